@@ -1,0 +1,50 @@
+package engine
+
+// Change is one difference between a host and its desired state.
+type Change struct {
+	Module   string   `json:"module"`   // which kind of resource
+	Resource string   `json:"resource"` // which one
+	Before   string   `json:"before"`   // as a person would say it; secrets as digests
+	After    string   `json:"after"`
+	Rule     string   `json:"rule"` // why it has these actions
+	Actions  []Action `json:"actions"`
+}
+
+// same reports whether two changes are the same piece of work.
+func (c Change) same(d Change) bool {
+	return c.Module == d.Module && c.Resource == d.Resource && c.After == d.After
+}
+
+// Action is what makes a change take effect.
+type Action struct {
+	Type ActionType `json:"type"`
+	Unit string     `json:"unit,omitempty"` // of reload and restart
+}
+
+// ActionType is a kind of action.
+type ActionType string
+
+// The kinds of action, in the order in which they are carried out.
+const (
+	NoAction     ActionType = "none"
+	DrainAction  ActionType = "drain"
+	ReloadDaemon ActionType = "daemon-reload"
+	ReloadUnit   ActionType = "reload"
+	RestartUnit  ActionType = "restart"
+	RebootAction ActionType = "reboot"
+)
+
+// Desired is what one host is to be.
+type Desired struct {
+	OS *OS `json:"os,omitempty"`
+}
+
+// Desired gives the desired state of each host, by name.
+func (inv Inventory) Desired() map[string]Desired {
+	desired := make(map[string]Desired, len(inv.Hosts))
+	for _, h := range inv.Hosts {
+		p, _ := inv.Pool(h.Pool)
+		desired[h.Name] = Desired{OS: p.OS}
+	}
+	return desired
+}

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// ClusterFacts is what an etcd cluster was seen to be: its own member list,
+// with the health of each member.
+type ClusterFacts struct {
+	Name    string   `json:"name"`
+	Members []Member `json:"members,omitempty"`
+	Problem string   `json:"problem,omitempty"` // why the cluster could not be observed, or its members do not fit the inventory
+	Alarms  []string `json:"alarms,omitempty"`
+}
+
+// Member is one member of an etcd cluster.
+type Member struct {
+	ID        string `json:"id"` // hexadecimal, as etcdctl prints it
+	Name      string `json:"name"`
+	Host      string `json:"host,omitempty"` // the inventory host it runs on, by its own answer; else by name or address
+	Learner   bool   `json:"learner,omitempty"`
+	Healthy   bool   `json:"healthy"`           // answers a linearizable read and has caught up
+	Problem   string `json:"problem,omitempty"` // why it is not healthy
+	Leader    bool   `json:"leader,omitempty"`
+	RaftIndex uint64 `json:"raft_index,omitempty"`
+	Version   string `json:"version,omitempty"`
+	DBBytes   int64  `json:"db_bytes,omitempty"`
+}
+
+// QuorumOf is how many of n voters must be healthy for etcd to accept writes:
+// more than half.
+func QuorumOf(n int) int { return n/2 + 1 }
+
+// Voters returns the members that vote.
+func (c ClusterFacts) Voters() []Member {
+	var voters []Member
+	for _, m := range c.Members {
+		if !m.Learner {
+			voters = append(voters, m)
+		}
+	}
+	return voters
+}
+
+// Leader returns the host the leader runs on, or "".
+func (c ClusterFacts) Leader() string {
+	for _, m := range c.Members {
+		if m.Leader {
+			return m.Host
+		}
+	}
+	return ""
+}
+
+// Healthy counts the healthy voters.
+func (c ClusterFacts) Healthy() int {
+	n := 0
+	for _, m := range c.Voters() {
+		if m.Healthy {
+			n++
+		}
+	}
+	return n
+}
+
+// Margin is how many more voters the cluster can lose and still accept
+// writes; negative when it has lost its quorum.
+func (c ClusterFacts) Margin() int { return c.Healthy() - QuorumOf(len(c.Voters())) }
+
+// MayLose reports why the host must not go down now, or nil. away are other
+// hosts that are, or may at any moment be, down: held by somebody,
+// unreachable, or in the same batch. The rule: afterwards at least a quorum
+// of healthy voters remains, and every other voter is healthy; a cluster
+// with an alarm or a learner is left alone. allowOutage waives the quorum for
+// clusters of one or two voters, which have none to spare.
+func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) error {
+	if c.Problem != "" {
+		return c.unsafe(c.Problem)
+	}
+	if len(c.Alarms) > 0 {
+		return c.unsafe("alarm " + strings.Join(c.Alarms, ", "))
+	}
+	voters := c.Voters()
+	if len(voters) < len(c.Members) {
+		return c.unsafe("a learner is being added; wait until it is promoted or remove it")
+	}
+	left, problems := 0, []string(nil)
+	for _, m := range voters {
+		switch {
+		case m.Host == host && host != "":
+		case !m.Healthy:
+			problems = append(problems, fmt.Sprintf("member %s is not healthy: %s", m.Name, m.Problem))
+		case m.Host != "" && contains(away, m.Host):
+			problems = append(problems, fmt.Sprintf("member %s is away: its host is held or being disrupted", m.Name))
+		default:
+			left++
+		}
+	}
+	if len(problems) > 0 {
+		sort.Strings(problems)
+		return c.unsafe(strings.Join(problems, "; "))
+	}
+	if quorum := QuorumOf(len(voters)); left < quorum && (!allowOutage || len(voters) > 2) {
+		hint := ""
+		if len(voters) <= 2 {
+			hint = "; allow_outage = true in its etcd_cluster block accepts that"
+		}
+		return c.unsafe(fmt.Sprintf("%d of %d voters would be left, the quorum is %d%s", left, len(voters), quorum, hint))
+	}
+	return nil
+}
+
+func (c ClusterFacts) unsafe(reason string) error {
+	return fmt.Errorf("etcd cluster %s: %s", c.Name, reason)
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,65 @@
+package engine
+
+import "time"
+
+// Facts is what one host was seen to be, at one moment.
+type Facts struct {
+	Host        string       `json:"host"`
+	Unreachable string       `json:"unreachable,omitempty"` // why nothing else is known; "" if the host was reached
+	BootID      string       `json:"boot_id,omitempty"`
+	Clock       time.Time    `json:"clock"` // the host's own clock
+	Deployments []Deployment `json:"deployments,omitempty"`
+	FreeBytes   int64        `json:"free_bytes,omitempty"` // where the OS is stored
+	Tool        string       `json:"tool,omitempty"`       // OS tool and version
+	Features    []string     `json:"features,omitempty"`   // of that tool, as its driver names them
+	Hold        *Hold        `json:"hold,omitempty"`
+	HoldProblem string       `json:"hold_problem,omitempty"` // a hold file that cannot be read; the host counts as held
+	Failed      []string     `json:"failed,omitempty"`       // units in state failed
+	Running     []string     `json:"running,omitempty"`      // enabled services that run
+	StageUnit   string       `json:"stage_unit,omitempty"`   // ActiveState of StageUnit, "" if it is not loaded
+	FinalizeErr string       `json:"finalize_err,omitempty"` // why the last finalize failed, as the OS tool reports it
+	Problems    []string     `json:"problems,omitempty"`     // what could not be observed, and why
+}
+
+// Reached reports whether the facts say anything about the host.
+func (f Facts) Reached() bool { return f.Unreachable == "" }
+
+// Deployment is one OS version on a host's disk.
+type Deployment struct {
+	Digest   string   `json:"digest"` // ostree commit, or image digest (sha256:…)
+	Version  string   `json:"version,omitempty"`
+	ID       string   `json:"id,omitempty"` // as the OS tool names it
+	Origin   string   `json:"origin,omitempty"`
+	Booted   bool     `json:"booted,omitempty"`
+	Staged   bool     `json:"staged,omitempty"`
+	Locked   bool     `json:"locked,omitempty"` // staged, but finalization is locked: a reboot keeps the old version
+	Rollback bool     `json:"rollback,omitempty"`
+	Pinned   bool     `json:"pinned,omitempty"`
+	Kargs    []string `json:"kargs,omitempty"`
+}
+
+// Booted returns the deployment the host runs, or nil.
+func (f Facts) Booted() *Deployment {
+	return f.deployment(func(d Deployment) bool { return d.Booted })
+}
+
+// Staged returns the deployment that is to take effect at the next reboot, or nil.
+func (f Facts) Staged() *Deployment {
+	return f.deployment(func(d Deployment) bool { return d.Staged })
+}
+
+// Ready reports whether the deployment of that digest is staged and locked, so
+// that nothing but a finalize is missing.
+func (f Facts) Ready(digest string) bool {
+	d := f.Staged()
+	return d != nil && d.Digest == digest && d.Locked
+}
+
+func (f Facts) deployment(is func(Deployment) bool) *Deployment {
+	for i := range f.Deployments {
+		if is(f.Deployments[i]) {
+			return &f.Deployments[i]
+		}
+	}
+	return nil
+}

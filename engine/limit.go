@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Limit is a number of hosts: a count, or a percentage of a pool.
+type Limit struct {
+	Count   int  `json:"count,omitempty"`
+	Percent int  `json:"percent,omitempty"`
+	Set     bool `json:"set,omitempty"`
+}
+
+// ParseLimit reads a percentage such as "10%". A count is a number in the
+// inventory, never text, so that "60" cannot be meant as either.
+func ParseLimit(s string) (Limit, error) {
+	digits, ok := strings.CutSuffix(s, "%")
+	if !ok {
+		return Limit{}, fmt.Errorf("%q is not a percentage; write a count without quotes or a percentage such as \"10%%\"", s)
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || n > 100 || digits != strconv.Itoa(n) {
+		return Limit{}, fmt.Errorf("%q is not a percentage between 1%% and 100%%, written without spaces", s)
+	}
+	return Limit{Percent: n, Set: true}, nil
+}
+
+// Of is how many of n hosts the limit allows: a percentage rounds down but is
+// at least 1. A limit that was not set allows 1, as in a MachineConfigPool.
+func (l Limit) Of(n int) int {
+	switch {
+	case l.Percent > 0:
+		return max(1, n*l.Percent/100)
+	case l.Count > 0:
+		return l.Count
+	}
+	return 1
+}
+
+// String writes the limit as an operator would.
+func (l Limit) String() string {
+	if l.Percent > 0 {
+		return strconv.Itoa(l.Percent) + "%"
+	}
+	return strconv.Itoa(l.Of(0))
+}

@@ -1,0 +1,51 @@
+package engine
+
+// Module knows one kind of resource: what to look at on a host, which changes
+// follow from it, and the steps that make them. Modules are pure; they see
+// hosts only through the output of their commands.
+type Module interface {
+	// Name is the word used for the module in plans and playbooks.
+	Name() string
+	// Probe lists what to look at. The commands read; they never change a host.
+	Probe(Desired) []Command
+	// Read adds what the commands printed to the facts.
+	Read(Desired, Outputs, Facts) Facts
+	// Diff compares a reached host with its desired state. An error means that
+	// the host's state is not understood and that it must not be touched.
+	Diff(Desired, Facts) ([]Change, error)
+	// Steps says how the module's changes are made on a host.
+	Steps(Target, []Change) Steps
+}
+
+// Command is one thing to look at on a host.
+type Command struct {
+	Name   string // unique among a host's commands
+	Script string // POSIX sh; runs as root in a subshell of its own
+}
+
+// Output is what a command printed.
+type Output struct {
+	Stdout string
+	Stderr string
+	Code   int
+}
+
+// Outputs are the outputs of a host's commands by name.
+type Outputs map[string]Output
+
+// Target is what a module needs to know to plan the steps of a host.
+type Target struct {
+	Host    Host
+	Pool    Pool
+	Cluster *Cluster // the etcd cluster the host is a member of, or nil
+	Desired Desired
+	Facts   Facts
+	Run     string // ID of the run, whose hold disruptive steps check for
+}
+
+// Steps are a module's share of a host's sequence.
+type Steps struct {
+	Stage  []Step // before any disruption, while everything runs
+	Write  []Step // after the drain
+	Reboot []Step // reboots the host; at most one module gives these
+}

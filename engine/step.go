@@ -1,0 +1,85 @@
+package engine
+
+// Step is one thing a run does, as a value: it can be printed, saved and
+// compared. The only interpreter is engine/rollout.
+type Step struct {
+	Name    string   `json:"name"`
+	On      string   `json:"on"` // host, etcd cluster or Bastion
+	Do      Op       `json:"do"`
+	Timeout Duration `json:"timeout"`
+	Breaks  bool     `json:"breaks,omitempty"` // the connection ends with it: its exit status means nothing
+}
+
+// Bastion is the machine holdfast runs on, as the place of a step.
+const Bastion = "bastion"
+
+// Op is what a step does. Exactly one field is set.
+type Op struct {
+	Exec       *Exec       `json:"exec,omitempty"`
+	Command    *Local      `json:"command,omitempty"`
+	TakeHold   *TakeHold   `json:"take_hold,omitempty"`
+	Release    *Release    `json:"release,omitempty"`
+	Quorum     *Quorum     `json:"quorum,omitempty"`
+	MoveLeader *MoveLeader `json:"move_leader,omitempty"`
+	Snapshot   *Snapshot   `json:"snapshot,omitempty"`
+	AwaitBoot  *AwaitBoot  `json:"await_boot,omitempty"`
+	AwaitUnits *AwaitUnits `json:"await_units,omitempty"`
+	AwaitEtcd  *AwaitEtcd  `json:"await_etcd,omitempty"`
+}
+
+// Exec runs a script on the host, as root.
+type Exec struct {
+	Script string `json:"script"` // POSIX sh
+}
+
+// Local runs a command on the bastion with sh.
+type Local struct {
+	Command string `json:"command"`
+	Retry   bool   `json:"retry,omitempty"` // until it exits 0 or the step's timeout has passed
+}
+
+// TakeHold takes the host's hold for the run, or adopts one left over.
+type TakeHold struct {
+	Reason string   `json:"reason"`
+	For    Duration `json:"for"`             // how long it lasts unless renewed
+	Adopt  string   `json:"adopt,omitempty"` // run whose hold is replaced: dead, or expired
+}
+
+// Release ends the run's hold.
+type Release struct{}
+
+// Quorum checks, with the hold taken, that the cluster may lose the host now,
+// and that no other member is held by anybody.
+type Quorum struct {
+	Cluster string `json:"cluster"`
+}
+
+// MoveLeader moves etcd leadership off the host and checks that it has moved.
+type MoveLeader struct {
+	Cluster string `json:"cluster"`
+}
+
+// Snapshot saves the cluster's data to the bastion and checks its hash.
+type Snapshot struct {
+	Cluster string `json:"cluster"`
+}
+
+// AwaitBoot waits until SSH answers from another boot than BootID, and then
+// demands that the booted deployment is Digest ("": whichever it is).
+type AwaitBoot struct {
+	BootID string `json:"boot_id"`
+	Digest string `json:"digest,omitempty"`
+}
+
+// AwaitUnits waits until every service in Running runs again and no unit has
+// failed but those in Failed, which had failed before.
+type AwaitUnits struct {
+	Running []string `json:"running,omitempty"`
+	Failed  []string `json:"failed,omitempty"`
+}
+
+// AwaitEtcd waits until the host's member is a healthy voter that has caught
+// up, and the whole cluster is healthy.
+type AwaitEtcd struct {
+	Cluster string `json:"cluster"`
+}
