@@ -1,0 +1,98 @@
+package engine
+
+// PlanSchema is the version of a plan's JSON. It only grows.
+const PlanSchema = 1
+
+// Plan is what a run will do, and what it will not do and why. It is a value:
+// the same inventory and facts give the same plan, apply carries out what the
+// operator saw, and a host that matches plans to nothing.
+//
+// These hold for every plan: a host is in at most one batch and one lane, and
+// then has a HostPlan; a host that is excluded has none; no batch has two
+// members of an etcd cluster, two zones of a pool, or more hosts of a pool
+// than its budget has left; with a refusal there are no lanes and no batches.
+type Plan struct {
+	Schema   int         `json:"schema"`
+	Site     string      `json:"site"`
+	Total    int         `json:"total"` // hosts in the inventory
+	Matching []string    `json:"matching,omitempty"`
+	Hosts    []HostPlan  `json:"hosts,omitempty"` // hosts with work, in inventory order
+	Excluded []Exclusion `json:"excluded,omitempty"`
+	Before   []Step      `json:"before,omitempty"` // once, before the first disruption
+	Lanes    []Lane      `json:"lanes,omitempty"`
+	Batches  []Batch     `json:"batches,omitempty"`
+	Refusals []string    `json:"refusals,omitempty"` // why nothing may start
+	Warnings []string    `json:"warnings,omitempty"`
+}
+
+// HostPlan is what is to be done to one host.
+type HostPlan struct {
+	Host    string   `json:"host"`
+	Pool    string   `json:"pool"`
+	Cluster string   `json:"cluster,omitempty"`
+	Zone    string   `json:"zone,omitempty"`
+	Adopt   string   `json:"adopt,omitempty"` // run that left its hold here, which is taken over
+	Changes []Change `json:"changes,omitempty"`
+	Actions []Action `json:"actions"`
+	Stage   []Step   `json:"stage,omitempty"`
+	Roll    []Step   `json:"roll"`
+}
+
+// Lane is a sequence of hosts that are staged one after the other. Lanes run
+// side by side: one for the members of each etcd cluster, the leader last,
+// and one for each other host.
+type Lane struct {
+	Cluster string   `json:"cluster,omitempty"`
+	Hosts   []string `json:"hosts"`
+}
+
+// Batch is a set of hosts that are disrupted together.
+type Batch struct {
+	Pools  []string `json:"pools"`
+	Hosts  []string `json:"hosts"`
+	Before []Step   `json:"before,omitempty"` // gates
+	After  []Step   `json:"after,omitempty"`
+}
+
+// Exclusion is a host with, or possibly with, work that the plan leaves alone.
+type Exclusion struct {
+	Host   string `json:"host"`
+	Why    Why    `json:"why"`
+	Reason string `json:"reason"` // a sentence for people
+}
+
+// Why is the kind of an exclusion.
+type Why string
+
+// The kinds of exclusion.
+const (
+	Unreachable Why = "unreachable" // nothing is known about it
+	Held        Why = "held"        // somebody else holds it, or holds what it depends on
+	Unclear     Why = "unclear"     // its state is not understood
+	Blocked     Why = "blocked"     // its pool's budget, or a pool it comes after, leaves no room
+)
+
+// Host returns the plan of a host, or nil if there is nothing to do on it.
+func (p Plan) Host(name string) *HostPlan {
+	for i := range p.Hosts {
+		if p.Hosts[i].Host == name {
+			return &p.Hosts[i]
+		}
+	}
+	return nil
+}
+
+// Empty reports whether nothing is to be done and nothing was left out.
+func (p Plan) Empty() bool {
+	return len(p.Hosts) == 0 && len(p.Excluded) == 0 && len(p.Refusals) == 0
+}
+
+// Has reports whether a host was excluded for that reason.
+func (p Plan) Has(why Why) bool {
+	for _, x := range p.Excluded {
+		if x.Why == why {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"strings"
+	"time"
+)
+
+// Defaults for timeouts that an inventory leaves open.
+const (
+	stageTimeout    = Duration(30 * time.Minute)
+	rebootTimeout   = Duration(20 * time.Minute)
+	healthTimeout   = Duration(10 * time.Minute)
+	drainTimeout    = Duration(10 * time.Minute)
+	gateTimeout     = Duration(5 * time.Minute)
+	commandTimeout  = Duration(time.Minute)
+	snapshotTimeout = Duration(10 * time.Minute)
+)
+
+// WithDefaults fills in what is not set.
+func (t Timeouts) WithDefaults() Timeouts {
+	t.Stage = or(t.Stage, stageTimeout)
+	t.Reboot = or(t.Reboot, rebootTimeout)
+	t.Health = or(t.Health, healthTimeout)
+	return t
+}
+
+func or(d, fallback Duration) Duration {
+	if d == 0 {
+		return fallback
+	}
+	return d
+}
+
+// hostPlan composes everything that is done to one host. The roll sequence
+// reads as it happens: hold, prove that it is safe, drain, move the etcd
+// leader, reboot, wait until everything is back, release.
+func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
+	hp := HostPlan{
+		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
+		Adopt: adopt, Changes: changes, Actions: mergeActions(changes), Stage: steps.Stage,
+	}
+	if len(changes) == 0 {
+		hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t))
+		return hp
+	}
+	var roll []Step
+	if hp.Disruptive() {
+		roll = append(roll, quorumStep(t)...)
+		roll = append(roll, gates(t.Pool, BeforeHost, t.Host.Name)...)
+		roll = append(roll, drainStep(t)...)
+	}
+	roll = append(roll, steps.Write...)
+	if len(steps.Reboot) > 0 {
+		roll = append(roll, leaderSteps(t)...)
+		roll = append(roll, steps.Reboot...)
+	}
+	roll = append(roll, recoverySteps(t)...)
+	hp.Roll = withHold(t, adopt, reason(changes), roll)
+	return hp
+}
+
+// withHold puts a sequence between taking and releasing the host's hold,
+// which lasts as long as everything in between may take.
+func withHold(t Target, adopt, reason string, roll []Step) []Step {
+	total := Duration(10 * time.Minute)
+	for _, s := range roll {
+		total += s.Timeout
+	}
+	take := Step{Name: "hold", On: t.Host.Name, Do: Op{TakeHold: &TakeHold{Reason: reason, For: total, Adopt: adopt}}, Timeout: commandTimeout}
+	free := Step{Name: "release", On: t.Host.Name, Do: Op{Release: &Release{}}, Timeout: commandTimeout}
+	return append(append([]Step{take}, roll...), free)
+}
+
+func reason(changes []Change) string {
+	var parts []string
+	for _, c := range changes {
+		parts = append(parts, c.Resource+" "+c.Before+" → "+c.After)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func quorumStep(t Target) []Step {
+	if t.Cluster == nil {
+		return nil
+	}
+	return []Step{{Name: "check quorum", On: t.Host.Name, Do: Op{Quorum: &Quorum{Cluster: t.Cluster.Name}}, Timeout: commandTimeout}}
+}
+
+// leaderSteps move leadership away and then ask once more whether the cluster
+// may lose the host: the drain may have taken long.
+func leaderSteps(t Target) []Step {
+	if t.Cluster == nil {
+		return nil
+	}
+	move := Step{Name: "move etcd leader", On: t.Host.Name, Do: Op{MoveLeader: &MoveLeader{Cluster: t.Cluster.Name}}, Timeout: commandTimeout}
+	return append([]Step{move}, quorumStep(t)...)
+}
+
+func drainStep(t Target) []Step {
+	if d := t.Pool.Drain; d != nil && d.Command != "" {
+		return []Step{{Name: "drain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Command}}, Timeout: or(d.Timeout, drainTimeout)}}
+	}
+	return nil
+}
+
+// recoverySteps wait until a host is wholly back, and let work return to it.
+func recoverySteps(t Target) []Step {
+	health := t.Pool.Timeouts.WithDefaults().Health
+	units := &AwaitUnits{Running: t.Facts.Running, Failed: t.Facts.Failed}
+	steps := []Step{{Name: "wait for units", On: t.Host.Name, Do: Op{AwaitUnits: units}, Timeout: health}}
+	if t.Cluster != nil {
+		steps = append(steps, Step{Name: "wait for etcd", On: t.Host.Name, Do: Op{AwaitEtcd: &AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: health})
+	}
+	if d := t.Pool.Drain; d != nil && d.Undo != "" {
+		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: or(d.Timeout, drainTimeout)})
+	}
+	return append(steps, gates(t.Pool, AfterHost, t.Host.Name)...)
+}
+
+func gates(p Pool, when GateWhen, on string) []Step {
+	var steps []Step
+	for _, g := range p.Gates {
+		if g.At(when) {
+			steps = append(steps, Step{Name: "gate " + g.Name, On: on, Do: Op{Command: &Local{Command: g.Command, Retry: true}}, Timeout: or(g.Timeout, gateTimeout)})
+		}
+	}
+	return steps
+}
+
+// mergeActions gives the actions of a host's changes, once each and in order.
+// A reboot swallows everything but the drain.
+func mergeActions(changes []Change) []Action {
+	var all []Action
+	for _, c := range changes {
+		all = append(all, c.Actions...)
+	}
+	var merged []Action
+	reboot := hasAction(all, RebootAction)
+	for _, kind := range []ActionType{DrainAction, ReloadDaemon, ReloadUnit, RestartUnit, RebootAction} {
+		for _, a := range all {
+			swallowed := reboot && kind != DrainAction && kind != RebootAction
+			if a.Type == kind && !swallowed && !containsAction(merged, a) {
+				merged = append(merged, a)
+			}
+		}
+	}
+	if len(merged) == 0 {
+		return []Action{{Type: NoAction}}
+	}
+	return merged
+}
+
+func hasAction(list []Action, t ActionType) bool {
+	for _, a := range list {
+		if a.Type == t {
+			return true
+		}
+	}
+	return false
+}
+
+func containsAction(list []Action, a Action) bool {
+	for _, b := range list {
+		if a == b {
+			return true
+		}
+	}
+	return false
+}
