@@ -278,3 +278,18 @@ func (hp HostPlan) has(c Change) bool {
 	}
 	return false
 }
+
+// ClustersAtWork names the etcd clusters that a plan for this input has to
+// know about: those with a member on which there is work.
+func ClustersAtWork(in Input) []string {
+	if in.Selected == nil {
+		in.Selected = func(Host) bool { return true }
+	}
+	var names []string
+	for _, hp := range takeStock(in).work {
+		if hp.Cluster != "" && !contains(names, hp.Cluster) {
+			names = append(names, hp.Cluster)
+		}
+	}
+	return names
+}

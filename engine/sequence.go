@@ -49,14 +49,23 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 		roll = append(roll, gates(t.Pool, BeforeHost, t.Host.Name)...)
 		roll = append(roll, drainStep(t)...)
 	}
-	roll = append(roll, steps.Write...)
+	roll = append(roll, disturbing(steps.Write)...)
 	if len(steps.Reboot) > 0 {
 		roll = append(roll, leaderSteps(t)...)
-		roll = append(roll, steps.Reboot...)
+		roll = append(roll, disturbing(steps.Reboot)...)
 	}
 	roll = append(roll, recoverySteps(t)...)
 	hp.Roll = withHold(t, adopt, reason(changes), roll)
 	return hp
+}
+
+// disturbing marks the scripts among the steps of modules that change a host.
+func disturbing(steps []Step) []Step {
+	out := append([]Step(nil), steps...)
+	for i := range out {
+		out[i].Disturbs = out[i].Disturbs || out[i].Do.Exec != nil
+	}
+	return out
 }
 
 // withHold puts a sequence between taking and releasing the host's hold,
@@ -98,7 +107,7 @@ func leaderSteps(t Target) []Step {
 
 func drainStep(t Target) []Step {
 	if d := t.Pool.Drain; d != nil && d.Command != "" {
-		return []Step{{Name: "drain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Command}}, Timeout: or(d.Timeout, drainTimeout)}}
+		return []Step{{Name: "drain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Command, Undo: d.Undo}}, Timeout: or(d.Timeout, drainTimeout), Disturbs: true}}
 	}
 	return nil
 }

@@ -8,6 +8,11 @@ type Step struct {
 	Do      Op       `json:"do"`
 	Timeout Duration `json:"timeout"`
 	Breaks  bool     `json:"breaks,omitempty"` // the connection ends with it: its exit status means nothing
+
+	// Disturbs marks a step after which the host is no longer as it was. A
+	// host that fails before the first of them is given back; one that fails
+	// later stays held.
+	Disturbs bool `json:"disturbs,omitempty"`
 }
 
 // Bastion is the machine holdfast runs on, as the place of a step.
@@ -29,12 +34,14 @@ type Op struct {
 
 // Exec runs a script on the host, as root.
 type Exec struct {
-	Script string `json:"script"` // POSIX sh
+	Script string `json:"script"`          // POSIX sh
+	Abort  string `json:"abort,omitempty"` // ends on the host what an interrupted Script left running there
 }
 
 // Local runs a command on the bastion with sh.
 type Local struct {
 	Command string `json:"command"`
+	Undo    string `json:"undo,omitempty"`  // takes it back, if the run stops before the reboot
 	Retry   bool   `json:"retry,omitempty"` // until it exits 0 or the step's timeout has passed
 }
 

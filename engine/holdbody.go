@@ -1,0 +1,147 @@
+package engine
+
+// The bodies of the hold scripts. They are POSIX sh with coreutils, flock and
+// systemctl, see the variables that holdVars sets.
+
+// holdLib opens the state directory, excludes other hold scripts, and defines
+// what the bodies share. Nothing here changes a hold.
+const holdLib = `
+[ -d "$dir" ] || mkdir -m 0700 "$dir"
+exec 9>"$dir/lock"
+if command -v flock >/dev/null 2>&1 && ! flock -w 30 9; then
+	printf '%s\n' "hold: $dir/lock is busy for 30 s" >&2
+	exit 1
+fi
+rm -f "$dir"/.hold.*
+tmp=$dir/.hold.$$
+now=$(date -u +%s)
+
+stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+found() { [ -e "$file" ] || [ -L "$file" ]; }
+has() { case $1 in *"$2"*) [ -n "$2" ] ;; *) false ;; esac; }
+
+# held prints the hold that is in the way and ends the script.
+held() {
+	cat "$file" || :
+	printf '%s\n' "hold: the host is held by someone else" >&2
+	exit 75
+}
+
+old=
+if found; then old=$(cat "$file") || held; fi
+
+# stopped are the helpers that the hold found running.
+stopped=
+if has "$old" '"stopped":['; then
+	stopped=${old#*'"stopped":['}
+	stopped=${stopped%%]*}
+fi
+`
+
+// takeBody takes, renews or adopts.
+const takeBody = `
+acquired=$(stamp "$now")
+how=new
+if found; then
+	if has "$old" "$own"; then
+		how=replace
+		if has "$old" '"acquired":"'; then
+			acquired=${old#*'"acquired":"'}
+			acquired=${acquired%%\"*}
+		fi
+	elif has "$old" "$adopt" && has "$old" '"kind":"run"'; then
+		how=replace
+	else
+		held
+	fi
+fi
+
+# The hold names the helpers before they are stopped, and the conditions are
+# there before the hold is: whatever is cut short, a release starts them again.
+reload=
+for unit in $helpers; do
+	systemctl cat "$unit" >/dev/null 2>&1 || continue
+	if [ ! -e "$units/$unit.d/50-holdfast.conf" ]; then
+		(umask 022 && mkdir -p "$units/$unit.d" &&
+			printf '[Unit]\nConditionPathExists=!%s\n' "$file" >"$units/$unit.d/50-holdfast.conf")
+		reload=yes
+	fi
+	if ! has "$stopped" "\"$unit\"" && systemctl is-active --quiet "$unit"; then
+		stopped="${stopped:+$stopped,}\"$unit\""
+	fi
+done
+if [ -n "$reload" ]; then systemctl daemon-reload; fi
+
+until=
+{
+	printf '{\n%s\n"acquired":"%s",\n' "$head" "$acquired"
+	if [ "$lasts" -gt 0 ]; then printf '"expires":"%s",\n' "$(stamp $((now + lasts)))"; fi
+	if [ -n "$stopped" ]; then printf '"stopped":[%s],\n' "$stopped"; fi
+	printf '"renewed":"%s"\n}\n' "$(stamp "$now")"
+} >"$tmp"
+sync "$tmp"
+if [ "$how" = new ]; then
+	ln "$tmp" "$file" 2>/dev/null || held
+	rm -f "$tmp"
+else
+	mv -f "$tmp" "$file"
+fi
+sync "$dir"
+
+for unit in $helpers; do
+	if has "$stopped" "\"$unit\""; then systemctl stop "$unit"; fi
+done
+if [ "$lasts" -gt 0 ]; then until=" until $(stamp $((now + lasts)))"; fi
+(umask 022 && mkdir -p "${motdfile%/*}" &&
+	printf '%s since %s%s. Do not reboot it or change it; "holdfast release" on the bastion ends the hold.\n' "$motd" "$acquired" "$until" >"$motdfile") ||
+	printf '%s\n' "hold: $motdfile cannot be written" >&2
+cat "$file"
+`
+
+// rewriteBody renews the run's hold, or notes that it failed.
+const rewriteBody = `
+if ! found; then
+	printf '%s\n' "hold: the host is not held" >&2
+	exit 75
+fi
+has "$old" "$own" || held
+while IFS= read -r line; do
+	case $line in
+	'"renewed":'*) line="\"renewed\":\"$(stamp "$now")\"" ;;
+	'"expires":'*)
+		[ -z "$failed" ] || continue
+		line="\"expires\":\"$(stamp $((now + lasts)))\","
+		;;
+	'"reason":'*) [ -z "$failed" ] || line=$failed ;;
+	'"step":'*) [ -z "$failed" ] || continue ;;
+	esac
+	printf '%s\n' "$line"
+done <"$file" >"$tmp"
+sync "$tmp"
+mv -f "$tmp" "$file"
+sync "$dir"
+cat "$file"
+`
+
+// releaseBody ends the run's hold. What it does after the hold is gone can be
+// done again: a release that was cut short is finished by the next.
+const releaseBody = `
+if found; then
+	has "$old" "$own" || held
+	rm -f "$file"
+	sync "$dir"
+fi
+rm -f "$motdfile"
+start=
+for unit in $helpers; do
+	[ -e "$units/$unit.d/50-holdfast.conf" ] || continue
+	rm -f "$units/$unit.d/50-holdfast.conf"
+	rmdir "$units/$unit.d" 2>/dev/null || :
+	if has "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then start="$start $unit"; fi
+	reload=yes
+done
+if [ -n "${reload:-}" ]; then systemctl daemon-reload; fi
+for unit in $start; do
+	systemctl start "$unit" || printf '%s\n' "hold: $unit does not start again" >&2
+done
+`

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// RebootHelpers are the units that reboot a host on their own account. While
+// the host is held they are stopped, and a condition keeps them from starting.
+func RebootHelpers() []string {
+	return []string{"zincati.service", "rpm-ostreed-automatic.timer", "bootc-fetch-apply-updates.timer"}
+}
+
+// HoldScript gives the script that takes the host's hold for h.Run, for that
+// long by the host's clock (0: for ever). It never replaces a hold, unless it
+// is the run's own, which is renewed, or that of the run adopt ("": none). It
+// prints the hold the host has afterwards, as JSON, and exits with ScriptHeld if
+// that is somebody else's. A power cut leaves either no hold or a whole one.
+func HoldScript(h Hold, lasts Duration, adopt string) string {
+	var head []string
+	for _, f := range [][2]string{
+		{"kind", string(h.Kind)},
+		{"holder", h.Holder},
+		{"run", h.Run},
+		{"reason", h.Reason},
+		{"ticket", h.Ticket},
+		{"step", h.Step},
+	} {
+		if f[1] != "" || f[0] == "reason" {
+			head = append(head, jsonField(f[0], f[1])+",")
+		}
+	}
+	adoptLine := ""
+	if adopt != "" {
+		adoptLine = jsonField("run", adopt)
+	}
+	return holdVars(h.Run) +
+		"adopt=" + Quote(adoptLine) + "\n" +
+		"head=" + Quote(strings.Join(head, "\n")) + "\n" +
+		"lasts=" + seconds(lasts) + "\n" +
+		"motd=" + Quote(motd(h)) + "\n" +
+		holdLib + takeBody
+}
+
+// RenewScript gives the script that makes the run's own hold last that long
+// from now. A hold without an end keeps none. It exits with ScriptHeld, and
+// prints the hold there is, if it is not the run's.
+func RenewScript(run string, lasts Duration) string {
+	return holdVars(run) + "lasts=" + seconds(lasts) + "\nfailed=\n" + holdLib + rewriteBody
+}
+
+// FailHoldScript gives the script that notes in the run's own hold at which
+// step the host failed and why. The hold then has no end: the host stays held
+// until a later run of the same bastion takes it up, or a person releases it.
+// It exits with ScriptHeld like RenewScript.
+func FailHoldScript(run, reason, step string) string {
+	failed := jsonField("reason", reason) + ",\n" + jsonField("step", step) + ","
+	return holdVars(run) + "lasts=0\nfailed=" + Quote(failed) + "\n" + holdLib + rewriteBody
+}
+
+// ReleaseScript gives the script that ends the hold of that run, removes the
+// notice for who logs in, and starts the reboot helpers again. A host without
+// a hold is left as it is, which is no error; a hold of anybody else is
+// printed and stays: ScriptHeld.
+func ReleaseScript(run string) string {
+	return holdVars(run) + holdLib + releaseBody
+}
+
+// CheckHoldSnippet gives the lines that every disruptive script begins with:
+// they end it with ScriptHeld unless the host is held by that run.
+func CheckHoldSnippet(run string) string { return checkSnippet(true, run) }
+
+// CheckFreeSnippet gives the lines that a script begins with which disrupts
+// nothing but must leave a held host alone: they end it with ScriptHeld if the
+// host is held by anybody but these runs.
+func CheckFreeSnippet(runs ...string) string { return checkSnippet(false, runs...) }
+
+func checkSnippet(must bool, runs ...string) string {
+	var own []string
+	for _, run := range runs {
+		if run != "" {
+			own = append(own, "*"+Quote(jsonField("run", run))+"*) ;;\n")
+		}
+	}
+	missing := ""
+	if must {
+		missing = "printf '%s\\n' 'hold: the host is not held by this run; nothing was done' >&2; exit " + fmt.Sprint(ScriptHeld) + " "
+	}
+	return "hold=none\n" +
+		"if [ -e " + HoldPath + " ] || [ -L " + HoldPath + " ]; then hold=$(cat " + HoldPath + ") || hold=unreadable; fi\n" +
+		"case $hold in\nnone) " + missing + ";;\n" + strings.Join(own, "") +
+		"*) printf '%s\\n' \"$hold\"; printf '%s\\n' 'hold: the host is held by someone else; nothing was done' >&2; exit " +
+		fmt.Sprint(ScriptHeld) + " ;;\nesac\n"
+}
+
+// holdVars sets what all hold scripts share. A run without an ID owns nothing.
+func holdVars(run string) string {
+	own := ""
+	if run != "" {
+		own = jsonField("run", run)
+	}
+	return "set -eu\numask 077\nexport LC_ALL=C\n" +
+		"dir=" + StateDir + "\nfile=" + HoldPath + "\n" +
+		"motdfile=/etc/motd.d/holdfast\nunits=/etc/systemd/system\n" +
+		"helpers=" + Quote(strings.Join(RebootHelpers(), " ")) + "\n" +
+		"own=" + Quote(own) + "\n"
+}
+
+// jsonField writes one member of a JSON object on one line. The scripts find
+// members by this spelling: in a JSON string the quotes would be escaped, so
+// no text a person wrote can be taken for one.
+func jsonField(name, value string) string {
+	text, _ := json.Marshal(value) // a string always marshals
+	return `"` + name + `":` + string(text)
+}
+
+func seconds(d Duration) string {
+	return fmt.Sprint(int64(time.Duration(d) / time.Second))
+}
+
+// motd is the sentence for who logs in, less its end, without characters that
+// a terminal would obey.
+func motd(h Hold) string {
+	s := fmt.Sprintf("holdfast: this host is held by %s for %q", h.Holder, h.Reason)
+	if h.Ticket != "" {
+		s += " (" + h.Ticket + ")"
+	}
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(Printable(s))
+}

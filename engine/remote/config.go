@@ -1,0 +1,127 @@
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kevinburke/ssh_config"
+)
+
+// sshConfig is one parsed ssh_config; the zero value has no entries.
+type sshConfig struct {
+	path   string
+	parsed *ssh_config.Config
+}
+
+// readConfig parses the ssh_config at path. A file that does not exist is only an error if it was asked for by name.
+func readConfig(path, home string, named bool) (sshConfig, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return sshConfig{path: path}, nil
+	}
+	if err != nil {
+		return sshConfig{}, fmt.Errorf("read ssh_config: %w", err)
+	}
+	if err := checkMatch(path, text, home, 0); err != nil {
+		return sshConfig{}, err
+	}
+	parsed, err := ssh_config.DecodeBytes(text)
+	if err != nil {
+		return sshConfig{}, fmt.Errorf("parse %s: %w", path, err)
+	}
+	return sshConfig{path: path, parsed: parsed}, nil
+}
+
+// get returns the first value of a keyword for alias, or "".
+func (c sshConfig) get(alias, keyword string) (string, error) {
+	if c.parsed == nil {
+		return "", nil
+	}
+	v, err := c.parsed.Get(alias, keyword)
+	if err != nil {
+		return "", fmt.Errorf("%s: %s of %s: %w", c.path, keyword, alias, err)
+	}
+	return strings.TrimSpace(v), nil
+}
+
+// getAll returns every value of a keyword for alias.
+func (c sshConfig) getAll(alias, keyword string) ([]string, error) {
+	if c.parsed == nil {
+		return nil, nil
+	}
+	v, err := c.parsed.GetAll(alias, keyword)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s of %s: %w", c.path, keyword, alias, err)
+	}
+	return v, nil
+}
+
+// maxInclude is how deep ssh_config files may include each other; the parser has the same limit.
+const maxInclude = 5
+
+// checkMatch refuses the Match lines that the parser would misread: it knows `Match all` and `Match host`, but takes every word
+// after host for a pattern, so that `Match host a user b` or `Match host a,b` would silently mean something else.
+func checkMatch(path string, text []byte, home string, depth int) error {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		words := strings.FieldsFunc(lines.Text(), func(r rune) bool { return r == ' ' || r == '\t' || r == '=' })
+		if len(words) == 0 {
+			continue
+		}
+		switch strings.ToLower(words[0]) {
+		case "match":
+			if !plainMatch(words[1:]) {
+				return fmt.Errorf("%s:%d: %s: only `Match all` and `Match host` with one pattern are understood; use Host",
+					path, n, strings.TrimSpace(lines.Text()))
+			}
+		case "include":
+			if err := checkIncluded(words[1:], home, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func plainMatch(criteria []string) bool {
+	switch {
+	case len(criteria) == 1:
+		return strings.EqualFold(criteria[0], "all")
+	case len(criteria) == 2:
+		return strings.EqualFold(criteria[0], "host") && !strings.Contains(criteria[1], ",")
+	}
+	return false
+}
+
+func checkIncluded(patterns []string, home string, depth int) error {
+	if depth > maxInclude {
+		return nil // the parser says so
+	}
+	for _, p := range patterns {
+		if rest, ok := strings.CutPrefix(p, "~/"); ok {
+			p = filepath.Join(home, rest)
+		} else if !filepath.IsAbs(p) {
+			p = filepath.Join(home, ".ssh", p)
+		}
+		files, err := filepath.Glob(p)
+		if err != nil {
+			return fmt.Errorf("include %s: %w", p, err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				return fmt.Errorf("include: %w", err)
+			}
+			if err := checkMatch(f, text, home, depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

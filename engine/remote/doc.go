@@ -1,0 +1,27 @@
+// Package remote is one host over SSH: it runs scripts, streams data to them, tunnels connections out of the host and forwards
+// connections back. It knows nothing of plans, etcd or ostree, and it never retries: what a lost connection means is for the
+// caller to decide.
+//
+// A Dialer turns a Target into a Host. A Host is one TCP connection that lives as long as the run; every Run, Dial and Listen is
+// a channel inside it. Host keys are always checked against known_hosts; there is no way to switch that off.
+//
+// # Scripts
+//
+// The command line a host sees is one of three constants; scripts, data and passwords travel on standard input, so that none of
+// them shows in a process list or in sudo's log. A script runs with LC_ALL=C and starts only after it arrived whole. Where the
+// connection breaks while a script runs (Lost, Timeout, Canceled), the script may go on running on the host.
+//
+// # ssh_config
+//
+// ~/.ssh/config is read (or the file Target.Config names; not /etc/ssh/ssh_config) and looked up with Target.Address, as
+// `ssh ADDRESS` would. What the Target says comes first. Honoured: Host, Match all, Match host (one pattern), Include, HostName, Port,
+// User, IdentityFile (also FILE-cert.pub beside it), IdentityAgent, IdentitiesOnly, ProxyJump, UserKnownHostsFile,
+// GlobalKnownHostsFile, HostKeyAlias, ConnectTimeout, ServerAliveInterval and ServerAliveCountMax; the tokens %% %d %h %n %p %r
+// %u, ~ and ${VAR} in file names. Refused, because going on without them would connect elsewhere than ssh does: other Match
+// criteria and ProxyCommand. Without effect: everything else, StrictHostKeyChecking and ForwardAgent in particular.
+//
+// # Differences from OpenSSH
+//
+// Jump hosts use the Target's identities and known_hosts as well as their own stanza of ssh_config. An encrypted key is only
+// tried if there are Secrets to unlock it. SHA-1 signatures (ssh-rsa) and DSA are not accepted from hosts.
+package remote

@@ -1,0 +1,35 @@
+package remote
+
+import (
+	"net"
+	"strconv"
+	"time"
+)
+
+// endpoint is a Target with every question answered.
+type endpoint struct {
+	name           string // for messages
+	host           string // what is connected to
+	port           int
+	user           string
+	hostKey        string // host:port that known_hosts is searched for
+	identities     []string
+	chosen         bool   // the identities were named, rather than being the defaults
+	identitiesOnly bool   // keys of the agent that are no identity are not tried
+	agent          string // path of the agent's socket, or ""
+	knownHosts     []string
+	jump           []hop
+	connectTimeout time.Duration
+	keepAlive      time.Duration
+	keepAliveCount int
+	become         bool
+}
+
+func (e endpoint) address() string { return net.JoinHostPort(e.host, strconv.Itoa(e.port)) }
+
+func (e endpoint) where() string { return e.user + "@" + e.address() }
+
+// fail makes an Error about this endpoint.
+func (e endpoint) fail(kind Kind, step string, err error, hint string) *Error {
+	return &Error{Kind: kind, Host: e.name, Address: e.address(), User: e.user, Step: step, Hint: hint, Err: err}
+}

@@ -1,0 +1,100 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// Kind says what went wrong, as far as it makes a difference to what somebody does about it.
+type Kind int
+
+// The kinds of Error.
+const (
+	Unreachable     Kind = iota + 1 // no route, no answer, or no SSH greeting in time
+	Refused                         // the host answers, but nothing listens
+	Resolve                         // the name has no address
+	HostKeyUnknown                  // known_hosts has no entry for the host
+	HostKeyMismatch                 // known_hosts has another key, a revoked one, or the certificate is not valid
+	Auth                            // wrong user or key
+	Passphrase                      // a private key stays locked
+	NoShell                         // logged in, but the account runs no POSIX shell
+	NoSudo                          // sudo is missing or does not let the user through
+	SudoPassword                    // sudo wants a password: there is none, or it is wrong
+	Forward                         // the host does not open this tunnel or forward
+	Input                           // the data to be sent could not be read
+	Lost                            // the connection ended while it was used
+	Timeout                         // the time given is over
+	Canceled                        // the caller changed its mind
+	Config                          // target, ssh_config, known_hosts or key files are not usable
+)
+
+var kinds = [...]string{
+	Unreachable: "unreachable", Refused: "refused", Resolve: "unknown name", HostKeyUnknown: "unknown host key",
+	HostKeyMismatch: "wrong host key", Auth: "login refused", Passphrase: "locked key", NoShell: "no shell", NoSudo: "no sudo",
+	SudoPassword: "sudo password", Forward: "forwarding refused", Input: "unreadable input", Lost: "connection lost",
+	Timeout: "timeout", Canceled: "canceled", Config: "configuration",
+}
+
+// String returns the kind in a word or two, for tables.
+func (k Kind) String() string {
+	if k > 0 && int(k) < len(kinds) {
+		return kinds[k]
+	}
+	return fmt.Sprintf("kind %d", int(k))
+}
+
+// Error is every error of this package that concerns a host. Its text is one line that is safe to print and holds no secret.
+type Error struct {
+	Kind    Kind
+	Host    string // Target.Name
+	Address string // host:port of the connection
+	User    string // who logs in
+	Step    string // what was being done, and to what
+	Hint    string // what to do about it, or ""
+	Err     error  // the cause
+}
+
+// Error returns "HOST: STEP: CAUSE; HINT".
+func (e *Error) Error() string {
+	parts := make([]string, 0, 3)
+	for _, s := range []string{e.Host, e.Step} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
+	}
+	s := strings.Join(parts, ": ")
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return line(s)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the outermost *Error in err, or 0 if there is none.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return 0
+}
+
+// maxLine bounds what of a host's own words goes into an error.
+const maxLine = 2000
+
+// line folds s into one printable line.
+func line(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxLine {
+		s = s[:maxLine] + "…"
+	}
+	return engine.Printable(s)
+}

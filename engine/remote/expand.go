@@ -1,0 +1,76 @@
+package remote
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// expandAll expands file names as ssh does.
+func (r *resolver) expandAll(files []string, e endpoint) []string {
+	out := make([]string, 0, len(files))
+	for _, f := range files {
+		out = append(out, r.expand(f, e))
+	}
+	return out
+}
+
+// expand replaces a leading ~, the tokens of ssh_config(5) that make sense here, and ${VAR}. Relative names stay relative to the
+// working directory.
+func (r *resolver) expand(file string, e endpoint) string {
+	tokens := map[byte]string{
+		'%': "%", 'd': r.home, 'h': e.host, 'n': r.alias, 'p': strconv.Itoa(e.port), 'r': e.user, 'u': currentUser(),
+	}
+	var b strings.Builder
+	for i := 0; i < len(file); i++ {
+		if file[i] != '%' {
+			b.WriteByte(file[i])
+			continue
+		}
+		i++
+		if i == len(file) || tokens[file[i]] == "" {
+			r.fail(fmt.Errorf("expand %s: only %%%% %%d %%h %%n %%p %%r %%u are understood", file))
+			return file
+		}
+		b.WriteString(tokens[file[i]])
+	}
+	out := expandEnv(b.String())
+	if out == "~" || strings.HasPrefix(out, "~/") {
+		out = filepath.Join(r.home, out[1:])
+	}
+	return out
+}
+
+// expandEnv replaces ${VAR}; unlike os.ExpandEnv it leaves $VAR alone, as ssh does.
+func expandEnv(s string) string {
+	for {
+		start := strings.Index(s, "${")
+		if start < 0 {
+			return s
+		}
+		length := strings.IndexByte(s[start:], '}')
+		if length < 0 {
+			return s
+		}
+		s = s[:start] + os.Getenv(s[start+2:start+length]) + s[start+length+1:]
+	}
+}
+
+// agentSocket returns the path of the agent's socket: IdentityAgent, else the default; "" if there is none.
+func (r *resolver) agentSocket(e endpoint) string {
+	v := r.get("IdentityAgent")
+	switch {
+	case v == "" || v == "SSH_AUTH_SOCK":
+		v = r.agent
+	case strings.HasPrefix(v, "$") && !strings.HasPrefix(v, "${"):
+		v = os.Getenv(v[1:])
+	default:
+		v = r.expand(v, e)
+	}
+	if v == "none" {
+		return ""
+	}
+	return v
+}

@@ -1,0 +1,152 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// hop is one element of ProxyJump.
+type hop struct {
+	user, host string
+	port       int // 0 if not given
+}
+
+// parseJump reads "[user@]host[:port],…"; each may be written ssh://user@host:port. "none" and "" are no hops.
+func parseJump(s string) ([]hop, error) {
+	if s == "" || strings.EqualFold(s, "none") {
+		return nil, nil
+	}
+	var hops []hop
+	for part := range strings.SplitSeq(s, ",") {
+		h, err := parseHop(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("read ProxyJump %q: %w", s, err)
+		}
+		hops = append(hops, h)
+	}
+	return hops, nil
+}
+
+func parseHop(s string) (hop, error) {
+	s = strings.TrimSuffix(strings.TrimPrefix(s, "ssh://"), "/")
+	var h hop
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		h.user, s = s[:i], s[i+1:]
+	}
+	h.host = strings.Trim(s, "[]")
+	if host, port, err := net.SplitHostPort(s); err == nil {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return hop{}, fmt.Errorf("%q is not a port", port)
+		}
+		h.host, h.port = host, int(n)
+	}
+	if h.host == "" {
+		return hop{}, errors.New("a hop has no host")
+	}
+	return h, nil
+}
+
+// maxJumps bounds chains of jump hosts whose own configuration asks for jump hosts.
+const maxJumps = 8
+
+// route is a connection to the last of some jump hosts, shared by all hosts behind it.
+type route struct {
+	ready chan struct{} // closed when host or err is set
+	host  *Host
+	err   error
+	until time.Time // how long err counts
+}
+
+// routes holds the connections to jump hosts, by the hops that lead there.
+type routes struct {
+	mu sync.Mutex
+	m  map[string]*route
+}
+
+// get returns the connection for key, and dials if there is none, or if it is gone. Whoever asks while somebody dials waits for
+// that one. A failure counts for as long as it took to find out (at most 10 s), so that hundreds of hosts behind a dead jump
+// host do not wait for it one after the other.
+func (rs *routes) get(ctx context.Context, key string, dial func() (*Host, error)) (*Host, error) {
+	for {
+		rs.mu.Lock()
+		r := rs.m[key]
+		if r == nil || r.stale() {
+			r = &route{ready: make(chan struct{})}
+			rs.m[key] = r
+			rs.mu.Unlock()
+			r.dial(dial)
+			return r.host, r.err
+		}
+		rs.mu.Unlock()
+		select {
+		case <-r.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		// The one who dialled gave up for reasons of its own: that says nothing about the jump host.
+		if kind := KindOf(r.err); (kind == Canceled || kind == Timeout) && ctx.Err() == nil {
+			rs.forget(key, r)
+			continue
+		}
+		return r.host, r.err
+	}
+}
+
+func (rs *routes) forget(key string, r *route) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.m[key] == r {
+		delete(rs.m, key)
+	}
+}
+
+// maxMemory bounds how long a failure counts.
+const maxMemory = 10 * time.Second
+
+func (r *route) dial(dial func() (*Host, error)) {
+	defer close(r.ready)
+	start := time.Now()
+	r.host, r.err = dial()
+	end := time.Now()
+	r.until = end.Add(min(end.Sub(start), maxMemory))
+}
+
+// stale reports whether the route is of no more use.
+func (r *route) stale() bool {
+	select {
+	case <-r.ready:
+	default:
+		return false
+	}
+	if r.err != nil {
+		return time.Now().After(r.until)
+	}
+	select {
+	case <-r.host.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// close ends all connections to jump hosts.
+func (rs *routes) close() error {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	var errs []error
+	for key, r := range rs.m {
+		<-r.ready
+		if r.host != nil {
+			errs = append(errs, r.host.Close())
+		}
+		delete(rs.m, key)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,117 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// until calls look again and again until it has nothing to object, the host is
+// found to have failed for good, or the context ends. The last objection is
+// the cause of a time-out.
+func (r *Run) until(ctx context.Context, look func(context.Context) (objection string, fatal error)) error {
+	for {
+		objection, fatal := look(ctx)
+		if fatal != nil || objection == "" {
+			return fatal
+		}
+		if err := r.Clock.Sleep(ctx, r.interval()); err != nil {
+			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+				return &engine.Failure{Cause: fmt.Sprintf("%s: %s", cause, objection)}
+			}
+			return err
+		}
+	}
+}
+
+// awaitBoot waits for the host to answer from another boot, and demands the
+// planned OS. That it answers is no proof: only the boot ID is.
+func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.AwaitBoot) error {
+	return r.until(ctx, func(ctx context.Context) (string, error) {
+		f, err := r.lookAt(ctx, hp)
+		switch {
+		case err != nil:
+			return "the host does not answer: " + err.Error(), nil
+		case f.BootID == want.BootID:
+			return "the host has not gone down", nil
+		}
+		return "", wrongOS(f, want.Digest)
+	})
+}
+
+// lookAt reads a host that may be going down or coming up: one try, bounded.
+func (r *Run) lookAt(ctx context.Context, hp engine.HostPlan) (engine.Facts, error) {
+	h, _ := r.Inventory.Host(hp.Host)
+	return r.read(ctx, h, r.Modules)
+}
+
+func wrongOS(f engine.Facts, digest string) error {
+	if digest == "" {
+		return nil
+	}
+	booted := f.Booted()
+	switch {
+	case booted == nil:
+		return &engine.Failure{Cause: "it came back, but what it has booted is not known: " + strings.Join(f.Problems, "; ")}
+	case booted.Digest == digest && f.FinalizeErr == "":
+		return nil
+	case booted.Digest == digest:
+		return nil // the planned OS runs; what the tool reports is about an earlier try
+	}
+	cause := fmt.Sprintf("it came back with %s (%.12s), not with the planned %.12s", orUnknown(booted.Version), booted.Digest, digest)
+	if f.FinalizeErr != "" {
+		cause += ": the OS tool reports: " + f.FinalizeErr
+	}
+	return &engine.Failure{Cause: cause, Hint: "the host runs its old OS; find out why before the next run tries again (journalctl -b -1 -u ostree-finalize-staged.service)"}
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "an unnamed version"
+	}
+	return version
+}
+
+// awaitUnits waits until what ran before runs again and nothing new has failed.
+func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits) error {
+	return r.until(ctx, func(ctx context.Context) (string, error) {
+		f, err := r.lookAt(ctx, hp)
+		if err != nil {
+			return "the host does not answer: " + err.Error(), nil
+		}
+		var bad []string
+		for _, u := range f.Failed {
+			if !has(want.Failed, u) {
+				bad = append(bad, u+" has failed")
+			}
+		}
+		for _, u := range want.Running {
+			if !has(f.Running, u) && !has(f.Failed, u) {
+				bad = append(bad, u+" ran before and does not run")
+			}
+		}
+		return strings.Join(bad, "; "), nil
+	})
+}
+
+func has(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

@@ -1,0 +1,50 @@
+package rollout
+
+import (
+	"sync"
+	"time"
+
+	"holdfast/engine"
+)
+
+// emitter numbers events and keeps the first error of the sink.
+type emitter struct {
+	mu  sync.Mutex
+	seq int
+	err error
+}
+
+// emit sends an event. After an error nothing more is emitted and the run
+// stops at the next step.
+func (r *Run) emit(e engine.Event) error {
+	r.events.mu.Lock()
+	defer r.events.mu.Unlock()
+	if r.events.err != nil {
+		return r.events.err
+	}
+	r.events.seq++
+	e.Schema, e.Seq, e.Run, e.Time = engine.EventSchema, r.events.seq, r.ID, r.Clock.Now()
+	r.events.err = r.Sink.Emit(e)
+	return r.events.err
+}
+
+// note emits an event whose loss is noticed at the next step.
+func (r *Run) note(e engine.Event) { _ = r.emit(e) }
+
+func (r *Run) warn(message string) { r.note(engine.Event{Type: engine.Warned, Message: message}) }
+
+// timed runs f between a started and an ended event of a step. The started
+// event is written before f begins.
+func (r *Run) timed(e engine.Event, f func() error) *engine.Failure {
+	e.Type = engine.StepStarted
+	if err := r.emit(e); err != nil {
+		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: "write journal: " + err.Error(), Kind: KindJournal}
+	}
+	began := r.Clock.Now()
+	failure := asFailure(f(), e.Host, e.Step)
+	e.Type, e.Took, e.Failure = engine.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure
+	if err := r.emit(e); err != nil && failure == nil {
+		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: "write journal: " + err.Error(), Kind: KindJournal}
+	}
+	return failure
+}

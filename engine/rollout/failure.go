@@ -1,0 +1,65 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// The kinds of failure that exit codes tell apart.
+const (
+	KindUnreachable = "unreachable"
+	KindHeld        = "held"
+	KindChanged     = "changed" // a host is not as planned
+	KindUnsafe      = "unsafe"
+	KindJournal     = "journal"
+	KindStopped     = "stopped"
+)
+
+// asFailure completes an error of a step with where it happened.
+func asFailure(err error, host, step string) *engine.Failure {
+	if err == nil {
+		return nil
+	}
+	var f *engine.Failure
+	if !errors.As(err, &f) {
+		f = &engine.Failure{Cause: err.Error()}
+		if errors.Is(err, context.Canceled) {
+			f.Kind = KindStopped
+		}
+	}
+	whole := *f
+	if whole.Host == "" {
+		whole.Host = host
+	}
+	if whole.Step == "" {
+		whole.Step = step
+	}
+	return &whole
+}
+
+// scriptFailure is a script that exited with another status than 0.
+func scriptFailure(reply Reply, cause string) *engine.Failure {
+	return &engine.Failure{Stderr: tail(reply.Stderr, 4096), Cause: cause}
+}
+
+// tail is the end of s, which is where programs say what went wrong.
+func tail(s string, most int) string {
+	s = strings.TrimSpace(s)
+	if len(s) > most {
+		s = "…" + s[len(s)-most:]
+	}
+	return s
+}
+
+func exitOf(f *engine.Failure) engine.ExitCode {
+	switch f.Kind {
+	case KindHeld:
+		return engine.ExitRefused
+	case KindStopped:
+		return engine.ExitStopped
+	}
+	return engine.ExitFailed
+}

@@ -1,0 +1,154 @@
+package rollout
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"holdfast/engine"
+)
+
+// Sight is what the site was seen to be at one moment.
+type Sight struct {
+	Facts    map[string]engine.Facts
+	Clusters map[string]engine.ClusterFacts
+}
+
+const (
+	gatherTimeout = time.Minute
+	gatherForks   = 64
+)
+
+// Look gathers the facts of every host, in one round trip each and side by
+// side, and then those of the etcd clusters that the work concerns.
+func (r *Run) Look(ctx context.Context) (Sight, error) {
+	began := r.Clock.Now()
+	s := Sight{Facts: r.gatherAll(ctx), Clusters: map[string]engine.ClusterFacts{}}
+	if err := ctx.Err(); err != nil {
+		return s, err
+	}
+	reached := 0
+	for _, f := range s.Facts {
+		if f.Reached() {
+			reached++
+		}
+	}
+	s.Clusters = r.observe(ctx, engine.ClustersAtWork(r.input(s, nil)))
+	r.note(engine.Event{
+		Type:    engine.HostsGathered,
+		Message: fmt.Sprintf("%d of %d hosts reached", reached, len(r.Inventory.Hosts)),
+		Took:    engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)),
+	})
+	return s, ctx.Err()
+}
+
+func (r *Run) gatherAll(ctx context.Context) map[string]engine.Facts {
+	var mu sync.Mutex
+	facts := make(map[string]engine.Facts, len(r.Inventory.Hosts))
+	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
+	for _, h := range r.Inventory.Hosts {
+		workers.Go(func() {
+			f := r.gatherAwaited(ctx, h)
+			mu.Lock()
+			defer mu.Unlock()
+			facts[h.Name] = f
+		})
+	}
+	workers.Wait()
+	return facts
+}
+
+func (r *Run) forks(fallback int) int {
+	if r.Forks > 0 {
+		return r.Forks
+	}
+	return fallback
+}
+
+// gatherAwaited gathers a host; if a dead run was rebooting it, it is waited
+// for as long as that run would have.
+func (r *Run) gatherAwaited(ctx context.Context, h engine.Host) engine.Facts {
+	f := r.gather(ctx, h)
+	run := r.Awaited[h.Name]
+	if run == "" || f.Reached() {
+		return f
+	}
+	p, _ := r.Inventory.Pool(h.Pool)
+	limit := time.Duration(p.Timeouts.WithDefaults().Reboot)
+	r.warn(fmt.Sprintf("%s: run %s was rebooting it when it ended; waiting up to %s for it to come back", h.Name, run, limit))
+	end := r.Clock.Now().Add(limit)
+	for !f.Reached() && r.Clock.Now().Before(end) && !r.stopping() {
+		if r.Clock.Sleep(ctx, r.interval()) != nil {
+			break
+		}
+		f = r.gather(ctx, h)
+	}
+	return f
+}
+
+// gather reads one host. What goes wrong is in the facts: only that host is out.
+func (r *Run) gather(ctx context.Context, h engine.Host) engine.Facts {
+	f, err := r.read(ctx, h, r.Modules)
+	if err != nil {
+		failure := asFailure(err, h.Name, "gather facts")
+		failure.Kind = KindUnreachable
+		r.note(engine.Event{Type: engine.HostGathered, Host: h.Name, Failure: failure})
+		return engine.Facts{Host: h.Name, Unreachable: failure.Cause}
+	}
+	return f
+}
+
+// read asks a host everything the modules want to know, in one round trip.
+func (r *Run) read(ctx context.Context, h engine.Host, modules []engine.Module) (engine.Facts, error) {
+	desired := r.Desired[h.Name]
+	var commands []engine.Command
+	for _, m := range modules {
+		commands = append(commands, m.Probe(desired)...)
+	}
+	conn, err := r.Hosts.Connect(ctx, h)
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	mark := randomMark()
+	reply, err := conn.Run(ctx, Script{Text: engine.ProbeScript(commands, mark), Timeout: gatherTimeout})
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	outputs, err := engine.ReadOutputs(commands, mark, reply.Stdout, reply.Stderr)
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	facts := engine.Facts{Host: h.Name}
+	for _, m := range modules {
+		facts = m.Read(desired, outputs, facts)
+	}
+	return facts, nil
+}
+
+func randomMark() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails, says its documentation
+	return "=holdfast-" + hex.EncodeToString(b)
+}
+
+// observe looks at etcd clusters side by side.
+func (r *Run) observe(ctx context.Context, names []string) map[string]engine.ClusterFacts {
+	var mu sync.Mutex
+	seen := make(map[string]engine.ClusterFacts, len(names))
+	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
+	for _, name := range names {
+		workers.Go(func() {
+			c := r.Clusters.Observe(ctx, name)
+			mu.Lock()
+			defer mu.Unlock()
+			seen[name] = c
+		})
+	}
+	workers.Wait()
+	return seen
+}

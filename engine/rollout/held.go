@@ -1,0 +1,96 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// takeHold takes the hold of a host for this run, or finds out who has it.
+func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
+	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: t.Reason}
+	reply, err := r.exec(ctx, hp.Host, Script{Text: engine.HoldScript(h, t.For, t.Adopt)})
+	switch {
+	case err != nil:
+		return err
+	case reply.Code == engine.ScriptHeld:
+		return &engine.Failure{Kind: KindHeld, Cause: whose(reply.Stdout)}
+	case reply.Code != 0:
+		return scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
+	}
+	return nil
+}
+
+// whose reads a hold that is in the way.
+func whose(text string) string {
+	var h engine.Hold
+	if err := json.Unmarshal([]byte(text), &h); err != nil {
+		return "held, by a hold that cannot be read: " + engine.Printable(tail(text, 200))
+	}
+	return h.String()
+}
+
+func (r *Run) release(ctx context.Context, hp engine.HostPlan) error {
+	reply, err := r.exec(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID)})
+	switch {
+	case err != nil:
+		return err
+	case reply.Code == engine.ScriptHeld:
+		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply.Stdout)}
+	case reply.Code != 0:
+		return scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
+	}
+	return nil
+}
+
+// checkQuorum proves, with the host's hold taken, that its cluster may lose it
+// now. Every run takes its own hold first and then looks at those of the other
+// members, so of two runs that want members of one cluster at the same moment
+// at least one sees the other and gives its hold back.
+func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, cluster string) error {
+	c, _ := r.Inventory.Cluster(cluster)
+	var away, foreign []string
+	for _, h := range r.Inventory.Members(cluster) {
+		if h.Name == hp.Host {
+			continue
+		}
+		f := r.gather(ctx, h)
+		switch {
+		case !f.Reached():
+			away = append(away, h.Name)
+		case f.Hold != nil || f.HoldProblem != "":
+			away = append(away, h.Name)
+			if f.Stance(r.ID, nil) != engine.OwnHold {
+				foreign = append(foreign, h.Name)
+			}
+		}
+	}
+	facts := r.Clusters.Observe(ctx, cluster)
+	r.note(engine.Event{Type: engine.EtcdSampled, Cluster: cluster, Etcd: sampleOf(facts)})
+	err := facts.MayLose(hp.Host, away, c.AllowOutage)
+	if err == nil {
+		return nil
+	}
+	kind := KindUnsafe
+	if len(foreign) > 0 {
+		kind = KindHeld
+		err = fmt.Errorf("%w (held: %s)", err, strings.Join(foreign, ", "))
+	}
+	return &engine.Failure{Kind: kind, Cause: err.Error()}
+}
+
+func sampleOf(c engine.ClusterFacts) *engine.Sample {
+	s := &engine.Sample{Voters: len(c.Voters()), Healthy: c.Healthy(), Leader: c.Leader()}
+	if c.Problem != "" {
+		s.Problems = append(s.Problems, c.Problem)
+	}
+	for _, m := range c.Members {
+		if !m.Healthy {
+			s.Problems = append(s.Problems, m.Name+": "+m.Problem)
+		}
+	}
+	return s
+}

@@ -1,0 +1,112 @@
+// Package rollout is the imperative shell around package engine: it gathers
+// facts from hosts, interprets steps, and runs the one loop of gather, plan,
+// check, run the first batch, until nothing is left or it is not safe to go
+// on. It is the only place that changes hosts.
+//
+// It decides nothing about what is to be done: that is the plan's business.
+// It may not be imported by its siblings, and imports none of them: SSH, etcd
+// and output reach it through the interfaces below.
+package rollout
+
+import (
+	"context"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Script is a POSIX sh script for a host. It runs as root.
+type Script struct {
+	Text    string
+	Timeout time.Duration // 0: only the context bounds it
+	Live    func([]byte)  // sees standard output as it comes; may be nil
+}
+
+// Reply is what a script printed and its exit status.
+type Reply struct {
+	Stdout, Stderr string
+	Code           int
+}
+
+// Conn is a connection to one host.
+type Conn interface {
+	// Run runs a script. The error is about the connection; a script that
+	// exits with another status than 0 is no error here.
+	Run(context.Context, Script) (Reply, error)
+}
+
+// Hosts gives connections. Connect returns the connection a host already has
+// while that works, so that a run uses one per host.
+type Hosts interface {
+	Connect(context.Context, engine.Host) (Conn, error)
+}
+
+// Clusters talks to etcd clusters, by their name in the inventory.
+type Clusters interface {
+	Observe(ctx context.Context, cluster string) engine.ClusterFacts
+	MoveLeader(ctx context.Context, cluster, host string) (to string, err error)
+	AwaitMember(ctx context.Context, cluster, host string) error
+	Snapshot(ctx context.Context, cluster string) (where string, err error)
+	Sample(ctx context.Context, cluster string) engine.Sample
+}
+
+// Local runs commands of the inventory on the bastion.
+type Local interface {
+	Run(ctx context.Context, command string, env []string) (Reply, error)
+}
+
+// Sink takes the events of a run in order. An error stops the run: what
+// cannot be journaled is not done.
+type Sink interface {
+	Emit(engine.Event) error
+}
+
+// Clock is the time, so that tests need not wait for it.
+type Clock interface {
+	Now() time.Time
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// Run is one execution of apply or plan.
+type Run struct {
+	Start     engine.RunStart
+	ID        string
+	Inventory engine.Inventory
+	Desired   map[string]engine.Desired
+	Modules   []engine.Module
+	Selected  func(engine.Host) bool
+
+	Hosts    Hosts
+	Clusters Clusters
+	Local    Local
+	Sink     Sink
+	Clock    Clock
+
+	Forks    int                                      // hosts looked at or staged at the same time; 0: 64 and 8
+	Dead     []string                                 // runs of this bastion that ended without releasing their holds
+	Awaited  map[string]string                        // hosts that a dead run was rebooting, and its ID: they are waited for
+	Approve  func(context.Context, engine.Plan) error // asks the operator; nil: approved
+	Soft     context.Context                          // done at the first Ctrl-C; the context of a call ends at the second
+	Refuse   bool                                     // refuse the run if any host is held by somebody else
+	Interval time.Duration                            // between looks at something that is waited for; 0: 500 ms
+	events   emitter
+}
+
+func (r *Run) interval() time.Duration {
+	if r.Interval > 0 {
+		return r.Interval
+	}
+	return 500 * time.Millisecond
+}
+
+func (r *Run) stopping() bool {
+	return r.Soft != nil && r.Soft.Err() != nil
+}
+
+// input is what a plan depends on, with what was just seen.
+func (r *Run) input(s Sight, saved map[string]struct{}) engine.Input {
+	return engine.Input{
+		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
+		Modules: r.Modules, Run: r.ID, Dead: r.Dead, Selected: r.Selected, Saved: saved,
+	}
+}

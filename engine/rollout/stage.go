@@ -1,0 +1,116 @@
+package rollout
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"holdfast/engine"
+)
+
+const stageForks = 8
+
+func duration(d engine.Duration) time.Duration { return time.Duration(d) }
+
+// stage puts the new OS on disk everywhere while everything runs. Lanes go
+// side by side, the hosts of a lane one after the other. The first failure
+// keeps hosts from being started; those under way are finished.
+func (r *Run) stage(ctx context.Context, p *progress, plan engine.Plan, lanes []engine.Lane) error {
+	began := r.Clock.Now()
+	if err := r.emit(engine.Event{Type: engine.StageStarted}); err != nil {
+		return err
+	}
+	var first firstFailure
+	workers := pool.New().WithMaxGoroutines(r.forks(stageForks))
+	for _, lane := range lanes {
+		workers.Go(func() {
+			for _, name := range lane.Hosts {
+				if first.get() != nil || r.mayGoOn(ctx) != nil {
+					return
+				}
+				first.set(r.stageHost(ctx, p, *plan.Host(name)))
+			}
+		})
+	}
+	workers.Wait()
+	r.note(engine.Event{Type: engine.StageEnded, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
+	if f := first.get(); f != nil {
+		return f
+	}
+	return r.mayGoOn(ctx)
+}
+
+// stageHost runs a host's staging steps. At the first Ctrl-C the transfer is
+// stopped; what has arrived stays and is not fetched again.
+func (r *Run) stageHost(ctx context.Context, p *progress, hp engine.HostPlan) *engine.Failure {
+	soft, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if r.Soft != nil {
+		defer context.AfterFunc(r.Soft, cancel)()
+	}
+	for _, s := range hp.Stage {
+		failure := r.step(soft, hp, s)
+		if failure == nil {
+			continue
+		}
+		if r.stopping() {
+			r.abort(ctx, hp, s)
+			return &engine.Failure{Host: hp.Host, Step: s.Name, Cause: "stopped by the operator; what has arrived stays on the host", Kind: KindStopped}
+		}
+		r.fail(p, hp, failure, "it was not disrupted and is not held")
+		return failure
+	}
+	return nil
+}
+
+// abort ends on the host what an interrupted step has started there.
+func (r *Run) abort(ctx context.Context, hp engine.HostPlan, s engine.Step) {
+	if s.Do.Exec == nil || s.Do.Exec.Abort == "" || ctx.Err() != nil {
+		return
+	}
+	if _, err := r.exec(ctx, hp.Host, Script{Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
+		r.warn(hp.Host + ": stop " + s.Name + ": " + err.Error())
+	}
+}
+
+// firstFailure keeps the first failure of work done side by side.
+type firstFailure struct {
+	mu sync.Mutex
+	f  *engine.Failure
+}
+
+func (x *firstFailure) set(f *engine.Failure) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.f == nil {
+		x.f = f
+	}
+}
+
+func (x *firstFailure) get() *engine.Failure {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.f
+}
+
+// lines calls f for every whole line of a stream that arrives in pieces.
+type lines struct {
+	f    func(string)
+	rest string
+}
+
+func (l *lines) write(b []byte) {
+	all := strings.Split(l.rest+string(b), "\n")
+	l.rest = all[len(all)-1]
+	if len(l.rest) > 4096 {
+		l.rest = "" // a host's output is untrusted: no line grows without bound
+	}
+	for _, line := range all[:len(all)-1] {
+		if line = strings.TrimSpace(line); line != "" {
+			l.f(line)
+		}
+	}
+}

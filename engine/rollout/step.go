@@ -1,0 +1,146 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/engine"
+)
+
+// step interprets one step of a host, between its events.
+func (r *Run) step(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
+	return r.stepIn(ctx, hp, s, 0)
+}
+
+func (r *Run) stepIn(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) *engine.Failure {
+	e := engine.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Batch: batch}
+	return r.timed(e, func() error {
+		ctx, cancel := context.WithTimeoutCause(ctx, duration(s.Timeout), fmt.Errorf("not done within %s", s.Timeout))
+		defer cancel()
+		return r.interpret(ctx, hp, s)
+	})
+}
+
+// interpret is the only place where a step becomes a deed.
+func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	do := s.Do
+	switch {
+	case do.Exec != nil:
+		return r.execStep(ctx, hp, s)
+	case do.Command != nil:
+		return r.local(ctx, hp, s)
+	case do.TakeHold != nil:
+		return r.takeHold(ctx, hp, *do.TakeHold)
+	case do.Release != nil:
+		return r.release(ctx, hp)
+	case do.Quorum != nil:
+		return r.checkQuorum(ctx, hp, do.Quorum.Cluster)
+	case do.MoveLeader != nil:
+		return r.moveLeader(ctx, hp, s, do.MoveLeader.Cluster)
+	case do.AwaitBoot != nil:
+		return r.awaitBoot(ctx, hp, *do.AwaitBoot)
+	case do.AwaitUnits != nil:
+		return r.awaitUnits(ctx, hp, *do.AwaitUnits)
+	case do.AwaitEtcd != nil:
+		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host)
+	}
+	return fmt.Errorf("this version does not know how to %q", s.Name)
+}
+
+// exec runs a script on a host, connecting anew where the connection is gone.
+func (r *Run) exec(ctx context.Context, host string, s Script) (Reply, error) {
+	h, ok := r.Inventory.Host(host)
+	if !ok {
+		return Reply{}, fmt.Errorf("no host %q in the inventory", host)
+	}
+	conn, err := r.Hosts.Connect(ctx, h)
+	if err != nil {
+		return Reply{}, err
+	}
+	return conn.Run(ctx, s)
+}
+
+func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	progress := lines{f: func(line string) {
+		r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Step: s.Name, Message: engine.Printable(line)})
+	}}
+	reply, err := r.exec(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Live: progress.write})
+	if f := refusal(reply, s); err == nil && f != nil {
+		return f
+	}
+	if s.Breaks {
+		return r.broken(ctx, hp, s, reply, err)
+	}
+	if err != nil {
+		return &engine.Failure{Cause: err.Error(), Command: s.Do.Exec.Script, Stderr: tail(reply.Stderr, 4096)}
+	}
+	if reply.Code != 0 {
+		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
+		f.Command = s.Do.Exec.Script
+		return f
+	}
+	return nil
+}
+
+// refusal reads the exit statuses by which a script says that it did nothing.
+func refusal(reply Reply, s engine.Step) *engine.Failure {
+	causes := map[int]engine.Failure{
+		engine.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},
+		engine.ScriptChanged: {Kind: KindChanged, Cause: "the host is not as planned any more; nothing was done"},
+		engine.ScriptNoSpace: {Cause: "too little free space; nothing was done"},
+	}
+	f, ok := causes[reply.Code]
+	if !ok {
+		return nil
+	}
+	f.Stderr, f.Command = tail(reply.Stderr, 4096), s.Do.Exec.Script
+	if last := lastLine(f.Stderr); last != "" {
+		f.Cause = last
+	}
+	return &f
+}
+
+// broken judges a script that orders a reboot. That its connection is lost or
+// its exit status odd means nothing: systemd may take sshd away first. Only a
+// host that answers, in the same boot and not going down, has refused.
+func (r *Run) broken(ctx context.Context, hp engine.HostPlan, s engine.Step, reply Reply, err error) error {
+	if err != nil || reply.Code == 0 {
+		return nil
+	}
+	state, err := r.exec(ctx, hp.Host, Script{Text: "systemctl is-system-running", Timeout: 10 * time.Second})
+	if err != nil || firstLine(state.Stdout) == "stopping" {
+		return nil
+	}
+	f := scriptFailure(reply, fmt.Sprintf("exit status %d, and the host is not going down", reply.Code))
+	f.Command = s.Do.Exec.Script
+	return f
+}
+
+// local runs a command of the inventory on the bastion.
+func (r *Run) local(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	h, _ := r.Inventory.Host(hp.Host)
+	env := []string{"HOLDFAST_HOST=" + hp.Host, "HOLDFAST_ADDRESS=" + h.Address, "HOLDFAST_POOL=" + hp.Pool, "HOLDFAST_RUN=" + r.ID}
+	for {
+		reply, err := r.Local.Run(ctx, s.Do.Command.Command, env)
+		if err == nil && reply.Code == 0 {
+			return nil
+		}
+		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
+		if err != nil {
+			f.Cause = err.Error()
+		}
+		f.Command = s.Do.Command.Command
+		if !s.Do.Command.Retry || ctx.Err() != nil || r.Clock.Sleep(ctx, 5*time.Second) != nil {
+			return f
+		}
+	}
+}
+
+func (r *Run) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step, cluster string) error {
+	to, err := r.Clusters.MoveLeader(ctx, cluster, hp.Host)
+	if err == nil && to != "" {
+		r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: cluster, Step: s.Name, Message: "leader is now " + to})
+	}
+	return err
+}

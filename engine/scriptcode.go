@@ -1,0 +1,9 @@
+package engine
+
+// Exit statuses of scripts that steps run on hosts, from the range sysexits
+// leaves to the application. Any other status is the failing command's own.
+const (
+	ScriptHeld    = 75 // somebody else holds the host; nothing was done
+	ScriptChanged = 76 // the host is not as planned; nothing was done
+	ScriptNoSpace = 77 // too little free space; nothing was done
+)
