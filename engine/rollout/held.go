@@ -12,7 +12,7 @@ import (
 // takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
 	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: t.Reason}
-	reply, err := r.exec(ctx, hp.Host, Script{Text: engine.HoldScript(h, t.For, t.Adopt)})
+	reply, err := r.exec(ctx, hp.Host, Script{Text: engine.HoldScript(h, t.For, t.Adopt), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
 		return err
@@ -34,7 +34,7 @@ func whose(text string) string {
 }
 
 func (r *Run) release(ctx context.Context, hp engine.HostPlan) error {
-	reply, err := r.exec(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID)})
+	reply, err := r.exec(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID), Op: engine.Op{Release: &engine.Release{}}})
 	switch {
 	case err != nil:
 		return err

@@ -20,6 +20,7 @@ type Script struct {
 	Text    string
 	Timeout time.Duration // 0: only the context bounds it
 	Live    func([]byte)  // sees standard output as it comes; may be nil
+	Op      engine.Op     // what the script is for; hosts that exist only in memory act on it
 }
 
 // Reply is what a script printed and its exit status.

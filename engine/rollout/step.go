@@ -65,7 +65,7 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) e
 	progress := lines{f: func(line string) {
 		r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Step: s.Name, Message: engine.Printable(line)})
 	}}
-	reply, err := r.exec(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Live: progress.write})
+	reply, err := r.exec(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Live: progress.write, Op: s.Do})
 	if f := refusal(reply, s); err == nil && f != nil {
 		return f
 	}
