@@ -132,16 +132,16 @@ if found; then
 	sync "$dir"
 fi
 rm -f "$motdfile"
-start=
+reload=
 for unit in $helpers; do
 	[ -e "$units/$unit.d/50-holdfast.conf" ] || continue
+	if has "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then
+		systemctl start "$unit" || printf '%s\n' "hold: $unit does not start again" >&2
+	fi
+	# Last, because it tells the next release that this one was cut short.
 	rm -f "$units/$unit.d/50-holdfast.conf"
 	rmdir "$units/$unit.d" 2>/dev/null || :
-	if has "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then start="$start $unit"; fi
 	reload=yes
 done
-if [ -n "${reload:-}" ]; then systemctl daemon-reload; fi
-for unit in $start; do
-	systemctl start "$unit" || printf '%s\n' "hold: $unit does not start again" >&2
-done
+if [ -n "$reload" ]; then systemctl daemon-reload; fi
 `
