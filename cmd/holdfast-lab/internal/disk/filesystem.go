@@ -1,0 +1,105 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Requests of include/uapi/linux/fs.h and the ext4 documentation that the
+// unix package does not name.
+const (
+	ioctlThaw         = 0xC0045878 // FITHAW
+	ioctlExt4Shutdown = 0x8004587D // EXT4_IOC_SHUTDOWN
+	noLogFlush        = 2          // EXT4_GOING_FLAGS_NOLOGFLUSH
+)
+
+// closeTimeout bounds the wait for a filesystem that something still holds.
+const closeTimeout = 10 * time.Second
+
+// Mount mounts the ext4 filesystem on the device.
+func Mount(device, dir string) error {
+	if err := unix.Mount(device, dir, "ext4", 0, ""); err != nil {
+		return fmt.Errorf("mount %s on %s: %w", device, dir, err)
+	}
+	return nil
+}
+
+// Unmount unmounts the filesystem and waits until it is really closed. It
+// thaws it first: a host killed while ostree had frozen it would otherwise
+// leave it frozen, invisible and alive for ever.
+func Unmount(device, dir string) error {
+	thawErr := onDir(dir, ioctlThaw, 0)
+	if errors.Is(thawErr, unix.EINVAL) || errors.Is(thawErr, unix.EIO) {
+		thawErr = nil // not frozen, or shut down
+	}
+	if err := unix.Unmount(dir, 0); err != nil {
+		return errors.Join(fmt.Errorf("unmount %s: %w", dir, err), thawErr)
+	}
+	return errors.Join(waitClosed(filepath.Base(device)), thawErr)
+}
+
+func waitClosed(name string) error {
+	for deadline := time.Now().Add(closeTimeout); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat("/sys/fs/ext4/" + name); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("close filesystem on %s: still in use after %s", name, closeTimeout)
+		}
+	}
+}
+
+// Lose makes the filesystem forget everything that was not synced, at once,
+// as a power cut would. It must be unmounted afterwards.
+func Lose(dir string) error {
+	if err := onDir(dir, ioctlExt4Shutdown, noLogFlush); err != nil {
+		return fmt.Errorf("shut down filesystem %s: %w", dir, err)
+	}
+	return nil
+}
+
+func onDir(dir string, request uintptr, argument uint32) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("open mount point: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(&argument)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// MountBoot puts an overlay on the /boot of a host that is a plain directory.
+// ostree freezes the filesystem of /boot when it writes boot entries; an
+// overlay refuses that, the filesystem beneath would not.
+func MountBoot(boot, state string) error {
+	dirs := map[string]string{}
+	for _, d := range []string{"lower", "upper", "work"} {
+		dirs[d] = filepath.Join(state, "boot."+d)
+		if err := os.MkdirAll(dirs[d], 0o755); err != nil {
+			return fmt.Errorf("make boot overlay: %w", err)
+		}
+	}
+	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", dirs["lower"], dirs["upper"], dirs["work"])
+	if err := unix.Mount("overlay", boot, "overlay", 0, opts); err != nil {
+		return fmt.Errorf("mount boot overlay: %w", err)
+	}
+	return nil
+}
+
+// UnmountBoot takes the overlay away.
+func UnmountBoot(boot string) error {
+	if err := unix.Unmount(boot, 0); err != nil {
+		return fmt.Errorf("unmount boot overlay: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Entry is a boot loader entry, see
+// https://uapi-group.org/specifications/specs/boot_loader_specification/.
+type Entry struct {
+	File    string
+	Version int
+	Options string
+}
+
+// Deployment is the path of the entry's deployment link, from the options.
+func (e Entry) Deployment() (string, error) {
+	for _, option := range strings.Fields(e.Options) {
+		if target, ok := strings.CutPrefix(option, "ostree="); ok {
+			return target, nil
+		}
+	}
+	return "", fmt.Errorf("read boot entry %s: no ostree= in its options", e.File)
+}
+
+// parseEntry reads one entry.
+func parseEntry(file, content string) (Entry, error) {
+	e := Entry{File: file, Version: -1}
+	for line := range strings.Lines(content) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		value = strings.TrimSpace(value)
+		switch key {
+		case "version":
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return e, fmt.Errorf("read boot entry %s: version: %w", file, err)
+			}
+			e.Version = n
+		case "options":
+			e.Options = value
+		}
+	}
+	return e, nil
+}
+
+// DefaultEntry is the entry that a boot loader boots by default: the one with
+// the highest version. File names say nothing, they differ between versions
+// of ostree.
+func DefaultEntry(boot fs.FS) (Entry, error) {
+	const dir = "loader/entries"
+	files, err := fs.ReadDir(boot, dir)
+	if err != nil {
+		return Entry{}, fmt.Errorf("read boot entries: %w", err)
+	}
+	best, found := Entry{}, false
+	for _, f := range files {
+		if path.Ext(f.Name()) != ".conf" {
+			continue
+		}
+		raw, err := fs.ReadFile(boot, path.Join(dir, f.Name()))
+		if err != nil {
+			return Entry{}, fmt.Errorf("read boot entry: %w", err)
+		}
+		e, err := parseEntry(f.Name(), string(raw))
+		if err != nil {
+			return Entry{}, err
+		}
+		if !found || e.Version > best.Version {
+			best, found = e, true
+		}
+	}
+	if !found {
+		return Entry{}, errors.New("read boot entries: there is none")
+	}
+	return best, nil
+}

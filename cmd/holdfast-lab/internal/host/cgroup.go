@@ -1,0 +1,155 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	cgroupMount  = "/sys/fs/cgroup"
+	cgroupParent = "holdfast-lab"
+)
+
+// cgroup is a host's own control group. The supervisor mounts the version 2
+// hierarchy over /sys/fs/cgroup in its own mount namespace, so that one layout
+// holds whatever the machine uses: version 2 alone, or both versions.
+type cgroup string
+
+// enterCgroups mounts the hierarchy, moves the supervisor out of the session
+// that started it, and makes the host's group.
+func enterCgroups(name string) (cgroup, error) {
+	if err := unix.Mount("cgroup2", cgroupMount, "cgroup2", 0, ""); err != nil {
+		return "", fmt.Errorf("mount control groups: %w", err)
+	}
+	parent := filepath.Join(cgroupMount, cgroupParent)
+	own := filepath.Join(parent, "supervisor-"+name)
+	group := filepath.Join(parent, name)
+	for _, dir := range []string{own, group} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", fmt.Errorf("make control group: %w", err)
+		}
+	}
+	if err := os.WriteFile(own+"/cgroup.procs", []byte("0"), 0); err != nil {
+		return "", fmt.Errorf("enter control group: %w", err)
+	}
+	return cgroup(group), nil
+}
+
+// clean removes what an earlier boot left. A group of a killed container must
+// not be used again: on recent kernels what systemd clones into it may be
+// killed at once.
+func (c cgroup) clean() error { return removeGroups(string(c), false) }
+
+// removeGroups kills what still runs below a group and removes all groups
+// there. Something runs only if a supervisor was killed.
+func removeGroups(top string, itself bool) error {
+	for _, pid := range processes(top) {
+		_ = unix.Kill(pid, unix.SIGKILL) // gone already is as good
+	}
+	var dirs []string
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (itself || path != top) {
+			dirs = append(dirs, path)
+		}
+		return nil // what vanishes meanwhile is as good as removed
+	})
+	for _, dir := range slices.Backward(dirs) {
+		err = errors.Join(err, rmdir(dir))
+	}
+	return err
+}
+
+// rmdir waits a moment for processes that are still dying.
+func rmdir(dir string) error {
+	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		err := unix.Rmdir(dir)
+		if err == nil || errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
+			return fmt.Errorf("remove control group %s: %w", dir, err)
+		}
+	}
+}
+
+// first is the process that is process 1 inside the container. Killing it
+// takes the whole container down at once; killing systemd-nspawn would not.
+func (c cgroup) first() (int, bool) {
+	for _, pid := range processes(string(c)) {
+		if isFirst(pid) {
+			return pid, true
+		}
+	}
+	return 0, false
+}
+
+// processes lists the processes of a group and all groups below it.
+func processes(top string) []int {
+	var pids []int
+	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil // what vanishes meanwhile has no process
+		}
+		procs, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		if err != nil {
+			return nil
+		}
+		for _, field := range strings.Fields(string(procs)) {
+			if n, err := strconv.Atoi(field); err == nil && n > 0 {
+				pids = append(pids, n)
+			}
+		}
+		return nil
+	})
+	return pids
+}
+
+// isFirst says whether a process is number 1 of an inner process namespace.
+func isFirst(pid int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(status)) {
+		if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			fields := strings.Fields(ids)
+			return len(fields) > 1 && fields[len(fields)-1] == "1"
+		}
+	}
+	return false
+}
+
+// freeze stops or resumes every process of the container.
+func (c cgroup) freeze(frozen bool) error {
+	value := "0"
+	if frozen {
+		value = "1"
+	}
+	if err := os.WriteFile(filepath.Join(string(c), "payload/cgroup.freeze"), []byte(value), 0); err != nil {
+		return fmt.Errorf("freeze host: %w", err)
+	}
+	return nil
+}
+
+// RemoveCgroups removes the groups of all hosts. It needs a mounted version 2
+// hierarchy and does nothing without one.
+func RemoveCgroups() error {
+	for _, mount := range []string{cgroupMount, cgroupMount + "/unified"} {
+		top := filepath.Join(mount, cgroupParent)
+		if _, err := os.Stat(top); err == nil {
+			if err := removeGroups(top, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

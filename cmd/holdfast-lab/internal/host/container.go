@@ -1,0 +1,136 @@
+package host
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast/cmd/holdfast-lab/internal/netns"
+)
+
+//go:embed init.sh
+var initScript []byte
+
+// rebootStatus is how systemd-nspawn says that the host rebooted.
+const rebootStatus = 133
+
+// boot is one start of a host: what the boot loader chose.
+type boot struct {
+	entry      Entry
+	deployment string // absolute path in the mounted system root
+}
+
+// choose plays the boot loader.
+func choose(root string) (boot, error) {
+	entry, err := DefaultEntry(os.DirFS(filepath.Join(root, "boot")))
+	if err != nil {
+		return boot{}, err
+	}
+	target, err := entry.Deployment()
+	if err != nil {
+		return boot{}, err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Join(root, target))
+	if err != nil {
+		return boot{}, fmt.Errorf("find deployment of %s: %w", entry.File, err)
+	}
+	return boot{entry: entry, deployment: dir}, nil
+}
+
+// prepare writes what the container's first process needs: an empty tree with
+// the links that make /usr usable, the script, and the kernel command line.
+func (f Folder) prepare(b boot) error {
+	dir := f.path("initrd")
+	for _, name := range []string{"usr", "sysroot", "proc", "sys", "dev", "run", "tmp", "etc", "var"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			return fmt.Errorf("make initial tree: %w", err)
+		}
+	}
+	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
+		if err := os.Symlink("usr/"+name, filepath.Join(dir, name)); err != nil && !os.IsExist(err) {
+			return fmt.Errorf("make initial tree: %w", err)
+		}
+	}
+	for name, content := range map[string][]byte{
+		f.path("init"):                          initScript,
+		f.path("cmdline"):                       []byte(b.entry.Options + "\n"),
+		filepath.Join(dir, "init"):              nil,
+		filepath.Join(dir, "cmdline"):           nil,
+		filepath.Join(dir, "etc", "os-release"): nil,
+	} {
+		if err := os.WriteFile(name, content, 0o755); err != nil {
+			return fmt.Errorf("make initial tree: %w", err)
+		}
+	}
+	return nil
+}
+
+// start starts the container in its own control group and time namespace, so
+// that uptime counts from this boot.
+func (f Folder) start(c Config, s Settings, b boot, group cgroup) (*exec.Cmd, error) {
+	boottime, err := seconds(unix.CLOCK_BOOTTIME)
+	if err != nil {
+		return nil, err
+	}
+	monotonic, err := seconds(unix.CLOCK_MONOTONIC)
+	if err != nil {
+		return nil, err
+	}
+	console, err := os.OpenFile(f.Console(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open console log: %w", err)
+	}
+	defer func() { _ = console.Close() }()
+	dir, err := os.Open(string(group))
+	if err != nil {
+		return nil, fmt.Errorf("open control group: %w", err)
+	}
+	defer func() { _ = dir.Close() }()
+	args := append([]string{
+		"--time", fmt.Sprintf("--boottime=-%d", boottime), fmt.Sprintf("--monotonic=-%d", monotonic),
+		"systemd-nspawn",
+	}, f.nspawnArgs(c, s, b)...)
+	cmd := exec.Command("unshare", args...)
+	cmd.Env = append(os.Environ(), "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1")
+	cmd.Stdout, cmd.Stderr = console, console
+	cmd.SysProcAttr = &unix.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd())}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start container: %w", err)
+	}
+	return cmd, nil
+}
+
+func (f Folder) nspawnArgs(c Config, s Settings, b boot) []string {
+	// A host whose cable is pulled at power on gets a port that is on no bridge.
+	network := "--network-bridge=" + netns.Bridge
+	if s.Cut {
+		network = "--network-veth"
+	}
+	return []string{
+		"--quiet", "--register=no", "--keep-unit",
+		"--machine=" + netns.Machine(c.Host.Index), "--uuid=" + uuid(MachineID(c.Host)),
+		"--directory=" + f.path("initrd"),
+		"--bind=" + f.Root() + ":/sysroot", "--bind-ro=" + b.deployment + "/usr:/usr",
+		"--bind-ro=" + f.path("init") + ":/init", "--bind-ro=" + f.path("cmdline") + ":/cmdline",
+		network, "--resolv-conf=off", "--timezone=off", "--link-journal=no",
+		"--console=read-only", "--kill-signal=SIGRTMIN+3", "/init",
+	}
+}
+
+// uuid writes a machine ID as systemd-nspawn wants it.
+func uuid(id string) string {
+	return strings.Join([]string{id[:8], id[8:12], id[12:16], id[16:20], id[20:]}, "-")
+}
+
+func seconds(clock int32) (int64, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(clock, &t); err != nil {
+		return 0, fmt.Errorf("read clock: %w", err)
+	}
+	return t.Sec, nil
+}

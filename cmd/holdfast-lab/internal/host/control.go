@@ -1,0 +1,178 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sourcegraph/conc"
+	"golang.org/x/sys/unix"
+)
+
+// Command is what a supervisor can be told.
+type Command string
+
+const (
+	// Off cuts the power. What was written is written.
+	Off Command = "off"
+	// Lossy cuts the power and loses everything that was not synced.
+	Lossy Command = "lossy"
+	// Soft presses the power button: an orderly halt.
+	Soft Command = "soft"
+	// Reset cuts the power and gives it back.
+	Reset Command = "reset"
+	// Freeze stops the host without cutting anything; Thaw resumes it.
+	Freeze Command = "freeze"
+	Thaw   Command = "thaw"
+	// Reload makes the host use its changed settings.
+	Reload Command = "reload"
+	// Status asks for the State.
+	Status Command = "status"
+)
+
+// State is what a supervisor answers to Status.
+type State string
+
+const (
+	// Powered off; no supervisor answers.
+	StateOff State = "off"
+	// StatePost means in the firmware, before a boot.
+	StatePost State = "post"
+	// StateOn means running, or at least trying to.
+	StateOn State = "on"
+	// StateFrozen means hung.
+	StateFrozen State = "frozen"
+)
+
+// ErrOff says that the host has no power.
+var ErrOff = errors.New("the host is off")
+
+// request is a command on its way to the machine, answered exactly once.
+type request struct {
+	command Command
+	answer  chan string
+}
+
+// Tell sends a command to the host's supervisor and returns its answer. Off
+// and Lossy return when the host is off and its disk closed. It returns ErrOff
+// if there is no supervisor.
+func (f Folder) Tell(ctx context.Context, c Command) (string, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", f.path("control"))
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) {
+		return "", ErrOff
+	}
+	if err != nil {
+		return "", fmt.Errorf("reach supervisor: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := fmt.Fprintln(conn, c); err != nil {
+		return "", fmt.Errorf("tell supervisor %s: %w", c, err)
+	}
+	raw, err := io.ReadAll(conn)
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("tell supervisor %s: %w", c, err), ctx.Err())
+	}
+	answer, ok := strings.CutPrefix(strings.TrimSpace(string(raw)), "ok")
+	if !ok {
+		return "", fmt.Errorf("tell supervisor %s: %s", c, strings.TrimSpace(string(raw)))
+	}
+	return strings.TrimSpace(answer), nil
+}
+
+// State asks for the host's power state.
+func (f Folder) State(ctx context.Context) (State, error) {
+	answer, err := f.Tell(ctx, Status)
+	if errors.Is(err, ErrOff) {
+		return StateOff, nil
+	}
+	return State(answer), err
+}
+
+// lock makes sure that a host has one supervisor; the kernel releases it with
+// the process.
+func (f Folder) lock() (*os.File, error) {
+	file, err := os.OpenFile(f.path("lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock host: %w", err)
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock host: %w", err), file.Close())
+	}
+	return file, nil
+}
+
+// listen opens the control socket. The caller holds the lock, so a socket that
+// is there is a dead one.
+func (f Folder) listen() (net.Listener, error) {
+	if err := os.Remove(f.path("control")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	l, err := net.Listen("unix", f.path("control"))
+	if err != nil {
+		return nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	return l, nil
+}
+
+// accept hands commands to requests until the listener is closed, and returns
+// when all of them are answered or done is closed.
+func accept(l net.Listener, requests chan<- request, done <-chan struct{}) {
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		wg.Go(func() { serve(conn, requests, done) })
+	}
+}
+
+func serve(conn net.Conn, requests chan<- request, done <-chan struct{}) {
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	line, err := bufio.NewReader(io.LimitReader(conn, 64)).ReadString('\n')
+	if err != nil {
+		return
+	}
+	r := request{command: Command(strings.TrimSpace(line)), answer: make(chan string, 1)}
+	select {
+	case requests <- r:
+	case <-done:
+		_, _ = fmt.Fprintln(conn, "ok")
+		return
+	}
+	select {
+	case answer := <-r.answer:
+		_, _ = fmt.Fprintln(conn, answer)
+	case <-done:
+		_, _ = fmt.Fprintln(conn, "ok")
+	}
+}
+
+// WaitOff waits until the host's supervisor has ended.
+func (f Folder) WaitOff(ctx context.Context) error {
+	for {
+		lock, err := f.lock()
+		if err == nil {
+			return lock.Close()
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for power off: %w", ctx.Err())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

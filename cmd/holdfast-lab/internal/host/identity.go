@@ -1,0 +1,172 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"holdfast/cmd/holdfast-lab/internal/pki"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+// Identity is what makes one host of many: what an installer would write.
+type Identity struct {
+	Host spec.Host
+	// Peers are all hosts of the lab, for /etc/hosts.
+	Peers []spec.Host
+	// HostKey is the host's SSH key in OpenSSH format, HostKeyPublic its public
+	// part; AuthorizedKey may log in as core.
+	HostKey, HostKeyPublic, AuthorizedKey string
+	// Etcd is set on members of an etcd cluster.
+	Etcd *Member
+}
+
+// Member is one member of an etcd cluster.
+type Member struct {
+	Cluster string
+	Members []spec.Host
+	CA      []byte
+	Pair    pki.Pair
+}
+
+// File is one file of an identity. Path is relative to the deployment for
+// etc/… and to the state root for var/….
+type File struct {
+	Path    string      `json:"path"`
+	Content string      `json:"content,omitempty"`
+	Mode    os.FileMode `json:"mode"`
+	// Owner is a user of the image; empty means root.
+	Owner string `json:"owner,omitempty"`
+	// Link makes the file a symbolic link to this target.
+	Link string `json:"link,omitempty"`
+}
+
+// MachineID is the host's machine ID, the same for its whole life.
+func MachineID(h spec.Host) string { return fmt.Sprintf("a%031x", 0x1ab00000+h.Index) }
+
+// Files lists the files of the identity.
+func (id Identity) Files() []File {
+	hosts := "127.0.0.1 localhost\n127.0.1.1 " + id.Host.Name + "\n"
+	for _, p := range id.Peers {
+		if p.Name != id.Host.Name {
+			hosts += p.Address() + " " + p.Name + "\n"
+		}
+	}
+	files := []File{
+		{Path: "etc/hostname", Mode: 0o644, Content: id.Host.Name + "\n"},
+		{Path: "etc/hosts", Mode: 0o644, Content: hosts},
+		{Path: "etc/machine-id", Mode: 0o444, Content: MachineID(id.Host) + "\n"},
+		{Path: "etc/systemd/network/10-host0.network", Mode: 0o644, Content: "[Match]\nName=host0 en* eth*\n" +
+			"[Network]\nAddress=" + id.Host.Address() + "/24\nLinkLocalAddressing=no\nLLDP=no\nIPv6AcceptRA=no\n"},
+		{Path: "etc/ssh/ssh_host_ed25519_key", Mode: 0o600, Content: id.HostKey},
+		{Path: "etc/ssh/ssh_host_ed25519_key.pub", Mode: 0o644, Content: id.HostKeyPublic},
+		{Path: "var/home/core", Mode: os.ModeDir | 0o755, Owner: "core"},
+		{Path: "var/home/core/.ssh", Mode: os.ModeDir | 0o700, Owner: "core"},
+		{Path: "var/home/core/.ssh/authorized_keys", Mode: 0o600, Owner: "core", Content: id.AuthorizedKey},
+		// Without this folder the first boot logs to /run only.
+		{Path: "var/log/journal", Mode: os.ModeDir | os.ModeSetgid | 0o755},
+	}
+	if id.Etcd != nil {
+		files = append(files, id.etcdFiles()...)
+	}
+	return files
+}
+
+func (id Identity) etcdFiles() []File {
+	var initial []string
+	for _, m := range id.Etcd.Members {
+		initial = append(initial, m.Name+"=https://"+m.Address()+":2380")
+	}
+	ip := id.Host.Address()
+	settings := strings.Join([]string{
+		"ETCD_NAME=" + id.Host.Name,
+		"ETCD_DATA_DIR=/var/lib/etcd/default",
+		"ETCD_LISTEN_PEER_URLS=https://" + ip + ":2380",
+		"ETCD_INITIAL_ADVERTISE_PEER_URLS=https://" + ip + ":2380",
+		"ETCD_LISTEN_CLIENT_URLS=https://" + ip + ":2379,https://127.0.0.1:2379",
+		"ETCD_ADVERTISE_CLIENT_URLS=https://" + ip + ":2379",
+		"ETCD_INITIAL_CLUSTER=" + strings.Join(initial, ","),
+		"ETCD_INITIAL_CLUSTER_STATE=new",
+		"ETCD_INITIAL_CLUSTER_TOKEN=" + id.Etcd.Cluster,
+		"ETCD_CLIENT_CERT_AUTH=true",
+		"ETCD_TRUSTED_CA_FILE=/etc/etcd/ca.crt",
+		"ETCD_CERT_FILE=/etc/etcd/peer.crt",
+		"ETCD_KEY_FILE=/etc/etcd/peer.key",
+		"ETCD_PEER_CLIENT_CERT_AUTH=true",
+		"ETCD_PEER_TRUSTED_CA_FILE=/etc/etcd/ca.crt",
+		"ETCD_PEER_CERT_FILE=/etc/etcd/peer.crt",
+		"ETCD_PEER_KEY_FILE=/etc/etcd/peer.key",
+	}, "\n") + "\n"
+	return []File{
+		{Path: "etc/default/etcd", Mode: 0o644, Content: settings},
+		{Path: "etc/etcd", Mode: os.ModeDir | 0o755},
+		{Path: "etc/etcd/ca.crt", Mode: 0o644, Owner: "etcd", Content: string(id.Etcd.CA)},
+		{Path: "etc/etcd/peer.crt", Mode: 0o644, Owner: "etcd", Content: string(id.Etcd.Pair.Cert)},
+		{Path: "etc/etcd/peer.key", Mode: 0o600, Owner: "etcd", Content: string(id.Etcd.Pair.Key)},
+		{Path: "etc/systemd/system/multi-user.target.wants/etcd.service", Link: "/usr/lib/systemd/system/etcd.service"},
+	}
+}
+
+// install writes files below a deployment and its state root's var.
+func install(files []File, deployment, stateroot string) error {
+	passwd, err := os.ReadFile(filepath.Join(deployment, "etc/passwd"))
+	if err != nil {
+		return fmt.Errorf("write identity: %w", err)
+	}
+	for _, f := range files {
+		root := deployment
+		if strings.HasPrefix(f.Path, "var/") {
+			root = stateroot
+		}
+		uid, gid, err := owner(string(passwd), f.Owner)
+		if err != nil {
+			return err
+		}
+		if err := f.write(filepath.Join(root, f.Path), uid, gid); err != nil {
+			return fmt.Errorf("write identity: %w", err)
+		}
+	}
+	return nil
+}
+
+func (f File) write(name string, uid, gid int) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if f.Link != "" {
+		return os.Symlink(f.Link, name)
+	}
+	if f.Mode.IsDir() {
+		if err := os.MkdirAll(name, 0o755); err != nil {
+			return err
+		}
+	} else if err := os.WriteFile(name, []byte(f.Content), 0o600); err != nil {
+		return err
+	}
+	if err := os.Chown(name, uid, gid); err != nil {
+		return err
+	}
+	return os.Chmod(name, f.Mode)
+}
+
+// owner finds the IDs of a user in the content of a passwd file.
+func owner(passwd, name string) (uid, gid int, err error) {
+	if name == "" {
+		return 0, 0, nil
+	}
+	for line := range strings.Lines(passwd) {
+		fields := strings.Split(strings.TrimSpace(line), ":")
+		if len(fields) < 4 || fields[0] != name {
+			continue
+		}
+		uid, err1 := strconv.Atoi(fields[2])
+		gid, err2 := strconv.Atoi(fields[3])
+		if err1 != nil || err2 != nil {
+			return 0, 0, fmt.Errorf("write identity: user %s has no numeric IDs", name)
+		}
+		return uid, gid, nil
+	}
+	return 0, 0, fmt.Errorf("write identity: the image has no user %s", name)
+}

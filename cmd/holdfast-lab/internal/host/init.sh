@@ -1,0 +1,13 @@
+#!/bin/sh
+# The first process of a host until the root switch: plays the initramfs. It
+# runs the operating system's own ostree-prepare-root, so /usr, /etc, /var,
+# /sysroot and /run/ostree-booted are made by the real code.
+CMDLINE=$(cat /cmdline)                     # before /proc moves
+mount --make-rprivate /                     # a mount cannot be moved below a shared one
+mount --bind /cmdline /proc/cmdline
+/usr/lib/ostree/ostree-prepare-root /sysroot || { echo "ostree-prepare-root: exit $?"; exit 1; }
+for m in dev proc sys run; do mount -n --move /$m /sysroot/$m; done
+cd /sysroot; mount -n --move . /
+# In a container systemd takes its kernel command line from its arguments, not
+# from /proc/cmdline: ConditionKernelCommandLine=ostree depends on them.
+exec chroot . /bin/sh -c 'cd /; mount -n --make-rshared /; exec /sbin/init "$@"' sh $CMDLINE

@@ -1,0 +1,251 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/sourcegraph/conc"
+	"golang.org/x/sys/unix"
+
+	"holdfast/cmd/holdfast-lab/internal/disk"
+	"holdfast/cmd/holdfast-lab/internal/image"
+)
+
+// machine is a host with power. One goroutine owns it; commands reach it
+// through requests.
+type machine struct {
+	Folder
+	config   Config
+	settings Settings
+	group    cgroup
+	throttle *disk.Throttle // nil where disks cannot be slow
+	loop     *disk.Loop     // nil for directory hosts and between boots
+	requests chan request
+	frozen   bool
+}
+
+// Supervise runs a host until it is powered off. It must be called in a
+// process of its own, inside the lab's network namespace and in a private
+// mount namespace. When ctx ends, the power is cut.
+func Supervise(ctx context.Context, f Folder) (err error) {
+	lock, err := f.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	m := &machine{Folder: f, requests: make(chan request)}
+	if err := m.open(); err != nil {
+		return err
+	}
+	listener, err := f.listen()
+	if err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	var wg conc.WaitGroup
+	wg.Go(func() { accept(listener, m.requests, done) })
+	err = m.run(ctx)
+	err = errors.Join(err, listener.Close())
+	close(done)
+	wg.Wait()
+	return err
+}
+
+func (m *machine) open() (err error) {
+	if m.config, err = m.Config(); err != nil {
+		return err
+	}
+	if m.settings, err = m.Settings(); err != nil {
+		return err
+	}
+	if m.throttle, err = disk.OpenThrottle(); err != nil && !errors.Is(err, disk.ErrNoThrottle) {
+		return err
+	}
+	m.group, err = enterCgroups(m.config.Host.Name)
+	return err
+}
+
+// run is firmware and power switch: it boots until the power is off.
+func (m *machine) run(ctx context.Context) error {
+	for {
+		fresh, err := m.identity()
+		if err != nil {
+			return err
+		}
+		if len(fresh) == 0 && !m.post(ctx) {
+			return nil
+		}
+		again, err := m.life(ctx, fresh)
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+// post waits as long as the firmware takes and says whether to go on.
+func (m *machine) post(ctx context.Context) bool {
+	timer := time.NewTimer(m.settings.Post)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return true
+		case r := <-m.requests:
+			switch r.command {
+			case Off, Lossy, Soft:
+				return false // answered when the supervisor ends
+			case Reset:
+				timer.Reset(m.settings.Post)
+				r.answer <- "ok"
+			case Reload:
+				r.answer <- result(m.reload(ctx))
+			case Status:
+				r.answer <- "ok " + string(StatePost)
+			default:
+				r.answer <- "the host is in its firmware"
+			}
+		}
+	}
+}
+
+// life is one boot from power on to exit. It says whether another follows.
+func (m *machine) life(ctx context.Context, fresh []File) (again bool, err error) {
+	if err := m.group.clean(); err != nil {
+		return false, err
+	}
+	if err := m.mount(); err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, m.unmount()) }()
+	b, err := choose(m.Root())
+	if err != nil {
+		return false, err
+	}
+	if len(fresh) > 0 {
+		stateroot := filepath.Join(m.Root(), "ostree/deploy", image.OS)
+		if err := errors.Join(install(fresh, b.deployment, stateroot), m.forgetIdentity()); err != nil {
+			return false, err
+		}
+	}
+	if err := m.prepare(b); err != nil {
+		return false, err
+	}
+	m.record("boot %s %s", b.entry.File, filepath.Base(b.deployment))
+	cmd, err := m.start(m.config, m.settings, b, m.group)
+	if err != nil {
+		return false, err
+	}
+	m.frozen = false
+	code, again := m.watch(ctx, cmd)
+	m.record("exit %d", code)
+	return again, nil
+}
+
+// watch serves commands until the container has ended.
+func (m *machine) watch(ctx context.Context, cmd *exec.Cmd) (code int, again bool) {
+	exited := make(chan struct{})
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		_ = cmd.Wait() // the exit code says it all
+		close(exited)
+	})
+	var next Command // what ends this life, if anything did
+	kill := time.NewTicker(20 * time.Millisecond)
+	defer kill.Stop()
+	cut := ctx.Done()
+	for {
+		select {
+		case <-exited:
+			code = cmd.ProcessState.ExitCode()
+			return code, next == Reset || next == "" && code == rebootStatus
+		case <-cut:
+			next, cut = Off, nil
+		case <-kill.C:
+			if next != "" {
+				m.kill(cmd)
+			}
+		case r := <-m.requests:
+			if ended := m.handle(ctx, cmd, r); ended != "" {
+				next = ended
+				m.kill(cmd)
+			}
+		}
+	}
+}
+
+// handle carries out a command on a running host. It returns the command if
+// the host's life must end for it; Off and Lossy are then answered by the end
+// of the supervisor.
+func (m *machine) handle(ctx context.Context, cmd *exec.Cmd, r request) Command {
+	switch r.command {
+	case Off:
+		return Off
+	case Lossy:
+		if m.loop == nil {
+			r.answer <- "a directory host cannot lose what was not synced"
+			return ""
+		}
+		if err := disk.Lose(m.Root()); err != nil {
+			r.answer <- result(err)
+			return ""
+		}
+		return Off
+	case Reset:
+		r.answer <- "ok"
+		return Reset
+	case Soft:
+		r.answer <- result(cmd.Process.Signal(unix.SIGTERM)) // systemd-nspawn passes on its --kill-signal
+	case Freeze, Thaw:
+		frozen := r.command == Freeze
+		err := m.group.freeze(frozen)
+		if err == nil {
+			m.frozen = frozen
+		}
+		r.answer <- result(err)
+	case Reload:
+		r.answer <- result(m.reload(ctx))
+	case Status:
+		state := StateOn
+		if m.frozen {
+			state = StateFrozen
+		}
+		r.answer <- "ok " + string(state)
+	default:
+		r.answer <- "no such command"
+	}
+	return ""
+}
+
+func result(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return "ok"
+}
+
+// kill ends the container, or systemd-nspawn if it has not made one yet.
+func (m *machine) kill(cmd *exec.Cmd) {
+	pid, ok := m.group.first()
+	if !ok {
+		pid = cmd.Process.Pid
+	}
+	_ = unix.Kill(pid, unix.SIGKILL) // gone already is as good
+}
+
+// record appends to the power log, in milliseconds since 1970.
+func (m *machine) record(format string, args ...any) {
+	f, err := os.OpenFile(m.PowerLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return
+	}
+	_, _ = fmt.Fprintf(f, "%d %s\n", time.Now().UnixMilli(), fmt.Sprintf(format, args...))
+	_ = f.Close()
+}

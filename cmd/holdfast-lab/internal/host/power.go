@@ -1,0 +1,65 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"holdfast/cmd/holdfast-lab/internal/disk"
+	"holdfast/cmd/holdfast-lab/internal/netns"
+)
+
+// reload applies changed settings.
+func (m *machine) reload(ctx context.Context) error {
+	s, err := m.Settings()
+	if err != nil {
+		return err
+	}
+	m.settings = s
+	return errors.Join(netns.Plug(ctx, m.config.Host.Index, !s.Cut), m.limit())
+}
+
+func (m *machine) limit() error {
+	if m.loop == nil {
+		return nil
+	}
+	if m.throttle == nil {
+		if m.settings.Speed == (disk.Speed{}) {
+			return nil
+		}
+		return disk.ErrNoThrottle
+	}
+	return m.throttle.Limit(m.loop.Lower(), m.settings.Speed)
+}
+
+func (m *machine) mount() (err error) {
+	if m.config.Kind == OnDir {
+		return disk.MountBoot(filepath.Join(m.Root(), "boot"), string(m.Folder))
+	}
+	if m.loop, err = disk.Attach(m.Image()); err != nil {
+		return err
+	}
+	if err := errors.Join(m.limit(), disk.Mount(m.loop.Device(), m.Root())); err != nil {
+		return errors.Join(err, m.detach())
+	}
+	return nil
+}
+
+func (m *machine) unmount() error {
+	if m.config.Kind == OnDir {
+		return disk.UnmountBoot(filepath.Join(m.Root(), "boot"))
+	}
+	return errors.Join(disk.Unmount(m.loop.Device(), m.Root()), m.detach())
+}
+
+// detach lifts the limit before it gives the devices up: the next user of the
+// same device number must not inherit it.
+func (m *machine) detach() error {
+	var err error
+	if m.throttle != nil {
+		err = m.throttle.Limit(m.loop.Lower(), disk.Speed{})
+	}
+	err = errors.Join(err, m.loop.Close())
+	m.loop = nil
+	return err
+}

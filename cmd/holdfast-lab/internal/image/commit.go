@@ -1,0 +1,138 @@
+package image
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// blobSize is the size of one payload file, in bytes.
+const blobSize = 5 << 20
+
+// commitFirst commits the shaped tree and gives the tree up.
+func (s Store) commitFirst(ctx context.Context) error {
+	repo := "--repo=" + s.Repo()
+	if _, err := run(ctx, "ostree", "init", repo, "--mode=archive"); err != nil {
+		return err
+	}
+	if _, err := run(ctx, "ostree", "config", repo, "set", "archive.zlib-level", "1"); err != nil {
+		return err
+	}
+	if _, err := s.commit(ctx, First, "--tree=dir="+s.path("tree")); err != nil {
+		return err
+	}
+	return s.keepBase()
+}
+
+// keepBase keeps the two facts of the first tree that later versions need and
+// removes the tree.
+func (s Store) keepBase() error {
+	release, err := kernelRelease(s.path("tree"))
+	if err != nil {
+		return err
+	}
+	osRelease, err := os.ReadFile(s.path("tree/usr/lib/os-release"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.path("kernel-release"), []byte(release), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.path("os-release"), osRelease, 0o644); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.path("tree"))
+}
+
+// ErrVersionExists says that a version of that name was made before.
+var ErrVersionExists = errors.New("version exists")
+
+// Commit makes a version: the first one with another kernel and initramfs
+// checksum, another default file in /etc, another release file and payload
+// bytes of new data that does not compress. Hosts see it as the newest commit
+// of Ref.
+func (s Store) Commit(ctx context.Context, version string, payload int64) (Version, error) {
+	list, err := s.Versions()
+	if err != nil {
+		return Version{}, err
+	}
+	for _, v := range list {
+		if v.Version == version {
+			return v, fmt.Errorf("commit version %s: %w as %s", version, ErrVersionExists, v.Commit)
+		}
+	}
+	over := tree{root: s.path("overlay")}
+	if err := os.RemoveAll(over.root); err != nil {
+		return Version{}, err
+	}
+	defer func() { _ = os.RemoveAll(over.root) }()
+	if err := s.writeOverlay(over, version, payload); err != nil {
+		return Version{}, fmt.Errorf("commit version %s: %w", version, err)
+	}
+	return s.commit(ctx, version, "--tree=ref="+list[0].Commit, "--tree=dir="+over.root)
+}
+
+func (s Store) writeOverlay(over tree, version string, payload int64) error {
+	kernel, err := os.ReadFile(s.path("kernel-release"))
+	if err != nil {
+		return err
+	}
+	osRelease, err := os.ReadFile(s.path("os-release"))
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string]string{
+		"usr/lib/os-release":                                   withVersion(string(osRelease), version),
+		"usr/etc/lab-release":                                  version + "\n",
+		"usr/etc/lab-" + version + ".conf":                     "new default of " + version + "\n",
+		"usr/lib/modules/" + string(kernel) + "/initramfs.img": initramfs(version),
+	} {
+		if err := over.write(name, content, 0o644); err != nil {
+			return err
+		}
+	}
+	return writePayload(over.path("usr/lib/lab-payload"), payload)
+}
+
+func writePayload(dir string, size int64) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for i := 0; size > 0; i++ {
+		n := min(size, blobSize)
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("blob.%d", i)))
+		if err != nil {
+			return err
+		}
+		_, err = io.CopyN(f, rand.Reader, n)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		size -= n
+	}
+	return nil
+}
+
+func (s Store) commit(ctx context.Context, version string, trees ...string) (Version, error) {
+	args := append([]string{
+		"commit", "--repo=" + s.Repo(), "-b", Ref, "-s", "lab " + version,
+		"--add-metadata-string=version=" + version, "--bootable",
+	}, trees...)
+	out, err := run(ctx, "ostree", args...)
+	if err != nil {
+		return Version{}, err
+	}
+	v := Version{Version: version, Commit: out}
+	if len(out) != 64 || strings.ContainsAny(out, " \n") {
+		return v, fmt.Errorf("commit version %s: ostree printed %q", version, out)
+	}
+	if _, err := run(ctx, "ostree", "summary", "--repo="+s.Repo(), "-u"); err != nil {
+		return v, err
+	}
+	return v, s.record(v)
+}

@@ -1,0 +1,170 @@
+// Package image builds what hosts run: a Debian tree shaped for ostree, an
+// ostree repository with its versions, and a pristine system root from which
+// every host's disk is copied. All of it is kept and built once.
+//
+// How a distribution's tree becomes an ostree tree is described in
+// https://ostreedev.github.io/ostree/adapting-existing/.
+package image
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// Ref is the branch that hosts follow.
+	Ref = "lab/trixie/x86_64"
+	// OS is the name of the hosts' state root.
+	OS = "lab"
+	// Remote is the name under which hosts know the repository.
+	Remote = "lab"
+	// First and Second are the versions that every lab has.
+	First, Second = "1.0", "2.0"
+
+	suite = "trixie"
+	// format changes whenever an older cached image must not be used.
+	format = "1"
+)
+
+// DefaultPayload is the size of the incompressible files that a version adds,
+// in bytes.
+const DefaultPayload = 60 << 20
+
+// Store is the folder that holds the image.
+type Store struct {
+	Dir string
+	// URL is where hosts will find the repository.
+	URL string
+	// Log is told of every step that takes time.
+	Log func(format string, args ...any)
+}
+
+// Version is one commit of the operating system.
+type Version struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+}
+
+// Repo is the path of the repository that hosts pull from.
+func (s Store) Repo() string { return filepath.Join(s.Dir, "repo") }
+
+// Sysroot is the path of the pristine system root with the first version.
+func (s Store) Sysroot() string { return filepath.Join(s.Dir, "sysroot") }
+
+func (s Store) path(elem ...string) string {
+	return filepath.Join(append([]string{s.Dir}, elem...)...)
+}
+
+// Build makes the image unless it is there: the first two versions and the
+// pristine system root.
+func (s Store) Build(ctx context.Context) error {
+	if have, err := os.ReadFile(s.path("format")); err == nil && string(have) == format {
+		return nil
+	}
+	if err := Remove(ctx, s.Dir, filepath.Join("sysroot", Deployments)); err != nil {
+		return fmt.Errorf("remove stale image: %w", err)
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return fmt.Errorf("make image folder: %w", err)
+	}
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"base tree", s.bootstrap},
+		{"shape tree", s.shape},
+		{"commit " + First, s.commitFirst},
+		{"system root", s.deploy},
+		{"commit " + Second, func(ctx context.Context) error {
+			_, err := s.Commit(ctx, Second, DefaultPayload)
+			return err
+		}},
+	} {
+		if err := s.timed(step.name, func() error { return step.do(ctx) }); err != nil {
+			return fmt.Errorf("build image: %s: %w", step.name, err)
+		}
+	}
+	return os.WriteFile(s.path("format"), []byte(format), 0o644)
+}
+
+// Versions lists the versions in the order they were made.
+func (s Store) Versions() ([]Version, error) {
+	raw, err := os.ReadFile(s.path("versions.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read versions: %w", err)
+	}
+	var list []Version
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, fmt.Errorf("read versions: %w", err)
+	}
+	return list, nil
+}
+
+func (s Store) record(v Version) error {
+	list, err := s.Versions()
+	if err != nil {
+		return err
+	}
+	raw, err := json.MarshalIndent(append(list, v), "", "  ")
+	if err != nil {
+		return fmt.Errorf("write versions: %w", err)
+	}
+	return os.WriteFile(s.path("versions.json"), raw, 0o644)
+}
+
+func (s Store) timed(name string, do func() error) error {
+	start := time.Now()
+	err := do()
+	s.Log("%-24s %5.1f s", name, time.Since(start).Seconds())
+	return err
+}
+
+// run runs a command and returns what it printed on stdout. The end of its
+// stderr becomes part of the error.
+func run(ctx context.Context, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("run %s %s: %w: %s", name, strings.Join(args, " "), err, tail(stderr.String()))
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}
+
+func tail(s string) string {
+	const limit = 800
+	s = strings.TrimSpace(s)
+	return s[max(0, len(s)-limit):]
+}
+
+// Deployments is where a system root has its deployments, as a pattern.
+const Deployments = "ostree/deploy/*/deploy/*.[0-9]*"
+
+// Remove removes a folder that may hold ostree deployments, whose roots are
+// immutable. Deployments is a pattern relative to the folder.
+func Remove(ctx context.Context, dir, deployments string) error {
+	roots, err := filepath.Glob(filepath.Join(dir, deployments))
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		if info, err := os.Stat(root); err == nil && info.IsDir() {
+			if _, err := run(ctx, "chattr", "-i", root); err != nil {
+				return err
+			}
+		}
+	}
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,69 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+)
+
+// tools maps what the lab runs to the Debian or Ubuntu package that has it.
+var tools = []struct{ path, pkg string }{
+	{"/usr/bin/systemd-nspawn", "systemd-container"},
+	{"/usr/bin/ostree", "ostree"},
+	{"/usr/bin/mmdebstrap", "mmdebstrap"},
+	{"/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring"},
+	{"/usr/bin/ssh", "openssh-client"},
+	{"/usr/bin/unshare", "util-linux"},
+}
+
+// searched are tools whose folder differs between releases.
+var searched = []struct{ name, pkg string }{
+	{"ip", "iproute2"},
+	{"mkfs.ext4", "e2fsprogs"},
+	{"chattr", "e2fsprogs"},
+}
+
+// InstallTools installs the packages the lab needs and this machine lacks.
+func InstallTools(ctx context.Context, log func(format string, args ...any)) error {
+	missing := missingPackages()
+	if len(missing) == 0 {
+		return nil
+	}
+	log("install packages: %v", missing)
+	if err := apt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...); err == nil {
+		return nil
+	}
+	// The package lists may be missing or older than the mirror.
+	if err := apt(ctx, "update"); err != nil {
+		return err
+	}
+	return apt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...)
+}
+
+func missingPackages() []string {
+	var pkgs []string
+	for _, t := range tools {
+		if _, err := os.Stat(t.path); errors.Is(err, fs.ErrNotExist) {
+			pkgs = append(pkgs, t.pkg)
+		}
+	}
+	for _, t := range searched {
+		if _, err := exec.LookPath(t.name); err != nil {
+			pkgs = append(pkgs, t.pkg)
+		}
+	}
+	return pkgs
+}
+
+func apt(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q", "-o", "DPkg::Lock::Timeout=120"}, args...)...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("apt-get %s: %w: %s", args[0], err, tail(string(out)))
+	}
+	return nil
+}

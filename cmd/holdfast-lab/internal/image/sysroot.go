@@ -1,0 +1,98 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// deployScript installs the first version into an empty system root. /boot is
+// a tmpfs meanwhile: ostree freezes the filesystem that holds it, and that
+// must never be the machine's own.
+const deployScript = `set -eu
+S=$1 REPO=$2 COMMIT=$3 REF=$4 OS=$5 REMOTE=$6 URL=$7
+mkdir -p "$S/boot" "$S.boot"
+mount -t tmpfs tmpfs "$S/boot"
+ostree admin init-fs "$S" --modern 2>/dev/null || ostree admin init-fs "$S"
+ostree config --repo="$S/ostree/repo" set sysroot.bootloader none
+ostree config --repo="$S/ostree/repo" set sysroot.readonly true
+ostree admin os-init "$OS" --sysroot="$S"
+ostree pull-local --repo="$S/ostree/repo" --remote="$REMOTE" "$REPO" "$COMMIT"
+ostree refs --repo="$S/ostree/repo" --create="$REMOTE:$REF" "$COMMIT"
+ostree remote add --repo="$S/ostree/repo" --no-sign-verify "$REMOTE" "$URL" "$REF"
+ostree admin deploy --sysroot="$S" --os="$OS" --karg=root=LABEL=root --karg=rw --karg=console=ttyS0 "$REMOTE:$REF"
+cp -a "$S/boot/." "$S.boot/"
+`
+
+// deploy makes the pristine system root.
+func (s Store) deploy(ctx context.Context) error {
+	list, err := s.Versions()
+	if err != nil {
+		return err
+	}
+	if _, err := run(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c", deployScript, "sh",
+		s.Sysroot(), s.Repo(), list[0].Commit, Ref, OS, Remote, s.URL); err != nil {
+		return err
+	}
+	if err := os.Remove(s.path("sysroot/boot")); err != nil {
+		return err
+	}
+	return os.Rename(s.path("sysroot.boot"), s.path("sysroot/boot"))
+}
+
+// CopyDisk makes a host's disk: an ext4 filesystem of the given size ("4G")
+// with the pristine system root. The first copy of a size takes seconds, later
+// ones a fraction of one.
+func (s Store) CopyDisk(ctx context.Context, size, target string) error {
+	master := s.path("disk-" + size + ".img")
+	if _, err := os.Stat(master); errors.Is(err, fs.ErrNotExist) {
+		if err := s.timed("disk of "+size, func() error { return s.makeDisk(ctx, size, master) }); err != nil {
+			return fmt.Errorf("make disk of %s: %w", size, err)
+		}
+	}
+	_, err := run(ctx, "cp", "--sparse=always", "--reflink=auto", master, target)
+	return err
+}
+
+func (s Store) makeDisk(ctx context.Context, size, master string) error {
+	part := master + ".part"
+	if err := os.RemoveAll(part); err != nil {
+		return err
+	}
+	if _, err := run(ctx, "truncate", "-s", size, part); err != nil {
+		return err
+	}
+	if _, err := run(ctx, "mkfs.ext4", "-q", "-L", "root", "-d", s.Sysroot(), part); err != nil {
+		return err
+	}
+	return os.Rename(part, master)
+}
+
+// copyDirScript copies the system root with objects and /usr as hard links and
+// everything a host may change as its own files.
+const copyDirScript = `set -eu
+FROM=$1 TO=$2
+mkdir -p "$TO"
+cp -a "$FROM/boot" "$TO/"
+mkdir "$TO/ostree" "$TO/ostree/repo"
+for f in "$FROM"/ostree/repo/*; do
+  case $f in */objects) cp -al "$f" "$TO/ostree/repo/";; *) cp -a "$f" "$TO/ostree/repo/";; esac
+done
+cp -a "$FROM"/ostree/boot.* "$TO/ostree/"
+for d in "$FROM"/ostree/deploy/*; do
+  o=$TO/ostree/deploy/${d##*/}; mkdir -p "$o/deploy"; cp -a "$d/var" "$o/"
+  cp -a "$d"/deploy/*.origin "$o/deploy/"
+  for r in "$d"/deploy/*.[0-9]*; do
+    [ -d "$r" ] || continue
+    cp -al "$r" "$o/deploy/"; rm -rf "$o/deploy/${r##*/}/etc"; cp -a "$r/etc" "$o/deploy/${r##*/}/"
+  done
+done
+`
+
+// CopyDir makes the system root of a host without a disk of its own.
+func (s Store) CopyDir(ctx context.Context, target string) error {
+	_, err := run(ctx, "sh", "-c", copyDirScript, "sh", s.Sysroot(), target)
+	return err
+}

@@ -1,0 +1,230 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// included are the packages of the hosts' operating system.
+const included = "linux-image-cloud-amd64,systemd,systemd-sysv,udev,openssh-server,ostree,ostree-boot," +
+	"etcd-server,etcd-client,iproute2,ca-certificates,dbus,sudo"
+
+// excluded is never unpacked: hosts share the machine's kernel, so kernel
+// modules and the hardware database have no use, and nobody reads manuals there.
+var excluded = []string{
+	"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*",
+	"/usr/lib/modules/*/kernel/*", "/usr/lib/udev/hwdb.d/*",
+}
+
+// bootstrap makes a plain Debian tree.
+func (s Store) bootstrap(ctx context.Context) error {
+	args := []string{"INITRD=No", "mmdebstrap", "--quiet", "--variant=apt", "--include=" + included}
+	for _, pattern := range excluded {
+		args = append(args, "--dpkgopt=path-exclude="+pattern)
+	}
+	_, err := run(ctx, "env", append(args, suite, s.path("tree"))...)
+	return err
+}
+
+// shape turns the Debian tree into an ostree tree, in place.
+func (s Store) shape(ctx context.Context) error {
+	t := tree{root: s.path("tree")}
+	for _, step := range []func(context.Context) error{
+		t.forgetIdentity, t.setUpUsers, t.setUpUnits, t.emptyVar, t.moveKernel, t.linkTopLevel, t.finish,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tree is a Debian tree that is being shaped.
+type tree struct{ root string }
+
+func (t tree) path(name string) string { return filepath.Join(t.root, name) }
+
+func (t tree) write(name, content string, mode os.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(t.path(name)), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(t.path(name), []byte(content), mode); err != nil {
+		return err
+	}
+	return os.Chmod(t.path(name), mode)
+}
+
+func (t tree) remove(patterns ...string) error {
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(t.path(pattern))
+		if err != nil {
+			return err
+		}
+		for _, name := range found {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t tree) chroot(ctx context.Context, args ...string) error {
+	_, err := run(ctx, "chroot", append([]string{t.root}, args...)...)
+	return err
+}
+
+// forgetIdentity removes what belongs to a host, not to an image. The machine
+// ID becomes empty rather than absent: without the file systemd takes the
+// boot for the first one and resets which units are enabled.
+func (t tree) forgetIdentity(context.Context) error {
+	err := t.remove("etc/ssh/ssh_host_*", "etc/hostname", "etc/resolv.conf", "etc/fstab",
+		"etc/udev/hwdb.bin", "usr/lib/udev/hwdb.bin", ".updated", "run/*", "tmp/*")
+	if err != nil {
+		return err
+	}
+	return t.write("etc/machine-id", "", 0o444)
+}
+
+// setUpUsers makes the user core. Its password is "*" (there is none), not
+// "!" (locked): sshd refuses a locked user even with a key.
+func (t tree) setUpUsers(ctx context.Context) error {
+	if err := t.chroot(ctx, "useradd", "-u", "1000", "-U", "-M", "-d", "/var/home/core",
+		"-s", "/bin/bash", "-G", "adm", "-p", "*", "core"); err != nil {
+		return err
+	}
+	if err := t.write("etc/sudoers.d/core", "core ALL=(ALL) NOPASSWD: ALL\n", 0o440); err != nil {
+		return err
+	}
+	return t.write("etc/ssh/sshd_config.d/10-lab.conf",
+		"UseDNS no\nGSSAPIAuthentication no\nPasswordAuthentication no\nMaxStartups 50:30:200\n", 0o644)
+}
+
+// setUpUnits enables what a host runs. Debian's etcd.service starts before
+// the address is there and does not retry.
+func (t tree) setUpUnits(ctx context.Context) error {
+	if err := t.chroot(ctx, "systemctl", "enable", "ssh.service", "systemd-networkd.service"); err != nil {
+		return err
+	}
+	if err := t.chroot(ctx, "systemctl", "disable", "etcd.service"); err != nil {
+		return err
+	}
+	if err := t.chroot(ctx, "systemctl", "mask", "apt-daily.timer", "apt-daily-upgrade.timer",
+		"dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer", "getty@tty1.service", "console-getty.service",
+		"systemd-udev-hwdb-update.service", "ldconfig.service"); err != nil {
+		return err
+	}
+	return t.write("usr/lib/systemd/system/etcd.service.d/10-lab.conf",
+		"[Unit]\nAfter=network-online.target\n[Service]\nRestart=always\nRestartSec=1\n", 0o644)
+}
+
+// varEntries recreates /var, which ostree never updates, from nothing.
+const varEntries = `L+ /var/lib/dpkg - - - - ../../usr/lib/sysimage/dpkg
+d /var/home 0755 root root -
+d /var/home/core 0755 core core -
+d /var/roothome 0700 root root -
+d /var/opt 0755 root root -
+d /var/srv 0755 root root -
+d /var/mnt 0755 root root -
+d /var/usrlocal 0755 root root -
+d /var/lib/etcd 0700 etcd etcd -
+d /var/log/journal 2755 root systemd-journal -
+`
+
+func (t tree) emptyVar(context.Context) error {
+	if err := os.MkdirAll(t.path("usr/lib/sysimage"), 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(t.path("var/lib/dpkg"), t.path("usr/lib/sysimage/dpkg")); err != nil {
+		return err
+	}
+	if err := t.remove("var/*", "var/.[!.]*"); err != nil {
+		return err
+	}
+	return t.write("usr/lib/tmpfiles.d/lab.conf", varEntries, 0o644)
+}
+
+// moveKernel puts the kernel where ostree looks for it.
+func (t tree) moveKernel(context.Context) error {
+	release, err := kernelRelease(t.root)
+	if err != nil {
+		return err
+	}
+	dir := "usr/lib/modules/" + release
+	if err := os.Rename(t.path("boot/vmlinuz-"+release), t.path(dir+"/vmlinuz")); err != nil {
+		return err
+	}
+	if err := t.remove("boot/*", "initrd.img*", "vmlinuz*"); err != nil {
+		return err
+	}
+	return t.write(dir+"/initramfs.img", initramfs(First), 0o644)
+}
+
+// initramfs is a stand-in. Hosts share the machine's kernel, so nothing ever
+// unpacks it, but ostree wants one in the commit and derives the name of the
+// boot folder from its content: each version gets another.
+func initramfs(version string) string {
+	return strings.Repeat("initramfs of lab "+version+"\n", 64)
+}
+
+func kernelRelease(root string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(root, "usr/lib/modules/*"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("find kernel: %d in %s (%w)", len(found), root, err)
+	}
+	return filepath.Base(found[0]), nil
+}
+
+// topLevel are the links that an ostree tree has for its writable folders.
+var topLevel = []struct{ name, target string }{
+	{"home", "var/home"}, {"root", "var/roothome"}, {"srv", "var/srv"}, {"opt", "var/opt"}, {"mnt", "var/mnt"},
+	{"media", "run/media"}, {"usr/local", "../var/usrlocal"}, {"ostree", "sysroot/ostree"},
+}
+
+func (t tree) linkTopLevel(context.Context) error {
+	for _, l := range topLevel {
+		if err := t.remove(l.name); err != nil {
+			return err
+		}
+		if err := os.Symlink(l.target, t.path(l.name)); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(t.path("sysroot"), 0o755); err != nil {
+		return err
+	}
+	return t.write("usr/lib/ostree/prepare-root.conf", "[sysroot]\nreadonly=true\n", 0o644)
+}
+
+// finish marks the version; moving /etc comes last because the tools of the
+// other steps need it.
+func (t tree) finish(context.Context) error {
+	release, err := os.ReadFile(t.path("usr/lib/os-release"))
+	if err != nil {
+		return err
+	}
+	if err := t.write("usr/lib/os-release", withVersion(string(release), First), 0o644); err != nil {
+		return err
+	}
+	if err := t.write("etc/lab-release", First+"\n", 0o644); err != nil {
+		return err
+	}
+	if err := t.remove("dev/*"); err != nil {
+		return err
+	}
+	return os.Rename(t.path("etc"), t.path("usr/etc"))
+}
+
+// withVersion sets OSTREE_VERSION in the content of an os-release file.
+func withVersion(release, version string) string {
+	var kept []string
+	for line := range strings.Lines(release) {
+		if !strings.HasPrefix(line, "OSTREE_VERSION=") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "") + "OSTREE_VERSION='" + version + "'\n"
+}

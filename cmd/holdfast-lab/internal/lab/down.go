@@ -1,0 +1,74 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/image"
+	"holdfast/cmd/holdfast-lab/internal/netns"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+// Down removes the hosts, the network and everything else that Up made, and
+// gives the machine its own settings back. The image stays for the next Up
+// unless all is set.
+func (l *Lab) Down(ctx context.Context, all bool) error {
+	unlock, err := l.exclusive(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if l.IsUp() {
+		if err := l.tearDown(ctx); err != nil {
+			return fmt.Errorf("take lab down: %w", err)
+		}
+	}
+	if !all {
+		return nil
+	}
+	return image.Remove(ctx, l.dir, "image/sysroot/"+image.Deployments)
+}
+
+func (l *Lab) tearDown(ctx context.Context) error {
+	hosts, err := l.leftHosts()
+	if err != nil {
+		return err
+	}
+	err = errors.Join(removeHosts(ctx, hosts), l.StopServing(ctx))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(netns.Down(ctx), host.RemoveCgroups(), os.WriteFile(watchesPath, []byte(l.state.Watches), 0)); err != nil {
+		return err
+	}
+	for _, name := range []string{"hosts", "site", "pki", "bin", "serve.lock", "serve.log"} {
+		if err := os.RemoveAll(l.path(name)); err != nil {
+			return err
+		}
+	}
+	// Last, so that a Down that was stopped can be repeated.
+	if err := os.Remove(l.path("lab.json")); err != nil {
+		return err
+	}
+	l.state = state{}
+	return nil
+}
+
+// leftHosts are the hosts that have a folder.
+func (l *Lab) leftHosts() ([]*Host, error) {
+	entries, err := os.ReadDir(l.path("hosts"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var hosts []*Host
+	for _, e := range entries {
+		hosts = append(hosts, l.host(spec.Host{Name: e.Name()}))
+	}
+	return hosts, nil
+}

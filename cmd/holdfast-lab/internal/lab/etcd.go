@@ -1,0 +1,106 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"holdfast/cmd/holdfast-lab/internal/pki"
+)
+
+// etcdTimeout bounds the wait for a cluster, with the machine busy.
+const etcdTimeout = 2 * time.Minute
+
+// EtcdConfig is how a client inside the lab's network reaches the members of
+// a cluster: all of them, or the named ones.
+func (l *Lab) EtcdConfig(cluster string, members ...string) (clientv3.Config, error) {
+	c, ok := l.state.Spec.Cluster(cluster)
+	if !ok {
+		return clientv3.Config{}, fmt.Errorf("find etcd cluster %s: the lab has no such cluster", cluster)
+	}
+	ca, err := l.pair(cluster, "ca")
+	if err != nil {
+		return clientv3.Config{}, err
+	}
+	client, err := l.pair(cluster, "client")
+	if err != nil {
+		return clientv3.Config{}, err
+	}
+	tlsConfig, err := pki.Client(ca.Cert, client)
+	if err != nil {
+		return clientv3.Config{}, err
+	}
+	config := clientv3.Config{
+		TLS: tlsConfig, DialTimeout: time.Second, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return l.DialContext(ctx, "tcp", address)
+		})},
+	}
+	for _, name := range c.Hosts {
+		if h, ok := l.state.Spec.Host(name); ok && (len(members) == 0 || slices.Contains(members, name)) {
+			config.Endpoints = append(config.Endpoints, "https://"+h.Address()+":2379")
+		}
+	}
+	return config, nil
+}
+
+// EtcdHealth asks one member whether it is started, knows a leader and can
+// read through it.
+func (h *Host) EtcdHealth(ctx context.Context) (*clientv3.StatusResponse, error) {
+	config, err := h.lab.EtcdConfig(h.Cluster, h.Name)
+	if err != nil {
+		return nil, err
+	}
+	client, err := clientv3.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("reach etcd on %s: %w", h.Name, err)
+	}
+	defer func() { _ = client.Close() }()
+	status, err := client.Status(ctx, config.Endpoints[0])
+	if err != nil {
+		return nil, fmt.Errorf("ask etcd on %s: %w", h.Name, err)
+	}
+	if status.Leader == 0 {
+		return status, fmt.Errorf("ask etcd on %s: it knows no leader", h.Name)
+	}
+	if _, err := client.Get(ctx, "health"); err != nil {
+		return status, fmt.Errorf("read from etcd on %s: %w", h.Name, err)
+	}
+	return status, nil
+}
+
+// WaitEtcd waits until etcd on the host is healthy.
+func (h *Host) WaitEtcd(ctx context.Context) error {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
+		_, err := h.EtcdHealth(attempt)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if pauseErr := pause(ctx, 100*time.Millisecond); pauseErr != nil {
+			return errors.Join(err, pauseErr)
+		}
+	}
+}
+
+// waitEtcd waits for all members among hosts.
+func (l *Lab) waitEtcd(ctx context.Context, hosts []*Host) error {
+	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
+	defer cancel()
+	p := pool.New().WithErrors()
+	for _, h := range hosts {
+		if h.Cluster != "" {
+			p.Go(func() error { return h.WaitEtcd(ctx) })
+		}
+	}
+	return p.Wait()
+}

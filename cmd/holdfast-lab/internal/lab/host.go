@@ -1,0 +1,217 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast/cmd/holdfast-lab/internal/disk"
+	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+// Host is one machine of the lab.
+type Host struct {
+	spec.Host
+	lab    *Lab
+	folder host.Folder
+}
+
+// Power is what can be done with a power switch.
+type Power string
+
+const (
+	// On gives power; it returns when the firmware runs, not when the system
+	// is up.
+	On Power = "on"
+	// Off cuts the power; Lossy also loses what was not synced to the disk.
+	Off   Power = "off"
+	Lossy Power = "lossy"
+	// Soft presses the power button and returns before the host is down.
+	Soft Power = "soft"
+	// Reset cuts the power and gives it back.
+	Reset Power = "reset"
+)
+
+// Power operates the power switch.
+func (h *Host) Power(ctx context.Context, p Power) error {
+	if err := h.power(ctx, p); err != nil {
+		return fmt.Errorf("power %s %s: %w", p, h.Name, err)
+	}
+	return nil
+}
+
+func (h *Host) power(ctx context.Context, p Power) error {
+	if p == On {
+		return h.powerOn(ctx)
+	}
+	_, err := h.folder.Tell(ctx, host.Command(p))
+	if p == Reset && errors.Is(err, host.ErrOff) {
+		return h.powerOn(ctx)
+	}
+	if err != nil && !errors.Is(err, host.ErrOff) {
+		return err
+	}
+	if p == Off || p == Lossy {
+		return h.WaitOff(ctx)
+	}
+	return err
+}
+
+// powerOn starts the host's supervisor, detached from this process: in a
+// session of its own, with private mounts, adopted by process 1.
+func (h *Host) powerOn(ctx context.Context) error {
+	state, err := h.folder.State(ctx)
+	if err != nil || state != host.StateOff {
+		return err
+	}
+	if err := h.folder.WaitOff(ctx); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(h.lab.path("hosts", h.Name, "supervisor.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.CommandContext(ctx, "setsid", "--fork", h.lab.program(), "--dir", h.lab.dir, "supervise", string(h.folder))
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	if err := h.lab.Start(cmd); err != nil {
+		return err
+	}
+	if err := cmd.Wait(); err != nil {
+		return err
+	}
+	return h.waitSupervisor(ctx, log.Name())
+}
+
+func (h *Host) waitSupervisor(ctx context.Context, log string) error {
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		state, err := h.folder.State(ctx)
+		if err != nil || state != host.StateOff {
+			return err
+		}
+		said, err := os.ReadFile(log)
+		if err != nil {
+			return err
+		}
+		if len(said) > 0 || time.Now().After(deadline) {
+			return fmt.Errorf("its supervisor does not run: %s", strings.TrimSpace(string(said)))
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// State is the host's power state.
+func (h *Host) State(ctx context.Context) (host.State, error) { return h.folder.State(ctx) }
+
+// WaitOff waits until the host has no power.
+func (h *Host) WaitOff(ctx context.Context) error { return h.folder.WaitOff(ctx) }
+
+// Freeze hangs the host: nothing in it runs any more, connections stay.
+func (h *Host) Freeze(ctx context.Context) error { return h.tell(ctx, host.Freeze) }
+
+// Thaw lets a frozen host go on.
+func (h *Host) Thaw(ctx context.Context) error { return h.tell(ctx, host.Thaw) }
+
+func (h *Host) tell(ctx context.Context, c host.Command) error {
+	if _, err := h.folder.Tell(ctx, c); err != nil {
+		return fmt.Errorf("%s %s: %w", c, h.Name, err)
+	}
+	return nil
+}
+
+// Cut pulls the host's network cable, until Heal. It lasts over power cycles.
+func (h *Host) Cut(ctx context.Context) error {
+	return h.set(ctx, func(s *host.Settings) { s.Cut = true })
+}
+
+// Heal plugs the network cable in again.
+func (h *Host) Heal(ctx context.Context) error {
+	return h.set(ctx, func(s *host.Settings) { s.Cut = false })
+}
+
+// Slow limits the host's disk; a zero Speed makes it fast again.
+func (h *Host) Slow(ctx context.Context, speed disk.Speed) error {
+	if h.lab.state.Options.Kind == host.OnDir {
+		return fmt.Errorf("slow %s: a directory host has no disk of its own", h.Name)
+	}
+	if t, err := disk.OpenThrottle(); err != nil {
+		return fmt.Errorf("slow %s: %w", h.Name, err)
+	} else if err := t.Close(); err != nil {
+		return fmt.Errorf("slow %s: %w", h.Name, err)
+	}
+	return h.set(ctx, func(s *host.Settings) { s.Speed = speed })
+}
+
+// SetPost sets how long the firmware takes before each boot.
+func (h *Host) SetPost(ctx context.Context, d time.Duration) error {
+	return h.set(ctx, func(s *host.Settings) { s.Post = d })
+}
+
+// set changes the host's settings, now if it has power.
+func (h *Host) set(ctx context.Context, change func(*host.Settings)) error {
+	s, err := h.folder.Settings()
+	if err != nil {
+		return err
+	}
+	change(&s)
+	if err := h.folder.SetSettings(s); err != nil {
+		return err
+	}
+	err = h.tell(ctx, host.Reload)
+	if errors.Is(err, host.ErrOff) {
+		return nil
+	}
+	return err
+}
+
+// PowerEvent is one line of a host's power log.
+type PowerEvent struct {
+	At time.Time
+	// What is "boot ENTRY DEPLOYMENT" or "exit CODE".
+	What string
+}
+
+// PowerLog lists when the host booted what and how it ended, oldest first.
+func (h *Host) PowerLog() ([]PowerEvent, error) {
+	raw, err := os.ReadFile(h.folder.PowerLog())
+	if err != nil {
+		return nil, fmt.Errorf("read power log: %w", err)
+	}
+	return parsePowerLog(string(raw))
+}
+
+func parsePowerLog(log string) ([]PowerEvent, error) {
+	var events []PowerEvent
+	for line := range strings.Lines(log) {
+		var ms int64
+		stamp, what, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if _, err := fmt.Sscan(stamp, &ms); err != nil || !ok {
+			return nil, fmt.Errorf("read power log: line %q", line)
+		}
+		events = append(events, PowerEvent{At: time.UnixMilli(ms), What: what})
+	}
+	return events, nil
+}
+
+// Console is the path of the log of everything the host printed.
+func (h *Host) Console() string { return h.folder.Console() }
+
+// pause waits for d or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,233 @@
+// Package lab is real test hosts on one machine: hosts with systemd, sshd, a
+// booted ostree deployment and, on members, etcd with TLS, in a network of
+// their own. It is what the commands of holdfast-lab and its scenarios are
+// made of. Everything that changes hosts needs root.
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/image"
+	"holdfast/cmd/holdfast-lab/internal/netns"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+// DefaultDir is where a lab keeps everything.
+const DefaultDir = "/var/lib/holdfast-lab"
+
+// ErrDown says that there is no lab to use.
+var ErrDown = errors.New(`the lab is not up; "holdfast-lab up" brings it up`)
+
+// Logf is told what takes time.
+type Logf func(format string, args ...any)
+
+// Lab is the lab of one folder.
+type Lab struct {
+	dir   string
+	log   Logf
+	state state
+}
+
+// Options are how hosts are made.
+type Options struct {
+	// Kind is host.OnLoop unless set.
+	Kind host.Kind `json:"kind"`
+	// Size of the disk of loop hosts, "4G" unless set; Disks overrides it per
+	// host.
+	Size  string            `json:"size"`
+	Disks map[string]string `json:"disks,omitempty"`
+	// Post is how long the firmware takes before each boot but the first.
+	Post time.Duration `json:"post,omitempty"`
+}
+
+// state is what must be remembered between commands.
+type state struct {
+	Spec    spec.Spec `json:"spec"`
+	Options Options   `json:"options"`
+	// Watches is the machine's own limit of inotify instances.
+	Watches string `json:"watches"`
+	// HostKeys are the hosts' SSH keys, User the key that may log in.
+	HostKeys map[string]key `json:"host_keys"`
+	User     key            `json:"user"`
+}
+
+type key struct {
+	Private string `json:"private"`
+	Public  string `json:"public"`
+}
+
+// Open reads the lab in dir, which need not exist yet.
+func Open(dir string, log Logf) (*Lab, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open lab: %w", err)
+	}
+	if log == nil {
+		log = func(string, ...any) {}
+	}
+	l := &Lab{dir: abs, log: log}
+	return l, l.load()
+}
+
+func (l *Lab) path(elem ...string) string {
+	return filepath.Join(append([]string{l.dir}, elem...)...)
+}
+
+func (l *Lab) load() error {
+	raw, err := os.ReadFile(l.path("lab.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		l.state = state{}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open lab: %w", err)
+	}
+	if err := json.Unmarshal(raw, &l.state); err != nil {
+		return fmt.Errorf("open lab: %w", err)
+	}
+	return nil
+}
+
+func (l *Lab) save() error {
+	raw, err := json.MarshalIndent(l.state, "", "  ")
+	if err != nil {
+		return fmt.Errorf("save lab: %w", err)
+	}
+	if err := os.WriteFile(l.path("lab.json.new"), raw, 0o600); err != nil {
+		return fmt.Errorf("save lab: %w", err)
+	}
+	return os.Rename(l.path("lab.json.new"), l.path("lab.json"))
+}
+
+// exclusive keeps other commands from changing the lab meanwhile. The
+// returned function ends that.
+func (l *Lab) exclusive(ctx context.Context) (func(), error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("change lab: this needs root")
+	}
+	if err := os.MkdirAll(l.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make lab folder: %w", err)
+	}
+	f, err := os.OpenFile(l.path("lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock lab: %w", err)
+	}
+	for told := false; unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil; told = true {
+		if !told {
+			l.log("wait for another holdfast-lab to finish")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("lock lab: %w", ctx.Err()), f.Close())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if err := l.load(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// IsUp says whether there are hosts, with power or without.
+func (l *Lab) IsUp() bool { return len(l.state.Spec.Hosts) > 0 }
+
+// Spec is what the lab consists of.
+func (l *Lab) Spec() spec.Spec { return l.state.Spec }
+
+// Site is the folder with the inventory, known_hosts and SSH key for the
+// program under test.
+func (l *Lab) Site() string { return l.path("site") }
+
+// Host finds a host by name.
+func (l *Lab) Host(name string) (*Host, error) {
+	if !l.IsUp() {
+		return nil, ErrDown
+	}
+	h, ok := l.state.Spec.Host(name)
+	if !ok {
+		return nil, fmt.Errorf("find host %s: the lab has no such host", name)
+	}
+	return l.host(h), nil
+}
+
+// Hosts are all hosts in the order of the inventory.
+func (l *Lab) Hosts() []*Host {
+	hosts := make([]*Host, 0, len(l.state.Spec.Hosts))
+	for _, h := range l.state.Spec.Hosts {
+		hosts = append(hosts, l.host(h))
+	}
+	return hosts
+}
+
+func (l *Lab) host(h spec.Host) *Host {
+	return &Host{Host: h, lab: l, folder: host.Folder(l.path("hosts", h.Name))}
+}
+
+// DialContext connects from inside the lab's network.
+func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return netns.DialContext(ctx, network, address)
+}
+
+// Start starts a command inside the lab's network.
+func (l *Lab) Start(cmd *exec.Cmd) error { return netns.Start(cmd) }
+
+// Exec runs a command inside the lab's network and returns what it printed on
+// stdout and stderr together.
+func (l *Lab) Exec(ctx context.Context, argv ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := l.Start(cmd); err != nil {
+		return nil, fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	err := cmd.Wait()
+	return out.Bytes(), err
+}
+
+func (l *Lab) store() image.Store {
+	return image.Store{Dir: l.path("image"), URL: "http://" + repoAddress + "/", Log: l.log}
+}
+
+// Commits are the first two versions of the operating system: hosts start
+// with v1, v2 is the update.
+func (l *Lab) Commits() (v1, v2 string, err error) {
+	versions, err := l.Versions()
+	if err != nil {
+		return "", "", err
+	}
+	if len(versions) < 2 {
+		return "", "", ErrDown
+	}
+	return versions[0].Commit, versions[1].Commit, nil
+}
+
+// Versions are all versions of the operating system, oldest first.
+func (l *Lab) Versions() ([]image.Version, error) { return l.store().Versions() }
+
+// Commit makes another version with payload bytes of new data and returns its
+// commit.
+func (l *Lab) Commit(ctx context.Context, version string, payload int64) (string, error) {
+	unlock, err := l.exclusive(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if err := l.store().Build(ctx); err != nil {
+		return "", err
+	}
+	v, err := l.store().Commit(ctx, version, payload)
+	return v.Commit, err
+}

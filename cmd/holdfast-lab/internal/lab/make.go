@@ -1,0 +1,159 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/image"
+	"holdfast/cmd/holdfast-lab/internal/pki"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+// makeHosts makes the hosts that do not exist.
+func (l *Lab) makeHosts(ctx context.Context, hosts []*Host) error {
+	// One after the other: the first disk of a size becomes the master of all.
+	for _, h := range hosts {
+		if _, err := h.folder.Config(); err == nil {
+			continue
+		}
+		if err := l.makeHost(ctx, h); err != nil {
+			return fmt.Errorf("make host %s: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+func (l *Lab) makeHost(ctx context.Context, h *Host) error {
+	o := l.state.Options
+	config := host.Config{Host: h.Host, Kind: o.Kind, Size: o.Size}
+	if size, ok := o.Disks[h.Name]; ok {
+		config.Size = size
+	}
+	id, err := l.identity(h.Host)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(string(h.folder), 0o755); err != nil {
+		return err
+	}
+	if config.Kind == host.OnDir {
+		err = l.store().CopyDir(ctx, h.folder.Root())
+	} else {
+		err = l.store().CopyDisk(ctx, config.Size, h.folder.Image())
+	}
+	if err != nil {
+		return err
+	}
+	if err := h.folder.SetSettings(host.Settings{Post: o.Post}); err != nil {
+		return err
+	}
+	return h.folder.Create(config, id)
+}
+
+// identity is what makes a host the one of that name.
+func (l *Lab) identity(h spec.Host) (host.Identity, error) {
+	k := l.state.HostKeys[h.Name]
+	id := host.Identity{
+		Host: h, Peers: l.state.Spec.Hosts,
+		HostKey: k.Private, HostKeyPublic: k.Public, AuthorizedKey: l.state.User.Public,
+	}
+	if h.Cluster == "" {
+		return id, nil
+	}
+	ca, err := l.pair(h.Cluster, "ca")
+	if err != nil {
+		return id, err
+	}
+	peer, err := ca.Issue(h.Name, h.Address(), "127.0.0.1", "localhost")
+	if err != nil {
+		return id, err
+	}
+	id.Etcd = &host.Member{Cluster: h.Cluster, CA: ca.Cert, Pair: peer}
+	cluster, _ := l.state.Spec.Cluster(h.Cluster)
+	for _, name := range cluster.Hosts {
+		member, _ := l.state.Spec.Host(name)
+		id.Etcd.Members = append(id.Etcd.Members, member)
+	}
+	return id, nil
+}
+
+// pair reads a certificate and key of a cluster: "ca" or "client".
+func (l *Lab) pair(cluster, name string) (pki.Pair, error) {
+	cert, err1 := os.ReadFile(l.path("pki", cluster, name+".crt"))
+	key, err2 := os.ReadFile(l.path("pki", cluster, name+".key"))
+	if err := errors.Join(err1, err2); err != nil {
+		return pki.Pair{}, fmt.Errorf("read certificate: %w", err)
+	}
+	return pki.Pair{Cert: cert, Key: key}, nil
+}
+
+// Reset puts hosts back to the state after the first up: the first version,
+// no changed file, empty etcd, all settings at their defaults. Members of an
+// etcd cluster are reset together, because a member that lost its data would
+// not be taken back. No name means all hosts.
+func (l *Lab) Reset(ctx context.Context, names ...string) error {
+	unlock, err := l.exclusive(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	hosts, err := l.together(names)
+	if err != nil {
+		return err
+	}
+	err = l.timed("remove hosts", func() error { return removeHosts(ctx, hosts) })
+	if err != nil {
+		return err
+	}
+	if err := l.Serve(ctx, 0); err != nil {
+		return err
+	}
+	err = l.timed("make hosts", func() error { return l.makeHosts(ctx, hosts) })
+	if err != nil {
+		return err
+	}
+	return l.bootAll(ctx, hosts)
+}
+
+// together finds hosts by name and adds the other members of their clusters.
+func (l *Lab) together(names []string) ([]*Host, error) {
+	if len(names) == 0 {
+		return l.Hosts(), nil
+	}
+	wanted, clusters := map[string]bool{}, map[string]bool{}
+	for _, name := range names {
+		h, err := l.Host(name)
+		if err != nil {
+			return nil, err
+		}
+		wanted[name] = true
+		clusters[h.Cluster] = h.Cluster != ""
+	}
+	var hosts []*Host
+	for _, h := range l.Hosts() {
+		if wanted[h.Name] || clusters[h.Cluster] {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts, nil
+}
+
+// removeHosts cuts the power of hosts and deletes them.
+func removeHosts(ctx context.Context, hosts []*Host) error {
+	p := pool.New().WithErrors()
+	for _, h := range hosts {
+		p.Go(func() error {
+			if err := h.Power(ctx, Off); err != nil {
+				return err
+			}
+			return image.Remove(ctx, string(h.folder), filepath.Join("disk", image.Deployments))
+		})
+	}
+	return p.Wait()
+}

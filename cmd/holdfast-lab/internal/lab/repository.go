@@ -1,0 +1,130 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast/cmd/holdfast-lab/internal/serve"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+// repoAddress is where hosts find the repository.
+const repoAddress = spec.Gateway + ":8080"
+
+// Serve serves the repository to the hosts, at a number of bytes per second
+// for all of them together; zero is as fast as it goes. A server that runs
+// already is replaced unless it is the same.
+func (l *Lab) Serve(ctx context.Context, bytesPerSecond int) error {
+	want := strconv.Itoa(bytesPerSecond)
+	if have, pid := l.server(); pid != 0 && have == want {
+		return nil
+	}
+	if err := l.StopServing(ctx); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(l.path("serve.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("serve repository: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.CommandContext(ctx, "setsid", "--fork", l.program(), "--dir", l.dir, "serve", want)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := l.Start(cmd); err != nil {
+		return fmt.Errorf("serve repository: %w", err)
+	}
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("serve repository: %w", err)
+	}
+	return l.waitServer(ctx)
+}
+
+func (l *Lab) waitServer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		conn, err := l.DialContext(ctx, "tcp", repoAddress)
+		if err == nil {
+			return conn.Close()
+		}
+		if pauseErr := pause(ctx, 10*time.Millisecond); pauseErr != nil {
+			return fmt.Errorf("serve repository: %w", errors.Join(err, pauseErr))
+		}
+	}
+}
+
+// StopServing makes the repository unreachable.
+func (l *Lab) StopServing(ctx context.Context) error {
+	_, pid := l.server()
+	if pid == 0 {
+		return nil
+	}
+	if err := unix.Kill(pid, unix.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("stop serving: %w", err)
+	}
+	for {
+		if _, pid := l.server(); pid == 0 {
+			return nil
+		}
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return fmt.Errorf("stop serving: %w", err)
+		}
+	}
+}
+
+// claimServer records the calling process as the server until the returned
+// file is closed.
+func (l *Lab) claimServer(bytesPerSecond int) (io.Closer, error) {
+	f, err := os.OpenFile(l.path("serve.lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("claim server: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, fmt.Errorf("claim server: %w", errors.Join(err, f.Close()))
+	}
+	if err := f.Truncate(0); err != nil {
+		return nil, fmt.Errorf("claim server: %w", errors.Join(err, f.Close()))
+	}
+	if _, err := fmt.Fprintln(f, bytesPerSecond, os.Getpid()); err != nil {
+		return nil, fmt.Errorf("claim server: %w", errors.Join(err, f.Close()))
+	}
+	return f, nil
+}
+
+// ServeHere serves the repository in the calling process, which must be inside
+// the lab's network, until ctx ends.
+func (l *Lab) ServeHere(ctx context.Context, bytesPerSecond int) error {
+	claim, err := l.claimServer(bytesPerSecond)
+	if err != nil {
+		return err
+	}
+	return errors.Join(serve.Run(ctx, repoAddress, l.store().Repo(), bytesPerSecond), claim.Close())
+}
+
+// server finds the running server: its limit and its process, 0 if there is
+// none.
+func (l *Lab) server() (limit string, pid int) {
+	f, err := os.Open(l.path("serve.lock"))
+	if err != nil {
+		return "", 0
+	}
+	defer func() { _ = f.Close() }()
+	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+		return "", 0
+	}
+	raw, err := os.ReadFile(l.path("serve.lock"))
+	if err != nil {
+		return "", 0
+	}
+	limit, number, _ := strings.Cut(strings.TrimSpace(string(raw)), " ")
+	pid, _ = strconv.Atoi(number)
+	return limit, pid
+}

@@ -1,0 +1,126 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"holdfast/cmd/holdfast-lab/internal/site"
+)
+
+// attemptTimeout bounds one attempt to log in while waiting for a host.
+const attemptTimeout = 3 * time.Second
+
+// Run runs a shell script on the host as user core, over a connection of its
+// own. An exit status other than zero is no error; it is -1 if the connection
+// was lost before there was one.
+func (h *Host) Run(ctx context.Context, script string) (stdout, stderr string, code int, err error) {
+	client, err := h.connect(ctx)
+	if err != nil {
+		return "", "", -1, fmt.Errorf("run on %s: %w", h.Name, err)
+	}
+	defer func() { _ = client.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
+	defer stop()
+	session, err := client.NewSession()
+	if err != nil {
+		return "", "", -1, fmt.Errorf("run on %s: %w", h.Name, err)
+	}
+	var out, errOut bytes.Buffer
+	session.Stdout, session.Stderr = &out, &errOut
+	err = session.Run(script)
+	var exit *ssh.ExitError
+	if errors.As(err, &exit) {
+		return out.String(), errOut.String(), exit.ExitStatus(), nil
+	}
+	if err != nil {
+		return out.String(), errOut.String(), -1, fmt.Errorf("run on %s: %w", h.Name, errors.Join(err, ctx.Err()))
+	}
+	return out.String(), errOut.String(), 0, nil
+}
+
+// Output runs a script that must succeed and returns what it printed on
+// stdout, without surrounding space.
+func (h *Host) Output(ctx context.Context, script string) (string, error) {
+	stdout, stderr, code, err := h.Run(ctx, script)
+	if err != nil {
+		return "", err
+	}
+	if code != 0 {
+		return "", fmt.Errorf("run on %s: exit status %d: %s", h.Name, code, strings.TrimSpace(stderr))
+	}
+	return strings.TrimSpace(stdout), nil
+}
+
+func (h *Host) connect(ctx context.Context) (*ssh.Client, error) {
+	signer, err := ssh.ParsePrivateKey([]byte(h.lab.state.User.Private))
+	if err != nil {
+		return nil, fmt.Errorf("read ssh key: %w", err)
+	}
+	known, err := knownhosts.New(filepath.Join(h.lab.Site(), site.KnownHosts))
+	if err != nil {
+		return nil, fmt.Errorf("read known hosts: %w", err)
+	}
+	address := net.JoinHostPort(h.Address(), "22")
+	conn, err := h.lab.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	c, channels, requests, err := ssh.NewClientConn(conn, address, &ssh.ClientConfig{
+		User:              "core",
+		Auth:              []ssh.AuthMethod{ssh.PublicKeys(signer)},
+		HostKeyCallback:   known,
+		HostKeyAlgorithms: []string{ssh.KeyAlgoED25519},
+	})
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return ssh.NewClient(c, channels, requests), nil
+}
+
+// BootID is the identifier of the running boot.
+func (h *Host) BootID(ctx context.Context) (string, error) {
+	return h.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
+}
+
+// WaitUp waits until the host answers with another boot ID than old, which may
+// be empty.
+func (h *Host) WaitUp(ctx context.Context, old string) error {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+		id, err := h.BootID(attempt)
+		cancel()
+		if err == nil && id != old {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for %s: %w", h.Name, errors.Join(ctx.Err(), err))
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("wait for %s: %w", h.Name, err)
+		}
+	}
+}
+
+// Booted is the commit and the version of the running deployment.
+func (h *Host) Booted(ctx context.Context) (commit, version string, err error) {
+	const script = `. /etc/os-release; d=$(sed -n 's/.*ostree=\([^ ]*\).*/\1/p' /proc/cmdline)
+basename "$(readlink -f "/sysroot$d")"; echo "$OSTREE_VERSION"`
+	out, err := h.Output(ctx, script)
+	if err != nil {
+		return "", "", err
+	}
+	deployment, version, _ := strings.Cut(out, "\n")
+	commit, _, _ = strings.Cut(deployment, ".")
+	return commit, version, nil
+}

@@ -1,0 +1,235 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/image"
+	"holdfast/cmd/holdfast-lab/internal/netns"
+	"holdfast/cmd/holdfast-lab/internal/pki"
+	"holdfast/cmd/holdfast-lab/internal/site"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+const (
+	// defaultSize of a host's disk; the file is sparse.
+	defaultSize = "4G"
+	// watches is enough for hundreds of hosts: each systemd uses about five
+	// inotify instances and the kernel's default of 128 stops at 25 hosts.
+	watches = 8192
+	// bootAtOnce keeps a small machine from being swamped by booting hosts.
+	bootAtOnce = 5
+	// upTimeout bounds one host's boot, with the machine busy.
+	upTimeout = 3 * time.Minute
+)
+
+// Up brings the lab up: it installs and builds what is missing, makes the
+// hosts that do not exist, gives power to those that have none, and waits
+// until all answer and every etcd cluster is healthy. A lab with other hosts
+// must be taken down first.
+func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
+	unlock, err := l.exclusive(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if l.IsUp() && !reflect.DeepEqual(l.state.Spec, s) {
+		return errors.New(`bring lab up: it is up with other hosts; "holdfast-lab down" first`)
+	}
+	if !l.IsUp() && netns.Exists() {
+		return fmt.Errorf("bring lab up: network namespace %s exists: another folder's lab is up", netns.Name)
+	}
+	if err := l.prepare(ctx, s, o); err != nil {
+		return err
+	}
+	return l.bootAll(ctx, l.Hosts())
+}
+
+// prepare makes everything but running hosts.
+func (l *Lab) prepare(ctx context.Context, s spec.Spec, o Options) error {
+	if err := image.InstallTools(ctx, l.log); err != nil {
+		return err
+	}
+	if err := l.store().Build(ctx); err != nil {
+		return err
+	}
+	if err := l.installSelf(); err != nil {
+		return err
+	}
+	if !l.IsUp() {
+		if err := l.found(s, o); err != nil {
+			return err
+		}
+	}
+	if err := raiseWatches(); err != nil {
+		return err
+	}
+	if err := netns.Up(ctx); err != nil {
+		return err
+	}
+	if err := l.Serve(ctx, 0); err != nil {
+		return err
+	}
+	if err := l.writeSite(); err != nil {
+		return err
+	}
+	return l.timed("make hosts", func() error { return l.makeHosts(ctx, l.Hosts()) })
+}
+
+// found decides everything about a new lab that must not change later.
+func (l *Lab) found(s spec.Spec, o Options) error {
+	current, err := os.ReadFile(watchesPath)
+	if err != nil {
+		return fmt.Errorf("read inotify limit: %w", err)
+	}
+	if o.Kind == "" {
+		o.Kind = host.OnLoop
+	}
+	if o.Size == "" {
+		o.Size = defaultSize
+	}
+	l.state = state{Spec: s, Options: o, Watches: strings.TrimSpace(string(current)), HostKeys: map[string]key{}}
+	if l.state.User.Private, l.state.User.Public, err = site.NewKey("holdfast-lab"); err != nil {
+		return err
+	}
+	for _, h := range s.Hosts {
+		var k key
+		if k.Private, k.Public, err = site.NewKey(h.Name); err != nil {
+			return err
+		}
+		l.state.HostKeys[h.Name] = k
+	}
+	for _, c := range s.Clusters {
+		if err := l.foundCluster(c.Name); err != nil {
+			return err
+		}
+	}
+	return l.save()
+}
+
+// foundCluster makes the certificates of a cluster's authority and client.
+func (l *Lab) foundCluster(name string) error {
+	ca, err := pki.NewAuthority(name)
+	if err != nil {
+		return err
+	}
+	client, err := ca.Issue("holdfast-lab")
+	if err != nil {
+		return err
+	}
+	dir := l.path("pki", name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("write certificates: %w", err)
+	}
+	for file, content := range map[string][]byte{
+		"ca.crt": ca.Cert, "ca.key": ca.Key, "client.crt": client.Cert, "client.key": client.Key,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
+			return fmt.Errorf("write certificates: %w", err)
+		}
+	}
+	return nil
+}
+
+// installSelf keeps a copy of the running program for supervisors: the one
+// that "go run" made vanishes with its command.
+func (l *Lab) installSelf() error {
+	raw, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return fmt.Errorf("copy own program: %w", err)
+	}
+	if err := os.MkdirAll(l.path("bin"), 0o755); err != nil {
+		return fmt.Errorf("copy own program: %w", err)
+	}
+	if err := os.WriteFile(l.program()+".new", raw, 0o755); err != nil {
+		return fmt.Errorf("copy own program: %w", err)
+	}
+	return os.Rename(l.program()+".new", l.program())
+}
+
+func (l *Lab) program() string { return l.path("bin", "holdfast-lab") }
+
+// writeSite writes the folder that the program under test uses.
+func (l *Lab) writeSite() error {
+	v1, _, err := l.Commits()
+	if err != nil {
+		return err
+	}
+	public := map[string]string{}
+	for name, k := range l.state.HostKeys {
+		public[name] = k.Public
+	}
+	if err := os.MkdirAll(l.Site(), 0o755); err != nil {
+		return fmt.Errorf("write site: %w", err)
+	}
+	for _, f := range []struct {
+		name    string
+		content []byte
+		mode    os.FileMode
+	}{
+		{site.Inventory, site.RenderInventory(l.state.Spec, v1), 0o644},
+		{site.KnownHosts, site.RenderKnownHosts(l.state.Spec, public), 0o644},
+		{site.Identity, []byte(l.state.User.Private), 0o600},
+		{site.Identity + ".pub", []byte(l.state.User.Public), 0o644},
+	} {
+		if err := os.WriteFile(filepath.Join(l.Site(), f.name), f.content, f.mode); err != nil {
+			return fmt.Errorf("write site: %w", err)
+		}
+	}
+	return nil
+}
+
+// bootAll gives power to hosts and waits for them and their clusters.
+func (l *Lab) bootAll(ctx context.Context, hosts []*Host) error {
+	err := l.timed("boot hosts", func() error {
+		p := pool.New().WithErrors().WithMaxGoroutines(bootAtOnce)
+		for _, h := range hosts {
+			p.Go(func() error {
+				if err := h.Power(ctx, On); err != nil {
+					return err
+				}
+				ctx, cancel := context.WithTimeout(ctx, upTimeout+l.state.Options.Post)
+				defer cancel()
+				return h.WaitUp(ctx, "")
+			})
+		}
+		return p.Wait()
+	})
+	if err != nil {
+		return err
+	}
+	return l.timed("etcd healthy", func() error { return l.waitEtcd(ctx, hosts) })
+}
+
+func (l *Lab) timed(name string, do func() error) error {
+	start := time.Now()
+	err := do()
+	l.log("%-24s %5.1f s", name, time.Since(start).Seconds())
+	return err
+}
+
+const watchesPath = "/proc/sys/fs/inotify/max_user_instances"
+
+func raiseWatches() error {
+	raw, err := os.ReadFile(watchesPath)
+	if err != nil {
+		return fmt.Errorf("read inotify limit: %w", err)
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && n >= watches {
+		return nil
+	}
+	return os.WriteFile(watchesPath, []byte(strconv.Itoa(watches)), 0)
+}

@@ -1,0 +1,144 @@
+// Package netns is the lab's network: one private network namespace with one
+// bridge, no uplink and no route out. Hosts, the OS content server and the
+// program under test all live in it, so nothing they do reaches beyond the
+// machine.
+package netns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/sourcegraph/conc"
+	"golang.org/x/sys/unix"
+
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+const (
+	// Name of the network namespace, as in "ip netns list".
+	Name = "holdfast-lab"
+	// Bridge is the name of the bridge that joins the hosts.
+	Bridge = "hflab0"
+
+	path = "/run/netns/" + Name
+)
+
+// Exists says whether the namespace is there.
+func Exists() bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// Up makes the namespace and its bridge unless they exist.
+func Up(ctx context.Context) error {
+	if Exists() {
+		return nil
+	}
+	for _, args := range [][]string{
+		{"netns", "add", Name},
+		{"-n", Name, "link", "set", "lo", "up"},
+		{"-n", Name, "link", "add", Bridge, "type", "bridge", "forward_delay", "0", "stp_state", "0"},
+		{"-n", Name, "addr", "add", spec.Gateway + "/24", "dev", Bridge},
+		{"-n", Name, "link", "set", Bridge, "up"},
+	} {
+		if err := ip(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Down removes the namespace and everything in it.
+func Down(ctx context.Context) error {
+	if !Exists() {
+		return nil
+	}
+	return ip(ctx, "netns", "del", Name)
+}
+
+func ip(ctx context.Context, args ...string) error {
+	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// Do calls fn on a thread that is inside the namespace. Processes started and
+// sockets opened by fn itself, not by goroutines it starts, belong to the
+// namespace for as long as they live.
+func Do(fn func() error) (err error) {
+	var wg conc.WaitGroup
+	wg.Go(func() { err = onThread(fn) })
+	wg.Wait()
+	return err
+}
+
+// onThread ends with the thread locked, hence destroyed together with its
+// goroutine, if there is no way back into the outer namespace.
+func onThread(fn func() error) error {
+	runtime.LockOSThread()
+	outer, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("open own network namespace: %w", err)
+	}
+	defer func() { _ = outer.Close() }()
+	if err := enter(); err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	err = fn()
+	if unix.Setns(int(outer.Fd()), unix.CLONE_NEWNET) == nil {
+		runtime.UnlockOSThread()
+	}
+	return err
+}
+
+// enter moves the calling thread into the namespace.
+func enter() error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open network namespace (is the lab up?): %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter network namespace %s: %w", Name, err)
+	}
+	return nil
+}
+
+// DialContext connects from inside the namespace. The address must be
+// numeric: there is no name service in the lab.
+func DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	var conn net.Conn
+	err := Do(func() (err error) {
+		var d net.Dialer
+		conn, err = d.DialContext(ctx, network, address)
+		return err
+	})
+	return conn, err
+}
+
+// Start starts cmd inside the namespace.
+func Start(cmd *exec.Cmd) error { return Do(cmd.Start) }
+
+// Exec replaces the calling process by argv inside the namespace. It returns
+// only if that is impossible.
+func Exec(argv []string) error {
+	file, err := exec.LookPath(argv[0])
+	if err != nil {
+		return fmt.Errorf("find command: %w", err)
+	}
+	return Do(func() error {
+		return fmt.Errorf("run %s: %w", file, syscall.Exec(file, argv, os.Environ()))
+	})
+}

@@ -1,0 +1,127 @@
+// Package site writes what the program under test needs to reach the lab: an
+// inventory, known_hosts and an SSH key, with relative paths so that the folder
+// can be copied. It does no I/O.
+package site
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"holdfast/cmd/holdfast-lab/internal/image"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+// Names of the files in a site folder.
+const (
+	Inventory  = "inventory.hcl"
+	KnownHosts = "known_hosts"
+	Identity   = "id_ed25519"
+)
+
+const head = `# Written by holdfast-lab; "holdfast-lab up" overwrites it.
+site "lab" {
+  ssh {
+    user        = "core"
+    known_hosts = "%s"
+    identity    = "%s"
+    become      = "sudo"
+  }
+}
+
+# The operating system that every host should run; --var commit=… overrides it.
+variable "commit" {
+  default = "%s"
+}
+`
+
+const cluster = `
+etcd_cluster "%s" {
+  client_port = 2379
+  tls {
+    ca   = "/etc/etcd/ca.crt"
+    cert = "/etc/etcd/peer.crt"
+    key  = "/etc/etcd/peer.key"
+  }
+}
+`
+
+const pool = `
+pool "%s" {
+  os {
+    driver = "ostree"
+    ref    = "%s"
+    commit = var.commit
+    remote = "%s"
+  }
+}
+`
+
+// RenderInventory writes the inventory of a lab.
+func RenderInventory(s spec.Spec, commit string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, head, KnownHosts, Identity, commit)
+	for _, c := range s.Clusters {
+		fmt.Fprintf(&b, cluster, c.Name)
+	}
+	for _, p := range s.Pools() {
+		fmt.Fprintf(&b, pool, p, image.Ref, image.Remote)
+	}
+	for _, h := range s.Hosts {
+		b.WriteString(renderHost(h))
+	}
+	return []byte(b.String())
+}
+
+func renderHost(h spec.Host) string {
+	attributes := [][2]string{{"address", h.Address()}, {"pool", h.Pool}, {"etcd_cluster", h.Cluster}, {"zone", h.Zone}}
+	width := len("address")
+	if h.Cluster != "" {
+		width = len("etcd_cluster")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nhost %q {\n", h.Name)
+	for _, a := range attributes {
+		if a[1] != "" {
+			fmt.Fprintf(&b, "  %-*s = %q\n", width, a[0], a[1])
+		}
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// RenderKnownHosts writes a known_hosts file from host names to public keys
+// in the format of authorized_keys.
+func RenderKnownHosts(s spec.Spec, keys map[string]string) []byte {
+	var b strings.Builder
+	for _, h := range s.Hosts {
+		fields := strings.Fields(keys[h.Name])
+		if len(fields) >= 2 {
+			fmt.Fprintf(&b, "%s %s %s\n", h.Address(), fields[0], fields[1])
+		}
+	}
+	return []byte(b.String())
+}
+
+// NewKey makes an SSH key pair: the private part in OpenSSH format, the public
+// part as a line of authorized_keys.
+func NewKey(comment string) (private, public string, err error) {
+	pub, priv, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return "", "", fmt.Errorf("make ssh key: %w", err)
+	}
+	block, err := ssh.MarshalPrivateKey(priv, comment)
+	if err != nil {
+		return "", "", fmt.Errorf("encode ssh key: %w", err)
+	}
+	key, err := ssh.NewPublicKey(pub)
+	if err != nil {
+		return "", "", fmt.Errorf("encode ssh key: %w", err)
+	}
+	line := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))) + " " + comment + "\n"
+	return string(pem.EncodeToMemory(block)), line, nil
+}

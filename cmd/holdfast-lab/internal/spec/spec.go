@@ -1,0 +1,110 @@
+// Package spec says which hosts a lab has: their names, pools, etcd clusters,
+// zones and addresses. It reads them from the part of an inventory that it
+// understands and ignores the rest. It does no I/O.
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+// Limits of the lab's network, a /24 whose first ten addresses are its own.
+const (
+	// Network is the first three octets of the lab's network.
+	Network = "10.77.0"
+	// Gateway is the address of the lab's bridge, where OS content is served.
+	Gateway = Network + ".1"
+	// MaxHosts is how many hosts fit into the network.
+	MaxHosts = 240
+
+	firstHost = 10
+)
+
+// Spec is a whole lab.
+type Spec struct {
+	Hosts    []Host    `json:"hosts"`
+	Clusters []Cluster `json:"clusters"`
+}
+
+// Host is one machine. Index counts from 1 in the order of the inventory and
+// fixes the address.
+type Host struct {
+	Name    string `json:"name"`
+	Pool    string `json:"pool"`
+	Cluster string `json:"cluster,omitempty"`
+	Zone    string `json:"zone,omitempty"`
+	Index   int    `json:"index"`
+}
+
+// Cluster is one etcd cluster and the names of its members.
+type Cluster struct {
+	Name  string   `json:"name"`
+	Hosts []string `json:"hosts"`
+}
+
+// Address is the host's IPv4 address.
+func (h Host) Address() string { return fmt.Sprintf("%s.%d", Network, firstHost+h.Index) }
+
+// Host finds a host by name.
+func (s Spec) Host(name string) (Host, bool) {
+	i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Name == name })
+	if i < 0 {
+		return Host{}, false
+	}
+	return s.Hosts[i], true
+}
+
+// Cluster finds an etcd cluster by name.
+func (s Spec) Cluster(name string) (Cluster, bool) {
+	i := slices.IndexFunc(s.Clusters, func(c Cluster) bool { return c.Name == name })
+	if i < 0 {
+		return Cluster{}, false
+	}
+	return s.Clusters[i], true
+}
+
+// Pools lists the pools in order of their first host.
+func (s Spec) Pools() []string {
+	var pools []string
+	for _, h := range s.Hosts {
+		if !slices.Contains(pools, h.Pool) {
+			pools = append(pools, h.Pool)
+		}
+	}
+	return pools
+}
+
+// A name becomes a host name, a file name and a part of a certificate.
+var nameRule = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// Validate returns everything that is wrong with s, joined.
+func (s Spec) Validate() error {
+	var errs []error
+	if len(s.Hosts) == 0 {
+		errs = append(errs, errors.New("check hosts: there is none"))
+	}
+	if len(s.Hosts) > MaxHosts {
+		errs = append(errs, fmt.Errorf("check hosts: %d are more than the %d that fit", len(s.Hosts), MaxHosts))
+	}
+	seen := map[string]bool{}
+	for _, h := range s.Hosts {
+		if !nameRule.MatchString(h.Name) {
+			errs = append(errs, fmt.Errorf("check host %q: not a host name", h.Name))
+		}
+		if seen[h.Name] {
+			errs = append(errs, fmt.Errorf("check host %q: declared twice", h.Name))
+		}
+		seen[h.Name] = true
+		if _, ok := s.Cluster(h.Cluster); h.Cluster != "" && !ok {
+			errs = append(errs, fmt.Errorf("check host %q: no etcd_cluster %q", h.Name, h.Cluster))
+		}
+	}
+	for _, c := range s.Clusters {
+		if !nameRule.MatchString(c.Name) {
+			errs = append(errs, fmt.Errorf("check etcd_cluster %q: not a usable name", c.Name))
+		}
+	}
+	return errors.Join(errs...)
+}

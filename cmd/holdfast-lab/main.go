@@ -1,0 +1,67 @@
+// Command holdfast-lab makes real test hosts on one machine: systemd, sshd, a
+// booted ostree deployment and etcd with TLS on each member, with power
+// switches, cables and disks that can fail.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/cmd/holdfast-lab/internal/lab"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := rootCommand().ExecuteContext(ctx)
+	if err == nil {
+		return
+	}
+	stop()
+	var status exitStatus
+	if errors.As(err, &status) {
+		os.Exit(int(status))
+	}
+	fmt.Fprintln(os.Stderr, "holdfast-lab:", err)
+	os.Exit(1)
+}
+
+// exitStatus is the exit status of a command that was run for the caller.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// opener opens the lab that the flags name.
+type opener func(cmd *cobra.Command) (*lab.Lab, error)
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "holdfast-lab",
+		Short:         "Real test hosts on one machine",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	dir := lab.DefaultDir
+	if d := os.Getenv("HOLDFAST_LAB_DIR"); d != "" {
+		dir = d
+	}
+	root.PersistentFlags().StringVar(&dir, "dir", dir, "folder that holds the lab (HOLDFAST_LAB_DIR)")
+	open := func(cmd *cobra.Command) (*lab.Lab, error) {
+		return lab.Open(dir, func(format string, args ...any) {
+			fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...)
+		})
+	}
+	root.AddCommand(
+		upCommand(open), downCommand(open), statusCommand(open), resetCommand(open), commitCommand(open),
+		sshCommand(open), execCommand(), serveCommand(open), superviseCommand(), repositoryCommand(open),
+		powerCommand(open), postCommand(open), slowCommand(open), inventoryCommand(),
+	)
+	root.AddCommand(switchCommands(open)...)
+	return root
+}

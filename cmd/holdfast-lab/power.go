@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/cmd/holdfast-lab/internal/disk"
+	"holdfast/cmd/holdfast-lab/internal/lab"
+)
+
+// onHosts runs do on each named host.
+func onHosts(open opener, cmd *cobra.Command, names []string, do func(*lab.Host) error) error {
+	l, err := open(cmd)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		h, err := l.Host(name)
+		if err != nil {
+			return err
+		}
+		if err := do(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func powerCommand(open opener) *cobra.Command {
+	var lossy bool
+	verbs := []string{"on", "off", "reset", "soft", "status"}
+	cmd := &cobra.Command{
+		Use:   "power on|off|reset|soft|status HOST…",
+		Short: "Operate the power switch of hosts",
+		Long: "Operate the power switch of hosts. off is a power cut; with --lossy everything that was not synced to the\n" +
+			"disk is lost as well. soft is the power button: an orderly halt. reset is off and on.",
+		Args:      cobra.MinimumNArgs(2),
+		ValidArgs: verbs,
+	}
+	cmd.Flags().BoolVar(&lossy, "lossy", false, "with off: lose what was not synced")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(verbs, args[0]) || lossy && args[0] != "off" {
+			return fmt.Errorf("read arguments: power %s: want %v, and --lossy with off only", args[0], verbs)
+		}
+		verb := lab.Power(args[0])
+		if lossy {
+			verb = lab.Lossy
+		}
+		return onHosts(open, cmd, args[1:], func(h *lab.Host) error {
+			if args[0] != "status" {
+				return h.Power(cmd.Context(), verb)
+			}
+			state, err := h.State(cmd.Context())
+			if err == nil {
+				fmt.Fprintln(cmd.OutOrStdout(), h.Name, state)
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+// switchCommands are the commands that take hosts and nothing else.
+func switchCommands(open opener) []*cobra.Command {
+	var cmds []*cobra.Command
+	for _, c := range []struct {
+		name, short string
+		do          func(*lab.Host, *cobra.Command) error
+	}{
+		{"freeze", "Hang hosts: nothing runs any more, connections stay open", func(h *lab.Host, cmd *cobra.Command) error { return h.Freeze(cmd.Context()) }},
+		{"thaw", "Let hung hosts go on", func(h *lab.Host, cmd *cobra.Command) error { return h.Thaw(cmd.Context()) }},
+		{"cut", "Pull the network cable of hosts", func(h *lab.Host, cmd *cobra.Command) error { return h.Cut(cmd.Context()) }},
+		{"heal", "Plug the network cable of hosts in again", func(h *lab.Host, cmd *cobra.Command) error { return h.Heal(cmd.Context()) }},
+		{"fast", "Make slow disks fast again", func(h *lab.Host, cmd *cobra.Command) error { return h.Slow(cmd.Context(), disk.Speed{}) }},
+	} {
+		cmds = append(cmds, &cobra.Command{
+			Use: c.name + " HOST…", Short: c.short, Args: cobra.MinimumNArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return onHosts(open, cmd, args, func(h *lab.Host) error { return c.do(h, cmd) })
+			},
+		})
+	}
+	return cmds
+}
+
+func slowCommand(open opener) *cobra.Command {
+	var speed disk.Speed
+	cmd := &cobra.Command{
+		Use:   "slow HOST… --bps N --iops N",
+		Short: "Make disks slow, for reading and for writing alike",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if speed == (disk.Speed{}) {
+				return fmt.Errorf("read flags: slow needs --bps, --iops or both")
+			}
+			return onHosts(open, cmd, args, func(h *lab.Host) error { return h.Slow(cmd.Context(), speed) })
+		},
+	}
+	cmd.Flags().Uint64Var(&speed.BytesPerSecond, "bps", 0, "bytes per second")
+	cmd.Flags().Uint64Var(&speed.IOPS, "iops", 0, "operations per second")
+	return cmd
+}
+
+func postCommand(open opener) *cobra.Command {
+	return &cobra.Command{
+		Use:   "post HOST… DURATION",
+		Short: "Set how long the firmware of hosts takes before each boot, like 5m",
+		Args:  cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			last := len(args) - 1
+			d, err := time.ParseDuration(args[last])
+			if err != nil || d < 0 {
+				return fmt.Errorf("read arguments: %s is not a duration like 90s", args[last])
+			}
+			return onHosts(open, cmd, args[:last], func(h *lab.Host) error { return h.SetPost(cmd.Context(), d) })
+		},
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/cmd/holdfast-lab/internal/host"
+)
+
+// superviseCommand is the process that runs one host. The lab starts it; it
+// is of no use by hand.
+func superviseCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "supervise FOLDER",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return host.Supervise(cmd.Context(), host.Folder(args[0]))
+		},
+	}
+}
+
+// serveCommand is the process that serves the repository.
+func serveCommand(open opener) *cobra.Command {
+	return &cobra.Command{
+		Use:    "serve BYTES-PER-SECOND",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			bps, err := strconv.Atoi(args[0])
+			if err != nil {
+				return fmt.Errorf("read arguments: %w", err)
+			}
+			l, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			return l.ServeHere(cmd.Context(), bps)
+		},
+	}
+}

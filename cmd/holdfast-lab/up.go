@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/cmd/holdfast-lab/internal/host"
+	"holdfast/cmd/holdfast-lab/internal/lab"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+func upCommand(open opener) *cobra.Command {
+	var (
+		kind    string
+		disks   []string
+		options lab.Options
+	)
+	cmd := &cobra.Command{
+		Use:   "up [INVENTORY]",
+		Short: "Bring the lab up: install, build and boot what is missing",
+		Long: "Bring the lab up: install, build and boot what is missing. The hosts, pools and etcd clusters come from\n" +
+			"INVENTORY; without one there are three etcd members and two workers.",
+		Args: cobra.MaximumNArgs(1),
+	}
+	cmd.Flags().StringVar(&kind, "hosts", string(host.OnLoop), "how hosts keep their files: loop (own disk) or dir (many, small)")
+	cmd.Flags().StringVar(&options.Size, "size", "4G", "size of each disk")
+	cmd.Flags().StringArrayVar(&disks, "disk", nil, "size of one disk, as HOST=SIZE; can be repeated")
+	cmd.Flags().DurationVar(&options.Post, "post", 0, "how long the firmware takes before each boot but the first")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		l, err := open(cmd)
+		if err != nil {
+			return err
+		}
+		s, err := readSpec(args)
+		if err != nil {
+			return err
+		}
+		if options.Kind = host.Kind(kind); options.Kind != host.OnLoop && options.Kind != host.OnDir {
+			return fmt.Errorf("read flags: --hosts %s is neither loop nor dir", kind)
+		}
+		if options.Disks, err = parseDisks(disks, s); err != nil {
+			return err
+		}
+		start := time.Now()
+		if err := l.Up(cmd.Context(), s, options); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d hosts up after %.1f s\n", len(s.Hosts), time.Since(start).Seconds())
+		fmt.Fprintln(cmd.OutOrStdout(), l.Site())
+		return nil
+	}
+	return cmd
+}
+
+// readSpec reads the inventory that the arguments name, or the default one.
+func readSpec(args []string) (spec.Spec, error) {
+	if len(args) == 0 {
+		return spec.Parse("default.hcl", spec.DefaultHCL)
+	}
+	src, err := os.ReadFile(args[0])
+	if err != nil {
+		return spec.Spec{}, fmt.Errorf("read inventory: %w", err)
+	}
+	return spec.Parse(args[0], src)
+}
+
+func parseDisks(flags []string, s spec.Spec) (map[string]string, error) {
+	sizes := map[string]string{}
+	for _, f := range flags {
+		name, size, ok := strings.Cut(f, "=")
+		if _, known := s.Host(name); !ok || !known || size == "" {
+			return nil, fmt.Errorf("read flags: --disk %s is not HOST=SIZE of a host in the inventory", f)
+		}
+		sizes[name] = size
+	}
+	return sizes, nil
+}
+
+func downCommand(open opener) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "Remove all hosts and their network; the image stays for the next up",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			return l.Down(cmd.Context(), all)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "remove the image, too")
+	return cmd
+}
+
+func resetCommand(open opener) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "reset HOST…|--all",
+		Short: "Put hosts back to their first boot: version 1.0, empty etcd, no changed file",
+		Long: "Put hosts back to their first boot: version 1.0, empty etcd, no changed file.\n" +
+			"Members of one etcd cluster are reset together.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return fmt.Errorf("read arguments: name hosts, or say --all")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			return l.Reset(cmd.Context(), args...)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "reset all hosts")
+	return cmd
+}
+
+func inventoryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "inventory",
+		Short: "Print the inventory that up uses without one, to start your own from",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(spec.DefaultHCL)
+			return err
+		},
+	}
+}
