@@ -1,0 +1,158 @@
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// driver knows one tool that updates the OS of a host. Below all of them is
+// ostree, which keeps the deployments and the lock of the staged one.
+type driver interface {
+	// probe lists what to look at besides ostree.
+	probe() []engine.Command
+	// read names the deployments that ostree has listed as the tool does.
+	read(engine.Outputs, engine.Facts) engine.Facts
+	// check reports what speaks against updating the host.
+	check(engine.OS, engine.Facts) error
+	// job gives the variables and functions of the shell function stage.
+	job(engine.OS, engine.Facts) script
+}
+
+func driverOf(o engine.OS) (driver, error) {
+	switch o.Driver {
+	case "ostree":
+		return ostree{}, nil
+	case "rpm-ostree":
+		return rpmOstree{}, nil
+	case "bootc":
+		return bootc{}, nil
+	}
+	return nil, fmt.Errorf("no driver %q; there are ostree, rpm-ostree and bootc", o.Driver)
+}
+
+// operatingSystem updates the OS: staged while everything runs, it takes
+// effect at a reboot.
+type operatingSystem struct{}
+
+// Name is the module's name in plans.
+func (operatingSystem) Name() string { return "os" }
+
+// Probe lists what to look at; nothing where no OS is desired.
+func (operatingSystem) Probe(d engine.Desired) []engine.Command {
+	if d.OS == nil {
+		return nil
+	}
+	tool, err := driverOf(*d.OS)
+	if err != nil {
+		return nil
+	}
+	return append(ostreeProbe(), tool.probe()...)
+}
+
+// Read adds the deployments and the state of the OS tool to the facts.
+func (operatingSystem) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+	if d.OS == nil {
+		return f
+	}
+	tool, err := driverOf(*d.OS)
+	if err != nil {
+		return f
+	}
+	return tool.read(o, readOstree(o, f))
+}
+
+// Diff compares the booted OS with the desired one.
+func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	if d.OS == nil {
+		return nil, nil
+	}
+	tool, err := driverOf(*d.OS)
+	if err != nil {
+		return nil, err
+	}
+	if f.Tool == "" {
+		return nil, fmt.Errorf("host has no %s; its inventory says driver %q", d.OS.Driver, d.OS.Driver)
+	}
+	booted := f.Booted()
+	if booted == nil {
+		return nil, errors.Join(errors.New("not booted from an ostree deployment"), problems(f))
+	}
+	if booted.Digest == d.OS.Digest() {
+		return nil, nil
+	}
+	if err := tool.check(*d.OS, f); err != nil {
+		return nil, err
+	}
+	if f.BootID == "" {
+		return nil, errors.Join(errors.New("its boot ID is not known"), problems(f))
+	}
+	return []engine.Change{{
+		Module: "os", Resource: "os",
+		Before: nameOf(*booted), After: short(d.OS.Digest()),
+		Rule:    "built-in: an OS image takes effect at a reboot",
+		Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
+	}}, nil
+}
+
+// Steps stage the OS, unless it is staged already, and reboot into it.
+func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	wanted := false
+	for _, c := range changes {
+		wanted = wanted || c.Module == "os"
+	}
+	if !wanted || t.Desired.OS == nil {
+		return engine.Steps{}
+	}
+	tool, err := driverOf(*t.Desired.OS)
+	if err != nil {
+		return engine.Steps{}
+	}
+	steps := engine.Steps{Reboot: finalizeSteps(t)}
+	if !t.Facts.Ready(t.Desired.OS.Digest()) {
+		steps.Stage = []engine.Step{stageStep(t, tool)}
+	}
+	return steps
+}
+
+// problems is what could not be observed, as one error or nil.
+func problems(f engine.Facts) error {
+	if len(f.Problems) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(f.Problems, "; "))
+}
+
+// nameOf names a deployment for people.
+func nameOf(d engine.Deployment) string {
+	if d.Version == "" {
+		return short(d.Digest)
+	}
+	return d.Version + " (" + short(d.Digest) + ")"
+}
+
+// short gives the first 12 hexadecimal digits of a digest. Nothing that
+// depends on what is on a host's disk is added, so that a change is named the
+// same before and after its OS is staged.
+func short(digest string) string {
+	prefix := ""
+	if rest, ok := strings.CutPrefix(digest, "sha256:"); ok {
+		prefix, digest = "sha256:", rest
+	}
+	return prefix + digest[:min(12, len(digest))]
+}
+
+// freeBytes reads what df -Pk prints about one file system.
+func freeBytes(text string) (int64, error) {
+	_, line, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 6 {
+		return 0, fmt.Errorf("df prints %q", text)
+	}
+	// The name of the device may contain spaces; what follows it does not.
+	kib, err := strconv.ParseInt(fields[len(fields)-3], 10, 53)
+	return kib * 1024, err
+}

@@ -1,0 +1,128 @@
+package modules
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// rpmOstree updates hosts through rpm-ostree's daemon, from commits or from
+// container images.
+type rpmOstree struct{}
+
+func (rpmOstree) probe() []engine.Command {
+	return []engine.Command{
+		{Name: "rpm-ostree version", Script: "rpm-ostree --version"},
+		{Name: "rpm-ostree status", Script: "rpm-ostree status --json"},
+	}
+}
+
+// rpmDeployment is a deployment in "rpm-ostree status --json", as the daemon's
+// deployment_populate_variant and deployment_get_layered_info write it.
+type rpmDeployment struct {
+	ID           string
+	Checksum     string
+	BaseChecksum string `json:"base-checksum"` // without layered packages
+	Version      string
+	Origin       string
+	Booted       bool
+	Staged       bool
+	Pinned       bool
+	Locked       bool   `json:"finalization-locked"` // seen only if the lock is a file
+	Image        string `json:"container-image-reference"`
+	ImageDigest  string `json:"container-image-reference-digest"`
+}
+
+func (rpmOstree) read(o engine.Outputs, f engine.Facts) engine.Facts {
+	if out := o["rpm-ostree version"]; out.Code == 0 {
+		f.Tool, f.Features = yamlVersion("rpm-ostree", out.Stdout)
+	} else {
+		return f
+	}
+	text, problem := output(o, "rpm-ostree status")
+	var status struct{ Deployments []rpmDeployment }
+	if problem == "" {
+		if err := json.Unmarshal([]byte(text), &status); err != nil {
+			problem = "rpm-ostree status: " + err.Error()
+		}
+	}
+	if problem != "" {
+		// What ostree calls a digest may not be what rpm-ostree does.
+		f.Deployments, f.Problems = nil, add(f.Problems, problem)
+		return f
+	}
+	var list []engine.Deployment
+	for _, d := range status.Deployments {
+		list = append(list, d.deployment(f.Deployments))
+	}
+	f.Deployments = list
+	return f
+}
+
+// deployment joins what rpm-ostree says with what ostree does of the same
+// deployment.
+func (d rpmDeployment) deployment(fromOstree []engine.Deployment) engine.Deployment {
+	digest := d.ImageDigest
+	for _, other := range []string{d.BaseChecksum, d.Checksum} {
+		if digest == "" && d.Image == "" {
+			digest = other
+		}
+	}
+	origin := d.Origin
+	if d.Image != "" {
+		origin = d.Image
+	}
+	joined := engine.Deployment{
+		Digest: digest, Version: d.Version, ID: d.ID, Origin: origin,
+		Booted: d.Booted, Staged: d.Staged, Locked: d.Staged && d.Locked, Pinned: d.Pinned,
+	}
+	for _, t := range fromOstree {
+		if t.ID == d.ID {
+			joined.Locked = joined.Locked || joined.Staged && t.Locked
+			joined.Rollback = t.Rollback
+		}
+	}
+	return joined
+}
+
+func (rpmOstree) check(o engine.OS, f engine.Facts) error {
+	if o.Image != "" {
+		return nil
+	}
+	if remote, ref := source(o, f); remote == "" || ref == "" {
+		return errors.New("the booted deployment follows no ref of a remote; give remote and ref in its os block")
+	}
+	return nil
+}
+
+func (rpmOstree) job(o engine.OS, f engine.Facts) script {
+	vars := map[string]string{"image": "", "remote": "", "ref": ""}
+	if o.Image != "" {
+		vars["image"] = imageReference(o.Image, f)
+	} else {
+		vars["remote"], vars["ref"] = source(o, f)
+	}
+	return script{vars: vars, text: rpmOstreeScript}
+}
+
+// imageReference gives the image as rpm-ostree wants it, to be verified in the
+// way that the booted one was. Where that says nothing, it is the host's own
+// containers-policy.json that decides, which "unverified" does not switch off:
+// it only accepts a policy that lets everything in.
+func imageReference(image string, f engine.Facts) string {
+	origin := ""
+	if booted := f.Booted(); booted != nil {
+		origin = booted.Origin
+	}
+	scheme, rest, _ := strings.Cut(origin, ":")
+	remote, _, _ := strings.Cut(rest, ":")
+	switch scheme {
+	case "ostree-image-signed":
+		return "ostree-image-signed:docker://" + image
+	case "ostree-remote-image", "ostree-remote-registry":
+		return "ostree-remote-registry:" + remote + ":" + image
+	}
+	return "ostree-unverified-registry:" + image
+}

@@ -1,0 +1,100 @@
+package modules
+
+import (
+	_ "embed" // scripts
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// The scripts that run on hosts. Each gets its values as variables that
+// script.String sets first.
+var (
+	//go:embed sh/lib.sh
+	libScript string
+	//go:embed sh/stage.sh
+	stageScript string
+	//go:embed sh/job.sh
+	jobScript string
+	//go:embed sh/ostree.sh
+	ostreeScript string
+	//go:embed sh/rpm-ostree.sh
+	rpmOstreeScript string
+	//go:embed sh/bootc.sh
+	bootcScript string
+	//go:embed sh/finalize.sh
+	finalizeScript string
+	//go:embed sh/reboot.sh
+	rebootScript string
+)
+
+// script is a shell script: variables, and text that uses them.
+type script struct {
+	vars map[string]string
+	text string
+}
+
+// String gives the whole script, with every value quoted.
+func (s script) String() string {
+	names := make([]string, 0, len(s.vars))
+	for name := range s.vars {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(name + "=" + engine.Quote(s.vars[name]) + "\n")
+	}
+	return b.String() + s.text
+}
+
+const strict = "set -eu\n"
+
+// stageStep puts the OS on the host's disk. A hold that the plan was made with
+// is the run's own or one it takes over; any other is respected.
+func stageStep(t engine.Target, tool driver) engine.Step {
+	o := *t.Desired.OS
+	timeout := t.Pool.Timeouts.WithDefaults().Stage
+	job := tool.job(o, t.Facts)
+	job.vars["digest"] = o.Digest()
+	job.vars["etcd"] = t.Host.Cluster
+	job.text = libScript + job.text + jobScript
+	holders := []string{t.Run}
+	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
+		holders = append(holders, h.Run)
+	}
+	stage := script{
+		vars: map[string]string{
+			"digest": o.Digest(), "unit": StageUnit, "sysroot": "/sysroot", "job": job.String(),
+			"minfree": strconv.FormatInt(minFree(o), 10),
+			"limit":   strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
+		},
+		text: libScript + stageScript,
+	}
+	return exec(t, "stage", strict+engine.CheckFreeSnippet(holders...)+stage.String(), timeout)
+}
+
+// finalizeSteps unlock the staged deployment, reboot into it, and wait for it.
+func finalizeSteps(t engine.Target) []engine.Step {
+	digest := t.Desired.OS.Digest()
+	job := script{vars: map[string]string{"digest": digest}, text: libScript + rebootScript}
+	finalize := script{
+		vars: map[string]string{"digest": digest, "boot": t.Facts.BootID, "unit": rebootUnit, "job": job.String()},
+		text: libScript + finalizeScript,
+	}
+	return rebootSteps(t, exec(t, "finalize", strict+engine.CheckHoldSnippet(t.Run)+finalize.String(), rebootOrder), digest)
+}
+
+func exec(t engine.Target, name, text string, timeout engine.Duration) engine.Step {
+	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: text}}, Timeout: timeout}
+}
+
+func minFree(o engine.OS) int64 {
+	if o.MinFree == 0 {
+		return engine.DefaultMinFree
+	}
+	return o.MinFree
+}

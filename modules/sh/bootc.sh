@@ -1,0 +1,20 @@
+# bootc switch cannot stage a locked deployment (bootc upgrade can, but does
+# nothing for an image that is pinned by digest). So ostree's lock is set
+# before. That lock goes away with a deployment that is replaced, hence what is
+# staged already is taken away first: a staged deployment is always index 0.
+stage() {
+	if [ -n "$etcd" ]; then ostree config --repo="$repo" set core.per-object-fsync true; fi
+	options=$policy
+	case $(bootc switch --help 2>&1) in
+	*--download-only*) options="$options --download-only" ;;
+	esac
+	look
+	if [ -n "$staged" ]; then ostree admin undeploy 0; fi
+	mkdir -p "${lockfile%/*}"
+	: >"$lockfile"
+	if ! bootc switch $options "$image"; then
+		rm -f "$lockfile"
+		return 1
+	fi
+	lock
+}

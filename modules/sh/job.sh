@@ -1,0 +1,16 @@
+# Runs as the transient unit: does what the driver's function stage says. Its
+# output goes to the journal and to a log, which also a script that joins a
+# unit it has not started can read. Objects that were pulled stay on disk
+# whatever happens, so a staging that is cut short is resumed by the next.
+set -eu
+umask 022
+rm -f "$0" "$work/stage.result"
+{
+	set +e # and on again in a subshell: in a condition it would mean nothing
+	(
+		set -e
+		stage
+	) 2>&1
+	say $? >"$work/stage.result"
+} | tee "$work/stage.log"
+exit "$(cat "$work/stage.result")"

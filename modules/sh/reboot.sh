@@ -1,0 +1,18 @@
+# Runs as the transient unit. Being ordered after ostree-finalize-staged.service
+# it is also stopped before that, which then finds the deployment unlocked.
+set -eu
+trap '' HUP TERM # the shutdown it orders must not end it half way
+exec >"$work/finalize.log" 2>&1
+rm -f "$0"
+timeout 120 sync || :
+if unlock && systemctl reboot; then exit 0; fi
+# The order may have been heard although systemctl says that it failed,
+# because the bus goes down with everything else.
+n=0
+while [ "$n" -lt 10 ] && [ "$locked" = no ]; do
+	[ "$(systemctl is-system-running)" != stopping ] || exit 0
+	sleep 1
+	n=$((n + 1))
+done
+lock
+exit 1

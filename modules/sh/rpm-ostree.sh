@@ -1,0 +1,32 @@
+# The daemon does the work, so the unit's priorities are given to it too, for
+# as long as this lasts. It ends by itself when it is idle; only then may it be
+# stopped, so that it starts again with them.
+stage() {
+	dropin=/run/systemd/system/rpm-ostreed.service.d
+	trap 'rm -f "$dropin/50-holdfast.conf"; rmdir "$dropin" 2>/dev/null; systemctl daemon-reload' EXIT
+	mkdir -p "$dropin"
+	printf '[Service]\nIOSchedulingClass=idle\nIOWeight=1\nCPUWeight=1\nNice=19\n' >"$dropin/50-holdfast.conf"
+	systemctl daemon-reload
+	case $(rpm-ostree status) in
+	'State: idle'*) systemctl stop rpm-ostreed.service ;;
+	esac
+	if [ -n "$etcd" ]; then ostree config --repo="$repo" set core.per-object-fsync true; fi
+
+	options=--lock-finalization
+	case $(rpm-ostree rebase --help 2>&1) in
+	*--bypass-driver*) options="$options --bypass-driver" ;;
+	esac
+	if [ -n "$image" ]; then
+		rpm-ostree rebase $options "$image"
+		return
+	fi
+	# A rebase to the ref that is followed already is refused; then, and only
+	# then, it is a deploy.
+	refused=$work/rebase.err
+	if rpm-ostree rebase $options "$remote:$ref" "$digest" 2>"$refused"; then return; fi
+	cat "$refused"
+	case $(cat "$refused") in
+	*'refs are equal'*) rpm-ostree deploy $options "$digest" ;;
+	*) return 1 ;;
+	esac
+}

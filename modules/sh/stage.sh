@@ -1,0 +1,72 @@
+# Puts the planned OS on disk as the staged, locked deployment. The work is
+# done by a transient unit, which outlives this script and its connection.
+# It needs: unit, job (script), sysroot, minfree (bytes), limit (seconds).
+log=$work/stage.log
+result=$work/stage.result
+
+state() { systemctl show --property=ActiveState --value "$unit"; }
+busy() {
+	case $(state) in
+	active | activating | deactivating | reloading) ;;
+	*) false ;;
+	esac
+}
+
+# settle waits for the unit's end, and tells whether the OS is ready then.
+settle() {
+	while busy; do sleep 0.5; done
+	look
+	planned || return 1
+	[ "$locked" = yes ] || {
+		lock
+		look
+	}
+	[ "$locked" = yes ] && planned
+}
+
+ready() {
+	say "staged and locked: $digest"
+	exit 0
+}
+
+if busy; then say "waiting for a staging that is under way"; fi
+if settle; then ready; fi
+
+free=$(df -Pk "$sysroot" | {
+	read -r _
+	read -r _ _ _ kib _
+	say $((kib * 1024))
+})
+case $free in
+'' | *[!0-9]*)
+	say "stage: the free space in $sysroot is not known" >&2
+	exit 1
+	;;
+esac
+if [ "$free" -lt "$minfree" ]; then
+	say "stage: $((free / 1048576)) MiB are free in $sysroot, $((minfree / 1048576)) MiB are needed; ostree admin cleanup or undeploy frees some, min_free in the inventory changes the limit" >&2
+	exit 77
+fi
+
+[ -d "$work" ] || mkdir -m 0700 "$work"
+script=$(mktemp "$work/stage.XXXXXX")
+printf '%s\n' "$job" >"$script"
+say "staging $digest"
+# Low priority in every way there is; see docs/hosts.md for what helps when.
+systemd-run --quiet --collect --unit="$unit" --description="holdfast: stage $digest" \
+	--property=IOSchedulingClass=idle --property=IOWeight=1 \
+	--property=CPUWeight=1 --property=Nice=19 --property=RuntimeMaxSec="$limit" \
+	/bin/sh "$script" || {
+	rm -f "$script"
+	busy || exit 1 # else another run was faster: wait for what it does
+}
+if settle; then ready; fi
+
+say "stage: the deployment is not staged; the end of the log of $unit:" >&2
+tail -n 20 "$log" >&2 || :
+case $(tail -n 20 "$log") in
+*'No space left on device'* | *min-free-space*) exit 77 ;;
+esac
+code=$(cat "$result") || code=1
+[ "$code" -ne 0 ] || code=1
+exit "$code"

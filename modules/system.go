@@ -1,0 +1,116 @@
+package modules
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// StageUnit is the transient unit on a host that stages an OS.
+const StageUnit = "holdfast-stage.service"
+
+// maxHold is how large in bytes a hold file may be; holdfast writes less than
+// a tenth of that.
+const maxHold = 64 << 10
+
+// system observes what holds for every host: its boot, clock, hold and units.
+// It wants nothing changed.
+type system struct{}
+
+// Name is the module's name in plans.
+func (system) Name() string { return "system" }
+
+// Probe lists what to look at.
+func (system) Probe(engine.Desired) []engine.Command {
+	return []engine.Command{
+		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
+		{Name: "clock", Script: "date -u +%s"},
+		{Name: "hold", Script: "[ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ] || exit 3\n" +
+			"head -c " + strconv.Itoa(maxHold+1) + " " + engine.HoldPath},
+		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
+		{Name: "running services", Script: "systemctl list-units --type=service --state=running --plain --no-legend --no-pager --full"},
+		{Name: "enabled services", Script: "systemctl list-unit-files --type=service --state=enabled,enabled-runtime --no-legend --no-pager --full"},
+		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + StageUnit},
+	}
+}
+
+// Read adds what was seen to the facts.
+func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+	text := func(name string) string {
+		out, problem := output(o, name)
+		if problem != "" {
+			f.Problems = add(f.Problems, problem)
+		}
+		return out
+	}
+	f.BootID = strings.TrimSpace(text("boot"))
+	if s, err := strconv.ParseInt(strings.TrimSpace(text("clock")), 10, 64); err == nil {
+		f.Clock = time.Unix(s, 0).UTC()
+	} else {
+		f.Problems = add(f.Problems, "clock: "+err.Error())
+	}
+	f.Hold, f.HoldProblem = readHold(o["hold"])
+	f.Failed = unitNames(text("failed units"))
+	f.Running = enabledOf(unitNames(text("running services")), unitNames(text("enabled services")))
+	if unit := properties(text("stage unit")); unit["LoadState"] != "not-found" {
+		f.StageUnit = unit["ActiveState"]
+	}
+	return f
+}
+
+// Diff finds nothing to change.
+func (system) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
+
+// Steps are none.
+func (system) Steps(engine.Target, []engine.Change) engine.Steps { return engine.Steps{} }
+
+// output gives what a command printed, or why that is not to be used.
+func output(o engine.Outputs, name string) (text, problem string) {
+	out, ok := o[name]
+	switch {
+	case !ok:
+		return "", name + ": not observed"
+	case out.Code != 0:
+		return "", fmt.Sprintf("%s: exit status %d: %s", name, out.Code, lastLine(out.Stderr))
+	}
+	return out.Stdout, ""
+}
+
+// readHold reads a hold file. Whatever is there but is not a hold that can be
+// understood is a problem, never no hold.
+func readHold(out engine.Output) (*engine.Hold, string) {
+	switch {
+	case out.Code == 3:
+		return nil, ""
+	case out.Code != 0:
+		return nil, engine.HoldPath + " cannot be read: " + lastLine(out.Stderr)
+	case len(out.Stdout) > maxHold:
+		return nil, fmt.Sprintf("%s has more than %d bytes", engine.HoldPath, maxHold)
+	}
+	var h engine.Hold
+	d := json.NewDecoder(bytes.NewReader([]byte(out.Stdout)))
+	if err := d.Decode(&h); err != nil {
+		return nil, engine.HoldPath + " is not a hold: " + err.Error()
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, engine.HoldPath + " is not a hold: something follows it"
+	}
+	if h.Kind != engine.RunHold && h.Kind != engine.MaintenanceHold {
+		return nil, fmt.Sprintf("%s is not a hold: kind %q", engine.HoldPath, h.Kind)
+	}
+	return &h, ""
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// add appends without touching what another copy of the facts may share.
+func add(list []string, s string) []string { return append(list[:len(list):len(list)], s) }
