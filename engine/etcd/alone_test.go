@@ -1,0 +1,266 @@
+package etcd_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/etcdtest"
+)
+
+// TestAlone is about a cluster of one member without TLS, which listens only
+// on its host's address.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{
+		AddressOnly: true, QuotaBytes: 4 << 20, Names: func(int) string { return "infra\x1b[31m1" },
+	})
+	client := open(t, config(cluster))
+
+	t.Run("observe", func(t *testing.T) {
+		facts := client.Observe(t.Context())
+		wellFacts(t, facts, 1)
+		if got := facts.Members[0].Name; got != "infra?[31m1" {
+			t.Errorf("name %q is not fit for a terminal", got)
+		}
+		if facts.MayLose("etcd-0", nil, false) == nil || facts.MayLose("etcd-0", nil, true) != nil {
+			t.Error("a single voter may be lost with allow_outage, only with it")
+		}
+	})
+	t.Run("leadership has nowhere to go", func(t *testing.T) {
+		_, err := client.MoveLeader(t.Context(), "etcd-0")
+		if err == nil {
+			t.Fatal("moved")
+		}
+		contains(t, err.Error(), "etcd cluster main: move the leader off etcd-0: no other healthy voter")
+	})
+	t.Run("damaged snapshot", func(t *testing.T) { damaged(t, cluster) })
+	t.Run("snapshot that breaks off", func(t *testing.T) { breaksOff(t, cluster) })
+	t.Run("frozen", func(t *testing.T) {
+		client := open(t, config(cluster, dialling("etcd-0", silent(t)), func(c *etcd.Config) { c.Timeout = time.Second / 2 }))
+		contains(t, client.Observe(t.Context()).Problem, "no member answers: etcd-0: status: no answer in time")
+	})
+	t.Run("no space", func(t *testing.T) { noSpace(t, cluster, client) })
+}
+
+// spoiling is a connection whose reads are spoilt.
+type spoiling struct {
+	net.Conn
+	spoil func(p []byte, n int) (int, error)
+}
+
+func (s spoiling) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if err != nil {
+		return n, err
+	}
+	return s.spoil(p, n)
+}
+
+// spoilt makes every connection to the members spoil what it reads.
+func spoilt(spoil func(p []byte, n int) (int, error)) func(*etcd.Config) {
+	return func(c *etcd.Config) {
+		for i := range c.Peers {
+			dial := c.Peers[i].Dial
+			c.Peers[i].Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dial(ctx, network, address)
+				return spoiling{conn, spoil}, err
+			}
+		}
+	}
+}
+
+// fill puts a value in that is easy to find in a stream.
+func fill(t *testing.T, cluster *etcdtest.Cluster) {
+	t.Helper()
+	if _, err := cluster.Client(t).Put(t.Context(), "k", strings.Repeat("v", 200_000)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func damaged(t *testing.T, cluster *etcdtest.Cluster) {
+	fill(t, cluster)
+	var once atomic.Bool
+	client := open(t, config(cluster, spoilt(func(p []byte, n int) (int, error) {
+		if i := bytes.Index(p[:n], []byte("vvvvvvvv")); i >= 0 && !once.Swap(true) {
+			p[i+4] = 'w'
+		}
+		return n, nil
+	})))
+	refusesSnapshot(t, client, "from infra?[31m1 on etcd-0: check the snapshot: its hash does not match: it is damaged")
+}
+
+func breaksOff(t *testing.T, cluster *etcdtest.Cluster) {
+	fill(t, cluster)
+	client := open(t, config(cluster, spoilt(func(p []byte, n int) (int, error) {
+		if bytes.Contains(p[:n], []byte("vvvvvvvv")) {
+			return 0, net.ErrClosed
+		}
+		return n, nil
+	})))
+	refusesSnapshot(t, client, "use of closed network connection")
+}
+
+// refusesSnapshot checks that no snapshot can be taken, why, and that nothing
+// is left behind.
+func refusesSnapshot(t *testing.T, client *etcd.Cluster, why string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "main.db")
+	_, err := client.Snapshot(t.Context(), path)
+	if err == nil {
+		t.Fatal("took it")
+	}
+	contains(t, err.Error(), "etcd cluster main: snapshot to "+path, why)
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) > 0 {
+		t.Errorf("left %v: %v", entries, err)
+	}
+}
+
+func noSpace(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
+	raw := cluster.Client(t)
+	for i := 0; ; i++ {
+		_, err := raw.Put(t.Context(), "fill", strings.Repeat("x", 1<<20))
+		if err != nil {
+			if err.Error() != rpctypes.ErrNoSpace.Error() {
+				t.Fatal(err)
+			}
+			break
+		}
+		if i > 20 {
+			t.Fatal("the quota never ends")
+		}
+	}
+	facts := client.Observe(t.Context())
+	if len(facts.Alarms) != 1 || facts.Alarms[0] != "NOSPACE on infra?[31m1" {
+		t.Fatalf("alarms %q", facts.Alarms)
+	}
+	if err := facts.MayLose("etcd-0", nil, true); err == nil {
+		t.Error("may be lost with an alarm")
+	}
+}
+
+// TestAuth is about a cluster that has authentication enabled.
+func TestAuth(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true, User: "root"})
+	enableAuth(t, cluster.Client(t))
+	client := open(t, config(cluster))
+
+	wellFacts(t, client.Observe(t.Context()), 1)
+	if _, err := client.Snapshot(t.Context(), filepath.Join(t.TempDir(), "main.db")); err != nil {
+		t.Errorf("root may take a snapshot: %v", err)
+	}
+
+	for user, why := range map[string]string{"holdfast": "permission denied", "nobody": "user name not found"} {
+		other := open(t, config(cluster, as(t, cluster, user)))
+		wellFacts(t, other.Observe(t.Context()), 1) // healthy, though not to be read
+		_, err := other.Snapshot(t.Context(), filepath.Join(t.TempDir(), "main.db"))
+		if err == nil {
+			t.Fatal("took a snapshot without permission")
+		}
+		contains(t, err.Error(), why, "role root")
+	}
+}
+
+// as uses a client certificate of another user.
+func as(t *testing.T, cluster *etcdtest.Cluster, user string) func(*etcd.Config) {
+	t.Helper()
+	cert, key := cluster.Issue(t, user)
+	return func(c *etcd.Config) {
+		read := c.Peers[0].ReadFile
+		c.Peers[0].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+			switch path {
+			case c.TLS.Cert:
+				return cert, nil
+			case c.TLS.Key:
+				return key, nil
+			}
+			return read(ctx, path)
+		}
+	}
+}
+
+func enableAuth(t *testing.T, client *clientv3.Client) {
+	t.Helper()
+	ctx := t.Context()
+	for _, step := range []func() error{
+		func() error { _, err := client.RoleAdd(ctx, "root"); return err },
+		func() error { _, err := client.UserAdd(ctx, "root", "secret"); return err },
+		func() error { _, err := client.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := client.UserAdd(ctx, "holdfast", "secret"); return err },
+		func() error { _, err := client.AuthEnable(ctx); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTwoClusters is about hosts that the inventory puts into one cluster and
+// that are in two.
+func TestTwoClusters(t *testing.T) {
+	t.Parallel()
+	one, other := etcdtest.Start(t, 1, etcdtest.Options{}), etcdtest.Start(t, 1, etcdtest.Options{})
+	cfg := config(one)
+	cfg.Peers = append(cfg.Peers, config(other).Peers...)
+	cfg.Peers[1].Host = "stray"
+	problem := open(t, cfg).Observe(t.Context()).Problem
+	contains(t, problem, "its hosts are in different etcd clusters", "stray is in ")
+	if strings.Contains(problem, "; host stray") {
+		t.Errorf("said twice: %s", problem)
+	}
+}
+
+// TestServerNames is about what a member's certificate must be for.
+func TestServerNames(t *testing.T) {
+	t.Parallel()
+	for name, good := range map[string]bool{"etcd-0": true, "localhost": true, "elsewhere.example": false} {
+		t.Run(name, func(t *testing.T) {
+			cluster := etcdtest.Start(t, 1, etcdtest.Options{
+				TLS: true, ServerNames: func(*etcdtest.Member) []string { return []string{name} },
+			})
+			facts := open(t, config(cluster)).Observe(t.Context())
+			if good {
+				wellFacts(t, facts, 1)
+				return
+			}
+			contains(t, facts.Problem, "the certificate is for elsewhere.example, not for any of 127.0.0.1")
+		})
+	}
+}
+
+// TestOpen is about credentials that cannot be had.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{TLS: true})
+	const secret = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"
+	_, err := etcd.Open(t.Context(), config(cluster, func(c *etcd.Config) {
+		read := c.Peers[0].ReadFile
+		c.Peers[0].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+			if path == c.TLS.Key {
+				return []byte(secret), nil
+			}
+			return read(ctx, path)
+		}
+		c.Peers = append(c.Peers, etcd.Peer{Host: "gone", ReadFile: func(_ context.Context, path string) ([]byte, error) {
+			return nil, &os.PathError{Op: "read", Path: path, Err: os.ErrNotExist}
+		}})
+	}))
+	if err == nil {
+		t.Fatal("opened")
+	}
+	contains(t, err.Error(), "etcd cluster main: read the client credentials: etcd-0: pair ", "client.key", "; gone: read ")
+	if strings.Contains(err.Error(), "c2VjcmV0") {
+		t.Errorf("tells the key: %v", err)
+	}
+}

@@ -1,0 +1,89 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// answer is what the member on one host said.
+type answer struct {
+	host, address string
+	err           error // why it said nothing
+
+	status  *clientv3.StatusResponse
+	members []*pb.Member // its member list; nil if it has none to give
+	listErr error        // why not
+
+	committed uint64 // raft index it knew committed before the read
+	read      bool   // was asked for a linearizable read
+	readErr   error  // why that went wrong
+}
+
+func (a answer) id() uint64      { return a.status.Header.MemberId }
+func (a answer) cluster() uint64 { return a.status.Header.ClusterId }
+
+// reads reports whether the member answered a linearizable read.
+func (a answer) reads() bool { return a.read && a.readErr == nil }
+
+// greet asks who the member is and what it knows, without needing a quorum.
+func (s *session) greet(ctx context.Context, a *answer) {
+	status, err := s.Status(ctx, "")
+	if err != nil {
+		a.err = silence("status", err)
+		return
+	}
+	if status.Header == nil || status.Header.MemberId == 0 {
+		a.err = errors.New("status: the answer has no member ID")
+		return
+	}
+	a.status, a.committed = status, status.RaftIndex
+	list, err := s.MemberList(ctx, clientv3.WithSerializable())
+	if err != nil {
+		a.listErr = silence("member list", err) // a learner has none to give
+		return
+	}
+	a.members = list.Members
+}
+
+// check asks for one linearizable read, which the member can answer only with
+// the consent of a quorum and after it has applied all that was committed when
+// it was asked; then again for its status.
+func (s *session) check(ctx context.Context, a *answer) {
+	a.read = true
+	_, err := s.Get(ctx, "health", clientv3.WithCountOnly())
+	if err != nil && !refusedAfterRead(err) {
+		a.readErr = silence("linearizable read", err)
+		return
+	}
+	status, err := s.Status(ctx, "")
+	if err != nil {
+		a.readErr = silence("status", err)
+		return
+	}
+	a.status = status
+}
+
+// refusedAfterRead reports whether err says that the user may not read the
+// key. A member decides that only after the linearizable part of a read, so it
+// is as healthy as if it had answered: etcdctl endpoint health says the same.
+func refusedAfterRead(err error) bool {
+	return errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserEmpty)
+}
+
+// silence names the question that was not answered, and why in words.
+func silence(question string, err error) error {
+	err = rpctypes.Error(err) // a stream's are not translated by the client
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: no answer in time: %w", question, err)
+	case refusedAfterRead(err), errors.Is(err, rpctypes.ErrUserNotFound):
+		return fmt.Errorf("%s: %w: the cluster has authentication enabled; "+
+			"the client certificate's common name must be a user with the role root", question, err)
+	}
+	return fmt.Errorf("%s: %w", question, err)
+}

@@ -1,0 +1,179 @@
+package etcd_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/etcdtest"
+)
+
+// config is what a caller would give for a test cluster; change may spoil it.
+func config(c *etcdtest.Cluster, change ...func(*etcd.Config)) etcd.Config {
+	cfg := etcd.Config{Name: "main", ClientPort: c.ClientPort, TLS: c.TLS, Poll: 10 * time.Millisecond}
+	for _, m := range c.Members {
+		cfg.Peers = append(cfg.Peers, etcd.Peer{Host: m.Host, Address: m.Address, Dial: m.Dial, ReadFile: m.ReadFile})
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	return cfg
+}
+
+func open(t *testing.T, cfg etcd.Config) *etcd.Cluster {
+	t.Helper()
+	c, err := etcd.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// member returns the facts of the member on a host.
+func member(t *testing.T, facts engine.ClusterFacts, host string) engine.Member {
+	t.Helper()
+	for _, m := range facts.Members {
+		if m.Host == host {
+			return m
+		}
+	}
+	t.Fatalf("no member on %s in %+v", host, facts)
+	return engine.Member{}
+}
+
+func contains(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q does not say %q", text, part)
+		}
+	}
+}
+
+func wellFacts(t *testing.T, facts engine.ClusterFacts, n int) {
+	t.Helper()
+	if facts.Problem != "" || len(facts.Alarms) > 0 || len(facts.Members) != n || facts.Healthy() != n || facts.Leader() == "" {
+		t.Fatalf("not a well cluster of %d: %+v", n, facts)
+	}
+}
+
+// TestThree goes through the life of a cluster of three members with TLS.
+func TestThree(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 3, etcdtest.Options{TLS: true})
+	client := open(t, config(cluster))
+
+	t.Run("observe", func(t *testing.T) {
+		facts := client.Observe(t.Context())
+		wellFacts(t, facts, 3)
+		for i, m := range cluster.Members {
+			got := facts.Members[i]
+			if got.Host != m.Host || got.Name != m.Name || got.RaftIndex == 0 || got.DBBytes == 0 || !strings.HasPrefix(got.Version, "3.") {
+				t.Errorf("member %d is %+v", i, got)
+			}
+		}
+		if facts.Leader() != cluster.Leader(t).Host {
+			t.Errorf("leader %s", facts.Leader())
+		}
+	})
+	t.Run("move leader", func(t *testing.T) { moveLeader(t, cluster, client) })
+	t.Run("snapshot", func(t *testing.T) { takeSnapshot(t, cluster, client) })
+	t.Run("scrape", func(t *testing.T) { scrape(t, cluster, client) })
+	t.Run("a member is frozen", func(t *testing.T) { frozen(t, cluster) })
+	t.Run("a member is stopped and comes back", func(t *testing.T) { comeBack(t, cluster, client) })
+	t.Run("wrong CA", func(t *testing.T) { wrongCA(t, cluster) })
+	t.Run("a host is not in the inventory", func(t *testing.T) {
+		two := open(t, config(cluster, func(c *etcd.Config) { c.Peers = c.Peers[:2] }))
+		contains(t, two.Observe(t.Context()).Problem, "member etcd-2 (http://", "is on no host of the inventory")
+	})
+	t.Run("learner", func(t *testing.T) { learner(t, cluster) })
+	t.Run("a member was added and not started", func(t *testing.T) { unstarted(t, cluster) })
+	t.Run("connections are closed", func(t *testing.T) { closes(t, cluster) })
+	t.Run("the quorum is lost", func(t *testing.T) { noQuorum(t, cluster) })
+}
+
+func moveLeader(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
+	was := cluster.Leader(t).Host
+	to, err := client.MoveLeader(t.Context(), was)
+	if err != nil || to == was || to != cluster.Leader(t).Host {
+		t.Fatalf("moved from %s to %s: %v", was, to, err)
+	}
+	again, err := client.MoveLeader(t.Context(), was)
+	if err != nil || again != to {
+		t.Fatalf("a host that does not lead: %s, %v; want %s", again, err, to)
+	}
+}
+
+func takeSnapshot(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
+	path := filepath.Join(t.TempDir(), "main.db")
+	if err := os.WriteFile(path+".part", []byte("left by a crash"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	put, err := cluster.Client(t).Put(t.Context(), "k", strings.Repeat("v", 100_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := client.Snapshot(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, body := sha256.Sum256(data), sha256.Sum256(data[:len(data)-32])
+	if info.SHA256 != hex.EncodeToString(all[:]) || string(body[:]) != string(data[len(data)-32:]) {
+		t.Error("hashes do not match")
+	}
+	if info.Bytes != int64(len(data)) || info.Bytes < 100_000 || info.Revision < put.Header.Revision || info.Duration <= 0 {
+		t.Errorf("info %+v", info)
+	}
+	if info.Host == cluster.Leader(t).Host {
+		t.Errorf("taken from the leader, %s", info.Host)
+	}
+	only(t, path, 0o600)
+}
+
+// only checks that path is the only file in its folder, and its mode.
+func only(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(path) {
+		t.Fatalf("files %v: %v", entries, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != mode {
+		t.Errorf("mode %v: %v", info.Mode(), err)
+	}
+}
+
+func scrape(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
+	before, err := client.Scrape(t.Context(), "etcd-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.Client(t).Put(t.Context(), "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := client.Scrape(t.Context(), "etcd-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	delta := after.Since(before)
+	p99, ok := delta.WALFsync.Quantile(0.99)
+	if !ok || p99.Value <= 0 || p99.Observed == 0 || p99.Observed > after.WALFsync.Count() {
+		t.Errorf("p99 %+v, %v", p99, ok)
+	}
+	if after.LeaderChanges == 0 || delta.LeaderChanges != 0 || after.Started == 0 {
+		t.Errorf("%d leader changes, %d since; started %v", after.LeaderChanges, delta.LeaderChanges, after.Started)
+	}
+	if _, err := client.Scrape(t.Context(), "elsewhere"); err == nil {
+		t.Error("scraped a host that is not in the cluster")
+	}
+}

@@ -1,0 +1,176 @@
+// Package etcdtest starts real etcd members on the loopback interface for
+// tests. Every member has a loopback address of its own, so that all of them
+// can listen on the same ports as on hosts of their own.
+package etcdtest
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"holdfast/engine"
+)
+
+const (
+	clientPort = 2379
+	peerPort   = 2380
+	patience   = 30 * time.Second // for what is bound to happen
+)
+
+// Options say what kind of cluster to start.
+type Options struct {
+	TLS         bool                     // clients need a certificate and speak TLS
+	User        string                   // common name of the client certificate; "": root
+	Names       func(host int) string    // member names; nil: the host names
+	AddressOnly bool                     // members do not listen on the loopback of their host
+	QuotaBytes  int64                    // space quota; 0: etcd's default
+	ServerNames func(m *Member) []string // names in the server certificates; nil: the loopback names and the address
+}
+
+// Cluster is a cluster of real members.
+type Cluster struct {
+	ClientPort int
+	TLS        *engine.TLS // paths of the credentials on every host; nil without TLS
+	Members    []*Member
+
+	options Options
+	ca      *authority
+	files   map[string][]byte
+	token   string
+}
+
+// counter gives every member of this process a host number of its own.
+var counter atomic.Uint32
+
+// Start starts a cluster of n members on the hosts etcd-0, etcd-1 and so on,
+// and waits until it has a leader. It is stopped when the test ends.
+func Start(t testing.TB, n int, options Options) *Cluster {
+	t.Helper()
+	if options.User == "" {
+		options.User = "root"
+	}
+	c := &Cluster{ClientPort: clientPort, options: options, token: t.Name()}
+	if options.TLS {
+		c.credentials(t)
+	}
+	for range n {
+		c.add(t)
+	}
+	var initial []string
+	for _, m := range c.Members {
+		initial = append(initial, m.Name+"="+m.peerURL())
+	}
+	for _, m := range c.Members {
+		m.start(t, "new", strings.Join(initial, ","))
+	}
+	for _, m := range c.Members {
+		m.awaitReady(t)
+	}
+	return c
+}
+
+// add prepares one more member; it is not started.
+func (c *Cluster) add(t testing.TB) *Member {
+	t.Helper()
+	i := len(c.Members)
+	pid := os.Getpid()
+	m := &Member{
+		Host:    fmt.Sprintf("etcd-%d", i),
+		Address: fmt.Sprintf("127.%d.%d.%d", 64+pid/256%128, pid%256, counter.Add(1)%250+1),
+		cluster: c, dir: t.TempDir(),
+	}
+	m.Name = m.Host
+	if c.options.Names != nil {
+		m.Name = c.options.Names(i)
+	}
+	c.Members = append(c.Members, m)
+	t.Cleanup(m.Stop)
+	return m
+}
+
+// Client is a client of all members. It is closed when the test ends.
+func (c *Cluster) Client(t testing.TB) *clientv3.Client {
+	t.Helper()
+	var endpoints []string
+	for _, m := range c.Members {
+		endpoints = append(endpoints, m.clientURL())
+	}
+	return c.client(t, endpoints...)
+}
+
+func (c *Cluster) client(t testing.TB, endpoints ...string) *clientv3.Client {
+	t.Helper()
+	config := clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()}
+	if c.TLS != nil {
+		pair, err := tls.X509KeyPair(c.files[c.TLS.Cert], c.files[c.TLS.Key])
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: c.ca.pool, MinVersion: tls.VersionTLS12}
+	}
+	client, err := clientv3.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Leader returns the member that leads.
+func (c *Cluster) Leader(t testing.TB) *Member {
+	t.Helper()
+	for _, m := range c.Members {
+		if m.etcd != nil && m.etcd.Server.Leader() != 0 {
+			for _, l := range c.Members {
+				if l.etcd != nil && l.etcd.Server.MemberID() == m.etcd.Server.Leader() {
+					return l
+				}
+			}
+		}
+	}
+	t.Fatal("etcdtest: no leader")
+	return nil
+}
+
+// AddLearner adds a learner on one more host and starts it.
+func (c *Cluster) AddLearner(t testing.TB) *Member {
+	t.Helper()
+	m := c.addMember(t)
+	var initial []string
+	for _, other := range c.Members {
+		initial = append(initial, other.Name+"="+other.peerURL())
+	}
+	m.start(t, "existing", strings.Join(initial, ","))
+	m.awaitReady(t)
+	return m
+}
+
+// AddUnstarted adds a learner on one more host that is never started.
+func (c *Cluster) AddUnstarted(t testing.TB) *Member {
+	t.Helper()
+	return c.addMember(t)
+}
+
+func (c *Cluster) addMember(t testing.TB) *Member {
+	t.Helper()
+	client := c.client(t, c.Members[0].clientURL())
+	m := c.add(t)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := client.MemberAddAsLearner(ctx, []string{m.peerURL()}); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// loopback is where m's host would answer itself.
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }

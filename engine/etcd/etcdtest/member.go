@@ -1,0 +1,131 @@
+package etcdtest
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+)
+
+// Member is one real member, on a host that is only a loopback address.
+type Member struct {
+	Host    string // etcd-0, etcd-1 …
+	Address string // of the host
+	Name    string // of the member
+
+	cluster *Cluster
+	dir     string
+	etcd    *embed.Etcd
+	config  *embed.Config
+}
+
+// Dial connects as from the member's own host: 127.0.0.1 there is the member's
+// address here.
+func (m *Member) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if address == loopback(clientPort) {
+		if m.cluster.options.AddressOnly {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+		}
+		address = net.JoinHostPort(m.Address, fmt.Sprint(clientPort))
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
+}
+
+// ReadFile reads a file of the member's host: there are only the credentials
+// that Cluster.TLS names.
+func (m *Member) ReadFile(_ context.Context, path string) ([]byte, error) {
+	data, ok := m.cluster.files[path]
+	if !ok {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	return data, nil
+}
+
+// ID is the member's ID.
+func (m *Member) ID() uint64 { return uint64(m.etcd.Server.MemberID()) }
+
+// Stop stops the member, as a reboot would. Stopping it twice is fine.
+func (m *Member) Stop() {
+	if m.etcd == nil {
+		return
+	}
+	m.etcd.Close()
+	m.etcd = nil
+}
+
+// Restart starts a stopped member with the data it had, and waits until it
+// serves.
+func (m *Member) Restart(t testing.TB) {
+	t.Helper()
+	m.launch(t)
+	m.awaitReady(t)
+}
+
+func (m *Member) clientURL() string {
+	scheme := "http"
+	if m.cluster.options.TLS {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://%s:%d", scheme, m.Address, clientPort)
+}
+
+func (m *Member) peerURL() string { return fmt.Sprintf("http://%s:%d", m.Address, peerPort) }
+
+// start launches the member as part of a cluster that is new or existing.
+func (m *Member) start(t testing.TB, state, initial string) {
+	t.Helper()
+	client, peer := []url.URL{parse(t, m.clientURL())}, []url.URL{parse(t, m.peerURL())}
+	config := embed.NewConfig()
+	config.Name, config.Dir = m.Name, m.dir
+	config.ListenClientUrls, config.AdvertiseClientUrls = client, client
+	config.ListenPeerUrls, config.AdvertisePeerUrls = peer, peer
+	config.ClusterState, config.InitialCluster, config.InitialClusterToken = state, initial, m.cluster.token
+	config.TickMs, config.ElectionMs = 50, 500
+	config.StrictReconfigCheck = false // else a learner may be added only 5 s after the last change
+	config.BcryptCost = 4
+	config.QuotaBackendBytes = m.cluster.options.QuotaBytes
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	if m.cluster.options.TLS {
+		cert, key, ca := m.cluster.serverFiles(t, m)
+		config.ClientTLSInfo = transport.TLSInfo{
+			CertFile: cert, KeyFile: key, TrustedCAFile: ca, ClientCertAuth: true, Logger: zap.NewNop(),
+		}
+	}
+	m.config = config
+	m.launch(t)
+}
+
+func (m *Member) launch(t testing.TB) {
+	t.Helper()
+	etcd, err := embed.StartEtcd(m.config)
+	if err != nil {
+		t.Fatalf("etcdtest: start %s: %v", m.Name, err)
+	}
+	m.etcd = etcd
+}
+
+func (m *Member) awaitReady(t testing.TB) {
+	t.Helper()
+	select {
+	case <-m.etcd.Server.ReadyNotify():
+	case <-time.After(patience):
+		t.Fatalf("etcdtest: %s does not get ready", m.Name)
+	}
+}
+
+func parse(t testing.TB, s string) url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *u
+}

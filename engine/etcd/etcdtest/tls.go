@@ -1,0 +1,127 @@
+package etcdtest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+)
+
+// authority is a certificate authority that lives as long as a test.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pem  []byte
+	pool *x509.CertPool
+}
+
+// NewCA makes a certificate authority that no member knows and returns its
+// certificate, PEM.
+func NewCA(t testing.TB) []byte {
+	t.Helper()
+	return newAuthority(t).pem
+}
+
+func newAuthority(t testing.TB) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "etcdtest CA"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{cert: cert, key: key, pem: block("CERTIFICATE", der), pool: x509.NewCertPool()}
+	a.pool.AddCert(cert)
+	return a
+}
+
+// issue makes a certificate for a client and server of these names, and its
+// key, both PEM.
+func (a *authority) issue(t testing.TB, user string, names ...string) (cert, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: user},
+		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, private.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return block("CERTIFICATE", der), block("PRIVATE KEY", keyDER)
+}
+
+// Issue makes another client certificate from the cluster's CA, and its key,
+// both PEM.
+func (c *Cluster) Issue(t testing.TB, user string) (cert, key []byte) {
+	t.Helper()
+	return c.ca.issue(t, user)
+}
+
+func block(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// credentials makes the CA and the client's files, as they are on every host.
+func (c *Cluster) credentials(t testing.TB) {
+	t.Helper()
+	c.ca = newAuthority(t)
+	c.TLS = &engine.TLS{CA: "/etc/etcd/ca.crt", Cert: "/etc/etcd/client.crt", Key: "/etc/etcd/client.key"}
+	cert, key := c.ca.issue(t, c.options.User)
+	c.files = map[string][]byte{c.TLS.CA: c.ca.pem, c.TLS.Cert: cert, c.TLS.Key: key}
+}
+
+// serverFiles writes a member's own credentials and returns their paths.
+func (c *Cluster) serverFiles(t testing.TB, m *Member) (cert, key, ca string) {
+	t.Helper()
+	names := []string{"127.0.0.1", "localhost", m.Address}
+	if c.options.ServerNames != nil {
+		names = c.options.ServerNames(m)
+	}
+	certPEM, keyPEM := c.ca.issue(t, m.Name, names...)
+	dir := t.TempDir()
+	write := func(name string, data []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return write("server.crt", certPEM), write("server.key", keyPEM), write("ca.crt", c.ca.pem)
+}

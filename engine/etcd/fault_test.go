@@ -1,0 +1,217 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/etcdtest"
+)
+
+// silent accepts connections and never answers, as a frozen host's kernel does.
+func silent(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+// dialling makes a peer's host answer at another address.
+func dialling(host, address string) func(*etcd.Config) {
+	return func(c *etcd.Config) {
+		for i, p := range c.Peers {
+			if p.Host == host {
+				c.Peers[i].Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+					return new(net.Dialer).DialContext(ctx, network, address)
+				}
+			}
+		}
+	}
+}
+
+func frozen(t *testing.T, cluster *etcdtest.Cluster) {
+	short := func(c *etcd.Config) { c.Timeout = time.Second }
+	client := open(t, config(cluster, short, dialling("etcd-2", silent(t))))
+	began := time.Now()
+	facts := client.Observe(t.Context())
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if facts.Healthy() != 2 || facts.Margin() != 0 {
+		t.Errorf("facts %+v", facts)
+	}
+	contains(t, member(t, facts, "etcd-2").Problem, "does not answer")
+	if _, err := client.Scrape(t.Context(), "etcd-2"); err == nil {
+		t.Error("scraped a frozen host")
+	}
+	if err := facts.MayLose("etcd-0", nil, false); err == nil {
+		t.Error("may lose a second member")
+	}
+}
+
+func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
+	m := cluster.Leader(t)
+	m.Stop()
+	facts := client.Observe(t.Context())
+	down := member(t, facts, m.Host)
+	if down.Healthy || facts.Healthy() != 2 {
+		t.Fatalf("facts %+v", facts)
+	}
+	contains(t, down.Problem, "refused")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	err := client.AwaitMember(ctx, m.Host)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("waited for a member that is down: %v", err)
+	}
+	contains(t, err.Error(), "etcd cluster main: wait for the member on "+m.Host, "refused")
+
+	back := make(chan error, 1)
+	go func() { back <- client.AwaitMember(t.Context(), m.Host) }()
+	m.Restart(t)
+	if err := <-back; err != nil {
+		t.Fatal(err)
+	}
+	wellFacts(t, client.Observe(t.Context()), 3)
+}
+
+func wrongCA(t *testing.T, cluster *etcdtest.Cluster) {
+	other := etcdtest.NewCA(t)
+	client := open(t, config(cluster, func(c *etcd.Config) {
+		read := c.Peers[0].ReadFile
+		c.Peers[0].ReadFile = func(ctx context.Context, path string) ([]byte, error) {
+			if path == c.TLS.CA {
+				return other, nil
+			}
+			return read(ctx, path)
+		}
+	}))
+	facts := client.Observe(t.Context())
+	contains(t, facts.Problem, "no member answers: etcd-0: ", "certificate signed by unknown authority", "; etcd-2: ")
+	if facts.MayLose("etcd-0", nil, true) == nil {
+		t.Error("may lose a member of a cluster that cannot be seen")
+	}
+}
+
+func learner(t *testing.T, cluster *etcdtest.Cluster) {
+	m := cluster.AddLearner(t)
+	client := open(t, config(cluster))
+	facts := client.Observe(t.Context())
+	got := member(t, facts, m.Host)
+	if facts.Problem != "" || !got.Learner || got.Healthy || len(facts.Voters()) != 3 || facts.Healthy() != 3 {
+		t.Errorf("facts %+v", facts)
+	}
+	contains(t, got.Problem, "learner")
+	if err := client.AwaitMember(t.Context(), "etcd-0"); err != nil {
+		t.Errorf("a voter is back though there is a learner: %v", err)
+	}
+
+	id := m.ID()
+	m.Stop()
+	if _, err := cluster.Client(t).MemberRemove(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, client.Observe(t.Context()).Problem, `host etcd-3 has etcd_cluster = "main" but is not in the cluster's member list`)
+}
+
+func unstarted(t *testing.T, cluster *etcdtest.Cluster) {
+	m := cluster.AddUnstarted(t)
+	facts := open(t, config(cluster)).Observe(t.Context())
+	got := member(t, facts, m.Host) // placed by the address in its peer URL
+	if got.Healthy || facts.Healthy() != 3 || got.Name != got.ID {
+		t.Errorf("facts %+v", facts)
+	}
+	contains(t, got.Problem, "has not started", "etcdctl member remove "+got.ID)
+}
+
+// closes checks that nothing stays open but what is kept between scrapes, and
+// that Close ends that too, whatever is done at the same time.
+func closes(t *testing.T, cluster *etcdtest.Cluster) {
+	var conns counted
+	client := open(t, config(cluster, conns.count))
+	var wg conc.WaitGroup
+	for range 4 {
+		wg.Go(func() { client.Observe(t.Context()) })
+		wg.Go(func() { _, _ = client.Scrape(t.Context(), "etcd-0") }) // is tested elsewhere
+	}
+	wg.Go(func() {
+		if _, err := client.Snapshot(t.Context(), filepath.Join(t.TempDir(), "x.db")); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
+	if n := conns.open.Load(); n > 1 || conns.made.Load() < 13 {
+		t.Errorf("%d of %d connections are open", n, conns.made.Load())
+	}
+	client.Close()
+	if n := conns.open.Load(); n != 0 {
+		t.Errorf("%d connections are open after Close", n)
+	}
+}
+
+// counted counts connections.
+type counted struct{ made, open atomic.Int64 }
+
+func (c *counted) count(cfg *etcd.Config) {
+	for i := range cfg.Peers {
+		dial := cfg.Peers[i].Dial
+		cfg.Peers[i].Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			c.made.Add(1)
+			c.open.Add(1)
+			return &closing{Conn: conn, closed: sync.OnceFunc(func() { c.open.Add(-1) })}, nil
+		}
+	}
+}
+
+// closing is a connection that tells when it is closed.
+type closing struct {
+	net.Conn
+	closed func()
+}
+
+func (c *closing) Close() error {
+	defer c.closed()
+	return c.Conn.Close()
+}
+
+func noQuorum(t *testing.T, cluster *etcdtest.Cluster) {
+	client := open(t, config(cluster, func(c *etcd.Config) { c.Timeout = time.Second; c.Peers = c.Peers[:3] }))
+	last := cluster.Leader(t)
+	for _, m := range cluster.Members[:3] {
+		if m != last {
+			m.Stop()
+		}
+	}
+	facts := client.Observe(t.Context())
+	if facts.Healthy() != 0 || facts.Margin() != -2 {
+		t.Errorf("facts %+v", facts)
+	}
+	contains(t, member(t, facts, last.Host).Problem, "linearizable read: no answer in time")
+	for _, m := range cluster.Members {
+		if facts.MayLose(m.Host, nil, true) == nil {
+			t.Errorf("may lose %s without a quorum", m.Host)
+		}
+	}
+	if _, err := client.Snapshot(t.Context(), filepath.Join(t.TempDir(), "x.db")); err == nil {
+		t.Error("took a snapshot without a quorum")
+	}
+	if _, err := client.MoveLeader(t.Context(), last.Host); err == nil {
+		t.Error("moved the leader without a quorum")
+	}
+}

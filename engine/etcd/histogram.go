@@ -1,0 +1,95 @@
+package etcd
+
+import (
+	"math"
+	"sort"
+	"time"
+)
+
+// Histogram is a Prometheus histogram of durations. The last bucket is +Inf.
+type Histogram struct {
+	Buckets []Bucket
+	Sum     float64 // of all observations, seconds
+}
+
+// Bucket counts the observations up to a bound, all smaller buckets included.
+type Bucket struct {
+	UpperBound float64 // seconds
+	Count      uint64
+}
+
+// Estimate is a quantile as far as a histogram knows it.
+type Estimate struct {
+	Value     time.Duration `json:"value"`          // interpolated in the bucket
+	Low       time.Duration `json:"low"`            // the truth is above this
+	High      time.Duration `json:"high,omitempty"` // and up to this; 0: the largest bucket, no bound
+	Observed  uint64        `json:"observed"`       // observations it rests on
+	Unbounded bool          `json:"unbounded,omitempty"`
+}
+
+// valid reports whether the buckets ascend, count up and end in +Inf.
+func (h Histogram) valid() bool {
+	var before Bucket
+	for i, b := range h.Buckets {
+		if i > 0 && (b.UpperBound <= before.UpperBound || b.Count < before.Count) || math.IsNaN(b.UpperBound) || b.UpperBound <= 0 {
+			return false
+		}
+		before = b
+	}
+	return math.IsInf(before.UpperBound, 1)
+}
+
+// Count is the number of observations.
+func (h Histogram) Count() uint64 {
+	if len(h.Buckets) == 0 {
+		return 0
+	}
+	return h.Buckets[len(h.Buckets)-1].Count
+}
+
+// since returns the observations made after earlier, a scrape of the same
+// process, was taken. If a bucket of its own holds fewer than it did, or the
+// buckets are others, the process has restarted in between and all of h came
+// after.
+func (h Histogram) since(earlier Histogram) Histogram {
+	if len(h.Buckets) != len(earlier.Buckets) {
+		return h
+	}
+	delta := Histogram{Buckets: make([]Bucket, len(h.Buckets)), Sum: h.Sum - earlier.Sum}
+	var before uint64
+	for i, b := range h.Buckets {
+		was := earlier.Buckets[i]
+		if was.UpperBound != b.UpperBound || b.Count < was.Count || b.Count-was.Count < before {
+			return h
+		}
+		before = b.Count - was.Count
+		delta.Buckets[i] = Bucket{UpperBound: b.UpperBound, Count: before}
+	}
+	return delta
+}
+
+// Quantile estimates the q-quantile, 0 < q <= 1, as Prometheus'
+// histogram_quantile does: linear within the bucket it falls into, from 0 in
+// the first, and the bound below for the +Inf bucket. Without observations, or
+// without a bucket but +Inf, there is none.
+func (h Histogram) Quantile(q float64) (Estimate, bool) {
+	last := len(h.Buckets) - 1
+	if last < 1 || h.Count() == 0 || !(q > 0 && q <= 1) || !math.IsInf(h.Buckets[last].UpperBound, 1) {
+		return Estimate{}, false
+	}
+	rank := q * float64(h.Count())
+	i := sort.Search(last, func(i int) bool { return float64(h.Buckets[i].Count) >= rank })
+	var low, below float64
+	if i > 0 {
+		low, below = h.Buckets[i-1].UpperBound, float64(h.Buckets[i-1].Count)
+	}
+	estimate := Estimate{Value: seconds(low), Low: seconds(low), Observed: h.Count(), Unbounded: i == last}
+	if i < last {
+		high := h.Buckets[i].UpperBound
+		share := (rank - below) / (float64(h.Buckets[i].Count) - below)
+		estimate.Value, estimate.High = seconds(low+(high-low)*share), seconds(high)
+	}
+	return estimate, true
+}
+
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }

@@ -1,0 +1,176 @@
+package etcd
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// bounds are those of etcd_disk_wal_fsync_duration_seconds in etcd 3.5 to 3.7:
+// 1 ms doubled 13 times, and +Inf.
+var bounds = func() []float64 {
+	list := []float64{}
+	for b := 0.001; len(list) < 14; b *= 2 {
+		list = append(list, b)
+	}
+	return append(list, math.Inf(1))
+}()
+
+// observe counts durations, in seconds, into the buckets.
+func observe(durations []float64) Histogram {
+	h := Histogram{}
+	for _, bound := range bounds {
+		b := Bucket{UpperBound: bound}
+		for _, d := range durations {
+			if d <= bound {
+				b.Count++
+			}
+		}
+		h.Buckets = append(h.Buckets, b)
+	}
+	for _, d := range durations {
+		h.Sum += d
+	}
+	return h
+}
+
+func genDurations(min int) *rapid.Generator[[]float64] {
+	return rapid.SliceOfN(rapid.Float64Range(0.000001, 20), min, 200)
+}
+
+// TestQuantileKeepsTheBucket: the true quantile of what was observed lies in
+// the bucket that is reported, and so does the estimate.
+func TestQuantileKeepsTheBucket(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		durations := genDurations(1).Draw(t, "durations")
+		q := rapid.Float64Range(0.0001, 1).Draw(t, "q")
+		got, ok := observe(durations).Quantile(q)
+		if !ok {
+			t.Fatal("no estimate")
+		}
+		slices.Sort(durations)
+		truth := seconds(durations[max(int(math.Ceil(q*float64(len(durations)))), 1)-1])
+		if truth < got.Low || !got.Unbounded && truth > got.High {
+			t.Fatalf("the truth %v is not in %+v", truth, got)
+		}
+		if got.Value < got.Low || !got.Unbounded && got.Value > got.High || got.Observed != uint64(len(durations)) {
+			t.Fatalf("%+v", got)
+		}
+	})
+}
+
+// TestQuantileGrows: a larger quantile is never smaller.
+func TestQuantileGrows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := observe(genDurations(1).Draw(t, "durations"))
+		q := rapid.Float64Range(0.0001, 1).Draw(t, "q")
+		r := rapid.Float64Range(q, 1).Draw(t, "r")
+		a, _ := h.Quantile(q)
+		b, _ := h.Quantile(r)
+		if a.Value > b.Value {
+			t.Fatalf("%v at %v, %v at %v", a.Value, q, b.Value, r)
+		}
+	})
+}
+
+// TestSinceIsWhatCameAfter: the difference of two scrapes is the histogram of
+// what was observed between them, and a restart loses only what came before.
+func TestSinceIsWhatCameAfter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := genDurations(0).Draw(t, "before"), genDurations(0).Draw(t, "after")
+		first := Metrics{WALFsync: observe(before), LeaderChanges: 3, Started: 1}
+		second := Metrics{WALFsync: observe(append(slices.Clone(before), after...)), LeaderChanges: 5, Started: 1}
+		delta := second.Since(first)
+		if !slices.Equal(delta.WALFsync.Buckets, observe(after).Buckets) || delta.LeaderChanges != 2 {
+			t.Fatalf("delta %+v", delta)
+		}
+		if _, ok := delta.WALFsync.Quantile(0.99); ok != (len(after) > 0) {
+			t.Fatal("an estimate of nothing, or none of something")
+		}
+		restarted := Metrics{WALFsync: observe(after), LeaderChanges: 4, Started: 2}
+		if got := restarted.Since(first); !slices.Equal(got.WALFsync.Buckets, observe(after).Buckets) || got.LeaderChanges != 4 {
+			t.Fatalf("after a restart %+v", got)
+		}
+		restarted.Started = 1 // not told: seen by any bucket that holds fewer
+		if got := restarted.Since(first).WALFsync; got.Count() > uint64(len(after)) || !got.valid() {
+			t.Fatalf("after an untold restart %+v", got)
+		}
+	})
+}
+
+// TestQuantileFigures compares with figures worked out by hand from the rule
+// of histogram_quantile in the Prometheus documentation.
+func TestQuantileFigures(t *testing.T) {
+	h := func(counts ...uint64) Histogram {
+		h := Histogram{}
+		for i, c := range counts {
+			h.Buckets = append(h.Buckets, Bucket{[]float64{0.001, 0.002, 0.004, math.Inf(1)}[i], c})
+		}
+		return h
+	}
+	ms := func(f float64) time.Duration { return time.Duration(f * float64(time.Millisecond)) }
+	for name, c := range map[string]struct {
+		h    Histogram
+		q    float64
+		want Estimate
+	}{
+		"first bucket":       {h(10, 10, 10, 10), 0.5, Estimate{Value: ms(0.5), High: ms(1), Observed: 10}},
+		"middle bucket":      {h(0, 4, 10, 10), 0.7, Estimate{Value: ms(3), Low: ms(2), High: ms(4), Observed: 10}},
+		"upper end":          {h(0, 4, 10, 10), 1, Estimate{Value: ms(4), Low: ms(2), High: ms(4), Observed: 10}},
+		"beyond all bounds":  {h(0, 0, 5, 10), 0.99, Estimate{Value: ms(4), Low: ms(4), Observed: 10, Unbounded: true}},
+		"at a bucket's edge": {h(5, 5, 10, 10), 0.5, Estimate{Value: ms(1), High: ms(1), Observed: 10}},
+	} {
+		if got, ok := c.h.Quantile(c.q); !ok || got != c.want {
+			t.Errorf("%s: %+v, %v; want %+v", name, got, ok, c.want)
+		}
+	}
+	for name, c := range map[string]struct {
+		h Histogram
+		q float64
+	}{
+		"nothing observed": {h(0, 0, 0, 0), 0.99}, "no buckets": {Histogram{}, 0.99},
+		"only +Inf": {Histogram{Buckets: []Bucket{{math.Inf(1), 3}}}, 0.99},
+		"no +Inf":   {h(1, 2, 3), 0.99}, "q 0": {h(1, 1, 1, 1), 0}, "q NaN": {h(1, 1, 1, 1), math.NaN()},
+	} {
+		if got, ok := c.h.Quantile(c.q); ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestParseMetrics: what is not what etcd serves is refused, and nothing
+// panics on it.
+func TestParseMetrics(t *testing.T) {
+	const good = `# TYPE etcd_disk_wal_fsync_duration_seconds histogram
+etcd_disk_wal_fsync_duration_seconds_bucket{le="0.001"} 3
+etcd_disk_wal_fsync_duration_seconds_bucket{le="+Inf"} 4
+etcd_disk_wal_fsync_duration_seconds_sum 0.5
+etcd_disk_wal_fsync_duration_seconds_count 4
+# TYPE etcd_disk_backend_commit_duration_seconds histogram
+etcd_disk_backend_commit_duration_seconds_bucket{le="+Inf"} 0
+etcd_disk_backend_commit_duration_seconds_sum 0
+etcd_disk_backend_commit_duration_seconds_count 0
+# TYPE etcd_server_leader_changes_seen_total counter
+etcd_server_leader_changes_seen_total 7
+`
+	m, err := parseMetrics(strings.NewReader(good))
+	if err != nil || m.WALFsync.Count() != 4 || m.LeaderChanges != 7 || m.BackendCommit.Count() != 0 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	for name, spoil := range map[string][2]string{
+		"buckets count down": {"} 3\n", "} 5\n"},
+		"no +Inf":            {`{le="+Inf"} 4`, `{le="9"} 4`},
+		"bound below zero":   {`{le="0.001"}`, `{le="-1"}`},
+		"other type":         {"wal_fsync_duration_seconds histogram", "wal_fsync_duration_seconds counter"},
+		"missing":            {"wal_fsync", "wal_other"},
+		"not metrics":        {"# TYPE", "<html>"},
+	} {
+		if _, err := parseMetrics(strings.NewReader(strings.Replace(good, spoil[0], spoil[1], 1))); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+
+	"holdfast/engine"
+)
+
+// moves is how often MoveLeader tries; after each it looks where the leader is.
+const moves = 3
+
+// MoveLeader moves leadership off a host and returns the host that leads then.
+// The new leader is a healthy voter on another host, the one that has applied
+// most. That it leads is seen, not assumed; if another host leads already,
+// nothing is done. Its errors name the hosts.
+func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
+	var causes []error
+	for range moves {
+		facts := c.Observe(ctx)
+		leader, ok := leading(facts)
+		switch {
+		case !ok:
+			return "", c.wrap("move the leader off "+from, join(append(causes, leaderless(facts))...))
+		case leader.Host != from && leader.Healthy:
+			return leader.Host, nil
+		case leader.Host != from: // it leads by hearsay: see whether it answers
+			causes = append(causes, fmt.Errorf("%s on %s leads but is not healthy: %s", leader.Name, leader.Host, leader.Problem))
+			continue
+		}
+		to, err := successor(facts, from)
+		if err != nil {
+			return "", c.wrap("move the leader off "+from, join(append(causes, err)...))
+		}
+		if err := c.handOver(ctx, leader, to); err != nil {
+			causes = append(causes, fmt.Errorf("to %s on %s: %w", to.Name, to.Host, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	facts := c.Observe(ctx)
+	if leader, ok := leading(facts); ok && leader.Healthy && leader.Host != from {
+		return leader.Host, nil
+	}
+	causes = append(causes, fmt.Errorf("it still leads after %d tries", moves))
+	return "", c.wrap("move the leader off "+from, join(causes...))
+}
+
+// leading returns the member that leads.
+func leading(facts engine.ClusterFacts) (engine.Member, bool) {
+	for _, m := range facts.Members {
+		if m.Leader {
+			return m, true
+		}
+	}
+	return engine.Member{}, false
+}
+
+func leaderless(facts engine.ClusterFacts) error {
+	if facts.Problem != "" {
+		return errors.New(facts.Problem)
+	}
+	return errors.New("no leader")
+}
+
+// successor chooses who is to lead instead of the member on from.
+func successor(facts engine.ClusterFacts, from string) (engine.Member, error) {
+	var able []engine.Member
+	var causes []error
+	for _, m := range facts.Voters() {
+		switch {
+		case m.Host == from:
+		case m.Host == "":
+			causes = append(causes, fmt.Errorf("%s is on no host of the inventory", m.Name))
+		case !m.Healthy:
+			causes = append(causes, fmt.Errorf("%s on %s is not healthy: %s", m.Name, m.Host, m.Problem))
+		default:
+			able = append(able, m)
+		}
+	}
+	if len(able) == 0 {
+		return engine.Member{}, errors.Join(append([]error{errors.New("no other healthy voter")}, causes...)...)
+	}
+	sort.SliceStable(able, func(i, j int) bool { return able[i].RaftIndex > able[j].RaftIndex })
+	return able[0], nil
+}
+
+// handOver asks the leader to make another member lead; the leader answers
+// when that is so.
+func (c *Cluster) handOver(ctx context.Context, leader, to engine.Member) error {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	i := c.peer(leader.Host)
+	if i < 0 {
+		return fmt.Errorf("%s leads but is on no host of the inventory", leader.Name)
+	}
+	id, err := strconv.ParseUint(to.ID, 16, 64)
+	if err != nil {
+		return fmt.Errorf("member ID %s: %w", to.ID, err)
+	}
+	s, err := c.open(ctx, c.cfg.Peers[i])
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if _, err := s.MoveLeader(ctx, id); err != nil {
+		return silence("move", err)
+	}
+	return nil
+}

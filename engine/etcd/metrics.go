@@ -1,0 +1,131 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Metrics is what one scrape of a member says about its disk and its peace.
+type Metrics struct {
+	WALFsync      Histogram // etcd_disk_wal_fsync_duration_seconds
+	BackendCommit Histogram // etcd_disk_backend_commit_duration_seconds
+	LeaderChanges uint64    // etcd_server_leader_changes_seen_total
+	Started       float64   // process_start_time_seconds
+}
+
+const (
+	largestScrape = 32 << 20 // bytes
+	idleScrape    = 30 * time.Second
+)
+
+// Since returns what happened between an earlier scrape of the same member and
+// this one. If the member was restarted in between, the counters began anew
+// and all of this scrape is returned.
+func (m Metrics) Since(earlier Metrics) Metrics {
+	if m.Started != earlier.Started || m.LeaderChanges < earlier.LeaderChanges {
+		return m
+	}
+	m.WALFsync = m.WALFsync.since(earlier.WALFsync)
+	m.BackendCommit = m.BackendCommit.since(earlier.BackendCommit)
+	m.LeaderChanges -= earlier.LeaderChanges
+	return m
+}
+
+// Scrape reads the metrics of the member on host, within Config.Timeout. The
+// connection is kept for the next scrape, so that watching a busy disk costs
+// the member little.
+func (c *Cluster) Scrape(ctx context.Context, host string) (Metrics, error) {
+	metrics, err := c.scrape(ctx, host)
+	if err != nil {
+		return Metrics{}, c.wrap("metrics of the member on "+host, err)
+	}
+	return metrics, nil
+}
+
+func (c *Cluster) scrape(ctx context.Context, host string) (Metrics, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	i := c.peer(host)
+	if i < 0 {
+		return Metrics{}, errors.New("it is no host of the cluster")
+	}
+	target := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.cfg.ClientPort)) + "/metrics"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return Metrics{}, err
+	}
+	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+	response, err := c.scrapes[i].Do(request)
+	if err != nil {
+		return Metrics{}, err
+	}
+	defer func() { _ = response.Body.Close() }() // read to its end already
+	if response.StatusCode != http.StatusOK {
+		return Metrics{}, fmt.Errorf("GET /metrics on the client port: %s", response.Status)
+	}
+	return parseMetrics(io.LimitReader(response.Body, largestScrape))
+}
+
+// scraper is an HTTP client that talks to one peer, whatever the address. The
+// connection is secured before HTTP sees it.
+func (c *Cluster) scraper(p Peer) *http.Client {
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return c.connect(ctx, p, "http/1.1")
+			},
+			MaxIdleConns:           1,
+			IdleConnTimeout:        idleScrape,
+			MaxResponseHeaderBytes: 1 << 20,
+		},
+	}
+}
+
+// parseMetrics reads the text format of Prometheus.
+func parseMetrics(text io.Reader) (Metrics, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(text)
+	if err != nil {
+		return Metrics{}, fmt.Errorf("parse metrics: %w", err)
+	}
+	var metrics Metrics
+	for name, into := range map[string]*Histogram{
+		"etcd_disk_wal_fsync_duration_seconds":      &metrics.WALFsync,
+		"etcd_disk_backend_commit_duration_seconds": &metrics.BackendCommit,
+	} {
+		family := families[name]
+		if len(family.GetMetric()) != 1 || family.GetType() != dto.MetricType_HISTOGRAM {
+			return Metrics{}, fmt.Errorf("parse metrics: no histogram %s", name)
+		}
+		*into = histogramOf(family.GetMetric()[0].GetHistogram())
+		if !into.valid() {
+			return Metrics{}, fmt.Errorf("parse metrics: the buckets of %s are out of order", name)
+		}
+	}
+	for _, m := range families["etcd_server_leader_changes_seen_total"].GetMetric() {
+		metrics.LeaderChanges = uint64(m.GetCounter().GetValue())
+	}
+	for _, m := range families["process_start_time_seconds"].GetMetric() {
+		metrics.Started = m.GetGauge().GetValue()
+	}
+	return metrics, nil
+}
+
+func histogramOf(h *dto.Histogram) Histogram {
+	histogram := Histogram{Sum: h.GetSampleSum()}
+	for _, b := range h.GetBucket() {
+		histogram.Buckets = append(histogram.Buckets, Bucket{UpperBound: b.GetUpperBound(), Count: b.GetCumulativeCount()})
+	}
+	return histogram
+}

@@ -1,0 +1,153 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+)
+
+const (
+	largestAnswer = 16 << 20         // bytes of one message of a member
+	keepAlive     = 10 * time.Second // the shortest gRPC allows
+)
+
+// session is one conversation with one member over one connection. When that
+// breaks, the session is over: what it could not say is an error, at once, and
+// never the answer of somebody else.
+type session struct {
+	*clientv3.Client
+	conn net.Conn
+}
+
+// open begins a conversation with the member on p.
+func (c *Cluster) open(ctx context.Context, p Peer) (*session, error) {
+	conn, err := c.connect(ctx, p, "h2")
+	if err != nil {
+		return nil, err
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:            []string{p.Host},
+		Logger:               zap.NewNop(),
+		MaxUnaryRetries:      1,
+		MaxCallRecvMsgSize:   largestAnswer,
+		DialKeepAliveTime:    keepAlive,
+		DialKeepAliveTimeout: keepAlive / 2,
+		DialOptions:          onThis(conn),
+	})
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	// The client's own Status dials anew; this one stays on the connection.
+	client.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(
+		pb.NewMaintenanceClient(client.ActiveConnection()), client)
+	return &session{Client: client, conn: conn}, nil
+}
+
+// Close ends the conversation.
+func (s *session) Close() {
+	_ = s.Client.Close() // only says that it was cancelled
+	_ = s.conn.Close()   // closed already if it was used
+}
+
+// connect reaches the member on p from its own host, where it listens on the
+// loopback or, if only there, on the host's address; with TLS if the cluster
+// has it.
+func (c *Cluster) connect(ctx context.Context, p Peer, protocol string) (net.Conn, error) {
+	var causes []error
+	for _, target := range c.targets(p) {
+		conn, err := c.connectTo(ctx, p, target, protocol)
+		if err == nil {
+			return conn, nil
+		}
+		causes = append(causes, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, join(causes...)
+}
+
+func (c *Cluster) connectTo(ctx context.Context, p Peer, target, protocol string) (net.Conn, error) {
+	conn, err := p.Dial(ctx, "tcp", target)
+	if err != nil {
+		return nil, err
+	}
+	if c.tls == nil {
+		return conn, nil
+	}
+	secured := tls.Client(conn, c.tlsFor(p, protocol))
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close() // the cause is err
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("connect to %s: it accepts connections but does not answer: %w", target, err)
+		}
+		return nil, fmt.Errorf("connect to %s: %w", target, err)
+	}
+	return secured, nil
+}
+
+var errBroken = errors.New("the connection broke")
+
+// onThis makes a gRPC client use the connection, never make another, and say
+// at once when it is broken, where etcd's client waits and tries again.
+func onThis(conn net.Conn) []grpc.DialOption {
+	var used atomic.Bool
+	dial := func(context.Context, string) (net.Conn, error) {
+		if used.Swap(true) {
+			return nil, errBroken
+		}
+		return conn, nil
+	}
+	unary := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
+		invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) error {
+		return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...)
+	}
+	stream := func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+		start grpc.Streamer, opts ...grpc.CallOption,
+	) (grpc.ClientStream, error) {
+		return start(ctx, desc, cc, method, append(opts, grpc.WaitForReady(false))...)
+	}
+	return []grpc.DialOption{
+		grpc.WithContextDialer(dial),
+		grpc.WithTransportCredentials(established{}),
+		grpc.WithChainUnaryInterceptor(unary),
+		grpc.WithChainStreamInterceptor(stream),
+	}
+}
+
+// established are the transport credentials of a connection that has been
+// secured already. gRPC must still know that it is TLS: it then marks requests
+// as https, without which an etcd server does not see the client's certificate.
+type established struct{}
+
+func (established) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	info := credentials.TLSInfo{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity}}
+	if secured, ok := conn.(*tls.Conn); ok {
+		info.State = secured.ConnectionState()
+		info.SecurityLevel = credentials.PrivacyAndIntegrity
+	}
+	return conn, info, nil
+}
+
+func (established) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("not a server")
+}
+
+func (established) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
+}
+
+func (e established) Clone() credentials.TransportCredentials { return e }
+
+func (established) OverrideServerName(string) error { return nil }

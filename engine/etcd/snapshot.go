@@ -1,0 +1,102 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"time"
+
+	"holdfast/engine"
+)
+
+// SnapshotInfo describes a snapshot that was taken.
+type SnapshotInfo struct {
+	Path     string        `json:"path"`
+	Host     string        `json:"host"` // it was taken from the member there
+	Bytes    int64         `json:"bytes"`
+	SHA256   string        `json:"sha256"`   // of the whole file, hexadecimal
+	Revision int64         `json:"revision"` // the snapshot has at least this revision
+	Duration time.Duration `json:"duration"` // nanoseconds
+}
+
+// Snapshot saves the cluster's data to a file, which etcdutl can restore. It
+// is taken from a healthy follower, from the leader if there is no other; if
+// one breaks off, from the next. The file appears under its name (0600, synced)
+// only after the hash that etcd appends was checked; a snapshot that breaks
+// off leaves nothing behind. The context bounds it; a member that stops
+// answering is given up after 15 s.
+func (c *Cluster) Snapshot(ctx context.Context, path string) (SnapshotInfo, error) {
+	var causes []error
+	for _, m := range sources(c.Observe(ctx)) {
+		info, err := c.snapshotFrom(ctx, m, path)
+		if err == nil {
+			return info, nil
+		}
+		causes = append(causes, fmt.Errorf("from %s on %s: %w", m.Name, m.Host, err))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if len(causes) == 0 {
+		causes = append(causes, errors.New("no healthy voter to take it from"))
+	}
+	return SnapshotInfo{}, c.wrap("snapshot to "+filepath.Clean(path), join(causes...))
+}
+
+// sources lists the members to take a snapshot from, the leader last.
+func sources(facts engine.ClusterFacts) []engine.Member {
+	var list []engine.Member
+	for _, m := range facts.Voters() {
+		if m.Healthy && m.Host != "" {
+			list = append(list, m)
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool { return !list[i].Leader && list[j].Leader })
+	return list
+}
+
+func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string) (SnapshotInfo, error) {
+	began := time.Now()
+	ctx, cancel := context.WithCancel(ctx) // ends the stream if writing goes wrong
+	defer cancel()
+	s, revision, err := c.openAt(ctx, m.Host)
+	if err != nil {
+		return SnapshotInfo{}, err
+	}
+	defer s.Close()
+	stream, err := s.SnapshotWithVersion(ctx)
+	if err != nil {
+		return SnapshotInfo{}, silence("stream", err)
+	}
+	size, sum, err := saveSnapshot(path, stream.Snapshot)
+	if err = errors.Join(err, stream.Snapshot.Close()); err != nil {
+		return SnapshotInfo{}, err
+	}
+	return SnapshotInfo{
+		Path: path, Host: m.Host, Bytes: size, SHA256: sum,
+		Revision: revision, Duration: time.Since(began),
+	}, nil
+}
+
+// openAt begins a conversation with the member on a host and asks for its
+// revision, in bounded time.
+func (c *Cluster) openAt(ctx context.Context, host string) (*session, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	i := c.peer(host)
+	if i < 0 {
+		return nil, 0, fmt.Errorf("%s is no host of the cluster", host)
+	}
+	s, err := c.open(ctx, c.cfg.Peers[i])
+	if err != nil {
+		return nil, 0, err
+	}
+	status, err := s.Status(ctx, "")
+	if err != nil {
+		s.Close()
+		return nil, 0, silence("status", err)
+	}
+	return s, status.Header.GetRevision(), nil
+}

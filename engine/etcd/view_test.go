@@ -1,0 +1,144 @@
+package etcd
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+var errDown = errors.New("connection refused")
+
+// members is a member list with IDs 1, 2 …
+func members(names ...string) []*pb.Member {
+	var list []*pb.Member
+	for i, name := range names {
+		list = append(list, &pb.Member{ID: uint64(i + 1), Name: name, PeerURLs: []string{"https://10.0.0." + string(rune('1'+i)) + ":2380"}})
+	}
+	return list
+}
+
+// says is the answer of a healthy member; member 1 leads.
+func says(host string, id uint64, list []*pb.Member) answer {
+	return answer{
+		host: host, read: true, committed: 100, members: list,
+		status: &clientv3.StatusResponse{
+			Header: &pb.ResponseHeader{ClusterId: 0xc, MemberId: id}, Leader: 1, RaftTerm: 2, RaftAppliedIndex: 100, RaftIndex: 100,
+		},
+	}
+}
+
+func but(a answer, change func(*answer)) answer {
+	change(&a)
+	return a
+}
+
+// factCase is a set of answers and what is to be made of it.
+type factCase struct {
+	answers []answer
+	known   map[uint64]string
+	problem string // of the cluster; "" is none
+	ill     string // the only member that is not healthy: NAME on HOST: PROBLEM
+}
+
+// factCases are about what members and hosts can be like that real members
+// cannot be made to show quickly.
+func factCases() map[string]factCase {
+	three := members("a", "b", "c")
+	down := answer{host: "c", err: errDown}
+	return map[string]factCase{
+		"well": {answers: []answer{says("a", 1, three), says("b", 2, three), says("c", 3, three)}},
+		"a dead member is placed by its name": {
+			answers: []answer{says("a", 1, three), says("b", 2, three), down},
+			ill:     "c on c: connection refused",
+		},
+		"a dead member is placed by its address": {
+			answers: []answer{says("a", 1, three), says("b", 2, three), {host: "h", address: "10.0.0.3", err: errDown}},
+			ill:     "c on h: connection refused",
+		},
+		"a dead member is placed where it was seen before": {
+			answers: []answer{says("a", 1, three), says("b", 2, three), {host: "h", err: errDown}},
+			known:   map[uint64]string{3: "h"},
+			ill:     "c on h: connection refused",
+		},
+		"a dead member is not placed on a host that answers as another": {
+			answers: []answer{says("a", 1, three), says("c", 2, three)},
+			known:   map[uint64]string{3: "c"},
+			problem: "member c (https://10.0.0.3:2380) is on no host of the inventory",
+			ill:     "c on : no host of the inventory answers as this member",
+		},
+		"behind": {
+			answers: []answer{says("a", 1, three), says("b", 2, three), but(says("c", 3, three), func(a *answer) {
+				a.status.RaftAppliedIndex = 93
+			})},
+			ill: "c on c: it is 7 entries behind",
+		},
+		"cannot read": {
+			answers: []answer{says("a", 1, three), says("b", 2, three), but(says("c", 3, nil), func(a *answer) {
+				a.readErr = errors.New("linearizable read: no answer in time")
+			})},
+			ill: "c on c: linearizable read: no answer in time (0 entries behind)",
+		},
+		"not started": {
+			answers: []answer{says("a", 1, members("a", "b", "")), says("b", 2, members("a", "b", "")), {host: "c", address: "10.0.0.3", err: errDown}},
+			ill:     "3 on c: it was added to the cluster but has not started",
+		},
+		"two hosts are one member": {
+			answers: []answer{says("a", 1, three), says("b", 2, three), says("c", 3, three), says("d", 3, three)},
+			problem: "hosts c and d both answer as member c: check their addresses",
+		},
+		"removed": {
+			answers: []answer{says("a", 1, three), says("b", 2, three), says("c", 3, three), but(says("d", 9, nil), func(a *answer) {
+				a.readErr = errDown
+			})},
+			problem: `host d has etcd_cluster = "main" but is not in the cluster's member list (etcd there says it is member 9, which was removed)`,
+		},
+		"no hosts":  {problem: "no host of the inventory is in it"},
+		"no leader": {answers: []answer{leaderlessAnswer("a", 1, three), down}, problem: "no leader: 1 of 3 voters answer, the quorum is 2"},
+	}
+}
+
+func TestFacts(t *testing.T) {
+	for name, c := range factCases() {
+		t.Run(name, func(t *testing.T) {
+			facts := newView(c.answers, c.known).facts("main")
+			if c.problem == "" && facts.Problem != "" || !strings.Contains(facts.Problem, c.problem) {
+				t.Errorf("problem %q, want %q", facts.Problem, c.problem)
+			}
+			if strings.HasPrefix(name, "no ") {
+				return
+			}
+			var ill []string
+			for _, m := range facts.Members {
+				if !m.Healthy {
+					ill = append(ill, m.Name+" on "+m.Host+": "+m.Problem)
+				}
+			}
+			if c.ill == "" && len(ill) > 0 || c.ill != "" && (len(ill) != 1 || !strings.HasPrefix(ill[0], c.ill)) {
+				t.Errorf("ill %q, want %q", ill, c.ill)
+			}
+		})
+	}
+}
+
+func leaderlessAnswer(host string, id uint64, list []*pb.Member) answer {
+	return but(says(host, id, list), func(a *answer) {
+		a.status.Leader, a.readErr = 0, errDown
+		a.status.Errors = []string{"etcdserver: no leader"}
+	})
+}
+
+// TestAlarmTexts: alarms that cannot be listed are still told, as the members'
+// status has them; that there is no leader is no alarm.
+func TestAlarmTexts(t *testing.T) {
+	a := leaderlessAnswer("a", 1, members("a"))
+	if newView([]answer{a}, nil).alarmed() {
+		t.Error("no leader is taken for an alarm")
+	}
+	a.status.Errors = append(a.status.Errors, "memberID:1 alarm:CORRUPT\x1b", "memberID:1 alarm:CORRUPT\x1b")
+	if got := newView([]answer{a}, nil).complaints(); len(got) != 1 || got[0] != "memberID:1 alarm:CORRUPT?" {
+		t.Errorf("%q", got)
+	}
+}
