@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"holdfast/cmd/holdfast-lab/internal/pki"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
@@ -109,7 +111,8 @@ func (id Identity) etcdFiles() []File {
 	}
 }
 
-// install writes files below a deployment and its state root's var.
+// install writes files below a deployment and its state root's var, and onto
+// the disk: an installer's work survives any power cut.
 func install(files []File, deployment, stateroot string) error {
 	passwd, err := os.ReadFile(filepath.Join(deployment, "etc/passwd"))
 	if err != nil {
@@ -127,6 +130,18 @@ func install(files []File, deployment, stateroot string) error {
 		if err := f.write(filepath.Join(root, f.Path), uid, gid); err != nil {
 			return fmt.Errorf("write identity: %w", err)
 		}
+	}
+	return syncAll(deployment)
+}
+
+func syncAll(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync identity: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return fmt.Errorf("sync identity: %w", err)
 	}
 	return nil
 }

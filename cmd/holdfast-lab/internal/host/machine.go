@@ -26,6 +26,7 @@ type machine struct {
 	throttle *disk.Throttle // nil where disks cannot be slow
 	loop     *disk.Loop     // nil for directory hosts and between boots
 	requests chan request
+	waiting  []request // answered when this life has ended
 	frozen   bool
 }
 
@@ -81,6 +82,10 @@ func (m *machine) run(ctx context.Context) error {
 			return nil
 		}
 		again, err := m.life(ctx, fresh)
+		for _, r := range m.waiting {
+			r.answer <- "ok"
+		}
+		m.waiting = nil
 		if err != nil || !again {
 			return err
 		}
@@ -130,7 +135,10 @@ func (m *machine) life(ctx context.Context, fresh []File) (again bool, err error
 	}
 	if len(fresh) > 0 {
 		stateroot := filepath.Join(m.Root(), "ostree/deploy", image.OS)
-		if err := errors.Join(install(fresh, b.deployment, stateroot), m.forgetIdentity()); err != nil {
+		if err := install(fresh, b.deployment, stateroot); err != nil {
+			return false, err
+		}
+		if err := m.forgetIdentity(); err != nil {
 			return false, err
 		}
 	}
@@ -158,24 +166,29 @@ func (m *machine) watch(ctx context.Context, cmd *exec.Cmd) (code int, again boo
 		close(exited)
 	})
 	var next Command // what ends this life, if anything did
+	var cutAt time.Time
 	kill := time.NewTicker(20 * time.Millisecond)
 	defer kill.Stop()
 	cut := ctx.Done()
+	end := func(c Command) {
+		next, cutAt = c, time.Now()
+		m.kill(cmd, cutAt)
+	}
 	for {
 		select {
 		case <-exited:
 			code = cmd.ProcessState.ExitCode()
 			return code, next == Reset || next == "" && code == rebootStatus
 		case <-cut:
-			next, cut = Off, nil
+			cut = nil
+			end(Off)
 		case <-kill.C:
 			if next != "" {
-				m.kill(cmd)
+				m.kill(cmd, cutAt)
 			}
 		case r := <-m.requests:
 			if ended := m.handle(ctx, cmd, r); ended != "" {
-				next = ended
-				m.kill(cmd)
+				end(ended)
 			}
 		}
 	}
@@ -199,7 +212,7 @@ func (m *machine) handle(ctx context.Context, cmd *exec.Cmd, r request) Command 
 		}
 		return Off
 	case Reset:
-		r.answer <- "ok"
+		m.waiting = append(m.waiting, r)
 		return Reset
 	case Soft:
 		r.answer <- result(cmd.Process.Signal(unix.SIGTERM)) // systemd-nspawn passes on its --kill-signal
@@ -231,13 +244,18 @@ func result(err error) string {
 	return "ok"
 }
 
-// kill ends the container, or systemd-nspawn if it has not made one yet.
-func (m *machine) kill(cmd *exec.Cmd) {
-	pid, ok := m.group.first()
-	if !ok {
-		pid = cmd.Process.Pid
+// patience is how long systemd-nspawn may take to notice that its container
+// is gone, or to make one that can be killed.
+const patience = 5 * time.Second
+
+// kill ends the container. systemd-nspawn then cleans up and ends itself; it
+// is killed only if it does not.
+func (m *machine) kill(cmd *exec.Cmd, since time.Time) {
+	if pid, ok := m.group.first(); ok {
+		_ = unix.Kill(pid, unix.SIGKILL) // gone already is as good
+	} else if time.Since(since) > patience {
+		_ = cmd.Process.Kill()
 	}
-	_ = unix.Kill(pid, unix.SIGKILL) // gone already is as good
 }
 
 // record appends to the power log, in milliseconds since 1970.

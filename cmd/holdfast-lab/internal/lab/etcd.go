@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"holdfast/cmd/holdfast-lab/internal/pki"
+	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
 // etcdTimeout bounds the wait for a cluster, with the machine busy.
@@ -103,4 +104,18 @@ func (l *Lab) waitEtcd(ctx context.Context, hosts []*Host) error {
 		}
 	}
 	return p.Wait()
+}
+
+// Probe starts to watch a cluster from inside the lab's network.
+func (l *Lab) Probe(ctx context.Context, cluster string) (*probe.Probe, error) {
+	config, err := l.EtcdConfig(cluster)
+	if err != nil {
+		return nil, err
+	}
+	c, _ := l.state.Spec.Cluster(cluster)
+	watch := probe.Config{Etcd: config}
+	for i, name := range c.Hosts {
+		watch.Members = append(watch.Members, probe.Member{Name: name, Endpoint: config.Endpoints[i]})
+	}
+	return probe.Start(ctx, watch)
 }

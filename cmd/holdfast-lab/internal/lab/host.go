@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"holdfast/cmd/holdfast-lab/internal/disk"
 	"holdfast/cmd/holdfast-lab/internal/host"
@@ -64,8 +61,7 @@ func (h *Host) power(ctx context.Context, p Power) error {
 	return err
 }
 
-// powerOn starts the host's supervisor, detached from this process: in a
-// session of its own, with private mounts, adopted by process 1.
+// powerOn starts the host's supervisor.
 func (h *Host) powerOn(ctx context.Context) error {
 	state, err := h.folder.State(ctx)
 	if err != nil || state != host.StateOff {
@@ -74,21 +70,11 @@ func (h *Host) powerOn(ctx context.Context) error {
 	if err := h.folder.WaitOff(ctx); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(h.lab.path("hosts", h.Name, "supervisor.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
+	log := h.lab.path("hosts", h.Name, "supervisor.log")
+	if err := h.lab.spawn(ctx, log, "supervise", string(h.folder)); err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }()
-	cmd := exec.CommandContext(ctx, "setsid", "--fork", h.lab.program(), "--dir", h.lab.dir, "supervise", string(h.folder))
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
-	if err := h.lab.Start(cmd); err != nil {
-		return err
-	}
-	if err := cmd.Wait(); err != nil {
-		return err
-	}
-	return h.waitSupervisor(ctx, log.Name())
+	return h.waitSupervisor(ctx, log)
 }
 
 func (h *Host) waitSupervisor(ctx context.Context, log string) error {

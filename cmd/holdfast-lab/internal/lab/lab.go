@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,6 +40,8 @@ type Lab struct {
 	dir   string
 	log   Logf
 	state state
+	// self installs this program in the lab, once, and returns its path.
+	self func() (string, error)
 }
 
 // Options are how hosts are made.
@@ -79,6 +82,7 @@ func Open(dir string, log Logf) (*Lab, error) {
 		log = func(string, ...any) {}
 	}
 	l := &Lab{dir: abs, log: log}
+	l.self = sync.OnceValues(l.installSelf)
 	return l, l.load()
 }
 

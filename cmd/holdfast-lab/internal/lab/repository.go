@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -31,17 +30,7 @@ func (l *Lab) Serve(ctx context.Context, bytesPerSecond int) error {
 	if err := l.StopServing(ctx); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(l.path("serve.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("serve repository: %w", err)
-	}
-	defer func() { _ = log.Close() }()
-	cmd := exec.CommandContext(ctx, "setsid", "--fork", l.program(), "--dir", l.dir, "serve", want)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := l.Start(cmd); err != nil {
-		return fmt.Errorf("serve repository: %w", err)
-	}
-	if err := cmd.Wait(); err != nil {
+	if err := l.spawn(ctx, l.path("serve.log"), "serve", want); err != nil {
 		return fmt.Errorf("serve repository: %w", err)
 	}
 	return l.waitServer(ctx)

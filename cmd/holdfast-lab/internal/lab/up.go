@@ -66,9 +66,6 @@ func (l *Lab) prepare(ctx context.Context, s spec.Spec, o Options) error {
 	if err := l.store().Build(ctx); err != nil {
 		return err
 	}
-	if err := l.installSelf(); err != nil {
-		return err
-	}
 	if !l.IsUp() {
 		if err := l.found(s, o); err != nil {
 			return err
@@ -143,24 +140,6 @@ func (l *Lab) foundCluster(name string) error {
 	}
 	return nil
 }
-
-// installSelf keeps a copy of the running program for supervisors: the one
-// that "go run" made vanishes with its command.
-func (l *Lab) installSelf() error {
-	raw, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		return fmt.Errorf("copy own program: %w", err)
-	}
-	if err := os.MkdirAll(l.path("bin"), 0o755); err != nil {
-		return fmt.Errorf("copy own program: %w", err)
-	}
-	if err := os.WriteFile(l.program()+".new", raw, 0o755); err != nil {
-		return fmt.Errorf("copy own program: %w", err)
-	}
-	return os.Rename(l.program()+".new", l.program())
-}
-
-func (l *Lab) program() string { return l.path("bin", "holdfast-lab") }
 
 // writeSite writes the folder that the program under test uses.
 func (l *Lab) writeSite() error {

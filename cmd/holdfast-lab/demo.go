@@ -1,0 +1,24 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/cmd/holdfast-lab/internal/demo"
+)
+
+func demoCommand(open opener) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Show the main job: a site of five real hosts takes an OS update",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			return demo.Demo{Lab: l, Out: os.Stdout}.Run(cmd.Context())
+		},
+	}
+}

@@ -1,0 +1,197 @@
+// Package demo shows holdfast's main job on real hosts: a site of five takes
+// an OS update while a writer puts a key into etcd every 50 ms. What it prints
+// is what was measured.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"holdfast/cmd/holdfast-lab/internal/lab"
+	"holdfast/cmd/holdfast-lab/internal/probe"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+const cluster = "main"
+
+// The promises the demo checks. A member may be away as long as its own bare
+// reboot takes, and this much longer for writing the new deployment.
+const (
+	maxGap       = 250 * time.Millisecond
+	finalizeCost = 2 * time.Second
+)
+
+// Demo is one showing.
+type Demo struct {
+	Lab *lab.Lab
+	Out *os.File // what people see; holdfast writes to it, too
+}
+
+// Run brings the lab up, shows the update and checks every claim. Its error
+// says which did not hold.
+func (d Demo) Run(ctx context.Context) error {
+	start := time.Now()
+	if err := d.prepare(ctx); err != nil {
+		return err
+	}
+	binary, err := d.build(ctx)
+	if err != nil {
+		return err
+	}
+	d.say("How long is a member away when its host just reboots? Measured on each, one after the other.")
+	bare, err := d.bareReboots(ctx)
+	if err != nil {
+		return err
+	}
+	_, target, err := d.Lab.Commits()
+	if err != nil {
+		return err
+	}
+	site := []string{"-i", filepath.Join(d.Lab.Site(), "inventory.hcl"), "--var", "commit=" + target}
+	if err := d.holdfast(ctx, 2, append([]string{binary, "plan"}, site...)...); err != nil {
+		return err
+	}
+	p, err := d.Lab.Probe(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	applyErr := d.holdfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...)
+	report, err := p.Stop()
+	if err := errors.Join(applyErr, err); err != nil {
+		return err
+	}
+	d.say("Once more: there must be nothing left to do.")
+	if err := d.holdfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...); err != nil {
+		return err
+	}
+	if err := d.booted(ctx, target); err != nil {
+		return err
+	}
+	d.table(report, bare)
+	fmt.Fprintf(d.Out, "\nThe demo took %.0f s. The hosts are still up: holdfast-lab status, ssh, down.\n", time.Since(start).Seconds())
+	return verdict(report, bare)
+}
+
+// prepare brings the lab up with every host on the first version.
+func (d Demo) prepare(ctx context.Context) error {
+	s, err := spec.Parse("default.hcl", spec.DefaultHCL)
+	if err != nil {
+		return err
+	}
+	if err := d.Lab.Up(ctx, s, lab.Options{}); err != nil {
+		return err
+	}
+	first, _, err := d.Lab.Commits()
+	if err != nil {
+		return err
+	}
+	for _, h := range d.Lab.Hosts() {
+		commit, _, err := h.Booted(ctx)
+		if err != nil {
+			return err
+		}
+		if commit != first {
+			d.say("The hosts are not all on the first version; starting over with fresh ones.")
+			return d.Lab.Reset(ctx)
+		}
+	}
+	return nil
+}
+
+// build compiles holdfast from the checkout the demo runs in.
+func (d Demo) build(ctx context.Context) (string, error) { return Build(ctx, d.Lab) }
+
+// Build compiles holdfast, from the module in the working directory, to a
+// place in the lab's folder.
+func Build(ctx context.Context, l *lab.Lab) (string, error) {
+	binary := filepath.Join(l.Dir(), "bin", "holdfast")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "holdfast/cmd/holdfast")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build holdfast (run this in its checkout): %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return binary, nil
+}
+
+// holdfast runs a command inside the lab's network and demands its exit code.
+func (d Demo) holdfast(ctx context.Context, code int, argv ...string) error {
+	fmt.Fprintf(d.Out, "\n$ holdfast %s\n", strings.Join(argv[1:], " "))
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, d.Out, os.Stderr
+	if err := d.Lab.Start(cmd); err != nil {
+		return fmt.Errorf("start holdfast: %w", err)
+	}
+	err := cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		return errors.Join(fmt.Errorf("holdfast %s: exit status %d, not %d", argv[1], got, code), err)
+	}
+	fmt.Fprintf(d.Out, "(exit status %d)\n", code)
+	return nil
+}
+
+// bareReboots measures how long each member is away when its host reboots
+// without any update.
+func (d Demo) bareReboots(ctx context.Context) (map[string]time.Duration, error) {
+	p, err := d.Lab.Probe(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	rebootErr := d.rebootMembers(ctx)
+	report, err := p.Stop()
+	if err := errors.Join(rebootErr, err); err != nil {
+		return nil, err
+	}
+	away := map[string]time.Duration{}
+	for _, m := range report.Members {
+		away[m.Name] = m.Longest()
+	}
+	return away, nil
+}
+
+func (d Demo) rebootMembers(ctx context.Context) error {
+	for _, h := range d.Lab.Hosts() {
+		if h.Cluster == "" {
+			continue
+		}
+		old, err := h.BootID(ctx)
+		if err != nil {
+			return err
+		}
+		// Its exit status means nothing: the connection may go first.
+		_, _, _, _ = h.Run(ctx, "sudo systemctl reboot")
+		if err := h.WaitUp(ctx, old); err != nil {
+			return err
+		}
+		if err := h.WaitEtcd(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// booted checks, host by host and not through holdfast, what runs.
+func (d Demo) booted(ctx context.Context, target string) error {
+	fmt.Fprintln(d.Out)
+	var wrong []error
+	for _, h := range d.Lab.Hosts() {
+		commit, version, err := h.Booted(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(d.Out, "%-10s booted %s (%.12s)\n", h.Name, version, commit)
+		if commit != target {
+			wrong = append(wrong, fmt.Errorf("%s runs %.12s, not %.12s", h.Name, commit, target))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (d Demo) say(text string) { fmt.Fprintf(d.Out, "\n%s\n", text) }
+
+func (d Demo) table(r probe.Report, bare map[string]time.Duration) { Table(d.Out, r, bare) }

@@ -1,0 +1,52 @@
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"holdfast/cmd/holdfast-lab/internal/probe"
+)
+
+// Table prints what a client of etcd noticed of the update.
+func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
+	fmt.Fprintf(w, "\nWhat a writer that puts a key every 50 ms noticed, in %.0f s:\n\n", r.Took.Seconds())
+	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
+	row := func(name string, value any) { fmt.Fprintf(t, "  %s\t%v\n", name, value) }
+	row("writes", r.Writes)
+	row("failed writes", r.Failed)
+	row("latency p50 / p99 / max", fmt.Sprintf("%s / %s / %s", ms(r.P50), ms(r.P99), ms(r.Max)))
+	row("longest time without a commit", fmt.Sprintf("%s (promised: under %s)", ms(r.Gap), maxGap))
+	row("fewest voters at any moment", fmt.Sprintf("%d of %d (quorum %d)", r.MinVoters, len(r.Members), r.Quorum))
+	row("changes of leader", r.LeaderChanges)
+	for _, m := range r.Members {
+		row(m.Name+" away", fmt.Sprintf("%s (bare reboot: %s)", seconds(m.Longest()), seconds(bare[m.Name])))
+	}
+	_ = t.Flush() // what it writes to is the caller's concern
+	for _, e := range r.Errors {
+		fmt.Fprintf(w, "  a write failed: %s\n", e)
+	}
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/1e6) }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+
+// verdict checks the promises against what was measured.
+func verdict(r probe.Report, bare map[string]time.Duration) error {
+	var broken []error
+	if r.Gap >= maxGap {
+		broken = append(broken, fmt.Errorf("etcd committed nothing for %s; promised is less than %s", ms(r.Gap), maxGap))
+	}
+	if r.MinVoters < r.Quorum {
+		broken = append(broken, fmt.Errorf("only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum))
+	}
+	for _, m := range r.Members {
+		if limit := bare[m.Name] + finalizeCost; m.Longest() > limit {
+			broken = append(broken, fmt.Errorf("%s was away for %s; promised is its bare reboot and %s more: %s", m.Name, seconds(m.Longest()), finalizeCost, seconds(limit)))
+		}
+	}
+	return errors.Join(broken...)
+}

@@ -1,0 +1,4 @@
+package lab
+
+// Dir is the folder that holds the lab.
+func (l *Lab) Dir() string { return l.dir }

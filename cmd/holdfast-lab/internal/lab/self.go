@@ -1,0 +1,61 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+)
+
+// spawn starts a hidden command of this program inside the lab's network,
+// detached from this process: in a session of its own, with private mounts,
+// adopted by process 1. What it prints goes to log.
+func (l *Lab) spawn(ctx context.Context, log string, args ...string) error {
+	program, err := l.self()
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	cmd := exec.CommandContext(ctx, "setsid", append([]string{"--fork", program, "--dir", l.dir}, args...)...)
+	cmd.Stdout, cmd.Stderr = f, f
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &unix.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	if err := l.Start(cmd); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
+// installSelf keeps a copy of the running program for what spawn starts: the
+// program that "go run" made vanishes with its command.
+func (l *Lab) installSelf() (string, error) {
+	target := l.path("bin", "holdfast-lab")
+	own, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return "", fmt.Errorf("copy own program: %w", err)
+	}
+	have, err := os.ReadFile(target)
+	if err == nil && bytes.Equal(own, have) {
+		return target, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("copy own program: %w", err)
+	}
+	if err := os.MkdirAll(l.path("bin"), 0o755); err != nil {
+		return "", fmt.Errorf("copy own program: %w", err)
+	}
+	part := fmt.Sprintf("%s.%d", target, os.Getpid())
+	if err := os.WriteFile(part, own, 0o755); err != nil {
+		return "", fmt.Errorf("copy own program: %w", err)
+	}
+	return target, os.Rename(part, target)
+}

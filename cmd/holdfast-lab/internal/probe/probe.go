@@ -1,0 +1,209 @@
+// Package probe watches an etcd cluster from the outside: it writes a key at a
+// fixed pace through all members and asks each member for its status, and
+// reports what clients would have noticed.
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+)
+
+// Config says what to watch. Zero durations get defaults.
+type Config struct {
+	// Members of the cluster, all of them voters.
+	Members []Member
+	// Etcd has TLS and dialer; its endpoints are not used.
+	Etcd clientv3.Config
+	// Every is the time between two writes, and between two questions to a
+	// member; 50 ms by default.
+	Every time.Duration
+	// Timeout of a write; 2 s by default.
+	Timeout time.Duration
+}
+
+// Member is one member of the cluster and where its clients connect.
+type Member struct {
+	Name, Endpoint string
+}
+
+const (
+	key           = "holdfast-lab/probe"
+	statusTimeout = time.Second
+	defaultEvery  = 50 * time.Millisecond
+	defaultWrite  = 2 * time.Second
+)
+
+// Probe is a running watch.
+type Probe struct {
+	config  Config
+	writer  *clientv3.Client
+	clients []*clientv3.Client
+	cancel  context.CancelFunc
+	wg      conc.WaitGroup
+	started time.Time
+
+	mu      sync.Mutex
+	writes  []Write
+	samples []Sample
+}
+
+// Start begins to watch. It returns when the first write has gone through.
+// Stop must be called; ctx only bounds the start.
+func Start(ctx context.Context, c Config) (*Probe, error) {
+	if c.Every == 0 {
+		c.Every = defaultEvery
+	}
+	if c.Timeout == 0 {
+		c.Timeout = defaultWrite
+	}
+	p := &Probe{config: c}
+	if err := p.connect(); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	if _, err := p.writer.Put(ctx, key, "start"); err != nil {
+		return nil, errors.Join(fmt.Errorf("start probe: %w", err), p.close())
+	}
+	running, cancel := context.WithCancel(context.Background())
+	p.cancel, p.started = cancel, time.Now()
+	p.wg.Go(func() { p.write(running) })
+	for i, m := range c.Members {
+		p.wg.Go(func() { p.watch(running, p.clients[i], m) })
+	}
+	return p, nil
+}
+
+// Stop ends the watch, waits for writes under way and reports.
+func (p *Probe) Stop() (Report, error) {
+	stopped := time.Now()
+	p.cancel()
+	p.wg.Wait()
+	names := make([]string, 0, len(p.config.Members))
+	for _, m := range p.config.Members {
+		names = append(names, m.Name)
+	}
+	return Summarize(Record{
+		Members: names, Start: p.started, End: stopped, Writes: p.writes, Samples: p.samples,
+	}), p.close()
+}
+
+// Healthy is how many voters answered when last asked.
+func (p *Probe) Healthy() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := map[string]bool{}
+	for _, s := range p.samples {
+		last[s.Member] = s.Up
+	}
+	n := 0
+	for _, up := range last {
+		if up {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *Probe) connect() (err error) {
+	var endpoints []string
+	for _, m := range p.config.Members {
+		client, err := p.client(m.Endpoint)
+		if err != nil {
+			return err
+		}
+		p.clients = append(p.clients, client)
+		endpoints = append(endpoints, m.Endpoint)
+	}
+	p.writer, err = p.client(endpoints...)
+	return err
+}
+
+// client reconnects quickly, so that a member counts as back when it is back.
+func (p *Probe) client(endpoints ...string) (*clientv3.Client, error) {
+	c := p.config.Etcd
+	c.Endpoints = endpoints
+	c.DialKeepAliveTime, c.DialKeepAliveTimeout = time.Second, time.Second
+	c.DialOptions = append(c.DialOptions[:len(c.DialOptions):len(c.DialOptions)], grpc.WithConnectParams(grpc.ConnectParams{
+		MinConnectTimeout: 300 * time.Millisecond,
+		Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.2, MaxDelay: 200 * time.Millisecond},
+	}))
+	client, err := clientv3.New(c)
+	if err != nil {
+		return nil, fmt.Errorf("start probe: %w", err)
+	}
+	return client, nil
+}
+
+func (p *Probe) close() error {
+	var errs []error
+	for _, c := range append(p.clients, p.writer) {
+		if c != nil {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// write writes at a fixed pace, whether earlier writes have ended or not.
+func (p *Probe) write(ctx context.Context) {
+	ticker := time.NewTicker(p.config.Every)
+	defer ticker.Stop()
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			wg.Go(func() { p.writeOne(i) })
+		}
+	}
+}
+
+func (p *Probe) writeOne(i int) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.config.Timeout)
+	defer cancel()
+	w := Write{Start: time.Now()}
+	_, err := p.writer.Put(ctx, key, strconv.Itoa(i))
+	w.Took = time.Since(w.Start)
+	if err != nil {
+		w.Err = err.Error()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writes = append(p.writes, w)
+}
+
+// watch asks one member, one question at a time.
+func (p *Probe) watch(ctx context.Context, client *clientv3.Client, m Member) {
+	ticker := time.NewTicker(p.config.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		attempt, cancel := context.WithTimeout(ctx, statusTimeout)
+		status, err := client.Status(attempt, m.Endpoint)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		s := Sample{At: time.Now(), Member: m.Name, Up: err == nil}
+		if err == nil {
+			s.Leader, s.Term = status.Leader, status.RaftTerm
+		}
+		p.mu.Lock()
+		p.samples = append(p.samples, s)
+		p.mu.Unlock()
+	}
+}

@@ -1,0 +1,228 @@
+package probe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Record is everything a probe saw.
+type Record struct {
+	Members []string
+	Start   time.Time
+	End     time.Time
+	Writes  []Write
+	Samples []Sample
+}
+
+// Write is one attempt to write; Err is empty if it was committed.
+type Write struct {
+	Start time.Time
+	Took  time.Duration
+	Err   string
+}
+
+// Sample is one answer of one member, or the lack of one. Leader is 0 while
+// the member knows none; Term is its raft term.
+type Sample struct {
+	At           time.Time
+	Member       string
+	Up           bool
+	Leader, Term uint64
+}
+
+// Report is what clients would have noticed.
+type Report struct {
+	// Took is how long the probe ran.
+	Took time.Duration
+	// Writes is how many were tried; Failed how many of them were not
+	// confirmed; Errors the distinct reasons.
+	Writes, Failed int
+	Errors         []string
+	// P50, P99 and Max are latencies of committed writes.
+	P50, P99, Max time.Duration
+	// Gap is the longest time without a commit, beginning at GapAt.
+	Gap   time.Duration
+	GapAt time.Time
+	// Members in the order of the record.
+	Members []MemberReport
+	// LeaderChanges counts how often the cluster got another leader; Leaderless
+	// is the longest time in which members answered but knew none.
+	LeaderChanges int
+	Leaderless    time.Duration
+	// Voters is how many answered over time, one entry per change; MinVoters
+	// the fewest at any moment; Quorum how many it takes.
+	Voters    []Voters
+	MinVoters int
+	Quorum    int
+}
+
+// MemberReport is how long a member did not answer.
+type MemberReport struct {
+	Name string
+	Away []Span
+}
+
+// Span is a time between two answers of a member in which it gave none.
+type Span struct {
+	From, To time.Time
+}
+
+// Voters is how many voters answered from a moment on.
+type Voters struct {
+	At    time.Time
+	Count int
+}
+
+// Longest is the longest time the member was away at once.
+func (m MemberReport) Longest() time.Duration {
+	var d time.Duration
+	for _, s := range m.Away {
+		d = max(d, s.To.Sub(s.From))
+	}
+	return d
+}
+
+// Summarize turns a record into a report.
+func Summarize(rec Record) Report {
+	r := Report{
+		Took: rec.End.Sub(rec.Start), Writes: len(rec.Writes),
+		Quorum: len(rec.Members)/2 + 1,
+	}
+	samples := slices.SortedStableFunc(slices.Values(rec.Samples), func(a, b Sample) int { return a.At.Compare(b.At) })
+	r.addWrites(rec)
+	for _, name := range rec.Members {
+		r.Members = append(r.Members, MemberReport{Name: name, Away: away(name, rec, samples)})
+	}
+	r.addVoters(rec)
+	r.addLeaders(rec, samples)
+	return r
+}
+
+func (r *Report) addWrites(rec Record) {
+	var took []time.Duration
+	commits := []time.Time{rec.Start, rec.End}
+	for _, w := range rec.Writes {
+		if w.Err != "" {
+			r.Failed++
+			if !slices.Contains(r.Errors, w.Err) {
+				r.Errors = append(r.Errors, w.Err)
+			}
+			continue
+		}
+		took = append(took, w.Took)
+		commits = append(commits, w.Start.Add(w.Took))
+	}
+	slices.Sort(took)
+	r.P50, r.P99, r.Max = quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1)
+	slices.SortFunc(commits, time.Time.Compare)
+	for i := 1; i < len(commits); i++ {
+		if gap := commits[i].Sub(commits[i-1]); gap > r.Gap {
+			r.Gap, r.GapAt = gap, commits[i-1]
+		}
+	}
+}
+
+// quantile is the smallest value that is not less than a share q of all; the
+// values are sorted.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	rank := int(q * float64(len(sorted)))
+	if float64(rank) < q*float64(len(sorted)) {
+		rank++
+	}
+	return sorted[max(rank, 1)-1]
+}
+
+// away finds when a member did not answer, from its last answer before to its
+// first after. Before the first sample every member counts as answering.
+func away(name string, rec Record, samples []Sample) []Span {
+	var spans []Span
+	last, gone := rec.Start, false
+	for _, s := range samples {
+		if s.Member != name {
+			continue
+		}
+		if s.Up && gone {
+			spans = append(spans, Span{From: last, To: s.At})
+		}
+		if s.Up {
+			last = s.At
+		}
+		gone = !s.Up
+	}
+	if gone {
+		spans = append(spans, Span{From: last, To: rec.End})
+	}
+	return spans
+}
+
+func (r *Report) addVoters(rec Record) {
+	type change struct {
+		at time.Time
+		by int
+	}
+	var changes []change
+	for _, m := range r.Members {
+		for _, s := range m.Away {
+			changes = append(changes, change{s.From, -1}, change{s.To, +1})
+		}
+	}
+	// At the same moment who comes back counts first.
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), b.by-a.by) })
+	count := len(rec.Members)
+	r.MinVoters = count
+	r.Voters = []Voters{{At: rec.Start, Count: count}}
+	for _, c := range changes {
+		count += c.by
+		r.MinVoters = min(r.MinVoters, count)
+		r.Voters = append(r.Voters, Voters{At: c.at, Count: count})
+	}
+}
+
+// addLeaders counts by term: members that learn of a new leader late must not
+// count as a change back.
+func (r *Report) addLeaders(rec Record, samples []Sample) {
+	var leader, term uint64
+	seen, lost := rec.Start, false
+	for _, s := range samples {
+		if !s.Up {
+			continue
+		}
+		if s.Leader == 0 {
+			lost = true
+			continue
+		}
+		if lost {
+			r.Leaderless = max(r.Leaderless, s.At.Sub(seen))
+		}
+		seen, lost = s.At, false
+		if s.Term > term {
+			if leader != 0 && leader != s.Leader {
+				r.LeaderChanges++
+			}
+			leader, term = s.Leader, s.Term
+		}
+	}
+	if lost {
+		r.Leaderless = max(r.Leaderless, rec.End.Sub(seen))
+	}
+}
+
+// String is a table for people.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "writes %d, failed %d; latency p50 %s, p99 %s, max %s\n", r.Writes, r.Failed, ms(r.P50), ms(r.P99), ms(r.Max))
+	fmt.Fprintf(&b, "longest time without a commit %s; leader changes %d; fewest voters %d of %d (quorum %d)\n",
+		ms(r.Gap), r.LeaderChanges, r.MinVoters, len(r.Members), r.Quorum)
+	for _, m := range r.Members {
+		fmt.Fprintf(&b, "%s away %s\n", m.Name, ms(m.Longest()))
+	}
+	return b.String()
+}
+
+func ms(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }
