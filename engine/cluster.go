@@ -73,7 +73,8 @@ func (c ClusterFacts) Margin() int { return c.Healthy() - QuorumOf(len(c.Voters(
 // hosts that are, or may at any moment be, down: held by somebody,
 // unreachable, or in the same batch. The rule: afterwards at least a quorum
 // of healthy voters remains, and every other voter is healthy; a cluster
-// with an alarm or a learner is left alone. allowOutage waives the quorum for
+// with an alarm or a learner is left alone, and so is one of which not exactly
+// one voter is known to run on the host. allowOutage waives the quorum for
 // clusters of one or two voters, which have none to spare.
 func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) error {
 	if c.Problem != "" {
@@ -86,10 +87,11 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 	if len(voters) < len(c.Members) {
 		return c.unsafe("a learner is being added; wait until it is promoted or remove it")
 	}
-	left, problems := 0, []string(nil)
+	lost, left, problems := 0, 0, []string(nil)
 	for _, m := range voters {
 		switch {
 		case m.Host == host && host != "":
+			lost++
 		case !m.Healthy:
 			problems = append(problems, fmt.Sprintf("member %s is not healthy: %s", m.Name, m.Problem))
 		case m.Host != "" && contains(away, m.Host):
@@ -101,6 +103,9 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 	if len(problems) > 0 {
 		sort.Strings(problems)
 		return c.unsafe(strings.Join(problems, "; "))
+	}
+	if lost != 1 {
+		return c.unsafe(fmt.Sprintf("%d of its %d voters run on %s; there must be one", lost, len(voters), host))
 	}
 	if quorum := QuorumOf(len(voters)); left < quorum && (!allowOutage || len(voters) > 2) {
 		hint := ""
