@@ -40,13 +40,16 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 		Adopt: adopt, Changes: changes, Actions: mergeActions(changes), Stage: steps.Stage,
 	}
 	if len(changes) == 0 {
-		hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t))
+		hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, true))
 		return hp
 	}
 	var roll []Step
+	drains := hasAction(hp.Actions, DrainAction) || hasAction(hp.Actions, RebootAction)
 	if hp.Disruptive() {
 		roll = append(roll, quorumStep(t)...)
 		roll = append(roll, gates(t.Pool, BeforeHost, t.Host.Name)...)
+	}
+	if drains {
 		roll = append(roll, drainStep(t)...)
 	}
 	roll = append(roll, disturbing(steps.Write)...)
@@ -54,7 +57,7 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 		roll = append(roll, leaderSteps(t)...)
 		roll = append(roll, disturbing(steps.Reboot)...)
 	}
-	roll = append(roll, recoverySteps(t)...)
+	roll = append(roll, recoverySteps(t, drains || adopt != "")...)
 	hp.Roll = withHold(t, adopt, reason(changes), roll)
 	return hp
 }
@@ -112,15 +115,16 @@ func drainStep(t Target) []Step {
 	return nil
 }
 
-// recoverySteps wait until a host is wholly back, and let work return to it.
-func recoverySteps(t Target) []Step {
+// recoverySteps wait until a host is wholly back, and let work return to it if
+// the host was drained. One that a person drained stays as it is.
+func recoverySteps(t Target, drained bool) []Step {
 	health := t.Pool.Timeouts.WithDefaults().Health
 	units := &AwaitUnits{Running: t.Facts.Running, Failed: t.Facts.Failed}
 	steps := []Step{{Name: "wait for units", On: t.Host.Name, Do: Op{AwaitUnits: units}, Timeout: health}}
 	if t.Cluster != nil {
 		steps = append(steps, Step{Name: "wait for etcd", On: t.Host.Name, Do: Op{AwaitEtcd: &AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: health})
 	}
-	if d := t.Pool.Drain; d != nil && d.Undo != "" {
+	if d := t.Pool.Drain; drained && d != nil && d.Undo != "" {
 		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: or(d.Timeout, drainTimeout)})
 	}
 	return append(steps, gates(t.Pool, AfterHost, t.Host.Name)...)
@@ -157,6 +161,12 @@ func mergeActions(changes []Change) []Action {
 		return []Action{{Type: NoAction}}
 	}
 	return merged
+}
+
+// Disruptive reports whether the host is drained or rebooted, or has a unit
+// restarted, which may well be the one that others depend on.
+func (hp HostPlan) Disruptive() bool {
+	return hasAction(hp.Actions, DrainAction) || hasAction(hp.Actions, RestartUnit) || hasAction(hp.Actions, RebootAction)
 }
 
 func hasAction(list []Action, t ActionType) bool {
