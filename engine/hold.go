@@ -75,7 +75,7 @@ func (f Facts) Stance(run string, dead []string) HoldStance {
 	switch {
 	case h == nil:
 		return NotHeld
-	case h.Kind != RunHold:
+	case h.Kind != RunHold || h.Run == "":
 		return ForeignHold
 	case h.Run == run:
 		return OwnHold

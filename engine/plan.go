@@ -9,8 +9,9 @@ const PlanSchema = 1
 //
 // These hold for every plan: a host is in at most one batch and one lane, and
 // then has a HostPlan; a host that is excluded has none; no batch has two
-// members of an etcd cluster, two zones of a pool, or more hosts of a pool
-// than its budget has left; with a refusal there are no lanes and no batches.
+// members of an etcd cluster; no batch disrupts two zones of a pool, or more
+// hosts of a pool than its budget has left; with a refusal there are no lanes
+// and no batches.
 type Plan struct {
 	Schema   int         `json:"schema"`
 	Site     string      `json:"site"`

@@ -1,267 +1,199 @@
 package engine
 
-import (
-	"fmt"
-	"sort"
-)
+import "sort"
 
 // scheduler puts hosts into batches by playing the roll-out forward: after
 // each batch its hosts are taken to be updated and healthy.
+//
+// The hosts wait in queues, one for each pool and rank, so that a batch looks
+// at few more hosts than it takes.
 type scheduler struct {
-	in       Input
-	stock    stock
-	left     map[string]HostPlan // hosts with work that are in no batch yet
-	order    []string            // of left, in the order of preference
-	clusters map[string]ClusterFacts
-	adopted  map[string]bool // hosts with a left-over hold that are not yet recovered
+	queues   []*queue // in order of preference
+	wards    map[string]*ward
+	clusters map[string]*quorate
+	away     map[string]string // hosts that count as unavailable throughout, and why
+	held     map[string]bool   // those of them that are held
+	adopted  map[string]bool   // hosts with a left-over hold that are not yet recovered
 	refusals []string
 	blocked  []Exclusion
 }
 
-func newScheduler(in Input, s stock) *scheduler {
-	sc := &scheduler{in: in, stock: s, left: map[string]HostPlan{}, clusters: map[string]ClusterFacts{}, adopted: map[string]bool{}}
-	for _, c := range in.Inventory.Clusters {
-		facts, ok := in.Clusters[c.Name]
-		if !ok {
-			facts = ClusterFacts{Problem: "not observed"}
-		}
-		facts.Name = c.Name
-		facts.Members = append([]Member(nil), facts.Members...)
-		sc.clusters[c.Name] = facts
+// rank is how soon a host goes.
+type rank int
+
+// The ranks: what a dead run left half done, the rest, and hosts that etcd
+// leads.
+const (
+	leftOverRank rank = iota
+	plainRank
+	leaderRank
+	ranks
+)
+
+// queue is the waiting hosts of one pool and rank, by zone and name.
+type queue struct {
+	ward  *ward
+	rank  rank
+	hosts []*HostPlan
+	quiet int // of them, hosts that are not disrupted and so need no seat
+}
+
+// ward is a pool and how far it is.
+type ward struct {
+	Pool
+	first   []*ward // pools that come before it, directly or through others
+	limit   int
+	waiting int      // hosts with work that are in no batch yet
+	missing string   // a selected host that no batch will have, and why
+	away    []string // hosts that count as unavailable throughout
+	adopted int      // hosts with a left-over hold that are not yet recovered
+
+	taken int    // hosts that the batch being picked disrupts
+	zone  string // theirs
+}
+
+// quorate is an etcd cluster and how far it is.
+type quorate struct {
+	Cluster
+	facts   ClusterFacts
+	members []string
+	waiting int
+	taken   bool // a member is in the batch being picked
+}
+
+func newScheduler(in Input, x index, s stock) *scheduler {
+	sc := &scheduler{wards: newWards(in, x, s), clusters: map[string]*quorate{}, away: s.away, held: s.held, adopted: map[string]bool{}}
+	for i := range s.work {
+		sc.enter(&s.work[i], in, x)
 	}
-	for _, hp := range s.work {
-		sc.left[hp.Host] = hp
-		sc.order = append(sc.order, hp.Host)
-		if hp.Adopt != "" {
-			sc.adopted[hp.Host] = true
+	for r := range ranks {
+		queues := map[string]*queue{}
+		for _, p := range in.Inventory.Pools {
+			queues[p.Name] = &queue{ward: sc.wards[p.Name], rank: r}
+			sc.queues = append(sc.queues, queues[p.Name])
+		}
+		for i := range s.work {
+			if hp := &s.work[i]; sc.rank(hp) == r {
+				queues[hp.Pool].add(hp)
+			}
 		}
 	}
-	sort.SliceStable(sc.order, func(i, j int) bool { return sc.before(sc.left[sc.order[i]], sc.left[sc.order[j]]) })
+	for _, q := range sc.queues {
+		sort.Slice(q.hosts, func(i, j int) bool {
+			a, b := q.hosts[i], q.hosts[j]
+			return a.Zone < b.Zone || a.Zone == b.Zone && a.Host < b.Host
+		})
+	}
 	return sc
 }
 
-// before is the order of preference: hosts a dead run left half done, then by
-// zone, then by name, and a host that etcd leads last.
-func (sc *scheduler) before(a, b HostPlan) bool {
-	if x, y := a.Adopt != "", b.Adopt != ""; x != y {
-		return x
+func newWards(in Input, x index, s stock) map[string]*ward {
+	wards := map[string]*ward{}
+	for _, p := range in.Inventory.Pools {
+		wards[p.Name] = &ward{Pool: p, limit: p.MaxUnavailable.Of(x.sizes[p.Name])}
 	}
-	if x, y := sc.leads(a), sc.leads(b); x != y {
-		return y
-	}
-	if a.Zone != b.Zone {
-		return a.Zone < b.Zone
-	}
-	return a.Host < b.Host
-}
-
-func (sc *scheduler) leads(hp HostPlan) bool {
-	return hp.Cluster != "" && sc.in.Clusters[hp.Cluster].Leader() == hp.Host
-}
-
-func (sc *scheduler) run() []Batch {
-	var batches []Batch
-	for len(sc.left) > 0 {
-		hosts := sc.pick()
-		if len(hosts) == 0 {
-			sc.explain()
-			break
-		}
-		batches = append(batches, sc.batch(hosts))
-		for _, h := range hosts {
-			sc.settle(h)
+	for name, w := range wards {
+		for _, first := range x.before(name) {
+			w.first = append(w.first, wards[first])
 		}
 	}
-	return batches
-}
-
-// pick chooses the hosts of the next batch. Hosts that a dead run left behind
-// come first and alone: until they are back, they are the disruption. Where
-// none of them can go yet, they count as unavailable for the others.
-func (sc *scheduler) pick() []string {
-	if hosts := sc.pickFrom(func(name string) bool { return sc.adopted[name] }); len(hosts) > 0 {
-		return hosts
+	missing := map[string]Why{}
+	for _, e := range s.excluded {
+		missing[e.Host] = e.Why
 	}
-	return sc.pickFrom(func(string) bool { return true })
-}
-
-func (sc *scheduler) pickFrom(eligible func(string) bool) []string {
-	var hosts []string
-	for _, name := range sc.order {
-		hp, ok := sc.left[name]
-		if ok && eligible(name) && sc.why(hp, hosts) == nil {
-			hosts = append(hosts, name)
+	for _, h := range in.Inventory.Hosts {
+		w := wards[h.Pool]
+		if s.away[h.Name] != "" {
+			w.away = append(w.away, h.Name)
+		}
+		if why := missing[h.Name]; why != "" && w.missing == "" {
+			w.missing = h.Name + " is " + string(why)
 		}
 	}
-	return hosts
+	return wards
 }
 
-// obstacle is why a host may not join a batch now.
-type obstacle struct {
-	why    Why // Blocked or Held; "" means that it is not safe at all
-	reason string
-}
-
-// why says what keeps a host out of a batch that has the hosts with.
-func (sc *scheduler) why(hp HostPlan, with []string) *obstacle {
-	if len(hp.Changes) == 0 {
-		return nil
-	}
-	pool, _ := sc.in.Inventory.Pool(hp.Pool)
-	if o := sc.waitsFor(pool); o != nil {
-		return o
-	}
+func (q *queue) add(hp *HostPlan) {
+	q.hosts = append(q.hosts, hp)
 	if !hp.Disruptive() {
-		return nil
+		q.quiet++
 	}
-	if o := sc.overBudget(hp, pool, with); o != nil {
-		return o
+}
+
+// enter counts a host where it waits.
+func (sc *scheduler) enter(hp *HostPlan, in Input, x index) {
+	w := sc.wards[hp.Pool]
+	w.waiting++
+	if hp.Adopt != "" {
+		w.adopted++
+		sc.adopted[hp.Host] = true
 	}
 	if hp.Cluster == "" {
-		return nil
+		return
 	}
-	return sc.clusterObjects(hp, with)
+	c := sc.clusters[hp.Cluster]
+	if c == nil {
+		c = newQuorate(in, x, hp.Cluster)
+		sc.clusters[hp.Cluster] = c
+	}
+	c.waiting++
 }
 
-func (sc *scheduler) waitsFor(pool Pool) *obstacle {
-	for _, name := range pool.After {
-		for _, h := range sc.in.Inventory.Hosts {
-			if h.Pool != name {
-				continue
-			}
-			if _, waiting := sc.left[h.Name]; waiting {
-				return &obstacle{Blocked, fmt.Sprintf("pool %s comes after pool %s, where %s is not updated", pool.Name, name, h.Name)}
-			}
-			if reason := sc.leftOut(h); reason != "" {
-				return &obstacle{Blocked, fmt.Sprintf("pool %s comes after pool %s, where %s is %s", pool.Name, name, h.Name, reason)}
-			}
-		}
+func newQuorate(in Input, x index, name string) *quorate {
+	facts, ok := in.Clusters[name]
+	if !ok {
+		facts = ClusterFacts{Problem: "not observed"}
 	}
-	return nil
-}
-
-// leftOut says why a selected host is not part of the plan, or "".
-func (sc *scheduler) leftOut(h Host) string {
-	if !sc.in.Selected(h) {
-		return ""
-	}
-	for _, x := range sc.stock.excluded {
-		if x.Host == h.Name {
-			return string(x.Why)
-		}
-	}
-	return ""
-}
-
-func (sc *scheduler) overBudget(hp HostPlan, pool Pool, with []string) *obstacle {
-	size, taken, who := 0, 0, ""
-	for _, h := range sc.in.Inventory.Hosts {
-		if h.Pool != pool.Name {
-			continue
-		}
-		size++
-		why := sc.stock.away[h.Name]
-		if why == "" && sc.adopted[h.Name] {
-			why = "held by a run that ended"
-		}
-		if h.Name != hp.Host && (why != "" || contains(with, h.Name)) {
-			taken++
-			who = fmt.Sprintf("%s is %s", h.Name, why)
-		}
-		if contains(with, h.Name) && h.Zone != hp.Zone {
-			return &obstacle{Blocked, "another zone is being updated"}
-		}
-	}
-	if limit := pool.MaxUnavailable.Of(size); taken >= limit {
-		return &obstacle{Blocked, fmt.Sprintf("pool %s: max_unavailable is %d and %d of its hosts are unavailable already (%s)", pool.Name, limit, taken, who)}
-	}
-	return nil
-}
-
-// clusterObjects asks the host's etcd cluster whether it may lose the host.
-// If it could but for hosts that somebody else holds, the host is held too.
-func (sc *scheduler) clusterObjects(hp HostPlan, with []string) *obstacle {
-	cluster, _ := sc.in.Inventory.Cluster(hp.Cluster)
-	facts := sc.clusters[hp.Cluster]
-	var away []string
-	for _, m := range sc.in.Inventory.Members(hp.Cluster) {
-		if m.Name != hp.Host && (sc.stock.away[m.Name] != "" || sc.adopted[m.Name] || contains(with, m.Name)) {
-			away = append(away, m.Name)
-		}
-	}
-	err := facts.MayLose(hp.Host, away, cluster.AllowOutage)
-	if err == nil {
-		return nil
-	}
-	if sc.withoutHolds(facts).MayLose(hp.Host, sc.notHeld(away, with), cluster.AllowOutage) == nil {
-		return &obstacle{Held, err.Error()}
-	}
-	return &obstacle{"", err.Error()}
-}
-
-// withoutHolds is the cluster as it would be if held members were healthy.
-func (sc *scheduler) withoutHolds(c ClusterFacts) ClusterFacts {
-	c.Members = append([]Member(nil), c.Members...)
-	for i, m := range c.Members {
-		if sc.stock.held[m.Host] {
-			c.Members[i].Healthy = true
-		}
+	facts.Name = name
+	facts.Members = append([]Member(nil), facts.Members...)
+	c := &quorate{facts: facts, members: x.members[name]}
+	if known := x.clusters[name]; known != nil {
+		c.Cluster = *known
 	}
 	return c
 }
 
-func (sc *scheduler) notHeld(away, with []string) []string {
-	var out []string
-	for _, h := range away {
-		if !sc.stock.held[h] || contains(with, h) {
-			out = append(out, h)
+func (sc *scheduler) rank(hp *HostPlan) rank {
+	switch {
+	case hp.Adopt != "":
+		return leftOverRank
+	case hp.Cluster != "" && sc.clusters[hp.Cluster].facts.Leader() == hp.Host:
+		return leaderRank
+	}
+	return plainRank
+}
+
+func (sc *scheduler) run() []Batch {
+	var batches []Batch
+	for {
+		hosts := sc.pick()
+		if len(hosts) == 0 {
+			sc.explain()
+			return batches
+		}
+		batches = append(batches, sc.batch(hosts))
+		for _, hp := range hosts {
+			sc.settle(hp)
 		}
 	}
-	return out
 }
 
 // settle plays the host's part of a batch: it is updated, healthy and free.
-func (sc *scheduler) settle(host string) {
-	hp := sc.left[host]
-	delete(sc.left, host)
-	delete(sc.adopted, host)
+func (sc *scheduler) settle(hp *HostPlan) {
+	w := sc.wards[hp.Pool]
+	w.waiting--
+	if sc.adopted[hp.Host] {
+		delete(sc.adopted, hp.Host)
+		w.adopted--
+	}
+	if hp.Cluster == "" {
+		return
+	}
 	c := sc.clusters[hp.Cluster]
-	for i := range c.Members {
-		if c.Members[i].Host == host {
-			c.Members[i].Healthy = true
+	c.waiting--
+	for i := range c.facts.Members {
+		if c.facts.Members[i].Host == hp.Host {
+			c.facts.Members[i].Healthy = true
 		}
 	}
-}
-
-// explain files every host that could not be scheduled: as a refusal where it
-// is not safe to go on, else as left out.
-func (sc *scheduler) explain() {
-	seen := map[string]bool{}
-	for _, name := range sc.order {
-		hp, ok := sc.left[name]
-		if !ok {
-			continue
-		}
-		o := sc.why(hp, nil)
-		if o.why != "" {
-			sc.blocked = append(sc.blocked, Exclusion{name, o.why, o.reason})
-		} else if !seen[o.reason] {
-			seen[o.reason] = true
-			sc.refusals = append(sc.refusals, o.reason)
-		}
-	}
-}
-
-func (sc *scheduler) batch(hosts []string) Batch {
-	b := Batch{Hosts: hosts}
-	for _, name := range hosts {
-		pool, _ := sc.in.Inventory.Pool(sc.left[name].Pool)
-		if contains(b.Pools, pool.Name) {
-			continue
-		}
-		b.Pools = append(b.Pools, pool.Name)
-		b.Before = append(b.Before, gates(pool, BeforeBatch, Bastion)...)
-		b.After = append(b.After, gates(pool, AfterBatch, Bastion)...)
-	}
-	return b
 }

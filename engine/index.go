@@ -1,0 +1,46 @@
+package engine
+
+// index finds the parts of an inventory by name. A planner that searched the
+// lists for every host would need the square of the hosts.
+type index struct {
+	pools    map[string]Pool
+	sizes    map[string]int // hosts of each pool
+	clusters map[string]*Cluster
+	members  map[string][]string // hosts of each cluster, in inventory order
+}
+
+func newIndex(inv Inventory) index {
+	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, members: map[string][]string{}}
+	for _, p := range inv.Pools {
+		x.pools[p.Name] = p
+	}
+	for _, c := range inv.Clusters {
+		x.clusters[c.Name] = &c
+	}
+	for _, h := range inv.Hosts {
+		x.sizes[h.Pool]++
+		if h.Cluster != "" {
+			x.members[h.Cluster] = append(x.members[h.Cluster], h.Name)
+		}
+	}
+	return x
+}
+
+// before gives every pool that comes before the pool of that name, directly
+// or through others: a pool without work does not end the order.
+func (x index) before(pool string) []string {
+	var names []string
+	seen := map[string]bool{}
+	var visit func(string)
+	visit = func(name string) {
+		for _, first := range x.pools[name].After {
+			if !seen[first] {
+				seen[first] = true
+				names = append(names, first)
+				visit(first)
+			}
+		}
+	}
+	visit(pool)
+	return names
+}

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+)
+
+// obstacle is why a host may not join a batch now.
+type obstacle struct {
+	why    Why // Blocked or Held; "" means that it is not safe at all
+	reason func() string
+}
+
+// why says what keeps a host out of the batch that is being picked. A host on
+// which there is nothing to do but to recover it needs no room.
+func (sc *scheduler) why(hp *HostPlan) *obstacle {
+	w, c := sc.wards[hp.Pool], sc.clusters[hp.Cluster]
+	if len(hp.Changes) > 0 {
+		if first := w.waitsFor(); first != nil {
+			return &obstacle{Blocked, func() string { return sc.order(w, first) }}
+		}
+	}
+	if c != nil && c.taken {
+		return &obstacle{Blocked, func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
+	}
+	if !hp.Disruptive() {
+		return nil
+	}
+	if c != nil {
+		if o := sc.clusterObjects(hp, c); o != nil {
+			return o
+		}
+	}
+	switch {
+	case w.seats(sc.adopted[hp.Host]) <= 0:
+		return &obstacle{Blocked, func() string { return sc.budget(w) }}
+	case w.taken > 0 && w.zone != hp.Zone:
+		return &obstacle{Blocked, func() string { return "another zone is being updated" }}
+	}
+	return nil
+}
+
+// waitsFor gives the first pool that must be complete before this one and is
+// not, or nil.
+func (w *ward) waitsFor() *ward {
+	for _, first := range w.first {
+		if first.waiting > 0 || first.missing != "" {
+			return first
+		}
+	}
+	return nil
+}
+
+// seats is how many more hosts of the pool the batch may disrupt. A host with
+// a left-over hold counts as unavailable already, so that it takes no seat of
+// others: of those there may always be one, else they would stay for ever.
+func (w *ward) seats(adopted bool) int {
+	if adopted {
+		return max(1, w.limit-len(w.away)) - w.taken
+	}
+	return w.limit - len(w.away) - w.adopted - w.taken
+}
+
+// clusterObjects asks the host's etcd cluster whether it may lose the host.
+// If it could but for hosts that somebody else holds, the host is held too.
+func (sc *scheduler) clusterObjects(hp *HostPlan, c *quorate) *obstacle {
+	var away, notHeld []string
+	for _, m := range c.members {
+		if m == hp.Host || sc.away[m] == "" && !sc.adopted[m] {
+			continue
+		}
+		away = append(away, m)
+		if !sc.held[m] {
+			notHeld = append(notHeld, m)
+		}
+	}
+	err := c.facts.MayLose(hp.Host, away, c.AllowOutage)
+	if err == nil {
+		return nil
+	}
+	why := Why("")
+	if len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, c.AllowOutage) == nil {
+		why = Held
+	}
+	return &obstacle{why, err.Error}
+}
+
+// withoutHolds is the cluster as it would be if held members were healthy.
+func (sc *scheduler) withoutHolds(c ClusterFacts) ClusterFacts {
+	c.Members = append([]Member(nil), c.Members...)
+	for i, m := range c.Members {
+		if sc.held[m.Host] {
+			c.Members[i].Healthy = true
+		}
+	}
+	return c
+}
+
+// explain files every host that could not be scheduled: as a refusal where it
+// is not safe to go on, else as left out.
+func (sc *scheduler) explain() {
+	sc.clear()
+	seen := map[string]bool{}
+	for _, q := range sc.queues {
+		for _, hp := range q.hosts {
+			o := sc.why(hp)
+			reason := o.reason()
+			switch {
+			case o.why != "":
+				sc.blocked = append(sc.blocked, Exclusion{hp.Host, o.why, reason})
+			case !seen[reason]:
+				seen[reason] = true
+				sc.refusals = append(sc.refusals, reason)
+			}
+		}
+	}
+}
+
+// order says which host keeps a pool from its turn.
+func (sc *scheduler) order(w, first *ward) string {
+	return fmt.Sprintf("pool %s comes after pool %s, where %s", w.Name, first.Name, sc.unfinished(first))
+}
+
+func (sc *scheduler) unfinished(w *ward) string {
+	for _, q := range sc.queues {
+		if q.ward == w && len(q.hosts) > 0 {
+			return q.hosts[0].Host + " is not updated"
+		}
+	}
+	return w.missing
+}
+
+// budget says who takes up a pool's budget, by up to three examples.
+func (sc *scheduler) budget(w *ward) string {
+	const examples = 3
+	var who []string
+	for _, h := range w.away[:min(examples, len(w.away))] {
+		who = append(who, h+" is "+sc.away[h])
+	}
+	for _, q := range sc.queues {
+		if q.ward != w || q.rank != leftOverRank {
+			continue
+		}
+		for _, hp := range q.hosts[:min(examples-len(who), len(q.hosts))] {
+			who = append(who, hp.Host+" is held by a run that ended")
+		}
+	}
+	n := len(w.away) + w.adopted
+	if n > len(who) {
+		who = append(who, fmt.Sprintf("and %d more", n-len(who)))
+	}
+	return fmt.Sprintf("pool %s: max_unavailable is %d and %d of its hosts are unavailable already: %s", w.Name, w.limit, n, strings.Join(who, ", "))
+}

@@ -1,0 +1,267 @@
+package engine_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"holdfast/engine"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// simulate runs apply in a world: facts, plan, first batch, and again until
+// nothing is left to do. It holds every moment of that against the laws.
+func simulate(t *testing.T, start *world) {
+	t.Helper()
+	if err := trial(start); err != nil {
+		t.Fatalf("%v\nin %s", err, start)
+	}
+}
+
+func trial(start *world) error {
+	w, end := start.clone(), start.reachable()
+	approved := engine.NewPlan(w.input())
+	if err := wellFormed(w, approved); err != nil {
+		return err
+	}
+	if unsafe := end.unsafe(); (len(approved.Refusals) > 0) != (unsafe != "") {
+		return fmt.Errorf("refusals are %q, and the host that is unsafe for good is %q", approved.Refusals, unsafe)
+	}
+	if len(approved.Refusals) > 0 {
+		return nil
+	}
+	done := map[string]int{}
+	for p := approved; len(p.Batches) > 0; p = engine.NewPlan(w.input()) {
+		if len(done) > len(w.hosts) {
+			return fmt.Errorf("there is no end to it")
+		}
+		if err := p.Check(approved); err != nil {
+			return err
+		}
+		if len(p.Refusals) > 0 {
+			return fmt.Errorf("refused half way: %q", p.Refusals)
+		}
+		if err := turn(w, p.Batches[0], done); err != nil {
+			return err
+		}
+	}
+	return complete(start, end, w, approved, done)
+}
+
+// turn plays one batch in the world.
+func turn(w *world, b engine.Batch, done map[string]int) error {
+	if err := w.allowed(b.Hosts...); err != nil {
+		return err
+	}
+	if err := leftOversFirst(w, b); err != nil {
+		return err
+	}
+	for _, h := range b.Hosts {
+		if err := leaderLast(w, h); err != nil {
+			return err
+		}
+		done[h]++
+	}
+	w.update(b.Hosts...)
+	return nil
+}
+
+// leftOversFirst: nobody is disrupted anew while a host that a dead run left
+// behind could be brought back.
+func leftOversFirst(w *world, b engine.Batch) error {
+	fresh := slices.ContainsFunc(b.Hosts, func(h string) bool { return !w.machine(h).leftOver() })
+	for _, m := range w.hosts {
+		if fresh && m.leftOver() && !slices.Contains(b.Hosts, m.name) && w.allowed(m.name) == nil {
+			return fmt.Errorf("%v go before %s, which was left behind", b.Hosts, m.name)
+		}
+	}
+	return nil
+}
+
+// leaderLast: a leader does not go while another member could.
+func leaderLast(w *world, h string) error {
+	m := w.machine(h)
+	if m.cluster == "" || w.clusters[m.cluster].leader != h || w.clusters[m.cluster].unknown || m.leftOver() {
+		return nil
+	}
+	for _, o := range w.hosts {
+		if o.cluster == m.cluster && o != m && o.unfinished() && w.allowed(o.name) == nil {
+			return fmt.Errorf("%s leads, and goes before %s", h, o.name)
+		}
+	}
+	return nil
+}
+
+// complete: every host that some order of steps could have reached was worked
+// on once, and nothing else was; the plan had said so.
+func complete(start, end, w *world, approved engine.Plan, done map[string]int) error {
+	planned := map[string]int{}
+	for _, b := range approved.Batches {
+		for _, h := range b.Hosts {
+			planned[h]++
+		}
+	}
+	for i, m := range start.hosts {
+		want := 0
+		if m.unfinished() && !end.hosts[i].unfinished() {
+			want = 1
+		}
+		if planned[m.name] != want || done[m.name] != want {
+			return fmt.Errorf("%s was planned %d times and worked on %d times, not %d", m.name, planned[m.name], done[m.name], want)
+		}
+	}
+	for _, x := range approved.Excluded {
+		if got, want := x.Why, end.fate(end.machine(x.Host)); got != want {
+			return fmt.Errorf("%s is excluded as %s, not %s: %s", x.Host, got, want, x.Reason)
+		}
+	}
+	last := engine.NewPlan(w.input())
+	if got, want := last.Exit(), end.exit(); got != want {
+		return fmt.Errorf("exit %d at the end, not %d", got, want)
+	}
+	return nil
+}
+
+// unsafe names a host that is ready to go, in a world where nothing more can
+// be done, and that its cluster cannot spare even if nobody held anything.
+func (w *world) unsafe() string {
+	for _, m := range w.hosts {
+		if w.fate(m) == "" && m.ours() && m.unfinished() {
+			return m.name
+		}
+	}
+	return ""
+}
+
+// fate is why a machine is left out, in a world where nothing more can be
+// done; "" if it is done or unsafe.
+func (w *world) fate(m *machine) engine.Why {
+	switch {
+	case m.lost:
+		return engine.Unreachable
+	case m.hold != "" && !m.leftOver():
+		return engine.Held
+	case m.work == "unclear":
+		return engine.Unclear
+	case !m.unfinished():
+		return ""
+	}
+	if _, early := w.tooEarly(m); early {
+		return engine.Blocked
+	}
+	if m.cluster == "" || w.keepsCluster(m, nil, false) == nil {
+		return engine.Blocked
+	}
+	if w.keepsCluster(m, nil, true) == nil {
+		return engine.Held
+	}
+	return ""
+}
+
+// exit is the exit code for a world where nothing more can be done.
+func (w *world) exit() engine.ExitCode {
+	fates := map[engine.Why]bool{}
+	for _, m := range w.hosts {
+		if !m.ignored {
+			fates[w.fate(m)] = true
+		}
+	}
+	for _, c := range []struct {
+		why  engine.Why
+		code int
+	}{{engine.Unclear, 3}, {engine.Held, 4}, {engine.Unreachable, 5}, {engine.Blocked, 3}} {
+		if fates[c.why] {
+			return engine.ExitCode(c.code)
+		}
+	}
+	return 0
+}
+
+func (w *world) String() string {
+	s := "this world:\n"
+	for _, p := range w.pools {
+		s += fmt.Sprintf("  pool %s after %v, max_unavailable %s\n", p.Name, p.After, p.MaxUnavailable)
+	}
+	for _, name := range sortedKeys(w.clusters) {
+		s += fmt.Sprintf("  cluster %s %+v\n", name, *w.clusters[name])
+	}
+	for _, m := range w.hosts {
+		s += fmt.Sprintf("  %+v\n", *m)
+	}
+	return s
+}
+
+// wellFormed: what the documentation of Plan promises about every plan.
+func wellFormed(w *world, p engine.Plan) error {
+	place := map[string]string{}
+	put := func(host, where string) error {
+		if place[host] != "" {
+			return fmt.Errorf("%s is both %s and %s", host, place[host], where)
+		}
+		place[host] = where
+		return nil
+	}
+	for _, h := range p.Matching {
+		if err := put(h, "matching"); err != nil {
+			return err
+		}
+	}
+	for _, x := range p.Excluded {
+		if err := put(x.Host, "excluded"); err != nil {
+			return err
+		}
+	}
+	for _, hp := range p.Hosts {
+		if err := put(hp.Host, "work"); err != nil {
+			return err
+		}
+	}
+	for _, m := range w.hosts {
+		if (place[m.name] == "") != m.ignored {
+			return fmt.Errorf("%s is neither matching, work nor excluded: %q", m.name, place[m.name])
+		}
+	}
+	return wellOrdered(w, p, place)
+}
+
+func wellOrdered(w *world, p engine.Plan, place map[string]string) error {
+	if len(p.Refusals) > 0 && len(p.Batches)+len(p.Lanes)+len(p.Before) > 0 {
+		return fmt.Errorf("a refused plan does something")
+	}
+	batched, laned, disrupted := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, b := range p.Batches {
+		for _, h := range b.Hosts {
+			if batched[h] || place[h] != "work" {
+				return fmt.Errorf("%s is in a batch twice, or has no plan", h)
+			}
+			batched[h] = true
+			if m := w.machine(h); m.cluster != "" && m.disrupts() {
+				disrupted[m.cluster] = true
+			}
+		}
+	}
+	for _, l := range p.Lanes {
+		for i, h := range l.Hosts {
+			m := w.machine(h)
+			leads := m.cluster != "" && w.clusters[m.cluster].leader == h && !w.clusters[m.cluster].unknown
+			if laned[h] || !batched[h] || m.cluster != l.Cluster || leads && i != len(l.Hosts)-1 {
+				return fmt.Errorf("lane %v is wrong about %s", l, h)
+			}
+			laned[h] = true
+		}
+		if l.Cluster == "" && len(l.Hosts) != 1 {
+			return fmt.Errorf("lane %v has hosts that could be staged side by side", l)
+		}
+	}
+	for _, hp := range p.Hosts {
+		if len(p.Refusals) == 0 && (!batched[hp.Host] || laned[hp.Host] != (len(hp.Stage) > 0)) {
+			return fmt.Errorf("%s has a plan, but no batch or no lane", hp.Host)
+		}
+	}
+	if len(p.Before) != len(disrupted) {
+		return fmt.Errorf("%d snapshots for %d disrupted clusters", len(p.Before), len(disrupted))
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package engine
+
+import "fmt"
+
+// stock is what was found out about the hosts, before any scheduling.
+type stock struct {
+	work     []HostPlan
+	matching []string
+	excluded []Exclusion
+	warnings []string
+	away     map[string]string // hosts that count as unavailable, and why
+	held     map[string]bool   // those of them whose hold this run must leave alone
+	outside  map[string]int    // hosts of each pool with work that were not selected
+}
+
+func takeStock(in Input, x index) stock {
+	s := stock{away: map[string]string{}, held: map[string]bool{}, outside: map[string]int{}}
+	for _, h := range in.Inventory.Hosts {
+		f, ok := in.Facts[h.Name]
+		if !ok {
+			f.Unreachable = "not looked at"
+		}
+		if f.Hold != nil && f.Hold.Kind == MaintenanceHold && f.Hold.Expired(f.Clock) {
+			s.warn("%s: its maintenance hold has expired, and still stands: %s; holdfast release %s ends it", h.Name, f.Hold, h.Name)
+		}
+		why, reason := absent(in, h, f)
+		switch {
+		case why == "":
+			s.compare(in, x, h, f)
+		case in.Selected(h):
+			s.markAway(h, why)
+			s.excluded = append(s.excluded, Exclusion{h.Name, why, reason})
+		default:
+			s.markAway(h, why)
+			s.warn("%s is outside the limit and counts as unavailable: %s", h.Name, reason)
+		}
+	}
+	for _, p := range in.Inventory.Pools {
+		if n := s.outside[p.Name]; n > 0 {
+			s.warn("pool %s: %d hosts outside the limit do not match either", p.Name, n)
+		}
+	}
+	return s
+}
+
+func (s *stock) warn(format string, args ...any) {
+	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
+}
+
+func (s *stock) markAway(h Host, why Why) {
+	s.away[h.Name] = string(why)
+	if why == Held {
+		s.held[h.Name] = true
+	}
+}
+
+// absent says why a host cannot be worked on, whatever there is to do.
+func absent(in Input, h Host, f Facts) (Why, string) {
+	switch {
+	case !f.Reached():
+		return Unreachable, f.Unreachable
+	case f.Stance(in.Run, in.Dead) != ForeignHold:
+		return "", ""
+	case f.HoldProblem != "":
+		return Held, f.HoldProblem
+	case f.Hold.Kind == MaintenanceHold:
+		return Held, f.Hold.String() + "; holdfast release " + h.Name + " ends it"
+	}
+	return Held, f.Hold.String()
+}
+
+// compare diffs one reached host and files it as matching, work or unclear. A
+// host with a left-over hold is work in any case, and where this run does not
+// do that work, the host counts as unavailable.
+func (s *stock) compare(in Input, x index, h Host, f Facts) {
+	target := in.target(x, h, f)
+	changes, steps, err := in.diff(target)
+	adopt := f.leftOver(in.Run, in.Dead)
+	switch {
+	case err == nil && len(changes) == 0 && adopt == "":
+		if in.Selected(h) {
+			s.matching = append(s.matching, h.Name)
+		}
+		return
+	case err == nil && in.Selected(h):
+		if adopt != "" {
+			s.warn("%s", adoption(in, h, f))
+		}
+		s.work = append(s.work, hostPlan(target, changes, steps, adopt))
+		return
+	case in.Selected(h):
+		s.excluded = append(s.excluded, Exclusion{h.Name, Unclear, err.Error()})
+	case err == nil && len(changes) > 0:
+		s.outside[h.Pool]++
+	}
+	if adopt != "" {
+		s.markAway(h, Held)
+		s.warn("%s counts as unavailable: run %s left its hold there, and this run does not take it over: %s", h.Name, adopt, f.Hold)
+	}
+}
+
+// leftOver names the run whose hold this run finds and takes over: a dead
+// one's, an expired one's, or its own from a host that failed before.
+func (f Facts) leftOver(run string, dead []string) string {
+	switch f.Stance(run, dead) {
+	case AdoptHold, ExpiredHold, OwnHold:
+		return f.Hold.Run
+	}
+	return ""
+}
+
+func adoption(in Input, h Host, f Facts) string {
+	switch f.Stance(in.Run, in.Dead) {
+	case OwnHold:
+		return fmt.Sprintf("%s: this run holds it already, and takes it up again: %s", h.Name, f.Hold)
+	case ExpiredHold:
+		return fmt.Sprintf("%s: the hold of run %s has expired and is taken over: %s", h.Name, f.Hold.Run, f.Hold)
+	}
+	return fmt.Sprintf("%s: run %s ended and left its hold; it is taken over: %s", h.Name, f.Hold.Run, f.Hold)
+}
