@@ -128,7 +128,7 @@ func (bootc) check(o engine.OS, f engine.Facts) error {
 	for _, feature := range f.Features {
 		switch feature {
 		case composefsBackend:
-			return errors.New("booted from bootc's composefs backend, which cannot be locked until its reboot; holdfast needs its ostree backend")
+			return errors.New("booted from bootc's composefs backend; only what its ostree backend stages can be locked")
 		case localChanges:
 			return errors.New("booted with changes made by rpm-ostree, which bootc does not update; rpm-ostree reset undoes them")
 		}

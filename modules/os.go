@@ -79,7 +79,7 @@ func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, 
 	}
 	booted := f.Booted()
 	if booted == nil {
-		return nil, errors.Join(errors.New("not booted from an ostree deployment"), problems(f))
+		return nil, notBooted(f)
 	}
 	if booted.Digest == d.OS.Digest() {
 		return nil, nil
@@ -88,7 +88,7 @@ func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, 
 		return nil, err
 	}
 	if f.BootID == "" {
-		return nil, errors.Join(errors.New("its boot ID is not known"), problems(f))
+		return nil, errors.New("its boot ID is not known, so a reboot could not be told")
 	}
 	return []engine.Change{{
 		Module: "os", Resource: "os",
@@ -118,12 +118,15 @@ func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.St
 	return steps
 }
 
-// problems is what could not be observed, as one error or nil.
-func problems(f engine.Facts) error {
-	if len(f.Problems) == 0 {
-		return nil
+// notBooted tells a host that is not booted from a deployment from one of which
+// that is not known.
+func notBooted(f engine.Facts) error {
+	for _, p := range f.Problems {
+		if tool, _, ok := strings.Cut(p, " status: "); ok && !strings.Contains(tool, ":") {
+			return fmt.Errorf("what it has booted is not known: %s", p)
+		}
 	}
-	return errors.New(strings.Join(f.Problems, "; "))
+	return errors.New("not booted from an ostree deployment")
 }
 
 // nameOf names a deployment for people.

@@ -31,9 +31,11 @@ var (
 	rebootScript string
 )
 
-// script is a shell script: variables, and text that uses them.
+// script is a shell script: variables, and text that uses them. One of them
+// may be another script, for a transient unit.
 type script struct {
 	vars map[string]string
+	job  string
 	text string
 }
 
@@ -47,6 +49,9 @@ func (s script) String() string {
 	var b strings.Builder
 	for _, name := range names {
 		b.WriteString(name + "=" + engine.Quote(s.vars[name]) + "\n")
+	}
+	if s.job != "" {
+		b.WriteString("job=" + engine.Quote(s.job) + "\n")
 	}
 	return b.String() + s.text
 }
@@ -68,13 +73,14 @@ func stageStep(t engine.Target, tool driver) engine.Step {
 	}
 	stage := script{
 		vars: map[string]string{
-			"digest": o.Digest(), "unit": StageUnit, "sysroot": "/sysroot", "job": job.String(),
+			"digest": o.Digest(), "unit": StageUnit, "sysroot": "/sysroot",
 			"minfree": strconv.FormatInt(minFree(o), 10),
 			"limit":   strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
 		},
+		job:  job.String(),
 		text: libScript + stageScript,
 	}
-	return exec(t, "stage", strict+engine.CheckFreeSnippet(holders...)+stage.String(), timeout)
+	return onHost(t, "stage", strict+engine.CheckFreeSnippet(holders...)+stage.String(), timeout)
 }
 
 // finalizeSteps unlock the staged deployment, reboot into it, and wait for it.
@@ -82,13 +88,14 @@ func finalizeSteps(t engine.Target) []engine.Step {
 	digest := t.Desired.OS.Digest()
 	job := script{vars: map[string]string{"digest": digest}, text: libScript + rebootScript}
 	finalize := script{
-		vars: map[string]string{"digest": digest, "boot": t.Facts.BootID, "unit": rebootUnit, "job": job.String()},
+		vars: map[string]string{"digest": digest, "boot": t.Facts.BootID, "unit": rebootUnit},
+		job:  job.String(),
 		text: libScript + finalizeScript,
 	}
-	return rebootSteps(t, exec(t, "finalize", strict+engine.CheckHoldSnippet(t.Run)+finalize.String(), rebootOrder), digest)
+	return rebootSteps(t, onHost(t, "finalize", strict+engine.CheckHoldSnippet(t.Run)+finalize.String(), rebootOrder), digest)
 }
 
-func exec(t engine.Target, name, text string, timeout engine.Duration) engine.Step {
+func onHost(t engine.Target, name, text string, timeout engine.Duration) engine.Step {
 	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: text}}, Timeout: timeout}
 }
 

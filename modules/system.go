@@ -19,6 +19,10 @@ const StageUnit = "holdfast-stage.service"
 // a tenth of that.
 const maxHold = 64 << 10
 
+// maxClock is the end of the year 9999 in Unix seconds; no later time can be
+// written as JSON.
+const maxClock = 253402300800
+
 // system observes what holds for every host: its boot, clock, hold and units.
 // It wants nothing changed.
 type system struct{}
@@ -50,10 +54,10 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 		return out
 	}
 	f.BootID = strings.TrimSpace(text("boot"))
-	if s, err := strconv.ParseInt(strings.TrimSpace(text("clock")), 10, 64); err == nil {
-		f.Clock = time.Unix(s, 0).UTC()
+	if s, err := strconv.ParseUint(strings.TrimSpace(text("clock")), 10, 64); err == nil && s < maxClock {
+		f.Clock = time.Unix(int64(s), 0).UTC()
 	} else {
-		f.Problems = add(f.Problems, "clock: "+err.Error())
+		f.Problems = add(f.Problems, "clock: no time of this age")
 	}
 	f.Hold, f.HoldProblem = readHold(o["hold"])
 	f.Failed = unitNames(text("failed units"))

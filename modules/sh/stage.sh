@@ -32,17 +32,18 @@ ready() {
 if busy; then say "waiting for a staging that is under way"; fi
 if settle; then ready; fi
 
-free=$(df -Pk "$sysroot" | {
+kib=$(df -Pk "$sysroot" | {
 	read -r _
 	read -r _ _ _ kib _
-	say $((kib * 1024))
+	say "$kib"
 })
-case $free in
+case $kib in
 '' | *[!0-9]*)
 	say "stage: the free space in $sysroot is not known" >&2
 	exit 1
 	;;
 esac
+free=$((kib * 1024))
 if [ "$free" -lt "$minfree" ]; then
 	say "stage: $((free / 1048576)) MiB are free in $sysroot, $((minfree / 1048576)) MiB are needed; ostree admin cleanup or undeploy frees some, min_free in the inventory changes the limit" >&2
 	exit 77

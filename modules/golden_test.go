@@ -1,0 +1,152 @@
+package modules
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"holdfast/engine"
+)
+
+var update = flag.Bool("update", false, "rewrite what the cases in testdata expect")
+
+// A case is a txtar file: "desired" is JSON; a section named like a command is
+// what it printed, "NAME (exit 1)" with that status, "NAME stderr" on the
+// other stream. Sections that begin with "want" are what the module makes of
+// it, for a host of an etcd cluster when "cluster" is there.
+func TestCases(t *testing.T) {
+	for _, m := range All() {
+		paths, err := filepath.Glob(filepath.Join("testdata", m.Name(), "*.txtar"))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no cases of %s (%v)", m.Name(), err)
+		}
+		for _, path := range paths {
+			t.Run(filepath.ToSlash(strings.TrimPrefix(path, "testdata")), func(t *testing.T) {
+				archive, err := txtar.ParseFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var input []txtar.File
+				for _, f := range archive.Files {
+					if !strings.HasPrefix(f.Name, "want") {
+						input = append(input, f)
+					}
+				}
+				got := txtar.Format(&txtar.Archive{Comment: archive.Comment, Files: append(input, results(t, m, input)...)})
+				if *update {
+					if err := os.WriteFile(path, got, 0o644); err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+				if want := txtar.Format(archive); !bytes.Equal(got, want) {
+					t.Errorf("got:\n%s", got)
+				}
+			})
+		}
+	}
+}
+
+// results runs a module over a case.
+func results(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
+	t.Helper()
+	var desired engine.Desired
+	outputs := engine.Outputs{}
+	facts := engine.Facts{BootID: boot}
+	host := engine.Host{Name: "w-1"}
+	for _, f := range input {
+		switch f.Name {
+		case "desired":
+			if err := json.Unmarshal(f.Data, &desired); err != nil {
+				t.Fatal(err)
+			}
+		case "cluster":
+			host.Cluster = strings.TrimSpace(string(f.Data))
+		default:
+			readOutput(t, outputs, f)
+		}
+	}
+	known := map[string]bool{}
+	for _, c := range m.Probe(desired) {
+		known[c.Name] = true
+	}
+	for name := range outputs {
+		if !known[name] {
+			t.Fatalf("%q is no command of %s", name, m.Name())
+		}
+	}
+	facts = m.Read(desired, outputs, facts)
+	files := []txtar.File{section("want facts", toJSON(t, facts))}
+	changes, err := m.Diff(desired, facts)
+	if err != nil {
+		return append(files, section("want error", err.Error()))
+	}
+	steps := m.Steps(engine.Target{Host: host, Desired: desired, Facts: facts, Run: "r1"}, changes)
+	return append(files, section("want changes", toJSON(t, changes)), section("want steps", list(steps)))
+}
+
+func readOutput(t *testing.T, outputs engine.Outputs, f txtar.File) {
+	t.Helper()
+	name, isErr := strings.CutSuffix(f.Name, " stderr")
+	code := 0
+	if i := strings.Index(name, " (exit "); i >= 0 {
+		if _, err := fmt.Sscanf(name[i:], " (exit %d)", &code); err != nil {
+			t.Fatal(err)
+		}
+		name = name[:i]
+	}
+	out := outputs[name]
+	if isErr {
+		out.Stderr = string(f.Data)
+	} else {
+		out.Stdout, out.Code = string(f.Data), code
+	}
+	outputs[name] = out
+}
+
+func section(name, text string) txtar.File {
+	return txtar.File{Name: name, Data: []byte(strings.TrimRight(text, "\n") + "\n")}
+}
+
+func toJSON(t *testing.T, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// list writes steps with the variables of their scripts; what the scripts do
+// with them is tested by running them.
+func list(steps engine.Steps) string {
+	var b strings.Builder
+	for _, s := range append(append(steps.Stage, steps.Write...), steps.Reboot...) {
+		fmt.Fprintf(&b, "%s on %s within %s, breaks the connection: %v\n", s.Name, s.On, s.Timeout, s.Breaks)
+		if s.Do.AwaitBoot != nil {
+			fmt.Fprintf(&b, "\tnot %s, but %s\n", s.Do.AwaitBoot.BootID, s.Do.AwaitBoot.Digest)
+			continue
+		}
+		for line := range strings.Lines(s.Do.Exec.Script) {
+			line = strings.TrimPrefix(line, "job='")
+			name, _, ok := strings.Cut(line, "=")
+			if strings.HasPrefix(line, "#") {
+				break
+			}
+			if ok && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
+				b.WriteString("\t" + line)
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,303 @@
+package modules
+
+import (
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+const (
+	image1 = "quay.io/acme/os@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	image2 = "quay.io/acme/os@sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+)
+
+// site is a driver with a host for it, and what must be seen in the log when
+// it stages.
+type site struct {
+	os   engine.OS
+	prep func(*box)
+	logs []string
+}
+
+func sites() map[string]site {
+	commit := func(driver string) engine.OS {
+		return engine.OS{Driver: driver, Remote: "lab", Ref: "lab/stable", Commit: v2}
+	}
+	image := func(driver string) engine.OS { return engine.OS{Driver: driver, Image: image2} }
+	booted := func(origin string) func(*box) {
+		return func(b *box) {
+			b.write("booted", v1+" "+origin)
+			b.write("meta/"+v1+"/ostree.manifest-digest", "'"+engine.OS{Image: image1}.Digest()+"'")
+		}
+	}
+	return map[string]site{
+		"ostree": {os: commit("ostree"), logs: []string{
+			"ostree pull lab lab/stable@" + v2, "ostree admin deploy --lock-finalization lab:lab/stable",
+		}},
+		"ostree follows the booted ref": {
+			os: engine.OS{Driver: "ostree", Commit: v2}, logs: []string{"ostree pull lab lab/stable@" + v2},
+		},
+		"ostree 2022.7": {os: commit("ostree"), prep: func(b *box) { b.write("ostree-version", "2022.7") }},
+		"ostree 2026.4": {os: commit("ostree"), prep: func(b *box) { b.write("ostree-version", "2026.4") }},
+		"rpm-ostree rebase": {
+			os: commit("rpm-ostree"), prep: func(b *box) { b.write("booted", v1+" lab:lab/old") },
+			logs: []string{"rpm-ostree rebase --lock-finalization --bypass-driver lab:lab/stable " + v2, "systemctl stop rpm-ostreed.service"},
+		},
+		"rpm-ostree deploy":  {os: commit("rpm-ostree"), logs: []string{"rpm-ostree deploy --lock-finalization --bypass-driver " + v2}},
+		"rpm-ostree layered": {os: commit("rpm-ostree"), prep: func(b *box) { b.write("layered", "") }},
+		"rpm-ostree image": {
+			os: image("rpm-ostree"), prep: booted("ostree-unverified-registry:" + image1),
+			logs: []string{"rpm-ostree rebase --lock-finalization --bypass-driver ostree-unverified-registry:" + image2},
+		},
+		"rpm-ostree signed image, layered": {
+			os: image("rpm-ostree"), prep: func(b *box) { booted("ostree-image-signed:docker://" + image1)(b); b.write("layered", "") },
+			logs: []string{"rpm-ostree rebase --lock-finalization --bypass-driver ostree-image-signed:docker://" + image2},
+		},
+		"bootc": {
+			os: image("bootc"), prep: booted("ostree-unverified-registry:" + image1), logs: []string{"bootc switch " + image2},
+		},
+		"bootc 1.9": {os: image("bootc"), prep: func(b *box) { booted("ostree-unverified-registry:" + image1)(b); b.write("bootc-version", "1.9.0") }},
+		"bootc on ostree 2022.7": {
+			os: image("bootc"), prep: func(b *box) { booted("ostree-unverified-registry:" + image1)(b); b.write("ostree-version", "2022.7") },
+		},
+	}
+}
+
+// each runs a test for every driver on a fresh host.
+func each(t *testing.T, test func(*box, site, engine.Desired)) {
+	t.Helper()
+	on(t, slices.Collect(maps.Keys(sites())), test)
+}
+
+// one runs a test once for every tool.
+func one(t *testing.T, test func(*box, site, engine.Desired)) {
+	t.Helper()
+	on(t, []string{"ostree", "rpm-ostree image", "bootc"}, test)
+}
+
+func on(t *testing.T, names []string, test func(*box, site, engine.Desired)) {
+	t.Helper()
+	for _, name := range names {
+		s := sites()[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t)
+			if s.prep != nil {
+				s.prep(b)
+			}
+			test(b, s, engine.Desired{OS: &s.os})
+		})
+	}
+}
+
+func TestStagedOnceThenFinalized(t *testing.T) {
+	each(t, func(b *box, s site, d engine.Desired) {
+		b.want(b.stage(d), 0, "staged and locked: "+s.os.Digest())
+		f := b.observe(d)
+		if !f.Ready(s.os.Digest()) || len(f.Problems) > 0 {
+			b.t.Fatalf("not ready: %+v", f)
+		}
+		for _, line := range append(s.logs, "--property=IOSchedulingClass=idle") {
+			if !strings.Contains(b.log(), line) {
+				b.t.Errorf("no %q in\n%s", line, b.log())
+			}
+		}
+		if strings.Contains(b.log(), "\nunlocked\n") {
+			b.t.Errorf("it was staged unlocked for a moment")
+		}
+		if stage := b.steps(d).Stage; len(stage) > 0 {
+			b.t.Errorf("staged again: %v", stage)
+		}
+
+		b.hold(engine.RunHold, "r1")
+		b.want(b.finalize(d), 0, "rebooting into "+s.os.Digest())
+		log := b.log()
+		if strings.Count(log, "rebooted unlocked\n") != 1 || !strings.Contains(log, "--property=After=ostree-finalize-staged.service") {
+			b.t.Errorf("log:\n%s", log)
+		}
+		if left := files(b.root + "/run/holdfast"); strings.Contains(left, ".sh") || strings.Contains(left, "stage.") && strings.Count(left, "stage.") > 2 {
+			b.t.Errorf("left behind: %s", left)
+		}
+	})
+}
+
+func files(dir string) string {
+	out, _ := exec.Command("ls", dir).Output()
+	return string(out)
+}
+
+func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
+	one(t, func(b *box, s site, d engine.Desired) {
+		b.want(b.stage(d), 0, "staged and locked")
+		script := b.steps(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/x", Commit: v3}}).Stage[0].Do.Exec.Script
+		stage := b.planStage(d)
+		b.run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
+		runs := strings.Count(b.log(), "systemd-run")
+		b.want(b.run(stage), 0, "staged and locked")
+		if strings.Count(b.log(), "systemd-run") != runs {
+			b.t.Error("locking it again took a staging")
+		}
+		if !b.observe(d).Ready(s.os.Digest()) {
+			b.t.Error("not locked again")
+		}
+		b.want(b.run(script), 0, "staged and locked: "+v3)
+		b.want(b.stage(d), 0, "staged and locked")
+		if !b.observe(d).Ready(s.os.Digest()) {
+			b.t.Error("what was staged instead was not replaced")
+		}
+	})
+}
+
+// planStage gives the stage step as if nothing were staged.
+func (b *box) planStage(d engine.Desired) string {
+	f := b.observe(d)
+	for i := range f.Deployments {
+		f.Deployments[i].Locked = false
+	}
+	changes := []engine.Change{{Module: "os"}}
+	return operatingSystem{}.Steps(target(d, f), changes).Stage[0].Do.Exec.Script
+}
+
+func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
+	spoil := map[string]struct {
+		do   func(*box)
+		code int
+		says string
+	}{
+		"not held":         {func(b *box) { b.remove(engine.HoldPath) }, engine.ScriptHeld, "not held by this run"},
+		"held by a person": {func(b *box) { b.hold(engine.MaintenanceHold, "m1") }, engine.ScriptHeld, "someone else"},
+		"held by a run":    {func(b *box) { b.hold(engine.RunHold, "r2") }, engine.ScriptHeld, "someone else"},
+		"rebooted":         {func(b *box) { b.write("proc/sys/kernel/random/boot_id", "other") }, engine.ScriptChanged, "has rebooted"},
+		"nothing staged":   {func(b *box) { b.run("ostree admin undeploy 0") }, engine.ScriptChanged, "nothing is staged"},
+		"another staged":   {func(b *box) { b.write("staged", v3+" lab:lab/stable") }, engine.ScriptChanged, v3 + ".0 is staged, which is not"},
+		"unlocked": {func(b *box) {
+			b.run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
+		}, engine.ScriptChanged, "not locked"},
+		"no finalize service": {func(b *box) { b.write("fail-start", "Unit is masked.") }, engine.ScriptChanged, "does not start"},
+		"status fails":        {func(b *box) { b.write("fail-status", "error: opening repo") }, 1, "error: opening repo"},
+		"reboot under way":    {func(b *box) { b.write("unit-fails", "") }, 1, "already loaded"},
+	}
+	for name, s := range spoil {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t) // the script is the same for all drivers
+			d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
+			b.want(b.stage(d), 0, "staged and locked")
+			b.hold(engine.RunHold, "r1")
+			script := b.steps(d).Reboot[0].Do.Exec.Script
+			s.do(b)
+			before := b.log()
+			b.want(b.run(script), s.code, s.says)
+			did := strings.TrimPrefix(b.log(), before)
+			if strings.Contains(did, "rebooted") || strings.Contains(did, "--unlock") {
+				t.Errorf("log:\n%s", did)
+			}
+		})
+	}
+}
+
+func TestAnUnlockedDeploymentNeverStaysWithoutAReboot(t *testing.T) {
+	one(t, func(b *box, s site, d engine.Desired) {
+		b.want(b.stage(d), 0, "staged and locked")
+		b.hold(engine.RunHold, "r1")
+		b.write("fail-reboot", "Call to Reboot failed: Connection reset by peer")
+		b.want(b.finalize(d), 1, "Connection reset by peer")
+		if !b.observe(d).Ready(s.os.Digest()) {
+			b.t.Fatal("the reboot was refused and the deployment stays unlocked")
+		}
+
+		b.write("system", "stopping")
+		b.want(b.finalize(d), 0, "rebooting into")
+		if f := b.observe(d); f.Staged() == nil || f.Staged().Locked {
+			b.t.Error("the reboot was ordered and the deployment is locked again")
+		}
+	})
+}
+
+func TestStageLeavesAHeldHostAlone(t *testing.T) {
+	b := newBox(t)
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
+	script := b.steps(d).Stage[0].Do.Exec.Script
+	for _, kind := range []engine.HoldKind{engine.MaintenanceHold, engine.RunHold} {
+		b.hold(kind, "x1")
+		b.want(b.run(script), engine.ScriptHeld, "someone else")
+	}
+	if strings.Contains(b.log(), "systemd-run") {
+		t.Error("something was staged")
+	}
+	b.want(b.stage(d), 0, "staged and locked") // a plan that saw the run's hold takes it over
+	b.run("ostree admin undeploy 0")
+	b.hold(engine.MaintenanceHold, "x1")
+	b.want(b.stage(d), engine.ScriptHeld, "someone else")
+	b.hold(engine.RunHold, "r1")
+	b.want(b.run(script), 0, "staged and locked")
+}
+
+func TestStageSaysWhyItFails(t *testing.T) {
+	one(t, func(b *box, s site, d engine.Desired) {
+		b.write("free", "1048575")
+		b.want(b.stage(d), engine.ScriptNoSpace, "1023 MiB are free in /sysroot, 1024 MiB are needed")
+		b.write("free", "?")
+		b.want(b.stage(d), 1, "not known")
+		b.write("free", "2000000")
+		b.write("unit-dies", "")
+		b.want(b.stage(d), 1, "is not staged")
+		b.remove("unit-dies")
+		if s.os.Driver == "rpm-ostree" {
+			return
+		}
+		b.write("pull-fails", "error: While fetching http://10.0.0.1/summary: Server returned HTTP 404")
+		b.want(b.stage(d), 1, "HTTP 404")
+		b.write("pull-fails", "error: Writing content object: No space left on device")
+		b.want(b.stage(d), engine.ScriptNoSpace, "No space left on device")
+		b.remove("pull-fails")
+		if b.exists("run/ostree/staged-deployment-locked") {
+			b.t.Error("a lock without a deployment was left behind")
+		}
+		b.want(b.stage(d), 0, "staged and locked")
+	})
+}
+
+func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
+	one(t, func(b *box, s site, d engine.Desired) {
+		stage := b.steps(d).Stage[0].Do.Exec.Script
+		b.want(b.run(stage), 0, "staged and locked")
+		b.check(exec.Command("mv", b.root+"/staged", b.root+"/later").Run())
+		b.write("units/"+StageUnit, "active")
+		b.write("on-sleep", `mv "$BOX/later" "$BOX/staged"; rm "$BOX/units/`+StageUnit+`"`)
+		before := b.log()
+		b.want(b.run(stage), 0, "waiting for a staging that is under way")
+		if strings.Contains(strings.TrimPrefix(b.log(), before), "systemd-run") {
+			b.t.Error("it staged as well")
+		}
+
+		// The unit ends without having staged what is wanted.
+		b.run("ostree admin undeploy 0")
+		b.write("units/"+StageUnit, "deactivating")
+		b.write("on-sleep", `rm "$BOX/units/`+StageUnit+`"`)
+		b.want(b.run(stage), 0, "staged and locked: "+s.os.Digest())
+	})
+}
+
+func TestMembersOfEtcdWriteObjectByObject(t *testing.T) {
+	for name, s := range sites() {
+		b := newBox(t)
+		if s.prep != nil {
+			s.prep(b)
+		}
+		d := engine.Desired{OS: &s.os}
+		changes := []engine.Change{{Module: "os"}}
+		tgt := target(d, b.observe(d))
+		tgt.Host.Cluster = "main"
+		b.want(b.run(operatingSystem{}.Steps(tgt, changes).Stage[0].Do.Exec.Script), 0, "staged and locked")
+		flag := strings.Contains(b.log(), "ostree pull --per-object-fsync lab")
+		set := strings.Contains(b.log(), "set core.per-object-fsync true")
+		if wantFlag := s.os.Driver == "ostree" && name != "ostree 2022.7"; flag != wantFlag || set == wantFlag {
+			t.Errorf("%s: flag %v, set %v", name, flag, set)
+		}
+	}
+}
