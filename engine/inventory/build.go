@@ -1,0 +1,197 @@
+package inventory
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"holdfast/engine"
+)
+
+// builder turns checked blocks into an inventory and checks what they say.
+type builder struct {
+	*loader
+	root     *node
+	scope    *scope
+	inv      engine.Inventory
+	warnings []string
+
+	seen    map[string]hcl.Range // names by kind and name
+	address map[string]string    // host by address
+	poolSSH map[string]*node
+}
+
+func (b *builder) build() {
+	b.scope = b.newScope(b.root)
+	b.seen, b.address, b.poolSSH = map[string]hcl.Range{}, map[string]string{}, map[string]*node{}
+	var site *node
+	if site = b.root.one("site"); site == nil {
+		b.diags = append(b.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "the inventory has no site block", Detail: `begin it with site "NAME" { ssh { … } }`})
+		return
+	}
+	b.inv.Site = b.name("site", site, nameRule)
+	for _, n := range b.root.all("etcd_cluster") {
+		b.cluster(n)
+	}
+	for _, n := range b.root.all("pool") {
+		b.pool(n)
+	}
+	for _, n := range b.root.all("host") {
+		b.host(n, site, n.label, "")
+	}
+	for _, n := range b.root.all("hosts") {
+		b.hosts(n, site)
+	}
+	b.check()
+}
+
+var (
+	nameRule = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+	hostRule = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+)
+
+// name checks the label of a block: well formed, and the only one of its kind.
+func (b *builder) name(kind string, n *node, rule *regexp.Regexp) string {
+	if !rule.MatchString(n.label) || len(n.label) > 253 {
+		b.fail(n.at, fmt.Sprintf("%q is no name for a %s", n.label, kind), "letters, digits, dot and dash (in names of hosts: lower case), beginning with a letter or digit")
+		return n.label
+	}
+	return b.unique(kind, n.label, n.at)
+}
+
+func (b *builder) unique(kind, name string, at hcl.Range) string {
+	if first, twice := b.seen[kind+" "+name]; twice {
+		b.fail(at, fmt.Sprintf("a second %s %q", kind, name), fmt.Sprintf("the first is at %s:%d", first.Filename, first.Start.Line))
+	} else {
+		b.seen[kind+" "+name] = at
+	}
+	return name
+}
+
+func (b *builder) read(n *node) reader { return reader{s: b.scope, n: n} }
+
+func (b *builder) cluster(n *node) {
+	r := b.read(n)
+	c := engine.Cluster{
+		Name: b.name("etcd_cluster", n, nameRule), ClientPort: r.port("client_port", 2379),
+		NoSnapshot: !r.truth("snapshot", true), AllowOutage: r.truth("allow_outage", false),
+	}
+	if t := n.one("tls"); t != nil {
+		tr := b.read(t)
+		c.TLS = &engine.TLS{CA: b.onHost(tr, "ca"), Cert: b.onHost(tr, "cert"), Key: b.onHost(tr, "key")}
+	}
+	b.inv.Clusters = append(b.inv.Clusters, c)
+}
+
+// onHost reads a path on a host, which must be absolute.
+func (b *builder) onHost(r reader, name string) string {
+	p := r.text(name)
+	if p != "" && !strings.HasPrefix(p, "/") {
+		b.fail(r.n.args[name].Expr.Range(), name+" is not an absolute path", "it is a path on the member, such as /etc/etcd/ca.crt")
+	}
+	return p
+}
+
+func (b *builder) pool(n *node) {
+	r := b.read(n)
+	p := engine.Pool{Name: b.name("pool", n, nameRule), After: r.texts("after"), MaxUnavailable: r.limit("max_unavailable")}
+	if o := n.one("os"); o != nil {
+		p.OS = b.os(o)
+	}
+	if d := n.one("drain"); d != nil {
+		dr := b.read(d)
+		p.Drain = &engine.Drain{Name: d.label, Command: dr.text("command"), Undo: dr.text("undo"), Timeout: dr.span("timeout")}
+	}
+	for _, g := range n.all("gate") {
+		p.Gates = append(p.Gates, b.gate(g))
+	}
+	if t := n.one("timeouts"); t != nil {
+		tr := b.read(t)
+		p.Timeouts = engine.Timeouts{Stage: tr.span("stage"), Reboot: tr.span("reboot"), Health: tr.span("health")}
+	}
+	b.poolSSH[p.Name] = n.one("ssh")
+	b.inv.Pools = append(b.inv.Pools, p)
+}
+
+func (b *builder) gate(n *node) engine.Gate {
+	r := b.read(n)
+	g := engine.Gate{Name: n.label, Command: r.text("command"), Timeout: r.span("timeout")}
+	points := []string{string(engine.BeforeBatch), string(engine.BeforeHost), string(engine.AfterHost), string(engine.AfterBatch)}
+	for _, w := range r.texts("when") {
+		if !contains(points, w) {
+			b.fail(n.args["when"].Expr.Range(), fmt.Sprintf("no point %q in a run", w), "gates are asked at "+strings.Join(points, ", "))
+		}
+		g.When = append(g.When, engine.GateWhen(w))
+	}
+	return g
+}
+
+// ssh reads the site's way to the hosts, as the pool and the host change it.
+func (b *builder) ssh(nodes ...*node) engine.SSH {
+	var s engine.SSH
+	for _, n := range nodes {
+		if n == nil {
+			continue
+		}
+		r := b.read(n)
+		s.User = or(r.text("user"), s.User)
+		s.Port = r.port("port", s.Port)
+		s.Identities = orList(r.paths("identity"), s.Identities)
+		s.KnownHosts = orList(r.paths("known_hosts"), s.KnownHosts)
+		s.ProxyJump = or(r.text("proxy_jump"), s.ProxyJump)
+		s.BecomeFile = or(r.path("become_password_file"), s.BecomeFile)
+		s.BecomeCommand = or(r.text("become_password_command"), s.BecomeCommand)
+		if config := r.text("ssh_config"); config != "" && config != "none" {
+			s.Config = r.path("ssh_config")
+		} else {
+			s.Config = or(config, s.Config)
+		}
+		s.Become = b.become(r, s.Become)
+		if d := r.span("connect_timeout"); d > 0 {
+			s.ConnectTimeout = d
+		}
+		if d := r.span("keep_alive"); d > 0 {
+			s.KeepAlive = d
+		}
+	}
+	return s
+}
+
+func (b *builder) become(r reader, before string) string {
+	switch v := r.text("become"); v {
+	case "":
+		return before
+	case "none":
+		return ""
+	case "sudo":
+		return v
+	default:
+		b.fail(r.n.args["become"].Expr.Range(), fmt.Sprintf("no way to become root named %q", v), "there are \"sudo\" and \"none\"")
+		return before
+	}
+}
+
+func or(a, fallback string) string {
+	if a == "" {
+		return fallback
+	}
+	return a
+}
+
+func orList(a, fallback []string) []string {
+	if len(a) == 0 {
+		return fallback
+	}
+	return a
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package inventory
+
+import (
+	"fmt"
+	"strings"
+)
+
+// check looks at what only the whole inventory shows.
+func (b *builder) check() {
+	for _, n := range b.root.all("pool") {
+		b.after(n)
+	}
+	members := map[string]int{}
+	pools := map[string]int{}
+	for _, h := range b.inv.Hosts {
+		members[h.Cluster]++
+		pools[h.Pool]++
+	}
+	for _, c := range b.inv.Clusters {
+		switch n := members[c.Name]; {
+		case n == 0:
+			b.warn("etcd_cluster %q has no hosts; hosts name it with etcd_cluster = %q", c.Name, c.Name)
+		case n%2 == 0:
+			b.warn("etcd_cluster %q has %d members: an even number survives no more failures than %d would", c.Name, n, n-1)
+		}
+	}
+	for _, p := range b.inv.Pools {
+		if pools[p.Name] == 0 {
+			b.warn("pool %q has no hosts", p.Name)
+		}
+	}
+	if len(b.inv.Hosts) == 0 {
+		b.warn("the inventory has no hosts")
+	}
+}
+
+func (b *builder) warn(format string, args ...any) {
+	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
+}
+
+// after checks the pools a pool comes after, and that it does not come after
+// itself.
+func (b *builder) after(n *node) {
+	p, ok := b.inv.Pool(n.label)
+	if !ok {
+		return
+	}
+	for _, name := range p.After {
+		b.reference(n, "after", name, "pool")
+	}
+	if circle := b.circle(n.label, n.label, nil); circle != nil {
+		b.fail(n.args["after"].Expr.Range(), "pools wait for each other", strings.Join(circle, " comes after "))
+	}
+}
+
+// circle finds a way from pool over "after" back to goal.
+func (b *builder) circle(pool, goal string, way []string) []string {
+	if len(way) > 0 && pool == goal {
+		return append(way, pool)
+	}
+	if contains(way, pool) {
+		return nil
+	}
+	p, _ := b.inv.Pool(pool)
+	for _, name := range p.After {
+		if found := b.circle(name, goal, append(way, pool)); found != nil {
+			return found
+		}
+	}
+	return nil
+}

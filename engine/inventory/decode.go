@@ -1,0 +1,123 @@
+package inventory
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// node is one block as written, checked against the schema but not evaluated.
+type node struct {
+	kind   block
+	label  string
+	at     hcl.Range // of the block's head
+	args   map[string]*hclsyntax.Attribute
+	blocks []*node
+}
+
+// all gives the child blocks of that name.
+func (n *node) all(name string) []*node {
+	var out []*node
+	for _, c := range n.blocks {
+		if c.kind.name == name {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// one gives the child block of that name, or nil.
+func (n *node) one(name string) *node {
+	if list := n.all(name); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+// decode checks all files against the schema and joins them.
+func (l *loader) decode() *node {
+	root := &node{kind: schema(), args: map[string]*hclsyntax.Attribute{}}
+	for _, body := range l.bodies {
+		l.fill(root, body)
+	}
+	return root
+}
+
+func (l *loader) fill(n *node, body *hclsyntax.Body) {
+	for name, attr := range body.Attributes {
+		if n.kind.name == "locals" {
+			n.args[name] = attr
+		} else if _, known := n.kind.argument(name); known {
+			n.args[name] = attr
+		} else {
+			l.unknown(n.kind, "argument", name, attr.NameRange)
+		}
+	}
+	for _, b := range body.Blocks {
+		kind, known := n.kind.child(b.Type)
+		if !known {
+			l.unknown(n.kind, "block", b.Type, b.TypeRange)
+			continue
+		}
+		child := &node{kind: kind, at: b.DefRange(), args: map[string]*hclsyntax.Attribute{}}
+		if !l.head(n, child, b) {
+			continue
+		}
+		n.blocks = append(n.blocks, child)
+		l.fill(child, b.Body)
+		for _, a := range kind.arguments {
+			if _, given := child.args[a.name]; a.required && !given {
+				l.fail(child.at, fmt.Sprintf("%s has no %s", kind.name, a.name), a.meaning)
+			}
+		}
+	}
+}
+
+// head checks the label of a block, and that it may be there.
+func (l *loader) head(parent, child *node, b *hclsyntax.Block) bool {
+	kind := child.kind
+	switch {
+	case kind.label == "" && len(b.Labels) > 0:
+		l.fail(b.LabelRanges[0], kind.name+" has no label", "write "+kind.name+" { … }")
+		return false
+	case kind.label != "" && len(b.Labels) != 1:
+		l.fail(child.at, kind.name+" needs one label", fmt.Sprintf("write %s \"%s\" { … }", kind.name, kind.label))
+		return false
+	case kind.label != "":
+		child.label = b.Labels[0]
+		child.at = b.LabelRanges[0]
+	}
+	if first := parent.one(kind.name); first != nil && !kind.many {
+		l.fail(child.at, "a second "+kind.name+" block", fmt.Sprintf("there is one already at %s:%d", first.at.Filename, first.at.Start.Line))
+		return false
+	}
+	return true
+}
+
+func (l *loader) unknown(in block, what, name string, at hcl.Range) {
+	if later(in.name, name) {
+		l.fail(at, name+" is not supported by this version", "it would be accepted and then ignored; take it out")
+		return
+	}
+	detail := fmt.Sprintf("a %s block knows %s", in.name, listed(in.words()))
+	if in.name == "inventory" {
+		detail = "an inventory knows " + listed(in.words())
+	}
+	if near := nearest(name, in.words()); near != "" {
+		detail = fmt.Sprintf("did you mean %q?", near)
+	}
+	l.fail(at, fmt.Sprintf("unknown %s %q", what, name), detail)
+}
+
+// words are the arguments and blocks of a block.
+func (b block) words() []string {
+	var words []string
+	for _, a := range b.arguments {
+		words = append(words, a.name)
+	}
+	for _, c := range b.blocks {
+		words = append(words, c.name)
+	}
+	return words
+}

@@ -1,0 +1,102 @@
+package inventory
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"holdfast/engine"
+)
+
+// Errors is everything that is wrong with an inventory.
+type Errors struct {
+	diags hcl.Diagnostics
+	files map[string]*hcl.File
+}
+
+// Len is how many things are wrong.
+func (e *Errors) Len() int { return len(e.diags) }
+
+// Error gives, for each thing that is wrong, FILE:LINE:COLUMN and what it is,
+// the line with the place marked, and what to do. The values of expressions
+// are not shown: they may be secret.
+func (e *Errors) Error() string {
+	diags := append(hcl.Diagnostics(nil), e.diags...)
+	sort.SliceStable(diags, func(i, j int) bool { return before(diags[i].Subject, diags[j].Subject) })
+	var b strings.Builder
+	for i, d := range diags {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		e.write(&b, d)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func before(a, b *hcl.Range) bool {
+	switch {
+	case a == nil || b == nil:
+		return a == nil && b != nil
+	case a.Filename != b.Filename:
+		return a.Filename < b.Filename
+	}
+	return a.Start.Byte < b.Start.Byte
+}
+
+func (e *Errors) write(b *strings.Builder, d *hcl.Diagnostic) {
+	if d.Subject == nil {
+		fmt.Fprintf(b, "%s\n", sentence(d))
+		return
+	}
+	at := d.Subject
+	fmt.Fprintf(b, "%s:%d:%d: %s\n", at.Filename, at.Start.Line, at.Start.Column, sentence(d))
+	line, ok := e.line(at)
+	if !ok {
+		return
+	}
+	width := max(1, at.End.Column-at.Start.Column)
+	if at.End.Line != at.Start.Line {
+		width = 1
+	}
+	width = min(width, max(1, len([]rune(line))-at.Start.Column+1))
+	number := fmt.Sprintf("%5d", at.Start.Line)
+	fmt.Fprintf(b, "%s | %s\n%s | %s%s\n", number, line, strings.Repeat(" ", len(number)), indent(line, at.Start.Column-1), strings.Repeat("^", width))
+}
+
+func sentence(d *hcl.Diagnostic) string {
+	s := strings.TrimSuffix(d.Summary, ".")
+	if d.Detail != "" {
+		s += ": " + strings.TrimSuffix(strings.ReplaceAll(d.Detail, "\n", " "), ".")
+	}
+	return engine.Printable(s)
+}
+
+// line gives the source line of a place.
+func (e *Errors) line(at *hcl.Range) (string, bool) {
+	file := e.files[at.Filename]
+	if file == nil {
+		return "", false
+	}
+	lines := strings.Split(string(file.Bytes), "\n")
+	if at.Start.Line < 1 || at.Start.Line > len(lines) {
+		return "", false
+	}
+	return engine.Printable(strings.TrimSuffix(lines[at.Start.Line-1], "\r")), true
+}
+
+// indent is white space as wide as the first n columns of a line.
+func indent(line string, n int) string {
+	var b strings.Builder
+	for i, r := range []rune(line) {
+		if i >= n {
+			break
+		}
+		if r != '\t' {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,169 @@
+package inventory
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// functions are what expressions may call. Files are relative to the file
+// that names them.
+func (l *loader) functions(at hcl.Range) map[string]function.Function {
+	f := map[string]function.Function{
+		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "coalesce": stdlib.CoalesceFunc,
+		"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc,
+		"element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "floor": stdlib.FloorFunc, "format": stdlib.FormatFunc,
+		"formatlist": stdlib.FormatListFunc, "indent": stdlib.IndentFunc, "join": stdlib.JoinFunc, "jsondecode": stdlib.JSONDecodeFunc,
+		"jsonencode": stdlib.JSONEncodeFunc, "keys": stdlib.KeysFunc, "length": stdlib.LengthFunc, "lookup": stdlib.LookupFunc,
+		"lower": stdlib.LowerFunc, "max": stdlib.MaxFunc, "merge": stdlib.MergeFunc, "min": stdlib.MinFunc,
+		"parseint": stdlib.ParseIntFunc, "range": stdlib.RangeFunc, "regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc,
+		"replace": stdlib.ReplaceFunc, "reverse": stdlib.ReverseListFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc,
+		"split": stdlib.SplitFunc, "substr": stdlib.SubstrFunc, "title": stdlib.TitleFunc, "trim": stdlib.TrimFunc,
+		"trimprefix": stdlib.TrimPrefixFunc, "trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc,
+		"upper": stdlib.UpperFunc, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
+		"tostring": stdlib.MakeToFunc(cty.String), "tonumber": stdlib.MakeToFunc(cty.Number), "tobool": stdlib.MakeToFunc(cty.Bool),
+		"sha256": onText(func(s string) (string, error) {
+			sum := sha256.Sum256([]byte(s))
+			return hex.EncodeToString(sum[:]), nil
+		}),
+		"base64encode": onText(func(s string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(s)), nil }),
+		"cidrhost":     cidrHost(),
+		"sensitive":    l.sensitiveFunc(),
+		"env":          onText(l.env),
+		"file":         onText(func(name string) (string, error) { return l.read(name, at) }),
+		"fileexists":   fileExists(l, at),
+	}
+	f["templatefile"] = l.templateFile(at, f)
+	return f
+}
+
+// onText makes a function of one string.
+func onText(do func(string) (string, error)) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "text", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			s, err := do(args[0].AsString())
+			if err != nil {
+				return cty.UnknownVal(cty.String), function.NewArgError(0, err)
+			}
+			return cty.StringVal(s), nil
+		},
+	})
+}
+
+func (l *loader) env(name string) (string, error) {
+	v, ok := l.src.Env(name)
+	if !ok {
+		return "", fmt.Errorf("the environment has no %s", name)
+	}
+	return v, nil
+}
+
+func (l *loader) read(name string, at hcl.Range) (string, error) {
+	b, err := fs.ReadFile(l.src.FS, l.inFS(name, at))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", l.abs(name, at), cause(err))
+	}
+	return string(b), nil
+}
+
+// inFS is the name of a file in the loader's file system.
+func (l *loader) inFS(name string, at hcl.Range) string {
+	p := l.abs(name, at)
+	if l.src.Root != "" {
+		p = strings.TrimPrefix(strings.TrimPrefix(p, l.src.Root), "/")
+	}
+	return path.Clean(p)
+}
+
+func fileExists(l *loader, at hcl.Range) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "path", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			info, err := fs.Stat(l.src.FS, l.inFS(args[0].AsString(), at))
+			return cty.BoolVal(err == nil && !info.IsDir()), nil
+		},
+	})
+}
+
+// templateFile renders a file with the given values as its variables.
+func (l *loader) templateFile(at hcl.Range, functions map[string]function.Function) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			none := cty.UnknownVal(cty.String)
+			src, err := l.read(args[0].AsString(), at)
+			if err != nil {
+				return none, function.NewArgError(0, err)
+			}
+			if t := args[1].Type(); !t.IsObjectType() && !t.IsMapType() {
+				return none, function.NewArgErrorf(1, "the variables of a template are an object: { name = value }")
+			}
+			expr, diags := hclsyntax.ParseTemplate([]byte(src), l.abs(args[0].AsString(), at), hcl.InitialPos)
+			if diags.HasErrors() {
+				return none, function.NewArgError(0, diags)
+			}
+			v, diags := expr.Value(&hcl.EvalContext{Variables: args[1].AsValueMap(), Functions: functions})
+			if diags.HasErrors() {
+				return none, function.NewArgErrorf(0, "%s:%d: %s", diags[0].Subject.Filename, diags[0].Subject.Start.Line, diags[0].Summary)
+			}
+			return stdlib.MakeToFunc(cty.String).Call([]cty.Value{v})
+		},
+	})
+}
+
+func (l *loader) sensitiveFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowMarked: true, AllowUnknown: true, AllowNull: true, AllowDynamicType: true}},
+		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			l.hide(args[0])
+			return args[0].Mark(secret), nil
+		},
+	})
+}
+
+// cidrHost gives the address with that number in a network.
+func cidrHost() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "prefix", Type: cty.String}, {Name: "number", Type: cty.Number}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			none := cty.UnknownVal(cty.String)
+			prefix, err := netip.ParsePrefix(args[0].AsString())
+			if err != nil {
+				return none, function.NewArgError(0, err)
+			}
+			n, accuracy := args[1].AsBigFloat().Int64()
+			if accuracy != 0 || n < 0 || n > 1<<24 {
+				return none, function.NewArgErrorf(1, "a whole number from 0 is needed")
+			}
+			addr := prefix.Masked().Addr()
+			b := addr.AsSlice()
+			for i := len(b) - 1; i >= 0 && n > 0; i-- {
+				n += int64(b[i])
+				b[i] = byte(n)
+				n >>= 8
+			}
+			host, _ := netip.AddrFromSlice(b)
+			if n > 0 || !prefix.Contains(host) {
+				return none, function.NewArgErrorf(1, "%s has no such address", prefix)
+			}
+			return cty.StringVal(host.String()), nil
+		},
+	})
+}

@@ -1,0 +1,62 @@
+package inventory
+
+import (
+	"fmt"
+	"regexp"
+
+	"holdfast/engine"
+)
+
+var (
+	commitRule = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	imageRule  = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
+)
+
+// os reads an os block and checks that it fits its driver and is pinned.
+func (b *builder) os(n *node) *engine.OS {
+	r := b.read(n)
+	o := &engine.OS{
+		Driver: r.text("driver"), Remote: r.text("remote"), Ref: r.text("ref"),
+		Commit: r.text("commit"), Image: r.text("image"), MinFree: r.size("min_free"),
+	}
+	if o.Commit != "" && !commitRule.MatchString(o.Commit) {
+		b.fail(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "64 hexadecimal digits, all of them; ostree rev-parse prints it")
+	}
+	if o.Image != "" && !imageRule.MatchString(o.Image) {
+		b.fail(n.args["image"].Expr.Range(), "image is not pinned", "write NAME@sha256:DIGEST, with 64 hexadecimal digits; a tag can move")
+	}
+	switch o.Driver {
+	case "ostree":
+		b.need(n, "ostree", "commit")
+		b.forbid(n, "ostree", "image")
+	case "rpm-ostree":
+		if n.args["image"] == nil {
+			b.need(n, "rpm-ostree without an image", "remote", "ref", "commit")
+		} else {
+			b.forbid(n, "rpm-ostree with an image", "remote", "ref", "commit")
+		}
+	case "bootc":
+		b.need(n, "bootc", "image")
+		b.forbid(n, "bootc", "remote", "ref", "commit")
+	case "":
+	default:
+		b.fail(n.args["driver"].Expr.Range(), fmt.Sprintf("no driver %q", o.Driver), "there are ostree, rpm-ostree and bootc")
+	}
+	return o
+}
+
+func (b *builder) need(n *node, driver string, names ...string) {
+	for _, name := range names {
+		if n.args[name] == nil {
+			b.fail(n.at, fmt.Sprintf("os has no %s", name), fmt.Sprintf("the driver %s needs it", driver))
+		}
+	}
+}
+
+func (b *builder) forbid(n *node, driver string, names ...string) {
+	for _, name := range names {
+		if a := n.args[name]; a != nil {
+			b.fail(a.NameRange, fmt.Sprintf("%s is of no use here", name), fmt.Sprintf("the driver %s does not know it", driver))
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package inventory
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"holdfast/engine"
+)
+
+// reader evaluates the arguments of one block. Whatever is wrong is noted;
+// the zero value is returned then.
+type reader struct {
+	s  *scope
+	n  *node
+	id string // of a host in a range
+}
+
+// value evaluates an argument; false if it is not given or wrong.
+func (r reader) value(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
+	a := r.n.args[name]
+	if a == nil {
+		return cty.NilVal, hcl.Range{}, false
+	}
+	at := a.Expr.Range()
+	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
+	r.s.l.diags = append(r.s.l.diags, diags...)
+	if diags.HasErrors() || !v.IsWhollyKnown() {
+		return cty.NilVal, at, false
+	}
+	if v.ContainsMarked() && name != "command" && name != "undo" && name != "become_password_command" {
+		r.s.l.fail(at, name+" would show a sensitive value", "sensitive values can only be used in command, undo and become_password_command")
+		return cty.NilVal, at, false
+	}
+	v, _ = v.UnmarkDeep()
+	if v.IsNull() {
+		return cty.NilVal, at, false
+	}
+	converted, err := convert.Convert(v, want)
+	if err != nil {
+		r.s.l.fail(at, fmt.Sprintf("%s is not a %s", name, typeName(want)), "")
+		return cty.NilVal, at, false
+	}
+	return converted, at, true
+}
+
+func typeName(t cty.Type) string {
+	if t.IsListType() {
+		return "list of strings"
+	}
+	return t.FriendlyName()
+}
+
+func (r reader) text(name string) string {
+	v, at, ok := r.value(name, cty.String)
+	if !ok {
+		return ""
+	}
+	s := v.AsString()
+	if s == "" {
+		r.s.l.fail(at, name+" is empty", "give a value or leave it out")
+	}
+	if strings.ContainsAny(s, "\x00\n\r") && name != "command" && name != "undo" {
+		r.s.l.fail(at, name+" contains a line break or a NUL", "")
+	}
+	return s
+}
+
+func (r reader) texts(name string) []string {
+	v, at, ok := r.value(name, cty.List(cty.String))
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, e := range v.AsValueSlice() {
+		if e.IsNull() || e.AsString() == "" {
+			r.s.l.fail(at, name+" has an empty element", "")
+			continue
+		}
+		out = append(out, e.AsString())
+	}
+	return out
+}
+
+// oneOrMore reads a string or a list of strings.
+func (r reader) oneOrMore(name string) []string {
+	a := r.n.args[name]
+	if a == nil {
+		return nil
+	}
+	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
+	if !diags.HasErrors() && v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
+		if s := r.text(name); s != "" {
+			return []string{s}
+		}
+		return nil
+	}
+	return r.texts(name)
+}
+
+// paths reads file names, relative to the file that names them.
+func (r reader) paths(name string) []string {
+	var out []string
+	for _, p := range r.oneOrMore(name) {
+		out = append(out, r.s.l.abs(p, r.n.args[name].SrcRange))
+	}
+	return out
+}
+
+func (r reader) path(name string) string {
+	if p := r.text(name); p != "" {
+		return r.s.l.abs(p, r.n.args[name].SrcRange)
+	}
+	return ""
+}
+
+func (r reader) truth(name string, fallback bool) bool {
+	v, _, ok := r.value(name, cty.Bool)
+	if !ok {
+		return fallback
+	}
+	return v.True()
+}
+
+func (r reader) port(name string, fallback int) int {
+	v, at, ok := r.value(name, cty.Number)
+	if !ok {
+		return fallback
+	}
+	n, accuracy := v.AsBigFloat().Int64()
+	if accuracy != big.Exact || n < 1 || n > 65535 {
+		r.s.l.fail(at, name+" is not a port", "a whole number between 1 and 65535 is needed")
+		return fallback
+	}
+	return int(n)
+}
+
+func (r reader) span(name string) engine.Duration {
+	v, at, ok := r.value(name, cty.String)
+	if !ok {
+		return 0
+	}
+	d, err := time.ParseDuration(v.AsString())
+	if err != nil || d <= 0 {
+		r.s.l.fail(at, name+" is not a duration", "write a number and a unit, such as \"90s\", \"10m\" or \"1h30m\"; it must be more than zero")
+		return 0
+	}
+	return engine.Duration(d)
+}
+
+func (r reader) limit(name string) engine.Limit {
+	a := r.n.args[name]
+	if a == nil {
+		return engine.Limit{}
+	}
+	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
+	if !diags.HasErrors() && v.Type() == cty.String && v.IsWhollyKnown() && !v.IsNull() && !v.IsMarked() {
+		l, err := engine.ParseLimit(v.AsString())
+		if err != nil {
+			r.s.l.fail(a.Expr.Range(), name+" is not a limit", err.Error())
+		}
+		return l
+	}
+	n, at, ok := r.value(name, cty.Number)
+	if !ok {
+		return engine.Limit{}
+	}
+	count, accuracy := n.AsBigFloat().Int64()
+	if accuracy != big.Exact || count < 1 || count > 1<<20 {
+		r.s.l.fail(at, name+" is not a limit", "a whole number from 1, or a percentage such as \"10%\", is needed")
+		return engine.Limit{}
+	}
+	return engine.Limit{Count: int(count), Set: true}
+}
+
+// size reads bytes; -1 stands for an explicit 0.
+func (r reader) size(name string) int64 {
+	v, at, ok := r.value(name, cty.String)
+	if !ok {
+		return 0
+	}
+	n, err := parseSize(v.AsString())
+	if err != nil {
+		r.s.l.fail(at, name+" is not a size", err.Error())
+		return 0
+	}
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+func parseSize(s string) (int64, error) {
+	units := map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+	digits := strings.TrimRight(s, "BKMGTi")
+	unit, ok := units[s[len(digits):]]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || n < 0 || n > 1<<50/unit {
+		return 0, fmt.Errorf("%q: write bytes, or a number and a unit: \"500MiB\", \"2GiB\"", s)
+	}
+	return n * unit, nil
+}

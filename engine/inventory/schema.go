@@ -1,0 +1,177 @@
+package inventory
+
+import "fmt"
+
+// argument describes one argument of a block, for the decoder, for its error
+// messages, and for the reference in docs/inventory.md.
+type argument struct {
+	name     string
+	kind     kind
+	required bool
+	fallback string // what holds if it is not given, for the reference
+	meaning  string
+}
+
+// block describes a kind of block.
+type block struct {
+	name      string
+	label     string // what its label is, or "" if it has none
+	many      bool   // may be given more than once
+	meaning   string
+	arguments []argument
+	blocks    []block
+}
+
+// kind is the type of an argument's value.
+type kind string
+
+const (
+	text     kind = "string"
+	texts    kind = "list of strings"
+	oneText  kind = "string or list of strings"
+	number   kind = "number"
+	truth    kind = "bool"
+	span     kind = "duration"
+	limit    kind = "number or percentage"
+	size     kind = "size"
+	anything kind = "any"
+)
+
+// later are words of the full language that this version does not carry out.
+// They are refused, so that nobody relies on what does not happen.
+func later(where, name string) bool {
+	words := map[string][]string{
+		"pool":         {"configs", "canary", "policy", "drift", "window", "paused", "max_skew", "on_failure", "on_action_failure", "order", "vars"},
+		"site":         {"max_unavailable", "window"},
+		"host":         {"vars", "configs", "paused"},
+		"hosts":        {"vars", "configs", "paused"},
+		"os":           {"source", "extensions", "kernel_type"},
+		"inventory":    {"policy"},
+		"etcd_cluster": {"latency"},
+	}
+	for _, w := range words[where] {
+		if w == name {
+			return true
+		}
+	}
+	return false
+}
+
+func sshBlock(meaning string) block {
+	return block{name: "ssh", meaning: meaning, arguments: []argument{
+		{name: "user", kind: text, fallback: "from ssh_config, else who runs holdfast", meaning: "who logs in"},
+		{name: "port", kind: number, fallback: "from ssh_config, else 22", meaning: "port of sshd"},
+		{name: "known_hosts", kind: oneText, fallback: "~/.ssh/known_hosts", meaning: "files with the hosts' keys; always checked strictly, there is no \"off\""},
+		{name: "identity", kind: oneText, fallback: "the agent's keys and those of ssh_config", meaning: "private key files"},
+		{name: "proxy_jump", kind: text, fallback: "from ssh_config", meaning: "jump hosts, [user@]host[:port], several with commas; \"none\" for none"},
+		{name: "ssh_config", kind: text, fallback: "~/.ssh/config", meaning: "ssh_config to honour; \"none\" for none"},
+		{name: "become", kind: text, fallback: "none", meaning: "\"sudo\", or \"none\" where the user is root"},
+		{name: "become_password_file", kind: text, meaning: "file whose first line is the sudo password"},
+		{name: "become_password_command", kind: text, meaning: "command on the bastion that prints the sudo password"},
+		{name: "connect_timeout", kind: span, fallback: "10s", meaning: "until logged in, for each hop"},
+		{name: "keep_alive", kind: span, fallback: "5s", meaning: "silence after which a sign of life is asked for; three without answer end the connection"},
+	}}
+}
+
+func hostArguments() []argument {
+	return []argument{
+		{name: "address", kind: text, required: true, meaning: "name or IP address, as for ssh"},
+		{name: "pool", kind: text, required: true, meaning: "the pool the host belongs to"},
+		{name: "etcd_cluster", kind: text, fallback: "none", meaning: "the etcd cluster the host is a member of"},
+		{name: "zone", kind: text, fallback: "none", meaning: "rack, row or room; a batch keeps to one zone of a pool"},
+	}
+}
+
+func rangeArgument() argument {
+	return argument{name: "range", kind: text, required: true, meaning: "numbers such as \"01-48\" or \"1-3,7\"; zeros in front are kept. Names are LABEL-NUMBER; ${id} is the number"}
+}
+
+// schema is the whole language of an inventory.
+func schema() block {
+	return block{name: "inventory", blocks: []block{
+		{name: "site", label: "name", meaning: "The site and how its hosts are reached. Exactly one.", blocks: []block{sshBlock("Defaults for all hosts.")}},
+		{name: "variable", label: "name", many: true, meaning: "A value given from outside: --var NAME=VALUE, --var-file, or HOLDFAST_VAR_NAME. Used as var.NAME.", arguments: []argument{
+			{name: "default", kind: anything, fallback: "none; then a value must be given", meaning: "its value if none is given"},
+			{name: "type", kind: text, fallback: "the default's, else \"string\"", meaning: "\"string\", \"number\" or \"bool\""},
+			{name: "sensitive", kind: truth, fallback: "false", meaning: "never shown in any output"},
+			{name: "description", kind: text, meaning: "for people"},
+		}},
+		{name: "locals", many: true, meaning: "Values with names, used as local.NAME. They may refer to variables and to each other, in any order and across files."},
+		etcdBlock(), poolBlock(),
+		{name: "host", label: "name", many: true, meaning: "One machine.", arguments: hostArguments(), blocks: []block{sshBlock("What differs from the pool.")}},
+		{name: "hosts", label: "prefix", many: true, meaning: "A range of machines.", arguments: append([]argument{rangeArgument()}, hostArguments()...), blocks: []block{sshBlock("What differs from the pool.")}},
+	}}
+}
+
+func etcdBlock() block {
+	return block{name: "etcd_cluster", label: "name", many: true, meaning: "An etcd cluster. Its members are the hosts that name it; that is checked against its own member list.", arguments: []argument{
+		{name: "client_port", kind: number, fallback: "2379", meaning: "port its members listen on for clients"},
+		{name: "snapshot", kind: truth, fallback: "true", meaning: "save it to the bastion before a run's first disruption"},
+		{name: "allow_outage", kind: truth, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots; without it such a reboot is refused"},
+	}, blocks: []block{
+		{name: "tls", meaning: "Client credentials, as paths on the members. Without it, plain HTTP.", arguments: []argument{
+			{name: "ca", kind: text, required: true, meaning: "certificate authority of the members"},
+			{name: "cert", kind: text, required: true, meaning: "client certificate"},
+			{name: "key", kind: text, required: true, meaning: "its key"},
+		}},
+	}}
+}
+
+func poolBlock() block {
+	return block{name: "pool", label: "name", many: true, meaning: "Hosts that share a desired state and roll-out limits.", arguments: []argument{
+		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted"},
+		{name: "max_unavailable", kind: limit, fallback: "1", meaning: "hosts that may be unavailable at once: a count, or a percentage (\"10%\") that rounds down but is at least 1"},
+	}, blocks: []block{
+		{name: "os", meaning: "The operating system its hosts run, pinned by digest.", arguments: []argument{
+			{name: "driver", kind: text, required: true, meaning: "\"ostree\", \"rpm-ostree\" or \"bootc\""},
+			{name: "remote", kind: text, meaning: "ostree remote, as configured on the hosts"},
+			{name: "ref", kind: text, meaning: "branch in that remote"},
+			{name: "commit", kind: text, meaning: "ostree commit, 64 hexadecimal digits"},
+			{name: "image", kind: text, meaning: "container image by digest, NAME@sha256:…; instead of remote, ref and commit (rpm-ostree, bootc)"},
+			{name: "min_free", kind: size, fallback: "1GiB", meaning: "space that must be free before staging: \"500MiB\", \"2GiB\", or bytes; 0 checks nothing"},
+		}},
+		{name: "drain", label: "name", meaning: "Moves work off a host before it is disrupted. The commands run on the bastion, with HOLDFAST_HOST, HOLDFAST_ADDRESS, HOLDFAST_POOL and HOLDFAST_RUN set.", arguments: []argument{
+			{name: "command", kind: text, required: true, meaning: "moves work off"},
+			{name: "undo", kind: text, meaning: "lets work back; also when the host is given back undisturbed"},
+			{name: "timeout", kind: span, fallback: "10m", meaning: "for each of them"},
+		}},
+		{name: "gate", label: "name", many: true, meaning: "A command on the bastion that must exit 0 for the run to go on. It is tried every five seconds until its timeout.", arguments: []argument{
+			{name: "command", kind: text, required: true, meaning: "the command"},
+			{name: "when", kind: texts, required: true, meaning: "any of before_batch, before_host, after_host, after_batch"},
+			{name: "timeout", kind: span, fallback: "5m", meaning: "how long it may take until the command exits 0"},
+		}},
+		{name: "timeouts", meaning: "Bounds for the steps of a host.", arguments: []argument{
+			{name: "stage", kind: span, fallback: "30m", meaning: "fetching the OS and putting it on disk"},
+			{name: "reboot", kind: span, fallback: "20m", meaning: "from the order to reboot until SSH answers from the new boot"},
+			{name: "health", kind: span, fallback: "10m", meaning: "from then until units, and etcd, are healthy"},
+		}},
+		sshBlock("What differs from the site."),
+	}}
+}
+
+// argument finds an argument by name.
+func (b block) argument(name string) (argument, bool) {
+	for _, a := range b.arguments {
+		if a.name == name {
+			return a, true
+		}
+	}
+	return argument{}, false
+}
+
+// child finds a kind of block by name.
+func (b block) child(name string) (block, bool) {
+	for _, c := range b.blocks {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return block{}, false
+}
+
+func (b block) title() string {
+	if b.label == "" {
+		return b.name
+	}
+	return fmt.Sprintf("%s %q", b.name, b.label)
+}
