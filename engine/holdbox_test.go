@@ -67,6 +67,7 @@ func (b *box) run(script string) (stdout, stderr string, code int) {
 	for _, dir := range []string{"/var/lib/holdfast", "/etc/motd.d", "/etc/systemd/system"} {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
+	script += "\n:\n" // bash would become the last command, and killAt kill the test
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Env = []string{"PATH=" + b.path, "BOX=" + b.root, "TMPDIR=" + b.root}
 	var out, errs bytes.Buffer
