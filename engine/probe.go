@@ -9,12 +9,13 @@ import (
 // ProbeScript joins commands into one script, so that a host is read in one
 // round trip. Each command runs in a subshell; its output on both streams is
 // closed by a line with mark, which must be random, so that no content of a
-// host can be taken for it.
+// host can be taken for it. A command that reads its standard input finds it
+// empty: what comes there may be the rest of the script.
 func ProbeScript(commands []Command, mark string) string {
 	var b strings.Builder
 	b.WriteString("export LC_ALL=C\n")
 	for i, c := range commands {
-		fmt.Fprintf(&b, "( %s\n)\nrc=$?; printf '\\n%s %d %%d\\n' \"$rc\"; printf '\\n%s %d\\n' >&2\n",
+		fmt.Fprintf(&b, "( %s\n) </dev/null\nrc=$?; printf '\\n%s %d %%d\\n' \"$rc\"; printf '\\n%s %d\\n' >&2\n",
 			strings.TrimRight(c.Script, "\n"), mark, i, mark, i)
 	}
 	return b.String()
@@ -25,15 +26,16 @@ func ProbeScript(commands []Command, mark string) string {
 func ReadOutputs(commands []Command, mark, stdout, stderr string) (Outputs, error) {
 	outputs := make(Outputs, len(commands))
 	for i, c := range commands {
-		out, tail, rest, ok := cutFrame(stdout, mark, i)
-		if !ok {
-			return nil, fmt.Errorf("read facts: the reply ends before the output of %q (%s)", c.Name, lastLine(stderr))
+		out, rest, ok := strings.Cut(stdout, fmt.Sprintf("\n%s %d ", mark, i))
+		status, rest, whole := strings.Cut(rest, "\n")
+		if !ok || !whole {
+			return nil, fmt.Errorf("read facts: the reply ends before the output of %q (%s)", c.Name, lastLine(stderr, mark))
 		}
-		code, err := strconv.Atoi(tail)
+		code, err := strconv.Atoi(status)
 		if err != nil {
 			return nil, fmt.Errorf("read facts: exit status of %q: %w", c.Name, err)
 		}
-		errs, _, restErr, ok := cutFrame(stderr, mark, i)
+		errs, restErr, ok := strings.Cut(stderr, fmt.Sprintf("\n%s %d\n", mark, i))
 		if !ok {
 			return nil, fmt.Errorf("read facts: the diagnostics of %q are cut short", c.Name)
 		}
@@ -43,18 +45,13 @@ func ReadOutputs(commands []Command, mark, stdout, stderr string) (Outputs, erro
 	return outputs, nil
 }
 
-// cutFrame splits s at the closing line of frame i into content, what follows
-// the number on that line, and the rest.
-func cutFrame(s, mark string, i int) (content, tail, rest string, ok bool) {
-	content, rest, ok = strings.Cut(s, fmt.Sprintf("\n%s %d", mark, i))
-	if !ok {
-		return "", "", "", false
+// lastLine gives the last thing said in s that is not a closing line.
+func lastLine(s, mark string) string {
+	lines := strings.Split(s, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if line := strings.TrimSpace(lines[i]); line != "" && !strings.HasPrefix(line, mark) {
+			return line
+		}
 	}
-	tail, rest, _ = strings.Cut(rest, "\n")
-	return content, strings.TrimSpace(tail), rest, true
-}
-
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
+	return "no diagnostics"
 }
