@@ -84,19 +84,24 @@ func (sc *scheduler) take(hp *HostPlan, q *queue) {
 	}
 }
 
+// batch gives the batch of these hosts with the gates of their pools. A pool
+// of which hosts are only recovered is not asked before: it may well be those
+// hosts that it misses.
 func (sc *scheduler) batch(hosts []*HostPlan) Batch {
 	var b Batch
-	seen := map[string]bool{}
+	seen, asked := map[string]bool{}, map[string]bool{}
 	for _, hp := range hosts {
-		b.Hosts = append(b.Hosts, hp.Host)
-		if seen[hp.Pool] {
-			continue
-		}
-		seen[hp.Pool] = true
 		pool := sc.wards[hp.Pool].Pool
-		b.Pools = append(b.Pools, pool.Name)
-		b.Before = append(b.Before, gates(pool, BeforeBatch, Bastion)...)
-		b.After = append(b.After, gates(pool, AfterBatch, Bastion)...)
+		b.Hosts = append(b.Hosts, hp.Host)
+		if !seen[hp.Pool] {
+			seen[hp.Pool] = true
+			b.Pools = append(b.Pools, hp.Pool)
+			b.After = append(b.After, gates(pool, AfterBatch, Bastion)...)
+		}
+		if len(hp.Changes) > 0 && !asked[hp.Pool] {
+			asked[hp.Pool] = true
+			b.Before = append(b.Before, gates(pool, BeforeBatch, Bastion)...)
+		}
 	}
 	return b
 }
