@@ -95,7 +95,7 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 		case !m.Healthy:
 			problems = append(problems, fmt.Sprintf("member %s is not healthy: %s", m.Name, m.Problem))
 		case m.Host != "" && contains(away, m.Host):
-			problems = append(problems, fmt.Sprintf("member %s is away: its host is held or being disrupted", m.Name))
+			problems = append(problems, fmt.Sprintf("member %s is away: its host is unreachable, held or being disrupted", m.Name))
 		default:
 			left++
 		}

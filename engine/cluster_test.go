@@ -73,11 +73,15 @@ func TestMayLoseNeverInDoubt(t *testing.T) {
 		}{
 			{"problem", func(c *engine.ClusterFacts) { c.Problem = "certificate expired" }, "certificate expired"},
 			{"alarm", func(c *engine.ClusterFacts) { c.Alarms = []string{"NOSPACE"} }, "alarm NOSPACE"},
-			{"learner", func(c *engine.ClusterFacts) { c.Members = append(c.Members, engine.Member{Learner: true, Healthy: true}) }, "learner"},
+			{"learner", func(c *engine.ClusterFacts) {
+				c.Members = append(c.Members, engine.Member{Learner: true, Healthy: true})
+			}, "learner"},
 			{"its own member is a learner", func(c *engine.ClusterFacts) { c.Members[0].Learner = true }, "learner"},
 			{"not a member", func(c *engine.ClusterFacts) { c.Members[0].Host = "elsewhere" }, "0 of its"},
 			{"host of a member not known", func(c *engine.ClusterFacts) { c.Members[0].Host = "" }, "0 of its"},
-			{"two members on the host", func(c *engine.ClusterFacts) { c.Members[n-1].Host, c.Members = host(0), append(c.Members, c.Members[0]) }, "of its"},
+			{"two members on the host", func(c *engine.ClusterFacts) {
+				c.Members[n-1].Host, c.Members = host(0), append(c.Members, c.Members[0])
+			}, "of its"},
 			{"no members", func(c *engine.ClusterFacts) { c.Members = nil }, "0 of its 0"},
 		} {
 			c := cluster(n, whole)
@@ -96,7 +100,7 @@ func TestMayLoseReasons(t *testing.T) {
 	c := cluster(5, 0b01011)
 	c.Members[2].Problem = "connection refused"
 	c.Members[4].Problem = "raft index 40000 behind"
-	want := "etcd cluster main: member etcd-1 is away: its host is held or being disrupted; " +
+	want := "etcd cluster main: member etcd-1 is away: its host is unreachable, held or being disrupted; " +
 		"member etcd-2 is not healthy: connection refused; member etcd-4 is not healthy: raft index 40000 behind"
 	if err := c.MayLose("etcd-0", []string{"etcd-1"}, false); err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)

@@ -1,0 +1,86 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+)
+
+func TestStance(t *testing.T) {
+	past, future := now.Add(-time.Second), now.Add(time.Second)
+	run := func(id string, expires time.Time) *engine.Hold {
+		return &engine.Hold{Kind: engine.RunHold, Run: id, Expires: expires}
+	}
+	maintenance := func(id string, expires time.Time) *engine.Hold {
+		return &engine.Hold{Kind: engine.MaintenanceHold, Run: id, Expires: expires}
+	}
+	never := time.Time{}
+	for _, tc := range []struct {
+		name  string
+		facts engine.Facts
+		want  engine.HoldStance
+	}{
+		{"none", engine.Facts{}, engine.NotHeld},
+		{"own", engine.Facts{Hold: run(thisRun, future)}, engine.OwnHold},
+		{"own, expired", engine.Facts{Hold: run(thisRun, past)}, engine.OwnHold},
+		{"dead", engine.Facts{Hold: run(deadRun, future)}, engine.AdoptHold},
+		{"dead, expired", engine.Facts{Hold: run(deadRun, past)}, engine.AdoptHold},
+		{"dead, failed and so without end", engine.Facts{Hold: run(deadRun, never)}, engine.AdoptHold},
+		{"somebody's", engine.Facts{Hold: run("x", future)}, engine.ForeignHold},
+		{"somebody's, to this second", engine.Facts{Hold: run("x", now)}, engine.ForeignHold},
+		{"somebody's, expired", engine.Facts{Hold: run("x", past)}, engine.ExpiredHold},
+		{"somebody's, without end", engine.Facts{Hold: run("x", never)}, engine.ForeignHold},
+		{"somebody's, clock not known", engine.Facts{Hold: run("x", past), Clock: never.Add(1)}, engine.ForeignHold},
+		{"of a run without ID, expired", engine.Facts{Hold: run("", past)}, engine.ForeignHold},
+		{"maintenance", engine.Facts{Hold: maintenance("m", future)}, engine.ForeignHold},
+		{"maintenance, expired", engine.Facts{Hold: maintenance("m", past)}, engine.ForeignHold},
+		{"maintenance, with the ID of this run", engine.Facts{Hold: maintenance(thisRun, past)}, engine.ForeignHold},
+		{"maintenance, with the ID of a dead run", engine.Facts{Hold: maintenance(deadRun, past)}, engine.ForeignHold},
+		{"of a kind from the future", engine.Facts{Hold: &engine.Hold{Kind: "lease", Run: thisRun, Expires: past}}, engine.ForeignHold},
+		{"unreadable", engine.Facts{HoldProblem: "unexpected end of JSON"}, engine.ForeignHold},
+		{"unreadable in part", engine.Facts{HoldProblem: "trailing data", Hold: run(thisRun, future)}, engine.ForeignHold},
+	} {
+		if tc.facts.Clock.IsZero() {
+			tc.facts.Clock = now
+		}
+		if got := tc.facts.Stance(thisRun, []string{"another", deadRun}); got != tc.want {
+			t.Errorf("%s: stance %d, want %d", tc.name, got, tc.want)
+		}
+	}
+	if got := (engine.Facts{Hold: run("", now)}).Stance("", nil); got != engine.ForeignHold {
+		t.Errorf("a plan that belongs to no run owns a hold: %d", got)
+	}
+}
+
+func TestHoldString(t *testing.T) {
+	h := engine.Hold{Holder: "ann@bastion", Reason: "DIMM swap", Acquired: now}
+	for _, tc := range []struct {
+		change func()
+		want   string
+	}{
+		{func() {}, `held by ann@bastion since 2026-03-01 12:00 UTC for "DIMM swap"`},
+		{func() { h.Ticket = "OPS-7" }, `held by ann@bastion since 2026-03-01 12:00 UTC for "DIMM swap" (OPS-7)`},
+		{func() { h.Expires = now.Add(4 * time.Hour) }, `held by ann@bastion since 2026-03-01 12:00 UTC for "DIMM swap" (OPS-7), until 2026-03-01 16:00 UTC`},
+	} {
+		tc.change()
+		if got := h.String(); got != tc.want {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
+		}
+	}
+}
+
+// A hold without an end says nothing about one, so that old readers and jq do
+// not meet the year 1.
+func TestHoldJSON(t *testing.T) {
+	text, err := json.Marshal(engine.Hold{Kind: engine.RunHold, Holder: "a@b", Run: "r", Reason: "x", Acquired: now, Renewed: now})
+	if err != nil || strings.Contains(string(text), "expires") {
+		t.Errorf("%s, %v", text, err)
+	}
+	var back engine.Hold
+	if err := json.Unmarshal(text, &back); err != nil || back.Expired(now.AddDate(100, 0, 0)) {
+		t.Errorf("%+v expires, %v", back, err)
+	}
+}

@@ -1,0 +1,188 @@
+package engine_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// source is one Go file of the project.
+type source struct {
+	dir   string // from the root of the module
+	name  string
+	lines int
+	tree  *ast.File
+}
+
+func (s source) path() string { return path.Join(s.dir, s.name) }
+
+func (s source) test() bool { return strings.HasSuffix(s.name, "_test.go") }
+
+func (s source) imports() []string {
+	var paths []string
+	for _, i := range s.tree.Imports {
+		p, _ := strconv.Unquote(i.Path.Value)
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// sources parses every Go file below the named folders of the module.
+func sources(t *testing.T, folders ...string) []source {
+	t.Helper()
+	var all []source
+	for _, folder := range folders {
+		err := fs.WalkDir(os.DirFS(".."), folder, func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") || strings.Contains(p, "testdata/") {
+				return err
+			}
+			text, err := os.ReadFile(filepath.Join("..", p))
+			if err != nil {
+				return err
+			}
+			tree, err := parser.ParseFile(token.NewFileSet(), p, text, parser.SkipObjectResolution|parser.ParseComments)
+			if err != nil {
+				return err
+			}
+			all = append(all, source{dir: path.Dir(p), name: path.Base(p), lines: strings.Count(string(text), "\n"), tree: tree})
+			return nil
+		})
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// forbidden are the packages through which the functional core would touch
+// the world, wait or start something.
+var forbidden = []string{"context", "crypto/rand", "database/sql", "io/ioutil", "log", "math/rand", "net", "os", "plugin", "runtime", "sync", "syscall", "testing", "unsafe"}
+
+func within(pkg string, list []string) bool {
+	return slices.ContainsFunc(list, func(f string) bool { return pkg == f || strings.HasPrefix(pkg, f+"/") })
+}
+
+// The same input always gives the same plan: engine and modules see no files,
+// no network, no clock and no chance, and start no goroutines.
+func TestCoreIsPure(t *testing.T) {
+	for _, s := range sources(t, "engine", "modules") {
+		if s.dir != "engine" && s.dir != "modules" || s.test() {
+			continue
+		}
+		for _, p := range s.imports() {
+			if within(p, forbidden) {
+				t.Errorf("%s imports %s", s.path(), p)
+			}
+			if standard := !strings.Contains(strings.Split(p, "/")[0], ".") && !within(p, []string{"holdfast"}); s.dir == "engine" && !standard {
+				t.Errorf("%s imports %s, which is not in the standard library", s.path(), p)
+			}
+			if s.dir == "modules" && within(p, []string{"holdfast"}) && p != "holdfast/engine" {
+				t.Errorf("%s imports %s", s.path(), p)
+			}
+		}
+		impurities(s.tree, func(what string) { t.Errorf("%s: %s", s.path(), what) })
+	}
+}
+
+// impurities finds readings of the clock, goroutines, channels and init.
+func impurities(tree *ast.File, found func(string)) {
+	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+	name := "time"
+	for _, i := range tree.Imports {
+		if i.Path.Value == `"time"` && i.Name != nil {
+			name = i.Name.Name
+		}
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == name && slices.Contains(clock, n.Sel.Name) {
+				found("time." + n.Sel.Name)
+			}
+		case *ast.GoStmt:
+			found("go statement")
+		case *ast.ChanType:
+			found("channel")
+		case *ast.FuncDecl:
+			if n.Name.Name == "init" && n.Recv == nil {
+				found("init")
+			}
+		}
+		return true
+	})
+}
+
+// Siblings do not import each other: they meet in cmd. Packages for tests
+// (…test) are for tests.
+func TestSiblingsAreStrangers(t *testing.T) {
+	for _, s := range sources(t, "engine", "modules") {
+		if s.dir == "engine" || s.dir == "modules" || s.test() || strings.HasSuffix(s.dir, "test") {
+			continue
+		}
+		family := "holdfast/" + strings.Join(strings.Split(s.dir, "/")[:2], "/")
+		for _, p := range s.imports() {
+			own := within(p, []string{family}) && !strings.HasSuffix(p, "test")
+			if within(p, []string{"holdfast"}) && p != "holdfast/engine" && !own {
+				t.Errorf("%s imports %s", s.path(), p)
+			}
+		}
+	}
+}
+
+// A file that needs scrolling is two files.
+func TestFilesAreShort(t *testing.T) {
+	const limit = 300
+	for _, s := range sources(t, "engine", "modules", "cmd") {
+		if s.lines > limit && !s.test() {
+			t.Errorf("%s has %d lines, more than %d", s.path(), s.lines, limit)
+		}
+	}
+}
+
+// Every package says what it is for.
+func TestPackagesAreDocumented(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t, "engine", "modules", "cmd") {
+		if !s.test() {
+			documented[s.dir] = documented[s.dir] || s.tree.Doc != nil
+		}
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("package %s has no comment", dir)
+		}
+	}
+}
+
+// The tests above see what they look for.
+func TestImpuritiesAreFound(t *testing.T) {
+	for text, want := range map[string]string{
+		"import \"time\"; var x = time.Now":                "time.Now",
+		"import clock \"time\"; var x = clock.Since(y)":    "time.Since",
+		"func f() { go g() }":                              "go statement",
+		"var x chan int":                                   "channel",
+		"func init() {}":                                   "init",
+		"import \"time\"; var x = time.Second; type T int": "",
+	} {
+		tree, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		impurities(tree, func(what string) { got = what })
+		if got != want {
+			t.Errorf("%s: found %q, want %q", text, got, want)
+		}
+	}
+	if !within("os/exec", forbidden) || !within("net", forbidden) || within("netip", forbidden) || within("logic", forbidden) {
+		t.Error("the list of forbidden packages does not work")
+	}
+}
