@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"holdfast/cmd/holdfast-lab/internal/netns"
 	"holdfast/cmd/holdfast-lab/internal/site"
 )
 
@@ -24,7 +23,7 @@ func sshCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return netns.Exec(append([]string{
+			return l.Replace(append([]string{
 				"ssh", "-F", "none", "-i", filepath.Join(l.Site(), site.Identity),
 				"-o", "UserKnownHostsFile=" + filepath.Join(l.Site(), site.KnownHosts), "-o", "IdentitiesOnly=yes",
 				"-o", "BatchMode=yes", "-o", "ConnectTimeout=3", "-o", "LogLevel=ERROR", "core@" + h.Address(),
@@ -35,12 +34,18 @@ func sshCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-func execCommand() *cobra.Command {
+func execCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec -- COMMAND…",
 		Short: "Run a command of this machine inside the lab's network",
 		Args:  cobra.MinimumNArgs(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return netns.Exec(args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			return l.Replace(args)
+		},
 	}
 	cmd.Flags().SetInterspersed(false)
 	return cmd

@@ -82,14 +82,13 @@ func onDir(dir string, request uintptr, argument uint32) error {
 // ostree freezes the filesystem of /boot when it writes boot entries; an
 // overlay refuses that, the filesystem beneath would not.
 func MountBoot(boot, state string) error {
-	dirs := map[string]string{}
-	for _, d := range []string{"lower", "upper", "work"} {
-		dirs[d] = filepath.Join(state, "boot."+d)
-		if err := os.MkdirAll(dirs[d], 0o755); err != nil {
+	upper, work := filepath.Join(state, "boot.upper"), filepath.Join(state, "boot.work")
+	for _, dir := range []string{upper, work} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make boot overlay: %w", err)
 		}
 	}
-	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", dirs["lower"], dirs["upper"], dirs["work"])
+	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", boot, upper, work)
 	if err := unix.Mount("overlay", boot, "overlay", 0, opts); err != nil {
 		return fmt.Errorf("mount boot overlay: %w", err)
 	}

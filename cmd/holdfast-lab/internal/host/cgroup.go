@@ -14,10 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	cgroupMount  = "/sys/fs/cgroup"
-	cgroupParent = "holdfast-lab"
-)
+const cgroupMount = "/sys/fs/cgroup"
 
 // cgroup is a host's own control group. The supervisor mounts the version 2
 // hierarchy over /sys/fs/cgroup in its own mount namespace, so that one layout
@@ -26,11 +23,11 @@ type cgroup string
 
 // enterCgroups mounts the hierarchy, moves the supervisor out of the session
 // that started it, and makes the host's group.
-func enterCgroups(name string) (cgroup, error) {
+func enterCgroups(lab, name string) (cgroup, error) {
 	if err := unix.Mount("cgroup2", cgroupMount, "cgroup2", 0, ""); err != nil {
 		return "", fmt.Errorf("mount control groups: %w", err)
 	}
-	parent := filepath.Join(cgroupMount, cgroupParent)
+	parent := filepath.Join(cgroupMount, lab)
 	own := filepath.Join(parent, "supervisor-"+name)
 	group := filepath.Join(parent, name)
 	for _, dir := range []string{own, group} {
@@ -140,11 +137,11 @@ func (c cgroup) freeze(frozen bool) error {
 	return nil
 }
 
-// RemoveCgroups removes the groups of all hosts. It needs a mounted version 2
+// RemoveCgroups removes the groups of all hosts of a lab. It needs a mounted version 2
 // hierarchy and does nothing without one.
-func RemoveCgroups() error {
+func RemoveCgroups(lab string) error {
 	for _, mount := range []string{cgroupMount, cgroupMount + "/unified"} {
-		top := filepath.Join(mount, cgroupParent)
+		top := filepath.Join(mount, lab)
 		if _, err := os.Stat(top); err == nil {
 			if err := removeGroups(top, true); err != nil {
 				return err

@@ -33,7 +33,9 @@ const (
 // Config is what a supervisor must know of its host.
 type Config struct {
 	Host spec.Host `json:"host"`
-	Kind Kind      `json:"kind"`
+	// Group is the control group that holds those of all the lab's hosts.
+	Group string `json:"group"`
+	Kind  Kind   `json:"kind"`
 	// Size of the disk, like "4G"; loop hosts only.
 	Size string `json:"size,omitempty"`
 }

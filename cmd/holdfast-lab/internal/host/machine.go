@@ -67,7 +67,7 @@ func (m *machine) open() (err error) {
 	if m.throttle, err = disk.OpenThrottle(); err != nil && !errors.Is(err, disk.ErrNoThrottle) {
 		return err
 	}
-	m.group, err = enterCgroups(m.config.Host.Name)
+	m.group, err = enterCgroups(m.config.Group, m.config.Host.Name)
 	return err
 }
 

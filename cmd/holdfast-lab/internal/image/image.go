@@ -32,7 +32,7 @@ const (
 
 	suite = "trixie"
 	// format changes whenever an older cached image must not be used.
-	format = "1"
+	format = "2"
 )
 
 // DefaultPayload is the size of the incompressible files that a version adds,

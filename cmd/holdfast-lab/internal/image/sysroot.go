@@ -14,7 +14,7 @@ import (
 const deployScript = `set -eu
 S=$1 REPO=$2 COMMIT=$3 REF=$4 OS=$5 REMOTE=$6 URL=$7
 mkdir -p "$S/boot" "$S.boot"
-mount -t tmpfs tmpfs "$S/boot"
+mount -t tmpfs -o mode=755 tmpfs "$S/boot"
 ostree admin init-fs "$S" --modern 2>/dev/null || ostree admin init-fs "$S"
 ostree config --repo="$S/ostree/repo" set sysroot.bootloader none
 ostree config --repo="$S/ostree/repo" set sysroot.readonly true

@@ -8,7 +8,6 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/image"
-	"holdfast/cmd/holdfast-lab/internal/netns"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
@@ -41,7 +40,7 @@ func (l *Lab) tearDown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(netns.Down(ctx), host.RemoveCgroups(), os.WriteFile(watchesPath, []byte(l.state.Watches), 0)); err != nil {
+	if err := errors.Join(l.space.Down(ctx), host.RemoveCgroups(string(l.space)), os.WriteFile(watchesPath, []byte(l.state.Watches), 0)); err != nil {
 		return err
 	}
 	for _, name := range []string{"hosts", "site", "pki", "bin", "serve.lock", "serve.log"} {

@@ -70,25 +70,38 @@ func (h *Host) powerOn(ctx context.Context) error {
 	if err := h.folder.WaitOff(ctx); err != nil {
 		return err
 	}
-	log := h.lab.path("hosts", h.Name, "supervisor.log")
-	if err := h.lab.spawn(ctx, log, "supervise", string(h.folder)); err != nil {
+	if err := h.lab.spawn(ctx, h.supervisorLog(), "supervise", string(h.folder)); err != nil {
 		return err
 	}
-	return h.waitSupervisor(ctx, log)
+	return h.waitSupervisor(ctx)
 }
 
-func (h *Host) waitSupervisor(ctx context.Context, log string) error {
+func (h *Host) supervisorLog() string { return h.lab.path("hosts", h.Name, "supervisor.log") }
+
+// supervisorSaid is why the host's last supervisor ended, or nothing if all
+// was well.
+func (h *Host) supervisorSaid() error {
+	said, err := os.ReadFile(h.supervisorLog())
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(said) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("its supervisor ended: %s", strings.TrimSpace(string(said)))
+}
+
+func (h *Host) waitSupervisor(ctx context.Context) error {
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		state, err := h.folder.State(ctx)
 		if err != nil || state != host.StateOff {
 			return err
 		}
-		said, err := os.ReadFile(log)
-		if err != nil {
+		if err := h.supervisorSaid(); err != nil {
 			return err
 		}
-		if len(said) > 0 || time.Now().After(deadline) {
-			return fmt.Errorf("its supervisor does not run: %s", strings.TrimSpace(string(said)))
+		if time.Now().After(deadline) {
+			return errors.New("its supervisor does not answer")
 		}
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
 			return err

@@ -7,6 +7,7 @@ package lab
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type Lab struct {
 	state state
 	// self installs this program in the lab, once, and returns its path.
 	self func() (string, error)
+	// space is the network of this lab.
+	space netns.Namespace
 }
 
 // Options are how hosts are made.
@@ -81,9 +84,19 @@ func Open(dir string, log Logf) (*Lab, error) {
 	if log == nil {
 		log = func(string, ...any) {}
 	}
-	l := &Lab{dir: abs, log: log}
+	l := &Lab{dir: abs, log: log, space: netns.Namespace(nameOf(abs))}
 	l.self = sync.OnceValues(l.installSelf)
 	return l, l.load()
+}
+
+// nameOf names the network namespace and the control group of the lab in a
+// folder, so that labs in several folders do not meet.
+func nameOf(dir string) string {
+	const name = "holdfast-lab"
+	if dir == DefaultDir {
+		return name
+	}
+	return fmt.Sprintf("%s-%x", name, sha256.Sum256([]byte(dir)))[:len(name)+9]
 }
 
 func (l *Lab) path(elem ...string) string {
@@ -182,11 +195,20 @@ func (l *Lab) host(h spec.Host) *Host {
 
 // DialContext connects from inside the lab's network.
 func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return netns.DialContext(ctx, network, address)
+	return l.space.DialContext(ctx, network, address)
 }
 
 // Start starts a command inside the lab's network.
-func (l *Lab) Start(cmd *exec.Cmd) error { return netns.Start(cmd) }
+func (l *Lab) Start(cmd *exec.Cmd) error { return l.space.Start(cmd) }
+
+// Replace replaces this process by argv inside the lab's network. It returns
+// only if that is impossible.
+func (l *Lab) Replace(argv []string) error {
+	if !l.IsUp() {
+		return ErrDown
+	}
+	return l.space.Exec(argv)
+}
 
 // Exec runs a command inside the lab's network and returns what it printed on
 // stdout and stderr together.

@@ -31,7 +31,7 @@ func (l *Lab) makeHosts(ctx context.Context, hosts []*Host) error {
 
 func (l *Lab) makeHost(ctx context.Context, h *Host) error {
 	o := l.state.Options
-	config := host.Config{Host: h.Host, Kind: o.Kind, Size: o.Size}
+	config := host.Config{Host: h.Host, Group: string(l.space), Kind: o.Kind, Size: o.Size}
 	if size, ok := o.Disks[h.Name]; ok {
 		config.Size = size
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/site"
 )
 
@@ -94,7 +95,7 @@ func (h *Host) BootID(ctx context.Context) (string, error) {
 }
 
 // WaitUp waits until the host answers with another boot ID than old, which may
-// be empty.
+// be empty. It ends early if the host's supervisor has come to grief.
 func (h *Host) WaitUp(ctx context.Context, old string) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -105,6 +106,11 @@ func (h *Host) WaitUp(ctx context.Context, old string) error {
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("wait for %s: %w", h.Name, errors.Join(ctx.Err(), err))
+		}
+		if state, stateErr := h.State(ctx); stateErr == nil && state == host.StateOff {
+			if err := h.supervisorSaid(); err != nil {
+				return fmt.Errorf("wait for %s: %w", h.Name, err)
+			}
 		}
 		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", h.Name, err)

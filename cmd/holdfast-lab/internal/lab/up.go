@@ -15,7 +15,6 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/image"
-	"holdfast/cmd/holdfast-lab/internal/netns"
 	"holdfast/cmd/holdfast-lab/internal/pki"
 	"holdfast/cmd/holdfast-lab/internal/site"
 	"holdfast/cmd/holdfast-lab/internal/spec"
@@ -49,9 +48,6 @@ func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 	if l.IsUp() && !reflect.DeepEqual(l.state.Spec, s) {
 		return errors.New(`bring lab up: it is up with other hosts; "holdfast-lab down" first`)
 	}
-	if !l.IsUp() && netns.Exists() {
-		return fmt.Errorf("bring lab up: network namespace %s exists: another folder's lab is up", netns.Name)
-	}
 	if err := l.prepare(ctx, s, o); err != nil {
 		return err
 	}
@@ -74,7 +70,7 @@ func (l *Lab) prepare(ctx context.Context, s spec.Spec, o Options) error {
 	if err := raiseWatches(); err != nil {
 		return err
 	}
-	if err := netns.Up(ctx); err != nil {
+	if err := l.space.Up(ctx); err != nil {
 		return err
 	}
 	if err := l.Serve(ctx, 0); err != nil {

@@ -22,32 +22,31 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-const (
-	// Name of the network namespace, as in "ip netns list".
-	Name = "holdfast-lab"
-	// Bridge is the name of the bridge that joins the hosts.
-	Bridge = "hflab0"
+// Bridge is the name of the bridge that joins the hosts, in each namespace.
+const Bridge = "hflab0"
 
-	path = "/run/netns/" + Name
-)
+// Namespace is the name of a network namespace, as in "ip netns list".
+type Namespace string
+
+func (n Namespace) path() string { return "/run/netns/" + string(n) }
 
 // Exists says whether the namespace is there.
-func Exists() bool {
-	_, err := os.Stat(path)
+func (n Namespace) Exists() bool {
+	_, err := os.Stat(n.path())
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // Up makes the namespace and its bridge unless they exist.
-func Up(ctx context.Context) error {
-	if Exists() {
+func (n Namespace) Up(ctx context.Context) error {
+	if n.Exists() {
 		return nil
 	}
 	for _, args := range [][]string{
-		{"netns", "add", Name},
-		{"-n", Name, "link", "set", "lo", "up"},
-		{"-n", Name, "link", "add", Bridge, "type", "bridge", "forward_delay", "0", "stp_state", "0"},
-		{"-n", Name, "addr", "add", spec.Gateway + "/24", "dev", Bridge},
-		{"-n", Name, "link", "set", Bridge, "up"},
+		{"netns", "add", string(n)},
+		{"-n", string(n), "link", "set", "lo", "up"},
+		{"-n", string(n), "link", "add", Bridge, "type", "bridge", "forward_delay", "0", "stp_state", "0"},
+		{"-n", string(n), "addr", "add", spec.Gateway + "/24", "dev", Bridge},
+		{"-n", string(n), "link", "set", Bridge, "up"},
 	} {
 		if err := ip(ctx, args...); err != nil {
 			return err
@@ -57,11 +56,11 @@ func Up(ctx context.Context) error {
 }
 
 // Down removes the namespace and everything in it.
-func Down(ctx context.Context) error {
-	if !Exists() {
+func (n Namespace) Down(ctx context.Context) error {
+	if !n.Exists() {
 		return nil
 	}
-	return ip(ctx, "netns", "del", Name)
+	return ip(ctx, "netns", "del", string(n))
 }
 
 func ip(ctx context.Context, args ...string) error {
@@ -75,16 +74,16 @@ func ip(ctx context.Context, args ...string) error {
 // Do calls fn on a thread that is inside the namespace. Processes started and
 // sockets opened by fn itself, not by goroutines it starts, belong to the
 // namespace for as long as they live.
-func Do(fn func() error) (err error) {
+func (n Namespace) Do(fn func() error) (err error) {
 	var wg conc.WaitGroup
-	wg.Go(func() { err = onThread(fn) })
+	wg.Go(func() { err = n.onThread(fn) })
 	wg.Wait()
 	return err
 }
 
 // onThread ends with the thread locked, hence destroyed together with its
 // goroutine, if there is no way back into the outer namespace.
-func onThread(fn func() error) error {
+func (n Namespace) onThread(fn func() error) error {
 	runtime.LockOSThread()
 	outer, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {
@@ -92,7 +91,7 @@ func onThread(fn func() error) error {
 		return fmt.Errorf("open own network namespace: %w", err)
 	}
 	defer func() { _ = outer.Close() }()
-	if err := enter(); err != nil {
+	if err := n.enter(); err != nil {
 		runtime.UnlockOSThread()
 		return err
 	}
@@ -104,23 +103,23 @@ func onThread(fn func() error) error {
 }
 
 // enter moves the calling thread into the namespace.
-func enter() error {
-	f, err := os.Open(path)
+func (n Namespace) enter() error {
+	f, err := os.Open(n.path())
 	if err != nil {
 		return fmt.Errorf("open network namespace (is the lab up?): %w", err)
 	}
 	defer func() { _ = f.Close() }()
 	if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("enter network namespace %s: %w", Name, err)
+		return fmt.Errorf("enter network namespace %s: %w", n, err)
 	}
 	return nil
 }
 
 // DialContext connects from inside the namespace. The address must be
 // numeric: there is no name service in the lab.
-func DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+func (n Namespace) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	var conn net.Conn
-	err := Do(func() (err error) {
+	err := n.Do(func() (err error) {
 		var d net.Dialer
 		conn, err = d.DialContext(ctx, network, address)
 		return err
@@ -129,16 +128,16 @@ func DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Start starts cmd inside the namespace.
-func Start(cmd *exec.Cmd) error { return Do(cmd.Start) }
+func (n Namespace) Start(cmd *exec.Cmd) error { return n.Do(cmd.Start) }
 
 // Exec replaces the calling process by argv inside the namespace. It returns
 // only if that is impossible.
-func Exec(argv []string) error {
+func (n Namespace) Exec(argv []string) error {
 	file, err := exec.LookPath(argv[0])
 	if err != nil {
 		return fmt.Errorf("find command: %w", err)
 	}
-	return Do(func() error {
+	return n.Do(func() error {
 		return fmt.Errorf("run %s: %w", file, syscall.Exec(file, argv, os.Environ()))
 	})
 }
