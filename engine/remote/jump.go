@@ -47,10 +47,15 @@ func parseHop(s string) (hop, error) {
 		}
 		h.host, h.port = host, int(n)
 	}
-	if h.host == "" {
-		return hop{}, errors.New("a hop has no host")
+	if h.host == "" || strings.Contains(h.host, ":") && net.ParseIP(h.host) == nil {
+		return hop{}, fmt.Errorf("%q is not a host", h.host)
 	}
 	return h, nil
+}
+
+// is reports whether the hop is the host that is called alias.
+func (h hop) is(alias string, port int) bool {
+	return h.host == alias && (h.port == port || h.port == 0)
 }
 
 // maxJumps bounds chains of jump hosts whose own configuration asks for jump hosts.
@@ -78,9 +83,13 @@ func (rs *routes) get(ctx context.Context, key string, dial func() (*Host, error
 		rs.mu.Lock()
 		r := rs.m[key]
 		if r == nil || r.stale() {
+			old := r
 			r = &route{ready: make(chan struct{})}
 			rs.m[key] = r
 			rs.mu.Unlock()
+			if old != nil && old.host != nil {
+				_ = old.host.Close() // it has ended already
+			}
 			r.dial(dial)
 			return r.host, r.err
 		}

@@ -111,8 +111,8 @@ func (r *resolver) route(t Target, e *endpoint) {
 	if err != nil {
 		r.fail(err)
 	}
-	// `Host * / ProxyJump bastion` names the bastion as its own jump host; ssh connects to it directly, too.
-	if len(hops) > 0 && hops[len(hops)-1].host == r.alias {
+	// A ProxyJump for all hosts names the jump host as its own: it is the one that is reached directly.
+	if len(hops) > 0 && hops[len(hops)-1].is(r.alias, e.port) {
 		hops = nil
 	}
 	e.jump = hops

@@ -1,0 +1,32 @@
+package remote
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// activeConn remembers when the peer was last heard.
+type activeConn struct {
+	net.Conn
+	start    time.Time
+	received atomic.Int64 // bytes
+	last     atomic.Int64 // nanoseconds after start
+}
+
+func newActiveConn(c net.Conn) *activeConn { return &activeConn{Conn: c, start: time.Now()} }
+
+// Read counts whatever arrives as a sign of life.
+func (c *activeConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.received.Add(int64(n))
+		c.last.Store(int64(time.Since(c.start)))
+	}
+	return n, err
+}
+
+// silence returns how long the peer has not been heard.
+func (c *activeConn) silence() time.Duration {
+	return time.Since(c.start) - time.Duration(c.last.Load())
+}

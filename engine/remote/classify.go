@@ -1,0 +1,66 @@
+package remote
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"syscall"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// classifyConnect names the kind of a connection that did not come about, and what may help.
+func classifyConnect(err error) (Kind, string) {
+	var dns *net.DNSError
+	var channel *ssh.OpenChannelError
+	switch {
+	case errors.As(err, &channel):
+		return classifyChannel(channel)
+	case errors.As(err, &dns):
+		return Resolve, "check the address in the inventory, or the name service"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Refused, "is sshd running there, and is the port right?"
+	case KindOf(err) == Lost:
+		return Lost, "the connection to the jump host ended"
+	}
+	return Unreachable, "is the host on, and is the network between whole?"
+}
+
+// classifyChannel does so for a connection that a jump host was to make; sshd hands on the words of its system.
+func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
+	switch m := strings.ToLower(err.Message); {
+	case err.Reason == ssh.Prohibited:
+		return Forward, "allow it on the jump host (AllowTcpForwarding, PermitOpen in sshd_config)"
+	case strings.Contains(m, "refused"):
+		return Refused, "is sshd running there, and is the port right?"
+	case strings.Contains(m, "name or service not known"), strings.Contains(m, "no such host"), strings.Contains(m, "name resolution"):
+		return Resolve, "the jump host looks the name up: check the address in the inventory, or its name service"
+	}
+	return Unreachable, "is the host on, and does the jump host reach it?"
+}
+
+// peerError is what a host says about a channel it does not open, in its own words only.
+type peerError struct{ err *ssh.OpenChannelError }
+
+func (e peerError) Error() string { return first(e.err.Message, e.err.Reason.String()) }
+
+func (e peerError) Unwrap() error { return e.err }
+
+// rootCause drops the wrapping that repeats what a step already says ("dial tcp 10.0.0.1:22: connect:").
+func rootCause(err error) error {
+	var channel *ssh.OpenChannelError
+	var dns *net.DNSError
+	var op *net.OpError
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &channel):
+		return peerError{channel}
+	case errors.As(err, &dns):
+		return dns
+	case errors.As(err, &errno):
+		return errno
+	case errors.As(err, &op):
+		return op.Err
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package remote_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshtest"
+)
+
+// What ssh_config says is used, and what the target says comes first.
+func TestConfig(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(`
+Host web? !web9
+  HostName 127.0.0.1
+  Port %d
+  User core
+  IdentityFile "%s"
+  UserKnownHostsFile %s
+Match host local.*
+  HostName 127.0.0.1
+Host tokens
+  HostName 127.0.0.1
+  IdentityFile %%d/keys/%%r-%%n
+  UserKnownHostsFile ${SSHTEST_DIR}/known_hosts
+Match all
+  Port %d
+  User core
+`, s.Port(), s.Identity, s.KnownHosts, s.Port())
+	if err := os.WriteFile(filepath.Join(home, ".ssh/config"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SSHTEST_DIR", s.Dir)
+	if err := os.Mkdir(filepath.Join(home, "keys"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(s.Identity, filepath.Join(home, "keys/core-tokens")); err != nil {
+		t.Fatal(err)
+	}
+	d := dialer(t, remote.Options{Home: home})
+	dial(t, d, remote.Target{Name: "first", Address: "web1"})
+	dial(t, d, remote.Target{Name: "web1"})
+	dial(t, d, remote.Target{Address: "tokens"})
+	dial(t, d, remote.Target{Address: "local.host", Identities: []string{s.Identity}, KnownHosts: []string{s.KnownHosts}})
+	refused(t, d, remote.Target{Address: "web9"}, remote.Resolve, "web9")
+	refused(t, d, remote.Target{Name: "first", Address: "web1", User: "nobody"}, remote.Auth, "first: log in as nobody@127.0.0.1:")
+	refused(t, d, remote.Target{Address: "web1", Config: "none"}, remote.Resolve)
+}
+
+func TestConfigRefused(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	included := write(t, "included", "Match user ann\n  Port 1\n")
+	for _, c := range []struct{ name, text, words string }{
+		{"Match exec", "Match exec \"true\"\n  User x\n", "config:1: Match exec"},
+		{"Match with two criteria", "Host a\n\nMatch host b user c\n  Port 1\n", "config:3:"},
+		{"Match with a list", "Match host a,b\n  Port 1\n", "config:1:"},
+		{"Match included", "Include " + included + "\n", "included:1:"},
+		{"ProxyCommand", "Host *\n  ProxyCommand nc %h %p\n", "use ProxyJump"},
+		{"port", "Host *\n  Port ssh\n", "Port ssh"},
+		{"timeout", "Host *\n  ConnectTimeout soon\n", "ConnectTimeout soon"},
+		{"token", "Host *\n  IdentityFile ~/%L\n", "%L"},
+		{"jump", "Host *\n  ProxyJump a:b:c\n", "ProxyJump"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			to := target(s)
+			to.Config = write(t, "config", c.text)
+			if c.name == "port" {
+				to.Port = 0
+			}
+			if c.name == "token" {
+				to.Identities = nil
+			}
+			refused(t, dialer(t, remote.Options{}), to, remote.Config, "h1: ", c.words)
+		})
+	}
+	to := target(s)
+	to.Config = "/no/such/config"
+	refused(t, dialer(t, remote.Options{}), to, remote.Config, "/no/such/config")
+	to.Config = write(t, "config", "Host *\n ProxyCommand none\n ConnectTimeout 1m\n ServerAliveInterval 5\n ServerAliveCountMax 2\n StrictHostKeyChecking no\n")
+	dial(t, dialer(t, remote.Options{}), to)
+}

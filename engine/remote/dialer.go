@@ -1,0 +1,181 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Options are what all hosts of a Dialer share.
+type Options struct {
+	Secrets Secrets // nil: nobody can be asked
+
+	Agent string // socket of the agent; "" for $SSH_AUTH_SOCK, "none" for none. IdentityAgent in ssh_config comes first.
+	Home  string // the directory that ~ stands for; "" for the user's
+
+	// StartTimeout bounds the time between sending a command and its script's start, which is sudo's time and a login shell's.
+	// Default 60 s.
+	StartTimeout time.Duration
+}
+
+// Dialer connects to hosts. It reads ssh_config, known_hosts and key files once and shares them, and it shares the connections
+// to jump hosts. Its methods may be called from several goroutines.
+type Dialer struct {
+	opts  Options
+	known hostKeyCache
+	keys  keyFiles
+	jumps routes
+
+	mu      sync.Mutex
+	configs map[string]sshConfig
+}
+
+const defaultStartTimeout = 60 * time.Second
+
+// NewDialer returns a Dialer, which has to be closed after its hosts.
+func NewDialer(o Options) *Dialer {
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = defaultStartTimeout
+	}
+	return &Dialer{
+		opts:    o,
+		known:   hostKeyCache{m: map[string]hostKeys{}},
+		keys:    keyFiles{m: map[string]*keyFile{}},
+		jumps:   routes{m: map[string]*route{}},
+		configs: map[string]sshConfig{},
+	}
+}
+
+// Dial connects to a host and logs in. The error is an *Error. It ends within ConnectTimeout for each hop, not counting the time
+// somebody takes to enter a passphrase.
+func (d *Dialer) Dial(ctx context.Context, t Target) (*Host, error) {
+	ep, err := d.resolve(t)
+	if err != nil {
+		return nil, err
+	}
+	via, err := d.via(ctx, t, ep)
+	if err != nil {
+		return nil, err
+	}
+	return d.login(ctx, ep, via)
+}
+
+// Close ends the connections to jump hosts, and with them those of the hosts behind.
+func (d *Dialer) Close() error { return d.jumps.close() }
+
+func (d *Dialer) login(ctx context.Context, ep endpoint, via *Host) (*Host, error) {
+	l := login{dialer: d, ep: ep, via: via}
+	client, conn, err := l.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newHost(d, ep, client, conn), nil
+}
+
+// via returns the connection to the last jump host of ep, or nil if there is none.
+func (d *Dialer) via(ctx context.Context, t Target, ep endpoint) (*Host, error) {
+	hops, err := d.chain(t, ep, 0)
+	if err != nil {
+		return nil, behind(ctx, ep, err)
+	}
+	var last *Host
+	var key string
+	for _, next := range hops {
+		key += ">" + next.where()
+		previous := last
+		last, err = d.jumps.get(ctx, key, func() (*Host, error) { return d.login(ctx, next, previous) })
+		if err != nil {
+			return nil, behind(ctx, ep, err)
+		}
+	}
+	return last, nil
+}
+
+// chain returns the jump hosts on the way to ep, in the order they are connected to. The first of ep.jump may have jump hosts of
+// its own; the others are reached through the one before.
+func (d *Dialer) chain(t Target, ep endpoint, depth int) ([]endpoint, error) {
+	if depth > maxJumps {
+		return nil, ep.fail(Config, "find the way", fmt.Errorf("more than %d jump hosts", maxJumps), "do jump hosts name each other?")
+	}
+	var hops []endpoint
+	for n, h := range ep.jump {
+		next, err := d.resolve(h.target(t))
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			if hops, err = d.chain(h.target(t), next, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		hops = append(hops, next)
+	}
+	return hops, nil
+}
+
+// target returns the Target of a jump host of t.
+func (h hop) target(t Target) Target {
+	return Target{
+		Name: h.host, Address: h.host, Port: h.port, User: h.user,
+		Identities: t.Identities, KnownHosts: t.KnownHosts, Config: t.Config, ConnectTimeout: t.ConnectTimeout, KeepAlive: t.KeepAlive,
+	}
+}
+
+// behind makes a jump host's error that of the host behind it.
+func behind(ctx context.Context, ep endpoint, err error) error {
+	kind := KindOf(err)
+	if kind == 0 {
+		kind = endKind(ctx)
+	}
+	return ep.fail(kind, "connect through jump host", err, "")
+}
+
+// resolve answers what t leaves open.
+func (d *Dialer) resolve(t Target) (endpoint, error) {
+	r := resolver{alias: first(t.Address, t.Name), home: d.opts.Home, agent: d.opts.Agent}
+	fail := func(err error) error {
+		return &Error{Kind: Config, Host: first(t.Name, t.Address), Step: "prepare", Err: err}
+	}
+	var err error
+	if r.home == "" {
+		if r.home, err = os.UserHomeDir(); err != nil {
+			return endpoint{}, fail(fmt.Errorf("find home directory: %w", err))
+		}
+	}
+	if r.agent == "" {
+		r.agent = os.Getenv("SSH_AUTH_SOCK")
+	}
+	if r.config, err = d.config(t.Config, r.home); err != nil {
+		return endpoint{}, fail(err)
+	}
+	ep, err := r.resolve(t)
+	if err != nil {
+		return endpoint{}, fail(err)
+	}
+	return ep, nil
+}
+
+// config returns the parsed ssh_config that Target.Config names.
+func (d *Dialer) config(path, home string) (sshConfig, error) {
+	named := path != ""
+	switch path {
+	case "none":
+		return sshConfig{}, nil
+	case "":
+		path = filepath.Join(home, ".ssh", "config")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c, ok := d.configs[path]; ok {
+		return c, nil
+	}
+	c, err := readConfig(path, home, named)
+	if err != nil {
+		return sshConfig{}, err
+	}
+	d.configs[path] = c
+	return c, nil
+}

@@ -1,0 +1,160 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc"
+	"golang.org/x/crypto/ssh"
+)
+
+// Host is a connection to one host. Its methods may be called from several goroutines. When the connection ends, whatever uses
+// it ends with an *Error of kind Lost; it does not come back, dial again.
+type Host struct {
+	dialer *Dialer
+	ep     endpoint
+	client *ssh.Client
+	conn   *activeConn
+	slots  slots
+	sudo   sudo
+	done   chan struct{}
+
+	mu      sync.Mutex
+	cause   error // why the connection ended
+	closed  bool  // nothing more may be started
+	tunnels map[*tunnel]struct{}
+	work    conc.WaitGroup
+}
+
+// reasonTime is how long the reason of an end is waited for.
+const reasonTime = 200 * time.Millisecond
+
+// errClosed is the cause of the end when Close was called.
+var errClosed = errors.New("closed")
+
+// errGone is the cause of the end when the host ended it.
+var errGone = errors.New("the host closed the connection")
+
+func newHost(d *Dialer, ep endpoint, client *ssh.Client, conn *activeConn) *Host {
+	h := &Host{
+		dialer: d, ep: ep, client: client, conn: conn,
+		slots:   slots{taken: make(chan struct{}, maxSessions)},
+		sudo:    sudo{mu: make(chan struct{}, 1)},
+		done:    make(chan struct{}),
+		tunnels: map[*tunnel]struct{}{},
+	}
+	h.spawn(h.await)
+	h.spawn(h.watch)
+	return h
+}
+
+// Done is closed when the connection has ended, for whatever reason.
+func (h *Host) Done() <-chan struct{} { return h.done }
+
+// Close ends the connection and everything that uses it. Scripts that run on the host are not ended by it.
+func (h *Host) Close() error {
+	h.end(errClosed)
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.work.Wait()
+	return nil
+}
+
+// end closes the connection; the first cause given is the one that is told.
+func (h *Host) end(cause error) {
+	h.mu.Lock()
+	if h.cause == nil {
+		h.cause = cause
+	}
+	h.mu.Unlock()
+	_ = h.conn.Close() // not client.Close, which would wait for a lock that a stuck write may hold
+}
+
+// await waits for the end of the connection and lets go of everything that uses it.
+func (h *Host) await() {
+	err := h.client.Wait()
+	_ = h.conn.Close()
+	h.mu.Lock()
+	if h.cause == nil {
+		h.cause = errGone
+		if !errors.Is(err, io.EOF) {
+			h.cause = fmt.Errorf("%w: %w", errGone, err)
+		}
+	}
+	h.mu.Unlock()
+	close(h.done)
+	h.closeTunnels()
+}
+
+// watch asks a silent peer for a sign of life and ends the connection after too many intervals without one. Whatever arrives
+// counts: an answer may queue behind data.
+func (h *Host) watch() {
+	tick := time.NewTicker(h.ep.keepAlive)
+	defer tick.Stop()
+	limit := h.ep.keepAlive * time.Duration(h.ep.keepAliveCount)
+	asking := make(chan struct{}, 1)
+	for {
+		select {
+		case <-h.done:
+			return
+		case <-tick.C:
+		}
+		silent := h.conn.silence()
+		if silent >= limit {
+			h.end(fmt.Errorf("no sign of life for %s", silent.Round(time.Millisecond)))
+			return
+		}
+		if silent < h.ep.keepAlive/2 {
+			continue
+		}
+		select {
+		case asking <- struct{}{}:
+			h.spawn(func() {
+				// The answer itself does not matter, and its absence shows as silence.
+				_, _, _ = h.client.SendRequest("keepalive@openssh.com", true, nil)
+				<-asking
+			})
+		default:
+		}
+	}
+}
+
+// spawn runs f in a goroutine that Close waits for, and reports false if the host is closed. f must end when the connection does.
+func (h *Host) spawn(f func()) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.work.Go(f)
+	return true
+}
+
+// lost returns the error for something that ended because the connection did. Channels end a moment before the connection is
+// known to have ended, and why.
+func (h *Host) lost(step string, err error) *Error {
+	select {
+	case <-h.done:
+	case <-time.After(reasonTime):
+	}
+	h.mu.Lock()
+	if h.cause != nil {
+		err = h.cause
+	}
+	h.mu.Unlock()
+	return h.ep.fail(Lost, step, err, "")
+}
+
+// alive reports whether the connection has not ended yet.
+func (h *Host) alive() bool {
+	select {
+	case <-h.done:
+		return false
+	default:
+		return true
+	}
+}

@@ -1,0 +1,182 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+// identity is one key to try: from a file or from the agent.
+type identity struct {
+	public ssh.PublicKey
+	label  string
+	sign   func() (ssh.AlgorithmSigner, error) // asks for a passphrase if need be
+}
+
+// PublicKey returns what the host is asked about before anything is signed.
+func (i identity) PublicKey() ssh.PublicKey { return i.public }
+
+// Sign signs with the key's own algorithm.
+func (i identity) Sign(rand io.Reader, data []byte) (*ssh.Signature, error) {
+	return i.SignWithAlgorithm(rand, data, "")
+}
+
+// SignWithAlgorithm signs once the host has said that it takes the key, so this is the moment to unlock it.
+func (i identity) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	s, err := i.sign()
+	if err != nil {
+		return nil, err
+	}
+	return s.SignWithAlgorithm(rand, data, algorithm)
+}
+
+// identities are the keys to try for one login, in order, and why others are not tried.
+type identities struct {
+	keys    []identity
+	skipped []string
+	locked  bool // a key was skipped because nobody can unlock it
+}
+
+// signers returns the keys in the form the ssh library takes.
+func (ids identities) signers() []ssh.Signer {
+	out := make([]ssh.Signer, len(ids.keys))
+	for n, k := range ids.keys {
+		out[n] = k
+	}
+	return out
+}
+
+// String names the keys that were tried and those that were not, for an error.
+func (ids identities) String() string {
+	tried := make([]string, len(ids.keys))
+	for n, k := range ids.keys {
+		tried[n] = k.label + " " + ssh.FingerprintSHA256(k.public)
+	}
+	s := "tried " + strings.Join(tried, ", ")
+	if len(tried) == 0 {
+		s = "there is no key to try"
+	}
+	if len(ids.skipped) > 0 {
+		s += " (" + strings.Join(ids.skipped, ", ") + ")"
+	}
+	return s
+}
+
+// dialAgent connects to the agent; the connection serves one login and ends with it, so that a login that is given up cannot
+// disturb another. It returns nil if there is no agent.
+func dialAgent(ctx context.Context, socket string) (net.Conn, error) {
+	if socket == "" {
+		return nil, nil
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", socket)
+}
+
+// agentKeys lists the agent's keys.
+func agentKeys(conn net.Conn) ([]ssh.Signer, error) {
+	if conn == nil {
+		return nil, nil
+	}
+	keys, err := agent.NewClient(conn).Signers()
+	if err != nil {
+		return nil, fmt.Errorf("list keys of the agent: %w", err)
+	}
+	return keys, nil
+}
+
+// gather puts the keys in order: named files first (signed for by the agent if it has the key), then the agent's others unless
+// identitiesOnly, then the default files.
+func (l *login) gather(fromAgent []ssh.Signer) (identities, error) {
+	var ids identities
+	files, err := l.fromFiles(&ids)
+	if err != nil {
+		return ids, err
+	}
+	var agents []identity
+	for _, s := range fromAgent {
+		if a, ok := s.(ssh.AlgorithmSigner); ok {
+			agents = append(agents, identity{
+				public: s.PublicKey(), label: "agent",
+				sign: func() (ssh.AlgorithmSigner, error) { return a, nil },
+			})
+		}
+	}
+	for n, f := range files {
+		if i := slices.IndexFunc(agents, func(a identity) bool { return sameKey(a, f) }); i >= 0 {
+			files[n].sign = agents[i].sign
+			files[n].label += " (agent)"
+			agents = slices.Delete(agents, i, i+1)
+		}
+	}
+	files = slices.DeleteFunc(files, func(f identity) bool { return l.unusable(f, &ids) })
+	if l.ep.identitiesOnly {
+		agents = nil
+	}
+	if l.ep.chosen {
+		ids.keys = slices.Concat(files, agents)
+	} else {
+		ids.keys = slices.Concat(agents, files)
+	}
+	return ids, nil
+}
+
+func sameKey(a, b identity) bool { return string(a.public.Marshal()) == string(b.public.Marshal()) }
+
+// unusable reports whether a key file can never sign, because it is locked and there is nobody to ask.
+func (l *login) unusable(f identity, ids *identities) bool {
+	if f.sign != nil {
+		return false
+	}
+	ids.skipped = append(ids.skipped, "not "+f.label+": it has a passphrase, and neither agent nor prompt for it")
+	ids.locked = true
+	return true
+}
+
+// fromFiles returns the identities of the key files; sign is nil where only an agent could help. A named file must be readable,
+// a default one need not exist.
+func (l *login) fromFiles(ids *identities) ([]identity, error) {
+	var out []identity
+	for _, path := range l.ep.identities {
+		k, err := l.dialer.keys.get(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !l.ep.chosen:
+			continue
+		case errors.Is(err, fs.ErrNotExist) && readPublic(path+".pub") != nil:
+			// The usual way to say which of the agent's keys to use.
+			out = append(out, identity{public: readPublic(path + ".pub"), label: path})
+			continue
+		case err != nil && l.ep.chosen:
+			return nil, err
+		case err != nil:
+			ids.skipped = append(ids.skipped, err.Error())
+			continue
+		case k.public == nil:
+			ids.skipped = append(ids.skipped, "not "+path+": it is locked, and "+path+".pub is missing")
+			ids.locked = true
+			continue
+		}
+		out = append(out, l.fromFile(k)...)
+	}
+	return out, nil
+}
+
+// fromFile returns the identities of one key file: its certificate, if there is one, and the key itself.
+func (l *login) fromFile(k *keyFile) []identity {
+	sign := func() (ssh.AlgorithmSigner, error) { return l.unlock(k) }
+	if k.encrypted && l.dialer.opts.Secrets == nil {
+		sign = nil
+	}
+	plain := identity{public: k.public, label: k.path, sign: sign}
+	if k.cert == nil || sign == nil {
+		return []identity{plain}
+	}
+	return []identity{{public: k.cert, label: k.path + "-cert.pub", sign: sign}, plain}
+}

@@ -1,0 +1,171 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshtest"
+)
+
+// behind returns the Target for to through jump hosts.
+func behind(to *sshtest.Server, jumps ...*sshtest.Server) remote.Target {
+	t := target(to)
+	var hops []string
+	for _, j := range jumps {
+		hops = append(hops, "core@"+j.Addr())
+		t.KnownHosts = append(t.KnownHosts, j.KnownHosts)
+		t.Identities = append(t.Identities, j.Identity)
+	}
+	t.ProxyJump = strings.Join(hops, ",")
+	return t
+}
+
+func TestJump(t *testing.T) {
+	a, b, c := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
+	d := dialer(t, remote.Options{})
+	var wg conc.WaitGroup
+	for range 4 { // at the same time
+		for _, to := range []remote.Target{behind(c, a), behind(c, a, b)} {
+			wg.Go(func() {
+				h, err := d.Dial(context.Background(), to)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r, err := h.Run(context.Background(), remote.Command{Script: "pwd"})
+				if string(r.Stdout) != c.Dir+"\n" || err != nil {
+					t.Errorf("%q %v", r.Stdout, err)
+				}
+				_ = h.Close()
+			})
+		}
+	}
+	wg.Wait()
+	if a.Connections() != 1 || b.Connections() != 1 || c.Connections() != 8 {
+		t.Errorf("%d, %d and %d connections", a.Connections(), b.Connections(), c.Connections())
+	}
+}
+
+func TestJumpConfig(t *testing.T) {
+	a, b, c := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{User: "bob"}), sshtest.Start(t, sshtest.Config{})
+	to := behind(c, a, b)
+	to.ProxyJump = ""
+	to.Config = write(t, "config", fmt.Sprintf(`
+Host outer
+  HostName 127.0.0.1
+  Port %d
+  User core
+Host inner
+  HostName 127.0.0.1
+  Port %d
+  User bob
+Host *
+  ProxyJump inner
+Host inner
+  ProxyJump outer
+`, a.Port(), b.Port()))
+	// OpenSSH takes the first value, and a host is not its own jump host: inner is reached directly.
+	dial(t, dialer(t, remote.Options{}), to)
+	if a.Connections() != 0 || b.Connections() != 1 || c.Connections() != 1 {
+		t.Errorf("%d, %d and %d connections", a.Connections(), b.Connections(), c.Connections())
+	}
+	to.ProxyJump = "none"
+	dial(t, dialer(t, remote.Options{}), to)
+	if b.Connections() != 1 {
+		t.Error("none is not none")
+	}
+	to.ProxyJump = "outer,inner"
+	to.Config = write(t, "config", strings.ReplaceAll(readFile(t, to.Config), "ProxyJump inner", "ProxyJump none"))
+	dial(t, dialer(t, remote.Options{}), to)
+	if a.Connections() != 1 || b.Connections() != 2 {
+		t.Errorf("%d and %d connections", a.Connections(), b.Connections())
+	}
+}
+
+func TestJumpFails(t *testing.T) {
+	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
+	closed := sshtest.Start(t, sshtest.Config{})
+	closed.Close()
+	through := "127.0.0.1:" + fmt.Sprint(jump.Port())
+
+	t.Run("jump host refuses", func(t *testing.T) {
+		refused(t, dialer(t, remote.Options{}), behind(to, closed), remote.Refused, "h1: connect through jump host: 127.0.0.1: ", "refused")
+	})
+	t.Run("jump host is a stranger", func(t *testing.T) {
+		x := behind(to, jump)
+		x.KnownHosts = x.KnownHosts[:1]
+		refused(t, dialer(t, remote.Options{}), x, remote.HostKeyUnknown, "jump host")
+	})
+	t.Run("host refuses", func(t *testing.T) {
+		refused(t, dialer(t, remote.Options{}), behind(closed, jump), remote.Refused, "h1: connect to", "through core@"+through, "refused")
+	})
+	t.Run("host without name", func(t *testing.T) {
+		x := behind(to, jump)
+		x.Address = "no-such-host.invalid"
+		refused(t, dialer(t, remote.Options{}), x, remote.Resolve, "Name or service not known")
+	})
+	t.Run("host hangs", func(t *testing.T) {
+		x := behind(sshtest.Start(t, sshtest.Config{Silent: true}), jump)
+		x.ConnectTimeout = 200 * time.Millisecond
+		refused(t, dialer(t, remote.Options{}), x, remote.Unreachable, "no SSH greeting")
+	})
+	t.Run("host is a stranger", func(t *testing.T) {
+		x := behind(to, jump)
+		x.KnownHosts = x.KnownHosts[1:]
+		refused(t, dialer(t, remote.Options{}), x, remote.HostKeyUnknown, "h1: check host key of 127.0.0.1:")
+	})
+	t.Run("no forwarding", func(t *testing.T) {
+		refused(t, dialer(t, remote.Options{}), behind(to, sshtest.Start(t, sshtest.Config{NoForward: true})), remote.Forward, "AllowTcpForwarding")
+	})
+	t.Run("loop", func(t *testing.T) {
+		x := target(to)
+		x.Config = write(t, "config", "Host a\n ProxyJump b\nHost b\n ProxyJump a\nHost *\n ProxyJump a\n")
+		refused(t, dialer(t, remote.Options{}), x, remote.Config, "name each other")
+	})
+}
+
+// A jump host that is down is found out once, not once for every host behind it.
+func TestJumpDown(t *testing.T) {
+	silent, to := sshtest.Start(t, sshtest.Config{Silent: true}), sshtest.Start(t, sshtest.Config{})
+	x := behind(to, silent)
+	x.ConnectTimeout = 300 * time.Millisecond
+	d := dialer(t, remote.Options{})
+	var wg conc.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, err := d.Dial(context.Background(), x); remote.KindOf(err) != remote.Unreachable {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if silent.Connections() != 1 {
+		t.Errorf("%d connections", silent.Connections())
+	}
+}
+
+// When a jump host goes, so do the hosts behind it; the next dial makes a new way.
+func TestJumpLost(t *testing.T) {
+	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
+	d := dialer(t, remote.Options{})
+	h := dial(t, d, behind(to, jump))
+	jump.Drop()
+	<-h.Done()
+	_, err := h.Run(context.Background(), remote.Command{Script: "true"})
+	want(t, err, remote.Lost)
+	for { // the jump host's own end may be seen a moment later
+		again, err := d.Dial(context.Background(), behind(to, jump))
+		if err == nil {
+			run(t, again, remote.Command{Script: "true"})
+			_ = again.Close()
+			break
+		}
+		want(t, err, remote.Lost)
+	}
+}

@@ -1,0 +1,139 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// keyFile is one private key file, perhaps still locked. All hosts share it, so a passphrase is asked for once.
+type keyFile struct {
+	path      string
+	encrypted bool
+	public    ssh.PublicKey // known without the passphrase; nil for an old format without a .pub beside it
+	cert      *ssh.Certificate
+
+	mu     chan struct{} // a lock whose wait can be given up: somebody may be typing
+	pem    []byte
+	signer ssh.AlgorithmSigner // nil while locked
+	err    error               // why it stays locked
+}
+
+// keyFiles holds the key files that were read, by path; those that do not exist too.
+type keyFiles struct {
+	mu sync.Mutex
+	m  map[string]*keyFile
+}
+
+// get reads the key file at path once. An error names the path.
+func (c *keyFiles) get(path string) (*keyFile, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k := c.m[path]; k != nil {
+		return k, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	k := &keyFile{path: path, pem: text, mu: make(chan struct{}, 1)}
+	var locked *ssh.PassphraseMissingError
+	switch err := k.parse(nil); {
+	case errors.As(err, &locked):
+		k.encrypted, k.public = true, locked.PublicKey
+		if k.public == nil {
+			k.public = readPublic(path + ".pub")
+		}
+	case err != nil:
+		return nil, fmt.Errorf("read key %s: %w", path, err)
+	}
+	if cert, ok := readPublic(path + "-cert.pub").(*ssh.Certificate); ok && k.public != nil &&
+		bytes.Equal(cert.Key.Marshal(), k.public.Marshal()) {
+		k.cert = cert
+	}
+	c.m[path] = k
+	return k, nil
+}
+
+// readPublic returns the public key or certificate in a file, or nil.
+func readPublic(path string) ssh.PublicKey {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	key, _, _, _, err := ssh.ParseAuthorizedKey(text)
+	if err != nil {
+		return nil
+	}
+	return key
+}
+
+// parse makes the signer, with the passphrase unless it is nil.
+func (k *keyFile) parse(passphrase []byte) error {
+	var signer ssh.Signer
+	var err error
+	if passphrase == nil {
+		signer, err = ssh.ParsePrivateKey(k.pem)
+	} else {
+		signer, err = ssh.ParsePrivateKeyWithPassphrase(k.pem, passphrase)
+	}
+	if err != nil {
+		return err
+	}
+	s, ok := signer.(ssh.AlgorithmSigner)
+	if !ok {
+		return fmt.Errorf("%s keys cannot be used to log in", signer.PublicKey().Type())
+	}
+	k.signer, k.pem = s, nil
+	if k.public == nil {
+		k.public = signer.PublicKey()
+	}
+	return nil
+}
+
+// maxAsks is how often a passphrase is asked for, as long as the answers differ.
+const maxAsks = 3
+
+// unlock returns the signer and asks for the passphrase if that takes one.
+func (k *keyFile) unlock(ctx context.Context, secrets Secrets) (ssh.AlgorithmSigner, error) {
+	select {
+	case k.mu <- struct{}{}:
+		defer func() { <-k.mu }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if k.signer != nil || k.err != nil {
+		return k.signer, k.err
+	}
+	if secrets == nil {
+		return nil, fmt.Errorf("unlock %s: it has a passphrase, and there is nobody to ask", k.path)
+	}
+	err := k.ask(ctx, secrets)
+	if err != nil && ctx.Err() == nil {
+		k.err = err
+	}
+	return k.signer, err
+}
+
+func (k *keyFile) ask(ctx context.Context, secrets Secrets) error {
+	var last []byte
+	for n := range maxAsks {
+		passphrase, err := secrets.Passphrase(ctx, k.path)
+		if err != nil {
+			return fmt.Errorf("ask for the passphrase of %s: %w", k.path, err)
+		}
+		if len(passphrase) == 0 || n > 0 && bytes.Equal(passphrase, last) {
+			break
+		}
+		if err = k.parse(passphrase); err == nil {
+			return nil
+		}
+		last = passphrase
+	}
+	return fmt.Errorf("unlock %s: wrong passphrase", k.path)
+}

@@ -1,0 +1,201 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// login is one attempt to connect to one endpoint.
+type login struct {
+	dialer *Dialer
+	ep     endpoint
+	via    *Host // jump host, or nil
+	ctx    context.Context
+	clock  *stopwatch
+
+	ids     identities
+	methods []string // what the host offered to log in with
+	failure *Error   // found out inside a callback of the library, which would bury it
+}
+
+// errLate ends a login that took longer than ConnectTimeout.
+var errLate = errors.New("connect timeout")
+
+// run connects and logs in.
+func (l *login) run(parent context.Context) (*ssh.Client, *activeConn, error) {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	l.ctx = ctx
+	l.clock = startStopwatch(l.ep.connectTimeout, func() { cancel(errLate) })
+	defer l.clock.stop()
+
+	keys, err := l.dialer.known.get(l.ep.knownHosts)
+	if err != nil {
+		return nil, nil, l.ep.fail(Config, "prepare", err, "")
+	}
+	closeAgent, err := l.identify(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer closeAgent()
+	raw, err := l.connect(ctx)
+	if err != nil {
+		return nil, nil, l.explainConnect(parent, err)
+	}
+	conn := newActiveConn(raw)
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	c, chans, reqs, err := ssh.NewClientConn(conn, l.ep.hostKey, l.config(keys))
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+		_ = c.Close()
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, nil, l.explainLogin(parent, conn, err)
+	}
+	return ssh.NewClient(c, chans, reqs), conn, nil
+}
+
+// identify collects the keys to try.
+func (l *login) identify(ctx context.Context) (closeAgent func(), err error) {
+	closeAgent = func() {}
+	conn, err := dialAgent(ctx, l.ep.agent)
+	var note string
+	if err != nil {
+		note = "no agent: " + err.Error()
+	}
+	if conn != nil {
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		closeAgent = func() { stop(); _ = conn.Close() }
+	}
+	held, err := agentKeys(conn)
+	if err != nil {
+		note = "no agent: " + err.Error()
+	}
+	l.ids, err = l.gather(held)
+	if err != nil {
+		closeAgent()
+		return nil, l.ep.fail(Config, "prepare", err, "")
+	}
+	if note != "" {
+		l.ids.skipped = append(l.ids.skipped, note)
+	}
+	return closeAgent, nil
+}
+
+func (l *login) connect(ctx context.Context) (net.Conn, error) {
+	if l.via != nil {
+		return l.via.open(ctx, "tcp", l.ep.address())
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", l.ep.address())
+}
+
+func (l *login) config(keys hostKeys) *ssh.ClientConfig {
+	return &ssh.ClientConfig{
+		User:              l.ep.user,
+		ClientVersion:     "SSH-2.0-holdfast",
+		HostKeyAlgorithms: keys.algorithms(l.ep.hostKey),
+		Auth:              []ssh.AuthMethod{ssh.PublicKeys(l.ids.signers()...)},
+		HostKeyCallback: func(address string, remote net.Addr, key ssh.PublicKey) error {
+			if e := keys.check(address, remote, key); e != nil {
+				l.failure = e
+				return e
+			}
+			return nil
+		},
+		AuthCallback: func(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
+			l.methods = c.AllowedMethods
+			return nil, nil
+		},
+	}
+}
+
+// unlock unlocks a key; the time somebody takes to type does not count as the host's.
+func (l *login) unlock(k *keyFile) (ssh.AlgorithmSigner, error) {
+	l.clock.pause()
+	defer l.clock.resume()
+	s, err := k.unlock(l.ctx, l.dialer.opts.Secrets)
+	if err != nil && l.ctx.Err() == nil {
+		l.failure = &Error{Kind: Passphrase, Step: "log in as " + l.ep.where(), Err: err}
+	}
+	return s, err
+}
+
+// explainConnect says why there is no connection.
+func (l *login) explainConnect(parent context.Context, err error) error {
+	step := "connect to " + l.ep.address()
+	if l.via != nil {
+		step += " through " + l.via.ep.where()
+	}
+	if e := l.stopped(parent, step); e != nil {
+		return e
+	}
+	if errors.Is(context.Cause(l.ctx), errLate) {
+		return l.ep.fail(Unreachable, step, fmt.Errorf("no answer within %s", l.ep.connectTimeout),
+			"is the host on, and is the network between whole?")
+	}
+	kind, hint := classifyConnect(err)
+	return l.ep.fail(kind, step, rootCause(err), hint)
+}
+
+// explainLogin says why the connection did not become a login.
+func (l *login) explainLogin(parent context.Context, conn *activeConn, err error) error {
+	step := "log in as " + l.ep.where()
+	if e := l.stopped(parent, step); e != nil {
+		return e
+	}
+	if l.failure != nil {
+		l.failure.Host, l.failure.Address, l.failure.User = l.ep.name, l.ep.address(), l.ep.user
+		return l.failure
+	}
+	late := errors.Is(context.Cause(l.ctx), errLate)
+	silent := conn.received.Load() == 0
+	switch {
+	case late && silent:
+		return l.ep.fail(Unreachable, "connect to "+l.ep.address(),
+			fmt.Errorf("connected, but no SSH greeting within %s", l.ep.connectTimeout), "the host may hang, or something else listens there")
+	case late:
+		return l.ep.fail(Unreachable, step, fmt.Errorf("no end within %s", l.ep.connectTimeout), "the host or the network may be overloaded")
+	case silent:
+		return l.ep.fail(Unreachable, "connect to "+l.ep.address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", err),
+			"it may be starting up or shutting down, or have too many connections (MaxStartups)")
+	case strings.Contains(err.Error(), "unable to authenticate") || len(l.methods) > 0:
+		return l.refused(step, err)
+	}
+	return l.ep.fail(Unreachable, step, err, "")
+}
+
+// refused says which keys the host did not take.
+func (l *login) refused(step string, err error) error {
+	if len(l.ids.keys) == 0 && l.ids.locked {
+		return l.ep.fail(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or say where the passphrase comes from")
+	}
+	offers := "the host offers " + strings.Join(l.methods, ", ")
+	if len(l.methods) == 0 {
+		offers = err.Error()
+	}
+	return l.ep.fail(Auth, step, fmt.Errorf("no key was accepted: %s; %s", l.ids, offers),
+		"check the user, and its authorized_keys on the host")
+}
+
+// stopped returns the error if it was the caller who ended the login.
+func (l *login) stopped(parent context.Context, step string) error {
+	if parent.Err() == nil {
+		return nil
+	}
+	return l.ep.fail(endKind(parent), step, context.Cause(parent), "")
+}
+
+// endKind tells a caller's deadline from its cancelling.
+func endKind(ctx context.Context) Kind {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return Timeout
+	}
+	return Canceled
+}

@@ -1,0 +1,293 @@
+package remote_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sourcegraph/conc"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshtest"
+)
+
+func TestConnectFails(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	closed := sshtest.Start(t, sshtest.Config{})
+	closed.Close()
+	silent := sshtest.Start(t, sshtest.Config{Silent: true})
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // accepts and closes
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg conc.WaitGroup
+	wg.Go(func() {
+		for c, err := mute.Accept(); err == nil; c, err = mute.Accept() {
+			_ = c.Close()
+		}
+	})
+	defer wg.Wait()
+	defer func() { _ = mute.Close() }()
+
+	for _, c := range []struct {
+		name   string
+		change func(*remote.Target)
+		kind   remote.Kind
+		words  []string
+	}{
+		{"refused", func(t *remote.Target) { t.Port = closed.Port() }, remote.Refused, []string{"h1: connect to 127.0.0.1:", "connection refused"}},
+		{"no such name", func(t *remote.Target) { t.Address = "no-such-host.invalid" }, remote.Resolve, []string{"no-such-host.invalid"}},
+		{"hangs", func(t *remote.Target) { t.Port = silent.Port() }, remote.Unreachable, []string{"no SSH greeting within 200ms"}},
+		{"closes", func(t *remote.Target) { t.Port = mute.Addr().(*net.TCPAddr).Port }, remote.Unreachable, []string{"closed the connection"}},
+		{"wrong user", func(t *remote.Target) { t.User = "nobody" }, remote.Auth, []string{"log in as nobody@127.0.0.1:", "SHA256:", "publickey", "check the user"}},
+		{"bad address", func(t *remote.Target) { t.Address = "a b" }, remote.Config, []string{`"a b" is not a host`}},
+		{"no address", func(t *remote.Target) { t.Name, t.Address = "", "" }, remote.Config, []string{"no address"}},
+		{"bad port", func(t *remote.Target) { t.Port = 70000 }, remote.Config, []string{"70000"}},
+		{"bad become", func(t *remote.Target) { t.Become = "doas" }, remote.Config, []string{"doas"}},
+		{"key missing", func(t *remote.Target) { t.Identities = []string{"/no/such/key"} }, remote.Config, []string{"/no/such/key"}},
+		{"known_hosts missing", func(t *remote.Target) { t.KnownHosts = []string{"/no/such/file"} }, remote.Config, []string{"/no/such/file"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			to := target(s)
+			to.ConnectTimeout = 200 * time.Millisecond
+			c.change(&to)
+			refused(t, dialer(t, remote.Options{}), to, c.kind, c.words...)
+		})
+	}
+}
+
+// A black hole is told from a refusal; what the timeout is does not matter to that.
+func TestDialCanceled(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{Silent: true})
+	ctx, cancel := context.WithCancel(context.Background())
+	d := dialer(t, remote.Options{})
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		for s.Connections() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	})
+	_, err := d.Dial(ctx, target(s))
+	if want(t, err, remote.Canceled); !errors.Is(err, context.Canceled) {
+		t.Error("not context.Canceled")
+	}
+	timed, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	_, err = d.Dial(timed, target(s))
+	want(t, err, remote.Timeout)
+}
+
+func TestPassphrase(t *testing.T) {
+	signer, private := key(t)
+	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey()}})
+	locked := target(s)
+	locked.Identities = []string{keyFile(t, private, "open sesame")}
+	for _, c := range []struct {
+		name        string
+		passphrases []string
+		err         error
+		asked       int
+		words       string
+	}{
+		{"right", []string{"open sesame"}, nil, 1, ""},
+		{"second try", []string{"typo", "open sesame"}, nil, 2, ""},
+		{"wrong from a file", []string{"wrong"}, nil, 2, "wrong passphrase"},
+		{"wrong each time", []string{"a", "b", "c", "open sesame"}, nil, 3, "wrong passphrase"},
+		{"nobody there", nil, errors.New("no terminal"), 1, "no terminal"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asks := newSecrets()
+			asks.passphrases, asks.err = c.passphrases, c.err
+			d := dialer(t, remote.Options{Secrets: asks})
+			for range 2 { // once for all hosts
+				if c.words == "" {
+					dial(t, d, locked)
+				} else {
+					refused(t, d, locked, remote.Passphrase, c.words, locked.Identities[0])
+				}
+			}
+			if len(asks.asked) != c.asked {
+				t.Errorf("asked %d times, want %d", len(asks.asked), c.asked)
+			}
+		})
+	}
+	t.Run("nobody to ask", func(t *testing.T) {
+		refused(t, dialer(t, remote.Options{}), locked, remote.Passphrase, "it has a passphrase")
+	})
+	t.Run("not asked for a key the host does not take", func(t *testing.T) {
+		_, other := key(t)
+		both := locked
+		both.Identities = []string{keyFile(t, other, "secret"), s.Identity}
+		asks := newSecrets()
+		dial(t, dialer(t, remote.Options{Secrets: asks}), both)
+		if len(asks.asked) > 0 {
+			t.Error("asked")
+		}
+	})
+}
+
+// typist takes longer than the connect timeout to answer.
+type typist struct{ *secrets }
+
+func (s typist) Passphrase(ctx context.Context, file string) ([]byte, error) {
+	time.Sleep(400 * time.Millisecond)
+	return s.secrets.Passphrase(ctx, file)
+}
+
+func TestPassphraseSlowly(t *testing.T) {
+	signer, private := key(t)
+	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey()}})
+	to := target(s)
+	to.Identities, to.ConnectTimeout = []string{keyFile(t, private, "pass")}, 300*time.Millisecond
+	asks := newSecrets()
+	asks.passphrases = []string{"pass"}
+	dial(t, dialer(t, remote.Options{Secrets: typist{asks}}), to)
+}
+
+// agentWith serves an agent with some keys on a socket and returns its path.
+func agentWith(t *testing.T, keys ...any) string {
+	t.Helper()
+	ring := agent.NewKeyring()
+	for _, k := range keys {
+		if err := ring.Add(agent.AddedKey{PrivateKey: k}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "agent")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg conc.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); wg.Wait() })
+	wg.Go(func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			wg.Go(func() { _ = agent.ServeAgent(ring, c); _ = c.Close() })
+		}
+	})
+	return path
+}
+
+func TestAgent(t *testing.T) {
+	signer, private := key(t)
+	_, other := key(t)
+	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey()}})
+	without := target(s)
+	without.Identities = nil
+
+	t.Run("key of the agent", func(t *testing.T) {
+		dial(t, dialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), without)
+	})
+	t.Run("IdentityAgent", func(t *testing.T) {
+		to := without
+		to.Config = write(t, "config", "IdentityAgent "+agentWith(t, &private)+"\n")
+		dial(t, dialer(t, remote.Options{}), to)
+	})
+	t.Run("unlocked by the agent", func(t *testing.T) {
+		to := without
+		to.Identities = []string{keyFile(t, private, "secret")}
+		dial(t, dialer(t, remote.Options{Agent: agentWith(t, &private)}), to)
+	})
+	t.Run("public half only", func(t *testing.T) {
+		to := without
+		to.Identities = []string{strings.TrimSuffix(write(t, "id.pub", string(ssh.MarshalAuthorizedKey(signer.PublicKey()))), ".pub")}
+		to.Config = write(t, "config", "IdentitiesOnly yes\n")
+		dial(t, dialer(t, remote.Options{Agent: agentWith(t, &other, &private)}), to)
+	})
+	t.Run("IdentitiesOnly", func(t *testing.T) {
+		to := without
+		to.Identities = []string{keyFile(t, other, "")}
+		to.Config = write(t, "config", "IdentitiesOnly yes\n")
+		refused(t, dialer(t, remote.Options{Agent: agentWith(t, &private)}), to, remote.Auth, "no key was accepted")
+	})
+	t.Run("not the agent's", func(t *testing.T) {
+		refused(t, dialer(t, remote.Options{Agent: agentWith(t, &other)}), without, remote.Auth, "agent SHA256:")
+	})
+	t.Run("gone", func(t *testing.T) {
+		refused(t, dialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there is no key to try")
+	})
+}
+
+func TestDefaultIdentity(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	home := t.TempDir()
+	text, err := os.ReadFile(s.Identity)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(home, ".ssh"), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(home, ".ssh/id_ed25519"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := target(s)
+	to.Identities = nil
+	dial(t, dialer(t, remote.Options{Home: home}), to)
+}
+
+// A certificate beside the key logs in where the key alone does not.
+func TestUserCertificate(t *testing.T) {
+	authority, _ := key(t)
+	signer, private := key(t)
+	s := sshtest.Start(t, sshtest.Config{Authorities: []ssh.PublicKey{authority.PublicKey()}})
+	path := keyFile(t, private, "")
+	to := target(s)
+	to.Identities = []string{path}
+	refused(t, dialer(t, remote.Options{}), to, remote.Auth)
+	c := certificate(t, authority, ssh.UserCert, signer.PublicKey(), "core")
+	if err := os.WriteFile(path+"-cert.pub", ssh.MarshalAuthorizedKey(c), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dial(t, dialer(t, remote.Options{}), to)
+}
+
+// certificate signs key for a name, for an hour.
+func certificate(t *testing.T, authority ssh.Signer, kind uint32, key ssh.PublicKey, name string) *ssh.Certificate {
+	t.Helper()
+	c := &ssh.Certificate{
+		Key: key, CertType: kind, KeyId: "test", ValidPrincipals: []string{name},
+		ValidAfter: uint64(time.Now().Add(-time.Hour).Unix()), ValidBefore: uint64(time.Now().Add(time.Hour).Unix()),
+	}
+	if err := c.SignCert(rand.Reader, authority); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// hostKeysOfAllTypes returns one host key of each usual type: ed25519, ecdsa, rsa.
+func hostKeysOfAllTypes(t *testing.T) []ssh.Signer {
+	t.Helper()
+	ed, _ := key(t)
+	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []ssh.Signer{ed}
+	for _, k := range []any{ec, r} {
+		s, err := ssh.NewSignerFromKey(k)
+		if err != nil {
+			t.Fatal(fmt.Errorf("%T: %w", k, err))
+		}
+		out = append(out, s)
+	}
+	return out
+}

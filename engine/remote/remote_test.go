@@ -1,0 +1,171 @@
+package remote_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshtest"
+)
+
+// target returns the Target that reaches s, independent of the machine's own ssh_config.
+func target(s *sshtest.Server) remote.Target {
+	return remote.Target{
+		Name: "h1", Address: "127.0.0.1", Port: s.Port(), User: "core", Become: "sudo", Config: "none",
+		Identities: []string{s.Identity}, KnownHosts: []string{s.KnownHosts},
+	}
+}
+
+// dialer returns a Dialer that ends with the test and knows nothing of the machine.
+func dialer(tb testing.TB, o remote.Options) *remote.Dialer {
+	tb.Helper()
+	if o.Agent == "" {
+		o.Agent = "none"
+	}
+	if o.Home == "" {
+		o.Home = tb.TempDir()
+	}
+	d := remote.NewDialer(o)
+	tb.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return d
+}
+
+// dial connects and ends the connection with the test.
+func dial(tb testing.TB, d *remote.Dialer, t remote.Target) *remote.Host {
+	tb.Helper()
+	h, err := d.Dial(context.Background(), t)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = h.Close() })
+	return h
+}
+
+// connect is dial to s with a Dialer of its own.
+func connect(tb testing.TB, s *sshtest.Server) *remote.Host {
+	tb.Helper()
+	return dial(tb, dialer(tb, remote.Options{}), target(s))
+}
+
+// refused dials and returns the error, which must be of a kind and contain some words.
+func refused(tb testing.TB, d *remote.Dialer, t remote.Target, kind remote.Kind, words ...string) *remote.Error {
+	tb.Helper()
+	h, err := d.Dial(context.Background(), t)
+	if err == nil {
+		_ = h.Close()
+		tb.Fatalf("connected, want %s", kind)
+	}
+	return want(tb, err, kind, words...)
+}
+
+// want checks an error's kind and text.
+func want(tb testing.TB, err error, kind remote.Kind, words ...string) *remote.Error {
+	tb.Helper()
+	var e *remote.Error
+	if !errors.As(err, &e) {
+		tb.Fatalf("%v is %T, want *Error", err, err)
+	}
+	tb.Log(e)
+	if e.Kind != kind {
+		tb.Errorf("%v: kind %s, want %s", e, e.Kind, kind)
+	}
+	for _, w := range words {
+		if !strings.Contains(e.Error(), w) {
+			tb.Errorf("%v: lacks %q", e, w)
+		}
+	}
+	if strings.Contains(e.Error(), "\n") {
+		tb.Errorf("%q has more than one line", e.Error())
+	}
+	return e
+}
+
+// run runs a script that must end well enough to have a Result.
+func run(tb testing.TB, h *remote.Host, c remote.Command) remote.Result {
+	tb.Helper()
+	r, err := h.Run(context.Background(), c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// key is a new key pair.
+func key(tb testing.TB) (ssh.Signer, ed25519.PrivateKey) {
+	tb.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s, private
+}
+
+// keyFile writes a private key, locked unless the passphrase is empty, and returns its path.
+func keyFile(tb testing.TB, private ed25519.PrivateKey, passphrase string) string {
+	tb.Helper()
+	block, err := ssh.MarshalPrivateKey(private, "test")
+	if passphrase != "" {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(private, "test", []byte(passphrase))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return write(tb, "key", string(pem.EncodeToMemory(block)))
+}
+
+// write writes a file into a directory of its own and returns its path.
+func write(tb testing.TB, name, text string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// secrets answers from fields and counts the questions.
+type secrets struct {
+	passphrases []string // one after the other, the last one again and again
+	password    string
+	err         error
+	asked       chan string
+}
+
+func newSecrets() *secrets { return &secrets{asked: make(chan string, 100)} }
+
+func (s *secrets) Passphrase(_ context.Context, file string) ([]byte, error) {
+	s.asked <- file
+	if s.err != nil {
+		return nil, s.err
+	}
+	p := s.passphrases[0]
+	if len(s.passphrases) > 1 {
+		s.passphrases = s.passphrases[1:]
+	}
+	return []byte(p), nil
+}
+
+func (s *secrets) BecomePassword(_ context.Context, host string) ([]byte, error) {
+	s.asked <- host
+	if s.err != nil || s.password == "" {
+		return nil, s.err
+	}
+	return []byte(s.password), nil
+}

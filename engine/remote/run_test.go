@@ -1,0 +1,342 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshtest"
+)
+
+func TestRun(t *testing.T) {
+	h := connect(t, sshtest.Start(t, sshtest.Config{}))
+	for _, c := range []struct {
+		name, script, stdin, stdout, stderr string
+		code                                int
+		signal                              string
+	}{
+		{name: "output", script: "echo out; echo err >&2", stdout: "out\n", stderr: "err\n"},
+		{name: "status", script: "exit 7", code: 7},
+		{name: "last status", script: "false", code: 1},
+		{name: "signal", script: "kill -TERM $$", code: 143, signal: "TERM"},
+		{name: "syntax", script: "if", code: 2, stderr: "?"},
+		{name: "data", script: "read -r a; echo \"[$a]\"; cat", stdin: "one\ntwo\nthree", stdout: "[one]\ntwo\nthree"},
+		{name: "no data", script: "cat; echo end", stdout: "end\n"},
+		{name: "quotes", script: `printf '%s\n' "a'b\"c" '$HOME' 'é'`, stdout: "a'b\"c\n$HOME\né\n"},
+		{name: "no variables", script: `echo "${s-}${n-}"`, stdout: "\n"},
+		{name: "trailing newlines", script: "echo a\n\n\n", stdout: "a\n"},
+		{name: "comment at the end", script: "echo a # b", stdout: "a\n"},
+		{name: "heredoc", script: "cat <<X\nin $((1+1))\nX", stdout: "in 2\n"},
+		{name: "locale", script: "echo $LC_ALL", stdout: "C\n"},
+		{name: "no newline", script: "printf x", stdout: "x"},
+		{name: "long", script: "echo " + strings.Repeat("x", 300<<10), stdout: strings.Repeat("x", 300<<10) + "\n"},
+	} {
+		for _, become := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/become=%t", c.name, become), func(t *testing.T) {
+				command := remote.Command{Script: c.script, Become: become}
+				if c.stdin != "" {
+					command.Stdin = strings.NewReader(c.stdin)
+				}
+				r := run(t, h, command)
+				if string(r.Stdout) != c.stdout || c.stderr != "?" && string(r.Stderr) != c.stderr || r.Code != c.code ||
+					r.Signal != c.signal || r.Truncated {
+					t.Errorf("%.300q %.300q %d %s", r.Stdout, r.Stderr, r.Code, r.Signal)
+				}
+			})
+		}
+	}
+}
+
+// One connection carries everything, and a command is one session.
+func TestOneConnection(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	h := connect(t, s)
+	for range 3 {
+		run(t, h, remote.Command{Script: "true", Become: true})
+	}
+	if s.Connections() != 1 || s.Sessions() != 3 {
+		t.Errorf("%d connections, %d sessions", s.Connections(), s.Sessions())
+	}
+}
+
+// A login shell that prints does not spoil what a script says.
+func TestNoise(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{Shell: []string{"sh", "-c", `echo welcome; echo hello >&2; sh -c "$0"`}})
+	r := run(t, connect(t, s), remote.Command{Script: "echo out; echo err >&2"})
+	if string(r.Stdout) != "out\n" || string(r.Stderr) != "err\n" {
+		t.Errorf("%q %q", r.Stdout, r.Stderr)
+	}
+}
+
+func TestNoShell(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{Shell: []string{"sh", "-c", "echo This account is currently not available.; exit 1"}})
+	_, err := connect(t, s).Run(context.Background(), remote.Command{Script: "true"})
+	want(t, err, remote.NoShell, "h1: ", "start a shell as core@", "not available", "status 1")
+}
+
+func TestOutputBound(t *testing.T) {
+	h := connect(t, sshtest.Start(t, sshtest.Config{}))
+	var seen int
+	r := run(t, h, remote.Command{
+		Script: "dd if=/dev/zero bs=1000 count=1000 2>/dev/null; echo err >&2", MaxOutput: 1234,
+		Stdout: func(p []byte) { seen += len(p) },
+	})
+	if len(r.Stdout) != 1234 || !r.Truncated || string(r.Stderr) != "err\n" || seen != 1000*1000 {
+		t.Errorf("%d bytes, truncated %t, %q, live %d", len(r.Stdout), r.Truncated, r.Stderr, seen)
+	}
+}
+
+func TestLiveOutput(t *testing.T) {
+	h := connect(t, sshtest.Start(t, sshtest.Config{}))
+	r, w := io.Pipe()
+	result := run(t, h, remote.Command{
+		Script: "echo go; read -r answer; echo \"$answer\"", Stdin: r,
+		Stdout: func(p []byte) {
+			if string(p) == "go\n" {
+				go func() { _, _ = io.WriteString(w, "answered\n"); _ = w.Close() }()
+			}
+		},
+	})
+	if string(result.Stdout) != "go\nanswered\n" {
+		t.Errorf("%q", result.Stdout)
+	}
+}
+
+func TestBigStdin(t *testing.T) {
+	h := connect(t, sshtest.Start(t, sshtest.Config{}))
+	const size = 64 << 20
+	sum := sha256.New()
+	data := io.TeeReader(io.LimitReader(rand.NewChaCha8([32]byte{1}), size), sum)
+	r := run(t, h, remote.Command{Script: "sha256sum", Stdin: data, Become: true})
+	if got := fmt.Sprintf("%x  -\n", sum.Sum(nil)); string(r.Stdout) != got {
+		t.Errorf("%q, want %q", r.Stdout, got)
+	}
+}
+
+// closer is a reader that blocks until it is closed.
+type closer struct {
+	*io.PipeReader
+	closed chan struct{}
+}
+
+func (c closer) Close() error {
+	select {
+	case <-c.closed:
+	default:
+		close(c.closed)
+	}
+	return c.PipeReader.Close()
+}
+
+// A script that ends early ends the feeding of its data.
+func TestStdinUnread(t *testing.T) {
+	h := connect(t, sshtest.Start(t, sshtest.Config{}))
+	r, _ := io.Pipe()
+	c := closer{r, make(chan struct{})}
+	if r := run(t, h, remote.Command{Script: "exit 3", Stdin: c}); r.Code != 3 {
+		t.Errorf("code %d", r.Code)
+	}
+	<-c.closed
+	if r := run(t, h, remote.Command{Script: "exit 4", Stdin: bytes.NewReader(make([]byte, 8<<20))}); r.Code != 4 {
+		t.Errorf("code %d", r.Code)
+	}
+}
+
+func TestStdinBroken(t *testing.T) {
+	h := connect(t, sshtest.Start(t, sshtest.Config{}))
+	broken := errors.New("disk on fire")
+	_, err := h.Run(context.Background(), remote.Command{
+		Script: "cat >/dev/null; echo whole", Stdin: io.MultiReader(strings.NewReader("part"), failing{broken}),
+	})
+	if want(t, err, remote.Input, "disk on fire"); !errors.Is(err, broken) {
+		t.Error("cause is lost")
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestCheck(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	h := connect(t, s)
+	for _, c := range []struct {
+		command remote.Command
+		words   string
+	}{
+		{remote.Command{Script: "echo \x00"}, "NUL"},
+		{remote.Command{Script: " \n"}, "empty"},
+	} {
+		_, err := h.Run(context.Background(), c.command)
+		want(t, err, remote.Config, c.words)
+	}
+	plain := target(s)
+	plain.Become = ""
+	_, err := dial(t, dialer(t, remote.Options{}), plain).Run(context.Background(), remote.Command{Script: "true", Become: true})
+	want(t, err, remote.Config, "become")
+	if s.Sessions() != 0 {
+		t.Errorf("%d sessions", s.Sessions())
+	}
+}
+
+// started runs a script in the background and returns once it runs; the error comes on the channel.
+func started(ctx context.Context, h *remote.Host, wg *conc.WaitGroup, c remote.Command) (<-chan struct{}, <-chan error) {
+	running, failed := make(chan struct{}), make(chan error, 1)
+	if !strings.Contains(c.Script, "echo started") {
+		c.Script = "echo started; " + c.Script
+	}
+	c.Stdout = func([]byte) {
+		select {
+		case <-running:
+		default:
+			close(running)
+		}
+	}
+	wg.Go(func() {
+		r, err := h.Run(ctx, c)
+		if err == nil {
+			err = fmt.Errorf("ended with %+v", r)
+		}
+		failed <- err
+	})
+	return running, failed
+}
+
+func TestCancel(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	h := connect(t, s)
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(context.Background())
+	running, failed := started(ctx, h, &wg, remote.Command{Script: "trap 'echo end >ended; exit' TERM; echo started; while :; do sleep 0.01; done"})
+	<-running
+	cancel()
+	err := <-failed
+	if want(t, err, remote.Canceled, "may still be running"); !errors.Is(err, context.Canceled) {
+		t.Error("not context.Canceled")
+	}
+	for { // the script is told
+		if _, err := os.Stat(filepath.Join(s.Dir, "ended")); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	run(t, h, remote.Command{Script: "true"}) // the connection goes on
+}
+
+// A host that hangs does not hold up whoever gives up on it.
+func TestCancelFrozen(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	h := connect(t, s)
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(context.Background())
+	running, failed := started(ctx, h, &wg, remote.Command{Script: "cat", Stdin: rand.NewChaCha8([32]byte{2})})
+	<-running
+	s.Freeze()
+	cancel()
+	want(t, <-failed, remote.Canceled)
+	_, err := h.Run(ctx, remote.Command{Script: "true"})
+	want(t, err, remote.Canceled)
+	timed, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	_, err = h.Run(timed, remote.Command{Script: "true"})
+	want(t, err, remote.Timeout)
+}
+
+func TestTimeout(t *testing.T) {
+	h := connect(t, sshtest.Start(t, sshtest.Config{}))
+	r, err := h.Run(context.Background(), remote.Command{Script: "echo begun; sleep 100", Timeout: 300 * time.Millisecond})
+	if want(t, err, remote.Timeout); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error("not context.DeadlineExceeded")
+	}
+	if string(r.Stdout) != "begun\n" {
+		t.Errorf("%q", r.Stdout)
+	}
+}
+
+func TestLost(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	h := connect(t, s)
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	running, failed := started(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
+	<-running
+	s.Drop()
+	want(t, <-failed, remote.Lost, "h1: ", "closed the connection", "may still be running")
+	<-h.Done()
+	_, err := h.Run(context.Background(), remote.Command{Script: "true"})
+	want(t, err, remote.Lost)
+	_, err = h.Dial(context.Background(), "tcp", s.Addr())
+	want(t, err, remote.Lost)
+	_, err = h.Listen("tcp", "127.0.0.1:0")
+	want(t, err, remote.Lost)
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestKeepAlive(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{})
+	alive := target(s)
+	alive.KeepAlive = 50 * time.Millisecond
+	h := dial(t, dialer(t, remote.Options{}), alive)
+	// A host that answers stays, however quiet its script is.
+	run(t, h, remote.Command{Script: "sleep 0.4"})
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	running, failed := started(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
+	<-running
+	s.Freeze()
+	want(t, <-failed, remote.Lost, "no sign of life for")
+	<-h.Done()
+}
+
+func TestSessionLimit(t *testing.T) {
+	for _, limit := range []int{0, 3, 1} {
+		t.Run(fmt.Sprintf("MaxSessions=%d", limit), func(t *testing.T) {
+			s := sshtest.Start(t, sshtest.Config{MaxSessions: limit})
+			h := connect(t, s)
+			var wg conc.WaitGroup
+			for range 24 {
+				wg.Go(func() {
+					r, err := h.Run(context.Background(), remote.Command{Script: "sleep 0.02; echo done"})
+					if err != nil || string(r.Stdout) != "done\n" {
+						t.Errorf("%q %v", r.Stdout, err)
+					}
+				})
+			}
+			wg.Wait()
+			if n := s.MostSessions(); n > 8+1 || n < 1 { // the server may notice an end late
+				t.Errorf("%d sessions at once", n)
+			}
+		})
+	}
+}
+
+func TestClose(t *testing.T) {
+	h := connect(t, sshtest.Start(t, sshtest.Config{}))
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	running, failed := started(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
+	<-running
+	for range 2 {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	want(t, <-failed, remote.Lost, "closed")
+	<-h.Done()
+}

@@ -1,0 +1,246 @@
+// Package sshtest is an SSH server on loopback for tests and benchmarks, like net/http/httptest: it runs commands for real with
+// sh in a directory of its own, forwards connections both ways, and fails in the ways hosts fail. It is not for production: a
+// client with the right key runs anything as the user of the test.
+package sshtest
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	_ "embed"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sourcegraph/conc"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+//go:embed sudo.sh
+var fakeSudo []byte
+
+// Config says how a Server behaves. The zero value is a host that works.
+type Config struct {
+	HostKeys    []ssh.Signer // default one ed25519 key
+	User        string       // the only user; default "core"
+	Authorized  []ssh.PublicKey
+	Authorities []ssh.PublicKey // authorities whose user certificates are accepted
+	Sudo        string          // "nopasswd" (default), "password:WORD", "denied:WORD", "tty", "hidden:WORD", "missing"
+	Env         []string        // added to the environment of commands
+	Shell       []string        // what runs a command line, which is appended; default sh -c
+	MaxSessions int             // sessions of one connection; 0 for no limit
+	NoForward   bool            // refuse tunnels and forwards
+	Silent      bool            // accept connections and never say anything
+}
+
+// Server is a running server. Close ends it.
+type Server struct {
+	Dir        string // scratch directory: the home of commands, and the files below
+	Identity   string // a private key file that may log in
+	KnownHosts string // a known_hosts file with the first host key
+	Key        ssh.Signer
+
+	config   Config
+	listener net.Listener
+	work     conc.WaitGroup
+	sessions atomic.Int64
+	accepted atomic.Int64
+	most     atomic.Int64
+	open     atomic.Int64
+
+	mu     sync.Mutex
+	gate   *sync.Cond
+	frozen bool
+	closed bool
+	conns  map[*gatedConn]struct{}
+	groups map[int]struct{} // process groups of commands
+}
+
+// Start returns a Server that ends with the test.
+func Start(tb testing.TB, c Config) *Server {
+	tb.Helper()
+	s, err := New(tb.TempDir(), c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// New returns a Server that keeps its files in dir.
+func New(dir string, c Config) (*Server, error) {
+	s := &Server{Dir: dir, config: c, conns: map[*gatedConn]struct{}{}, groups: map[int]struct{}{}}
+	s.gate = sync.NewCond(&s.mu)
+	if s.config.User == "" {
+		s.config.User = "core"
+	}
+	if len(s.config.Shell) == 0 {
+		s.config.Shell = []string{"sh", "-c"}
+	}
+	if len(s.config.HostKeys) == 0 {
+		key, _ := newKey()
+		s.config.HostKeys = []ssh.Signer{key}
+	}
+	var err error
+	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	if err := errors.Join(s.writeIdentity(), s.writeKnownHosts(), s.writeSudo()); err != nil {
+		return nil, errors.Join(err, s.listener.Close())
+	}
+	s.work.Go(s.accept)
+	return s, nil
+}
+
+func newKey() (ssh.Signer, ed25519.PrivateKey) {
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		panic(err) // crypto/rand does not fail
+	}
+	signer, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		panic(err) // ed25519 is supported
+	}
+	return signer, private
+}
+
+func (s *Server) writeIdentity() error {
+	signer, private := newKey()
+	block, err := ssh.MarshalPrivateKey(private, "sshtest")
+	if err != nil {
+		return fmt.Errorf("write identity: %w", err)
+	}
+	s.Key, s.Identity = signer, filepath.Join(s.Dir, "identity")
+	s.config.Authorized = append(s.config.Authorized, signer.PublicKey())
+	return os.WriteFile(s.Identity, pem.EncodeToMemory(block), 0o600)
+}
+
+func (s *Server) writeKnownHosts() error {
+	s.KnownHosts = filepath.Join(s.Dir, "known_hosts")
+	line := knownhosts.Line([]string{s.Addr()}, s.config.HostKeys[0].PublicKey())
+	return os.WriteFile(s.KnownHosts, []byte(line+"\n"), 0o600)
+}
+
+// writeSudo puts the stand-in for sudo where commands find it.
+func (s *Server) writeSudo() error {
+	bin := filepath.Join(s.Dir, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return err
+	}
+	if s.config.Sudo != "missing" {
+		return os.WriteFile(filepath.Join(bin, "sudo"), fakeSudo, 0o755)
+	}
+	return linkTools(bin)
+}
+
+// Addr returns the address as host:port.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Port returns the port; the address is 127.0.0.1.
+func (s *Server) Port() int { return s.listener.Addr().(*net.TCPAddr).Port }
+
+// Connections returns how many connections were accepted so far.
+func (s *Server) Connections() int { return int(s.accepted.Load()) }
+
+// Sessions returns how many commands were started so far.
+func (s *Server) Sessions() int { return int(s.sessions.Load()) }
+
+// MostSessions returns how many sessions were open at the same time at most.
+func (s *Server) MostSessions() int { return int(s.most.Load()) }
+
+// Freeze makes the server stop hearing and answering, with connections open, like a host that hangs.
+func (s *Server) Freeze() { s.setFrozen(true) }
+
+// Thaw lets it go on.
+func (s *Server) Thaw() { s.setFrozen(false) }
+
+func (s *Server) setFrozen(frozen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frozen = frozen
+	s.gate.Broadcast()
+}
+
+// Drop closes all connections, like a host that loses power, and goes on accepting new ones.
+func (s *Server) Drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		_ = c.Conn.Close()
+	}
+}
+
+// Close ends the server, its connections and what its commands left running.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed, s.frozen = true, false
+	s.gate.Broadcast()
+	s.mu.Unlock()
+	_ = s.listener.Close()
+	s.Drop()
+	s.killAll()
+	s.work.Wait()
+}
+
+// spawn runs f in a goroutine that Close waits for, unless the server is closed already.
+func (s *Server) spawn(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.work.Go(f)
+	}
+}
+
+func (s *Server) accept() {
+	for {
+		c, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		s.accepted.Add(1)
+		g := &gatedConn{Conn: c, server: s}
+		s.mu.Lock()
+		s.conns[g] = struct{}{}
+		s.mu.Unlock()
+		s.spawn(func() {
+			s.serve(g)
+			_ = c.Close()
+			s.mu.Lock()
+			delete(s.conns, g)
+			s.mu.Unlock()
+		})
+	}
+}
+
+// gatedConn is a connection that waits while the server is frozen.
+type gatedConn struct {
+	net.Conn
+	server *Server
+}
+
+// Read hands on what arrives while the server is not frozen.
+func (c *gatedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.server.wait()
+	return n, err
+}
+
+// Write sends while the server is not frozen.
+func (c *gatedConn) Write(p []byte) (int, error) {
+	c.server.wait()
+	return c.Conn.Write(p)
+}
+
+func (s *Server) wait() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.frozen {
+		s.gate.Wait()
+	}
+}

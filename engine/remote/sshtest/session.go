@@ -1,0 +1,161 @@
+package sshtest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// session runs the one command of a session.
+func (s *Server) session(n ssh.NewChannel) {
+	channel, requests, err := n.Accept()
+	if err != nil {
+		return
+	}
+	now := s.open.Add(1)
+	defer s.open.Add(-1)
+	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
+	}
+	defer func() { _ = channel.Close() }()
+	for r := range requests {
+		if r.Type != "exec" {
+			_ = r.Reply(false, nil)
+			continue
+		}
+		var command struct{ Line string }
+		if err := ssh.Unmarshal(r.Payload, &command); err != nil {
+			_ = r.Reply(false, nil)
+			continue
+		}
+		s.sessions.Add(1)
+		_ = r.Reply(true, nil)
+		s.exec(channel, requests, command.Line)
+		return
+	}
+}
+
+// exec runs a command line and says how it ended.
+func (s *Server) exec(channel ssh.Channel, requests <-chan *ssh.Request, line string) {
+	cmd := exec.Command(s.config.Shell[0], append(s.config.Shell[1:len(s.config.Shell):len(s.config.Shell)], line)...)
+	cmd.Dir, cmd.Env = s.Dir, s.env()
+	cmd.Stdout, cmd.Stderr = channel, channel.Stderr()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := cmd.StdinPipe()
+	if err == nil {
+		err = s.start(cmd)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(channel.Stderr(), err)
+		_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{127}))
+		return
+	}
+	s.spawn(func() {
+		_, _ = io.Copy(stdin, channel)
+		_ = stdin.Close()
+	})
+	s.spawn(func() { signals(requests, cmd.Process.Pid) })
+	err = cmd.Wait()
+	s.forget(cmd.Process.Pid)
+	tell(channel, cmd.ProcessState, err)
+}
+
+func (s *Server) env() []string {
+	path := filepath.Join(s.Dir, "bin")
+	if s.config.Sudo != "missing" {
+		path += ":" + os.Getenv("PATH")
+	}
+	sudo := s.config.Sudo
+	if sudo == "" {
+		sudo = "nopasswd"
+	}
+	env := []string{"PATH=" + path, "HOME=" + s.Dir, "USER=" + s.config.User, "SSHTEST_SUDO=" + sudo}
+	return append(env, s.config.Env...)
+}
+
+// signals passes signals on as sshd does: to the whole process group.
+func signals(requests <-chan *ssh.Request, pid int) {
+	for r := range requests {
+		var sent struct{ Name string }
+		if r.Type == "signal" && ssh.Unmarshal(r.Payload, &sent) == nil && sent.Name == "TERM" {
+			_ = syscall.Kill(-pid, syscall.SIGTERM)
+		}
+		if r.WantReply {
+			_ = r.Reply(false, nil)
+		}
+	}
+}
+
+// tell reports the end of a command: a status or a signal.
+func tell(channel ssh.Channel, state *os.ProcessState, err error) {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() {
+		name := strings.TrimPrefix(signalNames[status.Signal()], "SIG")
+		_, _ = channel.SendRequest("exit-signal", false, ssh.Marshal(struct {
+			Name    string
+			Core    bool
+			Message string
+			Lang    string
+		}{Name: name}))
+		return
+	}
+	code := uint32(state.ExitCode())
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && code == 0 {
+		return // the output could not be delivered: the client is gone
+	}
+	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{code}))
+}
+
+var signalNames = map[syscall.Signal]string{
+	syscall.SIGTERM: "SIGTERM", syscall.SIGKILL: "SIGKILL", syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT",
+	syscall.SIGPIPE: "SIGPIPE", syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT",
+}
+
+// start starts a command and remembers its process group, so that Close can end it.
+func (s *Server) start(cmd *exec.Cmd) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.New("server closed")
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.groups[cmd.Process.Pid] = struct{}{}
+	return nil
+}
+
+func (s *Server) forget(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.groups, pid)
+}
+
+func (s *Server) killAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for pid := range s.groups {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
+}
+
+// linkTools puts the few tools a script needs into bin, for a host without sudo.
+func linkTools(bin string) error {
+	for _, name := range []string{"sh", "env", "dd", "cat", "id"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return err
+		}
+		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// sudo is what is known about becoming root on one host.
+type sudo struct {
+	mu       chan struct{} // held while somebody is asked
+	asked    bool
+	password []byte
+	err      error
+}
+
+// known returns the password if it was asked for already.
+func (s *sudo) known(ctx context.Context) ([]byte, error) {
+	select {
+	case s.mu <- struct{}{}:
+		defer func() { <-s.mu }()
+		return s.password, s.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ask asks for the password and tries it, once for the host.
+func (s *sudo) ask(ctx context.Context, h *Host) ([]byte, error) {
+	select {
+	case s.mu <- struct{}{}:
+		defer func() { <-s.mu }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s.asked {
+		return s.password, s.err
+	}
+	password, err := h.dialer.opts.Secrets.BecomePassword(ctx, h.ep.name)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if bytes.ContainsAny(password, "\n\x00") {
+		password, err = nil, errors.New("the password has more than one line")
+	}
+	if err == nil && password != nil {
+		// One try while nobody else gets it: several commands with a wrong password at a time could lock the account.
+		_, err = h.execute(ctx, Command{Script: ":", MaxOutput: defaultMaxOutput}, linePassword, password)
+		if k := KindOf(err); err != nil && k != SudoPassword && k != NoSudo {
+			return nil, err
+		}
+	}
+	s.asked, s.password, s.err = true, bytes.Clone(password), err
+	return s.password, s.err
+}
+
+// errPasswordNeeded says that sudo wants a password that was not given yet.
+var errPasswordNeeded = errors.New("sudo wants a password")
+
+// explainStart says why a script did not start, from what was printed instead and the exit status. The messages are those of
+// sudo 1.8 and 1.9 and of sudo-rs in the C locale.
+func (x *execution) explainStart(code int) error {
+	said, _ := x.err.before()
+	said = strings.TrimSpace(strings.ReplaceAll(said, prompt, ""))
+	ep, step := x.host.ep, "become root with sudo"
+	if !x.become {
+		step = "start a shell as " + ep.where()
+		out, _ := x.out.before()
+		return ep.fail(NoShell, step, fmt.Errorf("it ended with status %d before the script started: %s", code, line(said+" "+out)),
+			"does the account have a login shell, and the host env, sh and dd?")
+	}
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(said, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("not in the sudoers file", "not allowed to", "I'm afraid I can't do that", "may not run sudo"):
+		return ep.fail(NoSudo, step, fmt.Errorf("%s may not: %s", ep.user, line(said)), "allow it in sudoers: "+ep.user+" ALL=(ALL) ALL")
+	case x.wrong:
+		return ep.fail(SudoPassword, step, fmt.Errorf("the password of %s is wrong: %s", ep.user, line(said)), "")
+	case has("a password is required", "terminal is required", "authentication is required"):
+		return ep.fail(SudoPassword, step, errPasswordNeeded,
+			"say where the password comes from, or allow it without one in sudoers: "+ep.user+" ALL=(ALL) NOPASSWD: ALL")
+	case code == 127 && has("sudo"):
+		return ep.fail(NoSudo, step, fmt.Errorf("there is no sudo: %s", line(said)), "install it, or log in as root")
+	case has("must have a tty"):
+		return ep.fail(NoSudo, step, fmt.Errorf("it wants a terminal: %s", line(said)), "remove requiretty from sudoers")
+	}
+	return ep.fail(NoSudo, step, fmt.Errorf("it ended with status %d: %s", code, line(said)), "")
+}

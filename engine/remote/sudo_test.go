@@ -1,0 +1,140 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshtest"
+)
+
+const asRoot = `echo "root=$SSHTEST_ROOT"; cat`
+
+func TestSudo(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config sshtest.Config
+		asked  int
+		given  string // what sudo read
+	}{
+		{"without password", sshtest.Config{Sudo: "nopasswd"}, 0, ""},
+		{"with password", sshtest.Config{Sudo: "password:it's $ecret"}, 1, "it's $ecret\nit's $ecret\nit's $ecret\n"},
+		{"with ticket", sshtest.Config{Sudo: "password:it's $ecret", Env: []string{"SSHTEST_TICKET=1"}}, 1, "it's $ecret\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := sshtest.Start(t, c.config)
+			asks := newSecrets()
+			asks.password = "it's $ecret"
+			h := dial(t, dialer(t, remote.Options{Secrets: asks}), target(s))
+			for range 2 {
+				r := run(t, h, remote.Command{Script: asRoot, Become: true, Stdin: strings.NewReader("data\n")})
+				if string(r.Stdout) != "root=1\ndata\n" || len(r.Stderr) > 0 {
+					t.Errorf("%q %q", r.Stdout, r.Stderr)
+				}
+			}
+			if len(asks.asked) != c.asked {
+				t.Errorf("asked %d times, want %d", len(asks.asked), c.asked)
+			}
+			if got, err := os.ReadFile(filepath.Join(s.Dir, "sudo-got")); string(got) != c.given {
+				t.Errorf("sudo read %q (%v), want %q", got, err, c.given)
+			}
+		})
+	}
+}
+
+func TestSudoRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, sudo, password string
+		kind                 remote.Kind
+		words                []string
+	}{
+		{"missing", "missing", "", remote.NoSudo, []string{"there is no sudo", "install it"}},
+		{"not allowed", "denied:right", "right", remote.NoSudo, []string{"core may not", "not in the sudoers file"}},
+		{"terminal", "tty", "", remote.NoSudo, []string{"requiretty"}},
+		{"no password given", "password:right", "", remote.SudoPassword, []string{"wants a password", "NOPASSWD"}},
+		{"wrong password", "password:right", "wrong", remote.SudoPassword, []string{"the password of core is wrong"}},
+		{"several lines", "password:right", "right\nrm", remote.SudoPassword, []string{"more than one line"}},
+		{"prompt of its own", "hidden:right", "right", remote.NoSudo, []string{"did not start within", "Verification code:"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := sshtest.Start(t, sshtest.Config{Sudo: c.sudo})
+			asks := newSecrets()
+			asks.password = c.password
+			h := dial(t, dialer(t, remote.Options{Secrets: asks, StartTimeout: time.Second}), target(s))
+			for range 2 { // the second time as well, without asking again
+				_, err := h.Run(context.Background(), remote.Command{Script: "touch ran", Become: true})
+				e := want(t, err, c.kind, c.words...)
+				if c.password != "" && strings.Contains(e.Error(), c.password+" ") {
+					t.Errorf("%v tells the password", e)
+				}
+				if c.sudo[:3] == "hid" {
+					break
+				}
+			}
+			if n := len(asks.asked); n > 1 {
+				t.Errorf("asked %d times", n)
+			}
+			if _, err := os.Stat(filepath.Join(s.Dir, "ran")); err == nil {
+				t.Error("the script ran")
+			}
+			if got, _ := os.ReadFile(filepath.Join(s.Dir, "sudo-got")); strings.Count(string(got), "\n") > 2 {
+				t.Errorf("sudo was given %q", got)
+			}
+		})
+	}
+}
+
+// A wrong password is tried once, even if several commands want to become root at a time: more could lock the account.
+func TestSudoWrongOnce(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
+	asks := newSecrets()
+	asks.password = "wrong"
+	h := dial(t, dialer(t, remote.Options{Secrets: asks}), target(s))
+	var wg conc.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			_, err := h.Run(context.Background(), remote.Command{Script: "true", Become: true})
+			if remote.KindOf(err) != remote.SudoPassword {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got, err := os.ReadFile(filepath.Join(s.Dir, "sudo-got")); string(got) != "wrong\n" {
+		t.Errorf("sudo was given %q (%v)", got, err)
+	}
+}
+
+// The password is nowhere but on sudo's standard input.
+func TestPasswordHidden(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{Sudo: "password:hunter2"})
+	asks := newSecrets()
+	asks.password = "hunter2"
+	h := dial(t, dialer(t, remote.Options{Secrets: asks}), target(s))
+	r := run(t, h, remote.Command{Become: true, Script: `set; env; tr '\0' ' ' </proc/$$/cmdline; tr '\0' ' ' </proc/$PPID/cmdline; cat`})
+	// SSHTEST_SUDO is how the stand-in knows the word.
+	for l := range strings.Lines(string(r.Stdout)) {
+		if strings.Contains(l, "hunter2") && !strings.HasPrefix(l, "SSHTEST_SUDO=") && !strings.HasPrefix(l, "s=") {
+			t.Errorf("%q", l)
+		}
+	}
+}
+
+func TestSudoNobodyToAsk(t *testing.T) {
+	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
+	_, err := connect(t, s).Run(context.Background(), remote.Command{Script: "true", Become: true})
+	want(t, err, remote.SudoPassword, "wants a password")
+
+	asks := newSecrets()
+	asks.err = errors.New("vault is sealed")
+	_, err = dial(t, dialer(t, remote.Options{Secrets: asks}), target(s)).
+		Run(context.Background(), remote.Command{Script: "true", Become: true})
+	want(t, err, remote.SudoPassword, "vault is sealed")
+}
