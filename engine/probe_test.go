@@ -26,6 +26,7 @@ func runProbe(t interface{ Fatal(...any) }, commands []engine.Command) (stdout, 
 }
 
 func TestProbeAgainstShell(t *testing.T) {
+	padding := strings.Repeat(": what sh has not read yet\n", 5000)
 	for _, tc := range []struct {
 		name, script string
 		want         engine.Output
@@ -53,7 +54,7 @@ func TestProbeAgainstShell(t *testing.T) {
 		{"locale", "echo $LC_ALL", engine.Output{Stdout: "C\n"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			commands := []engine.Command{{Name: "before", Script: "echo 1"}, {Name: "it", Script: tc.script}, {Name: "after", Script: "echo 2"}}
+			commands := []engine.Command{{Name: "before", Script: "echo 1"}, {Name: "it", Script: tc.script}, {Name: "after", Script: padding + "echo 2"}}
 			stdout, stderr := runProbe(t, commands)
 			out, err := engine.ReadOutputs(commands, mark, stdout, stderr)
 			if err != nil {

@@ -99,6 +99,14 @@ func TestBatches(t *testing.T) {
 			[][]string{{"b", "c"}, {"a", "d"}},
 		},
 		{
+			"one that cannot be brought back yet counts for the others",
+			world{
+				pools: []engine.Pool{{Name: "e"}, {Name: "f"}}, clusters: map[string]*etcd{"m": {}},
+				hosts: []*machine{{name: "a", pool: "e", cluster: "m", hold: "dead", work: "reboot"}, {name: "b", pool: "f", cluster: "m", hold: "foreign"}, {name: "c", pool: "f", cluster: "m"}, reboot("x", "e", "", "")},
+			},
+			nil,
+		},
+		{
 			"what is not disrupted needs no seat",
 			world{pools: []engine.Pool{{Name: "w"}}, hosts: []*machine{reboot("a", "w", "", ""), reboot("b", "w", "", ""), {name: "c", pool: "w", work: "quiet", zone: "z"}, {name: "d", pool: "w", work: "quiet"}}},
 			[][]string{{"a", "d", "c"}, {"b"}},

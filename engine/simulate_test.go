@@ -242,7 +242,12 @@ func wellOrdered(w *world, p engine.Plan, place map[string]string) error {
 			}
 		}
 	}
+	lanes := map[string]bool{}
 	for _, l := range p.Lanes {
+		if l.Cluster != "" && lanes[l.Cluster] {
+			return fmt.Errorf("cluster %s has two lanes", l.Cluster)
+		}
+		lanes[l.Cluster] = true
 		for i, h := range l.Hosts {
 			m := w.machine(h)
 			leads := m.cluster != "" && w.clusters[m.cluster].leader == h && !w.clusters[m.cluster].unknown
