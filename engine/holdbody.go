@@ -92,11 +92,15 @@ for unit in $helpers; do
 	if has "$stopped" "\"$unit\""; then systemctl stop "$unit"; fi
 done
 if [ "$lasts" -gt 0 ]; then until=" until $(stamp $((now + lasts)))"; fi
-printf '%s since %s%s. Do not reboot or change it; "holdfast release" on the bastion ends the hold.\n' "$motd" "$acquired" "$until" >"$dir/motd"
-# A link, because /etc is copied into the next OS, where a release removes it,
-# while the copy that a rollback would bring back stays as it is.
-(umask 022 && mkdir -p "${motdfile%/*}" && ln -sf "$dir/motd" "$motdfile") ||
-	printf '%s\n' "hold: $motdfile cannot be written" >&2
+# Logging in reads the notice as the user, so it lies outside of $dir. It is a
+# link, because /etc is copied into the next OS, where a release removes it,
+# while the /etc that a rollback brings back stays as it is.
+(
+	umask 022
+	printf '%s since %s%s. Do not reboot or change it; "holdfast release" on the bastion ends the hold.\n' "$motd" "$acquired" "$until" >"$dir.motd"
+	mkdir -p "${motdfile%/*}"
+	ln -sf "$dir.motd" "$motdfile"
+) || printf '%s\n' "hold: $motdfile cannot be written" >&2
 cat "$file"
 `
 
@@ -133,7 +137,7 @@ if found; then
 	rm -f "$file"
 	sync "$dir"
 fi
-rm -f "$motdfile" "$dir/motd"
+rm -f "$motdfile" "$dir.motd"
 reload=
 for unit in $helpers; do
 	[ -e "$units/$unit.d/50-holdfast.conf" ] || continue

@@ -30,7 +30,7 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	if m := b.motd(); !strings.Contains(m, `held by ann@bastion for "os 1.0 → 2.0" since 2`) || strings.Count(m, "\n") != 1 {
 		t.Errorf("motd: %q", m)
 	}
-	for path, mode := range map[string]os.FileMode{engine.StateDir: 0o700 | os.ModeDir, engine.HoldPath: 0o600, engine.StateDir + "/motd": 0o600} {
+	for path, mode := range map[string]os.FileMode{engine.StateDir: 0o700 | os.ModeDir, engine.HoldPath: 0o600, engine.StateDir + ".motd": 0o644} {
 		if info, err := os.Stat(b.root + path); err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v %v, want %v", path, info.Mode(), err, mode)
 		}
