@@ -7,10 +7,17 @@ type index struct {
 	sizes    map[string]int // hosts of each pool
 	clusters map[string]*Cluster
 	members  map[string][]string // hosts of each cluster, in inventory order
+	leftOut  map[string]Why      // hosts that the approved plan left out
 }
 
-func newIndex(inv Inventory) index {
-	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, members: map[string][]string{}}
+func newIndex(in Input) index {
+	inv := in.Inventory
+	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, members: map[string][]string{}, leftOut: map[string]Why{}}
+	if in.Approved != nil {
+		for _, e := range in.Approved.Excluded {
+			x.leftOut[e.Host] = e.Why
+		}
+	}
 	for _, p := range inv.Pools {
 		x.pools[p.Name] = p
 	}

@@ -249,3 +249,78 @@ func unitOf(a engine.ActionType) string {
 	}
 	return ""
 }
+
+// While a run lasts, hosts that it left out may come back: holds end or
+// expire, cables are plugged in, members recover. None of that makes the run
+// do what was not approved, or keeps it from doing what was.
+func TestHostsThatComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := anyFleet(t)
+		approved := engine.NewPlan(w.input())
+		want, done := map[string]int{}, map[string]int{}
+		for _, b := range approved.Batches {
+			for _, h := range b.Hosts {
+				want[h] = 1
+			}
+		}
+		for p := approved; len(p.Batches) > 0 && len(done) <= len(w.hosts); {
+			if err := w.allowed(p.Batches[0].Hosts...); err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range p.Batches[0].Hosts {
+				done[h]++
+			}
+			w.update(p.Batches[0].Hosts...)
+			for _, m := range w.hosts {
+				comeBack(t, m)
+			}
+			in := w.input()
+			in.Approved = &approved
+			p = engine.NewPlan(in)
+			if err := p.Check(approved); err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Refusals) > 0 {
+				t.Fatalf("refused half way: %v", p.Refusals)
+			}
+		}
+		if !reflect.DeepEqual(done, want) {
+			t.Fatalf("worked on %v, approved %v\nin %s", done, want, w)
+		}
+	})
+}
+
+func comeBack(t *rapid.T, m *machine) {
+	if !rapid.Bool().Draw(t, "comes back") {
+		return
+	}
+	m.lost, m.sick = false, false
+	if m.hold == "foreign" || m.hold == "maintenance" {
+		m.hold = rapid.SampledFrom([]string{"", "expired"}).Draw(t, "hold")
+	}
+	if m.work == "unclear" {
+		m.work = "reboot"
+	}
+}
+
+func TestLeftOutStaysOut(t *testing.T) {
+	w := &world{pools: []engine.Pool{{Name: "worker"}}, hosts: []*machine{
+		worker(0).in(machine{lost: true, work: "reboot"}), worker(1).in(machine{hold: "foreign"}), worker(2).in(machine{work: "unclear"}),
+	}}
+	approved := engine.NewPlan(w.input())
+	for _, m := range w.hosts {
+		m.lost, m.hold, m.work = false, "", "reboot"
+	}
+	w.hosts[1].work = ""
+	in := w.input()
+	in.Approved = &approved
+	p := engine.NewPlan(in)
+	const reason = "the approved plan leaves it out; the next run takes it"
+	want := []engine.Exclusion{{Host: "worker-0", Why: engine.Unreachable, Reason: reason}, {Host: "worker-2", Why: engine.Unclear, Reason: reason}}
+	if !reflect.DeepEqual(p.Excluded, want) || len(p.Hosts) > 0 || !slices.Equal(p.Matching, []string{"worker-1"}) {
+		t.Errorf("%+v", p)
+	}
+	if p := engine.NewPlan(w.input()); len(p.Batches) != 2 {
+		t.Errorf("the next run: %+v", p)
+	}
+}

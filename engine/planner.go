@@ -16,13 +16,14 @@ type Input struct {
 	Dead      []string            // runs of this bastion that ended without releasing their holds
 	Selected  func(Host) bool     // --limit; nil selects every host
 	Saved     map[string]struct{} // clusters that have been snapshotted in this run
+	Approved  *Plan               // what the operator has approved: hosts it left out stay left out; nil before
 }
 
 // NewPlan compares every host with its desired state and puts the work into
 // lanes and batches. It takes time in proportion to the hosts.
 func NewPlan(in Input) Plan {
 	in = in.selecting()
-	x := newIndex(in.Inventory)
+	x := newIndex(in)
 	survey := takeStock(in, x)
 	schedule := newScheduler(in, x, survey)
 	p := Plan{
@@ -103,7 +104,7 @@ func (in Input) diff(t Target) ([]Change, Steps, error) {
 func ClustersAtWork(in Input) []string {
 	in = in.selecting()
 	var names []string
-	for _, hp := range takeStock(in, newIndex(in.Inventory)).work {
+	for _, hp := range takeStock(in, newIndex(in)).work {
 		if hp.Cluster != "" && !contains(names, hp.Cluster) {
 			names = append(names, hp.Cluster)
 		}

@@ -69,7 +69,7 @@ func absent(in Input, h Host, f Facts) (Why, string) {
 	return Held, f.Hold.String()
 }
 
-// compare diffs one reached host and files it as matching, work or unclear. A
+// compare diffs one reached host and files it as matching, work or left out. A
 // host with a left-over hold is work in any case, and where this run does not
 // do that work, the host counts as unavailable.
 func (s *stock) compare(in Input, x index, h Host, f Facts) {
@@ -82,6 +82,8 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 			s.matching = append(s.matching, h.Name)
 		}
 		return
+	case err == nil && in.Selected(h) && x.leftOut[h.Name] != "":
+		s.excluded = append(s.excluded, Exclusion{h.Name, x.leftOut[h.Name], "the approved plan leaves it out; the next run takes it"})
 	case err == nil && in.Selected(h):
 		if adopt != "" {
 			s.warn("%s", adoption(in, h, f))
