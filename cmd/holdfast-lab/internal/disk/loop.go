@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +25,9 @@ type Loop struct {
 // direct I/O so that the page cache holds its content once and a throttle on
 // the lower device is felt.
 func Attach(image string) (*Loop, error) {
+	if err := waitFree(image); err != nil {
+		return nil, err
+	}
 	lower, err := attachOne(image)
 	if err != nil {
 		return nil, err
@@ -32,6 +37,37 @@ func Attach(image string) (*Loop, error) {
 		return nil, errors.Join(err, lower.Close())
 	}
 	return &Loop{lower: lower, upper: upper}, nil
+}
+
+// waitFree waits until no loop device uses the image: a host whose supervisor
+// was killed may still be dying, and two mounts of one disk would destroy it.
+func waitFree(image string) error {
+	for deadline := time.Now().Add(closeTimeout); ; time.Sleep(10 * time.Millisecond) {
+		used, err := inUse(image)
+		if err != nil {
+			return fmt.Errorf("look for users of %s: %w", image, err)
+		}
+		if !used {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("attach %s: another loop device still uses it after %s", image, closeTimeout)
+		}
+	}
+}
+
+func inUse(image string) (bool, error) {
+	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	if err != nil {
+		return false, err
+	}
+	for _, f := range files {
+		backing, err := os.ReadFile(f)
+		if err == nil && strings.TrimSpace(string(backing)) == image {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Device is the path of the device with the filesystem.

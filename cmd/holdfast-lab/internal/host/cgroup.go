@@ -24,8 +24,8 @@ type cgroup string
 // enterCgroups mounts the hierarchy, moves the supervisor out of the session
 // that started it, and makes the host's group.
 func enterCgroups(lab, name string) (cgroup, error) {
-	if err := unix.Mount("cgroup2", cgroupMount, "cgroup2", 0, ""); err != nil {
-		return "", fmt.Errorf("mount control groups: %w", err)
+	if err := mountCgroups(); err != nil {
+		return "", err
 	}
 	parent := filepath.Join(cgroupMount, lab)
 	own := filepath.Join(parent, "supervisor-"+name)
@@ -39,6 +39,22 @@ func enterCgroups(lab, name string) (cgroup, error) {
 		return "", fmt.Errorf("enter control group: %w", err)
 	}
 	return cgroup(group), nil
+}
+
+// mountCgroups does nothing on a machine that uses version 2 alone; there the
+// kernel would refuse the same mount twice.
+func mountCgroups() error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(cgroupMount, &fs); err != nil {
+		return fmt.Errorf("look at control groups: %w", err)
+	}
+	if fs.Type == unix.CGROUP2_SUPER_MAGIC {
+		return nil
+	}
+	if err := unix.Mount("cgroup2", cgroupMount, "cgroup2", 0, ""); err != nil {
+		return fmt.Errorf("mount control groups: %w", err)
+	}
+	return nil
 }
 
 // clean removes what an earlier boot left. A group of a killed container must

@@ -19,6 +19,21 @@ var initScript []byte
 // rebootStatus is how systemd-nspawn says that the host rebooted.
 const rebootStatus = 133
 
+// nspawnState is where systemd-nspawn keeps locks and sockets.
+const nspawnState = "/run/systemd/nspawn"
+
+// hideNspawn gives the supervisor's systemd-nspawn a state folder of its own,
+// so that nothing of it stays on the machine and labs do not share it.
+func hideNspawn() error {
+	if err := os.MkdirAll(nspawnState, 0o755); err != nil {
+		return fmt.Errorf("make container state: %w", err)
+	}
+	if err := unix.Mount("tmpfs", nspawnState, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+		return fmt.Errorf("mount container state: %w", err)
+	}
+	return nil
+}
+
 // boot is one start of a host: what the boot loader chose.
 type boot struct {
 	entry      Entry

@@ -67,6 +67,9 @@ func (m *machine) open() (err error) {
 	if m.throttle, err = disk.OpenThrottle(); err != nil && !errors.Is(err, disk.ErrNoThrottle) {
 		return err
 	}
+	if err := hideNspawn(); err != nil {
+		return err
+	}
 	m.group, err = enterCgroups(m.config.Group, m.config.Host.Name)
 	return err
 }
