@@ -45,3 +45,38 @@ func (hp HostPlan) does(actions []Action) bool {
 	}
 	return true
 }
+
+// Same compares a plan with one that was saved: it must be the very work that
+// was approved, on the very hosts, neither more nor less.
+func (p Plan) Same(saved Plan) error {
+	diffs := append(missing(p, saved, "is not in the saved plan"), missing(saved, p, "is in the saved plan, but not to be done any more")...)
+	if len(diffs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the hosts have moved on since the plan was saved:\n  %s\nplan again", strings.Join(diffs, "\n  "))
+}
+
+// missing lists what is in a and not in b.
+func missing(a, b Plan, what string) []string {
+	have := byHost(b.Hosts)
+	var out []string
+	for _, hp := range a.Hosts {
+		other := have[hp.Host]
+		for _, c := range hp.Changes {
+			if other == nil || !other.covers(c) || !other.from(c) {
+				out = append(out, fmt.Sprintf("%s: %s %s → %s %s", hp.Host, c.Resource, c.Before, c.After, what))
+			}
+		}
+	}
+	return out
+}
+
+// from reports whether the host's plan makes the change from the same state.
+func (hp HostPlan) from(c Change) bool {
+	for _, d := range hp.Changes {
+		if d.same(c) && d.Before == c.Before {
+			return true
+		}
+	}
+	return false
+}

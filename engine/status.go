@@ -1,0 +1,150 @@
+package engine
+
+// StatusSchema is the version of a status' JSON. It only grows.
+const StatusSchema = 1
+
+// Status is the fleet at one moment, by pool.
+type Status struct {
+	Schema   int            `json:"schema"`
+	Site     string         `json:"site"`
+	Complete bool           `json:"complete"` // every host of every pool matches and is free
+	Pools    []PoolStatus   `json:"pools"`
+	Hosts    []HostStatus   `json:"hosts"`
+	Clusters []ClusterFacts `json:"clusters,omitempty"`
+}
+
+// PoolStatus counts the hosts of a pool by their state.
+type PoolStatus struct {
+	Name     string            `json:"name"`
+	Total    int               `json:"total"`
+	Counts   map[HostState]int `json:"counts"`
+	Complete bool              `json:"complete"`
+}
+
+// HostStatus is one host.
+type HostStatus struct {
+	Host    string    `json:"host"`
+	Pool    string    `json:"pool"`
+	State   HostState `json:"state"`
+	Booted  string    `json:"booted,omitempty"`
+	Version string    `json:"version,omitempty"`
+	Staged  string    `json:"staged,omitempty"` // digest that is staged
+	Note    string    `json:"note,omitempty"`   // why it is in this state, as a sentence
+	Hold    *Hold     `json:"hold,omitempty"`
+}
+
+// HostState is where a host stands.
+type HostState string
+
+// The states of a host.
+const (
+	Updated   HostState = "updated"     // matches, and is free
+	Pending   HostState = "pending"     // differs; nothing is staged
+	Staged    HostState = "staged"      // differs; the new OS is staged
+	Updating  HostState = "updating"    // held by a run
+	Degraded  HostState = "degraded"    // a run failed on it, or its state is not understood
+	HeldState HostState = "held"        // held by a person
+	Unreached HostState = "unreachable" // nothing is known about it
+)
+
+// HostStates lists the states in the order in which tables show them.
+func HostStates() []HostState {
+	return []HostState{Updated, Pending, Staged, Updating, Degraded, HeldState, Unreached}
+}
+
+// NewStatus judges every host of the inventory by its facts.
+func NewStatus(in Input) Status {
+	s := Status{Schema: StatusSchema, Site: in.Inventory.Site, Complete: true}
+	pools := map[string]*PoolStatus{}
+	for _, p := range in.Inventory.Pools {
+		s.Pools = append(s.Pools, PoolStatus{Name: p.Name, Counts: map[HostState]int{}, Complete: true})
+	}
+	for i := range s.Pools {
+		pools[s.Pools[i].Name] = &s.Pools[i]
+	}
+	for _, h := range in.Inventory.Hosts {
+		hs := in.hostStatus(h)
+		pool := pools[h.Pool]
+		pool.Total++
+		pool.Counts[hs.State]++
+		if hs.State != Updated {
+			pool.Complete, s.Complete = false, false
+		}
+		if in.Selected == nil || in.Selected(h) {
+			s.Hosts = append(s.Hosts, hs)
+		}
+	}
+	for _, c := range in.Inventory.Clusters {
+		if facts, ok := in.Clusters[c.Name]; ok {
+			facts.Name = c.Name
+			s.Clusters = append(s.Clusters, facts)
+		}
+	}
+	return s
+}
+
+// hostStatus judges one host.
+func (in Input) hostStatus(h Host) HostStatus {
+	f := in.Facts[h.Name]
+	hs := HostStatus{Host: h.Name, Pool: h.Pool, Hold: f.Hold, State: Updated}
+	if b := f.Booted(); b != nil {
+		hs.Booted, hs.Version = b.Digest, b.Version
+	}
+	if st := f.Staged(); st != nil {
+		hs.Staged = st.Digest
+	}
+	changes, err := in.changes(h, f)
+	switch {
+	case !f.Reached():
+		hs.State, hs.Note = Unreached, f.Unreachable
+	case f.HoldProblem != "":
+		hs.State, hs.Note = HeldState, f.HoldProblem
+	case f.Hold != nil && f.Hold.Kind != RunHold:
+		hs.State, hs.Note = HeldState, f.Hold.String()
+	case f.Hold != nil && f.Hold.Step != "":
+		hs.State, hs.Note = Degraded, "failed at "+f.Hold.Step+": "+f.Hold.Reason
+	case f.Hold != nil:
+		hs.State, hs.Note = Updating, f.Hold.String()
+	case err != nil:
+		hs.State, hs.Note = Degraded, err.Error()
+	case len(changes) > 0 && in.Desired[h.Name].OS != nil && f.Ready(in.Desired[h.Name].OS.Digest()):
+		hs.State, hs.Note = Staged, summary(changes)
+	case len(changes) > 0:
+		hs.State, hs.Note = Pending, summary(changes)
+	}
+	return hs
+}
+
+func (in Input) changes(h Host, f Facts) ([]Change, error) {
+	if !f.Reached() {
+		return nil, nil
+	}
+	var all []Change
+	for _, m := range in.Modules {
+		changes, err := m.Diff(in.Desired[h.Name], f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, changes...)
+	}
+	return all, nil
+}
+
+func summary(changes []Change) string { return reason(changes) }
+
+// Exit is the exit code that goes with a status.
+func (s Status) Exit() ExitCode {
+	worst := ExitOK
+	for _, h := range s.Hosts {
+		switch h.State {
+		case Unreached:
+			if worst == ExitOK {
+				worst = ExitUnreachable
+			}
+		case Updated:
+		default:
+			worst = ExitWork
+		}
+	}
+	return worst
+}
