@@ -46,6 +46,7 @@ func TestAlone(t *testing.T) {
 	})
 	t.Run("damaged snapshot", func(t *testing.T) { damaged(t, cluster) })
 	t.Run("snapshot that breaks off", func(t *testing.T) { breaksOff(t, cluster) })
+	t.Run("connection that breaks", func(t *testing.T) { breaks(t, cluster) })
 	t.Run("frozen", func(t *testing.T) {
 		client := open(t, config(cluster, dialling("etcd-0", silent(t)), func(c *etcd.Config) { c.Timeout = time.Second / 2 }))
 		contains(t, client.Observe(t.Context()).Problem, "no member answers: etcd-0: status: no answer in time")
@@ -109,6 +110,29 @@ func breaksOff(t *testing.T, cluster *etcdtest.Cluster) {
 		return n, nil
 	})))
 	refusesSnapshot(t, client, "use of closed network connection")
+}
+
+// breaks checks that a connection that breaks between two questions is told as
+// such, at once, and not waited for.
+func breaks(t *testing.T, cluster *etcdtest.Cluster) {
+	client := open(t, config(cluster, spoilt(func(p []byte, n int) (int, error) {
+		if bytes.Contains(p[:n], []byte("infra")) { // the member list
+			return n, net.ErrClosed
+		}
+		return n, nil
+	})))
+	facts := client.Observe(t.Context())
+	if facts.Healthy() != 0 {
+		t.Errorf("facts %+v", facts)
+	}
+	text := facts.Problem
+	for _, m := range facts.Members {
+		text += m.Problem
+	}
+	contains(t, text, "connection")
+	if strings.Contains(text, "no answer in time") {
+		t.Errorf("waited for a broken connection: %s", text)
+	}
 }
 
 // refusesSnapshot checks that no snapshot can be taken, why, and that nothing

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/status"
 )
 
 // answer is what the member on one host said.
@@ -32,16 +34,16 @@ func (a answer) reads() bool { return a.read && a.readErr == nil }
 
 // greet asks who the member is and what it knows, without needing a quorum.
 func (s *session) greet(ctx context.Context, a *answer) {
-	status, err := s.Status(ctx, "")
+	said, err := s.Status(ctx, "")
 	if err != nil {
 		a.err = silence("status", err)
 		return
 	}
-	if status.Header == nil || status.Header.MemberId == 0 {
+	if said.Header == nil || said.Header.MemberId == 0 {
 		a.err = errors.New("status: the answer has no member ID")
 		return
 	}
-	a.status, a.committed = status, status.RaftIndex
+	a.status, a.committed = said, said.RaftIndex
 	list, err := s.MemberList(ctx, clientv3.WithSerializable())
 	if err != nil {
 		a.listErr = silence("member list", err) // a learner has none to give
@@ -60,12 +62,12 @@ func (s *session) check(ctx context.Context, a *answer) {
 		a.readErr = silence("linearizable read", err)
 		return
 	}
-	status, err := s.Status(ctx, "")
+	said, err := s.Status(ctx, "")
 	if err != nil {
 		a.readErr = silence("status", err)
 		return
 	}
-	a.status = status
+	a.status = said
 }
 
 // refusedAfterRead reports whether err says that the user may not read the
@@ -81,9 +83,16 @@ func silence(question string, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: no answer in time: %w", question, err)
-	case refusedAfterRead(err), errors.Is(err, rpctypes.ErrUserNotFound):
+	case forbidden(err):
 		return fmt.Errorf("%s: %w: the cluster has authentication enabled; "+
 			"the client certificate's common name must be a user with the role root", question, err)
 	}
 	return fmt.Errorf("%s: %w", question, err)
+}
+
+// forbidden reports whether err says that the user may not do it. An etcd 3.5
+// says so untranslated in a stream: "auth: permission denied" and the like.
+func forbidden(err error) bool {
+	return refusedAfterRead(err) || errors.Is(err, rpctypes.ErrUserNotFound) ||
+		strings.HasPrefix(status.Convert(err).Message(), "auth: ")
 }

@@ -170,8 +170,8 @@ func scrape(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	if !ok || p99.Value <= 0 || p99.Observed == 0 || p99.Observed > after.WALFsync.Count() {
 		t.Errorf("p99 %+v, %v", p99, ok)
 	}
-	if after.LeaderChanges == 0 || delta.LeaderChanges != 0 || after.Started == 0 {
-		t.Errorf("%d leader changes, %d since; started %v", after.LeaderChanges, delta.LeaderChanges, after.Started)
+	if after.LeaderChanges == 0 || after.Started == 0 { // all members of this process share the counters
+		t.Errorf("%d leader changes; started %v", after.LeaderChanges, after.Started)
 	}
 	if _, err := client.Scrape(t.Context(), "elsewhere"); err == nil {
 		t.Error("scraped a host that is not in the cluster")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -78,6 +79,8 @@ func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	}
 	contains(t, err.Error(), "etcd cluster main: wait for the member on "+m.Host, "refused")
 
+	awaitSaysWhatItSaw(t, cluster, m.Host)
+
 	back := make(chan error, 1)
 	go func() { back <- client.AwaitMember(t.Context(), m.Host) }()
 	m.Restart(t)
@@ -85,6 +88,34 @@ func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 		t.Fatal(err)
 	}
 	wellFacts(t, client.Observe(t.Context()), 3)
+}
+
+// awaitSaysWhatItSaw checks that the end of a wait says what was missing when
+// the cluster could last be seen, not that nobody answered once time was up.
+func awaitSaysWhatItSaw(t *testing.T, cluster *etcdtest.Cluster, host string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var dials atomic.Int64
+	client := open(t, config(cluster, func(c *etcd.Config) {
+		for i := range c.Peers {
+			dial := c.Peers[i].Dial
+			c.Peers[i].Dial = func(dialCtx context.Context, network, address string) (net.Conn, error) {
+				if dials.Add(1) > 4 { // two members answer, one refuses on both addresses
+					cancel()
+					<-dialCtx.Done()
+				}
+				return dial(dialCtx, network, address)
+			}
+		}
+	}))
+	err := client.AwaitMember(ctx, host)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("not the context's end: %v", err)
+	}
+	contains(t, err.Error(), "member "+host+" is not healthy", "refused")
+	if strings.Contains(err.Error(), "no member answers") {
+		t.Errorf("says what it saw too late: %v", err)
+	}
 }
 
 func wrongCA(t *testing.T, cluster *etcdtest.Cluster) {

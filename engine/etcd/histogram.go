@@ -20,11 +20,10 @@ type Bucket struct {
 
 // Estimate is a quantile as far as a histogram knows it.
 type Estimate struct {
-	Value     time.Duration `json:"value"`          // interpolated in the bucket
-	Low       time.Duration `json:"low"`            // the truth is above this
-	High      time.Duration `json:"high,omitempty"` // and up to this; 0: the largest bucket, no bound
-	Observed  uint64        `json:"observed"`       // observations it rests on
-	Unbounded bool          `json:"unbounded,omitempty"`
+	Value    time.Duration `json:"value"`          // interpolated in the bucket, nanoseconds
+	Low      time.Duration `json:"low"`            // the truth is above this
+	High     time.Duration `json:"high,omitempty"` // and up to this; 0: it is in the +Inf bucket
+	Observed uint64        `json:"observed"`       // observations it rests on
 }
 
 // valid reports whether the buckets ascend, count up and end in +Inf.
@@ -83,7 +82,7 @@ func (h Histogram) Quantile(q float64) (Estimate, bool) {
 	if i > 0 {
 		low, below = h.Buckets[i-1].UpperBound, float64(h.Buckets[i-1].Count)
 	}
-	estimate := Estimate{Value: seconds(low), Low: seconds(low), Observed: h.Count(), Unbounded: i == last}
+	estimate := Estimate{Value: seconds(low), Low: seconds(low), Observed: h.Count()}
 	if i < last {
 		high := h.Buckets[i].UpperBound
 		share := (rank - below) / (float64(h.Buckets[i].Count) - below)

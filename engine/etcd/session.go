@@ -13,7 +13,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 )
 
 const (
@@ -99,7 +98,9 @@ func (c *Cluster) connectTo(ctx context.Context, p Peer, target, protocol string
 var errBroken = errors.New("the connection broke")
 
 // onThis makes a gRPC client use the connection, never make another, and say
-// at once when it is broken, where etcd's client waits and tries again.
+// at once when it is broken, where etcd's client waits and tries again. The
+// client is told nothing of TLS: the connection has it already. The member sees
+// the client's certificate in the connection.
 func onThis(conn net.Conn) []grpc.DialOption {
 	var used atomic.Bool
 	dial := func(context.Context, string) (net.Conn, error) {
@@ -120,34 +121,7 @@ func onThis(conn net.Conn) []grpc.DialOption {
 	}
 	return []grpc.DialOption{
 		grpc.WithContextDialer(dial),
-		grpc.WithTransportCredentials(established{}),
 		grpc.WithChainUnaryInterceptor(unary),
 		grpc.WithChainStreamInterceptor(stream),
 	}
 }
-
-// established are the transport credentials of a connection that has been
-// secured already. gRPC must still know that it is TLS: it then marks requests
-// as https, without which an etcd server does not see the client's certificate.
-type established struct{}
-
-func (established) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	info := credentials.TLSInfo{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity}}
-	if secured, ok := conn.(*tls.Conn); ok {
-		info.State = secured.ConnectionState()
-		info.SecurityLevel = credentials.PrivacyAndIntegrity
-	}
-	return conn, info, nil
-}
-
-func (established) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return nil, nil, errors.New("not a server")
-}
-
-func (established) Info() credentials.ProtocolInfo {
-	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
-}
-
-func (e established) Clone() credentials.TransportCredentials { return e }
-
-func (established) OverrideServerName(string) error { return nil }

@@ -87,11 +87,11 @@ func (a *authority) issue(t testing.TB, user string, names ...string) (cert, key
 	return block("CERTIFICATE", der), block("PRIVATE KEY", keyDER)
 }
 
-// Issue makes another client certificate from the cluster's CA, and its key,
-// both PEM.
-func (c *Cluster) Issue(t testing.TB, user string) (cert, key []byte) {
+// Issue makes another certificate from the cluster's CA, for a client and for
+// a server of these names, and its key, both PEM.
+func (c *Cluster) Issue(t testing.TB, user string, names ...string) (cert, key []byte) {
 	t.Helper()
-	return c.ca.issue(t, user)
+	return c.ca.issue(t, user, names...)
 }
 
 func block(kind string, der []byte) []byte {

@@ -1,0 +1,34 @@
+package etcd
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// TestSuccessor: the healthy voter that has applied most is to lead; one that
+// is ill, a learner, or on an unknown host is not, and the reasons are told.
+func TestSuccessor(t *testing.T) {
+	facts := engine.ClusterFacts{Members: []engine.Member{
+		{Name: "a", Host: "h1", Healthy: true, Leader: true, RaftIndex: 90},
+		{Name: "b", Host: "h2", Healthy: true, RaftIndex: 80},
+		{Name: "c", Host: "h3", Healthy: true, RaftIndex: 85},
+		{Name: "d", Host: "h4", Problem: "it is 7 entries behind", RaftIndex: 99},
+		{Name: "e", Healthy: true, RaftIndex: 99},
+		{Name: "f", Host: "h5", Learner: true, Healthy: true, RaftIndex: 99},
+	}}
+	if to, err := successor(facts, "h1"); err != nil || to.Name != "c" {
+		t.Errorf("%s, %v", to.Name, err)
+	}
+	facts.Members = append(facts.Members[:1:1], facts.Members[3:]...)
+	_, err := successor(facts, "h1")
+	if err == nil {
+		t.Fatal("found one")
+	}
+	for _, part := range []string{"no other healthy voter", "d on h4 is not healthy: it is 7 entries behind", "e is on no host"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%v does not say %q", err, part)
+		}
+	}
+}
