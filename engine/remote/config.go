@@ -77,7 +77,7 @@ func checkMatch(path string, text []byte, home string, depth int) error {
 		switch strings.ToLower(words[0]) {
 		case "match":
 			if !plainMatch(words[1:]) {
-				return fmt.Errorf("%s:%d: %s: only `Match all` and `Match host` with one pattern are understood; use Host",
+				return fmt.Errorf("%s:%d: %s: only `Match all` and `Match host` with one pattern are understood; use Host, or a config without it",
 					path, n, strings.TrimSpace(lines.Text()))
 			}
 		case "include":

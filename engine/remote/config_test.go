@@ -55,6 +55,7 @@ Match all
 }
 
 func TestConfigRefused(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	included := write(t, "included", "Match user ann\n  Port 1\n")
 	for _, c := range []struct{ name, text, words string }{

@@ -33,7 +33,7 @@ type Host struct {
 const reasonTime = 200 * time.Millisecond
 
 // errClosed is the cause of the end when Close was called.
-var errClosed = errors.New("closed")
+var errClosed = errors.New("the connection was closed here")
 
 // errGone is the cause of the end when the host ended it.
 var errGone = errors.New("the host closed the connection")

@@ -53,8 +53,10 @@ func (k hostKeys) algorithms(address string) []string {
 			known[key.Type()] = true
 		}
 	}
+	supported := ssh.SupportedAlgorithms().HostKeys
+	slices.Reverse(supported) // from the newest to RSA
 	var certificates, vouched, others []string
-	for _, a := range ssh.SupportedAlgorithms().HostKeys {
+	for _, a := range supported {
 		switch {
 		case strings.Contains(a, "-cert-"):
 			certificates = append(certificates, a)

@@ -19,6 +19,7 @@ func entry(marker, pattern string, k ssh.PublicKey) string {
 }
 
 func TestHostKey(t *testing.T) {
+	t.Parallel()
 	keys := hostKeysOfAllTypes(t)
 	ed, ec, rsa := keys[0].PublicKey(), keys[1].PublicKey(), keys[2].PublicKey()
 	signer, _ := key(t)
@@ -64,9 +65,9 @@ func TestHostKey(t *testing.T) {
 				dial(t, dialer(t, remote.Options{}), to)
 				return
 			}
-			e := refused(t, dialer(t, remote.Options{}), to, c.kind, append(c.words, "h1: ")...)
-			if strings.Contains(e.Error(), "StrictHostKeyChecking") {
-				t.Errorf("%v advises to switch the check off", e)
+			text := refused(t, dialer(t, remote.Options{}), to, c.kind, append(c.words, "h1: ")...)
+			if strings.Contains(text, "StrictHostKeyChecking") {
+				t.Errorf("%v advises to switch the check off", text)
 			}
 		})
 	}
@@ -74,6 +75,7 @@ func TestHostKey(t *testing.T) {
 
 // A host whose only key is of a type that is not known is a wrong host, not an unlucky negotiation.
 func TestHostKeyOtherType(t *testing.T) {
+	t.Parallel()
 	keys := hostKeysOfAllTypes(t)
 	s := sshtest.Start(t, sshtest.Config{HostKeys: keys[:1]})
 	to := target(s)
@@ -83,6 +85,7 @@ func TestHostKeyOtherType(t *testing.T) {
 }
 
 func TestHostCertificate(t *testing.T) {
+	t.Parallel()
 	keys := hostKeysOfAllTypes(t)
 	stranger, _ := key(t)
 	for n, hostKey := range keys {
@@ -124,6 +127,7 @@ func TestHostCertificate(t *testing.T) {
 }
 
 func TestHostKeyAlias(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	to := target(s)
 	key := hostKeyOf(t, s)

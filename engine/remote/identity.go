@@ -62,7 +62,7 @@ func (ids identities) String() string {
 	}
 	s := "tried " + strings.Join(tried, ", ")
 	if len(tried) == 0 {
-		s = "there is no key to try"
+		s = "there was none to try"
 	}
 	if len(ids.skipped) > 0 {
 		s += " (" + strings.Join(ids.skipped, ", ") + ")"

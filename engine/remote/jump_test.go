@@ -27,6 +27,7 @@ func behind(to *sshtest.Server, jumps ...*sshtest.Server) remote.Target {
 }
 
 func TestJump(t *testing.T) {
+	t.Parallel()
 	a, b, c := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
 	d := dialer(t, remote.Options{})
 	var wg conc.WaitGroup
@@ -53,6 +54,7 @@ func TestJump(t *testing.T) {
 }
 
 func TestJumpConfig(t *testing.T) {
+	t.Parallel()
 	a, b, c := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{User: "bob"}), sshtest.Start(t, sshtest.Config{})
 	to := behind(c, a, b)
 	to.ProxyJump = ""
@@ -89,6 +91,7 @@ Host inner
 }
 
 func TestJumpFails(t *testing.T) {
+	t.Parallel()
 	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
 	closed := sshtest.Start(t, sshtest.Config{})
 	closed.Close()
@@ -112,7 +115,7 @@ func TestJumpFails(t *testing.T) {
 	})
 	t.Run("host hangs", func(t *testing.T) {
 		x := behind(sshtest.Start(t, sshtest.Config{Silent: true}), jump)
-		x.ConnectTimeout = 200 * time.Millisecond
+		x.ConnectTimeout = time.Second
 		refused(t, dialer(t, remote.Options{}), x, remote.Unreachable, "no SSH greeting")
 	})
 	t.Run("host is a stranger", func(t *testing.T) {
@@ -132,6 +135,7 @@ func TestJumpFails(t *testing.T) {
 
 // A jump host that is down is found out once, not once for every host behind it.
 func TestJumpDown(t *testing.T) {
+	t.Parallel()
 	silent, to := sshtest.Start(t, sshtest.Config{Silent: true}), sshtest.Start(t, sshtest.Config{})
 	x := behind(to, silent)
 	x.ConnectTimeout = 300 * time.Millisecond
@@ -152,6 +156,7 @@ func TestJumpDown(t *testing.T) {
 
 // When a jump host goes, so do the hosts behind it; the next dial makes a new way.
 func TestJumpLost(t *testing.T) {
+	t.Parallel()
 	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
 	d := dialer(t, remote.Options{})
 	h := dial(t, d, behind(to, jump))

@@ -163,24 +163,33 @@ func (l *login) explainLogin(parent context.Context, conn *activeConn, err error
 	case late:
 		return l.ep.fail(Unreachable, step, fmt.Errorf("no end within %s", l.ep.connectTimeout), "the host or the network may be overloaded")
 	case silent:
-		return l.ep.fail(Unreachable, "connect to "+l.ep.address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", err),
+		return l.ep.fail(Unreachable, "connect to "+l.ep.address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", handshakeCause(err)),
 			"it may be starting up or shutting down, or have too many connections (MaxStartups)")
-	case strings.Contains(err.Error(), "unable to authenticate") || len(l.methods) > 0:
-		return l.refused(step, err)
+	case strings.Contains(err.Error(), unauthenticated):
+		return l.refused(step, "the host offers "+strings.Join(l.methods, ", "))
+	case strings.Contains(err.Error(), "ssh: disconnect") && len(l.methods) > 0: // such as too many keys
+		return l.refused(step, err.Error())
 	}
-	return l.ep.fail(Unreachable, step, err, "")
+	return l.ep.fail(Unreachable, step, handshakeCause(err), "")
+}
+
+// unauthenticated is how the library says that no key was left to try; it has no type for that.
+const unauthenticated = "ssh: unable to authenticate"
+
+// handshakeCause drops the library's prefix.
+func handshakeCause(err error) error {
+	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "ssh: handshake failed") {
+		return inner
+	}
+	return err
 }
 
 // refused says which keys the host did not take.
-func (l *login) refused(step string, err error) error {
+func (l *login) refused(step, said string) error {
 	if len(l.ids.keys) == 0 && l.ids.locked {
 		return l.ep.fail(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or say where the passphrase comes from")
 	}
-	offers := "the host offers " + strings.Join(l.methods, ", ")
-	if len(l.methods) == 0 {
-		offers = err.Error()
-	}
-	return l.ep.fail(Auth, step, fmt.Errorf("no key was accepted: %s; %s", l.ids, offers),
+	return l.ep.fail(Auth, step, fmt.Errorf("no key was accepted: %s; %s", l.ids, said),
 		"check the user, and its authorized_keys on the host")
 }
 

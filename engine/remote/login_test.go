@@ -24,6 +24,7 @@ import (
 )
 
 func TestConnectFails(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	closed := sshtest.Start(t, sshtest.Config{})
 	closed.Close()
@@ -49,7 +50,7 @@ func TestConnectFails(t *testing.T) {
 	}{
 		{"refused", func(t *remote.Target) { t.Port = closed.Port() }, remote.Refused, []string{"h1: connect to 127.0.0.1:", "connection refused"}},
 		{"no such name", func(t *remote.Target) { t.Address = "no-such-host.invalid" }, remote.Resolve, []string{"no-such-host.invalid"}},
-		{"hangs", func(t *remote.Target) { t.Port = silent.Port() }, remote.Unreachable, []string{"no SSH greeting within 200ms"}},
+		{"hangs", func(t *remote.Target) { t.Port, t.ConnectTimeout = silent.Port(), 200*time.Millisecond }, remote.Unreachable, []string{"no SSH greeting within 200ms"}},
 		{"closes", func(t *remote.Target) { t.Port = mute.Addr().(*net.TCPAddr).Port }, remote.Unreachable, []string{"closed the connection"}},
 		{"wrong user", func(t *remote.Target) { t.User = "nobody" }, remote.Auth, []string{"log in as nobody@127.0.0.1:", "SHA256:", "publickey", "check the user"}},
 		{"bad address", func(t *remote.Target) { t.Address = "a b" }, remote.Config, []string{`"a b" is not a host`}},
@@ -61,7 +62,6 @@ func TestConnectFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			to := target(s)
-			to.ConnectTimeout = 200 * time.Millisecond
 			c.change(&to)
 			refused(t, dialer(t, remote.Options{}), to, c.kind, c.words...)
 		})
@@ -70,6 +70,7 @@ func TestConnectFails(t *testing.T) {
 
 // A black hole is told from a refusal; what the timeout is does not matter to that.
 func TestDialCanceled(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Silent: true})
 	ctx, cancel := context.WithCancel(context.Background())
 	d := dialer(t, remote.Options{})
@@ -92,10 +93,10 @@ func TestDialCanceled(t *testing.T) {
 }
 
 func TestPassphrase(t *testing.T) {
-	signer, private := key(t)
-	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey()}})
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{public(t, "locked"), public(t, "locked-pem")}})
 	locked := target(s)
-	locked.Identities = []string{keyFile(t, private, "open sesame")}
+	locked.Identities = []string{"testdata/locked"}
 	for _, c := range []struct {
 		name        string
 		passphrases []string
@@ -129,32 +130,54 @@ func TestPassphrase(t *testing.T) {
 		refused(t, dialer(t, remote.Options{}), locked, remote.Passphrase, "it has a passphrase")
 	})
 	t.Run("not asked for a key the host does not take", func(t *testing.T) {
-		_, other := key(t)
-		both := locked
-		both.Identities = []string{keyFile(t, other, "secret"), s.Identity}
+		open := sshtest.Start(t, sshtest.Config{})
+		both := target(open)
+		both.Identities = []string{"testdata/locked", open.Identity}
 		asks := newSecrets()
 		dial(t, dialer(t, remote.Options{Secrets: asks}), both)
 		if len(asks.asked) > 0 {
 			t.Error("asked")
 		}
 	})
+	t.Run("old format", func(t *testing.T) {
+		old := locked
+		old.Identities = []string{"testdata/locked-pem"}
+		asks := newSecrets()
+		asks.passphrases = []string{"open sesame"}
+		dial(t, dialer(t, remote.Options{Secrets: asks}), old)
+	})
+	t.Run("old format without public half", func(t *testing.T) {
+		old := locked
+		old.Identities = []string{write(t, "key", readFile(t, "testdata/locked-pem"))}
+		refused(t, dialer(t, remote.Options{Secrets: newSecrets()}), old, remote.Passphrase, "key.pub is missing")
+	})
+}
+
+// public returns the public half of a key in testdata.
+func public(t *testing.T, name string) ssh.PublicKey {
+	t.Helper()
+	k, _, _, _, err := ssh.ParseAuthorizedKey([]byte(readFile(t, "testdata/"+name+".pub")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }
 
 // typist takes longer than the connect timeout to answer.
 type typist struct{ *secrets }
 
 func (s typist) Passphrase(ctx context.Context, file string) ([]byte, error) {
-	time.Sleep(400 * time.Millisecond)
+	time.Sleep(1200 * time.Millisecond) // what is measured here is time
 	return s.secrets.Passphrase(ctx, file)
 }
 
 func TestPassphraseSlowly(t *testing.T) {
-	signer, private := key(t)
-	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey()}})
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{public(t, "locked")}})
 	to := target(s)
-	to.Identities, to.ConnectTimeout = []string{keyFile(t, private, "pass")}, 300*time.Millisecond
+	to.Identities, to.ConnectTimeout = []string{"testdata/locked"}, time.Second
 	asks := newSecrets()
-	asks.passphrases = []string{"pass"}
+	asks.passphrases = []string{"open sesame"}
 	dial(t, dialer(t, remote.Options{Secrets: typist{asks}}), to)
 }
 
@@ -183,9 +206,10 @@ func agentWith(t *testing.T, keys ...any) string {
 }
 
 func TestAgent(t *testing.T) {
+	t.Parallel()
 	signer, private := key(t)
 	_, other := key(t)
-	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey()}})
+	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{signer.PublicKey(), public(t, "locked")}})
 	without := target(s)
 	without.Identities = nil
 
@@ -199,8 +223,12 @@ func TestAgent(t *testing.T) {
 	})
 	t.Run("unlocked by the agent", func(t *testing.T) {
 		to := without
-		to.Identities = []string{keyFile(t, private, "secret")}
-		dial(t, dialer(t, remote.Options{Agent: agentWith(t, &private)}), to)
+		to.Identities = []string{"testdata/locked"}
+		unlocked, err := ssh.ParseRawPrivateKeyWithPassphrase([]byte(readFile(t, "testdata/locked")), []byte("open sesame"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dial(t, dialer(t, remote.Options{Agent: agentWith(t, unlocked)}), to)
 	})
 	t.Run("public half only", func(t *testing.T) {
 		to := without
@@ -210,7 +238,7 @@ func TestAgent(t *testing.T) {
 	})
 	t.Run("IdentitiesOnly", func(t *testing.T) {
 		to := without
-		to.Identities = []string{keyFile(t, other, "")}
+		to.Identities = []string{keyFile(t, other)}
 		to.Config = write(t, "config", "IdentitiesOnly yes\n")
 		refused(t, dialer(t, remote.Options{Agent: agentWith(t, &private)}), to, remote.Auth, "no key was accepted")
 	})
@@ -218,11 +246,12 @@ func TestAgent(t *testing.T) {
 		refused(t, dialer(t, remote.Options{Agent: agentWith(t, &other)}), without, remote.Auth, "agent SHA256:")
 	})
 	t.Run("gone", func(t *testing.T) {
-		refused(t, dialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there is no key to try")
+		refused(t, dialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there was none to try")
 	})
 }
 
 func TestDefaultIdentity(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	home := t.TempDir()
 	text, err := os.ReadFile(s.Identity)
@@ -242,10 +271,11 @@ func TestDefaultIdentity(t *testing.T) {
 
 // A certificate beside the key logs in where the key alone does not.
 func TestUserCertificate(t *testing.T) {
+	t.Parallel()
 	authority, _ := key(t)
 	signer, private := key(t)
 	s := sshtest.Start(t, sshtest.Config{Authorities: []ssh.PublicKey{authority.PublicKey()}})
-	path := keyFile(t, private, "")
+	path := keyFile(t, private)
 	to := target(s)
 	to.Identities = []string{path}
 	refused(t, dialer(t, remote.Options{}), to, remote.Auth)

@@ -60,8 +60,8 @@ func connect(tb testing.TB, s *sshtest.Server) *remote.Host {
 	return dial(tb, dialer(tb, remote.Options{}), target(s))
 }
 
-// refused dials and returns the error, which must be of a kind and contain some words.
-func refused(tb testing.TB, d *remote.Dialer, t remote.Target, kind remote.Kind, words ...string) *remote.Error {
+// refused dials and returns the error's text; it must be of a kind and contain some words.
+func refused(tb testing.TB, d *remote.Dialer, t remote.Target, kind remote.Kind, words ...string) string {
 	tb.Helper()
 	h, err := d.Dial(context.Background(), t)
 	if err == nil {
@@ -71,8 +71,8 @@ func refused(tb testing.TB, d *remote.Dialer, t remote.Target, kind remote.Kind,
 	return want(tb, err, kind, words...)
 }
 
-// want checks an error's kind and text.
-func want(tb testing.TB, err error, kind remote.Kind, words ...string) *remote.Error {
+// want checks an error's kind and text, and returns the text.
+func want(tb testing.TB, err error, kind remote.Kind, words ...string) string {
 	tb.Helper()
 	var e *remote.Error
 	if !errors.As(err, &e) {
@@ -90,7 +90,7 @@ func want(tb testing.TB, err error, kind remote.Kind, words ...string) *remote.E
 	if strings.Contains(e.Error(), "\n") {
 		tb.Errorf("%q has more than one line", e.Error())
 	}
-	return e
+	return e.Error()
 }
 
 // run runs a script that must end well enough to have a Result.
@@ -117,13 +117,10 @@ func key(tb testing.TB) (ssh.Signer, ed25519.PrivateKey) {
 	return s, private
 }
 
-// keyFile writes a private key, locked unless the passphrase is empty, and returns its path.
-func keyFile(tb testing.TB, private ed25519.PrivateKey, passphrase string) string {
+// keyFile writes a private key and returns its path.
+func keyFile(tb testing.TB, private ed25519.PrivateKey) string {
 	tb.Helper()
 	block, err := ssh.MarshalPrivateKey(private, "test")
-	if passphrase != "" {
-		block, err = ssh.MarshalPrivateKeyWithPassphrase(private, "test", []byte(passphrase))
-	}
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 )
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	for _, c := range []struct {
 		name, script, stdin, stdout, stderr string
@@ -61,6 +62,7 @@ func TestRun(t *testing.T) {
 
 // One connection carries everything, and a command is one session.
 func TestOneConnection(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	h := connect(t, s)
 	for range 3 {
@@ -73,6 +75,7 @@ func TestOneConnection(t *testing.T) {
 
 // A login shell that prints does not spoil what a script says.
 func TestNoise(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Shell: []string{"sh", "-c", `echo welcome; echo hello >&2; sh -c "$0"`}})
 	r := run(t, connect(t, s), remote.Command{Script: "echo out; echo err >&2"})
 	if string(r.Stdout) != "out\n" || string(r.Stderr) != "err\n" {
@@ -81,12 +84,14 @@ func TestNoise(t *testing.T) {
 }
 
 func TestNoShell(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Shell: []string{"sh", "-c", "echo This account is currently not available.; exit 1"}})
 	_, err := connect(t, s).Run(context.Background(), remote.Command{Script: "true"})
 	want(t, err, remote.NoShell, "h1: ", "start a shell as core@", "not available", "status 1")
 }
 
 func TestOutputBound(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	var seen int
 	r := run(t, h, remote.Command{
@@ -99,6 +104,7 @@ func TestOutputBound(t *testing.T) {
 }
 
 func TestLiveOutput(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	r, w := io.Pipe()
 	result := run(t, h, remote.Command{
@@ -115,6 +121,7 @@ func TestLiveOutput(t *testing.T) {
 }
 
 func TestBigStdin(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	const size = 64 << 20
 	sum := sha256.New()
@@ -142,6 +149,7 @@ func (c closer) Close() error {
 
 // A script that ends early ends the feeding of its data.
 func TestStdinUnread(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	r, _ := io.Pipe()
 	c := closer{r, make(chan struct{})}
@@ -155,6 +163,7 @@ func TestStdinUnread(t *testing.T) {
 }
 
 func TestStdinBroken(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	broken := errors.New("disk on fire")
 	_, err := h.Run(context.Background(), remote.Command{
@@ -170,6 +179,7 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	h := connect(t, s)
 	for _, c := range []struct {
@@ -215,6 +225,7 @@ func started(ctx context.Context, h *remote.Host, wg *conc.WaitGroup, c remote.C
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	h := connect(t, s)
 	var wg conc.WaitGroup
@@ -238,6 +249,7 @@ func TestCancel(t *testing.T) {
 
 // A host that hangs does not hold up whoever gives up on it.
 func TestCancelFrozen(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	h := connect(t, s)
 	var wg conc.WaitGroup
@@ -257,6 +269,7 @@ func TestCancelFrozen(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	r, err := h.Run(context.Background(), remote.Command{Script: "echo begun; sleep 100", Timeout: 300 * time.Millisecond})
 	if want(t, err, remote.Timeout); !errors.Is(err, context.DeadlineExceeded) {
@@ -268,6 +281,7 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestLost(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	h := connect(t, s)
 	var wg conc.WaitGroup
@@ -289,12 +303,13 @@ func TestLost(t *testing.T) {
 }
 
 func TestKeepAlive(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	alive := target(s)
-	alive.KeepAlive = 50 * time.Millisecond
+	alive.KeepAlive = 300 * time.Millisecond
 	h := dial(t, dialer(t, remote.Options{}), alive)
 	// A host that answers stays, however quiet its script is.
-	run(t, h, remote.Command{Script: "sleep 0.4"})
+	run(t, h, remote.Command{Script: "sleep 0.7"})
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	running, failed := started(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
@@ -305,12 +320,13 @@ func TestKeepAlive(t *testing.T) {
 }
 
 func TestSessionLimit(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{0, 3, 1} {
 		t.Run(fmt.Sprintf("MaxSessions=%d", limit), func(t *testing.T) {
 			s := sshtest.Start(t, sshtest.Config{MaxSessions: limit})
 			h := connect(t, s)
 			var wg conc.WaitGroup
-			for range 24 {
+			for range 12 {
 				wg.Go(func() {
 					r, err := h.Run(context.Background(), remote.Command{Script: "sleep 0.02; echo done"})
 					if err != nil || string(r.Stdout) != "done\n" {
@@ -327,6 +343,7 @@ func TestSessionLimit(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	var wg conc.WaitGroup
 	defer wg.Wait()

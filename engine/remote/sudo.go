@@ -63,7 +63,8 @@ var errPasswordNeeded = errors.New("sudo wants a password")
 // sudo 1.8 and 1.9 and of sudo-rs in the C locale.
 func (x *execution) explainStart(code int) error {
 	said, _ := x.err.before()
-	said = strings.TrimSpace(strings.ReplaceAll(said, prompt, ""))
+	said = strings.ReplaceAll(said, prompt, "")
+	said = strings.TrimSpace(strings.ReplaceAll(said, launcher, "…")) // sudo repeats the command it does not allow
 	ep, step := x.host.ep, "become root with sudo"
 	if !x.become {
 		step = "start a shell as " + ep.where()

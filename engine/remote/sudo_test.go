@@ -18,6 +18,7 @@ import (
 const asRoot = `echo "root=$SSHTEST_ROOT"; cat`
 
 func TestSudo(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		config sshtest.Config
@@ -50,32 +51,35 @@ func TestSudo(t *testing.T) {
 }
 
 func TestSudoRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, sudo, password string
 		kind                 remote.Kind
 		words                []string
+		hidden               bool
 	}{
-		{"missing", "missing", "", remote.NoSudo, []string{"there is no sudo", "install it"}},
-		{"not allowed", "denied:right", "right", remote.NoSudo, []string{"core may not", "not in the sudoers file"}},
-		{"terminal", "tty", "", remote.NoSudo, []string{"requiretty"}},
-		{"no password given", "password:right", "", remote.SudoPassword, []string{"wants a password", "NOPASSWD"}},
-		{"wrong password", "password:right", "wrong", remote.SudoPassword, []string{"the password of core is wrong"}},
-		{"several lines", "password:right", "right\nrm", remote.SudoPassword, []string{"more than one line"}},
-		{"prompt of its own", "hidden:right", "right", remote.NoSudo, []string{"did not start within", "Verification code:"}},
+		{"missing", "missing", "", remote.NoSudo, []string{"there is no sudo", "install it"}, false},
+		{"not allowed", "denied:right", "right", remote.NoSudo, []string{"core may not", "not in the sudoers file"}, false},
+		{"terminal", "tty", "", remote.NoSudo, []string{"requiretty"}, false},
+		{"no password given", "password:right", "", remote.SudoPassword, []string{"wants a password", "NOPASSWD"}, false},
+		{"wrong password", "password:right", "wrong", remote.SudoPassword, []string{"the password of core is wrong"}, false},
+		{"several lines", "password:right", "right\nrm", remote.SudoPassword, []string{"more than one line"}, false},
+		{"prompt of its own", "hidden:right", "right", remote.NoSudo, []string{"did not start within", "Verification code:"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := sshtest.Start(t, sshtest.Config{Sudo: c.sudo})
 			asks := newSecrets()
 			asks.password = c.password
-			h := dial(t, dialer(t, remote.Options{Secrets: asks, StartTimeout: time.Second}), target(s))
+			o := remote.Options{Secrets: asks}
+			if c.hidden {
+				o.StartTimeout = 500 * time.Millisecond
+			}
+			h := dial(t, dialer(t, o), target(s))
 			for range 2 { // the second time as well, without asking again
 				_, err := h.Run(context.Background(), remote.Command{Script: "touch ran", Become: true})
-				e := want(t, err, c.kind, c.words...)
-				if c.password != "" && strings.Contains(e.Error(), c.password+" ") {
-					t.Errorf("%v tells the password", e)
-				}
-				if c.sudo[:3] == "hid" {
-					break
+				text := want(t, err, c.kind, c.words...)
+				if c.password != "" && strings.Contains(text, c.password+" ") {
+					t.Errorf("%v tells the password", text)
 				}
 			}
 			if n := len(asks.asked); n > 1 {
@@ -93,6 +97,7 @@ func TestSudoRefuses(t *testing.T) {
 
 // A wrong password is tried once, even if several commands want to become root at a time: more could lock the account.
 func TestSudoWrongOnce(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
 	asks := newSecrets()
 	asks.password = "wrong"
@@ -114,6 +119,7 @@ func TestSudoWrongOnce(t *testing.T) {
 
 // The password is nowhere but on sudo's standard input.
 func TestPasswordHidden(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:hunter2"})
 	asks := newSecrets()
 	asks.password = "hunter2"
@@ -128,6 +134,7 @@ func TestPasswordHidden(t *testing.T) {
 }
 
 func TestSudoNobodyToAsk(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:right"})
 	_, err := connect(t, s).Run(context.Background(), remote.Command{Script: "true", Become: true})
 	want(t, err, remote.SudoPassword, "wants a password")

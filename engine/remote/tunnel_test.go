@@ -31,8 +31,9 @@ func readFile(t *testing.T, path string) string {
 }
 
 func TestTunnel(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
-	big := make([]byte, 16<<20)
+	big := make([]byte, 4<<20)
 	_, _ = rand.NewChaCha8([32]byte{3}).Read(big)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -57,6 +58,7 @@ func TestTunnel(t *testing.T) {
 }
 
 func TestTunnelRefused(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	s.Close()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
@@ -74,6 +76,7 @@ func TestTunnelRefused(t *testing.T) {
 }
 
 func TestTunnelDeadline(t *testing.T) {
+	t.Parallel()
 	silent := sshtest.Start(t, sshtest.Config{Silent: true})
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	c, err := h.Dial(context.Background(), "tcp", silent.Addr())
@@ -100,6 +103,7 @@ func TestTunnelDeadline(t *testing.T) {
 
 // What was written before Close arrives.
 func TestTunnelFlush(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +134,7 @@ func TestTunnelFlush(t *testing.T) {
 
 // A web server behind a remote forward serves several requests on one connection.
 func TestListen(t *testing.T) {
+	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
 	l, err := h.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -169,6 +174,7 @@ func TestListen(t *testing.T) {
 
 // Close ends tunnels and listeners that nobody reads.
 func TestCloseTunnels(t *testing.T) {
+	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})
 	h := connect(t, s)
 	c, err := h.Dial(context.Background(), "tcp", s.Addr()) // the greeting waits to be read

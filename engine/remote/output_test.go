@@ -1,0 +1,83 @@
+package remote
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzOutput cuts a stream anywhere: what comes before the script, how often sudo asks and what the script says stay apart.
+func FuzzOutput(f *testing.F) {
+	f.Add("welcome\n"+prompt+"Sorry, try again.\n"+prompt, "out\n", uint8(3))
+	f.Add("", started+"\n"+prompt, uint8(1))
+	f.Add(strings.Repeat("noise", 40_000), strings.Repeat("x", 3000), uint8(200))
+	f.Fuzz(func(t *testing.T, noise, said string, step uint8) {
+		if strings.Contains(noise, started) {
+			t.Skip()
+		}
+		var ready, prompts int
+		o := output{limit: 1000, onReady: func() { ready++ }, onPrompt: func() { prompts++ }}
+		all := []byte(noise + started + "\n" + said)
+		for len(all) > 0 {
+			n := min(int(step)+1, len(all))
+			if got, err := o.Write(all[:n]); got != n || err != nil {
+				t.Fatal(got, err)
+			}
+			all = all[n:]
+		}
+		kept, cut := o.close()
+		if want := said[:min(len(said), 1000)]; string(kept) != want || cut != (len(said) > 1000) {
+			t.Errorf("kept %.50q (%d), cut %t", kept, len(kept), cut)
+		}
+		if asked := strings.Count(noise, prompt); ready != 1 || len(noise) < maxNoise/2 && prompts != asked {
+			t.Errorf("%d starts, %d prompts of %d", ready, prompts, asked)
+		}
+	})
+}
+
+func TestParseJump(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want []hop
+		fine bool
+	}{
+		{"", nil, true},
+		{"none", nil, true},
+		{"bastion", []hop{{host: "bastion"}}, true},
+		{"ann@bastion:2222, inner", []hop{{"ann", "bastion", 2222}, {host: "inner"}}, true},
+		{"ssh://ann@bastion:22/", []hop{{"ann", "bastion", 22}}, true},
+		{"a@b@bastion", []hop{{user: "a@b", host: "bastion"}}, true},
+		{"[fe80::1]:22", []hop{{host: "fe80::1", port: 22}}, true},
+		{"fe80::1", []hop{{host: "fe80::1"}}, true},
+		{"bastion:0", nil, false},
+		{"bastion:ssh", nil, false},
+		{"a:b:c", nil, false},
+		{"a,,b", nil, false},
+		{"ann@", nil, false},
+	} {
+		got, err := parseJump(c.in)
+		if (err == nil) != c.fine || len(got) != len(c.want) {
+			t.Errorf("%q: %v, %v", c.in, got, err)
+			continue
+		}
+		for n := range got {
+			if got[n] != c.want[n] {
+				t.Errorf("%q: %+v, want %+v", c.in, got[n], c.want[n])
+			}
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for k := Unreachable; k <= Config; k++ {
+		if s := k.String(); s == "" || strings.HasPrefix(s, "kind") {
+			t.Errorf("kind %d has no name", int(k))
+		}
+	}
+	if (Config+1).String() != "kind 16" || Kind(0).String() != "kind 0" {
+		t.Error((Config + 1).String(), Kind(0))
+	}
+	e := &Error{Host: "h1", Step: "say", Err: errClosed, Hint: "evil\x1b[2J\nline"}
+	if got := e.Error(); got != `h1: say: the connection was closed here; evil\x1b[2J line` {
+		t.Errorf("%q", got)
+	}
+}
