@@ -20,8 +20,24 @@ type progress struct {
 	saved    map[string]struct{} // clusters that have their snapshot
 
 	mu      sync.Mutex
+	staged  map[string]int // how often each host was
 	updated []string
 	failed  []string
+}
+
+// mostStagings is how often a host is staged in a run. What is staged can get
+// lost, by a reboot that nobody planned; more often than that it is removed.
+const mostStagings = 3
+
+// mayStage counts the stagings of a host.
+func (p *progress) mayStage(host string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.staged[host] == mostStagings {
+		return fmt.Errorf("it was staged %d times, and what was staged is not there", mostStagings)
+	}
+	p.staged[host]++
+	return nil
 }
 
 func (p *progress) done(host string) {
@@ -37,19 +53,21 @@ func (p *progress) failedHost(host string) {
 }
 
 // Plan looks at the site and plans; it touches nothing.
-func (r *Run) Plan(ctx context.Context) (engine.Plan, Sight, error) {
+func (r *Run) Plan(ctx context.Context) (engine.Plan, Sight, error) { return r.plan(ctx, nil) }
+
+func (r *Run) plan(ctx context.Context, saved map[string]struct{}) (engine.Plan, Sight, error) {
 	sight, err := r.Look(ctx)
 	if err != nil {
 		return engine.Plan{}, sight, err
 	}
-	return engine.NewPlan(r.input(sight, nil)), sight, nil
+	return engine.NewPlan(r.input(sight, saved)), sight, nil
 }
 
 // Apply makes the hosts match: it plans, asks, stages, and rolls batch by
 // batch, planning anew before each. It returns when the hosts match, or when
 // it is not safe to go on, and says which.
 func (r *Run) Apply(ctx context.Context) engine.RunEnd {
-	p := &progress{saved: map[string]struct{}{}}
+	p := &progress{saved: map[string]struct{}{}, staged: map[string]int{}}
 	start := r.Start
 	start.Adopting = r.Dead
 	if err := r.emit(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
@@ -106,14 +124,37 @@ func (r *Run) carryOut(ctx context.Context, p *progress, plan engine.Plan) (engi
 		if err != nil {
 			return plan, err
 		}
-		if plan, _, err = r.Plan(ctx); err != nil {
+		next, _, err := r.plan(ctx, p.saved)
+		if err != nil {
 			return plan, err
 		}
-		if err := plan.Check(p.approved); err != nil {
-			return plan, &engine.Failure{Step: "check the plan", Cause: err.Error()}
+		plan = next
+		if err := p.check(plan); err != nil {
+			return plan, err
 		}
 	}
 	return plan, nil
+}
+
+// check refuses what the operator did not see, and to do anything twice: a
+// host that does not match after all went well never will.
+func (p *progress) check(plan engine.Plan) error {
+	if err := plan.Check(p.approved); err != nil {
+		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
+	}
+	for _, host := range p.updated {
+		if hp := plan.Host(host); hp != nil {
+			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + whatIsLeft(*hp)}
+		}
+	}
+	return nil
+}
+
+func whatIsLeft(hp engine.HostPlan) string {
+	if len(hp.Changes) == 0 {
+		return "run " + hp.Adopt + " holds it"
+	}
+	return hp.Changes[0].Resource + " " + hp.Changes[0].Before + " → " + hp.Changes[0].After
 }
 
 func (r *Run) mayGoOn(ctx context.Context) error {
@@ -165,7 +206,7 @@ func (r *Run) before(ctx context.Context, p *progress, plan engine.Plan) error {
 		e := engine.Event{Cluster: name, Step: s.Name}
 		var where string
 		failure := r.timed(e, func() error {
-			ctx, cancel := context.WithTimeout(ctx, duration(s.Timeout))
+			ctx, cancel := bounded(ctx, s)
 			defer cancel()
 			var err error
 			where, err = r.Clusters.Snapshot(ctx, name)
@@ -230,5 +271,11 @@ func left(plan engine.Plan, p *progress) []string {
 			out = append(out, hp.Host)
 		}
 	}
+	for _, x := range plan.Excluded {
+		if x.Why == engine.Blocked && !done[x.Host] {
+			out = append(out, x.Host)
+		}
+	}
+	sort.Strings(out)
 	return out
 }

@@ -11,12 +11,16 @@ import (
 
 // until calls look again and again until it has nothing to object, the host is
 // found to have failed for good, or the context ends. The last objection is
-// the cause of a time-out.
+// the cause of a time-out, unless it is the time-out that cut the look short.
 func (r *Run) until(ctx context.Context, look func(context.Context) (objection string, fatal error)) error {
+	objection := ""
 	for {
-		objection, fatal := look(ctx)
-		if fatal != nil || objection == "" {
+		found, fatal := look(ctx)
+		if fatal != nil || found == "" {
 			return fatal
+		}
+		if ctx.Err() == nil || objection == "" {
+			objection = found
 		}
 		if err := r.Clock.Sleep(ctx, r.interval()); err != nil {
 			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {

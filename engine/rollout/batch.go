@@ -41,7 +41,11 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan, number i
 
 func (r *Run) gates(ctx context.Context, b engine.Batch, steps []engine.Step, number int) *engine.Failure {
 	for _, s := range steps {
-		f := r.timed(engine.Event{Step: s.Name, Batch: number}, func() error { return r.local(ctx, engine.HostPlan{Pool: joined(b.Pools)}, s) })
+		f := r.timed(engine.Event{Step: s.Name, Batch: number}, func() error {
+			ctx, cancel := bounded(ctx, s)
+			defer cancel()
+			return r.local(ctx, engine.HostPlan{Pool: joined(b.Pools)}, s)
+		})
 		if f != nil {
 			return f
 		}
@@ -112,6 +116,7 @@ func (r *Run) giveUp(ctx context.Context, p *progress, hp engine.HostPlan, passe
 	message := ""
 	switch {
 	case ctx.Err() != nil:
+		failure.Kind = KindStopped // whatever the step made of being cut short
 		message = "stopped at once; its hold stays"
 	case !passed.held:
 		message = "it was not disturbed and is not held"
@@ -156,6 +161,8 @@ func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.
 	switch {
 	case err != nil:
 		return "it stays held; the reason could not be written into its hold: " + err.Error()
+	case reply.Code == engine.ScriptHeld:
+		return "its hold is gone or somebody else's, and was left as it is"
 	case reply.Code != 0:
 		return "it stays held; the reason could not be written into its hold: " + tail(reply.Stderr, 200)
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	KindUnreachable = "unreachable"
 	KindHeld        = "held"
+	KindRefused     = "refused" // the plan is not the one that was approved
 	KindChanged     = "changed" // a host is not as planned
 	KindUnsafe      = "unsafe"
 	KindJournal     = "journal"
@@ -56,7 +57,7 @@ func tail(s string, most int) string {
 
 func exitOf(f *engine.Failure) engine.ExitCode {
 	switch f.Kind {
-	case KindHeld:
+	case KindHeld, KindRefused:
 		return engine.ExitRefused
 	case KindStopped:
 		return engine.ExitStopped

@@ -22,6 +22,10 @@ type Sight struct {
 const (
 	gatherTimeout = time.Minute
 	gatherForks   = 64
+
+	// shutdownTimeout is how long a host that was ordered to reboot may go on
+	// answering; systemd gives each unit 90 s to stop.
+	shutdownTimeout = 3 * time.Minute
 )
 
 // Look gathers the facts of every host, in one round trip each and side by
@@ -47,6 +51,10 @@ func (r *Run) Look(ctx context.Context) (Sight, error) {
 	return s, ctx.Err()
 }
 
+// Gather reads every host, in one round trip each and side by side. What goes
+// wrong with one is in its facts.
+func (r *Run) Gather(ctx context.Context) map[string]engine.Facts { return r.gatherAll(ctx) }
+
 func (r *Run) gatherAll(ctx context.Context) map[string]engine.Facts {
 	var mu sync.Mutex
 	facts := make(map[string]engine.Facts, len(r.Inventory.Hosts))
@@ -71,24 +79,32 @@ func (r *Run) forks(fallback int) int {
 }
 
 // gatherAwaited gathers a host; if a dead run was rebooting it, it is waited
-// for as long as that run would have.
+// for as long as that run would have. What is staged and not locked is on its
+// way into a reboot: the host still answers, but whatever is begun on it now
+// is cut short.
 func (r *Run) gatherAwaited(ctx context.Context, h engine.Host) engine.Facts {
 	f := r.gather(ctx, h)
 	run := r.Awaited[h.Name]
-	if run == "" || f.Reached() {
+	if run == "" || f.Reached() && !goingDown(f) {
 		return f
 	}
 	p, _ := r.Inventory.Pool(h.Pool)
 	limit := time.Duration(p.Timeouts.WithDefaults().Reboot)
 	r.warn(fmt.Sprintf("%s: run %s was rebooting it when it ended; waiting up to %s for it to come back", h.Name, run, limit))
-	end := r.Clock.Now().Add(limit)
-	for !f.Reached() && r.Clock.Now().Before(end) && !r.stopping() {
-		if r.Clock.Sleep(ctx, r.interval()) != nil {
+	began := r.Clock.Now()
+	for !r.stopping() {
+		waited := r.Clock.Now().Sub(began)
+		if f.Reached() && (!goingDown(f) || waited > shutdownTimeout) || waited > limit || r.Clock.Sleep(ctx, r.interval()) != nil {
 			break
 		}
 		f = r.gather(ctx, h)
 	}
 	return f
+}
+
+func goingDown(f engine.Facts) bool {
+	d := f.Staged()
+	return d != nil && !d.Locked
 }
 
 // gather reads one host. What goes wrong is in the facts: only that host is out.
@@ -134,6 +150,15 @@ func randomMark() string {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails, says its documentation
 	return "=holdfast-" + hex.EncodeToString(b)
+}
+
+// Observe looks at every etcd cluster of the inventory.
+func (r *Run) Observe(ctx context.Context) map[string]engine.ClusterFacts {
+	var names []string
+	for _, c := range r.Inventory.Clusters {
+		names = append(names, c.Name)
+	}
+	return r.observe(ctx, names)
 }
 
 // observe looks at etcd clusters side by side.

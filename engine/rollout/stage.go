@@ -52,7 +52,10 @@ func (r *Run) stageHost(ctx context.Context, p *progress, hp engine.HostPlan) *e
 		defer context.AfterFunc(r.Soft, cancel)()
 	}
 	for _, s := range hp.Stage {
-		failure := r.step(soft, hp, s)
+		failure := asFailure(p.mayStage(hp.Host), hp.Host, s.Name)
+		if failure == nil {
+			failure = r.step(soft, hp, s)
+		}
 		if failure == nil {
 			continue
 		}
@@ -76,7 +79,8 @@ func (r *Run) abort(ctx context.Context, hp engine.HostPlan, s engine.Step) {
 	}
 }
 
-// firstFailure keeps the first failure of work done side by side.
+// firstFailure keeps the first failure of work done side by side. One that a
+// hold or the operator made is no match for one of another kind.
 type firstFailure struct {
 	mu sync.Mutex
 	f  *engine.Failure
@@ -85,7 +89,7 @@ type firstFailure struct {
 func (x *firstFailure) set(f *engine.Failure) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.f == nil {
+	if x.f == nil || f != nil && exitOf(x.f) != engine.ExitFailed && exitOf(f) == engine.ExitFailed {
 		x.f = f
 	}
 }

@@ -16,10 +16,15 @@ func (r *Run) step(ctx context.Context, hp engine.HostPlan, s engine.Step) *engi
 func (r *Run) stepIn(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) *engine.Failure {
 	e := engine.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Batch: batch}
 	return r.timed(e, func() error {
-		ctx, cancel := context.WithTimeoutCause(ctx, duration(s.Timeout), fmt.Errorf("not done within %s", s.Timeout))
+		ctx, cancel := bounded(ctx, s)
 		defer cancel()
 		return r.interpret(ctx, hp, s)
 	})
+}
+
+// bounded gives a step the time it may take.
+func bounded(ctx context.Context, s engine.Step) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, duration(s.Timeout), fmt.Errorf("not done within %s", s.Timeout))
 }
 
 // interpret is the only place where a step becomes a deed.
@@ -137,7 +142,12 @@ func (r *Run) local(ctx context.Context, hp engine.HostPlan, s engine.Step) erro
 	}
 }
 
+// moveLeader moves leadership off a host. The only member of a cluster has
+// nobody to give it to; that the cluster may be without it was checked.
 func (r *Run) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step, cluster string) error {
+	if len(r.Inventory.Members(cluster)) == 1 {
+		return nil
+	}
 	to, err := r.Clusters.MoveLeader(ctx, cluster, hp.Host)
 	if err == nil && to != "" {
 		r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: cluster, Step: s.Name, Message: "leader is now " + to})

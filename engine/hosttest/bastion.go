@@ -1,0 +1,144 @@
+package hosttest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// Bastion is where one run happens. It gives the run its hosts, clusters,
+// local commands, journal and clock, and can be killed.
+type Bastion struct {
+	ID string // of the run
+
+	Fault   func(Call) Fault             // asked before each call; may be nil
+	Watch   func(engine.Event)           // sees each event once it is journaled; may be nil
+	Journal func(engine.Event) error     // an error refuses the event; may be nil
+	Latency func(Call) time.Duration     // how long a call takes each way; may be nil
+	Command func(Command) *rollout.Reply // answers a local command; nil: hosttest does
+
+	site  *Site
+	clock Clock
+
+	mu       sync.Mutex
+	state    state
+	cancel   context.CancelFunc
+	calls    []Call
+	commands []Command
+	events   []engine.Event
+
+	// Guarded by the site's lock.
+	seen     map[string]time.Time // when the run last looked at each host
+	observed map[string]time.Time // and cluster
+}
+
+type state int
+
+const (
+	idle state = iota
+	running
+	ended
+)
+
+// Command is a command that ran on the bastion.
+type Command struct {
+	Text string
+	Host string // HOLDFAST_HOST
+	Env  []string
+}
+
+// Bastion makes a place for a run of that ID.
+func (s *Site) Bastion(run string) *Bastion {
+	b := &Bastion{ID: run, site: s, seen: map[string]time.Time{}, observed: map[string]time.Time{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bastions = append(s.bastions, b)
+	return b
+}
+
+// Run gives a run that happens here, of every host, to be changed as a test
+// likes before Apply.
+func (b *Bastion) Run() *rollout.Run {
+	return &rollout.Run{
+		Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID}, ID: b.ID,
+		Inventory: b.site.Inventory, Desired: b.site.Inventory.Desired(), Modules: Modules(),
+		Hosts: b, Clusters: b, Local: local{b}, Sink: b, Clock: b.clock,
+	}
+}
+
+// Apply carries out the run until it ends or is killed.
+func (b *Bastion) Apply(ctx context.Context, r *rollout.Run) engine.RunEnd {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b.mu.Lock()
+	b.state, b.cancel = running, cancel
+	b.mu.Unlock()
+	defer b.Kill()
+	return r.Apply(ctx)
+}
+
+// Kill ends the run as SIGKILL does: nothing of it reaches a host or its
+// journal any more.
+func (b *Bastion) Kill() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state = ended
+	if b.cancel != nil {
+		b.cancel()
+	}
+}
+
+func (b *Bastion) is(s state) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state == s
+}
+
+func (b *Bastion) alive() bool { return b.is(running) }
+
+var errKilled = errors.New("the bastion is dead")
+
+// Emit journals an event.
+func (b *Bastion) Emit(e engine.Event) error {
+	if b.is(ended) {
+		return errKilled
+	}
+	if b.Journal != nil {
+		if err := b.Journal(e); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	b.events = append(b.events, e)
+	b.mu.Unlock()
+	if b.Watch != nil {
+		b.Watch(e)
+	}
+	return nil
+}
+
+// Events are those that were journaled.
+func (b *Bastion) Events() []engine.Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.events)
+}
+
+// Calls are what the run asked of hosts, clusters and the bastion, in order.
+func (b *Bastion) Calls() []Call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.calls)
+}
+
+// Commands are those that ran on the bastion, in order.
+func (b *Bastion) Commands() []Command {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.commands)
+}

@@ -1,0 +1,153 @@
+package hosttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// Call is one thing a run asks of the world.
+type Call struct {
+	Verb    string // probe, hold, stage, reboot, release, fail hold, observe, local …
+	Host    string
+	Cluster string
+	N       int // counts the run's calls, from 1
+}
+
+// Fault is what goes wrong with a call.
+type Fault int
+
+// The faults: none; the call is lost on its way there, or its answer on the
+// way back; the command fails without doing anything; or the bastion dies
+// before or after it.
+const (
+	NoFault Fault = iota
+	LostThere
+	LostBack
+	Fails
+	KillBefore
+	KillAfter
+)
+
+var (
+	errLost  = errors.New("connection lost")
+	errFails = errors.New("it was told to fail")
+)
+
+// call lets a call happen, with what it takes to go there and back.
+func (b *Bastion) call(ctx context.Context, c Call, do func(now time.Time) error) error {
+	b.mu.Lock()
+	c.N = len(b.calls) + 1
+	b.calls = append(b.calls, c)
+	b.mu.Unlock()
+	fault := NoFault
+	if b.Fault != nil {
+		fault = b.Fault(c)
+	}
+	if fault == KillBefore {
+		b.Kill()
+	}
+	if err := b.travel(ctx, c); err != nil {
+		return err
+	}
+	if b.is(ended) {
+		return errKilled
+	}
+	switch fault {
+	case LostThere:
+		return errLost
+	case Fails:
+		return errFails
+	}
+	var err error
+	b.site.with(func(now time.Time) { err = do(now) })
+	switch fault {
+	case LostBack:
+		return errLost
+	case KillAfter:
+		b.Kill()
+	}
+	if late := b.travel(ctx, c); late != nil {
+		return late
+	}
+	return err
+}
+
+func (b *Bastion) travel(ctx context.Context, c Call) error {
+	if b.Latency == nil {
+		return ctx.Err()
+	}
+	return b.clock.Sleep(ctx, b.Latency(c))
+}
+
+// Connect gives a connection to a host.
+func (b *Bastion) Connect(_ context.Context, h engine.Host) (rollout.Conn, error) {
+	if b.is(ended) {
+		return nil, errKilled
+	}
+	var err error
+	b.site.with(func(time.Time) {
+		if host := b.site.hosts[h.Name]; !host.up || host.cut {
+			err = fmt.Errorf("connect to %s: connection refused", h.Name)
+		}
+	})
+	return conn{b, b.site.hosts[h.Name]}, err
+}
+
+type conn struct {
+	b *Bastion
+	h *Host
+}
+
+// Run runs a script on the host.
+func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	if s.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.Timeout)
+		defer cancel()
+	}
+	var reply rollout.Reply
+	var stages time.Duration
+	what := verb(s.Text)
+	err := c.b.call(ctx, Call{Verb: what, Host: c.h.Name}, func(now time.Time) error {
+		if !c.h.up || c.h.cut {
+			return errLost
+		}
+		reply = c.h.run(c.b, s.Text, now)
+		if c.h.staging != "" && what == "stage" {
+			stages = c.h.stagedBy.Sub(now)
+		}
+		return nil
+	})
+	if errors.Is(err, errFails) {
+		return rollout.Reply{Code: 1, Stderr: err.Error() + "\n"}, nil
+	}
+	if err != nil || stages == 0 {
+		return reply, err
+	}
+	return c.staged(ctx, s, stages)
+}
+
+// staged waits for the host to have staged what it was told to.
+func (c conn) staged(ctx context.Context, s rollout.Script, takes time.Duration) (reply rollout.Reply, err error) {
+	if s.Live != nil {
+		s.Live([]byte("staging\n"))
+	}
+	if err := c.b.clock.Sleep(ctx, takes); err != nil {
+		return reply, err
+	}
+	c.b.site.with(func(time.Time) {
+		switch {
+		case !c.h.up || c.h.cut:
+			err = errLost
+		case c.h.staged != strings.Fields(s.Text)[2]:
+			reply = rollout.Reply{Code: 1, Stderr: "stage: it was interrupted\n"}
+		}
+	})
+	return reply, err
+}

@@ -1,0 +1,145 @@
+package hosttest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/engine"
+)
+
+// cluster is an etcd cluster; its health is that of its hosts.
+type cluster struct {
+	name        string
+	allowOutage bool
+	members     []*Host
+	leader      *Host
+}
+
+func (c *cluster) healthy(now time.Time) int {
+	n := 0
+	for _, m := range c.members {
+		if m.member(now) {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *cluster) quorum() int { return len(c.members)/2 + 1 }
+
+// elect keeps the leader while it is well, else makes the first healthy member
+// lead if enough of them can vote.
+func (c *cluster) elect(now time.Time) {
+	switch {
+	case c.healthy(now) < c.quorum():
+		c.leader = nil
+		return
+	case c.leader != nil && c.leader.member(now):
+		return
+	}
+	for _, m := range c.members {
+		if m.member(now) {
+			c.leader = m
+			return
+		}
+	}
+}
+
+func (c *cluster) facts(now time.Time) engine.ClusterFacts {
+	f := engine.ClusterFacts{Name: c.name}
+	for i, m := range c.members {
+		member := engine.Member{ID: fmt.Sprintf("%x", i+1), Name: m.Name, Host: m.Name, Healthy: m.member(now) && c.leader != nil, Leader: c.leader == m}
+		switch {
+		case member.Healthy:
+		case !m.up:
+			member.Problem = "connection refused"
+		case !m.etcd:
+			member.Problem = "etcd does not run"
+		case c.leader == nil:
+			member.Problem = "no leader"
+		default:
+			member.Problem = "it has not caught up"
+		}
+		f.Members = append(f.Members, member)
+	}
+	return f
+}
+
+// Leader is the host that leads the etcd cluster, or "".
+func (s *Site) Leader(cluster string) (leader string) {
+	s.with(func(now time.Time) { leader = s.clusters[cluster].facts(now).Leader() })
+	return leader
+}
+
+// Lead makes the host lead its etcd cluster.
+func (h *Host) Lead() {
+	h.site.with(func(time.Time) { h.site.clusters[h.host.Cluster].leader = h })
+}
+
+// Observe looks at an etcd cluster.
+func (b *Bastion) Observe(ctx context.Context, name string) engine.ClusterFacts {
+	facts := engine.ClusterFacts{Name: name}
+	err := b.call(ctx, Call{Verb: "observe", Cluster: name}, func(now time.Time) error {
+		c := b.site.clusters[name]
+		if c == nil {
+			return fmt.Errorf("no cluster %s", name)
+		}
+		facts = c.facts(now)
+		b.observed[name] = now
+		return nil
+	})
+	if err != nil {
+		facts = engine.ClusterFacts{Name: name, Problem: err.Error()}
+	}
+	return facts
+}
+
+// MoveLeader moves leadership off the host, if it has it.
+func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string, err error) {
+	err = b.call(ctx, Call{Verb: "move leader", Cluster: name, Host: host}, func(now time.Time) error {
+		c := b.site.clusters[name]
+		if c.leader == nil || c.leader.Name != host {
+			return nil
+		}
+		for _, m := range c.members {
+			if m.Name != host && m.member(now) {
+				c.leader, to = m, m.Name
+				return nil
+			}
+		}
+		return fmt.Errorf("cluster %s: no other member can lead", name)
+	})
+	return to, err
+}
+
+// AwaitMember waits until the host's member and all others are healthy.
+func (b *Bastion) AwaitMember(ctx context.Context, name, host string) error {
+	var facts engine.ClusterFacts
+	for {
+		if seen := b.Observe(ctx, name); ctx.Err() == nil {
+			facts = seen
+		}
+		if ctx.Err() == nil && facts.Problem == "" && facts.Healthy() == len(facts.Members) {
+			return nil
+		}
+		if err := b.clock.Sleep(ctx, time.Second); err != nil {
+			return fmt.Errorf("wait for the member on %s: %d of %d members are healthy: %w", host, facts.Healthy(), len(facts.Members), context.Cause(ctx))
+		}
+	}
+}
+
+// Snapshot saves nothing and says where.
+func (b *Bastion) Snapshot(ctx context.Context, name string) (string, error) {
+	err := b.call(ctx, Call{Verb: "snapshot", Cluster: name}, func(time.Time) error {
+		b.site.note("%s snapshot of %s", b.ID, name)
+		return nil
+	})
+	return name + ".db", err
+}
+
+// Sample is a look at a cluster for the journal.
+func (b *Bastion) Sample(ctx context.Context, name string) engine.Sample {
+	f := b.Observe(ctx, name)
+	return engine.Sample{Voters: len(f.Members), Healthy: f.Healthy(), Leader: f.Leader()}
+}

@@ -1,0 +1,116 @@
+package hosttest
+
+import (
+	"slices"
+	"time"
+
+	"holdfast/engine"
+)
+
+// What happens to hosts without holdfast, and what a test wants to know.
+
+// PowerOff takes the host away at once, for good.
+func (h *Host) PowerOff() {
+	h.site.with(func(now time.Time) {
+		if h.up {
+			h.goes = time.Time{}
+			h.down(now)
+		}
+		h.returns = time.Time{}
+	})
+}
+
+// PowerOn brings a host back that is off. What was not finalized is not booted.
+func (h *Host) PowerOn() {
+	h.site.with(func(now time.Time) {
+		if !h.up {
+			h.comeUp(now)
+		}
+	})
+}
+
+// Reset is a power cut: the host comes back by itself, with the OS it had.
+func (h *Host) Reset() {
+	h.site.with(func(now time.Time) {
+		if h.up {
+			h.staged, h.goes = "", time.Time{}
+			h.down(now)
+			h.returns = now.Add(h.traits.Boot)
+		}
+	})
+}
+
+// Boot is somebody rebooting the host at once into the OS of that digest.
+func (h *Host) Boot(digest string) {
+	h.site.with(func(now time.Time) {
+		h.booted, h.staged, h.goes = digest, "", time.Time{}
+		h.comeUp(now)
+		h.since = now.Add(-h.traits.Settle)
+	})
+}
+
+// Cut makes the host unreachable for bastions, and only for them.
+func (h *Host) Cut() { h.site.with(func(time.Time) { h.cut = true }) }
+
+// Heal ends a Cut.
+func (h *Host) Heal() { h.site.with(func(time.Time) { h.cut = false }) }
+
+// StopEtcd ends the host's etcd member; StartEtcd brings it back.
+func (h *Host) StopEtcd() {
+	h.site.with(func(now time.Time) { h.etcd, h.lost = false, now })
+}
+
+// StartEtcd brings the host's etcd member back, at once caught up.
+func (h *Host) StartEtcd() { h.site.with(func(time.Time) { h.etcd = true }) }
+
+// SetHold puts a hold on the host, or removes the one there is (nil).
+func (h *Host) SetHold(hold *engine.Hold) {
+	h.site.with(func(time.Time) { h.hold = hold })
+}
+
+// Garble makes the host's hold file unreadable.
+func (h *Host) Garble() {
+	h.site.with(func(time.Time) { h.garbage = engine.HoldPath + " is not a hold" })
+}
+
+// Hold is the host's hold, or nil.
+func (h *Host) Hold() (hold *engine.Hold) {
+	h.site.with(func(time.Time) { hold = h.holdCopy() })
+	return hold
+}
+
+func (h *Host) holdCopy() *engine.Hold {
+	if h.hold == nil {
+		return nil
+	}
+	hold := *h.hold
+	return &hold
+}
+
+// State is what a test may want to know about a host.
+type State struct {
+	Up      bool
+	Booted  string   // digest
+	Staged  string   // digest, "" if nothing is staged
+	Locked  bool     // what is staged is locked
+	Drained bool     // drained, and not undrained since
+	Well    bool     // up, and its etcd member healthy
+	Boots   int      // since the site was made, which counts as the first
+	Reboots []string // digests that it was ordered to reboot into
+}
+
+// State tells how the host is now.
+func (h *Host) State() (st State) {
+	h.site.with(func(now time.Time) {
+		st = State{
+			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Drained: h.drained,
+			Well: h.well(now), Boots: h.boot, Reboots: slices.Clone(h.reboots),
+		}
+	})
+	return st
+}
+
+// well reports whether the host serves whom it is there for.
+func (h *Host) well(now time.Time) bool {
+	return h.up && (h.host.Cluster == "" || h.member(now))
+}

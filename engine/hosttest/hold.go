@@ -1,0 +1,158 @@
+package hosttest
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// Hold scripts are known by the variables they set: what engine.HoldScript and
+// its kin say is obeyed to the letter, and nothing else is known about them.
+
+// variables reads the assignments a hold script begins with, as far as its
+// first empty line; nil if it is no hold script.
+func variables(script string) map[string]string {
+	if !strings.HasPrefix(script, "set -eu\numask 077\n") {
+		return nil
+	}
+	rest, _, _ := strings.Cut(script, "\n\n")
+	vars := map[string]string{}
+	for rest != "" {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		for strings.Count(line, "'")%2 != 0 && rest != "" { // a quoted value goes on
+			var more string
+			more, rest, _ = strings.Cut(rest, "\n")
+			line += "\n" + more
+		}
+		if name, value, ok := strings.Cut(line, "="); ok {
+			vars[name] = unquote(value)
+		}
+	}
+	return vars
+}
+
+// unquote undoes engine.Quote.
+func unquote(word string) string {
+	var b strings.Builder
+	for word != "" {
+		plain, rest, _ := strings.Cut(word, "'")
+		b.WriteString(strings.ReplaceAll(plain, `\`, ""))
+		if strings.HasSuffix(plain, `\`) {
+			b.WriteByte('\'')
+			word = rest
+			continue
+		}
+		inner, after, _ := strings.Cut(rest, "'")
+		b.WriteString(inner)
+		word = after
+	}
+	return b.String()
+}
+
+// fields reads the members of a JSON object that are written a line each.
+func fields(lines string) engine.Hold {
+	var h engine.Hold
+	_ = json.Unmarshal([]byte("{"+strings.TrimRight(strings.TrimSpace(lines), ",")+"}"), &h) // what is no JSON names no run
+	return h
+}
+
+// holdScript obeys a hold script. ok is false if it is not one.
+func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout.Reply, ok bool) {
+	vars := variables(text)
+	own, isHold := vars["own"]
+	if !isHold {
+		return reply, false
+	}
+	run := fields(own).Run
+	mine := h.hold != nil && h.garbage == "" && h.hold.Run == run && run != ""
+	_, takes := vars["head"]
+	failed, renews := vars["failed"]
+	now = now.Add(h.traits.Skew).UTC().Truncate(time.Second)
+	switch {
+	case takes:
+		adopted := h.hold != nil && h.garbage == "" && h.hold.Kind == engine.RunHold && h.hold.Run == fields(vars["adopt"]).Run && h.hold.Run != ""
+		if h.held() && !mine && !adopted {
+			return h.inTheWay(), true
+		}
+		if adopted && !mine {
+			b.lawAdopt(h, now)
+		}
+		return h.take(run, fields(vars["head"]), vars["lasts"], now), true
+	case renews && !mine:
+		return h.inTheWay(), true
+	case renews:
+		f := fields(failed)
+		h.hold.Renewed = now
+		if failed != "" {
+			h.hold.Reason, h.hold.Step, h.hold.Expires = f.Reason, f.Step, time.Time{}
+		} else {
+			h.hold.Expires = now.Add(seconds(vars["lasts"]))
+		}
+		h.site.note("%s keeps %s held: %s", run, h.Name, h.hold.Reason)
+		return h.printHold(0), true
+	case !h.held():
+		return rollout.Reply{}, true
+	case !mine:
+		return h.inTheWay(), true
+	}
+	h.hold = nil
+	h.site.note("%s releases %s", run, h.Name)
+	return rollout.Reply{}, true
+}
+
+func (h *Host) held() bool { return h.hold != nil || h.garbage != "" }
+
+func (h *Host) take(run string, hold engine.Hold, lasts string, now time.Time) rollout.Reply {
+	hold.Acquired, hold.Renewed = now, now
+	if h.hold != nil && h.hold.Run == run {
+		hold.Acquired = h.hold.Acquired
+	}
+	if d := seconds(lasts); d > 0 {
+		hold.Expires = now.Add(d)
+	}
+	h.site.note("%s holds %s", run, h.Name)
+	h.hold = &hold
+	return h.printHold(0)
+}
+
+func seconds(s string) time.Duration {
+	d, _ := time.ParseDuration(s + "s") // "": zero
+	return d
+}
+
+func (h *Host) inTheWay() rollout.Reply {
+	reply := h.printHold(engine.ScriptHeld)
+	reply.Stderr = "hold: the host is held by someone else\n"
+	if !h.held() {
+		reply.Stderr = "hold: the host is not held\n"
+	}
+	return reply
+}
+
+func (h *Host) printHold(code int) rollout.Reply {
+	if h.garbage != "" || h.hold == nil {
+		return rollout.Reply{Stdout: h.garbage, Code: code}
+	}
+	text, _ := json.Marshal(h.hold) // a hold always marshals
+	return rollout.Reply{Stdout: string(text), Code: code}
+}
+
+// heldBut reports whether anybody but these runs holds the host.
+func (h *Host) heldBut(runs ...string) bool {
+	if h.garbage != "" {
+		return true
+	}
+	if h.hold == nil {
+		return false
+	}
+	for _, r := range runs {
+		if h.hold.Run == r && r != "" {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,160 @@
+package hosttest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Traits are how a host behaves. The zero value is a host that does what it is
+// told in no time.
+type Traits struct {
+	Stage    time.Duration // from the order to stage until the OS is on disk
+	Shutdown time.Duration // from the order to reboot until the host is gone
+	Boot     time.Duration // from then until it answers again
+	Settle   time.Duration // from then until its units run and its etcd member has caught up
+	Skew     time.Duration // how far its clock is ahead
+
+	DiskFull  bool     // nothing can be staged
+	Forgetful bool     // what it says it has staged is not there
+	NoReturn  bool     // it does not come back from a reboot
+	OldOS     bool     // it comes back from a reboot with the OS it had
+	Stubborn  bool     // it refuses to reboot
+	Failing   []string // units that have failed after a reboot
+	Missing   []string // units that do not run after a reboot
+	NoEtcd    bool     // its etcd member does not come back from a reboot
+	Unclear   string   // why its module does not understand it
+}
+
+// Host is one host of a site.
+type Host struct {
+	Name string
+
+	site    *Site
+	host    engine.Host
+	traits  Traits
+	up, cut bool
+	boot    int // counts boots
+	since   time.Time
+	goes    time.Time // when it goes down; zero: it does not
+	returns time.Time // when it comes back; zero: it does not
+
+	booted, staged string
+	locked         bool
+	staging        string
+	stagedBy       time.Time
+	finalizeErr    string
+
+	hold     *engine.Hold
+	garbage  string // a hold file that cannot be read
+	units    []string
+	failed   []string
+	etcd     bool
+	drained  bool
+	rolledBy string    // run that disrupted it and has not wholly brought it back
+	lost     time.Time // when it last went from well to not
+	reboots  []string  // digests it was ordered to reboot into
+}
+
+func newHost(s *Site, h engine.Host, digest string) *Host {
+	host := &Host{Name: h.Name, site: s, host: h, up: true, boot: 1, booted: digest, etcd: h.Cluster != ""}
+	host.units = host.enabled()
+	return host
+}
+
+func (h *Host) enabled() []string {
+	units := []string{"sshd.service"}
+	if h.host.Cluster != "" {
+		units = append(units, "etcd.service")
+	}
+	return units
+}
+
+// Change changes how the host behaves from now on.
+func (h *Host) Change(f func(*Traits)) {
+	h.site.with(func(time.Time) { f(&h.traits) })
+}
+
+// advance lets what is due by now happen to the host.
+func (h *Host) advance(now time.Time) {
+	for {
+		switch {
+		case h.staging != "" && h.up && due(h.stagedBy, now) && !due(h.goes, h.stagedBy):
+			h.staged, h.locked, h.staging = h.staging, true, ""
+		case due(h.goes, now):
+			h.down(h.goes)
+		case due(h.returns, now):
+			h.comeUp(h.returns)
+		default:
+			return
+		}
+	}
+}
+
+func due(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
+
+// down is the host going away. It comes back by itself if it was rebooting.
+func (h *Host) down(at time.Time) {
+	rebooting := !h.goes.IsZero()
+	h.up, h.goes, h.staging = false, time.Time{}, ""
+	h.lost = at
+	if rebooting && !h.traits.NoReturn {
+		h.returns = at.Add(h.traits.Boot)
+	}
+	h.site.note("%s is down", h.Name)
+}
+
+// comeUp is the host answering from its next boot.
+func (h *Host) comeUp(at time.Time) {
+	h.up, h.since, h.returns, h.finalizeErr = true, at, time.Time{}, ""
+	h.boot++
+	switch {
+	case h.staged == "" || h.locked:
+	case h.traits.OldOS:
+		h.finalizeErr = "error: Installing kernel: No space left on device"
+	default:
+		h.booted = h.staged
+	}
+	h.staged, h.locked = "", false
+	h.etcd = h.host.Cluster != "" && !h.traits.NoEtcd
+	h.failed = slices.Clone(h.traits.Failing)
+	h.units = nil
+	for _, u := range h.enabled() {
+		if !slices.Contains(h.failed, u) && !slices.Contains(h.traits.Missing, u) {
+			h.units = append(h.units, u)
+		}
+	}
+	h.site.note("%s is up with %s", h.Name, h.booted)
+}
+
+// member reports whether the host's etcd runs and has caught up.
+func (h *Host) member(now time.Time) bool {
+	return h.up && h.etcd && !now.Before(h.since.Add(h.traits.Settle))
+}
+
+func (h *Host) bootID() string { return fmt.Sprintf("%s-boot-%d", h.Name, h.boot) }
+
+// facts is what the host says about itself.
+func (h *Host) facts(now time.Time) engine.Facts {
+	staged := h.staged
+	if h.traits.Forgetful {
+		staged = ""
+	}
+	f := engine.Facts{
+		Host: h.Name, BootID: h.bootID(), Clock: now.Add(h.traits.Skew).UTC(), Hold: h.holdCopy(), HoldProblem: h.garbage,
+		Failed: slices.Clone(h.failed), FinalizeErr: h.finalizeErr, Tool: "hosttest 1",
+		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.booted, Booted: true}},
+	}
+	if !now.Before(h.since.Add(h.traits.Settle)) {
+		f.Running = slices.Clone(h.units)
+	}
+	if staged != "" {
+		f.Deployments = append(f.Deployments, engine.Deployment{Digest: staged, Version: staged, Staged: true, Locked: h.locked})
+	}
+	if h.traits.Unclear != "" {
+		f.Problems = []string{h.traits.Unclear}
+	}
+	return f
+}

@@ -1,0 +1,122 @@
+package hosttest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// The laws that no run may break, in the words of one who watches the hosts.
+// What a run could not know is no breach: that a host got lost by itself after
+// the run had last looked at it.
+
+func (b *Bastion) violated(format string, args ...any) {
+	what := fmt.Sprintf("run %s: ", b.ID) + fmt.Sprintf(format, args...)
+	b.site.note("BROKEN: %s", what)
+	b.site.violations = append(b.site.violations, what+"\n  "+strings.Join(b.site.log, "\n  "))
+}
+
+// disrupted reports whether a run has disrupted the host and it is not wholly
+// back.
+func (h *Host) disrupted(now time.Time) bool {
+	if h.rolledBy != "" && h.goes.IsZero() && !h.drained && h.well(now) {
+		h.rolledBy = ""
+	}
+	return h.rolledBy != ""
+}
+
+// lawDisrupt is asked before a run drains a host or takes it down.
+func (b *Bastion) lawDisrupt(h *Host, down bool, now time.Time) {
+	switch {
+	case h.garbage != "" || h.hold == nil:
+		b.violated("%s is disrupted without a hold of that run", h.Name)
+	case h.hold.Run != b.ID:
+		b.violated("%s is disrupted while it is %s", h.Name, h.hold)
+	}
+	if down && len(h.reboots) > 0 && h.booted == h.staged {
+		b.violated("%s is rebooted into the OS it runs", h.Name)
+	}
+	if c := b.site.clusters[h.host.Cluster]; c != nil {
+		b.lawCluster(c, h, down, now)
+	}
+	b.lawPool(h, now)
+	h.rolledBy = b.ID
+}
+
+// lawCluster: one member at a time, never without a quorum, and not while
+// another member is known to be ill.
+func (b *Bastion) lawCluster(c *cluster, h *Host, down bool, now time.Time) {
+	left := 0
+	for _, m := range c.members {
+		switch {
+		case m == h:
+		case m.disrupted(now):
+			b.violated("%s and %s of cluster %s are disrupted at once", h.Name, m.Name, c.name)
+		case m.member(now) || m.lost.After(b.observed[c.name]):
+			left++
+		case down:
+			b.violated("%s goes down while %s of cluster %s is not healthy", h.Name, m.Name, c.name)
+		}
+	}
+	small := c.allowOutage && len(c.members) <= 2
+	if down && left < c.quorum() && !small {
+		b.violated("%s goes down and leaves %d of %d voters of cluster %s", h.Name, left, len(c.members), c.name)
+	}
+	if down && c.leader == h && len(c.members) > 1 && left > 0 && !small {
+		b.violated("%s goes down while it leads cluster %s", h.Name, c.name)
+	}
+}
+
+// lawPool: no more hosts of a pool are unavailable than its budget, but for
+// those that were unavailable anyway.
+func (b *Bastion) lawPool(h *Host, now time.Time) {
+	if h.disrupted(now) {
+		return
+	}
+	p, _ := b.site.Inventory.Pool(h.host.Pool)
+	size, gone := 0, []string{h.Name}
+	for _, o := range b.site.hosts {
+		if o.host.Pool != p.Name {
+			continue
+		}
+		size++
+		known := !o.lost.After(b.seen[o.Name])
+		if o != h && (o.disrupted(now) || !o.up && known) {
+			gone = append(gone, o.Name)
+		}
+	}
+	if limit := p.MaxUnavailable.Of(size); len(gone) > limit {
+		b.violated("pool %s loses %d hosts at once, its budget is %d: %v", p.Name, len(gone), limit, gone)
+	}
+}
+
+// lawAdopt: a hold is taken over only from a run that is dead, or when it has
+// expired.
+func (b *Bastion) lawAdopt(h *Host, now time.Time) {
+	if h.hold.Expired(now) {
+		return
+	}
+	for _, o := range b.site.bastions {
+		if o.ID == h.hold.Run && o.alive() {
+			b.violated("the hold of run %s on %s is taken over although that run lives", o.ID, h.Name)
+		}
+	}
+}
+
+// lawStage: nothing is written to a host that a person holds, or another run
+// that lives.
+func (b *Bastion) lawStage(h *Host) {
+	if h.hold == nil || h.hold.Run == b.ID {
+		return
+	}
+	if h.hold.Kind != engine.RunHold {
+		b.violated("%s is staged while it is %s", h.Name, h.hold)
+	}
+	for _, o := range b.site.bastions {
+		if o.ID == h.hold.Run && o.alive() {
+			b.violated("%s is staged while run %s holds it", h.Name, o.ID)
+		}
+	}
+}

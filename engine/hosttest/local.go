@@ -1,0 +1,61 @@
+package hosttest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"holdfast/engine/rollout"
+)
+
+// local runs the bastion's commands. "drain" and "undrain" drain the host and
+// take that back; "false" fails; every other command succeeds.
+type local struct{ b *Bastion }
+
+// Run runs a command.
+func (l local) Run(ctx context.Context, command string, env []string) (reply rollout.Reply, err error) {
+	c := Command{Text: command, Env: env}
+	for _, e := range env {
+		if host, ok := strings.CutPrefix(e, "HOLDFAST_HOST="); ok {
+			c.Host = host
+		}
+	}
+	err = l.b.call(ctx, Call{Verb: "local", Host: c.Host}, func(now time.Time) error {
+		l.b.mu.Lock()
+		l.b.commands = append(l.b.commands, c)
+		l.b.mu.Unlock()
+		reply = l.b.obey(c, now)
+		return nil
+	})
+	if errors.Is(err, errFails) {
+		return rollout.Reply{Code: 1, Stderr: err.Error() + "\n"}, nil
+	}
+	if err == nil && l.b.Command != nil {
+		if r := l.b.Command(c); r != nil {
+			return *r, nil
+		}
+	}
+	return reply, err
+}
+
+// obey does what the command says. It counts as done even if the test lets it
+// fail afterwards: that is a drain that got half way.
+func (b *Bastion) obey(c Command, now time.Time) rollout.Reply {
+	h := b.site.hosts[c.Host]
+	switch c.Text {
+	case "false":
+		return rollout.Reply{Code: 1, Stderr: "false\n"}
+	case "drain":
+		b.lawDisrupt(h, false, now)
+		b.site.note("%s drains %s", b.ID, h.Name)
+		h.drained = true
+	case "undrain":
+		if h.heldBut(b.ID) || !h.held() {
+			b.violated("%s is undrained without a hold of that run", h.Name)
+		}
+		b.site.note("%s undrains %s", b.ID, h.Name)
+		h.drained = false
+	}
+	return rollout.Reply{}
+}

@@ -1,0 +1,73 @@
+package hosttest
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"holdfast/engine"
+)
+
+const factsScript = "hosttest facts"
+
+// Module updates the OS of hosts that exist only in memory.
+type Module struct{}
+
+// Modules are what a run on a site needs.
+func Modules() []engine.Module { return []engine.Module{Module{}} }
+
+// Name is the module's name in plans.
+func (Module) Name() string { return "hosttest" }
+
+// Probe asks for the facts.
+func (Module) Probe(engine.Desired) []engine.Command {
+	return []engine.Command{{Name: "facts", Script: factsScript}}
+}
+
+// Read takes the facts as the host gave them.
+func (Module) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+	if err := json.Unmarshal([]byte(o["facts"].Stdout), &f); err != nil {
+		f.Problems = append(f.Problems, err.Error())
+	}
+	return f
+}
+
+// Diff compares the booted OS with the desired one.
+func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	booted := f.Booted()
+	switch {
+	case d.OS == nil:
+		return nil, nil
+	case len(f.Problems) > 0:
+		return nil, errors.New(strings.Join(f.Problems, "; "))
+	case booted == nil:
+		return nil, errors.New("nothing is booted")
+	case booted.Digest == d.OS.Digest():
+		return nil, nil
+	}
+	return []engine.Change{{
+		Module: "hosttest", Resource: "os", Before: booted.Version, After: d.OS.Digest(), Rule: "an OS takes effect at a reboot",
+		Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
+	}}, nil
+}
+
+// Steps stage the OS, unless it is staged already, and reboot into it.
+func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
+	digest, timeouts := t.Desired.OS.Digest(), t.Pool.Timeouts.WithDefaults()
+	reboot := strings.Join([]string{"hosttest reboot", digest, t.Facts.BootID, t.Run}, " ")
+	steps := engine.Steps{Reboot: []engine.Step{
+		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: reboot}}, Timeout: 60e9, Breaks: true},
+		{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}}, Timeout: timeouts.Reboot},
+	}}
+	if !t.Facts.Ready(digest) {
+		stage := "hosttest stage " + digest + " " + t.Run
+		if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
+			stage += " " + h.Run
+		}
+		steps.Stage = []engine.Step{{
+			Name: "stage", On: t.Host.Name, Timeout: timeouts.Stage,
+			Do: engine.Op{Exec: &engine.Exec{Script: stage, Abort: "hosttest abort"}},
+		}}
+	}
+	return steps
+}

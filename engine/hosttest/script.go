@@ -1,0 +1,123 @@
+package hosttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// verb says what a script is for, in a word or two.
+func verb(text string) string {
+	if strings.HasPrefix(text, probeStart) {
+		return "probe"
+	}
+	if fields := strings.Fields(text); len(fields) > 1 && fields[0] == "hosttest" {
+		return fields[1]
+	}
+	vars := variables(text)
+	_, takes := vars["head"]
+	failed, renews := vars["failed"]
+	_, hold := vars["own"]
+	switch {
+	case takes:
+		return "hold"
+	case failed != "":
+		return "fail hold"
+	case renews:
+		return "renew hold"
+	case hold:
+		return "release"
+	}
+	return "other"
+}
+
+// run obeys a script, with the lock held.
+func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
+	if commands, ok := strings.CutPrefix(text, probeStart); ok {
+		b.seen[h.Name] = now
+		return h.probe(commands, now)
+	}
+	if reply, ok := h.holdScript(b, text, now); ok {
+		return reply
+	}
+	args := strings.Fields(text)
+	switch {
+	case len(args) > 2 && args[0] == "hosttest" && args[1] == "stage":
+		return h.stage(b, args[2], args[3:], now)
+	case len(args) == 2 && args[0] == "hosttest" && args[1] == "abort":
+		h.staging = ""
+		return rollout.Reply{}
+	case len(args) == 5 && args[0] == "hosttest" && args[1] == "reboot":
+		return h.reboot(b, args[2], args[3], args[4], now)
+	case text == "systemctl is-system-running" && !h.goes.IsZero():
+		return rollout.Reply{Stdout: "stopping\n", Code: 1}
+	case text == "systemctl is-system-running":
+		return rollout.Reply{Stdout: "running\n"}
+	}
+	return rollout.Reply{Stderr: "sh: not found\n", Code: 127}
+}
+
+// probeStart is how a script of engine.ProbeScript begins.
+const probeStart = "export LC_ALL=C\n( "
+
+// probe answers the commands of a probe, of which it knows one.
+func (h *Host) probe(commands string, now time.Time) rollout.Reply {
+	var reply rollout.Reply
+	for _, c := range strings.Split("\n"+commands, "\n( ") {
+		command, closing, _ := strings.Cut(strings.TrimPrefix(c, "\n"), "\n")
+		_, mark, _ := strings.Cut(closing, `printf '\n`)
+		mark, _, _ = strings.Cut(mark, " %d") // the random mark and a number
+		out, code := []byte(nil), 127
+		if command == factsScript {
+			out, _ = json.Marshal(h.facts(now)) // facts always marshal
+			code = 0
+		}
+		reply.Stdout += fmt.Sprintf("%s\n%s %d\n", out, mark, code)
+		reply.Stderr += "\n" + mark + "\n"
+	}
+	return reply
+}
+
+// stage begins to put an OS on disk. The host goes on with that by itself.
+func (h *Host) stage(b *Bastion, digest string, holders []string, now time.Time) rollout.Reply {
+	switch {
+	case h.heldBut(holders...):
+		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is held by someone else; nothing was done\n"}
+	case h.traits.DiskFull:
+		return rollout.Reply{Code: engine.ScriptNoSpace, Stderr: "stage: 12 MiB are free, 1024 MiB are needed\n"}
+	case !h.goes.IsZero():
+		return rollout.Reply{Code: 1, Stderr: "the system is going down\n"}
+	case h.staged == digest:
+		h.locked = true
+		return rollout.Reply{}
+	}
+	b.lawStage(h)
+	if h.staging != digest {
+		h.staging, h.stagedBy = digest, now.Add(h.traits.Stage)
+		h.site.note("%s stages %s", b.ID, h.Name)
+	}
+	return rollout.Reply{}
+}
+
+// reboot lets what is staged take effect and reboots, if all is as planned.
+func (h *Host) reboot(b *Bastion, digest, boot, run string, now time.Time) rollout.Reply {
+	switch {
+	case !h.held() || h.heldBut(run):
+		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
+	case h.bootID() != boot || !h.goes.IsZero():
+		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "finalize: the host has rebooted since it was planned\n"}
+	case h.staged != digest || !h.locked:
+		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "finalize: nothing is staged\n"}
+	case h.traits.Stubborn:
+		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
+	}
+	b.lawDisrupt(h, true, now)
+	h.site.note("%s reboots %s into %s", b.ID, h.Name, digest)
+	h.reboots = append(h.reboots, digest)
+	h.locked, h.goes = false, now.Add(h.traits.Shutdown)
+	return rollout.Reply{}
+}

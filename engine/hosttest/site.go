@@ -1,0 +1,134 @@
+package hosttest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Site is a world of hosts and etcd clusters. All its methods, and those of
+// its hosts, may be called from several goroutines.
+type Site struct {
+	Inventory engine.Inventory
+
+	mu         sync.Mutex
+	hosts      map[string]*Host
+	clusters   map[string]*cluster
+	bastions   []*Bastion
+	due        []happening
+	log        []string
+	violations []string
+}
+
+// happening is something the world does by itself at some time.
+type happening struct {
+	at time.Time
+	do func()
+}
+
+// New makes a site of the inventory's hosts. All are up, run the OS of that
+// digest, and lead healthy clusters.
+func New(inv engine.Inventory, digest string) *Site {
+	s := &Site{Inventory: inv, hosts: map[string]*Host{}, clusters: map[string]*cluster{}}
+	for _, c := range inv.Clusters {
+		s.clusters[c.Name] = &cluster{name: c.Name, allowOutage: c.AllowOutage}
+	}
+	for _, h := range inv.Hosts {
+		s.hosts[h.Name] = newHost(s, h, digest)
+		if c := s.clusters[h.Cluster]; c != nil {
+			c.members = append(c.members, s.hosts[h.Name])
+		}
+	}
+	for _, c := range s.clusters {
+		c.elect(time.Now())
+	}
+	return s
+}
+
+// Host returns the host of that name; there must be one.
+func (s *Site) Host(name string) *Host {
+	if h := s.hosts[name]; h != nil {
+		return h
+	}
+	panic("hosttest: no host " + name)
+}
+
+// Hosts returns every host, in inventory order.
+func (s *Site) Hosts() []*Host {
+	var all []*Host
+	for _, h := range s.Inventory.Hosts {
+		all = append(all, s.hosts[h.Name])
+	}
+	return all
+}
+
+// After lets f happen when that much time has passed. It may use the methods
+// of the site's hosts.
+func (s *Site) After(d time.Duration, f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due = append(s.due, happening{time.Now().Add(d), f})
+	slices.SortStableFunc(s.due, func(a, b happening) int { return a.at.Compare(b.at) })
+}
+
+// Violations lists the laws that were broken, each with what had happened
+// until then. There ought to be none, whatever the test does to the site.
+func (s *Site) Violations() []string {
+	s.settle()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.violations)
+}
+
+// Log is what was done to the hosts, in order, a line each.
+func (s *Site) Log() []string {
+	s.settle()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
+// settle lets everything happen that is due. It may not be called with the
+// lock held, because what happens takes it.
+func (s *Site) settle() {
+	for {
+		s.mu.Lock()
+		if len(s.due) == 0 || s.due[0].at.After(time.Now()) {
+			s.advance(time.Now())
+			s.mu.Unlock()
+			return
+		}
+		next := s.due[0]
+		s.due = s.due[1:]
+		s.advance(next.at)
+		s.mu.Unlock()
+		next.do()
+	}
+}
+
+// advance brings hosts and clusters to that time.
+func (s *Site) advance(now time.Time) {
+	for _, h := range s.Inventory.Hosts {
+		s.hosts[h.Name].advance(now)
+	}
+	for _, c := range s.Inventory.Clusters {
+		s.clusters[c.Name].elect(now)
+	}
+}
+
+// with calls f with the lock held and the world up to date.
+func (s *Site) with(f func(now time.Time)) {
+	s.settle()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	f(now)
+	s.advance(now)
+}
+
+func (s *Site) note(format string, args ...any) {
+	s.log = append(s.log, time.Now().UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+}

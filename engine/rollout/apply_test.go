@@ -1,0 +1,89 @@
+package rollout_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+func TestApply(t *testing.T) {
+	for _, n := range []struct{ members, workers int }{{3, 2}, {5, 2}, {1, 0}, {0, 3}} {
+		t.Run(fmt.Sprintf("%d+%d", n.members, n.workers), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := hosttest.Fleet(n.members, n.workers)
+				for i := range inv.Clusters {
+					inv.Clusters[i].AllowOutage = true
+				}
+				site := newSite(inv)
+				b := site.Bastion("run-1")
+				check(t, ended(apply(b, serially), engine.ExitOK, "every host matches"), converged(site))
+				golden(t, story(b))
+				again(t, site)
+			})
+		})
+	}
+}
+
+// serially makes the order of events the same each time.
+func serially(r *rollout.Run) { r.Forks = 1 }
+
+// again applies once more: one look at each host, and nothing else.
+func again(t *testing.T, site *hosttest.Site) {
+	t.Helper()
+	b := site.Bastion("run-again")
+	before := len(site.Log())
+	check(t, ended(apply(b), engine.ExitOK))
+	if calls := b.Calls(); len(calls) != len(site.Inventory.Hosts) {
+		t.Errorf("the second run made %d calls for %d hosts: %v", len(calls), len(site.Inventory.Hosts), calls)
+	}
+	if log := site.Log(); len(log) != before {
+		t.Errorf("the second run changed hosts: %v", log[before:])
+	}
+}
+
+// story tells a run's events, a line each.
+func story(b *hosttest.Bastion) string {
+	var s strings.Builder
+	for _, e := range b.Events() {
+		line := fmt.Sprintf("%s %s", e.Time.UTC().Format("15:04:05"), e.Type)
+		for _, part := range []string{e.Cluster, e.Host, e.Step, e.Message} {
+			if part != "" {
+				line += " " + part
+			}
+		}
+		if e.Failure != nil {
+			line += " FAILED " + e.Failure.Cause
+		}
+		if e.End != nil {
+			line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, e.End.Reason, e.End.Updated, e.End.Failed, e.End.Left)
+		}
+		s.WriteString(line + "\n")
+	}
+	return s.String()
+}
+
+func golden(t *testing.T, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", strings.ReplaceAll(t.Name(), "/", "-")+".golden")
+	if *update {
+		check(t, os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	check(t, err)
+	was, is := strings.Split(string(want), "\n"), strings.Split(got, "\n")
+	for i := range was {
+		if i == len(is) || was[i] != is[i] {
+			t.Fatalf("line %d is not as in %s (-update rewrites it): %q, now %q", i+1, path, was[i], is[min(i, len(is)-1)])
+		}
+	}
+}

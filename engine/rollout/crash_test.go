@@ -1,0 +1,148 @@
+package rollout_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+)
+
+// points counts the events and calls of an undisturbed run of a site.
+func points(t *testing.T, inv engine.Inventory) (events, calls int) {
+	t.Helper()
+	check(t, inBubble(t, func() error {
+		b := newSite(inv).Bastion("run-1")
+		end := apply(b, serially)
+		events, calls = len(b.Events()), len(b.Calls())
+		return ended(end, engine.ExitOK)
+	}))
+	return events, calls
+}
+
+// killAtEvent ends a run once its nth event is journaled.
+func killAtEvent(b *hosttest.Bastion, n int) {
+	b.Watch = func(e engine.Event) {
+		if e.Seq == n {
+			b.Kill()
+		}
+	}
+}
+
+func killAtCall(b *hosttest.Bastion, n int, f hosttest.Fault) {
+	b.Fault = func(c hosttest.Call) hosttest.Fault {
+		if c.N == n {
+			return f
+		}
+		return hosttest.NoFault
+	}
+}
+
+// TestKilled kills a run after every event and around every call. The next run
+// of the same bastion finishes at once, whether it begins the same moment or
+// later.
+func TestKilled(t *testing.T) {
+	inv := hosttest.Fleet(3, 2)
+	events, calls := points(t, inv)
+	for _, pause := range []time.Duration{0, 30 * time.Second, time.Hour} {
+		t.Run(pause.String(), func(t *testing.T) {
+			t.Parallel()
+			for n := 1; n <= events; n++ {
+				killed(t, inv, pause, fmt.Sprintf("after event %d", n), func(b *hosttest.Bastion) { killAtEvent(b, n) })
+			}
+		})
+	}
+	t.Run("call", func(t *testing.T) {
+		t.Parallel()
+		for n := 1; n <= calls; n++ {
+			killed(t, inv, 0, fmt.Sprintf("after call %d", n), func(b *hosttest.Bastion) { killAtCall(b, n, hosttest.KillAfter) })
+		}
+	})
+}
+
+func killed(t *testing.T, inv engine.Inventory, pause time.Duration, when string, kill func(*hosttest.Bastion)) {
+	t.Helper()
+	err := inBubble(t, func() error {
+		site := newSite(inv)
+		first, second := site.Bastion("run-1"), site.Bastion("run-2")
+		kill(first)
+		apply(first, serially)
+		time.Sleep(pause)
+		end := apply(second, serially, successor(first))
+		if err := errors.Join(ended(end, engine.ExitOK), converged(site)); err != nil {
+			return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, story(first), story(second))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("killed %s, and again after %s: %v", when, pause, err)
+	}
+}
+
+// TestKilledElsewhere kills a run after every event. A run of another bastion,
+// which cannot know, leaves the hold alone until it has expired.
+func TestKilledElsewhere(t *testing.T) {
+	inv := hosttest.Fleet(3, 2)
+	events, _ := points(t, inv)
+	for n := 1; n <= events; n++ {
+		err := inBubble(t, func() error {
+			site := newSite(inv)
+			first := site.Bastion("run-1")
+			killAtEvent(first, n)
+			apply(first, serially)
+			time.Sleep(5 * time.Minute)
+			return elsewhere(site)
+		})
+		if err != nil {
+			t.Errorf("killed after event %d: %v", n, err)
+		}
+	}
+}
+
+func elsewhere(site *hosttest.Site) error {
+	for _, h := range site.Hosts() {
+		hold := h.Hold()
+		if hold == nil {
+			continue
+		}
+		before := h.State()
+		end := apply(site.Bastion("run-2"))
+		if err := errors.Join(ended(end, engine.ExitRefused, h.Name), heldFor(h, "run-1")); err != nil {
+			return err
+		}
+		if after := h.State(); fmt.Sprint(after) != fmt.Sprint(before) {
+			return fmt.Errorf("%s is held by another bastion and was %+v, now %+v", h.Name, before, after)
+		}
+		time.Sleep(time.Until(hold.Expires) + time.Minute)
+	}
+	return errors.Join(ended(apply(site.Bastion("run-3")), engine.ExitOK), converged(site))
+}
+
+// TestKilledForGood: the host that a dead run was rebooting never comes back.
+// It is waited for once, and the others are updated as far as its pool allows.
+func TestKilledForGood(t *testing.T) {
+	inv := hosttest.Fleet(0, 6)
+	inv.Pools[1].MaxUnavailable = engine.Limit{Count: 2}
+	check(t, inBubble(t, func() error {
+		site := newSite(inv)
+		first, second := site.Bastion("run-1"), site.Bastion("run-2")
+		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
+		first.Watch = func(e engine.Event) {
+			if e.Step == "wait for boot" {
+				first.Kill()
+			}
+		}
+		apply(first, serially)
+		began := time.Now()
+		errs := []error{ended(apply(second, successor(first)), engine.ExitUnreachable, "worker-0 is unreachable")}
+		for _, h := range site.Hosts()[1:] {
+			errs = append(errs, matching(h))
+		}
+		if took := time.Since(began); took > 40*time.Minute {
+			errs = append(errs, fmt.Errorf("it took %s", took))
+		}
+		return errors.Join(append(errs, lawful(site))...)
+	}))
+}

@@ -1,0 +1,157 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// endless is longer in virtual time than any run may take.
+const endless = 48 * time.Hour
+
+// inBubble runs f with virtual time and gives its error. It is how a property
+// of rapid, which must fail by itself, uses a bubble.
+func inBubble(t *testing.T, f func() error) (err error) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) { err = f() })
+	return err
+}
+
+// newSite is a site whose hosts take their time.
+func newSite(inv engine.Inventory) *hosttest.Site {
+	site := hosttest.New(inv, hosttest.V1)
+	for _, h := range site.Hosts() {
+		h.Change(func(t *hosttest.Traits) {
+			t.Stage, t.Shutdown, t.Boot, t.Settle = 30*time.Second, 2*time.Second, time.Minute, 10*time.Second
+		})
+	}
+	return site
+}
+
+// apply carries out a run, with an end should it have none of its own.
+func apply(b *hosttest.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), endless, errors.New("there is no end to it"))
+	defer cancel()
+	r := b.Run()
+	r.Interval = 5 * time.Second
+	for _, c := range change {
+		c(r)
+	}
+	end := b.Apply(ctx, r)
+	if ctx.Err() != nil {
+		end.Reason = "there is no end to it: " + end.Reason
+	}
+	return end
+}
+
+// ended compares how a run ended.
+func ended(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
+	if end.Exit != exit {
+		return fmt.Errorf("exit %d (%s), not %d", end.Exit, end.Reason, exit)
+	}
+	for _, w := range words {
+		if !strings.Contains(end.Reason, w) {
+			return fmt.Errorf("the reason is %q, without %q", end.Reason, w)
+		}
+	}
+	return nil
+}
+
+// lawful says which laws were broken.
+func lawful(site *hosttest.Site) error {
+	if v := site.Violations(); len(v) > 0 {
+		return errors.New(v[0])
+	}
+	return nil
+}
+
+// converged: every host runs the new OS, was rebooted into it once, is well
+// and nobody's.
+func converged(site *hosttest.Site) error {
+	errs := []error{lawful(site)}
+	for _, h := range site.Hosts() {
+		errs = append(errs, updated(h))
+	}
+	return errors.Join(errs...)
+}
+
+func updated(h *hosttest.Host) error {
+	st := h.State()
+	switch {
+	case st.Booted != hosttest.V2 || !st.Well:
+		return fmt.Errorf("%s is not updated: %+v", h.Name, st)
+	case len(st.Reboots) != 1:
+		return fmt.Errorf("%s was rebooted %d times", h.Name, len(st.Reboots))
+	}
+	return free(h)
+}
+
+// untouched: the host runs what it ran, never went down, and is nobody's.
+func untouched(h *hosttest.Host) error {
+	if st := h.State(); st.Booted != hosttest.V1 || st.Boots != 1 || len(st.Reboots) > 0 {
+		return fmt.Errorf("%s was touched: %+v", h.Name, st)
+	}
+	return free(h)
+}
+
+func free(h *hosttest.Host) error {
+	if h.State().Drained {
+		return fmt.Errorf("%s is drained", h.Name)
+	}
+	if hold := h.Hold(); hold != nil {
+		return fmt.Errorf("%s is %s", h.Name, hold)
+	}
+	return nil
+}
+
+// heldFor: the host is held by that run, for a reason with these words.
+func heldFor(h *hosttest.Host, run string, words ...string) error {
+	hold := h.Hold()
+	if hold == nil || hold.Run != run {
+		return fmt.Errorf("%s is not held by %s: %v", h.Name, run, hold)
+	}
+	for _, w := range words {
+		if !strings.Contains(hold.Reason, w) {
+			return fmt.Errorf("%s is held for %q, without %q", h.Name, hold.Reason, w)
+		}
+	}
+	return nil
+}
+
+// inFlight names the hosts that a run had ordered to reboot and not seen come
+// back, as the next run reads them from the journal.
+func inFlight(b *hosttest.Bastion) map[string]string {
+	hosts := map[string]string{}
+	for _, e := range b.Events() {
+		switch {
+		case e.Type == engine.StepStarted && e.Step == "reboot":
+			hosts[e.Host] = b.ID
+		case e.Failure != nil && e.Failure.Kind == rollout.KindStopped: // at once: whether it comes back was not seen
+		case e.Type == engine.HostDone, e.Type == engine.HostFailed, e.Type == engine.StepEnded && e.Step == "wait for boot":
+			delete(hosts, e.Host)
+		}
+	}
+	return hosts
+}
+
+// successor is what the next run of the same bastion knows of the one before.
+func successor(before *hosttest.Bastion) func(*rollout.Run) {
+	return func(r *rollout.Run) {
+		r.Dead, r.Awaited = append(r.Dead, before.ID), inFlight(before)
+	}
+}
+
+func check(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
