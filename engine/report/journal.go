@@ -1,0 +1,115 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// Journal writes the events of a run to disk, one JSON object per line. It is
+// write-ahead: an event has reached the disk when Emit returns, except the
+// progress of steps, whose loss costs nothing.
+type Journal struct{ f *os.File }
+
+// OpenJournal creates the journal of a run in dir, which it makes if need be.
+func OpenJournal(dir, run string) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create journal: %w", err)
+	}
+	f, err := os.OpenFile(journalPath(dir, run), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create journal: %w", err)
+	}
+	return &Journal{f: f}, nil
+}
+
+func journalPath(dir, run string) string { return filepath.Join(dir, run+".jsonl") }
+
+// Emit writes an event.
+func (j *Journal) Emit(e engine.Event) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	if _, err := j.f.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	if e.Type == engine.StepProgress || e.Type == engine.EtcdSampled {
+		return nil
+	}
+	if err := j.f.Sync(); err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	return nil
+}
+
+// Close ends the journal.
+func (j *Journal) Close() error { return j.f.Close() }
+
+// maxEvent bounds one line of a journal; a plan of many hosts is long.
+const maxEvent = 256 << 20
+
+// ReadJournal calls each for every event of a journal. A last line that is
+// torn, because the bastion died while it was written, is left out.
+func ReadJournal(path string, each func(engine.Event) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read journal: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	return readEvents(f, path, each)
+}
+
+func readEvents(r io.Reader, name string, each func(engine.Event) error) error {
+	in := bufio.NewReaderSize(r, 1<<16)
+	for number := 1; ; number++ {
+		line, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			return nil // what has no end of line is torn
+		}
+		if err != nil {
+			return fmt.Errorf("read journal %s:%d: %w", name, number, err)
+		}
+		var e engine.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("read journal %s:%d: %w", name, number, err)
+		}
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+}
+
+// readLine reads to the next end of line.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return bytes.TrimSuffix(line, []byte("\n")), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		case len(line) > maxEvent:
+			return nil, errors.New("a line is longer than any event")
+		}
+	}
+}
+
+// runOf is the ID of the run a journal belongs to, or "".
+func runOf(name string) string {
+	run, ok := strings.CutSuffix(name, ".jsonl")
+	if !ok {
+		return ""
+	}
+	return run
+}

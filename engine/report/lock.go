@@ -1,0 +1,70 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// LockInfo says who has a site's lock.
+type LockInfo struct {
+	Run    string    `json:"run"`
+	Holder string    `json:"holder"`
+	PID    int       `json:"pid"`
+	Since  time.Time `json:"since"`
+}
+
+// Busy is the error of LockSite when another run has the lock.
+type Busy struct {
+	Site string
+	By   LockInfo
+}
+
+// Error names the run that has the lock.
+func (b *Busy) Error() string {
+	if b.By.Run == "" {
+		return fmt.Sprintf("another run of site %s is under way", b.Site)
+	}
+	return fmt.Sprintf("run %s of site %s is under way: %s, process %d, since %s", b.By.Run, b.Site, b.By.Holder, b.By.PID, b.By.Since.Format(time.DateTime))
+}
+
+// LockSite takes the lock that keeps two runs of a bastion from working on one
+// site. The kernel gives it back when the process ends, however it ends. The
+// error is a *Busy if another run has it.
+func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("lock site: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, site+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock site: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		defer func() { _ = f.Close() }()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			busy := &Busy{Site: site}
+			_ = json.NewDecoder(f).Decode(&busy.By) // who it is, is a courtesy
+			return nil, busy
+		}
+		return nil, fmt.Errorf("lock site: %w", err)
+	}
+	text, err := json.Marshal(info)
+	if err == nil {
+		err = errors.Join(f.Truncate(0), write(f, append(text, '\n')))
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock site: %w", err)
+	}
+	return func() { _ = f.Close() }, nil // closing gives the lock back
+}
+
+func write(f *os.File, b []byte) error {
+	_, err := f.WriteAt(b, 0)
+	return err
+}

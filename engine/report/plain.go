@@ -1,0 +1,152 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Plain writes a line for each thing worth knowing, for cron, CI and logs.
+type Plain struct {
+	W     io.Writer
+	Style Style
+	Short bool // no time in front
+	Plan  bool // the plan is shown when it is made
+}
+
+// Emit writes the line of an event, if it has one.
+func (p *Plain) Emit(e engine.Event) error {
+	text := p.text(e)
+	if text == "" {
+		return nil
+	}
+	stamp := ""
+	if !p.Short {
+		stamp = p.Style.faint(e.Time.Local().Format(time.TimeOnly)) + " "
+	}
+	_, err := io.WriteString(p.W, stamp+text+"\n")
+	return err
+}
+
+// text is what a person reads about an event.
+func (p *Plain) text(e engine.Event) string {
+	switch e.Type {
+	case engine.RunStarted:
+		return "run " + e.Run + " of site " + e.Start.Site + " by " + e.Start.Holder
+	case engine.HostsGathered:
+		return p.Style.faint(e.Message + " in " + e.Took.String())
+	case engine.Planned:
+		return p.plan(e)
+	case engine.StageStarted:
+		return p.Style.bold("staging") + " while everything runs"
+	case engine.StageEnded:
+		return "staged in " + brief(e.Took)
+	case engine.BatchStarted:
+		return p.Style.bold(fmt.Sprintf("batch %d", e.Batch)) + "  " + strings.Join(engine.FoldNames(strings.Split(e.Message, ", ")), ", ")
+	case engine.BatchEnded:
+		return fmt.Sprintf("batch %d done in %s", e.Batch, brief(e.Took))
+	case engine.RunEnded:
+		return p.end(*e.End)
+	case engine.Warned:
+		return p.Style.yellow("warning") + " " + engine.Printable(e.Message)
+	case engine.Interrupted:
+		return p.Style.yellow(engine.Printable(e.Message))
+	case engine.HostDone:
+		return "  " + p.Style.green(e.Host+" done")
+	case engine.HostFailed:
+		return p.failure(e)
+	case engine.StepEnded, engine.StepProgress:
+		return p.step(e)
+	}
+	return ""
+}
+
+func (p *Plain) plan(e engine.Event) string {
+	if !p.Plan || e.Plan == nil {
+		return ""
+	}
+	var b strings.Builder
+	_ = WritePlan(&b, *e.Plan, p.Style, false) // a builder takes everything
+	return strings.TrimRight("plan\n"+b.String(), "\n")
+}
+
+// quick steps that say nothing are not worth a line.
+const quick = engine.Duration(500 * time.Millisecond)
+
+func (p *Plain) step(e engine.Event) string {
+	where := e.Host
+	if where == "" {
+		where = e.Cluster
+	}
+	switch {
+	case e.Type == engine.StepProgress:
+		return fmt.Sprintf("  %s: %s: %s", where, e.Step, engine.Printable(e.Message))
+	case e.Failure != nil, e.Took < quick:
+		return ""
+	case where == "":
+		return fmt.Sprintf("  %s %s", e.Step, p.Style.faint(brief(e.Took)))
+	}
+	return fmt.Sprintf("  %s: %s %s", where, e.Step, p.Style.faint(brief(e.Took)))
+}
+
+// failure is all that is known of why a host failed, and what became of it.
+func (p *Plain) failure(e engine.Event) string {
+	f := e.Failure
+	lines := []string{p.Style.red("  "+e.Host+" failed") + " at " + f.Step + ": " + engine.Printable(f.Cause)}
+	if e.Message != "" {
+		lines = append(lines, "      "+e.Host+": "+engine.Printable(e.Message))
+	}
+	if f.Command != "" {
+		lines = append(lines, "      command: "+firstLine(f.Command))
+	}
+	for _, l := range strings.Split(f.Stderr, "\n") {
+		if l = strings.TrimRight(l, " \r"); l != "" {
+			lines = append(lines, "      stderr: "+engine.Printable(l))
+		}
+	}
+	if f.Hint != "" {
+		lines = append(lines, "      hint: "+engine.Printable(f.Hint))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// firstLine names a script by its first line; the journal has it all.
+func firstLine(s string) string {
+	line, rest, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if more && rest != "" {
+		line += " … (the journal has all of it)"
+	}
+	return engine.Printable(line)
+}
+
+func (p *Plain) end(end engine.RunEnd) string {
+	paint := p.Style.red
+	if end.Exit == engine.ExitOK {
+		paint = p.Style.green
+	}
+	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, engine.Printable(end.Reason)))}
+	for _, part := range []struct {
+		what  string
+		hosts []string
+	}{{"updated", end.Updated}, {"failed", end.Failed}, {"not touched", end.Left}} {
+		if len(part.hosts) > 0 {
+			lines = append(lines, "  "+part.what+": "+strings.Join(engine.FoldNames(part.hosts), ", "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// brief is a duration without false precision.
+func brief(d engine.Duration) string {
+	t := time.Duration(d)
+	switch {
+	case t < 10*time.Second:
+		return fmt.Sprintf("%.1f s", t.Seconds())
+	case t < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", t.Seconds())
+	}
+	return t.Round(time.Second).String()
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sort"
+	"time"
+
+	"holdfast/engine"
+)
+
+// RunInfo is a run as its journal tells it.
+type RunInfo struct {
+	ID       string            `json:"id"`
+	Site     string            `json:"site"`
+	Holder   string            `json:"holder"`
+	Started  time.Time         `json:"started"`
+	Last     time.Time         `json:"last"` // of its last event
+	End      *engine.RunEnd    `json:"end,omitempty"`
+	Updated  []string          `json:"updated,omitempty"`
+	Failed   []string          `json:"failed,omitempty"`
+	Steps    map[string]string `json:"steps,omitempty"`    // the last step that began on each host that is not done
+	Rebooted map[string]bool   `json:"rebooted,omitempty"` // hosts that were, or may have been, ordered to reboot and are not done
+	Problem  string            `json:"problem,omitempty"`  // why the journal could not be read to its end
+}
+
+// ListRuns reads the journals in dir, the newest first. A folder that does not
+// exist has none.
+func ListRuns(dir string) ([]RunInfo, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	var runs []RunInfo
+	for _, e := range entries {
+		if id := runOf(e.Name()); id != "" && e.Type().IsRegular() {
+			runs = append(runs, readRun(dir, id))
+		}
+	}
+	sort.Slice(runs, func(i, j int) bool { return runs[i].ID > runs[j].ID })
+	return runs, nil
+}
+
+func readRun(dir, id string) RunInfo {
+	run := RunInfo{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}}
+	err := ReadJournal(journalPath(dir, id), func(e engine.Event) error {
+		run.add(e)
+		return nil
+	})
+	if err != nil {
+		run.Problem = err.Error()
+	}
+	return run
+}
+
+// add folds one event into what is known of a run.
+func (r *RunInfo) add(e engine.Event) {
+	r.Last = e.Time
+	switch e.Type {
+	case engine.RunStarted:
+		r.Started = e.Time
+		if e.Start != nil {
+			r.Site, r.Holder = e.Start.Site, e.Start.Holder
+		}
+	case engine.StepStarted:
+		if e.Host != "" {
+			r.Steps[e.Host] = e.Step
+			r.Rebooted[e.Host] = r.Rebooted[e.Host] || e.Step == "finalize" || e.Step == "reboot"
+		}
+	case engine.HostDone:
+		r.Updated = append(r.Updated, e.Host)
+		r.forget(e.Host)
+	case engine.HostFailed:
+		if e.Failure == nil || e.Failure.Kind != "stopped" {
+			r.Failed = append(r.Failed, e.Host)
+			r.forget(e.Host)
+		}
+	case engine.RunEnded:
+		r.End = e.End
+	}
+}
+
+func (r *RunInfo) forget(host string) {
+	delete(r.Steps, host)
+	delete(r.Rebooted, host)
+}
+
+// cutShort reports whether the run did not come to its own end.
+func (r RunInfo) cutShort() bool { return r.End == nil || r.End.Exit == engine.ExitStopped }
+
+// Left is what earlier runs of a bastion left behind, for the next one.
+type Left struct {
+	Dead    []string          // runs that are over, whose holds may be taken over
+	Awaited map[string]string // hosts that the latest of them, cut short, may have been rebooting, and its ID
+}
+
+// LeftOver reads the journals of a site. It must be called with the site's
+// lock held: then no other run of this bastion is alive, so all are over.
+func LeftOver(runs []RunInfo, site, self string) Left {
+	left := Left{Awaited: map[string]string{}}
+	latest := true
+	for _, r := range runs {
+		if r.ID == self || (r.Site != site && r.Site != "") {
+			continue
+		}
+		left.Dead = append(left.Dead, r.ID)
+		if latest = latest && r.cutShort(); !latest {
+			continue
+		}
+		for host, rebooted := range r.Rebooted {
+			if rebooted && left.Awaited[host] == "" {
+				left.Awaited[host] = r.ID
+			}
+		}
+	}
+	return left
+}

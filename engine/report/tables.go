@@ -1,0 +1,242 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"holdfast/engine"
+)
+
+// table writes aligned columns.
+func table(w io.Writer, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	for _, r := range rows {
+		for i := range r {
+			r[i] = strings.ReplaceAll(engine.Printable(r[i]), "\n", " ")
+		}
+		fmt.Fprintln(t, strings.TrimRight(strings.Join(r, "\t"), "\t "))
+	}
+	return t.Flush()
+}
+
+// WriteStatus shows the fleet: counts by pool, then the hosts that are not
+// updated, and etcd clusters.
+func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error {
+	head := []string{"POOL", "TOTAL"}
+	used := usedStates(s)
+	for _, state := range used {
+		head = append(head, strings.ToUpper(string(state)))
+	}
+	rows := [][]string{append(head, "COMPLETE")}
+	for _, p := range s.Pools {
+		row := []string{p.Name, fmt.Sprint(p.Total)}
+		for _, state := range used {
+			row = append(row, fmt.Sprint(p.Counts[state]))
+		}
+		rows = append(rows, append(row, yesNo(p.Complete)))
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	if err := writeHosts(w, s, verbose); err != nil {
+		return err
+	}
+	if len(s.Clusters) > 0 {
+		fmt.Fprintln(w)
+		if err := WriteEtcd(w, s.Clusters, style); err != nil {
+			return err
+		}
+	}
+	verdict := style.green("complete: every host matches")
+	if !s.Complete {
+		verdict = style.yellow("not complete")
+	}
+	_, err := fmt.Fprintf(w, "\nsite %s is %s\n", s.Site, verdict)
+	return err
+}
+
+func usedStates(s engine.Status) []engine.HostState {
+	var used []engine.HostState
+	for _, state := range engine.HostStates() {
+		n := 0
+		for _, p := range s.Pools {
+			n += p.Counts[state]
+		}
+		if n > 0 || state == engine.Updated {
+			used = append(used, state)
+		}
+	}
+	return used
+}
+
+// writeHosts lists hosts; unless verbose, those alike are folded and updated
+// ones are not listed.
+func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
+	type key struct{ state, version, note string }
+	var order []key
+	hosts := map[key][]string{}
+	for _, h := range s.Hosts {
+		k := key{string(h.State), strings.TrimSpace(h.Version + " " + short(h.Booted)), h.Note}
+		if verbose {
+			k.note = h.Host + "\x00" + k.note
+		} else if h.State == engine.Updated {
+			continue
+		}
+		if hosts[k] == nil {
+			order = append(order, k)
+		}
+		hosts[k] = append(hosts[k], h.Host)
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	rows := [][]string{{"HOST", "STATE", "BOOTED", "NOTE"}}
+	for _, k := range order {
+		_, note, found := strings.Cut(k.note, "\x00")
+		if !found {
+			note = k.note
+		}
+		rows = append(rows, []string{strings.Join(engine.FoldNames(hosts[k]), ","), k.state, k.version, note})
+	}
+	fmt.Fprintln(w)
+	return table(w, rows)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// short is the beginning of a digest, as people know it from git.
+func short(digest string) string {
+	digest = strings.TrimPrefix(digest, "sha256:")
+	return digest[:min(12, len(digest))]
+}
+
+// WriteEtcd shows etcd clusters and their members.
+func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
+	rows := [][]string{{"CLUSTER", "MEMBER", "HOST", "ROLE", "HEALTH", "VERSION", "DB", "RAFT INDEX"}}
+	var notes []string
+	for _, c := range clusters {
+		for _, m := range c.Members {
+			rows = append(rows, []string{c.Name, m.Name, m.Host, role(m), health(m), m.Version, megabytes(m.DBBytes), fmt.Sprint(m.RaftIndex)})
+		}
+		voters := len(c.Voters())
+		notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.Healthy(), voters, engine.QuorumOf(voters), margin(c)))
+		if c.Problem != "" {
+			notes = append(notes, style.red("cluster "+c.Name+": "+engine.Printable(c.Problem)))
+		}
+		for _, a := range c.Alarms {
+			notes = append(notes, style.red("cluster "+c.Name+": alarm "+engine.Printable(a)))
+		}
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, strings.Join(notes, "\n"))
+	return err
+}
+
+func margin(c engine.ClusterFacts) string {
+	switch m := c.Margin(); {
+	case len(c.Voters()) == 0 || m < 0:
+		return "no quorum"
+	case m == 0:
+		return "none to spare"
+	default:
+		return fmt.Sprintf("%d to spare", m)
+	}
+}
+
+func role(m engine.Member) string {
+	switch {
+	case m.Learner:
+		return "learner"
+	case m.Leader:
+		return "leader"
+	}
+	return "voter"
+}
+
+func health(m engine.Member) string {
+	if m.Healthy {
+		return "healthy"
+	}
+	return m.Problem
+}
+
+func megabytes(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// HeldHost is a host and the hold on it.
+type HeldHost struct {
+	Host    string       `json:"host"`
+	Hold    *engine.Hold `json:"hold,omitempty"`
+	Problem string       `json:"problem,omitempty"`
+	Expired bool         `json:"expired,omitempty"`
+}
+
+// WriteHolds lists holds.
+func WriteHolds(w io.Writer, held []HeldHost) error {
+	if len(held) == 0 {
+		_, err := fmt.Fprintln(w, "no host is held")
+		return err
+	}
+	rows := [][]string{{"HOST", "KIND", "HOLDER", "SINCE", "UNTIL", "REASON"}}
+	for _, h := range held {
+		if h.Hold == nil {
+			rows = append(rows, []string{h.Host, "?", "?", "?", "?", h.Problem})
+			continue
+		}
+		until := "-"
+		if !h.Hold.Expires.IsZero() {
+			until = h.Hold.Expires.UTC().Format(stamp)
+		}
+		if h.Expired {
+			until += " (expired)"
+		}
+		reason := h.Hold.Reason
+		if h.Hold.Step != "" {
+			reason = "failed at " + h.Hold.Step + ": " + reason
+		}
+		if h.Hold.Ticket != "" {
+			reason += " (" + h.Hold.Ticket + ")"
+		}
+		rows = append(rows, []string{h.Host, string(h.Hold.Kind), h.Hold.Holder, h.Hold.Acquired.UTC().Format(stamp), until, reason})
+	}
+	return table(w, rows)
+}
+
+const stamp = "2006-01-02 15:04 MST"
+
+// WriteRuns lists runs.
+func WriteRuns(w io.Writer, runs []RunInfo) error {
+	if len(runs) == 0 {
+		_, err := fmt.Fprintln(w, "no runs")
+		return err
+	}
+	rows := [][]string{{"RUN", "SITE", "BY", "STARTED", "TOOK", "EXIT", "UPDATED", "FAILED", "OUTCOME"}}
+	for _, r := range runs {
+		exit, outcome := "-", "did not end: killed, or still under way"
+		if r.End != nil {
+			exit, outcome = fmt.Sprint(int(r.End.Exit)), r.End.Reason
+		}
+		if r.Problem != "" {
+			outcome = r.Problem
+		}
+		rows = append(rows, []string{
+			r.ID, r.Site, r.Holder, r.Started.UTC().Format(stamp), brief(engine.Duration(r.Last.Sub(r.Started).Round(time.Second))),
+			exit, fmt.Sprint(len(r.Updated)), fmt.Sprint(len(r.Failed)), outcome,
+		})
+	}
+	return table(w, rows)
+}
