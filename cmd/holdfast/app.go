@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// app is what all commands share: the streams, the flags, and the operator's
+// first Ctrl-C.
+type app struct {
+	stdin, stdout, stderr *os.File
+	soft                  context.Context
+
+	inventory []string
+	vars      []string
+	varFiles  []string
+	limit     string
+	runsDir   string
+	forks     int
+	json      bool
+	askPass   bool
+	verbose   bool
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "holdfast",
+		Short: "Keep ostree-based hosts in their desired state without costing etcd its quorum",
+		Long: `holdfast reads an inventory of hosts and their desired state, looks at the
+hosts over SSH, plans the least disruptive way to make them match, and rolls
+that out in batches that never cost an etcd cluster its quorum.
+
+Exit status: 0 every host matches; 1 usage or configuration error; 2 there is
+work to do (plan, status); 3 a roll-out stopped or a host failed; 4 refused
+because of a hold or another run; 5 hosts unreachable; 6 stopped by you.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+	}
+	f := root.PersistentFlags()
+	f.StringArrayVarP(&a.inventory, "inventory", "i", defaultInventory(), "inventory file or folder (repeatable; default $HOLDFAST_INVENTORY, else inventory.hcl)")
+	f.StringArrayVar(&a.vars, "var", nil, "set a variable of the inventory: NAME=VALUE (repeatable)")
+	f.StringArrayVar(&a.varFiles, "var-file", nil, "file of NAME = VALUE lines (repeatable)")
+	f.StringVarP(&a.limit, "limit", "l", "", "hosts to work on, as an Ansible pattern: worker*:!worker-03:&zone=rack-a")
+	f.StringVar(&a.runsDir, "runs", os.Getenv("HOLDFAST_RUNS"), "folder of journals, snapshots and locks (default: runs beside the inventory, or $HOLDFAST_RUNS)")
+	f.IntVarP(&a.forks, "forks", "f", 0, "hosts worked on at the same time (default 64 for looking, 8 for staging)")
+	f.BoolVar(&a.json, "json", false, "print JSON instead of text (docs/json.md)")
+	f.BoolVarP(&a.askPass, "ask-become-pass", "K", false, "ask for the sudo password on the terminal")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "show every step, its command and its timeout")
+	root.AddCommand(a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
+		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.runsCommand())
+	return root
+}
+
+func defaultInventory() []string {
+	if path := os.Getenv("HOLDFAST_INVENTORY"); path != "" {
+		return []string{path}
+	}
+	return []string{"inventory.hcl"}
+}
+
+// terminal reports whether a stream is a terminal that may get colours.
+func terminal(f *os.File) bool {
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// confirm asks a question on the terminal; anything but yes is no.
+func (a *app) confirm(question string) (bool, error) {
+	if !term.IsTerminal(int(a.stdin.Fd())) {
+		return false, fmt.Errorf("standard input is not a terminal, so nobody can be asked; use --yes")
+	}
+	fmt.Fprint(a.stderr, question+" ")
+	var answer string
+	if _, err := fmt.Fscanln(a.stdin, &answer); err != nil {
+		return false, nil
+	}
+	return answer == "yes", nil
+}

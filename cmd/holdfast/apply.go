@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+	"holdfast/engine/rollout"
+)
+
+// applyFlags are the flags of apply.
+type applyFlags struct {
+	yes    bool
+	saved  string
+	onHeld string
+}
+
+func (a *app) applyCommand() *cobra.Command {
+	var f applyFlags
+	cmd := &cobra.Command{
+		Use:   "apply",
+		Short: "Make the hosts match: plan, ask, stage, and roll out batch by batch",
+		Long: `apply plans as plan does, asks, and carries the plan out: it stages the new OS
+everywhere while everything runs, then takes the hosts batch by batch: hold,
+check quorum, drain, move the etcd leader, reboot, wait until everything is
+back, release. Before each batch it looks at all hosts again; it does nothing
+that was not in the plan.
+
+Ctrl-C once: no new batch, each host goes to a safe point and is released.
+Twice: stop at once; holds stay, and the next run goes on from there.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.onHeld != "skip" && f.onHeld != "refuse" {
+				return fmt.Errorf("apply: --on-held %q: there are skip and refuse", f.onHeld)
+			}
+			return a.apply(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&f.saved, "plan", "", "carry out exactly this plan, saved by plan --out, or refuse if a host has moved on")
+	cmd.Flags().StringVar(&f.onHeld, "on-held", "skip", "what to do about hosts that somebody else holds: skip them, or refuse to run")
+	return cmd
+}
+
+func (a *app) apply(ctx context.Context, f applyFlags) error {
+	var saved *engine.Plan
+	if f.saved != "" {
+		p, err := readPlan(f.saved)
+		if err != nil {
+			return err
+		}
+		saved = &p
+	}
+	s, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.inherit(); err != nil {
+		return err
+	}
+	journal, err := report.OpenJournal(s.runsDir, s.run.ID)
+	if err != nil {
+		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was touched", err))
+	}
+	defer func() { _ = journal.Close() }() // every event is on disk already
+	view, done := a.view(s, f.yes)
+	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: report.Multi{journal, view}}
+	s.run.Refuse = f.onHeld == "refuse"
+	s.run.Approve = a.approval(s, f, saved)
+	end := s.run.Apply(ctx)
+	done()
+	return exit(end.Exit)
+}
+
+// lock takes the site's lock for the run.
+func (s *site) lock() (func(), error) {
+	info := report.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: clock{}.Now().Truncate(time.Second)}
+	unlock, err := report.LockSite(s.runsDir, s.inv.Site, info)
+	var busy *report.Busy
+	if errors.As(err, &busy) {
+		return nil, failWith(engine.ExitRefused, fmt.Errorf("refused: %w", err))
+	}
+	return unlock, err
+}
+
+// inherit finds out what earlier runs of this bastion left behind. It needs
+// the site's lock: only then are they all known to be over.
+func (s *site) inherit() error {
+	runs, err := report.ListRuns(s.runsDir)
+	if err != nil {
+		return err
+	}
+	left := report.LeftOver(runs, s.inv.Site, s.run.ID)
+	s.run.Dead, s.run.Awaited = left.Dead, left.Awaited
+	return nil
+}
+
+// approval is how the plan gets the operator's consent: it is the saved one,
+// or --yes was given, or they are asked.
+func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.Context, engine.Plan) error {
+	return func(_ context.Context, plan engine.Plan) error {
+		switch {
+		case saved != nil:
+			if err := plan.Same(*saved); err != nil {
+				return &engine.Failure{Step: "compare with " + f.saved, Cause: err.Error(), Kind: rollout.KindRefused}
+			}
+			return nil
+		case f.yes:
+			return nil
+		}
+		if err := a.showPlan(s, plan); err != nil {
+			return err
+		}
+		ok, err := a.confirm("Carry this out? Only \"yes\" is taken for an answer:")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return rollout.ErrDeclined
+		}
+		return nil
+	}
+}
+
+// view is what shows the run: JSON lines, or lines for people. done ends it.
+func (a *app) view(s *site, showPlan bool) (report.Sink, func()) {
+	if a.json {
+		return report.JSONLines{W: a.stdout}, func() {}
+	}
+	style := report.Style{Colour: terminal(a.stdout)}
+	plain := &report.Plain{W: a.stdout, Style: style, Plan: showPlan}
+	return plain, func() {}
+}

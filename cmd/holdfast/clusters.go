@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+)
+
+// clusters opens etcd clusters when they are first needed.
+type clusters struct {
+	inv   engine.Inventory
+	hosts *hosts
+	dir   string // where snapshots go
+	run   string
+
+	mu   sync.Mutex
+	open map[string]*etcd.Cluster
+	last map[string]etcd.Metrics // by host
+}
+
+func newClusters(inv engine.Inventory, hosts *hosts, dir, run string) *clusters {
+	return &clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*etcd.Cluster{}, last: map[string]etcd.Metrics{}}
+}
+
+func (c *clusters) get(ctx context.Context, name string) (*etcd.Cluster, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if open := c.open[name]; open != nil {
+		return open, nil
+	}
+	spec, ok := c.inv.Cluster(name)
+	if !ok {
+		return nil, fmt.Errorf("no etcd cluster %q in the inventory", name)
+	}
+	cfg := etcd.Config{Name: name, ClientPort: spec.ClientPort, TLS: spec.TLS}
+	for _, h := range c.inv.Members(name) {
+		cfg.Peers = append(cfg.Peers, etcd.Peer{Host: h.Name, Address: h.Address, Dial: c.hosts.dialFrom(h), ReadFile: c.hosts.readFile(h)})
+	}
+	open, err := etcd.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	c.open[name] = open
+	return open, nil
+}
+
+// Observe looks at a cluster; what goes wrong is in the facts.
+func (c *clusters) Observe(ctx context.Context, name string) engine.ClusterFacts {
+	cluster, err := c.get(ctx, name)
+	if err != nil {
+		return engine.ClusterFacts{Name: name, Problem: err.Error()}
+	}
+	return cluster.Observe(ctx)
+}
+
+// MoveLeader moves leadership off a host.
+func (c *clusters) MoveLeader(ctx context.Context, name, host string) (string, error) {
+	cluster, err := c.get(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return cluster.MoveLeader(ctx, host)
+}
+
+// AwaitMember waits until the member on a host is back.
+func (c *clusters) AwaitMember(ctx context.Context, name, host string) error {
+	cluster, err := c.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	return cluster.AwaitMember(ctx, host)
+}
+
+// Snapshot saves a cluster beside the journal of the run.
+func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
+	cluster, err := c.get(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	info, err := cluster.Snapshot(ctx, filepath.Join(c.dir, c.run+"-etcd-"+name+".db"))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s (%.1f MB, sha256 checked, from %s)", info.Path, float64(info.Bytes)/1e6, info.Host), nil
+}
+
+// Sample observes a cluster and measures the disks of its members since the
+// sample before.
+func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
+	facts := c.Observe(ctx, name)
+	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.Healthy(), Leader: facts.Leader()}
+	cluster, err := c.get(ctx, name)
+	if err != nil {
+		sample.Problems = append(sample.Problems, err.Error())
+		return sample
+	}
+	for _, m := range facts.Members {
+		if !m.Healthy {
+			sample.Problems = append(sample.Problems, m.Name+": "+m.Problem)
+			continue
+		}
+		if point, ok := c.latency(ctx, cluster, m.Host); ok {
+			sample.Latency = append(sample.Latency, point)
+		}
+	}
+	return sample
+}
+
+// latency scrapes one member and compares with the scrape before.
+func (c *clusters) latency(ctx context.Context, cluster *etcd.Cluster, host string) (engine.LatencyPoint, bool) {
+	now, err := cluster.Scrape(ctx, host)
+	if err != nil {
+		return engine.LatencyPoint{}, false
+	}
+	c.mu.Lock()
+	before, seen := c.last[host]
+	c.last[host] = now
+	c.mu.Unlock()
+	if !seen {
+		return engine.LatencyPoint{}, false
+	}
+	delta := now.Since(before)
+	wal, ok1 := delta.WALFsync.Quantile(0.99)
+	commit, ok2 := delta.BackendCommit.Quantile(0.99)
+	return engine.LatencyPoint{Host: host, WALFsyncP99: wal.Value.Seconds(), BackendCommitP99: commit.Value.Seconds()}, ok1 || ok2
+}

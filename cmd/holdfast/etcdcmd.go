@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+	"holdfast/engine/report"
+)
+
+func (a *app) etcdCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "etcd", Short: "Look at etcd clusters, or save them"}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "status [CLUSTER…]",
+		Short: "Members, health, leader and how many voters there are to spare",
+		Long: `status asks every member, through an SSH tunnel to its host, for a linearizable
+read and its state. Exit status 0: all voters of all clusters are healthy; 3:
+not so.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.etcdStatus(cmd.Context(), args) },
+	}, &cobra.Command{
+		Use:   "snapshot CLUSTER [FILE]",
+		Short: "Save a cluster's data to this machine and check its hash",
+		Args:  cobra.RangeArgs(1, 2),
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.etcdSnapshot(cmd.Context(), args) },
+	})
+	return cmd
+}
+
+func (a *app) etcdStatus(ctx context.Context, names []string) error {
+	s, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for _, n := range names {
+		if _, ok := s.inv.Cluster(n); !ok {
+			return fmt.Errorf("no etcd cluster %q in the inventory", n)
+		}
+	}
+	seen := s.run.Observe(ctx)
+	clusters, code := []engine.ClusterFacts{}, engine.ExitOK
+	for _, c := range s.inv.Clusters {
+		if len(names) > 0 && !named(names, c.Name) {
+			continue
+		}
+		facts := seen[c.Name]
+		clusters = append(clusters, facts)
+		if facts.Problem != "" || len(facts.Alarms) > 0 || facts.Healthy() < len(facts.Members) {
+			code = engine.ExitFailed
+		}
+	}
+	if a.json {
+		err = a.printJSON(clusters)
+	} else {
+		err = report.WriteEtcd(a.stdout, clusters, report.Style{Colour: terminal(a.stdout)})
+	}
+	if err != nil {
+		return err
+	}
+	return exit(code)
+}
+
+func named(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
+	s, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	path := args[0] + "-" + clock{}.Now().UTC().Format("20060102-150405") + ".db"
+	if len(args) > 1 {
+		path = args[1]
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	cluster, err := s.clusters.get(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	var info etcd.SnapshotInfo
+	if info, err = cluster.Snapshot(ctx, path); err != nil {
+		return failWith(engine.ExitFailed, err)
+	}
+	if a.json {
+		return a.printJSON(info)
+	}
+	fmt.Fprintf(a.stdout, "%s: %.1f MB from %s in %s, sha256 %s\n", info.Path, float64(info.Bytes)/1e6, info.Host, info.Duration.Round(1e7), info.SHA256)
+	return nil
+}

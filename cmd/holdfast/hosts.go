@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/remote"
+	"holdfast/engine/rollout"
+)
+
+// hosts keeps one SSH connection per host for the run, and makes a new one
+// only when the old one is gone.
+type hosts struct {
+	dialer *remote.Dialer
+
+	mu    sync.Mutex
+	slots map[string]*slot
+}
+
+// slot is the place of one host's connection. Its lock is held while dialing,
+// so that two callers never open two.
+type slot struct {
+	mu   sync.Mutex
+	conn *remote.Host
+}
+
+func newHosts(secrets remote.Secrets) *hosts {
+	return &hosts{dialer: remote.NewDialer(remote.Options{Secrets: secrets}), slots: map[string]*slot{}}
+}
+
+// Connect gives the connection of a host.
+func (h *hosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	c, err := h.connect(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	return conn{c}, nil
+}
+
+func (h *hosts) connect(ctx context.Context, host engine.Host) (*remote.Host, error) {
+	h.mu.Lock()
+	s := h.slots[host.Name]
+	if s == nil {
+		s = &slot{}
+		h.slots[host.Name] = s
+	}
+	h.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil && alive(s.conn) {
+		return s.conn, nil
+	}
+	c, err := h.dialer.Dial(ctx, targetOf(host))
+	if err != nil {
+		return nil, withoutHost(err)
+	}
+	s.conn = c
+	return c, nil
+}
+
+func alive(c *remote.Host) bool {
+	select {
+	case <-c.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+func targetOf(h engine.Host) remote.Target {
+	return remote.Target{
+		Name: h.Name, Address: h.Address, Port: h.SSH.Port, User: h.SSH.User,
+		Identities: h.SSH.Identities, KnownHosts: h.SSH.KnownHosts, ProxyJump: h.SSH.ProxyJump,
+		Config: h.SSH.Config, Become: h.SSH.Become,
+		ConnectTimeout: time.Duration(h.SSH.ConnectTimeout),
+		KeepAlive:      orDuration(time.Duration(h.SSH.KeepAlive), 5*time.Second),
+	}
+}
+
+func orDuration(d, fallback time.Duration) time.Duration {
+	if d == 0 {
+		return fallback
+	}
+	return d
+}
+
+// withoutHost takes the host's name off an error: whoever prints it says it.
+func withoutHost(err error) error {
+	var e *remote.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &engine.Failure{Cause: fmt.Sprintf("%s: %v", e.Step, e.Err), Kind: e.Kind.String(), Hint: e.Hint}
+}
+
+// Close ends all connections.
+func (h *hosts) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.slots {
+		s.mu.Lock()
+		if s.conn != nil {
+			_ = s.conn.Close() // the run is over
+		}
+		s.mu.Unlock()
+	}
+	_ = h.dialer.Close()
+}
+
+// conn makes a remote host a rollout.Conn.
+type conn struct{ host *remote.Host }
+
+func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	r, err := c.host.Run(ctx, remote.Command{Script: s.Text, Become: true, Stdout: s.Live, Timeout: s.Timeout})
+	reply := rollout.Reply{Stdout: string(r.Stdout), Stderr: string(r.Stderr), Code: r.Code}
+	switch {
+	case err != nil:
+		return reply, withoutHost(err)
+	case r.Truncated:
+		return reply, errors.New("the host's reply is longer than is taken from a host")
+	case r.Signal != "":
+		return reply, fmt.Errorf("the script was ended by signal %s", r.Signal)
+	}
+	return reply, nil
+}
+
+// dialFrom connects from a host itself, through its SSH connection.
+func (h *hosts) dialFrom(host engine.Host) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := h.connect(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		return c.Dial(ctx, network, address)
+	}
+}
+
+// readFile reads a file of a host as root.
+func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte, error) {
+	return func(ctx context.Context, path string) ([]byte, error) {
+		c, err := h.connect(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		r, err := c.Run(ctx, remote.Command{Script: "cat -- " + engine.Quote(path), Become: true, MaxOutput: 1 << 20})
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Code != 0:
+			return nil, fmt.Errorf("read %s on %s: %s", path, host.Name, engine.Printable(string(r.Stderr)))
+		}
+		return r.Stdout, nil
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"holdfast/engine/rollout"
+)
+
+// maxOutput bounds what is kept of each stream of a bastion command.
+const maxOutput = 1 << 20
+
+// bastion runs the inventory's commands (drains, gates) with sh.
+type bastion struct{ dir string }
+
+// Run runs one command in the inventory's folder, in a process group of its
+// own: Ctrl-C in the terminal is for holdfast to act on, and a time-out ends
+// everything the command has started.
+func (b bastion) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Dir = b.dir
+	cmd.Env = append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	var stdout, stderr bounded
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	reply := rollout.Reply{Stdout: stdout.String(), Stderr: stderr.String()}
+	var status *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return reply, context.Cause(ctx)
+	case errors.As(err, &status):
+		reply.Code = status.ExitCode()
+		return reply, nil
+	}
+	return reply, err
+}
+
+// bounded keeps the beginning of a stream and forgets the rest.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := maxOutput - b.Len(); room > 0 {
+		_, _ = b.Buffer.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}
+
+// clock is the real time.
+type clock struct{}
+
+func (clock) Now() time.Time { return time.Now() }
+
+func (clock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,71 @@
+// Command holdfast is a declarative reconciler for ostree-based bare-metal
+// hosts, run as a job: it reads an inventory, looks at the hosts over SSH,
+// plans the least disruptive way to make them match, and rolls that out in
+// batches that never cost an etcd cluster its quorum.
+//
+// This package wires the others together: flags, adapters, exit status. One
+// file per command.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"holdfast/engine"
+)
+
+func main() { os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))) }
+
+// exitError ends the program with a code; its text, if any, goes to stderr.
+type exitError struct {
+	code engine.ExitCode
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// exit ends a command with a code and no more words.
+func exit(code engine.ExitCode) error {
+	if code == engine.ExitOK {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+func failWith(code engine.ExitCode, err error) error { return &exitError{code: code, err: err} }
+
+// run is main without the process: it gives the exit code.
+func run(args []string, stdin *os.File, stdout, stderr *os.File) engine.ExitCode {
+	signals := catchSignals(stderr)
+	defer signals.stop()
+	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft}
+	cmd := app.command()
+	cmd.SetArgs(args)
+	cmd.SetIn(stdin)
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	err := cmd.ExecuteContext(signals.hard)
+	var e *exitError
+	switch {
+	case err == nil:
+		return engine.ExitOK
+	case errors.As(err, &e):
+		if e.err != nil {
+			fmt.Fprintln(stderr, "holdfast:", e.err)
+		}
+		return e.code
+	case errors.Is(err, context.Canceled):
+		return engine.ExitStopped
+	}
+	fmt.Fprintln(stderr, "holdfast:", err)
+	return engine.ExitUsage
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+
+	"golang.org/x/term"
+
+	"holdfast/engine"
+)
+
+// secrets gets passphrases and sudo passwords from where the inventory says,
+// or from the person at the terminal, and asks for each only once.
+type secrets struct {
+	ask   bool // -K: ask for the sudo password
+	files map[string]engine.SSH
+
+	mu    sync.Mutex // one question at a time
+	known map[string][]byte
+}
+
+func newSecrets(a *app, inv engine.Inventory) *secrets {
+	s := &secrets{ask: a.askPass, files: map[string]engine.SSH{}, known: map[string][]byte{}}
+	for _, h := range inv.Hosts {
+		s.files[h.Name] = h.SSH
+	}
+	return s
+}
+
+// Passphrase asks for the passphrase of a key file.
+func (s *secrets) Passphrase(_ context.Context, keyfile string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return prompt("Passphrase of " + keyfile)
+}
+
+// BecomePassword gives the sudo password for a host, or nil if there is none.
+func (s *secrets) BecomePassword(ctx context.Context, host string) ([]byte, error) {
+	ssh := s.files[host]
+	switch {
+	case ssh.BecomeFile != "":
+		return s.once("file "+ssh.BecomeFile, func() ([]byte, error) { return os.ReadFile(ssh.BecomeFile) })
+	case ssh.BecomeCommand != "":
+		return s.once("command "+ssh.BecomeCommand, func() ([]byte, error) { return fromCommand(ctx, ssh.BecomeCommand) })
+	case s.ask:
+		return s.once("terminal", func() ([]byte, error) { return prompt("sudo password") })
+	}
+	return nil, nil
+}
+
+// once gets a secret the first time and remembers its first line.
+func (s *secrets) once(key string, get func() ([]byte, error)) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v, ok := s.known[key]; ok {
+		return v, nil
+	}
+	v, err := get()
+	if err != nil {
+		return nil, err
+	}
+	line, _, _ := bytes.Cut(v, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) == 0 {
+		return nil, errors.New("the sudo password is empty")
+	}
+	s.known[key] = line
+	return line, nil
+}
+
+// fromCommand runs the command that prints the sudo password. What it prints
+// never becomes part of an error.
+func fromCommand(ctx context.Context, command string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("become_password_command: %w", err)
+	}
+	return out, nil
+}
+
+// prompt asks at the terminal, without showing what is typed.
+func prompt(what string) ([]byte, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("there is no terminal to ask for it: %w", err)
+	}
+	defer func() { _ = tty.Close() }()
+	fmt.Fprintf(tty, "%s: ", what)
+	secret, err := term.ReadPassword(int(tty.Fd()))
+	fmt.Fprintln(tty)
+	return secret, err
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/inventory"
+	"holdfast/engine/rollout"
+	"holdfast/modules"
+)
+
+// site is an opened inventory, with the means to reach its hosts.
+type site struct {
+	loaded   inventory.Loaded
+	inv      engine.Inventory
+	selectFn func(engine.Host) bool
+	hosts    *hosts
+	clusters *clusters
+	runsDir  string
+	run      *rollout.Run
+}
+
+// load reads the inventory and the limit; it touches no host.
+func (a *app) load() (inventory.Loaded, error) {
+	src := inventory.Source{FS: os.DirFS("/"), Root: "/", Vars: a.vars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
+	for _, p := range a.inventory {
+		rooted, err := rooted(p)
+		if err != nil {
+			return inventory.Loaded{}, err
+		}
+		src.Paths = append(src.Paths, rooted)
+	}
+	for _, p := range a.varFiles {
+		rooted, err := rooted(p)
+		if err != nil {
+			return inventory.Loaded{}, err
+		}
+		src.VarFiles = append(src.VarFiles, rooted)
+	}
+	return inventory.Load(src)
+}
+
+// rooted is a path as fs.FS names it below /.
+func rooted(p string) (string, error) {
+	abs, err := filepath.Abs(p)
+	if err != nil {
+		return "", err
+	}
+	if abs == "/" {
+		return ".", nil
+	}
+	return strings.TrimPrefix(abs, "/"), nil
+}
+
+// open loads the inventory and makes everything ready to reach its hosts,
+// without connecting to any. names limit the hosts, beside --limit.
+func (a *app) open(_ context.Context, names []string) (*site, error) {
+	loaded, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	s := &site{loaded: loaded, inv: loaded.Inventory, runsDir: a.runsDir}
+	if s.runsDir == "" {
+		s.runsDir = filepath.Join(loaded.Dir, "runs")
+	}
+	if s.selectFn, err = a.selection(s.inv, names); err != nil {
+		return nil, err
+	}
+	id := newRunID(clock{}.Now())
+	s.hosts = newHosts(newSecrets(a, s.inv))
+	s.clusters = newClusters(s.inv, s.hosts, s.runsDir, id)
+	s.run = &rollout.Run{
+		ID:        id,
+		Start:     engine.RunStart{Site: s.inv.Site, Holder: holder(), PID: os.Getpid(), Version: version(), Args: os.Args[1:]},
+		Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn,
+		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Sink: discard{}, Clock: clock{},
+		Forks: a.forks, Soft: a.soft,
+	}
+	return s, nil
+}
+
+func (s *site) close() { s.hosts.Close() }
+
+// selected are the hosts to work on.
+func (s *site) selected() []engine.Host {
+	var hosts []engine.Host
+	for _, h := range s.inv.Hosts {
+		if s.selectFn(h) {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// only narrows the selection to these hosts.
+func (s *site) only(names []string) {
+	in := map[string]bool{}
+	for _, n := range names {
+		in[n] = true
+	}
+	s.selectFn = func(h engine.Host) bool { return in[h.Name] }
+}
+
+// selection is --limit and the hosts named as arguments, both as patterns.
+func (a *app) selection(inv engine.Inventory, names []string) (func(engine.Host) bool, error) {
+	all := func(engine.Host) bool { return true }
+	limit, named := all, all
+	var err error
+	if a.limit != "" {
+		if limit, err = engine.ParsePattern(a.limit, inv); err != nil {
+			return nil, fmt.Errorf("--limit: %w", err)
+		}
+	}
+	if len(names) > 0 {
+		if named, err = engine.ParsePattern(strings.Join(names, ","), inv); err != nil {
+			return nil, err
+		}
+	}
+	return func(h engine.Host) bool { return limit(h) && named(h) }, nil
+}
+
+// discard is the sink of commands that keep no journal.
+type discard struct{}
+
+func (discard) Emit(engine.Event) error { return nil }

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the fleet by pool, its holds and its etcd clusters; complete or not",
+		Long: `status looks at every host and tells where it stands: updated, pending, staged,
+updating, degraded, held or unreachable. Exit status 0: complete; 2: there is
+work to do; 5: everything that can be reached matches.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
+	}
+}
+
+func (a *app) status(ctx context.Context) error {
+	s, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.survey(); err != nil {
+		return err
+	}
+	status := engine.NewStatus(engine.Input{
+		Inventory: s.inv, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn,
+		Facts: s.run.Gather(ctx), Clusters: s.run.Observe(ctx), Run: s.run.ID,
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(status)
+	} else {
+		err = report.WriteStatus(a.stdout, status, report.Style{Colour: terminal(a.stdout)}, a.verbose)
+	}
+	if err != nil {
+		return err
+	}
+	return exit(status.Exit())
+}
+
+func (a *app) holdsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "holds",
+		Short: "List the hosts that are held, by whom, why and until when",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.holds(cmd.Context()) },
+	}
+}
+
+func (a *app) holds(ctx context.Context) error {
+	s, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	facts := s.run.Gather(ctx)
+	held, code := []report.HeldHost{}, engine.ExitOK
+	for _, h := range s.selected() {
+		f := facts[h.Name]
+		switch {
+		case !f.Reached():
+			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, f.Unreachable)
+			code = engine.ExitUnreachable
+		case f.Hold != nil || f.HoldProblem != "":
+			held = append(held, report.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: f.Hold != nil && f.Hold.Expired(f.Clock)})
+		}
+	}
+	if a.json {
+		err = a.printJSON(held)
+	} else {
+		err = report.WriteHolds(a.stdout, held)
+	}
+	if err != nil {
+		return err
+	}
+	return exit(code)
+}
+
+func (a *app) runsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "runs",
+		Short: "List the runs of this bastion, the newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir := a.runsDir
+			if dir == "" {
+				loaded, err := a.load()
+				if err != nil {
+					return err
+				}
+				dir = filepath.Join(loaded.Dir, "runs")
+			}
+			runs, err := report.ListRuns(dir)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(append([]report.RunInfo{}, runs...))
+			}
+			return report.WriteRuns(a.stdout, runs)
+		},
+	}
+}
+
+func (a *app) validateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate",
+		Short: "Check everything that can be checked without a host",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			loaded, err := a.load()
+			if err != nil {
+				return err
+			}
+			inv := loaded.Inventory
+			if _, err := a.selection(inv, nil); err != nil {
+				return err
+			}
+			for _, w := range loaded.Warnings {
+				fmt.Fprintln(a.stderr, "holdfast: warning:", w)
+			}
+			if a.json {
+				return a.printJSON(inv)
+			}
+			var pools []string
+			for _, p := range inv.Pools {
+				pools = append(pools, p.Name)
+			}
+			fmt.Fprintf(a.stdout, "site %s is valid: %d hosts, pools %s, %d etcd clusters\n", inv.Site, len(inv.Hosts), strings.Join(pools, ", "), len(inv.Clusters))
+			return nil
+		},
+	}
+}
