@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
 )
@@ -53,18 +56,14 @@ func (r *Run) release(ctx context.Context, hp engine.HostPlan) error {
 func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, cluster string) error {
 	c, _ := r.Inventory.Cluster(cluster)
 	var away, foreign []string
-	for _, h := range r.Inventory.Members(cluster) {
-		if h.Name == hp.Host {
-			continue
-		}
-		f := r.gather(ctx, h)
+	for _, f := range r.others(ctx, hp.Host, cluster) {
 		switch {
 		case !f.Reached():
-			away = append(away, h.Name)
+			away = append(away, f.Host)
 		case f.Hold != nil || f.HoldProblem != "":
-			away = append(away, h.Name)
+			away = append(away, f.Host)
 			if f.Stance(r.ID, nil) != engine.OwnHold {
-				foreign = append(foreign, h.Name)
+				foreign = append(foreign, f.Host)
 			}
 		}
 	}
@@ -80,6 +79,19 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, cluster strin
 		err = fmt.Errorf("%w (held: %s)", err, strings.Join(foreign, ", "))
 	}
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
+}
+
+// others gathers the other members of a host's cluster side by side, in the
+// order of the inventory.
+func (r *Run) others(ctx context.Context, host, cluster string) []engine.Facts {
+	members := slices.DeleteFunc(r.Inventory.Members(cluster), func(h engine.Host) bool { return h.Name == host })
+	facts := make([]engine.Facts, len(members))
+	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
+	for i, h := range members {
+		workers.Go(func() { facts[i] = r.gather(ctx, h) })
+	}
+	workers.Wait()
+	return facts
 }
 
 func sampleOf(c engine.ClusterFacts) *engine.Sample {
