@@ -1,0 +1,145 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+
+	"holdfast/engine"
+)
+
+// builder makes an engine.Config of merged documents that were checked.
+type builder struct {
+	docs     []*document
+	merged   types.Config
+	spec     machineSpec
+	known    places
+	problems *problems
+	out      engine.Config
+}
+
+func (b *builder) build() {
+	b.system()
+	b.files()
+	b.units()
+	b.users()
+	b.out.Fixed = b.fixed()
+}
+
+func (b *builder) system() {
+	b.out.OSImage = b.spec.OSImageURL
+	b.out.ExtensionsImage = b.spec.BaseOSExtensionsContainerImage
+	b.out.KernelType = b.spec.KernelType
+	b.out.Extensions = unique(b.spec.Extensions)
+	for _, a := range b.spec.KernelArguments {
+		b.out.KernelArgs = append(b.out.KernelArgs, arguments(a)...)
+	}
+	for _, s := range b.merged.KernelArguments.ShouldExist {
+		for _, a := range arguments(string(s)) {
+			if !slices.Contains(b.out.KernelArgs, a) {
+				b.out.KernelArgs = append(b.out.KernelArgs, a)
+			}
+		}
+	}
+	for _, s := range b.merged.KernelArguments.ShouldNotExist {
+		for _, a := range arguments(string(s)) {
+			if slices.Contains(b.out.KernelArgs, a) {
+				b.problems.add(b.known.place("without "+string(s)), "is also asked for by a document; keep one")
+			}
+			b.out.NoKernelArgs = append(b.out.NoKernelArgs, a)
+		}
+	}
+	b.out.NoKernelArgs = unique(b.out.NoKernelArgs)
+	if b.out.KernelType != "" && slices.Contains(b.out.Extensions, "kernel-devel") {
+		b.problems.add(b.extension("kernel-devel"), "goes with the default kernel only, and the kernel type is %s; remove one", b.out.KernelType)
+	}
+}
+
+// extension is where an extension is asked for last.
+func (b *builder) extension(name string) engine.Place {
+	for _, d := range slices.Backward(b.docs) {
+		if i := slices.Index(d.spec.Extensions, name); i >= 0 {
+			return d.specPlace("extensions", i)
+		}
+	}
+	return engine.Place{}
+}
+
+func unique(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (b *builder) files() {
+	for _, f := range b.merged.Storage.Files {
+		b.out.Files = append(b.out.Files, b.file(f))
+	}
+	for _, d := range b.merged.Storage.Directories {
+		b.out.Directories = append(b.out.Directories, engine.Directory{Path: d.Path, Mode: d.Mode, Owner: owner(d.Node, ""), From: b.known.place("node " + d.Path)})
+	}
+	for _, l := range b.merged.Storage.Links {
+		link := engine.Link{Path: l.Path, Hard: isTrue(l.Hard), Keep: isFalse(l.Overwrite), From: b.known.place("node " + l.Path)}
+		if l.Target != nil {
+			link.Target = *l.Target
+		}
+		if !link.Hard {
+			link.Owner = owner(l.Node, "0")
+		}
+		b.out.Links = append(b.out.Links, link)
+	}
+	slices.SortFunc(b.out.Files, func(x, y engine.File) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortFunc(b.out.Directories, func(x, y engine.Directory) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortFunc(b.out.Links, func(x, y engine.Link) int { return strings.Compare(x.Path, y.Path) })
+}
+
+func (b *builder) file(f types.File) engine.File {
+	at := b.known.place("node " + f.Path)
+	out := engine.File{Path: f.Path, Mode: f.Mode, From: at}
+	data, _, wrong := decode(f.Contents)
+	if wrong != "" { // every document was checked; only a merge could have spoilt it
+		b.problems.add(at, "contents: %s", wrong)
+	}
+	out.Contents = data
+	for _, r := range f.Append {
+		part, _, wrong := decode(r)
+		if wrong != "" {
+			b.problems.add(at, "append: %s", wrong)
+		}
+		out.Append = append(out.Append, part...)
+	}
+	out.Inherit = f.Contents.Source == nil
+	if out.Inherit {
+		out.Owner = owner(f.Node, "")
+		return out
+	}
+	out.Owner, out.Keep = owner(f.Node, "0"), isFalse(f.Overwrite)
+	if out.Mode == nil {
+		mode := 0o644 // the Machine Config Operator's default, and Ignition's
+		out.Mode = &mode
+	}
+	return out
+}
+
+// owner is whom a node belongs to; otherwise is what holds if it does not say.
+func owner(n types.Node, otherwise string) engine.Owner {
+	return engine.Owner{User: account(n.User.ID, n.User.Name, otherwise), Group: account(n.Group.ID, n.Group.Name, otherwise)}
+}
+
+func account(id *int, name *string, otherwise string) string {
+	switch {
+	case id != nil:
+		return strconv.Itoa(*id)
+	case name == nil || *name == "":
+		return otherwise
+	case *name == "root":
+		return "0"
+	}
+	return *name
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+func isFalse(b *bool) bool { return b != nil && !*b }

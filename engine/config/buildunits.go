@@ -1,0 +1,73 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+
+	"holdfast/engine"
+)
+
+// units takes over the units that say anything. Empty contents are how a
+// document takes back what an earlier one says.
+func (b *builder) units() {
+	for _, u := range b.merged.Systemd.Units {
+		unit := engine.Unit{Name: u.Name, Enabled: u.Enabled, Masked: u.Mask, From: b.known.place("unit " + u.Name)}
+		if u.Contents != nil {
+			unit.Contents = *u.Contents
+		}
+		for _, d := range u.Dropins {
+			if d.Contents != nil && *d.Contents != "" {
+				unit.Dropins = append(unit.Dropins, engine.Dropin{Name: d.Name, Contents: *d.Contents})
+			}
+		}
+		if isTrue(u.Mask) { // by a later document: nothing of the unit is left to see
+			unit.Contents, unit.Enabled = "", nil
+		}
+		if unit.Contents == "" && len(unit.Dropins) == 0 && unit.Enabled == nil && unit.Masked == nil {
+			continue
+		}
+		slices.SortFunc(unit.Dropins, func(x, y engine.Dropin) int { return strings.Compare(x.Name, y.Name) })
+		b.out.Units = append(b.out.Units, unit)
+	}
+	slices.SortFunc(b.out.Units, func(x, y engine.Unit) int { return strings.Compare(x.Name, y.Name) })
+}
+
+func (b *builder) users() {
+	for _, u := range b.merged.Passwd.Users {
+		user := engine.User{Name: u.Name, PasswordHash: text(u.PasswordHash), Account: accountOf(u), From: b.known.place("user " + u.Name)}
+		for _, k := range u.SSHAuthorizedKeys {
+			user.SSHKeys = append(user.SSHKeys, keyLines(string(k))...)
+		}
+		user.SSHKeys = unique(user.SSHKeys)
+		b.out.Users = append(b.out.Users, user)
+	}
+	for _, g := range b.merged.Passwd.Groups {
+		b.out.Groups = append(b.out.Groups, engine.Group{
+			Name: g.Name, Absent: isFalse(g.ShouldExist), GID: g.Gid, PasswordHash: text(g.PasswordHash), System: isTrue(g.System),
+			From: b.known.place("group " + g.Name),
+		})
+	}
+	slices.SortFunc(b.out.Users, func(x, y engine.User) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(b.out.Groups, func(x, y engine.Group) int { return strings.Compare(x.Name, y.Name) })
+}
+
+func accountOf(u types.PasswdUser) engine.Account {
+	a := engine.Account{
+		Absent: isFalse(u.ShouldExist), UID: u.UID, PrimaryGroup: text(u.PrimaryGroup), Gecos: text(u.Gecos), HomeDir: text(u.HomeDir), Shell: text(u.Shell),
+		NoCreateHome: isTrue(u.NoCreateHome), NoUserGroup: isTrue(u.NoUserGroup), NoLogInit: isTrue(u.NoLogInit), System: isTrue(u.System),
+	}
+	for _, g := range u.Groups {
+		a.Groups = append(a.Groups, string(g))
+	}
+	a.Groups = unique(a.Groups)
+	return a
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,78 @@
+package butane
+
+import (
+	"strings"
+
+	"github.com/coreos/butane/config/common"
+)
+
+// Say puts a message of Butane in words that say what to do. ok is false for
+// messages it does not know; they may quote the document and are not for
+// people's eyes.
+func Say(message string) (text string, ok bool) {
+	if strings.HasPrefix(message, "No translator exists") {
+		return "has a variant and version that Butane does not know; use for example variant fcos with version 1.5.0, or openshift with 4.18.0", true
+	}
+	for _, w := range words {
+		if w.err.Error() == message {
+			return w.text, true
+		}
+	}
+	return "", false
+}
+
+type word struct {
+	err  error
+	text string
+}
+
+// words are the errors of Butane that its users meet.
+var words = []word{
+	{wrongTypeError{}, "has a value of the wrong type; compare it with Butane's specification"},
+	{common.ErrNoVariant, "has no variant; write variant: fcos, or openshift"},
+	{common.ErrInvalidVersion, "has no version such as 1.5.0; write version: 1.5.0"},
+	{common.ErrRhcosVariantUnsupported, "has the variant rhcos, which is gone; use openshift"},
+	{common.ErrTooManyResourceSources, "has more than one of inline, local and source; keep one"},
+	{common.ErrFilesDirEscape, "names a local file outside the document's folder; move the file beside the document"},
+	{common.ErrFileType, "has something in the tree that is no file, directory or symbolic link; remove it"},
+	{common.ErrNodeExists, "is in the tree, and elsewhere in the document; keep one"},
+	{common.ErrTreeNotDirectory, "names something that is not a directory; a tree needs one"},
+	{common.ErrTreeNoLocal, "has no local; name the directory"},
+	{common.ErrDecimalMode, "looks like an octal mode written in decimal; begin it with a zero, as in 0644"},
+	{common.ErrTooManySystemdSources, "has both contents and contents_local; keep one"},
+	{common.ErrMountUnitNoPath, "has with_mount_unit but no path; give one"},
+	{common.ErrMountUnitNoFormat, "has with_mount_unit but no format; give one"},
+	{common.ErrMountPointForbidden, "must be below /etc or /var with with_mount_unit"},
+	{common.ErrUnknownBootDeviceLayout, "has a layout Butane does not know; use x86_64 or aarch64, for example"},
+	{common.ErrTooFewMirrorDevices, "mirrors fewer than two devices; name more"},
+	{common.ErrReuseByLabel, "names a partition by label only; give its number"},
+	{common.ErrNameRequired, "has no metadata.name; give one, as in 99-worker-chrony"},
+	{common.ErrRoleRequired, "has no label machineconfiguration.openshift.io/role; give one"},
+	{common.ErrInvalidKernelType, "must be default or realtime"},
+	{common.ErrBtrfsSupport, "is btrfs, which this variant does not support"},
+	{common.ErrFilesystemNoneSupport, "is none, which this variant does not support"},
+	{common.ErrFileSchemeSupport, "must be inline or local in this variant"},
+	{common.ErrFileAppendSupport, "appends, which this variant does not support; write the whole file, or use the variant fcos"},
+	{common.ErrFileCompressionSupport, "is compressed, which this variant does not support; remove compression"},
+	{common.ErrFileHeaderSupport, "has HTTP headers, which this variant does not support"},
+	{common.ErrFileSpecialModeSupport, "has setuid, setgid or sticky bits, which are not supported; use permission bits up to 0777"},
+	{common.ErrGroupSupport, "is not supported by this variant; use the variant fcos for groups"},
+	{common.ErrUserFieldSupport, "is not supported by this variant; it takes name, ssh_authorized_keys and password_hash"},
+	{common.ErrUserNameSupport, "must be core in this variant; use the variant fcos for other users"},
+	{common.ErrKernelArgumentSupport, "is not supported by this variant; use openshift.kernel_arguments"},
+	{common.ErrDirectorySupport, "is not supported by this variant; use the variant fcos for directories"},
+	{common.ErrLinkSupport, "is not supported by this variant; use the variant fcos for links"},
+	{common.ErrDiskSupport, "is not supported by this variant"},
+	{common.ErrFilesystemSupport, "is not supported by this variant"},
+	{common.ErrLuksSupport, "is not supported by this variant"},
+	{common.ErrRaidSupport, "is not supported by this variant"},
+	{common.ErrClevisSupport, "is not supported by this variant"},
+	{common.ErrGrubUserNameNotSpecified, "has no name; give one"},
+	{common.ErrGrubPasswordNotSpecified, "has no password_hash; give one"},
+	{common.ErrGeneralKernelArgumentSupport, "is not supported by this variant"},
+	{common.ErrFieldElided, "is not used by this variant; remove it"},
+}
+
+type wrongTypeError struct{}
+
+func (wrongTypeError) Error() string { return wrongTypeMessage }

@@ -1,0 +1,161 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"holdfast/engine"
+)
+
+var update = flag.Bool("update", false, "rewrite what the cases in testdata expect")
+
+// A case is a txtar file: the documents, and what becomes of them. The first
+// line of its comment may name the paths to load: "load: base pool"; else
+// everything is in one folder. "want" is the merged configuration, "want
+// errors" and "want warnings" what is said about it.
+func TestCases(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no cases (%v)", err)
+	}
+	for _, p := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(p), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var input []txtar.File
+			for _, f := range archive.Files {
+				if !strings.HasPrefix(f.Name, "want") {
+					input = append(input, f)
+				}
+			}
+			got := txtar.Format(&txtar.Archive{Comment: archive.Comment, Files: append(input, results(t, string(archive.Comment), input)...)})
+			if *update {
+				if err := os.WriteFile(p, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if want := txtar.Format(archive); !bytes.Equal(got, want) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+func results(t *testing.T, comment string, input []txtar.File) []txtar.File {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range input {
+		p := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, bytes.ReplaceAll(f.Data, []byte("<TAB>"), []byte("\t")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := Source{FS: os.DirFS(dir), Root: dir, Paths: []string{"."}}
+	first, _, _ := strings.Cut(comment, "\n")
+	if list, ok := strings.CutPrefix(first, "load: "); ok {
+		src.Paths = strings.Fields(list)
+	}
+	loaded, err := Load(src)
+	var files []txtar.File
+	add := func(name, text string) {
+		if text != "" {
+			text = strings.ReplaceAll(strings.TrimRight(text, "\n"), dir+"/", "") + "\n"
+			files = append(files, txtar.File{Name: name, Data: []byte(strings.ReplaceAll(text, dir, "."))})
+		}
+	}
+	if err != nil {
+		var list Errors
+		if !errors.As(err, &list) {
+			t.Fatalf("%T is no Errors", err)
+		}
+		add("want errors", err.Error())
+		return files
+	}
+	add("want", describe(loaded))
+	add("want warnings", strings.Join(loaded.Warnings, "\n"))
+	return files
+}
+
+// describe writes a configuration for people.
+func describe(l Loaded) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	for _, d := range l.Documents {
+		line("document %s role=%q", d.Name, d.Role)
+	}
+	c := l.Config
+	for _, f := range []struct {
+		name  string
+		value any
+	}{{"os", c.OSImage}, {"extensions image", c.ExtensionsImage}, {"kernel type", c.KernelType}, {"extensions", c.Extensions}, {"kernel arguments", c.KernelArgs}, {"without kernel arguments", c.NoKernelArgs}} {
+		if s := fmt.Sprint(f.value); s != "" && s != "[]" {
+			line("%s %s", f.name, s)
+		}
+	}
+	for _, f := range c.Files {
+		line("file %s %s inherit=%t keep=%t %q + %q (%s)", f.Path, access(f.Mode, f.Owner), f.Inherit, f.Keep, f.Contents, f.Append, f.From)
+	}
+	for _, d := range c.Directories {
+		line("directory %s %s (%s)", d.Path, access(d.Mode, d.Owner), d.From)
+	}
+	for _, l := range c.Links {
+		line("link %s -> %s hard=%t %s keep=%t (%s)", l.Path, l.Target, l.Hard, access(nil, l.Owner), l.Keep, l.From)
+	}
+	for _, u := range c.Units {
+		line("unit %s enabled=%s masked=%s %q (%s)", u.Name, yes(u.Enabled), yes(u.Masked), u.Contents, u.From)
+		for _, d := range u.Dropins {
+			line("  drop-in %s %q", d.Name, d.Contents)
+		}
+	}
+	for _, u := range c.Users {
+		line("user %s keys=%q hash=%q uid=%s %+v (%s)", u.Name, u.SSHKeys, u.PasswordHash, number(u.Account.UID), without(u.Account), u.From)
+	}
+	for _, g := range c.Groups {
+		line("group %s gid=%s absent=%t system=%t hash=%q (%s)", g.Name, number(g.GID), g.Absent, g.System, g.PasswordHash, g.From)
+	}
+	for _, f := range c.Fixed {
+		line("fixed %s (%s)", f.Name, f.From)
+	}
+	return b.String()
+}
+
+func without(a engine.Account) engine.Account {
+	a.UID = nil
+	return a
+}
+
+func access(mode *int, o engine.Owner) string {
+	s := "----"
+	if mode != nil {
+		s = fmt.Sprintf("%04o", *mode)
+	}
+	return fmt.Sprintf("%s %q:%q", s, o.User, o.Group)
+}
+
+func yes(b *bool) string {
+	if b == nil {
+		return "?"
+	}
+	return fmt.Sprint(*b)
+}
+
+func number(i *int) string {
+	if i == nil {
+		return "?"
+	}
+	return fmt.Sprint(*i)
+}

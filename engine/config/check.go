@@ -1,0 +1,121 @@
+package config
+
+import (
+	"path"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+)
+
+// check looks for what the Ignition library accepts and a running host cannot
+// have, and for mistakes it does not look for.
+func (d *document) check() {
+	c := d.ignition
+	if len(c.Ignition.Config.Merge) > 0 {
+		d.add(steps{"ignition", "config", "merge"}, "is not followed on running hosts; put that config among the documents instead: they are merged by name")
+	}
+	if r := c.Ignition.Config.Replace; r.Source != nil {
+		d.add(steps{"ignition", "config", "replace"}, "is not followed on running hosts; use that config instead of this one")
+	}
+	for i, f := range c.Storage.Files {
+		d.checkFile(f, steps{"storage", "files", i})
+	}
+	for i, f := range c.Storage.Directories {
+		at := steps{"storage", "directories", i}
+		d.checkNode(f.Node, at)
+		if f.Overwrite != nil && *f.Overwrite {
+			d.add(at.with("overwrite"), "would delete what a running host has in the directory; remove it")
+		}
+	}
+	for i, l := range c.Storage.Links {
+		at := steps{"storage", "links", i}
+		d.checkNode(l.Node, at)
+		if l.Target != nil && controls(*l.Target) {
+			d.add(at.with("target"), "has control characters; correct it")
+		}
+	}
+	for i, u := range c.Systemd.Units {
+		d.checkUnit(u, steps{"systemd", "units", i})
+	}
+	d.checkArguments()
+	d.checkPasswd()
+}
+
+func (d *document) checkFile(f types.File, at steps) {
+	d.checkNode(f.Node, at)
+	if _, field, wrong := decode(f.Contents); wrong != "" {
+		d.add(at.with("contents", field), "%s", wrong)
+	}
+	for i, r := range f.Append {
+		if _, field, wrong := decode(r); wrong != "" {
+			d.add(at.with("append", i, field), "%s", wrong)
+		}
+	}
+}
+
+// forbidden are trees that no document may write to.
+var forbidden = []struct{ path, reason string }{
+	{"/var/lib/holdfast", "is where holdfast keeps its own state; use another path"},
+	{"/proc", "is the kernel's and not stored anywhere; use sysctl.d or a kernel argument"},
+	{"/sys", "is the kernel's and not stored anywhere; use tmpfiles.d or a udev rule"},
+	{"/dev", "is the kernel's and not stored anywhere; use tmpfiles.d or a udev rule"},
+}
+
+func (d *document) checkNode(n types.Node, at steps) {
+	if controls(n.Path) {
+		d.add(at.with("path"), "has control characters; correct it")
+	}
+	if n.Path == "/" {
+		d.add(at.with("path"), "is the root directory; name something below it")
+	}
+	for _, f := range forbidden {
+		if n.Path == f.path || strings.HasPrefix(n.Path, f.path+"/") {
+			d.add(at.with("path"), "%s", f.reason)
+		}
+	}
+	for _, o := range []struct {
+		field string
+		id    *int
+		name  *string
+	}{{"user", n.User.ID, n.User.Name}, {"group", n.Group.ID, n.Group.Name}} {
+		if o.name != nil && *o.name != "" && !userName.MatchString(*o.name) {
+			d.add(at.with(o.field, "name"), "is not a name; use letters, digits and _ . - (an ID goes into id)")
+		}
+		if o.id != nil && *o.id < 0 {
+			d.add(at.with(o.field, "id"), "is negative; correct it")
+		}
+	}
+}
+
+func (d *document) checkUnit(u types.Unit, at steps) {
+	if !unitName.MatchString(u.Name) {
+		d.add(at.with("name"), "is not the name of a unit; use letters, digits and : _ . - @ \\")
+	}
+	if u.Mask != nil && *u.Mask {
+		if u.Enabled != nil && *u.Enabled {
+			d.add(at.with("enabled"), "is true, and the unit is masked; keep one")
+		}
+		if u.Contents != nil && *u.Contents != "" {
+			d.add(at.with("contents"), "is for a unit that is masked, which would hide it; keep one")
+		}
+	}
+	for i, x := range u.Dropins {
+		if !unitName.MatchString(x.Name) || path.Base(x.Name) != x.Name {
+			d.add(at.with("dropins", i, "name"), "is not a file name; use letters, digits and : _ . - @")
+		}
+	}
+}
+
+func (d *document) checkArguments() {
+	k := d.ignition.KernelArguments
+	for i, a := range k.ShouldExist {
+		if reason := badArgument(string(a)); reason != "" {
+			d.add(steps{"kernelArguments", "shouldExist", i}, "%s", reason)
+		}
+	}
+	for i, a := range k.ShouldNotExist {
+		if reason := badArgument(string(a)); reason != "" {
+			d.add(steps{"kernelArguments", "shouldNotExist", i}, "%s", reason)
+		}
+	}
+}

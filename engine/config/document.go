@@ -1,0 +1,78 @@
+package config
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+
+	"holdfast/engine"
+)
+
+// document is one Butane, Ignition or MachineConfig document.
+type document struct {
+	file   string
+	name   string // by which documents are sorted
+	role   string // of a MachineConfig, or ""
+	source *node  // what the person wrote
+	butane bool   // source is Butane: other names for the same fields
+	root   steps  // from source to the document, which may be one of a list
+	prefix steps  // from source to the Ignition config
+	spec   machineSpec
+	// generated says that a controller made the document: its OS image is
+	// the default that others override.
+	generated bool
+	ignition  types.Config
+	report    *problems
+}
+
+// at is the place of a field of the Ignition config, or of what comes nearest
+// to it in the text.
+func (d *document) at(p steps) engine.Place { return d.place(d.prefix.with(p...)) }
+
+// place is the place of a field from the root of the document.
+func (d *document) place(p steps) engine.Place {
+	shown := p
+	if d.butane {
+		p = snake(p)
+	}
+	n, steps := d.source.follow(p)
+	if d.butane {
+		shown = p[:steps]
+	}
+	return engine.Place{File: d.file, Line: n.line, Column: n.column, Path: shown.String()}
+}
+
+func (d *document) add(p steps, format string, args ...any) { d.report.add(d.at(p), format, args...) }
+
+func (d *document) warn(p steps, format string, args ...any) { d.report.warn(d.at(p), format, args...) }
+
+// snake is the path by Butane's names: sshAuthorizedKeys is
+// ssh_authorized_keys there.
+func snake(p steps) steps {
+	out := make(steps, len(p))
+	for i, step := range p {
+		out[i] = step
+		if name, ok := step.(string); ok {
+			out[i] = snakeName(name)
+		}
+	}
+	return out
+}
+
+func snakeName(name string) string {
+	switch name {
+	case "sizeMiB":
+		return "size_mib"
+	case "startMiB":
+		return "start_mib"
+	}
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

@@ -1,0 +1,180 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/config/butane"
+)
+
+// maxDocument is how many bytes a file of documents may have.
+const maxDocument = 128 << 20
+
+// file reads the documents of one file. What kind they are is told by their
+// fields, not by the file's name.
+func (l *loader) file(p string) []*document {
+	shown := l.real(p)
+	text, err := fs.ReadFile(l.src.FS, p)
+	switch {
+	case err != nil:
+		l.problems.add(engine.Place{File: shown}, "cannot be read: %v", reason(err))
+		return nil
+	case len(text) > maxDocument:
+		l.problems.add(engine.Place{File: shown}, "has more than 128 MiB; put files of that size into the OS image")
+		return nil
+	}
+	stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if start := bytes.TrimSpace(text); len(start) > 0 && start[0] == '{' {
+		if n := readJSON(shown, text, &l.problems); n != nil {
+			return name(l.documents(n, shown), stem)
+		}
+		return nil
+	}
+	var docs []*document
+	for _, c := range split(text) {
+		n := readYAML(shown, c, &l.problems)
+		switch {
+		case n == nil:
+		case n.get("variant") != nil:
+			docs = append(docs, l.butane(n, c, shown)...)
+		default:
+			docs = append(docs, l.documents(n, shown)...)
+		}
+	}
+	return name(docs, stem)
+}
+
+// name names the documents of a file that have no names of their own after
+// the file.
+func name(docs []*document, stem string) []*document {
+	unnamed := 0
+	for _, d := range docs {
+		if d.name == "" {
+			d.name = stem
+			if unnamed++; unnamed > 1 {
+				d.name = fmt.Sprintf("%s#%d", stem, unnamed)
+			}
+		}
+	}
+	return docs
+}
+
+// documents reads what a value holds: Ignition, a MachineConfig, or a list of
+// them.
+func (l *loader) documents(n *node, shown string) []*document {
+	k := n.text("kind")
+	if (k == "List" || k == "MachineConfigList") && n.get("items") != nil && n.get("items").kind == listKind {
+		l.listFields(n, shown)
+		var docs []*document
+		for i := range n.get("items").items {
+			docs = append(docs, l.document(&document{file: shown, source: n, root: steps{"items", i}, report: &l.problems})...)
+		}
+		return docs
+	}
+	return l.document(&document{file: shown, source: n, report: &l.problems})
+}
+
+// listFields refuses what a list has beside its items.
+func (l *loader) listFields(n *node, shown string) {
+	for _, k := range n.keys {
+		switch k.name {
+		case "apiVersion", "kind", "metadata", "items":
+		default:
+			l.problems.add(engine.Place{File: shown, Line: k.line, Column: k.column, Path: shorten(k.name)}, "is not a field of a list; remove it")
+		}
+	}
+}
+
+func (l *loader) document(d *document) []*document {
+	d.prefix = d.root
+	n, _ := d.source.follow(d.root)
+	ok := false
+	switch {
+	case n.text("kind") == machineKind:
+		ok = d.readMachineConfig(n)
+	case n.get("kind") != nil || n.get("apiVersion") != nil:
+		d.add(steps{"kind"}, "must be MachineConfig; other objects are not read")
+	case n.get("ignition") != nil:
+		ok = d.readIgnition(n)
+	case n.get("variant") != nil:
+		d.add(nil, "is Butane written as JSON; write it as YAML")
+	default:
+		d.add(nil, "is neither Butane (variant and version), nor Ignition (ignition.version), nor a MachineConfig (kind)")
+	}
+	if !ok {
+		return nil
+	}
+	before := len(d.report.errors)
+	d.check()
+	if len(d.report.errors) > before {
+		return nil
+	}
+	return []*document{d}
+}
+
+// butane translates a Butane document and reads the result.
+func (l *loader) butane(source *node, c chunk, shown string) []*document {
+	d := &document{file: shown, source: source, butane: true, report: &l.problems}
+	if strings.Contains(source.text("version"), "experimental") {
+		d.add(steps{"version"}, "is experimental and may change its meaning; use a stable version")
+		return nil
+	}
+	out, findings, ok := butane.Translate(c.padded(), path.Dir(d.file))
+	before := len(d.report.errors)
+	for _, f := range findings {
+		d.finding(f)
+	}
+	if !ok || len(d.report.errors) > before {
+		return nil
+	}
+	var inner problems
+	var n *node
+	if out = bytes.TrimSpace(out); bytes.HasPrefix(out, []byte("{")) {
+		n = readJSON(d.file, out, &inner)
+	} else {
+		n = readYAML(d.file, chunk{text: out}, &inner)
+	}
+	if n == nil {
+		d.add(nil, "was translated by Butane to something that cannot be read")
+		return nil
+	}
+	if n.text("kind") == machineKind {
+		ok = d.readMachineConfig(n)
+	} else {
+		ok = d.readIgnition(n)
+	}
+	if !ok {
+		return nil
+	}
+	d.check()
+	if len(d.report.errors) > before {
+		return nil
+	}
+	return []*document{d}
+}
+
+// finding passes on what Butane says. A field it does not know is wrong: it
+// would be ignored.
+func (d *document) finding(f butane.Finding) {
+	place := d.place(f.Path)
+	if f.Line > 0 {
+		place.Line, place.Column = f.Line, f.Column
+	}
+	if len(f.Path) == 0 {
+		place.Path = ""
+	}
+	unused := strings.HasPrefix(f.Message, "unused key ")
+	if unused {
+		place.Path = steps(f.Path).String()
+	}
+	if f.Warning && !unused {
+		d.report.warn(place, "%s", say(f.Message))
+		return
+	}
+	d.report.add(place, "%s", say(f.Message))
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/coreos/ignition/v2/config/shared/errors"
+	types30 "github.com/coreos/ignition/v2/config/v3_0/types"
+	types31 "github.com/coreos/ignition/v2/config/v3_1/types"
+	types32 "github.com/coreos/ignition/v2/config/v3_2/types"
+	types33 "github.com/coreos/ignition/v2/config/v3_3/types"
+	types34 "github.com/coreos/ignition/v2/config/v3_4/types"
+	"github.com/coreos/ignition/v2/config/v3_5"
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+	"github.com/coreos/ignition/v2/config/validate"
+	vpath "github.com/coreos/vcontext/path"
+	"github.com/coreos/vcontext/report"
+)
+
+// latest is the version everything is translated to.
+const latest = "3.5.0"
+
+// shapes are the fields of each version of Ignition's specification.
+var shapes = map[string]reflect.Type{
+	"3.0.0": reflect.TypeFor[types30.Config](),
+	"3.1.0": reflect.TypeFor[types31.Config](),
+	"3.2.0": reflect.TypeFor[types32.Config](),
+	"3.3.0": reflect.TypeFor[types33.Config](),
+	"3.4.0": reflect.TypeFor[types34.Config](),
+	latest:  reflect.TypeFor[types.Config](),
+}
+
+// readIgnition reads the Ignition config n into the document.
+func (d *document) readIgnition(n *node) bool {
+	before := len(d.report.errors)
+	versionPath := steps{"ignition", "version"}
+	if n.kind != objectKind {
+		d.add(nil, "must be an Ignition config: an object with ignition.version")
+		return false
+	}
+	version := n.get("ignition").text("version")
+	t, ok := shapes[version]
+	switch {
+	case version == "":
+		d.add(versionPath, "is missing, or not a string; write \"version\": \"3.4.0\"")
+		return false
+	case !ok:
+		d.add(versionPath, "is not a version that is read; use 3.0.0 to 3.5.0")
+		return false
+	}
+	if !d.butane { // Butane has checked its own fields
+		shape{file: d.file, format: "Ignition " + version, report: d.report}.check(n, t, d.prefix)
+	}
+	if len(d.report.errors) > before {
+		return false
+	}
+	cfg, findings, err := v3_5.ParseCompatibleVersion(n.appendJSON(nil))
+	d.relay(findings)
+	if err != nil {
+		if len(d.report.errors) == before {
+			d.add(nil, "is not valid Ignition %s; compare it with the specification", version)
+		}
+		return false
+	}
+	cfg.Ignition.Version = latest
+	d.ignition = cfg
+	return true
+}
+
+// relay passes on what the Ignition library says about the document.
+func (d *document) relay(findings report.Report) {
+	for _, e := range findings.Entries {
+		p := pathOf(e.Context)
+		switch {
+		case e.Message == errors.ErrModeSpecialBits.Error():
+			// A mode like this has no effect, or one that was not meant.
+			d.add(p, "%s", say(e.Message))
+		case e.Kind.IsFatal():
+			d.add(p, "%s", say(e.Message))
+		default:
+			d.warn(p, "%s", say(e.Message))
+		}
+	}
+}
+
+// recheck looks for what is wrong with configs only once they are merged, such
+// as a file of one document below a link of another.
+func recheck(merged types.Config, known places, all *problems) {
+	for _, e := range validate.ValidateWithContext(merged, nil).Entries {
+		if e.Kind.IsFatal() {
+			all.add(known.of(merged, pathOf(e.Context)), "%s", say(e.Message))
+		}
+	}
+}
+
+func pathOf(c vpath.ContextPath) steps { return slices.Clone(steps(c.Path)) }

@@ -1,0 +1,176 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+
+	"holdfast/engine"
+)
+
+// Source says where the documents of a host come from.
+type Source struct {
+	FS    fs.FS    // where Paths are; os.DirFS(".") for real files
+	Root  string   // what FS stands for, put before names in messages; Butane's local files are read from the disk below it
+	Paths []string // files, or folders of documents; what a later path says wins over earlier ones
+}
+
+// Document is one document that was read.
+type Document struct {
+	Name string // by which it is sorted
+	Role string // of a MachineConfig, or ""
+	File string
+}
+
+// Loaded is a host's desired configuration and what goes with it.
+type Loaded struct {
+	Config    engine.Config
+	Documents []Document // in the order in which they were merged
+	Warnings  []string
+
+	merged types.Config
+}
+
+// Ignition gives the merged Ignition config, as a new host is provisioned
+// with. OS image, kernel type, extensions and the kernel arguments of
+// MachineConfigs are not part of it. It holds secrets.
+func (l Loaded) Ignition() ([]byte, error) {
+	text, err := json.Marshal(l.merged)
+	if err != nil {
+		return nil, fmt.Errorf("write Ignition config: %w", err)
+	}
+	return text, nil
+}
+
+// Load reads documents, checks and merges them. Within each path documents
+// are merged as the Machine Config Operator does. The error is an Errors with
+// everything that is wrong.
+func Load(src Source) (Loaded, error) {
+	l := &loader{src: src}
+	var docs []*document
+	for _, p := range src.Paths {
+		found := l.source(p)
+		order(found)
+		docs = append(docs, found...)
+	}
+	if len(src.Paths) == 0 {
+		l.problems.add(engine.Place{}, "no document was named")
+	}
+	if err := l.problems.err(); err != nil {
+		return Loaded{}, err
+	}
+	b := &builder{docs: docs, merged: mergeIgnition(docs), spec: mergeSpecs(docs), known: placesOf(docs), problems: &l.problems}
+	recheck(b.merged, b.known, &l.problems)
+	b.build()
+	b.inspect()
+	if err := l.problems.err(); err != nil {
+		return Loaded{}, err
+	}
+	loaded := Loaded{Config: b.out, Warnings: l.problems.texts(), merged: provisionable(b.merged)}
+	for _, d := range docs {
+		loaded.Documents = append(loaded.Documents, Document{Name: d.name, Role: d.role, File: d.file})
+	}
+	return loaded, nil
+}
+
+// provisionable is the config with the Machine Config Operator's default for
+// overwrite: files replace what the OS has in their place. Ignition alone
+// would refuse.
+func provisionable(c types.Config) types.Config {
+	files := slices.Clone(c.Storage.Files)
+	for i := range files {
+		if yes := true; files[i].Overwrite == nil && files[i].Contents.Source != nil {
+			files[i].Overwrite = &yes
+		}
+	}
+	c.Storage.Files = files
+	return c
+}
+
+// loader reads the documents of a Source.
+type loader struct {
+	src      Source
+	problems problems
+}
+
+// real is a path as the operator knows it.
+func (l *loader) real(p string) string {
+	if l.src.Root == "" {
+		return p
+	}
+	return path.Join(l.src.Root, p)
+}
+
+// source reads the documents of one path.
+func (l *loader) source(p string) []*document {
+	at := engine.Place{File: l.real(p)}
+	info, err := fs.Stat(l.src.FS, p)
+	if err != nil {
+		l.problems.add(at, "cannot be read: %v", reason(err))
+		return nil
+	}
+	files := []string{p}
+	if info.IsDir() {
+		files = l.folder(p)
+	}
+	before := len(l.problems.errors)
+	var docs []*document
+	for _, f := range files {
+		docs = append(docs, l.file(f)...)
+	}
+	if len(docs) == 0 && len(l.problems.errors) == before {
+		l.problems.add(at, "has no document; put Butane (.bu), Ignition (.ign, .json) or MachineConfig (.yaml) there")
+	}
+	l.distinct(docs)
+	return docs
+}
+
+// extensions are the ends of names that documents have.
+var extensions = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
+
+// folder lists the documents of a folder. Folders in it are not read: they
+// may hold the local files of Butane documents.
+func (l *loader) folder(p string) []string {
+	list, err := fs.ReadDir(l.src.FS, p)
+	if err != nil {
+		l.problems.add(engine.Place{File: l.real(p)}, "cannot be read: %v", reason(err))
+		return nil
+	}
+	var files []string
+	for _, e := range list {
+		name := path.Join(p, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."), e.IsDir():
+		case slices.Contains(extensions, path.Ext(name)):
+			files = append(files, name)
+		default:
+			l.problems.warn(engine.Place{File: l.real(name)}, "is not read: its name does not end in %s", strings.Join(extensions, ", "))
+		}
+	}
+	return files
+}
+
+// distinct refuses two documents of one name: which of them wins would be
+// chance.
+func (l *loader) distinct(docs []*document) {
+	seen := map[string]*document{}
+	for _, d := range docs {
+		if other := seen[d.name]; other != nil {
+			l.problems.add(engine.Place{File: d.file, Line: d.source.line}, "has the name %s, as a document in %s has; rename one: documents are merged in the order of their names", shorten(d.name), other.file)
+		}
+		seen[d.name] = d
+	}
+}
+
+// reason is what is wrong with a file, without its name.
+func reason(err error) error {
+	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // fs.FS gives it as it is
+		return p.Err
+	}
+	return err
+}

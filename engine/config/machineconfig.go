@@ -1,0 +1,140 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+
+	"holdfast/engine"
+)
+
+// machineSpec is the spec of a MachineConfig without its Ignition config.
+type machineSpec struct {
+	OSImageURL                     string   `json:"osImageURL"`
+	BaseOSExtensionsContainerImage string   `json:"baseOSExtensionsContainerImage"`
+	KernelArguments                []string `json:"kernelArguments"`
+	Extensions                     []string `json:"extensions"`
+	KernelType                     string   `json:"kernelType"`
+	FIPS                           bool     `json:"fips"`
+	Config                         any      `json:"config"`
+}
+
+// machineConfig is a MachineConfig as Kubernetes stores it.
+type machineConfig struct {
+	APIVersion string      `json:"apiVersion"`
+	Kind       string      `json:"kind"`
+	Metadata   metadata    `json:"metadata"`
+	Spec       machineSpec `json:"spec"`
+}
+
+// metadata is what every Kubernetes object has. Name, role and who made it
+// matter here; the rest says nothing about hosts.
+type metadata struct {
+	Name                       string `json:"name"`
+	Labels                     any    `json:"labels"`
+	Annotations                any    `json:"annotations"`
+	CreationTimestamp          any    `json:"creationTimestamp"`
+	DeletionGracePeriodSeconds any    `json:"deletionGracePeriodSeconds"`
+	DeletionTimestamp          any    `json:"deletionTimestamp"`
+	Finalizers                 any    `json:"finalizers"`
+	GenerateName               any    `json:"generateName"`
+	Generation                 any    `json:"generation"`
+	ManagedFields              any    `json:"managedFields"`
+	Namespace                  any    `json:"namespace"`
+	OwnerReferences            any    `json:"ownerReferences"`
+	ResourceVersion            any    `json:"resourceVersion"`
+	SelfLink                   any    `json:"selfLink"`
+	UID                        any    `json:"uid"`
+}
+
+const (
+	machineVersion = "machineconfiguration.openshift.io/v1"
+	machineKind    = "MachineConfig"
+	roleLabel      = "machineconfiguration.openshift.io/role"
+	generatedMark  = "machineconfiguration.openshift.io/generated-by-controller-version"
+)
+
+// readMachineConfig reads the MachineConfig n into the document.
+func (d *document) readMachineConfig(n *node) bool {
+	before := len(d.report.errors)
+	if !d.butane {
+		shape{file: d.file, format: "MachineConfig", report: d.report}.check(n, reflect.TypeFor[machineConfig](), d.prefix)
+	}
+	if v := n.text("apiVersion"); v != machineVersion && n.get("apiVersion") != nil {
+		d.add(steps{"apiVersion"}, "must be %s", machineVersion)
+	}
+	meta, spec := n.get("metadata"), n.get("spec")
+	if d.name = meta.text("name"); d.name == "" {
+		d.add(steps{"metadata", "name"}, "is missing; give one, as in 99-worker-chrony: documents are merged in the order of their names")
+	}
+	d.role = meta.get("labels").text(roleLabel)
+	d.generated = meta.get("annotations").get(generatedMark) != nil
+	if len(d.report.errors) > before {
+		return false
+	}
+	d.spec = specOf(spec)
+	d.checkSpec()
+	if !d.butane {
+		d.prefix = d.root.with("spec", "config")
+	}
+	ok := true
+	if cfg := spec.get("config"); cfg != nil && cfg.kind != nullKind && !(cfg.kind == objectKind && len(cfg.keys) == 0) {
+		ok = d.readIgnition(cfg)
+	} else {
+		d.ignition.Ignition.Version = latest
+	}
+	return ok && len(d.report.errors) == before
+}
+
+func specOf(n *node) machineSpec {
+	return machineSpec{
+		OSImageURL:                     n.text("osImageURL"),
+		BaseOSExtensionsContainerImage: n.text("baseOSExtensionsContainerImage"),
+		KernelArguments:                n.texts("kernelArguments"),
+		Extensions:                     n.texts("extensions"),
+		KernelType:                     n.text("kernelType"),
+		FIPS:                           n.get("fips") != nil && n.get("fips").scalar == "true",
+	}
+}
+
+// texts gives the strings of a list.
+func (n *node) texts(name string) []string {
+	var list []string
+	if v := n.get(name); v != nil {
+		for _, item := range v.items {
+			list = append(list, item.scalar)
+		}
+	}
+	return list
+}
+
+// kernelTypes are the kernels a MachineConfig may ask for.
+var kernelTypes = []string{"", "default", "realtime", "64k-pages"}
+
+func (d *document) checkSpec() {
+	if !slices.Contains(kernelTypes, d.spec.KernelType) {
+		d.report.add(d.specPlace("kernelType"), "must be default, realtime or 64k-pages")
+	}
+	for i, e := range d.spec.Extensions {
+		if !plainWord(e) {
+			d.report.add(d.specPlace("extensions", i), "is not the name of an extension; use letters, digits and . _ + - only")
+		}
+	}
+	for i, a := range d.spec.KernelArguments {
+		if reason := badArgument(a); reason != "" {
+			d.report.add(d.specPlace("kernelArguments", i), "%s", reason)
+		}
+	}
+	for _, f := range []struct{ name, value string }{{"osImageURL", d.spec.OSImageURL}, {"baseOSExtensionsContainerImage", d.spec.BaseOSExtensionsContainerImage}} {
+		if !plainImage(f.value) {
+			d.report.add(d.specPlace(f.name), "is not the name of an image; it has spaces or control characters")
+		}
+	}
+}
+
+// specPlace is the place of a field of the spec, which Butane has elsewhere.
+func (d *document) specPlace(p ...any) engine.Place {
+	if d.butane {
+		return d.place(steps{"openshift"}.with(p...))
+	}
+	return d.place(d.root.with("spec").with(p...))
+}

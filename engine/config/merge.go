@@ -1,0 +1,103 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_5"
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+)
+
+// baseRole is the role that other pools build on.
+const baseRole = "worker"
+
+// order sorts the documents of one source as the Machine Config Operator
+// does: by name, and where documents of the role worker stand beside documents
+// of other roles, worker's come first, whatever their names
+// (MergeMachineConfigs in its pkg/controller/common).
+func order(docs []*document) {
+	others := slices.ContainsFunc(docs, func(d *document) bool { return d.role != "" && d.role != baseRole })
+	rank := func(d *document) int {
+		if others && d.role != baseRole {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(docs, func(a, b *document) int {
+		if c := rank(a) - rank(b); c != 0 {
+			return c
+		}
+		return strings.Compare(a.name, b.name)
+	})
+}
+
+// mergeIgnition merges the Ignition configs of documents; later ones win.
+func mergeIgnition(docs []*document) types.Config {
+	merged := types.Config{Ignition: types.Ignition{Version: latest}}
+	for _, d := range docs {
+		merged = v3_5.Merge(merged, settled(d.ignition))
+		for i := range merged.Storage.Files {
+			c := &merged.Storage.Files[i].Contents
+			if c.Compression != nil && *c.Compression == "" {
+				c.Compression = nil
+			}
+		}
+	}
+	return merged
+}
+
+// settled is the config with all that belongs to the contents of files said
+// in one place. Ignition merges field by field: contents that are not
+// compressed would keep the compression, and the hash, of those they replace.
+// The hashes were verified when the document was read.
+func settled(c types.Config) types.Config {
+	files := slices.Clone(c.Storage.Files)
+	for i := range files {
+		contents := &files[i].Contents
+		contents.Verification.Hash = nil
+		if contents.Source != nil && contents.Compression == nil {
+			none := ""
+			contents.Compression = &none
+		}
+		appended := slices.Clone(files[i].Append)
+		for j := range appended {
+			appended[j].Verification.Hash = nil
+		}
+		files[i].Append = appended
+	}
+	c.Storage.Files = files
+	return c
+}
+
+// mergeSpecs merges what MachineConfigs say beside Ignition: the last OS image
+// wins, but one that a controller generated yields to any other; a kernel type
+// other than the default wins, the last of several; FIPS is on if one says so;
+// kernel arguments and extensions add up.
+func mergeSpecs(docs []*document) machineSpec {
+	var m machineSpec
+	for _, generated := range []bool{true, false} {
+		for _, d := range docs {
+			if d.generated != generated {
+				continue
+			}
+			m.OSImageURL = last(m.OSImageURL, d.spec.OSImageURL)
+			m.BaseOSExtensionsContainerImage = last(m.BaseOSExtensionsContainerImage, d.spec.BaseOSExtensionsContainerImage)
+		}
+	}
+	for _, d := range docs {
+		if d.spec.KernelType != "" && d.spec.KernelType != "default" {
+			m.KernelType = d.spec.KernelType
+		}
+		m.FIPS = m.FIPS || d.spec.FIPS
+		m.KernelArguments = append(m.KernelArguments, d.spec.KernelArguments...)
+		m.Extensions = append(m.Extensions, d.spec.Extensions...)
+	}
+	return m
+}
+
+func last(a, b string) string {
+	if b != "" {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,151 @@
+package config
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// kind is the type of a node.
+type kind string
+
+const (
+	nullKind   kind = "null"
+	boolKind   kind = "true or false"
+	numberKind kind = "a number"
+	textKind   kind = "a string"
+	listKind   kind = "a list"
+	objectKind kind = "an object"
+)
+
+// node is one value of a document, whether JSON or YAML, with its place in
+// the text.
+type node struct {
+	kind   kind
+	line   int
+	column int
+	scalar string // text as it is; numbers and booleans in JSON
+	keys   []key  // of an object, beside items
+	items  []*node
+}
+
+// key is the name of a field and where it is written.
+type key struct {
+	name   string
+	line   int
+	column int
+}
+
+// get gives the value of a field, or nil.
+func (n *node) get(name string) *node {
+	if n == nil || n.kind != objectKind {
+		return nil
+	}
+	for i, k := range n.keys {
+		if k.name == name {
+			return n.items[i]
+		}
+	}
+	return nil
+}
+
+// text gives the string a field has, or "".
+func (n *node) text(name string) string {
+	if v := n.get(name); v != nil && v.kind == textKind {
+		return v.scalar
+	}
+	return ""
+}
+
+// steps lead from one node to another: names of fields and indexes.
+type steps []any
+
+// with is the path extended; the path itself stays as it is.
+func (p steps) with(steps ...any) steps {
+	return append(p[:len(p):len(p)], steps...)
+}
+
+// String writes the path as storage.files[3].mode.
+func (p steps) String() string {
+	var b strings.Builder
+	for _, step := range p {
+		switch s := step.(type) {
+		case int:
+			b.WriteString("[" + strconv.Itoa(s) + "]")
+		case string:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(shorten(s))
+		}
+	}
+	return b.String()
+}
+
+// shorten keeps a name that somebody made up from filling the screen.
+func shorten(name string) string {
+	const most = 64
+	if len(name) > most {
+		return name[:most] + "…"
+	}
+	return name
+}
+
+// follow goes as far along the path as there are nodes. It gives the last one
+// and how many steps that took.
+func (n *node) follow(p steps) (*node, int) {
+	for i, step := range p {
+		var next *node
+		switch s := step.(type) {
+		case int:
+			if n.kind == listKind && s >= 0 && s < len(n.items) {
+				next = n.items[s]
+			}
+		case string:
+			next = n.get(s)
+		}
+		if next == nil {
+			return n, i
+		}
+		n = next
+	}
+	return n, len(p)
+}
+
+// appendJSON writes the node as JSON.
+func (n *node) appendJSON(b []byte) []byte {
+	switch n.kind {
+	case nullKind:
+		return append(b, "null"...)
+	case boolKind, numberKind:
+		return append(b, n.scalar...)
+	case textKind:
+		return appendString(b, n.scalar)
+	case listKind:
+		b = append(b, '[')
+		for i, item := range n.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.appendJSON(b)
+		}
+		return append(b, ']')
+	}
+	b = append(b, '{')
+	for i, item := range n.items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, n.keys[i].name), ':')
+		b = item.appendJSON(b)
+	}
+	return append(b, '}')
+}
+
+func appendString(b []byte, s string) []byte {
+	text, err := json.Marshal(s)
+	if err != nil { // a string can always be marshalled
+		return append(b, `""`...)
+	}
+	return append(b, text...)
+}

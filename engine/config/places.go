@@ -1,0 +1,92 @@
+package config
+
+import (
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+
+	"holdfast/engine"
+)
+
+// places knows in which document each part of a merged config is said last.
+type places map[string]origin
+
+type origin struct {
+	doc *document
+	at  steps
+}
+
+// entry is one element of a list of an Ignition config.
+type entry struct {
+	key string // unique in the config
+	at  steps
+}
+
+// entries lists what an Ignition config is about.
+func entries(c types.Config) []entry {
+	var all []entry
+	add := func(kind, name string, at ...any) { all = append(all, entry{kind + " " + name, at}) }
+	for i, f := range c.Storage.Files {
+		add("node", f.Path, "storage", "files", i)
+	}
+	for i, d := range c.Storage.Directories {
+		add("node", d.Path, "storage", "directories", i)
+	}
+	for i, l := range c.Storage.Links {
+		add("node", l.Path, "storage", "links", i)
+	}
+	for i, x := range c.Storage.Disks {
+		add("disks", x.Device, "storage", "disks", i)
+	}
+	for i, x := range c.Storage.Filesystems {
+		add("filesystems", x.Device, "storage", "filesystems", i)
+	}
+	for i, x := range c.Storage.Raid {
+		add("raid", x.Name, "storage", "raid", i)
+	}
+	for i, x := range c.Storage.Luks {
+		add("luks", x.Name, "storage", "luks", i)
+	}
+	for i, u := range c.Systemd.Units {
+		add("unit", u.Name, "systemd", "units", i)
+	}
+	for i, u := range c.Passwd.Users {
+		add("user", u.Name, "passwd", "users", i)
+	}
+	for i, g := range c.Passwd.Groups {
+		add("group", g.Name, "passwd", "groups", i)
+	}
+	return all
+}
+
+func placesOf(docs []*document) places {
+	known := places{}
+	for _, d := range docs {
+		for _, e := range entries(d.ignition) {
+			known[e.key] = origin{d, e.at}
+		}
+		for i, a := range d.ignition.KernelArguments.ShouldNotExist {
+			known["without "+string(a)] = origin{d, steps{"kernelArguments", "shouldNotExist", i}}
+		}
+	}
+	return known
+}
+
+// place is where an entry, or a field of it, is said last.
+func (k places) place(key string, field ...any) engine.Place {
+	o, ok := k[key]
+	if !ok {
+		return engine.Place{}
+	}
+	return o.doc.at(o.at.with(field...))
+}
+
+// of is the place of a path of the merged config.
+func (k places) of(merged types.Config, p steps) engine.Place {
+	if len(p) >= 3 {
+		for _, e := range entries(merged) {
+			if e.at[0] == p[0] && e.at[1] == p[1] && e.at[2] == p[2] {
+				return k.place(e.key, p[3:]...)
+			}
+		}
+	}
+	return engine.Place{Path: p.String()}
+}

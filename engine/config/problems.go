@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// Problem is one thing that is wrong with a document.
+type Problem struct {
+	Place engine.Place
+	Text  string // what is wrong and what to do; never a value of the document
+}
+
+// String gives FILE:LINE:COLUMN: PATH: what is wrong.
+func (p Problem) String() string { return p.Place.String() + ": " + engine.Printable(p.Text) }
+
+// Errors is everything that is wrong with the documents of a host.
+type Errors []Problem
+
+// Error gives one line for each thing that is wrong.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, p := range e {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// problems collects what is wrong and what is doubtful.
+type problems struct {
+	errors   Errors
+	warnings Errors
+}
+
+func (p *problems) add(at engine.Place, format string, args ...any) {
+	p.errors = append(p.errors, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) warn(at engine.Place, format string, args ...any) {
+	p.warnings = append(p.warnings, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
+}
+
+// err is everything that is wrong, in the order of the documents, each thing
+// once; nil if nothing is.
+func (p *problems) err() error {
+	if len(p.errors) == 0 {
+		return nil
+	}
+	return sorted(p.errors)
+}
+
+func (p *problems) texts() []string {
+	var texts []string
+	for _, w := range sorted(p.warnings) {
+		texts = append(texts, w.String())
+	}
+	return texts
+}
+
+func sorted(list Errors) Errors {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Problem) int {
+		if c := strings.Compare(a.Place.File, b.Place.File); c != 0 {
+			return c
+		}
+		if a.Place.Line != b.Place.Line {
+			return a.Place.Line - b.Place.Line
+		}
+		return a.Place.Column - b.Place.Column
+	})
+	return slices.CompactFunc(list, func(a, b Problem) bool { return a == b })
+}

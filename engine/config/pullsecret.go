@@ -1,0 +1,126 @@
+package config
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// pullSecrets are the files that hold passwords of registries.
+var pullSecrets = map[string]bool{
+	"/var/lib/kubelet/config.json":       true,
+	"/etc/ostree/auth.json":              true,
+	"/etc/containers/auth.json":          true,
+	"/root/.docker/config.json":          true,
+	"/root/.config/containers/auth.json": true,
+}
+
+// login is what a pull secret says of a registry.
+type login struct {
+	Auth  string `json:"auth"`
+	Email string `json:"email"`
+}
+
+// pullSecret checks a file of passwords. Not one byte of it may be in a
+// message, names of fields and registries included: what is malformed may have
+// a password anywhere.
+func (b *builder) pullSecret(f engine.File, registries map[string]any) {
+	at := b.contents(f)
+	const form = `{"auths":{"REGISTRY":{"auth":"…"}}}, with auth the base64 of user:password`
+	var secret struct {
+		Auths map[string]login `json:"auths"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(append(f.Contents[:len(f.Contents):len(f.Contents)], f.Append...)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&secret); err != nil || decoder.More() {
+		b.problems.add(at, "is not a pull secret; it must be JSON of the form %s", form)
+		return
+	}
+	if len(secret.Auths) == 0 {
+		b.problems.add(at, "is a pull secret without a registry; it must have the form %s", form)
+		return
+	}
+	for _, l := range secret.Auths {
+		text, err := base64.StdEncoding.DecodeString(l.Auth)
+		user, password, pair := strings.Cut(string(text), ":")
+		if err != nil || !pair || user == "" || password == "" {
+			b.problems.add(at, "has a registry whose auth is not the base64 of user:password; it must have the form %s", form)
+			return
+		}
+	}
+	for _, image := range []string{b.out.OSImage, b.out.ExtensionsImage} {
+		if image != "" && !covered(image, secret.Auths, registries) {
+			b.problems.add(at, "has no entry for %s, from which the OS comes; add one", registryOf(image))
+		}
+	}
+}
+
+// covered reports whether there is a login for an image, or for a mirror of
+// its registry.
+func covered(image string, logins map[string]login, registries map[string]any) bool {
+	for _, name := range append(mirrors(image, registries), bare(image)) {
+		for scope := range logins {
+			scope = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(scope, "https://"), "http://"), "/")
+			if within(name, scope) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// within reports whether an image is in a registry, or in a part of it.
+func within(name, scope string) bool {
+	rest, ok := strings.CutPrefix(name, scope)
+	return ok && scope != "" && (rest == "" || strings.ContainsAny(rest[:1], "/:@"))
+}
+
+// bare is the image without the transport that rpm-ostree writes before it.
+func bare(image string) string {
+	for {
+		head, rest, ok := strings.Cut(image, ":")
+		switch head {
+		case "ostree-unverified-registry", "ostree-image-signed", "ostree-unverified-image", "ostree-remote-registry", "docker", "registry":
+			image = strings.TrimPrefix(rest, "//")
+		default:
+			return image
+		}
+		if !ok {
+			return image
+		}
+	}
+}
+
+func registryOf(image string) string {
+	registry, _, _ := strings.Cut(bare(image), "/")
+	return registry
+}
+
+// mirrors are the places registries.conf names for an image.
+func mirrors(image string, registries map[string]any) []string {
+	var names []string
+	for _, r := range tables(registries["registry"]) {
+		scope, _ := r["prefix"].(string)
+		location, _ := r["location"].(string)
+		if scope == "" {
+			scope = location
+		}
+		if !within(bare(image), scope) {
+			continue
+		}
+		names = append(names, location)
+		for _, m := range tables(r["mirror"]) {
+			mirror, _ := m["location"].(string)
+			names = append(names, mirror)
+		}
+	}
+	return names
+}
+
+func tables(v any) []map[string]any {
+	list, _ := v.([]map[string]any)
+	return list
+}

@@ -1,0 +1,176 @@
+package config
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"holdfast/engine"
+)
+
+// maxNodes is how many values a YAML document may have once its aliases are
+// followed. Few aliases can stand for billions.
+const maxNodes = 2_000_000
+
+// chunk is one document of a YAML stream.
+type chunk struct {
+	text []byte
+	line int // lines of the file before it
+}
+
+// split takes a YAML stream apart at its document marks. A mark at the start
+// of a line is one even in the middle of a block scalar.
+func split(text []byte) []chunk {
+	var chunks []chunk
+	current := chunk{}
+	for number, line := range bytes.SplitAfter(text, []byte("\n")) {
+		mark := marks(line)
+		if mark {
+			chunks = append(chunks, current)
+			current = chunk{line: number}
+			line = append([]byte("   "), line[3:]...) // what follows the mark keeps its column
+		}
+		current.text = append(current.text, line...)
+	}
+	return append(chunks, current)
+}
+
+func marks(line []byte) bool {
+	for _, mark := range [][]byte{[]byte("---"), []byte("...")} {
+		if rest, ok := bytes.CutPrefix(line, mark); ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// padded is the document with the lines of the file before it left blank, so
+// that line numbers are those of the file.
+func (c chunk) padded() []byte {
+	return append(bytes.Repeat([]byte("\n"), c.line), c.text...)
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+)`)
+
+// readYAML reads one YAML document; nil if it is empty or something is wrong
+// with it.
+func readYAML(file string, c chunk, report *problems) *node {
+	r := &yamlReader{file: file, before: c.line, report: report}
+	if !utf8.Valid(c.text) {
+		report.add(engine.Place{File: file, Line: c.line + 1}, "is not UTF-8 text; save it as UTF-8")
+		return nil
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(c.text, &root); err != nil {
+		at := engine.Place{File: file, Line: c.line + 1}
+		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+			if line, err := strconv.Atoi(m[1]); err == nil {
+				at.Line = c.line + line
+			}
+		}
+		report.add(at, "is not valid YAML here; check indentation, quotes and colons")
+		return nil
+	}
+	if len(root.Content) == 0 {
+		return nil
+	}
+	n := r.value(root.Content[0], 0)
+	if r.broken || n.kind == nullKind {
+		return nil
+	}
+	return n
+}
+
+type yamlReader struct {
+	file   string
+	before int
+	count  int
+	report *problems
+	broken bool
+}
+
+func (r *yamlReader) problem(y *yaml.Node, format string, args ...any) {
+	r.broken = true
+	r.report.add(engine.Place{File: r.file, Line: r.before + y.Line, Column: y.Column}, format, args...)
+}
+
+func (r *yamlReader) value(y *yaml.Node, depth int) *node {
+	n := &node{kind: nullKind, line: r.before + y.Line, column: y.Column}
+	r.count++
+	switch {
+	case r.broken && (r.count > maxNodes || depth > maxDepth):
+		return n
+	case r.count > maxNodes:
+		r.problem(y, "has more than %d values; write fewer aliases", maxNodes)
+		return n
+	case depth > maxDepth:
+		r.problem(y, "is nested more than %d deep; write it flatter", maxDepth)
+		return n
+	}
+	switch y.Kind {
+	case yaml.AliasNode:
+		return r.value(y.Alias, depth+1)
+	case yaml.SequenceNode:
+		n.kind = listKind
+		for _, item := range y.Content {
+			n.items = append(n.items, r.value(item, depth+1))
+		}
+	case yaml.MappingNode:
+		n.kind = objectKind
+		r.object(n, y, depth)
+	case yaml.ScalarNode:
+		r.scalar(n, y)
+	}
+	return n
+}
+
+func (r *yamlReader) object(n *node, y *yaml.Node, depth int) {
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		name, value := y.Content[i], y.Content[i+1]
+		if name.Kind == yaml.AliasNode {
+			name = name.Alias
+		}
+		switch {
+		case name.Kind != yaml.ScalarNode:
+			r.problem(y.Content[i], "has a field whose name is not a string; name it")
+			continue
+		case name.ShortTag() == "!!merge":
+			r.problem(y.Content[i], "merges fields with <<, which is not read; write them out")
+			continue
+		case seen[name.Value]:
+			r.problem(y.Content[i], "field %s is here twice; keep one", shorten(name.Value))
+		}
+		seen[name.Value] = true
+		n.keys = append(n.keys, key{name: name.Value, line: r.before + y.Content[i].Line, column: y.Content[i].Column})
+		n.items = append(n.items, r.value(value, depth+1))
+	}
+}
+
+func (r *yamlReader) scalar(n *node, y *yaml.Node) {
+	switch y.ShortTag() {
+	case "!!null":
+	case "!!bool":
+		var v bool
+		if err := y.Decode(&v); err != nil {
+			r.problem(y, "is not true or false")
+		}
+		n.kind, n.scalar = boolKind, strconv.FormatBool(v)
+	case "!!int":
+		var v int64
+		if err := y.Decode(&v); err != nil {
+			r.problem(y, "is too large a number")
+		}
+		n.kind, n.scalar = numberKind, strconv.FormatInt(v, 10)
+	case "!!float":
+		// No field takes one. The value itself may be .nan, which JSON lacks.
+		n.kind, n.scalar = numberKind, "0.5"
+	case "!!str", "!!timestamp":
+		n.kind, n.scalar = textKind, y.Value
+	default:
+		r.problem(y, "has a type that is not read; write it as a plain string, number, true or false")
+	}
+}

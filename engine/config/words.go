@@ -1,0 +1,86 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/shared/errors"
+
+	"holdfast/engine/config/butane"
+)
+
+// say puts a message of the Ignition or Butane library in words that say what
+// to do. Messages it does not know are not shown: some of them quote the
+// document, and it may hold secrets.
+func say(message string) string {
+	for _, w := range words {
+		if w.err.Error() == message {
+			return w.text
+		}
+	}
+	if text, ok := butane.Say(message); ok {
+		return text
+	}
+	switch {
+	case strings.HasPrefix(message, "unused key "):
+		return "is not a field of Butane's specification; correct its name or remove it"
+	case strings.HasPrefix(message, "invalid unit content"):
+		return "is not a systemd unit file; it needs [Section] lines with NAME=VALUE below them"
+	case strings.Contains(message, "has no install section"), strings.Contains(message, "doesn't have Install section"):
+		return "is enabled without an [Install] section, so that enabling it does nothing; add one"
+	}
+	return "is not valid; compare it with the specification of Ignition or Butane"
+}
+
+type word struct {
+	err  error
+	text string
+}
+
+// words are the errors of the Ignition library that its users meet.
+var words = []word{
+	{errors.ErrDuplicate, "is in this document twice; keep one"},
+	{errors.ErrInvalidVersion, "is not a version; write 3.4.0, for example"},
+	{errors.ErrUnknownVersion, "is not a version that is read; use 3.0.0 to 3.5.0"},
+	{errors.ErrCompressionInvalid, "is not a compression; use gzip, or none"},
+	{errors.ErrFileUsedSymlink, "is a file below a path that is a link in this document; write the path the link leads to"},
+	{errors.ErrDirectoryUsedSymlink, "is a directory below a path that is a link in this document; write the path the link leads to"},
+	{errors.ErrLinkUsedSymlink, "is a link below a path that is a link in this document; write the path the link leads to"},
+	{errors.ErrLinkTargetRequired, "is missing; say where the link leads"},
+	{errors.ErrHardLinkToDirectory, "is a hard link to a directory; make it a symbolic one"},
+	{errors.ErrHardLinkSpecifiesOwner, "is a hard link, which has the owner of its target; remove it"},
+	{errors.ErrOverwriteAndNilSource, "overwrites without contents; give contents.source, or remove overwrite"},
+	{errors.ErrVerificationAndNilSource, "is a hash without a source; give the source, or remove the hash"},
+	{errors.ErrFileIllegalMode, "is not a file mode; use 0 to 0777 (420 in JSON is 0644)"},
+	{errors.ErrModeSpecialBits, "has setuid, setgid or sticky bits; use permission bits up to 0777 (JSON has no octal: 0644 is 420)"},
+	{errors.ErrBothIDAndNameSet, "has both id and name; keep one"},
+	{errors.ErrNoPath, "is missing; give the absolute path"},
+	{errors.ErrPathRelative, "is not absolute; begin it with /"},
+	{errors.ErrDirtyPath, "is not in its simplest form; remove doubled slashes, . and .. and the slash at the end"},
+	{errors.ErrPathConflictsSystemd, "is also written by systemd.units; keep one"},
+	{errors.ErrInvalidSystemdExt, "is not the name of a unit; end it with .service, .socket, .mount, .timer …"},
+	{errors.ErrInvalidSystemdDropinExt, "is not the name of a drop-in; end it with .conf"},
+	{errors.ErrSourceRequired, "has no source; give one"},
+	{errors.ErrInvalidScheme, "is not a URL that is read; use a data: URL"},
+	{errors.ErrInvalidUrl, "is not a URL; use a data: URL"},
+	{errors.ErrUnsupportedSchemeForHTTPHeaders, "has HTTP headers, and no http source; remove them"},
+	{errors.ErrHashMalformed, "is not a hash; write sha256-… or sha512-… with hexadecimal digits"},
+	{errors.ErrHashWrongSize, "has the wrong length; sha256 has 64 hexadecimal digits, sha512 has 128"},
+	{errors.ErrHashUnrecognized, "is of a kind that is not known; use sha256 or sha512"},
+	{errors.ErrDiskDeviceRequired, "has no device; name it"},
+	{errors.ErrPartitionNumbersCollide, "has a partition number twice; keep one"},
+	{errors.ErrPartitionsOverlap, "has partitions that overlap; correct start and size"},
+	{errors.ErrPartitionsMisaligned, "has misaligned partitions; correct start and size"},
+	{errors.ErrFilesystemInvalidFormat, "is not a filesystem that Ignition makes; use xfs, ext4, btrfs, vfat or swap"},
+	{errors.ErrFormatNilWithOthers, "is missing; give the filesystem's format"},
+	{errors.ErrRaidLevelRequired, "has no level; give one"},
+	{errors.ErrRaidDevicesRequired, "has no devices; name them"},
+	{errors.ErrUnrecognizedRaidLevel, "is not a RAID level; use raid1, for example"},
+	{errors.ErrShouldNotExistWithOthers, "has shouldExist false together with other settings; remove one of them"},
+	{errors.ErrNeedLabelOrNumber, "has neither number nor label; give one"},
+	{errors.ErrDuplicateLabels, "has a label that another partition has; change one"},
+	{errors.ErrDoesntMatchGUIDRegex, "is not a GUID"},
+	{errors.ErrInvalidProxy, "is not a proxy; use an http or https URL"},
+	{errors.ErrTangThumbprintRequired, "is missing; give Tang's thumbprint"},
+	{errors.ErrPartitionsOverwritten, "is made on a device that has partitions"},
+	{errors.ErrFilesystemImplicitWipe, "is wiped together with its disk"},
+}
