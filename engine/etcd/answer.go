@@ -9,6 +9,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
@@ -79,15 +80,38 @@ func refusedAfterRead(err error) bool {
 
 // silence names the question that was not answered, and why in words.
 func silence(question string, err error) error {
-	err = rpctypes.Error(err) // a stream's are not translated by the client
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: no answer in time: %w", question, err)
-	case forbidden(err):
+	err = inWords(rpctypes.Error(err)) // a stream's are not translated by the client
+	if forbidden(err) {
 		return fmt.Errorf("%s: %w: the cluster has authentication enabled; "+
 			"the client certificate's common name must be a user with the role root", question, err)
 	}
 	return fmt.Errorf("%s: %w", question, err)
+}
+
+// wordedError is an error in other words than its own.
+type wordedError struct {
+	words string
+	cause error
+}
+
+func (e *wordedError) Error() string { return e.words }
+
+func (e *wordedError) Unwrap() error { return e.cause }
+
+// inWords takes what gRPC adds off an error. A deadline that the member's
+// clock saw first comes as gRPC's own: it is made the context's.
+func inWords(err error) error {
+	const late = "no answer in time"
+	said, is := status.FromError(err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &wordedError{late, err}
+	case is && said.Code() == codes.DeadlineExceeded:
+		return &wordedError{late, context.DeadlineExceeded}
+	case is && said.Message() != "":
+		return &wordedError{said.Message(), err}
+	}
+	return err
 }
 
 // forbidden reports whether err says that the user may not do it. An etcd 3.5

@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -19,5 +21,27 @@ func TestForbidden(t *testing.T) {
 	}
 	if err := silence("stream", status.Error(codes.Unavailable, "closing")); strings.Contains(err.Error(), "role root") {
 		t.Errorf("%v is not about permission", err)
+	}
+}
+
+// TestTooLate: time can be up here or at the member, whose clock is sometimes
+// the first. Both are the same to whoever reads it.
+func TestTooLate(t *testing.T) {
+	for _, err := range []error{
+		context.DeadlineExceeded,
+		status.FromContextError(context.DeadlineExceeded).Err(),
+	} {
+		said := silence("linearizable read", err)
+		if said.Error() != "linearizable read: no answer in time" || !errors.Is(said, context.DeadlineExceeded) {
+			t.Errorf("%v: %v", err, said)
+		}
+	}
+}
+
+// TestWords: what a member says is told in its own words, without gRPC's.
+func TestWords(t *testing.T) {
+	said := silence("status", status.Error(codes.Unavailable, "the connection broke"))
+	if said.Error() != "status: the connection broke" || status.Code(said) != codes.Unavailable {
+		t.Error(said)
 	}
 }

@@ -15,8 +15,9 @@ import (
 )
 
 // config is what a caller would give for a test cluster; change may spoil it.
+// Who answers has a minute for it, so that a busy machine fails no test.
 func config(c *etcdtest.Cluster, change ...func(*etcd.Config)) etcd.Config {
-	cfg := etcd.Config{Name: "main", ClientPort: c.ClientPort, TLS: c.TLS, Poll: 10 * time.Millisecond}
+	cfg := etcd.Config{Name: "main", ClientPort: c.ClientPort, TLS: c.TLS, Timeout: time.Minute, Poll: 10 * time.Millisecond}
 	for _, m := range c.Members {
 		cfg.Peers = append(cfg.Peers, etcd.Peer{Host: m.Host, Address: m.Address, Dial: m.Dial, ReadFile: m.ReadFile})
 	}
@@ -34,6 +35,20 @@ func open(t *testing.T, cfg etcd.Config) *etcd.Cluster {
 	}
 	t.Cleanup(c.Close)
 	return c
+}
+
+// see observes until the facts are as expected: where time is made short for
+// somebody who does not answer, a busy machine may be late with others.
+func see(t *testing.T, client *etcd.Cluster, well func(engine.ClusterFacts) bool) engine.ClusterFacts {
+	t.Helper()
+	var facts engine.ClusterFacts
+	for range 50 {
+		if facts = client.Observe(t.Context()); well(facts) {
+			return facts
+		}
+	}
+	t.Fatalf("facts %+v", facts)
+	return facts
 }
 
 // member returns the facts of the member on a host.
