@@ -105,12 +105,14 @@ func (d Demo) prepare(ctx context.Context) error {
 }
 
 // build compiles holdfast from the checkout the demo runs in.
-func (d Demo) build(ctx context.Context) (string, error) { return Build(ctx, d.Lab) }
+func (d Demo) build(ctx context.Context) (string, error) {
+	return Build(ctx, filepath.Join(d.Lab.Dir(), "bin"))
+}
 
-// Build compiles holdfast, from the module in the working directory, to a
-// place in the lab's folder.
-func Build(ctx context.Context, l *lab.Lab) (string, error) {
-	binary := filepath.Join(l.Dir(), "bin", "holdfast")
+// Build compiles holdfast, from the module in the working directory, into a
+// folder.
+func Build(ctx context.Context, dir string) (string, error) {
+	binary := filepath.Join(dir, "holdfast")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "holdfast/cmd/holdfast")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"holdfast/cmd/holdfast-lab/internal/host"
 	"holdfast/cmd/holdfast-lab/internal/image"
@@ -53,6 +54,7 @@ func (l *Lab) tearDown(ctx context.Context) error {
 		return err
 	}
 	l.state = state{}
+	l.self = sync.OnceValues(l.installSelf) // the copy is gone, too
 	return nil
 }
 

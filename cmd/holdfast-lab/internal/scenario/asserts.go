@@ -1,0 +1,236 @@
+package scenario
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/cmd/holdfast-lab/internal/lab"
+	"holdfast/engine"
+)
+
+func number(ts *testscript.TestScript, text string) uint64 {
+	n, err := strconv.ParseUint(text, 10, 63)
+	ts.Check(err)
+	return n
+}
+
+// cmdBooted demands that hosts run a commit, "v1" or "v2" for the lab's own.
+func cmdBooted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: booted VERSION HOST…")
+	}
+	s := stageOf(ts)
+	want := args[0]
+	if known := ts.Getenv(want); known != "" {
+		want = known
+	}
+	for _, name := range args[1:] {
+		commit, version, err := s.host(ts, name).Booted(s.ctx)
+		ts.Check(err)
+		if commit != want {
+			ts.Fatalf("%s runs %s (%.12s), not %s", name, version, commit, args[0])
+		}
+	}
+}
+
+// cmdBoots demands how often hosts have booted since the scenario began.
+func cmdBoots(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: boots TIMES HOST…")
+	}
+	s := stageOf(ts)
+	for _, name := range args[1:] {
+		boots, err := s.boots(s.host(ts, name))
+		ts.Check(err)
+		if want := int(number(ts, args[0])); boots != want {
+			ts.Fatalf("%s booted %d times, not %d", name, boots, want)
+		}
+	}
+}
+
+// boots counts how often a host booted since the scenario began.
+func (s *stage) boots(h *lab.Host) (int, error) {
+	events, err := h.PowerLog()
+	if err != nil {
+		return 0, err
+	}
+	boots := 0
+	for _, e := range events {
+		if strings.HasPrefix(e.What, "boot ") && e.At.After(s.began) {
+			boots++
+		}
+	}
+	return boots, nil
+}
+
+// cmdBack waits until hosts have booted so often since the scenario began, and
+// answer.
+func cmdBack(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: back TIMES HOST…")
+	}
+	s := stageOf(ts)
+	want := int(number(ts, args[0]))
+	for _, name := range args[1:] {
+		ts.Check(s.within(time.Minute, func() error {
+			boots, err := s.boots(s.host(ts, name))
+			if err == nil && boots < want {
+				err = fmt.Errorf("%s booted %d times, not %d", name, boots, want)
+			}
+			return err
+		}))
+	}
+	cmdUp(ts, neg, args[1:])
+}
+
+// hold reads the hold of a host; nil if there is none.
+func (s *stage) hold(h *lab.Host) (*engine.Hold, error) {
+	text, err := h.Output(s.ctx, "sudo cat "+engine.HoldPath+" 2>/dev/null || [ ! -e "+engine.HoldPath+" ]")
+	if err != nil || text == "" {
+		return nil, err
+	}
+	hold := &engine.Hold{}
+	return hold, json.Unmarshal([]byte(text), hold)
+}
+
+// cmdHeld demands that a host is held, for a reason.
+func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: held HOST [REGEXP]")
+	}
+	s := stageOf(ts)
+	h, err := s.hold(s.host(ts, args[0]))
+	ts.Check(err)
+	if h == nil {
+		ts.Fatalf("%s is not held", args[0])
+	}
+	said := h.String()
+	if h.Step != "" {
+		said += ", at step " + h.Step
+	}
+	if len(args) == 2 && !regexp.MustCompile(args[1]).MatchString(said) {
+		ts.Fatalf("the hold of %s does not match %s: %s", args[0], args[1], said)
+	}
+}
+
+// cmdFree demands that hosts are not held.
+func cmdFree(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: free HOST…")
+	}
+	s := stageOf(ts)
+	for _, name := range args {
+		h, err := s.hold(s.host(ts, name))
+		ts.Check(err)
+		if h != nil {
+			ts.Fatalf("%s is %s", name, h)
+		}
+	}
+}
+
+// cmdLeader puts the host of a cluster's leader into $leader and the hosts of
+// the other members into $follower1, $follower2 and so on.
+func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, "leader CLUSTER")
+	s := stageOf(ts)
+	c, ok := s.Lab.Spec().Cluster(args[0])
+	if !ok {
+		ts.Fatalf("the lab has no cluster %s", args[0])
+	}
+	followers := 0
+	for _, name := range c.Hosts {
+		status, err := s.host(ts, name).EtcdHealth(s.ctx)
+		ts.Check(err)
+		if status.Header.MemberId == status.Leader {
+			ts.Setenv("leader", name)
+			continue
+		}
+		followers++
+		ts.Setenv("follower"+strconv.Itoa(followers), name)
+	}
+}
+
+// cmdHealthy demands that every member of a cluster answers reads.
+func cmdHealthy(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, "healthy CLUSTER")
+	s := stageOf(ts)
+	c, ok := s.Lab.Spec().Cluster(args[0])
+	if !ok {
+		ts.Fatalf("the lab has no cluster %s", args[0])
+	}
+	for _, name := range c.Hosts {
+		_, err := s.host(ts, name).EtcdHealth(s.ctx)
+		ts.Check(err)
+	}
+}
+
+// cmdWatch begins to write to a cluster and to watch its members.
+func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, "watch CLUSTER")
+	s := stageOf(ts)
+	p, err := s.Lab.Probe(s.ctx, args[0])
+	ts.Check(err)
+	s.watches[args[0]] = p
+}
+
+// cmdUnwatch ends a watch. Every voter but one must have answered at all
+// times, and a quorum in any case, unless min= says how many; failed= is how
+// many writes may have failed, defaultFailed unless said; gap= bounds the
+// longest time without a commit; away= lists who was away, in that order.
+func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: unwatch CLUSTER [min=N] [failed=N] [gap=DURATION] [away=HOST,…]")
+	}
+	s := stageOf(ts)
+	p := s.watches[args[0]]
+	if p == nil {
+		ts.Fatalf("nobody watches %s", args[0])
+	}
+	delete(s.watches, args[0])
+	r, err := p.Stop()
+	ts.Check(err)
+	ts.Logf("%s%s", r, strings.Join(r.Errors, "\n"))
+	e := expectation{min: max(len(r.Members)-1, r.Quorum), failed: defaultFailed, gap: defaultGap}
+	ts.Check(e.parse(args[1:]))
+	ts.Check(e.check(r))
+}
+
+// What a watch tolerates unless told otherwise: a write that is under way to a
+// member that shuts down may end in an error of its connection, and on a busy
+// machine everything takes longer.
+const (
+	defaultFailed = 5
+	defaultGap    = 2 * time.Second
+)
+
+func (e *expectation) parse(args []string) error {
+	for _, a := range args {
+		key, value, _ := strings.Cut(a, "=")
+		var err error
+		switch key {
+		case "min":
+			e.min, err = strconv.Atoi(value)
+		case "failed":
+			e.failed, err = strconv.Atoi(value)
+		case "gap":
+			e.gap, err = time.ParseDuration(value)
+		case "away":
+			e.away = slices.DeleteFunc(strings.Split(value, ","), func(s string) bool { return s == "" })
+			e.order = true
+		default:
+			err = errors.New("not known")
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", a, err)
+		}
+	}
+	return nil
+}

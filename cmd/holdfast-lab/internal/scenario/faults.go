@@ -1,0 +1,106 @@
+package scenario
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/cmd/holdfast-lab/internal/disk"
+	"holdfast/cmd/holdfast-lab/internal/lab"
+)
+
+// commands are what scripts can use besides those of testscript.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"lab": cmdLab, "site": cmdSite, "amend": cmdAmend,
+		"holdfast": cmdHoldfast, "start": cmdStart, "await": cmdAwait, "signal": cmdSignal, "finish": cmdFinish,
+		"on": cmdOn, "power": cmdPower, "up": cmdUp, "back": cmdBack,
+		"cut": each((*lab.Host).Cut), "heal": each((*lab.Host).Heal),
+		"freeze": each((*lab.Host).Freeze), "thaw": each((*lab.Host).Thaw),
+		"slow": cmdSlow, "post": cmdPost, "repository": cmdRepository,
+		"booted": cmdBooted, "boots": cmdBoots, "held": cmdHeld, "free": cmdFree,
+		"leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "unwatch": cmdUnwatch,
+	}
+}
+
+// each makes a command that does one thing to each host it names.
+func each(do func(*lab.Host, context.Context) error) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) == 0 {
+			ts.Fatalf("usage: COMMAND HOST…")
+		}
+		s := stageOf(ts)
+		for _, name := range args {
+			ts.Check(do(s.host(ts, name), s.ctx))
+		}
+	}
+}
+
+// cmdOn runs a shell command on a host as user core.
+func cmdOn(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] on HOST COMMAND")
+	}
+	s := stageOf(ts)
+	err := ts.Exec(s.Self, "--dir", s.Lab.Dir(), "ssh", args[0], strings.Join(args[1:], " "))
+	if (exitCode(ts, err) == 0) == neg {
+		ts.Fatalf("on %s: %v", args[0], err)
+	}
+}
+
+func cmdPower(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: power on|off|lossy|soft|reset HOST…")
+	}
+	s := stageOf(ts)
+	for _, name := range args[1:] {
+		ts.Check(s.host(ts, name).Power(s.ctx, lab.Power(args[0])))
+	}
+}
+
+// cmdUp waits until hosts answer.
+func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: up HOST…")
+	}
+	s := stageOf(ts)
+	for _, name := range args {
+		h := s.host(ts, name)
+		ts.Check(h.WaitUp(s.ctx, ""))
+		if h.Cluster != "" {
+			ts.Check(h.WaitEtcd(s.ctx))
+		}
+	}
+}
+
+// cmdSlow limits a host's disk to so many bytes per second.
+func cmdSlow(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, "slow HOST BYTES")
+	s := stageOf(ts)
+	ts.Check(s.host(ts, args[0]).Slow(s.ctx, disk.Speed{BytesPerSecond: number(ts, args[1])}))
+}
+
+// cmdPost sets how long the firmware of a host takes.
+func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, "post HOST DURATION")
+	d, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	s := stageOf(ts)
+	ts.Check(s.host(ts, args[0]).SetPost(s.ctx, d))
+}
+
+// cmdRepository makes the repository slow, or lets it vanish.
+func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, "repository fast|stop|BYTES")
+	s := stageOf(ts)
+	switch args[0] {
+	case "stop":
+		ts.Check(s.Lab.StopServing(s.ctx))
+	case "fast":
+		ts.Check(s.Lab.Serve(s.ctx, 0))
+	default:
+		ts.Check(s.Lab.Serve(s.ctx, int(number(ts, args[0]))))
+	}
+}

@@ -1,0 +1,184 @@
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// argv is holdfast with the site's inventory. The first arguments may be
+// "--site DIR".
+func (s *stage) argv(args []string) []string {
+	site := "site"
+	if len(args) > 1 && args[0] == "--site" {
+		site, args = args[1], args[2:]
+	}
+	argv := append([]string{s.Binary}, args...)
+	return append(argv, "-i", site+"/inventory.hcl")
+}
+
+// cmdHoldfast runs holdfast inside the lab's network and demands its exit
+// code.
+func cmdHoldfast(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: holdfast CODE [--site DIR] ARGUMENT…")
+	}
+	s := stageOf(ts)
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	argv := append([]string{"--dir", s.Lab.Dir(), "exec", "--"}, s.argv(args[1:])...)
+	err = ts.Exec(s.Self, argv...)
+	if got := exitCode(ts, err); got != want {
+		ts.Fatalf("exit code %d, not %d", got, want)
+	}
+}
+
+func exitCode(ts *testscript.TestScript, err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	ts.Fatalf("run holdfast: %v", err)
+	return -1
+}
+
+// job is a holdfast that runs while the script goes on.
+type job struct {
+	cmd  *exec.Cmd
+	out  output
+	done chan struct{}
+	err  error
+}
+
+// output is what a job has printed so far, stdout and stderr together.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{} // closed when more is printed
+}
+
+// Write takes what is printed.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.more != nil {
+		close(o.more)
+		o.more = nil
+	}
+	return o.text.Write(p)
+}
+
+// seen is all so far, and a channel that is closed when there is more.
+func (o *output) seen() (string, <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.more == nil {
+		o.more = make(chan struct{})
+	}
+	return o.text.String(), o.more
+}
+
+func (j *job) kill() {
+	_ = j.cmd.Process.Kill() // it may have ended
+	<-j.done
+}
+
+// cmdStart starts holdfast and goes on.
+func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: start NAME [--site DIR] ARGUMENT…")
+	}
+	s := stageOf(ts)
+	argv := s.argv(args[1:])
+	j := &job{cmd: exec.CommandContext(s.ctx, argv[0], argv[1:]...), done: make(chan struct{})}
+	j.cmd.Dir = ts.MkAbs(".")
+	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
+	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A command of the inventory that outlives a killed holdfast keeps its output open.
+	j.cmd.WaitDelay = time.Second
+	ts.Check(s.Lab.Start(j.cmd))
+	s.jobs[args[0]] = j
+	go func() {
+		j.err = j.cmd.Wait()
+		close(j.done)
+	}()
+}
+
+func (s *stage) job(ts *testscript.TestScript, name string) *job {
+	j := s.jobs[name]
+	if j == nil {
+		ts.Fatalf("nothing was started as %s", name)
+	}
+	return j
+}
+
+// cmdAwait waits until a job has printed something.
+func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, "await NAME REGEXP")
+	s := stageOf(ts)
+	j := s.job(ts, args[0])
+	want, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	for {
+		text, more := j.out.seen()
+		if want.MatchString(text) {
+			return
+		}
+		select {
+		case <-more:
+		case <-j.done:
+			if text, _ := j.out.seen(); want.MatchString(text) {
+				return
+			}
+			text, _ := j.out.seen()
+			ts.Fatalf("%s ended without printing %s; it printed:\n%s", args[0], args[1], text)
+		case <-s.ctx.Done():
+			ts.Fatalf("%s never printed %s; it printed:\n%s", args[0], args[1], text)
+		}
+	}
+}
+
+var signals = map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+
+// cmdSignal sends a signal to a job, and to it alone.
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, "signal NAME INT|TERM|KILL")
+	j := stageOf(ts).job(ts, args[0])
+	signal, ok := signals[args[1]]
+	if !ok {
+		ts.Fatalf("no signal %s", args[1])
+	}
+	ts.Check(j.cmd.Process.Signal(signal))
+	if signal == syscall.SIGKILL {
+		<-j.done
+	}
+}
+
+// cmdFinish waits until a job ends, demands its exit code and keeps what it
+// printed in NAME.out.
+func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, "finish NAME CODE")
+	s := stageOf(ts)
+	j := s.job(ts, args[0])
+	<-j.done
+	text, _ := j.out.seen()
+	ts.Logf("[%s printed]\n%s", args[0], text)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), []byte(text), 0o600))
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if got := j.cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("%s: exit code %d, not %d", args[0], got, want)
+	}
+	delete(s.jobs, args[0])
+}

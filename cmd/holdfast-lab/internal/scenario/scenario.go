@@ -1,0 +1,170 @@
+// Package scenario runs testscript files against real hosts: scripts that
+// operate power switches, cables and disks, run holdfast, and assert what is
+// true of hosts and of etcd afterwards.
+//
+// The first command of a script names the lab it needs, so that scripts with
+// the same lab run one after the other in it. Every script starts with hosts at
+// their first boot. doc.txt says what a script can do.
+package scenario
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/cmd/holdfast-lab/internal/lab"
+	"holdfast/cmd/holdfast-lab/internal/spec"
+)
+
+//go:embed scripts/*.txtar
+var scripts embed.FS
+
+//go:embed labs/*.hcl
+var labs embed.FS
+
+//go:embed doc.txt
+var doc string
+
+// Doc is the manual of the commands a script can use.
+func Doc() string { return doc }
+
+// Runner runs scenarios.
+type Runner struct {
+	Lab    *lab.Lab
+	Binary string // holdfast
+	Self   string // holdfast-lab
+	Out    io.Writer
+	// Match selects scenarios by name; nil runs all.
+	Match *regexp.Regexp
+	// Verbose prints the log of every scenario, not only of those that fail.
+	Verbose bool
+}
+
+// script is one scenario.
+type script struct {
+	name, lab, path string
+}
+
+// Names lists all scenarios in the order they run.
+func Names() ([]string, error) {
+	all, err := list()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(all))
+	for _, s := range all {
+		names = append(names, s.name)
+	}
+	return names, nil
+}
+
+var labLine = regexp.MustCompile(`(?m)^lab (\S+)$`)
+
+// list reads the scenarios, those of one lab next to each other.
+func list() ([]script, error) {
+	paths, err := fs.Glob(scripts, "scripts/*.txtar")
+	if err != nil {
+		return nil, err
+	}
+	var all []script
+	for _, path := range paths {
+		text, err := fs.ReadFile(scripts, path)
+		if err != nil {
+			return nil, err
+		}
+		found := labLine.FindSubmatch(text)
+		if found == nil {
+			return nil, fmt.Errorf("read scenario %s: it does not say which lab it needs", path)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+		all = append(all, script{name: name, lab: string(found[1]), path: path})
+	}
+	slices.SortStableFunc(all, func(a, b script) int { return strings.Compare(a.lab, b.lab) })
+	return all, nil
+}
+
+// Run runs the selected scenarios one after the other. Its error counts those
+// that failed.
+func (r *Runner) Run(ctx context.Context) error {
+	all, err := list()
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(s script) bool { return r.Match != nil && !r.Match.MatchString(s.name) })
+	if len(all) == 0 {
+		return errors.New("select scenarios: none has such a name")
+	}
+	dir, err := os.MkdirTemp("", "holdfast-lab-test-")
+	if err != nil {
+		return fmt.Errorf("run scenarios: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
+	files, err := unpack(dir, all)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	t := &runT{ctx: ctx, out: r.Out, verbose: r.Verbose}
+	t.guard(func() {
+		testscript.RunT(t, testscript.Params{Files: files, Setup: r.setup(ctx), Cmds: commands(), RequireExplicitExec: true})
+	})
+	fmt.Fprintf(r.Out, "%d scenarios, %d failed, %.0f s\n", t.count, len(t.failures), time.Since(began).Seconds())
+	if len(t.failures) > 0 {
+		return fmt.Errorf("failed: %s", strings.Join(t.failures, ", "))
+	}
+	if t.failed {
+		return errors.New("run scenarios: not all could be run")
+	}
+	return ctx.Err()
+}
+
+func unpack(dir string, all []script) ([]string, error) {
+	var files []string
+	for _, s := range all {
+		text, err := fs.ReadFile(scripts, s.path)
+		if err != nil {
+			return nil, err
+		}
+		file := filepath.Join(dir, filepath.Base(s.path))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return nil, fmt.Errorf("unpack scenario: %w", err)
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// use brings up the lab of that name, in place of another, with every host at
+// its first boot.
+func (r *Runner) use(ctx context.Context, name string) error {
+	source := spec.DefaultHCL
+	if name != "default" {
+		text, err := fs.ReadFile(labs, "labs/"+name+".hcl")
+		if err != nil {
+			return fmt.Errorf("find lab %s: there is none of that name", name)
+		}
+		source = text
+	}
+	s, err := spec.Parse(name+".hcl", source)
+	if err != nil {
+		return err
+	}
+	if err := r.Lab.Serve(ctx, 0); err == nil && r.Lab.IsUp() && r.Lab.Has(s) {
+		return r.Lab.Reset(ctx)
+	}
+	if err := r.Lab.Down(ctx, false); err != nil {
+		return err
+	}
+	return r.Lab.Up(ctx, s, lab.Options{})
+}

@@ -1,0 +1,149 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/cmd/holdfast-lab/internal/lab"
+	"holdfast/cmd/holdfast-lab/internal/probe"
+)
+
+// limit bounds one scenario.
+const limit = 5 * time.Minute
+
+// stage is what one scenario works with.
+type stage struct {
+	*Runner
+	ctx     context.Context
+	began   time.Time
+	watches map[string]*probe.Probe
+	jobs    map[string]*job
+}
+
+type stageKey struct{}
+
+func stageOf(ts *testscript.TestScript) *stage {
+	s, ok := ts.Value(stageKey{}).(*stage)
+	if !ok {
+		ts.Fatalf("the scenario has no stage")
+	}
+	return s
+}
+
+// setup gives each script a stage and cleans up after it.
+func (r *Runner) setup(ctx context.Context) func(*testscript.Env) error {
+	return func(env *testscript.Env) error {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		s := &stage{Runner: r, ctx: ctx, watches: map[string]*probe.Probe{}, jobs: map[string]*job{}}
+		env.Values[stageKey{}] = s
+		env.Defer(func() {
+			for _, j := range s.jobs {
+				j.kill()
+			}
+			for _, w := range s.watches {
+				_, _ = w.Stop() // the scenario has failed already
+			}
+			cancel()
+		})
+		env.Setenv("HOLDFAST_LAB", r.Self)
+		env.Setenv("HOLDFAST_LAB_DIR", r.Lab.Dir())
+		env.Setenv("HOME", env.WorkDir)
+		env.Setenv("TERM", "dumb")
+		return nil
+	}
+}
+
+// cmdLab brings up a lab and copies its site to where the script works.
+func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, "lab NAME")
+	s := stageOf(ts)
+	ts.Check(s.use(s.ctx, args[0]))
+	s.began = time.Now()
+	ts.Check(copySite(s.Lab.Site(), ts.MkAbs("site")))
+	v1, v2, err := s.Lab.Commits()
+	ts.Check(err)
+	ts.Setenv("v1", v1)
+	ts.Setenv("v2", v2)
+	ts.Setenv("update", "--var=commit="+v2)
+}
+
+// cmdSite copies the site once more, as another bastion would have it.
+func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, "site DIR")
+	ts.Check(copySite(ts.MkAbs("site"), ts.MkAbs(args[0])))
+}
+
+// copySite copies the files of a site, without what runs have left in it.
+func copySite(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, e.Name()), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cmdAmend adds lines after a line of the inventory.
+func cmdAmend(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: amend AFTER LINE…")
+	}
+	path := ts.MkAbs("site/inventory.hcl")
+	anchor, added := args[0]+"\n", strings.Join(args[1:], "\n")+"\n"
+	text := ts.ReadFile(path)
+	if !strings.Contains(text, anchor) {
+		ts.Fatalf("the inventory has no line %q", args[0])
+	}
+	ts.Check(os.WriteFile(path, []byte(strings.ReplaceAll(text, anchor, anchor+added)), 0o600))
+}
+
+func (s *stage) host(ts *testscript.TestScript, name string) *lab.Host {
+	h, err := s.Lab.Host(name)
+	ts.Check(err)
+	return h
+}
+
+// plain refuses "!" and another number of arguments.
+func plain(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {
+	if neg || len(args) != n {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+// within waits until check is content and says what was wrong if that never
+// comes.
+func (s *stage) within(d time.Duration, check func() error) error {
+	ctx, cancel := context.WithTimeout(s.ctx, d)
+	defer cancel()
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("after %s: %w", d, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

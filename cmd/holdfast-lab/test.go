@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/cmd/holdfast-lab/internal/demo"
+	"holdfast/cmd/holdfast-lab/internal/scenario"
+)
+
+func testCommand(open opener) *cobra.Command {
+	var list, verbose, keep bool
+	cmd := &cobra.Command{
+		Use:   "test [NAME…]",
+		Short: "Run the scenarios against real hosts",
+		Long: "Run the scenarios against real hosts: all, or those whose names match a regular expression among the\n" +
+			"arguments. The lab is taken down afterwards, with any hosts that were there before.\n\n" + scenario.Doc(),
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list the scenarios and run none")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the log of every scenario, not only of those that fail")
+	cmd.Flags().BoolVar(&keep, "keep", false, "leave the last lab up")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if list {
+			names, err := scenario.Names()
+			fmt.Fprintln(cmd.OutOrStdout(), strings.Join(names, "\n"))
+			return err
+		}
+		return runScenarios(cmd, open, args, verbose, keep)
+	}
+	return cmd
+}
+
+func runScenarios(cmd *cobra.Command, open opener, names []string, verbose, keep bool) error {
+	r := &scenario.Runner{Out: cmd.OutOrStdout(), Verbose: verbose}
+	var err error
+	if len(names) > 0 {
+		if r.Match, err = regexp.Compile(strings.Join(names, "|")); err != nil {
+			return fmt.Errorf("read arguments: %w", err)
+		}
+	}
+	if r.Lab, err = open(cmd); err != nil {
+		return err
+	}
+	if err := r.Lab.Prepare(cmd.Context()); err != nil {
+		return err
+	}
+	r.Lab.Quiet()
+	dir, err := os.MkdirTemp("", "holdfast-")
+	if err != nil {
+		return fmt.Errorf("build holdfast: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
+	if r.Binary, err = demo.Build(cmd.Context(), dir); err != nil {
+		return err
+	}
+	if r.Self, err = os.Executable(); err != nil {
+		return fmt.Errorf("find own program: %w", err)
+	}
+	err = r.Run(cmd.Context())
+	if keep {
+		return err
+	}
+	if downErr := r.Lab.Down(cmd.Context(), false); downErr != nil && err == nil {
+		return downErr
+	}
+	return err
+}
