@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ func (p *Plain) step(e engine.Event) string {
 	}
 	switch {
 	case e.Type == engine.StepProgress:
-		return fmt.Sprintf("  %s: %s: %s", where, e.Step, engine.Printable(e.Message))
+		return fmt.Sprintf("  %s: %s: %s", where, e.Step, shortHashes(engine.Printable(e.Message)))
 	case e.Failure != nil, e.Took < quick:
 		return ""
 	case where == "":
@@ -100,10 +101,10 @@ func (p *Plain) failure(e engine.Event) string {
 		lines = append(lines, "      "+e.Host+": "+engine.Printable(e.Message))
 	}
 	if f.Command != "" {
-		lines = append(lines, "      command: "+firstLine(f.Command))
+		lines = append(lines, "      command: "+commandName(f.Command))
 	}
 	for _, l := range strings.Split(f.Stderr, "\n") {
-		if l = strings.TrimRight(l, " \r"); l != "" {
+		if l = strings.TrimRight(l, " \r"); l != "" && !strings.HasSuffix(l, f.Cause) {
 			lines = append(lines, "      stderr: "+engine.Printable(l))
 		}
 	}
@@ -113,13 +114,20 @@ func (p *Plain) failure(e engine.Event) string {
 	return strings.Join(lines, "\n")
 }
 
-// firstLine names a script by its first line; the journal has it all.
-func firstLine(s string) string {
-	line, rest, more := strings.Cut(strings.TrimSpace(s), "\n")
-	if more && rest != "" {
-		line += " … (the journal has all of it)"
+// commandName is a command of one line, or says how long a script is.
+func commandName(s string) string {
+	s = strings.TrimSpace(s)
+	if n := strings.Count(s, "\n"); n > 0 {
+		return fmt.Sprintf("a script of %d lines, in the journal", n+1)
 	}
-	return engine.Printable(line)
+	return engine.Printable(s)
+}
+
+var hash = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+
+// shortHashes cuts commits and digests to what tells them apart.
+func shortHashes(s string) string {
+	return hash.ReplaceAllStringFunc(s, func(h string) string { return h[:12] })
 }
 
 func (p *Plain) end(end engine.RunEnd) string {

@@ -71,7 +71,7 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	start := r.Start
 	start.Adopting = r.Dead
 	if err := r.emit(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
-		return engine.RunEnd{Exit: engine.ExitFailed, Reason: "write journal: " + err.Error() + "; nothing was touched"}
+		return engine.RunEnd{Exit: engine.ExitFailed, Reason: err.Error() + "; nothing was touched"}
 	}
 	last, err := r.apply(ctx, p)
 	end := r.finish(ctx, p, last, err)
@@ -161,10 +161,8 @@ func (r *Run) mayGoOn(ctx context.Context) error {
 	if r.stopping() || ctx.Err() != nil {
 		return &engine.Failure{Cause: "stopped by the operator", Kind: KindStopped}
 	}
-	r.events.mu.Lock()
-	defer r.events.mu.Unlock()
-	if r.events.err != nil {
-		return &engine.Failure{Step: "write journal", Cause: r.events.err.Error(), Kind: KindJournal}
+	if err := r.events.failed(); err != nil {
+		return &engine.Failure{Cause: err.Error(), Kind: KindJournal}
 	}
 	return nil
 }
@@ -239,6 +237,9 @@ func (r *Run) finish(ctx context.Context, p *progress, last engine.Plan, err err
 		end.Exit, end.Reason = engine.ExitFailed, err.Error()
 	default:
 		end.Exit, end.Reason = verdict(last)
+		if err := r.events.failed(); err != nil {
+			end.Exit, end.Reason = engine.ExitFailed, err.Error()+"; apart from that: "+end.Reason
+		}
 	}
 	return end
 }

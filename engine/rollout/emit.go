@@ -14,6 +14,13 @@ type emitter struct {
 	err error
 }
 
+// failed is the error after which nothing more was emitted.
+func (e *emitter) failed() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
+}
+
 // emit sends an event. After an error nothing more is emitted and the run
 // stops at the next step.
 func (r *Run) emit(e engine.Event) error {
@@ -38,13 +45,13 @@ func (r *Run) warn(message string) { r.note(engine.Event{Type: engine.Warned, Me
 func (r *Run) timed(e engine.Event, f func() error) *engine.Failure {
 	e.Type = engine.StepStarted
 	if err := r.emit(e); err != nil {
-		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: "write journal: " + err.Error(), Kind: KindJournal}
+		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
 	}
 	began := r.Clock.Now()
 	failure := asFailure(f(), e.Host, e.Step)
 	e.Type, e.Took, e.Failure = engine.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure
 	if err := r.emit(e); err != nil && failure == nil {
-		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: "write journal: " + err.Error(), Kind: KindJournal}
+		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
 	}
 	return failure
 }

@@ -38,6 +38,8 @@ func asFailure(err error, host, step string) *engine.Failure {
 	if whole.Step == "" {
 		whole.Step = step
 	}
+	// Scripts say themselves which step they are.
+	whole.Cause = strings.TrimPrefix(whole.Cause, whole.Step+": ")
 	return &whole
 }
 

@@ -79,13 +79,16 @@ func (r *Run) forks(fallback int) int {
 }
 
 // gatherAwaited gathers a host; if a dead run was rebooting it, it is waited
-// for as long as that run would have. What is staged and not locked is on its
+// for as long as that run would have, once. What is staged and not locked is on its
 // way into a reboot: the host still answers, but whatever is begun on it now
 // is cut short.
 func (r *Run) gatherAwaited(ctx context.Context, h engine.Host) engine.Facts {
 	f := r.gather(ctx, h)
 	run := r.Awaited[h.Name]
 	if run == "" || f.Reached() && !goingDown(f) {
+		return f
+	}
+	if _, before := r.waited.LoadOrStore(h.Name, true); before {
 		return f
 	}
 	p, _ := r.Inventory.Pool(h.Pool)

@@ -27,7 +27,7 @@ func TestJournal(t *testing.T) {
 				if calls < 0 {
 					calls = len(b.Calls())
 				}
-				return errors.New("no space left on device")
+				return errors.New("write journal: no space left on device")
 			}
 			end := apply(b, serially)
 			errs := []error{lawful(site)}

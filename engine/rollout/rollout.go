@@ -10,6 +10,7 @@ package rollout
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"holdfast/engine"
@@ -91,6 +92,7 @@ type Run struct {
 	Refuse   bool                                     // refuse the run if any host is held by somebody else
 	Interval time.Duration                            // between looks at something that is waited for; 0: 500 ms
 	events   emitter
+	waited   sync.Map // hosts of Awaited that were waited for
 }
 
 func (r *Run) interval() time.Duration {
