@@ -80,7 +80,9 @@ func stageStep(t engine.Target, tool driver) engine.Step {
 		job:  job.String(),
 		text: libScript + stageScript,
 	}
-	return onHost(t, "stage", strict+engine.CheckFreeSnippet(holders...)+stage.String(), timeout)
+	step := onHost(t, "stage", strict+engine.CheckFreeSnippet(holders...)+stage.String(), timeout)
+	step.Do.Exec.Abort = "systemctl stop " + StageUnit
+	return step
 }
 
 // finalizeSteps unlock the staged deployment, reboot into it, and wait for it.
