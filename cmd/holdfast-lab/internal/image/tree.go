@@ -180,8 +180,14 @@ func kernelRelease(root string) (string, error) {
 
 // topLevel are the links that an ostree tree has for its writable folders.
 var topLevel = []struct{ name, target string }{
-	{"home", "var/home"}, {"root", "var/roothome"}, {"srv", "var/srv"}, {"opt", "var/opt"}, {"mnt", "var/mnt"},
-	{"media", "run/media"}, {"usr/local", "../var/usrlocal"}, {"ostree", "sysroot/ostree"},
+	{"home", "var/home"},
+	{"root", "var/roothome"},
+	{"srv", "var/srv"},
+	{"opt", "var/opt"},
+	{"mnt", "var/mnt"},
+	{"media", "run/media"},
+	{"usr/local", "../var/usrlocal"},
+	{"ostree", "sysroot/ostree"},
 }
 
 func (t tree) linkTopLevel(context.Context) error {

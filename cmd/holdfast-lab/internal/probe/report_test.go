@@ -62,9 +62,13 @@ func TestQuantile(t *testing.T) {
 
 func TestAwayAndVoters(t *testing.T) {
 	r := Summarize(record([]Sample{
-		{At: at(100), Member: "a", Up: true, Leader: 1, Term: 2}, {At: at(100), Member: "b", Up: true, Leader: 1, Term: 2},
-		{At: at(200), Member: "a"}, {At: at(300), Member: "b", Up: true, Leader: 1, Term: 2}, {At: at(350), Member: "b"},
-		{At: at(500), Member: "a", Up: true, Leader: 1, Term: 2}, {At: at(600), Member: "b"},
+		{At: at(100), Member: "a", Up: true, Leader: 1, Term: 2},
+		{At: at(100), Member: "b", Up: true, Leader: 1, Term: 2},
+		{At: at(200), Member: "a"},
+		{At: at(300), Member: "b", Up: true, Leader: 1, Term: 2},
+		{At: at(350), Member: "b"},
+		{At: at(500), Member: "a", Up: true, Leader: 1, Term: 2},
+		{At: at(600), Member: "b"},
 	}, nil))
 	if got := r.Members[0].Longest(); got != dur(400) {
 		t.Errorf("a was away %s", got)
@@ -82,8 +86,12 @@ func TestAwayAndVoters(t *testing.T) {
 
 func TestOneAfterAnotherIsNotTwoAtOnce(t *testing.T) {
 	r := Summarize(record([]Sample{
-		{At: at(100), Member: "a", Up: true}, {At: at(200), Member: "a"}, {At: at(300), Member: "a", Up: true},
-		{At: at(300), Member: "b", Up: true}, {At: at(400), Member: "b"}, {At: at(500), Member: "b", Up: true},
+		{At: at(100), Member: "a", Up: true},
+		{At: at(200), Member: "a"},
+		{At: at(300), Member: "a", Up: true},
+		{At: at(300), Member: "b", Up: true},
+		{At: at(400), Member: "b"},
+		{At: at(500), Member: "b", Up: true},
 	}, nil))
 	if r.MinVoters != 2 {
 		t.Errorf("fewest voters %d", r.MinVoters)
