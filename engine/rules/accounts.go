@@ -1,0 +1,96 @@
+package rules
+
+import (
+	"reflect"
+	"slices"
+
+	"holdfast/engine"
+)
+
+// units compares systemd units.
+func (c *comparison) units(old, new engine.Config) {
+	same := func(a, b engine.Unit) bool { return len(unitSides(a, b)) == 0 }
+	differences(old.Units, new.Units, func(u engine.Unit) string { return u.Name }, same, func(was, is *engine.Unit) {
+		u := either(was, is)
+		why := ""
+		if was != nil && is != nil {
+			why = differ(unitSides(*was, *is))
+		}
+		c.add(Change{Domain: Unit, Name: u.Name, Verb: verb(was, is), Why: why, From: u.From}, c.policy.unit(u.Name))
+	})
+}
+
+func unitSides(a, b engine.Unit) []string {
+	var sides []string
+	if a.Contents != b.Contents {
+		sides = append(sides, "contents")
+	}
+	key := func(d engine.Dropin) string { return d.Name }
+	differences(a.Dropins, b.Dropins, key, func(x, y engine.Dropin) bool { return x == y }, func(was, is *engine.Dropin) {
+		sides = append(sides, "drop-in "+either(was, is).Name)
+	})
+	if !sameBool(a.Enabled, b.Enabled) {
+		sides = append(sides, "enablement")
+	}
+	if !sameBool(a.Masked, b.Masked) {
+		sides = append(sides, "mask")
+	}
+	return sides
+}
+
+func sameBool(a, b *bool) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// users compares accounts and groups. Keys and passwords take effect at the
+// next log-in; no rule covers the rest of an account.
+func (c *comparison) users(old, new engine.Config) {
+	same := func(a, b engine.User) bool { return len(userSides(a, b)) == 0 }
+	differences(old.Users, new.Users, func(u engine.User) string { return u.Name }, same, func(was, is *engine.User) {
+		u := either(was, is)
+		var a, b engine.User // a user that is not there has no keys, no password, and no account of note
+		if was != nil {
+			a = *was
+		}
+		if is != nil {
+			b = *is
+		}
+		v := logins()
+		if !reflect.DeepEqual(a.Account, b.Account) {
+			v = unruled()
+		}
+		c.add(Change{Domain: User, Name: u.Name, Verb: verb(was, is), Why: differ(userSides(a, b)), From: u.From}, v)
+	})
+	sameGroup := func(a, b engine.Group) bool {
+		return a.Absent == b.Absent && sameInt(a.GID, b.GID) && a.PasswordHash == b.PasswordHash && a.System == b.System
+	}
+	differences(old.Groups, new.Groups, func(g engine.Group) string { return g.Name }, sameGroup, func(was, is *engine.Group) {
+		g := either(was, is)
+		v := unruled()
+		if was != nil && is != nil && was.PasswordHash != is.PasswordHash {
+			a, b := *was, *is
+			a.PasswordHash, b.PasswordHash = "", ""
+			if sameGroup(a, b) {
+				v = logins()
+			}
+		}
+		c.add(Change{Domain: User, Name: "group/" + g.Name, Verb: verb(was, is), From: g.From}, v)
+	})
+}
+
+func userSides(a, b engine.User) []string {
+	var sides []string
+	if !slices.Equal(set(a.SSHKeys), set(b.SSHKeys)) {
+		sides = append(sides, "SSH keys")
+	}
+	if a.PasswordHash != b.PasswordHash {
+		sides = append(sides, "password hash")
+	}
+	if !reflect.DeepEqual(a.Account, b.Account) {
+		sides = append(sides, "account")
+	}
+	return sides
+}

@@ -1,0 +1,156 @@
+package rules
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// Compare gives the changes that lead from the configuration old to new, and
+// the actions that make them take effect. A *Refused error says that there is
+// no way on a running host.
+func Compare(old, new engine.Config, policy Policy) (Diff, error) {
+	if err := refuse(old, new); err != nil {
+		return Diff{}, err
+	}
+	c := &comparison{policy: policy, diff: Diff{Changes: []Change{}}}
+	c.system(old, new)
+	c.files(old, new)
+	c.units(old, new)
+	c.users(old, new)
+	c.diff.Actions = c.plan.actions()
+	return c.diff, nil
+}
+
+// comparison collects changes and what they ask for.
+type comparison struct {
+	policy Policy
+	diff   Diff
+	plan   plan
+}
+
+// add takes down a change with the rule that holds for it.
+func (c *comparison) add(change Change, v verdict) {
+	change.Rule, change.Actions = v.rule, v.actions
+	change.Why = strings.Join(slices.DeleteFunc([]string{change.Why, v.why}, func(s string) bool { return s == "" }), "; ")
+	c.diff.Changes = append(c.diff.Changes, change)
+	c.plan.add(v)
+}
+
+// differences walks two lists side by side and reports what is only in one of
+// them, or in both and not the same.
+func differences[T any](old, new []T, key func(T) string, same func(a, b T) bool, found func(was, is *T)) {
+	old, new = inOrder(old, key), inOrder(new, key)
+	for len(old) > 0 || len(new) > 0 {
+		switch {
+		case len(new) == 0 || len(old) > 0 && key(old[0]) < key(new[0]):
+			found(&old[0], nil)
+			old = old[1:]
+		case len(old) == 0 || key(new[0]) < key(old[0]):
+			found(nil, &new[0])
+			new = new[1:]
+		default:
+			if !same(old[0], new[0]) {
+				found(&old[0], &new[0])
+			}
+			old, new = old[1:], new[1:]
+		}
+	}
+}
+
+// inOrder is the list sorted by key; the list itself if it is.
+func inOrder[T any](list []T, key func(T) string) []T {
+	by := func(a, b T) int { return strings.Compare(key(a), key(b)) }
+	if slices.IsSortedFunc(list, by) {
+		return list
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, by)
+	return list
+}
+
+func verb[T any](was, is *T) Verb {
+	switch {
+	case was == nil:
+		return Create
+	case is == nil:
+		return Delete
+	}
+	return Update
+}
+
+// either is the new one, or the old one if it goes.
+func either[T any](was, is *T) T {
+	if is != nil {
+		return *is
+	}
+	return *was
+}
+
+func (c *comparison) files(old, new engine.Config) {
+	differences(old.Files, new.Files, func(f engine.File) string { return f.Path }, sameFile, func(was, is *engine.File) {
+		f := either(was, is)
+		v := c.policy.path(f.Path)
+		if v.registries {
+			v = v.judge(was, is)
+		}
+		c.add(Change{Domain: File, Name: f.Path, Verb: verb(was, is), Why: fileReason(was, is), From: f.From}, v)
+	})
+	sameDirectory := func(a, b engine.Directory) bool { return sameInt(a.Mode, b.Mode) && a.Owner == b.Owner }
+	differences(old.Directories, new.Directories, func(d engine.Directory) string { return d.Path }, sameDirectory, func(was, is *engine.Directory) {
+		d := either(was, is)
+		c.add(Change{Domain: Directory, Name: d.Path, Verb: verb(was, is), From: d.From}, c.policy.path(d.Path))
+	})
+	sameLink := func(a, b engine.Link) bool { return a.Target == b.Target && a.Hard == b.Hard && a.Owner == b.Owner }
+	differences(old.Links, new.Links, func(l engine.Link) string { return l.Path }, sameLink, func(was, is *engine.Link) {
+		l := either(was, is)
+		c.add(Change{Domain: Link, Name: l.Path, Verb: verb(was, is), From: l.From}, c.policy.path(l.Path))
+	})
+}
+
+// sameFile leaves out Keep: it says what to do with a file that was there
+// before, not what the file is.
+func sameFile(a, b engine.File) bool {
+	return a.Inherit == b.Inherit && sameInt(a.Mode, b.Mode) && a.Owner == b.Owner && bytes.Equal(a.Contents, b.Contents) && bytes.Equal(a.Append, b.Append)
+}
+
+func sameInt(a, b *int) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// fileReason says which sides of a file differ, and nothing of what they are.
+func fileReason(was, is *engine.File) string {
+	if was == nil || is == nil {
+		return ""
+	}
+	var sides []string
+	for _, s := range []struct {
+		name string
+		same bool
+	}{
+		{"contents", was.Inherit == is.Inherit && bytes.Equal(was.Contents, is.Contents) && bytes.Equal(was.Append, is.Append)},
+		{"mode", sameInt(was.Mode, is.Mode)},
+		{"owner", was.Owner == is.Owner},
+	} {
+		if !s.same {
+			sides = append(sides, s.name)
+		}
+	}
+	return differ(sides)
+}
+
+// differ names the sides in which two things differ.
+func differ(sides []string) string {
+	switch len(sides) {
+	case 0:
+		return ""
+	case 1:
+		return sides[0] + " changed"
+	}
+	return strings.Join(sides[:len(sides)-1], ", ") + " and " + sides[len(sides)-1] + " changed"
+}

@@ -1,0 +1,137 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// Rule says what makes a change of some files, or of a unit, take effect.
+// Exactly one of Path, Glob and Unit is given.
+type Rule struct {
+	Path    string          // the path, and everything below it
+	Glob    string          // as path.Match has it: * does not cross /; what matches, and everything below it
+	Unit    string          // exact name of a unit
+	Actions []engine.Action // of a kind that is not known: a reboot
+	Timeout engine.Duration // of each action; 0 if the rule does not say
+}
+
+// String names the rule as changes and actions do.
+func (r Rule) String() string {
+	switch {
+	case r.Path != "":
+		return "path " + r.Path
+	case r.Glob != "":
+		return "glob " + r.Glob
+	}
+	return "unit " + r.Unit
+}
+
+// Policy is the rules of a pool, beside the built-in ones. The zero value has
+// none of its own.
+type Policy struct {
+	rules []Rule
+}
+
+// NewPolicy checks rules, everything that is wrong at once. Rules for what
+// always needs a reboot are refused: no policy can weaken that.
+func NewPolicy(rules []Rule) (Policy, error) {
+	var wrong []error
+	seen := map[string]bool{}
+	p := Policy{rules: make([]Rule, len(rules))}
+	for i, r := range rules {
+		r.Actions = unitNames(r.Actions)
+		if r.Path != "" && r.Path != "/" {
+			r.Path = strings.TrimSuffix(r.Path, "/")
+		}
+		p.rules[i] = r
+		for _, problem := range r.problems() {
+			wrong = append(wrong, fmt.Errorf("policy %s: %s", engine.Printable(r.String()), problem))
+		}
+		if seen[r.String()] {
+			wrong = append(wrong, fmt.Errorf("policy %s: is there twice; keep one", engine.Printable(r.String())))
+		}
+		seen[r.String()] = true
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return Policy{}, err
+	}
+	return p, nil
+}
+
+// unitNames completes the names of units as systemctl does.
+func unitNames(actions []engine.Action) []engine.Action {
+	out := make([]engine.Action, len(actions))
+	for i, a := range actions {
+		if a.Unit != "" && path.Ext(a.Unit) == "" {
+			a.Unit += ".service"
+		}
+		out[i] = a
+	}
+	return out
+}
+
+var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,254}$`)
+
+func (r Rule) problems() []string {
+	var wrong []string
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	given := 0
+	for _, s := range []string{r.Path, r.Glob, r.Unit} {
+		if s != "" {
+			given++
+		}
+	}
+	if given != 1 {
+		say("give one of path, glob and unit")
+	}
+	for _, p := range []string{r.Path, r.Glob} {
+		if p != "" && (!path.IsAbs(p) || path.Clean(p) != p) {
+			say("is not an absolute path in its simplest form")
+		}
+		if tree := network(literal(p)); p != "" && tree != "" {
+			say("is network configuration (%s), which always takes a drain and a reboot; no policy can weaken that: remove it", tree)
+		}
+	}
+	if _, err := path.Match(r.Glob, ""); err != nil {
+		say("is not a pattern; close the brackets")
+	}
+	if r.Unit != "" && !unitName.MatchString(r.Unit) {
+		say("is not the name of a unit")
+	}
+	if r.Timeout < 0 {
+		say("has a negative timeout")
+	}
+	return append(wrong, actionProblems(r.Actions)...)
+}
+
+func actionProblems(actions []engine.Action) []string {
+	var wrong []string
+	if len(actions) == 0 {
+		wrong = append(wrong, "has no actions; write none if nothing is to be done")
+	}
+	for _, a := range actions {
+		unit := a.Type == engine.ReloadUnit || a.Type == engine.RestartUnit
+		switch {
+		case a.Type == engine.NoAction && len(actions) > 1:
+			wrong = append(wrong, "has none beside other actions; keep one or the other")
+		case unit && !unitName.MatchString(a.Unit):
+			wrong = append(wrong, fmt.Sprintf("%s needs the name of a unit", a.Type))
+		case !unit && a.Unit != "" && known(a.Type):
+			wrong = append(wrong, fmt.Sprintf("%s takes no unit", a.Type))
+		}
+	}
+	return wrong
+}
+
+// literal is the part of a pattern before its first special character.
+func literal(glob string) string {
+	if i := strings.IndexAny(glob, `*?[\`); i >= 0 {
+		return glob[:i]
+	}
+	return glob
+}
