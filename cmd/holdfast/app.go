@@ -52,7 +52,7 @@ because of a hold or another run; 5 hosts unreachable; 6 stopped by you.`,
 	f.BoolVarP(&a.askPass, "ask-become-pass", "K", false, "ask for the sudo password on the terminal")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "show every step, its command and its timeout")
 	root.AddCommand(a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
-		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.runsCommand())
+		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.runsCommand(), a.diffCommand())
 	return root
 }
 

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/engine/config"
+	"holdfast/engine/rules"
+)
+
+func (a *app) diffCommand() *cobra.Command {
+	var explain bool
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW",
+		Short: "Show what changes between two configurations, and what that takes",
+		Long: `diff compares two configurations, each a file or a folder of Butane, Ignition
+and MachineConfig documents (docs/configs.md). It shows every change, and the
+actions that make them take effect, in order, with the rule for each. It needs
+no inventory and no host.
+
+Exit status: 0 nothing changes; 2 something changes; 1 a document is invalid,
+or the change needs a new installation.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], explain) },
+	}
+	cmd.Flags().BoolVar(&explain, "explain", false, "say for each change what about it changed, and why its rule asks for what it does")
+	return cmd
+}
+
+func (a *app) diff(old, new string, explain bool) error {
+	was, errOld := a.loadConfig(old)
+	is, errNew := a.loadConfig(new)
+	if err := errors.Join(errOld, errNew); err != nil {
+		return err
+	}
+	d, err := rules.Compare(was, is, rules.Policy{})
+	if err != nil {
+		return err
+	}
+	d = d.Explained(explain)
+	if a.json {
+		err = a.printJSON(d)
+	} else {
+		err = writeDiff(a.stdout, d)
+	}
+	if err != nil || d.Equal() {
+		return err
+	}
+	return exit(engine.ExitWork)
+}
+
+// loadConfig reads the documents of one argument.
+func (a *app) loadConfig(arg string) (engine.Config, error) {
+	src := config.Source{FS: os.DirFS("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
+	if !filepath.IsLocal(arg) {
+		p, err := rooted(arg)
+		if err != nil {
+			return engine.Config{}, err
+		}
+		src = config.Source{FS: os.DirFS("/"), Root: "/", Paths: []string{p}}
+	}
+	loaded, err := config.Load(src)
+	for _, w := range loaded.Warnings {
+		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
+	}
+	return loaded.Config, err
+}
+
+var marks = map[rules.Verb]string{rules.Create: "+", rules.Update: "~", rules.Delete: "-"}
+
+// writeDiff shows a difference to a person.
+func writeDiff(w io.Writer, d rules.Diff) error {
+	if d.Equal() {
+		_, err := fmt.Fprintln(w, "Nothing changes.")
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Changes\n")
+	for _, c := range d.Changes {
+		fmt.Fprintf(&b, "  %s %s %s\n      %s  (%s)\n", marks[c.Verb], c.Domain, cell(c.Name), actionList(c.Actions), cell(c.Rule))
+		if c.Why != "" {
+			fmt.Fprintf(&b, "      %s\n", cell(c.Why))
+		}
+	}
+	fmt.Fprintf(&b, "\nActions, in this order\n")
+	for i, x := range d.Actions {
+		fmt.Fprintf(&b, "  %d. %s", i+1, actionName(x.Action))
+		if len(x.Rules) > 0 {
+			fmt.Fprintf(&b, "  (%s)", cell(strings.Join(x.Rules, ", ")))
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cell is text that stays on its line.
+func cell(s string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(engine.Printable(s))
+}
+
+func actionName(a engine.Action) string { return strings.TrimSpace(string(a.Type) + " " + a.Unit) }
+
+func actionList(actions []engine.Action) string {
+	names := make([]string, len(actions))
+	for i, a := range actions {
+		names[i] = actionName(a)
+	}
+	return strings.Join(names, ", ")
+}
