@@ -48,11 +48,14 @@ func (e peerError) Unwrap() error { return e.err }
 
 // rootCause drops the wrapping that repeats what a step already says ("dial tcp 10.0.0.1:22: connect:").
 func rootCause(err error) error {
+	var lost *Error
 	var channel *ssh.OpenChannelError
 	var dns *net.DNSError
 	var op *net.OpError
 	var errno syscall.Errno
 	switch {
+	case errors.As(err, &lost):
+		return lost.Err
 	case errors.As(err, &channel):
 		return peerError{channel}
 	case errors.As(err, &dns):

@@ -134,19 +134,24 @@ func (h *Host) spawn(f func()) bool {
 	return true
 }
 
-// lost returns the error for something that ended because the connection did. Channels end a moment before the connection is
-// known to have ended, and why.
+// lost returns the error for something that ended because the connection did.
 func (h *Host) lost(step string, err error) *Error {
+	if cause := h.gone(); cause != nil {
+		err = cause
+	}
+	return h.ep.fail(Lost, step, err, "")
+}
+
+// gone returns why the connection ended, or nil. Channels end a moment before the connection is known to have ended, and why:
+// that moment is waited for.
+func (h *Host) gone() error {
 	select {
 	case <-h.done:
 	case <-time.After(reasonTime):
 	}
 	h.mu.Lock()
-	if h.cause != nil {
-		err = h.cause
-	}
-	h.mu.Unlock()
-	return h.ep.fail(Lost, step, err, "")
+	defer h.mu.Unlock()
+	return h.cause
 }
 
 // alive reports whether the connection has not ended yet.

@@ -174,3 +174,13 @@ func TestJumpLost(t *testing.T) {
 		want(t, err, remote.Lost)
 	}
 }
+
+// A jump host that goes while somebody logs in behind it is what is named, not the host behind.
+func TestJumpLostWhileLoggingIn(t *testing.T) {
+	t.Parallel()
+	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{Silent: true})
+	var wg conc.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { to.AwaitConnections(1); jump.Drop() })
+	refused(t, dialer(t, remote.Options{}), behind(to, jump), remote.Lost, "h1: connect to ", "the connection to the jump host ended")
+}

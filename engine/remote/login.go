@@ -90,7 +90,11 @@ func (l *login) identify(ctx context.Context) (closeAgent func(), err error) {
 
 func (l *login) connect(ctx context.Context) (net.Conn, error) {
 	if l.via != nil {
-		return l.via.open(ctx, "tcp", l.ep.address())
+		c, err := l.via.open(ctx, "tcp", l.ep.address())
+		if e := l.stranded(err); e != nil {
+			err = e
+		}
+		return c, err
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", l.ep.address())
@@ -144,6 +148,18 @@ func (l *login) explainConnect(parent context.Context, err error) error {
 	return l.ep.fail(kind, step, rootCause(err), hint)
 }
 
+// stranded returns the error if err is due to the end of the connection to the jump host.
+func (l *login) stranded(err error) error {
+	var refused *ssh.OpenChannelError
+	if err == nil || l.via == nil || l.ctx.Err() != nil || errors.As(err, &refused) {
+		return nil
+	}
+	if cause := l.via.gone(); cause != nil {
+		return l.via.ep.fail(Lost, "", cause, "")
+	}
+	return nil
+}
+
 // explainLogin says why the connection did not become a login.
 func (l *login) explainLogin(parent context.Context, conn *activeConn, err error) error {
 	step := "log in as " + l.ep.where()
@@ -153,6 +169,12 @@ func (l *login) explainLogin(parent context.Context, conn *activeConn, err error
 	if l.failure != nil {
 		l.failure.Host, l.failure.Address, l.failure.User = l.ep.name, l.ep.address(), l.ep.user
 		return l.failure
+	}
+	if strings.Contains(err.Error(), unauthenticated) {
+		return l.refused(step, "the host offers "+strings.Join(l.methods, ", "))
+	}
+	if e := l.stranded(err); e != nil {
+		return l.explainConnect(parent, e)
 	}
 	late := errors.Is(context.Cause(l.ctx), errLate)
 	silent := conn.received.Load() == 0
@@ -165,8 +187,6 @@ func (l *login) explainLogin(parent context.Context, conn *activeConn, err error
 	case silent:
 		return l.ep.fail(Unreachable, "connect to "+l.ep.address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", handshakeCause(err)),
 			"it may be starting up or shutting down, or have too many connections (MaxStartups)")
-	case strings.Contains(err.Error(), unauthenticated):
-		return l.refused(step, "the host offers "+strings.Join(l.methods, ", "))
 	case strings.Contains(err.Error(), "ssh: disconnect") && len(l.methods) > 0: // such as too many keys
 		return l.refused(step, err.Error())
 	}

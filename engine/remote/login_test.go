@@ -76,12 +76,7 @@ func TestDialCanceled(t *testing.T) {
 	d := dialer(t, remote.Options{})
 	var wg conc.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() {
-		for s.Connections() == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
-	})
+	wg.Go(func() { s.AwaitConnections(1); cancel() })
 	_, err := d.Dial(ctx, target(s))
 	if want(t, err, remote.Canceled); !errors.Is(err, context.Canceled) {
 		t.Error("not context.Canceled")
@@ -161,24 +156,6 @@ func public(t *testing.T, name string) ssh.PublicKey {
 		t.Fatal(err)
 	}
 	return k
-}
-
-// typist takes longer than the connect timeout to answer.
-type typist struct{ *secrets }
-
-func (s typist) Passphrase(ctx context.Context, file string) ([]byte, error) {
-	time.Sleep(1200 * time.Millisecond) // what is measured here is time
-	return s.secrets.Passphrase(ctx, file)
-}
-
-func TestPassphraseSlowly(t *testing.T) {
-	t.Parallel()
-	s := sshtest.Start(t, sshtest.Config{Authorized: []ssh.PublicKey{public(t, "locked")}})
-	to := target(s)
-	to.Identities, to.ConnectTimeout = []string{"testdata/locked"}, time.Second
-	asks := newSecrets()
-	asks.passphrases = []string{"open sesame"}
-	dial(t, dialer(t, remote.Options{Secrets: typist{asks}}), to)
 }
 
 // agentWith serves an agent with some keys on a socket and returns its path.

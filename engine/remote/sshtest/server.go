@@ -50,14 +50,14 @@ type Server struct {
 	listener net.Listener
 	work     conc.WaitGroup
 	sessions atomic.Int64
-	accepted atomic.Int64
 	most     atomic.Int64
 	open     atomic.Int64
 
 	mu     sync.Mutex
-	gate   *sync.Cond
+	gate   *sync.Cond // frozen, closed or count have changed
 	frozen bool
 	closed bool
+	count  int // connections accepted so far
 	conns  map[*gatedConn]struct{}
 	groups map[int]struct{} // process groups of commands
 }
@@ -146,7 +146,20 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 func (s *Server) Port() int { return s.listener.Addr().(*net.TCPAddr).Port }
 
 // Connections returns how many connections were accepted so far.
-func (s *Server) Connections() int { return int(s.accepted.Load()) }
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}
+
+// AwaitConnections returns when so many connections were accepted, or the server is closed.
+func (s *Server) AwaitConnections(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.count < n && !s.closed {
+		s.gate.Wait()
+	}
+}
 
 // Sessions returns how many commands were started so far.
 func (s *Server) Sessions() int { return int(s.sessions.Load()) }
@@ -203,10 +216,11 @@ func (s *Server) accept() {
 		if err != nil {
 			return
 		}
-		s.accepted.Add(1)
 		g := &gatedConn{Conn: c, server: s}
 		s.mu.Lock()
 		s.conns[g] = struct{}{}
+		s.count++
+		s.gate.Broadcast()
 		s.mu.Unlock()
 		s.spawn(func() {
 			s.serve(g)
