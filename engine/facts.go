@@ -7,7 +7,8 @@ type Facts struct {
 	Host        string       `json:"host"`
 	Unreachable string       `json:"unreachable,omitempty"` // why nothing else is known; "" if the host was reached
 	BootID      string       `json:"boot_id,omitempty"`
-	Clock       time.Time    `json:"clock"` // the host's own clock
+	Clock       time.Time    `json:"clock"`              // the host's own clock
+	Stopping    bool         `json:"stopping,omitempty"` // systemd is shutting the host down
 	Deployments []Deployment `json:"deployments,omitempty"`
 	FreeBytes   int64        `json:"free_bytes,omitempty"` // where the OS is stored
 	Tool        string       `json:"tool,omitempty"`       // OS tool and version

@@ -35,6 +35,8 @@ func (system) Probe(engine.Desired) []engine.Command {
 	return []engine.Command{
 		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
 		{Name: "clock", Script: "date -u +%s"},
+		// Both exit with another status than 0 in most states.
+		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + rebootUnit + " || :"},
 		{Name: "hold", Script: "[ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ] || exit 3\n" +
 			"head -c " + strconv.Itoa(maxHold+1) + " " + engine.HoldPath},
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
@@ -59,6 +61,7 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	} else {
 		f.Problems = add(f.Problems, "clock: no time of this age")
 	}
+	f.Stopping = stopping(text("state"))
 	f.Hold, f.HoldProblem = readHold(o["hold"])
 	f.Failed = unitNames(text("failed units"))
 	f.Running = enabledOf(unitNames(text("running services")), unitNames(text("enabled services")))
@@ -66,6 +69,17 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 		f.StageUnit = unit["ActiveState"]
 	}
 	return f
+}
+
+// stopping reads the state of the system and of the unit that reboots it: a
+// host whose reboot is ordered is as good as gone before systemd knows it.
+func stopping(states string) bool {
+	system, unit, _ := strings.Cut(strings.TrimSpace(states), "\n")
+	switch unit {
+	case "active", "activating", "deactivating", "reloading":
+		return true
+	}
+	return system == "stopping"
 }
 
 // Diff finds nothing to change.

@@ -138,12 +138,12 @@ func (h *Host) bootID() string { return fmt.Sprintf("%s-boot-%d", h.Name, h.boot
 
 // facts is what the host says about itself.
 func (h *Host) facts(now time.Time) engine.Facts {
-	staged := h.staged
-	if h.traits.Forgetful {
+	staged, stopping := h.staged, !h.goes.IsZero()
+	if h.traits.Forgetful || stopping { // ostree finalizes early in a shutdown
 		staged = ""
 	}
 	f := engine.Facts{
-		Host: h.Name, BootID: h.bootID(), Clock: now.Add(h.traits.Skew).UTC(), Hold: h.holdCopy(), HoldProblem: h.garbage,
+		Host: h.Name, BootID: h.bootID(), Clock: now.Add(h.traits.Skew).UTC(), Stopping: stopping, Hold: h.holdCopy(), HoldProblem: h.garbage,
 		Failed: slices.Clone(h.failed), FinalizeErr: h.finalizeErr, Tool: "hosttest 1",
 		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.booted, Booted: true}},
 	}

@@ -14,44 +14,6 @@ import (
 // ErrDeclined is what Approve returns when the operator says no.
 var ErrDeclined = errors.New("not approved; nothing was changed")
 
-// progress is what a run has achieved so far.
-type progress struct {
-	approved engine.Plan
-	saved    map[string]struct{} // clusters that have their snapshot
-
-	mu      sync.Mutex
-	staged  map[string]int // how often each host was
-	updated []string
-	failed  []string
-}
-
-// mostStagings is how often a host is staged in a run. What is staged can get
-// lost, by a reboot that nobody planned; more often than that it is removed.
-const mostStagings = 3
-
-// mayStage counts the stagings of a host.
-func (p *progress) mayStage(host string) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.staged[host] == mostStagings {
-		return fmt.Errorf("it was staged %d times, and what was staged is not there", mostStagings)
-	}
-	p.staged[host]++
-	return nil
-}
-
-func (p *progress) done(host string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.updated = append(p.updated, host)
-}
-
-func (p *progress) failedHost(host string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.failed = append(p.failed, host)
-}
-
 // Plan looks at the site and plans; it touches nothing.
 func (r *Run) Plan(ctx context.Context) (engine.Plan, Sight, error) { return r.plan(ctx, nil) }
 
@@ -136,27 +98,6 @@ func (r *Run) carryOut(ctx context.Context, p *progress, plan engine.Plan) (engi
 	return plan, nil
 }
 
-// check refuses what the operator did not see, and to do anything twice: a
-// host that does not match after all went well never will.
-func (p *progress) check(plan engine.Plan) error {
-	if err := plan.Check(p.approved); err != nil {
-		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
-	}
-	for _, host := range p.updated {
-		if hp := plan.Host(host); hp != nil {
-			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + whatIsLeft(*hp)}
-		}
-	}
-	return nil
-}
-
-func whatIsLeft(hp engine.HostPlan) string {
-	if len(hp.Changes) == 0 {
-		return "run " + hp.Adopt + " holds it"
-	}
-	return hp.Changes[0].Resource + " " + hp.Changes[0].Before + " → " + hp.Changes[0].After
-}
-
 func (r *Run) mayGoOn(ctx context.Context) error {
 	if r.stopping() || ctx.Err() != nil {
 		return &engine.Failure{Cause: "stopped by the operator", Kind: KindStopped}
@@ -220,63 +161,3 @@ func (r *Run) before(ctx context.Context, p *progress, plan engine.Plan) error {
 	return nil
 }
 
-// finish turns how the loop ended into the outcome of the run.
-func (r *Run) finish(ctx context.Context, p *progress, last engine.Plan, err error) engine.RunEnd {
-	sort.Strings(p.updated)
-	sort.Strings(p.failed)
-	end := engine.RunEnd{Updated: p.updated, Failed: p.failed, Left: left(last, p)}
-	var f *engine.Failure
-	switch {
-	case errors.Is(err, ErrDeclined):
-		end.Exit, end.Reason = engine.ExitStopped, err.Error()
-	case ctx.Err() != nil:
-		end.Exit, end.Reason = engine.ExitStopped, "stopped at once by the operator; holds stay, and the next run goes on from here"
-	case errors.As(err, &f):
-		end.Exit, end.Reason = exitOf(f), f.Error()
-	case err != nil:
-		end.Exit, end.Reason = engine.ExitFailed, err.Error()
-	default:
-		end.Exit, end.Reason = verdict(last)
-		if err := r.events.failed(); err != nil {
-			end.Exit, end.Reason = engine.ExitFailed, err.Error()+"; apart from that: "+end.Reason
-		}
-	}
-	return end
-}
-
-// verdict says how a plan ends on which nothing more can be done.
-func verdict(plan engine.Plan) (engine.ExitCode, string) {
-	exit := plan.Exit()
-	switch {
-	case len(plan.Refusals) > 0:
-		return exit, "not safe to go on: " + strings.Join(plan.Refusals, "; ")
-	case exit == engine.ExitOK:
-		return exit, "every host matches"
-	}
-	var parts []string
-	for _, x := range plan.Excluded {
-		parts = append(parts, fmt.Sprintf("%s is %s (%s)", x.Host, x.Why, x.Reason))
-	}
-	return exit, "incomplete: " + strings.Join(parts, "; ")
-}
-
-// left names the hosts with work that this run did not finish.
-func left(plan engine.Plan, p *progress) []string {
-	done := map[string]bool{}
-	for _, h := range append(append([]string(nil), p.updated...), p.failed...) {
-		done[h] = true
-	}
-	var out []string
-	for _, hp := range plan.Hosts {
-		if !done[hp.Host] {
-			out = append(out, hp.Host)
-		}
-	}
-	for _, x := range plan.Excluded {
-		if x.Why == engine.Blocked && !done[x.Host] {
-			out = append(out, x.Host)
-		}
-	}
-	sort.Strings(out)
-	return out
-}

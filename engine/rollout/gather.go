@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -110,9 +111,14 @@ func goingDown(f engine.Facts) bool {
 	return d != nil && !d.Locked
 }
 
-// gather reads one host. What goes wrong is in the facts: only that host is out.
+// gather reads one host. What goes wrong is in the facts: only that host is
+// out. One that is shutting down is as good as gone: whatever is begun there
+// now is cut short, and what it tells is not what it will be.
 func (r *Run) gather(ctx context.Context, h engine.Host) engine.Facts {
 	f, err := r.read(ctx, h, r.Modules)
+	if err == nil && f.Stopping {
+		err = errors.New("it is shutting down")
+	}
 	if err != nil {
 		failure := asFailure(err, h.Name, "gather facts")
 		failure.Kind = KindUnreachable
