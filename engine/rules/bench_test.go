@@ -1,0 +1,44 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// many is a configuration of n files of 4 KiB; those whose number divides by
+// every differ from the ones of another revision.
+func many(n, every int, revision byte) engine.Config {
+	mode := 0o644
+	var c engine.Config
+	for i := range n {
+		contents := bytes.Repeat([]byte{byte(i)}, 4096)
+		if i%every == 0 {
+			contents[4095] = revision
+		}
+		c.Files = append(c.Files, engine.File{Path: fmt.Sprintf("/etc/app/%05d.conf", i), Contents: contents, Mode: &mode})
+	}
+	return c
+}
+
+// BenchmarkCompare compares configurations of which 1 % of the files differ,
+// the worst way: in their last byte.
+func BenchmarkCompare(b *testing.B) {
+	policy, err := NewPolicy([]Rule{onPath("/etc/app", "reload app"), onGlob("/etc/app/*.d", "none")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range []int{10, 100, 1000, 10_000} {
+		old, new := many(n, 100, 'a'), many(n, 100, 'b')
+		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				d, err := Compare(old, new, policy)
+				if err != nil || len(d.Changes) != (n+99)/100 {
+					b.Fatal(len(d.Changes), err)
+				}
+			}
+		})
+	}
+}

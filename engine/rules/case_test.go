@@ -1,0 +1,278 @@
+package rules
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// side is one of the two configurations of a case.
+type side []func(*engine.Config)
+
+func (s side) config() engine.Config {
+	var c engine.Config
+	for _, f := range s {
+		f(&c)
+	}
+	return c
+}
+
+func file(path, contents string) func(*engine.Config) {
+	return func(c *engine.Config) {
+		mode := 0o644
+		c.Files = append(c.Files, engine.File{Path: path, Contents: []byte(contents), Mode: &mode, Owner: engine.Owner{User: "0", Group: "0"}})
+	}
+}
+
+func fileAs(path string, mode int, owner, group string) func(*engine.Config) {
+	return func(c *engine.Config) {
+		c.Files = append(c.Files, engine.File{Path: path, Contents: []byte("same"), Mode: &mode, Owner: engine.Owner{User: owner, Group: group}})
+	}
+}
+
+func appended(path, text string) func(*engine.Config) {
+	return func(c *engine.Config) {
+		c.Files = append(c.Files, engine.File{Path: path, Inherit: true, Append: []byte(text)})
+	}
+}
+
+func dir(path string, mode int) func(*engine.Config) {
+	return func(c *engine.Config) {
+		c.Directories = append(c.Directories, engine.Directory{Path: path, Mode: &mode})
+	}
+}
+
+func link(path, target string) func(*engine.Config) {
+	return func(c *engine.Config) {
+		c.Links = append(c.Links, engine.Link{Path: path, Target: target})
+	}
+}
+
+func unit(name, contents string) func(*engine.Config) {
+	return func(c *engine.Config) { c.Units = append(c.Units, engine.Unit{Name: name, Contents: contents}) }
+}
+
+func unitWith(u engine.Unit) func(*engine.Config) {
+	return func(c *engine.Config) { c.Units = append(c.Units, u) }
+}
+
+func user(name, hash string, keys ...string) func(*engine.Config) {
+	return func(c *engine.Config) {
+		c.Users = append(c.Users, engine.User{Name: name, PasswordHash: hash, SSHKeys: keys})
+	}
+}
+
+func userWith(u engine.User) func(*engine.Config) {
+	return func(c *engine.Config) { c.Users = append(c.Users, u) }
+}
+
+func group(g engine.Group) func(*engine.Config) {
+	return func(c *engine.Config) { c.Groups = append(c.Groups, g) }
+}
+
+func osImage(image string) func(*engine.Config) { return func(c *engine.Config) { c.OSImage = image } }
+
+func kargs(list ...string) func(*engine.Config) {
+	return func(c *engine.Config) { c.KernelArgs = append(c.KernelArgs, list...) }
+}
+
+func noKargs(list ...string) func(*engine.Config) {
+	return func(c *engine.Config) { c.NoKernelArgs = append(c.NoKernelArgs, list...) }
+}
+
+func extensions(list ...string) func(*engine.Config) {
+	return func(c *engine.Config) { c.Extensions = list }
+}
+
+func extensionsImage(image string) func(*engine.Config) {
+	return func(c *engine.Config) { c.ExtensionsImage = image }
+}
+
+func kernelType(t string) func(*engine.Config) {
+	return func(c *engine.Config) { c.KernelType = t }
+}
+
+// actions reads "reload crio.service, restart x.service".
+func actions(text string) []engine.Action {
+	var list []engine.Action
+	for part := range strings.SplitSeq(text, ", ") {
+		kind, unit, _ := strings.Cut(part, " ")
+		list = append(list, engine.Action{Type: engine.ActionType(kind), Unit: unit})
+	}
+	return list
+}
+
+func onPath(p, acts string) Rule { return Rule{Path: p, Actions: actions(acts)} }
+
+func onGlob(g, acts string) Rule { return Rule{Glob: g, Actions: actions(acts)} }
+
+func onUnit(u, acts string) Rule { return Rule{Unit: u, Actions: actions(acts)} }
+
+// testCase is one row: what changes, and what that takes.
+type testCase struct {
+	name     string
+	old, new side
+	policy   []Rule
+	changes  string // "verb domain name <rule>", one a line
+	actions  string // in order
+}
+
+func (tc testCase) run(t *testing.T) {
+	t.Helper()
+	policy, err := NewPolicy(tc.policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Compare(tc.old.config(), tc.new.config(), policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range d.Changes {
+		got = append(got, fmt.Sprintf("%s %s %s <%s>", c.Verb, c.Domain, c.Name, c.Rule))
+	}
+	if changes := strings.Join(got, "\n"); changes != strings.Join(fields(tc.changes), "\n") {
+		t.Errorf("changes:\n%s\nwant:\n%s", changes, strings.Join(fields(tc.changes), "\n"))
+	}
+	if list := names(d.Actions); list != tc.actions {
+		t.Errorf("actions: %s\nwant:    %s", list, tc.actions)
+	}
+	if d.Equal() != (tc.changes == "") {
+		t.Errorf("Equal is %t", d.Equal())
+	}
+	everyActionHasRules(t, d)
+}
+
+// fields are the lines of a text without their indentation.
+func fields(text string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func names(list []Action) string {
+	var out []string
+	for _, a := range list {
+		out = append(out, strings.TrimSpace(string(a.Type)+" "+a.Unit))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Every action but none names its rules, and each of those is the rule of a
+// change.
+func everyActionHasRules(t *testing.T, d Diff) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, c := range d.Changes {
+		known[c.Rule] = true
+	}
+	for _, a := range d.Actions {
+		if (len(a.Rules) == 0) != (a.Type == engine.NoAction) {
+			t.Errorf("%s has the rules %q", a.Type, a.Rules)
+		}
+		for _, r := range a.Rules {
+			if !known[r] {
+				t.Errorf("%s has the rule %q, which no change has", a.Type, r)
+			}
+		}
+	}
+}
+
+func TestChangesToActions(t *testing.T) {
+	total := 0
+	for _, set := range [][]testCase{fixedCases, builtinCases, pathCases, policyCases, unitCases, userCases, orderCases} {
+		for _, tc := range set {
+			total++
+			t.Run(tc.name, tc.run)
+		}
+	}
+	if total+len(registriesCases) < 80 {
+		t.Errorf("only %d cases", total+len(registriesCases))
+	}
+}
+
+// The same changes take the same actions in the same order, however the lists
+// of both configurations are shuffled.
+func TestOrderIsStable(t *testing.T) {
+	var old, new side
+	for _, set := range [][]testCase{builtinCases, unitCases, userCases} {
+		for i, tc := range set {
+			if i%2 == 0 { // each path once
+				old, new = append(old, tc.old...), append(new, tc.new...)
+			}
+		}
+	}
+	policy, err := NewPolicy([]Rule{
+		onPath("/etc/a", "restart b, restart a, reload c"), onGlob("/etc/b*", "daemon-reload, restart a"), onUnit("z.service", "reload z, reload c"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, extra := range []side{
+		{file("/etc/a/1", "x"), file("/etc/bb", "x"), unit("z.service", "x")},
+		{kargs("nosmt"), file("/etc/unknown", "x")},
+	} {
+		a, b := once(old.config()), once(append(new[:len(new):len(new)], extra...).config())
+		want, err := Compare(a, b, policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(1, 2))
+		for range 1000 {
+			got, err := Compare(shuffled(a, random), shuffled(b, random), policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("got  %+v\nwant %+v", got, want)
+			}
+		}
+	}
+}
+
+// once drops what a configuration has twice because two cases brought it.
+func once(c engine.Config) engine.Config {
+	c.Files = firsts(c.Files, func(f engine.File) string { return f.Path })
+	c.Units = firsts(c.Units, func(u engine.Unit) string { return u.Name })
+	c.Users = firsts(c.Users, func(u engine.User) string { return u.Name })
+	c.Groups = firsts(c.Groups, func(g engine.Group) string { return g.Name })
+	return c
+}
+
+func firsts[T any](list []T, key func(T) string) []T {
+	seen := map[string]bool{}
+	var out []T
+	for _, x := range list {
+		if !seen[key(x)] {
+			out = append(out, x)
+		}
+		seen[key(x)] = true
+	}
+	return out
+}
+
+func shuffled(c engine.Config, random *rand.Rand) engine.Config {
+	c.Files = shuffle(c.Files, random)
+	c.Directories = shuffle(c.Directories, random)
+	c.Links = shuffle(c.Links, random)
+	c.Units = shuffle(c.Units, random)
+	c.Users = shuffle(c.Users, random)
+	c.Groups = shuffle(c.Groups, random)
+	c.Extensions = shuffle(c.Extensions, random)
+	c.NoKernelArgs = shuffle(c.NoKernelArgs, random)
+	return c
+}
+
+func shuffle[T any](list []T, random *rand.Rand) []T {
+	list = append([]T(nil), list...)
+	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}

@@ -1,0 +1,184 @@
+package rules
+
+import "holdfast/engine"
+
+const (
+	reg    = "/etc/containers/registries.conf"
+	caFile = "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt"
+	credCf = "/etc/systemd/system/kubelet.service.d/40-kubelet-crio-image-credential-provider.conf"
+)
+
+var fixedCases = []testCase{
+	{name: "nothing at all", actions: "none"},
+	{name: "identical", old: side{file("/etc/a", "x"), unit("a.service", "x"), user("core", "h", "k"), kargs("a"), osImage("i")}, new: side{file("/etc/a", "x"), unit("a.service", "x"), user("core", "h", "k"), kargs("a"), osImage("i")}, actions: "none"},
+	{name: "os image", old: side{osImage("a")}, new: side{osImage("b")}, changes: "update os b <fixed: os image>", actions: "drain, reboot"},
+	{name: "os image for the first time", new: side{osImage("b")}, changes: "create os b <fixed: os image>", actions: "drain, reboot"},
+	{name: "os image no longer said", old: side{osImage("a")}, changes: "delete os a <fixed: os image>", actions: "drain, reboot"},
+	{name: "kernel argument added", old: side{kargs("a")}, new: side{kargs("a", "nosmt")}, changes: "create karg nosmt <fixed: kernel arguments>", actions: "drain, reboot"},
+	{name: "kernel argument removed", old: side{kargs("a", "nosmt")}, new: side{kargs("a")}, changes: "delete karg nosmt <fixed: kernel arguments>", actions: "drain, reboot"},
+	{name: "kernel argument with another value", old: side{kargs("x=1")}, new: side{kargs("x=2")}, changes: "delete karg x=1 <fixed: kernel arguments>\ncreate karg x=2 <fixed: kernel arguments>", actions: "drain, reboot"},
+	{name: "kernel argument once more", old: side{kargs("console=tty0")}, new: side{kargs("console=tty0", "console=tty0")}, changes: "create karg console=tty0 <fixed: kernel arguments>", actions: "drain, reboot"},
+	{name: "kernel arguments in another order", old: side{kargs("console=tty0", "console=ttyS0")}, new: side{kargs("console=ttyS0", "console=tty0")}, changes: "update karg console=ttyS0 <fixed: kernel arguments>\nupdate karg console=tty0 <fixed: kernel arguments>", actions: "drain, reboot"},
+	{name: "kernel argument not to be there", new: side{noKargs("quiet")}, changes: "delete karg quiet <fixed: kernel arguments>", actions: "drain, reboot"},
+	{name: "kernel argument from wanted to unwanted", old: side{kargs("quiet")}, new: side{noKargs("quiet")}, changes: "delete karg quiet <fixed: kernel arguments>", actions: "drain, reboot"},
+	{name: "kernel argument from unwanted to wanted", old: side{noKargs("quiet")}, new: side{kargs("quiet")}, changes: "create karg quiet <fixed: kernel arguments>", actions: "drain, reboot"},
+	{name: "kernel argument no longer unwanted", old: side{noKargs("quiet")}, changes: "update karg quiet <fixed: kernel arguments>", actions: "drain, reboot"},
+	{name: "kernel type", new: side{kernelType("realtime")}, changes: "update kernelType realtime <fixed: kernel type>", actions: "drain, reboot"},
+	{name: "kernel type back to the default", old: side{kernelType("64k-pages")}, new: side{kernelType("default")}, changes: "update kernelType default <fixed: kernel type>", actions: "drain, reboot"},
+	{name: "kernel type said to be the default", new: side{kernelType("default")}, actions: "none"},
+	{name: "extension added", old: side{extensions("usbguard")}, new: side{extensions("kerberos", "usbguard")}, changes: "create extension kerberos <fixed: extensions>", actions: "drain, reboot"},
+	{name: "extension removed", old: side{extensions("usbguard")}, changes: "delete extension usbguard <fixed: extensions>", actions: "drain, reboot"},
+	{name: "extensions in another order", old: side{extensions("a", "b")}, new: side{extensions("b", "a", "b")}, actions: "none"},
+	{name: "extensions image", old: side{extensionsImage("a")}, new: side{extensionsImage("b")}, changes: "update extension b <fixed: extensions>", actions: "drain, reboot"},
+	{name: "NetworkManager file", new: side{file("/etc/NetworkManager/system-connections/a.nmconnection", "")}, changes: "create file /etc/NetworkManager/system-connections/a.nmconnection <fixed: network configuration /etc/NetworkManager>", actions: "drain, reboot"},
+	{name: "NetworkManager link", old: side{link("/etc/NetworkManager/x", "a")}, new: side{link("/etc/NetworkManager/x", "b")}, changes: "update link /etc/NetworkManager/x <fixed: network configuration /etc/NetworkManager>", actions: "drain, reboot"},
+	{name: "not NetworkManager", new: side{file("/etc/NetworkManager2/a", "")}, policy: []Rule{onPath("/etc", "none")}, changes: "create file /etc/NetworkManager2/a <policy: path /etc>", actions: "none"},
+	{name: "nmstate file removed", old: side{file("/etc/nmstate/worker.yml", "")}, changes: "delete file /etc/nmstate/worker.yml <fixed: network configuration /etc/nmstate>", actions: "drain, reboot"},
+	{name: "nmstate directory", new: side{dir("/etc/nmstate", 0o700)}, changes: "create directory /etc/nmstate <fixed: network configuration /etc/nmstate>", actions: "drain, reboot"},
+	{name: "nmstate beside openshift", new: side{file("/etc/nmstate/openshift2/a.yml", "")}, changes: "create file /etc/nmstate/openshift2/a.yml <fixed: network configuration /etc/nmstate>", actions: "drain, reboot"},
+	{name: "a policy above network configuration", new: side{file("/etc/NetworkManager/conf.d/a", "")}, policy: []Rule{onPath("/etc", "none"), onPath("/", "none"), onGlob("/etc/*", "none")}, changes: "create file /etc/NetworkManager/conf.d/a <fixed: network configuration /etc/NetworkManager>", actions: "drain, reboot"},
+}
+
+var builtinCases = []testCase{
+	{name: "pull secret", old: side{file("/var/lib/kubelet/config.json", "a")}, new: side{file("/var/lib/kubelet/config.json", "b")}, changes: "update file /var/lib/kubelet/config.json <built-in: /var/lib/kubelet/config.json>", actions: "none"},
+	{name: "pull secret removed", old: side{file("/var/lib/kubelet/config.json", "a")}, changes: "delete file /var/lib/kubelet/config.json <built-in: /var/lib/kubelet/config.json>", actions: "none"},
+	{name: "signature key", old: side{file("/etc/machine-config-daemon/no-reboot/containers-gpg.pub", "a")}, new: side{file("/etc/machine-config-daemon/no-reboot/containers-gpg.pub", "b")}, changes: "update file /etc/machine-config-daemon/no-reboot/containers-gpg.pub <built-in: /etc/machine-config-daemon/no-reboot/containers-gpg.pub>", actions: "reload crio.service"},
+	{name: "beside the signature key", new: side{file("/etc/machine-config-daemon/no-reboot/other.pub", "b")}, changes: "create file /etc/machine-config-daemon/no-reboot/other.pub <default: no rule>", actions: "drain, reboot"},
+	{name: "policy.json", old: side{file("/etc/containers/policy.json", "a")}, new: side{file("/etc/containers/policy.json", "b")}, changes: "update file /etc/containers/policy.json <built-in: /etc/containers/policy.json>", actions: "reload crio.service"},
+	{name: "registries.d, file added", new: side{file("/etc/containers/registries.d/a.yaml", "b")}, changes: "create file /etc/containers/registries.d/a.yaml <built-in: /etc/containers/registries.d>", actions: "reload crio.service"},
+	{name: "registries.d, file removed", old: side{file("/etc/containers/registries.d/sub/a.yaml", "b")}, changes: "delete file /etc/containers/registries.d/sub/a.yaml <built-in: /etc/containers/registries.d>", actions: "reload crio.service"},
+	{name: "crio policies", new: side{file("/etc/crio/policies/ns.json", "b")}, changes: "create file /etc/crio/policies/ns.json <built-in: /etc/crio/policies>", actions: "reload crio.service"},
+	{name: "crio, not its policies", new: side{file("/etc/crio/crio.conf", "b")}, changes: "create file /etc/crio/crio.conf <default: no rule>", actions: "drain, reboot"},
+	{name: "registries.conf, safe", old: side{file(reg, `unqualified-search-registries = ["a"]`)}, new: side{file(reg, `unqualified-search-registries = ["a", "b"]`)}, changes: "update file " + reg + " <built-in: " + reg + ">", actions: "reload crio.service"},
+	{name: "registries.conf, unsafe", old: side{file(reg, `unqualified-search-registries = ["a"]`)}, new: side{file(reg, "")}, changes: "update file " + reg + " <built-in: " + reg + ">", actions: "drain, reload crio.service"},
+	{name: "nmstate/openshift", new: side{file("/etc/nmstate/openshift/br-ex.yml", "b")}, changes: "create file /etc/nmstate/openshift/br-ex.yml <built-in: /etc/nmstate/openshift>", actions: "none"},
+	{name: "CA bundle", old: side{file(caFile, "a")}, new: side{file(caFile, "b")}, changes: "update file " + caFile + " <built-in: " + caFile + ">", actions: "restart coreos-update-ca-trust.service, restart crio.service"},
+	{name: "another anchor", new: side{file("/etc/pki/ca-trust/source/anchors/site.crt", "b")}, changes: "create file /etc/pki/ca-trust/source/anchors/site.crt <default: no rule>", actions: "drain, reboot"},
+	{name: "credential providers", new: side{file("/etc/kubernetes/credential-providers/ecr.yaml", "b")}, changes: "create file /etc/kubernetes/credential-providers/ecr.yaml <built-in: /etc/kubernetes/credential-providers>", actions: "restart kubelet.service"},
+	{name: "credential provider of kubelet", new: side{file(credCf, "b")}, changes: "create file " + credCf + " <built-in: " + credCf + ">", actions: "daemon-reload, restart kubelet.service"},
+}
+
+var pathCases = []testCase{
+	{name: "no rule", new: side{file("/etc/foo", "")}, changes: "create file /etc/foo <default: no rule>", actions: "drain, reboot"},
+	{name: "no rule, file removed", old: side{file("/etc/foo", "")}, changes: "delete file /etc/foo <default: no rule>", actions: "drain, reboot"},
+	{name: "mode only", old: side{fileAs("/etc/foo", 0o644, "0", "0")}, new: side{fileAs("/etc/foo", 0o600, "0", "0")}, changes: "update file /etc/foo <default: no rule>", actions: "drain, reboot"},
+	{name: "owner only", old: side{fileAs("/etc/foo", 0o644, "0", "0")}, new: side{fileAs("/etc/foo", 0o644, "core", "0")}, changes: "update file /etc/foo <default: no rule>", actions: "drain, reboot"},
+	{name: "group only", old: side{fileAs("/etc/foo", 0o644, "0", "0")}, new: side{fileAs("/etc/foo", 0o644, "0", "5")}, changes: "update file /etc/foo <default: no rule>", actions: "drain, reboot"},
+	{name: "appended text", old: side{appended("/etc/foo", "a")}, new: side{appended("/etc/foo", "b")}, changes: "update file /etc/foo <default: no rule>", actions: "drain, reboot"},
+	{name: "a file becomes a link", old: side{file("/etc/foo", "")}, new: side{link("/etc/foo", "/etc/bar")}, policy: []Rule{onPath("/etc/foo", "none")}, changes: "delete file /etc/foo <policy: path /etc/foo>\ncreate link /etc/foo <policy: path /etc/foo>", actions: "none"},
+	{name: "directory", old: side{dir("/etc/d", 0o755)}, new: side{dir("/etc/d", 0o700)}, changes: "update directory /etc/d <default: no rule>", actions: "drain, reboot"},
+	{name: "link", old: side{link("/etc/l", "a")}, new: side{link("/etc/l", "b")}, changes: "update link /etc/l <default: no rule>", actions: "drain, reboot"},
+	{name: "foobar is not under foo", new: side{file("/etc/foobar", "")}, policy: []Rule{onPath("/etc/foo", "none")}, changes: "create file /etc/foobar <default: no rule>", actions: "drain, reboot"},
+	{name: "a directory that is the rule's path", new: side{dir("/etc/crio/policies", 0o755)}, changes: "create directory /etc/crio/policies <built-in: /etc/crio/policies>", actions: "reload crio.service"},
+	{name: "above a rule's path", new: side{dir("/etc/crio", 0o755)}, changes: "create directory /etc/crio <default: no rule>", actions: "drain, reboot"},
+}
+
+var policyCases = []testCase{
+	{name: "policy on a path", new: side{file("/etc/chrony.conf", "")}, policy: []Rule{onPath("/etc/chrony.conf", "restart chronyd")}, changes: "create file /etc/chrony.conf <policy: path /etc/chrony.conf>", actions: "restart chronyd.service"},
+	{name: "policy on a directory, file removed", old: side{file("/etc/foo/a/b", "")}, policy: []Rule{onPath("/etc/foo/", "reload foo")}, changes: "delete file /etc/foo/a/b <policy: path /etc/foo>", actions: "reload foo.service"},
+	{name: "longest path wins", new: side{file("/etc/foo/bar/x", "")}, policy: []Rule{onPath("/etc/foo", "reload a"), onPath("/etc/foo/bar", "reload b"), onPath("/etc", "reload c")}, changes: "create file /etc/foo/bar/x <policy: path /etc/foo/bar>", actions: "reload b.service"},
+	{name: "parent path beside the longer one", new: side{file("/etc/foo/bar/x", ""), file("/etc/foo/y", "")}, policy: []Rule{onPath("/etc/foo", "reload a"), onPath("/etc/foo/bar", "reload b")}, changes: "create file /etc/foo/bar/x <policy: path /etc/foo/bar>\ncreate file /etc/foo/y <policy: path /etc/foo>", actions: "reload a.service, reload b.service"},
+	{name: "a shorter policy leaves the built-in rule", new: side{file("/etc/containers/policy.json", "")}, policy: []Rule{onPath("/etc/containers", "none")}, changes: "create file /etc/containers/policy.json <built-in: /etc/containers/policy.json>", actions: "reload crio.service"},
+	{name: "a policy replaces the built-in rule of its path", new: side{file("/etc/containers/policy.json", "")}, policy: []Rule{onPath("/etc/containers/policy.json", "restart crio")}, changes: "create file /etc/containers/policy.json <policy: path /etc/containers/policy.json>", actions: "restart crio.service"},
+	{name: "a policy replaces the rule for registries.conf", old: side{file(reg, `unqualified-search-registries = ["a"]`)}, new: side{file(reg, "")}, policy: []Rule{onPath(reg, "reload crio")}, changes: "update file " + reg + " <policy: path " + reg + ">", actions: "reload crio.service"},
+	{name: "a policy replaces the rule for nmstate/openshift", new: side{file("/etc/nmstate/openshift/a", "")}, policy: []Rule{onPath("/etc/nmstate/openshift", "restart nmstate")}, changes: "create file /etc/nmstate/openshift/a <policy: path /etc/nmstate/openshift>", actions: "restart nmstate.service"},
+	{name: "glob", new: side{file("/etc/sysctl.d/50-a.conf", "")}, policy: []Rule{onGlob("/etc/sysctl.d/*.conf", "restart systemd-sysctl")}, changes: "create file /etc/sysctl.d/50-a.conf <policy: glob /etc/sysctl.d/*.conf>", actions: "restart systemd-sysctl.service"},
+	{name: "glob does not match", new: side{file("/etc/sysctl.d/50-a.txt", "")}, policy: []Rule{onGlob("/etc/sysctl.d/*.conf", "none")}, changes: "create file /etc/sysctl.d/50-a.txt <default: no rule>", actions: "drain, reboot"},
+	{name: "a star does not cross a slash", new: side{file("/etc/a/b/c.conf", "")}, policy: []Rule{onGlob("/etc/*.conf", "none")}, changes: "create file /etc/a/b/c.conf <default: no rule>", actions: "drain, reboot"},
+	{name: "below a directory that matches a glob", new: side{file("/etc/foo.d/a", "")}, policy: []Rule{onGlob("/etc/*.d", "none")}, changes: "create file /etc/foo.d/a <policy: glob /etc/*.d>", actions: "none"},
+	{name: "glob in a directory with a rule", new: side{file("/etc/foo/a.conf", ""), file("/etc/foo/a.txt", "")}, policy: []Rule{onPath("/etc/foo", "reload a"), onGlob("/etc/foo/*.conf", "reload b")}, changes: "create file /etc/foo/a.conf <policy: glob /etc/foo/*.conf>\ncreate file /etc/foo/a.txt <policy: path /etc/foo>", actions: "reload a.service, reload b.service"},
+	{name: "exact path before glob", new: side{file("/etc/foo/a.conf", "")}, policy: []Rule{onGlob("/etc/foo/*.conf", "reload b"), onPath("/etc/foo/a.conf", "reload a")}, changes: "create file /etc/foo/a.conf <policy: path /etc/foo/a.conf>", actions: "reload a.service"},
+	{name: "path before a glob that is as long", new: side{file("/etc/foo/a", "")}, policy: []Rule{onGlob("/etc/foo*", "reload b"), onPath("/etc/foo", "reload a")}, changes: "create file /etc/foo/a <policy: path /etc/foo>", actions: "reload a.service"},
+	{name: "of equal globs the first", new: side{file("/etc/foo/a.conf", "")}, policy: []Rule{onGlob("/etc/foo/*", "reload b"), onGlob("/etc/foo/?.conf", "reload a")}, changes: "create file /etc/foo/a.conf <policy: glob /etc/foo/*>", actions: "reload b.service"},
+	{name: "unknown action", new: side{file("/etc/foo", "")}, policy: []Rule{onPath("/etc/foo", "frobnicate")}, changes: "create file /etc/foo <policy: path /etc/foo>", actions: "drain, reboot"},
+	{name: "unknown action beside a known one", new: side{file("/etc/foo", "")}, policy: []Rule{onPath("/etc/foo", "reload a, Restart b")}, changes: "create file /etc/foo <policy: path /etc/foo>", actions: "drain, reboot"},
+	{name: "a reboot drains", new: side{file("/etc/foo", "")}, policy: []Rule{onPath("/etc/foo", "reboot")}, changes: "create file /etc/foo <policy: path /etc/foo>", actions: "drain, reboot"},
+	{name: "a drain without a reboot", new: side{file("/etc/foo", "")}, policy: []Rule{onPath("/etc/foo", "restart a, drain")}, changes: "create file /etc/foo <policy: path /etc/foo>", actions: "drain, restart a.service"},
+	{name: "units that are no services", new: side{file("/etc/foo", "")}, policy: []Rule{onPath("/etc/foo", "restart a.socket, reload b@1.service")}, changes: "create file /etc/foo <policy: path /etc/foo>", actions: "reload b@1.service, restart a.socket"},
+}
+
+func truth(b bool) *bool { return &b }
+
+var unitCases = []testCase{
+	{name: "unit added", new: side{unit("a.service", "x")}, changes: "create unit a.service <default: no rule>", actions: "drain, reboot"},
+	{name: "unit with a rule added", new: side{unit("a.service", "x")}, policy: []Rule{onUnit("a.service", "daemon-reload, restart a")}, changes: "create unit a.service <policy: unit a.service>", actions: "daemon-reload, restart a.service"},
+	{name: "unit with a rule removed", old: side{unit("a.service", "x")}, policy: []Rule{onUnit("a.service", "daemon-reload")}, changes: "delete unit a.service <policy: unit a.service>", actions: "daemon-reload"},
+	{name: "a unit's rule is for its exact name", new: side{unit("a@1.service", "x"), unit("a.timer", "x")}, policy: []Rule{onUnit("a.service", "none"), onUnit("a@.service", "none")}, changes: "create unit a.timer <default: no rule>\ncreate unit a@1.service <default: no rule>", actions: "drain, reboot"},
+	{name: "a path rule is not for units", new: side{unit("a.service", "x")}, policy: []Rule{onPath("/etc/systemd/system/a.service", "none")}, changes: "create unit a.service <default: no rule>", actions: "drain, reboot"},
+	{name: "drop-in changed", old: side{unitWith(engine.Unit{Name: "a.service", Dropins: []engine.Dropin{{Name: "1.conf", Contents: "x"}}})}, new: side{unitWith(engine.Unit{Name: "a.service", Dropins: []engine.Dropin{{Name: "1.conf", Contents: "y"}}})}, policy: []Rule{onUnit("a.service", "restart a")}, changes: "update unit a.service <policy: unit a.service>", actions: "restart a.service"},
+	{name: "unit enabled", old: side{unitWith(engine.Unit{Name: "a.service"})}, new: side{unitWith(engine.Unit{Name: "a.service", Enabled: truth(true)})}, changes: "update unit a.service <default: no rule>", actions: "drain, reboot"},
+	{name: "unit masked", old: side{unitWith(engine.Unit{Name: "a.service", Masked: truth(false)})}, new: side{unitWith(engine.Unit{Name: "a.service", Masked: truth(true)})}, policy: []Rule{onUnit("a.service", "none")}, changes: "update unit a.service <policy: unit a.service>", actions: "none"},
+	{name: "enabled as before", old: side{unitWith(engine.Unit{Name: "a.service", Enabled: truth(true)})}, new: side{unitWith(engine.Unit{Name: "a.service", Enabled: truth(true)})}, actions: "none"},
+}
+
+const login = "<built-in: SSH keys and password hashes>"
+
+func id(n int) *int { return &n }
+
+var userCases = []testCase{
+	{name: "SSH key added", old: side{user("core", "", "a")}, new: side{user("core", "", "a", "b")}, changes: "update user core " + login, actions: "none"},
+	{name: "SSH key revoked", old: side{user("core", "", "a", "b")}, new: side{user("core", "", "b")}, changes: "update user core " + login, actions: "none"},
+	{name: "SSH keys in another order", old: side{user("core", "", "a", "b")}, new: side{user("core", "", "b", "a")}, actions: "none"},
+	{name: "password hash", old: side{user("core", "a")}, new: side{user("core", "b")}, changes: "update user core " + login, actions: "none"},
+	{name: "user with a key added", new: side{user("ann", "", "a")}, changes: "create user ann " + login, actions: "none"},
+	{name: "user with a key removed", old: side{user("ann", "h", "a")}, changes: "delete user ann " + login, actions: "none"},
+	{name: "account changed", old: side{userWith(engine.User{Name: "ann"})}, new: side{userWith(engine.User{Name: "ann", Account: engine.Account{Shell: "/bin/sh"}})}, changes: "update user ann <default: no rule>", actions: "drain, reboot"},
+	{name: "same UID behind another pointer", old: side{userWith(engine.User{Name: "ann", Account: engine.Account{UID: id(7)}})}, new: side{userWith(engine.User{Name: "ann", Account: engine.Account{UID: id(7)}})}, actions: "none"},
+	{name: "key and account", old: side{user("ann", "", "a")}, new: side{userWith(engine.User{Name: "ann", SSHKeys: []string{"b"}, Account: engine.Account{UID: id(7)}})}, changes: "update user ann <default: no rule>", actions: "drain, reboot"},
+	{name: "group added", new: side{group(engine.Group{Name: "ops", GID: id(7)})}, changes: "create user group/ops <default: no rule>", actions: "drain, reboot"},
+	{name: "group password", old: side{group(engine.Group{Name: "ops", PasswordHash: "a"})}, new: side{group(engine.Group{Name: "ops", PasswordHash: "b"})}, changes: "update user group/ops " + login, actions: "none"},
+}
+
+var orderCases = []testCase{
+	{
+		name:    "everything but a reboot, in order",
+		new:     side{file(caFile, ""), file(credCf, ""), file("/etc/containers/policy.json", ""), file(reg, `[[registry]]`+"\nlocation = \"a\""), user("core", "", "k")},
+		changes: "create file /etc/containers/policy.json <built-in: /etc/containers/policy.json>\ncreate file " + reg + " <built-in: " + reg + ">\ncreate file " + caFile + " <built-in: " + caFile + ">\ncreate file " + credCf + " <built-in: " + credCf + ">\ncreate user core " + login,
+		actions: "drain, daemon-reload, restart coreos-update-ca-trust.service, reload crio.service, restart crio.service, restart kubelet.service",
+	},
+	{
+		name:    "the same action once",
+		new:     side{file("/etc/containers/policy.json", ""), file("/etc/containers/registries.d/a", ""), file("/etc/crio/policies/a", "")},
+		changes: "create file /etc/containers/policy.json <built-in: /etc/containers/policy.json>\ncreate file /etc/containers/registries.d/a <built-in: /etc/containers/registries.d>\ncreate file /etc/crio/policies/a <built-in: /etc/crio/policies>",
+		actions: "reload crio.service",
+	},
+	{
+		name:    "once under both names of a unit",
+		new:     side{file("/etc/containers/policy.json", ""), file("/etc/foo", "")},
+		policy:  []Rule{onPath("/etc/foo", "reload crio")},
+		changes: "create file /etc/containers/policy.json <built-in: /etc/containers/policy.json>\ncreate file /etc/foo <policy: path /etc/foo>",
+		actions: "reload crio.service",
+	},
+	{
+		name:    "none disappears beside another action",
+		new:     side{file("/var/lib/kubelet/config.json", ""), file("/etc/containers/policy.json", "")},
+		changes: "create file /etc/containers/policy.json <built-in: /etc/containers/policy.json>\ncreate file /var/lib/kubelet/config.json <built-in: /var/lib/kubelet/config.json>",
+		actions: "reload crio.service",
+	},
+	{
+		name:    "a reboot swallows the rest",
+		new:     side{file(caFile, ""), file(credCf, ""), kargs("nosmt"), user("core", "", "k")},
+		changes: "create karg nosmt <fixed: kernel arguments>\ncreate file " + caFile + " <built-in: " + caFile + ">\ncreate file " + credCf + " <built-in: " + credCf + ">\ncreate user core " + login,
+		actions: "drain, reboot",
+	},
+	{
+		name:    "kernel argument, OS and file take one reboot",
+		old:     side{osImage("a")},
+		new:     side{osImage("b"), kargs("nosmt"), file("/etc/foo", "")},
+		changes: "update os b <fixed: os image>\ncreate karg nosmt <fixed: kernel arguments>\ncreate file /etc/foo <default: no rule>",
+		actions: "drain, reboot",
+	},
+	{
+		name:    "restarts in the order of the rules, not of the paths",
+		new:     side{file("/etc/a", ""), file("/etc/b", "")},
+		policy:  []Rule{onPath("/etc/b", "restart z, restart y"), onPath("/etc/a", "restart x, restart z")},
+		changes: "create file /etc/a <policy: path /etc/a>\ncreate file /etc/b <policy: path /etc/b>",
+		actions: "restart z.service, restart y.service, restart x.service",
+	},
+	{
+		name:    "a unit that is reloaded and restarted",
+		new:     side{file("/etc/containers/policy.json", ""), file(caFile, "")},
+		changes: "create file /etc/containers/policy.json <built-in: /etc/containers/policy.json>\ncreate file " + caFile + " <built-in: " + caFile + ">",
+		actions: "restart coreos-update-ca-trust.service, reload crio.service, restart crio.service",
+	},
+}

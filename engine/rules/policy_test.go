@@ -1,0 +1,143 @@
+package rules
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+func TestPolicyIsChecked(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		rule Rule
+		want string // "" if it is right
+	}{
+		{"path", onPath("/etc/foo", "reload a"), ""},
+		{"slash at the end", onPath("/etc/foo/", "none"), ""},
+		{"everything", onPath("/", "none"), ""},
+		{"unknown action", onPath("/etc/foo", "frobnicate"), ""},
+		{"nmstate/openshift", onPath("/etc/nmstate/openshift", "none"), ""},
+		{"glob around network configuration", onGlob("/etc/*", "none"), ""},
+		{"NetworkManager", onPath("/etc/NetworkManager", "none"), "no policy can weaken that"},
+		{"below NetworkManager", onPath("/etc/NetworkManager/conf.d", "reload NetworkManager"), "no policy can weaken that"},
+		{"nmstate", onPath("/etc/nmstate/", "none"), "no policy can weaken that"},
+		{"glob in nmstate", onGlob("/etc/nmstate/*.yml", "none"), "no policy can weaken that"},
+		{"glob in NetworkManager", onGlob("/etc/NetworkManager/*/x", "none"), "no policy can weaken that"},
+		{"nothing to match", Rule{Actions: none}, "one of path, glob and unit"},
+		{"two things to match", Rule{Path: "/a", Unit: "a.service", Actions: none}, "one of path, glob and unit"},
+		{"relative", onPath("etc/foo", "none"), "not an absolute path"},
+		{"dots", onPath("/etc/../foo", "none"), "not an absolute path"},
+		{"bad pattern", onGlob("/etc/[a", "none"), "not a pattern"},
+		{"bad unit", onUnit("a b.service", "none"), "not the name of a unit"},
+		{"no actions", Rule{Path: "/a"}, "has no actions"},
+		{"none and more", onPath("/a", "none, reload a"), "none beside other actions"},
+		{"reload what", onPath("/a", "reload"), "reload needs the name of a unit"},
+		{"an option for a unit", onPath("/a", "restart --now"), "restart needs the name of a unit"},
+		{"drain what", onPath("/a", "drain a"), "drain takes no unit"},
+		{"timeout", Rule{Path: "/a", Actions: none, Timeout: -1}, "negative timeout"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := NewPolicy([]Rule{tc.rule})
+			switch {
+			case tc.want == "" && err != nil:
+				t.Error(err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
+	_, err := NewPolicy([]Rule{onPath("/etc/a", "none"), onPath("/etc/a/", "none"), onPath("b", "none")})
+	if err == nil || !strings.Contains(err.Error(), "twice") || !strings.Contains(err.Error(), "absolute") {
+		t.Errorf("not everything that is wrong is said: %v", err)
+	}
+}
+
+// No rule that NewPolicy lets pass takes a drain or a reboot from what always
+// has them.
+func TestNoPolicyWeakensRuleOne(t *testing.T) {
+	old := side{}.config()
+	for _, change := range []func(*engine.Config){
+		osImage("i"), kargs("a"), kernelType("realtime"), extensions("a"), extensionsImage("e"), noKargs("a"),
+		file("/etc/NetworkManager/a", ""), file("/etc/nmstate/a", ""), dir("/etc/NetworkManager", 0o755), link("/etc/nmstate/l", "x"),
+	} {
+		for _, r := range []Rule{
+			onPath("/", "none"), onPath("/etc", "none"), onGlob("/*", "none"), onGlob("/etc/N*", "none"), onGlob("/etc/*/*", "none"),
+			onGlob("/etc/[N]etworkManager", "none"), onGlob("/etc/nmstat?", "none"), onUnit("NetworkManager.service", "none"), onUnit("os", "none"),
+		} {
+			p, err := NewPolicy([]Rule{r})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := Compare(old, side{change}.config(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := names(d.Actions); got != "drain, reboot" || !strings.HasPrefix(d.Changes[0].Rule, "fixed: ") {
+				t.Errorf("%s: %+v gives %s", r, d.Changes, got)
+			}
+		}
+	}
+}
+
+func TestTimeoutIsTheLongest(t *testing.T) {
+	a, b := onPath("/etc/a", "restart x"), onPath("/etc/b", "restart x")
+	a.Timeout, b.Timeout = 10, 20
+	p, err := NewPolicy([]Rule{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Compare(engine.Config{}, side{file("/etc/a", ""), file("/etc/b", "")}.config(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Action{{Action: engine.Action{Type: engine.RestartUnit, Unit: "x.service"}, Rules: []string{"policy: path /etc/a", "policy: path /etc/b"}, Timeout: 20}}
+	if !reflect.DeepEqual(d.Actions, want) {
+		t.Errorf("got %+v", d.Actions)
+	}
+}
+
+func TestNewInstallationIsRefused(t *testing.T) {
+	disk := func(name, digest string, line int) func(*engine.Config) {
+		return func(c *engine.Config) {
+			c.Fixed = append(c.Fixed, engine.Fixed{Name: name, Digest: digest, From: engine.Place{File: "x.bu", Line: line, Column: 2}})
+		}
+	}
+	_, err := Compare(side{disk("a", "1", 1), disk("b", "1", 2), disk("c", "1", 3)}.config(), side{disk("d", "1", 4), disk("b", "2", 5), disk("a", "1", 6)}.config(), Policy{})
+	var refused *Refused
+	if !errors.As(err, &refused) {
+		t.Fatalf("got %v", err)
+	}
+	want := "x.bu:5:2: b differs\nx.bu:3:2: c is gone\nx.bu:4:2: d was not there"
+	var got []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		got = append(got, line[:len(strings.Split(want, "\n")[len(got)])])
+	}
+	if strings.Join(got, "\n") != want {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Compare(side{disk("a", "1", 1)}.config(), side{disk("a", "1", 9)}.config(), Policy{}); err != nil {
+		t.Errorf("the same disk is refused: %v", err)
+	}
+}
+
+// What is compared may be secret; nothing of it is in what comes out.
+func TestNothingSecretIsShown(t *testing.T) {
+	const secret = "hunter2"
+	old := side{file("/etc/a", secret+"1"), file(reg, "location = '"+secret+"'"), user("core", secret+"1", secret+"k1"), unit("a.service", secret+"1"), group(engine.Group{Name: "g", PasswordHash: secret + "1"})}
+	new := side{file("/etc/a", secret+"2"), file(reg, secret), user("core", secret+"2", secret+"k2"), unit("a.service", secret+"2"), group(engine.Group{Name: "g", PasswordHash: secret + "2"})}
+	d, err := Compare(old.config(), new.config(), Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range d.Changes {
+		if strings.Contains(c.Name+c.Rule+c.Why, secret) {
+			t.Errorf("%s %s shows it: %s", c.Domain, c.Name, c.Why)
+		}
+	}
+	if len(d.Changes) != 5 {
+		t.Errorf("%d changes", len(d.Changes))
+	}
+}

@@ -1,0 +1,132 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// registriesCases are the conditions of a safe change one by one. drain is a
+// part of the reason, "" if the change is safe.
+var registriesCases = []struct {
+	name, old, new, drain string
+}{
+	{"identical", "search=a", "search=a", ""},
+	{"comments and order of fields", "search=a\nreg x", "# hello\nreg x\nsearch=a", ""},
+	{"search list appended", "search=a,b", "search=a,b,c", ""},
+	{"search list added", "", "search=a", ""},
+	{"search list reordered", "search=a,b", "search=b,a", "search-registries"},
+	{"search list prepended", "search=a,b", "search=c,a,b", "search-registries"},
+	{"search list shortened", "search=a,b", "search=a", "search-registries"},
+	{"search list removed", "search=a", "", "search-registries"},
+	{"registry added, digest-only by itself", "", "reg x\ndigest", ""},
+	{"registry added, not digest-only", "", "reg x", "new registry x"},
+	{"registry added, its mirrors digest-only", "", "reg x\nmir m1 digest-only\nmir m2 digest-only", ""},
+	{"registry added, one mirror not digest-only", "", "reg x\nmir m1 digest-only\nmir m2", "mirror m2"},
+	{"registry added, mirror tag-only", "", "reg x\nmir m1 tag-only", "mirror m1"},
+	{"registry added, mirrors digest-only through the registry", "", "reg x\ndigest\nmir m1", "mirror m1"},
+	{"registry removed", "reg x\ndigest\nreg y\ndigest", "reg y\ndigest", "registry x is gone"},
+	{"registries in another order", "reg x\nreg y", "reg y\nreg x", ""},
+	{"mirror added, digest-only", "reg x\nmir m1", "reg x\nmir m1\nmir m2 digest-only", ""},
+	{"mirror added, not digest-only", "reg x\nmir m1", "reg x\nmir m1\nmir m2", "new mirror m2"},
+	{"mirror added, digest-only through the registry", "reg x\ndigest\nmir m1", "reg x\ndigest\nmir m1\nmir m2", ""},
+	{"first mirror, digest-only", "reg x", "reg x\nmir m1 digest-only", ""},
+	{"mirror removed", "reg x\nmir m1\nmir m2", "reg x\nmir m2", "mirror m1 is gone"},
+	{"mirrors in another order", "reg x\nmir m1\nmir m2", "reg x\nmir m2\nmir m1", ""},
+	{"blocked", "reg x", "reg x\nblocked", "blocked changed"},
+	{"no longer blocked", "reg x\nblocked", "reg x", "blocked changed"},
+	{"insecure", "reg x", "reg x\ninsecure", "insecure changed"},
+	{"no longer insecure", "reg x\ninsecure", "reg x", "insecure changed"},
+	{"prefix", "reg x\nprefix p", "reg x\nprefix q", "registry p is gone"},
+	{"prefix said that is the location", "reg x", "reg x\nprefix x", "prefix changed"},
+	{"location, of a registry known by its prefix", "reg x\nprefix p", "reg y\nprefix p", "location changed"},
+	{"location, of a registry known by it", "reg x", "reg y\ndigest", "registry x is gone"},
+	{"pull-from-mirror to digest-only", "reg x\nmir m1", "reg x\nmir m1 digest-only", ""},
+	{"pull-from-mirror from all to digest-only", "reg x\nmir m1 all", "reg x\nmir m1 digest-only", ""},
+	{"pull-from-mirror from tag-only to digest-only", "reg x\nmir m1 tag-only", "reg x\nmir m1 digest-only", ""},
+	{"pull-from-mirror from digest-only to all", "reg x\nmir m1 digest-only", "reg x\nmir m1 all", "pull-from-mirror"},
+	{"pull-from-mirror from digest-only to unsaid", "reg x\nmir m1 digest-only", "reg x\nmir m1", "pull-from-mirror"},
+	{"pull-from-mirror from all to tag-only", "reg x\nmir m1 all", "reg x\nmir m1 tag-only", "pull-from-mirror"},
+	{"kept registry beside an added one", "search=a\nreg x\nmir m1", "search=a\nreg x\nmir m1\nreg y\nmir m2 digest-only", ""},
+	{"was missing, and adds what is not safe", "missing", "reg x", "new registry x"},
+	{"was missing, and adds what is safe", "missing", "reg x\ndigest", ""},
+	{"goes, and named a registry", "reg x", "missing", "registry x is gone"},
+	{"goes, and was empty", "", "missing", ""},
+	{"was invalid", "invalid", "search=a", "before, the file is not valid TOML"},
+	{"is invalid", "search=a", "invalid", "now the file is not valid TOML"},
+	{"was in the old format", "v1", "search=a", "before, the file is in the old format"},
+	{"is in the old format", "search=a", "v1", "now the file is in the old format"},
+	{"a registry twice", "reg x", "reg x\nreg x", "registry x twice"},
+}
+
+// registriesFile writes the TOML that a case's shorthand stands for; nil if
+// the file is missing.
+func registriesFile(short string) *engine.File {
+	var b strings.Builder
+	search := ""
+	for line := range strings.SplitSeq(short, "\n") {
+		kind, rest, _ := strings.Cut(line, " ")
+		list, ok := strings.CutPrefix(line, "search=")
+		switch {
+		case ok: // a top-level field stands before all tables
+			search = "unqualified-search-registries = [\"" + strings.ReplaceAll(list, ",", "\", \"") + "\"]\n"
+		case kind == "missing":
+			return nil
+		case kind == "invalid":
+			b.WriteString("[[registry")
+		case kind == "v1":
+			b.WriteString("[registries.search]\nregistries = [\"a\"]\n")
+		case kind == "reg":
+			b.WriteString("[[registry]]\nlocation = \"" + rest + "\"\n")
+		case kind == "prefix":
+			b.WriteString("prefix = \"" + rest + "\"\n")
+		case kind == "digest":
+			b.WriteString("mirror-by-digest-only = true\n")
+		case kind == "blocked", kind == "insecure":
+			b.WriteString(kind + " = true\n")
+		case kind == "mir":
+			location, pull, ok := strings.Cut(rest, " ")
+			b.WriteString("[[registry.mirror]]\nlocation = \"" + location + "\"\n")
+			if ok {
+				b.WriteString("pull-from-mirror = \"" + pull + "\"\n")
+			}
+		}
+	}
+	return &engine.File{Path: reg, Contents: []byte(search + b.String())}
+}
+
+func TestRegistriesConf(t *testing.T) {
+	for _, tc := range registriesCases {
+		t.Run(tc.name, func(t *testing.T) {
+			was, is := registriesFile(tc.old), registriesFile(tc.new)
+			v := verdict{actions: reloadCrio}.judge(was, is)
+			want := "reload crio.service"
+			if tc.drain != "" {
+				want = "drain, " + want
+			}
+			var got []string
+			for _, a := range v.actions {
+				got = append(got, strings.TrimSpace(string(a.Type)+" "+a.Unit))
+			}
+			if strings.Join(got, ", ") != want || !strings.Contains(v.why, tc.drain) {
+				t.Errorf("got %v (%s), want %s (%s)", got, v.why, want, tc.drain)
+			}
+			if tc.drain == "" && strings.Contains(v.why, "drain first") {
+				t.Errorf("safe, and says %q", v.why)
+			}
+		})
+	}
+}
+
+// What the host has in the file is not known, so that nothing is safe.
+func TestRegistriesConfOfTheHost(t *testing.T) {
+	for _, inherited := range [][2]*engine.File{
+		{{Path: reg, Inherit: true}, registriesFile("search=a")},
+		{registriesFile("search=a"), {Path: reg, Inherit: true, Append: []byte("#")}},
+	} {
+		if v := (verdict{actions: reloadCrio}).judge(inherited[0], inherited[1]); len(v.actions) != 2 {
+			t.Errorf("no drain: %s", v.why)
+		}
+	}
+}
