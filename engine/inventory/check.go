@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -48,23 +49,26 @@ func (b *builder) after(n *node) {
 	for _, name := range p.After {
 		b.reference(n, "after", name, "pool")
 	}
-	if circle := b.circle(n.label, n.label, nil); circle != nil {
+	// The first pool of a circle tells of it, for all.
+	if circle := b.circle(n.label, n.label, map[string]bool{}); circle != nil && n.label == slices.Min(circle) {
 		b.fail(n.args["after"].Expr.Range(), "pools wait for each other", strings.Join(circle, " comes after "))
 	}
 }
 
-// circle finds a way from pool over "after" back to goal.
-func (b *builder) circle(pool, goal string, way []string) []string {
-	if len(way) > 0 && pool == goal {
-		return append(way, pool)
-	}
-	if contains(way, pool) {
+// circle finds a way from pool over "after" back to goal. What was seen
+// before leads nowhere.
+func (b *builder) circle(pool, goal string, seen map[string]bool) []string {
+	if seen[pool] {
 		return nil
 	}
+	seen[pool] = true
 	p, _ := b.inv.Pool(pool)
 	for _, name := range p.After {
-		if found := b.circle(name, goal, append(way, pool)); found != nil {
-			return found
+		if name == goal {
+			return []string{pool, goal}
+		}
+		if found := b.circle(name, goal, seen); found != nil {
+			return append([]string{pool}, found...)
 		}
 	}
 	return nil

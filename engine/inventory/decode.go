@@ -29,8 +29,10 @@ func (n *node) all(name string) []*node {
 
 // one gives the child block of that name, or nil.
 func (n *node) one(name string) *node {
-	if list := n.all(name); len(list) > 0 {
-		return list[0]
+	for _, c := range n.blocks {
+		if c.kind.name == name {
+			return c
+		}
 	}
 	return nil
 }
@@ -88,7 +90,10 @@ func (l *loader) head(parent, child *node, b *hclsyntax.Block) bool {
 		child.label = b.Labels[0]
 		child.at = b.LabelRanges[0]
 	}
-	if first := parent.one(kind.name); first != nil && !kind.many {
+	if kind.many {
+		return true
+	}
+	if first := parent.one(kind.name); first != nil {
 		l.fail(child.at, "a second "+kind.name+" block", fmt.Sprintf("there is one already at %s:%d", first.at.Filename, first.at.Start.Line))
 		return false
 	}

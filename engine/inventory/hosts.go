@@ -45,6 +45,8 @@ func expand(s string) ([]string, error) {
 		switch {
 		case err1 != nil || err2 != nil || first < 0 || strings.HasPrefix(from, "+"):
 			return nil, fmt.Errorf("%q: write numbers and ranges, such as \"01-48\" or \"1-3,7\"", s)
+		case len(from) != len(to) && (zeros(from) || zeros(to)):
+			return nil, fmt.Errorf("%q: with zeros in front, both ends need as many digits", part)
 		case last < first:
 			return nil, fmt.Errorf("%q goes backwards", part)
 		case last-first >= maxRange || len(ids) >= maxRange:
@@ -56,6 +58,8 @@ func expand(s string) ([]string, error) {
 	}
 	return ids, nil
 }
+
+func zeros(number string) bool { return len(number) > 1 && number[0] == '0' }
 
 // host reads one machine, on its own or of a range.
 func (b *builder) host(n, site *node, name, id string) {

@@ -49,6 +49,10 @@ func Load(src Source) (Loaded, error) {
 			return Loaded{}, err
 		}
 	}
+	if l.diags.HasErrors() {
+		// What cannot be parsed is missing everywhere else; that is not worth saying.
+		return Loaded{}, &Errors{diags: l.diags, files: l.files}
+	}
 	root := l.decode()
 	b := builder{loader: l, root: root}
 	b.build()

@@ -1,0 +1,82 @@
+package inventory_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"holdfast/engine/inventory"
+)
+
+// TestCases loads each site of testdata/*.txtar and compares what comes out
+// with its last file, want: the inventory as JSON, or the errors. The comment
+// of an archive says what it shows; a line "vars: a=1 b=2" in it gives
+// variables, "env: A=1" the environment.
+func TestCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := len(archive.Files) - 1
+			if last < 0 || archive.Files[last].Name != "want" {
+				t.Fatal("its last file is not want")
+			}
+			got := outcome(t, archive)
+			if got == string(archive.Files[last].Data) {
+				return
+			}
+			if !inventory.Update() {
+				t.Fatalf("got:\n%s\nwant:\n%s", got, archive.Files[last].Data)
+			}
+			archive.Files[last].Data = []byte(got)
+			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func outcome(t *testing.T, archive *txtar.Archive) string {
+	t.Helper()
+	site := fstest.MapFS{}
+	src := inventory.Source{FS: site, Home: "/home/ann", Paths: []string{"site"}}
+	for _, f := range archive.Files[:len(archive.Files)-1] {
+		site[f.Name] = &fstest.MapFile{Data: f.Data}
+		if strings.HasSuffix(f.Name, ".hclvars") {
+			src.VarFiles = append(src.VarFiles, f.Name)
+		}
+	}
+	env := map[string]string{}
+	for line := range strings.Lines(string(archive.Comment)) {
+		if vars, ok := strings.CutPrefix(line, "vars: "); ok {
+			src.Vars = strings.Fields(vars)
+		}
+		if vars, ok := strings.CutPrefix(line, "env: "); ok {
+			for _, v := range strings.Fields(vars) {
+				name, value, _ := strings.Cut(v, "=")
+				env[name] = value
+			}
+		}
+	}
+	src.Env = func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	loaded, err := inventory.Load(src)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	out, err := json.MarshalIndent(loaded.Inventory, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out) + "\n" + strings.Join(loaded.Warnings, "\n")
+}

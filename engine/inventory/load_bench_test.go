@@ -1,0 +1,59 @@
+package inventory_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"holdfast/engine/inventory"
+)
+
+// FuzzLoad: whatever is in a file, loading ends, and says where the mistakes
+// are that are in it.
+func FuzzLoad(f *testing.F) {
+	f.Add("site \"s\" {}\n")
+	f.Add(large(3, 2))
+	f.Add("locals { a = local.a }")
+	f.Add("hosts \"a\" { range = \"1-9\" }")
+	f.Add("site \"s\" { ssh { identity = [null, 1, \"~\"] } }")
+	f.Add("variable \"v\" { default = sensitive(\"x\") }\nsite \"s\" {}\nhost \"h\" { address = var.v }")
+	f.Fuzz(func(t *testing.T, src string) {
+		_, err := inventory.Load(inventory.Source{FS: fstest.MapFS{"a.hcl": {Data: []byte(src)}}, Paths: []string{"a.hcl"}, Home: "/home/ann"})
+		if err != nil && strings.TrimSpace(err.Error()) == "" {
+			t.Fatal("an error without words")
+		}
+	})
+}
+
+// BenchmarkLoad reads 10,000 hosts in 50 etcd clusters, each host a block of
+// its own.
+func BenchmarkLoad(b *testing.B) {
+	src := large(50, 200)
+	b.SetBytes(int64(len(src)))
+	b.ReportAllocs()
+	for b.Loop() {
+		l, err := inventory.Load(inventory.Source{FS: fstest.MapFS{"a.hcl": {Data: []byte(src)}}, Paths: []string{"a.hcl"}})
+		if err != nil || len(l.Inventory.Hosts) != 50*200 {
+			b.Fatal(len(l.Inventory.Hosts), err)
+		}
+	}
+}
+
+// large is a site of so many clusters with three members and more workers
+// each.
+func large(clusters, hosts int) string {
+	var s strings.Builder
+	s.WriteString("site \"large\" {}\npool \"etcd\" {}\npool \"worker\" { after = [\"etcd\"] }\n")
+	for c := range clusters {
+		fmt.Fprintf(&s, "etcd_cluster \"c%d\" {}\n", c)
+		for h := range hosts {
+			pool, cluster := "worker", ""
+			if h < 3 {
+				pool, cluster = "etcd", fmt.Sprintf("  etcd_cluster = \"c%d\"\n", c)
+			}
+			fmt.Fprintf(&s, "host \"h-%d-%d\" {\n  address = \"10.%d.%d.%d\"\n  pool = %q\n%s}\n", c, h, c, h/250, h%250, pool, cluster)
+		}
+	}
+	return s.String()
+}

@@ -1,0 +1,40 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestExpand: a range is the numbers of its parts in order, with the width of
+// each part's beginning.
+func TestExpand(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var parts, want []string
+		for range rapid.IntRange(1, 4).Draw(t, "parts") {
+			from := rapid.IntRange(0, 1200).Draw(t, "from")
+			n := rapid.IntRange(1, 30).Draw(t, "hosts")
+			last := from + n - 1
+			width := 1
+			if rapid.Bool().Draw(t, "zeros") {
+				width = max(4, len(strconv.Itoa(last)))
+			}
+			for i := from; i <= last; i++ {
+				want = append(want, fmt.Sprintf("%0*d", width, i))
+			}
+			part := fmt.Sprintf("%0*d", width, from)
+			if n > 1 || rapid.Bool().Draw(t, "written as a range") {
+				part += fmt.Sprintf("-%0*d", width, last)
+			}
+			parts = append(parts, part)
+		}
+		got, err := expand(strings.Join(parts, rapid.SampledFrom([]string{",", ", "}).Draw(t, "comma")))
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v: %v, %v; want %v", parts, got, err, want)
+		}
+	})
+}

@@ -1,0 +1,25 @@
+# sudo wants a password. It comes from a command here; become_password_file
+# names a file instead, and holdfast -K asks for it. It is written to sudo's
+# standard input, never to a command line, and appears nowhere.
+
+site "strict" {
+  ssh {
+    user                    = "ops"
+    become                  = "sudo"
+    become_password_command = "pass show site/sudo"
+  }
+}
+
+variable "commit" {}
+
+pool "all" {
+  os {
+    driver = "ostree"
+    commit = var.commit
+  }
+}
+
+host "strict-0" {
+  address = "10.8.0.10"
+  pool    = "all"
+}
