@@ -74,6 +74,7 @@ type Progress struct {
 type Sample struct {
 	Voters   int            `json:"voters"`
 	Healthy  int            `json:"healthy"`
+	Quorum   int            `json:"quorum,omitempty"` // voters that must be healthy for etcd to accept writes
 	Leader   string         `json:"leader,omitempty"` // host
 	Problems []string       `json:"problems,omitempty"`
 	Latency  []LatencyPoint `json:"latency,omitempty"`

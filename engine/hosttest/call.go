@@ -80,7 +80,7 @@ func (b *Bastion) call(ctx context.Context, c Call, do func(now time.Time) error
 
 func (b *Bastion) travel(ctx context.Context, c Call) error {
 	if b.Latency == nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	return b.clock.Sleep(ctx, b.Latency(c))
 }

@@ -12,16 +12,16 @@ type Clock struct{}
 // Now is the current time.
 func (Clock) Now() time.Time { return time.Now() }
 
-// Sleep waits for d, or returns the context's error when that ends first.
+// Sleep waits for d, or returns the cause of the context's end when that comes first.
 func (Clock) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	case <-timer.C:
 		return nil
 	}

@@ -138,8 +138,21 @@ func (b *Bastion) Snapshot(ctx context.Context, name string) (string, error) {
 	return name + ".db", err
 }
 
-// Sample is a look at a cluster for the journal.
+// Sample is a look at a cluster for the journal, which the run does not act
+// on. It takes a millisecond, so that it never falls on the same moment as what
+// happens on full seconds: the order of events stays the same.
 func (b *Bastion) Sample(ctx context.Context, name string) engine.Sample {
-	f := b.Observe(ctx, name)
-	return engine.Sample{Voters: len(f.Members), Healthy: f.Healthy(), Leader: f.Leader()}
+	var f engine.ClusterFacts
+	err := b.clock.Sleep(ctx, time.Millisecond)
+	if err == nil {
+		err = b.call(ctx, Call{Verb: "sample", Cluster: name}, func(now time.Time) error {
+			f = b.site.clusters[name].facts(now)
+			return nil
+		})
+	}
+	s := engine.Sample{Voters: len(f.Members), Healthy: f.Healthy(), Leader: f.Leader()}
+	if err != nil {
+		s.Problems = []string{err.Error()}
+	}
+	return s
 }

@@ -3,10 +3,7 @@ package rollout
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sort"
-	"strings"
-	"sync"
+	"time"
 
 	"holdfast/engine"
 )
@@ -15,14 +12,16 @@ import (
 var ErrDeclined = errors.New("not approved; nothing was changed")
 
 // Plan looks at the site and plans; it touches nothing.
-func (r *Run) Plan(ctx context.Context) (engine.Plan, Sight, error) { return r.plan(ctx, nil) }
+func (r *Run) Plan(ctx context.Context) (engine.Plan, Sight, error) {
+	return r.plan(ctx, &progress{})
+}
 
-func (r *Run) plan(ctx context.Context, saved map[string]struct{}) (engine.Plan, Sight, error) {
-	sight, err := r.Look(ctx)
+func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error) {
+	sight, err := r.look(ctx, p)
 	if err != nil {
 		return engine.Plan{}, sight, err
 	}
-	return engine.NewPlan(r.input(sight, saved)), sight, nil
+	return engine.NewPlan(r.input(sight, p)), sight, nil
 }
 
 // Apply makes the hosts match: it plans, asks, stages, and rolls batch by
@@ -37,12 +36,14 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	}
 	last, err := r.apply(ctx, p)
 	end := r.finish(ctx, p, last, err)
-	r.note(engine.Event{Type: engine.RunEnded, End: &end})
+	if err := r.emit(engine.Event{Type: engine.RunEnded, End: &end}); err != nil {
+		end = unjournaled(end, err)
+	}
 	return end
 }
 
 func (r *Run) apply(ctx context.Context, p *progress) (engine.Plan, error) {
-	plan, _, err := r.Plan(ctx)
+	plan, _, err := r.plan(ctx, p)
 	if err != nil {
 		return plan, err
 	}
@@ -53,54 +54,93 @@ func (r *Run) apply(ctx context.Context, p *progress) (engine.Plan, error) {
 	if len(plan.Batches) == 0 {
 		return plan, nil
 	}
+	asked := r.Clock.Now()
 	if r.Approve != nil {
 		if err := r.Approve(ctx, plan); err != nil {
 			return plan, err
 		}
 	}
-	p.approved = plan
+	p.approved = &plan
+	stop := r.sample(ctx, plan)
+	defer stop()
+	if r.Clock.Now().Sub(asked) > fresh {
+		if plan, err = r.again(ctx, p); err != nil {
+			return plan, err
+		}
+	}
 	return r.carryOut(ctx, p, plan)
 }
 
-// carryOut is the loop. Each turn does one thing — stage what is not staged,
-// save etcd, or run the first batch — and then looks at the world again.
+// fresh is how old a look at the hosts may be when a batch begins.
+const fresh = 5 * time.Second
+
+// again looks at the world again, and refuses what was not approved.
+func (r *Run) again(ctx context.Context, p *progress) (engine.Plan, error) {
+	plan, _, err := r.plan(ctx, p)
+	if err != nil {
+		return plan, err
+	}
+	return plan, p.check(plan)
+}
+
+// carryOut is the loop. Each turn does one thing and then looks at the world
+// again, so that a batch begins on what was seen right before it.
 func (r *Run) carryOut(ctx context.Context, p *progress, plan engine.Plan) (engine.Plan, error) {
-	staged := false
-	for batch := 1; len(plan.Batches) > 0; {
+	for len(plan.Batches) > 0 {
 		if err := r.mayGoOn(ctx); err != nil {
 			return plan, err
 		}
-		var err error
-		switch {
-		case !staged && len(plan.Lanes) > 0:
-			staged = true
-			err = r.stage(ctx, p, plan, plan.Lanes)
-		case needsStage(plan, plan.Batches[0]):
-			err = r.stage(ctx, p, plan, lanesOf(plan.Lanes, plan.Batches[0]))
-		default:
-			if err = r.before(ctx, p, plan); err == nil {
-				err = r.batch(ctx, p, plan, batch)
-			}
-			batch++
-		}
-		if err != nil {
+		if err := r.turn(ctx, p, plan); err != nil {
 			return plan, err
 		}
-		next, _, err := r.plan(ctx, p.saved)
+		next, err := r.again(ctx, p)
 		if err != nil {
-			return plan, err
+			return next, err
 		}
 		plan = next
-		if err := p.check(plan); err != nil {
-			return plan, err
-		}
 	}
 	return plan, nil
 }
 
+// turn does the next thing: bring back what a dead run left behind, stage
+// everything once, stage what got lost, save etcd, ask the gates before a
+// batch, or disrupt that batch.
+func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
+	b := plan.Batches[0]
+	switch {
+	case recovers(plan, b):
+		return r.batch(ctx, p, plan)
+	case !p.stagedAll && len(plan.Lanes) > 0:
+		p.stagedAll = true
+		return r.stage(ctx, p, plan, plan.Lanes)
+	case needsStage(plan, b):
+		return r.stage(ctx, p, plan, lanesOf(plan.Lanes, b))
+	case len(plan.Before) > 0:
+		return r.before(ctx, p, plan)
+	case len(b.Before) > 0 && p.gated != joined(b.Hosts):
+		if f := r.gates(ctx, b, b.Before, p.batches+1); f != nil {
+			return f
+		}
+		p.gated = joined(b.Hosts)
+		return nil
+	}
+	return r.batch(ctx, p, plan)
+}
+
+// recovers reports whether there is nothing to do on the hosts of a batch but
+// to bring them back. That comes before all else: until then they are away.
+func recovers(plan engine.Plan, b engine.Batch) bool {
+	for _, h := range b.Hosts {
+		if len(plan.Host(h).Changes) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 func (r *Run) mayGoOn(ctx context.Context) error {
 	if r.stopping() || ctx.Err() != nil {
-		return &engine.Failure{Cause: "stopped by the operator", Kind: KindStopped}
+		return &engine.Failure{Cause: errStopped.Error(), Kind: KindStopped}
 	}
 	if err := r.events.failed(); err != nil {
 		return &engine.Failure{Cause: err.Error(), Kind: KindJournal}
@@ -139,20 +179,25 @@ func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
 }
 
 // before does what comes once before the first disruption: etcd snapshots.
+// The operator may cut it short.
 func (r *Run) before(ctx context.Context, p *progress, plan engine.Plan) error {
 	for _, s := range plan.Before {
 		name := s.Do.Snapshot.Cluster
 		e := engine.Event{Cluster: name, Step: s.Name}
 		var where string
-		failure := r.timed(e, func() error {
-			ctx, cancel := bounded(ctx, s)
-			defer cancel()
-			var err error
-			where, err = r.Clusters.Snapshot(ctx, name)
-			return err
+		failure := r.softly(ctx, func(ctx context.Context) *engine.Failure {
+			return r.timed(e, func() error {
+				ctx, cancel := bounded(ctx, s)
+				defer cancel()
+				var err error
+				where, err = r.Clusters.Snapshot(ctx, name)
+				return err
+			})
 		})
 		if failure != nil {
-			failure.Hint = "nothing was disrupted; snapshot = false in the etcd_cluster block skips the snapshot"
+			if failure.Kind == "" {
+				failure.Hint = "nothing was disrupted; snapshot = false in the etcd_cluster block skips the snapshot"
+			}
 			return failure
 		}
 		r.note(engine.Event{Type: engine.StepProgress, Cluster: name, Step: s.Name, Message: where})
@@ -160,4 +205,3 @@ func (r *Run) before(ctx context.Context, p *progress, plan engine.Plan) error {
 	}
 	return nil
 }
-

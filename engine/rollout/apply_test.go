@@ -51,10 +51,13 @@ func again(t *testing.T, site *hosttest.Site) {
 	}
 }
 
-// story tells a run's events, a line each.
+// story tells a run's events, a line each, but for the samples of etcd.
 func story(b *hosttest.Bastion) string {
 	var s strings.Builder
 	for _, e := range b.Events() {
+		if e.Type == engine.EtcdSampled {
+			continue
+		}
 		line := fmt.Sprintf("%s %s", e.Time.UTC().Format("15:04:05"), e.Type)
 		for _, part := range []string{e.Cluster, e.Host, e.Step, e.Message} {
 			if part != "" {

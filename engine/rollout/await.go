@@ -41,6 +41,8 @@ func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.Awa
 			return "the host does not answer: " + err.Error(), nil
 		case f.BootID == want.BootID:
 			return "the host has not gone down", nil
+		case f.BootID == "", want.Digest != "" && f.Booted() == nil: // still coming up, perhaps
+			return "it answers, but what it has booted is not known: " + strings.Join(f.Problems, "; "), nil
 		}
 		return "", wrongOS(f, want.Digest)
 	})
@@ -49,7 +51,7 @@ func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.Awa
 // lookAt reads a host that may be going down or coming up: one try, bounded.
 func (r *Run) lookAt(ctx context.Context, hp engine.HostPlan) (engine.Facts, error) {
 	h, _ := r.Inventory.Host(hp.Host)
-	return r.read(ctx, h, r.Modules)
+	return r.read(ctx, h, r.exec)
 }
 
 func wrongOS(f engine.Facts, digest string) error {
@@ -57,13 +59,8 @@ func wrongOS(f engine.Facts, digest string) error {
 		return nil
 	}
 	booted := f.Booted()
-	switch {
-	case booted == nil:
-		return &engine.Failure{Cause: "it came back, but what it has booted is not known: " + strings.Join(f.Problems, "; ")}
-	case booted.Digest == digest && f.FinalizeErr == "":
-		return nil
-	case booted.Digest == digest:
-		return nil // the planned OS runs; what the tool reports is about an earlier try
+	if booted.Digest == digest {
+		return nil // what the OS tool may report is about an earlier try
 	}
 	cause := fmt.Sprintf("it came back with %s (%.12s), not with the planned %.12s", orUnknown(booted.Version), booted.Digest, digest)
 	if f.FinalizeErr != "" {

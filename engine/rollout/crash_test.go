@@ -10,28 +10,39 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// points counts the events and calls of an undisturbed run of a site.
-func points(t *testing.T, inv engine.Inventory) (events, calls int) {
+// points gives the events and calls of an undisturbed run of a site, but
+// for samples of etcd.
+func points(t *testing.T, inv engine.Inventory) (events []engine.Event, calls []hosttest.Call) {
 	t.Helper()
 	check(t, inBubble(t, func() error {
 		b := newSite(inv).Bastion("run-1")
 		end := apply(b, serially)
-		events, calls = len(b.Events()), len(b.Calls())
+		for _, e := range b.Events() {
+			if e.Type != engine.EtcdSampled {
+				events = append(events, e)
+			}
+		}
+		for _, c := range b.Calls() {
+			if c.Verb != "sample" {
+				calls = append(calls, c)
+			}
+		}
 		return ended(end, engine.ExitOK)
 	}))
 	return events, calls
 }
 
-// killAtEvent ends a run once its nth event is journaled.
-func killAtEvent(b *hosttest.Bastion, n int) {
+// at lets something happen once the event of that number is journaled.
+func at(b *hosttest.Bastion, seq int, do func()) {
 	b.Watch = func(e engine.Event) {
-		if e.Seq == n {
-			b.Kill()
+		if e.Seq == seq {
+			do()
 		}
 	}
 }
 
-func killAtCall(b *hosttest.Bastion, n int, f hosttest.Fault) {
+// faultAt lets the nth call of a run go wrong.
+func faultAt(b *hosttest.Bastion, n int, f hosttest.Fault) {
 	b.Fault = func(c hosttest.Call) hosttest.Fault {
 		if c.N == n {
 			return f
@@ -49,17 +60,22 @@ func TestKilled(t *testing.T) {
 	for _, pause := range []time.Duration{0, 30 * time.Second, time.Hour} {
 		t.Run(pause.String(), func(t *testing.T) {
 			t.Parallel()
-			for n := 1; n <= events; n++ {
-				killed(t, inv, pause, fmt.Sprintf("after event %d", n), func(b *hosttest.Bastion) { killAtEvent(b, n) })
+			for _, e := range events {
+				killed(t, inv, pause, told(e), func(b *hosttest.Bastion) { at(b, e.Seq, b.Kill) })
 			}
 		})
 	}
 	t.Run("call", func(t *testing.T) {
 		t.Parallel()
-		for n := 1; n <= calls; n++ {
-			killed(t, inv, 0, fmt.Sprintf("after call %d", n), func(b *hosttest.Bastion) { killAtCall(b, n, hosttest.KillAfter) })
+		for _, c := range calls {
+			killed(t, inv, 0, fmt.Sprintf("after call %+v", c), func(b *hosttest.Bastion) { faultAt(b, c.N, hosttest.KillAfter) })
 		}
 	})
+}
+
+// told names an event as the moment something happens.
+func told(e engine.Event) string {
+	return fmt.Sprintf("after event %d, %s %s %s", e.Seq, e.Type, e.Host, e.Step)
 }
 
 func killed(t *testing.T, inv engine.Inventory, pause time.Duration, when string, kill func(*hosttest.Bastion)) {
@@ -86,17 +102,17 @@ func killed(t *testing.T, inv engine.Inventory, pause time.Duration, when string
 func TestKilledElsewhere(t *testing.T) {
 	inv := hosttest.Fleet(3, 2)
 	events, _ := points(t, inv)
-	for n := 1; n <= events; n++ {
+	for _, e := range events {
 		err := inBubble(t, func() error {
 			site := newSite(inv)
 			first := site.Bastion("run-1")
-			killAtEvent(first, n)
+			at(first, e.Seq, first.Kill)
 			apply(first, serially)
 			time.Sleep(5 * time.Minute)
 			return elsewhere(site)
 		})
 		if err != nil {
-			t.Errorf("killed after event %d: %v", n, err)
+			t.Errorf("killed %s: %v", told(e), err)
 		}
 	}
 }

@@ -47,11 +47,18 @@ func (r *Run) timed(e engine.Event, f func() error) *engine.Failure {
 	if err := r.emit(e); err != nil {
 		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
 	}
+	failure := r.ending(e, f)
+	if err := r.events.failed(); err != nil && failure == nil {
+		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
+	}
+	return failure
+}
+
+// ending runs f and emits the ended event of its step.
+func (r *Run) ending(e engine.Event, f func() error) *engine.Failure {
 	began := r.Clock.Now()
 	failure := asFailure(f(), e.Host, e.Step)
 	e.Type, e.Took, e.Failure = engine.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure
-	if err := r.emit(e); err != nil && failure == nil {
-		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
-	}
+	r.note(e)
 	return failure
 }

@@ -19,6 +19,9 @@ const (
 	KindStopped     = "stopped"
 )
 
+// errStopped is why the operator's first Ctrl-C ends something.
+var errStopped = errors.New("stopped by the operator")
+
 // asFailure completes an error of a step with where it happened.
 func asFailure(err error, host, step string) *engine.Failure {
 	if err == nil {

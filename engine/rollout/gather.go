@@ -31,7 +31,9 @@ const (
 
 // Look gathers the facts of every host, in one round trip each and side by
 // side, and then those of the etcd clusters that the work concerns.
-func (r *Run) Look(ctx context.Context) (Sight, error) {
+func (r *Run) Look(ctx context.Context) (Sight, error) { return r.look(ctx, &progress{}) }
+
+func (r *Run) look(ctx context.Context, p *progress) (Sight, error) {
 	began := r.Clock.Now()
 	s := Sight{Facts: r.gatherAll(ctx), Clusters: map[string]engine.ClusterFacts{}}
 	if err := ctx.Err(); err != nil {
@@ -43,7 +45,7 @@ func (r *Run) Look(ctx context.Context) (Sight, error) {
 			reached++
 		}
 	}
-	s.Clusters = r.observe(ctx, engine.ClustersAtWork(r.input(s, nil)))
+	s.Clusters = r.observe(ctx, engine.ClustersAtWork(r.input(s, p)))
 	r.note(engine.Event{
 		Type:    engine.HostsGathered,
 		Message: fmt.Sprintf("%d of %d hosts reached", reached, len(r.Inventory.Hosts)),
@@ -115,7 +117,7 @@ func goingDown(f engine.Facts) bool {
 // out. One that is shutting down is as good as gone: whatever is begun there
 // now is cut short, and what it tells is not what it will be.
 func (r *Run) gather(ctx context.Context, h engine.Host) engine.Facts {
-	f, err := r.read(ctx, h, r.Modules)
+	f, err := r.read(ctx, h, r.insist)
 	if err == nil && f.Stopping {
 		err = errors.New("it is shutting down")
 	}
@@ -128,19 +130,18 @@ func (r *Run) gather(ctx context.Context, h engine.Host) engine.Facts {
 	return f
 }
 
+// runner runs a script on a host: exec or insist.
+type runner func(ctx context.Context, host string, s Script) (Reply, error)
+
 // read asks a host everything the modules want to know, in one round trip.
-func (r *Run) read(ctx context.Context, h engine.Host, modules []engine.Module) (engine.Facts, error) {
+func (r *Run) read(ctx context.Context, h engine.Host, run runner) (engine.Facts, error) {
 	desired := r.Desired[h.Name]
 	var commands []engine.Command
-	for _, m := range modules {
+	for _, m := range r.Modules {
 		commands = append(commands, m.Probe(desired)...)
 	}
-	conn, err := r.Hosts.Connect(ctx, h)
-	if err != nil {
-		return engine.Facts{}, err
-	}
 	mark := randomMark()
-	reply, err := conn.Run(ctx, Script{Text: engine.ProbeScript(commands, mark), Timeout: gatherTimeout})
+	reply, err := run(ctx, h.Name, Script{Text: engine.ProbeScript(commands, mark), Timeout: gatherTimeout})
 	if err != nil {
 		return engine.Facts{}, err
 	}
@@ -149,7 +150,7 @@ func (r *Run) read(ctx context.Context, h engine.Host, modules []engine.Module) 
 		return engine.Facts{}, err
 	}
 	facts := engine.Facts{Host: h.Name}
-	for _, m := range modules {
+	for _, m := range r.Modules {
 		facts = m.Read(desired, outputs, facts)
 	}
 	return facts, nil

@@ -15,7 +15,7 @@ import (
 // takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
 	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: t.Reason}
-	reply, err := r.exec(ctx, hp.Host, Script{Text: engine.HoldScript(h, t.For, t.Adopt), Op: engine.Op{TakeHold: &t}})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.HoldScript(h, t.For, t.Adopt), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
 		return err
@@ -37,7 +37,7 @@ func whose(text string) string {
 }
 
 func (r *Run) release(ctx context.Context, hp engine.HostPlan) error {
-	reply, err := r.exec(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID), Op: engine.Op{Release: &engine.Release{}}})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID), Op: engine.Op{Release: &engine.Release{}}})
 	switch {
 	case err != nil:
 		return err
@@ -96,6 +96,9 @@ func (r *Run) others(ctx context.Context, host, cluster string) []engine.Facts {
 
 func sampleOf(c engine.ClusterFacts) *engine.Sample {
 	s := &engine.Sample{Voters: len(c.Voters()), Healthy: c.Healthy(), Leader: c.Leader()}
+	if s.Voters > 0 {
+		s.Quorum = engine.QuorumOf(s.Voters)
+	}
 	if c.Problem != "" {
 		s.Problems = append(s.Problems, c.Problem)
 	}

@@ -18,17 +18,17 @@ func TestLost(t *testing.T) {
 	for fault, what := range map[hosttest.Fault]string{hosttest.LostThere: "lost", hosttest.LostBack: "answer lost", hosttest.Fails: "failed"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			for n := 1; n <= calls; n++ {
-				check(t, inBubble(t, func() error { return lost(inv, n, fault) }))
+			for _, c := range calls {
+				check(t, inBubble(t, func() error { return lost(inv, c, fault) }))
 			}
 		})
 	}
 }
 
-func lost(inv engine.Inventory, n int, fault hosttest.Fault) error {
+func lost(inv engine.Inventory, c hosttest.Call, fault hosttest.Fault) error {
 	site := newSite(inv)
 	b := site.Bastion("run-1")
-	killAtCall(b, n, fault)
+	faultAt(b, c.N, fault)
 	end := apply(b, serially)
 	errs := []error{lawful(site)}
 	for _, h := range site.Hosts() {
@@ -42,7 +42,7 @@ func lost(inv engine.Inventory, n int, fault hosttest.Fault) error {
 	time.Sleep(time.Hour)
 	errs = append(errs, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), converged(site))
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("call %d, %+v: exit %d: %w\n%s", n, b.Calls()[n-1], end.Exit, err, story(b))
+		return fmt.Errorf("%+v: exit %d: %w\n%s", c, end.Exit, err, story(b))
 	}
 	return nil
 }

@@ -107,9 +107,9 @@ func (r *Run) stopping() bool {
 }
 
 // input is what a plan depends on, with what was just seen.
-func (r *Run) input(s Sight, saved map[string]struct{}) engine.Input {
+func (r *Run) input(s Sight, p *progress) engine.Input {
 	return engine.Input{
 		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
-		Modules: r.Modules, Run: r.ID, Dead: r.Dead, Selected: r.Selected, Saved: saved,
+		Modules: r.Modules, Run: r.ID, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved,
 	}
 }

@@ -46,22 +46,23 @@ func (r *Run) stage(ctx context.Context, p *progress, plan engine.Plan, lanes []
 // stageHost runs a host's staging steps. At the first Ctrl-C the transfer is
 // stopped; what has arrived stays and is not fetched again.
 func (r *Run) stageHost(ctx context.Context, p *progress, hp engine.HostPlan) *engine.Failure {
-	soft, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if r.Soft != nil {
-		defer context.AfterFunc(r.Soft, cancel)()
+	if len(hp.Stage) == 0 {
+		return nil
+	}
+	if err := p.mayStage(hp.Host); err != nil {
+		failure := asFailure(err, hp.Host, hp.Stage[0].Name)
+		r.fail(p, hp, failure, "it was not disrupted and is not held")
+		return failure
 	}
 	for _, s := range hp.Stage {
-		failure := asFailure(p.mayStage(hp.Host), hp.Host, s.Name)
-		if failure == nil {
-			failure = r.step(soft, hp, s)
-		}
+		failure := r.softly(ctx, func(ctx context.Context) *engine.Failure { return r.step(ctx, hp, s) })
 		if failure == nil {
 			continue
 		}
-		if r.stopping() {
+		if failure.Kind == KindStopped {
+			failure.Cause = errStopped.Error() + "; what has arrived stays on the host"
 			r.abort(ctx, hp, s)
-			return &engine.Failure{Host: hp.Host, Step: s.Name, Cause: "stopped by the operator; what has arrived stays on the host", Kind: KindStopped}
+			return failure
 		}
 		r.fail(p, hp, failure, "it was not disrupted and is not held")
 		return failure
@@ -74,7 +75,7 @@ func (r *Run) abort(ctx context.Context, hp engine.HostPlan, s engine.Step) {
 	if s.Do.Exec == nil || s.Do.Exec.Abort == "" || ctx.Err() != nil {
 		return
 	}
-	if _, err := r.exec(ctx, hp.Host, Script{Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
+	if _, err := r.insist(ctx, hp.Host, Script{Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
 		r.warn(hp.Host + ": stop " + s.Name + ": " + err.Error())
 	}
 }

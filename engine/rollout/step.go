@@ -10,16 +10,51 @@ import (
 
 // step interprets one step of a host, between its events.
 func (r *Run) step(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
-	return r.stepIn(ctx, hp, s, 0)
+	_, failure := r.stepIn(ctx, hp, s, 0)
+	return failure
 }
 
-func (r *Run) stepIn(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) *engine.Failure {
-	e := engine.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Batch: batch}
-	return r.timed(e, func() error {
-		ctx, cancel := bounded(ctx, s)
-		defer cancel()
-		return r.interpret(ctx, hp, s)
+// stepIn interprets one step of a host in a batch. If it could not be
+// journaled it has not begun.
+func (r *Run) stepIn(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
+	failure = r.timed(stepEvent(hp, s, batch), func() error {
+		begun = true
+		return r.interpretWithin(ctx, hp, s)
 	})
+	return begun, failure
+}
+
+// stepBack interprets a step that takes something back, whether or not that
+// can be journaled.
+func (r *Run) stepBack(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
+	e := stepEvent(hp, s, 0)
+	e.Type = engine.StepStarted
+	r.note(e)
+	return r.ending(e, func() error { return r.interpretWithin(ctx, hp, s) })
+}
+
+func stepEvent(hp engine.HostPlan, s engine.Step, batch int) engine.Event {
+	return engine.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Batch: batch}
+}
+
+func (r *Run) interpretWithin(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	ctx, cancel := bounded(ctx, s)
+	defer cancel()
+	return r.interpret(ctx, hp, s)
+}
+
+// softly runs what the operator's first Ctrl-C may cut short.
+func (r *Run) softly(ctx context.Context, do func(context.Context) *engine.Failure) *engine.Failure {
+	soft, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if r.Soft != nil {
+		defer context.AfterFunc(r.Soft, func() { cancel(errStopped) })()
+	}
+	failure := do(soft)
+	if failure == nil || soft.Err() == nil {
+		return failure
+	}
+	return &engine.Failure{Host: failure.Host, Step: failure.Step, Cause: errStopped.Error(), Kind: KindStopped}
 }
 
 // bounded gives a step the time it may take.
@@ -55,22 +90,46 @@ func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 
 // exec runs a script on a host, connecting anew where the connection is gone.
 func (r *Run) exec(ctx context.Context, host string, s Script) (Reply, error) {
-	h, ok := r.Inventory.Host(host)
-	if !ok {
-		return Reply{}, fmt.Errorf("no host %q in the inventory", host)
-	}
-	conn, err := r.Hosts.Connect(ctx, h)
+	conn, err := r.connect(ctx, host)
 	if err != nil {
 		return Reply{}, err
 	}
 	return conn.Run(ctx, s)
 }
 
+// insist runs a script that does no harm when it runs twice. If its connection
+// is lost, it is run once more on another.
+func (r *Run) insist(ctx context.Context, host string, s Script) (Reply, error) {
+	conn, err := r.connect(ctx, host)
+	if err != nil {
+		return Reply{}, err
+	}
+	began := r.Clock.Now()
+	reply, err := conn.Run(ctx, s)
+	late := s.Timeout > 0 && r.Clock.Now().Sub(began) >= s.Timeout
+	if err == nil || late || r.Clock.Sleep(ctx, r.interval()) != nil {
+		return reply, err
+	}
+	return r.exec(ctx, host, s)
+}
+
+func (r *Run) connect(ctx context.Context, host string) (Conn, error) {
+	h, ok := r.Inventory.Host(host)
+	if !ok {
+		return nil, fmt.Errorf("no host %q in the inventory", host)
+	}
+	return r.Hosts.Connect(ctx, h)
+}
+
 func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	progress := lines{f: func(line string) {
 		r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Step: s.Name, Message: engine.Printable(line)})
 	}}
-	reply, err := r.exec(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Live: progress.write, Op: s.Do})
+	run := r.insist
+	if s.Disturbs || s.Breaks {
+		run = r.exec
+	}
+	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Live: progress.write, Op: s.Do})
 	if f := refusal(reply, s); err == nil && f != nil {
 		return f
 	}

@@ -15,11 +15,7 @@ import (
 // stopAtEvent presses Ctrl-C once the nth event is journaled.
 func stopAtEvent(b *hosttest.Bastion, n int) func(*rollout.Run) {
 	soft, stop := context.WithCancel(context.Background())
-	b.Watch = func(e engine.Event) {
-		if e.Seq == n {
-			stop()
-		}
-	}
+	at(b, n, stop)
 	return func(r *rollout.Run) { r.Soft = soft }
 }
 
@@ -28,11 +24,11 @@ func stopAtEvent(b *hosttest.Bastion, n int) func(*rollout.Run) {
 func TestStopped(t *testing.T) {
 	inv := hosttest.Fleet(3, 2)
 	events, _ := points(t, inv)
-	for n := 1; n <= events; n++ {
+	for _, e := range events {
 		err := inBubble(t, func() error {
 			site := newSite(inv)
 			b := site.Bastion("run-1")
-			end := apply(b, serially, stopAtEvent(b, n))
+			end := apply(b, serially, stopAtEvent(b, e.Seq))
 			errs := []error{lawful(site)}
 			if converged(site) != nil {
 				errs = append(errs, ended(end, engine.ExitStopped))
@@ -49,7 +45,7 @@ func TestStopped(t *testing.T) {
 			return nil
 		})
 		if err != nil {
-			t.Errorf("stopped after event %d: %v", n, err)
+			t.Errorf("stopped %s: %v", told(e), err)
 		}
 	}
 }
@@ -78,17 +74,13 @@ func accounted(site *hosttest.Site, end engine.RunEnd) error {
 func TestStoppedAtOnce(t *testing.T) {
 	inv := hosttest.Fleet(3, 2)
 	events, _ := points(t, inv)
-	for n := 1; n <= events-1; n++ {
+	for _, e := range events[:len(events)-1] {
 		err := inBubble(t, func() error {
 			site := newSite(inv)
 			b := site.Bastion("run-1")
 			ctx, stop := context.WithTimeout(context.Background(), endless)
 			defer stop()
-			b.Watch = func(e engine.Event) {
-				if e.Seq == n {
-					stop()
-				}
-			}
+			at(b, e.Seq, stop)
 			r := b.Run()
 			r.Forks, r.Soft, r.Interval = 1, ctx, 5*time.Second
 			var held []string
@@ -101,7 +93,7 @@ func TestStoppedAtOnce(t *testing.T) {
 					held = append(held, h.Name)
 				}
 			}
-			if e := b.Events()[n-1]; e.Type == engine.StepStarted && e.Step == "wait for boot" && len(held) == 0 {
+			if e.Type == engine.StepStarted && e.Step == "wait for boot" && len(held) == 0 {
 				return fmt.Errorf("nothing is held after %s of %s", e.Step, e.Host)
 			}
 			second := apply(site.Bastion("run-2"), serially, successor(b))
@@ -111,7 +103,7 @@ func TestStoppedAtOnce(t *testing.T) {
 			return nil
 		})
 		if err != nil {
-			t.Errorf("stopped at once after event %d: %v", n, err)
+			t.Errorf("stopped at once %s: %v", told(e), err)
 		}
 	}
 }

@@ -1,0 +1,72 @@
+package rollout
+
+import (
+	"context"
+	"time"
+
+	"holdfast/engine"
+)
+
+// giveUp ends a host's sequence early. Where there is a way back, the host is
+// given back as it was, and released. Else it stays held, with the reason in
+// its hold.
+func (r *Run) giveUp(ctx context.Context, p *progress, hp engine.HostPlan, passed sequence, cause *engine.Failure) *engine.Failure {
+	failure := *cause
+	message := ""
+	switch {
+	case ctx.Err() != nil:
+		failure.Kind = KindStopped // whatever the step made of being cut short
+		message = "stopped at once; its hold stays"
+	case !passed.held && hp.Adopt != "":
+		message = "it was left as it is, held by run " + hp.Adopt
+	case !passed.held:
+		message = "it was not disturbed and is not held"
+	case passed.mayRetreat(hp, &failure):
+		message = r.retreat(ctx, hp, passed)
+	default:
+		message = r.keepHeld(ctx, hp, &failure)
+	}
+	r.fail(p, hp, &failure, message)
+	return &failure
+}
+
+// fail reports a host that could not be brought to its desired state.
+func (r *Run) fail(p *progress, hp engine.HostPlan, failure *engine.Failure, message string) {
+	if failure.Kind != KindStopped && failure.Kind != KindHeld {
+		p.failedHost(hp.Host)
+	}
+	r.note(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, Message: message})
+}
+
+// retreat takes back what was done to a host that is not rebooting, and
+// releases it. It does not stop where nothing can be journaled: what it does
+// only ends what is in the journal.
+func (r *Run) retreat(ctx context.Context, hp engine.HostPlan, passed sequence) string {
+	for _, s := range passed.undo {
+		undo := s
+		undo.Name, undo.Do = "undo "+s.Name, engine.Op{Command: &engine.Local{Command: s.Do.Command.Undo}}
+		if f := r.stepBack(ctx, hp, undo); f != nil {
+			return r.keepHeld(ctx, hp, f)
+		}
+	}
+	release := engine.Step{Name: "release", On: hp.Host, Do: engine.Op{Release: &engine.Release{}}, Timeout: engine.Duration(time.Minute)}
+	if f := r.stepBack(ctx, hp, release); f != nil {
+		return "its hold could not be released: " + f.Cause
+	}
+	return "it was given back as it was, and is not held"
+}
+
+// keepHeld writes the reason into the hold of a host that failed.
+func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) string {
+	script := engine.FailHoldScript(r.ID, failure.Cause, failure.Step)
+	reply, err := r.insist(ctx, hp.Host, Script{Text: script, Timeout: time.Minute})
+	switch {
+	case err != nil:
+		return "it stays held; the reason could not be written into its hold: " + err.Error()
+	case reply.Code == engine.ScriptHeld:
+		return "its hold is gone or somebody else's, and was left as it is"
+	case reply.Code != 0:
+		return "it stays held; the reason could not be written into its hold: " + tail(reply.Stderr, 200)
+	}
+	return "it stays held, with the reason in its hold; the next run takes it up first"
+}

@@ -1,0 +1,70 @@
+package rollout
+
+import (
+	"fmt"
+	"sync"
+
+	"holdfast/engine"
+)
+
+// progress is what a run has achieved so far.
+type progress struct {
+	approved  *engine.Plan        // nil before
+	stagedAll bool                // what the plan had to stage was staged
+	saved     map[string]struct{} // clusters that have their snapshot
+	gated     string              // hosts of the batch whose gates let it begin
+	batches   int                 // that have begun
+
+	mu      sync.Mutex
+	staged  map[string]int // how often each host was
+	updated []string
+	failed  []string
+}
+
+// mostStagings is how often a host is staged in a run. What is staged can get
+// lost, by a reboot that nobody planned; more often than that it is removed.
+const mostStagings = 3
+
+// mayStage counts the stagings of a host.
+func (p *progress) mayStage(host string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.staged[host] == mostStagings {
+		return fmt.Errorf("it was staged %d times, and what was staged is not there", mostStagings)
+	}
+	p.staged[host]++
+	return nil
+}
+
+func (p *progress) done(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.updated = append(p.updated, host)
+}
+
+func (p *progress) failedHost(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = append(p.failed, host)
+}
+
+// check refuses what the operator did not see, and to do anything twice: a
+// host that does not match after all went well never will.
+func (p *progress) check(plan engine.Plan) error {
+	if err := plan.Check(*p.approved); err != nil {
+		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
+	}
+	for _, host := range p.updated {
+		if hp := plan.Host(host); hp != nil {
+			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + whatIsLeft(*hp)}
+		}
+	}
+	return nil
+}
+
+func whatIsLeft(hp engine.HostPlan) string {
+	if len(hp.Changes) == 0 {
+		return "run " + hp.Adopt + " holds it"
+	}
+	return hp.Changes[0].Resource + " " + hp.Changes[0].Before + " → " + hp.Changes[0].After
+}

@@ -1,0 +1,93 @@
+package rollout
+
+import (
+	"context"
+
+	"holdfast/engine"
+)
+
+// roll runs a host's sequence. Until the host is disturbed, a stop or a
+// failure gives the hold back and leaves the host as it was; a host that was
+// ordered to reboot is seen through, and a failure leaves it held with the
+// reason.
+func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number int) *engine.Failure {
+	var passed sequence
+	for _, s := range hp.Roll {
+		failure := r.mayStep(ctx, hp, s, passed)
+		if failure == nil {
+			var begun bool
+			begun, failure = r.rollStep(ctx, hp, s, passed, number)
+			if begun {
+				passed.note(s, failure)
+			}
+		}
+		if failure != nil {
+			return r.giveUp(ctx, p, hp, passed, failure)
+		}
+	}
+	p.done(hp.Host)
+	r.note(engine.Event{Type: engine.HostDone, Host: hp.Host, Pool: hp.Pool, Batch: number})
+	return nil
+}
+
+// rollStep runs one step. As long as there is a way back, the operator may cut
+// short what only waits, or runs on the bastion.
+func (r *Run) rollStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequence, number int) (begun bool, failure *engine.Failure) {
+	do := func(ctx context.Context) *engine.Failure {
+		begun, failure = r.stepIn(ctx, hp, s, number)
+		return failure
+	}
+	if passed.ordered || s.Do.Exec != nil || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil {
+		failure = do(ctx)
+	} else {
+		failure = r.softly(ctx, do)
+	}
+	return begun, failure
+}
+
+// mayStep asks, as long as there is a way back, whether the operator wants to stop.
+func (r *Run) mayStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequence) *engine.Failure {
+	if ctx.Err() == nil && (passed.ordered || s.Do.Release != nil) {
+		return nil
+	}
+	return asFailure(r.mayGoOn(ctx), hp.Host, s.Name)
+}
+
+// sequence is how far a host's sequence has come.
+type sequence struct {
+	held      bool          // the host is, or may be, held by this run
+	disturbed bool          // it is, or may be, no longer as it was
+	written   bool          // by a script, which nothing takes back
+	ordered   bool          // it was, or may have been, ordered to reboot
+	undo      []engine.Step // what a retreat takes back
+}
+
+// note keeps what a step that began did to the host. If its answer was lost
+// it may have done all of it.
+func (q *sequence) note(s engine.Step, failure *engine.Failure) {
+	if refused(failure) {
+		return
+	}
+	q.held = q.held || s.Do.TakeHold != nil
+	if !s.Disturbs {
+		return
+	}
+	q.disturbed = true
+	q.written = q.written || s.Do.Exec != nil
+	q.ordered = q.ordered || s.Breaks
+	if s.Do.Command != nil && s.Do.Command.Undo != "" {
+		q.undo = append(q.undo, s)
+	}
+}
+
+// refused reports whether a script said that it did nothing.
+func refused(f *engine.Failure) bool {
+	return f != nil && (f.Kind == KindHeld || f.Kind == KindChanged)
+}
+
+// mayRetreat reports whether the host can be given back as it was. One that a
+// dead run left behind cannot: nobody knows how it was before.
+func (q sequence) mayRetreat(hp engine.HostPlan, failure *engine.Failure) bool {
+	stopped := failure.Kind == KindStopped && !q.written
+	return hp.Adopt == "" && (!q.disturbed || stopped)
+}

@@ -1,0 +1,77 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+)
+
+const (
+	sampleEvery   = 10 * time.Second
+	sampleTimeout = 30 * time.Second
+)
+
+// sample watches the etcd clusters that a plan works on, each on its own so
+// that one that is slow to answer costs the others nothing, until stop is
+// called. It only tells: what a sample shows, or that there is none, changes
+// nothing about the run.
+func (r *Run) sample(ctx context.Context, plan engine.Plan) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg conc.WaitGroup
+	for _, name := range clustersOf(plan) {
+		wg.Go(func() { r.sampleCluster(ctx, name) })
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+func (r *Run) sampleCluster(ctx context.Context, name string) {
+	for {
+		s := r.sampleOnce(ctx, name)
+		if ctx.Err() != nil { // it was cut short, and says nothing about the cluster
+			return
+		}
+		if r.emit(engine.Event{Type: engine.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
+			return
+		}
+		if r.Clock.Sleep(ctx, sampleEvery) != nil {
+			return
+		}
+	}
+}
+
+func (r *Run) sampleOnce(ctx context.Context, name string) engine.Sample {
+	ctx, cancel := context.WithTimeoutCause(ctx, sampleTimeout, fmt.Errorf("no sample within %s", sampleTimeout))
+	defer cancel()
+	s := r.Clusters.Sample(ctx, name)
+	if s.Voters > 0 {
+		s.Quorum = engine.QuorumOf(s.Voters)
+		return s
+	}
+	if len(s.Problems) == 0 {
+		s.Problems = []string{"nothing is known about the cluster"}
+		if cause := context.Cause(ctx); cause != nil {
+			s.Problems = []string{cause.Error()}
+		}
+	}
+	return s
+}
+
+// clustersOf names the clusters a plan works on, in order.
+func clustersOf(plan engine.Plan) []string {
+	var names []string
+	for _, hp := range plan.Hosts {
+		if hp.Cluster != "" && !has(names, hp.Cluster) {
+			names = append(names, hp.Cluster)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
