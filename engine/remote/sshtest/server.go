@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,10 +35,18 @@ type Config struct {
 	Sudo        string          // "nopasswd" (default), "password:WORD", "denied:WORD", "tty", "hidden:WORD", "missing"
 	Env         []string        // added to the environment of commands
 	Shell       []string        // what runs a command line, which is appended; default sh -c
+	Exec        Exec            // runs command lines instead of Shell
+	Input       Input           // changes what commands read
 	MaxSessions int             // sessions of one connection; 0 for no limit
 	NoForward   bool            // refuse tunnels and forwards
 	Silent      bool            // accept connections and never say anything
 }
+
+// Exec runs a command line in the test's own process and returns its exit status.
+type Exec func(line string, stdin io.Reader, stdout, stderr io.Writer) int
+
+// Input stands between a client and what a command reads.
+type Input func(io.Reader) io.Reader
 
 // Server is a running server. Close ends it.
 type Server struct {
@@ -144,6 +153,9 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // Port returns the port; the address is 127.0.0.1.
 func (s *Server) Port() int { return s.listener.Addr().(*net.TCPAddr).Port }
+
+// HostKey returns the first host key.
+func (s *Server) HostKey() ssh.PublicKey { return s.config.HostKeys[0].PublicKey() }
 
 // Connections returns how many connections were accepted so far.
 func (s *Server) Connections() int {

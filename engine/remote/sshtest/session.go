@@ -43,6 +43,11 @@ func (s *Server) session(n ssh.NewChannel) {
 
 // exec runs a command line and says how it ended.
 func (s *Server) exec(channel ssh.Channel, requests <-chan *ssh.Request, line string) {
+	if s.config.Exec != nil {
+		s.spawn(func() { ssh.DiscardRequests(requests) })
+		exited(channel, s.config.Exec(line, channel, channel, channel.Stderr()))
+		return
+	}
 	cmd := exec.Command(s.config.Shell[0], append(s.config.Shell[1:len(s.config.Shell):len(s.config.Shell)], line)...)
 	cmd.Dir, cmd.Env = s.Dir, s.env()
 	cmd.Stdout, cmd.Stderr = channel, channel.Stderr()
@@ -53,11 +58,15 @@ func (s *Server) exec(channel ssh.Channel, requests <-chan *ssh.Request, line st
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(channel.Stderr(), err)
-		_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{127}))
+		exited(channel, 127)
 		return
 	}
+	var input io.Reader = channel
+	if s.config.Input != nil {
+		input = s.config.Input(channel)
+	}
 	s.spawn(func() {
-		_, _ = io.Copy(stdin, channel)
+		_, _ = io.Copy(stdin, input)
 		_ = stdin.Close()
 	})
 	s.spawn(func() { signals(requests, cmd.Process.Pid) })
@@ -105,12 +114,16 @@ func tell(channel ssh.Channel, state *os.ProcessState, err error) {
 		}{Name: name}))
 		return
 	}
-	code := uint32(state.ExitCode())
+	code := state.ExitCode()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && code == 0 {
 		return // the output could not be delivered: the client is gone
 	}
-	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{code}))
+	exited(channel, code)
+}
+
+func exited(channel ssh.Channel, code int) {
+	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(code)}))
 }
 
 var signalNames = map[syscall.Signal]string{

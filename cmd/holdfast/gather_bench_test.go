@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/sourcegraph/conc/pool"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"holdfast/engine"
+	"holdfast/engine/remote/sshtest"
+	"holdfast/engine/rollout"
+	"holdfast/modules"
+)
+
+// BenchmarkGather reads the facts of whole fleets as every command does: it
+// connects to each host, sends all probes at once and reads the replies. x-bare
+// is how many times as long that takes as what cannot be avoided: a handshake
+// and "true" on each of the same servers, as many at a time. The servers answer
+// from memory in this process, so it is the bastion's work that is measured.
+// x-bare-cpu says the same in processor time, which a busy machine does not
+// blur. Both, and the allocations, include what the servers take.
+func BenchmarkGather(b *testing.B) {
+	for _, n := range []int{1, 10, 100, 500} {
+		for _, hashed := range []bool{false, true} {
+			b.Run(fmt.Sprintf("hosts=%d/hashed=%t", n, hashed), func(b *testing.B) {
+				f := newFleet(b, n, hashed)
+				var gather, bare spent
+				b.ReportAllocs()
+				for b.Loop() {
+					gather.on(func() { f.gather(b) })
+					b.StopTimer()
+					bare.on(func() { f.bare(b) })
+					b.StartTimer()
+				}
+				b.ReportMetric(float64(gather.wall)/float64(bare.wall), "x-bare")
+				b.ReportMetric(float64(gather.cpu)/float64(bare.cpu), "x-bare-cpu")
+				b.ReportMetric(float64(gather.cpu)/float64(b.N*n), "cpu-ns/host")
+				f.once(b)
+			})
+		}
+	}
+}
+
+// spent is time that something took.
+type spent struct{ wall, cpu time.Duration }
+
+func (s *spent) on(f func()) {
+	wall, cpu := time.Now(), processorTime()
+	f()
+	s.wall += time.Since(wall)
+	s.cpu += processorTime() - cpu
+}
+
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // does not fail
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// fleet is hosts that answer from memory.
+type fleet struct {
+	inv     engine.Inventory
+	desired map[string]engine.Desired
+	servers []*sshtest.Server
+	rounds  int
+}
+
+func newFleet(b *testing.B, n int, hashed bool) *fleet {
+	f := &fleet{desired: map[string]engine.Desired{}, inv: engine.Inventory{Site: "bench", Pools: []engine.Pool{{Name: "worker"}}}}
+	want := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: strings.Repeat("1", 64)}}
+	key := sshtest.Start(b, sshtest.Config{}) // whose identity is good for all
+	reply := recorded(b, want)
+	var known strings.Builder
+	for i := range n {
+		s := sshtest.Start(b, sshtest.Config{Exec: reply.exec, Authorized: []ssh.PublicKey{key.Key.PublicKey()}})
+		f.servers = append(f.servers, s)
+		address := knownhosts.Normalize(s.Addr())
+		if hashed {
+			address = knownhosts.HashHostname(address)
+		}
+		fmt.Fprintf(&known, "%s %s", address, ssh.MarshalAuthorizedKey(s.HostKey()))
+		name := fmt.Sprintf("worker-%03d", i)
+		f.desired[name] = want
+		f.inv.Hosts = append(f.inv.Hosts, engine.Host{Name: name, Address: "127.0.0.1", Pool: "worker", SSH: engine.SSH{
+			User: "core", Port: s.Port(), Identities: []string{key.Identity}, Config: "none", Become: "sudo",
+			KnownHosts: []string{filepath.Join(key.Dir, "all")},
+		}})
+	}
+	if err := os.WriteFile(filepath.Join(key.Dir, "all"), []byte(known.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	b.Setenv("SSH_AUTH_SOCK", "")
+	return f
+}
+
+// gather is what plan and status do first.
+func (f *fleet) gather(b *testing.B) {
+	f.rounds++
+	hosts := newHosts(newSecrets(&app{}, f.inv))
+	defer hosts.Close()
+	run := rollout.Run{Inventory: f.inv, Desired: f.desired, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: clock{}}
+	for name, facts := range run.Gather(b.Context()) {
+		if !facts.Reached() || facts.Booted() == nil {
+			b.Fatalf("%s: %+v", name, facts)
+		}
+	}
+}
+
+// bare logs in with the SSH library alone and runs "true", once per host.
+func (f *fleet) bare(b *testing.B) {
+	f.rounds++
+	workers := pool.New().WithMaxGoroutines(64).WithErrors()
+	for _, s := range f.servers {
+		workers.Go(func() error {
+			c, err := ssh.Dial("tcp", s.Addr(), &ssh.ClientConfig{
+				User: "core", Auth: []ssh.AuthMethod{ssh.PublicKeys(s.Key)},
+				HostKeyCallback: ssh.FixedHostKey(s.HostKey()), HostKeyAlgorithms: []string{ssh.KeyAlgoED25519},
+			})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = c.Close() }()
+			session, err := c.NewSession()
+			if err != nil {
+				return err
+			}
+			return session.Run("true")
+		})
+	}
+	if err := workers.Wait(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// once checks that every host saw one connection and one command each time.
+func (f *fleet) once(b *testing.B) {
+	for i, s := range f.servers {
+		if s.Connections() != f.rounds || s.Sessions() != f.rounds {
+			b.Errorf("%s: %d connections and %d commands in %d rounds", f.inv.Hosts[i].Name, s.Connections(), s.Sessions(), f.rounds)
+		}
+	}
+}
+
+// reply is what a host of the lab printed, with a mark to be replaced.
+type reply struct{ stdout, stderr string }
+
+const anyMark = "=MARK="
+
+// recorded puts the recorded outputs of the modules' test cases together.
+func recorded(b *testing.B, want engine.Desired) reply {
+	outputs := map[string]string{}
+	for _, path := range []string{"system/healthy.txtar", "os/ostree-behind.txtar"} {
+		archive, err := txtar.ParseFile(filepath.Join("../../modules/testdata", path))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			outputs[file.Name] = string(file.Data)
+		}
+	}
+	var r reply
+	i := 0
+	for _, m := range modules.All() {
+		for _, c := range m.Probe(want) {
+			out, code := outputs[c.Name], 0
+			if o, ok := outputs[c.Name+" (exit 1)"]; ok {
+				out, code = o, 1
+			}
+			if o, ok := outputs[c.Name+" (exit 3)"]; ok {
+				out, code = o, 3
+			}
+			r.stdout += fmt.Sprintf("%s\n%s %d %d\n", out, anyMark, i, code)
+			r.stderr += fmt.Sprintf("%s\n%s %d\n", outputs[c.Name+" stderr"], anyMark, i)
+			i++
+		}
+	}
+	return r
+}
+
+var markLine = regexp.MustCompile(`=holdfast-[0-9a-f]+`)
+
+// exec answers "true", and the launcher that gets a probe script.
+func (r reply) exec(line string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if line == "true" {
+		return 0
+	}
+	var in bytes.Buffer
+	if _, err := io.Copy(&in, stdin); err != nil {
+		return 1
+	}
+	size, script, _ := bytes.Cut(in.Bytes(), []byte("\n"))
+	mark := markLine.Find(script)
+	if n, err := strconv.Atoi(string(size)); err != nil || n != len(script) || mark == nil {
+		return 125
+	}
+	for w, text := range map[io.Writer]string{stdout: r.stdout, stderr: r.stderr} {
+		if _, err := io.WriteString(w, "holdfast-ready\n"+strings.ReplaceAll(text, anyMark, string(mark))); err != nil {
+			return 1
+		}
+	}
+	return 0
+}
