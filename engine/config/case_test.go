@@ -2,13 +2,17 @@ package config
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -86,8 +90,45 @@ func results(t *testing.T, comment string, input []txtar.File) []txtar.File {
 		return files
 	}
 	add("want", describe(loaded))
+	roundTrip(t, loaded)
 	add("want warnings", strings.Join(loaded.Warnings, "\n"))
 	return files
+}
+
+// roundTrip reads the rendered Ignition config: it must say the same.
+func roundTrip(t *testing.T, first Loaded) {
+	t.Helper()
+	text, err := first.Ignition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Load(Source{FS: fstest.MapFS{"x.ign": {Data: text}}, Paths: []string{"x.ign"}})
+	if err != nil {
+		t.Fatalf("the rendered config is refused: %v", err)
+	}
+	if a, b := sayable(first.Config), sayable(second.Config); !reflect.DeepEqual(a, b) {
+		t.Errorf("the rendered config says %+v\nwant %+v", b, a)
+	}
+}
+
+// sayable is the part of a configuration that Ignition can say, without
+// its places.
+func sayable(c engine.Config) engine.Config {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err)
+	}
+	c = engine.Config{}
+	if err := json.Unmarshal(text, &c); err != nil {
+		panic(err)
+	}
+	c.OSImage, c.ExtensionsImage, c.KernelType, c.Extensions = "", "", "", nil
+	c.Fixed = slices.DeleteFunc(c.Fixed, func(f engine.Fixed) bool { return f.Name == "fips" })
+	c.KernelArgs = unique(c.KernelArgs)
+	if len(c.Fixed) == 0 {
+		c.Fixed = nil
+	}
+	return c
 }
 
 // describe writes a configuration for people.

@@ -44,11 +44,11 @@ func (d *document) check() {
 func (d *document) checkFile(f types.File, at steps) {
 	d.checkNode(f.Node, at)
 	if _, field, wrong := decode(f.Contents); wrong != "" {
-		d.add(at.with("contents", field), "%s", wrong)
+		d.add(at.with("contents").with(field...), "%s", wrong)
 	}
 	for i, r := range f.Append {
 		if _, field, wrong := decode(r); wrong != "" {
-			d.add(at.with("append", i, field), "%s", wrong)
+			d.add(at.with("append", i).with(field...), "%s", wrong)
 		}
 	}
 }
@@ -88,6 +88,10 @@ func (d *document) checkNode(n types.Node, at steps) {
 }
 
 func (d *document) checkUnit(u types.Unit, at steps) {
+	d.checkSyntax(u.Contents, at.with("contents"))
+	for i, x := range u.Dropins {
+		d.checkSyntax(x.Contents, at.with("dropins", i, "contents"))
+	}
 	if !unitName.MatchString(u.Name) {
 		d.add(at.with("name"), "is not the name of a unit; use letters, digits and : _ . - @ \\")
 	}

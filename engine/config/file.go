@@ -18,6 +18,7 @@ const maxDocument = 128 << 20
 // fields, not by the file's name.
 func (l *loader) file(p string) []*document {
 	shown := l.real(p)
+	before := len(l.problems.errors)
 	text, err := fs.ReadFile(l.src.FS, p)
 	switch {
 	case err != nil:
@@ -45,6 +46,9 @@ func (l *loader) file(p string) []*document {
 		default:
 			docs = append(docs, l.documents(n, shown)...)
 		}
+	}
+	if len(docs) == 0 && len(l.problems.errors) == before {
+		l.problems.add(engine.Place{File: shown}, "has no document; write one, or remove the file")
 	}
 	return name(docs, stem)
 }
@@ -93,7 +97,7 @@ func (l *loader) listFields(n *node, shown string) {
 func (l *loader) document(d *document) []*document {
 	d.prefix = d.root
 	n, _ := d.source.follow(d.root)
-	ok := false
+	before, ok := len(d.report.errors), false
 	switch {
 	case n.text("kind") == machineKind:
 		ok = d.readMachineConfig(n)
@@ -106,12 +110,15 @@ func (l *loader) document(d *document) []*document {
 	default:
 		d.add(nil, "is neither Butane (variant and version), nor Ignition (ignition.version), nor a MachineConfig (kind)")
 	}
-	if !ok {
-		return nil
+	return d.checked(ok, before)
+}
+
+// checked is the document if nothing new is wrong with it.
+func (d *document) checked(ok bool, before int) []*document {
+	if ok {
+		d.check()
 	}
-	before := len(d.report.errors)
-	d.check()
-	if len(d.report.errors) > before {
+	if !ok || len(d.report.errors) > before {
 		return nil
 	}
 	return []*document{d}
@@ -129,7 +136,7 @@ func (l *loader) butane(source *node, c chunk, shown string) []*document {
 	for _, f := range findings {
 		d.finding(f)
 	}
-	if !ok || len(d.report.errors) > before {
+	if !ok {
 		return nil
 	}
 	var inner problems
@@ -148,14 +155,7 @@ func (l *loader) butane(source *node, c chunk, shown string) []*document {
 	} else {
 		ok = d.readIgnition(n)
 	}
-	if !ok {
-		return nil
-	}
-	d.check()
-	if len(d.report.errors) > before {
-		return nil
-	}
-	return []*document{d}
+	return d.checked(ok, before)
 }
 
 // finding passes on what Butane says. A field it does not know is wrong: it
@@ -171,6 +171,9 @@ func (d *document) finding(f butane.Finding) {
 	unused := strings.HasPrefix(f.Message, "unused key ")
 	if unused {
 		place.Path = steps(f.Path).String()
+		if k := d.source.key(f.Path); k != nil {
+			place.Line, place.Column = k.line, k.column
+		}
 	}
 	if f.Warning && !unused {
 		d.report.warn(place, "%s", say(f.Message))

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 
@@ -30,9 +31,10 @@ var shapes = map[string]reflect.Type{
 	latest:  reflect.TypeFor[types.Config](),
 }
 
-// readIgnition reads the Ignition config n into the document.
+// readIgnition reads the Ignition config n into the document. False says that
+// there is nothing to look at further; true, that there is, whether or not
+// something is wrong with it.
 func (d *document) readIgnition(n *node) bool {
-	before := len(d.report.errors)
 	versionPath := steps{"ignition", "version"}
 	if n.kind != objectKind {
 		d.add(nil, "must be an Ignition config: an object with ignition.version")
@@ -49,18 +51,24 @@ func (d *document) readIgnition(n *node) bool {
 		return false
 	}
 	if !d.butane { // Butane has checked its own fields
-		shape{file: d.file, format: "Ignition " + version, report: d.report}.check(n, t, d.prefix)
+		s := &shape{file: d.file, format: "Ignition " + version, report: d.report}
+		if s.check(n, t, d.prefix); s.wrong {
+			return false
+		}
 	}
-	if len(d.report.errors) > before {
-		return false
-	}
-	cfg, findings, err := v3_5.ParseCompatibleVersion(n.appendJSON(nil))
+	text := n.appendJSON(nil)
+	cfg, findings, err := v3_5.ParseCompatibleVersion(text)
+	before := len(d.report.errors)
 	d.relay(findings)
 	if err != nil {
 		if len(d.report.errors) == before {
-			d.add(nil, "is not valid Ignition %s; compare it with the specification", version)
+			d.add(nil, "%s", notValid)
 		}
-		return false
+		// What the library refuses is looked at all the same, so that all that
+		// is wrong is said at once. Version 3.5.0 has all fields of the others.
+		if json.Unmarshal(text, &cfg) != nil {
+			return false
+		}
 	}
 	cfg.Ignition.Version = latest
 	d.ignition = cfg

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"encoding/json"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -36,17 +34,6 @@ type Loaded struct {
 	merged types.Config
 }
 
-// Ignition gives the merged Ignition config, as a new host is provisioned
-// with. OS image, kernel type, extensions and the kernel arguments of
-// MachineConfigs are not part of it. It holds secrets.
-func (l Loaded) Ignition() ([]byte, error) {
-	text, err := json.Marshal(l.merged)
-	if err != nil {
-		return nil, fmt.Errorf("write Ignition config: %w", err)
-	}
-	return text, nil
-}
-
 // Load reads documents, checks and merges them. Within each path documents
 // are merged as the Machine Config Operator does. The error is an Errors with
 // everything that is wrong.
@@ -71,25 +58,11 @@ func Load(src Source) (Loaded, error) {
 	if err := l.problems.err(); err != nil {
 		return Loaded{}, err
 	}
-	loaded := Loaded{Config: b.out, Warnings: l.problems.texts(), merged: provisionable(b.merged)}
+	loaded := Loaded{Config: b.out, Warnings: l.problems.texts(), merged: b.provisionable()}
 	for _, d := range docs {
 		loaded.Documents = append(loaded.Documents, Document{Name: d.name, Role: d.role, File: d.file})
 	}
 	return loaded, nil
-}
-
-// provisionable is the config with the Machine Config Operator's default for
-// overwrite: files replace what the OS has in their place. Ignition alone
-// would refuse.
-func provisionable(c types.Config) types.Config {
-	files := slices.Clone(c.Storage.Files)
-	for i := range files {
-		if yes := true; files[i].Overwrite == nil && files[i].Contents.Source != nil {
-			files[i].Overwrite = &yes
-		}
-	}
-	c.Storage.Files = files
-	return c
 }
 
 // loader reads the documents of a Source.
@@ -123,7 +96,7 @@ func (l *loader) source(p string) []*document {
 	for _, f := range files {
 		docs = append(docs, l.file(f)...)
 	}
-	if len(docs) == 0 && len(l.problems.errors) == before {
+	if len(files) == 0 && len(l.problems.errors) == before {
 		l.problems.add(at, "has no document; put Butane (.bu), Ignition (.ign, .json) or MachineConfig (.yaml) there")
 	}
 	l.distinct(docs)

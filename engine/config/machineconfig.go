@@ -53,11 +53,14 @@ const (
 	generatedMark  = "machineconfiguration.openshift.io/generated-by-controller-version"
 )
 
-// readMachineConfig reads the MachineConfig n into the document.
+// readMachineConfig reads the MachineConfig n into the document, and tells
+// what readIgnition does.
 func (d *document) readMachineConfig(n *node) bool {
-	before := len(d.report.errors)
 	if !d.butane {
-		shape{file: d.file, format: "MachineConfig", report: d.report}.check(n, reflect.TypeFor[machineConfig](), d.prefix)
+		s := &shape{file: d.file, format: "MachineConfig", report: d.report}
+		if s.check(n, reflect.TypeFor[machineConfig](), d.prefix); s.wrong {
+			return false
+		}
 	}
 	if v := n.text("apiVersion"); v != machineVersion && n.get("apiVersion") != nil {
 		d.add(steps{"apiVersion"}, "must be %s", machineVersion)
@@ -68,21 +71,16 @@ func (d *document) readMachineConfig(n *node) bool {
 	}
 	d.role = meta.get("labels").text(roleLabel)
 	d.generated = meta.get("annotations").get(generatedMark) != nil
-	if len(d.report.errors) > before {
-		return false
-	}
 	d.spec = specOf(spec)
 	d.checkSpec()
 	if !d.butane {
 		d.prefix = d.root.with("spec", "config")
 	}
-	ok := true
 	if cfg := spec.get("config"); cfg != nil && cfg.kind != nullKind && !(cfg.kind == objectKind && len(cfg.keys) == 0) {
-		ok = d.readIgnition(cfg)
-	} else {
-		d.ignition.Ignition.Version = latest
+		return d.readIgnition(cfg)
 	}
-	return ok && len(d.report.errors) == before
+	d.ignition.Ignition.Version = latest
+	return true
 }
 
 func specOf(n *node) machineSpec {

@@ -112,6 +112,23 @@ func (n *node) follow(p steps) (*node, int) {
 	return n, len(p)
 }
 
+// key gives the key of the field a path ends in, or nil.
+func (n *node) key(p steps) *key {
+	if len(p) == 0 {
+		return nil
+	}
+	parent, depth := n.follow(p[:len(p)-1])
+	if depth < len(p)-1 {
+		return nil
+	}
+	for i := range parent.keys {
+		if parent.keys[i].name == p[len(p)-1] {
+			return &parent.keys[i]
+		}
+	}
+	return nil
+}
+
 // appendJSON writes the node as JSON.
 func (n *node) appendJSON(b []byte) []byte {
 	switch n.kind {

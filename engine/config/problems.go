@@ -71,5 +71,10 @@ func sorted(list Errors) Errors {
 		}
 		return a.Place.Column - b.Place.Column
 	})
-	return slices.CompactFunc(list, func(a, b Problem) bool { return a == b })
+	list = slices.CompactFunc(list, func(a, b Problem) bool { return a == b })
+	known := map[engine.Place]bool{}
+	for _, p := range list {
+		known[p.Place] = known[p.Place] || p.Text != notValid
+	}
+	return slices.DeleteFunc(list, func(p Problem) bool { return p.Text == notValid && known[p.Place] })
 }

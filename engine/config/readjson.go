@@ -33,11 +33,8 @@ func readJSON(file string, text []byte, report *problems) *node {
 		err = r.end()
 	}
 	if err != nil {
-		line, column := r.place(r.offset(err))
+		line, column := r.next()
 		report.add(engine.Place{File: file, Line: line, Column: column}, "%s", cause(err))
-		return nil
-	}
-	if r.broken {
 		return nil
 	}
 	return n
@@ -49,7 +46,6 @@ type jsonReader struct {
 	lines   []int // offsets of the ends of lines
 	decoder *json.Decoder
 	report  *problems
-	broken  bool // something was reported, and reading went on
 }
 
 var (
@@ -66,14 +62,6 @@ func cause(err error) string {
 		return "the JSON ends too early; close what is open"
 	}
 	return "is not valid JSON from here on; check commas, quotes and brackets"
-}
-
-func (r *jsonReader) offset(err error) int {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return int(syntax.Offset) - 1
-	}
-	return int(r.decoder.InputOffset())
 }
 
 // place turns an offset into line and column, both from 1.
@@ -164,7 +152,7 @@ func (r *jsonReader) object(n *node, depth int) error {
 		}
 		if seen[k.name] {
 			r.report.add(engine.Place{File: r.file, Line: k.line, Column: k.column}, "field %s is here twice; keep one", shorten(k.name))
-			r.broken = true
+			continue
 		}
 		seen[k.name] = true
 		n.keys = append(n.keys, k)

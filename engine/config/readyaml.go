@@ -78,7 +78,7 @@ func readYAML(file string, c chunk, report *problems) *node {
 		return nil
 	}
 	n := r.value(root.Content[0], 0)
-	if r.broken || n.kind == nullKind {
+	if r.tooMuch || n.kind == nullKind {
 		return nil
 	}
 	return n
@@ -89,25 +89,23 @@ type yamlReader struct {
 	before int
 	count  int
 	report *problems
-	broken bool
+
+	tooMuch bool // the document is larger or deeper than any that makes sense
 }
 
 func (r *yamlReader) problem(y *yaml.Node, format string, args ...any) {
-	r.broken = true
 	r.report.add(engine.Place{File: r.file, Line: r.before + y.Line, Column: y.Column}, format, args...)
 }
 
 func (r *yamlReader) value(y *yaml.Node, depth int) *node {
 	n := &node{kind: nullKind, line: r.before + y.Line, column: y.Column}
 	r.count++
-	switch {
-	case r.broken && (r.count > maxNodes || depth > maxDepth):
+	if r.tooMuch {
 		return n
-	case r.count > maxNodes:
-		r.problem(y, "has more than %d values; write fewer aliases", maxNodes)
-		return n
-	case depth > maxDepth:
-		r.problem(y, "is nested more than %d deep; write it flatter", maxDepth)
+	}
+	if r.count > maxNodes || depth > maxDepth {
+		r.tooMuch = true
+		r.problem(y, "has more than %d values, or is nested more than %d deep; write it flatter, with fewer aliases", maxNodes, maxDepth)
 		return n
 	}
 	switch y.Kind {
@@ -143,6 +141,7 @@ func (r *yamlReader) object(n *node, y *yaml.Node, depth int) {
 			continue
 		case seen[name.Value]:
 			r.problem(y.Content[i], "field %s is here twice; keep one", shorten(name.Value))
+			continue
 		}
 		seen[name.Value] = true
 		n.keys = append(n.keys, key{name: name.Value, line: r.before + y.Content[i].Line, column: y.Content[i].Column})

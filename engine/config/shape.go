@@ -15,13 +15,14 @@ type shape struct {
 	file   string
 	format string // what the document is, for messages
 	report *problems
+	wrong  bool // something has the wrong type, so that it cannot be read at all
 }
 
 func (s shape) place(n *node, p steps) engine.Place {
 	return engine.Place{File: s.file, Line: n.line, Column: n.column, Path: p.String()}
 }
 
-func (s shape) check(n *node, t reflect.Type, p steps) {
+func (s *shape) check(n *node, t reflect.Type, p steps) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -30,6 +31,7 @@ func (s shape) check(n *node, t reflect.Type, p steps) {
 	}
 	switch want := kindOf(t); {
 	case n.kind != want:
+		s.wrong = true
 		s.report.add(s.place(n, p), "must be %s and is %s%s", want, n.kind, hint(want, n.kind))
 	case t.Kind() == reflect.Struct:
 		s.object(n, t, p)
@@ -39,13 +41,14 @@ func (s shape) check(n *node, t reflect.Type, p steps) {
 		}
 	case t.Kind() == reflect.Int:
 		if _, err := strconv.Atoi(n.scalar); err != nil {
+			s.wrong = true
 			s.report.add(s.place(n, p), "must be a whole number")
 		}
 	}
 }
 
 // item checks one of a list. A null there would become an empty value.
-func (s shape) item(n *node, t reflect.Type, p steps) {
+func (s *shape) item(n *node, t reflect.Type, p steps) {
 	if n.kind == nullKind {
 		s.report.add(s.place(n, p), "is null; write it out or remove it")
 		return
@@ -53,7 +56,7 @@ func (s shape) item(n *node, t reflect.Type, p steps) {
 	s.check(n, t, p)
 }
 
-func (s shape) object(n *node, t reflect.Type, p steps) {
+func (s *shape) object(n *node, t reflect.Type, p steps) {
 	fields := fieldsOf(t, map[string]reflect.Type{})
 	for i, k := range n.keys {
 		field, ok := fields[k.name]

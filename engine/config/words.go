@@ -28,8 +28,11 @@ func say(message string) string {
 	case strings.Contains(message, "has no install section"), strings.Contains(message, "doesn't have Install section"):
 		return "is enabled without an [Install] section, so that enabling it does nothing; add one"
 	}
-	return "is not valid; compare it with the specification of Ignition or Butane"
+	return notValid
 }
+
+// notValid is said where nothing better is known.
+const notValid = "is not valid; compare it with the specification of Ignition or Butane"
 
 type word struct {
 	err  error
@@ -60,8 +63,8 @@ var words = []word{
 	{errors.ErrInvalidSystemdExt, "is not the name of a unit; end it with .service, .socket, .mount, .timer …"},
 	{errors.ErrInvalidSystemdDropinExt, "is not the name of a drop-in; end it with .conf"},
 	{errors.ErrSourceRequired, "has no source; give one"},
-	{errors.ErrInvalidScheme, "is not a URL that is read; use a data: URL"},
-	{errors.ErrInvalidUrl, "is not a URL; use a data: URL"},
+	{errors.ErrInvalidScheme, notValid},
+	{errors.ErrInvalidUrl, notValid},
 	{errors.ErrUnsupportedSchemeForHTTPHeaders, "has HTTP headers, and no http source; remove them"},
 	{errors.ErrHashMalformed, "is not a hash; write sha256-… or sha512-… with hexadecimal digits"},
 	{errors.ErrHashWrongSize, "has the wrong length; sha256 has 64 hexadecimal digits, sha512 has 128"},

@@ -23,9 +23,7 @@ type Refusal struct {
 func (r *Refused) Error() string {
 	lines := make([]string, len(r.Refusals))
 	for i, f := range r.Refusals {
-		at := f.Place
-		at.Path = ""
-		lines[i] = strings.TrimPrefix(at.String()+": ", ": ") + engine.Printable(f.Name) + " " + said[f.Verb]
+		lines[i] = strings.TrimPrefix(f.Place.String()+": ", ": ") + engine.Printable(f.Name) + " " + said[f.Verb]
 	}
 	return strings.Join(lines, "\n")
 }

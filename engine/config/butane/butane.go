@@ -3,12 +3,13 @@
 package butane
 
 import (
-	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 
 	"github.com/coreos/butane/config"
 	"github.com/coreos/butane/config/common"
+	"github.com/coreos/vcontext/tree"
 )
 
 // Finding is something Butane says about a document.
@@ -29,7 +30,7 @@ func Translate(text []byte, dir string) (out []byte, findings []Finding, ok bool
 	out, report, err := config.TranslateBytes(text, options)
 	fatal := false
 	for _, e := range report.Entries {
-		f := Finding{Path: e.Context.Path, Message: e.Message, Warning: !e.Kind.IsFatal()}
+		f := Finding{Path: plain(e.Context.Path), Message: e.Message, Warning: !e.Kind.IsFatal()}
 		if p := e.Marker.StartP; p != nil {
 			f.Line, f.Column = int(p.Line), int(p.Column)
 		}
@@ -49,18 +50,30 @@ const wrongTypeMessage = "wrong type"
 // fromError turns the errors that Butane reports without a place into
 // findings: one for each line that has a value of the wrong type.
 func fromError(err error) []Finding {
-	var u common.ErrUnmarshal
-	if !errors.As(err, &u) {
-		return []Finding{{Message: err.Error()}}
-	}
 	var findings []Finding
-	for _, m := range wrongType.FindAllStringSubmatch(u.Detail, -1) {
+	for _, m := range wrongType.FindAllStringSubmatch(err.Error(), -1) {
 		if line, err := strconv.Atoi(m[1]); err == nil {
 			findings = append(findings, Finding{Line: line, Message: wrongTypeMessage})
 		}
 	}
 	if len(findings) == 0 {
-		findings = append(findings, Finding{Message: wrongTypeMessage})
+		findings = append(findings, Finding{Message: err.Error()})
 	}
 	return findings
+}
+
+// plain is the path with names as strings and indexes as integers.
+func plain(path []any) []any {
+	out := make([]any, len(path))
+	for i, step := range path {
+		switch s := step.(type) {
+		case int, string:
+			out[i] = s
+		case tree.Key:
+			out[i] = string(s)
+		default:
+			out[i] = fmt.Sprint(s)
+		}
+	}
+	return out
 }

@@ -13,6 +13,9 @@ func Say(message string) (text string, ok bool) {
 	if strings.HasPrefix(message, "No translator exists") {
 		return "has a variant and version that Butane does not know; use for example variant fcos with version 1.5.0, or openshift with 4.18.0", true
 	}
+	if strings.HasSuffix(message, "no such file or directory") {
+		return "names a local file that is not there; its path starts at the document's folder", true
+	}
 	for _, w := range words {
 		if w.err.Error() == message {
 			return w.text, true

@@ -1,0 +1,33 @@
+package config
+
+import "strings"
+
+// checkSyntax looks for lines of a unit that systemd would skip, which the
+// Ignition library does not (systemd.syntax(7)).
+func (d *document) checkSyntax(contents *string, at steps) {
+	if contents == nil {
+		return
+	}
+	section, continued := false, false
+	number := 0
+	for line := range strings.SplitSeq(*contents, "\n") {
+		number++
+		line = strings.TrimSpace(line)
+		comment := strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";")
+		switch {
+		case comment:
+			continue // also in the middle of a value that goes on
+		case continued, line == "":
+		case strings.HasPrefix(line, "["):
+			section = true
+			if !strings.HasSuffix(line, "]") {
+				d.add(at, "has a [Section] without its end in line %d of the unit; close it", number)
+			}
+		case !strings.Contains(line, "="):
+			d.add(at, "has in line %d of the unit neither [Section] nor NAME=VALUE nor a comment; correct it", number)
+		case !section:
+			d.add(at, "has NAME=VALUE before any [Section] in line %d of the unit; put it below one", number)
+		}
+		continued = strings.HasSuffix(line, "\\")
+	}
+}
