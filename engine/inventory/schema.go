@@ -1,7 +1,5 @@
 package inventory
 
-import "fmt"
-
 // argument describes one argument of a block, for the decoder, for its error
 // messages, and for the reference in docs/inventory.md.
 type argument struct {
@@ -167,11 +165,4 @@ func (b block) child(name string) (block, bool) {
 		}
 	}
 	return block{}, false
-}
-
-func (b block) title() string {
-	if b.label == "" {
-		return b.name
-	}
-	return fmt.Sprintf("%s %q", b.name, b.label)
 }

@@ -16,20 +16,35 @@ type Plain struct {
 	Style Style
 	Short bool // no time in front
 	Plan  bool // the plan is shown when it is made
+	Terse bool // steps that go well are left out
+
+	sum *summary
 }
 
 // Emit writes the line of an event, if it has one.
 func (p *Plain) Emit(e engine.Event) error {
+	_, err := io.WriteString(p.W, p.line(e))
+	return err
+}
+
+// line is the line of an event with its time, or "". The end of a run brings
+// the summary with it.
+func (p *Plain) line(e engine.Event) string {
+	if p.sum == nil {
+		p.sum = newSummary()
+	}
+	p.sum.add(e)
 	text := p.text(e)
 	if text == "" {
-		return nil
+		return ""
 	}
-	stamp := ""
 	if !p.Short {
-		stamp = p.Style.faint(e.Time.Local().Format(time.TimeOnly)) + " "
+		text = p.Style.faint(e.Time.Local().Format(time.TimeOnly)) + " " + text
 	}
-	_, err := io.WriteString(p.W, stamp+text+"\n")
-	return err
+	if e.Type == engine.RunEnded {
+		text = p.sum.text() + text
+	}
+	return text + "\n"
 }
 
 // text is what a person reads about an event.
@@ -83,6 +98,8 @@ func (p *Plain) step(e engine.Event) string {
 		where = e.Cluster
 	}
 	switch {
+	case p.Terse && e.Host != "":
+		return ""
 	case e.Type == engine.StepProgress:
 		return fmt.Sprintf("  %s: %s: %s", where, e.Step, shortHashes(engine.Printable(e.Message)))
 	case e.Failure != nil, e.Took < quick:

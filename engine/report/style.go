@@ -14,7 +14,7 @@ func (s Style) paint(style lipgloss.Style, text string) string {
 
 func (s Style) bold(t string) string  { return s.paint(lipgloss.NewStyle().Bold(true), t) }
 func (s Style) faint(t string) string { return s.paint(lipgloss.NewStyle().Faint(true), t) }
-func (s Style) red(t string) string { return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Red), t) }
+func (s Style) red(t string) string   { return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Red), t) }
 
 func (s Style) green(t string) string {
 	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Green), t)

@@ -12,14 +12,23 @@ import (
 
 // table writes aligned columns.
 func table(w io.Writer, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
 	for _, r := range rows {
 		for i := range r {
 			r[i] = strings.ReplaceAll(engine.Printable(r[i]), "\n", " ")
 		}
-		fmt.Fprintln(t, strings.TrimRight(strings.Join(r, "\t"), "\t "))
+		fmt.Fprintln(t, strings.Join(r, "\t"))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(b.String()) {
+		if _, err := io.WriteString(w, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WriteStatus shows the fleet: counts by pool, then the hosts that are not
@@ -126,8 +135,9 @@ func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
 		for _, m := range c.Members {
 			rows = append(rows, []string{c.Name, m.Name, m.Host, role(m), health(m), m.Version, megabytes(m.DBBytes), fmt.Sprint(m.RaftIndex)})
 		}
-		voters := len(c.Voters())
-		notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.Healthy(), voters, engine.QuorumOf(voters), margin(c)))
+		if voters := len(c.Voters()); voters > 0 {
+			notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.Healthy(), voters, engine.QuorumOf(voters), margin(c)))
+		}
 		if c.Problem != "" {
 			notes = append(notes, style.red("cluster "+c.Name+": "+engine.Printable(c.Problem)))
 		}

@@ -1,0 +1,261 @@
+package report_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// journal writes events as a run does and gives its file.
+func journal(t testing.TB, dir, run string, events []engine.Event) string {
+	t.Helper()
+	j, err := report.OpenJournal(dir, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if err := j.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, run+".jsonl")
+}
+
+// TestTornJournal: wherever the bastion died while it wrote, all events that
+// were written whole are read, and nothing else.
+func TestTornJournal(t *testing.T) {
+	path := journal(t, t.TempDir(), "r", aRun())
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, len(whole)).Draw(t, "bytes")
+		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var got []engine.Event
+		err := report.ReadJournal(path, func(e engine.Event) error {
+			got = append(got, e)
+			return nil
+		})
+		want := aRun()[:strings.Count(string(whole[:n]), "\n")]
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("%d events, %v; want %d", len(got), err, len(want))
+		}
+		for i := range got {
+			if !same(got[i], want[i]) {
+				t.Fatalf("event %d: %+v, want %+v", i, got[i], want[i])
+			}
+		}
+	})
+}
+
+func same(a, b engine.Event) bool {
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}
+
+// TestRunsOfAJournal: a killed run is found with what it left behind.
+func TestRunsOfAJournal(t *testing.T) {
+	dir := t.TempDir()
+	events := aRun()
+	done := len(events)
+	var cut int
+	for i, e := range events {
+		if e.Step == "wait for boot" && e.Type == engine.StepStarted {
+			cut = i + 1
+		}
+	}
+	journal(t, dir, "20261121-070000-0000", events[:done])
+	journal(t, dir, "20261121-080000-0001", events[:cut])
+	if err := os.WriteFile(filepath.Join(dir, "20261121-090000-0002.jsonl"), []byte("{}\nrubbish\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := report.ListRuns(dir)
+	if err != nil || len(runs) != 3 {
+		t.Fatal(runs, err)
+	}
+	if runs[0].Problem == "" || runs[1].End != nil || runs[1].Steps["etcd-1"] != "wait for boot" || runs[2].End == nil {
+		t.Errorf("%+v", runs)
+	}
+	left := report.LeftOver(runs, "berlin", "20261121-100000-0003")
+	want := report.Left{
+		Dead:    []string{"20261121-090000-0002", "20261121-080000-0001", "20261121-070000-0000"},
+		Awaited: map[string]string{"etcd-1": "20261121-080000-0001"},
+	}
+	if !reflect.DeepEqual(left, want) {
+		t.Errorf("%+v, want %+v", left, want)
+	}
+	if other := report.LeftOver(runs[1:], "oslo", "x"); len(other.Dead) > 0 {
+		t.Errorf("the runs of another site are taken for dead ones of this: %+v", other)
+	}
+}
+
+// TestJournalIsNotReplaced: a run never writes into the journal of another.
+func TestJournalIsNotReplaced(t *testing.T) {
+	dir := t.TempDir()
+	journal(t, dir, "r", nil)
+	if _, err := report.OpenJournal(dir, "r"); err == nil {
+		t.Error("the journal was opened twice")
+	}
+}
+
+const lockChild = "HOLDFAST_TEST_LOCK"
+
+// TestMain holds a site's lock when it is run as the child of a test.
+func TestMain(m *testing.M) {
+	dir := os.Getenv(lockChild)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	if _, err := report.LockSite(dir, "berlin", report.LockInfo{Run: "r1", Holder: "ann@bastion", PID: os.Getpid()}); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("locked")
+	select {}
+}
+
+// TestLockSite: while another process has the lock it is refused, with who
+// that is; when that process is killed the lock is free.
+func TestLockSite(t *testing.T) {
+	dir := t.TempDir()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), lockChild+"="+dir)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
+		t.Fatal(line, err)
+	}
+	var busy *report.Busy
+	if _, err := report.LockSite(dir, "berlin", report.LockInfo{}); !errors.As(err, &busy) || busy.By.Run != "r1" || !strings.Contains(err.Error(), "ann@bastion") {
+		t.Errorf("while it is locked: %v", err)
+	}
+	if unlock, err := report.LockSite(dir, "oslo", report.LockInfo{}); err != nil {
+		t.Errorf("another site: %v", err)
+	} else {
+		unlock()
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait()
+	unlock, err := report.LockSite(dir, "berlin", report.LockInfo{Run: "r2"})
+	if err != nil {
+		t.Fatalf("after its holder was killed: %v", err)
+	}
+	unlock()
+}
+
+// sinkFunc is a sink in a function.
+type sinkFunc func(engine.Event) error
+
+func (f sinkFunc) Emit(e engine.Event) error { return f(e) }
+
+// TestRedact: a sensitive value passes in no field of any event, and nothing
+// else is changed.
+func TestRedact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[a-zA-Z0-9"\\/<>&é]{6,20}`).Draw(t, "secret") + "#hunter2"
+		for _, e := range aRun() {
+			e.Message += " " + secret
+			if e.Failure != nil {
+				f := *e.Failure
+				f.Stderr, f.Command, f.Cause, f.Hint = secret, "login "+secret, secret+secret, secret
+				e.Failure = &f
+			}
+			if e.Plan != nil {
+				p := *e.Plan
+				p.Before = []engine.Step{{Name: "gate", Do: engine.Op{Command: &engine.Local{Command: "curl " + secret}}}}
+				e.Plan = &p
+			}
+			passed := 0
+			r := report.Redact{Sensitive: []string{secret}, To: sinkFunc(func(clean engine.Event) error {
+				passed++
+				text, err := json.Marshal(clean)
+				quoted, _ := json.Marshal(secret)
+				if err != nil || strings.Contains(string(text), strings.Trim(string(quoted), `"`)) {
+					t.Fatalf("%s shows %q", text, secret)
+				}
+				if clean.Seq != e.Seq || !clean.Time.Equal(e.Time) || clean.Type != e.Type || clean.Host != e.Host || clean.Took != e.Took {
+					t.Fatalf("%+v became %+v", e, clean)
+				}
+				return nil
+			})}
+			if err := r.Emit(e); err != nil || passed != 1 {
+				t.Fatal(err, passed)
+			}
+		}
+	})
+}
+
+// TestMulti: the journal comes first, and only its errors count.
+func TestMulti(t *testing.T) {
+	broken := errors.New("broken")
+	var seen int
+	view := sinkFunc(func(engine.Event) error { seen++; return broken })
+	if err := (report.Multi{sinkFunc(func(engine.Event) error { return nil }), view}).Emit(engine.Event{}); err != nil || seen != 1 {
+		t.Errorf("%v, %d", err, seen)
+	}
+	if err := (report.Multi{view, view}).Emit(engine.Event{}); !errors.Is(err, broken) || seen != 2 {
+		t.Errorf("what was not journaled was shown: %v, %d", err, seen)
+	}
+}
+
+// BenchmarkJournal is the cost of a durable event.
+func BenchmarkJournal(b *testing.B) {
+	j, err := report.OpenJournal(b.TempDir(), "r")
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := engine.Event{Type: engine.StepStarted, Host: "worker-001", Step: "finalize", Time: began}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := j.Emit(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkWritePlan shows a plan for 10,000 hosts that are alike.
+func BenchmarkWritePlan(b *testing.B) {
+	p := engine.Plan{}
+	for i := range 10_000 {
+		hp := osPlan(fmt.Sprintf("worker-%05d", i), "worker", "", "")
+		p.Hosts = append(p.Hosts, hp)
+		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{hp.Host}})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := report.WritePlan(discard{}, p, report.Style{}, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+

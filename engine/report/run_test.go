@@ -1,0 +1,123 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// aRun is the events of a run in which one host is updated and one fails.
+func aRun() []engine.Event {
+	p := plan()
+	at := began
+	var events []engine.Event
+	add := func(after time.Duration, e engine.Event) {
+		at = at.Add(after)
+		e.Schema, e.Seq, e.Run, e.Time = 1, len(events)+1, "20261121-080000-0001", at
+		events = append(events, e)
+	}
+	step := func(host, name string, took time.Duration, f *engine.Failure) {
+		add(0, engine.Event{Type: engine.StepStarted, Host: host, Step: name})
+		add(took, engine.Event{Type: engine.StepEnded, Host: host, Step: name, Took: engine.Duration(took), Failure: f})
+	}
+	sample := func(healthy int, leader string) {
+		add(0, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Leader: leader, Latency: []engine.LatencyPoint{{Host: "etcd-2", WALFsyncP99: 0.0184}}}})
+	}
+	add(0, engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion"}})
+	add(time.Second, engine.Event{Type: engine.HostsGathered, Message: "8 of 9 hosts reached", Took: engine.Duration(900 * time.Millisecond)})
+	add(0, engine.Event{Type: engine.Planned, Plan: &p})
+	add(0, engine.Event{Type: engine.StageStarted})
+	sample(3, "etcd-0")
+	add(0, engine.Event{Type: engine.StepProgress, Host: "etcd-1", Step: "stage", Message: "staging " + strings.Repeat("bc30253b41475566", 4)})
+	step("etcd-1", "stage", 42*time.Second, nil)
+	add(0, engine.Event{Type: engine.StageEnded, Took: engine.Duration(42 * time.Second)})
+	add(0, engine.Event{Type: engine.BatchStarted, Batch: 1, Message: "etcd-1, worker-01"})
+	step("etcd-1", "hold", 300*time.Millisecond, nil)
+	step("etcd-1", "finalize", 2*time.Second, nil)
+	sample(2, "etcd-0")
+	step("etcd-1", "wait for boot", 601*time.Second, nil)
+	step("etcd-1", "wait for etcd", 4*time.Second, nil)
+	step("etcd-1", "release", 200*time.Millisecond, nil)
+	add(0, engine.Event{Type: engine.HostDone, Host: "etcd-1"})
+	step("worker-01", "hold", 300*time.Millisecond, nil)
+	f := &engine.Failure{Host: "worker-01", Step: "finalize", Cause: "exit status 1", Command: "set -eu\nfinalize\n", Stderr: "error: Bootloader write config:\x1b[2J No space left on device\nexit status 1", Hint: "free space in /boot"}
+	step("worker-01", "finalize", 2*time.Second, f)
+	add(0, engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, Message: "it stays held"})
+	add(0, engine.Event{Type: engine.Warned, Message: "etcd-2: the clock is 3 s behind"})
+	add(0, engine.Event{Type: engine.BatchEnded, Batch: 1, Took: engine.Duration(612 * time.Second)})
+	add(0, engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: finalize: exit status 1", Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}, Left: []string{"etcd-0", "etcd-2", "worker-02"}}})
+	return events
+}
+
+func TestPlain(t *testing.T) {
+	for name, p := range map[string]report.Plain{
+		"run": {Short: true}, "run-terse": {Short: true, Terse: true}, "run-plan": {Short: true, Plan: true},
+	} {
+		var b bytes.Buffer
+		p.W = &b
+		emit(t, &p)
+		golden(t, name, b.String())
+		if strings.Contains(b.String(), "\x1b") {
+			t.Errorf("%s: what a host said reaches the terminal as it is", name)
+		}
+	}
+}
+
+func emit(t *testing.T, s report.Sink) {
+	t.Helper()
+	for _, e := range aRun() {
+		if err := s.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSummaryOfMany: of a large site the summary shows the extremes.
+func TestSummaryOfMany(t *testing.T) {
+	var b bytes.Buffer
+	p := report.Plain{W: &b, Short: true, Terse: true}
+	for i := range 480 {
+		at := began.Add(time.Duration(i) * time.Minute)
+		for _, e := range []engine.Event{
+			{Type: engine.StepEnded, Step: "stage", Took: engine.Duration(time.Duration(30+i%7) * time.Second)},
+			{Type: engine.StepStarted, Step: "hold"},
+			{Type: engine.StepStarted, Step: "finalize"},
+			{Type: engine.StepEnded, Step: "wait for boot", Took: engine.Duration(10 * time.Minute), Time: at.Add(time.Duration(600+i%11) * time.Second)},
+			{Type: engine.StepEnded, Step: "release", Time: at.Add(time.Duration(620+i%13) * time.Second)},
+		} {
+			if e.Host = fmt.Sprintf("worker-%03d", i); e.Time.IsZero() {
+				e.Time = at
+			}
+			if err := p.Emit(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := p.Emit(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Reason: "every host matches"}}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "summary-many", b.String())
+}
+
+// TestLive: on a terminal, all lines are there at the end, in order, and the
+// board is gone.
+func TestLive(t *testing.T) {
+	var out bytes.Buffer
+	live := report.NewLive(&out, report.Style{}, true)
+	emit(t, live)
+	live.Close()
+	text := out.String()
+	last := 0
+	for _, want := range []string{"20261121-080000-0001", "8 of 9 hosts", "batch 1", "etcd-1 done", "worker-01 failed", "etcd main: 2 of 3 voters healthy at the least", "exit 3"} {
+		i := strings.Index(text[last:], want)
+		if i < 0 {
+			t.Fatalf("%q is missing, or in the wrong order, in\n%q", want, text)
+		}
+		last += i
+	}
+}

@@ -1,0 +1,128 @@
+package report_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+var (
+	reboot = []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
+	began  = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+)
+
+func osPlan(host, pool, cluster, zone string) engine.HostPlan {
+	return engine.HostPlan{
+		Host: host, Pool: pool, Cluster: cluster, Zone: zone, Actions: reboot,
+		Changes: []engine.Change{{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147", Rule: "built-in: an OS image takes effect at a reboot", Actions: reboot}},
+		Stage:   []engine.Step{{Name: "stage", On: host, Timeout: engine.Duration(30 * time.Minute)}},
+		Roll:    []engine.Step{{Name: "hold", On: host, Timeout: engine.Duration(time.Minute)}, {Name: "finalize", On: host, Timeout: engine.Duration(2 * time.Minute)}},
+	}
+}
+
+func plan() engine.Plan {
+	return engine.Plan{
+		Schema: 1, Site: "berlin", Total: 9, Matching: []string{"worker-04"},
+		Hosts: []engine.HostPlan{
+			osPlan("etcd-0", "etcd", "main", "rack-a"), osPlan("etcd-1", "etcd", "main", "rack-b"), osPlan("etcd-2", "etcd", "main", "rack-c"),
+			osPlan("worker-01", "worker", "", ""), osPlan("worker-02", "worker", "", ""),
+			{Host: "worker-05", Pool: "worker", Adopt: "20261120-220000-aa11"},
+		},
+		Excluded: []engine.Exclusion{
+			{Host: "worker-03", Why: engine.Unreachable, Reason: "connect to 10.0.1.3:22: no answer within 10s"},
+			{Host: "worker-06", Why: engine.Held, Reason: "held by ann@bastion since 2026-11-21 07:00 UTC for \"DIMM \x1b[31mswap\" (OPS-17)"},
+		},
+		Before:   []engine.Step{{Name: "snapshot etcd", On: "main", Do: engine.Op{Snapshot: &engine.Snapshot{Cluster: "main"}}}},
+		Lanes:    []engine.Lane{{Cluster: "main", Hosts: []string{"etcd-1", "etcd-2", "etcd-0"}}, {Hosts: []string{"worker-01"}}, {Hosts: []string{"worker-02"}}},
+		Batches:  []engine.Batch{{Pools: []string{"etcd", "worker"}, Hosts: []string{"etcd-1", "worker-01", "worker-05"}}, {Pools: []string{"etcd", "worker"}, Hosts: []string{"etcd-2", "worker-02"}}, {Pools: []string{"etcd"}, Hosts: []string{"etcd-0"}}},
+		Warnings: []string{"worker-05: run 20261120-220000-aa11 ended and left its hold; it is taken over"},
+	}
+}
+
+func TestWritePlan(t *testing.T) {
+	refused := plan()
+	refused.Refusals, refused.Lanes, refused.Batches = []string{"etcd cluster main: member etcd-1 is not healthy: no answer in time"}, nil, nil
+	for name, c := range map[string]struct {
+		plan    engine.Plan
+		verbose bool
+	}{
+		"plan": {plan(), false}, "plan-verbose": {plan(), true}, "plan-refused": {refused, false},
+		"plan-nothing": {engine.Plan{Total: 5, Matching: []string{"a", "b", "c", "d", "e"}}, false},
+	} {
+		var b bytes.Buffer
+		if err := report.WritePlan(&b, c.plan, report.Style{}, c.verbose); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+	}
+}
+
+func TestTables(t *testing.T) {
+	var b bytes.Buffer
+	hold := engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@bastion", Reason: "DIMM swap", Ticket: "OPS-17", Acquired: began, Renewed: began, Expires: began.Add(time.Hour)}
+	clusters := []engine.ClusterFacts{{Name: "main", Alarms: []string{"NOSPACE on etcd-1"}, Members: []engine.Member{
+		{ID: "8e9e05c52164694d", Name: "etcd-0", Host: "etcd-0", Healthy: true, Leader: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20},
+		{ID: "8e9e05c52164694e", Name: "etcd-1", Host: "etcd-1", Problem: "no answer in time"},
+		{ID: "8e9e05c52164694f", Name: "etcd-2", Host: "etcd-2", Healthy: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20},
+	}}, {Name: "other", Problem: "no member answers"}}
+	status := engine.Status{
+		Site:  "berlin",
+		Pools: []engine.PoolStatus{{Name: "etcd", Total: 3, Counts: map[engine.HostState]int{engine.Updated: 3}, Complete: true}, {Name: "worker", Total: 3, Counts: map[engine.HostState]int{engine.Pending: 2, engine.HeldState: 1}}},
+		Hosts: []engine.HostStatus{
+			{Host: "etcd-0", Pool: "etcd", State: engine.Updated, Version: "2.0", Booted: "bc30253b414755b9"},
+			{Host: "etcd-1", Pool: "etcd", State: engine.Updated},
+			{Host: "etcd-2", Pool: "etcd", State: engine.Updated},
+			{Host: "worker-01", Pool: "worker", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "os 1.0 → bc30253b4147"},
+			{Host: "worker-02", Pool: "worker", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "os 1.0 → bc30253b4147"},
+			{Host: "worker-03", Pool: "worker", State: engine.HeldState, Note: hold.String(), Hold: &hold},
+		},
+		Clusters: clusters,
+	}
+	for name, write := range map[string]func() error{
+		"status":         func() error { return report.WriteStatus(&b, status, report.Style{}, false) },
+		"status-verbose": func() error { return report.WriteStatus(&b, status, report.Style{}, true) },
+		"etcd":           func() error { return report.WriteEtcd(&b, clusters, report.Style{}) },
+		"holds": func() error {
+			return report.WriteHolds(&b, []report.HeldHost{{Host: "worker-03", Hold: &hold}, {Host: "worker-04", Hold: &hold, Expired: true}, {Host: "worker-05", Problem: "it is not a hold\x07"}})
+		},
+		"holds-none": func() error { return report.WriteHolds(&b, nil) },
+		"runs": func() error {
+			return report.WriteRuns(&b, []report.RunInfo{
+				{ID: "20261121-080000-0001", Site: "berlin", Holder: "ann@bastion", Started: began, Last: began.Add(90 * time.Second), End: &engine.RunEnd{Exit: 0, Reason: "every host matches"}},
+				{ID: "20261121-070000-0002", Site: "berlin", Holder: "ann@bastion", Started: began.Add(-time.Hour), Last: began.Add(-time.Hour), Steps: map[string]string{"etcd-1": "wait for boot"}},
+			})
+		},
+	} {
+		b.Reset()
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+	}
+}
