@@ -14,6 +14,7 @@ import (
 type app struct {
 	stdin, stdout, stderr *os.File
 	soft                  context.Context
+	say                   func(func(string) bool) // routes what the program itself says
 
 	inventory []string
 	vars      []string
@@ -42,15 +43,19 @@ because of a hold or another run; 5 hosts unreachable; 6 stopped by you.`,
 		Version:       version(),
 	}
 	f := root.PersistentFlags()
-	f.StringArrayVarP(&a.inventory, "inventory", "i", defaultInventory(), "inventory file or folder (repeatable; default $HOLDFAST_INVENTORY, else inventory.hcl)")
-	f.StringArrayVar(&a.vars, "var", nil, "set a variable of the inventory: NAME=VALUE (repeatable)")
-	f.StringArrayVar(&a.varFiles, "var-file", nil, "file of NAME = VALUE lines (repeatable)")
-	f.StringVarP(&a.limit, "limit", "l", "", "hosts to work on, as an Ansible pattern: worker*:!worker-03:&zone=rack-a")
-	f.StringVar(&a.runsDir, "runs", os.Getenv("HOLDFAST_RUNS"), "folder of journals, snapshots and locks (default: runs beside the inventory, or $HOLDFAST_RUNS)")
-	f.IntVarP(&a.forks, "forks", "f", 0, "hosts worked on at the same time (default 64 for looking, 8 for staging)")
+	f.StringArrayVarP(&a.inventory, "inventory", "i", defaultInventory(), "inventory: file or folder `PATH` (repeatable; default $HOLDFAST_INVENTORY, else inventory.hcl)")
+	f.Lookup("inventory").DefValue = "[]" // the text above says it
+	f.StringArrayVar(&a.vars, "var", nil, "set a variable of the inventory: `NAME=VALUE` (repeatable)")
+	f.StringArrayVar(&a.varFiles, "var-file", nil, "`FILE` of NAME = VALUE lines (repeatable)")
+	f.StringVarP(&a.limit, "limit", "l", "", "hosts to work on, as an Ansible `PATTERN`: worker*:!worker-03:&zone=rack-a")
+	f.StringVar(&a.runsDir, "runs", os.Getenv("HOLDFAST_RUNS"), "`FOLDER` of journals, snapshots and locks (default: runs beside the inventory, or $HOLDFAST_RUNS)")
+	f.IntVarP(&a.forks, "forks", "f", 0, "`N` hosts are worked on at the same time (default 64 for looking, 8 for staging)")
 	f.BoolVar(&a.json, "json", false, "print JSON instead of text (docs/json.md)")
 	f.BoolVarP(&a.askPass, "ask-become-pass", "K", false, "ask for the sudo password on the terminal")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "show every step, its command and its timeout")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	})
 	root.AddCommand(a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
 		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.runsCommand(), a.diffCommand())
 	return root

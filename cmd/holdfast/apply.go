@@ -34,7 +34,7 @@ that was not in the plan.
 
 Ctrl-C once: no new batch, each host goes to a safe point and is released.
 Twice: stop at once; holds stay, and the next run goes on from there.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.onHeld != "skip" && f.onHeld != "refuse" {
 				return fmt.Errorf("apply: --on-held %q: there are skip and refuse", f.onHeld)
@@ -43,8 +43,8 @@ Twice: stop at once; holds stay, and the next run goes on from there.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().StringVar(&f.saved, "plan", "", "carry out exactly this plan, saved by plan --out, or refuse if a host has moved on")
-	cmd.Flags().StringVar(&f.onHeld, "on-held", "skip", "what to do about hosts that somebody else holds: skip them, or refuse to run")
+	cmd.Flags().StringVar(&f.saved, "plan", "", "carry out exactly the plan in `FILE`, saved by plan --out, or refuse if a host has moved on")
+	cmd.Flags().StringVar(&f.onHeld, "on-held", "skip", "what to do about hosts that somebody else holds: `skip` them, or refuse to run")
 	return cmd
 }
 
@@ -79,8 +79,8 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: report.Multi{journal, view}}
 	s.run.Refuse = f.onHeld == "refuse"
 	s.run.Approve = a.approval(s, f, saved)
+	defer done()
 	end := s.run.Apply(ctx)
-	done()
 	return exit(end.Exit)
 }
 
@@ -140,6 +140,13 @@ func (a *app) view(s *site, showPlan bool) (report.Sink, func()) {
 		return report.JSONLines{W: a.stdout}, func() {}
 	}
 	style := report.Style{Colour: terminal(a.stdout)}
-	plain := &report.Plain{W: a.stdout, Style: style, Plan: showPlan}
-	return plain, func() {}
+	if !terminal(a.stdout) || a.verbose || os.Getenv("CI") != "" {
+		return &report.Plain{W: a.stdout, Style: style, Plan: showPlan}, func() {}
+	}
+	live := report.NewLive(a.stdout, style, showPlan)
+	a.say(live.Say)
+	return live, func() {
+		a.say(nil)
+		live.Close()
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/sourcegraph/conc"
@@ -16,6 +17,29 @@ type signals struct {
 	soft context.Context
 	hard context.Context
 	stop func()
+	talk *talk
+}
+
+// talk is how the operator is told: on standard error, unless something else
+// has the terminal.
+type talk struct {
+	mu   sync.Mutex
+	say  func(string) bool // nil, or false if it has not said it
+	last *os.File
+}
+
+func (t *talk) tell(message string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.say == nil || !t.say(message) {
+		fmt.Fprintln(t.last, "\n"+message)
+	}
+}
+
+func (t *talk) through(say func(string) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.say = say
 }
 
 func catchSignals(stderr *os.File) signals {
@@ -25,6 +49,7 @@ func catchSignals(stderr *os.File) signals {
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
 	var wait conc.WaitGroup
 	done := make(chan struct{})
+	talk := &talk{last: stderr}
 	wait.Go(func() {
 		for {
 			select {
@@ -33,11 +58,11 @@ func catchSignals(stderr *os.File) signals {
 			case <-caught:
 			}
 			if soft.Err() == nil {
-				fmt.Fprintln(stderr, "\nholdfast: stopping: no new batch; each host goes to a safe point and is released. Once more stops at once and leaves holds.")
+				talk.tell("holdfast: stopping: no new batch; each host goes to a safe point and is released. Once more stops at once and leaves holds.")
 				cancelSoft()
 				continue
 			}
-			fmt.Fprintln(stderr, "\nholdfast: stopping at once; holds stay on the hosts.")
+			talk.tell("holdfast: stopping at once; holds stay on the hosts.")
 			cancelHard()
 		}
 	})
@@ -48,5 +73,5 @@ func catchSignals(stderr *os.File) signals {
 		cancelSoft()
 		cancelHard()
 	}
-	return signals{soft: soft, hard: hard, stop: stop}
+	return signals{soft: soft, hard: hard, stop: stop, talk: talk}
 }
