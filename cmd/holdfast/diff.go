@@ -27,7 +27,7 @@ no inventory and no host.
 
 Exit status: 0 nothing changes; 2 something changes; 1 a document is invalid,
 or the change needs a new installation.`,
-		Args: cobra.ExactArgs(2),
+		Args: count(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], explain) },
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, "say for each change what about it changed, and why its rule asks for what it does")

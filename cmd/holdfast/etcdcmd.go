@@ -24,9 +24,10 @@ not so.`,
 	}, &cobra.Command{
 		Use:   "snapshot CLUSTER [FILE]",
 		Short: "Save a cluster's data to this machine and check its hash",
-		Args:  cobra.RangeArgs(1, 2),
+		Args:  count(1, 2),
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.etcdSnapshot(cmd.Context(), args) },
 	})
+	group(cmd)
 	return cmd
 }
 

@@ -35,7 +35,7 @@ func BenchmarkGather(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 500} {
 		for _, hashed := range []bool{false, true} {
 			b.Run(fmt.Sprintf("hosts=%d/hashed=%t", n, hashed), func(b *testing.B) {
-				f := newFleet(b, n, hashed)
+				f := newBenchFleet(b, n, hashed)
 				var gather, bare spent
 				b.ReportAllocs()
 				for b.Loop() {
@@ -69,16 +69,16 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// fleet is hosts that answer from memory.
-type fleet struct {
+// benchFleet is hosts that answer from memory.
+type benchFleet struct {
 	inv     engine.Inventory
 	desired map[string]engine.Desired
 	servers []*sshtest.Server
 	rounds  int
 }
 
-func newFleet(b *testing.B, n int, hashed bool) *fleet {
-	f := &fleet{desired: map[string]engine.Desired{}, inv: engine.Inventory{Site: "bench", Pools: []engine.Pool{{Name: "worker"}}}}
+func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
+	f := &benchFleet{desired: map[string]engine.Desired{}, inv: engine.Inventory{Site: "bench", Pools: []engine.Pool{{Name: "worker"}}}}
 	want := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: strings.Repeat("1", 64)}}
 	key := sshtest.Start(b, sshtest.Config{}) // whose identity is good for all
 	reply := recorded(b, want)
@@ -106,7 +106,7 @@ func newFleet(b *testing.B, n int, hashed bool) *fleet {
 }
 
 // gather is what plan and status do first.
-func (f *fleet) gather(b *testing.B) {
+func (f *benchFleet) gather(b *testing.B) {
 	f.rounds++
 	hosts := newHosts(newSecrets(&app{}, f.inv))
 	defer hosts.Close()
@@ -119,7 +119,7 @@ func (f *fleet) gather(b *testing.B) {
 }
 
 // bare logs in with the SSH library alone and runs "true", once per host.
-func (f *fleet) bare(b *testing.B) {
+func (f *benchFleet) bare(b *testing.B) {
 	f.rounds++
 	workers := pool.New().WithMaxGoroutines(64).WithErrors()
 	for _, s := range f.servers {
@@ -145,7 +145,7 @@ func (f *fleet) bare(b *testing.B) {
 }
 
 // once checks that every host saw one connection and one command each time.
-func (f *fleet) once(b *testing.B) {
+func (f *benchFleet) once(b *testing.B) {
 	for i, s := range f.servers {
 		if s.Connections() != f.rounds || s.Sessions() != f.rounds {
 			b.Errorf("%s: %d connections and %d commands in %d rounds", f.inv.Hosts[i].Name, s.Connections(), s.Sessions(), f.rounds)

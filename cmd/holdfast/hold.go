@@ -28,7 +28,7 @@ writes to or reboots them, and they count as unavailable for budgets and etcd
 quorum. It never replaces a hold that is there. Whoever logs in to the host
 sees who holds it and why.`,
 		Example: `  holdfast hold worker-03 --reason "DIMM swap" --ticket OPS-17 --for 4h`,
-		Args:    cobra.MinimumNArgs(1),
+		Args:    count(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(reason) == "" {
 				return errors.New("hold: --reason is missing; whoever finds the host held needs to know why")
@@ -82,7 +82,7 @@ func (a *app) releaseCommand() *cobra.Command {
 		Long: `release ends the maintenance hold of hosts. A hold that a run has taken is
 ended by that run, or taken up by the next one; --force ends it all the same:
 do so only when you know that the run is dead and what state the host is in.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: count(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.release(cmd.Context(), args, force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "end a run's hold, too")

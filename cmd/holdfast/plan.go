@@ -21,10 +21,10 @@ rule that gave them, the batches, what is left out and why, and warnings. It
 touches nothing. Exit status 0: every host matches; 2: there is work to do;
 3: it would not be safe; 4: all that is left is held; 5: all that is left
 cannot be reached.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), out) },
 	}
-	cmd.Flags().StringVar(&out, "out", "", "save the plan to a file, for apply --plan")
+	cmd.Flags().StringVar(&out, "out", "", "save the plan to `FILE`, for apply --plan")
 	return cmd
 }
 

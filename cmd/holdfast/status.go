@@ -19,7 +19,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Long: `status looks at every host and tells where it stands: updated, pending, staged,
 updating, degraded, held or unreachable. Exit status 0: complete; 2: there is
 work to do; 5: everything that can be reached matches.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
 	}
 }
@@ -55,7 +55,7 @@ func (a *app) holdsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "holds",
 		Short: "List the hosts that are held, by whom, why and until when",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.holds(cmd.Context()) },
 	}
 }
@@ -93,7 +93,7 @@ func (a *app) runsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "runs",
 		Short: "List the runs of this bastion, the newest first",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			dir := a.runsDir
 			if dir == "" {
@@ -119,7 +119,7 @@ func (a *app) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
 		Short: "Check everything that can be checked without a host",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			loaded, err := a.load()
 			if err != nil {

@@ -28,6 +28,7 @@ var fakeSudo []byte
 
 // Config says how a Server behaves. The zero value is a host that works.
 type Config struct {
+	Address     string       // of loopback; default 127.0.0.1
 	HostKeys    []ssh.Signer // default one ed25519 key
 	User        string       // the only user; default "core"
 	Authorized  []ssh.PublicKey
@@ -96,8 +97,11 @@ func New(dir string, c Config) (*Server, error) {
 		key, _ := newKey()
 		s.config.HostKeys = []ssh.Signer{key}
 	}
+	if s.config.Address == "" {
+		s.config.Address = "127.0.0.1"
+	}
 	var err error
-	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	if s.listener, err = net.Listen("tcp", s.config.Address+":0"); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	if err := errors.Join(s.writeIdentity(), s.writeKnownHosts(), s.writeSudo()); err != nil {
@@ -151,7 +155,7 @@ func (s *Server) writeSudo() error {
 // Addr returns the address as host:port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Port returns the port; the address is 127.0.0.1.
+// Port returns the port.
 func (s *Server) Port() int { return s.listener.Addr().(*net.TCPAddr).Port }
 
 // HostKey returns the first host key.

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/crypto/ssh"
+)
+
+// TestMain makes the program itself a command of the scripts.
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"holdfast": main}) }
+
+// TestScripts runs the real program against hosts on loopback that run real
+// scripts with sh and the fakes of package modules. Beside testscript's own,
+// there are these commands:
+//
+//	host NAME [KEY=VALUE…]   starts a host and adds it to site/hosts.hcl, see hostOf
+//	stop NAME                ends it: nothing listens there any more
+//	lockkey FILE PASSPHRASE  makes a locked private key, the one that later hosts take
+//	exits CODE COMMAND…      like exec, and the exit status must be CODE
+//	connections NAME N       so many connections were made to the host so far
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		ContinueOnError:     os.Getenv("EXPLORE") != "",
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup:               setUp,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"host": startHost, "stop": stopHost, "lockkey": lockKey, "exits": exits, "connections": connections,
+		},
+	})
+}
+
+// fleet is the hosts of a script, and the key that logs in to them.
+type fleet struct {
+	hosts map[string]*testHost
+	key   ssh.PublicKey
+}
+
+type fleetKey struct{}
+
+func setUp(env *testscript.Env) error {
+	site := filepath.Join(env.WorkDir, "site")
+	if err := os.MkdirAll(site, 0o755); err != nil {
+		return err
+	}
+	private, key, err := newKey("")
+	if err != nil {
+		return err
+	}
+	env.Values[fleetKey{}] = &fleet{hosts: map[string]*testHost{}, key: key}
+	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+	env.Setenv("HOLDFAST_INVENTORY", site)
+	env.Setenv("SSH_AUTH_SOCK", "")
+	return errors.Join(
+		unless(filepath.Join(site, "site.hcl"), defaultSite),
+		os.WriteFile(filepath.Join(site, "id"), private, 0o600),
+		os.WriteFile(filepath.Join(site, "known_hosts"), nil, 0o600),
+	)
+}
+
+// defaultSite is site/site.hcl of scripts that bring none.
+const defaultSite = `site "test" {
+  ssh {
+    user        = "core"
+    known_hosts = "known_hosts"
+    identity    = "id"
+    become      = "sudo"
+    ssh_config  = "none"
+  }
+}
+
+pool "worker" {
+  os {
+    driver = "ostree"
+    remote = "lab"
+    ref    = "lab/stable"
+    commit = "` + v2 + `"
+  }
+}
+`
+
+// unless writes a file unless it exists.
+func unless(path, text string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	return os.WriteFile(path, []byte(text), 0o600)
+}
+
+// newKey makes a private key file, locked unless the passphrase is empty.
+func newKey(passphrase string) ([]byte, ssh.PublicKey, error) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err := ssh.NewPublicKey(public)
+	if err != nil {
+		return nil, nil, err
+	}
+	block, err := ssh.MarshalPrivateKey(private, "test")
+	if passphrase != "" {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(private, "test", []byte(passphrase))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return pem.EncodeToMemory(block), key, nil
+}
+
+func fleetOf(ts *testscript.TestScript) *fleet { return ts.Value(fleetKey{}).(*fleet) }
+
+func startHost(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: host NAME [KEY=VALUE…]")
+	}
+	h, err := hostOf(ts, args[0], args[1:])
+	ts.Check(err)
+	fleetOf(ts).hosts[args[0]] = h
+	ts.Defer(h.server.Close)
+}
+
+func stopHost(ts *testscript.TestScript, _ bool, args []string) { hostOfArg(ts, args).server.Close() }
+
+func hostOfArg(ts *testscript.TestScript, args []string) *testHost {
+	if len(args) == 0 || fleetOf(ts).hosts[args[0]] == nil {
+		ts.Fatalf("no such host: %v", args)
+	}
+	return fleetOf(ts).hosts[args[0]]
+}
+
+func lockKey(ts *testscript.TestScript, _ bool, args []string) {
+	private, key, err := newKey(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), private, 0o600))
+	fleetOf(ts).key = key
+}
+
+func connections(ts *testscript.TestScript, _ bool, args []string) {
+	if got := strconv.Itoa(hostOfArg(ts, args).server.Connections()); len(args) != 2 || got != args[1] {
+		ts.Fatalf("%s connections, want %v", got, args[1:])
+	}
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	got := 0
+	var exit *exec.ExitError
+	switch err := ts.Exec(args[1], args[2:]...); {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	default:
+		ts.Check(err)
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("%s: exit status %d, want %s", strings.Join(args[1:], " "), got, args[0])
+	}
+}

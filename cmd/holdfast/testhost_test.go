@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"holdfast/engine/remote/sshtest"
+)
+
+// testHost is a host of a script. Its files are in hosts/NAME.
+type testHost struct {
+	server *sshtest.Server
+	box    string
+}
+
+// hostOf starts a host. The keys are pool, zone, etcd_cluster and address (of
+// the inventory; default worker, none, none and the next of loopback), key=wrong (another
+// host key than known_hosts says), and user, sudo and silent (of
+// sshtest.Config). hcl=no leaves it out of the inventory.
+func hostOf(ts *testscript.TestScript, name string, args []string) (*testHost, error) {
+	set := map[string]string{"pool": "worker", "address": fmt.Sprintf("127.0.0.%d", len(fleetOf(ts).hosts)+1)}
+	for _, a := range args {
+		k, v, _ := strings.Cut(a, "=")
+		set[k] = v
+	}
+	h := &testHost{box: filepath.Join(ts.Getenv("WORK"), "hosts", name)}
+	fakes, err := filepath.Abs("../../modules/testdata/fake")
+	if err != nil {
+		return nil, err
+	}
+	more, err := filepath.Abs("testdata/bin")
+	if err != nil {
+		return nil, err
+	}
+	if err := h.furnish(); err != nil {
+		return nil, err
+	}
+	bin := filepath.Join(h.box, "home", "bin")
+	h.server, err = sshtest.New(filepath.Join(h.box, "home"), sshtest.Config{
+		Address: set["address"],
+		User:    set["user"], Sudo: set["sudo"], Silent: set["silent"] == "yes", Authorized: []ssh.PublicKey{fleetOf(ts).key},
+		Env:   []string{"BOX=" + h.box, "FAKES=" + fakes, "PATH=" + strings.Join([]string{bin, more, fakes, os.Getenv("PATH")}, ":")},
+		Input: func(r io.Reader) io.Reader { return &movedScript{in: bufio.NewReader(r), box: h.box} },
+	})
+	if err != nil {
+		return nil, err
+	}
+	ts.Setenv(strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"_PORT", strconv.Itoa(h.server.Port()))
+	return h, h.enter(ts, name, set)
+}
+
+// The OS versions of the hosts: they run the first.
+const (
+	v1 = "1111111111111111111111111111111111111111111111111111111111111111"
+	v2 = "2222222222222222222222222222222222222222222222222222222222222222"
+)
+
+// furnish writes the state that the fakes keep.
+func (h *testHost) furnish() error {
+	for name, text := range map[string]string{
+		"ostree-version": "2025.2", "bootc-version": "1.16.9", "free": "2000000", "booted": v1 + " lab:lab/stable",
+		"meta/" + v1 + "/version": "1.0", "meta/" + v2 + "/version": "2.0", "boots": "1",
+		"proc/sys/kernel/random/boot_id": "00000000-0000-0000-0000-000000000001",
+	} {
+		path := filepath.Join(h.box, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{"units", "run", "var/lib", "etc", "home"} {
+		if err := os.MkdirAll(filepath.Join(h.box, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter writes the host into the inventory and into known_hosts.
+func (h *testHost) enter(ts *testscript.TestScript, name string, set map[string]string) error {
+	site := filepath.Join(ts.Getenv("WORK"), "site")
+	key := h.server.HostKey()
+	if set["key"] == "wrong" {
+		_, other, err := newKey("")
+		if err != nil {
+			return err
+		}
+		key = other
+	}
+	if err := add(filepath.Join(site, "known_hosts"), knownhosts.Line([]string{h.server.Addr()}, key)+"\n"); err != nil || set["hcl"] == "no" {
+		return err
+	}
+	var hcl strings.Builder
+	fmt.Fprintf(&hcl, "host %q {\n  address = %q\n  pool = %q\n", name, set["address"], set["pool"])
+	for _, k := range []string{"zone", "etcd_cluster"} {
+		if set[k] != "" {
+			fmt.Fprintf(&hcl, "  %s = %q\n", k, set[k])
+		}
+	}
+	fmt.Fprintf(&hcl, "  ssh { port = %d }\n}\n", h.server.Port())
+	return add(filepath.Join(site, "hosts.hcl"), hcl.String())
+}
+
+// add appends to a file.
+func add(path, text string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteString(text); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// movedScript is what a host's shell reads, with the absolute paths of the
+// script moved into the box. The script comes as its length on a line and as
+// many bytes; lines before are passwords.
+type movedScript struct {
+	in    *bufio.Reader
+	box   string
+	ready bytes.Buffer
+	moved bool
+}
+
+func (m *movedScript) Read(p []byte) (int, error) {
+	if m.ready.Len() == 0 && !m.moved {
+		if err := m.next(); err != nil {
+			return 0, err
+		}
+	}
+	if m.ready.Len() > 0 {
+		return m.ready.Read(p)
+	}
+	return m.in.Read(p)
+}
+
+func (m *movedScript) next() error {
+	line, err := m.in.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(line, "\n"))
+	if err != nil {
+		m.ready.WriteString(line)
+		return nil
+	}
+	script := make([]byte, n)
+	if _, err := io.ReadFull(m.in, script); err != nil {
+		return err
+	}
+	text := string(script)
+	for _, path := range []string{
+		"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/boot/ostree",
+		"/etc/motd.d", "/etc/systemd/system",
+	} {
+		text = strings.ReplaceAll(text, path, m.box+path)
+	}
+	fmt.Fprintf(&m.ready, "%d\n%s", len(text), text)
+	m.moved = true
+	return nil
+}
