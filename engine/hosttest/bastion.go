@@ -31,10 +31,12 @@ type Bastion struct {
 	calls    []Call
 	commands []Command
 	events   []engine.Event
+	begun    map[string]string // the step of each host that was journaled last, if it has not ended
 
 	// Guarded by the site's lock.
 	seen     map[string]time.Time // when the run last looked at each host
 	observed map[string]time.Time // and cluster
+	took     map[string]time.Time // when it took each host's hold
 }
 
 type state int
@@ -54,7 +56,10 @@ type Command struct {
 
 // Bastion makes a place for a run of that ID.
 func (s *Site) Bastion(run string) *Bastion {
-	b := &Bastion{ID: run, site: s, seen: map[string]time.Time{}, observed: map[string]time.Time{}}
+	b := &Bastion{
+		ID: run, site: s, begun: map[string]string{},
+		seen: map[string]time.Time{}, observed: map[string]time.Time{}, took: map[string]time.Time{},
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bastions = append(s.bastions, b)
@@ -115,6 +120,12 @@ func (b *Bastion) Emit(e engine.Event) error {
 	}
 	b.mu.Lock()
 	b.events = append(b.events, e)
+	switch e.Type {
+	case engine.StepStarted:
+		b.begun[e.Host] = e.Step
+	case engine.StepEnded:
+		delete(b.begun, e.Host)
+	}
 	b.mu.Unlock()
 	if b.Watch != nil {
 		b.Watch(e)

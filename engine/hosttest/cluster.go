@@ -14,6 +14,7 @@ type cluster struct {
 	allowOutage bool
 	members     []*Host
 	leader      *Host
+	elected     time.Time // when the members last chose a leader by themselves
 }
 
 func (c *cluster) healthy(now time.Time) int {
@@ -40,7 +41,7 @@ func (c *cluster) elect(now time.Time) {
 	}
 	for _, m := range c.members {
 		if m.member(now) {
-			c.leader = m
+			c.leader, c.elected = m, now
 			return
 		}
 	}

@@ -63,6 +63,11 @@ func (h *Host) StopEtcd() {
 // StartEtcd brings the host's etcd member back, at once caught up.
 func (h *Host) StartEtcd() { h.site.with(func(time.Time) { h.etcd = true }) }
 
+// StartUnits brings the host's units back that have failed or do not run.
+func (h *Host) StartUnits() {
+	h.site.with(func(time.Time) { h.failed, h.units = nil, h.enabled() })
+}
+
 // SetHold puts a hold on the host, or removes the one there is (nil).
 func (h *Host) SetHold(hold *engine.Hold) {
 	h.site.with(func(time.Time) { h.hold = hold })
@@ -94,6 +99,7 @@ type State struct {
 	Staged  string   // digest, "" if nothing is staged
 	Locked  bool     // what is staged is locked
 	Drained bool     // drained, and not undrained since
+	Member  bool     // of an etcd cluster
 	Well    bool     // up, and its etcd member healthy
 	Boots   int      // since the site was made, which counts as the first
 	Reboots []string // digests that it was ordered to reboot into
@@ -103,7 +109,7 @@ type State struct {
 func (h *Host) State() (st State) {
 	h.site.with(func(now time.Time) {
 		st = State{
-			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Drained: h.drained,
+			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Drained: h.drained, Member: h.host.Cluster != "",
 			Well: h.well(now), Boots: h.boot, Reboots: slices.Clone(h.reboots),
 		}
 	})

@@ -81,6 +81,7 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 		if adopted && !mine {
 			b.lawAdopt(h, now)
 		}
+		b.took[h.Name] = time.Now()
 		return h.take(run, fields(vars["head"]), vars["lasts"], now), true
 	case renews && !mine:
 		return h.inTheWay(), true
@@ -99,6 +100,7 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 	case !mine:
 		return h.inTheWay(), true
 	}
+	b.lawRelease(h, time.Now())
 	h.hold = nil
 	h.site.note("%s releases %s", run, h.Name)
 	return rollout.Reply{}, true

@@ -45,6 +45,7 @@ type Host struct {
 	locked         bool
 	staging        string
 	stagedBy       time.Time
+	stager         string // run that stages
 	finalizeErr    string
 
 	hold     *engine.Hold

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"holdfast/engine"
 )
 
 // The laws that no run may break, in the words of one who watches the hosts.
@@ -38,6 +36,10 @@ func (b *Bastion) lawDisrupt(h *Host, down bool, now time.Time) {
 	if down && len(h.reboots) > 0 && h.booted == h.staged {
 		b.violated("%s is rebooted into the OS it runs", h.Name)
 	}
+	if down {
+		b.lawJournaled(h, "reboot")
+		b.lawFresh(h, now)
+	}
 	if c := b.site.clusters[h.host.Cluster]; c != nil {
 		b.lawCluster(c, h, down, now)
 	}
@@ -54,7 +56,7 @@ func (b *Bastion) lawCluster(c *cluster, h *Host, down bool, now time.Time) {
 		case m == h:
 		case m.disrupted(now):
 			b.violated("%s and %s of cluster %s are disrupted at once", h.Name, m.Name, c.name)
-		case m.member(now) || m.lost.After(b.observed[c.name]):
+		case m.member(now) || unseen(m.lost, b.observed[c.name]):
 			left++
 		case down:
 			b.violated("%s goes down while %s of cluster %s is not healthy", h.Name, m.Name, c.name)
@@ -64,7 +66,8 @@ func (b *Bastion) lawCluster(c *cluster, h *Host, down bool, now time.Time) {
 	if down && left < c.quorum() && !small {
 		b.violated("%s goes down and leaves %d of %d voters of cluster %s", h.Name, left, len(c.members), c.name)
 	}
-	if down && c.leader == h && len(c.members) > 1 && left > 0 && !small {
+	chosen := unseen(c.elected, b.observed[c.name]) // by its members, and nobody could know
+	if down && c.leader == h && len(c.members) > 1 && left > 0 && !small && !chosen {
 		b.violated("%s goes down while it leads cluster %s", h.Name, c.name)
 	}
 }
@@ -82,7 +85,7 @@ func (b *Bastion) lawPool(h *Host, now time.Time) {
 			continue
 		}
 		size++
-		known := !o.lost.After(b.seen[o.Name])
+		known := !unseen(o.lost, b.seen[o.Name])
 		if o != h && (o.disrupted(now) || !o.up && known) {
 			gone = append(gone, o.Name)
 		}
@@ -92,31 +95,6 @@ func (b *Bastion) lawPool(h *Host, now time.Time) {
 	}
 }
 
-// lawAdopt: a hold is taken over only from a run that is dead, or when it has
-// expired.
-func (b *Bastion) lawAdopt(h *Host, now time.Time) {
-	if h.hold.Expired(now) {
-		return
-	}
-	for _, o := range b.site.bastions {
-		if o.ID == h.hold.Run && o.alive() {
-			b.violated("the hold of run %s on %s is taken over although that run lives", o.ID, h.Name)
-		}
-	}
-}
-
-// lawStage: nothing is written to a host that a person holds, or another run
-// that lives.
-func (b *Bastion) lawStage(h *Host) {
-	if h.hold == nil || h.hold.Run == b.ID {
-		return
-	}
-	if h.hold.Kind != engine.RunHold {
-		b.violated("%s is staged while it is %s", h.Name, h.hold)
-	}
-	for _, o := range b.site.bastions {
-		if o.ID == h.hold.Run && o.alive() {
-			b.violated("%s is staged while run %s holds it", h.Name, o.ID)
-		}
-	}
-}
+// unseen reports whether what happened then was not to be seen by who looked.
+// What happened at the same moment may have come after.
+func unseen(happened, looked time.Time) bool { return !happened.Before(looked) }

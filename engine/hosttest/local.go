@@ -48,6 +48,7 @@ func (b *Bastion) obey(c Command, now time.Time) rollout.Reply {
 		return rollout.Reply{Code: 1, Stderr: "false\n"}
 	case "drain":
 		b.lawDisrupt(h, false, now)
+		b.lawJournaled(h, "drain")
 		b.site.note("%s drains %s", b.ID, h.Name)
 		h.drained = true
 	case "undrain":

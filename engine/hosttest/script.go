@@ -96,6 +96,9 @@ func (h *Host) stage(b *Bastion, digest string, holders []string, now time.Time)
 		return rollout.Reply{}
 	}
 	b.lawStage(h)
+	b.lawStageOne(h)
+	b.lawJournaled(h, "stage")
+	h.stager = b.ID
 	if h.staging != digest {
 		h.staging, h.stagedBy = digest, now.Add(h.traits.Stage)
 		h.site.note("%s stages %s", b.ID, h.Name)

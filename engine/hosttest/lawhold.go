@@ -1,0 +1,97 @@
+package hosttest
+
+import (
+	"time"
+
+	"holdfast/engine"
+)
+
+// The laws about holds, looks and the journal.
+
+// lawAdopt: a hold is taken over only from a run that is dead, or when it has
+// expired.
+func (b *Bastion) lawAdopt(h *Host, now time.Time) {
+	if h.hold.Expired(now) {
+		return
+	}
+	for _, o := range b.site.bastions {
+		if o.ID == h.hold.Run && o.alive() {
+			b.violated("the hold of run %s on %s is taken over although that run lives", o.ID, h.Name)
+		}
+	}
+}
+
+// lawStage: nothing is written to a host that a person holds, or another run
+// that lives.
+func (b *Bastion) lawStage(h *Host) {
+	if h.hold == nil || h.hold.Run == b.ID {
+		return
+	}
+	if h.hold.Kind != engine.RunHold {
+		b.violated("%s is staged while it is %s", h.Name, h.hold)
+	}
+	for _, o := range b.site.bastions {
+		if o.ID == h.hold.Run && o.alive() {
+			b.violated("%s is staged while run %s holds it", h.Name, o.ID)
+		}
+	}
+}
+
+// lawStageOne: a run stages one member of a cluster at a time.
+func (b *Bastion) lawStageOne(h *Host) {
+	if h.host.Cluster == "" {
+		return
+	}
+	for _, m := range b.site.clusters[h.host.Cluster].members {
+		if m != h && m.staging != "" && m.stager == b.ID {
+			b.violated("%s and %s of cluster %s are staged at once", h.Name, m.Name, h.host.Cluster)
+		}
+	}
+}
+
+// lawRelease: a host is released when it is wholly back, as far as the run
+// could know.
+func (b *Bastion) lawRelease(h *Host, now time.Time) {
+	if !h.disrupted(now) {
+		return
+	}
+	unknown := unseen(h.lost, b.seen[h.Name]) || unseen(h.lost, b.observed[h.host.Cluster]) && h.host.Cluster != ""
+	switch {
+	case !h.goes.IsZero() && h.rolledBy == b.ID:
+		b.violated("%s is released while it goes down", h.Name)
+	case h.drained:
+		b.violated("%s is released while it is drained", h.Name)
+	case !h.well(now) && !unknown:
+		b.violated("%s is released while it is not well", h.Name)
+	}
+}
+
+// lawFresh: before a member goes down, and after its hold was taken, the run
+// has looked at the holds of all other members and at the cluster. Without
+// that, two runs could each take a member down.
+func (b *Bastion) lawFresh(h *Host, now time.Time) {
+	c := b.site.clusters[h.host.Cluster]
+	if c == nil {
+		return
+	}
+	const old = time.Minute
+	took := b.took[h.Name]
+	if seen := b.observed[c.name]; seen.Before(took) || now.Sub(seen) > old {
+		b.violated("%s goes down, and the run has looked at cluster %s at %s, before that", h.Name, c.name, seen.UTC().Format(time.TimeOnly))
+	}
+	for _, m := range c.members {
+		if m != h && b.seen[m.Name].Before(took) {
+			b.violated("%s goes down, and the run has not looked at %s since it took the hold", h.Name, m.Name)
+		}
+	}
+}
+
+// lawJournaled: what a run does to a host is in its journal before.
+func (b *Bastion) lawJournaled(h *Host, step string) {
+	b.mu.Lock()
+	begun := b.begun[h.Name]
+	b.mu.Unlock()
+	if begun != step {
+		b.violated("%s of %s is not in the journal, but %q", step, h.Name, begun)
+	}
+}
