@@ -77,8 +77,13 @@ func (l *Live) Close() {
 	l.stop()
 }
 
+// silent is an environment in which bubbletea asks the terminal nothing:
+// nobody would read the answers, and they would end up in the operator's shell.
+var silent = []string{"TERM=xterm-256color", "SSH_TTY=none"}
+
 func (l *Live) start() {
-	l.program = tea.NewProgram(screen{board: l.board, now: time.Now()}, tea.WithInput(nil), tea.WithOutput(l.out), tea.WithoutSignalHandler())
+	l.program = tea.NewProgram(screen{board: l.board, now: time.Now()},
+		tea.WithInput(nil), tea.WithOutput(l.out), tea.WithoutSignalHandler(), tea.WithEnvironment(silent))
 	program := l.program
 	l.wait.Go(func() { _, _ = program.Run() }) // a terminal that has gone away is no reason to stop
 }

@@ -112,6 +112,9 @@ func TestLive(t *testing.T) {
 	emit(t, live)
 	live.Close()
 	text := out.String()
+	if strings.Contains(text, "$p") {
+		t.Error("the terminal is asked something, and nobody reads the answer")
+	}
 	last := 0
 	for _, want := range []string{"20261121-080000-0001", "8 of 9 hosts", "batch 1", "etcd-1 done", "worker-01 failed", "etcd main: 2 of 3 voters healthy at the least", "exit 3"} {
 		i := strings.Index(text[last:], want)
