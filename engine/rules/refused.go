@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -23,7 +25,14 @@ type Refusal struct {
 func (r *Refused) Error() string {
 	lines := make([]string, len(r.Refusals))
 	for i, f := range r.Refusals {
-		lines[i] = strings.TrimPrefix(f.Place.String()+": ", ": ") + engine.Printable(f.Name) + " " + said[f.Verb]
+		what, at := f.Name, f.Place
+		if _, about, ok := strings.Cut(f.Name, " "); at.Path != "" {
+			what, at.Path = at.Path, ""
+			if ok {
+				what += " (" + about + ")"
+			}
+		}
+		lines[i] = strings.TrimPrefix(at.String()+": ", ": ") + engine.Printable(what) + ": " + said[f.Verb]
 	}
 	return strings.Join(lines, "\n")
 }
@@ -51,5 +60,8 @@ func refuse(old, new engine.Config) error {
 	if len(r.Refusals) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(r.Refusals, func(a, b Refusal) int {
+		return cmp.Or(strings.Compare(a.Place.File, b.Place.File), a.Place.Line-b.Place.Line)
+	})
 	return &r
 }
