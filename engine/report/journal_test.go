@@ -258,4 +258,3 @@ func BenchmarkWritePlan(b *testing.B) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
