@@ -69,9 +69,10 @@ func (a *app) hold(ctx context.Context, names []string, h engine.Hold, lasts eng
 		return err
 	}
 	defer s.close()
-	return a.onHosts(ctx, s, func(host engine.Host) rollout.Script {
+	code := a.onHosts(ctx, s, func(host engine.Host) rollout.Script {
 		return rollout.Script{Text: engine.HoldScript(h, lasts, ""), Timeout: time.Minute}
 	}, "held")
+	return exit(code)
 }
 
 func (a *app) releaseCommand() *cobra.Command {
@@ -95,7 +96,7 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 		return err
 	}
 	defer s.close()
-	sight := s.run.Gather(ctx)
+	sight := s.gatherSelected(ctx)
 	var mine []string
 	code := engine.ExitOK
 	for _, h := range s.selected() {
@@ -103,37 +104,33 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 		switch {
 		case !f.Reached():
 			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, f.Unreachable)
-			code = engine.ExitUnreachable
+			code = worse(code, engine.ExitUnreachable)
 		case f.HoldProblem != "":
 			fmt.Fprintf(a.stderr, "%s: %s; look at %s on the host and remove it by hand\n", h.Name, f.HoldProblem, engine.HoldPath)
-			code = engine.ExitFailed
+			code = worse(code, engine.ExitFailed)
 		case f.Hold == nil:
 			fmt.Fprintf(a.stdout, "%s: not held\n", h.Name)
 		case f.Hold.Kind == engine.RunHold && !force:
 			fmt.Fprintf(a.stderr, "%s: %s; that run, or the next, ends it (--force if you know better)\n", h.Name, f.Hold)
-			code = engine.ExitRefused
+			code = worse(code, engine.ExitRefused)
 		default:
 			mine = append(mine, h.Name)
 		}
 	}
 	s.only(mine)
-	err = a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
+	return exit(worse(code, a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
 		return rollout.Script{Text: engine.ReleaseScript(sight[h.Name].Hold.Run), Timeout: time.Minute}
-	}, "released")
-	if err != nil {
-		return err
-	}
-	return exit(code)
+	}, "released")))
 }
 
 // onHosts runs a script on each selected host and tells how it went.
-func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) error {
+func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
 	var mu sync.Mutex
 	worst := engine.ExitOK
 	tell := func(code engine.ExitCode, format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
-		worst = max(worst, code)
+		worst = worse(worst, code)
 		out := a.stdout
 		if code != engine.ExitOK {
 			out = a.stderr
@@ -162,7 +159,7 @@ func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rol
 		})
 	}
 	workers.Wait()
-	return exit(worst)
+	return worst
 }
 
 func whose(text string) string {

@@ -96,6 +96,13 @@ func (s *site) selected() []engine.Host {
 	return hosts
 }
 
+// gatherSelected reads the hosts to work on and no others, for commands that
+// are about hosts and not about the site.
+func (s *site) gatherSelected(ctx context.Context) map[string]engine.Facts {
+	s.run.Inventory.Hosts = s.selected()
+	return s.run.Gather(ctx)
+}
+
 // only narrows the selection to these hosts.
 func (s *site) only(names []string) {
 	in := map[string]bool{}

@@ -66,7 +66,7 @@ func (a *app) holds(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	facts := s.run.Gather(ctx)
+	facts := s.gatherSelected(ctx)
 	held, code := []report.HeldHost{}, engine.ExitOK
 	for _, h := range s.selected() {
 		f := facts[h.Name]
