@@ -87,7 +87,7 @@ func (x *execution) explainStart(code int) error {
 		return ep.fail(SudoPassword, step, fmt.Errorf("the password of %s is wrong: %s", ep.user, line(said)), "")
 	case has("a password is required", "terminal is required", "authentication is required"):
 		return ep.fail(SudoPassword, step, errPasswordNeeded,
-			"say where the password comes from, or allow it without one in sudoers: "+ep.user+" ALL=(ALL) NOPASSWD: ALL")
+			"give it with -K, become_password_file or become_password_command, or allow it without one in sudoers: "+ep.user+" ALL=(ALL) NOPASSWD: ALL")
 	case code == 127 && has("sudo"):
 		return ep.fail(NoSudo, step, fmt.Errorf("there is no sudo: %s", line(said)), "install it, or log in as root")
 	case has("must have a tty"):
