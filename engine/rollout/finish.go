@@ -54,11 +54,43 @@ func verdict(plan engine.Plan) (engine.ExitCode, string) {
 	case exit == engine.ExitOK:
 		return exit, "every host matches"
 	}
-	var parts []string
-	for _, x := range plan.Excluded {
-		parts = append(parts, fmt.Sprintf("%s is %s (%s)", x.Host, x.Why, x.Reason))
+	return exit, "incomplete: " + absences(plan.Excluded)
+}
+
+// mostReasons is how many reasons fit into a sentence.
+const mostReasons = 3
+
+// absences says which hosts are left out and why, in one sentence; if there
+// are many reasons, the plan is where to read them.
+func absences(list []engine.Exclusion) string {
+	reason := func(x engine.Exclusion) string { return fmt.Sprintf("%s (%s)", x.Why, x.Reason) }
+	if parts := sorted(list, reason); len(parts) <= mostReasons {
+		return strings.Join(parts, "; ")
 	}
-	return exit, "incomplete: " + strings.Join(parts, "; ")
+	why := func(x engine.Exclusion) string { return string(x.Why) }
+	return strings.Join(sorted(list, why), "; ") + "; holdfast plan says why"
+}
+
+// sorted puts hosts of which the same is to be said together.
+func sorted(list []engine.Exclusion, say func(engine.Exclusion) string) []string {
+	var order []string
+	hosts := map[string][]string{}
+	for _, x := range list {
+		what := say(x)
+		if hosts[what] == nil {
+			order = append(order, what)
+		}
+		hosts[what] = append(hosts[what], x.Host)
+	}
+	parts := make([]string, len(order))
+	for i, what := range order {
+		verb := "is"
+		if len(hosts[what]) > 1 {
+			verb = "are"
+		}
+		parts[i] = fmt.Sprintf("%s %s %s", strings.Join(engine.FoldNames(hosts[what]), ", "), verb, what)
+	}
+	return parts
 }
 
 // left names the hosts with work that this run did not finish.

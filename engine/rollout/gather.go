@@ -125,7 +125,11 @@ func (r *Run) gather(ctx context.Context, h engine.Host) engine.Facts {
 		failure := asFailure(err, h.Name, "gather facts")
 		failure.Kind = KindUnreachable
 		r.note(engine.Event{Type: engine.HostGathered, Host: h.Name, Failure: failure})
-		return engine.Facts{Host: h.Name, Unreachable: failure.Cause}
+		unreachable := failure.Cause
+		if failure.Hint != "" {
+			unreachable += "; " + failure.Hint
+		}
+		return engine.Facts{Host: h.Name, Unreachable: unreachable}
 	}
 	return f
 }
