@@ -33,6 +33,7 @@ type Hold struct {
 	Acquired time.Time `json:"acquired"`
 	Renewed  time.Time `json:"renewed"`
 	Expires  time.Time `json:"expires,omitzero"`  // zero: never
+	Units    []string  `json:"units,omitempty"`   // of a run: services that ran before, and have to run again before it is released
 	Stopped  []string  `json:"stopped,omitempty"` // reboot helpers that were stopped and are to be started again
 }
 

@@ -32,6 +32,10 @@ func HoldScript(h Hold, lasts Duration, adopt string) string {
 			head = append(head, jsonField(f[0], f[1])+",")
 		}
 	}
+	if len(h.Units) > 0 {
+		units, _ := json.Marshal(h.Units) // strings always marshal
+		head = append(head, `"units":`+string(units)+",")
+	}
 	adoptLine := ""
 	if adopt != "" {
 		adoptLine = jsonField("run", adopt)

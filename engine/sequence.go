@@ -119,8 +119,8 @@ func drainStep(t Target) []Step {
 // the host was drained. One that a person drained stays as it is.
 func recoverySteps(t Target, drained bool) []Step {
 	health := t.Pool.Timeouts.WithDefaults().Health
-	units := &AwaitUnits{Running: t.Facts.Running, Failed: t.Facts.Failed}
-	steps := []Step{{Name: "wait for units", On: t.Host.Name, Do: Op{AwaitUnits: units}, Timeout: health}}
+	units := awaitUnits(t.Facts)
+	steps := []Step{{Name: "wait for units", On: t.Host.Name, Do: Op{AwaitUnits: &units}, Timeout: health}}
 	if t.Cluster != nil {
 		steps = append(steps, Step{Name: "wait for etcd", On: t.Host.Name, Do: Op{AwaitEtcd: &AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: health})
 	}
@@ -128,6 +128,28 @@ func recoverySteps(t Target, drained bool) []Step {
 		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: or(d.Timeout, drainTimeout)})
 	}
 	return append(steps, gates(t.Pool, AfterHost, t.Host.Name)...)
+}
+
+// awaitUnits demands what runs now. Where a run has left its hold, that may be
+// less than what ran before; the hold tells.
+func awaitUnits(f Facts) AwaitUnits {
+	want := AwaitUnits{Running: f.Running, Failed: f.Failed}
+	if f.Hold == nil || len(f.Hold.Units) == 0 {
+		return want
+	}
+	want.Running = append([]string(nil), f.Running...)
+	for _, u := range f.Hold.Units {
+		if !contains(want.Running, u) {
+			want.Running = append(want.Running, u)
+		}
+	}
+	want.Failed = nil
+	for _, u := range f.Failed {
+		if !contains(f.Hold.Units, u) {
+			want.Failed = append(want.Failed, u)
+		}
+	}
+	return want
 }
 
 func gates(p Pool, when GateWhen, on string) []Step {
