@@ -21,6 +21,7 @@ type Bastion struct {
 	Journal func(engine.Event) error     // an error refuses the event; may be nil
 	Latency func(Call) time.Duration     // how long a call takes each way; may be nil
 	Command func(Command) *rollout.Reply // answers a local command; nil: hosttest does
+	Takes   func(Command) time.Duration  // how long a local command takes; may be nil
 
 	site  *Site
 	clock Clock

@@ -14,7 +14,8 @@ type Traits struct {
 	Stage    time.Duration // from the order to stage until the OS is on disk
 	Shutdown time.Duration // from the order to reboot until the host is gone
 	Boot     time.Duration // from then until it answers again
-	Settle   time.Duration // from then until its units run and its etcd member has caught up
+	Dawn     time.Duration // from then until it knows its boot and its deployments
+	Settle   time.Duration // from the answer until its units run and its etcd member has caught up
 	Skew     time.Duration // how far its clock is ahead
 
 	DiskFull  bool     // nothing can be staged
@@ -153,6 +154,9 @@ func (h *Host) facts(now time.Time) engine.Facts {
 	}
 	if staged != "" {
 		f.Deployments = append(f.Deployments, engine.Deployment{Digest: staged, Version: staged, Staged: true, Locked: h.locked})
+	}
+	if h.boot > 1 && now.Before(h.since.Add(h.traits.Dawn)) {
+		f.BootID, f.Deployments, f.Problems = "", nil, []string{"ostree status: is the bus up?"}
 	}
 	if h.traits.Unclear != "" {
 		f.Problems = []string{h.traits.Unclear}

@@ -19,7 +19,7 @@ func (b *Bastion) violated(format string, args ...any) {
 // disrupted reports whether a run has disrupted the host and it is not wholly
 // back.
 func (h *Host) disrupted(now time.Time) bool {
-	if h.rolledBy != "" && h.goes.IsZero() && !h.drained && h.well(now) {
+	if h.rolledBy != "" && h.goes.IsZero() && !h.drained && h.well(now) && len(h.units) == len(h.enabled()) {
 		h.rolledBy = ""
 	}
 	return h.rolledBy != ""

@@ -63,6 +63,8 @@ func (b *Bastion) lawRelease(h *Host, now time.Time) {
 		b.violated("%s is released while it is drained", h.Name)
 	case !h.well(now) && !unknown:
 		b.violated("%s is released while it is not well", h.Name)
+	case len(h.units) < len(h.enabled()):
+		b.violated("%s is released, and of its units only %v run", h.Name, h.units)
 	}
 }
 

@@ -31,6 +31,9 @@ func (l local) Run(ctx context.Context, command string, env []string) (reply rol
 	if errors.Is(err, errFails) {
 		return rollout.Reply{Code: 1, Stderr: err.Error() + "\n"}, nil
 	}
+	if err == nil && l.b.Takes != nil {
+		err = l.b.clock.Sleep(ctx, l.b.Takes(c))
+	}
 	if err == nil && l.b.Command != nil {
 		if r := l.b.Command(c); r != nil {
 			return *r, nil

@@ -14,7 +14,7 @@ import (
 
 // takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
-	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: t.Reason}
+	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: t.Reason, Units: awaited(hp)}
 	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.HoldScript(h, t.For, t.Adopt), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
@@ -23,6 +23,17 @@ func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHol
 		return &engine.Failure{Kind: KindHeld, Cause: whose(reply.Stdout)}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
+	}
+	return nil
+}
+
+// awaited names the services that have to run before the host is released. The
+// hold keeps them for a run that has to take it over.
+func awaited(hp engine.HostPlan) []string {
+	for _, s := range hp.Roll {
+		if s.Do.AwaitUnits != nil {
+			return s.Do.AwaitUnits.Running
+		}
 	}
 	return nil
 }

@@ -1,0 +1,119 @@
+package rollout_test
+
+import (
+	"context"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// beforehand: what speaks against the run is there when it begins.
+func beforehand() map[string]failureCase {
+	return map[string]failureCase{
+		"ill member goes first": {
+			breaks: func(s scene) { s.Host("etcd-2").StopEtcd() },
+			exit:   engine.ExitOK,
+			hosts:  map[string]is{"": updated},
+		},
+		"member ill": {
+			breaks: func(s scene) { s.Host("etcd-2").Boot(hosttest.V2); s.Host("etcd-2").StopEtcd() },
+			exit:   engine.ExitFailed, words: []string{"not safe", "etcd-2 is not healthy"},
+			hosts:  map[string]is{"etcd-2": free, "": untouched},
+			repair: func(s scene) { s.Host("etcd-2").StartEtcd() },
+		},
+		"member unreachable": {
+			breaks: func(s scene) { s.Host("etcd-1").Cut() },
+			exit:   engine.ExitFailed, words: []string{"etcd-1"},
+			hosts:  map[string]is{"": untouched},
+			repair: func(s scene) { s.Host("etcd-1").Heal() },
+		},
+		"worker unreachable takes the budget": {
+			breaks: func(s scene) { s.Host("worker-2").Cut() },
+			exit:   engine.ExitUnreachable, words: []string{"worker-2 is unreachable", "connection refused"},
+			hosts:  map[string]is{"worker": untouched, "etcd": updated},
+			repair: func(s scene) { s.Host("worker-2").Heal() },
+		},
+		"worker unreachable": {
+			inventory: twoAtOnce,
+			breaks:    func(s scene) { s.Host("worker-2").Cut() },
+			exit:      engine.ExitUnreachable, words: []string{"worker-2 is unreachable"},
+			hosts:  map[string]is{"worker-2": untouched, "": updated},
+			repair: func(s scene) { s.Host("worker-2").Heal() },
+		},
+		"worker in maintenance": {
+			inventory: twoAtOnce,
+			breaks: func(s scene) {
+				s.Host("worker-0").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b9", Run: "m-1", Reason: "DIMM swap"})
+			},
+			exit: engine.ExitRefused, words: []string{"worker-0 is held", "DIMM swap", "holdfast release worker-0"},
+			hosts:  map[string]is{"worker-0": all(still, heldBy("m-1")), "": updated},
+			repair: func(s scene) { s.Host("worker-0").SetHold(nil) },
+		},
+		"hold that cannot be read": {
+			inventory: twoAtOnce,
+			breaks:    func(s scene) { s.Host("worker-0").Garble() },
+			exit:      engine.ExitRefused, words: []string{"worker-0 is held", "is not a hold"},
+			hosts: map[string]is{"worker-0": untouched, "": updated},
+			again: engine.ExitRefused,
+		},
+		"refuse": {
+			breaks: func(s scene) { s.Host("worker-0").SetHold(byBob()) },
+			change: func(r *rollout.Run) { r.Refuse = true },
+			exit:   engine.ExitRefused, words: []string{"held by somebody else", "nothing was touched"},
+			hosts:  map[string]is{"worker-0": heldBy("run-9"), "": untouched},
+			repair: func(s scene) { s.Host("worker-0").SetHold(nil) },
+		},
+		"member held": {
+			breaks: func(s scene) { s.Host("etcd-1").SetHold(byBob()) },
+			exit:   engine.ExitRefused, words: []string{"etcd-1 is held"},
+			hosts:  map[string]is{"etcd-1": heldBy("run-9"), "": untouched},
+			repair: func(s scene) { s.Host("etcd-1").SetHold(nil) },
+		},
+		"unclear": {
+			inventory: twoAtOnce,
+			breaks:    trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments"},
+			hosts:  map[string]is{"worker-0": untouched, "": updated},
+			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
+		},
+		"disk full": {
+			breaks: trait("worker-1", func(t *hosttest.Traits) { t.DiskFull = true }),
+			exit:   engine.ExitFailed, words: []string{"worker-1: stage: ", "12 MiB are free"},
+			hosts: map[string]is{"": untouched},
+		},
+		"staging does nothing": {
+			breaks: trait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = true }),
+			exit:   engine.ExitFailed, words: []string{"etcd-0: stage: "},
+			hosts:  map[string]is{"etcd-0": untouched, "etcd": updated, "worker": untouched},
+			repair: trait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = false }),
+		},
+		"declined": {
+			breaks: func(scene) {},
+			change: func(r *rollout.Run) {
+				r.Approve = func(context.Context, engine.Plan) error { return rollout.ErrDeclined }
+			},
+			exit: engine.ExitStopped, words: []string{"not approved"},
+			hosts: map[string]is{"": untouched},
+		},
+		"no snapshot": {
+			breaks: func(s scene) {
+				s.run.Fault = func(c hosttest.Call) hosttest.Fault {
+					if c.Verb == "snapshot" {
+						return hosttest.Fails
+					}
+					return hosttest.NoFault
+				}
+			},
+			exit: engine.ExitFailed, words: []string{"snapshot etcd"},
+			hosts: map[string]is{"": untouched},
+		},
+		"gate before the batch": {
+			inventory: gate(0, "false", engine.BeforeBatch),
+			breaks:    func(scene) {},
+			exit:      engine.ExitFailed, words: []string{"gate g"},
+			hosts: map[string]is{"": untouched},
+			again: engine.ExitFailed,
+		},
+	}
+}

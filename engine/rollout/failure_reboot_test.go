@@ -1,0 +1,75 @@
+package rollout_test
+
+import (
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+)
+
+// whileRebooting: the host is out of hand when it fails.
+func whileRebooting() map[string]failureCase {
+	return map[string]failureCase{
+		"does not come back": {
+			breaks: trait("etcd-1", func(t *hosttest.Traits) { t.NoReturn = true }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s", "connection refused"},
+			hosts:  map[string]is{"etcd-1": heldBy("run-1"), "": untouched},
+			repair: func(s scene) { s.Host("etcd-1").PowerOn(); time.Sleep(time.Minute) },
+		},
+		"old OS": {
+			breaks: trait("etcd-1", func(t *hosttest.Traits) { t.OldOS = true }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1", "No space left"},
+			hosts: map[string]is{"etcd-1": heldBy("run-1", "it came back with v1"), "": untouched},
+		},
+		"unit missing": {
+			breaks: trait("etcd-1", func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units: not done within 10m0s: sshd.service ran before and does not run"},
+			hosts:  map[string]is{"etcd-1": heldBy("run-1", "sshd.service ran before"), "": untouched},
+			repair: func(s scene) { s.Host("etcd-1").StartUnits() },
+		},
+		"unit failed": {
+			breaks: trait("etcd-1", func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units: not done within 10m0s: sshd.service has failed"},
+			hosts:  map[string]is{"etcd-1": heldBy("run-1", "sshd.service has failed"), "": untouched},
+			repair: func(s scene) { s.Host("etcd-1").StartUnits() },
+		},
+		"unit failed, and nobody repairs it": {
+			breaks: trait("etcd-1", func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units"},
+			hosts: map[string]is{"etcd-1": heldBy("run-1", "sshd.service has failed"), "": untouched},
+			again: engine.ExitFailed,
+		},
+		"member lost": {
+			breaks: trait("etcd-1", func(t *hosttest.Traits) { t.NoEtcd = true }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for etcd", "2 of 3 members are healthy"},
+			hosts:  map[string]is{"etcd-1": heldBy("run-1", "2 of 3"), "": untouched},
+			repair: func(s scene) { s.Host("etcd-1").StartEtcd() },
+		},
+		"refuses to reboot": {
+			breaks: trait("etcd-1", func(t *hosttest.Traits) { t.Stubborn = true }),
+			exit:   engine.ExitFailed, words: []string{"etcd-1: reboot: exit status 1, and the host is not going down"},
+			hosts: map[string]is{"etcd-1": all(still, heldBy("run-1", "not going down")), "": untouched},
+		},
+		"one of a batch": {
+			inventory: twoAtOnce,
+			breaks:    trait("worker-0", func(t *hosttest.Traits) { t.NoReturn = true }),
+			exit:      engine.ExitFailed, words: []string{"worker-0: wait for boot"},
+			hosts:  map[string]is{"etcd": updated, "worker-0": heldBy("run-1"), "worker-1": updated, "worker-2": untouched},
+			repair: func(s scene) { s.Host("worker-0").PowerOn(); time.Sleep(time.Minute) },
+		},
+		"gate after the host": {
+			inventory: func(inv *engine.Inventory) {
+				gate(1, "ready", engine.AfterHost)(inv)
+			},
+			breaks: func(s scene) { s.refuse("ready") },
+			exit:   engine.ExitFailed, words: []string{"worker-0: gate g"},
+			hosts: map[string]is{"etcd": updated, "worker-0": heldBy("run-1"), "worker": untouched},
+		},
+		"gate after the batch": {
+			inventory: gate(1, "ready", engine.AfterBatch),
+			breaks:    func(s scene) { s.refuse("ready") },
+			exit:      engine.ExitFailed, words: []string{"gate g"},
+			hosts: map[string]is{"etcd": updated, "worker-0": updated, "worker": untouched},
+		},
+	}
+}

@@ -1,0 +1,119 @@
+package rollout_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// samples gives the samples of a run that were not part of a quorum check.
+func samples(b *hosttest.Bastion) (all []engine.Event) {
+	for _, e := range b.Events() {
+		if e.Type == engine.EtcdSampled && (e.Time.Nanosecond() != 0 || len(e.Etcd.Problems) > 0) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// TestSamples: every ten seconds the journal says how etcd is, which shows
+// that a member is away at a time.
+func TestSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(3, 1))
+		b := site.Bastion("run-1")
+		check(t, ended(apply(b, serially), engine.ExitOK))
+		all := samples(b)
+		took := b.Events()[len(b.Events())-1].Time.Sub(b.Events()[0].Time)
+		if want := int(took / (10 * time.Second)); len(all) < want-1 || len(all) > want+1 {
+			t.Errorf("%d samples in %s", len(all), took)
+		}
+		var healthy []int
+		for _, e := range all {
+			if e.Cluster != "main" || e.Etcd.Voters != 3 || e.Etcd.Quorum != 2 || e.Etcd.Leader == "" {
+				t.Errorf("%+v of %s", e.Etcd, e.Cluster)
+			}
+			healthy = append(healthy, e.Etcd.Healthy)
+		}
+		if slices.Min(healthy) != 2 || healthy[0] != 3 || healthy[len(healthy)-1] != 3 {
+			t.Errorf("healthy voters were %v", healthy)
+		}
+		if last := b.Events()[len(b.Events())-1]; last.Type != engine.RunEnded {
+			t.Errorf("the last event is %s", last.Type)
+		}
+	})
+}
+
+// TestSampleFails: that there is no sample is said, and stops nothing.
+func TestSampleFails(t *testing.T) {
+	for name, breaks := range map[string]func(*hosttest.Bastion){
+		"connection lost": func(b *hosttest.Bastion) {
+			b.Fault = func(c hosttest.Call) hosttest.Fault {
+				if c.Verb == "sample" {
+					return hosttest.LostThere
+				}
+				return hosttest.NoFault
+			}
+		},
+		"no sample within 30s": func(b *hosttest.Bastion) {
+			b.Latency = func(c hosttest.Call) time.Duration {
+				if c.Verb == "sample" {
+					return time.Hour
+				}
+				return 0
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(hosttest.Fleet(3, 0))
+				b := site.Bastion("run-1")
+				breaks(b)
+				check(t, ended(apply(b, serially), engine.ExitOK), converged(site))
+				all := samples(b)
+				if len(all) == 0 {
+					t.Error("nothing is said")
+				}
+				for _, e := range all {
+					if !strings.Contains(strings.Join(e.Etcd.Problems, " "), name) {
+						t.Errorf("%+v", e.Etcd)
+					}
+				}
+			})
+		})
+	}
+}
+
+// slowClusters take a while to end a sample that is not wanted any more.
+type slowClusters struct {
+	rollout.Clusters
+	under *atomic.Int32
+}
+
+func (c slowClusters) Sample(ctx context.Context, _ string) engine.Sample {
+	c.under.Add(1)
+	defer c.under.Add(-1)
+	<-ctx.Done()
+	time.Sleep(time.Second)
+	return engine.Sample{}
+}
+
+// TestSampleAwaited: no sample is under way when a run has ended.
+func TestSampleAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(3, 0))
+		var under atomic.Int32
+		check(t, ended(apply(site.Bastion("run-1"), func(r *rollout.Run) { r.Clusters = slowClusters{r.Clusters, &under} }), engine.ExitOK))
+		if n := under.Load(); n != 0 {
+			t.Errorf("%d samples are under way", n)
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// While a run waits for something before a batch, a worker gets lost. Its pool
+// may miss one host, so that no other is disrupted.
+func TestLostBeforeTheBatch(t *testing.T) {
+	const long = 4 * time.Minute
+	for name, waits := range map[string]func(*hosttest.Bastion, *rollout.Run, func()){
+		"operator": func(_ *hosttest.Bastion, r *rollout.Run, lose func()) {
+			r.Approve = func(context.Context, engine.Plan) error {
+				time.Sleep(long)
+				lose()
+				return nil
+			}
+		},
+		"gate": func(b *hosttest.Bastion, _ *rollout.Run, lose func()) {
+			b.Takes = func(c hosttest.Command) time.Duration {
+				if c.Text != "ready" {
+					return 0
+				}
+				lose()
+				return long
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := hosttest.Fleet(0, 3)
+				gate(1, "ready", engine.BeforeBatch)(&inv)
+				site := newSite(inv)
+				for _, h := range site.Hosts() {
+					h.Change(func(t *hosttest.Traits) { t.Stage = 0 })
+				}
+				staged(t, site)
+				b := site.Bastion("run-1")
+				end := apply(b, func(r *rollout.Run) { waits(b, r, site.Host("worker-2").PowerOff) })
+				check(t, ended(end, engine.ExitUnreachable, "worker-2 is unreachable"), lawful(site),
+					untouched(site.Host("worker-0")), untouched(site.Host("worker-1")))
+			})
+		})
+	}
+}
+
+// staged ends a run once everything is staged.
+func staged(t *testing.T, site *hosttest.Site) {
+	t.Helper()
+	b := site.Bastion("run-staged")
+	b.Watch = func(e engine.Event) {
+		if e.Type == engine.StageEnded {
+			b.Kill()
+		}
+	}
+	apply(b, serially)
+	for _, h := range site.Hosts() {
+		if st := h.State(); st.Staged != hosttest.V2 {
+			t.Fatalf("%s is not staged: %+v", h.Name, st)
+		}
+	}
+}
+
+// The snapshot of etcd takes long, and a member falls ill meanwhile, after
+// all holds and the cluster were looked at.
+func TestIllDuringSnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(3, 0))
+		b := site.Bastion("run-1")
+		b.Latency = func(c hosttest.Call) time.Duration {
+			if c.Verb != "snapshot" {
+				return 0
+			}
+			site.Host("etcd-2").StopEtcd()
+			return time.Minute
+		}
+		site.Host("etcd-2").Boot(hosttest.V2)
+		end := apply(b)
+		check(t, ended(end, engine.ExitFailed, "not safe to go on", "etcd-2"), lawful(site), untouched(site.Host("etcd-0")), untouched(site.Host("etcd-1")))
+		for _, c := range b.Calls() {
+			if c.Verb == "hold" {
+				t.Errorf("%s was held", c.Host)
+			}
+		}
+	})
+}
+
+// A host that the approved plan left out comes back. It is left to the next run.
+func TestComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := hosttest.Fleet(0, 3)
+		twoAtOnce(&inv)
+		site := newSite(inv)
+		site.Host("worker-0").Cut()
+		site.After(time.Minute, site.Host("worker-0").Heal)
+		end := apply(site.Bastion("run-1"))
+		check(t, ended(end, engine.ExitUnreachable, "worker-0"), lawful(site), untouched(site.Host("worker-0")),
+			updated(site.Host("worker-1")), updated(site.Host("worker-2")),
+			ended(apply(site.Bastion("run-2")), engine.ExitOK), converged(site))
+	})
+}
+
+// A host that has just come up answers before it knows what it has booted.
+func TestDawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(3, 1))
+		for _, h := range site.Hosts() {
+			h.Change(func(t *hosttest.Traits) { t.Dawn = 8 * time.Second })
+		}
+		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK), converged(site))
+	})
+}
+
+// What a dead run left behind is brought back before anything is staged.
+func TestRecoveredFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(3, 1))
+		first, second := site.Bastion("run-1"), site.Bastion("run-2")
+		first.Watch = func(e engine.Event) {
+			if e.Step == "wait for boot" {
+				first.Kill()
+			}
+		}
+		apply(first, serially)
+		time.Sleep(10 * time.Minute)
+		for _, h := range site.Hosts() {
+			if h.Hold() == nil {
+				h.Reset() // what is staged is lost
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		check(t, ended(apply(second, serially, successor(first)), engine.ExitOK), lawful(site))
+		for _, e := range second.Events() {
+			if e.Type == engine.StepStarted {
+				if e.Host != "etcd-1" || e.Step != "hold" {
+					t.Errorf("the first step is %s of %s", e.Step, e.Host)
+				}
+				return
+			}
+		}
+	})
+}
+
+// A sink that refuses the very first event lets nothing happen.
+func TestNoJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(1, 1))
+		b := site.Bastion("run-1")
+		b.Journal = func(engine.Event) error { return errors.New("write journal: read-only file system") }
+		check(t, ended(apply(b), engine.ExitFailed, "write journal: read-only file system", "nothing was touched"))
+		if calls := b.Calls(); len(calls) > 0 {
+			t.Errorf("it made calls: %v", calls)
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// leaveBehind makes a run leave worker-0 held and drained, updated or not.
+func leaveBehind(site *hosttest.Site, updated bool) *hosttest.Bastion {
+	b, h := site.Bastion("run-1"), site.Host("worker-0")
+	if updated {
+		h.Change(func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} })
+	} else {
+		scene{site, b}.refuse("drain")
+	}
+	apply(b, serially)
+	h.Change(func(t *hosttest.Traits) { t.Missing = nil })
+	h.StartUnits()
+	return b
+}
+
+// TestStoppedTakenOver presses Ctrl-C, after every event, in a run that takes
+// over a host that another left drained. At no moment is the host drained and
+// nobody's.
+func TestStoppedTakenOver(t *testing.T) {
+	for _, updated := range []bool{false, true} {
+		inv := hosttest.Fleet(0, 1)
+		for n := 1; ; n++ {
+			over := false
+			check(t, inBubble(t, func() error {
+				site := newSite(inv)
+				first, second := leaveBehind(site, updated), site.Bastion("run-2")
+				if err := errors.Join(drained(site.Host("worker-0")), heldFor(site.Host("worker-0"), "run-1")); err != nil {
+					return err
+				}
+				end := apply(second, serially, successor(first), stopAtEvent(second, n))
+				over = len(second.Events()) < n
+				errs := []error{lawful(site)}
+				if hold := site.Host("worker-0").Hold(); hold == nil {
+					errs = append(errs, matching(site.Host("worker-0")))
+				} else {
+					errs = append(errs, ended(end, engine.ExitStopped, "stopped by the operator"))
+				}
+				errs = append(errs, ended(apply(site.Bastion("run-3"), successor(first), successor(second)), engine.ExitOK), matching(site.Host("worker-0")))
+				if err := errors.Join(errs...); err != nil {
+					return fmt.Errorf("updated %v, stopped after event %d: %w\n%s", updated, n, err, story(second))
+				}
+				return nil
+			}))
+			if over {
+				break
+			}
+		}
+	}
+}
+
+// A member that was left behind may not go down, because another is ill. It
+// stays held: nobody knows what state it is in.
+func TestTakenOverAndRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := hosttest.Fleet(3, 0)
+		inv.Pools[0].Drain = &engine.Drain{Command: "drain", Undo: "undrain"}
+		site := newSite(inv)
+		b := site.Bastion("run-1")
+		scene{site, b}.refuse("drain")
+		apply(b, serially)
+		second := site.Bastion("run-2")
+		scene{site, second}.when("etcd-1", "check quorum", site.Host("etcd-2").StopEtcd)
+		end := apply(second, serially, successor(b))
+		check(t, ended(end, engine.ExitFailed, "etcd-1: check quorum"), lawful(site),
+			heldFor(site.Host("etcd-1"), "run-2", "etcd-2 is not healthy"), drained(site.Host("etcd-1")))
+	})
+}
+
+// The first Ctrl-C does not wait for what only waits, or runs on the bastion.
+func TestStoppedSoon(t *testing.T) {
+	inventory := func(when engine.GateWhen) engine.Inventory {
+		inv := hosttest.Fleet(1, 1)
+		inv.Clusters[0].AllowOutage = true
+		gate(1, "ready", when)(&inv)
+		return inv
+	}
+	for _, c := range []struct {
+		name, slow string
+		inv        engine.Inventory
+	}{
+		{"gate before the batch", "ready", inventory(engine.BeforeBatch)},
+		{"gate before the host", "ready", inventory(engine.BeforeHost)},
+		{"drain", "drain", inventory("")},
+		{"snapshot", "snapshot", inventory("")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(c.inv)
+				b := site.Bastion("run-1")
+				b.Takes = func(x hosttest.Command) time.Duration { return longIf(x.Text == c.slow) }
+				b.Latency = func(x hosttest.Call) time.Duration { return longIf(x.Verb == c.slow) }
+				var pressed time.Time
+				soft := stopAfterStart(b, c.slow, c.name, &pressed)
+				end := apply(b, soft)
+				if took := time.Since(pressed); pressed.IsZero() || took > 10*time.Second {
+					t.Errorf("it ended %s after Ctrl-C\n%s", took, story(b))
+				}
+				check(t, ended(end, engine.ExitStopped), lawful(site), untouched(site.Host("worker-0")))
+			})
+		})
+	}
+}
+
+func longIf(b bool) time.Duration {
+	if b {
+		return 4 * time.Minute
+	}
+	return 0
+}
+
+// stopAfterStart presses Ctrl-C a minute after the step began that is slow.
+func stopAfterStart(b *hosttest.Bastion, slow, name string, pressed *time.Time) func(*rollout.Run) {
+	soft, stop := context.WithCancel(context.Background())
+	steps := map[string]string{"ready": "gate g", "drain": "drain", "snapshot": "snapshot etcd"}
+	b.Watch = func(e engine.Event) {
+		if e.Type == engine.StepStarted && e.Step == steps[slow] {
+			time.AfterFunc(time.Minute, func() {
+				*pressed = time.Now()
+				stop()
+			})
+		}
+	}
+	return func(r *rollout.Run) { r.Soft = soft }
+}
+
+// The answer to taking a hold is lost, twice: the run gives it back.
+func TestHoldLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(0, 2))
+		b := site.Bastion("run-1")
+		lost := 0
+		b.Fault = func(c hosttest.Call) hosttest.Fault {
+			if c.Verb == "hold" && lost < 2 {
+				lost++
+				return hosttest.LostBack
+			}
+			return hosttest.NoFault
+		}
+		check(t, ended(apply(b), engine.ExitFailed, "worker-0: hold: connection lost"), lawful(site), untouched(site.Host("worker-0")))
+	})
+}
