@@ -1,9 +1,9 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
-	"sort"
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/engine"
@@ -23,65 +23,64 @@ func (r Redact) Emit(e engine.Event) error {
 	if len(r.Sensitive) == 0 {
 		return r.To.Emit(e)
 	}
-	clean, err := redactJSON(e, r.Sensitive)
-	if err != nil {
-		return err
-	}
-	return r.To.Emit(clean)
+	return r.To.Emit(redact(e, r.Sensitive))
 }
 
-// RedactPlan is a plan without the sensitive values.
+// RedactPlan is a plan without the sensitive values. The error is always nil.
 func RedactPlan(p engine.Plan, sensitive []string) (engine.Plan, error) {
 	if len(sensitive) == 0 {
 		return p, nil
 	}
-	return redactJSON(p, sensitive)
+	return redact(p, sensitive), nil
 }
 
-// redactJSON replaces sensitive values in every string of v, by way of JSON,
-// so that no field can be forgotten.
-func redactJSON[T any](v T, sensitive []string) (T, error) {
-	var clean T
-	text, err := json.Marshal(v)
-	if err != nil {
-		return clean, err
-	}
-	var tree any
-	numbers := json.NewDecoder(bytes.NewReader(text))
-	numbers.UseNumber() // as they are: no 64-bit number may be rounded
-	if err := numbers.Decode(&tree); err != nil {
-		return clean, err
-	}
-	if text, err = json.Marshal(redactTree(tree, replacer(sensitive))); err != nil {
-		return clean, err
-	}
-	err = json.Unmarshal(text, &clean)
-	return clean, err
+// redact replaces sensitive values in every text of v. The words of the
+// program stay: they say nothing about a value that happens to be one of them,
+// and without them an event could not be read.
+func redact[T any](v T, sensitive []string) T {
+	return rewrite(v, false, replacer(sensitive).Replace)
 }
 
 // replacer replaces the longest values first, since one may contain another.
 func replacer(sensitive []string) *strings.Replacer {
-	values := append([]string(nil), sensitive...)
-	sort.Slice(values, func(i, j int) bool { return len(values[i]) > len(values[j]) })
+	var values []string
+	for _, v := range sensitive {
+		values = append(values, spellings(v)...)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
 	var pairs []string
-	for _, v := range values {
-		pairs = append(pairs, v, hidden)
+	for _, v := range slices.Compact(values) {
+		if v != "" {
+			pairs = append(pairs, v, hidden)
+		}
 	}
 	return strings.NewReplacer(pairs...)
 }
 
-func redactTree(v any, r *strings.Replacer) any {
-	switch v := v.(type) {
-	case string:
-		return r.Replace(v)
-	case []any:
-		for i := range v {
-			v[i] = redactTree(v[i], r)
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = redactTree(v[k], r)
+// longLine is how long, in bytes, a line of a sensitive value of many lines
+// must be to be hidden on its own: shorter ones, such as "}", are everywhere.
+const longLine = 8
+
+// spellings are the forms in which a value may turn up: as it is, without the
+// space around it, as sh and as Go and JSON quote it, and line by line.
+func spellings(v string) []string {
+	trimmed := strings.TrimSpace(v)
+	plain := []string{v, trimmed}
+	if lines := strings.Split(trimmed, "\n"); len(lines) > 1 {
+		for _, l := range lines {
+			if l = strings.TrimSpace(l); len(l) >= longLine {
+				plain = append(plain, l)
+			}
 		}
 	}
-	return v
+	all := slices.Clone(plain)
+	for _, p := range plain {
+		all = append(all, strings.ReplaceAll(p, "'", `'\''`), inner(strconv.Quote(p)))
+	}
+	return all
 }
+
+// inner is a quoted text without its quotes.
+func inner(quoted string) string { return quoted[1 : len(quoted)-1] }

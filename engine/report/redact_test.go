@@ -1,0 +1,77 @@
+package report_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// redacted is an event after redaction.
+func redacted(t *testing.T, e engine.Event, secrets ...string) engine.Event {
+	t.Helper()
+	var got engine.Event
+	sink := sinkFunc(func(clean engine.Event) error { got = clean; return nil })
+	if err := (report.Redact{Sensitive: secrets, To: sink}).Emit(e); err != nil {
+		t.Fatalf("with %q: %v", secrets, err)
+	}
+	return got
+}
+
+// TestRedactKeepsTheRunGoing: no sensitive value, however short or common, may
+// make an event unreadable to the program: the journal would end, and with it
+// the run.
+func TestRedactKeepsTheRunGoing(t *testing.T) {
+	for _, secret := range []string{"", "0", "s", "m", "2026", "T", "stage", "step-ended", "true", "null", `"`, `\`} {
+		e := engine.Event{Schema: 1, Seq: 10, Time: began, Run: "r", Type: engine.StepEnded, Took: engine.Duration(90 * time.Minute), Message: "m", Etcd: &engine.Sample{Voters: 10}}
+		got := redacted(t, e, secret)
+		if got.Type != e.Type || got.Took != e.Took || !got.Time.Equal(e.Time) || got.Seq != 10 || got.Etcd.Voters != 10 {
+			t.Errorf("with %q: %+v", secret, got)
+		}
+		if secret == "" && got.Message != "m" {
+			t.Errorf("nothing was hidden, and yet it reads %q", got.Message)
+		}
+	}
+}
+
+// TestRedactOtherSpellings: a value is hidden as sh and Go write it, too, and
+// line by line, as the output of a command arrives.
+func TestRedactOtherSpellings(t *testing.T) {
+	for secret, said := range map[string][]string{
+		"it's-hunter2":      {"login " + engine.Quote("it's-hunter2"), fmt.Sprintf("%q", "it's-hunter2")},
+		`pass"word\hunter2`: {fmt.Sprintf("invalid %q", `pass"word\hunter2`), `{"password":"pass\"word\\hunter2"}`},
+		"hunter2hunter2\n":  {"token hunter2hunter2 refused"},
+		"-----BEGIN-----\nhunter2hunter2\nhunter2rabbits\n": {"hunter2hunter2", "+ hunter2rabbits"},
+	} {
+		for _, s := range said {
+			if got := redacted(t, engine.Event{Message: s}, secret); strings.Contains(got.Message, "hunter2") {
+				t.Errorf("%q is shown as %q", secret, got.Message)
+			}
+		}
+	}
+}
+
+// TestRedactChangesNothing: what it is given stays as it is; others hold it.
+func TestRedactChangesNothing(t *testing.T) {
+	p := plan()
+	before, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean, err := report.RedactPlan(p, []string{"ann@bastion", "10.0.1.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, _ := json.Marshal(p)
+	text, _ := json.Marshal(clean)
+	if string(before) != string(after) {
+		t.Error("the plan itself was changed")
+	}
+	if strings.Contains(string(text), "ann@bastion") || !strings.Contains(string(text), "(sensitive)") {
+		t.Errorf("shown: %s", text)
+	}
+}
