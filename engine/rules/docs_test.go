@@ -1,0 +1,28 @@
+package rules
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The documentation lists the built-in rules as they are.
+func TestBuiltinRulesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/configs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range builtin {
+		var list []Action
+		for _, a := range r.Actions {
+			list = append(list, Action{Action: a})
+		}
+		row := "| `" + r.Path + "` | " + names(list)
+		if !strings.Contains(string(text), "\n"+row+" |\n") && (r.Path != registriesPath || !strings.Contains(string(text), "\n"+row+"; drain first unless the change is safe |\n")) {
+			t.Errorf("docs/configs.md has no row %s |", row)
+		}
+	}
+	if rows := strings.Count(string(text), "\n| `/"); rows != len(builtin) {
+		t.Errorf("docs/configs.md has %d rules, there are %d", rows, len(builtin))
+	}
+}
