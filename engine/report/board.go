@@ -38,6 +38,7 @@ func newBoard(style Style) *board {
 
 // add takes the next event.
 func (b *board) add(e engine.Event) {
+	e = safe(e)
 	switch e.Type {
 	case engine.Planned:
 		if e.Plan != nil && len(b.pools) == 0 {

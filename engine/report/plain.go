@@ -33,6 +33,7 @@ func (p *Plain) line(e engine.Event) string {
 	if p.sum == nil {
 		p.sum = newSummary()
 	}
+	e = safe(e)
 	p.sum.add(e)
 	text := p.text(e)
 	if text == "" {
@@ -67,9 +68,9 @@ func (p *Plain) text(e engine.Event) string {
 	case engine.RunEnded:
 		return p.end(*e.End)
 	case engine.Warned:
-		return p.Style.yellow("warning") + " " + engine.Printable(e.Message)
+		return p.Style.yellow("warning") + " " + e.Message
 	case engine.Interrupted:
-		return p.Style.yellow(engine.Printable(e.Message))
+		return p.Style.yellow(e.Message)
 	case engine.HostDone:
 		return "  " + p.Style.green(e.Host+" done")
 	case engine.HostFailed:
@@ -101,7 +102,7 @@ func (p *Plain) step(e engine.Event) string {
 	case p.Terse && e.Host != "":
 		return ""
 	case e.Type == engine.StepProgress:
-		return fmt.Sprintf("  %s: %s: %s", where, e.Step, shortHashes(engine.Printable(e.Message)))
+		return fmt.Sprintf("  %s: %s: %s", where, e.Step, shortHashes(e.Message))
 	case e.Failure != nil, e.Took < quick:
 		return ""
 	case where == "":
@@ -113,20 +114,20 @@ func (p *Plain) step(e engine.Event) string {
 // failure is all that is known of why a host failed, and what became of it.
 func (p *Plain) failure(e engine.Event) string {
 	f := e.Failure
-	lines := []string{p.Style.red("  "+e.Host+" failed") + " at " + f.Step + ": " + engine.Printable(f.Cause)}
+	lines := []string{p.Style.red("  "+e.Host+" failed") + " at " + f.Step + ": " + f.Cause}
 	if e.Message != "" {
-		lines = append(lines, "      "+e.Host+": "+engine.Printable(e.Message))
+		lines = append(lines, "      "+e.Host+": "+e.Message)
 	}
 	if f.Command != "" {
 		lines = append(lines, "      command: "+commandName(f.Command))
 	}
 	for _, l := range strings.Split(f.Stderr, "\n") {
-		if l = strings.TrimRight(l, " \r"); l != "" && !strings.HasSuffix(l, f.Cause) {
-			lines = append(lines, "      stderr: "+engine.Printable(l))
+		if l = strings.TrimSpace(strings.TrimSuffix(l, `\r`)); l != "" && !strings.HasSuffix(l, f.Cause) {
+			lines = append(lines, "      stderr: "+l)
 		}
 	}
 	if f.Hint != "" {
-		lines = append(lines, "      hint: "+engine.Printable(f.Hint))
+		lines = append(lines, "      hint: "+f.Hint)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -137,7 +138,7 @@ func commandName(s string) string {
 	if n := strings.Count(s, "\n"); n > 0 {
 		return fmt.Sprintf("a script of %d lines, in the journal", n+1)
 	}
-	return engine.Printable(s)
+	return s
 }
 
 var hash = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
@@ -152,7 +153,7 @@ func (p *Plain) end(end engine.RunEnd) string {
 	if end.Exit == engine.ExitOK {
 		paint = p.Style.green
 	}
-	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, engine.Printable(end.Reason)))}
+	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, end.Reason))}
 	for _, part := range []struct {
 		what  string
 		hosts []string

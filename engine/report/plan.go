@@ -12,7 +12,7 @@ import (
 // of hosts that are alike, in which order, what is left out, and the totals.
 // With verbose every step is shown with its bound.
 func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
-	v := planView{p: p, style: style, verbose: verbose}
+	v := planView{p: safe(p), style: style, verbose: verbose}
 	v.refusals()
 	v.groups()
 	v.order()
@@ -38,7 +38,7 @@ func (v *planView) refusals() {
 	}
 	v.line("%s", v.style.red("Refused: nothing will be touched."))
 	for _, r := range v.p.Refusals {
-		v.line("  %s", engine.Printable(r))
+		v.line("  %s", r)
 	}
 	v.line("")
 }
@@ -81,7 +81,7 @@ func names(group []engine.HostPlan) []string {
 func (v *planView) describe(hp engine.HostPlan) string {
 	var b strings.Builder
 	for _, c := range hp.Changes {
-		fmt.Fprintf(&b, "  %s %s  %s %s %s\n", v.style.yellow("~"), c.Resource, engine.Printable(c.Before), v.style.faint("→"), engine.Printable(c.After))
+		fmt.Fprintf(&b, "  %s %s  %s %s %s\n", v.style.yellow("~"), c.Resource, c.Before, v.style.faint("→"), c.After)
 		fmt.Fprintf(&b, "      %s  %s\n", actions(c.Actions), v.style.faint(c.Rule))
 	}
 	if hp.Adopt != "" {
@@ -106,7 +106,7 @@ func (v *planView) steps(hp engine.HostPlan) {
 	for _, s := range append(append([]engine.Step(nil), hp.Stage...), hp.Roll...) {
 		command := ""
 		if s.Do.Command != nil {
-			command = ": " + engine.Printable(s.Do.Command.Command)
+			command = ": " + s.Do.Command.Command
 		}
 		v.line("      %-18s at most %s%s", s.Name, s.Timeout, command)
 	}
@@ -170,14 +170,14 @@ func (v *planView) excluded() {
 	}
 	v.line("%s", v.style.bold("Left out"))
 	for _, x := range v.p.Excluded {
-		v.line("  %s %s: %s", v.style.yellow(string(x.Why)), x.Host, engine.Printable(x.Reason))
+		v.line("  %s %s: %s", v.style.yellow(string(x.Why)), x.Host, x.Reason)
 	}
 	v.line("")
 }
 
 func (v *planView) warnings() {
 	for _, w := range v.p.Warnings {
-		v.line("%s %s", v.style.yellow("Warning:"), engine.Printable(w))
+		v.line("%s %s", v.style.yellow("Warning:"), w)
 	}
 	if len(v.p.Warnings) > 0 {
 		v.line("")

@@ -10,13 +10,15 @@ import (
 	"holdfast/engine"
 )
 
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
+
 // table writes aligned columns.
 func table(w io.Writer, rows [][]string) error {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
 	for _, r := range rows {
 		for i := range r {
-			r[i] = strings.ReplaceAll(engine.Printable(r[i]), "\n", " ")
+			r[i] = oneLine.Replace(engine.Printable(r[i]))
 		}
 		fmt.Fprintln(t, strings.Join(r, "\t"))
 	}
@@ -34,6 +36,7 @@ func table(w io.Writer, rows [][]string) error {
 // WriteStatus shows the fleet: counts by pool, then the hosts that are not
 // updated, and etcd clusters.
 func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error {
+	s = safe(s)
 	head := []string{"POOL", "TOTAL"}
 	used := usedStates(s)
 	for _, state := range used {
@@ -129,6 +132,7 @@ func short(digest string) string {
 
 // WriteEtcd shows etcd clusters and their members.
 func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
+	clusters = safe(clusters)
 	rows := [][]string{{"CLUSTER", "MEMBER", "HOST", "ROLE", "HEALTH", "VERSION", "DB", "RAFT INDEX"}}
 	var notes []string
 	for _, c := range clusters {
@@ -139,10 +143,10 @@ func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
 			notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.Healthy(), voters, engine.QuorumOf(voters), margin(c)))
 		}
 		if c.Problem != "" {
-			notes = append(notes, style.red("cluster "+c.Name+": "+engine.Printable(c.Problem)))
+			notes = append(notes, style.red("cluster "+c.Name+": "+c.Problem))
 		}
 		for _, a := range c.Alarms {
-			notes = append(notes, style.red("cluster "+c.Name+": alarm "+engine.Printable(a)))
+			notes = append(notes, style.red("cluster "+c.Name+": alarm "+a))
 		}
 	}
 	if err := table(w, rows); err != nil {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"reflect"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -18,8 +19,22 @@ func rewrite[T any](v T, words bool, f func(string) string) T {
 	return out.Interface().(T) //nolint:forcetypeassert // it is of the type it was made of
 }
 
-// printable is v with every text in it made safe to show on a terminal.
-func printable[T any](v T) T { return rewrite(v, true, engine.Printable) }
+// safe is v with every text in it made fit to be shown. What a host says is
+// untrusted: it can neither do anything to the terminal nor make lines that
+// could be taken for holdfast's own.
+func safe[T any](v T) T { return rewrite(v, true, safeText) }
+
+// safeText is a text of a host for a terminal; its lines but the first are
+// indented further than any line of holdfast's own.
+func safeText(s string) string {
+	s = engine.Printable(s)
+	if !strings.ContainsAny(s, "\n\t") {
+		return s
+	}
+	return lineBreaks.Replace(strings.TrimRight(s, "\n"))
+}
+
+var lineBreaks = strings.NewReplacer("\n", "\n          ", "\t", " ")
 
 type rewriter struct {
 	words bool

@@ -1,0 +1,132 @@
+package report_test
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// hostile is what a host may answer: it clears the screen, retitles the
+// window, turns the line around, and then pretends to be another line.
+const hostile = "x\x1b[2J\x1b]0;t\x07\u202e\u009b1m\r\nworker-99 done"
+
+// poison puts hostile text into every text of v, which is filled as deep as
+// its types go. Words of the program keep their meaning.
+func poison(v reflect.Value, depth int) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[string]() {
+			v.SetString(hostile)
+		}
+	case reflect.Pointer:
+		if depth > 0 {
+			v.Set(reflect.New(v.Type().Elem()))
+			poison(v.Elem(), depth-1)
+		}
+	case reflect.Slice:
+		if depth > 0 {
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			poison(v.Index(0), depth-1)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type() != reflect.TypeFor[time.Time]() {
+				poison(v.Field(i), depth)
+			}
+		}
+	}
+}
+
+func poisoned[T any]() T {
+	var v T
+	poison(reflect.ValueOf(&v).Elem(), 6)
+	return v
+}
+
+// forged is a line that passes for one of holdfast's own.
+var forged = regexp.MustCompile(`^( {0,7}|\d\d:\d\d:\d\d +)worker-99 done`)
+
+// harmless reports what of a text would do something to a terminal, or would
+// pass for a line of holdfast's own.
+func harmless(t *testing.T, what, text string) {
+	t.Helper()
+	if text == "" {
+		t.Errorf("%s shows nothing", what)
+	}
+	for _, r := range text {
+		if r != '\n' && !unicode.IsGraphic(r) {
+			t.Fatalf("%s: %q reaches the terminal in %q", what, r, text)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if forged.MatchString(line) {
+			t.Fatalf("%s: a host made a line of its own in\n%s", what, text)
+		}
+	}
+}
+
+// TestUntrustedTables: nothing a host says does anything to a terminal.
+func TestUntrustedTables(t *testing.T) {
+	status := poisoned[engine.Status]()
+	status.Hosts[0].State, status.Pools[0].Counts = engine.Degraded, map[engine.HostState]int{engine.Degraded: 1}
+	held := poisoned[report.HeldHost]()
+	held.Hold.Kind = hostile
+	for name, write := range map[string]func(io.Writer) error{
+		"plan":            func(w io.Writer) error { return report.WritePlan(w, poisoned[engine.Plan](), report.Style{}, false) },
+		"plan, verbose":   func(w io.Writer) error { return report.WritePlan(w, poisoned[engine.Plan](), report.Style{}, true) },
+		"status":          func(w io.Writer) error { return report.WriteStatus(w, status, report.Style{}, false) },
+		"status, verbose": func(w io.Writer) error { return report.WriteStatus(w, status, report.Style{}, true) },
+		"etcd": func(w io.Writer) error {
+			return report.WriteEtcd(w, []engine.ClusterFacts{poisoned[engine.ClusterFacts]()}, report.Style{})
+		},
+		"holds": func(w io.Writer) error {
+			return report.WriteHolds(w, []report.HeldHost{held, {Host: hostile, Problem: hostile}})
+		},
+		"runs": func(w io.Writer) error { return report.WriteRuns(w, []report.RunInfo{poisoned[report.RunInfo]()}) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		harmless(t, name, b.String())
+	}
+}
+
+// eventTypes are all kinds of event.
+func eventTypes() []engine.EventType {
+	return []engine.EventType{
+		engine.RunStarted, engine.HostsGathered, engine.HostGathered, engine.Planned, engine.StageStarted, engine.StageEnded,
+		engine.BatchStarted, engine.BatchEnded, engine.StepStarted, engine.StepProgress, engine.StepEnded, engine.HostDone,
+		engine.HostFailed, engine.EtcdSampled, engine.Warned, engine.Interrupted, engine.RunEnded,
+	}
+}
+
+// TestUntrustedLines: the same for the lines of a run.
+func TestUntrustedLines(t *testing.T) {
+	for _, terse := range []bool{false, true} {
+		var b bytes.Buffer
+		p := report.Plain{W: &b, Plan: true, Terse: terse}
+		for _, typ := range eventTypes() {
+			for _, failure := range []*engine.Failure{{}, nil} {
+				e := poisoned[engine.Event]()
+				e.Type, e.Time, e.Took, e.End.Exit = typ, began, engine.Duration(time.Minute), engine.ExitFailed
+				e.Etcd.Voters, e.Etcd.Healthy, e.Etcd.Latency[0].WALFsyncP99 = 3, 2, 1
+				if failure == nil && typ != engine.HostFailed {
+					e.Failure = nil
+				}
+				if err := p.Emit(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		harmless(t, "a run", b.String())
+	}
+}
