@@ -75,9 +75,6 @@ func terminal(f *os.File) bool {
 
 // confirm asks a question on the terminal; anything but yes is no.
 func (a *app) confirm(question string) (bool, error) {
-	if !term.IsTerminal(int(a.stdin.Fd())) {
-		return false, fmt.Errorf("standard input is not a terminal, so nobody can be asked; use --yes")
-	}
 	fmt.Fprint(a.stderr, question+" ")
 	var answer string
 	if _, err := fmt.Fscanln(a.stdin, &answer); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"holdfast/engine"
 	"holdfast/engine/report"
@@ -30,7 +31,7 @@ func (a *app) applyCommand() *cobra.Command {
 everywhere while everything runs, then takes the hosts batch by batch: hold,
 check quorum, drain, move the etcd leader, reboot, wait until everything is
 back, release. Before each batch it looks at all hosts again; it does nothing
-that was not in the plan.
+that was not in the plan. A plan that was saved with --limit keeps it.
 
 Ctrl-C once: no new batch, each host goes to a safe point and is released.
 Twice: stop at once; holds stay, and the next run goes on from there.`,
@@ -49,6 +50,9 @@ Twice: stop at once; holds stay, and the next run goes on from there.`,
 }
 
 func (a *app) apply(ctx context.Context, f applyFlags) error {
+	if !f.yes && f.saved == "" && !term.IsTerminal(int(a.stdin.Fd())) {
+		return errors.New("apply: standard input is not a terminal, so nobody can be asked; use --yes, or --plan with a saved plan")
+	}
 	var saved *engine.Plan
 	if f.saved != "" {
 		p, err := readPlan(f.saved)
@@ -62,6 +66,9 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		return err
 	}
 	defer s.close()
+	if saved != nil && a.limit == "" {
+		s.limitTo(*saved)
+	}
 	unlock, err := s.lock()
 	if err != nil {
 		return err
@@ -82,6 +89,21 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	defer done()
 	end := s.run.Apply(ctx)
 	return exit(end.Exit)
+}
+
+// limitTo limits the work to the hosts of a plan that was made with a limit.
+func (s *site) limitTo(p engine.Plan) {
+	names := append([]string(nil), p.Matching...)
+	for _, h := range p.Hosts {
+		names = append(names, h.Host)
+	}
+	for _, x := range p.Excluded {
+		names = append(names, x.Host)
+	}
+	if len(names) < p.Total {
+		s.only(names)
+		s.run.Selected = s.selectFn
+	}
 }
 
 // lock takes the site's lock for the run.

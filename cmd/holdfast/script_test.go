@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"holdfast": m
 // there are these commands:
 //
 //	host NAME [KEY=VALUE…]   starts a host and adds it to site/hosts.hcl, see hostOf
-//	stop NAME                ends it: nothing listens there any more
+//	halt NAME                ends it: nothing listens there any more
 //	lockkey FILE PASSPHRASE  makes a locked private key, the one that later hosts take
 //	exits CODE COMMAND…      like exec, and the exit status must be CODE
 //	connections NAME N       so many connections were made to the host so far
@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": startHost, "stop": stopHost, "lockkey": lockKey, "exits": exits, "connections": connections,
+			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": exits, "connections": connections,
 		},
 	})
 }
@@ -132,7 +132,7 @@ func startHost(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(h.server.Close)
 }
 
-func stopHost(ts *testscript.TestScript, _ bool, args []string) { hostOfArg(ts, args).server.Close() }
+func haltHost(ts *testscript.TestScript, _ bool, args []string) { hostOfArg(ts, args).server.Close() }
 
 func hostOfArg(ts *testscript.TestScript, args []string) *testHost {
 	if len(args) == 0 || fleetOf(ts).hosts[args[0]] == nil {

@@ -139,7 +139,7 @@ func (a *app) validateCommand() *cobra.Command {
 			for _, p := range inv.Pools {
 				pools = append(pools, p.Name)
 			}
-			fmt.Fprintf(a.stdout, "site %s is valid: %d hosts, pools %s, %d etcd clusters\n", inv.Site, len(inv.Hosts), strings.Join(pools, ", "), len(inv.Clusters))
+			fmt.Fprintf(a.stdout, "site %s is valid; hosts: %d; pools: %s; etcd clusters: %d\n", inv.Site, len(inv.Hosts), strings.Join(pools, ", "), len(inv.Clusters))
 			return nil
 		},
 	}

@@ -51,6 +51,8 @@ func verdict(plan engine.Plan) (engine.ExitCode, string) {
 	switch {
 	case len(plan.Refusals) > 0:
 		return exit, "not safe to go on: " + strings.Join(plan.Refusals, "; ")
+	case exit == engine.ExitOK && len(plan.Matching) < plan.Total:
+		return exit, "every host within the limit matches"
 	case exit == engine.ExitOK:
 		return exit, "every host matches"
 	}
