@@ -12,7 +12,10 @@ import (
 // of hosts that are alike, in which order, what is left out, and the totals.
 // With verbose every step is shown with its bound.
 func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
-	v := planView{p: safe(p), style: style, verbose: verbose}
+	v := planView{p: safe(p), byHost: map[string]*engine.HostPlan{}, style: style, verbose: verbose}
+	for i := range v.p.Hosts {
+		v.byHost[v.p.Hosts[i].Host] = &v.p.Hosts[i]
+	}
 	v.refusals()
 	v.groups()
 	v.order()
@@ -26,6 +29,7 @@ func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
 type planView struct {
 	b       strings.Builder
 	p       engine.Plan
+	byHost  map[string]*engine.HostPlan
 	style   Style
 	verbose bool
 }
@@ -122,9 +126,7 @@ func (v *planView) order() {
 	for _, s := range v.p.Before {
 		v.line("  %s %s", s.Name, s.On)
 	}
-	for i, b := range v.p.Batches {
-		v.line("  batch %d  %s", i+1, v.batch(b))
-	}
+	v.batches()
 	v.line("")
 }
 
@@ -143,34 +145,13 @@ func (v *planView) lanes() {
 	}
 }
 
-// batch shows the hosts of a batch by pool, with the zone they are in.
-func (v *planView) batch(b engine.Batch) string {
-	var parts []string
-	for _, pool := range b.Pools {
-		var hosts []string
-		zone := ""
-		for _, h := range b.Hosts {
-			if hp := v.p.Host(h); hp != nil && hp.Pool == pool {
-				hosts = append(hosts, h)
-				zone = hp.Zone
-			}
-		}
-		where := "pool " + pool
-		if zone != "" {
-			where += ", zone " + zone
-		}
-		parts = append(parts, strings.Join(engine.FoldNames(hosts), ", ")+" "+v.style.faint("("+where+")"))
-	}
-	return strings.Join(parts, "  ")
-}
-
 func (v *planView) excluded() {
 	if len(v.p.Excluded) == 0 {
 		return
 	}
 	v.line("%s", v.style.bold("Left out"))
-	for _, x := range v.p.Excluded {
-		v.line("  %s %s: %s", v.style.yellow(string(x.Why)), x.Host, x.Reason)
+	for _, g := range exclusions(v.p.Excluded, v.verbose) {
+		v.line("  %s %s", v.style.yellow(string(g.why)), g.text)
 	}
 	v.line("")
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"reflect"
 	"strings"
-	"time"
 
 	"holdfast/engine"
 )
@@ -11,12 +10,11 @@ import (
 // rewrite returns v with f applied to every text in it, however deep: fields,
 // elements of lists, keys and values of maps. v itself stays as it is. It goes
 // by the types, so that no field can be forgotten. Times, durations and
-// numbers are no texts; words of the program, such as the kind of an event,
+// numbers are no texts (a time has no fields that can be set); words of the program, such as the kind of an event,
 // are texts only if words is set.
 func rewrite[T any](v T, words bool, f func(string) string) T {
-	w := rewriter{words: words, f: f}
-	out := w.value(reflect.ValueOf(&v).Elem())
-	return out.Interface().(T) //nolint:forcetypeassert // it is of the type it was made of
+	rewriter{words: words, f: f}.value(reflect.ValueOf(&v).Elem())
+	return v
 }
 
 // safe is v with every text in it made fit to be shown. What a host says is
@@ -41,47 +39,55 @@ type rewriter struct {
 	f     func(string) string
 }
 
-var (
-	textType = reflect.TypeFor[string]()
-	timeType = reflect.TypeFor[time.Time]()
-)
+var textType = reflect.TypeFor[string]()
 
-// value is a copy of v with its texts rewritten.
-func (w rewriter) value(v reflect.Value) reflect.Value {
-	out := reflect.New(v.Type()).Elem()
+// value rewrites the texts of v, which can be set. What v only points to is
+// copied first, as others hold it, too.
+func (w rewriter) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		out.Set(v)
 		if w.words || v.Type() == textType {
-			out.SetString(w.f(v.String()))
+			v.SetString(w.f(v.String()))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Field(i); field.CanSet() {
+				w.value(field)
+			}
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			out.Set(w.value(v.Elem()).Addr())
+			p := reflect.New(v.Type().Elem())
+			p.Elem().Set(v.Elem())
+			w.value(p.Elem())
+			v.Set(p)
 		}
 	case reflect.Slice:
 		if !v.IsNil() {
-			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
-		}
-		for i := range v.Len() {
-			out.Index(i).Set(w.value(v.Index(i)))
+			list := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(list, v)
+			for i := range list.Len() {
+				w.value(list.Index(i))
+			}
+			v.Set(list)
 		}
 	case reflect.Map:
-		if !v.IsNil() {
-			out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
-		}
-		for k, e := range v.Seq2() {
-			out.SetMapIndex(w.value(k), w.value(e))
-		}
-	case reflect.Struct:
-		out.Set(v)
-		for i := range v.NumField() {
-			if v.Type() != timeType && v.Type().Field(i).IsExported() {
-				out.Field(i).Set(w.value(v.Field(i)))
-			}
-		}
-	default:
-		out.Set(v)
+		w.entries(v)
 	}
-	return out
+}
+
+func (w rewriter) entries(v reflect.Value) {
+	if v.IsNil() {
+		return
+	}
+	entries := reflect.MakeMapWithSize(v.Type(), v.Len())
+	for k, e := range v.Seq2() {
+		key, entry := reflect.New(k.Type()).Elem(), reflect.New(e.Type()).Elem()
+		key.Set(k)
+		entry.Set(e)
+		w.value(key)
+		w.value(entry)
+		entries.SetMapIndex(key, entry)
+	}
+	v.Set(entries)
 }

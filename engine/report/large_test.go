@@ -1,0 +1,59 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// largePlan is a site of two etcd clusters and 480 workers, some of which
+// cannot be reached and some of which are staged already.
+func largePlan() engine.Plan {
+	p := engine.Plan{Schema: 1, Site: "berlin", Total: 520}
+	for _, cluster := range []string{"events", "main"} {
+		var hosts []string
+		for i := range 3 {
+			name := fmt.Sprintf("%s-%d", cluster, i)
+			hosts = append(hosts, name)
+			p.Hosts = append(p.Hosts, osPlan(name, "etcd", cluster, fmt.Sprintf("rack-%c", 'a'+i)))
+			p.Batches = append(p.Batches, engine.Batch{Pools: []string{"etcd"}, Hosts: []string{name}})
+		}
+		p.Before = append(p.Before, engine.Step{Name: "snapshot etcd", On: cluster, Do: engine.Op{Snapshot: &engine.Snapshot{Cluster: cluster}}})
+		p.Lanes = append(p.Lanes, engine.Lane{Cluster: cluster, Hosts: hosts})
+	}
+	for i := range 480 {
+		name := fmt.Sprintf("worker-%03d", i)
+		hp := osPlan(name, "worker", "", "")
+		if i < 8 {
+			hp.Stage = nil
+		} else {
+			p.Lanes = append(p.Lanes, engine.Lane{Hosts: []string{name}})
+		}
+		p.Hosts = append(p.Hosts, hp)
+		if i%20 == 0 {
+			p.Batches = append(p.Batches, engine.Batch{Pools: []string{"worker"}})
+		}
+		last := &p.Batches[len(p.Batches)-1]
+		last.Hosts = append(last.Hosts, name)
+	}
+	for i := range 30 {
+		p.Excluded = append(p.Excluded, engine.Exclusion{Host: fmt.Sprintf("edge-%02d", i), Why: engine.Unreachable, Reason: fmt.Sprintf("connect to 10.0.9.%d:22: no route to host", i)})
+	}
+	for i := range 3 {
+		p.Excluded = append(p.Excluded, engine.Exclusion{Host: fmt.Sprintf("gpu-%d", i), Why: engine.Blocked, Reason: "pool gpu comes after pool worker, where edge-00 is not updated"})
+	}
+	p.Excluded = append(p.Excluded, engine.Exclusion{Host: "gpu-3", Why: engine.Held, Reason: "held by ann@bastion since 2026-11-21 07:00 UTC for \"fans\""})
+	return p
+}
+
+// TestWriteLargePlan: a large site reads as well as a small one.
+func TestWriteLargePlan(t *testing.T) {
+	var b bytes.Buffer
+	if err := report.WritePlan(&b, largePlan(), report.Style{}, false); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "plan-large", b.String())
+}

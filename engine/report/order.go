@@ -1,0 +1,146 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// batchView is a batch as it is shown: its hosts by pool, with the zone they
+// are in.
+type batchView struct{ shares []share }
+
+// share is what a batch has of one pool.
+type share struct {
+	pool, zone string
+	hosts      []string
+	pace       int // hosts at a time, where many batches are shown as one
+}
+
+func (v *planView) batch(b engine.Batch) batchView {
+	var out batchView
+	for _, pool := range b.Pools {
+		s := share{pool: pool}
+		for _, h := range b.Hosts {
+			if hp := v.byHost[h]; hp != nil && hp.Pool == pool {
+				s.hosts, s.zone = append(s.hosts, h), hp.Zone
+			}
+		}
+		out.shares = append(out.shares, s)
+	}
+	return out
+}
+
+// like reports whether two batches differ in nothing but which hosts they have.
+func (b batchView) like(other batchView) bool {
+	return slices.EqualFunc(b.shares, other.shares, func(x, y share) bool {
+		return x.pool == y.pool && x.zone == y.zone && len(x.hosts) == len(y.hosts)
+	})
+}
+
+// alike is how many batches in a row must be alike to be shown as one line.
+const alike = 4
+
+// batches shows who is disrupted together, in order; a long row of batches
+// that are alike is one line, unless verbose.
+func (v *planView) batches() {
+	views := make([]batchView, 0, len(v.p.Batches))
+	for _, b := range v.p.Batches {
+		views = append(views, v.batch(b))
+	}
+	for i := 0; i < len(views); {
+		end := i + 1
+		for end < len(views) && views[end].like(views[i]) {
+			end++
+		}
+		if end-i < alike || v.verbose {
+			v.line("  batch %d  %s", i+1, v.shares(views[i]))
+			i++
+			continue
+		}
+		v.line("  batches %d to %d  %s", i+1, end, v.row(views[i:end]))
+		i = end
+	}
+}
+
+// row shows batches that are alike as one.
+func (v *planView) row(views []batchView) string {
+	all := batchView{shares: slices.Clone(views[0].shares)}
+	for n := range all.shares {
+		all.shares[n].pace = len(all.shares[n].hosts)
+		all.shares[n].hosts = nil
+		for _, view := range views {
+			all.shares[n].hosts = append(all.shares[n].hosts, view.shares[n].hosts...)
+		}
+	}
+	return v.shares(all)
+}
+
+func (v *planView) shares(b batchView) string {
+	var parts []string
+	for _, s := range b.shares {
+		where := "pool " + s.pool
+		if s.zone != "" {
+			where += ", zone " + s.zone
+		}
+		if s.pace > 0 {
+			where += fmt.Sprintf(", %d at a time", s.pace)
+		}
+		parts = append(parts, strings.Join(engine.FoldNames(s.hosts), ", ")+" "+v.style.faint("("+where+")"))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// exclusionGroup is hosts that are left out for one kind of reason.
+type exclusionGroup struct {
+	why  engine.Why
+	text string
+}
+
+// many is how many hosts may be left out for one kind of reason before they
+// are folded into one line with an example.
+const many = 10
+
+// exclusions shows each host with its own reason; hosts with the same reason
+// are folded, and so are many hosts of one kind, unless all is set.
+func exclusions(list []engine.Exclusion, all bool) []exclusionGroup {
+	kinds := map[engine.Why]int{}
+	for _, x := range list {
+		kinds[x.Why]++
+	}
+	type key struct {
+		why    engine.Why
+		reason string
+	}
+	var order []key
+	hosts := map[key][]string{}
+	for _, x := range list {
+		k := key{x.Why, x.Reason}
+		if kinds[x.Why] > many && !all {
+			k.reason = ""
+		}
+		if hosts[k] == nil {
+			order = append(order, k)
+		}
+		hosts[k] = append(hosts[k], x.Host)
+	}
+	groups := make([]exclusionGroup, 0, len(order))
+	for _, k := range order {
+		text := strings.Join(engine.FoldNames(hosts[k]), ", ")
+		if k.reason != "" {
+			text += ": " + k.reason
+		} else {
+			text += fmt.Sprintf(" (%d hosts)", len(hosts[k])) + example(list, k.why)
+		}
+		groups = append(groups, exclusionGroup{k.why, text})
+	}
+	return groups
+}
+
+// example is the reason of the first host that is left out like that.
+func example(list []engine.Exclusion, why engine.Why) string {
+	i := slices.IndexFunc(list, func(x engine.Exclusion) bool { return x.Why == why })
+	return ", such as " + list[i].Host + ": " + list[i].Reason
+}
