@@ -37,10 +37,17 @@ func takeStock(in Input, x index) stock {
 	}
 	for _, p := range in.Inventory.Pools {
 		if n := s.outside[p.Name]; n > 0 {
-			s.warn("pool %s: %d hosts outside the limit do not match either", p.Name, n)
+			s.warn("pool %s: outside the limit %s either", p.Name, doNotMatch(n))
 		}
 	}
 	return s
+}
+
+func doNotMatch(n int) string {
+	if n == 1 {
+		return "1 host does not match"
+	}
+	return fmt.Sprintf("%d hosts do not match", n)
 }
 
 func (s *stock) warn(format string, args ...any) {
