@@ -108,7 +108,11 @@ func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 // gather is what plan and status do first.
 func (f *benchFleet) gather(b *testing.B) {
 	f.rounds++
-	hosts := newHosts(newSecrets(&app{}, f.inv))
+	secrets, err := newSecrets(&app{}, f.inv)
+	if err != nil {
+		b.Fatal(err)
+	}
+	hosts := newHosts(secrets)
 	defer hosts.Close()
 	run := rollout.Run{Inventory: f.inv, Desired: f.desired, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: clock{}}
 	for name, facts := range run.Gather(b.Context()) {

@@ -24,12 +24,20 @@ type secrets struct {
 	known map[string][]byte
 }
 
-func newSecrets(a *app, inv engine.Inventory) *secrets {
+// newSecrets asks for the sudo password if -K was given: now, before there is
+// anything else on the terminal and before a host waits for it.
+func newSecrets(a *app, inv engine.Inventory) (*secrets, error) {
 	s := &secrets{ask: a.askPass, files: map[string]engine.SSH{}, known: map[string][]byte{}}
 	for _, h := range inv.Hosts {
 		s.files[h.Name] = h.SSH
 	}
-	return s
+	if !a.askPass {
+		return s, nil
+	}
+	if _, err := s.BecomePassword(context.Background(), ""); err != nil {
+		return nil, fmt.Errorf("ask for the sudo password: %w", err)
+	}
+	return s, nil
 }
 
 // Passphrase asks for the passphrase of a key file.
@@ -43,12 +51,12 @@ func (s *secrets) Passphrase(_ context.Context, keyfile string) ([]byte, error) 
 func (s *secrets) BecomePassword(ctx context.Context, host string) ([]byte, error) {
 	ssh := s.files[host]
 	switch {
+	case s.ask: // a person's word counts more than the inventory's
+		return s.once("terminal", func() ([]byte, error) { return prompt("sudo password") })
 	case ssh.BecomeFile != "":
 		return s.once("file "+ssh.BecomeFile, func() ([]byte, error) { return os.ReadFile(ssh.BecomeFile) })
 	case ssh.BecomeCommand != "":
 		return s.once("command "+ssh.BecomeCommand, func() ([]byte, error) { return fromCommand(ctx, ssh.BecomeCommand) })
-	case s.ask:
-		return s.once("terminal", func() ([]byte, error) { return prompt("sudo password") })
 	}
 	return nil, nil
 }

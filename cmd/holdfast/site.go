@@ -71,7 +71,11 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 		return nil, err
 	}
 	id := newRunID(clock{}.Now())
-	s.hosts = newHosts(newSecrets(a, s.inv))
+	secrets, err := newSecrets(a, s.inv)
+	if err != nil {
+		return nil, err
+	}
+	s.hosts = newHosts(secrets)
 	s.clusters = newClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
 		ID:        id,
