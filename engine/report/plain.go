@@ -43,7 +43,7 @@ func (p *Plain) line(e engine.Event) string {
 		text = p.Style.faint(e.Time.Local().Format(time.TimeOnly)) + " " + text
 	}
 	if e.Type == engine.RunEnded {
-		text = p.sum.text() + text
+		text = p.sum.text() + text + p.next(*e.End)
 	}
 	return text + "\n"
 }
@@ -115,19 +115,8 @@ func (p *Plain) step(e engine.Event) string {
 func (p *Plain) failure(e engine.Event) string {
 	f := e.Failure
 	lines := []string{p.Style.red("  "+e.Host+" failed") + " at " + f.Step + ": " + f.Cause}
-	if e.Message != "" {
-		lines = append(lines, "      "+e.Host+": "+e.Message)
-	}
-	if f.Command != "" {
-		lines = append(lines, "      command: "+commandName(f.Command))
-	}
-	for _, l := range strings.Split(f.Stderr, "\n") {
-		if l = strings.TrimSpace(strings.TrimSuffix(l, `\r`)); l != "" && !strings.HasSuffix(l, f.Cause) {
-			lines = append(lines, "      stderr: "+l)
-		}
-	}
-	if f.Hint != "" {
-		lines = append(lines, "      hint: "+f.Hint)
+	for _, l := range details(e.Host, e.Message, *f) {
+		lines = append(lines, "  "+l)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -153,7 +142,11 @@ func (p *Plain) end(end engine.RunEnd) string {
 	if end.Exit == engine.ExitOK {
 		paint = p.Style.green
 	}
-	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, end.Reason))}
+	reason := end.Reason
+	if len(reason) > longReason {
+		reason = strings.ToValidUTF8(reason[:longReason], "") + " … (the journal has all of it)"
+	}
+	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, reason))}
 	for _, part := range []struct {
 		what  string
 		hosts []string
@@ -163,6 +156,15 @@ func (p *Plain) end(end engine.RunEnd) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// next is what is to be done about a run that did not succeed.
+func (p *Plain) next(end engine.RunEnd) string {
+	lines := p.sum.next(end)
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n" + p.Style.bold("What to do") + "\n  " + strings.Join(lines, "\n  ")
 }
 
 // brief is a duration without false precision.

@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ func aRun() []engine.Event {
 	sample := func(healthy int, leader string) {
 		add(0, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Leader: leader, Latency: []engine.LatencyPoint{{Host: "etcd-2", WALFsyncP99: 0.0184}}}})
 	}
-	add(0, engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion"}})
+	add(0, engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion", Args: []string{"apply", "-i", "berlin.hcl", "--plan", "plan.json", "--limit", "etcd*:worker*", "--plan=plan.json"}}})
 	add(time.Second, engine.Event{Type: engine.HostsGathered, Message: "8 of 9 hosts reached", Took: engine.Duration(900 * time.Millisecond)})
 	add(0, engine.Event{Type: engine.Planned, Plan: &p})
 	add(0, engine.Event{Type: engine.StageStarted})
@@ -75,33 +74,6 @@ func emit(t *testing.T, s report.Sink) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// TestSummaryOfMany: of a large site the summary shows the extremes.
-func TestSummaryOfMany(t *testing.T) {
-	var b bytes.Buffer
-	p := report.Plain{W: &b, Short: true, Terse: true}
-	for i := range 480 {
-		at := began.Add(time.Duration(i) * time.Minute)
-		for _, e := range []engine.Event{
-			{Type: engine.StepEnded, Step: "stage", Took: engine.Duration(time.Duration(30+i%7) * time.Second)},
-			{Type: engine.StepStarted, Step: "hold"},
-			{Type: engine.StepStarted, Step: "finalize"},
-			{Type: engine.StepEnded, Step: "wait for boot", Took: engine.Duration(10 * time.Minute), Time: at.Add(time.Duration(600+i%11) * time.Second)},
-			{Type: engine.StepEnded, Step: "release", Time: at.Add(time.Duration(620+i%13) * time.Second)},
-		} {
-			if e.Host = fmt.Sprintf("worker-%03d", i); e.Time.IsZero() {
-				e.Time = at
-			}
-			if err := p.Emit(e); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := p.Emit(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Reason: "every host matches"}}); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "summary-many", b.String())
 }
 
 // TestLive: on a terminal, all lines are there at the end, in order, and the

@@ -1,35 +1,41 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"holdfast/engine"
 )
 
 // summary folds the events of a run into what is worth knowing at its end:
-// how long each host took, and what etcd went through meanwhile.
+// what became of each host and how long it took, what etcd went through
+// meanwhile, and what is to be done if the run did not succeed.
 type summary struct {
-	hosts    map[string]*hostSummary
-	clusters map[string]*clusterSummary
+	hosts      map[string]*hostSummary
+	clusters   map[string]*clusterSummary
+	others     []engine.Event // steps that failed on no host: gates, snapshots
+	plan       engine.Plan    // the first, as approved
+	args       []string       // of the run
+	began, now time.Time
 }
 
 type hostSummary struct {
-	name                string
-	staged              engine.Duration
-	held, freed         time.Time
-	ordered, back       time.Time // to reboot, and answering again
-	updated, disrupted  bool
-	failedAt, failCause string
+	name, did     string
+	begun         bool // a step of it has begun
+	staged        engine.Duration
+	held, freed   time.Time
+	last          time.Time // start of the last step
+	ordered, back time.Time // to reboot, and answering again
+	updated       bool
+	failure       *engine.Failure
+	became        string // of a host that failed
 }
 
 type clusterSummary struct {
-	samples, voters, least, quorum int
-	slowest                        float64 // seconds
-	where                          string
+	samples, unknown, voters, least, quorum int
+
+	slowest float64 // p99 of WAL fsync, in seconds
+	where   string
 }
 
 func newSummary() *summary {
@@ -38,20 +44,42 @@ func newSummary() *summary {
 
 // add takes the next event.
 func (s *summary) add(e engine.Event) {
+	if s.began.IsZero() {
+		s.began = e.Time
+	}
+	s.now = e.Time
 	switch {
+	case e.Type == engine.RunStarted && e.Start != nil:
+		s.args = e.Start.Args
+	case e.Type == engine.Planned && e.Plan != nil:
+		s.planned(*e.Plan)
 	case e.Type == engine.EtcdSampled && e.Etcd != nil:
 		s.cluster(e.Cluster).add(*e.Etcd)
-	case e.Host == "":
-	case e.Type == engine.StepStarted:
-		s.host(e.Host).started(e)
-	case e.Type == engine.StepEnded && e.Failure == nil:
-		s.host(e.Host).ended(e)
-	case e.Type == engine.HostDone:
-		s.host(e.Host).updated = true
-	case e.Type == engine.HostFailed && e.Failure != nil:
-		h := s.host(e.Host)
-		h.failedAt, h.failCause = e.Failure.Step, e.Failure.Cause
+	case e.Host != "":
+		s.host(e.Host).add(e)
+	case e.Type == engine.StepEnded && e.Failure != nil && e.Failure.Kind != "stopped":
+		s.others = append(s.others, e)
 	}
+}
+
+func (s *summary) planned(p engine.Plan) {
+	s.plan = p
+	for _, hp := range p.Hosts {
+		s.host(hp.Host).did = deed(hp)
+	}
+}
+
+// deed is what a plan does to a host, in a few words.
+func deed(hp engine.HostPlan) string {
+	if len(hp.Changes) == 0 {
+		return "take over from run " + hp.Adopt
+	}
+	c := hp.Changes[0]
+	text := c.Resource + " " + c.Before + " → " + c.After
+	if n := len(hp.Changes) - 1; n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return shortHashes(text)
 }
 
 func (s *summary) host(name string) *hostSummary {
@@ -68,19 +96,30 @@ func (s *summary) cluster(name string) *clusterSummary {
 	return s.clusters[name]
 }
 
-func (h *hostSummary) started(e engine.Event) {
-	switch e.Step {
-	case "hold":
-		h.held = e.Time
-	case "finalize":
-		h.ordered, h.disrupted = e.Time, true
+func (h *hostSummary) add(e engine.Event) {
+	switch e.Type {
+	case engine.StepStarted:
+		if e.Step == "wait for boot" && h.ordered.IsZero() {
+			h.ordered = h.last // the step before it ordered the reboot
+		}
+		h.begun, h.last = true, e.Time
+	case engine.StepEnded:
+		if e.Failure == nil {
+			h.passed(e)
+		}
+	case engine.HostDone:
+		h.updated = true
+	case engine.HostFailed:
+		h.failure, h.became = e.Failure, e.Message
 	}
 }
 
-func (h *hostSummary) ended(e engine.Event) {
+func (h *hostSummary) passed(e engine.Event) {
 	switch e.Step {
 	case "stage":
-		h.staged = e.Took
+		h.staged += e.Took
+	case "hold":
+		h.held = e.Time
 	case "wait for boot":
 		h.back = e.Time
 	case "release":
@@ -88,97 +127,8 @@ func (h *hostSummary) ended(e engine.Event) {
 	}
 }
 
-func (c *clusterSummary) add(s engine.Sample) {
-	if s.Voters == 0 {
-		return
-	}
-	if c.samples == 0 || s.Healthy < c.least {
-		c.least = s.Healthy
-	}
-	c.samples++
-	c.voters, c.quorum = s.Voters, engine.QuorumOf(s.Voters)
-	for _, l := range s.Latency {
-		if l.WALFsyncP99 > c.slowest {
-			c.slowest, c.where = l.WALFsyncP99, l.Host
-		}
-	}
-}
-
-// few is how many hosts are shown one by one; of more, only the extremes are.
-const few = 12
-
-// text is the summary for people, or "" if no host was touched.
-func (s *summary) text() string {
-	var touched []*hostSummary
-	for _, h := range s.hosts {
-		if h.staged > 0 || h.disrupted {
-			touched = append(touched, h)
-		}
-	}
-	if len(touched) == 0 {
-		return ""
-	}
-	slices.SortFunc(touched, func(a, b *hostSummary) int { return cmp.Compare(a.name, b.name) })
-	var b strings.Builder
-	if len(touched) <= few {
-		oneByOne(&b, touched)
-	} else {
-		extremes(&b, touched)
-	}
-	s.etcd(&b)
-	return b.String()
-}
-
-func oneByOne(b *strings.Builder, hosts []*hostSummary) {
-	rows := [][]string{{"  HOST", "STAGED IN", "AWAY FOR", "HELD FOR", ""}}
-	for _, h := range hosts {
-		note := ""
-		if h.failedAt != "" {
-			note = "failed at " + h.failedAt
-		}
-		rows = append(rows, []string{"  " + h.name, orDash(h.staged), orDash(h.away()), orDash(h.heldFor()), note})
-	}
-	_ = table(b, rows) // a builder takes everything
-}
-
-// extremes shows of many hosts the median and the slowest.
-func extremes(b *strings.Builder, hosts []*hostSummary) {
-	for _, what := range []struct {
-		name string
-		of   func(*hostSummary) engine.Duration
-	}{
-		{"staged in", func(h *hostSummary) engine.Duration { return h.staged }},
-		{"away for", (*hostSummary).away},
-		{"held for", (*hostSummary).heldFor},
-	} {
-		with := slices.DeleteFunc(slices.Clone(hosts), func(h *hostSummary) bool { return what.of(h) <= 0 })
-		if len(with) == 0 {
-			continue
-		}
-		slices.SortStableFunc(with, func(x, y *hostSummary) int { return cmp.Compare(what.of(x), what.of(y)) })
-		slowest := with[len(with)-1]
-		fmt.Fprintf(b, "  %s: %d hosts, median %s, longest %s (%s)\n", what.name, len(with),
-			brief(what.of(with[len(with)/2])), brief(what.of(slowest)), slowest.name)
-	}
-}
-
-func (s *summary) etcd(b *strings.Builder) {
-	var names []string
-	for name, c := range s.clusters {
-		if c.samples > 0 {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		c := s.clusters[name]
-		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least (quorum %d, looked at %d times)", name, c.least, c.voters, c.quorum, c.samples)
-		if c.slowest > 0 {
-			fmt.Fprintf(b, "; slowest WAL fsync p99 %.0f ms on %s", c.slowest*1000, c.where)
-		}
-		b.WriteString("\n")
-	}
-}
+// stillHeld reports whether the run took the host's hold and did not end it.
+func (h *hostSummary) stillHeld() bool { return !h.held.IsZero() && h.freed.IsZero() }
 
 // away is the time from the order to reboot until the host answered again.
 func (h *hostSummary) away() engine.Duration { return between(h.ordered, h.back) }
@@ -192,9 +142,35 @@ func between(from, to time.Time) engine.Duration {
 	return engine.Duration(to.Sub(from))
 }
 
-func orDash(d engine.Duration) string {
-	if d <= 0 {
-		return "-"
+// result is what became of the host, in a word or two.
+func (h *hostSummary) result() string {
+	switch {
+	case h.updated:
+		return "updated"
+	case h.failure != nil && h.failure.Kind == "stopped":
+		return "stopped at " + h.failure.Step
+	case h.failure != nil && h.failure.Kind == "held":
+		return "left alone at " + h.failure.Step
+	case h.failure != nil:
+		return "failed at " + h.failure.Step
+	case h.staged > 0:
+		return "staged"
 	}
-	return brief(d)
+	return "not finished"
+}
+
+func (c *clusterSummary) add(s engine.Sample) {
+	if s.Voters == 0 {
+		c.unknown++
+		return
+	}
+	if c.samples == 0 || s.Healthy < c.least {
+		c.least, c.voters, c.quorum = s.Healthy, s.Voters, engine.QuorumOf(s.Voters)
+	}
+	c.samples++
+	for _, l := range s.Latency {
+		if l.WALFsyncP99 > c.slowest {
+			c.slowest, c.where = l.WALFsyncP99, l.Host
+		}
+	}
 }

@@ -1,0 +1,139 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// script makes the events of a run, each at its time.
+type script struct {
+	at     time.Time
+	events []engine.Event
+}
+
+func (s *script) add(e engine.Event) {
+	e.Schema, e.Seq, e.Run, e.Time = 1, len(s.events)+1, "20261121-080000-0001", s.at
+	s.events = append(s.events, e)
+}
+
+func (s *script) start(args ...string) {
+	s.at = began
+	s.add(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion", Args: args}})
+}
+
+// step is one that takes that long, and leaves the time where it began, as
+// others run beside it.
+func (s *script) step(host, name string, at time.Time, took time.Duration, f *engine.Failure) time.Time {
+	s.at = at
+	s.add(engine.Event{Type: engine.StepStarted, Host: host, Step: name})
+	s.at = at.Add(took)
+	s.add(engine.Event{Type: engine.StepEnded, Host: host, Step: name, Took: engine.Duration(took), Failure: f})
+	return s.at
+}
+
+func (s *script) end(exit engine.ExitCode, reason string) {
+	s.add(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: exit, Reason: reason}})
+}
+
+// ending is what a person reads at the end of these events, and nothing before.
+func (s *script) ending(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	p := report.Plain{W: &b, Short: true, Terse: true}
+	for _, e := range s.events {
+		if e.Type == engine.RunEnded {
+			b.Reset()
+		}
+		if err := p.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// rolled is a worker that is staged, away for some minutes, and back.
+func (s *script) rolled(i int) {
+	host := fmt.Sprintf("worker-%03d", i)
+	s.step(host, "stage", began, time.Duration(30+i%7)*time.Second, nil)
+	at := began.Add(time.Minute + time.Duration(i/20)*15*time.Minute)
+	at = s.step(host, "hold", at, 300*time.Millisecond, nil)
+	at = s.step(host, "finalize", at, 2*time.Second, nil)
+	if i%160 == 7 {
+		at = s.step(host, "wait for boot", at, 20*time.Minute, &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s"})
+		s.at = at
+		s.add(engine.Event{Type: engine.HostFailed, Host: host, Message: "it stays held, with the reason in its hold; the next run takes it up first", Failure: &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s", Hint: "look at its console"}})
+		return
+	}
+	at = s.step(host, "wait for boot", at, time.Duration(600+i%11)*time.Second, nil)
+	s.step(host, "release", at, 200*time.Millisecond, nil)
+	s.add(engine.Event{Type: engine.HostDone, Host: host})
+}
+
+// TestEndings: what a person reads at the end of a run, however it ends.
+func TestEndings(t *testing.T) {
+	large := largePlan()
+	small := plan()
+	for name, tell := range map[string]func(s *script){
+		"end-many": func(s *script) {
+			s.start("apply", "--yes")
+			s.add(engine.Event{Type: engine.Planned, Plan: &large})
+			for i := range 480 {
+				s.rolled(i)
+			}
+			s.at = began.Add(7 * time.Hour)
+			s.end(engine.ExitFailed, "worker-007: wait for boot: did not come back within 20m0s")
+		},
+		"end-snapshot": func(s *script) {
+			s.start("apply", "--yes")
+			s.add(engine.Event{Type: engine.Planned, Plan: &small})
+			s.step("etcd-1", "stage", began, 42*time.Second, nil)
+			f := &engine.Failure{Step: "snapshot etcd", Cause: "no space left on device", Hint: "nothing was disrupted; snapshot = false in the etcd_cluster block skips the snapshot"}
+			s.add(engine.Event{Type: engine.StepEnded, Cluster: "main", Step: "snapshot etcd", Failure: f})
+			s.end(engine.ExitFailed, "snapshot etcd: no space left on device")
+		},
+		"end-stopped": func(s *script) {
+			s.start("apply")
+			s.add(engine.Event{Type: engine.Planned, Plan: &small})
+			s.step("etcd-1", "hold", began, time.Second, nil)
+			s.step("etcd-1", "finalize", s.at, time.Second, nil)
+			f := &engine.Failure{Host: "etcd-1", Step: "wait for boot", Cause: "context canceled", Kind: "stopped"}
+			s.step("etcd-1", "wait for boot", s.at, time.Minute, f)
+			s.add(engine.Event{Type: engine.HostFailed, Host: "etcd-1", Failure: f, Message: "stopped at once; its hold stays"})
+			s.end(engine.ExitStopped, "stopped at once by the operator; holds stay, and the next run goes on from here")
+		},
+		"end-declined": func(s *script) {
+			s.start("apply")
+			s.add(engine.Event{Type: engine.Planned, Plan: &small})
+			s.end(engine.ExitStopped, "not approved; nothing was changed")
+		},
+		"end-unreachable": func(s *script) {
+			s.start("apply", "--limit", "edge*")
+			left := engine.Plan{Excluded: large.Excluded[:30]}
+			s.add(engine.Event{Type: engine.Planned, Plan: &left})
+			reason := "incomplete: "
+			for _, x := range left.Excluded {
+				reason += fmt.Sprintf("%s is %s (%s); ", x.Host, x.Why, x.Reason)
+			}
+			s.end(engine.ExitUnreachable, reason)
+		},
+		"end-well": func(s *script) {
+			s.start("apply")
+			s.add(engine.Event{Type: engine.Planned, Plan: &small})
+			s.step("worker-05", "hold", began, time.Second, nil)
+			s.step("worker-05", "wait for units", s.at, time.Second, nil)
+			s.step("worker-05", "release", s.at, time.Second, nil)
+			s.add(engine.Event{Type: engine.HostDone, Host: "worker-05"})
+			s.add(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Problems: []string{"no answer"}}})
+			s.end(engine.ExitOK, "every host matches")
+		},
+	} {
+		var s script
+		tell(&s)
+		golden(t, name, s.ending(t))
+	}
+}
