@@ -146,7 +146,7 @@ func TestKilledForGood(t *testing.T) {
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
 		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
 		first.Watch = func(e engine.Event) {
-			if e.Step == "wait for boot" {
+			if e.Host == "worker-0" && e.Step == "wait for boot" {
 				first.Kill()
 			}
 		}
@@ -161,4 +161,37 @@ func TestKilledForGood(t *testing.T) {
 		}
 		return errors.Join(append(errs, lawful(site))...)
 	}))
+}
+
+// TestPowerCut cuts the power of each host after every event. The host comes
+// back by itself. However the run ends, it says so, and the next one finishes.
+func TestPowerCut(t *testing.T) {
+	inv := hosttest.Fleet(3, 1)
+	events, _ := points(t, inv)
+	for _, h := range inv.Hosts {
+		for _, e := range events {
+			err := inBubble(t, func() error {
+				site := newSite(inv)
+				first, second := site.Bastion("run-1"), site.Bastion("run-2")
+				at(first, e.Seq, site.Host(h.Name).Reset)
+				end := apply(first, serially)
+				errs := []error{lawful(site)}
+				if end.Exit != engine.ExitFailed && end.Exit != engine.ExitUnreachable {
+					errs = append(errs, ended(end, engine.ExitOK))
+				}
+				time.Sleep(10 * time.Minute)
+				errs = append(errs, ended(apply(second, serially, successor(first)), engine.ExitOK), lawful(site))
+				for _, h := range site.Hosts() {
+					errs = append(errs, matching(h))
+				}
+				if err := errors.Join(errs...); err != nil {
+					return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, story(first), story(second))
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("power of %s cut %s: %v", h.Name, told(e), err)
+			}
+		}
+	}
 }

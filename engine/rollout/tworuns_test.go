@@ -50,7 +50,7 @@ func together(members int, delays [][]int, later time.Duration) error {
 	wg.Wait()
 	errs := []error{lawful(site)}
 	for i, end := range ends {
-		away := end.Exit == engine.ExitFailed && strings.Contains(end.Reason, "etcd cluster main: member")
+		away := end.Exit == engine.ExitFailed && (strings.Contains(end.Reason, "etcd cluster main: member") || strings.Contains(end.Reason, "connect to etcd-"))
 		if end.Exit != engine.ExitOK && end.Exit != engine.ExitRefused && !away {
 			errs = append(errs, fmt.Errorf("run %d: exit %d: %s", i, end.Exit, end.Reason))
 		}

@@ -1,0 +1,132 @@
+package rollout_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// blindClusters see nothing wrong with any member but that it leads.
+type blindClusters struct{ rollout.Clusters }
+
+func (c blindClusters) Observe(ctx context.Context, name string) engine.ClusterFacts {
+	f := c.Clusters.Observe(ctx, name)
+	for i := range f.Members {
+		f.Members[i].Healthy = true
+	}
+	return f
+}
+
+func (blindClusters) AwaitMember(context.Context, string, string) error { return nil }
+
+// stuckClusters never move a leader.
+type stuckClusters struct{ rollout.Clusters }
+
+func (stuckClusters) MoveLeader(context.Context, string, string) (string, error) { return "", nil }
+
+// rashClusters look at nothing after the first look.
+type rashClusters struct {
+	rollout.Clusters
+	seen map[string]engine.ClusterFacts
+}
+
+func (c rashClusters) Observe(ctx context.Context, name string) engine.ClusterFacts {
+	if _, ok := c.seen[name]; !ok {
+		c.seen[name] = c.Clusters.Observe(ctx, name)
+	}
+	return c.seen[name]
+}
+
+// lateSink journals no start of a step.
+type lateSink struct{ rollout.Sink }
+
+func (s lateSink) Emit(e engine.Event) error {
+	if e.Type == engine.StepStarted {
+		return nil
+	}
+	return s.Sink.Emit(e)
+}
+
+// hastyHosts release a host as soon as it was ordered to reboot.
+type hastyHosts struct {
+	rollout.Hosts
+	run string
+}
+
+func (h hastyHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	c, err := h.Hosts.Connect(ctx, host)
+	return hastyConn{c, h.run}, err
+}
+
+type hastyConn struct {
+	rollout.Conn
+	run string
+}
+
+func (c hastyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	reply, err := c.Conn.Run(ctx, s)
+	if err == nil && strings.HasPrefix(s.Text, "hosttest reboot") {
+		return c.Conn.Run(ctx, rollout.Script{Text: engine.ReleaseScript(c.run), Timeout: time.Minute})
+	}
+	return reply, err
+}
+
+// TestLawsBite puts something between a run and the world that makes the run
+// break a law, and sees that the law is watched.
+func TestLawsBite(t *testing.T) {
+	for name, c := range map[string]struct {
+		inv      engine.Inventory
+		sabotage func(*hosttest.Site, *rollout.Run)
+		broken   string
+	}{
+		"quorum": {hosttest.Fleet(3, 0), func(s *hosttest.Site, r *rollout.Run) {
+			s.Host("etcd-2").Boot(hosttest.V2)
+			s.Host("etcd-2").StopEtcd()
+			time.Sleep(time.Minute)
+			r.Clusters = blindClusters{r.Clusters}
+		}, "leaves 1 of 3 voters"},
+		"ill member": {hosttest.Fleet(5, 0), func(s *hosttest.Site, r *rollout.Run) {
+			s.Host("etcd-2").Boot(hosttest.V2)
+			s.Host("etcd-2").StopEtcd()
+			time.Sleep(time.Minute)
+			r.Clusters = blindClusters{r.Clusters}
+		}, "goes down while etcd-2 of cluster main is not healthy"},
+		"member not awaited": {hosttest.Fleet(3, 0), func(s *hosttest.Site, r *rollout.Run) {
+			for _, h := range s.Hosts() {
+				h.Change(func(t *hosttest.Traits) { t.NoEtcd = true })
+			}
+			r.Clusters = blindClusters{r.Clusters}
+		}, "are disrupted at once"},
+		"leader": {hosttest.Fleet(3, 0), func(_ *hosttest.Site, r *rollout.Run) {
+			r.Clusters = stuckClusters{r.Clusters}
+		}, "goes down while it leads"},
+		"stale look": {hosttest.Fleet(3, 0), func(_ *hosttest.Site, r *rollout.Run) {
+			r.Clusters = rashClusters{r.Clusters, map[string]engine.ClusterFacts{}}
+		}, "before that"},
+		"journal": {hosttest.Fleet(0, 1), func(_ *hosttest.Site, r *rollout.Run) {
+			r.Sink = lateSink{r.Sink}
+		}, "is not in the journal"},
+		"released early": {hosttest.Fleet(0, 1), func(_ *hosttest.Site, r *rollout.Run) {
+			r.Hosts = hastyHosts{r.Hosts, r.ID}
+		}, "is released while it goes down"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(c.inv)
+				apply(site.Bastion("run-1"), func(r *rollout.Run) { c.sabotage(site, r) })
+				for _, v := range site.Violations() {
+					if strings.Contains(v, c.broken) {
+						return
+					}
+				}
+				t.Errorf("no law was broken that says %q: %v", c.broken, site.Violations())
+			})
+		})
+	}
+}
