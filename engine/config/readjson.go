@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"holdfast/engine"
@@ -17,13 +17,8 @@ const maxDepth = 100
 // readJSON reads one JSON document. What is wrong goes to the problems, and
 // the result is nil.
 func readJSON(file string, text []byte, report *problems) *node {
-	r := &jsonReader{file: file, text: text, report: report, decoder: json.NewDecoder(bytes.NewReader(text))}
+	r := &jsonReader{file: file, text: text, report: report, line: 1, column: 1, decoder: json.NewDecoder(bytes.NewReader(text))}
 	r.decoder.UseNumber()
-	for i, c := range text {
-		if c == '\n' {
-			r.lines = append(r.lines, i)
-		}
-	}
 	if !utf8.Valid(text) {
 		report.add(engine.Place{File: file}, "is not UTF-8 text; save it as UTF-8")
 		return nil
@@ -43,9 +38,10 @@ func readJSON(file string, text []byte, report *problems) *node {
 type jsonReader struct {
 	file    string
 	text    []byte
-	lines   []int // offsets of the ends of lines
 	decoder *json.Decoder
 	report  *problems
+
+	offset, line, column int // where the last token began
 }
 
 var (
@@ -64,24 +60,23 @@ func cause(err error) string {
 	return "is not valid JSON from here on; check commas, quotes and brackets"
 }
 
-// place turns an offset into line and column, both from 1.
-func (r *jsonReader) place(offset int) (int, int) {
-	offset = max(0, min(offset, len(r.text)))
-	line := sort.SearchInts(r.lines, offset)
-	start := 0
-	if line > 0 {
-		start = r.lines[line-1] + 1
-	}
-	return line + 1, utf8.RuneCount(r.text[start:offset]) + 1
-}
-
-// next is where the next token begins.
+// next is the line and column, both from 1, where the next token begins. It
+// counts on from where it was asked the last time: a document is often one
+// long line.
 func (r *jsonReader) next() (int, int) {
 	offset := int(r.decoder.InputOffset())
-	for offset < len(r.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.text[offset]) >= 0 {
+	for offset < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[offset]) >= 0 {
 		offset++
 	}
-	return r.place(offset)
+	for passed := r.text[r.offset:max(offset, r.offset)]; len(passed) > 0; {
+		line, rest, ended := bytes.Cut(passed, []byte("\n"))
+		if r.column += utf8.RuneCount(line); ended {
+			r.line, r.column = r.line+1, 1
+		}
+		passed = rest
+	}
+	r.offset = max(offset, r.offset)
+	return r.line, r.column
 }
 
 func (r *jsonReader) end() error {
