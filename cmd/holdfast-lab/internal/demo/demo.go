@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sourcegraph/conc/pool"
+
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/probe"
 	"holdfast/cmd/holdfast-lab/internal/spec"
@@ -37,11 +39,14 @@ type Demo struct {
 // says which did not hold.
 func (d Demo) Run(ctx context.Context) error {
 	start := time.Now()
-	if err := d.prepare(ctx); err != nil {
+	var binary string
+	setUp := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
+	setUp.Go(d.prepare)
+	setUp.Go(func(ctx context.Context) (err error) {
+		binary, err = d.build(ctx)
 		return err
-	}
-	binary, err := d.build(ctx)
-	if err != nil {
+	})
+	if err := setUp.Wait(); err != nil {
 		return err
 	}
 	d.say("How long is a member away when its host just reboots? Measured on each, one after the other.")
@@ -106,12 +111,15 @@ func (d Demo) prepare(ctx context.Context) error {
 
 // build compiles holdfast from the checkout the demo runs in.
 func (d Demo) build(ctx context.Context) (string, error) {
-	return Build(ctx, filepath.Join(d.Lab.Dir(), "bin"))
+	return Build(ctx, filepath.Join(d.Lab.Dir(), "demo"))
 }
 
 // Build compiles holdfast, from the module in the working directory, into a
 // folder.
 func Build(ctx context.Context, dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("build holdfast: %w", err)
+	}
 	binary := filepath.Join(dir, "holdfast")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "holdfast/cmd/holdfast")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

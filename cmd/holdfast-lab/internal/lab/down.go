@@ -44,7 +44,7 @@ func (l *Lab) tearDown(ctx context.Context) error {
 	if err := errors.Join(l.space.Down(ctx), host.RemoveCgroups(string(l.space)), os.WriteFile(watchesPath, []byte(l.state.Watches), 0)); err != nil {
 		return err
 	}
-	for _, name := range []string{"hosts", "site", "pki", "bin", "serve.lock", "serve.log"} {
+	for _, name := range []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"} {
 		if err := os.RemoveAll(l.path(name)); err != nil {
 			return err
 		}
