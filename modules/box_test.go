@@ -14,7 +14,7 @@ import (
 	"holdfast/engine"
 )
 
-// box is a host made of the fakes in testdata/fake.
+// box is a host made of the fakes in ../testdata/fake.
 type box struct {
 	t    *testing.T
 	root string
@@ -78,7 +78,7 @@ func (b *box) run(script string) engine.Output {
 	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/boot/ostree"} {
 		script = strings.ReplaceAll(script, path, b.root+path)
 	}
-	fakes, err := filepath.Abs("testdata/fake")
+	fakes, err := filepath.Abs("../testdata/fake")
 	b.check(err)
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Env = []string{"PATH=" + fakes + ":" + os.Getenv("PATH"), "BOX=" + b.root}

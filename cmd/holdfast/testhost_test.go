@@ -34,7 +34,7 @@ func hostOf(ts *testscript.TestScript, name string, args []string) (*testHost, e
 		set[k] = v
 	}
 	h := &testHost{box: filepath.Join(ts.Getenv("WORK"), "hosts", name)}
-	fakes, err := filepath.Abs("../../modules/testdata/fake")
+	fakes, err := filepath.Abs("../../testdata/fake")
 	if err != nil {
 		return nil, err
 	}
