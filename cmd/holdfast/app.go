@@ -14,6 +14,7 @@ import (
 type app struct {
 	stdin, stdout, stderr *os.File
 	soft                  context.Context
+	gently                func()                  // makes the first Ctrl-C end soft only, not the command
 	say                   func(func(string) bool) // routes what the program itself says
 
 	inventory []string
@@ -74,11 +75,7 @@ func terminal(f *os.File) bool {
 }
 
 // confirm asks a question on the terminal; anything but yes is no.
-func (a *app) confirm(question string) (bool, error) {
-	fmt.Fprint(a.stderr, question+" ")
-	var answer string
-	if _, err := fmt.Fscanln(a.stdin, &answer); err != nil {
-		return false, nil
-	}
-	return answer == "yes", nil
+func (a *app) confirm(text string) bool {
+	answer, err := question{text: text}.ask(a.soft)
+	return err == nil && string(answer) == "yes"
 }

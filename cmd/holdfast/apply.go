@@ -87,6 +87,7 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	s.run.Refuse = f.onHeld == "refuse"
 	s.run.Approve = a.approval(s, f, saved)
 	defer done()
+	a.gently()
 	end := s.run.Apply(ctx)
 	return exit(end.Exit)
 }
@@ -145,11 +146,7 @@ func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.C
 		if err := a.showPlan(s, plan); err != nil {
 			return err
 		}
-		ok, err := a.confirm("Carry this out? Only \"yes\" is taken for an answer:")
-		if err != nil {
-			return err
-		}
-		if !ok {
+		if !a.confirm("Carry this out? Only \"yes\" is taken for an answer:") {
 			return rollout.ErrDeclined
 		}
 		return nil

@@ -43,6 +43,9 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 		}
 	}
 	seen := s.run.Observe(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	clusters, code := []engine.ClusterFacts{}, engine.ExitOK
 	for _, c := range s.inv.Clusters {
 		if len(names) > 0 && !named(names, c.Name) {

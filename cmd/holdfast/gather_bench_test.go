@@ -108,7 +108,7 @@ func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 // gather is what plan and status do first.
 func (f *benchFleet) gather(b *testing.B) {
 	f.rounds++
-	secrets, err := newSecrets(&app{}, f.inv)
+	secrets, err := newSecrets(&app{soft: b.Context()}, f.inv)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -96,7 +96,10 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 		return err
 	}
 	defer s.close()
-	sight := s.gatherSelected(ctx)
+	sight, err := s.gatherSelected(ctx)
+	if err != nil {
+		return err
+	}
 	var mine []string
 	code := engine.ExitOK
 	for _, h := range s.selected() {

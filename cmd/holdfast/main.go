@@ -60,7 +60,7 @@ func failWith(code engine.ExitCode, err error) error { return &exitError{code: c
 func run(args []string, stdin *os.File, stdout, stderr *os.File) engine.ExitCode {
 	signals := catchSignals(stderr)
 	defer signals.stop()
-	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, say: signals.talk.through}
+	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, gently: signals.gently, say: signals.talk.through}
 	cmd := app.command()
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
@@ -71,13 +71,13 @@ func run(args []string, stdin *os.File, stdout, stderr *os.File) engine.ExitCode
 	switch {
 	case err == nil:
 		return engine.ExitOK
+	case signals.hard.Err() != nil, errors.Is(err, context.Canceled):
+		return engine.ExitStopped
 	case errors.As(err, &e):
 		if e.err != nil {
 			fmt.Fprintln(stderr, "holdfast:", e.err)
 		}
 		return e.code
-	case errors.Is(err, context.Canceled):
-		return engine.ExitStopped
 	}
 	fmt.Fprintln(stderr, "holdfast:", err)
 	return engine.ExitUsage

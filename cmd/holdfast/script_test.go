@@ -27,6 +27,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"holdfast": m
 //	halt NAME                ends it: nothing listens there any more
 //	lockkey FILE PASSPHRASE  makes a locked private key, the one that later hosts take
 //	exits CODE COMMAND…      like exec, and the exit status must be CODE
+//	interrupt CODE WHEN …    types Ctrl-C on a terminal, and the exit status must be CODE
 //	connections NAME N       so many connections were made to the host so far
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -38,7 +39,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": exits, "connections": connections,
+			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": exits, "connections": connections, "interrupt": interrupt,
 		},
 	})
 }

@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"sync"
 
-	"golang.org/x/term"
-
 	"holdfast/engine"
 )
 
@@ -18,6 +16,7 @@ import (
 // or from the person at the terminal, and asks for each only once.
 type secrets struct {
 	ask   bool // -K: ask for the sudo password
+	soft  context.Context
 	files map[string]engine.SSH
 
 	mu    sync.Mutex // one question at a time
@@ -27,24 +26,24 @@ type secrets struct {
 // newSecrets asks for the sudo password if -K was given: now, before there is
 // anything else on the terminal and before a host waits for it.
 func newSecrets(a *app, inv engine.Inventory) (*secrets, error) {
-	s := &secrets{ask: a.askPass, files: map[string]engine.SSH{}, known: map[string][]byte{}}
+	s := &secrets{ask: a.askPass, soft: a.soft, files: map[string]engine.SSH{}, known: map[string][]byte{}}
 	for _, h := range inv.Hosts {
 		s.files[h.Name] = h.SSH
 	}
 	if !a.askPass {
 		return s, nil
 	}
-	if _, err := s.BecomePassword(context.Background(), ""); err != nil {
+	if _, err := s.BecomePassword(a.soft, ""); err != nil {
 		return nil, fmt.Errorf("ask for the sudo password: %w", err)
 	}
 	return s, nil
 }
 
 // Passphrase asks for the passphrase of a key file.
-func (s *secrets) Passphrase(_ context.Context, keyfile string) ([]byte, error) {
+func (s *secrets) Passphrase(ctx context.Context, keyfile string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return prompt("Passphrase of " + keyfile)
+	return question{text: "Passphrase of " + keyfile + ":", hidden: true}.ask(ctx, s.soft)
 }
 
 // BecomePassword gives the sudo password for a host, or nil if there is none.
@@ -52,7 +51,7 @@ func (s *secrets) BecomePassword(ctx context.Context, host string) ([]byte, erro
 	ssh := s.files[host]
 	switch {
 	case s.ask: // a person's word counts more than the inventory's
-		return s.once("terminal", func() ([]byte, error) { return prompt("sudo password") })
+		return s.once("terminal", func() ([]byte, error) { return question{text: "sudo password:", hidden: true}.ask(ctx, s.soft) })
 	case ssh.BecomeFile != "":
 		return s.once("file "+ssh.BecomeFile, func() ([]byte, error) { return os.ReadFile(ssh.BecomeFile) })
 	case ssh.BecomeCommand != "":
@@ -91,17 +90,4 @@ func fromCommand(ctx context.Context, command string) ([]byte, error) {
 		return nil, fmt.Errorf("become_password_command: %w", err)
 	}
 	return out, nil
-}
-
-// prompt asks at the terminal, without showing what is typed.
-func prompt(what string) ([]byte, error) {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
-	if err != nil {
-		return nil, fmt.Errorf("there is no terminal to ask for it: %w", err)
-	}
-	defer func() { _ = tty.Close() }()
-	fmt.Fprintf(tty, "%s: ", what)
-	secret, err := term.ReadPassword(int(tty.Fd()))
-	fmt.Fprintln(tty)
-	return secret, err
 }

@@ -6,18 +6,21 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/sourcegraph/conc"
 )
 
 // signals are the operator's two wishes: to stop at a safe point (the first
-// Ctrl-C) and to stop now (the second).
+// Ctrl-C) and to stop now (the second). Both are one until gently is called,
+// by the command that has safe points.
 type signals struct {
-	soft context.Context
-	hard context.Context
-	stop func()
-	talk *talk
+	soft   context.Context
+	hard   context.Context
+	gently func()
+	stop   func()
+	talk   *talk
 }
 
 // talk is how the operator is told: on standard error, unless something else
@@ -50,12 +53,18 @@ func catchSignals(stderr *os.File) signals {
 	var wait conc.WaitGroup
 	done := make(chan struct{})
 	talk := &talk{last: stderr}
+	var gentle atomic.Bool
 	wait.Go(func() {
 		for {
 			select {
 			case <-done:
 				return
 			case <-caught:
+			}
+			if !gentle.Load() {
+				talk.tell("holdfast: stopped.")
+				cancelHard()
+				continue
 			}
 			if soft.Err() == nil {
 				talk.tell("holdfast: stopping: no new batch; each host goes to a safe point and is released. Once more stops at once and leaves holds.")
@@ -73,5 +82,5 @@ func catchSignals(stderr *os.File) signals {
 		cancelSoft()
 		cancelHard()
 	}
-	return signals{soft: soft, hard: hard, stop: stop, talk: talk}
+	return signals{soft: soft, hard: hard, gently: func() { gentle.Store(true) }, stop: stop, talk: talk}
 }

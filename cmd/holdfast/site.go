@@ -102,9 +102,9 @@ func (s *site) selected() []engine.Host {
 
 // gatherSelected reads the hosts to work on and no others, for commands that
 // are about hosts and not about the site.
-func (s *site) gatherSelected(ctx context.Context) map[string]engine.Facts {
+func (s *site) gatherSelected(ctx context.Context) (map[string]engine.Facts, error) {
 	s.run.Inventory.Hosts = s.selected()
-	return s.run.Gather(ctx)
+	return s.run.Gather(ctx), ctx.Err()
 }
 
 // only narrows the selection to these hosts.

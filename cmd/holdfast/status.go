@@ -66,7 +66,10 @@ func (a *app) holds(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	facts := s.gatherSelected(ctx)
+	facts, err := s.gatherSelected(ctx)
+	if err != nil {
+		return err
+	}
 	held, code := []report.HeldHost{}, engine.ExitOK
 	for _, h := range s.selected() {
 		f := facts[h.Name]

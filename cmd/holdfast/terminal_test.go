@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/sourcegraph/conc"
+	"golang.org/x/sys/unix"
+)
+
+// terminalPair is a terminal and the end that a person sits at.
+func terminalPair() (person, tty *os.File, err error) {
+	if person, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		return nil, nil, err
+	}
+	raw, err := person.SyscallConn()
+	if err != nil {
+		return nil, nil, err
+	}
+	var number int
+	err = errors.Join(raw.Control(func(fd uintptr) {
+		if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {
+			number, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		}
+	}), err)
+	if err == nil {
+		tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	}
+	return person, tty, err
+}
+
+// screen is what a person has seen so far.
+type screen struct {
+	mu   sync.Mutex
+	cond *sync.Cond
+	seen bytes.Buffer
+	end  bool
+}
+
+func watch(person *os.File, work *conc.WaitGroup) *screen {
+	s := &screen{}
+	s.cond = sync.NewCond(&s.mu)
+	work.Go(func() {
+		buf := make([]byte, 1024)
+		for {
+			n, err := person.Read(buf)
+			s.mu.Lock()
+			s.seen.Write(buf[:n])
+			s.end = err != nil // that nobody has the terminal open any more is an error
+			s.cond.Broadcast()
+			end := s.end
+			s.mu.Unlock()
+			if end {
+				return
+			}
+		}
+	})
+	return s
+}
+
+// await waits until the text is there, or reports what is there instead.
+func (s *screen) await(text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !strings.Contains(s.seen.String(), text) {
+		if s.end {
+			return fmt.Errorf("%q was not seen, but:\n%s", text, s.seen.String())
+		}
+		s.cond.Wait()
+	}
+	return nil
+}
+
+func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen.String()
+}
+
+// interrupt runs the program on a terminal and types Ctrl-C when a text is
+// seen, or when a host is connected to (@NAME).
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || args[2] != "holdfast" {
+		ts.Fatalf("usage: interrupt CODE TEXT|@HOST holdfast …")
+	}
+	person, tty, err := terminalPair()
+	ts.Check(err)
+	cmd := exec.Command(os.Args[0])
+	cmd.Args = args[2:] // by whose first the test is the program
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"HOME", "HOLDFAST_INVENTORY", "SSH_AUTH_SOCK", "PATH"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	ts.Check(cmd.Start())
+	_ = tty.Close()
+	var work conc.WaitGroup
+	defer func() { _ = person.Close(); work.Wait() }()
+	seen := watch(person, &work)
+	if host, ok := strings.CutPrefix(args[1], "@"); ok {
+		fleetOf(ts).hosts[host].server.AwaitConnections(1)
+	} else if err := seen.await(args[1]); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	_, err = person.WriteString("\x03")
+	ts.Check(err)
+	err = cmd.Wait()
+	work.Wait()
+	ts.Logf("%s", seen.text())
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
+		ts.Fatalf("exit status %s (%v), want %s", got, err, args[0])
+	}
+}
+
+// TestQuestion: what a person types is not shown if it is a secret, and they
+// can leave.
+func TestQuestion(t *testing.T) {
+	t.Parallel()
+	for _, hidden := range []bool{false, true} {
+		t.Run(fmt.Sprintf("hidden=%t", hidden), func(t *testing.T) {
+			person, tty, err := terminalPair()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var work conc.WaitGroup
+			defer func() { _, _ = tty.Close(), person.Close(); work.Wait() }()
+			seen := watch(person, &work)
+			typed := func(text string, wait string) {
+				work.Go(func() {
+					if err := seen.await(wait); err != nil {
+						t.Error(err)
+					}
+					_, _ = person.WriteString(text)
+				})
+			}
+			typed("opensesame\n", "first: ")
+			got, err := question{text: "first:", hidden: hidden}.askAt(tty, t.Context())
+			if string(got) != "opensesame" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+
+			ctx, cancel := context.WithCancel(t.Context())
+			work.Go(func() {
+				if err := seen.await("second: "); err != nil {
+					t.Error(err)
+				}
+				cancel()
+			})
+			if got, err := (question{text: "second:", hidden: hidden}).askAt(tty, t.Context(), ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("%q, %v", got, err)
+			}
+			if shown := strings.Contains(seen.text(), "sesame"); shown == hidden {
+				t.Errorf("%q", seen.text())
+			}
+		})
+	}
+}
