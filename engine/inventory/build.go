@@ -3,6 +3,7 @@ package inventory
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -18,20 +19,21 @@ type builder struct {
 	inv      engine.Inventory
 	warnings []string
 
-	seen    map[string]hcl.Range // names by kind and name
-	address map[string]string    // host by address
-	poolSSH map[string]*node
+	seen    map[string]map[string]hcl.Range // by kind and name
+	address map[string]string               // host by where it is reached
+	siteSSH engine.SSH
+	poolSSH map[string]engine.SSH
 }
 
 func (b *builder) build() {
 	b.scope = b.newScope(b.root)
-	b.seen, b.address, b.poolSSH = map[string]hcl.Range{}, map[string]string{}, map[string]*node{}
-	var site *node
-	if site = b.root.one("site"); site == nil {
-		b.diags = append(b.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "the inventory has no site block", Detail: `begin it with site "NAME" { ssh { … } }`})
-		return
+	b.seen, b.address, b.poolSSH = map[string]map[string]hcl.Range{}, map[string]string{}, map[string]engine.SSH{}
+	if site := b.root.one("site"); site != nil {
+		b.inv.Site = b.name("site", site, nameRule)
+		b.siteSSH = b.ssh(engine.SSH{}, site.one("ssh"))
+	} else if !b.mentions("site") {
+		b.failNowhere("the inventory has no site block", `begin it with site "NAME" { ssh { … } }`)
 	}
-	b.inv.Site = b.name("site", site, nameRule)
 	for _, n := range b.root.all("etcd_cluster") {
 		b.cluster(n)
 	}
@@ -39,10 +41,10 @@ func (b *builder) build() {
 		b.pool(n)
 	}
 	for _, n := range b.root.all("host") {
-		b.host(n, site, n.label, "")
+		b.host(n, n.label, "")
 	}
 	for _, n := range b.root.all("hosts") {
-		b.hosts(n, site)
+		b.hosts(n)
 	}
 	b.check()
 }
@@ -55,17 +57,20 @@ var (
 // name checks the label of a block: well formed, and the only one of its kind.
 func (b *builder) name(kind string, n *node, rule *regexp.Regexp) string {
 	if !rule.MatchString(n.label) || len(n.label) > 253 {
-		b.fail(n.at, fmt.Sprintf("%q is no name for a %s", n.label, kind), "letters, digits, dot and dash (in names of hosts: lower case), beginning with a letter or digit")
+		b.fail(n.at, fmt.Sprintf("%q is no %s name", n.label, kind), "letters, digits, dot, dash and underscore, beginning with a letter or digit")
 		return n.label
 	}
 	return b.unique(kind, n.label, n.at)
 }
 
 func (b *builder) unique(kind, name string, at hcl.Range) string {
-	if first, twice := b.seen[kind+" "+name]; twice {
-		b.fail(at, fmt.Sprintf("a second %s %q", kind, name), fmt.Sprintf("the first is at %s:%d", first.Filename, first.Start.Line))
+	if b.seen[kind] == nil {
+		b.seen[kind] = map[string]hcl.Range{}
+	}
+	if first, twice := b.seen[kind][name]; twice {
+		b.fail(at, fmt.Sprintf("a second %s %q", kind, name), fmt.Sprintf("the first is at %s:%d; take one out or give it another name", first.Filename, first.Start.Line))
 	} else {
-		b.seen[kind+" "+name] = at
+		b.seen[kind][name] = at
 	}
 	return name
 }
@@ -102,22 +107,33 @@ func (b *builder) pool(n *node) {
 	}
 	if d := n.one("drain"); d != nil {
 		dr := b.read(d)
-		p.Drain = &engine.Drain{Name: d.label, Command: dr.text("command"), Undo: dr.text("undo"), Timeout: dr.span("timeout")}
+		p.Drain = &engine.Drain{Name: b.label(d), Command: dr.text("command"), Undo: dr.text("undo"), Timeout: dr.span("timeout")}
 	}
 	for _, g := range n.all("gate") {
+		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return other.Name == g.label }) {
+			b.fail(g.at, fmt.Sprintf("a second gate %q in pool %q", g.label, n.label), "give each its own name; messages call them by it")
+		}
 		p.Gates = append(p.Gates, b.gate(g))
 	}
 	if t := n.one("timeouts"); t != nil {
 		tr := b.read(t)
 		p.Timeouts = engine.Timeouts{Stage: tr.span("stage"), Reboot: tr.span("reboot"), Health: tr.span("health")}
 	}
-	b.poolSSH[p.Name] = n.one("ssh")
+	b.poolSSH[p.Name] = b.ssh(b.siteSSH, n.one("ssh"))
 	b.inv.Pools = append(b.inv.Pools, p)
+}
+
+// label checks the name of something that only people refer to.
+func (b *builder) label(n *node) string {
+	if n.label == "" || engine.Printable(n.label) != n.label {
+		b.fail(n.at, fmt.Sprintf("%q is no %s name", n.label, n.kind.name), "give it one that people can read")
+	}
+	return n.label
 }
 
 func (b *builder) gate(n *node) engine.Gate {
 	r := b.read(n)
-	g := engine.Gate{Name: n.label, Command: r.text("command"), Timeout: r.span("timeout")}
+	g := engine.Gate{Name: b.label(n), Command: r.text("command"), Timeout: r.span("timeout")}
 	points := []string{string(engine.BeforeBatch), string(engine.BeforeHost), string(engine.AfterHost), string(engine.AfterBatch)}
 	for _, w := range r.texts("when") {
 		if !contains(points, w) {
@@ -128,33 +144,42 @@ func (b *builder) gate(n *node) engine.Gate {
 	return g
 }
 
-// ssh reads the site's way to the hosts, as the pool and the host change it.
-func (b *builder) ssh(nodes ...*node) engine.SSH {
-	var s engine.SSH
-	for _, n := range nodes {
-		if n == nil {
-			continue
-		}
-		r := b.read(n)
-		s.User = or(r.text("user"), s.User)
-		s.Port = r.port("port", s.Port)
-		s.Identities = orList(r.paths("identity"), s.Identities)
-		s.KnownHosts = orList(r.paths("known_hosts"), s.KnownHosts)
-		s.ProxyJump = or(r.text("proxy_jump"), s.ProxyJump)
-		s.BecomeFile = or(r.path("become_password_file"), s.BecomeFile)
-		s.BecomeCommand = or(r.text("become_password_command"), s.BecomeCommand)
-		if config := r.text("ssh_config"); config != "" && config != "none" {
-			s.Config = r.path("ssh_config")
-		} else {
-			s.Config = or(config, s.Config)
-		}
-		s.Become = b.become(r, s.Become)
-		if d := r.span("connect_timeout"); d > 0 {
-			s.ConnectTimeout = d
-		}
-		if d := r.span("keep_alive"); d > 0 {
-			s.KeepAlive = d
-		}
+// ssh reads how hosts are reached: what a block says, else what held before.
+func (b *builder) ssh(s engine.SSH, n *node) engine.SSH {
+	if n == nil {
+		return s
+	}
+	r := b.read(n)
+	s.User = or(r.text("user"), s.User)
+	s.Port = r.port("port", s.Port)
+	s.Identities = orList(r.paths("identity"), s.Identities)
+	s.KnownHosts = orList(r.paths("known_hosts"), s.KnownHosts)
+	s.ProxyJump = or(r.text("proxy_jump"), s.ProxyJump)
+	s.Become = b.become(r, s.Become)
+	s = b.password(r, s)
+	if config := r.text("ssh_config"); config != "" && config != "none" {
+		s.Config = r.path("ssh_config")
+	} else {
+		s.Config = or(config, s.Config)
+	}
+	if d := r.span("connect_timeout"); d > 0 {
+		s.ConnectTimeout = d
+	}
+	if d := r.span("keep_alive"); d > 0 {
+		s.KeepAlive = d
+	}
+	return s
+}
+
+// password reads where the sudo password comes from. A file or a command
+// takes the place of either that held before.
+func (b *builder) password(r reader, s engine.SSH) engine.SSH {
+	file, command := r.path("become_password_file"), r.text("become_password_command")
+	switch {
+	case file != "" && command != "":
+		b.fail(r.n.args["become_password_command"].NameRange, "the sudo password comes from two places", "take out become_password_file or become_password_command")
+	case file != "" || command != "":
+		s.BecomeFile, s.BecomeCommand = file, command
 	}
 	return s
 }

@@ -16,7 +16,7 @@ import (
 // TestCases loads each site of testdata/*.txtar and compares what comes out
 // with its last file, want: the inventory as JSON, or the errors. The comment
 // of an archive says what it shows; a line "vars: a=1 b=2" in it gives
-// variables, "env: A=1" the environment.
+// variables, "env: A=1" the environment, "paths: a b" what -i names.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -62,6 +62,9 @@ func outcome(t *testing.T, archive *txtar.Archive) string {
 		if vars, ok := strings.CutPrefix(line, "vars: "); ok {
 			src.Vars = strings.Fields(vars)
 		}
+		if paths, ok := strings.CutPrefix(line, "paths: "); ok {
+			src.Paths = strings.Fields(paths)
+		}
 		if vars, ok := strings.CutPrefix(line, "env: "); ok {
 			for _, v := range strings.Fields(vars) {
 				name, value, _ := strings.Cut(v, "=")
@@ -78,5 +81,12 @@ func outcome(t *testing.T, archive *txtar.Archive) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(out) + "\n" + strings.Join(loaded.Warnings, "\n")
+	got := string(out) + "\n"
+	for _, w := range loaded.Warnings {
+		got += "warning: " + w + "\n"
+	}
+	for _, v := range loaded.Sensitive {
+		got += "sensitive: " + v + "\n"
+	}
+	return got
 }

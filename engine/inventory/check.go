@@ -21,6 +21,8 @@ func (b *builder) check() {
 		switch n := members[c.Name]; {
 		case n == 0:
 			b.warn("etcd_cluster %q has no hosts; hosts name it with etcd_cluster = %q", c.Name, c.Name)
+		case n > 7:
+			b.warn("etcd_cluster %q has %d members: more than 7 only make it slower", c.Name, n)
 		case n%2 == 0:
 			b.warn("etcd_cluster %q has %d members: an even number survives no more failures than %d would", c.Name, n, n-1)
 		}
@@ -28,6 +30,9 @@ func (b *builder) check() {
 	for _, p := range b.inv.Pools {
 		if pools[p.Name] == 0 {
 			b.warn("pool %q has no hosts", p.Name)
+		}
+		if p.Name == "all" && pools[p.Name] < len(b.inv.Hosts) {
+			b.warn("pool %q is not all hosts, but -l all means them; give it another name", p.Name)
 		}
 	}
 	if len(b.inv.Hosts) == 0 {

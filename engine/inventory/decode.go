@@ -70,10 +70,22 @@ func (l *loader) fill(n *node, body *hclsyntax.Body) {
 		l.fill(child, b.Body)
 		for _, a := range kind.arguments {
 			if _, given := child.args[a.name]; a.required && !given {
-				l.fail(child.at, fmt.Sprintf("%s has no %s", kind.name, a.name), a.meaning)
+				l.fail(child.at, fmt.Sprintf("%s has no %s", kind.name, a.name), "add it: "+a.meaning)
 			}
 		}
 	}
+}
+
+// mentions reports whether a file has a block of that kind, well formed or not.
+func (l *loader) mentions(kind string) bool {
+	for _, body := range l.bodies {
+		for _, b := range body.Blocks {
+			if b.Type == kind {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // head checks the label of a block, and that it may be there.

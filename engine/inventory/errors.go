@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -12,8 +13,10 @@ import (
 
 // Errors is everything that is wrong with an inventory.
 type Errors struct {
-	diags hcl.Diagnostics
-	files map[string]*hcl.File
+	diags     hcl.Diagnostics
+	files     map[string]*hcl.File
+	secretive map[string]bool // files whose lines are not shown
+	sensitive []string        // values whose lines are not shown
 }
 
 // Len is how many things are wrong.
@@ -21,16 +24,21 @@ func (e *Errors) Len() int { return len(e.diags) }
 
 // Error gives, for each thing that is wrong, FILE:LINE:COLUMN and what it is,
 // the line with the place marked, and what to do. The values of expressions
-// are not shown: they may be secret.
+// are not shown: they may be secret. Nor are lines that hold a sensitive value,
+// and those of files of variables.
 func (e *Errors) Error() string {
 	diags := append(hcl.Diagnostics(nil), e.diags...)
 	sort.SliceStable(diags, func(i, j int) bool { return before(diags[i].Subject, diags[j].Subject) })
 	var b strings.Builder
+	lines := map[string][]string{}
+	for name, file := range e.files {
+		lines[name] = strings.Split(string(file.Bytes), "\n")
+	}
 	for i, d := range diags {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		e.write(&b, d)
+		e.write(&b, d, lines)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -45,14 +53,14 @@ func before(a, b *hcl.Range) bool {
 	return a.Start.Byte < b.Start.Byte
 }
 
-func (e *Errors) write(b *strings.Builder, d *hcl.Diagnostic) {
+func (e *Errors) write(b *strings.Builder, d *hcl.Diagnostic, lines map[string][]string) {
 	if d.Subject == nil {
-		fmt.Fprintf(b, "%s\n", sentence(d))
+		fmt.Fprintf(b, "%s\n", e.redact(sentence(d)))
 		return
 	}
 	at := d.Subject
-	fmt.Fprintf(b, "%s:%d:%d: %s\n", at.Filename, at.Start.Line, at.Start.Column, sentence(d))
-	line, ok := e.line(at)
+	fmt.Fprintf(b, "%s:%d:%d: %s\n", at.Filename, at.Start.Line, at.Start.Column, e.redact(sentence(d)))
+	line, ok := e.line(at, lines[at.Filename])
 	if !ok {
 		return
 	}
@@ -65,6 +73,16 @@ func (e *Errors) write(b *strings.Builder, d *hcl.Diagnostic) {
 	fmt.Fprintf(b, "%s | %s\n%s | %s%s\n", number, line, strings.Repeat(" ", len(number)), indent(line, at.Start.Column-1), strings.Repeat("^", width))
 }
 
+// redact takes out what a function quoted before it was known to be sensitive.
+func (e *Errors) redact(s string) string {
+	longest := slices.Clone(e.sensitive) // first: one may contain another
+	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
+	for _, secret := range longest {
+		s = strings.ReplaceAll(s, secret, "(sensitive)")
+	}
+	return s
+}
+
 func sentence(d *hcl.Diagnostic) string {
 	s := strings.TrimSuffix(d.Summary, ".")
 	if d.Detail != "" {
@@ -73,17 +91,13 @@ func sentence(d *hcl.Diagnostic) string {
 	return engine.Printable(s)
 }
 
-// line gives the source line of a place.
-func (e *Errors) line(at *hcl.Range) (string, bool) {
-	file := e.files[at.Filename]
-	if file == nil {
+// line gives the source line of a place, if it may be shown.
+func (e *Errors) line(at *hcl.Range, lines []string) (string, bool) {
+	if at.Start.Line < 1 || at.Start.Line > len(lines) || e.secretive[at.Filename] {
 		return "", false
 	}
-	lines := strings.Split(string(file.Bytes), "\n")
-	if at.Start.Line < 1 || at.Start.Line > len(lines) {
-		return "", false
-	}
-	return engine.Printable(strings.TrimSuffix(lines[at.Start.Line-1], "\r")), true
+	line := strings.TrimSuffix(lines[at.Start.Line-1], "\r")
+	return engine.Printable(line), !showsSecret(line, e.sensitive)
 }
 
 // indent is white space as wide as the first n columns of a line.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"path"
 	"strings"
@@ -33,25 +34,26 @@ func (l *loader) functions(at hcl.Range) map[string]function.Function {
 		"trimprefix": stdlib.TrimPrefixFunc, "trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc,
 		"upper": stdlib.UpperFunc, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 		"tostring": stdlib.MakeToFunc(cty.String), "tonumber": stdlib.MakeToFunc(cty.Number), "tobool": stdlib.MakeToFunc(cty.Bool),
-		"sha256": onText(func(s string) (string, error) {
+		"sha256": onText("text", func(s string) (string, error) {
 			sum := sha256.Sum256([]byte(s))
 			return hex.EncodeToString(sum[:]), nil
 		}),
-		"base64encode": onText(func(s string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(s)), nil }),
+		"base64encode": onText("text", func(s string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(s)), nil }),
 		"cidrhost":     cidrHost(),
 		"sensitive":    l.sensitiveFunc(),
-		"env":          onText(l.env),
-		"file":         onText(func(name string) (string, error) { return l.read(name, at) }),
+		"env":          onText("name", l.env),
+		"file":         onText("path", func(name string) (string, error) { return l.read(name, at) }),
 		"fileexists":   fileExists(l, at),
 	}
-	f["templatefile"] = l.templateFile(at, f)
+	// A template may call all of them but templatefile: it could call itself for ever.
+	f["templatefile"] = l.templateFile(at, maps.Clone(f))
 	return f
 }
 
 // onText makes a function of one string.
-func onText(do func(string) (string, error)) function.Function {
+func onText(parameter string, do func(string) (string, error)) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "text", Type: cty.String}},
+		Params: []function.Parameter{{Name: parameter, Type: cty.String}},
 		Type:   function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			s, err := do(args[0].AsString())
@@ -102,7 +104,7 @@ func fileExists(l *loader, at hcl.Range) function.Function {
 // templateFile renders a file with the given values as its variables.
 func (l *loader) templateFile(at hcl.Range, functions map[string]function.Function) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType}},
+		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType, AllowMarked: true}},
 		Type:   function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			none := cty.UnknownVal(cty.String)
@@ -115,15 +117,26 @@ func (l *loader) templateFile(at hcl.Range, functions map[string]function.Functi
 			}
 			expr, diags := hclsyntax.ParseTemplate([]byte(src), l.abs(args[0].AsString(), at), hcl.InitialPos)
 			if diags.HasErrors() {
-				return none, function.NewArgError(0, diags)
+				return none, function.NewArgError(0, inTemplate(diags[0]))
 			}
-			v, diags := expr.Value(&hcl.EvalContext{Variables: args[1].AsValueMap(), Functions: functions})
+			object, marks := args[1].Unmark()
+			vars := map[string]cty.Value{}
+			for name, v := range object.AsValueMap() {
+				vars[name] = v.WithMarks(marks)
+			}
+			v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: functions})
 			if diags.HasErrors() {
-				return none, function.NewArgErrorf(0, "%s:%d: %s", diags[0].Subject.Filename, diags[0].Subject.Start.Line, diags[0].Summary)
+				discreet(diags[0])
+				return none, function.NewArgError(0, inTemplate(diags[0]))
 			}
 			return stdlib.MakeToFunc(cty.String).Call([]cty.Value{v})
 		},
 	})
+}
+
+// inTemplate words a mistake in a template as one of a function.
+func inTemplate(d *hcl.Diagnostic) error {
+	return fmt.Errorf("%s:%d:%d: %s", d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column, sentence(d))
 }
 
 func (l *loader) sensitiveFunc() function.Function {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -39,25 +39,29 @@ func Load(src Source) (Loaded, error) {
 	if src.Env == nil {
 		src.Env = func(string) (string, bool) { return "", false }
 	}
-	l := &loader{src: src, files: map[string]*hcl.File{}}
+	l := &loader{src: src, files: map[string]*hcl.File{}, secretive: map[string]bool{}}
 	names, err := l.find()
 	if err != nil {
 		return Loaded{}, err
 	}
 	for _, name := range names {
-		if err := l.parse(name); err != nil {
-			return Loaded{}, err
+		body, err := l.parse(name)
+		if err != nil {
+			return Loaded{}, fmt.Errorf("read inventory: %w", err)
 		}
+		l.bodies = append(l.bodies, body)
+	}
+	if err := l.readVarFiles(); err != nil {
+		return Loaded{}, err
 	}
 	if l.diags.HasErrors() {
 		// What cannot be parsed is missing everywhere else; that is not worth saying.
-		return Loaded{}, &Errors{diags: l.diags, files: l.files}
+		return Loaded{}, l.errors()
 	}
-	root := l.decode()
-	b := builder{loader: l, root: root}
+	b := builder{loader: l, root: l.decode()}
 	b.build()
 	if l.diags.HasErrors() {
-		return Loaded{}, &Errors{diags: l.diags, files: l.files}
+		return Loaded{}, l.errors()
 	}
 	return Loaded{Inventory: b.inv, Sensitive: l.sensitive, Warnings: b.warnings, Dir: l.real(path.Dir(names[0]))}, nil
 }
@@ -69,9 +73,12 @@ type loader struct {
 	bodies    []*hclsyntax.Body
 	diags     hcl.Diagnostics
 	sensitive []string
+	secretive map[string]bool     // files whose lines are not shown
+	outside   map[string]*outside // variables from files
 }
 
-// find lists the files to read; a folder stands for its *.hcl files.
+// find lists the files to read, each once; a folder stands for its *.hcl
+// files, but those an editor hides behind a dot.
 func (l *loader) find() ([]string, error) {
 	var names []string
 	for _, p := range l.src.Paths {
@@ -79,22 +86,37 @@ func (l *loader) find() ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read inventory: %s: %w; name one with -i", l.real(p), cause(err))
 		}
-		if !info.IsDir() {
-			names = append(names, p)
-			continue
+		found := []string{p}
+		if info.IsDir() {
+			if found, err = l.folder(p); err != nil {
+				return nil, err
+			}
 		}
-		found, err := fs.Glob(l.src.FS, path.Join(p, "*.hcl"))
-		if err != nil {
-			return nil, fmt.Errorf("read inventory: %s: %w", l.real(p), err)
+		for _, name := range found {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
-		if len(found) == 0 {
-			return nil, fmt.Errorf("read inventory: the folder %s has no *.hcl files", l.real(p))
-		}
-		sort.Strings(found)
-		names = append(names, found...)
 	}
 	if len(names) == 0 {
-		return nil, errors.New("read inventory: no file was named")
+		return nil, errors.New("read inventory: no file was named; name one with -i")
+	}
+	return names, nil
+}
+
+func (l *loader) folder(p string) ([]string, error) {
+	entries, err := fs.ReadDir(l.src.FS, p)
+	if err != nil {
+		return nil, fmt.Errorf("read inventory: %s: %w", l.real(p), cause(err))
+	}
+	var names []string
+	for _, e := range entries {
+		if path.Ext(e.Name()) == ".hcl" && !strings.HasPrefix(e.Name(), ".") && !e.IsDir() {
+			names = append(names, path.Join(p, e.Name()))
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("read inventory: the folder %s has no *.hcl files; name another with -i", l.real(p))
 	}
 	return names, nil
 }
@@ -107,26 +129,33 @@ func cause(err error) error {
 	return err
 }
 
-func (l *loader) parse(name string) error {
+// parse reads a file; the body is nil if it is no HCL, which is noted.
+func (l *loader) parse(name string) (*hclsyntax.Body, error) {
+	shown := l.real(name)
 	src, err := fs.ReadFile(l.src.FS, name)
 	if err != nil {
-		return fmt.Errorf("read inventory: %s: %w", l.real(name), cause(err))
+		return nil, fmt.Errorf("%s: %w", shown, cause(err))
 	}
-	shown := l.real(name)
 	file, diags := hclsyntax.ParseConfig(src, shown, hcl.InitialPos)
 	l.files[shown] = file
 	l.diags = append(l.diags, friendlier(diags)...)
-	if body, ok := file.Body.(*hclsyntax.Body); ok && !diags.HasErrors() {
-		l.bodies = append(l.bodies, body)
+	body, ok := file.Body.(*hclsyntax.Body)
+	if !ok || diags.HasErrors() {
+		return nil, nil
 	}
-	return nil
+	return body, nil
 }
 
-// friendlier turns the parser's most confusing complaint into advice.
+// friendlier adds what to do to HCL's own complaints.
 func friendlier(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
-		if d.Summary == "Invalid single-argument block definition" || d.Summary == "Missing newline after argument" {
+		switch d.Summary {
+		case "Invalid single-argument block definition", "Missing newline after argument":
 			d.Detail += " Write each argument on a line of its own."
+		case "Variables not allowed":
+			d.Detail = "a value here cannot refer to anything; write text in quotes"
+		case "Function calls not allowed":
+			d.Detail = "a value here cannot call anything"
 		}
 	}
 	return diags
@@ -152,6 +181,16 @@ func (l *loader) abs(p string, in hcl.Range) string {
 	return path.Join(path.Dir(in.Filename), p)
 }
 
+func (l *loader) errors() *Errors {
+	return &Errors{diags: l.diags, files: l.files, secretive: l.secretive, sensitive: l.sensitive}
+}
+
+// failNowhere notes a mistake that is in no file.
+func (l *loader) failNowhere(summary, detail string) {
+	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail})
+}
+
+// fail notes a mistake: what is wrong, and what to do.
 func (l *loader) fail(at hcl.Range, summary, detail string) {
 	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at})
 }

@@ -9,23 +9,6 @@ import (
 	"holdfast/engine/inventory"
 )
 
-// FuzzLoad: whatever is in a file, loading ends, and says where the mistakes
-// are that are in it.
-func FuzzLoad(f *testing.F) {
-	f.Add("site \"s\" {}\n")
-	f.Add(large(3, 2))
-	f.Add("locals { a = local.a }")
-	f.Add("hosts \"a\" { range = \"1-9\" }")
-	f.Add("site \"s\" { ssh { identity = [null, 1, \"~\"] } }")
-	f.Add("variable \"v\" { default = sensitive(\"x\") }\nsite \"s\" {}\nhost \"h\" { address = var.v }")
-	f.Fuzz(func(t *testing.T, src string) {
-		_, err := inventory.Load(inventory.Source{FS: fstest.MapFS{"a.hcl": {Data: []byte(src)}}, Paths: []string{"a.hcl"}, Home: "/home/ann"})
-		if err != nil && strings.TrimSpace(err.Error()) == "" {
-			t.Fatal("an error without words")
-		}
-	})
-}
-
 // BenchmarkLoad reads 10,000 hosts in 50 etcd clusters, each host a block of
 // its own.
 func BenchmarkLoad(b *testing.B) {

@@ -2,6 +2,8 @@ package inventory
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -30,9 +32,8 @@ func (s *scope) locals(nodes []*node) {
 		}
 		for _, name := range ready {
 			a := waiting[name]
-			v, diags := a.Expr.Value(s.context(a.SrcRange, ""))
-			s.l.diags = append(s.l.diags, diags...)
-			if diags.HasErrors() {
+			v, ok := s.evaluate(a.Expr, s.context(a.SrcRange, ""))
+			if !ok {
 				v = cty.DynamicVal
 			}
 			s.lets[name] = v
@@ -53,29 +54,53 @@ func readyLocals(waiting map[string]*hclsyntax.Attribute) []string {
 	return ready
 }
 
-// refersTo lists the locals of a set that an expression refers to.
+// refersTo lists the locals of a set that an expression refers to. An
+// expression that refers to all of local refers to each.
 func refersTo(e hcl.Expression, set map[string]*hclsyntax.Attribute) []string {
 	var names []string
 	for _, t := range e.Variables() {
-		if t.RootName() != "local" || len(t) < 2 {
+		if t.RootName() != "local" {
 			continue
 		}
-		if step, ok := t[1].(hcl.TraverseAttr); ok {
-			if _, waiting := set[step.Name]; waiting {
-				names = append(names, step.Name)
-			}
+		if name, one := member(t); !one {
+			names = append(names, slices.Sorted(maps.Keys(set))...)
+		} else if _, waiting := set[name]; waiting {
+			names = append(names, name)
 		}
 	}
 	return names
 }
 
+// member is the NAME of local.NAME or local["NAME"].
+func member(t hcl.Traversal) (string, bool) {
+	if len(t) < 2 {
+		return "", false
+	}
+	switch step := t[1].(type) {
+	case hcl.TraverseAttr:
+		return step.Name, true
+	case hcl.TraverseIndex:
+		if step.Key.Type() == cty.String {
+			return step.Key.AsString(), true
+		}
+	}
+	return "", false
+}
+
+// cycle complains of locals that wait for each other: each that is left waits
+// for another, so going from one to the next must come back.
 func (s *scope) cycle(waiting map[string]*hclsyntax.Attribute) {
-	names := make([]string, 0, len(waiting))
 	for name := range waiting {
-		names = append(names, name)
 		s.lets[name] = cty.DynamicVal
 	}
-	sort.Strings(names)
-	first := waiting[names[0]]
-	s.l.fail(first.NameRange, "locals refer to each other in a circle", "local."+strings.Join(names, ", local.")+" need each other; give one of them a value of its own")
+	way := []string{slices.Sorted(maps.Keys(waiting))[0]}
+	for {
+		next := refersTo(waiting[way[len(way)-1]].Expr, waiting)[0]
+		if i := slices.Index(way, next); i >= 0 {
+			way = append(way[i:], next)
+			break
+		}
+		way = append(way, next)
+	}
+	s.l.fail(waiting[way[0]].NameRange, "locals need each other", "local."+strings.Join(way, " needs local.")+"; give one of them a value of its own")
 }

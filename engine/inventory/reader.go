@@ -28,23 +28,28 @@ func (r reader) value(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
 	if a == nil {
 		return cty.NilVal, hcl.Range{}, false
 	}
-	at := a.Expr.Range()
-	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
-	r.s.l.diags = append(r.s.l.diags, diags...)
-	if diags.HasErrors() || !v.IsWhollyKnown() {
+	at, ctx := a.Expr.Range(), r.s.context(a.SrcRange, r.id)
+	v, ok := r.s.evaluate(a.Expr, ctx)
+	if !ok || !v.IsWhollyKnown() {
 		return cty.NilVal, at, false
 	}
-	if v.ContainsMarked() && name != "command" && name != "undo" && name != "become_password_command" {
-		r.s.l.fail(at, name+" would show a sensitive value", "sensitive values can only be used in command, undo and become_password_command")
-		return cty.NilVal, at, false
+	if v.ContainsMarked() {
+		if !contains(mayBeSensitive, name) {
+			r.s.l.fail(at, name+" would show a sensitive value", "they can only be used in "+strings.Join(mayBeSensitive, ", "))
+			return cty.NilVal, at, false
+		}
+		r.s.hideParts(a.Expr, ctx)
 	}
 	v, _ = v.UnmarkDeep()
 	if v.IsNull() {
+		if arg, _ := r.n.kind.argument(name); arg.required {
+			r.s.l.fail(at, fmt.Sprintf("%s has no %s", r.n.kind.name, name), "it is null here; give it a value: "+arg.meaning)
+		}
 		return cty.NilVal, at, false
 	}
 	converted, err := convert.Convert(v, want)
 	if err != nil {
-		r.s.l.fail(at, fmt.Sprintf("%s is not a %s", name, typeName(want)), "")
+		r.s.l.fail(at, fmt.Sprintf("%s is not a %s", name, typeName(want)), advice(want))
 		return cty.NilVal, at, false
 	}
 	return converted, at, true
@@ -57,6 +62,21 @@ func typeName(t cty.Type) string {
 	return t.FriendlyName()
 }
 
+// advice says how a value of a type is written.
+func advice(t cty.Type) string {
+	switch {
+	case t == cty.String:
+		return "write text in quotes"
+	case t == cty.Number:
+		return "write a number, without quotes"
+	case t == cty.Bool:
+		return "write true or false, without quotes"
+	case t.IsListType():
+		return `write ["one", "two"]`
+	}
+	return "it must be of the type of its default"
+}
+
 func (r reader) text(name string) string {
 	v, at, ok := r.value(name, cty.String)
 	if !ok {
@@ -67,7 +87,7 @@ func (r reader) text(name string) string {
 		r.s.l.fail(at, name+" is empty", "give a value or leave it out")
 	}
 	if strings.ContainsAny(s, "\x00\n\r") && name != "command" && name != "undo" {
-		r.s.l.fail(at, name+" contains a line break or a NUL", "")
+		r.s.l.fail(at, name+" contains a line break or a NUL", "take it out; chomp() takes off the line break at the end of a file")
 	}
 	return s
 }
@@ -77,10 +97,13 @@ func (r reader) texts(name string) []string {
 	if !ok {
 		return nil
 	}
+	if arg, _ := r.n.kind.argument(name); arg.required && v.LengthInt() == 0 {
+		r.s.l.fail(at, name+" is empty", "give it a value: "+arg.meaning)
+	}
 	var out []string
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() || e.AsString() == "" {
-			r.s.l.fail(at, name+" has an empty element", "")
+			r.s.l.fail(at, name+" has an empty element", "take it out, or give it a value")
 			continue
 		}
 		out = append(out, e.AsString())

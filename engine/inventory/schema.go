@@ -46,6 +46,7 @@ func later(where, name string) bool {
 		"os":           {"source", "extensions", "kernel_type"},
 		"inventory":    {"policy"},
 		"etcd_cluster": {"latency"},
+		"drain":        {"kubeconfig"},
 	}
 	for _, w := range words[where] {
 		if w == name {

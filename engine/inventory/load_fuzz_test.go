@@ -1,0 +1,83 @@
+package inventory_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"holdfast/engine/inventory"
+)
+
+// canary is a secret nobody writes by chance, and how it may be encoded.
+var canary = regexp.MustCompile(`(?i)zq7secret7qz|enE3c2VjcmV0N3F6`)
+
+// placed is how each mistake begins: with its place, unless it is that there
+// is no site.
+var placed = regexp.MustCompile(`^(a\.hcl:[0-9]+:[0-9]+: .|the inventory has no site block)`)
+
+// FuzzLoad: whatever is in a file, loading ends, says where the mistakes are,
+// and shows no secret, neither in a mistake nor where an inventory may not
+// have one.
+func FuzzLoad(f *testing.F) {
+	for _, seed := range []string{
+		"site \"s\" {}\n", large(3, 2), "locals { a = local.a }", "hosts \"a\" { range = \"1-9\" }",
+		"site \"s\" { ssh { identity = [null, 1, \"~\"] } }", "locals { a = tonumber(var.secret) }",
+		"site \"s\" {}\npool \"p\" {\n gate \"g\" {\n  command = upper(var.secret)\n  when = [\"after_host\"]\n }\n}",
+		"site \"s\" {}\nhost \"h\" {\n address = \"${var.secret}\"\n pool = { for k in [1, 1] : var.secret => k }\n}",
+		"site \"s\" {}\nlocals {\n a = templatefile(\"t\", { x = base64encode(var.secret) })\n b = [for x in [var.secret] : env(x)]\n}",
+		"locals {\n a = [var.secret][*].x\n b = keys(local)\n c = local[\"a\"]\n}", "pool \"p\" { max_unavailable = \"${var.secret}%\" }",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		loaded, err := inventory.Load(inventory.Source{
+			FS:    fstest.MapFS{"a.hcl": {Data: []byte(src)}, "v.hcl": {Data: []byte("variable \"secret\" { sensitive = true }")}, "t": {Data: []byte("${env(x)}")}},
+			Paths: []string{"a.hcl", "v.hcl"}, Home: "/home/ann",
+			Env: func(name string) (string, bool) { return "zq7secret7qz", name == "HOLDFAST_VAR_secret" },
+		})
+		if err != nil {
+			for mistake := range strings.SplitSeq(err.Error(), "\n\n") {
+				if !placed.MatchString(mistake) && !strings.HasPrefix(mistake, "v.hcl:1:10: a second variable") {
+					t.Fatalf("a mistake without a place: %q", mistake)
+				}
+			}
+			if found := canary.FindString(err.Error()); found != "" && !strings.Contains(src, found) {
+				t.Fatalf("the mistake shows a secret:\n%v", err)
+			}
+			return
+		}
+		out, err := json.Marshal(redacted(loaded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := canary.FindString(string(out)); found != "" && !strings.Contains(src, found) {
+			t.Fatalf("a secret is left in %s", out)
+		}
+	})
+}
+
+// redacted is an inventory's commands as they are shown.
+func redacted(l inventory.Loaded) inventory.Loaded {
+	hide := func(s string) string {
+		for _, v := range l.Sensitive {
+			s = strings.ReplaceAll(s, v, "(sensitive)")
+		}
+		return s
+	}
+	for i := range l.Inventory.Hosts {
+		h := &l.Inventory.Hosts[i]
+		h.SSH.BecomeCommand = hide(h.SSH.BecomeCommand)
+	}
+	for _, p := range l.Inventory.Pools {
+		if p.Drain != nil {
+			p.Drain.Command, p.Drain.Undo = hide(p.Drain.Command), hide(p.Drain.Undo)
+		}
+		for i := range p.Gates {
+			p.Gates[i].Command = hide(p.Gates[i].Command)
+		}
+	}
+	l.Sensitive = nil
+	return l
+}
