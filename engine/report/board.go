@@ -1,12 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"holdfast/engine"
 )
@@ -22,14 +18,15 @@ type board struct {
 }
 
 type poolCount struct {
-	name                        string
-	hosts, staged, done, failed int
-	toStage                     int
+	name                 string
+	hosts, toStage       int
+	staged, done, failed int
 }
 
+// activeStep is the step that a host or a cluster is in.
 type activeStep struct {
-	name  string
-	since time.Time
+	name, said string // what it said last
+	since      time.Time
 }
 
 func newBoard(style Style) *board {
@@ -45,20 +42,19 @@ func (b *board) add(e engine.Event) {
 			b.plan(*e.Plan)
 		}
 	case engine.StepStarted:
-		b.active[where(e)] = activeStep{e.Step, e.Time}
+		b.active[where(e)] = activeStep{name: e.Step, since: e.Time}
+	case engine.StepProgress:
+		if a, ok := b.active[where(e)]; ok && a.name == e.Step {
+			a.said = e.Message
+			b.active[where(e)] = a
+		}
 	case engine.StepEnded:
 		delete(b.active, where(e))
-		if p := b.poolOf[e.Host]; p != nil && e.Step == "stage" && e.Failure == nil {
-			p.staged++
+		if e.Step == "stage" && e.Failure == nil {
+			b.count(e.Host, func(p *poolCount) { p.staged++ })
 		}
-	case engine.HostDone:
-		if p := b.poolOf[e.Host]; p != nil {
-			p.done++
-		}
-	case engine.HostFailed:
-		if p := b.poolOf[e.Host]; p != nil {
-			p.failed++
-		}
+	case engine.HostDone, engine.HostFailed:
+		b.ended(e)
 	case engine.EtcdSampled:
 		if e.Etcd != nil {
 			b.clusters[e.Cluster] = *e.Etcd
@@ -66,11 +62,33 @@ func (b *board) add(e engine.Event) {
 	}
 }
 
-func where(e engine.Event) string {
-	if e.Host != "" {
-		return e.Host
+// ended takes the end of a host. One that the operator or another's hold
+// stopped has not failed.
+func (b *board) ended(e engine.Event) {
+	delete(b.active, where(e))
+	switch {
+	case e.Type == engine.HostDone:
+		b.count(e.Host, func(p *poolCount) { p.done++ })
+	case e.Failure == nil || e.Failure.Kind != "stopped" && e.Failure.Kind != "held":
+		b.count(e.Host, func(p *poolCount) { p.failed++ })
 	}
-	return e.Cluster
+}
+
+func (b *board) count(host string, add func(*poolCount)) {
+	if p := b.poolOf[host]; p != nil {
+		add(p)
+	}
+}
+
+// where is what an event is about: a host, a cluster, or the bastion.
+func where(e engine.Event) string {
+	switch {
+	case e.Host != "":
+		return e.Host
+	case e.Cluster != "":
+		return e.Cluster
+	}
+	return engine.Bastion
 }
 
 // plan takes the hosts with work; a later plan has fewer, as they are done.
@@ -89,69 +107,6 @@ func (b *board) plan(p engine.Plan) {
 		}
 		b.poolOf[hp.Host] = c
 	}
-}
-
-// shown is how many hosts in a step are shown; a batch may have more.
-const shown = 8
-
-// render is the board on a terminal of that width, now.
-func (b *board) render(width int, now time.Time) string {
-	var lines []string
-	for _, p := range b.pools {
-		lines = append(lines, b.pool(p))
-	}
-	for _, name := range sortedKeys(b.clusters) {
-		lines = append(lines, b.cluster(name, b.clusters[name]))
-	}
-	names := sortedKeys(b.active)
-	for i, name := range names {
-		if i == shown {
-			lines = append(lines, fmt.Sprintf("  and %d more", len(names)-shown))
-			break
-		}
-		a := b.active[name]
-		lines = append(lines, fmt.Sprintf("  %s  %s %s", name, a.name, b.style.faint(brief(engine.Duration(max(0, now.Sub(a.since).Truncate(time.Second)))))))
-	}
-	for i, l := range lines {
-		lines[i] = ansi.Truncate(l, max(1, width), "…")
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (b *board) pool(p *poolCount) string {
-	s := fmt.Sprintf("%s %s", b.style.bold(p.name), bar(p.done, p.hosts))
-	if p.toStage > 0 {
-		s += fmt.Sprintf("  staged %d/%d", p.staged, p.toStage)
-	}
-	s += fmt.Sprintf("  done %d/%d", p.done, p.hosts)
-	if p.failed > 0 {
-		s += b.style.red(fmt.Sprintf("  failed %d", p.failed))
-	}
-	return s
-}
-
-func (b *board) cluster(name string, s engine.Sample) string {
-	text := fmt.Sprintf("etcd %s  %d of %d voters healthy (quorum %d)", name, s.Healthy, s.Voters, engine.QuorumOf(s.Voters))
-	switch {
-	case s.Healthy < engine.QuorumOf(s.Voters):
-		text = b.style.red(text)
-	case s.Healthy < s.Voters:
-		text = b.style.yellow(text)
-	}
-	if s.Leader != "" {
-		text += "  leader " + s.Leader
-	}
-	return text
-}
-
-// bar is done of all, ten wide.
-func bar(done, all int) string {
-	const width = 10
-	full := 0
-	if all > 0 {
-		full = width * done / all
-	}
-	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]"
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -1,63 +1,106 @@
-package report
+package report_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/report"
 )
 
-// TestBoard draws the board in the middle of a run on terminals of three
-// widths.
-func TestBoard(t *testing.T) {
-	began := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	b := newBoard(Style{})
-	plan := engine.Plan{}
+// staging is a run in the middle of its staging.
+func staging() []engine.Event {
+	p := largePlan()
+	p.Hosts = p.Hosts[:9]
+	return []engine.Event{
+		{Type: engine.Planned, Plan: &p},
+		{Type: engine.StepStarted, Host: "events-0", Step: "stage", Time: began},
+		{Type: engine.StepProgress, Host: "events-0", Step: "stage", Message: "Receiving objects: 45% (460/1023) 1.2 MB/s 61 MB"},
+		{Type: engine.StepStarted, Host: "main-0", Step: "stage", Time: began},
+		{Type: engine.StepEnded, Host: "main-0", Step: "stage"},
+		{Type: engine.StepStarted, Host: "main-1", Step: "stage", Time: began.Add(time.Minute)},
+		{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "main-2"}},
+		{Type: engine.EtcdSampled, Cluster: "events", Etcd: &engine.Sample{Problems: []string{"no sample within 30s"}}},
+	}
+}
+
+// rolling is a run of which 14 hosts are away, some have failed, and a member
+// of etcd is away, too.
+func rolling() []engine.Event {
+	p := engine.Plan{}
 	for _, h := range []string{"etcd-0", "etcd-1", "etcd-2"} {
-		plan.Hosts = append(plan.Hosts, engine.HostPlan{Host: h, Pool: "etcd", Stage: []engine.Step{{}}})
+		p.Hosts = append(p.Hosts, osPlan(h, "etcd", "main", ""))
 	}
 	for i := range 40 {
-		plan.Hosts = append(plan.Hosts, engine.HostPlan{Host: fmt.Sprintf("worker-%02d", i), Pool: "worker", Stage: []engine.Step{{}}})
+		p.Hosts = append(p.Hosts, osPlan(fmt.Sprintf("worker-%02d", i), "worker", "", ""))
 	}
-	b.add(engine.Event{Type: engine.Planned, Plan: &plan})
-	for _, hp := range plan.Hosts {
-		b.add(engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "stage", Time: began})
-		b.add(engine.Event{Type: engine.StepEnded, Host: hp.Host, Step: "stage", Time: began})
+	events := []engine.Event{{Type: engine.Planned, Plan: &p}}
+	for _, hp := range p.Hosts {
+		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "stage", Time: began}, engine.Event{Type: engine.StepEnded, Host: hp.Host, Step: "stage"})
 	}
 	for i := range 20 {
-		b.add(engine.Event{Type: engine.HostDone, Host: fmt.Sprintf("worker-%02d", i)})
+		events = append(events, engine.Event{Type: engine.HostDone, Host: fmt.Sprintf("worker-%02d", i)})
 	}
-	b.add(engine.Event{Type: engine.HostFailed, Host: "worker-20"})
-	b.add(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: 2, Leader: "etcd-0"}})
-	b.add(engine.Event{Type: engine.StepStarted, Host: "etcd-1", Step: "wait for boot", Time: began.Add(time.Minute)})
-	for i := 21; i < 33; i++ {
-		b.add(engine.Event{Type: engine.StepStarted, Host: fmt.Sprintf("worker-%02d", i), Step: "finalize", Time: began.Add(time.Minute)})
+	for i, kind := range []string{"", "held", "stopped"} {
+		events = append(events, engine.Event{Type: engine.HostFailed, Host: fmt.Sprintf("worker-%02d", 20+i), Failure: &engine.Failure{Kind: kind}})
 	}
-	var got strings.Builder
-	for _, width := range []int{40, 80, 200} {
-		text := b.render(width, began.Add(5*time.Minute))
-		fmt.Fprintf(&got, "%d columns\n%s\n\n", width, text)
-		for line := range strings.Lines(text) {
-			if ansi.StringWidth(strings.TrimSuffix(line, "\n")) > width {
-				t.Errorf("wider than %d: %q", width, line)
+	events = append(events, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: 2, Leader: "etcd-0"}},
+		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Step: "wait for boot", Time: began.Add(time.Minute)})
+	for i := 23; i < 36; i++ {
+		step := "wait for boot"
+		if i%4 == 0 {
+			step = "wait for units"
+		}
+		events = append(events, engine.Event{Type: engine.StepStarted, Host: fmt.Sprintf("worker-%02d", i), Step: step, Time: began.Add(time.Duration(i) * time.Second)})
+	}
+	return events
+}
+
+// pools is a run over many pools.
+func pools() []engine.Event {
+	p := engine.Plan{}
+	for i := range 9 {
+		p.Hosts = append(p.Hosts, osPlan(fmt.Sprintf("h-%d", i), fmt.Sprintf("pool-%d", i), "", ""))
+	}
+	return []engine.Event{{Type: engine.Planned, Plan: &p}, {Type: engine.HostDone, Host: "h-3"}, {Type: engine.StepStarted, Step: "gate ceph", Time: began}}
+}
+
+// TestBoard draws runs on terminals of three widths, and on a low one.
+func TestBoard(t *testing.T) {
+	for name, events := range map[string][]engine.Event{"board-staging": staging(), "board-rolling": rolling(), "board-pools": pools()} {
+		var got strings.Builder
+		for _, on := range []struct{ width, height int }{{40, 24}, {80, 24}, {200, 50}, {80, 6}} {
+			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, report.Board(events, on.width, on.height, began.Add(5*time.Minute)))
+		}
+		golden(t, name, got.String())
+	}
+}
+
+// TestBoardFits: on every terminal, at every moment of a run, and whatever
+// hosts say, the board leaves a line free and does nothing to the terminal.
+func TestBoardFits(t *testing.T) {
+	e := poisoned[engine.Event]()
+	hostiles := append(rolling(), engine.Event{Type: engine.StepStarted, Host: hostile, Step: hostile}, engine.Event{Type: engine.StepProgress, Host: hostile, Step: hostile, Message: hostile},
+		engine.Event{Type: engine.EtcdSampled, Cluster: hostile, Etcd: e.Etcd}, engine.Event{Type: engine.EtcdSampled, Cluster: "x", Etcd: &engine.Sample{Problems: []string{hostile}}})
+	runs := [][]engine.Event{staging(), rolling(), pools(), aRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
+	rapid.Check(t, func(t *rapid.T) {
+		events := rapid.SampledFrom(runs).Draw(t, "run")
+		events = events[:rapid.IntRange(0, len(events)).Draw(t, "events")]
+		width, height := rapid.IntRange(1, 220).Draw(t, "width"), rapid.IntRange(2, 60).Draw(t, "height")
+		text := report.Board(events, width, height, began)
+		lines := strings.Split(text, "\n")
+		if len(lines) >= height {
+			t.Fatalf("%d lines on %d:\n%s", len(lines), height, text)
+		}
+		for _, l := range lines {
+			if ansi.StringWidth(l) > width || strings.ContainsAny(l, "\x1b\r\t\a") {
+				t.Fatalf("%d columns: %q", width, l)
 			}
 		}
-	}
-	const path = "testdata/board.golden"
-	want, err := os.ReadFile(path)
-	if os.Getenv("UPDATE_BOARD") != "" {
-		err = os.WriteFile(path, []byte(got.String()), 0o644)
-		want = []byte(got.String())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
-	}
+	})
 }

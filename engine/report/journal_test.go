@@ -119,8 +119,12 @@ func TestJournalIsNotReplaced(t *testing.T) {
 
 const lockChild = "HOLDFAST_TEST_LOCK"
 
-// TestMain holds a site's lock when it is run as the child of a test.
+// TestMain holds a site's lock, or shows a run, when it is run as the child of
+// a test.
 func TestMain(m *testing.M) {
+	if how := os.Getenv(liveChild); how != "" {
+		showLive(how)
+	}
 	dir := os.Getenv(lockChild)
 	if dir == "" {
 		os.Exit(m.Run())

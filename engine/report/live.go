@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
@@ -15,15 +14,17 @@ import (
 // Live shows a run on a terminal: lines that stay, as Plain writes them but
 // without each step, and below them a board of what goes on now. The board is
 // there from the first staging or batch to the end of the run. It reads no
-// input and catches no signal: both are the program's business.
+// input, catches no signal, and asks the terminal nothing: all that is the
+// program's business. While the board is there a terminal that does not take
+// what is written, as after Ctrl-S, does not hold up the run.
 type Live struct {
 	plain Plain
 	board *board
 	out   io.Writer
 
-	mu      sync.Mutex
-	program *tea.Program
-	wait    conc.WaitGroup
+	mu   sync.Mutex
+	feed *feed // while the board is there
+	wait conc.WaitGroup
 }
 
 // NewLive shows a run on out, which is a terminal.
@@ -39,98 +40,107 @@ func (l *Live) Emit(e engine.Event) error {
 		l.stop()
 	}
 	line := l.plain.line(e)
-	if l.program == nil {
-		l.board.add(e)
-		_, err := io.WriteString(l.out, line)
-		if e.Type == engine.StageStarted || e.Type == engine.BatchStarted {
-			l.start()
-		}
-		return err
+	if l.feed != nil {
+		l.feed.put(news{line: strings.TrimSuffix(line, "\n"), event: e})
+		return nil
 	}
-	if line != "" {
-		l.program.Send(above(strings.TrimSuffix(line, "\n")))
+	l.board.add(e)
+	_, err := io.WriteString(l.out, line)
+	if e.Type == engine.StageStarted || e.Type == engine.BatchStarted {
+		l.start()
 	}
-	l.program.Send(e)
-	return nil
+	return err
 }
-
-// above is a line that stays, above the board. Unlike the program's own
-// Println, sending it never waits for a program that has ended.
-func above(line string) tea.Msg { return tea.Println(line)() }
 
 // Say shows a message of the program itself above the board; it reports
 // whether there is one.
 func (l *Live) Say(message string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.program == nil {
+	if l.feed == nil {
 		return false
 	}
-	l.program.Send(above(message))
+	l.feed.put(news{line: message})
 	return true
 }
 
-// Close takes the board away, whatever became of the run.
+// Close takes the board away, whatever became of the run. It may be called
+// more than once.
 func (l *Live) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stop()
 }
 
-// silent is an environment in which bubbletea asks the terminal nothing:
-// nobody would read the answers, and they would end up in the operator's shell.
-var silent = []string{"TERM=xterm-256color", "SSH_TTY=none"}
-
 func (l *Live) start() {
-	l.program = tea.NewProgram(screen{board: l.board, now: time.Now()},
-		tea.WithInput(nil), tea.WithOutput(l.out), tea.WithoutSignalHandler(), tea.WithEnvironment(silent))
-	program := l.program
-	l.wait.Go(func() { _, _ = program.Run() }) // a terminal that has gone away is no reason to stop
+	l.feed = newFeed()
+	window := newWindow(l.board, l.out, time.Now())
+	feed := l.feed
+	l.wait.Go(window.run)
+	l.wait.Go(func() { feed.to(window) })
 }
 
 func (l *Live) stop() {
-	if l.program == nil {
+	if l.feed == nil {
 		return
 	}
-	l.program.Quit()
+	l.feed.end()
 	l.wait.Wait()
-	l.program = nil
+	l.feed = nil
 }
 
-// screen is the board as bubbletea wants it.
-type screen struct {
-	board *board
-	now   time.Time
-	width int
+// news is what the board is told: a line that stays, an event, or both.
+type news struct {
+	line  string
+	event engine.Event
 }
 
-type tick time.Time
-
-func clockTick() tea.Cmd {
-	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) })
+// feed keeps news in order until the board takes them. Putting never waits.
+type feed struct {
+	mu    sync.Mutex
+	more  *sync.Cond
+	list  []news
+	ended bool
 }
 
-// Init starts the clock.
-func (s screen) Init() tea.Cmd { return clockTick() }
+func newFeed() *feed {
+	f := &feed{}
+	f.more = sync.NewCond(&f.mu)
+	return f
+}
 
-// Update takes an event, the time, or the size of the terminal.
-func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch m := msg.(type) {
-	case engine.Event:
-		s.board.add(m)
-	case tick:
-		s.now = time.Time(m)
-		return s, clockTick()
-	case tea.WindowSizeMsg:
-		s.width = m.Width
+func (f *feed) put(n news) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, n)
+	f.more.Signal()
+}
+
+func (f *feed) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	f.more.Signal()
+}
+
+// take gives what there is, waiting for it; nothing means that it has ended.
+func (f *feed) take() []news {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.list) == 0 && !f.ended {
+		f.more.Wait()
 	}
-	return s, nil
+	list := f.list
+	f.list = nil
+	return list
 }
 
-// View draws the board; the last frame, when the run is over, is empty.
-func (s screen) View() tea.View {
-	if s.width == 0 {
-		return tea.NewView("")
+// to gives everything to the window, and then ends it.
+func (f *feed) to(w *window) {
+	for list := f.take(); len(list) > 0; list = f.take() {
+		for _, n := range list {
+			w.show(n)
+		}
 	}
-	return tea.NewView(s.board.render(s.width, s.now))
+	w.close()
 }

@@ -1,0 +1,246 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+const liveChild = "HOLDFAST_TEST_LIVE"
+
+// showLive is the child of a test that shows a run on its terminal, up to the
+// middle of a batch, and then ends as it is told to, or waits for Ctrl-C.
+func showLive(how string) {
+	caught := make(chan os.Signal, 2)
+	signal.Notify(caught, os.Interrupt)
+	live := report.NewLive(os.Stdout, report.Style{Colour: true}, false)
+	defer live.Close()
+	for _, e := range aRun() {
+		if err := live.Emit(e); err != nil {
+			os.Exit(1)
+		}
+		if e.Type == engine.StepStarted && e.Step == "wait for boot" {
+			break
+		}
+	}
+	if how == "panic" {
+		panic("a bug")
+	}
+	<-caught
+	live.Say("stopping softly")
+	if err := live.Emit(engine.Event{Type: engine.StepProgress, Host: "etcd-1", Step: "wait for boot", Message: "the board lives"}); err != nil {
+		os.Exit(1)
+	}
+	<-caught
+	live.Say("stopping at once")
+	live.Close()
+	fmt.Println("ended")
+	os.Exit(0)
+}
+
+// terminal is a pseudo terminal with a program on it.
+type terminal struct {
+	t      *testing.T
+	master *os.File
+	cmd    *exec.Cmd
+	before unix.Termios
+	seen   bytes.Buffer
+}
+
+// onTerminal starts this test binary as that child, on a terminal of its own.
+func onTerminal(t *testing.T, how string) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo terminals here: ", err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	fd := int(master.Fd())
+	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slave.Close() }()
+	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), liveChild+"="+how, "TERM=xterm-ghostty", "TERM_PROGRAM=ghostty")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &terminal{t: t, master: master, cmd: cmd, before: *before}
+}
+
+// await reads until the terminal was sent that text.
+func (p *terminal) await(text string) {
+	p.t.Helper()
+	buf := make([]byte, 4096)
+	for !strings.Contains(p.seen.String(), text) {
+		n, err := p.master.Read(buf)
+		p.seen.Write(buf[:n])
+		if err != nil {
+			p.t.Fatalf("the terminal ended without %q: %v\n%q", text, err, p.seen.String())
+		}
+	}
+}
+
+func (p *terminal) press(keys string) {
+	p.t.Helper()
+	if _, err := p.master.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// rest reads to the end and gives everything that was sent, and checks that
+// the terminal is as it was.
+func (p *terminal) rest() string {
+	p.t.Helper()
+	after, err := unix.IoctlGetTermios(int(p.master.Fd()), unix.TCGETS)
+	if err != nil || *after != p.before {
+		p.t.Errorf("the terminal's mode was changed: %+v, was %+v (%v)", after, p.before, err)
+	}
+	_, _ = io.Copy(&p.seen, p.master) // ends with EIO, when nobody has the terminal any more
+	_ = p.cmd.Wait()
+	text := p.seen.String()
+	for _, sequence := range escapes.FindAllString(text, -1) {
+		if !benign.MatchString(sequence) {
+			p.t.Errorf("%q sets or asks what nobody resets or reads", sequence)
+		}
+	}
+	if shown, hid := strings.LastIndex(text, "\x1b[?25h"), strings.LastIndex(text, "\x1b[?25l"); hid > shown {
+		p.t.Error("the cursor stays hidden")
+	}
+	return text
+}
+
+var (
+	escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|[^\\[])")
+	benign  = regexp.MustCompile(`^\x1b(\[[0-9;]*[A-HJ-MPX@dm]|\[\?25[hl]|M)$`) // moves, erases, colours, and the cursor
+)
+
+// TestLiveLeavesCtrlC: Ctrl-C is a signal to the program, the first and the
+// second, and not a key that somebody swallows.
+func TestLiveLeavesCtrlC(t *testing.T) {
+	p := onTerminal(t, "signals")
+	p.await("wait for boot")
+	p.press("\x03")
+	p.await("the board lives")
+	p.press("\x03")
+	seen := onScreen(p.rest())
+	if want := "etcd-1, worker-01\n^Cstopping softly\n^Cstopping at once\nended"; !strings.HasSuffix(strings.ReplaceAll(seen, "^C", ""), strings.ReplaceAll(want, "^C", "")) {
+		t.Errorf("the board is not gone, or took lines with it:\n%s", seen)
+	}
+}
+
+// TestLiveRestores: a panic and a kill leave the terminal as it was.
+func TestLiveRestores(t *testing.T) {
+	p := onTerminal(t, "panic")
+	p.await("panic: a bug")
+	if seen := onScreen(p.rest()); strings.Contains(seen, "[....") {
+		t.Errorf("the board is not gone:\n%s", seen)
+	}
+	p = onTerminal(t, "kill")
+	p.await("wait for boot")
+	p.await("\x1b[?25h")
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.rest()
+}
+
+// stuck is a terminal that takes nothing from when the board is there, as
+// after Ctrl-S, until it is let go.
+type stuck struct {
+	blocked, open chan struct{}
+	once          sync.Once
+	bytes.Buffer
+}
+
+func (s *stuck) Write(b []byte) (int, error) {
+	if strings.Contains(s.String(), "staging") {
+		s.once.Do(func() { close(s.blocked) })
+		<-s.open
+	}
+	return s.Buffer.Write(b)
+}
+
+// TestLiveNeverWaits: a terminal that takes nothing holds up no event, and
+// misses none.
+func TestLiveNeverWaits(t *testing.T) {
+	out := &stuck{blocked: make(chan struct{}), open: make(chan struct{})}
+	live := report.NewLive(out, report.Style{}, false)
+	events := aRun()
+	for _, e := range events[:len(events)-1] {
+		if err := live.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == engine.StageStarted {
+			<-out.blocked
+		}
+	}
+	if !live.Say("stopping softly") {
+		t.Error("there is no board")
+	}
+	close(out.open)
+	if err := live.Emit(events[len(events)-1]); err != nil {
+		t.Fatal(err)
+	}
+	live.Close()
+	for _, want := range []string{"etcd-1 done", "worker-01 failed", "stopping softly", "What to do"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+// broken is a terminal that goes away.
+type broken struct {
+	bytes.Buffer
+	after int
+}
+
+func (b *broken) Write(p []byte) (int, error) {
+	if b.after--; b.after < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return b.Buffer.Write(p)
+}
+
+// TestLiveOutlivesItsTerminal: a run goes on when its terminal has gone away,
+// at whatever moment.
+func TestLiveOutlivesItsTerminal(t *testing.T) {
+	for after := range 12 {
+		live := report.NewLive(&broken{after: after}, report.Style{}, false)
+		for _, e := range aRun() {
+			_ = live.Emit(e)
+		}
+		live.Close()
+	}
+}

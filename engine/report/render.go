@@ -1,0 +1,190 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"holdfast/engine"
+)
+
+// size is that of a terminal, in columns and lines. Zero is not known.
+type size struct{ width, height int }
+
+const (
+	mostActive = 8 // lines about what goes on now
+	mostPools  = 6 // more are shown as one
+)
+
+// render is the board on a terminal of that size, now. It leaves the terminal
+// a line for what scrolls by above it.
+func (b *board) render(on size, now time.Time) string {
+	var lines []string
+	rows := b.rows(on.height)
+	wide := 0
+	for _, p := range rows {
+		wide = max(wide, ansi.StringWidth(p.name))
+	}
+	for _, p := range rows {
+		lines = append(lines, fit(on.width, b.pool(p, wide)))
+	}
+	for _, name := range sortedKeys(b.clusters) {
+		lines = append(lines, b.cluster(name, b.clusters[name], on.width))
+	}
+	most := mostActive
+	if on.height > 0 {
+		most = max(2, min(most, on.height-1-len(lines)))
+	}
+	lines = append(lines, b.steps(most, now)...)
+	if on.height > 0 {
+		lines = lines[:min(len(lines), max(1, on.height-1))]
+	}
+	for i, l := range lines {
+		lines[i] = ansi.Truncate(oneLine.Replace(l), max(1, on.width), "…")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// rows are the pools, or their sum if there are too many for the terminal.
+func (b *board) rows(height int) []*poolCount {
+	if len(b.pools) <= mostPools && (height == 0 || len(b.pools) < height/2) || len(b.pools) < 2 {
+		return b.pools
+	}
+	sum := &poolCount{name: fmt.Sprintf("all %d pools", len(b.pools))}
+	for _, p := range b.pools {
+		sum.hosts += p.hosts
+		sum.toStage += p.toStage
+		sum.staged += p.staged
+		sum.done += p.done
+		sum.failed += p.failed
+	}
+	return []*poolCount{sum}
+}
+
+// fit is the first of some ways to say the same that is not too wide, or the
+// last.
+func fit(width int, ways []string) string {
+	for _, w := range ways {
+		if ansi.StringWidth(w) <= width {
+			return w
+		}
+	}
+	return ways[len(ways)-1]
+}
+
+// pool says how far a pool is, in ways that get shorter; names are padded to
+// wide columns.
+func (b *board) pool(p *poolCount, wide int) []string {
+	name := b.style.bold(p.name) + strings.Repeat(" ", wide-ansi.StringWidth(p.name))
+	done, staged, failed := fmt.Sprintf("  done %d/%d", p.done, p.hosts), "", ""
+	if p.toStage > 0 {
+		staged = fmt.Sprintf("  staged %d/%d", p.staged, p.toStage)
+	}
+	if p.failed > 0 {
+		failed = b.style.red(fmt.Sprintf("  failed %d", p.failed))
+	}
+	return []string{name + " " + bar(p.done, p.hosts) + done + staged + failed, name + done + staged + failed, name + done + failed}
+}
+
+// cluster says how an etcd cluster is.
+func (b *board) cluster(name string, s engine.Sample, width int) string {
+	if s.Voters == 0 {
+		return b.style.yellow("etcd "+name+"  not known") + ": " + strings.Join(s.Problems, "; ")
+	}
+	quorum := engine.QuorumOf(s.Voters)
+	leader := ", no leader"
+	if s.Leader != "" {
+		leader = ", leader " + s.Leader
+	}
+	long := fmt.Sprintf("etcd %s  %d of %d voters healthy, quorum %d", name, s.Healthy, s.Voters, quorum)
+	short := fmt.Sprintf("etcd %s  %d/%d healthy, quorum %d", name, s.Healthy, s.Voters, quorum)
+	least := fmt.Sprintf("%s %d/%d, quorum %d", name, s.Healthy, s.Voters, quorum)
+	text := fit(width, []string{long + leader, short + leader, least + leader, least})
+	switch {
+	case s.Healthy < quorum:
+		return b.style.red(text)
+	case s.Healthy < s.Voters:
+		return b.style.yellow(text)
+	}
+	return text
+}
+
+// steps says what goes on now in at most that many lines: by host, or by step
+// if there are more hosts than that. Hosts that are disrupted come first.
+func (b *board) steps(most int, now time.Time) []string {
+	names := sortedKeys(b.active)
+	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(b.calm(x), b.calm(y)) })
+	if len(names) > most {
+		return b.byStep(names, most, now)
+	}
+	wide := 0
+	for _, n := range names {
+		wide = max(wide, ansi.StringWidth(n))
+	}
+	var lines []string
+	for _, n := range names {
+		a := b.active[n]
+		l := fmt.Sprintf("  %s%s  %s %s", n, strings.Repeat(" ", wide-ansi.StringWidth(n)), a.name, b.style.faint(elapsed(a.since, now)))
+		if a.said != "" {
+			l += "  " + shortHashes(a.said)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// calm is 1 for a step that disrupts nothing.
+func (b *board) calm(name string) int {
+	if b.active[name].name == "stage" {
+		return 1
+	}
+	return 0
+}
+
+func (b *board) byStep(names []string, most int, now time.Time) []string {
+	hosts := map[string][]string{}
+	since := map[string]time.Time{}
+	var order []string
+	for _, n := range names {
+		a := b.active[n]
+		if hosts[a.name] == nil {
+			order, since[a.name] = append(order, a.name), a.since
+		}
+		hosts[a.name] = append(hosts[a.name], n)
+		if a.since.Before(since[a.name]) {
+			since[a.name] = a.since
+		}
+	}
+	var lines []string
+	for i, step := range order {
+		if i == most-1 && len(order) > most {
+			return append(lines, fmt.Sprintf("  and %d steps more", len(order)-i))
+		}
+		lines = append(lines, fmt.Sprintf("  %s %s  %s: %s", step, b.style.faint("up to "+elapsed(since[step], now)),
+			count(len(hosts[step]), "host", "hosts"), strings.Join(engine.FoldNames(hosts[step]), ", ")))
+	}
+	return lines
+}
+
+// elapsed is the time since then, in whole seconds.
+func elapsed(since, now time.Time) string {
+	d := max(0, now.Sub(since)).Truncate(time.Second)
+	if d < 2*time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return d.String()
+}
+
+// bar is done of all, ten wide.
+func bar(done, all int) string {
+	const width = 10
+	full := 0
+	if all > 0 {
+		full = min(width, width*done/all)
+	}
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]"
+}

@@ -1,0 +1,90 @@
+package report_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// onScreen is what a person sees on a terminal of 24 lines that was sent that
+// text: what has scrolled away, and the screen, without empty lines at the end.
+func onScreen(sent string) string {
+	s := screen{lines: make([][]rune, 24)}
+	for sent != "" {
+		if loc := escapes.FindStringSubmatchIndex(sent); loc != nil && loc[0] == 0 {
+			s.escape(sent[:loc[1]])
+			sent = sent[loc[1]:]
+			continue
+		}
+		r := []rune(sent)[0]
+		s.put(r)
+		sent = sent[len(string(r)):]
+	}
+	var out []string
+	for _, l := range append(s.gone, s.lines...) {
+		out = append(out, strings.TrimRight(string(l), " "))
+	}
+	return strings.TrimRight(strings.Join(out, "\n"), "\n")
+}
+
+// screen is a terminal as far as the board needs one.
+type screen struct {
+	gone, lines [][]rune
+	row, column int
+}
+
+func (s *screen) put(r rune) {
+	switch r {
+	case '\r':
+		s.column = 0
+	case '\n':
+		if s.row++; s.row == len(s.lines) {
+			s.gone = append(s.gone, s.lines[0])
+			s.lines = append(s.lines[1:], nil)
+			s.row--
+		}
+	default:
+		l := s.lines[s.row]
+		for len(l) <= s.column {
+			l = append(l, ' ')
+		}
+		l[s.column] = r
+		s.lines[s.row] = l
+		s.column++
+	}
+}
+
+var csi = regexp.MustCompile(`^\x1b\[([0-9]*)([A-Z])$`)
+
+func (s *screen) escape(sequence string) {
+	m := csi.FindStringSubmatch(sequence)
+	if m == nil {
+		return // colours, and the cursor's look
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil {
+		n = 1
+	}
+	switch m[2] {
+	case "A":
+		s.row = max(0, s.row-n)
+	case "B":
+		s.row = min(len(s.lines)-1, s.row+n)
+	case "C":
+		s.column += n
+	case "D":
+		s.column = max(0, s.column-n)
+	case "J", "K":
+		s.lines[s.row] = s.lines[s.row][:min(s.column, len(s.lines[s.row]))]
+		if m[2] == "J" {
+			clear(s.lines[s.row+1:])
+		}
+	case "L":
+		for range n {
+			copy(s.lines[s.row+1:], s.lines[s.row:])
+			s.lines[s.row] = nil
+		}
+	default:
+		panic("the test's screen does not know " + sequence)
+	}
+}
