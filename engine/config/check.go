@@ -43,7 +43,11 @@ func (d *document) check() {
 
 func (d *document) checkFile(f types.File, at steps) {
 	d.checkNode(f.Node, at)
-	if _, field, wrong := decode(f.Contents); wrong != "" {
+	data, field, wrong := decode(f.Contents)
+	if wrong == "" && f.Contents.Source != nil && len(f.Append) == 0 {
+		wrong = inspect(f.Path, data)
+	}
+	if wrong != "" {
 		d.add(at.with("contents").with(field...), "%s", wrong)
 	}
 	for i, r := range f.Append {

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/BurntSushi/toml"
 
 	"holdfast/engine"
@@ -9,20 +12,45 @@ import (
 // registriesFile is where containers/image reads registries from.
 const registriesFile = "/etc/containers/registries.conf"
 
-// inspect looks into files whose mistakes would show only when something
-// fails on the host.
+// inspect looks into the contents of a file whose mistakes would show only
+// when something fails on the host. It says what is wrong, "" if nothing is.
+func inspect(path string, contents []byte) string {
+	switch {
+	case path == registriesFile:
+		_, wrong := readRegistries(contents)
+		return wrong
+	case pullSecrets[path]:
+		_, wrong := readPullSecret(contents)
+		return wrong
+	}
+	return ""
+}
+
+func readRegistries(contents []byte) (registries map[string]any, wrong string) {
+	_, err := toml.Decode(string(contents), &registries)
+	var at toml.ParseError
+	switch {
+	case errors.As(err, &at):
+		return nil, fmt.Sprintf("is not valid TOML from line %d of the file on; correct it", at.Position.Line)
+	case err != nil:
+		return nil, "is not valid TOML; correct it"
+	}
+	return registries, ""
+}
+
+// inspect looks into the merged files, as inspect above did into each
+// document's, and at how they fit together.
 func (b *builder) inspect() {
-	registries := map[string]any{}
+	var registries map[string]any
 	for _, f := range b.out.Files {
-		if f.Path != registriesFile || f.Inherit {
+		if f.Inherit {
 			continue
 		}
-		if _, err := toml.Decode(string(f.Contents), &registries); err != nil {
-			line := 0
-			if p, ok := err.(toml.ParseError); ok { //nolint:errorlint // toml gives it as it is
-				line = p.Position.Line
-			}
-			b.problems.add(b.contents(f), "is not valid TOML (line %d of the file); correct it", line)
+		text := whole(f)
+		if wrong := inspect(f.Path, text); wrong != "" {
+			b.problems.add(b.contents(f), "%s", wrong)
+		} else if f.Path == registriesFile {
+			registries, _ = readRegistries(text)
 		}
 	}
 	for _, f := range b.out.Files {
@@ -30,6 +58,11 @@ func (b *builder) inspect() {
 			b.pullSecret(f, registries)
 		}
 	}
+}
+
+// whole is all that a file that does not inherit has in it.
+func whole(f engine.File) []byte {
+	return append(f.Contents[:len(f.Contents):len(f.Contents)], f.Append...)
 }
 
 // contents is where the contents of a file are.

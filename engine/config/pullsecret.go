@@ -24,36 +24,41 @@ type login struct {
 	Email string `json:"email"`
 }
 
-// pullSecret checks a file of passwords. Not one byte of it may be in a
-// message, names of fields and registries included: what is malformed may have
-// a password anywhere.
-func (b *builder) pullSecret(f engine.File, registries map[string]any) {
-	at := b.contents(f)
+// readPullSecret gives the log-ins of a pull secret by registry, or says what
+// is wrong. Not one byte of it may be in a message, names of fields and
+// registries included: what is malformed may have a password anywhere.
+func readPullSecret(contents []byte) (logins map[string]login, wrong string) {
 	const form = `{"auths":{"REGISTRY":{"auth":"…"}}}, with auth the base64 of user:password`
 	var secret struct {
 		Auths map[string]login `json:"auths"`
 	}
-	decoder := json.NewDecoder(bytes.NewReader(append(f.Contents[:len(f.Contents):len(f.Contents)], f.Append...)))
+	decoder := json.NewDecoder(bytes.NewReader(contents))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&secret); err != nil || decoder.More() {
-		b.problems.add(at, "is not a pull secret; it must be JSON of the form %s", form)
-		return
+		return nil, "is not a pull secret; it must be JSON of the form " + form
 	}
 	if len(secret.Auths) == 0 {
-		b.problems.add(at, "is a pull secret without a registry; it must have the form %s", form)
-		return
+		return nil, "is a pull secret without a registry; it must have the form " + form
 	}
 	for _, l := range secret.Auths {
 		text, err := base64.StdEncoding.DecodeString(l.Auth)
 		user, password, pair := strings.Cut(string(text), ":")
 		if err != nil || !pair || user == "" || password == "" {
-			b.problems.add(at, "has a registry whose auth is not the base64 of user:password; it must have the form %s", form)
-			return
+			return nil, "has a registry whose auth is not the base64 of user:password; it must have the form " + form
 		}
 	}
+	return secret.Auths, ""
+}
+
+// pullSecret checks that there is a log-in for the registries in use.
+func (b *builder) pullSecret(f engine.File, registries map[string]any) {
+	logins, wrong := readPullSecret(whole(f))
+	if wrong != "" {
+		return // said already
+	}
 	for _, image := range []string{b.out.OSImage, b.out.ExtensionsImage} {
-		if image != "" && !covered(image, secret.Auths, registries) {
-			b.problems.add(at, "has no entry for %s, from which the OS comes; add one", registryOf(image))
+		if image != "" && !covered(image, logins, registries) {
+			b.problems.add(b.contents(f), "has no entry for %s, from which the OS comes; add one", registryOf(image))
 		}
 	}
 }

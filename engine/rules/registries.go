@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 
@@ -28,6 +29,11 @@ type registry struct {
 type mirror struct {
 	Location string `toml:"location"`
 	Pull     string `toml:"pull-from-mirror"`
+}
+
+// registriesFields are the names of all these fields.
+var registriesFields = []string{
+	"unqualified-search-registries", "registry", "prefix", "location", "blocked", "insecure", "mirror-by-digest-only", "mirror", "pull-from-mirror",
 }
 
 const digestOnly = "digest-only"
@@ -117,6 +123,15 @@ func parseRegistries(text []byte) (registriesConf, string) {
 	}
 	if meta.IsDefined("registries") {
 		return c, "is in the old format, version 1"
+	}
+	for _, key := range meta.Keys() {
+		// The TOML library takes Mirror for mirror; of two such fields it would
+		// be chance which one counts.
+		last := key[len(key)-1]
+		alike := slices.ContainsFunc(registriesFields, func(f string) bool { return strings.EqualFold(f, last) })
+		if alike && !slices.Contains(registriesFields, last) {
+			return c, fmt.Sprintf("has the field %s, which is written in small letters", last)
+		}
 	}
 	seen := map[string]bool{}
 	for _, r := range c.Registries {

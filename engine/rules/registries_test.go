@@ -57,6 +57,8 @@ var registriesCases = []struct {
 	{"is invalid", "search=a", "invalid", "now the file is not valid TOML"},
 	{"was in the old format", "v1", "search=a", "before, the file is in the old format"},
 	{"is in the old format", "search=a", "v1", "now the file is in the old format"},
+	{"a field in capitals", "", "Insecure", "small letters"},
+	{"a field in letters that fold", "", "\"in\u017fecure\"", "small letters"},
 	{"a registry twice", "reg x", "reg x\nreg x", "registry x twice"},
 }
 
@@ -83,7 +85,7 @@ func registriesFile(short string) *engine.File {
 			b.WriteString("prefix = \"" + rest + "\"\n")
 		case kind == "digest":
 			b.WriteString("mirror-by-digest-only = true\n")
-		case kind == "blocked", kind == "insecure":
+		case kind == "blocked", strings.EqualFold(strings.Trim(kind, `"`), "insecure"):
 			b.WriteString(kind + " = true\n")
 		case kind == "mir":
 			location, pull, ok := strings.Cut(rest, " ")

@@ -1,0 +1,52 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// FuzzRegistries compares any two texts as registries.conf. A file that stays
+// as it is never drains, unless it cannot be read; and whatever they are, there
+// is a reason.
+func FuzzRegistries(f *testing.F) {
+	for _, tc := range registriesCases {
+		was, is := registriesFile(tc.old), registriesFile(tc.new)
+		if was != nil && is != nil {
+			f.Add(string(was.Contents), string(is.Contents))
+		}
+	}
+	f.Fuzz(func(t *testing.T, old, new string) {
+		_, broken := parseRegistries([]byte(old))
+		if why := unsafe([]byte(old), []byte(old)); (why == "") != (broken == "") {
+			t.Errorf("compared with itself: %q, and by itself: %q", why, broken)
+		}
+		v := verdict{actions: reloadCrio}.judge(&engine.File{Contents: []byte(old)}, &engine.File{Contents: []byte(new)})
+		drains := v.actions[0].Type == engine.DrainAction
+		if drains != strings.HasPrefix(v.why, "drain first: ") || v.why == "drain first: " {
+			t.Errorf("%v because %q", v.actions, v.why)
+		}
+	})
+}
+
+// FuzzPolicyPath asks for the rule of any path under any rule. Network
+// configuration is never anything but a reboot, and a rule that is found
+// covers the path.
+func FuzzPolicyPath(f *testing.F) {
+	f.Add("/etc/foo", "/etc/*", "/etc/foo/bar")
+	f.Add("/", "/etc/[N]*", "/etc/NetworkManager/x")
+	f.Fuzz(func(t *testing.T, p, glob, name string) {
+		policy, err := NewPolicy([]Rule{onPath(p, "none"), onGlob(glob, "none")})
+		if err != nil {
+			t.Skip()
+		}
+		v := policy.path(name)
+		if network(name) != "" && (len(v.actions) != 2 || v.rank != fixedRank) {
+			t.Errorf("%q: %+v", name, v)
+		}
+		if v.rule == "policy: path "+policy.rules[0].Path && !strings.HasPrefix(name, policy.rules[0].Path) {
+			t.Errorf("%q: %+v", name, v)
+		}
+	})
+}
