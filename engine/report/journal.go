@@ -28,7 +28,22 @@ func OpenJournal(dir, run string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
+	if err := syncFolder(dir); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("create journal: %w", err)
+	}
 	return &Journal{f: f}, nil
+}
+
+// syncFolder makes the names in a folder last: a run whose journal is gone
+// after a power cut would leave holds that nobody knows to be dead.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return f.Sync()
 }
 
 func journalPath(dir, run string) string { return filepath.Join(dir, run+".jsonl") }
@@ -39,7 +54,7 @@ func (j *Journal) Emit(e engine.Event) error {
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	if _, err := j.f.Write(append(line, '\n')); err != nil {
+	if _, err := j.f.Write(append(tame(line), '\n')); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
 	if e.Type == engine.StepProgress || e.Type == engine.EtcdSampled {
@@ -60,30 +75,33 @@ const maxEvent = 256 << 20
 // ReadJournal calls each for every event of a journal. A last line that is
 // torn, because the bastion died while it was written, is left out.
 func ReadJournal(path string, each func(engine.Event) error) error {
+	return readJournal(path, func(line []byte) error {
+		var e engine.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
+		}
+		return each(e)
+	})
+}
+
+// readJournal calls each for every whole line of a journal.
+func readJournal(path string, each func(line []byte) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	return readEvents(f, path, each)
-}
-
-func readEvents(r io.Reader, name string, each func(engine.Event) error) error {
-	in := bufio.NewReaderSize(r, 1<<16)
+	in := bufio.NewReaderSize(f, 1<<16)
 	for number := 1; ; number++ {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
 			return nil // what has no end of line is torn
 		}
+		if err == nil {
+			err = each(line)
+		}
 		if err != nil {
-			return fmt.Errorf("read journal %s:%d: %w", name, number, err)
-		}
-		var e engine.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("read journal %s:%d: %w", name, number, err)
-		}
-		if err := each(e); err != nil {
-			return err
+			return fmt.Errorf("read journal %s:%d: %w", path, number, err)
 		}
 	}
 }

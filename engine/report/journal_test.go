@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,6 +65,38 @@ func TestTornJournal(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTornAnywhere cuts a small journal after each of its bytes.
+func TestTornAnywhere(t *testing.T) {
+	events := []engine.Event{aRun()[0], aRun()[1], {Seq: 3, Type: engine.Warned, Message: "a \"quoted\" é\nline ,\"plan\":{ \"type\":\"planned\""}, {Seq: 4, Type: engine.Planned, Plan: &engine.Plan{}}, aRun()[len(aRun())-1]}
+	whole, dir := lines(t, events), t.TempDir()
+	for n := range len(whole) + 1 {
+		save(t, dir, "r", whole[:n])
+		want, seen := strings.Count(string(whole[:n]), "\n"), 0
+		err := report.ReadJournal(filepath.Join(dir, "r.jsonl"), func(e engine.Event) error {
+			if !same(e, events[seen]) {
+				t.Fatalf("cut after %d bytes: event %d is %+v", n, seen, e)
+			}
+			seen++
+			return nil
+		})
+		runs, errs := report.ListRuns(dir)
+		if err != nil || seen != want || errs != nil || runs[0].Problem != "" || (runs[0].End != nil) != (want == len(events)) {
+			t.Fatalf("cut after %d bytes: %d events, %v; want %d; runs %+v, %v", n, seen, err, want, runs, errs)
+		}
+	}
+}
+
+// TestRunsKnowWhatPlannedDoes: that the plan is skipped loses nothing else.
+func TestRunsKnowWhatPlannedDoes(t *testing.T) {
+	dir := t.TempDir()
+	events := aRun()[:3]
+	save(t, dir, "r", lines(t, events))
+	runs, err := report.ListRuns(dir)
+	if err != nil || events[2].Type != engine.Planned || runs[0].Problem != "" || !runs[0].Last.Equal(events[2].Time) || runs[0].Site != "berlin" {
+		t.Errorf("%+v, %v", runs, err)
+	}
 }
 
 func same(a, b engine.Event) bool {
@@ -262,3 +295,22 @@ func BenchmarkWritePlan(b *testing.B) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// lines are events as a journal has them.
+func lines(t testing.TB, events []engine.Event) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, e := range events {
+		if err := (report.JSONLines{W: &b}).Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
+func save(t testing.TB, dir, run string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, run+".jsonl"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

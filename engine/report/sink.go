@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
-	"io"
 
 	"holdfast/engine"
 )
@@ -30,12 +28,4 @@ func (m Multi) Emit(e engine.Event) error {
 		_ = s.Emit(e) // a terminal that has gone away is no reason to stop
 	}
 	return nil
-}
-
-// JSONLines writes events as JSON, one per line.
-type JSONLines struct{ W io.Writer }
-
-// Emit writes an event.
-func (j JSONLines) Emit(e engine.Event) error {
-	return json.NewEncoder(j.W).Encode(e)
 }

@@ -20,7 +20,7 @@ func table(w io.Writer, rows [][]string) error {
 		for i := range r {
 			r[i] = oneLine.Replace(engine.Printable(r[i]))
 		}
-		fmt.Fprintln(t, strings.Join(r, "\t"))
+		_, _ = fmt.Fprintln(t, strings.Join(r, "\t")) // into a builder
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -57,7 +57,9 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 		return err
 	}
 	if len(s.Clusters) > 0 {
-		fmt.Fprintln(w)
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
 		if err := WriteEtcd(w, s.Clusters, style); err != nil {
 			return err
 		}
@@ -113,7 +115,9 @@ func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 		}
 		rows = append(rows, []string{strings.Join(engine.FoldNames(hosts[k]), ","), k.state, k.version, note})
 	}
-	fmt.Fprintln(w)
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
 	return table(w, rows)
 }
 

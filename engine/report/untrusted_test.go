@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"reflect"
 	"regexp"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"pgregory.net/rapid"
 
 	"holdfast/engine"
 	"holdfast/engine/report"
@@ -129,4 +132,30 @@ func TestUntrustedLines(t *testing.T) {
 		}
 		harmless(t, "a run", b.String())
 	}
+}
+
+// TestUntrustedJSON: JSON on a terminal does nothing to it either, and a
+// program reads what the host said, to the letter.
+func TestUntrustedJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		said := rapid.String().Draw(t, "said") + hostile + "\x7f\U000e0041<é>\u2028"
+		for name, write := range map[string]func(io.Writer) error{
+			"lines": func(w io.Writer) error { return report.JSONLines{W: w}.Emit(engine.Event{Message: said}) },
+			"whole": func(w io.Writer) error { return report.WriteJSON(w, engine.Event{Message: said}) },
+		} {
+			var b bytes.Buffer
+			var back engine.Event
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range b.String() {
+				if r != '\n' && !unicode.IsGraphic(r) {
+					t.Fatalf("%s: %q reaches the terminal in %q", name, r, b.String())
+				}
+			}
+			if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.Message != said {
+				t.Fatalf("%s: %q was read back as %q: %v", name, said, back.Message, err)
+			}
+		}
+	})
 }

@@ -1,0 +1,37 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// BenchmarkListRuns reads 50 journals of a site of 480 hosts, as every apply,
+// plan and status does when it begins.
+func BenchmarkListRuns(b *testing.B) {
+	dir := b.TempDir()
+	p := largePlan()
+	for i := range p.Hosts {
+		for j := range p.Hosts[i].Roll {
+			p.Hosts[i].Roll[j].Do.Exec = &engine.Exec{Script: strings.Repeat("if ! ostree admin status; then exit 3; fi\n", 40)}
+		}
+	}
+	events := []engine.Event{{Type: engine.RunStarted, Time: began, Start: &engine.RunStart{Site: "berlin"}}, {Type: engine.Planned, Plan: &p}}
+	for i := range 480 {
+		events = append(events, engine.Event{Type: engine.HostDone, Host: fmt.Sprintf("worker-%03d", i)})
+	}
+	events = append(events, engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{}})
+	whole := lines(b, events)
+	for i := range 50 {
+		save(b, dir, fmt.Sprintf("20261121-08%02d00-0001", i), whole)
+	}
+	b.SetBytes(int64(50 * len(whole)))
+	for b.Loop() {
+		if runs, err := report.ListRuns(dir); err != nil || len(runs) != 50 || len(runs[0].Updated) != 480 || runs[0].End == nil {
+			b.Fatal(err, len(runs))
+		}
+	}
+}
