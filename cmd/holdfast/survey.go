@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"holdfast/engine"
@@ -38,9 +37,4 @@ func (a *app) showPlan(s *site, plan engine.Plan) error {
 	return report.WritePlan(a.stdout, clean, report.Style{Colour: terminal(a.stdout)}, a.verbose)
 }
 
-func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
+func (a *app) printJSON(v any) error { return report.WriteJSON(a.stdout, v) }
