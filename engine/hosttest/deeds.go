@@ -98,6 +98,7 @@ type State struct {
 	Booted  string   // digest
 	Staged  string   // digest, "" if nothing is staged
 	Locked  bool     // what is staged is locked
+	Staging bool     // an OS is being staged
 	Drained bool     // drained, and not undrained since
 	Member  bool     // of an etcd cluster
 	Well    bool     // up, and its etcd member healthy
@@ -109,7 +110,7 @@ type State struct {
 func (h *Host) State() (st State) {
 	h.site.with(func(now time.Time) {
 		st = State{
-			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Drained: h.drained, Member: h.host.Cluster != "",
+			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Staging: h.staging != "", Drained: h.drained, Member: h.host.Cluster != "",
 			Well: h.well(now), Boots: h.boot, Reboots: slices.Clone(h.reboots),
 		}
 	})

@@ -45,7 +45,7 @@ func lost(inv engine.Inventory, c hosttest.Call, fault hosttest.Fault) error {
 			errs = append(errs, updated(h))
 		}
 	}
-	if fault != hosttest.Fails && twice(c.Verb) {
+	if fault != hosttest.Fails && twice(c.Verb) || fault == hosttest.LostBack && c.Verb == "reboot" {
 		errs = append(errs, ended(end, engine.ExitOK), converged(site))
 	}
 	time.Sleep(time.Hour)

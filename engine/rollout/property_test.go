@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +14,6 @@ import (
 	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
 )
-
-func sortStrings(s []string) { slices.Sort(s) }
 
 // TestAnything runs apply in random worlds with random troubles, repairs what
 // is broken, and runs it again. No law is ever broken; every run ends as it
@@ -219,7 +216,7 @@ func (d *drama) holdsIt(h *hosttest.Host) bool {
 	return hold != nil && hold.Run == d.run.ID
 }
 
-// told is what the run's journal says about a host.
+// toldOf is what the run's journal says about a host.
 func (d *drama) toldOf(host string) (held, done bool, failed *engine.Event) {
 	for _, e := range d.run.Events() {
 		switch {

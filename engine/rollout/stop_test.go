@@ -37,6 +37,9 @@ func TestStopped(t *testing.T) {
 				if updated(h) != nil {
 					errs = append(errs, untouched(h))
 				}
+				if h.State().Staging {
+					errs = append(errs, fmt.Errorf("%s is still staging", h.Name))
+				}
 			}
 			errs = append(errs, accounted(site, end), ended(apply(site.Bastion("run-2")), engine.ExitOK), converged(site))
 			if err := errors.Join(errs...); err != nil {

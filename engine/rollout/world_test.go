@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -62,7 +63,7 @@ func faults() map[string]hosttest.Fault {
 // ofRun are the kinds of trouble that come over the run itself.
 func ofRun() []string { return []string{"killed", "Ctrl-C", "Ctrl-C twice", "journal full"} }
 
-// story of a random world.
+// randomWorld is a site and what will go wrong in the runs on it.
 type randomWorld struct {
 	inv      engine.Inventory
 	updated  []string      // hosts that run the new OS already
@@ -91,7 +92,7 @@ func anyWorld(t *rapid.T) randomWorld {
 		kinds = append(kinds, k)
 	}
 	kinds = append(kinds, ofRun()...)
-	sortStrings(kinds)
+	slices.Sort(kinds)
 	for range rapid.IntRange(1, 2).Draw(t, "runs") {
 		var all []trouble
 		for range rapid.IntRange(0, 3).Draw(t, "troubles") {
