@@ -25,7 +25,7 @@ type Options struct {
 // to jump hosts. Its methods may be called from several goroutines.
 type Dialer struct {
 	opts  Options
-	known hostKeyCache
+	known knownHostsCache
 	keys  keyFiles
 	jumps routes
 
@@ -42,7 +42,7 @@ func NewDialer(o Options) *Dialer {
 	}
 	return &Dialer{
 		opts:    o,
-		known:   hostKeyCache{m: map[string]hostKeys{}},
+		known:   knownHostsCache{m: map[string]*knownHosts{}},
 		keys:    keyFiles{m: map[string]*keyFile{}},
 		jumps:   routes{m: map[string]*route{}},
 		configs: map[string]sshConfig{},

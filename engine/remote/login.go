@@ -34,7 +34,7 @@ func (l *login) run(parent context.Context) (*ssh.Client, *activeConn, error) {
 	l.clock = startStopwatch(l.ep.connectTimeout, func() { cancel(errLate) })
 	defer l.clock.stop()
 
-	keys, err := l.dialer.known.get(l.ep.knownHosts)
+	known, err := l.dialer.known.get(l.ep.knownHosts)
 	if err != nil {
 		return nil, nil, l.ep.fail(Config, "prepare", err, "")
 	}
@@ -49,7 +49,7 @@ func (l *login) run(parent context.Context) (*ssh.Client, *activeConn, error) {
 	}
 	conn := newActiveConn(raw)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	c, chans, reqs, err := ssh.NewClientConn(conn, l.ep.hostKey, l.config(keys))
+	c, chans, reqs, err := ssh.NewClientConn(conn, l.ep.hostKey, l.config(known.find(l.ep.hostKey)))
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 		_ = c.Close()
@@ -104,10 +104,10 @@ func (l *login) config(keys hostKeys) *ssh.ClientConfig {
 	return &ssh.ClientConfig{
 		User:              l.ep.user,
 		ClientVersion:     "SSH-2.0-holdfast",
-		HostKeyAlgorithms: keys.algorithms(l.ep.hostKey),
+		HostKeyAlgorithms: keys.algorithms(),
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(l.ids.signers()...)},
-		HostKeyCallback: func(address string, remote net.Addr, key ssh.PublicKey) error {
-			if e := keys.check(address, remote, key); e != nil {
+		HostKeyCallback: func(_ string, remote net.Addr, key ssh.PublicKey) error {
+			if e := keys.check(remote, key); e != nil {
 				l.failure = e
 				return e
 			}

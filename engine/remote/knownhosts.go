@@ -1,0 +1,255 @@
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha1" // what known_hosts hashes names with
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// knownHosts is what some known_hosts files say, made for looking up a whole fleet: each name is found at once, and only lines
+// with wildcards or hashed names are tried one by one. The format is that of sshd(8), the matching that of OpenSSH.
+type knownHosts struct {
+	files   []string
+	lines   []knownLine
+	exact   map[string][]int // lines by host:port
+	tried   []int            // lines with wildcards, exclusions or a hashed name
+	revoked map[string]knownLine
+}
+
+// knownLine is one line.
+type knownLine struct {
+	where     string // file:line
+	authority bool
+	wild      bool // has a * and names no port
+	key       ssh.PublicKey
+	patterns  []namePattern
+	salt      []byte // of a hashed name
+	hash      []byte
+}
+
+// namePattern is one of a line's names.
+type namePattern struct {
+	host, port string
+	not        bool
+}
+
+// knownHostsCache parses each list of files once; a fleet shares one.
+type knownHostsCache struct {
+	mu sync.Mutex
+	m  map[string]*knownHosts
+}
+
+func (c *knownHostsCache) get(files []string) (*knownHosts, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := strings.Join(files, "\x00")
+	if k := c.m[key]; k != nil {
+		return k, nil
+	}
+	k := &knownHosts{files: files, exact: map[string][]int{}, revoked: map[string]knownLine{}}
+	for _, f := range files {
+		if err := k.read(f); err != nil {
+			return nil, fmt.Errorf("read known_hosts: %w", err)
+		}
+	}
+	c.m[key] = k
+	return k, nil
+}
+
+func (k *knownHosts) read(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, len(text)+1)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := k.add(line, fmt.Sprintf("%s:%d", file, n)); err != nil {
+			return fmt.Errorf("%s:%d: %w", file, n, err)
+		}
+	}
+	return lines.Err()
+}
+
+// add takes in one line.
+func (k *knownHosts) add(text, where string) error {
+	marker, names, key, _, _, err := ssh.ParseKnownHosts([]byte(text))
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "ssh: "))
+	}
+	line := knownLine{where: where, key: key, authority: marker == "cert-authority"}
+	switch marker {
+	case "revoked":
+		k.revoked[bare(key)] = line
+		return nil
+	case "", "cert-authority":
+	default:
+		return fmt.Errorf("unknown marker @%s", marker)
+	}
+	n := len(k.lines)
+	if strings.HasPrefix(names[0], "|") {
+		if err := line.hashed(strings.Join(names, ",")); err != nil {
+			return err
+		}
+		k.tried = append(k.tried, n)
+	} else if line.named(names) {
+		for _, p := range line.patterns {
+			address := net.JoinHostPort(p.host, p.port)
+			if !slices.Contains(k.exact[address], n) {
+				k.exact[address] = append(k.exact[address], n)
+			}
+		}
+	} else {
+		k.tried = append(k.tried, n)
+	}
+	k.lines = append(k.lines, line)
+	return nil
+}
+
+// hashed reads "|1|SALT|HASH".
+func (l *knownLine) hashed(name string) error {
+	parts := strings.Split(name, "|")
+	if len(parts) != 4 || parts[1] != "1" {
+		return errors.New("a hashed name looks like |1|SALT|HASH")
+	}
+	var errSalt, errHash error
+	l.salt, errSalt = base64.StdEncoding.DecodeString(parts[2])
+	l.hash, errHash = base64.StdEncoding.DecodeString(parts[3])
+	return errors.Join(errSalt, errHash)
+}
+
+// named reads names and reports whether all of them are plain.
+func (l *knownLine) named(names []string) (plain bool) {
+	all := strings.Join(names, ",")
+	l.wild = strings.Contains(all, "*") && !strings.Contains(all, "]:")
+	plain = true
+	for _, name := range names {
+		var p namePattern
+		name, p.not = strings.CutPrefix(name, "!")
+		var err error
+		if p.host, p.port, err = net.SplitHostPort(name); err != nil {
+			p.host, p.port = name, "22"
+		}
+		if name != "" {
+			l.patterns = append(l.patterns, p)
+			plain = plain && !p.not && !strings.ContainsAny(p.host, "*?")
+		}
+	}
+	return plain
+}
+
+// bare is a key without a certificate around it, for comparing.
+func bare(key ssh.PublicKey) string {
+	if c, ok := key.(*ssh.Certificate); ok {
+		key = c.Key
+	}
+	return string(key.Marshal())
+}
+
+// find returns what is known of address (host:port). Where nothing names the port, names with a * and no port count, as in OpenSSH.
+func (k *knownHosts) find(address string) hostKeys {
+	found := hostKeys{known: k, address: address}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return found
+	}
+	found.lines = k.match(host, port)
+	if len(found.lines) == 0 && port != "22" {
+		found.lines = slices.DeleteFunc(k.match(host, "22"), func(l knownLine) bool { return !l.wild })
+	}
+	return found
+}
+
+// match returns the lines about a host and port, in the files' order.
+func (k *knownHosts) match(host, port string) []knownLine {
+	address := net.JoinHostPort(host, port)
+	numbers := slices.Clone(k.exact[address])
+	name := []byte(knownhosts.Normalize(address))
+	for _, n := range k.tried {
+		if k.lines[n].matches(host, port, name) {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	lines := make([]knownLine, len(numbers))
+	for i, n := range numbers {
+		lines[i] = k.lines[n]
+	}
+	return lines
+}
+
+// matches reports whether the line is about a host; name is what would be hashed of it.
+func (l *knownLine) matches(host, port string, name []byte) bool {
+	if l.hash != nil {
+		return hmac.Equal(hashName(l.salt, name), l.hash)
+	}
+	matched := false
+	for _, p := range l.patterns {
+		if p.port != port || !wildcard(p.host, host) {
+			continue
+		}
+		if p.not {
+			return false
+		}
+		matched = true
+	}
+	return matched
+}
+
+// hashName is HMAC-SHA1 without the allocations of crypto/hmac, because a fleet of n hosts takes n² of them.
+func hashName(salt, name []byte) []byte {
+	var buf [sha1.BlockSize + 256]byte
+	if len(salt) > sha1.BlockSize || len(name) > 256 {
+		mac := hmac.New(sha1.New, salt)
+		mac.Write(name)
+		return mac.Sum(nil)
+	}
+	copy(buf[:], salt)
+	for i := range sha1.BlockSize {
+		buf[i] ^= 0x36
+	}
+	inner := sha1.Sum(append(buf[:sha1.BlockSize], name...))
+	for i := range sha1.BlockSize {
+		buf[i] ^= 0x36 ^ 0x5c
+	}
+	outer := sha1.Sum(append(buf[:sha1.BlockSize], inner[:]...))
+	return outer[:]
+}
+
+// wildcard reports whether s matches a pattern of * and ?.
+func wildcard(pattern, s string) bool {
+	star, mark := -1, 0 // the last *, and how much of s it stands for
+	p, i := 0, 0
+	for i < len(s) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, i
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
+			p++
+			i++
+		case star >= 0:
+			mark++
+			p, i = star+1, mark
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}

@@ -1,0 +1,97 @@
+package remote
+
+import (
+	"crypto/ed25519"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+	"pgregory.net/rapid"
+)
+
+// TestKnownHosts: whatever is in a file, a key is accepted if and only if the SSH library's own reading of it says so.
+func TestKnownHosts(t *testing.T) {
+	keys := make([]ssh.PublicKey, 3)
+	for i := range keys {
+		k, err := ssh.NewPublicKey(ed25519.NewKeyFromSeed([]byte(strings.Repeat(string(rune('a'+i)), 32))).Public())
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[i] = k
+	}
+	path := filepath.Join(t.TempDir(), "known_hosts")
+	// In the library, unlike in OpenSSH, a * does not match nothing: no name is one that a pattern fits without its *.
+	hosts := rapid.SampledFrom([]string{"cd", "ab", "abc", "b.example", "10.0.0.1", "fe80::1"})
+	ports := rapid.SampledFrom([]string{"22", "2222"})
+	rapid.Check(t, func(t *rapid.T) {
+		address := func(label string) string { return net.JoinHostPort(hosts.Draw(t, label), ports.Draw(t, label+" port")) }
+		name := func() string {
+			plain := knownhosts.Normalize(address("name"))
+			return rapid.SampledFrom([]string{plain, "!" + plain, "*", "a*", "?b", "*.example", "10.0.*", "[a*]:2222"}).Draw(t, "pattern")
+		}
+		var text strings.Builder
+		for range rapid.IntRange(0, 6).Draw(t, "lines") {
+			marker := rapid.SampledFrom([]string{"", "", "", "@revoked "}).Draw(t, "marker")
+			names := knownhosts.HashHostname(knownhosts.Normalize(address("hashed")))
+			if rapid.Bool().Draw(t, "readable") {
+				names = strings.Join(rapid.SliceOfN(rapid.Custom(func(*rapid.T) string { return name() }), 1, 3).Draw(t, "names"), ",")
+			}
+			text.WriteString(marker + names + " " + string(ssh.MarshalAuthorizedKey(rapid.SampledFrom(keys).Draw(t, "key"))))
+		}
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		oracle, errOracle := knownhosts.New(path)
+		known, err := (&knownHostsCache{m: map[string]*knownHosts{}}).get([]string{path})
+		if err != nil || errOracle != nil {
+			t.Fatalf("%v, %v\n%s", err, errOracle, text.String())
+		}
+		to, key := address("to"), rapid.SampledFrom(keys).Draw(t, "shown")
+		remote := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 22}
+		want := oracle(to, remote, key)
+		found := known.find(to)
+		host, port, _ := net.SplitHostPort(to)
+		if len(known.match(host, port)) == 0 && len(found.lines) > 0 {
+			want = oracle(net.JoinHostPort(host, "22"), remote, key) // the library lacks that names with a * are for any port
+			for _, l := range found.lines {
+				if !l.wild {
+					t.Fatalf("%s counts for %s\n%s", l.where, to, text.String())
+				}
+			}
+			if want == nil && !found.has(key, false) {
+				return // by a line without a *, which is for port 22 only
+			}
+		}
+		if got := found.check(remote, key); (got == nil) != (want == nil) {
+			t.Fatalf("%s of %s: %v, want %v\n%s", ssh.FingerprintSHA256(key), to, got, want, text.String())
+		}
+	})
+}
+
+func TestWildcard(t *testing.T) {
+	for _, c := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"", "", true},
+		{"*", "", true},
+		{"", "a", false},
+		{"a*c", "abbc", true},
+		{"a*c", "abcb", false},
+		{"*b*", "abc", true},
+		{"?", "", false},
+		{"?", "a", true},
+		{"a?", "a", false},
+		{"**a", "bba", true},
+		{"*ab*ab", "abab", true},
+		{"*a*b", "aab", true},
+	} {
+		if got := wildcard(c.pattern, c.s); got != c.want {
+			t.Errorf("%q matches %q: %t", c.pattern, c.s, got)
+		}
+	}
+}
