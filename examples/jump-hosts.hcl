@@ -10,7 +10,7 @@ site "far" {
   }
 }
 
-pool "all" {
+pool "worker" {
   os {
     driver = "ostree"
     commit = var.commit
@@ -21,13 +21,13 @@ variable "commit" {}
 
 host "far-0" {
   address = "10.9.0.10"
-  pool    = "all"
+  pool    = "worker"
 }
 
 # One that is reached directly.
 host "gate" {
   address = "gate.example"
-  pool    = "all"
+  pool    = "worker"
   ssh {
     proxy_jump = "none"
   }

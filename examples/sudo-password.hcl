@@ -1,6 +1,7 @@
 # sudo wants a password. It comes from a command here; become_password_file
 # names a file instead, and holdfast -K asks for it. It is written to sudo's
-# standard input, never to a command line, and appears nowhere.
+# standard input, never to a command line, and appears nowhere. With several
+# ways at hand, -K wins, then that of the nearest ssh block.
 
 site "strict" {
   ssh {
@@ -12,7 +13,7 @@ site "strict" {
 
 variable "commit" {}
 
-pool "all" {
+pool "worker" {
   os {
     driver = "ostree"
     commit = var.commit
@@ -21,5 +22,5 @@ pool "all" {
 
 host "strict-0" {
   address = "10.8.0.10"
-  pool    = "all"
+  pool    = "worker"
 }

@@ -1,44 +1,49 @@
-# Values from outside, values with names, and functions.
+# Values from outside, and values with names.
 #
-#   holdfast plan -i variables.hcl --var commit=…
-#   HOLDFAST_VAR_commit=… holdfast plan -i variables.hcl
-#   holdfast plan -i variables.hcl --var-file today.vars   # commit = "…"
+#   holdfast plan -i variables.hcl --var commit=COMMIT
+#   holdfast plan -i variables.hcl --var-file today.vars
+#
+# today.vars has lines such as commit = "…". The token comes from the
+# environment here, as everybody on the bastion can read a command line:
+#
+#   export HOLDFAST_VAR_token="$(pass show monitoring)"
 
-variable "commit" {}
-
-variable "site" {
-  description = "which of the sites that look alike"
-  default     = "berlin"
-}
-
-variable "token" {
-  default   = "not this one"
-  sensitive = true # shown nowhere
-}
-
-locals {
-  network = { berlin = "10.1.0.0/24", oslo = "10.2.0.0/24" }[var.site]
-}
-
-site "twins" {
+site "values" {
   ssh {
     user   = "core"
     become = "sudo"
   }
 }
 
-pool "all" {
+variable "commit" {} # without a default it must be given
+
+variable "worker_port" {
+  type    = "number"
+  default = 22
+}
+
+variable "token" {
+  sensitive = true # (sensitive) in every output
+}
+
+locals {
+  monitoring = "https://monitoring.${local.domain}"
+  domain     = "values.example" # the order does not matter
+}
+
+pool "worker" {
   os {
     driver = "ostree"
     commit = var.commit
   }
   gate "monitoring" {
-    command = "curl -fsS -H 'Authorization: Bearer ${var.token}' https://monitoring.example/ok"
+    command = "curl -fsS -H 'Authorization: Bearer ${var.token}' ${local.monitoring}/ok"
     when    = ["before_batch"]
   }
+  ssh { port = var.worker_port }
 }
 
-host "first" {
-  address = cidrhost(local.network, 10)
-  pool    = "all"
+host "worker-0" {
+  address = "worker-0.${local.domain}"
+  pool    = "worker"
 }

@@ -1,5 +1,7 @@
-# One machine with the only member of its etcd cluster. Its etcd is away while
-# it reboots; that has to be allowed.
+# One machine with the only member of its etcd cluster. While it reboots there
+# is no etcd. holdfast refuses that unless it is allowed:
+#
+#   holdfast plan -i single-node.hcl --var commit=COMMIT
 
 site "edge" {
   ssh {
@@ -11,10 +13,16 @@ site "edge" {
 variable "commit" {}
 
 etcd_cluster "edge" {
-  allow_outage = true
+  allow_outage = true # for one or two voters; a cluster of three never needs it
+  tls {
+    ca   = "/etc/etcd/ca.crt"
+    cert = "/etc/etcd/peer.crt"
+    key  = "/etc/etcd/peer.key"
+  }
 }
 
-pool "all" {
+# No remote and ref: those that the host follows already.
+pool "edge" {
   os {
     driver = "ostree"
     commit = var.commit
@@ -23,6 +31,6 @@ pool "all" {
 
 host "edge-0" {
   address      = "192.0.2.10"
-  pool         = "all"
+  pool         = "edge"
   etcd_cluster = "edge"
 }

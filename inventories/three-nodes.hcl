@@ -1,7 +1,9 @@
 # Three machines, each a member of one etcd cluster, and some workers. Start
 # from this one.
 #
-#   holdfast plan -i three-nodes.hcl --var commit=$(ostree rev-parse …)
+#   holdfast plan -i three-nodes.hcl --var commit=COMMIT
+#
+# COMMIT is what ostree rev-parse site/stable prints where the OS is built.
 
 site "small" {
   ssh {
@@ -23,7 +25,8 @@ etcd_cluster "main" {
   }
 }
 
-# Members go one at a time, whatever max_unavailable says.
+# Members go one at a time, whatever max_unavailable says, and only while all
+# others are healthy.
 pool "etcd" {
   os {
     driver = "ostree"
@@ -35,7 +38,7 @@ pool "etcd" {
 
 pool "worker" {
   after           = ["etcd"] # not before the members match
-  max_unavailable = "10%"
+  max_unavailable = "10%"    # rounds down, but is at least 1
   os {
     driver = "ostree"
     remote = "site"
@@ -49,7 +52,7 @@ pool "worker" {
 host "etcd-0" {
   address      = "10.0.0.10"
   pool         = "etcd"
-  etcd_cluster = "main"
+  etcd_cluster = "main" # a host is a member because it says so
   zone         = "rack-a"
 }
 
@@ -67,7 +70,7 @@ host "etcd-2" {
   zone         = "rack-c"
 }
 
-hosts "worker" {
+hosts "worker" { # worker-11 to worker-22
   range   = "11-22"
   address = "10.0.1.${id}"
   pool    = "worker"

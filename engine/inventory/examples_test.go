@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"holdfast/engine"
 	"holdfast/engine/inventory"
 )
 
@@ -32,19 +33,33 @@ func TestExamples(t *testing.T) {
 		if !info.IsDir() && filepath.Ext(p) != ".hcl" {
 			continue
 		}
-		loaded++
-		t.Run(filepath.Base(p), func(t *testing.T) {
-			src := inventory.Source{FS: os.DirFS("../.."), Paths: []string{strings.TrimPrefix(p, "../../")}, Home: "/home/ann"}
-			text, err := os.ReadFile(p)
-			if err != nil || strings.Contains(string(text), "variable \"commit\" {}") {
-				src.Vars = []string{commit}
-			}
-			clean(t, src)
-		})
+		variables, err := filepath.Glob(filepath.Join(p, "*.vars"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(variables) == 0 {
+			variables = []string{""}
+		}
+		for _, file := range variables {
+			loaded++
+			t.Run(filepath.Base(p)+" "+filepath.Base(file), func(t *testing.T) {
+				src := inventory.Source{FS: os.DirFS("../.."), Paths: []string{strings.TrimPrefix(p, "../../")}, Home: "/home/ann", Env: outside}
+				if file != "" {
+					src.VarFiles = []string{strings.TrimPrefix(file, "../../")}
+				}
+				clean(t, src)
+			})
+		}
 	}
-	if loaded < 6 {
+	if loaded < 11 {
 		t.Errorf("only %d examples", loaded)
 	}
+}
+
+// outside is what the examples want from the environment.
+func outside(name string) (string, bool) {
+	v, ok := map[string]string{"HOLDFAST_VAR_commit": strings.TrimPrefix(commit, "commit="), "HOLDFAST_VAR_token": "t0ken"}[name]
+	return v, ok
 }
 
 var fence = regexp.MustCompile("(?s)```hcl\n(.*?)```")
@@ -77,5 +92,46 @@ func clean(t *testing.T, src inventory.Source) {
 	}
 	if len(l.Warnings) > 0 {
 		t.Errorf("warnings: %v", l.Warnings)
+	}
+}
+
+var patternRow = regexp.MustCompile("(?m)^\\| (`[^|]*`) \\| [^`|]* \\| ?([^|]*)\\|$")
+
+// TestPatternsDocumented: each pattern in the documentation is one, and means
+// those hosts of its example that it says.
+func TestPatternsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/inventory.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := fence.FindSubmatch(page)
+	l, err := inventory.Load(inventory.Source{FS: fstest.MapFS{"a.hcl": {Data: example[1]}}, Paths: []string{"a.hcl"}, Vars: []string{commit}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "## Patterns")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := patternRow.FindAllStringSubmatch(section, -1)
+	if len(rows) < 10 {
+		t.Errorf("only %d patterns", len(rows))
+	}
+	for _, row := range rows {
+		for pattern := range strings.SplitSeq(row[1], "`, `") {
+			match, err := engine.ParsePattern(strings.Trim(pattern, "`"), l.Inventory)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			var names []string
+			for _, h := range l.Inventory.Hosts {
+				if match(h) {
+					names = append(names, h.Name)
+				}
+			}
+			got := strings.Join(engine.FoldNames(names), " ")
+			if want := strings.TrimSpace(row[2]); want != "" && got != want {
+				t.Errorf("%s: %s, want %s", pattern, got, want)
+			}
+		}
 	}
 }

@@ -3,13 +3,10 @@ package inventory
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/hashicorp/hcl/v2"
 )
 
 var update = flag.Bool("update", false, "write the generated part of docs/inventory.md")
@@ -47,10 +44,7 @@ func render() string {
 	for _, top := range schema().blocks {
 		describe(&b, "", top)
 	}
-	b.WriteString("### Functions\n\n")
-	l := &loader{}
-	names := slices.Sorted(maps.Keys(l.functions(hcl.Range{})))
-	fmt.Fprintf(&b, "`%s`\n\n", strings.Join(names, "`, `"))
+	describeFunctions(&b)
 	return b.String()
 }
 
@@ -95,3 +89,23 @@ func byDefault(a argument) string {
 }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+var rangeRow = regexp.MustCompile("(?m)^\\| `([0-9,-]+)` \\| (w-[^|]*) \\|$")
+
+// TestRangesDocumented: the ranges in the documentation are the hosts it says.
+func TestRangesDocumented(t *testing.T) {
+	page, err := os.ReadFile(reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := rangeRow.FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 4 {
+		t.Errorf("only %d ranges", len(rows))
+	}
+	for _, row := range rows {
+		ids, err := expand(row[1])
+		if got := "w-" + strings.Join(ids, " w-"); err != nil || got != row[2] {
+			t.Errorf("%s: %s, %v; want %s", row[1], got, err, row[2])
+		}
+	}
+}

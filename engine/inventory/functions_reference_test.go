@@ -1,0 +1,128 @@
+package inventory
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// calls is what the reference says of each function: a call, and what it is
+// for. The results in the reference are those of the code.
+var calls = map[string][2]string{
+	"abs":          {`abs(-3)`, "number without its sign"},
+	"base64encode": {`base64encode("ann:secret")`, "text in base64"},
+	"ceil":         {`ceil(2.1)`, "next whole number above"},
+	"chomp":        {`chomp("one\n")`, "text without line breaks at its end"},
+	"cidrhost":     {`cidrhost("10.0.0.0/24", 5)`, "an address of a network; IPv6 too"},
+	"coalesce":     {`coalesce(null, "b")`, "the first that is not null"},
+	"compact":      {`compact(["a", ""])`, "list without empty texts"},
+	"concat":       {`concat(["a"], ["b"])`, "lists joined"},
+	"contains":     {`contains(["a", "b"], "b")`, "whether a list has a value"},
+	"distinct":     {`distinct(["a", "a"])`, "list with each value once"},
+	"element":      {`element(["a", "b"], 3)`, "value of a list, counted from 0 and round"},
+	"env":          {`env("USER")`, "of the environment; an error if it is not set"},
+	"file":         {`chomp(file("commit.txt"))`, "what is in a file, relative to the file that names it"},
+	"fileexists":   {`fileexists("commit.txt")`, "whether there is such a file"},
+	"flatten":      {`flatten([["a"], "b"])`, "lists in lists as one list"},
+	"floor":        {`floor(2.9)`, "next whole number below"},
+	"format":       {`format("w-%02d", 7)`, "text made as by printf"},
+	"formatlist":   {`formatlist("%s.example", ["a", "b"])`, "the same for each of a list"},
+	"indent":       {`indent(2, "a\nb")`, "text with all lines but the first moved in"},
+	"join":         {`join(",", ["a", "b"])`, "texts of a list with something between"},
+	"jsondecode":   {`jsondecode("{\"a\": 1}")`, "JSON read"},
+	"jsonencode":   {`jsonencode({ a = 1 })`, "JSON written"},
+	"keys":         {`keys({ a = 1, b = 2 })`, "names in an object, sorted"},
+	"length":       {`length(["a", "b"])`, "how many values"},
+	"lookup":       {`lookup({ a = 1 }, "b", 0)`, "value of a name, or what to use without it"},
+	"lower":        {`lower("AB")`, "text in small letters"},
+	"max":          {`max(1, 2)`, "greatest number"},
+	"merge":        {`merge({ a = 1 }, { a = 2 })`, "objects joined; the later wins"},
+	"min":          {`min(1, 2)`, "smallest number"},
+	"parseint":     {`parseint("ff", 16)`, "number written to a base"},
+	"range":        {`range(3)`, "numbers from 0"},
+	"regex":        {`regex("[a-z]+", "42ab")`, "first match, or its groups"},
+	"regexall":     {`regexall("[0-9]", "a1b2")`, "all matches"},
+	"replace":      {`replace("a-b", "-", "_")`, "text with something in another's place"},
+	"reverse":      {`reverse(["a", "b"])`, "list from its end"},
+	"sensitive":    {`sensitive("x")`, "the value, never to be shown"},
+	"sha256":       {`substr(sha256("x"), 0, 8)`, "SHA-256 of text, in hexadecimal digits"},
+	"slice":        {`slice(["a", "b", "c"], 0, 2)`, "part of a list, without the end"},
+	"sort":         {`sort(["b", "a"])`, "texts in order"},
+	"split":        {`split(",", "a,b")`, "parts of a text"},
+	"substr":       {`substr("abcd", 1, 2)`, "part of a text: from where, how many letters"},
+	"templatefile": {`templatefile("zone.tmpl", { row = 3 })`, "a file with its ${…} filled in; it cannot call templatefile itself"},
+	"title":        {`title("ab cd")`, "words with a capital"},
+	"tobool":       {`tobool("true")`, "as true or false"},
+	"tonumber":     {`tonumber("7")`, "as a number"},
+	"tostring":     {`tostring(7)`, "as text"},
+	"trim":         {`trim("-a-", "-")`, "text without these letters at both ends"},
+	"trimprefix":   {`trimprefix("v1", "v")`, "text without a beginning"},
+	"trimspace":    {`trimspace(" a ")`, "text without white space around it"},
+	"trimsuffix":   {`trimsuffix("a.hcl", ".hcl")`, "text without an end"},
+	"upper":        {`upper("ab")`, "text in capitals"},
+	"values":       {`values({ a = 1, b = 2 })`, "values in an object, by name"},
+	"zipmap":       {`zipmap(["a"], [1])`, "object of names and values"},
+}
+
+// TestFunctions: the reference has every function, and each can be called as
+// it says.
+func TestFunctions(t *testing.T) {
+	known := testLoader().functions(hcl.Range{})
+	for name := range known {
+		if _, ok := calls[name]; !ok {
+			t.Errorf("%s is not in the reference", name)
+		}
+	}
+	for name, call := range calls {
+		if _, ok := known[name]; !ok || !strings.Contains(call[0], name+"(") {
+			t.Errorf("%s: there is no such function, or its call does not show it", name)
+		}
+		if got := result(call[0]); strings.Contains(got, "ERROR") {
+			t.Errorf("%s: %s", call[0], got)
+		}
+	}
+}
+
+// describeFunctions writes the table of functions.
+func describeFunctions(b *strings.Builder) {
+	b.WriteString("### Functions\n\n| call | gives | meaning |\n|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", calls[name][0], result(calls[name][0]), calls[name][1])
+	}
+	b.WriteString("\n")
+}
+
+func testLoader() *loader {
+	return &loader{src: Source{
+		FS:  fstest.MapFS{"commit.txt": {Data: []byte("4d1f\n")}, "zone.tmpl": {Data: []byte("row-${row}")}},
+		Env: func(name string) (string, bool) { return "ann", name == "USER" },
+	}}
+}
+
+// result is the value of an expression as it would be written.
+func result(src string) string {
+	expr, diags := hclsyntax.ParseExpression([]byte(src), "call", hcl.InitialPos)
+	if diags.HasErrors() {
+		return "ERROR " + diags.Error()
+	}
+	v, diags := expr.Value(&hcl.EvalContext{Functions: testLoader().functions(hcl.Range{})})
+	if diags.HasErrors() {
+		return "ERROR " + diags.Error()
+	}
+	v, marks := v.UnmarkDeep()
+	if _, hidden := marks[secret]; hidden {
+		return "(sensitive)"
+	}
+	if v.Type() == cty.String {
+		return fmt.Sprintf("%q", v.AsString())
+	}
+	return strings.Join(strings.Fields(string(hclwrite.TokensForValue(v).Bytes())), " ")
+}
