@@ -47,6 +47,7 @@ func TestDocumentedCommands(t *testing.T) {
 func checkCommand(t *testing.T, page, line string, prose bool) bool {
 	line, _, _ = strings.Cut(line, " #")
 	line, _, _ = strings.Cut(line, " >")
+	line, _, _ = strings.Cut(line, " | ")
 	var words []string
 	for _, w := range shellWord.FindAllString(line, -1) {
 		words = append(words, strings.Trim(w, `"'`))
