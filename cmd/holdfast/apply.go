@@ -83,13 +83,29 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	}
 	defer func() { _ = journal.Close() }() // every event is on disk already
 	view, done := a.view(s, f.yes)
-	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: report.Multi{journal, view}}
+	told := &untilEnd{Sink: view}
+	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: report.Multi{journal, told}}
 	s.run.Refuse = f.onHeld == "refuse"
 	s.run.Approve = a.approval(s, f, saved)
 	defer done()
 	a.gently()
 	end := s.run.Apply(ctx)
+	if !told.ended { // a journal that broke has taken the last word with it
+		return failWith(end.Exit, errors.New(end.Reason))
+	}
 	return exit(end.Exit)
+}
+
+// untilEnd knows whether what is shown has come to the run's end.
+type untilEnd struct {
+	report.Sink
+	ended bool
+}
+
+// Emit passes an event on.
+func (u *untilEnd) Emit(e engine.Event) error {
+	u.ended = u.ended || e.Type == engine.RunEnded
+	return u.Sink.Emit(e)
 }
 
 // limitTo limits the work to the hosts of a plan that was made with a limit.

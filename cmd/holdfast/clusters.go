@@ -93,6 +93,9 @@ func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
 func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 	facts := c.Observe(ctx, name)
 	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.Healthy(), Leader: facts.Leader()}
+	if facts.Problem != "" {
+		sample.Problems = append(sample.Problems, facts.Problem)
+	}
 	cluster, err := c.get(ctx, name)
 	if err != nil {
 		sample.Problems = append(sample.Problems, err.Error())
@@ -103,7 +106,10 @@ func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 			sample.Problems = append(sample.Problems, m.Name+": "+m.Problem)
 			continue
 		}
-		if point, ok := c.latency(ctx, cluster, m.Host); ok {
+		switch point, ok, err := c.latency(ctx, cluster, m.Host); {
+		case err != nil:
+			sample.Problems = append(sample.Problems, m.Name+": measure its disk: "+err.Error())
+		case ok:
 			sample.Latency = append(sample.Latency, point)
 		}
 	}
@@ -111,20 +117,20 @@ func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 }
 
 // latency scrapes one member and compares with the scrape before.
-func (c *clusters) latency(ctx context.Context, cluster *etcd.Cluster, host string) (engine.LatencyPoint, bool) {
+func (c *clusters) latency(ctx context.Context, cluster *etcd.Cluster, host string) (point engine.LatencyPoint, ok bool, err error) {
 	now, err := cluster.Scrape(ctx, host)
 	if err != nil {
-		return engine.LatencyPoint{}, false
+		return engine.LatencyPoint{}, false, err
 	}
 	c.mu.Lock()
 	before, seen := c.last[host]
 	c.last[host] = now
 	c.mu.Unlock()
 	if !seen {
-		return engine.LatencyPoint{}, false
+		return engine.LatencyPoint{}, false, nil
 	}
 	delta := now.Since(before)
 	wal, ok1 := delta.WALFsync.Quantile(0.99)
 	commit, ok2 := delta.BackendCommit.Quantile(0.99)
-	return engine.LatencyPoint{Host: host, WALFsyncP99: wal.Value.Seconds(), BackendCommitP99: commit.Value.Seconds()}, ok1 || ok2
+	return engine.LatencyPoint{Host: host, WALFsyncP99: wal.Value.Seconds(), BackendCommitP99: commit.Value.Seconds()}, ok1 || ok2, nil
 }
