@@ -197,7 +197,8 @@ func (k *knownHosts) match(host, port string) []knownLine {
 // matches reports whether the line is about a host; name is what would be hashed of it.
 func (l *knownLine) matches(host, port string, name []byte) bool {
 	if l.hash != nil {
-		return hmac.Equal(hashName(l.salt, name), l.hash)
+		sum := hashName(l.salt, name)
+		return bytes.Equal(sum[:], l.hash)
 	}
 	matched := false
 	for _, p := range l.patterns {
@@ -213,12 +214,12 @@ func (l *knownLine) matches(host, port string, name []byte) bool {
 }
 
 // hashName is HMAC-SHA1 without the allocations of crypto/hmac, because a fleet of n hosts takes n² of them.
-func hashName(salt, name []byte) []byte {
+func hashName(salt, name []byte) [sha1.Size]byte {
 	var buf [sha1.BlockSize + 256]byte
 	if len(salt) > sha1.BlockSize || len(name) > 256 {
 		mac := hmac.New(sha1.New, salt)
 		mac.Write(name)
-		return mac.Sum(nil)
+		return [sha1.Size]byte(mac.Sum(nil))
 	}
 	copy(buf[:], salt)
 	for i := range sha1.BlockSize {
@@ -228,8 +229,7 @@ func hashName(salt, name []byte) []byte {
 	for i := range sha1.BlockSize {
 		buf[i] ^= 0x36 ^ 0x5c
 	}
-	outer := sha1.Sum(append(buf[:sha1.BlockSize], inner[:]...))
-	return outer[:]
+	return sha1.Sum(append(buf[:sha1.BlockSize], inner[:]...))
 }
 
 // wildcard reports whether s matches a pattern of * and ?.

@@ -2,6 +2,8 @@ package remote
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"sync"
 )
 
@@ -37,6 +39,26 @@ func (o *output) Write(p []byte) (int, error) {
 		o.await(p)
 	}
 	return len(p), nil
+}
+
+// portion is how much is read at once: most scripts say little, and there are two outputs for each host of a fleet.
+const portion = 4 << 10
+
+// ReadFrom is io.Copy's way around its own buffer, which is eight times as large.
+func (o *output) ReadFrom(r io.Reader) (int64, error) {
+	var total int64
+	buf := make([]byte, portion)
+	for {
+		n, err := r.Read(buf)
+		total += int64(n)
+		_, _ = o.Write(buf[:n]) // never fails
+		switch {
+		case errors.Is(err, io.EOF):
+			return total, nil
+		case err != nil:
+			return total, err
+		}
+	}
 }
 
 var readyLine = []byte(started + "\n")
