@@ -1,13 +1,11 @@
 package report_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -148,62 +146,6 @@ func TestJournalIsNotReplaced(t *testing.T) {
 	if _, err := report.OpenJournal(dir, "r"); err == nil {
 		t.Error("the journal was opened twice")
 	}
-}
-
-const lockChild = "HOLDFAST_TEST_LOCK"
-
-// TestMain holds a site's lock, or shows a run, when it is run as the child of
-// a test.
-func TestMain(m *testing.M) {
-	if how := os.Getenv(liveChild); how != "" {
-		showLive(how)
-	}
-	dir := os.Getenv(lockChild)
-	if dir == "" {
-		os.Exit(m.Run())
-	}
-	if _, err := report.LockSite(dir, "berlin", report.LockInfo{Run: "r1", Holder: "ann@bastion", PID: os.Getpid()}); err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	fmt.Println("locked")
-	select {}
-}
-
-// TestLockSite: while another process has the lock it is refused, with who
-// that is; when that process is killed the lock is free.
-func TestLockSite(t *testing.T) {
-	dir := t.TempDir()
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), lockChild+"="+dir)
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
-		t.Fatal(line, err)
-	}
-	var busy *report.Busy
-	if _, err := report.LockSite(dir, "berlin", report.LockInfo{}); !errors.As(err, &busy) || busy.By.Run != "r1" || !strings.Contains(err.Error(), "ann@bastion") {
-		t.Errorf("while it is locked: %v", err)
-	}
-	if unlock, err := report.LockSite(dir, "oslo", report.LockInfo{}); err != nil {
-		t.Errorf("another site: %v", err)
-	} else {
-		unlock()
-	}
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = child.Wait()
-	unlock, err := report.LockSite(dir, "berlin", report.LockInfo{Run: "r2"})
-	if err != nil {
-		t.Fatalf("after its holder was killed: %v", err)
-	}
-	unlock()
 }
 
 // sinkFunc is a sink in a function.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"holdfast/engine"
 	"holdfast/engine/report"
 )
@@ -74,4 +76,25 @@ func TestRedactChangesNothing(t *testing.T) {
 	if strings.Contains(string(text), "ann@bastion") || !strings.Contains(string(text), "(sensitive)") {
 		t.Errorf("shown: %s", text)
 	}
+}
+
+// TestRedactEverywhere: a value that is in every text there is, is in none
+// afterwards; not in those of a plan, however deep, either.
+func TestRedactEverywhere(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		secret := rapid.StringN(1, 40, 80).Draw(r, "secret") + "#hunter2"
+		around := rapid.StringOfN(rapid.RuneFrom([]rune("ab/ é\n\"'")), 0, 5, -1)
+		text := around.Draw(r, "before") + secret + around.Draw(r, "after")
+		e := filled[engine.Event](text)
+		clean, err := report.RedactPlan(*e.Plan, []string{secret})
+		if err != nil {
+			r.Fatal(err)
+		}
+		for _, v := range []any{redacted(t, e, secret), clean} {
+			shown, err := json.Marshal(v)
+			if err != nil || strings.Contains(string(shown), "hunter2") || !strings.Contains(string(shown), "(sensitive)") {
+				r.Fatalf("%q is shown: %s %v", secret, shown, err)
+			}
+		}
+	})
 }

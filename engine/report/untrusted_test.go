@@ -21,38 +21,40 @@ import (
 // window, turns the line around, and then pretends to be another line.
 const hostile = "x\x1b[2J\x1b]0;t\x07\u202e\u009b1m\r\nworker-99 done"
 
-// poison puts hostile text into every text of v, which is filled as deep as
-// its types go. Words of the program keep their meaning.
-func poison(v reflect.Value, depth int) {
+// fill puts that text into every text of v, which is filled as deep as its
+// types go. Words of the program stay empty.
+func fill(v reflect.Value, text string, depth int) {
 	switch v.Kind() {
 	case reflect.String:
 		if v.Type() == reflect.TypeFor[string]() {
-			v.SetString(hostile)
+			v.SetString(text)
 		}
 	case reflect.Pointer:
 		if depth > 0 {
 			v.Set(reflect.New(v.Type().Elem()))
-			poison(v.Elem(), depth-1)
+			fill(v.Elem(), text, depth-1)
 		}
 	case reflect.Slice:
 		if depth > 0 {
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-			poison(v.Index(0), depth-1)
+			fill(v.Index(0), text, depth-1)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type() != reflect.TypeFor[time.Time]() {
-				poison(v.Field(i), depth)
+				fill(v.Field(i), text, depth)
 			}
 		}
 	}
 }
 
-func poisoned[T any]() T {
+func filled[T any](text string) T {
 	var v T
-	poison(reflect.ValueOf(&v).Elem(), 6)
+	fill(reflect.ValueOf(&v).Elem(), text, 8)
 	return v
 }
+
+func poisoned[T any]() T { return filled[T](hostile) }
 
 // forged is a line that passes for one of holdfast's own.
 var forged = regexp.MustCompile(`^( {0,7}|\d\d:\d\d:\d\d +)worker-99 done`)
