@@ -13,7 +13,8 @@ import (
 // and those with ! taken out, in that order. A term is the name of a host or
 // pool, a name with * and ?, a range worker-[01:10], a regular expression
 // after ~, pool=NAME, zone=NAME, cluster=NAME, or all. A term or pattern that
-// matches no host is an error: it is more likely a slip than a wish.
+// matches no host is an error: it is more likely a slip than a wish. What
+// FoldNames writes is a pattern for these names.
 func ParsePattern(pattern string, inv Inventory) (func(Host) bool, error) {
 	var with, within, without []func(Host) bool
 	for _, text := range splitPattern(pattern) {
@@ -109,8 +110,8 @@ func parseTerm(text string) (func(Host) bool, error) {
 		return parseAttribute(key, value)
 	}
 	if prefix, rest, ok := strings.Cut(text, "["); ok {
-		if span, suffix, ok := strings.Cut(rest, "]"); ok && strings.ContainsAny(span, ":-") {
-			return parseRange(text, prefix, span, suffix)
+		if spans, suffix, ok := strings.Cut(rest, "]"); ok && isRange(spans) {
+			return parseRange(text, prefix, spans, suffix)
 		}
 	}
 	if _, err := path.Match(text, ""); err != nil {
@@ -135,14 +136,21 @@ func parseAttribute(key, value string) (func(Host) bool, error) {
 	return func(h Host) bool { ok, _ := path.Match(value, get(h)); return ok }, nil
 }
 
-// parseRange reads worker-[01:10] as Ansible writes it, or worker-[01-10] as
-// holdfast prints it.
-func parseRange(text, prefix, span, suffix string) (func(Host) bool, error) {
-	from, to, ok := strings.Cut(strings.Replace(span, ":", "-", 1), "-")
-	first, err1 := strconv.Atoi(from)
-	last, err2 := strconv.Atoi(to)
-	if !ok || err1 != nil || err2 != nil || last < first {
-		return nil, fmt.Errorf("%q: a range is written worker-[01:10]", text)
+// isRange tells a range of numbers from a class of letters such as [a-c].
+func isRange(spans string) bool {
+	return strings.ContainsAny(spans, ":-,") && strings.Trim(spans, "0123456789:-, ") == ""
+}
+
+// parseRange reads worker-[01:10] as Ansible writes it, or worker-[01-03,07]
+// as holdfast prints it.
+func parseRange(text, prefix, spans, suffix string) (func(Host) bool, error) {
+	var list []span
+	for _, part := range strings.Split(spans, ",") {
+		s, ok := parseSpan(strings.TrimSpace(part))
+		if !ok {
+			return nil, fmt.Errorf("%q: a range is written worker-[01:10], or worker-[01-03,07]", text)
+		}
+		list = append(list, s)
 	}
 	return func(h Host) bool {
 		middle, ok := strings.CutPrefix(h.Name, prefix)
@@ -150,7 +158,32 @@ func parseRange(text, prefix, span, suffix string) (func(Host) bool, error) {
 			return false
 		}
 		middle = strings.TrimSuffix(middle, suffix)
-		n, err := strconv.Atoi(middle)
-		return err == nil && len(middle) >= len(from) && n >= first && n <= last
+		for _, s := range list {
+			if s.has(middle) {
+				return true
+			}
+		}
+		return false
 	}, nil
+}
+
+// span is the numbers from first to last, written with at least so many
+// digits.
+type span struct{ first, last, width int }
+
+func parseSpan(s string) (span, bool) {
+	from, to, isRange := strings.Cut(strings.Replace(s, ":", "-", 1), "-")
+	if !isRange {
+		to = from
+	}
+	first, err1 := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	return span{first, last, len(from)}, err1 == nil && err2 == nil && first <= last
+}
+
+// has reports whether a number is in the span and written as in it: 7 and 007
+// are other hosts than 07.
+func (s span) has(digits string) bool {
+	n, err := strconv.Atoi(digits)
+	return err == nil && n >= s.first && n <= s.last && digits == fmt.Sprintf("%0*d", s.width, n)
 }
