@@ -4,7 +4,7 @@
 #   holdfast plan -i variables.hcl --var-file today.vars
 #
 # today.vars has lines such as commit = "…". The token comes from the
-# environment here, as everybody on the bastion can read a command line:
+# environment, as everybody on the bastion can read a command line:
 #
 #   export HOLDFAST_VAR_token="$(pass show monitoring)"
 
@@ -22,8 +22,9 @@ variable "worker_port" {
   default = 22
 }
 
+# Being declared, it must be given, and is (sensitive) in every output.
 variable "token" {
-  sensitive = true # (sensitive) in every output
+  sensitive = true
 }
 
 locals {
@@ -36,8 +37,10 @@ pool "worker" {
     driver = "ostree"
     commit = var.commit
   }
+  # The command reads the token from its environment. ${var.token} would do,
+  # too, but then the command line shows it to everybody while it runs.
   gate "monitoring" {
-    command = "curl -fsS -H 'Authorization: Bearer ${var.token}' ${local.monitoring}/ok"
+    command = "printf 'header = \"Authorization: Bearer %s\"' \"$HOLDFAST_VAR_token\" | curl -fsS --config - ${local.monitoring}/ok"
     when    = ["before_batch"]
   }
   ssh { port = var.worker_port }
