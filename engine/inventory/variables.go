@@ -85,6 +85,9 @@ func (s *scope) variable(n *node, given map[string]*outside) {
 		return
 	}
 	s.vars[n.label] = cty.DynamicVal
+	if a := n.args["description"]; a != nil {
+		s.l.constant(a)
+	}
 	typ, typed := s.typeOf(n)
 	value, from, ok := s.valueFor(n, given)
 	sensitive := s.l.constantBool(n.args["sensitive"])

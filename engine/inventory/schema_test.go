@@ -1,0 +1,63 @@
+package inventory
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestEveryArgumentIsRead: each argument of the schema refuses a value that
+// it cannot have, where it stands. So none is taken and then ignored.
+func TestEveryArgumentIsRead(t *testing.T) {
+	for _, top := range schema().blocks {
+		each(top, nil, func(path []block, a argument) {
+			if a.kind == anything {
+				return
+			}
+			src, line := with(path, a)
+			_, err := Load(Source{FS: fstest.MapFS{"a.hcl": {Data: []byte(src)}}, Paths: []string{"a.hcl"}})
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("a.hcl:%d:", line)) {
+				t.Errorf("%s in\n%s\nis not refused there: %v", a.name, src, err)
+			}
+		})
+	}
+}
+
+// each visits all arguments of a block and the blocks in it.
+func each(b block, path []block, visit func([]block, argument)) {
+	path = append(path[:len(path):len(path)], b)
+	for _, a := range b.arguments {
+		visit(path, a)
+	}
+	for _, c := range b.blocks {
+		each(c, path, visit)
+	}
+}
+
+// with writes an inventory that is right but for one argument, and its line.
+func with(path []block, wrong argument) (string, int) {
+	var s strings.Builder
+	for i, b := range path {
+		s.WriteString(b.name)
+		if b.label != "" {
+			s.WriteString(` "x"`)
+		}
+		s.WriteString(" {\n")
+		for _, a := range b.arguments {
+			if a.required && (i < len(path)-1 || a.name != wrong.name) {
+				value := `"1"`
+				if a.kind == texts {
+					value = `["before_batch"]`
+				}
+				fmt.Fprintf(&s, "%s = %s\n", a.name, value)
+			}
+		}
+	}
+	line := strings.Count(s.String(), "\n") + 1
+	fmt.Fprintf(&s, "%s = { wrong = true }\n%s", wrong.name, strings.Repeat("}\n", len(path)))
+	if path[0].name != "site" {
+		s.WriteString("site \"s\" {}\n")
+	}
+	return s.String(), line
+}
