@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,8 +25,9 @@ func (j JSONLines) Emit(e engine.Event) error {
 	return err
 }
 
-// WriteJSON writes v as indented JSON, for --json.
+// WriteJSON writes v as indented JSON, for --json. A list is never null.
 func WriteJSON(w io.Writer, v any) error {
+	rewriter{lists: true, words: true, f: func(s string) string { return s }}.value(reflect.ValueOf(&v).Elem())
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")

@@ -23,7 +23,7 @@ func (r Redact) Emit(e engine.Event) error {
 	if len(r.Sensitive) == 0 {
 		return r.To.Emit(e)
 	}
-	return r.To.Emit(redact(e, r.Sensitive))
+	return r.To.Emit(Hide(e, r.Sensitive))
 }
 
 // RedactPlan is a plan without the sensitive values. The error is always nil.
@@ -31,13 +31,16 @@ func RedactPlan(p engine.Plan, sensitive []string) (engine.Plan, error) {
 	if len(sensitive) == 0 {
 		return p, nil
 	}
-	return redact(p, sensitive), nil
+	return Hide(p, sensitive), nil
 }
 
-// redact replaces sensitive values in every text of v. The words of the
-// program stay: they say nothing about a value that happens to be one of them,
-// and without them an event could not be read.
-func redact[T any](v T, sensitive []string) T {
+// Hide is v with the sensitive values in every text of it replaced. The words
+// of the program stay: they say nothing about a value that happens to be one of
+// them, and without them an event could not be read.
+func Hide[T any](v T, sensitive []string) T {
+	if len(sensitive) == 0 {
+		return v
+	}
 	return rewrite(v, false, replacer(sensitive).Replace)
 }
 

@@ -36,6 +36,7 @@ var lineBreaks = strings.NewReplacer("\n", "\n          ", "\t", " ")
 
 type rewriter struct {
 	words bool
+	lists bool // make lists that are not there empty ones
 	f     func(string) string
 }
 
@@ -63,7 +64,7 @@ func (w rewriter) value(v reflect.Value) {
 			v.Set(p)
 		}
 	case reflect.Slice:
-		if !v.IsNil() {
+		if !v.IsNil() || w.lists {
 			list := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 			reflect.Copy(list, v)
 			for i := range list.Len() {
@@ -73,6 +74,13 @@ func (w rewriter) value(v reflect.Value) {
 		}
 	case reflect.Map:
 		w.entries(v)
+	case reflect.Interface:
+		if !v.IsNil() {
+			inside := reflect.New(v.Elem().Type()).Elem()
+			inside.Set(v.Elem())
+			w.value(inside)
+			v.Set(inside)
+		}
 	}
 }
 

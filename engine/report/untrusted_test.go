@@ -161,3 +161,13 @@ func TestUntrustedJSON(t *testing.T) {
 		}
 	})
 }
+
+// TestListsAreNeverNull: who reads JSON may go through every list there is.
+func TestListsAreNeverNull(t *testing.T) {
+	for _, v := range []any{engine.Status{}, engine.Inventory{}, engine.Plan{Hosts: []engine.HostPlan{{}}, Batches: []engine.Batch{{}}}, []engine.ClusterFacts{}, []report.HeldHost(nil), &engine.Status{}} {
+		var b bytes.Buffer
+		if err := report.WriteJSON(&b, v); err != nil || strings.Contains(b.String(), "null") {
+			t.Errorf("%T: %v\n%s", v, err, b.String())
+		}
+	}
+}
