@@ -40,6 +40,7 @@ func (a *app) status(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	status = report.Hide(status, s.loaded.Sensitive)
 	if a.json {
 		err = a.printJSON(status)
 	} else {
@@ -81,6 +82,7 @@ func (a *app) holds(ctx context.Context) error {
 			held = append(held, report.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: f.Hold != nil && f.Hold.Expired(f.Clock)})
 		}
 	}
+	held = report.Hide(held, s.loaded.Sensitive)
 	if a.json {
 		err = a.printJSON(held)
 	} else {
@@ -136,7 +138,7 @@ func (a *app) validateCommand() *cobra.Command {
 				fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 			}
 			if a.json {
-				return a.printJSON(inv)
+				return a.printJSON(report.Hide(inv, loaded.Sensitive))
 			}
 			var pools []string
 			for _, p := range inv.Pools {
