@@ -50,11 +50,11 @@ func journalPath(dir, run string) string { return filepath.Join(dir, run+".jsonl
 
 // Emit writes an event.
 func (j *Journal) Emit(e engine.Event) error {
-	line, err := json.Marshal(e)
+	line, err := encode(e)
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	if _, err := j.f.Write(append(tame(line), '\n')); err != nil {
+	if _, err := j.f.Write(line); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
 	if e.Type == engine.StepProgress || e.Type == engine.EtcdSampled {

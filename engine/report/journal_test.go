@@ -67,7 +67,7 @@ func TestTornJournal(t *testing.T) {
 
 // TestTornAnywhere cuts a small journal after each of its bytes.
 func TestTornAnywhere(t *testing.T) {
-	events := []engine.Event{aRun()[0], aRun()[1], {Seq: 3, Type: engine.Warned, Message: "a \"quoted\" é\nline ,\"plan\":{ \"type\":\"planned\""}, {Seq: 4, Type: engine.Planned, Plan: &engine.Plan{}}, aRun()[len(aRun())-1]}
+	events := []engine.Event{aRun()[0], aRun()[1], {Seq: 3, Type: engine.Warned, Message: "a \"quoted\" é\nline ,\"plan\":{ \"type\":\"planned\""}, {Seq: 4, Type: engine.Planned, Plan: &engine.Plan{Site: "x"}}, aRun()[len(aRun())-1]}
 	whole, dir := lines(t, events), t.TempDir()
 	for n := range len(whole) + 1 {
 		save(t, dir, "r", whole[:n])

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"reflect"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,22 +16,30 @@ type JSONLines struct{ W io.Writer }
 
 // Emit writes an event.
 func (j JSONLines) Emit(e engine.Event) error {
-	line, err := json.Marshal(e)
+	line, err := encode(e)
 	if err != nil {
 		return err
 	}
-	_, err = j.W.Write(append(tame(line), '\n'))
+	_, err = j.W.Write(line)
 	return err
+}
+
+// encode is an event as a line of JSON.
+func encode(e engine.Event) ([]byte, error) {
+	if e.Plan != nil { // nothing else in an event has lists that may be null
+		e = listed(e)
+	}
+	line, err := json.Marshal(e)
+	return append(tame(line), '\n'), err
 }
 
 // WriteJSON writes v as indented JSON, for --json. A list is never null.
 func WriteJSON(w io.Writer, v any) error {
-	rewriter{lists: true, words: true, f: func(s string) string { return s }}.value(reflect.ValueOf(&v).Elem())
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	if err := e.Encode(listed(v)); err != nil {
 		return err
 	}
 	_, err := w.Write(tame(b.Bytes()))

@@ -52,7 +52,7 @@ func plan() engine.Plan {
 		Hosts: []engine.HostPlan{
 			osPlan("etcd-0", "etcd", "main", "rack-a"), osPlan("etcd-1", "etcd", "main", "rack-b"), osPlan("etcd-2", "etcd", "main", "rack-c"),
 			osPlan("worker-01", "worker", "", ""), osPlan("worker-02", "worker", "", ""),
-			{Host: "worker-05", Pool: "worker", Adopt: "20261120-220000-aa11"},
+			{Host: "worker-05", Pool: "worker", Adopt: "20261120-220000-aa11", Actions: []engine.Action{}, Roll: []engine.Step{}},
 		},
 		Excluded: []engine.Exclusion{
 			{Host: "worker-03", Why: engine.Unreachable, Reason: "connect to 10.0.1.3:22: no answer within 10s"},

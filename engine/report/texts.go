@@ -34,10 +34,17 @@ func safeText(s string) string {
 
 var lineBreaks = strings.NewReplacer("\n", "\n          ", "\t", " ")
 
+// listed is v with empty lists for those that are not there, which JSON would
+// show as null.
+func listed[T any](v T) T {
+	rewriter{lists: true}.value(reflect.ValueOf(&v).Elem())
+	return v
+}
+
 type rewriter struct {
 	words bool
-	lists bool // make lists that are not there empty ones
-	f     func(string) string
+	lists bool                // make lists that are not there empty ones
+	f     func(string) string // nil: texts stay
 }
 
 var textType = reflect.TypeFor[string]()
@@ -47,7 +54,7 @@ var textType = reflect.TypeFor[string]()
 func (w rewriter) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		if w.words || v.Type() == textType {
+		if w.f != nil && (w.words || v.Type() == textType) {
 			v.SetString(w.f(v.String()))
 		}
 	case reflect.Struct:

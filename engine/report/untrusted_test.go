@@ -170,4 +170,7 @@ func TestListsAreNeverNull(t *testing.T) {
 			t.Errorf("%T: %v\n%s", v, err, b.String())
 		}
 	}
+	if line := lines(t, []engine.Event{{Plan: &engine.Plan{Hosts: []engine.HostPlan{{}}}}}); bytes.Contains(line, []byte("null")) {
+		t.Errorf("%s", line)
+	}
 }
