@@ -64,13 +64,33 @@ func (e *Errors) write(b *strings.Builder, d *hcl.Diagnostic, lines map[string][
 	if !ok {
 		return
 	}
+	line, column := excerpt(line, at.Start.Column)
 	width := max(1, at.End.Column-at.Start.Column)
 	if at.End.Line != at.Start.Line {
 		width = 1
 	}
-	width = min(width, max(1, len([]rune(line))-at.Start.Column+1))
+	width = min(width, max(1, len([]rune(line))-column+1))
 	number := fmt.Sprintf("%5d", at.Start.Line)
-	fmt.Fprintf(b, "%s | %s\n%s | %s%s\n", number, line, strings.Repeat(" ", len(number)), indent(line, at.Start.Column-1), strings.Repeat("^", width))
+	fmt.Fprintf(b, "%s | %s\n%s | %s%s\n", number, line, strings.Repeat(" ", len(number)), indent(line, column-1), strings.Repeat("^", width))
+}
+
+// excerpt is the part of a very long line that is around a column, and where
+// that column is in it.
+func excerpt(line string, column int) (string, int) {
+	const long, before = 200, 80
+	runes := []rune(line)
+	if len(runes) <= long {
+		return line, column
+	}
+	from := min(max(0, column-1-before), len(runes)-long)
+	shown := string(runes[from : from+long])
+	if from > 0 {
+		shown, column = "…"+shown, column-from+1
+	}
+	if from+long < len(runes) {
+		shown += "…"
+	}
+	return shown, column
 }
 
 // redact takes out what a function quoted before it was known to be sensitive.

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -136,14 +137,31 @@ func (l *loader) parse(name string) (*hclsyntax.Body, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, cause(err))
 	}
+	if !utf8.Valid(src) {
+		l.failNowhere(shown+" is not text in UTF-8", "name another file, or save it as UTF-8")
+		return nil, nil
+	}
 	file, diags := hclsyntax.ParseConfig(src, shown, hcl.InitialPos)
 	l.files[shown] = file
-	l.diags = append(l.diags, friendlier(diags)...)
+	l.diags = append(l.diags, friendlier(few(diags))...)
 	body, ok := file.Body.(*hclsyntax.Body)
 	if !ok || diags.HasErrors() {
 		return nil, nil
 	}
 	return body, nil
+}
+
+// few keeps the first mistakes in the syntax of a file: what follows them is
+// mostly their doing.
+func few(diags hcl.Diagnostics) hcl.Diagnostics {
+	const enough = 20
+	if len(diags) <= enough {
+		return diags
+	}
+	return append(diags[:enough:enough], &hcl.Diagnostic{
+		Severity: hcl.DiagError, Subject: diags[enough].Subject,
+		Summary: fmt.Sprintf("%d more mistakes from here on", len(diags)-enough), Detail: "correct those above first",
+	})
 }
 
 // friendlier adds what to do to HCL's own complaints.

@@ -13,9 +13,9 @@ import (
 // canary is a secret nobody writes by chance, and how it may be encoded.
 var canary = regexp.MustCompile(`(?i)zq7secret7qz|enE3c2VjcmV0N3F6`)
 
-// placed is how each mistake begins: with its place, unless it is that there
-// is no site.
-var placed = regexp.MustCompile(`^(a\.hcl:[0-9]+:[0-9]+: .|the inventory has no site block)`)
+// placed is how each mistake begins: with its place, unless there is none
+// to tell.
+var placed = regexp.MustCompile(`^(a\.hcl:[0-9]+:[0-9]+: .|the inventory has no site block|a\.hcl is not text in UTF-8)`)
 
 // FuzzLoad: whatever is in a file, loading ends, says where the mistakes are,
 // and shows no secret, neither in a mistake nor where an inventory may not
