@@ -114,13 +114,16 @@ func TestRunsOfAJournal(t *testing.T) {
 			cut = i + 1
 		}
 	}
+	well := append([]engine.Event(nil), events[:done]...)
+	well[done-1].End = &engine.RunEnd{Exit: engine.ExitOK, Reason: "every host matches"}
+	journal(t, dir, "20261121-060000-0000", well) // it holds nothing any more
 	journal(t, dir, "20261121-070000-0000", events[:done])
 	journal(t, dir, "20261121-080000-0001", events[:cut])
 	if err := os.WriteFile(filepath.Join(dir, "20261121-090000-0002.jsonl"), []byte("{}\nrubbish\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs, err := report.ListRuns(dir)
-	if err != nil || len(runs) != 3 {
+	if err != nil || len(runs) != 4 {
 		t.Fatal(runs, err)
 	}
 	if runs[0].Problem == "" || runs[1].End != nil || runs[1].Steps["etcd-1"] != "wait for boot" || runs[2].End == nil {

@@ -127,7 +127,9 @@ func LeftOver(runs []RunInfo, site, self string) Left {
 		if r.ID == self || (r.Site != site && r.Site != "") {
 			continue
 		}
-		left.Dead = append(left.Dead, r.ID)
+		if r.End == nil || r.End.Exit != engine.ExitOK { // one that ended well holds nothing
+			left.Dead = append(left.Dead, r.ID)
+		}
 		if latest = latest && r.cutShort(); !latest {
 			continue
 		}
