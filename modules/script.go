@@ -81,7 +81,8 @@ func stageStep(t engine.Target, tool driver) engine.Step {
 		text: libScript + stageScript,
 	}
 	step := onHost(t, "stage", strict+engine.CheckFreeSnippet(holders...)+stage.String(), timeout)
-	step.Do.Exec.Abort = "systemctl stop " + StageUnit
+	// The script goes on when its connection is cut, so its unit may start yet.
+	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + StageUnit + " || :; sleep 1; done"
 	return step
 }
 

@@ -85,13 +85,14 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	view, done := a.view(s, f.yes)
 	told := &untilEnd{Sink: view}
 	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: report.Multi{journal, told}}
+	s.run.Hide = func(text string) string { return report.Hide(text, s.loaded.Sensitive) }
 	s.run.Refuse = f.onHeld == "refuse"
 	s.run.Approve = a.approval(s, f, saved)
 	defer done()
 	a.gently()
 	end := s.run.Apply(ctx)
 	if !told.ended { // a journal that broke has taken the last word with it
-		return failWith(end.Exit, errors.New(end.Reason))
+		return failWith(end.Exit, errors.New(s.run.Hide(end.Reason)))
 	}
 	return exit(end.Exit)
 }
@@ -152,7 +153,7 @@ func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.C
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
 		case saved != nil:
-			if err := plan.Same(*saved); err != nil {
+			if err := report.Hide(plan, s.loaded.Sensitive).Same(*saved); err != nil {
 				return &engine.Failure{Step: "compare with " + f.saved, Cause: err.Error(), Kind: rollout.KindRefused}
 			}
 			return nil

@@ -22,9 +22,9 @@ type bastion struct{ dir string }
 // own: Ctrl-C in the terminal is for holdfast to act on, and a time-out ends
 // everything the command has started.
 func (b bastion) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd := shell(ctx, command)
 	cmd.Dir = b.dir
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(cmd.Env, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
@@ -41,6 +41,15 @@ func (b bastion) Run(ctx context.Context, command string, env []string) (rollout
 		return reply, nil
 	}
 	return reply, err
+}
+
+// shell runs a command of the inventory with sh. It may have a secret in it,
+// so it is in no argument, where every user of the bastion could see it.
+func shell(ctx context.Context, command string) *exec.Cmd {
+	const variable = "HOLDFAST_COMMAND"
+	cmd := exec.CommandContext(ctx, "sh", "-c", "set -- \"$"+variable+"\"; unset "+variable+"; eval \"shift; $1\"")
+	cmd.Env = append(os.Environ(), variable+"="+command)
+	return cmd
 }
 
 // bounded keeps the beginning of a stream and forgets the rest.

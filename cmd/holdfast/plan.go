@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/report"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -42,7 +43,7 @@ func (a *app) plan(ctx context.Context, out string) error {
 		return err
 	}
 	if out != "" {
-		if err := savePlan(out, plan); err != nil {
+		if err := savePlan(out, report.Hide(plan, s.loaded.Sensitive)); err != nil {
 			return err
 		}
 	}

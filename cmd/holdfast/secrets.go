@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"sync"
 
 	"holdfast/engine"
@@ -83,7 +82,7 @@ func (s *secrets) once(key string, get func() ([]byte, error)) ([]byte, error) {
 // fromCommand runs the command that prints the sudo password. What it prints
 // never becomes part of an error.
 func fromCommand(ctx context.Context, command string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd := shell(ctx, command)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

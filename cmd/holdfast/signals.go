@@ -67,12 +67,12 @@ func catchSignals(stderr *os.File) signals {
 				continue
 			}
 			if soft.Err() == nil {
+				cancelSoft() // before it is said: a terminal may be stopped
 				talk.tell("holdfast: stopping: no new batch; each host goes to a safe point and is released. Once more stops at once and leaves holds.")
-				cancelSoft()
 				continue
 			}
-			talk.tell("holdfast: stopping at once; holds stay on the hosts.")
 			cancelHard()
+			talk.tell("holdfast: stopping at once; holds stay on the hosts.")
 		}
 	})
 	stop := func() {

@@ -58,7 +58,11 @@ func (r *Run) retreat(ctx context.Context, hp engine.HostPlan, passed sequence) 
 
 // keepHeld writes the reason into the hold of a host that failed.
 func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) string {
-	script := engine.FailHoldScript(r.ID, failure.Cause, failure.Step)
+	cause := failure.Cause
+	if r.Hide != nil {
+		cause = r.Hide(cause)
+	}
+	script := engine.FailHoldScript(r.ID, cause, failure.Step)
 	reply, err := r.insist(ctx, hp.Host, Script{Text: script, Timeout: time.Minute})
 	switch {
 	case err != nil:

@@ -89,6 +89,7 @@ type Run struct {
 	Awaited  map[string]string                        // hosts that a dead run was rebooting, and its ID: they are waited for
 	Approve  func(context.Context, engine.Plan) error // asks the operator; nil: approved
 	Soft     context.Context                          // done at the first Ctrl-C; the context of a call ends at the second
+	Hide     func(string) string                      // takes secrets out of what is written to hosts; nil: there are none
 	Refuse   bool                                     // refuse the run if any host is held by somebody else
 	Interval time.Duration                            // between looks at something that is waited for; 0: 500 ms
 	events   emitter
