@@ -37,7 +37,7 @@ type Member struct {
 
 const (
 	key           = "holdfast-lab/probe"
-	statusTimeout = 3 * time.Second // on a busy machine a late answer is no absence
+	statusTimeout = time.Second
 	defaultEvery  = 50 * time.Millisecond
 	defaultWrite  = 2 * time.Second
 )
