@@ -44,6 +44,9 @@ func verdict(r probe.Report, bare map[string]time.Duration) error {
 		broken = append(broken, fmt.Errorf("only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum))
 	}
 	for _, m := range r.Members {
+		if bare[m.Name] == 0 || m.Longest() == 0 {
+			broken = append(broken, fmt.Errorf("%s was not seen to be away at a reboot: what was measured cannot be right", m.Name))
+		}
 		if limit := bare[m.Name] + finalizeCost; m.Longest() > limit {
 			broken = append(broken, fmt.Errorf("%s was away for %s; promised is its bare reboot and %s more: %s", m.Name, seconds(m.Longest()), finalizeCost, seconds(limit)))
 		}
