@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -94,7 +95,7 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 			lost++
 		case !m.Healthy:
 			problems = append(problems, fmt.Sprintf("member %s is not healthy: %s", m.Name, m.Problem))
-		case m.Host != "" && contains(away, m.Host):
+		case m.Host != "" && slices.Contains(away, m.Host):
 			problems = append(problems, fmt.Sprintf("member %s is away: its host is unreachable, held or being disrupted", m.Name))
 		default:
 			left++
@@ -119,13 +120,4 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 
 func (c ClusterFacts) unsafe(reason string) error {
 	return fmt.Errorf("etcd cluster %s: %s", c.Name, reason)
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

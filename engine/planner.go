@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -105,7 +106,7 @@ func ClustersAtWork(in Input) []string {
 	in = in.selecting()
 	var names []string
 	for _, hp := range takeStock(in, newIndex(in)).work {
-		if hp.Cluster != "" && !contains(names, hp.Cluster) {
+		if hp.Cluster != "" && !slices.Contains(names, hp.Cluster) {
 			names = append(names, hp.Cluster)
 		}
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,17 +20,10 @@ const (
 
 // WithDefaults fills in what is not set.
 func (t Timeouts) WithDefaults() Timeouts {
-	t.Stage = or(t.Stage, stageTimeout)
-	t.Reboot = or(t.Reboot, rebootTimeout)
-	t.Health = or(t.Health, healthTimeout)
+	t.Stage = cmp.Or(t.Stage, stageTimeout)
+	t.Reboot = cmp.Or(t.Reboot, rebootTimeout)
+	t.Health = cmp.Or(t.Health, healthTimeout)
 	return t
-}
-
-func or(d, fallback Duration) Duration {
-	if d == 0 {
-		return fallback
-	}
-	return d
 }
 
 // hostPlan composes everything that is done to one host. The roll sequence
@@ -110,7 +105,7 @@ func leaderSteps(t Target) []Step {
 
 func drainStep(t Target) []Step {
 	if d := t.Pool.Drain; d != nil && d.Command != "" {
-		return []Step{{Name: "drain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Command, Undo: d.Undo}}, Timeout: or(d.Timeout, drainTimeout), Disturbs: true}}
+		return []Step{{Name: "drain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Command, Undo: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout), Disturbs: true}}
 	}
 	return nil
 }
@@ -125,7 +120,7 @@ func recoverySteps(t Target, drained bool) []Step {
 		steps = append(steps, Step{Name: "wait for etcd", On: t.Host.Name, Do: Op{AwaitEtcd: &AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: health})
 	}
 	if d := t.Pool.Drain; drained && d != nil && d.Undo != "" {
-		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: or(d.Timeout, drainTimeout)})
+		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout)})
 	}
 	return append(steps, gates(t.Pool, AfterHost, t.Host.Name)...)
 }
@@ -139,13 +134,13 @@ func awaitUnits(f Facts) AwaitUnits {
 	}
 	want.Running = append([]string(nil), f.Running...)
 	for _, u := range f.Hold.Units {
-		if !contains(want.Running, u) {
+		if !slices.Contains(want.Running, u) {
 			want.Running = append(want.Running, u)
 		}
 	}
 	want.Failed = nil
 	for _, u := range f.Failed {
-		if !contains(f.Hold.Units, u) {
+		if !slices.Contains(f.Hold.Units, u) {
 			want.Failed = append(want.Failed, u)
 		}
 	}
@@ -156,7 +151,7 @@ func gates(p Pool, when GateWhen, on string) []Step {
 	var steps []Step
 	for _, g := range p.Gates {
 		if g.At(when) {
-			steps = append(steps, Step{Name: "gate " + g.Name, On: on, Do: Op{Command: &Local{Command: g.Command, Retry: true}}, Timeout: or(g.Timeout, gateTimeout)})
+			steps = append(steps, Step{Name: "gate " + g.Name, On: on, Do: Op{Command: &Local{Command: g.Command, Retry: true}}, Timeout: cmp.Or(g.Timeout, gateTimeout)})
 		}
 	}
 	return steps

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +49,7 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 	}
 	clusters, code := []engine.ClusterFacts{}, engine.ExitOK
 	for _, c := range s.inv.Clusters {
-		if len(names) > 0 && !named(names, c.Name) {
+		if len(names) > 0 && !slices.Contains(names, c.Name) {
 			continue
 		}
 		facts := seen[c.Name]
@@ -66,15 +67,6 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 		return err
 	}
 	return exit(code)
-}
-
-func named(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *app) etcdSnapshot(ctx context.Context, args []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,15 +79,8 @@ func targetOf(h engine.Host) remote.Target {
 		Identities: h.SSH.Identities, KnownHosts: h.SSH.KnownHosts, ProxyJump: h.SSH.ProxyJump,
 		Config: h.SSH.Config, Become: h.SSH.Become,
 		ConnectTimeout: time.Duration(h.SSH.ConnectTimeout),
-		KeepAlive:      orDuration(time.Duration(h.SSH.KeepAlive), 5*time.Second),
+		KeepAlive:      cmp.Or(time.Duration(h.SSH.KeepAlive), 5*time.Second),
 	}
-}
-
-func orDuration(d, fallback time.Duration) time.Duration {
-	if d == 0 {
-		return fallback
-	}
-	return d
 }
 
 // withoutHost takes the host's name off an error: whoever prints it says it.

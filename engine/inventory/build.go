@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -136,7 +137,7 @@ func (b *builder) gate(n *node) engine.Gate {
 	g := engine.Gate{Name: b.label(n), Command: r.text("command"), Timeout: r.span("timeout")}
 	points := []string{string(engine.BeforeBatch), string(engine.BeforeHost), string(engine.AfterHost), string(engine.AfterBatch)}
 	for _, w := range r.texts("when") {
-		if !contains(points, w) {
+		if !slices.Contains(points, w) {
 			b.fail(n.args["when"].Expr.Range(), fmt.Sprintf("no point %q in a run", w), "gates are asked at "+strings.Join(points, ", "))
 		}
 		g.When = append(g.When, engine.GateWhen(w))
@@ -150,17 +151,17 @@ func (b *builder) ssh(s engine.SSH, n *node) engine.SSH {
 		return s
 	}
 	r := b.read(n)
-	s.User = or(r.text("user"), s.User)
+	s.User = cmp.Or(r.text("user"), s.User)
 	s.Port = r.port("port", s.Port)
 	s.Identities = orList(r.paths("identity"), s.Identities)
 	s.KnownHosts = orList(r.paths("known_hosts"), s.KnownHosts)
-	s.ProxyJump = or(r.text("proxy_jump"), s.ProxyJump)
+	s.ProxyJump = cmp.Or(r.text("proxy_jump"), s.ProxyJump)
 	s.Become = b.become(r, s.Become)
 	s = b.password(r, s)
 	if config := r.text("ssh_config"); config != "" && config != "none" {
 		s.Config = r.path("ssh_config")
 	} else {
-		s.Config = or(config, s.Config)
+		s.Config = cmp.Or(config, s.Config)
 	}
 	if d := r.span("connect_timeout"); d > 0 {
 		s.ConnectTimeout = d
@@ -198,25 +199,9 @@ func (b *builder) become(r reader, before string) string {
 	}
 }
 
-func or(a, fallback string) string {
-	if a == "" {
-		return fallback
-	}
-	return a
-}
-
 func orList(a, fallback []string) []string {
 	if len(a) == 0 {
 		return fallback
 	}
 	return a
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

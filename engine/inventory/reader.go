@@ -3,6 +3,7 @@ package inventory
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func (r reader) value(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
 		return cty.NilVal, at, false
 	}
 	if v.ContainsMarked() {
-		if !contains(mayBeSensitive, name) {
+		if !slices.Contains(mayBeSensitive, name) {
 			r.s.l.fail(at, name+" would show a sensitive value", "they can only be used in "+strings.Join(mayBeSensitive, ", "))
 			return cty.NilVal, at, false
 		}
