@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Facts is what one host was seen to be, at one moment.
 type Facts struct {
@@ -37,6 +40,18 @@ type Deployment struct {
 	Rollback bool     `json:"rollback,omitempty"`
 	Pinned   bool     `json:"pinned,omitempty"`
 	Kargs    []string `json:"kargs,omitempty"`
+}
+
+// ShortDigest names an OS for people: the first 12 hexadecimal digits of its
+// digest, after "sha256:" if it is an image. Nothing that depends on what is on
+// a host's disk is in it, so that a change is named the same before and after
+// its OS is staged.
+func ShortDigest(digest string) string {
+	prefix := ""
+	if rest, ok := strings.CutPrefix(digest, "sha256:"); ok {
+		prefix, digest = "sha256:", rest
+	}
+	return prefix + digest[:min(12, len(digest))]
 }
 
 // Booted returns the deployment the host runs, or nil.

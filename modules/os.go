@@ -92,7 +92,7 @@ func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, 
 	}
 	return []engine.Change{{
 		Module: "os", Resource: "os",
-		Before: nameOf(*booted), After: short(d.OS.Digest()),
+		Before: nameOf(*booted), After: engine.ShortDigest(d.OS.Digest()),
 		Rule:    "built-in: an OS image takes effect at a reboot",
 		Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 	}}, nil
@@ -132,20 +132,9 @@ func notBooted(f engine.Facts) error {
 // nameOf names a deployment for people.
 func nameOf(d engine.Deployment) string {
 	if d.Version == "" {
-		return short(d.Digest)
+		return engine.ShortDigest(d.Digest)
 	}
-	return d.Version + " (" + short(d.Digest) + ")"
-}
-
-// short gives the first 12 hexadecimal digits of a digest. Nothing that
-// depends on what is on a host's disk is added, so that a change is named the
-// same before and after its OS is staged.
-func short(digest string) string {
-	prefix := ""
-	if rest, ok := strings.CutPrefix(digest, "sha256:"); ok {
-		prefix, digest = "sha256:", rest
-	}
-	return prefix + digest[:min(12, len(digest))]
+	return d.Version + " (" + engine.ShortDigest(d.Digest) + ")"
 }
 
 // freeBytes reads what df -Pk prints about one file system.

@@ -130,8 +130,7 @@ func yesNo(b bool) string {
 
 // short is the beginning of a digest, as people know it from git.
 func short(digest string) string {
-	digest = strings.TrimPrefix(digest, "sha256:")
-	return digest[:min(12, len(digest))]
+	return strings.TrimPrefix(engine.ShortDigest(digest), "sha256:")
 }
 
 // WriteEtcd shows etcd clusters and their members.

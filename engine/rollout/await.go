@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -62,7 +63,7 @@ func wrongOS(f engine.Facts, digest string) error {
 	if booted.Digest == digest {
 		return nil // what the OS tool may report is about an earlier try
 	}
-	cause := fmt.Sprintf("it came back with %s (%.12s), not with the planned %.12s", orUnknown(booted.Version), booted.Digest, digest)
+	cause := fmt.Sprintf("it came back with %s (%s), not with the planned %s", orUnknown(booted.Version), engine.ShortDigest(booted.Digest), engine.ShortDigest(digest))
 	if f.FinalizeErr != "" {
 		cause += ": the OS tool reports: " + f.FinalizeErr
 	}
@@ -85,26 +86,17 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 		}
 		var bad []string
 		for _, u := range f.Failed {
-			if !has(want.Failed, u) {
+			if !slices.Contains(want.Failed, u) {
 				bad = append(bad, u+" has failed")
 			}
 		}
 		for _, u := range want.Running {
-			if !has(f.Running, u) && !has(f.Failed, u) {
+			if !slices.Contains(f.Running, u) && !slices.Contains(f.Failed, u) {
 				bad = append(bad, u+" ran before and does not run")
 			}
 		}
 		return strings.Join(bad, "; "), nil
 	})
-}
-
-func has(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func lastLine(s string) string {
