@@ -140,7 +140,8 @@ func (h *Host) bootID() string { return fmt.Sprintf("%s-boot-%d", h.Name, h.boot
 
 // facts is what the host says about itself.
 func (h *Host) facts(now time.Time) engine.Facts {
-	staged, stopping := h.staged, !h.goes.IsZero()
+	// logind takes half of the time before the shutdown begins.
+	staged, stopping := h.staged, due(h.goes.Add(-h.traits.Shutdown/2), now) && !h.goes.IsZero()
 	if h.traits.Forgetful || stopping { // ostree finalizes early in a shutdown
 		staged = ""
 	}

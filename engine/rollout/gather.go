@@ -23,6 +23,10 @@ type Sight struct {
 const (
 	gatherTimeout = time.Minute
 	gatherForks   = 64
+
+	// shutdownTimeout is how long a host that was ordered to reboot may go on
+	// answering; systemd gives each unit 90 s to stop.
+	shutdownTimeout = 3 * time.Minute
 )
 
 // Look gathers the facts of every host, in one round trip each and side by
@@ -78,11 +82,13 @@ func (r *Run) forks(fallback int) int {
 }
 
 // gatherAwaited gathers a host; if a dead run was rebooting it, it is waited
-// for as long as that run would have, once.
+// for as long as that run would have, once. What is staged and not locked is on
+// its way into a reboot, also before systemd says that it is stopping: logind
+// may delay a shutdown that it was asked for (InhibitDelayMaxSec).
 func (r *Run) gatherAwaited(ctx context.Context, h engine.Host) engine.Facts {
 	f := r.gather(ctx, h)
 	run := r.Awaited[h.Name]
-	if run == "" || f.Reached() {
+	if run == "" || f.Reached() && !goingDown(f) {
 		return f
 	}
 	if _, before := r.waited.LoadOrStore(h.Name, true); before {
@@ -94,12 +100,17 @@ func (r *Run) gatherAwaited(ctx context.Context, h engine.Host) engine.Facts {
 	began := r.Clock.Now()
 	for !r.stopping() {
 		waited := r.Clock.Now().Sub(began)
-		if f.Reached() || waited > limit || r.Clock.Sleep(ctx, r.interval()) != nil {
+		if f.Reached() && (!goingDown(f) || waited > shutdownTimeout) || waited > limit || r.Clock.Sleep(ctx, r.interval()) != nil {
 			break
 		}
 		f = r.gather(ctx, h)
 	}
 	return f
+}
+
+func goingDown(f engine.Facts) bool {
+	d := f.Staged()
+	return d != nil && !d.Locked
 }
 
 // gather reads one host. What goes wrong is in the facts: only that host is
