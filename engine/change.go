@@ -6,7 +6,10 @@ type Change struct {
 	Resource string   `json:"resource"` // which one
 	Before   string   `json:"before"`   // as a person would say it; secrets as digests
 	After    string   `json:"after"`
-	Rule     string   `json:"rule"` // why it has these actions
+	Rule     string   `json:"rule"`            // why it has these actions
+	Verb     string   `json:"verb,omitempty"`  // create, update or delete; "" of an OS
+	Why      string   `json:"why,omitempty"`   // what about it changes, and why the rule asks for what it does
+	Drift    bool     `json:"drift,omitempty"` // the desired state has not changed, the host has
 	Actions  []Action `json:"actions"`
 }
 
@@ -36,15 +39,21 @@ const (
 
 // Desired is what one host is to be.
 type Desired struct {
-	OS *OS `json:"os,omitempty"`
+	OS          *OS               `json:"os,omitempty"`
+	Config      *Config           `json:"config,omitempty"` // compact; nil: nothing of the host's configuration is looked at. Its kernel arguments are changed with the OS
+	Contents    map[string][]byte `json:"-"`                // of the files in Config, by their digest
+	Policy      []Rule            `json:"policy,omitempty"`
+	ReportDrift bool              `json:"report_drift,omitempty"`
+	StopOnError bool              `json:"stop_on_error,omitempty"` // an action that fails is no reason to reboot
 }
 
-// Desired gives the desired state of each host, by name.
+// Desired gives the desired state of each host, by name, but for the
+// configurations, whose documents are elsewhere.
 func (inv Inventory) Desired() map[string]Desired {
 	desired := make(map[string]Desired, len(inv.Hosts))
 	for _, h := range inv.Hosts {
 		p, _ := inv.Pool(h.Pool)
-		desired[h.Name] = Desired{OS: p.OS}
+		desired[h.Name] = Desired{OS: p.OS, Policy: p.Policy, ReportDrift: p.Drift == ReportDrift, StopOnError: p.OnActionFailure == StopOnFailure}
 	}
 	return desired
 }

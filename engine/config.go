@@ -3,7 +3,8 @@ package engine
 import "fmt"
 
 // Config is the desired configuration of one host: what its documents say,
-// merged. engine/config reads it, engine/rules compares two of them. Lists are
+// merged. engine/config reads it, engine/rules compares two of them. A compact
+// one has digests instead of what is large or secret; see Compact. Lists are
 // sorted by name or path, except KernelArgs, whose order matters. It holds
 // secrets (file contents, password hashes): it is recorded on hosts, never
 // printed.
@@ -30,6 +31,7 @@ type File struct {
 	Contents []byte `json:"contents,omitempty"` // decoded and decompressed
 	Inherit  bool   `json:"inherit,omitempty"`  // Contents are the host's; only Append, mode and owner are ours
 	Append   []byte `json:"append,omitempty"`   // comes after the contents
+	Digest   string `json:"digest,omitempty"`   // of the contents, in a compact Config, where Contents are not
 	Mode     *int   `json:"mode,omitempty"`     // permission bits; nil only if it inherits: the host's, or 0644
 	Owner    Owner  `json:"owner"`
 	Keep     bool   `json:"keep,omitempty"` // overwrite = false: a file that holdfast did not write stays, and is a problem

@@ -23,6 +23,9 @@ type Facts struct {
 	StageUnit   string       `json:"stage_unit,omitempty"`   // ActiveState of StageUnit, "" if it is not loaded
 	FinalizeErr string       `json:"finalize_err,omitempty"` // why the last finalize failed, as the OS tool reports it
 	Problems    []string     `json:"problems,omitempty"`     // what could not be observed, and why
+	CmdLine     []string     `json:"cmdline,omitempty"`      // kernel arguments of this boot, in order
+	StagedArgs  string       `json:"staged_args,omitempty"`  // of the staged deployment, if holdfast staged it: KernelArgs.Digest
+	Config      *ConfigFacts `json:"config,omitempty"`       // nil: not looked at
 }
 
 // Reached reports whether the facts say anything about the host.

@@ -18,6 +18,8 @@ type Host struct {
 	Cluster string `json:"cluster,omitempty"` // etcd cluster it is a member of, because the inventory says so
 	Zone    string `json:"zone,omitempty"`
 	SSH     SSH    `json:"ssh"`
+
+	Configs []ConfigSource `json:"configs,omitempty"` // of this host alone; what they say wins over the pool's
 }
 
 // SSH says how a host is reached: the site's defaults with what the pool and
@@ -38,16 +40,50 @@ type SSH struct {
 
 // Pool is a set of hosts that share a desired state and roll-out limits.
 type Pool struct {
-	Name           string   `json:"name"`
-	After          []string `json:"after,omitempty"` // pools that must be complete first
-	OS             *OS      `json:"os,omitempty"`
+	Name  string   `json:"name"`
+	After []string `json:"after,omitempty"` // pools that must be complete first
+	OS    *OS      `json:"os,omitempty"`
+
+	Configs         []ConfigSource `json:"configs,omitempty"` // documents, merged in order
+	Policy          []Rule         `json:"policy,omitempty"`
+	Drift           DriftMode      `json:"drift,omitempty"`
+	OnActionFailure OnFailure      `json:"on_action_failure,omitempty"`
+
 	MaxUnavailable Limit    `json:"max_unavailable"`
 	Drain          *Drain   `json:"drain,omitempty"`
 	Gates          []Gate   `json:"gates,omitempty"`
 	Timeouts       Timeouts `json:"timeouts"`
 }
 
-// OS is the operating system a pool's hosts are to run, pinned by digest.
+// ConfigSource is where documents of a desired configuration come from: a file
+// or folder, or a text in the inventory itself.
+type ConfigSource struct {
+	Path string `json:"path,omitempty"` // file or folder on the bastion, absolute
+	Name string `json:"name,omitempty"` // of a document in the inventory, with the ending that tells its format
+	Text string `json:"-"`              // that document; it may hold secrets
+}
+
+// DriftMode is what is done about a host that differs from the configuration
+// that was applied to it, although that has not changed.
+type DriftMode string
+
+// The drift modes.
+const (
+	RepairDrift DriftMode = ""       // it is a change like any other
+	ReportDrift DriftMode = "report" // plan and status name it; apply leaves it alone
+)
+
+// OnFailure is what is done about an action that fails or outlives its timeout.
+type OnFailure string
+
+// The answers to a failed action.
+const (
+	RebootOnFailure OnFailure = ""     // the host is drained and rebooted instead, once
+	StopOnFailure   OnFailure = "stop" // the host stays held, and the run stops
+)
+
+// OS is the operating system a pool's hosts are to run, pinned by digest. With
+// a driver alone the OS stays as it is, and only kernel arguments change.
 type OS struct {
 	Driver  string `json:"driver"`             // ostree, rpm-ostree or bootc
 	Remote  string `json:"remote,omitempty"`   // ostree remote as configured on the host

@@ -47,5 +47,10 @@ type Target struct {
 type Steps struct {
 	Stage  []Step // before any disruption, while everything runs
 	Write  []Step // after the drain
-	Reboot []Step // reboots the host; at most one module gives these
+	Act    []Step // makes it take effect, unless the host reboots
+	Reboot []Step // reboots the host; those of the first module that gives any count
+	Record []Step // when all of it has taken effect
+
+	Quiet   []Step   // in place of Write, Act and Record, and without a hold, where nothing disrupts the host
+	Actions []Action // in the order in which Act carries them out
 }

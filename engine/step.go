@@ -1,5 +1,7 @@
 package engine
 
+import "encoding/json"
+
 // Step is one thing a run does, as a value: it can be printed, saved and
 // compared. The only interpreter is engine/rollout.
 type Step struct {
@@ -34,8 +36,29 @@ type Op struct {
 
 // Exec runs a script on the host, as root.
 type Exec struct {
-	Script string `json:"script"`          // POSIX sh
-	Abort  string `json:"abort,omitempty"` // ends on the host what an interrupted Script left running there
+	Script  string   `json:"script"`            // POSIX sh
+	Abort   string   `json:"abort,omitempty"`   // ends on the host what an interrupted Script left running there
+	Uploads []Upload `json:"uploads,omitempty"` // files for the script, in a tar archive that is its standard input
+	Retry   bool     `json:"retry,omitempty"`   // running it again does no harm, although it disturbs
+
+	// Fallback marks an action that a reboot can stand in for: its failure
+	// leaves the host to be planned again, which then finds out about it.
+	Fallback bool `json:"fallback,omitempty"`
+}
+
+// Upload is a file that a script needs. Its data may be secret and are in no
+// output.
+type Upload struct {
+	Name string // plain, without a slash
+	Data []byte
+}
+
+// MarshalJSON gives the name and size of the file, and none of its data.
+func (u Upload) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Name string `json:"name"`
+		Size int    `json:"size"`
+	}{u.Name, len(u.Data)})
 }
 
 // Local runs a command on the bastion with sh.

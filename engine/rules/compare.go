@@ -113,7 +113,11 @@ func (c *comparison) files(old, new engine.Config) {
 // sameFile leaves out Keep: it says what to do with a file that was there
 // before, not what the file is.
 func sameFile(a, b engine.File) bool {
-	return a.Inherit == b.Inherit && sameInt(a.Mode, b.Mode) && a.Owner == b.Owner && bytes.Equal(a.Contents, b.Contents) && bytes.Equal(a.Append, b.Append)
+	return a.Inherit == b.Inherit && sameInt(a.Mode, b.Mode) && a.Owner == b.Owner && sameContents(a, b)
+}
+
+func sameContents(a, b engine.File) bool {
+	return a.Digest == b.Digest && bytes.Equal(a.Contents, b.Contents) && bytes.Equal(a.Append, b.Append)
 }
 
 func sameInt(a, b *int) bool {
@@ -133,7 +137,7 @@ func fileReason(was, is *engine.File) string {
 		name string
 		same bool
 	}{
-		{"contents", was.Inherit == is.Inherit && bytes.Equal(was.Contents, is.Contents) && bytes.Equal(was.Append, is.Append)},
+		{"contents", was.Inherit == is.Inherit && sameContents(*was, *is)},
 		{"mode", sameInt(was.Mode, is.Mode)},
 		{"owner", was.Owner == is.Owner},
 	} {

@@ -10,26 +10,8 @@ import (
 	"holdfast/engine"
 )
 
-// Rule says what makes a change of some files, or of a unit, take effect.
-// Exactly one of Path, Glob and Unit is given.
-type Rule struct {
-	Path    string          // the path, and everything below it
-	Glob    string          // as path.Match has it: * does not cross /; what matches, and everything below it
-	Unit    string          // exact name of a unit
-	Actions []engine.Action // of a kind that is not known: a reboot
-	Timeout engine.Duration // of each action; 0 if the rule does not say
-}
-
-// String names the rule as changes and actions do.
-func (r Rule) String() string {
-	switch {
-	case r.Path != "":
-		return "path " + r.Path
-	case r.Glob != "":
-		return "glob " + r.Glob
-	}
-	return "unit " + r.Unit
-}
+// Rule is engine.Rule, which a pool's policy is made of.
+type Rule = engine.Rule
 
 // Policy is the rules of a pool, beside the built-in ones. The zero value has
 // none of its own.
@@ -49,7 +31,7 @@ func NewPolicy(rules []Rule) (Policy, error) {
 			r.Path = strings.TrimSuffix(r.Path, "/")
 		}
 		p.rules[i] = r
-		for _, problem := range r.problems() {
+		for _, problem := range problemsOf(r) {
 			wrong = append(wrong, fmt.Errorf("policy %s: %s", engine.Printable(r.String()), problem))
 		}
 		if seen[r.String()] {
@@ -77,7 +59,7 @@ func unitNames(actions []engine.Action) []engine.Action {
 
 var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,254}$`)
 
-func (r Rule) problems() []string {
+func problemsOf(r Rule) []string {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	given := 0

@@ -52,16 +52,16 @@ func (p Policy) path(name string) verdict {
 	}
 	best, length := unruled(), -1
 	consider := func(r Rule, v func() verdict) {
-		if n := r.covers(name); n > length {
+		if n := covers(r, name); n > length {
 			best, length = v(), n
 		}
 	}
 	for i, r := range p.rules {
-		consider(r, func() verdict { return r.verdict("policy: "+r.String(), policyRank+i) })
+		consider(r, func() verdict { return judged(r, "policy: "+r.String(), policyRank+i) })
 	}
 	for i, r := range builtin {
 		consider(r, func() verdict {
-			v := r.verdict("built-in: "+r.Path, builtinRank+i)
+			v := judged(r, "built-in: "+r.Path, builtinRank+i)
 			v.registries = r.Path == registriesPath && name == registriesPath
 			return v
 		})
@@ -73,14 +73,14 @@ func (p Policy) path(name string) verdict {
 func (p Policy) unit(name string) verdict {
 	for i, r := range p.rules {
 		if r.Unit == name {
-			return r.verdict("policy: "+r.String(), policyRank+i)
+			return judged(r, "policy: "+r.String(), policyRank+i)
 		}
 	}
 	return unruled()
 }
 
 // covers tells how closely a rule fits a path: -1 if it does not.
-func (r Rule) covers(name string) int {
+func covers(r Rule, name string) int {
 	const pathFirst = 1
 	switch {
 	case r.Path != "" && below(name, r.Path):
@@ -105,7 +105,7 @@ func matches(glob, name string) bool {
 
 // verdict is the rule applied. A reboot drains first, and an action of an
 // unknown kind is a reboot.
-func (r Rule) verdict(name string, rank int) verdict {
+func judged(r Rule, name string, rank int) verdict {
 	v := verdict{rule: name, rank: rank, actions: r.Actions, timeout: r.Timeout}
 	for _, a := range r.Actions {
 		if !known(a.Type) {

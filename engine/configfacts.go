@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// AppliedPath is where a host keeps the configuration that was last applied.
+const AppliedPath = StateDir + "/applied.json"
+
+// Applied is the record of the configuration that holdfast made a host have.
+// It is compact: no contents of files, no hashes of passwords.
+type Applied struct {
+	Schema     int         `json:"schema"`
+	Config     Config      `json:"config"`
+	Unfinished *Unfinished `json:"unfinished,omitempty"`
+}
+
+// AppliedSchema is the version of Applied. Another is not understood.
+const AppliedSchema = 1
+
+// Unfinished is a configuration that was, or may have been, partly written, and
+// has not wholly taken effect.
+type Unfinished struct {
+	Run    string `json:"run"`              // that writes it
+	Boot   string `json:"boot"`             // boot ID then; another boot has taken everything into effect that was written
+	Config Config `json:"config"`           // what is being written
+	Failed string `json:"failed,omitempty"` // action that failed, so that it takes a reboot
+}
+
+// ConfigFacts is what a host was seen to be, of what its configuration is
+// about: every path, unit, user and group that the desired, the recorded or the
+// unfinished configuration names.
+type ConfigFacts struct {
+	Applied *Applied          `json:"applied,omitempty"` // nil: nothing was recorded
+	Problem string            `json:"problem,omitempty"` // why nothing may be written: a record that cannot be read, a tool that is missing
+	Nodes   map[string]Node   `json:"nodes,omitempty"`   // by path; NoNode where there is nothing
+	Saved   map[string]bool   `json:"saved,omitempty"`   // paths whose originals are kept
+	Units   map[string]string `json:"units,omitempty"`   // by name, what systemctl is-enabled says
+	Users   map[string]Login  `json:"users,omitempty"`   // by name; those there are
+	Groups  map[string]int    `json:"groups,omitempty"`  // GID by name; those there are
+}
+
+// Node is an entry of a host's file system.
+type Node struct {
+	Type     NodeType `json:"type"`
+	Digest   string   `json:"digest,omitempty"` // of a file: SHA-256, hexadecimal
+	Target   string   `json:"target,omitempty"` // of a symbolic link
+	Mode     int      `json:"mode"`             // permission bits, with setuid, setgid and sticky
+	UID      int      `json:"uid"`
+	GID      int      `json:"gid"`
+	User     string   `json:"user,omitempty"` // names, where the host knows them
+	Group    string   `json:"group,omitempty"`
+	Inode    string   `json:"inode,omitempty"` // device and inode: the same for hard links of each other
+	Contents []byte   `json:"-"`               // of the few files whose contents a plan depends on
+}
+
+// NodeType is a kind of Node.
+type NodeType string
+
+// The kinds of nodes.
+const (
+	NoNode        NodeType = ""
+	FileNode      NodeType = "file"
+	DirectoryNode NodeType = "directory"
+	LinkNode      NodeType = "link"
+	OtherNode     NodeType = "other"
+)
+
+// Login is an account of a host.
+type Login struct {
+	UID      int      `json:"uid"`
+	GID      int      `json:"gid"`
+	Group    string   `json:"group,omitempty"` // primary
+	Groups   []string `json:"groups,omitempty"`
+	Gecos    string   `json:"gecos,omitempty"`
+	Home     string   `json:"home,omitempty"`
+	Shell    string   `json:"shell,omitempty"`
+	Password string   `json:"password,omitempty"` // Digest of the hash in shadow
+	Keys     []string `json:"keys,omitempty"`     // SSH keys that holdfast or Ignition keeps there
+}
+
+// Digest is the SHA-256 of data in hexadecimal, by which contents are named.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// registriesConf is the one file whose old contents a rule depends on.
+const registriesConf = "/etc/containers/registries.conf"
+
+// Compact gives the configuration with digests in place of contents of files
+// and hashes of passwords, and the contents by digest. What the rules look
+// into, and what is appended to a host's own file, stays.
+func (c Config) Compact() (Config, map[string][]byte) {
+	contents := map[string][]byte{}
+	named := func(secret string) string {
+		if secret == "" || isDigest(secret) {
+			return secret
+		}
+		contents[Digest([]byte(secret))] = []byte(secret)
+		return Digest([]byte(secret))
+	}
+	files := make([]File, len(c.Files))
+	for i, f := range c.Files {
+		if !f.Inherit && f.Digest == "" {
+			whole := f.Contents
+			if len(f.Append) > 0 {
+				whole = append(append([]byte(nil), f.Contents...), f.Append...)
+			}
+			f.Digest, f.Append = Digest(whole), nil
+			contents[f.Digest] = whole
+			if f.Contents = nil; f.Path == registriesConf {
+				f.Contents = whole
+			}
+		}
+		files[i] = f
+	}
+	c.Files = files
+	c.Users = append([]User(nil), c.Users...)
+	for i := range c.Users {
+		c.Users[i].PasswordHash = named(c.Users[i].PasswordHash)
+	}
+	c.Groups = append([]Group(nil), c.Groups...)
+	for i := range c.Groups {
+		c.Groups[i].PasswordHash = named(c.Groups[i].PasswordHash)
+	}
+	return c, contents
+}
+
+// isDigest tells a Digest from a hash of a password, which is never of that form.
+func isDigest(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil && len(s) == hex.EncodedLen(sha256.Size)
+}
