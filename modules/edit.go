@@ -1,0 +1,57 @@
+package modules
+
+import (
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// write is everything that is to be written to a host, in one transaction.
+type write struct {
+	run    string      // whose hold is demanded, and which the transaction belongs to
+	quiet  bool        // without a hold: the host must be held by nobody, or by a run in holders
+	boot   string      // boot ID as planned: another one ends the script with ScriptChanged
+	edits  []edit      // parents before what is in them; what goes comes last, and what is in a directory before it
+	groups []groupEdit // before users, as users are before files
+	users  []loginEdit
+	units  []unitEdit        // after the files
+	clean  []string          // paths beside which an earlier transaction may have left a temporary file
+	before []byte            // applied.json while it is under way: the old record, and what is unfinished
+	failed []byte            // applied.json once an action has failed
+	after  []byte            // applied.json when all has taken effect
+	acts   []rules.Action    // carried out by the same script, if quiet
+	data   map[string][]byte // by digest: contents and password hashes that edits name
+}
+
+// edit is one entry of the file system that is to change.
+type edit struct {
+	path        string
+	was         engine.Node     // as the plan saw it; if it is not that any more, nothing at all is written
+	kind        engine.NodeType // what it is to be; NoNode: it goes, or its original comes back
+	hard        bool            // a link is a hard one
+	mode        int             // permission bits; -1: as it is, or 0644, or 0755 for a directory
+	user, group string          // names or IDs in decimal; "": as it is, or root
+	data        string          // of a file: digest of its contents; of a link: its target
+	save        bool            // what is there is kept as the original, to come back one day
+	restore     bool            // of one that goes: an original is kept
+}
+
+// groupEdit makes, changes or removes a group.
+type groupEdit struct {
+	want   engine.Group // PasswordHash is the digest of the hash, which is in data
+	exists bool
+}
+
+// loginEdit makes, changes or removes an account, and sets what logs it in.
+type loginEdit struct {
+	want     engine.User   // PasswordHash is the digest of the hash, which is in data
+	was      *engine.Login // nil: there is no such account
+	account  bool          // make it, change it as want.Account says, or remove it
+	password bool          // set want.PasswordHash; if that is "", put back the hash it had before holdfast, else lock it
+	keys     bool          // want.SSHKeys are its SSH keys kept by holdfast; none of them: remove
+}
+
+// unitEdit changes whether a unit is started at boot.
+type unitEdit struct {
+	name string
+	do   string // enable, disable or preset
+}
