@@ -13,6 +13,7 @@ const AppliedPath = StateDir + "/applied.json"
 type Applied struct {
 	Schema     int         `json:"schema"`
 	Config     Config      `json:"config"`
+	Existed    []string    `json:"existed,omitempty"` // directories of Config that the host had before; they stay when they leave it
 	Unfinished *Unfinished `json:"unfinished,omitempty"`
 }
 
@@ -22,10 +23,11 @@ const AppliedSchema = 1
 // Unfinished is a configuration that was, or may have been, partly written, and
 // has not wholly taken effect.
 type Unfinished struct {
-	Run    string `json:"run"`              // that writes it
-	Boot   string `json:"boot"`             // boot ID then; another boot has taken everything into effect that was written
-	Config Config `json:"config"`           // what is being written
-	Failed string `json:"failed,omitempty"` // action that failed, so that it takes a reboot
+	Run     string   `json:"run"`               // that writes it
+	Boot    string   `json:"boot"`              // boot ID then; another boot has taken everything into effect that was written
+	Config  Config   `json:"config"`            // what is being written
+	Repairs []string `json:"repairs,omitempty"` // what it writes although the configuration says nothing new about it, as changes name it
+	Failed  string   `json:"failed,omitempty"`  // action that failed, so that it takes a reboot
 }
 
 // ConfigFacts is what a host was seen to be, of what its configuration is
