@@ -24,6 +24,8 @@ type builder struct {
 	address map[string]string               // host by where it is reached
 	siteSSH engine.SSH
 	poolSSH map[string]engine.SSH
+
+	sitePolicy []engine.Rule
 }
 
 func (b *builder) build() {
@@ -38,6 +40,7 @@ func (b *builder) build() {
 	for _, n := range b.root.all("etcd_cluster") {
 		b.cluster(n)
 	}
+	b.sitePolicy, _ = b.rulesOf(b.root)
 	for _, n := range b.root.all("pool") {
 		b.pool(n)
 	}
@@ -106,6 +109,8 @@ func (b *builder) pool(n *node) {
 	if o := n.one("os"); o != nil {
 		p.OS = b.os(o)
 	}
+	p.Configs, p.Policy = b.configs(r), b.policy(n)
+	p.Drift, p.OnActionFailure = b.drift(r), b.onFailure(r)
 	if d := n.one("drain"); d != nil {
 		dr := b.read(d)
 		p.Drain = &engine.Drain{Name: b.label(d), Command: dr.text("command"), Undo: dr.text("undo"), Timeout: dr.span("timeout")}

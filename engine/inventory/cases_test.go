@@ -2,6 +2,7 @@ package inventory_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"holdfast/engine"
 	"holdfast/engine/inventory"
 )
 
@@ -47,6 +49,17 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// documents are those written in the inventory, which its JSON leaves out.
+func documents(of string, sources []engine.ConfigSource) string {
+	got := ""
+	for _, c := range sources {
+		if c.Name != "" {
+			got += fmt.Sprintf("document of %s: %s %q\n", of, c.Name, c.Text)
+		}
+	}
+	return got
+}
+
 func outcome(t *testing.T, archive *txtar.Archive) string {
 	t.Helper()
 	site := fstest.MapFS{}
@@ -82,6 +95,12 @@ func outcome(t *testing.T, archive *txtar.Archive) string {
 		t.Fatal(err)
 	}
 	got := string(out) + "\n"
+	for _, p := range loaded.Inventory.Pools {
+		got += documents("pool "+p.Name, p.Configs)
+	}
+	for _, h := range loaded.Inventory.Hosts {
+		got += documents("host "+h.Name, h.Configs)
+	}
 	for _, w := range loaded.Warnings {
 		got += "warning: " + w + "\n"
 	}

@@ -96,6 +96,8 @@ func (b *builder) host(n *node, name, id string) {
 	}
 	h.SSH = b.ssh(before, n.one("ssh"))
 	b.apart(n, h)
+	h.Configs = b.configs(r)
+	b.again(n, h)
 	b.inv.Hosts = append(b.inv.Hosts, h)
 	b.reference(n, "pool", h.Pool, "pool")
 	b.reference(n, "etcd_cluster", h.Cluster, "etcd_cluster")

@@ -27,6 +27,7 @@ func FuzzLoad(f *testing.F) {
 		"site \"s\" {}\npool \"p\" {\n gate \"g\" {\n  command = upper(var.secret)\n  when = [\"after_host\"]\n }\n}",
 		"site \"s\" {}\nhost \"h\" {\n address = \"${var.secret}\"\n pool = { for k in [1, 1] : var.secret => k }\n}",
 		"site \"s\" {}\nlocals {\n a = templatefile(\"t\", { x = base64encode(var.secret) })\n b = [for x in [var.secret] : env(x)]\n}",
+		"site \"s\" {}\npool \"p\" {\n config \"a.bu\" { content = \"x ${upper(var.secret)}\" }\n policy {\n path = var.secret\n actions = [\"x\"]\n }\n}",
 		"locals {\n a = [var.secret][*].x\n b = keys(local)\n c = local[\"a\"]\n}", "pool \"p\" { max_unavailable = \"${var.secret}%\" }",
 	} {
 		f.Add(seed)

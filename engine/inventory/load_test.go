@@ -80,7 +80,10 @@ variable "token" {
 pool "worker" {
   max_unavailable = "60"
   canary { hosts = 1 }
-  os { driver = "ostree" }
+  os {
+    driver = "ostree"
+    ref    = "x"
+  }
 }
 host "w1" {
   addres = "x"

@@ -25,18 +25,20 @@ func (b *builder) os(n *node) *engine.OS {
 	if o.Image != "" && !imageRule.MatchString(o.Image) {
 		b.fail(n.args["image"].Expr.Range(), "image is not pinned", "write NAME@sha256:DIGEST, with 64 hexadecimal digits; a tag can move")
 	}
+	alone := n.args["image"] == nil && n.args["remote"] == nil && n.args["ref"] == nil && n.args["commit"] == nil
 	switch o.Driver {
 	case "ostree":
-		b.need(n, "ostree", "commit")
+		if !alone {
+			b.need(n, "ostree", "commit")
+		}
 		b.forbid(n, "ostree", "image")
 	case "rpm-ostree":
-		if n.args["image"] == nil {
-			b.need(n, "rpm-ostree without an image", "remote", "ref", "commit")
-		} else {
+		if n.args["image"] != nil {
 			b.forbid(n, "rpm-ostree with an image", "remote", "ref", "commit")
+		} else if !alone {
+			b.need(n, "rpm-ostree without an image", "remote", "ref", "commit")
 		}
 	case "bootc":
-		b.need(n, "bootc", "image")
 		b.forbid(n, "bootc", "remote", "ref", "commit")
 	case "":
 	default:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
@@ -39,7 +40,9 @@ func (r reader) value(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
 			r.s.l.fail(at, name+" would show a sensitive value", "they can only be used in "+strings.Join(mayBeSensitive, ", "))
 			return cty.NilVal, at, false
 		}
-		r.s.hideParts(a.Expr, ctx)
+		if _, text := a.Expr.(*hclsyntax.TemplateExpr); text || name != "content" {
+			r.s.hideParts(a.Expr, ctx) // but not a whole document, which is never shown
+		}
 	}
 	v, _ = v.UnmarkDeep()
 	if v.IsNull() {
@@ -87,7 +90,7 @@ func (r reader) text(name string) string {
 	if s == "" {
 		r.s.l.fail(at, name+" is empty", "give a value or leave it out")
 	}
-	if strings.ContainsAny(s, "\x00\n\r") && name != "command" && name != "undo" {
+	if strings.ContainsAny(s, "\x00\n\r") && !slices.Contains([]string{"command", "undo", "content"}, name) {
 		r.s.l.fail(at, name+" contains a line break or a NUL", "take it out; chomp() takes off the line break at the end of a file")
 	}
 	return s

@@ -39,12 +39,11 @@ const (
 // They are refused, so that nobody relies on what does not happen.
 func later(where, name string) bool {
 	words := map[string][]string{
-		"pool":         {"configs", "canary", "policy", "drift", "window", "paused", "max_skew", "on_failure", "on_action_failure", "order", "vars"},
+		"pool":         {"canary", "window", "paused", "max_skew", "on_failure", "order", "vars"},
 		"site":         {"max_unavailable", "window"},
-		"host":         {"vars", "configs", "paused"},
-		"hosts":        {"vars", "configs", "paused"},
+		"host":         {"vars", "paused"},
+		"hosts":        {"vars", "paused"},
 		"os":           {"source", "extensions", "kernel_type"},
-		"inventory":    {"policy"},
 		"etcd_cluster": {"latency"},
 		"drain":        {"kubeconfig"},
 	}
@@ -78,7 +77,28 @@ func hostArguments() []argument {
 		{name: "pool", kind: text, required: true, meaning: "the pool the host belongs to"},
 		{name: "etcd_cluster", kind: text, fallback: "none", meaning: "the etcd cluster the host is a member of"},
 		{name: "zone", kind: text, fallback: "none", meaning: "rack, row or room; a batch keeps to one zone of a pool"},
+		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations for it alone; what they say wins over the pool's"},
 	}
+}
+
+func hostBlocks() []block {
+	return []block{configBlock("A configuration for it alone, written here; it comes after those in `configs`."), sshBlock("What differs from the pool.")}
+}
+
+func configBlock(meaning string) block {
+	return block{name: "config", label: "file name", many: true, meaning: meaning, arguments: []argument{
+		{name: "content", kind: text, required: true, meaning: "the document, of the format that the label's ending says; often `templatefile(…)`. It may have sensitive values"},
+	}}
+}
+
+func policyBlock(meaning string) block {
+	return block{name: "policy", many: true, meaning: meaning, arguments: []argument{
+		{name: "path", kind: text, meaning: "a path on the host, and all that is below it"},
+		{name: "glob", kind: text, meaning: "a pattern of paths (`*` does not cross `/`), and all that is below what matches; instead of path"},
+		{name: "unit", kind: text, meaning: "a systemd unit by its exact name; instead of path"},
+		{name: "actions", kind: oneText, required: true, meaning: "any of \"none\", \"drain\", \"daemon-reload\", \"reload UNIT\", \"restart UNIT\", \"reboot\""},
+		{name: "timeout", kind: span, fallback: "2m", meaning: "for each reload or restart; one that takes longer has failed"},
+	}}
 }
 
 func rangeArgument() argument {
@@ -97,8 +117,9 @@ func schema() block {
 		}},
 		{name: "locals", many: true, meaning: "Values with names, used as local.NAME. They may refer to variables and to each other, in any order and across files."},
 		etcdBlock(), poolBlock(),
-		{name: "host", label: "name", many: true, meaning: "One machine.", arguments: hostArguments(), blocks: []block{sshBlock("What differs from the pool.")}},
-		{name: "hosts", label: "prefix", many: true, meaning: "A range of machines.", arguments: append([]argument{rangeArgument()}, hostArguments()...), blocks: []block{sshBlock("What differs from the pool.")}},
+		{name: "host", label: "name", many: true, meaning: "One machine.", arguments: hostArguments(), blocks: hostBlocks()},
+		{name: "hosts", label: "prefix", many: true, meaning: "A range of machines.", arguments: append([]argument{rangeArgument()}, hostArguments()...), blocks: hostBlocks()},
+		policyBlock("A rule for all pools, as `pool policy`. A pool's own rules go first, and replace those here for the same path, glob or unit."),
 	}}
 }
 
@@ -120,8 +141,13 @@ func poolBlock() block {
 	return block{name: "pool", label: "name", many: true, meaning: "Hosts that share a desired state and roll-out limits.", arguments: []argument{
 		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted"},
 		{name: "max_unavailable", kind: limit, fallback: "1", meaning: "hosts that may be unavailable at once: a count, or a percentage (\"10%\") that rounds down but is at least 1"},
+		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations (docs/configs.md), merged in this order"},
+		{name: "drift", kind: text, fallback: "\"repair\"", meaning: "what is done about hosts that were changed by others: \"repair\" makes them match again, \"report\" only tells"},
+		{name: "on_action_failure", kind: text, fallback: "\"reboot\"", meaning: "what is done when a reload or restart fails: \"reboot\" drains and reboots the host, once; \"stop\" leaves it held and stops the run"},
 	}, blocks: []block{
-		{name: "os", meaning: "The operating system its hosts run, pinned by digest.", arguments: []argument{
+		configBlock("A configuration written here. Those of a pool come after its `configs`, in the order in which they are written."),
+		policyBlock("What makes a change of files or of a unit take effect; exactly one of path, glob and unit says which. It cannot be less than drain and reboot for network configuration."),
+		{name: "os", meaning: "The operating system its hosts run, pinned by digest. With `driver` alone, the OS stays as it is, or is what a MachineConfig's osImageURL says, and kernel arguments are changed with that tool.", arguments: []argument{
 			{name: "driver", kind: text, required: true, meaning: "\"ostree\", \"rpm-ostree\" or \"bootc\""},
 			{name: "remote", kind: text, meaning: "ostree remote, as configured on the hosts"},
 			{name: "ref", kind: text, meaning: "branch in that remote"},

@@ -14,8 +14,9 @@ import (
 const secret = "sensitive"
 
 // mayBeSensitive are the arguments that may be made of sensitive values:
-// those that are given to a shell and otherwise only shown redacted.
-var mayBeSensitive = []string{"command", "undo", "become_password_command"}
+// those that are given to a shell and otherwise only shown redacted, and
+// documents, which are not shown at all.
+var mayBeSensitive = []string{"command", "undo", "become_password_command", "content"}
 
 // hide notes the text of a sensitive value, so that output can be redacted.
 func (l *loader) hide(v cty.Value) {

@@ -1,0 +1,110 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// policy reads the rules of a pool: its own, then those for all pools that it
+// does not replace.
+func (b *builder) policy(pool *node) []engine.Rule {
+	policy, first := b.rulesOf(pool)
+	for _, r := range b.sitePolicy {
+		if _, replaced := first[r.String()]; !replaced {
+			policy = append(policy, r)
+		}
+	}
+	return policy
+}
+
+// rulesOf reads the policy blocks in a block, and where each rule is.
+func (b *builder) rulesOf(parent *node) ([]engine.Rule, map[string]hcl.Range) {
+	var list []engine.Rule
+	first := map[string]hcl.Range{}
+	for _, n := range parent.all("policy") {
+		before := len(b.diags)
+		r := b.rule(n)
+		if len(b.diags) > before || n.args["actions"] == nil {
+			continue // more about it would only confuse
+		}
+		for _, problem := range problems(r) {
+			b.fail(n.at, "policy "+r.String(), problem)
+		}
+		if at, twice := first[r.String()]; twice {
+			b.fail(n.at, "a second policy for "+r.String(), fmt.Sprintf("the first is at %s:%d; take one out", at.Filename, at.Start.Line))
+			continue
+		}
+		first[r.String()] = n.at
+		list = append(list, r)
+	}
+	return list, first
+}
+
+// problems lists what is wrong with a rule. engine/rules knows, because it
+// carries them out.
+func problems(r engine.Rule) []string {
+	_, err := rules.NewPolicy([]engine.Rule{r})
+	if err == nil {
+		return nil
+	}
+	found := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // NewPolicy joins them itself
+		found = joined.Unwrap()
+	}
+	var texts []string
+	for _, e := range found {
+		texts = append(texts, strings.TrimPrefix(e.Error(), "policy "+engine.Printable(r.String())+": "))
+	}
+	return texts
+}
+
+// rule reads one policy block.
+func (b *builder) rule(n *node) engine.Rule {
+	r := b.read(n)
+	rule := engine.Rule{Path: r.text("path"), Glob: r.text("glob"), Unit: r.text("unit"), Timeout: r.span("timeout")}
+	if rule.Path != "/" {
+		rule.Path = strings.TrimSuffix(rule.Path, "/")
+	}
+	var given []string
+	for _, name := range []string{"path", "glob", "unit"} {
+		if n.args[name] != nil {
+			given = append(given, name)
+		}
+	}
+	switch {
+	case len(given) == 0:
+		b.fail(n.at, "policy says not what it is about", "add a path, a glob or a unit")
+	case len(given) > 1:
+		b.fail(n.args[given[1]].NameRange, "policy has both "+strings.Join(given, " and "), "keep one; write another policy block for the other")
+	}
+	for _, text := range r.oneOrMore("actions") {
+		rule.Actions = append(rule.Actions, b.action(n, text))
+	}
+	return rule
+}
+
+// action reads an action such as "restart chronyd". One that is not known is
+// warned of: it is carried out as a reboot, which is never too little.
+func (b *builder) action(n *node, text string) engine.Action {
+	word, unit, _ := strings.Cut(strings.TrimSpace(text), " ")
+	kinds := []string{
+		string(engine.NoAction), string(engine.DrainAction), string(engine.ReloadDaemon),
+		string(engine.ReloadUnit), string(engine.RestartUnit), string(engine.RebootAction),
+	}
+	if slices.Contains(kinds, word) {
+		return engine.Action{Type: engine.ActionType(word), Unit: strings.TrimSpace(unit)}
+	}
+	at := n.args["actions"].Expr.Range()
+	advice := "there are none, drain, daemon-reload, reload UNIT, restart UNIT and reboot"
+	if near := nearest(word, kinds); near != "" {
+		advice = fmt.Sprintf("did you mean %q?", strings.TrimSpace(near+" "+unit))
+	}
+	b.warn("%s:%d:%d: action %q is not known and taken for a reboot; %s", at.Filename, at.Start.Line, at.Start.Column, text, advice)
+	return engine.Action{Type: engine.ActionType(text)}
+}
