@@ -7,19 +7,20 @@ import (
 
 // write is everything that is to be written to a host, in one transaction.
 type write struct {
-	run    string      // whose hold is demanded, and which the transaction belongs to
-	quiet  bool        // without a hold: the host must be held by nobody, or by a run in holders
-	boot   string      // boot ID as planned: another one ends the script with ScriptChanged
-	edits  []edit      // parents before what is in them; what goes comes last, and what is in a directory before it
-	groups []groupEdit // before users, as users are before files
-	users  []loginEdit
-	units  []unitEdit        // after the files
-	clean  []string          // paths beside which an earlier transaction may have left a temporary file
-	before []byte            // applied.json while it is under way: the old record, and what is unfinished
-	failed []byte            // applied.json once an action has failed
-	after  []byte            // applied.json when all has taken effect
-	acts   []rules.Action    // carried out by the same script, if quiet
-	data   map[string][]byte // by digest: contents and password hashes that edits name
+	run     string      // whose hold is demanded, and which the transaction belongs to
+	quiet   bool        // without a hold: the host must be held by nobody, or by a run in holders
+	boot    string      // boot ID as planned: another one ends the script with ScriptChanged
+	edits   []edit      // parents before what is in them; what goes comes last, and what is in a directory before it
+	groups  []groupEdit // before users, as users are before files
+	users   []loginEdit
+	units   []unitEdit                 // after the files
+	clean   []string                   // paths beside which an earlier transaction may have left a temporary file
+	before  []byte                     // applied.json while it is under way: the old record, and what is unfinished
+	failed  []byte                     // applied.json once an action has failed
+	failure func(action string) []byte // makes failed
+	after   []byte                     // applied.json when all has taken effect
+	acts    []rules.Action             // carried out by the same script, if quiet
+	data    map[string][]byte          // by digest: contents and password hashes that edits name
 }
 
 // edit is one entry of the file system that is to change.
