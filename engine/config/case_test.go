@@ -106,8 +106,14 @@ func roundTrip(t *testing.T, first Loaded) {
 	if err != nil {
 		t.Fatalf("the rendered config is refused: %v", err)
 	}
-	if a, b := sayable(first.Config), sayable(second.Config); !reflect.DeepEqual(a, b) {
+	a, b := sayable(first.Config), sayable(second.Config)
+	if !reflect.DeepEqual(a, b) {
 		t.Errorf("the rendered config says %+v\nwant %+v", b, a)
+	}
+	compactA, contentsA := a.Compact()
+	compactB, contentsB := b.Compact()
+	if !reflect.DeepEqual(compactA, compactB) || !reflect.DeepEqual(contentsA, contentsB) {
+		t.Errorf("the rendered config is %+v\nwant %+v", compactB, compactA)
 	}
 }
 

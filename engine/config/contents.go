@@ -24,7 +24,7 @@ func decode(r types.Resource) (data []byte, field steps, wrong string) {
 		return nil, nil, ""
 	}
 	if !strings.HasPrefix(*r.Source, "data:") {
-		return nil, steps{"source"}, remote(*r.Source, r.Verification.Hash != nil)
+		return nil, steps{"source"}, elsewhere(r)
 	}
 	parsed, err := dataurl.DecodeString(*r.Source)
 	if err != nil {
@@ -45,16 +45,20 @@ func decode(r types.Resource) (data []byte, field steps, wrong string) {
 	return data, nil, ""
 }
 
-// remote says why contents from elsewhere are refused.
-func remote(source string, hashed bool) string {
+// elsewhere says why contents that are not embedded are refused.
+func elsewhere(r types.Resource) string {
 	scheme := "that"
-	if u, err := url.Parse(source); err == nil && len(u.Scheme) <= 5 {
+	if u, err := url.Parse(*r.Source); err == nil && len(u.Scheme) <= 5 {
 		scheme = u.Scheme + ":"
 	}
-	if !hashed {
-		return "is fetched from elsewhere (" + scheme + ") and may change unseen; embed the contents as a data: URL (Butane: inline or local)"
+	const embed = "embed the contents as a data: URL (Butane: inline or local)"
+	switch {
+	case scheme != "http:" && scheme != "https:":
+		return "is fetched from elsewhere (" + scheme + "), of which only http and https are known here; " + embed
+	case r.Verification.Hash == nil:
+		return "is fetched from elsewhere (" + scheme + ") and may change unseen; add verification.hash (sha512- and what sha512sum prints), or " + embed
 	}
-	return "is fetched from elsewhere (" + scheme + "), which is not done on running hosts; embed the contents as a data: URL (Butane: inline or local)"
+	return "is fetched from elsewhere (" + scheme + "), and nothing is fetched here; " + embed
 }
 
 func unzip(data []byte) ([]byte, error) {

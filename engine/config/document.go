@@ -12,6 +12,7 @@ import (
 // document is one Butane, Ignition or MachineConfig document.
 type document struct {
 	file   string
+	dir    string // that local files of Butane are in
 	name   string // by which documents are sorted
 	role   string // of a MachineConfig, or ""
 	source *node  // what the person wrote
@@ -23,6 +24,7 @@ type document struct {
 	// the default that others override.
 	generated bool
 	ignition  types.Config
+	fetch     func(Remote) ([]byte, error)
 	report    *problems
 }
 

@@ -14,11 +14,9 @@ import (
 // maxDocument is how many bytes a file of documents may have.
 const maxDocument = 128 << 20
 
-// file reads the documents of one file. What kind they are is told by their
-// fields, not by the file's name.
+// file reads the documents of one file.
 func (l *loader) file(p string) []*document {
 	shown := l.real(p)
-	before := len(l.problems.errors)
 	text, err := fs.ReadFile(l.src.FS, p)
 	switch {
 	case err != nil:
@@ -28,8 +26,15 @@ func (l *loader) file(p string) []*document {
 		l.problems.add(engine.Place{File: shown}, "has more than 128 MiB; put files of that size into the OS image")
 		return nil
 	}
-	stem := strings.TrimSuffix(path.Base(p), path.Ext(p))
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	return l.read(Text{Name: path.Base(p), Dir: path.Dir(shown), Data: text}, shown)
+}
+
+// read reads the documents of a text. What kind they are is told by their
+// fields, not by its name.
+func (l *loader) read(t Text, shown string) []*document {
+	before := len(l.problems.errors)
+	stem := strings.TrimSuffix(t.Name, path.Ext(t.Name))
+	text := bytes.TrimPrefix(t.Data, []byte("\xef\xbb\xbf"))
 	if start := bytes.TrimSpace(text); len(start) > 0 && start[0] == '{' {
 		if n := readJSON(shown, text, &l.problems); n != nil {
 			return name(l.documents(n, shown), stem)
@@ -42,7 +47,7 @@ func (l *loader) file(p string) []*document {
 		switch {
 		case n == nil:
 		case n.get("variant") != nil:
-			docs = append(docs, l.butane(n, c, shown)...)
+			docs = append(docs, l.butane(n, c, document{file: shown, dir: t.Dir})...)
 		default:
 			docs = append(docs, l.documents(n, shown)...)
 		}
@@ -76,11 +81,11 @@ func (l *loader) documents(n *node, shown string) []*document {
 		l.listFields(n, shown)
 		var docs []*document
 		for i := range n.get("items").items {
-			docs = append(docs, l.document(&document{file: shown, source: n, root: steps{"items", i}, report: &l.problems})...)
+			docs = append(docs, l.document(&document{file: shown, source: n, root: steps{"items", i}, report: &l.problems, fetch: l.src.Fetch})...)
 		}
 		return docs
 	}
-	return l.document(&document{file: shown, source: n, report: &l.problems})
+	return l.document(&document{file: shown, source: n, report: &l.problems, fetch: l.src.Fetch})
 }
 
 // listFields refuses what a list has beside its items.
@@ -115,6 +120,9 @@ func (l *loader) document(d *document) []*document {
 
 // checked is the document if nothing new is wrong with it.
 func (d *document) checked(ok bool, before int) []*document {
+	if ok && len(d.report.errors) == before {
+		d.fetchAll()
+	}
 	if ok {
 		d.check()
 	}
@@ -125,13 +133,14 @@ func (d *document) checked(ok bool, before int) []*document {
 }
 
 // butane translates a Butane document and reads the result.
-func (l *loader) butane(source *node, c chunk, shown string) []*document {
-	d := &document{file: shown, source: source, butane: true, report: &l.problems}
+func (l *loader) butane(source *node, c chunk, in document) []*document {
+	d := &in
+	d.source, d.butane, d.report, d.fetch = source, true, &l.problems, l.src.Fetch
 	if strings.Contains(source.text("version"), "experimental") {
 		d.add(steps{"version"}, "is experimental and may change its meaning; use a stable version")
 		return nil
 	}
-	out, findings, ok := butane.Translate(c.padded(), path.Dir(d.file))
+	out, findings, ok := butane.Translate(c.padded(), d.dir)
 	before := len(d.report.errors)
 	for _, f := range findings {
 		d.finding(f)

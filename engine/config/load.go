@@ -15,7 +15,20 @@ import (
 type Source struct {
 	FS    fs.FS    // where Paths are; os.DirFS(".") for real files
 	Root  string   // what FS stands for, put before names in messages; Butane's local files are read from the disk below it
-	Paths []string // files, or folders of documents; what a later path says wins over earlier ones
+	Paths []string // files, folders of documents, or names in Texts; what a later path says wins over earlier ones
+
+	Texts map[string]Text // documents that are in no file, by the name that messages give them
+
+	// Fetch gets contents that are elsewhere; nil: they are refused. Its error
+	// says in a few words what went wrong, without the address.
+	Fetch func(Remote) ([]byte, error)
+}
+
+// Text is a document that is in no file.
+type Text struct {
+	Name string // as a file's, by which it is sorted
+	Dir  string // folder that local files of a Butane document are in
+	Data []byte
 }
 
 // Document is one document that was read.
@@ -31,8 +44,14 @@ type Loaded struct {
 	Documents []Document // in the order in which they were merged
 	Warnings  []string
 
-	merged types.Config
+	merged   types.Config
+	settings map[string]engine.Place
 }
+
+// Place is where the documents have a setting of the system for the last time:
+// osImageURL, baseOSExtensionsContainerImage, extensions, kernelType,
+// kernelArguments or fips.
+func (l Loaded) Place(setting string) engine.Place { return l.settings[setting] }
 
 // Load reads documents, checks and merges them. Within each path documents
 // are merged as the Machine Config Operator does. The error is an Errors with
@@ -58,7 +77,7 @@ func Load(src Source) (Loaded, error) {
 	if err := l.problems.err(); err != nil {
 		return Loaded{}, err
 	}
-	loaded := Loaded{Config: b.out, Warnings: l.problems.texts(), merged: b.provisionable()}
+	loaded := Loaded{Config: b.out, Warnings: l.problems.texts(), merged: b.provisionable(), settings: b.settings()}
 	for _, d := range docs {
 		loaded.Documents = append(loaded.Documents, Document{Name: d.name, Role: d.role, File: d.file})
 	}
@@ -81,6 +100,9 @@ func (l *loader) real(p string) string {
 
 // source reads the documents of one path.
 func (l *loader) source(p string) []*document {
+	if t, ok := l.src.Texts[p]; ok {
+		return l.read(t, p)
+	}
 	at := engine.Place{File: l.real(p)}
 	info, err := fs.Stat(l.src.FS, p)
 	if err != nil {

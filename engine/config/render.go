@@ -1,20 +1,43 @@
 package config
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 
+	"github.com/coreos/ignition/v2/config/v3_5"
 	"github.com/coreos/ignition/v2/config/v3_5/types"
+
+	"holdfast/engine"
 )
 
 // Ignition gives the merged configuration as Ignition config, as a new host
-// is provisioned with. OS image, kernel type, extensions and FIPS have no
-// place in it. It holds secrets.
-func (l Loaded) Ignition() ([]byte, error) {
-	text, err := json.Marshal(l.merged)
+// is provisioned with, and with these files beside: records of it that no
+// document may write, in folders for root alone. OS image, kernel type,
+// extensions and FIPS have no place in it. It holds secrets.
+func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
+	c := l.merged
+	c.Storage.Files, c.Storage.Directories = slices.Clone(c.Storage.Files), slices.Clone(c.Storage.Directories)
+	for _, r := range records {
+		source, yes, private := "data:;base64,"+base64.StdEncoding.EncodeToString(r.Contents), true, 0o700
+		c.Storage.Files = append(c.Storage.Files, types.File{
+			Node:          types.Node{Path: r.Path, Overwrite: &yes},
+			FileEmbedded1: types.FileEmbedded1{Contents: types.Resource{Source: &source}, Mode: r.Mode},
+		})
+		c.Storage.Directories = append(c.Storage.Directories, types.Directory{
+			Node:               types.Node{Path: path.Dir(r.Path)},
+			DirectoryEmbedded1: types.DirectoryEmbedded1{Mode: &private},
+		})
+	}
+	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("write Ignition config: %w", err)
+	}
+	if _, report, err := v3_5.Parse(text); err != nil || report.IsFatal() {
+		return nil, errors.New("write Ignition config: Ignition would not take it; the documents go together on a running host only")
 	}
 	return text, nil
 }

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/url"
+
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+)
+
+// Remote is contents that a document does not embed: where they are, and by
+// which hash they are known.
+type Remote struct {
+	URL     string
+	Headers [][2]string // name and value, for the request
+	Hash    string      // sha256-… or sha512-…, of the contents once they are decompressed
+	Gzip    bool        // what is there is compressed
+}
+
+// MaxRemote is how many bytes may be fetched.
+const MaxRemote = maxContents
+
+// Contents gives the contents that what was fetched stands for, decompressed
+// and verified.
+func (r Remote) Contents(fetched []byte) ([]byte, error) {
+	data := fetched
+	if r.Gzip {
+		var err error
+		if data, err = unzip(fetched); err != nil {
+			return nil, errors.New("it is not gzip, as compression says, or is more than 64 MiB")
+		}
+	}
+	if len(data) > maxContents {
+		return nil, errors.New("it is more than 64 MiB; put files of that size into the OS image")
+	}
+	if !verified(data, r.Hash) {
+		return nil, errors.New("it does not have the hash of verification.hash (after decompression)")
+	}
+	return data, nil
+}
+
+// Shown is the address without what may be secret in it.
+func (r Remote) Shown() string {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return "that address"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// fetchAll embeds the contents of files that are elsewhere, if they can be
+// fetched and verified. Others are left for check to refuse.
+func (d *document) fetchAll() {
+	if d.fetch == nil {
+		return
+	}
+	for i := range d.ignition.Storage.Files {
+		f := &d.ignition.Storage.Files[i]
+		at := steps{"storage", "files", i}
+		f.Contents = d.embed(f.Contents, at.with("contents"))
+		for j, r := range f.Append {
+			f.Append[j] = d.embed(r, at.with("append", j))
+		}
+	}
+}
+
+// embed gives the resource with its contents in it. One that cannot be fetched
+// is nothing then, and that is noted.
+func (d *document) embed(r types.Resource, at steps) types.Resource {
+	if r.Source == nil || r.Verification.Hash == nil {
+		return r
+	}
+	if u, err := url.Parse(*r.Source); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return r
+	}
+	remote := Remote{URL: *r.Source, Hash: *r.Verification.Hash, Gzip: r.Compression != nil && *r.Compression == "gzip"}
+	for _, h := range r.HTTPHeaders {
+		if h.Value != nil {
+			remote.Headers = append(remote.Headers, [2]string{h.Name, *h.Value})
+		}
+	}
+	data, err := d.fetch(remote)
+	if err == nil && !verified(data, remote.Hash) {
+		err = errors.New("it does not have the hash of verification.hash (after decompression)")
+	}
+	if err != nil {
+		d.add(at.with("source"), "cannot be fetched from %s: %v", remote.Shown(), err)
+		return types.Resource{}
+	}
+	embedded, plain := "data:;base64,"+base64.StdEncoding.EncodeToString(data), ""
+	return types.Resource{Source: &embedded, Compression: &plain, Verification: r.Verification}
+}

@@ -1,0 +1,32 @@
+package config
+
+import (
+	"slices"
+
+	"holdfast/engine"
+)
+
+// settings are the places of what documents say about the system: where the
+// last of them does, or of the OS image, where the one is that holds.
+func (b *builder) settings() map[string]engine.Place {
+	found := map[string]engine.Place{}
+	note := func(name string, said bool, at func() engine.Place) {
+		if _, known := found[name]; said && !known {
+			found[name] = at()
+		}
+	}
+	for _, d := range slices.Backward(b.docs) {
+		spec := func(p ...any) func() engine.Place { return func() engine.Place { return d.specPlace(p...) } }
+		ign := func(p ...any) func() engine.Place { return func() engine.Place { return d.at(p) } }
+		s, k := d.spec, d.ignition.KernelArguments
+		note("osImageURL", s.OSImageURL != "" && s.OSImageURL == b.spec.OSImageURL, spec("osImageURL"))
+		note("baseOSExtensionsContainerImage", s.BaseOSExtensionsContainerImage != "", spec("baseOSExtensionsContainerImage"))
+		note("extensions", len(s.Extensions) > 0, spec("extensions", 0))
+		note("kernelType", s.KernelType != "" && s.KernelType != "default", spec("kernelType"))
+		note("kernelArguments", len(s.KernelArguments) > 0, spec("kernelArguments", 0))
+		note("kernelArguments", len(k.ShouldExist) > 0, ign("kernelArguments", "shouldExist", 0))
+		note("kernelArguments", len(k.ShouldNotExist) > 0, ign("kernelArguments", "shouldNotExist", 0))
+		note("fips", s.FIPS, spec("fips"))
+	}
+	return found
+}
