@@ -33,7 +33,7 @@ func (sc *scheduler) clear() {
 		w.taken, w.zone = 0, ""
 	}
 	for _, c := range sc.clusters {
-		c.taken = false
+		c.taken, c.touched = false, false
 	}
 }
 
@@ -79,8 +79,8 @@ func (sc *scheduler) take(hp *HostPlan, q *queue) {
 	} else {
 		q.quiet--
 	}
-	if hp.Cluster != "" {
-		sc.clusters[hp.Cluster].taken = true
+	if c := sc.clusters[hp.Cluster]; c != nil {
+		c.taken, c.touched = c.taken || !hp.Quiet(), true
 	}
 }
 

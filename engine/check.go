@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,8 +25,16 @@ func (p Plan) Check(approved Plan) error {
 	return fmt.Errorf("the hosts have changed since the plan was approved; these changes are not in it:\n  %s\nplan again", strings.Join(news, "\n  "))
 }
 
+// RecordResource is the record that a host keeps of what was applied to it, as
+// the resource of a change.
+const RecordResource = "record"
+
 // covers reports whether the host's plan has that change, with those actions.
+// That a change is put on record goes without saying.
 func (hp HostPlan) covers(c Change) bool {
+	if c.Resource == RecordResource {
+		return len(hp.Changes) > 0
+	}
 	for _, d := range hp.Changes {
 		if d.same(c) {
 			return hp.does(c.Actions)
@@ -35,9 +44,13 @@ func (hp HostPlan) covers(c Change) bool {
 }
 
 // does reports whether the host's plan has these actions. A reboot stands for
-// every other but the drain.
+// every other but the drain, and for an action that fails where that was
+// approved.
 func (hp HostPlan) does(actions []Action) bool {
 	for _, a := range actions {
+		if hp.FallsBack() && (a.Type == DrainAction || a.Type == RebootAction) {
+			continue
+		}
 		swallowed := a.Type != DrainAction && hasAction(hp.Actions, RebootAction)
 		if a.Type != NoAction && !swallowed && !containsAction(hp.Actions, a) {
 			return false
@@ -79,4 +92,10 @@ func (hp HostPlan) from(c Change) bool {
 		}
 	}
 	return false
+}
+
+// FallsBack reports whether the host is to be drained and rebooted if one of
+// its actions fails.
+func (hp HostPlan) FallsBack() bool {
+	return slices.ContainsFunc(hp.Roll, func(s Step) bool { return s.Do.Exec != nil && s.Do.Exec.Fallback })
 }

@@ -41,12 +41,13 @@ type ConfigFacts struct {
 	Units   map[string]string `json:"units,omitempty"`   // by name, what systemctl is-enabled says
 	Users   map[string]Login  `json:"users,omitempty"`   // by name; those there are
 	Groups  map[string]int    `json:"groups,omitempty"`  // GID by name; those there are
+	KeyDir  bool              `json:"key_dir,omitempty"` // sshd reads ~/.ssh/authorized_keys.d, so SSH keys go there
 }
 
 // Node is an entry of a host's file system.
 type Node struct {
 	Type     NodeType `json:"type"`
-	Digest   string   `json:"digest,omitempty"` // of a file: SHA-256, hexadecimal
+	Digest   string   `json:"digest,omitempty"` // of a file: SHA-256, hexadecimal; "large" of one from 100 MB on
 	Target   string   `json:"target,omitempty"` // of a symbolic link
 	Mode     int      `json:"mode"`             // permission bits, with setuid, setgid and sticky
 	UID      int      `json:"uid"`
@@ -55,6 +56,7 @@ type Node struct {
 	Group    string   `json:"group,omitempty"`
 	Inode    string   `json:"inode,omitempty"` // device and inode: the same for hard links of each other
 	Contents []byte   `json:"-"`               // of the few files whose contents a plan depends on
+	Base     []byte   `json:"-"`               // of a file that something is appended to: its original, if one is kept
 }
 
 // NodeType is a kind of Node.
@@ -73,13 +75,13 @@ const (
 type Login struct {
 	UID      int      `json:"uid"`
 	GID      int      `json:"gid"`
-	Group    string   `json:"group,omitempty"` // primary
-	Groups   []string `json:"groups,omitempty"`
+	Group    string   `json:"group,omitempty"`  // primary
+	Groups   []string `json:"groups,omitempty"` // supplementary, without the primary one
 	Gecos    string   `json:"gecos,omitempty"`
 	Home     string   `json:"home,omitempty"`
 	Shell    string   `json:"shell,omitempty"`
 	Password string   `json:"password,omitempty"` // Digest of the hash in shadow
-	Keys     []string `json:"keys,omitempty"`     // SSH keys that holdfast or Ignition keeps there
+	Keys     []string `json:"keys,omitempty"`     // SSH keys, a line each, that holdfast or Ignition keeps there
 }
 
 // Digest is the SHA-256 of data in hexadecimal, by which contents are named.

@@ -127,7 +127,7 @@ type ExitCode int
 const (
 	ExitOK          ExitCode = 0 // every host looked at matches
 	ExitUsage       ExitCode = 1 // usage or configuration error; nothing was touched
-	ExitWork        ExitCode = 2 // plan, status, diff: there is work to do
+	ExitWork        ExitCode = 2 // there is work to do; of apply: hosts have drifted, and their pools only report it
 	ExitFailed      ExitCode = 3 // a roll-out stopped, a host failed, or it was not safe to go on
 	ExitRefused     ExitCode = 4 // a hold, another run, a pause or an unfinished roll-out
 	ExitUnreachable ExitCode = 5 // hosts could not be reached
@@ -147,6 +147,8 @@ func (p Plan) Exit() ExitCode {
 		return ExitUnreachable
 	case p.Has(Blocked):
 		return ExitFailed
+	case len(p.Drift) > 0:
+		return ExitWork
 	}
 	return ExitOK
 }

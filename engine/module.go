@@ -53,4 +53,5 @@ type Steps struct {
 
 	Quiet   []Step   // in place of Write, Act and Record, and without a hold, where nothing disrupts the host
 	Actions []Action // in the order in which Act carries them out
+	Ends    []string // services that run and will not afterwards, on purpose
 }

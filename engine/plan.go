@@ -24,6 +24,14 @@ type Plan struct {
 	Batches  []Batch     `json:"batches,omitempty"`
 	Refusals []string    `json:"refusals,omitempty"` // why nothing may start
 	Warnings []string    `json:"warnings,omitempty"`
+	Drift    []HostDrift `json:"drift,omitempty"` // what pools only report
+}
+
+// HostDrift is how a host differs from what was applied to it, where its pool
+// says that this is only to be reported.
+type HostDrift struct {
+	Host    string   `json:"host"`
+	Changes []Change `json:"changes"` // that would undo it
 }
 
 // HostPlan is what is to be done to one host.
@@ -85,7 +93,7 @@ func (p Plan) Host(name string) *HostPlan {
 
 // Empty reports whether nothing is to be done and nothing was left out.
 func (p Plan) Empty() bool {
-	return len(p.Hosts) == 0 && len(p.Excluded) == 0 && len(p.Refusals) == 0
+	return len(p.Hosts) == 0 && len(p.Excluded) == 0 && len(p.Refusals) == 0 && len(p.Drift) == 0
 }
 
 // Has reports whether a host was excluded for that reason.

@@ -29,7 +29,7 @@ func NewPlan(in Input) Plan {
 	schedule := newScheduler(in, x, survey)
 	p := Plan{
 		Schema: PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
-		Matching: survey.matching, Warnings: survey.warnings,
+		Matching: survey.matching, Warnings: survey.warnings, Drift: survey.drift,
 		Batches: schedule.run(), Refusals: schedule.refusals,
 		Excluded: append(survey.excluded, schedule.blocked...),
 	}
@@ -79,34 +79,62 @@ func (in Input) target(x index, h Host, f Facts) Target {
 	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run}
 }
 
+// difference is what modules find on a host.
+type difference struct {
+	changes []Change
+	drift   []Change // only to be reported
+	steps   Steps
+}
+
 // diff asks every module, in order, for a host's changes and their steps.
-func (in Input) diff(t Target) ([]Change, Steps, error) {
-	var changes []Change
-	var all Steps
+func (in Input) diff(t Target) (d difference, err error) {
+	all := &d.steps
 	for _, m := range in.Modules {
 		found, err := m.Diff(t.Desired, t.Facts)
 		if err != nil {
-			return nil, Steps{}, fmt.Errorf("%s: %w", m.Name(), err)
+			return difference{}, fmt.Errorf("%s: %w", m.Name(), err)
+		}
+		if t.Desired.ReportDrift {
+			d.drift = append(d.drift, drifted(found, true)...)
+			found = drifted(found, false)
 		}
 		if len(found) == 0 {
 			continue
 		}
 		steps := m.Steps(t, found)
-		changes = append(changes, found...)
+		d.changes = append(d.changes, found...)
 		all.Stage = append(all.Stage, steps.Stage...)
 		all.Write = append(all.Write, steps.Write...)
-		all.Reboot = append(all.Reboot, steps.Reboot...)
+		if len(all.Reboot) == 0 {
+			all.Reboot = steps.Reboot
+		}
+		all.Act = append(all.Act, steps.Act...)
+		all.Record = append(all.Record, steps.Record...)
+		all.Quiet = append(all.Quiet, steps.Quiet...)
+		all.Actions = append(all.Actions, steps.Actions...)
+		all.Ends = append(all.Ends, steps.Ends...)
 	}
-	return changes, all, nil
+	return d, nil
+}
+
+// drifted gives the changes that undo drift, or the others.
+func drifted(changes []Change, drift bool) []Change {
+	var list []Change
+	for _, c := range changes {
+		if c.Drift == drift {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // ClustersAtWork names the etcd clusters that a plan for this input has to
-// know about: those with a member on which there is work.
+// know about: those with a member that is disturbed.
 func ClustersAtWork(in Input) []string {
 	in = in.selecting()
 	var names []string
 	for _, hp := range takeStock(in, newIndex(in)).work {
-		if hp.Cluster != "" && !slices.Contains(names, hp.Cluster) {
+		if hp.Cluster != "" && !hp.Quiet() && !slices.Contains(names, hp.Cluster) {
 			names = append(names, hp.Cluster)
 		}
 	}

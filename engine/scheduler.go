@@ -58,7 +58,8 @@ type quorate struct {
 	facts   ClusterFacts
 	members []string
 	waiting int
-	taken   bool // a member is in the batch being picked
+	taken   bool // a member is in the batch being picked, and is disturbed
+	touched bool // a member is in the batch being picked
 }
 
 func newScheduler(in Input, x index, s stock) *scheduler {

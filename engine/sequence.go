@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,15 +28,20 @@ func (t Timeouts) WithDefaults() Timeouts {
 }
 
 // hostPlan composes everything that is done to one host. The roll sequence
-// reads as it happens: hold, prove that it is safe, drain, move the etcd
-// leader, reboot, wait until everything is back, release.
+// reads as it happens: hold, prove that it is safe, drain, write, move the etcd
+// leader, reboot, wait until everything is back, release. What disrupts nothing
+// is written without all that, in one step.
 func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	hp := HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
-		Adopt: adopt, Changes: changes, Actions: mergeActions(changes), Stage: steps.Stage,
+		Adopt: adopt, Changes: changes, Actions: mergeActions(changes, steps.Actions), Stage: steps.Stage,
+	}
+	if hp.Quiet() && len(steps.Quiet) > 0 {
+		hp.Roll = disturbing(steps.Quiet)
+		return hp
 	}
 	if len(changes) == 0 {
-		hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, true))
+		hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, nil, true))
 		return hp
 	}
 	var roll []Step
@@ -51,8 +57,11 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	if len(steps.Reboot) > 0 {
 		roll = append(roll, leaderSteps(t)...)
 		roll = append(roll, disturbing(steps.Reboot)...)
+	} else {
+		roll = append(roll, disturbing(steps.Act)...)
 	}
-	roll = append(roll, recoverySteps(t, drains || adopt != "")...)
+	roll = append(roll, steps.Record...)
+	roll = append(roll, recoverySteps(t, steps.Ends, drains || adopt != "")...)
 	hp.Roll = withHold(t, adopt, reason(changes), roll)
 	return hp
 }
@@ -78,10 +87,16 @@ func withHold(t Target, adopt, reason string, roll []Step) []Step {
 	return append(append([]Step{take}, roll...), free)
 }
 
+// mostReasons is how many changes a reason names.
+const mostReasons = 3
+
 func reason(changes []Change) string {
 	var parts []string
-	for _, c := range changes {
+	for _, c := range changes[:min(mostReasons, len(changes))] {
 		parts = append(parts, c.Resource+" "+c.Before+" → "+c.After)
+	}
+	if more := len(changes) - mostReasons; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -112,9 +127,10 @@ func drainStep(t Target) []Step {
 
 // recoverySteps wait until a host is wholly back, and let work return to it if
 // the host was drained. One that a person drained stays as it is.
-func recoverySteps(t Target, drained bool) []Step {
+func recoverySteps(t Target, ends []string, drained bool) []Step {
 	health := t.Pool.Timeouts.WithDefaults().Health
 	units := awaitUnits(t.Facts)
+	units.Running = slices.DeleteFunc(slices.Clone(units.Running), func(u string) bool { return slices.Contains(ends, u) })
 	steps := []Step{{Name: "wait for units", On: t.Host.Name, Do: Op{AwaitUnits: &units}, Timeout: health}}
 	if t.Cluster != nil {
 		steps = append(steps, Step{Name: "wait for etcd", On: t.Host.Name, Do: Op{AwaitEtcd: &AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: health})
@@ -157,9 +173,10 @@ func gates(p Pool, when GateWhen, on string) []Step {
 	return steps
 }
 
-// mergeActions gives the actions of a host's changes, once each and in order.
-// A reboot swallows everything but the drain.
-func mergeActions(changes []Change) []Action {
+// mergeActions gives the actions of a host's changes, once each and in order:
+// that of a module where it gives one, else that of their types. A reboot
+// swallows everything but the drain.
+func mergeActions(changes []Change, order []Action) []Action {
 	var all []Action
 	for _, c := range changes {
 		all = append(all, c.Actions...)
@@ -177,7 +194,22 @@ func mergeActions(changes []Change) []Action {
 	if len(merged) == 0 {
 		return []Action{{Type: NoAction}}
 	}
+	if len(order) > 0 && !reboot {
+		place := func(a Action) int {
+			if i := slices.Index(order, a); i >= 0 && a.Type != DrainAction {
+				return i
+			}
+			return -1 // no module but one gives any but a drain
+		}
+		slices.SortStableFunc(merged, func(a, b Action) int { return cmp.Compare(place(a), place(b)) })
+	}
 	return merged
+}
+
+// Quiet reports whether the host is changed without being disturbed, so that
+// it needs no hold, no seat in its pool's budget and no say of its etcd cluster.
+func (hp HostPlan) Quiet() bool {
+	return hp.Adopt == "" && len(hp.Changes) > 0 && !hp.Disruptive()
 }
 
 // Disruptive reports whether the host is drained or rebooted, or has a unit

@@ -41,6 +41,7 @@ const (
 	Updated   HostState = "updated"     // matches, and is free
 	Pending   HostState = "pending"     // differs; nothing is staged
 	Staged    HostState = "staged"      // differs; the new OS is staged
+	Drifted   HostState = "drifted"     // differs from what was applied to it, which its pool only reports
 	Updating  HostState = "updating"    // held by a run
 	Degraded  HostState = "degraded"    // a run failed on it, or its state is not understood
 	HeldState HostState = "held"        // held by a person
@@ -49,7 +50,7 @@ const (
 
 // HostStates lists the states in the order in which tables show them.
 func HostStates() []HostState {
-	return []HostState{Updated, Pending, Staged, Updating, Degraded, HeldState, Unreached}
+	return []HostState{Updated, Pending, Staged, Drifted, Updating, Degraded, HeldState, Unreached}
 }
 
 // NewStatus judges every host of the inventory by its facts.
@@ -109,6 +110,8 @@ func (in Input) hostStatus(h Host) HostStatus {
 		hs.State, hs.Note = Degraded, err.Error()
 	case len(changes) > 0 && in.Desired[h.Name].OS != nil && f.Ready(in.Desired[h.Name].OS.Digest()):
 		hs.State, hs.Note = Staged, summary(changes)
+	case in.Desired[h.Name].ReportDrift && len(changes) > 0 && len(drifted(changes, false)) == 0:
+		hs.State, hs.Note = Drifted, "drift, only reported: "+summary(changes)
 	case len(changes) > 0:
 		hs.State, hs.Note = Pending, summary(changes)
 	}
@@ -130,7 +133,14 @@ func (in Input) changes(h Host, f Facts) ([]Change, error) {
 	return all, nil
 }
 
-func summary(changes []Change) string { return reason(changes) }
+// summary says what differs, drift first.
+func summary(changes []Change) string {
+	drift := drifted(changes, true)
+	if len(drift) == 0 || len(drift) == len(changes) {
+		return reason(changes)
+	}
+	return "drift: " + reason(drift) + "; changes: " + reason(drifted(changes, false))
+}
 
 // Exit is the exit code that goes with a status.
 func (s Status) Exit() ExitCode {

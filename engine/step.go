@@ -39,10 +39,9 @@ type Exec struct {
 	Script  string   `json:"script"`            // POSIX sh
 	Abort   string   `json:"abort,omitempty"`   // ends on the host what an interrupted Script left running there
 	Uploads []Upload `json:"uploads,omitempty"` // files for the script, in a tar archive that is its standard input
-	Retry   bool     `json:"retry,omitempty"`   // running it again does no harm, although it disturbs
 
-	// Fallback marks an action that a reboot can stand in for: its failure
-	// leaves the host to be planned again, which then finds out about it.
+	// Fallback says that a reboot stands in for an action that fails
+	// (ScriptActed): the host is planned again, and the plan finds out.
 	Fallback bool `json:"fallback,omitempty"`
 }
 

@@ -8,6 +8,7 @@ type stock struct {
 	matching []string
 	excluded []Exclusion
 	warnings []string
+	drift    []HostDrift
 	away     map[string]string // hosts that count as unavailable, and why
 	held     map[string]bool   // those of them whose hold this run must leave alone
 	outside  map[string]int    // hosts of each pool with work that were not selected
@@ -81,11 +82,15 @@ func absent(in Input, h Host, f Facts) (Why, string) {
 // do that work, the host counts as unavailable.
 func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	target := in.target(x, h, f)
-	changes, steps, err := in.diff(target)
+	d, err := in.diff(target)
+	changes := d.changes
+	if len(d.drift) > 0 && in.Selected(h) {
+		s.drift = append(s.drift, HostDrift{Host: h.Name, Changes: d.drift})
+	}
 	adopt := f.leftOver(in.Run, in.Dead)
 	switch {
 	case err == nil && len(changes) == 0 && adopt == "":
-		if in.Selected(h) {
+		if in.Selected(h) && len(d.drift) == 0 {
 			s.matching = append(s.matching, h.Name)
 		}
 		return
@@ -95,7 +100,7 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 		if adopt != "" {
 			s.warn("%s", adoption(in, h, f))
 		}
-		s.work = append(s.work, hostPlan(target, changes, steps, adopt))
+		s.work = append(s.work, hostPlan(target, changes, d.steps, adopt))
 		return
 	case in.Selected(h):
 		s.excluded = append(s.excluded, Exclusion{h.Name, Unclear, err.Error()})

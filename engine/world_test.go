@@ -50,6 +50,9 @@ func (m *machine) ours() bool {
 	return !m.ignored && !m.lost && m.work != "unclear" && (m.hold == "" || m.leftOver())
 }
 
+// quiet reports whether the machine does not notice what is done to it.
+func (m *machine) quiet() bool { return m.work == "quiet" && m.hold == "" }
+
 func (m *machine) disrupts() bool { return m.work == "reboot" || m.work == "restart" }
 
 func (m *machine) unfinished() bool { return m.work != "" || m.hold != "" || m.lost }
@@ -130,7 +133,7 @@ func (w *world) keepsCluster(m *machine, together []string, forgiving bool) erro
 		if o.cluster != m.cluster {
 			continue
 		}
-		if o != m && slices.Contains(together, o.name) {
+		if o != m && slices.Contains(together, o.name) && !(m.quiet() && o.quiet()) {
 			return errTwoMembers
 		}
 		voters++
