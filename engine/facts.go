@@ -24,7 +24,7 @@ type Facts struct {
 	FinalizeErr string       `json:"finalize_err,omitempty"` // why the last finalize failed, as the OS tool reports it
 	Problems    []string     `json:"problems,omitempty"`     // what could not be observed, and why
 	CmdLine     []string     `json:"cmdline,omitempty"`      // kernel arguments of this boot, in order
-	StagedArgs  string       `json:"staged_args,omitempty"`  // of the staged deployment, if holdfast staged it: KernelArgs.Digest
+	StagedArgs  string       `json:"staged_args,omitempty"`  // what holdfast changed in those of the staged deployment, as a digest
 	Config      *ConfigFacts `json:"config,omitempty"`       // nil: not looked at
 }
 
@@ -67,11 +67,12 @@ func (f Facts) Staged() *Deployment {
 	return f.deployment(func(d Deployment) bool { return d.Staged })
 }
 
-// Ready reports whether the deployment of that digest is staged and locked, so
-// that nothing but a finalize is missing.
-func (f Facts) Ready(digest string) bool {
+// Ready reports whether the deployment of that digest is staged and locked,
+// with those kernel arguments (as in StagedArgs; "": the booted ones), so that
+// nothing but a finalize is missing.
+func (f Facts) Ready(digest, args string) bool {
 	d := f.Staged()
-	return d != nil && d.Digest == digest && d.Locked
+	return d != nil && d.Digest == digest && d.Locked && f.StagedArgs == args
 }
 
 func (f Facts) deployment(is func(Deployment) bool) *Deployment {

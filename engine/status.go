@@ -108,7 +108,7 @@ func (in Input) hostStatus(h Host) HostStatus {
 		hs.State, hs.Note = Updating, f.Hold.String()
 	case err != nil:
 		hs.State, hs.Note = Degraded, err.Error()
-	case len(changes) > 0 && in.Desired[h.Name].OS != nil && f.Ready(in.Desired[h.Name].OS.Digest()):
+	case len(changes) > 0 && in.staged(h, f):
 		hs.State, hs.Note = Staged, summary(changes)
 	case in.Desired[h.Name].ReportDrift && len(changes) > 0 && len(drifted(changes, false)) == 0:
 		hs.State, hs.Note = Drifted, "drift, only reported: "+summary(changes)
@@ -134,6 +134,30 @@ func (in Input) changes(h Host, f Facts) ([]Change, error) {
 }
 
 // summary says what differs, drift first.
+// staged reports whether the deployment that the host is to boot is staged: a
+// module reboots into it and has nothing to stage.
+func (in Input) staged(h Host, f Facts) bool {
+	st := f.Staged()
+	if st == nil || !st.Locked {
+		return false
+	}
+	pool, _ := in.Inventory.Pool(h.Pool)
+	t := Target{Host: h, Pool: pool, Desired: in.Desired[h.Name], Facts: f}
+	for _, m := range in.Modules {
+		changes, err := m.Diff(t.Desired, f)
+		if err != nil || len(changes) == 0 {
+			continue
+		}
+		steps := m.Steps(t, changes)
+		for _, s := range steps.Reboot {
+			if s.Do.AwaitBoot != nil && s.Do.AwaitBoot.Digest == st.Digest {
+				return len(steps.Stage) == 0
+			}
+		}
+	}
+	return false
+}
+
 func summary(changes []Change) string {
 	drift := drifted(changes, true)
 	if len(drift) == 0 || len(drift) == len(changes) {

@@ -124,7 +124,13 @@ func (e bootcEntry) features(booted bool, list []string) []string {
 	return list
 }
 
-func (bootc) check(o engine.OS, f engine.Facts) error {
+// errBootcArgs is all there is to say about kernel arguments with this driver.
+var errBootcArgs = errors.New("bootc changes no kernel arguments of a host; those of a bootc host belong into its image, in /usr/lib/bootc/kargs.d")
+
+func (bootc) check(u osUpdate, f engine.Facts) error {
+	if !u.args.empty() {
+		return errBootcArgs
+	}
 	for _, feature := range f.Features {
 		switch feature {
 		case composefsBackend:
@@ -133,18 +139,18 @@ func (bootc) check(o engine.OS, f engine.Facts) error {
 			return errors.New("booted with changes made by rpm-ostree, which bootc does not update; rpm-ostree reset undoes them")
 		}
 	}
-	if o.Image == "" {
+	if u.os.Image == "" {
 		return errors.New(`bootc updates from images; give image = "NAME@sha256:…" in its os block`)
 	}
 	return nil
 }
 
-func (bootc) job(o engine.OS, f engine.Facts) script {
+func (bootc) job(u osUpdate, f engine.Facts) script {
 	policy := ""
 	for _, feature := range f.Features {
 		if feature == signedImages {
 			policy = "--enforce-container-sigpolicy"
 		}
 	}
-	return script{vars: map[string]string{"image": o.Image, "policy": policy}, text: bootcScript}
+	return script{vars: map[string]string{"image": u.os.Image, "policy": policy}, text: bootcScript}
 }

@@ -143,7 +143,7 @@ func list(steps engine.Steps) string {
 			if strings.HasPrefix(line, "#") {
 				break
 			}
-			if ok && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
+			if strings.HasPrefix(line, "set -- ") || ok && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
 				b.WriteString("\t" + line)
 			}
 		}

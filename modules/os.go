@@ -3,6 +3,7 @@ package modules
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,9 +18,18 @@ type driver interface {
 	// read names the deployments that ostree has listed as the tool does.
 	read(engine.Outputs, engine.Facts) engine.Facts
 	// check reports what speaks against updating the host.
-	check(engine.OS, engine.Facts) error
-	// job gives the variables and functions of the shell function stage.
-	job(engine.OS, engine.Facts) script
+	check(osUpdate, engine.Facts) error
+	// job gives the variables and functions of the shell function stage, and
+	// its arguments.
+	job(osUpdate, engine.Facts) script
+}
+
+// osUpdate is what a host's next deployment is to be.
+type osUpdate struct {
+	os     engine.OS
+	digest string     // of the OS
+	again  bool       // it is the booted OS, with other kernel arguments
+	args   kernelArgs // changed from those of the booted deployment
 }
 
 func driverOf(o engine.OS) (driver, error) {
@@ -65,10 +75,13 @@ func (operatingSystem) Read(d engine.Desired, o engine.Outputs, f engine.Facts) 
 	return tool.read(o, readOstree(o, f))
 }
 
-// Diff compares the booted OS with the desired one.
+// Diff compares the booted OS and its kernel arguments with the desired ones.
 func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	if err := kargsProblem(d); err != nil {
+		return nil, err
+	}
 	if d.OS == nil {
-		return nil, nil
+		return nil, leftover(d, f)
 	}
 	tool, err := driverOf(*d.OS)
 	if err != nil {
@@ -81,29 +94,34 @@ func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, 
 	if booted == nil {
 		return nil, notBooted(f)
 	}
-	if booted.Digest == d.OS.Digest() {
+	changes, err := argumentChanges(d, f)
+	if err != nil {
+		return nil, err
+	}
+	if digest := d.OS.Digest(); digest != "" && digest != booted.Digest {
+		changes = append([]engine.Change{{
+			Module: "os", Resource: "os",
+			Before: nameOf(*booted), After: engine.ShortDigest(digest),
+			Rule:    "built-in: an OS image takes effect at a reboot",
+			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
+		}}, changes...)
+	}
+	if len(changes) == 0 {
 		return nil, nil
 	}
-	if err := tool.check(*d.OS, f); err != nil {
+	if err := tool.check(newUpdate(d, f, changes), f); err != nil {
 		return nil, err
 	}
 	if f.BootID == "" {
 		return nil, errors.New("its boot ID is not known, so a reboot could not be told")
 	}
-	return []engine.Change{{
-		Module: "os", Resource: "os",
-		Before: nameOf(*booted), After: engine.ShortDigest(d.OS.Digest()),
-		Rule:    "built-in: an OS image takes effect at a reboot",
-		Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
-	}}, nil
+	return changes, nil
 }
 
-// Steps stage the OS, unless it is staged already, and reboot into it.
+// Steps stage the OS with its kernel arguments, unless it is staged already,
+// and reboot into it.
 func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	wanted := false
-	for _, c := range changes {
-		wanted = wanted || c.Module == "os"
-	}
+	wanted := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Module == "os" })
 	if !wanted || t.Desired.OS == nil {
 		return engine.Steps{}
 	}
@@ -111,11 +129,70 @@ func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.St
 	if err != nil {
 		return engine.Steps{}
 	}
-	steps := engine.Steps{Reboot: finalizeSteps(t)}
-	if !t.Facts.Ready(t.Desired.OS.Digest()) {
-		steps.Stage = []engine.Step{stageStep(t, tool)}
+	u := newUpdate(t.Desired, t.Facts, changes)
+	steps := engine.Steps{Reboot: finalizeSteps(t, u)}
+	if !t.Facts.Ready(u.digest, u.args.digest()) {
+		steps.Stage = []engine.Step{stageStep(t, u, tool)}
 	}
 	return steps
+}
+
+// newUpdate gives what brings some of the changes about: those that are drift
+// may have been left out.
+func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpdate {
+	u := osUpdate{os: *d.OS, again: true}
+	for _, c := range changes {
+		switch {
+		case c.Module != "os":
+		case strings.HasPrefix(c.Resource, kernelArgument):
+			u.args = wantedOf(d, f).change(f.CmdLine)
+		default:
+			u.again, u.digest = false, d.OS.Digest()
+		}
+	}
+	if booted := f.Booted(); u.again && booted != nil {
+		u.digest = booted.Digest
+	}
+	return u
+}
+
+// argumentChanges compares the kernel arguments of this boot with the desired
+// ones.
+func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	wanted := wantedOf(d, f)
+	if len(wanted.there)+len(wanted.gone) == 0 {
+		return nil, nil
+	}
+	if len(f.CmdLine) == 0 {
+		return nil, errors.New("its kernel arguments are not known: /proc/cmdline says nothing")
+	}
+	was := recordOf(f)
+	drift := was != nil && was.Unfinished == nil &&
+		slices.Equal(was.Config.KernelArgs, d.Config.KernelArgs) && slices.Equal(was.Config.NoKernelArgs, d.Config.NoKernelArgs)
+	return wanted.changes(f.CmdLine, drift), nil
+}
+
+// leftover reports kernel arguments that should go from a host without an OS
+// block, which nothing could take away.
+func leftover(d engine.Desired, f engine.Facts) error {
+	if gone := wantedOf(d, f).gone; len(gone) > 0 {
+		return fmt.Errorf(`kernel argument %s was set by holdfast and is not desired any more; an os block with a driver removes it: os { driver = "ostree" }`, engine.Printable(gone[0]))
+	}
+	return nil
+}
+
+func wantedOf(d engine.Desired, f engine.Facts) wantedArgs {
+	if d.Config == nil {
+		return wantedArgs{}
+	}
+	return newWantedArgs(*d.Config, recordOf(f))
+}
+
+func recordOf(f engine.Facts) *engine.Applied {
+	if f.Config == nil {
+		return nil
+	}
+	return f.Config.Applied
 }
 
 // notBooted tells a host that is not booted from a deployment from one of which

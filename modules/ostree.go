@@ -2,6 +2,7 @@ package modules
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"holdfast/engine"
@@ -19,16 +20,47 @@ func (ostree) read(o engine.Outputs, f engine.Facts) engine.Facts {
 	return f
 }
 
-func (ostree) check(o engine.OS, f engine.Facts) error {
-	if remote, ref := source(o, f); remote == "" || ref == "" {
+func (ostree) check(u osUpdate, f engine.Facts) error {
+	if len(u.args.remove) > 1 && before(f.Tool, 2023, 7) {
+		return fmt.Errorf("%s removes only one kernel argument at once, and %d are to go; versions from 2023.7 on can do it", f.Tool, len(u.args.remove))
+	}
+	if u.again {
+		return nil
+	}
+	if remote, ref := source(u.os, f); remote == "" || ref == "" {
 		return errors.New("the booted deployment follows no ref of a remote; give remote and ref in its os block")
 	}
 	return nil
 }
 
-func (ostree) job(o engine.OS, f engine.Facts) script {
-	remote, ref := source(o, f)
-	return script{vars: map[string]string{"remote": remote, "ref": ref}, text: ostreeScript}
+func (ostree) job(u osUpdate, f engine.Facts) script {
+	s := script{
+		vars: map[string]string{"remote": "", "ref": "", "origin": ""},
+		args: u.args.options("--karg-delete=", "--karg-append="), text: ostreeScript,
+	}
+	if u.again {
+		s.vars["origin"] = originFile(*f.Booted())
+	} else {
+		s.vars["remote"], s.vars["ref"] = source(u.os, f)
+	}
+	return s
+}
+
+// originFile is where ostree keeps what a deployment follows.
+func originFile(d engine.Deployment) string {
+	i := strings.LastIndex(d.ID, "-")
+	return "/ostree/deploy/" + d.ID[:max(i, 0)] + "/deploy/" + d.ID[i+1:] + ".origin"
+}
+
+// before tells whether "TOOL YEAR.RELEASE" is older than that. A version that
+// is not understood is taken for a newer one.
+func before(tool string, year, release int) bool {
+	var y, r int
+	_, version, _ := strings.Cut(tool, " ")
+	if _, err := fmt.Sscanf(version, "%d.%d", &y, &r); err != nil {
+		return false
+	}
+	return y < year || y == year && r < release
 }
 
 // source gives the remote and ref to follow: those of the inventory, else those

@@ -20,6 +20,11 @@ func ostreeProbe() []engine.Command {
 		{Name: "ostree status", Script: "ostree admin status"},
 		{Name: "ostree status json", Script: "ostree admin status --json"},
 		{Name: "ostree lock", Script: "if [ -e /run/ostree/staged-deployment-locked ]; then echo locked; fi"},
+		{Name: "kernel arguments", Script: "cat /proc/cmdline"},
+		{Name: "staged arguments", Script: `if [ -e /run/holdfast/staged-args ] && [ -e /run/ostree/staged-deployment ]; then
+	cat /run/holdfast/staged-args
+	sha256sum /run/ostree/staged-deployment
+fi`},
 		{Name: "free space", Script: "df -Pk /sysroot"},
 		{Name: "finalize failure", Script: `if [ -e /boot/ostree/finalize-failure.stamp ]; then
 	head -c 4096 /boot/ostree/finalize-failure.stamp
@@ -46,6 +51,10 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 			f.Deployments[i].Locked = true
 		}
 	}
+	f.CmdLine = commandLine(o["kernel arguments"].Stdout)
+	if f.Staged() != nil {
+		f.StagedArgs = stagedArgs(o["staged arguments"].Stdout)
+	}
 	text, problem = output(o, "free space")
 	if problem == "" {
 		var err error
@@ -62,6 +71,16 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	}
 	f.FinalizeErr = finalizeErr(text)
 	return f
+}
+
+// stagedArgs reads the mark of a staging, and the sum of what is staged, which
+// is that in the mark unless somebody else has staged something since.
+func stagedArgs(text string) string {
+	f := strings.Fields(text)
+	if len(f) != 4 || f[0] != f[2] {
+		return ""
+	}
+	return f[1]
 }
 
 // statusText reads "ostree admin status":

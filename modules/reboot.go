@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"maps"
 	"time"
 
 	"holdfast/engine"
@@ -14,11 +15,34 @@ const (
 	rebootOrder = engine.Duration(3 * time.Minute)
 )
 
-// rebootSteps are a step that makes the host reboot, and the wait until it has
-// come back from another boot, with that OS ("": whichever it is).
-func rebootSteps(t engine.Target, order engine.Step, digest string) []engine.Step {
-	order.Breaks = true
-	return []engine.Step{order, {
+// finalizeSteps unlock the staged deployment, reboot into it, and wait for it.
+func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
+	vars := map[string]string{"digest": u.digest, "args": u.args.digest()}
+	return rebootSteps(t, "finalize", finalizeScript, vars)
+}
+
+// rebootPlain reboots into the OS that runs now, for what takes effect at boot.
+// One that is staged and not locked would be booted instead, so then it
+// refuses. One that is staged and locked is lost; that only costs staging it
+// again.
+func rebootPlain(t engine.Target) []engine.Step {
+	return rebootSteps(t, "reboot", plainRebootScript, map[string]string{"digest": "", "args": ""})
+}
+
+// rebootSteps are a step that makes the host reboot if a check finds nothing
+// against it, and the wait until the host has come back from another boot with
+// the OS of that digest ("": whichever it is).
+func rebootSteps(t engine.Target, name, check string, vars map[string]string) []engine.Step {
+	digest := vars["digest"]
+	job := script{vars: vars, text: libScript + rebootScript}
+	order := script{vars: maps.Clone(vars), job: job.String(), text: libScript + check + orderScript}
+	order.vars["boot"], order.vars["unit"], order.vars["what"] = t.Facts.BootID, rebootUnit, ""
+	if digest != "" {
+		order.vars["what"] = " into " + digest
+	}
+	step := onHost(t, name, strict+engine.CheckHoldSnippet(t.Run)+order.String(), rebootOrder)
+	step.Breaks = true
+	return []engine.Step{step, {
 		Name: "wait for boot", On: t.Host.Name,
 		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}},
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,

@@ -87,24 +87,26 @@ func (d rpmDeployment) deployment(fromOstree []engine.Deployment) engine.Deploym
 	return joined
 }
 
-func (rpmOstree) check(o engine.OS, f engine.Facts) error {
-	if o.Image != "" {
+func (rpmOstree) check(u osUpdate, f engine.Facts) error {
+	if u.again || u.os.Image != "" {
 		return nil
 	}
-	if remote, ref := source(o, f); remote == "" || ref == "" {
+	if remote, ref := source(u.os, f); remote == "" || ref == "" {
 		return errors.New("the booted deployment follows no ref of a remote; give remote and ref in its os block")
 	}
 	return nil
 }
 
-func (rpmOstree) job(o engine.OS, f engine.Facts) script {
+func (rpmOstree) job(u osUpdate, f engine.Facts) script {
 	vars := map[string]string{"image": "", "remote": "", "ref": ""}
-	if o.Image != "" {
-		vars["image"] = imageReference(o.Image, f)
-	} else {
-		vars["remote"], vars["ref"] = source(o, f)
+	switch {
+	case u.again:
+	case u.os.Image != "":
+		vars["image"] = imageReference(u.os.Image, f)
+	default:
+		vars["remote"], vars["ref"] = source(u.os, f)
 	}
-	return script{vars: vars, text: rpmOstreeScript}
+	return script{vars: vars, args: u.args.options("--delete=", "--append="), text: rpmOstreeScript}
 }
 
 // imageReference gives the image as rpm-ostree wants it, to be verified in the

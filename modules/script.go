@@ -27,14 +27,19 @@ var (
 	bootcScript string
 	//go:embed sh/finalize.sh
 	finalizeScript string
+	//go:embed sh/plainreboot.sh
+	plainRebootScript string
+	//go:embed sh/order.sh
+	orderScript string
 	//go:embed sh/reboot.sh
 	rebootScript string
 )
 
-// script is a shell script: variables, and text that uses them. One of them
-// may be another script, for a transient unit.
+// script is a shell script: variables and arguments, and text that uses them.
+// One of the variables may be another script, for a transient unit.
 type script struct {
 	vars map[string]string
+	args []string
 	job  string
 	text string
 }
@@ -50,6 +55,13 @@ func (s script) String() string {
 	for _, name := range names {
 		b.WriteString(name + "=" + engine.Quote(s.vars[name]) + "\n")
 	}
+	if len(s.args) > 0 {
+		b.WriteString("set --")
+		for _, a := range s.args {
+			b.WriteString(" " + engine.Quote(a))
+		}
+		b.WriteString("\n")
+	}
 	if s.job != "" {
 		b.WriteString("job=" + engine.Quote(s.job) + "\n")
 	}
@@ -60,11 +72,11 @@ const strict = "set -eu\n"
 
 // stageStep puts the OS on the host's disk. A hold that the plan was made with
 // is the run's own or one it takes over; any other is respected.
-func stageStep(t engine.Target, tool driver) engine.Step {
-	o := *t.Desired.OS
+func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	timeout := t.Pool.Timeouts.WithDefaults().Stage
-	job := tool.job(o, t.Facts)
-	job.vars["digest"] = o.Digest()
+	job := tool.job(u, t.Facts)
+	job.vars["digest"] = u.digest
+	job.vars["args"] = u.args.digest()
 	job.vars["etcd"] = t.Host.Cluster
 	job.text = libScript + job.text + jobScript
 	holders := []string{t.Run}
@@ -73,8 +85,8 @@ func stageStep(t engine.Target, tool driver) engine.Step {
 	}
 	stage := script{
 		vars: map[string]string{
-			"digest": o.Digest(), "unit": StageUnit, "sysroot": "/sysroot",
-			"minfree": strconv.FormatInt(minFree(o), 10),
+			"digest": u.digest, "args": u.args.digest(), "unit": StageUnit, "sysroot": "/sysroot",
+			"minfree": strconv.FormatInt(minFree(u.os), 10),
 			"limit":   strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
 		},
 		job:  job.String(),
@@ -84,18 +96,6 @@ func stageStep(t engine.Target, tool driver) engine.Step {
 	// The script goes on when its connection is cut, so its unit may start yet.
 	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + StageUnit + " || :; sleep 1; done"
 	return step
-}
-
-// finalizeSteps unlock the staged deployment, reboot into it, and wait for it.
-func finalizeSteps(t engine.Target) []engine.Step {
-	digest := t.Desired.OS.Digest()
-	job := script{vars: map[string]string{"digest": digest}, text: libScript + rebootScript}
-	finalize := script{
-		vars: map[string]string{"digest": digest, "boot": t.Facts.BootID, "unit": rebootUnit},
-		job:  job.String(),
-		text: libScript + finalizeScript,
-	}
-	return rebootSteps(t, onHost(t, "finalize", strict+engine.CheckHoldSnippet(t.Run)+finalize.String(), rebootOrder), digest)
 }
 
 func onHost(t engine.Target, name, text string, timeout engine.Duration) engine.Step {

@@ -12,7 +12,7 @@ func TestStagedOnceThenFinalized(t *testing.T) {
 	each(t, func(b *box, s site, d engine.Desired) {
 		b.want(b.stage(d), 0, "staged and locked: "+s.os.Digest())
 		f := b.observe(d)
-		if !f.Ready(s.os.Digest()) || len(f.Problems) > 0 {
+		if !f.Ready(s.os.Digest(), "") || len(f.Problems) > 0 {
 			b.t.Fatalf("not ready: %+v", f)
 		}
 		for _, line := range append(s.logs, "--property=IOSchedulingClass=idle") {
@@ -58,12 +58,12 @@ func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
 		if strings.Count(b.log(), "systemd-run") != runs {
 			b.t.Error("locking it again took a staging")
 		}
-		if !b.observe(d).Ready(s.os.Digest()) {
+		if !b.observe(d).Ready(s.os.Digest(), "") {
 			b.t.Error("not locked again")
 		}
 		b.want(b.run(script), 0, "staged and locked: "+v3)
 		b.want(b.stage(d), 0, "staged and locked")
-		if !b.observe(d).Ready(s.os.Digest()) {
+		if !b.observe(d).Ready(s.os.Digest(), "") {
 			b.t.Error("what was staged instead was not replaced")
 		}
 		if strings.Contains(b.log(), "\nunlocked\n") {
@@ -126,7 +126,7 @@ func TestAnUnlockedDeploymentNeverStaysWithoutAReboot(t *testing.T) {
 		b.hold(engine.RunHold, "r1")
 		b.write("fail-reboot", "Call to Reboot failed: Connection reset by peer")
 		b.want(b.finalize(d), 1, "Connection reset by peer")
-		if !b.observe(d).Ready(s.os.Digest()) {
+		if !b.observe(d).Ready(s.os.Digest(), "") {
 			b.t.Fatal("the reboot was refused and the deployment stays unlocked")
 		}
 

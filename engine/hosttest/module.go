@@ -59,7 +59,7 @@ func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: reboot}}, Timeout: 60e9, Breaks: true},
 		{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}}, Timeout: timeouts.Reboot},
 	}}
-	if !t.Facts.Ready(digest) {
+	if !t.Facts.Ready(digest, "") {
 		stage := "hosttest stage " + digest + " " + t.Run
 		if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
 			stage += " " + h.Run

@@ -1,8 +1,11 @@
-# What all OS scripts share. It needs: digest, the planned OS.
+# What all OS scripts share. It needs: digest, the planned OS, and args, a
+# digest of what is planned to change in its kernel arguments, or nothing.
 export LC_ALL=C
 repo=/ostree/repo
-lockfile=/run/ostree/staged-deployment-locked
+deployment=/run/ostree/staged-deployment
+lockfile=$deployment-locked
 work=/run/holdfast
+mark=$work/staged-args
 
 say() { printf '%s\n' "$*"; }
 changed() {
@@ -48,6 +51,33 @@ planned() {
 	[ "$commit" = "$digest" ] || [ "$(meta ostree.manifest-digest)" = "'$digest'" ]
 }
 
+# argued tells whether the staged deployment has the planned kernel arguments.
+# ostree does not list them before the reboot, so who stages marks the very
+# deployment, and a mark of another means nothing.
+argued() {
+	has=''
+	if [ -e "$mark" ] && sum=$(stagedsum); then
+		has=$(cat "$mark")
+		case $has in
+		"$sum "*) has=${has#* } ;;
+		*) has='' ;;
+		esac
+	fi
+	[ "$has" = "$args" ]
+}
+
+stagedsum() {
+	sum=$(sha256sum "$deployment" 2>/dev/null) || return 1
+	say "${sum%% *}"
+}
+
+# note marks the staged deployment as having the planned kernel arguments. To
+# lock or unlock it makes another one of it.
+note() {
+	rm -f "$mark"
+	[ -z "$args" ] || say "$(stagedsum) $args" >"$mark"
+}
+
 meta() { ostree show --repo="$repo" --print-metadata-key="$1" "$commit" 2>/dev/null || :; }
 
 # lock keeps the staged deployment from taking effect at a reboot. Before
@@ -57,6 +87,7 @@ lock() {
 		mkdir -p "${lockfile%/*}"
 		: >"$lockfile"
 	}
+	note
 }
 
 unlock() {

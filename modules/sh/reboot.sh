@@ -1,11 +1,16 @@
 # Runs as the transient unit. Being ordered after ostree-finalize-staged.service
 # it is also stopped before that, which then finds the deployment unlocked.
+# Without a digest no deployment is to take effect, and none is touched.
 set -eu
 trap '' HUP TERM # the shutdown it orders must not end it half way
 exec >"$work/finalize.log" 2>&1
 rm -f "$0"
 timeout 120 sync || :
-if unlock && systemctl reboot; then exit 0; fi
+allow() {
+	locked=no
+	[ -z "$digest" ] || unlock
+}
+if allow && systemctl reboot; then exit 0; fi
 # The order may have been heard although systemctl says that it failed,
 # because the bus goes down with everything else.
 n=0
@@ -14,5 +19,5 @@ while [ "$n" -lt 10 ] && [ "$locked" = no ]; do
 	sleep 1
 	n=$((n + 1))
 done
-lock
+[ -z "$digest" ] || lock
 exit 1

@@ -1,6 +1,9 @@
 # The daemon does the work, so the unit's priorities are given to it too, for
 # as long as this lasts. It ends by itself when it is idle; only then may it be
 # stopped, so that it starts again with them.
+#
+# Kernel arguments are changed in the deployment that is staged. What is staged
+# already would hand down its own, so it is taken away first where it matters.
 stage() {
 	dropin=/run/systemd/system/rpm-ostreed.service.d
 	trap 'rm -f "$dropin/50-holdfast.conf"; rmdir "$dropin" 2>/dev/null; systemctl daemon-reload' EXIT
@@ -12,6 +15,13 @@ stage() {
 	esac
 	if [ -n "$etcd" ]; then ostree config --repo="$repo" set core.per-object-fsync true; fi
 
+	look
+	if [ -n "$staged" ] && ! { [ -z "$args" ] && argued; }; then rpm-ostree cleanup --pending; fi
+	if [ -n "$image$ref" ]; then deploy; fi
+	if [ $# -gt 0 ]; then rpm-ostree kargs --lock-finalization "$@"; fi
+}
+
+deploy() {
 	options=--lock-finalization
 	case $(rpm-ostree rebase --help 2>&1) in
 	*--bypass-driver*) options="$options --bypass-driver" ;;

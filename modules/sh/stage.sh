@@ -16,12 +16,12 @@ busy() {
 settle() {
 	while busy; do sleep 0.5; done
 	look
-	planned || return 1
+	planned && argued || return 1
 	[ "$locked" = yes ] || {
 		lock
 		look
 	}
-	[ "$locked" = yes ] && planned
+	[ "$locked" = yes ] && planned && argued
 }
 
 ready() {

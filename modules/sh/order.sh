@@ -1,0 +1,13 @@
+# Reboots, as the work of one transient unit, so that no end of this script or
+# its connection leaves it half done. It needs: what (for people), unit, job.
+[ -d "$work" ] || mkdir -m 0700 "$work"
+script=$(mktemp "$work/finalize.XXXXXX")
+printf '%s\n' "$job" >"$script"
+say "rebooting$what"
+systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: reboot$what" \
+	--property=After=ostree-finalize-staged.service /bin/sh "$script" || {
+	code=$?
+	rm -f "$script"
+	tail -n 20 "$work/finalize.log" >&2 || :
+	exit "$code"
+}
