@@ -1,10 +1,12 @@
 package main
 
 import (
+	"archive/tar"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -110,7 +112,11 @@ func (h *hosts) Close() {
 type conn struct{ host *remote.Host }
 
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	r, err := c.host.Run(ctx, remote.Command{Script: s.Text, Become: true, Stdout: s.Live, Timeout: s.Timeout})
+	command := remote.Command{Script: s.Text, Become: true, Stdout: s.Live, Timeout: s.Timeout, MaxOutput: mostOutput}
+	if len(s.Uploads) > 0 {
+		command.Stdin = archive(s.Uploads)
+	}
+	r, err := c.host.Run(ctx, command)
 	reply := rollout.Reply{Stdout: string(r.Stdout), Stderr: string(r.Stderr), Code: r.Code}
 	switch {
 	case err != nil:
@@ -121,6 +127,31 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		return reply, fmt.Errorf("the script was ended by signal %s", r.Signal)
 	}
 	return reply, nil
+}
+
+// mostOutput is how many bytes are taken from a host in one reply: facts about
+// 100,000 files.
+const mostOutput = 64 << 20
+
+// archive is a tar archive of files for a script, made as it is sent. Whoever
+// reads it has to close it.
+func archive(files []engine.Upload) io.ReadCloser {
+	out, in := io.Pipe()
+	go func() { // ends with the reader
+		w := tar.NewWriter(in)
+		for _, f := range files {
+			err := w.WriteHeader(&tar.Header{Name: f.Name, Mode: 0o600, Size: int64(len(f.Data)), Format: tar.FormatUSTAR})
+			if err == nil {
+				_, err = w.Write(f.Data)
+			}
+			if err != nil { // the reader is gone, and knows why
+				_ = in.CloseWithError(err)
+				return
+			}
+		}
+		_ = in.CloseWithError(w.Close())
+	}()
+	return out
 }
 
 // dialFrom connects from a host itself, through its SSH connection.

@@ -17,6 +17,7 @@ const (
 	KindUnsafe      = "unsafe"
 	KindJournal     = "journal"
 	KindStopped     = "stopped"
+	KindAction      = "action" // an action failed, and the host has that on record
 )
 
 // errStopped is why the operator's first Ctrl-C ends something.

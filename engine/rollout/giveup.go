@@ -19,6 +19,8 @@ func (r *Run) giveUp(ctx context.Context, p *progress, hp engine.HostPlan, passe
 		message = "stopped at once; its hold stays"
 	case !passed.held && hp.Adopt != "":
 		message = "it was left as it is, held by run " + hp.Adopt
+	case !passed.held && passed.disturbed:
+		message = "it was changed without being disturbed, and is not held; the next run goes on with it"
 	case !passed.held:
 		message = "it was not disturbed and is not held"
 	case passed.mayRetreat(hp, &failure):

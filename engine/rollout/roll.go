@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"fmt"
 
 	"holdfast/engine"
 )
@@ -20,6 +21,10 @@ func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number 
 			if begun {
 				passed.note(s, failure)
 			}
+		}
+		if fallsBack(s, failure) {
+			r.warn(fmt.Sprintf("%s: %s: %s; it is drained and rebooted instead", hp.Host, failure.Step, failure.Cause))
+			return nil
 		}
 		if failure != nil {
 			return r.giveUp(ctx, p, hp, passed, failure)
@@ -51,6 +56,13 @@ func (r *Run) mayStep(ctx context.Context, hp engine.HostPlan, s engine.Step, pa
 		return nil
 	}
 	return asFailure(r.mayGoOn(ctx), hp.Host, s.Name)
+}
+
+// fallsBack reports whether a reboot stands in for what failed. The host is as
+// it was left, and has it on record: the next plan finds out, and puts the
+// reboot where budgets and quorum allow it.
+func fallsBack(s engine.Step, failure *engine.Failure) bool {
+	return failure != nil && failure.Kind == KindAction && s.Do.Exec != nil && s.Do.Exec.Fallback
 }
 
 // sequence is how far a host's sequence has come.

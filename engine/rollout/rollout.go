@@ -19,9 +19,10 @@ import (
 // Script is a POSIX sh script for a host. It runs as root.
 type Script struct {
 	Text    string
-	Timeout time.Duration // 0: only the context bounds it
-	Live    func([]byte)  // sees standard output as it comes; may be nil
-	Op      engine.Op     // what the script is for; hosts that exist only in memory act on it
+	Timeout time.Duration   // 0: only the context bounds it
+	Live    func([]byte)    // sees standard output as it comes; may be nil
+	Uploads []engine.Upload // as a tar archive on its standard input
+	Op      engine.Op       // what the script is for; hosts that exist only in memory act on it
 }
 
 // Reply is what a script printed and its exit status.

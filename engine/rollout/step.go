@@ -129,7 +129,7 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) e
 	if s.Disturbs || s.Breaks {
 		run = r.exec
 	}
-	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Live: progress.write, Op: s.Do})
+	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.write, Op: s.Do})
 	if f := refusal(reply, s); err == nil && f != nil {
 		return f
 	}
@@ -142,9 +142,19 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) e
 	if reply.Code != 0 {
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
 		f.Command = s.Do.Exec.Script
+		if reply.Code == engine.ScriptActed {
+			f.Kind, f.Cause = KindAction, orElse(lastLine(f.Stderr), f.Cause)
+		}
 		return f
 	}
 	return nil
+}
+
+func orElse(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
 }
 
 // refusal reads the exit statuses by which a script says that it did nothing.
