@@ -58,7 +58,7 @@ because of a hold or another run; 5 hosts unreachable; 6 stopped by you.`,
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
-		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.runsCommand(), a.diffCommand())
+		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.runsCommand(), a.diffCommand(), a.renderCommand())
 	return root
 }
 

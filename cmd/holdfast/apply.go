@@ -61,7 +61,7 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		}
 		saved = &p
 	}
-	s, err := a.open(ctx, nil)
+	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
 	}

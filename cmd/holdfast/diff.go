@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,15 +29,15 @@ no inventory and no host.
 Exit status: 0 nothing changes; 2 something changes; 1 a document is invalid,
 or the change needs a new installation.`,
 		Args: count(2, 2),
-		RunE: func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], explain) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args, explain) },
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, "say for each change what about it changed, and why its rule asks for what it does")
 	return cmd
 }
 
-func (a *app) diff(old, new string, explain bool) error {
-	was, errOld := a.loadConfig(old)
-	is, errNew := a.loadConfig(new)
+func (a *app) diff(ctx context.Context, args []string, explain bool) error {
+	was, errOld := a.loadConfig(ctx, args[0])
+	is, errNew := a.loadConfig(ctx, args[1])
 	if err := errors.Join(errOld, errNew); err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (a *app) diff(old, new string, explain bool) error {
 }
 
 // loadConfig reads the documents of one argument.
-func (a *app) loadConfig(arg string) (engine.Config, error) {
+func (a *app) loadConfig(ctx context.Context, arg string) (engine.Config, error) {
 	src := config.Source{FS: os.DirFS("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
 	if !filepath.IsLocal(arg) {
 		p, err := rooted(arg)
@@ -66,9 +67,11 @@ func (a *app) loadConfig(arg string) (engine.Config, error) {
 		}
 		src = config.Source{FS: os.DirFS("/"), Root: "/", Paths: []string{p}}
 	}
+	warn := func(w string) { fmt.Fprintln(a.stderr, "holdfast: warning:", w) }
+	src.Fetch = a.newFetcher(ctx, warn).fetch
 	loaded, err := config.Load(src)
 	for _, w := range loaded.Warnings {
-		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
+		warn(w)
 	}
 	return loaded.Config, err
 }

@@ -30,7 +30,7 @@ cannot be reached.`,
 }
 
 func (a *app) plan(ctx context.Context, out string) error {
-	s, err := a.open(ctx, nil)
+	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
 	}

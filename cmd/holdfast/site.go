@@ -87,6 +87,22 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 	return s, nil
 }
 
+// openDesired opens the site and reads what its hosts are to be, for commands
+// that compare hosts with it. Others work however wrong a configuration is.
+func (a *app) openDesired(ctx context.Context) (*site, error) {
+	s, err := a.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	c := a.newConfigs(ctx, s.loaded)
+	if s.run.Desired, err = c.desired(); err != nil {
+		s.close()
+		return nil, err
+	}
+	s.loaded.Warnings = append(s.loaded.Warnings, c.warnings...)
+	return s, nil
+}
+
 func (s *site) close() { s.hosts.Close() }
 
 // selected are the hosts to work on.

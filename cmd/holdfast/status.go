@@ -25,7 +25,7 @@ work to do; 5: everything that can be reached matches.`,
 }
 
 func (a *app) status(ctx context.Context) error {
-	s, err := a.open(ctx, nil)
+	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,11 @@ func (a *app) validateCommand() *cobra.Command {
 			if _, err := a.selection(inv, nil); err != nil {
 				return err
 			}
-			for _, w := range loaded.Warnings {
+			c := a.newConfigs(cmd.Context(), loaded)
+			if _, err := c.desired(); err != nil {
+				return err
+			}
+			for _, w := range append(loaded.Warnings, c.warnings...) {
 				fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 			}
 			if a.json {
@@ -144,7 +148,11 @@ func (a *app) validateCommand() *cobra.Command {
 			for _, p := range inv.Pools {
 				pools = append(pools, p.Name)
 			}
-			fmt.Fprintf(a.stdout, "site %s is valid; hosts: %d; pools: %s; etcd clusters: %d\n", inv.Site, len(inv.Hosts), strings.Join(pools, ", "), len(inv.Clusters))
+			documents := ""
+			if len(c.documents) > 0 {
+				documents = fmt.Sprintf("; documents: %d", len(c.documents))
+			}
+			fmt.Fprintf(a.stdout, "site %s is valid; hosts: %d; pools: %s; etcd clusters: %d%s\n", inv.Site, len(inv.Hosts), strings.Join(pools, ", "), len(inv.Clusters), documents)
 			return nil
 		},
 	}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"holdfast/engine/config"
+)
+
+// fetcher gets contents of files that configurations name by address and hash.
+// It keeps them, so that a bastion needs the network only once.
+type fetcher struct {
+	ctx  context.Context
+	dir  string // where they are kept, by hash; "": nowhere
+	warn func(string)
+}
+
+// Bounds of a request: until it is answered, and altogether.
+const (
+	fetchAnswer = 30 * time.Second
+	fetchWhole  = 10 * time.Minute
+)
+
+func (a *app) newFetcher(ctx context.Context, warn func(string)) *fetcher {
+	f := &fetcher{ctx: ctx, warn: warn}
+	if cache, err := os.UserCacheDir(); err == nil {
+		f.dir = filepath.Join(cache, "holdfast", "contents")
+	}
+	return f
+}
+
+var hashRule = regexp.MustCompile(`^sha(256|512)-[0-9a-f]+$`)
+
+// fetch gives the contents, from the cache if they are there.
+func (f *fetcher) fetch(r config.Remote) ([]byte, error) {
+	hash := strings.ToLower(r.Hash)
+	if !hashRule.MatchString(hash) {
+		return nil, errors.New("its hash is of no known kind")
+	}
+	if kept, err := os.ReadFile(filepath.Join(f.dir, hash)); f.dir != "" && err == nil {
+		if data, err := (config.Remote{Hash: r.Hash}).Contents(kept); err == nil {
+			return data, nil
+		}
+	}
+	fetched, err := f.get(r)
+	if err != nil {
+		return nil, err
+	}
+	data, err := r.Contents(fetched)
+	if err == nil && f.dir != "" {
+		if err := keep(f.dir, hash, data); err != nil {
+			f.warn(fmt.Sprintf("contents from %s are not kept for later: %v", r.Shown(), err))
+		}
+	}
+	return data, err
+}
+
+// get asks for what is at the address. Its errors do not show the address: it
+// may hold a password.
+func (f *fetcher) get(r config.Remote) ([]byte, error) {
+	request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, r.URL, nil)
+	if err != nil {
+		return nil, errors.New("it is no address; correct it")
+	}
+	for _, h := range r.Headers {
+		request.Header.Add(h[0], h[1])
+	}
+	transport := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: fetchAnswer}).DialContext,
+		TLSHandshakeTimeout:   fetchAnswer,
+		ResponseHeaderTimeout: fetchAnswer,
+		DisableCompression:    true, // what is there is what the hash, or gzip, is about
+		ForceAttemptHTTP2:     true,
+	}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport, Timeout: fetchWhole}).Do(request)
+	if err != nil {
+		return nil, plainly(err)
+	}
+	defer func() { _ = response.Body.Close() }() // only read
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the server answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
+	}
+	data, err := io.ReadAll(io.LimitReader(response.Body, config.MaxRemote+1))
+	switch {
+	case err != nil:
+		return nil, plainly(err)
+	case len(data) > config.MaxRemote:
+		return nil, errors.New("it is more than 64 MiB; put files of that size into the OS image")
+	}
+	return data, nil
+}
+
+// plainly is what went wrong with a request, without its address.
+func plainly(err error) error {
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return errors.New("there is no answer in time")
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
+
+// keep writes contents that were verified, whole or not at all.
+func keep(dir, name string, data []byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name()) // the error that matters is the first
+	}
+	return err
+}

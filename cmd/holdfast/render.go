@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"holdfast/engine"
+)
+
+func (a *app) renderCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "render HOST",
+		Short: "Print a host's merged Ignition config, to provision it with",
+		Long: `render merges the configurations of one host and prints them as one Ignition
+config, which a new machine is provisioned with. It has contents from
+elsewhere embedded, and the record of what was applied, so that a host that
+was provisioned from it has nothing to change.
+
+It holds secrets. What Ignition cannot say is told on standard error.`,
+		Args: count(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.render(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) render(ctx context.Context, name string) error {
+	site, err := a.load()
+	if err != nil {
+		return err
+	}
+	host, err := oneHost(site.Inventory, name)
+	if err != nil {
+		return err
+	}
+	c := a.newConfigs(ctx, site)
+	g := c.of(host)
+	if g == nil {
+		return fmt.Errorf("%s has no configuration; name some with configs in pool %q or in the host", host.Name, host.Pool)
+	}
+	if !g.broken {
+		c.system(host, g)
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	mode := 0o600
+	text, err := g.loaded.Ignition(engine.File{Path: engine.AppliedPath, Contents: record(*g.compact), Mode: &mode})
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return fmt.Errorf("write Ignition config: %w", err)
+	}
+	out.WriteByte('\n')
+	for _, w := range append(c.warnings, unsaid(g.loaded.Config)...) {
+		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
+	}
+	if term.IsTerminal(int(a.stdout.Fd())) {
+		fmt.Fprintln(a.stderr, "holdfast: this holds secrets; write it to a file that only you can read")
+	}
+	_, err = a.stdout.Write(out.Bytes())
+	return err
+}
+
+// oneHost is the one host of that name, or that a pattern means.
+func oneHost(inv engine.Inventory, name string) (engine.Host, error) {
+	match, err := engine.ParsePattern(name, inv)
+	if err != nil {
+		return engine.Host{}, err
+	}
+	var found []engine.Host
+	var names []string
+	for _, h := range inv.Hosts {
+		if match(h) {
+			found, names = append(found, h), append(names, h.Name)
+		}
+	}
+	if len(found) != 1 {
+		return engine.Host{}, fmt.Errorf("%s is %d hosts (%s); render takes one", name, len(found), strings.Join(engine.FoldNames(names), " "))
+	}
+	return found[0], nil
+}
+
+// unsaid is what a configuration says and Ignition cannot.
+func unsaid(c engine.Config) []string {
+	var list []string
+	if c.OSImage != "" {
+		list = append(list, "the OS image is not in the Ignition config: install "+c.OSImage+", or the first apply brings it")
+	}
+	if slices.ContainsFunc(c.Fixed, func(f engine.Fixed) bool { return f.Name == "fips" }) {
+		list = append(list, "FIPS mode is not in the Ignition config: install with the kernel argument fips=1")
+	}
+	for i, arg := range c.KernelArgs {
+		if slices.Contains(c.KernelArgs[:i], arg) {
+			list = append(list, "the kernel argument "+arg+" is asked for more than once, which Ignition cannot say; the first apply brings the rest")
+		}
+	}
+	return list
+}
+
+// record is what says on the host what was applied to it.
+func record(c engine.Config) []byte {
+	text, err := json.Marshal(engine.Applied{Schema: engine.AppliedSchema, Config: c})
+	if err != nil {
+		panic(err) // strings and numbers can always be written
+	}
+	return text
+}
