@@ -22,7 +22,7 @@ func (b *builder) os(n *node) *engine.OS {
 	if o.Commit != "" && !commitRule.MatchString(o.Commit) {
 		b.fail(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "64 hexadecimal digits, all of them; ostree rev-parse prints it")
 	}
-	if o.Image != "" && !imageRule.MatchString(o.Image) {
+	if o.Image != "" && !Pinned(o.Image) {
 		b.fail(n.args["image"].Expr.Range(), "image is not pinned", "write NAME@sha256:DIGEST, with 64 hexadecimal digits; a tag can move")
 	}
 	alone := n.args["image"] == nil && n.args["remote"] == nil && n.args["ref"] == nil && n.args["commit"] == nil
@@ -62,3 +62,6 @@ func (b *builder) forbid(n *node, driver string, names ...string) {
 		}
 	}
 }
+
+// Pinned reports whether the name of a container image is pinned by digest.
+func Pinned(image string) bool { return imageRule.MatchString(image) }
