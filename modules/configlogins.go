@@ -1,0 +1,98 @@
+package modules
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// groups reads lines of group(5).
+func (l *look) groups(engine.Config) error {
+	for _, line := range l.parts["group"] {
+		w := strings.Split(line, ":")
+		if len(w) < 3 {
+			return strange("groups", line)
+		}
+		gid, err := strconv.ParseUint(w[2], 10, 32)
+		if err != nil {
+			return strange("groups", line)
+		}
+		if l.facts.Groups == nil {
+			l.facts.Groups = map[string]int{}
+		}
+		l.facts.Groups[w[0]] = int(gid)
+	}
+	return nil
+}
+
+// users reads lines of passwd(5).
+func (l *look) users(engine.Config) error {
+	l.facts.KeyDir = len(l.parts["keys"]) > 0
+	for _, line := range l.parts["passwd"] {
+		w := strings.Split(line, ":")
+		if len(w) != 7 {
+			return strange("users", line)
+		}
+		uid, err := strconv.ParseUint(w[2], 10, 32)
+		gid, err2 := strconv.ParseUint(w[3], 10, 32)
+		if err != nil || err2 != nil {
+			return strange("users", line)
+		}
+		if l.facts.Users == nil {
+			l.facts.Users = map[string]engine.Login{}
+		}
+		l.facts.Users[w[0]] = engine.Login{UID: int(uid), GID: int(gid), Gecos: w[4], Home: w[5], Shell: w[6]}
+	}
+	return nil
+}
+
+// logins reads what else is known of users: KIND NAME TEXT.
+func (l *look) logins(engine.Config) error {
+	for _, line := range l.parts["logins"] {
+		w := strings.SplitN(line, "\t", 3)
+		if len(w) != 3 {
+			return strange("logins", line)
+		}
+		login, ok := l.facts.Users[w[1]]
+		if !ok {
+			return strange("logins", line)
+		}
+		switch w[0] {
+		case "groups":
+			if names := strings.Fields(w[2]); len(names) > 0 { // the first is the primary one
+				login.Group, login.Groups = names[0], names[1:]
+			}
+		case "password":
+			if login.Password, _, _ = strings.Cut(w[2], " "); !isDigest(login.Password) {
+				return strange("logins", line)
+			}
+		case "keys":
+			data, err := base64.StdEncoding.DecodeString(w[2])
+			if err != nil {
+				return strange("logins", line)
+			}
+			if len(data) > maxContents {
+				return fmt.Errorf("the authorized keys of %s are more than %d MiB; remove some by hand", w[1], maxContents>>20)
+			}
+			login.Keys = keyLines(string(data))
+		default:
+			return strange("logins", line)
+		}
+		l.facts.Users[w[1]] = login
+	}
+	return nil
+}
+
+// keyLines are the SSH keys in a file of them.
+func keyLines(text string) []string {
+	var keys []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			keys = append(keys, line)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,174 @@
+package modules
+
+import (
+	"bytes"
+	_ "embed" // the script
+	"encoding/json"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+)
+
+//go:embed sh/look.sh
+var lookScript string
+
+const (
+	lookName     = "configuration"                // of the command
+	originalsDir = engine.StateDir + "/originals" // what was there before holdfast
+	maxApplied   = 16 << 20                       // bytes of a record
+	maxContents  = 1 << 20                        // bytes of a file whose contents are read
+)
+
+// configProbe gives the command that looks at all that the desired
+// configuration and the record on the host are about; none if no configuration
+// is desired.
+func configProbe(d engine.Desired) []engine.Command {
+	if d.Config == nil {
+		return nil
+	}
+	look := script{text: lookScript, vars: map[string]string{
+		"root":      "",
+		"record":    engine.AppliedPath,
+		"originals": originalsDir,
+		"wanted":    strings.Join(wanted(*d.Config), "\n"),
+		"maxrecord": strconv.Itoa(maxApplied + 1),
+		"limit":     strconv.Itoa(maxContents + 1),
+	}}
+	return []engine.Command{{Name: lookName, Script: look.String()}}
+}
+
+// wanted is what the script is told to look at: what the configuration is
+// about, and the files that something is appended to, each with the name of its
+// original.
+func wanted(c engine.Config) []string {
+	list := about(c)
+	for _, f := range c.Files {
+		if f.Inherit {
+			list = append(list, "inherit "+f.Path+"\t"+originalName(f.Path))
+		}
+	}
+	return list
+}
+
+// about lists what configurations are about, sorted: path, unit, user, owner
+// (an account that is only named by others) or group, a space, and the name.
+func about(configs ...engine.Config) []string {
+	var list []string
+	name := func(kind, name string) {
+		if name != "" && strings.Trim(name, "0123456789") != "" { // else it is an ID
+			list = append(list, kind+" "+name)
+		}
+	}
+	owner := func(o engine.Owner) {
+		name("owner", o.User)
+		name("group", o.Group)
+	}
+	for _, c := range configs {
+		for _, p := range nodePaths(c) {
+			list = append(list, "path "+p)
+		}
+		for _, f := range c.Files {
+			owner(f.Owner)
+		}
+		for _, d := range c.Directories {
+			owner(d.Owner)
+		}
+		for _, l := range c.Links {
+			owner(l.Owner)
+		}
+		for _, u := range c.Units {
+			name("unit", u.Name)
+		}
+		for _, u := range c.Users {
+			name("user", u.Name)
+			name("group", u.Account.PrimaryGroup)
+			for _, g := range u.Account.Groups {
+				name("group", g)
+			}
+		}
+		for _, g := range c.Groups {
+			name("group", g.Name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// nodePaths lists every path that the configuration is about, sorted: what it
+// asks for, and the targets of hard links.
+func nodePaths(c engine.Config) []string {
+	const units = "/etc/systemd/system/"
+	var list []string
+	for _, f := range c.Files {
+		list = append(list, f.Path)
+	}
+	for _, d := range c.Directories {
+		list = append(list, d.Path)
+	}
+	for _, l := range c.Links {
+		if list = append(list, l.Path); l.Hard {
+			list = append(list, l.Target)
+		}
+	}
+	for _, u := range c.Units {
+		list = append(list, units+u.Name)
+		for _, d := range u.Dropins {
+			list = append(list, units+u.Name+".d/"+d.Name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// originalName is the name, in the directory of originals, of what a path was
+// before holdfast. NAME.default beside it says instead that it was what the OS
+// has in /usr/etc; no original has such a name.
+func originalName(p string) string {
+	name := strings.NewReplacer("%", "%25", "/", "%2F").Replace(path.Clean(p))
+	if len(name) > 200 || strings.HasSuffix(name, defaultMark) {
+		return engine.Digest([]byte(p))
+	}
+	return name
+}
+
+// defaultMark ends the name of a file that says that there was no original
+// but the OS's own.
+const defaultMark = ".default"
+
+// encodeApplied writes a record: JSON, one member a line, after a list of what
+// it is about that look.sh takes apart without a parser.
+func encodeApplied(a engine.Applied) []byte {
+	configs := []engine.Config{a.Config}
+	if a.Unfinished != nil {
+		configs = append(configs, a.Unfinished.Config)
+	}
+	var b bytes.Buffer
+	b.WriteString("{\n\"about\":[\n")
+	for i, line := range about(configs...) {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		b.WriteString(plainString(line))
+	}
+	b.WriteString("\n],\n")
+	var rest bytes.Buffer
+	e := json.NewEncoder(&rest)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	_ = e.Encode(a) // strings, numbers and lists always marshal
+	b.Write(bytes.TrimPrefix(rest.Bytes(), []byte("{\n")))
+	return b.Bytes()
+}
+
+// plainString writes a string of JSON in which nothing but quotes and
+// backslashes is escaped, unless it has what configurations do not.
+func plainString(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\uFFFD' }) {
+		text, _ := json.Marshal(s) // a string always marshals
+		return string(text)
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}

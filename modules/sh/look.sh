@@ -1,0 +1,157 @@
+# Looks at everything that a configuration is about: what is wanted, and what
+# the record on the host says that was applied. It changes nothing.
+# It needs: root (what paths of configurations are below; nothing on hosts),
+# record, originals, wanted (see about), maxrecord and limit (bytes).  No path has a tab or a newline.
+set -euf
+export LC_ALL=C QUOTING_STYLE=literal
+PATH=$PATH:/usr/sbin:/sbin
+tab=$(printf '\t')
+newline='
+'
+IFS=$newline
+cd "$root/"
+
+say() { printf '%s\n' "$*"; }
+pick() { say "$all" | sed -n "s/^$1 //p"; }
+each() { tr '\n' '\0' | xargs -0 -r "$@"; }
+only() { # ORDINARY COMMAND...: an exit status that is none of these is passed on
+	ordinary=$1
+	shift
+	"$@" || {
+		code=$?
+		[ "$code" -eq "$ordinary" ] || return "$code"
+	}
+}
+
+# The record lists what it is about, one string of JSON a line (encodeApplied).
+# A newline stands for a backslash while the others are taken away.
+applied=
+if [ -e "$record" ] || [ -L "$record" ]; then applied=$(head -c "$maxrecord" -- "$record"); fi
+if [ "${#applied}" -ge "$maxrecord" ]; then
+	say "$record has more than $((maxrecord / 1048576)) MiB; put back a copy of it" >&2
+	exit 1
+fi
+recorded() {
+	say "$applied" | sed -n '/^"about":\[$/,/^\],$/{
+		/^\],$/q
+		s/^"\(.*\)",\{0,1\}$/\1/
+		t string
+		d
+		:string
+		s/\\\\/\
+/g
+		s/\\"/"/g
+		s/\n/\\/g
+		p
+	}'
+}
+all=$({
+	[ -z "$wanted" ] || say "$wanted"
+	recorded
+} | sort -u)
+say '== asked'
+say "$all" | sha256sum
+
+# What is missing is told by its absence; anything else that stat complains
+# about is a diagnostic.
+say '== nodes'
+nodes=$({
+	say "$all" | sed -n 's/^path /./p' |
+		each stat --printf='%f\t%s\t%u\t%g\t%d:%i\t%U\t%G\t%n\n' -- 2>&1 >&3 3>&- |
+		sed -e '/: No such file or directory$/d' -e '/: Not a directory$/d' >&2
+} 3>&1)
+say "$nodes"
+say '== digests'
+say "$nodes" | sed -n "s/^8[^$tab]*$tab[0-9]\{1,8\}$tab.*$tab//p" | each sha256sum -z -- | tr '\0' '\n'
+say '== targets'
+say "$nodes" | sed -n "s/^a.*$tab//p" | each stat --printf='%n\t%N\n' --
+
+# show KIND PATH FILE prints what is in a regular file, up to a byte more than
+# may be.
+show() {
+	if [ ! -f "$3" ] || [ -L "$3" ]; then return 0; fi
+	say "$1$tab$2$tab$(head -c "$limit" -- "$3" | base64 -w0)"
+}
+say '== contents'
+registries=/etc/containers/registries.conf
+case $newline$all$newline in
+*"${newline}path $registries$newline"*) show contents "$registries" ".$registries" ;;
+esac
+pick inherit | while IFS=$tab read -r path name; do
+	[ "$path" = "$registries" ] || show contents "$path" ".$path"
+	if [ -e "$originals/$name" ]; then
+		show base "$path" "$originals/$name"
+	elif [ -e "$originals/$name.default" ]; then
+		case $path in
+		/etc/*) show base "$path" "./usr$path" ;;
+		esac
+	fi
+done
+say '== originals'
+if [ -d "$originals" ]; then ls -A -- "$originals"; fi
+
+# systemctl before version 253 says nothing about a unit that it does not find,
+# and then no more; each is asked for alone then.
+say '== units'
+units=$(pick unit)
+states=
+if [ -n "$units" ]; then
+	states=$(systemctl is-enabled -- $units 2>/dev/null) || :
+	if [ "$(say "$units" | wc -l)" != "$(say "$states" | wc -l)" ]; then
+		states=$(for unit in $units; do
+			state=$(systemctl is-enabled -- "$unit" 2>&1) || :
+			case $state in
+			*'No such file or directory' | *'does not exist') say not-found ;;
+			*) say "${state##*"$newline"}" ;;
+			esac
+		done)
+	fi
+fi
+say "$units"
+say '== states'
+say "$states"
+
+# The hash of a password stays on the host; only its digest is printed.
+say '== passwd'
+users=$(pick user)
+others=$(pick owner)
+passwd=
+if [ -n "$users$others" ]; then only 2 getent passwd -- $users $others; fi
+say '== group'
+groups=$(pick group)
+if [ -n "$groups" ]; then only 2 getent group -- $groups; fi
+say '== keys'
+keys=.ssh/authorized_keys
+if [ -n "$users" ]; then
+	case $(sshd -T 2>/dev/null || :) in
+	*authorized_keys.d* | *ssh-key-dir*)
+		keys=.ssh/authorized_keys.d/ignition
+		say directory
+		;;
+	esac
+	passwd=$(only 2 getent passwd -- $users)
+fi
+say '== logins'
+say "$passwd" | while IFS=: read -r user _ _ _ _ home _; do
+	[ -n "$user" ] || continue
+	say "groups$tab$user$tab$(id -Gn -- "$user")"
+	getent shadow -- "$user" | while IFS=: read -r _ hash _; do
+		printf 'password\t%s\t%s\n' "$user" "$(printf %s "$hash" | sha256sum)"
+	done
+	file=$root$home/$keys
+	case $home in
+	/*) ;;
+	*) continue ;;
+	esac
+	if [ ! -f "$file" ] || [ -L "$file" ]; then continue; fi
+	# The file is the user's to replace: dd does not follow what it is by then.
+	text=$(dd if="$file" bs="$limit" count=1 iflag=nofollow,nonblock,fullblock status=none | if [ "$keys" = .ssh/authorized_keys ]; then
+		sed -n '/^# BEGIN holdfast$/,/^# END holdfast$/p'
+	else
+		cat
+	fi | base64 -w0)
+	say "keys$tab$user$tab$text"
+done
+say '== record'
+if [ -n "$applied" ]; then say "$applied" | sed '/^"about":\[$/,/^\],$/d'; elif [ -e "$record" ]; then say empty; fi
+say '== end'
