@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -54,18 +53,13 @@ func (a *app) render(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, text, "", "  "); err != nil {
-		return fmt.Errorf("write Ignition config: %w", err)
-	}
-	out.WriteByte('\n')
 	for _, w := range append(c.warnings, unsaid(g.loaded.Config)...) {
 		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 	}
 	if term.IsTerminal(int(a.stdout.Fd())) {
 		fmt.Fprintln(a.stderr, "holdfast: this holds secrets; write it to a file that only you can read")
 	}
-	_, err = a.stdout.Write(out.Bytes())
+	_, err = a.stdout.Write(text)
 	return err
 }
 

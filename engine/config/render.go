@@ -2,13 +2,9 @@ package config
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"path"
 	"slices"
 
-	"github.com/coreos/ignition/v2/config/v3_5"
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 
 	"holdfast/engine"
@@ -17,7 +13,8 @@ import (
 // Ignition gives the merged configuration as Ignition config, as a new host
 // is provisioned with, and with these files beside: records of it that no
 // document may write, in folders for root alone. OS image, kernel type,
-// extensions and FIPS have no place in it. It holds secrets.
+// extensions and FIPS have no place in it. It is of the oldest version that can
+// say all of it, because the OS that reads it may be old. It holds secrets.
 func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
 	c := l.merged
 	c.Storage.Files, c.Storage.Directories = slices.Clone(c.Storage.Files), slices.Clone(c.Storage.Directories)
@@ -32,14 +29,7 @@ func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
 			DirectoryEmbedded1: types.DirectoryEmbedded1{Mode: &private},
 		})
 	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("write Ignition config: %w", err)
-	}
-	if _, report, err := v3_5.Parse(text); err != nil || report.IsFatal() {
-		return nil, errors.New("write Ignition config: Ignition would not take it; the documents go together on a running host only")
-	}
-	return text, nil
+	return oldest(c)
 }
 
 // provisionable is the merged config as it makes Ignition do what is done on a

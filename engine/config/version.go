@@ -1,0 +1,75 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/coreos/ignition/v2/config/v3_5"
+	"github.com/coreos/ignition/v2/config/v3_5/types"
+)
+
+// oldest writes a config as text, of the oldest version that has all its
+// fields, and checks that Ignition takes it.
+func oldest(c types.Config) ([]byte, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("write Ignition config: %w", err)
+	}
+	var fields map[string]any
+	numbers := json.NewDecoder(bytes.NewReader(text))
+	numbers.UseNumber()
+	if err := numbers.Decode(&fields); err != nil {
+		return nil, fmt.Errorf("write Ignition config: %w", err)
+	}
+	prune(fields)
+	for _, version := range []string{"3.1.0", "3.2.0", "3.3.0", "3.4.0", latest} {
+		fields["ignition"] = with(fields["ignition"], "version", version)
+		var out bytes.Buffer
+		e := json.NewEncoder(&out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(fields); err != nil {
+			return nil, fmt.Errorf("write Ignition config: %w", err)
+		}
+		strict := json.NewDecoder(bytes.NewReader(out.Bytes()))
+		strict.DisallowUnknownFields()
+		if strict.Decode(reflect.New(shapes[version]).Interface()) != nil {
+			continue // it lacks a field
+		}
+		if _, report, err := v3_5.ParseCompatibleVersion(out.Bytes()); err == nil && !report.IsFatal() {
+			return out.Bytes(), nil
+		}
+	}
+	return nil, errors.New("write Ignition config: Ignition would not take what these documents are together; compare them with its specification")
+}
+
+// prune takes out fields that say nothing: empty objects, as they are written
+// for all that a config leaves out. Objects in lists stay.
+func prune(v any) (empty bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, field := range v {
+			if prune(field) {
+				delete(v, name)
+			}
+		}
+		return len(v) == 0
+	case []any:
+		for _, item := range v {
+			prune(item)
+		}
+	}
+	return false
+}
+
+func with(object any, name, value string) map[string]any {
+	fields, ok := object.(map[string]any)
+	if !ok {
+		fields = map[string]any{}
+	}
+	fields[name] = value
+	return fields
+}
