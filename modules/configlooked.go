@@ -1,0 +1,171 @@
+package modules
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// nodes reads MODE SIZE UID GID INODE USER GROUP PATH, of what there is.
+func (l *look) nodes(engine.Config) error {
+	for _, line := range l.parts["nodes"] {
+		w := strings.SplitN(line, "\t", 8)
+		if len(w) != 8 {
+			return strange("nodes", line)
+		}
+		p, err := l.path("nodes", w[7])
+		if err != nil {
+			return err
+		}
+		mode, err := strconv.ParseUint(w[0], 16, 32)
+		size, err1 := strconv.ParseUint(w[1], 10, 63)
+		uid, err2 := strconv.ParseUint(w[2], 10, 32)
+		gid, err3 := strconv.ParseUint(w[3], 10, 32)
+		if errors.Join(err, err1, err2, err3) != nil {
+			return strange("nodes", line)
+		}
+		n := engine.Node{
+			Type: nodeType(mode), Mode: int(mode & 0o7777), UID: int(uid), GID: int(gid),
+			User: known(w[5]), Group: known(w[6]), Inode: w[4],
+		}
+		if n.Type == engine.FileNode && size >= maxDigested {
+			n.Digest = "large"
+		}
+		l.facts.Nodes[p] = n
+	}
+	return nil
+}
+
+// maxDigested is from how many bytes on a file is too large to be hashed at
+// every look. It is more than a configuration can hold.
+const maxDigested = 100_000_000
+
+func nodeType(mode uint64) engine.NodeType {
+	switch mode >> 12 {
+	case 0o4:
+		return engine.DirectoryNode
+	case 0o10:
+		return engine.FileNode
+	case 0o12:
+		return engine.LinkNode
+	}
+	return engine.OtherNode
+}
+
+// known is the name of a user or group; stat says UNKNOWN of an ID without one.
+func known(name string) string {
+	if name == "UNKNOWN" {
+		return ""
+	}
+	return name
+}
+
+func (l *look) digests(engine.Config) error {
+	for _, line := range l.parts["digests"] {
+		sum, name, ok := strings.Cut(line, "  ")
+		p, err := l.path("digests", name)
+		if err != nil || !ok || !isDigest(sum) {
+			return strange("digests", line)
+		}
+		n := l.facts.Nodes[p]
+		n.Digest = sum
+		l.facts.Nodes[p] = n
+	}
+	for p, n := range l.facts.Nodes {
+		if n.Type == engine.FileNode && n.Digest == "" {
+			return fmt.Errorf("%s: %s was not read; it changes, or cannot be read", lookName, p)
+		}
+	}
+	return nil
+}
+
+func isDigest(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// targets reads PATH, a tab, PATH -> TARGET.
+func (l *look) targets(engine.Config) error {
+	for _, line := range l.parts["targets"] {
+		name, arrow, _ := strings.Cut(line, "\t")
+		p, err := l.path("targets", name)
+		target, ok := strings.CutPrefix(arrow, name+" -> ")
+		if err != nil || !ok {
+			return strange("targets", line)
+		}
+		n := l.facts.Nodes[p]
+		n.Target = target
+		l.facts.Nodes[p] = n
+	}
+	return nil
+}
+
+// contents reads KIND PATH BASE64. A file that is too large to be appended to
+// is a problem; of one that only helps to choose a rule, nothing is known then.
+func (l *look) contents(c engine.Config) error {
+	inherits := map[string]bool{}
+	for _, f := range c.Files {
+		inherits[f.Path] = f.Inherit
+	}
+	for _, line := range l.parts["contents"] {
+		w := strings.SplitN(line, "\t", 3)
+		if len(w) != 3 || !l.asked[w[1]] {
+			return strange("contents", line)
+		}
+		data, err := base64.StdEncoding.DecodeString(w[2])
+		if err != nil {
+			return strange("contents", line)
+		}
+		if len(data) > maxContents {
+			if inherits[w[1]] {
+				return fmt.Errorf("%s has more than %d MiB, which is too much to append to; give its contents instead", w[1], maxContents>>20)
+			}
+			continue
+		}
+		n := l.facts.Nodes[w[1]]
+		if w[0] == "base" {
+			n.Base = data
+		} else {
+			n.Contents = data
+		}
+		l.facts.Nodes[w[1]] = n
+	}
+	return nil
+}
+
+func (l *look) originals(engine.Config) error {
+	kept := map[string]bool{}
+	for _, name := range l.parts["originals"] {
+		kept[strings.TrimSuffix(name, defaultMark)] = true
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	l.facts.Saved = map[string]bool{}
+	for p := range l.asked {
+		if kept[originalName(p)] {
+			l.facts.Saved[p] = true
+		}
+	}
+	return nil
+}
+
+func (l *look) units(engine.Config) error {
+	names, states := l.parts["units"], l.parts["states"]
+	if len(names) != len(states) {
+		return fmt.Errorf("%s: systemctl is-enabled says nothing about some units", lookName)
+	}
+	if len(names) > 0 {
+		l.facts.Units = map[string]string{}
+	}
+	for i, state := range states {
+		if state == "" || strings.Trim(state, "abcdefghijklmnopqrstuvwxyz-") != "" {
+			return fmt.Errorf("%s: systemctl is-enabled %s: %s", lookName, names[i], state)
+		}
+		l.facts.Units[names[i]] = state
+	}
+	return nil
+}
