@@ -19,6 +19,7 @@ import (
 type configs struct {
 	site   inventory.Loaded
 	fetch  func(config.Remote) ([]byte, error)
+	read   config.Cache
 	groups map[string]*shared
 
 	problems  []string // each once
@@ -35,7 +36,7 @@ type shared struct {
 }
 
 func (a *app) newConfigs(ctx context.Context, site inventory.Loaded) *configs {
-	c := &configs{site: site, groups: map[string]*shared{}, documents: map[config.Document]bool{}}
+	c := &configs{site: site, read: config.Cache{}, groups: map[string]*shared{}, documents: map[config.Document]bool{}}
 	c.fetch = a.newFetcher(ctx, c.warn).fetch
 	return c
 }
@@ -90,10 +91,10 @@ func (c *configs) of(h engine.Host) *shared {
 	}
 	key := fmt.Sprintf("%q %q", named(pool.Configs, "pool "+pool.Name), named(h.Configs, "host "+h.Name))
 	if c.groups[key] == nil {
-		s := &sources{site: c.site, src: config.Source{FS: os.DirFS("/"), Root: "/", Texts: map[string]config.Text{}, Fetch: c.fetch}}
+		s := &sources{site: c.site, src: config.Source{FS: os.DirFS("/"), Root: "/", Texts: map[string]config.Text{}, Fetch: c.fetch, Cache: c.read}}
 		s.add(pool.Configs, "pool "+pool.Name)
 		s.add(h.Configs, "host "+h.Name)
-		c.groups[key] = c.read(s)
+		c.groups[key] = c.load(s)
 	}
 	return c.groups[key]
 }
@@ -132,8 +133,8 @@ func (s *sources) add(list []engine.ConfigSource, of string) {
 	}
 }
 
-// read reads the documents of a group, and notes what is wrong with them.
-func (c *configs) read(s *sources) *shared {
+// load reads the documents of a group, and notes what is wrong with them.
+func (c *configs) load(s *sources) *shared {
 	g := &shared{broken: len(s.missing) > 0}
 	for _, m := range s.missing {
 		c.problem(m)

@@ -22,6 +22,18 @@ type Source struct {
 	// Fetch gets contents that are elsewhere; nil: they are refused. Its error
 	// says in a few words what went wrong, without the address.
 	Fetch func(Remote) ([]byte, error)
+
+	// Cache keeps what was read of Paths for other Loads from the same FS.
+	Cache Cache
+}
+
+// Cache is documents by path, with what is wrong with them. It is for one
+// goroutine.
+type Cache map[string]*cached
+
+type cached struct {
+	docs     []*document
+	problems problems
 }
 
 // Text is a document that is in no file.
@@ -60,7 +72,7 @@ func Load(src Source) (Loaded, error) {
 	l := &loader{src: src}
 	var docs []*document
 	for _, p := range src.Paths {
-		found := l.source(p)
+		found := l.cached(p)
 		order(found)
 		docs = append(docs, found...)
 	}
@@ -96,6 +108,23 @@ func (l *loader) real(p string) string {
 		return p
 	}
 	return path.Join(l.src.Root, p)
+}
+
+// cached gives the documents of one path, which are read once.
+func (l *loader) cached(p string) []*document {
+	if _, text := l.src.Texts[p]; text || l.src.Cache == nil {
+		return l.source(p)
+	}
+	c := l.src.Cache[p]
+	if c == nil {
+		first := &loader{src: l.src}
+		c = &cached{docs: first.source(p)}
+		c.problems = first.problems
+		l.src.Cache[p] = c
+	}
+	l.problems.errors = append(l.problems.errors, c.problems.errors...)
+	l.problems.warnings = append(l.problems.warnings, c.problems.warnings...)
+	return slices.Clone(c.docs)
 }
 
 // source reads the documents of one path.
