@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -100,6 +101,29 @@ func (r *reference) unused() {
 	}
 }
 
+// upload is how an engine.Upload prints itself: its data may be secret.
+type upload struct {
+	Name string `json:"name"`
+	Size int    `json:"size"`
+}
+
+// TestUploadsPrintNoData: upload is what an engine.Upload prints.
+func TestUploadsPrintNoData(t *testing.T) {
+	got, err := json.Marshal(engine.Upload{Name: "1", Data: []byte("hunter2")})
+	want, _ := json.Marshal(upload{"1", 7})
+	if err != nil || string(got) != string(want) {
+		t.Errorf("printed %s, want %s: %v", got, want, err)
+	}
+}
+
+// shownAs is the type whose fields JSON has for a value of that type.
+func shownAs(typ reflect.Type) reflect.Type {
+	if typ == reflect.TypeFor[engine.Upload]() {
+		return reflect.TypeFor[upload]()
+	}
+	return typ
+}
+
 // describe writes the fields of a type, and then of those it is made of.
 func (r *reference) describe(typ reflect.Type) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
@@ -108,6 +132,7 @@ func (r *reference) describe(typ reflect.Type) {
 		}
 		typ = typ.Elem()
 	}
+	typ = shownAs(typ)
 	if r.done[typ] || special(typ) != "" || typ.PkgPath() == "" {
 		return
 	}
@@ -193,7 +218,11 @@ func (r *reference) values(typ reflect.Type) {
 	}
 	fmt.Fprintf(&r.out, "## %s\n\n%s\n\n| value | meaning |\n|---|---|\n", title(typ), r.meaning(title(typ), "", r.said.of(typ, "")))
 	for _, v := range values {
-		fmt.Fprintf(&r.out, "| `%s` | %s |\n", v.text, r.meaning(title(typ)+" "+v.text, "", v.comment))
+		text := "`" + v.text + "`"
+		if v.text == "" {
+			text = "*missing*"
+		}
+		fmt.Fprintf(&r.out, "| %s | %s |\n", text, r.meaning(title(typ)+" "+v.text, "", v.comment))
 	}
 	r.out.WriteString("\n")
 }
@@ -213,6 +242,7 @@ func special(typ reflect.Type) string {
 
 // kind is what a field has, as a reader of JSON sees it.
 func kind(typ reflect.Type) string {
+	typ = shownAs(typ)
 	if s := special(typ); s != "" {
 		return s
 	}
@@ -238,7 +268,7 @@ func title(typ reflect.Type) string {
 	if strings.HasSuffix(typ.PkgPath(), "/rules") && !strings.HasPrefix(typ.Name(), "Diff") {
 		return "Diff" + typ.Name()
 	}
-	return typ.Name()
+	return strings.ToUpper(typ.Name()[:1]) + typ.Name()[1:]
 }
 
 func link(typ reflect.Type) string {
