@@ -27,7 +27,7 @@ func (s *summary) text() string {
 	if len(touched) <= few {
 		oneByOne(&b, touched)
 	} else {
-		folded(&b, touched)
+		foldedRows(&b, touched)
 		extremes(&b, touched)
 	}
 	s.etcd(&b)
@@ -50,8 +50,8 @@ func oneByOne(b *strings.Builder, hosts []*hostSummary) {
 	_ = table(b, rows) // a builder takes everything
 }
 
-// folded shows many hosts by what became of them, the failed first.
-func folded(b *strings.Builder, hosts []*hostSummary) {
+// foldedRows shows many hosts by what became of them, the failed first.
+func foldedRows(b *strings.Builder, hosts []*hostSummary) {
 	type key struct{ result, held, did string }
 	groups := map[key][]string{}
 	var order []key
@@ -68,11 +68,7 @@ func folded(b *strings.Builder, hosts []*hostSummary) {
 	slices.SortStableFunc(order, func(x, y key) int { return cmp.Compare(len(groups[x]), len(groups[y])) })
 	rows := [][]string{{"  HOSTS", "RESULT", "WHAT"}}
 	for _, k := range order {
-		name := strings.Join(engine.FoldNames(groups[k]), ", ")
-		if n := len(groups[k]); n > 1 {
-			name += fmt.Sprintf(" (%d hosts)", n)
-		}
-		rows = append(rows, []string{"  " + name, k.result + k.held, k.did})
+		rows = append(rows, []string{"  " + folded(groups[k]), k.result + k.held, k.did})
 	}
 	_ = table(b, rows) // a builder takes everything
 }

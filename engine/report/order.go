@@ -12,9 +12,11 @@ import (
 // are in.
 type batchView struct{ shares []share }
 
-// share is what a batch has of one pool.
+// share is what a batch has of one pool; hosts that are not disrupted take no
+// seat of it and are apart.
 type share struct {
 	pool, zone string
+	quiet      bool
 	hosts      []string
 	pace       int // hosts at a time, where many batches are shown as one
 }
@@ -22,13 +24,18 @@ type share struct {
 func (v *planView) batch(b engine.Batch) batchView {
 	var out batchView
 	for _, pool := range b.Pools {
-		s := share{pool: pool}
+		shares := []share{{pool: pool}, {pool: pool, quiet: true}}
 		for _, h := range b.Hosts {
-			if hp := v.byHost[h]; hp != nil && hp.Pool == pool {
-				s.hosts, s.zone = append(s.hosts, h), hp.Zone
+			hp := v.byHost[h]
+			switch {
+			case hp == nil || hp.Pool != pool:
+			case hp.Quiet():
+				shares[1].hosts = append(shares[1].hosts, h)
+			default:
+				shares[0].hosts, shares[0].zone = append(shares[0].hosts, h), hp.Zone
 			}
 		}
-		out.shares = append(out.shares, s)
+		out.shares = append(out.shares, slices.DeleteFunc(shares, func(s share) bool { return len(s.hosts) == 0 })...)
 	}
 	return out
 }
@@ -36,7 +43,7 @@ func (v *planView) batch(b engine.Batch) batchView {
 // like reports whether two batches differ in nothing but which hosts they have.
 func (b batchView) like(other batchView) bool {
 	return slices.EqualFunc(b.shares, other.shares, func(x, y share) bool {
-		return x.pool == y.pool && x.zone == y.zone && len(x.hosts) == len(y.hosts)
+		return x.pool == y.pool && x.zone == y.zone && x.quiet == y.quiet && len(x.hosts) == len(y.hosts)
 	})
 }
 
@@ -84,6 +91,9 @@ func (v *planView) shares(b batchView) string {
 		where := "pool " + s.pool
 		if s.zone != "" {
 			where += ", zone " + s.zone
+		}
+		if s.quiet {
+			where += ", without disruption"
 		}
 		if s.pace > 0 {
 			where += fmt.Sprintf(", %d at a time", s.pace)

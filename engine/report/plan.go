@@ -18,10 +18,11 @@ func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
 	}
 	v.refusals()
 	v.groups()
+	v.drift()
 	v.order()
 	v.excluded()
 	v.warnings()
-	v.totals()
+	v.b.WriteString(v.totals())
 	_, err := io.WriteString(w, v.b.String())
 	return err
 }
@@ -52,7 +53,7 @@ func (v *planView) groups() {
 	var order []string
 	hosts := map[string][]engine.HostPlan{}
 	for _, hp := range v.p.Hosts {
-		key := hp.Pool + "\n" + v.describe(hp)
+		key := hp.Pool + "\n" + v.describe(hp, true)
 		if hosts[key] == nil {
 			order = append(order, key)
 		}
@@ -60,12 +61,12 @@ func (v *planView) groups() {
 	}
 	for _, key := range order {
 		group := hosts[key]
-		head := strings.Join(engine.FoldNames(names(group)), ", ")
-		if n := len(group); n > 1 {
-			head += fmt.Sprintf(" (%d hosts)", n)
+		pool := "pool " + group[0].Pool
+		if group[0].Quiet() {
+			pool += ", without disruption"
 		}
-		v.line("%s %s", v.style.bold(head), v.style.faint("pool "+group[0].Pool))
-		v.b.WriteString(v.describe(group[0]))
+		v.line("%s %s", v.style.bold(folded(names(group))), v.style.faint(pool))
+		v.b.WriteString(v.describe(group[0], v.verbose))
 		if v.verbose {
 			v.steps(group[0])
 		}
@@ -81,39 +82,47 @@ func names(group []engine.HostPlan) []string {
 	return out
 }
 
-// describe is a host's changes and actions as text.
-func (v *planView) describe(hp engine.HostPlan) string {
+// describe is a host's changes and actions as text; all of it, or folded.
+func (v *planView) describe(hp engine.HostPlan, all bool) string {
 	var b strings.Builder
-	for _, c := range hp.Changes {
-		fmt.Fprintf(&b, "  %s %s  %s %s %s\n", v.style.yellow("~"), c.Resource, c.Before, v.style.faint("→"), c.After)
-		fmt.Fprintf(&b, "      %s  %s\n", actions(c.Actions), v.style.faint(c.Rule))
+	wanted, drift := apart(hp.Changes, isDrift)
+	rest, system := apart(wanted, isOS)
+	v.changes(&b, "  ", system, all)
+	if len(system) > 0 && len(hp.Stage) == 0 {
+		fmt.Fprintf(&b, "      %s\n", v.style.faint("staged already"))
+	}
+	v.changes(&b, "  ", rest, all)
+	if len(drift) > 0 {
+		fmt.Fprintf(&b, "  %s\n", v.style.bold(driftTitle))
+		v.changes(&b, "    ", drift, all)
 	}
 	if hp.Adopt != "" {
 		fmt.Fprintf(&b, "  %s take over the hold of run %s, see that the host is healthy, and release it\n", v.style.yellow("~"), hp.Adopt)
 	}
-	if len(hp.Changes) > 0 && len(hp.Stage) == 0 {
-		fmt.Fprintf(&b, "      %s\n", v.style.faint("staged already"))
-	}
+	v.actions(&b, hp)
 	return b.String()
-}
-
-func actions(list []engine.Action) string {
-	var parts []string
-	for _, a := range list {
-		parts = append(parts, strings.TrimSpace(string(a.Type)+" "+a.Unit))
-	}
-	return strings.Join(parts, ", ")
 }
 
 func (v *planView) steps(hp engine.HostPlan) {
 	v.line("    %s", v.style.faint("steps, as on "+hp.Host+":"))
 	for _, s := range append(append([]engine.Step(nil), hp.Stage...), hp.Roll...) {
-		command := ""
-		if s.Do.Command != nil {
-			command = ": " + s.Do.Command.Command
-		}
-		v.line("      %-18s at most %s%s", s.Name, s.Timeout, command)
+		v.line("      %-18s at most %s%s", s.Name, s.Timeout, with(s.Do))
 	}
+}
+
+// with is what a step takes with it: a command, or files for the host.
+func with(do engine.Op) string {
+	switch {
+	case do.Command != nil:
+		return ": " + do.Command.Command
+	case do.Exec != nil && len(do.Exec.Uploads) > 0:
+		size := 0
+		for _, u := range do.Exec.Uploads {
+			size += len(u.Data)
+		}
+		return fmt.Sprintf(", sends %d bytes in %s", size, count(len(do.Exec.Uploads), "file", "files"))
+	}
+	return ""
 }
 
 // order shows what happens when: staging first, then batch by batch.
@@ -163,23 +172,6 @@ func (v *planView) warnings() {
 	if len(v.p.Warnings) > 0 {
 		v.line("")
 	}
-}
-
-func (v *planView) totals() {
-	if v.p.Empty() {
-		v.line("%s", v.style.green(fmt.Sprintf("Nothing to do: %s.", count(len(v.p.Matching), "host matches", "hosts match"))))
-		return
-	}
-	reboots := 0
-	for _, hp := range v.p.Hosts {
-		for _, a := range hp.Actions {
-			if a.Type == engine.RebootAction {
-				reboots++
-			}
-		}
-	}
-	v.line("Plan: %s to change (%s) in %s; %s, %d left out.", count(len(v.p.Hosts), "host", "hosts"), count(reboots, "reboot", "reboots"),
-		count(len(v.p.Batches), "batch", "batches"), count(len(v.p.Matching), "host matches", "hosts match"), len(v.p.Excluded))
 }
 
 func count(n int, one, many string) string {

@@ -1,0 +1,83 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// actions shows what a host's changes take, in the order in which it is done,
+// with the rules that ask for each. Where one rule asks for all of it, it
+// stands there already.
+func (v *planView) actions(b *strings.Builder, hp engine.HostPlan) {
+	groups := byRule(hp.Changes)
+	if len(groups) > 1 && !takes(hp.Actions, engine.NoAction) || len(groups) == 1 && groups[0].actions != actionNames(hp.Actions) {
+		b.WriteString("  Actions, in this order\n")
+		v.inOrder(b, hp)
+	}
+	if takes(hp.Actions, engine.ReloadDaemon, engine.ReloadUnit, engine.RestartUnit) {
+		instead := "the run stops"
+		if hp.FallsBack() {
+			instead = "drain, reboot"
+		}
+		fmt.Fprintf(b, "  if an action fails: %s\n", instead)
+	}
+}
+
+// inOrder lists actions; those in a row that the same rules ask for share a line.
+func (v *planView) inOrder(b *strings.Builder, hp engine.HostPlan) {
+	for i := 0; i < len(hp.Actions); {
+		rules := rulesOf(hp.Changes, hp.Actions[i])
+		end := i + 1
+		for end < len(hp.Actions) && slices.Equal(rulesOf(hp.Changes, hp.Actions[end]), rules) {
+			end++
+		}
+		names := actionNames(hp.Actions[i:end])
+		i = end
+		if len(rules) == 1 {
+			v.pair(b, "    ", names, rules[0])
+			continue
+		}
+		fmt.Fprintf(b, "    %s\n", names)
+		for _, r := range rules {
+			fmt.Fprintf(b, "        %s\n", v.style.faint(r))
+		}
+	}
+	if over := swallowed(hp); len(over) > 0 {
+		fmt.Fprintf(b, "    %s\n", v.style.faint("needless with the reboot: "+actionNames(over)))
+	}
+}
+
+// rulesOf names the rules of a host's changes that ask for an action.
+func rulesOf(changes []engine.Change, a engine.Action) []string {
+	var rules []string
+	for _, c := range changes {
+		if slices.Contains(c.Actions, a) && !slices.Contains(rules, c.Rule) {
+			rules = append(rules, c.Rule)
+		}
+	}
+	return rules
+}
+
+// swallowed lists the actions that changes ask for and a reboot makes needless.
+func swallowed(hp engine.HostPlan) []engine.Action {
+	var list []engine.Action
+	if !takes(hp.Actions, engine.RebootAction) {
+		return nil
+	}
+	for _, c := range hp.Changes {
+		for _, a := range c.Actions {
+			if a.Type != engine.NoAction && !slices.Contains(hp.Actions, a) && !slices.Contains(list, a) {
+				list = append(list, a)
+			}
+		}
+	}
+	return list
+}
+
+// takes reports whether any of the actions is of one of these types.
+func takes(list []engine.Action, types ...engine.ActionType) bool {
+	return slices.ContainsFunc(list, func(a engine.Action) bool { return slices.Contains(types, a.Type) })
+}

@@ -1,0 +1,126 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"holdfast/engine"
+)
+
+const (
+	columns      = 80 // how wide a plan is, unless a name in it is wider
+	mostChanges  = 12 // of one rule that are shown one by one
+	shownChanges = 10 // of more than that
+)
+
+// ruleGroup is changes that have their actions from the same rule.
+type ruleGroup struct {
+	rule, actions string
+	changes       []engine.Change
+}
+
+// byRule puts changes together that have the same rule and the same actions,
+// in the order in which they first come.
+func byRule(changes []engine.Change) []ruleGroup {
+	type key struct{ rule, actions string }
+	at := map[key]int{}
+	var groups []ruleGroup
+	for _, c := range changes {
+		k := key{c.Rule, actionNames(c.Actions)}
+		i, ok := at[k]
+		if !ok {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, ruleGroup{rule: k.rule, actions: k.actions})
+		}
+		groups[i].changes = append(groups[i].changes, c)
+	}
+	return groups
+}
+
+// changes shows changes by their rules. Of many with one rule it shows some,
+// unless all is set, which shows why, too.
+func (v *planView) changes(b *strings.Builder, indent string, list []engine.Change, all bool) {
+	for _, g := range byRule(list) {
+		shown := g.changes
+		if len(shown) > mostChanges && !all {
+			shown = shown[:shownChanges]
+		}
+		for _, c := range shown {
+			v.change(b, indent, c)
+			if all && c.Why != "" {
+				fmt.Fprintf(b, "%s      %s\n", indent, v.style.faint("why: "+c.Why))
+			}
+		}
+		if more := g.changes[len(shown):]; len(more) > 0 {
+			fmt.Fprintf(b, "%s%s\n", indent, v.style.faint(fmt.Sprintf("and %d more with this rule%s (--verbose shows all)", len(more), verbs(g.changes, more))))
+		}
+		left := g.actions
+		if n := len(g.changes); n > 1 {
+			left = fmt.Sprintf("all %d: %s", n, left)
+		}
+		v.pair(b, indent+"    ", left, g.rule)
+	}
+}
+
+// change is one change, on two lines where one would be too long.
+func (v *planView) change(b *strings.Builder, indent string, c engine.Change) {
+	space := "  "
+	if ansi.StringWidth(indent+"~ "+c.Resource+"  "+c.Before+" → "+c.After) > columns {
+		space = "\n" + indent + "    "
+	}
+	fmt.Fprintf(b, "%s%s %s%s%s %s %s\n", indent, v.mark(c.Verb), c.Resource, space, c.Before, v.style.faint("→"), c.After)
+}
+
+// pair is what is done and why, on two lines where one would be too long.
+func (v *planView) pair(b *strings.Builder, indent, what, why string) {
+	space := "  "
+	if ansi.StringWidth(indent+what+space+why) > columns {
+		space = "\n" + indent + "    "
+	}
+	fmt.Fprintf(b, "%s%s%s%s\n", indent, what, space, v.style.faint(why))
+}
+
+// mark is the mark of a verb, as Terraform has it.
+func (v *planView) mark(verb string) string {
+	switch verb {
+	case "create":
+		return v.style.green("+")
+	case "delete":
+		return v.style.red("-")
+	}
+	return v.style.yellow("~")
+}
+
+// verbs counts what is not shown of changes by its verb, if they have several.
+func verbs(all, more []engine.Change) string {
+	several := slices.ContainsFunc(all, func(c engine.Change) bool { return c.Verb != all[0].Verb })
+	if !several {
+		return ""
+	}
+	n := map[string]int{}
+	for _, c := range more {
+		n[c.Verb]++
+	}
+	var parts []string
+	for _, verb := range []string{"create", "update", "delete"} {
+		if n[verb] == len(more) {
+			return ", all to " + verb
+		}
+		if n[verb] > 0 {
+			parts = append(parts, fmt.Sprintf("%d to %s", n[verb], verb))
+		}
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+func actionNames(list []engine.Action) string {
+	var parts []string
+	for _, a := range list {
+		parts = append(parts, strings.TrimSpace(string(a.Type)+" "+a.Unit))
+	}
+	return strings.Join(parts, ", ")
+}

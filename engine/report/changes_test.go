@@ -1,0 +1,124 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+var (
+	none          = []engine.Action{{Type: engine.NoAction}}
+	reloadCrio    = []engine.Action{{Type: engine.ReloadUnit, Unit: "crio.service"}}
+	restartChrony = []engine.Action{{Type: engine.ReloadDaemon}, {Type: engine.RestartUnit, Unit: "chronyd.service"}}
+	trust         = []engine.Action{{Type: engine.RestartUnit, Unit: "coreos-update-ca-trust.service"}, {Type: engine.RestartUnit, Unit: "crio.service"}}
+)
+
+// config is a change of a configuration.
+func config(verb, resource, rule string, actions []engine.Action) engine.Change {
+	c := engine.Change{Module: "config", Resource: resource, Verb: verb, Rule: rule, Actions: actions, Before: "sha256:1a2b3c4d5e6f 0644", After: "sha256:9f8e7d6c5b4a 0644"}
+	switch verb {
+	case "create":
+		c.Before = "absent"
+	case "delete":
+		c.After = "absent"
+	}
+	return c
+}
+
+func because(c engine.Change, why string) engine.Change {
+	c.Why = why
+	return c
+}
+
+func drift(c engine.Change) engine.Change {
+	c.Drift = true
+	return c
+}
+
+func user(name string) engine.Change {
+	c := config("update", "user "+name, "built-in: SSH keys and password hashes", none)
+	c.Before, c.After = "1 SSH key", "2 SSH keys"
+	return c
+}
+
+// changed is a host with these changes and actions. As in real plans, those
+// of a quiet host are one step.
+func changed(host string, actions []engine.Action, changes ...engine.Change) engine.HostPlan {
+	hp := engine.HostPlan{Host: host, Pool: "worker", Changes: changes, Actions: actions}
+	exec := &engine.Exec{Script: "x", Fallback: true, Uploads: []engine.Upload{{Name: "1", Data: []byte("hunter2")}}}
+	write := engine.Step{Name: "write", On: host, Timeout: engine.Duration(12 * time.Minute), Disturbs: true, Do: engine.Op{Exec: exec}}
+	hold := engine.Step{Name: "hold", On: host, Timeout: engine.Duration(time.Minute), Do: engine.Op{TakeHold: &engine.TakeHold{}}}
+	if hp.Roll = []engine.Step{write}; !hp.Quiet() {
+		hp.Roll = []engine.Step{hold, write}
+	}
+	return hp
+}
+
+const noRule = "default: no rule"
+
+// inDirectory is changes of many files of one rule.
+func inDirectory(verb, dir string, n int) []engine.Change {
+	var list []engine.Change
+	for i := range n {
+		list = append(list, config(verb, fmt.Sprintf("file %s/%03d.yaml", dir, i), "built-in: "+dir, reloadCrio))
+	}
+	return list
+}
+
+// configPlans are plans of configurations, by what is special about them.
+func configPlans() map[string]engine.Plan {
+	policy := because(config("update", "file /etc/containers/policy.json", "built-in: /etc/containers/policy.json", reloadCrio), "contents")
+	chrony := config("update", "file /etc/chrony.conf", "policy: path /etc/chrony.conf", restartChrony)
+	ca := config("create", "file /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "built-in: /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", trust)
+	sysctl := config("create", "file /etc/sysctl.d/90-mine.conf", noRule, reboot)
+	image := engine.Change{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147", Rule: "built-in: an OS image takes effect at a reboot", Actions: reboot}
+	karg := engine.Change{Module: "os", Resource: "kernel argument nosmt", Before: "absent", After: "nosmt", Rule: "fixed: kernel arguments", Verb: "create", Actions: reboot}
+	unit := because(config("delete", "unit old.service", noRule, reboot), "no rule covers it")
+	batch := func(hosts ...string) engine.Batch {
+		return engine.Batch{Pools: []string{"worker"}, Hosts: hosts}
+	}
+	many := append(inDirectory("delete", "/etc/containers/registries.d", 3), inDirectory("create", "/etc/containers/registries.d", 397)...)
+	many = append(many, inDirectory("update", "/etc/crio/policies", 12)...)
+	staged := changed("worker-02", reboot, image, karg, sysctl, policy)
+	staged.Stage = osPlan("worker-02", "worker", "", "").Stage
+	stops := changed("worker-03", restartChrony, chrony)
+	stops.Roll = slices.Clone(stops.Roll[:1])
+	return map[string]engine.Plan{
+		"quiet": {
+			Hosts:   []engine.HostPlan{changed("worker-01", reloadCrio, policy, user("core")), changed("worker-02", reloadCrio, policy, user("core")), changed("worker-03", none, user("core"))},
+			Batches: []engine.Batch{batch("worker-01", "worker-02", "worker-03")}, Matching: []string{"worker-04"},
+		},
+		"many": {Hosts: []engine.HostPlan{changed("worker-01", reloadCrio, many...)}, Batches: []engine.Batch{batch("worker-01")}},
+		"actions": {Hosts: []engine.HostPlan{
+			changed("worker-01", slices.Concat([]engine.Action{{Type: engine.ReloadDaemon}}, trust[:1], reloadCrio, trust[1:], restartChrony[1:]), policy, chrony, ca),
+			staged, stops, changed("worker-04", reboot, image, unit), changed("worker-05", reloadCrio, policy),
+		}, Lanes: []engine.Lane{{Hosts: []string{"worker-02"}}}, Batches: []engine.Batch{batch("worker-01", "worker-05"), batch("worker-02"), batch("worker-03"), batch("worker-04")}},
+		"drift": {
+			Hosts:   []engine.HostPlan{changed("worker-01", restartChrony, user("core"), drift(chrony)), changed("worker-02", restartChrony, drift(chrony))},
+			Batches: []engine.Batch{batch("worker-01"), batch("worker-02")},
+			Drift:   []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{drift(chrony)}}, {Host: "edge-02", Changes: []engine.Change{drift(chrony)}}, {Host: "edge-03", Changes: []engine.Change{drift(config("create", "file /etc/motd", noRule, reboot))}}},
+		},
+		"drift-only": {Matching: []string{"edge-02", "edge-03"}, Drift: []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{drift(chrony)}}}},
+	}
+}
+
+// TestWriteConfigPlan: what changes on hosts reads well, however much it is.
+func TestWriteConfigPlan(t *testing.T) {
+	for name, p := range configPlans() {
+		for suffix, verbose := range map[string]bool{"": false, "-verbose": true} {
+			if verbose && name != "actions" && name != "drift" {
+				continue
+			}
+			var b bytes.Buffer
+			if err := report.WritePlan(&b, p, report.Style{}, verbose); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "plan-config-"+name+suffix, b.String())
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+)
+
+const driftTitle = "Drift: changed on the host since it was applied"
+
+// apart gives the changes that are not of a kind, and those that are.
+func apart(changes []engine.Change, kind func(engine.Change) bool) (others, those []engine.Change) {
+	for _, c := range changes {
+		if kind(c) {
+			those = append(those, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return others, those
+}
+
+func isDrift(c engine.Change) bool { return c.Drift }
+
+// isOS reports whether the change is made by staging a deployment.
+func isOS(c engine.Change) bool { return c.Module == "os" }
+
+// drift shows what pools only report, once for hosts that have the same.
+func (v *planView) drift() {
+	if len(v.p.Drift) == 0 {
+		return
+	}
+	v.line("%s", v.style.bold(driftTitle))
+	v.line("  only reported, by drift = \"report\" of their pool; what would undo it:")
+	var order []string
+	hosts := map[string][]engine.HostDrift{}
+	for _, d := range v.p.Drift {
+		var key strings.Builder
+		v.changes(&key, "    ", d.Changes, true)
+		if hosts[key.String()] == nil {
+			order = append(order, key.String())
+		}
+		hosts[key.String()] = append(hosts[key.String()], d)
+	}
+	for _, key := range order {
+		group := hosts[key]
+		var names []string
+		for _, d := range group {
+			names = append(names, d.Host)
+		}
+		v.line("  %s", v.style.bold(folded(names)))
+		v.changes(&v.b, "    ", group[0].Changes, v.verbose)
+	}
+	v.line("")
+}
+
+// folded names hosts, and counts them if there are several.
+func folded(names []string) string {
+	text := strings.Join(engine.FoldNames(names), ", ")
+	if n := len(names); n > 1 {
+		text += fmt.Sprintf(" (%d hosts)", n)
+	}
+	return text
+}
