@@ -133,31 +133,27 @@ func (in Input) changes(h Host, f Facts) ([]Change, error) {
 	return all, nil
 }
 
-// summary says what differs, drift first.
-// staged reports whether the deployment that the host is to boot is staged: a
-// module reboots into it and has nothing to stage.
+// staged reports whether the deployment that the host is to boot is staged, and
+// nothing is left to stage.
 func (in Input) staged(h Host, f Facts) bool {
 	st := f.Staged()
 	if st == nil || !st.Locked {
 		return false
 	}
 	pool, _ := in.Inventory.Pool(h.Pool)
-	t := Target{Host: h, Pool: pool, Desired: in.Desired[h.Name], Facts: f}
-	for _, m := range in.Modules {
-		changes, err := m.Diff(t.Desired, f)
-		if err != nil || len(changes) == 0 {
-			continue
-		}
-		steps := m.Steps(t, changes)
-		for _, s := range steps.Reboot {
-			if s.Do.AwaitBoot != nil && s.Do.AwaitBoot.Digest == st.Digest {
-				return len(steps.Stage) == 0
-			}
+	d, err := in.diff(Target{Host: h, Pool: pool, Desired: in.Desired[h.Name], Facts: f})
+	if err != nil || len(d.steps.Stage) > 0 {
+		return false
+	}
+	for _, s := range d.steps.Reboot {
+		if s.Do.AwaitBoot != nil && s.Do.AwaitBoot.Digest == st.Digest {
+			return true
 		}
 	}
 	return false
 }
 
+// summary says what differs, drift first.
 func summary(changes []Change) string {
 	drift := drifted(changes, true)
 	if len(drift) == 0 || len(drift) == len(changes) {

@@ -19,8 +19,9 @@ var update = flag.Bool("update", false, "rewrite what the cases in testdata expe
 
 // A case is a txtar file: "desired" is JSON; a section named like a command is
 // what it printed, "NAME (exit 1)" with that status, "NAME stderr" on the
-// other stream. Sections that begin with "want" are what the module makes of
-// it, for a host of an etcd cluster when "cluster" is there.
+// other stream. "record" is what was applied before. Sections that begin with
+// "want" are what the module makes of it, for a host of an etcd cluster when
+// "cluster" is there.
 func TestCases(t *testing.T) {
 	for _, m := range All() {
 		paths, err := filepath.Glob(filepath.Join("testdata", m.Name(), "*.txtar"))
@@ -65,6 +66,11 @@ func results(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
 		switch f.Name {
 		case "desired":
 			if err := json.Unmarshal(f.Data, &desired); err != nil {
+				t.Fatal(err)
+			}
+		case "record":
+			facts.Config = &engine.ConfigFacts{}
+			if err := json.Unmarshal(f.Data, &facts.Config.Applied); err != nil {
 				t.Fatal(err)
 			}
 		case "cluster":

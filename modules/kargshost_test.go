@@ -1,0 +1,266 @@
+package modules
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+func (b *box) read(name string) string {
+	b.t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.root, name))
+	b.check(err)
+	return strings.TrimSpace(string(text))
+}
+
+// reboot lets the staged deployment take effect, if it is not locked.
+func (b *box) reboot() {
+	b.t.Helper()
+	if strings.HasSuffix(b.log(), "rebooted unlocked\n") {
+		b.write("booted", b.read("staged"))
+		if b.exists("staged-args") {
+			b.write("proc/cmdline", strings.ReplaceAll(b.read("staged-args"), "\n", " "))
+		}
+	}
+	b.run("rm -rf /run/ostree /run/holdfast " + b.root + "/staged " + b.root + "/staged-args " + b.root + "/key")
+	b.write("proc/sys/kernel/random/boot_id", "another")
+}
+
+// withArgs adds kernel arguments to what a site desires. One of those of
+// newBox goes, two come.
+func withArgs(d engine.Desired) engine.Desired {
+	d.Config = &engine.Config{KernelArgs: []string{"a=1", "$(touch${IFS}pwned)'b"}, NoKernelArgs: []string{"console=tty0"}}
+	return d
+}
+
+// onlyArgs desires kernel arguments, and the OS that is booted.
+func onlyArgs(driver string) engine.Desired {
+	return withArgs(engine.Desired{OS: &engine.OS{Driver: driver}})
+}
+
+const newCmdLine = "root=LABEL=root rw ostree=/ostree/boot.1/lab/1/0 a=1 $(touch${IFS}pwned)'b"
+
+func forArgs(t *testing.T, test func(*box, site, engine.Desired)) {
+	t.Helper()
+	on(t, []string{
+		"ostree", "ostree follows the booted ref", "ostree 2026.4",
+		"rpm-ostree rebase", "rpm-ostree deploy", "rpm-ostree layered", "rpm-ostree image", "rpm-ostree signed image, layered",
+	}, func(b *box, s site, d engine.Desired) { test(b, s, withArgs(d)) })
+}
+
+func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
+	forArgs(t, func(b *box, s site, d engine.Desired) {
+		f := b.observe(d)
+		changes, err := operatingSystem{}.Diff(d, f)
+		if err != nil || len(changes) != 4 {
+			b.t.Fatalf("%v, %v", changes, err)
+		}
+		b.want(b.stage(d), 0, "staged and locked: "+s.os.Digest())
+		if strings.Contains(b.log(), "\nunlocked\n") {
+			b.t.Error("it was staged unlocked for a moment")
+		}
+		if steps := b.steps(d); len(steps.Stage) != 0 || b.observe(d).StagedArgs == "" {
+			b.t.Fatal("it is staged again")
+		}
+		b.hold(engine.RunHold, "r1")
+		b.want(b.finalize(d), 0, "rebooting into "+s.os.Digest())
+		if strings.Count(b.log(), "rebooted unlocked\n") != 1 {
+			b.t.Errorf("log:\n%s", b.log())
+		}
+		b.reboot()
+		b.settled(d, newCmdLine)
+	})
+}
+
+// settled demands those kernel arguments, and that nothing more is to do.
+func (b *box) settled(d engine.Desired, cmdline string) {
+	b.t.Helper()
+	f := b.observe(d)
+	if got := strings.Join(f.CmdLine, " "); got != cmdline {
+		b.t.Errorf("booted with %s", got)
+	}
+	if changes, err := (operatingSystem{}).Diff(d, f); err != nil || len(changes) > 0 {
+		b.t.Errorf("still to do: %v, %v", changes, err)
+	}
+	if b.exists("pwned") {
+		b.t.Error("an argument was carried out")
+	}
+}
+
+func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
+	for _, driver := range []string{"ostree", "rpm-ostree"} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t)
+			d := onlyArgs(driver)
+			// What somebody else has staged is another OS, and other arguments.
+			b.run("ostree pull lab lab/stable@" + v3 + "; ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable")
+			b.want(b.stage(d), 0, "staged and locked: "+v1)
+			b.hold(engine.RunHold, "r1")
+			steps := b.steps(d)
+			if len(steps.Stage) != 0 {
+				t.Fatal("it is staged again")
+			}
+			if wait := steps.Reboot[1].Do.AwaitBoot; wait.Digest != v1 {
+				t.Errorf("waits for %s", wait.Digest)
+			}
+			b.want(b.finalize(d), 0, "rebooting into "+v1)
+			b.reboot()
+			b.settled(d, newCmdLine)
+			if b.exists("origin") && strings.Contains(b.read("origin"), "pinned") {
+				t.Error("it is pinned like the booted one")
+			}
+			if origin := b.observe(d).Booted().Origin; origin != "lab:lab/stable" {
+				t.Errorf("follows %s", origin)
+			}
+		})
+	}
+}
+
+func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
+	stagers := map[string]func(*box, engine.Desired){
+		"without arguments": func(b *box, d engine.Desired) {
+			b.run("ostree admin deploy --lock-finalization lab:lab/stable")
+		},
+		"with others": func(b *box, d engine.Desired) {
+			b.run("ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable")
+		},
+		"with others, unlocked": func(b *box, d engine.Desired) {
+			b.run("ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable; ostree admin lock-finalization --unlock")
+		},
+		"by holdfast, with others": func(b *box, d engine.Desired) {
+			d.Config = &engine.Config{KernelArgs: []string{"once"}}
+			b.want(b.stage(d), 0, "staged and locked")
+		},
+		"by holdfast, without any": func(b *box, d engine.Desired) {
+			d.Config = nil
+			b.want(b.stage(d), 0, "staged and locked")
+		},
+	}
+	for name, stage := range stagers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, driver := range []string{"ostree", "rpm-ostree"} {
+				b := newBox(t)
+				d := withArgs(engine.Desired{OS: &engine.OS{Driver: driver, Remote: "lab", Ref: "lab/stable", Commit: v2}})
+				b.hold(engine.RunHold, "r1")
+				b.want(b.stage(d), 0, "staged and locked")
+				planned := b.steps(d).Reboot[0].Do.Exec.Script
+				b.run("ostree pull lab lab/stable@" + v2)
+				stage(b, d)
+				before := b.log()
+				b.want(b.run(planned), engine.ScriptChanged, "with other kernel arguments than planned")
+				if did := strings.TrimPrefix(b.log(), before); strings.Contains(did, "rebooted") || strings.Contains(did, "--unlock") {
+					t.Errorf("log:\n%s", did)
+				}
+				if len(b.steps(d).Stage) == 0 {
+					t.Error("it is not staged again")
+				}
+				b.want(b.stage(d), 0, "staged and locked")
+				b.want(b.finalize(d), 0, "rebooting into")
+				b.reboot()
+				b.settled(d, newCmdLine)
+			}
+		})
+	}
+}
+
+func TestWithoutArgumentsThoseOfTheBootedOSStay(t *testing.T) {
+	for _, driver := range []string{"ostree", "rpm-ostree"} {
+		b := newBox(t)
+		d := engine.Desired{OS: &engine.OS{Driver: driver, Remote: "lab", Ref: "lab/stable", Commit: v2}}
+		b.hold(engine.RunHold, "r1")
+		b.want(b.stage(withArgs(d)), 0, "staged and locked")
+		b.want(b.stage(d), 0, "staged and locked") // the arguments are not wanted any more
+		b.want(b.finalize(d), 0, "rebooting into")
+		b.reboot()
+		b.settled(d, "root=LABEL=root rw console=tty0 ostree=/ostree/boot.1/lab/1/0")
+	}
+}
+
+func TestAnUnlockedDeploymentIsLockedAgainWithItsArguments(t *testing.T) {
+	forArgs(t, func(b *box, s site, d engine.Desired) {
+		b.want(b.stage(d), 0, "staged and locked")
+		b.hold(engine.RunHold, "r1")
+		b.write("fail-reboot", "Call to Reboot failed: Connection reset by peer")
+		b.want(b.finalize(d), 1, "Connection reset by peer")
+		if len(b.steps(d).Stage) > 0 {
+			b.t.Error("it has to be staged again")
+		}
+		b.remove("fail-reboot")
+		b.want(b.finalize(d), 0, "rebooting into")
+	})
+}
+
+func TestStepsMakeTheChangesTheyAreGiven(t *testing.T) {
+	b := newBox(t)
+	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}})
+	f := b.observe(d)
+	changes, err := operatingSystem{}.Diff(d, f)
+	b.check(err)
+	i := slices.IndexFunc(changes, func(c engine.Change) bool { return c.Resource == "os" })
+	b.want(b.run(operatingSystem{}.Steps(target(d, f), changes[i:i+1]).Stage[0].Do.Exec.Script), 0, "staged and locked: "+v2)
+	if b.exists("staged-args") {
+		t.Error("arguments were changed that were only to be reported")
+	}
+	changes = slices.Delete(changes, i, i+1)
+	b.want(b.run(operatingSystem{}.Steps(target(d, f), changes).Stage[0].Do.Exec.Script), 0, "staged and locked: "+v1)
+}
+
+func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
+	booted := engine.Facts{
+		BootID: boot, Tool: "ostree 2022.7", CmdLine: []string{"a", "b"},
+		Deployments: []engine.Deployment{{Digest: v1, ID: "lab-" + v1 + ".0", Booted: true}},
+	}
+	args := func(driver string, c engine.Config) engine.Desired {
+		return engine.Desired{OS: &engine.OS{Driver: driver}, Config: &c}
+	}
+	a, ab := engine.Config{NoKernelArgs: []string{"a"}}, engine.Config{NoKernelArgs: []string{"a", "b"}}
+	unknown, applied := booted, booted
+	unknown.CmdLine = nil
+	applied.Config = &engine.ConfigFacts{Applied: &engine.Applied{Config: engine.Config{KernelArgs: []string{"a"}}}}
+	cases := map[string]struct {
+		d    engine.Desired
+		f    engine.Facts
+		says string // "": it is changed
+	}{
+		"old ostree, one to go":        {args("ostree", a), booted, ""},
+		"old ostree, two to go":        {args("ostree", ab), booted, "removes only one kernel argument at once"},
+		"bootc":                        {args("bootc", a), booted, "/usr/lib/bootc/kargs.d"},
+		"bootc, recorded":              {args("bootc", engine.Config{}), applied, "/usr/lib/bootc/kargs.d"},
+		"no os block":                  {engine.Desired{Config: &a}, booted, `kernel arguments need an os block that names the driver: os { driver = "ostree" }`},
+		"no os block, recorded":        {engine.Desired{Config: &engine.Config{}}, applied, "kernel argument a was set by holdfast"},
+		"a command line that is empty": {args("ostree", a), unknown, "are not known"},
+		"ostree=":                      {args("ostree", engine.Config{KernelArgs: []string{"ostree=/x"}}), booted, "cannot be set"},
+	}
+	for name, c := range cases {
+		changes, err := operatingSystem{}.Diff(c.d, c.f)
+		if c.says == "" && (err != nil || len(changes) == 0) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v, %v", name, changes, err)
+		}
+	}
+}
+
+func TestAHostIsStagedOnlyWithItsArguments(t *testing.T) {
+	b := newBox(t)
+	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}})
+	state := func(f engine.Facts) engine.HostState {
+		return engine.NewStatus(engine.Input{
+			Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "p"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "p"}}},
+			Desired:   map[string]engine.Desired{"w-1": d}, Facts: map[string]engine.Facts{"w-1": f}, Modules: []engine.Module{operatingSystem{}},
+		}).Hosts[0].State
+	}
+	b.want(b.stage(d), 0, "staged and locked")
+	f := b.observe(d)
+	if got := state(f); got != engine.Staged {
+		t.Errorf("staged with its arguments it is %s", got)
+	}
+	f.StagedArgs = ""
+	if got := state(f); got != engine.Pending {
+		t.Errorf("staged with others it is %s", got)
+	}
+}

@@ -1,0 +1,69 @@
+package modules
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// plain gives the order to reboot of a host as it is now.
+func (b *box) plain() string {
+	f := b.observe(engine.Desired{})
+	return rebootPlain(target(engine.Desired{}, f))[0].Do.Exec.Script
+}
+
+func TestAPlainRebootWaitsForAnyOSOfAnotherBoot(t *testing.T) {
+	steps := rebootPlain(target(engine.Desired{}, engine.Facts{BootID: boot}))
+	if len(steps) != 2 || !steps[0].Breaks || steps[1].Do.AwaitBoot == nil || *steps[1].Do.AwaitBoot != (engine.AwaitBoot{BootID: boot}) {
+		t.Errorf("%+v", steps)
+	}
+}
+
+func TestAPlainReboot(t *testing.T) {
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
+	unlock := func(b *box) {
+		b.want(b.stage(d), 0, "staged and locked")
+		b.run("ostree admin lock-finalization --unlock")
+	}
+	cases := map[string]struct {
+		do   func(*box)
+		code int
+		says string
+		logs string // at the end; "": no reboot
+	}{
+		"nothing staged":         {func(b *box) {}, 0, "rebooting\n", "rebooted unlocked\n"},
+		"staged and locked":      {func(b *box) { b.want(b.stage(d), 0, "staged and locked") }, 0, "rebooting\n", "rebooted locked\n"},
+		"staged and not locked":  {unlock, engine.ScriptChanged, v2 + ".0 is staged and not locked", ""},
+		"taken away again":       {func(b *box) { unlock(b); b.run("ostree admin undeploy 0") }, 0, "rebooting\n", "rebooted unlocked\n"},
+		"no ostree at all":       {func(b *box) { b.write("fail-status", "error: opening repo") }, 0, "rebooting\n", "rebooted unlocked\n"},
+		"status is not known":    {func(b *box) { unlock(b); b.write("fail-status", "error: opening repo") }, 1, "error: opening repo", ""},
+		"another boot":           {func(b *box) { b.write("proc/sys/kernel/random/boot_id", "other") }, engine.ScriptChanged, "has rebooted", ""},
+		"not held":               {func(b *box) { b.remove(engine.HoldPath) }, engine.ScriptHeld, "not held by this run", ""},
+		"held by a person":       {func(b *box) { b.hold(engine.MaintenanceHold, "m1") }, engine.ScriptHeld, "someone else", ""},
+		"a reboot is under way":  {func(b *box) { b.write("unit-fails", "") }, 1, "already loaded", ""},
+		"refused":                {func(b *box) { b.write("fail-reboot", "Call to Reboot failed: Access denied") }, 1, "Access denied", ""},
+		"refused, or not at all": {func(b *box) { b.write("fail-reboot", "Connection reset by peer"); b.write("system", "stopping") }, 0, "rebooting\n", "is-system-running\n"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t)
+			b.hold(engine.RunHold, "r1")
+			script := b.plain()
+			c.do(b)
+			before := b.log()
+			b.want(b.run(script), c.code, c.says)
+			did := strings.TrimPrefix(b.log(), before)
+			if c.logs == "" && strings.Contains(did, "rebooted") || !strings.HasSuffix(did, c.logs) {
+				t.Errorf("log:\n%s", did)
+			}
+			if strings.Contains(did, "unlock\n") || strings.Contains(did, "lock-finalization\n") {
+				t.Errorf("it touched the lock:\n%s", did)
+			}
+			if left := files(b.root + "/run/holdfast"); strings.Contains(left, "finalize.") && left != "finalize.log\n" && !strings.Contains(left, "stage") {
+				t.Errorf("left behind: %s", left)
+			}
+		})
+	}
+}
