@@ -67,7 +67,7 @@ var fence = regexp.MustCompile("(?s)```hcl\n(.*?)```")
 // TestDocumented: the inventories in the documentation are read without a
 // complaint.
 func TestDocumented(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/inventory.md"} {
+	for _, page := range []string{"README.md", "docs/inventory.md", "docs/configs.md"} {
 		text, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestDocumented(t *testing.T) {
 		}
 		for _, m := range found {
 			clean(t, inventory.Source{
-				FS: fstest.MapFS{"a.hcl": {Data: m[1]}}, Paths: []string{"a.hcl"}, Vars: []string{commit}, Home: "/home/ann",
+				FS: fstest.MapFS{"a.hcl": {Data: m[1]}, "host.bu.tmpl": {Data: []byte("${name} ${token}")}}, Paths: []string{"a.hcl"}, Env: outside, Home: "/home/ann",
 			})
 		}
 	}
