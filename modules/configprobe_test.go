@@ -119,7 +119,7 @@ func TestNothingIsLookedAtWithoutConfiguration(t *testing.T) {
 // oddPaths are the paths that a script is likely to get wrong.
 var oddPaths = []string{
 	"/etc/a b", "/etc/-n", "/etc/q'uote", `/etc/d"quote`, `/etc/back\slash`, `/etc/b\n`, "/etc/p%s%20", "/etc/ümläut ☃", "/etc/$(touch x)", "/etc/*",
-	"/etc/ lead", "/etc/trail ", "/etc/a&b<c>", `/etc/end\`, `/etc/end",`, "/etc/],", `/etc/\"x\\"`, "/etc/a -> b", "/etc/line\u2028separator", "/etc/.",
+	"/etc/ lead", "/etc/trail ", "/etc/a&b<c>", `/etc/end\`, `/etc/end",`, "/etc/],", `/etc/\"x\\"`, "/etc/a -> b", "/etc/line\u2028separator", "/etc/x== digests", "/== end", "/etc/.",
 }
 
 func TestEveryPathIsLookedAt(t *testing.T) {
@@ -204,6 +204,9 @@ func TestRecordThatIsNotUnderstood(t *testing.T) {
 		"empty":               {"", "put back a copy"},
 		"only a newline":      {"\n", "put back a copy"},
 		"no JSON":             {"hello\n", "put back a copy"},
+		"no record":           {"{\"hold\": 1}\n", "it has no schema"},
+		"other types":         {strings.Replace(whole, `"config": {`, `"config": 1, "was": {`, 1), "put back a copy"},
+		"another in all":      {"{\"schema\": 7, \"config\": 1}\n", "schema 7"},
 		"something follows":   {whole + "{}\n", "put back a copy"},
 		"spelled another way": {compact.String(), "put back a copy"},
 		"list cut by hand":    {strings.Replace(whole, "\"path /etc/a\",\n", "", 1), "put back a copy"},

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -10,9 +11,6 @@ import (
 
 	"holdfast/engine"
 )
-
-// lookSections are the parts of what look.sh prints, in order; end ends it.
-var lookSections = []string{"asked", "nodes", "digests", "targets", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
 
 // configRead adds what the host was seen to have of its configuration. Whatever
 // cannot be understood is a problem, and then nothing is written to the host.
@@ -45,25 +43,32 @@ type look struct {
 }
 
 func (l *look) read(c engine.Config, text string) error {
-	l.parts = map[string][]string{}
-	for i, name := range lookSections[:len(lookSections)-1] {
-		rest, ok := strings.CutPrefix(text, "== "+name+"\n")
-		if !ok {
-			return fmt.Errorf("%s: the answer has no %s", lookName, name)
-		}
-		part, _, ok := strings.Cut("\n"+rest, "\n== "+lookSections[i+1]+"\n")
-		if !ok {
-			return fmt.Errorf("%s: the answer has no %s", lookName, lookSections[i+1])
-		}
-		text = rest[len(part):]
-		if part = strings.TrimSuffix(strings.TrimPrefix(part, "\n"), "\n"); part != "" {
-			l.parts[name] = strings.Split(part, "\n")
-		}
+	if err := l.split(text); err != nil {
+		return err
 	}
 	for _, step := range []func(engine.Config) error{l.record, l.nodes, l.digests, l.targets, l.contents, l.originals, l.units, l.groups, l.users, l.logins} {
 		if err := step(c); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// split takes the answer apart at its headings, whose order is given.
+func (l *look) split(text string) error {
+	names := []string{"asked", "nodes", "digests", "targets", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
+	l.parts = map[string][]string{}
+	at := -1
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case at+1 < len(names) && line == "== "+names[at+1]:
+			at++
+		case line != "" && at >= 0:
+			l.parts[names[at]] = append(l.parts[names[at]], line)
+		}
+	}
+	if at+1 < len(names) {
+		return fmt.Errorf("%s: the answer has no %s", lookName, names[at+1])
 	}
 	return nil
 }
@@ -114,18 +119,17 @@ func readApplied(text string) (*engine.Applied, error) {
 	if len(text) > maxApplied {
 		return nil, fmt.Errorf("has more than %d MiB; %s", maxApplied>>20, recordHelp)
 	}
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal([]byte(text), &version); err != nil {
-		return nil, fmt.Errorf("is not a record (%w); %s", err, recordHelp)
-	}
-	if version.Schema != engine.AppliedSchema {
-		return nil, fmt.Errorf("is of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", version.Schema, engine.AppliedSchema)
-	}
 	var a engine.Applied
-	if err := json.Unmarshal([]byte(text), &a); err != nil {
+	err := json.Unmarshal([]byte(text), &a)
+	if a.Schema == 0 && err == nil {
+		err = errors.New("it has no schema")
+	}
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax), err != nil && a.Schema <= engine.AppliedSchema:
 		return nil, fmt.Errorf("is not a record (%w); %s", err, recordHelp)
+	case a.Schema != engine.AppliedSchema:
+		return nil, fmt.Errorf("is of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", a.Schema, engine.AppliedSchema)
 	}
 	for _, p := range append(nodePaths(a.Config), unfinishedPaths(a)...) {
 		if !path.IsAbs(p) || path.Clean(p) != p {
