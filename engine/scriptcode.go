@@ -6,5 +6,5 @@ const (
 	ScriptHeld    = 75 // somebody else holds the host; nothing was done
 	ScriptChanged = 76 // the host is not as planned; nothing was done
 	ScriptNoSpace = 77 // too little free space; nothing was done
-	ScriptActed   = 78 // an action failed, which the host has on record
+	ScriptActed   = 78 // an action failed; applied.json says so
 )

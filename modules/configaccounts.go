@@ -1,0 +1,194 @@
+package modules
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// accountList is how groups and users change, as lines of scripts.
+type accountList struct {
+	any                                   bool
+	groups, users, keys, keysBack, remove []string
+}
+
+func newAccountList(w write) accountList {
+	var a accountList
+	for _, g := range w.groups {
+		a.any = true
+		if g.want.Absent {
+			a.remove = append(a.remove, account(g.want.Name, "groupdel"))
+			continue
+		}
+		if line := changeGroup(g); line != "" {
+			a.groups = append(a.groups, line)
+		}
+		if g.want.PasswordHash != "" {
+			a.groups = append(a.groups, "password chgpasswd "+engine.Quote(g.want.Name)+" \"$tx/new/"+g.want.PasswordHash+"\"")
+		}
+	}
+	for i, u := range w.users {
+		a.any = a.any || u.account || u.password
+		a.users = append(a.users, changeUser(u)...)
+		if !u.keys || u.want.Account.Absent {
+			continue
+		}
+		name, n := engine.Quote(u.want.Name), strconv.Itoa(i)
+		a.keys = append(a.keys, "keysdone=\"$keysdone "+n+" \"", "sshkeys "+name+" \"$tx/new/keys-"+n+"\"")
+		if u.was != nil {
+			a.keysBack = append(a.keysBack, "case $keysdone in *' "+n+" '*) (sshkeys "+name+" \"$tx/new/oldkeys-"+n+
+				"\") 2>/dev/null || kept=\"$kept, SSH keys of \""+name+" ;; esac")
+		}
+	}
+	return a
+}
+
+// functions gives the shell functions that change accounts.
+func (a accountList) functions() string {
+	function := func(name string, lines ...string) string {
+		return name + "() {\n:\n" + strings.Join(append(lines, "}"), "\n") + "\n"
+	}
+	place := []string{}
+	if len(a.keys) > 0 {
+		place = append(place, "keysplace")
+	}
+	return function("groups", a.groups...) + function("users", slices.Concat(a.users, a.remove)...) +
+		function("keys", slices.Concat(place, a.keys)...) + function("keysback", a.keysBack...)
+}
+
+func account(name, command string, args ...string) string {
+	return "account " + engine.Quote(name) + " " + command + words(args) + " -- " + engine.Quote(name)
+}
+
+func changeGroup(g groupEdit) string {
+	var args []string
+	if g.want.GID != nil {
+		args = append(args, "-g", strconv.Itoa(*g.want.GID))
+	}
+	if g.exists {
+		if len(args) == 0 {
+			return ""
+		}
+		return account(g.want.Name, "groupmod", args...)
+	}
+	if g.want.System {
+		args = append(args, "-r")
+	}
+	return account(g.want.Name, "groupadd", args...)
+}
+
+// changeUser gives the lines for an account and its password. The home of one
+// that goes stays.
+func changeUser(u loginEdit) []string {
+	name := u.want.Name
+	var list []string
+	if u.account && u.want.Account.Absent {
+		if u.was != nil {
+			list = append(list, account(name, "userdel"))
+		}
+		return list
+	}
+	fresh := u.account && u.was == nil
+	if fresh {
+		list = append(list, account(name, "useradd", newUser(u.want.Account)...))
+	} else if args := changedUser(u); u.account && len(args) > 0 {
+		list = append(list, account(name, "usermod", args...))
+	}
+	quoted := engine.Quote(name)
+	switch {
+	case fresh && u.want.PasswordHash == "":
+		// Else sshd takes it for locked, and refuses keys too.
+		list = append(list, "nopassword "+quoted)
+	case fresh:
+		list = append(list, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
+	case u.password && u.want.PasswordHash == "":
+		list = append(list, "oldpassword "+quoted)
+	case u.password:
+		list = append(list, "keeppassword "+quoted, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
+	}
+	return list
+}
+
+// newUser gives the options of useradd.
+func newUser(a engine.Account) []string {
+	args := sharedOptions(a)
+	if a.UID != nil {
+		args = append(args, "-u", strconv.Itoa(*a.UID))
+	}
+	for _, o := range []struct {
+		is  bool
+		opt string
+	}{{!a.NoCreateHome, "-m"}, {a.NoCreateHome, "-M"}, {a.NoUserGroup, "-N"}, {a.NoLogInit, "-l"}, {a.System, "-r"}} {
+		if o.is {
+			args = append(args, o.opt)
+		}
+	}
+	return args
+}
+
+// changedUser gives the options of usermod for what differs.
+func changedUser(u loginEdit) []string {
+	a := u.want.Account
+	if a.PrimaryGroup == u.was.Group {
+		a.PrimaryGroup = ""
+	}
+	if sameSet(a.Groups, u.was.Groups) {
+		a.Groups = nil
+	}
+	if a.Gecos == u.was.Gecos {
+		a.Gecos = ""
+	}
+	if a.HomeDir == u.was.Home {
+		a.HomeDir = ""
+	}
+	if a.Shell == u.was.Shell {
+		a.Shell = ""
+	}
+	args := sharedOptions(a)
+	if a.UID != nil && *a.UID != u.was.UID {
+		args = append(args, "-u", strconv.Itoa(*a.UID))
+	}
+	return args
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+func sharedOptions(a engine.Account) []string {
+	var args []string
+	for _, o := range [][2]string{{"-g", a.PrimaryGroup}, {"-G", strings.Join(a.Groups, ",")}, {"-c", a.Gecos}, {"-d", a.HomeDir}, {"-s", a.Shell}} {
+		if o[1] != "" {
+			args = append(args, o[0], o[1])
+		}
+	}
+	return args
+}
+
+// unitFunctions gives the shell functions that change whether units are
+// started at boot: units early or late, and unitsback to undo that.
+func unitFunctions(units []unitEdit) string {
+	var do, back strings.Builder
+	for _, when := range []string{"early", "late"} {
+		do.WriteString(when + ")\n:\n")
+		back.WriteString(when + ")\n:\n")
+		for _, verb := range []string{"disable", "preset", "enable"} {
+			var names []string
+			for _, u := range units {
+				if u.do == verb && u.early == (when == "early") {
+					names = append(names, u.name)
+				}
+			}
+			if len(names) == 0 {
+				continue
+			}
+			do.WriteString("unit " + when + " " + verb + " --" + words(names) + "\n")
+			back.WriteString("unback " + when + " " + verb + " --" + words(names) + "\n")
+		}
+		do.WriteString(";;\n")
+		back.WriteString(";;\n")
+	}
+	return "units() { case $1 in\n" + do.String() + "esac; }\nunitsback() { case $1 in\n" + back.String() + "esac; }\n"
+}

@@ -1,0 +1,54 @@
+package modules
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// actScript gives the script of one action on a host that the run holds. If it
+// fails or takes too long, failed becomes the host's record, and the script
+// exits with ScriptActed.
+func actScript(run string, a rules.Action, failed []byte) (string, []engine.Upload) {
+	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
+	s := script{
+		vars: map[string]string{"run": run, "doing": actName(a.Action), "root": ""},
+		text: txScript + actionScript + "lock\nreceive\n" + actLine(0, a) +
+			"point acted\nrm -rf \"$tx/new\"\nrmdir \"$tx\" 2>/dev/null || :\n",
+	}
+	return strict + engine.CheckHoldSnippet(run) + s.String(), uploads
+}
+
+// recordScript gives the script that records the applied configuration on a
+// host, when all of it has taken effect, and ends the transaction of the run. If
+// it is quiet, nobody else may hold the host; else the run must.
+func recordScript(run string, after []byte, quiet bool) (string, []engine.Upload) {
+	check := engine.CheckHoldSnippet(run)
+	if quiet {
+		check = engine.CheckFreeSnippet(run)
+	}
+	s := script{
+		vars: map[string]string{"run": run, "doing": "record", "root": ""},
+		text: txScript + recordedScript + "lock\nreceive\nrecorded\n",
+	}
+	return strict + check + s.String(), []engine.Upload{{Name: "after", Data: after}}
+}
+
+// actLine calls the function of act.sh.
+func actLine(n int, a rules.Action) string {
+	limit := a.Timeout
+	if limit <= 0 {
+		limit = engine.DefaultActionTimeout
+	}
+	seconds := max(1, int64(time.Duration(limit)/time.Second))
+	args := []string{"act", strconv.Itoa(n), string(a.Type), engine.Quote(a.Unit), fmt.Sprint(seconds), engine.Quote(time.Duration(limit).String())}
+	return strings.Join(args, " ") + "\n"
+}
+
+func actName(a engine.Action) string {
+	return strings.TrimSpace(string(a.Type) + " " + a.Unit)
+}

@@ -1,0 +1,216 @@
+package modules
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// item is an edit as the scripts know it: what is left open is filled in.
+type item struct {
+	edit
+	parent bool   // only a directory on the way, made if it is missing
+	about  string // the path that it is for
+	source string // file among what was sent that has its contents, mode and owner
+	owner  string
+	late   bool // its owner is made by the same transaction
+}
+
+// listing is all that changes in the file system, parents first.
+type listing struct {
+	items  []item
+	clean  []string
+	copies [][2]string // among what was sent: contents needed with different owners or modes
+}
+
+func newListing(w write) listing {
+	l := listing{clean: w.clean}
+	created := map[string]bool{}
+	for _, u := range w.users {
+		created[u.want.Name] = u.account && u.was == nil && !u.want.Account.Absent
+	}
+	for _, g := range w.groups {
+		created[g.want.Name] = created[g.want.Name] || !g.exists && !g.want.Absent
+	}
+	known := map[string]bool{"/": true}
+	for _, e := range w.edits {
+		known[e.path] = e.kind == engine.DirectoryNode
+	}
+	for _, e := range w.edits {
+		if e.kind != engine.NoNode {
+			l.parents(e.path, path.Dir(e.path), known)
+		}
+		it := item{edit: e, about: e.path}
+		it.fill()
+		it.late = created[it.user] || created[it.group]
+		l.items = append(l.items, it)
+	}
+	l.sources()
+	return l
+}
+
+// parents adds the directories above a path that are not in the list.
+func (l *listing) parents(about, dir string, known map[string]bool) {
+	if _, ok := known[dir]; ok {
+		return
+	}
+	known[dir] = true
+	l.parents(about, path.Dir(dir), known)
+	l.items = append(l.items, item{edit: edit{path: dir, mode: 0o755}, parent: true, about: about, owner: "0:0"})
+}
+
+// fill decides what the edit leaves as it is, or to the default.
+func (it *item) fill() {
+	same := it.was.Type == it.kind
+	if it.mode < 0 {
+		it.mode = 0o644
+		if it.kind == engine.DirectoryNode {
+			it.mode = 0o755
+		}
+		if same {
+			it.mode = it.was.Mode
+		}
+	}
+	if it.user == "" {
+		it.user = "0"
+		if same {
+			it.user = strconv.Itoa(it.was.UID)
+		}
+	}
+	if it.group == "" {
+		it.group = "0"
+		if same {
+			it.group = strconv.Itoa(it.was.GID)
+		}
+	}
+	it.owner = it.user + ":" + it.group
+}
+
+// sources gives each file what is copied for it: what was sent, or a copy of
+// it where another file has the same contents with another owner or mode.
+func (l *listing) sources() {
+	taken := map[string]string{} // by digest and name
+	count := map[string]int{}
+	for i := range l.items {
+		it := &l.items[i]
+		if it.kind != engine.FileNode {
+			continue
+		}
+		key := fmt.Sprintf("%s %o %s", it.data, it.mode, it.owner)
+		if taken[key] == "" {
+			taken[key] = it.data
+			if n := count[it.data]; n > 0 {
+				taken[key] = fmt.Sprintf("%s-%d", it.data, n)
+				l.copies = append(l.copies, [2]string{it.data, taken[key]})
+			}
+			count[it.data]++
+		}
+		it.source = taken[key]
+	}
+}
+
+// word is what the scripts call what it is to be.
+func (it item) word() string {
+	switch {
+	case it.parent:
+		return "parent"
+	case it.hard:
+		return "hard"
+	case it.kind == engine.NoNode:
+		return "gone"
+	}
+	return string(it.kind)
+}
+
+func tempName(p string) string { return ".holdfast-" + engine.Digest([]byte(p))[:16] }
+
+// dirOf is the directory of a path, as a prefix of it: nothing for /.
+func dirOf(p string) string { return strings.TrimSuffix(path.Dir(p), "/") }
+
+func octal(mode int) string { return fmt.Sprintf("%05o", mode) }
+
+func yesIf(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
+}
+
+// stat is what stat prints of a node as %f %u %g.
+func stat(n engine.Node) string {
+	kinds := map[engine.NodeType]int{engine.FileNode: 0o100000, engine.DirectoryNode: 0o040000, engine.LinkNode: 0o120000}
+	mode := n.Mode
+	if n.Type == engine.LinkNode {
+		mode = 0o777
+	}
+	return fmt.Sprintf("%x %d %d", kinds[n.Type]|mode, n.UID, n.GID)
+}
+
+// call gives the lines that call "$1" for the item.
+func (it item) call(n int, files map[string]bool) string {
+	was, wasData := "none", ""
+	switch it.was.Type {
+	case engine.NoNode:
+	case engine.FileNode:
+		was, wasData = "file", it.was.Digest
+	case engine.LinkNode:
+		was, wasData = "link", it.was.Target
+	default:
+		was = string(it.was.Type)
+	}
+	data, targetDir, targetName := "", "", ""
+	if it.kind == engine.LinkNode {
+		data = it.data
+	}
+	if it.hard {
+		targetDir, targetName = dirOf(it.data), path.Base(it.data)
+	}
+	vars := [][2]string{
+		{"n", strconv.Itoa(n)},
+		{"kind", it.word()},
+		{"about", it.about},
+		{"path", it.path},
+		{"dir", dirOf(it.path)},
+		{"name", path.Base(it.path)},
+		{"tmp", tempName(it.path)},
+		{"source", it.source},
+		{"data", data},
+		{"targetdir", targetDir},
+		{"targetname", targetName},
+		{"targetcomes", yesIf(files[it.data])},
+		{"mode", octal(it.mode)},
+		{"owner", it.owner},
+		{"late", yesIf(it.late)},
+		{"was", was},
+		{"wasstat", stat(it.was)},
+		{"wasmode", octal(it.was.Mode)},
+		{"wasdata", wasData},
+		{"save", yesIf(it.save)},
+		{"restore", yesIf(it.restore)},
+		{"orig", originalName(it.path)},
+	}
+	words := make([]string, len(vars))
+	for i, v := range vars {
+		words[i] = v[0] + "=" + engine.Quote(v[1])
+	}
+	return strings.Join(words, " ") + "\n\"$1\"\n"
+}
+
+// some gives a word of each item that is chosen.
+func (l listing) some(of func(item) (string, bool)) []string {
+	var list []string
+	for _, it := range l.items {
+		if s, ok := of(it); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (l listing) present(types ...engine.NodeType) []item {
+	return slices.DeleteFunc(slices.Clone(l.items), func(it item) bool { return it.parent || !slices.Contains(types, it.was.Type) })
+}

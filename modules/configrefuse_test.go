@@ -1,0 +1,268 @@
+package modules
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// Each of these is refused with a reason, and nothing has changed.
+func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
+	link := func(path, target string) edit { return edit{path: path, kind: engine.LinkNode, data: target} }
+	for name, test := range map[string]struct {
+		prepare func(*writeBox)
+		edit    edit
+		meddle  func(*writeBox, *write) // after the plan
+		code    int
+		says    string
+	}{
+		"changed contents": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.put("/etc/foo", "other\n", 0o644) },
+			code: engine.ScriptChanged, says: "write: /etc/foo is not as it was when this was planned (its contents changed)",
+		},
+		"changed mode": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.check(os.Chmod(b.at("/etc/foo"), 0o600)) },
+			code: engine.ScriptChanged, says: "/etc/foo is not as it was when this was planned (its mode or owner changed)",
+		},
+		"gone meanwhile": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.check(os.Remove(b.at("/etc/foo"))) },
+			code: engine.ScriptChanged, says: "(it is gone)",
+		},
+		"there meanwhile": {
+			edit: file("/etc/new"), meddle: func(b *writeBox, _ *write) { b.put("/etc/new", "", 0o644) },
+			code: engine.ScriptChanged, says: "(it is there now)",
+		},
+		"a dangling link there meanwhile": {
+			edit: file("/etc/new"), meddle: func(b *writeBox, _ *write) { b.link("/etc/new", "/nowhere") },
+			code: engine.ScriptChanged, says: "(it is there now)",
+		},
+		"another kind": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) {
+				b.check(os.Remove(b.at("/etc/foo")))
+				b.link("/etc/foo", "/etc/shadow")
+			},
+			code: engine.ScriptChanged, says: "(it is of another kind)",
+		},
+		"changed target": {
+			edit: file("/etc/link"), meddle: func(b *writeBox, _ *write) {
+				b.check(os.Remove(b.at("/etc/link")))
+				b.link("/etc/link", "elsewhere")
+			},
+			code: engine.ScriptChanged, says: "(its target changed)",
+		},
+		"removal of what changed": {
+			edit: gone("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.put("/etc/foo", "other\n", 0o644) },
+			code: engine.ScriptChanged, says: "(its contents changed)",
+		},
+		"rebooted": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.box.write("proc/sys/kernel/random/boot_id", "another") },
+			code: engine.ScriptChanged, says: "rebooted since it was planned",
+		},
+		"held by someone else": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.hold(engine.MaintenanceHold, "") },
+			code: engine.ScriptHeld, says: "held by someone else",
+		},
+		"held by someone else, quiet": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, w *write) {
+				w.quiet = true
+				b.hold(engine.MaintenanceHold, "")
+			},
+			code: engine.ScriptHeld, says: "held by someone else",
+		},
+		"through a link": {
+			prepare: func(b *writeBox) { b.link("/etc/a", b.at("/tmp")) },
+			edit:    file("/etc/a/b"), code: 1, says: "write: /etc/a/b: /etc/a is a symbolic link to ",
+		},
+		"through a link, with parents to make": {
+			prepare: func(b *writeBox) { b.link("/etc/a", b.at("/tmp")) },
+			edit:    file("/etc/a/b/c/d"), code: 1, says: "; write the path it leads to",
+		},
+		"through a link of a user": {
+			prepare: func(b *writeBox) { b.link("/home/bob/.ssh", "../../etc") },
+			edit:    file("/home/bob/.ssh/config"), code: 1, says: "/home/bob/.ssh is a symbolic link to ../../etc",
+		},
+		"through a link that leads nowhere": {
+			prepare: func(b *writeBox) { b.link("/etc/a", "/nowhere") },
+			edit:    file("/etc/a/b"), code: 1, says: "/etc/a is a symbolic link to /nowhere",
+		},
+		"removal through a link": {
+			prepare: func(b *writeBox) { b.link("/etc/a", b.at("/tmp")); b.put("/tmp/b", "", 0o644) },
+			edit:    gone("/etc/a/b"), code: 1, says: "/etc/a is a symbolic link to ",
+		},
+		"below a file": {
+			edit: file("/etc/foo/bar"),
+			code: 1, says: "write: /etc/foo/bar: /etc/foo is not a directory",
+		},
+		"file where a directory is": {edit: file("/etc"), code: 1, says: "it is directory where a file is to be"},
+		"link where a directory is": {edit: link("/etc", "x"), code: 1, says: "it is directory where a link is to be"},
+		"directory where a file is": {
+			edit: edit{path: "/etc/foo", kind: engine.DirectoryNode, mode: 0o755}, code: 1, says: "it is file where a directory is to be",
+		},
+		"file where a pipe is": {
+			prepare: func(b *writeBox) { b.check(syscall.Mkfifo(b.at("/etc/pipe"), 0o644)) },
+			edit:    file("/etc/pipe"), code: 1, says: "/etc/pipe: ",
+		},
+		"mount point": {
+			prepare: func(b *writeBox) {
+				b.put("/proc/self/mountinfo", "36 35 98:0 /x /etc/foo rw - ext4 /dev/a rw\n", 0o644)
+			},
+			edit: file("/etc/foo"), code: 1, says: "something is mounted on it",
+		},
+		"no such user": {
+			edit: edit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, user: "nobody-here"},
+			code: 1, says: "write: /etc/foo: there is no user nobody-here",
+		},
+		"no such group": {
+			edit: edit{path: "/etc/new", kind: engine.FileNode, mode: 0o644, group: "nobody-here"},
+			code: 1, says: "write: /etc/new: there is no group nobody-here",
+		},
+		"hard link to nothing": {
+			edit: edit{path: "/etc/new", kind: engine.LinkNode, hard: true, data: "/etc/none"},
+			code: 1, says: "/etc/new: its target /etc/none is not a file",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newWriteBox(t)
+			b.put("/etc/foo", "foo\n", 0o644)
+			b.link("/etc/link", "foo")
+			if test.prepare != nil {
+				test.prepare(b)
+			}
+			user, group := test.edit.user, test.edit.group
+			w := b.plan(contents{test.edit.path: "new\n", "/etc/first": "1\n"}, file("/etc/first"), test.edit)
+			if user != "" {
+				w.edits[1].user = user
+			}
+			if group != "" {
+				w.edits[1].group = group
+			}
+			if test.meddle != nil {
+				edits := w.edits
+				w.edits = w.edits[1:]
+				test.meddle(b, &w)
+				w.edits = edits
+			}
+			b.refused(w, test.code, test.says)
+			if b.exists("var/lib/holdfast/applied.json") {
+				t.Error("there is a record")
+			}
+		})
+	}
+}
+
+func TestAllThatChangedIsNamed(t *testing.T) {
+	b := newWriteBox(t)
+	w := b.plan(contents{}, file("/etc/a"), file("/etc/b"), file("/etc/c"))
+	b.put("/etc/a", "", 0o644)
+	b.put("/etc/c", "", 0o644)
+	before := b.tree()
+	out := b.write(w)
+	b.want(out, engine.ScriptChanged, "write: /etc/a is not")
+	b.want(out, engine.ScriptChanged, "write: /etc/c is not")
+	if strings.Contains(out.Stderr, "/etc/b") || b.tree() != before {
+		t.Errorf("%s", out.Stderr)
+	}
+}
+
+func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
+	b := newWriteBox(t)
+	w := b.plan(contents{"/etc/foo": "foo\n"}, file("/etc/foo"))
+	text, uploads := w.script()
+	for i := range uploads {
+		if string(uploads[i].Data) == "foo\n" {
+			uploads[i].Data = []byte("fo\n")
+		}
+	}
+	before := b.tree()
+	b.want(b.send(text, uploads), 1, "has not arrived whole")
+	b.want(b.send(text, nil), 1, "has not arrived whole")
+	if b.tree() != before {
+		t.Error("something has changed")
+	}
+}
+
+// tool puts a program in front of the host's own.
+func (b *writeBox) tool(name, text string) {
+	b.t.Helper()
+	b.put("/bin/"+name, "#!/bin/sh\n"+text, 0o755)
+	b.path = b.at("/bin") + ":"
+}
+
+// real is the path of a program of this machine.
+func real(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestAFullDiskChangesNothing(t *testing.T) {
+	for name, tool := range map[string][2]string{
+		"while it is sent":            {"tar", "echo 'tar: x: Cannot write: No space left on device' >&2; exit 2\n"},
+		"while files are written":     {"cp", "case $* in */etc/*|*./.holdfast*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
+		"while what is there is kept": {"cp", "case $* in *--parents*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
+		"while it is synced":          {"sync", "case $* in *.holdfast*) echo 'sync: error syncing x: No space left on device' >&2; exit 1;; esac\n"},
+		"while the record is written": {"cp", "case $* in *before*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newWriteBox(t)
+			b.put("/etc/foo", "foo\n", 0o644)
+			b.put("/var/lib/holdfast/applied.json", "old record", 0o600)
+			b.tool(tool[0], strings.ReplaceAll(tool[1], "CP", real(t, "cp")))
+			w := b.plan(contents{"/etc/foo": "new\n", "/etc/a/b": "new\n"}, file("/etc/foo"), file("/etc/a/b"))
+			b.refused(w, engine.ScriptNoSpace, "No space left on device")
+		})
+	}
+}
+
+func TestWhatATurnedDownToolSaysIsPassedOn(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/foo", "foo\n", 0o644)
+	b.tool("cp", "case $* in *./.holdfast*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
+	b.refused(b.plan(contents{"/etc/foo": "new\n"}, file("/etc/foo")), 1, "write: /etc/foo: cp: cannot create x: Read-only file system")
+}
+
+func TestAnImmutableFileIsRefused(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/foo", "foo\n", 0o644)
+	if os.Getuid() != 0 || exec.Command("chattr", "+i", b.at("/etc/foo")).Run() != nil {
+		t.Skip("this file system or user cannot make files immutable")
+	}
+	t.Cleanup(func() { _ = exec.Command("chattr", "-i", b.at("/etc/foo")).Run() })
+	b.refused(b.plan(contents{"/etc/foo": "new\n", "/etc/bar": ""}, file("/etc/bar"), file("/etc/foo")), 1, "write: /etc/foo: it cannot be replaced: it is immutable")
+}
+
+func TestOnlyOneWritesAtATime(t *testing.T) {
+	b := newWriteBox(t)
+	lock, err := os.Create(b.at("/var/lib/holdfast/write.lock"))
+	b.check(err)
+	defer func() { _ = lock.Close() }()
+	b.check(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	b.refused(b.plan(contents{}, file("/etc/foo")), engine.ScriptHeld, "another holdfast is writing to this host")
+}
+
+// Links that the OS has directly in / and as /usr/local lead where they lead.
+func TestTheLinksOfTheOSAreFollowed(t *testing.T) {
+	b := newWriteBox(t)
+	b.check(os.Remove(b.at("/home")))
+	for path, target := range map[string]string{"/home": "var/home", "/usr/local": "../var/usrlocal", "/opt": "var/opt"} {
+		b.link(path, target)
+		b.mkdir(filepath.Join(filepath.Dir(path), target))
+	}
+	b.must(b.plan(contents{"/home/bob/x": "1", "/usr/local/bin/tool": "2", "/opt/a": "3"},
+		file("/home/bob/x"), file("/usr/local/bin/tool"), file("/opt/a")))
+	for path, want := range map[string]string{"/var/home/bob/x": "1", "/var/usrlocal/bin/tool": "2", "/var/opt/a": "3"} {
+		if got := b.read(path); got != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}

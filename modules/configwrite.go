@@ -1,0 +1,132 @@
+package modules
+
+import (
+	_ "embed" // scripts
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// The scripts of a write, its actions and its record.
+var (
+	//go:embed sh/tx.sh
+	txScript string
+	//go:embed sh/place.sh
+	placeScript string
+	//go:embed sh/replace.sh
+	replaceScript string
+	//go:embed sh/accounts.sh
+	accountsScript string
+	//go:embed sh/undo.sh
+	undoScript string
+	//go:embed sh/write.sh
+	writeScript string
+	//go:embed sh/keys.sh
+	keysScript string
+	//go:embed sh/act.sh
+	actionScript string
+	//go:embed sh/record.sh
+	recordedScript string
+)
+
+// script gives the script of the whole transaction and what it is sent. It
+// exits with ScriptHeld, ScriptChanged or ScriptNoSpace, or 1 where something
+// cannot be written, each time with nothing changed; and with ScriptActed where
+// all is written, but an action has failed. Holders are the runs that may hold
+// the host if it is quiet.
+func (w write) script(holders ...string) (text string, uploads []engine.Upload) {
+	uploads = w.uploads()
+	list := newListing(w)
+	accounts := newAccountList(w)
+	yes := ""
+	if accounts.any {
+		yes = "yes"
+	}
+	s := script{
+		vars: map[string]string{
+			"run": w.run, "doing": "write", "root": "", "boot": w.boot,
+			"statistics": list.statistics(), "digests": list.digests(), "targets": list.targets(), "hasaccounts": yes,
+		},
+		job: keysScript,
+		text: strings.Join([]string{
+			txScript, placeScript, replaceScript, accountsScript, undoScript, actionScript, recordedScript,
+			list.functions(), accounts.functions(), unitFunctions(w.units), uploaded(uploads),
+			writeScript, w.end(),
+		}, ""),
+	}
+	return strict + w.allowed(holders) + s.String(), uploads
+}
+
+// allowed gives the lines that check the hold.
+func (w write) allowed(holders []string) string {
+	if w.quiet {
+		return engine.CheckFreeSnippet(holders...)
+	}
+	return engine.CheckHoldSnippet(w.run)
+}
+
+// end gives the lines that follow when all is written: the actions and the
+// record, if they are not steps of their own.
+func (w write) end() string {
+	if !w.quiet {
+		return "rm -rf \"$tx/new\" \"$tx/old\" \"$tx/accounts\" \"$tx/applied\" \"$tx/contexts\"\n" +
+			"[ -e \"$tx/restored\" ] || rm -rf \"$tx\"\n"
+	}
+	var b strings.Builder
+	for i, a := range w.acts {
+		b.WriteString(actLine(i, a))
+	}
+	return b.String() + "point acted\nrecorded\n"
+}
+
+// uploads are what the transaction is sent: data by digest, records and SSH
+// keys by name.
+func (w write) uploads() []engine.Upload {
+	var list []engine.Upload
+	add := func(name string, data []byte) { list = append(list, engine.Upload{Name: name, Data: data}) }
+	for digest, data := range w.data {
+		add(digest, data)
+	}
+	add("before", w.before)
+	if w.quiet {
+		add("after", w.after)
+		for i, a := range w.acts {
+			failed := w.failed
+			if w.failure != nil {
+				failed = w.failure(actName(a.Action))
+			}
+			add("failed-"+strconv.Itoa(i), failed)
+		}
+	}
+	for i, u := range w.users {
+		if !u.keys {
+			continue
+		}
+		add("keys-"+strconv.Itoa(i), lines(u.want.SSHKeys))
+		if u.was != nil {
+			add("oldkeys-"+strconv.Itoa(i), lines(u.was.Keys))
+		}
+	}
+	slices.SortFunc(list, func(a, b engine.Upload) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func lines(list []string) []byte {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString(s + "\n")
+	}
+	return []byte(b.String())
+}
+
+// uploaded gives the function that prints the digests of what is sent, for
+// sha256sum.
+func uploaded(uploads []engine.Upload) string {
+	var b strings.Builder
+	for _, u := range uploads {
+		b.WriteString(engine.Digest(u.Data) + "  " + u.Name + "\n")
+	}
+	return "uploaded() { printf %s " + engine.Quote(b.String()) + "; }\n"
+}

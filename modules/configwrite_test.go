@@ -1,0 +1,43 @@
+package modules
+
+import (
+	"os"
+	"testing"
+
+	"holdfast/engine"
+)
+
+func TestAWriteMakesFilesDirectoriesAndLinks(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/old.conf", "old\n", 0o600)
+	b.put("/etc/gone.conf", "gone\n", 0o644)
+	w := b.plan(contents{"/etc/old.conf": "new\n", "/etc/a/b/new.conf": "made\n", "/etc/tool": "#!/bin/sh\n"},
+		edit{path: "/etc/dir", kind: engine.DirectoryNode, mode: 0o2750},
+		edit{path: "/etc/old.conf", kind: engine.FileNode, mode: -1, save: true},
+		file("/etc/a/b/new.conf"),
+		edit{path: "/etc/tool", kind: engine.FileNode, mode: 0o4755},
+		edit{path: "/etc/link", kind: engine.LinkNode, data: "../x y"},
+		edit{path: "/etc/hard", kind: engine.LinkNode, hard: true, data: "/etc/old.conf"},
+		gone("/etc/gone.conf"), gone("/etc/never.conf"))
+	b.must(w)
+	for path, want := range map[string]engine.Node{
+		"/etc/old.conf":     {Type: engine.FileNode, Mode: 0o600, Digest: engine.Digest([]byte("new\n"))},
+		"/etc/hard":         {Type: engine.FileNode, Mode: 0o600, Digest: engine.Digest([]byte("new\n"))},
+		"/etc/a/b/new.conf": {Type: engine.FileNode, Mode: 0o644, Digest: engine.Digest([]byte("made\n"))},
+		"/etc/a":            {Type: engine.DirectoryNode, Mode: 0o755},
+		"/etc/dir":          {Type: engine.DirectoryNode, Mode: 0o2750},
+		"/etc/tool":         {Type: engine.FileNode, Mode: 0o4755, Digest: engine.Digest([]byte("#!/bin/sh\n"))},
+		"/etc/link":         {Type: engine.LinkNode, Mode: 0o777, Target: "../x y"},
+		"/etc/gone.conf":    {},
+	} {
+		if want.Type != engine.NoNode {
+			want.UID, want.GID = os.Getuid(), os.Getgid()
+		}
+		if got := b.node(path); got.Type != want.Type || got.Mode != want.Mode || got.Digest != want.Digest || got.Target != want.Target || got.UID != want.UID || got.GID != want.GID {
+			t.Errorf("%s is %+v, want %+v", path, got, want)
+		}
+	}
+	if got := b.read("/var/lib/holdfast/originals/%2Fetc%2Fold.conf"); got != "old\n" {
+		t.Errorf("original: %q", got)
+	}
+}

@@ -1,0 +1,51 @@
+# Runs as the user whose SSH keys are on standard input, one a line. Arguments:
+# home, and where they go: fragment (a file of their own) or block (of lines in
+# authorized_keys; others stay).
+set -eu
+umask 077
+export LC_ALL=C
+keys=$(cat)
+cd "$1"
+begin='# BEGIN holdfast'
+end='# END holdfast'
+
+# file makes standard input a file.
+file() {
+	cat >"$1.holdfast"
+	sync "$1.holdfast"
+	mv -fT "$1.holdfast" "$1"
+	sync "${1%/*}"
+}
+
+# others prints the lines that are not ours, each whole.
+others() {
+	if grep -qxF "$begin" "$list" && grep -qxF "$end" "$list"; then
+		sed -e "/^$begin\$/,/^$end\$/d" -e '$a\' "$list"
+	else
+		grep -vxF -e "$begin" -e "$end" "$list" || :
+	fi
+}
+
+list=.ssh/authorized_keys
+if [ -n "$keys" ] && [ ! -d .ssh ]; then mkdir .ssh; fi
+if [ "$2" = fragment ]; then
+	own=.ssh/authorized_keys.d/ignition
+	if [ -n "$keys" ]; then
+		[ -d .ssh/authorized_keys.d ] || mkdir .ssh/authorized_keys.d
+		printf '%s\n' "$keys" | file "$own"
+	else
+		rm -f "$own"
+	fi
+	keys=
+fi
+rest=
+if [ -e "$list" ]; then rest=$(others && echo .); fi
+rest=${rest%.}
+if [ -n "$keys" ]; then
+	printf '%s%s\n%s\n%s\n' "$rest" "$begin" "$keys" "$end" | file "$list"
+elif [ -n "$rest" ]; then
+	if grep -qxF "$begin" "$list"; then printf %s "$rest" | file "$list"; fi
+elif [ -s "$list" ]; then
+	rm -f "$list"
+fi
+if [ -d .ssh ] && selinuxenabled 2>/dev/null; then restorecon -R .ssh 2>/dev/null || :; fi

@@ -1,0 +1,112 @@
+# enter goes to a directory of the host, without following a link on the way;
+# only those are followed that the OS has directly in / or as /usr/local. From
+# then on entries are ./NAME, wherever the path may lead by now. It returns 1
+# if there is no such directory, and 2 if a link leads elsewhere ($link).
+enter() {
+	cd -P "$root$1/." 2>/dev/null || return 1
+	here=$PWD
+	[ "$here" != / ] || here=
+	[ "$here" != "$root$1" ] || return 0
+	top=${1#/}
+	top=/${top%%/*}
+	case $1/ in
+	/usr/local/*) top=/usr/local ;;
+	esac
+	if [ -L "$root$top" ] && [ "$(stat -c %u "$root$top")" = "$(stat -c %u "$root/.")" ]; then
+		base=$(cd -P "$root$top/." && printf %s "$PWD")
+		[ "$here" != "$base${1#"$top"}" ] || return 0
+	fi
+	link=
+	rest=${1#/}/
+	while [ -n "$rest" ]; do
+		link=$link/${rest%%/*}
+		rest=${rest#*/}
+		if [ -L "$root$link" ] && [ "$link" != "$top" ]; then break; fi
+	done
+	return 2
+}
+
+found() { [ -e "$1" ] || [ -L "$1" ]; }
+
+# What follows is called for each entry of the list of edits; see configwrite.go
+# for the variables.
+
+# place finds what cannot be written to as it is.
+place() {
+	code=0
+	enter "$dir" || code=$?
+	case $code in
+	1) return ;; # a parent that is missing has been seen
+	2)
+		case $told in
+		*"|$about|"*) ;;
+		*) problem "$about: $link is a symbolic link to $(readlink "$root$link"); write the path it leads to" ;;
+		esac
+		told="$told|$about|"
+		return
+		;;
+	esac
+	if [ "$kind" = parent ]; then
+		if [ -d "./$name" ] || ! found "./$name"; then return; fi
+		[ ! -L "./$name" ] || problem "$about: $path is a symbolic link to $(readlink "./$name"), where there is nothing; write another path"
+		[ -L "./$name" ] || problem "$about: $path is not a directory"
+		told="$told|$about|"
+		return
+	fi
+	if [ "$kind" = hard ] && [ -z "$targetcomes" ]; then
+		code=0
+		enter "$targetdir" || code=$?
+		if [ "$code" != 0 ] || [ ! -f "./$targetname" ] || [ -L "./$targetname" ]; then
+			problem "$path: its target $targetdir/$targetname is not a file"
+		fi
+		enter "$dir"
+	fi
+	found "./$name" || return 0
+	case $was:$kind in
+	file:directory | link:directory | directory:file | directory:link | other:*)
+		problem "$path: it is ${was#other} where a $kind is to be; move it out of the way"
+		;;
+	directory:*) ;;
+	*)
+		case $mounts in
+		*" $path "*)
+			problem "$path: something is mounted on it"
+			return
+			;;
+		esac
+		if [ "$uid" = 0 ] && [ ! -L "./$name" ] && [ ! -w "./$name" ]; then
+			problem "$path: it cannot be replaced: it is immutable (lsattr shows i), or its file system is read-only"
+		fi
+		;;
+	esac
+}
+
+# differs names what is not as it was planned with, and in what.
+differs() {
+	[ "$kind" != parent ] || return 0
+	file=$root$path
+	how=
+	now=$(stat -c '%f %u %g' -- "$file" 2>/dev/null) || now=
+	if [ "$was" = none ]; then
+		! found "$file" || how='it is there now'
+	elif [ -z "$now" ]; then
+		how='it is gone'
+	elif [ "$now" != "$wasstat" ]; then
+		how='its mode or owner changed'
+		type=${now%% *}
+		wastype=${wasstat%% *}
+		[ "${type%???}" = "${wastype%???}" ] || how='it is of another kind'
+		if [ "$was" = link ]; then [ "${now#* }" != "${wasstat#* }" ] || how=; fi
+	fi
+	if [ -z "$how" ] && [ "$was" = file ]; then
+		[ "$(sha256sum <"$file" | cut -c1-64)" = "$wasdata" ] || how='its contents changed'
+	elif [ -z "$how" ] && [ "$was" = link ]; then
+		[ "$(readlink "$file")" = "$wasdata" ] || how='its target changed'
+	fi
+	[ -z "$how" ] || problem "$path is not as it was when this was planned ($how)"
+}
+
+# tidy removes what an earlier try has left beside the entry.
+tidy() {
+	if enter "$dir" && found "./$tmp"; then rm -f "./$tmp"; fi
+}

@@ -1,0 +1,112 @@
+# The transaction that writes a configuration to a host. Until the record says
+# that it is under way, whatever fails leaves the host as it was; from then on
+# it is undone. Cut short, it leaves a record of what is unfinished, and the
+# next write does all of it again.
+#
+# It needs: boot (ID of the boot that was planned for), what present entries are
+# to be like (statistics, digests, targets), hasaccounts (whether accounts
+# change), job (keys.sh), and the functions of configlists.go and
+# configaccounts.go.
+wrong=
+problem() {
+	complain "write: $*"
+	wrong=yes
+}
+unit() {
+	unitsdone="$unitsdone $1 $2 "
+	shift
+	attempt systemctl "$@" 8>&- || refuse "$said"
+}
+settled() { [ -z "$wrong" ] || exit "$1"; }
+phase=preparing made='' told='' accounts='' keysdone='' unitsdone='' contexts='' about=''
+uid=$(id -u)
+me=$uid:$(id -g)
+mounts=$(cut -d ' ' -f 5 "$root/proc/self/mountinfo" 2>/dev/null | tr '\n' ' ')
+mounts=" $mounts"
+
+lock
+now=$(cat /proc/sys/kernel/random/boot_id)
+[ "$now" = "$boot" ] || {
+	complain "write: the host has rebooted since it was planned; nothing was done"
+	exit 76
+}
+finish
+trap ended EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+receive
+(cd "$tx/new" && uploaded | sha256sum -c --quiet --strict) || {
+	complain "write: what was sent has not arrived whole; nothing was done"
+	exit 1
+}
+point unpacked
+
+# What is as planned is seen all at once; else each entry is looked at.
+edits place
+settled 1
+nowstatistics() { present | xargs -0 -r stat --printf '%f %u %g\n' --; }
+nowdigests() { files | xargs -0 -r sha256sum -z -- | tr '\n\0' ' \n' | cut -c1-64; }
+nowtargets() { links | xargs -0 -r readlink -z -- | tr '\0' '\n'; }
+if ! absent || [ "$(nowstatistics 2>/dev/null)" != "$statistics" ] || [ "$(nowdigests 2>/dev/null)" != "$digests" ] || [ "$(nowtargets 2>/dev/null)" != "$targets" ]; then
+	edits differs
+	settled 76
+fi
+names
+settled 1
+point checked
+
+edits tidy
+tidying
+doing=write
+if selinuxenabled 2>/dev/null; then
+	places | xargs -0 -r matchpathcon -n >"$tx/contexts"
+	contexts=yes
+	exec 7<"$tx/contexts"
+fi
+about='contents of files'
+sources || refuse "$said"
+edits prepare
+about='new files'
+said=$({ temporary | xargs -0 -r sync --; } 2>&1) || refuse "$said"
+point prepared
+
+about='what is there now'
+mkdir -p "$tx/old" "$originals"
+said=$({ cd "$root/." && changing | xargs -0 -r cp -a --parents -t "$tx/old" --; } 2>&1) || refuse "$said"
+if [ -n "$hasaccounts" ]; then said=$(keepaccounts 2>&1) || refuse "$said"; fi
+about='originals'
+said=$({ cd "$tx/old" && keeping | xargs -0 -r sync --; } 2>&1) || refuse "$said"
+edits preserve
+sync "$originals"
+point saved
+
+# From here on it is finished, or undone.
+if [ -e "$applied" ]; then cp "$applied" "$tx/applied"; fi
+trap '' TERM INT
+phase=writing
+about=$applied
+attempt record "$tx/new/before" || refuse "$said"
+point before
+about=units
+units early
+accounts=$hasaccounts
+groups
+point groups
+users
+point users
+edits belated
+edits swap
+edits hardlink
+edits leave
+about='directories'
+said=$({ directories | xargs -0 -r sync --; } 2>&1) || refuse "$said"
+point replaced
+keys
+point keys
+about=units
+units late
+point units
+phase=written
+trap - EXIT TERM INT
+cd /
+point written

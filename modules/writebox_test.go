@@ -1,0 +1,248 @@
+package modules
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// writeBox is a box with a file system that configurations are written to.
+type writeBox struct {
+	*box
+	path string // more of PATH, in front
+}
+
+func newWriteBox(t *testing.T) *writeBox {
+	t.Helper()
+	b := &writeBox{box: newBox(t)}
+	root, err := filepath.EvalSymlinks(b.root)
+	b.check(err)
+	b.root = root
+	for _, dir := range []string{"etc", "tmp", "var/lib/holdfast", "run/holdfast", "home"} {
+		b.mkdir(dir)
+	}
+	b.check(os.Chmod(b.at("/var/lib/holdfast"), 0o700))
+	b.hold(engine.RunHold, "r1")
+	return b
+}
+
+func (b *writeBox) at(path string) string { return filepath.Join(b.root, path) }
+
+// put makes a file of the box exactly this.
+func (b *writeBox) put(path, text string, mode fs.FileMode) {
+	b.t.Helper()
+	b.check(os.MkdirAll(filepath.Dir(b.at(path)), 0o755))
+	b.check(os.WriteFile(b.at(path), []byte(text), 0o600))
+	b.check(os.Chmod(b.at(path), mode))
+}
+
+func (b *writeBox) link(path, target string) {
+	b.t.Helper()
+	b.check(os.MkdirAll(filepath.Dir(b.at(path)), 0o755))
+	b.check(os.Symlink(target, b.at(path)))
+}
+
+// node is what the plan sees of a path.
+func (b *writeBox) node(path string) engine.Node {
+	b.t.Helper()
+	info, err := os.Lstat(b.at(path))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return engine.Node{}
+	}
+	b.check(err)
+	sys := info.Sys().(*syscall.Stat_t)
+	n := engine.Node{Mode: int(sys.Mode & 0o7777), UID: int(sys.Uid), GID: int(sys.Gid)}
+	switch {
+	case info.IsDir():
+		n.Type = engine.DirectoryNode
+	case info.Mode()&fs.ModeSymlink != 0:
+		n.Type = engine.LinkNode
+		n.Target, err = os.Readlink(b.at(path))
+		b.check(err)
+	case info.Mode().IsRegular():
+		n.Type = engine.FileNode
+		n.Digest = engine.Digest([]byte(b.read(path)))
+	default:
+		n.Type = engine.OtherNode
+	}
+	return n
+}
+
+func (b *writeBox) read(path string) string {
+	b.t.Helper()
+	text, err := os.ReadFile(b.at(path))
+	b.check(err)
+	return string(text)
+}
+
+// plan gives a write of edits as a plan made now would have it: what they are
+// to replace is as it is now, and whose they are is who runs the test.
+func (b *writeBox) plan(data map[string]string, edits ...edit) write {
+	w := write{
+		run: "r1", boot: boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failed: []byte(`{"failed":1}`),
+		data: map[string][]byte{},
+	}
+	for _, e := range edits {
+		e.was = b.node(e.path)
+		if e.user == "" && e.was.Type == engine.NoNode {
+			e.user = fmt.Sprint(os.Getuid())
+		}
+		if e.group == "" && e.was.Type == engine.NoNode {
+			e.group = fmt.Sprint(os.Getgid())
+		}
+		if e.kind != e.was.Type {
+			e.user, e.group = fmt.Sprint(os.Getuid()), fmt.Sprint(os.Getgid())
+		}
+		if e.kind == engine.FileNode {
+			text := data[e.path]
+			e.data = engine.Digest([]byte(text))
+			w.data[e.data] = []byte(text)
+		}
+		w.edits = append(w.edits, e)
+		w.clean = append(w.clean, e.path)
+	}
+	return w
+}
+
+// contents are data for plan.
+type contents = map[string]string
+
+func file(path string) edit { return edit{path: path, kind: engine.FileNode, mode: 0o644} }
+func gone(path string) edit { return edit{path: path, mode: -1} }
+
+// send runs a script with its uploads, in a process group of its own.
+func (b *writeBox) send(script string, uploads []engine.Upload) engine.Output {
+	b.t.Helper()
+	script = strings.Replace(script, "\nroot=''\n", "\nroot="+engine.Quote(b.root)+"\n", 1)
+	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/proc/sys"} {
+		script = strings.ReplaceAll(script, path, b.root+path)
+	}
+	var archive bytes.Buffer
+	pack := tar.NewWriter(&archive)
+	for _, u := range uploads {
+		b.check(pack.WriteHeader(&tar.Header{Name: u.Name, Size: int64(len(u.Data)), Mode: 0o600, Typeflag: tar.TypeReg}))
+		_, err := pack.Write(u.Data)
+		b.check(err)
+	}
+	b.check(pack.Close())
+	name := b.at("script")
+	b.check(os.WriteFile(name, []byte(script), 0o600))
+	fakes, err := filepath.Abs("../testdata/fake")
+	b.check(err)
+	shell := os.Getenv("HOLDFAST_TEST_SHELL") // another than sh, to try it
+	if shell == "" {
+		shell = "sh"
+	}
+	cmd := exec.Command(shell, name)
+	cmd.Env = []string{"PATH=" + b.path + fakes + ":" + os.Getenv("PATH"), "BOX=" + b.root}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stdin = &archive
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && !errors.Is(err, syscall.EPIPE) {
+		b.t.Fatal(err)
+	}
+	return engine.Output{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
+}
+
+func (b *writeBox) write(w write) engine.Output {
+	b.t.Helper()
+	return b.send(w.script())
+}
+
+// must writes, records and demands that it works and leaves nothing behind.
+func (b *writeBox) must(w write) {
+	b.t.Helper()
+	b.want(b.write(w), 0, "")
+	if got := b.read("/var/lib/holdfast/applied.json"); got != `{"before":1}` {
+		b.t.Fatalf("record while it is under way: %s", got)
+	}
+	b.record(w)
+}
+
+func (b *writeBox) record(w write) {
+	b.t.Helper()
+	b.want(b.send(recordScript("r1", w.after, false)), 0, "")
+	if got := b.read("/var/lib/holdfast/applied.json"); got != string(w.after) {
+		b.t.Fatalf("record: %s", got)
+	}
+	b.clean()
+}
+
+// clean demands that nothing temporary is left.
+func (b *writeBox) clean() {
+	b.t.Helper()
+	b.check(filepath.WalkDir(b.root, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasPrefix(filepath.Base(path), ".holdfast-") || strings.Contains(path, "/tx/") || strings.Contains(path, ".applied.") {
+			b.t.Errorf("%s is left", path)
+		}
+		return err
+	}))
+}
+
+// tree is all that is in the box, but for what scripts keep for themselves,
+// with times: what has not been touched is the same in two of them.
+func (b *writeBox) tree() string {
+	b.t.Helper()
+	var list strings.Builder
+	b.check(filepath.WalkDir(b.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(path, b.root)
+		switch {
+		case name == "/log", name == "/script", name == "/slept", name == "/on-sleep", strings.HasPrefix(name, "/run/"), strings.HasPrefix(name, "/var/lib/holdfast/write.lock"), name == "/var/lib/holdfast/originals", name == "/var/lib/holdfast/tx":
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		when := info.ModTime().String()
+		if d.IsDir() || name == engine.AppliedPath {
+			when = "" // temporary files have been in it; the record may have been put back
+		}
+		n := b.node(name)
+		fmt.Fprintf(&list, "%s %+v %s\n", name, n, when)
+		return nil
+	}))
+	return list.String()
+}
+
+// refused demands that a write ends so, and that nothing has changed.
+func (b *writeBox) refused(w write, code int, says string) {
+	b.t.Helper()
+	before := b.tree()
+	b.want(b.write(w), code, says)
+	if after := b.tree(); after != before {
+		b.t.Errorf("something has changed:\n%s", difference(before, after))
+	}
+	b.clean()
+}
+
+// difference gives the lines that only one of two texts has.
+func difference(before, after string) string {
+	var b strings.Builder
+	for line := range strings.Lines(before) {
+		if !strings.Contains(after, line) {
+			b.WriteString("- " + line)
+		}
+	}
+	for line := range strings.Lines(after) {
+		if !strings.Contains(before, line) {
+			b.WriteString("+ " + line)
+		}
+	}
+	return b.String()
+}
