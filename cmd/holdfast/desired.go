@@ -41,8 +41,13 @@ func (a *app) newConfigs(ctx context.Context, site inventory.Loaded) *configs {
 	return c
 }
 
-func (c *configs) warn(text string)    { c.warnings = once(c.warnings, text) }
-func (c *configs) problem(text string) { c.problems = once(c.problems, text) }
+func (c *configs) warn(text string) {
+	c.warnings = once(c.warnings, report.Hide(text, c.site.Sensitive))
+}
+
+func (c *configs) problem(text string) {
+	c.problems = once(c.problems, report.Hide(text, c.site.Sensitive))
+}
 
 func once(list []string, text string) []string {
 	if slices.Contains(list, text) {
@@ -64,7 +69,7 @@ func (c *configs) err() error {
 	if more := len(shown) - maxProblems; more > 0 {
 		shown = append(shown[:maxProblems:maxProblems], fmt.Sprintf("and %d more; correct these first", more))
 	}
-	return errors.New(report.Hide(strings.Join(shown, "\n"), c.site.Sensitive))
+	return errors.New(strings.Join(shown, "\n"))
 }
 
 // desired gives every host's desired state, or an error with all that is wrong.
@@ -89,9 +94,13 @@ func (c *configs) of(h engine.Host) *shared {
 	if len(pool.Configs)+len(h.Configs) == 0 {
 		return nil
 	}
-	key := fmt.Sprintf("%q %q", named(pool.Configs, "pool "+pool.Name), named(h.Configs, "host "+h.Name))
+	image := ""
+	if pool.OS != nil {
+		image = pool.OS.Image
+	}
+	key := fmt.Sprintf("%q %q %q", image, named(pool.Configs, "pool "+pool.Name), named(h.Configs, "host "+h.Name))
 	if c.groups[key] == nil {
-		s := &sources{site: c.site, src: config.Source{FS: os.DirFS("/"), Root: "/", Texts: map[string]config.Text{}, Fetch: c.fetch, Cache: c.read}}
+		s := &sources{site: c.site, src: config.Source{FS: os.DirFS("/"), Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.fetch, Cache: c.read}}
 		s.add(pool.Configs, "pool "+pool.Name)
 		s.add(h.Configs, "host "+h.Name)
 		c.groups[key] = c.load(s)

@@ -17,6 +17,7 @@ type builder struct {
 	spec     machineSpec
 	known    places
 	problems *problems
+	osImage  string // that the host runs if no document says so
 	out      engine.Config
 }
 

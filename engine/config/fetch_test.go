@@ -145,3 +145,24 @@ openshift: {kernel_arguments: [quiet], fips: true}
 		}
 	}
 }
+
+// A pull secret needs an entry for the OS that the host runs anyway.
+func TestPullSecretForTheOSOfTheInventory(t *testing.T) {
+	doc := `{"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/ostree/auth.json", "contents": {"source": "data:,%7B%22auths%22:%7B%22a.example%22:%7B%22auth%22:%22dTpw%22%7D%7D%7D"}}]}}`
+	for image, want := range map[string]string{
+		"": "", "a.example/os@sha256:1": "", "b.example/os@sha256:1": "x.ign:1:104: storage.files[0].contents: has no entry for b.example, from which the OS comes; add one",
+	} {
+		_, err := Load(Source{FS: fstest.MapFS{"x.ign": {Data: []byte(doc)}}, Paths: []string{"x.ign"}, OSImage: image})
+		if got := fmt.Sprint(err); got != want && (err != nil || want != "") {
+			t.Errorf("%s: %s, want %s", image, got, want)
+		}
+	}
+}
+
+func TestFilesAreReadOnce(t *testing.T) {
+	doc := []byte("variant: fcos\nversion: 1.5.0\n")
+	_, err := Load(Source{FS: fstest.MapFS{"base/a.bu": {Data: doc}, "base/b.bu": {Data: doc}}, Root: "/srv", Paths: []string{"base/a.bu", "base"}})
+	if want := "/srv/base/a.bu: is read twice, the second time because of /srv/base; take one out: what it appends would be there twice"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

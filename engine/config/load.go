@@ -19,6 +19,10 @@ type Source struct {
 
 	Texts map[string]Text // documents that are in no file, by the name that messages give them
 
+	// OSImage is what the host runs if no document says so: its registry is one
+	// that pull secrets need an entry for.
+	OSImage string
+
 	// Fetch gets contents that are elsewhere; nil: they are refused. Its error
 	// says in a few words what went wrong, without the address.
 	Fetch func(Remote) ([]byte, error)
@@ -74,6 +78,7 @@ func Load(src Source) (Loaded, error) {
 	for _, p := range src.Paths {
 		found := l.cached(p)
 		order(found)
+		l.again(docs, found, p)
 		docs = append(docs, found...)
 	}
 	if len(src.Paths) == 0 {
@@ -82,7 +87,7 @@ func Load(src Source) (Loaded, error) {
 	if err := l.problems.err(); err != nil {
 		return Loaded{}, err
 	}
-	b := &builder{docs: docs, merged: mergeIgnition(docs), spec: mergeSpecs(docs), known: placesOf(docs), problems: &l.problems}
+	b := &builder{docs: docs, merged: mergeIgnition(docs), spec: mergeSpecs(docs), known: placesOf(docs), problems: &l.problems, osImage: src.OSImage}
 	recheck(b.merged, b.known, &l.problems)
 	b.build()
 	b.inspect()
@@ -177,6 +182,16 @@ func (l *loader) folder(p string) []string {
 		}
 	}
 	return files
+}
+
+// again refuses a file that an earlier path has, too: what it appends would be
+// there twice.
+func (l *loader) again(before, found []*document, p string) {
+	for _, d := range found {
+		if slices.ContainsFunc(before, func(x *document) bool { return x.file == d.file }) {
+			l.problems.add(engine.Place{File: d.file}, "is read twice, the second time because of %s; take one out: what it appends would be there twice", l.real(p))
+		}
+	}
 }
 
 // distinct refuses two documents of one name: which of them wins would be

@@ -56,7 +56,7 @@ func (b *builder) pullSecret(f engine.File, registries map[string]any) {
 	if wrong != "" {
 		return // said already
 	}
-	for _, image := range []string{b.out.OSImage, b.out.ExtensionsImage} {
+	for _, image := range []string{last(b.osImage, b.out.OSImage), b.out.ExtensionsImage} {
 		if image != "" && !covered(image, logins, registries) {
 			b.problems.add(b.contents(f), "has no entry for %s, from which the OS comes; add one", registryOf(image))
 		}
