@@ -13,6 +13,7 @@ type board struct {
 	pools    []*poolCount
 	poolOf   map[string]*poolCount
 	active   map[string]activeStep
+	held     map[string]bool // hosts that are held, or about to be
 	clusters map[string]engine.Sample
 	style    Style
 }
@@ -30,7 +31,7 @@ type activeStep struct {
 }
 
 func newBoard(style Style) *board {
-	return &board{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, clusters: map[string]engine.Sample{}, style: style}
+	return &board{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, held: map[string]bool{}, clusters: map[string]engine.Sample{}, style: style}
 }
 
 // add takes the next event.
@@ -43,6 +44,9 @@ func (b *board) add(e engine.Event) {
 		}
 	case engine.StepStarted:
 		b.active[where(e)] = activeStep{name: e.Step, since: e.Time}
+		if e.Step == "hold" {
+			b.held[e.Host] = true
+		}
 	case engine.StepProgress:
 		if a, ok := b.active[where(e)]; ok && a.name == e.Step {
 			a.said = e.Message

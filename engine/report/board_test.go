@@ -70,9 +70,18 @@ func pools() []engine.Event {
 	return []engine.Event{{Type: engine.Planned, Plan: &p}, {Type: engine.HostDone, Host: "h-3"}, {Type: engine.StepStarted, Step: "gate ceph", Time: began}}
 }
 
+// writing is a run that writes to many hosts; only one of them is disrupted.
+func writing() []engine.Event {
+	events := quietRun()[:3]
+	for _, hp := range events[1].Plan.Hosts[:6] {
+		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "write", Time: began})
+	}
+	return append(events, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "hold", Time: began}, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "write", Time: began})
+}
+
 // TestBoard draws runs on terminals of three widths, and on a low one.
 func TestBoard(t *testing.T) {
-	for name, events := range map[string][]engine.Event{"board-staging": staging(), "board-rolling": rolling(), "board-pools": pools()} {
+	for name, events := range map[string][]engine.Event{"board-staging": staging(), "board-rolling": rolling(), "board-pools": pools(), "board-quiet": writing()} {
 		var got strings.Builder
 		for _, on := range []struct{ width, height int }{{40, 24}, {80, 24}, {200, 50}, {80, 6}} {
 			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, report.Board(events, on.width, on.height, began.Add(5*time.Minute)))
@@ -87,7 +96,7 @@ func TestBoardFits(t *testing.T) {
 	e := poisoned[engine.Event]()
 	hostiles := append(rolling(), engine.Event{Type: engine.StepStarted, Host: hostile, Step: hostile}, engine.Event{Type: engine.StepProgress, Host: hostile, Step: hostile, Message: hostile},
 		engine.Event{Type: engine.EtcdSampled, Cluster: hostile, Etcd: e.Etcd}, engine.Event{Type: engine.EtcdSampled, Cluster: "x", Etcd: &engine.Sample{Problems: []string{hostile}}})
-	runs := [][]engine.Event{staging(), rolling(), pools(), aRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
+	runs := [][]engine.Event{staging(), rolling(), pools(), writing(), aRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SampledFrom(runs).Draw(t, "run")
 		events = events[:rapid.IntRange(0, len(events)).Draw(t, "events")]

@@ -30,6 +30,7 @@ func (s *summary) text() string {
 		foldedRows(&b, touched)
 		extremes(&b, touched)
 	}
+	fallbacks(&b, touched)
 	s.etcd(&b)
 	s.totals(&b, touched)
 	return b.String()
@@ -94,6 +95,26 @@ func extremes(b *strings.Builder, hosts []*hostSummary) {
 	}
 }
 
+// fallbacks names the hosts that were to be rebooted because an action failed,
+// with what became of it.
+func fallbacks(b *strings.Builder, hosts []*hostSummary) {
+	var order []string
+	fell := map[string][]string{}
+	for _, h := range hosts {
+		if h.fell == nil {
+			continue
+		}
+		why := h.fell.Step + ": " + h.fell.Cause
+		if fell[why] == nil {
+			order = append(order, why)
+		}
+		fell[why] = append(fell[why], h.name)
+	}
+	for _, why := range order {
+		fmt.Fprintf(b, "  an action failed, so a reboot was due: %s: %s\n", folded(fell[why]), why)
+	}
+}
+
 func (s *summary) etcd(b *strings.Builder) {
 	for _, name := range sortedKeys(s.clusters) {
 		c := s.clusters[name]
@@ -122,16 +143,22 @@ func milliseconds(seconds float64) string {
 }
 
 func (s *summary) totals(b *strings.Builder, touched []*hostSummary) {
-	updated, held := 0, 0
+	updated, quiet, held := 0, 0, 0
 	for _, h := range touched {
 		if h.updated {
 			updated++
+			if h.quiet() {
+				quiet++
+			}
 		}
 		if h.stillHeld() {
 			held++
 		}
 	}
 	fmt.Fprintf(b, "  in all: %s touched, %d updated", count(len(touched), "host", "hosts"), updated)
+	if quiet > 0 {
+		fmt.Fprintf(b, " (%d without disruption)", quiet)
+	}
 	if held > 0 {
 		fmt.Fprintf(b, ", %d still held", held)
 	}

@@ -20,6 +20,9 @@ func (s *summary) next(end engine.RunEnd) []string {
 		lines = append(lines, details("", "", *e.Failure)...)
 	}
 	lines = append(lines, s.leftOut(end)...)
+	if end.Exit == engine.ExitWork {
+		return append(lines, s.drifted()...)
+	}
 	advice := "to try again"
 	switch {
 	case end.Exit == engine.ExitStopped:
@@ -102,6 +105,24 @@ func (s *summary) leftOut(end engine.RunEnd) []string {
 		lines = append(lines, string(g.why)+": "+g.text)
 	}
 	return lines
+}
+
+// drifted names the hosts that apply leaves as they are, and the ways out.
+func (s *summary) drifted() []string {
+	var lines, order []string
+	hosts := map[string][]string{}
+	for _, d := range s.plan.Drift {
+		what := kinds(d.Changes)
+		if hosts[what] == nil {
+			order = append(order, what)
+		}
+		hosts[what] = append(hosts[what], d.Host)
+	}
+	for _, what := range order {
+		lines = append(lines, "drifted: "+folded(hosts[what])+": "+what)
+	}
+	return append(lines, `apply leaves that alone, by drift = "report" of their pools; holdfast plan shows it`,
+		"to keep what was changed: put it into the documents; to undo it: take drift = \"report\" out of the pool")
 }
 
 // incomplete is how the reason begins that names the hosts left out.

@@ -18,7 +18,8 @@ type Plain struct {
 	Plan  bool // the plan is shown when it is made
 	Terse bool // steps that go well are left out
 
-	sum *summary
+	sum   *summary
+	crowd crowd
 }
 
 // Emit writes the line of an event, if it has one.
@@ -27,23 +28,36 @@ func (p *Plain) Emit(e engine.Event) error {
 	return err
 }
 
-// line is the line of an event with its time, or "". The end of a run brings
-// the summary with it.
+// line is the line of an event with its time, or "". What is folded may come
+// before it. The end of a run brings the summary with it.
 func (p *Plain) line(e engine.Event) string {
 	if p.sum == nil {
 		p.sum = newSummary()
 	}
 	e = safe(e)
 	p.sum.add(e)
-	text := p.text(e)
+	p.crowd.add(e)
+	text := ""
+	if !p.crowd.folds(e) {
+		text = p.stamped(e, p.text(e))
+	}
+	if e.Type == engine.RunEnded {
+		text = p.sum.text() + strings.TrimSuffix(text, "\n") + p.next(*e.End) + "\n"
+	}
+	crowd := p.crowd.line(e)
+	if crowd != "" {
+		crowd = p.stamped(e, "  "+p.Style.green(crowd))
+	}
+	return crowd + text
+}
+
+// stamped is a text with the time of an event in front.
+func (p *Plain) stamped(e engine.Event, text string) string {
 	if text == "" {
 		return ""
 	}
 	if !p.Short {
 		text = p.Style.faint(e.Time.Local().Format(time.TimeOnly)) + " " + text
-	}
-	if e.Type == engine.RunEnded {
-		text = p.sum.text() + text + p.next(*e.End)
 	}
 	return text + "\n"
 }
@@ -139,8 +153,11 @@ func shortHashes(s string) string {
 
 func (p *Plain) end(end engine.RunEnd) string {
 	paint := p.Style.red
-	if end.Exit == engine.ExitOK {
+	switch end.Exit {
+	case engine.ExitOK:
 		paint = p.Style.green
+	case engine.ExitWork:
+		paint = p.Style.yellow
 	}
 	reason := end.Reason
 	if len(reason) > longReason {

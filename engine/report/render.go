@@ -137,9 +137,11 @@ func (b *board) steps(most int, now time.Time) []string {
 	return lines
 }
 
-// calm is 1 for a step that disrupts nothing.
+// calm is 1 for a step that disrupts nothing: of staging, or of a host that
+// needs no hold.
 func (b *board) calm(name string) int {
-	if b.active[name].name == "stage" {
+	step := b.active[name].name
+	if step == "stage" || !b.held[name] && (step == "write" || step == "record") {
 		return 1
 	}
 	return 0

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"time"
 
 	"holdfast/engine"
@@ -29,6 +28,9 @@ type hostSummary struct {
 	updated       bool
 	failure       *engine.Failure
 	became        string // of a host that failed
+	mayFall       bool   // its plan has a reboot stand in for an action that fails
+
+	fell *engine.Failure // the action that failed, so that it was drained and rebooted instead
 }
 
 type clusterSummary struct {
@@ -65,21 +67,9 @@ func (s *summary) add(e engine.Event) {
 func (s *summary) planned(p engine.Plan) {
 	s.plan = p
 	for _, hp := range p.Hosts {
-		s.host(hp.Host).did = deed(hp)
+		h := s.host(hp.Host)
+		h.did, h.mayFall = deed(hp), hp.FallsBack()
 	}
-}
-
-// deed is what a plan does to a host, in a few words.
-func deed(hp engine.HostPlan) string {
-	if len(hp.Changes) == 0 {
-		return "take over from run " + hp.Adopt
-	}
-	c := hp.Changes[0]
-	text := c.Resource + " " + c.Before + " → " + c.After
-	if n := len(hp.Changes) - 1; n > 0 {
-		text += fmt.Sprintf(", and %d more", n)
-	}
-	return shortHashes(text)
 }
 
 func (s *summary) host(name string) *hostSummary {
@@ -104,8 +94,11 @@ func (h *hostSummary) add(e engine.Event) {
 		}
 		h.begun, h.last = true, e.Time
 	case engine.StepEnded:
-		if e.Failure == nil {
+		switch {
+		case e.Failure == nil:
 			h.passed(e)
+		case h.mayFall && e.Failure.Kind == "action":
+			h.fell = e.Failure
 		}
 	case engine.HostDone:
 		h.updated = true
@@ -130,6 +123,9 @@ func (h *hostSummary) passed(e engine.Event) {
 // stillHeld reports whether the run took the host's hold and did not end it.
 func (h *hostSummary) stillHeld() bool { return !h.held.IsZero() && h.freed.IsZero() }
 
+// quiet reports whether the host was never held: nothing disrupted it.
+func (h *hostSummary) quiet() bool { return h.begun && h.held.IsZero() }
+
 // away is the time from the order to reboot until the host answered again.
 func (h *hostSummary) away() engine.Duration { return between(h.ordered, h.back) }
 
@@ -145,6 +141,8 @@ func between(from, to time.Time) engine.Duration {
 // result is what became of the host, in a word or two.
 func (h *hostSummary) result() string {
 	switch {
+	case h.updated && h.fell != nil:
+		return "updated, by a reboot"
 	case h.updated:
 		return "updated"
 	case h.failure != nil && h.failure.Kind == "stopped":

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// deed is what a plan does to a host, in a few words.
+func deed(hp engine.HostPlan) string {
+	if len(hp.Changes) == 0 {
+		return "take over from run " + hp.Adopt
+	}
+	wanted, drift := apart(hp.Changes, isDrift)
+	configured, system := apart(wanted, isOS)
+	var parts []string
+	if len(system) > 0 {
+		c := system[0]
+		text := c.Resource + " " + c.Before + " → " + c.After
+		if n := len(system) - 1; n > 0 {
+			text += fmt.Sprintf(", and %d more", n)
+		}
+		parts = append(parts, shortHashes(text))
+	}
+	if len(configured) > 0 {
+		parts = append(parts, "config: "+kinds(configured))
+	}
+	if len(drift) > 0 {
+		parts = append(parts, "undo drift: "+kinds(drift))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// longName is how long the name of a change may be in a table.
+const longName = 36
+
+// kinds counts changes by what they are of: 12 files, 2 units, 1 user. One
+// alone is named.
+func kinds(changes []engine.Change) string {
+	if first := changes[0].Resource; len(changes) == 1 && first == engine.RecordResource {
+		return "put on record"
+	} else if len(changes) == 1 && len(first) <= longName {
+		return first
+	}
+	var order []string
+	n := map[string]int{}
+	for _, c := range changes {
+		kind, name, _ := strings.Cut(c.Resource, " ")
+		switch {
+		case kind == "user" && strings.HasPrefix(name, "group/"):
+			kind = "group"
+		case strings.HasPrefix(name, "argument "):
+			kind = "kernel argument"
+		}
+		if n[kind] == 0 {
+			order = append(order, kind)
+		}
+		n[kind]++
+	}
+	parts := make([]string, 0, len(order))
+	for _, kind := range order {
+		many := map[string]string{"directory": "directories"}[kind]
+		parts = append(parts, count(n[kind], kind, cmp.Or(many, kind+"s")))
+	}
+	return strings.Join(parts, ", ")
+}
