@@ -137,7 +137,7 @@ func (in Input) changes(h Host, f Facts) ([]Change, error) {
 // nothing is left to stage.
 func (in Input) staged(h Host, f Facts) bool {
 	st := f.Staged()
-	if st == nil || !st.Locked {
+	if st == nil {
 		return false
 	}
 	pool, _ := in.Inventory.Pool(h.Pool)

@@ -264,3 +264,28 @@ func TestAHostIsStagedOnlyWithItsArguments(t *testing.T) {
 		t.Errorf("staged with others it is %s", got)
 	}
 }
+
+func TestArgumentsThatWereAppliedAndAreGoneAreDrift(t *testing.T) {
+	want := engine.Config{KernelArgs: []string{"a"}, NoKernelArgs: []string{"b"}}
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &want, ReportDrift: true}
+	cases := map[string]struct {
+		record *engine.Applied
+		drift  bool
+	}{
+		"the same":             {&engine.Applied{Config: want}, true},
+		"never recorded":       {nil, false},
+		"not finished":         {&engine.Applied{Config: want, Unfinished: &engine.Unfinished{Config: want}}, false},
+		"other arguments":      {&engine.Applied{Config: engine.Config{NoKernelArgs: []string{"b"}}}, false},
+		"others were unwanted": {&engine.Applied{Config: engine.Config{KernelArgs: []string{"a"}}}, false},
+	}
+	for name, c := range cases {
+		f := engine.Facts{
+			BootID: boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &engine.ConfigFacts{Applied: c.record},
+			Deployments: []engine.Deployment{{Digest: v1, ID: "lab-" + v1 + ".0", Booted: true}},
+		}
+		changes, err := operatingSystem{}.Diff(d, f)
+		if err != nil || len(changes) != 2 || changes[0].Drift != c.drift || changes[1].Drift != c.drift {
+			t.Errorf("%s: %+v, %v", name, changes, err)
+		}
+	}
+}
