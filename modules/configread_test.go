@@ -3,6 +3,7 @@ package modules
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
@@ -66,6 +67,10 @@ func TestEnablementOfUnits(t *testing.T) {
 			f := s.mustLook(c)
 			want := map[string]string{"-.mount": "not-found", "a.service": "enabled", `dev-b\x2dc.swap`: "disabled"}
 			if !reflect.DeepEqual(f.Units, want) {
+				t.Errorf("got %v, want %v", f.Units, want)
+			}
+			f = s.mustLook(engine.Config{Units: []engine.Unit{{Name: "none.service"}}})
+			if want := map[string]string{"none.service": "not-found"}; !reflect.DeepEqual(f.Units, want) {
 				t.Errorf("got %v, want %v", f.Units, want)
 			}
 		})
@@ -150,6 +155,50 @@ func TestKeysAreOnlyReadFromRegularFiles(t *testing.T) {
 	}
 }
 
+// tool is the path of a real one, for a fake of the same name.
+func tool(t *testing.T, name string) string {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestUserCannotHaveAnotherFileReadInPlaceOfKeys(t *testing.T) {
+	s := accounts(t)
+	s.write("/etc/secret", "# BEGIN holdfast\nsecret\n# END holdfast\n", 0o600)
+	keys := engine.Quote(s.root + "/home/core/.ssh/authorized_keys")
+	s.write("/fake/dd", "#!/bin/sh\nrm "+keys+"\nln -s "+engine.Quote(s.root+"/etc/secret")+" "+keys+"\nexec "+tool(t, "dd")+" \"$@\"\n", 0o755)
+	if f := s.look(people()); !strings.Contains(f.Problem, "symbolic links") || f.Users != nil {
+		t.Errorf("problem %q, users %v", f.Problem, f.Users)
+	}
+}
+
+func TestContentsAreNotReadThroughLinks(t *testing.T) {
+	s := newLooked(t)
+	s.write("/etc/shadow", "secret", 0o600)
+	s.check(os.MkdirAll(s.root+"/etc/containers", 0o755))
+	s.check(os.Symlink(s.root+"/etc/shadow", s.root+"/etc/containers/registries.conf"))
+	n := s.mustLook(engine.Config{Files: []engine.File{aFile("/etc/containers/registries.conf")}}).Nodes["/etc/containers/registries.conf"]
+	if n.Type != engine.LinkNode || n.Contents != nil || n.Digest != "" {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestLineAboutSomethingElseIsAProblem(t *testing.T) {
+	s := newLooked(t)
+	s.write("/etc/a", "x", 0o644)
+	d := engine.Desired{Config: &engine.Config{Files: []engine.File{aFile("/etc/a")}}}
+	out := s.answer(d)[lookName]
+	for _, from := range []string{"nodes", "digests", "passwd", "logins"} {
+		head := "== " + from + "\n"
+		bad := strings.Replace(out.Stdout, head, head+"81a4\t0\t0\t0\t1:2\troot\troot\t./etc/b\n", 1)
+		if f := configRead(d, engine.Outputs{lookName: {Stdout: bad}}, engine.Facts{}).Config; !strings.Contains(f.Problem, "not understood") {
+			t.Errorf("%s: problem %q", from, f.Problem)
+		}
+	}
+}
+
 func TestWhatCannotBeReadIsAProblem(t *testing.T) {
 	c := engine.Config{Files: []engine.File{aFile("/etc/a")}}
 	for tool, says := range map[string]string{"stat": "stat: cannot", "sha256sum": "sha256sum: ", "xargs": "xargs: ", "sort": "list of what it is about"} {
@@ -166,64 +215,9 @@ func TestWhatCannotBeReadIsAProblem(t *testing.T) {
 	}
 	s := newLooked(t)
 	s.write("/etc/a", "x", 0o644)
-	s.write("/fake/sha256sum", "#!/bin/sh\ncase $1 in -z) exit 0 ;; esac\nexec /usr/bin/sha256sum \"$@\"\n", 0o755)
+	s.write("/fake/sha256sum", "#!/bin/sh\ncase $1 in -z) exit 0 ;; esac\nexec "+tool(t, "sha256sum")+" \"$@\"\n", 0o755)
 	if f := s.look(c); !strings.Contains(f.Problem, "/etc/a was not read") {
 		t.Errorf("problem %q", f.Problem)
-	}
-}
-
-// answerOf is what a host prints that has n files of 4 KiB, which the
-// configuration asks for.
-func answerOf(tb testing.TB, n int) (looked, engine.Desired, engine.Outputs) {
-	s := newLooked(tb)
-	c := engine.Config{}
-	for i := range n {
-		text := strings.Repeat(fmt.Sprintf("%07d\n", i), 512)
-		f := engine.File{Path: fmt.Sprintf("/etc/holdfast-test.d/%03d/%05d.conf", i%100, i), Digest: engine.Digest([]byte(text))}
-		s.write(f.Path, text, 0o644)
-		c.Files = append(c.Files, f)
-	}
-	s.record(engine.Applied{Schema: 1, Config: c})
-	d := engine.Desired{Config: &c}
-	return s, d, s.answer(d)
-}
-
-func TestManyFiles(t *testing.T) {
-	_, d, outputs := answerOf(t, 500)
-	f := configRead(d, outputs, engine.Facts{}).Config
-	if f.Problem != "" || len(f.Nodes) != 500 {
-		t.Fatal(f.Problem, len(f.Nodes))
-	}
-	for _, want := range d.Config.Files {
-		if f.Nodes[want.Path].Digest != want.Digest {
-			t.Fatalf("%s: %+v", want.Path, f.Nodes[want.Path])
-		}
-	}
-}
-
-func BenchmarkConfigRead(b *testing.B) {
-	for _, n := range []int{10, 100, 1000, 10000} {
-		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
-			_, d, outputs := answerOf(b, n)
-			b.ReportMetric(float64(len(outputs[lookName].Stdout)), "bytes/answer")
-			for b.Loop() {
-				if f := configRead(d, outputs, engine.Facts{}); f.Config.Problem != "" {
-					b.Fatal(f.Config.Problem)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkLook is what a look takes on the host.
-func BenchmarkLook(b *testing.B) {
-	for _, n := range []int{0, 500, 10000} {
-		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
-			s, d, _ := answerOf(b, n)
-			for b.Loop() {
-				s.answer(d)
-			}
-		})
 	}
 }
 

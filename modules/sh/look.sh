@@ -1,7 +1,8 @@
 # Looks at everything that a configuration is about: what is wanted, and what
 # the record on the host says that was applied. It changes nothing.
 # It needs: root (what paths of configurations are below; nothing on hosts),
-# record, originals, wanted (see about), maxrecord and limit (bytes).  No path has a tab or a newline.
+# record, originals, wanted (see about), maxrecord and limit (bytes). No name
+# has a tab or a newline.
 set -euf
 export LC_ALL=C QUOTING_STYLE=literal
 PATH=$PATH:/usr/sbin:/sbin
@@ -33,7 +34,6 @@ if [ "${#applied}" -ge "$maxrecord" ]; then
 fi
 recorded() {
 	say "$applied" | sed -n '/^"about":\[$/,/^\],$/{
-		/^\],$/q
 		s/^"\(.*\)",\{0,1\}$/\1/
 		t string
 		d
@@ -97,7 +97,7 @@ units=$(pick unit)
 states=
 if [ -n "$units" ]; then
 	states=$(systemctl is-enabled -- $units 2>/dev/null) || :
-	if [ "$(say "$units" | wc -l)" != "$(say "$states" | wc -l)" ]; then
+	if [ -z "$states" ] || [ "$(say "$units" | wc -l)" != "$(say "$states" | wc -l)" ]; then
 		states=$(for unit in $units; do
 			state=$(systemctl is-enabled -- "$unit" 2>&1) || :
 			case $state in
