@@ -125,7 +125,9 @@ func (e bootcEntry) features(booted bool, list []string) []string {
 }
 
 // errBootcArgs is all there is to say about kernel arguments with this driver.
-var errBootcArgs = errors.New("bootc changes no kernel arguments of a host; those of a bootc host belong into its image, in /usr/lib/bootc/kargs.d")
+// From 1.15.2 on bootc can give a host some (loader-entries), but not remove
+// others, nor stage that locked.
+var errBootcArgs = errors.New("the bootc driver changes no kernel arguments; those of a bootc host belong into its image, in /usr/lib/bootc/kargs.d")
 
 func (bootc) check(u osUpdate, f engine.Facts) error {
 	if !u.args.empty() {
