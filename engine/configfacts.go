@@ -27,6 +27,7 @@ type Unfinished struct {
 	Boot    string   `json:"boot"`              // boot ID then; another boot has taken everything into effect that was written
 	Config  Config   `json:"config"`            // what is being written
 	Repairs []string `json:"repairs,omitempty"` // what it writes although the configuration says nothing new about it, as changes name it
+	Ours    []string `json:"ours,omitempty"`    // paths that were holdfast's before it began, and stay so or go
 	Failed  string   `json:"failed,omitempty"`  // action that failed, so that it takes a reboot
 }
 

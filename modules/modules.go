@@ -10,5 +10,5 @@ import "holdfast/engine"
 
 // All gives every module, in the order in which a host is changed.
 func All() []engine.Module {
-	return []engine.Module{system{}, operatingSystem{}}
+	return []engine.Module{system{}, operatingSystem{}, configuration{}}
 }

@@ -1,0 +1,141 @@
+package modules
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// configuration makes files, directories, links, units, users and groups what
+// the desired configuration says.
+type configuration struct{}
+
+// Name is the module's name in plans.
+func (configuration) Name() string { return "config" }
+
+// Probe lists what to look at; nothing where no configuration is desired.
+func (configuration) Probe(d engine.Desired) []engine.Command { return configProbe(d) }
+
+// Read adds what was seen to the facts.
+func (configuration) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+	return configRead(d, o, f)
+}
+
+// Diff compares the host with its desired configuration. Drift is marked, also
+// where it is only to be reported.
+func (configuration) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	if d.Config == nil {
+		return nil, nil
+	}
+	x, err := newConfigDiff(d, f, true)
+	if err != nil {
+		return nil, err
+	}
+	return x.changes(), nil
+}
+
+// Steps write the configuration and make it take effect.
+func (configuration) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	repair, wanted := false, false
+	for _, c := range changes {
+		wanted = wanted || c.Module == "config"
+		repair = repair || c.Module == "config" && c.Drift
+	}
+	if !wanted {
+		return engine.Steps{}
+	}
+	x, err := newConfigDiff(t.Desired, t.Facts, repair)
+	if err != nil { // then Diff has given no changes
+		return engine.Steps{}
+	}
+	return x.steps(t)
+}
+
+// writeTimeout bounds a write: mostly the time of uploading it.
+const writeTimeout = engine.Duration(10 * time.Minute)
+
+func (x *configDiff) steps(t engine.Target) engine.Steps {
+	w := x.write(t)
+	var s engine.Steps
+	if !w.empty() {
+		text, uploads := w.script()
+		s.Write = []engine.Step{scriptStep(t, "write", text, uploads, writeTimeout)}
+	}
+	for _, a := range x.diff.Actions {
+		switch a.Type {
+		case engine.RebootAction:
+			s.Reboot = rebootPlain(t)
+		case engine.ReloadDaemon, engine.ReloadUnit, engine.RestartUnit:
+			text, uploads := actScript(t.Run, a, w.failure(actionName(a.Action)))
+			step := scriptStep(t, actionName(a.Action), text, uploads, actionTime(a))
+			step.Do.Exec.Fallback = !t.Desired.StopOnError
+			s.Act = append(s.Act, step)
+		}
+		s.Actions = append(s.Actions, a.Action)
+	}
+	text, uploads := recordScript(t.Run, w.after, false)
+	s.Record = []engine.Step{scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))}
+	s.Quiet = []engine.Step{x.quietly(t, w)}
+	return s
+}
+
+// quietly does all of it in one script, and so in one round trip.
+func (x *configDiff) quietly(t engine.Target, w write) engine.Step {
+	if w.empty() && len(acting(x.diff.Actions)) == 0 {
+		text, uploads := recordScript(t.Run, w.after, true)
+		return scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))
+	}
+	holders := []string{t.Run}
+	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
+		holders = append(holders, h.Run)
+	}
+	w.quiet, w.acts = true, acting(x.diff.Actions)
+	limit := writeTimeout
+	var names []string
+	for _, a := range w.acts {
+		limit += actionTime(a)
+		names = append(names, actionName(a.Action))
+	}
+	w.failed = w.failure(strings.Join(names, ", "))
+	text, uploads := w.script(holders...)
+	step := scriptStep(t, "write", text, uploads, limit)
+	step.Do.Exec.Fallback = !t.Desired.StopOnError && len(w.acts) > 0
+	return step
+}
+
+// acting leaves out what is not done by a script of its own.
+func acting(actions []rules.Action) []rules.Action {
+	var list []rules.Action
+	for _, a := range actions {
+		if a.Type == engine.ReloadDaemon || a.Type == engine.ReloadUnit || a.Type == engine.RestartUnit {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func scriptStep(t engine.Target, name, text string, uploads []engine.Upload, limit engine.Duration) engine.Step {
+	step := onHost(t, name, text, limit)
+	step.Do.Exec.Uploads = uploads
+	return step
+}
+
+// actionTime is how long the script of an action may take: the host bounds the
+// action itself.
+func actionTime(a rules.Action) engine.Duration {
+	limit := a.Timeout
+	if limit == 0 {
+		limit = engine.DefaultActionTimeout
+	}
+	return limit + engine.Duration(time.Minute)
+}
+
+func actionName(a engine.Action) string {
+	if a.Unit == "" {
+		return string(a.Type)
+	}
+	return fmt.Sprintf("%s %s", a.Type, a.Unit)
+}

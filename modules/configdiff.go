@@ -1,0 +1,199 @@
+package modules
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// configDiff is what leads one host to its desired configuration.
+type configDiff struct {
+	seen     engine.ConfigFacts
+	boot     string
+	desired  engine.Config    // as the documents say it
+	want     engine.Config    // desired, with what depends on the host's own files filled in
+	was      engine.Config    // what holdfast has made the host have, or tried to
+	recorded bool             // was is from a record; else the host is taken as it is found
+	repair   bool             // drift is done away with
+	redo     map[string]bool  // what an unfinished write repaired, which has not taken effect
+	changed  map[subject]bool // what the desired configuration says otherwise than was
+	diff     rules.Diff
+	entries  []entry           // of want
+	left     []entry           // of was, that want has not
+	contents map[string][]byte // of files that begin with what the host has, by digest
+}
+
+// newConfigDiff compares a host with its desired configuration. Whether it has
+// drifted from what was applied counts only with repair.
+//
+// A change that the documents make is one from what was applied to what is
+// desired, also where the host has it already: it may not have taken effect.
+// All else is told by what the host was seen to have.
+func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, error) {
+	switch {
+	case f.Config == nil:
+		return nil, errors.New("its configuration was not looked at")
+	case f.Config.Problem != "":
+		return nil, errors.New(f.Config.Problem)
+	case f.BootID == "":
+		return nil, errors.New("its boot ID is not known, so a reboot could not be told")
+	}
+	policy, err := rules.NewPolicy(d.Policy)
+	if err != nil {
+		return nil, err
+	}
+	x := &configDiff{seen: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changed: map[subject]bool{}, redo: map[string]bool{}, contents: map[string][]byte{}}
+	x.base(onlyConfig(*d.Config))
+	x.want = x.inherited(onlyConfig(*d.Config))
+	x.entries = entriesOf(x.want)
+	x.left = leaving(entriesOf(x.was), x.entries)
+	documents, err := rules.Compare(x.was, x.want, policy)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range documents.Changes {
+		x.changed[subject{c.Domain, c.Name}] = true
+	}
+	if err := x.obstacles(); err != nil {
+		return nil, err
+	}
+	if x.diff, err = rules.Compare(x.effective(), x.want, policy); err != nil {
+		return nil, err
+	}
+	if u := x.unfinished(); u != nil && u.Failed != "" && u.Boot == x.boot && !d.StopOnError {
+		x.fallBack(u.Failed)
+	}
+	return x, nil
+}
+
+// onlyConfig leaves out what the OS module does.
+func onlyConfig(c engine.Config) engine.Config {
+	c.OSImage, c.ExtensionsImage, c.KernelType = "", "", ""
+	c.Extensions, c.KernelArgs, c.NoKernelArgs = nil, nil, nil
+	return c
+}
+
+func (x *configDiff) unfinished() *engine.Unfinished {
+	if x.seen.Applied == nil {
+		return nil
+	}
+	return x.seen.Applied.Unfinished
+}
+
+// leaving lists what was asked for and is not any more, what is in a directory
+// before it.
+func leaving(was, want []entry) []entry {
+	kept := map[string]bool{}
+	for _, e := range want {
+		kept[e.edit.path] = true
+	}
+	var gone []entry
+	for _, e := range slices.Backward(was) {
+		if !kept[e.edit.path] {
+			gone = append(gone, e)
+		}
+	}
+	return gone
+}
+
+// obstacles finds what is in the way on the host, all of it.
+func (x *configDiff) obstacles() error {
+	ours := map[string]bool{}
+	for _, e := range entriesOf(x.was) {
+		ours[e.edit.path] = x.recorded
+	}
+	var wrong []error
+	for _, e := range x.entries {
+		n := x.seen.Nodes[e.edit.path]
+		isDir, wantDir := n.Type == engine.DirectoryNode, e.edit.kind == engine.DirectoryNode
+		switch {
+		case n.Type == engine.NoNode || e.fits(x.seen.Nodes):
+		case e.keep && !ours[e.edit.path]:
+			wrong = append(wrong, fmt.Errorf("%s is on the host already, and is not to be overwritten (overwrite = false): remove it there, or take it out of the configuration", e.edit.path))
+		case isDir && !wantDir:
+			wrong = append(wrong, fmt.Errorf("%s is a directory on the host, and is to be a %s: remove it there", e.edit.path, e.edit.kind))
+		case wantDir && !isDir:
+			wrong = append(wrong, fmt.Errorf("%s is a %s on the host, and is to be a directory: remove it there", e.edit.path, n.Type))
+		case n.Type == engine.OtherNode:
+			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", e.edit.path))
+		}
+	}
+	for _, u := range x.want.Units {
+		if state := x.seen.Units[u.Name]; u.Enabled != nil && *u.Enabled && u.Contents == "" && (state == "not-found" || state == "") {
+			wrong = append(wrong, fmt.Errorf("unit %s is to be enabled, and the host does not have it: add its contents, or take it out of the configuration", u.Name))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// fallBack makes a reboot stand in for actions of which one has failed.
+func (x *configDiff) fallBack(failed string) {
+	if len(x.diff.Changes) == 0 {
+		return
+	}
+	rule := "fallback: " + failed + " did not work"
+	reboot := []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
+	changes := slices.Clone(x.diff.Changes)
+	for i := range changes {
+		if effective(changes[i].Actions) {
+			changes[i].Rule, changes[i].Actions = rule, reboot
+		}
+	}
+	x.diff.Changes, x.diff.Actions = changes, nil
+	for _, a := range reboot {
+		x.diff.Actions = append(x.diff.Actions, rules.Action{Action: a, Rules: []string{rule}})
+	}
+}
+
+func effective(actions []engine.Action) bool {
+	return slices.ContainsFunc(actions, func(a engine.Action) bool { return a.Type != engine.NoAction })
+}
+
+// drift reports whether a change undoes one that nobody planned: the documents
+// say what they said when they were applied, and nothing is half done.
+func (x *configDiff) drift(s subject) bool {
+	return x.recorded && x.unfinished() == nil && !x.changed[s]
+}
+
+// spare reports whether a difference is only to be reported.
+func (x *configDiff) spare(s subject) bool { return !x.repair && x.drift(s) }
+
+// changes lists what is to be done, for people. Where nothing is, but that is
+// not on record, the record is the change.
+func (x *configDiff) changes() []engine.Change {
+	var list []engine.Change
+	for _, c := range x.diff.Changes {
+		before, after := x.sides(c)
+		list = append(list, engine.Change{
+			Module: "config", Resource: string(c.Domain) + " " + c.Name, Before: before, After: after,
+			Rule: c.Rule, Verb: string(c.Verb), Why: c.Why, Drift: x.drift(subject{c.Domain, c.Name}), Actions: c.Actions,
+		})
+	}
+	if len(list) > 0 || x.onRecord() {
+		return list
+	}
+	before, why := "absent", "the host matches; what leaves the configuration later is known from the record"
+	if u := x.unfinished(); u != nil {
+		before, why = "unfinished, by run "+u.Run, "the host matches, and that is not on record"
+	} else if x.recorded {
+		before, why = "of another configuration", "what differs is not about files, units, users or groups"
+	}
+	return []engine.Change{{
+		Module: "config", Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: string(rules.Update), Why: why,
+		Rule: "built-in: a record changes nothing else", Actions: []engine.Action{{Type: engine.NoAction}},
+	}}
+}
+
+// onRecord reports whether the host's record says just what is desired.
+func (x *configDiff) onRecord() bool {
+	a := x.seen.Applied
+	return a != nil && a.Unfinished == nil && sameRecord(a.Config, x.desired)
+}
+
+func sameRecord(a, b engine.Config) bool {
+	return bytes.Equal(encodeApplied(engine.Applied{Config: a}), encodeApplied(engine.Applied{Config: b}))
+}

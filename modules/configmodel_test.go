@@ -1,0 +1,196 @@
+package modules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdfast/engine"
+)
+
+// modelHost is a host on which writes are carried out as edit says they are,
+// in memory.
+type modelHost struct {
+	nodes   map[string]engine.Node
+	saved   map[string]engine.Node
+	units   map[string]string
+	applied *engine.Applied
+	boot    int
+	over    []string // originals that are not needed any more, once the record says so
+}
+
+func (h *modelHost) facts() engine.Facts {
+	saved := map[string]bool{}
+	for p := range h.saved {
+		saved[p] = true
+	}
+	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &engine.ConfigFacts{
+		Applied: h.applied, Nodes: maps.Clone(h.nodes), Saved: saved, Units: maps.Clone(h.units),
+	}}
+}
+
+// carryOut writes, and stops where told: 0 before anything, n after the record
+// of what is under way and n-1 edits; -1 not at all, -2 when only originals are
+// left to be forgotten.
+func (h *modelHost) carryOut(w write, stop int) {
+	if stop == 0 {
+		return
+	}
+	for _, p := range h.over {
+		delete(h.saved, p)
+	}
+	h.over = nil
+	h.applied = decodeRecord(w.before)
+	var over []string
+	for i, e := range w.edits {
+		if stop == i+1 {
+			return
+		}
+		h.edit(e)
+		if e.restore {
+			over = append(over, e.path)
+		}
+	}
+	if stop > 0 {
+		return
+	}
+	for _, u := range w.units {
+		h.units[u.name] = map[string]string{"enable": "enabled", "disable": "disabled", "preset": "disabled"}[u.do]
+	}
+	h.applied, h.over = decodeRecord(w.after), over
+	if stop == -1 {
+		for _, p := range over {
+			delete(h.saved, p)
+		}
+		h.over = nil
+	}
+}
+
+func (h *modelHost) edit(e edit) {
+	if e.save {
+		if _, kept := h.saved[e.path]; !kept {
+			h.saved[e.path] = h.nodes[e.path]
+		}
+	}
+	switch {
+	case e.kind != engine.NoNode:
+		n := engine.Node{Type: e.kind, Mode: max(0, e.mode)}
+		if e.kind == engine.LinkNode {
+			n.Target = e.data
+		} else {
+			n.Digest = e.data
+		}
+		h.nodes[e.path] = n
+	case e.restore:
+		h.nodes[e.path] = h.saved[e.path]
+	default:
+		delete(h.nodes, e.path)
+	}
+}
+
+var modelPaths = []string{"/etc/a", "/etc/b", "/etc/none/c", "/etc/reload/d", "/etc/restart/e", "/etc/systemd/system/f.service"}
+
+func modelPolicy() []engine.Rule {
+	unit := func(t engine.ActionType) []engine.Action { return []engine.Action{{Type: t, Unit: "x.service"}} }
+	return []engine.Rule{
+		{Path: "/etc/none", Actions: []engine.Action{{Type: engine.NoAction}}},
+		{Path: "/etc/reload", Actions: unit(engine.ReloadUnit)},
+		{Path: "/etc/restart", Actions: unit(engine.RestartUnit)},
+	}
+}
+
+// anyConfig is a configuration of some of the paths, as files or links, and of
+// a unit.
+func anyConfig(t *rapid.T, name string) engine.Config {
+	var c engine.Config
+	for _, p := range modelPaths[:5] {
+		switch rapid.IntRange(0, 4).Draw(t, name+p) {
+		case 0, 1:
+			mode := rapid.SampledFrom([]int{0o600, 0o644}).Draw(t, "mode")
+			data := rapid.SampledFrom([]string{"1", "2"}).Draw(t, "data")
+			c.Files = append(c.Files, engine.File{Path: p, Contents: []byte(data), Mode: &mode})
+		case 2:
+			c.Links = append(c.Links, engine.Link{Path: p, Target: "/etc/x"})
+		}
+	}
+	if rapid.Bool().Draw(t, name+" unit") {
+		yes := rapid.Bool().Draw(t, "enabled")
+		c.Units = append(c.Units, engine.Unit{Name: "f.service", Contents: rapid.SampledFrom([]string{"[Unit]\n", "[Service]\n"}).Draw(t, "unit"), Enabled: &yes})
+	}
+	compact, _ := c.Compact()
+	return compact
+}
+
+// Whatever was cut short, and whatever the next configuration is, the next run
+// that is not cut short makes the host match; what was there before holdfast is
+// there again wherever the configuration says nothing; and then nothing is left
+// to do.
+func TestConfigConverges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := &modelHost{nodes: map[string]engine.Node{}, saved: map[string]engine.Node{}, units: map[string]string{"f.service": "disabled"}}
+		for _, p := range modelPaths[:5] {
+			if rapid.Bool().Draw(t, "host has "+p) {
+				h.nodes[p] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("host's own")), Mode: 0o640}
+			}
+		}
+		own := maps.Clone(h.nodes)
+		for i := range rapid.IntRange(1, 5).Draw(t, "runs") {
+			name := fmt.Sprint("run ", i, " ")
+			d := engine.Desired{Config: ptr(anyConfig(t, name)), Policy: modelPolicy()}
+			h.run(t, d, rapid.IntRange(-2, 7).Draw(t, name+"stop"))
+			if rapid.Bool().Draw(t, name+"reboot") {
+				h.boot++
+			}
+			if p := rapid.SampledFrom(modelPaths[:5]).Draw(t, name+"drift"); rapid.IntRange(0, 3).Draw(t, name+"drifts") == 0 && h.nodes[p].Type == engine.FileNode && h.applied != nil && h.applied.Unfinished == nil {
+				if slices.ContainsFunc(h.applied.Config.Files, func(f engine.File) bool { return f.Path == p }) {
+					h.nodes[p] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("edited")), Mode: 0o644}
+				}
+			}
+		}
+		d := engine.Desired{Config: ptr(anyConfig(t, "last ")), Policy: modelPolicy()}
+		h.run(t, d, -1)
+		if changes, err := (configuration{}).Diff(d, h.facts()); err != nil || len(changes) > 0 {
+			t.Fatalf("not done: %v %v", changes, err)
+		}
+		wanted := entriesOf(*d.Config)
+		for _, p := range modelPaths {
+			i := slices.IndexFunc(wanted, func(e entry) bool { return e.edit.path == p })
+			n, was := h.nodes[p], own[p]
+			if i < 0 && n.Type != was.Type || i < 0 && n.Digest != was.Digest {
+				t.Fatalf("%s is %+v, and was %+v before holdfast", p, n, was)
+			}
+			if i >= 0 && !wanted[i].fits(h.nodes) {
+				t.Fatalf("%s is %+v", p, n)
+			}
+		}
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// run plans and carries out one run. A step that reboots does.
+func (h *modelHost) run(t *rapid.T, d engine.Desired, stop int) {
+	changes, err := configuration{}.Diff(d, h.facts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) == 0 {
+		return
+	}
+	x, err := newConfigDiff(d, h.facts(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.carryOut(x.write(engine.Target{Desired: d, Facts: h.facts(), Run: "r"}), stop)
+}
+
+func decodeRecord(text []byte) *engine.Applied {
+	a, err := readApplied(string(text))
+	if err != nil {
+		panic(err)
+	}
+	return a
+}

@@ -1,0 +1,111 @@
+package modules
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// unitDir is where units and their drop-ins are written.
+const unitDir = "/etc/systemd/system/"
+
+// maskTarget is what a masked unit is a link to.
+const maskTarget = "/dev/null"
+
+// subject is what a change is about, as engine/rules names it.
+type subject struct {
+	domain rules.Domain
+	name   string
+}
+
+// entry is one entry of the file system that a configuration asks for.
+type entry struct {
+	about subject
+	edit  edit
+	keep  bool          // what the host has in its place stays, and is a problem
+	place engine.Place  // where it is asked for
+	write func() []byte // contents that are not in the Desired; nil if they are
+}
+
+// entriesOf lists what a compact configuration asks for in the file system, by
+// path, so that directories come before what is in them.
+func entriesOf(c engine.Config) []entry {
+	var list []entry
+	for _, d := range c.Directories {
+		e := edit{path: d.Path, kind: engine.DirectoryNode, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
+		list = append(list, entry{about: subject{rules.Directory, d.Path}, edit: e, place: d.From})
+	}
+	for _, f := range c.Files {
+		e := edit{path: f.Path, kind: engine.FileNode, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
+		list = append(list, entry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep, place: f.From})
+	}
+	for _, l := range c.Links {
+		e := edit{path: l.Path, kind: engine.LinkNode, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}
+		list = append(list, entry{about: subject{rules.Link, l.Path}, edit: e, keep: l.Keep, place: l.From})
+	}
+	for _, u := range c.Units {
+		list = append(list, unitEntries(u)...)
+	}
+	slices.SortStableFunc(list, func(a, b entry) int { return strings.Compare(a.edit.path, b.edit.path) })
+	return list
+}
+
+// unitEntries are the files of a unit, which belong to root.
+func unitEntries(u engine.Unit) []entry {
+	about := subject{rules.Unit, u.Name}
+	file := func(path, text string) entry {
+		e := edit{path: path, kind: engine.FileNode, mode: 0o644, user: "0", group: "0", data: engine.Digest([]byte(text))}
+		return entry{about: about, edit: e, place: u.From, write: func() []byte { return []byte(text) }}
+	}
+	var list []entry
+	if u.Contents != "" {
+		list = append(list, file(unitDir+u.Name, u.Contents))
+	}
+	if u.Masked != nil && *u.Masked {
+		e := edit{path: unitDir + u.Name, kind: engine.LinkNode, mode: -1, user: "0", group: "0", data: maskTarget}
+		list = append(list, entry{about: about, edit: e, place: u.From})
+	}
+	for _, d := range u.Dropins {
+		list = append(list, file(unitDir+u.Name+".d/"+d.Name, d.Contents))
+	}
+	return list
+}
+
+func modeOf(mode *int) int {
+	if mode == nil {
+		return -1
+	}
+	return *mode
+}
+
+// fits reports whether the host has the entry as it is asked for.
+func (e entry) fits(nodes map[string]engine.Node) bool {
+	n, want := nodes[e.edit.path], e.edit
+	switch {
+	case want.hard:
+		other := nodes[want.data]
+		return n.Type != engine.NoNode && n.Inode != "" && n.Inode == other.Inode
+	case n.Type != want.kind:
+		return false
+	case want.kind == engine.FileNode && n.Digest != want.data, want.kind == engine.LinkNode && n.Target != want.data:
+		return false
+	case want.mode >= 0 && n.Mode != want.mode:
+		return false
+	}
+	return owns(want.user, n.UID, n.User) && owns(want.group, n.GID, n.Group)
+}
+
+// owns reports whether an account as a configuration names it is the one of
+// that ID and name.
+func owns(wanted string, id int, name string) bool {
+	if wanted == "" {
+		return true
+	}
+	if n, err := strconv.Atoi(wanted); err == nil {
+		return n == id
+	}
+	return wanted == name
+}

@@ -1,0 +1,229 @@
+package modules
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// effective is the configuration that the host is compared as: what the
+// documents change is as it was applied; of all else, what the host was seen to
+// have.
+func (x *configDiff) effective() engine.Config {
+	old := engine.Config{Fixed: x.was.Fixed}
+	old.Files = effectively(x, rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile)
+	old.Directories = effectively(x, rules.Directory, x.was.Directories, x.want.Directories, func(d engine.Directory) string { return d.Path }, x.seenDirectory)
+	old.Links = effectively(x, rules.Link, x.was.Links, x.want.Links, func(l engine.Link) string { return l.Path }, x.seenLink)
+	old.Units = effectively(x, rules.Unit, x.was.Units, x.want.Units, func(u engine.Unit) string { return u.Name }, x.seenUnit)
+	old.Users = effectively(x, rules.User, x.was.Users, x.want.Users, func(u engine.User) string { return u.Name }, x.seenUser)
+	old.Groups = effectively(x, rules.User, x.was.Groups, x.want.Groups, func(g engine.Group) string { return "group/" + g.Name }, x.seenGroup)
+	return old
+}
+
+// effectively does that for one kind of thing. See says how the host has what
+// is wanted; false if not at all.
+func effectively[T any](x *configDiff, domain rules.Domain, was, want []T, name func(T) string, see func(T) (T, bool)) []T {
+	before := map[string]T{}
+	for _, a := range was {
+		before[name(a)] = a
+	}
+	var list []T
+	wanted := map[string]bool{}
+	for _, w := range want {
+		s := subject{domain, name(w)}
+		wanted[s.name] = true
+		a, had := before[s.name]
+		switch seen, there := see(w); {
+		case x.recorded && x.changed[s]:
+			if had {
+				list = append(list, a)
+			}
+		case x.spare(s):
+			list = append(list, w)
+		case x.redo[s.String()]: // it is there, and has not taken effect
+		case there:
+			list = append(list, seen)
+		}
+	}
+	for _, a := range was {
+		if !wanted[name(a)] {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// String names the subject as changes do.
+func (s subject) String() string { return string(s.domain) + " " + s.name }
+
+func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
+	n := x.seen.Nodes[f.Path]
+	if n.Type == engine.NoNode {
+		return f, false
+	}
+	if n.Type != engine.FileNode || n.Digest != f.Digest {
+		f.Digest, f.Contents = string(n.Type)+" "+n.Digest, n.Contents
+	}
+	if f.Mode == nil || *f.Mode != n.Mode {
+		if f.Mode != nil {
+			f.Mode = &n.Mode
+		}
+	}
+	f.Owner = seenOwner(f.Owner, n)
+	return f, true
+}
+
+// seenOwner is whom a node belongs to, in the words that are wanted where it
+// is that one.
+func seenOwner(o engine.Owner, n engine.Node) engine.Owner {
+	if !owns(o.User, n.UID, n.User) {
+		o.User = strconv.Itoa(n.UID)
+	}
+	if !owns(o.Group, n.GID, n.Group) {
+		o.Group = strconv.Itoa(n.GID)
+	}
+	return o
+}
+
+func (x *configDiff) seenDirectory(d engine.Directory) (engine.Directory, bool) {
+	n := x.seen.Nodes[d.Path]
+	if n.Type != engine.DirectoryNode {
+		return d, false
+	}
+	if d.Mode != nil && *d.Mode != n.Mode {
+		d.Mode = &n.Mode
+	}
+	d.Owner = seenOwner(d.Owner, n)
+	return d, true
+}
+
+func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
+	n := x.seen.Nodes[l.Path]
+	e := edit{path: l.Path, kind: engine.LinkNode, hard: l.Hard, mode: -1, data: l.Target}
+	switch {
+	case n.Type == engine.NoNode:
+		return l, false
+	case !(entry{edit: e}).fits(x.seen.Nodes):
+		l.Target = string(n.Type) + " " + n.Target
+	}
+	if !l.Hard {
+		l.Owner = seenOwner(l.Owner, n)
+	}
+	return l, true
+}
+
+// seenUnit is the unit with what is wanted of it, as far as the host has it.
+func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
+	there := false
+	node := x.seen.Nodes[unitDir+u.Name]
+	masked := node.Type == engine.LinkNode && node.Target == maskTarget
+	dropins := u.Dropins
+	if u.Contents != "" {
+		there = there || node.Type != engine.NoNode
+		if !unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})[0].fits(x.seen.Nodes) {
+			u.Contents = "seen " + node.Digest
+		}
+	}
+	u.Dropins = nil
+	for _, d := range dropins {
+		e := unitEntries(engine.Unit{Name: u.Name, Dropins: []engine.Dropin{d}})[0]
+		n := x.seen.Nodes[e.edit.path]
+		if n.Type == engine.NoNode {
+			continue
+		}
+		there = true
+		if !e.fits(x.seen.Nodes) {
+			d.Contents = "seen " + n.Digest
+		}
+		u.Dropins = append(u.Dropins, d)
+	}
+	if u.Masked != nil {
+		there = there || masked || !*u.Masked
+		u.Masked = &masked
+	}
+	if u.Enabled != nil {
+		there = true
+		if !enabledAs(x.seen.Units[u.Name], *u.Enabled) {
+			is := !*u.Enabled
+			u.Enabled = &is
+		}
+	}
+	return u, there
+}
+
+// enabledAs reports whether a state of systemctl is-enabled is what is wanted.
+// What cannot be enabled or disabled (static, generated …) is as good as both.
+func enabledAs(state string, wanted bool) bool {
+	switch state {
+	case "enabled":
+		return wanted
+	case "disabled", "not-found", "masked", "enabled-runtime", "masked-runtime", "linked", "linked-runtime", "bad", "":
+		return !wanted
+	}
+	return true
+}
+
+func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
+	login, there := x.seen.Users[u.Name]
+	if u.Account.Absent {
+		u.Account.Absent = !there
+		return u, true
+	}
+	if !there {
+		return u, false
+	}
+	if keys := sorted(login.Keys); len(u.SSHKeys) > 0 && !slices.Equal(keys, sorted(u.SSHKeys)) {
+		u.SSHKeys = keys
+	}
+	if u.PasswordHash != "" && u.PasswordHash != login.Password {
+		u.PasswordHash = "seen " + login.Password
+	}
+	u.Account = seenAccount(u.Account, login)
+	return u, true
+}
+
+// seenAccount is the account with what is wanted of it as the host has it.
+func seenAccount(a engine.Account, l engine.Login) engine.Account {
+	if a.UID != nil && *a.UID != l.UID {
+		a.UID = &l.UID
+	}
+	if a.PrimaryGroup != "" && a.PrimaryGroup != l.Group && a.PrimaryGroup != strconv.Itoa(l.GID) {
+		a.PrimaryGroup = l.Group
+	}
+	supplementary := func(list []string) []string {
+		return slices.DeleteFunc(sorted(list), func(g string) bool { return g == l.Group })
+	}
+	if groups := supplementary(l.Groups); len(a.Groups) > 0 && !slices.Equal(supplementary(a.Groups), groups) {
+		a.Groups = groups
+	}
+	for _, f := range []struct{ want, is *string }{{&a.Gecos, &l.Gecos}, {&a.HomeDir, &l.Home}, {&a.Shell, &l.Shell}} {
+		if *f.want != "" && strings.TrimSuffix(*f.want, "/") != strings.TrimSuffix(*f.is, "/") {
+			*f.want = *f.is
+		}
+	}
+	return a
+}
+
+func (x *configDiff) seenGroup(g engine.Group) (engine.Group, bool) {
+	gid, there := x.seen.Groups[g.Name]
+	if g.Absent {
+		g.Absent = !there
+		return g, true
+	}
+	if there && g.GID != nil && *g.GID != gid {
+		g.GID = &gid
+	}
+	return g, there
+}
+
+func sorted(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func sameAccount(a, b engine.Account) bool { return reflect.DeepEqual(a, b) }

@@ -1,0 +1,256 @@
+package modules
+
+import (
+	"slices"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// write puts together what is to be written.
+func (x *configDiff) write(t engine.Target) write {
+	w := write{run: t.Run, boot: x.boot, data: map[string][]byte{}}
+	before, after := x.records(t.Run)
+	w.before, w.after = encodeApplied(before), encodeApplied(after)
+	w.failure = func(action string) []byte {
+		u := *before.Unfinished
+		u.Failed = action
+		return encodeApplied(engine.Applied{Schema: before.Schema, Config: before.Config, Existed: before.Existed, Unfinished: &u})
+	}
+	x.writeNodes(t.Desired, &w)
+	x.writeAccounts(t.Desired, &w)
+	x.writeUnits(&w)
+	return w
+}
+
+// empty reports whether nothing but the record is to be written.
+func (w write) empty() bool {
+	return len(w.edits) == 0 && len(w.groups) == 0 && len(w.users) == 0 && len(w.units) == 0
+}
+
+// records are what the host is to have on record while the write is under way,
+// and afterwards.
+func (x *configDiff) records(run string) (before, after engine.Applied) {
+	before = engine.Applied{Schema: engine.AppliedSchema}
+	switch a := x.seen.Applied; {
+	case a == nil:
+		before.Config = x.matching()
+	case a.Unfinished != nil && a.Unfinished.Boot != x.boot: // all of it is in effect
+		before.Config, before.Existed = onlyConfig(x.was), a.Existed
+		before.Config.KernelArgs = sorted(slices.Concat(a.Config.KernelArgs, a.Unfinished.Config.KernelArgs))
+	default:
+		before.Config, before.Existed = a.Config, a.Existed
+	}
+	for _, e := range x.entries {
+		known := slices.Contains(before.Existed, e.edit.path) || x.mine(e.edit.path)
+		if e.edit.kind == engine.DirectoryNode && x.seen.Nodes[e.edit.path].Type == engine.DirectoryNode && !known {
+			before.Existed = append(slices.Clone(before.Existed), e.edit.path)
+		}
+	}
+	slices.Sort(before.Existed)
+	// What an earlier write left unfinished and this one takes away is not to be
+	// forgotten if this one is cut short, too.
+	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: joined(x.desired, x.was, func(entry) bool { return true })}
+	for _, c := range x.diff.Changes {
+		if s := (subject{c.Domain, c.Name}); x.recorded && !x.changed[s] {
+			u.Repairs = append(u.Repairs, s.String())
+		}
+	}
+	u.Ours = x.ours()
+	before.Unfinished = u
+	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.desired, Existed: before.Existed}
+}
+
+// ours lists the paths that are holdfast's, but for those that get back an
+// original: of these the kept original tells.
+func (x *configDiff) ours() []string {
+	if !x.recorded {
+		return nil
+	}
+	returning := map[string]bool{}
+	for _, e := range x.left {
+		returning[e.edit.path] = x.seen.Saved[e.edit.path]
+	}
+	var paths []string
+	for _, e := range entriesOf(x.was) {
+		if p := e.edit.path; !returning[p] && x.seen.Nodes[p].Type != engine.NoNode {
+			paths = append(paths, p)
+		}
+	}
+	return slices.Compact(paths)
+}
+
+// matching is what the host has of the desired configuration, which is what a
+// record says where there was none.
+func (x *configDiff) matching() engine.Config {
+	differs := map[subject]bool{}
+	for _, c := range x.diff.Changes {
+		differs[subject{c.Domain, c.Name}] = true
+	}
+	c := x.desired
+	c.KernelArgs, c.NoKernelArgs = nil, nil
+	c.Files = without(c.Files, func(f engine.File) bool { return differs[subject{rules.File, f.Path}] })
+	c.Directories = without(c.Directories, func(d engine.Directory) bool { return differs[subject{rules.Directory, d.Path}] })
+	c.Links = without(c.Links, func(l engine.Link) bool { return differs[subject{rules.Link, l.Path}] })
+	c.Units = without(c.Units, func(u engine.Unit) bool { return differs[subject{rules.Unit, u.Name}] })
+	c.Users = without(c.Users, func(u engine.User) bool { return differs[subject{rules.User, u.Name}] })
+	c.Groups = without(c.Groups, func(g engine.Group) bool { return differs[subject{rules.User, "group/" + g.Name}] })
+	return c
+}
+
+func without[T any](list []T, drop func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), drop)
+}
+
+// mine reports whether holdfast has written a path, or may have.
+func (x *configDiff) mine(path string) bool {
+	return x.recorded && slices.ContainsFunc(entriesOf(x.was), func(e entry) bool { return e.edit.path == path })
+}
+
+func (x *configDiff) writeNodes(d engine.Desired, w *write) {
+	mine := map[string]bool{}
+	for _, e := range entriesOf(x.was) {
+		mine[e.edit.path] = x.recorded
+	}
+	for _, e := range x.entries {
+		n := x.seen.Nodes[e.edit.path]
+		if e.fits(x.seen.Nodes) || x.spare(e.about) {
+			continue
+		}
+		e.edit.was = n
+		e.edit.save = !mine[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
+		w.edits = append(w.edits, e.edit)
+		if e.edit.kind == engine.FileNode {
+			w.data[e.edit.data] = x.dataOf(d, e)
+		}
+	}
+	for _, e := range x.left {
+		n, saved := x.seen.Nodes[e.edit.path], x.seen.Saved[e.edit.path]
+		existed := e.edit.kind == engine.DirectoryNode && x.seen.Applied != nil && slices.Contains(x.seen.Applied.Existed, e.edit.path)
+		back := x.unfinished() != nil && !x.has(e) // an earlier write gave it back already
+		if n.Type == engine.NoNode && !saved || existed || back {
+			continue
+		}
+		w.edits = append(w.edits, edit{path: e.edit.path, was: n, mode: -1, restore: saved})
+	}
+	for _, u := range x.want.Units {
+		path := unitDir + u.Name
+		n := x.seen.Nodes[path]
+		if u.Masked != nil && !*u.Masked && u.Contents == "" && n.Target == maskTarget && !x.spare(subject{rules.Unit, u.Name}) {
+			w.edits = append(w.edits, edit{path: path, was: n, mode: -1})
+		}
+	}
+	if u := x.unfinished(); u != nil {
+		for _, e := range append(entriesOf(u.Config), entriesOf(x.was)...) {
+			w.clean = append(w.clean, e.edit.path)
+		}
+		slices.Sort(w.clean)
+		w.clean = slices.Compact(w.clean)
+	}
+}
+
+// dataOf are the contents of a file that is to be written.
+func (x *configDiff) dataOf(d engine.Desired, e entry) []byte {
+	if e.write != nil {
+		return e.write()
+	}
+	if data, ok := x.contents[e.edit.data]; ok {
+		return data
+	}
+	return d.Contents[e.edit.data]
+}
+
+func (x *configDiff) writeAccounts(d engine.Desired, w *write) {
+	need := func(digest string) {
+		if digest != "" {
+			w.data[digest] = d.Contents[digest]
+		}
+	}
+	differs := map[string]bool{}
+	for _, c := range x.diff.Changes {
+		if c.Domain == rules.User {
+			differs[c.Name] = true
+		}
+	}
+	for _, g := range x.want.Groups {
+		if _, exists := x.seen.Groups[g.Name]; differs["group/"+g.Name] && !(g.Absent && !exists) {
+			w.groups = append(w.groups, groupEdit{want: g, exists: exists})
+			need(g.PasswordHash)
+		}
+	}
+	was := map[string]engine.User{}
+	for _, u := range x.was.Users {
+		was[u.Name] = u
+	}
+	for _, u := range x.want.Users {
+		if differs[u.Name] {
+			e := x.loginEdit(was[u.Name], u)
+			w.users = append(w.users, e)
+			if e.password {
+				need(u.PasswordHash)
+			}
+		}
+		delete(was, u.Name)
+	}
+	for _, u := range x.was.Users {
+		if _, gone := was[u.Name]; gone {
+			if e := x.loginEdit(u, engine.User{Name: u.Name}); e.was != nil && (e.password || e.keys) {
+				w.users = append(w.users, e)
+			}
+		}
+	}
+}
+
+// loginEdit is what is to be done to an account.
+func (x *configDiff) loginEdit(was, want engine.User) loginEdit {
+	e := loginEdit{want: want}
+	if login, ok := x.seen.Users[want.Name]; ok {
+		e.was = &login
+	}
+	if want.Account.Absent {
+		e.account = e.was != nil
+		return e
+	}
+	if e.was == nil {
+		e.account, e.password, e.keys = true, want.PasswordHash != "", len(want.SSHKeys) > 0
+		return e
+	}
+	seen, _ := x.seenUser(want)
+	e.account = !sameAccount(seen.Account, want.Account)
+	e.password = want.PasswordHash != "" && want.PasswordHash != e.was.Password || want.PasswordHash == "" && was.PasswordHash != ""
+	e.keys = len(want.SSHKeys) > 0 && !slices.Equal(sorted(want.SSHKeys), sorted(e.was.Keys)) || len(want.SSHKeys) == 0 && len(was.SSHKeys) > 0
+	return e
+}
+
+func (x *configDiff) writeUnits(w *write) {
+	was := map[string]engine.Unit{}
+	for _, u := range x.was.Units {
+		was[u.Name] = u
+	}
+	for _, u := range x.want.Units {
+		before, had := was[u.Name]
+		delete(was, u.Name)
+		state := x.seen.Units[u.Name]
+		if x.spare(subject{rules.Unit, u.Name}) {
+			continue
+		}
+		switch {
+		case u.Masked != nil && *u.Masked:
+		case u.Enabled != nil && !enabledAs(state, *u.Enabled):
+			w.units = append(w.units, unitEdit{name: u.Name, do: map[bool]string{true: "enable", false: "disable"}[*u.Enabled]})
+		case u.Enabled == nil && (had && before.Enabled != nil || !had && x.recorded && u.Contents != ""):
+			w.units = append(w.units, unitEdit{name: u.Name, do: "preset"})
+		}
+	}
+	for _, u := range x.was.Units {
+		if _, gone := was[u.Name]; !gone || !x.recorded {
+			continue
+		}
+		switch state := x.seen.Units[u.Name]; {
+		case u.Contents != "" && state != "not-found" && state != "":
+			w.units = append(w.units, unitEdit{name: u.Name, do: "disable", early: true})
+		case u.Contents == "" && u.Enabled != nil:
+			w.units = append(w.units, unitEdit{name: u.Name, do: "preset"})
+		}
+	}
+}
