@@ -82,6 +82,8 @@ func harmless(t *testing.T, what, text string) {
 func TestUntrustedTables(t *testing.T) {
 	status := poisoned[engine.Status]()
 	status.Hosts[0].State, status.Pools[0].Counts = engine.Degraded, map[engine.HostState]int{engine.Degraded: 1}
+	differs := poisoned[engine.Status]()
+	differs.Hosts[0].State, differs.Pools[0].Counts = engine.Drifted, map[engine.HostState]int{engine.Drifted: 1}
 	held := poisoned[report.HeldHost]()
 	held.Hold.Kind = hostile
 	for name, write := range map[string]func(io.Writer) error{
@@ -89,6 +91,7 @@ func TestUntrustedTables(t *testing.T) {
 		"plan, verbose":   func(w io.Writer) error { return report.WritePlan(w, poisoned[engine.Plan](), report.Style{}, true) },
 		"status":          func(w io.Writer) error { return report.WriteStatus(w, status, report.Style{}, false) },
 		"status, verbose": func(w io.Writer) error { return report.WriteStatus(w, status, report.Style{}, true) },
+		"status, drifted": func(w io.Writer) error { return report.WriteStatus(w, differs, report.Style{}, false) },
 		"etcd": func(w io.Writer) error {
 			return report.WriteEtcd(w, []engine.ClusterFacts{poisoned[engine.ClusterFacts]()}, report.Style{})
 		},

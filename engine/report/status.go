@@ -1,0 +1,159 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"holdfast/engine"
+)
+
+// WriteStatus shows the fleet: counts by pool, then the hosts that are not
+// updated, and etcd clusters.
+func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error {
+	s = safe(s)
+	head := []string{"POOL", "TOTAL"}
+	used := usedStates(s)
+	for _, state := range used {
+		head = append(head, strings.ToUpper(string(state)))
+	}
+	rows := [][]string{append(head, "COMPLETE")}
+	for _, p := range s.Pools {
+		row := []string{p.Name, fmt.Sprint(p.Total)}
+		for _, state := range used {
+			row = append(row, fmt.Sprint(p.Counts[state]))
+		}
+		rows = append(rows, append(row, yesNo(p.Complete)))
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	if err := writeHosts(w, s, verbose); err != nil {
+		return err
+	}
+	if len(s.Clusters) > 0 {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := WriteEtcd(w, s.Clusters, style); err != nil {
+			return err
+		}
+	}
+	verdict := style.green("complete: every host matches")
+	if !s.Complete {
+		verdict = style.yellow("not complete")
+	}
+	_, err := fmt.Fprintf(w, "\nsite %s is %s\n", s.Site, verdict)
+	return err
+}
+
+func usedStates(s engine.Status) []engine.HostState {
+	var used []engine.HostState
+	for _, state := range engine.HostStates() {
+		n := 0
+		for _, p := range s.Pools {
+			n += p.Counts[state]
+		}
+		if n > 0 || state == engine.Updated {
+			used = append(used, state)
+		}
+	}
+	return used
+}
+
+// writeHosts lists hosts; unless verbose, those alike are folded and updated
+// ones are not listed.
+func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
+	type key struct{ state, version, note string }
+	var order []key
+	hosts := map[key][]string{}
+	for _, h := range s.Hosts {
+		k := key{string(h.State), strings.TrimSpace(h.Version + " " + short(h.Booted)), h.Note}
+		if verbose {
+			k.note = h.Host + "\x00" + k.note
+		} else if h.State == engine.Updated {
+			continue
+		}
+		if hosts[k] == nil {
+			order = append(order, k)
+		}
+		hosts[k] = append(hosts[k], h.Host)
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	rows := [][]string{{"HOST", "STATE", "BOOTED", "NOTE"}}
+	for _, k := range order {
+		_, note, found := strings.Cut(k.note, "\x00")
+		if !found {
+			note = k.note
+		}
+		rows = append(rows, []string{strings.Join(engine.FoldNames(hosts[k]), ","), k.state, k.version, note})
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return noted(w, rows)
+}
+
+// noted writes a table of hosts. What is to change on a host, where that is too
+// long for its line, comes below it.
+func noted(w io.Writer, rows [][]string) error {
+	wide := 0
+	for n := range 3 {
+		widest := 0
+		for _, r := range rows {
+			widest = max(widest, ansi.StringWidth(r[n]))
+		}
+		wide += widest + 2
+	}
+	below := make([]string, len(rows))
+	for i, r := range rows {
+		differs := slices.Contains([]engine.HostState{engine.Pending, engine.Staged, engine.Drifted}, engine.HostState(r[1]))
+		if differs && wide+ansi.StringWidth(r[3]) > columns {
+			below[i], r[3] = wrapped("    ", r[3]), ""
+		}
+	}
+	var b strings.Builder
+	_ = table(&b, rows) // a builder takes everything
+	i := 0
+	for line := range strings.Lines(b.String()) {
+		if _, err := io.WriteString(w, line+below[i]); err != nil {
+			return err
+		}
+		i++
+	}
+	return nil
+}
+
+// wrapped is a text in lines that are not too long, unless a word is.
+func wrapped(indent, text string) string {
+	var b strings.Builder
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if line != indent && ansi.StringWidth(line+" "+word) > columns {
+			b.WriteString(line + "\n")
+			line = indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line + "\n"
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// short is the beginning of a digest, as people know it from git.
+func short(digest string) string {
+	return strings.TrimPrefix(engine.ShortDigest(digest), "sha256:")
+}
