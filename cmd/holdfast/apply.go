@@ -30,8 +30,9 @@ func (a *app) applyCommand() *cobra.Command {
 		Long: `apply plans as plan does, asks, and carries the plan out: it stages the new OS
 everywhere while everything runs, then takes the hosts batch by batch: hold,
 check quorum, drain, move the etcd leader, reboot, wait until everything is
-back, release. Before each batch it looks at all hosts again; it does nothing
-that was not in the plan. A plan that was saved with --limit keeps it.
+back, release. Hosts whose changes disrupt nothing are written to without all
+that. Before each batch it looks at all hosts again; it does nothing that was
+not in the plan. A plan that was saved with --limit keeps it.
 
 Ctrl-C once: no new batch, each host goes to a safe point and is released.
 Twice: stop at once; holds stay, and the next run goes on from there.`,

@@ -19,9 +19,11 @@ func (a *app) planCommand() *cobra.Command {
 		Short: "Show what apply would do, and why; touch nothing",
 		Long: `plan looks at the hosts and shows every change, the actions it takes and the
 rule that gave them, the batches, what is left out and why, and warnings. It
-touches nothing. Exit status 0: every host matches; 2: there is work to do;
-3: it would not be safe; 4: all that is left is held; 5: all that is left
-cannot be reached.`,
+touches nothing. Of many changes with one rule it shows some; --verbose shows
+all, why each is made, and every step. Drift is what was changed on a host since
+it was applied; it is shown apart. Exit status 0: every host matches; 2: there
+is work to do, or drift that a pool only reports; 3: it would not be safe; 4:
+all that is left is held; 5: all that is left cannot be reached.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), out) },
 	}

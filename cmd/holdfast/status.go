@@ -17,8 +17,10 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show the fleet by pool, its holds and its etcd clusters; complete or not",
 		Long: `status looks at every host and tells where it stands: updated, pending, staged,
-updating, degraded, held or unreachable. Exit status 0: complete; 2: there is
-work to do; 5: everything that can be reached matches.`,
+drifted, updating, degraded, held or unreachable. A host has drifted if it was
+changed since its configuration was applied and its pool only reports that. Exit
+status 0: complete; 2: there is work to do, or drift; 5: everything that can be
+reached matches.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
 	}
