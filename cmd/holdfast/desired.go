@@ -41,9 +41,7 @@ func (a *app) newConfigs(ctx context.Context, site inventory.Loaded) *configs {
 	return c
 }
 
-func (c *configs) warn(text string) {
-	c.warnings = once(c.warnings, report.Hide(text, c.site.Sensitive))
-}
+func (c *configs) warn(text string) { c.warnings = once(c.warnings, text) }
 
 func (c *configs) problem(text string) {
 	c.problems = once(c.problems, report.Hide(text, c.site.Sensitive))

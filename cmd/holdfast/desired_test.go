@@ -88,6 +88,30 @@ func TestHostsShareConfigurations(t *testing.T) {
 	}
 }
 
+// The OS image of a MachineConfig is that of the hosts that have it, and of no
+// others of the inventory.
+func TestOSOfTheDocuments(t *testing.T) {
+	dir := t.TempDir()
+	image := "quay.example/os@sha256:" + strings.Repeat("4", 64)
+	for name, text := range map[string]string{
+		"site.hcl": "site \"s\" {}\npool \"w\" {\n  os { driver = \"rpm-ostree\" }\n}\nhost \"a\" {\n  address = \"a\"\n  pool = \"w\"\n  configs = [\"os.yaml\"]\n}\nhost \"b\" {\n  address = \"b\"\n  pool = \"w\"\n}\n",
+		"os.yaml":  "kind: MachineConfig\nmetadata: {name: a}\nspec: {osImageURL: " + image + "}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := &app{inventory: []string{filepath.Join(dir, "site.hcl")}}
+	s, err := a.openDesired(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if d := s.run.Desired; d["a"].OS.Image != image || d["b"].OS.Image != "" || d["a"].OS.Driver != "rpm-ostree" {
+		t.Errorf("%+v %+v", d["a"].OS, d["b"].OS)
+	}
+}
+
 func BenchmarkDesired(b *testing.B) {
 	for _, own := range []bool{false, true} {
 		b.Run(fmt.Sprintf("hosts=1000/own=%t", own), func(b *testing.B) {

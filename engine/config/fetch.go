@@ -17,7 +17,8 @@ type Remote struct {
 	Gzip    bool        // what is there is compressed
 }
 
-// MaxRemote is how many bytes may be fetched.
+// MaxRemote is how many bytes contents may have, as they are fetched and
+// decompressed.
 const MaxRemote = maxContents
 
 // Contents gives the contents that what was fetched stands for, decompressed
@@ -80,9 +81,6 @@ func (d *document) embed(r types.Resource, at steps) types.Resource {
 		}
 	}
 	data, err := d.fetch(remote)
-	if err == nil && !verified(data, remote.Hash) {
-		err = errors.New("it does not have the hash of verification.hash (after decompression)")
-	}
 	if err != nil {
 		d.add(at.with("source"), "cannot be fetched from %s: %v", remote.Shown(), err)
 		return types.Resource{}

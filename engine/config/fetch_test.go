@@ -130,6 +130,10 @@ variant: openshift
 version: 4.18.0
 metadata: {name: b, labels: {machineconfiguration.openshift.io/role: worker}}
 openshift: {kernel_arguments: [quiet], fips: true}
+---
+kind: MachineConfig
+metadata: {name: c, annotations: {machineconfiguration.openshift.io/generated-by-controller-version: x}}
+spec: {osImageURL: q.example/default}
 `
 	loaded, err := Load(Source{FS: fstest.MapFS{"x.yaml": {Data: []byte(doc)}}, Paths: []string{"x.yaml"}})
 	if err != nil {

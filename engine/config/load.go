@@ -129,7 +129,7 @@ func (l *loader) cached(p string) []*document {
 	}
 	l.problems.errors = append(l.problems.errors, c.problems.errors...)
 	l.problems.warnings = append(l.problems.warnings, c.problems.warnings...)
-	return slices.Clone(c.docs)
+	return c.docs
 }
 
 // source reads the documents of one path.
