@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"encoding/base64"
 	"strings"
 	"time"
 
@@ -21,6 +22,9 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"freeze": each((*lab.Host).Freeze), "thaw": each((*lab.Host).Thaw),
 		"slow": cmdSlow, "post": cmdPost, "repository": cmdRepository,
 		"booted": cmdBooted, "boots": cmdBoots, "held": cmdHeld, "free": cmdFree,
+		"login": cmdLogin, "script": cmdScript, "ignite": cmdIgnite,
+		"tree": cmdTree, "same": cmdSame, "clean": cmdClean,
+		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash,
 		"leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "unwatch": cmdUnwatch,
 	}
 }
@@ -48,6 +52,13 @@ func cmdOn(ts *testscript.TestScript, neg bool, args []string) {
 	if (exitCode(ts, err) == 0) == neg {
 		ts.Fatalf("on %s: %v", args[0], err)
 	}
+}
+
+// asRoot runs a shell script on a host as root. It must succeed.
+func (s *stage) asRoot(h *lab.Host, script string) error {
+	text := base64.StdEncoding.EncodeToString([]byte("set -eu\n" + script))
+	_, err := h.Output(s.ctx, "echo "+text+" | base64 -d | sudo sh")
+	return err
 }
 
 func cmdPower(ts *testscript.TestScript, neg bool, args []string) {

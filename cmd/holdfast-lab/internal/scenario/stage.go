@@ -24,6 +24,7 @@ type stage struct {
 	began   time.Time
 	watches map[string]*probe.Probe
 	jobs    map[string]*job
+	trees   map[string]tree // by name and host
 }
 
 type stageKey struct{}
@@ -40,7 +41,7 @@ func stageOf(ts *testscript.TestScript) *stage {
 func (r *Runner) setup(ctx context.Context) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
-		s := &stage{Runner: r, ctx: ctx, watches: map[string]*probe.Probe{}, jobs: map[string]*job{}}
+		s := &stage{Runner: r, ctx: ctx, watches: map[string]*probe.Probe{}, jobs: map[string]*job{}, trees: map[string]tree{}}
 		env.Values[stageKey{}] = s
 		env.Defer(func() {
 			for _, j := range s.jobs {

@@ -1,0 +1,163 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/cmd/holdfast-lab/internal/lab"
+)
+
+// tree is what is in the folders of a host that configurations are about: by
+// path, the kind, mode and owner of an entry, and its digest or target. When
+// it was written is left out.
+type tree map[string]string
+
+// treeScript lists a tree in two parts. Copies that useradd and the like keep,
+// and their lock, come and go with the accounts.
+const treeScript = `sudo sh -c '
+set -- /etc/ /srv/ /opt/ /usr/local/ /var/home/
+not="-name .pwd.lock -o -name passwd- -o -name shadow- -o -name group- -o -name gshadow- -o -name subuid- -o -name subgid- -o -name .bash_history"
+find "$@" ! \( $not \) -printf "%y\t%m %U:%G\t%l\t%p\n"
+echo ==
+find "$@" ! \( $not \) -type f -print0 | xargs -0 sha256sum --'`
+
+// tree reads what a host has.
+func (s *stage) tree(h *lab.Host) (tree, error) {
+	out, err := h.Output(s.ctx, treeScript)
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseTree(out)
+	if err != nil {
+		return nil, fmt.Errorf("read tree of %s: %w", h.Name, err)
+	}
+	return t, nil
+}
+
+func parseTree(text string) (tree, error) {
+	t := tree{}
+	nodes, sums, _ := strings.Cut(text, "\n==\n")
+	for line := range strings.Lines(nodes) {
+		w := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
+		if len(w) != 4 {
+			return nil, fmt.Errorf("line %q", line)
+		}
+		if w[0] == "l" {
+			w[1] = "-> " + w[2]
+		}
+		t[w[3]] = w[0] + " " + w[1]
+	}
+	for line := range strings.Lines(sums) {
+		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if !ok || len(sum) != 64 {
+			return nil, fmt.Errorf("line %q", line)
+		}
+		t[name] += " " + sum[:12]
+	}
+	return t, nil
+}
+
+// against lists what differs from another tree.
+func (t tree) against(want tree) []string {
+	var wrong []string
+	for _, name := range names(t, want) {
+		if t[name] != want[name] {
+			wrong = append(wrong, fmt.Sprintf("%s: %s, not %s", name, or(t[name]), or(want[name])))
+		}
+	}
+	return wrong
+}
+
+// between lists what is neither as in the one nor as in the other tree. What
+// holdfast keeps beside a file until it is renamed may be there.
+func (t tree) between(a, b tree) []string {
+	var wrong []string
+	for _, name := range names(t, a, b) {
+		if t[name] != a[name] && t[name] != b[name] && !temporary(name) {
+			wrong = append(wrong, fmt.Sprintf("%s: %s, neither %s nor %s", name, or(t[name]), or(a[name]), or(b[name])))
+		}
+	}
+	return wrong
+}
+
+func names(trees ...tree) []string {
+	all := map[string]string{}
+	for _, t := range trees {
+		maps.Copy(all, t)
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func or(entry string) string {
+	if entry == "" {
+		return "absent"
+	}
+	return entry
+}
+
+// temporary reports whether a path is one that holdfast uses while it writes.
+func temporary(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, ".") && strings.Contains(base, "holdfast") || strings.HasSuffix(base, ".holdfast")
+}
+
+// cmdTree remembers what hosts have, as NAME.
+func cmdTree(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: tree NAME HOST…")
+	}
+	s := stageOf(ts)
+	for _, name := range args[1:] {
+		t, err := s.tree(s.host(ts, name))
+		ts.Check(err)
+		s.trees[args[0]+" "+name] = t
+	}
+}
+
+// cmdSame demands that hosts have what they had, and nothing is left over.
+func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: same NAME HOST…")
+	}
+	s := stageOf(ts)
+	for _, name := range args[1:] {
+		want := s.trees[args[0]+" "+name]
+		if want == nil {
+			ts.Fatalf("no tree of %s is known as %s", name, args[0])
+		}
+		t, err := s.tree(s.host(ts, name))
+		ts.Check(err)
+		if wrong := t.against(want); len(wrong) > 0 {
+			ts.Fatalf("%s is not as it was:\n%s", name, strings.Join(wrong, "\n"))
+		}
+	}
+	cmdClean(ts, false, args[1:])
+}
+
+// cmdClean demands that no transaction and no temporary file is left.
+func cmdClean(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: clean HOST…")
+	}
+	s := stageOf(ts)
+	for _, name := range args {
+		h := s.host(ts, name)
+		t, err := s.tree(h)
+		ts.Check(err)
+		for path := range t {
+			if temporary(path) {
+				ts.Fatalf("%s has %s left over", name, path)
+			}
+		}
+		left, err := h.Output(s.ctx, `sudo sh -c 'cd /var/lib/holdfast 2>/dev/null || exit 0; find tx -mindepth 1 2>/dev/null; find . -maxdepth 1 -name ".?*"'`)
+		ts.Check(err)
+		if left != "" {
+			ts.Fatalf("%s has left over below /var/lib/holdfast: %s", name, left)
+		}
+	}
+}
