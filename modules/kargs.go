@@ -176,9 +176,9 @@ func kargsProblem(d engine.Desired) error {
 	if d.Config == nil || len(d.Config.KernelArgs)+len(d.Config.NoKernelArgs) == 0 {
 		return nil
 	}
-	for _, a := range d.Config.KernelArgs {
+	for _, a := range slices.Concat(d.Config.KernelArgs, d.Config.NoKernelArgs) {
 		if strings.HasPrefix(a, "ostree=") {
-			return fmt.Errorf("kernel argument %s: ostree= names the deployment that is booted and cannot be set", engine.Printable(a))
+			return fmt.Errorf("kernel argument %s: ostree= names the deployment that is booted; ostree sets it", engine.Printable(a))
 		}
 	}
 	switch {

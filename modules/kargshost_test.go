@@ -183,7 +183,8 @@ func TestWithoutArgumentsThoseOfTheBootedOSStay(t *testing.T) {
 }
 
 func TestAnUnlockedDeploymentIsLockedAgainWithItsArguments(t *testing.T) {
-	forArgs(t, func(b *box, s site, d engine.Desired) {
+	on(t, []string{"ostree", "rpm-ostree image"}, func(b *box, s site, d engine.Desired) {
+		d = withArgs(d)
 		b.want(b.stage(d), 0, "staged and locked")
 		b.hold(engine.RunHold, "r1")
 		b.write("fail-reboot", "Call to Reboot failed: Connection reset by peer")
@@ -235,7 +236,8 @@ func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
 		"no os block":                  {engine.Desired{Config: &a}, booted, `kernel arguments need an os block that names the driver: os { driver = "ostree" }`},
 		"no os block, recorded":        {engine.Desired{Config: &engine.Config{}}, applied, "kernel argument a was set by holdfast"},
 		"a command line that is empty": {args("ostree", a), unknown, "are not known"},
-		"ostree=":                      {args("ostree", engine.Config{KernelArgs: []string{"ostree=/x"}}), booted, "cannot be set"},
+		"ostree=":                      {args("ostree", engine.Config{KernelArgs: []string{"ostree=/x"}}), booted, "ostree sets it"},
+		"no ostree=":                   {args("ostree", engine.Config{NoKernelArgs: []string{"ostree=/x"}}), booted, "ostree sets it"},
 	}
 	for name, c := range cases {
 		changes, err := operatingSystem{}.Diff(c.d, c.f)
