@@ -158,7 +158,7 @@ func (b *writeBox) send(script string, uploads []engine.Upload) engine.Output {
 
 func (b *writeBox) write(w write) engine.Output {
 	b.t.Helper()
-	return b.send(w.script())
+	return b.send(w.script("r1"))
 }
 
 // must writes, records and demands that it works and leaves nothing behind.

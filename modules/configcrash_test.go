@@ -1,0 +1,233 @@
+package modules
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// stopAt makes the next script stop at a point, and do this there.
+func (b *writeBox) stopAt(point, do string) {
+	b.t.Helper()
+	_ = os.Remove(b.at("/run/holdfast/fault-hit"))
+	b.put("/run/holdfast/fault", point, 0o600)
+	b.put("/on-sleep", do, 0o600)
+}
+
+// hit demands that the script has come to the point.
+func (b *writeBox) hit(point string) {
+	b.t.Helper()
+	if !b.exists("run/holdfast/fault-hit") {
+		b.t.Fatalf("the script does not come to the point %q\n%s", point, b.log())
+	}
+}
+
+const goOn = "\n: >\"$BOX/run/holdfast/fault-go\"\n"
+
+// crashSite is a host on which every kind of change is due.
+func crashSite(t *testing.T) *writeBox {
+	b := newWriteBox(t)
+	b.put("/etc/mine.conf", "2\n", 0o644)
+	b.put("/var/lib/holdfast/originals/%2Fetc%2Fmine.conf", "1\n", 0o640)
+	b.put("/etc/default.conf", "changed\n", 0o644)
+	b.put("/usr/etc/default.conf", "of the OS\n", 0o644)
+	b.put("/var/lib/holdfast/originals/%2Fetc%2Fdefault.conf.default", "", 0o600)
+	b.put("/etc/foreign.conf", "theirs\n", 0o600)
+	b.put("/etc/going.conf", "going\n", 0o644)
+	b.link("/etc/link", "old")
+	b.put("/units/crio.service", "active\n", 0o644)
+	return b
+}
+
+func (b *writeBox) crashWrite(quiet bool) write {
+	saved := func(path string) bool {
+		name := "var/lib/holdfast/originals/" + originalName(path)
+		return b.exists(name) || b.exists(name+".default")
+	}
+	w := b.plan(contents{"/etc/foreign.conf": "ours\n", "/etc/a/b/new.conf": "new\n", "/etc/link2": "was a link\n"},
+		edit{path: "/etc/foreign.conf", kind: engine.FileNode, mode: 0o644, save: !saved("/etc/foreign.conf")},
+		file("/etc/a/b/new.conf"),
+		edit{path: "/etc/dir", kind: engine.DirectoryNode, mode: 0o750},
+		edit{path: "/etc/link", kind: engine.LinkNode, data: "new target"},
+		edit{path: "/etc/hard", kind: engine.LinkNode, hard: true, data: "/etc/a/b/new.conf"},
+		edit{path: "/etc/mine.conf", mode: -1, restore: saved("/etc/mine.conf")},
+		edit{path: "/etc/default.conf", mode: -1, restore: saved("/etc/default.conf")},
+		gone("/etc/going.conf"))
+	if b.exists("var/lib/holdfast/applied.json") && b.read(engine.AppliedPath) == string(w.after) {
+		w.edits = w.edits[:5] // what goes is not ours any more
+	}
+	w.units = []unitEdit{{name: "new.service", do: "enable"}}
+	w.quiet = quiet
+	if quiet {
+		w.acts = []rules.Action{{Action: engine.Action{Type: engine.ReloadUnit, Unit: "crio.service"}}}
+	}
+	return w
+}
+
+func (b *writeBox) crashWritten() {
+	b.t.Helper()
+	for path, want := range map[string]string{
+		"/etc/foreign.conf": "ours\n", "/etc/a/b/new.conf": "new\n", "/etc/hard": "new\n",
+		"/etc/mine.conf": "1\n", "/etc/default.conf": "of the OS\n",
+		"/var/lib/holdfast/originals/%2Fetc%2Fforeign.conf": "theirs\n",
+		"/var/lib/holdfast/applied.json":                    `{"after":1}`,
+	} {
+		if got := b.read(path); got != want {
+			b.t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	if b.node("/etc/link").Target != "new target" || b.node("/etc/dir").Mode != 0o750 || b.node("/etc/mine.conf").Mode != 0o640 || b.exists("etc/going.conf") || !b.exists("wants/new.service") {
+		b.t.Errorf("not as written:\n%s", b.tree())
+	}
+	names, err := os.ReadDir(b.at("/var/lib/holdfast/originals"))
+	b.check(err)
+	if len(names) != 1 {
+		b.t.Errorf("originals %v", names)
+	}
+	b.clean()
+}
+
+// Killed at any point, with the power cut or not, the next run finishes.
+func TestAWriteThatIsCutShortIsFinishedByTheNext(t *testing.T) {
+	points := []string{"locked", "unpacked", "checked", "prepared", "saved", "before", "groups", "users", "replaced", "keys", "units", "written", "act 0", "acted", "record", "recorded"}
+	count := strings.Count(crashSite(t).crashWrite(true).listed(), "kind=")
+	for n := range count {
+		points = append(points, fmt.Sprint("rename ", n))
+	}
+	parents := map[string]bool{"rename 0": true, "rename 2": true, "rename 3": true} // /etc, /etc/a and /etc/a/b
+	for _, point := range points {
+		if parents[point] {
+			continue
+		}
+		for _, how := range []string{"", "quiet"} {
+			if how == "" && (point == "act 0" || point == "acted" || point == "record" || point == "recorded") {
+				continue
+			}
+			t.Run(point+" "+how, func(t *testing.T) {
+				t.Parallel()
+				b := crashSite(t)
+				quiet := how != ""
+				b.stopAt(point, "kill -9 0")
+				if out := b.write(b.crashWrite(quiet)); out.Code != -1 {
+					t.Fatalf("not killed: %d %s", out.Code, out.Stderr)
+				}
+				b.hit(point)
+				if b.exists("etc/a/b/new.conf") && !b.exists("var/lib/holdfast/applied.json") {
+					t.Error("something is written, and no record says so")
+				}
+				w := b.crashWrite(quiet)
+				b.want(b.write(w), 0, "")
+				if !quiet {
+					b.record(w)
+				}
+				b.crashWritten()
+			})
+		}
+	}
+}
+
+// listed are the edits as the script has them.
+func (w write) listed() string {
+	_, text, _ := strings.Cut(newListing(w).functions(), "edits()")
+	text, _, _ = strings.Cut(text, "\n}")
+	return text
+}
+
+func TestARecordThatIsCutShortIsFinishedByTheNext(t *testing.T) {
+	for _, point := range []string{"locked", "record", "recorded"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := crashSite(t)
+			w := b.crashWrite(false)
+			b.want(b.write(w), 0, "")
+			b.stopAt(point, "kill -9 0")
+			b.send(recordScript("r1", w.after, false))
+			b.hit(point)
+			b.record(w)
+			b.record(w)
+			b.crashWritten()
+		})
+	}
+}
+
+// What was put back is forgotten even if the run that did it died right after
+// the record, and another writes.
+func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
+	b := crashSite(t)
+	w := b.crashWrite(false)
+	b.want(b.write(w), 0, "")
+	b.stopAt("recorded", "kill -9 0")
+	b.send(recordScript("r1", w.after, false))
+	b.hit("recorded")
+	b.hold(engine.RunHold, "r2")
+	w = b.plan(contents{"/etc/mine.conf": "3\n"}, edit{path: "/etc/mine.conf", kind: engine.FileNode, mode: 0o644, save: true})
+	w.run = "r2"
+	b.want(b.write(w), 0, "")
+	if got := b.read("/var/lib/holdfast/originals/%2Fetc%2Fmine.conf"); got != "1\n" {
+		t.Errorf("original %q", got)
+	}
+	if b.exists("var/lib/holdfast/originals/%2Fetc%2Fdefault.conf.default") {
+		t.Error("the mark of another original is left")
+	}
+}
+
+// Whatever fails half way is undone, whether it has been replaced, made or
+// removed by then.
+func TestWhatFailsHalfWayIsUndone(t *testing.T) {
+	for point, sabotage := range map[string]string{
+		"rename 1":  "rm $BOX/etc/.holdfast-*",
+		"rename 4":  "rm $BOX/etc/a/b/.holdfast-*",
+		"rename 6":  "rm $BOX/etc/.holdfast-*",
+		"rename 7":  "rm $BOX/etc/a/b/new.conf",
+		"rename 10": ": >$BOX/run/no-rm",
+		"replaced":  ": >$BOX/no-new.service",
+		"before":    ": >$BOX/run/no-mv",
+	} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := crashSite(t)
+			b.put("/var/lib/holdfast/applied.json", "old record", 0o600)
+			for tool, path := range map[string]string{"rm": "./going.conf", "mv": "./link"} { // fails once
+				b.tool(tool, fmt.Sprintf("case $* in *%s) [ ! -e $BOX/run/no-%s ] || { %s $BOX/run/no-*; echo no >&2; exit 1; };; esac; exec %s \"$@\"\n", path, tool, real(t, "rm"), real(t, tool)))
+			}
+			w := b.crashWrite(false)
+			before := b.tree()
+			b.stopAt(point, sabotage+goOn)
+			out := b.write(w)
+			b.hit(point)
+			b.want(out, 1, "write: all was put back")
+			if strings.Count(out.Stderr, "\n") != 2 {
+				t.Errorf("%s", out.Stderr)
+			}
+			_ = os.Remove(b.at("/no-new.service"))
+			after := b.tree()
+			if d := difference(before, after); !onlyOriginals(d) {
+				t.Errorf("something has changed:\n%s", d)
+			}
+			b.clean()
+		})
+	}
+}
+
+// onlyOriginals reports whether a difference is only an original that is kept.
+func onlyOriginals(d string) bool {
+	for line := range strings.Lines(d) {
+		if !strings.HasPrefix(line, "+ /var/lib/holdfast/originals/%2Fetc%2Fforeign.conf ") && !strings.HasPrefix(line, "+ /wants ") {
+			return false
+		}
+	}
+	return true
+}
+
+func TestTheSecondWriteChangesNothing(t *testing.T) {
+	b := crashSite(t)
+	b.want(b.write(b.crashWrite(true)), 0, "")
+	b.crashWritten()
+	w := b.crashWrite(true)
+	b.want(b.write(w), 0, "")
+	b.crashWritten()
+}
