@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,4 +143,21 @@ func TestStatusOfConfigs(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "status-configs", b.String())
+}
+
+// TestFoldedChangesTellApart: hosts that differ only in what is not shown are
+// not shown as one.
+func TestFoldedChangesTellApart(t *testing.T) {
+	changes := inDirectory("create", "/etc/containers/registries.d", 40)
+	other := append(slices.Clone(changes[:39]), config("create", "file /etc/containers/registries.d/other.yaml", changes[0].Rule, reloadCrio))
+	p := engine.Plan{Hosts: []engine.HostPlan{changed("worker-01", reloadCrio, changes...), changed("worker-02", reloadCrio, other...), changed("worker-03", reloadCrio, changes...)}}
+	var b bytes.Buffer
+	if err := report.WritePlan(&b, p, report.Style{}, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"worker-[01,03] (2 hosts) pool worker", "\nworker-02 pool worker"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
 }
