@@ -18,7 +18,7 @@ func actScript(run string, a rules.Action, failed []byte) (string, []engine.Uplo
 	s := script{
 		vars: map[string]string{"run": run, "doing": actName(a.Action), "root": ""},
 		text: txScript + actionScript + "lock\nreceive\n" + actLine(0, a) +
-			"point acted\nrm -rf \"$tx/new\"\nrmdir \"$tx\" 2>/dev/null || :\n",
+			"point acted\ntrim\n",
 	}
 	return strict + engine.CheckHoldSnippet(run) + s.String(), uploads
 }

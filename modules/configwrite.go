@@ -71,8 +71,7 @@ func (w write) allowed(holders []string) string {
 // record, if they are not steps of their own.
 func (w write) end() string {
 	if !w.quiet {
-		return "rm -rf \"$tx/new\" \"$tx/old\" \"$tx/accounts\" \"$tx/applied\" \"$tx/contexts\"\n" +
-			"[ -e \"$tx/restored\" ] || rm -rf \"$tx\"\n"
+		return "trim\n"
 	}
 	var b strings.Builder
 	for i, a := range w.acts {

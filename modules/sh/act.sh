@@ -39,6 +39,7 @@ act() {
 	if [ -n "$3" ]; then
 		timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit="$3" >&2 2>/dev/null 8>&- || :
 	fi
+	trim
 	exit 78
 }
 

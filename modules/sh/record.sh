@@ -11,5 +11,5 @@ recorded() {
 		exit 1
 	fi
 	point recorded
-	forget "$tx"
+	forget
 }

@@ -61,25 +61,34 @@ record() {
 		mv -fT "$state/.applied.$$" "$applied" && sync "$state"
 }
 
-# forget removes the originals that have been put back, once the record says
-# that their paths are not ours any more, and the transaction.
-forget() {
-	if [ -e "$1/restored" ]; then
-		while IFS= read -r name; do rm -f "$originals/$name" "$originals/$name.default"; done <"$1/restored"
-		sync "$originals"
-	fi
-	rm -rf "$1"
+# trim leaves of the transaction only what says which originals are not needed
+# any more once the record says so.
+trim() {
+	cd /
+	rm -rf "$tx/new" "$tx/old" "$tx/accounts" "$tx/applied" "$tx/contexts" "$tx/password"
+	rmdir "$tx" 2>/dev/null || :
 }
 
-# finish forgets what transactions have left that were cut short.
-finish() {
+# forget ends all transactions, and removes the originals that have been put
+# back. It is for when the record says that their paths are not ours any more.
+forget() {
 	for left in "$state"/tx/*; do
-		if [ ! -d "$left" ]; then
-			continue
-		elif [ -e "$left/after" ] && [ -e "$applied" ] && [ "$(sha256sum <"$left/after")" = "$(sha256sum <"$applied")" ]; then
-			forget "$left"
-		else
-			rm -rf "$left"
+		[ -e "$left/restored" ] || continue
+		while IFS= read -r name; do rm -f "$originals/$name" "$originals/$name.default"; done <"$left/restored"
+		sync "$originals"
+		rm -f "$left/restored"
+	done
+	rm -rf "$state/tx"
+}
+
+# finish ends transactions that were cut short. A record that was written last
+# is taken for such.
+finish() {
+	for left in "$state"/tx/*/after; do
+		if [ -e "$left" ] && [ -e "$applied" ] && [ "$(sha256sum <"$left")" = "$(sha256sum <"$applied")" ]; then
+			forget
+			return
 		fi
 	done
+	rm -rf "$state/tx"
 }

@@ -1,0 +1,172 @@
+package modules
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+func action(kind engine.ActionType, unit string) rules.Action {
+	return rules.Action{Action: engine.Action{Type: kind, Unit: unit}}
+}
+
+func TestActions(t *testing.T) {
+	for name, test := range map[string]struct {
+		do      rules.Action
+		prepare func(*writeBox)
+		code    int
+		says    string
+		log     string // in it
+	}{
+		"daemon-reload": {do: action(engine.ReloadDaemon, ""), log: "systemctl daemon-reload\n"},
+		"reload": {
+			do: action(engine.ReloadUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/units/crio.service", "active\n", 0o644) },
+			log: "systemctl reload crio.service\n",
+		},
+		"reload of what is not running": {
+			do: action(engine.ReloadUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/units/crio.service", "inactive\n", 0o644) },
+			says: "crio.service is not running, so there is nothing to reload",
+		},
+		"reload of what is missing": {
+			do: action(engine.ReloadUnit, "crio.service"), code: engine.ScriptActed, says: "reload crio.service: exit status 1: crio.service is not active",
+		},
+		"reload that fails": {
+			do: action(engine.ReloadUnit, "crio.service"), prepare: func(b *writeBox) {
+				b.put("/units/crio.service", "active\n", 0o644)
+				b.put("/fail-reload", "Job for crio.service failed.\n", 0o644)
+			},
+			code: engine.ScriptActed, says: "reload crio.service: exit status 1: Job for crio.service failed.",
+		},
+		"reload that hangs": {
+			do: rules.Action{Action: engine.Action{Type: engine.ReloadUnit, Unit: "crio.service"}, Timeout: engine.Duration(90e9)}, prepare: func(b *writeBox) {
+				b.put("/units/crio.service", "active\n", 0o644)
+				b.tool("timeout", "case $* in *' reload '*) echo \"$*\" >>$BOX/log; exit 124;; esac; [ $1 != -k ] || shift 2; shift; exec \"$@\"\n")
+			},
+			code: engine.ScriptActed, says: "reload crio.service: not done within 1m30s", log: "-k 10 90 systemctl reload crio.service\n",
+		},
+		"restart": {do: action(engine.RestartUnit, "crio.service"), log: "systemctl restart crio.service\n"},
+		"restart of what ends by itself": {
+			do: action(engine.RestartUnit, "coreos-update-ca-trust.service"), prepare: func(b *writeBox) { b.put("/after-restart", "inactive\n", 0o644) },
+			log: "systemctl restart coreos-update-ca-trust.service\n",
+		},
+		"restart that leaves it failed": {
+			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/after-restart", "failed\n", 0o644) },
+			code: engine.ScriptActed, says: "restart crio.service: the unit has failed",
+		},
+		"restart of what changed on disk": {
+			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/need-reload", "", 0o644) },
+			log: "systemctl daemon-reload\nsystemctl restart crio.service\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newWriteBox(t)
+			b.put(engine.AppliedPath, "before", 0o600)
+			b.tool("journalctl", "echo 'the last line of its journal'\n")
+			if test.prepare != nil {
+				test.prepare(b)
+			}
+			out := b.send(actScript("r1", test.do, []byte("failed")))
+			b.want(out, test.code, test.says)
+			if !strings.Contains(b.log(), test.log) {
+				t.Errorf("log %s", b.log())
+			}
+			want := "before"
+			if test.code != 0 {
+				want = "failed"
+				if !strings.Contains(out.Stderr, "\nthe last line of its journal\n") {
+					t.Errorf("%s", out.Stderr)
+				}
+			}
+			if got := b.read(engine.AppliedPath); got != want {
+				t.Errorf("record %q, want %q", got, want)
+			}
+			if info, err := os.Stat(b.at(engine.AppliedPath)); err != nil || info.Mode() != 0o600 {
+				t.Errorf("record %v, %v", info, err)
+			}
+			b.clean()
+		})
+	}
+}
+
+// What was put back before an action is forgotten when the record says so.
+func TestAnActionKeepsWhatTheRecordNeeds(t *testing.T) {
+	b := crashSite(t)
+	w := b.crashWrite(false)
+	b.want(b.write(w), 0, "")
+	b.want(b.send(actScript("r1", action(engine.ReloadUnit, "crio.service"), []byte("failed"))), 0, "")
+	b.record(w)
+	b.crashWritten()
+}
+
+func TestAnActionNeedsTheHold(t *testing.T) {
+	b := newWriteBox(t)
+	b.hold(engine.RunHold, "r2")
+	b.want(b.send(actScript("r1", action(engine.RestartUnit, "crio.service"), nil)), engine.ScriptHeld, "")
+	b.want(b.send(recordScript("r1", []byte("x"), false)), engine.ScriptHeld, "")
+	b.want(b.send(recordScript("r1", []byte("x"), true)), engine.ScriptHeld, "")
+	b.remove("var/lib/holdfast/hold.json")
+	b.want(b.send(recordScript("r1", []byte("x"), false)), engine.ScriptHeld, "")
+	if b.exists("var/lib/holdfast/applied.json") || b.log() != "" {
+		t.Error("something was done")
+	}
+	b.want(b.send(recordScript("r1", []byte("x"), true)), 0, "")
+}
+
+// A quiet write does all of it, and records which action failed.
+func TestAQuietWriteActsAndRecords(t *testing.T) {
+	b := newWriteBox(t)
+	b.remove("var/lib/holdfast/hold.json")
+	b.put("/units/crio.service", "active\n", 0o644)
+	w := b.plan(contents{"/etc/a": "1"}, file("/etc/a"))
+	w.quiet = true
+	w.acts = []rules.Action{action(engine.ReloadUnit, "crio.service"), action(engine.RestartUnit, "kubelet.service"), action(engine.RestartUnit, "never.service")}
+	w.failure = func(action string) []byte { return []byte("failed: " + action) }
+	b.put("/after-restart", "failed\n", 0o644)
+	b.want(b.write(w), engine.ScriptActed, "restart kubelet.service: the unit has failed")
+	if got := b.read(engine.AppliedPath); got != "failed: restart kubelet.service" {
+		t.Errorf("record %s", got)
+	}
+	if strings.Contains(b.log(), "never") || b.read("/etc/a") != "1" {
+		t.Errorf("log %s", b.log())
+	}
+	b.remove("after-restart")
+	w = b.plan(contents{"/etc/a": "1"}, file("/etc/a"))
+	w.quiet = true
+	b.want(b.write(w), 0, "")
+	if got := b.read(engine.AppliedPath); got != `{"after":1}` {
+		t.Errorf("record %s", got)
+	}
+	b.clean()
+}
+
+func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/units/crio.service", "active\n", 0o644)
+	b.put("/etc/a/x", "", 0o644)
+	b.put("/etc/mine", "", 0o644)
+	w := b.plan(contents{}, edit{path: "/etc/a", mode: -1}) // says that it stays
+	text, uploads := w.script()
+	out := b.send("exec >&- 2>&-\n"+text, uploads)
+	if out.Code != 0 || b.read(engine.AppliedPath) != `{"before":1}` {
+		t.Errorf("%+v", out)
+	}
+	text, uploads = actScript("r1", action(engine.ReloadUnit, "none.service"), []byte("failed"))
+	b.send("exec >&- 2>&-\n"+text, uploads)
+	if got := b.read(engine.AppliedPath); got != "failed" {
+		t.Errorf("record %q", got)
+	}
+}
+
+// The record may be left to another run, such as after a reboot.
+func TestTheRecordOfAnotherRunForgetsWhatWasPutBack(t *testing.T) {
+	b := crashSite(t)
+	w := b.crashWrite(false)
+	b.want(b.write(w), 0, "")
+	b.hold(engine.RunHold, "r2")
+	b.want(b.send(recordScript("r2", w.after, false)), 0, "")
+	b.crashWritten()
+}
