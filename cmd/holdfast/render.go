@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"holdfast/engine"
+	"holdfast/modules"
 )
 
 func (a *app) renderCommand() *cobra.Command {
@@ -49,7 +49,7 @@ func (a *app) render(ctx context.Context, name string) error {
 		return err
 	}
 	mode := 0o600
-	text, err := g.loaded.Ignition(engine.File{Path: engine.AppliedPath, Contents: record(*g.compact), Mode: &mode})
+	text, err := g.loaded.Ignition(engine.File{Path: engine.AppliedPath, Contents: modules.Record(*g.compact), Mode: &mode})
 	if err != nil {
 		return err
 	}
@@ -97,13 +97,4 @@ func unsaid(c engine.Config) []string {
 		}
 	}
 	return list
-}
-
-// record is what says on the host what was applied to it.
-func record(c engine.Config) []byte {
-	text, err := json.Marshal(engine.Applied{Schema: engine.AppliedSchema, Config: c})
-	if err != nil {
-		panic(err) // strings and numbers can always be written
-	}
-	return text
 }

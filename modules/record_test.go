@@ -1,0 +1,36 @@
+package modules
+
+import (
+	"testing"
+
+	"holdfast/engine"
+)
+
+// A host that was provisioned with a configuration and the record of it has
+// nothing to change, and knows what is its own when the configuration shrinks.
+func TestProvisionedHostsMatch(t *testing.T) {
+	mode, folder := 0o600, 0o755
+	owner := engine.Owner{User: "0", Group: "0"}
+	full, _ := engine.Config{
+		OSImage: "q.example/os@sha256:4", KernelArgs: []string{"nosmt"},
+		Files:       []engine.File{{Path: "/etc/a", Contents: []byte("a"), Mode: &mode, Owner: owner}},
+		Directories: []engine.Directory{{Path: "/etc/d", Mode: &folder, Owner: owner}},
+	}.Compact()
+	facts := engine.Facts{BootID: "boot", Config: &engine.ConfigFacts{
+		Applied: decodeRecord(Record(full)),
+		Nodes: map[string]engine.Node{
+			"/etc/a": {Type: engine.FileNode, Digest: engine.Digest([]byte("a")), Mode: mode},
+			"/etc/d": {Type: engine.DirectoryNode, Mode: folder},
+		},
+	}}
+	if changes, err := (configuration{}).Diff(engine.Desired{Config: &full}, facts); err != nil || len(changes) > 0 {
+		t.Errorf("%v; changes %+v", err, changes)
+	}
+	changes, err := configuration{}.Diff(engine.Desired{Config: &engine.Config{OSImage: full.OSImage, KernelArgs: full.KernelArgs}}, facts)
+	if err != nil || len(changes) != 2 || changes[0].Verb != "delete" {
+		t.Errorf("%v; changes %+v", err, changes)
+	}
+	if a := facts.Config.Applied; len(a.Existed) != 1 || a.Existed[0] != "/etc/d" {
+		t.Errorf("directories that stay: %v", a.Existed)
+	}
+}
