@@ -22,9 +22,14 @@ func (x *configDiff) base(want engine.Config) {
 	if u == nil {
 		return
 	}
-	x.was = x.written(x.was)
-	next := x.written(onlyConfig(u.Config))
+	x.was = written(x.was, x.has)
+	next := written(onlyConfig(u.Config), x.has)
 	if u.Boot != x.boot {
+		before := map[subject]bool{}
+		for _, e := range entriesOf(x.was) {
+			before[e.about] = true
+		}
+		next = written(next, func(e entry) bool { return !before[e.about] || e.fits(x.seen.Nodes) })
 		x.was = joined(next, x.was, x.has)
 		return
 	}
@@ -36,10 +41,10 @@ func (x *configDiff) base(want engine.Config) {
 
 // written is of a configuration what was written, and not taken away again.
 // What the host has otherwise in these places is its own.
-func (x *configDiff) written(next engine.Config) engine.Config {
+func written(next engine.Config, has func(entry) bool) engine.Config {
 	ours := map[subject]bool{}
 	for _, e := range entriesOf(next) {
-		ours[e.about] = ours[e.about] || x.has(e)
+		ours[e.about] = ours[e.about] || has(e)
 	}
 	foreign := func(domain rules.Domain, name string) bool { return !ours[subject{domain, name}] }
 	next.Files = without(next.Files, func(f engine.File) bool { return foreign(rules.File, f.Path) })

@@ -51,7 +51,7 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	x.want = x.inherited(onlyConfig(*d.Config))
 	x.entries = entriesOf(x.want)
 	x.left = leaving(entriesOf(x.was), x.entries)
-	documents, err := rules.Compare(x.was, x.want, policy)
+	documents, err := rules.Compare(asDocumented(x.was), onlyConfig(x.desired), policy)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (x *configDiff) changes() []engine.Change {
 // onRecord reports whether the host's record says just what is desired.
 func (x *configDiff) onRecord() bool {
 	a := x.seen.Applied
-	return a != nil && a.Unfinished == nil && sameRecord(a.Config, x.desired)
+	return a != nil && a.Unfinished == nil && sameRecord(asDocumented(a.Config), x.desired)
 }
 
 func sameRecord(a, b engine.Config) bool {

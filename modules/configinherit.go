@@ -31,10 +31,7 @@ func (x *configDiff) inheritance(f engine.File, n engine.Node) []byte {
 	if rest, ok := bytes.CutSuffix(n.Contents, f.Append); ok {
 		return rest
 	}
-	for _, was := range x.was.Files {
-		if was.Path != f.Path || !was.Inherit {
-			continue
-		}
+	for _, was := range x.appended(f.Path) {
 		if x.seen.Saved[f.Path] {
 			return n.Base
 		}
@@ -43,4 +40,35 @@ func (x *configDiff) inheritance(f engine.File, n engine.Node) []byte {
 		}
 	}
 	return n.Contents
+}
+
+// appended lists what holdfast has appended to a file, or tried to.
+func (x *configDiff) appended(path string) []engine.File {
+	var files []engine.File
+	if a := x.seen.Applied; a != nil {
+		files = append(files, a.Config.Files...)
+	}
+	if u := x.unfinished(); u != nil {
+		files = append(append(files, u.Config.Files...), u.Appended...)
+	}
+	return without(files, func(f engine.File) bool { return f.Path != path || !f.Inherit })
+}
+
+// resolved is the desired configuration with the digests of such files as they
+// become on this host: by them the next plan knows what was written.
+func (x *configDiff) resolved() engine.Config {
+	c := x.desired
+	c.Files = x.want.Files
+	return c
+}
+
+// asDocumented leaves these digests out again: documents say nothing of them.
+func asDocumented(c engine.Config) engine.Config {
+	c.Files = slices.Clone(c.Files)
+	for i := range c.Files {
+		if c.Files[i].Inherit {
+			c.Files[i].Digest = ""
+		}
+	}
+	return c
 }

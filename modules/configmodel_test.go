@@ -19,16 +19,21 @@ type modelHost struct {
 	units   map[string]string
 	applied *engine.Applied
 	boot    int
+	data    map[string][]byte
 	over    []string // originals that are not needed any more, once the record says so
 }
 
 func (h *modelHost) facts() engine.Facts {
-	saved := map[string]bool{}
-	for p := range h.saved {
+	saved, nodes := map[string]bool{}, maps.Clone(h.nodes)
+	for p, original := range h.saved {
 		saved[p] = true
+		if n, ok := nodes[p]; ok {
+			n.Base = original.Contents
+			nodes[p] = n
+		}
 	}
 	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &engine.ConfigFacts{
-		Applied: h.applied, Nodes: maps.Clone(h.nodes), Saved: saved, Units: maps.Clone(h.units),
+		Applied: h.applied, Nodes: nodes, Saved: saved, Units: maps.Clone(h.units),
 	}}
 }
 
@@ -42,7 +47,7 @@ func (h *modelHost) carryOut(w write, stop int) {
 	for _, p := range h.over {
 		delete(h.saved, p)
 	}
-	h.over = nil
+	h.over, h.data = nil, w.data
 	h.applied = decodeRecord(w.before)
 	var over []string
 	for i, e := range w.edits {
@@ -82,6 +87,7 @@ func (h *modelHost) edit(e edit) {
 			n.Target = e.data
 		} else {
 			n.Digest = e.data
+			n.Contents = h.data[e.data]
 		}
 		h.nodes[e.path] = n
 	case e.restore:
@@ -116,6 +122,9 @@ func anyConfig(t *rapid.T, name string) engine.Config {
 			c.Links = append(c.Links, engine.Link{Path: p, Target: "/etc/x"})
 		}
 	}
+	if text := rapid.SampledFrom([]string{"", "+1\n", "+2\n"}).Draw(t, name+" appended"); text != "" {
+		c.Files = append(c.Files, engine.File{Path: "/etc/appended", Inherit: true, Append: []byte(text)})
+	}
 	if rapid.Bool().Draw(t, name+" unit") {
 		yes := rapid.Bool().Draw(t, "enabled")
 		c.Units = append(c.Units, engine.Unit{Name: "f.service", Contents: rapid.SampledFrom([]string{"[Unit]\n", "[Service]\n"}).Draw(t, "unit"), Enabled: &yes})
@@ -136,6 +145,9 @@ func TestConfigConverges(t *testing.T) {
 				h.nodes[p] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("host's own")), Mode: 0o640}
 			}
 		}
+		if rapid.Bool().Draw(t, "host has /etc/appended") {
+			h.nodes["/etc/appended"] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("own\n")), Mode: 0o640, Contents: []byte("own\n")}
+		}
 		own := maps.Clone(h.nodes)
 		for i := range rapid.IntRange(1, 5).Draw(t, "runs") {
 			name := fmt.Sprint("run ", i, " ")
@@ -154,6 +166,14 @@ func TestConfigConverges(t *testing.T) {
 		h.run(t, d, -1)
 		if changes, err := (configuration{}).Diff(d, h.facts()); err != nil || len(changes) > 0 {
 			t.Fatalf("not done: %v %v", changes, err)
+		}
+		if i := slices.IndexFunc(d.Config.Files, func(f engine.File) bool { return f.Inherit }); i >= 0 {
+			want := string(own["/etc/appended"].Contents) + string(d.Config.Files[i].Append)
+			if n := h.nodes["/etc/appended"]; string(n.Contents) != want {
+				t.Fatalf("/etc/appended has %q, want %q", n.Contents, want)
+			}
+		} else if n := h.nodes["/etc/appended"]; n.Digest != own["/etc/appended"].Digest {
+			t.Fatalf("/etc/appended has %q", n.Contents)
 		}
 		wanted := entriesOf(*d.Config)
 		for _, p := range modelPaths {

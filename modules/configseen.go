@@ -145,9 +145,9 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 		there = there || masked || !*u.Masked
 		u.Masked = &masked
 	}
-	if u.Enabled != nil {
-		there = true
-		if !enabledAs(x.seen.Units[u.Name], *u.Enabled) {
+	if state := x.seen.Units[u.Name]; u.Enabled != nil {
+		there = there || state != "not-found" && state != ""
+		if !enabledAs(state, *u.Enabled) {
 			is := !*u.Enabled
 			u.Enabled = &is
 		}

@@ -1,7 +1,10 @@
 package modules
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
+	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/rules"
@@ -50,15 +53,23 @@ func (x *configDiff) records(run string) (before, after engine.Applied) {
 	slices.Sort(before.Existed)
 	// What an earlier write left unfinished and this one takes away is not to be
 	// forgotten if this one is cut short, too.
-	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: joined(x.desired, x.was, func(entry) bool { return true })}
+	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: joined(x.resolved(), x.was, func(entry) bool { return true })}
 	for _, c := range x.diff.Changes {
 		if s := (subject{c.Domain, c.Name}); x.recorded && !x.changed[s] {
 			u.Repairs = append(u.Repairs, s.String())
 		}
 	}
 	u.Ours = x.ours()
+	if earlier := x.unfinished(); earlier != nil {
+		known := append(slices.Clone(earlier.Appended), earlier.Config.Files...)
+		u.Appended = without(known, func(f engine.File) bool { return !f.Inherit })
+		slices.SortFunc(u.Appended, func(a, b engine.File) int {
+			return cmp.Or(strings.Compare(a.Path, b.Path), bytes.Compare(a.Append, b.Append))
+		})
+		u.Appended = slices.CompactFunc(u.Appended, func(a, b engine.File) bool { return a.Path == b.Path && bytes.Equal(a.Append, b.Append) })
+	}
 	before.Unfinished = u
-	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.desired, Existed: before.Existed}
+	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.resolved(), Existed: before.Existed}
 }
 
 // ours lists the paths that are holdfast's, but for those that get back an
@@ -87,7 +98,7 @@ func (x *configDiff) matching() engine.Config {
 	for _, c := range x.diff.Changes {
 		differs[subject{c.Domain, c.Name}] = true
 	}
-	c := x.desired
+	c := x.resolved()
 	c.KernelArgs, c.NoKernelArgs = nil, nil
 	c.Files = without(c.Files, func(f engine.File) bool { return differs[subject{rules.File, f.Path}] })
 	c.Directories = without(c.Directories, func(d engine.Directory) bool { return differs[subject{rules.Directory, d.Path}] })
