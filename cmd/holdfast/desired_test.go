@@ -44,7 +44,7 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// fleet is a site of hosts of one pool with a folder of documents; each host
+// fleetOfConfigs is a site of hosts of one pool with a folder of documents; each host
 // has a document of its own, if own.
 func fleetOfConfigs(t testing.TB, hosts int, own bool) *configs {
 	t.Helper()

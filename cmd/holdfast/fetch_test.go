@@ -16,7 +16,7 @@ import (
 	"holdfast/engine"
 )
 
-// site is a folder with an inventory whose one host has one document.
+// remoteSite is a folder with an inventory whose one host has one document.
 func remoteSite(t *testing.T, document string) string {
 	t.Helper()
 	dir := t.TempDir()

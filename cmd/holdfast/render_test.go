@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+)
+
+// On a terminal, render says that what it prints is secret; elsewhere (see
+// testdata/script/render.txtar) it says nothing.
+func TestRenderOnATerminal(t *testing.T) {
+	person, tty, err := terminalPair()
+	if err != nil {
+		t.Skip("no terminals here:", err)
+	}
+	var work conc.WaitGroup
+	shown := watch(person, &work)
+	dir := remoteSite(t, `{"ignition": {"version": "3.4.0"}, "kernelArguments": {}}`)
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := run([]string{"render", "h", "-i", filepath.Join(dir, "site.hcl")}, os.Stdin, tty, stderr); code != engine.ExitOK {
+		t.Errorf("exit %d", code)
+	}
+	if err := shown.await("applied.json"); err != nil {
+		t.Error(err)
+	}
+	_ = tty.Close()
+	work.Wait()
+	_ = person.Close()
+	said, err := os.ReadFile(stderr.Name())
+	if err != nil || !strings.Contains(string(said), "this holds secrets") {
+		t.Errorf("%v %s", err, said)
+	}
+}
