@@ -72,7 +72,7 @@ func (s *Site) Bastion(run string) *Bastion {
 func (b *Bastion) Run() *rollout.Run {
 	return &rollout.Run{
 		Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID}, ID: b.ID,
-		Inventory: b.site.Inventory, Desired: b.site.Inventory.Desired(), Modules: Modules(),
+		Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: Modules(),
 		Hosts: b, Clusters: b, Local: local{b}, Sink: b, Clock: b.clock,
 	}
 }

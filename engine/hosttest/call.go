@@ -112,7 +112,7 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		defer cancel()
 	}
 	var reply rollout.Reply
-	var stages time.Duration
+	var stages, hangs time.Duration
 	what := verb(s.Text)
 	err := c.b.call(ctx, Call{Verb: what, Host: c.h.Name}, func(now time.Time) error {
 		if !c.h.up || c.h.cut {
@@ -122,8 +122,15 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		if c.h.staging != "" && what == "stage" {
 			stages = c.h.stagedBy.Sub(now)
 		}
+		if !c.h.up { // power was cut while it ran
+			return errLost
+		}
+		hangs = c.h.hanging(reply)
 		return nil
 	})
+	if err == nil && hangs > 0 {
+		err = c.b.clock.Sleep(ctx, hangs)
+	}
 	if errors.Is(err, errFails) {
 		return rollout.Reply{Code: 1, Stderr: err.Error() + "\n"}, nil
 	}

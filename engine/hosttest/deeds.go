@@ -102,19 +102,54 @@ type State struct {
 	Drained bool     // drained, and not undrained since
 	Member  bool     // of an etcd cluster
 	Well    bool     // up, and its etcd member healthy
+	Matches bool     // it is what it is to be, and has its setting in effect and on record
+	Drifted bool     // somebody has changed the setting that is on record
 	Boots   int      // since the site was made, which counts as the first
-	Reboots []string // digests that it was ordered to reboot into
+	Reboots []string // digests that it was ordered to reboot into; "-" of one into the OS that it ran
+
+	Disk, Effect, Record string // the setting; the record is "" where it is not finished
+	Failed               string // action that has failed, by the record
+	Writes               int    // of the setting
 }
 
 // State tells how the host is now.
 func (h *Host) State() (st State) {
+	want := h.site.Desired()[h.Name]
 	h.site.with(func(now time.Time) {
 		st = State{
 			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Staging: h.staging != "", Drained: h.drained, Member: h.host.Cluster != "",
 			Well: h.well(now), Boots: h.boot, Reboots: slices.Clone(h.reboots),
+			Disk: h.setting.disk, Effect: h.setting.effect, Writes: h.setting.writes,
+		}
+		if a := h.setting.applied; a != nil && a.Unfinished == nil {
+			st.Record = wordOf(a.Config)
+		} else if a != nil {
+			st.Failed = a.Unfinished.Failed
 		}
 	})
+	st.Matches = want.OS == nil || st.Booted == want.OS.Digest()
+	if want.Config != nil {
+		word := wordOf(*want.Config)
+		st.Matches = st.Matches && st.Disk == word && st.Effect == word && st.Record == word
+		st.Drifted = st.Record == word && st.Disk != word
+	}
 	return st
+}
+
+// Set gives the host a setting: on its disk, in effect and on record.
+func (h *Host) Set(word string) {
+	h.site.with(func(time.Time) {
+		h.setting = setting{disk: word, effect: word, applied: &engine.Applied{Schema: engine.AppliedSchema, Config: Setting(word)}}
+		h.units = h.enabled()
+	})
+}
+
+// Edit is a person changing the setting on the host's disk.
+func (h *Host) Edit(word string) {
+	h.site.with(func(now time.Time) {
+		h.setting.disk, h.setting.edited = word, now
+		h.site.note("somebody edits %s: %s", h.Name, word)
+	})
 }
 
 // well reports whether the host serves whom it is there for.

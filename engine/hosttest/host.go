@@ -27,6 +27,13 @@ type Traits struct {
 	Missing   []string // units that do not run after a reboot
 	NoEtcd    bool     // its etcd member does not come back from a reboot
 	Unclear   string   // why its module does not understand it
+
+	ReadOnly  bool   // no setting can be written
+	ActFails  bool   // no action works
+	ActHangs  bool   // no action comes to an end
+	Forgets   bool   // that an action failed cannot be recorded
+	AppDies   bool   // an action that fails ends the service, and so does every boot
+	CutsPower string // where the power is cut in a script about the setting, once: before, written, acted or recorded
 }
 
 // Host is one host of a site.
@@ -48,6 +55,8 @@ type Host struct {
 	stagedBy       time.Time
 	stager         string // run that stages
 	finalizeErr    string
+	plain          bool // it goes down to boot the OS that runs
+	setting        setting
 
 	hold     *engine.Hold
 	garbage  string // a hold file that cannot be read
@@ -68,6 +77,9 @@ func newHost(s *Site, h engine.Host, digest string) *Host {
 
 func (h *Host) enabled() []string {
 	units := []string{"sshd.service"}
+	if !ends(h.setting.effect) {
+		units = append(units, appUnit)
+	}
 	if h.host.Cluster != "" {
 		units = append(units, "etcd.service")
 	}
@@ -120,8 +132,12 @@ func (h *Host) comeUp(at time.Time) {
 		h.booted = h.staged
 	}
 	h.staged, h.locked = "", false
+	h.setting.effect = h.setting.disk
 	h.etcd = h.host.Cluster != "" && !h.traits.NoEtcd
 	h.failed = slices.Clone(h.traits.Failing)
+	if h.traits.AppDies {
+		h.failed = append(h.failed, appUnit)
+	}
 	h.units = nil
 	for _, u := range h.enabled() {
 		if !slices.Contains(h.failed, u) && !slices.Contains(h.traits.Missing, u) {
@@ -141,7 +157,7 @@ func (h *Host) bootID() string { return fmt.Sprintf("%s-boot-%d", h.Name, h.boot
 // facts is what the host says about itself.
 func (h *Host) facts(now time.Time) engine.Facts {
 	// logind takes half of the time before the shutdown begins.
-	staged, stopping := h.staged, due(h.goes.Add(-h.traits.Shutdown/2), now) && !h.goes.IsZero()
+	staged, stopping := h.staged, !h.goes.IsZero() && (h.plain || due(h.goes.Add(-h.traits.Shutdown/2), now))
 	if h.traits.Forgetful || stopping { // ostree finalizes early in a shutdown
 		staged = ""
 	}
@@ -150,6 +166,7 @@ func (h *Host) facts(now time.Time) engine.Facts {
 		Failed: slices.Clone(h.failed), FinalizeErr: h.finalizeErr, Tool: "hosttest 1",
 		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.booted, Booted: true}},
 	}
+	f.Config = h.setting.facts(h.traits.Unclear)
 	if !now.Before(h.since.Add(h.traits.Settle)) {
 		f.Running = slices.Clone(h.units)
 	}

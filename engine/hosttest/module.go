@@ -14,7 +14,7 @@ const factsScript = "hosttest facts"
 type Module struct{}
 
 // Modules are what a run on a site needs.
-func Modules() []engine.Module { return []engine.Module{Module{}} }
+func Modules() []engine.Module { return []engine.Module{Module{}, Settings{}} }
 
 // Name is the module's name in plans.
 func (Module) Name() string { return "hosttest" }
@@ -54,11 +54,7 @@ func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 // Steps stage the OS, unless it is staged already, and reboot into it.
 func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	digest, timeouts := t.Desired.OS.Digest(), t.Pool.Timeouts.WithDefaults()
-	reboot := strings.Join([]string{"hosttest reboot", digest, t.Facts.BootID, t.Run}, " ")
-	steps := engine.Steps{Reboot: []engine.Step{
-		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: reboot}}, Timeout: 60e9, Breaks: true},
-		{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}}, Timeout: timeouts.Reboot},
-	}}
+	steps := engine.Steps{Reboot: rebootSteps(t, digest)}
 	if !t.Facts.Ready(digest, "") {
 		stage := "hosttest stage " + digest + " " + t.Run
 		if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
@@ -70,4 +66,20 @@ func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 		}}
 	}
 	return steps
+}
+
+// plain stands for the digest in the order to reboot into the OS that runs.
+const plain = "-"
+
+// rebootSteps reboot the host, and wait for it to have booted that OS.
+func rebootSteps(t engine.Target, digest string) []engine.Step {
+	await := engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}
+	if digest == plain {
+		await.Digest = ""
+	}
+	order := strings.Join([]string{"hosttest reboot", digest, t.Facts.BootID, t.Run}, " ")
+	return []engine.Step{
+		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Breaks: true},
+		{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &await}, Timeout: t.Pool.Timeouts.WithDefaults().Reboot},
+	}
 }

@@ -53,6 +53,8 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 		return rollout.Reply{}
 	case len(args) == 5 && args[0] == "hosttest" && args[1] == "reboot":
 		return h.reboot(b, args[2], args[3], args[4], now)
+	case len(args) > 2 && args[0] == "hosttest":
+		return h.settingScript(b, args[1], text, now)
 	case text == "systemctl is-system-running" && !h.goes.IsZero():
 		return rollout.Reply{Stdout: "stopping\n", Code: 1}
 	case text == "systemctl is-system-running":
@@ -113,7 +115,9 @@ func (h *Host) reboot(b *Bastion, digest, boot, run string, now time.Time) rollo
 		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 	case h.bootID() != boot || !h.goes.IsZero():
 		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "finalize: the host has rebooted since it was planned\n"}
-	case h.staged != digest || !h.locked:
+	case digest == plain && h.staged != "" && !h.locked:
+		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "reboot: what is staged would be booted\n"}
+	case digest != plain && (h.staged != digest || !h.locked):
 		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "finalize: nothing is staged\n"}
 	case h.traits.Stubborn:
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
@@ -121,6 +125,11 @@ func (h *Host) reboot(b *Bastion, digest, boot, run string, now time.Time) rollo
 	b.lawDisrupt(h, true, now)
 	h.site.note("%s reboots %s into %s", b.ID, h.Name, digest)
 	h.reboots = append(h.reboots, digest)
-	h.locked, h.goes = false, now.Add(h.traits.Shutdown)
+	h.goes, h.plain = now.Add(h.traits.Shutdown), digest == plain
+	if h.plain {
+		b.lawFallback(h)
+		h.staged = ""
+	}
+	h.locked = false
 	return rollout.Reply{}
 }

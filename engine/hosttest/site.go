@@ -21,6 +21,7 @@ type Site struct {
 	due        []happening
 	log        []string
 	violations []string
+	settings   map[string]string // wanted, by host
 }
 
 // happening is something the world does by itself at some time.
@@ -32,7 +33,7 @@ type happening struct {
 // New makes a site of the inventory's hosts. All are up, run the OS of that
 // digest, and lead healthy clusters.
 func New(inv engine.Inventory, digest string) *Site {
-	s := &Site{Inventory: inv, hosts: map[string]*Host{}, clusters: map[string]*cluster{}}
+	s := &Site{Inventory: inv, hosts: map[string]*Host{}, clusters: map[string]*cluster{}, settings: map[string]string{}}
 	for _, c := range inv.Clusters {
 		s.clusters[c.Name] = &cluster{name: c.Name, allowOutage: c.AllowOutage}
 	}
@@ -63,6 +64,24 @@ func (s *Site) Hosts() []*Host {
 		all = append(all, s.hosts[h.Name])
 	}
 	return all
+}
+
+// Want makes runs that begin from now on want that setting of a host.
+func (s *Site) Want(host, word string) {
+	s.with(func(time.Time) { s.settings[host] = word })
+}
+
+// Desired is what every host is to be.
+func (s *Site) Desired() map[string]engine.Desired {
+	desired := s.Inventory.Desired()
+	s.with(func(time.Time) {
+		for host, word := range s.settings {
+			d, config := desired[host], Setting(word)
+			d.Config = &config
+			desired[host] = d
+		}
+	})
+	return desired
 }
 
 // After lets f happen when that much time has passed. It may use the methods

@@ -1,0 +1,144 @@
+package hosttest
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// setting is the setting of a host.
+type setting struct {
+	disk, effect string
+	applied      *engine.Applied
+	edited       time.Time      // when a person last changed it
+	writes       int            // how often runs have
+	fallbacks    map[string]int // reboots in place of an action, by the word that is not yet on record
+	failing      bool           // the script that runs has failed by taking too long
+}
+
+func (s *setting) facts(problem string) *engine.ConfigFacts {
+	f := &engine.ConfigFacts{Applied: s.applied, Problem: problem, Nodes: map[string]engine.Node{}}
+	if s.disk != "" {
+		f.Nodes[settingPath] = engine.Node{Type: engine.FileNode, Digest: s.disk}
+	}
+	return f
+}
+
+// settingScript obeys a script of the module of settings.
+func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollout.Reply {
+	var o settingOrder
+	_, rest, _ := strings.Cut(text, verb+" ")
+	if err := json.Unmarshal([]byte(rest), &o); err != nil {
+		return rollout.Reply{Code: 2, Stderr: err.Error()}
+	}
+	quiet := verb == "quiet"
+	foreign := !h.held() || h.heldBut(o.Run)
+	if quiet {
+		foreign = h.heldBut(append(o.Holders, o.Run)...)
+	}
+	switch {
+	case foreign:
+		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is held by someone else, or by nobody; nothing was done\n"}
+	case !h.goes.IsZero():
+		return rollout.Reply{Code: 1, Stderr: "the system is going down\n"}
+	case o.Boot != "" && o.Boot != h.bootID():
+		return rollout.Reply{Code: engine.ScriptChanged, Stderr: verb + ": the host has rebooted since it was planned; nothing was done\n"}
+	case o.Before != nil && o.Was != h.setting.disk:
+		return rollout.Reply{Code: engine.ScriptChanged, Stderr: verb + ": " + settingPath + " has changed since it was planned; nothing was done\n"}
+	case h.traits.DiskFull && o.Action == "" || h.traits.DiskFull && quiet:
+		return rollout.Reply{Code: engine.ScriptNoSpace, Stderr: verb + ": no space left on device; nothing was done\n"}
+	case h.traits.ReadOnly && o.Before != nil:
+		return rollout.Reply{Code: 1, Stderr: verb + ": " + settingPath + ": read-only file system; nothing was done\n"}
+	}
+	b.lawSetting(h, o, quiet)
+	for _, part := range []func(*Bastion, settingOrder, time.Time) *rollout.Reply{h.write, h.act, h.putOnRecord} {
+		if reply := part(b, o, now); reply != nil {
+			return *reply
+		}
+	}
+	return rollout.Reply{}
+}
+
+// cutAt cuts the power where the host's traits say so.
+func (h *Host) cutAt(where string, now time.Time) *rollout.Reply {
+	if h.traits.CutsPower != where {
+		return nil
+	}
+	h.traits.CutsPower = ""
+	h.staged, h.goes = "", time.Time{}
+	h.down(now)
+	h.returns = now.Add(h.traits.Boot)
+	return &rollout.Reply{Code: 1}
+}
+
+// write puts the setting on disk. What needs no action is in effect at once.
+func (h *Host) write(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
+	if o.Before == nil {
+		return nil
+	}
+	h.setting.applied = o.Before
+	if cut := h.cutAt("before", now); cut != nil {
+		return cut
+	}
+	word := wordOf(o.Before.Unfinished.Config)
+	h.site.note("%s writes %s to %s", b.ID, word, h.Name)
+	h.setting.disk = word
+	h.setting.writes++
+	if actionsOf(word)[0].Type == engine.NoAction {
+		h.setting.effect = word
+	}
+	return h.cutAt("written", now)
+}
+
+// act makes what is on disk take effect, if it is the action that this takes.
+func (h *Host) act(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
+	if o.Action == "" {
+		return nil
+	}
+	h.site.note("%s does %s on %s", b.ID, o.Action, h.Name)
+	if strings.HasPrefix(o.Action, string(engine.RestartUnit)) {
+		b.lawDisrupt(h, false, now)
+		h.since, h.lost = now, now
+	}
+	if h.traits.ActFails || h.traits.ActHangs {
+		if !h.traits.Forgets {
+			h.setting.applied = o.Failed
+		}
+		if h.traits.AppDies {
+			h.failed = append(h.failed, appUnit)
+			h.units = slices.DeleteFunc(h.units, func(u string) bool { return u == appUnit })
+		}
+		h.setting.failing = h.traits.ActHangs
+		return &rollout.Reply{Code: engine.ScriptActed, Stderr: o.Action + ": exit status 1\n"}
+	}
+	takes := actionsOf(h.setting.disk)
+	if last := takes[len(takes)-1]; string(last.Type)+" "+last.Unit == o.Action {
+		h.setting.effect = h.setting.disk
+		h.units = slices.DeleteFunc(h.enabled(), func(u string) bool { return slices.Contains(h.failed, u) })
+	}
+	return h.cutAt("acted", now)
+}
+
+// hanging is how long a script takes that the host had to end.
+func (h *Host) hanging(reply rollout.Reply) time.Duration {
+	if !h.setting.failing || reply.Code != engine.ScriptActed {
+		return 0
+	}
+	h.setting.failing = false
+	return actionLimit
+}
+
+// putOnRecord says that the setting is in effect.
+func (h *Host) putOnRecord(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
+	if o.After == nil {
+		return nil
+	}
+	b.lawRecord(h, wordOf(o.After.Config))
+	h.setting.applied = o.After
+	h.setting.fallbacks = nil
+	return h.cutAt("recorded", now)
+}

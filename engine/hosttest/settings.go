@@ -1,0 +1,164 @@
+package hosttest
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Settings is a module for the one setting that every host has: a word on its
+// disk, one in effect and one on record. What a change takes is told by the
+// wanted word: "reload-3", "drain-reload-4", "restart-5", "restart-end-6" (its
+// service does not run any more), "reboot-7", "none-8". It decides as the module
+// of configurations does.
+type Settings struct{}
+
+// settingPath is where the setting is, as far as a configuration says.
+const settingPath = "/etc/setting"
+
+// appUnit is the service that the setting is for.
+const appUnit = "app.service"
+
+// actionLimit is how long a host lets an action take.
+const actionLimit = 2 * time.Minute
+
+// Setting is a configuration that says what the setting is to be.
+func Setting(word string) engine.Config {
+	return engine.Config{Files: []engine.File{{Path: settingPath, Digest: word}}}
+}
+
+func wordOf(c engine.Config) string {
+	for _, f := range c.Files {
+		return f.Digest
+	}
+	return ""
+}
+
+// actionsOf tells what a change to that word takes.
+func actionsOf(word string) []engine.Action {
+	var list []engine.Action
+	for _, kind := range strings.Split(word, "-") {
+		switch kind {
+		case "drain":
+			list = append(list, engine.Action{Type: engine.DrainAction})
+		case "reload":
+			list = append(list, engine.Action{Type: engine.ReloadUnit, Unit: appUnit})
+		case "restart":
+			list = append(list, engine.Action{Type: engine.RestartUnit, Unit: appUnit})
+		case "reboot":
+			list = append(list, reboots()...)
+		}
+	}
+	if len(list) == 0 {
+		return []engine.Action{{Type: engine.NoAction}}
+	}
+	return list
+}
+
+func reboots() []engine.Action {
+	return []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
+}
+
+func ends(word string) bool { return slices.Contains(strings.Split(word, "-"), "end") }
+
+// settingOrder is what a script about the setting says, as JSON.
+type settingOrder struct {
+	Run     string          `json:"run"`
+	Holders []string        `json:"holders,omitempty"` // of quiet: other runs whose holds do not count
+	Boot    string          `json:"boot,omitempty"`    // as planned
+	Was     string          `json:"was,omitempty"`     // on disk, as planned
+	Before  *engine.Applied `json:"before,omitempty"`  // on record while it is under way; nil: nothing is written
+	Action  string          `json:"action,omitempty"`
+	Failed  *engine.Applied `json:"failed,omitempty"` // on record if the action fails
+	After   *engine.Applied `json:"after,omitempty"`  // on record at the end
+}
+
+func (o settingOrder) script(verb string) string {
+	text, _ := json.Marshal(o) // orders always marshal
+	return "hosttest " + verb + " " + string(text)
+}
+
+// Name is the module's name in plans.
+func (Settings) Name() string { return "settings" }
+
+// Probe asks for nothing: the facts of Module say it all.
+func (Settings) Probe(engine.Desired) []engine.Command { return nil }
+
+// Read adds nothing.
+func (Settings) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
+
+// settingDiff is what leads a host to its setting.
+type settingDiff struct {
+	want, disk string
+	applied    *engine.Applied
+	differs    bool
+	drift      bool
+	actions    []engine.Action
+	rule       string
+}
+
+func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
+	switch {
+	case f.Config == nil || f.BootID == "":
+		return settingDiff{}, errors.New("its setting is not known")
+	case f.Config.Problem != "":
+		return settingDiff{}, errors.New(f.Config.Problem)
+	}
+	x := settingDiff{want: wordOf(*d.Config), disk: f.Config.Nodes[settingPath].Digest, applied: f.Config.Applied}
+	was, old := x.want, x.disk
+	var u *engine.Unfinished
+	if x.applied != nil {
+		was, u = wordOf(x.applied.Config), x.applied.Unfinished
+	}
+	redo := u != nil && u.Boot == f.BootID && len(u.Repairs) > 0
+	if u != nil && u.Boot != f.BootID {
+		was = wordOf(u.Config) // a boot has taken into effect what was written
+	}
+	switch {
+	case was != x.want:
+		old = was
+	case redo:
+		old = ""
+	}
+	x.differs = old != x.want
+	x.drift = x.applied != nil && u == nil && was == x.want
+	x.actions, x.rule = actionsOf(x.want), "its name says so"
+	if u != nil && u.Failed != "" && u.Boot == f.BootID && !d.StopOnError && x.actions[0].Type != engine.NoAction {
+		x.actions, x.rule = reboots(), "fallback: "+u.Failed+" did not work"
+	}
+	return x, nil
+}
+
+// Diff compares the setting with the desired one.
+func (Settings) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	if d.Config == nil {
+		return nil, nil
+	}
+	x, err := newSettingDiff(d, f)
+	if err != nil {
+		return nil, err
+	}
+	c := engine.Change{Module: "settings", Resource: "setting", Before: x.disk, After: x.want, Rule: x.rule, Verb: "update", Drift: x.drift, Actions: x.actions}
+	switch {
+	case x.differs:
+		return []engine.Change{c}, nil
+	case x.applied != nil && x.applied.Unfinished == nil && wordOf(x.applied.Config) == x.want:
+		return nil, nil
+	}
+	c.Resource, c.Before, c.After, c.Drift, c.Rule = engine.RecordResource, "absent", "of this setting", false, "a record changes nothing else"
+	c.Actions = []engine.Action{{Type: engine.NoAction}}
+	return []engine.Change{c}, nil
+}
+
+// Steps write the setting and make it take effect.
+func (Settings) Steps(t engine.Target, _ []engine.Change) engine.Steps {
+	x, err := newSettingDiff(t.Desired, t.Facts)
+	if err != nil { // then Diff has given no changes
+		return engine.Steps{}
+	}
+	return x.steps(t)
+}

@@ -1,0 +1,69 @@
+package hosttest
+
+import (
+	"time"
+
+	"holdfast/engine"
+)
+
+// steps are those of one change of the setting, or of its record alone.
+func (x settingDiff) steps(t engine.Target) engine.Steps {
+	before, after := x.records(t)
+	record := settingOrder{Run: t.Run, After: &after}
+	if !x.differs {
+		return engine.Steps{
+			Record: []engine.Step{settingStep(t, "record", record.script("record"), false)},
+			Quiet:  []engine.Step{settingStep(t, "record", record.script("quiet"), false)},
+		}
+	}
+	write := settingOrder{Run: t.Run, Boot: t.Facts.BootID, Was: x.disk, Before: &before}
+	s := engine.Steps{Actions: x.actions}
+	if x.disk != x.want {
+		s.Write = []engine.Step{settingStep(t, "write", write.script("write"), false)}
+	}
+	quiet := write
+	quiet.After = &after
+	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
+		quiet.Holders = []string{h.Run}
+	}
+	for _, a := range x.actions {
+		switch a.Type {
+		case engine.RebootAction:
+			s.Reboot = rebootSteps(t, plain)
+		case engine.ReloadUnit, engine.RestartUnit:
+			name := string(a.Type) + " " + a.Unit
+			failed, u := before, *before.Unfinished
+			u.Failed = name
+			failed.Unfinished = &u
+			act := settingOrder{Run: t.Run, Action: name, Failed: &failed}
+			s.Act = append(s.Act, settingStep(t, name, act.script("act"), !t.Desired.StopOnError))
+			quiet.Action, quiet.Failed = name, &failed
+		}
+	}
+	s.Record = []engine.Step{settingStep(t, "record", record.script("record"), false)}
+	s.Quiet = []engine.Step{settingStep(t, "write", quiet.script("quiet"), quiet.Action != "" && !t.Desired.StopOnError)}
+	if ends(x.want) {
+		s.Ends = []string{appUnit}
+	}
+	return s
+}
+
+// records are what is on record while the change is under way, and afterwards.
+func (x settingDiff) records(t engine.Target) (before, after engine.Applied) {
+	after = engine.Applied{Schema: engine.AppliedSchema, Config: Setting(x.want)}
+	before = engine.Applied{Schema: engine.AppliedSchema, Unfinished: &engine.Unfinished{Run: t.Run, Boot: t.Facts.BootID, Config: Setting(x.want)}}
+	if x.applied != nil {
+		before.Config = x.applied.Config
+		if wordOf(before.Config) == x.want {
+			before.Unfinished.Repairs = []string{"setting"}
+		}
+	}
+	return before, after
+}
+
+func settingStep(t engine.Target, name, script string, fallback bool) engine.Step {
+	return engine.Step{
+		Name: name, On: t.Host.Name, Timeout: engine.Duration(actionLimit + time.Minute),
+		Do: engine.Op{Exec: &engine.Exec{Script: script, Fallback: fallback}},
+	}
+}
