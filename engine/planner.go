@@ -18,6 +18,7 @@ type Input struct {
 	Selected  func(Host) bool     // --limit; nil selects every host
 	Saved     map[string]struct{} // clusters that have been snapshotted in this run
 	Approved  *Plan               // what the operator has approved: hosts it left out stay left out; nil before
+	Ran       map[string][]string // services of hosts that ran before an action failed there in this run
 }
 
 // NewPlan compares every host with its desired state and puts the work into
@@ -76,7 +77,18 @@ func byHost(plans []HostPlan) map[string]*HostPlan {
 }
 
 func (in Input) target(x index, h Host, f Facts) Target {
-	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run}
+	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f.running(in.Ran[h.Name]), Run: in.Run}
+}
+
+// running is the host as if these services ran, so that they are waited for.
+func (f Facts) running(services []string) Facts {
+	if len(services) == 0 {
+		return f
+	}
+	lacks := func(u string) bool { return slices.Contains(services, u) }
+	f.Failed = slices.DeleteFunc(slices.Clone(f.Failed), lacks)
+	f.Running = append(slices.DeleteFunc(slices.Clone(f.Running), lacks), services...)
+	return f
 }
 
 // difference is what modules find on a host.

@@ -21,6 +21,7 @@ func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error)
 	if err != nil {
 		return engine.Plan{}, sight, err
 	}
+	p.facts = sight.Facts
 	return engine.NewPlan(r.input(sight, p)), sight, nil
 }
 
@@ -28,13 +29,14 @@ func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error)
 // batch, planning anew before each. It returns when the hosts match, or when
 // it is not safe to go on, and says which.
 func (r *Run) Apply(ctx context.Context) engine.RunEnd {
-	p := &progress{saved: map[string]struct{}{}, staged: map[string]int{}}
+	p := &progress{saved: map[string]struct{}{}, staged: map[string]int{}, fell: map[string]*fallback{}}
 	start := r.Start
 	start.Adopting = r.Dead
 	if err := r.emit(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
 		return engine.RunEnd{Exit: engine.ExitFailed, Reason: err.Error() + "; nothing was touched"}
 	}
 	last, err := r.apply(ctx, p)
+	r.strand(ctx, p, last)
 	end := r.finish(ctx, p, last, err)
 	if err := r.emit(engine.Event{Type: engine.RunEnded, End: &end}); err != nil {
 		end = unjournaled(end, err)

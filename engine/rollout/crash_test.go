@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,20 +11,22 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// points gives the events and calls of an undisturbed run of a site, but
-// for samples of etcd.
-func points(t *testing.T, inv engine.Inventory) (events []engine.Event, calls []hosttest.Call) {
+// points gives the events and calls of an undisturbed run of a play, but for
+// samples of etcd. N of a call counts those of its kind.
+func (p play) points(t *testing.T) (events []engine.Event, calls []hosttest.Call) {
 	t.Helper()
 	check(t, inBubble(t, func() error {
-		b := newSite(inv).Bastion("run-1")
+		b := p.site().Bastion("run-1")
 		end := apply(b, serially)
 		for _, e := range b.Events() {
 			if e.Type != engine.EtcdSampled {
 				events = append(events, e)
 			}
 		}
+		nth := counting()
 		for _, c := range b.Calls() {
-			if c.Verb != "sample" {
+			if look := c.Verb == "probe" || c.Verb == "observe"; c.Verb != "sample" && !(p.brief && look) {
+				c.N = nth(c)
 				calls = append(calls, c)
 			}
 		}
@@ -41,10 +44,25 @@ func at(b *hosttest.Bastion, seq int, do func()) {
 	}
 }
 
-// faultAt lets the nth call of a run go wrong.
-func faultAt(b *hosttest.Bastion, n int, f hosttest.Fault) {
+// counting counts calls of each kind to each host and cluster: hosts of a batch
+// go side by side, in no certain order.
+func counting() func(hosttest.Call) int {
+	var mu sync.Mutex
+	seen := map[hosttest.Call]int{}
+	return func(c hosttest.Call) int {
+		mu.Lock()
+		defer mu.Unlock()
+		c.N = 0
+		seen[c]++
+		return seen[c]
+	}
+}
+
+// faultAt lets a call of points go wrong.
+func faultAt(b *hosttest.Bastion, call hosttest.Call, f hosttest.Fault) {
+	nth := counting()
 	b.Fault = func(c hosttest.Call) hosttest.Fault {
-		if c.N == n {
+		if c.N = nth(c); c == call {
 			return f
 		}
 		return hosttest.NoFault
@@ -55,20 +73,19 @@ func faultAt(b *hosttest.Bastion, n int, f hosttest.Fault) {
 // of the same bastion finishes at once, whether it begins the same moment or
 // later.
 func TestKilled(t *testing.T) {
-	inv := hosttest.Fleet(3, 2)
-	events, calls := points(t, inv)
-	for _, pause := range []time.Duration{0, 30 * time.Second, time.Hour} {
-		t.Run(pause.String(), func(t *testing.T) {
-			t.Parallel()
+	each(t, func(t *testing.T, p play) {
+		events, calls := p.points(t)
+		pauses := []time.Duration{0, 30 * time.Second, time.Hour}
+		if p.brief {
+			pauses = pauses[1:2]
+		}
+		for _, pause := range pauses {
 			for _, e := range events {
-				killed(t, inv, pause, told(e), func(b *hosttest.Bastion) { at(b, e.Seq, b.Kill) })
+				p.killed(t, pause, told(e), func(b *hosttest.Bastion) { at(b, e.Seq, b.Kill) })
 			}
-		})
-	}
-	t.Run("call", func(t *testing.T) {
-		t.Parallel()
+		}
 		for _, c := range calls {
-			killed(t, inv, 0, fmt.Sprintf("after call %+v", c), func(b *hosttest.Bastion) { faultAt(b, c.N, hosttest.KillAfter) })
+			p.killed(t, 0, fmt.Sprintf("after call %+v", c), func(b *hosttest.Bastion) { faultAt(b, c, hosttest.KillAfter) })
 		}
 	})
 }
@@ -78,16 +95,16 @@ func told(e engine.Event) string {
 	return fmt.Sprintf("after event %d, %s %s %s", e.Seq, e.Type, e.Host, e.Step)
 }
 
-func killed(t *testing.T, inv engine.Inventory, pause time.Duration, when string, kill func(*hosttest.Bastion)) {
+func (p play) killed(t *testing.T, pause time.Duration, when string, kill func(*hosttest.Bastion)) {
 	t.Helper()
 	err := inBubble(t, func() error {
-		site := newSite(inv)
+		site := p.site()
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
 		kill(first)
 		apply(first, serially)
 		time.Sleep(pause)
 		end := apply(second, serially, successor(first))
-		if err := errors.Join(ended(end, engine.ExitOK), converged(site)); err != nil {
+		if err := errors.Join(ended(end, engine.ExitOK), p.done(site)); err != nil {
 			return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, story(first), story(second))
 		}
 		return nil
@@ -100,24 +117,25 @@ func killed(t *testing.T, inv engine.Inventory, pause time.Duration, when string
 // TestKilledElsewhere kills a run after every event. A run of another bastion,
 // which cannot know, leaves the hold alone until it has expired.
 func TestKilledElsewhere(t *testing.T) {
-	inv := hosttest.Fleet(3, 2)
-	events, _ := points(t, inv)
-	for _, e := range events {
-		err := inBubble(t, func() error {
-			site := newSite(inv)
-			first := site.Bastion("run-1")
-			at(first, e.Seq, first.Kill)
-			apply(first, serially)
-			time.Sleep(5 * time.Minute)
-			return elsewhere(site)
-		})
-		if err != nil {
-			t.Errorf("killed %s: %v", told(e), err)
+	each(t, func(t *testing.T, p play) {
+		events, _ := p.points(t)
+		for _, e := range events {
+			err := inBubble(t, func() error {
+				site := p.site()
+				first := site.Bastion("run-1")
+				at(first, e.Seq, first.Kill)
+				apply(first, serially)
+				time.Sleep(5 * time.Minute)
+				return p.elsewhere(site)
+			})
+			if err != nil {
+				t.Errorf("killed %s: %v", told(e), err)
+			}
 		}
-	}
+	})
 }
 
-func elsewhere(site *hosttest.Site) error {
+func (p play) elsewhere(site *hosttest.Site) error {
 	for _, h := range site.Hosts() {
 		hold := h.Hold()
 		if hold == nil {
@@ -133,7 +151,7 @@ func elsewhere(site *hosttest.Site) error {
 		}
 		time.Sleep(time.Until(hold.Expires) + time.Minute)
 	}
-	return errors.Join(ended(apply(site.Bastion("run-3")), engine.ExitOK), converged(site))
+	return errors.Join(ended(apply(site.Bastion("run-3")), engine.ExitOK), p.done(site))
 }
 
 // TestKilledForGood: the host that a dead run was rebooting never comes back.
@@ -166,32 +184,37 @@ func TestKilledForGood(t *testing.T) {
 // TestPowerCut cuts the power of each host after every event. The host comes
 // back by itself. However the run ends, it says so, and the next one finishes.
 func TestPowerCut(t *testing.T) {
-	inv := hosttest.Fleet(3, 1)
-	events, _ := points(t, inv)
-	for _, h := range inv.Hosts {
-		for _, e := range events {
-			err := inBubble(t, func() error {
-				site := newSite(inv)
-				first, second := site.Bastion("run-1"), site.Bastion("run-2")
-				at(first, e.Seq, site.Host(h.Name).Reset)
-				end := apply(first, serially)
-				errs := []error{lawful(site)}
-				if end.Exit != engine.ExitFailed && end.Exit != engine.ExitUnreachable {
-					errs = append(errs, ended(end, engine.ExitOK))
+	each(t, func(t *testing.T, p play) {
+		events, _ := p.points(t)
+		for _, h := range p.site().Inventory.Hosts {
+			for _, e := range events {
+				if p.brief && e.Host != "" && e.Host != h.Name {
+					continue
 				}
-				time.Sleep(10 * time.Minute)
-				errs = append(errs, ended(apply(second, serially, successor(first)), engine.ExitOK), lawful(site))
-				for _, h := range site.Hosts() {
-					errs = append(errs, matching(h))
+				if err := inBubble(t, func() error { return p.powerCut(h.Name, e) }); err != nil {
+					t.Errorf("power of %s cut %s: %v", h.Name, told(e), err)
 				}
-				if err := errors.Join(errs...); err != nil {
-					return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, story(first), story(second))
-				}
-				return nil
-			})
-			if err != nil {
-				t.Errorf("power of %s cut %s: %v", h.Name, told(e), err)
 			}
 		}
+	})
+}
+
+func (p play) powerCut(host string, e engine.Event) error {
+	site := p.site()
+	first, second := site.Bastion("run-1"), site.Bastion("run-2")
+	at(first, e.Seq, site.Host(host).Reset)
+	end := apply(first, serially)
+	errs := []error{lawful(site)}
+	if end.Exit != engine.ExitFailed && end.Exit != engine.ExitUnreachable {
+		errs = append(errs, ended(end, engine.ExitOK))
 	}
+	time.Sleep(10 * time.Minute)
+	errs = append(errs, ended(apply(second, serially, successor(first)), engine.ExitOK), lawful(site))
+	for _, h := range site.Hosts() {
+		errs = append(errs, matching(h))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, story(first), story(second))
+	}
+	return nil
 }

@@ -71,9 +71,9 @@ func drained(h *hosttest.Host) error {
 	return nil
 }
 
-// matching: the host runs the new OS, is well and nobody's, however it got there.
+// matching: the host is what it is to be, well and nobody's, however it got there.
 func matching(h *hosttest.Host) error {
-	if st := h.State(); st.Booted != hosttest.V2 || !st.Well {
+	if st := h.State(); !st.Matches || !st.Well {
 		return fmt.Errorf("%s does not match: %+v", h.Name, st)
 	}
 	return free(h)

@@ -56,7 +56,23 @@ func verdict(plan engine.Plan) (engine.ExitCode, string) {
 	case exit == engine.ExitOK:
 		return exit, "every host matches"
 	}
-	return exit, "incomplete: " + absences(plan.Excluded)
+	parts := []string{}
+	if len(plan.Excluded) > 0 {
+		parts = append(parts, absences(plan.Excluded))
+	}
+	if len(plan.Drift) > 0 {
+		parts = append(parts, drift(plan.Drift))
+	}
+	return exit, "incomplete: " + strings.Join(parts, "; ")
+}
+
+// drift names the hosts whose pools only report that somebody changed them.
+func drift(list []engine.HostDrift) string {
+	var hosts []string
+	for _, d := range list {
+		hosts = append(hosts, d.Host)
+	}
+	return strings.Join(engine.FoldNames(hosts), ", ") + ": drift, which is only to be reported; holdfast plan says what"
 }
 
 // mostReasons is how many reasons fit into a sentence.

@@ -17,6 +17,11 @@ func (r *Run) giveUp(ctx context.Context, p *progress, hp engine.HostPlan, passe
 	case ctx.Err() != nil:
 		failure.Kind = KindStopped // whatever the step made of being cut short
 		message = "stopped at once; its hold stays"
+		if !passed.held && hp.Adopt == "" {
+			message = "stopped at once; it is not held"
+		}
+	case !passed.held && hp.Adopt == r.ID:
+		message = r.keepHeld(ctx, hp, &failure)
 	case !passed.held && hp.Adopt != "":
 		message = "it was left as it is, held by run " + hp.Adopt
 	case !passed.held && passed.disturbed:

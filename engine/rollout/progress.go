@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"holdfast/engine"
@@ -9,16 +11,72 @@ import (
 
 // progress is what a run has achieved so far.
 type progress struct {
-	approved  *engine.Plan        // nil before
-	stagedAll bool                // what the plan had to stage was staged
-	saved     map[string]struct{} // clusters that have their snapshot
-	gated     string              // hosts of the batch whose gates let it begin
-	batches   int                 // that have begun
+	approved  *engine.Plan            // nil before
+	facts     map[string]engine.Facts // what the last plan was made of
+	stagedAll bool                    // what the plan had to stage was staged
+	saved     map[string]struct{}     // clusters that have their snapshot
+	gated     string                  // hosts of the batch whose gates let it begin
+	batches   int                     // that have begun
 
 	mu      sync.Mutex
 	staged  map[string]int // how often each host was
 	updated []string
 	failed  []string
+	fell    map[string]*fallback
+}
+
+// fallback is a host on which a reboot is to stand in for an action that failed.
+type fallback struct {
+	hp      engine.HostPlan
+	passed  sequence
+	failure *engine.Failure
+	pending bool     // nothing has been done about it yet
+	ran     []string // services that ran before
+}
+
+// fallBack keeps that a host is to be rebooted in place of an action. It is
+// false for one that was to be already: what failed then was not on record.
+func (p *progress) fallBack(hp engine.HostPlan, passed sequence, failure *engine.Failure) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fell[hp.Host] != nil {
+		return false
+	}
+	p.fell[hp.Host] = &fallback{hp, passed, failure, true, p.facts[hp.Host].Running}
+	return true
+}
+
+// ran gives the services that ran before an action failed, by host.
+func (p *progress) ran() map[string][]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	services := map[string][]string{}
+	for host, f := range p.fell {
+		services[host] = f.ran
+	}
+	return services
+}
+
+// takenUp notes that something is being done about a host.
+func (p *progress) takenUp(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f := p.fell[host]; f != nil {
+		f.pending = false
+	}
+}
+
+// stranded lists the hosts that are still to be rebooted in place of an action,
+// but for those that match after all.
+func (p *progress) stranded(last engine.Plan) []*fallback {
+	var list []*fallback
+	for host, f := range p.fell {
+		if f.pending && !slices.Contains(last.Matching, host) {
+			list = append(list, f)
+		}
+	}
+	slices.SortFunc(list, func(a, b *fallback) int { return strings.Compare(a.hp.Host, b.hp.Host) })
+	return list
 }
 
 // mostStagings is how often a host is staged in a run. What is staged can get

@@ -8,11 +8,12 @@ import (
 )
 
 // roll runs a host's sequence. Until the host is disturbed, a stop or a
-// failure gives the hold back and leaves the host as it was; a host that was
-// ordered to reboot is seen through, and a failure leaves it held with the
+// failure gives the hold back and leaves the host as it was; a host that a
+// script has changed is seen through, and a failure leaves it held with the
 // reason.
 func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number int) *engine.Failure {
 	var passed sequence
+	p.takenUp(hp.Host)
 	for _, s := range hp.Roll {
 		failure := r.mayStep(ctx, hp, s, passed)
 		if failure == nil {
@@ -22,7 +23,7 @@ func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number 
 				passed.note(s, failure)
 			}
 		}
-		if fallsBack(s, failure) {
+		if fallsBack(s, failure) && p.fallBack(hp, passed, failure) {
 			r.warn(fmt.Sprintf("%s: %s: %s; it is drained and rebooted instead", hp.Host, failure.Step, failure.Cause))
 			return nil
 		}
@@ -42,7 +43,7 @@ func (r *Run) rollStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 		begun, failure = r.stepIn(ctx, hp, s, number)
 		return failure
 	}
-	if passed.ordered || s.Do.Exec != nil || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil {
+	if passed.written || s.Do.Exec != nil || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil {
 		failure = do(ctx)
 	} else {
 		failure = r.softly(ctx, do)
@@ -52,10 +53,18 @@ func (r *Run) rollStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 
 // mayStep asks, as long as there is a way back, whether the operator wants to stop.
 func (r *Run) mayStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequence) *engine.Failure {
-	if ctx.Err() == nil && (passed.ordered || s.Do.Release != nil) {
+	if ctx.Err() == nil && (passed.written || s.Do.Release != nil) {
 		return nil
 	}
 	return asFailure(r.mayGoOn(ctx), hp.Host, s.Name)
+}
+
+// strand gives up the hosts that a reboot was to help, where the run ends
+// before it came to that.
+func (r *Run) strand(ctx context.Context, p *progress, last engine.Plan) {
+	for _, f := range p.stranded(last) {
+		r.giveUp(ctx, p, f.hp, f.passed, f.failure)
+	}
 }
 
 // fallsBack reports whether a reboot stands in for what failed. The host is as
@@ -69,8 +78,7 @@ func fallsBack(s engine.Step, failure *engine.Failure) bool {
 type sequence struct {
 	held      bool          // the host is, or may be, held by this run
 	disturbed bool          // it is, or may be, no longer as it was
-	written   bool          // by a script, which nothing takes back
-	ordered   bool          // it was, or may have been, ordered to reboot
+	written   bool          // it was, or may have been, changed by a script or ordered to reboot, which nothing takes back
 	undo      []engine.Step // what a retreat takes back
 }
 
@@ -86,7 +94,6 @@ func (q *sequence) note(s engine.Step, failure *engine.Failure) {
 	}
 	q.disturbed = true
 	q.written = q.written || s.Do.Exec != nil
-	q.ordered = q.ordered || s.Breaks
 	if s.Do.Command != nil && s.Do.Command.Undo != "" {
 		q.undo = append(q.undo, s)
 	}

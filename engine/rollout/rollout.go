@@ -112,6 +112,6 @@ func (r *Run) stopping() bool {
 func (r *Run) input(s Sight, p *progress) engine.Input {
 	return engine.Input{
 		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
-		Modules: r.Modules, Run: r.ID, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved,
+		Modules: r.Modules, Run: r.ID, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved, Ran: p.ran(),
 	}
 }

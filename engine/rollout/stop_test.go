@@ -21,36 +21,65 @@ func stopAtEvent(b *hosttest.Bastion, n int) func(*rollout.Run) {
 
 // TestStopped presses Ctrl-C once, after every event: every host is wholly
 // updated or wholly as it was, nobody holds it, and the next run completes.
+// Where an action has failed and the reboot was still to come, the host says so.
 func TestStopped(t *testing.T) {
-	inv := hosttest.Fleet(3, 2)
-	events, _ := points(t, inv)
-	for _, e := range events {
-		err := inBubble(t, func() error {
-			site := newSite(inv)
-			b := site.Bastion("run-1")
-			end := apply(b, serially, stopAtEvent(b, e.Seq))
-			errs := []error{lawful(site)}
-			if converged(site) != nil {
-				errs = append(errs, ended(end, engine.ExitStopped))
+	each(t, func(t *testing.T, p play) {
+		events, _ := p.points(t)
+		for _, e := range events {
+			if err := inBubble(t, func() error { return p.stopped(e) }); err != nil {
+				t.Errorf("stopped %s: %v", told(e), err)
 			}
-			for _, h := range site.Hosts() {
-				if updated(h) != nil {
-					errs = append(errs, untouched(h))
-				}
-				if h.State().Staging {
-					errs = append(errs, fmt.Errorf("%s is still staging", h.Name))
-				}
+		}
+	})
+}
+
+func (p play) stopped(e engine.Event) error {
+	site := p.site()
+	b := site.Bastion("run-1")
+	before := states(site)
+	end := apply(b, serially, stopAtEvent(b, e.Seq))
+	errs := []error{lawful(site)}
+	if p.done(site) != nil {
+		errs = append(errs, ended(end, engine.ExitStopped))
+	}
+	for _, h := range site.Hosts() {
+		st := h.State()
+		switch {
+		case st.Failed != "" && h.Hold() != nil:
+			errs = append(errs, heldFor(h, "run-1"))
+			if h.Hold().Step == "" {
+				errs = append(errs, fmt.Errorf("%s is %s, and that does not say why", h.Name, h.Hold()))
 			}
-			errs = append(errs, accounted(site, end), ended(apply(site.Bastion("run-2")), engine.ExitOK), converged(site))
-			if err := errors.Join(errs...); err != nil {
-				return fmt.Errorf("%w\n%s", err, story(b))
-			}
-			return nil
-		})
-		if err != nil {
-			t.Errorf("stopped %s: %v", told(e), err)
+		case st.Failed == "" && matching(h) != nil:
+			errs = append(errs, same(h, before[h.Name]), free(h))
+		}
+		if st.Staging {
+			errs = append(errs, fmt.Errorf("%s is still staging", h.Name))
 		}
 	}
+	errs = append(errs, accounted(site, end), ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), p.done(site))
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%w\n%s", err, story(b))
+	}
+	return nil
+}
+
+func states(site *hosttest.Site) map[string]hosttest.State {
+	all := map[string]hosttest.State{}
+	for _, h := range site.Hosts() {
+		all[h.Name] = h.State()
+	}
+	return all
+}
+
+// same: the host is as it was, but that an OS may be staged.
+func same(h *hosttest.Host, was hosttest.State) error {
+	is := h.State()
+	is.Staged, is.Locked = was.Staged, was.Locked
+	if fmt.Sprint(is) != fmt.Sprint(was) {
+		return fmt.Errorf("%s was %+v and is %+v", h.Name, was, is)
+	}
+	return nil
 }
 
 // accounted: the end of a run names each host once, as what became of it.
@@ -65,7 +94,7 @@ func accounted(site *hosttest.Site, end engine.RunEnd) error {
 		}
 	}
 	for _, h := range site.Hosts() {
-		if done := h.State().Booted == hosttest.V2 && h.Hold() == nil; done != (seen[h.Name] == "updated") {
+		if done := h.State().Matches && h.Hold() == nil; done != (seen[h.Name] == "updated") {
 			return fmt.Errorf("%s is %+v and said to be %q", h.Name, h.State(), seen[h.Name])
 		}
 	}
@@ -75,38 +104,40 @@ func accounted(site *hosttest.Site, end engine.RunEnd) error {
 // TestStoppedAtOnce presses Ctrl-C twice: holds stay, and the next run of the
 // same bastion completes.
 func TestStoppedAtOnce(t *testing.T) {
-	inv := hosttest.Fleet(3, 2)
-	events, _ := points(t, inv)
-	for _, e := range events[:len(events)-1] {
-		err := inBubble(t, func() error {
-			site := newSite(inv)
-			b := site.Bastion("run-1")
-			ctx, stop := context.WithTimeout(context.Background(), endless)
-			defer stop()
-			at(b, e.Seq, stop)
-			r := b.Run()
-			r.Forks, r.Soft, r.Interval = 1, ctx, 5*time.Second
-			var held []string
-			first := b.Apply(ctx, r)
-			if len(first.Failed) > 0 {
-				return fmt.Errorf("%v are said to have failed; they were stopped", first.Failed)
+	each(t, func(t *testing.T, p play) {
+		events, _ := p.points(t)
+		for _, e := range events[:len(events)-1] {
+			if err := inBubble(t, func() error { return p.stoppedAtOnce(e) }); err != nil {
+				t.Errorf("stopped at once %s: %v", told(e), err)
 			}
-			for _, h := range site.Hosts() {
-				if h.Hold() != nil {
-					held = append(held, h.Name)
-				}
-			}
-			if e.Type == engine.StepStarted && e.Step == "wait for boot" && len(held) == 0 {
-				return fmt.Errorf("nothing is held after %s of %s", e.Step, e.Host)
-			}
-			second := apply(site.Bastion("run-2"), serially, successor(b))
-			if err := errors.Join(ended(first, engine.ExitStopped), ended(second, engine.ExitOK), converged(site)); err != nil {
-				return fmt.Errorf("%w\n%s", err, story(b))
-			}
-			return nil
-		})
-		if err != nil {
-			t.Errorf("stopped at once %s: %v", told(e), err)
+		}
+	})
+}
+
+func (p play) stoppedAtOnce(e engine.Event) error {
+	site := p.site()
+	b := site.Bastion("run-1")
+	ctx, stop := context.WithTimeout(context.Background(), endless)
+	defer stop()
+	at(b, e.Seq, stop)
+	r := b.Run()
+	r.Forks, r.Soft, r.Interval = 1, ctx, 5*time.Second
+	var held []string
+	first := b.Apply(ctx, r)
+	if len(first.Failed) > 0 {
+		return fmt.Errorf("%v are said to have failed; they were stopped", first.Failed)
+	}
+	for _, h := range site.Hosts() {
+		if h.Hold() != nil {
+			held = append(held, h.Name)
 		}
 	}
+	if e = b.Events()[e.Seq-1]; e.Type == engine.StepStarted && e.Step == "wait for boot" && len(held) == 0 {
+		return fmt.Errorf("nothing is held after %s of %s", e.Step, e.Host)
+	}
+	second := apply(site.Bastion("run-2"), serially, successor(b))
+	if err := errors.Join(ended(first, engine.ExitStopped), ended(second, engine.ExitOK), p.done(site)); err != nil {
+		return fmt.Errorf("%w\n%s", err, story(b))
+	}
+	return nil
 }

@@ -1,0 +1,124 @@
+package rollout_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+)
+
+// play is a site with something to do, and how it is when that is done.
+type play struct {
+	site func() *hosttest.Site
+	done func(*hosttest.Site) error
+
+	brief bool // looks at hosts and clusters are not lost: another play has that
+}
+
+// osPlay updates the OS of every host.
+func osPlay(members, workers int) play {
+	inv := hosttest.Fleet(members, workers)
+	return play{site: func() *hosttest.Site { return newSite(inv) }, done: converged}
+}
+
+// role is what a host's setting was and is to be, and how often it is to be
+// rebooted for that.
+type role struct {
+	had, want string
+	fails     bool // its actions do
+	reboots   int
+}
+
+// settingPlay changes the settings of the hosts of a fleet.
+func settingPlay(inv engine.Inventory, roles map[string]role) play {
+	return play{
+		brief: true,
+		site: func() *hosttest.Site {
+			site := newSite(inv)
+			for name, r := range roles {
+				h := site.Host(name)
+				if site.Want(name, r.want); r.had != "" {
+					h.Set(r.had)
+				}
+				h.Change(func(t *hosttest.Traits) { t.ActFails = r.fails })
+			}
+			return site
+		},
+		done: func(site *hosttest.Site) error {
+			errs := []error{lawful(site)}
+			for _, h := range site.Hosts() {
+				errs = append(errs, matching(h))
+				if n := len(h.State().Reboots); n != roles[h.Name].reboots {
+					errs = append(errs, fmt.Errorf("%s was rebooted %d times, not %d", h.Name, n, roles[h.Name].reboots))
+				}
+			}
+			return errors.Join(errs...)
+		},
+	}
+}
+
+// noOS is a fleet whose OS is nobody's business.
+func noOS(inv engine.Inventory) engine.Inventory {
+	for i := range inv.Pools {
+		inv.Pools[i].OS = nil
+	}
+	return inv
+}
+
+// plays are what is killed, cut and lost at every point: the OS alone, settings
+// alone, and both.
+func plays() map[string]play {
+	together := func(wants ...string) map[string]role {
+		roles := map[string]role{}
+		for i, name := range []string{"etcd-0", "etcd-1", "etcd-2", "worker-0"} {
+			roles[name] = role{had: "none-1", want: wants[i], fails: i == 1, reboots: 1}
+		}
+		return roles
+	}
+	return map[string]play{
+		"os": osPlay(3, 1),
+		"settings": settingPlay(noOS(hosttest.Fleet(3, 2)), map[string]role{
+			"etcd-0":   {had: "none-1", want: "restart-2"},
+			"etcd-1":   {had: "none-1", want: "reload-2"},
+			"etcd-2":   {had: "none-1", want: "reboot-2", reboots: 1},
+			"worker-0": {had: "none-1", want: "drain-reload-2"},
+			"worker-1": {had: "", want: "none-2"},
+		}),
+		"failing settings": settingPlay(noOS(hosttest.Fleet(3, 2)), map[string]role{
+			"etcd-0":   {had: "none-1", want: "reload-2", fails: true, reboots: 1},
+			"etcd-1":   {had: "none-1", want: "restart-2", fails: true, reboots: 1},
+			"etcd-2":   {had: "reload-1", want: "reload-2"},
+			"worker-0": {had: "none-1", want: "drain-restart-2", fails: true, reboots: 1},
+			"worker-1": {had: "", want: "reload-2", fails: true, reboots: 1},
+		}),
+		"both": settingPlay(hosttest.Fleet(3, 1), together("none-2", "reload-2", "restart-2", "reboot-2")),
+	}
+}
+
+// each runs a test on every play.
+func each(t *testing.T, f func(*testing.T, play)) {
+	for name, p := range plays() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, p)
+		})
+	}
+}
+
+// TestPlays: each play comes to its end by itself, and twice changes nothing.
+func TestPlays(t *testing.T) {
+	each(t, func(t *testing.T, p play) {
+		check(t, inBubble(t, func() error {
+			site := p.site()
+			b := site.Bastion("run-1")
+			end := apply(b, serially)
+			if err := errors.Join(ended(end, engine.ExitOK, "every host matches"), p.done(site)); err != nil {
+				return fmt.Errorf("%w\n%s", err, story(b))
+			}
+			again(t, site)
+			return nil
+		}))
+	})
+}

@@ -1,0 +1,289 @@
+package rollout_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// wanting is a site without an OS of so many members and workers, whose
+// settings are "none-1" and are to be that word.
+func wanting(members, workers int, word string) *hosttest.Site {
+	return wantingOf(noOS(hosttest.Fleet(members, workers)), word)
+}
+
+func wantingOf(inv engine.Inventory, word string) *hosttest.Site {
+	site := newSite(inv)
+	for _, h := range site.Hosts() {
+		h.Set("none-1")
+		site.Want(h.Name, word)
+	}
+	return site
+}
+
+// all the hosts of a site behave like this.
+func every(site *hosttest.Site, f func(*hosttest.Traits)) {
+	for _, h := range site.Hosts() {
+		h.Change(f)
+	}
+}
+
+func actFails(t *hosttest.Traits) { t.ActFails = true }
+
+// finished: every host is as it is to be, and was rebooted that often.
+func finished(site *hosttest.Site, reboots int) error {
+	errs := []error{lawful(site)}
+	for _, h := range site.Hosts() {
+		if n := len(h.State().Reboots); n != reboots {
+			errs = append(errs, fmt.Errorf("%s was rebooted %d times, not %d", h.Name, n, reboots))
+		}
+		errs = append(errs, matching(h))
+	}
+	return errors.Join(errs...)
+}
+
+// What disturbs nobody reaches everybody at once: members of one cluster and
+// hosts of all zones in one batch, with three calls for each host in all.
+func TestQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := noOS(hosttest.Fleet(3, 50))
+		for i := range inv.Hosts {
+			inv.Hosts[i].Zone = string(rune('a' + i%3))
+		}
+		inv.Pools[1].After = nil
+		site := wantingOf(inv, "reload-2")
+		b := site.Bastion("run-1")
+		check(t, ended(apply(b), engine.ExitOK, "every host matches"), finished(site, 0))
+		calls := map[string]int{}
+		for _, c := range b.Calls() {
+			if calls[c.Host]++; c.Verb != "probe" && c.Verb != "quiet" || calls[c.Host] > 3 {
+				t.Errorf("call %d of a host: %+v", calls[c.Host], c)
+			}
+		}
+		batches := 0
+		for _, e := range b.Events() {
+			if e.Type == engine.BatchStarted {
+				batches++
+			}
+		}
+		if batches != 1 {
+			t.Errorf("%d batches", batches)
+		}
+		again(t, site)
+	})
+}
+
+// An action fails everywhere: nobody is rebooted beyond budgets and quorum,
+// which the laws watch, and nobody twice.
+func TestFallback(t *testing.T) {
+	for _, word := range []string{"reload-2", "restart-2", "drain-reload-2"} {
+		t.Run(word, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := noOS(hosttest.Fleet(3, 10))
+				inv.Pools[1].MaxUnavailable = engine.Limit{Count: 2}
+				site := wantingOf(inv, word)
+				every(site, actFails)
+				b := site.Bastion("run-1")
+				end := apply(b)
+				if err := errors.Join(ended(end, engine.ExitOK), finished(site, 1)); err != nil {
+					t.Fatalf("%v\n%s", err, story(b))
+				}
+				if len(end.Updated) != 13 || len(end.Failed)+len(end.Left) > 0 {
+					t.Errorf("%+v", end)
+				}
+				again(t, site)
+			})
+		})
+	}
+}
+
+// A host that was drained when its action failed is not given back before it
+// has been rebooted.
+func TestFallbackKeepsHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := wanting(0, 1, "drain-restart-2")
+		every(site, actFails)
+		b, h := site.Bastion("run-1"), site.Host("worker-0")
+		failed := false
+		b.Watch = func(e engine.Event) {
+			failed = failed || e.Failure != nil && e.Failure.Kind == rollout.KindAction
+			if back := e.Step == "undrain" || e.Step == "release" || e.Type == engine.HostDone; back || len(h.State().Reboots) > 0 {
+				failed = false
+			}
+			if hold := h.Hold(); failed && (hold == nil || hold.Run != "run-1" || !h.State().Drained) {
+				t.Errorf("%s: %v, %+v", told(e), hold, h.State())
+			}
+		}
+		check(t, ended(apply(b), engine.ExitOK), finished(site, 1))
+	})
+}
+
+// The failure of an action cannot be put on record, so that it is planned
+// again. That does not go on for ever.
+func TestFallbackForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for word, demand := range map[string]is{"reload-2": free, "restart-2": heldBy("run-1", "exit status 1")} {
+			site := wanting(0, 2, word)
+			site.Host("worker-0").Change(func(t *hosttest.Traits) { t.ActFails, t.Forgets = true, true })
+			b := site.Bastion("run-1")
+			end := apply(b)
+			check(t, ended(end, engine.ExitFailed, "worker-0: "), lawful(site), demand(site.Host("worker-0")))
+			every(site, func(t *hosttest.Traits) { t.ActFails, t.Forgets = false, false })
+			check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), finished(site, 0))
+		}
+	})
+}
+
+// An action that fails takes its service along. After the reboot that service
+// has to run again, else the next host is not begun.
+func TestFallbackWatchesUnits(t *testing.T) {
+	for _, word := range []string{"reload-2", "drain-restart-2"} {
+		synctest.Test(t, func(t *testing.T) {
+			site := wanting(0, 3, word)
+			every(site, func(t *hosttest.Traits) { t.ActFails, t.AppDies = true, true })
+			b := site.Bastion("run-1")
+			check(t, ended(apply(b), engine.ExitFailed, "wait for units", "app.service has failed"), lawful(site))
+			for _, h := range site.Hosts()[1:] {
+				if n := len(h.State().Reboots); n > 0 {
+					t.Errorf("%s was rebooted too\n%s", h.Name, story(b))
+				}
+			}
+		})
+	}
+}
+
+// A pool says that an action that fails is no reason to reboot: the run fails,
+// and the next one tries the action again.
+func TestStopOnError(t *testing.T) {
+	for word, demand := range map[string]is{"reload-2": free, "drain-reload-2": all(drained, heldBy("run-1", "exit status 1")), "restart-2": heldBy("run-1", "exit status 1")} {
+		t.Run(word, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := noOS(hosttest.Fleet(0, 2))
+				inv.Pools[1].OnActionFailure = engine.StopOnFailure
+				site := wantingOf(inv, word)
+				site.Host("worker-0").Change(actFails)
+				b := site.Bastion("run-1")
+				end := apply(b)
+				check(t, ended(end, engine.ExitFailed, "worker-0: ", "exit status 1"), lawful(site), demand(site.Host("worker-0")))
+				if fmt.Sprint(end.Failed) != "[worker-0]" {
+					t.Errorf("%+v", end)
+				}
+				check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitFailed), lawful(site))
+				site.Host("worker-0").Change(func(t *hosttest.Traits) { t.ActFails = false })
+				check(t, ended(apply(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = []string{"run-1", "run-2"} }), engine.ExitOK), finished(site, 0))
+			})
+		})
+	}
+}
+
+// Somebody edits a host. That is repaired, with the action that it takes, or
+// only reported.
+func TestDrift(t *testing.T) {
+	for _, word := range []string{"reload-2", "drain-restart-2", "reboot-2"} {
+		synctest.Test(t, func(t *testing.T) {
+			inv := noOS(hosttest.Fleet(0, 2))
+			inv.Pools[0].Drift, inv.Pools[1].Drift = engine.RepairDrift, engine.RepairDrift
+			inv.Hosts[1].Pool = inv.Pools[0].Name
+			inv.Pools[1].Drift = engine.ReportDrift
+			site := wantingOf(inv, word)
+			for _, h := range site.Hosts() {
+				h.Set(word)
+				h.Edit("mine")
+			}
+			end := apply(site.Bastion("run-1"))
+			check(t, ended(end, engine.ExitWork, "worker-0", "drift"), lawful(site), matching(site.Host("worker-1")), free(site.Host("worker-0")))
+			if st := site.Host("worker-0").State(); st.Disk != "mine" || st.Writes > 0 || st.Boots > 1 {
+				t.Errorf("%+v", st)
+			}
+			end = apply(site.Bastion("run-2"))
+			check(t, ended(end, engine.ExitWork, "drift"))
+			state := statusOf(t, site)
+			if state["worker-0"] != engine.Drifted || state["worker-1"] != engine.Updated {
+				t.Errorf("%v", state)
+			}
+		})
+	}
+}
+
+func statusOf(t *testing.T, site *hosttest.Site) map[string]engine.HostState {
+	t.Helper()
+	b := site.Bastion("run-status")
+	states := map[string]engine.HostState{}
+	look := func(ctx context.Context) error {
+		r := b.Run()
+		sight, err := r.Look(ctx)
+		in := engine.Input{Inventory: r.Inventory, Desired: r.Desired, Facts: sight.Facts, Modules: r.Modules, Run: r.ID}
+		for _, h := range engine.NewStatus(in).Hosts {
+			states[h.Host] = h.State
+		}
+		return err
+	}
+	check(t, look(t.Context()))
+	return states
+}
+
+// planOf plans as a run of that ID would.
+func planOf(t *testing.T, site *hosttest.Site, run string, change ...func(*rollout.Run)) engine.Plan {
+	t.Helper()
+	b := site.Bastion(run)
+	r := b.Run()
+	for _, c := range change {
+		c(r)
+	}
+	plan, _, err := r.Plan(t.Context())
+	check(t, err)
+	return plan
+}
+
+// A plan that was approved, or saved, allows for the reboot in place of an
+// action that fails, and for no other.
+func TestFallbackIsApproved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, word := range []string{"reload-2", "drain-restart-2"} {
+			site := wanting(0, 1, word)
+			plan := planOf(t, site, "run-0")
+			text, err := json.Marshal(plan)
+			var saved engine.Plan
+			check(t, err, json.Unmarshal(text, &saved), plan.Same(saved))
+			every(site, actFails)
+			b := site.Bastion("run-1")
+			b.Watch = func(e engine.Event) {
+				if e.Type == engine.Warned {
+					b.Kill()
+				}
+			}
+			apply(b)
+			later := planOf(t, site, "run-2", successor(b))
+			if hp := later.Host("worker-0"); hp == nil || len(hp.Actions) != 2 || hp.Actions[1].Type != engine.RebootAction {
+				t.Errorf("%s: it is not to be rebooted: %+v", word, hp)
+			}
+			check(t, later.Check(plan), later.Check(saved))
+			stops := saved
+			stops.Hosts = nil
+			if later.Check(stops) == nil {
+				t.Errorf("%s: a plan without the host allows the reboot", word)
+			}
+		}
+	})
+}
+
+// A service that ends on purpose is not waited for, now or later.
+func TestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := wanting(3, 1, "restart-end-2")
+		began := time.Now()
+		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK), finished(site, 0))
+		if took := time.Since(began); took > 5*time.Minute {
+			t.Errorf("it took %s", took)
+		}
+		again(t, site)
+	})
+}
