@@ -17,13 +17,28 @@ file() {
 	sync "${1%/*}"
 }
 
-# others prints the lines that are not ours, each whole.
+# others prints the lines that are not ours, each whole. A block without an end
+# is none.
 others() {
-	if grep -qxF "$begin" "$list" && grep -qxF "$end" "$list"; then
-		sed -e "/^$begin\$/,/^$end\$/d" -e '$a\' "$list"
-	else
-		grep -vxF -e "$begin" -e "$end" "$list" || :
-	fi
+	block='' inside=''
+	while IFS= read -r line || [ -n "$line" ]; do
+		case $line in
+		"$begin")
+			printf %s "$block"
+			block='' inside=yes
+			;;
+		"$end") block='' inside='' ;;
+		*)
+			if [ -n "$inside" ]; then
+				block="$block$line
+"
+			else
+				printf '%s\n' "$line"
+			fi
+			;;
+		esac
+	done <"$list"
+	printf %s "$block"
 }
 
 list=.ssh/authorized_keys
