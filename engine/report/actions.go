@@ -46,7 +46,7 @@ func (v *planView) inOrder(b *strings.Builder, hp engine.HostPlan) {
 		}
 	}
 	if over := swallowed(hp); len(over) > 0 {
-		fmt.Fprintf(b, "    %s\n", v.style.faint("needless with the reboot: "+actionNames(over)))
+		b.WriteString(wrapped("    ", "needless with the reboot: "+actionNames(over)))
 	}
 }
 

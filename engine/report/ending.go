@@ -48,7 +48,24 @@ func oneByOne(b *strings.Builder, hosts []*hostSummary) {
 		}
 		rows = append(rows, []string{"  " + h.name, orDash(h.staged), away, held, h.result(), h.did})
 	}
-	_ = table(b, rows) // a builder takes everything
+	_ = table(b, withoutDashes(rows)) // a builder takes everything
+}
+
+// withoutDashes leaves out the columns in which there is nothing but dashes.
+func withoutDashes(rows [][]string) [][]string {
+	var out [][]string
+	for range rows {
+		out = append(out, nil)
+	}
+	for col := range rows[0] {
+		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[col] != "-" }) {
+			continue
+		}
+		for i, r := range rows {
+			out[i] = append(out[i], r[col])
+		}
+	}
+	return out
 }
 
 // foldedRows shows many hosts by what became of them, the failed first.
