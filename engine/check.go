@@ -25,6 +25,31 @@ func (p Plan) Check(approved Plan) error {
 	return fmt.Errorf("the hosts have changed since the plan was approved; these changes are not in it:\n  %s\nplan again", strings.Join(news, "\n  "))
 }
 
+// Moved compares what is to be changed with how it was when the plan was
+// approved: what somebody has edited since is not overwritten. Hosts that the
+// run has begun are not asked. What an OS was before does not matter.
+func (p Plan) Moved(approved Plan, begun func(host string) bool) error {
+	was := byHost(approved.Hosts)
+	var moved []string
+	for _, hp := range p.Hosts {
+		old := was[hp.Host]
+		if old == nil || begun(hp.Host) {
+			continue
+		}
+		for _, c := range hp.Changes {
+			for _, d := range old.Changes {
+				if c.Verb != "" && c.Resource != RecordResource && c.same(d) && c.Before != d.Before && c.Before != c.After {
+					moved = append(moved, fmt.Sprintf("%s: %s is %s now, and was %s", hp.Host, c.Resource, c.Before, d.Before))
+				}
+			}
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	return fmt.Errorf("these have been changed since the plan was approved, and nothing was written there:\n  %s\nplan again", strings.Join(moved, "\n  "))
+}
+
 // RecordResource is the record that a host keeps of what was applied to it, as
 // the resource of a change.
 const RecordResource = "record"

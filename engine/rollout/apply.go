@@ -29,7 +29,7 @@ func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error)
 // batch, planning anew before each. It returns when the hosts match, or when
 // it is not safe to go on, and says which.
 func (r *Run) Apply(ctx context.Context) engine.RunEnd {
-	p := &progress{saved: map[string]struct{}{}, staged: map[string]int{}, fell: map[string]*fallback{}}
+	p := &progress{saved: map[string]struct{}{}, staged: map[string]int{}, begun: map[string]bool{}, fell: map[string]*fallback{}}
 	start := r.Start
 	start.Adopting = r.Dead
 	if err := r.emit(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {

@@ -22,6 +22,7 @@ type progress struct {
 	staged  map[string]int // how often each host was
 	updated []string
 	failed  []string
+	begun   map[string]bool
 	fell    map[string]*fallback
 }
 
@@ -61,6 +62,7 @@ func (p *progress) ran() map[string][]string {
 func (p *progress) takenUp(host string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.begun[host] = true
 	if f := p.fell[host]; f != nil {
 		f.pending = false
 	}
@@ -110,6 +112,9 @@ func (p *progress) failedHost(host string) {
 // host that does not match after all went well never will.
 func (p *progress) check(plan engine.Plan) error {
 	if err := plan.Check(*p.approved); err != nil {
+		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
+	}
+	if err := plan.Moved(*p.approved, func(host string) bool { return p.begun[host] }); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
 	for _, host := range p.updated {

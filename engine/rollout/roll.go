@@ -63,7 +63,7 @@ func (r *Run) mayStep(ctx context.Context, hp engine.HostPlan, s engine.Step, pa
 // before it came to that.
 func (r *Run) strand(ctx context.Context, p *progress, last engine.Plan) {
 	for _, f := range p.stranded(last) {
-		r.giveUp(ctx, p, f.hp, f.passed, f.failure)
+		_ = r.giveUp(ctx, p, f.hp, f.passed, f.failure) // the run has ended with another failure
 	}
 }
 

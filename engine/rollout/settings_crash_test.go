@@ -1,0 +1,127 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// The power goes at every point of the scripts that write a setting and make it
+// take effect. The next run finishes; one more changes nothing.
+func TestPowerCutInScript(t *testing.T) {
+	for _, word := range []string{"none-2", "reload-2", "restart-2", "drain-reload-2", "reboot-2"} {
+		for _, point := range []string{"before", "written", "acted", "recorded"} {
+			for _, os := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/%t", word, point, os), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { powerCutInScript(t, word, point, os) })
+				})
+			}
+		}
+	}
+}
+
+func powerCutInScript(t *testing.T, word, point string, os bool) {
+	inv := hosttest.Fleet(3, 1)
+	if !os {
+		inv = noOS(inv)
+	}
+	site := wantingOf(inv, word)
+	for _, name := range []string{"etcd-1", "worker-0"} {
+		site.Host(name).Change(func(t *hosttest.Traits) { t.CutsPower = point })
+	}
+	past := &past{awaited: map[string]string{}}
+	for n := range 3 {
+		b := site.Bastion(fmt.Sprintf("run-%d", n))
+		end := apply(b, past.inherited)
+		check(t, lawful(site))
+		if end.Exit == engine.ExitOK {
+			break
+		}
+		past.add(b)
+		time.Sleep(10 * time.Minute)
+	}
+	check(t, lawful(site))
+	for _, h := range site.Hosts() {
+		check(t, matching(h))
+		if n := len(h.State().Reboots); n > 1 {
+			t.Errorf("%s was rebooted %d times", h.Name, n)
+		}
+	}
+	again(t, site)
+}
+
+// A run is killed between the write and the record. The next one finishes what
+// is left, and one more changes nothing.
+func TestKilledBeforeRecord(t *testing.T) {
+	for word, begins := range map[string]string{"restart-2": "record", "drain-reload-2": "reload app.service", "reboot-2": "reboot", "none-2": "record"} {
+		t.Run(word, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := wanting(0, 1, word)
+				h, b := site.Host("worker-0"), site.Bastion("run-1")
+				if word == "none-2" { // killed with the power of the host gone
+					h.Change(func(t *hosttest.Traits) { t.CutsPower = "written" })
+				}
+				b.Watch = func(e engine.Event) {
+					if e.Type == engine.StepStarted && e.Step == begins {
+						b.Kill()
+					}
+				}
+				apply(b)
+				time.Sleep(10 * time.Minute)
+				if st := h.State(); st.Disk != word || st.Record != "" {
+					t.Errorf("the first run left %+v", st)
+				}
+				check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), lawful(site), matching(h))
+				again(t, site)
+			})
+		})
+	}
+}
+
+// Somebody edits a host after the plan was approved: nothing is written there,
+// and the run says so.
+func TestEditedMeanwhile(t *testing.T) {
+	for _, word := range []string{"reload-2", "reboot-2"} {
+		for when, edit := range map[string]func(*hosttest.Site, *rollout.Run, *hosttest.Bastion){
+			"while asked": func(s *hosttest.Site, r *rollout.Run, _ *hosttest.Bastion) {
+				r.Approve = func(context.Context, engine.Plan) error {
+					time.Sleep(time.Minute)
+					s.Host("worker-0").Edit("mine")
+					return nil
+				}
+			},
+			"right before": func(s *hosttest.Site, _ *rollout.Run, b *hosttest.Bastion) {
+				b.Fault = func(c hosttest.Call) hosttest.Fault {
+					if c.Host == "worker-0" && (c.Verb == "write" || c.Verb == "quiet") {
+						s.Host("worker-0").Edit("mine")
+					}
+					return hosttest.NoFault
+				}
+			},
+		} {
+			t.Run(word+" "+when, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					site := wanting(0, 1, word)
+					h, b := site.Host("worker-0"), site.Bastion("run-1")
+					end := apply(b, func(r *rollout.Run) { edit(site, r, b) })
+					st := h.State()
+					errs := []error{ended(end, engine.ExitFailed, "worker-0", "setting"), lawful(site)}
+					if st.Disk != "mine" || st.Writes > 0 || len(st.Reboots) > 0 {
+						errs = append(errs, fmt.Errorf("it was changed: %+v", st))
+					}
+					if err := errors.Join(errs...); err != nil {
+						t.Errorf("%v\n%s", err, story(b))
+					}
+					check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), lawful(site), matching(h))
+				})
+			})
+		}
+	}
+}
