@@ -231,3 +231,29 @@ func TestTheSecondWriteChangesNothing(t *testing.T) {
 	b.want(b.write(w), 0, "")
 	b.crashWritten()
 }
+
+func TestDirectoriesAndLinksAreUndone(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/kept/x", "x", 0o644)
+	b.put("/etc/empty/a/b/ours", "ours", 0o640)
+	b.check(os.Chmod(b.at("/etc/empty/a"), 0o711))
+	b.link("/etc/link", "old")
+	b.put("/etc/file", "file", 0o4755)
+	b.put("/no-x.service", "", 0o644)
+	before := b.tree()
+	w := b.plan(contents{"/etc/link": "x", "/etc/new/y": "y"}, edit{path: "/etc/kept", kind: engine.DirectoryNode, mode: 0o700},
+		edit{path: "/etc/new", kind: engine.DirectoryNode, mode: 0o700}, file("/etc/new/y"), file("/etc/link"),
+		edit{path: "/etc/file", kind: engine.LinkNode, data: "x"},
+		gone("/etc/empty/a/b/ours"), gone("/etc/empty/a/b"), gone("/etc/empty/a"), gone("/etc/empty"))
+	w.units = []unitEdit{{name: "going.service", do: "disable", early: true}, {name: "x.service", do: "enable"}}
+	b.put("/wants/going.service", "", 0o644)
+	b.want(b.write(w), 1, "write: units: Failed to enable unit: Unit file x.service does not exist.")
+	if !b.exists("wants/going.service") {
+		t.Error("the unit that was disabled is not enabled again")
+	}
+	b.check(os.RemoveAll(b.at("/wants")))
+	if after := b.tree(); after != before {
+		t.Error(difference(before, after))
+	}
+	b.clean()
+}

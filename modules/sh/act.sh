@@ -2,23 +2,21 @@
 # failure is recorded, so that the next plan reboots the host.
 act() {
 	point "act $1"
-	what=$2${3:+ $3} done=0
+	what=$2${3:+ $3} done=0 now=''
 	if [ "$2" != daemon-reload ]; then
 		now=$(timeout -k 10 60 systemctl show --property=LoadState,ActiveState,NeedDaemonReload "$3" 2>&1 8>&-) || :
 		case $now in
 		*NeedDaemonReload=yes*) bounded "$4" systemctl daemon-reload ;;
 		esac
 	fi
-	if [ "$2" = reload ] && [ "$done" = 0 ]; then
-		# What does not run reads its configuration when it starts.
-		case $now in
-		*LoadState=loaded*) case $now in *ActiveState=inactive*)
-			say "$3 is not running, so there is nothing to reload"
-			return
-			;;
-		esac ;;
-		esac
-	fi
+	# What does not run reads its configuration when it starts.
+	case $2:$done:$now in
+	reload:0:*LoadState=not-found*) ;;
+	reload:0:*ActiveState=inactive*)
+		say "$3 is not running, so there is nothing to reload"
+		return
+		;;
+	esac
 	if [ "$done" = 0 ]; then
 		case $2 in
 		daemon-reload) bounded "$4" systemctl daemon-reload ;;

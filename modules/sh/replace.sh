@@ -117,17 +117,17 @@ attributes() {
 	attempt chmod "$2" . || refuse "$said"
 }
 
-# hardlink replaces the entry by a hard link. Two links to the same file are
-# not renamed to each other, so it may stay beside.
+# hardlink replaces the entry by a hard link, unless it is that already: two
+# links to the same file cannot be renamed to each other.
 hardlink() {
 	[ "$kind" = hard ] || return 0
 	point "rename $n"
 	enter "$targetdir" || refuse "the directory of its target is not there"
 	target=$PWD/$targetname
 	enter "$dir" || refuse "its directory is not there any more"
+	if [ "$target" -ef "./$name" ] && [ ! -L "./$name" ]; then return 0; fi
 	attempt ln -PT "$target" "./$tmp" || refuse "$said"
 	attempt mv -fT "./$tmp" "./$name" || refuse "$said"
-	rm -f "./$tmp"
 }
 
 # leave removes the entry, or puts its original back.

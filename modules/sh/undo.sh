@@ -56,13 +56,15 @@ unback() {
 	systemctl "$verb" "$@" >/dev/null 2>&1 8>&- || kept="$kept, whether these are enabled: $*"
 }
 
-# redirect makes a directory again that was removed.
+# redirect makes a directory again that was removed; those that are in it have
+# been made before.
 redirect() {
-	[ "$kind:$was" = gone:directory ] && [ ! -d "$root$path" ] || return 0
-	mkdir -p -m 0700 "$root$path"
+	[ "$kind:$was" = gone:directory ] || return 0
+	mkdir -p "$root$path"
 	inherit
 }
 
+# inherit gives a directory the owner and mode that it had.
 inherit() {
 	owned=${wasstat#* }
 	enter "$path" && chown "${owned% *}:${owned#* }" . && chmod "$wasmode" . || kept="$kept, $path"

@@ -1,0 +1,229 @@
+package modules
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Names mean nothing to the shell or the tools, whatever is in them.
+func TestStrangeNames(t *testing.T) {
+	b := newWriteBox(t)
+	data := contents{}
+	var made, again []edit
+	for i, name := range []string{
+		"with space", "it's", `"quoted"`, `back\slash`, `\`, `\n`, "100%", "%s%d", "%2F", "-rf", "--help", "a|b", "$(reboot)", "`reboot`", "*", "?", "[a]", "~",
+		"ünï", "日本", "a;b", "a&b", "#x", "!", "{a,b}", "=", "a=b", "end ", " start", "\xff\xfe", strings.Repeat("x", 255), strings.Repeat("ü", 127), "..x", "...", "x.default",
+	} {
+		for _, path := range []string{"/etc/" + name, "/etc/in " + fmt.Sprint(i) + name[:min(len(name), 200)] + "/" + name} {
+			data[path] = path + " contents\n"
+			made = append(made, file(path))
+		}
+		l := edit{path: "/etc/links/" + name, kind: engine.LinkNode, data: name}
+		made = append(made, l)
+		again = append(again, file("/etc/"+name), gone("/etc/links/"+name))
+	}
+	b.must(b.plan(data, made...))
+	for path, text := range data {
+		if got := b.read(path); got != text {
+			t.Errorf("%q: %q", path, got)
+		}
+	}
+	for _, e := range made {
+		if e.kind == engine.LinkNode && b.node(e.path).Target != e.data {
+			t.Errorf("%q: %+v", e.path, b.node(e.path))
+		}
+	}
+	// Now they are there, and are taken over.
+	for i := range again {
+		again[i].save = true
+		data[again[i].path] = "again\n"
+	}
+	b.must(b.plan(data, again...))
+	for _, e := range again {
+		if n := b.node(e.path); n.Type != e.kind || n.Type == engine.FileNode && b.read(e.path) != "again\n" {
+			t.Errorf("%q: %+v", e.path, n)
+		}
+		if e.kind != engine.FileNode {
+			continue
+		}
+		if got, err := os.ReadFile(b.at(originalsDir + "/" + originalName(e.path))); err != nil || string(got) != e.path+" contents\n" {
+			t.Errorf("original of %q: %q, %v", e.path, got, err)
+		}
+	}
+}
+
+func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/file", "file\n", 0o640)
+	b.link("/etc/link", "old target")
+	b.put("/etc/one", "one\n", 0o644)
+	b.check(os.Link(b.at("/etc/one"), b.at("/etc/two")))
+	b.must(b.plan(contents{"/etc/link": "new\n"},
+		edit{path: "/etc/file", kind: engine.LinkNode, data: "target", save: true},
+		edit{path: "/etc/link", kind: engine.FileNode, mode: -1, save: true},
+		edit{path: "/etc/two", kind: engine.LinkNode, hard: true, data: "/etc/one"})) // as it is: nothing to rename
+	if n := b.node("/etc/file"); n.Target != "target" {
+		t.Errorf("%+v", n)
+	}
+	if n := b.node("/etc/link"); n.Type != engine.FileNode || n.Mode != 0o644 || b.read("/etc/link") != "new\n" {
+		t.Errorf("%+v", n)
+	}
+	b.must(b.plan(nil, edit{path: "/etc/file", mode: -1, restore: true}, edit{path: "/etc/link", mode: -1, restore: true}))
+	if n := b.node("/etc/file"); n.Mode != 0o640 || b.read("/etc/file") != "file\n" {
+		t.Errorf("%+v", n)
+	}
+	if n := b.node("/etc/link"); n.Target != "old target" {
+		t.Errorf("%+v", n)
+	}
+}
+
+// Where the host had what the OS ships, the OS's own comes back, as it is then.
+func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
+	b := newWriteBox(t)
+	for _, dir := range []string{"/etc", "/usr/etc"} {
+		b.put(dir+"/same", "shipped\n", 0o644)
+		b.put(dir+"/dropped", "shipped\n", 0o644)
+		b.put(dir+"/mode", "shipped\n", 0o644)
+		b.link(dir+"/link", "shipped")
+	}
+	b.check(os.Chmod(b.at("/etc/mode"), 0o600))
+	names := []string{"/etc/same", "/etc/dropped", "/etc/mode", "/etc/link"}
+	var edits, back []edit
+	for _, name := range names {
+		edits = append(edits, edit{path: name, kind: engine.FileNode, mode: 0o644, save: true})
+		back = append(back, edit{path: name, mode: -1, restore: true})
+	}
+	b.must(b.plan(nil, edits...))
+	for name, want := range map[string]bool{"same": true, "dropped": true, "link": true, "mode": false} {
+		if got := b.exists("var/lib/holdfast/originals/%2Fetc%2F" + name + ".default"); got != want {
+			t.Errorf("%s is marked as the OS's own: %v", name, got)
+		}
+	}
+	b.put("/usr/etc/same", "of the next OS\n", 0o640)
+	b.check(os.Remove(b.at("/usr/etc/dropped")))
+	b.must(b.plan(nil, back...))
+	if b.read("/etc/same") != "of the next OS\n" || b.node("/etc/same").Mode != 0o640 || b.exists("etc/dropped") || b.node("/etc/mode").Mode != 0o600 || b.node("/etc/link").Target != "shipped" {
+		t.Errorf("not as the OS has it:\n%s", b.tree())
+	}
+	left, err := filepath.Glob(b.at("/var/lib/holdfast/originals/*"))
+	b.check(err)
+	if len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestAnOriginalIsNeverOverwritten(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/foo", "first\n", 0o644)
+	for _, text := range []string{"second\n", "third\n"} {
+		b.must(b.plan(contents{"/etc/foo": text}, edit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, save: true}))
+	}
+	if got := b.read("/var/lib/holdfast/originals/%2Fetc%2Ffoo"); got != "first\n" {
+		t.Errorf("original %q", got)
+	}
+}
+
+func TestADirectoryThatIsNotEmptyStays(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/full/theirs", "", 0o644)
+	b.put("/etc/full/ours", "", 0o644)
+	b.put("/etc/empty/a/ours", "", 0o644)
+	out := b.write(b.plan(nil, gone("/etc/full/ours"), gone("/etc/empty/a/ours"), gone("/etc/empty/a"), gone("/etc/empty"), gone("/etc/full")))
+	b.want(out, 0, "/etc/full stays, because it is not empty")
+	if b.exists("etc/full/ours") || !b.exists("etc/full/theirs") || b.exists("etc/empty") {
+		t.Errorf("%s", b.tree())
+	}
+}
+
+func TestDirectoriesGetTheirModesAndKeepWhatIsInThem(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/d/x", "x", 0o644)
+	b.check(os.Chmod(b.at("/etc/d"), 0o2775|os.ModeSetgid))
+	b.must(b.plan(contents{"/etc/n/y": "y"}, edit{path: "/etc/d", kind: engine.DirectoryNode, mode: 0o700},
+		edit{path: "/etc/n", kind: engine.DirectoryNode, mode: 0o1777}, file("/etc/n/y")))
+	if b.node("/etc/d").Mode != 0o700 || b.node("/etc/n").Mode != 0o1777 || b.read("/etc/d/x") != "x" || b.read("/etc/n/y") != "y" {
+		t.Errorf("%s", b.tree())
+	}
+}
+
+func TestTheSameContentsWithOtherModes(t *testing.T) {
+	b := newWriteBox(t)
+	b.must(b.plan(contents{"/etc/a": "x", "/etc/b": "x", "/etc/c": "x"}, file("/etc/a"),
+		edit{path: "/etc/b", kind: engine.FileNode, mode: 0o600}, edit{path: "/etc/c", kind: engine.FileNode, mode: 0o4755}))
+	for path, mode := range map[string]int{"/etc/a": 0o644, "/etc/b": 0o600, "/etc/c": 0o4755} {
+		if n := b.node(path); n.Mode != mode || b.read(path) != "x" {
+			t.Errorf("%s: %o", path, n.Mode)
+		}
+	}
+}
+
+func TestSELinuxContexts(t *testing.T) {
+	b := newWriteBox(t)
+	b.tool("selinuxenabled", "exit 0\n")
+	b.tool("matchpathcon", "shift; [ $1 != -- ] || shift; for p; do case $p in */none) echo '<<none>>' ;; *) echo \"system_u:object_r:$p:s0\" ;; esac; done\n")
+	b.tool("chcon", "printf 'chcon %s\\n' \"$*\" >>$BOX/log\n")
+	b.must(b.plan(nil, file("/etc/a"), file("/etc/none"), edit{path: "/etc/link", kind: engine.LinkNode, data: "x"}, file("/etc/new/b")))
+	for path, beside := range map[string]string{"/etc/a": tempName("/etc/a"), "/etc/link": tempName("/etc/link"), "/etc/new": "new", "/etc/new/b": tempName("/etc/new/b")} {
+		if want := "chcon -h system_u:object_r:" + path + ":s0 ./" + beside + "\n"; !strings.Contains(b.log(), want) {
+			t.Errorf("no %q in\n%s", want, b.log())
+		}
+	}
+	if strings.Contains(b.log(), "none>") || strings.Count(b.log(), "chcon") != 4 {
+		t.Errorf("log:\n%s", b.log())
+	}
+}
+
+// A signal while all can still be left as it is ends the script; later it goes on.
+func TestASignalNeverLeavesHalf(t *testing.T) {
+	for point, code := range map[string]int{"prepared": 143, "before": 0, "rename 2": 0, "units": 0} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := newWriteBox(t)
+			b.put("/etc/foo", "old\n", 0o644)
+			before := b.tree()
+			w := b.plan(contents{"/etc/foo": "new\n", "/etc/x": ""}, file("/etc/x"), file("/etc/foo"))
+			b.stopAt(point, "for signal in HUP PIPE TERM; do kill -$signal $PPID; done"+goOn)
+			b.want(b.write(w), code, "")
+			b.hit(point)
+			if code == 0 {
+				if b.read("/etc/foo") != "new\n" {
+					t.Error("not written")
+				}
+				return
+			}
+			if after := b.tree(); after != before {
+				t.Error(difference(before, after))
+			}
+			b.clean()
+		})
+	}
+}
+
+// Hundreds of files are a matter of a second or two.
+func TestManyFilesAreFast(t *testing.T) {
+	b := newWriteBox(t)
+	data := contents{}
+	var edits []edit
+	for i := range 500 {
+		path := fmt.Sprintf("/etc/d%d/file-%d.conf", i%50, i)
+		data[path] = fmt.Sprint("contents ", i)
+		edits = append(edits, file(path))
+	}
+	for _, what := range []string{"new", "changed"} {
+		for path := range data {
+			data[path] += what
+		}
+		begin := time.Now()
+		b.must(b.plan(data, edits...))
+		t.Logf("%s: %v", what, time.Since(begin))
+		if time.Since(begin) > 20*time.Second {
+			t.Error("too slow")
+		}
+	}
+}
