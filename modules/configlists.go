@@ -38,10 +38,12 @@ func newListing(w write) listing {
 	}
 	known := map[string]bool{"/": true}
 	for _, e := range w.edits {
-		known[e.path] = e.kind == engine.DirectoryNode
-	}
-	for _, e := range w.edits {
 		if e.kind != engine.NoNode {
+			known[e.path] = true
+		}
+	}
+	for _, e := range inOrder(w.edits) {
+		if e.kind != engine.NoNode || e.restore {
 			l.parents(e.path, path.Dir(e.path), known)
 		}
 		it := item{edit: e, about: e.path}
@@ -53,9 +55,25 @@ func newListing(w write) listing {
 	return l
 }
 
+// inOrder puts directories before what is in them, and what goes last, what is
+// in a directory before it.
+func inOrder(edits []edit) []edit {
+	return slices.SortedStableFunc(slices.Values(edits), func(a, b edit) int {
+		switch aGoes, bGoes := a.kind == engine.NoNode, b.kind == engine.NoNode; {
+		case aGoes && bGoes:
+			return strings.Compare(b.path, a.path)
+		case aGoes:
+			return 1
+		case bGoes:
+			return -1
+		}
+		return strings.Compare(a.path, b.path)
+	})
+}
+
 // parents adds the directories above a path that are not in the list.
 func (l *listing) parents(about, dir string, known map[string]bool) {
-	if _, ok := known[dir]; ok {
+	if known[dir] {
 		return
 	}
 	known[dir] = true

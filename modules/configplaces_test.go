@@ -227,3 +227,24 @@ func TestManyFilesAreFast(t *testing.T) {
 		}
 	}
 }
+
+func TestAnOriginalComesBackIntoADirectoryThatIsGone(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/d/e/foo", "theirs\n", 0o600)
+	b.must(b.plan(nil, edit{path: "/etc/d/e/foo", kind: engine.FileNode, mode: 0o644, save: true}))
+	b.check(os.RemoveAll(b.at("/etc/d")))
+	b.must(b.plan(nil, edit{path: "/etc/d/e/foo", mode: -1, restore: true}))
+	if got := b.read("/etc/d/e/foo"); got != "theirs\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/old/x/y", "", 0o644)
+	b.must(b.plan(contents{"/etc/a/b/c": "c"}, gone("/etc/old"), gone("/etc/old/x"), gone("/etc/old/x/y"), file("/etc/a/b/c"),
+		edit{path: "/etc/a/b", kind: engine.DirectoryNode, mode: 0o711}, edit{path: "/etc/a", kind: engine.DirectoryNode, mode: 0o700}))
+	if b.exists("etc/old") || b.node("/etc/a").Mode != 0o700 || b.node("/etc/a/b").Mode != 0o711 || b.read("/etc/a/b/c") != "c" {
+		t.Errorf("%s", b.tree())
+	}
+}
