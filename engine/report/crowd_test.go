@@ -100,7 +100,7 @@ func TestReportedDriftEnds(t *testing.T) {
 	var s script
 	s.start("apply", "--yes")
 	s.add(engine.Event{Type: engine.Planned, Plan: &p})
-	s.end(engine.ExitWork, "edge-[01-03] drifted from what was applied, which is only reported; every other host matches")
+	s.end(engine.ExitWork, "incomplete: edge-[01-03]: drift, which is only to be reported; holdfast plan says what")
 	golden(t, "end-drift", s.ending(t))
 }
 

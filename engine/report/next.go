@@ -121,7 +121,7 @@ func (s *summary) drifted() []string {
 	for _, what := range order {
 		lines = append(lines, "drifted: "+folded(hosts[what])+": "+what)
 	}
-	return append(lines, `apply leaves that alone, by drift = "report" of their pools; holdfast plan shows it`,
+	return append(lines, `apply leaves that alone, by drift = "report" of their pools`,
 		"to keep what was changed: put it into the documents; to undo it: take drift = \"report\" out of the pool")
 }
 
