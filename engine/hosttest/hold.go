@@ -2,6 +2,7 @@ package hosttest
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,6 +116,9 @@ func (h *Host) take(run string, hold engine.Hold, lasts string, now time.Time) r
 	}
 	if d := seconds(lasts); d > 0 {
 		hold.Expires = now.Add(d)
+	}
+	if h.hold == nil {
+		h.ran = slices.Clone(h.units)
 	}
 	h.site.note("%s holds %s", run, h.Name)
 	h.hold = &hold

@@ -61,6 +61,7 @@ type Host struct {
 	hold     *engine.Hold
 	garbage  string // a hold file that cannot be read
 	units    []string
+	ran      []string // units that ran when the host was taken
 	failed   []string
 	etcd     bool
 	drained  bool

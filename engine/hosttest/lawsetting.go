@@ -45,9 +45,11 @@ func (b *Bastion) lawWrite(h *Host, word string, quiet bool) {
 	}
 }
 
-// lawRecord: what is put on record is in effect, as far as the run could know.
+// lawRecord: what is put on record is in effect. What somebody has edited since
+// it was written is not: the next plan finds that on the disk.
 func (b *Bastion) lawRecord(h *Host, word string) {
-	if h.setting.effect != word && !unseen(h.setting.edited, b.seen[h.Name]) {
+	edited := h.setting.disk != word && !h.setting.edited.IsZero()
+	if h.setting.effect != word && !edited {
 		b.violated("%s has %s in effect, and gets %s on record", h.Name, h.setting.effect, word)
 	}
 }
@@ -55,7 +57,7 @@ func (b *Bastion) lawRecord(h *Host, word string) {
 // lawFallback: a reboot stands in for the action of a change only once.
 func (b *Bastion) lawFallback(h *Host) {
 	a := h.setting.applied
-	if a == nil || a.Unfinished == nil || a.Unfinished.Failed == "" || a.Unfinished.Boot != h.bootID() {
+	if a == nil || a.Unfinished == nil || a.Unfinished.Failed == "" {
 		return
 	}
 	word := wordOf(a.Unfinished.Config)

@@ -48,6 +48,16 @@ func happens() map[string]func(*hosttest.Site, *hosttest.Host) {
 		"unit fails":   change(func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} }),
 		"unit missing": change(func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} }),
 		"no etcd":      change(func(t *hosttest.Traits) { t.NoEtcd = true }),
+		"edit":         func(_ *hosttest.Site, h *hosttest.Host) { h.Edit("mine") },
+		"read only":    change(func(t *hosttest.Traits) { t.ReadOnly = true }),
+		"act fails":    change(func(t *hosttest.Traits) { t.ActFails = true }),
+		"act hangs":    change(func(t *hosttest.Traits) { t.ActHangs = true }),
+		"forgets":      change(func(t *hosttest.Traits) { t.ActFails, t.Forgets = true, true }),
+		"app dies":     change(func(t *hosttest.Traits) { t.ActFails, t.AppDies = true, true }),
+		"cut before":   change(func(t *hosttest.Traits) { t.CutsPower = "before" }),
+		"cut written":  change(func(t *hosttest.Traits) { t.CutsPower = "written" }),
+		"cut acted":    change(func(t *hosttest.Traits) { t.CutsPower = "acted" }),
+		"cut recorded": change(func(t *hosttest.Traits) { t.CutsPower = "recorded" }),
 		"unclear":      change(func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
 	}
 }
@@ -66,13 +76,15 @@ func ofRun() []string { return []string{"killed", "Ctrl-C", "Ctrl-C twice", "jou
 // randomWorld is a site and what will go wrong in the runs on it.
 type randomWorld struct {
 	inv      engine.Inventory
-	updated  []string      // hosts that run the new OS already
-	troubles [][]trouble   // of each run but the last, which has none
-	pause    time.Duration // between runs
+	updated  []string            // hosts that run the new OS already
+	had      map[string]string   // settings at first; none where nothing is said about settings
+	wants    []map[string]string // settings in each run, the last one's last
+	troubles [][]trouble         // of each run but the last, which has none
+	pause    time.Duration       // between runs
 }
 
 func (w randomWorld) String() string {
-	return fmt.Sprintf("%d hosts, pools %+v, updated %v, pause %s, troubles %v", len(w.inv.Hosts), w.inv.Pools, w.updated, w.pause, w.troubles)
+	return fmt.Sprintf("%d hosts, pools %+v, updated %v, settings %v to be %v, pause %s, troubles %v", len(w.inv.Hosts), w.inv.Pools, w.updated, w.had, w.wants, w.pause, w.troubles)
 }
 
 func anyWorld(t *rapid.T) randomWorld {
@@ -104,7 +116,52 @@ func anyWorld(t *rapid.T) randomWorld {
 		}
 		w.troubles = append(w.troubles, all)
 	}
+	w.drawSettings(t, names)
 	return w
+}
+
+// drawSettings makes the world one of the OS alone, of settings alone, or of both.
+func (w *randomWorld) drawSettings(t *rapid.T, names []string) {
+	about := rapid.SampledFrom([]string{"os", "settings", "both"}).Draw(t, "about")
+	if about == "os" {
+		return
+	}
+	if about == "settings" {
+		w.inv, w.updated = noOS(w.inv), nil
+	}
+	for i := range w.inv.Pools {
+		p := &w.inv.Pools[i]
+		p.Drift = rapid.SampledFrom([]engine.DriftMode{engine.RepairDrift, engine.ReportDrift}).Draw(t, "drift")
+		p.OnActionFailure = rapid.SampledFrom([]engine.OnFailure{"", engine.StopOnFailure}).Draw(t, "on_action_failure")
+	}
+	words := []string{"", "none-1", "reload-2", "restart-3", "drain-reload-4", "drain-restart-6", "reboot-7", "none-8"}
+	draw := func(words []string) map[string]string {
+		m, same := map[string]string{}, rapid.SampledFrom(words).Draw(t, "word")
+		for _, name := range names {
+			if m[name] = same; rapid.Bool().Draw(t, "differs") {
+				m[name] = rapid.SampledFrom(words).Draw(t, "word")
+			}
+		}
+		return m
+	}
+	w.had = draw(words)
+	first := draw(words[1:])
+	for range w.troubles {
+		if w.wants = append(w.wants, first); rapid.Bool().Draw(t, "wanted otherwise") {
+			first = draw(words[1:])
+		}
+	}
+	w.wants = append(w.wants, first)
+}
+
+// begin lets the run of that number want its settings.
+func (w randomWorld) begin(site *hosttest.Site, run int) {
+	if w.wants == nil {
+		return
+	}
+	for name, word := range w.wants[run] {
+		site.Want(name, word)
+	}
 }
 
 func anySite(t *rapid.T) engine.Inventory {
