@@ -22,7 +22,7 @@ import (
 // holdfast renders needs it. The config must be one that Ignition takes.
 func cmdIgnite(ts *testscript.TestScript, neg bool, args []string) {
 	plain(ts, neg, args, 2, "ignite HOST FILE")
-	c, report, err := v3_5.Parse([]byte(ts.ReadFile(args[1])))
+	c, report, err := v3_5.ParseCompatibleVersion([]byte(ts.ReadFile(args[1])))
 	if err != nil {
 		ts.Fatalf("Ignition does not take %s: %v\n%s", args[1], err, report.String())
 	}
@@ -94,7 +94,9 @@ func (i *ignition) nodes(c types.Config) error {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
 		i.do("mkdir -p %s", path.Dir(f.Path))
-		if f.Contents.Source != nil {
+		if f.Contents.Source == nil {
+			i.do("[ -e %s ] || : >%s", f.Path, f.Path)
+		} else {
 			i.do("base64 -d >%s <<'END'\n%s\nEND", f.Path, raw(base64.StdEncoding.EncodeToString(data)))
 		}
 		for _, a := range f.Append {
