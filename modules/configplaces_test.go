@@ -248,3 +248,41 @@ func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 		t.Errorf("%s", b.tree())
 	}
 }
+
+// What an earlier write has left beside paths goes, whether they are written
+// now or not.
+func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
+	b := newWriteBox(t)
+	for _, path := range []string{"/etc/now", "/etc/link", "/etc/earlier"} {
+		b.put("/etc/"+tempName(path), "half", 0o600)
+	}
+	w := b.plan(contents{"/etc/now": "x"}, file("/etc/now"), edit{path: "/etc/link", kind: engine.LinkNode, data: "x"})
+	w.clean = []string{"/etc/earlier", "/etc/not there/x"}
+	b.must(w)
+	if b.read("/etc/now") != "x" || b.node("/etc/link").Target != "x" {
+		t.Errorf("%s", b.tree())
+	}
+}
+
+// Once it is known that the OS's own was there, nothing else is kept.
+func TestTheMarkOfADefaultStays(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/foo", "shipped\n", 0o644)
+	b.put("/usr/etc/foo", "shipped\n", 0o644)
+	for _, text := range []string{"first\n", "second\n"} {
+		b.must(b.plan(contents{"/etc/foo": text}, edit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, save: true}))
+	}
+	if name := "var/lib/holdfast/originals/%2Fetc%2Ffoo"; b.exists(name) || !b.exists(name+".default") {
+		t.Errorf("%s", b.tree())
+	}
+}
+
+// A link directly in / is followed only if it is of who owns /.
+func TestALinkInTheRootOfSomebodyElseIsNotFollowed(t *testing.T) {
+	b := newWriteBox(t)
+	b.link("/mnt", "tmp")
+	if os.Getuid() != 0 || os.Lchown(b.at("/mnt"), 1234, 1234) != nil {
+		t.Skip("only root can give links away")
+	}
+	b.refused(b.plan(nil, file("/mnt/x")), 1, "/mnt is a symbolic link to tmp")
+}

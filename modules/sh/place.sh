@@ -15,6 +15,8 @@ enter() {
 	if [ -L "$root$top" ] && [ "$(stat -c %u "$root$top")" = "$(stat -c %u "$root/.")" ]; then
 		base=$(cd -P "$root$top/." && printf %s "$PWD")
 		[ "$here" != "$base${1#"$top"}" ] || return 0
+	else
+		top=
 	fi
 	link=
 	rest=${1#/}/
