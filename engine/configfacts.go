@@ -26,7 +26,7 @@ type Unfinished struct {
 	Run      string   `json:"run"`                // that writes it
 	Boot     string   `json:"boot"`               // boot ID then; another boot has taken everything into effect that was written
 	Config   Config   `json:"config"`             // what is being written
-	Repairs  []string `json:"repairs,omitempty"`  // what it writes although the configuration says nothing new about it, as changes name it
+	Touched  []string `json:"touched,omitempty"`  // what writes have changed since the last record, as changes name it: it may or may not have taken effect
 	Ours     []string `json:"ours,omitempty"`     // paths that were holdfast's before it began, and stay so or go
 	Appended []File   `json:"appended,omitempty"` // what earlier unfinished writes appended to files of the host, or tried to
 	Failed   string   `json:"failed,omitempty"`   // action that failed, so that it takes a reboot

@@ -20,22 +20,37 @@ func (x *configDiff) base(want engine.Config) {
 	x.recorded, x.was = true, onlyConfig(a.Config)
 	u := a.Unfinished
 	if u == nil {
+		x.own(x.was)
 		return
 	}
 	x.was = written(x.was, x.has)
 	next := written(onlyConfig(u.Config), x.has)
+	x.own(x.was)
+	x.own(next)
 	if u.Boot != x.boot {
 		before := map[subject]bool{}
 		for _, e := range entriesOf(x.was) {
 			before[e.about] = true
 		}
 		next = written(next, func(e entry) bool { return !before[e.about] || e.fits(x.seen.Nodes) })
-		x.was = joined(next, x.was, x.has)
+		there := func(e entry) bool { return x.seen.Nodes[e.edit.path].Type != engine.NoNode }
+		x.was = written(joined(next, x.was, x.has), there)
 		return
 	}
-	x.was = joined(x.was, next, x.has)
-	for _, name := range u.Repairs {
+	wanted := map[subject]bool{}
+	for _, e := range entriesOf(want) {
+		wanted[e.about] = true
+	}
+	x.was = joined(x.was, next, func(e entry) bool { return x.has(e) && !wanted[e.about] })
+	for _, name := range u.Touched {
 		x.redo[name] = true
+	}
+}
+
+// own notes paths as holdfast's.
+func (x *configDiff) own(c engine.Config) {
+	for _, e := range entriesOf(c) {
+		x.mine[e.edit.path] = true
 	}
 }
 

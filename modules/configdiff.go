@@ -19,7 +19,8 @@ type configDiff struct {
 	was      engine.Config    // what holdfast has made the host have, or tried to
 	recorded bool             // was is from a record; else the host is taken as it is found
 	repair   bool             // drift is done away with
-	redo     map[string]bool  // what an unfinished write repaired, which has not taken effect
+	mine     map[string]bool  // paths that are holdfast's
+	redo     map[string]bool  // what unfinished writes have changed: it may not have taken effect
 	changed  map[subject]bool // what the desired configuration says otherwise than was
 	diff     rules.Diff
 	entries  []entry           // of want
@@ -46,7 +47,7 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	if err != nil {
 		return nil, err
 	}
-	x := &configDiff{seen: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changed: map[subject]bool{}, redo: map[string]bool{}, contents: map[string][]byte{}}
+	x := &configDiff{seen: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changed: map[subject]bool{}, redo: map[string]bool{}, mine: map[string]bool{}, contents: map[string][]byte{}}
 	x.base(onlyConfig(*d.Config))
 	x.want = x.inherited(onlyConfig(*d.Config))
 	x.entries = entriesOf(x.want)
@@ -102,17 +103,13 @@ func leaving(was, want []entry) []entry {
 
 // obstacles finds what is in the way on the host, all of it.
 func (x *configDiff) obstacles() error {
-	ours := map[string]bool{}
-	for _, e := range entriesOf(x.was) {
-		ours[e.edit.path] = x.recorded
-	}
 	var wrong []error
 	for _, e := range x.entries {
 		n := x.seen.Nodes[e.edit.path]
 		isDir, wantDir := n.Type == engine.DirectoryNode, e.edit.kind == engine.DirectoryNode
 		switch {
 		case n.Type == engine.NoNode || e.fits(x.seen.Nodes):
-		case e.keep && !ours[e.edit.path]:
+		case e.keep && !x.mine[e.edit.path]:
 			wrong = append(wrong, fmt.Errorf("%s is on the host already, and is not to be overwritten (overwrite = false): remove it there, or take it out of the configuration", e.edit.path))
 		case isDir && !wantDir:
 			wrong = append(wrong, fmt.Errorf("%s is a directory on the host, and is to be a %s: remove it there", e.edit.path, e.edit.kind))

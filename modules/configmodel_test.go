@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/rules"
 )
 
 // modelHost is a host on which writes are carried out as edit says they are,
@@ -20,7 +21,8 @@ type modelHost struct {
 	applied *engine.Applied
 	boot    int
 	data    map[string][]byte
-	over    []string // originals that are not needed any more, once the record says so
+	effect  map[string]engine.Node // what has taken effect
+	over    []string               // originals that are not needed any more, once the record says so
 }
 
 func (h *modelHost) facts() engine.Facts {
@@ -39,7 +41,7 @@ func (h *modelHost) facts() engine.Facts {
 
 // carryOut writes, and stops where told: 0 before anything, n after the record
 // of what is under way and n-1 edits; -1 not at all, -2 when only originals are
-// left to be forgotten.
+// left to be forgotten, -3 before the record.
 func (h *modelHost) carryOut(w write, stop int) {
 	if stop == 0 {
 		return
@@ -64,6 +66,9 @@ func (h *modelHost) carryOut(w write, stop int) {
 	}
 	for _, u := range w.units {
 		h.units[u.name] = map[string]string{"enable": "enabled", "disable": "disabled", "preset": "disabled"}[u.do]
+	}
+	if stop == -3 {
+		return
 	}
 	h.applied, h.over = decodeRecord(w.after), over
 	if stop == -1 {
@@ -149,12 +154,13 @@ func TestConfigConverges(t *testing.T) {
 			h.nodes["/etc/appended"] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("own\n")), Mode: 0o640, Contents: []byte("own\n")}
 		}
 		own := maps.Clone(h.nodes)
+		h.effect = maps.Clone(h.nodes)
 		for i := range rapid.IntRange(1, 5).Draw(t, "runs") {
 			name := fmt.Sprint("run ", i, " ")
 			d := engine.Desired{Config: ptr(anyConfig(t, name)), Policy: modelPolicy()}
-			h.run(t, d, rapid.IntRange(-2, 7).Draw(t, name+"stop"))
+			h.run(t, d, rapid.IntRange(-3, 7).Draw(t, name+"stop"))
 			if rapid.Bool().Draw(t, name+"reboot") {
-				h.boot++
+				h.reboot()
 			}
 			if p := rapid.SampledFrom(modelPaths[:5]).Draw(t, name+"drift"); rapid.IntRange(0, 3).Draw(t, name+"drifts") == 0 && h.nodes[p].Type == engine.FileNode && h.applied != nil && h.applied.Unfinished == nil {
 				if slices.ContainsFunc(h.applied.Config.Files, func(f engine.File) bool { return f.Path == p }) {
@@ -182,11 +188,34 @@ func TestConfigConverges(t *testing.T) {
 			if i < 0 && n.Type != was.Type || i < 0 && n.Digest != was.Digest {
 				t.Fatalf("%s is %+v, and was %+v before holdfast", p, n, was)
 			}
+			if e := h.effect[p]; e.Type != n.Type || e.Digest != n.Digest || e.Mode != n.Mode {
+				t.Fatalf("%s is %+v, and what has taken effect is %+v", p, n, e)
+			}
 			if i >= 0 && !wanted[i].fits(h.nodes) {
 				t.Fatalf("%s is %+v", p, n)
 			}
 		}
 	})
+}
+
+func (h *modelHost) reboot() {
+	h.boot++
+	h.effect = maps.Clone(h.nodes)
+}
+
+// act makes changes take effect that were wholly written.
+func (h *modelHost) act(x *configDiff) {
+	for _, c := range x.diff.Changes {
+		path := c.Name
+		if c.Domain == rules.Unit {
+			path = unitDir + path
+		}
+		if n, ok := h.nodes[path]; ok {
+			h.effect[path] = n
+		} else {
+			delete(h.effect, path)
+		}
+	}
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -205,6 +234,9 @@ func (h *modelHost) run(t *rapid.T, d engine.Desired, stop int) {
 		t.Fatal(err)
 	}
 	h.carryOut(x.write(engine.Target{Desired: d, Facts: h.facts(), Run: "r"}), stop)
+	if stop < 0 {
+		h.act(x)
+	}
 }
 
 func decodeRecord(text []byte) *engine.Applied {

@@ -45,7 +45,7 @@ func (x *configDiff) records(run string) (before, after engine.Applied) {
 		before.Config, before.Existed = a.Config, a.Existed
 	}
 	for _, e := range x.entries {
-		known := slices.Contains(before.Existed, e.edit.path) || x.mine(e.edit.path)
+		known := slices.Contains(before.Existed, e.edit.path) || x.mine[e.edit.path]
 		if e.edit.kind == engine.DirectoryNode && x.seen.Nodes[e.edit.path].Type == engine.DirectoryNode && !known {
 			before.Existed = append(slices.Clone(before.Existed), e.edit.path)
 		}
@@ -55,10 +55,13 @@ func (x *configDiff) records(run string) (before, after engine.Applied) {
 	// forgotten if this one is cut short, too.
 	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: joined(x.resolved(), x.was, func(entry) bool { return true })}
 	for _, c := range x.diff.Changes {
-		if s := (subject{c.Domain, c.Name}); x.recorded && !x.changed[s] {
-			u.Repairs = append(u.Repairs, s.String())
-		}
+		u.Touched = append(u.Touched, subject{c.Domain, c.Name}.String())
 	}
+	for name := range x.redo {
+		u.Touched = append(u.Touched, name)
+	}
+	slices.Sort(u.Touched)
+	u.Touched = slices.Compact(u.Touched)
 	u.Ours = x.ours()
 	if earlier := x.unfinished(); earlier != nil {
 		known := append(slices.Clone(earlier.Appended), earlier.Config.Files...)
@@ -75,20 +78,18 @@ func (x *configDiff) records(run string) (before, after engine.Applied) {
 // ours lists the paths that are holdfast's, but for those that get back an
 // original: of these the kept original tells.
 func (x *configDiff) ours() []string {
-	if !x.recorded {
-		return nil
-	}
 	returning := map[string]bool{}
 	for _, e := range x.left {
 		returning[e.edit.path] = x.seen.Saved[e.edit.path]
 	}
 	var paths []string
-	for _, e := range entriesOf(x.was) {
-		if p := e.edit.path; !returning[p] && x.seen.Nodes[p].Type != engine.NoNode {
+	for p := range x.mine {
+		if !returning[p] {
 			paths = append(paths, p)
 		}
 	}
-	return slices.Compact(paths)
+	slices.Sort(paths)
+	return paths
 }
 
 // matching is what the host has of the desired configuration, which is what a
@@ -113,23 +114,14 @@ func without[T any](list []T, drop func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
-// mine reports whether holdfast has written a path, or may have.
-func (x *configDiff) mine(path string) bool {
-	return x.recorded && slices.ContainsFunc(entriesOf(x.was), func(e entry) bool { return e.edit.path == path })
-}
-
 func (x *configDiff) writeNodes(d engine.Desired, w *write) {
-	mine := map[string]bool{}
-	for _, e := range entriesOf(x.was) {
-		mine[e.edit.path] = x.recorded
-	}
 	for _, e := range x.entries {
 		n := x.seen.Nodes[e.edit.path]
 		if e.fits(x.seen.Nodes) || x.spare(e.about) {
 			continue
 		}
 		e.edit.was = n
-		e.edit.save = !mine[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
+		e.edit.save = !x.mine[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
 		w.edits = append(w.edits, e.edit)
 		if e.edit.kind == engine.FileNode {
 			w.data[e.edit.data] = x.dataOf(d, e)

@@ -154,5 +154,13 @@ func list(steps engine.Steps) string {
 			}
 		}
 	}
+	for _, part := range []struct {
+		name  string
+		steps []engine.Step
+	}{{"act", steps.Act}, {"record", steps.Record}, {"instead, if quiet", steps.Quiet}} {
+		for _, s := range part.steps {
+			fmt.Fprintf(&b, "%s: %s within %s, a reboot stands in for it: %v\n", part.name, s.Name, s.Timeout, s.Do.Exec.Fallback)
+		}
+	}
 	return b.String()
 }

@@ -70,6 +70,7 @@ func (h *testHost) furnish() error {
 	for name, text := range map[string]string{
 		"ostree-version": "2025.2", "bootc-version": "1.16.9", "free": "2000000", "booted": v1 + " lab:lab/stable",
 		"meta/" + v1 + "/version": "1.0", "meta/" + v2 + "/version": "2.0", "boots": "1",
+		"proc/cmdline":                   "root=LABEL=root rw ostree=/ostree/boot.1/lab/1/0",
 		"proc/sys/kernel/random/boot_id": "00000000-0000-0000-0000-000000000001",
 	} {
 		path := filepath.Join(h.box, name)
@@ -163,7 +164,7 @@ func (m *movedScript) next() error {
 	}
 	text := string(script)
 	for _, path := range []string{
-		"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/boot/ostree",
+		"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/cmdline", "/boot/ostree",
 		"/etc/motd.d", "/etc/systemd/system",
 	} {
 		text = strings.ReplaceAll(text, path, m.box+path)

@@ -114,7 +114,7 @@ func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
 	if x.applied != nil {
 		was, u = wordOf(x.applied.Config), x.applied.Unfinished
 	}
-	redo := u != nil && u.Boot == f.BootID && len(u.Repairs) > 0
+	redo := u != nil && u.Boot == f.BootID && len(u.Touched) > 0
 	if u != nil && u.Boot != f.BootID {
 		was = wordOf(u.Config) // a boot has taken into effect what was written
 	}

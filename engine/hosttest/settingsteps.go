@@ -55,7 +55,7 @@ func (x settingDiff) records(t engine.Target) (before, after engine.Applied) {
 	if x.applied != nil {
 		before.Config = x.applied.Config
 		if wordOf(before.Config) == x.want {
-			before.Unfinished.Repairs = []string{"setting"}
+			before.Unfinished.Touched = []string{"setting"}
 		}
 	}
 	return before, after
