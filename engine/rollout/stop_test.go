@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,6 +129,11 @@ func (p play) stoppedAtOnce(e engine.Event) error {
 	if len(first.Failed) > 0 {
 		return fmt.Errorf("%v are said to have failed; they were stopped", first.Failed)
 	}
+	for _, e := range b.Events() {
+		if strings.Contains(e.Message, "its hold stays") && !tookHold(b, e.Host) {
+			return fmt.Errorf("%s was never held, and is said to be: %s", e.Host, e.Message)
+		}
+	}
 	for _, h := range site.Hosts() {
 		if h.Hold() != nil {
 			held = append(held, h.Name)
@@ -140,4 +147,10 @@ func (p play) stoppedAtOnce(e engine.Event) error {
 		return fmt.Errorf("%w\n%s", err, story(b))
 	}
 	return nil
+}
+
+func tookHold(b *hosttest.Bastion, host string) bool {
+	return slices.ContainsFunc(b.Events(), func(e engine.Event) bool {
+		return e.Type == engine.StepStarted && e.Host == host && e.Step == "hold"
+	})
 }
