@@ -187,3 +187,13 @@ func TestAFileMayBelongToANewUser(t *testing.T) {
 		t.Errorf("%+v", b.node("/etc/a"))
 	}
 }
+
+func TestTheFirstHashOfAUserIsKept(t *testing.T) {
+	b := accountSite(t)
+	for range 2 {
+		b.must(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", PasswordHash: hash()}, was: &core, password: true}))
+	}
+	if got := b.read("/var/lib/holdfast/originals/password-core"); got != "$6$old$hash" {
+		t.Errorf("original hash %q", got)
+	}
+}
