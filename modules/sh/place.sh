@@ -30,8 +30,8 @@ enter() {
 
 found() { [ -e "$1" ] || [ -L "$1" ]; }
 
-# What follows is called for each entry of the list of edits; see configwrite.go
-# for the variables.
+# What follows is called for each entry of the list of edits; see
+# item.call in configlists.go for the variables.
 
 # place finds what cannot be written to as it is.
 place() {
