@@ -241,7 +241,7 @@ func (x *configDiff) writeUnits(w *write) {
 		case u.Masked != nil && *u.Masked:
 		case u.Enabled != nil && !enabledAs(state, *u.Enabled):
 			w.units = append(w.units, unitEdit{name: u.Name, do: map[bool]string{true: "enable", false: "disable"}[*u.Enabled]})
-		case u.Enabled == nil && (had && before.Enabled != nil || !had && x.recorded && u.Contents != ""):
+		case u.Enabled == nil && (had && before.Enabled != nil || !had && u.Contents != "" && (state == "not-found" || state == "")):
 			w.units = append(w.units, unitEdit{name: u.Name, do: "preset"})
 		}
 	}
