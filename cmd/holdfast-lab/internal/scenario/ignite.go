@@ -163,10 +163,11 @@ func (i *ignition) units(c types.Config) error {
 	return nil
 }
 
-// arguments changes the kernel arguments of the next boot.
+// arguments changes the kernel arguments of the next boot. ostree's own way
+// adds an entry of another name, which the lab's boot loader does not prefer.
 func (i *ignition) arguments(c types.Config) {
 	for _, a := range c.KernelArguments.ShouldExist {
-		i.do("ostree admin kargs edit-in-place --append-if-missing=%s", string(a))
+		i.do("sed -i %s /boot/loader/entries/*.conf; sync", "/^options /s|$| "+string(a)+"|")
 	}
 }
 
