@@ -11,6 +11,8 @@ import (
 )
 
 // batch disrupts the hosts of a batch side by side, each by its own sequence.
+// Budgets bound how many those are; of hosts that are not disrupted there may be
+// any number, so they go as many at a time as they are looked at.
 // A host that fails does not stop the others of its batch: they reach the end.
 func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	b := plan.Batches[0]
@@ -21,12 +23,18 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 		return err
 	}
 	var first firstFailure
-	workers := pool.New()
+	workers, quiet := pool.New(), pool.New().WithMaxGoroutines(r.forks(gatherForks))
 	for _, name := range b.Hosts {
-		workers.Go(func() {
-			first.set(r.roll(ctx, p, *plan.Host(name), number))
-		})
+		if hp := *plan.Host(name); !hp.Quiet() {
+			workers.Go(func() { first.set(r.roll(ctx, p, hp, number)) })
+		}
 	}
+	for _, name := range b.Hosts {
+		if hp := *plan.Host(name); hp.Quiet() {
+			quiet.Go(func() { first.set(r.roll(ctx, p, hp, number)) })
+		}
+	}
+	quiet.Wait()
 	workers.Wait()
 	if f := first.get(); f != nil {
 		return f

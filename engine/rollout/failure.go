@@ -14,6 +14,7 @@ const (
 	KindHeld        = "held"
 	KindRefused     = "refused" // the plan is not the one that was approved
 	KindChanged     = "changed" // a host is not as planned
+	KindFull        = "full"    // too little free space; nothing was done
 	KindUnsafe      = "unsafe"
 	KindJournal     = "journal"
 	KindStopped     = "stopped"

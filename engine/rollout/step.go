@@ -162,7 +162,7 @@ func refusal(reply Reply, s engine.Step) *engine.Failure {
 	causes := map[int]engine.Failure{
 		engine.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},
 		engine.ScriptChanged: {Kind: KindChanged, Cause: "the host is not as planned any more; nothing was done"},
-		engine.ScriptNoSpace: {Cause: "too little free space; nothing was done"},
+		engine.ScriptNoSpace: {Kind: KindFull, Cause: "too little free space; nothing was done"},
 	}
 	f, ok := causes[reply.Code]
 	if !ok {

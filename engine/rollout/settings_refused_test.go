@@ -1,0 +1,73 @@
+package rollout_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+)
+
+// A host refuses to be written to. It is as it was, and nobody's; what was
+// drained before stays held, as after every failure then.
+func TestWriteRefused(t *testing.T) {
+	full := func(t *hosttest.Traits) { t.DiskFull = true }
+	for word, demand := range map[string]is{"reload-2": free, "restart-2": free, "drain-reload-2": all(drained, heldBy("run-1", "no space left"))} {
+		t.Run(word, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := wanting(0, 2, word)
+				h, b := site.Host("worker-0"), site.Bastion("run-1")
+				h.Change(full)
+				check(t, ended(apply(b), engine.ExitFailed, "worker-0: write: ", "no space left"), lawful(site), demand(h))
+				if st := h.State(); st.Disk != "none-1" || st.Record != "none-1" {
+					t.Errorf("%+v", st)
+				}
+				h.Change(func(t *hosttest.Traits) { t.DiskFull = false })
+				check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), finished(site, 0))
+			})
+		})
+	}
+}
+
+// However many hosts are changed without being disturbed, the bastion works on
+// so many at a time as it does elsewhere.
+func TestQuietForks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := wanting(0, 100, "reload-2")
+		b := site.Bastion("run-1")
+		b.Latency = func(hosttest.Call) time.Duration { return time.Second }
+		most, now := 0, 0
+		b.Watch = func(e engine.Event) {
+			switch e.Type {
+			case engine.StepStarted:
+				now++
+			case engine.StepEnded:
+				now--
+			}
+			most = max(most, now)
+		}
+		check(t, ended(apply(b), engine.ExitOK), finished(site, 0))
+		if most > 64 {
+			t.Errorf("%d hosts at once", most)
+		}
+	})
+}
+
+// An action that does not come to an end has failed when its time is up.
+func TestActionHangs(t *testing.T) {
+	for _, word := range []string{"reload-2", "drain-restart-2"} {
+		synctest.Test(t, func(t *testing.T) {
+			site := wanting(0, 2, word)
+			every(site, func(t *hosttest.Traits) { t.ActHangs = true })
+			b := site.Bastion("run-1")
+			check(t, ended(apply(b), engine.ExitOK), finished(site, 1))
+			for _, e := range b.Events() {
+				if f := e.Failure; f != nil && (f.Kind != "action" || time.Duration(e.Took) != 2*time.Minute) {
+					t.Error(fmt.Errorf("%s: %w after %s", told(e), f, e.Took))
+				}
+			}
+		})
+	}
+}
