@@ -111,7 +111,7 @@ func (in Input) hostStatus(h Host) HostStatus {
 	case len(changes) > 0 && in.staged(h, f):
 		hs.State, hs.Note = Staged, summary(changes)
 	case in.Desired[h.Name].ReportDrift && len(changes) > 0 && len(drifted(changes, false)) == 0:
-		hs.State, hs.Note = Drifted, "drift, only reported: "+summary(changes)
+		hs.State, hs.Note = Drifted, "drift, only reported: "+reason(changes)
 	case len(changes) > 0:
 		hs.State, hs.Note = Pending, summary(changes)
 	}
@@ -156,8 +156,11 @@ func (in Input) staged(h Host, f Facts) bool {
 // summary says what differs, drift first.
 func summary(changes []Change) string {
 	drift := drifted(changes, true)
-	if len(drift) == 0 || len(drift) == len(changes) {
+	switch len(drift) {
+	case 0:
 		return reason(changes)
+	case len(changes):
+		return "drift: " + reason(drift)
 	}
 	return "drift: " + reason(drift) + "; changes: " + reason(drifted(changes, false))
 }
