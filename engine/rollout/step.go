@@ -143,7 +143,7 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) e
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
 		f.Command = s.Do.Exec.Script
 		if reply.Code == engine.ScriptActed {
-			f.Kind, f.Cause = KindAction, orElse(lastLine(f.Stderr), f.Cause)
+			f.Kind, f.Cause = KindAction, orElse(firstLine(f.Stderr), f.Cause)
 		}
 		return f
 	}
