@@ -17,11 +17,11 @@ import (
 // it was written is left out.
 type tree map[string]string
 
-// treeScript lists a tree in two parts. Copies that useradd and the like keep,
-// and their lock, come and go with the accounts.
+// treeScript lists a tree in two parts. Left out are copies that useradd and the
+// like keep, their lock, and when systemd last saw another /usr.
 const treeScript = `sudo sh -c '
-set -- /etc/ /srv/ /opt/ /usr/local/ /var/home/
-not="-name .pwd.lock -o -name passwd- -o -name shadow- -o -name group- -o -name gshadow- -o -name subuid- -o -name subgid- -o -name .bash_history"
+set -f -- /etc/ /srv/ /opt/ /usr/local/ /var/home/
+not="-name .pwd.lock -o -name .updated -o -name passwd[-+] -o -name shadow[-+] -o -name group[-+] -o -name gshadow[-+] -o -name subuid[-+] -o -name subgid[-+] -o -name .bash_history"
 find "$@" ! \( $not \) -printf "%y\t%m %U:%G\t%l\t%p\n"
 echo ==
 find "$@" ! \( $not \) -type f -print0 | xargs -0 sha256sum --'`
