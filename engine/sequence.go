@@ -52,6 +52,9 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	}
 	if drains {
 		roll = append(roll, drainStep(t)...)
+		if len(drainStep(t)) > 0 && len(steps.Reboot) == 0 { // the drain may have taken long
+			roll = append(roll, quorumStep(t)...)
+		}
 	}
 	roll = append(roll, disturbing(steps.Write)...)
 	if len(steps.Reboot) > 0 {

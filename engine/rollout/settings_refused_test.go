@@ -71,3 +71,24 @@ func TestActionHangs(t *testing.T) {
 		})
 	}
 }
+
+// Another member fails while a member is drained that has its service
+// restarted afterwards: it is not.
+func TestQuorumGoneDuringDrain(t *testing.T) {
+	for _, word := range []string{"drain-restart-2", "drain-reload-2", "reboot-2"} {
+		synctest.Test(t, func(t *testing.T) {
+			inv := noOS(hosttest.Fleet(3, 1))
+			inv.Pools[0].Drain = inv.Pools[1].Drain
+			s := scene{Site: wantingOf(inv, word)}
+			s.run = s.Bastion("run-1")
+			s.when("etcd-1", "drain", func() { s.Host("etcd-2").StopEtcd() })
+			check(t, ended(apply(s.run), engine.ExitFailed, "etcd-1: check quorum", "etcd-2 is not healthy"), lawful(s.Site))
+			check(t, all(drained, heldBy("run-1", "etcd-2 is not healthy"))(s.Host("etcd-1")))
+			if st := s.Host("etcd-1").State(); st.Effect != "none-1" || word != "reboot-2" && st.Writes > 0 {
+				t.Errorf("%+v", st)
+			}
+			s.Host("etcd-2").StartEtcd()
+			check(t, ended(apply(s.Bastion("run-2"), successor(s.run)), engine.ExitOK), lawful(s.Site))
+		})
+	}
+}
