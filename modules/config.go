@@ -79,7 +79,27 @@ func (x *configDiff) steps(t engine.Target) engine.Steps {
 	text, uploads := recordScript(t.Run, w.after, false)
 	s.Record = []engine.Step{scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))}
 	s.Quiet = []engine.Step{x.quietly(t, w)}
+	s.Ends = x.ends()
 	return s
+}
+
+// ends lists the services that need not run after a boot: the configuration
+// disables or masks them, or does not have them any more.
+func (x *configDiff) ends() []string {
+	var names []string
+	stays := map[string]bool{}
+	for _, u := range x.want.Units {
+		stays[u.Name] = true
+		if u.Masked != nil && *u.Masked || u.Enabled != nil && !*u.Enabled {
+			names = append(names, u.Name)
+		}
+	}
+	for _, u := range x.was.Units {
+		if !stays[u.Name] {
+			names = append(names, u.Name)
+		}
+	}
+	return names
 }
 
 // quietly does all of it in one script, and so in one round trip.

@@ -162,5 +162,8 @@ func list(steps engine.Steps) string {
 			fmt.Fprintf(&b, "%s: %s within %s, a reboot stands in for it: %v\n", part.name, s.Name, s.Timeout, s.Do.Exec.Fallback)
 		}
 	}
+	if len(steps.Ends) > 0 {
+		fmt.Fprintf(&b, "not waited for: %s\n", strings.Join(steps.Ends, ", "))
+	}
 	return b.String()
 }
