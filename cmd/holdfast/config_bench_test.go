@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/modules"
+)
+
+// BenchmarkConfigNoChange runs "holdfast apply --yes" over hosts that have
+// their 500 files of 4 KiB. The time of an operation has in it what the hosts
+// take on the same machine, for each reads and hashes its files;
+// bastion-cpu-ns/host is the processor time of the program alone.
+func BenchmarkConfigNoChange(b *testing.B) {
+	for _, n := range []int{1, 10, 50} {
+		b.Run(fmt.Sprintf("hosts=%d/files=500", n), func(b *testing.B) {
+			f := newConfigFleet(b, n, 500)
+			seen := f.visits(nil, 0, 0)
+			var cpu time.Duration
+			for b.Loop() {
+				cpu += f.run(engine.ExitOK, "apply", "--yes").cpu
+			}
+			f.visits(seen, b.N, b.N)
+			b.ReportMetric(float64(cpu)/float64(b.N*n), "bastion-cpu-ns/host")
+		})
+	}
+}
+
+// BenchmarkConfigQuiet changes a file that takes no disruption on all hosts:
+// look, write, look.
+func BenchmarkConfigQuiet(b *testing.B) {
+	for _, n := range []int{1, 10, 50} {
+		b.Run(fmt.Sprintf("hosts=%d/files=500", n), func(b *testing.B) {
+			f := newConfigFleet(b, n, 500)
+			seen := f.visits(nil, 0, 0)
+			var cpu time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				f.files["/etc/mild.conf"] += "x"
+				f.document()
+				b.StartTimer()
+				cpu += f.run(engine.ExitOK, "apply", "--yes").cpu
+			}
+			f.visits(seen, b.N, 3*b.N)
+			b.ReportMetric(float64(cpu)/float64(b.N*n), "bastion-cpu-ns/host")
+		})
+	}
+}
+
+// BenchmarkConfigPlan plans 1,000 hosts of 500 files from what a host was seen
+// to have: where all match, and where all differ in one file. Each host has
+// facts of its own, as it has in a run.
+func BenchmarkConfigPlan(b *testing.B) {
+	const hosts = 1000
+	for _, changed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("hosts=%d/files=500/changed=%t", hosts, changed), func(b *testing.B) {
+			in, work := planInput(b, hosts, changed), 0
+			if changed {
+				work = hosts
+			}
+			b.ReportAllocs()
+			start := processorTime()
+			for b.Loop() {
+				if p := engine.NewPlan(in); len(p.Hosts) != work || len(p.Matching) != hosts-work {
+					b.Fatalf("%d hosts to change, %d match; %v", len(p.Hosts), len(p.Matching), p.Excluded[0])
+				}
+			}
+			b.ReportMetric(float64(processorTime()-start)/float64(b.N*hosts), "cpu-ns/host")
+		})
+	}
+}
+
+func planInput(b *testing.B, hosts int, changed bool) engine.Input {
+	b.Setenv("HOME", b.TempDir())
+	b.Setenv("SSH_AUTH_SOCK", "")
+	f := newConfigFleet(b, 1, 500)
+	if changed {
+		f.files["/etc/free.conf"] = "new"
+		f.document()
+	}
+	a := &app{inventory: []string{filepath.Join(f.dir, "site.hcl")}, soft: b.Context()}
+	s, err := a.openDesired(b.Context())
+	f.check(err)
+	defer s.close()
+	facts := s.run.Gather(b.Context())["w-00"]
+	text, err := json.Marshal(facts)
+	f.check(err)
+	in := engine.Input{Inventory: s.inv, Desired: map[string]engine.Desired{}, Facts: map[string]engine.Facts{}, Modules: modules.All(), Run: "r1"}
+	first := s.inv.Hosts[0]
+	in.Inventory.Hosts = nil
+	for i := range hosts {
+		h := first
+		h.Name = fmt.Sprintf("w-%04d", i)
+		own := facts
+		own.Config = nil
+		f.check(json.Unmarshal([]byte(strings.ReplaceAll(string(text), `"w-00"`, `"`+h.Name+`"`)), &own))
+		in.Inventory.Hosts = append(in.Inventory.Hosts, h)
+		in.Desired[h.Name], in.Facts[h.Name] = s.run.Desired["w-00"], own
+	}
+	return in
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vincent-petithory/dataurl"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"holdfast/engine"
+	"holdfast/engine/remote/sshtest"
+)
+
+// configFleet is hosts that run the real scripts, each in a box of its own, and
+// a site whose one pool gives them a configuration of many files. The program
+// runs as a process of its own, so that its processor time is told from that
+// of the hosts.
+type configFleet struct {
+	tb      testing.TB
+	dir     string // the site, and the boxes below it
+	servers []*sshtest.Server
+	files   map[string]string
+}
+
+// newConfigFleet makes n hosts that were provisioned from what "holdfast
+// render" prints. What they have of it are hard links of the same files, which
+// are replaced and never written to.
+func newConfigFleet(tb testing.TB, n, files int) *configFleet {
+	f := &configFleet{tb: tb, dir: tb.TempDir(), files: map[string]string{}}
+	for i := range files {
+		f.files[fmt.Sprintf("/etc/app/%03d/%04d.conf", i%20, i)] = strings.Repeat(fmt.Sprintf("%07d\n", i), 512)
+	}
+	f.files["/etc/free.conf"], f.files["/etc/mild.conf"] = "old", "old"
+	f.document()
+	identity := filepath.Join(f.dir, "id")
+	private, key, err := newKey("")
+	f.check(err)
+	f.check(os.WriteFile(identity, private, 0o600))
+	var hosts, known strings.Builder
+	for i := range n {
+		s := f.host(filepath.Join(f.dir, "boxes", strconv.Itoa(i)), key)
+		known.WriteString(knownhosts.Line([]string{s.Addr()}, s.HostKey()) + "\n")
+		fmt.Fprintf(&hosts, "host \"w-%02d\" {\n  address = \"127.0.0.1\"\n  pool = \"worker\"\n  ssh { port = %d }\n}\n", i, s.Port())
+	}
+	f.check(os.WriteFile(filepath.Join(f.dir, "known_hosts"), []byte(known.String()), 0o600))
+	f.check(os.WriteFile(filepath.Join(f.dir, "site.hcl"), []byte(fleetSite+hosts.String()), 0o600))
+	f.provision()
+	return f
+}
+
+const fleetSite = `site "test" {
+  ssh {
+    user        = "core"
+    known_hosts = "known_hosts"
+    identity    = "id"
+    become      = "sudo"
+    ssh_config  = "none"
+  }
+}
+pool "worker" {
+  configs = ["app.ign"]
+  policy {
+    path    = "/etc/free.conf"
+    actions = ["none"]
+  }
+  policy {
+    path    = "/etc/mild.conf"
+    actions = ["reload x.service"]
+  }
+}
+`
+
+// document writes the files down, as those of whoever runs the test.
+func (f *configFleet) document() {
+	f.tb.Helper()
+	type id struct {
+		ID int `json:"id"`
+	}
+	type contents struct {
+		Source string `json:"source"`
+	}
+	type file struct {
+		Path     string   `json:"path"`
+		Mode     int      `json:"mode"`
+		User     id       `json:"user"`
+		Group    id       `json:"group"`
+		Contents contents `json:"contents"`
+	}
+	var list []file
+	for path, text := range f.files {
+		source := "data:;base64," + base64.StdEncoding.EncodeToString([]byte(text))
+		list = append(list, file{path, 0o644, id{os.Getuid()}, id{os.Getgid()}, contents{source}})
+	}
+	text, err := json.Marshal(map[string]any{"ignition": map[string]string{"version": "3.4.0"}, "storage": map[string]any{"files": list}})
+	f.check(err)
+	f.check(os.WriteFile(filepath.Join(f.dir, "app.ign"), text, 0o600))
+}
+
+// host starts one host.
+func (f *configFleet) host(box string, key ssh.PublicKey) *sshtest.Server {
+	f.tb.Helper()
+	h := &testHost{box: box}
+	f.check(h.furnish())
+	f.check(os.WriteFile(filepath.Join(box, "units", "x.service"), []byte("active\n"), 0o600))
+	fakes, err := filepath.Abs("../../testdata/fake")
+	f.check(err)
+	more, err := filepath.Abs("testdata/bin")
+	f.check(err)
+	bin := filepath.Join(box, "home", "bin")
+	s, err := sshtest.New(filepath.Join(box, "home"), sshtest.Config{
+		Authorized: []ssh.PublicKey{key},
+		Env:        []string{"BOX=" + box, "FAKES=" + fakes, "PATH=" + strings.Join([]string{bin, more, fakes, os.Getenv("PATH")}, ":")},
+		Input: func(r io.Reader) io.Reader {
+			return &movedScript{in: bufio.NewReader(&belowRoot{in: bufio.NewReader(r), root: box}), box: box}
+		},
+	})
+	f.check(err)
+	f.tb.Cleanup(s.Close)
+	f.servers = append(f.servers, s)
+	return s
+}
+
+// belowRoot moves the paths of configurations below root, in the script that
+// comes as its length on a line and as many bytes.
+type belowRoot struct {
+	in    *bufio.Reader
+	root  string
+	ready *bytes.Reader
+}
+
+func (r *belowRoot) Read(p []byte) (int, error) {
+	if r.ready == nil {
+		line, err := r.in.ReadString('\n')
+		if err != nil {
+			return 0, err
+		}
+		n, err := strconv.Atoi(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return 0, err
+		}
+		script := make([]byte, n)
+		if _, err := io.ReadFull(r.in, script); err != nil {
+			return 0, err
+		}
+		script = bytes.ReplaceAll(script, []byte("\nroot=''\n"), []byte("\nroot="+engine.Quote(r.root)+"\n"))
+		r.ready = bytes.NewReader(append([]byte(strconv.Itoa(len(script))+"\n"), script...))
+	}
+	if r.ready.Len() > 0 {
+		return r.ready.Read(p)
+	}
+	return r.in.Read(p)
+}
+
+// provision gives all hosts what an installation with the rendered
+// configuration does.
+func (f *configFleet) provision() {
+	f.tb.Helper()
+	var doc struct {
+		Storage struct {
+			Files []struct {
+				Path     string
+				Mode     os.FileMode
+				Contents struct{ Source string }
+			}
+		}
+	}
+	f.check(json.Unmarshal([]byte(f.run(engine.ExitOK, "render", "w-00").stdout), &doc))
+	for _, file := range doc.Storage.Files {
+		data, err := dataurl.DecodeString(file.Contents.Source)
+		f.check(err)
+		first := ""
+		for i := range f.servers {
+			path := f.at(i, file.Path)
+			f.check(os.MkdirAll(filepath.Dir(path), 0o755))
+			if first != "" {
+				f.check(os.Link(first, path))
+				continue
+			}
+			f.check(os.WriteFile(path, data.Data, 0o600))
+			f.check(os.Chmod(path, file.Mode))
+			if file.Path != engine.AppliedPath {
+				first = path
+			}
+		}
+	}
+}
+
+// at is where a host has a path.
+func (f *configFleet) at(host int, path string) string {
+	return filepath.Join(f.dir, "boxes", strconv.Itoa(host), path)
+}
+
+func (f *configFleet) check(err error) {
+	f.tb.Helper()
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+}
+
+// ran is what one run of the program printed and took.
+type ran struct {
+	stdout string
+	cpu    time.Duration
+}
+
+// run runs the program, which must end with that exit status.
+func (f *configFleet) run(code engine.ExitCode, args ...string) ran {
+	f.tb.Helper()
+	cmd := exec.Command("holdfast", append(args, "-i", filepath.Join(f.dir, "site.hcl"))...)
+	cmd.Env = append(os.Environ(), "HOME="+f.dir, "SSH_AUTH_SOCK=")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		f.tb.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != int(code) {
+		f.tb.Fatalf("%v: exit status %d, want %d\n%s%s", args, got, code, stdout.String(), stderr.String())
+	}
+	return ran{stdout.String(), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+}
+
+// visits demands that each host has seen so many connections and commands
+// since the last call.
+func (f *configFleet) visits(since []visit, connections, sessions int) []visit {
+	f.tb.Helper()
+	var now []visit
+	for i, s := range f.servers {
+		now = append(now, visit{s.Connections(), s.Sessions()})
+		if since == nil {
+			continue
+		}
+		got := visit{now[i].connections - since[i].connections, now[i].sessions - since[i].sessions}
+		if want := (visit{connections, sessions}); got != want {
+			f.tb.Errorf("w-%02d: %+v, want %+v", i, got, want)
+		}
+	}
+	return now
+}
+
+type visit struct{ connections, sessions int }
+
+// log is what a host's tools were asked for.
+func (f *configFleet) log(host int) string {
+	f.tb.Helper()
+	text, err := os.ReadFile(f.at(host, "log"))
+	f.check(err)
+	return string(text)
+}
+
+// A run over 50 hosts that have their 500 files takes one round trip each. A
+// change that disrupts nothing takes three: look, write, look.
+func TestConfigRoundTrips(t *testing.T) {
+	t.Parallel()
+	f := newConfigFleet(t, 50, 500)
+	seen := f.visits(nil, 0, 0)
+	nothing := func(args ...string) {
+		t.Helper()
+		if out := f.run(engine.ExitOK, args...); !strings.Contains(out.stdout, "Nothing to do: 50 hosts match.") {
+			t.Errorf("%v:\n%s", args, out.stdout)
+		}
+		seen = f.visits(seen, 1, 1)
+	}
+	nothing("plan")
+	nothing("apply", "--yes")
+
+	f.files["/etc/free.conf"], f.files["/etc/mild.conf"] = "new", "new"
+	f.document()
+	out := f.run(engine.ExitOK, "apply", "--yes")
+	seen = f.visits(seen, 1, 3)
+	if want := "50 updated (50 without disruption)"; !strings.Contains(out.stdout, want) {
+		t.Errorf("no %q in\n%s", want, out.stdout)
+	}
+	nothing("apply", "--yes")
+	for i := range f.servers {
+		for _, path := range []string{"/etc/free.conf", "/etc/mild.conf", "/etc/app/000/0000.conf"} {
+			if got, err := os.ReadFile(f.at(i, path)); err != nil || string(got) != f.files[path] {
+				t.Errorf("w-%02d: %s: %.10q, %v", i, path, got, err)
+			}
+		}
+		if log := f.log(i); strings.Count(log, "systemctl reload x.service\n") != 1 || strings.Contains(log, "systemctl reboot") {
+			t.Errorf("w-%02d:\n%s", i, log)
+		}
+	}
+}
