@@ -1,6 +1,6 @@
 // Package hosttest has hosts and etcd clusters that exist only in memory, as
 // net/http/httptest has servers. A Site is the world: hosts that stage, hold,
-// reboot and break as they are told, and clusters whose health follows from
+// write, reboot and break as they are told, and clusters whose health follows from
 // them. A Bastion is where one run happens: it is everything that
 // engine/rollout asks for, and it can be killed at any point.
 //

@@ -14,7 +14,9 @@ type play struct {
 	site func() *hosttest.Site
 	done func(*hosttest.Site) error
 
-	brief bool // looks at hosts and clusters are not lost: another play has that
+	// What has nothing to do with settings, another play has: looks are not
+	// lost, and power is cut only on the host that something is done to.
+	brief bool
 }
 
 // osPlay updates the OS of every host.
