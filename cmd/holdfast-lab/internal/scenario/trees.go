@@ -18,10 +18,11 @@ import (
 type tree map[string]string
 
 // treeScript lists a tree in two parts. Left out are copies that useradd and the
-// like keep, their lock, and when systemd last saw another /usr.
+// like keep, their lock, when systemd last saw another /usr, and the notice of a
+// hold.
 const treeScript = `sudo sh -c '
 set -f -- /etc/ /srv/ /opt/ /usr/local/ /var/home/
-not="-name .pwd.lock -o -name .updated -o -name passwd[-+] -o -name shadow[-+] -o -name group[-+] -o -name gshadow[-+] -o -name subuid[-+] -o -name subgid[-+] -o -name .bash_history"
+not="-name .pwd.lock -o -name .updated -o -name passwd[-+] -o -name shadow[-+] -o -name group[-+] -o -name gshadow[-+] -o -name subuid[-+] -o -name subgid[-+] -o -name .bash_history -o -path /etc/motd.d*"
 find "$@" ! \( $not \) -printf "%y\t%m %U:%G\t%l\t%p\n"
 echo ==
 find "$@" ! \( $not \) -type f -print0 | xargs -0 sha256sum --'`
