@@ -2,7 +2,6 @@ package modules
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -114,12 +113,9 @@ func (x *configDiff) quietly(t engine.Target, w write) engine.Step {
 	}
 	w.quiet, w.acts = true, acting(x.diff.Actions)
 	limit := writeTimeout
-	var names []string
 	for _, a := range w.acts {
 		limit += actionTime(a)
-		names = append(names, actionName(a.Action))
 	}
-	w.failed = w.failure(strings.Join(names, ", "))
 	text, uploads := w.script(holders...)
 	step := scriptStep(t, "write", text, uploads, limit)
 	step.Do.Exec.Fallback = !t.Desired.StopOnError && len(w.acts) > 0

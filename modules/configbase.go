@@ -23,6 +23,7 @@ func (x *configDiff) base(want engine.Config) {
 		x.own(x.was)
 		return
 	}
+	x.ours = setOf(u.Ours)
 	x.was = written(x.was, x.has)
 	next := written(onlyConfig(u.Config), x.has)
 	x.own(x.was)
@@ -73,8 +74,15 @@ func written(next engine.Config, has func(entry) bool) engine.Config {
 // it as it is asked for, or the original in its place is still kept, or the
 // path was holdfast's before and did not get back an original.
 func (x *configDiff) has(e entry) bool {
-	u := x.unfinished()
-	return e.fits(x.seen.Nodes) || x.seen.Saved[e.edit.path] || u != nil && slices.Contains(u.Ours, e.edit.path)
+	return e.fits(x.seen.Nodes) || x.seen.Saved[e.edit.path] || x.ours[e.edit.path]
+}
+
+func setOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
 }
 
 // joined is first, and of second what it has not, if that is on the host.

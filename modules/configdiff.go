@@ -2,6 +2,7 @@ package modules
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,6 +21,7 @@ type configDiff struct {
 	recorded bool             // was is from a record; else the host is taken as it is found
 	repair   bool             // drift is done away with
 	mine     map[string]bool  // paths that are holdfast's
+	ours     map[string]bool  // paths that were before an unfinished write, and stay so or go
 	redo     map[string]bool  // what unfinished writes have changed: it may not have taken effect
 	changed  map[subject]bool // what the desired configuration says otherwise than was
 	diff     rules.Diff
@@ -191,6 +193,9 @@ func (x *configDiff) onRecord() bool {
 	return a != nil && a.Unfinished == nil && sameRecord(asDocumented(a.Config), x.desired)
 }
 
+// sameRecord reports whether two configurations are written down the same.
 func sameRecord(a, b engine.Config) bool {
-	return bytes.Equal(encodeApplied(engine.Applied{Config: a}), encodeApplied(engine.Applied{Config: b}))
+	x, _ := json.Marshal(a) // strings, numbers and lists always marshal
+	y, _ := json.Marshal(b)
+	return bytes.Equal(x, y)
 }

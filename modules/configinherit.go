@@ -45,13 +45,21 @@ func (x *configDiff) inheritance(f engine.File, n engine.Node) []byte {
 // appended lists what holdfast has appended to a file, or tried to.
 func (x *configDiff) appended(path string) []engine.File {
 	var files []engine.File
+	add := func(list []engine.File) {
+		for _, f := range list {
+			if f.Path == path && f.Inherit {
+				files = append(files, f)
+			}
+		}
+	}
 	if a := x.seen.Applied; a != nil {
-		files = append(files, a.Config.Files...)
+		add(a.Config.Files)
 	}
 	if u := x.unfinished(); u != nil {
-		files = append(append(files, u.Config.Files...), u.Appended...)
+		add(u.Config.Files)
+		add(u.Appended)
 	}
-	return without(files, func(f engine.File) bool { return f.Path != path || !f.Inherit })
+	return files
 }
 
 // resolved is the desired configuration with the digests of such files as they

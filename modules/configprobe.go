@@ -127,12 +127,14 @@ func nodePaths(c engine.Config) []string {
 // before holdfast. NAME.default beside it says instead that it was what the OS
 // has in /usr/etc; no original has such a name.
 func originalName(p string) string {
-	name := strings.NewReplacer("%", "%25", "/", "%2F").Replace(path.Clean(p))
+	name := escapePath.Replace(path.Clean(p))
 	if len(name) > 200 || strings.HasSuffix(name, defaultMark) {
 		return engine.Digest([]byte(p))
 	}
 	return name
 }
+
+var escapePath = strings.NewReplacer("%", "%25", "/", "%2F")
 
 // defaultMark ends the name of a file that says that there was no original
 // but the OS's own.
@@ -170,5 +172,7 @@ func plainString(s string) string {
 		text, _ := json.Marshal(s) // a string always marshals
 		return string(text)
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	return `"` + escapeString.Replace(s) + `"`
 }
+
+var escapeString = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

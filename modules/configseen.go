@@ -27,12 +27,12 @@ func (x *configDiff) effective() engine.Config {
 // effectively does that for one kind of thing. See says how the host has what
 // is wanted; false if not at all.
 func effectively[T any](x *configDiff, domain rules.Domain, was, want []T, name func(T) string, see func(T) (T, bool)) []T {
-	before := map[string]T{}
+	before := make(map[string]T, len(was))
 	for _, a := range was {
 		before[name(a)] = a
 	}
-	var list []T
-	wanted := map[string]bool{}
+	list := make([]T, 0, len(want))
+	wanted := make(map[string]bool, len(want))
 	for _, w := range want {
 		s := subject{domain, name(w)}
 		wanted[s.name] = true
@@ -44,7 +44,7 @@ func effectively[T any](x *configDiff, domain rules.Domain, was, want []T, name 
 			}
 		case x.spare(s):
 			list = append(list, w)
-		case x.redo[s.String()]: // it is there, and has not taken effect
+		case len(x.redo) > 0 && x.redo[s.String()]: // it is there, and has not taken effect
 		case there:
 			list = append(list, seen)
 		}

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
@@ -21,15 +22,23 @@ func (x *configDiff) sides(c rules.Change) (before, after string) {
 		return x.userSides(c.Name)
 	}
 	before, after = nodeText(x.seen.Nodes[c.Name]), absent
-	for _, e := range x.entries {
-		if e.about == s {
-			return before, e.text()
-		}
+	if e, ok := x.entryOf(s); ok {
+		return before, e.text()
 	}
 	if x.seen.Saved[c.Name] {
 		after = "as it was before holdfast"
 	}
 	return before, after
+}
+
+// entryOf finds the entry that is all of a subject. Entries are in the order
+// of their paths, which are the names of subjects that are no units.
+func (x *configDiff) entryOf(s subject) (entry, bool) {
+	i, found := slices.BinarySearchFunc(x.entries, s.name, func(e entry, path string) int { return strings.Compare(e.edit.path, path) })
+	if !found || x.entries[i].about != s {
+		return entry{}, false
+	}
+	return x.entries[i], true
 }
 
 // nodeText names what the host has, as entry.text does what is wanted.

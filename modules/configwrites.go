@@ -15,10 +15,14 @@ func (x *configDiff) write(t engine.Target) write {
 	w := write{run: t.Run, boot: x.boot, data: map[string][]byte{}}
 	before, after := x.records(t.Run)
 	w.before, w.after = encodeApplied(before), encodeApplied(after)
+	failures := map[string][]byte{}
 	w.failure = func(action string) []byte {
-		u := *before.Unfinished
-		u.Failed = action
-		return encodeApplied(engine.Applied{Schema: before.Schema, Config: before.Config, Existed: before.Existed, Unfinished: &u})
+		if failures[action] == nil {
+			u := *before.Unfinished
+			u.Failed = action
+			failures[action] = encodeApplied(engine.Applied{Schema: before.Schema, Config: before.Config, Existed: before.Existed, Unfinished: &u})
+		}
+		return failures[action]
 	}
 	x.writeNodes(t.Desired, &w)
 	x.writeAccounts(t.Desired, &w)
@@ -44,10 +48,12 @@ func (x *configDiff) records(run string) (before, after engine.Applied) {
 	default:
 		before.Config, before.Existed = a.Config, a.Existed
 	}
+	existed := setOf(before.Existed)
+	before.Existed = slices.Clone(before.Existed)
 	for _, e := range x.entries {
-		known := slices.Contains(before.Existed, e.edit.path) || x.mine[e.edit.path]
+		known := existed[e.edit.path] || x.mine[e.edit.path]
 		if e.edit.kind == engine.DirectoryNode && x.seen.Nodes[e.edit.path].Type == engine.DirectoryNode && !known {
-			before.Existed = append(slices.Clone(before.Existed), e.edit.path)
+			before.Existed = append(before.Existed, e.edit.path)
 		}
 	}
 	slices.Sort(before.Existed)
@@ -62,7 +68,7 @@ func (x *configDiff) records(run string) (before, after engine.Applied) {
 	}
 	slices.Sort(u.Touched)
 	u.Touched = slices.Compact(u.Touched)
-	u.Ours = x.ours()
+	u.Ours = x.stillOurs()
 	if earlier := x.unfinished(); earlier != nil {
 		known := append(slices.Clone(earlier.Appended), earlier.Config.Files...)
 		u.Appended = without(known, func(f engine.File) bool { return !f.Inherit })
@@ -75,9 +81,9 @@ func (x *configDiff) records(run string) (before, after engine.Applied) {
 	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.resolved(), Existed: before.Existed}
 }
 
-// ours lists the paths that are holdfast's, but for those that get back an
+// stillOurs lists the paths that are holdfast's, but for those that get back an
 // original: of these the kept original tells.
-func (x *configDiff) ours() []string {
+func (x *configDiff) stillOurs() []string {
 	returning := map[string]bool{}
 	for _, e := range x.left {
 		returning[e.edit.path] = x.seen.Saved[e.edit.path]
@@ -127,9 +133,13 @@ func (x *configDiff) writeNodes(d engine.Desired, w *write) {
 			w.data[e.edit.data] = x.dataOf(d, e)
 		}
 	}
+	before := map[string]bool{}
+	if x.seen.Applied != nil {
+		before = setOf(x.seen.Applied.Existed)
+	}
 	for _, e := range x.left {
 		n, saved := x.seen.Nodes[e.edit.path], x.seen.Saved[e.edit.path]
-		existed := e.edit.kind == engine.DirectoryNode && x.seen.Applied != nil && slices.Contains(x.seen.Applied.Existed, e.edit.path)
+		existed := e.edit.kind == engine.DirectoryNode && before[e.edit.path]
 		back := x.unfinished() != nil && !x.has(e) // an earlier write gave it back already
 		if n.Type == engine.NoNode && !saved || existed || back {
 			continue
