@@ -3,21 +3,25 @@ package engine
 // pick chooses the hosts of the next batch. Hosts that a dead run left behind
 // come first and alone: until they are back, they are the disruption. Where
 // none of them can go yet, they count as unavailable for the others. A host
-// that leads etcd waits for the other members, unless nothing else can go.
+// that leads etcd waits for the other members, unless nothing else can go. Hosts
+// that notice nothing go before any that does, so that a key does not wait for
+// the staging, the snapshots and the batches of others.
 func (sc *scheduler) pick() []*HostPlan {
 	for _, turn := range []struct {
 		from, to rank
+		quiet    bool // nobody else goes
 		patient  bool // leaders wait
 	}{
-		{leftOverRank, leftOverRank, false},
-		{plainRank, leaderRank, true},
-		{leaderRank, leaderRank, false},
+		{leftOverRank, leftOverRank, false, false},
+		{plainRank, leaderRank, true, false},
+		{plainRank, leaderRank, false, true},
+		{leaderRank, leaderRank, false, false},
 	} {
 		sc.clear()
 		var hosts []*HostPlan
 		for _, q := range sc.queues {
 			if turn.from <= q.rank && q.rank <= turn.to {
-				hosts = append(hosts, sc.draw(q, turn.patient)...)
+				hosts = append(hosts, sc.draw(q, turn.quiet, turn.patient)...)
 			}
 		}
 		if len(hosts) > 0 {
@@ -33,22 +37,22 @@ func (sc *scheduler) clear() {
 		w.taken, w.zone = 0, ""
 	}
 	for _, c := range sc.clusters {
-		c.taken, c.touched = false, false
+		c.taken = false
 	}
 }
 
 // draw takes from a queue the hosts that can join the batch. It stops where
 // none of those further back can.
-func (sc *scheduler) draw(q *queue, patient bool) []*HostPlan {
+func (sc *scheduler) draw(q *queue, quiet, patient bool) []*HostPlan {
 	var drawn, kept []*HostPlan
 	seen := 0
 	for _, hp := range q.hosts {
-		if q.exhausted(hp) {
+		if q.exhausted(hp) || quiet && q.quiet == 0 {
 			break
 		}
 		seen++
 		waits := patient && q.rank == leaderRank && sc.clusters[hp.Cluster].waiting > 1
-		if waits || sc.why(hp) != nil {
+		if waits || quiet && !hp.Quiet() || sc.why(hp) != nil {
 			kept = append(kept, hp)
 			continue
 		}
@@ -79,8 +83,8 @@ func (sc *scheduler) take(hp *HostPlan, q *queue) {
 	} else {
 		q.quiet--
 	}
-	if c := sc.clusters[hp.Cluster]; c != nil {
-		c.taken, c.touched = c.taken || !hp.Quiet(), true
+	if c := sc.clusters[hp.Cluster]; c != nil && !hp.Quiet() {
+		c.taken = true
 	}
 }
 

@@ -20,7 +20,7 @@ func (sc *scheduler) why(hp *HostPlan) *obstacle {
 			return &obstacle{Blocked, func() string { return sc.order(w, first) }}
 		}
 	}
-	if c != nil && (c.taken || c.touched && !hp.Quiet()) {
+	if c != nil && c.taken {
 		return &obstacle{Blocked, func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
 	}
 	if !hp.Disruptive() {

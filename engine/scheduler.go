@@ -59,7 +59,6 @@ type quorate struct {
 	members []string
 	waiting int
 	taken   bool // a member is in the batch being picked, and is disturbed
-	touched bool // a member is in the batch being picked
 }
 
 func newScheduler(in Input, x index, s stock) *scheduler {

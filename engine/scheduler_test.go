@@ -107,9 +107,9 @@ func TestBatches(t *testing.T) {
 			nil,
 		},
 		{
-			"what is not disrupted needs no seat",
+			"what is not disrupted needs no seat, and goes first",
 			world{pools: []engine.Pool{{Name: "w"}}, hosts: []*machine{reboot("a", "w", "", ""), reboot("b", "w", "", ""), {name: "c", pool: "w", work: "quiet", zone: "z"}, {name: "d", pool: "w", work: "quiet"}}},
-			[][]string{{"a", "d", "c"}, {"b"}},
+			[][]string{{"d", "c"}, {"a"}, {"b"}},
 		},
 		{
 			"the order holds through a pool without work",

@@ -80,10 +80,10 @@ func leftOversFirst(w *world, b engine.Batch) error {
 	return nil
 }
 
-// leaderLast: a leader does not go while another member could.
+// leaderLast: a leader does not go down while another member could.
 func leaderLast(w *world, h string) error {
 	m := w.machine(h)
-	if m.cluster == "" || w.clusters[m.cluster].leader != h || w.clusters[m.cluster].unknown || m.leftOver() {
+	if m.quiet() || m.cluster == "" || w.clusters[m.cluster].leader != h || w.clusters[m.cluster].unknown || m.leftOver() {
 		return nil
 	}
 	for _, o := range w.hosts {

@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -112,6 +113,7 @@ func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
 	switch {
 	case recovers(plan, b):
 		return r.batch(ctx, p, plan)
+	case quiet(plan, b):
 	case !p.stagedAll && len(plan.Lanes) > 0:
 		p.stagedAll = true
 		return r.stage(ctx, p, plan, plan.Lanes)
@@ -119,7 +121,8 @@ func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
 		return r.stage(ctx, p, plan, lanesOf(plan.Lanes, b))
 	case len(plan.Before) > 0:
 		return r.before(ctx, p, plan)
-	case len(b.Before) > 0 && p.gated != joined(b.Hosts):
+	}
+	if len(b.Before) > 0 && p.gated != joined(b.Hosts) {
 		if f := r.gates(ctx, b, b.Before, p.batches+1); f != nil {
 			return f
 		}
@@ -127,6 +130,12 @@ func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
 		return nil
 	}
 	return r.batch(ctx, p, plan)
+}
+
+// quiet reports whether the hosts of a batch notice nothing, so that there is
+// nothing to stage or to save for them.
+func quiet(plan engine.Plan, b engine.Batch) bool {
+	return !slices.ContainsFunc(b.Hosts, func(h string) bool { return !plan.Host(h).Quiet() })
 }
 
 // recovers reports whether there is nothing to do on the hosts of a batch but
