@@ -87,26 +87,53 @@ func (hp HostPlan) does(actions []Action) bool {
 // Same compares a plan with one that was saved: it must be the very work that
 // was approved, on the very hosts, neither more nor less.
 func (p Plan) Same(saved Plan) error {
-	diffs := append(missing(p, saved, "is not in the saved plan"), missing(saved, p, "is in the saved plan, but not to be done any more")...)
+	diffs := append(news(p, saved), missing(saved, p)...)
 	if len(diffs) == 0 {
 		return nil
 	}
 	return fmt.Errorf("the hosts have moved on since the plan was saved:\n  %s\nplan again", strings.Join(diffs, "\n  "))
 }
 
-// missing lists what is in a and not in b.
-func missing(a, b Plan, what string) []string {
-	have := byHost(b.Hosts)
+// news lists what is to be done and was not, or starts from something else.
+func news(p, saved Plan) []string {
+	was := byHost(saved.Hosts)
 	var out []string
-	for _, hp := range a.Hosts {
-		other := have[hp.Host]
+	for _, hp := range p.Hosts {
+		old := was[hp.Host]
 		for _, c := range hp.Changes {
-			if other == nil || !other.covers(c) || !other.from(c) {
-				out = append(out, fmt.Sprintf("%s: %s %s → %s %s", hp.Host, c.Resource, c.Before, c.After, what))
+			switch {
+			case old == nil || !old.covers(c):
+				out = append(out, fmt.Sprintf("%s: %s %s → %s is not in the saved plan", hp.Host, c.Resource, c.Before, c.After))
+			case c.Resource != RecordResource && !old.from(c):
+				out = append(out, fmt.Sprintf("%s: %s is %s now, and was %s", hp.Host, c.Resource, c.Before, old.before(c)))
 			}
 		}
 	}
 	return out
+}
+
+// missing lists what was to be done and is not.
+func missing(saved, p Plan) []string {
+	is := byHost(p.Hosts)
+	var out []string
+	for _, hp := range saved.Hosts {
+		for _, c := range hp.Changes {
+			if now := is[hp.Host]; now == nil || !now.covers(c) {
+				out = append(out, fmt.Sprintf("%s: %s %s → %s is in the saved plan, but not to be done any more", hp.Host, c.Resource, c.Before, c.After))
+			}
+		}
+	}
+	return out
+}
+
+// before is what the host's plan makes the change from.
+func (hp HostPlan) before(c Change) string {
+	for _, d := range hp.Changes {
+		if d.same(c) {
+			return d.Before
+		}
+	}
+	return ""
 }
 
 // from reports whether the host's plan makes the change from the same state.

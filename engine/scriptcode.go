@@ -7,4 +7,5 @@ const (
 	ScriptChanged = 76 // the host is not as planned; nothing was done
 	ScriptNoSpace = 77 // too little free space; nothing was done
 	ScriptActed   = 78 // an action failed; applied.json says so
+	ScriptCannot  = 79 // the host does not let itself be changed so; it is as it was
 )

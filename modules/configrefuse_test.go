@@ -76,54 +76,54 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		},
 		"through a link": {
 			prepare: func(b *writeBox) { b.link("/etc/a", b.at("/tmp")) },
-			edit:    file("/etc/a/b"), code: 1, says: "write: /etc/a/b: /etc/a is a symbolic link to ",
+			edit:    file("/etc/a/b"), code: engine.ScriptCannot, says: "write: /etc/a/b: /etc/a is a symbolic link to ",
 		},
 		"through a link, with parents to make": {
 			prepare: func(b *writeBox) { b.link("/etc/a", b.at("/tmp")) },
-			edit:    file("/etc/a/b/c/d"), code: 1, says: "; write the path it leads to",
+			edit:    file("/etc/a/b/c/d"), code: engine.ScriptCannot, says: "; write the path it leads to",
 		},
 		"through a link of a user": {
 			prepare: func(b *writeBox) { b.link("/home/bob/.ssh", "../../etc") },
-			edit:    file("/home/bob/.ssh/config"), code: 1, says: "/home/bob/.ssh is a symbolic link to ../../etc",
+			edit:    file("/home/bob/.ssh/config"), code: engine.ScriptCannot, says: "/home/bob/.ssh is a symbolic link to ../../etc",
 		},
 		"through a link that leads nowhere": {
 			prepare: func(b *writeBox) { b.link("/etc/a", "/nowhere") },
-			edit:    file("/etc/a/b"), code: 1, says: "/etc/a is a symbolic link to /nowhere",
+			edit:    file("/etc/a/b"), code: engine.ScriptCannot, says: "/etc/a is a symbolic link to /nowhere",
 		},
 		"removal through a link": {
 			prepare: func(b *writeBox) { b.link("/etc/a", b.at("/tmp")); b.put("/tmp/b", "", 0o644) },
-			edit:    gone("/etc/a/b"), code: 1, says: "/etc/a is a symbolic link to ",
+			edit:    gone("/etc/a/b"), code: engine.ScriptCannot, says: "/etc/a is a symbolic link to ",
 		},
 		"below a file": {
 			edit: file("/etc/foo/bar"),
-			code: 1, says: "write: /etc/foo/bar: /etc/foo is not a directory",
+			code: engine.ScriptCannot, says: "write: /etc/foo/bar: /etc/foo is not a directory",
 		},
-		"file where a directory is": {edit: file("/etc"), code: 1, says: "it is directory where a file is to be"},
-		"link where a directory is": {edit: link("/etc", "x"), code: 1, says: "it is directory where a link is to be"},
+		"file where a directory is": {edit: file("/etc"), code: engine.ScriptCannot, says: "it is directory where a file is to be"},
+		"link where a directory is": {edit: link("/etc", "x"), code: engine.ScriptCannot, says: "it is directory where a link is to be"},
 		"directory where a file is": {
-			edit: edit{path: "/etc/foo", kind: engine.DirectoryNode, mode: 0o755}, code: 1, says: "it is file where a directory is to be",
+			edit: edit{path: "/etc/foo", kind: engine.DirectoryNode, mode: 0o755}, code: engine.ScriptCannot, says: "it is file where a directory is to be",
 		},
 		"file where a pipe is": {
 			prepare: func(b *writeBox) { b.check(syscall.Mkfifo(b.at("/etc/pipe"), 0o644)) },
-			edit:    file("/etc/pipe"), code: 1, says: "/etc/pipe: ",
+			edit:    file("/etc/pipe"), code: engine.ScriptCannot, says: "/etc/pipe: ",
 		},
 		"mount point": {
 			prepare: func(b *writeBox) {
 				b.put("/proc/self/mountinfo", "36 35 98:0 /x /etc/foo rw - ext4 /dev/a rw\n", 0o644)
 			},
-			edit: file("/etc/foo"), code: 1, says: "something is mounted on it",
+			edit: file("/etc/foo"), code: engine.ScriptCannot, says: "something is mounted on it",
 		},
 		"no such user": {
 			edit: edit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, user: "nobody-here"},
-			code: 1, says: "write: /etc/foo: there is no user nobody-here",
+			code: engine.ScriptCannot, says: "write: /etc/foo: there is no user nobody-here",
 		},
 		"no such group": {
 			edit: edit{path: "/etc/new", kind: engine.FileNode, mode: 0o644, group: "nobody-here"},
-			code: 1, says: "write: /etc/new: there is no group nobody-here",
+			code: engine.ScriptCannot, says: "write: /etc/new: there is no group nobody-here",
 		},
 		"hard link to nothing": {
 			edit: edit{path: "/etc/new", kind: engine.LinkNode, hard: true, data: "/etc/none"},
-			code: 1, says: "/etc/new: its target /etc/none is not a file",
+			code: engine.ScriptCannot, says: "/etc/new: its target /etc/none is not a file",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,8 +180,8 @@ func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
 		}
 	}
 	before := b.tree()
-	b.want(b.send(text, uploads), 1, "has not arrived whole")
-	b.want(b.send(text, nil), 1, "has not arrived whole")
+	b.want(b.send(text, uploads), engine.ScriptCannot, "has not arrived whole")
+	b.want(b.send(text, nil), engine.ScriptCannot, "has not arrived whole")
 	if b.tree() != before {
 		t.Error("something has changed")
 	}
@@ -228,7 +228,7 @@ func TestWhatATurnedDownToolSaysIsPassedOn(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/foo", "foo\n", 0o644)
 	b.tool("cp", "case $* in *./.holdfast*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
-	b.refused(b.plan(contents{"/etc/foo": "new\n"}, file("/etc/foo")), 1, "write: /etc/foo: cp: cannot create x: Read-only file system")
+	b.refused(b.plan(contents{"/etc/foo": "new\n"}, file("/etc/foo")), engine.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
 }
 
 func TestAnImmutableFileIsRefused(t *testing.T) {
@@ -238,7 +238,7 @@ func TestAnImmutableFileIsRefused(t *testing.T) {
 		t.Skip("this file system or user cannot make files immutable")
 	}
 	t.Cleanup(func() { _ = exec.Command("chattr", "-i", b.at("/etc/foo")).Run() })
-	b.refused(b.plan(contents{"/etc/foo": "new\n", "/etc/bar": ""}, file("/etc/bar"), file("/etc/foo")), 1, "write: /etc/foo: it cannot be replaced: it is immutable")
+	b.refused(b.plan(contents{"/etc/foo": "new\n", "/etc/bar": ""}, file("/etc/bar"), file("/etc/foo")), engine.ScriptCannot, "write: /etc/foo: it cannot be replaced: it is immutable")
 }
 
 func TestOnlyOneWritesAtATime(t *testing.T) {

@@ -249,7 +249,7 @@ func (x *configDiff) writeUnits(w *write) {
 		}
 		switch {
 		case u.Masked != nil && *u.Masked:
-		case u.Enabled != nil && !enabledAs(state, *u.Enabled):
+		case u.Enabled != nil && (!enabledAs(state, *u.Enabled) || state != settled(*u.Enabled) && x.rewrites(u)):
 			w.units = append(w.units, unitEdit{name: u.Name, do: map[bool]string{true: "enable", false: "disable"}[*u.Enabled]})
 		case u.Enabled == nil && (had && before.Enabled != nil || !had && u.Contents != "" && (state == "not-found" || state == "")):
 			w.units = append(w.units, unitEdit{name: u.Name, do: "preset"})
@@ -266,4 +266,19 @@ func (x *configDiff) writeUnits(w *write) {
 			w.units = append(w.units, unitEdit{name: u.Name, do: "preset"})
 		}
 	}
+}
+
+// settled is the state of a unit that can be enabled and disabled.
+func settled(enabled bool) string {
+	if enabled {
+		return "enabled"
+	}
+	return "disabled"
+}
+
+// rewrites reports whether the unit itself is written: what cannot be enabled
+// now, because it says nothing of that, may be one that can.
+func (x *configDiff) rewrites(u engine.Unit) bool {
+	file := unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})
+	return u.Contents != "" && !file[0].fits(x.seen.Nodes)
 }

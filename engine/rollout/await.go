@@ -99,11 +99,6 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 	})
 }
 
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
-}
-
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line

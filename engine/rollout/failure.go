@@ -18,6 +18,7 @@ const (
 	KindUnsafe      = "unsafe"
 	KindJournal     = "journal"
 	KindStopped     = "stopped"
+	KindCannot      = "cannot" // a host does not let itself be changed so; it is as it was
 	KindAction      = "action" // an action failed, and the host has that on record
 )
 
@@ -64,7 +65,7 @@ func tail(s string, most int) string {
 
 func exitOf(f *engine.Failure) engine.ExitCode {
 	switch f.Kind {
-	case KindHeld, KindRefused:
+	case KindHeld:
 		return engine.ExitRefused
 	case KindStopped:
 		return engine.ExitStopped

@@ -101,7 +101,7 @@ func (q *sequence) note(s engine.Step, failure *engine.Failure) {
 
 // refused reports whether a script said that it did nothing.
 func refused(f *engine.Failure) bool {
-	return f != nil && (f.Kind == KindHeld || f.Kind == KindChanged || f.Kind == KindFull)
+	return f != nil && (f.Kind == KindHeld || f.Kind == KindChanged || f.Kind == KindFull || f.Kind == KindCannot)
 }
 
 // mayRetreat reports whether the host can be given back as it was. One that a

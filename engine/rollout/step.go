@@ -163,15 +163,14 @@ func refusal(reply Reply, s engine.Step) *engine.Failure {
 		engine.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},
 		engine.ScriptChanged: {Kind: KindChanged, Cause: "the host is not as planned any more; nothing was done"},
 		engine.ScriptNoSpace: {Kind: KindFull, Cause: "too little free space; nothing was done"},
+		engine.ScriptCannot:  {Kind: KindCannot, Cause: "the host does not let itself be changed so; it is as it was"},
 	}
 	f, ok := causes[reply.Code]
 	if !ok {
 		return nil
 	}
 	f.Stderr, f.Command = tail(reply.Stderr, 4096), s.Do.Exec.Script
-	if last := lastLine(f.Stderr); last != "" {
-		f.Cause = last
-	}
+	f.Cause = orElse(firstLine(f.Stderr), f.Cause)
 	return &f
 }
 

@@ -44,7 +44,7 @@ lock() {
 
 # receive unpacks the archive on standard input into the transaction.
 receive() {
-	said=$(mkdir -p "$tx/new" && tar -xf - -C "$tx/new" --no-same-owner --no-same-permissions 2>&1) || {
+	said=$({ mkdir -p "$tx/new" && tar -xf - -C "$tx/new" --no-same-owner --no-same-permissions; } 2>&1) || {
 		rm -rf "$tx/new"
 		rmdir "$tx" 2>/dev/null || :
 		complain "$doing: receive the files in $tx: $said"

@@ -23,7 +23,10 @@ ended() {
 		[ -n "$kept" ] || complain "$doing: all was put back"
 	fi
 	cd /
-	[ -n "$kept" ] || rm -rf "$tx"
+	if [ -z "$kept" ]; then
+		rm -rf "$tx"
+		[ "$code" != 1 ] || code=79
+	fi
 	exit "$code"
 }
 
