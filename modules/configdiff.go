@@ -167,6 +167,9 @@ func (x *configDiff) changes() []engine.Change {
 	var list []engine.Change
 	for _, c := range x.diff.Changes {
 		before, after := x.sides(c)
+		if before == after {
+			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Domain == rules.User]
+		}
 		list = append(list, engine.Change{
 			Module: "config", Resource: string(c.Domain) + " " + c.Name, Before: before, After: after,
 			Rule: c.Rule, Verb: string(c.Verb), Why: c.Why, Drift: x.drift(subject{c.Domain, c.Name}), Actions: c.Actions,
