@@ -143,9 +143,9 @@ func (l *loader) source(p string) []*document {
 		l.problems.add(at, "cannot be read: %v", reason(err))
 		return nil
 	}
-	files := []string{p}
+	files, others := []string{p}, []string(nil)
 	if info.IsDir() {
-		files = l.folder(p)
+		files, others = l.folder(p)
 	}
 	before := len(l.problems.errors)
 	var docs []*document
@@ -156,21 +156,25 @@ func (l *loader) source(p string) []*document {
 		l.problems.add(at, "has no document; put Butane (.bu), Ignition (.ign, .json) or MachineConfig (.yaml) there")
 	}
 	l.distinct(docs)
+	for _, f := range others {
+		if !slices.ContainsFunc(docs, func(d *document) bool { return d.butane && d.source.uses(path.Base(f)) }) {
+			l.problems.warn(engine.Place{File: l.real(f)}, "is not read: its name does not end in %s, and no document takes it in with local", strings.Join(extensions, ", "))
+		}
+	}
 	return docs
 }
 
 // extensions are the ends of names that documents have.
 var extensions = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 
-// folder lists the documents of a folder. Folders in it are not read: they
-// may hold the local files of Butane documents.
-func (l *loader) folder(p string) []string {
+// folder lists the documents of a folder, and its other files. Folders in it
+// are not read: they may hold the local files of Butane documents.
+func (l *loader) folder(p string) (files, others []string) {
 	list, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
 		l.problems.add(engine.Place{File: l.real(p)}, "cannot be read: %v", reason(err))
-		return nil
+		return nil, nil
 	}
-	var files []string
 	for _, e := range list {
 		name := path.Join(p, e.Name())
 		switch {
@@ -178,10 +182,10 @@ func (l *loader) folder(p string) []string {
 		case slices.Contains(extensions, path.Ext(name)):
 			files = append(files, name)
 		default:
-			l.problems.warn(engine.Place{File: l.real(name)}, "is not read: its name does not end in %s", strings.Join(extensions, ", "))
+			others = append(others, name)
 		}
 	}
-	return files
+	return files, others
 }
 
 // again refuses a file that an earlier path has, too: what it appends would be

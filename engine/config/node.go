@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -55,6 +56,17 @@ func (n *node) text(name string) string {
 		return v.scalar
 	}
 	return ""
+}
+
+// uses reports whether a Butane document takes in a file that is beside it:
+// its name is that of a field local, anywhere.
+func (n *node) uses(file string) bool {
+	for i, v := range n.items {
+		if v.kind == textKind && i < len(n.keys) && n.keys[i].name == "local" && path.Clean(v.scalar) == file || v.uses(file) {
+			return true
+		}
+	}
+	return false
 }
 
 // steps lead from one node to another: names of fields and indexes.
