@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"holdfast/engine"
 	"holdfast/engine/rules"
@@ -121,12 +123,26 @@ func (x *configDiff) obstacles() error {
 			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", e.edit.path))
 		}
 	}
+	brought := x.brought()
 	for _, u := range x.want.Units {
-		if state := x.seen.Units[u.Name]; u.Enabled != nil && *u.Enabled && u.Contents == "" && (state == "not-found" || state == "") {
+		missing := x.seen.Units[u.Name] == "not-found" || x.seen.Units[u.Name] == ""
+		if missing && u.Enabled != nil && *u.Enabled && !brought[u.Name] && !brought[template(u.Name)] {
 			wrong = append(wrong, fmt.Errorf("unit %s is to be enabled, and the host does not have it: add its contents, or take it out of the configuration", u.Name))
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// brought lists the units, and templates of units, that the configuration
+// brings along, as units or as files.
+func (x *configDiff) brought() map[string]bool {
+	units := map[string]bool{}
+	for _, e := range x.entries {
+		if dir, name := path.Split(e.edit.path); strings.HasSuffix(dir, "/systemd/system/") {
+			units[name] = true
+		}
+	}
+	return units
 }
 
 // fallBack makes a reboot stand in for actions of which one has failed.

@@ -146,7 +146,9 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 		u.Masked = &masked
 	}
 	if state := x.seen.Units[u.Name]; u.Enabled != nil {
-		there = there || state != "not-found" && state != ""
+		exists := state != "not-found" && state != ""
+		nothing := u.Contents == "" && len(dropins) == 0 && !*u.Enabled // what is not there is not enabled
+		there = there || exists || nothing
 		if !enabledAs(state, *u.Enabled) {
 			is := !*u.Enabled
 			u.Enabled = &is

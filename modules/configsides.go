@@ -86,7 +86,7 @@ func ownerText(user, group string) string {
 	if (user == "" || user == "0") && (group == "" || group == "0") {
 		return ""
 	}
-	return user + ":" + group
+	return strings.TrimSuffix(user+":"+group, ":")
 }
 
 func (x *configDiff) unitSides(name string) (before, after string) {
