@@ -175,17 +175,28 @@ func unitFunctions(units []unitEdit) string {
 		do.WriteString(when + ")\n:\n")
 		back.WriteString(when + ")\n:\n")
 		for _, verb := range []string{"disable", "preset", "enable"} {
-			var names []string
+			var names, were, others []string // were enabled before
 			for _, u := range units {
-				if u.do == verb && u.early == (when == "early") {
-					names = append(names, u.name)
+				switch {
+				case u.do != verb || u.early != (when == "early"):
+					continue
+				case u.enabled:
+					were = append(were, u.name)
+				default:
+					others = append(others, u.name)
 				}
+				names = append(names, u.name)
 			}
 			if len(names) == 0 {
 				continue
 			}
 			do.WriteString("unit " + when + " " + verb + " --" + words(names) + "\n")
-			back.WriteString("unback " + when + " " + verb + " --" + words(names) + "\n")
+			if len(were) > 0 && verb != "enable" {
+				back.WriteString("unback " + when + " " + verb + " enable" + words(were) + "\n")
+			}
+			if len(others) > 0 && verb != "disable" {
+				back.WriteString("unback " + when + " " + verb + " disable" + words(others) + "\n")
+			}
 		}
 		do.WriteString(";;\n")
 		back.WriteString(";;\n")

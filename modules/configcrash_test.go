@@ -247,7 +247,7 @@ func TestDirectoriesAndLinksAreUndone(t *testing.T) {
 		edit{path: "/etc/new", kind: engine.DirectoryNode, mode: 0o700}, file("/etc/new/y"), file("/etc/link"),
 		edit{path: "/etc/file", kind: engine.LinkNode, data: "x"},
 		gone("/etc/empty/a/b/ours"), gone("/etc/empty/a/b"), gone("/etc/empty/a"), gone("/etc/empty"))
-	w.units = []unitEdit{{name: "going.service", do: "disable", early: true}, {name: "on.service", do: "enable"}, {name: "x.service", do: "enable"}}
+	w.units = []unitEdit{{name: "going.service", do: "disable", enabled: true, early: true}, {name: "on.service", do: "enable"}, {name: "x.service", do: "enable"}}
 	b.put("/wants/going.service", "", 0o644)
 	b.want(b.write(w), engine.ScriptCannot, "write: units: Failed to enable unit: Unit file x.service does not exist.")
 	if !b.exists("wants/going.service") {

@@ -24,6 +24,7 @@ type configDiff struct {
 	repair   bool             // drift is done away with
 	mine     map[string]bool  // paths that are holdfast's
 	ours     map[string]bool  // paths that were before an unfinished write, and stay so or go
+	follows  map[subject]bool // hard links that go where their targets go
 	redo     map[string]bool  // what unfinished writes have changed: it may not have taken effect
 	changed  map[subject]bool // what the desired configuration says otherwise than was
 	diff     rules.Diff
@@ -51,7 +52,7 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	if err != nil {
 		return nil, err
 	}
-	x := &configDiff{seen: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changed: map[subject]bool{}, redo: map[string]bool{}, mine: map[string]bool{}, contents: map[string][]byte{}}
+	x := &configDiff{seen: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changed: map[subject]bool{}, redo: map[string]bool{}, follows: map[subject]bool{}, mine: map[string]bool{}, contents: map[string][]byte{}}
 	x.base(onlyConfig(*d.Config))
 	x.want = x.inherited(onlyConfig(*d.Config))
 	x.entries = entriesOf(x.want)
@@ -63,6 +64,7 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	for _, c := range documents.Changes {
 		x.changed[subject{c.Domain, c.Name}] = true
 	}
+	x.follow()
 	if err := x.obstacles(); err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func (x *configDiff) obstacles() error {
 			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", e.edit.path))
 		}
 	}
-	brought := x.brought()
+	brought := x.brought(x.entries)
 	for _, u := range x.want.Units {
 		missing := x.seen.Units[u.Name] == "not-found" || x.seen.Units[u.Name] == ""
 		if missing && u.Enabled != nil && *u.Enabled && !brought[u.Name] && !brought[template(u.Name)] {
@@ -133,11 +135,25 @@ func (x *configDiff) obstacles() error {
 	return errors.Join(wrong...)
 }
 
-// brought lists the units, and templates of units, that the configuration
-// brings along, as units or as files.
-func (x *configDiff) brought() map[string]bool {
-	units := map[string]bool{}
+// follow finds the hard links whose targets are replaced: they would stay links
+// to what was there.
+func (x *configDiff) follow() {
+	replaced := map[string]bool{}
 	for _, e := range x.entries {
+		replaced[e.edit.path] = !e.fits(x.seen.Nodes) && !x.spare(e.about)
+	}
+	for _, e := range x.entries {
+		if e.edit.hard && replaced[e.edit.data] {
+			x.follows[e.about] = true
+		}
+	}
+}
+
+// brought lists the units, and templates of units, that come with these
+// entries, as units or as files.
+func (x *configDiff) brought(entries []entry) map[string]bool {
+	units := map[string]bool{}
+	for _, e := range entries {
 		if dir, name := path.Split(e.edit.path); strings.HasSuffix(dir, "/systemd/system/") {
 			units[name] = true
 		}
@@ -171,7 +187,7 @@ func effective(actions []engine.Action) bool {
 // drift reports whether a change undoes one that nobody planned: the documents
 // say what they said when they were applied, and nothing is half done.
 func (x *configDiff) drift(s subject) bool {
-	return x.recorded && x.unfinished() == nil && !x.changed[s]
+	return x.recorded && x.unfinished() == nil && !x.changed[s] && !x.follows[s]
 }
 
 // spare reports whether a difference is only to be reported.

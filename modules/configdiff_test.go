@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"slices"
 	"testing"
 
 	"holdfast/engine"
@@ -52,5 +53,65 @@ func TestUnitThatIsNotThereIsDisabled(t *testing.T) {
 	changes, err := (configuration{}).Diff(engine.Desired{Config: &c}, f)
 	if err != nil || len(changes) > 0 {
 		t.Errorf("changes %v, %v", changes, err)
+	}
+}
+
+// A hard link goes where its target goes, which is no drift.
+func TestHardLinkFollows(t *testing.T) {
+	mode := 0o644
+	config := func(text string) *engine.Config {
+		c, _ := engine.Config{
+			Files: []engine.File{{Path: "/etc/a", Contents: []byte(text), Mode: &mode}}, Links: []engine.Link{{Path: "/etc/b", Target: "/etc/a", Hard: true}},
+		}.Compact()
+		return &c
+	}
+	node := engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("1")), Mode: mode, Inode: "1:2"}
+	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{
+		Applied: &engine.Applied{Schema: 1, Config: *config("1")}, Nodes: map[string]engine.Node{"/etc/a": node, "/etc/b": node},
+	}}
+	d := engine.Desired{Config: config("2")}
+	changes, err := configuration{}.Diff(d, f)
+	if err != nil || len(changes) != 2 || changes[1].Resource != "link /etc/b" || changes[1].Drift {
+		t.Fatalf("changes %+v, %v", changes, err)
+	}
+	x, err := newConfigDiff(d, f, true)
+	if err != nil || len(x.write(engine.Target{Desired: d, Run: "r1"}).edits) != 2 {
+		t.Errorf("the link is not written: %v", err)
+	}
+	if changes, err := (configuration{}).Diff(engine.Desired{Config: config("1")}, f); err != nil || len(changes) > 0 {
+		t.Errorf("changes %+v, %v", changes, err)
+	}
+}
+
+// A unit that goes is disabled before; one that was only enabled is preset, if
+// the host has it.
+func TestUnitsThatLeave(t *testing.T) {
+	yes := true
+	was, _ := engine.Config{Units: []engine.Unit{
+		{Name: "a@.service", Contents: "[Service]\n"},
+		{Name: "a@1.service", Enabled: &yes},
+		{Name: "none.service", Enabled: &yes},
+		{Name: "os.service", Enabled: &yes},
+		{Name: "own.service", Contents: "[Service]\n", Enabled: &yes},
+	}}.Compact()
+	file := engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("[Service]\n")), Mode: 0o644}
+	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{
+		Applied: &engine.Applied{Schema: 1, Config: was},
+		Nodes:   map[string]engine.Node{unitDir + "a@.service": file, unitDir + "own.service": file},
+		Units:   map[string]string{"a@.service": "disabled", "a@1.service": "enabled", "none.service": "not-found", "os.service": "enabled", "own.service": "enabled"},
+	}}
+	d := engine.Desired{Config: &engine.Config{}}
+	x, err := newConfigDiff(d, f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := x.write(engine.Target{Desired: d, Run: "r1"}).units
+	want := []unitEdit{
+		{name: "a@1.service", do: "disable", early: true, enabled: true},
+		{name: "os.service", do: "preset", enabled: true},
+		{name: "own.service", do: "disable", early: true, enabled: true},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("units %+v", got)
 	}
 }

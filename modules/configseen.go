@@ -44,7 +44,7 @@ func effectively[T any](x *configDiff, domain rules.Domain, was, want []T, name 
 			}
 		case x.spare(s):
 			list = append(list, w)
-		case len(x.redo) > 0 && x.redo[s.String()]: // it is there, and has not taken effect
+		case x.follows[s] || len(x.redo) > 0 && x.redo[s.String()]: // it is there, and has not taken effect, or must go where its target goes
 		case there:
 			list = append(list, seen)
 		}

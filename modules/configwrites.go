@@ -123,7 +123,7 @@ func without[T any](list []T, drop func(T) bool) []T {
 func (x *configDiff) writeNodes(d engine.Desired, w *write) {
 	for _, e := range x.entries {
 		n := x.seen.Nodes[e.edit.path]
-		if e.fits(x.seen.Nodes) || x.spare(e.about) {
+		if e.fits(x.seen.Nodes) && !x.follows[e.about] || x.spare(e.about) {
 			continue
 		}
 		e.edit.was = n
@@ -236,34 +236,52 @@ func (x *configDiff) loginEdit(was, want engine.User) loginEdit {
 }
 
 func (x *configDiff) writeUnits(w *write) {
+	add := func(name, do string, early bool) {
+		w.units = append(w.units, unitEdit{name: name, do: do, early: early, enabled: x.seen.Units[name] == "enabled"})
+	}
 	was := map[string]engine.Unit{}
 	for _, u := range x.was.Units {
 		was[u.Name] = u
 	}
+	brought := x.brought(x.entries)
 	for _, u := range x.want.Units {
 		before, had := was[u.Name]
 		delete(was, u.Name)
 		state := x.seen.Units[u.Name]
+		missing := state == "not-found" || state == ""
 		if x.spare(subject{rules.Unit, u.Name}) {
 			continue
 		}
 		switch {
 		case u.Masked != nil && *u.Masked:
 		case u.Enabled != nil && (!enabledAs(state, *u.Enabled) || state != settled(*u.Enabled) && x.rewrites(u)):
-			w.units = append(w.units, unitEdit{name: u.Name, do: map[bool]string{true: "enable", false: "disable"}[*u.Enabled]})
-		case u.Enabled == nil && (had && before.Enabled != nil || !had && u.Contents != "" && (state == "not-found" || state == "")):
-			w.units = append(w.units, unitEdit{name: u.Name, do: "preset"})
+			add(u.Name, map[bool]string{true: "enable", false: "disable"}[*u.Enabled], false)
+		case u.Enabled == nil && had && before.Enabled != nil && (!missing || brought[u.Name] || brought[template(u.Name)]),
+			u.Enabled == nil && !had && u.Contents != "" && missing:
+			add(u.Name, "preset", false)
 		}
 	}
+	if x.recorded {
+		x.leaveUnits(was, add)
+	}
+}
+
+// leaveUnits disables units that go, and presets those that were only enabled
+// or disabled.
+func (x *configDiff) leaveUnits(gone map[string]engine.Unit, add func(name, do string, early bool)) {
+	taken := x.brought(x.left)
 	for _, u := range x.was.Units {
-		if _, gone := was[u.Name]; !gone || !x.recorded {
+		state := x.seen.Units[u.Name]
+		if _, leaves := gone[u.Name]; !leaves || state == "not-found" || state == "" {
 			continue
 		}
-		switch state := x.seen.Units[u.Name]; {
-		case u.Contents != "" && state != "not-found" && state != "":
-			w.units = append(w.units, unitEdit{name: u.Name, do: "disable", early: true})
-		case u.Contents == "" && u.Enabled != nil:
-			w.units = append(w.units, unitEdit{name: u.Name, do: "preset"})
+		switch {
+		case taken[u.Name] || taken[template(u.Name)]:
+			if state == "enabled" {
+				add(u.Name, "disable", true)
+			}
+		case u.Enabled != nil:
+			add(u.Name, "preset", false)
 		}
 	}
 }

@@ -53,7 +53,8 @@ type loginEdit struct {
 
 // unitEdit changes whether a unit is started at boot.
 type unitEdit struct {
-	name  string
-	do    string // enable, disable or preset
-	early bool   // before the files are changed: a unit that goes is disabled while it is there
+	name    string
+	enabled bool   // it is now
+	do      string // enable, disable or preset
+	early   bool   // before the files are changed: a unit that goes is disabled while it is there
 }

@@ -47,16 +47,15 @@ back() {
 	accountsback
 }
 
-# unback undoes what systemctl has done, or may have: when, what, units.
+# unback undoes what systemctl has done, or may have: when, what, how, units.
 unback() {
 	case $unitsdone in
 	*" $1 $2 "*) ;;
 	*) return 0 ;;
 	esac
-	verb=disable
-	[ "$2" != disable ] || verb=enable
-	shift 2
-	systemctl "$verb" "$@" >/dev/null 2>&1 8>&- || kept="$kept, whether these are enabled: $*"
+	verb=$3
+	shift 3
+	systemctl "$verb" -- "$@" >/dev/null 2>&1 8>&- || kept="$kept, whether these are enabled: $*"
 }
 
 # redirect makes a directory again that was removed; those that are in it have
