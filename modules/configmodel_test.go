@@ -50,6 +50,11 @@ func (h *modelHost) carryOut(w write, stop int) {
 		delete(h.saved, p)
 	}
 	h.over, h.data = nil, w.data
+	for _, e := range w.edits {
+		if _, kept := h.saved[e.path]; e.save && !kept {
+			h.saved[e.path] = h.nodes[e.path]
+		}
+	}
 	h.applied = decodeRecord(w.before)
 	var over []string
 	for i, e := range w.edits {
@@ -80,11 +85,6 @@ func (h *modelHost) carryOut(w write, stop int) {
 }
 
 func (h *modelHost) edit(e edit) {
-	if e.save {
-		if _, kept := h.saved[e.path]; !kept {
-			h.saved[e.path] = h.nodes[e.path]
-		}
-	}
 	switch {
 	case e.kind != engine.NoNode:
 		n := engine.Node{Type: e.kind, Mode: max(0, e.mode)}
@@ -145,9 +145,17 @@ func anyConfig(t *rapid.T, name string) engine.Config {
 func TestConfigConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &modelHost{nodes: map[string]engine.Node{}, saved: map[string]engine.Node{}, units: map[string]string{"f.service": "disabled"}}
+		if rapid.Bool().Draw(t, "has a record") {
+			h.applied = &engine.Applied{Schema: engine.AppliedSchema}
+		}
 		for _, p := range modelPaths[:5] {
-			if rapid.Bool().Draw(t, "host has "+p) {
+			switch rapid.IntRange(0, 3).Draw(t, "host has "+p) {
+			case 0:
 				h.nodes[p] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("host's own")), Mode: 0o640}
+			case 1: // what may be desired one day; without a record it is taken for provisioned
+				if h.applied != nil {
+					h.nodes[p] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("1")), Mode: 0o600}
+				}
 			}
 		}
 		if rapid.Bool().Draw(t, "host has /etc/appended") {

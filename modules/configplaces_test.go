@@ -118,6 +118,19 @@ func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 	}
 }
 
+// Where no original was kept, because the host had the same all along, what the
+// OS ships comes back all the same.
+func TestWhatTheOSShipsIsNotTakenAway(t *testing.T) {
+	b := newWriteBox(t)
+	for _, name := range []string{"/etc/same", "/usr/etc/same", "/etc/other", "/usr/local/same", "/usr/usr/local/same"} {
+		b.put(name, "shipped\n", 0o644)
+	}
+	b.must(b.plan(nil, gone("/etc/same"), gone("/etc/other"), gone("/usr/local/same")))
+	if b.read("/etc/same") != "shipped\n" || b.exists("etc/other") || b.exists("usr/local/same") {
+		t.Errorf("got:\n%s", b.tree())
+	}
+}
+
 func TestAnOriginalIsNeverOverwritten(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/foo", "first\n", 0o644)

@@ -123,7 +123,9 @@ func without[T any](list []T, drop func(T) bool) []T {
 func (x *configDiff) writeNodes(d engine.Desired, w *write) {
 	for _, e := range x.entries {
 		n := x.seen.Nodes[e.edit.path]
-		if e.fits(x.seen.Nodes) && !x.follows[e.about] || x.spare(e.about) {
+		// What the host has already, and not from us, is its original.
+		own := x.recorded && !x.mine[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
+		if e.fits(x.seen.Nodes) && !x.follows[e.about] && !own || x.spare(e.about) {
 			continue
 		}
 		e.edit.was = n

@@ -14,10 +14,14 @@ prepare() {
 	[ -z "$contexts" ] || IFS= read -r context <&7 || :
 	case $kind in
 	gone)
-		[ "$restore" = yes ] || return 0
 		original=$originals/$orig
-		[ ! -e "$original.default" ] || original=$root/usr$path
+		if [ "$restore" != yes ] || [ -e "$original.default" ]; then original=$root/usr$path; fi
+		case $restore:$path in
+		yes:* | *:/etc/*) ;;
+		*) return 0 ;; # only /etc has defaults of the OS
+		esac
 		found "$original" || return 0
+		if [ -d "$original" ] && [ ! -L "$original" ]; then return 0; fi
 		enter "$dir" || refuse "its directory is not there"
 		attempt cp -a "$original" "./$tmp" || refuse "$said"
 		if [ -f "./$tmp" ] && [ ! -L "./$tmp" ]; then attempt sync "./$tmp" || refuse "$said"; fi
