@@ -10,9 +10,10 @@ import (
 	"holdfast/engine/rules"
 )
 
-// effective is the configuration that the host is compared as: what the
-// documents change is as it was applied; of all else, what the host was seen to
-// have.
+// effective is the configuration that the host is compared as: what it was seen
+// to have, without what has not taken effect. A unit or user of which documents
+// change something is as it was applied, for what they do not say any more can
+// only be told from that.
 func (x *configDiff) effective() engine.Config {
 	old := engine.Config{Fixed: x.was.Fixed}
 	old.Files = effectively(x, rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile)
@@ -38,23 +39,39 @@ func effectively[T any](x *configDiff, domain rules.Domain, was, want []T, name 
 		wanted[s.name] = true
 		a, had := before[s.name]
 		switch seen, there := see(w); {
-		case x.recorded && x.changed[s]:
-			if had {
-				list = append(list, a)
-			}
+		case x.recorded && x.changed[s] && had && (x.redone(s) || domain == rules.Unit || domain == rules.User):
+			list = append(list, a)
 		case x.spare(s):
 			list = append(list, w)
-		case x.follows[s] || len(x.redo) > 0 && x.redo[s.String()]: // it is there, and has not taken effect, or must go where its target goes
+		case x.redone(s): // it is there, and has not taken effect, or must go where its target goes
 		case there:
 			list = append(list, seen)
 		}
 	}
 	for _, a := range was {
-		if !wanted[name(a)] {
+		if s := (subject{domain, name(a)}); !wanted[s.name] && !x.absent(s) {
 			list = append(list, a)
 		}
 	}
 	return list
+}
+
+func (x *configDiff) redone(s subject) bool {
+	return x.follows[s] || len(x.redo) > 0 && x.redo[s.String()]
+}
+
+// absent reports whether nothing is to be done about something that leaves the
+// configuration: it is not there any more, or it was there before.
+func (x *configDiff) absent(s subject) bool {
+	switch {
+	case x.redone(s):
+		return false
+	case s.domain == rules.Directory && x.seen.Applied != nil && slices.Contains(x.seen.Applied.Existed, s.name):
+		return true
+	case s.domain == rules.File, s.domain == rules.Link, s.domain == rules.Directory:
+		return x.seen.Nodes[s.name].Type == engine.NoNode && !x.seen.Saved[s.name]
+	}
+	return false
 }
 
 // String names the subject as changes do.

@@ -27,7 +27,7 @@ func TestProvisionedHostsMatch(t *testing.T) {
 		t.Errorf("%v; changes %+v", err, changes)
 	}
 	changes, err := configuration{}.Diff(engine.Desired{Config: &engine.Config{OSImage: full.OSImage, KernelArgs: full.KernelArgs}}, facts)
-	if err != nil || len(changes) != 2 || changes[0].Verb != "delete" {
+	if err != nil || len(changes) != 1 || changes[0].Resource != "file /etc/a" || changes[0].Verb != "delete" {
 		t.Errorf("%v; changes %+v", err, changes)
 	}
 	if a := facts.Config.Applied; len(a.Existed) != 1 || a.Existed[0] != "/etc/d" {
