@@ -90,7 +90,7 @@ func (h *Host) stage(b *Bastion, digest string, holders []string, now time.Time)
 	case h.heldBut(holders...):
 		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is held by someone else; nothing was done\n"}
 	case h.traits.DiskFull:
-		return rollout.Reply{Code: engine.ScriptNoSpace, Stderr: "stage: 12 MiB are free, 1024 MiB are needed\n"}
+		return rollout.Reply{Code: engine.ScriptNoSpace, Stderr: "stage: the deployment is not staged; the end of the log:\nerror: 12 MiB are free, 1024 MiB are needed\n"}
 	case !h.goes.IsZero():
 		return rollout.Reply{Code: 1, Stderr: "the system is going down\n"}
 	case h.staged == digest:

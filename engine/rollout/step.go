@@ -3,6 +3,8 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -170,8 +172,22 @@ func refusal(reply Reply, s engine.Step) *engine.Failure {
 		return nil
 	}
 	f.Stderr, f.Command = tail(reply.Stderr, 4096), s.Do.Exec.Script
-	f.Cause = orElse(firstLine(f.Stderr), f.Cause)
+	f.Cause = orElse(telling(f.Stderr, reply.Code), f.Cause)
 	return &f
+}
+
+// telling is the line that says what is the matter: the first, but where a disk
+// is full that is what a tool has said last, perhaps into a log that is shown.
+func telling(stderr string, code int) string {
+	if code != engine.ScriptNoSpace {
+		return firstLine(stderr)
+	}
+	for _, line := range slices.Backward(strings.Split(strings.TrimSpace(stderr), "\n")) {
+		if line = strings.TrimSpace(line); !strings.HasSuffix(line, "all was put back") {
+			return line
+		}
+	}
+	return ""
 }
 
 // broken judges a script that orders a reboot. That its connection is lost or
