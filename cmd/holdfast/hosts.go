@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -114,7 +115,11 @@ type conn struct{ host *remote.Host }
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
 	command := remote.Command{Script: s.Text, Become: true, Stdout: s.Live, Timeout: s.Timeout, MaxOutput: mostOutput}
 	if len(s.Uploads) > 0 {
-		command.Stdin = archive(s.Uploads)
+		files, err := archive(s.Uploads)
+		if err != nil {
+			return rollout.Reply{}, err
+		}
+		command.Stdin = files
 	}
 	r, err := c.host.Run(ctx, command)
 	reply := rollout.Reply{Stdout: string(r.Stdout), Stderr: string(r.Stderr), Code: r.Code}
@@ -133,25 +138,20 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 // 100,000 files.
 const mostOutput = 64 << 20
 
-// archive is a tar archive of files for a script, made as it is sent. Whoever
-// reads it has to close it.
-func archive(files []engine.Upload) io.ReadCloser {
-	out, in := io.Pipe()
-	go func() { // ends with the reader
-		w := tar.NewWriter(in)
-		for _, f := range files {
-			err := w.WriteHeader(&tar.Header{Name: f.Name, Mode: 0o600, Size: int64(len(f.Data)), Format: tar.FormatUSTAR})
-			if err == nil {
-				_, err = w.Write(f.Data)
-			}
-			if err != nil { // the reader is gone, and knows why
-				_ = in.CloseWithError(err)
-				return
-			}
+// archive is a tar archive of files for a script. Their data are not copied.
+func archive(files []engine.Upload) (io.Reader, error) {
+	const block = 512 // files are padded to that, and two empty ones are the end
+	var parts []io.Reader
+	for _, f := range files {
+		var header bytes.Buffer
+		err := tar.NewWriter(&header).WriteHeader(&tar.Header{Name: f.Name, Mode: 0o600, Size: int64(len(f.Data)), Format: tar.FormatUSTAR})
+		if err != nil {
+			return nil, fmt.Errorf("pack %s: %w", f.Name, err)
 		}
-		_ = in.CloseWithError(w.Close())
-	}()
-	return out
+		padding := make([]byte, (block-len(f.Data)%block)%block)
+		parts = append(parts, &header, bytes.NewReader(f.Data), bytes.NewReader(padding))
+	}
+	return io.MultiReader(append(parts, bytes.NewReader(make([]byte, 2*block)))...), nil
 }
 
 // dialFrom connects from a host itself, through its SSH connection.
