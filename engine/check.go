@@ -10,15 +10,7 @@ import (
 // done that is not in it, neither a change nor what it takes to make it. What
 // is in it and done by now is fine.
 func (p Plan) Check(approved Plan) error {
-	was := byHost(approved.Hosts)
-	var news []string
-	for _, hp := range p.Hosts {
-		for _, c := range hp.Changes {
-			if old := was[hp.Host]; old == nil || !old.covers(c) {
-				news = append(news, fmt.Sprintf("%s: %s %s → %s", hp.Host, c.Resource, c.Before, c.After))
-			}
-		}
-	}
+	news := uncovered(p, approved, "")
 	if len(news) == 0 {
 		return nil
 	}
@@ -87,7 +79,7 @@ func (hp HostPlan) does(actions []Action) bool {
 // Same compares a plan with one that was saved: it must be the very work that
 // was approved, on the very hosts, neither more nor less.
 func (p Plan) Same(saved Plan) error {
-	diffs := append(news(p, saved), missing(saved, p)...)
+	diffs := append(news(p, saved), uncovered(saved, p, " is in the saved plan, but not to be done any more")...)
 	if len(diffs) == 0 {
 		return nil
 	}
@@ -104,7 +96,7 @@ func news(p, saved Plan) []string {
 			switch {
 			case old == nil || !old.covers(c):
 				out = append(out, fmt.Sprintf("%s: %s %s → %s is not in the saved plan", hp.Host, c.Resource, c.Before, c.After))
-			case c.Resource != RecordResource && !old.from(c):
+			case c.Resource != RecordResource && old.before(c) != c.Before:
 				out = append(out, fmt.Sprintf("%s: %s is %s now, and was %s", hp.Host, c.Resource, c.Before, old.before(c)))
 			}
 		}
@@ -112,14 +104,15 @@ func news(p, saved Plan) []string {
 	return out
 }
 
-// missing lists what was to be done and is not.
-func missing(saved, p Plan) []string {
-	is := byHost(p.Hosts)
+// uncovered lists the changes of one plan that another does not have, each with
+// that said of it.
+func uncovered(p, other Plan, said string) []string {
+	have := byHost(other.Hosts)
 	var out []string
-	for _, hp := range saved.Hosts {
+	for _, hp := range p.Hosts {
 		for _, c := range hp.Changes {
-			if now := is[hp.Host]; now == nil || !now.covers(c) {
-				out = append(out, fmt.Sprintf("%s: %s %s → %s is in the saved plan, but not to be done any more", hp.Host, c.Resource, c.Before, c.After))
+			if old := have[hp.Host]; old == nil || !old.covers(c) {
+				out = append(out, fmt.Sprintf("%s: %s %s → %s%s", hp.Host, c.Resource, c.Before, c.After, said))
 			}
 		}
 	}
@@ -134,16 +127,6 @@ func (hp HostPlan) before(c Change) string {
 		}
 	}
 	return ""
-}
-
-// from reports whether the host's plan makes the change from the same state.
-func (hp HostPlan) from(c Change) bool {
-	for _, d := range hp.Changes {
-		if d.same(c) && d.Before == c.Before {
-			return true
-		}
-	}
-	return false
 }
 
 // FallsBack reports whether the host is to be drained and rebooted if one of
