@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -145,18 +146,11 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) e
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
 		f.Command = s.Do.Exec.Script
 		if reply.Code == engine.ScriptActed {
-			f.Kind, f.Cause = KindAction, orElse(firstLine(f.Stderr), f.Cause)
+			f.Kind, f.Cause = KindAction, cmp.Or(firstLine(f.Stderr), f.Cause)
 		}
 		return f
 	}
 	return nil
-}
-
-func orElse(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
 }
 
 // refusal reads the exit statuses by which a script says that it did nothing.
@@ -172,7 +166,7 @@ func refusal(reply Reply, s engine.Step) *engine.Failure {
 		return nil
 	}
 	f.Stderr, f.Command = tail(reply.Stderr, 4096), s.Do.Exec.Script
-	f.Cause = orElse(telling(f.Stderr, reply.Code), f.Cause)
+	f.Cause = cmp.Or(telling(f.Stderr, reply.Code), f.Cause)
 	return &f
 }
 
