@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"fmt"
 	"time"
 
 	"holdfast/engine"
@@ -64,16 +63,16 @@ func (x *configDiff) steps(t engine.Target) engine.Steps {
 		s.Write = []engine.Step{scriptStep(t, "write", text, uploads, writeTimeout)}
 	}
 	for _, a := range x.diff.Actions {
-		switch a.Type {
-		case engine.RebootAction:
+		if a.Type == engine.RebootAction {
 			s.Reboot = rebootPlain(t)
-		case engine.ReloadDaemon, engine.ReloadUnit, engine.RestartUnit:
-			text, uploads := actScript(t.Run, a, w.failure(actionName(a.Action)))
-			step := scriptStep(t, actionName(a.Action), text, uploads, actionTime(a))
-			step.Do.Exec.Fallback = !t.Desired.StopOnError
-			s.Act = append(s.Act, step)
 		}
 		s.Actions = append(s.Actions, a.Action)
+	}
+	for _, a := range acting(x.diff.Actions) {
+		text, uploads := actScript(t.Run, a, w.failure(actionName(a.Action)))
+		step := scriptStep(t, actionName(a.Action), text, uploads, actionTime(a))
+		step.Do.Exec.Fallback = !t.Desired.StopOnError
+		s.Act = append(s.Act, step)
 	}
 	text, uploads := recordScript(t.Run, w.after, false)
 	s.Record = []engine.Step{scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))}
@@ -107,16 +106,12 @@ func (x *configDiff) quietly(t engine.Target, w write) engine.Step {
 		text, uploads := recordScript(t.Run, w.after, true)
 		return scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))
 	}
-	holders := []string{t.Run}
-	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
-		holders = append(holders, h.Run)
-	}
 	w.quiet, w.acts = true, acting(x.diff.Actions)
 	limit := writeTimeout
 	for _, a := range w.acts {
 		limit += actionTime(a)
 	}
-	text, uploads := w.script(holders...)
+	text, uploads := w.script(holders(t)...)
 	step := scriptStep(t, "write", text, uploads, limit)
 	step.Do.Exec.Fallback = !t.Desired.StopOnError && len(w.acts) > 0
 	return step
@@ -142,16 +137,5 @@ func scriptStep(t engine.Target, name, text string, uploads []engine.Upload, lim
 // actionTime is how long the script of an action may take: the host bounds the
 // action itself.
 func actionTime(a rules.Action) engine.Duration {
-	limit := a.Timeout
-	if limit == 0 {
-		limit = engine.DefaultActionTimeout
-	}
-	return limit + engine.Duration(time.Minute)
-}
-
-func actionName(a engine.Action) string {
-	if a.Unit == "" {
-		return string(a.Type)
-	}
-	return fmt.Sprintf("%s %s", a.Type, a.Unit)
+	return actionLimit(a) + engine.Duration(time.Minute)
 }

@@ -16,7 +16,7 @@ import (
 func actScript(run string, a rules.Action, failed []byte) (string, []engine.Upload) {
 	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
 	s := script{
-		vars: map[string]string{"run": run, "doing": actName(a.Action), "root": ""},
+		vars: map[string]string{"run": run, "doing": actionName(a.Action), "root": ""},
 		text: txScript + actionScript + "lock\nreceive\n" + actLine(0, a) +
 			"point acted\ntrim\n",
 	}
@@ -40,15 +40,20 @@ func recordScript(run string, after []byte, quiet bool) (string, []engine.Upload
 
 // actLine calls the function of act.sh.
 func actLine(n int, a rules.Action) string {
-	limit := a.Timeout
-	if limit <= 0 {
-		limit = engine.DefaultActionTimeout
-	}
+	limit := actionLimit(a)
 	seconds := max(1, int64(time.Duration(limit)/time.Second))
 	args := []string{"act", strconv.Itoa(n), string(a.Type), engine.Quote(a.Unit), fmt.Sprint(seconds), engine.Quote(time.Duration(limit).String())}
 	return strings.Join(args, " ") + "\n"
 }
 
-func actName(a engine.Action) string {
+// actionLimit is how long an action may take.
+func actionLimit(a rules.Action) engine.Duration {
+	if a.Timeout <= 0 {
+		return engine.DefaultActionTimeout
+	}
+	return a.Timeout
+}
+
+func actionName(a engine.Action) string {
 	return strings.TrimSpace(string(a.Type) + " " + a.Unit)
 }

@@ -62,12 +62,11 @@ func written(next engine.Config, has func(entry) bool) engine.Config {
 	for _, e := range entriesOf(next) {
 		ours[e.about] = ours[e.about] || has(e)
 	}
-	foreign := func(domain rules.Domain, name string) bool { return !ours[subject{domain, name}] }
-	next.Files = without(next.Files, func(f engine.File) bool { return foreign(rules.File, f.Path) })
-	next.Directories = without(next.Directories, func(d engine.Directory) bool { return foreign(rules.Directory, d.Path) })
-	next.Links = without(next.Links, func(l engine.Link) bool { return foreign(rules.Link, l.Path) })
-	next.Units = without(next.Units, func(u engine.Unit) bool { return len(unitEntries(u)) > 0 && foreign(rules.Unit, u.Name) })
-	return next
+	units := map[subject]bool{} // that have no files
+	for _, u := range next.Units {
+		units[subject{rules.Unit, u.Name}] = len(unitEntries(u)) == 0
+	}
+	return leavingOut(next, func(s subject) bool { return !ours[s] && !units[s] })
 }
 
 // has reports whether an entry was written and not removed again: the host has

@@ -36,9 +36,8 @@ type configDiff struct {
 // newConfigDiff compares a host with its desired configuration. Whether it has
 // drifted from what was applied counts only with repair.
 //
-// A change that the documents make is one from what was applied to what is
-// desired, also where the host has it already: it may not have taken effect.
-// All else is told by what the host was seen to have.
+// A change is one from what the host was seen to have, without what an
+// unfinished write may have kept from taking effect, to what is desired.
 func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, error) {
 	switch {
 	case f.Config == nil:
@@ -125,10 +124,10 @@ func (x *configDiff) obstacles() error {
 			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", e.edit.path))
 		}
 	}
-	brought := x.brought(x.entries)
+	comes := brought(x.entries)
 	for _, u := range x.want.Units {
 		missing := x.seen.Units[u.Name] == "not-found" || x.seen.Units[u.Name] == ""
-		if missing && u.Enabled != nil && *u.Enabled && !brought[u.Name] && !brought[template(u.Name)] {
+		if missing && u.Enabled != nil && *u.Enabled && !comes[u.Name] && !comes[template(u.Name)] {
 			wrong = append(wrong, fmt.Errorf("unit %s is to be enabled, and the host does not have it: add its contents, or take it out of the configuration", u.Name))
 		}
 	}
@@ -151,7 +150,7 @@ func (x *configDiff) follow() {
 
 // brought lists the units, and templates of units, that come with these
 // entries, as units or as files.
-func (x *configDiff) brought(entries []entry) map[string]bool {
+func brought(entries []entry) map[string]bool {
 	units := map[string]bool{}
 	for _, e := range entries {
 		if dir, name := path.Split(e.edit.path); strings.HasSuffix(dir, "/systemd/system/") {

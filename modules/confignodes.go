@@ -26,7 +26,6 @@ type entry struct {
 	about subject
 	edit  edit
 	keep  bool          // what the host has in its place stays, and is a problem
-	place engine.Place  // where it is asked for
 	write func() []byte // contents that are not in the Desired; nil if they are
 }
 
@@ -36,15 +35,15 @@ func entriesOf(c engine.Config) []entry {
 	var list []entry
 	for _, d := range c.Directories {
 		e := edit{path: d.Path, kind: engine.DirectoryNode, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
-		list = append(list, entry{about: subject{rules.Directory, d.Path}, edit: e, place: d.From})
+		list = append(list, entry{about: subject{rules.Directory, d.Path}, edit: e})
 	}
 	for _, f := range c.Files {
 		e := edit{path: f.Path, kind: engine.FileNode, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
-		list = append(list, entry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep, place: f.From})
+		list = append(list, entry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep})
 	}
 	for _, l := range c.Links {
 		e := edit{path: l.Path, kind: engine.LinkNode, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}
-		list = append(list, entry{about: subject{rules.Link, l.Path}, edit: e, keep: l.Keep, place: l.From})
+		list = append(list, entry{about: subject{rules.Link, l.Path}, edit: e, keep: l.Keep})
 	}
 	for _, u := range c.Units {
 		list = append(list, unitEntries(u)...)
@@ -58,7 +57,7 @@ func unitEntries(u engine.Unit) []entry {
 	about := subject{rules.Unit, u.Name}
 	file := func(path, text string) entry {
 		e := edit{path: path, kind: engine.FileNode, mode: 0o644, user: "0", group: "0", data: engine.Digest([]byte(text))}
-		return entry{about: about, edit: e, place: u.From, write: func() []byte { return []byte(text) }}
+		return entry{about: about, edit: e, write: func() []byte { return []byte(text) }}
 	}
 	var list []entry
 	if u.Contents != "" {
@@ -66,7 +65,7 @@ func unitEntries(u engine.Unit) []entry {
 	}
 	if u.Masked != nil && *u.Masked {
 		e := edit{path: unitDir + u.Name, kind: engine.LinkNode, mode: -1, user: "0", group: "0", data: maskTarget}
-		list = append(list, entry{about: about, edit: e, place: u.From})
+		list = append(list, entry{about: about, edit: e})
 	}
 	for _, d := range u.Dropins {
 		list = append(list, file(unitDir+u.Name+".d/"+d.Name, d.Contents))

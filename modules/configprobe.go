@@ -100,7 +100,6 @@ func about(configs ...engine.Config) []string {
 // nodePaths lists every path that the configuration is about, sorted: what it
 // asks for, and the targets of hard links.
 func nodePaths(c engine.Config) []string {
-	const units = "/etc/systemd/system/"
 	var list []string
 	for _, f := range c.Files {
 		list = append(list, f.Path)
@@ -114,9 +113,9 @@ func nodePaths(c engine.Config) []string {
 		}
 	}
 	for _, u := range c.Units {
-		list = append(list, units+u.Name)
+		list = append(list, unitDir+u.Name)
 		for _, d := range u.Dropins {
-			list = append(list, units+u.Name+".d/"+d.Name)
+			list = append(list, unitDir+u.Name+".d/"+d.Name)
 		}
 	}
 	slices.Sort(list)

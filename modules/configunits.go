@@ -13,7 +13,7 @@ func (x *configDiff) writeUnits(w *write) {
 	for _, u := range x.was.Units {
 		was[u.Name] = u
 	}
-	brought := x.brought(x.entries)
+	comes := brought(x.entries)
 	for _, u := range x.want.Units {
 		before, had := was[u.Name]
 		delete(was, u.Name)
@@ -26,7 +26,7 @@ func (x *configDiff) writeUnits(w *write) {
 		case u.Masked != nil && *u.Masked:
 		case u.Enabled != nil && (!enabledAs(state, *u.Enabled) || state != settled(*u.Enabled) && x.rewrites(u)):
 			add(u.Name, map[bool]string{true: "enable", false: "disable"}[*u.Enabled], false)
-		case u.Enabled == nil && had && before.Enabled != nil && (!missing || brought[u.Name] || brought[template(u.Name)]),
+		case u.Enabled == nil && had && before.Enabled != nil && (!missing || comes[u.Name] || comes[template(u.Name)]),
 			u.Enabled == nil && !had && u.Contents != "" && missing:
 			add(u.Name, "preset", false)
 		}
@@ -39,7 +39,7 @@ func (x *configDiff) writeUnits(w *write) {
 // leaveUnits disables units that go, and presets those that were only enabled
 // or disabled.
 func (x *configDiff) leaveUnits(gone map[string]engine.Unit, add func(name, do string, early bool)) {
-	taken := x.brought(x.left)
+	taken := brought(x.left)
 	for _, u := range x.was.Units {
 		state := x.seen.Units[u.Name]
 		if _, leaves := gone[u.Name]; !leaves || state == "not-found" || state == "" {

@@ -92,11 +92,7 @@ func (w write) uploads() []engine.Upload {
 	if w.quiet {
 		add("after", w.after)
 		for i, a := range w.acts {
-			failed := w.failed
-			if w.failure != nil {
-				failed = w.failure(actName(a.Action))
-			}
-			add("failed-"+strconv.Itoa(i), failed)
+			add("failed-"+strconv.Itoa(i), w.failure(actionName(a.Action)))
 		}
 	}
 	for i, u := range w.users {

@@ -105,14 +105,20 @@ func (x *configDiff) matching() engine.Config {
 	for _, c := range x.diff.Changes {
 		differs[subject{c.Domain, c.Name}] = true
 	}
-	c := x.resolved()
+	c := leavingOut(x.resolved(), func(s subject) bool { return differs[s] })
 	c.KernelArgs, c.NoKernelArgs = nil, nil
-	c.Files = without(c.Files, func(f engine.File) bool { return differs[subject{rules.File, f.Path}] })
-	c.Directories = without(c.Directories, func(d engine.Directory) bool { return differs[subject{rules.Directory, d.Path}] })
-	c.Links = without(c.Links, func(l engine.Link) bool { return differs[subject{rules.Link, l.Path}] })
-	c.Units = without(c.Units, func(u engine.Unit) bool { return differs[subject{rules.Unit, u.Name}] })
 	c.Users = without(c.Users, func(u engine.User) bool { return differs[subject{rules.User, u.Name}] })
 	c.Groups = without(c.Groups, func(g engine.Group) bool { return differs[subject{rules.User, "group/" + g.Name}] })
+	return c
+}
+
+// leavingOut is the configuration without some of its files, directories, links
+// and units.
+func leavingOut(c engine.Config, drop func(subject) bool) engine.Config {
+	c.Files = without(c.Files, func(f engine.File) bool { return drop(subject{rules.File, f.Path}) })
+	c.Directories = without(c.Directories, func(d engine.Directory) bool { return drop(subject{rules.Directory, d.Path}) })
+	c.Links = without(c.Links, func(l engine.Link) bool { return drop(subject{rules.Link, l.Path}) })
+	c.Units = without(c.Units, func(u engine.Unit) bool { return drop(subject{rules.Unit, u.Name}) })
 	return c
 }
 
@@ -124,12 +130,11 @@ func (x *configDiff) writeNodes(d engine.Desired, w *write) {
 	for _, e := range x.entries {
 		n := x.seen.Nodes[e.edit.path]
 		// What the host has already, and not from us, is its original.
-		own := x.recorded && !x.mine[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
-		if e.fits(x.seen.Nodes) && !x.follows[e.about] && !own || x.spare(e.about) {
+		e.edit.was, e.edit.save = n, !x.mine[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
+		original := x.recorded && e.edit.save
+		if e.fits(x.seen.Nodes) && !x.follows[e.about] && !original || x.spare(e.about) {
 			continue
 		}
-		e.edit.was = n
-		e.edit.save = !x.mine[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
 		w.edits = append(w.edits, e.edit)
 		if e.edit.kind == engine.FileNode {
 			w.data[e.edit.data] = x.dataOf(d, e)

@@ -16,8 +16,7 @@ type write struct {
 	units   []unitEdit                 // after the files
 	clean   []string                   // paths beside which an earlier transaction may have left a temporary file
 	before  []byte                     // applied.json while it is under way: the old record, and what is unfinished
-	failed  []byte                     // applied.json once an action has failed
-	failure func(action string) []byte // makes failed
+	failure func(action string) []byte // gives applied.json once that action has failed
 	after   []byte                     // applied.json when all has taken effect
 	acts    []rules.Action             // carried out by the same script, if quiet
 	data    map[string][]byte          // by digest: contents and password hashes that edits name

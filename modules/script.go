@@ -70,6 +70,15 @@ func (s script) String() string {
 
 const strict = "set -eu\n"
 
+// holders are the runs that may hold a host on which something is done that
+// disrupts nothing: this one, and one whose hold is taken over.
+func holders(t engine.Target) []string {
+	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
+		return []string{t.Run, h.Run}
+	}
+	return []string{t.Run}
+}
+
 // stageStep puts the OS on the host's disk. A hold that the plan was made with
 // is the run's own or one it takes over; any other is respected.
 func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
@@ -79,10 +88,6 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	job.vars["args"] = u.args.digest()
 	job.vars["etcd"] = t.Host.Cluster
 	job.text = libScript + job.text + jobScript
-	holders := []string{t.Run}
-	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
-		holders = append(holders, h.Run)
-	}
 	stage := script{
 		vars: map[string]string{
 			"digest": u.digest, "args": u.args.digest(), "unit": StageUnit, "sysroot": "/sysroot",
@@ -92,7 +97,7 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 		job:  job.String(),
 		text: libScript + stageScript,
 	}
-	step := onHost(t, "stage", strict+engine.CheckFreeSnippet(holders...)+stage.String(), timeout)
+	step := onHost(t, "stage", strict+engine.CheckFreeSnippet(holders(t)...)+stage.String(), timeout)
 	// The script goes on when its connection is cut, so its unit may start yet.
 	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + StageUnit + " || :; sleep 1; done"
 	return step

@@ -89,7 +89,7 @@ func (b *writeBox) read(path string) string {
 // to replace is as it is now, and whose they are is who runs the test.
 func (b *writeBox) plan(data map[string]string, edits ...edit) write {
 	w := write{
-		run: "r1", boot: boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failed: []byte(`{"failed":1}`),
+		run: "r1", boot: boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failure: func(string) []byte { return []byte(`{"failed":1}`) },
 		data: map[string][]byte{},
 	}
 	for _, e := range edits {
