@@ -1,5 +1,7 @@
 package engine
 
+import "strings"
+
 // Change is one difference between a host and its desired state.
 type Change struct {
 	Module   string   `json:"module"`   // which kind of resource
@@ -23,6 +25,9 @@ type Action struct {
 	Type ActionType `json:"type"`
 	Unit string     `json:"unit,omitempty"` // of reload and restart
 }
+
+// String names the action for people: reload crio.service.
+func (a Action) String() string { return strings.TrimSpace(string(a.Type) + " " + a.Unit) }
 
 // ActionType is a kind of action.
 type ActionType string

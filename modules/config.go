@@ -69,8 +69,8 @@ func (x *configDiff) steps(t engine.Target) engine.Steps {
 		s.Actions = append(s.Actions, a.Action)
 	}
 	for _, a := range acting(x.diff.Actions) {
-		text, uploads := actScript(t.Run, a, w.failure(actionName(a.Action)))
-		step := scriptStep(t, actionName(a.Action), text, uploads, actionTime(a))
+		text, uploads := actScript(t.Run, a, w.failure(a.String()))
+		step := scriptStep(t, a.String(), text, uploads, actionTime(a))
 		step.Do.Exec.Fallback = !t.Desired.StopOnError
 		s.Act = append(s.Act, step)
 	}

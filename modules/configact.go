@@ -16,7 +16,7 @@ import (
 func actScript(run string, a rules.Action, failed []byte) (string, []engine.Upload) {
 	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
 	s := script{
-		vars: map[string]string{"run": run, "doing": actionName(a.Action), "root": ""},
+		vars: map[string]string{"run": run, "doing": a.String(), "root": ""},
 		text: txScript + actionScript + "lock\nreceive\n" + actLine(0, a) +
 			"point acted\ntrim\n",
 	}
@@ -52,8 +52,4 @@ func actionLimit(a rules.Action) engine.Duration {
 		return engine.DefaultActionTimeout
 	}
 	return a.Timeout
-}
-
-func actionName(a engine.Action) string {
-	return strings.TrimSpace(string(a.Type) + " " + a.Unit)
 }

@@ -92,7 +92,7 @@ func (w write) uploads() []engine.Upload {
 	if w.quiet {
 		add("after", w.after)
 		for i, a := range w.acts {
-			add("failed-"+strconv.Itoa(i), w.failure(actionName(a.Action)))
+			add("failed-"+strconv.Itoa(i), w.failure(a.String()))
 		}
 	}
 	for i, u := range w.users {

@@ -94,7 +94,7 @@ func writeDiff(w io.Writer, d rules.Diff) error {
 	}
 	fmt.Fprintf(&b, "\nActions, in this order\n")
 	for i, x := range d.Actions {
-		fmt.Fprintf(&b, "  %d. %s", i+1, actionName(x.Action))
+		fmt.Fprintf(&b, "  %d. %s", i+1, x.Action.String())
 		if len(x.Rules) > 0 {
 			fmt.Fprintf(&b, "  (%s)", cell(strings.Join(x.Rules, ", ")))
 		}
@@ -109,12 +109,10 @@ func cell(s string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(engine.Printable(s))
 }
 
-func actionName(a engine.Action) string { return strings.TrimSpace(string(a.Type) + " " + a.Unit) }
-
 func actionList(actions []engine.Action) string {
 	names := make([]string, len(actions))
 	for i, a := range actions {
-		names[i] = actionName(a)
+		names[i] = a.String()
 	}
 	return strings.Join(names, ", ")
 }

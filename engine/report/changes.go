@@ -120,7 +120,7 @@ func verbs(all, more []engine.Change) string {
 func actionNames(list []engine.Action) string {
 	var parts []string
 	for _, a := range list {
-		parts = append(parts, strings.TrimSpace(string(a.Type)+" "+a.Unit))
+		parts = append(parts, a.String())
 	}
 	return strings.Join(parts, ", ")
 }
