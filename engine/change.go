@@ -34,12 +34,14 @@ type ActionType string
 
 // The kinds of action, in the order in which they are carried out.
 const (
-	NoAction     ActionType = "none"
-	DrainAction  ActionType = "drain"
-	ReloadDaemon ActionType = "daemon-reload"
-	ReloadUnit   ActionType = "reload"
-	RestartUnit  ActionType = "restart"
-	RebootAction ActionType = "reboot"
+	NoAction      ActionType = "none"
+	DrainAction   ActionType = "drain"
+	ReloadDaemon  ActionType = "daemon-reload"
+	ReloadUnit    ActionType = "reload"
+	RestartUnit   ActionType = "restart"
+	RebootAction  ActionType = "reboot"
+	CommandAction ActionType = "command"    // of a playbook
+	DefragAction  ActionType = "defragment" // of an etcd member
 )
 
 // Desired is what one host is to be.
@@ -50,6 +52,8 @@ type Desired struct {
 	Policy      []Rule            `json:"policy,omitempty"`
 	ReportDrift bool              `json:"report_drift,omitempty"`
 	StopOnError bool              `json:"stop_on_error,omitempty"` // an action that fails is no reason to reboot
+
+	VersionCommand string `json:"version_command,omitempty"` // asked for Facts.Version
 }
 
 // Desired gives the desired state of each host, by name, but for the
@@ -58,7 +62,7 @@ func (inv Inventory) Desired() map[string]Desired {
 	desired := make(map[string]Desired, len(inv.Hosts))
 	for _, h := range inv.Hosts {
 		p, _ := inv.Pool(h.Pool)
-		desired[h.Name] = Desired{OS: p.OS, Policy: p.Policy, ReportDrift: p.Drift == ReportDrift, StopOnError: p.OnActionFailure == StopOnFailure}
+		desired[h.Name] = Desired{OS: p.OS, Policy: p.Policy, ReportDrift: p.Drift == ReportDrift, StopOnError: p.OnActionFailure == StopOnFailure, VersionCommand: p.VersionCommand}
 	}
 	return desired
 }

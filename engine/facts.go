@@ -26,10 +26,22 @@ type Facts struct {
 	CmdLine     []string     `json:"cmdline,omitempty"`      // kernel arguments of this boot, in order
 	StagedArgs  string       `json:"staged_args,omitempty"`  // what holdfast changed in those of the staged deployment, as a digest
 	Config      *ConfigFacts `json:"config,omitempty"`       // nil: not looked at
+	Rollout     *Rollout     `json:"rollout,omitempty"`      // the last one that changed its OS, or was to
+	Updated     time.Time    `json:"updated,omitzero"`       // when a run last brought it to its desired state, by its own clock
+	Rejected    []string     `json:"rejected,omitempty"`     // digests of OS that failed here, and from which it was rolled back
+	Version     string       `json:"version,omitempty"`      // what its pool's version command printed
+	Finished    bool         `json:"-"`                      // this run has done with it what it was to do: tasks of a playbook give no change any more
 }
 
 // Reached reports whether the facts say anything about the host.
 func (f Facts) Reached() bool { return f.Unreachable == "" }
+
+// Rollout is what a host keeps of the roll-out that last disrupted it, so that
+// whoever comes next can tell whether that is over.
+type Rollout struct {
+	Run     string            `json:"run"`     // that began it there
+	Targets map[string]string `json:"targets"` // OS of each pool of the site, by digest
+}
 
 // Deployment is one OS version on a host's disk.
 type Deployment struct {

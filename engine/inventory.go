@@ -8,6 +8,8 @@ type Inventory struct {
 	Pools    []Pool    `json:"pools"`
 	Hosts    []Host    `json:"hosts"`
 	Clusters []Cluster `json:"clusters"`
+
+	MaxUnavailable Limit `json:"max_unavailable,omitzero"` // of all hosts together; not set: only the pools limit
 }
 
 // Host is one machine.
@@ -17,6 +19,7 @@ type Host struct {
 	Pool    string `json:"pool"`
 	Cluster string `json:"cluster,omitempty"` // etcd cluster it is a member of, because the inventory says so
 	Zone    string `json:"zone,omitempty"`
+	Paused  bool   `json:"paused,omitempty"` // nothing is done about it
 	SSH     SSH    `json:"ssh"`
 
 	Configs []ConfigSource `json:"configs,omitempty"` // of this host alone; what they say wins over the pool's
@@ -38,50 +41,6 @@ type SSH struct {
 	KeepAlive      Duration `json:"keep_alive,omitempty"`      // 0: 5 s; three missed answers end the connection
 }
 
-// Pool is a set of hosts that share a desired state and roll-out limits.
-type Pool struct {
-	Name  string   `json:"name"`
-	After []string `json:"after,omitempty"` // pools that must be complete first
-	OS    *OS      `json:"os,omitempty"`
-
-	Configs         []ConfigSource `json:"configs,omitempty"` // documents, merged in order
-	Policy          []Rule         `json:"policy,omitempty"`
-	Drift           DriftMode      `json:"drift,omitempty"`
-	OnActionFailure OnFailure      `json:"on_action_failure,omitempty"`
-
-	MaxUnavailable Limit    `json:"max_unavailable"`
-	Drain          *Drain   `json:"drain,omitempty"`
-	Gates          []Gate   `json:"gates,omitempty"`
-	Timeouts       Timeouts `json:"timeouts"`
-}
-
-// ConfigSource is where documents of a desired configuration come from: a file
-// or folder, or a text in the inventory itself.
-type ConfigSource struct {
-	Path string `json:"path,omitempty"` // file or folder on the bastion, absolute
-	Name string `json:"name,omitempty"` // of a document in the inventory, with the ending that tells its format
-	Text string `json:"-"`              // that document; it may hold secrets
-}
-
-// DriftMode is what is done about a host that differs from the configuration
-// that was applied to it, although that has not changed.
-type DriftMode string
-
-// The drift modes.
-const (
-	RepairDrift DriftMode = ""       // it is a change like any other
-	ReportDrift DriftMode = "report" // plan and status name it; apply leaves it alone
-)
-
-// OnFailure is what is done about an action that fails or outlives its timeout.
-type OnFailure string
-
-// The answers to a failed action.
-const (
-	RebootOnFailure OnFailure = ""     // the host is drained and rebooted instead, once
-	StopOnFailure   OnFailure = "stop" // the host stays held, and the run stops
-)
-
 // OS is the operating system a pool's hosts are to run, pinned by digest. With
 // a driver alone the OS stays as it is, and only kernel arguments change.
 type OS struct {
@@ -91,6 +50,7 @@ type OS struct {
 	Commit  string `json:"commit,omitempty"`   // ostree commit, 64 hex digits
 	Image   string `json:"image,omitempty"`    // container image by digest: NAME@sha256:…
 	MinFree int64  `json:"min_free,omitempty"` // bytes that must be free before staging; 0: DefaultMinFree
+	Version string `json:"version,omitempty"`  // what it is for max_skew, where its own label does not say
 }
 
 // DefaultMinFree is the free space in bytes a host must have before an OS is
@@ -109,52 +69,6 @@ func (o OS) Digest() string {
 		}
 	}
 	return ""
-}
-
-// Drain moves work off a host before it is disrupted and lets it back after.
-// The commands run on the bastion; HOLDFAST_HOST, HOLDFAST_ADDRESS and
-// HOLDFAST_POOL are in their environment.
-type Drain struct {
-	Name    string   `json:"name"`
-	Command string   `json:"command"`
-	Undo    string   `json:"undo,omitempty"`
-	Timeout Duration `json:"timeout,omitempty"` // 0: 10 m
-}
-
-// Gate is a command on the bastion that must exit 0 for the run to go on.
-type Gate struct {
-	Name    string     `json:"name"`
-	Command string     `json:"command"`
-	When    []GateWhen `json:"when"`
-	Timeout Duration   `json:"timeout,omitempty"` // 0: 5 m; the command is tried until then
-}
-
-// GateWhen is a point of a run at which gates are asked.
-type GateWhen string
-
-// The points at which gates are asked.
-const (
-	BeforeBatch GateWhen = "before_batch"
-	BeforeHost  GateWhen = "before_host"
-	AfterHost   GateWhen = "after_host"
-	AfterBatch  GateWhen = "after_batch"
-)
-
-// At reports whether the gate is asked at w.
-func (g Gate) At(w GateWhen) bool {
-	for _, x := range g.When {
-		if x == w {
-			return true
-		}
-	}
-	return false
-}
-
-// Timeouts bound the steps of a host. Zero means the default.
-type Timeouts struct {
-	Stage  Duration `json:"stage,omitempty"`  // 30 m
-	Reboot Duration `json:"reboot,omitempty"` // 20 m: from the order to reboot until SSH answers from the new boot
-	Health Duration `json:"health,omitempty"` // 10 m: from then until units and etcd are healthy
 }
 
 // Cluster is an etcd cluster. Which hosts are its members is said by the

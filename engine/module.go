@@ -51,6 +51,10 @@ type Steps struct {
 	Reboot []Step // reboots the host; those of the first module that gives any count
 	Record []Step // when all of it has taken effect
 
+	Rollback []Step // makes the host boot the OS it ran before, and waits for that
+	Before   []Step // tasks of a playbook, before the drain
+	After    []Step // tasks of a playbook, when the host is back
+
 	Quiet   []Step   // in place of Write, Act and Record, and without a hold, where nothing disrupts the host
 	Actions []Action // in the order in which Act carries them out
 	Ends    []string // services that run and will not afterwards, on purpose

@@ -13,18 +13,21 @@ const PlanSchema = 1
 // hosts of a pool than its budget has left; with a refusal there are no lanes
 // and no batches.
 type Plan struct {
-	Schema   int         `json:"schema"`
-	Site     string      `json:"site"`
-	Total    int         `json:"total"` // hosts in the inventory
-	Matching []string    `json:"matching,omitempty"`
-	Hosts    []HostPlan  `json:"hosts,omitempty"` // hosts with work, in inventory order
-	Excluded []Exclusion `json:"excluded,omitempty"`
-	Before   []Step      `json:"before,omitempty"` // once, before the first disruption
-	Lanes    []Lane      `json:"lanes,omitempty"`
-	Batches  []Batch     `json:"batches,omitempty"`
-	Refusals []string    `json:"refusals,omitempty"` // why nothing may start
-	Warnings []string    `json:"warnings,omitempty"`
-	Drift    []HostDrift `json:"drift,omitempty"` // what pools only report
+	Schema     int         `json:"schema"`
+	Site       string      `json:"site"`
+	Total      int         `json:"total"` // hosts in the inventory
+	Matching   []string    `json:"matching,omitempty"`
+	Hosts      []HostPlan  `json:"hosts,omitempty"` // hosts with work, in inventory order
+	Excluded   []Exclusion `json:"excluded,omitempty"`
+	Play       string      `json:"play,omitempty"`   // of a playbook, by name
+	Start      []Step      `json:"start,omitempty"`  // gates, once, before anything is touched
+	Before     []Step      `json:"before,omitempty"` // once, before the first disruption
+	Lanes      []Lane      `json:"lanes,omitempty"`
+	Batches    []Batch     `json:"batches,omitempty"`
+	Refusals   []string    `json:"refusals,omitempty"`   // why nothing may start
+	Unfinished []string    `json:"unfinished,omitempty"` // hosts that an earlier roll-out has not reached, each with its OS: no other OS may be begun
+	Warnings   []string    `json:"warnings,omitempty"`
+	Drift      []HostDrift `json:"drift,omitempty"` // what pools only report
 }
 
 // HostDrift is how a host differs from what was applied to it, where its pool
@@ -36,15 +39,16 @@ type HostDrift struct {
 
 // HostPlan is what is to be done to one host.
 type HostPlan struct {
-	Host    string   `json:"host"`
-	Pool    string   `json:"pool"`
-	Cluster string   `json:"cluster,omitempty"`
-	Zone    string   `json:"zone,omitempty"`
-	Adopt   string   `json:"adopt,omitempty"` // run that left its hold here, which is taken over
-	Changes []Change `json:"changes,omitempty"`
-	Actions []Action `json:"actions"`
-	Stage   []Step   `json:"stage,omitempty"`
-	Roll    []Step   `json:"roll"`
+	Host     string   `json:"host"`
+	Pool     string   `json:"pool"`
+	Cluster  string   `json:"cluster,omitempty"`
+	Zone     string   `json:"zone,omitempty"`
+	Adopt    string   `json:"adopt,omitempty"` // run that left its hold here, which is taken over
+	Changes  []Change `json:"changes,omitempty"`
+	Actions  []Action `json:"actions"`
+	Stage    []Step   `json:"stage,omitempty"`
+	Roll     []Step   `json:"roll"`
+	Rollback []Step   `json:"rollback,omitempty"` // in place of what is left of Roll, if the host fails once it has rebooted
 }
 
 // Lane is a sequence of hosts that are staged one after the other. Lanes run
@@ -61,6 +65,8 @@ type Batch struct {
 	Hosts  []string `json:"hosts"`
 	Before []Step   `json:"before,omitempty"` // gates
 	After  []Step   `json:"after,omitempty"`
+	Canary bool     `json:"canary,omitempty"` // hosts that go before the others of their pools
+	Soak   Duration `json:"soak,omitempty"`   // what is left of the time that canaries have to run before this batch
 }
 
 // Exclusion is a host with, or possibly with, work that the plan leaves alone.
@@ -79,6 +85,10 @@ const (
 	Held        Why = "held"        // somebody else holds it, or holds what it depends on
 	Unclear     Why = "unclear"     // its state is not understood
 	Blocked     Why = "blocked"     // its pool's budget, or a pool it comes after, leaves no room
+	Paused      Why = "paused"      // the inventory says so
+	Closed      Why = "closed"      // its pool's maintenance window is not open; it may be staged
+	Failed      Why = "failed"      // in this run
+	RolledBack  Why = "rolled-back" // from the OS that it is to run
 )
 
 // Host returns the plan of a host, or nil if there is nothing to do on it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 )
 
 // Input is everything a plan depends on.
@@ -19,6 +20,18 @@ type Input struct {
 	Saved     map[string]struct{} // clusters that have been snapshotted in this run
 	Approved  *Plan               // what the operator has approved: hosts it left out stay left out; nil before
 	Ran       map[string][]string // services of hosts that ran before an action failed there in this run
+
+	Now      time.Time            // by the bastion's clock
+	Batches  int                  // that this run has begun
+	Done     map[string]time.Time // hosts that this run has brought to their desired state, and when
+	Failed   map[string]string    // hosts that failed in this run, and how: it does not try them again
+	Retry    []string             // hosts that failed in the run before: they go before others
+	Complete map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
+	Play     *Play                // of a playbook; nil: everything is made to match
+
+	BestEffort     bool // failed hosts do not keep those of their pool from being begun
+	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
+	RetryRejected  bool // an OS from which a host was rolled back is tried again there
 }
 
 // NewPlan compares every host with its desired state and puts the work into

@@ -170,7 +170,7 @@ func gates(p Pool, when GateWhen, on string) []Step {
 	var steps []Step
 	for _, g := range p.Gates {
 		if g.At(when) {
-			steps = append(steps, Step{Name: "gate " + g.Name, On: on, Do: Op{Command: &Local{Command: g.Command, Retry: true}}, Timeout: cmp.Or(g.Timeout, gateTimeout)})
+			steps = append(steps, Step{Name: "gate " + g.Name, On: on, Do: Op{Gate: &g}, Timeout: cmp.Or(g.Timeout, gateTimeout)})
 		}
 	}
 	return steps

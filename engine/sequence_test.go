@@ -109,9 +109,8 @@ func deed(s engine.Step) string {
 		if do.Command.Undo != "" {
 			words = append(words, "(undo: "+do.Command.Undo+")")
 		}
-		if do.Command.Retry {
-			words = append(words, "(until it succeeds)")
-		}
+	case do.Gate != nil:
+		words = append(words, "gate "+do.Gate.Command)
 	case do.TakeHold != nil:
 		words = append(words, fmt.Sprintf("hold for %s: %s", do.TakeHold.For, do.TakeHold.Reason))
 		if do.TakeHold.Adopt != "" {

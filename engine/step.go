@@ -24,6 +24,8 @@ const Bastion = "bastion"
 type Op struct {
 	Exec       *Exec       `json:"exec,omitempty"`
 	Command    *Local      `json:"command,omitempty"`
+	Gate       *Gate       `json:"gate,omitempty"`
+	Pause      *Pause      `json:"pause,omitempty"`
 	TakeHold   *TakeHold   `json:"take_hold,omitempty"`
 	Release    *Release    `json:"release,omitempty"`
 	Quorum     *Quorum     `json:"quorum,omitempty"`
@@ -32,6 +34,7 @@ type Op struct {
 	AwaitBoot  *AwaitBoot  `json:"await_boot,omitempty"`
 	AwaitUnits *AwaitUnits `json:"await_units,omitempty"`
 	AwaitEtcd  *AwaitEtcd  `json:"await_etcd,omitempty"`
+	Defragment *Defragment `json:"defragment,omitempty"`
 }
 
 // Exec runs a script on the host, as root.
@@ -63,8 +66,18 @@ func (u Upload) MarshalJSON() ([]byte, error) {
 // Local runs a command on the bastion with sh.
 type Local struct {
 	Command string `json:"command"`
-	Undo    string `json:"undo,omitempty"`  // takes it back, if the run stops before the reboot
-	Retry   bool   `json:"retry,omitempty"` // until it exits 0 or the step's timeout has passed
+	Undo    string `json:"undo,omitempty"` // takes it back, if the run stops before the reboot
+}
+
+// Pause waits for that long.
+type Pause struct {
+	For Duration `json:"for"`
+}
+
+// Defragment gives the space back that the host's member of the cluster does
+// not use any more. The member does not answer meanwhile.
+type Defragment struct {
+	Cluster string `json:"cluster"`
 }
 
 // TakeHold takes the host's hold for the run, or adopts one left over.
@@ -72,10 +85,14 @@ type TakeHold struct {
 	Reason string   `json:"reason"`
 	For    Duration `json:"for"`             // how long it lasts unless renewed
 	Adopt  string   `json:"adopt,omitempty"` // run whose hold is replaced: dead, or expired
+
+	Targets map[string]string `json:"targets,omitempty"` // of the roll-out that begins here: the OS of each pool, by digest. The host keeps them
 }
 
 // Release ends the run's hold.
-type Release struct{}
+type Release struct {
+	Updated bool `json:"updated,omitempty"` // the host matches: it keeps the time
+}
 
 // Quorum checks, with the hold taken, that the cluster may lose the host now,
 // and that no other member is held by anybody.

@@ -53,7 +53,7 @@ func (r *Run) gates(ctx context.Context, b engine.Batch, steps []engine.Step, nu
 			return r.timed(engine.Event{Step: s.Name, Batch: number}, func() error {
 				ctx, cancel := bounded(ctx, s)
 				defer cancel()
-				return r.local(ctx, engine.HostPlan{Pool: joined(b.Pools)}, s)
+				return r.interpret(ctx, engine.HostPlan{Pool: joined(b.Pools)}, s)
 			})
 		})
 		if f != nil {

@@ -73,6 +73,10 @@ func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 		return r.execStep(ctx, hp, s)
 	case do.Command != nil:
 		return r.local(ctx, hp, s)
+	case do.Gate != nil:
+		return r.askGate(ctx, hp, s)
+	case do.Pause != nil:
+		return r.Clock.Sleep(ctx, duration(do.Pause.For))
 	case do.TakeHold != nil:
 		return r.takeHold(ctx, hp, *do.TakeHold)
 	case do.Release != nil:
@@ -202,22 +206,23 @@ func (r *Run) broken(ctx context.Context, hp engine.HostPlan, s engine.Step, rep
 
 // local runs a command of the inventory on the bastion.
 func (r *Run) local(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	return r.bastion(ctx, hp, s.Do.Command.Command)
+}
+
+// bastion runs a command there, about a host or a batch.
+func (r *Run) bastion(ctx context.Context, hp engine.HostPlan, command string) error {
 	h, _ := r.Inventory.Host(hp.Host)
 	env := []string{"HOLDFAST_HOST=" + hp.Host, "HOLDFAST_ADDRESS=" + h.Address, "HOLDFAST_POOL=" + hp.Pool, "HOLDFAST_RUN=" + r.ID}
-	for {
-		reply, err := r.Local.Run(ctx, s.Do.Command.Command, env)
-		if err == nil && reply.Code == 0 {
-			return nil
-		}
-		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
-		if err != nil {
-			f.Cause = err.Error()
-		}
-		f.Command = s.Do.Command.Command
-		if !s.Do.Command.Retry || ctx.Err() != nil || r.Clock.Sleep(ctx, 5*time.Second) != nil {
-			return f
-		}
+	reply, err := r.Local.Run(ctx, command, env)
+	if err == nil && reply.Code == 0 {
+		return nil
 	}
+	f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
+	if err != nil {
+		f.Cause = err.Error()
+	}
+	f.Command = command
+	return f
 }
 
 // moveLeader moves leadership off a host. The only member of a cluster has

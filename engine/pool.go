@@ -1,0 +1,100 @@
+package engine
+
+// Pool is a set of hosts that share a desired state and roll-out limits.
+type Pool struct {
+	Name  string   `json:"name"`
+	After []string `json:"after,omitempty"` // pools that must be complete first
+	OS    *OS      `json:"os,omitempty"`
+
+	Configs         []ConfigSource `json:"configs,omitempty"` // documents, merged in order
+	Policy          []Rule         `json:"policy,omitempty"`
+	Drift           DriftMode      `json:"drift,omitempty"`
+	OnActionFailure OnFailure      `json:"on_action_failure,omitempty"`
+
+	Paused         bool        `json:"paused,omitempty"` // nothing is done about its hosts
+	MaxUnavailable Limit       `json:"max_unavailable"`
+	FailureBudget  Limit       `json:"failure_budget,omitzero"` // hosts that may fail while others are still begun; not set: none
+	Order          Order       `json:"order,omitempty"`
+	Canary         *Canary     `json:"canary,omitempty"`
+	Windows        []Window    `json:"windows,omitempty"`         // in which its hosts may be disrupted; none: at any time
+	BatchTakes     Duration    `json:"batch_takes,omitempty"`     // how long a batch is expected to take; 0: 30 m
+	MaxSkew        *int        `json:"max_skew,omitempty"`        // minor versions between its hosts and those of the pools it comes after; nil: any
+	VersionCommand string      `json:"version_command,omitempty"` // prints the version of a host there, for MaxSkew; "": that of the OS
+	OnFailure      FailureMode `json:"on_failure,omitempty"`
+	Drain          *Drain      `json:"drain,omitempty"`
+	Gates          []Gate      `json:"gates,omitempty"`
+	Timeouts       Timeouts    `json:"timeouts"`
+}
+
+// Canary says that a pool's first hosts go alone. A host that matches already
+// is one that has gone.
+type Canary struct {
+	Hosts Limit    `json:"hosts"`          // of the pool
+	Soak  Duration `json:"soak,omitempty"` // how long they have to run before others follow
+}
+
+// FailureMode is what is done about a host that fails after it was disrupted.
+type FailureMode string
+
+// The failure modes.
+const (
+	HoldFailed     FailureMode = ""         // it stays held, as it is
+	RollbackFailed FailureMode = "rollback" // it boots its previous OS, once for each OS that fails
+)
+
+// Order is how the hosts of a pool follow each other, in Ansible's words. Hosts
+// of one zone always go together.
+type Order string
+
+// The orders.
+const (
+	Sorted           Order = "" // by name; as the zones are, too
+	ReverseSorted    Order = "reverse_sorted"
+	InInventory      Order = "inventory"
+	ReverseInventory Order = "reverse_inventory"
+	Shuffled         Order = "shuffle" // the same for the same target, so that apply does what plan says
+)
+
+// ConfigSource is where documents of a desired configuration come from: a file
+// or folder, or a text in the inventory itself.
+type ConfigSource struct {
+	Path string `json:"path,omitempty"` // file or folder on the bastion, absolute
+	Name string `json:"name,omitempty"` // of a document in the inventory, with the ending that tells its format
+	Text string `json:"-"`              // that document; it may hold secrets
+}
+
+// DriftMode is what is done about a host that differs from the configuration
+// that was applied to it, although that has not changed.
+type DriftMode string
+
+// The drift modes.
+const (
+	RepairDrift DriftMode = ""       // it is a change like any other
+	ReportDrift DriftMode = "report" // plan and status name it; apply leaves it alone
+)
+
+// OnFailure is what is done about an action that fails or outlives its timeout.
+type OnFailure string
+
+// The answers to a failed action.
+const (
+	RebootOnFailure OnFailure = ""     // the host is drained and rebooted instead, once
+	StopOnFailure   OnFailure = "stop" // the host stays held, and the run stops
+)
+
+// Drain moves work off a host before it is disrupted and lets it back after.
+// The commands run on the bastion; HOLDFAST_HOST, HOLDFAST_ADDRESS and
+// HOLDFAST_POOL are in their environment.
+type Drain struct {
+	Name    string   `json:"name"`
+	Command string   `json:"command"`
+	Undo    string   `json:"undo,omitempty"`
+	Timeout Duration `json:"timeout,omitempty"` // 0: 10 m
+}
+
+// Timeouts bound the steps of a host. Zero means the default.
+type Timeouts struct {
+	Stage  Duration `json:"stage,omitempty"`  // 30 m
+	Reboot Duration `json:"reboot,omitempty"` // 20 m: from the order to reboot until SSH answers from the new boot
+	Health Duration `json:"health,omitempty"` // 10 m: from then until units and etcd are healthy
+}
