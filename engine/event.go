@@ -118,6 +118,9 @@ type RunEnd struct {
 	Updated []string `json:"updated,omitempty"`
 	Failed  []string `json:"failed,omitempty"`
 	Left    []string `json:"left,omitempty"` // hosts with work that were not touched
+
+	Complete bool         `json:"complete,omitempty"` // every host of every pool matches
+	Pools    []PoolStatus `json:"pools,omitempty"`    // as they were last seen
 }
 
 // ExitCode is how holdfast ends, for people and for cron.

@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // StatusSchema is the version of a status' JSON. It only grows.
 const StatusSchema = 1
 
@@ -19,6 +21,8 @@ type PoolStatus struct {
 	Total    int               `json:"total"`
 	Counts   map[HostState]int `json:"counts"`
 	Complete bool              `json:"complete"`
+	OS       string            `json:"os,omitempty"`   // digest that its hosts are to run
+	Since    time.Time         `json:"since,omitzero"` // since when it is complete, or not, as the runs of this bastion have seen it; zero: not known
 }
 
 // HostStatus is one host.
@@ -38,14 +42,15 @@ type HostState string
 
 // The states of a host.
 const (
-	Updated   HostState = "updated"     // matches, and is free
-	Pending   HostState = "pending"     // differs; nothing is staged
-	Staged    HostState = "staged"      // differs; the new OS is staged
-	Drifted   HostState = "drifted"     // differs from what was applied to it, which its pool only reports
-	Updating  HostState = "updating"    // held by a run
-	Degraded  HostState = "degraded"    // a run failed on it, or its state is not understood
-	HeldState HostState = "held"        // held by a person
-	Unreached HostState = "unreachable" // nothing is known about it
+	Updated     HostState = "updated"     // matches, and is free
+	Pending     HostState = "pending"     // differs; nothing is staged
+	Staged      HostState = "staged"      // differs; the new OS is staged
+	Drifted     HostState = "drifted"     // differs from what was applied to it, which its pool only reports
+	Updating    HostState = "updating"    // held by a run
+	Degraded    HostState = "degraded"    // a run failed on it, it was rolled back, or its state is not understood
+	PausedState HostState = "paused"      // differs, and the inventory says that it is paused
+	HeldState   HostState = "held"        // held by a person
+	Unreached   HostState = "unreachable" // nothing is known about it
 )
 
 // HostStates lists the states in the order in which tables show them.

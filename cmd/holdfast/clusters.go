@@ -134,3 +134,12 @@ func (c *clusters) latency(ctx context.Context, cluster *etcd.Cluster, host stri
 	commit, ok2 := delta.BackendCommit.Quantile(0.99)
 	return engine.LatencyPoint{Host: host, WALFsyncP99: wal.Value.Seconds(), BackendCommitP99: commit.Value.Seconds()}, ok1 || ok2, nil
 }
+
+// Defragment gives the unused space of a member's database back.
+func (c *clusters) Defragment(ctx context.Context, name, host string) (int64, error) {
+	cluster, err := c.get(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	return cluster.Defragment(ctx, host)
+}

@@ -16,12 +16,13 @@ import (
 type Bastion struct {
 	ID string // of the run
 
-	Fault   func(Call) Fault             // asked before each call; may be nil
-	Watch   func(engine.Event)           // sees each event once it is journaled; may be nil
-	Journal func(engine.Event) error     // an error refuses the event; may be nil
-	Latency func(Call) time.Duration     // how long a call takes each way; may be nil
-	Command func(Command) *rollout.Reply // answers a local command; nil: hosttest does
-	Takes   func(Command) time.Duration  // how long a local command takes; may be nil
+	Fault   func(Call) Fault               // asked before each call; may be nil
+	Watch   func(engine.Event)             // sees each event once it is journaled; may be nil
+	Journal func(engine.Event) error       // an error refuses the event; may be nil
+	Latency func(Call) time.Duration       // how long a call takes each way; may be nil
+	Command func(Command) *rollout.Reply   // answers a local command; nil: hosttest does
+	Takes   func(Command) time.Duration    // how long a local command takes; may be nil
+	Answer  func(url string) (int, string) // of web servers; nil: they do not answer
 
 	site  *Site
 	clock Clock
@@ -73,7 +74,7 @@ func (b *Bastion) Run() *rollout.Run {
 	return &rollout.Run{
 		Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID}, ID: b.ID,
 		Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: Modules(),
-		Hosts: b, Clusters: b, Local: local{b}, Sink: b, Clock: b.clock,
+		Hosts: b, Clusters: b, Local: local{b}, Web: b, Sink: b, Clock: b.clock,
 	}
 }
 

@@ -139,6 +139,16 @@ func (b *Bastion) Snapshot(ctx context.Context, name string) (string, error) {
 	return name + ".db", err
 }
 
+// Defragment takes no time and frees a byte.
+func (b *Bastion) Defragment(ctx context.Context, name, host string) (int64, error) {
+	err := b.call(ctx, Call{Verb: "defragment", Cluster: name, Host: host}, func(now time.Time) error {
+		b.lawDisrupt(b.site.hosts[host], false, now)
+		b.site.note("%s defragments %s", b.ID, host)
+		return nil
+	})
+	return 1, err
+}
+
 // Sample is a look at a cluster for the journal, which the run does not act
 // on. It takes a millisecond, so that it never falls on the same moment as what
 // happens on full seconds: the order of events stays the same.

@@ -50,12 +50,21 @@ type Clusters interface {
 	MoveLeader(ctx context.Context, cluster, host string) (to string, err error)
 	AwaitMember(ctx context.Context, cluster, host string) error
 	Snapshot(ctx context.Context, cluster string) (where string, err error)
+	// Defragment gives the host's member's unused space back, and says how much that was.
+	Defragment(ctx context.Context, cluster, host string) (freed int64, err error)
 	Sample(ctx context.Context, cluster string) engine.Sample
 }
 
 // Local runs commands of the inventory on the bastion.
 type Local interface {
 	Run(ctx context.Context, command string, env []string) (Reply, error)
+}
+
+// Web asks web servers from the bastion.
+type Web interface {
+	// Get gives the status and the beginning of the body of the answer. The
+	// error is about the connection.
+	Get(ctx context.Context, url string) (status int, body []byte, err error)
 }
 
 // Sink takes the events of a run in order. An error stops the run: what
@@ -82,6 +91,7 @@ type Run struct {
 	Hosts    Hosts
 	Clusters Clusters
 	Local    Local
+	Web      Web
 	Sink     Sink
 	Clock    Clock
 
@@ -91,10 +101,19 @@ type Run struct {
 	Approve  func(context.Context, engine.Plan) error // asks the operator; nil: approved
 	Soft     context.Context                          // done at the first Ctrl-C; the context of a call ends at the second
 	Hide     func(string) string                      // takes secrets out of what is written to hosts; nil: there are none
+	Plays    []engine.Play                            // of a playbook, one after the other; none: everything is made to match
 	Refuse   bool                                     // refuse the run if any host is held by somebody else
+	Retry    []string                                 // hosts that failed in the run before: they go before others
+	Complete map[string]string                        // by pool: the OS at which a run of this bastion has last seen all its hosts
+	Step     func(context.Context, engine.Plan) error // asks the operator before each batch that disrupts; nil: goes on
 	Interval time.Duration                            // between looks at something that is waited for; 0: 500 ms
-	events   emitter
-	waited   sync.Map // hosts of Awaited that were waited for
+
+	BestEffort     bool // failed hosts do not keep those of their pool from being begun
+	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
+	RetryRejected  bool // an OS from which a host was rolled back is tried again there
+
+	events emitter
+	waited sync.Map // hosts of Awaited that were waited for
 }
 
 func (r *Run) interval() time.Duration {

@@ -91,6 +91,9 @@ func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 		return r.awaitUnits(ctx, hp, *do.AwaitUnits)
 	case do.AwaitEtcd != nil:
 		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host)
+	case do.Defragment != nil:
+		_, err := r.Clusters.Defragment(ctx, do.Defragment.Cluster, hp.Host)
+		return err
 	}
 	return fmt.Errorf("this version does not know how to %q", s.Name)
 }

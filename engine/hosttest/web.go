@@ -1,0 +1,20 @@
+package hosttest
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Get asks the web server that the test plays.
+func (b *Bastion) Get(ctx context.Context, url string) (status int, body []byte, err error) {
+	err = b.call(ctx, Call{Verb: "get"}, func(time.Time) error {
+		if b.Answer == nil {
+			return errors.New("connection refused")
+		}
+		s, text := b.Answer(url)
+		status, body = s, []byte(text)
+		return nil
+	})
+	return status, body, err
+}
