@@ -234,7 +234,7 @@ func special(typ reflect.Type) string {
 		return "time"
 	case reflect.TypeFor[engine.Duration]():
 		return "duration"
-	case reflect.TypeFor[time.Duration]():
+	case reflect.TypeFor[time.Duration](), reflect.TypeFor[time.Weekday]():
 		return "number"
 	}
 	return ""
