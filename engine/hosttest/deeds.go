@@ -114,7 +114,7 @@ type State struct {
 
 // State tells how the host is now.
 func (h *Host) State() (st State) {
-	want := h.site.Desired()[h.Name]
+	want := h.site.desired(h)
 	h.site.with(func(now time.Time) {
 		st = State{
 			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Staging: h.staging != "", Drained: h.drained, Member: h.host.Cluster != "",

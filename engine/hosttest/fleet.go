@@ -31,3 +31,42 @@ func Fleet(members, workers int) engine.Inventory {
 	}
 	return inv
 }
+
+// Large is an inventory of so many hosts, as a large site has them: clusters of
+// three and of five members by turns, two to a pool and in three zones; the other
+// hosts in worker pools that come after a pool of members and, by threes, after
+// each other. A tenth of a pool may be away at once.
+func Large(hosts, clusters, pools int) engine.Inventory {
+	os := &engine.OS{Driver: "hosttest", Commit: V2}
+	tenth := engine.Limit{Percent: 10, Set: true}
+	inv := engine.Inventory{Site: "large"}
+	heads := (clusters + 1) / 2
+	for i := range heads {
+		inv.Pools = append(inv.Pools, engine.Pool{Name: fmt.Sprintf("etcd-%02d", i), OS: os, MaxUnavailable: engine.Limit{Count: 2, Set: true}})
+	}
+	for i := range pools - heads {
+		p := engine.Pool{
+			Name: fmt.Sprintf("worker-%02d", i), OS: os, MaxUnavailable: tenth,
+			After: []string{inv.Pools[i%heads].Name}, Drain: &engine.Drain{Command: "drain", Undo: "undrain"},
+		}
+		if i%3 > 0 {
+			p.After = append(p.After, inv.Pools[len(inv.Pools)-1].Name)
+		}
+		inv.Pools = append(inv.Pools, p)
+	}
+	add := func(pool engine.Pool, cluster string) {
+		n := len(inv.Hosts)
+		inv.Hosts = append(inv.Hosts, engine.Host{Name: fmt.Sprintf("%s-%04d", pool.Name, n), Pool: pool.Name, Cluster: cluster, Zone: fmt.Sprintf("rack-%d", n%3)})
+	}
+	for i := range clusters {
+		c := engine.Cluster{Name: fmt.Sprintf("cluster-%02d", i), ClientPort: 2379}
+		inv.Clusters = append(inv.Clusters, c)
+		for range 3 + i%2*2 {
+			add(inv.Pools[i/2], c.Name)
+		}
+	}
+	for i := 0; len(inv.Hosts) < hosts; i++ {
+		add(inv.Pools[heads+i%(pools-heads)], "")
+	}
+	return inv
+}

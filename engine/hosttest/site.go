@@ -16,7 +16,10 @@ type Site struct {
 
 	mu         sync.Mutex
 	hosts      map[string]*Host
+	all        []*Host // in the order of the inventory, as are clusters
 	clusters   map[string]*cluster
+	etcd       []*cluster
+	at         time.Time // the world is as it is then
 	bastions   []*Bastion
 	due        []happening
 	log        []string
@@ -36,9 +39,11 @@ func New(inv engine.Inventory, digest string) *Site {
 	s := &Site{Inventory: inv, hosts: map[string]*Host{}, clusters: map[string]*cluster{}, settings: map[string]string{}}
 	for _, c := range inv.Clusters {
 		s.clusters[c.Name] = &cluster{name: c.Name, allowOutage: c.AllowOutage}
+		s.etcd = append(s.etcd, s.clusters[c.Name])
 	}
 	for _, h := range inv.Hosts {
 		s.hosts[h.Name] = newHost(s, h, digest)
+		s.all = append(s.all, s.hosts[h.Name])
 		if c := s.clusters[h.Cluster]; c != nil {
 			c.members = append(c.members, s.hosts[h.Name])
 		}
@@ -58,13 +63,7 @@ func (s *Site) Host(name string) *Host {
 }
 
 // Hosts returns every host, in inventory order.
-func (s *Site) Hosts() []*Host {
-	var all []*Host
-	for _, h := range s.Inventory.Hosts {
-		all = append(all, s.hosts[h.Name])
-	}
-	return all
-}
+func (s *Site) Hosts() []*Host { return slices.Clone(s.all) }
 
 // Want makes runs that begin from now on want that setting of a host.
 func (s *Site) Want(host, word string) {
@@ -82,6 +81,20 @@ func (s *Site) Desired() map[string]engine.Desired {
 		}
 	})
 	return desired
+}
+
+// desired is what a host is to be.
+func (s *Site) desired(h *Host) engine.Desired {
+	one := s.Inventory
+	one.Hosts = []engine.Host{h.host}
+	d := one.Desired()[h.Name]
+	s.with(func(time.Time) {
+		if word, ok := s.settings[h.Name]; ok {
+			config := Setting(word)
+			d.Config = &config
+		}
+	})
+	return d
 }
 
 // After lets f happen when that much time has passed. It may use the methods
@@ -116,7 +129,9 @@ func (s *Site) settle() {
 	for {
 		s.mu.Lock()
 		if len(s.due) == 0 || s.due[0].at.After(time.Now()) {
-			s.advance(time.Now())
+			if now := time.Now(); now.After(s.at) { // else it is as the last deed has left it
+				s.advance(now)
+			}
 			s.mu.Unlock()
 			return
 		}
@@ -130,11 +145,14 @@ func (s *Site) settle() {
 
 // advance brings hosts and clusters to that time.
 func (s *Site) advance(now time.Time) {
-	for _, h := range s.Inventory.Hosts {
-		s.hosts[h.Name].advance(now)
+	s.at = now
+	for _, h := range s.all {
+		if h.staging != "" || !h.goes.IsZero() || !h.returns.IsZero() {
+			h.advance(now)
+		}
 	}
-	for _, c := range s.Inventory.Clusters {
-		s.clusters[c.Name].elect(now)
+	for _, c := range s.etcd {
+		c.elect(now)
 	}
 }
 

@@ -1,0 +1,80 @@
+package rollout_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+)
+
+// thousand is the largest site that a run has to be quick on.
+func thousand() engine.Inventory { return hosttest.Large(1000, 20, 30) }
+
+// TestThousandHosts updates a site of 1,000 hosts, and runs again. What it costs
+// is what BenchmarkThousandHosts says.
+func TestThousandHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { check(t, updateThousand(newSite(thousand()))) })
+}
+
+func updateThousand(site *hosttest.Site) error {
+	errs := []error{ended(apply(site.Bastion("run-1")), engine.ExitOK), converged(site)}
+	before := len(site.Log())
+	errs = append(errs, ended(apply(site.Bastion("run-2")), engine.ExitOK))
+	if after := site.Log(); len(after) != before {
+		errs = append(errs, errors.New("the second run did something: "+after[before]))
+	}
+	return errors.Join(errs...)
+}
+
+// BenchmarkThousandHosts tells what a site of 1,000 hosts takes: the time of a
+// run, the memory that it allocates all in all, and what a look at the hosts and
+// a plan of them keep in use.
+func BenchmarkThousandHosts(b *testing.B) {
+	inv := thousand()
+	var allocated, live uint64
+	for b.Loop() {
+		bubble(b, func(t *testing.T) error {
+			site := newSite(inv)
+			before := heap()
+			plan, sight, err := site.Bastion("run-0").Run().Plan(t.Context())
+			after := heap()
+			live += after.HeapAlloc - before.HeapAlloc
+			runtime.KeepAlive(plan)
+			runtime.KeepAlive(sight)
+			if err != nil || len(plan.Hosts) != len(inv.Hosts) {
+				return errors.Join(err, fmt.Errorf("%d hosts are planned", len(plan.Hosts)))
+			}
+			err = ended(apply(site.Bastion("run-1")), engine.ExitOK)
+			allocated += heap().TotalAlloc - after.TotalAlloc
+			return err
+		})
+	}
+	hosts := float64(b.N * len(inv.Hosts))
+	b.ReportMetric(float64(live)/hosts, "live-bytes/host")
+	b.ReportMetric(float64(allocated)/hosts, "allocated-bytes/host")
+}
+
+// heap is what memory is in use.
+func heap() (m runtime.MemStats) {
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m
+}
+
+// bubble runs f with virtual time for a benchmark. A bubble of testing/synctest
+// needs a test.
+func bubble(b *testing.B, f func(*testing.T) error) {
+	b.Helper()
+	var err error
+	test := testing.InternalTest{Name: b.Name(), F: func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { err = f(t) })
+	}}
+	all := func(string, string) (bool, error) { return true, nil }
+	if ok := testing.RunTests(all, []testing.InternalTest{test}); !ok || err != nil {
+		b.Fatal(err)
+	}
+}
