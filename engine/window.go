@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Window is a weekly time in which hosts may be disrupted.
 type Window struct {
@@ -10,3 +15,185 @@ type Window struct {
 	Zone     string         `json:"zone,omitempty"` // IANA time zone; "": UTC
 	Location *time.Location `json:"-"`              // of Zone; nil: UTC
 }
+
+// DefaultBatchTakes is how long a batch is expected to take, unless the pool
+// says otherwise.
+const DefaultBatchTakes = Duration(30 * time.Minute)
+
+// How far openings are looked for, in days. The longest window is a day, and
+// one that began two calendar days ago may be open still where the clocks
+// change. A change of the clocks can swallow the time between two openings of
+// consecutive weeks, but not of three: what is open for longer than two weeks
+// has no end. An opening too short for a batch in the week of a change is not
+// in the week after.
+const (
+	windowDaysBack  = 2
+	windowDaysAhead = 36
+	windowForEver   = 15 * 24 * time.Hour
+)
+
+// Takes is how long a batch of the pool is expected to take.
+func (p Pool) Takes() Duration {
+	if p.BatchTakes > 0 {
+		return p.BatchTakes
+	}
+	return DefaultBatchTakes
+}
+
+// OpenUntil reports whether any of the windows is open at now, and when that
+// ends. Windows that overlap or touch are one opening. The end is zero if there
+// is none: without windows, and where they cover the whole week.
+func OpenUntil(windows []Window, now time.Time) (end time.Time, open bool) {
+	if len(windows) == 0 {
+		return time.Time{}, true
+	}
+	return openUntil(openings(windows, now), now)
+}
+
+// MayBegin reports whether something that takes that long may begin now and
+// will be over before the windows close. If not, opens is the next time at
+// which it may begin; zero means never, as no window is long enough.
+func MayBegin(windows []Window, now time.Time, takes Duration) (ok bool, opens time.Time) {
+	if len(windows) == 0 {
+		return true, time.Time{}
+	}
+	all := openings(windows, now)
+	end, open := openUntil(all, now)
+	if open && (end.IsZero() || end.Sub(now) >= time.Duration(takes)) {
+		return true, time.Time{}
+	}
+	for _, o := range all {
+		if o.from.After(now) && o.to.Sub(o.from) >= time.Duration(takes) {
+			return false, o.from
+		}
+	}
+	return false, time.Time{}
+}
+
+// opening is a time in which windows are open without a break; to is not part
+// of it.
+type opening struct{ from, to time.Time }
+
+func openUntil(all []opening, now time.Time) (end time.Time, open bool) {
+	for _, o := range all {
+		switch {
+		case o.from.After(now) || !o.to.After(now):
+		case o.to.Sub(now) >= windowForEver:
+			return time.Time{}, true
+		default:
+			return o.to, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// openings gives those around and after now, in order and apart.
+func openings(windows []Window, now time.Time) []opening {
+	var all []opening
+	for _, w := range windows {
+		for d := -windowDaysBack; d <= windowDaysAhead; d++ {
+			if o, ok := w.opening(now, d); ok {
+				all = append(all, o)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b opening) int { return a.from.Compare(b.from) })
+	merged := all[:0]
+	for _, o := range all {
+		last := len(merged) - 1
+		switch {
+		case last < 0 || o.from.After(merged[last].to):
+			merged = append(merged, o)
+		case o.to.After(merged[last].to):
+			merged[last].to = o.to
+		}
+	}
+	return merged
+}
+
+// opening is the one that begins that many days after now in the window's zone.
+// There may be none: on other days of the week, and where the clocks pass over
+// it.
+func (w Window) opening(now time.Time, days int) (opening, bool) {
+	loc := w.Location
+	if loc == nil {
+		loc = time.UTC
+	}
+	y, m, d := now.In(loc).Date()
+	d += days
+	if len(w.Days) > 0 && !slices.Contains(w.Days, time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Weekday()) {
+		return opening{}, false
+	}
+	to := w.To
+	if to <= w.From {
+		to += minutesOfDay
+	}
+	o := opening{wallClock(y, m, d, w.From, loc), wallClock(y, m, d, to, loc)}
+	return o, o.from.Before(o.to)
+}
+
+const minutesOfDay = 24 * 60
+
+// wallClock is when the clocks of the zone show that many minutes after
+// midnight. What they show twice or not at all is what time.Date makes of it:
+// one of the two, or a time as long before or after the change as it lies
+// within the hour that is missing. On no account is it on another day, where a
+// window has no business: if clocks pass over midnight, or as in Samoa in 2011
+// over a whole day, it is the moment at which they do.
+func wallClock(y int, m time.Month, d, minutes int, loc *time.Location) time.Time {
+	want := time.Date(y, m, d, 0, minutes, 0, 0, time.UTC)
+	t := time.Date(y, m, d, 0, minutes, 0, 0, loc)
+	if t.Day() == want.Day() {
+		return t
+	}
+	_, offset := t.Zone()
+	before, after := t.ZoneBounds()
+	if t.Add(time.Duration(offset) * time.Second).Before(want) {
+		return after
+	}
+	return before
+}
+
+// String gives the window for people: "Fri, Sat 22:00-04:00 Europe/Berlin".
+func (w Window) String() string {
+	zone := w.Zone
+	if zone == "" {
+		zone = "UTC"
+	}
+	return fmt.Sprintf("%s %02d:%02d-%02d:%02d %s", foldDays(w.Days), w.From/60, w.From%60, w.To/60, w.To%60, zone)
+}
+
+// foldDays names days of the week, three and more in a row as "Mon-Fri". It
+// begins with the first day after a gap, counted from Monday, so that a row
+// over Sunday stays one.
+func foldDays(days []time.Weekday) string {
+	const week = 7
+	has := func(d int) bool { return slices.Contains(days, time.Weekday(d%week)) }
+	first := 0
+	for d := 1; d <= week && first == 0; d++ {
+		if has(d) && !has(d+week-1) {
+			first = d
+		}
+	}
+	if first == 0 {
+		return "daily" // no days, or all
+	}
+	var names []string
+	for d := first; d < first+week; d++ {
+		length := 0
+		for has(d + length) {
+			length++
+		}
+		if length >= 3 {
+			names = append(names, dayName(d)+"-"+dayName(d+length-1))
+			d += length
+			continue
+		}
+		if length > 0 {
+			names = append(names, dayName(d))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func dayName(d int) string { return time.Weekday(d % 7).String()[:3] }
