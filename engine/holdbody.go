@@ -80,6 +80,28 @@ until=
 	printf '"renewed":"%s"\n}\n' "$(stamp "$now")"
 } >"$tmp"
 sync "$tmp"
+
+# What is noted of the roll-out is on disk before there is a hold, so that a full
+# disk is found while nothing has happened, and gets its name after.
+note=
+if [ -n "$targets" ]; then
+	note="{
+$own,
+$targets
+}"
+	had=
+	if [ -f "$rollout" ]; then had=$(cat "$rollout"); fi
+	case $had in
+	"{
+\"run\":\""*"\",
+$targets
+}") note= ;;
+	*)
+		printf '%s\n' "$note" >"$tmp.rollout"
+		sync "$tmp.rollout"
+		;;
+	esac
+fi
 if [ "$how" = new ]; then
 	ln "$tmp" "$file" 2>/dev/null || held
 	rm -f "$tmp"
@@ -87,6 +109,10 @@ else
 	mv -f "$tmp" "$file"
 fi
 sync "$dir"
+if [ -n "$note" ]; then
+	mv -fT "$tmp.rollout" "$rollout"
+	sync "$dir"
+fi
 
 for unit in $helpers; do
 	if has "$stopped" "\"$unit\""; then systemctl stop "$unit"; fi
@@ -134,6 +160,12 @@ cat "$file"
 const releaseBody = `
 if found; then
 	has "$old" "$own" || held
+	if [ -n "$updated" ]; then
+		stamp "$now" >"$tmp"
+		sync "$tmp"
+		mv -fT "$tmp" "$updated"
+		sync "$dir"
+	fi
 	rm -f "$file"
 	sync "$dir"
 fi

@@ -21,7 +21,7 @@ func TestOfManyThatWantAHoldOneGetsIt(t *testing.T) {
 			var wg sync.WaitGroup
 			codes := make([]int, 8)
 			for i := range codes {
-				wg.Go(func() { _, _, codes[i] = b.run(engine.HoldScript(runHold(fmt.Sprint("r", i)), hour, "")) })
+				wg.Go(func() { _, _, codes[i] = b.run(engine.HoldScript(runHold(fmt.Sprint("r", i)), hour, "", nil)) })
 			}
 			wg.Wait()
 			winners := 0
@@ -53,11 +53,11 @@ func (b *box) withoutFlock() {
 // A power cut is imitated by killing the script at its nth command.
 func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 	scripts := map[string]string{
-		"take":    engine.HoldScript(runHold("r1"), hour, ""),
-		"adopt":   engine.HoldScript(runHold("r1"), hour, "r0"),
+		"take":    engine.HoldScript(runHold("r1"), hour, "", nil),
+		"adopt":   engine.HoldScript(runHold("r1"), hour, "r0", nil),
 		"renew":   engine.RenewScript("r0", hour),
 		"fail":    engine.FailHoldScript("r0", "reason", "step"),
-		"release": engine.ReleaseScript("r0"),
+		"release": engine.ReleaseScript("r0", false),
 	}
 	helper := engine.RebootHelpers()[0]
 	for name, script := range scripts {
@@ -67,7 +67,7 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 				b := newBox(t)
 				b.unit(helper)
 				if name != "take" {
-					b.must(engine.HoldScript(runHold("r0"), hour, ""))
+					b.must(engine.HoldScript(runHold("r0"), hour, "", nil))
 				}
 				b.killAt(n)
 				_, _, code := b.run(script)
@@ -78,10 +78,10 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 				}
 				for _, run := range []string{"r0", "r1"} {
 					if h != nil && h.Run == run {
-						b.must(engine.ReleaseScript(run))
+						b.must(engine.ReleaseScript(run, false))
 					}
 				}
-				b.must(engine.ReleaseScript("r1"))
+				b.must(engine.ReleaseScript("r1", false))
 				if !b.active(helper) {
 					t.Fatalf("killed at command %d: %s does not run again after the release", n, helper)
 				}

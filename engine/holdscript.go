@@ -13,12 +13,23 @@ func RebootHelpers() []string {
 	return []string{"zincati.service", "rpm-ostreed-automatic.timer", "bootc-fetch-apply-updates.timer"}
 }
 
+// Where a host keeps what it remembers of roll-outs, which survives its OS.
+const (
+	RolloutPath  = StateDir + "/rollout.json" // a Rollout
+	UpdatedPath  = StateDir + "/updated"      // a time (RFC 3339, UTC)
+	RejectedPath = StateDir + "/rejected"     // digests, one a line
+)
+
 // HoldScript gives the script that takes the host's hold for h.Run, for that
 // long by the host's clock (0: for ever). It never replaces a hold, unless it
 // is the run's own, which is renewed, or that of the run adopt ("": none). It
 // prints the hold the host has afterwards, as JSON, and exits with ScriptHeld if
 // that is somebody else's. A power cut leaves either no hold or a whole one.
-func HoldScript(h Hold, lasts Duration, adopt string) string {
+//
+// Targets (OS of each pool, by digest), if there are any, are noted with the
+// run at RolloutPath, unless it has just these: the run that began the roll-out
+// on the host stays noted.
+func HoldScript(h Hold, lasts Duration, adopt string, targets map[string]string) string {
 	var head []string
 	for _, f := range [][2]string{
 		{"kind", string(h.Kind)},
@@ -40,8 +51,15 @@ func HoldScript(h Hold, lasts Duration, adopt string) string {
 	if adopt != "" {
 		adoptLine = jsonField("run", adopt)
 	}
+	targetsLine := ""
+	if len(targets) > 0 {
+		text, _ := json.Marshal(targets) // a map of strings always marshals, by key
+		targetsLine = `"targets":` + string(text)
+	}
 	return holdVars(h.Run) +
 		"adopt=" + Quote(adoptLine) + "\n" +
+		"targets=" + Quote(targetsLine) + "\n" +
+		"rollout=" + RolloutPath + "\n" +
 		"head=" + Quote(strings.Join(head, "\n")) + "\n" +
 		"lasts=" + seconds(lasts) + "\n" +
 		"motd=" + Quote(motd(h)) + "\n" +
@@ -68,8 +86,15 @@ func FailHoldScript(run, reason, step string) string {
 // notice for who logs in, and starts the reboot helpers again. A host without
 // a hold is left as it is, which is no error; a hold of anybody else is
 // printed and stays: ScriptHeld.
-func ReleaseScript(run string) string {
-	return holdVars(run) + holdLib + releaseBody
+//
+// With updated, the host notes the time at UpdatedPath before the hold goes, so
+// that a release that was cut short is done again.
+func ReleaseScript(run string, updated bool) string {
+	when := ""
+	if updated {
+		when = UpdatedPath
+	}
+	return holdVars(run) + "updated=" + Quote(when) + "\n" + holdLib + releaseBody
 }
 
 // CheckHoldSnippet gives the lines that every disruptive script begins with:

@@ -20,7 +20,7 @@ func runHold(run string) engine.Hold {
 func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	b := newBox(t)
 	start := time.Now().UTC().Truncate(time.Second)
-	got := readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "")))
+	got := readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "", nil)))
 	if got.Run != "r1" || got.Kind != engine.RunHold || got.Reason != "os 1.0 → 2.0" || got.Acquired.Before(start) {
 		t.Fatalf("hold is %+v", got)
 	}
@@ -37,8 +37,8 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	}
 
 	for _, script := range []string{
-		engine.HoldScript(runHold("r2"), hour, ""), engine.HoldScript(runHold("r2"), hour, "r3"),
-		engine.HoldScript(runHold(""), hour, ""), engine.ReleaseScript("r2"), engine.ReleaseScript(""),
+		engine.HoldScript(runHold("r2"), hour, "", nil), engine.HoldScript(runHold("r2"), hour, "r3", nil),
+		engine.HoldScript(runHold(""), hour, "", nil), engine.ReleaseScript("r2", false), engine.ReleaseScript("", false),
 		engine.RenewScript("r2", hour), engine.FailHoldScript("r2", "x", "y"), engine.CheckHoldSnippet("r2"), engine.CheckFreeSnippet("r2"),
 	} {
 		if other := readHold(t, b.refused(script)); other.Run != "r1" {
@@ -48,38 +48,38 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	b.must(engine.CheckHoldSnippet("r1"))
 	b.must(engine.CheckFreeSnippet("r2", "r1"))
 
-	b.must(engine.ReleaseScript("r1"))
+	b.must(engine.ReleaseScript("r1", false))
 	if b.hold() != nil || b.motd() != "" {
 		t.Error("something is left after release")
 	}
-	b.must(engine.ReleaseScript("r1"))
+	b.must(engine.ReleaseScript("r1", false))
 	b.must(engine.CheckFreeSnippet("r1"))
 	b.refused(engine.CheckHoldSnippet("r1"))
 	b.refused(engine.RenewScript("r1", hour))
-	b.must(engine.HoldScript(runHold("r2"), hour, ""))
+	b.must(engine.HoldScript(runHold("r2"), hour, "", nil))
 }
 
 func TestHoldIsAdoptedFromTheRunThatWasNamedOnly(t *testing.T) {
 	b := newBox(t)
-	b.must(engine.HoldScript(runHold("r1"), hour, ""))
-	if h := readHold(t, b.must(engine.HoldScript(runHold("r2"), hour, "r1"))); h.Run != "r2" {
+	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
+	if h := readHold(t, b.must(engine.HoldScript(runHold("r2"), hour, "r1", nil))); h.Run != "r2" {
 		t.Errorf("hold is %+v", h)
 	}
-	b.refused(engine.HoldScript(runHold("r3"), hour, "r1"))
-	b.must(engine.ReleaseScript("r2"))
+	b.refused(engine.HoldScript(runHold("r3"), hour, "r1", nil))
+	b.must(engine.ReleaseScript("r2", false))
 
 	maintenance := runHold("m1")
 	maintenance.Kind, maintenance.Ticket = engine.MaintenanceHold, "OPS-7"
-	h := readHold(t, b.must(engine.HoldScript(maintenance, 0, "")))
+	h := readHold(t, b.must(engine.HoldScript(maintenance, 0, "", nil)))
 	if !h.Expires.IsZero() || h.Ticket != "OPS-7" || !strings.Contains(b.motd(), "(OPS-7)") {
 		t.Errorf("hold is %+v, motd %q", h, b.motd())
 	}
-	b.refused(engine.HoldScript(runHold("r3"), hour, "m1"))
+	b.refused(engine.HoldScript(runHold("r3"), hour, "m1", nil))
 }
 
 func TestHoldIsRenewedAndMarkedAsFailed(t *testing.T) {
 	b := newBox(t)
-	first := readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "")))
+	first := readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "", nil)))
 	h := readHold(t, b.must(engine.RenewScript("r1", 2*hour)))
 	if h.Expires.Sub(h.Renewed) != 2*time.Hour || !h.Acquired.Equal(first.Acquired) || h.Reason != first.Reason {
 		t.Errorf("renewed: %+v", h)
@@ -93,7 +93,7 @@ func TestHoldIsRenewedAndMarkedAsFailed(t *testing.T) {
 	if h = readHold(t, b.must(engine.RenewScript("r1", hour))); !h.Expires.IsZero() {
 		t.Errorf("renewing gave a failed hold an end: %+v", h)
 	}
-	if h = readHold(t, b.must(engine.HoldScript(runHold("r2"), hour, "r1"))); h.Step != "" || h.Expires.IsZero() {
+	if h = readHold(t, b.must(engine.HoldScript(runHold("r2"), hour, "r1", nil))); h.Step != "" || h.Expires.IsZero() {
 		t.Errorf("adopted: %+v", h)
 	}
 }
@@ -107,19 +107,19 @@ func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
 		b := newBox(t)
 		h := runHold("r1")
 		h.Holder, h.Reason, h.Ticket = text, text, text
-		script := engine.HoldScript(h, hour, "")
+		script := engine.HoldScript(h, hour, "", nil)
 		got := readHold(t, b.must(script))
 		if want := strings.ToValidUTF8(text, "\ufffd"); text != "\xff\xfe" && (got.Reason != want || got.Holder != want) {
 			t.Errorf("%q became %q, %q", want, got.Reason, got.Holder)
 		}
-		b.refused(engine.ReleaseScript("r2"))
+		b.refused(engine.ReleaseScript("r2", false))
 		b.refused(engine.CheckHoldSnippet("r2"))
 		b.must(engine.FailHoldScript("r1", text, text))
-		b.refused(engine.ReleaseScript("r2"))
+		b.refused(engine.ReleaseScript("r2", false))
 		if m := b.motd(); strings.ContainsAny(m, "\x1b\a\u202e") || strings.Count(m, "\n") != 1 {
 			t.Errorf("motd: %q", m)
 		}
-		b.must(engine.ReleaseScript("r1"))
+		b.must(engine.ReleaseScript("r1", false))
 		if _, err := os.Stat(b.root + "/pwned"); err == nil {
 			t.Fatalf("%q was carried out", text)
 		}
@@ -135,7 +135,7 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
 		for _, script := range []string{
-			engine.HoldScript(runHold("r1"), hour, "r0"), engine.ReleaseScript("r1"), engine.RenewScript("r1", hour),
+			engine.HoldScript(runHold("r1"), hour, "r0", nil), engine.ReleaseScript("r1", false), engine.RenewScript("r1", hour),
 			engine.FailHoldScript("r1", "", ""), engine.CheckHoldSnippet("r1"), engine.CheckFreeSnippet("r1"), engine.CheckFreeSnippet(),
 		} {
 			b.refused(script)
@@ -147,7 +147,7 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 	b := newBox(t)
 	check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 	check(t, os.Symlink("/nowhere", b.root+engine.HoldPath))
-	b.refused(engine.HoldScript(runHold("r1"), hour, ""))
+	b.refused(engine.HoldScript(runHold("r1"), hour, "", nil))
 	b.refused(engine.CheckFreeSnippet("r1"))
 }
 
@@ -157,7 +157,7 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 	b.unit(helpers[0])
 	b.unit(helpers[1])
 	check(t, os.Remove(b.root+"/active/"+helpers[1])) // enabled, but does not run
-	h := readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "")))
+	h := readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "", nil)))
 	if !slices.Equal(h.Stopped, helpers[:1]) || b.active(helpers[0]) {
 		t.Fatalf("stopped %v", h.Stopped)
 	}
@@ -167,15 +167,15 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 			t.Errorf("%s: %q %v", unit, text, err)
 		}
 	}
-	h = readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "")))
-	h2 := readHold(t, b.must(engine.HoldScript(runHold("r2"), hour, "r1")))
+	h = readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "", nil)))
+	h2 := readHold(t, b.must(engine.HoldScript(runHold("r2"), hour, "r1", nil)))
 	h3 := readHold(t, b.must(engine.FailHoldScript("r2", "x", "y")))
 	for _, h := range []*engine.Hold{h, h2, h3} {
 		if !slices.Equal(h.Stopped, helpers[:1]) {
 			t.Errorf("forgot what was stopped: %+v", h)
 		}
 	}
-	b.must(engine.ReleaseScript("r2"))
+	b.must(engine.ReleaseScript("r2", false))
 	if !b.active(helpers[0]) || !b.active(helpers[1]) || b.active(helpers[2]) {
 		t.Error("not all helpers that are enabled run again")
 	}

@@ -33,7 +33,7 @@ func TestUnitsOfLeftOverHold(t *testing.T) {
 
 func TestHoldKeepsUnits(t *testing.T) {
 	h := engine.Hold{Kind: engine.RunHold, Run: "r1", Units: []string{`a"b.service`, "c.service"}}
-	script := engine.HoldScript(h, 0, "")
+	script := engine.HoldScript(h, 0, "", nil)
 	_, line, _ := strings.Cut(script, `"units":`)
 	line, _, _ = strings.Cut(line, ",\n")
 	line, _, _ = strings.Cut(line, ",'")

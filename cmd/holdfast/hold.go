@@ -70,7 +70,7 @@ func (a *app) hold(ctx context.Context, names []string, h engine.Hold, lasts eng
 	}
 	defer s.close()
 	code := a.onHosts(ctx, s, func(host engine.Host) rollout.Script {
-		return rollout.Script{Text: engine.HoldScript(h, lasts, ""), Timeout: time.Minute}
+		return rollout.Script{Text: engine.HoldScript(h, lasts, "", nil), Timeout: time.Minute}
 	}, "held")
 	return exit(code)
 }
@@ -122,7 +122,7 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 	}
 	s.only(mine)
 	return exit(worse(code, a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
-		return rollout.Script{Text: engine.ReleaseScript(sight[h.Name].Hold.Run), Timeout: time.Minute}
+		return rollout.Script{Text: engine.ReleaseScript(sight[h.Name].Hold.Run, false), Timeout: time.Minute}
 	}, "released")))
 }
 

@@ -15,7 +15,7 @@ import (
 // takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
 	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: t.Reason, Units: awaited(hp)}
-	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.HoldScript(h, t.For, t.Adopt), Op: engine.Op{TakeHold: &t}})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.HoldScript(h, t.For, t.Adopt, t.Targets), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
 		return err
@@ -47,8 +47,8 @@ func whose(text string) string {
 	return h.String()
 }
 
-func (r *Run) release(ctx context.Context, hp engine.HostPlan) error {
-	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID), Op: engine.Op{Release: &engine.Release{}}})
+func (r *Run) release(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
+	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID, f.Updated), Op: engine.Op{Release: &f}})
 	switch {
 	case err != nil:
 		return err

@@ -80,7 +80,7 @@ func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	case do.TakeHold != nil:
 		return r.takeHold(ctx, hp, *do.TakeHold)
 	case do.Release != nil:
-		return r.release(ctx, hp)
+		return r.release(ctx, hp, *do.Release)
 	case do.Quorum != nil:
 		return r.checkQuorum(ctx, hp, do.Quorum.Cluster)
 	case do.MoveLeader != nil:

@@ -1,0 +1,159 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+)
+
+// rollout reads what the host remembers; nil if there is nothing. What is there
+// must be whole.
+func (b *box) rollout() *engine.Rollout {
+	b.t.Helper()
+	text, err := os.ReadFile(b.root + engine.RolloutPath)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	check(b.t, err)
+	var r engine.Rollout
+	if err := json.Unmarshal(text, &r); err != nil {
+		b.t.Fatalf("%v in %q", err, text)
+	}
+	return &r
+}
+
+func (b *box) put(path, text string) {
+	check(b.t, os.MkdirAll(b.root+engine.StateDir, 0o700))
+	check(b.t, os.WriteFile(b.root+path, []byte(text), 0o600))
+}
+
+func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
+	b := newBox(t)
+	first, second := map[string]string{"workers": "2222", "control 'plane'": "3333"}, map[string]string{"workers": "2222"}
+	take := func(run, adopt string, targets map[string]string) {
+		b.must(engine.HoldScript(runHold(run), hour, adopt, targets))
+	}
+	want := func(run string, targets map[string]string) {
+		t.Helper()
+		if got := b.rollout(); got == nil || got.Run != run || !reflect.DeepEqual(got.Targets, targets) {
+			t.Errorf("it remembers %+v, not %s %v", got, run, targets)
+		}
+	}
+	take("r1", "", nil)
+	if got := b.rollout(); got != nil {
+		t.Errorf("without targets it remembers %+v", got)
+	}
+	take("r1", "", first)
+	want("r1", first)
+	if info, err := os.Stat(b.root + engine.RolloutPath); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	take("r2", "r1", first)
+	want("r1", first)
+	take("r2", "", second)
+	want("r2", second)
+	take("r2", "", first)
+	want("r2", first)
+	take("r2", "", nil)
+	want("r2", first)
+	b.refused(engine.HoldScript(runHold("r3"), hour, "", second))
+	want("r2", first)
+	b.must(engine.ReleaseScript("r2", true))
+	want("r2", first)
+	if left, _ := filepath.Glob(b.root + engine.StateDir + "/.hold.*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+
+	for _, garbage := range []string{"", "\x00\xff", "{", `{"run":"r1","targets":{"workers":"2222"}}`, "{\n\"run\":\"r1\",\n\"targets\":{\"workers\":\"2222\"}\n}\nand more\n"} {
+		b.put(engine.RolloutPath, garbage)
+		take("r4", "", second)
+		want("r4", second)
+		b.must(engine.ReleaseScript("r4", false))
+	}
+}
+
+func TestAHostRemembersWhenItWasUpdated(t *testing.T) {
+	b := newBox(t)
+	updated := func() string {
+		text, err := os.ReadFile(b.root + engine.UpdatedPath)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
+	b.refused(engine.ReleaseScript("r2", true))
+	b.must(engine.ReleaseScript("r1", false))
+	b.must(engine.ReleaseScript("r1", true)) // there is no hold
+	if got := updated(); got != "" {
+		t.Errorf("it remembers %q", got)
+	}
+	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
+	start := time.Now().UTC().Truncate(time.Second)
+	b.must(engine.ReleaseScript("r1", true))
+	at, err := time.Parse(time.RFC3339, strings.TrimSuffix(updated(), "\n"))
+	if err != nil || at.Before(start) || at.After(time.Now()) || !strings.HasSuffix(updated(), "Z\n") {
+		t.Errorf("it remembers %q (%v)", updated(), err)
+	}
+	old := updated()
+	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
+	b.must(engine.ReleaseScript("r1", false))
+	if got := updated(); got != old {
+		t.Errorf("it remembers %q", got)
+	}
+}
+
+// What is remembered is whole or as it was wherever a script is cut short, and
+// right when the script has been run again.
+func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
+	t.Parallel()
+	old, next := map[string]string{"p": "1111"}, map[string]string{"p": "2222"}
+	for n := 1; ; n++ {
+		b := newBox(t)
+		b.must(engine.HoldScript(runHold("r0"), hour, "", old))
+		b.must(engine.ReleaseScript("r0", false))
+		b.killAt(n)
+		take := engine.HoldScript(runHold("r1"), hour, "", next)
+		_, _, code := b.run(take)
+		if got := b.rollout(); got == nil || got.Run != "r0" && (got.Run != "r1" || b.hold() == nil) {
+			t.Fatalf("killed at command %d: %+v, held: %v", n, got, b.hold() != nil)
+		}
+		b.path = b.root + "/bin:" + os.Getenv("PATH")
+		b.must(take)
+		if got := b.rollout(); got == nil || got.Run != "r1" {
+			t.Fatalf("killed at command %d and run again: %+v", n, got)
+		}
+		if code == 0 {
+			break
+		}
+	}
+	for n := 1; ; n++ {
+		b := newBox(t)
+		b.must(engine.HoldScript(runHold("r0"), hour, "", nil))
+		b.killAt(n)
+		release := engine.ReleaseScript("r0", true)
+		_, _, code := b.run(release)
+		b.path = b.root + "/bin:" + os.Getenv("PATH")
+		text, err := os.ReadFile(b.root + engine.UpdatedPath)
+		if err == nil && len(text) != len("2026-11-22T04:05:06Z\n") {
+			t.Fatalf("killed at command %d: %q", n, text)
+		}
+		if err != nil && b.hold() == nil {
+			t.Fatalf("killed at command %d: the hold is gone, and the time was not noted", n)
+		}
+		b.must(release)
+		if _, err := os.Stat(b.root + engine.UpdatedPath); err != nil || b.hold() != nil {
+			t.Fatalf("killed at command %d and run again: %v", n, err)
+		}
+		if code == 0 {
+			break
+		}
+	}
+}
