@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // StatusSchema is the version of a status' JSON. It only grows.
 const StatusSchema = 1
@@ -55,7 +58,7 @@ const (
 
 // HostStates lists the states in the order in which tables show them.
 func HostStates() []HostState {
-	return []HostState{Updated, Pending, Staged, Drifted, Updating, Degraded, HeldState, Unreached}
+	return []HostState{Updated, Pending, Staged, Drifted, Updating, Degraded, PausedState, HeldState, Unreached}
 }
 
 // NewStatus judges every host of the inventory by its facts.
@@ -63,7 +66,7 @@ func NewStatus(in Input) Status {
 	s := Status{Schema: StatusSchema, Site: in.Inventory.Site, Complete: true}
 	pools := map[string]*PoolStatus{}
 	for _, p := range in.Inventory.Pools {
-		s.Pools = append(s.Pools, PoolStatus{Name: p.Name, Counts: map[HostState]int{}, Complete: true})
+		s.Pools = append(s.Pools, PoolStatus{Name: p.Name, Counts: map[HostState]int{}, Complete: true, OS: digestOf(p.OS)})
 	}
 	for i := range s.Pools {
 		pools[s.Pools[i].Name] = &s.Pools[i]
@@ -71,6 +74,11 @@ func NewStatus(in Input) Status {
 	for _, h := range in.Inventory.Hosts {
 		hs := in.hostStatus(h)
 		pool := pools[h.Pool]
+		if digest := digestOf(in.Desired[h.Name].OS); pool.Total == 0 {
+			pool.OS = digest
+		} else if digest != pool.OS {
+			pool.OS = ""
+		}
 		pool.Total++
 		pool.Counts[hs.State]++
 		if hs.State != Updated {
@@ -89,38 +97,74 @@ func NewStatus(in Input) Status {
 	return s
 }
 
+// digestOf is the digest of an OS, if one is given.
+func digestOf(o *OS) string {
+	if o == nil {
+		return ""
+	}
+	return o.Digest()
+}
+
 // hostStatus judges one host.
 func (in Input) hostStatus(h Host) HostStatus {
 	f := in.Facts[h.Name]
-	hs := HostStatus{Host: h.Name, Pool: h.Pool, Hold: f.Hold, State: Updated}
+	hs := HostStatus{Host: h.Name, Pool: h.Pool, Hold: f.Hold}
 	if b := f.Booted(); b != nil {
 		hs.Booted, hs.Version = b.Digest, b.Version
 	}
 	if st := f.Staged(); st != nil {
 		hs.Staged = st.Digest
 	}
-	changes, err := in.changes(h, f)
+	hs.State, hs.Note = in.state(h, f)
+	return hs
+}
+
+// state is where a host stands, and why. Who has the host comes first, as that
+// is true whatever it is to be; what is wrong with it comes before what is only
+// not done yet. That it is paused matters only where there is something to do.
+func (in Input) state(h Host, f Facts) (state HostState, note string) {
 	switch {
 	case !f.Reached():
-		hs.State, hs.Note = Unreached, f.Unreachable
+		return Unreached, f.Unreachable
 	case f.HoldProblem != "":
-		hs.State, hs.Note = HeldState, f.HoldProblem
+		return HeldState, f.HoldProblem
 	case f.Hold != nil && f.Hold.Kind != RunHold:
-		hs.State, hs.Note = HeldState, f.Hold.String()
+		return HeldState, f.Hold.String()
 	case f.Hold != nil && f.Hold.Step != "":
-		hs.State, hs.Note = Degraded, "failed at "+f.Hold.Step+": "+f.Hold.Reason
+		return Degraded, "failed at " + f.Hold.Step + ": " + f.Hold.Reason
 	case f.Hold != nil:
-		hs.State, hs.Note = Updating, f.Hold.String()
-	case err != nil:
-		hs.State, hs.Note = Degraded, err.Error()
-	case len(changes) > 0 && in.staged(h, f):
-		hs.State, hs.Note = Staged, summary(changes)
-	case in.Desired[h.Name].ReportDrift && len(changes) > 0 && len(drifted(changes, false)) == 0:
-		hs.State, hs.Note = Drifted, "drift, only reported: "+reason(changes)
-	case len(changes) > 0:
-		hs.State, hs.Note = Pending, summary(changes)
+		return Updating, f.Hold.String()
+	case in.rolledBack(h, f):
+		return Degraded, "rolled back from " + ShortDigest(digestOf(in.Desired[h.Name].OS)) + "; give it another OS, or apply --retry-rolled-back"
 	}
-	return hs
+	changes, err := in.changes(h, f)
+	switch {
+	case err != nil:
+		return Degraded, err.Error()
+	case len(changes) == 0:
+		return Updated, ""
+	case in.Desired[h.Name].ReportDrift && len(drifted(changes, false)) == 0:
+		return Drifted, "drift, only reported: " + reason(changes)
+	case h.Paused:
+		return PausedState, "paused by the inventory; " + summary(changes)
+	case in.poolPaused(h):
+		return PausedState, "its pool is paused by the inventory; " + summary(changes)
+	case in.staged(h, f):
+		return Staged, summary(changes)
+	}
+	return Pending, summary(changes)
+}
+
+// rolledBack reports whether the host was rolled back from the OS that it is to
+// run, and does not run it now.
+func (in Input) rolledBack(h Host, f Facts) bool {
+	digest, booted := digestOf(in.Desired[h.Name].OS), f.Booted()
+	return digest != "" && slices.Contains(f.Rejected, digest) && (booted == nil || booted.Digest != digest)
+}
+
+func (in Input) poolPaused(h Host) bool {
+	pool, _ := in.Inventory.Pool(h.Pool)
+	return pool.Paused
 }
 
 func (in Input) changes(h Host, f Facts) ([]Change, error) {
