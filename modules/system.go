@@ -23,7 +23,8 @@ const maxHold = 64 << 10
 // written as JSON.
 const maxClock = 253402300800
 
-// system observes what holds for every host: its boot, clock, hold and units.
+// system observes what holds for every host: its boot, clock, hold, units, and
+// what it remembers of roll-outs.
 // It wants nothing changed.
 type system struct{}
 
@@ -31,8 +32,8 @@ type system struct{}
 func (system) Name() string { return "system" }
 
 // Probe lists what to look at.
-func (system) Probe(engine.Desired) []engine.Command {
-	return []engine.Command{
+func (system) Probe(d engine.Desired) []engine.Command {
+	return append([]engine.Command{
 		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
 		{Name: "clock", Script: "date -u +%s"},
 		// Both exit with another status than 0 in most states.
@@ -43,7 +44,7 @@ func (system) Probe(engine.Desired) []engine.Command {
 		{Name: "running services", Script: "systemctl list-units --type=service --state=running --plain --no-legend --no-pager --full"},
 		{Name: "enabled services", Script: "systemctl list-unit-files --type=service --state=enabled,enabled-runtime --no-legend --no-pager --full"},
 		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + StageUnit},
-	}
+	}, memoryProbe(d.VersionCommand)...)
 }
 
 // Read adds what was seen to the facts.
@@ -68,7 +69,7 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	if unit := properties(text("stage unit")); unit["LoadState"] != "not-found" {
 		f.StageUnit = unit["ActiveState"]
 	}
-	return f
+	return readMemory(o, f)
 }
 
 // stopping reads the state of the system and of the unit that reboots it: a
