@@ -111,7 +111,9 @@ type Snapshot struct {
 }
 
 // AwaitBoot waits until SSH answers from another boot than BootID, and then
-// demands that the booted deployment is Digest ("": whichever it is).
+// demands that the booted deployment is Digest ("": whichever it is). Without a
+// BootID, where it cannot be known beforehand, it is the boot in which the host
+// is first seen with another OS than Digest; one that runs Digest has rebooted.
 type AwaitBoot struct {
 	BootID string `json:"boot_id"`
 	Digest string `json:"digest,omitempty"`

@@ -35,15 +35,19 @@ func (r *Run) until(ctx context.Context, look func(context.Context) (objection s
 // awaitBoot waits for the host to answer from another boot, and demands the
 // planned OS. That it answers is no proof: only the boot ID is.
 func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.AwaitBoot) error {
+	left := want.BootID
 	return r.until(ctx, func(ctx context.Context) (string, error) {
 		f, err := r.lookAt(ctx, hp)
 		switch {
 		case err != nil:
 			return "the host does not answer: " + err.Error(), nil
-		case f.BootID == want.BootID:
+		case f.BootID != "" && f.BootID == left:
 			return "the host has not gone down", nil
 		case f.BootID == "", want.Digest != "" && f.Booted() == nil: // still coming up, perhaps
 			return "it answers, but what it has booted is not known: " + strings.Join(f.Problems, "; "), nil
+		case left == "" && want.Digest != "" && f.Booted().Digest != want.Digest:
+			left = f.BootID
+			return "the host has not gone down", nil
 		}
 		return "", wrongOS(f, want.Digest)
 	})
