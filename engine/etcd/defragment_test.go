@@ -1,0 +1,170 @@
+package etcd_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+	"holdfast/engine/etcd/etcdtest"
+)
+
+// leaveHoles fills the database of all members and empties it again: on
+// member, that is done when it returns.
+func leaveHoles(t *testing.T, cluster *etcdtest.Cluster, member *etcdtest.Member) {
+	t.Helper()
+	raw := cluster.Client(t)
+	raw.SetEndpoints(fmt.Sprintf("http://%s:%d", member.Address, cluster.ClientPort))
+	var revision int64
+	for i := range 20 {
+		said, err := raw.Put(t.Context(), fmt.Sprint("hole-", i), strings.Repeat("x", 512<<10))
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision = said.Header.Revision
+	}
+	if _, err := raw.Delete(t.Context(), "hole-", clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := raw.Compact(t.Context(), revision+1, clientv3.WithCompactPhysical()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sizeOn(t *testing.T, client *etcd.Cluster, host string) int64 {
+	t.Helper()
+	facts := see(t, client, func(f engine.ClusterFacts) bool { return f.Healthy() == len(f.Members) && f.Problem == "" })
+	return member(t, facts, host).DBBytes
+}
+
+// TestDefragment: the database of the member that is asked gets smaller, by
+// what is returned, and no other; the leader is not asked.
+func TestDefragment(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 3, etcdtest.Options{})
+	client := open(t, config(cluster))
+	leader, follower, other := cluster.Leader(t), (*etcdtest.Member)(nil), (*etcdtest.Member)(nil)
+	for _, m := range cluster.Members {
+		if m != leader {
+			follower, other = m, follower
+		}
+	}
+	leaveHoles(t, cluster, follower)
+	was, others := sizeOn(t, client, follower.Host), sizeOn(t, client, other.Host)
+
+	freed, err := client.Defragment(t.Context(), follower.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.AwaitMember(t.Context(), follower.Host); err != nil {
+		t.Fatal(err)
+	}
+	if is := sizeOn(t, client, follower.Host); was < 8<<20 || is > 1<<20 || freed != was-is {
+		t.Errorf("%d bytes before, %d after, %d freed", was, is, freed)
+	}
+	if is := sizeOn(t, client, other.Host); is < others {
+		t.Errorf("%s was defragmented as well: %d bytes before, %d after", other.Host, others, is)
+	}
+
+	was = sizeOn(t, client, leader.Host)
+	_, err = client.Defragment(t.Context(), leader.Host)
+	if err == nil {
+		t.Fatal("the leader was asked")
+	}
+	contains(t, err.Error(), "etcd cluster main: defragment the member on "+leader.Host+": it leads 3 voters", "move the leader to another first")
+	if is := sizeOn(t, client, leader.Host); is < was {
+		t.Errorf("the leader was defragmented: %d bytes before, %d after", was, is)
+	}
+	_, err = client.Defragment(t.Context(), "etcd-9")
+	if err == nil {
+		t.Fatal("defragmented a host of another cluster")
+	}
+	contains(t, err.Error(), "etcd-9 is no host of the cluster")
+}
+
+// TestDefragmentAlone: a member that has no other to lead is defragmented, and
+// one whose answer is lost may be at it.
+func TestDefragmentAlone(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, 1, etcdtest.Options{})
+	leaveHoles(t, cluster, cluster.Members[0])
+
+	var sent atomic.Bool
+	cut := open(t, config(cluster, func(c *etcd.Config) {
+		dial := c.Peers[0].Dial
+		c.Peers[0].Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			return asking{conn, &sent, &bytes.Buffer{}}, err
+		}
+	}))
+	_, err := cut.Defragment(t.Context(), "etcd-0")
+	if err == nil || !sent.Load() {
+		t.Fatalf("it was asked: %v, and answered: %v", sent.Load(), err)
+	}
+	contains(t, err.Error(), "it may be at it still")
+
+	client := open(t, config(cluster))
+	if err := client.AwaitMember(t.Context(), "etcd-0"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Defragment(t.Context(), "etcd-0"); err != nil {
+		t.Fatal(err)
+	}
+	if is := sizeOn(t, client, "etcd-0"); is > 1<<20 {
+		t.Errorf("%d bytes are left", is)
+	}
+
+	ended, end := context.WithCancelCause(t.Context())
+	end(errors.New("over"))
+	if _, err := client.Defragment(ended, "etcd-0"); err == nil {
+		t.Error("defragmented although the context has ended")
+	}
+}
+
+// asking is a connection that is lost as soon as the member is asked to
+// defragment: that is the fourth question, after two for its status and one for
+// the member list.
+type asking struct {
+	net.Conn
+	sent  *atomic.Bool
+	wrote *bytes.Buffer
+}
+
+func (a asking) Write(p []byte) (int, error) {
+	n, err := a.Conn.Write(p)
+	a.wrote.Write(p[:n])
+	if questions(a.wrote.Bytes()) >= 4 {
+		a.sent.Store(true)
+	}
+	return n, err
+}
+
+func (a asking) Read(p []byte) (int, error) {
+	n, err := a.Conn.Read(p)
+	if a.sent.Load() {
+		return 0, net.ErrClosed
+	}
+	return n, err
+}
+
+// questions counts the HEADERS frames of an HTTP/2 client: one for each call
+// (RFC 9113, sections 3.4 and 4.1).
+func questions(sent []byte) int {
+	const preface, header, headers = 24, 9, 1
+	n := 0
+	for at := preface; at+header <= len(sent); {
+		if sent[at+3] == headers {
+			n++
+		}
+		at += header + int(sent[at])<<16 + int(sent[at+1])<<8 + int(sent[at+2])
+	}
+	return n
+}
