@@ -39,6 +39,8 @@ type Bastion struct {
 	seen     map[string]time.Time // when the run last looked at each host
 	observed map[string]time.Time // and cluster
 	took     map[string]time.Time // when it took each host's hold
+	told     told
+	best     bool // it goes on with the healthy hosts of a pool where others have failed
 }
 
 type state int
@@ -60,7 +62,7 @@ type Command struct {
 func (s *Site) Bastion(run string) *Bastion {
 	b := &Bastion{
 		ID: run, site: s, begun: map[string]string{},
-		seen: map[string]time.Time{}, observed: map[string]time.Time{}, took: map[string]time.Time{},
+		seen: map[string]time.Time{}, observed: map[string]time.Time{}, took: map[string]time.Time{}, told: newTold(),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +85,7 @@ func (b *Bastion) Apply(ctx context.Context, r *rollout.Run) engine.RunEnd {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b.mu.Lock()
-	b.state, b.cancel = running, cancel
+	b.state, b.cancel, b.best = running, cancel, r.BestEffort
 	b.mu.Unlock()
 	defer b.Kill()
 	return r.Apply(ctx)
@@ -129,6 +131,10 @@ func (b *Bastion) Emit(e engine.Event) error {
 		delete(b.begun, e.Host)
 	}
 	b.mu.Unlock()
+	b.site.with(func(now time.Time) {
+		b.hear(e)
+		b.lawState(now)
+	})
 	if b.Watch != nil {
 		b.Watch(e)
 	}

@@ -104,6 +104,9 @@ type conn struct {
 	h *Host
 }
 
+// harmless are the scripts that do nothing to a host, or end what is done.
+var harmless = map[string]bool{"probe": true, "abort": true, "release": true, "fail hold": true, "renew hold": true, "other": true}
+
 // Run runs a script on the host.
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
 	if s.Timeout > 0 {
@@ -118,7 +121,11 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		if !c.h.up || c.h.cut {
 			return errLost
 		}
+		if !harmless[what] {
+			c.b.lawPaused(c.h)
+		}
 		reply = c.h.run(c.b, s.Text, now)
+		c.h.freed = c.h.freed && what != "hold"
 		if c.h.staging != "" && what == "stage" {
 			stages = c.h.stagedBy.Sub(now)
 		}

@@ -68,9 +68,10 @@ func (h *Host) StartUnits() {
 	h.site.with(func(time.Time) { h.failed, h.units = nil, h.enabled() })
 }
 
-// SetHold puts a hold on the host, or removes the one there is (nil).
+// SetHold puts a hold on the host, or removes the one there is (nil): who does
+// that answers for how the host is left.
 func (h *Host) SetHold(hold *engine.Hold) {
-	h.site.with(func(time.Time) { h.hold = hold })
+	h.site.with(func(time.Time) { h.hold, h.freed = hold, hold == nil })
 }
 
 // Garble makes the host's hold file unreadable.
@@ -134,6 +135,16 @@ func (h *Host) State() (st State) {
 		st.Drifted = st.Record == word && st.Disk != word
 	}
 	return st
+}
+
+// matches reports whether the host is what it is to be.
+func (h *Host) matches() bool {
+	p, _ := h.site.Inventory.Pool(h.host.Pool)
+	word, ok := h.site.settings[h.Name]
+	a := h.setting.applied
+	onRecord := a != nil && a.Unfinished == nil && wordOf(a.Config) == word
+	return (p.OS == nil || h.booted == p.OS.Digest()) &&
+		(!ok || onRecord && (h.setting.disk == word && h.setting.effect == word || p.Drift == engine.ReportDrift))
 }
 
 // Set gives the host a setting: on its disk, in effect and on record.

@@ -60,12 +60,14 @@ type Host struct {
 
 	hold     *engine.Hold
 	garbage  string // a hold file that cannot be read
+	freed    bool   // somebody has taken the last hold away
 	units    []string
 	ran      []string // units that ran when the host was taken
 	failed   []string
 	etcd     bool
 	drained  bool
 	rolledBy string    // run that disrupted it and has not wholly brought it back
+	rolledAt time.Time // when it did
 	lost     time.Time // when it last went from well to not
 	reboots  []string  // digests it was ordered to reboot into
 }

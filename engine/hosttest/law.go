@@ -43,7 +43,13 @@ func (b *Bastion) lawDisrupt(h *Host, down bool, now time.Time) {
 	if c := b.site.clusters[h.host.Cluster]; c != nil {
 		b.lawCluster(c, h, down, now)
 	}
-	b.lawPool(h, now)
+	b.lawPaused(h)
+	b.lawPlanned(h)
+	if !h.disrupted(now) {
+		b.lawBegin(h, now)
+		b.lawPool(h, now)
+		h.rolledAt = now
+	}
 	h.rolledBy = b.ID
 }
 
@@ -72,27 +78,37 @@ func (b *Bastion) lawCluster(c *cluster, h *Host, down bool, now time.Time) {
 	}
 }
 
-// lawPool: no more hosts of a pool are unavailable than its budget, but for
-// those that were unavailable anyway.
+// lawPool: no more hosts of a pool are unavailable than its budget, and no more
+// of the site than that of the site, but for those that were unavailable anyway.
 func (b *Bastion) lawPool(h *Host, now time.Time) {
-	if h.disrupted(now) {
-		return
-	}
 	p, _ := b.site.Inventory.Pool(h.host.Pool)
-	size, gone := 0, []string{h.Name}
-	for _, o := range b.site.hosts {
-		if o.host.Pool != p.Name {
+	size, gone, all := 0, []string{h.Name}, []string{h.Name}
+	for _, o := range b.site.all {
+		if o.host.Pool == p.Name {
+			size++
+		}
+		if o == h || !b.knowsGone(o, now) {
 			continue
 		}
-		size++
-		known := !unseen(o.lost, b.seen[o.Name])
-		if o != h && (o.disrupted(now) || !o.up && known) {
+		all = append(all, o.Name)
+		if o.host.Pool == p.Name {
 			gone = append(gone, o.Name)
 		}
 	}
 	if limit := p.MaxUnavailable.Of(size); len(gone) > limit {
 		b.violated("pool %s loses %d hosts at once, its budget is %d: %v", p.Name, len(gone), limit, gone)
 	}
+	if limit, ok := b.site.limit(); ok && len(all) > limit {
+		b.violated("the site loses %d hosts at once, its budget is %d: %v", len(all), limit, all)
+	}
+}
+
+// knowsGone reports whether the host is unavailable and the run could know that.
+func (b *Bastion) knowsGone(h *Host, now time.Time) bool {
+	if h.disrupted(now) {
+		return h.rolledBy == b.ID || !unseen(h.rolledAt, b.seen[h.Name])
+	}
+	return !h.up && !unseen(h.lost, b.seen[h.Name])
 }
 
 // unseen reports whether what happened then was not to be seen by who looked.

@@ -12,6 +12,7 @@ import (
 // lawAdopt: a hold is taken over only from a run that is dead, or when it has
 // expired.
 func (b *Bastion) lawAdopt(h *Host, now time.Time) {
+	b.told.adopted[h.Name] = true
 	if h.hold.Expired(now) {
 		return
 	}

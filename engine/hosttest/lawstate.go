@@ -1,0 +1,58 @@
+package hosttest
+
+import "time"
+
+// lawState looks at the whole site once an event is journaled: what this run
+// has done to it keeps within the laws at any moment, not only when it does
+// something. What happens to hosts by themselves is no breach.
+func (b *Bastion) lawState(now time.Time) {
+	pools, clusters, all := map[string]int{}, map[string]int{}, 0
+	for _, h := range b.site.all {
+		if !h.disrupted(now) {
+			continue
+		}
+		if !h.held() && !h.freed && (h.drained || !h.goes.IsZero()) {
+			b.violated("%s is nobody's, and drained or going down", h.Name)
+		}
+		if h.host.Cluster != "" {
+			clusters[h.host.Cluster]++
+		}
+		if h.rolledBy == b.ID {
+			pools[h.host.Pool]++
+			all++
+		}
+	}
+	if len(clusters) == 0 && all <= 1 {
+		return
+	}
+	for _, c := range b.site.etcd {
+		if n := clusters[c.name]; n > 1 {
+			b.violated("%d members of cluster %s are disrupted", n, c.name)
+		}
+	}
+	for _, p := range b.site.Inventory.Pools {
+		if n := pools[p.Name]; n > 1 && n > p.MaxUnavailable.Of(b.site.size(p.Name)) {
+			b.violated("%d hosts of pool %s are disrupted", n, p.Name)
+		}
+	}
+	if limit, ok := b.site.limit(); ok && all > limit {
+		b.violated("%d hosts of the site are disrupted, its budget is %d", all, limit)
+	}
+}
+
+// size is how many hosts a pool has.
+func (s *Site) size(pool string) int {
+	n := 0
+	for _, h := range s.all {
+		if h.host.Pool == pool {
+			n++
+		}
+	}
+	return n
+}
+
+// limit is how many hosts of the site may be unavailable, if that is limited.
+func (s *Site) limit() (n int, ok bool) {
+	l := s.Inventory.MaxUnavailable
+	return l.Of(len(s.all)), l.Count > 0 || l.Percent > 0
+}
