@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+)
+
+var (
+	versionLike = regexp.MustCompile(`([0-9]+)\.([0-9]+)`)
+	coreOSLabel = regexp.MustCompile(`^([0-9])([0-9]{1,2})\.[0-9]{1,2}\.[0-9]{12}\b`)
+)
+
+// maxMinor is the largest number that is taken for a minor version. Longer ones
+// are dates.
+const maxMinor = 99_999
+
+// Skew tells how many minor versions two versions are apart: "4.18.3" and
+// "v4.20" are 2. Of other major versions that is math.MaxInt: nobody knows how
+// many minor versions lie between. It is not ok where one of them does not say
+// its minor version.
+//
+// What counts is the first thing in a text that looks like N.N, so that labels
+// of an OS and what commands print both do: "Kubernetes v1.31.4+k3s1" is 1.31.
+// Labels of an OS may say something else than what the hosts of a pool have to
+// agree on:
+//
+//   - RHCOS up to OpenShift 4.18 has "418.94.202501221327-0", which is OpenShift
+//     4.18 on RHEL 9.4, and is understood as 4.18. OKD has "418.9.…". (The
+//     manifests of openshift/os that build 418.94.DATE give it 4.18 as version
+//     in os-release; docs/faq.md there explains the 94.)
+//   - RHCOS from 4.19 on has "9.6.20250523-0", which is RHEL 9.6 and not
+//     OpenShift: 4.19 and 4.20 can look the same, and 4.18 is of another major
+//     version.
+//   - Fedora CoreOS has "41.20250215.3.0", where a date follows the version of
+//     Fedora. That is no minor version.
+//   - Flatcar has "4081.2.1": another major version with every new branch.
+//
+// There, a pool's version in its OS, or its version command, has to say it.
+func Skew(a, b string) (minors int, ok bool) {
+	x, okX := minorVersion(a)
+	y, okY := minorVersion(b)
+	switch {
+	case !okX || !okY:
+		return 0, false
+	case x.major != y.major:
+		return math.MaxInt, true
+	}
+	return max(x.minor-y.minor, y.minor-x.minor), true
+}
+
+type majorMinor struct{ major, minor int }
+
+func minorVersion(text string) (v majorMinor, ok bool) {
+	at := versionLike.FindStringSubmatchIndex(text)
+	if at == nil {
+		return v, false
+	}
+	if label := coreOSLabel.FindStringSubmatch(text[at[0]:]); label != nil {
+		return newVersion(label[1], label[2])
+	}
+	return newVersion(text[at[2]:at[3]], text[at[4]:at[5]])
+}
+
+func newVersion(major, minor string) (v majorMinor, ok bool) {
+	var errMajor, errMinor error
+	v.major, errMajor = strconv.Atoi(major)
+	v.minor, errMinor = strconv.Atoi(minor)
+	return v, errMajor == nil && errMinor == nil && v.minor <= maxMinor
+}
