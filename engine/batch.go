@@ -1,12 +1,27 @@
 package engine
 
+import (
+	"reflect"
+	"slices"
+)
+
 // pick chooses the hosts of the next batch. Hosts that a dead run left behind
 // come first and alone: until they are back, they are the disruption. Where
 // none of them can go yet, they count as unavailable for the others. A host
 // that leads etcd waits for the other members, unless nothing else can go. Hosts
 // that notice nothing go before any that does, so that a key does not wait for
 // the staging, the snapshots and the batches of others.
+// Pools whose canaries still have to run wait until nothing else can go.
 func (sc *scheduler) pick() []*HostPlan {
+	for _, sc.patient = range []bool{true, false} {
+		if hosts := sc.pickNow(); len(hosts) > 0 {
+			return hosts
+		}
+	}
+	return nil
+}
+
+func (sc *scheduler) pickNow() []*HostPlan {
 	for _, turn := range []struct {
 		from, to rank
 		quiet    bool // nobody else goes
@@ -33,8 +48,9 @@ func (sc *scheduler) pick() []*HostPlan {
 
 // clear begins a new batch.
 func (sc *scheduler) clear() {
+	sc.picked = 0
 	for _, w := range sc.wards {
-		w.taken, w.zone = 0, ""
+		w.taken, w.zone, w.site.taken = 0, 0, 0
 	}
 	for _, c := range sc.clusters {
 		c.taken = false
@@ -47,7 +63,7 @@ func (sc *scheduler) draw(q *queue, quiet, patient bool) []*HostPlan {
 	var drawn, kept []*HostPlan
 	seen := 0
 	for _, hp := range q.hosts {
-		if q.exhausted(hp) || quiet && q.quiet == 0 {
+		if sc.exhausted(q, hp) || quiet && q.quiet == 0 {
 			break
 		}
 		seen++
@@ -67,19 +83,21 @@ func (sc *scheduler) draw(q *queue, quiet, patient bool) []*HostPlan {
 // exhausted reports whether neither the host nor any behind it can join the
 // batch: nobody is left but hosts to disrupt, and for those the pool has to
 // wait, or there is no seat, or only other zones are left.
-func (q *queue) exhausted(hp *HostPlan) bool {
-	w := q.ward
+func (sc *scheduler) exhausted(q *queue, hp *HostPlan) bool {
+	w, at := q.ward, sc.places[hp.Host]
 	if q.rank != leftOverRank && w.waitsFor() != nil {
 		return true
 	}
-	return q.quiet == 0 && (w.seats(q.rank == leftOverRank) <= 0 || w.taken > 0 && hp.Zone > w.zone)
+	return q.quiet == 0 && (w.seats(q.rank == leftOverRank) <= 0 || w.taken > 0 && at.late && at.zone > w.zone)
 }
 
 // take puts a host into the batch.
 func (sc *scheduler) take(hp *HostPlan, q *queue) {
+	sc.picked++
 	if hp.Disruptive() {
 		q.ward.taken++
-		q.ward.zone = hp.Zone
+		q.ward.site.taken++
+		q.ward.zone = sc.places[hp.Host].zone
 	} else {
 		q.quiet--
 	}
@@ -90,22 +108,56 @@ func (sc *scheduler) take(hp *HostPlan, q *queue) {
 
 // batch gives the batch of these hosts with the gates of their pools. A pool
 // of which hosts are only recovered is not asked before: it may well be those
-// hosts that it misses.
+// hosts that it misses. What follows canaries is asked what came after them,
+// too: they have run for a while, or the run that updated them has ended.
 func (sc *scheduler) batch(hosts []*HostPlan) Batch {
 	var b Batch
 	seen, asked := map[string]bool{}, map[string]bool{}
 	for _, hp := range hosts {
-		pool := sc.wards[hp.Pool].Pool
+		w := sc.wards[hp.Pool]
 		b.Hosts = append(b.Hosts, hp.Host)
 		if !seen[hp.Pool] {
 			seen[hp.Pool] = true
 			b.Pools = append(b.Pools, hp.Pool)
-			b.After = append(b.After, gates(pool, AfterBatch, Bastion)...)
+			b.After = append(b.After, gates(w.Pool, AfterBatch, Bastion)...)
 		}
-		if len(hp.Changes) > 0 && !asked[hp.Pool] {
-			asked[hp.Pool] = true
-			b.Before = append(b.Before, gates(pool, BeforeBatch, Bastion)...)
+		if len(hp.Changes) == 0 || asked[hp.Pool] {
+			continue
+		}
+		asked[hp.Pool] = true
+		b.Before = append(b.Before, gates(w.Pool, BeforeBatch, Bastion)...)
+		if !hp.Disruptive() || w.canaries == 0 {
+			continue
+		}
+		if w.proven < w.canaries {
+			b.Canary = true
+			continue
+		}
+		b.Soak = max(b.Soak, w.soaks)
+		for _, s := range gates(w.Pool, AfterBatch, Bastion) {
+			if !s.Do.Gate.At(BeforeBatch) {
+				b.Before = append(b.Before, s)
+			}
 		}
 	}
 	return b
+}
+
+// startGates gives what is asked once, before anything is touched: the gates
+// of pools with hosts that are to be changed, each once.
+func startGates(x index, hosts []HostPlan) []Step {
+	var steps []Step
+	asked := map[string]bool{}
+	for _, hp := range hosts {
+		if len(hp.Changes) == 0 || asked[hp.Pool] {
+			continue
+		}
+		asked[hp.Pool] = true
+		for _, s := range gates(x.pools[hp.Pool], BeforeRun, Bastion) {
+			if !slices.ContainsFunc(steps, func(t Step) bool { return reflect.DeepEqual(s, t) }) {
+				steps = append(steps, s)
+			}
+		}
+	}
+	return steps
 }

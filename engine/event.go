@@ -140,11 +140,13 @@ const (
 // Exit is how a run ends that could do nothing (more) of the plan.
 func (p Plan) Exit() ExitCode {
 	switch {
-	case len(p.Refusals) > 0 || p.Has(Unclear):
+	case len(p.Refusals) > 0 || p.Has(Unclear) || p.Has(Failed) || p.Has(RolledBack):
 		return ExitFailed
-	case len(p.Batches) > 0:
+	case len(p.Unfinished) > 0:
+		return ExitRefused
+	case p.HasWork():
 		return ExitWork
-	case p.Has(Held):
+	case p.Has(Held), p.Has(Paused), p.Has(Closed):
 		return ExitRefused
 	case p.Has(Unreachable):
 		return ExitUnreachable

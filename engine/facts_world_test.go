@@ -10,16 +10,21 @@ import (
 // input is what a planner gets to see of the world.
 func (w *world) input() engine.Input {
 	in := engine.Input{
-		Inventory: engine.Inventory{Site: "test", Pools: w.pools},
+		Inventory: engine.Inventory{Site: "test", Pools: w.pools, MaxUnavailable: w.site},
 		Desired:   map[string]engine.Desired{},
 		Facts:     map[string]engine.Facts{},
 		Clusters:  map[string]engine.ClusterFacts{},
 		Run:       thisRun,
 		Dead:      []string{deadRun},
+		Now:       now,
+		Failed:    map[string]string{},
 	}
 	work, ignored := map[string]string{}, map[string]bool{}
 	for _, m := range w.hosts {
-		in.Inventory.Hosts = append(in.Inventory.Hosts, engine.Host{Name: m.name, Pool: m.pool, Cluster: m.cluster, Zone: m.zone})
+		in.Inventory.Hosts = append(in.Inventory.Hosts, engine.Host{Name: m.name, Pool: m.pool, Cluster: m.cluster, Zone: m.zone, Paused: m.paused})
+		if m.failed {
+			in.Failed[m.name] = "it failed"
+		}
 		in.Desired[m.name] = engine.Desired{OS: &engine.OS{Commit: "new"}}
 		in.Facts[m.name] = m.facts()
 		work[m.name], ignored[m.name] = m.work, m.ignored
@@ -42,6 +47,9 @@ func (m *machine) facts() engine.Facts {
 	}
 	f := engine.Facts{Host: m.name, BootID: "boot-1", Clock: now, Running: []string{"sshd.service"}}
 	hold := engine.Hold{Kind: engine.RunHold, Holder: "ann@b1", Reason: "update", Acquired: now.Add(-1), Expires: now.Add(1)}
+	if m.rejected {
+		f.Rejected = []string{"new"}
+	}
 	switch m.hold {
 	case "":
 		return f

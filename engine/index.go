@@ -8,14 +8,17 @@ type index struct {
 	clusters map[string]*Cluster
 	members  map[string][]string // hosts of each cluster, in inventory order
 	leftOut  map[string]Why      // hosts that the approved plan left out
+	targets  map[string]string   // OS of each pool, by digest
 }
 
 func newIndex(in Input) index {
 	inv := in.Inventory
-	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, members: map[string][]string{}, leftOut: map[string]Why{}}
+	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, members: map[string][]string{}, leftOut: map[string]Why{}, targets: map[string]string{}}
 	if in.Approved != nil {
 		for _, e := range in.Approved.Excluded {
-			x.leftOut[e.Host] = e.Why
+			if e.Why != Closed { // its changes were approved
+				x.leftOut[e.Host] = e.Why
+			}
 		}
 	}
 	for _, p := range inv.Pools {
@@ -26,6 +29,9 @@ func newIndex(in Input) index {
 	}
 	for _, h := range inv.Hosts {
 		x.sizes[h.Pool]++
+		if os := in.Desired[h.Name].OS; os != nil && os.Digest() != "" && x.targets[h.Pool] == "" {
+			x.targets[h.Pool] = os.Digest()
+		}
 		if h.Cluster != "" {
 			x.members[h.Cluster] = append(x.members[h.Cluster], h.Name)
 		}

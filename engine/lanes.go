@@ -1,23 +1,24 @@
 package engine
 
+import "slices"
+
 // lanes orders the hosts that need staging: members of an etcd cluster one
-// after the other and the leader last, every other host on its own.
-func lanes(in Input, batches []Batch, work map[string]*HostPlan) []Lane {
+// after the other and the leader last, every other host on its own. Hosts that
+// go soon are staged first; those that wait for a window are staged, too.
+func lanes(in Input, p Plan, work map[string]*HostPlan) []Lane {
 	var out []Lane
 	byCluster := map[string]int{}
 	leaders := map[string]string{}
-	for _, b := range batches {
-		for _, name := range b.Hosts {
-			hp := work[name]
-			switch {
-			case len(hp.Stage) == 0:
-			case hp.Cluster == "":
-				out = append(out, Lane{Hosts: []string{name}})
-			case in.Clusters[hp.Cluster].Leader() == name:
-				leaders[hp.Cluster] = name
-			default:
-				out = addMember(out, byCluster, hp.Cluster, name)
-			}
+	for _, name := range stagingOrder(p) {
+		hp := work[name]
+		switch {
+		case len(hp.Stage) == 0:
+		case hp.Cluster == "":
+			out = append(out, Lane{Hosts: []string{name}})
+		case in.Clusters[hp.Cluster].Leader() == name:
+			leaders[hp.Cluster] = name
+		default:
+			out = addMember(out, byCluster, hp.Cluster, name)
 		}
 	}
 	for _, c := range in.Inventory.Clusters {
@@ -26,6 +27,24 @@ func lanes(in Input, batches []Batch, work map[string]*HostPlan) []Lane {
 		}
 	}
 	return out
+}
+
+// stagingOrder names all hosts with work, those of the first batches first.
+func stagingOrder(p Plan) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, b := range p.Batches {
+		for _, name := range b.Hosts {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	for _, hp := range p.Hosts {
+		if !seen[hp.Host] {
+			names = append(names, hp.Host)
+		}
+	}
+	return names
 }
 
 func addMember(out []Lane, byCluster map[string]int, cluster, name string) []Lane {
@@ -50,9 +69,15 @@ func snapshots(in Input, batches []Batch, work map[string]*HostPlan) []Step {
 	}
 	var steps []Step
 	for _, c := range in.Inventory.Clusters {
-		if _, saved := in.Saved[c.Name]; disrupted[c.Name] && !saved && !c.NoSnapshot {
+		asked := in.Play != nil && in.Play.Has(EtcdSnapshotTask) && in.selects(c.Name)
+		if _, saved := in.Saved[c.Name]; !saved && (asked || disrupted[c.Name] && !c.NoSnapshot) {
 			steps = append(steps, Step{Name: "snapshot etcd", On: c.Name, Do: Op{Snapshot: &Snapshot{Cluster: c.Name}}, Timeout: snapshotTimeout})
 		}
 	}
 	return steps
+}
+
+// selects reports whether a member of the cluster is worked on.
+func (in Input) selects(cluster string) bool {
+	return slices.ContainsFunc(in.Inventory.Members(cluster), in.Selected)
 }

@@ -46,3 +46,12 @@ func (l Limit) String() string {
 	}
 	return strconv.Itoa(l.Of(0))
 }
+
+// Part is how many of n hosts a limit on failures allows: a percentage rounds
+// down, to 0 too. One that was not set allows none.
+func (l Limit) Part(n int) int {
+	if l.Percent > 0 {
+		return n * l.Percent / 100
+	}
+	return l.Count
+}

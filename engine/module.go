@@ -41,6 +41,8 @@ type Target struct {
 	Desired Desired
 	Facts   Facts
 	Run     string // ID of the run, whose hold disruptive steps check for
+
+	Targets map[string]string // OS of each pool of the site, by digest
 }
 
 // Steps are a module's share of a host's sequence.
@@ -58,4 +60,11 @@ type Steps struct {
 	Quiet   []Step   // in place of Write, Act and Record, and without a hold, where nothing disrupts the host
 	Actions []Action // in the order in which Act carries them out
 	Ends    []string // services that run and will not afterwards, on purpose
+}
+
+// Surround is a module that has more to do on a host with changes than they ask
+// for: the tasks of a playbook that go around them.
+type Surround interface {
+	// Around gives the steps before the host is drained and when it is back.
+	Around(Target) (before, after []Step)
 }

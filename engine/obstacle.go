@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,9 @@ type obstacle struct {
 // which there is nothing to do but to recover it needs no room.
 func (sc *scheduler) why(hp *HostPlan) *obstacle {
 	w, c := sc.wards[hp.Pool], sc.clusters[hp.Cluster]
+	if sc.serial != nil && sc.picked >= sc.serial(sc.number) {
+		return &obstacle{Blocked, func() string { return "serial leaves no room in the batch" }}
+	}
 	if len(hp.Changes) > 0 {
 		if first := w.waitsFor(); first != nil {
 			return &obstacle{Blocked, func() string { return sc.order(w, first) }}
@@ -26,6 +30,9 @@ func (sc *scheduler) why(hp *HostPlan) *obstacle {
 	if !hp.Disruptive() {
 		return nil
 	}
+	if o := sc.poolObjects(hp, w); o != nil {
+		return o
+	}
 	if c != nil {
 		if o := sc.clusterObjects(hp, c); o != nil {
 			return o
@@ -33,32 +40,32 @@ func (sc *scheduler) why(hp *HostPlan) *obstacle {
 	}
 	switch {
 	case w.seats(sc.adopted[hp.Host]) <= 0:
-		return &obstacle{Blocked, func() string { return sc.budget(w) }}
-	case w.taken > 0 && w.zone != hp.Zone:
+		return &obstacle{Blocked, func() string { return sc.budget(w, sc.adopted[hp.Host]) }}
+	case w.taken > 0 && w.zone != sc.places[hp.Host].zone:
 		return &obstacle{Blocked, func() string { return "another zone is being updated" }}
 	}
 	return nil
 }
 
-// waitsFor gives the first pool that must be complete before this one and is
-// not, or nil.
-func (w *ward) waitsFor() *ward {
-	for _, first := range w.first {
-		if first.waiting > 0 || first.missing != "" {
-			return first
-		}
+// poolObjects asks what the pool says about when its hosts may be disrupted. A
+// host that a run left half done is retried although others of its pool failed,
+// and though no canary has gone: it is disrupted already.
+func (sc *scheduler) poolObjects(hp *HostPlan, w *ward) *obstacle {
+	adopted := sc.adopted[hp.Host]
+	switch {
+	case w.closed:
+		return &obstacle{Closed, w.closing}
+	case !adopted && w.isDegraded():
+		return &obstacle{Blocked, w.degradation}
+	case !adopted && w.canarySeats() <= 0:
+		return &obstacle{Blocked, func() string { return "canaries of the pool go first" }}
+	case !adopted && sc.patient && w.soaks > 0:
+		return &obstacle{Blocked, func() string { return "canaries of the pool still have to run for " + w.soaks.String() }}
+	}
+	if far := sc.skew.objects(hp); far != "" {
+		return &obstacle{Blocked, func() string { return far }}
 	}
 	return nil
-}
-
-// seats is how many more hosts of the pool the batch may disrupt. A host with
-// a left-over hold counts as unavailable already, so that it takes no seat of
-// others: of those there may always be one, else they would stay for ever.
-func (w *ward) seats(adopted bool) int {
-	if adopted {
-		return max(1, w.limit-len(w.away)) - w.taken
-	}
-	return w.limit - len(w.away) - w.adopted - w.taken
 }
 
 // clusterObjects asks the host's etcd cluster whether it may lose the host.
@@ -79,6 +86,9 @@ func (sc *scheduler) clusterObjects(hp *HostPlan, c *quorate) *obstacle {
 		return nil
 	}
 	why := Why("")
+	if slices.ContainsFunc(c.members, func(m string) bool { return sc.failed[m] != "" }) {
+		why = Blocked // one of them failed in this run; what it keeps waiting is not unsafe
+	}
 	if len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, c.AllowOutage) == nil {
 		why = Held
 	}
@@ -130,8 +140,18 @@ func (sc *scheduler) unfinished(w *ward) string {
 	return w.missing
 }
 
-// budget says who takes up a pool's budget, by up to three examples.
-func (sc *scheduler) budget(w *ward) string {
+// budget says who takes up a pool's budget, or that of the site.
+func (sc *scheduler) budget(w *ward, adopted bool) string {
+	if free := *w; w.site.limit > 0 {
+		if free.site = (&siteBudget{}); free.seats(adopted) > 0 {
+			return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.away+w.site.adopted)
+		}
+	}
+	return sc.poolBudget(w)
+}
+
+// poolBudget names up to three of those who take up a pool's budget.
+func (sc *scheduler) poolBudget(w *ward) string {
 	const examples = 3
 	var who []string
 	for _, h := range w.away[:min(examples, len(w.away))] {

@@ -8,9 +8,11 @@ const PlanSchema = 1
 // operator saw, and a host that matches plans to nothing.
 //
 // These hold for every plan: a host is in at most one batch and one lane, and
-// then has a HostPlan; a host that is excluded has none; no batch has two
+// then has a HostPlan; a host that is excluded has none, unless it only waits
+// for its window; no batch has two
 // members of an etcd cluster; no batch disrupts two zones of a pool, or more
-// hosts of a pool than its budget has left; with a refusal there are no lanes
+// hosts of a pool, or of the site, than its budget has left; with a refusal, or
+// an unfinished roll-out that another is to follow, there are no lanes
 // and no batches.
 type Plan struct {
 	Schema     int         `json:"schema"`
@@ -49,6 +51,8 @@ type HostPlan struct {
 	Stage    []Step   `json:"stage,omitempty"`
 	Roll     []Step   `json:"roll"`
 	Rollback []Step   `json:"rollback,omitempty"` // in place of what is left of Roll, if the host fails once it has rebooted
+
+	retry bool // it failed in the run before
 }
 
 // Lane is a sequence of hosts that are staged one after the other. Lanes run
@@ -99,6 +103,11 @@ func (p Plan) Host(name string) *HostPlan {
 		}
 	}
 	return nil
+}
+
+// HasWork reports whether there is anything that may be done now.
+func (p Plan) HasWork() bool {
+	return len(p.Batches) > 0 || len(p.Lanes) > 0 || len(p.Before) > 0
 }
 
 // Empty reports whether nothing is to be done and nothing was left out.

@@ -45,15 +45,22 @@ func NewPlan(in Input) Plan {
 		Schema: PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
 		Matching: survey.matching, Warnings: survey.warnings, Drift: survey.drift,
 		Batches: schedule.run(), Refusals: schedule.refusals,
-		Excluded: append(survey.excluded, schedule.blocked...),
+		Excluded:   append(survey.excluded, schedule.blocked...),
+		Unfinished: unfinished(in, x, survey),
 	}
+	if in.Play != nil {
+		p.Play = in.Play.Name
+	}
+	p.Warnings = append(p.Warnings, schedule.warnings()...)
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
-	if len(p.Refusals) > 0 {
-		p.Batches = nil
-	}
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
+	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {
+		p.Batches = nil
+		return p
+	}
 	work := byHost(p.Hosts)
-	p.Lanes = lanes(in, p.Batches, work)
+	p.Lanes = lanes(in, p, work)
+	p.Start = startGates(x, p.Hosts)
 	p.Before = snapshots(in, p.Batches, work)
 	return p
 }
@@ -65,12 +72,12 @@ func (in Input) selecting() Input {
 	return in
 }
 
-// notBlocked gives the plans of the hosts that are in a batch or, in a plan
-// that is refused, would be.
+// notBlocked gives the plans of the hosts that are in a batch, or will be when
+// their window opens, or, in a plan that is refused, would be.
 func notBlocked(work []HostPlan, blocked []Exclusion) []HostPlan {
 	out := map[string]bool{}
 	for _, x := range blocked {
-		out[x.Host] = true
+		out[x.Host] = x.Why != Closed
 	}
 	var kept []HostPlan
 	for _, hp := range work {
@@ -90,7 +97,7 @@ func byHost(plans []HostPlan) map[string]*HostPlan {
 }
 
 func (in Input) target(x index, h Host, f Facts) Target {
-	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f.running(in.Ran[h.Name]), Run: in.Run}
+	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f.running(in.Ran[h.Name]).finished(in, h), Run: in.Run, Targets: x.targets}
 }
 
 // running is the host as if these services ran, so that they are waited for.
@@ -101,6 +108,12 @@ func (f Facts) running(services []string) Facts {
 	lacks := func(u string) bool { return slices.Contains(services, u) }
 	f.Failed = slices.DeleteFunc(slices.Clone(f.Failed), lacks)
 	f.Running = append(slices.DeleteFunc(slices.Clone(f.Running), lacks), services...)
+	return f
+}
+
+// finished is the host as one that this run has, or has not, done with.
+func (f Facts) finished(in Input, h Host) Facts {
+	_, f.Finished = in.Done[h.Name]
 	return f
 }
 
@@ -138,6 +151,15 @@ func (in Input) diff(t Target) (d difference, err error) {
 		all.Quiet = append(all.Quiet, steps.Quiet...)
 		all.Actions = append(all.Actions, steps.Actions...)
 		all.Ends = append(all.Ends, steps.Ends...)
+		all.Before = append(all.Before, steps.Before...)
+		all.After = append(all.After, steps.After...)
+		all.Rollback = append(all.Rollback, steps.Rollback...)
+	}
+	for _, m := range in.Modules {
+		if around, ok := m.(Surround); ok && len(d.changes) > 0 {
+			before, after := around.Around(t)
+			all.Before, all.After = append(all.Before, before...), append(all.After, after...)
+		}
 	}
 	return d, nil
 }

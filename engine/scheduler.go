@@ -1,6 +1,8 @@
 package engine
 
-import "sort"
+import (
+	"slices"
+)
 
 // scheduler puts hosts into batches by playing the roll-out forward: after
 // each batch its hosts are taken to be updated and healthy.
@@ -14,6 +16,13 @@ type scheduler struct {
 	away     map[string]string // hosts that count as unavailable throughout, and why
 	held     map[string]bool   // those of them that are held
 	adopted  map[string]bool   // hosts with a left-over hold that are not yet recovered
+	places   map[string]place
+	skew     *skew
+	patient  bool              // pools whose canaries still have to run wait
+	serial   func(n int) int   // hosts that the n-th batch may have, from 0; nil: any number
+	number   int               // batch that is being picked
+	picked   int               // hosts in it
+	failed   map[string]string // hosts that failed in this run
 	refusals []string
 	blocked  []Exclusion
 }
@@ -30,26 +39,12 @@ const (
 	ranks
 )
 
-// queue is the waiting hosts of one pool and rank, by zone and name.
+// queue is the waiting hosts of one pool and rank, in their order.
 type queue struct {
 	ward  *ward
 	rank  rank
 	hosts []*HostPlan
 	quiet int // of them, hosts that are not disrupted and so need no seat
-}
-
-// ward is a pool and how far it is.
-type ward struct {
-	Pool
-	first   []*ward // pools that come before it, directly or through others
-	limit   int
-	waiting int      // hosts with work that are in no batch yet
-	missing string   // a selected host that no batch will have, and why
-	away    []string // hosts that count as unavailable throughout
-	adopted int      // hosts with a left-over hold that are not yet recovered
-
-	taken int    // hosts that the batch being picked disrupts
-	zone  string // theirs
 }
 
 // quorate is an etcd cluster and how far it is.
@@ -62,9 +57,14 @@ type quorate struct {
 }
 
 func newScheduler(in Input, x index, s stock) *scheduler {
-	sc := &scheduler{wards: newWards(in, x, s), clusters: map[string]*quorate{}, away: s.away, held: s.held, adopted: map[string]bool{}}
+	sc := &scheduler{
+		wards: newWards(in, x, s), clusters: map[string]*quorate{}, away: s.away, held: s.held, adopted: map[string]bool{},
+		places: places(in, x, s.work), skew: newSkew(in, x, s.work), serial: in.serial(), number: in.Batches, failed: in.Failed,
+	}
 	for i := range s.work {
-		sc.enter(&s.work[i], in, x)
+		if len(s.work[i].Roll) > 0 { // else it is only staged
+			sc.enter(&s.work[i], in, x)
+		}
 	}
 	for r := range ranks {
 		queues := map[string]*queue{}
@@ -73,44 +73,15 @@ func newScheduler(in Input, x index, s stock) *scheduler {
 			sc.queues = append(sc.queues, queues[p.Name])
 		}
 		for i := range s.work {
-			if hp := &s.work[i]; sc.rank(hp) == r {
+			if hp := &s.work[i]; len(hp.Roll) > 0 && sc.rank(hp) == r {
 				queues[hp.Pool].add(hp)
 			}
 		}
 	}
 	for _, q := range sc.queues {
-		sort.Slice(q.hosts, func(i, j int) bool {
-			a, b := q.hosts[i], q.hosts[j]
-			return a.Zone < b.Zone || a.Zone == b.Zone && a.Host < b.Host
-		})
+		slices.SortFunc(q.hosts, func(a, b *HostPlan) int { return sc.places[a.Host].compare(sc.places[b.Host]) })
 	}
 	return sc
-}
-
-func newWards(in Input, x index, s stock) map[string]*ward {
-	wards := map[string]*ward{}
-	for _, p := range in.Inventory.Pools {
-		wards[p.Name] = &ward{Pool: p, limit: p.MaxUnavailable.Of(x.sizes[p.Name])}
-	}
-	for name, w := range wards {
-		for _, first := range x.before(name) {
-			w.first = append(w.first, wards[first])
-		}
-	}
-	missing := map[string]Why{}
-	for _, e := range s.excluded {
-		missing[e.Host] = e.Why
-	}
-	for _, h := range in.Inventory.Hosts {
-		w := wards[h.Pool]
-		if s.away[h.Name] != "" {
-			w.away = append(w.away, h.Name)
-		}
-		if why := missing[h.Name]; why != "" && w.missing == "" {
-			w.missing = h.Name + " is " + string(why)
-		}
-	}
-	return wards
 }
 
 func (q *queue) add(hp *HostPlan) {
@@ -126,6 +97,7 @@ func (sc *scheduler) enter(hp *HostPlan, in Input, x index) {
 	w.waiting++
 	if hp.Adopt != "" {
 		w.adopted++
+		w.site.adopted++
 		sc.adopted[hp.Host] = true
 	}
 	if hp.Cluster == "" {
@@ -163,6 +135,15 @@ func (sc *scheduler) rank(hp *HostPlan) rank {
 	return plainRank
 }
 
+// serial gives how many hosts each batch of the play may have.
+func (in Input) serial() func(int) int {
+	if in.Play == nil || len(in.Play.Serial) == 0 {
+		return nil
+	}
+	list, hosts := in.Play.Serial, in.selected()
+	return func(n int) int { return list[min(n, len(list)-1)].Of(hosts) }
+}
+
 func (sc *scheduler) run() []Batch {
 	var batches []Batch
 	for {
@@ -175,6 +156,7 @@ func (sc *scheduler) run() []Batch {
 		for _, hp := range hosts {
 			sc.settle(hp)
 		}
+		sc.number++
 	}
 }
 
@@ -182,9 +164,16 @@ func (sc *scheduler) run() []Batch {
 func (sc *scheduler) settle(hp *HostPlan) {
 	w := sc.wards[hp.Pool]
 	w.waiting--
+	if w.soaks = 0; len(hp.Changes) > 0 {
+		if w.proven++; w.proven == w.canaries {
+			w.soaks = w.Canary.Soak
+		}
+	}
+	sc.skew.settle(hp)
 	if sc.adopted[hp.Host] {
 		delete(sc.adopted, hp.Host)
 		w.adopted--
+		w.site.adopted--
 	}
 	if hp.Cluster == "" {
 		return
@@ -196,4 +185,13 @@ func (sc *scheduler) settle(hp *HostPlan) {
 			c.facts.Members[i].Healthy = true
 		}
 	}
+}
+
+// warnings tell what cannot be known, or done, in one run.
+func (sc *scheduler) warnings() []string {
+	var list []string
+	if sc.skew.unknown() {
+		list = append(list, "the version of an OS is not known before it is staged: max_skew is checked then")
+	}
+	return list
 }

@@ -237,7 +237,7 @@ func TestFleets(t *testing.T) {
 }
 
 func anyFleet(t *rapid.T) *world {
-	w := &world{clusters: map[string]*etcd{}}
+	w := &world{clusters: map[string]*etcd{}, site: rapid.SampledFrom([]engine.Limit{{}, {}, {Count: 2, Set: true}, {Percent: 10, Set: true}}).Draw(t, "site")}
 	pools := rapid.IntRange(1, 6).Draw(t, "pools")
 	for i := range pools {
 		p := engine.Pool{Name: fmt.Sprint("pool-", i), MaxUnavailable: rapid.SampledFrom([]engine.Limit{{}, {Count: 1}, {Count: 2}, {Count: 5}, {Percent: 10}, {Percent: 50}, {Percent: 100}}).Draw(t, "limit")}
@@ -246,6 +246,11 @@ func anyFleet(t *rapid.T) *world {
 				p.After = append(p.After, fmt.Sprint("pool-", j))
 			}
 		}
+		p.FailureBudget = rapid.SampledFrom([]engine.Limit{{}, {}, {Count: 1}, {Count: 3}, {Percent: 20}}).Draw(t, "failure_budget")
+		if n := rapid.IntRange(-2, 3).Draw(t, "canaries"); n > 0 {
+			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: n}, Soak: engine.Duration(rapid.IntRange(0, 1).Draw(t, "soak"))}
+		}
+		p.Windows = rapid.SampledFrom([][]engine.Window{nil, nil, nil, {open}, {closed}}).Draw(t, "window")
 		w.pools = append([]engine.Pool{p}, w.pools...)
 	}
 	// Most hosts of a fleet are well: else every plan is refused.
@@ -275,6 +280,11 @@ func anyMachine(t *rapid.T, m *machine, pools, odds int) *machine {
 	state := machine{work: rapid.SampledFrom([]string{"", "reboot", "reboot", "reboot", "restart", "quiet"}).Draw(t, "work")}
 	if rare(t, odds) {
 		state = states[rapid.IntRange(0, len(states)-1).Draw(t, "state")]
+		state.paused = rare(t, odds)
+		state.rejected = rare(t, odds) && !state.leftOver() // such a one is only brought back: TestRolledBackIsReleased
+		if rare(t, odds) && (state.hold == "" || state.hold == "own") {
+			state.failed = true
+		}
 	}
 	return m.in(state)
 }

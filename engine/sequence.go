@@ -30,7 +30,7 @@ func (t Timeouts) WithDefaults() Timeouts {
 // hostPlan composes everything that is done to one host. The roll sequence
 // reads as it happens: hold, prove that it is safe, drain, write, move the etcd
 // leader, reboot, wait until everything is back, release. What disrupts nothing
-// is written without all that, in one step.
+// is written without all that, in one step; what is only staged has none.
 func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	hp := HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
@@ -40,33 +40,60 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 		hp.Roll = disturbing(steps.Quiet)
 		return hp
 	}
-	if len(changes) == 0 {
-		hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, nil, true))
+	if len(changes) == 0 || steps.onlyStage() {
+		if adopt != "" {
+			hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, Steps{}, true), false, 0)
+		}
 		return hp
 	}
+	roll := hp.disrupt(t, steps)
+	drains := hp.drains()
+	if len(steps.Rollback) > 0 {
+		back := append(disturbing(steps.Rollback), recoverySteps(t, Steps{Ends: steps.Ends}, drains)...)
+		hp.Rollback = append(back, releaseStep(t, false))
+	}
+	roll = append(roll, recoverySteps(t, steps, drains || adopt != "")...)
+	hp.Roll = withHold(t, adopt, reason(changes), roll, bootsOther(steps.Reboot, t.Facts), lasts(hp.Rollback))
+	return hp
+}
+
+// disrupt is the part of a host's sequence from the proof that it is safe until
+// everything has been done to it.
+func (hp HostPlan) disrupt(t Target, steps Steps) []Step {
 	var roll []Step
-	drains := hasAction(hp.Actions, DrainAction) || hasAction(hp.Actions, RebootAction)
 	if hp.Disruptive() {
 		roll = append(roll, quorumStep(t)...)
 		roll = append(roll, gates(t.Pool, BeforeHost, t.Host.Name)...)
 	}
-	if drains {
+	roll = append(roll, steps.Before...)
+	if hp.drains() {
 		roll = append(roll, drainStep(t)...)
-		if len(drainStep(t)) > 0 && len(steps.Reboot) == 0 { // the drain may have taken long
-			roll = append(roll, quorumStep(t)...)
-		}
+	}
+	waited := len(steps.Before) > 0 && hp.Disruptive() || hp.drains() && len(drainStep(t)) > 0
+	if waited && len(steps.Reboot) == 0 { // that may have taken long
+		roll = append(roll, quorumStep(t)...)
 	}
 	roll = append(roll, disturbing(steps.Write)...)
 	if len(steps.Reboot) > 0 {
 		roll = append(roll, leaderSteps(t)...)
 		roll = append(roll, disturbing(steps.Reboot)...)
 	} else {
+		if hasAction(hp.Actions, DefragAction) {
+			roll = append(roll, leaderSteps(t)...)
+		}
 		roll = append(roll, disturbing(steps.Act)...)
 	}
-	roll = append(roll, steps.Record...)
-	roll = append(roll, recoverySteps(t, steps.Ends, drains || adopt != "")...)
-	hp.Roll = withHold(t, adopt, reason(changes), roll)
-	return hp
+	return append(roll, steps.Record...)
+}
+
+// drains reports whether work is moved off the host.
+func (hp HostPlan) drains() bool {
+	return hasAction(hp.Actions, DrainAction) || hasAction(hp.Actions, RebootAction)
+}
+
+// onlyStage reports whether nothing but staging is to be done.
+func (s Steps) onlyStage() bool {
+	return len(s.Stage) > 0 && len(s.Write)+len(s.Act)+len(s.Reboot)+len(s.Record)+len(s.Quiet) == 0
 }
 
 // disturbing marks the scripts among the steps of modules that change a host.
@@ -79,15 +106,27 @@ func disturbing(steps []Step) []Step {
 }
 
 // withHold puts a sequence between taking and releasing the host's hold,
-// which lasts as long as everything in between may take.
-func withHold(t Target, adopt, reason string, roll []Step) []Step {
-	total := Duration(10 * time.Minute)
-	for _, s := range roll {
+// which lasts as long as everything in between, and more, may take. A sequence
+// that brings another OS leaves on the host which OS all pools are to have.
+func withHold(t Target, adopt, reason string, roll []Step, newOS bool, more Duration) []Step {
+	take := TakeHold{Reason: reason, For: Duration(10*time.Minute) + lasts(roll) + more, Adopt: adopt}
+	if newOS {
+		take.Targets = t.Targets
+	}
+	first := Step{Name: "hold", On: t.Host.Name, Do: Op{TakeHold: &take}, Timeout: commandTimeout}
+	return append(append([]Step{first}, roll...), releaseStep(t, true))
+}
+
+// lasts is how long steps may take.
+func lasts(steps []Step) (total Duration) {
+	for _, s := range steps {
 		total += s.Timeout
 	}
-	take := Step{Name: "hold", On: t.Host.Name, Do: Op{TakeHold: &TakeHold{Reason: reason, For: total, Adopt: adopt}}, Timeout: commandTimeout}
-	free := Step{Name: "release", On: t.Host.Name, Do: Op{Release: &Release{}}, Timeout: commandTimeout}
-	return append(append([]Step{take}, roll...), free)
+	return total
+}
+
+func releaseStep(t Target, updated bool) Step {
+	return Step{Name: "release", On: t.Host.Name, Do: Op{Release: &Release{Updated: updated}}, Timeout: commandTimeout}
 }
 
 // mostReasons is how many changes a reason names.
@@ -129,11 +168,12 @@ func drainStep(t Target) []Step {
 }
 
 // recoverySteps wait until a host is wholly back, and let work return to it if
-// the host was drained. One that a person drained stays as it is.
-func recoverySteps(t Target, ends []string, drained bool) []Step {
+// the host was drained. One that a person drained stays as it is. Tasks that
+// come after follow, and then the gates.
+func recoverySteps(t Target, of Steps, drained bool) []Step {
 	health := t.Pool.Timeouts.WithDefaults().Health
 	units := awaitUnits(t.Facts)
-	units.Running = slices.DeleteFunc(slices.Clone(units.Running), func(u string) bool { return slices.Contains(ends, u) })
+	units.Running = slices.DeleteFunc(slices.Clone(units.Running), func(u string) bool { return slices.Contains(of.Ends, u) })
 	steps := []Step{{Name: "wait for units", On: t.Host.Name, Do: Op{AwaitUnits: &units}, Timeout: health}}
 	if t.Cluster != nil {
 		steps = append(steps, Step{Name: "wait for etcd", On: t.Host.Name, Do: Op{AwaitEtcd: &AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: health})
@@ -141,6 +181,7 @@ func recoverySteps(t Target, ends []string, drained bool) []Step {
 	if d := t.Pool.Drain; drained && d != nil && d.Undo != "" {
 		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout)})
 	}
+	steps = append(steps, of.After...)
 	return append(steps, gates(t.Pool, AfterHost, t.Host.Name)...)
 }
 
@@ -186,9 +227,9 @@ func mergeActions(changes []Change, order []Action) []Action {
 	}
 	var merged []Action
 	reboot := hasAction(all, RebootAction)
-	for _, kind := range []ActionType{DrainAction, ReloadDaemon, ReloadUnit, RestartUnit, RebootAction} {
+	for _, kind := range []ActionType{DrainAction, ReloadDaemon, ReloadUnit, RestartUnit, CommandAction, DefragAction, RebootAction} {
 		for _, a := range all {
-			swallowed := reboot && kind != DrainAction && kind != RebootAction
+			swallowed := reboot && (kind == ReloadDaemon || kind == ReloadUnit || kind == RestartUnit)
 			if a.Type == kind && !swallowed && !containsAction(merged, a) {
 				merged = append(merged, a)
 			}
@@ -216,9 +257,12 @@ func (hp HostPlan) Quiet() bool {
 }
 
 // Disruptive reports whether the host is drained or rebooted, or has a unit
-// restarted, which may well be the one that others depend on.
+// restarted, which may well be the one that others depend on, or a playbook
+// says that its command disrupts.
 func (hp HostPlan) Disruptive() bool {
-	return hasAction(hp.Actions, DrainAction) || hasAction(hp.Actions, RestartUnit) || hasAction(hp.Actions, RebootAction)
+	return slices.ContainsFunc(hp.Actions, func(a Action) bool {
+		return slices.Contains([]ActionType{DrainAction, RestartUnit, CommandAction, DefragAction, RebootAction}, a.Type)
+	})
 }
 
 func hasAction(list []Action, t ActionType) bool {

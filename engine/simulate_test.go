@@ -118,7 +118,7 @@ func complete(start, end, w *world, approved engine.Plan, done map[string]int) e
 		}
 	}
 	last := engine.NewPlan(w.input())
-	if got, want := last.Exit(), end.exit(); got != want {
+	if got, want := last.Exit(), end.exit(); got != want && !(len(last.Lanes) > 0 && got == engine.ExitWork) {
 		return fmt.Errorf("exit %d at the end, not %d", got, want)
 	}
 	return nil
@@ -143,12 +143,23 @@ func (w *world) fate(m *machine) engine.Why {
 		return engine.Unreachable
 	case m.hold != "" && !m.leftOver():
 		return engine.Held
-	case m.work == "unclear":
-		return engine.Unclear
 	case !m.unfinished():
 		return ""
+	case m.failed:
+		return engine.Failed
+	case m.work == "unclear":
+		return engine.Unclear
+	case m.paused:
+		return engine.Paused
+	case m.rejected && m.hold == "":
+		return engine.RolledBack
 	}
 	if _, early := w.tooEarly(m); early {
+		return engine.Blocked
+	}
+	if p := w.pool(m.pool); m.disrupts() && shut(p) {
+		return engine.Closed
+	} else if m.disrupts() && m.hold == "" && w.sore(p) {
 		return engine.Blocked
 	}
 	if m.cluster == "" || w.keepsCluster(m, nil, false) == nil {
@@ -156,6 +167,9 @@ func (w *world) fate(m *machine) engine.Why {
 	}
 	if w.keepsCluster(m, nil, true) == nil {
 		return engine.Held
+	}
+	if slices.ContainsFunc(w.hosts, func(o *machine) bool { return o.failed && o.cluster == m.cluster }) {
+		return engine.Blocked
 	}
 	return ""
 }
@@ -171,7 +185,7 @@ func (w *world) exit() engine.ExitCode {
 	for _, c := range []struct {
 		why  engine.Why
 		code int
-	}{{engine.Unclear, 3}, {engine.Held, 4}, {engine.Unreachable, 5}, {engine.Blocked, 3}} {
+	}{{engine.Unclear, 3}, {engine.Failed, 3}, {engine.RolledBack, 3}, {engine.Held, 4}, {engine.Paused, 4}, {engine.Closed, 4}, {engine.Unreachable, 5}, {engine.Blocked, 3}} {
 		if fates[c.why] {
 			return engine.ExitCode(c.code)
 		}
@@ -182,7 +196,7 @@ func (w *world) exit() engine.ExitCode {
 func (w *world) String() string {
 	s := "this world:\n"
 	for _, p := range w.pools {
-		s += fmt.Sprintf("  pool %s after %v, max_unavailable %s\n", p.Name, p.After, p.MaxUnavailable)
+		s += fmt.Sprintf("  pool %s after %v, max_unavailable %s, failure_budget %v, canary %v, closed %t\n", p.Name, p.After, p.MaxUnavailable, p.FailureBudget, p.Canary, shut(p))
 	}
 	for _, name := range sortedKeys(w.clusters) {
 		s += fmt.Sprintf("  cluster %s %+v\n", name, *w.clusters[name])
@@ -195,7 +209,7 @@ func (w *world) String() string {
 
 // wellFormed: what the documentation of Plan promises about every plan.
 func wellFormed(w *world, p engine.Plan) error {
-	place := map[string]string{}
+	place, waits := map[string]string{}, map[string]bool{}
 	put := func(host, where string) error {
 		if place[host] != "" {
 			return fmt.Errorf("%s is both %s and %s", host, place[host], where)
@@ -209,6 +223,10 @@ func wellFormed(w *world, p engine.Plan) error {
 		}
 	}
 	for _, x := range p.Excluded {
+		if x.Why == engine.Closed {
+			waits[x.Host] = true
+			continue
+		}
 		if err := put(x.Host, "excluded"); err != nil {
 			return err
 		}
@@ -223,10 +241,10 @@ func wellFormed(w *world, p engine.Plan) error {
 			return fmt.Errorf("%s is neither matching, work nor excluded: %q", m.name, place[m.name])
 		}
 	}
-	return wellOrdered(w, p, place)
+	return wellOrdered(w, p, place, waits)
 }
 
-func wellOrdered(w *world, p engine.Plan, place map[string]string) error {
+func wellOrdered(w *world, p engine.Plan, place map[string]string, waits map[string]bool) error {
 	if len(p.Refusals) > 0 && len(p.Batches)+len(p.Lanes)+len(p.Before) > 0 {
 		return fmt.Errorf("a refused plan does something")
 	}
@@ -251,7 +269,7 @@ func wellOrdered(w *world, p engine.Plan, place map[string]string) error {
 		for i, h := range l.Hosts {
 			m := w.machine(h)
 			leads := m.cluster != "" && w.clusters[m.cluster].leader == h && !w.clusters[m.cluster].unknown
-			if laned[h] || !batched[h] || m.cluster != l.Cluster || leads && i != len(l.Hosts)-1 {
+			if laned[h] || !batched[h] && !waits[h] || m.cluster != l.Cluster || leads && i != len(l.Hosts)-1 {
 				return fmt.Errorf("lane %v is wrong about %s", l, h)
 			}
 			laned[h] = true
@@ -261,7 +279,7 @@ func wellOrdered(w *world, p engine.Plan, place map[string]string) error {
 		}
 	}
 	for _, hp := range p.Hosts {
-		if len(p.Refusals) == 0 && (!batched[hp.Host] || laned[hp.Host] != (len(hp.Stage) > 0)) {
+		if len(p.Refusals) == 0 && (batched[hp.Host] == waits[hp.Host] || laned[hp.Host] != (len(hp.Stage) > 0)) {
 			return fmt.Errorf("%s has a plan, but no batch or no lane", hp.Host)
 		}
 	}

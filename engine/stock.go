@@ -1,6 +1,10 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // stock is what was found out about the hosts, before any scheduling.
 type stock struct {
@@ -12,10 +16,16 @@ type stock struct {
 	away     map[string]string // hosts that count as unavailable, and why
 	held     map[string]bool   // those of them whose hold this run must leave alone
 	outside  map[string]int    // hosts of each pool with work that were not selected
+
+	proven   map[string][]time.Time // when hosts of each pool that match were brought to that; zero: some time ago
+	degraded map[string][]string    // hosts of each pool that failed and are not tried again
 }
 
 func takeStock(in Input, x index) stock {
-	s := stock{away: map[string]string{}, held: map[string]bool{}, outside: map[string]int{}}
+	s := stock{
+		away: map[string]string{}, held: map[string]bool{}, outside: map[string]int{},
+		proven: map[string][]time.Time{}, degraded: map[string][]string{},
+	}
 	for _, h := range in.Inventory.Hosts {
 		f, ok := in.Facts[h.Name]
 		if !ok {
@@ -83,34 +93,84 @@ func absent(in Input, h Host, f Facts) (Why, string) {
 func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	target := in.target(x, h, f)
 	d, err := in.diff(target)
-	changes := d.changes
 	if len(d.drift) > 0 && in.Selected(h) {
 		s.drift = append(s.drift, HostDrift{Host: h.Name, Changes: d.drift})
 	}
 	adopt := f.leftOver(in.Run, in.Dead)
-	switch {
-	case err == nil && len(changes) == 0 && adopt == "":
+	if err == nil && len(d.changes) == 0 && adopt == "" {
+		s.proven[h.Pool] = append(s.proven[h.Pool], in.provenAt(h, f))
 		if in.Selected(h) && len(d.drift) == 0 {
 			s.matching = append(s.matching, h.Name)
 		}
 		return
-	case err == nil && in.Selected(h) && x.leftOut[h.Name] != "":
-		s.excluded = append(s.excluded, Exclusion{h.Name, x.leftOut[h.Name], "the approved plan leaves it out; the next run takes it"})
-	case err == nil && in.Selected(h):
+	}
+	why, reason := in.leftOut(x, h, f, err)
+	if why == RolledBack && adopt != "" { // what is left of it is only to be ended
+		why, d.changes, d.steps = "", nil, Steps{}
+	}
+	if in.Selected(h) && (why == Failed || why == Unclear || why != Paused && adopt == "" && in.rejected(h, f)) {
+		s.degraded[h.Pool] = append(s.degraded[h.Pool], h.Name)
+	}
+	switch {
+	case in.Selected(h) && why == "":
 		if adopt != "" {
 			s.warn("%s", adoption(in, h, f))
 		}
-		s.work = append(s.work, hostPlan(target, changes, d.steps, adopt))
+		hp := hostPlan(target, d.changes, d.steps, adopt)
+		hp.retry = slices.Contains(in.Retry, h.Name)
+		s.work = append(s.work, hp)
 		return
 	case in.Selected(h):
-		s.excluded = append(s.excluded, Exclusion{h.Name, Unclear, err.Error()})
-	case err == nil && len(changes) > 0:
+		s.excluded = append(s.excluded, Exclusion{h.Name, why, reason})
+	case err == nil && len(d.changes) > 0:
 		s.outside[h.Pool]++
 	}
-	if adopt != "" {
+	switch {
+	case adopt == "":
+	case why == Failed:
+		s.markAway(h, Failed)
+	default:
 		s.markAway(h, Held)
 		s.warn("%s counts as unavailable: run %s left its hold there, and this run does not take it over: %s", h.Name, adopt, f.Hold)
 	}
+}
+
+// leftOut says why nothing is done about a host with work, or "".
+func (in Input) leftOut(x index, h Host, f Facts, err error) (Why, string) {
+	failed, again := in.Failed[h.Name]
+	switch {
+	case again:
+		return Failed, failed
+	case err != nil:
+		return Unclear, err.Error()
+	case h.Paused:
+		return Paused, "the inventory pauses it"
+	case x.pools[h.Pool].Paused:
+		return Paused, "the inventory pauses pool " + h.Pool
+	case x.leftOut[h.Name] != "":
+		return x.leftOut[h.Name], "the approved plan leaves it out; the next run takes it"
+	case in.rejected(h, f):
+		return RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", ShortDigest(in.Desired[h.Name].OS.Digest()))
+	}
+	return "", ""
+}
+
+// rejected reports whether the host has to run an OS from which it was rolled back.
+func (in Input) rejected(h Host, f Facts) bool {
+	os, booted := in.Desired[h.Name].OS, f.Booted()
+	if os == nil || in.RetryRejected || booted != nil && booted.Digest == os.Digest() {
+		return false
+	}
+	return slices.Contains(f.Rejected, os.Digest())
+}
+
+// provenAt is when the host was brought to its desired state, by the bastion's
+// clock, as far as this run or the host knows.
+func (in Input) provenAt(h Host, f Facts) time.Time {
+	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
+		return at
+	}
+	return in.Now.Add(f.Updated.Sub(f.Clock))
 }
 
 // leftOver names the run whose hold this run finds and takes over: a dead

@@ -16,6 +16,7 @@ type world struct {
 	pools    []engine.Pool
 	clusters map[string]*etcd
 	hosts    []*machine
+	site     engine.Limit
 }
 
 type etcd struct {
@@ -34,6 +35,10 @@ type machine struct {
 	lost    bool   // cannot be reached
 	sick    bool   // its etcd member is not healthy
 	ignored bool   // outside --limit
+
+	failed   bool // in this run
+	paused   bool
+	rejected bool // rolled back from the OS that it is to run
 }
 
 const (
@@ -47,7 +52,15 @@ func (m *machine) leftOver() bool { return m.hold == "dead" || m.hold == "expire
 
 // ours reports whether this run may do anything to the machine at all.
 func (m *machine) ours() bool {
-	return !m.ignored && !m.lost && m.work != "unclear" && (m.hold == "" || m.leftOver())
+	return !m.ignored && !m.lost && !m.paused && !m.broken() && (m.hold == "" || m.leftOver())
+}
+
+// broken reports whether the machine failed and nobody tries again.
+func (m *machine) broken() bool {
+	if m.lost || m.hold != "" && !m.leftOver() {
+		return false
+	}
+	return m.work == "unclear" || m.work != "" && (m.failed || m.rejected && !m.paused && m.hold == "") || m.failed && m.hold != ""
 }
 
 // quiet reports whether the machine does not notice what is done to it.
@@ -98,6 +111,59 @@ func (w *world) allowed(names ...string) error {
 		if err := w.keepsPool(p, names); err != nil {
 			return err
 		}
+		if err := w.keepsPace(p, names); err != nil {
+			return err
+		}
+	}
+	if w.site.Set {
+		return w.keepsBudget("the site", w.site, names, func(*machine) bool { return true })
+	}
+	return nil
+}
+
+// closed is a window that is not open now; open one that is.
+var (
+	closed = engine.Window{From: 60, To: 120}
+	open   = engine.Window{From: 600, To: 900}
+)
+
+// shut reports whether a pool may not be disrupted now.
+func shut(p engine.Pool) bool { return len(p.Windows) == 1 && p.Windows[0].From == closed.From }
+
+// sore reports whether too many of a pool have failed to go on with others.
+func (w *world) sore(p engine.Pool) bool {
+	size, broken := 0, 0
+	for _, m := range w.hosts {
+		if m.pool == p.Name {
+			size++
+			if m.broken() && !m.ignored {
+				broken++
+			}
+		}
+	}
+	return broken > p.FailureBudget.Count && broken*100 > p.FailureBudget.Percent*size
+}
+
+// keepsPace says which rule about a pool's turn forbids that these go.
+func (w *world) keepsPace(p engine.Pool, names []string) error {
+	anew, proven := 0, 0
+	for _, m := range w.hosts {
+		switch {
+		case m.pool != p.Name:
+		case m.work == "" && m.hold == "" && !m.lost:
+			proven++
+		case !slices.Contains(names, m.name) || !m.disrupts():
+		case shut(p):
+			return fmt.Errorf("%s goes outside its window", m.name)
+		case m.hold != "": // it is disrupted already
+		case w.sore(p):
+			return fmt.Errorf("%s goes although others have failed", m.name)
+		default:
+			anew++
+		}
+	}
+	if c := p.Canary; c != nil && proven < c.Hosts.Count && anew > c.Hosts.Count-proven {
+		return fmt.Errorf("pool %s has %d canaries, and %d go beside %d", p.Name, c.Hosts.Count, anew, proven)
 	}
 	return nil
 }
@@ -137,7 +203,7 @@ func (w *world) keepsCluster(m *machine, together []string, forgiving bool) erro
 			return errTwoMembers
 		}
 		voters++
-		notOurs := !o.lost && o.hold != "" && (o.ignored || !o.leftOver() || o.work == "unclear")
+		notOurs := !o.lost && o.hold != "" && (o.ignored || !o.leftOver() || o.paused && !o.failed || o.work == "unclear" && !o.failed)
 		up := !o.sick && !o.unavailable() || forgiving && notOurs
 		switch {
 		case o == m:
@@ -159,19 +225,29 @@ func (w *world) keepsCluster(m *machine, together []string, forgiving bool) erro
 	return nil
 }
 
-// keepsPool counts the machines of a pool that would be unavailable.
+// keepsPool counts the zones and the machines of a pool that would be lost.
 func (w *world) keepsPool(p engine.Pool, names []string) error {
-	size, before, given, after, again := 0, 0, 0, 0, 0
 	zones := map[string]bool{}
 	for _, m := range w.hosts {
-		if m.pool != p.Name {
+		if m.pool == p.Name && slices.Contains(names, m.name) && m.disrupts() {
+			zones[m.zone] = true
+		}
+	}
+	if len(zones) > 1 {
+		return fmt.Errorf("pool %s loses hosts in %d zones at once", p.Name, len(zones))
+	}
+	return w.keepsBudget("pool "+p.Name, p.MaxUnavailable, names, func(m *machine) bool { return m.pool == p.Name })
+}
+
+// keepsBudget counts the machines of some kind that would be unavailable.
+func (w *world) keepsBudget(what string, l engine.Limit, names []string, of func(*machine) bool) error {
+	size, before, given, after, again := 0, 0, 0, 0, 0
+	for _, m := range w.hosts {
+		if !of(m) {
 			continue
 		}
 		size++
 		goes := slices.Contains(names, m.name) && m.disrupts()
-		if goes {
-			zones[m.zone] = true
-		}
 		if m.unavailable() {
 			before++
 			if !m.ours() {
@@ -184,17 +260,15 @@ func (w *world) keepsPool(p engine.Pool, names []string) error {
 			after++
 		}
 	}
-	limit := max(1, p.MaxUnavailable.Count)
-	if p.MaxUnavailable.Percent > 0 {
-		limit = max(1, p.MaxUnavailable.Percent*size/100)
+	limit := max(1, l.Count)
+	if l.Percent > 0 {
+		limit = max(1, l.Percent*size/100)
 	}
 	switch {
-	case len(zones) > 1:
-		return fmt.Errorf("pool %s loses hosts in %d zones at once", p.Name, len(zones))
 	case after > before && after > limit:
-		return fmt.Errorf("pool %s is without %d hosts, its budget is %d", p.Name, after, limit)
+		return fmt.Errorf("%s is without %d hosts, its budget is %d", what, after, limit)
 	case again > 1 && given+again > limit:
-		return fmt.Errorf("pool %s has %d left-over hosts disrupted at once beside %d others, its budget is %d", p.Name, again, given, limit)
+		return fmt.Errorf("%s has %d left-over hosts disrupted at once beside %d others, its budget is %d", what, again, given, limit)
 	}
 	return nil
 }
@@ -221,7 +295,7 @@ func (w *world) elect(c *etcd, gone *machine) {
 }
 
 func (w *world) clone() *world {
-	c := &world{pools: w.pools, clusters: map[string]*etcd{}}
+	c := &world{pools: w.pools, site: w.site, clusters: map[string]*etcd{}}
 	for name, e := range w.clusters {
 		copied := *e
 		c.clusters[name] = &copied

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"slices"
+)
+
+// place is where a host stands among those of its pool: what failed last time
+// comes first, then zone by zone, then as the pool's order says.
+type place struct {
+	late bool // it did not fail last time
+	zone int
+	name string // by which hosts of a zone are sorted, unless nth tells
+	nth  int
+}
+
+func (p place) compare(q place) int {
+	if p.late != q.late {
+		if q.late {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(p.zone, q.zone), cmp.Compare(p.nth, q.nth), cmp.Compare(p.name, q.name))
+}
+
+// places gives each host with work its place.
+func places(in Input, x index, work []HostPlan) map[string]place {
+	position := make(map[string]int, len(in.Inventory.Hosts))
+	for i, h := range in.Inventory.Hosts {
+		position[h.Name] = i
+	}
+	zones := map[string]map[string]int{}
+	for _, p := range in.Inventory.Pools {
+		zones[p.Name] = zoneOrder(in.Inventory, p.Name, in.order(p))
+	}
+	out := make(map[string]place, len(work))
+	for _, hp := range work {
+		at := place{late: !hp.retry, zone: zones[hp.Pool][hp.Zone], name: hp.Host}
+		switch in.order(x.pools[hp.Pool]) {
+		case InInventory:
+			at.nth = position[hp.Host]
+		case ReverseInventory:
+			at.nth = -position[hp.Host]
+		case ReverseSorted:
+			at.name = reversed(hp.Host)
+		case Shuffled:
+			sum := sha256.Sum256([]byte(x.targets[hp.Pool] + "\n" + hp.Host))
+			at.name = string(sum[:])
+		}
+		out[hp.Host] = at
+	}
+	return out
+}
+
+// order is that of the play, else of the pool.
+func (in Input) order(p Pool) Order {
+	if in.Play != nil && in.Play.Order != "" {
+		return in.Play.Order
+	}
+	return p.Order
+}
+
+// zoneOrder numbers the zones of a pool as they follow each other.
+func zoneOrder(inv Inventory, pool string, o Order) map[string]int {
+	var zones []string
+	for _, h := range inv.Hosts {
+		if h.Pool == pool && !slices.Contains(zones, h.Zone) {
+			zones = append(zones, h.Zone)
+		}
+	}
+	if o == Sorted || o == ReverseSorted || o == Shuffled {
+		slices.Sort(zones)
+	}
+	if o == ReverseSorted || o == ReverseInventory {
+		slices.Reverse(zones)
+	}
+	numbers := map[string]int{}
+	for i, z := range zones {
+		numbers[z] = i
+	}
+	return numbers
+}
+
+// reversed is a text that sorts before others where s sorts after theirs.
+func reversed(s string) string {
+	b := []byte(s)
+	for i := range b {
+		b[i] = 255 - b[i]
+	}
+	return string(append(b, 255))
+}

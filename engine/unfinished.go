@@ -1,0 +1,53 @@
+package engine
+
+import "fmt"
+
+// unfinished lists the hosts that an earlier roll-out has not reached, where
+// the work would begin another: a site on which two roll-outs are half done
+// runs versions that nobody has tried together. The hosts themselves keep what
+// the last roll-out was to bring, so that any bastion can tell. A host about
+// which nothing is known has been reached if a run of this bastion has seen its
+// pool complete.
+func unfinished(in Input, x index, s stock) []string {
+	last := lastRollout(in)
+	if last == nil || in.OverIncomplete || !startsOther(in, s, *last) {
+		return nil
+	}
+	var out []string
+	for _, h := range in.Inventory.Hosts {
+		target := last.Targets[h.Pool]
+		f := in.Facts[h.Name]
+		b := f.Booted()
+		switch {
+		case target == "", f.Reached() && b != nil && b.Digest == target:
+		case f.Reached() && b != nil:
+			out = append(out, fmt.Sprintf("%s runs %s, and not %s of run %s", h.Name, ShortDigest(b.Digest), ShortDigest(target), last.Run))
+		case in.Complete[h.Pool] != target:
+			out = append(out, fmt.Sprintf("%s is not known to run %s of run %s", h.Name, ShortDigest(target), last.Run))
+		}
+	}
+	return out
+}
+
+// lastRollout is the newest that any host has seen. The IDs of runs sort by time.
+func lastRollout(in Input) *Rollout {
+	var last *Rollout
+	for _, h := range in.Inventory.Hosts {
+		if r := in.Facts[h.Name].Rollout; r != nil && (last == nil || r.Run > last.Run) {
+			last = r
+		}
+	}
+	return last
+}
+
+// startsOther reports whether the work brings a pool another OS than that roll-out.
+func startsOther(in Input, s stock, last Rollout) bool {
+	for _, hp := range s.work {
+		target := last.Targets[hp.Pool]
+		os := in.Desired[hp.Host].OS
+		if target != "" && os != nil && os.Digest() != target && bootsOther(hp.Roll, in.Facts[hp.Host]) {
+			return true
+		}
+	}
+	return false
+}

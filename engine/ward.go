@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ward is a pool and how far it is.
+type ward struct {
+	Pool
+	site    *siteBudget
+	first   []*ward // pools that come before it, directly or through others
+	limit   int
+	waiting int      // hosts with work that are in no batch yet
+	missing string   // a selected host that no batch will have, and why
+	away    []string // hosts that count as unavailable throughout
+	adopted int      // hosts with a left-over hold that are not yet recovered
+
+	degraded []string  // hosts that failed and are not tried again
+	mayFail  int       // how many of these there may be; -1: any number
+	closed   bool      // no batch may begin now
+	opens    time.Time // when one may; zero: never
+
+	canaries int      // hosts that have to match before others follow
+	proven   int      // hosts that do
+	soaks    Duration // what is left of the time that canaries have to run
+
+	taken int // hosts that the batch being picked disrupts
+	zone  int // theirs
+}
+
+// siteBudget is what pools share.
+type siteBudget struct {
+	limit   int // hosts that may be unavailable; 0: any number
+	away    int // hosts that are
+	adopted int
+	taken   int
+}
+
+// seats is how many more hosts of the pool the batch may disrupt. A host with
+// a left-over hold counts as unavailable already, so that it takes no seat of
+// others: of those there may always be one, else they would stay for ever.
+func (w *ward) seats(adopted bool) int {
+	seats := w.limit - len(w.away) - w.adopted - w.taken
+	if adopted {
+		seats = max(1, w.limit-len(w.away)) - w.taken
+	}
+	if w.site.limit == 0 {
+		return seats
+	}
+	if adopted {
+		return min(seats, max(1, w.site.limit-w.site.away)-w.site.taken)
+	}
+	return min(seats, w.site.limit-w.site.away-w.site.adopted-w.site.taken)
+}
+
+// canarySeats is how many more hosts may go before the canaries are proven.
+func (w *ward) canarySeats() int {
+	if w.proven >= w.canaries {
+		return w.limit
+	}
+	return w.canaries - w.proven - w.taken
+}
+
+// waitsFor gives the first pool that must be complete before this one and is
+// not, or nil.
+func (w *ward) waitsFor() *ward {
+	for _, first := range w.first {
+		if first.waiting > 0 || first.missing != "" {
+			return first
+		}
+	}
+	return nil
+}
+
+// isDegraded reports whether more hosts have failed than the pool's failure
+// budget allows.
+func (w *ward) isDegraded() bool { return w.mayFail >= 0 && len(w.degraded) > w.mayFail }
+
+// degradation says who has failed.
+func (w *ward) degradation() string {
+	const most = 3
+	who := FoldNames(w.degraded)
+	if len(who) > most {
+		who = append(who[:most:most], "…")
+	}
+	return fmt.Sprintf("pool %s: failed or not understood: %s; its failure_budget is %d (--best-effort goes on with the others)", w.Name, strings.Join(who, ", "), w.mayFail)
+}
+
+// closing says why no batch of the pool may begin now.
+func (w *ward) closing() string {
+	if w.opens.IsZero() {
+		return fmt.Sprintf("pool %s: no maintenance window is long enough for a batch of %s", w.Name, w.Takes())
+	}
+	var windows []string
+	for _, x := range w.Windows {
+		windows = append(windows, x.String())
+	}
+	at := w.opens.UTC().Format("Mon 2006-01-02 15:04 MST")
+	if loc := w.Windows[0].Location; loc != nil {
+		at = w.opens.In(loc).Format("Mon 2006-01-02 15:04 MST")
+	}
+	return fmt.Sprintf("pool %s: outside its maintenance window (%s) for a batch of %s; it may go at %s", w.Name, strings.Join(windows, "; "), w.Takes(), at)
+}
+
+func newWards(in Input, x index, s stock) map[string]*ward {
+	wards := map[string]*ward{}
+	site := &siteBudget{away: len(s.away)}
+	if in.Inventory.MaxUnavailable.Set {
+		site.limit = in.Inventory.MaxUnavailable.Of(len(in.Inventory.Hosts))
+	}
+	for _, p := range in.Inventory.Pools {
+		w := &ward{Pool: p, site: site, limit: p.MaxUnavailable.Of(x.sizes[p.Name]), degraded: s.degraded[p.Name], mayFail: in.mayFail(p, x.sizes[p.Name])}
+		if len(p.Windows) > 0 {
+			open, opens := MayBegin(p.Windows, in.Now, p.Takes())
+			w.closed, w.opens = !open, opens
+		}
+		w.prove(in.Now, x.sizes[p.Name], s.proven[p.Name])
+		wards[p.Name] = w
+	}
+	for name, w := range wards {
+		for _, first := range x.before(name) {
+			w.first = append(w.first, wards[first])
+		}
+	}
+	missing := map[string]Why{}
+	for _, e := range s.excluded {
+		missing[e.Host] = e.Why
+	}
+	for _, h := range in.Inventory.Hosts {
+		w := wards[h.Pool]
+		if s.away[h.Name] != "" {
+			w.away = append(w.away, h.Name)
+		}
+		if why := missing[h.Name]; why != "" && w.missing == "" {
+			w.missing = h.Name + " is " + string(why)
+		}
+	}
+	return wards
+}
+
+// mayFail is how many hosts of a pool may fail while others are still begun;
+// -1: any number.
+func (in Input) mayFail(p Pool, hosts int) int {
+	switch play := in.Play; {
+	case in.BestEffort:
+		return -1
+	case play != nil && play.AnyFatal:
+		return 0
+	case play != nil && play.MaxFail != nil:
+		return play.MaxFail.Part(in.selected())
+	}
+	return p.FailureBudget.Part(hosts)
+}
+
+// selected counts the hosts that are worked on.
+func (in Input) selected() int {
+	n := 0
+	for _, h := range in.Inventory.Hosts {
+		if in.Selected(h) {
+			n++
+		}
+	}
+	return n
+}
+
+// prove counts the hosts of a pool that match as its canaries, and finds out
+// how long they still have to run.
+func (w *ward) prove(now time.Time, hosts int, proven []time.Time) {
+	w.proven = len(proven)
+	if w.Canary == nil {
+		return
+	}
+	if w.canaries = w.Canary.Hosts.Of(hosts); w.proven < w.canaries || w.canaries == 0 {
+		return
+	}
+	slices.SortFunc(proven, time.Time.Compare)
+	w.soaks = max(0, w.Canary.Soak-Duration(now.Sub(proven[w.canaries-1])))
+	if proven[w.canaries-1].IsZero() {
+		w.soaks = 0
+	}
+}
