@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -25,15 +24,16 @@ type builder struct {
 	siteSSH engine.SSH
 	poolSSH map[string]engine.SSH
 
-	sitePolicy []engine.Rule
+	sitePolicy  []engine.Rule
+	siteBudget  engine.Limit // of failures
+	siteWindows []engine.Window
 }
 
 func (b *builder) build() {
 	b.scope = b.newScope(b.root)
 	b.seen, b.address, b.poolSSH = map[string]map[string]hcl.Range{}, map[string]string{}, map[string]engine.SSH{}
 	if site := b.root.one("site"); site != nil {
-		b.inv.Site = b.name("site", site, nameRule)
-		b.siteSSH = b.ssh(engine.SSH{}, site.one("ssh"))
+		b.site(site)
 	} else if !b.mentions("site") {
 		b.failNowhere("the inventory has no site block", `begin it with site "NAME" { ssh { … } }`)
 	}
@@ -79,6 +79,15 @@ func (b *builder) unique(kind, name string, at hcl.Range) string {
 	return name
 }
 
+// site reads what holds for all pools and hosts.
+func (b *builder) site(n *node) {
+	r := b.read(n)
+	b.inv.Site = b.name("site", n, nameRule)
+	b.inv.MaxUnavailable, b.siteBudget = r.limit("max_unavailable", 1), r.limit("failure_budget", 0)
+	b.siteWindows = b.windows(n)
+	b.siteSSH = b.ssh(engine.SSH{}, n.one("ssh"))
+}
+
 func (b *builder) read(n *node) reader { return reader{s: b.scope, n: n} }
 
 func (b *builder) cluster(n *node) {
@@ -101,53 +110,6 @@ func (b *builder) onHost(r reader, name string) string {
 		b.fail(r.n.args[name].Expr.Range(), name+" is not an absolute path", "it is a path on the member, such as /etc/etcd/ca.crt")
 	}
 	return p
-}
-
-func (b *builder) pool(n *node) {
-	r := b.read(n)
-	p := engine.Pool{Name: b.name("pool", n, nameRule), After: r.texts("after"), MaxUnavailable: r.limit("max_unavailable")}
-	if o := n.one("os"); o != nil {
-		p.OS = b.os(o)
-	}
-	p.Configs, p.Policy = b.configs(r), b.policy(n)
-	p.Drift, p.OnActionFailure = b.drift(r), b.onFailure(r)
-	if d := n.one("drain"); d != nil {
-		dr := b.read(d)
-		p.Drain = &engine.Drain{Name: b.label(d), Command: dr.text("command"), Undo: dr.text("undo"), Timeout: dr.span("timeout")}
-	}
-	for _, g := range n.all("gate") {
-		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return other.Name == g.label }) {
-			b.fail(g.at, fmt.Sprintf("a second gate %q in pool %q", g.label, n.label), "give each its own name; messages call them by it")
-		}
-		p.Gates = append(p.Gates, b.gate(g))
-	}
-	if t := n.one("timeouts"); t != nil {
-		tr := b.read(t)
-		p.Timeouts = engine.Timeouts{Stage: tr.span("stage"), Reboot: tr.span("reboot"), Health: tr.span("health")}
-	}
-	b.poolSSH[p.Name] = b.ssh(b.siteSSH, n.one("ssh"))
-	b.inv.Pools = append(b.inv.Pools, p)
-}
-
-// label checks the name of something that only people refer to.
-func (b *builder) label(n *node) string {
-	if n.label == "" || engine.Printable(n.label) != n.label {
-		b.fail(n.at, fmt.Sprintf("%q is no %s name", n.label, n.kind.name), "give it one that people can read")
-	}
-	return n.label
-}
-
-func (b *builder) gate(n *node) engine.Gate {
-	r := b.read(n)
-	g := engine.Gate{Name: b.label(n), Command: r.text("command"), Timeout: r.span("timeout")}
-	points := []string{string(engine.BeforeBatch), string(engine.BeforeHost), string(engine.AfterHost), string(engine.AfterBatch)}
-	for _, w := range r.texts("when") {
-		if !slices.Contains(points, w) {
-			b.fail(n.args["when"].Expr.Range(), fmt.Sprintf("no point %q in a run", w), "gates are asked at "+strings.Join(points, ", "))
-		}
-		g.When = append(g.When, engine.GateWhen(w))
-	}
-	return g
 }
 
 // ssh reads how hosts are reached: what a block says, else what held before.

@@ -31,6 +31,12 @@ func (b *builder) check() {
 		if pools[p.Name] == 0 {
 			b.warn("pool %q has no hosts", p.Name)
 		}
+		if c := p.Canary; c != nil && pools[p.Name] > 0 && c.Hosts.Of(pools[p.Name]) >= pools[p.Name] {
+			b.warn("pool %q: its canary is all of its hosts (%d), so that none follows; give it fewer or take it out", p.Name, pools[p.Name])
+		}
+		if p.MaxSkew != nil && len(p.After) == 0 {
+			b.warn("pool %q: max_skew does nothing without after; hosts are compared with those of the pools that theirs comes after", p.Name)
+		}
 		if p.Name == "all" && pools[p.Name] < len(b.inv.Hosts) {
 			b.warn("pool %q is not all hosts, but -l all means them; give it another name", p.Name)
 		}

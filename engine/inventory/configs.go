@@ -51,25 +51,3 @@ func (b *builder) again(n *node, h engine.Host) {
 		}
 	}
 }
-
-func (b *builder) drift(r reader) engine.DriftMode {
-	switch v := r.text("drift"); v {
-	case "", "repair":
-	case string(engine.ReportDrift):
-		return engine.ReportDrift
-	default:
-		b.fail(r.n.args["drift"].Expr.Range(), fmt.Sprintf("no way to treat drift named %q", v), `there are "repair" and "report"`)
-	}
-	return engine.RepairDrift
-}
-
-func (b *builder) onFailure(r reader) engine.OnFailure {
-	switch v := r.text("on_action_failure"); v {
-	case "", "reboot":
-	case string(engine.StopOnFailure):
-		return engine.StopOnFailure
-	default:
-		b.fail(r.n.args["on_action_failure"].Expr.Range(), fmt.Sprintf("no answer to a failed action named %q", v), `there are "reboot" and "stop"`)
-	}
-	return engine.RebootOnFailure
-}

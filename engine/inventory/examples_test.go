@@ -51,7 +51,7 @@ func TestExamples(t *testing.T) {
 			})
 		}
 	}
-	if loaded < 11 {
+	if loaded < 12 {
 		t.Errorf("only %d examples", loaded)
 	}
 }

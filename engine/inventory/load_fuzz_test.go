@@ -28,6 +28,7 @@ func FuzzLoad(f *testing.F) {
 		"site \"s\" {}\nhost \"h\" {\n address = \"${var.secret}\"\n pool = { for k in [1, 1] : var.secret => k }\n}",
 		"site \"s\" {}\nlocals {\n a = templatefile(\"t\", { x = base64encode(var.secret) })\n b = [for x in [var.secret] : env(x)]\n}",
 		"site \"s\" {}\npool \"p\" {\n config \"a.bu\" { content = \"x ${upper(var.secret)}\" }\n policy {\n path = var.secret\n actions = [\"x\"]\n }\n}",
+		"site \"s\" {\n failure_budget = \"5%\"\n window {\n from = \"22:00\"\n to = \"04:00\"\n timezone = var.secret\n }\n}\npool \"p\" {\n canary { hosts = 0 }\n gate \"g\" {\n when = [\"before_run\"]\n http {\n url = \"http://${var.secret}/{host}\"\n match = var.secret\n }\n }\n}",
 		"locals {\n a = [var.secret][*].x\n b = keys(local)\n c = local[\"a\"]\n}", "pool \"p\" { max_unavailable = \"${var.secret}%\" }",
 	} {
 		f.Add(seed)

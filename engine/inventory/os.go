@@ -8,8 +8,9 @@ import (
 )
 
 var (
-	commitRule = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	imageRule  = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
+	commitRule  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	imageRule   = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
+	versionRule = regexp.MustCompile(`[0-9]+\.[0-9]+`)
 )
 
 // os reads an os block and checks that it fits its driver and is pinned.
@@ -17,13 +18,16 @@ func (b *builder) os(n *node) *engine.OS {
 	r := b.read(n)
 	o := &engine.OS{
 		Driver: r.text("driver"), Remote: r.text("remote"), Ref: r.text("ref"),
-		Commit: r.text("commit"), Image: r.text("image"), MinFree: r.size("min_free"),
+		Commit: r.text("commit"), Image: r.text("image"), MinFree: r.size("min_free"), Version: r.text("version"),
 	}
 	if o.Commit != "" && !commitRule.MatchString(o.Commit) {
 		b.fail(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "64 hexadecimal digits, all of them; ostree rev-parse prints it")
 	}
 	if o.Image != "" && !Pinned(o.Image) {
 		b.fail(n.args["image"].Expr.Range(), "image is not pinned", "write NAME@sha256:DIGEST, with 64 hexadecimal digits; a tag can move")
+	}
+	if o.Version != "" && !versionRule.MatchString(o.Version) {
+		b.fail(n.args["version"].Expr.Range(), "version has no minor version", "write it such as \"4.16\" or \"4.16.3\"; max_skew compares the second number")
 	}
 	alone := n.args["image"] == nil && n.args["remote"] == nil && n.args["ref"] == nil && n.args["commit"] == nil
 	switch o.Driver {

@@ -59,6 +59,16 @@ func (r reader) value(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
 	return converted, at, true
 }
 
+// given reports whether an argument has a value, right or wrong.
+func (r reader) given(name string) bool {
+	a := r.n.args[name]
+	if a == nil {
+		return false
+	}
+	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
+	return diags.HasErrors() || !v.IsNull()
+}
+
 func typeName(t cty.Type) string {
 	if t.IsListType() {
 		return "list of strings"
@@ -81,6 +91,9 @@ func advice(t cty.Type) string {
 	return "it must be of the type of its default"
 }
 
+// mayHaveLines are the arguments whose text may be of several lines.
+var mayHaveLines = []string{"command", "undo", "content", "host_command", "version_command", "query"}
+
 func (r reader) text(name string) string {
 	v, at, ok := r.value(name, cty.String)
 	if !ok {
@@ -90,7 +103,7 @@ func (r reader) text(name string) string {
 	if s == "" {
 		r.s.l.fail(at, name+" is empty", "give a value or leave it out")
 	}
-	if strings.ContainsAny(s, "\x00\n\r") && !slices.Contains([]string{"command", "undo", "content"}, name) {
+	if strings.ContainsAny(s, "\x00\n\r") && !slices.Contains(mayHaveLines, name) {
 		r.s.l.fail(at, name+" contains a line break or a NUL", "take it out; chomp() takes off the line break at the end of a file")
 	}
 	return s
@@ -101,8 +114,12 @@ func (r reader) texts(name string) []string {
 	if !ok {
 		return nil
 	}
-	if arg, _ := r.n.kind.argument(name); arg.required && v.LengthInt() == 0 {
+	switch arg, _ := r.n.kind.argument(name); {
+	case v.LengthInt() > 0:
+	case arg.required:
 		r.s.l.fail(at, name+" is empty", "give it a value: "+arg.meaning)
+	case arg.filled:
+		r.s.l.fail(at, name+" is empty", "give it a value, or leave it out for "+arg.fallback)
 	}
 	var out []string
 	for _, e := range v.AsValueSlice() {
@@ -156,16 +173,25 @@ func (r reader) truth(name string, fallback bool) bool {
 }
 
 func (r reader) port(name string, fallback int) int {
+	if n, ok := r.whole(name, "a port", 1, 65535); ok {
+		return n
+	}
+	return fallback
+}
+
+// whole reads a whole number from least to most; false if it is not given or
+// wrong. What says what it is.
+func (r reader) whole(name, what string, least, most int64) (int, bool) {
 	v, at, ok := r.value(name, cty.Number)
 	if !ok {
-		return fallback
+		return 0, false
 	}
 	n, accuracy := v.AsBigFloat().Int64()
-	if accuracy != big.Exact || n < 1 || n > 65535 {
-		r.s.l.fail(at, name+" is not a port", "a whole number between 1 and 65535 is needed")
-		return fallback
+	if accuracy != big.Exact || n < least || n > most {
+		r.s.l.fail(at, name+" is not "+what, fmt.Sprintf("a whole number between %d and %d is needed", least, most))
+		return 0, false
 	}
-	return int(n)
+	return int(n), true
 }
 
 func (r reader) span(name string) engine.Duration {
@@ -179,31 +205,6 @@ func (r reader) span(name string) engine.Duration {
 		return 0
 	}
 	return engine.Duration(d)
-}
-
-func (r reader) limit(name string) engine.Limit {
-	a := r.n.args[name]
-	if a == nil {
-		return engine.Limit{}
-	}
-	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
-	if !diags.HasErrors() && v.Type() == cty.String && v.IsWhollyKnown() && !v.IsNull() && !v.IsMarked() {
-		l, err := engine.ParseLimit(v.AsString())
-		if err != nil {
-			r.s.l.fail(a.Expr.Range(), name+" is not a limit", err.Error())
-		}
-		return l
-	}
-	n, at, ok := r.value(name, cty.Number)
-	if !ok {
-		return engine.Limit{}
-	}
-	count, accuracy := n.AsBigFloat().Int64()
-	if accuracy != big.Exact || count < 1 || count > 1<<20 {
-		r.s.l.fail(at, name+" is not a limit", "a whole number from 1, or a percentage such as \"10%\", is needed")
-		return engine.Limit{}
-	}
-	return engine.Limit{Count: int(count), Set: true}
 }
 
 // size reads bytes; -1 stands for an explicit 0.

@@ -6,6 +6,7 @@ type argument struct {
 	name     string
 	kind     kind
 	required bool
+	filled   bool   // an empty list is a mistake
 	fallback string // what holds if it is not given, for the reference
 	meaning  string
 }
@@ -39,10 +40,9 @@ const (
 // They are refused, so that nobody relies on what does not happen.
 func later(where, name string) bool {
 	words := map[string][]string{
-		"pool":         {"canary", "window", "paused", "max_skew", "on_failure", "order", "vars"},
-		"site":         {"max_unavailable", "window"},
-		"host":         {"vars", "paused"},
-		"hosts":        {"vars", "paused"},
+		"pool":         {"vars"},
+		"host":         {"vars"},
+		"hosts":        {"vars"},
 		"os":           {"source", "extensions", "kernel_type"},
 		"etcd_cluster": {"latency"},
 		"drain":        {"kubeconfig"},
@@ -78,6 +78,7 @@ func hostArguments() []argument {
 		{name: "etcd_cluster", kind: text, fallback: "none", meaning: "the etcd cluster the host is a member of"},
 		{name: "zone", kind: text, fallback: "none", meaning: "rack, row or room; a batch keeps to one zone of a pool"},
 		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations for it alone; what they say wins over the pool's"},
+		{name: "paused", kind: truth, fallback: "false", meaning: "nothing is done about it, and no roll-out is complete without it"},
 	}
 }
 
@@ -108,7 +109,7 @@ func rangeArgument() argument {
 // schema is the whole language of an inventory.
 func schema() block {
 	return block{name: "inventory", blocks: []block{
-		{name: "site", label: "name", meaning: "The site and how its hosts are reached. Exactly one.", blocks: []block{sshBlock("Defaults for all hosts.")}},
+		siteBlock(),
 		{name: "variable", label: "name", many: true, meaning: "A value given from outside: --var NAME=VALUE, --var-file, or HOLDFAST_VAR_NAME. Used as var.NAME.", arguments: []argument{
 			{name: "default", kind: anything, fallback: "none; then a value must be given", meaning: "its value if none is given"},
 			{name: "type", kind: text, fallback: "the default's, else \"string\"", meaning: "\"string\", \"number\" or \"bool\""},
@@ -134,43 +135,6 @@ func etcdBlock() block {
 			{name: "cert", kind: text, required: true, meaning: "client certificate"},
 			{name: "key", kind: text, required: true, meaning: "its key"},
 		}},
-	}}
-}
-
-func poolBlock() block {
-	return block{name: "pool", label: "name", many: true, meaning: "Hosts that share a desired state and roll-out limits.", arguments: []argument{
-		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted"},
-		{name: "max_unavailable", kind: limit, fallback: "1", meaning: "hosts that may be unavailable at once: a count, or a percentage (\"10%\") that rounds down but is at least 1"},
-		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations (docs/configs.md), merged in this order"},
-		{name: "drift", kind: text, fallback: "\"repair\"", meaning: "what is done about hosts that were changed by others: \"repair\" makes them match again, \"report\" only tells"},
-		{name: "on_action_failure", kind: text, fallback: "\"reboot\"", meaning: "what is done when a reload or restart fails: \"reboot\" drains and reboots the host, once; \"stop\" leaves it held and stops the run"},
-	}, blocks: []block{
-		configBlock("A configuration written here. Those of a pool come after its `configs`, in the order in which they are written."),
-		policyBlock("What makes a change of files or of a unit take effect; exactly one of path, glob and unit says which. It cannot be less than drain and reboot for network configuration."),
-		{name: "os", meaning: "The operating system its hosts run, pinned by digest. With `driver` alone, the OS stays as it is, or is what a MachineConfig's osImageURL says, and kernel arguments are changed with that tool.", arguments: []argument{
-			{name: "driver", kind: text, required: true, meaning: "\"ostree\", \"rpm-ostree\" or \"bootc\""},
-			{name: "remote", kind: text, meaning: "ostree remote, as configured on the hosts"},
-			{name: "ref", kind: text, meaning: "branch in that remote"},
-			{name: "commit", kind: text, meaning: "ostree commit, 64 hexadecimal digits"},
-			{name: "image", kind: text, meaning: "container image by digest, NAME@sha256:…; instead of remote, ref and commit (rpm-ostree, bootc)"},
-			{name: "min_free", kind: size, fallback: "1GiB", meaning: "space that must be free before staging: \"500MiB\", \"2GiB\", or bytes; 0 checks nothing"},
-		}},
-		{name: "drain", label: "name", meaning: "Moves work off a host before it is disrupted. The commands run on the bastion, with HOLDFAST_HOST, HOLDFAST_ADDRESS, HOLDFAST_POOL and HOLDFAST_RUN set.", arguments: []argument{
-			{name: "command", kind: text, required: true, meaning: "moves work off"},
-			{name: "undo", kind: text, meaning: "lets work back; also when the host is given back undisturbed"},
-			{name: "timeout", kind: span, fallback: "10m", meaning: "for each of them"},
-		}},
-		{name: "gate", label: "name", many: true, meaning: "A command on the bastion that must exit 0 for the run to go on. It is tried every five seconds until its timeout.", arguments: []argument{
-			{name: "command", kind: text, required: true, meaning: "the command"},
-			{name: "when", kind: texts, required: true, meaning: "any of before_batch, before_host, after_host, after_batch"},
-			{name: "timeout", kind: span, fallback: "5m", meaning: "how long it may take until the command exits 0"},
-		}},
-		{name: "timeouts", meaning: "Bounds for the steps of a host.", arguments: []argument{
-			{name: "stage", kind: span, fallback: "30m", meaning: "fetching the OS and putting it on disk"},
-			{name: "reboot", kind: span, fallback: "20m", meaning: "from the order to reboot until SSH answers from the new boot"},
-			{name: "health", kind: span, fallback: "10m", meaning: "from then until units, and etcd, are healthy"},
-		}},
-		sshBlock("What differs from the site."),
 	}}
 }
 

@@ -1,0 +1,57 @@
+package inventory
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"holdfast/engine"
+)
+
+// maxCount bounds a count of hosts, against a slip of the keyboard.
+const maxCount = 1 << 20
+
+// limit reads a count of hosts, which is at least that many, or a percentage.
+// A count is a number and a percentage is text, so that neither can be meant as
+// the other.
+func (r reader) limit(name string, least int64) engine.Limit {
+	a := r.n.args[name]
+	if a == nil {
+		return engine.Limit{}
+	}
+	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
+	if !diags.HasErrors() && v.Type() == cty.String && v.IsWhollyKnown() && !v.IsNull() && !v.IsMarked() {
+		return r.percentage(name, v.AsString(), least)
+	}
+	n, at, ok := r.value(name, cty.Number)
+	if !ok {
+		return engine.Limit{}
+	}
+	count, accuracy := n.AsBigFloat().Int64()
+	if accuracy != big.Exact || count < least || count > maxCount {
+		r.s.l.fail(at, name+" is not a limit", fmt.Sprintf("a whole number from %d, or a percentage such as \"10%%\", is needed", least))
+		return engine.Limit{}
+	}
+	return engine.Limit{Count: int(count), Set: true}
+}
+
+// percentage reads text such as "10%". What is likely meant by another is told.
+func (r reader) percentage(name, text string, least int64) engine.Limit {
+	l, err := engine.ParseLimit(text)
+	if err == nil {
+		return l
+	}
+	advice := err.Error()
+	if tight := strings.Join(strings.Fields(text), ""); tight != text {
+		if _, err := engine.ParseLimit(tight); err == nil {
+			advice += fmt.Sprintf("; write %q", tight)
+		}
+	}
+	if text == "0%" && least == 0 {
+		advice += "; for none, write 0 without quotes"
+	}
+	r.s.l.fail(r.n.args[name].Expr.Range(), name+" is not a limit", advice)
+	return engine.Limit{}
+}
