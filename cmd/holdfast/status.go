@@ -17,10 +17,14 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show the fleet by pool, its holds and its etcd clusters; complete or not",
 		Long: `status looks at every host and tells where it stands: updated, pending, staged,
-drifted, updating, degraded, held or unreachable. A host has drifted if it was
-changed since its configuration was applied and its pool only reports that. Exit
-status 0: complete; 2: there is work to do, or drift; 5: everything that can be
-reached matches.`,
+drifted, updating, degraded, paused, held or unreachable. A host has drifted if
+it was changed since its configuration was applied and its pool only reports
+that; it is paused if it differs and the inventory says that nothing is to be
+done about it; it is degraded if a run failed on it, if it was rolled back from
+the OS that it is to run, or if its state is not understood. A pool is complete
+if all its hosts are updated; since when it is, or is not, is what the runs of
+this bastion have seen. Exit status 0: complete; 2: there is work to do, or
+drift; 5: everything that can be reached matches.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
 	}
@@ -35,10 +39,14 @@ func (a *app) status(ctx context.Context) error {
 	if err := s.survey(); err != nil {
 		return err
 	}
-	status := engine.NewStatus(engine.Input{
+	history, err := report.ReadHistory(s.runsDir, s.inv.Site)
+	if err != nil {
+		return err
+	}
+	status := history.Dated(engine.NewStatus(engine.Input{
 		Inventory: s.inv, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn,
 		Facts: s.run.Gather(ctx), Clusters: s.run.Observe(ctx), Run: s.run.ID,
-	})
+	}))
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -116,12 +116,14 @@ func (r RunInfo) cutShort() bool { return r.End == nil || r.End.Exit == engine.E
 type Left struct {
 	Dead    []string          // runs that are over, whose holds may be taken over
 	Awaited map[string]string // hosts that the latest of them, cut short, may have been rebooting, and its ID
+
+	History
 }
 
 // LeftOver reads the journals of a site. It must be called with the site's
 // lock held: then no other run of this bastion is alive, so all are over.
 func LeftOver(runs []RunInfo, site, self string) Left {
-	left := Left{Awaited: map[string]string{}}
+	left := Left{Awaited: map[string]string{}, History: history(runs, site, self)}
 	latest := true
 	for _, r := range runs {
 		if r.ID == self || (r.Site != site && r.Site != "") {

@@ -93,7 +93,11 @@ func TestTables(t *testing.T) {
 	}}, {Name: "other", Problem: "no member answers"}}
 	status := engine.Status{
 		Site:  "berlin",
-		Pools: []engine.PoolStatus{{Name: "etcd", Total: 3, Counts: map[engine.HostState]int{engine.Updated: 3}, Complete: true}, {Name: "worker", Total: 3, Counts: map[engine.HostState]int{engine.Pending: 2, engine.HeldState: 1}}},
+		Pools: []engine.PoolStatus{
+			{Name: "etcd", Total: 3, Counts: map[engine.HostState]int{engine.Updated: 3}, Complete: true, Since: began},
+			{Name: "worker", Total: 3, Counts: map[engine.HostState]int{engine.Pending: 2, engine.HeldState: 1}, Since: began.Add(90 * time.Minute)},
+			{Name: "edge", Total: 4, Counts: map[engine.HostState]int{engine.Updated: 1, engine.PausedState: 2, engine.Degraded: 1}},
+		},
 		Hosts: []engine.HostStatus{
 			{Host: "etcd-0", Pool: "etcd", State: engine.Updated, Version: "2.0", Booted: "bc30253b414755b9"},
 			{Host: "etcd-1", Pool: "etcd", State: engine.Updated},
@@ -101,6 +105,10 @@ func TestTables(t *testing.T) {
 			{Host: "worker-01", Pool: "worker", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "os 1.0 → bc30253b4147"},
 			{Host: "worker-02", Pool: "worker", State: engine.Pending, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "os 1.0 → bc30253b4147"},
 			{Host: "worker-03", Pool: "worker", State: engine.HeldState, Note: hold.String(), Hold: &hold},
+			{Host: "edge-0", Pool: "edge", State: engine.Degraded, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "rolled back from bc30253b4147; give it another OS, or apply --retry-rolled-back"},
+			{Host: "edge-1", Pool: "edge", State: engine.PausedState, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "its pool is paused by the inventory; os 1.0 → bc30253b4147"},
+			{Host: "edge-2", Pool: "edge", State: engine.PausedState, Version: "1.0", Booted: "ffe304ca31ef56c1", Note: "its pool is paused by the inventory; os 1.0 → bc30253b4147"},
+			{Host: "edge-3", Pool: "edge", State: engine.Updated},
 		},
 		Clusters: clusters,
 	}

@@ -5,14 +5,15 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"holdfast/engine"
 )
 
-// WriteStatus shows the fleet: counts by pool, then the hosts that are not
-// updated, and etcd clusters.
+// WriteStatus shows the fleet: counts by pool, with since when it is complete or
+// not, then the hosts that are not updated, and etcd clusters.
 func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error {
 	s = safe(s)
 	head := []string{"POOL", "TOTAL"}
@@ -26,7 +27,7 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 		for _, state := range used {
 			row = append(row, fmt.Sprint(p.Counts[state]))
 		}
-		rows = append(rows, append(row, yesNo(p.Complete)))
+		rows = append(rows, append(row, yesNo(p.Complete)+sinceWhen(p.Since)))
 	}
 	if err := table(w, rows); err != nil {
 		return err
@@ -44,24 +45,37 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 	}
 	verdict := style.green("complete: every host matches")
 	if !s.Complete {
-		verdict = style.yellow("not complete")
+		verdict = style.yellow("not complete") + ": " + updatedOf(s.Pools)
 	}
 	_, err := fmt.Fprintf(w, "\nsite %s is %s\n", s.Site, verdict)
 	return err
 }
 
-func usedStates(s engine.Status) []engine.HostState {
-	var used []engine.HostState
-	for _, state := range engine.HostStates() {
-		n := 0
-		for _, p := range s.Pools {
-			n += p.Counts[state]
-		}
-		if n > 0 || state == engine.Updated {
-			used = append(used, state)
-		}
+// sinceWhen is since when, if that is known.
+func sinceWhen(t time.Time) string {
+	if t.IsZero() {
+		return ""
 	}
-	return used
+	return ", since " + t.UTC().Format(stamp)
+}
+
+// updatedOf says how many hosts of pools are updated.
+func updatedOf(pools []engine.PoolStatus) string {
+	updated, total := 0, 0
+	for _, p := range pools {
+		updated += p.Counts[engine.Updated]
+		total += p.Total
+	}
+	return fmt.Sprintf("%d of %s updated", updated, count(total, "host", "hosts"))
+}
+
+// usedStates are the states that have a column: all, so that a table looks the
+// same every day, but those that are only of interest where a host is in them.
+func usedStates(s engine.Status) []engine.HostState {
+	return slices.DeleteFunc(engine.HostStates(), func(state engine.HostState) bool {
+		rare := state == engine.Pending || state == engine.Drifted
+		return rare && !slices.ContainsFunc(s.Pools, func(p engine.PoolStatus) bool { return p.Counts[state] > 0 })
+	})
 }
 
 // writeHosts lists hosts; unless verbose, those alike are folded and updated
@@ -112,7 +126,7 @@ func noted(w io.Writer, rows [][]string) error {
 	}
 	below := make([]string, len(rows))
 	for i, r := range rows {
-		differs := slices.Contains([]engine.HostState{engine.Pending, engine.Staged, engine.Drifted}, engine.HostState(r[1]))
+		differs := slices.Contains([]engine.HostState{engine.Pending, engine.Staged, engine.Drifted, engine.PausedState}, engine.HostState(r[1]))
 		if differs && wide+ansi.StringWidth(r[3]) > columns {
 			below[i], r[3] = wrapped("    ", r[3]), ""
 		}

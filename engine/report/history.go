@@ -1,0 +1,131 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+)
+
+// History is what the runs of a bastion tell the next one about a site.
+type History struct {
+	Failed   []string          // hosts that failed when they were last worked on, sorted
+	Complete map[string]string // by pool: digest of the OS that it was last to run, if it has been seen complete with that
+
+	streaks map[string]streak
+}
+
+// streak is the newest runs in a row that have seen a pool complete, with one
+// OS, or have seen it not complete.
+type streak struct {
+	complete bool
+	os       string
+	from     time.Time // end of the first of them
+	broken   bool      // an older run has seen something else
+	begun    bool      // an older run was to roll out another OS
+}
+
+// ReadHistory reads of each journal in dir who has run and how it ended, and
+// nothing in between. Journals of runs that did not come to their end, and
+// files that are no journals, tell nothing. A folder that does not exist has
+// none.
+func ReadHistory(dir, site string) (History, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return History{}, fmt.Errorf("read history: %w", err)
+	}
+	var runs []RunInfo
+	for _, e := range slices.Backward(entries) { // by name, so the newest comes first
+		if id := runOf(e.Name()); id != "" && e.Type().IsRegular() {
+			if run, ok := readEnd(dir, id); ok {
+				runs = append(runs, run)
+			}
+		}
+	}
+	return history(runs, site, ""), nil
+}
+
+// history folds the runs of a site, the newest first.
+func history(runs []RunInfo, site, self string) History {
+	h := History{Complete: map[string]string{}, streaks: map[string]streak{}}
+	decided := map[string]bool{}
+	over := false
+	for _, r := range runs {
+		if r.ID == self || r.Site != site {
+			continue
+		}
+		if !over {
+			over = h.failures(r, decided)
+		}
+		if r.End != nil {
+			for _, p := range r.End.Pools {
+				h.pool(p, r.Last)
+			}
+		}
+	}
+	slices.Sort(h.Failed)
+	return h
+}
+
+// failures takes what became of the hosts of a run, unless a newer one has
+// worked on them, too. It reports whether older runs do not matter any more:
+// the run has worked on hosts and was not cut short.
+func (h *History) failures(r RunInfo, decided map[string]bool) bool {
+	failed := r.Failed
+	if r.End != nil {
+		failed = r.End.Failed
+	}
+	for _, host := range failed {
+		if !decided[host] {
+			h.Failed = append(h.Failed, host)
+		}
+		decided[host] = true
+	}
+	for _, host := range r.Updated {
+		decided[host] = true
+	}
+	return !r.cutShort() && len(failed)+len(r.Updated) > 0
+}
+
+// pool takes what a run, older than those before, has seen of a pool at its
+// end.
+func (h *History) pool(p engine.PoolStatus, at time.Time) {
+	if !p.Since.IsZero() && p.Since.Before(at) {
+		at = p.Since
+	}
+	s, seen := h.streaks[p.Name]
+	if !seen {
+		s = streak{complete: p.Complete, os: p.OS, from: at}
+	}
+	s.begun = s.begun || p.OS != s.os
+	s.broken = s.broken || !s.fits(p)
+	if !s.broken && at.Before(s.from) {
+		s.from = at
+	}
+	if p.Complete && !s.begun && p.OS != "" {
+		h.Complete[p.Name] = p.OS
+	}
+	h.streaks[p.Name] = s
+}
+
+// fits reports whether a pool is as it was in the streak. One that is not
+// complete stays that, whichever OS it is to run.
+func (s streak) fits(p engine.PoolStatus) bool {
+	return p.Complete == s.complete && (!p.Complete || p.OS == s.os)
+}
+
+// Dated is a status that says of each pool since when it is complete, or not.
+// Where the runs have last seen it otherwise nobody knows when that changed.
+func (h History) Dated(s engine.Status) engine.Status {
+	s.Pools = slices.Clone(s.Pools)
+	for i, p := range s.Pools {
+		if streak, ok := h.streaks[p.Name]; ok && streak.fits(p) {
+			s.Pools[i].Since = streak.from
+		}
+	}
+	return s
+}

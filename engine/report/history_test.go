@@ -1,0 +1,176 @@
+package report_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// ended is the journal of a run of berlin that ended hours after began.
+func ended(t testing.TB, dir string, hours int, end engine.RunEnd) {
+	t.Helper()
+	p := plan()
+	at := began.Add(time.Duration(hours) * time.Hour)
+	journal(t, dir, "run-"+at.Format("0102-1504"), []engine.Event{
+		{Type: engine.RunStarted, Time: at.Add(-time.Minute), Start: &engine.RunStart{Site: "berlin"}},
+		{Type: engine.Planned, Time: at.Add(-time.Minute), Plan: &p},
+		{Type: engine.RunEnded, Time: at, End: &end},
+	})
+}
+
+// saw is what a run has seen of pools: "worker=A" is complete with OS A,
+// "worker!A" is not.
+func saw(pools ...string) []engine.PoolStatus {
+	var list []engine.PoolStatus
+	for _, p := range pools {
+		i := strings.IndexAny(p, "=!")
+		list = append(list, engine.PoolStatus{Name: p[:i], OS: p[i+1:], Complete: p[i] == '='})
+	}
+	return list
+}
+
+// TestHistory: since when pools are complete or not, and with which OS.
+func TestHistory(t *testing.T) {
+	for name, c := range map[string]struct {
+		runs     []string // each what it has seen, an hour after the other
+		now      string
+		since    int // hours; 0 is not known
+		complete string
+	}{
+		"no runs":                                    {nil, "w=A", 0, ""},
+		"complete once":                              {[]string{"w=A"}, "w=A", 1, "A"},
+		"complete from the second on":                {[]string{"w!A", "w=A", "w=A", "w=A"}, "w=A", 2, "A"},
+		"complete again":                             {[]string{"w=A", "w!A", "w=A"}, "w=A", 3, "A"},
+		"not complete from the third on":             {[]string{"w=A", "w=A", "w!B", "w!B"}, "w!B", 3, ""},
+		"not complete, whichever OS":                 {[]string{"w=A", "w!B", "w!C"}, "w!C", 2, ""},
+		"complete with another OS":                   {[]string{"w=A", "w=A", "w=B"}, "w=B", 3, "B"},
+		"it has been complete with it":               {[]string{"w!A", "w=A", "w!A"}, "w!A", 3, "A"},
+		"back to an OS it was once complete with":    {[]string{"w=A", "w!B", "w!A"}, "w!A", 2, ""},
+		"changed since the last run":                 {[]string{"w=A", "w=A"}, "w!A", 0, "A"},
+		"completed since by somebody else":           {[]string{"w=A", "w!B"}, "w=B", 0, ""},
+		"another pool":                               {[]string{"w=A", "v=A", "v!A"}, "w=A", 1, "A"},
+		"a run that has seen nothing is no change":   {[]string{"w=A", "", "w=A"}, "w=A", 1, "A"},
+		"a pool whose configurations alone are kept": {[]string{"w=", "w="}, "w=", 1, ""},
+	} {
+		dir := t.TempDir()
+		for i, seen := range c.runs {
+			ended(t, dir, i+1, engine.RunEnd{Pools: saw(strings.Fields(seen)...)})
+		}
+		h, err := report.ReadHistory(dir, "berlin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		status := engine.Status{Pools: saw(c.now)}
+		since := h.Dated(status).Pools[0].Since
+		want := time.Time{}
+		if c.since > 0 {
+			want = began.Add(time.Duration(c.since) * time.Hour)
+		}
+		if !since.Equal(want) || h.Complete["w"] != c.complete {
+			t.Errorf("%s: since %s, want %s; complete with %q, want %q", name, since, want, h.Complete["w"], c.complete)
+		}
+		if !status.Pools[0].Since.IsZero() {
+			t.Errorf("%s: the status that was given has changed", name)
+		}
+		runs, err := report.ListRuns(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := report.LeftOver(runs, "berlin", "self"); left.Complete["w"] != c.complete || !left.Dated(status).Pools[0].Since.Equal(want) {
+			t.Errorf("%s: whole journals tell otherwise: %+v", name, left)
+		}
+	}
+}
+
+// TestHistoryIsHandedOn: what a run has known of the time before, its end
+// tells, although older journals are gone.
+func TestHistoryIsHandedOn(t *testing.T) {
+	dir := t.TempDir()
+	pools := saw("w=A")
+	pools[0].Since = began
+	ended(t, dir, 5, engine.RunEnd{Pools: pools})
+	h, err := report.ReadHistory(dir, "berlin")
+	if got := h.Dated(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began) {
+		t.Errorf("since %s, %v", got, err)
+	}
+}
+
+// TestHistoryPassesOverWhatIsNone: runs that were cut short, other sites and
+// files that are no journals tell nothing, and are no error.
+func TestHistoryPassesOverWhatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	ended(t, dir, 1, engine.RunEnd{Pools: saw("w=A")})
+	whole, err := os.ReadFile(filepath.Join(dir, "run-1121-0900.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := strings.ReplaceAll(string(whole), `"complete":true`, `"complete":false`)
+	for i, text := range []string{
+		"", "\n", "rubbish", "rubbish\nrubbish\n", "{}\n{}\n", later[:len(later)-1], later[:len(later)/2], later[strings.Index(later, "\n")+1:],
+		strings.Replace(later, `"site":"berlin"`, `"site":"oslo"`, 1), strings.Repeat("x", 200_000), later + "null\n", later + `{"type":"run-ended"}` + "\n",
+		strings.SplitAfter(later, "\n")[0] + strings.Repeat("x", 20<<20) + "\n",
+	} {
+		save(t, dir, fmt.Sprintf("run-2-%02d", i), []byte(text))
+	}
+	if err := os.Mkdir(filepath.Join(dir, "run-3.jsonl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h, err := report.ReadHistory(dir, "berlin")
+	if got := h.Dated(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began.Add(time.Hour)) {
+		t.Errorf("since %s, %v", got, err)
+	}
+	if h, err := report.ReadHistory(filepath.Join(dir, "none"), "berlin"); err != nil || len(h.Complete) > 0 {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+// TestHistoryOfALargeRun: the end of a run is found, however long it is.
+func TestHistoryOfALargeRun(t *testing.T) {
+	dir := t.TempDir()
+	end := engine.RunEnd{Pools: saw("w=A")}
+	for i := range 40_000 {
+		end.Updated = append(end.Updated, fmt.Sprintf("worker-%05d.berlin.example", i))
+	}
+	ended(t, dir, 1, end)
+	h, err := report.ReadHistory(dir, "berlin")
+	if err != nil || h.Complete["w"] != "A" {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+// TestTriedAgain: the hosts that are to be tried first are those that failed
+// when somebody last worked on them.
+func TestTriedAgain(t *testing.T) {
+	stopped := func(end engine.RunEnd) engine.RunEnd {
+		end.Exit = engine.ExitStopped
+		return end
+	}
+	for name, c := range map[string]struct {
+		runs []engine.RunEnd
+		want []string
+	}{
+		"the last run":                              {[]engine.RunEnd{{Failed: []string{"b", "a"}}}, []string{"a", "b"}},
+		"not those of the run before":               {[]engine.RunEnd{{Failed: []string{"a"}}, {Failed: []string{"b"}}}, []string{"b"}},
+		"nothing failed":                            {[]engine.RunEnd{{Failed: []string{"a"}}, {Updated: []string{"a"}}}, nil},
+		"the last run was stopped before":           {[]engine.RunEnd{{Failed: []string{"a", "b"}}, stopped(engine.RunEnd{Updated: []string{"b"}})}, []string{"a"}},
+		"the last run did nothing":                  {[]engine.RunEnd{{Failed: []string{"a"}}, {}, {}}, []string{"a"}},
+		"failed in both":                            {[]engine.RunEnd{{Failed: []string{"a"}}, stopped(engine.RunEnd{Failed: []string{"a"}})}, []string{"a"}},
+		"stopped, but what it has done is not lost": {[]engine.RunEnd{stopped(engine.RunEnd{Failed: []string{"c"}}), stopped(engine.RunEnd{Updated: []string{"d"}})}, []string{"c"}},
+	} {
+		dir := t.TempDir()
+		for i, end := range c.runs {
+			ended(t, dir, i, end)
+		}
+		h, err := report.ReadHistory(dir, "berlin")
+		if err != nil || !slices.Equal(h.Failed, c.want) {
+			t.Errorf("%s: %q, want %q; %v", name, h.Failed, c.want, err)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+
+	"holdfast/engine"
+)
+
+const (
+	firstTail = 64 << 10 // bytes at the end of a journal that are looked at first; the end of most runs is in them
+	maxTail   = 16 << 20 // no run's end is longer, whatever the site
+	maxStart  = 1 << 20  // no run's start is longer
+)
+
+// readEnd tells of a run from the first and the last line of its journal. A
+// run without an end, and a file that is no journal, give nothing.
+func readEnd(dir, id string) (RunInfo, bool) {
+	f, err := os.Open(journalPath(dir, id))
+	if err != nil {
+		return RunInfo{}, false
+	}
+	defer func() { _ = f.Close() }()
+	line, err := readLine(bufio.NewReader(io.LimitReader(f, maxStart)))
+	if err != nil {
+		return RunInfo{}, false
+	}
+	var start engine.Event
+	if json.Unmarshal(line, &start) != nil || start.Start == nil {
+		return RunInfo{}, false
+	}
+	last, err := lastLine(f)
+	var end engine.Event
+	if err != nil || !bytes.Contains(last, []byte(`"type":"`+engine.RunEnded+`"`)) || json.Unmarshal(last, &end) != nil || end.End == nil {
+		return RunInfo{}, false
+	}
+	return RunInfo{
+		ID: id, Site: start.Start.Site, Holder: start.Start.Holder, Started: start.Time, Last: end.Time,
+		End: end.End, Updated: end.End.Updated, Failed: end.End.Failed,
+	}, true
+}
+
+// lastLine is the last line of a file that has an end, without that.
+func lastLine(f *os.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	for n := int64(firstTail); ; n *= 4 {
+		n = min(n, info.Size())
+		tail := make([]byte, n)
+		if _, err := f.ReadAt(tail, info.Size()-n); err != nil {
+			return nil, err
+		}
+		if end := bytes.LastIndexByte(tail, '\n'); end >= 0 {
+			if begin := bytes.LastIndexByte(tail[:end], '\n'); begin >= 0 || n == info.Size() {
+				return tail[begin+1 : end], nil
+			}
+		}
+		if n == info.Size() || n >= maxTail {
+			return nil, errors.New("there is no line that could be the end of a run")
+		}
+	}
+}
