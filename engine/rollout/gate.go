@@ -3,18 +3,219 @@ package rollout
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
 )
 
-// askGate asks a gate until its answer is good, or its time is up.
+// gateInterval is how long lies between two times of asking a gate that does
+// not say.
+const gateInterval = engine.Duration(5 * time.Second)
+
+// askGate asks a gate about a host until its answer is good, or no more bad
+// ones are allowed, or its time is up.
 func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
-	g := *s.Do.Gate
-	for {
-		err := r.bastion(ctx, hp, g.Command)
-		if err == nil || ctx.Err() != nil || r.Clock.Sleep(ctx, duration(cmp.Or(g.Interval, engine.Duration(5*time.Second)))) != nil {
-			return err
+	if hp.Host == "" && asksHosts(*s.Do.Gate) {
+		return errors.New("it asks hosts, and there is none to ask")
+	}
+	return r.ask(ctx, hp, s, r.teller(hp, s, ""))
+}
+
+// askBatchGate asks a gate about the hosts of a batch. If it is about hosts it
+// is asked about each of those whose pool has it, side by side, and every one
+// must be well; the first that is not ends the asking, and the failure names
+// it. Else it is asked once, about their pool.
+func (r *Run) askBatchGate(ctx context.Context, hosts []string, hp engine.HostPlan, s engine.Step) error {
+	hosts = r.ofGate(hosts, *s.Do.Gate)
+	if !asksHosts(*s.Do.Gate) || len(hosts) == 0 {
+		hp.Pool = cmp.Or(r.poolsOf(hosts), hp.Pool)
+		return r.askGate(ctx, hp, s)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failures := make([]*engine.Failure, len(hosts))
+	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
+	for i, name := range hosts {
+		workers.Go(func() {
+			about := engine.HostPlan{Host: name, Pool: r.poolsOf(hosts[i : i+1])}
+			if failures[i] = asFailure(r.ask(ctx, about, s, r.teller(hp, s, name+": ")), name, s.Name); failures[i] != nil {
+				cancel()
+			}
+		})
+	}
+	workers.Wait()
+	return together(failures)
+}
+
+// together makes one failure of those of the hosts of a batch: the first, with
+// the names of the others. Where one failed, the others were told to stop.
+func together(failures []*engine.Failure) error {
+	var first, stopped *engine.Failure
+	var also []string
+	for _, f := range failures {
+		switch {
+		case f == nil:
+		case f.Kind == KindStopped:
+			stopped = f
+		case first == nil:
+			first = f
+		default:
+			also = append(also, f.Host)
 		}
 	}
+	if first == nil && stopped == nil {
+		return nil
+	}
+	if first == nil {
+		return &engine.Failure{Cause: stopped.Cause, Kind: KindStopped}
+	}
+	whole := *first
+	whole.Host, whole.Cause = "", first.Host+": "+first.Cause
+	if len(also) > 0 {
+		whole.Cause += "; not well either: " + strings.Join(engine.FoldNames(also), ", ")
+	}
+	return &whole
+}
+
+// asksHosts reports whether a gate is about single hosts.
+func asksHosts(g engine.Gate) bool {
+	text := ""
+	switch {
+	case g.HostCommand != "":
+		return true
+	case g.HTTP != nil:
+		text = g.HTTP.URL
+	case g.PromQL != nil:
+		text = g.PromQL.URL + g.PromQL.Query
+	}
+	return strings.Contains(text, "{host}") || strings.Contains(text, "{address}")
+}
+
+// ofGate keeps the hosts whose pool has the gate: a batch may have hosts of
+// other pools. Of a gate that no pool has, all are kept.
+func (r *Run) ofGate(hosts []string, g engine.Gate) []string {
+	var of []string
+	for _, name := range hosts {
+		h, _ := r.Inventory.Host(name)
+		p, _ := r.Inventory.Pool(h.Pool)
+		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return reflect.DeepEqual(other, g) }) {
+			of = append(of, name)
+		}
+	}
+	if len(of) == 0 {
+		return hosts
+	}
+	return of
+}
+
+func (r *Run) poolsOf(hosts []string) string {
+	var pools []string
+	for _, name := range hosts {
+		if h, ok := r.Inventory.Host(name); ok && !slices.Contains(pools, h.Pool) {
+			pools = append(pools, h.Pool)
+		}
+	}
+	return joined(pools)
+}
+
+// teller tells those who watch what a gate is waiting for.
+func (r *Run) teller(hp engine.HostPlan, s engine.Step, who string) func(string) {
+	return func(message string) {
+		e := stepEvent(hp, s, 0)
+		e.Type, e.Message = engine.StepProgress, engine.Printable(who+message)
+		r.note(e)
+	}
+}
+
+// ask asks again and again. An answer that the end of the time cut short says
+// nothing about what was asked.
+func (r *Run) ask(ctx context.Context, hp engine.HostPlan, s engine.Step, tell func(string)) error {
+	t := tally{gate: *s.Do.Gate, tell: tell}
+	for ctx.Err() == nil {
+		a := r.answer(ctx, hp, s)
+		if !a.good() && ctx.Err() != nil {
+			if t.last.good() && t.inRow == 0 {
+				t.last = answer{what: "no answer until then", command: a.command, stderr: a.stderr}
+			}
+			break
+		}
+		if done, err := t.count(a); done || err != nil {
+			return err
+		}
+		if r.Clock.Sleep(ctx, duration(cmp.Or(t.gate.Interval, gateInterval))) != nil {
+			break
+		}
+	}
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errStopped):
+		return &engine.Failure{Cause: errStopped.Error(), Kind: KindStopped}
+	case errors.Is(cause, context.Canceled):
+		return cause
+	}
+	return t.last.failure(strings.Join(t.parts(cause.Error()), "; "))
+}
+
+// tally is how a gate was answered so far.
+type tally struct {
+	gate    engine.Gate
+	tell    func(string)
+	inRow   int    // good answers since the last bad one
+	bad     int    // bad answers in all
+	last    answer // the last bad one
+	picture string // what was told last
+}
+
+// count takes the next answer. It tells what changes the picture, as long as
+// the gate is asked again.
+func (t *tally) count(a answer) (done bool, err error) {
+	if a.good() {
+		t.inRow++
+		t.last.command = a.command
+		if t.inRow >= t.gate.Successes {
+			return true, nil
+		}
+		t.show("good", fmt.Sprintf("a good answer; it takes %d in a row", t.gate.Successes))
+		return false, nil
+	}
+	t.inRow, t.last = 0, a
+	t.bad++
+	switch most := t.gate.Retries; {
+	case a.final:
+		return false, a.failure(a.text())
+	case most != nil && *most == 0:
+		return false, a.failure(a.text())
+	case most != nil && t.bad > *most:
+		return false, a.failure(fmt.Sprintf("%s; that is bad answer %d, and retries = %d", a.text(), t.bad, *most))
+	}
+	t.show(a.picture(), a.text())
+	return false, nil
+}
+
+func (t *tally) show(picture, message string) {
+	if t.picture != picture {
+		t.picture = picture
+		t.tell(message)
+	}
+}
+
+// parts say why the time was not enough.
+func (t *tally) parts(timeout string) []string {
+	row := fmt.Sprintf("%d of %d good answers in a row", t.inRow, t.gate.Successes)
+	switch {
+	case t.last.good() && t.inRow == 0:
+		return []string{timeout}
+	case t.last.good():
+		return []string{timeout + ": " + row}
+	case t.inRow == 0:
+		return []string{timeout + ": " + t.last.text()}
+	}
+	return []string{timeout + ": " + t.last.text(), row}
 }

@@ -1,0 +1,551 @@
+package rollout_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// reply is what a gate is answered: an exit status with stderr, or an HTTP
+// status with a body.
+type reply struct {
+	code int
+	text string
+}
+
+// gateScene is a site on which everything gives the same answers, one after
+// the other, the last again and again. Everybody that is asked has its own row.
+type gateScene struct {
+	site    *hosttest.Site
+	b       *hosttest.Bastion
+	run     *rollout.Run
+	replies []reply
+
+	mu    sync.Mutex
+	asked map[string]int // how often
+	began time.Time
+}
+
+func newGateScene(inv engine.Inventory, replies ...reply) *gateScene {
+	s := &gateScene{site: hosttest.New(inv, hosttest.V1), replies: replies, asked: map[string]int{}, began: time.Now()}
+	s.b = s.site.Bastion("run-1")
+	s.b.Answer = func(url string) (int, string) { r := s.next(url); return r.code, r.text }
+	s.b.Command = func(c hosttest.Command) *rollout.Reply {
+		r := s.next(c.Text)
+		return &rollout.Reply{Code: r.code, Stderr: r.text}
+	}
+	s.run = s.b.Run()
+	s.run.Hosts = commandHosts{s.b, s}
+	return s
+}
+
+func (s *gateScene) next(who string) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[who]++
+	return s.replies[min(s.asked[who], len(s.replies))-1]
+}
+
+// ask asks a gate about worker-0.
+func (s *gateScene) ask(ctx context.Context, g engine.Gate) *engine.Failure {
+	return s.run.AskGate(ctx, engine.HostPlan{Host: "worker-0", Pool: "worker"}, gateStep(g))
+}
+
+func gateStep(g engine.Gate) engine.Step {
+	return engine.Step{Name: "gate g", Do: engine.Op{Gate: &g}, Timeout: cmp.Or(g.Timeout, engine.Duration(time.Minute))}
+}
+
+// told are the messages of the events.
+func (s *gateScene) told() []string {
+	var messages []string
+	for _, e := range s.b.Events() {
+		messages = append(messages, e.Message)
+	}
+	return messages
+}
+
+// commandHosts lets hosts answer the commands of gates.
+type commandHosts struct {
+	rollout.Hosts
+	s *gateScene
+}
+
+type commandConn struct {
+	rollout.Conn
+	s    *gateScene
+	host string
+}
+
+func (h commandHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	c, err := h.Hosts.Connect(ctx, host)
+	return commandConn{c, h.s, host.Name}, err
+}
+
+func (c commandConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	if s.Op.Gate == nil {
+		return c.Conn.Run(ctx, s)
+	}
+	r := c.s.next(c.host + ": " + s.Text)
+	return rollout.Reply{Code: r.code, Stderr: r.text}, nil
+}
+
+func httpGate(url string) engine.Gate { return engine.Gate{HTTP: &engine.HTTPGate{URL: url}} }
+
+func promGate(query string) engine.Gate {
+	return engine.Gate{PromQL: &engine.PromQLGate{URL: "http://prom:9090", Query: query}}
+}
+
+// result is the answer of a Prometheus.
+func result(kind, result string) reply {
+	return reply{200, fmt.Sprintf(`{"status":"success","data":{"resultType":%q,"result":%s}}`, kind, result)}
+}
+
+const aSample = `[{"metric":{"job":"node"},"value":[1435781451.781,"0"]}]`
+
+// TestGateAnswers: which answers of each kind are good, and what a bad one says.
+func TestGateAnswers(t *testing.T) {
+	ready := httpGate("http://app:8080/healthz")
+	matching, created := ready, ready
+	matching.HTTP = &engine.HTTPGate{URL: ready.HTTP.URL, Match: `"ok": *true`}
+	created.HTTP = &engine.HTTPGate{URL: ready.HTTP.URL, Status: 201}
+	query := promGate("up == 1")
+	for name, c := range map[string]struct {
+		gate  engine.Gate
+		reply reply
+		bad   string // "": the answer is good
+	}{
+		"command":         {engine.Gate{Command: "ready"}, reply{0, "a warning"}, ""},
+		"command, bad":    {engine.Gate{Command: "ready"}, reply{1, "not yet\nreally\n"}, "exit status 1: not yet"},
+		"on the host":     {engine.Gate{HostCommand: "ready"}, reply{0, ""}, ""},
+		"on the host bad": {engine.Gate{HostCommand: "ready"}, reply{engine.ScriptHeld, "no\n"}, fmt.Sprintf("exit status %d: no", engine.ScriptHeld)},
+		"200":             {ready, reply{200, ""}, ""},
+		"204":             {ready, reply{204, ""}, ""},
+		"301":             {ready, reply{301, ""}, "HTTP 301 from http://app:8080/healthz"},
+		"503":             {ready, reply{503, "overloaded\n"}, "HTTP 503 from http://app:8080/healthz: overloaded"},
+		"503, a page":     {ready, reply{503, "<html><body>no"}, "HTTP 503 from http://app:8080/healthz"},
+		"201":             {created, reply{201, ""}, ""},
+		"200, not 201":    {created, reply{200, ""}, "HTTP 200 from http://app:8080/healthz, not 201"},
+		"match":           {matching, reply{200, `{"ok":  true}`}, ""},
+		"no match":        {matching, reply{200, `{"ok": false}`}, `HTTP 200 from http://app:8080/healthz, and the body does not match "\"ok\": *true": {"ok": false}`},
+		"match of 500":    {matching, reply{500, `{"ok": true}`}, `HTTP 500 from http://app:8080/healthz: {"ok": true}`},
+		"a sample":        {query, result("vector", aSample), ""},
+		"no sample":       {query, result("vector", "[]"), "http://prom:9090 has no sample for the query"},
+		"scalar":          {query, result("scalar", `[1435781451.781,"0.5"]`), ""},
+		"scalar, endless": {query, result("scalar", `[1435781451.781,"-Inf"]`), ""},
+		"scalar 0":        {query, result("scalar", `[1435781451.781,"0"]`), "http://prom:9090 gives 0 for the query"},
+		"scalar NaN":      {query, result("scalar", `[1435781451.781,"NaN"]`), "http://prom:9090 gives NaN for the query"},
+		"busy":            {query, reply{503, `{"status":"error","errorType":"timeout","error":"query timed out"}`}, "http://prom:9090 refuses the query: timeout: query timed out"},
+		"no Prometheus":   {query, reply{404, "404 page not found\n"}, "HTTP 404 from http://prom:9090: 404 page not found"},
+		"garbage":         {query, reply{200, "welcome"}, "http://prom:9090 does not answer as Prometheus does: welcome"},
+		"other JSON":      {query, reply{200, `{"ok":true}`}, `http://prom:9090 does not answer as Prometheus does: {"ok":true}`},
+		"cut off":         {query, reply{200, `{"status":"success","data":{"resultType":"vector","result":[{"metric"`}, "http://prom:9090 gives an answer that is too long or broken; a query of many samples is better counted: count(…) > 0: unexpected end of JSON input"},
+		"odd vector":      {query, result("vector", `[1]`), "http://prom:9090 does not answer as Prometheus does: json: cannot unmarshal number into Go value of type map[string]json.RawMessage"},
+		"odd scalar":      {query, result("scalar", `["0.5"]`), "http://prom:9090 does not answer as Prometheus does: a scalar is not a time and a value"},
+		"new type":        {query, result("tensor", `[]`), `http://prom:9090 does not answer as Prometheus does: a result of the type "tensor"`},
+		"proxy's success": {query, reply{502, result("vector", aSample).text}, "HTTP 502 from http://prom:9090: " + result("vector", aSample).text},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newGateScene(hosttest.Fleet(0, 1), c.reply)
+				f := s.ask(t.Context(), c.gate)
+				if c.bad == "" {
+					if took := time.Since(s.began); f != nil || took > 0 || len(s.told()) > 0 {
+						t.Fatalf("failure %v after %s, told %q", f, took, s.told())
+					}
+					return
+				}
+				if f == nil || f.Cause != "not done within 1m0s: "+c.bad || f.Command == "" {
+					t.Fatalf("got %+v", f)
+				}
+				if told := s.told(); len(told) != 1 || told[0] != c.bad {
+					t.Fatalf("told %q", told)
+				}
+			})
+		})
+	}
+}
+
+// TestGateHopeless: a query that can never be answered well is not asked again.
+func TestGateHopeless(t *testing.T) {
+	for words, reply := range map[string]reply{
+		"write one that gives an instant vector or a scalar":                         result("matrix", "[]"),
+		"the query gives a text; write one":                                          result("string", `[1,"x"]`),
+		`bad_data: invalid parameter "query": 1:4: parse error: unexpected end of i`: {400, `{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": 1:4: parse error: unexpected end of input"}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newGateScene(hosttest.Fleet(0, 1), reply)
+			f := s.ask(t.Context(), promGate("up["))
+			if f == nil || !strings.Contains(f.Cause, words) || time.Since(s.began) > 0 || f.Command != "GET http://prom:9090/api/v1/query?query=up[" {
+				t.Errorf("got %+v after %s", f, time.Since(s.began))
+			}
+		})
+	}
+}
+
+// TestGateCounts: how answers add up, how long that takes, and what somebody
+// who watches is told.
+func TestGateCounts(t *testing.T) {
+	yes, no, other := reply{0, ""}, reply{1, "7 of 9 are down\n"}, reply{2, "no quorum\n"}
+	n := func(n int) *int { return &n }
+	for name, c := range map[string]struct {
+		gate    engine.Gate
+		replies []reply
+		took    time.Duration
+		cause   string
+		told    []string
+	}{
+		"in the end": {
+			engine.Gate{},
+			[]reply{no, {1, "6 of 9 are down\n"}, yes},
+			10 * time.Second, "",
+			[]string{"exit status 1: 7 of 9 are down"},
+		},
+		"another reason": {
+			engine.Gate{Interval: engine.Duration(time.Second)},
+			[]reply{no, no, other, other, no, yes},
+			5 * time.Second, "",
+			[]string{"exit status 1: 7 of 9 are down", "exit status 2: no quorum", "exit status 1: 7 of 9 are down"},
+		},
+		"retries suffice": {
+			engine.Gate{Retries: n(2)},
+			[]reply{no, no, yes},
+			10 * time.Second, "",
+			[]string{"exit status 1: 7 of 9 are down"},
+		},
+		"retries used up": {
+			engine.Gate{Retries: n(2)},
+			[]reply{no, no, other, yes},
+			10 * time.Second, "exit status 2: no quorum; that is bad answer 3, and retries = 2",
+			[]string{"exit status 1: 7 of 9 are down"},
+		},
+		"no retries": {
+			engine.Gate{Retries: n(0)},
+			[]reply{no, yes},
+			0, "exit status 1: 7 of 9 are down", nil,
+		},
+		"in a row": {
+			engine.Gate{Successes: 3, Interval: engine.Duration(time.Minute), Timeout: engine.Duration(time.Hour)},
+			[]reply{yes, yes, no, yes, yes, yes},
+			5 * time.Minute, "",
+			[]string{"a good answer; it takes 3 in a row", "exit status 1: 7 of 9 are down", "a good answer; it takes 3 in a row"},
+		},
+		"bad answers between good ones": {
+			engine.Gate{Successes: 2, Retries: n(1)},
+			[]reply{no, yes, no, yes, yes},
+			10 * time.Second, "exit status 1: 7 of 9 are down; that is bad answer 2, and retries = 1",
+			[]string{"exit status 1: 7 of 9 are down", "a good answer; it takes 2 in a row"},
+		},
+		"too late": {
+			engine.Gate{Successes: 5, Timeout: engine.Duration(22 * time.Second)},
+			[]reply{other, no, yes},
+			22 * time.Second, "not done within 22s: exit status 1: 7 of 9 are down; 3 of 5 good answers in a row",
+			[]string{"exit status 2: no quorum", "exit status 1: 7 of 9 are down", "a good answer; it takes 5 in a row"},
+		},
+		"too late, all good": {
+			engine.Gate{Successes: 5, Timeout: engine.Duration(12 * time.Second)},
+			[]reply{yes},
+			12 * time.Second, "not done within 12s: 3 of 5 good answers in a row",
+			[]string{"a good answer; it takes 5 in a row"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newGateScene(hosttest.Fleet(0, 1), c.replies...)
+				c.gate.Command = "ready"
+				f := s.ask(t.Context(), c.gate)
+				if took := time.Since(s.began); took != c.took {
+					t.Errorf("it took %s, not %s", took, c.took)
+				}
+				if told := s.told(); !slices.Equal(told, c.told) {
+					t.Errorf("told %q, not %q", told, c.told)
+				}
+				if c.cause == "" && f == nil {
+					return
+				}
+				if f == nil || f.Cause != c.cause || f.Command != "ready" || f.Host != "worker-0" || f.Step != "gate g" {
+					t.Errorf("got %+v", f)
+				}
+			})
+		})
+	}
+}
+
+// TestGateCutShort: an answer that the end of the time cuts short does not
+// stand for what was asked.
+func TestGateCutShort(t *testing.T) {
+	for name, c := range map[string]struct {
+		replies []reply
+		cause   string
+	}{
+		"the first":  {[]reply{{1, "slow"}}, "not done within 7s: no answer until then"},
+		"the second": {[]reply{{1, "too few"}, {1, "slow"}}, "not done within 7s: exit status 1: too few"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newGateScene(hosttest.Fleet(0, 1), c.replies...)
+				n := 0
+				s.b.Takes = func(hosttest.Command) time.Duration {
+					if n++; n == len(c.replies) {
+						return time.Hour
+					}
+					return time.Second
+				}
+				f := s.ask(t.Context(), engine.Gate{Command: "ready", Timeout: engine.Duration(7 * time.Second)})
+				if f == nil || f.Cause != c.cause || f.Command != "ready" || time.Since(s.began) != 7*time.Second {
+					t.Errorf("got %+v after %s", f, time.Since(s.began))
+				}
+			})
+		})
+	}
+}
+
+// TestGateStopped: the operator's first Ctrl-C ends the waiting at once, and
+// the second one too.
+func TestGateStopped(t *testing.T) {
+	for name, cut := range map[string]bool{"between": false, "meanwhile": true} {
+		for _, twice := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", at once ", twice), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newGateScene(hosttest.Fleet(0, 2), reply{1, "no"})
+					ctx, stop := context.WithCancel(context.Background())
+					defer stop()
+					if s.run.Soft = ctx; !twice {
+						ctx = context.Background()
+					}
+					if cut {
+						s.b.Latency = func(hosttest.Call) time.Duration { return time.Hour }
+					}
+					time.AfterFunc(8*time.Second, stop)
+					for _, g := range []engine.Gate{{Command: "ready"}, {HTTP: &engine.HTTPGate{URL: "http://{host}/"}}} {
+						f := s.run.AskBatchGate(ctx, []string{"worker-0", "worker-1"}, engine.HostPlan{}, gateStep(g))
+						if f == nil || f.Kind != rollout.KindStopped || time.Since(s.began) != 8*time.Second {
+							t.Fatalf("got %+v after %s", f, time.Since(s.began))
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestGateOfBatch: a gate that is about hosts is asked on each of its pool,
+// side by side; every one must be well.
+func TestGateOfBatch(t *testing.T) {
+	g := engine.Gate{Name: "g", HostCommand: `test "$HOLDFAST_HOST"`, Successes: 2, When: []engine.GateWhen{engine.AfterBatch}}
+	inv := hosttest.Fleet(1, 4)
+	inv.Pools[1].Gates = []engine.Gate{g}
+	batch := []string{"etcd-0", "worker-0", "worker-1", "worker-2"}
+	synctest.Test(t, func(t *testing.T) {
+		s := newGateScene(inv, reply{1, "no\n"}, reply{0, ""})
+		f := s.run.AskBatchGate(t.Context(), batch, engine.HostPlan{Pool: "etcd, worker"}, gateStep(g))
+		if took := time.Since(s.began); f != nil || took != 10*time.Second {
+			t.Fatalf("%+v after %s", f, took)
+		}
+		for _, h := range batch[1:] {
+			asked := h + ": export HOLDFAST_HOST=" + h + " HOLDFAST_ADDRESS=" + h + " HOLDFAST_POOL=worker HOLDFAST_RUN=run-1\n" + g.HostCommand + "\n"
+			if s.asked[asked] != 3 {
+				t.Errorf("%s was asked %d times of %v", h, s.asked[asked], s.asked)
+			}
+			if !slices.Contains(s.told(), h+": exit status 1: no") {
+				t.Errorf("told %q", s.told())
+			}
+		}
+		if len(s.asked) != 3 {
+			t.Errorf("asked: %v", s.asked)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newGateScene(inv, reply{0, ""})
+		s.site.Host("worker-1").Cut()
+		s.site.Host("worker-2").Cut()
+		f := s.run.AskBatchGate(t.Context(), batch, engine.HostPlan{}, gateStep(g))
+		want := "worker-1: not done within 1m0s: the host does not answer: connect to worker-1: connection refused; not well either: worker-2"
+		if f == nil || f.Cause != want || f.Host != "" || f.Command != g.HostCommand {
+			t.Fatalf("got %+v", f)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newGateScene(inv, reply{0, ""})
+		s.site.Host("worker-2").Cut()
+		s.site.After(8*time.Second, s.site.Host("worker-2").Heal)
+		if f := s.run.AskBatchGate(t.Context(), batch, engine.HostPlan{}, gateStep(g)); f != nil || time.Since(s.began) != 15*time.Second {
+			t.Fatalf("got %+v after %s", f, time.Since(s.began))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		none := 0
+		eager := engine.Gate{HTTP: &engine.HTTPGate{URL: "http://{address}/"}, Retries: &none}
+		s := newGateScene(inv)
+		s.b.Answer = func(url string) (int, string) {
+			if url == "http://worker-1/" {
+				return 200, ""
+			}
+			return 500, ""
+		}
+		s.b.Latency = func(hosttest.Call) time.Duration { return time.Second }
+		f := s.run.AskBatchGate(t.Context(), batch[2:], engine.HostPlan{}, gateStep(eager))
+		if f == nil || f.Cause != "worker-2: HTTP 500 from http://worker-2/" {
+			t.Fatalf("got %+v", f)
+		}
+	})
+}
+
+// TestGateOfPools: a gate that is not about hosts is asked once for a batch,
+// about the pool that has it; one about hosts needs some.
+func TestGateOfPools(t *testing.T) {
+	g := engine.Gate{Name: "g", HTTP: &engine.HTTPGate{URL: "http://state/{pool}"}}
+	inv := hosttest.Fleet(1, 4)
+	inv.Pools[1].Gates = []engine.Gate{g}
+	synctest.Test(t, func(t *testing.T) {
+		s := newGateScene(inv, reply{200, ""})
+		f := s.run.AskBatchGate(t.Context(), []string{"etcd-0", "worker-0", "worker-1"}, engine.HostPlan{Pool: "etcd, worker"}, gateStep(g))
+		if f != nil || len(s.asked) != 1 || s.asked["http://state/worker"] != 1 {
+			t.Fatalf("%+v, asked %v", f, s.asked)
+		}
+		for _, ask := range []func() *engine.Failure{
+			func() *engine.Failure {
+				return s.run.AskBatchGate(t.Context(), nil, engine.HostPlan{}, gateStep(engine.Gate{HostCommand: "true"}))
+			},
+			func() *engine.Failure {
+				return s.run.AskGate(t.Context(), engine.HostPlan{}, gateStep(httpGate("http://{host}")))
+			},
+		} {
+			if f := ask(); f == nil || f.Cause != "it asks hosts, and there is none to ask" {
+				t.Errorf("got %+v", f)
+			}
+		}
+	})
+}
+
+// TestGateURLs: what stands for a host, its address and its pool arrives whole,
+// wherever in a URL or a query it is.
+func TestGateURLs(t *testing.T) {
+	for name, c := range map[string]struct {
+		address, pool string
+		gate          engine.Gate
+		url           string
+	}{
+		"name":            {"w0.example", "", httpGate("http://{address}:8080/healthz?name={host}"), "http://w0.example:8080/healthz?name=worker-0"},
+		"IPv4":            {"10.0.0.1", "", httpGate("http://{address}/"), "http://10.0.0.1/"},
+		"IPv6":            {"fd00::1", "", httpGate("http://{address}:8080/{address}?a={address}&t={address}:9100"), "http://[fd00::1]:8080/fd00::1?a=fd00%3A%3A1&t=[fd00%3A%3A1]:9100"},
+		"IPv6 in bracket": {"fd00::1", "", httpGate("http://[{address}]:8080/"), "http://[fd00::1]:8080/"},
+		"IPv6 with zone":  {"fe80::1%eth0", "", httpGate("http://{address}/?a={address}"), "http://[fe80::1%25eth0]/?a=fe80%3A%3A1%25eth0"},
+		"odd pool":        {"", "a b/c&d", httpGate("http://x/{pool}/y?p={pool}#{pool}"), "http://x/a%20b%2Fc&d/y?p=a+b%2Fc%26d"},
+		"other braces":    {"", "", httpGate("http://x/{hosts}/{"), "http://x/{hosts}/{"},
+		"query":           {"fd00::1", "", promGate(`up{instance="{address}:9100",pool="{pool}"} == 1`), "http://prom:9090/api/v1/query?query=up%7Binstance%3D%22%5Bfd00%3A%3A1%5D%3A9100%22%2Cpool%3D%22worker%22%7D+%3D%3D+1"},
+		"path and tenant": {"", "", engine.Gate{PromQL: &engine.PromQLGate{URL: "https://m/{pool}/?tenant={host}", Query: "a+b"}}, "https://m/worker/api/v1/query?tenant=worker-0&query=a%2Bb"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := hosttest.Fleet(0, 1)
+				inv.Hosts[0].Address = c.address
+				s := newGateScene(inv, reply{404, "no"})
+				_ = s.run.AskGate(t.Context(), engine.HostPlan{Host: "worker-0", Pool: cmp.Or(c.pool, "worker")}, gateStep(c.gate))
+				if s.asked[c.url] == 0 {
+					t.Errorf("asked %v", s.asked)
+				}
+			})
+		})
+	}
+}
+
+// TestGateUntrusted: what a server or a host says is made fit to be shown
+// before it is in any event, and is bounded; the password of a URL is in none,
+// and the rest of it is as the inventory has it.
+func TestGateUntrusted(t *testing.T) {
+	evil := "\x1b]0;owned\a\u202e" + strings.Repeat("x", 1<<16)
+	for name, g := range map[string]engine.Gate{
+		"command": {Command: "ready"}, "host command": {HostCommand: "ready"},
+		"http":   httpGate("http://ann:s3cret@app/?token=a/b+c="),
+		"promql": {PromQL: &engine.PromQLGate{URL: "http://ann:s3cret@app", Query: `up{token="a/b+c="}`}},
+	} {
+		for _, r := range []reply{{500, evil}, {500, `{"status":"error","errorType":"\u001b[31m","error":"\u001b[31m"}`}, {200, `{"status":"success","data":{"resultType":"\u001b[31m"}}`}} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newGateScene(hosttest.Fleet(0, 1), r)
+				f := s.ask(t.Context(), g)
+				if f == nil {
+					return // a web server may say what it likes with a 200
+				}
+				for _, text := range append(s.told(), f.Cause, f.Command, f.Stderr) {
+					if text != engine.Printable(text) || strings.Contains(text, "s3cret") || len(text) > 5000 {
+						t.Errorf("%s: %.300q", name, text)
+					}
+				}
+				if g.Command == "" && g.HostCommand == "" && !strings.Contains(f.Command, "a/b+c=") {
+					t.Errorf("%s: the command is %q", name, f.Command)
+				}
+				if len(f.Cause) > 600 {
+					t.Errorf("%s: the cause is %d bytes long", name, len(f.Cause))
+				}
+			})
+		}
+	}
+}
+
+// TestGateNoAnswer: a server or a host that cannot be reached is a bad answer
+// like any other, and may come back.
+func TestGateNoAnswer(t *testing.T) {
+	refused := errors.New("connection refused")
+	for name, c := range map[string]struct {
+		gate engine.Gate
+		want string
+	}{
+		"http":   {httpGate("http://ann:x@app/"), "no answer from http://app/: connection refused"},
+		"promql": {promGate("up"), "no answer from http://prom:9090: connection refused"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newGateScene(hosttest.Fleet(0, 1), result("vector", aSample))
+			s.run.Web = webFunc(func(ctx context.Context, url string) (int, []byte, error) {
+				if time.Since(s.began) < 20*time.Second {
+					return 0, nil, refused
+				}
+				return s.b.Get(ctx, url)
+			})
+			f := s.ask(t.Context(), c.gate)
+			if f != nil || time.Since(s.began) != 20*time.Second || !slices.Equal(s.told(), []string{c.want}) {
+				t.Errorf("%s: %+v after %s, told %q", name, f, time.Since(s.began), s.told())
+			}
+		})
+	}
+}
+
+type webFunc func(context.Context, string) (int, []byte, error)
+
+func (f webFunc) Get(ctx context.Context, url string) (int, []byte, error) { return f(ctx, url) }
+
+// TestGateInRun: gates of every kind are asked in a run at their points, and a
+// bad one keeps the run from going on.
+func TestGateInRun(t *testing.T) {
+	inv := hosttest.Fleet(0, 2)
+	inv.Pools[1].After = nil
+	inv.Pools[1].Gates = []engine.Gate{
+		{Name: "web", HTTP: &engine.HTTPGate{URL: "http://{host}/"}, When: []engine.GateWhen{engine.BeforeHost}},
+		{Name: "slo", PromQL: &engine.PromQLGate{URL: "http://prom", Query: "slo"}, When: []engine.GateWhen{engine.AfterHost}},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(inv)
+		b := site.Bastion("run-1")
+		b.Answer = func(url string) (int, string) {
+			if url == "http://worker-1/" {
+				return 500, "not now"
+			}
+			return 200, result("vector", aSample).text
+		}
+		end := apply(b)
+		if err := errors.Join(ended(end, engine.ExitFailed, "worker-1: gate web: not done within 5m0s: HTTP 500 from http://worker-1/: not now"),
+			updated(site.Host("worker-0")), untouched(site.Host("worker-1")), lawful(site)); err != nil {
+			t.Fatalf("%v\n%s", err, story(b))
+		}
+	})
+}
