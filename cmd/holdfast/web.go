@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// web asks web servers, for gates.
+type web struct{}
+
+// webTimeout bounds a request with its redirects and its answer.
+const webTimeout = 10 * time.Second
+
+// Get gives the status and at most the first MiB of the body. It follows
+// redirects, uses the proxies of the environment, and verifies certificates
+// with the system's roots. Each request has a connection of its own: a kept one
+// may lead to a server that has long been replaced. The error names the URL
+// without what may be secret in it, its user and its query.
+func (web) Get(ctx context.Context, address string) (int, []byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, webTimeout, fmt.Errorf("no answer within %s", webTimeout))
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return 0, nil, errors.New("GET: the URL is not well formed") // the cause has a part of it
+	}
+	request.Header.Set("User-Agent", "holdfast/"+version())
+	request.Close = true
+	status, body, err := do(request)
+	if err == nil {
+		return status, body, nil
+	}
+	var wrapped *url.Error // with the whole URL
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case errors.As(err, &wrapped):
+		err = wrapped.Err
+	}
+	u := url.URL{Scheme: request.URL.Scheme, Host: request.URL.Host, Path: request.URL.Path, RawPath: request.URL.RawPath}
+	return 0, nil, fmt.Errorf("GET %s: %w", u.String(), err)
+}
+
+func do(request *http.Request) (int, []byte, error) {
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = reply.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(reply.Body, maxOutput))
+	return reply.StatusCode, body, err
+}
