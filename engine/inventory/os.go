@@ -8,9 +8,8 @@ import (
 )
 
 var (
-	commitRule  = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	imageRule   = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
-	versionRule = regexp.MustCompile(`[0-9]+\.[0-9]+`)
+	commitRule = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	imageRule  = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
 )
 
 // os reads an os block and checks that it fits its driver and is pinned.
@@ -26,7 +25,7 @@ func (b *builder) os(n *node) *engine.OS {
 	if o.Image != "" && !Pinned(o.Image) {
 		b.fail(n.args["image"].Expr.Range(), "image is not pinned", "write NAME@sha256:DIGEST, with 64 hexadecimal digits; a tag can move")
 	}
-	if o.Version != "" && !versionRule.MatchString(o.Version) {
+	if _, ok := engine.Skew(o.Version, o.Version); o.Version != "" && !ok {
 		b.fail(n.args["version"].Expr.Range(), "version has no minor version", "write it such as \"4.16\" or \"4.16.3\"; max_skew compares the second number")
 	}
 	alone := n.args["image"] == nil && n.args["remote"] == nil && n.args["ref"] == nil && n.args["commit"] == nil

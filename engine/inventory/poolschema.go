@@ -4,7 +4,7 @@ package inventory
 func siteBlock() block {
 	return block{name: "site", label: "name", meaning: "The site and how its hosts are reached. Exactly one.", arguments: []argument{
 		{name: "max_unavailable", kind: limit, fallback: "no limit", meaning: "hosts of all pools together that may be unavailable at once, beside each pool's own limit; a percentage is one of all hosts"},
-		{name: "failure_budget", kind: limit, fallback: "0", meaning: "for pools that do not say it themselves"},
+		{name: "failure_budget", kind: limit, fallback: "0", meaning: "that of pools which do not say it themselves"},
 	}, blocks: []block{windowBlock("For pools without a window of their own."), sshBlock("Defaults for all hosts.")}}
 }
 
@@ -52,7 +52,7 @@ func rollArguments() []argument {
 		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted"},
 		{name: "paused", kind: truth, fallback: "false", meaning: "nothing is done about its hosts, and no roll-out is complete without them"},
 		{name: "max_unavailable", kind: limit, fallback: "1", meaning: "hosts that may be unavailable at once: a count, or a percentage (\"10%\") that rounds down but is at least 1"},
-		{name: "failure_budget", kind: limit, fallback: "the site's, else 0", meaning: "hosts that may fail while others are still begun: a count, or a percentage that rounds down but is at least 1; with 0 none is begun after the first failure"},
+		{name: "failure_budget", kind: limit, fallback: "the site's, else 0", meaning: "hosts that may fail while others are still begun: a count, or a percentage that rounds down, to 0 too; with 0 none is begun after the first failure"},
 		{name: "order", kind: text, fallback: "\"sorted\"", meaning: "how hosts follow each other: \"sorted\" by name, \"reverse_sorted\", \"inventory\", \"reverse_inventory\", or \"shuffle\", which is the same for the same OS; zones stay together"},
 		{name: "batch_takes", kind: span, fallback: "30m", meaning: "how long a batch is expected to take: none begins that would not end within the window"},
 		{name: "max_skew", kind: number, fallback: "any", meaning: "minor versions that its hosts and those of the pools it comes after may be apart"},
