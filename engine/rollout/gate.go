@@ -93,7 +93,7 @@ func asksHosts(g engine.Gate) bool {
 	case g.HTTP != nil:
 		text = g.HTTP.URL
 	case g.PromQL != nil:
-		text = g.PromQL.URL + g.PromQL.Query
+		text = g.PromQL.Query
 	}
 	return strings.Contains(text, "{host}") || strings.Contains(text, "{address}")
 }

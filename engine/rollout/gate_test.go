@@ -444,7 +444,7 @@ func TestGateURLs(t *testing.T) {
 		"odd pool":        {"", "a b/c&d", httpGate("http://x/{pool}/y?p={pool}#{pool}"), "http://x/a%20b%2Fc&d/y?p=a+b%2Fc%26d"},
 		"other braces":    {"", "", httpGate("http://x/{hosts}/{"), "http://x/{hosts}/{"},
 		"query":           {"fd00::1", "", promGate(`up{instance="{address}:9100",pool="{pool}"} == 1`), "http://prom:9090/api/v1/query?query=up%7Binstance%3D%22%5Bfd00%3A%3A1%5D%3A9100%22%2Cpool%3D%22worker%22%7D+%3D%3D+1"},
-		"path and tenant": {"", "", engine.Gate{PromQL: &engine.PromQLGate{URL: "https://m/{pool}/?tenant={host}", Query: "a+b"}}, "https://m/worker/api/v1/query?tenant=worker-0&query=a%2Bb"},
+		"below a path":    {"", "", engine.Gate{PromQL: &engine.PromQLGate{URL: "https://m/prometheus/", Query: "a+b"}}, "https://m/prometheus/api/v1/query?query=a%2Bb"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

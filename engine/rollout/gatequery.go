@@ -28,10 +28,9 @@ type promReply struct {
 // answerOfPrometheus asks for the value of a query now. What is shown has the
 // query as the inventory has it, so that secrets in it are found and hidden.
 func (r *Run) answerOfPrometheus(ctx context.Context, x subject, g engine.PromQLGate) answer {
-	shown := withoutUser(x.url(g.URL, asIs, asIs))
-	query := x.fill(g.Query, asIs, false)
+	shown, query := withoutUser(g.URL), x.fill(g.Query, asIs, false)
 	a := answer{command: "GET " + queryURL(shown, query)}
-	status, body, err := r.Web.Get(ctx, queryURL(x.url(g.URL, url.PathEscape, url.QueryEscape), url.QueryEscape(query)))
+	status, body, err := r.Web.Get(ctx, queryURL(g.URL, url.QueryEscape(query)))
 	if err != nil {
 		a.what, a.detail = "no answer from "+shown, err.Error()
 		return a
@@ -101,12 +100,7 @@ func scalar(result json.RawMessage) (float64, error) {
 	return strconv.ParseFloat(text, 64)
 }
 
-// queryURL is where a server, which may have a path and parameters of its own,
-// is asked a query.
+// queryURL is where a server, which may be below a path, is asked a query.
 func queryURL(server, query string) string {
-	server, params, _ := strings.Cut(server, "?")
-	if params != "" {
-		params += "&"
-	}
-	return strings.TrimRight(server, "/") + "/api/v1/query?" + params + "query=" + query
+	return strings.TrimRight(server, "/") + "/api/v1/query?query=" + query
 }
