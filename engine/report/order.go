@@ -10,7 +10,11 @@ import (
 
 // batchView is a batch as it is shown: its hosts by pool, with the zone they
 // are in.
-type batchView struct{ shares []share }
+type batchView struct {
+	shares []share
+	canary bool
+	soak   engine.Duration // before it
+}
 
 // share is what a batch has of one pool; hosts that are not disrupted take no
 // seat of it and are apart.
@@ -22,7 +26,7 @@ type share struct {
 }
 
 func (v *planView) batch(b engine.Batch) batchView {
-	var out batchView
+	out := batchView{canary: b.Canary, soak: b.Soak}
 	for _, pool := range b.Pools {
 		shares := []share{{pool: pool}, {pool: pool, quiet: true}}
 		for _, h := range b.Hosts {
@@ -40,9 +44,10 @@ func (v *planView) batch(b engine.Batch) batchView {
 	return out
 }
 
-// like reports whether two batches differ in nothing but which hosts they have.
-func (b batchView) like(other batchView) bool {
-	return slices.EqualFunc(b.shares, other.shares, func(x, y share) bool {
+// follows reports whether a batch comes right after another, and they differ in
+// nothing but which hosts they have.
+func (b batchView) follows(other batchView) bool {
+	return b.soak == 0 && b.canary == other.canary && slices.EqualFunc(b.shares, other.shares, func(x, y share) bool {
 		return x.pool == y.pool && x.zone == y.zone && x.quiet == y.quiet && len(x.hosts) == len(y.hosts)
 	})
 }
@@ -59,11 +64,13 @@ func (v *planView) batches() {
 	}
 	for i := 0; i < len(views); {
 		end := i + 1
-		for end < len(views) && views[end].like(views[i]) {
+		for end < len(views) && views[end].follows(views[i]) {
 			end++
 		}
+		v.soak(views[i].soak, i == 0)
 		if end-i < alike || v.verbose {
 			v.line("  batch %d  %s", i+1, v.shares(views[i]))
+			v.gates(v.p.Batches[i])
 			i++
 			continue
 		}
@@ -74,7 +81,7 @@ func (v *planView) batches() {
 
 // row shows batches that are alike as one.
 func (v *planView) row(views []batchView) string {
-	all := batchView{shares: slices.Clone(views[0].shares)}
+	all := batchView{shares: slices.Clone(views[0].shares), canary: views[0].canary}
 	for n := range all.shares {
 		all.shares[n].pace = len(all.shares[n].hosts)
 		all.shares[n].hosts = nil
@@ -99,6 +106,9 @@ func (v *planView) shares(b batchView) string {
 			where += fmt.Sprintf(", %d at a time", s.pace)
 		}
 		parts = append(parts, strings.Join(engine.FoldNames(s.hosts), ", ")+" "+v.style.faint("("+where+")"))
+	}
+	if b.canary {
+		parts = append(parts, "canary")
 	}
 	return strings.Join(parts, "  ")
 }

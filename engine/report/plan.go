@@ -16,7 +16,12 @@ func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
 	for i := range v.p.Hosts {
 		v.byHost[v.p.Hosts[i].Host] = &v.p.Hosts[i]
 	}
+	v.later, v.out = v.waiting()
+	if v.p.Play != "" {
+		v.line("%s\n", v.style.bold("Play "+v.p.Play))
+	}
 	v.refusals()
+	v.unfinished()
 	v.groups()
 	v.drift()
 	v.order()
@@ -30,6 +35,8 @@ func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
 type planView struct {
 	b       strings.Builder
 	p       engine.Plan
+	later   []engine.Exclusion // of hosts that wait for their window to open
+	out     []engine.Exclusion // of all others
 	byHost  map[string]*engine.HostPlan
 	style   Style
 	verbose bool
@@ -100,42 +107,46 @@ func (v *planView) describe(hp engine.HostPlan, all bool) string {
 		fmt.Fprintf(&b, "  %s take over the hold of run %s, see that the host is healthy, and release it\n", v.style.yellow("~"), hp.Adopt)
 	}
 	v.actions(&b, hp)
+	if len(hp.Rollback) > 0 {
+		b.WriteString("  if it fails once it has rebooted: boots the OS it runs now\n")
+	}
 	return b.String()
 }
 
 func (v *planView) steps(hp engine.HostPlan) {
 	v.line("    %s", v.style.faint("steps, as on "+hp.Host+":"))
-	for _, s := range append(append([]engine.Step(nil), hp.Stage...), hp.Roll...) {
-		v.line("      %-18s at most %s%s", s.Name, s.Timeout, with(s.Do))
+	v.list("      ", hp.Stage)
+	v.list("      ", hp.Roll)
+	if len(hp.Rollback) > 0 {
+		v.line("    %s", v.style.faint("instead of what is left, if it fails once it has rebooted:"))
+		v.list("      ", hp.Rollback)
 	}
 }
 
-// with is what a step takes with it: a command, or files for the host.
-func with(do engine.Op) string {
-	switch {
-	case do.Command != nil:
-		return ": " + do.Command.Command
-	case do.Exec != nil && len(do.Exec.Uploads) > 0:
-		size := 0
-		for _, u := range do.Exec.Uploads {
-			size += len(u.Data)
-		}
-		return fmt.Sprintf(", sends %d bytes in %s", size, count(len(do.Exec.Uploads), "file", "files"))
+func (v *planView) list(indent string, steps []engine.Step) {
+	for _, s := range steps {
+		v.line("%s%-18s at most %s%s", indent, s.Name, s.Timeout, with(s.Do))
 	}
-	return ""
 }
 
 // order shows what happens when: staging first, then batch by batch.
 func (v *planView) order() {
-	if len(v.p.Batches) == 0 {
+	if len(v.p.Batches) == 0 && len(v.later) == 0 {
 		return
 	}
 	v.line("%s", v.style.bold("Order"))
+	for _, s := range v.p.Start {
+		v.line("  %s  %s", s.Name, v.style.faint("once, before anything is touched"))
+		if v.verbose {
+			v.line("      at most %s%s", s.Timeout, with(s.Do))
+		}
+	}
 	v.lanes()
 	for _, s := range v.p.Before {
 		v.line("  %s %s", s.Name, s.On)
 	}
 	v.batches()
+	v.windows()
 	v.line("")
 }
 
@@ -155,11 +166,11 @@ func (v *planView) lanes() {
 }
 
 func (v *planView) excluded() {
-	if len(v.p.Excluded) == 0 {
+	if len(v.out) == 0 {
 		return
 	}
 	v.line("%s", v.style.bold("Left out"))
-	for _, g := range exclusions(v.p.Excluded, v.verbose) {
+	for _, g := range exclusions(v.out, v.verbose) {
 		v.line("  %s %s", v.style.yellow(string(g.why)), g.text)
 	}
 	v.line("")

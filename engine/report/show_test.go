@@ -92,7 +92,7 @@ func TestTables(t *testing.T) {
 		{ID: "8e9e05c52164694f", Name: "etcd-2", Host: "etcd-2", Healthy: true, RaftIndex: 4711, Version: "3.5.16", DBBytes: 41 << 20},
 	}}, {Name: "other", Problem: "no member answers"}}
 	status := engine.Status{
-		Site:  "berlin",
+		Site: "berlin",
 		Pools: []engine.PoolStatus{
 			{Name: "etcd", Total: 3, Counts: map[engine.HostState]int{engine.Updated: 3}, Complete: true, Since: began},
 			{Name: "worker", Total: 3, Counts: map[engine.HostState]int{engine.Pending: 2, engine.HeldState: 1}, Since: began.Add(90 * time.Minute)},

@@ -15,11 +15,28 @@ func (v *planView) totals() string {
 	switch {
 	case p.Empty():
 		return v.style.green("Nothing to do: "+matching+".") + "\n"
-	case len(p.Hosts)+len(p.Excluded)+len(p.Refusals) == 0:
+	case len(p.Hosts)+len(p.Excluded)+len(p.Refusals)+len(p.Unfinished) == 0:
 		return v.style.yellow("Nothing to do: "+matching+", "+drifted+".") + "\n"
 	}
-	reboots, quiet := 0, 0
-	for _, hp := range p.Hosts {
+	text := fmt.Sprintf("Plan: %s; %s, %d left out.\n", v.toChange(), matching, len(v.out))
+	if len(p.Drift) > 0 {
+		text += "Drift: " + drifted + ".\n"
+	}
+	return text
+}
+
+// toChange counts the hosts that are changed, and how; now, or in a window.
+func (v *planView) toChange() string {
+	later := map[string]bool{}
+	for _, x := range v.later {
+		later[x.Host] = true
+	}
+	hosts, reboots, quiet := 0, 0, 0
+	for _, hp := range v.p.Hosts {
+		if later[hp.Host] {
+			continue
+		}
+		hosts++
 		if takes(hp.Actions, engine.RebootAction) {
 			reboots++
 		}
@@ -27,14 +44,16 @@ func (v *planView) totals() string {
 			quiet++
 		}
 	}
+	if hosts == 0 && len(later) > 0 {
+		return "nothing is disrupted now, " + count(len(later), "host waits", "hosts wait") + " for the maintenance window"
+	}
 	how := []string{count(reboots, "reboot", "reboots")}
 	if quiet > 0 {
 		how = append(how, fmt.Sprintf("%d without disruption", quiet))
 	}
-	text := fmt.Sprintf("Plan: %s to change (%s) in %s; %s, %d left out.\n", count(len(p.Hosts), "host", "hosts"), strings.Join(how, ", "),
-		count(len(p.Batches), "batch", "batches"), matching, len(p.Excluded))
-	if len(p.Drift) > 0 {
-		text += "Drift: " + drifted + ".\n"
+	text := fmt.Sprintf("%s to change (%s) in %s", count(hosts, "host", "hosts"), strings.Join(how, ", "), count(len(v.p.Batches), "batch", "batches"))
+	if len(later) > 0 {
+		text += fmt.Sprintf(", %d more in the maintenance window", len(later))
 	}
 	return text
 }

@@ -1,0 +1,104 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+func gate(name, on string, g engine.Gate) engine.Step {
+	g.Name = name
+	return engine.Step{Name: "gate " + name, On: on, Do: engine.Op{Gate: &g}, Timeout: engine.Duration(5 * time.Minute)}
+}
+
+// rollingPlan has a canary, a soak, gates, a window, and a way back.
+func rollingPlan() engine.Plan {
+	p := engine.Plan{Schema: 1, Site: "berlin", Total: 20, Play: "upgrade the workers", Matching: []string{"etcd-0"}}
+	ceph := gate("ceph", engine.Bastion, engine.Gate{Command: "ceph health | grep -q HEALTH_OK"})
+	p.Start = []engine.Step{gate("no alerts", engine.Bastion, engine.Gate{PromQL: &engine.PromQLGate{URL: "http://prom.example:9090", Query: "absent(ALERTS)"}})}
+	worker := func(i int) string {
+		name := fmt.Sprintf("worker-%02d", i)
+		hp := osPlan(name, "worker", "", "")
+		hp.Rollback = []engine.Step{{Name: "roll back", On: name, Timeout: engine.Duration(2 * time.Minute)}, {Name: "wait for boot", On: name, Timeout: engine.Duration(20 * time.Minute)}}
+		p.Hosts = append(p.Hosts, hp)
+		p.Lanes = append(p.Lanes, engine.Lane{Hosts: []string{name}})
+		return name
+	}
+	p.Batches = []engine.Batch{{Pools: []string{"worker"}, Hosts: []string{worker(1)}, Canary: true, Before: []engine.Step{ceph}}}
+	for i := range 5 {
+		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{worker(2*i + 2), worker(2*i + 3)}, After: []engine.Step{gate("console", engine.Bastion, engine.Gate{HTTP: &engine.HTTPGate{URL: "https://{pool}.example/healthz"}})}})
+	}
+	p.Batches[1].Soak = engine.Duration(10 * time.Minute)
+	closed := "pool edge: outside its maintenance window (Sat 22:00-04:00 Europe/Berlin) for a batch of 30m0s; it may go at Sat 2026-11-21 22:00 CET"
+	for i := range 3 {
+		name := fmt.Sprintf("edge-%d", i)
+		hp := osPlan(name, "edge", "", "")
+		if i < 2 {
+			p.Lanes = append(p.Lanes, engine.Lane{Hosts: []string{name}})
+		} else {
+			hp.Stage = nil
+		}
+		p.Hosts = append(p.Hosts, hp)
+		p.Excluded = append(p.Excluded, engine.Exclusion{Host: name, Why: engine.Closed, Reason: closed})
+	}
+	p.Excluded = append(p.Excluded,
+		engine.Exclusion{Host: "gpu-0", Why: engine.Paused, Reason: "the inventory pauses pool gpu"},
+		engine.Exclusion{Host: "gpu-1", Why: engine.Paused, Reason: "the inventory pauses pool gpu"},
+		engine.Exclusion{Host: "worker-12", Why: engine.RolledBack, Reason: "it was rolled back from bc30253b4147, which failed there; give it another OS, or try again with --retry-rolled-back"},
+		engine.Exclusion{Host: "worker-13", Why: engine.Failed, Reason: "gate ceph: exit status 1"},
+	)
+	return p
+}
+
+// TestWriteRollout: what a person reads of canaries, soaks, gates, windows,
+// ways back, and of a roll-out that stands in the way.
+func TestWriteRollout(t *testing.T) {
+	windowsOnly := rollingPlan()
+	windowsOnly.Hosts, windowsOnly.Lanes = windowsOnly.Hosts[11:], windowsOnly.Lanes[11:]
+	windowsOnly.Batches, windowsOnly.Start, windowsOnly.Play, windowsOnly.Excluded = nil, nil, "", windowsOnly.Excluded[:3]
+	soaking := rollingPlan()
+	soaking.Batches, soaking.Start = soaking.Batches[1:], nil
+	soaking.Batches[0].Soak = engine.Duration(4*time.Minute + 30*time.Second)
+	unfinished := rollingPlan()
+	unfinished.Lanes, unfinished.Batches, unfinished.Start, unfinished.Play = nil, nil, nil, ""
+	for i := range 3 {
+		unfinished.Unfinished = append(unfinished.Unfinished, fmt.Sprintf("worker-%02d runs ffe304ca31ef, and not bc30253b4147 of run 20261120-220000-aa11", i+1))
+	}
+	unfinished.Unfinished = append(unfinished.Unfinished, "gpu-0 is not known to run bc30253b4147 of run 20261120-220000-aa11")
+	for name, c := range map[string]struct {
+		plan    engine.Plan
+		verbose bool
+	}{
+		"rollout": {rollingPlan(), false}, "rollout-verbose": {rollingPlan(), true}, "rollout-window": {windowsOnly, false},
+		"rollout-soaking": {soaking, false}, "rollout-unfinished": {unfinished, false},
+	} {
+		var b bytes.Buffer
+		if err := report.WritePlan(&b, c.plan, report.Style{}, c.verbose); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+	}
+}
+
+// TestManyUnfinished: hosts that an earlier roll-out has not reached are folded
+// where they are alike, and there are not too many lines where they are not.
+func TestManyUnfinished(t *testing.T) {
+	var p engine.Plan
+	for i := range 500 {
+		p.Unfinished = append(p.Unfinished, fmt.Sprintf("worker-%03d runs %012d, and not bc30253b4147 of run r", i, i%40))
+	}
+	for verbose, want := range map[bool]string{false: "and 370 hosts more (--verbose shows all)", true: "(13 hosts): each runs 000000000019, and not bc30253b4147 of run r"} {
+		var b bytes.Buffer
+		if err := report.WritePlan(&b, p, report.Style{}, verbose); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.Contains(text, want) || !strings.Contains(text, "--continue-over-incomplete") {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}

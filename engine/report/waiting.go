@@ -1,0 +1,174 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// waiting parts the hosts that are left out only until their window opens, and
+// are staged meanwhile, from the others.
+func (v *planView) waiting() (later, out []engine.Exclusion) {
+	refused := len(v.p.Refusals)+len(v.p.Unfinished) > 0
+	for _, x := range v.p.Excluded {
+		if x.Why == engine.Closed && v.byHost[x.Host] != nil && !refused {
+			later = append(later, x)
+		} else {
+			out = append(out, x)
+		}
+	}
+	return later, out
+}
+
+// windows shows who is disrupted later, and when.
+func (v *planView) windows() {
+	staged := v.staged()
+	type key struct {
+		reason string
+		staged bool
+	}
+	var order []key
+	hosts := map[key][]string{}
+	for _, x := range v.later {
+		k := key{x.Reason, staged[x.Host]}
+		if hosts[k] == nil {
+			order = append(order, k)
+		}
+		hosts[k] = append(hosts[k], x.Host)
+	}
+	for i, k := range order {
+		what := "disrupted in the maintenance window"
+		if k.staged {
+			what = "staged now, " + what
+		}
+		v.line("  later    %s  %s", folded(hosts[k]), v.style.yellow(what))
+		if i+1 == len(order) || order[i+1].reason != k.reason {
+			v.b.WriteString(wrapped("           ", k.reason))
+		}
+	}
+}
+
+// staged are the hosts that this run stages.
+func (v *planView) staged() map[string]bool {
+	staged := map[string]bool{}
+	for _, l := range v.p.Lanes {
+		for _, h := range l.Hosts {
+			staged[h] = true
+		}
+	}
+	return staged
+}
+
+// unfinished shows which hosts an earlier roll-out has not reached, which is
+// why no other one is begun, and the ways out.
+func (v *planView) unfinished() {
+	if len(v.p.Unfinished) == 0 {
+		return
+	}
+	v.line("%s", v.style.red("Refused: an earlier roll-out is not finished, and this one would bring another OS."))
+	for _, l := range unreached(v.p.Unfinished, v.verbose) {
+		v.line("  %s", l)
+	}
+	v.line("  %s", "to finish it: give the pools the OS of that roll-out again, and apply")
+	v.line("  %s\n", "to leave it unfinished: add --continue-over-incomplete")
+}
+
+// unreached folds sentences that are each about one host, with whose name they
+// begin. Of many that differ it gives some, unless all is set.
+func unreached(list []string, all bool) []string {
+	var order []string
+	hosts := map[string][]string{}
+	for _, l := range list {
+		host, what, _ := strings.Cut(l, " ")
+		if hosts[what] == nil {
+			order = append(order, what)
+		}
+		hosts[what] = append(hosts[what], host)
+	}
+	var lines []string
+	for i, what := range order {
+		if i == many && !all {
+			rest := 0
+			for _, other := range order[i:] {
+				rest += len(hosts[other])
+			}
+			return append(lines, fmt.Sprintf("and %s more (--verbose shows all)", count(rest, "host", "hosts")))
+		}
+		if len(hosts[what]) == 1 {
+			lines = append(lines, hosts[what][0]+" "+what)
+		} else {
+			lines = append(lines, folded(hosts[what])+": each "+what)
+		}
+	}
+	return lines
+}
+
+// soak shows how long canaries run before a batch.
+func (v *planView) soak(d engine.Duration, first bool) {
+	switch {
+	case d <= 0:
+	case first:
+		v.line("  soak     another %s, as canaries that match already have not run for long enough", span(d))
+	default:
+		v.line("  soak     %s", span(d))
+	}
+}
+
+// gates shows what is asked before and after a batch.
+func (v *planView) gates(b engine.Batch) {
+	if !v.verbose {
+		return
+	}
+	for _, s := range slices.Concat(b.Before, b.After) {
+		when := "before"
+		if slices.ContainsFunc(b.After, func(t engine.Step) bool { return t.Name == s.Name && t.On == s.On }) {
+			when = "after"
+		}
+		v.line("      %s it: %s, at most %s%s", when, s.Name, s.Timeout, with(s.Do))
+	}
+}
+
+// span is a duration without what is zero: 10m, 1h30m.
+func span(d engine.Duration) string {
+	text := d.String()
+	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = rest + "m"
+	}
+	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = rest + "h"
+	}
+	return text
+}
+
+// with is what a step takes with it: a command, a question, or files for the
+// host.
+func with(do engine.Op) string {
+	switch {
+	case do.Command != nil:
+		return ": " + do.Command.Command
+	case do.Gate != nil:
+		return ": " + question(*do.Gate)
+	case do.Exec != nil && len(do.Exec.Uploads) > 0:
+		size := 0
+		for _, u := range do.Exec.Uploads {
+			size += len(u.Data)
+		}
+		return fmt.Sprintf(", sends %d bytes in %s", size, count(len(do.Exec.Uploads), "file", "files"))
+	}
+	return ""
+}
+
+// question is what a gate asks, and where.
+func question(g engine.Gate) string {
+	switch {
+	case g.HTTP != nil:
+		return g.HTTP.URL
+	case g.PromQL != nil:
+		return g.PromQL.Query + " at " + g.PromQL.URL
+	case g.HostCommand != "":
+		return g.HostCommand + " on the host"
+	}
+	return g.Command
+}
