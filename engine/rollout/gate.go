@@ -129,7 +129,7 @@ func (r *Run) poolsOf(hosts []string) string {
 func (r *Run) teller(hp engine.HostPlan, s engine.Step, who string) func(string) {
 	return func(message string) {
 		e := stepEvent(hp, s, 0)
-		e.Type, e.Message = engine.StepProgress, engine.Printable(who+message)
+		e.Type, e.Message = engine.StepProgress, who+message
 		r.note(e)
 	}
 }

@@ -401,6 +401,54 @@ func TestGateOfBatch(t *testing.T) {
 	})
 }
 
+// TestGateOfBatchAtOnce: no host is waited for when another has failed.
+func TestGateOfBatchAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newGateScene(hosttest.Fleet(0, 3))
+		s.b.Answer = func(url string) (int, string) {
+			if strings.Contains(url, "worker-1") && time.Since(s.began) > 8*time.Second {
+				return 200, result("matrix", "[]").text
+			}
+			return 200, result("vector", "[]").text
+		}
+		f := s.run.AskBatchGate(t.Context(), []string{"worker-0", "worker-1", "worker-2"}, engine.HostPlan{}, gateStep(promGate(`up{host="{host}"}`)))
+		if f == nil || !strings.HasPrefix(f.Cause, "worker-1: the query gives a range") || strings.Contains(f.Cause, "not well") || time.Since(s.began) != 10*time.Second {
+			t.Errorf("got %+v after %s", f, time.Since(s.began))
+		}
+	})
+}
+
+// TestGateStoppedInRun: that the operator stopped the waiting is no failure of
+// the gate, in no event.
+func TestGateStoppedInRun(t *testing.T) {
+	for _, when := range []engine.GateWhen{engine.BeforeBatch, engine.BeforeHost} {
+		synctest.Test(t, func(t *testing.T) {
+			inv := hosttest.Fleet(0, 1)
+			inv.Pools[1].After = nil
+			inv.Pools[1].Gates = []engine.Gate{{Name: "web", HTTP: &engine.HTTPGate{URL: "http://app/"}, When: []engine.GateWhen{when}}}
+			site := newSite(inv)
+			b := site.Bastion("run-1")
+			b.Answer = func(string) (int, string) { return 503, "" }
+			soft, stop := context.WithCancel(context.Background())
+			b.Watch = func(e engine.Event) {
+				if e.Type == engine.StepStarted && e.Step == "gate web" {
+					time.AfterFunc(8*time.Second, stop)
+				}
+			}
+			end := apply(b, func(r *rollout.Run) { r.Soft = soft })
+			errs := []error{ended(end, engine.ExitStopped), untouched(site.Host("worker-0")), lawful(site)}
+			for _, e := range b.Events() {
+				if e.Type == engine.StepEnded && e.Step == "gate web" && (e.Failure == nil || e.Failure.Kind != rollout.KindStopped || e.Took != engine.Duration(8*time.Second)) {
+					errs = append(errs, fmt.Errorf("the gate ended with %+v after %s", e.Failure, e.Took))
+				}
+			}
+			if err := errors.Join(errs...); err != nil {
+				t.Errorf("%s: %v\n%s", when, err, story(b))
+			}
+		})
+	}
+}
+
 // TestGateOfPools: a gate that is not about hosts is asked once for a batch,
 // about the pool that has it; one about hosts needs some.
 func TestGateOfPools(t *testing.T) {
@@ -464,7 +512,7 @@ func TestGateURLs(t *testing.T) {
 // before it is in any event, and is bounded; the password of a URL is in none,
 // and the rest of it is as the inventory has it.
 func TestGateUntrusted(t *testing.T) {
-	evil := "\x1b]0;owned\a\u202e" + strings.Repeat("x", 1<<16)
+	evil := "\x1b]0;owned\a\u202e" + strings.Repeat("x", 1<<16) + "\x1b[2J\r"
 	for name, g := range map[string]engine.Gate{
 		"command": {Command: "ready"}, "host command": {HostCommand: "ready"},
 		"http":   httpGate("http://ann:s3cret@app/?token=a/b+c="),
