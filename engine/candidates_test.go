@@ -328,6 +328,7 @@ func TestCandidatesOfEtcd(t *testing.T) {
 		{"waiting working waiting", 3, "", "", "a held, b held, c held"},
 		{"failing waiting waiting", 3, "", "", "a failed, b blocked, c blocked"},
 		{"done done failedBefore", 1, "c", "", ""},
+		{"waiting waiting failedBefore", 3, "c", "b, a", ""},
 	} {
 		in := candidacy{limit: c.limit, hosts: c.hosts}.input(0)
 		in.Inventory.Clusters = []engine.Cluster{{Name: "main"}}
@@ -351,17 +352,20 @@ func TestCandidatesOfEtcd(t *testing.T) {
 // copies is spread over them.
 func TestCandidatesOfZones(t *testing.T) {
 	for _, c := range []struct {
+		hosts string
 		zones string // of each host; "-": none
 		limit int
 		want  string
 	}{
-		{"2 1 2 1 1", 2, "b d | e | a c"},
-		{"2 1 2 1 1", 4, "b d e | a c"},
-		{"1 2 3", 3, "a | b | c"},
-		{"2 - 1", 3, "b | c | a"},
+		{"waiting waiting waiting waiting waiting", "2 1 2 1 1", 2, "b d | e | a c"},
+		{"waiting waiting waiting waiting waiting", "2 1 2 1 1", 4, "b d e | a c"},
+		{"waiting waiting waiting", "1 2 3", 3, "a | b | c"},
+		{"waiting waiting waiting", "2 - 1", 3, "b | c | a"},
+		{"waiting released waiting waiting", "1 2 1 2", 4, "b d | a c"},
+		{"stuck stuck waiting waiting", "1 2 1 2", 4, "a | b | c | d"},
 	} {
 		zones := strings.Fields(c.zones)
-		in := candidacy{limit: c.limit, hosts: strings.Repeat("waiting ", len(zones))}.input(0)
+		in := candidacy{limit: c.limit, hosts: c.hosts}.input(0)
 		for i, z := range zones {
 			in.Inventory.Hosts[i].Zone = strings.Trim(z, "-")
 		}
@@ -370,7 +374,7 @@ func TestCandidatesOfZones(t *testing.T) {
 			got = append(got, strings.Join(b.Hosts, " "))
 		}
 		if all := strings.Join(got, " | "); all != c.want {
-			t.Errorf("zones %s, limit %d: %s, want %s", c.zones, c.limit, all, c.want)
+			t.Errorf("%s in zones %s, limit %d: %s, want %s", c.hosts, c.zones, c.limit, all, c.want)
 		}
 	}
 }
