@@ -115,6 +115,8 @@ func (p *Plain) step(e engine.Event) string {
 	switch {
 	case p.Terse && e.Host != "":
 		return ""
+	case e.Type == engine.StepProgress && where == "":
+		return fmt.Sprintf("  %s: %s", e.Step, shortHashes(e.Message))
 	case e.Type == engine.StepProgress:
 		return fmt.Sprintf("  %s: %s: %s", where, e.Step, shortHashes(e.Message))
 	case e.Failure != nil, e.Took < quick:

@@ -121,9 +121,9 @@ func (v *planView) gates(b engine.Batch) {
 	if !v.verbose {
 		return
 	}
-	for _, s := range slices.Concat(b.Before, b.After) {
+	for i, s := range slices.Concat(b.Before, b.After) {
 		when := "before"
-		if slices.ContainsFunc(b.After, func(t engine.Step) bool { return t.Name == s.Name && t.On == s.On }) {
+		if i >= len(b.Before) {
 			when = "after"
 		}
 		v.line("      %s it: %s, at most %s%s", when, s.Name, s.Timeout, with(s.Do))
@@ -149,7 +149,11 @@ func with(do engine.Op) string {
 	case do.Command != nil:
 		return ": " + do.Command.Command
 	case do.Gate != nil:
-		return ": " + question(*do.Gate)
+		return ": " + question(*do.Gate) + demands(*do.Gate)
+	case do.Pause != nil:
+		return ": waits for " + span(do.Pause.For)
+	case do.Defragment != nil:
+		return ": the member of " + do.Defragment.Cluster + " does not answer meanwhile"
 	case do.Exec != nil && len(do.Exec.Uploads) > 0:
 		size := 0
 		for _, u := range do.Exec.Uploads {
@@ -171,4 +175,22 @@ func question(g engine.Gate) string {
 		return g.HostCommand + " on the host"
 	}
 	return g.Command
+}
+
+// demands are how good the answers of a gate must be, where it says so.
+func demands(g engine.Gate) string {
+	text := ""
+	if g.HTTP != nil && g.HTTP.Status != 0 {
+		text += fmt.Sprintf(", status %d", g.HTTP.Status)
+	}
+	if g.HTTP != nil && g.HTTP.Match != "" {
+		text += fmt.Sprintf(", match %q", g.HTTP.Match)
+	}
+	if g.Successes > 1 {
+		text += fmt.Sprintf(", good %d times in a row", g.Successes)
+	}
+	if g.Retries != nil {
+		text += ", " + count(*g.Retries, "bad answer", "bad answers") + " allowed"
+	}
+	return text
 }
