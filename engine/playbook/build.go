@@ -1,0 +1,91 @@
+package playbook
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+func buildCommand(_ *loader, a arguments, t *engine.Task) {
+	t.Command = &engine.CommandTask{
+		Command: a.text("cmd"), Timeout: value[engine.Duration](a.values, "timeout"),
+		Disrupts: a.truth("disrupts") || a.truth("drain"), Drain: a.truth("drain"),
+	}
+}
+
+// unitEndings are the types of units that systemd has: a name with another
+// ending is a service's.
+var (
+	unitEndings = []string{".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice", ".scope", ".device"}
+	unitName    = regexp.MustCompile(`^[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,246}$`)
+)
+
+func buildService(l *loader, a arguments, t *engine.Task) {
+	unit := a.text("name")
+	if a.has("name") && !unitName.MatchString(unit) {
+		l.fail(a.entries["name"].value, fmt.Sprintf("no unit can have the name %q", unit), "write a name such as kubelet or etcd.service")
+	}
+	if !slices.ContainsFunc(unitEndings, func(ending string) bool { return strings.HasSuffix(unit, ending) }) {
+		unit += ".service"
+	}
+	t.Service = &engine.ServiceTask{
+		Unit: unit, Reload: a.text("state") == "reloaded", Drain: a.truth("drain"),
+		Timeout: value[engine.Duration](a.values, "timeout"),
+	}
+}
+
+func buildWaitFor(l *loader, a arguments, t *engine.Task) {
+	w := &engine.WaitForTask{
+		Command: a.text("command"), Port: a.number("port"), Path: a.text("path"), URL: a.text("url"),
+		Timeout: value[engine.Duration](a.values, "timeout"),
+	}
+	if a.has("path") && !strings.HasPrefix(w.Path, "/") {
+		l.fail(a.entries["path"].value, "the path is not absolute", "begin it with /")
+	}
+	if a.has("url") && !isURL(w.URL) {
+		l.fail(a.entries["url"].value, "this is no URL that can be asked", "write http:// or https://, a host, and what to ask it for")
+	}
+	t.WaitFor = w
+}
+
+// isURL reports whether a URL can be asked, with the host's words in it.
+func isURL(s string) bool {
+	s = strings.NewReplacer("{host}", "h", "{address}", "h", "{pool}", "p").Replace(s)
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+func buildPause(_ *loader, a arguments, t *engine.Task) {
+	t.Pause = &engine.Pause{For: engine.Duration(time.Duration(a.number("seconds"))*time.Second + time.Duration(a.number("minutes"))*time.Minute)}
+}
+
+// byModule is the name of a task without one: the module and its main argument.
+func byModule(t engine.Task) string {
+	argument := ""
+	switch {
+	case t.Command != nil:
+		argument = t.Command.Command
+	case t.Service != nil:
+		argument = t.Service.Unit
+	case t.WaitFor != nil && t.WaitFor.Port != 0:
+		argument = fmt.Sprintf("port %d", t.WaitFor.Port)
+	case t.WaitFor != nil:
+		argument = t.WaitFor.Command + t.WaitFor.Path + t.WaitFor.URL
+	case t.Pause != nil:
+		argument = t.Pause.For.String()
+	}
+	argument, more, _ := strings.Cut(strings.TrimSpace(argument), "\n")
+	const longest = 60
+	if runes := []rune(argument); len(runes) > longest {
+		argument, more = string(runes[:longest]), "more"
+	}
+	if more != "" {
+		argument += " …"
+	}
+	return strings.TrimSpace(t.Module + " " + argument)
+}

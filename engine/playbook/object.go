@@ -1,0 +1,119 @@
+package playbook
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// entry is one key of a mapping with its value.
+type entry struct{ key, value *yaml.Node }
+
+// mapping gives the entries of a mapping, by key. Keys that are there twice are
+// noted; the first counts.
+func (l *loader) mapping(n *yaml.Node) map[string]entry {
+	entries := map[string]entry{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], follow(n.Content[i+1])
+		if key.Kind != yaml.ScalarNode || key.Tag == "!!null" || key.Tag == "!!merge" && key.Value == "<<" {
+			l.fail(key, "this cannot be a key", "a key is a word; there are no merge keys (<<) and no lists of keys")
+			continue
+		}
+		if first, twice := entries[key.Value]; twice {
+			l.fail(key, fmt.Sprintf("a second %q", key.Value), fmt.Sprintf("the first is in line %d; take one out", first.key.Line))
+			continue
+		}
+		entries[key.Value] = entry{key, value}
+	}
+	return entries
+}
+
+// object gives the entries of a mapping that may have only those fields. lacks
+// says what to do about words that are known to be missing.
+func (l *loader) object(n *yaml.Node, what string, fields []field, more []string, lacks map[string]string) map[string]entry {
+	entries := l.mapping(n)
+	words := append(names(fields), more...)
+	given := len(entries)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		e, ok := entries[key.Value]
+		if !ok || e.key != key || slices.Contains(words, key.Value) {
+			continue
+		}
+		delete(entries, key.Value)
+		if advice := lacks[key.Value]; advice != "" {
+			l.fail(key, fmt.Sprintf("%s has no %q", what, key.Value), advice)
+		} else {
+			l.fail(key, fmt.Sprintf("%s has no %q", what, key.Value), suggestion(key.Value, words))
+		}
+	}
+	for _, f := range fields {
+		strange := given > 0 && len(entries) == 0 // it is something else altogether
+		if _, ok := entries[f.name]; f.required && !ok && !strange {
+			l.fail(n, fmt.Sprintf("%s lacks %s", what, f.name), "add it: "+strings.ReplaceAll(f.meaning, "`", ""))
+		}
+	}
+	return entries
+}
+
+// values are what the keys of a mapping have, as their kinds say: string,
+// bool, int, engine.Duration, []engine.Limit, []string. What is wrong or not
+// given is not there.
+type values map[string]any
+
+func (v values) text(name string) string { return value[string](v, name) }
+func (v values) truth(name string) bool  { return value[bool](v, name) }
+func (v values) number(name string) int  { return value[int](v, name) }
+func (v values) has(name string) bool    { _, ok := v[name]; return ok }
+
+// value is what a key has, or nothing.
+func value[T any](v values, name string) T {
+	x, _ := v[name].(T)
+	return x
+}
+
+// values reads those entries that are fields of simple kinds.
+func (l *loader) values(entries map[string]entry, fields []field) values {
+	v := values{}
+	for _, f := range fields {
+		e, given := entries[f.name]
+		if !given {
+			continue
+		}
+		if e.value.Tag == "!!null" && e.value.Kind == yaml.ScalarNode {
+			l.fail(e.key, f.name+" has no value", "give it one, or take the line out")
+			continue
+		}
+		if x, ok := l.scalar(f, e.value); ok {
+			v[f.name] = x
+		}
+	}
+	return v
+}
+
+// valueOf is what a key of a mapping has, or nil.
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	if n = follow(n); n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return follow(n.Content[i+1])
+		}
+	}
+	return nil
+}
+
+// keysOf are the keys of a mapping, in their order.
+func keysOf(n *yaml.Node) []string {
+	var keys []string
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		keys = append(keys, n.Content[i].Value)
+	}
+	return keys
+}

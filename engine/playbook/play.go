@@ -1,0 +1,131 @@
+package playbook
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"holdfast/engine"
+)
+
+// plays reads the list of plays, without those of which tags leave nothing.
+func (l *loader) plays(root *yaml.Node) []engine.Play {
+	root = follow(root)
+	if root.Kind != yaml.SequenceNode || len(root.Content) == 0 {
+		l.errs.add(place{root.Line, root.Column, 1}, "a playbook is a list of plays", "begin each play with a dash: - hosts: …")
+		return nil
+	}
+	var list []engine.Play
+	for _, n := range root.Content {
+		n = follow(n)
+		if n.Kind != yaml.MappingNode {
+			l.fail(n, "this is not a play", "a play begins with - hosts: … and has tasks")
+			continue
+		}
+		if p := l.play(n); len(p.Tasks) > 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func (l *loader) play(n *yaml.Node) engine.Play {
+	entries := l.object(n, "a play", playFields(), nil, playLacks())
+	l.vars = l.readVars(entries["vars"])
+	v := l.values(entries, playFields())
+	p := engine.Play{
+		Name: l.title(entries, v), Serial: value[[]engine.Limit](v, "serial"),
+		Order: engine.Order(v.text("order")), AnyFatal: v.truth("any_errors_fatal"), Line: n.Line,
+	}
+	if v.text("order") == orders()[0] {
+		p.Order = engine.Sorted
+	}
+	if v.has("max_fail_percentage") {
+		p.MaxFail = &engine.Limit{Percent: v.number("max_fail_percentage"), Set: true}
+	}
+	l.hosts = nil
+	if e, ok := entries["hosts"]; ok {
+		p.Hosts = l.pattern(e.value)
+	}
+	if p.Name == "" {
+		p.Name = p.Hosts
+	}
+	tags := value[[]string](v, "tags")
+	p.PreTasks = l.tasks(preTasks, entries[preTasks], tags)
+	p.Tasks = l.tasks(mainTasks, entries[mainTasks], tags)
+	p.PostTasks = l.tasks(postTasks, entries[postTasks], tags)
+	if len(p.Tasks) == 0 { // as in Ansible, where --tags may leave only those
+		p.Tasks, p.PreTasks, p.PostTasks = append(p.PreTasks, p.PostTasks...), nil, nil
+	}
+	return p
+}
+
+// title is the name of a play or task: one line.
+func (l *loader) title(entries map[string]entry, v values) string {
+	name := strings.TrimSpace(v.text("name"))
+	if strings.Contains(name, "\n") {
+		l.fail(entries["name"].value, "the name has several lines", "write it in one")
+	}
+	return name
+}
+
+// pattern reads the hosts of a play and chooses them.
+func (l *loader) pattern(n *yaml.Node) string {
+	before := l.errs.Len()
+	var terms []string
+	items := l.oneOrMore("hosts", n)
+	for _, item := range items {
+		terms = append(terms, strings.TrimSpace(item.Value))
+		if strings.Contains(item.Value, "${") || strings.Contains(item.Value, "{{") {
+			l.fail(item, "the hosts of a play cannot come from a variable", "write a pattern that has all of them, and use --limit")
+		}
+	}
+	pattern := strings.Join(terms, ",") // not a colon, which a term with ~ would swallow
+	if l.errs.Len() > before {
+		return pattern
+	}
+	match, err := engine.ParsePattern(pattern, engine.Inventory{Hosts: l.opts.Hosts})
+	if err != nil {
+		l.noHost(n, items, err)
+		return pattern
+	}
+	for _, h := range l.opts.Hosts {
+		if match(h) {
+			l.hosts = append(l.hosts, h)
+		}
+	}
+	return pattern
+}
+
+// noHost notes what is wrong with a pattern, at the term that is.
+func (l *loader) noHost(n *yaml.Node, items []*yaml.Node, err error) {
+	where, advice := at(n), "write a pattern as for --limit"
+	if quoted, _ := strconv.QuotedPrefix(err.Error()); quoted != "" {
+		term, _ := strconv.Unquote(quoted)
+		for _, item := range items {
+			if i := strings.Index(item.Value, term); i >= 0 {
+				where = l.within(item, i, len([]rune(term)))
+				break
+			}
+		}
+		if near := nearest(term, l.places()); near != "" {
+			advice = fmt.Sprintf("did you mean %q?", near)
+		}
+	}
+	l.errs.add(where, "hosts: "+err.Error(), advice)
+}
+
+// places are the names of hosts and pools.
+func (l *loader) places() []string {
+	words := []string{"all"}
+	for _, h := range l.opts.Hosts {
+		words = append(words, h.Name)
+		if !slices.Contains(words, h.Pool) {
+			words = append(words, h.Pool)
+		}
+	}
+	return words
+}

@@ -1,0 +1,192 @@
+package playbook
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Bounds of a playbook. Few aliases can stand for billions of values.
+const (
+	maxSize  = 1 << 20 // bytes
+	maxNodes = 100_000 // values, with aliases followed
+	maxDepth = 32
+)
+
+// parse reads the one document of a file; nil if it cannot be read, or is
+// empty.
+func (l *loader) parse(text []byte) *yaml.Node {
+	if !l.readable(text) {
+		return nil
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	root, err := document(dec)
+	if errors.Is(err, io.EOF) {
+		l.errs.add(place{line: 1, column: 1}, "the file has no plays", "a playbook is a list of plays: - hosts: …")
+		return nil
+	}
+	if err != nil {
+		l.syntax(text, err)
+		return nil
+	}
+	second, err := document(dec)
+	switch {
+	case err == nil:
+		l.errs.add(place{line: second.Line, column: second.Column}, "a second YAML document begins before this", "a playbook is one document; take the line with --- out")
+		return nil
+	case !errors.Is(err, io.EOF):
+		l.syntax(text, err)
+		return nil
+	}
+	count := 0
+	if !l.bounded(root, 0, &count) {
+		return nil
+	}
+	return root.Content[0]
+}
+
+// document reads a document into nodes, without following aliases.
+func document(dec *yaml.Decoder) (root *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the library's own mistakes are no reason to crash
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	root = &yaml.Node{}
+	err = dec.Decode(root)
+	return root, err
+}
+
+// readable checks the file before YAML does, whose messages do not help.
+func (l *loader) readable(text []byte) bool {
+	start := place{line: 1, column: 1, width: 1}
+	switch {
+	case len(text) > maxSize:
+		l.errs.add(place{}, fmt.Sprintf("the file is larger than %d KiB", maxSize>>10), "split it")
+	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
+		l.errs.add(start, "the file begins with a byte order mark", "save it as UTF-8 without one")
+	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
+		l.errs.add(place{}, "the file is UTF-16", "save it as UTF-8")
+	case !utf8.Valid(text):
+		line := 1
+		for bad := range bytes.SplitSeq(text, []byte("\n")) {
+			if !utf8.Valid(bad) {
+				break
+			}
+			line++
+		}
+		l.errs.add(place{line: line, column: 1, width: 1}, "the line is not UTF-8", "save the file as UTF-8")
+	default:
+		return true
+	}
+	return false
+}
+
+// bounded checks size and depth, with aliases followed: everything after it
+// may follow them without a thought.
+func (l *loader) bounded(n *yaml.Node, depth int, count *int) bool {
+	*count++
+	at := place{line: n.Line, column: n.Column, width: 1}
+	if depth > maxDepth {
+		l.errs.add(at, fmt.Sprintf("this is nested more than %d deep, or contains itself", maxDepth), "write it flatter")
+		return false
+	}
+	if *count > maxNodes {
+		l.errs.add(at, fmt.Sprintf("the file has more than %d values, with what aliases stand for", maxNodes), "use fewer aliases")
+		return false
+	}
+	if n.Kind == yaml.AliasNode {
+		return l.bounded(n.Alias, depth+1, count)
+	}
+	for _, c := range n.Content {
+		if !l.bounded(c, depth+1, count) {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	yamlLine   = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+	tabbed     = regexp.MustCompile(`^[ -]*\t`)
+	afterQuote = regexp.MustCompile(`: ("[^"]*"|'[^']*') *[^ #]`)
+	tagStart   = regexp.MustCompile(`[:-] +!`)
+	secondPair = regexp.MustCompile(`: .*?(: |:$)`)
+)
+
+// advices are what to do about messages of the YAML library, by a part of them.
+var advices = [][2]string{
+	{"mapping values are not allowed", `text that contains ": " needs quotes; else check the indentation`},
+	{"cannot start any token", "text that begins with %, @ or ` needs quotes"},
+	{"unexpected end of stream", "close the quote that is open here"},
+	{"expected ',' or", "close the bracket or brace that is open here"},
+	{"incompatible YAML document", "take the line with %YAML out"},
+	{"unknown anchor", "define it with &NAME before, or put text that begins with * in quotes"},
+	{"did not find expected", "check the indentation: what belongs together begins in the same column"},
+}
+
+// syntax reports what the YAML library says, in the right place.
+func (l *loader) syntax(text []byte, err error) {
+	m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
+	what, advice := "this is not YAML", "check indentation, quotes and colons"
+	line := 1
+	if m != nil {
+		what = "this is not YAML: " + m[2]
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			line = n
+		}
+		for _, a := range advices {
+			if strings.Contains(m[2], a[0]) {
+				advice = a[1]
+				break
+			}
+		}
+	}
+	line = min(l.firstBad(text, line), max(1, len(l.errs.lines)))
+	source := ""
+	if line <= len(l.errs.lines) {
+		source = l.errs.lines[line-1]
+	}
+	at := place{line: line, column: 1 + len(source) - len(strings.TrimLeft(source, " \t")), width: 1}
+	switch pair := secondPair.FindStringSubmatchIndex(source); {
+	case tabbed.MatchString(source):
+		at.column = 1 + strings.IndexByte(source, '\t')
+		what, advice = "there is a tab in the indentation", "YAML takes only spaces there"
+	case strings.Contains(what, "expected key") && afterQuote.MatchString(source):
+		advice = "a value that begins with a quote ends with it: put all of it in quotes of the other kind"
+	case tagStart.MatchString(source):
+		advice = "a value that begins with ! needs quotes"
+	case strings.Contains(what, "mapping values") && pair != nil:
+		at.column = 1 + utf8.RuneCountInString(source[:pair[2]])
+	}
+	l.errs.add(at, what, advice)
+}
+
+// firstBad is the line after the most lines that are good YAML by themselves.
+// The library gives the line where a list or mapping begins, not where it goes
+// wrong. Of long files that is good enough.
+func (l *loader) firstBad(text []byte, given int) int {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	if len(lines) > 500 {
+		return given
+	}
+	for n := len(lines) - 1; n > 0; n-- {
+		part := bytes.Join(lines[:n], nil)
+		dec := yaml.NewDecoder(bytes.NewReader(part))
+		var err error
+		for err == nil {
+			_, err = document(dec)
+		}
+		if errors.Is(err, io.EOF) {
+			return n + 1
+		}
+	}
+	return 1
+}

@@ -1,0 +1,201 @@
+package playbook
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"holdfast/engine"
+)
+
+// wholeNumber is how numbers are written: 010, 0x10 and 1_000 mean different
+// things to different readers of YAML.
+var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,8})$`)
+
+// scalar reads a value of the kind that a field wants; false if it is another,
+// which is noted.
+func (l *loader) scalar(f field, n *yaml.Node) (any, bool) {
+	switch f.kind {
+	case template:
+		s, ok := l.text(f.name, n)
+		if !ok {
+			return nil, false
+		}
+		return l.vars.expand(n, s)
+	case truth:
+		return l.truth(f.name, n)
+	case number:
+		return l.number(f, n)
+	case choice:
+		s, ok := l.text(f.name, n)
+		for _, c := range f.choices {
+			if s == c {
+				return s, true
+			}
+		}
+		if ok {
+			l.fail(n, fmt.Sprintf("%s cannot be %q", f.name, s), choiceAdvice(f, s))
+		}
+		return nil, false
+	case span:
+		return l.span(f.name, n)
+	case limits:
+		return l.limits(f.name, n)
+	case tagList:
+		return l.tagList(n)
+	}
+	return nil, false // of a kind that its owner reads
+}
+
+func choiceAdvice(f field, s string) string {
+	if f.name == "state" && (s == "started" || s == "stopped") {
+		return "whether a unit runs is up to the host's configuration; a task can have it restarted or reloaded"
+	}
+	if f.name == "delegate_to" {
+		return "a command runs on its host, or on the bastion with delegate_to: localhost"
+	}
+	return suggestion(s, f.choices)
+}
+
+// plain reports whether the value is one without a tag of its own (!vault).
+func (l *loader) plain(what string, n *yaml.Node) bool {
+	if n.Style&yaml.TaggedStyle == 0 {
+		return true
+	}
+	l.fail(n, fmt.Sprintf("%s has the YAML tag %s", what, n.Tag), "write the value as it is, without a tag")
+	return false
+}
+
+// text reads a text that is not blank.
+func (l *loader) text(what string, n *yaml.Node) (string, bool) {
+	if !l.plain(what, n) {
+		return "", false
+	}
+	switch {
+	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
+		l.fail(n, what+" is not text", "text with braces needs quotes; variables are written ${var.NAME}")
+	case n.Kind != yaml.ScalarNode:
+		l.fail(n, what+" is not text", "one text is needed here")
+	case n.Tag != "!!str" && n.Tag != "!!timestamp":
+		l.fail(n, what+" is not text", fmt.Sprintf("put it in quotes: %q", n.Value))
+	case strings.TrimSpace(n.Value) == "":
+		l.fail(n, what+" is empty", "give it a value, or take the line out")
+	case strings.ContainsRune(n.Value, 0):
+		l.fail(n, what+" contains a NUL", "take it out")
+	default:
+		return n.Value, true
+	}
+	return "", false
+}
+
+// oneOrMore gives the texts of a text or a list of texts.
+func (l *loader) oneOrMore(what string, n *yaml.Node) []*yaml.Node {
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = nil
+		for _, c := range n.Content {
+			items = append(items, follow(c))
+		}
+		if len(items) == 0 {
+			l.fail(n, what+" is an empty list", "give it an element, or take the line out")
+		}
+	}
+	var texts []*yaml.Node
+	for _, item := range items {
+		if _, ok := l.text(what, item); ok {
+			texts = append(texts, item)
+		}
+	}
+	return texts
+}
+
+func (l *loader) truth(what string, n *yaml.Node) (bool, bool) {
+	switch {
+	case !l.plain(what, n):
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
+		return strings.EqualFold(n.Value, "true"), true
+	default:
+		l.fail(n, what+" is neither true nor false", "write true or false, without quotes; yes, no, on and off are texts")
+	}
+	return false, false
+}
+
+func (l *loader) number(f field, n *yaml.Node) (int, bool) {
+	advice := fmt.Sprintf("write a whole number from %d to %d, without quotes", f.least, f.most)
+	if f.name == "max_fail_percentage" && strings.HasSuffix(n.Value, "%") {
+		advice = "write the percentage without quotes and without the sign: " + strings.TrimSuffix(n.Value, "%")
+	}
+	if !l.plain(f.name, n) {
+		return 0, false
+	}
+	i, err := strconv.Atoi(n.Value)
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || !wholeNumber.MatchString(n.Value) || err != nil || i < f.least || i > f.most {
+		l.fail(n, fmt.Sprintf("%s is not a number from %d to %d", f.name, f.least, f.most), advice)
+		return 0, false
+	}
+	return i, true
+}
+
+// durations are what the schema takes, too.
+const durations = `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+
+var durationText = regexp.MustCompile(durations)
+
+func (l *loader) span(what string, n *yaml.Node) (engine.Duration, bool) {
+	if !l.plain(what, n) {
+		return 0, false
+	}
+	d, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || err != nil || d <= 0 || !durationText.MatchString(n.Value) {
+		advice := `write a number and a unit: 90s, 10m, 1h30m`
+		if n.Tag == "!!int" {
+			advice = "it needs a unit: " + n.Value + "s"
+		}
+		l.fail(n, what+" is not a duration", advice)
+		return 0, false
+	}
+	return engine.Duration(d), true
+}
+
+// limits reads how many hosts, or a list of such.
+func (l *loader) limits(what string, n *yaml.Node) ([]engine.Limit, bool) {
+	if n.Kind != yaml.SequenceNode {
+		one, ok := l.limit(what, n)
+		return []engine.Limit{one}, ok
+	}
+	if len(n.Content) == 0 {
+		l.fail(n, what+" is an empty list", "give it an element, or take the line out")
+	}
+	var list []engine.Limit
+	for _, c := range n.Content {
+		if one, ok := l.limit(what, follow(c)); ok {
+			list = append(list, one)
+		}
+	}
+	return list, len(list) > 0
+}
+
+func (l *loader) limit(what string, n *yaml.Node) (engine.Limit, bool) {
+	if !l.plain(what, n) {
+		return engine.Limit{}, false
+	}
+	advice := `write a whole number from 1, without quotes, or a percentage such as "30%"`
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+		limit, err := engine.ParseLimit(n.Value)
+		if err == nil {
+			return limit, true
+		}
+		advice = err.Error()
+	} else if i, err := strconv.Atoi(n.Value); n.Kind == yaml.ScalarNode && n.Tag == "!!int" && err == nil && wholeNumber.MatchString(n.Value) && i >= 1 && i <= maxHosts {
+		return engine.Limit{Count: i, Set: true}, true
+	}
+	l.fail(n, what+" is not a number of hosts", advice)
+	return engine.Limit{}, false
+}
+
+// maxHosts is more than any site has.
+const maxHosts = 1 << 20

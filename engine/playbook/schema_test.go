@@ -1,0 +1,284 @@
+package playbook_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gopkg.in/yaml.v3"
+	"pgregory.net/rapid"
+
+	"holdfast/engine/playbook"
+)
+
+const schemaFile = "../../playbooks/playbook.schema.json"
+
+// TestSchemaIsUpToDate: the file that editors read is what the parser takes.
+func TestSchemaIsUpToDate(t *testing.T) {
+	if *update {
+		if err := os.WriteFile(schemaFile, playbook.Schema(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(schemaFile)
+	if err != nil || !bytes.Equal(text, playbook.Schema()) {
+		t.Errorf("%s is not what the parser takes; go test ./engine/playbook -update writes it (%v)", schemaFile, err)
+	}
+}
+
+// schema compiles the schema, which checks it against its own.
+func schema(t testing.TB) *jsonschema.Schema {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(playbook.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("playbook.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("playbook.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// asJSON gives what an editor makes of YAML; false if it is none, or has what
+// JSON has not.
+func asJSON(n *yaml.Node, depth int) (any, bool) {
+	switch {
+	case depth > 40 || n.Style&yaml.TaggedStyle != 0:
+		return nil, false
+	case n.Kind == yaml.AliasNode:
+		return asJSON(n.Alias, depth+1)
+	case n.Kind == yaml.SequenceNode:
+		list := []any{}
+		for _, c := range n.Content {
+			x, ok := asJSON(c, depth+1)
+			if !ok {
+				return nil, false
+			}
+			list = append(list, x)
+		}
+		return list, true
+	case n.Kind == yaml.MappingNode:
+		m := map[string]any{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			x, ok := asJSON(n.Content[i+1], depth+1)
+			if _, twice := m[key.Value]; !ok || twice || key.Kind != yaml.ScalarNode || key.Tag == "!!null" || key.Tag == "!!merge" {
+				return nil, false
+			}
+			m[key.Value] = x
+		}
+		return m, true
+	case n.Tag == "!!null":
+		return nil, true
+	case n.Tag == "!!bool":
+		return strings.EqualFold(n.Value, "true"), true
+	case n.Tag == "!!int":
+		i, err := strconv.Atoi(n.Value)
+		return i, err == nil && strconv.Itoa(i) == n.Value
+	case n.Tag == "!!float":
+		f, err := strconv.ParseFloat(n.Value, 64)
+		return f, err == nil && f != float64(int64(f)) // 1.0 is 1 to the schema
+	}
+	return n.Value, true
+}
+
+// valid asks the schema about a text; false, false if it is no single document
+// that could be JSON.
+func valid(s *jsonschema.Schema, text string) (good, comparable bool) {
+	dec := yaml.NewDecoder(strings.NewReader(text))
+	var root, second yaml.Node
+	if dec.Decode(&root) != nil || dec.Decode(&second) == nil || len(root.Content) == 0 {
+		return false, false
+	}
+	x, ok := asJSON(root.Content[0], 0)
+	return ok && s.Validate(x) == nil, ok
+}
+
+// beyond are the mistakes that no schema can see: what takes an inventory or a
+// variable, the syntax of conditions, units and URLs, durations of nothing.
+var beyond = []string{
+	": hosts: ", "the hosts of a play cannot come", "is not a condition", "a condition knows no", "when is neither", "when has a loop", "var stands for nothing",
+	"the variable ", "no variable ", "only variables of the play", "Jinja is not evaluated", "--var ", "means different numbers",
+	"no unit can have", "the path is not absolute", "this is no URL", "timeout is not a duration; write a number and a unit", "contains a NUL", "the name has several lines", "--tags", "--skip-tags",
+}
+
+// structural reports whether there are mistakes that the schema has to see.
+func structural(err error) bool {
+	for mistake := range strings.SplitSeq(err.Error(), "\n\n") {
+		seen := true
+		for _, b := range beyond {
+			seen = seen && !strings.Contains(mistake, b)
+		}
+		if seen {
+			return true
+		}
+	}
+	return false
+}
+
+// agree checks that schema and parser say the same about a text.
+func agree(t interface{ Errorf(string, ...any) }, s *jsonschema.Schema, text string) {
+	good, ok := valid(s, text)
+	if !ok {
+		return
+	}
+	_, err := load(text, options(text))
+	switch {
+	case !good && err == nil:
+		t.Errorf("only the schema refuses\n%s", text)
+	case good && err != nil && structural(err):
+		t.Errorf("only the parser refuses\n%s\n%v", text, err)
+	}
+}
+
+// TestSchemaAgrees: what the schema refuses the parser refuses, and the other
+// way round where a schema can tell; for all playbooks there are.
+func TestSchemaAgrees(t *testing.T) {
+	s := schema(t)
+	texts := corpus(t)
+	good := 0
+	for _, text := range texts {
+		if ok, _ := valid(s, text); ok {
+			good++
+		}
+		agree(t, s, text)
+		for _, one := range pieces(text) {
+			agree(t, s, one)
+		}
+	}
+	if good < 10 || len(texts)-good < 10 {
+		t.Errorf("%d good and %d bad playbooks are too few", good, len(texts)-good)
+	}
+}
+
+// corpus is all playbooks of the cases, and those to copy.
+func corpus(t testing.TB) []string {
+	var texts []string
+	archives, _ := filepath.Glob("testdata/*.txtar")
+	for _, file := range archives {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if strings.HasSuffix(f.Name, ".yaml") {
+				texts = append(texts, string(f.Data))
+			}
+		}
+	}
+	ready, _ := filepath.Glob("../../playbooks/*.yaml")
+	for _, file := range ready {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
+}
+
+// pieces are playbooks of one play with one task each, so that one mistake does
+// not hide that another goes unseen.
+func pieces(text string) []string {
+	var root yaml.Node
+	if yaml.Unmarshal([]byte(text), &root) != nil || len(root.Content) == 0 {
+		return nil
+	}
+	var out []string
+	word := func(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
+	list := func(n *yaml.Node) *yaml.Node {
+		return &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{n}}
+	}
+	add := func(pairs ...*yaml.Node) {
+		play := &yaml.Node{Kind: yaml.MappingNode, Content: append([]*yaml.Node{word("hosts"), word("all")}, pairs...)}
+		if b, err := yaml.Marshal(list(play)); err == nil {
+			out = append(out, string(b))
+		}
+	}
+	for _, play := range root.Content[0].Content {
+		if b, err := yaml.Marshal(list(play)); err == nil {
+			out = append(out, string(b))
+		}
+		for i := 0; i+1 < len(play.Content); i += 2 {
+			key, value := play.Content[i], play.Content[i+1]
+			if key.Value != "hosts" && key.Value != "tasks" {
+				add(word("tasks"), list(word("stage")), key, value)
+			}
+			if value.Kind != yaml.SequenceNode {
+				continue
+			}
+			for _, task := range value.Content {
+				if key.Value == "tasks" {
+					add(key, list(task))
+				} else {
+					add(word("tasks"), list(word("stage")), key, list(task))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// TestSchemaAgreesOnMutations: the same, for playbooks in which something was
+// replaced, taken out or put in.
+func TestSchemaAgreesOnMutations(t *testing.T) {
+	s := schema(t)
+	seeds := corpus(t)
+	for _, text := range seeds {
+		seeds = append(seeds, pieces(text)...)
+	}
+	values := []string{"1", "0", "-1", "\"\"", "\" \"", "x", "true", "~", "[]", "{}", "\"30%\"", "\"30\"", "[1, \"5%\"]", "5m", "1.5", "[x]", "{a: b}", "stage", "[stage]", "all", "localhost", "sorted", "{cmd: x}", "{port: 1}"}
+	keys := append([]string{"x", "become"}, playbook.Words()...)
+	rapid.Check(t, func(rt *rapid.T) {
+		var root yaml.Node
+		text := rapid.SampledFrom(seeds).Draw(rt, "seed")
+		if yaml.Unmarshal([]byte(text), &root) != nil || len(root.Content) == 0 {
+			return
+		}
+		for range rapid.IntRange(1, 2).Draw(rt, "mutations") {
+			nodes := under(&root, nil, 0)
+			n := rapid.SampledFrom(nodes).Draw(rt, "at")
+			var fresh yaml.Node
+			if err := yaml.Unmarshal([]byte(rapid.SampledFrom(values).Draw(rt, "value")), &fresh); err != nil {
+				rt.Fatal(err)
+			}
+			value := fresh.Content[0]
+			switch what := rapid.IntRange(0, 3).Draw(rt, "what"); {
+			case what == 0 && n.Kind == yaml.MappingNode:
+				n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: rapid.SampledFrom(keys).Draw(rt, "key")}, value)
+			case what == 1 && n.Kind == yaml.MappingNode && len(n.Content) > 0:
+				i := 2 * rapid.IntRange(0, len(n.Content)/2-1).Draw(rt, "which")
+				n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
+			case what == 2 && n.Kind == yaml.SequenceNode:
+				n.Content = append(n.Content, value)
+			default:
+				*n = *value
+			}
+		}
+		if out, err := yaml.Marshal(&root); err == nil {
+			agree(rt, s, string(out))
+		}
+	})
+}
+
+// under are a node and all nodes in it that are no keys.
+func under(n *yaml.Node, list []*yaml.Node, depth int) []*yaml.Node {
+	if n.Kind != yaml.DocumentNode {
+		list = append(list, n)
+	}
+	for i, c := range n.Content {
+		if (n.Kind != yaml.MappingNode || i%2 == 1) && depth < 30 {
+			list = under(c, list, depth+1)
+		}
+	}
+	return list
+}

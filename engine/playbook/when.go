@@ -1,0 +1,225 @@
+package playbook
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+	"gopkg.in/yaml.v3"
+
+	"holdfast/engine"
+)
+
+// maxCondition is the length in bytes that a condition may have.
+const maxCondition = 4096
+
+// hostWords are what conditions know about a host.
+func hostWords(h engine.Host) map[string]cty.Value {
+	return map[string]cty.Value{
+		"host": cty.StringVal(h.Name), "pool": cty.StringVal(h.Pool), "zone": cty.StringVal(h.Zone),
+		"address": cty.StringVal(h.Address), "etcd_cluster": cty.StringVal(h.Cluster),
+	}
+}
+
+// conditionFunctions are what conditions may call.
+func conditionFunctions() map[string]function.Function {
+	onTexts := func(f func(s, part string) bool) function.Function {
+		return function.New(&function.Spec{
+			Params: []function.Parameter{{Name: "text", Type: cty.String}, {Name: "part", Type: cty.String}},
+			Type:   function.StaticReturnType(cty.Bool),
+			Impl: func(a []cty.Value, _ cty.Type) (cty.Value, error) {
+				return cty.BoolVal(f(a[0].AsString(), a[1].AsString())), nil
+			},
+		})
+	}
+	return map[string]function.Function{
+		"contains": stdlib.ContainsFunc, "startswith": onTexts(strings.HasPrefix), "endswith": onTexts(strings.HasSuffix),
+	}
+}
+
+// skip gives the hosts of the play for which a `when` does not hold.
+func (l *loader) skip(n *yaml.Node) map[string]bool {
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = nil
+		for _, c := range n.Content {
+			items = append(items, follow(c))
+		}
+		if len(items) == 0 {
+			l.fail(n, "when is an empty list", "give it a condition, or take the line out")
+		}
+	}
+	var skipped map[string]bool
+	for _, item := range items {
+		expr, vars, ok := l.condition(item)
+		if !ok {
+			continue
+		}
+		for _, h := range l.hosts {
+			holds, ok := l.holds(item, expr, vars, h)
+			if !ok {
+				break
+			}
+			if holds {
+				continue
+			}
+			if skipped == nil {
+				skipped = map[string]bool{}
+			}
+			skipped[h.Name] = true
+		}
+	}
+	return skipped
+}
+
+// condition parses a condition and checks what it speaks of. It gives the
+// variables that it has.
+func (l *loader) condition(n *yaml.Node) (hclsyntax.Expression, map[string]cty.Value, bool) {
+	if n.Style&yaml.TaggedStyle != 0 {
+		l.fail(n, "when has the YAML tag "+n.Tag, "put a condition that begins with ! in quotes")
+		return nil, nil, false
+	}
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+		if _, ok := l.text("when", n); !ok {
+			return nil, nil, false
+		}
+	}
+	if len(n.Value) > maxCondition {
+		l.fail(n, fmt.Sprintf("when is longer than %d bytes", maxCondition), "give the hosts a pool or a zone of their own to name them by")
+		return nil, nil, false
+	}
+	text := n.Value
+	if n.Tag == "!!bool" {
+		text = strings.ToLower(text) // True is YAML, too
+	}
+	if i := strings.Index(text, "{{"); i >= 0 {
+		l.errs.add(l.within(n, i, 2), "Jinja is not evaluated", hintFor(text))
+		return nil, nil, false
+	}
+	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
+	if diags.HasErrors() {
+		l.diagnose(n, text, diags[0])
+		return nil, nil, false
+	}
+	if loops(expr) {
+		l.fail(n, "when has a loop", "a condition compares host, pool, zone, address, etcd_cluster and var.NAME")
+		return nil, nil, false
+	}
+	vars, ok := l.mentioned(n, text, expr)
+	return expr, vars, ok
+}
+
+func loops(expr hclsyntax.Expression) bool {
+	found := false
+	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n.(type) {
+		case *hclsyntax.ForExpr, *hclsyntax.SplatExpr:
+			found = true
+		}
+		return nil
+	})
+	return found
+}
+
+// mentioned checks the names in a condition and gives the variables of the
+// play among them.
+func (l *loader) mentioned(n *yaml.Node, text string, expr hclsyntax.Expression) (map[string]cty.Value, bool) {
+	vars, good := map[string]cty.Value{}, true
+	words := []string{"host", "pool", "zone", "address", "etcd_cluster", "var"}
+	for _, t := range expr.Variables() {
+		r := t.SourceRange()
+		where := l.within(n, r.Start.Byte, r.End.Byte-r.Start.Byte)
+		name := t.RootName()
+		if name != "var" {
+			if !slices.Contains(words, name) {
+				advice := hintFor(text)
+				if advice == "" {
+					advice = suggestion(name, words)
+				}
+				l.errs.add(where, fmt.Sprintf("a condition knows no %q", name), advice)
+				good = false
+			}
+			continue
+		}
+		var attr hcl.TraverseAttr
+		if len(t) == 2 {
+			attr, _ = t[1].(hcl.TraverseAttr)
+		}
+		if attr.Name == "" {
+			l.errs.add(where, "var stands for nothing by itself", "write var.NAME")
+			good = false
+			continue
+		}
+		x, ok := l.vars.get(attr.Name, where)
+		good = good && ok
+		vars[attr.Name] = x.value
+	}
+	return vars, good
+}
+
+// holds asks a condition about a host; false, false if it cannot be told,
+// which is noted.
+func (l *loader) holds(n *yaml.Node, expr hclsyntax.Expression, vars map[string]cty.Value, h engine.Host) (bool, bool) {
+	ctx := &hcl.EvalContext{Variables: hostWords(h), Functions: conditionFunctions()}
+	ctx.Variables["var"] = cty.ObjectVal(vars)
+	v, diags := expr.Value(ctx)
+	if diags.HasErrors() {
+		l.diagnose(n, n.Value, diags[0])
+		return false, false
+	}
+	if v.IsNull() || !v.IsKnown() || v.Type() != cty.Bool {
+		l.fail(n, "when is neither true nor false", `compare something: pool == "worker"`)
+		return false, false
+	}
+	return v.True(), true
+}
+
+// diagnose notes what HCL says about a condition.
+func (l *loader) diagnose(n *yaml.Node, text string, d *hcl.Diagnostic) {
+	where := at(n)
+	if d.Subject != nil {
+		where = l.within(n, d.Subject.Start.Byte, d.Subject.End.Byte-d.Subject.Start.Byte)
+	}
+	advice := hintFor(text)
+	if advice == "" {
+		advice = strings.TrimSuffix(d.Detail, ".")
+	}
+	l.errs.add(where, "this is not a condition: "+strings.TrimSuffix(d.Summary, "."), advice)
+}
+
+// habits are what people who know Ansible write, and what to write here.
+var habits = []struct {
+	was *regexp.Regexp
+	is  string
+}{
+	{regexp.MustCompile(`\{\{`), "a condition is written without braces, and a variable var.NAME"},
+	{regexp.MustCompile(`\binventory_hostname(_short)?\b`), "the host's name is host"},
+	{regexp.MustCompile(`\bansible_host\b`), "the host's address is address"},
+	{regexp.MustCompile(`\b(group_names|groups)\b`), `the host's pool is pool: pool == "worker"`},
+	{regexp.MustCompile(`\b(ansible_\w+|hostvars)\b`), "conditions know host, pool, zone, address, etcd_cluster and var.NAME, and no facts"},
+	{regexp.MustCompile(`\bis\s+(not\s+)?\w+`), `there are no tests with "is"; a variable always has a value, compare it: var.NAME != ""`},
+	{regexp.MustCompile(`\bnot\s+in\b`), `write !contains(["a", "b"], host)`},
+	{regexp.MustCompile(`\bin\b`), `write contains(["a", "b"], host)`},
+	{regexp.MustCompile(`\band\b`), "write && in place of and"},
+	{regexp.MustCompile(`\bor\b`), "write || in place of or"},
+	{regexp.MustCompile(`\bnot\b`), "write ! in place of not, and put the condition in quotes"},
+	{regexp.MustCompile(`'`), "texts stand in double quotes"},
+	{regexp.MustCompile(`[^=!<>]=[^=]`), "equal is =="},
+	{regexp.MustCompile(`\b(yes|no|on|off)\b`), "write true or false"},
+}
+
+// hintFor says how a condition in Ansible's style is written, or nothing.
+func hintFor(text string) string {
+	for _, h := range habits {
+		if h.was.MatchString(text) {
+			return h.is
+		}
+	}
+	return ""
+}
