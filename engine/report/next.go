@@ -2,16 +2,19 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/engine"
 )
 
-// next is what a person has to know and do when a run did not succeed: each
-// kind of failure with all that is known of it, and the command that goes on.
+// next is what a person has to know and do when a run did not succeed, or has
+// left hosts that do not match: each kind of failure with all that is known of
+// it, who was left out, and the one thing to do then.
 func (s *summary) next(end engine.RunEnd) []string {
 	touched := s.text() != ""
-	if end.Exit == engine.ExitOK || end.Exit == engine.ExitStopped && !touched {
+	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
+	if done || end.Exit == engine.ExitStopped && !touched {
 		return nil
 	}
 	lines := s.failures()
@@ -19,18 +22,14 @@ func (s *summary) next(end engine.RunEnd) []string {
 		lines = append(lines, strings.TrimSpace(e.Cluster+" "+e.Step)+": "+e.Failure.Cause)
 		lines = append(lines, details("", "", *e.Failure)...)
 	}
+	for _, l := range unreached(s.plan.Unfinished, false) {
+		lines = append(lines, "unfinished: "+l)
+	}
 	lines = append(lines, s.leftOut(end)...)
-	if end.Exit == engine.ExitWork {
+	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
 		return append(lines, s.drifted()...)
 	}
-	advice := "to try again"
-	switch {
-	case end.Exit == engine.ExitStopped:
-		advice = "to go on from here"
-	case touched:
-		advice = "to go on from here, when that is put right"
-	}
-	return append(lines, advice+": "+s.again())
+	return append(lines, s.advice(end, touched))
 }
 
 // failedKinds is how many kinds of failure are shown whole.
@@ -94,14 +93,24 @@ func details(host, became string, f engine.Failure) []string {
 	return lines
 }
 
-// leftOut names the hosts that the plan left out, unless the reason of the
-// end has them all.
+// missing are the hosts that plans left out and that are not updated either.
+// Those of which it is told how they failed are not among them.
+func (s *summary) missing() []engine.Exclusion {
+	return slices.DeleteFunc(slices.Clone(s.excluded), func(x engine.Exclusion) bool {
+		h := s.hosts[x.Host]
+		return h != nil && (h.updated || h.failure != nil && x.Why == engine.Failed)
+	})
+}
+
+// leftOut names the hosts that were left out, unless the reason of the end does.
 func (s *summary) leftOut(end engine.RunEnd) []string {
 	var lines []string
-	if strings.HasPrefix(end.Reason, incomplete) && len(end.Reason) <= longReason {
-		return nil
+	told := end.Reason
+	if len(told) > longReason {
+		told = ""
 	}
-	for _, g := range exclusions(s.plan.Excluded, false) {
+	untold := slices.DeleteFunc(s.missing(), func(x engine.Exclusion) bool { return strings.Contains(told, x.Reason) })
+	for _, g := range exclusions(untold, false) {
 		lines = append(lines, string(g.why)+": "+g.text)
 	}
 	return lines
@@ -125,28 +134,6 @@ func (s *summary) drifted() []string {
 		"to keep what was changed: put it into the documents; to undo it: take drift = \"report\" out of the pool")
 }
 
-// incomplete is how the reason begins that names the hosts left out.
-const incomplete = "incomplete: "
-
 // longReason is how long a reason may be to be shown whole. A longer one names
 // many hosts, one by one.
 const longReason = 400
-
-// again is the command that starts the same run once more. A saved plan is
-// left out of it: it no longer fits hosts that were changed.
-func (s *summary) again() string {
-	words := []string{"holdfast"}
-	if len(s.args) == 0 {
-		words = append(words, "apply")
-	}
-	for i := 0; i < len(s.args); i++ {
-		switch arg := s.args[i]; {
-		case arg == "--plan":
-			i++
-		case strings.HasPrefix(arg, "--plan="):
-		default:
-			words = append(words, engine.Quote(arg))
-		}
-	}
-	return strings.Join(words, " ")
-}

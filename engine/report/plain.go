@@ -42,7 +42,7 @@ func (p *Plain) line(e engine.Event) string {
 		text = p.stamped(e, p.text(e))
 	}
 	if e.Type == engine.RunEnded {
-		text = p.sum.text() + strings.TrimSuffix(text, "\n") + p.next(*e.End) + "\n"
+		text = p.sum.text() + strings.TrimSuffix(text, "\n") + "\n" + p.completeness(*e.End) + p.next(*e.End)
 	}
 	crowd := p.crowd.line(e)
 	if crowd != "" {
@@ -183,7 +183,7 @@ func (p *Plain) next(end engine.RunEnd) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "\n" + p.Style.bold("What to do") + "\n  " + strings.Join(lines, "\n  ")
+	return p.Style.bold("What to do") + "\n  " + strings.Join(lines, "\n  ") + "\n"
 }
 
 // brief is a duration without false precision.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -12,9 +13,10 @@ import (
 type summary struct {
 	hosts      map[string]*hostSummary
 	clusters   map[string]*clusterSummary
-	others     []engine.Event // steps that failed on no host: gates, snapshots
-	plan       engine.Plan    // the first, as approved
-	args       []string       // of the run
+	others     []engine.Event     // steps that failed on no host: gates, snapshots
+	plan       engine.Plan        // the last, as approved
+	excluded   []engine.Exclusion // by any plan: there is one for each play
+	args       []string           // of the run
 	began, now time.Time
 }
 
@@ -66,6 +68,11 @@ func (s *summary) add(e engine.Event) {
 
 func (s *summary) planned(p engine.Plan) {
 	s.plan = p
+	for _, x := range p.Excluded {
+		if !slices.Contains(s.excluded, x) {
+			s.excluded = append(s.excluded, x)
+		}
+	}
 	for _, hp := range p.Hosts {
 		h := s.host(hp.Host)
 		h.did, h.mayFall = deed(hp), hp.FallsBack()
