@@ -147,6 +147,8 @@ func (bootc) check(u osUpdate, f engine.Facts) error {
 	return nil
 }
 
+func (bootc) back() string { return bootcBackScript }
+
 func (bootc) job(u osUpdate, f engine.Facts) script {
 	policy := ""
 	for _, feature := range f.Features {

@@ -2,11 +2,13 @@ package modules
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +21,8 @@ var update = flag.Bool("update", false, "rewrite what the cases in testdata expe
 
 // A case is a txtar file: "desired" is JSON; a section named like a command is
 // what it printed, "NAME (exit 1)" with that status, "NAME stderr" on the
-// other stream. "record" is what was applied before. Sections that begin with
+// other stream. "record" is what was applied before, "rejected before" what
+// failed before, "pool" is JSON. Sections that begin with
 // "want" are what the module makes of it, for a host of an etcd cluster when
 // "cluster" is there.
 func TestCases(t *testing.T) {
@@ -61,13 +64,19 @@ func results(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
 	var desired engine.Desired
 	outputs := engine.Outputs{}
 	facts := engine.Facts{BootID: boot}
-	host := engine.Host{Name: "w-1"}
+	host, pool := engine.Host{Name: "w-1"}, engine.Pool{}
 	for _, f := range input {
 		switch f.Name {
 		case "desired":
 			if err := json.Unmarshal(f.Data, &desired); err != nil {
 				t.Fatal(err)
 			}
+		case "pool":
+			if err := json.Unmarshal(f.Data, &pool); err != nil {
+				t.Fatal(err)
+			}
+		case "rejected before":
+			facts.Rejected = strings.Fields(string(f.Data))
 		case "record":
 			facts.Config = &engine.ConfigFacts{}
 			if err := json.Unmarshal(f.Data, &facts.Config.Applied); err != nil {
@@ -94,7 +103,7 @@ func results(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
 	if err != nil {
 		return append(files, section("want error", err.Error()))
 	}
-	steps := m.Steps(engine.Target{Host: host, Desired: desired, Facts: facts, Run: "r1"}, changes)
+	steps := m.Steps(engine.Target{Host: host, Pool: pool, Desired: desired, Facts: facts, Run: "r1"}, changes)
 	return append(files, section("want changes", toJSON(t, changes)), section("want steps", list(steps)))
 }
 
@@ -137,10 +146,10 @@ func toJSON(t *testing.T, v any) string {
 // with them is tested by running them.
 func list(steps engine.Steps) string {
 	var b strings.Builder
-	for _, s := range append(append(steps.Stage, steps.Write...), steps.Reboot...) {
+	for _, s := range slices.Concat(steps.Stage, steps.Write, steps.Reboot, steps.Rollback) {
 		fmt.Fprintf(&b, "%s on %s within %s, breaks the connection: %v\n", s.Name, s.On, s.Timeout, s.Breaks)
 		if s.Do.AwaitBoot != nil {
-			fmt.Fprintf(&b, "\tnot %s, but %s\n", s.Do.AwaitBoot.BootID, s.Do.AwaitBoot.Digest)
+			fmt.Fprintf(&b, "\tnot %s, but %s\n", cmp.Or(s.Do.AwaitBoot.BootID, "the boot it is in"), s.Do.AwaitBoot.Digest)
 			continue
 		}
 		for line := range strings.Lines(s.Do.Exec.Script) {

@@ -22,6 +22,10 @@ type driver interface {
 	// job gives the variables and functions of the shell function stage, and
 	// its arguments.
 	job(osUpdate, engine.Facts) script
+	// back gives the shell functions restore, which makes the previous
+	// deployment the one that is booted next, and drop, which takes away the
+	// staged one.
+	back() string
 }
 
 // osUpdate is what a host's next deployment is to be.
@@ -130,7 +134,7 @@ func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.St
 		return engine.Steps{}
 	}
 	u := newUpdate(t.Desired, t.Facts, changes)
-	steps := engine.Steps{Reboot: finalizeSteps(t, u)}
+	steps := engine.Steps{Reboot: finalizeSteps(t, u), Rollback: rollbackSteps(t, u, tool)}
 	if !t.Facts.Ready(u.digest, u.args.digest()) {
 		steps.Stage = []engine.Step{stageStep(t, u, tool)}
 	}
@@ -167,7 +171,7 @@ func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 		return nil, errors.New("its kernel arguments are not known: /proc/cmdline says nothing")
 	}
 	was := recordOf(f)
-	drift := was != nil && was.Unfinished == nil &&
+	drift := was != nil && was.Unfinished == nil && !rolledBack(f) &&
 		slices.Equal(was.Config.KernelArgs, d.Config.KernelArgs) && slices.Equal(was.Config.NoKernelArgs, d.Config.NoKernelArgs)
 	return wanted.changes(f.CmdLine, drift), nil
 }

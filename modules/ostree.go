@@ -33,6 +33,8 @@ func (ostree) check(u osUpdate, f engine.Facts) error {
 	return nil
 }
 
+func (ostree) back() string { return ostreeBackScript }
+
 func (ostree) job(u osUpdate, f engine.Facts) script {
 	s := script{
 		vars: map[string]string{"remote": "", "ref": "", "origin": ""},

@@ -33,18 +33,28 @@ func rebootPlain(t engine.Target) []engine.Step {
 // against it, and the wait until the host has come back from another boot with
 // the OS of that digest ("": whichever it is).
 func rebootSteps(t engine.Target, name, check string, vars map[string]string) []engine.Step {
-	digest := vars["digest"]
-	job := script{vars: vars, text: libScript + rebootScript}
-	order := script{vars: maps.Clone(vars), job: job.String(), text: libScript + check + orderScript}
-	order.vars["boot"], order.vars["unit"], order.vars["what"] = t.Facts.BootID, rebootUnit, ""
+	digest, what := vars["digest"], ""
 	if digest != "" {
-		order.vars["what"] = " into " + digest
+		what = " into " + digest
 	}
-	step := onHost(t, name, strict+engine.CheckHoldSnippet(t.Run)+order.String(), rebootOrder)
-	step.Breaks = true
-	return []engine.Step{step, {
+	order := script{vars: maps.Clone(vars), text: libScript + check}
+	order.vars["boot"] = t.Facts.BootID
+	job := script{vars: vars, text: libScript + rebootScript}
+	return []engine.Step{orderReboot(t, name, what, order, job), {
 		Name: "wait for boot", On: t.Host.Name,
 		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}},
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
 	}}
+}
+
+// orderReboot is a step that runs a check on a host that the run holds, and then
+// the job, which reboots it, as the work of a transient unit. What is said for
+// people about the reboot follows the word.
+func orderReboot(t engine.Target, name, what string, check, job script) engine.Step {
+	check.vars["unit"], check.vars["what"] = rebootUnit, what
+	check.job = job.String()
+	check.text += orderScript
+	step := onHost(t, name, strict+engine.CheckHoldSnippet(t.Run)+check.String(), rebootOrder)
+	step.Breaks = true
+	return step
 }

@@ -97,6 +97,8 @@ func (rpmOstree) check(u osUpdate, f engine.Facts) error {
 	return nil
 }
 
+func (rpmOstree) back() string { return rpmOstreeBackScript }
+
 func (rpmOstree) job(u osUpdate, f engine.Facts) script {
 	vars := map[string]string{"image": "", "remote": "", "ref": ""}
 	switch {

@@ -33,6 +33,18 @@ var (
 	orderScript string
 	//go:embed sh/reboot.sh
 	rebootScript string
+	//go:embed sh/deployments.sh
+	deploymentsScript string
+	//go:embed sh/rollback.sh
+	rollbackScript string
+	//go:embed sh/rollbackjob.sh
+	rollbackJobScript string
+	//go:embed sh/ostreeback.sh
+	ostreeBackScript string
+	//go:embed sh/rpm-ostreeback.sh
+	rpmOstreeBackScript string
+	//go:embed sh/bootcback.sh
+	bootcBackScript string
 )
 
 // script is a shell script: variables and arguments, and text that uses them.

@@ -39,17 +39,19 @@ END
 	if [ "$locked" = no ] && [ -e "$lockfile" ]; then locked=yes; fi
 }
 
-# planned tells whether the staged deployment is the planned OS: its commit is
-# the digest, or was made from the image of that digest. Packages layered by
-# rpm-ostree are a commit on top, so its parent counts then.
-planned() {
-	[ -n "$staged" ] || return 1
-	commit=${staged%.*}
+# made tells whether a commit is the OS of that digest: it is the digest, or was
+# made from the image of that digest. Packages layered by rpm-ostree are a commit
+# on top, so its parent counts then.
+made() { # COMMIT DIGEST
+	commit=$1
 	if [ "$(meta rpmostree.clientlayer)" = true ]; then
 		commit=$(ostree rev-parse --repo="$repo" "$commit^") || return 1
 	fi
-	[ "$commit" = "$digest" ] || [ "$(meta ostree.manifest-digest)" = "'$digest'" ]
+	[ "$commit" = "$2" ] || [ "$(meta ostree.manifest-digest)" = "'$2'" ]
 }
+
+# planned tells whether the staged deployment is the planned OS.
+planned() { [ -n "$staged" ] && made "${staged%.*}" "$digest"; }
 
 # argued tells whether the staged deployment has the planned kernel arguments.
 # ostree does not list them before the reboot, so who stages marks the very
@@ -89,6 +91,22 @@ lock() {
 	}
 	note
 }
+
+# origin keeps in $work/origin what a deployment follows, but for what belongs to
+# that deployment alone, like being pinned: file.
+origin() {
+	keep=yes
+	while IFS= read -r line; do
+		case $line in
+		'[libostree-transient]') keep='' ;;
+		'['*) keep=yes ;;
+		esac
+		[ -z "$keep" ] || say "$line"
+	done <"$1" >"$work/origin"
+}
+
+# prepare is what is to be done right before a reboot is ordered.
+prepare() { :; }
 
 unlock() {
 	ostree admin lock-finalization --unlock >/dev/null 2>&1 || :

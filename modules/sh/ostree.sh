@@ -8,14 +8,7 @@
 # added before the first ones of a kind are deleted.
 stage() {
 	if [ -n "$origin" ]; then
-		keep=yes
-		while IFS= read -r line; do
-			case $line in
-			'[libostree-transient]') keep='' ;;
-			'['*) keep=yes ;;
-			esac
-			[ -z "$keep" ] || say "$line"
-		done <"$origin" >"$work/origin"
+		origin "$origin"
 		ostree admin deploy --lock-finalization --origin-file="$work/origin" "$@" "$digest"
 		rm -f "$work/origin"
 		return

@@ -5,6 +5,7 @@ set -eu
 trap '' HUP TERM # the shutdown it orders must not end it half way
 exec >"$work/finalize.log" 2>&1
 rm -f "$0"
+prepare
 timeout 120 sync || :
 allow() {
 	locked=no

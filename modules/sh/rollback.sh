@@ -1,0 +1,35 @@
+# Checks that the host runs the OS that failed and still has the one before, and
+# notes which failed. Nothing else has changed when it ends.
+# It needs: bad and good (digests of these), previous (commit of the latter),
+# tool (that the host is updated with), rejected (file for what failed).
+cannot() {
+	printf '%s\n' "rollback: $*; nothing was done" >&2
+	exit 79
+}
+deployments
+made "$booted" "$bad" || {
+	if [ "$booted" = "$previous" ] || made "$booted" "$good"; then
+		changed "rollback: the host runs $good already, and not $bad"
+	fi
+	changed "rollback: the host runs $booted, which is not $bad"
+}
+[ -n "$index" ] || cannot "the host has not got $good any more, so there is nothing to go back to"
+case $tool in
+ostree) ;;
+*) [ "$first" = "$previous" ] || [ "$marked" = "$previous" ] || cannot "$tool would go back to ${marked:-nothing}, which is not $good" ;;
+esac
+
+# The latest come last, and are all that has to be known.
+rm -f "$rejected".*
+umask 077
+{
+	if [ -f "$rejected" ]; then
+		tail -n 99 "$rejected" | while IFS= read -r line || [ -n "$line" ]; do
+			[ "$line" = "$bad" ] || say "$line"
+		done
+	fi
+	say "$bad"
+} >"$rejected.$$"
+sync "$rejected.$$"
+mv -fT "$rejected.$$" "$rejected"
+sync "${rejected%/*}"

@@ -1,0 +1,2 @@
+restore() { rpm-ostree rollback; }
+drop() { rpm-ostree cleanup --pending; }
