@@ -29,7 +29,6 @@ func (web) Get(ctx context.Context, address string) (int, []byte, error) {
 		return 0, nil, errors.New("GET: the URL is not well formed") // the cause has a part of it
 	}
 	request.Header.Set("User-Agent", "holdfast/"+version())
-	request.Close = true
 	status, body, err := do(request)
 	if err == nil {
 		return status, body, nil
@@ -46,7 +45,8 @@ func (web) Get(ctx context.Context, address string) (int, []byte, error) {
 }
 
 func do(request *http.Request) (int, []byte, error) {
-	reply, err := http.DefaultClient.Do(request)
+	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
+	reply, err := client.Do(request)
 	if err != nil {
 		return 0, nil, err
 	}
