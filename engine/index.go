@@ -6,18 +6,18 @@ type index struct {
 	pools    map[string]Pool
 	sizes    map[string]int // hosts of each pool
 	clusters map[string]*Cluster
-	members  map[string][]string // hosts of each cluster, in inventory order
-	leftOut  map[string]Why      // hosts that the approved plan left out
-	targets  map[string]string   // OS of each pool, by digest
+	members  map[string][]string  // hosts of each cluster, in inventory order
+	leftOut  map[string]Exclusion // hosts that the approved plan left out
+	targets  map[string]string    // OS of each pool, by digest
 }
 
 func newIndex(in Input) index {
 	inv := in.Inventory
-	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, members: map[string][]string{}, leftOut: map[string]Why{}, targets: map[string]string{}}
+	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, members: map[string][]string{}, leftOut: map[string]Exclusion{}, targets: map[string]string{}}
 	if in.Approved != nil {
 		for _, e := range in.Approved.Excluded {
 			if e.Why != Closed { // its changes were approved
-				x.leftOut[e.Host] = e.Why
+				x.leftOut[e.Host] = e
 			}
 		}
 	}

@@ -147,8 +147,10 @@ func (in Input) leftOut(x index, h Host, f Facts, err error) (Why, string) {
 		return Paused, "the inventory pauses it"
 	case x.pools[h.Pool].Paused:
 		return Paused, "the inventory pauses pool " + h.Pool
-	case x.leftOut[h.Name] != "":
-		return x.leftOut[h.Name], "the approved plan leaves it out; the next run takes it"
+	case x.leftOut[h.Name].Why == Blocked:
+		return Blocked, x.leftOut[h.Name].Reason
+	case x.leftOut[h.Name].Why != "":
+		return x.leftOut[h.Name].Why, "the approved plan leaves it out; the next run takes it"
 	case in.rejected(h, f):
 		return RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", ShortDigest(in.Desired[h.Name].OS.Digest()))
 	}

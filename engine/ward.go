@@ -182,3 +182,22 @@ func (w *ward) prove(now time.Time, hosts int, proven []time.Time) {
 		w.soaks = 0
 	}
 }
+
+// Exhausted says of which pool more hosts have failed in this run than its
+// failure budget allows, so that no further batch may begin; "" if there is none.
+func (in Input) Exhausted() string {
+	in = in.selecting()
+	x := newIndex(in)
+	failed := map[string]int{}
+	for _, h := range in.Inventory.Hosts {
+		if _, ok := in.Failed[h.Name]; ok {
+			failed[h.Pool]++
+		}
+	}
+	for _, p := range in.Inventory.Pools {
+		if most := in.mayFail(p, x.sizes[p.Name]); most >= 0 && failed[p.Name] > most {
+			return p.Name
+		}
+	}
+	return ""
+}

@@ -12,9 +12,28 @@ import (
 // ErrDeclined is what Approve returns when the operator says no.
 var ErrDeclined = errors.New("not approved; nothing was changed")
 
+// ErrNoStep is what Step returns when the operator says no to a batch.
+var ErrNoStep = errors.New("not approved: the run ends before this batch; what was done stays")
+
 // Plan looks at the site and plans; it touches nothing.
 func (r *Run) Plan(ctx context.Context) (engine.Plan, Sight, error) {
-	return r.plan(ctx, &progress{})
+	return r.plan(ctx, newProgress())
+}
+
+// PlanPlays looks at the site once, and plans every play of a playbook as if it
+// were the first.
+func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
+	p := newProgress()
+	var plans []engine.Plan
+	for i := range r.Plays {
+		p.begin(&r.Plays[i])
+		plan, _, err := r.plan(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, plan)
+	}
+	return plans, nil
 }
 
 func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error) {
@@ -22,27 +41,47 @@ func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error)
 	if err != nil {
 		return engine.Plan{}, sight, err
 	}
-	p.facts = sight.Facts
+	p.sight, p.facts = sight, sight.Facts
 	return engine.NewPlan(r.input(sight, p)), sight, nil
 }
 
 // Apply makes the hosts match: it plans, asks, stages, and rolls batch by
 // batch, planning anew before each. It returns when the hosts match, or when
-// it is not safe to go on, and says which.
+// it is not safe to go on, and says which. The plays of a playbook are carried
+// out one after the other.
 func (r *Run) Apply(ctx context.Context) engine.RunEnd {
-	p := &progress{saved: map[string]struct{}{}, staged: map[string]int{}, begun: map[string]bool{}, fell: map[string]*fallback{}}
+	p := newProgress()
 	start := r.Start
 	start.Adopting = r.Dead
 	if err := r.emit(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
 		return engine.RunEnd{Exit: engine.ExitFailed, Reason: err.Error() + "; nothing was touched"}
 	}
-	last, err := r.apply(ctx, p)
-	r.strand(ctx, p, last)
+	last, err := r.applyAll(ctx, p)
+	r.strand(ctx, p, last[len(last)-1])
 	end := r.finish(ctx, p, last, err)
 	if err := r.emit(engine.Event{Type: engine.RunEnded, End: &end}); err != nil {
 		end = unjournaled(end, err)
 	}
 	return end
+}
+
+// applyAll carries out the plays, and gives the last plan of each. Hosts that a
+// play left out, the next leaves out as well, if nothing has changed; what is
+// not safe ends the run.
+func (r *Run) applyAll(ctx context.Context, p *progress) (last []engine.Plan, err error) {
+	if len(r.Plays) == 0 {
+		plan, err := r.apply(ctx, p)
+		return []engine.Plan{plan}, err
+	}
+	for i := range r.Plays {
+		p.begin(&r.Plays[i])
+		plan, err := r.apply(ctx, p)
+		last = append(last, plan)
+		if err != nil || len(plan.Refusals) > 0 || len(plan.Unfinished) > 0 {
+			return last, err
+		}
+	}
+	return last, nil
 }
 
 func (r *Run) apply(ctx context.Context, p *progress) (engine.Plan, error) {
@@ -54,7 +93,7 @@ func (r *Run) apply(ctx context.Context, p *progress) (engine.Plan, error) {
 	if r.Refuse && plan.Has(engine.Held) {
 		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and this run was told to refuse then; nothing was touched", Kind: KindHeld}
 	}
-	if len(plan.Batches) == 0 {
+	if !plan.HasWork() {
 		return plan, nil
 	}
 	asked := r.Clock.Now()
@@ -89,7 +128,7 @@ func (r *Run) again(ctx context.Context, p *progress) (engine.Plan, error) {
 // carryOut is the loop. Each turn does one thing and then looks at the world
 // again, so that a batch begins on what was seen right before it.
 func (r *Run) carryOut(ctx context.Context, p *progress, plan engine.Plan) (engine.Plan, error) {
-	for len(plan.Batches) > 0 {
+	for len(plan.Batches) > 0 || len(plan.Lanes) > 0 && !p.stagedAll || len(plan.Before) > 0 {
 		if err := r.mayGoOn(ctx); err != nil {
 			return plan, err
 		}
@@ -105,15 +144,22 @@ func (r *Run) carryOut(ctx context.Context, p *progress, plan engine.Plan) (engi
 	return plan, nil
 }
 
-// turn does the next thing: bring back what a dead run left behind, stage
-// everything once, stage what got lost, save etcd, ask the gates before a
-// batch, or disrupt that batch.
+// turn does the next thing: bring back what a dead run left behind, ask the
+// gates of the run, stage everything once, stage what got lost, save etcd, let
+// canaries soak, ask the operator and the gates before a batch, or disrupt that
+// batch.
 func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
-	b := plan.Batches[0]
-	switch {
-	case recovers(plan, b):
+	var b engine.Batch
+	if len(plan.Batches) > 0 {
+		b = plan.Batches[0]
+	}
+	switch batch := len(b.Hosts) > 0; {
+	case batch && recovers(plan, b):
 		return r.batch(ctx, p, plan)
-	case quiet(plan, b):
+	case !p.started && len(plan.Start) > 0:
+		p.started = true
+		return asError(r.gates(ctx, engine.Batch{}, plan.Start, 0))
+	case batch && quiet(plan, b):
 	case !p.stagedAll && len(plan.Lanes) > 0:
 		p.stagedAll = true
 		return r.stage(ctx, p, plan, plan.Lanes)
@@ -121,6 +167,11 @@ func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
 		return r.stage(ctx, p, plan, lanesOf(plan.Lanes, b))
 	case len(plan.Before) > 0:
 		return r.before(ctx, p, plan)
+	case b.Soak > 0:
+		return asError(r.soak(ctx, p, b))
+	case r.Step != nil && p.agreed != joined(b.Hosts):
+		p.agreed = joined(b.Hosts)
+		return r.Step(ctx, plan)
 	}
 	if len(b.Before) > 0 && p.gated != joined(b.Hosts) {
 		if f := r.gates(ctx, b, b.Before, p.batches+1); f != nil {
@@ -130,6 +181,14 @@ func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
 		return nil
 	}
 	return r.batch(ctx, p, plan)
+}
+
+// asError keeps that there was no failure.
+func asError(f *engine.Failure) error {
+	if f == nil {
+		return nil
+	}
+	return f
 }
 
 // quiet reports whether the hosts of a batch notice nothing, so that there is

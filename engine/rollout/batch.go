@@ -36,7 +36,7 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	}
 	quiet.Wait()
 	workers.Wait()
-	if f := first.get(); f != nil {
+	if f := first.get(); f != nil && !r.tolerates(p, b, f) {
 		return f
 	}
 	if f := r.gates(ctx, b, b.After, number); f != nil {
@@ -53,7 +53,7 @@ func (r *Run) gates(ctx context.Context, b engine.Batch, steps []engine.Step, nu
 			return r.timed(engine.Event{Step: s.Name, Batch: number}, func() error {
 				ctx, cancel := bounded(ctx, s)
 				defer cancel()
-				return r.interpret(ctx, engine.HostPlan{Pool: joined(b.Pools)}, s)
+				return r.askBatchGate(ctx, b.Hosts, engine.HostPlan{Pool: joined(b.Pools)}, s)
 			})
 		})
 		if f != nil {

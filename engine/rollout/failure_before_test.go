@@ -73,7 +73,25 @@ func beforehand() map[string]failureCase {
 		"unclear": {
 			inventory: twoAtOnce,
 			breaks:    trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
-			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments"},
+			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments", "failure_budget is 0"},
+			hosts:  map[string]is{"etcd": updated, "": untouched},
+			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
+		},
+		"unclear, within the failure budget": {
+			inventory: func(inv *engine.Inventory) {
+				twoAtOnce(inv)
+				inv.Pools[1].FailureBudget = engine.Limit{Count: 1, Set: true}
+			},
+			breaks: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+			exit:   engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments"},
+			hosts:  map[string]is{"worker-0": untouched, "": updated},
+			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
+		},
+		"unclear, and best effort": {
+			inventory: twoAtOnce,
+			breaks:    trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+			change:    func(r *rollout.Run) { r.BestEffort = true },
+			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear"},
 			hosts:  map[string]is{"worker-0": untouched, "": updated},
 			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
 		},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -11,13 +13,13 @@ import (
 )
 
 // finish turns how the loop ended into the outcome of the run.
-func (r *Run) finish(ctx context.Context, p *progress, last engine.Plan, err error) engine.RunEnd {
+func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err error) engine.RunEnd {
 	sort.Strings(p.updated)
-	sort.Strings(p.failed)
-	end := engine.RunEnd{Updated: p.updated, Failed: p.failed, Left: left(last, p)}
+	end := engine.RunEnd{Updated: p.updated, Failed: slices.Sorted(maps.Keys(p.failed)), Left: left(last, p)}
+	r.counts(p, &end)
 	var f *engine.Failure
 	switch {
-	case errors.Is(err, ErrDeclined):
+	case errors.Is(err, ErrDeclined), errors.Is(err, ErrNoStep):
 		end.Exit, end.Reason = engine.ExitStopped, err.Error()
 	case ctx.Err() != nil:
 		end.Exit, end.Reason = engine.ExitStopped, "stopped at once by the operator; holds stay, and the next run goes on from here"
@@ -26,13 +28,45 @@ func (r *Run) finish(ctx context.Context, p *progress, last engine.Plan, err err
 	case err != nil:
 		end.Exit, end.Reason = engine.ExitFailed, err.Error()
 	default:
-		end.Exit, end.Reason = verdict(last)
+		end.Exit, end.Reason = r.verdicts(last)
 		if err := r.events.failed(); err != nil {
 			end = unjournaled(end, err)
 		}
 	}
 	return end
 }
+
+// counts tells how far each pool was when it was last seen.
+func (r *Run) counts(p *progress, end *engine.RunEnd) {
+	if p.sight.Facts == nil {
+		return
+	}
+	in := r.input(p.sight, p)
+	in.Play, in.Modules, in.Selected = nil, r.Modules, nil
+	status := engine.NewStatus(in)
+	end.Pools, end.Complete = status.Pools, status.Complete
+}
+
+// verdicts is the verdict on all plays, which is the worst of them.
+func (r *Run) verdicts(last []engine.Plan) (engine.ExitCode, string) {
+	if len(r.Plays) == 0 {
+		return verdict(last[0])
+	}
+	worst, why := engine.ExitOK, ""
+	for _, plan := range last {
+		exit, reason := verdict(plan)
+		if rank := slices.Index(badness, exit); rank > slices.Index(badness, worst) {
+			worst, why = exit, "play "+plan.Play+": "+reason
+		}
+	}
+	if worst == engine.ExitOK {
+		return worst, "the playbook is done; holdfast status says whether every host matches"
+	}
+	return worst, why
+}
+
+// badness orders the exit codes that plans end with.
+var badness = []engine.ExitCode{engine.ExitOK, engine.ExitWork, engine.ExitUnreachable, engine.ExitRefused, engine.ExitFailed}
 
 // unjournaled is the end of a run whose journal is not whole.
 func unjournaled(end engine.RunEnd, err error) engine.RunEnd {
@@ -51,6 +85,9 @@ func verdict(plan engine.Plan) (engine.ExitCode, string) {
 	switch {
 	case len(plan.Refusals) > 0:
 		return exit, "not safe to go on: " + strings.Join(plan.Refusals, "; ")
+	case len(plan.Unfinished) > 0:
+		return exit, "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + some(plan.Unfinished) +
+			"; finish that one first (the OS that it was to bring), or say --continue-over-incomplete"
 	case exit == engine.ExitOK && len(plan.Matching) < plan.Total:
 		return exit, "every host within the limit matches"
 	case exit == engine.ExitOK:
@@ -64,6 +101,15 @@ func verdict(plan engine.Plan) (engine.ExitCode, string) {
 		parts = append(parts, drift(plan.Drift))
 	}
 	return exit, "incomplete: " + strings.Join(parts, "; ")
+}
+
+// some gives the first few of a list.
+func some(list []string) string {
+	text := strings.Join(list[:min(mostReasons, len(list))], "; ")
+	if more := len(list) - mostReasons; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
 
 // drift names the hosts whose pools only report that somebody changed them.
@@ -81,12 +127,25 @@ const mostReasons = 3
 // absences says which hosts are left out and why, in one sentence; if there
 // are many reasons, the plan is where to read them.
 func absences(list []engine.Exclusion) string {
-	reason := func(x engine.Exclusion) string { return fmt.Sprintf("%s (%s)", x.Why, x.Reason) }
+	reason := func(x engine.Exclusion) string { return fmt.Sprintf("%s (%s)", standing(x.Why), x.Reason) }
 	if parts := sorted(list, reason); len(parts) <= mostReasons {
 		return strings.Join(parts, "; ")
 	}
-	why := func(x engine.Exclusion) string { return string(x.Why) }
+	why := func(x engine.Exclusion) string { return standing(x.Why) }
 	return strings.Join(sorted(list, why), "; ") + "; holdfast plan says why"
+}
+
+// standing is where a host stands that was left out, after "is".
+func standing(why engine.Why) string {
+	switch why {
+	case engine.Closed:
+		return "waiting for a maintenance window"
+	case engine.Failed:
+		return "not updated: it failed"
+	case engine.RolledBack:
+		return "rolled back"
+	}
+	return string(why)
 }
 
 // sorted puts hosts of which the same is to be said together.
@@ -112,20 +171,22 @@ func sorted(list []engine.Exclusion, say func(engine.Exclusion) string) []string
 }
 
 // left names the hosts with work that this run did not finish.
-func left(plan engine.Plan, p *progress) []string {
-	done := map[string]bool{}
-	for _, h := range append(append([]string(nil), p.updated...), p.failed...) {
-		done[h] = true
-	}
+func left(plans []engine.Plan, p *progress) []string {
 	var out []string
-	for _, hp := range plan.Hosts {
-		if !done[hp.Host] {
-			out = append(out, hp.Host)
+	add := func(host string) {
+		_, failed := p.failed[host]
+		if !failed && !slices.Contains(p.updated, host) && !slices.Contains(out, host) {
+			out = append(out, host)
 		}
 	}
-	for _, x := range plan.Excluded {
-		if x.Why == engine.Blocked && !done[x.Host] {
-			out = append(out, x.Host)
+	for _, plan := range plans {
+		for _, hp := range plan.Hosts {
+			add(hp.Host)
+		}
+		for _, x := range plan.Excluded {
+			if x.Why == engine.Blocked {
+				add(x.Host)
+			}
 		}
 	}
 	sort.Strings(out)

@@ -31,7 +31,7 @@ const (
 
 // Look gathers the facts of every host, in one round trip each and side by
 // side, and then those of the etcd clusters that the work concerns.
-func (r *Run) Look(ctx context.Context) (Sight, error) { return r.look(ctx, &progress{}) }
+func (r *Run) Look(ctx context.Context) (Sight, error) { return r.look(ctx, newProgress()) }
 
 func (r *Run) look(ctx context.Context, p *progress) (Sight, error) {
 	began := r.Clock.Now()

@@ -40,7 +40,7 @@ func (r *Run) giveUp(ctx context.Context, p *progress, hp engine.HostPlan, passe
 // fail reports a host that could not be brought to its desired state.
 func (r *Run) fail(p *progress, hp engine.HostPlan, failure *engine.Failure, message string) {
 	if failure.Kind != KindStopped && failure.Kind != KindHeld {
-		p.failedHost(hp.Host)
+		p.failedHost(hp.Host, failure)
 	}
 	r.note(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, Message: message})
 }

@@ -2,28 +2,53 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"holdfast/engine"
 )
 
 // progress is what a run has achieved so far.
 type progress struct {
+	sight   Sight               // what was last seen
+	saved   map[string]struct{} // clusters that have their snapshot
+	batches int                 // that have begun
+
+	// Of the play that is being carried out.
+	play      *Play
+	earlier   int                     // batches that had begun before it
 	approved  *engine.Plan            // nil before
 	facts     map[string]engine.Facts // what the last plan was made of
+	started   bool                    // the gates that are asked once were
 	stagedAll bool                    // what the plan had to stage was staged
-	saved     map[string]struct{}     // clusters that have their snapshot
 	gated     string                  // hosts of the batch whose gates let it begin
-	batches   int                     // that have begun
+	agreed    string                  // hosts of the batch that the operator agreed to
 
 	mu      sync.Mutex
 	staged  map[string]int // how often each host was
 	updated []string
-	failed  []string
+	done    map[string]time.Time // hosts that the play has done with
+	failed  map[string]string    // hosts that failed, and how
 	begun   map[string]bool
 	fell    map[string]*fallback
+}
+
+func newProgress() *progress {
+	return &progress{
+		saved: map[string]struct{}{}, staged: map[string]int{}, done: map[string]time.Time{},
+		failed: map[string]string{}, begun: map[string]bool{}, fell: map[string]*fallback{},
+	}
+}
+
+// begin turns to a play.
+func (p *progress) begin(play *Play) {
+	p.play, p.earlier, p.approved, p.started, p.stagedAll, p.gated, p.agreed = play, p.batches, nil, false, false, "", ""
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done, p.begun, p.staged = map[string]time.Time{}, map[string]bool{}, map[string]int{}
 }
 
 // fallback is a host on which a reboot is to stand in for an action that failed.
@@ -96,16 +121,34 @@ func (p *progress) mayStage(host string) error {
 	return nil
 }
 
-func (p *progress) done(host string) {
+// finished notes that a host is what it is to be.
+func (p *progress) finished(host string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.updated = append(p.updated, host)
+	p.done[host] = at
+	if !slices.Contains(p.updated, host) {
+		p.updated = append(p.updated, host)
+	}
 }
 
-func (p *progress) failedHost(host string) {
+// doneSince tells when the play was done with each host.
+func (p *progress) doneSince() map[string]time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.failed = append(p.failed, host)
+	return maps.Clone(p.done)
+}
+
+func (p *progress) failedHost(host string, f *engine.Failure) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed[host] = f.Step + ": " + f.Cause
+}
+
+// failures tells which hosts have failed, and how.
+func (p *progress) failures() map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.failed)
 }
 
 // check refuses what the operator did not see, and to do anything twice: a
@@ -117,7 +160,7 @@ func (p *progress) check(plan engine.Plan) error {
 	if err := plan.Moved(*p.approved, func(host string) bool { return p.begun[host] }); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
-	for _, host := range p.updated {
+	for host := range p.doneSince() {
 		if hp := plan.Host(host); hp != nil {
 			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + whatIsLeft(*hp)}
 		}

@@ -27,11 +27,14 @@ func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number 
 			r.warn(fmt.Sprintf("%s: %s: %s; it is drained and rebooted instead", hp.Host, failure.Step, failure.Cause))
 			return nil
 		}
+		if failure != nil && passed.mayRollBack(ctx, hp, failure) {
+			return r.rollBack(ctx, p, hp, passed, failure)
+		}
 		if failure != nil {
 			return r.giveUp(ctx, p, hp, passed, failure)
 		}
 	}
-	p.done(hp.Host)
+	p.finished(hp.Host, r.Clock.Now())
 	r.note(engine.Event{Type: engine.HostDone, Host: hp.Host, Pool: hp.Pool, Batch: number})
 	return nil
 }
@@ -79,6 +82,7 @@ type sequence struct {
 	held      bool          // the host is, or may be, held by this run
 	disturbed bool          // it is, or may be, no longer as it was
 	written   bool          // it was, or may have been, changed by a script or ordered to reboot, which nothing takes back
+	booted    bool          // it has come back with the OS that it was to boot
 	undo      []engine.Step // what a retreat takes back
 }
 
@@ -89,6 +93,7 @@ func (q *sequence) note(s engine.Step, failure *engine.Failure) {
 		return
 	}
 	q.held = q.held || s.Do.TakeHold != nil
+	q.booted = q.booted || s.Do.AwaitBoot != nil && failure == nil
 	if !s.Disturbs {
 		return
 	}

@@ -79,6 +79,14 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
+// Play is a play of a playbook, with what does its tasks and the hosts that it
+// is about.
+type Play struct {
+	engine.Play
+	Modules  []engine.Module
+	Selected func(engine.Host) bool
+}
+
 // Run is one execution of apply or plan.
 type Run struct {
 	Start     engine.RunStart
@@ -101,7 +109,7 @@ type Run struct {
 	Approve  func(context.Context, engine.Plan) error // asks the operator; nil: approved
 	Soft     context.Context                          // done at the first Ctrl-C; the context of a call ends at the second
 	Hide     func(string) string                      // takes secrets out of what is written to hosts; nil: there are none
-	Plays    []engine.Play                            // of a playbook, one after the other; none: everything is made to match
+	Plays    []Play                                   // of a playbook, one after the other; none: everything is made to match
 	Refuse   bool                                     // refuse the run if any host is held by somebody else
 	Retry    []string                                 // hosts that failed in the run before: they go before others
 	Complete map[string]string                        // by pool: the OS at which a run of this bastion has last seen all its hosts
@@ -129,8 +137,14 @@ func (r *Run) stopping() bool {
 
 // input is what a plan depends on, with what was just seen.
 func (r *Run) input(s Sight, p *progress) engine.Input {
-	return engine.Input{
+	in := engine.Input{
 		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
 		Modules: r.Modules, Run: r.ID, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved, Ran: p.ran(),
+		Now: r.Clock.Now(), Batches: p.batches - p.earlier, Done: p.doneSince(), Failed: p.failures(), Retry: r.Retry, Complete: r.Complete,
+		BestEffort: r.BestEffort, OverIncomplete: r.OverIncomplete, RetryRejected: r.RetryRejected,
 	}
+	if p.play != nil {
+		in.Play, in.Modules, in.Selected = &p.play.Play, p.play.Modules, p.play.Selected
+	}
+	return in
 }

@@ -31,7 +31,9 @@ func (r *Run) stage(ctx context.Context, p *progress, plan engine.Plan, lanes []
 				if first.get() != nil || r.mayGoOn(ctx) != nil {
 					return
 				}
-				first.set(r.stageHost(ctx, p, *plan.Host(name)))
+				if f := r.stageHost(ctx, p, *plan.Host(name)); f != nil && !r.tolerates(p, engine.Batch{}, f) {
+					first.set(f)
+				}
 			}
 		})
 	}

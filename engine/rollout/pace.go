@@ -1,0 +1,34 @@
+package rollout
+
+import (
+	"context"
+
+	"holdfast/engine"
+)
+
+// soak waits as long as the canaries still have to run. The operator may cut
+// that short.
+func (r *Run) soak(ctx context.Context, p *progress, b engine.Batch) *engine.Failure {
+	until := r.Clock.Now().Add(duration(b.Soak))
+	e := engine.Event{Pool: joined(b.Pools), Step: "soak", Batch: p.batches, Message: "until " + until.UTC().Format("15:04:05 MST")}
+	return r.softly(ctx, func(ctx context.Context) *engine.Failure {
+		return r.timed(e, func() error { return r.Clock.Sleep(ctx, duration(b.Soak)) })
+	})
+}
+
+// tolerates reports whether the run goes on although a host has failed: that is
+// within the failure budget of its pool, and the host is not a canary. It says so.
+func (r *Run) tolerates(p *progress, b engine.Batch, f *engine.Failure) bool {
+	switch f.Kind {
+	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
+		return false
+	}
+	if _, counted := p.failures()[f.Host]; !counted || b.Canary && !r.BestEffort {
+		return false
+	}
+	if r.input(p.sight, p).Exhausted() != "" {
+		return false
+	}
+	r.warn(f.Error() + "; the failure budget of its pool lets the run go on without it")
+	return true
+}

@@ -1,0 +1,348 @@
+package rollout_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// workers is a fleet of workers alone, whose pool says how they go.
+func workers(n int, say func(*engine.Pool)) engine.Inventory {
+	inv := hosttest.Fleet(0, n)
+	say(&inv.Pools[1])
+	return inv
+}
+
+// rebooted tells when each host was ordered to reboot, in minutes of the run.
+func rebooted(b *hosttest.Bastion) map[string]int {
+	at := map[string]int{}
+	for _, e := range b.Events() {
+		if e.Type == engine.StepStarted && e.Step == "reboot" {
+			at[e.Host] = int(e.Time.Sub(b.Events()[0].Time).Minutes())
+		}
+	}
+	return at
+}
+
+// gone names the hosts that were ordered to reboot, in order.
+func gone(b *hosttest.Bastion) []string {
+	var names []string
+	for _, e := range b.Events() {
+		if e.Type == engine.StepStarted && e.Step == "reboot" {
+			names = append(names, e.Host)
+		}
+	}
+	return names
+}
+
+// Canaries go alone, run for as long as they are to, and the others follow.
+func TestCanarySoaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workers(5, func(p *engine.Pool) {
+			p.MaxUnavailable = engine.Limit{Count: 4, Set: true}
+			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(time.Hour)}
+		}))
+		b := site.Bastion("run-1")
+		end := apply(b)
+		check(t, ended(end, engine.ExitOK), converged(site))
+		at := rebooted(b)
+		if at["worker-0"] > 5 {
+			t.Errorf("the canary went after %d minutes", at["worker-0"])
+		}
+		for _, h := range []string{"worker-1", "worker-2", "worker-3", "worker-4"} {
+			if at[h] < 61 || at[h] > 70 {
+				t.Errorf("%s went after %d minutes, and the canary has to run for 60", h, at[h])
+			}
+		}
+	})
+}
+
+// A run that is killed while its canary soaks leaves it to the next to wait for
+// the rest of that time: the host knows when it was updated.
+func TestCanarySoaksOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workers(3, func(p *engine.Pool) {
+			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(time.Hour)}
+		}))
+		first := site.Bastion("run-1")
+		first.Watch = func(e engine.Event) {
+			if e.Type == engine.StepStarted && e.Step == "soak" {
+				first.Kill()
+			}
+		}
+		apply(first)
+		time.Sleep(40 * time.Minute)
+		second := site.Bastion("run-2")
+		check(t, ended(apply(second, successor(first)), engine.ExitOK), converged(site))
+		if at := rebooted(second)["worker-1"]; at < 15 || at > 22 {
+			t.Errorf("worker-1 went after %d minutes, and 20 of 60 were left", at)
+		}
+	})
+}
+
+// A canary after which a gate fails is the last host that is touched, in this
+// run and in the next, as long as the gate fails.
+func TestCanaryFailsItsGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workers(4, func(p *engine.Pool) {
+			p.MaxUnavailable = engine.Limit{Count: 3, Set: true}
+			p.FailureBudget = engine.Limit{Count: 3, Set: true}
+			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}}
+			p.Gates = []engine.Gate{{Name: "ceph", Command: "false", When: []engine.GateWhen{engine.AfterBatch}}}
+		}))
+		for run := range 2 {
+			b := site.Bastion(fmt.Sprint("run-", run))
+			end := apply(b)
+			check(t, ended(end, engine.ExitFailed, "gate ceph"), lawful(site), updated(site.Host("worker-0")),
+				untouched(site.Host("worker-1")), untouched(site.Host("worker-2")), untouched(site.Host("worker-3")))
+		}
+	})
+}
+
+// A canary that fails stops the run, however many hosts may fail otherwise.
+func TestCanaryFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workers(4, func(p *engine.Pool) {
+			p.MaxUnavailable = engine.Limit{Count: 3, Set: true}
+			p.FailureBudget = engine.Limit{Count: 3, Set: true}
+			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}}
+		}))
+		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
+		check(t, ended(apply(site.Bastion("run-1")), engine.ExitFailed, "worker-0"), lawful(site),
+			untouched(site.Host("worker-1")), untouched(site.Host("worker-2")), untouched(site.Host("worker-3")))
+	})
+}
+
+// Outside of a window everything is staged and nothing disrupted. In it, no
+// batch begins that would not end in it; the next run goes on.
+func TestWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // bubbles begin at midnight UTC
+		site := newSite(workers(8, func(p *engine.Pool) {
+			p.Windows = []engine.Window{{From: 60, To: 70}}
+			p.BatchTakes = engine.Duration(6 * time.Minute)
+		}))
+		first := site.Bastion("run-1")
+		check(t, ended(apply(first), engine.ExitRefused, "window", "01:00"), lawful(site))
+		for _, h := range site.Hosts() {
+			if st := h.State(); st.Staged != hosttest.V2 || len(st.Reboots) > 0 {
+				t.Errorf("%s is %+v", h.Name, st)
+			}
+		}
+		time.Sleep(time.Until(time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)))
+		second := site.Bastion("run-2")
+		check(t, ended(apply(second), engine.ExitRefused, "window"), lawful(site))
+		want := 0
+		for h, at := range rebooted(second) {
+			if want++; at > 5 {
+				t.Errorf("%s went after %d minutes, and after 4 its batch does not fit into the window", h, at)
+			}
+		}
+		if want == 0 || want == 8 {
+			t.Errorf("%d hosts went within the window", want)
+		}
+	})
+}
+
+// Hosts that fail do not stop the others as long as that is within the budget.
+func TestFailureBudget(t *testing.T) {
+	for _, c := range []struct {
+		budget int
+		fails  []string
+		best   bool
+		gone   int
+	}{
+		{0, []string{"worker-1"}, false, 2},
+		{1, []string{"worker-1"}, false, 8},
+		{1, []string{"worker-1", "worker-4"}, false, 5},
+		{2, []string{"worker-1", "worker-4"}, false, 8},
+		{0, []string{"worker-1", "worker-4"}, true, 8},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(workers(8, func(p *engine.Pool) {
+					p.MaxUnavailable = engine.Limit{Count: 1, Set: true}
+					p.FailureBudget = engine.Limit{Count: c.budget, Set: true}
+				}))
+				site.Inventory.Pools[1].MaxUnavailable.Count = 1 + len(c.fails)
+				site.Inventory.Pools[1].Order = engine.Sorted
+				for _, h := range c.fails {
+					site.Host(h).Change(func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} })
+				}
+				b := site.Bastion("run-1")
+				end := apply(b, func(r *rollout.Run) {
+					r.BestEffort = c.best
+					r.Inventory.Pools = slices.Clone(r.Inventory.Pools)
+				})
+				check(t, ended(end, engine.ExitFailed), lawful(site))
+				if !slices.Equal(end.Failed, c.fails[:len(end.Failed)]) || len(end.Failed) == 0 {
+					t.Errorf("failed: %v", end.Failed)
+				}
+				if n := len(gone(b)); n < c.gone || n > c.gone+len(c.fails) {
+					t.Errorf("%d hosts went, not about %d: %v", n, c.gone, gone(b))
+				}
+				for _, h := range end.Failed {
+					check(t, heldFor(site.Host(h), "run-1", "sshd.service"))
+				}
+			})
+		})
+	}
+}
+
+// What failed is retried first by the next run, held or not.
+func TestRetriedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workers(4, func(*engine.Pool) {}))
+		site.Host("worker-2").Change(func(t *hosttest.Traits) { t.DiskFull = true })
+		check(t, ended(apply(site.Bastion("run-1")), engine.ExitFailed, "worker-2"))
+		site.Host("worker-2").Change(func(t *hosttest.Traits) { t.DiskFull = false })
+		b := site.Bastion("run-2")
+		check(t, ended(apply(b, func(r *rollout.Run) { r.Retry = []string{"worker-2"} }), engine.ExitOK), converged(site))
+		if got := gone(b); got[0] != "worker-2" {
+			t.Errorf("they went as %v", got)
+		}
+	})
+}
+
+// A paused pool, or host, is not touched, and the run is not complete.
+func TestPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := hosttest.Fleet(3, 2)
+		inv.Pools[1].Paused = true
+		site := newSite(inv)
+		end := apply(site.Bastion("run-1"))
+		check(t, ended(end, engine.ExitRefused, "worker-[0-1] are paused"), lawful(site), updated(site.Host("etcd-0")))
+		for _, h := range []string{"worker-0", "worker-1"} {
+			if st := site.Host(h).State(); st.Staged != "" {
+				t.Errorf("%s is staged", h)
+			}
+			check(t, untouched(site.Host(h)))
+		}
+		if end.Complete || len(end.Pools) != 2 || !end.Pools[0].Complete || end.Pools[1].Counts[engine.PausedState] != 2 {
+			t.Errorf("%+v", end.Pools)
+		}
+	})
+}
+
+// Another OS is refused while an earlier one has not reached every host,
+// whoever asks, unless it is said that this is meant.
+func TestUnfinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := hosttest.Fleet(3, 2)
+		inv.Pools[1].Paused = true
+		site := newSite(inv)
+		check(t, ended(apply(site.Bastion("run-1")), engine.ExitRefused))
+		for i := range site.Inventory.Pools {
+			site.Inventory.Pools[i].OS, site.Inventory.Pools[i].Paused = &engine.OS{Driver: "hosttest", Commit: "v3"}, false
+		}
+		refused := apply(site.Bastion("run-2"))
+		check(t, ended(refused, engine.ExitRefused, "worker-0 runs v1, and not v2 of run run-1", "--continue-over-incomplete"), lawful(site))
+		for _, h := range site.Hosts() {
+			if st := h.State(); st.Staged != "" || st.Booted == "v3" {
+				t.Errorf("%s: %+v", h.Name, st)
+			}
+		}
+		over := apply(site.Bastion("run-3"), func(r *rollout.Run) { r.OverIncomplete = true })
+		check(t, ended(over, engine.ExitOK), lawful(site))
+	})
+}
+
+// A finished roll-out is no reason to refuse the next, and neither is a host
+// that got lost after it.
+func TestFinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(0, 3))
+		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK))
+		site.Host("worker-2").PowerOff()
+		site.Inventory.Pools[1].OS = &engine.OS{Driver: "hosttest", Commit: "v3"}
+		site.Inventory.Pools[1].MaxUnavailable = engine.Limit{Count: 2, Set: true}
+		check(t, ended(apply(site.Bastion("run-2")), engine.ExitRefused, "worker-2 is not known to run v2"))
+		known := func(r *rollout.Run) { r.Complete = map[string]string{"worker": "v2"} }
+		check(t, ended(apply(site.Bastion("run-3"), known), engine.ExitUnreachable, "worker-2 is unreachable"), lawful(site))
+	})
+}
+
+// The operator is asked before each batch; a no ends the run at a safe point.
+func TestStepByStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(0, 3))
+		var asked []string
+		end := apply(site.Bastion("run-1"), func(r *rollout.Run) {
+			r.Step = func(_ context.Context, p engine.Plan) error {
+				asked = append(asked, strings.Join(p.Batches[0].Hosts, " "))
+				if len(asked) == 2 {
+					return rollout.ErrNoStep
+				}
+				return nil
+			}
+		})
+		check(t, ended(end, engine.ExitStopped), lawful(site), updated(site.Host("worker-0")), untouched(site.Host("worker-1")), untouched(site.Host("worker-2")))
+		if !slices.Equal(asked, []string{"worker-0", "worker-1"}) {
+			t.Errorf("asked about %q", asked)
+		}
+	})
+}
+
+// The gates of a run are asked once, before anything is staged.
+func TestGatesBeforeRun(t *testing.T) {
+	for _, command := range []string{"true", "false"} {
+		t.Run(command, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(workers(2, func(p *engine.Pool) {
+					p.Gates = []engine.Gate{{Name: "ready", Command: command, When: []engine.GateWhen{engine.BeforeRun}, Timeout: engine.Duration(time.Minute)}}
+				}))
+				b := site.Bastion("run-1")
+				end := apply(b)
+				if command == "true" {
+					check(t, ended(end, engine.ExitOK), converged(site))
+					if n := len(b.Commands()); n != 1+4 { // drained and undrained twice
+						t.Errorf("%d commands: %v", n, b.Commands())
+					}
+					return
+				}
+				check(t, ended(end, engine.ExitFailed, "gate ready"), untouched(site.Host("worker-0")), untouched(site.Host("worker-1")))
+				if st := site.Host("worker-0").State(); st.Staged != "" {
+					t.Errorf("worker-0 is staged: %+v", st)
+				}
+			})
+		})
+	}
+}
+
+// The plays of a playbook follow each other; one that stages disrupts nothing.
+func TestPlaysFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := hosttest.Fleet(3, 4)
+		inv.Pools[1].MaxUnavailable = engine.Limit{Count: 4, Set: true}
+		site := newSite(inv)
+		b := site.Bastion("run-1")
+		pool := func(name string) func(engine.Host) bool { return func(h engine.Host) bool { return h.Pool == name } }
+		end := apply(b, func(r *rollout.Run) {
+			r.Plays = []rollout.Play{
+				{Play: engine.Play{Name: "members"}, Modules: r.Modules, Selected: pool("etcd")},
+				{Play: engine.Play{Name: "workers", Serial: []engine.Limit{{Count: 1}, {Count: 2}}}, Modules: r.Modules, Selected: pool("worker")},
+			}
+		})
+		check(t, ended(end, engine.ExitOK), converged(site))
+		var sizes []int
+		var plays []string
+		for _, e := range b.Events() {
+			switch e.Type {
+			case engine.BatchStarted:
+				sizes = append(sizes, len(strings.Split(e.Message, ", ")))
+			case engine.Planned:
+				plays = append(plays, e.Plan.Play)
+			}
+		}
+		if !slices.Equal(sizes, []int{1, 1, 1, 1, 2, 1}) || !slices.Equal(plays, []string{"members", "workers"}) {
+			t.Errorf("batches of %v, plays %q", sizes, plays)
+		}
+	})
+}
