@@ -28,6 +28,7 @@ type poolCount struct {
 type activeStep struct {
 	name, said string // what it said last
 	since      time.Time
+	until      time.Time // of a step that only waits; else zero
 }
 
 func newBoard(style Style) *board {
@@ -39,11 +40,11 @@ func (b *board) add(e engine.Event) {
 	e = safe(e)
 	switch e.Type {
 	case engine.Planned:
-		if e.Plan != nil && len(b.pools) == 0 {
+		if e.Plan != nil {
 			b.plan(*e.Plan)
 		}
 	case engine.StepStarted:
-		b.active[where(e)] = activeStep{name: e.Step, since: e.Time}
+		b.active[where(e)] = activeStep{name: e.Step, since: e.Time, until: untilOf(e)}
 		if e.Step == "hold" {
 			b.held[e.Host] = true
 		}
@@ -84,20 +85,28 @@ func (b *board) count(host string, add func(*poolCount)) {
 	}
 }
 
-// where is what an event is about: a host, a cluster, or the bastion.
+// where is what an event is about: a host, a cluster, a pool, or the bastion.
 func where(e engine.Event) string {
 	switch {
 	case e.Host != "":
 		return e.Host
 	case e.Cluster != "":
 		return e.Cluster
+	case e.Pool != "":
+		return "pool " + e.Pool
 	}
 	return engine.Bastion
 }
 
-// plan takes the hosts with work; a later plan has fewer, as they are done.
+// plan takes the hosts with work, of the whole run or of a play. Those that
+// wait for their window are only staged.
 func (b *board) plan(p engine.Plan) {
 	byName := map[string]*poolCount{}
+	b.pools, b.poolOf = nil, map[string]*poolCount{}
+	later := map[string]bool{}
+	for _, x := range p.Excluded {
+		later[x.Host] = x.Why == engine.Closed
+	}
 	for _, hp := range p.Hosts {
 		c := byName[hp.Pool]
 		if c == nil {
@@ -105,7 +114,9 @@ func (b *board) plan(p engine.Plan) {
 			byName[hp.Pool] = c
 			b.pools = append(b.pools, c)
 		}
-		c.hosts++
+		if !later[hp.Host] {
+			c.hosts++
+		}
 		if len(hp.Stage) > 0 {
 			c.toStage++
 		}

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -79,9 +80,43 @@ func writing() []engine.Event {
 	return append(events, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "hold", Time: began}, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "write", Time: began})
 }
 
+// soaking is a run that waits until its canaries have run for long enough,
+// while hosts of another pool are staged for their window.
+func soaking() []engine.Event {
+	p := rollingPlan()
+	return []engine.Event{
+		{Type: engine.Planned, Plan: &p},
+		{Type: engine.HostDone, Host: "worker-01"},
+		{Type: engine.StepStarted, Host: "edge-0", Step: "stage", Time: began},
+		{Type: engine.StepEnded, Host: "edge-0", Step: "stage"},
+		{Type: engine.StepStarted, Pool: "worker", Step: "soak", Message: "until 08:13:20 UTC", Time: began.Add(200 * time.Second)},
+	}
+}
+
+// TestWaiting: a step that only waits says until when, and how long that is.
+func TestWaiting(t *testing.T) {
+	for message, want := range map[string]string{
+		"until 08:13:20 UTC": "8m20s left", "until 2026-11-22T08:13:20Z": "24h8m20s left", "until 07:00:00 UTC": "22h55m0s left",
+		"until 08:05:00 UTC": "0 s left", "until the cows come home": "", "": "",
+	} {
+		e := engine.Event{Type: engine.StepStarted, Pool: "worker", Step: "soak", Message: message, Time: began.Add(200 * time.Second)}
+		text := report.Board([]engine.Event{e}, 80, 24, began.Add(5*time.Minute))
+		if !strings.HasPrefix(text, "  pool worker  soak 100 s") || !strings.HasSuffix(text, want) || (want == "") == strings.Contains(text, "left") {
+			t.Errorf("%q: %q, want %q", message, text, want)
+		}
+		var line bytes.Buffer
+		if err := (&report.Plain{W: &line, Short: true, Terse: true}).Emit(e); err != nil {
+			t.Fatal(err)
+		}
+		if wanted := "  worker: soak " + message + "\n"; want != "" && line.String() != wanted || want == "" && line.Len() > 0 {
+			t.Errorf("%q: line %q", message, line.String())
+		}
+	}
+}
+
 // TestBoard draws runs on terminals of three widths, and on a low one.
 func TestBoard(t *testing.T) {
-	for name, events := range map[string][]engine.Event{"board-staging": staging(), "board-rolling": rolling(), "board-pools": pools(), "board-quiet": writing()} {
+	for name, events := range map[string][]engine.Event{"board-staging": staging(), "board-rolling": rolling(), "board-pools": pools(), "board-quiet": writing(), "board-soaking": soaking()} {
 		var got strings.Builder
 		for _, on := range []struct{ width, height int }{{40, 24}, {80, 24}, {200, 50}, {80, 6}} {
 			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, report.Board(events, on.width, on.height, began.Add(5*time.Minute)))
@@ -96,7 +131,7 @@ func TestBoardFits(t *testing.T) {
 	e := poisoned[engine.Event]()
 	hostiles := append(rolling(), engine.Event{Type: engine.StepStarted, Host: hostile, Step: hostile}, engine.Event{Type: engine.StepProgress, Host: hostile, Step: hostile, Message: hostile},
 		engine.Event{Type: engine.EtcdSampled, Cluster: hostile, Etcd: e.Etcd}, engine.Event{Type: engine.EtcdSampled, Cluster: "x", Etcd: &engine.Sample{Problems: []string{hostile}}})
-	runs := [][]engine.Event{staging(), rolling(), pools(), writing(), aRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
+	runs := [][]engine.Event{staging(), soaking(), rolling(), pools(), writing(), aRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SampledFrom(runs).Draw(t, "run")
 		events = events[:rapid.IntRange(0, len(events)).Draw(t, "events")]

@@ -89,6 +89,8 @@ func (p *Plain) text(e engine.Event) string {
 		return "  " + p.Style.green(e.Host+" done")
 	case engine.HostFailed:
 		return p.failure(e)
+	case engine.StepStarted:
+		return waits(e)
 	case engine.StepEnded, engine.StepProgress:
 		return p.step(e)
 	}
@@ -121,6 +123,8 @@ func (p *Plain) step(e engine.Event) string {
 		return fmt.Sprintf("  %s: %s: %s", where, e.Step, shortHashes(e.Message))
 	case e.Failure != nil, e.Took < quick:
 		return ""
+	case where == "" && e.Pool != "":
+		return fmt.Sprintf("  %s: %s %s", e.Pool, e.Step, p.Style.faint(brief(e.Took)))
 	case where == "":
 		return fmt.Sprintf("  %s %s", e.Step, p.Style.faint(brief(e.Took)))
 	}

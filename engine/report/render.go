@@ -87,6 +87,9 @@ func (b *board) pool(p *poolCount, wide int) []string {
 	if p.failed > 0 {
 		failed = b.style.red(fmt.Sprintf("  failed %d", p.failed))
 	}
+	if p.hosts == 0 { // its window is closed
+		return []string{name + staged + failed}
+	}
 	return []string{name + " " + bar(p.done, p.hosts) + done + staged + failed, name + done + staged + failed, name + done + failed}
 }
 
@@ -129,6 +132,9 @@ func (b *board) steps(most int, now time.Time) []string {
 	for _, n := range names {
 		a := b.active[n]
 		l := fmt.Sprintf("  %s%s  %s %s", n, strings.Repeat(" ", wide-ansi.StringWidth(n)), a.name, b.style.faint(elapsed(a.since, now)))
+		if !a.until.IsZero() {
+			l += "  " + elapsed(now, a.until) + " left"
+		}
 		if a.said != "" {
 			l += "  " + shortHashes(a.said)
 		}
