@@ -30,7 +30,6 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver) []engine.Step {
 	check.vars["rejected"] = engine.RejectedPath
 	job := script{vars: vars(), text: libScript + deploymentsScript + tool.back() + rollbackJobScript + rebootScript}
 	order := orderReboot(t, "roll back", " back into "+old.Digest, check, job)
-	order.Disturbs = true
 	return []engine.Step{order, {
 		Name: "wait for the previous OS", On: t.Host.Name,
 		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, // out of a boot that is not known yet

@@ -43,7 +43,7 @@ func (h *Host) Reset() {
 // Boot is somebody rebooting the host at once into the OS of that digest.
 func (h *Host) Boot(digest string) {
 	h.site.with(func(now time.Time) {
-		h.booted, h.staged, h.goes = digest, "", time.Time{}
+		h.booted, h.staged, h.next, h.goes = digest, "", "", time.Time{}
 		h.comeUp(now)
 		h.since = now.Add(-h.traits.Settle)
 	})

@@ -83,6 +83,7 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 			b.lawAdopt(h, now)
 		}
 		b.took[h.Name] = time.Now()
+		h.memory.begins(run, vars["targets"])
 		return h.take(run, fields(vars["head"]), vars["lasts"], now), true
 	case renews && !mine:
 		return h.inTheWay(), true
@@ -102,6 +103,9 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 		return h.inTheWay(), true
 	}
 	b.lawRelease(h, time.Now())
+	if vars["updated"] != "" {
+		h.memory.updated = now
+	}
 	h.hold = nil
 	h.site.note("%s releases %s", run, h.Name)
 	return rollout.Reply{}, true

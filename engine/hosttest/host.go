@@ -26,6 +26,7 @@ type Traits struct {
 	Failing   []string // units that have failed after a reboot
 	Missing   []string // units that do not run after a reboot
 	NoEtcd    bool     // its etcd member does not come back from a reboot
+	Bad       string   // digest of an OS in which a unit fails
 	Unclear   string   // why its module does not understand it
 
 	ReadOnly  bool   // no setting can be written
@@ -50,6 +51,8 @@ type Host struct {
 	returns time.Time // when it comes back; zero: it does not
 
 	booted, staged string
+	previous       string // OS that it ran before, and has still; "" if there is none
+	next           string // OS that it boots next, although it does not run it; "" if that is the one it runs
 	locked         bool
 	staging        string
 	stagedBy       time.Time
@@ -57,6 +60,7 @@ type Host struct {
 	finalizeErr    string
 	plain          bool // it goes down to boot the OS that runs
 	setting        setting
+	memory         memory
 
 	hold     *engine.Hold
 	garbage  string // a hold file that cannot be read
@@ -129,16 +133,17 @@ func (h *Host) comeUp(at time.Time) {
 	h.boot++
 	switch {
 	case h.staged == "" || h.locked:
+		h.bootsNext()
 	case h.traits.OldOS:
 		h.finalizeErr = "error: Installing kernel: No space left on device"
 	default:
-		h.booted = h.staged
+		h.previous, h.booted, h.next = h.booted, h.staged, ""
 	}
 	h.staged, h.locked = "", false
 	h.setting.effect = h.setting.disk
 	h.etcd = h.host.Cluster != "" && !h.traits.NoEtcd
 	h.failed = slices.Clone(h.traits.Failing)
-	if h.traits.AppDies {
+	if h.traits.AppDies || h.traits.Bad != "" && h.traits.Bad == h.booted {
 		h.failed = append(h.failed, appUnit)
 	}
 	h.units = nil
@@ -169,6 +174,11 @@ func (h *Host) facts(now time.Time) engine.Facts {
 		Failed: slices.Clone(h.failed), FinalizeErr: h.finalizeErr, Tool: "hosttest 1",
 		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.booted, Booted: true}},
 	}
+	if h.previous != "" {
+		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.previous, Rollback: true})
+	}
+	remembered := h.memory.copy()
+	f.Rollout, f.Updated, f.Rejected = remembered.Rollout, remembered.Updated, remembered.Rejected
 	f.Config = h.setting.facts(h.traits.Unclear)
 	if !now.Before(h.since.Add(h.traits.Settle)) {
 		f.Running = slices.Clone(h.units)

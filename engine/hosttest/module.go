@@ -54,7 +54,7 @@ func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 // Steps stage the OS, unless it is staged already, and reboot into it.
 func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	digest, timeouts := t.Desired.OS.Digest(), t.Pool.Timeouts.WithDefaults()
-	steps := engine.Steps{Reboot: rebootSteps(t, digest)}
+	steps := engine.Steps{Reboot: rebootSteps(t, digest), Rollback: rollbackSteps(t, digest)}
 	if !t.Facts.Ready(digest, "") {
 		stage := "hosttest stage " + digest + " " + t.Run
 		if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {

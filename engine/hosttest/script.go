@@ -53,6 +53,8 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 		return rollout.Reply{}
 	case len(args) == 5 && args[0] == "hosttest" && args[1] == "reboot":
 		return h.reboot(b, args[2], args[3], args[4], now)
+	case len(args) == 5 && args[0] == "hosttest" && args[1] == "rollback":
+		return h.rollback(b, args[2], args[3], args[4], now)
 	case len(args) > 2 && args[0] == "hosttest":
 		return h.settingScript(b, args[1], text, now)
 	case text == "systemctl is-system-running" && !h.goes.IsZero():

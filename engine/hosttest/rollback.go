@@ -1,0 +1,139 @@
+package hosttest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// memory is what a host remembers of roll-outs, whatever OS it boots.
+type memory struct {
+	rollout  *engine.Rollout
+	updated  time.Time
+	rejected []string
+	back     []string // OS from which it was ordered to go back
+}
+
+// Remembered is what a host remembers of roll-outs, in its facts, too.
+type Remembered struct {
+	Rollout  *engine.Rollout // that has begun here last
+	Updated  time.Time       // by the host's clock
+	Rejected []string        // digests
+}
+
+// Remembers tells what the host remembers of roll-outs.
+func (h *Host) Remembers() (r Remembered) {
+	h.site.with(func(time.Time) { r = h.memory.copy() })
+	return r
+}
+
+// Remember makes the host remember something else, as if a run had left it.
+func (h *Host) Remember(r Remembered) {
+	h.site.with(func(time.Time) {
+		h.memory.rollout, h.memory.updated, h.memory.rejected = r.Rollout, r.Updated, r.Rejected
+		copied := h.memory.copy()
+		h.memory.rollout, h.memory.rejected = copied.Rollout, copied.Rejected
+	})
+}
+
+func (m memory) copy() Remembered {
+	r := Remembered{Updated: m.updated, Rejected: slices.Clone(m.rejected)}
+	if m.rollout != nil {
+		r.Rollout = &engine.Rollout{Run: m.rollout.Run, Targets: maps.Clone(m.rollout.Targets)}
+	}
+	return r
+}
+
+// begins notes the roll-out that a hold is taken for, unless it has begun here
+// before: the member of a JSON object that the script has for it.
+func (m *memory) begins(run, member string) {
+	var note engine.Rollout
+	if json.Unmarshal([]byte("{"+member+"}"), &note) != nil || len(note.Targets) == 0 {
+		return
+	}
+	if m.rollout == nil || !maps.Equal(m.rollout.Targets, note.Targets) {
+		m.rollout = &engine.Rollout{Run: run, Targets: note.Targets}
+	}
+}
+
+// rollbackSteps boot the OS again that the host runs, if the one of that digest
+// fails, unless it has failed there before.
+func rollbackSteps(t engine.Target, digest string) []engine.Step {
+	old := t.Facts.Booted()
+	if t.Pool.OnFailure != engine.RollbackFailed || old == nil || old.Digest == digest || slices.Contains(t.Facts.Rejected, digest) {
+		return nil
+	}
+	order := strings.Join([]string{"hosttest rollback", digest, old.Digest, t.Run}, " ")
+	return []engine.Step{
+		{Name: rollBack, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Breaks: true},
+		{
+			Name: "wait for the previous OS", On: t.Host.Name,
+			Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
+		},
+	}
+}
+
+// rollBack is the name of the step that orders a host back.
+const rollBack = "roll back"
+
+// rollback makes the OS the one that is booted next that the host ran before,
+// and reboots, if it runs the one that failed.
+func (h *Host) rollback(b *Bastion, bad, good, run string, now time.Time) rollout.Reply {
+	changed := func(why string) rollout.Reply {
+		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "rollback: " + why + "; nothing was done\n"}
+	}
+	switch {
+	case !h.held() || h.heldBut(run):
+		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
+	case !h.goes.IsZero():
+		return changed("the host goes down")
+	case h.booted == good:
+		return changed("the host runs " + good + " already, and not " + bad)
+	case h.booted != bad:
+		return changed("the host runs " + h.booted + ", which is not " + bad)
+	case h.previous != good:
+		return rollout.Reply{Code: engine.ScriptCannot, Stderr: "rollback: the host has not got " + good + " any more; nothing was done\n"}
+	}
+	if !slices.Contains(h.memory.rejected, bad) {
+		h.memory.rejected = append(h.memory.rejected, bad)
+	}
+	if h.traits.Stubborn {
+		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
+	}
+	b.lawRollBack(h, bad, now)
+	h.site.note("%s rolls %s back into %s", b.ID, h.Name, good)
+	h.reboots = append(h.reboots, good)
+	h.staged, h.locked, h.staging, h.next = "", false, "", good
+	h.goes, h.plain = now.Add(h.traits.Shutdown), false
+	return rollout.Reply{}
+}
+
+// lawRollBack: a host goes back with the hold, the journal and the say of its
+// etcd cluster that every reboot takes, and once from each OS.
+func (b *Bastion) lawRollBack(h *Host, bad string, now time.Time) {
+	if slices.Contains(h.memory.back, bad) {
+		b.violated("%s is rolled back from %s once more", h.Name, bad)
+	}
+	h.memory.back = append(h.memory.back, bad)
+	if h.garbage != "" || h.hold == nil || h.hold.Run != b.ID {
+		b.violated("%s is rolled back without a hold of that run", h.Name)
+	}
+	b.lawJournaled(h, rollBack)
+	b.lawFresh(h, now)
+	if c := b.site.clusters[h.host.Cluster]; c != nil {
+		b.lawCluster(c, h, true, now)
+	}
+	h.rolledBy = b.ID
+}
+
+// bootsNext is the host booting what is first, if nothing staged takes effect.
+func (h *Host) bootsNext() {
+	if h.next != "" {
+		h.previous, h.booted, h.next = h.booted, h.next, ""
+	}
+}
