@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // StatusSchema is the version of a status' JSON. It only grows.
 const StatusSchema = 1
@@ -63,6 +60,7 @@ func HostStates() []HostState {
 
 // NewStatus judges every host of the inventory by its facts.
 func NewStatus(in Input) Status {
+	in.RetryRejected = false // what a run is told to try again is rolled back until that has gone well
 	s := Status{Schema: StatusSchema, Site: in.Inventory.Site, Complete: true}
 	pools := map[string]*PoolStatus{}
 	for _, p := range in.Inventory.Pools {
@@ -134,7 +132,7 @@ func (in Input) state(h Host, f Facts) (state HostState, note string) {
 		return Degraded, "failed at " + f.Hold.Step + ": " + f.Hold.Reason
 	case f.Hold != nil:
 		return Updating, f.Hold.String()
-	case in.rolledBack(h, f):
+	case in.rejected(h, f):
 		return Degraded, "rolled back from " + ShortDigest(digestOf(in.Desired[h.Name].OS)) + "; give it another OS, or apply --retry-rolled-back"
 	}
 	changes, err := in.changes(h, f)
@@ -153,13 +151,6 @@ func (in Input) state(h Host, f Facts) (state HostState, note string) {
 		return Staged, summary(changes)
 	}
 	return Pending, summary(changes)
-}
-
-// rolledBack reports whether the host was rolled back from the OS that it is to
-// run, and does not run it now.
-func (in Input) rolledBack(h Host, f Facts) bool {
-	digest, booted := digestOf(in.Desired[h.Name].OS), f.Booted()
-	return digest != "" && slices.Contains(f.Rejected, digest) && (booted == nil || booted.Digest != digest)
 }
 
 func (in Input) poolPaused(h Host) bool {

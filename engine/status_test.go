@@ -58,7 +58,7 @@ func (c statusCase) status() engine.Status {
 		Hosts: []engine.Host{{Name: "w-1", Pool: "w", Paused: c.hostPaused}},
 	}
 	return engine.NewStatus(engine.Input{
-		Inventory: inv, Desired: inv.Desired(), Facts: map[string]engine.Facts{"w-1": f}, Now: now,
+		Inventory: inv, Desired: inv.Desired(), Facts: map[string]engine.Facts{"w-1": f}, Now: now, RetryRejected: true,
 		Modules: []engine.Module{osModule{}, fakeModule{work: map[string]string{"w-1": c.fake}}},
 	})
 }
