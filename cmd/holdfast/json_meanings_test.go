@@ -63,7 +63,7 @@ var meanings = map[string]string{
 	"Event.type":          "kind of event, which says which of the other fields there are",
 	"Event.batch":         "number of the batch, from 1",
 	"Event.step":          "name of the step",
-	"Event.message":       "sentence or line for people; of `batch-started` the names of the hosts",
+	"Event.message":       "sentence or line for people; of `batch-started` the names of the hosts, of the start of a `soak` until when it lasts",
 	"Event.took":          "how long it took, of what has ended",
 	"Event.failure":       "what went wrong, of `step-ended`, `host-gathered` and `host-failed`",
 	"Event.start":         "who runs what, of `run-started`",
