@@ -23,7 +23,7 @@ var printed = []struct {
 	command, how string
 	value        any
 }{
-	{"holdfast plan", "", engine.Plan{}},
+	{"holdfast plan", "with a playbook a list of these, one for each play", engine.Plan{}},
 	{"holdfast apply", "one event per line, and so in the journals", engine.Event{}},
 	{"holdfast status", "", engine.Status{}},
 	{"holdfast etcd status", "a list of these", engine.ClusterFacts{}},
