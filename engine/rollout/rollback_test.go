@@ -1,0 +1,180 @@
+package rollout_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// goesBack is a fleet whose hosts boot their previous OS where the new one fails.
+func goesBack(members, workers int) engine.Inventory {
+	inv := hosttest.Fleet(members, workers)
+	for i := range inv.Pools {
+		inv.Pools[i].OnFailure = engine.RollbackFailed
+	}
+	return inv
+}
+
+func bad(t *hosttest.Traits) { t.Bad = hosttest.V2 }
+
+// wentBack: the host has tried the new OS once, and runs the old one since.
+func wentBack(h *hosttest.Host) error {
+	st, r := h.State(), h.Remembers()
+	switch {
+	case st.Booted != hosttest.V1 || !st.Well || st.Staged != "":
+		return fmt.Errorf("%s is not back: %+v", h.Name, st)
+	case !slices.Equal(st.Reboots, []string{hosttest.V2, hosttest.V1}):
+		return fmt.Errorf("%s was rebooted into %v", h.Name, st.Reboots)
+	case !slices.Equal(r.Rejected, []string{hosttest.V2}):
+		return fmt.Errorf("%s has rejected %v", h.Name, r.Rejected)
+	case !r.Updated.IsZero():
+		return fmt.Errorf("%s counts as updated since %s", h.Name, r.Updated)
+	}
+	return free(h)
+}
+
+// A host on which the new OS fails runs the old one again, is nobody's, and is
+// left alone by the next runs.
+func TestAHostGoesBackToItsPreviousOSOnce(t *testing.T) {
+	for name, inv := range map[string]engine.Inventory{"worker-1": goesBack(0, 3), "worker-0": goesBack(3, 1)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(inv)
+				site.Host(name).Change(bad)
+				end := apply(site.Bastion("run-1"))
+				check(t, ended(end, engine.ExitFailed), wentBack(site.Host(name)), lawful(site))
+
+				boots := site.Host(name).State().Boots
+				apply(site.Bastion("run-2"))
+				check(t, wentBack(site.Host(name)), lawful(site))
+				if got := site.Host(name).State().Boots; got != boots {
+					t.Errorf("%s was booted %d times more", name, got-boots)
+				}
+			})
+		})
+	}
+}
+
+// An OS that failed on a host and is tried there again is not rolled back from
+// a second time: the host stays held, for a person to look at.
+func TestAHostDoesNotGoBackAndForth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(goesBack(0, 1))
+		h := site.Host("worker-0")
+		h.Change(bad)
+		apply(site.Bastion("run-1"))
+		check(t, wentBack(h))
+		again := func(r *rollout.Run) { r.RetryRejected = true }
+		end := apply(site.Bastion("run-2"), again)
+		check(t, ended(end, engine.ExitFailed), heldFor(h, "run-2", "app.service has failed"), lawful(site))
+		if got := h.State().Booted; got != hosttest.V2 {
+			t.Errorf("it runs %s", got)
+		}
+	})
+}
+
+// Wherever a run dies that rolls a host back, the next one leaves it with either
+// OS and nobody's, or held with the reason, and never sends it back twice.
+func TestARunThatDiesWhileItRollsBack(t *testing.T) {
+	inv := goesBack(0, 1)
+	var events []engine.Event
+	check(t, inBubble(t, func() error {
+		site := newSite(inv)
+		site.Host("worker-0").Change(bad)
+		b := site.Bastion("run-1")
+		apply(b)
+		events = b.Events()
+		return wentBack(site.Host("worker-0"))
+	}))
+	for _, e := range events {
+		for _, pause := range []time.Duration{0, time.Hour} {
+			check(t, inBubble(t, func() error {
+				site := newSite(inv)
+				h := site.Host("worker-0")
+				h.Change(bad)
+				first, second := site.Bastion("run-1"), site.Bastion("run-2")
+				at(first, e.Seq, first.Kill)
+				apply(first)
+				time.Sleep(pause)
+				end := apply(second, successor(first))
+				time.Sleep(time.Hour)
+				err := errors.Join(lawful(site), free(h))
+				if h.State().Booted == hosttest.V2 {
+					err = errors.Join(lawful(site), heldFor(h, "run-2", "app.service has failed"), ended(end, engine.ExitFailed))
+				}
+				if err != nil {
+					return fmt.Errorf("%w\n%s, and %s\nfirst\n%s\nsecond\n%s", err, told(e), pause, story(first), story(second))
+				}
+				return nil
+			}))
+		}
+	}
+}
+
+// Where the OS before does not come up either, or is not to be had any more,
+// the host stays held and says so.
+func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
+	cases := map[string]struct {
+		do   func(*hosttest.Site, *hosttest.Host)
+		says string
+	}{
+		"refuses to reboot": {func(s *hosttest.Site, h *hosttest.Host) {
+			s.After(5*time.Minute, func() { h.Change(func(t *hosttest.Traits) { t.Stubborn = true }) })
+		}, "roll back"},
+		"does not come back": {func(s *hosttest.Site, h *hosttest.Host) {
+			s.After(5*time.Minute, func() { h.Change(func(t *hosttest.Traits) { t.NoReturn = true }) })
+		}, "wait for the previous OS"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(goesBack(0, 1))
+				h := site.Host("worker-0")
+				h.Change(bad)
+				c.do(site, h)
+				b := site.Bastion("run-1")
+				end := apply(b)
+				var told []string
+				for _, e := range b.Events() {
+					if e.Type == engine.HostFailed {
+						told = append(told, e.Failure.Cause)
+					}
+				}
+				check(t, ended(end, engine.ExitFailed), lawful(site))
+				if h.Hold() == nil {
+					t.Error("it is not held")
+				}
+				if all := strings.Join(told, "; "); !strings.Contains(all, c.says) {
+					t.Errorf("it says %q, without %q", all, c.says)
+				}
+			})
+		})
+	}
+}
+
+// What a host remembers is what its roll-out was.
+func TestHostsRememberTheirRollOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(3, 1))
+		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK), converged(site))
+		var errs []error
+		for _, h := range site.Hosts() {
+			r := h.Remembers()
+			if r.Rollout == nil || r.Rollout.Run != "run-1" || r.Rollout.Targets["etcd"] != hosttest.V2 || r.Rollout.Targets["worker"] != hosttest.V2 {
+				errs = append(errs, fmt.Errorf("%s remembers %+v", h.Name, r.Rollout))
+			}
+			if ago := time.Since(r.Updated); ago < 0 || ago > time.Hour || len(r.Rejected) > 0 {
+				errs = append(errs, fmt.Errorf("%s remembers %+v", h.Name, r))
+			}
+		}
+		check(t, errors.Join(errs...))
+	})
+}
