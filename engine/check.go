@@ -79,6 +79,9 @@ func (hp HostPlan) does(actions []Action) bool {
 // Same compares a plan with one that was saved: it must be the very work that
 // was approved, on the very hosts, neither more nor less.
 func (p Plan) Same(saved Plan) error {
+	if p.Play != saved.Play {
+		return fmt.Errorf("the saved plan is that of play %q, and this is play %q", saved.Play, p.Play)
+	}
 	diffs := append(news(p, saved), uncovered(saved, p, " is in the saved plan, but not to be done any more")...)
 	if len(diffs) == 0 {
 		return nil

@@ -49,7 +49,7 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	roll := hp.disrupt(t, steps)
 	drains := hp.drains()
 	if len(steps.Rollback) > 0 {
-		back := append(disturbing(steps.Rollback), recoverySteps(t, Steps{Ends: steps.Ends}, drains)...)
+		back := append(append(leaderSteps(t), disturbing(steps.Rollback)...), recoverySteps(t, Steps{Ends: steps.Ends}, drains)...)
 		hp.Rollback = append(back, releaseStep(t, false))
 	}
 	roll = append(roll, recoverySteps(t, steps, drains || adopt != "")...)

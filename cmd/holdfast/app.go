@@ -19,6 +19,7 @@ type app struct {
 
 	inventory []string
 	vars      []string
+	otherVars []string // names in vars that a playbook has
 	varFiles  []string
 	limit     string
 	runsDir   string
@@ -38,7 +39,8 @@ that out in batches that never cost an etcd cluster its quorum.
 
 Exit status: 0 every host matches; 1 usage or configuration error; 2 there is
 work to do (plan, status); 3 a roll-out stopped or a host failed; 4 refused
-because of a hold or another run; 5 hosts unreachable; 6 stopped by you.`,
+because of a hold, another run, a pause, a closed maintenance window or an
+unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,24 +21,31 @@ type applyFlags struct {
 	yes    bool
 	saved  string
 	onHeld string
+	step   bool
+	book   bookFlags
+
+	bestEffort, overIncomplete, retryRolledBack bool
 }
 
 func (a *app) applyCommand() *cobra.Command {
 	var f applyFlags
 	cmd := &cobra.Command{
-		Use:   "apply",
+		Use:   "apply [PLAYBOOK]",
 		Short: "Make the hosts match: plan, ask, stage, and roll out batch by batch",
 		Long: `apply plans as plan does, asks, and carries the plan out: it stages the new OS
 everywhere while everything runs, then takes the hosts batch by batch: hold,
 check quorum, drain, move the etcd leader, reboot, wait until everything is
 back, release. Hosts whose changes disrupt nothing are written to without all
 that. Before each batch it looks at all hosts again; it does nothing that was
-not in the plan. A plan that was saved with --limit keeps it.
+not in the plan. A plan that was saved with --limit keeps it. With a playbook
+(docs/playbooks.md) it carries out that, play by play, and asks before each.
 
 Ctrl-C once: no new batch, each host goes to a safe point and is released.
 Twice: stop at once; holds stay, and the next run goes on from there.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.book.take(args); err != nil {
+				return err
+			}
 			if f.onHeld != "skip" && f.onHeld != "refuse" {
 				return fmt.Errorf("apply: --on-held %q: there are skip and refuse", f.onHeld)
 			}
@@ -47,6 +55,11 @@ Twice: stop at once; holds stay, and the next run goes on from there.`,
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().StringVar(&f.saved, "plan", "", "carry out exactly the plan in `FILE`, saved by plan --out, or refuse if a host has moved on")
 	cmd.Flags().StringVar(&f.onHeld, "on-held", "skip", "what to do about hosts that somebody else holds: `skip` them, or refuse to run")
+	cmd.Flags().BoolVar(&f.step, "step", false, "ask before each batch that disrupts hosts")
+	cmd.Flags().BoolVar(&f.bestEffort, "best-effort", false, "go on with the healthy hosts of pools in which hosts have failed, within all other limits")
+	cmd.Flags().BoolVar(&f.overIncomplete, "continue-over-incomplete", false, "roll out another OS although an earlier one has not reached every host")
+	cmd.Flags().BoolVar(&f.retryRolledBack, "retry-rolled-back", false, "try an OS again on hosts that were rolled back from it")
+	f.book.add(cmd)
 	return cmd
 }
 
@@ -54,6 +67,10 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if !f.yes && f.saved == "" && !term.IsTerminal(int(a.stdin.Fd())) {
 		return errors.New("apply: standard input is not a terminal, so nobody can be asked; use --yes, or --plan with a saved plan")
 	}
+	if f.step && !term.IsTerminal(int(a.stdin.Fd())) {
+		return errors.New("apply: --step asks, and standard input is not a terminal")
+	}
+	a.otherVars = f.book.bookVars()
 	var saved *engine.Plan
 	if f.saved != "" {
 		p, err := readPlan(f.saved)
@@ -70,6 +87,12 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if saved != nil && a.limit == "" {
 		s.limitTo(*saved)
 	}
+	if err := a.readPlays(s, f.book); err != nil {
+		return err
+	}
+	if saved != nil && len(s.run.Plays) > 1 {
+		return errors.New("apply: a saved plan is that of one play; choose the play with --tags, as when it was saved")
+	}
 	unlock, err := s.lock()
 	if err != nil {
 		return err
@@ -83,12 +106,16 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was touched", err))
 	}
 	defer func() { _ = journal.Close() }() // every event is on disk already
-	view, done := a.view(s, f.yes)
+	view, done := a.view(s, f.yes, f.step)
 	told := &untilEnd{Sink: view}
 	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: report.Multi{journal, told}}
 	s.run.Hide = func(text string) string { return report.Hide(text, s.loaded.Sensitive) }
 	s.run.Refuse = f.onHeld == "refuse"
 	s.run.Approve = a.approval(s, f, saved)
+	s.run.BestEffort, s.run.OverIncomplete, s.run.RetryRejected = f.bestEffort, f.overIncomplete, f.retryRolledBack
+	if f.step {
+		s.run.Step = a.askBatch
+	}
 	defer done()
 	a.gently()
 	end := s.run.Apply(ctx)
@@ -144,7 +171,7 @@ func (s *site) inherit() error {
 		return err
 	}
 	left := report.LeftOver(runs, s.inv.Site, s.run.ID)
-	s.run.Dead, s.run.Awaited = left.Dead, left.Awaited
+	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.Complete = left.Dead, left.Awaited, left.Failed, left.History.Complete
 	return nil
 }
 
@@ -171,13 +198,23 @@ func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.C
 	}
 }
 
+// askBatch asks the operator before a batch.
+func (a *app) askBatch(_ context.Context, plan engine.Plan) error {
+	b := plan.Batches[0]
+	text := fmt.Sprintf("Next: %s (pool %s). Go on? Only \"yes\" is taken for an answer:", strings.Join(engine.FoldNames(b.Hosts), ", "), strings.Join(b.Pools, ", "))
+	if !a.confirm(text) {
+		return rollout.ErrNoStep
+	}
+	return nil
+}
+
 // view is what shows the run: JSON lines, or lines for people. done ends it.
-func (a *app) view(s *site, showPlan bool) (report.Sink, func()) {
+func (a *app) view(s *site, showPlan, asks bool) (report.Sink, func()) {
 	if a.json {
 		return report.JSONLines{W: a.stdout}, func() {}
 	}
 	style := report.Style{Colour: terminal(a.stdout)}
-	if !terminal(a.stdout) || a.verbose || os.Getenv("CI") != "" {
+	if !terminal(a.stdout) || a.verbose || asks || os.Getenv("CI") != "" {
 		return &report.Plain{W: a.stdout, Style: style, Plan: showPlan}, func() {}
 	}
 	live := report.NewLive(a.stdout, style, showPlan)

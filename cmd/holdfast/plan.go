@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -10,12 +11,15 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/report"
+	"holdfast/engine/rollout"
 )
 
 func (a *app) planCommand() *cobra.Command {
 	var out string
+	var book bookFlags
+	var over, retry bool
 	cmd := &cobra.Command{
-		Use:   "plan",
+		Use:   "plan [PLAYBOOK]",
 		Short: "Show what apply would do, and why; touch nothing",
 		Long: `plan looks at the hosts and shows every change, the actions it takes and the
 rule that gave them, the batches, what is left out and why, and warnings. It
@@ -23,36 +27,66 @@ touches nothing. Of many changes with one rule it shows some; --verbose shows
 all, why each is made, and every step. Drift is what was changed on a host since
 it was applied; it is shown apart. Exit status 0: every host matches; 2: there
 is work to do, or drift that a pool only reports; 3: it would not be safe; 4:
-all that is left is held; 5: all that is left cannot be reached.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), out) },
+all that is left is held, paused or outside of its window, or an earlier roll-out
+is unfinished; 5: all that is left cannot be reached. Of a playbook it shows
+every play, as if it were the first.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := book.take(args); err != nil {
+				return err
+			}
+			return a.plan(cmd.Context(), out, book, func(r *rollout.Run) { r.OverIncomplete, r.RetryRejected = over, retry })
+		},
 	}
+	cmd.Flags().BoolVar(&over, "continue-over-incomplete", false, "plan another OS although an earlier one has not reached every host")
+	cmd.Flags().BoolVar(&retry, "retry-rolled-back", false, "plan an OS again on hosts that were rolled back from it")
+	book.add(cmd)
 	cmd.Flags().StringVar(&out, "out", "", "save the plan to `FILE`, for apply --plan")
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, out string) error {
+func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*rollout.Run)) error {
+	a.otherVars = book.bookVars()
 	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	if err := a.readPlays(s, book); err != nil {
+		return err
+	}
+	if out != "" && len(s.run.Plays) > 1 {
+		return errors.New("plan: --out saves the plan of one play; choose it with --tags")
+	}
 	if err := s.survey(); err != nil {
 		return err
 	}
-	plan, _, err := s.run.Plan(ctx)
+	how(s.run)
+	plans, err := s.plans(ctx)
 	if err != nil {
 		return err
 	}
 	if out != "" {
-		if err := savePlan(out, report.Hide(plan, s.loaded.Sensitive)); err != nil {
+		if err := savePlan(out, report.Hide(plans[0], s.loaded.Sensitive)); err != nil {
 			return err
 		}
 	}
-	if err := a.showPlan(s, plan); err != nil {
+	if err := a.showPlans(s, plans); err != nil {
 		return err
 	}
-	return exit(plan.Exit())
+	code := engine.ExitOK
+	for _, p := range plans {
+		code = worse(code, p.Exit())
+	}
+	return exit(code)
+}
+
+// plans gives the plan of each play, or the one plan there is without a playbook.
+func (s *site) plans(ctx context.Context) ([]engine.Plan, error) {
+	if len(s.run.Plays) > 0 {
+		return s.run.PlanPlays(ctx)
+	}
+	plan, _, err := s.run.Plan(ctx)
+	return []engine.Plan{plan}, err
 }
 
 // savePlan writes a plan for apply --plan.

@@ -26,7 +26,7 @@ type site struct {
 
 // load reads the inventory and the limit; it touches no host.
 func (a *app) load() (inventory.Loaded, error) {
-	src := inventory.Source{FS: os.DirFS("/"), Root: "/", Vars: a.vars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
+	src := inventory.Source{FS: os.DirFS("/"), Root: "/", Vars: a.vars, Others: a.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
 	for _, p := range a.inventory {
 		rooted, err := rooted(p)
 		if err != nil {
@@ -81,7 +81,7 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 		ID:        id,
 		Start:     engine.RunStart{Site: s.inv.Site, Holder: holder(), PID: os.Getpid(), Version: version(), Args: os.Args[1:]},
 		Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn,
-		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Sink: discard{}, Clock: clock{},
+		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Web: web{}, Sink: discard{}, Clock: clock{},
 		Forks: a.forks, Soft: a.soft,
 	}
 	return s, nil

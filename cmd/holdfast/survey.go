@@ -22,6 +22,25 @@ func (s *site) survey() error {
 	return nil
 }
 
+// showPlans prints the plan, or those of all plays of a playbook.
+func (a *app) showPlans(s *site, plans []engine.Plan) error {
+	if len(s.run.Plays) == 0 {
+		return a.showPlan(s, plans[0])
+	}
+	if a.json {
+		return a.printJSON(report.Hide(plans, s.loaded.Sensitive))
+	}
+	for i, p := range plans {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		if err := a.showPlan(s, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // showPlan prints a plan for people, or as JSON.
 func (a *app) showPlan(s *site, plan engine.Plan) error {
 	clean, err := report.RedactPlan(plan, s.loaded.Sensitive)

@@ -22,6 +22,7 @@ type Source struct {
 	Paths    []string                    // files, or folders whose *.hcl are all read
 	Vars     []string                    // NAME=VALUE, as from --var
 	VarFiles []string                    // files of NAME = VALUE lines in HCL
+	Others   []string                    // names in Vars that a playbook has: the inventory need not have them
 	Env      func(string) (string, bool) // os.LookupEnv
 	Home     string                      // what ~ stands for
 }

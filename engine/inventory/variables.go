@@ -61,7 +61,7 @@ func (l *loader) given() map[string]*outside {
 // unused complains of values for variables that there are not.
 func (l *loader) unused(given map[string]*outside) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if given[name].used {
+		if given[name].used || given[name].at == nil && slices.Contains(l.src.Others, name) {
 			continue
 		}
 		summary := fmt.Sprintf("%s sets %q, which is no variable of the inventory", given[name].from, name)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/engine/playbook"
+	"holdfast/engine/rollout"
+	"holdfast/modules"
+)
+
+// bookFlags are the flags of commands that take a playbook.
+type bookFlags struct {
+	tags, skipTags []string
+	file           string // "": none
+}
+
+func (f *bookFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.tags, "tags", nil, "of a playbook, only plays and tasks with one of these `TAGS`")
+	cmd.Flags().StringSliceVar(&f.skipTags, "skip-tags", nil, "of a playbook, no plays and tasks with one of these `TAGS`")
+}
+
+// take takes the playbook that a command may be given.
+func (f *bookFlags) take(args []string) error {
+	switch {
+	case len(args) > 1:
+		return fmt.Errorf("%q is one word too many; there is one playbook, and hosts are chosen with --limit", args[1])
+	case len(args) == 1:
+		f.file = args[0]
+	case len(f.tags) > 0 || len(f.skipTags) > 0:
+		return fmt.Errorf("--tags and --skip-tags choose among the tasks of a playbook, and none is given")
+	}
+	return nil
+}
+
+// bookVars are the variables that a playbook has, which --var may set.
+func (f bookFlags) bookVars() []string {
+	rooted, err := rooted(f.file)
+	if f.file == "" || err != nil {
+		return nil
+	}
+	return playbook.Variables(os.DirFS("/"), rooted)
+}
+
+// readPlays reads the playbook, if there is one, and gives the run its plays.
+func (a *app) readPlays(s *site, f bookFlags) error {
+	if f.file == "" {
+		return nil
+	}
+	file, err := rooted(f.file)
+	if err != nil {
+		return err
+	}
+	opts := playbook.Options{Name: f.file, Hosts: s.inv.Hosts, Tags: f.tags, SkipTags: f.skipTags, Vars: map[string]string{}}
+	known := f.bookVars()
+	for _, v := range a.vars {
+		if name, value, ok := strings.Cut(v, "="); ok && slices.Contains(known, name) {
+			opts.Vars[name] = value
+		}
+	}
+	book, err := playbook.Load(os.DirFS("/"), file, opts)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; hosts are chosen with --limit", err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range book.Plays {
+		selected, err := engine.ParsePattern(p.Hosts, s.inv)
+		if err != nil {
+			return fmt.Errorf("%s:%d: hosts: %w", f.file, p.Line, err)
+		}
+		p = modules.OnMembers(p, s.inv)
+		s.run.Plays = append(s.run.Plays, rollout.Play{
+			Play: p, Modules: modules.For(p),
+			Selected: func(h engine.Host) bool { return selected(h) && s.selectFn(h) },
+		})
+	}
+	return nil
+}
