@@ -114,6 +114,25 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
+// TestBoardOfPlays: the board counts the hosts of the play that goes on.
+func TestBoardOfPlays(t *testing.T) {
+	first, second := engine.Plan{}, engine.Plan{}
+	for i := range 4 {
+		first.Hosts = append(first.Hosts, osPlan(fmt.Sprintf("etcd-%d", i), "etcd", "", ""))
+	}
+	second.Hosts = []engine.HostPlan{osPlan("etcd-0", "etcd", "", ""), osPlan("worker-0", "worker", "", "")}
+	text := report.Board([]engine.Event{
+		{Type: engine.Planned, Plan: &first},
+		{Type: engine.HostDone, Host: "etcd-0"},
+		{Type: engine.HostDone, Host: "etcd-1"},
+		{Type: engine.Planned, Plan: &second},
+		{Type: engine.HostDone, Host: "worker-0"},
+	}, 80, 24, began)
+	if !strings.Contains(text, "etcd   [..........]  done 0/1") || !strings.Contains(text, "worker [##########]  done 1/1") {
+		t.Error(text)
+	}
+}
+
 // TestBoard draws runs on terminals of three widths, and on a low one.
 func TestBoard(t *testing.T) {
 	for name, events := range map[string][]engine.Event{"board-staging": staging(), "board-rolling": rolling(), "board-pools": pools(), "board-quiet": writing(), "board-soaking": soaking()} {

@@ -107,10 +107,23 @@ func TestCompleteness(t *testing.T) {
 			s.incomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "refused: an earlier roll-out has not reached every host", Pools: seenPools(map[engine.HostState]int{engine.Pending: 12}, engine.Pending)})
 		},
 		"end-limit": func(s *script) {
-			s.start("apply", "-y", "--limit", "worker-01")
+			s.start("apply", "-y", "-l", "x", "-lworker-01", "--limit=worker-01")
 			planned(s, nil, "worker-01")
 			s.updates("worker-01")
 			s.incomplete(engine.RunEnd{Reason: "every host within the limit matches", Updated: []string{"worker-01"}, Pools: seenPools(map[engine.HostState]int{engine.Pending: 11}, engine.Updated)})
+		},
+		"end-failed-held": func(s *script) {
+			s.start("apply", "-y", "-lworker*")
+			planned(s, one("worker-03", engine.Held, "held by ann@bastion"), "worker-01")
+			f := &engine.Failure{Host: "worker-01", Step: "stage", Cause: "no space left on device"}
+			s.step("worker-01", "stage", s.at, time.Minute, f)
+			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f})
+			s.incomplete(engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device", Pools: seenPools(map[engine.HostState]int{engine.HeldState: 1, engine.Pending: 1}, engine.Updated)})
+		},
+		"end-held-paused": func(s *script) {
+			s.start("apply", "-y")
+			planned(s, append(one("worker-03", engine.Held, "held by ann@bastion"), paused...))
+			s.incomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-03 is held (held by ann@bastion); gpu-[0-4] are paused (the inventory pauses pool gpu)", Pools: seenPools(map[engine.HostState]int{engine.HeldState: 1}, engine.PausedState)})
 		},
 		"end-plays": func(s *script) {
 			s.start("apply", "restart.yaml")

@@ -70,11 +70,19 @@ func TestWriteRollout(t *testing.T) {
 		unfinished.Unfinished = append(unfinished.Unfinished, fmt.Sprintf("worker-%02d runs ffe304ca31ef, and not bc30253b4147 of run 20261120-220000-aa11", i+1))
 	}
 	unfinished.Unfinished = append(unfinished.Unfinished, "gpu-0 is not known to run bc30253b4147 of run 20261120-220000-aa11")
+	canaries := engine.Plan{}
+	for i := range 9 {
+		name := fmt.Sprintf("worker-%d", i)
+		canaries.Hosts = append(canaries.Hosts, osPlan(name, "worker", "", ""))
+		canaries.Batches = append(canaries.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{name}, Canary: i < 4})
+	}
+	canaries.Batches[4].Soak = engine.Duration(90 * time.Minute)
 	for name, c := range map[string]struct {
 		plan    engine.Plan
 		verbose bool
 	}{
-		"rollout": {rollingPlan(), false}, "rollout-verbose": {rollingPlan(), true}, "rollout-window": {windowsOnly, false},
+		"rollout-canaries": {canaries, false},
+		"rollout":          {rollingPlan(), false}, "rollout-verbose": {rollingPlan(), true}, "rollout-window": {windowsOnly, false},
 		"rollout-soaking": {soaking, false}, "rollout-unfinished": {unfinished, false},
 	} {
 		var b bytes.Buffer

@@ -44,7 +44,8 @@ func readEnd(dir, id string) (RunInfo, bool) {
 	}, true
 }
 
-// lastLine is the last line of a file that has an end, without that.
+// lastLine is the last line of a file that has an end, without that. A file of
+// one line has none: a run has ended after it began.
 func lastLine(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -57,7 +58,7 @@ func lastLine(f *os.File) ([]byte, error) {
 			return nil, err
 		}
 		if end := bytes.LastIndexByte(tail, '\n'); end >= 0 {
-			if begin := bytes.LastIndexByte(tail[:end], '\n'); begin >= 0 || n == info.Size() {
+			if begin := bytes.LastIndexByte(tail[:end], '\n'); begin >= 0 {
 				return tail[begin+1 : end], nil
 			}
 		}
