@@ -26,7 +26,7 @@ func everywhere() map[string]string {
 	put("name the variables in vars, or give them with --var", "vars_files", "vars_prompt", "include_vars")
 	put("all commands are shown in plans and journals; keep secrets in files on the host", "no_log")
 	put("modules are part of holdfast, and have their arguments with them", "module_defaults", "collections", "args", "action", "local_action")
-	put("when something goes wrong, the journal has it: holdfast runs", "debugger")
+	put("the journal has what went wrong", "debugger")
 	return words
 }
 
@@ -40,7 +40,7 @@ func playLacks() map[string]string {
 		"ansible.builtin.import_playbook": "playbooks are not put together; write its plays into this one, or apply one after the other",
 		"when":                            "hosts says which hosts; a task may have a when",
 		"max_unavailable":                 "it belongs to the pools of the inventory, and holds in every play; serial can be less",
-		"delegate_to":                     "a command may have it",
+		"delegate_to":                     "it belongs to a command",
 	})
 	return words
 }
@@ -56,7 +56,7 @@ func taskLacks() map[string]string {
 	put("there are no loops; write one task for each, or a loop in a command", "loop", "loop_control", "with_items", "with_list", "with_dict", "with_fileglob", "with_sequence")
 	put("wait_for asks until something is so; apply can be run again", "until", "retries", "delay")
 	put("a task with a timeout has it among its arguments: command: {cmd: …, timeout: 10m}", "timeout", "async", "poll")
-	put("a task of these modules is carried out once on each host of a run", "changed_when")
+	put("what matches is told by looking at the host; all else is carried out once on each host of a run", "changed_when")
 	put("variables belong to the play: put them into its vars", "vars")
 	put("tasks are not included; write them into the play", "include_tasks", "import_tasks", "include", "ansible.builtin.include_tasks", "ansible.builtin.import_tasks")
 	put("write command: it runs with sh, so that pipes and && work", "shell", "raw", "script", "expect", "ansible.builtin.shell", "ansible.builtin.raw", "ansible.builtin.script")
@@ -66,7 +66,7 @@ func taskLacks() map[string]string {
 	put("packages are part of the OS; stage and finalize bring a new one", "package", "dnf", "yum", "apt", "rpm_key", "pip")
 	put("ask with wait_for: {url: …}, or run curl with command", "uri")
 	put("write a command that exits with another status than 0", "assert", "fail")
-	put("write command: echo …; the journal has what it prints", "debug")
+	put("all values are known before the run; plan shows them", "debug")
 	put("holdfast waits for a host that reboots by itself", "wait_for_connection")
 	put("hosts are looked at before every batch", "setup", "gather_facts", "service_facts", "stat", "slurp", "ping")
 	put("it belongs to the play", "hosts", "serial", "max_fail_percentage", "order", "any_errors_fatal", "pre_tasks", "tasks", "post_tasks")

@@ -185,7 +185,10 @@ func TestBounds(t *testing.T) {
 	for c := 'b'; c <= 'i'; c++ {
 		laughs += fmt.Sprintf("- &%c [%s]\n", c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", c-1), 10), ", "))
 	}
+	long := "- hosts: all\n  tasks:\n    - stage:\n      when: " + strings.Repeat("!", 5000) + "true\n"
+	long = strings.Replace(long, "when: ", "when: true || ", 1)
 	for text, want := range map[string]string{
+		long:                                 "when is longer than 4096 bytes",
 		laughs:                               "the file has more than 100000 values, with what aliases stand for",
 		strings.Repeat("# comment\n", 1<<17): "the file is larger than 1024 KiB",
 		strings.Repeat("[", 5000):            "p.yaml:1:1: this is not YAML",

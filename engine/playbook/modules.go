@@ -27,10 +27,10 @@ func modules() []module {
 func converging() []module {
 	return []module{
 		{name: engine.StageTask, meaning: "Puts the OS that the inventory names on disk while everything runs. Disturbs nothing, and is done for all hosts of the play before the first batch."},
-		{name: engine.ConfigTask, meaning: "Makes files, units and users what the configurations say. A change whose rule asks for a reboot waits for `finalize`."},
-		{name: engine.FinalizeTask, meaning: "Makes the OS and the kernel arguments what the inventory says, with the reboot that it takes."},
-		{name: engine.RebootTask, meaning: "Reboots the host, whether it matches or not."},
-		{name: engine.EtcdSnapshotTask, pre: true, meaning: "Saves the etcd clusters of the play's hosts to the bastion, once, before the first of their members is disturbed, also where the inventory says `snapshot = false`."},
+		{name: engine.ConfigTask, meaning: "Makes files, units and users what the configurations say, with what their rules ask for, up to a drain and a reboot. Leaves the OS and kernel arguments alone."},
+		{name: engine.FinalizeTask, meaning: "Makes the OS and the kernel arguments what the inventory says, with the reboot that it takes. What is not staged is staged first."},
+		{name: engine.RebootTask, meaning: "Drains and reboots the host, whether it matches or not. With `config` or `finalize` in the same play, it is one reboot."},
+		{name: engine.EtcdSnapshotTask, pre: true, meaning: "Saves the etcd clusters of the play's hosts to the bastion, once in a run, before anything is disturbed; also where the inventory says `snapshot = false`. Without it, a cluster is saved before the first of its members is disrupted."},
 		{name: engine.EtcdDefragTask, meaning: "Defragments the etcd member of the host: one member of a cluster at a time, the leader last. Hosts without a member are passed over."},
 	}
 }
@@ -41,7 +41,7 @@ func deeds() []module {
 		return field{name: "timeout", kind: span, fallback: after, meaning: "after which it has failed"}
 	}
 	return []module{
-		{name: engine.ServiceTaskName, build: buildService, meaning: "Restarts or reloads a systemd unit that is loaded on the host.", fields: []field{
+		{name: engine.ServiceTaskName, build: buildService, meaning: "Restarts or reloads a systemd unit where it runs. A host that has no such unit, or has it masked, fails.", fields: []field{
 			{name: "name", kind: template, required: true, meaning: "of the unit; without an ending it is a `.service`"},
 			{name: "state", kind: choice, choices: []string{"restarted", "reloaded"}, required: true, meaning: "what is done to it"},
 			{name: "drain", kind: truth, fallback: "false", meaning: "work is moved off the host before, and let back after"},
@@ -53,14 +53,14 @@ func deeds() []module {
 			{name: "drain", kind: truth, fallback: "false", meaning: "as `disrupts`, and work is moved off before. Only in `tasks`"},
 			timeout("5m"),
 		}},
-		{name: engine.WaitForTaskName, build: buildWaitFor, oneOf: []string{"command", "port", "path", "url"}, pre: true, post: true, meaning: "Waits until something is so.", fields: []field{
+		{name: engine.WaitForTaskName, build: buildWaitFor, oneOf: []string{"command", "port", "path", "url"}, pre: true, post: true, meaning: "Waits until something is so. Exactly one of `command`, `port`, `path` and `url` is needed.", fields: []field{
 			{name: "command", kind: template, meaning: "exits 0 on the host"},
 			{name: "port", kind: number, least: 1, most: 65535, meaning: "answers on the host, asked there (TCP)"},
 			{name: "path", kind: template, meaning: "exists on the host"},
 			{name: "url", kind: template, meaning: "answers with 2xx, asked from the bastion; `{host}`, `{address}` and `{pool}` stand for the host's"},
 			timeout("5m"),
 		}},
-		{name: engine.PauseTask, build: buildPause, oneOf: []string{"seconds", "minutes"}, pre: true, post: true, meaning: "Waits for some time.", fields: []field{
+		{name: engine.PauseTask, build: buildPause, oneOf: []string{"seconds", "minutes"}, pre: true, post: true, meaning: "Waits for some time, on each host. Exactly one of `seconds` and `minutes` is needed.", fields: []field{
 			{name: "seconds", kind: number, least: 1, most: 86400, meaning: "how many"},
 			{name: "minutes", kind: number, least: 1, most: 1440, meaning: "how many"},
 		}},

@@ -57,8 +57,20 @@ func (l *loader) play(n *yaml.Node) engine.Play {
 	p.PreTasks = l.tasks(preTasks, entries[preTasks], tags)
 	p.Tasks = l.tasks(mainTasks, entries[mainTasks], tags)
 	p.PostTasks = l.tasks(postTasks, entries[postTasks], tags)
-	if len(p.Tasks) == 0 { // as in Ansible, where --tags may leave only those
+	return settled(p)
+}
+
+// settled is a play with its tasks in the lists where they are looked for. As in
+// Ansible, --tags may leave pre_tasks and post_tasks alone; and etcd clusters
+// are saved once, before everything, wherever that is written.
+func settled(p engine.Play) engine.Play {
+	if len(p.Tasks) == 0 {
 		p.Tasks, p.PreTasks, p.PostTasks = append(p.PreTasks, p.PostTasks...), nil, nil
+	}
+	saves := func(t engine.Task) bool { return t.Module == engine.EtcdSnapshotTask }
+	if i := slices.IndexFunc(p.PreTasks, saves); i >= 0 {
+		p.Tasks = append([]engine.Task{p.PreTasks[i]}, p.Tasks...)
+		p.PreTasks = slices.DeleteFunc(p.PreTasks, saves)
 	}
 	return p
 }
@@ -111,7 +123,9 @@ func (l *loader) noHost(n *yaml.Node, items []*yaml.Node, err error) {
 				break
 			}
 		}
-		if near := nearest(term, l.places()); near != "" {
+		if term == "localhost" || term == "127.0.0.1" {
+			advice = "the bastion is none of the hosts; a command with delegate_to: localhost runs there"
+		} else if near := nearest(term, l.places()); near != "" {
 			advice = fmt.Sprintf("did you mean %q?", near)
 		}
 	}

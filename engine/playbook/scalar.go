@@ -25,7 +25,7 @@ func (l *loader) scalar(f field, n *yaml.Node) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		return l.vars.expand(n, s)
+		return l.expanded(f.name, n, s)
 	case truth:
 		return l.truth(f.name, n)
 	case number:
@@ -49,6 +49,16 @@ func (l *loader) scalar(f field, n *yaml.Node) (any, bool) {
 		return l.tagList(n)
 	}
 	return nil, false // of a kind that its owner reads
+}
+
+// expanded is a text with its variables, which must leave something.
+func (l *loader) expanded(what string, n *yaml.Node, s string) (string, bool) {
+	x, ok := l.vars.expand(n, s)
+	if ok && strings.TrimSpace(x) == "" {
+		l.fail(n, what+" is empty, with the variables as they are", "give them other values")
+		return "", false
+	}
+	return x, ok
 }
 
 func choiceAdvice(f field, s string) string {

@@ -58,6 +58,9 @@ func (l *loader) task(list string, n *yaml.Node) (engine.Task, []string) {
 		return t, nil
 	}
 	l.carry(list, m, e, &t)
+	if e, ok := entries["when"]; ok && m.name == engine.EtcdSnapshotTask {
+		l.fail(e.key, m.name+" cannot have a when", "it is about the clusters of the play's hosts; choose those with hosts")
+	}
 	if e, ok := entries["delegate_to"]; ok {
 		switch {
 		case m.name != engine.CommandTaskName:
@@ -149,8 +152,10 @@ func (l *loader) carry(list string, m module, e entry, t *engine.Task) {
 	case m.short != "" && e.value.Tag != "!!null":
 		entries := map[string]entry{m.short: e}
 		m.build(l, arguments{l.values(entries, fields), entries}, t)
-	default:
+	case e.value.Tag == "!!null":
 		l.fail(e.value, m.name+" lacks its arguments", "it takes "+strings.Join(names(fields), ", "))
+	default:
+		l.fail(e.value, "the arguments of "+m.name+" are not a mapping", "write "+m.name+": {"+fields[0].name+": …}, or each in a line of its own")
 	}
 }
 
