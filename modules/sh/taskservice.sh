@@ -1,0 +1,24 @@
+# Looks at a unit that a playbook restarts or reloads, before act does. It
+# needs: verb and unit. Of what act needs, these functions do nothing: no
+# configuration waits for it, so that it failed is on no record.
+export LC_ALL=C
+tx=''
+say() { printf '%s\n' "$*" 2>/dev/null || :; }
+complain() { printf '%s\n' "$*" >&2 || :; }
+point() { :; }
+record() { :; }
+trim() { :; }
+
+cannot() {
+	complain "$*; nothing was done"
+	exit 79
+}
+now=$(timeout -k 10 60 systemctl show --property=LoadState,ActiveState,NeedDaemonReload "$unit" 2>&1) || cannot "systemctl show $unit: $now"
+case $now in
+*LoadState=not-found*) cannot "$unit: the host has no such unit" ;;
+*LoadState=masked*) cannot "$unit: the unit is masked" ;;
+*ActiveState=inactive*)
+	say "$unit is not running, so there is nothing to $verb"
+	exit 0
+	;;
+esac

@@ -1,0 +1,170 @@
+package modules
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"holdfast/engine"
+)
+
+func playOf(modules ...string) engine.Play {
+	p := engine.Play{Name: "p", Hosts: "all"}
+	for _, m := range modules {
+		p.Tasks = append(p.Tasks, engine.Task{Name: m, Module: m})
+	}
+	return p
+}
+
+// recorded gives what a play would have on record of a host, or nil if it has
+// nothing to write there.
+func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *engine.Applied {
+	t.Helper()
+	m := For(play)[3]
+	changes, err := m.Diff(d, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	var a engine.Applied
+	if err := json.Unmarshal(m.Steps(target(d, f), changes).Record[0].Do.Exec.Uploads[0].Data, &a); err != nil {
+		t.Fatal(err)
+	}
+	return &a
+}
+
+// A play that writes the configuration and leaves the kernel arguments alone
+// puts none on record: they would be taken for drift, or be forgotten.
+func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
+	mode := 0o644
+	files := []engine.File{{Path: "/etc/a", Digest: engine.Digest([]byte("a")), Mode: &mode, Owner: engine.Owner{User: "0", Group: "0"}}}
+	d := engine.Desired{Config: &engine.Config{KernelArgs: []string{"new"}, Files: files}}
+	f := engine.Facts{Host: "w-1", BootID: boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.Node{}}}
+	args := func(play engine.Play) []string {
+		t.Helper()
+		a := recorded(t, play, d, f)
+		if a == nil {
+			t.Fatal("nothing to write")
+		}
+		return a.Config.KernelArgs
+	}
+	if got := args(playOf("config")); got != nil {
+		t.Errorf("%v are on record", got)
+	}
+	if got := args(playOf("config", "finalize")); !reflect.DeepEqual(got, []string{"new"}) {
+		t.Errorf("%v are on record", got)
+	}
+	f.Config.Applied = &engine.Applied{Config: engine.Config{KernelArgs: []string{"old"}}}
+	if got := args(playOf("stage", "config")); !reflect.DeepEqual(got, []string{"old"}) {
+		t.Errorf("%v are on record", got)
+	}
+
+	// What has been written is not written again; that the arguments are not on
+	// record is the business of a play that finalizes.
+	f.Config.Applied.Config.Files = files
+	f.Config.Nodes["/etc/a"] = engine.Node{Type: engine.FileNode, Mode: mode, User: "root", Group: "root", Digest: files[0].Digest}
+	if a := recorded(t, playOf("config"), d, f); a != nil {
+		t.Errorf("writes %+v", a)
+	}
+	if got := args(playOf("finalize", "config")); !reflect.DeepEqual(got, []string{"new"}) {
+		t.Errorf("%v are on record", got)
+	}
+}
+
+// A host that only reports drift is not staged for it.
+func TestDriftIsNotStaged(t *testing.T) {
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{KernelArgs: []string{"quiet"}}}
+	f := engine.Facts{
+		Host: "w-1", BootID: boot, Tool: "ostree 2025.2", CmdLine: []string{"rw"},
+		Deployments: []engine.Deployment{{Digest: v1, ID: "lab-" + v1 + ".0", Booted: true}},
+		Config:      &engine.ConfigFacts{Applied: &engine.Applied{Config: engine.Config{KernelArgs: []string{"quiet"}}}},
+	}
+	for _, report := range []bool{false, true} {
+		d.ReportDrift = report
+		changes, err := For(playOf("stage"))[1].Diff(d, f)
+		if err != nil || (len(changes) == 0) != report {
+			t.Errorf("reported only: %v, changes %v, %v", report, changes, err)
+		}
+	}
+}
+
+// Hosts that are no members of an etcd cluster skip what is about theirs, and
+// the play that was read stays as it is.
+func TestOnMembers(t *testing.T) {
+	play := playOf("etcd_defrag", "reboot")
+	play.Tasks[0].Skip = map[string]bool{"etcd-1": true}
+	inv := engine.Inventory{Hosts: []engine.Host{{Name: "etcd-0", Cluster: "main"}, {Name: "etcd-1", Cluster: "main"}, {Name: "w-1"}}}
+	got := OnMembers(play, inv)
+	for name, want := range map[string]bool{"etcd-0": true, "etcd-1": false, "w-1": false} {
+		if hasTask(got, engine.EtcdDefragTask, name) != want {
+			t.Errorf("%s is to defragment: %v", name, !want)
+		}
+		if !hasTask(got, engine.RebootTask, name) {
+			t.Errorf("%s is not to reboot", name)
+		}
+	}
+	if len(play.Tasks[0].Skip) != 1 {
+		t.Errorf("the play has been changed: %v", play.Tasks[0].Skip)
+	}
+}
+
+// What the run has carried out on a host is not carried out around other
+// changes; what surrounds any change is.
+func TestAroundAFinishedHost(t *testing.T) {
+	play := playOf("config")
+	restart, look := service("a.service", false), command("true")
+	play.PreTasks, play.PostTasks = []engine.Task{look}, []engine.Task{look}
+	play.Tasks = append(play.Tasks, restart, look)
+	modules := For(play)
+	last := modules[len(modules)-1].(engine.Surround)
+	for _, finished := range []bool{false, true} {
+		f := engine.Facts{Host: "w-1", BootID: boot, Finished: finished}
+		before, after := last.Around(target(engine.Desired{}, f))
+		want := []string{"s", "c", "c"}
+		if finished {
+			want = []string{"c", "c"}
+		}
+		var names []string
+		for _, s := range after {
+			names = append(names, s.Name)
+		}
+		if len(before) != 1 || !reflect.DeepEqual(names, want) {
+			t.Errorf("finished: %v, before %v, after %v", finished, before, names)
+		}
+		for _, m := range modules {
+			if changes, err := m.Diff(engine.Desired{}, f); m.Name() == "tasks" && (err != nil || finished && len(changes) > 0) {
+				t.Errorf("finished, and changes %v, %v", changes, err)
+			}
+		}
+	}
+}
+
+// Exactly one module surrounds, or its tasks would happen twice.
+func TestOneModuleSurrounds(t *testing.T) {
+	n := 0
+	for _, m := range For(playOf("config")) {
+		if _, ok := m.(engine.Surround); ok {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d of them do", n)
+	}
+}
+
+// What a play probes is what everything else is probed for, so that status and
+// plan see the same host.
+func TestPlaysLookAtTheSame(t *testing.T) {
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{}}
+	probes := func(modules []engine.Module) (list []engine.Command) {
+		for _, m := range modules {
+			list = append(list, m.Probe(d)...)
+		}
+		return list
+	}
+	if got, want := probes(For(engine.Play{})), probes(All()); !reflect.DeepEqual(got, want) {
+		t.Errorf("%d probes, want %d", len(got), len(want))
+	}
+}

@@ -1,0 +1,90 @@
+package modules
+
+import (
+	"slices"
+
+	"holdfast/engine"
+)
+
+// stagedOnly is the rule of changes that wait for another play.
+const stagedOnly = "playbook: staged only, for a later finalize"
+
+// taskOS updates the OS as far as a play has tasks for it.
+type taskOS struct {
+	operatingSystem
+	play engine.Play
+}
+
+// Diff gives the changes of the OS and of kernel arguments to a play that
+// finalizes them. One that only stages has them as long as they are not staged,
+// and then takes nothing.
+func (m taskOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	switch {
+	case hasTask(m.play, engine.FinalizeTask, f.Host):
+		return m.operatingSystem.Diff(d, f)
+	case !hasTask(m.play, engine.StageTask, f.Host):
+		return nil, nil
+	}
+	changes, err := m.operatingSystem.Diff(d, f)
+	if d.ReportDrift {
+		changes = slices.DeleteFunc(changes, func(c engine.Change) bool { return c.Drift })
+	}
+	if err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	if u := newUpdate(d, f, changes); f.Ready(u.digest, u.args.digest()) {
+		return nil, nil
+	}
+	for i := range changes {
+		changes[i].Rule, changes[i].Actions = stagedOnly, []engine.Action{{Type: engine.NoAction}}
+	}
+	return changes, nil
+}
+
+// Steps stage, and finalize if the play does.
+func (m taskOS) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	s := m.operatingSystem.Steps(t, changes)
+	if !hasTask(m.play, engine.FinalizeTask, t.Host.Name) {
+		s = engine.Steps{Stage: s.Stage}
+	}
+	return s
+}
+
+// taskConfig writes the configuration if a play has a task for it.
+type taskConfig struct {
+	configuration
+	play engine.Play
+}
+
+// Diff compares the host with its configuration.
+func (m taskConfig) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	if !hasTask(m.play, engine.ConfigTask, f.Host) {
+		return nil, nil
+	}
+	return m.configuration.Diff(m.desired(d, f), f)
+}
+
+// Steps write the configuration and make it take effect.
+func (m taskConfig) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	t.Desired = m.desired(t.Desired, t.Facts)
+	return m.configuration.Steps(t, changes)
+}
+
+// desired is the desired state that is to be on record. Of a play that does not
+// finalize, the record says of the system what it said before: kernel arguments
+// that are said to be applied and are not would be taken for drift, and those
+// that have gone would be forgotten.
+func (m taskConfig) desired(d engine.Desired, f engine.Facts) engine.Desired {
+	if d.Config == nil || hasTask(m.play, engine.FinalizeTask, f.Host) {
+		return d
+	}
+	var was engine.Config
+	if record := recordOf(f); record != nil {
+		was = record.Config
+	}
+	c := onlyConfig(*d.Config)
+	c.OSImage, c.ExtensionsImage, c.KernelType = was.OSImage, was.ExtensionsImage, was.KernelType
+	c.Extensions, c.KernelArgs, c.NoKernelArgs = was.Extensions, was.KernelArgs, was.NoKernelArgs
+	d.Config = &c
+	return d
+}

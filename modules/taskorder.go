@@ -1,0 +1,155 @@
+package modules
+
+import (
+	"cmp"
+	"fmt"
+
+	"holdfast/engine"
+)
+
+// place is where in a host's sequence a task is carried out.
+type place int
+
+const (
+	ahead   place = iota // before the drain
+	writing              // after the drain, before files are written
+	inPlace              // where actions make changes take effect
+	behind               // when the host is back
+)
+
+// placed is a task with its place on one host.
+type placed struct {
+	engine.Task
+	list   string // the list it is in, for people: task, pre-task or post-task
+	number int    // in that list, from 1
+	at     place
+	change bool // it is one of its own
+}
+
+// arrange gives the tasks of a play for a host, in the order in which they are
+// carried out, which is the order in which they are written. The host is made
+// to match, and rebooted, once: where the first task stands that is about that.
+// What only surrounds the tasks that disturb a host does so before the drain
+// and when the host is back.
+func arrange(play engine.Play, host string) []placed {
+	list := ofHost(play.PreTasks, host, "pre-task", ahead)
+	all := ofHost(play.Tasks, host, "task", ahead)
+	matching, first, last := -1, -1, -1
+	for i, p := range all {
+		matches := p.Module == engine.ConfigTask || p.Module == engine.FinalizeTask || p.Module == engine.RebootTask
+		if matches && matching < 0 {
+			matching = i
+		}
+		if matches || p.disturbs() {
+			last = i
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	for i, p := range all {
+		switch {
+		case first < 0:
+			p.at, p.change = inPlace, true
+		case i < first:
+		case matching >= 0 && i < matching:
+			p.at = writing
+		case matching >= 0 || i > last:
+			p.at = behind
+		default:
+			p.at = inPlace
+		}
+		if p.Module != engine.ConfigTask && p.Module != engine.FinalizeTask {
+			list = append(list, p)
+		}
+	}
+	return append(list, ofHost(play.PostTasks, host, "post-task", behind)...)
+}
+
+// ofHost gives the tasks of a list that a host does not skip, without those
+// that others than this module carry out, before everything else.
+func ofHost(tasks []engine.Task, host, list string, at place) []placed {
+	var some []placed
+	for i, t := range tasks {
+		if !t.Skip[host] && t.Module != engine.StageTask && t.Module != engine.EtcdSnapshotTask {
+			p := placed{Task: t, list: list, number: i + 1, at: at}
+			p.change = p.disturbs()
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+// hasTask reports whether a play has a task of that module for a host.
+func hasTask(play engine.Play, module, host string) bool {
+	for _, t := range play.Tasks {
+		if t.Module == module && !t.Skip[host] {
+			return true
+		}
+	}
+	return false
+}
+
+// disturbs reports whether the task is one for the sake of which a host is
+// disturbed, or has something reloaded.
+func (p placed) disturbs() bool {
+	switch {
+	case p.Command != nil:
+		return p.Command.Disrupts || p.Command.Drain
+	case p.Service != nil:
+		return true
+	}
+	return p.Module == engine.RebootTask || p.Module == engine.EtcdDefragTask
+}
+
+// asChange is the task as a change that the host needs.
+func (p placed) asChange(play engine.Play) engine.Change {
+	return engine.Change{
+		Module: p.Module, Resource: p.resource(),
+		After: fmt.Sprintf("%s %d of %s", p.list, p.number, cmp.Or(play.Name, play.Hosts)),
+		Rule:  "playbook: " + p.Name, Actions: p.allActions(),
+	}
+}
+
+func (p placed) resource() string {
+	switch {
+	case p.Command != nil:
+		return "run " + p.Name
+	case p.Service != nil:
+		return p.actions()[0].String()
+	case p.WaitFor != nil:
+		return "wait for " + p.Name
+	case p.Pause != nil:
+		return "pause for " + p.Pause.For.String()
+	case p.Module == engine.EtcdDefragTask:
+		return "defragment etcd"
+	}
+	return p.Module
+}
+
+// allActions gives what the task takes, so that budgets and quorum can be kept.
+func (p placed) allActions() []engine.Action {
+	drain := p.Command != nil && p.Command.Drain || p.Service != nil && p.Service.Drain || p.Module == engine.RebootTask
+	list := p.actions()
+	if drain {
+		list = append([]engine.Action{{Type: engine.DrainAction}}, list...)
+	}
+	return list
+}
+
+// actions gives what the task does itself.
+func (p placed) actions() []engine.Action {
+	switch {
+	case p.Service != nil && p.Service.Reload:
+		return []engine.Action{{Type: engine.ReloadUnit, Unit: p.Service.Unit}}
+	case p.Service != nil:
+		return []engine.Action{{Type: engine.RestartUnit, Unit: p.Service.Unit}}
+	case p.Module == engine.RebootTask:
+		return []engine.Action{{Type: engine.RebootAction}}
+	case p.Module == engine.EtcdDefragTask:
+		return []engine.Action{{Type: engine.DefragAction}}
+	case p.Command != nil && p.disturbs():
+		return []engine.Action{{Type: engine.CommandAction}}
+	}
+	return []engine.Action{{Type: engine.NoAction}}
+}

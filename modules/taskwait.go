@@ -1,0 +1,42 @@
+package modules
+
+import (
+	"fmt"
+
+	"holdfast/engine"
+)
+
+// waitGate is what a task waits for. It is asked until it is so, or time is up.
+func waitGate(name string, w engine.WaitForTask, limit engine.Duration) *engine.Gate {
+	g := engine.Gate{Name: name, Timeout: limit}
+	switch {
+	case w.Port > 0:
+		g.HostCommand = portScript(w.Port)
+	case w.Path != "":
+		g.HostCommand = pathScript(w.Path)
+	case w.URL != "":
+		g.HTTP = &engine.HTTPGate{URL: w.URL}
+	default:
+		g.HostCommand = w.Command
+	}
+	return &g
+}
+
+// portScript succeeds where something listens on a TCP port of the host, on
+// whichever address: a socket in state 0A of /proc/net/tcp or tcp6, whose
+// columns are local address, remote address (nobody's) and state, in
+// hexadecimal (Linux, Documentation/networking/proc_net_tcp). No connection is
+// made, so it takes no tool, and a service sees none that says nothing. A port
+// that the kernel forwards elsewhere is not seen.
+func portScript(port int) string {
+	return fmt.Sprintf(`case $(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null || :) in
+*:%04[1]X' 00000000:0000 0A '* | *:%04[1]X' 00000000000000000000000000000000:0000 0A '*) exit 0 ;;
+esac
+echo 'nothing listens on TCP port %[1]d' >&2
+exit 1
+`, port)
+}
+
+func pathScript(path string) string {
+	return "[ -e " + engine.Quote(path) + " ] || { printf '%s\\n' " + engine.Quote(path+" does not exist") + " >&2; exit 1; }\n"
+}
