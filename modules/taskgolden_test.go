@@ -94,6 +94,9 @@ func shares(play engine.Play, to engine.Target) (changes, steps string, err erro
 		}
 		for _, x := range list {
 			fmt.Fprintf(&c, "%s: %s: %q → %q %v (%s)\n", x.Module, x.Resource, x.Before, x.After, x.Actions, x.Rule)
+			if strings.HasPrefix(x.Rule, "playbook: ") && x.Why != "" {
+				c.WriteString("\t" + x.Why + "\n")
+			}
 		}
 		if len(list) == 0 {
 			continue

@@ -3,6 +3,7 @@ package modules
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"holdfast/engine"
 )
@@ -107,8 +108,20 @@ func (p placed) asChange(play engine.Play) engine.Change {
 	return engine.Change{
 		Module: p.Module, Resource: p.resource(),
 		After: fmt.Sprintf("%s %d of %s", p.list, p.number, cmp.Or(play.Name, play.Hosts)),
-		Rule:  "playbook: " + p.Name, Actions: p.allActions(),
+		Rule: "playbook: " + p.Name, Why: p.said(), Actions: p.allActions(),
 	}
+}
+
+// said is a command on one line, for who wants to know what is run.
+func (p placed) said() string {
+	if p.Command == nil {
+		return ""
+	}
+	where := "on the host"
+	if p.Command.Bastion {
+		where = "on the bastion"
+	}
+	return "runs " + where + ": " + strings.ReplaceAll(strings.TrimSpace(p.Command.Command), "\n", "; ")
 }
 
 func (p placed) resource() string {

@@ -279,3 +279,36 @@ func TestWaitForAPath(t *testing.T) {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
 }
+
+// A host is rebooted into the OS that it runs: never into one that is staged,
+// which is refused unless it is locked.
+func TestRebootOfAPlaybook(t *testing.T) {
+	b := newBox(t)
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
+	b.want(b.stage(d), 0, "staged and locked")
+	b.hold(engine.RunHold, "r1")
+	f := b.observe(d)
+	m := For(playOf("reboot"))[4]
+	changes, err := m.Diff(d, f)
+	if err != nil || len(changes) != 1 {
+		t.Fatal(changes, err)
+	}
+	steps := m.Steps(target(d, f), changes).Reboot
+	if wait := steps[1].Do.AwaitBoot; wait.Digest != v1 || wait.BootID != boot {
+		t.Errorf("waits for %+v", wait)
+	}
+	script := steps[0].Do.Exec.Script
+	b.run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
+	b.want(b.run(script), engine.ScriptChanged, "is staged and not locked, so it would boot that")
+	b.remove(engine.HoldPath)
+	b.want(b.run(script), engine.ScriptHeld, "not held by this run")
+	if strings.Contains(b.log(), "rebooted") {
+		t.Error("it was rebooted")
+	}
+	b.hold(engine.RunHold, "r1")
+	b.want(b.run("ostree admin lock-finalization"), 0, "")
+	b.want(b.run(script), 0, "rebooting")
+	if !strings.Contains(b.log(), "rebooted locked\n") {
+		t.Errorf("log:\n%s", b.log())
+	}
+}
