@@ -49,11 +49,14 @@ func ReadHistory(dir, site string) (History, error) {
 	return history(runs, site, ""), nil
 }
 
-// history folds the runs of a site, the newest first.
+// history folds the runs of a site, given and taken the newest first. IDs order
+// those of one second by chance; two runs of a site are never under way at once.
 func history(runs []RunInfo, site, self string) History {
 	h := History{Complete: map[string]string{}, streaks: map[string]streak{}}
 	decided := map[string]bool{}
 	over := false
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b RunInfo) int { return b.Started.Compare(a.Started) })
 	for _, r := range runs {
 		if r.ID == self || r.Site != site {
 			continue

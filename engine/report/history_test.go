@@ -89,6 +89,23 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// TestHistoryWithinASecond: of two runs that began in the same second the later
+// is the newer, whichever ID is greater.
+func TestHistoryWithinASecond(t *testing.T) {
+	dir := t.TempDir()
+	for i, run := range []string{"20261121-080000-bbbb", "20261121-080000-aaaa"} {
+		at := began.Add(time.Duration(i) * 300 * time.Millisecond)
+		journal(t, dir, run, []engine.Event{
+			{Type: engine.RunStarted, Time: at, Start: &engine.RunStart{Site: "berlin"}},
+			{Type: engine.RunEnded, Time: at.Add(100 * time.Millisecond), End: &engine.RunEnd{Pools: saw([]string{"w!A", "w=A"}[i])}},
+		})
+	}
+	h, err := report.ReadHistory(dir, "berlin")
+	if got := h.Dated(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || got.IsZero() {
+		t.Errorf("since %s, %v", got, err)
+	}
+}
+
 // TestHistoryIsHandedOn: what a run has known of the time before, its end
 // tells, although older journals are gone.
 func TestHistoryIsHandedOn(t *testing.T) {
