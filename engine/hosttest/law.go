@@ -2,6 +2,7 @@ package hosttest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,10 +20,17 @@ func (b *Bastion) violated(format string, args ...any) {
 // disrupted reports whether a run has disrupted the host and it is not wholly
 // back.
 func (h *Host) disrupted(now time.Time) bool {
-	if h.rolledBy != "" && h.goes.IsZero() && !h.drained && h.well(now) && len(h.units) == len(h.enabled()) {
+	if h.rolledBy != "" && h.goes.IsZero() && !h.drained && h.well(now) && !h.lacksUnits() {
 		h.rolledBy = ""
 	}
 	return h.rolledBy != ""
+}
+
+// lacksUnits reports whether any unit does not run that ran when the host was
+// taken, and is to.
+func (h *Host) lacksUnits() bool {
+	enabled := h.enabled()
+	return slices.ContainsFunc(h.ran, func(u string) bool { return slices.Contains(enabled, u) && !slices.Contains(h.units, u) })
 }
 
 // lawDisrupt is asked before a run drains a host or takes it down.

@@ -41,8 +41,8 @@ func (b *Bastion) lawBegin(h *Host, now time.Time) {
 	b.lawWindow(h, p, now)
 	b.lawCanary(h, p, now)
 	b.lawOrder(h, p)
-	if b.told.spent != "" && !b.best {
-		b.violated("%s is begun, after %s", h.Name, b.told.spent)
+	if spent := b.told.spent[p.Name]; spent != "" && !b.best {
+		b.violated("%s is begun, after %s", h.Name, spent)
 	}
 }
 
@@ -82,10 +82,11 @@ func (b *Bastion) lawCanary(h *Host, p engine.Pool, now time.Time) {
 		size++
 		done, here := b.told.done[o.Name]
 		switch {
-		case o == h:
+		case o == h || b.told.failed[o.Name]:
+		case o.matches() && !b.told.clear[o.Name]: // who is to know
 		case o.matches() && (!here || now.Sub(done) >= time.Duration(p.Canary.Soak)):
 			soaked++
-		case o.matches(), o.disrupted(now) && !b.told.failed[o.Name]:
+		case o.matches(), o.disrupted(now) && o.rolledBy == b.ID:
 			trying++
 		}
 	}

@@ -1,7 +1,6 @@
 package hosttest
 
 import (
-	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -65,8 +64,10 @@ func (b *Bastion) lawRelease(h *Host, now time.Time) {
 		b.violated("%s is released while it is drained", h.Name)
 	case !h.well(now) && !unknown:
 		b.violated("%s is released while it is not well", h.Name)
-	case slices.ContainsFunc(h.ran, func(u string) bool { return slices.Contains(h.enabled(), u) && !slices.Contains(h.units, u) }):
+	case h.lacksUnits():
 		b.violated("%s is released, and of its units only %v run", h.Name, h.units)
+	case b.seen[h.Name].After(h.rolledAt) && (h.host.Cluster == "" || b.observed[h.host.Cluster].After(h.rolledAt)):
+		h.rolledBy = "" // it was found well; what has happened to it since is not the run's
 	}
 }
 

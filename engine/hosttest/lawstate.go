@@ -4,8 +4,12 @@ import "time"
 
 // lawState looks at the whole site once an event is journaled: what this run
 // has done to it keeps within the laws at any moment, not only when it does
-// something. What happens to hosts by themselves is no breach.
+// something. What happens to hosts by themselves is no breach. Once a law is
+// broken there is nothing to learn from that.
 func (b *Bastion) lawState(now time.Time) {
+	if len(b.site.violations) > 0 {
+		return
+	}
 	pools, clusters, all := map[string]int{}, map[string]int{}, 0
 	for _, h := range b.site.all {
 		if !h.disrupted(now) {
@@ -54,5 +58,5 @@ func (s *Site) size(pool string) int {
 // limit is how many hosts of the site may be unavailable, if that is limited.
 func (s *Site) limit() (n int, ok bool) {
 	l := s.Inventory.MaxUnavailable
-	return l.Of(len(s.all)), l.Count > 0 || l.Percent > 0
+	return l.Of(len(s.all)), l.Set
 }

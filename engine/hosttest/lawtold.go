@@ -11,16 +11,17 @@ import (
 // told is what a run has said in its journal about its roll-out.
 type told struct {
 	plan    map[string]bool      // hosts of the plan, and whether it disrupts them
+	clear   map[string]bool      // hosts that the last look has shown to be as they were
 	batch   time.Time            // when the last batch began
 	zones   map[string]string    // of the hosts of each pool that it has disrupted
 	done    map[string]time.Time // hosts that match, and since when
 	failed  map[string]bool
-	adopted map[string]bool // hosts whose hold the run has taken over from another
-	spent   string          // whose failures have used up a budget, when the last batch began
+	adopted map[string]bool   // hosts whose hold the run has taken over from another
+	spent   map[string]string // pools that had lost more hosts to failures than they may when the last batch began, and how many
 }
 
 func newTold() told {
-	return told{plan: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
+	return told{plan: map[string]bool{}, clear: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
 }
 
 // hear keeps what an event says.
@@ -29,6 +30,11 @@ func (b *Bastion) hear(e engine.Event) {
 	case e.Type == engine.Planned && e.Plan != nil:
 		for _, hp := range e.Plan.Hosts {
 			b.told.plan[hp.Host] = hp.Disruptive()
+		}
+	case e.Type == engine.HostsGathered:
+		for _, h := range b.site.all {
+			seen := !b.seen[h.Name].Before(e.Time.Add(-time.Duration(e.Took)))
+			b.told.clear[h.Name] = seen && h.traits.Unclear == ""
 		}
 	case e.Type == engine.BatchStarted:
 		b.told.batch, b.told.zones, b.told.spent = e.Time, map[string]string{}, b.spent()
@@ -39,25 +45,22 @@ func (b *Bastion) hear(e engine.Event) {
 	}
 }
 
-// spent says which pool has lost more hosts to failures than its budget, or "".
-func (b *Bastion) spent() string {
-	for _, p := range b.site.Inventory.Pools {
-		size, failed := 0, 0
-		for _, h := range b.site.all {
-			if h.host.Pool == p.Name {
-				size++
-			}
-			if h.host.Pool == p.Name && b.told.failed[h.Name] {
-				failed++
-			}
+// spent says which pools have lost more hosts to failures than their budgets.
+func (b *Bastion) spent() map[string]string {
+	failed := map[string]int{}
+	for name := range b.told.failed {
+		failed[b.site.hosts[name].host.Pool]++
+	}
+	spent := map[string]string{}
+	for pool, n := range failed {
+		p, _ := b.site.Inventory.Pool(pool)
+		budget := p.FailureBudget.Count
+		if p.FailureBudget.Percent > 0 {
+			budget = b.site.size(pool) * p.FailureBudget.Percent / 100
 		}
-		budget := 0
-		if p.FailureBudget.Set {
-			budget = p.FailureBudget.Of(size)
-		}
-		if failed > budget {
-			return fmt.Sprintf("%d hosts of pool %s have failed, of which %d may", failed, p.Name, budget)
+		if n > budget {
+			spent[pool] = fmt.Sprintf("%d hosts of pool %s have failed, of which %d may", n, pool, budget)
 		}
 	}
-	return ""
+	return spent
 }

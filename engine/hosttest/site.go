@@ -167,5 +167,5 @@ func (s *Site) with(f func(now time.Time)) {
 }
 
 func (s *Site) note(format string, args ...any) {
-	s.log = append(s.log, time.Now().UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+	s.log = append(s.log, time.Now().UTC().Format("02 15:04:05.000000000 ")+fmt.Sprintf(format, args...))
 }

@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
 )
+
+// looks is how long lies between two looks at what is waited for.
+const looks = 15 * time.Second
 
 // drama is one run with its troubles.
 type drama struct {
@@ -18,25 +23,32 @@ type drama struct {
 	run      *hosttest.Bastion
 	troubles []trouble
 	before   map[string]hosttest.State
-	holds    map[string]*engine.Hold
+
+	best     bool // effort
+	excused  bool // something has gone wrong, or two run at once
+	sabotage func(*hosttest.Site, *rollout.Run)
 
 	killed, stopped, atOnce, unjournaled bool
-	events                               int
+	shut                                 time.Time // until when gates are
 	soft, hard                           context.Context
 	stopSoft, stopHard                   context.CancelFunc
 	end                                  engine.RunEnd
-	fired                                []trouble
+
+	mu     sync.Mutex
+	fired  []trouble
+	events map[string]int // about each host
+	calls  map[string]int
 }
 
 func newDrama(site *hosttest.Site, id string, troubles []trouble) *drama {
-	d := &drama{site: site, run: site.Bastion(id), troubles: troubles, before: map[string]hosttest.State{}, holds: map[string]*engine.Hold{}}
+	d := &drama{site: site, run: site.Bastion(id), troubles: troubles, before: map[string]hosttest.State{}, events: map[string]int{}, calls: map[string]int{}}
 	for _, h := range site.Hosts() {
-		d.before[h.Name], d.holds[h.Name] = h.State(), h.Hold()
+		d.before[h.Name] = h.State()
 	}
 	d.hard, d.stopHard = context.WithTimeout(context.Background(), endless)
 	d.soft, d.stopSoft = context.WithCancel(d.hard)
 	d.run.Watch = d.watch
-	d.run.Fault = d.fault
+	d.run.Fault, d.run.Latency, d.run.Command = d.fault, apart(d.run), d.gate
 	d.run.Journal = func(engine.Event) error {
 		if d.unjournaled {
 			return errors.New("write journal: no space left on device")
@@ -48,8 +60,12 @@ func newDrama(site *hosttest.Site, id string, troubles []trouble) *drama {
 
 func (d *drama) play(p *past) {
 	r := d.run.Run()
-	r.Forks, r.Interval, r.Soft = 1, 5*time.Second, d.soft
+	r.Forks, r.Interval, r.Soft, r.BestEffort = 1, looks, d.soft, d.best
 	p.inherited(r)
+	if d.sabotage != nil {
+		d.sabotage(d.site, r)
+	}
+	d.come("", 0)
 	d.end = d.run.Apply(d.hard, r)
 	d.stopSoft()
 	d.stopHard()
@@ -60,12 +76,17 @@ func (d *drama) watch(e engine.Event) {
 	if e.Type == engine.EtcdSampled {
 		return
 	}
-	d.events++
+	d.events[e.Host]++
+	d.come(e.Host, d.events[e.Host])
+}
+
+// come lets come what is due at an event.
+func (d *drama) come(on string, at int) {
 	for _, t := range d.troubles {
-		if t.at != d.events {
+		if t.at != at || t.on != on && at > 0 {
 			continue
 		}
-		d.fired = append(d.fired, t)
+		d.fire(t)
 		switch t.kind {
 		case "killed":
 			d.killed = true
@@ -78,6 +99,10 @@ func (d *drama) watch(e engine.Event) {
 			d.stopHard()
 		case "journal full":
 			d.unjournaled = true
+		case "gate shut":
+			d.shut = time.Now().Add(endless)
+		case "gate late":
+			d.shut = time.Now().Add(2 * time.Minute)
 		}
 		if do := happens()[t.kind]; do != nil {
 			do(d.site, d.site.Host(t.host))
@@ -85,9 +110,21 @@ func (d *drama) watch(e engine.Event) {
 	}
 }
 
+func (d *drama) fire(t trouble) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fired = append(d.fired, t)
+}
+
 func (d *drama) fault(c hosttest.Call) hosttest.Fault {
+	if c.Verb == "sample" {
+		return hosttest.NoFault
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls[c.Host]++
 	for _, t := range d.troubles {
-		if f := faults()[t.kind]; t.at == c.N && f != hosttest.NoFault && c.Verb != "sample" {
+		if f := faults()[t.kind]; t.on == c.Host && t.at == d.calls[c.Host] && f != hosttest.NoFault {
 			d.fired = append(d.fired, t)
 			d.killed = d.killed || strings.HasPrefix(t.kind, "killed")
 			return f
@@ -96,14 +133,23 @@ func (d *drama) fault(c hosttest.Call) hosttest.Fault {
 	return hosttest.NoFault
 }
 
+// gate answers gates.
+func (d *drama) gate(c hosttest.Command) *rollout.Reply {
+	if c.Text == "ready" && time.Now().Before(d.shut) {
+		return &rollout.Reply{Code: 1, Stderr: "not ready\n"}
+	}
+	return nil
+}
+
 // verify holds how the run ended against the hosts.
 func (d *drama) verify() error {
 	if d.killed {
 		return nil // it could not say anything; the laws say the rest
 	}
 	errs := []error{d.verifyExit()}
+	said := d.accounts()
 	for _, h := range d.site.Hosts() {
-		errs = append(errs, d.verifyHost(h))
+		errs = append(errs, d.verifyHost(h, said[h.Name]))
 	}
 	return errors.Join(errs...)
 }
@@ -120,18 +166,18 @@ func (d *drama) verifyExit() error {
 			fits = fits && (h.State().Matches || late) && !d.holdsIt(h) && !h.State().Drained
 		}
 	case engine.ExitWork:
-		fits = false
+		fits = strings.Contains(d.end.Reason, "window") && d.excused // what was staged there has got lost
 		for _, h := range d.site.Hosts() {
 			fits = fits || reported(d.site, h)
 		}
 	case engine.ExitRefused:
-		fits = strings.Contains(d.end.Reason, "held")
+		fits = slices.ContainsFunc([]string{"held", "paused", "window"}, func(why string) bool { return strings.Contains(d.end.Reason, why) })
 	case engine.ExitUnreachable:
 		fits = strings.Contains(d.end.Reason, "unreachable")
 	case engine.ExitStopped:
 		fits = d.stopped
 	case engine.ExitFailed:
-		fits = len(d.fired) > 0 || len(d.holds) > 0
+		fits = d.excused
 	default:
 		fits = false
 	}
@@ -150,49 +196,57 @@ func (d *drama) holdsIt(h *hosttest.Host) bool {
 	return hold != nil && hold.Run == d.run.ID
 }
 
-// toldOf is what the run's journal says about a host.
-func (d *drama) toldOf(host string) (held, done bool, failed *engine.Event) {
-	for _, e := range d.run.Events() {
-		switch {
-		case e.Host != host:
-		case e.Type == engine.StepStarted && e.Step == "hold":
-			held = true
-		case e.Type == engine.HostDone:
-			done = true
-		case e.Type == engine.HostFailed:
-			failed = &e
-		}
-	}
-	return held, done, failed
+// account is what a run's journal says about a host.
+type account struct {
+	held, done bool
+	failed     *engine.Event
 }
 
-func (d *drama) verifyHost(h *hosttest.Host) error {
+func (d *drama) accounts() map[string]account {
+	all := map[string]account{}
+	for _, e := range d.run.Events() {
+		t := all[e.Host]
+		switch {
+		case e.Type == engine.StepStarted && e.Step == "hold":
+			t.held = true
+		case e.Type == engine.HostDone:
+			t.done = true
+		case e.Type == engine.HostFailed:
+			t.failed = &e
+		default:
+			continue
+		}
+		all[e.Host] = t
+	}
+	return all
+}
+
+func (d *drama) verifyHost(h *hosttest.Host, said account) error {
 	st, hold := h.State(), h.Hold()
-	tookHold, done, failed := d.toldOf(h.Name)
 	ours := d.holdsIt(h)
 	was := d.before[h.Name]
 	switch {
-	case len(st.Reboots) > len(was.Reboots)+1:
+	case len(st.Reboots) > len(was.Reboots)+1 && st.Reboots[len(st.Reboots)-1] != hosttest.V1: // to which it goes back
 		return fmt.Errorf("%s was rebooted twice", h.Name)
 	case st.Drained && hold == nil:
 		return fmt.Errorf("%s is drained and nobody's", h.Name)
-	case !tookHold && (ours || st.Drained != was.Drained || len(st.Reboots) != len(was.Reboots)):
+	case !said.held && (ours || st.Drained != was.Drained || len(st.Reboots) != len(was.Reboots)):
 		return fmt.Errorf("%s was not to be touched: %+v, before %+v, %v", h.Name, st, was, hold)
-	case done && (ours || st.Drained):
+	case said.done && (ours || st.Drained):
 		return fmt.Errorf("%s is done, and %v", h.Name, hold)
 	case d.unjournaled:
 		return nil
 	case d.atOnce && ours:
 		return nil
-	case tookHold && !done && failed == nil:
+	case said.held && !said.done && said.failed == nil:
 		return fmt.Errorf("nothing is said about how %s ended", h.Name)
-	case ours && failed == nil:
+	case ours && said.failed == nil:
 		return fmt.Errorf("%s is %s, and nothing says why", h.Name, hold)
 	}
-	if failed == nil {
+	if said.failed == nil {
 		return nil
 	}
-	return d.verifyFailed(h, *failed)
+	return d.verifyFailed(h, *said.failed)
 }
 
 // verifyFailed holds what was said about a host that failed against it.

@@ -1,0 +1,265 @@
+package rollout_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// history is a site and what is to happen to it.
+type history struct {
+	inv     engine.Inventory
+	begins  time.Duration       // after the midnight before a Saturday
+	updated []string            // hosts that run the new OS already
+	had     map[string]string   // settings at first; none where nothing is said about settings
+	wants   []map[string]string // settings in each act, and in the last run
+	acts    []act
+
+	tell     func(tale string)                  // is told what happened; may be nil
+	sabotage func(*hosttest.Site, *rollout.Run) // of every run; may be nil
+}
+
+// act is a run, or two at once from two bastions, with what goes wrong.
+type act struct {
+	by     int // bastion
+	runs   []enacted
+	paused []string // pools and hosts
+	pause  time.Duration
+}
+
+// enacted is a run in an act.
+type enacted struct {
+	later    time.Duration
+	best     bool // effort
+	troubles []trouble
+}
+
+// trouble is one thing that goes wrong at some moment of a run: when so many
+// events about a host are journaled or, for what happens to a call, at that
+// call about it. At 0 it is before the run.
+type trouble struct {
+	kind string
+	host string // to which it happens
+	on   string // whose events or calls are counted; "": those that are about no host
+	at   int
+}
+
+func (t trouble) String() string {
+	return fmt.Sprintf("%s (%s, at %d of %q)", t.kind, t.host, t.at, t.on)
+}
+
+// dice are what makes a history random.
+type dice struct{ *rand.Rand }
+
+func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
+
+func anyOf[T any](d dice, list ...T) T { return list[d.IntN(len(list))] }
+
+func newHistory(seed uint64) history {
+	d := dice{rand.New(rand.NewPCG(seed, 14))}
+	h := history{inv: d.site(), begins: time.Duration(d.IntN(7*24*60)) * time.Minute}
+	var names []string
+	for _, host := range h.inv.Hosts {
+		names = append(names, host.Name)
+		if d.oneIn(6) {
+			h.updated = append(h.updated, host.Name)
+		}
+	}
+	for range anyOf(d, 1, 1, 1, 2, 2, 3) {
+		h.acts = append(h.acts, d.act(h.inv, names))
+	}
+	d.settings(&h, names)
+	return h
+}
+
+func (d dice) act(inv engine.Inventory, names []string) act {
+	a := act{by: d.IntN(8) / 7, pause: anyOf(d, 0, time.Minute, 3*time.Hour, 20*time.Hour), runs: []enacted{{best: d.oneIn(8)}}}
+	if d.oneIn(8) {
+		a.runs = append(a.runs, enacted{later: time.Duration(d.IntN(300))*time.Second + 7*time.Microsecond})
+	}
+	for i := range a.runs {
+		for range d.IntN(4) {
+			a.runs[i].troubles = append(a.runs[i].troubles, d.trouble(names))
+		}
+	}
+	if d.oneIn(6) {
+		a.paused = append(a.paused, anyOf(d, inv.Pools...).Name)
+	}
+	if d.oneIn(6) {
+		a.paused = append(a.paused, anyOf(d, names...))
+	}
+	return a
+}
+
+func (d dice) trouble(names []string) trouble {
+	t := trouble{kind: anyOf(d, kinds()...), host: anyOf(d, names...), at: d.IntN(28)}
+	if happens()[t.kind] == nil {
+		t.at = max(1, t.at)
+	}
+	switch d.IntN(4) {
+	case 0:
+		t.on = anyOf(d, names...)
+	case 1, 2:
+		t.on = t.host
+	}
+	return t
+}
+
+// settings makes the history one of the OS alone, of settings alone, or of both.
+func (d dice) settings(h *history, names []string) {
+	about := anyOf(d, "os", "os", "settings", "both")
+	if about == "os" {
+		return
+	}
+	if about == "settings" {
+		h.inv, h.updated = noOS(h.inv), nil
+	}
+	for i := range h.inv.Pools {
+		p := &h.inv.Pools[i]
+		p.Drift = anyOf(d, engine.RepairDrift, engine.ReportDrift)
+		p.OnActionFailure = anyOf(d, engine.RebootOnFailure, engine.StopOnFailure)
+	}
+	words := []string{"", "none-1", "reload-2", "restart-3", "drain-reload-4", "drain-restart-6", "reboot-7", "none-8"}
+	draw := func(words []string) map[string]string {
+		m, same := map[string]string{}, anyOf(d, words...)
+		for _, name := range names {
+			if m[name] = same; d.oneIn(2) {
+				m[name] = anyOf(d, words...)
+			}
+		}
+		return m
+	}
+	h.had = draw(words)
+	wanted := draw(words[1:])
+	for range len(h.acts) + 1 {
+		if h.wants = append(h.wants, wanted); d.oneIn(2) {
+			wanted = draw(words[1:])
+		}
+	}
+}
+
+// inventory is that of an act, or of the last run: then nothing is paused and
+// windows are open.
+func (h history) inventory(i int) engine.Inventory {
+	inv := h.inv
+	inv.Pools, inv.Hosts = slices.Clone(inv.Pools), slices.Clone(inv.Hosts)
+	var paused []string
+	if i < len(h.acts) {
+		paused = h.acts[i].paused
+	}
+	for n := range inv.Pools {
+		p := &inv.Pools[n]
+		p.Paused = slices.Contains(paused, p.Name)
+		if i == len(h.acts) {
+			p.Windows = nil
+		}
+	}
+	for n := range inv.Hosts {
+		inv.Hosts[n].Paused = slices.Contains(paused, inv.Hosts[n].Name)
+	}
+	return inv
+}
+
+func (h history) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "begins %s, the site may lose %v, clusters %v\n", h.begins, h.inv.MaxUnavailable, h.inv.Clusters)
+	for _, p := range h.inv.Pools {
+		fmt.Fprintf(&s, "pool %s after %v, os %v, may lose %v, failures %v, order %q, windows %v of %s, on_failure %q", p.Name, p.After, p.OS != nil, p.MaxUnavailable, p.FailureBudget, p.Order, p.Windows, p.BatchTakes, p.OnFailure)
+		if p.Canary != nil {
+			fmt.Fprintf(&s, ", canary %v soaks %s", p.Canary.Hosts, p.Canary.Soak)
+		}
+		fmt.Fprintf(&s, ", drain %v, drift %q, on_action_failure %q, gates %v\n", p.Drain != nil, p.Drift, p.OnActionFailure, p.Gates)
+	}
+	for _, x := range h.inv.Hosts {
+		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), h.had[x.Name])
+		for _, w := range h.wants {
+			fmt.Fprintf(&s, ", %s", w[x.Name])
+		}
+		s.WriteString("\n")
+	}
+	for i, a := range h.acts {
+		fmt.Fprintf(&s, "act %d by %d, paused %v, then %s\n", i, a.by, a.paused, a.pause)
+		for _, r := range a.runs {
+			fmt.Fprintf(&s, "  run later %s, best effort %v: %v\n", r.later, r.best, r.troubles)
+		}
+	}
+	return s.String()
+}
+
+// smaller gives histories with less in them.
+func (h history) smaller() []history {
+	var list []history
+	add := func(change func(*history)) {
+		less := h
+		less.acts, less.wants = slices.Clone(h.acts), slices.Clone(h.wants)
+		less.inv.Pools, less.inv.Hosts = slices.Clone(h.inv.Pools), slices.Clone(h.inv.Hosts)
+		for i := range less.acts {
+			less.acts[i].runs = slices.Clone(less.acts[i].runs)
+		}
+		change(&less)
+		if less.String() != h.String() {
+			list = append(list, less)
+		}
+	}
+	for i := range h.acts {
+		add(func(x *history) {
+			x.acts = slices.Delete(x.acts, i, i+1)
+			if x.wants != nil {
+				x.wants = slices.Delete(x.wants, i, i+1)
+			}
+		})
+		add(func(x *history) { x.acts[i].runs = x.acts[i].runs[:1] })
+		add(func(x *history) { x.acts[i].paused = nil })
+		for r := range h.acts[i].runs {
+			add(func(x *history) { x.acts[i].runs[r].best = false })
+			for n := range h.acts[i].runs[r].troubles {
+				add(func(x *history) {
+					all := &x.acts[i].runs[r].troubles
+					*all = slices.Delete(slices.Clone(*all), n, n+1)
+				})
+			}
+		}
+	}
+	for i, host := range h.inv.Hosts {
+		add(func(x *history) {
+			if len(h.inv.Members(host.Cluster)) != 1 && len(h.inv.Hosts) > 1 && !h.involves(host.Name) {
+				x.inv.Hosts = slices.Delete(x.inv.Hosts, i, i+1)
+			}
+		})
+	}
+	for i := range h.inv.Pools {
+		for _, change := range []func(*engine.Pool){
+			func(p *engine.Pool) { p.Gates = nil },
+			func(p *engine.Pool) { p.Drain = nil },
+			func(p *engine.Pool) { p.Canary = nil },
+			func(p *engine.Pool) { p.Windows = nil },
+			func(p *engine.Pool) { p.After = nil },
+			func(p *engine.Pool) { p.MaxUnavailable = engine.Limit{} },
+			func(p *engine.Pool) { p.FailureBudget = engine.Limit{} },
+			func(p *engine.Pool) { p.OnFailure = "" },
+			func(p *engine.Pool) { p.Order = "" },
+		} {
+			add(func(x *history) { change(&x.inv.Pools[i]) })
+		}
+	}
+	add(func(x *history) { x.inv.MaxUnavailable = engine.Limit{} })
+	return list
+}
+
+// involves reports whether some trouble comes over a host, or is told by it.
+func (h history) involves(host string) bool {
+	for _, a := range h.acts {
+		for _, r := range a.runs {
+			if slices.ContainsFunc(r.troubles, func(t trouble) bool { return t.host == host || t.on == host }) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,94 @@
+package rollout_test
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var seed = flag.Uint64("seed", 0, "the one history that TestSimulator plays; 0: all of them")
+
+// histories is how many of them TestSimulator plays.
+const histories = 10000
+
+// TestSimulator plays random histories of random sites: apply runs again and
+// again, from two bastions, while hosts, bastions, people and the network do
+// what they do. No law is broken at any event; every run ends as it says, with
+// each host as it says; and a last run without trouble finishes, after which
+// another does nothing. A seed always gives the same history.
+func TestSimulator(t *testing.T) {
+	if *seed != 0 {
+		simulate(t, *seed)
+		return
+	}
+	all := uint64(histories)
+	if testing.Short() {
+		all /= 20
+	}
+	before := debug.SetGCPercent(800) // histories are small and short: half of the time went to collecting them
+	t.Cleanup(func() { debug.SetGCPercent(before) })
+	shards := uint64(runtime.GOMAXPROCS(0))
+	for shard := range shards {
+		t.Run(fmt.Sprintf("%d of %d", shard+1, shards), func(t *testing.T) {
+			t.Parallel()
+			for s := shard + 1; s <= all && !t.Failed(); s += shards {
+				simulate(t, s)
+			}
+		})
+	}
+}
+
+func simulate(t *testing.T, seed uint64) {
+	t.Helper()
+	h := newHistory(seed)
+	err := inBubble(t, h.play)
+	if err == nil {
+		return
+	}
+	small, smallErr := shrink(t, h, err)
+	t.Errorf("seed %d: go test ./engine/rollout -run TestSimulator -seed %d\n%s\n%v\nwith less in it: %s\n%v", seed, seed, h, err, small, smallErr)
+}
+
+// shrink takes away from a history that fails what it fails without, as far as
+// that goes with so many plays.
+func shrink(t *testing.T, h history, err error) (history, error) {
+	t.Helper()
+	for plays := 0; plays < 500; {
+		before := h
+		for _, less := range h.smaller() {
+			plays++
+			if e := inBubble(t, less.play); e != nil {
+				h, err = less, e
+				break
+			}
+		}
+		if len(before.String()) == len(h.String()) {
+			break
+		}
+	}
+	return h, err
+}
+
+// TestSameSeedSameStory plays histories twice. What happens at the same
+// nanosecond, on hosts side by side, has no order.
+func TestSameSeedSameStory(t *testing.T) {
+	for s := range uint64(100) {
+		var tales [2]string
+		for i := range tales {
+			h := newHistory(s + 1)
+			h.tell = func(tale string) {
+				lines := strings.Split(tale, "\n")
+				slices.Sort(lines)
+				tales[i] = strings.Join(lines, "\n")
+			}
+			check(t, inBubble(t, h.play))
+		}
+		if tales[0] != tales[1] {
+			t.Fatalf("seed %d tells\n%s\nand then\n%s", s+1, tales[0], tales[1])
+		}
+	}
+}

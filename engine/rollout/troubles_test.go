@@ -1,0 +1,77 @@
+package rollout_test
+
+import (
+	"slices"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+)
+
+// happens are the kinds of trouble that come over a host.
+func happens() map[string]func(*hosttest.Site, *hosttest.Host) {
+	change := func(f func(*hosttest.Traits)) func(*hosttest.Site, *hosttest.Host) {
+		return func(_ *hosttest.Site, h *hosttest.Host) { h.Change(f) }
+	}
+	hold := func(kind engine.HoldKind) func(*hosttest.Site, *hosttest.Host) {
+		return func(_ *hosttest.Site, h *hosttest.Host) {
+			if h.Hold() == nil { // nobody's hold is ever replaced
+				h.SetHold(&engine.Hold{Kind: kind, Holder: "bob@b9", Run: "bobs", Reason: "his"})
+			}
+		}
+	}
+	return map[string]func(*hosttest.Site, *hosttest.Host){
+		"power cut":    func(_ *hosttest.Site, h *hosttest.Host) { h.Reset() },
+		"power off":    func(_ *hosttest.Site, h *hosttest.Host) { h.PowerOff() },
+		"cable":        func(_ *hosttest.Site, h *hosttest.Host) { h.Cut() },
+		"blink":        func(s *hosttest.Site, h *hosttest.Host) { h.Cut(); s.After(40*time.Second, h.Heal) },
+		"etcd stops":   func(_ *hosttest.Site, h *hosttest.Host) { h.StopEtcd() },
+		"other run":    hold(engine.RunHold),
+		"maintenance":  hold(engine.MaintenanceHold),
+		"no return":    change(func(t *hosttest.Traits) { t.NoReturn = true }),
+		"old OS":       change(func(t *hosttest.Traits) { t.OldOS = true }),
+		"disk full":    change(func(t *hosttest.Traits) { t.DiskFull = true }),
+		"stubborn":     change(func(t *hosttest.Traits) { t.Stubborn = true }),
+		"unit fails":   change(func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} }),
+		"unit missing": change(func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} }),
+		"no etcd":      change(func(t *hosttest.Traits) { t.NoEtcd = true }),
+		"edit":         func(_ *hosttest.Site, h *hosttest.Host) { h.Edit("mine") },
+		"read only":    change(func(t *hosttest.Traits) { t.ReadOnly = true }),
+		"act fails":    change(func(t *hosttest.Traits) { t.ActFails = true }),
+		"act hangs":    change(func(t *hosttest.Traits) { t.ActHangs = true }),
+		"forgets":      change(func(t *hosttest.Traits) { t.ActFails, t.Forgets = true, true }),
+		"app dies":     change(func(t *hosttest.Traits) { t.ActFails, t.AppDies = true, true }),
+		"cut before":   change(func(t *hosttest.Traits) { t.CutsPower = "before" }),
+		"cut written":  change(func(t *hosttest.Traits) { t.CutsPower = "written" }),
+		"cut acted":    change(func(t *hosttest.Traits) { t.CutsPower = "acted" }),
+		"cut recorded": change(func(t *hosttest.Traits) { t.CutsPower = "recorded" }),
+		"unclear":      change(func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+	}
+}
+
+// faults are the kinds of trouble that come over a call.
+func faults() map[string]hosttest.Fault {
+	return map[string]hosttest.Fault{
+		"call lost": hosttest.LostThere, "answer lost": hosttest.LostBack, "call fails": hosttest.Fails,
+		"killed before": hosttest.KillBefore, "killed after": hosttest.KillAfter,
+	}
+}
+
+// ofRun are the kinds of trouble that come over the run itself.
+func ofRun() []string {
+	return []string{"killed", "Ctrl-C", "Ctrl-C twice", "journal full", "gate shut", "gate late"}
+}
+
+// kinds are all of them, in order.
+func kinds() []string {
+	var all []string
+	for k := range happens() {
+		all = append(all, k)
+	}
+	for k := range faults() {
+		all = append(all, k)
+	}
+	all = append(all, ofRun()...)
+	slices.Sort(all)
+	return all
+}
