@@ -1,0 +1,109 @@
+package rollout_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// blind makes a run read another inventory than there is.
+func blind(pool func(*engine.Pool), host func(*engine.Host)) func(*hosttest.Site, *rollout.Run) {
+	return func(_ *hosttest.Site, r *rollout.Run) {
+		r.Inventory.Pools, r.Inventory.Hosts = slices.Clone(r.Inventory.Pools), slices.Clone(r.Inventory.Hosts)
+		for i := range r.Inventory.Pools {
+			if pool != nil {
+				pool(&r.Inventory.Pools[i])
+			}
+		}
+		for i := range r.Inventory.Hosts {
+			if host != nil {
+				host(&r.Inventory.Hosts[i])
+			}
+		}
+	}
+}
+
+// deafHosts are nobody's for a run: it takes no hold, and sees none.
+type deafHosts struct{ rollout.Hosts }
+
+func (h deafHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	c, err := h.Hosts.Connect(ctx, host)
+	return deafConn{c}, err
+}
+
+type deafConn struct{ rollout.Conn }
+
+func (c deafConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	if s.Op.TakeHold != nil {
+		return rollout.Reply{}, nil
+	}
+	return c.Conn.Run(ctx, s)
+}
+
+// muteSink tells nothing of the hosts of its plan.
+type muteSink struct{ rollout.Sink }
+
+func (s muteSink) Emit(e engine.Event) error {
+	if e.Type == engine.Planned {
+		plan := *e.Plan
+		plan.Hosts = nil
+		e.Plan = &plan
+	}
+	return s.Sink.Emit(e)
+}
+
+// TestSimulatorBites lets every run of the histories break a law, in each way in
+// turn, and sees that some history tells.
+func TestSimulatorBites(t *testing.T) {
+	any100 := engine.Limit{Percent: 100, Set: true}
+	for name, c := range map[string]struct {
+		sabotage func(*hosttest.Site, *rollout.Run)
+		broken   string
+	}{
+		"budget": {blind(func(p *engine.Pool) { p.MaxUnavailable = any100 }, nil), "its budget is"},
+		"budget of the site": {func(_ *hosttest.Site, r *rollout.Run) {
+			r.Inventory.MaxUnavailable = engine.Limit{}
+		}, "the site loses"},
+		"zones":          {blind(nil, func(h *engine.Host) { h.Zone = "" }), "joins a batch"},
+		"order of pools": {blind(func(p *engine.Pool) { p.After = nil }, nil), "is as it is to be"},
+		"canaries":       {blind(func(p *engine.Pool) { p.Canary = nil }, nil), "have not soaked"},
+		"soak": {blind(func(p *engine.Pool) {
+			if p.Canary != nil {
+				p.Canary = &engine.Canary{Hosts: p.Canary.Hosts}
+			}
+		}, nil), "have not soaked"},
+		"windows":        {blind(func(p *engine.Pool) { p.Windows = nil }, nil), "no window is open"},
+		"time of batch":  {blind(func(p *engine.Pool) { p.BatchTakes = 1 }, nil), "no window is open"},
+		"paused pools":   {blind(func(p *engine.Pool) { p.Paused = false }, nil), "is paused, and is touched"},
+		"paused hosts":   {blind(nil, func(h *engine.Host) { h.Paused = false }), "is paused, and is touched"},
+		"failure budget": {blind(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which"},
+		"clusters": {func(_ *hosttest.Site, r *rollout.Run) {
+			r.Inventory.Clusters = nil
+			r.Clusters = blindClusters{r.Clusters}
+			blind(nil, func(h *engine.Host) { h.Cluster = "" })(nil, r)
+		}, "of cluster"},
+		"quorum":  {func(_ *hosttest.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy"},
+		"leader":  {func(_ *hosttest.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads"},
+		"hold":    {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = deafHosts{r.Hosts} }, "without a hold"},
+		"release": {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hastyHosts{r.Hosts, r.ID} }, "is released while it goes down"},
+		"journal": {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal"},
+		"plan":    {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for s := range uint64(600) {
+				h := newHistory(s + 1)
+				h.sabotage = c.sabotage
+				if err := inBubble(t, h.play); err != nil && strings.Contains(err.Error(), "BROKEN") && strings.Contains(err.Error(), c.broken) {
+					t.Logf("seed %d tells", s+1)
+					return
+				}
+			}
+			t.Errorf("no history breaks a law that says %q", c.broken)
+		})
+	}
+}
