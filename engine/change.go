@@ -20,6 +20,15 @@ func (c Change) same(d Change) bool {
 	return c.Module == d.Module && c.Resource == d.Resource && c.After == d.After
 }
 
+// String says the change in a line: what, from what, to what. A task of a
+// playbook has no more than a name.
+func (c Change) String() string {
+	if c.Before == "" && c.Verb == "" {
+		return c.Resource
+	}
+	return c.Resource + " " + c.Before + " → " + c.After
+}
+
 // Action is what makes a change take effect.
 type Action struct {
 	Type ActionType `json:"type"`

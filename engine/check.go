@@ -98,7 +98,7 @@ func news(p, saved Plan) []string {
 		for _, c := range hp.Changes {
 			switch {
 			case old == nil || !old.covers(c):
-				out = append(out, fmt.Sprintf("%s: %s %s → %s is not in the saved plan", hp.Host, c.Resource, c.Before, c.After))
+				out = append(out, fmt.Sprintf("%s: %s is not in the saved plan", hp.Host, c))
 			case c.Resource != RecordResource && old.before(c) != c.Before:
 				out = append(out, fmt.Sprintf("%s: %s is %s now, and was %s", hp.Host, c.Resource, c.Before, old.before(c)))
 			}
@@ -115,7 +115,7 @@ func uncovered(p, other Plan, said string) []string {
 	for _, hp := range p.Hosts {
 		for _, c := range hp.Changes {
 			if old := have[hp.Host]; old == nil || !old.covers(c) {
-				out = append(out, fmt.Sprintf("%s: %s %s → %s%s", hp.Host, c.Resource, c.Before, c.After, said))
+				out = append(out, fmt.Sprintf("%s: %s%s", hp.Host, c, said))
 			}
 		}
 	}

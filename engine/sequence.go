@@ -37,7 +37,7 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 		Adopt: adopt, Changes: changes, Actions: mergeActions(changes, steps.Actions), Stage: steps.Stage,
 	}
 	if hp.Quiet() && len(steps.Quiet) > 0 {
-		hp.Roll = disturbing(steps.Quiet)
+		hp.Roll = append(append(slices.Clone(steps.Before), disturbing(steps.Quiet)...), steps.After...)
 		return hp
 	}
 	if len(changes) == 0 || steps.onlyStage() {
@@ -135,7 +135,7 @@ const mostReasons = 3
 func reason(changes []Change) string {
 	var parts []string
 	for _, c := range changes[:min(mostReasons, len(changes))] {
-		parts = append(parts, c.Resource+" "+c.Before+" → "+c.After)
+		parts = append(parts, c.String())
 	}
 	if more := len(changes) - mostReasons; more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
@@ -169,20 +169,34 @@ func drainStep(t Target) []Step {
 
 // recoverySteps wait until a host is wholly back, and let work return to it if
 // the host was drained. One that a person drained stays as it is. Tasks that
-// come after follow, and then the gates.
+// come after follow, or come before the work returns if they disturb it once
+// more; then the gates.
 func recoverySteps(t Target, of Steps, drained bool) []Step {
-	health := t.Pool.Timeouts.WithDefaults().Health
-	units := awaitUnits(t.Facts)
-	units.Running = slices.DeleteFunc(slices.Clone(units.Running), func(u string) bool { return slices.Contains(of.Ends, u) })
-	steps := []Step{{Name: "wait for units", On: t.Host.Name, Do: Op{AwaitUnits: &units}, Timeout: health}}
-	if t.Cluster != nil {
-		steps = append(steps, Step{Name: "wait for etcd", On: t.Host.Name, Do: Op{AwaitEtcd: &AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: health})
+	back := backSteps(t, of.Ends)
+	steps := back
+	disturb := slices.ContainsFunc(of.After, func(s Step) bool { return s.Disturbs })
+	if disturb {
+		steps = append(append(slices.Clone(back), of.After...), back...)
 	}
 	if d := t.Pool.Drain; drained && d != nil && d.Undo != "" {
 		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout)})
 	}
-	steps = append(steps, of.After...)
+	if !disturb {
+		steps = append(steps, of.After...)
+	}
 	return append(steps, gates(t.Pool, AfterHost, t.Host.Name)...)
+}
+
+// backSteps wait for the host's units and its etcd member.
+func backSteps(t Target, ends []string) []Step {
+	health := t.Pool.Timeouts.WithDefaults().Health
+	units := awaitUnits(t.Facts)
+	units.Running = slices.DeleteFunc(slices.Clone(units.Running), func(u string) bool { return slices.Contains(ends, u) })
+	steps := []Step{{Name: "wait for units", On: t.Host.Name, Do: Op{AwaitUnits: &units}, Timeout: health}}
+	if t.Cluster != nil {
+		steps = append(steps, Step{Name: "wait for etcd", On: t.Host.Name, Do: Op{AwaitEtcd: &AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: health})
+	}
+	return steps
 }
 
 // awaitUnits demands what runs now. Where a run has left its hold, that may be

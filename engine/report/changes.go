@@ -68,6 +68,10 @@ func (v *planView) changes(b *strings.Builder, indent string, list []engine.Chan
 
 // change is one change, on two lines where one would be too long.
 func (v *planView) change(b *strings.Builder, indent string, c engine.Change) {
+	if c.String() == c.Resource {
+		fmt.Fprintf(b, "%s%s %s\n", indent, v.mark(c.Verb), c.Resource)
+		return
+	}
 	space := "  "
 	if ansi.StringWidth(indent+"~ "+c.Resource+"  "+c.Before+" → "+c.After) > columns {
 		space = "\n" + indent + "    "

@@ -18,7 +18,7 @@ func deed(hp engine.HostPlan) string {
 	var parts []string
 	if len(system) > 0 {
 		c := system[0]
-		text := c.Resource + " " + c.Before + " → " + c.After
+		text := c.String()
 		if n := len(system) - 1; n > 0 {
 			text += fmt.Sprintf(", and %d more", n)
 		}

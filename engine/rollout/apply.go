@@ -58,6 +58,7 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	}
 	last, err := r.applyAll(ctx, p)
 	r.strand(ctx, p, last[len(last)-1])
+	r.lastLook(ctx, p, err)
 	end := r.finish(ctx, p, last, err)
 	if err := r.emit(engine.Event{Type: engine.RunEnded, End: &end}); err != nil {
 		end = unjournaled(end, err)

@@ -32,3 +32,14 @@ func (r *Run) tolerates(p *progress, b engine.Batch, f *engine.Failure) bool {
 	r.warn(f.Error() + "; the failure budget of its pool lets the run go on without it")
 	return true
 }
+
+// lastLook looks at the hosts once more where a batch was cut short, so that
+// the end of the run tells how they are and not how they were before it.
+func (r *Run) lastLook(ctx context.Context, p *progress, err error) {
+	if err == nil || p.batches == 0 || ctx.Err() != nil || r.events.failed() != nil {
+		return
+	}
+	if sight, err := r.look(ctx, p); err == nil {
+		p.sight = sight
+	}
+}

@@ -172,5 +172,5 @@ func whatIsLeft(hp engine.HostPlan) string {
 	if len(hp.Changes) == 0 {
 		return "run " + hp.Adopt + " holds it"
 	}
-	return hp.Changes[0].Resource + " " + hp.Changes[0].Before + " → " + hp.Changes[0].After
+	return hp.Changes[0].String()
 }

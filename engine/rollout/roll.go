@@ -46,7 +46,7 @@ func (r *Run) rollStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 		begun, failure = r.stepIn(ctx, hp, s, number)
 		return failure
 	}
-	if passed.written || s.Do.Exec != nil || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil {
+	if passed.written || s.Do.Exec != nil || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil || s.Do.Defragment != nil {
 		failure = do(ctx)
 	} else {
 		failure = r.softly(ctx, do)
@@ -98,7 +98,7 @@ func (q *sequence) note(s engine.Step, failure *engine.Failure) {
 		return
 	}
 	q.disturbed = true
-	q.written = q.written || s.Do.Exec != nil
+	q.written = q.written || s.Do.Exec != nil || s.Do.Defragment != nil
 	if s.Do.Command != nil && s.Do.Command.Undo != "" {
 		q.undo = append(q.undo, s)
 	}

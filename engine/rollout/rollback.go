@@ -22,11 +22,15 @@ func (q sequence) mayRollBack(ctx context.Context, hp engine.HostPlan, failure *
 // fails, too, stays held.
 func (r *Run) rollBack(ctx context.Context, p *progress, hp engine.HostPlan, passed sequence, cause *engine.Failure) *engine.Failure {
 	r.warn(hp.Host + ": " + cause.Step + ": " + cause.Cause + "; it is rolled back to the OS it ran before")
+	said := "it could not be rolled back: "
 	for _, s := range hp.Rollback {
 		if f := r.step(ctx, hp, s); f != nil {
 			failure := *cause
-			failure.Cause += "; and it could not be rolled back: " + f.Step + ": " + f.Cause
+			failure.Cause += "; and " + said + f.Step + ": " + f.Cause
 			return r.giveUp(ctx, p, hp, passed, &failure)
+		}
+		if s.Do.AwaitBoot != nil {
+			said = "it is not well with the OS it ran before, to which it was rolled back: "
 		}
 	}
 	r.fail(p, hp, cause, "it was rolled back to the OS it ran before, and is not held; it keeps that this OS failed")

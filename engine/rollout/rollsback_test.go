@@ -30,4 +30,3 @@ func TestRollsBack(t *testing.T) {
 		}
 	})
 }
-
