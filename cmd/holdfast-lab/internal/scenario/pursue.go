@@ -1,0 +1,193 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/cmd/holdfast-lab/internal/lab"
+	"holdfast/engine"
+)
+
+// pursuit takes hosts from one version of the OS to the other and back, again
+// and again, and lets something happen at moments of the runs that do that. What
+// one run does not come to the next does, so that many moments cost little more
+// than the roll-outs themselves.
+type pursuit struct {
+	*stage
+	ts     *testscript.TestScript
+	hosts  []string
+	power  bool // a host loses power; else holdfast is killed
+	target int  // version that is being rolled out: 1 or 2
+	done   int  // roll-outs that are over
+}
+
+// cmdPursue kills holdfast, or cuts the power of the host that an event is
+// about, after each of these events, and demands that the runs that follow
+// finish what was begun.
+func cmdPursue(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || args[0] != "bastion" && args[0] != "power" {
+		ts.Fatalf("usage: pursue bastion|power HOST,… EVENT…")
+	}
+	p := &pursuit{stage: stageOf(ts), ts: ts, hosts: strings.Split(args[1], ","), power: args[0] == "power", target: 2}
+	for _, event := range args[2:] {
+		p.at(event)
+	}
+	p.finish()
+}
+
+// at lets it happen at the next such event. Where the roll-out ends before, the
+// next one begins.
+func (p *pursuit) at(event string) {
+	for range 3 {
+		host, came := p.run(event)
+		if came {
+			p.ts.Logf("pursue: %s of %s", event, host)
+			return
+		}
+		p.over()
+	}
+	p.ts.Fatalf("pursue: no run comes to %q", event)
+}
+
+// run starts a run, and lets it happen when the event is in its journal.
+func (p *pursuit) run(event string) (host string, came bool) {
+	before := p.journals()
+	cmdStart(p.ts, false, []string{"pursued", "apply", "--yes", p.update()})
+	j := p.jobs["pursued"]
+	var journal string
+	seen := 0
+	for {
+		ended := isClosed(j.done)
+		if journal == "" {
+			journal = p.newJournal(before)
+		}
+		for _, e := range readEvents(p.ts, journal, &seen) {
+			if is(e, event) {
+				p.strike(j, e.Host)
+				return e.Host, true
+			}
+		}
+		if ended {
+			if code := j.cmd.ProcessState.ExitCode(); code != 0 {
+				text, _ := j.out.seen()
+				p.ts.Fatalf("pursue: a run that nothing happened to ended with %d before %q:\n%s", code, event, text)
+			}
+			delete(p.jobs, "pursued")
+			return "", false
+		}
+		select {
+		case <-j.done:
+		case <-p.ctx.Done():
+			text, _ := j.out.seen()
+			p.ts.Fatalf("pursue: no end before %q:\n%s", event, text)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// strike is what happens.
+func (p *pursuit) strike(j *job, host string) {
+	if !p.power {
+		cmdSignal(p.ts, false, []string{"pursued", "KILL"})
+		delete(p.jobs, "pursued")
+		return
+	}
+	h := p.host(p.ts, host)
+	p.ts.Check(h.Power(p.ctx, lab.Lossy))
+	p.ts.Check(h.Power(p.ctx, lab.On))
+	select {
+	case <-j.done:
+	case <-p.ctx.Done():
+	}
+	text, _ := j.out.seen()
+	p.ts.Logf("[pursued printed]\n%s", text)
+	if code := j.cmd.ProcessState.ExitCode(); !slices.Contains([]int{0, 3, 5}, code) {
+		p.ts.Fatalf("pursue: after a power cut of %s the run ended with %d", host, code)
+	}
+	delete(p.jobs, "pursued")
+	cmdUp(p.ts, false, p.hosts)
+}
+
+// over is the end of a roll-out: every host runs its version, is free, and,
+// where only holdfast was killed, has booted no more than once for it.
+func (p *pursuit) over() {
+	cmdBooted(p.ts, false, append([]string{fmt.Sprint("v", p.target)}, p.hosts...))
+	cmdFree(p.ts, false, p.hosts)
+	if p.done++; !p.power {
+		cmdBoots(p.ts, false, append([]string{fmt.Sprint(p.done)}, p.hosts...))
+	}
+	p.target = 3 - p.target
+}
+
+// finish lets the last roll-out come to its end, and demands that there is
+// nothing left to do.
+func (p *pursuit) finish() {
+	cmdHoldfast(p.ts, false, []string{"0", "apply", "--yes", p.update()})
+	update := p.update()
+	p.over()
+	cmdHoldfast(p.ts, false, []string{"0", "apply", "--yes", update})
+	if out := p.ts.ReadFile("stdout"); !strings.Contains(out, "Nothing to do") {
+		p.ts.Fatalf("pursue: there is something to do once more:\n%s", out)
+	}
+}
+
+func (p *pursuit) update() string {
+	return "--var=commit=" + p.ts.Getenv(fmt.Sprint("v", p.target))
+}
+
+func (p *pursuit) journals() []string {
+	files, _ := filepath.Glob(p.ts.MkAbs("site/runs/*.jsonl")) // the pattern is well formed
+	return files
+}
+
+func (p *pursuit) newJournal(before []string) string {
+	for _, f := range p.journals() {
+		if !slices.Contains(before, f) {
+			return f
+		}
+	}
+	return ""
+}
+
+// readEvents gives the whole lines of a journal that were not seen before.
+func readEvents(ts *testscript.TestScript, journal string, seen *int) []engine.Event {
+	if journal == "" {
+		return nil
+	}
+	text, err := os.ReadFile(journal)
+	ts.Check(err)
+	var events []engine.Event
+	for {
+		line, _, whole := bytes.Cut(text[*seen:], []byte("\n"))
+		if !whole {
+			return events
+		}
+		*seen += len(line) + 1
+		var e engine.Event
+		ts.Check(json.Unmarshal(line, &e))
+		events = append(events, e)
+	}
+}
+
+// is reports whether an event is "TYPE" or "TYPE STEP".
+func is(e engine.Event, event string) bool {
+	kind, step, _ := strings.Cut(event, " ")
+	return string(e.Type) == kind && (step == "" || e.Step == step)
+}
+
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
