@@ -41,6 +41,7 @@ type Bastion struct {
 	took     map[string]time.Time // when it took each host's hold
 	told     told
 	best     bool // it goes on with the healthy hosts of a pool where others have failed
+	retries  bool // it tries an OS again where that was rolled back
 }
 
 type state int
@@ -85,7 +86,7 @@ func (b *Bastion) Apply(ctx context.Context, r *rollout.Run) engine.RunEnd {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b.mu.Lock()
-	b.state, b.cancel, b.best = running, cancel, r.BestEffort
+	b.state, b.cancel, b.best, b.retries = running, cancel, r.BestEffort, r.RetryRejected
 	b.mu.Unlock()
 	defer b.Kill()
 	return r.Apply(ctx)

@@ -22,10 +22,16 @@ func (b *Bastion) lawPlanned(h *Host) {
 
 // lawPaused: nothing is done about a host that is paused, or whose pool is.
 func (b *Bastion) lawPaused(h *Host) {
-	now, _ := b.site.Inventory.Host(h.Name)
-	if p, _ := b.site.Inventory.Pool(h.host.Pool); p.Paused || now.Paused {
+	if h.paused() {
 		b.violated("%s is paused, and is touched", h.Name)
 	}
+}
+
+// paused reports whether the inventory pauses the host, or its pool.
+func (h *Host) paused() bool {
+	now, _ := h.site.Inventory.Host(h.Name)
+	p, _ := h.site.Inventory.Pool(h.host.Pool)
+	return p.Paused || now.Paused
 }
 
 // lawBegin is asked before a run disrupts a host that was not disrupted.

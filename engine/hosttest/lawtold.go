@@ -2,6 +2,7 @@ package hosttest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -12,6 +13,7 @@ import (
 type told struct {
 	plan    map[string]bool      // hosts of the plan, and whether it disrupts them
 	clear   map[string]bool      // hosts that the last look has shown to be as they were
+	bad     map[string]bool      // hosts that it has shown to be not understood, or rolled back from what they are to run
 	batch   time.Time            // when the last batch began
 	zones   map[string]string    // of the hosts of each pool that it has disrupted
 	done    map[string]time.Time // hosts that match, and since when
@@ -21,7 +23,7 @@ type told struct {
 }
 
 func newTold() told {
-	return told{plan: map[string]bool{}, clear: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
+	return told{plan: map[string]bool{}, clear: map[string]bool{}, bad: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
 }
 
 // hear keeps what an event says.
@@ -35,6 +37,7 @@ func (b *Bastion) hear(e engine.Event) {
 		for _, h := range b.site.all {
 			seen := !b.seen[h.Name].Before(e.Time.Add(-time.Duration(e.Took)))
 			b.told.clear[h.Name] = seen && h.traits.Unclear == ""
+			b.told.bad[h.Name] = seen && !h.held() && (h.traits.Unclear != "" || !b.retries && h.rejects())
 		}
 	case e.Type == engine.BatchStarted:
 		b.told.batch, b.told.zones, b.told.spent = e.Time, map[string]string{}, b.spent()
@@ -45,11 +48,19 @@ func (b *Bastion) hear(e engine.Event) {
 	}
 }
 
+// rejects reports whether the host is to run an OS from which it was rolled back.
+func (h *Host) rejects() bool {
+	p, _ := h.site.Inventory.Pool(h.host.Pool)
+	return p.OS != nil && h.booted != p.OS.Digest() && slices.Contains(h.memory.rejected, p.OS.Digest()) && !h.paused()
+}
+
 // spent says which pools have lost more hosts to failures than their budgets.
 func (b *Bastion) spent() map[string]string {
 	failed := map[string]int{}
-	for name := range b.told.failed {
-		failed[b.site.hosts[name].host.Pool]++
+	for _, h := range b.site.all {
+		if b.told.failed[h.Name] || b.told.bad[h.Name] {
+			failed[h.host.Pool]++
+		}
 	}
 	spent := map[string]string{}
 	for pool, n := range failed {
