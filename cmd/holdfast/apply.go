@@ -108,7 +108,7 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	defer func() { _ = journal.Close() }() // every event is on disk already
 	view, done := a.view(s, f.yes, f.step)
 	told := &untilEnd{Sink: view}
-	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: report.Multi{journal, told}}
+	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: journal, View: told}}
 	s.run.Hide = func(text string) string { return report.Hide(text, s.loaded.Sensitive) }
 	s.run.Refuse = f.onHeld == "refuse"
 	s.run.Approve = a.approval(s, f, saved)

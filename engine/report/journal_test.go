@@ -196,16 +196,23 @@ func TestRedact(t *testing.T) {
 	})
 }
 
-// TestMulti: the journal comes first, and only its errors count.
-func TestMulti(t *testing.T) {
+// The journal comes first and only its errors count. After its first nothing
+// more is written to it, but who watches still sees what happens; what was not
+// journaled does not begin.
+func TestJournaled(t *testing.T) {
 	broken := errors.New("broken")
-	var seen int
+	var written, seen int
 	view := sinkFunc(func(engine.Event) error { seen++; return broken })
-	if err := (report.Multi{sinkFunc(func(engine.Event) error { return nil }), view}).Emit(engine.Event{}); err != nil || seen != 1 {
+	well := &report.Journaled{Journal: sinkFunc(func(engine.Event) error { return nil }), View: view}
+	if err := well.Emit(engine.Event{}); err != nil || seen != 1 {
 		t.Errorf("%v, %d", err, seen)
 	}
-	if err := (report.Multi{view, view}).Emit(engine.Event{}); !errors.Is(err, broken) || seen != 2 {
-		t.Errorf("what was not journaled was shown: %v, %d", err, seen)
+	full := &report.Journaled{Journal: sinkFunc(func(engine.Event) error { written++; return broken }), View: view}
+	if err := full.Emit(engine.Event{Type: engine.StepStarted}); !errors.Is(err, broken) || seen != 1 {
+		t.Errorf("a step that is not in the journal is shown: %v, %d", err, seen)
+	}
+	if err := full.Emit(engine.Event{Type: engine.RunEnded}); !errors.Is(err, broken) || seen != 2 || written != 1 {
+		t.Errorf("%v; %d events seen, %d written", err, seen, written)
 	}
 }
 

@@ -1,31 +1,29 @@
 package report
 
-import (
-	"errors"
-
-	"holdfast/engine"
-)
+import "holdfast/engine"
 
 // Sink takes events.
 type Sink interface {
 	Emit(engine.Event) error
 }
 
-// Multi gives each event to every sink in turn. The first sink is the one
-// whose errors count: the journal. If it fails, the others do not see the
-// event; that one of the others fails must not stop a run.
-type Multi []Sink
+// Journaled gives each event to the journal and then to who watches. The
+// journal is what counts: its first error stops the run, and it is written to no
+// more, so that it has no gap. Who watches sees all the same how the run ends
+// then, and which hosts it gives back; that a terminal has gone away stops nothing.
+type Journaled struct {
+	Journal, View Sink
 
-// Emit gives the event to every sink.
-func (m Multi) Emit(e engine.Event) error {
-	if len(m) == 0 {
-		return errors.New("no journal")
+	broken error
+}
+
+// Emit gives the event to both.
+func (j *Journaled) Emit(e engine.Event) error {
+	if j.broken == nil {
+		if j.broken = j.Journal.Emit(e); j.broken != nil && e.Type == engine.StepStarted {
+			return j.broken // so it does not begin
+		}
 	}
-	if err := m[0].Emit(e); err != nil {
-		return err
-	}
-	for _, s := range m[1:] {
-		_ = s.Emit(e) // a terminal that has gone away is no reason to stop
-	}
-	return nil
+	_ = j.View.Emit(e) // see above
+	return j.broken
 }

@@ -14,24 +14,24 @@ type emitter struct {
 	err error
 }
 
-// failed is the error after which nothing more was emitted.
+// failed is the first error of the sink.
 func (e *emitter) failed() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.err
 }
 
-// emit sends an event. After an error nothing more is emitted and the run
-// stops at the next step.
+// emit sends an event. After an error the run stops at the next step; the sink
+// still gets what happens until then, for who watches.
 func (r *Run) emit(e engine.Event) error {
 	r.events.mu.Lock()
 	defer r.events.mu.Unlock()
-	if r.events.err != nil {
-		return r.events.err
-	}
 	r.events.seq++
 	e.Schema, e.Seq, e.Run, e.Time = engine.EventSchema, r.events.seq, r.ID, r.Clock.Now()
-	r.events.err = r.Sink.Emit(e)
+	err := r.Sink.Emit(e)
+	if r.events.err == nil {
+		r.events.err = err
+	}
 	return r.events.err
 }
 

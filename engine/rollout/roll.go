@@ -112,6 +112,6 @@ func refused(f *engine.Failure) bool {
 // mayRetreat reports whether the host can be given back as it was. One that a
 // dead run left behind cannot: nobody knows how it was before.
 func (q sequence) mayRetreat(hp engine.HostPlan, failure *engine.Failure) bool {
-	stopped := failure.Kind == KindStopped && !q.written
+	stopped := (failure.Kind == KindStopped || failure.Kind == KindJournal) && !q.written
 	return hp.Adopt == "" && (!q.disturbed || stopped)
 }

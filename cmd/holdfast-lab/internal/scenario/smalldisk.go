@@ -1,0 +1,25 @@
+package scenario
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// cmdSmallDisk makes a folder of the bastion a file system of its own, which
+// can be filled without harm to anybody else.
+func cmdSmallDisk(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, "smalldisk DIR SIZE")
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o700))
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+args[1]); err != nil {
+		ts.Fatalf("mount a file system of %s at %s: %v", args[1], dir, err)
+	}
+	ts.Defer(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			fmt.Fprintln(os.Stderr, "unmount", dir+":", err)
+		}
+	})
+}
