@@ -102,7 +102,7 @@ func (d *drama) come(on string, at int) {
 		case "gate shut":
 			d.shut = time.Now().Add(endless)
 		case "gate late":
-			d.shut = time.Now().Add(2 * time.Minute)
+			d.shut = time.Now().Add(30 * time.Second)
 		}
 		if do := happens()[t.kind]; do != nil {
 			do(d.site, d.site.Host(t.host))

@@ -21,8 +21,8 @@ func (d dice) site() engine.Inventory {
 		workers = 1
 	}
 	most := 3
-	if d.oneIn(150) {
-		most = 30
+	if d.oneIn(300) {
+		most = 20
 	}
 	var heads []string
 	for i := range min(clusters, 1+d.IntN(2)) {
@@ -65,8 +65,15 @@ func (d dice) limit() engine.Limit {
 	return engine.Limit{Count: 1 + d.IntN(3), Set: true}
 }
 
+// soon ends the waiting for hosts that will not come back: every look costs.
+func soon() engine.Timeouts {
+	return engine.Timeouts{
+		Stage: engine.Duration(5 * time.Minute), Reboot: engine.Duration(4 * time.Minute), Health: engine.Duration(3 * time.Minute),
+	}
+}
+
 func (d dice) pool(name string, earlier []engine.Pool) engine.Pool {
-	p := engine.Pool{Name: name, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2}}
+	p := engine.Pool{Name: name, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2}, Timeouts: soon()}
 	for _, e := range earlier {
 		if d.oneIn(3) {
 			p.After = append(p.After, e.Name)
@@ -80,7 +87,7 @@ func (d dice) pool(name string, earlier []engine.Pool) engine.Pool {
 	}
 	for _, when := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.BeforeHost, engine.AfterHost, engine.AfterBatch} {
 		if d.oneIn(6) {
-			p.Gates = append(p.Gates, engine.Gate{Name: string(when), Command: "ready", When: []engine.GateWhen{when}})
+			p.Gates = append(p.Gates, engine.Gate{Name: string(when), Command: "ready", When: []engine.GateWhen{when}, Timeout: engine.Duration(time.Minute)})
 		}
 	}
 	d.words(&p)
@@ -94,7 +101,7 @@ func (d dice) words(p *engine.Pool) {
 		p.FailureBudget = d.limit()
 	}
 	if d.oneIn(4) {
-		p.Canary = &engine.Canary{Hosts: d.limit(), Soak: engine.Duration(anyOf(d, 0, time.Minute, 20*time.Minute))}
+		p.Canary = &engine.Canary{Hosts: d.limit(), Soak: engine.Duration(anyOf(d, 0, time.Minute, 6*time.Minute))}
 	}
 	if d.oneIn(4) {
 		p.OnFailure = engine.RollbackFailed

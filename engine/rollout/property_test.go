@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -115,6 +116,18 @@ func (h history) finish(site *hosttest.Site, pasts []*past) (*hosttest.Bastion, 
 		r.Interval = looks
 	}
 	end := apply(last, serially, knowing, h.sabotaged(site))
+	if end.Exit == engine.ExitFailed && rejected(site) {
+		if err := named(site, knowing); err != nil {
+			return last, err
+		}
+		again := knowing
+		knowing = func(r *rollout.Run) {
+			again(r)
+			r.RetryRejected = true
+		}
+		last = site.Bastion("run-retries")
+		end = apply(last, serially, knowing, h.sabotaged(site))
+	}
 	if end.Exit == engine.ExitFailed && stuck(last) {
 		site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
 		for i := range site.Inventory.Pools {
@@ -140,6 +153,30 @@ func (h history) finish(site *hosttest.Site, pasts []*past) (*hosttest.Bastion, 
 	return last, errors.Join(errs...)
 }
 
+// rejected reports whether any host was rolled back from what it is to run.
+func rejected(site *hosttest.Site) bool {
+	return slices.ContainsFunc(site.Hosts(), func(h *hosttest.Host) bool {
+		return slices.Contains(h.Remembers().Rejected, hosttest.V2) && h.State().Booted != hosttest.V2
+	})
+}
+
+// named: a plan names every host that does not match, and says why.
+func named(site *hosttest.Site, knowing func(*rollout.Run)) error {
+	r := site.Bastion("run-looks").Run()
+	knowing(r)
+	plan, _, err := r.Plan(context.Background())
+	if err != nil || len(plan.Refusals) > 0 {
+		return err
+	}
+	for _, h := range site.Hosts() {
+		says := func(x engine.Exclusion) bool { return x.Host == h.Name && x.Reason != "" }
+		if !h.State().Matches && !reported(site, h) && !slices.ContainsFunc(plan.Excluded, says) {
+			return fmt.Errorf("nothing says why %s does not match", h.Name)
+		}
+	}
+	return nil
+}
+
 // stuck: a host that was left held takes up the budget of the site, or is a
 // member that its cluster misses, and waits for a pool that waits for that. A
 // person has to lift the order of the pools.
@@ -160,7 +197,6 @@ func stuck(b *hosttest.Bastion) bool {
 
 func (h history) sabotaged(site *hosttest.Site) func(*rollout.Run) {
 	return func(r *rollout.Run) {
-		r.RetryRejected = true
 		if h.sabotage != nil {
 			h.sabotage(site, r)
 		}
