@@ -19,7 +19,7 @@ func (sc *scheduler) why(hp *HostPlan) *obstacle {
 	if sc.serial != nil && sc.picked >= sc.serial(sc.number) {
 		return &obstacle{Blocked, func() string { return "serial leaves no room in the batch" }}
 	}
-	if len(hp.Changes) > 0 {
+	if len(hp.Changes) > 0 && !sc.adopted[hp.Host] { // else it is disrupted already, and may be what the others wait for
 		if first := w.waitsFor(); first != nil {
 			return &obstacle{Blocked, func() string { return sc.order(w, first) }}
 		}

@@ -169,8 +169,8 @@ func (w *world) keepsPace(p engine.Pool, names []string) error {
 }
 
 func (w *world) tooEarly(m *machine) (string, bool) {
-	if m.work == "" {
-		return "", false // it is only brought back
+	if m.work == "" || m.leftOver() {
+		return "", false // it is disrupted already
 	}
 	todo, seen := slices.Clone(w.pool(m.pool).After), map[string]bool{}
 	for len(todo) > 0 {

@@ -31,9 +31,13 @@ func (v *planView) toChange() string {
 	for _, x := range v.later {
 		later[x.Host] = true
 	}
-	hosts, reboots, quiet := 0, 0, 0
+	hosts, reboots, quiet, staged := 0, 0, 0, 0
 	for _, hp := range v.p.Hosts {
 		if later[hp.Host] {
+			continue
+		}
+		if len(hp.Roll) == 0 && len(hp.Stage) > 0 && len(v.p.Refusals) == 0 {
+			staged++
 			continue
 		}
 		hosts++
@@ -46,6 +50,9 @@ func (v *planView) toChange() string {
 	}
 	if hosts == 0 && len(later) > 0 {
 		return "nothing is disrupted now, " + count(len(later), "host waits", "hosts wait") + " for the maintenance window"
+	}
+	if hosts == 0 && staged > 0 {
+		return count(staged, "host", "hosts") + " to stage, nothing to disrupt"
 	}
 	how := []string{count(reboots, "reboot", "reboots")}
 	if quiet > 0 {

@@ -81,6 +81,7 @@ func unjournaled(end engine.RunEnd, err error) engine.RunEnd {
 
 // verdict says how a plan ends on which nothing more can be done.
 func verdict(plan engine.Plan) (engine.ExitCode, string) {
+	plan.Lanes = slices.DeleteFunc(slices.Clone(plan.Lanes), func(l engine.Lane) bool { return waits(plan, l) })
 	exit := plan.Exit()
 	switch {
 	case len(plan.Refusals) > 0:
@@ -101,6 +102,14 @@ func verdict(plan engine.Plan) (engine.ExitCode, string) {
 		parts = append(parts, drift(plan.Drift))
 	}
 	return exit, "incomplete: " + strings.Join(parts, "; ")
+}
+
+// waits reports whether the hosts of a lane wait for their window: they may have
+// lost what was staged, and the run that disrupts them stages it again.
+func waits(plan engine.Plan, l engine.Lane) bool {
+	return !slices.ContainsFunc(l.Hosts, func(h string) bool {
+		return !slices.ContainsFunc(plan.Excluded, func(x engine.Exclusion) bool { return x.Host == h && x.Why == engine.Closed })
+	})
 }
 
 // some gives the first few of a list.

@@ -128,14 +128,6 @@ func (h history) finish(site *hosttest.Site, pasts []*past) (*hosttest.Bastion, 
 		last = site.Bastion("run-retries")
 		end = apply(last, serially, knowing, h.sabotaged(site))
 	}
-	if end.Exit == engine.ExitFailed && stuck(last) {
-		site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
-		for i := range site.Inventory.Pools {
-			site.Inventory.Pools[i].After = nil
-		}
-		last = site.Bastion("run-lifted")
-		end = apply(last, serially, knowing, h.sabotaged(site))
-	}
 	exit, errs := engine.ExitOK, []error{lawful(site)}
 	for _, h := range site.Hosts() {
 		if reported(site, h) {
@@ -175,24 +167,6 @@ func named(site *hosttest.Site, knowing func(*rollout.Run)) error {
 		}
 	}
 	return nil
-}
-
-// stuck: a host that was left held takes up the budget of the site, or is a
-// member that its cluster misses, and waits for a pool that waits for that. A
-// person has to lift the order of the pools.
-func stuck(b *hosttest.Bastion) bool {
-	misses, order := false, false
-	for _, e := range b.Events() {
-		if e.Type != engine.Planned {
-			continue
-		}
-		misses = len(e.Plan.Refusals) > 0
-		for _, x := range e.Plan.Excluded {
-			misses = misses || strings.Contains(x.Reason, "max_unavailable of the site")
-			order = order || strings.Contains(x.Reason, "comes after")
-		}
-	}
-	return misses && order
 }
 
 func (h history) sabotaged(site *hosttest.Site) func(*rollout.Run) {
