@@ -131,7 +131,7 @@ func (v *planView) list(indent string, steps []engine.Step) {
 
 // order shows what happens when: staging first, then batch by batch.
 func (v *planView) order() {
-	if !v.p.HasWork() && len(v.later) == 0 {
+	if len(v.p.Refusals) > 0 || !v.p.HasWork() && len(v.later) == 0 {
 		return
 	}
 	v.line("%s", v.style.bold("Order"))
