@@ -69,16 +69,12 @@ func (hp HostPlan) disrupt(t Target, steps Steps) []Step {
 	if hp.drains() {
 		roll = append(roll, drainStep(t)...)
 	}
-	waited := len(steps.Before) > 0 && hp.Disruptive() || hp.drains() && len(drainStep(t)) > 0
-	if waited && len(steps.Reboot) == 0 { // that may have taken long
-		roll = append(roll, quorumStep(t)...)
-	}
 	roll = append(roll, disturbing(steps.Write)...)
 	if len(steps.Reboot) > 0 {
 		roll = append(roll, leaderSteps(t)...)
 		roll = append(roll, disturbing(steps.Reboot)...)
 	} else {
-		if hasAction(hp.Actions, DefragAction) {
+		if hp.Disruptive() { // the member may go down with it
 			roll = append(roll, leaderSteps(t)...)
 		}
 		roll = append(roll, disturbing(steps.Act)...)

@@ -180,7 +180,7 @@ func sequenceLaws(t *rapid.T, m *machine, roll []engine.Step) {
 	reboots, voter := m.work == "reboot", m.cluster != ""
 	for name, want := range map[string]bool{
 		"reboot": reboots, "drain": reboots, "undrain": reboots || m.leftOver(),
-		"move etcd leader": reboots && voter, "check quorum": m.disrupts() && voter, "wait for etcd": voter,
+		"move etcd leader": m.disrupts() && voter, "check quorum": m.disrupts() && voter, "wait for etcd": voter,
 		"write": m.work == "restart" || m.work == "quiet", "wait for units": true,
 	} {
 		if (at(name) >= 0) != want {

@@ -67,7 +67,7 @@ var fence = regexp.MustCompile("(?s)```hcl\n(.*?)```")
 // TestDocumented: the inventories in the documentation are read without a
 // complaint.
 func TestDocumented(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/inventory.md", "docs/configs.md"} {
+	for _, page := range []string{"README.md", "docs/inventory.md", "docs/configs.md", "docs/rollouts.md"} {
 		text, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)

@@ -24,6 +24,10 @@ func deed(hp engine.HostPlan) string {
 		}
 		parts = append(parts, shortHashes(text))
 	}
+	configured, tasks := apart(configured, isTask)
+	for _, c := range tasks {
+		parts = append(parts, c.Resource)
+	}
 	if len(configured) > 0 {
 		parts = append(parts, "config: "+kinds(configured))
 	}
@@ -32,6 +36,10 @@ func deed(hp engine.HostPlan) string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// isTask reports whether a change is a task of a playbook that is carried out
+// once, and makes nothing match.
+func isTask(c engine.Change) bool { return strings.HasPrefix(c.Rule, "playbook: ") }
 
 // longName is how long the name of a change may be in a table.
 const longName = 36

@@ -92,7 +92,10 @@ func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	case do.AwaitEtcd != nil:
 		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host)
 	case do.Defragment != nil:
-		_, err := r.Clusters.Defragment(ctx, do.Defragment.Cluster, hp.Host)
+		freed, err := r.Clusters.Defragment(ctx, do.Defragment.Cluster, hp.Host)
+		if err == nil {
+			r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: fmt.Sprintf("gave %.1f MiB back", float64(freed)/(1<<20))})
+		}
 		return err
 	}
 	return fmt.Errorf("this version does not know how to %q", s.Name)

@@ -1,0 +1,57 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var shownText = regexp.MustCompile("(?s)```text\n(.*?)```")
+
+// TestDocumentedOutput: what the documentation of roll-outs shows is what is
+// printed. Lines are left out only where it has a "…".
+func TestDocumentedOutput(t *testing.T) {
+	page, err := os.ReadFile("../../docs/rollouts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("testdata/*.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var goldens []string
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		goldens = append(goldens, "\n"+string(text))
+	}
+	shown := shownText.FindAllStringSubmatch(string(page), -1)
+	if len(shown) < 5 {
+		t.Errorf("only %d outputs", len(shown))
+	}
+	for _, m := range shown {
+		printed := false
+		for _, golden := range goldens {
+			printed = printed || hasParts(golden, strings.Split(m[1], "…\n"))
+		}
+		if !printed {
+			t.Errorf("nothing prints\n%s", m[1])
+		}
+	}
+}
+
+// hasParts reports whether a text has all the parts, of whole lines, in order.
+func hasParts(text string, parts []string) bool {
+	for _, part := range parts {
+		_, rest, found := strings.Cut(text, "\n"+part)
+		if !found {
+			return false
+		}
+		text = "\n" + rest
+	}
+	return true
+}
