@@ -43,6 +43,9 @@ func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.Af
 // String tells a person who holds the host, since when, why, and until when.
 func (h Hold) String() string {
 	s := fmt.Sprintf("held by %s since %s for %q", h.Holder, h.Acquired.UTC().Format("2006-01-02 15:04 MST"), h.Reason)
+	if h.Step != "" {
+		s += ", as it failed at " + h.Step
+	}
 	if h.Ticket != "" {
 		s += " (" + h.Ticket + ")"
 	}

@@ -164,10 +164,11 @@ func (sc *scheduler) run() []Batch {
 func (sc *scheduler) settle(hp *HostPlan) {
 	w := sc.wards[hp.Pool]
 	w.waiting--
-	if w.soaks = 0; len(hp.Changes) > 0 {
-		if w.proven++; w.proven == w.canaries {
-			w.soaks = w.Canary.Soak
-		}
+	if hp.Disruptive() && !sc.adopted[hp.Host] {
+		w.soaks = 0 // it went after that time
+	}
+	if w.proven++; w.proven == w.canaries {
+		w.soaks = w.Canary.Soak
 	}
 	sc.skew.settle(hp)
 	if sc.adopted[hp.Host] {

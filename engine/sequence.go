@@ -69,6 +69,10 @@ func (hp HostPlan) disrupt(t Target, steps Steps) []Step {
 	if hp.drains() {
 		roll = append(roll, drainStep(t)...)
 	}
+	waited := len(steps.Before) > 0 && hp.Disruptive() || hp.drains() && len(drainStep(t)) > 0
+	if waited && len(steps.Reboot) == 0 { // that may have taken long, and nothing is written for no purpose
+		roll = append(roll, quorumStep(t)...)
+	}
 	roll = append(roll, disturbing(steps.Write)...)
 	if len(steps.Reboot) > 0 {
 		roll = append(roll, leaderSteps(t)...)

@@ -48,7 +48,7 @@ func takeStock(in Input, x index) stock {
 	}
 	for _, p := range in.Inventory.Pools {
 		if n := s.outside[p.Name]; n > 0 && in.Play == nil {
-			s.warn("pool %s: outside the limit %s either", p.Name, doNotMatch(n))
+			s.warn("pool %s: outside the limit %s either; pools that come after it do not wait for that", p.Name, doNotMatch(n))
 		}
 	}
 	return s

@@ -22,6 +22,7 @@ type ward struct {
 	mayFail  int       // how many of these there may be; -1: any number
 	closed   bool      // no batch may begin now
 	opens    time.Time // when one may; zero: never
+	closes   time.Time // when the window closes that is open, too soon for a batch; zero: none is
 
 	canaries int      // hosts that have to match before others follow
 	proven   int      // hosts that do
@@ -92,17 +93,33 @@ func (w *ward) degradation() string {
 // closing says why no batch of the pool may begin now.
 func (w *ward) closing() string {
 	if w.opens.IsZero() {
-		return fmt.Sprintf("pool %s: no maintenance window is long enough for a batch of %s", w.Name, w.Takes())
+		return fmt.Sprintf("pool %s: no maintenance window is long enough for a batch of %s", w.Name, brief(w.Takes()))
 	}
 	var windows []string
 	for _, x := range w.Windows {
 		windows = append(windows, x.String())
 	}
-	at := w.opens.UTC().Format("Mon 2006-01-02 15:04 MST")
-	if loc := w.Windows[0].Location; loc != nil {
-		at = w.opens.In(loc).Format("Mon 2006-01-02 15:04 MST")
+	loc := time.UTC
+	if w.Windows[0].Location != nil {
+		loc = w.Windows[0].Location
 	}
-	return fmt.Sprintf("pool %s: outside its maintenance window (%s) for a batch of %s; it may go at %s", w.Name, strings.Join(windows, "; "), w.Takes(), at)
+	why := "outside its maintenance window"
+	if !w.closes.IsZero() {
+		why = "its maintenance window closes at " + w.closes.In(loc).Format("15:04 MST") + ", too soon"
+	}
+	return fmt.Sprintf("pool %s: %s for a batch of %s (%s); the next may begin on %s", w.Name, why, brief(w.Takes()), strings.Join(windows, "; "), w.opens.In(loc).Format("Mon 2006-01-02 15:04 MST"))
+}
+
+// brief is a duration without the zeros that time.Duration prints: 30m, 1h.
+func brief(d Duration) string {
+	s := strings.TrimSuffix(d.String(), "m0s")
+	if s != d.String() {
+		s += "m"
+	}
+	if h := strings.TrimSuffix(s, "h0m"); h != s {
+		return h + "h"
+	}
+	return s
 }
 
 func newWards(in Input, x index, s stock) map[string]*ward {
@@ -116,6 +133,9 @@ func newWards(in Input, x index, s stock) map[string]*ward {
 		if len(p.Windows) > 0 {
 			open, opens := MayBegin(p.Windows, in.Now, p.Takes())
 			w.closed, w.opens = !open, opens
+			if end, now := OpenUntil(p.Windows, in.Now); now {
+				w.closes = end
+			}
 		}
 		w.prove(in.Now, x.sizes[p.Name], s.proven[p.Name])
 		wards[p.Name] = w

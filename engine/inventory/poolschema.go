@@ -49,7 +49,7 @@ func poolBlock() block {
 // rollArguments are those of a pool that say how its hosts follow each other.
 func rollArguments() []argument {
 	return []argument{
-		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted"},
+		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted; hosts outside of `--limit` are not waited for"},
 		{name: "paused", kind: truth, fallback: "false", meaning: "nothing is done about its hosts, and no roll-out is complete without them"},
 		{name: "max_unavailable", kind: limit, fallback: "1", meaning: "hosts that may be unavailable at once: a count, or a percentage (\"10%\") that rounds down but is at least 1"},
 		{name: "failure_budget", kind: limit, fallback: "the site's, else 0", meaning: "hosts that may fail while others are still begun: a count, or a percentage that rounds down, to 0 too; with 0 none is begun after the first failure"},

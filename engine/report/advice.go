@@ -30,10 +30,26 @@ func (s *summary) advice(end engine.RunEnd, touched bool) string {
 			return "to finish, give another OS, or try this one again: " + s.again("--retry-rolled-back")
 		}
 	}
+	if s.wentBack() {
+		return "to go on from here, give another OS, or when that is put right try this one again: " + s.again("--retry-rolled-back")
+	}
+	if end.Exit == engine.ExitRefused && !s.anyFailed() && strings.Contains(end.Reason, "maintenance window") {
+		return "to finish, when the maintenance window is open: " + s.again()
+	}
 	if touched {
 		return "to go on from here, when that is put right: " + s.again()
 	}
 	return "to try again: " + s.again()
+}
+
+// wentBack reports whether a host was rolled back.
+func (s *summary) wentBack() bool {
+	for _, h := range s.hosts {
+		if h.failure != nil && h.rolledBack() {
+			return true
+		}
+	}
+	return false
 }
 
 // outside is how to go on with hosts that this run was not for.
@@ -58,6 +74,9 @@ func (s *summary) anyFailed() bool {
 func (s *summary) onlyMissing() engine.Why {
 	var why engine.Why
 	for _, x := range s.missing() {
+		if x.Why == engine.Blocked && len(s.missing()) > 1 { // by others that are missing
+			continue
+		}
 		if why != "" && x.Why != why {
 			return ""
 		}

@@ -173,7 +173,7 @@ func (p *Plain) end(end engine.RunEnd) string {
 	for _, part := range []struct {
 		what  string
 		hosts []string
-	}{{"updated", end.Updated}, {"failed", end.Failed}, {"not touched", end.Left}} {
+	}{{"updated", end.Updated}, {"failed", end.Failed}, {"not updated", end.Left}} {
 		if len(part.hosts) > 0 {
 			lines = append(lines, "  "+part.what+": "+strings.Join(engine.FoldNames(part.hosts), ", "))
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -145,6 +146,9 @@ func between(from, to time.Time) engine.Duration {
 	return engine.Duration(to.Sub(from))
 }
 
+// rolledBack reports whether the host runs the OS again that it ran before.
+func (h *hostSummary) rolledBack() bool { return strings.HasPrefix(h.became, "it was rolled back") }
+
 // result is what became of the host, in a word or two.
 func (h *hostSummary) result() string {
 	switch {
@@ -156,6 +160,8 @@ func (h *hostSummary) result() string {
 		return "stopped at " + h.failure.Step
 	case h.failure != nil && h.failure.Kind == "held":
 		return "left alone at " + h.failure.Step
+	case h.failure != nil && h.rolledBack():
+		return "rolled back after " + h.failure.Step
 	case h.failure != nil:
 		return "failed at " + h.failure.Step
 	case h.staged > 0:

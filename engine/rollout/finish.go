@@ -24,7 +24,7 @@ func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err e
 	case ctx.Err() != nil:
 		end.Exit, end.Reason = engine.ExitStopped, "stopped at once by the operator; holds stay, and the next run goes on from here"
 	case errors.As(err, &f):
-		end.Exit, end.Reason = exitOf(f), f.Error()
+		end.Exit, end.Reason = exitOf(f), f.Error()+r.spent(p)
 	case err != nil:
 		end.Exit, end.Reason = engine.ExitFailed, err.Error()
 	default:
@@ -34,6 +34,15 @@ func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err e
 		}
 	}
 	return end
+}
+
+// spent says that a failure budget is used up, where there was one.
+func (r *Run) spent(p *progress) string {
+	pool := r.input(p.sight, p).Exhausted()
+	if pool == "" || len(p.failed) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of pool %s allows (--best-effort goes on with the others)", len(p.failed), pool)
 }
 
 // counts tells how far each pool was when it was last seen.

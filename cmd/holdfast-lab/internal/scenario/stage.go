@@ -52,6 +52,11 @@ func (r *Runner) setup(ctx context.Context) func(*testscript.Env) error {
 			}
 			cancel()
 		})
+		checkout, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		env.Setenv("CHECKOUT", checkout)
 		env.Setenv("HOLDFAST_LAB", r.Self)
 		env.Setenv("HOLDFAST_LAB_DIR", r.Lab.Dir())
 		env.Setenv("HOME", env.WorkDir)
