@@ -8,10 +8,14 @@ import (
 	"testing"
 )
 
-var shownText = regexp.MustCompile("(?s)```text\n(.*?)```")
+var (
+	shownText = regexp.MustCompile("(?s)```text\n(.*?)```")
+	quoted    = regexp.MustCompile(`"([^"\n]*)"`)
+)
 
 // TestDocumentedOutput: what the documentation of roll-outs shows is what is
-// printed. Lines are left out only where it has a "…".
+// printed, or what the planner is tested to say about windows. Lines are left
+// out only where it has a "…".
 func TestDocumentedOutput(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rollouts.md")
 	if err != nil {
@@ -28,6 +32,13 @@ func TestDocumentedOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		goldens = append(goldens, "\n"+string(text))
+	}
+	windows, err := os.ReadFile("../canary_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range quoted.FindAllSubmatch(windows, -1) {
+		goldens = append(goldens, "\n"+string(m[1])+"\n")
 	}
 	shown := shownText.FindAllStringSubmatch(string(page), -1)
 	if len(shown) < 5 {
