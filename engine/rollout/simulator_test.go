@@ -12,9 +12,6 @@ import (
 
 var seed = flag.Uint64("seed", 0, "the one history that TestSimulator plays; 0: all of them")
 
-// histories is how many of them TestSimulator plays.
-const histories = 10000
-
 // TestSimulator plays random histories of random sites: apply runs again and
 // again, from two bastions, while hosts, bastions, people and the network do
 // what they do. No law is broken at any event; every run ends as it says, with
