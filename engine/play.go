@@ -8,8 +8,9 @@ type Playbook struct {
 }
 
 // Play says what is done on which hosts, and how many at a time. Budgets of
-// pools, zones, `after`, windows, canaries and the quorum of etcd hold in every
-// play: a play can only be more careful.
+// pools, zones, windows, canaries and the quorum of etcd hold in every play: a
+// play can only be more careful. The order of pools is that of the plays: `after`
+// counts among the hosts of a play.
 type Play struct {
 	Name      string  `json:"name"`
 	Hosts     string  `json:"hosts"`                         // pattern, as for --limit

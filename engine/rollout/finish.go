@@ -29,6 +29,9 @@ func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err e
 		end.Exit, end.Reason = engine.ExitFailed, err.Error()
 	default:
 		end.Exit, end.Reason = r.verdicts(last)
+		if end.Exit != engine.ExitOK && len(p.failed) > 0 {
+			end.Exit = engine.ExitFailed // whatever else keeps it from being complete
+		}
 		if err := r.events.failed(); err != nil {
 			end = unjournaled(end, err)
 		}

@@ -346,3 +346,17 @@ func TestPlaysFollow(t *testing.T) {
 		}
 	})
 }
+
+// A host that failed and cannot be reached any more has failed: that comes
+// before what else keeps the run from being complete.
+func TestFailedComesBeforeUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workers(3, func(p *engine.Pool) {
+			p.MaxUnavailable = engine.Limit{Count: 2, Set: true}
+			p.FailureBudget = engine.Limit{Count: 1, Set: true}
+		}))
+		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
+		end := apply(site.Bastion("run-1"))
+		check(t, ended(end, engine.ExitFailed, "worker-0 is unreachable"), lawful(site), updated(site.Host("worker-1")), updated(site.Host("worker-2")))
+	})
+}
