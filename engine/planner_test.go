@@ -194,3 +194,47 @@ func TestPoolsInOrder(t *testing.T) {
 		simulate(t, w)
 	})
 }
+
+// A pool with a canary, a failure budget, a window and a site around it: every
+// combination of what can be the matter with three hosts, one of them of another
+// pool, with each of these.
+func TestPaceEveryState(t *testing.T) {
+	few := []machine{
+		{},
+		{work: "reboot"},
+		{work: "quiet"},
+		{work: "unclear"},
+		{work: "reboot", hold: "dead"},
+		{hold: "foreign"},
+		{work: "reboot", paused: true},
+		{work: "reboot", failed: true},
+		{work: "reboot", hold: "own", failed: true},
+		{work: "reboot", rejected: true},
+		{lost: true},
+	}
+	var paces []engine.Pool
+	for canaries := range 3 {
+		for budget := range 2 {
+			for _, windows := range [][]engine.Window{nil, {open}, {closed}} {
+				p := engine.Pool{Name: "worker", MaxUnavailable: engine.Limit{Count: 2}, FailureBudget: engine.Limit{Count: budget}, Windows: windows}
+				if canaries > 0 {
+					p.Canary = &engine.Canary{Hosts: engine.Limit{Count: canaries}}
+				}
+				paces = append(paces, p)
+			}
+		}
+	}
+	choices(len(few), 3, true, func(pick []int) {
+		for n, p := range paces {
+			w := &world{pools: []engine.Pool{p, {Name: "edge"}}, site: engine.Limit{Count: 1 + n%3, Set: n%2 == 0}}
+			for i, s := range pick {
+				m := worker(i)
+				if i == 2 {
+					m.pool = "edge"
+				}
+				w.hosts = append(w.hosts, m.in(few[s]))
+			}
+			simulate(t, w)
+		}
+	})
+}
