@@ -93,6 +93,9 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if saved != nil && len(s.run.Plays) > 1 {
 		return errors.New("apply: a saved plan is that of one play; choose the play with --tags, as when it was saved")
 	}
+	if saved != nil && saved.Play != "" && len(s.run.Plays) == 0 {
+		return fmt.Errorf("apply: %s is the plan of play %q of a playbook; give that playbook, too", f.saved, saved.Play)
+	}
 	unlock, err := s.lock()
 	if err != nil {
 		return err

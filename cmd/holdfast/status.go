@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/report"
+	"holdfast/engine/rollout"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -131,11 +132,15 @@ func (a *app) runsCommand() *cobra.Command {
 }
 
 func (a *app) validateCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "validate",
+	var book bookFlags
+	cmd := &cobra.Command{
+		Use:   "validate [PLAYBOOK]",
 		Short: "Check everything that can be checked without a host",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := book.take(args); err != nil {
+				return err
+			}
+			a.otherVars = book.bookVars()
 			loaded, err := a.load()
 			if err != nil {
 				return err
@@ -146,6 +151,10 @@ func (a *app) validateCommand() *cobra.Command {
 			}
 			c := a.newConfigs(cmd.Context(), loaded)
 			if _, err := c.desired(); err != nil {
+				return err
+			}
+			plays := &site{inv: inv, run: &rollout.Run{}}
+			if err := a.readPlays(plays, book); err != nil {
 				return err
 			}
 			for _, w := range append(loaded.Warnings, c.warnings...) {
@@ -163,7 +172,12 @@ func (a *app) validateCommand() *cobra.Command {
 				documents = fmt.Sprintf("; documents: %d", len(c.documents))
 			}
 			fmt.Fprintf(a.stdout, "site %s is valid; hosts: %d; pools: %s; etcd clusters: %d%s\n", inv.Site, len(inv.Hosts), strings.Join(pools, ", "), len(inv.Clusters), documents)
+			if book.file != "" {
+				fmt.Fprintf(a.stdout, "playbook %s is valid; plays: %d\n", book.file, len(plays.run.Plays))
+			}
 			return nil
 		},
 	}
+	book.add(cmd)
+	return cmd
 }
