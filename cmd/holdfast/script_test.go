@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": exits, "connections": connections, "interrupt": interrupt,
+			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": exits, "connections": connections, "interrupt": interrupt, "answer": answer,
 		},
 	})
 }

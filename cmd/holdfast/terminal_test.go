@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -93,10 +94,44 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || args[2] != "holdfast" {
 		ts.Fatalf("usage: interrupt CODE TEXT|@HOST holdfast …")
 	}
+	atTerminal(ts, args[0], args[2:], func(person *os.File, seen *screen) error {
+		if host, ok := strings.CutPrefix(args[1], "@"); ok {
+			fleetOf(ts).hosts[host].server.AwaitConnections(1)
+		} else if err := seen.await(args[1]); err != nil {
+			return err
+		}
+		_, err := person.WriteString("\x03")
+		return err
+	})
+}
+
+// answer runs the program on a terminal and types an answer, and Enter, each
+// time that a text is seen.
+func answer(ts *testscript.TestScript, neg bool, args []string) {
+	end := slices.Index(args, "holdfast")
+	if neg || end < 3 || end%2 == 0 {
+		ts.Fatalf("usage: answer CODE TEXT ANSWER [TEXT ANSWER…] holdfast …")
+	}
+	atTerminal(ts, args[0], args[end:], func(person *os.File, seen *screen) error {
+		for i := 1; i < end; i += 2 {
+			if err := seen.await(args[i]); err != nil {
+				return err
+			}
+			if _, err := person.WriteString(args[i+1] + "\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// atTerminal runs the program on a terminal, at which a person does something,
+// and demands its exit code.
+func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*os.File, *screen) error) {
 	person, tty, err := terminalPair()
 	ts.Check(err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Args = args[2:] // by whose first the test is the program
+	cmd.Args = argv // by whose first the test is the program
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"HOME", "HOLDFAST_INVENTORY", "SSH_AUTH_SOCK", "PATH"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
@@ -108,18 +143,14 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	var work conc.WaitGroup
 	defer func() { _ = person.Close(); work.Wait() }()
 	seen := watch(person, &work)
-	if host, ok := strings.CutPrefix(args[1], "@"); ok {
-		fleetOf(ts).hosts[host].server.AwaitConnections(1)
-	} else if err := seen.await(args[1]); err != nil {
+	if err := do(person, seen); err != nil {
 		ts.Fatalf("%v", err)
 	}
-	_, err = person.WriteString("\x03")
-	ts.Check(err)
 	err = cmd.Wait()
 	work.Wait()
 	ts.Logf("%s", seen.text())
-	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
-		ts.Fatalf("exit status %s (%v), want %s", got, err, args[0])
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != code {
+		ts.Fatalf("exit status %s (%v), want %s", got, err, code)
 	}
 }
 
