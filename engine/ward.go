@@ -203,20 +203,28 @@ func (w *ward) prove(now time.Time, hosts int, proven []time.Time) {
 	}
 }
 
-// Exhausted says of which pool more hosts have failed in this run than its
-// failure budget allows, so that no further batch may begin; "" if there is none.
+// Exhausted says of what more hosts have failed in this run than the failure
+// budget allows, a pool or a play that has its own, so that no further batch may
+// begin; "" if there is none.
 func (in Input) Exhausted() string {
 	in = in.selecting()
 	x := newIndex(in)
-	failed := map[string]int{}
+	failed, all := map[string]int{}, 0
 	for _, h := range in.Inventory.Hosts {
-		if _, ok := in.Failed[h.Name]; ok {
+		if _, ok := in.Failed[h.Name]; ok && in.Selected(h) {
 			failed[h.Pool]++
+			all++
 		}
+	}
+	if play := in.Play; play != nil && (play.AnyFatal || play.MaxFail != nil) {
+		if most := in.mayFail(Pool{}, 0); most >= 0 && all > most {
+			return "play " + play.Name
+		}
+		return ""
 	}
 	for _, p := range in.Inventory.Pools {
 		if most := in.mayFail(p, x.sizes[p.Name]); most >= 0 && failed[p.Name] > most {
-			return p.Name
+			return "pool " + p.Name
 		}
 	}
 	return ""

@@ -41,11 +41,11 @@ func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err e
 
 // spent says that a failure budget is used up, where there was one.
 func (r *Run) spent(p *progress) string {
-	pool := r.input(p.sight, p).Exhausted()
-	if pool == "" || len(p.failed) < 2 {
+	of := r.input(p.sight, p).Exhausted()
+	if of == "" || len(p.failed) < 2 {
 		return ""
 	}
-	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of pool %s allows (--best-effort goes on with the others)", len(p.failed), pool)
+	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of %s allows (--best-effort goes on with the others)", len(p.failed), of)
 }
 
 // counts tells how far each pool was when it was last seen.
