@@ -1,6 +1,10 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // skew watches how far the versions of pools are apart.
 type skew struct {
@@ -100,8 +104,8 @@ func (k *skew) objects(hp *HostPlan) string {
 			}
 			continue
 		}
-		for v, hosts := range k.version[other] {
-			if hosts == 0 {
+		for _, v := range slices.Sorted(maps.Keys(k.version[other])) {
+			if k.version[other][v] == 0 {
 				continue
 			}
 			if minors, ok := Skew(target, v); !ok || minors > l.minors {

@@ -60,6 +60,19 @@ func (versionModule) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	return steps
 }
 
+// Where several versions are too far, the plan always names the same one.
+func TestSkewNamesTheSameVersion(t *testing.T) {
+	said := map[string]bool{}
+	for range 50 {
+		for _, x := range versions("4.16.1>4.20.0", "4.14.0", "4.15.0", 1, nil).Excluded {
+			said[x.Reason] = true
+		}
+	}
+	if len(said) != 1 {
+		t.Errorf("the same site gives %d plans: %v", len(said), said)
+	}
+}
+
 // Hosts do not get further from those of the pools they come after, or these
 // from them, than max_skew says.
 func TestSkewOfPools(t *testing.T) {

@@ -159,7 +159,7 @@ func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
 		return r.batch(ctx, p, plan)
 	case !p.started && len(plan.Start) > 0:
 		p.started = true
-		return asError(r.gates(ctx, engine.Batch{}, plan.Start, 0))
+		return asError(r.gates(ctx, everyone(plan), plan.Start, 0))
 	case batch && quiet(plan, b):
 	case !p.stagedAll && len(plan.Lanes) > 0:
 		p.stagedAll = true
@@ -182,6 +182,15 @@ func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
 		return nil
 	}
 	return r.batch(ctx, p, plan)
+}
+
+// everyone is all hosts with work as a batch, so that a gate that is asked
+// about them knows of which pools they are.
+func everyone(plan engine.Plan) (b engine.Batch) {
+	for _, hp := range plan.Hosts {
+		b.Hosts = append(b.Hosts, hp.Host)
+	}
+	return b
 }
 
 // asError keeps that there was no failure.

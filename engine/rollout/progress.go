@@ -160,7 +160,7 @@ func (p *progress) check(plan engine.Plan) error {
 	if err := plan.Moved(*p.approved, func(host string) bool { return p.begun[host] }); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
-	for host := range p.doneSince() {
+	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // always the same is named
 		if hp := plan.Host(host); hp != nil {
 			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + whatIsLeft(*hp)}
 		}
