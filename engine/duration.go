@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding"
+	"strings"
 	"time"
 )
 
@@ -16,6 +17,18 @@ type Duration time.Duration
 
 // String gives the duration as time.Duration prints it.
 func (d Duration) String() string { return time.Duration(d).String() }
+
+// Trimmed is the duration for people, without what is zero: 10m, 1h30m.
+func (d Duration) Trimmed() string {
+	text := d.String()
+	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = rest + "m"
+	}
+	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = rest + "h"
+	}
+	return text
+}
 
 // MarshalText writes the duration as text.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

@@ -137,6 +137,16 @@ const (
 	ExitStopped     ExitCode = 6 // stopped by the person
 )
 
+// Worse gives the code of two that something with several parts ends with.
+func (c ExitCode) Worse(d ExitCode) ExitCode {
+	for _, worst := range []ExitCode{ExitStopped, ExitUsage, ExitFailed, ExitRefused, ExitUnreachable, ExitWork} {
+		if c == worst || d == worst {
+			return worst
+		}
+	}
+	return ExitOK
+}
+
 // Exit is how a run ends that could do nothing (more) of the plan.
 func (p Plan) Exit() ExitCode {
 	switch {

@@ -29,8 +29,8 @@ func newIndex(in Input) index {
 	}
 	for _, h := range inv.Hosts {
 		x.sizes[h.Pool]++
-		if os := in.Desired[h.Name].OS; os != nil && os.Digest() != "" && x.targets[h.Pool] == "" {
-			x.targets[h.Pool] = os.Digest()
+		if digest := digestOf(in.Desired[h.Name].OS); digest != "" && x.targets[h.Pool] == "" {
+			x.targets[h.Pool] = digest
 		}
 		if h.Cluster != "" {
 			x.members[h.Cluster] = append(x.members[h.Cluster], h.Name)

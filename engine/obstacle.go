@@ -142,10 +142,8 @@ func (sc *scheduler) unfinished(w *ward) string {
 
 // budget says who takes up a pool's budget, or that of the site.
 func (sc *scheduler) budget(w *ward, adopted bool) string {
-	if free := *w; w.site.limit > 0 {
-		if free.site = (&siteBudget{}); free.seats(adopted) > 0 {
-			return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.away+w.site.adopted)
-		}
+	if w.poolSeats(adopted) > 0 {
+		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.away+w.site.adopted)
 	}
 	return sc.poolBudget(w)
 }

@@ -31,10 +31,7 @@ func places(in Input, x index, work []HostPlan) map[string]place {
 	for i, h := range in.Inventory.Hosts {
 		position[h.Name] = i
 	}
-	zones := map[string]map[string]int{}
-	for _, p := range in.Inventory.Pools {
-		zones[p.Name] = zoneOrder(in.Inventory, p.Name, in.order(p))
-	}
+	zones := in.zones(x)
 	out := make(map[string]place, len(work))
 	for _, hp := range work {
 		at := place{late: !hp.retry, zone: zones[hp.Pool][hp.Zone], name: hp.Host}
@@ -62,23 +59,27 @@ func (in Input) order(p Pool) Order {
 	return p.Order
 }
 
-// zoneOrder numbers the zones of a pool as they follow each other.
-func zoneOrder(inv Inventory, pool string, o Order) map[string]int {
-	var zones []string
-	for _, h := range inv.Hosts {
-		if h.Pool == pool && !slices.Contains(zones, h.Zone) {
-			zones = append(zones, h.Zone)
+// zones numbers the zones of each pool as they follow each other.
+func (in Input) zones(x index) map[string]map[string]int {
+	names := map[string][]string{}
+	for _, h := range in.Inventory.Hosts {
+		if !slices.Contains(names[h.Pool], h.Zone) {
+			names[h.Pool] = append(names[h.Pool], h.Zone)
 		}
 	}
-	if o == Sorted || o == ReverseSorted || o == Shuffled {
-		slices.Sort(zones)
-	}
-	if o == ReverseSorted || o == ReverseInventory {
-		slices.Reverse(zones)
-	}
-	numbers := map[string]int{}
-	for i, z := range zones {
-		numbers[z] = i
+	numbers := map[string]map[string]int{}
+	for pool, list := range names {
+		o := in.order(x.pools[pool])
+		if o != InInventory && o != ReverseInventory {
+			slices.Sort(list)
+		}
+		if o == ReverseSorted || o == ReverseInventory {
+			slices.Reverse(list)
+		}
+		numbers[pool] = map[string]int{}
+		for i, z := range list {
+			numbers[pool][z] = i
+		}
 	}
 	return numbers
 }

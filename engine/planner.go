@@ -51,7 +51,9 @@ func NewPlan(in Input) Plan {
 	if in.Play != nil {
 		p.Play = in.Play.Name
 	}
-	p.Warnings = append(p.Warnings, schedule.warnings()...)
+	if schedule.skew.unknown() {
+		p.Warnings = append(p.Warnings, "the version of an OS is not known before it is staged: max_skew is checked then")
+	}
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {
@@ -97,7 +99,9 @@ func byHost(plans []HostPlan) map[string]*HostPlan {
 }
 
 func (in Input) target(x index, h Host, f Facts) Target {
-	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f.running(in.Ran[h.Name]).finished(in, h), Run: in.Run, Targets: x.targets}
+	f = f.running(in.Ran[h.Name])
+	_, f.Finished = in.Done[h.Name]
+	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Targets: x.targets}
 }
 
 // running is the host as if these services ran, so that they are waited for.
@@ -108,12 +112,6 @@ func (f Facts) running(services []string) Facts {
 	lacks := func(u string) bool { return slices.Contains(services, u) }
 	f.Failed = slices.DeleteFunc(slices.Clone(f.Failed), lacks)
 	f.Running = append(slices.DeleteFunc(slices.Clone(f.Running), lacks), services...)
-	return f
-}
-
-// finished is the host as one that this run has, or has not, done with.
-func (f Facts) finished(in Input, h Host) Facts {
-	_, f.Finished = in.Done[h.Name]
 	return f
 }
 

@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"slices"
-)
+import "slices"
 
 // scheduler puts hosts into batches by playing the roll-out forward: after
 // each batch its hosts are taken to be updated and healthy.
@@ -186,13 +184,4 @@ func (sc *scheduler) settle(hp *HostPlan) {
 			c.facts.Members[i].Healthy = true
 		}
 	}
-}
-
-// warnings tell what cannot be known, or done, in one run.
-func (sc *scheduler) warnings() []string {
-	var list []string
-	if sc.skew.unknown() {
-		list = append(list, "the version of an OS is not known before it is staged: max_skew is checked then")
-	}
-	return list
 }

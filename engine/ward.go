@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -40,21 +41,29 @@ type siteBudget struct {
 	taken   int
 }
 
-// seats is how many more hosts of the pool the batch may disrupt. A host with
-// a left-over hold counts as unavailable already, so that it takes no seat of
-// others: of those there may always be one, else they would stay for ever.
-func (w *ward) seats(adopted bool) int {
-	seats := w.limit - len(w.away) - w.adopted - w.taken
+// seats is how many more hosts of the pool the batch may disrupt.
+func (w *ward) seats(adopted bool) int { return min(w.poolSeats(adopted), w.site.seats(adopted)) }
+
+func (w *ward) poolSeats(adopted bool) int {
+	return room(w.limit, len(w.away), w.adopted, w.taken, adopted)
+}
+
+func (s *siteBudget) seats(adopted bool) int {
+	if s.limit == 0 {
+		return math.MaxInt
+	}
+	return room(s.limit, s.away, s.adopted, s.taken, adopted)
+}
+
+// room is what a budget has left for a host, where so many are away, have a
+// left-over hold, and are in the batch. A host with a left-over hold counts as
+// unavailable already, so that it takes no seat of others: of those there may
+// always be one, else they would stay for ever.
+func room(limit, away, leftOver, taken int, adopted bool) int {
 	if adopted {
-		seats = max(1, w.limit-len(w.away)) - w.taken
+		return max(1, limit-away) - taken
 	}
-	if w.site.limit == 0 {
-		return seats
-	}
-	if adopted {
-		return min(seats, max(1, w.site.limit-w.site.away)-w.site.taken)
-	}
-	return min(seats, w.site.limit-w.site.away-w.site.adopted-w.site.taken)
+	return limit - away - leftOver - taken
 }
 
 // canarySeats is how many more hosts may go before the canaries are proven.
@@ -93,33 +102,18 @@ func (w *ward) degradation() string {
 // closing says why no batch of the pool may begin now.
 func (w *ward) closing() string {
 	if w.opens.IsZero() {
-		return fmt.Sprintf("pool %s: no maintenance window is long enough for a batch of %s", w.Name, brief(w.Takes()))
+		return fmt.Sprintf("pool %s: no maintenance window is long enough for a batch of %s", w.Name, w.Takes().Trimmed())
 	}
 	var windows []string
 	for _, x := range w.Windows {
 		windows = append(windows, x.String())
 	}
-	loc := time.UTC
-	if w.Windows[0].Location != nil {
-		loc = w.Windows[0].Location
-	}
+	loc := w.Windows[0].location()
 	why := "outside its maintenance window"
 	if !w.closes.IsZero() {
 		why = "its maintenance window closes at " + w.closes.In(loc).Format("15:04 MST") + ", too soon"
 	}
-	return fmt.Sprintf("pool %s: %s for a batch of %s (%s); the next may begin on %s", w.Name, why, brief(w.Takes()), strings.Join(windows, "; "), w.opens.In(loc).Format("Mon 2006-01-02 15:04 MST"))
-}
-
-// brief is a duration without the zeros that time.Duration prints: 30m, 1h.
-func brief(d Duration) string {
-	s := strings.TrimSuffix(d.String(), "m0s")
-	if s != d.String() {
-		s += "m"
-	}
-	if h := strings.TrimSuffix(s, "h0m"); h != s {
-		return h + "h"
-	}
-	return s
+	return fmt.Sprintf("pool %s: %s for a batch of %s (%s); the next may begin on %s", w.Name, why, w.Takes().Trimmed(), strings.Join(windows, "; "), w.opens.In(loc).Format("Mon 2006-01-02 15:04 MST"))
 }
 
 func newWards(in Input, x index, s stock) map[string]*ward {
@@ -130,12 +124,9 @@ func newWards(in Input, x index, s stock) map[string]*ward {
 	}
 	for _, p := range in.Inventory.Pools {
 		w := &ward{Pool: p, site: site, limit: p.MaxUnavailable.Of(x.sizes[p.Name]), degraded: s.degraded[p.Name], mayFail: in.mayFail(p, x.sizes[p.Name])}
-		if len(p.Windows) > 0 {
-			open, opens := MayBegin(p.Windows, in.Now, p.Takes())
-			w.closed, w.opens = !open, opens
-			if end, now := OpenUntil(p.Windows, in.Now); now {
-				w.closes = end
-			}
+		open, opens := MayBegin(p.Windows, in.Now, p.Takes())
+		if w.closed, w.opens = !open, opens; w.closed {
+			w.closes, _ = OpenUntil(p.Windows, in.Now)
 		}
 		w.prove(in.Now, x.sizes[p.Name], s.proven[p.Name])
 		wards[p.Name] = w

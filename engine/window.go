@@ -111,14 +111,19 @@ func openings(windows []Window, now time.Time) []opening {
 	return merged
 }
 
+// location is the window's zone.
+func (w Window) location() *time.Location {
+	if w.Location == nil {
+		return time.UTC
+	}
+	return w.Location
+}
+
 // opening is the one that begins that many days after now in the window's zone.
 // There may be none: on other days of the week, and where the clocks pass over
 // it.
 func (w Window) opening(now time.Time, days int) (opening, bool) {
-	loc := w.Location
-	if loc == nil {
-		loc = time.UTC
-	}
+	loc := w.location()
 	y, m, d := now.In(loc).Date()
 	d += days
 	if len(w.Days) > 0 && !slices.Contains(w.Days, time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Weekday()) {

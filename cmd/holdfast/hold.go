@@ -107,21 +107,21 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 		switch {
 		case !f.Reached():
 			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, f.Unreachable)
-			code = worse(code, engine.ExitUnreachable)
+			code = code.Worse(engine.ExitUnreachable)
 		case f.HoldProblem != "":
 			fmt.Fprintf(a.stderr, "%s: %s; look at %s on the host and remove it by hand\n", h.Name, f.HoldProblem, engine.HoldPath)
-			code = worse(code, engine.ExitFailed)
+			code = code.Worse(engine.ExitFailed)
 		case f.Hold == nil:
 			fmt.Fprintf(a.stdout, "%s: not held\n", h.Name)
 		case f.Hold.Kind == engine.RunHold && !force:
 			fmt.Fprintf(a.stderr, "%s: %s; that run, or the next, ends it (--force if you know better)\n", h.Name, f.Hold)
-			code = worse(code, engine.ExitRefused)
+			code = code.Worse(engine.ExitRefused)
 		default:
 			mine = append(mine, h.Name)
 		}
 	}
 	s.only(mine)
-	return exit(worse(code, a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
+	return exit(code.Worse(a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
 		return rollout.Script{Text: engine.ReleaseScript(sight[h.Name].Hold.Run, false), Timeout: time.Minute}
 	}, "released")))
 }
@@ -133,7 +133,7 @@ func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rol
 	tell := func(code engine.ExitCode, format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
-		worst = worse(worst, code)
+		worst = worst.Worse(code)
 		out := a.stdout
 		if code != engine.ExitOK {
 			out = a.stderr

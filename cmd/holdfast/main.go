@@ -41,19 +41,6 @@ func exit(code engine.ExitCode) error {
 	return &exitError{code: code}
 }
 
-// worse gives the code of two that a command with several hosts ends with.
-func worse(a, b engine.ExitCode) engine.ExitCode {
-	order := []engine.ExitCode{
-		engine.ExitStopped, engine.ExitUsage, engine.ExitFailed, engine.ExitRefused, engine.ExitUnreachable, engine.ExitWork,
-	}
-	for _, code := range order {
-		if a == code || b == code {
-			return code
-		}
-	}
-	return engine.ExitOK
-}
-
 func failWith(code engine.ExitCode, err error) error { return &exitError{code: code, err: err} }
 
 // run is main without the process: it gives the exit code.

@@ -75,7 +75,7 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*ro
 	}
 	code := engine.ExitOK
 	for _, p := range plans {
-		code = worse(code, p.Exit())
+		code = code.Worse(p.Exit())
 	}
 	return exit(code)
 }

@@ -110,9 +110,9 @@ func (v *planView) soak(d engine.Duration, first bool) {
 	switch {
 	case d <= 0:
 	case first:
-		v.line("  soak     another %s, as canaries that match already have not run for long enough", span(d))
+		v.line("  soak     another %s, as canaries that match already have not run for long enough", d.Trimmed())
 	default:
-		v.line("  soak     %s", span(d))
+		v.line("  soak     %s", d.Trimmed())
 	}
 }
 
@@ -130,18 +130,6 @@ func (v *planView) gates(b engine.Batch) {
 	}
 }
 
-// span is a duration without what is zero: 10m, 1h30m.
-func span(d engine.Duration) string {
-	text := d.String()
-	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
-		text = rest + "m"
-	}
-	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
-		text = rest + "h"
-	}
-	return text
-}
-
 // with is what a step takes with it: a command, a question, or files for the
 // host.
 func with(do engine.Op) string {
@@ -151,7 +139,7 @@ func with(do engine.Op) string {
 	case do.Gate != nil:
 		return ": " + question(*do.Gate) + demands(*do.Gate)
 	case do.Pause != nil:
-		return ": waits for " + span(do.Pause.For)
+		return ": waits for " + do.Pause.For.Trimmed()
 	case do.Defragment != nil:
 		return ": the member of " + do.Defragment.Cluster + " does not answer meanwhile"
 	case do.Exec != nil && len(do.Exec.Uploads) > 0:

@@ -67,7 +67,7 @@ func (r *Run) verdicts(last []engine.Plan) (engine.ExitCode, string) {
 	worst, why := engine.ExitOK, ""
 	for _, plan := range last {
 		exit, reason := verdict(plan)
-		if rank := slices.Index(badness, exit); rank > slices.Index(badness, worst) {
+		if exit != worst && exit.Worse(worst) == exit {
 			worst, why = exit, "play "+plan.Play+": "+reason
 		}
 	}
@@ -76,9 +76,6 @@ func (r *Run) verdicts(last []engine.Plan) (engine.ExitCode, string) {
 	}
 	return worst, why
 }
-
-// badness orders the exit codes that plans end with.
-var badness = []engine.ExitCode{engine.ExitOK, engine.ExitWork, engine.ExitUnreachable, engine.ExitRefused, engine.ExitFailed}
 
 // unjournaled is the end of a run whose journal is not whole.
 func unjournaled(end engine.RunEnd, err error) engine.RunEnd {
