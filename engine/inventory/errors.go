@@ -64,33 +64,11 @@ func (e *Errors) write(b *strings.Builder, d *hcl.Diagnostic, lines map[string][
 	if !ok {
 		return
 	}
-	line, column := excerpt(line, at.Start.Column)
-	width := max(1, at.End.Column-at.Start.Column)
+	width := at.End.Column - at.Start.Column
 	if at.End.Line != at.Start.Line {
 		width = 1
 	}
-	width = min(width, max(1, len([]rune(line))-column+1))
-	number := fmt.Sprintf("%5d", at.Start.Line)
-	fmt.Fprintf(b, "%s | %s\n%s | %s%s\n", number, line, strings.Repeat(" ", len(number)), indent(line, column-1), strings.Repeat("^", width))
-}
-
-// excerpt is the part of a very long line that is around a column, and where
-// that column is in it.
-func excerpt(line string, column int) (string, int) {
-	const long, before = 200, 80
-	runes := []rune(line)
-	if len(runes) <= long {
-		return line, column
-	}
-	from := min(max(0, column-1-before), len(runes)-long)
-	shown := string(runes[from : from+long])
-	if from > 0 {
-		shown, column = "…"+shown, column-from+1
-	}
-	if from+long < len(runes) {
-		shown += "…"
-	}
-	return shown, column
+	fmt.Fprintln(b, engine.Marked(at.Start.Line, line, at.Start.Column, width))
 }
 
 // redact takes out what a function quoted before it was known to be sensitive.
@@ -118,19 +96,4 @@ func (e *Errors) line(at *hcl.Range, lines []string) (string, bool) {
 	}
 	line := strings.TrimSuffix(lines[at.Start.Line-1], "\r")
 	return engine.Printable(line), !showsSecret(line, e.sensitive)
-}
-
-// indent is white space as wide as the first n columns of a line.
-func indent(line string, n int) string {
-	var b strings.Builder
-	for i, r := range []rune(line) {
-		if i >= n {
-			break
-		}
-		if r != '\t' {
-			r = ' '
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -62,43 +62,5 @@ func (e *Errors) show(p problem) string {
 	if p.line > len(e.lines) {
 		return head
 	}
-	line, column := excerpt(e.lines[p.line-1], p.column)
-	width := max(1, min(p.width, len([]rune(line))-column+1))
-	number := fmt.Sprintf("%5d", p.line)
-	return fmt.Sprintf("%s\n%s | %s\n%s | %s%s", head, number, engine.Printable(line),
-		strings.Repeat(" ", len(number)), indent(line, column-1), strings.Repeat("^", width))
-}
-
-// excerpt is the part of a very long line that is around a column, and where
-// that column is in it.
-func excerpt(line string, column int) (string, int) {
-	const long, before = 200, 80
-	runes := []rune(line)
-	if len(runes) <= long {
-		return line, column
-	}
-	from := min(max(0, column-1-before), len(runes)-long)
-	shown := string(runes[from : from+long])
-	if from > 0 {
-		shown, column = "…"+shown, column-from+1
-	}
-	if from+long < len(runes) {
-		shown += "…"
-	}
-	return shown, column
-}
-
-// indent is white space as wide as the first n columns of a line.
-func indent(line string, n int) string {
-	var b strings.Builder
-	for i, r := range []rune(line) {
-		if i >= n {
-			break
-		}
-		if r != '\t' {
-			r = ' '
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	return head + "\n" + engine.Marked(p.line, e.lines[p.line-1], p.column, p.width)
 }
