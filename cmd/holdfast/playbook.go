@@ -59,9 +59,8 @@ func (a *app) readPlays(s *site, f bookFlags) error {
 		return err
 	}
 	opts := playbook.Options{Name: f.file, Hosts: s.inv.Hosts, Tags: f.tags, SkipTags: f.skipTags, Vars: map[string]string{}}
-	known := f.bookVars()
 	for _, v := range a.vars {
-		if name, value, ok := strings.Cut(v, "="); ok && slices.Contains(known, name) {
+		if name, value, ok := strings.Cut(v, "="); ok && slices.Contains(a.otherVars, name) {
 			opts.Vars[name] = value
 		}
 	}

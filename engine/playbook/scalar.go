@@ -102,20 +102,26 @@ func (l *loader) text(what string, n *yaml.Node) (string, bool) {
 	return "", false
 }
 
+// elements gives those of a list, or what stands in its place; an empty list
+// wants one.
+func (l *loader) elements(what, one string, n *yaml.Node) []*yaml.Node {
+	if n.Kind != yaml.SequenceNode {
+		return []*yaml.Node{n}
+	}
+	var items []*yaml.Node
+	for _, c := range n.Content {
+		items = append(items, follow(c))
+	}
+	if len(items) == 0 {
+		l.fail(n, what+" is an empty list", "give it "+one+", or take the line out")
+	}
+	return items
+}
+
 // oneOrMore gives the texts of a text or a list of texts.
 func (l *loader) oneOrMore(what string, n *yaml.Node) []*yaml.Node {
-	items := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
-		items = nil
-		for _, c := range n.Content {
-			items = append(items, follow(c))
-		}
-		if len(items) == 0 {
-			l.fail(n, what+" is an empty list", "give it an element, or take the line out")
-		}
-	}
 	var texts []*yaml.Node
-	for _, item := range items {
+	for _, item := range l.elements(what, "an element", n) {
 		if _, ok := l.text(what, item); ok {
 			texts = append(texts, item)
 		}

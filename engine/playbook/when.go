@@ -45,18 +45,8 @@ func conditionFunctions() map[string]function.Function {
 
 // skip gives the hosts of the play for which a `when` does not hold.
 func (l *loader) skip(n *yaml.Node) map[string]bool {
-	items := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
-		items = nil
-		for _, c := range n.Content {
-			items = append(items, follow(c))
-		}
-		if len(items) == 0 {
-			l.fail(n, "when is an empty list", "give it a condition, or take the line out")
-		}
-	}
 	var skipped map[string]bool
-	for _, item := range items {
+	for _, item := range l.elements("when", "a condition", n) {
 		expr, vars, ok := l.condition(item)
 		if !ok {
 			continue

@@ -44,7 +44,7 @@ func wentBack(h *hosttest.Host) error {
 // A host on which the new OS fails runs the old one again, is nobody's, and is
 // left alone by the next runs.
 func TestAHostGoesBackToItsPreviousOSOnce(t *testing.T) {
-	for name, inv := range map[string]engine.Inventory{"worker-1": goesBack(0, 3), "worker-0": goesBack(3, 1)} {
+	for name, inv := range map[string]engine.Inventory{"worker-1": goesBack(0, 3), "worker-0": goesBack(3, 1), "etcd-1": goesBack(3, 0)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(inv)
@@ -176,5 +176,26 @@ func TestHostsRememberTheirRollOut(t *testing.T) {
 			}
 		}
 		check(t, errors.Join(errs...))
+	})
+}
+
+// An OS that fails on a host is left again, once: the host runs what it ran,
+// is nobody's, and is not given that OS a second time.
+func TestRollsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workers(2, func(p *engine.Pool) { p.OnFailure = engine.RollbackFailed }))
+		site.Host("worker-0").Change(bad)
+		for run := range 2 {
+			end := apply(site.Bastion(fmt.Sprint("run-", run)))
+			check(t, ended(end, engine.ExitFailed, "worker-0"), lawful(site), free(site.Host("worker-0")), untouched(site.Host("worker-1")))
+			if st := site.Host("worker-0").State(); st.Booted != hosttest.V1 || !st.Well || len(st.Reboots) != 2 {
+				t.Errorf("after run %d: %+v", run, st)
+			}
+		}
+		again := apply(site.Bastion("run-3"), func(r *rollout.Run) { r.RetryRejected = true })
+		check(t, ended(again, engine.ExitFailed, "worker-0"), lawful(site), heldFor(site.Host("worker-0"), "run-3"))
+		if st := site.Host("worker-0").State(); st.Booted != hosttest.V2 || len(st.Reboots) != 3 {
+			t.Errorf("it was tried again, and rolled back again: %+v", st)
+		}
 	})
 }
