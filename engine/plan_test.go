@@ -298,6 +298,27 @@ func TestHostsThatComeBack(t *testing.T) {
 	})
 }
 
+// A host that was not understood when the plan was approved, and is since, has
+// not failed.
+func TestUnderstoodHostIsNoFailure(t *testing.T) {
+	w := &world{pools: []engine.Pool{{Name: "worker", FailureBudget: engine.Limit{Set: true, Count: 1}, MaxUnavailable: engine.Limit{Set: true, Count: 2}}}, hosts: []*machine{
+		worker(0).in(machine{work: "unclear"}), worker(1).in(machine{hold: "foreign", work: "reboot", rejected: true}), worker(2).in(machine{work: "reboot"}),
+	}}
+	approved := engine.NewPlan(w.input())
+	w.hosts[0].work, w.hosts[1].hold = "reboot", ""
+	in := w.input()
+	in.Approved = &approved
+	if p := engine.NewPlan(in); len(p.Batches) != 1 || p.Batches[0].Hosts[0] != "worker-2" {
+		t.Errorf("%+v", p)
+	}
+	w.hosts[0].work = "unclear"
+	in = w.input()
+	in.Approved = &approved
+	if p := engine.NewPlan(in); len(p.Batches) != 0 {
+		t.Errorf("two have failed: %+v", p)
+	}
+}
+
 func comeBack(t *rapid.T, m *machine) {
 	if !rapid.Bool().Draw(t, "comes back") {
 		return

@@ -108,7 +108,7 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	if why == RolledBack && adopt != "" { // what is left of it is only to be ended
 		why, d.changes, d.steps = "", nil, Steps{}
 	}
-	if in.Selected(h) && (why == Failed || why == Unclear || why != Paused && adopt == "" && in.rejected(h, f)) {
+	if in.Selected(h) && (why == Failed || err != nil || why != Paused && adopt == "" && in.rejected(h, f)) {
 		s.degraded[h.Pool] = append(s.degraded[h.Pool], h.Name)
 	}
 	switch {
