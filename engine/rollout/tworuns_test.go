@@ -65,7 +65,8 @@ func together(p play, delays [][]int, later time.Duration) error {
 	wg.Wait()
 	errs := []error{lawful(site)}
 	for i, end := range ends {
-		away := end.Exit == engine.ExitFailed && (strings.Contains(end.Reason, "etcd cluster main: member") || strings.Contains(end.Reason, "connect to etcd-"))
+		away := end.Exit == engine.ExitFailed && (strings.Contains(end.Reason, "etcd cluster main: member") || strings.Contains(end.Reason, "connect to etcd-")) ||
+			end.Exit == engine.ExitUnreachable && strings.Contains(end.Reason, "is unreachable") // the other one reboots it
 		overtaken := end.Exit == engine.ExitFailed && p.brief
 		if end.Exit != engine.ExitOK && end.Exit != engine.ExitRefused && !away && !overtaken {
 			errs = append(errs, fmt.Errorf("run %d: exit %d: %s", i, end.Exit, end.Reason))
