@@ -21,6 +21,7 @@ type Event struct {
 	Step     string    `json:"step,omitempty"`
 	Message  string    `json:"message,omitempty"`
 	Took     Duration  `json:"took,omitempty"`
+	Until    time.Time `json:"until,omitzero"` // when a step that only waits is to end, of its start
 	Failure  *Failure  `json:"failure,omitempty"`
 	Start    *RunStart `json:"start,omitempty"`
 	Plan     *Plan     `json:"plan,omitempty"`

@@ -44,7 +44,7 @@ func (b *board) add(e engine.Event) {
 			b.plan(*e.Plan)
 		}
 	case engine.StepStarted:
-		b.active[where(e)] = activeStep{name: e.Step, since: e.Time, until: untilOf(e)}
+		b.active[where(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until}
 		if e.Step == "hold" {
 			b.held[e.Host] = true
 		}

@@ -89,27 +89,37 @@ func soaking() []engine.Event {
 		{Type: engine.HostDone, Host: "worker-01"},
 		{Type: engine.StepStarted, Host: "edge-0", Step: "stage", Time: began},
 		{Type: engine.StepEnded, Host: "edge-0", Step: "stage"},
-		{Type: engine.StepStarted, Pool: "worker", Step: "soak", Message: "until 08:13:20 UTC", Time: began.Add(200 * time.Second)},
+		{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: began.Add(200 * time.Second), Until: began.Add(800 * time.Second)},
 	}
 }
 
-// TestWaiting: a step that only waits says until when, and how long that is.
+// TestWaiting: a step that only waits says until when, with the date if that is
+// more than a day away, and how long that is.
 func TestWaiting(t *testing.T) {
-	for message, want := range map[string]string{
-		"until 08:13:20 UTC": "8m20s left", "until 2026-11-22T08:13:20Z": "24h8m20s left", "until 07:00:00 UTC": "22h55m0s left",
-		"until 08:05:00 UTC": "0 s left", "until the cows come home": "", "": "",
+	start := began.Add(200 * time.Second)
+	for _, c := range []struct {
+		until      time.Time
+		line, left string
+	}{
+		{start.Add(10 * time.Minute), "until 08:13:20 UTC", "8m20s left"},
+		{start.Add(10 * time.Minute).In(time.FixedZone("CET", 3600)), "until 08:13:20 UTC", "8m20s left"},
+		{began.Add(23 * time.Hour), "until 07:00:00 UTC", "22h55m0s left"},
+		{start.Add(24*time.Hour + 10*time.Minute), "until Sun 2026-11-22 08:13:20 UTC", "24h8m20s left"},
+		{start.Add(50 * time.Hour), "until Mon 2026-11-23 10:03:20 UTC", "49h58m20s left"},
+		{start.Add(time.Minute), "until 08:04:20 UTC", "0 s left"},
+		{time.Time{}, "", ""},
 	} {
-		e := engine.Event{Type: engine.StepStarted, Pool: "worker", Step: "soak", Message: message, Time: began.Add(200 * time.Second)}
+		e := engine.Event{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: start, Until: c.until}
 		text := report.Board([]engine.Event{e}, 80, 24, began.Add(5*time.Minute))
-		if !strings.HasPrefix(text, "  pool worker  soak 100 s") || !strings.HasSuffix(text, want) || (want == "") == strings.Contains(text, "left") {
-			t.Errorf("%q: %q, want %q", message, text, want)
+		if !strings.HasPrefix(text, "  pool worker  soak 100 s") || !strings.HasSuffix(text, c.left) || (c.left == "") == strings.Contains(text, "left") {
+			t.Errorf("%s: %q, want %q", c.until, text, c.left)
 		}
 		var line bytes.Buffer
 		if err := (&report.Plain{W: &line, Short: true, Terse: true}).Emit(e); err != nil {
 			t.Fatal(err)
 		}
-		if wanted := "  worker: soak " + message + "\n"; want != "" && line.String() != wanted || want == "" && line.Len() > 0 {
-			t.Errorf("%q: line %q", message, line.String())
+		if wanted := "  worker: soak " + c.line + "\n"; c.line != "" && line.String() != wanted || c.line == "" && line.Len() > 0 {
+			t.Errorf("%s: line %q", c.until, line.String())
 		}
 	}
 }

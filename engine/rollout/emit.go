@@ -58,7 +58,7 @@ func (r *Run) timed(e engine.Event, f func() error) *engine.Failure {
 func (r *Run) ending(e engine.Event, f func() error) *engine.Failure {
 	began := r.Clock.Now()
 	failure := asFailure(f(), e.Host, e.Step)
-	e.Type, e.Took, e.Failure = engine.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure
+	e.Type, e.Took, e.Failure, e.Until = engine.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure, time.Time{}
 	r.note(e)
 	return failure
 }

@@ -9,8 +9,7 @@ import (
 // soak waits as long as the canaries still have to run. The operator may cut
 // that short.
 func (r *Run) soak(ctx context.Context, p *progress, b engine.Batch) *engine.Failure {
-	until := r.Clock.Now().Add(duration(b.Soak))
-	e := engine.Event{Pool: joined(b.Pools), Step: "soak", Batch: p.batches, Message: "until " + until.UTC().Format("15:04:05 MST")}
+	e := engine.Event{Pool: joined(b.Pools), Step: "soak", Batch: p.batches, Until: r.Clock.Now().Add(duration(b.Soak))}
 	return r.softly(ctx, func(ctx context.Context) *engine.Failure {
 		return r.timed(e, func() error { return r.Clock.Sleep(ctx, duration(b.Soak)) })
 	})

@@ -62,6 +62,11 @@ func TestCanarySoaks(t *testing.T) {
 				t.Errorf("%s went after %d minutes, and the canary has to run for 60", h, at[h])
 			}
 		}
+		for _, e := range b.Events() {
+			if e.Step == "soak" && e.Type == engine.StepStarted && (e.Until.Sub(e.Time) < 50*time.Minute || e.Until.Sub(e.Time) > time.Hour) {
+				t.Errorf("at %s it is to soak until %s", e.Time, e.Until)
+			}
+		}
 	})
 }
 
