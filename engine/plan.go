@@ -27,7 +27,7 @@ type Plan struct {
 	Lanes      []Lane      `json:"lanes,omitempty"`
 	Batches    []Batch     `json:"batches,omitempty"`
 	Refusals   []string    `json:"refusals,omitempty"`   // why nothing may start
-	Unfinished []string    `json:"unfinished,omitempty"` // hosts that an earlier roll-out has not reached, each with its OS: no other OS may be begun
+	Unfinished []Straggler `json:"unfinished,omitempty"` // by an earlier roll-out: no other OS may be begun
 	Warnings   []string    `json:"warnings,omitempty"`
 	Drift      []HostDrift `json:"drift,omitempty"` // what pools only report
 }

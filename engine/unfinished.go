@@ -2,18 +2,27 @@ package engine
 
 import "fmt"
 
+// Straggler is a host that an earlier roll-out has not reached.
+type Straggler struct {
+	Host   string `json:"host"`
+	Reason string `json:"reason"` // what it runs instead, as a sentence without the host
+}
+
+// String is the whole sentence.
+func (s Straggler) String() string { return s.Host + " " + s.Reason }
+
 // unfinished lists the hosts that an earlier roll-out has not reached, where
 // the work would begin another: a site on which two roll-outs are half done
 // runs versions that nobody has tried together. The hosts themselves keep what
 // the last roll-out was to bring, so that any bastion can tell. A host about
 // which nothing is known has been reached if a run of this bastion has seen its
 // pool complete.
-func unfinished(in Input, x index, s stock) []string {
+func unfinished(in Input, x index, s stock) []Straggler {
 	last := lastRollout(in)
 	if last == nil || in.OverIncomplete || !startsOther(in, s, *last) {
 		return nil
 	}
-	var out []string
+	var out []Straggler
 	for _, h := range in.Inventory.Hosts {
 		target := last.Targets[h.Pool]
 		f := in.Facts[h.Name]
@@ -21,9 +30,9 @@ func unfinished(in Input, x index, s stock) []string {
 		switch {
 		case target == "", f.Reached() && b != nil && b.Digest == target:
 		case f.Reached() && b != nil:
-			out = append(out, fmt.Sprintf("%s runs %s, and not %s of run %s", h.Name, ShortDigest(b.Digest), ShortDigest(target), last.Run))
+			out = append(out, Straggler{h.Name, fmt.Sprintf("runs %s, and not %s of run %s", ShortDigest(b.Digest), ShortDigest(target), last.Run)})
 		case in.Complete[h.Pool] != target:
-			out = append(out, fmt.Sprintf("%s is not known to run %s of run %s", h.Name, ShortDigest(target), last.Run))
+			out = append(out, Straggler{h.Name, fmt.Sprintf("is not known to run %s of run %s", ShortDigest(target), last.Run)})
 		}
 	}
 	return out

@@ -102,7 +102,7 @@ func TestCompleteness(t *testing.T) {
 		},
 		"end-unfinished": func(s *script) {
 			s.start()
-			p := engine.Plan{Unfinished: []string{"worker-01 runs ffe304ca31ef, and not bc30253b4147 of run r1", "worker-02 runs ffe304ca31ef, and not bc30253b4147 of run r1"}}
+			p := engine.Plan{Unfinished: []engine.Straggler{{Host: "worker-01", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}, {Host: "worker-02", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}}}
 			s.add(engine.Event{Type: engine.Planned, Plan: &p})
 			s.incomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "refused: an earlier roll-out has not reached every host", Pools: seenPools(map[engine.HostState]int{engine.Pending: 12}, engine.Pending)})
 		},

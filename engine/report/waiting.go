@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"holdfast/engine"
 )
@@ -75,17 +74,16 @@ func (v *planView) unfinished() {
 	v.line("  %s\n", "to leave it unfinished: add --continue-over-incomplete")
 }
 
-// unreached folds sentences that are each about one host, with whose name they
-// begin. Of many that differ it gives some, unless all is set.
-func unreached(list []string, all bool) []string {
+// unreached folds hosts of which the same is to be said. Of many that differ it
+// gives some, unless all is set.
+func unreached(list []engine.Straggler, all bool) []string {
 	var order []string
 	hosts := map[string][]string{}
-	for _, l := range list {
-		host, what, _ := strings.Cut(l, " ")
-		if hosts[what] == nil {
-			order = append(order, what)
+	for _, u := range list {
+		if hosts[u.Reason] == nil {
+			order = append(order, u.Reason)
 		}
-		hosts[what] = append(hosts[what], host)
+		hosts[u.Reason] = append(hosts[u.Reason], u.Host)
 	}
 	var lines []string
 	for i, what := range order {

@@ -122,12 +122,15 @@ func waits(plan engine.Plan, l engine.Lane) bool {
 }
 
 // some gives the first few of a list.
-func some(list []string) string {
-	text := strings.Join(list[:min(mostReasons, len(list))], "; ")
-	if more := len(list) - mostReasons; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
+func some(list []engine.Straggler) string {
+	var parts []string
+	for _, u := range list[:min(mostReasons, len(list))] {
+		parts = append(parts, u.String())
 	}
-	return text
+	if more := len(list) - mostReasons; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // drift names the hosts whose pools only report that somebody changed them.

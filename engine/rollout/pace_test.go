@@ -247,11 +247,18 @@ func TestUnfinished(t *testing.T) {
 		for i := range site.Inventory.Pools {
 			site.Inventory.Pools[i].OS, site.Inventory.Pools[i].Paused = &engine.OS{Driver: "hosttest", Commit: "v3"}, false
 		}
-		refused := apply(site.Bastion("run-2"))
+		b := site.Bastion("run-2")
+		refused := apply(b)
 		check(t, ended(refused, engine.ExitRefused, "worker-0 runs v1, and not v2 of run run-1", "--continue-over-incomplete"), lawful(site))
 		for _, h := range site.Hosts() {
 			if st := h.State(); st.Staged != "" || st.Booted == "v3" {
 				t.Errorf("%s: %+v", h.Name, st)
+			}
+		}
+		for _, e := range b.Events() {
+			want := []engine.Straggler{{Host: "worker-0", Reason: "runs v1, and not v2 of run run-1"}, {Host: "worker-1", Reason: "runs v1, and not v2 of run run-1"}}
+			if e.Plan != nil && !slices.Equal(e.Plan.Unfinished, want) {
+				t.Errorf("%+v", e.Plan.Unfinished)
 			}
 		}
 		over := apply(site.Bastion("run-3"), func(r *rollout.Run) { r.OverIncomplete = true })
