@@ -166,6 +166,14 @@ if found; then
 		mv -fT "$tmp" "$updated"
 		sync "$dir"
 	fi
+	if [ -n "$accepts" ] && [ -f "$rejected" ] && { [ -z "$boot" ] || [ "$(cat /proc/sys/kernel/random/boot_id)" = "$boot" ]; }; then
+		while read -r line || [ -n "$line" ]; do
+			[ "$line" = "$accepts" ] || printf '%s\n' "$line"
+		done <"$rejected" >"$tmp"
+		sync "$tmp"
+		mv -fT "$tmp" "$rejected"
+		sync "$dir"
+	fi
 	rm -f "$file"
 	sync "$dir"
 fi

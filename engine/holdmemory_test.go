@@ -65,7 +65,7 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 	want("r2", first)
 	b.refused(engine.HoldScript(runHold("r3"), hour, "", second))
 	want("r2", first)
-	b.must(engine.ReleaseScript("r2", true))
+	b.must(engine.ReleaseScript("r2", engine.Release{Updated: true}))
 	want("r2", first)
 	if left, _ := filepath.Glob(b.root + engine.StateDir + "/.hold.*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -75,7 +75,7 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 		b.put(engine.RolloutPath, garbage)
 		take("r4", "", second)
 		want("r4", second)
-		b.must(engine.ReleaseScript("r4", false))
+		b.must(engine.ReleaseScript("r4", engine.Release{}))
 	}
 }
 
@@ -89,24 +89,75 @@ func TestAHostRemembersWhenItWasUpdated(t *testing.T) {
 		return string(text)
 	}
 	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
-	b.refused(engine.ReleaseScript("r2", true))
-	b.must(engine.ReleaseScript("r1", false))
-	b.must(engine.ReleaseScript("r1", true)) // there is no hold
+	b.refused(engine.ReleaseScript("r2", engine.Release{Updated: true}))
+	b.must(engine.ReleaseScript("r1", engine.Release{}))
+	b.must(engine.ReleaseScript("r1", engine.Release{Updated: true})) // there is no hold
 	if got := updated(); got != "" {
 		t.Errorf("it remembers %q", got)
 	}
 	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
 	start := time.Now().UTC().Truncate(time.Second)
-	b.must(engine.ReleaseScript("r1", true))
+	b.must(engine.ReleaseScript("r1", engine.Release{Updated: true}))
 	at, err := time.Parse(time.RFC3339, strings.TrimSuffix(updated(), "\n"))
 	if err != nil || at.Before(start) || at.After(time.Now()) || !strings.HasSuffix(updated(), "Z\n") {
 		t.Errorf("it remembers %q (%v)", updated(), err)
 	}
 	old := updated()
 	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
-	b.must(engine.ReleaseScript("r1", false))
+	b.must(engine.ReleaseScript("r1", engine.Release{}))
 	if got := updated(); got != old {
 		t.Errorf("it remembers %q", got)
+	}
+}
+
+// An OS with which the host is released as well leaves those that failed there;
+// others stay, in their order.
+func TestAHostForgetsThatAnOSFailed(t *testing.T) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	check(t, err)
+	this := strings.TrimSpace(string(boot))
+	well := engine.Release{Updated: true, Accepts: "2222"}
+	for name, c := range map[string]struct {
+		release      engine.Release
+		before, want string
+	}{
+		"the last":          {well, "1111\n2222\n", "1111\n"},
+		"the first":         {well, "2222\n3333\n", "3333\n"},
+		"the only one":      {well, "2222\n", ""},
+		"twice":             {well, "2222\n1111\n2222\n", "1111\n"},
+		"without a newline": {well, "1111\n2222", "1111\n"},
+		"another":           {well, "1111\nsha256:2222\n22222\n", "1111\nsha256:2222\n22222\n"},
+		"odd lines":         {well, "-n\n \\n%s*\n2222\n", "-n\n\\n%s*\n"},
+		"none":              {well, "none", "none"},
+		"in this boot":      {engine.Release{Updated: true, Accepts: "2222", BootID: this}, "1111\n2222\n", "1111\n"},
+		"of a boot before":  {engine.Release{Updated: true, Accepts: "2222", BootID: "0000"}, "1111\n2222\n", "1111\n2222\n"},
+		"given back":        {engine.Release{Accepts: "2222"}, "1111\n2222\n", "1111\n2222\n"},
+		"of no matter":      {engine.Release{Updated: true}, "1111\n2222\n", "1111\n2222\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t)
+			b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
+			if c.before != "none" {
+				b.put(engine.RejectedPath, c.before)
+			}
+			b.refused(engine.ReleaseScript("r2", c.release))
+			b.must(engine.ReleaseScript("r1", c.release))
+			b.must(engine.ReleaseScript("r1", c.release))
+			got, err := os.ReadFile(b.root + engine.RejectedPath)
+			if errors.Is(err, os.ErrNotExist) {
+				got, err = []byte("none"), nil
+			}
+			check(t, err)
+			if string(got) != c.want || b.hold() != nil {
+				t.Errorf("it has rejected %q, held: %v", got, b.hold() != nil)
+			}
+			if info, err := os.Stat(b.root + engine.RejectedPath); err == nil && info.Mode() != 0o600 {
+				t.Errorf("its mode is %s", info.Mode())
+			}
+			if left, _ := filepath.Glob(b.root + engine.StateDir + "/.hold.*"); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
 	}
 }
 
@@ -118,7 +169,7 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBox(t)
 		b.must(engine.HoldScript(runHold("r0"), hour, "", old))
-		b.must(engine.ReleaseScript("r0", false))
+		b.must(engine.ReleaseScript("r0", engine.Release{}))
 		b.killAt(n)
 		take := engine.HoldScript(runHold("r1"), hour, "", next)
 		_, _, code := b.run(take)
@@ -137,8 +188,9 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBox(t)
 		b.must(engine.HoldScript(runHold("r0"), hour, "", nil))
+		b.put(engine.RejectedPath, "1111\n2222\n3333\n")
 		b.killAt(n)
-		release := engine.ReleaseScript("r0", true)
+		release := engine.ReleaseScript("r0", engine.Release{Updated: true, Accepts: "2222"})
 		_, _, code := b.run(release)
 		b.path = b.root + "/bin:" + os.Getenv("PATH")
 		text, err := os.ReadFile(b.root + engine.UpdatedPath)
@@ -148,9 +200,16 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 		if err != nil && b.hold() == nil {
 			t.Fatalf("killed at command %d: the hold is gone, and the time was not noted", n)
 		}
+		rejected, err := os.ReadFile(b.root + engine.RejectedPath)
+		if all := string(rejected) == "1111\n2222\n3333\n"; err != nil || !all && string(rejected) != "1111\n3333\n" || all && b.hold() == nil {
+			t.Fatalf("killed at command %d: it has rejected %q (%v), held: %v", n, rejected, err, b.hold() != nil)
+		}
 		b.must(release)
 		if _, err := os.Stat(b.root + engine.UpdatedPath); err != nil || b.hold() != nil {
 			t.Fatalf("killed at command %d and run again: %v", n, err)
+		}
+		if rejected, err := os.ReadFile(b.root + engine.RejectedPath); string(rejected) != "1111\n3333\n" {
+			t.Fatalf("killed at command %d and run again: it has rejected %q (%v)", n, rejected, err)
 		}
 		if code == 0 {
 			break

@@ -87,14 +87,19 @@ func FailHoldScript(run, reason, step string) string {
 // a hold is left as it is, which is no error; a hold of anybody else is
 // printed and stays: ScriptHeld.
 //
-// With updated, the host notes the time at UpdatedPath before the hold goes, so
+// What r says is noted at UpdatedPath and RejectedPath before the hold goes, so
 // that a release that was cut short is done again.
-func ReleaseScript(run string, updated bool) string {
-	when := ""
-	if updated {
-		when = UpdatedPath
+func ReleaseScript(run string, r Release) string {
+	when, accepts := "", ""
+	if r.Updated {
+		when, accepts = UpdatedPath, r.Accepts
 	}
-	return holdVars(run) + "updated=" + Quote(when) + "\n" + holdLib + releaseBody
+	return holdVars(run) +
+		"updated=" + Quote(when) + "\n" +
+		"accepts=" + Quote(accepts) + "\n" +
+		"boot=" + Quote(r.BootID) + "\n" +
+		"rejected=" + RejectedPath + "\n" +
+		holdLib + releaseBody
 }
 
 // CheckHoldSnippet gives the lines that every disruptive script begins with:

@@ -38,7 +38,7 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 
 	for _, script := range []string{
 		engine.HoldScript(runHold("r2"), hour, "", nil), engine.HoldScript(runHold("r2"), hour, "r3", nil),
-		engine.HoldScript(runHold(""), hour, "", nil), engine.ReleaseScript("r2", false), engine.ReleaseScript("", false),
+		engine.HoldScript(runHold(""), hour, "", nil), engine.ReleaseScript("r2", engine.Release{}), engine.ReleaseScript("", engine.Release{}),
 		engine.RenewScript("r2", hour), engine.FailHoldScript("r2", "x", "y"), engine.CheckHoldSnippet("r2"), engine.CheckFreeSnippet("r2"),
 	} {
 		if other := readHold(t, b.refused(script)); other.Run != "r1" {
@@ -48,11 +48,11 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	b.must(engine.CheckHoldSnippet("r1"))
 	b.must(engine.CheckFreeSnippet("r2", "r1"))
 
-	b.must(engine.ReleaseScript("r1", false))
+	b.must(engine.ReleaseScript("r1", engine.Release{}))
 	if b.hold() != nil || b.motd() != "" {
 		t.Error("something is left after release")
 	}
-	b.must(engine.ReleaseScript("r1", false))
+	b.must(engine.ReleaseScript("r1", engine.Release{}))
 	b.must(engine.CheckFreeSnippet("r1"))
 	b.refused(engine.CheckHoldSnippet("r1"))
 	b.refused(engine.RenewScript("r1", hour))
@@ -66,7 +66,7 @@ func TestHoldIsAdoptedFromTheRunThatWasNamedOnly(t *testing.T) {
 		t.Errorf("hold is %+v", h)
 	}
 	b.refused(engine.HoldScript(runHold("r3"), hour, "r1", nil))
-	b.must(engine.ReleaseScript("r2", false))
+	b.must(engine.ReleaseScript("r2", engine.Release{}))
 
 	maintenance := runHold("m1")
 	maintenance.Kind, maintenance.Ticket = engine.MaintenanceHold, "OPS-7"
@@ -112,14 +112,14 @@ func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
 		if want := strings.ToValidUTF8(text, "\ufffd"); text != "\xff\xfe" && (got.Reason != want || got.Holder != want) {
 			t.Errorf("%q became %q, %q", want, got.Reason, got.Holder)
 		}
-		b.refused(engine.ReleaseScript("r2", false))
+		b.refused(engine.ReleaseScript("r2", engine.Release{}))
 		b.refused(engine.CheckHoldSnippet("r2"))
 		b.must(engine.FailHoldScript("r1", text, text))
-		b.refused(engine.ReleaseScript("r2", false))
+		b.refused(engine.ReleaseScript("r2", engine.Release{}))
 		if m := b.motd(); strings.ContainsAny(m, "\x1b\a\u202e") || strings.Count(m, "\n") != 1 {
 			t.Errorf("motd: %q", m)
 		}
-		b.must(engine.ReleaseScript("r1", false))
+		b.must(engine.ReleaseScript("r1", engine.Release{}))
 		if _, err := os.Stat(b.root + "/pwned"); err == nil {
 			t.Fatalf("%q was carried out", text)
 		}
@@ -135,7 +135,7 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
 		for _, script := range []string{
-			engine.HoldScript(runHold("r1"), hour, "r0", nil), engine.ReleaseScript("r1", false), engine.RenewScript("r1", hour),
+			engine.HoldScript(runHold("r1"), hour, "r0", nil), engine.ReleaseScript("r1", engine.Release{}), engine.RenewScript("r1", hour),
 			engine.FailHoldScript("r1", "", ""), engine.CheckHoldSnippet("r1"), engine.CheckFreeSnippet("r1"), engine.CheckFreeSnippet(),
 		} {
 			b.refused(script)
@@ -175,7 +175,7 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 			t.Errorf("forgot what was stopped: %+v", h)
 		}
 	}
-	b.must(engine.ReleaseScript("r2", false))
+	b.must(engine.ReleaseScript("r2", engine.Release{}))
 	if !b.active(helpers[0]) || !b.active(helpers[1]) || b.active(helpers[2]) {
 		t.Error("not all helpers that are enabled run again")
 	}

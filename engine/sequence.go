@@ -50,7 +50,7 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	drains := hp.drains()
 	if len(steps.Rollback) > 0 {
 		back := append(append(leaderSteps(t), disturbing(steps.Rollback)...), recoverySteps(t, Steps{Ends: steps.Ends}, drains)...)
-		hp.Rollback = append(back, releaseStep(t, false))
+		hp.Rollback = append(back, releaseStep(t, Release{}))
 	}
 	roll = append(roll, recoverySteps(t, steps, drains || adopt != "")...)
 	hp.Roll = withHold(t, adopt, reason(changes), roll, bootsOther(steps.Reboot, t.Facts), lasts(hp.Rollback))
@@ -114,7 +114,7 @@ func withHold(t Target, adopt, reason string, roll []Step, newOS bool, more Dura
 		take.Targets = t.Targets
 	}
 	first := Step{Name: "hold", On: t.Host.Name, Do: Op{TakeHold: &take}, Timeout: commandTimeout}
-	return append(append([]Step{first}, roll...), releaseStep(t, true))
+	return append(append([]Step{first}, roll...), releaseStep(t, settled(t.Facts, roll)))
 }
 
 // lasts is how long steps may take.
@@ -123,10 +123,6 @@ func lasts(steps []Step) (total Duration) {
 		total += s.Timeout
 	}
 	return total
-}
-
-func releaseStep(t Target, updated bool) Step {
-	return Step{Name: "release", On: t.Host.Name, Do: Op{Release: &Release{Updated: updated}}, Timeout: commandTimeout}
 }
 
 // mostReasons is how many changes a reason names.

@@ -92,6 +92,12 @@ type TakeHold struct {
 // Release ends the run's hold.
 type Release struct {
 	Updated bool `json:"updated,omitempty"` // the host matches: it keeps the time
+
+	// Accepts is the OS that the host runs and was once rolled back from: it
+	// leaves those that failed there, unless the host has booted since BootID
+	// ("": it does not matter). Only with Updated.
+	Accepts string `json:"accepts,omitempty"`
+	BootID  string `json:"boot_id,omitempty"`
 }
 
 // Quorum checks, with the hold taken, that the cluster may lose the host now,

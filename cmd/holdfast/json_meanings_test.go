@@ -207,6 +207,7 @@ var meanings = map[string]string{
 	"GateWhen before_run": "once, if the pool has hosts to disrupt, before anything is touched",
 	"OS.version":          "version of it, for `max_skew`; missing: its own label says",
 	"Batch":               "A set of hosts that are disrupted together.", "Release.updated": "whether the host matches, and so keeps the time of it",
+	"Release.accepts": "digest of the OS that the host runs, and was rolled back from before: it leaves those that failed there", "Release.boot_id": "boot in which that holds; missing: any",
 	"ActionType command": "run a command, of a playbook", "ActionType defragment": "defragment an etcd member, of a playbook",
 	"HTTPGate": "A question to a web server, from the bastion.", "PromQLGate": "A question to Prometheus, from the bastion. The answer is good if the query gives at least one sample, as a comparison does where it holds, or a scalar that is not 0.",
 	"Why failed": "it failed in this run", "Why rolled-back": "it was rolled back from the OS that it is to run",

@@ -106,6 +106,10 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 	if vars["updated"] != "" {
 		h.memory.updated = now
 	}
+	if boot := vars["boot"]; vars["accepts"] != "" && (boot == "" || boot == h.bootID()) {
+		b.lawAccepts(h, vars["accepts"])
+		h.memory.accepts(vars["accepts"])
+	}
 	h.hold = nil
 	h.site.note("%s releases %s", run, h.Name)
 	return rollout.Reply{}, true

@@ -61,6 +61,14 @@ func (m *memory) begins(run, member string) {
 	}
 }
 
+// accepts takes an OS out of those that failed here, with which the host is well
+// now: it may fail, and be left, once more.
+func (m *memory) accepts(digest string) {
+	it := func(d string) bool { return d == digest }
+	m.rejected = slices.DeleteFunc(m.rejected, it)
+	m.back = slices.DeleteFunc(m.back, it)
+}
+
 // rollbackSteps boot the OS again that the host runs, if the one of that digest
 // fails, unless it has failed there before.
 func rollbackSteps(t engine.Target, digest string) []engine.Step {
@@ -129,6 +137,14 @@ func (b *Bastion) lawRollBack(h *Host, bad string, now time.Time) {
 		b.lawCluster(c, h, true, now)
 	}
 	h.rolledBy = b.ID
+}
+
+// lawAccepts: only the OS that a host runs, and is released with, has not failed
+// there any more.
+func (b *Bastion) lawAccepts(h *Host, digest string) {
+	if h.booted != digest || !h.goes.IsZero() {
+		b.violated("%s runs %s, and is released as well with %s", h.Name, h.booted, digest)
+	}
 }
 
 // bootsNext is the host booting what is first, if nothing staged takes effect.

@@ -48,7 +48,7 @@ func whose(text string) string {
 }
 
 func (r *Run) release(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
-	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID, f.Updated), Op: engine.Op{Release: &f}})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID, f), Op: engine.Op{Release: &f}})
 	switch {
 	case err != nil:
 		return err

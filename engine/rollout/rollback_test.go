@@ -72,8 +72,7 @@ func TestAHostDoesNotGoBackAndForth(t *testing.T) {
 		h.Change(bad)
 		apply(site.Bastion("run-1"))
 		check(t, wentBack(h))
-		again := func(r *rollout.Run) { r.RetryRejected = true }
-		end := apply(site.Bastion("run-2"), again)
+		end := apply(site.Bastion("run-2"), onceMore)
 		check(t, ended(end, engine.ExitFailed), heldFor(h, "run-2", "app.service has failed"), lawful(site))
 		if got := h.State().Booted; got != hosttest.V2 {
 			t.Errorf("it runs %s", got)
@@ -192,10 +191,103 @@ func TestRollsBack(t *testing.T) {
 				t.Errorf("after run %d: %+v", run, st)
 			}
 		}
-		again := apply(site.Bastion("run-3"), func(r *rollout.Run) { r.RetryRejected = true })
-		check(t, ended(again, engine.ExitFailed, "worker-0"), lawful(site), heldFor(site.Host("worker-0"), "run-3"))
+		check(t, ended(apply(site.Bastion("run-3"), onceMore), engine.ExitFailed, "worker-0"), lawful(site), heldFor(site.Host("worker-0"), "run-3"))
 		if st := site.Host("worker-0").State(); st.Booted != hosttest.V2 || len(st.Reboots) != 3 {
 			t.Errorf("it was tried again, and rolled back again: %+v", st)
 		}
 	})
+}
+
+// accepted: the host runs the new OS, and is nobody's, and does not hold a
+// former failure against it.
+func accepted(h *hosttest.Host) error {
+	st, r := h.State(), h.Remembers()
+	switch {
+	case st.Booted != hosttest.V2 || !st.Well:
+		return fmt.Errorf("%s is not updated: %+v", h.Name, st)
+	case len(r.Rejected) > 0:
+		return fmt.Errorf("%s runs %s, and has rejected %v", h.Name, st.Booted, r.Rejected)
+	}
+	return free(h)
+}
+
+func onceMore(r *rollout.Run) { r.RetryRejected = true }
+
+// rejecting is a site with a host that was rolled back from the new OS.
+func rejecting() (*hosttest.Site, *hosttest.Host) {
+	site := newSite(goesBack(0, 1))
+	h := site.Host("worker-0")
+	h.Change(bad)
+	apply(site.Bastion("run-1"))
+	return site, h
+}
+
+func repaired(t *hosttest.Traits) { t.Bad = "" }
+
+// An OS that is tried once more and goes well has not failed on the host any
+// more: should it be given it anew some day, nobody has to ask for that, and it
+// may be left again.
+func TestAnOSThatGoesWellIsNotRejectedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, h := rejecting()
+		check(t, wentBack(h))
+		other := "an OS that others have left"
+		h.Remember(hosttest.Remembered{Rejected: []string{other, hosttest.V2}})
+		h.Change(repaired)
+		check(t, ended(apply(site.Bastion("run-2"), onceMore), engine.ExitOK), lawful(site))
+		if got := h.Remembers().Rejected; !slices.Equal(got, []string{other}) {
+			t.Errorf("it has rejected %v", got)
+		}
+	})
+}
+
+// A host that failed again and stayed held, and is well when the next run takes
+// it up, as somebody has repaired it, is not rebooted, and accepts the OS.
+func TestAnOSThatWasRepairedIsNotRejectedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, h := rejecting()
+		apply(site.Bastion("run-2"), onceMore)
+		check(t, heldFor(h, "run-2", "app.service has failed"))
+		if got := h.Remembers().Rejected; !slices.Equal(got, []string{hosttest.V2}) {
+			t.Errorf("it failed again, and has rejected %v", got)
+		}
+		boots := h.State().Boots
+		h.Change(repaired)
+		h.StartUnits()
+		check(t, ended(apply(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = append(r.Dead, "run-2") }), engine.ExitOK), accepted(h), lawful(site))
+		if got := h.State().Boots; got != boots {
+			t.Errorf("it was booted %d times more", got-boots)
+		}
+	})
+}
+
+// Wherever a run dies that tries an OS once more, the next one that does brings
+// the host to it, and it has not failed there any more.
+func TestARunThatDiesWhileItTriesAgain(t *testing.T) {
+	var events []engine.Event
+	check(t, inBubble(t, func() error {
+		site, h := rejecting()
+		h.Change(repaired)
+		b := site.Bastion("run-2")
+		end := apply(b, onceMore)
+		events = b.Events()
+		return errors.Join(ended(end, engine.ExitOK), accepted(h), lawful(site))
+	}))
+	for _, e := range events {
+		for _, pause := range []time.Duration{0, time.Hour} {
+			check(t, inBubble(t, func() error {
+				site, h := rejecting()
+				h.Change(repaired)
+				first, second := site.Bastion("run-2"), site.Bastion("run-3")
+				at(first, e.Seq, first.Kill)
+				apply(first, onceMore)
+				time.Sleep(pause)
+				end := apply(second, onceMore, successor(first))
+				if err := errors.Join(ended(end, engine.ExitOK), accepted(h), lawful(site)); err != nil {
+					return fmt.Errorf("%w\n%s, and %s\nfirst\n%s\nsecond\n%s", err, told(e), pause, story(first), story(second))
+				}
+				return nil
+			}))
+		}
+	}
 }
