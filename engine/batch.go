@@ -130,7 +130,7 @@ func (sc *scheduler) batch(hosts []*HostPlan) Batch {
 			continue
 		}
 		if w.proven < w.canaries {
-			b.Canary = true
+			b.Canaries = append(b.Canaries, hp.Pool)
 			continue
 		}
 		b.Soak = max(b.Soak, w.soaks)

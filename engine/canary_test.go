@@ -38,7 +38,7 @@ func TestCanaryBatches(t *testing.T) {
 			var got []string
 			for _, b := range engine.NewPlan(w.input()).Batches {
 				text := strings.Join(b.Hosts, " ")
-				if b.Canary {
+				if slices.Equal(b.Canaries, []string{"worker"}) {
 					text += "!"
 				}
 				if b.Soak > 0 {
@@ -50,6 +50,18 @@ func TestCanaryBatches(t *testing.T) {
 				t.Errorf("got %s, not %s", strings.Join(got, "|"), tc.want)
 			}
 		})
+	}
+}
+
+// Of a batch that pools share the plan tells whose hosts are canaries.
+func TestSharedCanaryBatch(t *testing.T) {
+	w := &world{pools: []engine.Pool{{Name: "edge"}, {Name: "worker", Canary: &engine.Canary{Hosts: engine.Limit{Count: 1}}}}}
+	edge := worker(1).in(machine{work: "reboot"})
+	edge.pool = "edge"
+	w.hosts = append(w.hosts, worker(0).in(machine{work: "reboot"}), edge, worker(2).in(machine{work: "reboot"}))
+	b := engine.NewPlan(w.input()).Batches
+	if len(b) != 2 || len(b[0].Pools) != 2 || !slices.Equal(b[0].Canaries, []string{"worker"}) || len(b[1].Canaries) > 0 {
+		t.Errorf("%+v", b)
 	}
 }
 

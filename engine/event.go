@@ -17,7 +17,8 @@ type Event struct {
 	Host     string    `json:"host,omitempty"`
 	Pool     string    `json:"pool,omitempty"`
 	Cluster  string    `json:"cluster,omitempty"`
-	Batch    int       `json:"batch,omitempty"` // from 1
+	Batch    int       `json:"batch,omitempty"`    // from 1
+	Canaries []string  `json:"canaries,omitempty"` // pools whose canaries the hosts of a batch are
 	Step     string    `json:"step,omitempty"`
 	Message  string    `json:"message,omitempty"`
 	Took     Duration  `json:"took,omitempty"`

@@ -65,12 +65,12 @@ type Lane struct {
 
 // Batch is a set of hosts that are disrupted together.
 type Batch struct {
-	Pools  []string `json:"pools"`
-	Hosts  []string `json:"hosts"`
-	Before []Step   `json:"before,omitempty"` // gates
-	After  []Step   `json:"after,omitempty"`
-	Canary bool     `json:"canary,omitempty"` // hosts that go before the others of their pools
-	Soak   Duration `json:"soak,omitempty"`   // what is left of the time that canaries have to run before this batch
+	Pools    []string `json:"pools"`
+	Hosts    []string `json:"hosts"`
+	Before   []Step   `json:"before,omitempty"` // gates
+	After    []Step   `json:"after,omitempty"`
+	Canaries []string `json:"canaries,omitempty"` // pools whose hosts in it go before their others
+	Soak     Duration `json:"soak,omitempty"`     // what is left of the time that canaries have to run before this batch
 }
 
 // Exclusion is a host with, or possibly with, work that the plan leaves alone.

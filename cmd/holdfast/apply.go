@@ -204,7 +204,14 @@ func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.C
 // askBatch asks the operator before a batch.
 func (a *app) askBatch(_ context.Context, plan engine.Plan) error {
 	b := plan.Batches[0]
-	text := fmt.Sprintf("Next: %s (pool %s). Go on? Only \"yes\" is taken for an answer:", strings.Join(engine.FoldNames(b.Hosts), ", "), strings.Join(b.Pools, ", "))
+	where := "pool " + strings.Join(b.Pools, ", ")
+	if len(b.Canaries) > 0 {
+		where += ", canary"
+	}
+	if len(b.Canaries) > 0 && len(b.Canaries) < len(b.Pools) {
+		where += " of " + strings.Join(b.Canaries, ", ")
+	}
+	text := fmt.Sprintf("Next: %s (%s). Go on? Only \"yes\" is taken for an answer:", strings.Join(engine.FoldNames(b.Hosts), ", "), where)
 	if !a.confirm(text) {
 		return rollout.ErrNoStep
 	}

@@ -12,7 +12,6 @@ import (
 // are in.
 type batchView struct {
 	shares []share
-	canary bool
 	soak   engine.Duration // before it
 }
 
@@ -21,14 +20,15 @@ type batchView struct {
 type share struct {
 	pool, zone string
 	quiet      bool
+	canary     bool
 	hosts      []string
 	pace       int // hosts at a time, where many batches are shown as one
 }
 
 func (v *planView) batch(b engine.Batch) batchView {
-	out := batchView{canary: b.Canary, soak: b.Soak}
+	out := batchView{soak: b.Soak}
 	for _, pool := range b.Pools {
-		shares := []share{{pool: pool}, {pool: pool, quiet: true}}
+		shares := []share{{pool: pool, canary: slices.Contains(b.Canaries, pool)}, {pool: pool, quiet: true}}
 		for _, h := range b.Hosts {
 			hp := v.byHost[h]
 			switch {
@@ -47,8 +47,8 @@ func (v *planView) batch(b engine.Batch) batchView {
 // follows reports whether a batch comes right after another, and they differ in
 // nothing but which hosts they have.
 func (b batchView) follows(other batchView) bool {
-	return b.soak == 0 && b.canary == other.canary && slices.EqualFunc(b.shares, other.shares, func(x, y share) bool {
-		return x.pool == y.pool && x.zone == y.zone && x.quiet == y.quiet && len(x.hosts) == len(y.hosts)
+	return b.soak == 0 && slices.EqualFunc(b.shares, other.shares, func(x, y share) bool {
+		return x.pool == y.pool && x.zone == y.zone && x.quiet == y.quiet && x.canary == y.canary && len(x.hosts) == len(y.hosts)
 	})
 }
 
@@ -81,7 +81,7 @@ func (v *planView) batches() {
 
 // row shows batches that are alike as one.
 func (v *planView) row(views []batchView) string {
-	all := batchView{shares: slices.Clone(views[0].shares), canary: views[0].canary}
+	all := batchView{shares: slices.Clone(views[0].shares)}
 	for n := range all.shares {
 		all.shares[n].pace = len(all.shares[n].hosts)
 		all.shares[n].hosts = nil
@@ -102,13 +102,13 @@ func (v *planView) shares(b batchView) string {
 		if s.quiet {
 			where += ", without disruption"
 		}
+		if s.canary {
+			where += ", canary"
+		}
 		if s.pace > 0 {
 			where += fmt.Sprintf(", %d at a time", s.pace)
 		}
 		parts = append(parts, strings.Join(engine.FoldNames(s.hosts), ", ")+" "+v.style.faint("("+where+")"))
-	}
-	if b.canary {
-		parts = append(parts, "canary")
 	}
 	return strings.Join(parts, "  ")
 }

@@ -76,9 +76,9 @@ func (p *Plain) text(e engine.Event) string {
 	case engine.StageEnded:
 		return "staged in " + brief(e.Took)
 	case engine.BatchStarted:
-		return p.Style.bold(fmt.Sprintf("batch %d", e.Batch)) + "  " + strings.Join(engine.FoldNames(strings.Split(e.Message, ", ")), ", ")
+		return p.Style.bold(batch(e)) + "  " + strings.Join(engine.FoldNames(strings.Split(e.Message, ", ")), ", ")
 	case engine.BatchEnded:
-		return fmt.Sprintf("batch %d done in %s", e.Batch, brief(e.Took))
+		return batch(e) + " done in " + brief(e.Took)
 	case engine.RunEnded:
 		return p.end(*e.End)
 	case engine.Warned:
@@ -95,6 +95,15 @@ func (p *Plain) text(e engine.Event) string {
 		return p.step(e)
 	}
 	return ""
+}
+
+// batch names a batch.
+func batch(e engine.Event) string {
+	name := fmt.Sprintf("batch %d", e.Batch)
+	if len(e.Canaries) > 0 {
+		name += " (canary of " + strings.Join(e.Canaries, ", ") + ")"
+	}
+	return name
 }
 
 func (p *Plain) plan(e engine.Event) string {

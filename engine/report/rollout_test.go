@@ -29,7 +29,7 @@ func rollingPlan() engine.Plan {
 		p.Lanes = append(p.Lanes, engine.Lane{Hosts: []string{name}})
 		return name
 	}
-	p.Batches = []engine.Batch{{Pools: []string{"worker"}, Hosts: []string{worker(1)}, Canary: true, Before: []engine.Step{ceph}}}
+	p.Batches = []engine.Batch{{Pools: []string{"worker"}, Hosts: []string{worker(1)}, Canaries: []string{"worker"}, Before: []engine.Step{ceph}}}
 	for i := range 5 {
 		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{worker(2*i + 2), worker(2*i + 3)}, After: []engine.Step{gate("console", engine.Bastion, engine.Gate{HTTP: &engine.HTTPGate{URL: "https://{pool}.example/healthz"}})}})
 	}
@@ -74,9 +74,15 @@ func TestWriteRollout(t *testing.T) {
 	for i := range 9 {
 		name := fmt.Sprintf("worker-%d", i)
 		canaries.Hosts = append(canaries.Hosts, osPlan(name, "worker", "", ""))
-		canaries.Batches = append(canaries.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{name}, Canary: i < 4})
+		canaries.Batches = append(canaries.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{name}})
+		if i < 4 {
+			canaries.Batches[i].Canaries = []string{"worker"}
+		}
 	}
 	canaries.Batches[4].Soak = engine.Duration(90 * time.Minute)
+	canaries.Hosts = append(canaries.Hosts, osPlan("edge-0", "edge", "", ""), osPlan("edge-1", "edge", "", ""))
+	canaries.Batches = append(canaries.Batches, engine.Batch{Pools: []string{"edge", "worker"}, Hosts: []string{"edge-0", "worker-9"}, Canaries: []string{"edge"}})
+	canaries.Hosts = append(canaries.Hosts, osPlan("worker-9", "worker", "", ""))
 	for name, c := range map[string]struct {
 		plan    engine.Plan
 		verbose bool

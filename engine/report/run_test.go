@@ -76,6 +76,36 @@ func emit(t *testing.T, s report.Sink) {
 	}
 }
 
+// TestCanaryLines: who reads along knows of which pools the hosts of a batch are
+// canaries, also on a terminal.
+func TestCanaryLines(t *testing.T) {
+	events := []engine.Event{
+		{Type: engine.BatchStarted, Batch: 1, Message: "edge-0, worker-01, worker-02", Canaries: []string{"edge", "worker"}},
+		{Type: engine.BatchEnded, Batch: 1, Canaries: []string{"edge", "worker"}, Took: engine.Duration(time.Second)},
+		{Type: engine.BatchStarted, Batch: 2, Message: "worker-03"},
+	}
+	var plain, terminal bytes.Buffer
+	p, live := report.Plain{W: &plain, Short: true}, report.NewLive(&terminal, report.Style{}, false)
+	for _, e := range events {
+		if err := p.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+		if err := live.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	live.Close()
+	want := "batch 1 (canary of edge, worker)  edge-0, worker-[01-02]\nbatch 1 (canary of edge, worker) done in 1.0 s\nbatch 2  worker-03\n"
+	if plain.String() != want {
+		t.Errorf("got\n%swant\n%s", plain.String(), want)
+	}
+	for line := range strings.Lines(want) {
+		if !strings.Contains(terminal.String(), strings.TrimSpace(line)) {
+			t.Errorf("the terminal lacks %q:\n%q", line, terminal.String())
+		}
+	}
+}
+
 // TestLive: on a terminal, all lines are there at the end, in order, and the
 // board is gone.
 func TestLive(t *testing.T) {

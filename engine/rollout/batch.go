@@ -19,7 +19,7 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	began := r.Clock.Now()
 	p.batches, p.gated = p.batches+1, ""
 	number := p.batches
-	if err := r.emit(engine.Event{Type: engine.BatchStarted, Batch: number, Message: joined(b.Hosts)}); err != nil {
+	if err := r.emit(engine.Event{Type: engine.BatchStarted, Batch: number, Canaries: b.Canaries, Message: joined(b.Hosts)}); err != nil {
 		return err
 	}
 	var first firstFailure
@@ -42,7 +42,7 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	if f := r.gates(ctx, b, b.After, number); f != nil {
 		return f
 	}
-	r.note(engine.Event{Type: engine.BatchEnded, Batch: number, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
+	r.note(engine.Event{Type: engine.BatchEnded, Batch: number, Canaries: b.Canaries, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (r *Run) tolerates(p *progress, b engine.Batch, f *engine.Failure) bool {
 	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
 		return false
 	}
-	if _, counted := p.failures()[f.Host]; !counted || b.Canary && !r.BestEffort {
+	if _, counted := p.failures()[f.Host]; !counted || len(b.Canaries) > 0 && !r.BestEffort {
 		return false
 	}
 	if r.input(p.sight, p).Exhausted() != "" {

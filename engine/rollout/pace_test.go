@@ -63,6 +63,9 @@ func TestCanarySoaks(t *testing.T) {
 			}
 		}
 		for _, e := range b.Events() {
+			if (e.Type == engine.BatchStarted || e.Type == engine.BatchEnded) && slices.Equal(e.Canaries, []string{"worker"}) != (e.Batch == 1) {
+				t.Errorf("batch %d is canary of %q", e.Batch, e.Canaries)
+			}
 			if e.Step == "soak" && e.Type == engine.StepStarted && (e.Until.Sub(e.Time) < 50*time.Minute || e.Until.Sub(e.Time) > time.Hour) {
 				t.Errorf("at %s it is to soak until %s", e.Time, e.Until)
 			}
