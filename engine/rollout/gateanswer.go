@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -113,11 +114,20 @@ func (r *Run) answerOfWeb(ctx context.Context, x subject, g engine.HTTPGate) ans
 	case g.Status != 0 && status != g.Status:
 		a.what = fmt.Sprintf("HTTP %d from %s, not %d", status, shown, g.Status)
 	case g.Status == 0 && status/100 != 2:
-		a.what = fmt.Sprintf("HTTP %d from %s", status, shown)
+		a.what = httpStatus(status, shown)
 	case !match.Match(body):
 		a.what = fmt.Sprintf("HTTP %d from %s, and the body does not match %q", status, shown, g.Match)
 	default:
 		a.detail = ""
 	}
 	return a
+}
+
+// httpStatus is what is wrong with an answer that has another status than 2xx.
+func httpStatus(status int, who string) string {
+	text := fmt.Sprintf("HTTP %d from %s", status, who)
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		text += ", and gates send no password; a command can, such as curl --netrc-file"
+	}
+	return text
 }

@@ -1,11 +1,12 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -16,9 +17,11 @@ import (
 // promReply is the envelope of Prometheus's HTTP API, with the data of a query.
 // Source: https://prometheus.io/docs/prometheus/latest/querying/api/
 type promReply struct {
-	Status    string `json:"status"` // success or error
-	ErrorType string `json:"errorType"`
-	Error     string `json:"error"`
+	Status    string   `json:"status"` // success or error
+	ErrorType string   `json:"errorType"`
+	Error     string   `json:"error"`
+	Warnings  []string `json:"warnings"`
+	IsPartial bool     `json:"isPartial"` // VictoriaMetrics: a part of its storage did not answer
 	Data      struct {
 		ResultType string          `json:"resultType"`
 		Result     json.RawMessage `json:"result"`
@@ -40,58 +43,99 @@ func (r *Run) answerOfPrometheus(ctx context.Context, x subject, g engine.PromQL
 	case broken == nil && reply.Status == "error": // with a status of 4xx or 5xx
 		a.what, a.detail = shown+" refuses the query: "+snippet(reply.ErrorType), reply.Error
 		a.final = reply.ErrorType == "bad_data"
+	case status == http.StatusNotFound:
+		a.what, a.detail = shown+" has no /api/v1/query (HTTP 404); if Prometheus is below a path there, url has to say so", string(body)
 	case status/100 != 2:
-		a.what, a.detail = fmt.Sprintf("HTTP %d from %s", status, shown), string(body)
+		a.what, a.detail = httpStatus(status, shown), string(body)
 	case broken != nil && strings.HasPrefix(strings.TrimSpace(string(body)), "{"):
 		a.what, a.detail = shown+" gives an answer that is too long or broken; a query of many samples is better counted: count(…) > 0", broken.Error()
+	case broken != nil && strings.HasPrefix(strings.TrimSpace(string(body)), "<"):
+		a.what = shown + " does not answer as Prometheus does, but with a web page, such as a login"
 	case broken != nil || reply.Status != "success":
 		a.what, a.detail = shown+" does not answer as Prometheus does", string(body)
 	default:
-		return a.judged(shown, reply.Data.ResultType, reply.Data.Result)
+		return a.judged(shown, reply)
 	}
 	return a
 }
 
-// judged is the answer with what is wrong about a result.
-func (a answer) judged(who, kind string, result json.RawMessage) answer {
+// lacks says what data a server had not got for its answer; "" for none. What
+// is said about the query itself, which Prometheus has among the warnings from
+// 2.48 on, be it that a metric's name is odd, is no reason to doubt the answer.
+// Source: util/annotations of Prometheus.
+func (p promReply) lacks() string {
+	for _, w := range p.Warnings {
+		if !strings.HasPrefix(w, "PromQL ") {
+			return cmp.Or(w, "a warning")
+		}
+	}
+	if p.IsPartial {
+		return "isPartial"
+	}
+	return ""
+}
+
+// judged is the answer with what is wrong about a reply.
+func (a answer) judged(who string, reply promReply) answer {
 	strange := who + " does not answer as Prometheus does"
-	switch kind {
+	switch result := reply.Data.Result; reply.Data.ResultType {
 	case "vector":
-		var samples []map[string]json.RawMessage
-		err := json.Unmarshal(result, &samples)
+		found, number, err := samples(result)
 		switch {
 		case err != nil:
 			a.what, a.detail = strange, err.Error()
-		case len(samples) > 0:
-			return a
-		default:
-			a.what = who + " has no sample for the query"
+		case !found:
+			a.what = who + " has no sample for the query: what it compares does not hold, or there is none of it"
+		case !number:
+			a.what = who + " gives NaN for the query"
 		}
 	case "scalar":
 		value, err := scalar(result)
 		switch {
 		case err != nil:
 			a.what, a.detail = strange, err.Error()
-		case value != 0 && !math.IsNaN(value):
-			return a
-		default:
-			a.what = fmt.Sprintf("%s gives %v for the query", who, value)
+		case math.IsNaN(value):
+			a.what = who + " gives NaN for the query, as scalar(…) does unless there is just one series"
+		case value == 0:
+			a.what = who + " gives 0 for the query"
 		}
 	case "matrix":
 		a.what, a.final = "the query gives a range of samples; write one that gives an instant vector or a scalar, such as a comparison of max_over_time(…)", true
 	case "string":
 		a.what, a.final = "the query gives a text; write one that gives an instant vector or a scalar, such as a comparison", true
 	default:
-		a.what, a.detail = strange, "a result of the type "+strconv.Quote(kind)
+		a.what, a.detail = strange, "a result of the type "+strconv.Quote(reply.Data.ResultType)
+	}
+	if lacks := reply.lacks(); lacks != "" {
+		a.what, a.detail = cmp.Or(a.what, who+" has only a part of the data for the query"), cmp.Or(a.detail, lacks)
 	}
 	return a
+}
+
+// samples reports whether a vector has samples, and any that is a number. What
+// has no value is a histogram, which is more than one.
+func samples(result json.RawMessage) (found, number bool, err error) {
+	var list []map[string]json.RawMessage
+	if err := json.Unmarshal(result, &list); err != nil {
+		return false, false, err
+	}
+	for _, s := range list {
+		value := 1.0
+		if text, ok := s["value"]; ok {
+			if value, err = scalar(text); err != nil {
+				return false, false, err
+			}
+		}
+		number = number || !math.IsNaN(value)
+	}
+	return len(list) > 0, number, nil
 }
 
 // scalar reads a value with its time. It is text, as JSON has no NaN.
 func scalar(result json.RawMessage) (float64, error) {
 	var sample []json.RawMessage
 	if err := json.Unmarshal(result, &sample); err != nil || len(sample) != 2 {
-		return 0, errors.New("a scalar is not a time and a value")
+		return 0, errors.New("a value is not a time and a number")
 	}
 	var text string
 	if err := json.Unmarshal(sample[1], &text); err != nil {
