@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,12 @@ const maxHold = 64 << 10
 // written as JSON.
 const maxClock = 253402300800
 
+// orderedScript tells, on a third line, of a reboot that was ordered in this
+// boot and may still be delayed: by inhibitors of logind, of which that of the
+// kubelet lasts for minutes (shutdownGracePeriod). One that has not begun after
+// ten minutes will not.
+const orderedScript = `if read -r at 2>/dev/null </run/holdfast/rebooting && read -r up rest </proc/uptime && [ "${up%%.*}" -lt $((at + 600)) ]; then echo ordered; fi`
+
 // system observes what holds for every host: its boot, clock, hold, units, and
 // what it remembers of roll-outs.
 // It wants nothing changed.
@@ -37,7 +44,7 @@ func (system) Probe(d engine.Desired) []engine.Command {
 		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
 		{Name: "clock", Script: "date -u +%s"},
 		// Both exit with another status than 0 in most states.
-		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + rebootUnit + " || :"},
+		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + rebootUnit + " || :\n" + orderedScript},
 		{Name: "hold", Script: "[ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ] || exit 3\n" +
 			"head -c " + strconv.Itoa(maxHold+1) + " " + engine.HoldPath},
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
@@ -72,15 +79,14 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	return readMemory(o, f)
 }
 
-// stopping reads the state of the system and of the unit that reboots it: a
-// host whose reboot is ordered is as good as gone before systemd knows it.
+// stopping reads the state of the system, that of the unit that reboots it, and
+// whether it has ordered that: a host whose reboot is ordered is as good as gone
+// before systemd knows it.
 func stopping(states string) bool {
-	system, unit, _ := strings.Cut(strings.TrimSpace(states), "\n")
-	switch unit {
-	case "active", "activating", "deactivating", "reloading":
-		return true
-	}
-	return system == "stopping"
+	lines := strings.Split(strings.TrimSpace(states), "\n")
+	return lines[0] == "stopping" || slices.ContainsFunc(lines[1:], func(s string) bool {
+		return slices.Contains([]string{"active", "activating", "deactivating", "reloading", "ordered"}, s)
+	})
 }
 
 // Diff finds nothing to change.

@@ -58,7 +58,7 @@ type Host struct {
 	stagedBy       time.Time
 	stager         string // run that stages
 	finalizeErr    string
-	plain          bool // it goes down to boot the OS that runs
+	plain          bool // it goes down to boot what is on its disk, and says so at once
 	setting        setting
 	memory         memory
 

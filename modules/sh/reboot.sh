@@ -11,6 +11,10 @@ allow() {
 	locked=no
 	[ -z "$digest" ] || unlock
 }
+# From here on the host is as good as gone. logind may delay the shutdown that it
+# is asked for, and this unit is over by then: nothing else tells until it begins.
+read -r up rest </proc/uptime
+say "${up%%.*}" >"$work/rebooting"
 if allow && systemctl reboot; then exit 0; fi
 # The order may have been heard although systemctl says that it failed,
 # because the bus goes down with everything else.
@@ -20,5 +24,6 @@ while [ "$n" -lt 10 ] && [ "$locked" = no ]; do
 	sleep 1
 	n=$((n + 1))
 done
+rm -f "$work/rebooting"
 [ -z "$digest" ] || lock
 exit 1
