@@ -34,6 +34,7 @@ type Hold struct {
 	Renewed  time.Time `json:"renewed"`
 	Expires  time.Time `json:"expires,omitzero"`  // zero: never
 	Units    []string  `json:"units,omitempty"`   // of a run: services that ran before, and have to run again before it is released
+	From     string    `json:"from,omitempty"`    // of a run: digest of the OS that the host ran before, if the run brings it another
 	Stopped  []string  `json:"stopped,omitempty"` // reboot helpers that were stopped and are to be started again
 }
 

@@ -38,6 +38,7 @@ func HoldScript(h Hold, lasts Duration, adopt string, targets map[string]string)
 		{"reason", h.Reason},
 		{"ticket", h.Ticket},
 		{"step", h.Step},
+		{"from", h.From},
 	} {
 		if f[1] != "" || f[0] == "reason" {
 			head = append(head, jsonField(f[0], f[1])+",")

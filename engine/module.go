@@ -62,6 +62,15 @@ type Steps struct {
 	Ends    []string // services that run and will not afterwards, on purpose
 }
 
+// Return is a module that can bring a host back to the OS it ran before when
+// the run that brought it another has died.
+type Return interface {
+	// Back gives the steps for a host that runs the OS it is to run, and is still
+	// held by the dead run, whose hold says which OS it ran before. There are none
+	// unless its pool asks for it, and the host has that OS still.
+	Back(Target) []Step
+}
+
 // Surround is a module that has more to do on a host with changes than they ask
 // for: the tasks of a playbook that go around them.
 type Surround interface {

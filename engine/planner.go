@@ -153,6 +153,9 @@ func (in Input) diff(t Target) (d difference, err error) {
 		all.After = append(all.After, steps.After...)
 		all.Rollback = append(all.Rollback, steps.Rollback...)
 	}
+	if t.Facts.leftOver(in.Run, in.Dead) != "" {
+		all.Rollback = in.back(t, all.Rollback)
+	}
 	for _, m := range in.Modules {
 		if around, ok := m.(Surround); ok && len(d.changes) > 0 {
 			before, after := around.Around(t)
@@ -160,6 +163,17 @@ func (in Input) diff(t Target) (d difference, err error) {
 		}
 	}
 	return d, nil
+}
+
+// back gives how a host with a left-over hold returns to the OS it ran before,
+// unless that follows from its changes.
+func (in Input) back(t Target, steps []Step) []Step {
+	for _, m := range in.Modules {
+		if r, ok := m.(Return); ok && len(steps) == 0 {
+			steps = r.Back(t)
+		}
+	}
+	return steps
 }
 
 // drifted gives the changes that undo drift, or the others.

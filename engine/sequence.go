@@ -42,16 +42,17 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	}
 	if len(changes) == 0 || steps.onlyStage() {
 		if adopt != "" {
-			hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, Steps{}, true), false, 0)
+			hp.Rollback = rollback(t, steps, true)
+			hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, Steps{}, true), false, lasts(hp.Rollback))
+			if t.wasRolledBack() {
+				hp.Roll[len(hp.Roll)-1] = releaseStep(t, Release{})
+			}
 		}
 		return hp
 	}
 	roll := hp.disrupt(t, steps)
 	drains := hp.drains()
-	if len(steps.Rollback) > 0 {
-		back := append(append(leaderSteps(t), disturbing(steps.Rollback)...), recoverySteps(t, Steps{Ends: steps.Ends}, drains)...)
-		hp.Rollback = append(back, releaseStep(t, Release{}))
-	}
+	hp.Rollback = rollback(t, steps, drains || adopt != "")
 	roll = append(roll, recoverySteps(t, steps, drains || adopt != "")...)
 	hp.Roll = withHold(t, adopt, reason(changes), roll, bootsOther(steps.Reboot, t.Facts), lasts(hp.Rollback))
 	return hp
@@ -113,6 +114,7 @@ func withHold(t Target, adopt, reason string, roll []Step, newOS bool, more Dura
 	if newOS {
 		take.Targets = t.Targets
 	}
+	take.From = ranBefore(t, newOS)
 	first := Step{Name: "hold", On: t.Host.Name, Do: Op{TakeHold: &take}, Timeout: commandTimeout}
 	return append(append([]Step{first}, roll...), releaseStep(t, settled(t.Facts, roll)))
 }

@@ -85,6 +85,7 @@ type TakeHold struct {
 	Reason string   `json:"reason"`
 	For    Duration `json:"for"`             // how long it lasts unless renewed
 	Adopt  string   `json:"adopt,omitempty"` // run whose hold is replaced: dead, or expired
+	From   string   `json:"from,omitempty"`  // digest of the OS that the host ran before, if another comes, or a dead run has brought one
 
 	Targets map[string]string `json:"targets,omitempty"` // of the roll-out that begins here: the OS of each pool, by digest. The host keeps them
 }

@@ -134,7 +134,7 @@ func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.St
 		return engine.Steps{}
 	}
 	u := newUpdate(t.Desired, t.Facts, changes)
-	steps := engine.Steps{Reboot: finalizeSteps(t, u), Rollback: rollbackSteps(t, u, tool)}
+	steps := engine.Steps{Reboot: finalizeSteps(t, u), Rollback: rollbackSteps(t, u, tool, t.Facts.Booted())}
 	if !t.Facts.Ready(u.digest, u.args.digest()) {
 		steps.Stage = []engine.Step{stageStep(t, u, tool)}
 	}

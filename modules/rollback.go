@@ -14,8 +14,7 @@ import (
 // The host notes the digest that failed before anything is done about it. The
 // previous deployment has its own /etc, as it was when the new one was finalized:
 // with what the run had written to the host, as the record in /var says.
-func rollbackSteps(t engine.Target, u osUpdate, tool driver) []engine.Step {
-	old := t.Facts.Booted()
+func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deployment) []engine.Step {
 	if t.Pool.OnFailure != engine.RollbackFailed || old == nil || u.digest == old.Digest || slices.Contains(t.Facts.Rejected, u.digest) {
 		return nil
 	}
@@ -35,6 +34,21 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver) []engine.Step {
 		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, // out of a boot that is not known yet
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
 	}}
+}
+
+// Back gives how a host that was left behind with another OS returns to the
+// one it ran before.
+func (operatingSystem) Back(t engine.Target) []engine.Step {
+	booted, os, hold := t.Facts.Booted(), t.Desired.OS, t.Facts.Hold
+	if booted == nil || os == nil || hold == nil || hold.From == "" || booted.Digest != os.Digest() {
+		return nil
+	}
+	tool, err := driverOf(*os)
+	i := slices.IndexFunc(t.Facts.Deployments, func(d engine.Deployment) bool { return !d.Staged && d.Digest == hold.From })
+	if err != nil || i < 0 {
+		return nil
+	}
+	return rollbackSteps(t, osUpdate{os: *os, digest: booted.Digest}, tool, &t.Facts.Deployments[i])
 }
 
 // commitOf is the ostree commit of a deployment, whatever its digest is of.

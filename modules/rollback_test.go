@@ -107,7 +107,7 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 		if !strings.Contains(b.log(), "--unit="+rebootUnit) || !strings.HasSuffix(b.log(), "rebooted unlocked\n") {
 			b.t.Errorf("log:\n%s", b.log())
 		}
-		if left := files(b.root + "/run/holdfast"); left != "finalize.log\n" {
+		if left := files(b.root + "/run/holdfast"); left != "finalize.log\nrebooting\n" {
 			b.t.Errorf("left behind: %s", left)
 		}
 		if info, err := os.Stat(filepath.Join(b.root, engine.RejectedPath)); err != nil || info.Mode() != 0o600 {
@@ -118,6 +118,35 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 			b.t.Errorf("booted with %s", got)
 		}
 		b.isBack(d, old)
+	})
+}
+
+// A host that a dead run left with the new OS goes back to the one that its hold
+// names: by the same script, as long as it has that OS still.
+func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
+	backSites(t, func(b *box, s site, d engine.Desired) {
+		old := b.observe(d).Booted().Digest
+		b.failed(d)
+		again := func(from string) []engine.Step {
+			f := b.observe(d)
+			f.Hold.From = from
+			return operatingSystem{}.Back(backTarget(d, f))
+		}
+		for what, from := range map[string]string{"none": "", "the one that failed": d.OS.Digest(), "one that it has not got": v3} {
+			if steps := again(from); len(steps) > 0 {
+				t.Errorf("it goes back where the hold names %s: %+v", what, steps)
+			}
+		}
+		steps := again(old)
+		if len(steps) != 2 {
+			t.Fatalf("%+v", steps)
+		}
+		b.want(b.run(steps[0].Do.Exec.Script), 0, "rebooting back into "+old)
+		b.boots()
+		b.isBack(d, old)
+		if steps := again(old); len(steps) > 0 {
+			t.Error("it would be rolled back once more")
+		}
 	})
 }
 

@@ -72,16 +72,31 @@ func (m *memory) accepts(digest string) {
 // rollbackSteps boot the OS again that the host runs, if the one of that digest
 // fails, unless it has failed there before.
 func rollbackSteps(t engine.Target, digest string) []engine.Step {
-	old := t.Facts.Booted()
-	if t.Pool.OnFailure != engine.RollbackFailed || old == nil || old.Digest == digest || slices.Contains(t.Facts.Rejected, digest) {
+	if booted := t.Facts.Booted(); booted != nil {
+		return backSteps(t, digest, booted.Digest)
+	}
+	return nil
+}
+
+// Back does the same for a host that a dead run has left with that OS.
+func (Module) Back(t engine.Target) []engine.Step {
+	booted, os, hold := t.Facts.Booted(), t.Desired.OS, t.Facts.Hold
+	if booted == nil || os == nil || booted.Digest != os.Digest() || hold == nil || hold.From == "" {
 		return nil
 	}
-	order := strings.Join([]string{"hosttest rollback", digest, old.Digest, t.Run}, " ")
+	return backSteps(t, booted.Digest, hold.From)
+}
+
+func backSteps(t engine.Target, digest, old string) []engine.Step {
+	if t.Pool.OnFailure != engine.RollbackFailed || old == digest || slices.Contains(t.Facts.Rejected, digest) {
+		return nil
+	}
+	order := strings.Join([]string{"hosttest rollback", digest, old, t.Run}, " ")
 	return []engine.Step{
 		{Name: rollBack, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Breaks: true},
 		{
 			Name: "wait for the previous OS", On: t.Host.Name,
-			Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
+			Do: engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old}}, Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
 		},
 	}
 }
@@ -117,7 +132,7 @@ func (h *Host) rollback(b *Bastion, bad, good, run string, now time.Time) rollou
 	h.site.note("%s rolls %s back into %s", b.ID, h.Name, good)
 	h.reboots = append(h.reboots, good)
 	h.staged, h.locked, h.staging, h.next = "", false, "", good
-	h.goes, h.plain = now.Add(h.traits.Shutdown), false
+	h.goes, h.plain = now.Add(h.traits.Shutdown), true
 	return rollout.Reply{}
 }
 

@@ -34,6 +34,11 @@ func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number 
 			return r.giveUp(ctx, p, hp, passed, failure)
 		}
 	}
+	if last := hp.Roll[len(hp.Roll)-1].Do.Release; last != nil && !last.Updated {
+		failure := engine.Failure{Host: hp.Host, Step: "take over", Cause: "run " + hp.Adopt + " has rolled it back to the OS it ran before"}
+		r.note(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Batch: number, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
+		return nil
+	}
 	p.finished(hp.Host, r.Clock.Now())
 	r.note(engine.Event{Type: engine.HostDone, Host: hp.Host, Pool: hp.Pool, Batch: number})
 	return nil
@@ -82,7 +87,7 @@ type sequence struct {
 	held      bool          // the host is, or may be, held by this run
 	disturbed bool          // it is, or may be, no longer as it was
 	written   bool          // it was, or may have been, changed by a script or ordered to reboot, which nothing takes back
-	booted    bool          // it has come back with the OS that it was to boot
+	booted    bool          // it runs the OS that it was to boot
 	undo      []engine.Step // what a retreat takes back
 }
 
@@ -93,7 +98,7 @@ func (q *sequence) note(s engine.Step, failure *engine.Failure) {
 		return
 	}
 	q.held = q.held || s.Do.TakeHold != nil
-	q.booted = q.booted || s.Do.AwaitBoot != nil && failure == nil
+	q.booted = q.booted || s.Do.AwaitBoot != nil && failure == nil || s.Do.AwaitUnits != nil // which comes after any boot
 	if !s.Disturbs {
 		return
 	}

@@ -132,7 +132,7 @@ func inFlight(b *hosttest.Bastion) map[string]string {
 	hosts := map[string]string{}
 	for _, e := range b.Events() {
 		switch {
-		case e.Type == engine.StepStarted && e.Step == "reboot":
+		case e.Type == engine.StepStarted && (e.Step == "reboot" || e.Step == "roll back"):
 			hosts[e.Host] = b.ID
 		case e.Failure != nil && e.Failure.Kind == rollout.KindStopped: // at once: whether it comes back was not seen
 		case e.Type == engine.HostDone, e.Type == engine.HostFailed, e.Type == engine.StepEnded && e.Step == "wait for boot":

@@ -1,0 +1,32 @@
+package engine
+
+import "slices"
+
+// wasRolledBack reports whether the host has left the OS that it is to run, as
+// that failed there.
+func (t Target) wasRolledBack() bool {
+	os, booted := t.Desired.OS, t.Facts.Booted()
+	return os != nil && booted != nil && booted.Digest != os.Digest() && slices.Contains(t.Facts.Rejected, os.Digest())
+}
+
+// rollback is what takes the place of the rest of a host's sequence if it fails
+// with another OS, from the proof that it is safe until the host is released.
+func rollback(t Target, steps Steps, drained bool) []Step {
+	if len(steps.Rollback) == 0 {
+		return nil
+	}
+	back := append(append(leaderSteps(t), disturbing(steps.Rollback)...), recoverySteps(t, Steps{Ends: steps.Ends}, drained)...)
+	return append(back, releaseStep(t, Release{}))
+}
+
+// ranBefore is the OS to which a host may have to go back: the one that it runs,
+// if it gets another, or else what a left-over hold says.
+func ranBefore(t Target, newOS bool) string {
+	if booted := t.Facts.Booted(); newOS && booted != nil {
+		return booted.Digest
+	}
+	if h := t.Facts.Hold; h != nil && h.Kind == RunHold {
+		return h.From
+	}
+	return ""
+}
