@@ -121,7 +121,7 @@ func fallbacks(b *strings.Builder, hosts []*hostSummary) {
 		if h.fell == nil {
 			continue
 		}
-		why := h.fell.Step + ": " + h.fell.Cause
+		why := h.fell.Step + ": " + gist(*h.fell)
 		if fell[why] == nil {
 			order = append(order, why)
 		}

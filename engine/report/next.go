@@ -9,34 +9,38 @@ import (
 )
 
 // next is what a person has to know and do when a run did not succeed, or has
-// left hosts that do not match: each kind of failure with all that is known of
-// it, who was left out, and the one thing to do then.
+// left hosts that do not match: each kind of failure in short, who was left out,
+// and the one thing to do then.
 func (s *summary) next(end engine.RunEnd) []string {
 	touched := s.text() != ""
 	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
 	if done || end.Exit == engine.ExitStopped && !touched {
 		return nil
 	}
-	lines := s.failures()
+	told, cut := s.reason(end)
+	lines := s.failures(told)
 	for _, e := range s.others {
-		lines = append(lines, strings.TrimSpace(e.Cluster+" "+e.Step)+": "+e.Failure.Cause)
-		lines = append(lines, details("", "", *e.Failure)...)
+		lines = append(lines, inShort(stepOf(e)+" failed", *e.Failure, told, false)...)
 	}
 	for _, l := range unreached(s.plan.Unfinished, false) {
 		lines = append(lines, "unfinished: "+l)
 	}
-	lines = append(lines, s.leftOut(end)...)
+	if cut { // it has some of many hosts, and they are told together
+		told = ""
+	}
+	lines = append(lines, s.leftOut(told)...)
 	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
 		return append(lines, s.drifted()...)
 	}
 	return append(lines, s.advice(end, touched))
 }
 
-// failedKinds is how many kinds of failure are shown whole.
+// failedKinds is how many kinds of failure are shown.
 const failedKinds = 5
 
-// failures shows each kind of failure once, with the hosts that met it.
-func (s *summary) failures() []string {
+// failures shows each kind of failure once, with the hosts that met it, unless
+// it is told already.
+func (s *summary) failures(told string) []string {
 	type key struct{ step, cause string }
 	hosts := map[key][]*hostSummary{}
 	var order []key
@@ -57,20 +61,36 @@ func (s *summary) failures() []string {
 			lines = append(lines, fmt.Sprintf("and %s more; they are above, and in the journal", count(len(order)-i, "kind of failure", "kinds of failure")))
 			break
 		}
-		lines = append(lines, failed(hosts[k])...)
+		lines = append(lines, failed(hosts[k], told)...)
 	}
 	return lines
 }
 
 // failed is one kind of failure, as the first of its hosts met it.
-func failed(hosts []*hostSummary) []string {
+func failed(hosts []*hostSummary, told string) []string {
 	var names []string
 	for _, h := range hosts {
 		names = append(names, h.name)
 	}
-	first := hosts[0]
-	return append([]string{strings.Join(engine.FoldNames(names), ", ") + " failed at " + first.failure.Step + ": " + first.failure.Cause},
-		details(first.name, first.became, *first.failure)...)
+	f := *hosts[0].failure
+	return inShort(strings.Join(engine.FoldNames(names), ", ")+" failed at "+f.Step, f, told, len(hosts) > 1)
+}
+
+// inShort is a failure in a line, with the hint that came with it. The cause is
+// not told twice; what is then left is not told at all, unless there is more to
+// it.
+func inShort(what string, f engine.Failure, told string, more bool) []string {
+	var lines []string
+	if f.Hint != "" {
+		lines = append(lines, "    hint: "+f.Hint)
+	}
+	switch known := strings.Contains(told, f.Step+": "+gist(f)); {
+	case !known:
+		what += ": " + gist(f)
+	case !more && len(lines) == 0:
+		return nil
+	}
+	return append([]string{what}, lines...)
 }
 
 // details are what is known of a failure beyond its cause, indented.
@@ -82,10 +102,8 @@ func details(host, became string, f engine.Failure) []string {
 	if f.Command != "" {
 		lines = append(lines, "    command: "+commandName(f.Command))
 	}
-	for _, l := range strings.Split(f.Stderr, "\n") {
-		if l = strings.TrimSpace(strings.TrimSuffix(l, `\r`)); l != "" && !strings.HasSuffix(l, f.Cause) {
-			lines = append(lines, "    stderr: "+l)
-		}
+	for _, l := range stderr(f) {
+		lines = append(lines, "    stderr: "+l)
 	}
 	if f.Hint != "" {
 		lines = append(lines, "    hint: "+f.Hint)
@@ -102,13 +120,9 @@ func (s *summary) missing() []engine.Exclusion {
 	})
 }
 
-// leftOut names the hosts that were left out, unless the reason of the end does.
-func (s *summary) leftOut(end engine.RunEnd) []string {
+// leftOut names the hosts that were left out, unless that is told already.
+func (s *summary) leftOut(told string) []string {
 	var lines []string
-	told := end.Reason
-	if len(told) > longReason {
-		told = ""
-	}
 	untold := slices.DeleteFunc(s.missing(), func(x engine.Exclusion) bool { return strings.Contains(told, x.Reason) })
 	for _, g := range exclusions(untold, false) {
 		lines = append(lines, string(g.why)+": "+g.text)
@@ -134,6 +148,6 @@ func (s *summary) drifted() []string {
 		"to keep what was changed: put it into the documents; to undo it: take drift = \"report\" out of the pool")
 }
 
-// longReason is how long a reason may be to be shown whole. A longer one names
+// longReason is how long a reason may be, in bytes, to be shown whole. A longer one names
 // many hosts, one by one.
 const longReason = 400

@@ -124,6 +124,8 @@ func (p *Plain) step(e engine.Event) string {
 		where = e.Cluster
 	}
 	switch {
+	case e.Failure != nil && e.Host == "" && e.Failure.Kind != "stopped":
+		return whole(p.Style.red("  "+stepOf(e)+" failed"), e, *e.Failure)
 	case p.Terse && e.Host != "":
 		return ""
 	case e.Type == engine.StepProgress && where == "":
@@ -142,9 +144,21 @@ func (p *Plain) step(e engine.Event) string {
 
 // failure is all that is known of why a host failed, and what became of it.
 func (p *Plain) failure(e engine.Event) string {
-	f := e.Failure
-	lines := []string{p.Style.red("  "+e.Host+" failed") + " at " + f.Step + ": " + f.Cause}
-	for _, l := range details(e.Host, e.Message, *f) {
+	return whole(p.Style.red("  "+e.Host+" failed")+" at "+e.Failure.Step, e, *e.Failure)
+}
+
+// stepOf names a step of no host.
+func stepOf(e engine.Event) string {
+	if e.Cluster != "" {
+		return e.Step + " of " + e.Cluster
+	}
+	return e.Step
+}
+
+// whole is a failure where it happens.
+func whole(what string, e engine.Event, f engine.Failure) string {
+	lines := []string{what + ": " + f.Cause}
+	for _, l := range details(e.Host, e.Message, f) {
 		lines = append(lines, "  "+l)
 	}
 	return strings.Join(lines, "\n")
@@ -174,10 +188,7 @@ func (p *Plain) end(end engine.RunEnd) string {
 	case engine.ExitWork:
 		paint = p.Style.yellow
 	}
-	reason := end.Reason
-	if len(reason) > longReason {
-		reason = strings.ToValidUTF8(reason[:longReason], "") + " … (the journal has all of it)"
-	}
+	reason, _ := p.sum.reason(end)
 	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, reason))}
 	for _, part := range []struct {
 		what  string

@@ -28,7 +28,7 @@ func (r *Run) tolerates(p *progress, b engine.Batch, f *engine.Failure) bool {
 	if r.input(p.sight, p).Exhausted() != "" {
 		return false
 	}
-	r.warn(f.Error() + "; the failure budget of its pool lets the run go on without it")
+	r.warn(f.Host + " failed at " + f.Step + "; the failure budget of its pool lets the run go on without it")
 	return true
 }
 

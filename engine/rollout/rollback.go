@@ -21,7 +21,7 @@ func (q sequence) mayRollBack(ctx context.Context, hp engine.HostPlan, failure *
 // each OS, as the host keeps which ones failed there. A host on which that
 // fails, too, stays held.
 func (r *Run) rollBack(ctx context.Context, p *progress, hp engine.HostPlan, passed sequence, cause *engine.Failure) *engine.Failure {
-	r.warn(hp.Host + ": " + cause.Step + ": " + cause.Cause + "; it is rolled back to the OS it ran before")
+	r.warn(hp.Host + ": " + cause.Step + ": " + firstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
 	said := "it could not be rolled back: "
 	for _, s := range hp.Rollback {
 		if f := r.step(ctx, hp, s); f != nil {
