@@ -91,10 +91,9 @@ func (b *builder) http(n *node, g engine.Gate) *engine.HTTPGate {
 	if _, err := regexp.Compile(h.Match); err != nil {
 		b.fail(n.args["match"].Expr.Range(), "match is not a regular expression", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
-	known := []string{"{host}", "{address}", "{pool}"}
 	for _, p := range placeholder.FindAllString(h.URL, -1) {
-		if !slices.Contains(known, p) {
-			b.fail(n.args["url"].Expr.Range(), "nothing stands for "+p, "there are "+listed(known))
+		if !slices.Contains(standsFor(), p) {
+			b.fail(n.args["url"].Expr.Range(), "nothing stands for "+p, "there are "+listed(standsFor()))
 			return h
 		}
 	}
@@ -107,6 +106,7 @@ func (b *builder) promql(n *node, g engine.Gate) *engine.PromQLGate {
 	r := b.read(n)
 	p := &engine.PromQLGate{URL: r.text("url"), Query: r.text("query")}
 	b.hostless(n.args["query"], p.Query, g)
+	b.query(n, g, p.Query)
 	if name := placeholder.FindString(p.URL); name != "" {
 		b.fail(n.args["url"].Expr.Range(), "nothing stands for "+name+" here", "there is one server for all; the query can name the host")
 		return p
@@ -115,8 +115,8 @@ func (b *builder) promql(n *node, g engine.Gate) *engine.PromQLGate {
 	if u == nil {
 		return p
 	}
-	if at := n.args["url"].Expr.Range(); strings.Contains(u.Path, "/api/v1") || u.RawQuery != "" {
-		b.fail(at, "url is more than the server's", "take out all from /api/v1 on; the query is an argument of its own")
+	if at := n.args["url"].Expr.Range(); strings.Contains(u.Path, "/api/v1") || strings.HasSuffix(u.Path, "/graph") || u.RawQuery != "" {
+		b.fail(at, "url is more than the server's", "take out all from /api/v1 or /graph on; the query is an argument of its own")
 	}
 	return p
 }

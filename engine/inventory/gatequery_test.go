@@ -1,0 +1,96 @@
+package inventory_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"holdfast/engine/inventory"
+)
+
+// gateSite is a site with a gate that asks a query.
+func gateSite(query string) fstest.MapFS {
+	return fstest.MapFS{"a.hcl": {Data: fmt.Appendf(nil, `
+site "s" {}
+pool "w" {
+  gate "g" {
+    when = ["after_host"]
+    promql {
+      url   = "http://prom:9090"
+      query = <<-END
+        %s
+      END
+    }
+  }
+}
+host "w" {
+  address = "w"
+  pool    = "w"
+}
+`, query)}}
+}
+
+// A query that any series answer well is warned of, whatever their values. One
+// that may be meant so is not.
+func TestGateQueries(t *testing.T) {
+	const bool, none = "take bool out", "compares nothing"
+	for query, want := range map[string]string{
+		`up`:                                     none,
+		`up{job!="a",instance=~"{host}:.*"}`:     none,
+		`sum(rate(errors_total{code=">5"}[5m]))`: none,
+		`up # == 1`:                              none,
+		"ALERTS{a='x == \\'1'} + on(a) b{c=`==`}": none,
+		`up == bool 1`:     bool,
+		`min(up >=BOOL 1)`: bool,
+
+		`up == 1`:                        "",
+		`min(up{job="{host}"}) == 1`:     "",
+		`1 < sum(up)`:                    "",
+		"up\n        !=\n        0":      "",
+		`sum(up == bool 1) > 10`:         "",
+		`absent(ALERTS{pool="{pool}"})`:  "",
+		`scalar(up) == bool 1`:           "",
+		`up unless on(instance) down`:    "",
+		`up AND ready`:                   "",
+		`slo:errors:ok`:                  "",
+		`up{a=~"\\p{Greek}{2}"} == 1`:    "",
+		`up{a="#"} == 1`:                 "",
+		`up{instance="{address}:1"} > 0`: "",
+	} {
+		loaded, err := inventory.Load(inventory.Source{FS: gateSite(query), Home: "/", Paths: []string{"a.hcl"}})
+		if err != nil {
+			t.Errorf("%s: %v", query, err)
+			continue
+		}
+		warned := strings.Join(loaded.Warnings, "\n")
+		if (want == "") != (warned == "") || !strings.Contains(warned, want) || want != "" && !strings.Contains(warned, `a.hcl:6:5: gate "g": `) {
+			t.Errorf("%s: warned %q, not of %q", query, warned, want)
+		}
+	}
+}
+
+// Words in braces that nothing stands for are found where they stand.
+func TestGateQueryWords(t *testing.T) {
+	for _, query := range []string{`up{instance="{hostname}"} == 1`, `up{pool="{POOL}"} == 1`, `up{a=~"p{x}"} == 1`} {
+		_, err := inventory.Load(inventory.Source{FS: gateSite(query), Home: "/", Paths: []string{"a.hcl"}})
+		if err == nil || !slices.ContainsFunc(strings.Split(err.Error(), "\n"), func(line string) bool {
+			return strings.Contains(line, "a.hcl:8:15: nothing stands for {") && strings.Contains(line, "there are {host}, {address}, {pool}")
+		}) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}
+
+// The address that a browser shows is not that of the server.
+func TestGateQueryURL(t *testing.T) {
+	for url, bad := range map[string]bool{"http://prom:9090/graph": true, "http://prom:9090/prometheus/": false, "http://prom:9090/graphs": false} {
+		site := gateSite("up == 1")
+		site["a.hcl"].Data = []byte(strings.ReplaceAll(string(site["a.hcl"].Data), "http://prom:9090", url))
+		_, err := inventory.Load(inventory.Source{FS: site, Home: "/", Paths: []string{"a.hcl"}})
+		if bad != (err != nil && strings.Contains(err.Error(), "url is more than the server's")) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
