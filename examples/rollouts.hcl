@@ -86,12 +86,16 @@ pool "worker" {
   }
 
   # Good if the query gives anything, which a comparison does where it holds.
+  # Without an error there is no series to add up, so that it takes the 0.
   gate "errors" {
     when    = ["after_batch"]
     timeout = "15m"
     promql {
       url   = "https://prometheus.careful.example"
-      query = "sum(rate(http_requests_total{pool=\"{pool}\", code=~\"5..\"}[5m])) < 1"
+      query = <<-END
+        (sum(rate(http_requests_total{pool="{pool}", code=~"5.."}[5m])) or vector(0))
+          / sum(rate(http_requests_total{pool="{pool}"}[5m])) < 0.01
+      END
     }
   }
 }

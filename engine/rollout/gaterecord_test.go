@@ -31,7 +31,7 @@ func TestGateRecorded(t *testing.T) {
 		bad   string // "": it is good
 		final bool
 	}{
-		"samples": {}, "comparison that holds": {}, "min of one job": {}, "absent": {}, "count": {}, "sum": {}, "sum of nothing, or 0": {},
+		"samples": {}, "comparison that holds": {}, "min of one job": {}, "absent": {}, "count": {}, "sum": {}, "sum of nothing, or 0": {}, "share of nothing": {},
 		"bool of a vector": {}, "scalar 1": {}, "bool of scalars": {}, "scalar +Inf": {}, "sample +Inf": {}, "prefix": {},
 
 		"comparison that does not hold":  {bad: noSample},
@@ -40,6 +40,7 @@ func TestGateRecorded(t *testing.T) {
 		"absent, and there is one":       {bad: noSample},
 		"count of nothing":               {bad: noSample},
 		"sum of nothing":                 {bad: noSample},
+		"share without data":             {bad: noSample},
 		"placeholder":                    {bad: noSample},
 		"NaN in a comparison":            {bad: noSample},
 		"scalar 0":                       {bad: "http://prom:9090 gives 0 for the query"},
