@@ -14,8 +14,7 @@ import (
 type app struct {
 	stdin, stdout, stderr *os.File
 	soft                  context.Context
-	gently                func()                  // makes the first Ctrl-C end soft only, not the command
-	say                   func(func(string) bool) // routes what the program itself says
+	gently                func(told bool) // makes the first Ctrl-C end soft only, not the command, and perhaps say nothing
 
 	inventory []string
 	vars      []string

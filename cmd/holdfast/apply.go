@@ -120,7 +120,7 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		s.run.Step = a.askBatch
 	}
 	defer done()
-	a.gently()
+	a.gently(a.tells())
 	end := s.run.Apply(ctx)
 	if !told.ended { // a journal that broke has taken the last word with it
 		return failWith(end.Exit, errors.New(s.run.Hide(end.Reason)))
@@ -228,9 +228,11 @@ func (a *app) view(s *site, showPlan, asks bool) (report.Sink, func()) {
 		return &report.Plain{W: a.stdout, Style: style, Plan: showPlan}, func() {}
 	}
 	live := report.NewLive(a.stdout, style, showPlan)
-	a.say(live.Say)
-	return live, func() {
-		a.say(nil)
-		live.Close()
-	}
+	return live, live.Close
+}
+
+// tells reports whether the operator reads what becomes of a Ctrl-C in the lines
+// of the run: these go to the terminal, or to where standard error goes, too.
+func (a *app) tells() bool {
+	return !a.json && (term.IsTerminal(int(a.stdout.Fd())) || !term.IsTerminal(int(a.stderr.Fd())))
 }

@@ -47,7 +47,7 @@ func failWith(code engine.ExitCode, err error) error { return &exitError{code: c
 func run(args []string, stdin *os.File, stdout, stderr *os.File) engine.ExitCode {
 	signals := catchSignals(stderr)
 	defer signals.stop()
-	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, gently: signals.gently, say: signals.talk.through}
+	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, gently: signals.gently}
 	cmd := app.command()
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)

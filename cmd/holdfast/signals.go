@@ -5,44 +5,23 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/sourcegraph/conc"
+
+	"holdfast/engine/rollout"
 )
 
 // signals are the operator's two wishes: to stop at a safe point (the first
 // Ctrl-C) and to stop now (the second). Both are one until gently is called,
-// by the command that has safe points.
+// by the command that has safe points. It says whether what it shows tells the
+// operator what comes of them, so that nobody else has to.
 type signals struct {
 	soft   context.Context
 	hard   context.Context
-	gently func()
+	gently func(told bool)
 	stop   func()
-	talk   *talk
-}
-
-// talk is how the operator is told: on standard error, unless something else
-// has the terminal.
-type talk struct {
-	mu   sync.Mutex
-	say  func(string) bool // nil, or false if it has not said it
-	last *os.File
-}
-
-func (t *talk) tell(message string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.say == nil || !t.say(message) {
-		fmt.Fprintln(t.last, "\n"+message)
-	}
-}
-
-func (t *talk) through(say func(string) bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.say = say
 }
 
 func catchSignals(stderr *os.File) signals {
@@ -52,8 +31,12 @@ func catchSignals(stderr *os.File) signals {
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
 	var wait conc.WaitGroup
 	done := make(chan struct{})
-	talk := &talk{last: stderr}
-	var gentle atomic.Bool
+	var gentle, silent atomic.Bool
+	tell := func(message string) {
+		if !silent.Load() {
+			fmt.Fprintln(stderr, "\nholdfast: "+message)
+		}
+	}
 	wait.Go(func() {
 		for {
 			select {
@@ -62,17 +45,17 @@ func catchSignals(stderr *os.File) signals {
 			case <-caught:
 			}
 			if !gentle.Load() {
-				talk.tell("holdfast: stopped.")
+				tell("stopped")
 				cancelHard()
 				continue
 			}
 			if soft.Err() == nil {
 				cancelSoft() // before it is said: a terminal may be stopped
-				talk.tell("holdfast: stopping: no new batch; each host goes to a safe point and is released. Once more stops at once and leaves holds.")
+				tell(rollout.Stopping)
 				continue
 			}
 			cancelHard()
-			talk.tell("holdfast: stopping at once; holds stay on the hosts.")
+			tell(rollout.StoppingAtOnce)
 		}
 	})
 	stop := func() {
@@ -82,5 +65,9 @@ func catchSignals(stderr *os.File) signals {
 		cancelSoft()
 		cancelHard()
 	}
-	return signals{soft: soft, hard: hard, gently: func() { gentle.Store(true) }, stop: stop, talk: talk}
+	gently := func(told bool) {
+		silent.Store(told)
+		gentle.Store(true)
+	}
+	return signals{soft: soft, hard: hard, gently: gently, stop: stop}
 }

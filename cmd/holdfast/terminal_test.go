@@ -126,7 +126,7 @@ func answer(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // atTerminal runs the program on a terminal, at which a person does something,
-// and demands its exit code.
+// and demands its exit code. What they have seen is in the file screen.
 func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*os.File, *screen) error) {
 	person, tty, err := terminalPair()
 	ts.Check(err)
@@ -149,6 +149,7 @@ func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*
 	err = cmd.Wait()
 	work.Wait()
 	ts.Logf("%s", seen.text())
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(seen.text()), 0o600))
 	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != code {
 		ts.Fatalf("exit status %s (%v), want %s", got, err, code)
 	}

@@ -52,18 +52,6 @@ func (l *Live) Emit(e engine.Event) error {
 	return err
 }
 
-// Say shows a message of the program itself above the board; it reports
-// whether there is one.
-func (l *Live) Say(message string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.feed == nil {
-		return false
-	}
-	l.feed.put(news{line: message})
-	return true
-}
-
 // Close takes the board away, whatever became of the run. It may be called
 // more than once.
 func (l *Live) Close() {
@@ -89,7 +77,7 @@ func (l *Live) stop() {
 	l.feed = nil
 }
 
-// news is what the board is told: a line that stays, an event, or both.
+// news is what the board is told: an event, and its line that stays, if it has one.
 type news struct {
 	line  string
 	event engine.Event

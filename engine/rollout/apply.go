@@ -56,9 +56,11 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	if err := r.emit(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
 		return engine.RunEnd{Exit: engine.ExitFailed, Reason: err.Error() + "; nothing was touched"}
 	}
+	stop := r.listen(ctx)
 	last, err := r.applyAll(ctx, p)
 	r.strand(ctx, p, last[len(last)-1])
 	r.lastLook(ctx, p, err)
+	stop()
 	end := r.finish(ctx, p, last, err)
 	if err := r.emit(engine.Event{Type: engine.RunEnded, End: &end}); err != nil {
 		end = unjournaled(end, err)

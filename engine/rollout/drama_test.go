@@ -73,7 +73,7 @@ func (d *drama) play(p *past) {
 
 // watch lets come over hosts and the run what is due.
 func (d *drama) watch(e engine.Event) {
-	if e.Type == engine.EtcdSampled {
+	if e.Type == engine.EtcdSampled || e.Type == engine.Interrupted { // they come beside the others
 		return
 	}
 	d.events[e.Host]++

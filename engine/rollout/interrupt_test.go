@@ -1,0 +1,90 @@
+package rollout_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// interruptions are the events of a run that tell of the operator's Ctrl-C.
+func interruptions(events []engine.Event) []engine.Event {
+	var list []engine.Event
+	for _, e := range events {
+		if e.Type == engine.Interrupted {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// TestInterruptedIsJournaled: each Ctrl-C is in the journal when it comes, while
+// what is under way goes on, and says what happens next.
+func TestInterruptedIsJournaled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workers(3, func(*engine.Pool) {}))
+		b := site.Bastion("run-1")
+		hard, stopHard := context.WithCancel(context.Background())
+		soft, stopSoft := context.WithCancel(hard)
+		defer stopHard()
+		b.Watch = func(e engine.Event) {
+			if e.Type == engine.StepStarted && e.Step == "wait for boot" {
+				time.AfterFunc(10*time.Second, stopSoft)
+				time.AfterFunc(20*time.Second, stopHard)
+			}
+		}
+		r := b.Run()
+		r.Soft = soft
+		check(t, ended(b.Apply(hard, r), engine.ExitStopped))
+		var began engine.Event
+		for _, e := range b.Events() {
+			if e.Type == engine.StepStarted && e.Step == "wait for boot" {
+				began = e
+			}
+			if e.Type == engine.StepEnded && e.Step == "wait for boot" && len(interruptions(b.Events()[:e.Seq])) == 0 {
+				t.Error("the step ended before it was told that it is cut short")
+			}
+		}
+		got := interruptions(b.Events())
+		if len(got) != 2 {
+			t.Fatalf("%d interruptions: %+v", len(got), got)
+		}
+		for i, want := range []string{rollout.Stopping, rollout.StoppingAtOnce} {
+			after := got[i].Time.Sub(began.Time)
+			if got[i].Message != want || after != time.Duration(i+1)*10*time.Second {
+				t.Errorf("%q after %s", got[i].Message, after)
+			}
+		}
+		if last := b.Events()[len(b.Events())-1]; last.Type != engine.RunEnded {
+			t.Errorf("the run goes on after its end: %+v", last)
+		}
+	})
+}
+
+// TestInterruptedOnce: one Ctrl-C while canaries soak is one event, and a run
+// that nobody stops has none.
+func TestInterruptedOnce(t *testing.T) {
+	for _, press := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(workers(3, func(p *engine.Pool) {
+				p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(time.Hour)}
+			}))
+			b := site.Bastion("run-1")
+			soft, stop := context.WithCancel(context.Background())
+			defer stop()
+			b.Watch = func(e engine.Event) {
+				if press && e.Type == engine.StepStarted && e.Step == "soak" {
+					time.AfterFunc(10*time.Minute, stop)
+				}
+			}
+			end := apply(b, func(r *rollout.Run) { r.Soft = soft })
+			got := interruptions(b.Events())
+			if press && (end.Exit != engine.ExitStopped || len(got) != 1 || got[0].Message != rollout.Stopping) || !press && (end.Exit != engine.ExitOK || len(got) > 0) {
+				t.Errorf("press %t: exit %d, %+v", press, end.Exit, got)
+			}
+		})
+	}
+}
