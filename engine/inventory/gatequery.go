@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,19 +27,61 @@ func unknownWord(query string) string {
 }
 
 var (
-	// quoted are the parts of a query in which nothing is an operator: strings,
-	// comments, and then label matchers.
+	// quoted are the parts of a query in which nothing is an operator: strings
+	// and comments. In what is left, label matchers are such, too.
 	quoted   = regexp.MustCompile("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|#[^\n]*")
 	matchers = regexp.MustCompile(`\{[^{}]*\}`)
 	compares = regexp.MustCompile(`(?:==|!=|<=|>=|<|>)\s*(\w*)`)
 	names    = regexp.MustCompile(`[A-Za-z_:][\w:]*`)
 )
 
-// alwaysGood says of a query why any series are a good answer to it, be they
-// as they may; "" if that is not so, or cannot be told without the server, as
-// of a recording rule, whose name has a colon.
-func alwaysGood(query string) string {
-	bare := matchers.ReplaceAllString(quoted.ReplaceAllString(query, " "), " ")
+// bareQuery is a query without its strings and comments.
+func bareQuery(query string) string {
+	return quoted.ReplaceAllStringFunc(query, func(part string) string {
+		if part[0] == '#' {
+			return " "
+		}
+		return ` "" `
+	})
+}
+
+// hopeless says why a query, bare, can never be answered well; "" if it can be,
+// as far as that is seen without parsing it. A run would find out only at its
+// gate, with hosts disrupted.
+func hopeless(bare string) string {
+	text := strings.ReplaceAll(bare, `""`, "")
+	if at := strings.IndexAny(text, "\"'`"); at >= 0 {
+		return "query has a string that does not end"
+	}
+	var open []rune
+	closes := map[rune]rune{')': '(', ']': '[', '}': '{'}
+	for _, c := range text {
+		switch opens := closes[c]; {
+		case strings.ContainsRune("([{", c):
+			open = append(open, c)
+		case opens == 0:
+		case len(open) == 0 || open[len(open)-1] != opens:
+			return fmt.Sprintf("query has a %c that closes nothing", c)
+		default:
+			open = open[:len(open)-1]
+		}
+	}
+	switch {
+	case len(open) > 0:
+		return fmt.Sprintf("query has a %c that is not closed", open[len(open)-1])
+	case strings.HasSuffix(strings.TrimSpace(text), "]"):
+		return "query gives a range of samples"
+	case strings.TrimSpace(bare) == `""`:
+		return "query gives a text"
+	}
+	return ""
+}
+
+// alwaysGood says of a query, bare, why any series are a good answer to it, be
+// they as they may; "" if that is not so, or cannot be told without the server,
+// as of a recording rule, whose name has a colon.
+func alwaysGood(bare string) string {
+	bare = matchers.ReplaceAllString(bare, " ")
 	for _, name := range names.FindAllString(bare, -1) {
 		switch strings.ToLower(name) {
 		case "absent", "absent_over_time", "and", "unless", "scalar":
@@ -69,7 +112,10 @@ func (b *builder) query(n *node, g engine.Gate, query string) {
 		b.fail(n.args["query"].Expr.Range(), "nothing stands for "+w, "there are "+listed(standsFor()))
 		return
 	}
-	if why := alwaysGood(query); why != "" {
+	bare := bareQuery(query)
+	if why := hopeless(bare); why != "" {
+		b.fail(n.args["query"].Expr.Range(), why, "write one that gives an instant vector or a scalar, such as a comparison")
+	} else if why := alwaysGood(bare); why != "" {
 		b.warn("%s:%d:%d: gate %q: %s", n.at.Filename, n.at.Start.Line, n.at.Start.Column, g.Name, why)
 	}
 }

@@ -83,6 +83,34 @@ func TestGateQueryWords(t *testing.T) {
 	}
 }
 
+// What no server could answer well is found before a run comes to the gate.
+func TestGateQueryHopeless(t *testing.T) {
+	for query, want := range map[string]string{
+		`min(up == 1`:                 "query has a ( that is not closed",
+		`up[5m`:                       "query has a [ that is not closed",
+		`up{job="node" == 1`:          "query has a { that is not closed",
+		`up) == 1`:                    "query has a ) that closes nothing",
+		`min(up[5m) == 1]`:            "query has a ) that closes nothing",
+		`up{job="node} == 1`:          "query has a string that does not end",
+		`up{job=node'} == 1`:          "query has a string that does not end",
+		`up[5m]`:                      "query gives a range of samples",
+		"up[5m:1m] # of the last":     "query gives a range of samples",
+		`"up == 1"`:                   "query gives a text",
+		`max_over_time(up[5m]) == 1`:  "",
+		`up{a="(["} == 1 # never (`:   "",
+		"up{a='it\"s',b=`\"`} == 1":   "",
+		`up{a="\\\"", b="}"} == 1`:    "",
+		`count(up{a=""} == 1) > 0`:    "",
+		`up{job="node"} == 1 # it's`:  "",
+		`{__name__="up", job="a"}==1`: "",
+	} {
+		_, err := inventory.Load(inventory.Source{FS: gateSite(query), Home: "/", Paths: []string{"a.hcl"}})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), "a.hcl:8:15: "+want+": write one")) {
+			t.Errorf("%s: %v, not %q", query, err, want)
+		}
+	}
+}
+
 // The address that a browser shows is not that of the server.
 func TestGateQueryURL(t *testing.T) {
 	for url, bad := range map[string]bool{"http://prom:9090/graph": true, "http://prom:9090/prometheus/": false, "http://prom:9090/graphs": false} {
