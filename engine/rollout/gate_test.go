@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -554,18 +555,26 @@ func TestGateUntrusted(t *testing.T) {
 // like any other, and may come back.
 func TestGateNoAnswer(t *testing.T) {
 	refused := errors.New("connection refused")
+	whole := fmt.Errorf("GET http://prom:9090/api/v1/query: dial tcp: %w", refused)
+	signed := fmt.Errorf("GET https://app/: %w", x509.UnknownAuthorityError{})
 	for name, c := range map[string]struct {
 		gate engine.Gate
+		err  error
 		want string
 	}{
-		"http":   {httpGate("http://ann:x@app/"), "no answer from http://app/: connection refused"},
-		"promql": {promGate("up"), "no answer from http://prom:9090: connection refused"},
+		"http":    {httpGate("http://ann:x@app/"), refused, "no answer from http://app/: connection refused"},
+		"promql":  {promGate("up"), refused, "no answer from http://prom:9090: connection refused"},
+		"with it": {promGate("up"), whole, "no answer from http://prom:9090: dial tcp: connection refused"},
+		"signed": {
+			httpGate("https://app/"), signed,
+			"no answer from https://app/, as the bastion does not know who signed its certificate; SSL_CERT_FILE can name a file of those to trust: x509: certificate signed by unknown authority",
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newGateScene(hosttest.Fleet(0, 1), result("vector", aSample))
 			s.run.Web = webFunc(func(ctx context.Context, url string) (int, []byte, error) {
 				if time.Since(s.began) < 20*time.Second {
-					return 0, nil, refused
+					return 0, nil, c.err
 				}
 				return s.b.Get(ctx, url)
 			})

@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -110,7 +111,7 @@ func (r *Run) answerOfWeb(ctx context.Context, x subject, g engine.HTTPGate) ans
 	a.detail = string(body)
 	switch {
 	case err != nil:
-		a.what, a.detail = "no answer from "+shown, err.Error()
+		return a.unanswered(shown, err)
 	case g.Status != 0 && status != g.Status:
 		a.what = fmt.Sprintf("HTTP %d from %s, not %d", status, shown, g.Status)
 	case g.Status == 0 && status/100 != 2:
@@ -130,4 +131,19 @@ func httpStatus(status int, who string) string {
 		text += ", and gates send no password; a command can, such as curl --netrc-file"
 	}
 	return text
+}
+
+// unanswered is the answer that there is none. An error that begins with what
+// was asked says it a second time.
+func (a answer) unanswered(who string, err error) answer {
+	a.what, a.detail = "no answer from "+who, err.Error()
+	if rest, ok := strings.CutPrefix(a.detail, "GET "); ok {
+		if _, cause, ok := strings.Cut(rest, ": "); ok {
+			a.detail = cause
+		}
+	}
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+		a.what += ", as the bastion does not know who signed its certificate; SSL_CERT_FILE can name a file of those to trust"
+	}
+	return a
 }

@@ -35,8 +35,7 @@ func (r *Run) answerOfPrometheus(ctx context.Context, x subject, g engine.PromQL
 	a := answer{command: "GET " + queryURL(shown, query)}
 	status, body, err := r.Web.Get(ctx, queryURL(g.URL, url.QueryEscape(query)))
 	if err != nil {
-		a.what, a.detail = "no answer from "+shown, err.Error()
-		return a
+		return a.unanswered(shown, err)
 	}
 	var reply promReply
 	switch broken := json.Unmarshal(body, &reply); {
