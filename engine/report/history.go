@@ -14,7 +14,7 @@ import (
 // History is what the runs of a bastion tell the next one about a site.
 type History struct {
 	Failed   []string          // hosts that failed when they were last worked on, sorted
-	Complete map[string]string // by pool: digest of the OS that it was last to run, if it has been seen complete with that
+	Complete map[string]string // by pool: digest of the OS that it was last to run, if it has been seen complete with that, and no host has been seen since that differs
 
 	streaks map[string]streak
 }
@@ -27,6 +27,7 @@ type streak struct {
 	from     time.Time // end of the first of them
 	broken   bool      // an older run has seen something else
 	begun    bool      // an older run was to roll out another OS
+	lost     bool      // a run has seen hosts that differ, so that nothing older tells what they run
 }
 
 // ReadHistory reads of each journal in dir who has run and how it ended, and
@@ -109,10 +110,21 @@ func (h *History) pool(p engine.PoolStatus, at time.Time) {
 	if !s.broken && at.Before(s.from) {
 		s.from = at
 	}
-	if p.Complete && !s.begun && p.OS != "" {
+	if s.lost = s.lost || differs(p); p.Complete && !s.begun && !s.lost && p.OS != "" {
 		h.Complete[p.Name] = p.OS
 	}
 	h.streaks[p.Name] = s
+}
+
+// differs reports whether hosts of a pool were there and did not match. Of those
+// that could not be reached, or are held by a person, nothing new is known.
+func differs(p engine.PoolStatus) bool {
+	for _, state := range []engine.HostState{engine.Pending, engine.Staged, engine.Updating, engine.Degraded, engine.PausedState} {
+		if p.Counts[state] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // fits reports whether a pool is as it was in the streak. One that is not

@@ -26,12 +26,14 @@ func ended(t testing.TB, dir string, hours int, end engine.RunEnd) {
 }
 
 // saw is what a run has seen of pools: "worker=A" is complete with OS A,
-// "worker!A" is not.
+// "worker!A" is not, as a host could not be reached, and of "worker<A" one that
+// was there did not match.
 func saw(pools ...string) []engine.PoolStatus {
 	var list []engine.PoolStatus
 	for _, p := range pools {
-		i := strings.IndexAny(p, "=!")
-		list = append(list, engine.PoolStatus{Name: p[:i], OS: p[i+1:], Complete: p[i] == '='})
+		i := strings.IndexAny(p, "=!<")
+		state := map[byte]engine.HostState{'=': engine.Updated, '!': engine.Unreached, '<': engine.Pending}[p[i]]
+		list = append(list, engine.PoolStatus{Name: p[:i], OS: p[i+1:], Complete: p[i] == '=', Counts: map[engine.HostState]int{state: 1, engine.Updated: 1}})
 	}
 	return list
 }
@@ -53,6 +55,9 @@ func TestHistory(t *testing.T) {
 		"complete with another OS":                   {[]string{"w=A", "w=A", "w=B"}, "w=B", 3, "B"},
 		"it has been complete with it":               {[]string{"w!A", "w=A", "w!A"}, "w!A", 3, "A"},
 		"back to an OS it was once complete with":    {[]string{"w=A", "w!B", "w!A"}, "w!A", 2, ""},
+		"a host has lost it again":                   {[]string{"w=A", "w<A"}, "w!A", 2, ""},
+		"lost again, and then not seen":              {[]string{"w=A", "w<A", "w!A"}, "w!A", 2, ""},
+		"lost again, and put right":                  {[]string{"w=A", "w<A", "w=A", "w!A"}, "w!A", 4, "A"},
 		"changed since the last run":                 {[]string{"w=A", "w=A"}, "w!A", 0, "A"},
 		"completed since by somebody else":           {[]string{"w=A", "w!B"}, "w=B", 0, ""},
 		"another pool":                               {[]string{"w=A", "v=A", "v!A"}, "w=A", 1, "A"},
