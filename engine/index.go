@@ -6,6 +6,7 @@ type index struct {
 	pools    map[string]Pool
 	sizes    map[string]int // hosts of each pool
 	clusters map[string]*Cluster
+	peers    map[[2]string]int    // hosts of each pool in each cluster
 	members  map[string][]string  // hosts of each cluster, in inventory order
 	leftOut  map[string]Exclusion // hosts that the approved plan left out
 	targets  map[string]string    // OS of each pool, by digest
@@ -13,7 +14,7 @@ type index struct {
 
 func newIndex(in Input) index {
 	inv := in.Inventory
-	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, members: map[string][]string{}, leftOut: map[string]Exclusion{}, targets: map[string]string{}}
+	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, leftOut: map[string]Exclusion{}, targets: map[string]string{}}
 	if in.Approved != nil {
 		for _, e := range in.Approved.Excluded {
 			if e.Why != Closed { // its changes were approved
@@ -33,6 +34,7 @@ func newIndex(in Input) index {
 			x.targets[h.Pool] = digest
 		}
 		if h.Cluster != "" {
+			x.peers[[2]string{h.Pool, h.Cluster}]++
 			x.members[h.Cluster] = append(x.members[h.Cluster], h.Name)
 		}
 	}

@@ -43,6 +43,8 @@ type Target struct {
 	Run     string // ID of the run, whose hold disruptive steps check for
 
 	Targets map[string]string // OS of each pool of the site, by digest
+
+	contested bool // other hosts could use up the budgets that it needs
 }
 
 // Steps are a module's share of a host's sequence.

@@ -64,6 +64,7 @@ func (hp HostPlan) disrupt(t Target, steps Steps) []Step {
 	var roll []Step
 	if hp.Disruptive() {
 		roll = append(roll, quorumStep(t)...)
+		roll = append(roll, budgetStep(t, hp.Adopt)...)
 		roll = append(roll, gates(t.Pool, BeforeHost, t.Host.Name)...)
 	}
 	roll = append(roll, steps.Before...)

@@ -29,6 +29,7 @@ type Op struct {
 	TakeHold   *TakeHold   `json:"take_hold,omitempty"`
 	Release    *Release    `json:"release,omitempty"`
 	Quorum     *Quorum     `json:"quorum,omitempty"`
+	Budget     *Budget     `json:"budget,omitempty"`
 	MoveLeader *MoveLeader `json:"move_leader,omitempty"`
 	Snapshot   *Snapshot   `json:"snapshot,omitempty"`
 	AwaitBoot  *AwaitBoot  `json:"await_boot,omitempty"`
@@ -105,6 +106,12 @@ type Release struct {
 // and that no other member is held by anybody.
 type Quorum struct {
 	Cluster string `json:"cluster"`
+}
+
+// Budget checks, with the hold taken, that the budgets of the pool and of the
+// site still have room for the batch, whatever others have taken meanwhile.
+type Budget struct {
+	Pool string `json:"pool"`
 }
 
 // MoveLeader moves etcd leadership off the host and checks that it has moved.

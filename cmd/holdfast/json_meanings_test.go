@@ -41,7 +41,7 @@ var meanings = map[string]string{
 	"Upload":        "A file that a script needs. Its data may be secret and are in no output.",
 	"Upload.name":   "name of it in the archive", "Upload.size": "size of its data, in bytes",
 	"Op.exec": "run a script on the host", "Op.command": "run a command on the bastion", "Op.take_hold": "take the host's hold", "Op.release": "end the host's hold",
-	"Op.quorum": "check that the cluster may lose the host now", "Op.move_leader": "move etcd's leader off the host", "Op.snapshot": "save the cluster's data to the bastion",
+	"Op.quorum": "check that the cluster may lose the host now", "Op.budget": "check that the budgets of the pool and of the site still have room for the batch", "Op.move_leader": "move etcd's leader off the host", "Op.snapshot": "save the cluster's data to the bastion",
 	"Op.await_boot": "wait for the host's next boot", "Op.await_units": "wait for the host's services", "Op.await_etcd": "wait for the host's etcd member",
 	"Exec.script": "text of the script, for POSIX sh", "Exec.abort": "script that ends what an interrupted `script` left running on the host",
 	"Local.command": "command, for sh", "Local.undo": "command that takes it back, if the run stops before the reboot",

@@ -37,6 +37,7 @@ type Bastion struct {
 
 	// Guarded by the site's lock.
 	seen     map[string]time.Time // when the run last looked at each host
+	missed   map[string]time.Time // and last found that it does not answer
 	observed map[string]time.Time // and cluster
 	took     map[string]time.Time // when it took each host's hold
 	told     told
@@ -63,7 +64,7 @@ type Command struct {
 func (s *Site) Bastion(run string) *Bastion {
 	b := &Bastion{
 		ID: run, site: s, begun: map[string]string{},
-		seen: map[string]time.Time{}, observed: map[string]time.Time{}, took: map[string]time.Time{}, told: newTold(),
+		seen: map[string]time.Time{}, missed: map[string]time.Time{}, observed: map[string]time.Time{}, took: map[string]time.Time{}, told: newTold(),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -91,8 +91,9 @@ func (b *Bastion) Connect(_ context.Context, h engine.Host) (rollout.Conn, error
 		return nil, errKilled
 	}
 	var err error
-	b.site.with(func(time.Time) {
+	b.site.with(func(now time.Time) {
 		if host := b.site.hosts[h.Name]; !host.up || host.cut {
+			b.missed[h.Name] = now
 			err = fmt.Errorf("connect to %s: connection refused", h.Name)
 		}
 	})
@@ -105,7 +106,7 @@ type conn struct {
 }
 
 // harmless are the scripts that do nothing to a host, or end what is done.
-var harmless = map[string]bool{"probe": true, "abort": true, "release": true, "fail hold": true, "renew hold": true, "other": true}
+var harmless = map[string]bool{"probe": true, "look": true, "abort": true, "release": true, "fail hold": true, "renew hold": true, "other": true}
 
 // Run runs a script on the host.
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"holdfast/engine"
 )
 
 // The laws that no run may break, in the words of one who watches the hosts.
@@ -95,7 +97,7 @@ func (b *Bastion) lawPool(h *Host, now time.Time) {
 		if o.host.Pool == p.Name {
 			size++
 		}
-		if o == h || !b.knowsGone(o, now) {
+		if o == h || !b.knowsGone(o, !b.told.adopted[h.Name], now) {
 			continue
 		}
 		all = append(all, o.Name)
@@ -112,11 +114,14 @@ func (b *Bastion) lawPool(h *Host, now time.Time) {
 }
 
 // knowsGone reports whether the host is unavailable and the run could know that.
-func (b *Bastion) knowsGone(h *Host, now time.Time) bool {
+// Of what another run has disrupted and holds it has to know, as both have looked
+// after they took their holds. A host that the run has taken over was held by
+// then, and may go.
+func (b *Bastion) knowsGone(h *Host, taken bool, now time.Time) bool {
 	if h.disrupted(now) {
-		return h.rolledBy == b.ID || !unseen(h.rolledAt, b.seen[h.Name])
+		return h.rolledBy == b.ID || !unseen(h.rolledAt, b.seen[h.Name]) || taken && h.hold != nil && h.hold.Kind == engine.RunHold
 	}
-	return !h.up && !unseen(h.lost, b.seen[h.Name])
+	return !h.up && b.missed[h.Name].After(h.lost)
 }
 
 // unseen reports whether what happened then was not to be seen by who looked.

@@ -18,6 +18,9 @@ func verb(text string) string {
 	if fields := strings.Fields(text); len(fields) > 1 && fields[0] == "hosttest" {
 		return fields[1]
 	}
+	if text == engine.HoldLookScript {
+		return "look"
+	}
 	vars := variables(text)
 	_, takes := vars["head"]
 	failed, renews := vars["failed"]
@@ -40,6 +43,12 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 	if commands, ok := strings.CutPrefix(text, probeStart); ok {
 		b.seen[h.Name] = now
 		return h.probe(commands, now)
+	}
+	if text == engine.HoldLookScript {
+		if !h.held() {
+			return rollout.Reply{Code: engine.NoHold}
+		}
+		return h.printHold(0)
 	}
 	if reply, ok := h.holdScript(b, text, now); ok {
 		return reply

@@ -19,6 +19,7 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	began := r.Clock.Now()
 	p.batches, p.gated = p.batches+1, ""
 	number := p.batches
+	r.lookout = r.lookOut(p, plan)
 	if err := r.emit(engine.Event{Type: engine.BatchStarted, Batch: number, Canaries: b.Canaries, Message: joined(b.Hosts)}); err != nil {
 		return err
 	}

@@ -120,8 +120,9 @@ type Run struct {
 	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
 	RetryRejected  bool // an OS from which a host was rolled back is tried again there
 
-	events emitter
-	waited sync.Map // hosts of Awaited that were waited for
+	events  emitter
+	waited  sync.Map // hosts of Awaited that were waited for
+	lookout *lookout // of the batch that is under way
 }
 
 func (r *Run) interval() time.Duration {

@@ -83,6 +83,8 @@ func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 		return r.release(ctx, hp, *do.Release)
 	case do.Quorum != nil:
 		return r.checkQuorum(ctx, hp, do.Quorum.Cluster)
+	case do.Budget != nil:
+		return r.checkBudget(ctx, do.Budget.Pool)
 	case do.MoveLeader != nil:
 		return r.moveLeader(ctx, hp, s, do.MoveLeader.Cluster)
 	case do.AwaitBoot != nil:

@@ -1,8 +1,10 @@
 package rollout_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,12 +18,12 @@ import (
 )
 
 // TestTwoRuns lets two bastions, which know nothing of each other, update the
-// members of one cluster at the same time, with calls that take their time.
-// Never are two members away at once; a run finishes, or says who is in its
-// way; and a third finds nothing of them.
+// hosts of one site at the same time, with calls that take their time: members of
+// one cluster, or pools of workers with budgets. Never are two members away at
+// once, or more workers than the budgets allow; a run finishes, or says who is in
+// its way; and a third finds nothing of them.
 func TestTwoRuns(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		members := rapid.SampledFrom([]int{3, 5}).Draw(rt, "members")
 		delays := [][]int{
 			rapid.SliceOfN(rapid.IntRange(0, 3), 8, 8).Draw(rt, "delays of ann"),
 			rapid.SliceOfN(rapid.IntRange(0, 3), 8, 8).Draw(rt, "delays of bob"),
@@ -29,25 +31,59 @@ func TestTwoRuns(t *testing.T) {
 		later := time.Duration(rapid.IntRange(0, 200).Draw(rt, "later")) * time.Second
 		word := rapid.SampledFrom([]string{"", "reload-2", "restart-2", "drain-reload-2", "reboot-2"}).Draw(rt, "setting")
 		fails := rapid.Bool().Draw(rt, "actions fail")
-		if err := inBubble(t, func() error { return together(twoRunsPlay(members, word, fails), delays, later) }); err != nil {
+		changes := []func(*rollout.Run){fromTheEnd(false), fromTheEnd(rapid.Bool().Draw(rt, "bob from the end"))}
+		inv := hosttest.Fleet(rapid.SampledFrom([]int{3, 5}).Draw(rt, "members"), 0)
+		if rapid.Bool().Draw(rt, "workers") {
+			inv = crews(rapid.IntRange(1, 4).Draw(rt, "max_unavailable"), rapid.IntRange(0, 4).Draw(rt, "max_unavailable of the site"))
+		}
+		if err := inBubble(t, func() error { return together(twoRunsPlay(inv, word, fails), delays, later, changes...) }); err != nil {
 			rt.Fatal(err)
 		}
 	})
 }
 
-// twoRunsPlay installs a new OS, or changes a setting to that word.
-func twoRunsPlay(members int, word string, fails bool) play {
-	if word == "" {
-		return osPlay(members, 0)
+// crews is a site of two pools of workers that do not wait for each other, with
+// the same budget, and one of the site (0: none).
+func crews(most, site int) engine.Inventory {
+	inv := engine.Inventory{Site: "test", MaxUnavailable: engine.Limit{Count: site, Set: site > 0}}
+	for _, pool := range []string{"red", "blue"} {
+		inv.Pools = append(inv.Pools, engine.Pool{
+			Name: pool, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2},
+			MaxUnavailable: engine.Limit{Count: most, Set: true}, Drain: &engine.Drain{Command: "drain", Undo: "undrain"},
+		})
+		for i := range 5 {
+			inv.Hosts = append(inv.Hosts, engine.Host{Name: fmt.Sprintf("%s-%d", pool, i), Pool: pool})
+		}
 	}
-	roles := map[string]role{}
-	for i := range members {
-		roles[fmt.Sprintf("etcd-%d", i)] = role{had: "none-1", want: word, fails: fails}
-	}
-	return settingPlay(noOS(hosttest.Fleet(members, 0)), roles)
+	return inv
 }
 
-func together(p play, delays [][]int, later time.Duration) error {
+// fromTheEnd lets a run begin with the last hosts of each pool, if it is to.
+func fromTheEnd(reverse bool) func(*rollout.Run) {
+	return func(r *rollout.Run) {
+		r.Inventory.Pools = slices.Clone(r.Inventory.Pools)
+		for i := range r.Inventory.Pools {
+			if reverse {
+				r.Inventory.Pools[i].Order = engine.ReverseInventory
+			}
+		}
+	}
+}
+
+// twoRunsPlay installs a new OS, or changes a setting to that word.
+func twoRunsPlay(inv engine.Inventory, word string, fails bool) play {
+	if word == "" {
+		return play{site: func() *hosttest.Site { return newSite(inv) }}
+	}
+	roles := map[string]role{}
+	for _, h := range inv.Hosts {
+		roles[h.Name] = role{had: "none-1", want: word, fails: fails}
+	}
+	return settingPlay(noOS(inv), roles)
+}
+
+// together lets a run of each bastion happen, the second that much later.
+func together(p play, delays [][]int, later time.Duration, changes ...func(*rollout.Run)) error {
 	site := p.site()
 	ann, bob := site.Bastion("run-ann"), site.Bastion("run-bob")
 	for i, b := range []*hosttest.Bastion{ann, bob} {
@@ -57,16 +93,17 @@ func together(p play, delays [][]int, later time.Duration) error {
 	}
 	ends := make([]engine.RunEnd, 2)
 	var wg conc.WaitGroup
-	wg.Go(func() { ends[0] = apply(ann) })
+	wg.Go(func() { ends[0] = apply(ann, changes[0]) })
 	wg.Go(func() {
 		time.Sleep(later)
-		ends[1] = apply(bob)
+		ends[1] = apply(bob, changes[1])
 	})
 	wg.Wait()
 	errs := []error{lawful(site)}
 	for i, end := range ends {
-		away := end.Exit == engine.ExitFailed && (strings.Contains(end.Reason, "etcd cluster main: member") || strings.Contains(end.Reason, "connect to etcd-")) ||
-			end.Exit == engine.ExitUnreachable && strings.Contains(end.Reason, "is unreachable") // the other one reboots it
+		inTheWay := func(words string) bool { return strings.Contains(end.Reason, words) }
+		away := end.Exit == engine.ExitFailed && slices.ContainsFunc([]string{"etcd cluster main: member", "connect to ", "max_unavailable"}, inTheWay) ||
+			end.Exit == engine.ExitUnreachable && inTheWay("unreachable") // the other one reboots it
 		overtaken := end.Exit == engine.ExitFailed && p.brief
 		if end.Exit != engine.ExitOK && end.Exit != engine.ExitRefused && !away && !overtaken {
 			errs = append(errs, fmt.Errorf("run %d: exit %d: %s", i, end.Exit, end.Reason))
@@ -84,4 +121,42 @@ func together(p play, delays [][]int, later time.Duration) error {
 		return fmt.Errorf("%w\nann\n%s\nbob\n%s", err, story(ann), story(bob))
 	}
 	return nil
+}
+
+// carelessHosts are held by nobody, as far as a run looks for that once it has
+// its hold.
+type carelessHosts struct{ rollout.Hosts }
+
+func (h carelessHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	c, err := h.Hosts.Connect(ctx, host)
+	return carelessConn{c}, err
+}
+
+type carelessConn struct{ rollout.Conn }
+
+func (c carelessConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	if s.Text == engine.HoldLookScript {
+		return rollout.Reply{Code: engine.NoHold}, nil
+	}
+	return c.Conn.Run(ctx, s)
+}
+
+// TestTwoRunsBite lets two runs at once not look at each other's holds, and sees
+// that they break the budget of a pool, and that of the site.
+func TestTwoRunsBite(t *testing.T) {
+	for broken, inv := range map[string]engine.Inventory{"hosts at once, its budget is 2": crews(2, 0), "the site loses": crews(5, 3)} {
+		t.Run(broken, func(t *testing.T) {
+			err := inBubble(t, func() error {
+				careless := func(r *rollout.Run) { r.Hosts = carelessHosts{r.Hosts} }
+				lastFirst := fromTheEnd(true)
+				return together(twoRunsPlay(inv, "", false), [][]int{{1}, {1}}, time.Second, careless, func(r *rollout.Run) {
+					careless(r)
+					lastFirst(r)
+				})
+			})
+			if err == nil || !strings.Contains(err.Error(), broken) {
+				t.Errorf("no law is broken that says %q: %v", broken, err)
+			}
+		})
+	}
 }

@@ -1,0 +1,89 @@
+package rollout_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+)
+
+// most lets so many hosts of a pool be away.
+func most(n int) func(*engine.Pool) {
+	return func(p *engine.Pool) { p.MaxUnavailable = engine.Limit{Count: n, Set: true} }
+}
+
+// TestTakenMeanwhile lets something come over the last of five workers right
+// after a batch was planned.
+func TestTakenMeanwhile(t *testing.T) {
+	hold := func(kind engine.HoldKind) func(*hosttest.Host) {
+		return func(h *hosttest.Host) {
+			h.SetHold(&engine.Hold{Kind: kind, Holder: "bob@b2", Run: "run-bob", Reason: "his"})
+		}
+	}
+	for name, c := range map[string]struct {
+		limit, updated int
+		happens        func(*hosttest.Host)
+		exit           engine.ExitCode
+		words          []string
+		goes           bool
+	}{
+		"another run": {2, 0, hold(engine.RunHold), engine.ExitRefused, []string{"check budget", "max_unavailable of pool worker is 2", "worker-4 is held by bob@b2"}, false},
+		"a person":    {2, 0, hold(engine.MaintenanceHold), engine.ExitRefused, []string{"worker-4 is held by bob@b2"}, false},
+		"garbage":     {2, 0, (*hosttest.Host).Garble, engine.ExitRefused, []string{"worker-4 is held"}, false},
+		"lost":        {2, 0, (*hosttest.Host).Cut, engine.ExitFailed, []string{"worker-4 cannot be reached"}, false},
+		"room":        {3, 3, hold(engine.MaintenanceHold), engine.ExitRefused, []string{"worker-4 is held"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(workers(5, most(c.limit)))
+				for i := range c.updated {
+					site.Host(fmt.Sprintf("worker-%d", 4-i)).Boot(hosttest.V2)
+				}
+				time.Sleep(time.Minute)
+				b, last := site.Bastion("run-1"), site.Host("worker-4")
+				b.Watch = func(e engine.Event) {
+					if e.Type == engine.BatchStarted {
+						c.happens(last)
+					}
+				}
+				errs := []error{ended(apply(b), c.exit, c.words...), lawful(site)}
+				for _, name := range []string{"worker-0", "worker-1"} {
+					if c.goes {
+						errs = append(errs, updated(site.Host(name)))
+					} else {
+						errs = append(errs, untouched(site.Host(name)))
+					}
+				}
+				if err := errors.Join(errs...); err != nil {
+					t.Fatalf("%v\n%s", err, story(b))
+				}
+			})
+		})
+	}
+}
+
+// TestBatchSharesLooks updates forty workers, ten at a time, with calls that take
+// their time: a batch looks at the holds of the others twice at most, and not
+// once for each of its hosts.
+func TestBatchSharesLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const batches, others, twice = 4, 30, 2
+		site := newSite(workers(40, most(10)))
+		b := site.Bastion("run-1")
+		b.Latency = func(hosttest.Call) time.Duration { return time.Second }
+		check(t, ended(apply(b), engine.ExitOK), converged(site))
+		looks := 0
+		for _, c := range b.Calls() {
+			if c.Verb == "look" {
+				looks++
+			}
+		}
+		if looks < batches*others || looks > batches*others*twice {
+			t.Errorf("%d looks at holds, of %d hosts beside each of %d batches", looks, others, batches)
+		}
+	})
+}
