@@ -101,7 +101,7 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		return err
 	}
 	defer unlock()
-	if err := s.inherit(); err != nil {
+	if _, err := s.inherit(); err != nil {
 		return err
 	}
 	journal, err := report.OpenJournal(s.runsDir, s.run.ID)
@@ -166,16 +166,17 @@ func (s *site) lock() (func(), error) {
 	return unlock, err
 }
 
-// inherit finds out what earlier runs of this bastion left behind. It needs
-// the site's lock: only then are they all known to be over.
-func (s *site) inherit() error {
+// inherit finds out what earlier runs of this bastion left behind, and gives
+// what they have seen. It needs the site's lock: only then are they all known to
+// be over.
+func (s *site) inherit() (report.History, error) {
 	runs, err := report.ListRuns(s.runsDir)
 	if err != nil {
-		return err
+		return report.History{}, err
 	}
 	left := report.LeftOver(runs, s.inv.Site, s.run.ID)
 	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.Complete = left.Dead, left.Awaited, left.Failed, left.History.Complete
-	return nil
+	return left.History, nil
 }
 
 // approval is how the plan gets the operator's consent: it is the saved one,

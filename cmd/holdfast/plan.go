@@ -57,7 +57,7 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*ro
 	if out != "" && len(s.run.Plays) > 1 {
 		return errors.New("plan: --out saves the plan of one play; choose it with --tags")
 	}
-	if err := s.survey(); err != nil {
+	if _, err := s.survey(); err != nil {
 		return err
 	}
 	how(s.run)

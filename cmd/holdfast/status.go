@@ -37,10 +37,7 @@ func (a *app) status(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	if err := s.survey(); err != nil {
-		return err
-	}
-	history, err := report.ReadHistory(s.runsDir, s.inv.Site)
+	history, err := s.survey()
 	if err != nil {
 		return err
 	}

@@ -8,18 +8,17 @@ import (
 )
 
 // survey lets commands that only look judge holds as the next apply would: if
-// no run of this bastion is under way, the earlier ones are over.
-func (s *site) survey() error {
+// no run of this bastion is under way, the earlier ones are over. It gives what
+// the earlier ones have seen.
+func (s *site) survey() (report.History, error) {
 	unlock, err := s.lock()
-	if err != nil {
-		return nil // a run is under way, or there is nothing to inherit: its holds are respected
+	if err != nil { // a run is under way, or there is nothing to inherit: its holds are respected
+		return report.ReadHistory(s.runsDir, s.inv.Site)
 	}
 	defer unlock()
-	if err := s.inherit(); err != nil {
-		return err
-	}
+	history, err := s.inherit()
 	s.run.Awaited = nil // who only looks does not wait
-	return nil
+	return history, err
 }
 
 // showPlans prints the plan, or those of all plays of a playbook.
