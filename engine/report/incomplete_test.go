@@ -58,7 +58,7 @@ func TestCompleteness(t *testing.T) {
 		}
 		s.add(engine.Event{Type: engine.Planned, Plan: &p})
 	}
-	closed := "pool worker: outside its maintenance window (Sat 22:00-04:00 UTC) for a batch of 30m0s; it may go at Sat 2026-11-21 22:00 UTC"
+	closed := "pool worker: outside its maintenance window for a batch of 30m (Sat 22:00-04:00 UTC); the next may begin on Sat 2026-11-21 22:00 UTC"
 	for name, tell := range map[string]func(s *script){
 		"end-complete": func(s *script) {
 			s.start("apply")

@@ -34,7 +34,7 @@ func rollingPlan() engine.Plan {
 		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{worker(2*i + 2), worker(2*i + 3)}, After: []engine.Step{gate("console", engine.Bastion, engine.Gate{HTTP: &engine.HTTPGate{URL: "https://{pool}.example/healthz"}})}})
 	}
 	p.Batches[1].Soak = engine.Duration(10 * time.Minute)
-	closed := "pool edge: outside its maintenance window (Sat 22:00-04:00 Europe/Berlin) for a batch of 30m0s; it may go at Sat 2026-11-21 22:00 CET"
+	closed := "pool edge: outside its maintenance window for a batch of 30m (Sat 22:00-04:00 Europe/Berlin); the next may begin on Sat 2026-11-21 22:00 CET"
 	for i := range 3 {
 		name := fmt.Sprintf("edge-%d", i)
 		hp := osPlan(name, "edge", "", "")
