@@ -150,6 +150,28 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 	})
 }
 
+// An OS that is tried once more and goes well leaves those that failed, by the
+// name that it was put there with.
+func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
+	backSites(t, func(b *box, s site, d engine.Desired) {
+		script := b.failed(d)
+		b.want(b.run(script), 0, "rebooting back into")
+		b.boots()
+		b.want(b.stage(d), 0, "staged and locked")
+		b.hold(engine.RunHold, "r1")
+		b.want(b.finalize(d), 0, "rebooting into")
+		b.boots()
+		f := b.observe(d)
+		if f.Booted() == nil || f.Booted().Digest != d.OS.Digest() || strings.Join(f.Rejected, " ") != d.OS.Digest() {
+			b.t.Fatalf("it runs %+v and has rejected %v", f.Booted(), f.Rejected)
+		}
+		b.want(b.run(engine.ReleaseScript("r1", engine.Release{Updated: true, Accepts: f.Booted().Digest})), 0, "")
+		if f := b.observe(d); len(f.Rejected) > 0 || f.Hold != nil || f.Updated.IsZero() {
+			b.t.Errorf("it has rejected %v, is held by %v, and was updated at %s", f.Rejected, f.Hold, f.Updated)
+		}
+	})
+}
+
 // With an ostree that cannot change the order of deployments, the previous one
 // is deployed anew: with its own kernel arguments, not those of the one that
 // failed.
