@@ -122,6 +122,11 @@ type difference struct {
 	steps   Steps
 }
 
+// bringsOS reports whether the steps put another OS on the host than it runs.
+func (d difference) bringsOS(f Facts) bool {
+	return len(d.steps.Stage) > 0 || bootsOther(d.steps.Reboot, f)
+}
+
 // diff asks every module, in order, for a host's changes and their steps.
 func (in Input) diff(t Target) (d difference, err error) {
 	all := &d.steps

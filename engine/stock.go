@@ -104,11 +104,12 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 		}
 		return
 	}
-	why, reason := in.leftOut(x, h, f, err)
+	rejected := in.rejected(h, f) && (in.Play == nil || d.bringsOS(f))
+	why, reason := in.leftOut(x, h, f, err, rejected)
 	if why == RolledBack && adopt != "" { // what is left of it is only to be ended
 		why, d.changes, d.steps = "", nil, Steps{}
 	}
-	if in.Selected(h) && (why == Failed || err != nil || why != Paused && adopt == "" && in.rejected(h, f)) {
+	if in.Selected(h) && (why == Failed || err != nil || why != Paused && adopt == "" && rejected) {
 		s.degraded[h.Pool] = append(s.degraded[h.Pool], h.Name)
 	}
 	switch {
@@ -136,7 +137,7 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 }
 
 // leftOut says why nothing is done about a host with work, or "".
-func (in Input) leftOut(x index, h Host, f Facts, err error) (Why, string) {
+func (in Input) leftOut(x index, h Host, f Facts, err error, rejected bool) (Why, string) {
 	failed, again := in.Failed[h.Name]
 	switch {
 	case again:
@@ -151,7 +152,7 @@ func (in Input) leftOut(x index, h Host, f Facts, err error) (Why, string) {
 		return Blocked, x.leftOut[h.Name].Reason
 	case x.leftOut[h.Name].Why != "":
 		return x.leftOut[h.Name].Why, "the approved plan leaves it out; the next run takes it"
-	case in.rejected(h, f):
+	case rejected:
 		return RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", ShortDigest(in.Desired[h.Name].OS.Digest()))
 	}
 	return "", ""
