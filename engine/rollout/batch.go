@@ -23,21 +23,21 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	if err := r.emit(engine.Event{Type: engine.BatchStarted, Batch: number, Canaries: b.Canaries, Message: joined(b.Hosts)}); err != nil {
 		return err
 	}
-	var first firstFailure
+	var failed failures
 	workers, quiet := pool.New(), pool.New().WithMaxGoroutines(r.forks(gatherForks))
 	for _, name := range b.Hosts {
 		if hp := *plan.Host(name); !hp.Quiet() {
-			workers.Go(func() { first.set(r.roll(ctx, p, hp, number)) })
+			workers.Go(func() { failed.add(r.roll(ctx, p, hp, number)) })
 		}
 	}
 	for _, name := range b.Hosts {
 		if hp := *plan.Host(name); hp.Quiet() {
-			quiet.Go(func() { first.set(r.roll(ctx, p, hp, number)) })
+			quiet.Go(func() { failed.add(r.roll(ctx, p, hp, number)) })
 		}
 	}
 	quiet.Wait()
 	workers.Wait()
-	if f := first.get(); f != nil && !r.tolerates(p, b, f) {
+	if f := r.ends(p, b, failed.all()); f != nil {
 		return f
 	}
 	if f := r.gates(ctx, b, b.After, number); f != nil {

@@ -25,12 +25,18 @@ func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err e
 		end.Exit, end.Reason = engine.ExitStopped, "stopped at once by the operator; holds stay, and the next run goes on from here"
 	case errors.As(err, &f):
 		end.Exit, end.Reason = exitOf(f), f.Error()+r.spent(p)
+		if others := unnamed(p, nil, f.Host); end.Exit == engine.ExitRefused && others != "" {
+			end.Exit, end.Reason = engine.ExitFailed, end.Reason+"; "+others
+		}
 	case err != nil:
 		end.Exit, end.Reason = engine.ExitFailed, err.Error()
 	default:
 		end.Exit, end.Reason = r.verdicts(last)
-		if end.Exit != engine.ExitOK && len(p.failed) > 0 {
-			end.Exit = engine.ExitFailed // whatever else keeps it from being complete
+		if others := unnamed(p, last, ""); others != "" {
+			end.Reason = others + "; apart from that: " + end.Reason
+		}
+		if len(p.failed) > 0 {
+			end.Exit = engine.ExitFailed // whatever else there is, and though all may match
 		}
 		if err := r.events.failed(); err != nil {
 			end = unjournaled(end, err)
@@ -39,13 +45,40 @@ func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err e
 	return end
 }
 
+// unnamed says which hosts have failed that no plan names as such, nor the end.
+func unnamed(p *progress, plans []engine.Plan, named string) string {
+	how := p.failures()
+	delete(how, named)
+	for _, plan := range plans {
+		for _, x := range plan.Excluded {
+			if x.Why == engine.Failed {
+				delete(how, x.Host)
+			}
+		}
+	}
+	switch hosts := slices.Sorted(maps.Keys(how)); len(hosts) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%s has failed (%s)", hosts[0], firstLine(how[hosts[0]]))
+	default:
+		return strings.Join(engine.FoldNames(hosts), ", ") + " have failed"
+	}
+}
+
 // spent says that a failure budget is used up, where there was one.
 func (r *Run) spent(p *progress) string {
 	of := r.input(p.sight, p).Exhausted()
-	if of == "" || len(p.failed) < 2 {
+	failed := 0
+	for host := range p.failed {
+		if h, _ := r.Inventory.Host(host); of == "pool "+h.Pool || strings.HasPrefix(of, "play ") {
+			failed++
+		}
+	}
+	if failed < 2 {
 		return ""
 	}
-	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of %s allows (--best-effort goes on with the others)", len(p.failed), of)
+	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of %s allows (--best-effort goes on with the others)", failed, of)
 }
 
 // counts tells how far each pool was when it was last seen.

@@ -15,23 +15,6 @@ func (r *Run) soak(ctx context.Context, p *progress, b engine.Batch) *engine.Fai
 	})
 }
 
-// tolerates reports whether the run goes on although a host has failed: that is
-// within the failure budget of its pool, and the host is not a canary. It says so.
-func (r *Run) tolerates(p *progress, b engine.Batch, f *engine.Failure) bool {
-	switch f.Kind {
-	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
-		return false
-	}
-	if _, counted := p.failures()[f.Host]; !counted || len(b.Canaries) > 0 && !r.BestEffort {
-		return false
-	}
-	if r.input(p.sight, p).Exhausted() != "" {
-		return false
-	}
-	r.warn(f.Host + " failed at " + f.Step + "; the failure budget of its pool lets the run go on without it")
-	return true
-}
-
 // lastLook looks at the hosts once more where a batch was cut short, so that
 // the end of the run tells how they are and not how they were before it.
 func (r *Run) lastLook(ctx context.Context, p *progress, err error) {

@@ -3,7 +3,6 @@ package rollout
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
@@ -23,23 +22,23 @@ func (r *Run) stage(ctx context.Context, p *progress, plan engine.Plan, lanes []
 	if err := r.emit(engine.Event{Type: engine.StageStarted}); err != nil {
 		return err
 	}
-	var first firstFailure
+	var failed failures
 	workers := pool.New().WithMaxGoroutines(r.forks(stageForks))
 	for _, lane := range lanes {
 		workers.Go(func() {
 			for _, name := range lane.Hosts {
-				if first.get() != nil || r.mayGoOn(ctx) != nil {
+				if failed.worst() != nil || r.mayGoOn(ctx) != nil {
 					return
 				}
-				if f := r.stageHost(ctx, p, *plan.Host(name)); f != nil && !r.tolerates(p, engine.Batch{}, f) {
-					first.set(f)
+				if f := r.stageHost(ctx, p, *plan.Host(name)); f != nil {
+					failed.add(r.ends(p, engine.Batch{}, []*engine.Failure{f}))
 				}
 			}
 		})
 	}
 	workers.Wait()
 	r.note(engine.Event{Type: engine.StageEnded, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
-	if f := first.get(); f != nil {
+	if f := failed.worst(); f != nil {
 		return f
 	}
 	return r.mayGoOn(ctx)
@@ -80,27 +79,6 @@ func (r *Run) abort(ctx context.Context, hp engine.HostPlan, s engine.Step) {
 	if _, err := r.insist(ctx, hp.Host, Script{Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
 		r.warn(hp.Host + ": stop " + s.Name + ": " + err.Error())
 	}
-}
-
-// firstFailure keeps the first failure of work done side by side. One that a
-// hold or the operator made is no match for one of another kind.
-type firstFailure struct {
-	mu sync.Mutex
-	f  *engine.Failure
-}
-
-func (x *firstFailure) set(f *engine.Failure) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.f == nil || f != nil && exitOf(x.f) != engine.ExitFailed && exitOf(f) == engine.ExitFailed {
-		x.f = f
-	}
-}
-
-func (x *firstFailure) get() *engine.Failure {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.f
 }
 
 // lines calls f for every whole line of a stream that arrives in pieces.

@@ -1,0 +1,124 @@
+package rollout_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// failing lets a command fail on one host.
+func failing(text, host string) func(hosttest.Command) *rollout.Reply {
+	return func(c hosttest.Command) *rollout.Reply {
+		if c.Text == text && c.Host == host {
+			return &rollout.Reply{Code: 1}
+		}
+		return nil
+	}
+}
+
+// bothPools is a fleet of members and workers that go in the same batches, of
+// which some may fail.
+func bothPools(members, workers, mayFail int) engine.Inventory {
+	inv := hosttest.Fleet(members, workers)
+	for i := range inv.Pools {
+		inv.Pools[i].After = nil
+		inv.Pools[i].FailureBudget = engine.Limit{Count: mayFail, Set: true}
+	}
+	inv.Pools[1].MaxUnavailable = engine.Limit{Count: 2, Set: true}
+	return inv
+}
+
+// A quorum in danger ends the run, whatever else may fail in the same batch.
+func TestAnUnsafeQuorumIsNotHiddenByATolerableFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := bothPools(3, 4, 2)
+		inv.Pools[0].Drain = &engine.Drain{Command: "slow"}
+		site := newSite(inv)
+		b := site.Bastion("run-1")
+		b.Takes = func(c hosttest.Command) time.Duration {
+			if c.Text == "slow" {
+				return 5 * time.Minute
+			}
+			return 0
+		}
+		b.Command = failing("drain", "worker-0")
+		site.After(4*time.Minute, func() { site.Host("etcd-2").StopEtcd() })
+		end := apply(b)
+		check(t, ended(end, engine.ExitFailed, "check quorum", "etcd-2 is not healthy"), lawful(site))
+		if got := gone(b); !slices.Equal(got, []string{"worker-1"}) {
+			t.Errorf("%v went", got)
+		}
+	})
+}
+
+// Somebody else's hold ends the run, whatever else may fail in the same batch;
+// that a host has failed is in the exit code.
+func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(bothPools(0, 5, 2))
+		b := site.Bastion("run-1")
+		b.Command = failing("drain", "worker-0")
+		b.Watch = func(e engine.Event) {
+			if e.Type == engine.BatchStarted {
+				site.Host("worker-1").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Run: "m", Holder: "bob@other", Reason: "disk"})
+			}
+		}
+		end := apply(b)
+		check(t, ended(end, engine.ExitFailed, "worker-1: ", "bob@other", "worker-0 has failed"), lawful(site))
+		if got := gone(b); len(got) > 0 {
+			t.Errorf("%v went", got)
+		}
+	})
+}
+
+// The end of the run names the host that ended it, not one that may fail.
+func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := bothPools(3, 2, 1)
+		inv.Pools[0].FailureBudget = engine.Limit{}
+		inv.Pools[0].Drain = &engine.Drain{Command: "slow"}
+		site := newSite(inv)
+		b := site.Bastion("run-1")
+		b.Command = func(c hosttest.Command) *rollout.Reply {
+			if c.Text == "drain" && c.Host == "worker-0" || c.Text == "slow" {
+				return &rollout.Reply{Code: 1}
+			}
+			return nil
+		}
+		end := apply(b)
+		if strings.Contains(end.Reason, "hosts have failed") {
+			t.Errorf("hosts of other pools are counted: %s", end.Reason)
+		}
+		check(t, ended(end, engine.ExitFailed, "etcd-1: drain: exit status 1"), lawful(site))
+	})
+}
+
+// A host of a pool that has its canaries behind it may fail beside a canary of
+// another pool, and that canary may not.
+func TestOnlyTheCanaryOfABatchMayNotFail(t *testing.T) {
+	for host, goOn := range map[string]bool{"edge-0": true, "worker-0": false} {
+		t.Run(host, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := bothPools(0, 2, 1)
+				inv.Pools[1].Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}}
+				inv.Pools = append(inv.Pools, engine.Pool{Name: "edge", OS: inv.Pools[1].OS, FailureBudget: engine.Limit{Count: 1, Set: true}})
+				for _, name := range []string{"edge-0", "edge-1"} {
+					inv.Hosts = append(inv.Hosts, engine.Host{Name: name, Pool: "edge"})
+				}
+				site := newSite(inv)
+				site.Host(host).Change(func(t *hosttest.Traits) { t.Stubborn = true })
+				b := site.Bastion("run-1")
+				check(t, ended(apply(b), engine.ExitFailed, host), lawful(site))
+				if slices.Contains(gone(b), "worker-1") != goOn {
+					t.Errorf("%v went", gone(b))
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"holdfast/engine"
+)
+
+// failures are those of work that is done side by side, in the order in which
+// they came.
+type failures struct {
+	mu   sync.Mutex
+	list []*engine.Failure
+}
+
+// add keeps a failure, if there is one.
+func (x *failures) add(f *engine.Failure) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if f != nil {
+		x.list = append(x.list, f)
+	}
+}
+
+func (x *failures) all() []*engine.Failure {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.list)
+}
+
+func (x *failures) worst() *engine.Failure { return worst(x.all()) }
+
+// worst is the failure that a run ends with that ends because of all of these:
+// one that no budget is for, else one of a host, else one that a hold or the
+// operator made; of several the first.
+func worst(list []*engine.Failure) *engine.Failure {
+	if len(list) == 0 {
+		return nil
+	}
+	rank := func(f *engine.Failure) int {
+		switch {
+		case exitOf(f) != engine.ExitFailed:
+			return 2
+		case ofHost(f):
+			return 1
+		}
+		return 0
+	}
+	return slices.MinFunc(list, func(a, b *engine.Failure) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// ofHost reports whether a failure is that of a host, which its pool's budget
+// is for. All others end the run in any case.
+func ofHost(f *engine.Failure) bool {
+	switch f.Kind {
+	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
+		return false
+	}
+	return true
+}
+
+// ends gives the failure because of which the run does not go on after a batch,
+// nil if it does: each is within the failure budget of its host's pool, and
+// none is that of a canary. Then it says so.
+func (r *Run) ends(p *progress, b engine.Batch, list []*engine.Failure) *engine.Failure {
+	spent, failed := r.input(p.sight, p).Exhausted(), p.failures()
+	tolerable := func(f *engine.Failure) bool {
+		h, _ := r.Inventory.Host(f.Host)
+		_, counted := failed[f.Host]
+		canary := slices.Contains(b.Canaries, h.Pool) && !r.BestEffort
+		return ofHost(f) && counted && !canary && spent != "pool "+h.Pool && !strings.HasPrefix(spent, "play ")
+	}
+	if fatal := slices.DeleteFunc(slices.Clone(list), tolerable); len(fatal) > 0 {
+		return worst(fatal)
+	}
+	for _, f := range list {
+		r.warn(f.Host + " failed at " + f.Step + "; the failure budget of its pool lets the run go on without it")
+	}
+	return nil
+}
