@@ -25,3 +25,10 @@ func ReadHoldLook(host, stdout string, code int) Facts {
 	}
 	return f
 }
+
+// CheckHoldScript gives the script that asks whether the host is held by that
+// run, before something is done to the host from elsewhere. It does nothing, and
+// exits with ScriptHeld where it is not, having printed the hold there is.
+func CheckHoldScript(run string) string {
+	return "set -eu\nexport LC_ALL=C\n" + CheckHoldSnippet(run)
+}

@@ -178,7 +178,7 @@ func recoverySteps(t Target, of Steps, drained bool) []Step {
 		steps = append(append(slices.Clone(back), of.After...), back...)
 	}
 	if d := t.Pool.Drain; drained && d != nil && d.Undo != "" {
-		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout)})
+		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout), Disturbs: true})
 	}
 	if !disturb {
 		steps = append(steps, of.After...)

@@ -106,7 +106,7 @@ type conn struct {
 }
 
 // harmless are the scripts that do nothing to a host, or end what is done.
-var harmless = map[string]bool{"probe": true, "look": true, "abort": true, "release": true, "fail hold": true, "renew hold": true, "other": true}
+var harmless = map[string]bool{"probe": true, "look": true, "check hold": true, "abort": true, "release": true, "fail hold": true, "renew hold": true, "other": true}
 
 // Run runs a script on the host.
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {

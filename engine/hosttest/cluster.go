@@ -100,6 +100,7 @@ func (b *Bastion) Observe(ctx context.Context, name string) engine.ClusterFacts 
 func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string, err error) {
 	err = b.call(ctx, Call{Verb: "move leader", Cluster: name, Host: host}, func(now time.Time) error {
 		c := b.site.clusters[name]
+		b.lawOwn(b.site.hosts[host], "asked to give up the lead of cluster "+name)
 		if c.leader == nil || c.leader.Name != host {
 			return nil
 		}

@@ -74,6 +74,9 @@ func (h *Host) SetHold(hold *engine.Hold) {
 	h.site.with(func(time.Time) { h.hold, h.freed = hold, hold == nil })
 }
 
+// Undrain is a person letting work back to the host.
+func (h *Host) Undrain() { h.site.with(func(time.Time) { h.drained = false }) }
+
 // Garble makes the host's hold file unreadable.
 func (h *Host) Garble() {
 	h.site.with(func(time.Time) { h.garbage = engine.HoldPath + " is not a hold" })

@@ -155,6 +155,16 @@ func (h *Host) printHold(code int) rollout.Reply {
 	return rollout.Reply{Stdout: string(text), Code: code}
 }
 
+// checkHold says whether that run holds the host.
+func (h *Host) checkHold(run string) rollout.Reply {
+	if h.held() && !h.heldBut(run) {
+		return rollout.Reply{}
+	}
+	reply := h.printHold(engine.ScriptHeld)
+	reply.Stderr = "hold: the host is not held by this run; nothing was done\n"
+	return reply
+}
+
 // heldBut reports whether anybody but these runs holds the host.
 func (h *Host) heldBut(runs ...string) bool {
 	if h.garbage != "" {

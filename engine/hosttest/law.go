@@ -37,12 +37,7 @@ func (h *Host) lacksUnits() bool {
 
 // lawDisrupt is asked before a run drains a host or takes it down.
 func (b *Bastion) lawDisrupt(h *Host, down bool, now time.Time) {
-	switch {
-	case h.garbage != "" || h.hold == nil:
-		b.violated("%s is disrupted without a hold of that run", h.Name)
-	case h.hold.Run != b.ID:
-		b.violated("%s is disrupted while it is %s", h.Name, h.hold)
-	}
+	b.lawOwn(h, "disrupted")
 	if down && len(h.reboots) > 0 && h.booted == h.staged {
 		b.violated("%s is rebooted into the OS it runs", h.Name)
 	}

@@ -8,6 +8,17 @@ import (
 
 // The laws about holds, looks and the journal.
 
+// lawOwn: nothing that disrupts a host, or takes that back, is done without the
+// run's own hold.
+func (b *Bastion) lawOwn(h *Host, what string) {
+	switch {
+	case h.garbage != "" || h.hold == nil:
+		b.violated("%s is %s without a hold of that run", h.Name, what)
+	case h.hold.Run != b.ID:
+		b.violated("%s is %s while it is %s", h.Name, what, h.hold)
+	}
+}
+
 // lawAdopt: a hold is taken over only from a run that is dead, or when it has
 // expired.
 func (b *Bastion) lawAdopt(h *Host, now time.Time) {

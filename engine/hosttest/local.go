@@ -55,9 +55,7 @@ func (b *Bastion) obey(c Command, now time.Time) rollout.Reply {
 		b.site.note("%s drains %s", b.ID, h.Name)
 		h.drained = true
 	case "undrain":
-		if h.heldBut(b.ID) || !h.held() {
-			b.violated("%s is undrained without a hold of that run", h.Name)
-		}
+		b.lawOwn(h, "undrained")
 		b.site.note("%s undrains %s", b.ID, h.Name)
 		h.drained = false
 	}

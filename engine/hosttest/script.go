@@ -21,6 +21,9 @@ func verb(text string) string {
 	if text == engine.HoldLookScript {
 		return "look"
 	}
+	if strings.HasPrefix(text, checkStart) {
+		return "check hold"
+	}
 	vars := variables(text)
 	_, takes := vars["head"]
 	failed, renews := vars["failed"]
@@ -50,6 +53,9 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 		}
 		return h.printHold(0)
 	}
+	if text == engine.CheckHoldScript(b.ID) {
+		return h.checkHold(b.ID)
+	}
 	if reply, ok := h.holdScript(b, text, now); ok {
 		return reply
 	}
@@ -76,6 +82,9 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 
 // probeStart is how a script of engine.ProbeScript begins.
 const probeStart = "export LC_ALL=C\n( "
+
+// checkStart is how a script of engine.CheckHoldScript begins.
+const checkStart = "set -eu\nexport LC_ALL=C\nhold="
 
 // probe answers the commands of a probe, of which it knows one.
 func (h *Host) probe(commands string, now time.Time) rollout.Reply {

@@ -1,10 +1,13 @@
 package rollout_test
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
 )
 
 // onTheWay: the host has its hold, and there is a way back.
@@ -69,8 +72,20 @@ func onTheWay() map[string]failureCase {
 	}
 }
 
+func inMaintenance() *engine.Hold {
+	return &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b9", Run: "m-1", Reason: "DIMM swap"}
+}
+
+func undrained(h *hosttest.Host) error {
+	if h.State().Drained {
+		return fmt.Errorf("%s is drained", h.Name)
+	}
+	return nil
+}
+
 // interference: somebody else does something to a host meanwhile.
 func interference() map[string]failureCase {
+	var soft context.Context
 	return map[string]failureCase{
 		"held before the hold": {
 			breaks: func(s scene) { s.when("etcd-1", "hold", func() { s.Host("etcd-1").SetHold(byBob()) }) },
@@ -88,6 +103,59 @@ func interference() map[string]failureCase {
 			exit:   engine.ExitRefused, words: []string{"worker-0: reboot: hold: "},
 			hosts:  map[string]is{"etcd": updated, "worker-0": all(still, drained, heldBy("run-9", "his update")), "worker": untouched},
 			repair: func(s scene) { s.Host("worker-0").SetHold(nil) },
+		},
+		"held before the drain": {
+			breaks: func(s scene) { s.when("worker-0", "drain", func() { s.Host("worker-0").SetHold(inMaintenance()) }) },
+			exit:   engine.ExitRefused, words: []string{"worker-0: drain: the hold is not ours any more: held by bob@b9", "DIMM swap", "drain was not done"},
+			hosts:  map[string]is{"etcd": updated, "worker-0": all(still, undrained, heldBy("m-1", "DIMM swap")), "worker": untouched},
+			repair: func(s scene) { s.Host("worker-0").SetHold(nil) },
+		},
+		"held while a gate is asked": {
+			inventory: gate(1, "slow", engine.BeforeHost),
+			breaks: func(s scene) {
+				s.run.Takes = func(hosttest.Command) time.Duration { return 2 * time.Minute }
+				s.when("worker-0", "gate g", func() { s.After(time.Minute, func() { s.Host("worker-0").SetHold(inMaintenance()) }) })
+			},
+			exit: engine.ExitRefused, words: []string{"worker-0: drain: ", "DIMM swap"},
+			hosts:  map[string]is{"etcd": updated, "worker-0": all(still, undrained, heldBy("m-1", "DIMM swap")), "worker": untouched},
+			repair: func(s scene) { s.Host("worker-0").SetHold(nil) },
+		},
+		"hold gone before the drain": {
+			breaks: func(s scene) { s.when("worker-0", "drain", func() { s.Host("worker-0").SetHold(nil) }) },
+			exit:   engine.ExitRefused, words: []string{"worker-0: drain: the hold of this run is gone; drain was not done"},
+			hosts: map[string]is{"etcd": updated, "worker": untouched},
+		},
+		"held before the undrain": {
+			breaks: func(s scene) { s.when("worker-0", "undrain", func() { s.Host("worker-0").SetHold(inMaintenance()) }) },
+			exit:   engine.ExitRefused, words: []string{"worker-0: undrain: ", "DIMM swap", "undrain was not done"},
+			hosts:  map[string]is{"etcd": updated, "worker-0": all(drained, heldBy("m-1", "DIMM swap")), "worker": untouched},
+			repair: func(s scene) { s.Host("worker-0").SetHold(nil); s.Host("worker-0").Undrain() },
+		},
+		"held before the drain is taken back": {
+			breaks: func(s scene) {
+				var stop func()
+				soft, stop = context.WithCancel(context.Background())
+				s.run.Watch = func(e engine.Event) {
+					switch {
+					case e.Host != "worker-0" || e.Type != engine.StepStarted:
+					case e.Step == "drain":
+						stop()
+					case e.Step == "undo drain":
+						s.Host("worker-0").SetHold(inMaintenance())
+					}
+				}
+				s.run.Takes = func(hosttest.Command) time.Duration { return time.Minute }
+			},
+			change: func(r *rollout.Run) { r.Soft = soft },
+			exit:   engine.ExitStopped,
+			hosts:  map[string]is{"etcd": updated, "worker-0": all(still, drained, heldBy("m-1", "DIMM swap")), "worker": untouched},
+			repair: func(s scene) { s.Host("worker-0").SetHold(nil); s.Host("worker-0").Undrain() },
+		},
+		"leader held by somebody else": {
+			breaks: func(s scene) { s.when("etcd-0", "move etcd leader", func() { s.Host("etcd-0").SetHold(byBob()) }) },
+			exit:   engine.ExitRefused, words: []string{"etcd-0: move etcd leader: the hold is not ours any more: held by bob@b9"},
+			hosts:  map[string]is{"etcd-0": all(still, heldBy("run-9")), "etcd": updated, "worker": untouched},
+			repair: func(s scene) { s.Host("etcd-0").SetHold(nil) },
 		},
 		"one held and one failed": {
 			inventory: twoAtOnce,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sourcegraph/conc/pool"
 
@@ -56,6 +57,32 @@ func (r *Run) release(ctx context.Context, hp engine.HostPlan, f engine.Release)
 		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply.Stdout)}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
+	}
+	return nil
+}
+
+// stillHeld proves that the host is held by this run, right before a step that
+// disrupts it from elsewhere: a script on the host sees that for itself.
+func (r *Run) stillHeld(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	if s.Do.Exec != nil || !s.Disturbs && s.Do.MoveLeader == nil {
+		return nil
+	}
+	const quick = 20 * time.Second
+	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.CheckHoldScript(r.ID), Timeout: quick})
+	undone := "; " + s.Name + " was not done"
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return err
+	case err != nil:
+		return &engine.Failure{Kind: KindCannot, Cause: "ask whether the host is still held by this run: " + err.Error() + undone}
+	case reply.Code == engine.ScriptHeld && reply.Stdout == "":
+		return &engine.Failure{Kind: KindHeld, Cause: "the hold of this run is gone" + undone}
+	case reply.Code == engine.ScriptHeld:
+		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply.Stdout) + undone}
+	case reply.Code != 0:
+		f := scriptFailure(reply, fmt.Sprintf("ask whether the host is still held by this run: exit status %d", reply.Code)+undone)
+		f.Kind = KindCannot
+		return f
 	}
 	return nil
 }

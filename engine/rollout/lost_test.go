@@ -26,7 +26,7 @@ func TestLost(t *testing.T) {
 
 // twice reports whether a script does no harm when it runs twice.
 func twice(verb string) bool {
-	return slices.Contains([]string{"probe", "hold", "stage", "record", "release"}, verb)
+	return slices.Contains([]string{"probe", "hold", "stage", "record", "release", "check hold"}, verb)
 }
 
 func (p play) lost(c hosttest.Call, fault hosttest.Fault) error {

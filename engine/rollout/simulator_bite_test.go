@@ -28,18 +28,24 @@ func blind(pool func(*engine.Pool), host func(*engine.Host)) func(*hosttest.Site
 	}
 }
 
-// deafHosts are nobody's for a run: it takes no hold, and sees none.
-type deafHosts struct{ rollout.Hosts }
+// deafHosts are nobody's for a run: it takes no hold, and takes them for its own.
+type deafHosts struct {
+	rollout.Hosts
+	run string
+}
 
 func (h deafHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
 	c, err := h.Hosts.Connect(ctx, host)
-	return deafConn{c}, err
+	return deafConn{c, h.run}, err
 }
 
-type deafConn struct{ rollout.Conn }
+type deafConn struct {
+	rollout.Conn
+	run string
+}
 
 func (c deafConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Op.TakeHold != nil {
+	if s.Op.TakeHold != nil || s.Text == engine.CheckHoldScript(c.run) {
 		return rollout.Reply{}, nil
 	}
 	return c.Conn.Run(ctx, s)
@@ -89,7 +95,7 @@ func TestSimulatorBites(t *testing.T) {
 		}, "of cluster"},
 		"quorum":  {func(_ *hosttest.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy"},
 		"leader":  {func(_ *hosttest.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads"},
-		"hold":    {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = deafHosts{r.Hosts} }, "without a hold"},
+		"hold":    {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = deafHosts{r.Hosts, r.ID} }, "without a hold"},
 		"release": {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hastyHosts{r.Hosts, r.ID} }, "is released while it goes down"},
 		"journal": {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal"},
 		"plan":    {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so"},

@@ -67,6 +67,9 @@ func bounded(ctx context.Context, s engine.Step) (context.Context, context.Cance
 
 // interpret is the only place where a step becomes a deed.
 func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	if err := r.stillHeld(ctx, hp, s); err != nil {
+		return err
+	}
 	do := s.Do
 	switch {
 	case do.Exec != nil:
