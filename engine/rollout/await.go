@@ -83,11 +83,14 @@ func orUnknown(version string) string {
 
 // awaitUnits waits until what ran before runs again and nothing new has failed.
 func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits) error {
-	return r.until(ctx, func(ctx context.Context) (string, error) {
+	lost := false // as the last look has shown
+	err := r.until(ctx, func(ctx context.Context) (string, error) {
 		f, err := r.lookAt(ctx, hp)
 		if err != nil {
+			lost = lost || ctx.Err() == nil // else the look was only cut short
 			return "the host does not answer: " + err.Error(), nil
 		}
+		lost = false
 		var bad []string
 		for _, u := range f.Failed {
 			if !slices.Contains(want.Failed, u) {
@@ -101,6 +104,11 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 		}
 		return strings.Join(bad, "; "), nil
 	})
+	var f *engine.Failure
+	if lost && errors.As(err, &f) {
+		f.Kind = KindUnreachable
+	}
+	return err
 }
 
 func firstLine(s string) string {

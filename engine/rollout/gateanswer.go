@@ -22,6 +22,7 @@ type answer struct {
 	command string // that was run, or what was asked
 	stderr  string
 	final   bool // it would be the same if asked again
+	lost    bool // the host was not reached
 }
 
 func (a answer) good() bool { return a.what == "" }
@@ -42,7 +43,11 @@ func (a answer) picture() string {
 
 // failure is a gate that failed with this answer.
 func (a answer) failure(cause string) *engine.Failure {
-	return &engine.Failure{Cause: cause, Command: a.command, Stderr: engine.Printable(tail(a.stderr, 4096))}
+	f := &engine.Failure{Cause: cause, Command: a.command, Stderr: engine.Printable(tail(a.stderr, 4096))}
+	if a.lost {
+		f.Kind = KindUnreachable
+	}
+	return f
 }
 
 // longDetail is how many characters of an untrusted text fit into a line.
@@ -90,7 +95,7 @@ func (r *Run) answerOfHost(ctx context.Context, x subject, s engine.Step) answer
 	reply, err := r.insist(ctx, x.host, Script{Text: text, Op: s.Do})
 	switch {
 	case err != nil:
-		return answer{what: "the host does not answer", detail: err.Error(), command: command, stderr: reply.Stderr}
+		return answer{what: "the host does not answer", detail: err.Error(), command: command, stderr: reply.Stderr, lost: true}
 	case reply.Code != 0:
 		return answer{what: fmt.Sprintf("exit status %d", reply.Code), detail: cmp.Or(strings.TrimSpace(reply.Stderr), reply.Stdout), command: command, stderr: reply.Stderr}
 	}

@@ -27,7 +27,7 @@ func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number 
 			r.warn(fmt.Sprintf("%s: %s: %s; it is drained and rebooted instead", hp.Host, failure.Step, failure.Cause))
 			return nil
 		}
-		if failure != nil && passed.mayRollBack(ctx, hp, failure) {
+		if failure != nil && passed.mayRollBack(ctx, hp, s, failure) {
 			return r.rollBack(ctx, p, hp, passed, failure)
 		}
 		if failure != nil {
@@ -87,7 +87,7 @@ type sequence struct {
 	held      bool          // the host is, or may be, held by this run
 	disturbed bool          // it is, or may be, no longer as it was
 	written   bool          // it was, or may have been, changed by a script or ordered to reboot, which nothing takes back
-	booted    bool          // it runs the OS that it was to boot
+	back      bool          // it runs the OS that it is to run, and was looked at whether all else runs
 	undo      []engine.Step // what a retreat takes back
 }
 
@@ -98,7 +98,7 @@ func (q *sequence) note(s engine.Step, failure *engine.Failure) {
 		return
 	}
 	q.held = q.held || s.Do.TakeHold != nil
-	q.booted = q.booted || s.Do.AwaitBoot != nil && failure == nil || s.Do.AwaitUnits != nil // which comes after any boot
+	q.back = q.back || s.Do.AwaitUnits != nil // which comes after any boot
 	if !s.Disturbs {
 		return
 	}

@@ -6,15 +6,17 @@ import (
 	"holdfast/engine"
 )
 
-// mayRollBack reports whether a host that failed is to boot the OS it ran
-// before: its pool says so, it runs the new one, and that is what failed, not
-// the bastion or somebody with a hold of their own.
-func (q sequence) mayRollBack(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) bool {
+// mayRollBack reports whether a host that failed at a step is to boot the OS it
+// ran before: its pool says so, and the new one was found not to do. What is
+// only said about the host, such as that it is released, may fail on the best of
+// OSes, and so may a look that does not come through.
+func (q sequence) mayRollBack(ctx context.Context, hp engine.HostPlan, s engine.Step, failure *engine.Failure) bool {
 	switch failure.Kind {
-	case KindHeld, KindStopped, KindJournal:
+	case KindHeld, KindStopped, KindJournal, KindUnreachable:
 		return false
 	}
-	return q.booted && len(hp.Rollback) > 0 && ctx.Err() == nil
+	judges := s.Do.AwaitUnits != nil || s.Do.AwaitEtcd != nil || s.Do.Gate != nil || s.Do.Exec != nil // a task
+	return q.back && judges && len(hp.Rollback) > 0 && ctx.Err() == nil
 }
 
 // rollBack brings the OS back that the host ran before. It is done once for

@@ -207,6 +207,75 @@ func accepted(h *hosttest.Host) error {
 	return free(h)
 }
 
+// A host that a gate finds unwell with the new OS goes back to the one before.
+func TestAGateRollsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := goesBack(0, 1)
+		inv.Pools[1].Gates = []engine.Gate{{Name: "well", Command: "well", When: []engine.GateWhen{engine.AfterHost}}}
+		site := newSite(inv)
+		b := site.Bastion("run-1")
+		b.Command = func(c hosttest.Command) *rollout.Reply {
+			if c.Text == "well" && site.Host("worker-0").State().Booted == hosttest.V2 {
+				return &rollout.Reply{Code: 1}
+			}
+			return nil
+		}
+		check(t, ended(apply(b), engine.ExitFailed, "worker-0: gate well"), wentBack(site.Host("worker-0")), lawful(site))
+	})
+}
+
+// What fails once a host is well with the new OS is not the OS: the host stays
+// held, with the new one, and does not hold it against it.
+func TestAWellHostIsNotRolledBack(t *testing.T) {
+	for name, breaks := range map[string]func(*hosttest.Bastion){
+		"undrain": func(b *hosttest.Bastion) { b.Command = failing("undrain", "worker-0") },
+		"release": func(b *hosttest.Bastion) {
+			tries := 0
+			b.Fault = func(c hosttest.Call) hosttest.Fault {
+				if c.Verb == "release" {
+					if tries++; tries <= 2 { // it is tried once more
+						return hosttest.Fails
+					}
+				}
+				return 0
+			}
+		},
+		"record": func(b *hosttest.Bastion) {
+			b.Fault = func(c hosttest.Call) hosttest.Fault {
+				if c.Verb == "record" {
+					return hosttest.Fails
+				}
+				return 0
+			}
+		},
+		"does not answer": func(b *hosttest.Bastion) {
+			lost := false
+			b.Watch = func(e engine.Event) { lost = e.Step == "wait for units" && e.Type == engine.StepStarted }
+			b.Fault = func(c hosttest.Call) hosttest.Fault {
+				if lost && c.Host == "worker-0" {
+					return hosttest.Fails
+				}
+				return 0
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(goesBack(0, 1))
+				h := site.Host("worker-0")
+				site.Want("worker-0", "reboot-2")
+				b := site.Bastion("run-1")
+				breaks(b)
+				end := apply(b)
+				check(t, ended(end, engine.ExitFailed, "worker-0"), lawful(site))
+				if st := h.State(); st.Booted != hosttest.V2 || len(st.Reboots) != 1 || len(h.Remembers().Rejected) > 0 || h.Hold() == nil {
+					t.Errorf("it is %+v, has rejected %v, and its hold is %v\n%s", st, h.Remembers().Rejected, h.Hold(), story(b))
+				}
+			})
+		})
+	}
+}
+
 func onceMore(r *rollout.Run) { r.RetryRejected = true }
 
 // rejecting is a site with a host that was rolled back from the new OS.

@@ -155,7 +155,7 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) e
 		return r.broken(ctx, hp, s, reply, err)
 	}
 	if err != nil {
-		return &engine.Failure{Cause: err.Error(), Command: s.Do.Exec.Script, Stderr: tail(reply.Stderr, 4096)}
+		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.Script, Stderr: tail(reply.Stderr, 4096)}
 	}
 	if reply.Code != 0 {
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
