@@ -1,9 +1,11 @@
 package rollout_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hosttest"
@@ -66,4 +68,34 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 			t.Errorf("%v failed", end.Failed)
 		}
 	})
+}
+
+// A host to which a command has done what nothing takes back is seen through
+// when the operator wants to stop, whatever the command is doing then.
+func TestWhatACommandHasDoneIsNotLeftHalfWay(t *testing.T) {
+	for _, step := range []string{"power off", "nap"} {
+		t.Run(step, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(noOS(hosttest.Fleet(0, 2)))
+				p := engine.Play{Name: "p", Tasks: []engine.Task{
+					disrupts("power off"),
+					{Name: "nap", Module: engine.PauseTask, Pause: &engine.Pause{For: engine.Duration(30 * time.Minute)}},
+					disrupts("power on"),
+				}}
+				b := site.Bastion("run-1")
+				b.Takes = func(hosttest.Command) time.Duration { return 2 * time.Minute }
+				soft, stop := context.WithCancel(t.Context())
+				b.Watch = func(e engine.Event) {
+					if e.Type == engine.StepStarted && e.Step == step {
+						site.After(time.Minute, stop)
+					}
+				}
+				end := apply(b, playbook(aPlay(p)), func(r *rollout.Run) { r.Soft = soft })
+				check(t, ended(end, engine.ExitStopped), lawful(site), free(site.Host("worker-0")), free(site.Host("worker-1")))
+				if got := commands(b); !slices.Equal(got, []string{"worker-0 power off", "worker-0 power on"}) {
+					t.Errorf("it ran %q", got)
+				}
+			})
+		})
+	}
 }

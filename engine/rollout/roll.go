@@ -51,7 +51,7 @@ func (r *Run) rollStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 		begun, failure = r.stepIn(ctx, hp, s, number)
 		return failure
 	}
-	if passed.written || s.Do.Exec != nil || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil || s.Do.Defragment != nil {
+	if passed.written || s.Do.Exec != nil || oneWay(s) || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil {
 		failure = do(ctx)
 	} else {
 		failure = r.softly(ctx, do)
@@ -86,7 +86,7 @@ func fallsBack(s engine.Step, failure *engine.Failure) bool {
 type sequence struct {
 	held      bool          // the host is, or may be, held by this run
 	disturbed bool          // it is, or may be, no longer as it was
-	written   bool          // it was, or may have been, changed by a script or ordered to reboot, which nothing takes back
+	written   bool          // it was, or may have been, changed or ordered to reboot in a way that nothing takes back
 	back      bool          // it runs the OS that it is to run, and was looked at whether all else runs
 	undo      []engine.Step // what a retreat takes back
 }
@@ -103,10 +103,15 @@ func (q *sequence) note(s engine.Step, failure *engine.Failure) {
 		return
 	}
 	q.disturbed = true
-	q.written = q.written || s.Do.Exec != nil || s.Do.Defragment != nil
+	q.written = q.written || oneWay(s)
 	if s.Do.Command != nil && s.Do.Command.Undo != "" {
 		q.undo = append(q.undo, s)
 	}
+}
+
+// oneWay reports whether a step disturbs the host and has no undo.
+func oneWay(s engine.Step) bool {
+	return s.Disturbs && (s.Do.Exec != nil || s.Do.Defragment != nil || s.Do.Command != nil && s.Do.Command.Undo == "")
 }
 
 // refused reports whether a script said that it did nothing.
