@@ -41,6 +41,14 @@ type Hold struct {
 // Expired reports whether the hold has run out at the host's time now.
 func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.After(h.Expires) }
 
+// renewed is when the host's hold was renewed last; zero if there is none.
+func (f Facts) renewed() time.Time {
+	if f.Hold == nil {
+		return time.Time{}
+	}
+	return f.Hold.Renewed
+}
+
 // String tells a person who holds the host, since when, why, and until when.
 func (h Hold) String() string {
 	s := fmt.Sprintf("held by %s since %s for %q", h.Holder, h.Acquired.UTC().Format("2006-01-02 15:04 MST"), h.Reason)

@@ -49,7 +49,7 @@ if found; then
 			acquired=${old#*'"acquired":"'}
 			acquired=${acquired%%\"*}
 		fi
-	elif has "$old" "$adopt" && has "$old" '"kind":"run"'; then
+	elif has "$old" "$adopt" && has "$old" '"kind":"run"' && { [ -z "$seen" ] || has "$old" "$seen"; }; then
 		how=replace
 	else
 		held

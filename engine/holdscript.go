@@ -30,6 +30,13 @@ const (
 // run at RolloutPath, unless it has just these: the run that began the roll-out
 // on the host stays noted.
 func HoldScript(h Hold, lasts Duration, adopt string, targets map[string]string) string {
+	return TakeScript(h, TakeHold{For: lasts, Adopt: adopt, Targets: targets})
+}
+
+// TakeScript gives the HoldScript of a step. The hold that it adopts has to be
+// as it was seen: a run that was taken for dead, or whose hold had expired, and
+// that has renewed it since, lives.
+func TakeScript(h Hold, t TakeHold) string {
 	var head []string
 	for _, f := range [][2]string{
 		{"kind", string(h.Kind)},
@@ -49,20 +56,25 @@ func HoldScript(h Hold, lasts Duration, adopt string, targets map[string]string)
 		head = append(head, `"units":`+string(units)+",")
 	}
 	adoptLine := ""
-	if adopt != "" {
-		adoptLine = jsonField("run", adopt)
+	if t.Adopt != "" {
+		adoptLine = jsonField("run", t.Adopt)
+	}
+	seenLine := ""
+	if !t.Seen.IsZero() {
+		seenLine = jsonField("renewed", t.Seen.UTC().Format(time.RFC3339))
 	}
 	targetsLine := ""
-	if len(targets) > 0 {
-		text, _ := json.Marshal(targets) // a map of strings always marshals, by key
+	if len(t.Targets) > 0 {
+		text, _ := json.Marshal(t.Targets) // a map of strings always marshals, by key
 		targetsLine = `"targets":` + string(text)
 	}
 	return holdVars(h.Run) +
 		"adopt=" + Quote(adoptLine) + "\n" +
+		"seen=" + Quote(seenLine) + "\n" +
 		"targets=" + Quote(targetsLine) + "\n" +
 		"rollout=" + RolloutPath + "\n" +
 		"head=" + Quote(strings.Join(head, "\n")) + "\n" +
-		"lasts=" + seconds(lasts) + "\n" +
+		"lasts=" + seconds(t.For) + "\n" +
 		"motd=" + Quote(motd(h)) + "\n" +
 		holdLib + takeBody
 }

@@ -77,6 +77,31 @@ func TestHoldIsAdoptedFromTheRunThatWasNamedOnly(t *testing.T) {
 	b.refused(engine.HoldScript(runHold("r3"), hour, "m1", nil))
 }
 
+// A run that looked when a hold had expired, or was a dead run's, does not take
+// one that has been renewed since.
+func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
+	b := newBox(t)
+	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
+	text, err := os.ReadFile(b.root + engine.HoldPath)
+	check(t, err)
+	old := []byte(strings.ReplaceAll(string(text), b.hold().Renewed.Format(time.RFC3339), "2026-03-01T12:00:00Z"))
+	check(t, os.WriteFile(b.root+engine.HoldPath, old, 0o600))
+	seen := b.hold()
+	take := engine.TakeScript(runHold("r2"), engine.TakeHold{For: hour, Adopt: "r1", Seen: seen.Renewed})
+
+	b.must(engine.RenewScript("r1", hour))
+	b.refused(take)
+	if h := b.hold(); h.Run != "r1" {
+		t.Errorf("hold is %+v", h)
+	}
+	check(t, os.WriteFile(b.root+engine.HoldPath, old, 0o600))
+	for range 2 { // the answer to the first may have been lost
+		if h := readHold(t, b.must(take)); h.Run != "r2" {
+			t.Errorf("hold is %+v", h)
+		}
+	}
+}
+
 func TestHoldIsRenewedAndMarkedAsFailed(t *testing.T) {
 	b := newBox(t)
 	first := readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "", nil)))

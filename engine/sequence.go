@@ -111,7 +111,7 @@ func disturbing(steps []Step) []Step {
 // which lasts as long as everything in between, and more, may take. A sequence
 // that brings another OS leaves on the host which OS all pools are to have.
 func withHold(t Target, adopt, reason string, roll []Step, newOS bool, more Duration) []Step {
-	take := TakeHold{Reason: reason, For: Duration(10*time.Minute) + lasts(roll) + more, Adopt: adopt}
+	take := TakeHold{Reason: reason, For: Duration(10*time.Minute) + lasts(roll) + more, Adopt: adopt, Seen: t.Facts.renewed()}
 	if newOS {
 		take.Targets = t.Targets
 	}

@@ -1,6 +1,9 @@
 package engine
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Step is one thing a run does, as a value: it can be printed, saved and
 // compared. The only interpreter is engine/rollout.
@@ -87,6 +90,8 @@ type TakeHold struct {
 	For    Duration `json:"for"`             // how long it lasts unless renewed
 	Adopt  string   `json:"adopt,omitempty"` // run whose hold is replaced: dead, or expired
 	From   string   `json:"from,omitempty"`  // digest of the OS that the host ran before, if another comes, or a dead run has brought one
+
+	Seen time.Time `json:"seen,omitzero"` // when the hold to adopt had been renewed last: one that was renewed since is not replaced
 
 	Targets map[string]string `json:"targets,omitempty"` // of the roll-out that begins here: the OS of each pool, by digest. The host keeps them
 }

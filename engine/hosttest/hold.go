@@ -76,6 +76,9 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 	switch {
 	case takes:
 		adopted := h.hold != nil && h.garbage == "" && h.hold.Kind == engine.RunHold && h.hold.Run == fields(vars["adopt"]).Run && h.hold.Run != ""
+		if seen := fields(vars["seen"]).Renewed; !seen.IsZero() && adopted {
+			adopted = h.hold.Renewed.Equal(seen)
+		}
 		if h.held() && !mine && !adopted {
 			return h.inTheWay(), true
 		}

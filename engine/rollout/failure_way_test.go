@@ -157,6 +157,21 @@ func interference() map[string]failureCase {
 			hosts:  map[string]is{"etcd-0": all(still, heldBy("run-9")), "etcd": updated, "worker": untouched},
 			repair: func(s scene) { s.Host("etcd-0").SetHold(nil) },
 		},
+		"expired hold renewed before it is taken over": {
+			breaks: func(s scene) {
+				hold := byBob()
+				hold.Renewed, hold.Expires = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+				s.Host("worker-0").SetHold(hold)
+				s.when("worker-0", "hold", func() {
+					again := *hold
+					again.Renewed, again.Expires, again.Step = time.Now(), time.Time{}, "wait for units"
+					s.Host("worker-0").SetHold(&again)
+				})
+			},
+			exit: engine.ExitRefused, words: []string{"worker-0: hold: held by bob@b9", "as it failed at wait for units"},
+			hosts:  map[string]is{"worker-0": all(still, heldBy("run-9")), "": untouched},
+			repair: func(s scene) { s.Host("worker-0").SetHold(nil) },
+		},
 		"one held and one failed": {
 			inventory: twoAtOnce,
 			breaks: func(s scene) {

@@ -16,7 +16,7 @@ import (
 // takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
 	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: t.Reason, Units: awaited(hp), From: t.From}
-	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.HoldScript(h, t.For, t.Adopt, t.Targets), Op: engine.Op{TakeHold: &t}})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.TakeScript(h, t), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
 		return err
