@@ -47,6 +47,10 @@ type Exec struct {
 	Abort   string   `json:"abort,omitempty"`   // ends on the host what an interrupted Script left running there
 	Uploads []Upload `json:"uploads,omitempty"` // files for the script, in a tar archive that is its standard input
 
+	// Once says that the script is not run again where its answer is lost, as
+	// scripts are that disturb nothing.
+	Once bool `json:"once,omitempty"`
+
 	// Fallback says that a reboot stands in for an action that fails
 	// (ScriptActed): the host is planned again, and the plan finds out.
 	Fallback bool `json:"fallback,omitempty"`

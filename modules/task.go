@@ -93,17 +93,19 @@ func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	if len(changes) == 0 {
 		return s
 	}
+	var early, late []placed
 	for _, p := range arrange(m.play, t.Host.Name) {
 		switch {
 		case p.Module == engine.RebootTask && !m.early && p.change:
 			s.Reboot = taskReboot(t)
 		case p.at == writing && m.early:
-			s.Write = append(s.Write, p.steps(t)...)
+			early = append(early, p)
 		case p.at == inPlace && !m.early:
-			s.Act = append(s.Act, p.steps(t)...)
+			late = append(late, p)
 			s.Actions = append(s.Actions, p.actions()...)
 		}
 	}
+	s.Write, s.Act = carryOut(t, early), carryOut(t, late)
 	if !slices.ContainsFunc(changes, func(c engine.Change) bool { return needsHold(c.Actions) }) {
 		s.Quiet = append(slices.Clone(s.Write), s.Act...)
 	}
@@ -117,14 +119,15 @@ type surroundingTasks struct{ tasks }
 // Around gives what is done on a host before its changes are made, and when it
 // is back. Tasks that have been carried out are not among it.
 func (m surroundingTasks) Around(t engine.Target) (before, after []engine.Step) {
+	var first, last []placed
 	for _, p := range arrange(m.play, t.Host.Name) {
 		switch {
 		case p.change && t.Facts.Finished:
 		case p.at == ahead:
-			before = append(before, p.steps(t)...)
+			first = append(first, p)
 		case p.at == behind && p.Module != engine.RebootTask:
-			after = append(after, p.steps(t)...)
+			last = append(last, p)
 		}
 	}
-	return before, after
+	return carryOut(t, first), carryOut(t, last)
 }

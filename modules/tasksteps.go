@@ -32,6 +32,37 @@ const (
 
 var errNoBootID = errors.New("its boot ID is not known, so a reboot could not be told")
 
+// carryOut gives the steps of tasks that are done one after the other at a
+// place. Before every one that disrupts a member, leadership moves off it and
+// its cluster is asked, whatever was asked before: only right before the first
+// action the engine does that. Then the member is waited for, also by the engine
+// where nothing follows, but not after a command: it may have stopped the member
+// for what the next one does.
+func carryOut(t engine.Target, list []placed) (steps []engine.Step) {
+	for i, p := range list {
+		disrupts := t.Cluster != nil && needsHold(p.allActions())
+		if disrupts && (i > 0 || p.at != inPlace) {
+			steps = append(steps, askEtcd(t)...)
+		}
+		steps = append(steps, p.steps(t)...)
+		if disrupts && p.Command == nil && (i < len(list)-1 || p.at == writing) {
+			steps = append(steps, engine.Step{
+				Name: "wait for etcd", On: t.Host.Name, Do: engine.Op{AwaitEtcd: &engine.AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: t.Pool.Timeouts.WithDefaults().Health,
+			})
+		}
+	}
+	return steps
+}
+
+// askEtcd moves leadership off the host and asks whether its cluster may lose it.
+func askEtcd(t engine.Target) []engine.Step {
+	on, name := t.Host.Name, t.Cluster.Name
+	return []engine.Step{
+		{Name: "move etcd leader", On: on, Do: engine.Op{MoveLeader: &engine.MoveLeader{Cluster: name}}, Timeout: longer},
+		{Name: "check quorum", On: on, Do: engine.Op{Quorum: &engine.Quorum{Cluster: name}}, Timeout: longer},
+	}
+}
+
 // steps carry out the task, each under the task's name. Those of a reboot are
 // not among them.
 func (p placed) steps(t engine.Target) []engine.Step {
@@ -58,9 +89,9 @@ func (p placed) steps(t engine.Target) []engine.Step {
 
 // hostCommand runs the command on the host, which ends it with what it has
 // started where it takes too long; only what has left its process group
-// escapes that. It disturbs in any case, since it may not run twice where its
-// answer is lost. But where it is not for disrupting and has failed, it says
-// that the host is as it was: there is a way back.
+// escapes that. It may not run twice where its answer is lost. Where it is not
+// for disrupting, the host is as it was, by what the playbook says, whether or
+// not it fails: there is a way back.
 func (p placed) hostCommand(t engine.Target) engine.Step {
 	limit, failed := cmp.Or(p.Command.Timeout, commandTime), engine.ScriptCannot
 	if p.disturbs() {
@@ -73,7 +104,7 @@ func (p placed) hostCommand(t engine.Target) engine.Step {
 		text: taskCommandScript,
 	}
 	step := onHost(t, p.Name, strict+p.allowed(t)+s.String(), limit+longer)
-	step.Disturbs = true
+	step.Do.Exec.Once, step.Disturbs = true, p.disturbs()
 	return step
 }
 
@@ -106,23 +137,13 @@ func needsHold(actions []engine.Action) bool {
 	})
 }
 
-// defragment has leadership moved off before, and waits for the member after,
-// except in the place of actions: there the engine does both.
 func (p placed) defragment(t engine.Target) []engine.Step {
 	if t.Cluster == nil {
 		return nil
 	}
-	on, name := t.Host.Name, t.Cluster.Name
-	do := engine.Step{Name: p.Name, On: on, Do: engine.Op{Defragment: &engine.Defragment{Cluster: name}}, Timeout: defragTime, Disturbs: true}
-	if p.at == inPlace {
-		return []engine.Step{do}
-	}
-	return []engine.Step{
-		{Name: "move etcd leader", On: on, Do: engine.Op{MoveLeader: &engine.MoveLeader{Cluster: name}}, Timeout: longer},
-		{Name: "check quorum", On: on, Do: engine.Op{Quorum: &engine.Quorum{Cluster: name}}, Timeout: longer},
-		do,
-		{Name: "wait for etcd", On: on, Do: engine.Op{AwaitEtcd: &engine.AwaitEtcd{Cluster: name}}, Timeout: t.Pool.Timeouts.WithDefaults().Health},
-	}
+	return []engine.Step{{
+		Name: p.Name, On: t.Host.Name, Do: engine.Op{Defragment: &engine.Defragment{Cluster: t.Cluster.Name}}, Timeout: defragTime, Disturbs: true,
+	}}
 }
 
 // taskReboot reboots the host into the OS that it runs. Its steps are named as

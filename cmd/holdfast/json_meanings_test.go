@@ -37,6 +37,7 @@ var meanings = map[string]string{
 	"Step.breaks":   "whether the connection ends with it, so that its exit status means nothing",
 	"Step.disturbs": "whether the host is no longer as it was after it: a host that fails before the first such step is given back, one that fails later stays held",
 	"Exec.uploads":  "files that go to the host with the script",
+	"Exec.once":     "whether the script is not run again where its answer is lost; scripts that disturb are not in any case",
 	"Exec.fallback": "whether the host is drained and rebooted instead, once, if an action of the script fails",
 	"Upload":        "A file that a script needs. Its data may be secret and are in no output.",
 	"Upload.name":   "name of it in the archive", "Upload.size": "size of its data, in bytes",

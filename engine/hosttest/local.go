@@ -10,7 +10,8 @@ import (
 )
 
 // local runs the bastion's commands. "drain" and "undrain" drain the host and
-// take that back; "false" fails; every other command succeeds.
+// take that back; "disrupt" does what its etcd member may not survive; "false"
+// fails; every other command succeeds.
 type local struct{ b *Bastion }
 
 // Run runs a command.
@@ -54,6 +55,13 @@ func (b *Bastion) obey(c Command, now time.Time) rollout.Reply {
 		b.lawJournaled(h, "drain")
 		b.site.note("%s drains %s", b.ID, h.Name)
 		h.drained = true
+	case "disrupt":
+		b.lawDisrupt(h, false, now)
+		if c := b.site.clusters[h.host.Cluster]; c != nil {
+			b.lawCluster(c, h, true, now)
+			b.lawFresh(h, now)
+		}
+		b.site.note("%s disrupts %s", b.ID, h.Name)
 	case "undrain":
 		b.lawOwn(h, "undrained")
 		b.site.note("%s undrains %s", b.ID, h.Name)

@@ -144,7 +144,7 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) e
 		r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Step: s.Name, Message: engine.Printable(line)})
 	}}
 	run := r.insist
-	if s.Disturbs || s.Breaks {
+	if s.Disturbs || s.Breaks || s.Do.Exec.Once {
 		run = r.exec
 	}
 	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.write, Op: s.Do})

@@ -1,0 +1,135 @@
+package rollout_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+	"holdfast/modules"
+)
+
+// playing lets a run carry out a play whose other tasks are done by these modules.
+func playing(p engine.Play, match ...engine.Module) func(*rollout.Run) {
+	p.Name, p.Hosts = "p", "all"
+	all := modules.For(p)
+	look := []engine.Module{lookOnly{}}
+	if len(match) > 0 {
+		look = nil // one of them does
+	}
+	ms := append(append(look, all[2]), match...)
+	return func(r *rollout.Run) {
+		r.Plays = append(r.Plays, rollout.Play{Play: p, Modules: append(ms, all[4]), Selected: func(engine.Host) bool { return true }})
+	}
+}
+
+// lookOnly looks at hosts and finds nothing to do.
+type lookOnly struct{ hosttest.Module }
+
+func (lookOnly) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
+
+// tell is a task that runs a command on the bastion and disrupts nothing.
+func tell(command string) engine.Task {
+	return engine.Task{Name: command, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: command, Bastion: true}}
+}
+
+func disrupting(name, command string) engine.Task {
+	t := tell(command)
+	t.Name, t.Command.Disrupts = name, true
+	return t
+}
+
+func napping(d time.Duration) engine.Task {
+	return engine.Task{Name: "pause", Module: engine.PauseTask, Pause: &engine.Pause{For: engine.Duration(d)}}
+}
+
+func matchingTask(module string) engine.Task { return engine.Task{Name: module, Module: module} }
+
+// commandsOf gives the commands that a run ran on the bastion, in order.
+func commandsOf(b *hosttest.Bastion) (list []string) {
+	for _, c := range b.Commands() {
+		list = append(list, c.Text)
+	}
+	return list
+}
+
+// A member that is lost while another is between two disruptions of a play is
+// not made one too many.
+func TestASecondDisruptionIsNotBegunWithoutAQuorum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(noOS(hosttest.Fleet(3, 0)))
+		b := site.Bastion("run-1")
+		b.Watch = func(e engine.Event) {
+			if e.Type == engine.StepStarted && e.Step == "pause" {
+				site.After(10*time.Minute, site.Host("etcd-0").StopEtcd)
+			}
+		}
+		end := apply(b, playing(engine.Play{Tasks: []engine.Task{disrupting("first", "disrupt"), napping(30 * time.Minute), disrupting("second", "disrupt")}}))
+		check(t, lawful(site), ended(end, engine.ExitFailed, "check quorum: etcd cluster main: member etcd-0 is not healthy"), heldFor(site.Host("etcd-1"), b.ID, "member etcd-0 is not healthy"))
+		if list := commandsOf(b); len(list) != 1 {
+			t.Errorf("%q", list)
+		}
+	})
+}
+
+// A command on a host that disrupts nothing is not run again where its answer
+// is lost, and is no reason to keep the host.
+func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
+	for name, change := range map[string]func(*hosttest.Site, *hosttest.Bastion){
+		"its answer is lost": func(_ *hosttest.Site, b *hosttest.Bastion) {
+			b.Fault = func(c hosttest.Call) hosttest.Fault {
+				if c.Verb == "abort" {
+					return hosttest.LostBack
+				}
+				return hosttest.NoFault
+			}
+		},
+		"a member is lost": func(site *hosttest.Site, b *hosttest.Bastion) {
+			b.Watch = func(e engine.Event) {
+				if e.Type == engine.StepStarted && e.Step == "harmless" {
+					site.Host("etcd-2").StopEtcd()
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(hosttest.Fleet(3, 0))
+				b := site.Bastion("run-1")
+				change(site, b)
+				end := apply(b, playing(engine.Play{}, hosttest.Module{}, harmless{}))
+				check(t, lawful(site), ended(end, engine.ExitFailed))
+				for _, h := range site.Hosts() {
+					check(t, untouched(h))
+				}
+				if n := strings.Count(fmt.Sprint(b.Calls()), "abort"); n != 1 {
+					t.Errorf("it was run %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// harmless is a command on each host before it is drained.
+type harmless struct{ lookOnly }
+
+func (harmless) Probe(engine.Desired) []engine.Command { return nil }
+
+func (harmless) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
+
+func (harmless) Around(t engine.Target) (before, after []engine.Step) {
+	step := modulesStep(t)
+	step.Do.Exec.Script = "hosttest abort" // which a host in memory knows
+	return []engine.Step{step}, nil
+}
+
+// modulesStep is a command on a host as a playbook has it.
+func modulesStep(t engine.Target) engine.Step {
+	p := engine.Play{PreTasks: []engine.Task{{Name: "harmless", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true"}}}}
+	before, _ := modules.For(p)[4].(engine.Surround).Around(t)
+	return before[0]
+}
