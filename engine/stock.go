@@ -41,6 +41,9 @@ func takeStock(in Input, x index) stock {
 		case in.Selected(h):
 			s.markAway(h, why)
 			s.excluded = append(s.excluded, Exclusion{h.Name, why, reason})
+			if _, failed := in.Failed[h.Name]; failed { // whatever has become of it since
+				s.degraded[h.Pool] = append(s.degraded[h.Pool], h.Name)
+			}
 		default:
 			s.markAway(h, why)
 			s.warn("%s is outside the limit and counts as unavailable: %s", h.Name, reason)

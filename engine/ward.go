@@ -19,8 +19,9 @@ type ward struct {
 	away    []string // hosts that count as unavailable throughout
 	adopted int      // hosts with a left-over hold that are not yet recovered
 
-	degraded []string  // hosts that failed and are not tried again
+	degraded []string  // hosts that failed and are not tried again, or those of all pools where a play has a limit of its own
 	mayFail  int       // how many of these there may be; -1: any number
+	play     string    // whose limit that is; "": the pool's
 	closed   bool      // no batch may begin now
 	opens    time.Time // when one may; zero: never
 	closes   time.Time // when the window closes that is open, too soon for a batch; zero: none is
@@ -96,6 +97,9 @@ func (w *ward) degradation() string {
 	if len(who) > most {
 		who = append(who[:most:most], "…")
 	}
+	if w.play != "" {
+		return fmt.Sprintf("play %s: failed or not understood: %s; %d of its hosts may (--best-effort goes on with the others)", w.play, strings.Join(who, ", "), w.mayFail)
+	}
 	return fmt.Sprintf("pool %s: failed or not understood: %s; its failure_budget is %d (--best-effort goes on with the others)", w.Name, strings.Join(who, ", "), w.mayFail)
 }
 
@@ -128,6 +132,9 @@ func newWards(in Input, x index, s stock) map[string]*ward {
 		if w.closed, w.opens = !open, opens; w.closed {
 			w.closes, _ = OpenUntil(p.Windows, in.Now)
 		}
+		if in.ownMayFail() {
+			w.degraded, w.play = s.allDegraded(in.Inventory.Pools), in.Play.Name
+		}
 		w.prove(in.Now, x.sizes[p.Name], s.proven[p.Name])
 		wards[p.Name] = w
 	}
@@ -150,6 +157,20 @@ func newWards(in Input, x index, s stock) map[string]*ward {
 		}
 	}
 	return wards
+}
+
+// ownMayFail reports whether a play says itself how many of its hosts may fail,
+// whichever pools they are in.
+func (in Input) ownMayFail() bool {
+	return in.Play != nil && (in.Play.AnyFatal || in.Play.MaxFail != nil)
+}
+
+// allDegraded gives the hosts of all pools that failed and are not tried again.
+func (s stock) allDegraded(pools []Pool) (all []string) {
+	for _, p := range pools {
+		all = append(all, s.degraded[p.Name]...)
+	}
+	return all
 }
 
 // mayFail is how many hosts of a pool may fail while others are still begun;
@@ -207,9 +228,9 @@ func (in Input) Exhausted() string {
 			all++
 		}
 	}
-	if play := in.Play; play != nil && (play.AnyFatal || play.MaxFail != nil) {
+	if in.ownMayFail() {
 		if most := in.mayFail(Pool{}, 0); most >= 0 && all > most {
-			return "play " + play.Name
+			return "play " + in.Play.Name
 		}
 		return ""
 	}

@@ -58,7 +58,7 @@ func (m *machine) ours() bool {
 // broken reports whether the machine failed and nobody tries again.
 func (m *machine) broken() bool {
 	if m.lost || m.hold != "" && !m.leftOver() {
-		return false
+		return m.failed
 	}
 	return m.work == "unclear" || m.work != "" && (m.failed || m.rejected && !m.paused && m.hold == "") || m.failed && m.hold != ""
 }
