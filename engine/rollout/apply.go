@@ -58,7 +58,7 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	}
 	stop := r.listen(ctx)
 	last, err := r.applyAll(ctx, p)
-	r.strand(ctx, p, last[len(last)-1])
+	_ = r.strand(ctx, p, last[len(last)-1]) // the run has ended with another failure, or tells by its last plan
 	r.lastLook(ctx, p, err)
 	stop()
 	end := r.finish(ctx, p, last, err)
@@ -82,6 +82,12 @@ func (r *Run) applyAll(ctx context.Context, p *progress) (last []engine.Plan, er
 		last = append(last, plan)
 		if err != nil || len(plan.Refusals) > 0 || len(plan.Unfinished) > 0 {
 			return last, err
+		}
+		if i == len(r.Plays)-1 {
+			break
+		}
+		if f := r.ends(p, engine.Batch{}, r.strand(ctx, p, plan)); f != nil {
+			return last, f
 		}
 	}
 	return last, nil

@@ -67,12 +67,14 @@ func (r *Run) mayStep(ctx context.Context, hp engine.HostPlan, s engine.Step, pa
 	return asFailure(r.mayGoOn(ctx), hp.Host, s.Name)
 }
 
-// strand gives up the hosts that a reboot was to help, where the run ends
-// before it came to that.
-func (r *Run) strand(ctx context.Context, p *progress, last engine.Plan) {
+// strand gives up the hosts that a reboot was to help, where the run, or a play,
+// ends before it came to that. It gives the failures.
+func (r *Run) strand(ctx context.Context, p *progress, last engine.Plan) (failed []*engine.Failure) {
 	for _, f := range p.stranded(last) {
-		_ = r.giveUp(ctx, p, f.hp, f.passed, f.failure) // the run has ended with another failure
+		p.takenUp(f.hp.Host)
+		failed = append(failed, r.giveUp(ctx, p, f.hp, f.passed, f.failure))
 	}
+	return failed
 }
 
 // fallsBack reports whether a reboot stands in for what failed. The host is as
