@@ -83,24 +83,18 @@ sync "$tmp"
 
 # What is noted of the roll-out is on disk before there is a hold, so that a full
 # disk is found while nothing has happened, and gets its name after.
-note=
-if [ -n "$targets" ]; then
+if [ -n "$note" ]; then
 	note="{
-$own,
-$targets
+$note
 }"
 	had=
 	if [ -f "$rollout" ]; then had=$(cat "$rollout"); fi
-	case $had in
-	"{
-\"run\":\""*"\",
-$targets
-}") note= ;;
-	*)
+	if [ "$had" = "$note" ]; then
+		note=
+	else
 		printf '%s\n' "$note" >"$tmp.rollout"
 		sync "$tmp.rollout"
-		;;
-	esac
+	fi
 fi
 if [ "$how" = new ]; then
 	ln "$tmp" "$file" 2>/dev/null || held

@@ -37,8 +37,8 @@ func (b *box) put(path, text string) {
 func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 	b := newBox(t)
 	first, second := map[string]string{"workers": "2222", "control 'plane'": "3333"}, map[string]string{"workers": "2222"}
-	take := func(run, adopt string, targets map[string]string) {
-		b.must(engine.HoldScript(runHold(run), hour, adopt, targets))
+	take := func(run, adopt, began string, targets map[string]string) {
+		b.must(engine.HoldScript(runHold(run), hour, adopt, &engine.Rollout{Run: began, Targets: targets}))
 	}
 	want := func(run string, targets map[string]string) {
 		t.Helper()
@@ -46,24 +46,26 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 			t.Errorf("it remembers %+v, not %s %v", got, run, targets)
 		}
 	}
-	take("r1", "", nil)
+	take("r1", "", "r1", nil)
 	if got := b.rollout(); got != nil {
 		t.Errorf("without targets it remembers %+v", got)
 	}
-	take("r1", "", first)
+	take("r1", "", "r1", first)
 	want("r1", first)
 	if info, err := os.Stat(b.root + engine.RolloutPath); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	take("r2", "r1", first)
+	take("r2", "r1", "r1", first)
 	want("r1", first)
-	take("r2", "", second)
+	take("r2", "", "r2", second)
 	want("r2", second)
-	take("r2", "", first)
+	take("r2", "", "r0", second)
+	want("r0", second)
+	take("r2", "", "r2", first)
 	want("r2", first)
-	take("r2", "", nil)
+	take("r2", "", "r2", nil)
 	want("r2", first)
-	b.refused(engine.HoldScript(runHold("r3"), hour, "", second))
+	b.refused(engine.HoldScript(runHold("r3"), hour, "", &engine.Rollout{Run: "r3", Targets: second}))
 	want("r2", first)
 	b.must(engine.ReleaseScript("r2", engine.Release{Updated: true}))
 	want("r2", first)
@@ -73,7 +75,7 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 
 	for _, garbage := range []string{"", "\x00\xff", "{", `{"run":"r1","targets":{"workers":"2222"}}`, "{\n\"run\":\"r1\",\n\"targets\":{\"workers\":\"2222\"}\n}\nand more\n"} {
 		b.put(engine.RolloutPath, garbage)
-		take("r4", "", second)
+		take("r4", "", "r4", second)
 		want("r4", second)
 		b.must(engine.ReleaseScript("r4", engine.Release{}))
 	}
@@ -165,7 +167,7 @@ func TestAHostForgetsThatAnOSFailed(t *testing.T) {
 // right when the script has been run again.
 func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 	t.Parallel()
-	old, next := map[string]string{"p": "1111"}, map[string]string{"p": "2222"}
+	old, next := &engine.Rollout{Run: "r0", Targets: map[string]string{"p": "1111"}}, &engine.Rollout{Run: "r1", Targets: map[string]string{"p": "2222"}}
 	for n := 1; ; n++ {
 		b := newBox(t)
 		b.must(engine.HoldScript(runHold("r0"), hour, "", old))

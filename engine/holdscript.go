@@ -26,11 +26,13 @@ const (
 // prints the hold the host has afterwards, as JSON, and exits with ScriptHeld if
 // that is somebody else's. A power cut leaves either no hold or a whole one.
 //
-// Targets (OS of each pool, by digest), if there are any, are noted with the
-// run at RolloutPath, unless it has just these: the run that began the roll-out
-// on the host stays noted.
-func HoldScript(h Hold, lasts Duration, adopt string, targets map[string]string) string {
-	return TakeScript(h, TakeHold{For: lasts, Adopt: adopt, Targets: targets})
+// The roll-out, if there is one, is noted at RolloutPath.
+func HoldScript(h Hold, lasts Duration, adopt string, roll *Rollout) string {
+	t := TakeHold{For: lasts, Adopt: adopt}
+	if roll != nil {
+		t.Targets, t.Began = roll.Targets, roll.Run
+	}
+	return TakeScript(h, t)
 }
 
 // TakeScript gives the HoldScript of a step. The hold that it adopts has to be
@@ -63,15 +65,15 @@ func TakeScript(h Hold, t TakeHold) string {
 	if !t.Seen.IsZero() {
 		seenLine = jsonField("renewed", t.Seen.UTC().Format(time.RFC3339))
 	}
-	targetsLine := ""
+	note := ""
 	if len(t.Targets) > 0 {
-		text, _ := json.Marshal(t.Targets) // a map of strings always marshals, by key
-		targetsLine = `"targets":` + string(text)
+		targets, _ := json.Marshal(t.Targets) // a map of strings always marshals, by key
+		note = jsonField("run", t.Began) + ",\n" + `"targets":` + string(targets)
 	}
 	return holdVars(h.Run) +
 		"adopt=" + Quote(adoptLine) + "\n" +
 		"seen=" + Quote(seenLine) + "\n" +
-		"targets=" + Quote(targetsLine) + "\n" +
+		"note=" + Quote(note) + "\n" +
 		"rollout=" + RolloutPath + "\n" +
 		"head=" + Quote(strings.Join(head, "\n")) + "\n" +
 		"lasts=" + seconds(t.For) + "\n" +

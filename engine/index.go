@@ -10,6 +10,7 @@ type index struct {
 	members  map[string][]string  // hosts of each cluster, in inventory order
 	leftOut  map[string]Exclusion // hosts that the approved plan left out
 	targets  map[string]string    // OS of each pool, by digest
+	rollout  Rollout              // the one that goes on, or begins
 }
 
 func newIndex(in Input) index {
@@ -38,6 +39,7 @@ func newIndex(in Input) index {
 			x.members[h.Cluster] = append(x.members[h.Cluster], h.Name)
 		}
 	}
+	x.rollout = goingOn(in, x)
 	return x
 }
 

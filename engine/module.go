@@ -42,7 +42,7 @@ type Target struct {
 	Facts   Facts
 	Run     string // ID of the run, whose hold disruptive steps check for
 
-	Targets map[string]string // OS of each pool of the site, by digest
+	Rollout Rollout // of which the host is a part if it is brought another OS
 
 	contested bool // other hosts could use up the budgets that it needs
 }

@@ -101,7 +101,7 @@ func byHost(plans []HostPlan) map[string]*HostPlan {
 func (in Input) target(x index, h Host, f Facts) Target {
 	f = f.running(in.Ran[h.Name])
 	_, f.Finished = in.Done[h.Name]
-	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Targets: x.targets, contested: in.contested(x, h)}
+	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Rollout: x.rollout, contested: in.contested(x, h)}
 }
 
 // running is the host as if these services ran, so that they are waited for.

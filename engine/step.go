@@ -98,6 +98,7 @@ type TakeHold struct {
 	Seen time.Time `json:"seen,omitzero"` // when the hold to adopt had been renewed last: one that was renewed since is not replaced
 
 	Targets map[string]string `json:"targets,omitempty"` // of the roll-out that begins here: the OS of each pool, by digest. The host keeps them
+	Began   string            `json:"began,omitempty"`   // the first run of that roll-out, which the host keeps, too
 }
 
 // Release ends the run's hold.

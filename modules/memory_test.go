@@ -19,7 +19,7 @@ func TestWhatAHostRemembers(t *testing.T) {
 	}
 	h := engine.Hold{Kind: engine.RunHold, Holder: "ann@bastion", Run: "r1", Reason: "test"}
 	targets := map[string]string{"workers": v2, `a "quoted" pool`: v3}
-	b.want(b.run(engine.HoldScript(h, 0, "", targets)), 0, "")
+	b.want(b.run(engine.HoldScript(h, 0, "", &engine.Rollout{Run: "r1", Targets: targets})), 0, "")
 	f = b.observe(engine.Desired{})
 	if f.Rollout == nil || f.Rollout.Run != "r1" || len(f.Rollout.Targets) != 2 || f.Rollout.Targets["workers"] != v2 || f.Rollout.Targets[`a "quoted" pool`] != v3 {
 		t.Errorf("it remembers %+v", f.Rollout)

@@ -23,6 +23,7 @@ type Bastion struct {
 	Command func(Command) *rollout.Reply   // answers a local command; nil: hosttest does
 	Takes   func(Command) time.Duration    // how long a local command takes; may be nil
 	Answer  func(url string) (int, string) // of web servers; nil: they do not answer
+	Asked   *Asked                         // of the run, for the laws; nil: what the run is told
 
 	site  *Site
 	clock Clock
@@ -41,6 +42,8 @@ type Bastion struct {
 	observed map[string]time.Time // and cluster
 	took     map[string]time.Time // when it took each host's hold
 	told     told
+	followed followed
+	asked    *Asked
 	best     bool // it goes on with the healthy hosts of a pool where others have failed
 	retries  bool // it tries an OS again where that was rolled back
 }
@@ -64,7 +67,7 @@ type Command struct {
 func (s *Site) Bastion(run string) *Bastion {
 	b := &Bastion{
 		ID: run, site: s, begun: map[string]string{},
-		seen: map[string]time.Time{}, missed: map[string]time.Time{}, observed: map[string]time.Time{}, took: map[string]time.Time{}, told: newTold(),
+		seen: map[string]time.Time{}, missed: map[string]time.Time{}, observed: map[string]time.Time{}, took: map[string]time.Time{}, told: newTold(), followed: newFollowed(), asked: &Asked{},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,6 +91,9 @@ func (b *Bastion) Apply(ctx context.Context, r *rollout.Run) engine.RunEnd {
 	defer cancel()
 	b.mu.Lock()
 	b.state, b.cancel, b.best, b.retries = running, cancel, r.BestEffort, r.RetryRejected
+	if b.asked = b.Asked; b.asked == nil {
+		b.asked = askedOf(r)
+	}
 	b.mu.Unlock()
 	defer b.Kill()
 	return r.Apply(ctx)
@@ -134,6 +140,7 @@ func (b *Bastion) Emit(e engine.Event) error {
 	}
 	b.mu.Unlock()
 	b.site.with(func(now time.Time) {
+		b.follow(e)
 		b.hear(e)
 		b.lawState(now)
 	})

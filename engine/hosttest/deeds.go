@@ -142,12 +142,22 @@ func (h *Host) State() (st State) {
 
 // matches reports whether the host is what it is to be.
 func (h *Host) matches() bool {
+	return h.runsIt() && h.isSet()
+}
+
+// runsIt reports whether the host runs the OS that it is to run.
+func (h *Host) runsIt() bool {
+	p, _ := h.site.Inventory.Pool(h.host.Pool)
+	return p.OS == nil || h.booted == p.OS.Digest()
+}
+
+// isSet reports whether the host has its setting, as far as runs are to care.
+func (h *Host) isSet() bool {
 	p, _ := h.site.Inventory.Pool(h.host.Pool)
 	word, ok := h.site.settings[h.Name]
 	a := h.setting.applied
 	onRecord := a != nil && a.Unfinished == nil && wordOf(a.Config) == word
-	return (p.OS == nil || h.booted == p.OS.Digest()) &&
-		(!ok || onRecord && (h.setting.disk == word && h.setting.effect == word || p.Drift == engine.ReportDrift))
+	return !ok || onRecord && (h.setting.disk == word && h.setting.effect == word || p.Drift == engine.ReportDrift)
 }
 
 // Set gives the host a setting: on its disk, in effect and on record.

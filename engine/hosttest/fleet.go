@@ -6,10 +6,11 @@ import (
 	"holdfast/engine"
 )
 
-// The digests of the OS that hosts of Fleet run, and are to run.
+// The digests of the OS that hosts of Fleet run, and are to run, and of one more.
 const (
 	V1 = "v1"
 	V2 = "v2"
+	V3 = "v3"
 )
 
 // Fleet is an inventory of so many members of one etcd cluster and workers,

@@ -86,7 +86,8 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 			b.lawAdopt(h, now)
 		}
 		b.took[h.Name] = time.Now()
-		h.memory.begins(run, vars["targets"])
+		b.lawUnfinished(h, vars["note"])
+		h.memory.begins(vars["note"])
 		return h.take(run, fields(vars["head"]), vars["lasts"], now), true
 	case renews && !mine:
 		return h.inTheWay(), true

@@ -51,8 +51,10 @@ type Host struct {
 	returns time.Time // when it comes back; zero: it does not
 
 	booted, staged string
-	previous       string // OS that it ran before, and has still; "" if there is none
-	next           string // OS that it boots next, although it does not run it; "" if that is the one it runs
+	bootedAt       time.Time // when it came to run that; zero: always has
+	orderedBy      *Bastion  // to boot what is staged
+	previous       string    // OS that it ran before, and has still; "" if there is none
+	next           string    // OS that it boots next, although it does not run it; "" if that is the one it runs
 	locked         bool
 	staging        string
 	stagedBy       time.Time
@@ -138,6 +140,8 @@ func (h *Host) comeUp(at time.Time) {
 		h.finalizeErr = "error: Installing kernel: No space left on device"
 	default:
 		h.previous, h.booted, h.next = h.booted, h.staged, ""
+		h.bootedAt = at
+		h.lawBooted()
 	}
 	h.staged, h.locked = "", false
 	h.setting.effect = h.setting.disk
@@ -172,10 +176,10 @@ func (h *Host) facts(now time.Time) engine.Facts {
 	f := engine.Facts{
 		Host: h.Name, BootID: h.bootID(), Clock: now.Add(h.traits.Skew).UTC(), Stopping: stopping, Hold: h.holdCopy(), HoldProblem: h.garbage,
 		Failed: slices.Clone(h.failed), FinalizeErr: h.finalizeErr, Tool: "hosttest 1",
-		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.booted, Booted: true}},
+		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.site.label(h.booted), Booted: true}},
 	}
 	if h.previous != "" {
-		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.previous, Rollback: true})
+		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.label(h.previous), Rollback: true})
 	}
 	remembered := h.memory.copy()
 	f.Rollout, f.Updated, f.Rejected = remembered.Rollout, remembered.Updated, remembered.Rejected
@@ -184,7 +188,7 @@ func (h *Host) facts(now time.Time) engine.Facts {
 		f.Running = slices.Clone(h.units)
 	}
 	if staged != "" {
-		f.Deployments = append(f.Deployments, engine.Deployment{Digest: staged, Version: staged, Staged: true, Locked: h.locked})
+		f.Deployments = append(f.Deployments, engine.Deployment{Digest: staged, Version: h.site.label(staged), Staged: true, Locked: h.locked})
 	}
 	if h.boot > 1 && now.Before(h.since.Add(h.traits.Dawn)) {
 		f.BootID, f.Deployments, f.Problems = "", nil, []string{"ostree status: is the bus up?"}

@@ -41,12 +41,14 @@ func (b *Bastion) lawBegin(h *Host, now time.Time) {
 		b.violated("%s of zone %q joins a batch of pool %s in zone %q", h.Name, h.host.Zone, p.Name, zone)
 	}
 	b.told.zones[p.Name] = h.host.Zone
+	b.lawBatch(h)
 	if b.told.adopted[h.Name] {
 		return
 	}
 	b.lawWindow(h, p, now)
 	b.lawCanary(h, p, now)
 	b.lawOrder(h, p)
+	b.lawTurn(h)
 	if spent := b.told.spent[p.Name]; spent != "" && !b.best {
 		b.violated("%s is begun, after %s", h.Name, spent)
 	}
@@ -68,7 +70,7 @@ func (b *Bastion) lawOrder(h *Host, p engine.Pool) {
 	}
 	visit(p)
 	for _, o := range b.site.all {
-		if first[o.host.Pool] && !o.matches() && !unseen(o.setting.edited, b.seen[o.Name]) {
+		if first[o.host.Pool] && !b.satisfied(o) && !unseen(o.setting.edited, b.seen[o.Name]) {
 			b.violated("%s of pool %s is begun before %s of pool %s is as it is to be", h.Name, p.Name, o.Name, o.host.Pool)
 		}
 	}
@@ -89,10 +91,10 @@ func (b *Bastion) lawCanary(h *Host, p engine.Pool, now time.Time) {
 		done, here := b.told.done[o.Name]
 		switch {
 		case o == h || b.told.failed[o.Name]:
-		case o.matches() && !b.told.clear[o.Name]: // who is to know
-		case o.matches() && (!here || now.Sub(done) >= time.Duration(p.Canary.Soak)):
+		case b.satisfied(o) && (!b.understood(o) || o.heldBut(b.ID)): // who is to know
+		case b.satisfied(o) && (!here || now.Sub(done) >= time.Duration(p.Canary.Soak)):
 			soaked++
-		case o.matches(), o.disrupted(now) && o.rolledBy == b.ID:
+		case b.satisfied(o), o.disrupted(now) && o.rolledBy == b.ID:
 			trying++
 		}
 	}

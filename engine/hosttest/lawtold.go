@@ -56,6 +56,9 @@ func (h *Host) rejects() bool {
 
 // spent says which pools have lost more hosts to failures than their budgets.
 func (b *Bastion) spent() map[string]string {
+	if play := b.playing(); play != nil {
+		return b.playSpent(*play)
+	}
 	failed := map[string]int{}
 	for _, h := range b.site.all {
 		if b.told.failed[h.Name] || b.told.bad[h.Name] {

@@ -10,8 +10,8 @@ import (
 )
 
 // local runs the bastion's commands. "drain" and "undrain" drain the host and
-// take that back; "disrupt" does what its etcd member may not survive; "false"
-// fails; every other command succeeds.
+// take that back; "disrupt" does what its etcd member may not survive; those of
+// plays are noted; "false" fails; every other command succeeds.
 type local struct{ b *Bastion }
 
 // Run runs a command.
@@ -50,6 +50,8 @@ func (b *Bastion) obey(c Command, now time.Time) rollout.Reply {
 	switch c.Text {
 	case "false":
 		return rollout.Reply{Code: 1, Stderr: "false\n"}
+	case PlainCommand, DisruptingCommand:
+		b.lawTask(h, c.Text, now)
 	case "drain":
 		b.lawDisrupt(h, false, now)
 		b.lawJournaled(h, "drain")

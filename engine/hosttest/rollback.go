@@ -49,15 +49,12 @@ func (m memory) copy() Remembered {
 	return r
 }
 
-// begins notes the roll-out that a hold is taken for, unless it has begun here
-// before: the member of a JSON object that the script has for it.
-func (m *memory) begins(run, member string) {
+// begins notes the roll-out that a hold is taken for: members of a JSON object
+// that the script has for it.
+func (m *memory) begins(members string) {
 	var note engine.Rollout
-	if json.Unmarshal([]byte("{"+member+"}"), &note) != nil || len(note.Targets) == 0 {
-		return
-	}
-	if m.rollout == nil || !maps.Equal(m.rollout.Targets, note.Targets) {
-		m.rollout = &engine.Rollout{Run: run, Targets: note.Targets}
+	if json.Unmarshal([]byte("{"+members+"}"), &note) == nil && len(note.Targets) > 0 {
+		m.rollout = &note
 	}
 }
 
@@ -166,5 +163,6 @@ func (b *Bastion) lawAccepts(h *Host, digest string) {
 func (h *Host) bootsNext() {
 	if h.next != "" {
 		h.previous, h.booted, h.next = h.booted, h.next, ""
+		h.bootedAt = h.since
 	}
 }

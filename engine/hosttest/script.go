@@ -146,8 +146,14 @@ func (h *Host) reboot(b *Bastion, digest, boot, run string, now time.Time) rollo
 	h.site.note("%s reboots %s into %s", b.ID, h.Name, digest)
 	h.reboots = append(h.reboots, digest)
 	h.goes, h.plain = now.Add(h.traits.Shutdown), digest == plain
-	if h.plain {
+	switch {
+	case !h.plain:
+		b.lawSkew(h, digest)
+		h.orderedBy = b
+	case b.playing() == nil || !b.playing().Has(engine.RebootTask):
 		b.lawFallback(h)
+	}
+	if h.plain {
 		h.staged = ""
 	}
 	h.locked = false

@@ -13,6 +13,7 @@ import (
 // its hosts, may be called from several goroutines.
 type Site struct {
 	Inventory engine.Inventory
+	Labels    map[string]string // what each OS says of itself, by digest; without one it is the digest
 
 	mu         sync.Mutex
 	hosts      map[string]*Host
@@ -25,6 +26,7 @@ type Site struct {
 	log        []string
 	violations []string
 	settings   map[string]string // wanted, by host
+	rollOut    rollOut           // the last that has begun
 }
 
 // happening is something the world does by itself at some time.

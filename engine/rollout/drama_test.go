@@ -25,6 +25,8 @@ type drama struct {
 	before   map[string]hosttest.State
 
 	best     bool // effort
+	reboots  int  // of each host, at most
+	asked    hosttest.Asked
 	excused  bool // something has gone wrong, or two run at once
 	sabotage func(*hosttest.Site, *rollout.Run)
 
@@ -62,6 +64,13 @@ func (d *drama) play(p *past) {
 	r := d.run.Run()
 	r.Forks, r.Interval, r.Soft, r.BestEffort = 1, looks, d.soft, d.best
 	p.inherited(r)
+	d.asked.Retry = r.Retry
+	r.OverIncomplete = d.asked.Over
+	for _, play := range d.asked.Plays {
+		r.Plays = append(r.Plays, hosttest.NewPlay(play))
+	}
+	d.run.Asked = &d.asked
+	d.reboots = max(1, len(r.Plays))
 	if d.sabotage != nil {
 		d.sabotage(d.site, r)
 	}
@@ -163,7 +172,7 @@ func (d *drama) verifyExit() error {
 	case engine.ExitOK:
 		for _, h := range d.site.Hosts() {
 			late := h.State().Disk == "mine" && d.edited(h.Name) // perhaps after the last look
-			fits = fits && (h.State().Matches || late) && !d.holdsIt(h) && !h.State().Drained
+			fits = fits && (d.made(h) || late) && !d.holdsIt(h) && (!h.State().Drained || len(d.asked.Plays) > 0)
 		}
 	case engine.ExitWork:
 		fits = false
@@ -172,12 +181,15 @@ func (d *drama) verifyExit() error {
 		}
 	case engine.ExitRefused:
 		fits = slices.ContainsFunc([]string{"held", "paused", "window"}, func(why string) bool { return strings.Contains(d.end.Reason, why) })
+		if strings.Contains(d.end.Reason, "earlier roll-out") {
+			fits = !d.asked.Over && d.site.MayRefuse()
+		}
 	case engine.ExitUnreachable:
 		fits = strings.Contains(d.end.Reason, "unreachable")
 	case engine.ExitStopped:
 		fits = d.stopped
 	case engine.ExitFailed:
-		fits = d.excused
+		fits = d.excused || slices.ContainsFunc(d.site.Hosts(), func(h *hosttest.Host) bool { return d.site.TooFar(h.Name) })
 	default:
 		fits = false
 	}
@@ -208,7 +220,7 @@ func (d *drama) accounts() map[string]account {
 		t := all[e.Host]
 		switch {
 		case e.Type == engine.StepStarted && e.Step == "hold":
-			t.held = true
+			t = account{held: true}
 		case e.Type == engine.HostDone:
 			t.done = true
 		case e.Type == engine.HostFailed:
@@ -226,8 +238,8 @@ func (d *drama) verifyHost(h *hosttest.Host, said account) error {
 	ours := d.holdsIt(h)
 	was := d.before[h.Name]
 	switch {
-	case len(st.Reboots) > len(was.Reboots)+1 && st.Reboots[len(st.Reboots)-1] != hosttest.V1: // to which it goes back
-		return fmt.Errorf("%s was rebooted twice", h.Name)
+	case len(st.Reboots) > len(was.Reboots)+d.reboots && st.Reboots[len(st.Reboots)-1] != was.Booted: // to which it goes back
+		return fmt.Errorf("%s was rebooted %d times", h.Name, len(st.Reboots)-len(was.Reboots))
 	case st.Drained && hold == nil:
 		return fmt.Errorf("%s is drained and nobody's", h.Name)
 	case !said.held && (ours || st.Drained != was.Drained || len(st.Reboots) != len(was.Reboots)):

@@ -20,6 +20,9 @@ type history struct {
 	had     map[string]string   // settings at first; none where nothing is said about settings
 	wants   []map[string]string // settings in each act, and in the last run
 	acts    []act
+	os      []map[string]string // of each pool in each act, and in the last run; the new one where nothing is said
+	labels  map[string]string   // of each OS
+	says    bool                // the inventory says these, too
 
 	tell     func(tale string)                  // is told what happened; may be nil
 	sabotage func(*hosttest.Site, *rollout.Run) // of every run; may be nil
@@ -37,6 +40,8 @@ type act struct {
 type enacted struct {
 	later    time.Duration
 	best     bool // effort
+	over     bool // another OS may follow a roll-out that is not finished
+	plays    []engine.Play
 	troubles []trouble
 }
 
@@ -75,6 +80,7 @@ func newHistory(seed uint64) history {
 		h.acts = append(h.acts, d.act(h.inv, names))
 	}
 	d.settings(&h, names)
+	dice{rand.New(rand.NewPCG(seed, 15))}.more(&h)
 	return h
 }
 
@@ -159,6 +165,9 @@ func (h history) inventory(i int) engine.Inventory {
 		if i == len(h.acts) {
 			p.Windows = nil
 		}
+		if p.OS != nil && h.os != nil {
+			p.OS = h.target(h.os[i][p.Name])
+		}
 	}
 	for n := range inv.Hosts {
 		inv.Hosts[n].Paused = slices.Contains(paused, inv.Hosts[n].Name)
@@ -168,11 +177,17 @@ func (h history) inventory(i int) engine.Inventory {
 
 func (h history) String() string {
 	var s strings.Builder
+	if h.os != nil {
+		fmt.Fprintf(&s, "os %v, labels %v, which the inventory says: %v\n", h.os, h.labels, h.says)
+	}
 	fmt.Fprintf(&s, "begins %s, the site may lose %v, clusters %v\n", h.begins, h.inv.MaxUnavailable, h.inv.Clusters)
 	for _, p := range h.inv.Pools {
 		fmt.Fprintf(&s, "pool %s after %v, os %v, may lose %v, failures %v, order %q, windows %v of %s, on_failure %q", p.Name, p.After, p.OS != nil, p.MaxUnavailable, p.FailureBudget, p.Order, p.Windows, p.BatchTakes, p.OnFailure)
 		if p.Canary != nil {
 			fmt.Fprintf(&s, ", canary %v soaks %s", p.Canary.Hosts, p.Canary.Soak)
+		}
+		if p.MaxSkew != nil {
+			fmt.Fprintf(&s, ", max_skew %d", *p.MaxSkew)
 		}
 		fmt.Fprintf(&s, ", drain %v, drift %q, on_action_failure %q, gates %v\n", p.Drain != nil, p.Drift, p.OnActionFailure, p.Gates)
 	}
@@ -186,7 +201,10 @@ func (h history) String() string {
 	for i, a := range h.acts {
 		fmt.Fprintf(&s, "act %d by %d, paused %v, then %s\n", i, a.by, a.paused, a.pause)
 		for _, r := range a.runs {
-			fmt.Fprintf(&s, "  run later %s, best effort %v: %v\n", r.later, r.best, r.troubles)
+			fmt.Fprintf(&s, "  run later %s, best effort %v, over incomplete %v: %v\n", r.later, r.best, r.over, r.troubles)
+			for _, p := range r.plays {
+				fmt.Fprintf(&s, "    %s\n", playText(p))
+			}
 		}
 	}
 	return s.String()
@@ -197,7 +215,7 @@ func (h history) smaller() []history {
 	var list []history
 	add := func(change func(*history)) {
 		less := h
-		less.acts, less.wants = slices.Clone(h.acts), slices.Clone(h.wants)
+		less.acts, less.wants, less.os = slices.Clone(h.acts), slices.Clone(h.wants), slices.Clone(h.os)
 		less.inv.Pools, less.inv.Hosts = slices.Clone(h.inv.Pools), slices.Clone(h.inv.Hosts)
 		for i := range less.acts {
 			less.acts[i].runs = slices.Clone(less.acts[i].runs)
@@ -213,11 +231,21 @@ func (h history) smaller() []history {
 			if x.wants != nil {
 				x.wants = slices.Delete(x.wants, i, i+1)
 			}
+			if x.os != nil {
+				x.os = slices.Delete(x.os, i, i+1)
+			}
 		})
 		add(func(x *history) { x.acts[i].runs = x.acts[i].runs[:1] })
 		add(func(x *history) { x.acts[i].paused = nil })
 		for r := range h.acts[i].runs {
 			add(func(x *history) { x.acts[i].runs[r].best = false })
+			add(func(x *history) { x.acts[i].runs[r].plays = nil })
+			for n := range h.acts[i].runs[r].plays {
+				add(func(x *history) {
+					all := &x.acts[i].runs[r].plays
+					*all = slices.Delete(slices.Clone(*all), n, n+1)
+				})
+			}
 			for n := range h.acts[i].runs[r].troubles {
 				add(func(x *history) {
 					all := &x.acts[i].runs[r].troubles
@@ -244,6 +272,7 @@ func (h history) smaller() []history {
 			func(p *engine.Pool) { p.FailureBudget = engine.Limit{} },
 			func(p *engine.Pool) { p.OnFailure = "" },
 			func(p *engine.Pool) { p.Order = "" },
+			func(p *engine.Pool) { p.MaxSkew = nil },
 		} {
 			add(func(x *history) { change(&x.inv.Pools[i]) })
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ func (h history) play() (err error) {
 		}
 	}()
 	site := newSite(h.inv)
+	site.Labels = h.labels
 	time.Sleep(h.begins)
 	for _, host := range site.Hosts() {
 		if slices.Contains(h.updated, host.Name) {
@@ -76,6 +78,7 @@ func (h history) dramas(site *hosttest.Site, i int) []*drama {
 	for n, e := range h.acts[i].runs {
 		d := newDrama(site, fmt.Sprintf("run-%d%c", i+1, 'a'+n), e.troubles)
 		d.best, d.sabotage = e.best, h.sabotage
+		d.asked = hosttest.Asked{Over: e.over, Plays: e.plays}
 		for _, before := range h.acts[:i+1] {
 			for _, r := range before.runs {
 				d.excused = d.excused || len(r.troubles) > 0 || len(before.runs) > 1
@@ -107,27 +110,46 @@ func (a act) play(site *hosttest.Site, dramas []*drama, pasts []*past) error {
 }
 
 // finish lets an undisturbed run of somebody who knows all that was do the
-// rest, and one more find nothing to do.
+// rest, and one more find nothing to do. Where something is to be said against
+// the first, it is said, and another run is told to go on.
 func (h history) finish(site *hosttest.Site, pasts []*past) (*hosttest.Bastion, error) {
-	last, more := site.Bastion("run-last"), site.Bastion("run-more")
+	var last *hosttest.Bastion
+	var end engine.RunEnd
+	var over, retries bool
 	knowing := func(r *rollout.Run) {
 		pasts[0].inherited(r)
 		pasts[1].inherited(r)
-		r.Interval = looks
+		r.Interval, r.OverIncomplete, r.RetryRejected = looks, over, retries
 	}
-	end := apply(last, serially, knowing, h.sabotaged(site))
-	if end.Exit == engine.ExitFailed && rejected(site) {
-		if err := named(site, knowing); err != nil {
-			return last, err
+	for _, id := range []string{"run-last", "run-last-2", "run-last-3", "run-last-4"} {
+		last = site.Bastion(id)
+		last.Asked = &hosttest.Asked{Over: over}
+		end = apply(last, serially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotaged(site))
+		switch {
+		case end.Exit == engine.ExitRefused && strings.Contains(end.Reason, "earlier roll-out"):
+			if over || !site.MayRefuse() {
+				return last, fmt.Errorf("refused: %s", end.Reason)
+			}
+			over = true
+		case end.Exit == engine.ExitFailed && rejected(site):
+			if err := named(site, knowing); err != nil {
+				return last, err
+			}
+			retries = true
+		case end.Exit == engine.ExitFailed && tooFar(site, end):
+			if err := named(site, knowing); err != nil {
+				return last, err
+			}
+			unlimited(site)
+		default:
+			return last, h.finished(site, end)
 		}
-		again := knowing
-		knowing = func(r *rollout.Run) {
-			again(r)
-			r.RetryRejected = true
-		}
-		last = site.Bastion("run-retries")
-		end = apply(last, serially, knowing, h.sabotaged(site))
 	}
+	return last, fmt.Errorf("it never ends: exit %d, %s", end.Exit, end.Reason)
+}
+
+// finished: the last run has left everything as it is to be.
+func (h history) finished(site *hosttest.Site, end engine.RunEnd) error {
 	exit, errs := engine.ExitOK, []error{lawful(site)}
 	for _, h := range site.Hosts() {
 		if reported(site, h) {
@@ -138,18 +160,48 @@ func (h history) finish(site *hosttest.Site, pasts []*past) (*hosttest.Bastion, 
 	}
 	errs = append(errs, ended(end, exit))
 	before := site.Log()
-	errs = append(errs, ended(apply(more, serially, h.sabotaged(site)), exit))
+	errs = append(errs, ended(apply(site.Bastion("run-more"), serially, h.sabotaged(site)), exit))
 	if after := site.Log(); len(after) > len(before) {
 		errs = append(errs, fmt.Errorf("a second run does something: %v", after[len(before):]))
 	}
-	return last, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // rejected reports whether any host was rolled back from what it is to run.
 func rejected(site *hosttest.Site) bool {
 	return slices.ContainsFunc(site.Hosts(), func(h *hosttest.Host) bool {
-		return slices.Contains(h.Remembers().Rejected, hosttest.V2) && h.State().Booted != hosttest.V2
+		target := targetOf(site, h)
+		return slices.Contains(h.Remembers().Rejected, target) && h.State().Booted != target
 	})
+}
+
+// targetOf is the OS that a host is to run.
+func targetOf(site *hosttest.Site, h *hosttest.Host) string {
+	host, _ := site.Inventory.Host(h.Name)
+	if pool, _ := site.Inventory.Pool(host.Pool); pool.OS != nil {
+		return pool.OS.Digest()
+	}
+	return ""
+}
+
+// tooFar reports whether each host that does not run what it is to run is kept
+// from it by the versions of others, and there is one. One of them is enough if
+// it is held and its cluster is not safe without it.
+func tooFar(site *hosttest.Site, end engine.RunEnd) bool {
+	kept := func(h *hosttest.Host) bool { return site.TooFar(h.Name) }
+	behind := slices.DeleteFunc(site.Hosts(), func(h *hosttest.Host) bool { return h.State().Booted == targetOf(site, h) })
+	if strings.HasPrefix(end.Reason, "not safe") {
+		return slices.ContainsFunc(behind, func(h *hosttest.Host) bool { return kept(h) && h.Hold() != nil })
+	}
+	return len(behind) > 0 && !slices.ContainsFunc(behind, func(h *hosttest.Host) bool { return !kept(h) })
+}
+
+// unlimited lets versions be as far apart as they like.
+func unlimited(site *hosttest.Site) {
+	site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
+	for i := range site.Inventory.Pools {
+		site.Inventory.Pools[i].MaxSkew = nil
+	}
 }
 
 // named: a plan names every host that does not match, and says why.
@@ -157,7 +209,7 @@ func named(site *hosttest.Site, knowing func(*rollout.Run)) error {
 	r := site.Bastion("run-looks").Run()
 	knowing(r)
 	plan, _, err := r.Plan(context.Background())
-	if err != nil || len(plan.Refusals) > 0 {
+	if err != nil || len(plan.Refusals) > 0 || len(plan.Unfinished) > 0 {
 		return err
 	}
 	for _, h := range site.Hosts() {
@@ -205,8 +257,10 @@ func reported(site *hosttest.Site, h *hosttest.Host) bool {
 
 // past is what the next run of a bastion inherits.
 type past struct {
-	dead    []string
-	awaited map[string]string
+	dead     []string
+	awaited  map[string]string
+	failed   []string          // in the last run that has done anything
+	complete map[string]string // by pool
 }
 
 func (p *past) add(b *hosttest.Bastion) {
@@ -214,16 +268,37 @@ func (p *past) add(b *hosttest.Bastion) {
 	for host, run := range inFlight(b) {
 		p.awaited[host] = run
 	}
+	for _, e := range b.Events() {
+		if e.End != nil {
+			p.ended(*e.End)
+		}
+	}
+}
+
+func (p *past) ended(end engine.RunEnd) {
+	if len(end.Failed)+len(end.Updated) > 0 {
+		p.failed = end.Failed
+	}
+	for _, pool := range end.Pools {
+		if p.complete == nil {
+			p.complete = map[string]string{}
+		}
+		if p.complete[pool.Name] != pool.OS {
+			delete(p.complete, pool.Name)
+		}
+		if pool.Complete {
+			p.complete[pool.Name] = pool.OS
+		}
+	}
 }
 
 func (p *past) inherited(r *rollout.Run) {
-	r.Dead = append(r.Dead, p.dead...)
+	r.Dead, r.Retry = append(r.Dead, p.dead...), append(r.Retry, p.failed...)
 	if r.Awaited == nil {
-		r.Awaited = map[string]string{}
+		r.Awaited, r.Complete = map[string]string{}, map[string]string{}
 	}
-	for host, run := range p.awaited {
-		r.Awaited[host] = run
-	}
+	maps.Copy(r.Awaited, p.awaited)
+	maps.Copy(r.Complete, p.complete)
 }
 
 // apart makes hosts that go side by side go at times of their own, so that what

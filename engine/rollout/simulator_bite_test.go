@@ -63,6 +63,30 @@ func (s muteSink) Emit(e engine.Event) error {
 	return s.Sink.Emit(e)
 }
 
+// lossySink loses the events of a type.
+type lossySink struct {
+	rollout.Sink
+
+	lost engine.EventType
+}
+
+func (s lossySink) Emit(e engine.Event) error {
+	if e.Type == s.lost {
+		return nil
+	}
+	return s.Sink.Emit(e)
+}
+
+// blindPlays makes a run read another playbook than there is.
+func blindPlays(play func(*rollout.Play)) func(*hosttest.Site, *rollout.Run) {
+	return func(_ *hosttest.Site, r *rollout.Run) {
+		r.Plays = slices.Clone(r.Plays)
+		for i := range r.Plays {
+			play(&r.Plays[i])
+		}
+	}
+}
+
 // TestSimulatorBites lets every run of the histories break a law, in each way in
 // turn, and sees that some history tells.
 func TestSimulatorBites(t *testing.T) {
@@ -99,10 +123,35 @@ func TestSimulatorBites(t *testing.T) {
 		"release": {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hastyHosts{r.Hosts, r.ID} }, "is released while it goes down"},
 		"journal": {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal"},
 		"plan":    {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so"},
+
+		"versions":         {blind(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from"},
+		"unfinished":       {func(_ *hosttest.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished"},
+		"order in a pool":  {blind(func(p *engine.Pool) { p.Order = engine.Shuffled }, nil), "is begun before"},
+		"failed last time": {func(_ *hosttest.Site, r *rollout.Run) { r.Retry = nil }, "is begun before"},
+		"batch":            {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.BatchStarted} }, "is not in the batch"},
+		"end of a play":    {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.HostDone} }, "is not over on"},
+		"order of plays":   {func(_ *hosttest.Site, r *rollout.Run) { r.Plays = slices.Clone(r.Plays); slices.Reverse(r.Plays) }, "is not the one that follows"},
+		"hosts of a play":  {blindPlays(func(p *rollout.Play) { p.Selected = nil }), "is none of the hosts of the play"},
+		"serial":           {blindPlays(func(p *rollout.Play) { p.Serial = nil }), "its serial is"},
+		"any errors fatal": {blindPlays(func(p *rollout.Play) {
+			if p.AnyFatal {
+				p.AnyFatal, p.MaxFail = false, &any100
+			}
+		}), "hosts of play"},
+		"failures of plays": {blindPlays(func(p *rollout.Play) {
+			if !p.AnyFatal && p.MaxFail != nil {
+				p.MaxFail = &any100
+			}
+		}), "hosts of play"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for s := range uint64(600) {
+			played := 0
+			for s := uint64(0); played < 600; s++ {
 				h := newHistory(s + 1)
+				if strings.Contains(c.broken, "play") && !h.hasPlays() {
+					continue
+				}
+				played++
 				h.sabotage = c.sabotage
 				if err := inBubble(t, h.play); err != nil && strings.Contains(err.Error(), "BROKEN") && strings.Contains(err.Error(), c.broken) {
 					t.Logf("seed %d tells", s+1)

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+)
+
+// goingOn is the roll-out that a host becomes a part of when it is brought
+// another OS: that of this run, if nothing else is known; or the last one, if that
+// was to bring all pools the same.
+//
+// As long as the last one has not reached every host, a run that was not told to
+// leave it unfinished goes on with it, whatever the inventory says by now about
+// pools of which the run begins no host: those that are paused, or outside of its
+// limit. Else the next run would find that the last roll-out was to bring such a
+// pool its new OS, and would begin it.
+func goingOn(in Input, x index) Rollout {
+	last := lastRollout(in)
+	switch {
+	case last == nil:
+		return Rollout{in.Run, x.targets}
+	case maps.Equal(last.Targets, x.targets):
+		return *last
+	case in.OverIncomplete || !overdue(in, *last):
+		return Rollout{in.Run, x.targets}
+	}
+	targets := maps.Clone(x.targets)
+	for pool, digest := range last.Targets {
+		if _, ok := x.pools[pool]; ok {
+			targets[pool] = digest
+		}
+	}
+	return Rollout{last.Run, targets}
+}
+
+// overdue reports whether any host is not known to run what a roll-out was to
+// bring it.
+func overdue(in Input, last Rollout) bool {
+	return slices.ContainsFunc(in.Inventory.Hosts, func(h Host) bool {
+		target, f := last.Targets[h.Pool], in.Facts[h.Name]
+		b := f.Booted()
+		switch {
+		case target == "", b != nil && b.Digest == target:
+			return false
+		case f.Reached() && b != nil:
+			return true
+		}
+		return in.Complete[h.Pool] != target
+	})
+}

@@ -1,0 +1,154 @@
+package hosttest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// The commands of plays. They run on the bastion; the second one disrupts.
+const (
+	PlainCommand      = "work"
+	DisruptingCommand = "upset"
+)
+
+// NewPlay gives the play to a run. Its hosts are those of the pools that it
+// names, with commas between them. Of tasks it may have stage, config, finalize,
+// reboot and the commands above.
+func NewPlay(p engine.Play) rollout.Play {
+	return rollout.Play{
+		Play: p, Modules: []engine.Module{playOS{play: p}, playSettings{play: p}, playDeeds{p}},
+		Selected: func(h engine.Host) bool { return selects(p, h) },
+	}
+}
+
+// selects reports whether a host is one of the play's.
+func selects(p engine.Play, h engine.Host) bool {
+	return slices.Contains(strings.Split(p.Hosts, ","), h.Pool)
+}
+
+// playOS updates the OS as far as a play says.
+type playOS struct {
+	Module
+
+	play engine.Play
+}
+
+// Diff compares the OS. A play that only stages has nothing to do where it is staged.
+func (m playOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	stages, finalizes := m.play.Has(engine.StageTask), m.play.Has(engine.FinalizeTask)
+	if !stages && !finalizes {
+		return nil, nil
+	}
+	changes, err := m.Module.Diff(d, f)
+	if finalizes || err != nil || len(changes) == 0 {
+		return changes, err
+	}
+	if f.Ready(d.OS.Digest(), "") {
+		return nil, nil
+	}
+	changes[0].Rule, changes[0].Actions = "it is only staged", []engine.Action{{Type: engine.NoAction}}
+	return changes, nil
+}
+
+// Steps stage, and reboot if the play finalizes.
+func (m playOS) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	s := m.Module.Steps(t, changes)
+	if !m.play.Has(engine.FinalizeTask) {
+		s = engine.Steps{Stage: s.Stage}
+	}
+	return s
+}
+
+// playSettings changes the setting if a play says so.
+type playSettings struct {
+	Settings
+
+	play engine.Play
+}
+
+// Diff compares the setting with the desired one.
+func (m playSettings) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	if !m.play.Has(engine.ConfigTask) {
+		return nil, nil
+	}
+	return m.Settings.Diff(d, f)
+}
+
+// playDeeds carries out commands and reboots, once on each host of a run.
+type playDeeds struct{ play engine.Play }
+
+// Name is the module's name in errors.
+func (playDeeds) Name() string { return "deeds" }
+
+// Probe asks for nothing: the facts of Module say it all.
+func (playDeeds) Probe(engine.Desired) []engine.Command { return nil }
+
+// Read adds nothing.
+func (playDeeds) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
+
+// Diff gives what is left to do.
+func (m playDeeds) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	var changes []engine.Change
+	for _, t := range m.play.Tasks {
+		actions := []engine.Action{{Type: engine.NoAction}}
+		switch {
+		case f.Finished, !isDeed(t), !disrupts(t) && !m.quiet():
+			continue
+		case t.Module == engine.RebootTask && f.BootID == "":
+			return nil, errors.New("its boot is not known")
+		case t.Module == engine.RebootTask:
+			actions = reboots()
+		case disrupts(t):
+			actions = []engine.Action{{Type: engine.CommandAction}}
+		}
+		changes = append(changes, engine.Change{Module: t.Module, Resource: t.Name, After: "task of " + m.play.Name, Rule: "playbook", Actions: actions})
+	}
+	return changes, nil
+}
+
+// Steps do it.
+func (m playDeeds) Steps(t engine.Target, _ []engine.Change) (s engine.Steps) {
+	for _, task := range m.play.Tasks {
+		switch {
+		case task.Module == engine.RebootTask:
+			s.Reboot = rebootSteps(t, plain)
+		case disrupts(task):
+			s.Act = append(s.Act, deed(t, task))
+		case isDeed(task) && m.quiet():
+			s.Quiet = append(s.Quiet, deed(t, task))
+		}
+	}
+	return s
+}
+
+// Around gives the commands that disturb nothing, where others do.
+func (m playDeeds) Around(t engine.Target) (before, after []engine.Step) {
+	for _, task := range m.play.Tasks {
+		if isDeed(task) && !disrupts(task) && !m.quiet() {
+			before = append(before, deed(t, task))
+		}
+	}
+	return before, nil
+}
+
+// quiet reports whether the play has commands that disturb nothing, and nothing else.
+func (m playDeeds) quiet() bool {
+	return !slices.ContainsFunc(m.play.Tasks, func(t engine.Task) bool { return !isDeed(t) || disrupts(t) })
+}
+
+func isDeed(t engine.Task) bool { return t.Command != nil || t.Module == engine.RebootTask }
+
+func disrupts(t engine.Task) bool {
+	return t.Module == engine.RebootTask || t.Command != nil && t.Command.Disrupts
+}
+
+func deed(t engine.Target, task engine.Task) engine.Step {
+	return engine.Step{
+		Name: task.Name, On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: task.Command.Command}},
+		Timeout: engine.Duration(actionLimit), Disturbs: disrupts(task),
+	}
+}

@@ -1,0 +1,157 @@
+package rollout_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// twoPools is a site of two pools with two hosts each, that do not wait for each
+// other.
+func twoPools() engine.Inventory {
+	inv := engine.Inventory{Site: "test"}
+	for _, pool := range []string{"x", "y"} {
+		inv.Pools = append(inv.Pools, engine.Pool{Name: pool, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2}})
+		for _, n := range []string{"-0", "-1"} {
+			inv.Hosts = append(inv.Hosts, engine.Host{Name: pool + n, Pool: pool})
+		}
+	}
+	return inv
+}
+
+// says changes what the inventory says about the pools: the OS of each, and which
+// of them are paused.
+func says(site *hosttest.Site, x, y string, paused ...string) {
+	site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
+	for i, os := range []string{x, y} {
+		p := &site.Inventory.Pools[i]
+		p.OS = &engine.OS{Driver: "hosttest", Commit: os}
+		p.Paused = slices.Contains(paused, p.Name)
+	}
+}
+
+func over(r *rollout.Run) { r.OverIncomplete = true }
+
+// asked gives a run the plays that its bastion was asked for.
+func asked(b *hosttest.Bastion) func(*rollout.Run) {
+	return func(r *rollout.Run) {
+		for _, p := range b.Asked.Plays {
+			r.Plays = append(r.Plays, hosttest.NewPlay(p))
+		}
+	}
+}
+
+// A pool that is given another OS while it is paused does not get that before the
+// roll-out is finished that the others are in the middle of, also if a run has gone
+// on with them meanwhile.
+func TestNothingElseBeginsWherePoolsWerePaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(twoPools())
+		oldOS := func(old bool) { site.Host("x-1").Change(func(t *hosttest.Traits) { t.OldOS = old }) }
+		oldOS(true)
+		says(site, hosttest.V2, hosttest.V2, "y")
+		b1, b2, b3, b4 := site.Bastion("run-1"), site.Bastion("run-2"), site.Bastion("run-3"), site.Bastion("run-4")
+		check(t, ended(apply(b1), engine.ExitFailed, "x-1"))
+		says(site, hosttest.V2, hosttest.V3, "y")
+		check(t, ended(apply(b2, successor(b1)), engine.ExitFailed, "x-1"))
+		says(site, hosttest.V2, hosttest.V3)
+		check(t, ended(apply(b3, successor(b2)), engine.ExitRefused, "x-1 runs v1, and not v2 of run run-1"), untouched(site.Host("y-0")), untouched(site.Host("y-1")))
+		oldOS(false)
+		says(site, hosttest.V2, hosttest.V2)
+		check(t, ended(apply(b4, successor(b2)), engine.ExitOK, "every host matches"), lawful(site))
+	})
+}
+
+// A roll-out that was begun once before, and left for another, is the last one
+// when it is begun again: it goes on, and the other does not.
+func TestARollOutThatIsBegunAgainIsTheLast(t *testing.T) {
+	for _, next := range []string{hosttest.V2, hosttest.V3} {
+		t.Run(next, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(twoPools())
+				site.Host("x-0").Change(func(t *hosttest.Traits) { t.OldOS = true })
+				var dead []string
+				run := func(id, os string, change func(*rollout.Run), paused ...string) engine.RunEnd {
+					says(site, os, os, paused...)
+					b := site.Bastion(id)
+					end := apply(b, serially, func(r *rollout.Run) {
+						if r.Dead = slices.Clone(dead); change != nil {
+							change(r)
+						}
+					})
+					dead = append(dead, id)
+					return end
+				}
+				check(t, ended(run("run-1", hosttest.V2, nil, "y"), engine.ExitFailed, "x-0"))
+				check(t, ended(run("run-2", hosttest.V3, over, "x"), engine.ExitRefused, "paused"))
+				check(t, ended(run("run-3", hosttest.V2, over, "y"), engine.ExitFailed, "x-0"))
+				site.Host("x-0").Change(func(t *hosttest.Traits) { t.OldOS = false })
+				end := run("run-4", next, nil)
+				if next == hosttest.V3 {
+					check(t, ended(end, engine.ExitRefused, "of run run-3"), lawful(site))
+					return
+				}
+				check(t, ended(end, engine.ExitOK, "every host matches"), lawful(site))
+			})
+		})
+	}
+}
+
+// A host that has failed counts against what a play says itself about failures,
+// whichever play it failed in, which pool it is in, and whether it can be reached.
+func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
+	for name, fails := range map[string]func(*hosttest.Traits){
+		"held": func(t *hosttest.Traits) { t.OldOS = true },
+		"gone": func(t *hosttest.Traits) { t.NoReturn = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := twoPools()
+				inv.Pools[0].FailureBudget = engine.Limit{Count: 1, Set: true}
+				inv.Pools[0].Timeouts, inv.Pools[0].MaxUnavailable = soon(), engine.Limit{Count: 2, Set: true}
+				site := newSite(inv)
+				site.Host("x-0").Change(fails)
+				b := site.Bastion("run-1")
+				b.Asked = &hosttest.Asked{Plays: []engine.Play{
+					{Name: "one", Hosts: "x", Tasks: []engine.Task{task("finalize")}},
+					{Name: "two", Hosts: "x,y", Tasks: []engine.Task{task("upset")}, AnyFatal: true},
+				}}
+				end := apply(b, serially, asked(b))
+				check(t, ended(end, engine.ExitFailed), lawful(site), updated(site.Host("x-1")))
+				for _, c := range b.Commands() {
+					if c.Text == hosttest.DisruptingCommand {
+						t.Errorf("%s is disrupted by a play of which a host has failed", c.Host)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A host on which a reboot is to stand in for what did not work has failed when its
+// play can do no more: the next one does not begin on top of that.
+func TestAPlayIsOverWhenNoRebootIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(noOS(twoPools()))
+		for _, h := range site.Hosts() {
+			h.Set("none-1")
+			site.Want(h.Name, "reload-2")
+		}
+		site.Host("x-0").Change(func(t *hosttest.Traits) { t.ActFails = true })
+		site.Host("x-1").PowerOff()
+		b := site.Bastion("run-1")
+		b.Asked = &hosttest.Asked{Plays: []engine.Play{
+			{Name: "one", Hosts: "x", Tasks: []engine.Task{task("config")}},
+			{Name: "two", Hosts: "y", Tasks: []engine.Task{task("upset")}},
+		}}
+		end := apply(b, serially, asked(b))
+		check(t, ended(end, engine.ExitFailed, "x-0: write: reload app.service"), lawful(site))
+		if c := b.Commands(); len(c) > 0 {
+			t.Errorf("the play after it has begun: %v", c)
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package rollout_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+)
+
+// more gives some histories another OS while the first is rolled out, limits to
+// how far versions are apart, and playbooks.
+func (d dice) more(h *history) {
+	if slices.ContainsFunc(h.inv.Pools, func(p engine.Pool) bool { return p.OS != nil }) {
+		if d.oneIn(4) {
+			d.targets(h)
+		}
+		if d.oneIn(5) {
+			d.versions(h)
+		}
+	}
+	for i := range h.acts {
+		for n := range h.acts[i].runs {
+			if d.oneIn(5) {
+				h.acts[i].runs[n].plays = d.plays(h.inv)
+			}
+		}
+	}
+}
+
+// targets draws what OS each act is to bring, and which runs may begin one over
+// another.
+func (d dice) targets(h *history) {
+	os := hosttest.V2
+	for range len(h.acts) + 1 {
+		act := map[string]string{}
+		for _, p := range h.inv.Pools {
+			if act[p.Name] = os; d.oneIn(8) {
+				act[p.Name] = anyOf(d, hosttest.V1, hosttest.V2, hosttest.V3)
+			}
+		}
+		h.os = append(h.os, act)
+		if d.oneIn(2) {
+			os = anyOf(d, hosttest.V1, hosttest.V2, hosttest.V3, hosttest.V3)
+		}
+	}
+	for i := range h.acts {
+		for n := range h.acts[i].runs {
+			h.acts[i].runs[n].over = d.oneIn(3)
+		}
+	}
+}
+
+// versions draws the versions of the OS, and how far those of pools that follow
+// each other may be apart.
+func (d dice) versions(h *history) {
+	h.labels = map[string]string{
+		hosttest.V1: "4.17.3", hosttest.V2: anyOf(d, "4.17.9", "4.18.1", "4.18.1", "4.19.0"), hosttest.V3: anyOf(d, "4.18.5", "4.19.2", "4.20.0", "5.0.1"),
+	}
+	h.says = d.oneIn(2)
+	for i := range h.inv.Pools {
+		if p := &h.inv.Pools[i]; len(p.After) > 0 && !d.oneIn(3) {
+			most := anyOf(d, 0, 1, 1, 2)
+			p.MaxSkew = &most
+		}
+	}
+	if h.os == nil {
+		for range len(h.acts) + 1 {
+			act := map[string]string{}
+			for _, p := range h.inv.Pools {
+				act[p.Name] = hosttest.V2
+			}
+			h.os = append(h.os, act)
+		}
+	}
+}
+
+// target is the OS of that digest as the inventory has it.
+func (h history) target(digest string) *engine.OS {
+	os := &engine.OS{Driver: "hosttest", Commit: digest}
+	if h.says {
+		os.Version = h.labels[digest]
+	}
+	return os
+}
+
+// plays draws a playbook.
+func (d dice) plays(inv engine.Inventory) (list []engine.Play) {
+	for i := range anyOf(d, 1, 2, 2, 3) {
+		var pools []string
+		for _, p := range inv.Pools {
+			if !d.oneIn(3) {
+				pools = append(pools, p.Name)
+			}
+		}
+		if len(pools) == 0 {
+			pools = append(pools, inv.Pools[0].Name)
+		}
+		p := engine.Play{Name: fmt.Sprintf("play %d", i+1), Hosts: strings.Join(pools, ",")}
+		for _, module := range strings.Fields(anyOf(d, "stage", "stage finalize", "finalize", "config", "config finalize", "work", "upset", "reboot", "work config finalize", "config upset", "finalize reboot")) {
+			p.Tasks = append(p.Tasks, task(module))
+		}
+		for range anyOf(d, 0, 0, 1, 2) {
+			p.Serial = append(p.Serial, d.limit())
+		}
+		if d.oneIn(2) {
+			p.MaxFail = &engine.Limit{Percent: anyOf(d, 0, 0, 34, 50), Set: true}
+		}
+		p.AnyFatal = d.oneIn(3)
+		if d.oneIn(4) {
+			p.Order = anyOf(d, engine.Sorted, engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func (h history) hasPlays() bool {
+	return slices.ContainsFunc(h.acts, func(a act) bool {
+		return slices.ContainsFunc(a.runs, func(r enacted) bool { return len(r.plays) > 0 })
+	})
+}
+
+func task(name string) engine.Task {
+	if name == hosttest.PlainCommand || name == hosttest.DisruptingCommand {
+		return engine.Task{Name: name, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: name, Bastion: true, Disrupts: name == hosttest.DisruptingCommand}}
+	}
+	return engine.Task{Name: name, Module: name}
+}
+
+func playText(p engine.Play) string {
+	var tasks []string
+	for _, t := range p.Tasks {
+		tasks = append(tasks, t.Name)
+	}
+	text := fmt.Sprintf("%s on %s: %v, serial %v, any fatal %v, order %q", p.Name, p.Hosts, tasks, p.Serial, p.AnyFatal, p.Order)
+	if p.MaxFail != nil {
+		text += fmt.Sprintf(", may fail %v", *p.MaxFail)
+	}
+	return text
+}
+
+// made reports whether a run that has ended well has made the host what it was
+// to: all of it, or what the plays of its playbook say.
+func (d *drama) made(h *hosttest.Host) bool {
+	st := h.State()
+	host, _ := d.site.Inventory.Host(h.Name)
+	if len(d.asked.Plays) == 0 {
+		return st.Matches
+	}
+	for i, p := range d.asked.Plays {
+		if !slices.Contains(strings.Split(p.Hosts, ","), host.Pool) {
+			continue
+		}
+		booted := targetOf(d.site, h) == "" || st.Booted == targetOf(d.site, h)
+		set := true
+		if c := d.site.Desired()[h.Name].Config; c != nil {
+			word := c.Files[0].Digest
+			set = st.Disk == word && st.Effect == word && st.Record == word
+		}
+		did := slices.ContainsFunc(p.Tasks, func(t engine.Task) bool {
+			return t.Module == engine.RebootTask || t.Command != nil && t.Command.Disrupts
+		})
+		switch {
+		case p.Has(engine.FinalizeTask) && !booted,
+			p.Has(engine.ConfigTask) && !set,
+			did && !d.did(i, h.Name):
+			return false
+		}
+	}
+	return true
+}
+
+// did reports whether the play of that number was carried out on the host.
+func (d *drama) did(play int, host string) bool {
+	n := -1
+	for _, e := range d.run.Events() {
+		if e.Type == engine.Planned {
+			n++
+		}
+		if n == play && e.Type == engine.HostDone && e.Host == host {
+			return true
+		}
+	}
+	return false
+}
