@@ -39,14 +39,14 @@ func (s *summary) text() string {
 func oneByOne(b *strings.Builder, hosts []*hostSummary) {
 	rows := [][]string{{"  HOST", "STAGED IN", "AWAY FOR", "HELD FOR", "RESULT", "WHAT"}}
 	for _, h := range hosts {
-		away, held := orDash(h.away()), orDash(h.heldFor())
-		if !h.ordered.IsZero() && h.back.IsZero() {
+		away, held := orDash(h.away), orDash(h.heldFor)
+		if !h.gone.IsZero() {
 			away = "not back"
 		}
 		if h.stillHeld() {
 			held = "still held"
 		}
-		rows = append(rows, []string{"  " + h.name, orDash(h.staged), away, held, h.result(), h.did})
+		rows = append(rows, []string{"  " + h.name, orDash(h.staged), away, held, h.result(), h.what()})
 	}
 	_ = table(b, withoutDashes(rows)) // a builder takes everything
 }
@@ -74,7 +74,7 @@ func foldedRows(b *strings.Builder, hosts []*hostSummary) {
 	groups := map[key][]string{}
 	var order []key
 	for _, h := range hosts {
-		k := key{result: h.result(), did: h.did}
+		k := key{result: h.result(), did: h.what()}
 		if h.stillHeld() {
 			k.held = ", still held"
 		}
@@ -98,8 +98,8 @@ func extremes(b *strings.Builder, hosts []*hostSummary) {
 		of   func(*hostSummary) engine.Duration
 	}{
 		{"staged in", func(h *hostSummary) engine.Duration { return h.staged }},
-		{"away for", (*hostSummary).away},
-		{"held for", (*hostSummary).heldFor},
+		{"away for", func(h *hostSummary) engine.Duration { return h.away }},
+		{"held for", func(h *hostSummary) engine.Duration { return h.heldFor }},
 	} {
 		with := slices.DeleteFunc(slices.Clone(hosts), func(h *hostSummary) bool { return what.of(h) <= 0 })
 		if len(with) == 0 {

@@ -114,10 +114,15 @@ func details(host, became string, f engine.Failure) []string {
 // missing are the hosts that plans left out and that are not updated either.
 // Those of which it is told how they failed are not among them.
 func (s *summary) missing() []engine.Exclusion {
-	return slices.DeleteFunc(slices.Clone(s.excluded), func(x engine.Exclusion) bool {
+	var list []engine.Exclusion
+	for _, x := range s.excluded {
 		h := s.hosts[x.Host]
-		return h != nil && (h.updated || h.failure != nil && x.Why == engine.Failed)
-	})
+		if h != nil && (h.updated && h.play >= x.play || h.failure != nil && x.Why == engine.Failed) {
+			continue
+		}
+		list = append(list, x.Exclusion)
+	}
+	return list
 }
 
 // leftOut names the hosts that were left out, unless that is told already.

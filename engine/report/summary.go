@@ -14,26 +14,45 @@ import (
 type summary struct {
 	hosts      map[string]*hostSummary
 	clusters   map[string]*clusterSummary
-	others     []engine.Event     // steps that failed on no host: gates, snapshots
-	plan       engine.Plan        // the last, as approved
-	excluded   []engine.Exclusion // by any plan: there is one for each play
-	args       []string           // of the run
+	others     []engine.Event // steps that failed on no host: gates, snapshots
+	plan       engine.Plan    // the last, as approved
+	play       int            // that it is of, from 1: there is a plan for each
+	excluded   []leftOut      // by any of the plans
+	args       []string       // of the run
 	began, now time.Time
 }
 
+// leftOut is a host that the plan of a play leaves alone.
+type leftOut struct {
+	engine.Exclusion
+	play int
+}
+
 type hostSummary struct {
-	name, did     string
-	begun         bool // a step of it has begun
-	staged        engine.Duration
-	held, freed   time.Time
-	last          time.Time // start of the last step
-	ordered, back time.Time // to reboot, and answering again
-	updated       bool
-	failure       *engine.Failure
-	became        string // of a host that failed
-	mayFall       bool   // its plan has a reboot stand in for an action that fails
+	name    string
+	did     string   // in the plays in which a step of it has begun
+	due     *planned // in a play in which none has
+	begun   bool     // a step of it has begun
+	staged  engine.Duration
+	held    time.Time       // zero when it is not
+	heldFor engine.Duration // until it was released
+	calm    bool            // it was never held: nothing disrupted it
+	last    time.Time       // start of the last step
+	gone    time.Time       // when it was ordered to reboot, zero when it is back
+	away    engine.Duration // in all, from each order until it answered again
+	updated bool            // what was begun of it was done
+	play    int             // the last in which it was
+	failure *engine.Failure
+	became  string // of a host that failed
+	mayFall bool   // its plan has a reboot stand in for an action that fails
 
 	fell *engine.Failure // the action that failed, so that it was drained and rebooted instead
+}
+
+// planned is what a play is to do to a host.
+type planned struct {
+	did     string
+	mayFall bool
 }
 
 type clusterSummary struct {
@@ -61,7 +80,7 @@ func (s *summary) add(e engine.Event) {
 	case e.Type == engine.EtcdSampled && e.Etcd != nil:
 		s.cluster(e.Cluster).add(*e.Etcd)
 	case e.Host != "":
-		s.host(e.Host).add(e)
+		s.host(e.Host).add(e, s.play)
 	case e.Type == engine.StepEnded && e.Failure != nil && e.Failure.Kind != "stopped":
 		s.others = append(s.others, e)
 	}
@@ -69,20 +88,20 @@ func (s *summary) add(e engine.Event) {
 
 func (s *summary) planned(p engine.Plan) {
 	s.plan = p
+	s.play++
 	for _, x := range p.Excluded {
-		if !slices.Contains(s.excluded, x) {
-			s.excluded = append(s.excluded, x)
+		if !slices.ContainsFunc(s.excluded, func(o leftOut) bool { return o.Exclusion == x }) {
+			s.excluded = append(s.excluded, leftOut{x, s.play})
 		}
 	}
 	for _, hp := range p.Hosts {
-		h := s.host(hp.Host)
-		h.did, h.mayFall = deed(hp), hp.FallsBack()
+		s.host(hp.Host).due = &planned{deed(hp), hp.FallsBack()}
 	}
 }
 
 func (s *summary) host(name string) *hostSummary {
 	if s.hosts[name] == nil {
-		s.hosts[name] = &hostSummary{name: name}
+		s.hosts[name] = &hostSummary{name: name, calm: true}
 	}
 	return s.hosts[name]
 }
@@ -94,11 +113,12 @@ func (s *summary) cluster(name string) *clusterSummary {
 	return s.clusters[name]
 }
 
-func (h *hostSummary) add(e engine.Event) {
+func (h *hostSummary) add(e engine.Event, play int) {
 	switch e.Type {
 	case engine.StepStarted:
-		if e.Step == "wait for boot" && h.ordered.IsZero() {
-			h.ordered = h.last // the step before it ordered the reboot
+		h.begin()
+		if bootWait(e.Step) && h.gone.IsZero() {
+			h.gone = h.last // the step before it ordered the reboot
 		}
 		h.begun, h.last = true, e.Time
 	case engine.StepEnded:
@@ -109,35 +129,65 @@ func (h *hostSummary) add(e engine.Event) {
 			h.fell = e.Failure
 		}
 	case engine.HostDone:
-		h.updated = true
+		h.begin()
+		h.updated, h.play = true, play
 	case engine.HostFailed:
+		h.begin()
 		h.failure, h.became = e.Failure, e.Message
 	}
 }
 
+// begin turns to what the last plan is to do to the host: it is not done by what
+// a play before it did.
+func (h *hostSummary) begin() {
+	if h.due == nil {
+		return
+	}
+	if h.did != "" {
+		h.did += "; then "
+	}
+	h.did += h.due.did
+	h.mayFall, h.updated, h.due = h.due.mayFall, false, nil
+}
+
+// what is what was done to the host, and what was to be and was not begun.
+func (h *hostSummary) what() string {
+	switch {
+	case h.due == nil:
+		return h.did
+	case h.did == "":
+		return h.due.did
+	}
+	return h.did + "; not begun: " + h.due.did
+}
+
+// bootWait reports whether a step waits for a reboot: into the new OS, or back
+// into the one before.
+func bootWait(step string) bool { return step == "wait for boot" || step == "wait for the previous OS" }
+
 func (h *hostSummary) passed(e engine.Event) {
-	switch e.Step {
-	case "stage":
+	switch {
+	case e.Step == "stage":
 		h.staged += e.Took
-	case "hold":
-		h.held = e.Time
-	case "wait for boot":
-		h.back = e.Time
-	case "release":
-		h.freed = e.Time
+	case e.Step == "hold":
+		h.calm = false
+		if h.held.IsZero() {
+			h.held = e.Time
+		}
+	case bootWait(e.Step):
+		h.away += between(h.gone, e.Time)
+		h.gone = time.Time{}
+	case e.Step == "release":
+		h.heldFor += between(h.held, e.Time)
+		h.held = time.Time{}
 	}
 }
 
 // stillHeld reports whether the run took the host's hold and did not end it.
-func (h *hostSummary) stillHeld() bool { return !h.held.IsZero() && h.freed.IsZero() }
+func (h *hostSummary) stillHeld() bool { return !h.held.IsZero() }
 
 // quiet reports whether the host was never held: nothing disrupted it.
-func (h *hostSummary) quiet() bool { return h.begun && h.held.IsZero() }
-
-// away is the time from the order to reboot until the host answered again.
-func (h *hostSummary) away() engine.Duration { return between(h.ordered, h.back) }
-
-func (h *hostSummary) heldFor() engine.Duration { return between(h.held, h.freed) }
+func (h *hostSummary) quiet() bool { return h.begun && h.calm }
 
 func between(from, to time.Time) engine.Duration {
 	if from.IsZero() || to.Before(from) {
