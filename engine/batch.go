@@ -109,7 +109,7 @@ func (sc *scheduler) take(hp *HostPlan, q *queue) {
 // batch gives the batch of these hosts with the gates of their pools. A pool
 // of which hosts are only recovered is not asked before: it may well be those
 // hosts that it misses. What follows canaries is asked what came after them,
-// too: they have run for a while, or the run that updated them has ended.
+// about them, too: they have run for a while, or the run that updated them has ended.
 func (sc *scheduler) batch(hosts []*HostPlan) Batch {
 	var b Batch
 	seen, asked := map[string]bool{}, map[string]bool{}
@@ -134,7 +134,11 @@ func (sc *scheduler) batch(hosts []*HostPlan) Batch {
 			continue
 		}
 		b.Soak = max(b.Soak, w.soaks)
-		for _, s := range gates(w.Pool, AfterBatch, Bastion) {
+		again := gates(w.Pool, AfterBatch, Bastion)
+		if len(again) > 0 {
+			b.Proven = append(b.Proven, w.gone...)
+		}
+		for _, s := range again {
 			if !s.Do.Gate.At(BeforeBatch) {
 				b.Before = append(b.Before, s)
 			}

@@ -30,6 +30,8 @@ type Plan struct {
 	Unfinished []Straggler `json:"unfinished,omitempty"` // by an earlier roll-out: no other OS may be begun
 	Warnings   []string    `json:"warnings,omitempty"`
 	Drift      []HostDrift `json:"drift,omitempty"` // what pools only report
+
+	last *Rollout // the newest that hosts know of
 }
 
 // HostDrift is how a host differs from what was applied to it, where its pool
@@ -71,6 +73,20 @@ type Batch struct {
 	After    []Step   `json:"after,omitempty"`
 	Canaries []string `json:"canaries,omitempty"` // pools whose hosts in it go before their others
 	Soak     Duration `json:"soak,omitempty"`     // what is left of the time that canaries have to run before this batch
+	Proven   []string `json:"proven,omitempty"`   // canaries that have gone: the gates of after_batch in before ask about them
+}
+
+// AskedBefore gives the hosts about which a gate of Before is asked: those of
+// the batch, and for what is asked after a batch, the canaries that it follows.
+func (b Batch) AskedBefore(g Gate) []string {
+	var hosts []string
+	if g.At(BeforeBatch) {
+		hosts = append(hosts, b.Hosts...)
+	}
+	if g.At(AfterBatch) {
+		hosts = append(hosts, b.Proven...)
+	}
+	return hosts
 }
 
 // Exclusion is a host with, or possibly with, work that the plan leaves alone.

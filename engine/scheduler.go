@@ -168,6 +168,9 @@ func (sc *scheduler) settle(hp *HostPlan) {
 	if w.proven++; w.proven == w.canaries {
 		w.soaks = w.Canary.Soak
 	}
+	if len(w.gone) < w.canaries {
+		w.gone = append(w.gone, hp.Host)
+	}
 	sc.skew.settle(hp)
 	if sc.adopted[hp.Host] {
 		delete(sc.adopted, hp.Host)

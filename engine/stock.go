@@ -17,14 +17,20 @@ type stock struct {
 	held     map[string]bool   // those of them whose hold this run must leave alone
 	outside  map[string]int    // hosts of each pool with work that were not selected
 
-	proven   map[string][]time.Time // when hosts of each pool that match were brought to that; zero: some time ago
-	degraded map[string][]string    // hosts of each pool that failed and are not tried again
+	proven   map[string][]proof  // hosts of each pool that match
+	degraded map[string][]string // hosts of each pool that failed and are not tried again
+}
+
+// proof is a host that matches, as a canary that has gone.
+type proof struct {
+	host string
+	at   time.Time // when it was brought to that; zero: some time ago
 }
 
 func takeStock(in Input, x index) stock {
 	s := stock{
 		away: map[string]string{}, held: map[string]bool{}, outside: map[string]int{},
-		proven: map[string][]time.Time{}, degraded: map[string][]string{},
+		proven: map[string][]proof{}, degraded: map[string][]string{},
 	}
 	for _, h := range in.Inventory.Hosts {
 		f, ok := in.Facts[h.Name]
@@ -101,7 +107,7 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	}
 	adopt := f.leftOver(in.Run, in.Dead)
 	if err == nil && len(d.changes) == 0 && adopt == "" {
-		s.proven[h.Pool] = append(s.proven[h.Pool], in.provenAt(h, f))
+		s.proven[h.Pool] = append(s.proven[h.Pool], proof{h.Name, in.provenAt(h, f)})
 		if in.Selected(h) && len(d.drift) == 0 {
 			s.matching = append(s.matching, h.Name)
 		}

@@ -28,6 +28,7 @@ type ward struct {
 
 	canaries int      // hosts that have to match before others follow
 	proven   int      // hosts that do
+	gone     []string // the first of them, as many as there are canaries
 	soaks    Duration // what is left of the time that canaries have to run
 
 	taken int // hosts that the batch being picked disrupts
@@ -200,18 +201,21 @@ func (in Input) selected() int {
 
 // prove counts the hosts of a pool that match as its canaries, and finds out
 // how long they still have to run.
-func (w *ward) prove(now time.Time, hosts int, proven []time.Time) {
+func (w *ward) prove(now time.Time, hosts int, proven []proof) {
 	w.proven = len(proven)
 	if w.Canary == nil {
 		return
 	}
-	if w.canaries = w.Canary.Hosts.Of(hosts); w.proven < w.canaries || w.canaries == 0 {
+	w.canaries = w.Canary.Hosts.Of(hosts)
+	slices.SortStableFunc(proven, func(a, b proof) int { return a.at.Compare(b.at) })
+	for _, p := range proven[:min(w.canaries, len(proven))] {
+		w.gone = append(w.gone, p.host)
+	}
+	if w.proven < w.canaries || w.canaries == 0 {
 		return
 	}
-	slices.SortFunc(proven, time.Time.Compare)
-	w.soaks = max(0, w.Canary.Soak-Duration(now.Sub(proven[w.canaries-1])))
-	if proven[w.canaries-1].IsZero() {
-		w.soaks = 0
+	if last := proven[w.canaries-1].at; !last.IsZero() {
+		w.soaks = min(w.Canary.Soak, max(0, w.Canary.Soak-Duration(now.Sub(last))))
 	}
 }
 

@@ -183,7 +183,7 @@ func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
 		return r.Step(ctx, plan)
 	}
 	if len(b.Before) > 0 && p.gated != joined(b.Hosts) {
-		if f := r.gates(ctx, b, b.Before, p.batches+1); f != nil {
+		if f := r.gatesBefore(ctx, b, p.batches+1); f != nil {
 			return f
 		}
 		p.gated = joined(b.Hosts)

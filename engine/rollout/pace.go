@@ -15,6 +15,17 @@ func (r *Run) soak(ctx context.Context, p *progress, b engine.Batch) *engine.Fai
 	})
 }
 
+// gatesBefore asks the gates before a batch.
+func (r *Run) gatesBefore(ctx context.Context, b engine.Batch, number int) *engine.Failure {
+	for _, s := range b.Before {
+		about := engine.Batch{Pools: b.Pools, Hosts: b.AskedBefore(*s.Do.Gate)}
+		if f := r.gates(ctx, about, []engine.Step{s}, number); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
 // lastLook looks at the hosts once more where a batch was cut short, so that
 // the end of the run tells how they are and not how they were before it.
 func (r *Run) lastLook(ctx context.Context, p *progress, err error) {

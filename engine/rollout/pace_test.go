@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -374,4 +375,51 @@ func TestFailedComesBeforeUnreachable(t *testing.T) {
 		end := apply(site.Bastion("run-1"))
 		check(t, ended(end, engine.ExitFailed, "worker-0 is unreachable"), lawful(site), updated(site.Host("worker-1")), updated(site.Host("worker-2")))
 	})
+}
+
+// What a gate asks of hosts after a batch is asked of the canaries again before
+// others follow, and not of those: they are still to be updated.
+func TestGateAfterCanariesAsksThem(t *testing.T) {
+	for _, when := range [][]engine.GateWhen{{engine.AfterBatch}, {engine.BeforeBatch, engine.AfterBatch}} {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(workers(3, func(p *engine.Pool) {
+				p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(time.Minute)}
+				p.Gates = []engine.Gate{{Name: "well", HTTP: &engine.HTTPGate{URL: "http://{host}/version", Match: "v"}, When: when}}
+			}))
+			site.Host("worker-0").Boot(hosttest.V2)
+			b := site.Bastion("run-1")
+			var mu sync.Mutex
+			var first []string
+			went, runsNew := false, map[string]bool{"worker-0": true}
+			b.Watch = func(e engine.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				went = went || e.Type == engine.BatchStarted
+				if e.Type == engine.StepEnded && e.Step == "wait for boot" {
+					runsNew[e.Host] = true
+				}
+			}
+			b.Answer = func(url string) (int, string) {
+				host := strings.Split(url, "/")[2]
+				mu.Lock()
+				defer mu.Unlock()
+				if !went {
+					first = append(first, host)
+				}
+				if len(when) == 1 && !runsNew[host] {
+					return 200, "old"
+				}
+				return 200, "v2"
+			}
+			check(t, ended(apply(b), engine.ExitOK))
+			slices.Sort(first)
+			want := []string{"worker-0"}
+			if len(when) == 2 {
+				want = append(want, "worker-1")
+			}
+			if !slices.Equal(first, want) {
+				t.Errorf("%v: before the first host goes, asked of %v, not %v", when, first, want)
+			}
+		})
+	}
 }
