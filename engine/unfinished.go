@@ -16,10 +16,14 @@ func (s Straggler) String() string { return s.Host + " " + s.Reason }
 // runs versions that nobody has tried together. The hosts themselves keep what
 // the last roll-out was to bring, so that any bastion can tell. A host about
 // which nothing is known has been reached if a run of this bastion has seen its
-// pool complete.
+// pool complete. Pools that are to have no OS any more are not asked.
+//
+// What the operator has approved is not asked again: a host that the run loses
+// within its budget, or finds again, is no reason to leave the others where
+// they are. What somebody else has begun since is.
 func unfinished(in Input, x index, s stock) []Straggler {
 	last := lastRollout(in)
-	if last == nil || in.OverIncomplete || !startsOther(in, s, *last) {
+	if last == nil || in.OverIncomplete || in.Approved != nil && !last.after(in.Approved.last, in.Run) || !startsOther(in, s, *last) {
 		return nil
 	}
 	var out []Straggler
@@ -28,7 +32,7 @@ func unfinished(in Input, x index, s stock) []Straggler {
 		f := in.Facts[h.Name]
 		b := f.Booted()
 		switch {
-		case target == "", f.Reached() && b != nil && b.Digest == target:
+		case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target:
 		case f.Reached() && b != nil:
 			out = append(out, Straggler{h.Name, fmt.Sprintf("runs %s, and not %s of run %s", ShortDigest(b.Digest), ShortDigest(target), last.Run)})
 		case in.Complete[h.Pool] != target:
@@ -38,15 +42,28 @@ func unfinished(in Input, x index, s stock) []Straggler {
 	return out
 }
 
-// lastRollout is the newest that any host has seen. The IDs of runs sort by time.
+// lastRollout is the newest that any host has seen.
 func lastRollout(in Input) *Rollout {
 	var last *Rollout
 	for _, h := range in.Inventory.Hosts {
-		if r := in.Facts[h.Name].Rollout; r != nil && (last == nil || r.Run > last.Run) {
+		if r := in.Facts[h.Name].Rollout; r != nil && r.after(last, in.Run) {
 			last = r
 		}
 	}
 	return last
+}
+
+// after reports whether a roll-out began after another, or none. That of the run
+// that asks is the newest, whatever bastions' clocks say. The IDs of others sort
+// by those.
+func (r *Rollout) after(other *Rollout, run string) bool {
+	switch {
+	case other == nil:
+		return true
+	case r.Run == run || other.Run == run:
+		return other.Run != run
+	}
+	return r.Run > other.Run
 }
 
 // startsOther reports whether the work brings a pool another OS than that roll-out.

@@ -423,3 +423,79 @@ func TestGateAfterCanariesAsksThem(t *testing.T) {
 		})
 	}
 }
+
+// A run is not refused as it goes for what it has been begun in spite of: the
+// clock of a bastion that was ahead, or a host that it loses within the budget,
+// or one that comes back with the OS from before.
+func TestUnfinishedIsAskedOnce(t *testing.T) {
+	remember := func(site *hosttest.Site, run string) {
+		for _, h := range site.Hosts() {
+			h.Remember(hosttest.Remembered{Rollout: &engine.Rollout{Run: run, Targets: map[string]string{"worker": hosttest.V1}}})
+		}
+	}
+	tolerant := func(p *engine.Pool) {
+		p.FailureBudget = engine.Limit{Count: 2, Set: true}
+		p.MaxUnavailable = engine.Limit{Count: 2, Set: true}
+	}
+	t.Run("another clock was ahead", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(hosttest.Fleet(0, 3))
+			remember(site, "20261120-130000-aa11")
+			check(t, ended(apply(site.Bastion("20261120-123000-bb22")), engine.ExitOK), converged(site))
+		})
+	})
+	t.Run("a host is lost", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			inv := workers(4, tolerant)
+			for i := range inv.Hosts { // worker-0 goes alone, so that no other host knows of this run
+				inv.Hosts[i].Zone = fmt.Sprint(min(i, 1))
+			}
+			site := newSite(inv)
+			remember(site, "run-0")
+			site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
+			check(t, ended(apply(site.Bastion("run-1")), engine.ExitFailed, "worker-0 is unreachable"), lawful(site),
+				updated(site.Host("worker-1")), updated(site.Host("worker-2")), updated(site.Host("worker-3")))
+		})
+	})
+	t.Run("a host comes back", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(workers(4, tolerant))
+			for _, h := range site.Hosts() {
+				h.Remember(hosttest.Remembered{Rollout: &engine.Rollout{Run: "run-0", Targets: map[string]string{"worker": "v0"}}})
+				if h.Name != "worker-3" {
+					h.Boot("v0")
+				}
+			}
+			site.Host("worker-3").PowerOff()
+			b := site.Bastion("run-1")
+			b.Watch = func(e engine.Event) {
+				if e.Type == engine.StepStarted && e.Step == "stage" && e.Host == "worker-0" {
+					site.After(time.Second, site.Host("worker-3").PowerOn)
+				}
+			}
+			end := apply(b, func(r *rollout.Run) { r.Complete = map[string]string{"worker": "v0"} })
+			check(t, lawful(site), updated(site.Host("worker-1")), updated(site.Host("worker-2")))
+			if strings.Contains(end.Reason, "roll-out") {
+				t.Errorf("%+v", end)
+			}
+		})
+	})
+}
+
+// Another OS that somebody begins while the operator thinks is not mixed with
+// the one that was approved.
+func TestUnfinishedSinceApproved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(0, 3))
+		end := apply(site.Bastion("run-1"), func(r *rollout.Run) {
+			r.Approve = func(context.Context, engine.Plan) error {
+				time.Sleep(time.Hour)
+				h := site.Host("worker-2")
+				h.Boot("v3")
+				h.Remember(hosttest.Remembered{Rollout: &engine.Rollout{Run: "run-2", Targets: map[string]string{"worker": "v3"}}})
+				return nil
+			}
+		})
+		check(t, ended(end, engine.ExitRefused, "worker-0 runs v1, and not v3 of run run-2"), untouched(site.Host("worker-0")), untouched(site.Host("worker-1")))
+	})
+}
