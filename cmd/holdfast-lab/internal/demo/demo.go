@@ -39,6 +39,9 @@ type Demo struct {
 // says which did not hold.
 func (d Demo) Run(ctx context.Context) error {
 	start := time.Now()
+	if err := d.Lab.Claim(); err != nil { // before anything is built in it
+		return err
+	}
 	var binary string
 	setUp := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
 	setUp.Go(d.prepare)

@@ -8,13 +8,12 @@ import (
 	"sync"
 
 	"holdfast/cmd/holdfast-lab/internal/host"
-	"holdfast/cmd/holdfast-lab/internal/image"
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
 // Down removes the hosts, the network and everything else that Up made, and
 // gives the machine its own settings back. The image stays for the next Up
-// unless all is set.
+// unless all is set. What others have put into the lab's folder stays.
 func (l *Lab) Down(ctx context.Context, all bool) error {
 	unlock, err := l.exclusive(ctx)
 	if err != nil {
@@ -29,7 +28,7 @@ func (l *Lab) Down(ctx context.Context, all bool) error {
 	if !all {
 		return nil
 	}
-	return image.Remove(ctx, l.dir, "image/sysroot/"+image.Deployments)
+	return l.removeAll(ctx)
 }
 
 func (l *Lab) tearDown(ctx context.Context) error {
@@ -44,13 +43,13 @@ func (l *Lab) tearDown(ctx context.Context) error {
 	if err := errors.Join(l.space.Down(ctx), host.RemoveCgroups(string(l.space)), os.WriteFile(watchesPath, []byte(l.state.Watches), 0)); err != nil {
 		return err
 	}
-	for _, name := range []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"} {
+	for _, name := range hostsNames {
 		if err := os.RemoveAll(l.path(name)); err != nil {
 			return err
 		}
 	}
 	// Last, so that a Down that was stopped can be repeated.
-	if err := os.Remove(l.path("lab.json")); err != nil {
+	if err := os.Remove(l.path(stateName)); err != nil {
 		return err
 	}
 	l.state = state{}

@@ -104,7 +104,7 @@ func (l *Lab) path(elem ...string) string {
 }
 
 func (l *Lab) load() error {
-	raw, err := os.ReadFile(l.path("lab.json"))
+	raw, err := os.ReadFile(l.path(stateName))
 	if errors.Is(err, fs.ErrNotExist) {
 		l.state = state{}
 		return nil
@@ -123,22 +123,25 @@ func (l *Lab) save() error {
 	if err != nil {
 		return fmt.Errorf("save lab: %w", err)
 	}
-	if err := os.WriteFile(l.path("lab.json.new"), raw, 0o600); err != nil {
+	if err := os.WriteFile(l.path(stateName+".new"), raw, 0o600); err != nil {
 		return fmt.Errorf("save lab: %w", err)
 	}
-	return os.Rename(l.path("lab.json.new"), l.path("lab.json"))
+	return os.Rename(l.path(stateName+".new"), l.path(stateName))
 }
 
 // exclusive keeps other commands from changing the lab meanwhile. The
 // returned function ends that.
 func (l *Lab) exclusive(ctx context.Context) (func(), error) {
+	if err := ours(l.dir); err != nil {
+		return nil, err
+	}
 	if os.Geteuid() != 0 {
 		return nil, errors.New("change lab: this needs root")
 	}
-	if err := os.MkdirAll(l.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make lab folder: %w", err)
+	if err := l.Claim(); err != nil {
+		return nil, err
 	}
-	f, err := os.OpenFile(l.path("lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	f, err := os.OpenFile(l.path(lockName), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock lab: %w", err)
 	}
@@ -224,7 +227,7 @@ func (l *Lab) Exec(ctx context.Context, argv ...string) ([]byte, error) {
 }
 
 func (l *Lab) store() image.Store {
-	return image.Store{Dir: l.path("image"), URL: "http://" + repoAddress + "/", Log: l.log}
+	return image.Store{Dir: l.path(imageName), URL: "http://" + repoAddress + "/", Log: l.log}
 }
 
 // Commits are the first two versions of the operating system: hosts start

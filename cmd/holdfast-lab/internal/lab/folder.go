@@ -1,0 +1,95 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast/cmd/holdfast-lab/internal/image"
+)
+
+// Names in the lab's folder. There are no others, so that nothing else is ever
+// removed: a person may have put files beside.
+const (
+	lockName  = "lock"
+	stateName = "lab.json"
+	imageName = "image"
+)
+
+// hostsNames are what a lab with hosts has beside lab.json.
+var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"}
+
+// Claim makes the lab's folder, unless it is there. One that holds files and is
+// not a lab's is refused: a lab is taken down by removing what it is made of.
+func (l *Lab) Claim() error {
+	if err := ours(l.dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.dir, 0o755); err != nil {
+		return fmt.Errorf("make lab folder: %w", err)
+	}
+	f, err := os.OpenFile(l.path(lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock lab: %w", err)
+	}
+	return f.Close()
+}
+
+// ours objects to a folder that is neither empty nor a lab's. A lab's has the
+// lock, which comes first, and unless it is as new as that, its image or state.
+func ours(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look into lab folder: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Name() != "lost+found" { // a new disk has it
+			names = append(names, e.Name())
+		}
+	}
+	has := func(name string) bool { return slices.Contains(names, name) }
+	if len(names) == 0 || has(lockName) && (len(names) == 1 || has(imageName) || has(stateName)) {
+		return nil
+	}
+	return fmt.Errorf("%s is not a lab, and it is not empty: it holds %s; name another folder with --dir", dir, some(names))
+}
+
+// some names a few of many.
+func some(names []string) string {
+	const most = 3
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// removeAll removes what any lab's folder holds, and the folder if nothing else
+// is in it.
+func (l *Lab) removeAll(ctx context.Context) error {
+	if err := image.Remove(ctx, l.path(imageName), "sysroot/"+image.Deployments); err != nil {
+		return err
+	}
+	for _, name := range append(slices.Clone(hostsNames), stateName+".new", stateName, lockName) {
+		if err := os.RemoveAll(l.path(name)); err != nil {
+			return err
+		}
+	}
+	err := unix.Rmdir(l.dir) // not os.Remove, which takes away a symbolic link to it
+	switch {
+	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EEXIST):
+		l.log("%s stays: there are files in it that are not the lab's", l.dir)
+	case err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTDIR): // a disk of its own, or a link
+		return fmt.Errorf("remove lab folder: %w", err)
+	}
+	return nil
+}
