@@ -121,6 +121,8 @@ type RunEnd struct {
 	Failed  []string `json:"failed,omitempty"`
 	Left    []string `json:"left,omitempty"` // hosts with work that were not touched
 
+	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not come to
+
 	Complete bool         `json:"complete,omitempty"` // every host of every pool matches
 	Pools    []PoolStatus `json:"pools,omitempty"`    // as they were last seen
 }

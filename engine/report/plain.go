@@ -198,6 +198,9 @@ func (p *Plain) end(end engine.RunEnd) string {
 			lines = append(lines, "  "+part.what+": "+strings.Join(engine.FoldNames(part.hosts), ", "))
 		}
 	}
+	if len(end.NotBegun) > 0 {
+		lines = append(lines, "  plays not begun: "+strings.Join(end.NotBegun, ", "))
+	}
 	return strings.Join(lines, "\n")
 }
 

@@ -48,7 +48,7 @@ func TestPlaysEnd(t *testing.T) {
 			s.reboots("worker-02", time.Minute)
 			s.play("journald", "restart systemd-journald.service", "worker-01", "worker-02")
 			s.fails("worker-01", "service systemd-journald.service", "exit status 1", "it stays held, with the reason in its hold")
-			s.add(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}}})
+			s.add(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}}})
 		},
 		"end-two-reboots": func(s *script) {
 			s.start("apply", "twice.yaml")

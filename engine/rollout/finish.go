@@ -15,10 +15,13 @@ import (
 // finish turns how the loop ended into the outcome of the run.
 func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err error) engine.RunEnd {
 	sort.Strings(p.updated)
-	end := engine.RunEnd{Updated: p.updated, Failed: slices.Sorted(maps.Keys(p.failed)), Left: left(last, p)}
+	p.updated = slices.DeleteFunc(p.updated, p.undone)
+	end := engine.RunEnd{Updated: p.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(p.failed)), Left: left(last, p)}
 	r.counts(p, &end)
 	var f *engine.Failure
 	switch {
+	case errors.Is(err, ErrDeclined) && p.earlier > 0:
+		end.Exit, end.Reason = engine.ExitStopped, "not approved: play "+p.play.Name+" was not begun; what plays before it did stays"
 	case errors.Is(err, ErrDeclined), errors.Is(err, ErrNoStep):
 		end.Exit, end.Reason = engine.ExitStopped, err.Error()
 	case ctx.Err() != nil:
@@ -43,6 +46,20 @@ func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err e
 		}
 	}
 	return end
+}
+
+// notBegun names the plays that the run did not come to, or that the operator
+// declined.
+func (r *Run) notBegun(last []engine.Plan, err error) []string {
+	begun := len(last)
+	if errors.Is(err, ErrDeclined) {
+		begun--
+	}
+	var names []string
+	for i := begun; i < len(r.Plays); i++ {
+		names = append(names, r.Plays[i].Name)
+	}
+	return names
 }
 
 // unnamed says which hosts have failed that no plan names as such, nor the end.

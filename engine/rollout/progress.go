@@ -131,6 +131,14 @@ func (p *progress) finished(host string, at time.Time) {
 	}
 }
 
+// undone reports whether a host failed, or the last play began on it and was not
+// done with it, whatever plays before did.
+func (p *progress) undone(host string) bool {
+	_, failed := p.failed[host]
+	_, done := p.done[host]
+	return failed || p.begun[host] && !done
+}
+
 // doneSince tells when the play was done with each host.
 func (p *progress) doneSince() map[string]time.Time {
 	p.mu.Lock()

@@ -1,0 +1,46 @@
+package rollout_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// After a play that failed, a host is not both updated and failed, and the plays
+// that were not begun are named.
+func TestPlaysThatWereNotBegun(t *testing.T) {
+	one := engine.Play{Name: "one", Tasks: []engine.Task{disrupts("one")}}
+	two := engine.Play{Name: "two", Tasks: []engine.Task{disrupts("two")}}
+	three := engine.Play{Name: "three", Tasks: []engine.Task{disrupts("three")}}
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(noOS(hosttest.Fleet(0, 2)))
+		b := site.Bastion("run-1")
+		b.Command = failing("two", "worker-0")
+		end := apply(b, playbook(aPlay(one), aPlay(two), aPlay(three)))
+		check(t, ended(end, engine.ExitFailed, "worker-0: two"), lawful(site))
+		if !slices.Equal(end.Updated, []string{"worker-1"}) || !slices.Equal(end.Failed, []string{"worker-0"}) || !slices.Equal(end.NotBegun, []string{"three"}) {
+			t.Errorf("%v updated, %v failed, %v not begun", end.Updated, end.Failed, end.NotBegun)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(noOS(hosttest.Fleet(0, 2)))
+		asked := 0
+		end := apply(site.Bastion("run-1"), playbook(aPlay(one), aPlay(two), aPlay(three)), func(r *rollout.Run) {
+			r.Approve = func(context.Context, engine.Plan) error {
+				if asked++; asked == 2 {
+					return rollout.ErrDeclined
+				}
+				return nil
+			}
+		})
+		check(t, ended(end, engine.ExitStopped, "play two was not begun; what plays before it did stays"), lawful(site))
+		if !slices.Equal(end.NotBegun, []string{"two", "three"}) {
+			t.Errorf("%v not begun", end.NotBegun)
+		}
+	})
+}
