@@ -55,6 +55,7 @@ type HostPlan struct {
 	Rollback []Step   `json:"rollback,omitempty"` // in place of what is left of Roll, if the host fails once it has rebooted
 
 	retry bool // it failed in the run before
+	back  bool // it was rolled back, and is only released
 }
 
 // Lane is a sequence of hosts that are staged one after the other. Lanes run

@@ -165,8 +165,10 @@ func (sc *scheduler) settle(hp *HostPlan) {
 	if hp.Disruptive() && !sc.adopted[hp.Host] {
 		w.soaks = 0 // it went after that time
 	}
-	if w.proven++; w.proven == w.canaries {
-		w.soaks = w.Canary.Soak
+	if !hp.back {
+		if w.proven++; w.proven == w.canaries {
+			w.soaks = w.Canary.Soak
+		}
 	}
 	if len(w.gone) < w.canaries {
 		w.gone = append(w.gone, hp.Host)

@@ -115,10 +115,11 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	}
 	rejected := in.rejected(h, f) && (in.Play == nil || d.bringsOS(f))
 	why, reason := in.leftOut(x, h, f, err, rejected)
-	if why == RolledBack && adopt != "" { // what is left of it is only to be ended
+	back := why == RolledBack && adopt != "" // what is left of it is only to be ended
+	if back {
 		why, d.changes, d.steps = "", nil, Steps{}
 	}
-	if in.Selected(h) && (why == Failed || err != nil || why != Paused && adopt == "" && rejected) {
+	if in.Selected(h) && (why == Failed || err != nil || why != Paused && rejected) {
 		s.degraded[h.Pool] = append(s.degraded[h.Pool], h.Name)
 	}
 	switch {
@@ -127,7 +128,10 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 			s.warn("%s", adoption(in, h, f))
 		}
 		hp := hostPlan(target, d.changes, d.steps, adopt)
-		hp.retry = slices.Contains(in.Retry, h.Name)
+		hp.retry, hp.back = slices.Contains(in.Retry, h.Name), back
+		if back {
+			s.warn("%s: %s; it is only released", h.Name, reason)
+		}
 		s.work = append(s.work, hp)
 		return
 	case in.Selected(h):
@@ -148,6 +152,7 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 // leftOut says why nothing is done about a host with work, or "".
 func (in Input) leftOut(x index, h Host, f Facts, err error, rejected bool) (Why, string) {
 	failed, again := in.Failed[h.Name]
+	left := x.leftOut[h.Name]
 	switch {
 	case again:
 		return Failed, failed
@@ -157,10 +162,10 @@ func (in Input) leftOut(x index, h Host, f Facts, err error, rejected bool) (Why
 		return Paused, "the inventory pauses it"
 	case x.pools[h.Pool].Paused:
 		return Paused, "the inventory pauses pool " + h.Pool
-	case x.leftOut[h.Name].Why == Blocked:
-		return Blocked, x.leftOut[h.Name].Reason
-	case x.leftOut[h.Name].Why != "":
-		return x.leftOut[h.Name].Why, "the approved plan leaves it out; the next run takes it"
+	case left.Why == Blocked:
+		return Blocked, left.Reason
+	case left.Why != "" && (!rejected || f.leftOver(in.Run, in.Dead) != ""):
+		return left.Why, "the approved plan leaves it out; the next run takes it"
 	case rejected:
 		return RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", ShortDigest(in.Desired[h.Name].OS.Digest()))
 	}
