@@ -42,7 +42,7 @@ func (p play) unjournaled(first engine.Event) error {
 		if p.brief && begun[c.Host] { // side by side with what could not be journaled
 			continue
 		}
-		if !slices.Contains([]string{"probe", "observe", "sample", "fail hold", "release", "local"}, c.Verb) {
+		if !slices.Contains([]string{"probe", "observe", "sample", "check hold", "fail hold", "release", "local"}, c.Verb) {
 			errs = append(errs, fmt.Errorf("%+v although event %d was not journaled", c, first.Seq))
 		}
 	}
