@@ -26,6 +26,7 @@ type Input struct {
 	Done     map[string]time.Time // hosts that this run has brought to their desired state, and when
 	Failed   map[string]string    // hosts that failed in this run, and how: it does not try them again
 	Retry    []string             // hosts that failed in the run before: they go before others
+	Resumed  map[string]bool      // hosts that an earlier play of this run has taken over from a dead one
 	Complete map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
 	Play     *Play                // of a playbook; nil: everything is made to match
 
@@ -161,13 +162,38 @@ func (in Input) diff(t Target) (d difference, err error) {
 	if t.Facts.leftOver(in.Run, in.Dead) != "" {
 		all.Rollback = in.back(t, all.Rollback)
 	}
+	in.surround(t, &d)
+	return d, nil
+}
+
+// surround adds the tasks that go around what is done to a host. A host that a
+// dead run has left behind may lack those that come last, although it matches:
+// they go with its recovery, or, where an earlier play saw to that, alone.
+func (in Input) surround(t Target, d *difference) {
+	left := t.Facts.leftOver(in.Run, in.Dead) != ""
+	resumed := in.Resumed[t.Host.Name] && !t.Facts.Finished
+	if len(d.changes) == 0 && !left && !resumed {
+		return
+	}
+	var before, after []Step
 	for _, m := range in.Modules {
-		if around, ok := m.(Surround); ok && len(d.changes) > 0 {
-			before, after := around.Around(t)
-			all.Before, all.After = append(all.Before, before...), append(all.After, after...)
+		if around, ok := m.(Surround); ok {
+			b, a := around.Around(t)
+			before, after = append(before, b...), append(after, a...)
 		}
 	}
-	return d, nil
+	switch {
+	case len(d.changes) > 0:
+		d.steps.Before, d.steps.After = append(d.steps.Before, before...), append(d.steps.After, after...)
+	case left:
+		d.steps.After = after
+	case len(after) > 0:
+		d.steps.Quiet = after
+		d.changes = []Change{{
+			Module: "tasks", Resource: "the tasks that come last", After: "done",
+			Rule: "playbook: the run that has updated it was cut short", Actions: []Action{{Type: NoAction}},
+		}}
+	}
 }
 
 // back gives how a host with a left-over hold returns to the OS it ran before,

@@ -43,7 +43,7 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	if len(changes) == 0 || steps.onlyStage() {
 		if adopt != "" {
 			hp.Rollback = rollback(t, steps, true)
-			hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, Steps{}, true), false, lasts(hp.Rollback))
+			hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, Steps{After: steps.After}, true), false, lasts(hp.Rollback))
 			if t.wasRolledBack() {
 				hp.Roll[len(hp.Roll)-1] = releaseStep(t, Release{})
 			}

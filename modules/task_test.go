@@ -168,3 +168,17 @@ func TestPlaysLookAtTheSame(t *testing.T) {
 		t.Errorf("%d probes, want %d", len(got), len(want))
 	}
 }
+
+// A host that skips all tasks of a play is none of its business, even if it has
+// to be brought back from what another run has left.
+func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
+	play := playOf("config")
+	play.PreTasks, play.PostTasks = []engine.Task{command("true")}, []engine.Task{command("true")}
+	for host, want := range map[string]int{"w-1": 0, "w-2": 1} { // that skips it
+		play.Tasks[0].Skip = map[string]bool{host: true}
+		before, after := For(play)[4].(engine.Surround).Around(target(engine.Desired{}, engine.Facts{Host: "w-1"}))
+		if len(before) != want || len(after) != want {
+			t.Errorf("%s skips: before %v, after %v", host, before, after)
+		}
+	}
+}

@@ -35,6 +35,9 @@ type placed struct {
 func arrange(play engine.Play, host string) []placed {
 	list := ofHost(play.PreTasks, host, "pre-task", ahead)
 	all := ofHost(play.Tasks, host, "task", ahead)
+	if len(all) == 0 {
+		return nil // there is nothing to surround
+	}
 	matching, first, last := -1, -1, -1
 	for i, p := range all {
 		matches := p.Module == engine.ConfigTask || p.Module == engine.FinalizeTask || p.Module == engine.RebootTask

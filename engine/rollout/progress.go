@@ -34,12 +34,13 @@ type progress struct {
 	failed  map[string]string    // hosts that failed, and how
 	begun   map[string]bool
 	fell    map[string]*fallback
+	resumed map[string]bool // hosts that a dead run had left behind and this one has taken up
 }
 
 func newProgress() *progress {
 	return &progress{
 		saved: map[string]struct{}{}, staged: map[string]int{}, done: map[string]time.Time{},
-		failed: map[string]string{}, begun: map[string]bool{}, fell: map[string]*fallback{},
+		failed: map[string]string{}, begun: map[string]bool{}, fell: map[string]*fallback{}, resumed: map[string]bool{},
 	}
 }
 
@@ -83,10 +84,14 @@ func (p *progress) ran() map[string][]string {
 	return services
 }
 
-// takenUp notes that something is being done about a host.
-func (p *progress) takenUp(host string) {
+// takenUp notes that something is being done about a host, perhaps one that
+// another run has left.
+func (p *progress) takenUp(host string, left bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if left {
+		p.resumed[host] = true
+	}
 	p.begun[host] = true
 	if f := p.fell[host]; f != nil {
 		f.pending = false
@@ -144,6 +149,13 @@ func (p *progress) doneSince() map[string]time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.done)
+}
+
+// takenOver tells which hosts a dead run had left behind and this one took up.
+func (p *progress) takenOver() map[string]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.resumed)
 }
 
 func (p *progress) failedHost(host string, f *engine.Failure) {

@@ -13,7 +13,7 @@ import (
 // reason.
 func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number int) *engine.Failure {
 	var passed sequence
-	p.takenUp(hp.Host)
+	p.takenUp(hp.Host, hp.Adopt != "" && hp.Adopt != r.ID)
 	for _, s := range hp.Roll {
 		failure := r.mayStep(ctx, hp, s, passed)
 		if failure == nil {

@@ -133,3 +133,94 @@ func modulesStep(t engine.Target) engine.Step {
 	before, _ := modules.For(p)[4].(engine.Surround).Around(t)
 	return before[0]
 }
+
+// A host that a dead run has left behind is taken over by the first play that
+// has it, and a later one does what it has for hosts that are back.
+func TestALaterPlayDoesTheTasksThatADeadRunLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(0, 2))
+		plays := func(r *rollout.Run) {
+			playing(engine.Play{Tasks: []engine.Task{matchingTask(engine.StageTask)}})(r)
+			playing(balanced(), hosttest.Module{})(r)
+		}
+		first := site.Bastion("run-1")
+		first.Watch = func(e engine.Event) {
+			if e.Type == engine.StepEnded && e.Step == "wait for boot" {
+				first.Kill()
+			}
+		}
+		apply(first, plays)
+		time.Sleep(time.Hour)
+		second := site.Bastion("run-2")
+		check(t, ended(apply(second, plays, successor(first)), engine.ExitOK), converged(site))
+		if did := fmt.Sprint(commandsOf(second)); did != "[undrain in out drain undrain in]" {
+			t.Errorf("did %s", did)
+		}
+		third := site.Bastion("run-3")
+		check(t, ended(apply(third, plays, successor(second)), engine.ExitOK))
+		if did := commandsOf(third); len(did) > 0 {
+			t.Errorf("did %q", did)
+		}
+	})
+}
+
+// balanced takes hosts out of a load balancer while they get another OS.
+func balanced() engine.Play {
+	return engine.Play{PreTasks: []engine.Task{tell("out")}, Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PostTasks: []engine.Task{tell("in")}}
+}
+
+// A run that finds a host that a dead one has brought to its OS does what the
+// play has for it when it is back. Where an earlier play takes the host over, a
+// later one does.
+func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
+	killAt := func(step string, on engine.EventType) func(*hosttest.Bastion) {
+		return func(b *hosttest.Bastion) {
+			b.Watch = func(e engine.Event) {
+				if e.Type == on && e.Step == step {
+					b.Kill()
+				}
+			}
+		}
+	}
+	failing := func(b *hosttest.Bastion) {
+		b.Command = func(c hosttest.Command) *rollout.Reply {
+			if c.Text == "in" {
+				return &rollout.Reply{Code: 1}
+			}
+			return nil
+		}
+	}
+	alone := playing(balanced(), hosttest.Module{})
+	for name, c := range map[string]struct {
+		first func(*hosttest.Bastion)
+		plays []func(*rollout.Run)
+		did   string // by the two runs that follow
+	}{
+		"killed when it is back":      {killAt("wait for boot", engine.StepEnded), []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
+		"killed in the post-task":     {killAt("in", engine.StepStarted), []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
+		"killed before it reboots":    {killAt("drain", engine.StepEnded), []func(*rollout.Run){alone}, "[out drain undrain in] [undrain in]"},
+		"the post-task failed":        {failing, []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
+		"an earlier play has it, too": {failing, []func(*rollout.Run){alone, playing(engine.Play{Tasks: []engine.Task{tell("more")}})}, "[undrain in] [undrain in more]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(hosttest.Fleet(0, 1))
+				first := site.Bastion("run-1")
+				c.first(first)
+				apply(first, c.plays...)
+				time.Sleep(time.Hour)
+				second := site.Bastion("run-2")
+				failing(second)
+				check(t, ended(apply(second, append(c.plays, successor(first))...), engine.ExitFailed, "in: exit status 1"))
+				time.Sleep(time.Hour)
+				third := site.Bastion("run-3")
+				end := apply(third, append(c.plays, successor(second))...)
+				check(t, converged(site), ended(end, engine.ExitOK))
+				if did := fmt.Sprint(commandsOf(second), commandsOf(third)); did != c.did {
+					t.Errorf("did %s, not %s", did, c.did)
+				}
+				check(t, ended(apply(site.Bastion("run-4"), c.plays...), engine.ExitOK))
+			})
+		})
+	}
+}
