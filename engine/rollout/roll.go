@@ -71,7 +71,7 @@ func (r *Run) mayStep(ctx context.Context, hp engine.HostPlan, s engine.Step, pa
 // ends before it came to that. It gives the failures.
 func (r *Run) strand(ctx context.Context, p *progress, last engine.Plan) (failed []*engine.Failure) {
 	for _, f := range p.stranded(last) {
-		p.takenUp(f.hp.Host)
+		p.takenUp(f.hp.Host, false)
 		failed = append(failed, r.giveUp(ctx, p, f.hp, f.passed, f.failure))
 	}
 	return failed
