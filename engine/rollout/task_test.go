@@ -129,7 +129,7 @@ func (harmless) Around(t engine.Target) (before, after []engine.Step) {
 
 // modulesStep is a command on a host as a playbook has it.
 func modulesStep(t engine.Target) engine.Step {
-	p := engine.Play{PreTasks: []engine.Task{{Name: "harmless", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true"}}}}
+	p := engine.Play{Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PreTasks: []engine.Task{{Name: "harmless", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true"}}}}
 	before, _ := modules.For(p)[4].(engine.Surround).Around(t)
 	return before[0]
 }
