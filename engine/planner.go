@@ -26,6 +26,7 @@ type Input struct {
 	Done     map[string]time.Time // hosts that this run has brought to their desired state, and when
 	Failed   map[string]string    // hosts that failed in this run, and how: it does not try them again
 	Retry    []string             // hosts that failed in the run before: they go before others
+	Acted    map[string]bool      // hosts on which an action failed in this play, and for which a reboot is to stand in
 	Resumed  map[string]bool      // hosts that an earlier play of this run has taken over from a dead one
 	Complete map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
 	Play     *Play                // of a playbook; nil: everything is made to match
@@ -102,6 +103,7 @@ func byHost(plans []HostPlan) map[string]*HostPlan {
 func (in Input) target(x index, h Host, f Facts) Target {
 	f = f.running(in.Ran[h.Name])
 	_, f.Finished = in.Done[h.Name]
+	f.Acted = in.Acted[h.Name]
 	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Rollout: x.rollout, contested: in.contested(x, h)}
 }
 

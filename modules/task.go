@@ -16,7 +16,8 @@ import (
 // All other tasks are carried out once on each host of a run: they give a change
 // until Facts.Finished. A play whose tasks disturb nothing and make nothing
 // match gives one for each of them; in other plays those that disturb nothing
-// happen only on hosts on which something else does, and give none. That, and
+// happen only on hosts on which something else does, and give none. What comes
+// before the actions is not done again where one of these has failed. That, and
 // pre_tasks and post_tasks, comes from the last of the modules, which is also
 //
 //	type Surround interface { Around(Target) (before, after []Step) }
@@ -75,7 +76,7 @@ func (m tasks) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	}
 	var changes []engine.Change
 	for _, p := range arrange(m.play, f.Host) {
-		if !p.change || m.early != (p.at == writing) {
+		if !p.change || m.early != (p.at == writing) || m.early && f.Acted {
 			continue
 		}
 		if p.Module == engine.RebootTask && f.BootID == "" {
@@ -122,7 +123,7 @@ func (m surroundingTasks) Around(t engine.Target) (before, after []engine.Step) 
 	var first, last []placed
 	for _, p := range arrange(m.play, t.Host.Name) {
 		switch {
-		case p.change && t.Facts.Finished:
+		case p.change && t.Facts.Finished, p.at == ahead && t.Facts.Acted:
 		case p.at == ahead:
 			first = append(first, p)
 		case p.at == behind && p.Module != engine.RebootTask:

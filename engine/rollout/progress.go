@@ -59,6 +59,7 @@ type fallback struct {
 	failure *engine.Failure
 	pending bool     // nothing has been done about it yet
 	ran     []string // services that ran before
+	play    *Play    // in which it failed
 }
 
 // fallBack keeps that a host is to be rebooted in place of an action. It is
@@ -69,7 +70,7 @@ func (p *progress) fallBack(hp engine.HostPlan, passed sequence, failure *engine
 	if p.fell[hp.Host] != nil {
 		return false
 	}
-	p.fell[hp.Host] = &fallback{hp, passed, failure, true, p.facts[hp.Host].Running}
+	p.fell[hp.Host] = &fallback{hp, passed, failure, true, p.facts[hp.Host].Running, p.play}
 	return true
 }
 
@@ -82,6 +83,17 @@ func (p *progress) ran() map[string][]string {
 		services[host] = f.ran
 	}
 	return services
+}
+
+// acted tells on which hosts an action has failed in this play.
+func (p *progress) acted() map[string]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	hosts := map[string]bool{}
+	for host, f := range p.fell {
+		hosts[host] = f.play == p.play
+	}
+	return hosts
 }
 
 // takenUp notes that something is being done about a host, perhaps one that

@@ -224,3 +224,27 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 		})
 	}
 }
+
+// What a play has done before an action failed is not done again before the
+// reboot that stands in for it; what comes last is done once.
+func TestTasksAreNotDoneAgainBeforeAFallback(t *testing.T) {
+	for _, want := range []string{"restart-2", "reload-2", "drain-restart-2"} {
+		synctest.Test(t, func(t *testing.T) {
+			site := wanting(0, 1, want)
+			every(site, actFails)
+			b := site.Bastion("run-1")
+			config := matchingTask(engine.ConfigTask)
+			check(t, ended(apply(b,
+				playing(engine.Play{PreTasks: []engine.Task{tell("pre")}, Tasks: []engine.Task{disrupting("m", "migrate"), config}, PostTasks: []engine.Task{tell("post")}}, hosttest.Settings{}),
+				playing(engine.Play{PreTasks: []engine.Task{tell("pre2")}, Tasks: []engine.Task{disrupting("m", "migrate2"), config}}, hosttest.Settings{}),
+			), engine.ExitOK), finished(site, 1))
+			drains := ""
+			if want == "drain-restart-2" {
+				drains = "drain "
+			}
+			if did := fmt.Sprint(commandsOf(b)); did != "[pre "+drains+"migrate drain undrain post pre2 migrate2]" {
+				t.Errorf("%s: did %s", want, did)
+			}
+		})
+	}
+}
