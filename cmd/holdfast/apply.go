@@ -41,8 +41,10 @@ not in the plan. A plan that was saved with --limit keeps it. With a playbook
 (docs/playbooks.md) it carries out that, play by play, and asks before each.
 
 Ctrl-C once: no new batch, each host goes to a safe point and is released.
-Twice: stop at once; holds stay, and the next run goes on from there.`,
+Twice: stop at once; holds stay, and the next run goes on from there. A lost
+terminal is like the first Ctrl-C.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			outlastReader()
 			if err := f.book.take(args); err != nil {
 				return err
 			}

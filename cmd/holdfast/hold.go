@@ -128,6 +128,7 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 
 // onHosts runs a script on each selected host and tells how it went.
 func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
+	outlastReader()
 	var mu sync.Mutex
 	worst := engine.ExitOK
 	tell := func(code engine.ExitCode, format string, args ...any) {

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"holdfast": m
 //	lockkey FILE PASSPHRASE  makes a locked private key, the one that later hosts take
 //	exits CODE COMMAND…      like exec, and the exit status must be CODE
 //	interrupt CODE WHEN …    types Ctrl-C on a terminal, and the exit status must be CODE
+//	hangup CODE FILE …       takes the terminal away when a file is there, and the exit status must be CODE
 //	connections NAME N       so many connections were made to the host so far
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -39,7 +40,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": exits, "connections": connections, "interrupt": interrupt, "answer": answer,
+			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": exits, "connections": connections, "interrupt": interrupt, "hangup": hangUp, "answer": answer,
 		},
 	})
 }

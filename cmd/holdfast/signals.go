@@ -14,9 +14,9 @@ import (
 )
 
 // signals are the operator's two wishes: to stop at a safe point (the first
-// Ctrl-C) and to stop now (the second). Both are one until gently is called,
-// by the command that has safe points. It says whether what it shows tells the
-// operator what comes of them, so that nobody else has to.
+// Ctrl-C, or a lost terminal) and to stop now (the second Ctrl-C). Both are one
+// until gently is called, by the command that has safe points. It says whether
+// what it shows tells the operator what comes of them, so that nobody else has to.
 type signals struct {
 	soft   context.Context
 	hard   context.Context
@@ -27,8 +27,11 @@ type signals struct {
 func catchSignals(stderr *os.File) signals {
 	hard, cancelHard := context.WithCancel(context.Background())
 	soft, cancelSoft := context.WithCancel(hard)
-	caught := make(chan os.Signal, 2)
+	caught := make(chan os.Signal, 4)
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+		signal.Notify(caught, syscall.SIGHUP)
+	}
 	var wait conc.WaitGroup
 	done := make(chan struct{})
 	var gentle, silent atomic.Bool
@@ -39,10 +42,11 @@ func catchSignals(stderr *os.File) signals {
 	}
 	wait.Go(func() {
 		for {
+			var got os.Signal
 			select {
 			case <-done:
 				return
-			case <-caught:
+			case got = <-caught:
 			}
 			if !gentle.Load() {
 				tell("stopped")
@@ -53,6 +57,9 @@ func catchSignals(stderr *os.File) signals {
 				cancelSoft() // before it is said: a terminal may be stopped
 				tell(rollout.Stopping)
 				continue
+			}
+			if got == syscall.SIGHUP {
+				continue // a lost terminal is told of by the kernel and by the shell
 			}
 			cancelHard()
 			tell(rollout.StoppingAtOnce)
@@ -70,4 +77,12 @@ func catchSignals(stderr *os.File) signals {
 		gentle.Store(true)
 	}
 	return signals{soft: soft, hard: hard, gently: gently, stop: stop}
+}
+
+// outlastReader makes that nobody reads stdout or stderr any more an error of
+// what is written there, and not the end of the process, for commands that must
+// not end in the midst of their work. Commands that holdfast starts are not
+// touched by it.
+func outlastReader() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // ignored, it would be in children, too
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/sourcegraph/conc"
@@ -82,6 +83,16 @@ func (s *screen) await(text string) error {
 	return nil
 }
 
+// ended is an error once nothing more will be seen.
+func (s *screen) ended() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.end {
+		return fmt.Errorf("it has ended:\n%s", s.seen.String())
+	}
+	return nil
+}
+
 func (s *screen) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,6 +113,24 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		_, err := person.WriteString("\x03")
 		return err
+	})
+}
+
+// hangUp runs the program on a terminal and takes that away when a file is there.
+func hangUp(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || args[2] != "holdfast" {
+		ts.Fatalf("usage: hangup CODE FILE holdfast …")
+	}
+	atTerminal(ts, args[0], args[2:], func(person *os.File, seen *screen) error {
+		for {
+			if _, err := os.Stat(ts.MkAbs(args[1])); err == nil {
+				return person.Close()
+			}
+			if err := seen.ended(); err != nil {
+				return err
+			}
+			time.Sleep(5 * time.Millisecond) // nothing tells of a file
+		}
 	})
 }
 
