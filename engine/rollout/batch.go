@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,10 +41,30 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	if f := r.ends(p, b, failed.all()); f != nil {
 		return f
 	}
-	if f := r.gates(ctx, b, b.After, number); f != nil {
+	if f := r.gatesAfter(ctx, p, b, number); f != nil {
 		return f
 	}
 	r.note(engine.Event{Type: engine.BatchEnded, Batch: number, Canaries: b.Canaries, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
+	return nil
+}
+
+// gatesAfter asks the gates after a batch. Those about hosts are about the ones
+// that the run is done with: others have failed, and may do so, or are still to
+// be rebooted.
+func (r *Run) gatesAfter(ctx context.Context, p *progress, b engine.Batch, number int) *engine.Failure {
+	done := p.doneSince()
+	for _, s := range b.After {
+		asked := b
+		if asksHosts(*s.Do.Gate) {
+			asked.Hosts = slices.DeleteFunc(slices.Clone(r.ofGate(b.Hosts, *s.Do.Gate)), func(h string) bool { return done[h].IsZero() })
+			if len(asked.Hosts) == 0 {
+				continue
+			}
+		}
+		if f := r.gates(ctx, asked, []engine.Step{s}, number); f != nil {
+			return f
+		}
+	}
 	return nil
 }
 

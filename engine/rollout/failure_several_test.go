@@ -99,6 +99,50 @@ func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
 	})
 }
 
+// The gates after a batch are not about hosts that have failed, and may, nor
+// about one that is still to be rebooted; those of a pool are asked even so.
+func TestGatesAfterABatchLeaveOutWhatFailed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		breaks func(*hosttest.Host)
+		url    string
+		fails  bool
+	}{
+		"lost":                {func(h *hosttest.Host) { h.Change(func(t *hosttest.Traits) { t.NoReturn = true }) }, "http://{host}/", true},
+		"lost, and of a pool": {func(h *hosttest.Host) { h.Change(func(t *hosttest.Traits) { t.NoReturn = true }) }, "http://{pool}/", true},
+		"to be rebooted": {func(h *hosttest.Host) {
+			h.Set("none-1")
+			h.Change(func(t *hosttest.Traits) { t.ActFails = true })
+		}, "http://{host}/", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inv := bothPools(0, 3, 2)
+				if inv.Pools[1].Gates = []engine.Gate{{Name: "well", HTTP: &engine.HTTPGate{URL: tc.url}, When: []engine.GateWhen{engine.AfterBatch}}}; !tc.fails {
+					inv = noOS(inv)
+				}
+				site := newSite(inv)
+				h := site.Host("worker-0")
+				if tc.breaks(h); !tc.fails {
+					site.Want("worker-0", "restart-2")
+				}
+				b := site.Bastion("run-1")
+				asked, well := 0, false
+				b.Watch = func(e engine.Event) { well = well || e.Type == engine.HostDone && e.Host == "worker-0" }
+				b.Answer = func(url string) (int, string) {
+					if asked++; strings.Contains(url, "worker-0") && !well {
+						return 500, ""
+					}
+					return 200, ""
+				}
+				end := apply(b)
+				if check(t, lawful(site)); len(end.Left) > 0 || tc.fails == (end.Exit == engine.ExitOK) || asked == 0 {
+					t.Errorf("asked %d times; %+v\n%s", asked, end, story(b))
+				}
+			})
+		})
+	}
+}
+
 // A host of a pool that has its canaries behind it may fail beside a canary of
 // another pool, and that canary may not.
 func TestOnlyTheCanaryOfABatchMayNotFail(t *testing.T) {
