@@ -30,6 +30,7 @@ type loader struct {
 
 	vars  *variables    // of the play that is read
 	hosts []engine.Host // of that play
+	every []engine.Task // of its tasks, with those that tags leave out
 }
 
 // Load reads the playbook at path. Its error is an *Errors with everything that

@@ -46,7 +46,7 @@ func (l *loader) play(n *yaml.Node) engine.Play {
 	if v.has("max_fail_percentage") {
 		p.MaxFail = &engine.Limit{Percent: v.number("max_fail_percentage"), Set: true}
 	}
-	l.hosts = nil
+	l.hosts, l.every = nil, nil
 	if e, ok := entries["hosts"]; ok {
 		p.Hosts = l.pattern(e.value)
 	}
@@ -57,7 +57,42 @@ func (l *loader) play(n *yaml.Node) engine.Play {
 	p.PreTasks = l.tasks(preTasks, entries[preTasks], tags)
 	p.Tasks = l.tasks(mainTasks, entries[mainTasks], tags)
 	p.PostTasks = l.tasks(postTasks, entries[postTasks], tags)
+	l.surround(entries)
 	return settled(p)
+}
+
+// surround notes pre_tasks and post_tasks that would never be carried out: they
+// go around what is done to a host, and staging and saving are done before.
+func (l *loader) surround(entries map[string]entry) {
+	done := func(t engine.Task) bool {
+		return t.Module != engine.StageTask && t.Module != engine.EtcdSnapshotTask
+	}
+	if len(l.every) == 0 || slices.ContainsFunc(l.every, done) {
+		return
+	}
+	for _, list := range []string{preTasks, postTasks} {
+		e, ok := entries[list]
+		if !ok || e.value.Kind != yaml.SequenceNode || list == preTasks && l.onlySaves(e.value) {
+			continue
+		}
+		l.fail(e.key, list+" would never be carried out, as nothing in this play is done to a host but "+l.every[0].Module, "put them into a play of their own, in tasks")
+	}
+}
+
+// onlySaves reports whether a list has no tasks but those that save etcd.
+func (l *loader) onlySaves(list *yaml.Node) bool {
+	return !slices.ContainsFunc(list.Content, func(n *yaml.Node) bool {
+		n = follow(n)
+		if n.Kind == yaml.ScalarNode {
+			return n.Value != engine.EtcdSnapshotTask
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == engine.EtcdSnapshotTask {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // settled is a play with its tasks in the lists where they are looked for. As in

@@ -23,6 +23,9 @@ func (l *loader) tasks(list string, e entry, playTags []string) []engine.Task {
 	var tasks []engine.Task
 	for _, n := range e.value.Content {
 		t, tags := l.task(list, follow(n))
+		if list == mainTasks {
+			l.every = append(l.every, t)
+		}
 		if l.opts.runs(append(slices.Clone(playTags), tags...)) {
 			tasks = append(tasks, t)
 		}
