@@ -76,37 +76,6 @@ func (hp HostPlan) does(actions []Action) bool {
 	return true
 }
 
-// Same compares a plan with one that was saved: it must be the very work that
-// was approved, on the very hosts, neither more nor less.
-func (p Plan) Same(saved Plan) error {
-	if p.Play != saved.Play {
-		return fmt.Errorf("the saved plan is that of play %q, and this is play %q", saved.Play, p.Play)
-	}
-	diffs := append(news(p, saved), uncovered(saved, p, " is in the saved plan, but not to be done any more")...)
-	if len(diffs) == 0 {
-		return nil
-	}
-	return fmt.Errorf("the hosts have moved on since the plan was saved:\n  %s\nplan again", strings.Join(diffs, "\n  "))
-}
-
-// news lists what is to be done and was not, or starts from something else.
-func news(p, saved Plan) []string {
-	was := byHost(saved.Hosts)
-	var out []string
-	for _, hp := range p.Hosts {
-		old := was[hp.Host]
-		for _, c := range hp.Changes {
-			switch {
-			case old == nil || !old.covers(c):
-				out = append(out, fmt.Sprintf("%s: %s is not in the saved plan", hp.Host, c))
-			case c.Resource != RecordResource && old.before(c) != c.Before:
-				out = append(out, fmt.Sprintf("%s: %s is %s now, and was %s", hp.Host, c.Resource, c.Before, old.before(c)))
-			}
-		}
-	}
-	return out
-}
-
 // uncovered lists the changes of one plan that another does not have, each with
 // that said of it.
 func uncovered(p, other Plan, said string) []string {
@@ -120,16 +89,6 @@ func uncovered(p, other Plan, said string) []string {
 		}
 	}
 	return out
-}
-
-// before is what the host's plan makes the change from.
-func (hp HostPlan) before(c Change) string {
-	for _, d := range hp.Changes {
-		if d.same(c) {
-			return d.Before
-		}
-	}
-	return ""
 }
 
 // FallsBack reports whether the host is to be drained and rebooted if one of

@@ -31,6 +31,9 @@ type Plan struct {
 	Warnings   []string    `json:"warnings,omitempty"`
 	Drift      []HostDrift `json:"drift,omitempty"` // what pools only report
 
+	Selected []string          `json:"selected,omitempty"` // hosts that it is for; none: all
+	Terms    map[string]string `json:"terms,omitempty"`    // what the inventory and the playbook say about how the work is gone about, by what it is of
+
 	last *Rollout // the newest that hosts know of
 }
 

@@ -58,6 +58,7 @@ func NewPlan(in Input) Plan {
 	}
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
+	p.Selected, p.Terms = selected(in), terms(in, x, p.Hosts)
 	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {
 		p.Batches = nil
 		return p

@@ -144,15 +144,8 @@ func (u *untilEnd) Emit(e engine.Event) error {
 
 // limitTo limits the work to the hosts of a plan that was made with a limit.
 func (s *site) limitTo(p engine.Plan) {
-	names := append([]string(nil), p.Matching...)
-	for _, h := range p.Hosts {
-		names = append(names, h.Host)
-	}
-	for _, x := range p.Excluded {
-		names = append(names, x.Host)
-	}
-	if len(names) < p.Total {
-		s.only(names)
+	if len(p.Selected) > 0 {
+		s.only(p.Selected)
 		s.run.Selected = s.selectFn
 	}
 }
