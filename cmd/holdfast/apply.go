@@ -66,12 +66,6 @@ terminal is like the first Ctrl-C.`,
 }
 
 func (a *app) apply(ctx context.Context, f applyFlags) error {
-	if !f.yes && f.saved == "" && !term.IsTerminal(int(a.stdin.Fd())) {
-		return errors.New("apply: standard input is not a terminal, so nobody can be asked; use --yes, or --plan with a saved plan")
-	}
-	if f.step && !term.IsTerminal(int(a.stdin.Fd())) {
-		return errors.New("apply: --step asks, and standard input is not a terminal")
-	}
 	a.otherVars = f.book.bookVars()
 	var saved *engine.Plan
 	if f.saved != "" {
@@ -97,6 +91,9 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	}
 	if saved != nil && saved.Play != "" && len(s.run.Plays) == 0 {
 		return fmt.Errorf("apply: %s is the plan of play %q of a playbook; give that playbook, too", f.saved, saved.Play)
+	}
+	if err := a.canAsk(f); err != nil {
+		return err
 	}
 	unlock, err := s.lock()
 	if err != nil {
@@ -128,6 +125,19 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		return failWith(end.Exit, errors.New(s.run.Hide(end.Reason)))
 	}
 	return exit(end.Exit)
+}
+
+// canAsk objects where somebody is to be asked and nobody can be.
+func (a *app) canAsk(f applyFlags) error {
+	switch {
+	case term.IsTerminal(int(a.stdin.Fd())):
+		return nil
+	case f.step:
+		return errors.New("apply: --step asks, and standard input is not a terminal")
+	case !f.yes && f.saved == "":
+		return errors.New("apply: standard input is not a terminal, so nobody can be asked; use --yes, or --plan with a saved plan")
+	}
+	return nil
 }
 
 // untilEnd knows whether what is shown has come to the run's end.
