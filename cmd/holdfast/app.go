@@ -43,6 +43,8 @@ unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
+
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.given(cmd) },
 	}
 	f := root.PersistentFlags()
 	f.StringArrayVarP(&a.inventory, "inventory", "i", defaultInventory(), "inventory: file or folder `PATH` (repeatable; default $HOLDFAST_INVENTORY, else inventory.hcl)")

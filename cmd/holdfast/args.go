@@ -1,11 +1,43 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
+
+// given refuses flags that were given and say nothing. They are not as if they
+// were left out: an empty limit is a mistake, and would mean all hosts.
+func (a *app) given(cmd *cobra.Command) error {
+	var problems []error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if hasEmpty(f.Value) {
+			what, _ := pflag.UnquoteUsage(f)
+			if !strings.Contains(f.Usage, "`") {
+				what = "one"
+			} else if f.Value.Type() != "stringSlice" {
+				what = "a " + what
+			}
+			problems = append(problems, fmt.Errorf("--%s has an empty value; give it %s, or leave it out", f.Name, what))
+		}
+	})
+	if cmd.Flags().Changed("forks") && a.forks < 1 {
+		problems = append(problems, fmt.Errorf("--forks is %d; at least one host is worked on at a time", a.forks))
+	}
+	return errors.Join(problems...)
+}
+
+// hasEmpty reports whether a flag has an empty text, or one in its list.
+func hasEmpty(v pflag.Value) bool {
+	if list, ok := v.(pflag.SliceValue); ok {
+		return len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
+	}
+	return v.String() == ""
+}
 
 // noArgs refuses arguments of commands that choose hosts with --limit.
 func noArgs(_ *cobra.Command, args []string) error {
