@@ -178,10 +178,10 @@ func (s stock) allDegraded(pools []Pool) (all []string) {
 // -1: any number.
 func (in Input) mayFail(p Pool, hosts int) int {
 	switch play := in.Play; {
-	case in.BestEffort:
-		return -1
 	case play != nil && play.AnyFatal:
 		return 0
+	case in.BestEffort:
+		return -1
 	case play != nil && play.MaxFail != nil:
 		return play.MaxFail.Part(in.selected())
 	}
