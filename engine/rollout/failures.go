@@ -77,7 +77,18 @@ func (r *Run) ends(p *progress, b engine.Batch, list []*engine.Failure) *engine.
 		return worst(fatal)
 	}
 	for _, f := range list {
-		r.warn(f.Host + " failed at " + f.Step + "; the failure budget of its pool lets the run go on without it")
+		r.warn(f.Host + " failed at " + f.Step + "; " + r.forgiven(p) + " lets the run go on without it")
 	}
 	return nil
+}
+
+// forgiven names what lets a run go on although hosts have failed.
+func (r *Run) forgiven(p *progress) string {
+	switch {
+	case r.BestEffort:
+		return "--best-effort"
+	case p.play != nil && p.play.MaxFail != nil:
+		return "max_fail_percentage of play " + p.play.Name
+	}
+	return "the failure budget of its pool"
 }

@@ -45,6 +45,9 @@ func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err e
 			end = unjournaled(end, err)
 		}
 	}
+	if r.stopping() && end.Exit != engine.ExitOK && end.Exit != engine.ExitStopped {
+		end.Exit, end.Reason = engine.ExitStopped, "stopped by the operator; "+end.Reason
+	}
 	return end
 }
 

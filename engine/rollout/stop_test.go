@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/engine"
@@ -152,5 +153,20 @@ func (p play) stoppedAtOnce(e engine.Event) error {
 func tookHold(b *hosttest.Bastion, host string) bool {
 	return slices.ContainsFunc(b.Events(), func(e engine.Event) bool {
 		return e.Type == engine.StepStarted && e.Host == host && e.Step == "hold"
+	})
+}
+
+// A host that fails while the operator's stop is carried out does not hide that
+// there was one.
+func TestAHostThatFailsAfterAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(0, 2))
+		site.Host("worker-0").Change(bad)
+		b := site.Bastion("run-1")
+		stop, press := context.WithCancel(context.Background())
+		defer press()
+		scene{site, b}.when("worker-0", "wait for boot", press)
+		end := apply(b, func(r *rollout.Run) { r.Soft = stop })
+		check(t, ended(end, engine.ExitStopped, "stopped by the operator; worker-0"), lawful(site), heldFor(site.Host("worker-0"), "run-1"), untouched(site.Host("worker-1")))
 	})
 }
