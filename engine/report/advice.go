@@ -1,63 +1,79 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"holdfast/engine"
 )
 
-// advice is what to do next, in one line.
-func (s *summary) advice(end engine.RunEnd, touched bool) string {
+// advice is what to do next: one line, and what to know of it.
+func (s *summary) advice(end engine.RunEnd, touched bool) []string {
 	switch {
 	case end.Exit == engine.ExitStopped:
-		return "to go on from here: " + s.again()
+		return s.goOn("to go on from here: ", end)
 	case len(s.plan.Unfinished) > 0:
-		return "to finish that roll-out, give the pools its OS again; to leave it unfinished: " + s.again("--continue-over-incomplete")
+		return []string{"to finish that roll-out, give the pools its OS again; to leave it unfinished: " + s.again("--continue-over-incomplete")}
 	case end.Exit == engine.ExitOK:
-		return s.outside()
+		return []string{s.outside()}
 	}
 	if !s.anyFailed() {
-		switch s.onlyMissing() {
-		case engine.Paused:
-			return "to finish, take paused out of the inventory, and then: " + s.again()
-		case engine.Closed:
-			return "to finish, when the maintenance window is open: " + s.again()
-		case engine.Held:
-			return "to finish, when they are released: " + s.again()
-		case engine.RolledBack:
-			return "to finish, give another OS, or try this one again: " + s.again("--retry-rolled-back")
+		if line := s.finish(end); line != "" {
+			return []string{line}
 		}
 	}
-	if s.wentBack() {
-		return "to go on from here, give another OS, or when that is put right try this one again: " + s.again("--retry-rolled-back")
+	switch {
+	case s.wentBack():
+		return s.goOn("to go on from here, give another OS, or when that is put right try this one again: ", end, retryRolledBack)
+	case touched:
+		return s.goOn("to go on from here, when that is put right: ", end)
 	}
-	if end.Exit == engine.ExitRefused && !s.anyFailed() && strings.Contains(end.Reason, "maintenance window") {
-		return "to finish, when the maintenance window is open: " + s.again()
-	}
-	if touched {
-		return "to go on from here, when that is put right: " + s.again()
-	}
-	return "to try again: " + s.again()
+	return []string{"to try again: " + s.again()}
 }
 
-// wentBack reports whether a host was rolled back.
+const retryRolledBack = "--retry-rolled-back"
+
+// goOn is how to go on with a run that has begun. A playbook does on every host
+// again what is no matter of matching, so it is limited to those that it has not
+// done with.
+func (s *summary) goOn(what string, end engine.RunEnd, flags ...string) []string {
+	open := slices.Concat(end.Failed, end.Left)
+	slices.Sort(open)
+	if s.plan.Play == "" || len(open) == 0 {
+		return []string{what + s.again(flags...)}
+	}
+	lines := []string{
+		what + s.again(append(flags, "--limit="+limitTo(open))...),
+		"without that limit, hosts that are done get all tasks again, such as a reboot",
+	}
+	if len(end.NotBegun) > 0 {
+		lines = append(lines, "the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags")
+	}
+	return lines
+}
+
+// limitTo is a pattern for hosts.
+func limitTo(hosts []string) string {
+	return strings.Join(engine.FoldNames(slices.Compact(hosts)), ",")
+}
+
+// wentBack reports whether a host was rolled back, in this run or before.
 func (s *summary) wentBack() bool {
 	for _, h := range s.hosts {
 		if h.failure != nil && h.rolledBack() {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(s.missing(), func(x engine.Exclusion) bool { return x.Why == engine.RolledBack })
 }
 
 // outside is how to go on with hosts that this run was not for.
 func (s *summary) outside() string {
-	if rest := without(s.args, "--limit", "-l"); len(rest) < len(s.args) {
-		return "for the hosts outside of the limit: " + command(rest)
+	args := without(s.args, "--plan", "")
+	if rest := without(args, "--limit", "-l"); len(rest) < len(args) || len(s.keptLimit()) > 0 {
+		return "for the hosts outside of the limit: " + command("apply", rest)
 	}
-	return "to see what is left to do: holdfast plan"
+	return "to see what is left to do: " + command("plan", ofPlan(s.args))
 }
 
 // anyFailed reports whether something went wrong in the run, or made it refuse.
@@ -70,99 +86,108 @@ func (s *summary) anyFailed() bool {
 	return len(s.others)+len(s.plan.Refusals) > 0
 }
 
-// onlyMissing is why hosts were left out, if all were for one kind of reason.
-func (s *summary) onlyMissing() engine.Why {
-	var why engine.Why
-	for _, x := range s.missing() {
-		if x.Why == engine.Blocked && len(s.missing()) > 1 { // by others that are missing
-			continue
+// finish is how to finish a run in which nothing failed: all that the hosts that
+// were left out wait for. It is "" where nobody can say.
+func (s *summary) finish(end engine.RunEnd) string {
+	all := s.waitFor(end)
+	if len(all) == 1 {
+		switch all[0] {
+		case engine.Paused:
+			return "to finish, take paused out of the inventory, and then: " + s.again()
+		case engine.Closed:
+			return "to finish, when the maintenance window is open: " + s.again()
+		case engine.Held:
+			return "to finish, when they are released: " + s.again()
+		case engine.RolledBack:
+			return "to finish, give another OS, or try this one again: " + s.again(retryRolledBack)
 		}
-		if why != "" && x.Why != why {
-			return ""
-		}
-		why = x.Why
+		return ""
 	}
-	return why
+	var parts, flags []string
+	for _, why := range all {
+		if why == engine.RolledBack {
+			flags = append(flags, retryRolledBack)
+		}
+		parts = append(parts, map[engine.Why]string{
+			engine.Paused:      "take paused out of the inventory",
+			engine.Closed:      "wait until the maintenance window is open",
+			engine.Held:        "have the held hosts released",
+			engine.RolledBack:  "give another OS, or try this one again",
+			engine.Unreachable: "see to the hosts that cannot be reached",
+			engine.Unclear:     "see to those that are not understood",
+		}[why])
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "to finish, " + strings.Join(parts, "; ") + "; and then: " + s.again(flags...)
+}
+
+// waitFor lists, once each, why hosts were left out. Those that are left out
+// because of others that are, wait for these.
+func (s *summary) waitFor(end engine.RunEnd) []engine.Why {
+	var all []engine.Why
+	for _, x := range s.missing() {
+		if x.Why != engine.Blocked && x.Why != engine.Failed && !slices.Contains(all, x.Why) {
+			all = append(all, x.Why)
+		}
+	}
+	if strings.Contains(end.Reason, "maintenance window") && !slices.Contains(all, engine.Closed) { // it closed during the run
+		all = append(all, engine.Closed)
+	}
+	return all
+}
+
+// keptLimit is the hosts that a saved plan is for, if it is not for all: it was
+// saved with a limit, which is in no argument of this run.
+func (s *summary) keptLimit() []string {
+	if len(without(s.args, "--plan", "")) == len(s.args) || len(without(s.args, "--limit", "-l")) < len(s.args) {
+		return nil
+	}
+	hosts := slices.Clone(s.plan.Matching)
+	for _, hp := range s.plan.Hosts {
+		hosts = append(hosts, hp.Host)
+	}
+	for _, x := range s.plan.Excluded {
+		hosts = append(hosts, x.Host)
+	}
+	slices.Sort(hosts)
+	if hosts = slices.Compact(hosts); len(hosts) < s.plan.Total {
+		return hosts
+	}
+	return nil
+}
+
+// begunAnew reports whether another roll-out than the one before has begun: a
+// host keeps it from the hold on.
+func (s *summary) begunAnew() bool {
+	for _, hp := range s.plan.Hosts {
+		if h := s.hosts[hp.Host]; h != nil && !h.calm && slices.ContainsFunc(hp.Roll, func(step engine.Step) bool {
+			return step.Do.TakeHold != nil && len(step.Do.TakeHold.Targets) > 0
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // again is the command that starts the same run once more, with more flags. A
-// saved plan is left out of it: it no longer fits hosts that were changed.
+// saved plan is left out of it, but for its limit: it no longer fits hosts that
+// were changed.
 func (s *summary) again(flags ...string) string {
 	args := without(s.args, "--plan", "")
+	if s.begunAnew() { // and may go on
+		args = withoutSwitch(args, "--continue-over-incomplete", "")
+	}
+	if kept := s.keptLimit(); len(kept) > 0 {
+		flags = append([]string{"--limit=" + limitTo(kept)}, flags...)
+	}
 	for _, f := range flags {
-		if !slices.Contains(args, f) {
+		if hosts, ok := strings.CutPrefix(f, "--limit="); ok {
+			args = append(without(args, "--limit", "-l"), "-l", hosts)
+		} else if !slices.Contains(args, f) {
 			args = append(args, f)
 		}
 	}
-	return command(args)
-}
-
-// command is a command line of holdfast as a shell takes it.
-func command(args []string) string {
-	words := []string{"holdfast"}
-	if !slices.Contains(args, "apply") {
-		words = append(words, "apply")
-	}
-	for _, arg := range args {
-		words = append(words, engine.Quote(arg))
-	}
-	return strings.Join(words, " ")
-}
-
-// without is a command line without a flag and its value.
-func without(args []string, long, short string) []string {
-	rest := []string{}
-	for i := 0; i < len(args); i++ {
-		switch arg := args[i]; {
-		case arg == long, arg == short && short != "":
-			i++
-		case strings.HasPrefix(arg, long+"="), short != "" && strings.HasPrefix(arg, short) && !strings.HasPrefix(arg, "--"):
-		default:
-			rest = append(rest, arg)
-		}
-	}
-	return rest
-}
-
-// mostNamed is how many pools that are not complete are shown one by one.
-const mostNamed = 20
-
-// completeness says how far each pool was when the run ended.
-func (p *Plain) completeness(end engine.RunEnd) string {
-	if len(end.Pools) == 0 {
-		return ""
-	}
-	open := slices.DeleteFunc(slices.Clone(end.Pools), func(p engine.PoolStatus) bool { return p.Complete })
-	if end.Complete {
-		total := 0
-		for _, pool := range end.Pools {
-			total += pool.Total
-		}
-		return p.Style.green(fmt.Sprintf("complete: %d of %s", total, count(total, "host", "hosts"))) + "\n"
-	}
-	var rows [][]string
-	for _, pool := range open[:min(mostNamed, len(open))] {
-		rows = append(rows, []string{"  " + pool.Name, fmt.Sprintf("%d of %d updated", pool.Counts[engine.Updated], pool.Total), notUpdated(pool)})
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", p.Style.yellow("not complete: "+updatedOf(end.Pools)))
-	_ = table(&b, rows) // a builder takes everything
-	if more := len(open) - len(rows); more > 0 {
-		fmt.Fprintf(&b, "  and %s more that are not complete\n", count(more, "pool", "pools"))
-	}
-	if n := len(end.Pools) - len(open); n > 0 {
-		fmt.Fprintf(&b, "  %s complete\n", count(n, "pool is", "pools are"))
-	}
-	return b.String()
-}
-
-// notUpdated counts the other hosts of a pool by where they stand.
-func notUpdated(p engine.PoolStatus) string {
-	var parts []string
-	for _, state := range engine.HostStates() {
-		if n := p.Counts[state]; n > 0 && state != engine.Updated {
-			parts = append(parts, fmt.Sprintf("%d %s", n, state))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return command("apply", args)
 }

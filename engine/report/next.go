@@ -32,7 +32,7 @@ func (s *summary) next(end engine.RunEnd) []string {
 	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
 		return append(lines, s.drifted()...)
 	}
-	return append(lines, s.advice(end, touched))
+	return append(lines, s.advice(end, touched)...)
 }
 
 // failedKinds is how many kinds of failure are shown.

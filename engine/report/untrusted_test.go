@@ -41,7 +41,7 @@ func fill(v reflect.Value, text string, depth int) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type() != reflect.TypeFor[time.Time]() {
+			if v.Type() != reflect.TypeFor[time.Time]() && v.Field(i).CanSet() {
 				fill(v.Field(i), text, depth)
 			}
 		}

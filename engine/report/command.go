@@ -1,0 +1,67 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// command is a command line of holdfast as a shell takes it.
+func command(name string, args []string) string {
+	words := []string{"holdfast"}
+	if !slices.Contains(args, name) {
+		words = append(words, name)
+	}
+	for _, arg := range args {
+		words = append(words, engine.Quote(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// without is a command line without a flag and its value.
+func without(args []string, long, short string) []string {
+	rest := []string{}
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == long, arg == short && short != "":
+			i++
+		case strings.HasPrefix(arg, long+"="), short != "" && strings.HasPrefix(arg, short) && !strings.HasPrefix(arg, "--"):
+		default:
+			rest = append(rest, arg)
+		}
+	}
+	return rest
+}
+
+// withoutSwitch is a command line without a flag that has no value.
+func withoutSwitch(args []string, long, short string) []string {
+	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		return arg == long || strings.HasPrefix(arg, long+"=") || arg == short && short != ""
+	})
+}
+
+// ofPlan are the arguments of apply that plan takes, too, and that say which
+// inventory is meant. What is of a playbook is left out.
+func ofPlan(args []string) []string {
+	for _, f := range []string{"--plan", "--on-held", "--tags", "--skip-tags"} {
+		args = without(args, f, "")
+	}
+	args = withoutSwitch(args, "--yes", "-y")
+	for _, f := range []string{"--step", "--best-effort", "--continue-over-incomplete"} {
+		args = withoutSwitch(args, f, "")
+	}
+	valued := []string{"--inventory", "-i", "--var", "--var-file", "--limit", "-l", "--runs", "--forks", "-f"}
+	rest := []string{}
+	for i := 0; i < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") { // apply, and a playbook
+			continue
+		}
+		rest = append(rest, args[i])
+		if slices.Contains(valued, args[i]) && i+1 < len(args) {
+			i++
+			rest = append(rest, args[i])
+		}
+	}
+	return rest
+}

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// mostNamed is how many pools that are not complete are shown one by one.
+const mostNamed = 20
+
+// completeness says how far each pool was when the run ended.
+func (p *Plain) completeness(end engine.RunEnd) string {
+	if len(end.Pools) == 0 {
+		return ""
+	}
+	open := slices.DeleteFunc(slices.Clone(end.Pools), func(p engine.PoolStatus) bool { return p.Complete })
+	if end.Complete {
+		total := 0
+		for _, pool := range end.Pools {
+			total += pool.Total
+		}
+		return p.Style.green(fmt.Sprintf("complete: %d of %s", total, count(total, "host", "hosts"))) + "\n"
+	}
+	var rows [][]string
+	for _, pool := range open[:min(mostNamed, len(open))] {
+		rows = append(rows, []string{"  " + pool.Name, fmt.Sprintf("%d of %d updated", pool.Counts[engine.Updated], pool.Total), notUpdated(pool)})
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", p.Style.yellow("not complete: "+updatedOf(end.Pools)))
+	_ = table(&b, rows) // a builder takes everything
+	if more := len(open) - len(rows); more > 0 {
+		fmt.Fprintf(&b, "  and %s more that are not complete\n", count(more, "pool", "pools"))
+	}
+	if n := len(end.Pools) - len(open); n > 0 {
+		fmt.Fprintf(&b, "  %s complete\n", count(n, "pool is", "pools are"))
+	}
+	return b.String()
+}
+
+// notUpdated counts the other hosts of a pool by where they stand.
+func notUpdated(p engine.PoolStatus) string {
+	var parts []string
+	for _, state := range engine.HostStates() {
+		if n := p.Counts[state]; n > 0 && state != engine.Updated {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
