@@ -13,6 +13,9 @@ const mostNamed = 20
 
 // completeness says how far each pool was when the run ended.
 func (p *Plain) completeness(end engine.RunEnd) string {
+	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && p.sum.text() != "" {
+		return "how far each pool is was not looked at any more; holdfast status tells\n"
+	}
 	if len(end.Pools) == 0 {
 		return ""
 	}

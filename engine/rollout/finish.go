@@ -17,7 +17,7 @@ func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err e
 	sort.Strings(p.updated)
 	p.updated = slices.DeleteFunc(p.updated, p.undone)
 	end := engine.RunEnd{Updated: p.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(p.failed)), Left: left(last, p)}
-	r.counts(p, &end)
+	r.counts(ctx, p, &end)
 	var f *engine.Failure
 	switch {
 	case errors.Is(err, ErrDeclined) && p.earlier > 0:
@@ -101,9 +101,10 @@ func (r *Run) spent(p *progress) string {
 	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of %s allows (--best-effort goes on with the others)", failed, of)
 }
 
-// counts tells how far each pool was when it was last seen.
-func (r *Run) counts(p *progress, end *engine.RunEnd) {
-	if p.sight.Facts == nil {
+// counts tells how far each pool was when it was last seen. A run that was stopped
+// at once has not seen what it did, and tells nothing.
+func (r *Run) counts(ctx context.Context, p *progress, end *engine.RunEnd) {
+	if p.sight.Facts == nil || ctx.Err() != nil && p.hasBegun() {
 		return
 	}
 	in := r.input(p.sight, p)

@@ -26,10 +26,10 @@ func (r *Run) gatesBefore(ctx context.Context, b engine.Batch, number int) *engi
 	return nil
 }
 
-// lastLook looks at the hosts once more where a batch was cut short, so that
-// the end of the run tells how they are and not how they were before it.
+// lastLook looks at the hosts once more where staging or a batch was cut short, so
+// that the end of the run tells how they are and not how they were before it.
 func (r *Run) lastLook(ctx context.Context, p *progress, err error) {
-	if err == nil || p.batches == 0 || ctx.Err() != nil || r.events.failed() != nil {
+	if err == nil || !p.hasBegun() || ctx.Err() != nil || r.events.failed() != nil {
 		return
 	}
 	if sight, err := r.look(ctx, p); err == nil {

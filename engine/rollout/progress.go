@@ -148,6 +148,13 @@ func (p *progress) finished(host string, at time.Time) {
 	}
 }
 
+// hasBegun reports whether the run has done anything to a host.
+func (p *progress) hasBegun() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.batches > 0 || len(p.staged) > 0
+}
+
 // undone reports whether a host failed, or the last play began on it and was not
 // done with it, whatever plays before did.
 func (p *progress) undone(host string) bool {

@@ -1,0 +1,67 @@
+package rollout_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// The counts at the end of a run are of what is so then: where staging was cut
+// short they have what is staged, and a run that was stopped at once has none.
+func TestCountsAreNotStale(t *testing.T) {
+	run := func(t *testing.T, at func(engine.Event) bool, hard bool) engine.RunEnd {
+		site := newSite(hosttest.Fleet(0, 3))
+		b := site.Bastion("run-1")
+		all, stop := context.WithCancel(t.Context())
+		defer stop()
+		soft, stopSoft := context.WithCancel(all)
+		defer stopSoft()
+		b.Watch = func(e engine.Event) {
+			switch {
+			case !at(e):
+			case hard:
+				stop()
+			default:
+				stopSoft()
+			}
+		}
+		r := b.Run()
+		r.Soft, r.Forks = soft, 1
+		return b.Apply(all, r)
+	}
+	worker := func(end engine.RunEnd) map[engine.HostState]int {
+		for _, p := range end.Pools {
+			if p.Name == "worker" {
+				return p.Counts
+			}
+		}
+		return nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		end := run(t, func(e engine.Event) bool { return e.Type == engine.StepEnded && e.Step == "stage" }, false)
+		check(t, ended(end, engine.ExitStopped))
+		if got := worker(end); got[engine.Staged] != 1 || got[engine.Pending] != 2 {
+			t.Errorf("one of three is staged, and the counts are %v", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		end := run(t, func(e engine.Event) bool { return e.Type == engine.StepStarted && e.Step == "wait for boot" }, true)
+		check(t, ended(end, engine.ExitStopped))
+		if len(end.Pools) > 0 {
+			t.Errorf("nobody has looked, and the counts are %v", worker(end))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // nothing was begun, so what was seen is so
+		site := newSite(hosttest.Fleet(0, 3))
+		end := apply(site.Bastion("run-1"), func(r *rollout.Run) {
+			r.Approve = func(context.Context, engine.Plan) error { return rollout.ErrDeclined }
+		})
+		if got := worker(end); got[engine.Pending] != 3 {
+			t.Errorf("the counts are %v", got)
+		}
+	})
+}
