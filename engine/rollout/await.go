@@ -81,6 +81,9 @@ func orUnknown(version string) string {
 	return version
 }
 
+// mostUnits is how many units fit into a reason.
+const mostUnits = 8
+
 // awaitUnits waits until what ran before runs again and nothing new has failed.
 func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits) error {
 	lost := false // as the last look has shown
@@ -101,6 +104,9 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 			if !slices.Contains(f.Running, u) && !slices.Contains(f.Failed, u) {
 				bad = append(bad, u+" ran before and does not run")
 			}
+		}
+		if more := len(bad) - mostUnits; more > 0 {
+			bad = append(bad[:mostUnits], fmt.Sprintf("and %d more units", more))
 		}
 		return strings.Join(bad, "; "), nil
 	})

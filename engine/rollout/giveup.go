@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -65,11 +66,7 @@ func (r *Run) retreat(ctx context.Context, hp engine.HostPlan, passed sequence) 
 
 // keepHeld writes the reason into the hold of a host that failed.
 func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) string {
-	cause := failure.Cause
-	if r.Hide != nil {
-		cause = r.Hide(cause)
-	}
-	script := engine.FailHoldScript(r.ID, cause, failure.Step)
+	script := engine.FailHoldScript(r.ID, r.noted(failure.Cause), r.noted(failure.Step))
 	reply, err := r.insist(ctx, hp.Host, Script{Text: script, Timeout: time.Minute})
 	switch {
 	case err != nil:
@@ -80,4 +77,18 @@ func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.
 		return "it stays held; the reason could not be written into its hold: " + tail(reply.Stderr, 200)
 	}
 	return "it stays held, with the reason in its hold; the next run takes it up first"
+}
+
+// noted is a text as it may be written into a hold, which everybody who logs in
+// may read: without secrets, fit for a terminal, and short, as a hold that is too long
+// cannot be read any more.
+func (r *Run) noted(text string) string {
+	const most = 1024
+	if r.Hide != nil {
+		text = r.Hide(text)
+	}
+	if text = engine.Printable(text); len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -15,7 +15,7 @@ import (
 
 // takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
-	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: t.Reason, Units: awaited(hp), From: t.From}
+	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: r.noted(t.Reason), Units: awaited(hp), From: t.From}
 	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.TakeScript(h, t), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:

@@ -1,0 +1,56 @@
+package rollout_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// What a hold says is short, however much failed: one that is too long could
+// not be read by anybody.
+func TestTheReasonOfAHoldIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(0, 1))
+		site.Host("worker-0").Change(func(t *hosttest.Traits) {
+			for i := range 2000 {
+				t.Failing = append(t.Failing, fmt.Sprintf("container-%d@payments-frontend.service", i))
+			}
+		})
+		end := apply(site.Bastion("run-1"))
+		hold := site.Host("worker-0").Hold()
+		check(t, ended(end, engine.ExitFailed, "container-0@payments-frontend.service has failed"), heldFor(site.Host("worker-0"), "run-1", "and 1992 more units"))
+		if len(hold.Reason) > 1100 || len(end.Reason) > 1100 {
+			t.Errorf("a reason of %d bytes, and one of %d", len(hold.Reason), len(end.Reason))
+		}
+	})
+}
+
+// Neither the reason nor the step is long or has secrets, whoever has written them.
+func TestAHoldOfALongTaskIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(noOS(hosttest.Fleet(0, 1)))
+		b := site.Bastion("run-1")
+		command := "login --password s3cret \x1b[2J" + strings.Repeat("ä", 40000)
+		b.Command = failing(command, "worker-0")
+		var first string
+		b.Watch = func(e engine.Event) {
+			if e.Type == engine.StepStarted && e.Step == command {
+				first = site.Host("worker-0").Hold().Reason
+			}
+		}
+		apply(b, playbook(aPlay(engine.Play{Name: "p", Tasks: []engine.Task{disrupts(command)}})), func(r *rollout.Run) {
+			r.Hide = func(s string) string { return strings.ReplaceAll(s, "s3cret", "***") }
+		})
+		hold := site.Host("worker-0").Hold()
+		for name, text := range map[string]string{"reason": hold.Reason, "step": hold.Step, "first reason": first} {
+			if len(text) > 1100 || text == "" || strings.Contains(text, "s3cret") || engine.Printable(text) != text {
+				t.Errorf("the %s has %d bytes: %.60q", name, len(text), text)
+			}
+		}
+	})
+}
