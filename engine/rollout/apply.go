@@ -137,7 +137,7 @@ func (r *Run) again(ctx context.Context, p *progress) (engine.Plan, error) {
 // carryOut is the loop. Each turn does one thing and then looks at the world
 // again, so that a batch begins on what was seen right before it.
 func (r *Run) carryOut(ctx context.Context, p *progress, plan engine.Plan) (engine.Plan, error) {
-	for len(plan.Batches) > 0 || len(plan.Lanes) > 0 && !p.stagedAll || len(plan.Before) > 0 {
+	for len(plan.Batches) > 0 || p.stages(plan) || len(plan.Before) > 0 {
 		if err := r.mayGoOn(ctx); err != nil {
 			return plan, err
 		}
@@ -168,8 +168,8 @@ func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
 	case !p.started && len(plan.Start) > 0:
 		p.started = true
 		return asError(r.gates(ctx, everyone(plan), plan.Start, 0))
-	case batch && quiet(plan, b):
-	case !p.stagedAll && len(plan.Lanes) > 0:
+	case batch && quiet(plan, b) && (p.play == nil || !p.stages(plan) && len(plan.Before) == 0):
+	case p.stages(plan):
 		p.stagedAll = true
 		return r.stage(ctx, p, plan, plan.Lanes)
 	case needsStage(plan, b):

@@ -18,7 +18,7 @@ import (
 func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	b := plan.Batches[0]
 	began := r.Clock.Now()
-	p.batches, p.gated = p.batches+1, ""
+	p.batches, p.gated, p.agreed = p.batches+1, "", ""
 	number := p.batches
 	r.lookout = r.lookOut(p, plan)
 	if err := r.emit(engine.Event{Type: engine.BatchStarted, Batch: number, Canaries: b.Canaries, Message: joined(b.Hosts)}); err != nil {

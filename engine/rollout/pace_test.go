@@ -306,6 +306,25 @@ func TestStepByStep(t *testing.T) {
 	})
 }
 
+// The operator is asked before a reboot that stands in for an action, too.
+func TestStepByStepBeforeAFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(noOS(hosttest.Fleet(0, 1)))
+		h := site.Host("worker-0")
+		h.Set("none-1")
+		site.Want("worker-0", "restart-2")
+		h.Change(func(t *hosttest.Traits) { t.ActFails = true })
+		asked := 0
+		end := apply(site.Bastion("run-1"), func(r *rollout.Run) {
+			r.Step = func(context.Context, engine.Plan) error { asked++; return nil }
+		})
+		check(t, ended(end, engine.ExitOK), lawful(site))
+		if n := len(h.State().Reboots); asked != 2 || n != 1 {
+			t.Errorf("asked %d times, rebooted %d times", asked, n)
+		}
+	})
+}
+
 // The gates of a run are asked once, before anything is staged.
 func TestGatesBeforeRun(t *testing.T) {
 	for _, command := range []string{"true", "false"} {

@@ -1,7 +1,9 @@
 package rollout_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -68,6 +70,75 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 			t.Errorf("%v failed", end.Failed)
 		}
 	})
+}
+
+// staging is a play's task to stage the OS that hosts in memory are to have.
+type staging struct{ hosttest.Module }
+
+func (m staging) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	changes, err := m.Module.Diff(d, f)
+	if err != nil || len(changes) == 0 || f.Ready(d.OS.Digest(), "") {
+		return nil, err
+	}
+	for i := range changes {
+		changes[i].Actions = []engine.Action{{Type: engine.NoAction}}
+	}
+	return changes, nil
+}
+
+func (m staging) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	return engine.Steps{Stage: m.Module.Steps(t, changes).Stage}
+}
+
+func (staging) Probe(engine.Desired) []engine.Command { return nil }
+
+func (staging) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
+
+var stageTask = engine.Task{Name: "stage", Module: engine.StageTask}
+
+// steps gives the steps of these names that a run has begun, in their order.
+func steps(b *hosttest.Bastion, of ...string) (list []string) {
+	for _, e := range b.Events() {
+		if e.Type == engine.StepStarted && slices.Contains(of, e.Step) {
+			list = append(list, cmp.Or(e.Host, e.Cluster)+" "+e.Step)
+		}
+	}
+	return list
+}
+
+// A play stages its OS, and saves etcd, before anything is done to its hosts,
+// whether that disturbs them or not.
+func TestAPlayStagesAndSavesFirst(t *testing.T) {
+	config := engine.Task{Name: "config", Module: engine.ConfigTask}
+	for name, tc := range map[string]struct {
+		inv     engine.Inventory
+		wants   string
+		tasks   []engine.Task
+		modules []engine.Module
+		want    []string
+	}{
+		"command":  {hosttest.Fleet(0, 1), "", []engine.Task{stageTask, tells("tell")}, []engine.Module{looking{}, staging{}}, []string{"worker-0 stage", "worker-0 tell"}},
+		"config":   {hosttest.Fleet(0, 1), "none-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, hosttest.Settings{}}, []string{"worker-0 stage", "worker-0 write"}},
+		"reboot":   {hosttest.Fleet(0, 1), "reboot-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, hosttest.Settings{}}, []string{"worker-0 stage", "worker-0 write", "worker-0 reboot", "worker-0 stage"}},
+		"snapshot": {noOS(hosttest.Fleet(1, 0)), "", []engine.Task{{Name: "save", Module: engine.EtcdSnapshotTask}, tells("compact")}, []engine.Module{looking{}}, []string{"main snapshot etcd", "etcd-0 compact"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(tc.inv)
+				if tc.wants != "" {
+					site.Want("worker-0", tc.wants)
+				}
+				b := site.Bastion("run-1")
+				end := apply(b, playbook(aPlay(engine.Play{Name: "p", Tasks: tc.tasks}, tc.modules...)))
+				if err := errors.Join(ended(end, engine.ExitOK), lawful(site)); err != nil {
+					t.Errorf("%v\n%s", err, story(b))
+				}
+				if got := steps(b, "stage", "tell", "write", "reboot", "snapshot etcd", "compact"); !slices.Equal(got, tc.want) {
+					t.Errorf("%q, not %q", got, tc.want)
+				}
+			})
+		})
+	}
 }
 
 // A host to which a command has done what nothing takes back is seen through

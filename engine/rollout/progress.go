@@ -44,6 +44,16 @@ func newProgress() *progress {
 	}
 }
 
+// stages reports whether what the plan has to stage is staged before anything
+// else is done: once, and at the end of a play once more what got lost meanwhile
+// on hosts that are only staged.
+func (p *progress) stages(plan engine.Plan) bool {
+	if len(plan.Lanes) == 0 || p.stagedAll && len(plan.Batches) > 0 {
+		return false
+	}
+	return !p.stagedAll || slices.ContainsFunc(plan.Hosts, func(hp engine.HostPlan) bool { return len(hp.Stage) > 0 && len(hp.Roll) == 0 })
+}
+
 // begin turns to a play.
 func (p *progress) begin(play *Play) {
 	p.play, p.earlier, p.approved, p.started, p.stagedAll, p.gated, p.agreed = play, p.batches, nil, false, false, "", ""
@@ -191,7 +201,8 @@ func (p *progress) failures() map[string]string {
 }
 
 // check refuses what the operator did not see, and to do anything twice: a
-// host that does not match after all went well never will.
+// host that does not match after all went well never will. What was staged there
+// may get lost.
 func (p *progress) check(plan engine.Plan) error {
 	if err := plan.Check(*p.approved); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
@@ -200,7 +211,7 @@ func (p *progress) check(plan engine.Plan) error {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
 	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // always the same is named
-		if hp := plan.Host(host); hp != nil {
+		if hp := plan.Host(host); hp != nil && len(hp.Roll) > 0 {
 			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + whatIsLeft(*hp)}
 		}
 	}
