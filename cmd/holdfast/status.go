@@ -79,13 +79,14 @@ func (a *app) holds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, code := []report.HeldHost{}, engine.ExitOK
+	held, unreached, code := []report.HeldHost{}, 0, engine.ExitOK
 	for _, h := range s.selected() {
 		f := facts[h.Name]
 		switch {
 		case !f.Reached():
 			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, f.Unreachable)
 			code = engine.ExitUnreachable
+			unreached++
 		case f.Hold != nil || f.HoldProblem != "":
 			held = append(held, report.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: f.Hold != nil && f.Hold.Expired(f.Clock)})
 		}
@@ -94,7 +95,7 @@ func (a *app) holds(ctx context.Context) error {
 	if a.json {
 		err = a.printJSON(held)
 	} else {
-		err = report.WriteHolds(a.stdout, held)
+		err = report.WriteHolds(a.stdout, held, unreached)
 	}
 	if err != nil {
 		return err

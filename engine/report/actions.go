@@ -68,6 +68,9 @@ func swallowed(hp engine.HostPlan) []engine.Action {
 		return nil
 	}
 	for _, c := range hp.Changes {
+		if isTask(c) { // it has steps of its own
+			continue
+		}
 		for _, a := range c.Actions {
 			if a.Type != engine.NoAction && !slices.Contains(hp.Actions, a) && !slices.Contains(list, a) {
 				list = append(list, a)

@@ -117,9 +117,10 @@ func TestTables(t *testing.T) {
 		"status-verbose": func() error { return report.WriteStatus(&b, status, report.Style{}, true) },
 		"etcd":           func() error { return report.WriteEtcd(&b, clusters, report.Style{}) },
 		"holds": func() error {
-			return report.WriteHolds(&b, []report.HeldHost{{Host: "worker-03", Hold: &hold}, {Host: "worker-04", Hold: &hold, Expired: true}, {Host: "worker-05", Problem: "it is not a hold\x07"}})
+			return report.WriteHolds(&b, []report.HeldHost{{Host: "worker-03", Hold: &hold}, {Host: "worker-04", Hold: &hold, Expired: true}, {Host: "worker-05", Problem: "it is not a hold\x07"}}, 0)
 		},
-		"holds-none": func() error { return report.WriteHolds(&b, nil) },
+		"holds-none":      func() error { return report.WriteHolds(&b, nil, 0) },
+		"holds-unreached": func() error { return report.WriteHolds(&b, nil, 2) },
 		"runs": func() error {
 			return report.WriteRuns(&b, []report.RunInfo{
 				{ID: "20261121-080000-0001", Site: "berlin", Holder: "ann@bastion", Started: began, Last: began.Add(90 * time.Second), End: &engine.RunEnd{Exit: 0, Reason: "every host matches"}},

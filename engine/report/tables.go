@@ -102,10 +102,14 @@ type HeldHost struct {
 	Expired bool         `json:"expired,omitempty"`
 }
 
-// WriteHolds lists holds.
-func WriteHolds(w io.Writer, held []HeldHost) error {
+// WriteHolds lists holds; unreached is how many hosts could not be asked.
+func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 	if len(held) == 0 {
-		_, err := fmt.Fprintln(w, "no host is held")
+		text := "no host is held"
+		if unreached > 0 {
+			text = fmt.Sprintf("no host that could be reached is held; %s could not be", count(unreached, "host", "hosts"))
+		}
+		_, err := fmt.Fprintln(w, text)
 		return err
 	}
 	rows := [][]string{{"HOST", "KIND", "HOLDER", "SINCE", "UNTIL", "REASON"}}

@@ -96,7 +96,7 @@ func TestUntrustedTables(t *testing.T) {
 			return report.WriteEtcd(w, []engine.ClusterFacts{poisoned[engine.ClusterFacts]()}, report.Style{})
 		},
 		"holds": func(w io.Writer) error {
-			return report.WriteHolds(w, []report.HeldHost{held, {Host: hostile, Problem: hostile}})
+			return report.WriteHolds(w, []report.HeldHost{held, {Host: hostile, Problem: hostile}}, 1)
 		},
 		"runs": func(w io.Writer) error { return report.WriteRuns(w, []report.RunInfo{poisoned[report.RunInfo]()}) },
 	} {
