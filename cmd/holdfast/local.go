@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -16,21 +17,34 @@ import (
 const maxOutput = 1 << 20
 
 // bastion runs the inventory's commands (drains, gates) with sh.
-type bastion struct{ dir string }
+type bastion struct {
+	dir   string
+	grace time.Duration // for what is to end, and for output after the command has ended; 0: 5 s
+}
 
 // Run runs one command in the inventory's folder, in a process group of its
 // own: Ctrl-C in the terminal is for holdfast to act on, and a time-out ends
-// everything the command has started.
+// everything the command has started, by force what does not end when it is
+// asked to. A command that has ended well may leave others running; what they
+// print after that is lost.
 func (b bastion) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
 	cmd := shell(ctx, command)
 	cmd.Dir = b.dir
 	cmd.Env = append(cmd.Env, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
+	var until time.Time
+	grace := cmp.Or(b.grace, 5*time.Second)
+	cmd.Cancel = func() error {
+		until = time.Now().Add(grace)
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
+	cmd.WaitDelay = grace
 	var stdout, stderr bounded
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
+	if !until.IsZero() {
+		endGroup(cmd.Process.Pid, until)
+	}
 	reply := rollout.Reply{Stdout: stdout.String(), Stderr: stderr.String()}
 	var status *exec.ExitError
 	switch {
@@ -39,8 +53,20 @@ func (b bastion) Run(ctx context.Context, command string, env []string) (rollout
 	case errors.As(err, &status):
 		reply.Code = status.ExitCode()
 		return reply, nil
+	case errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success():
+		return reply, nil
 	}
 	return reply, err
+}
+
+// endGroup waits for the processes of a group that were asked to end, and kills
+// those that are left then.
+func endGroup(group int, until time.Time) {
+	const pause = 20 * time.Millisecond
+	for time.Now().Before(until) && syscall.Kill(-group, 0) == nil {
+		time.Sleep(pause)
+	}
+	_ = syscall.Kill(-group, syscall.SIGKILL) // there may be none left
 }
 
 // shell runs a command of the inventory with sh. It may have a secret in it,

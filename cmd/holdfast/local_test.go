@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A command that has ended well is not waited for by what it leaves running.
+func TestBastionCommandLeavesAnotherRunning(t *testing.T) {
+	b := bastion{dir: t.TempDir(), grace: 50 * time.Millisecond}
+	for command, want := range map[string]int{"sleep 20 & echo done": 0, "sleep 20 & echo done; exit 3": 3} {
+		began := time.Now()
+		reply, err := b.Run(t.Context(), command, nil)
+		if err != nil || reply.Code != want || reply.Stdout != "done\n" {
+			t.Errorf("%s: %+v, %v", command, reply, err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: it took %s", command, took)
+		}
+	}
+}
+
+// A command that takes too long is ended with all that it has started, also
+// where that does not want to.
+func TestBastionCommandIsEndedWhole(t *testing.T) {
+	for name, command := range map[string]string{
+		"obedient":        `sleep 60 & echo $! >pid; wait`,
+		"stubborn":        `trap '' TERM; sleep 60 & echo $! >pid; wait; sleep 60`,
+		"stubborn, quiet": `(trap '' TERM; exec sleep 60) >/dev/null 2>&1 & echo $! >pid; wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := bastion{dir: t.TempDir(), grace: 300 * time.Millisecond}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			if _, err := b.Run(ctx, command, nil); err == nil {
+				t.Error("it ended well")
+			}
+			pid, err := os.ReadFile(filepath.Join(b.dir, "pid"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for limit := time.Now().Add(5 * time.Second); lives(strings.TrimSpace(string(pid))); time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(limit) {
+					t.Fatal("what it has started goes on")
+				}
+			}
+		})
+	}
+}
+
+// lives reports whether a process runs: one that has ended and that nobody has
+// asked about does not.
+func lives(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(rest, "Z")
+}
