@@ -40,8 +40,9 @@ func (f Facts) Reached() bool { return f.Unreachable == "" }
 // Rollout is what a host keeps of the roll-out that last disrupted it, so that
 // whoever comes next can tell whether that is over.
 type Rollout struct {
-	Run     string            `json:"run"`     // that began it there
-	Targets map[string]string `json:"targets"` // OS of each pool of the site, by digest
+	Run     string            `json:"run"`              // that began it there
+	Number  int               `json:"number,omitempty"` // how many the hosts of the site have seen, so that no clock says which is the newest; 0: not counted yet
+	Targets map[string]string `json:"targets"`          // OS of each pool of the site, by digest
 }
 
 // Deployment is one OS version on a host's disk.

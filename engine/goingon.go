@@ -14,15 +14,19 @@ import (
 // pools of which the run begins no host: those that are paused, or outside of its
 // limit. Else the next run would find that the last roll-out was to bring such a
 // pool its new OS, and would begin it.
+//
+// It stays what it was when the plan was approved, whatever hosts the run loses.
 func goingOn(in Input, x index) Rollout {
 	last := lastRollout(in)
 	switch {
+	case in.Approved != nil && in.Approved.rollout.Run != "":
+		return in.Approved.rollout
 	case last == nil:
-		return Rollout{in.Run, x.targets}
+		return Rollout{in.Run, 1, x.targets}
 	case maps.Equal(last.Targets, x.targets):
 		return *last
-	case in.OverIncomplete || !overdue(in, *last):
-		return Rollout{in.Run, x.targets}
+	case in.OverIncomplete || !overdue(in, x, *last):
+		return Rollout{in.Run, last.Number + 1, x.targets}
 	}
 	targets := maps.Clone(x.targets)
 	for pool, digest := range last.Targets {
@@ -30,17 +34,17 @@ func goingOn(in Input, x index) Rollout {
 			targets[pool] = digest
 		}
 	}
-	return Rollout{last.Run, targets}
+	return Rollout{last.Run, last.Number, targets}
 }
 
 // overdue reports whether any host is not known to run what a roll-out was to
 // bring it.
-func overdue(in Input, last Rollout) bool {
+func overdue(in Input, x index, last Rollout) bool {
 	return slices.ContainsFunc(in.Inventory.Hosts, func(h Host) bool {
 		target, f := last.Targets[h.Pool], in.Facts[h.Name]
 		b := f.Booted()
 		switch {
-		case target == "", b != nil && b.Digest == target:
+		case target == "", x.targets[h.Pool] == "", b != nil && b.Digest == target:
 			return false
 		case f.Reached() && b != nil:
 			return true

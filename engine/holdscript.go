@@ -30,7 +30,7 @@ const (
 func HoldScript(h Hold, lasts Duration, adopt string, roll *Rollout) string {
 	t := TakeHold{For: lasts, Adopt: adopt}
 	if roll != nil {
-		t.Targets, t.Began = roll.Targets, roll.Run
+		t.Targets, t.Began, t.Number = roll.Targets, roll.Run, roll.Number
 	}
 	return TakeScript(h, t)
 }
@@ -69,6 +69,9 @@ func TakeScript(h Hold, t TakeHold) string {
 	if len(t.Targets) > 0 {
 		targets, _ := json.Marshal(t.Targets) // a map of strings always marshals, by key
 		note = jsonField("run", t.Began) + ",\n" + `"targets":` + string(targets)
+		if t.Number > 0 {
+			note += fmt.Sprintf(",\n\"number\":%d", t.Number)
+		}
 	}
 	return holdVars(h.Run) +
 		"adopt=" + Quote(adoptLine) + "\n" +

@@ -34,7 +34,8 @@ type Plan struct {
 	Selected []string          `json:"selected,omitempty"` // hosts that it is for; none: all
 	Terms    map[string]string `json:"terms,omitempty"`    // what the inventory and the playbook say about how the work is gone about, by what it is of
 
-	last *Rollout // the newest that hosts know of
+	last    *Rollout // the newest that hosts know of
+	rollout Rollout  // the one that this is a part of
 }
 
 // HostDrift is how a host differs from what was applied to it, where its pool

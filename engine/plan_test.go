@@ -34,8 +34,8 @@ func TestPlanIsAValue(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &back); err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(back, p) {
-			t.Fatalf("saved and read:\n%+v\nnot\n%+v", back, p)
+		if read := encode(t, back); read != text {
+			t.Fatalf("saved and read:\n%s\nnot\n%s", read, text)
 		}
 		if err := back.Check(p); err != nil {
 			t.Fatal(err)

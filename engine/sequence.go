@@ -113,7 +113,7 @@ func disturbing(steps []Step) []Step {
 func withHold(t Target, adopt, reason string, roll []Step, newOS bool, more Duration) []Step {
 	take := TakeHold{Reason: reason, For: Duration(10*time.Minute) + lasts(roll) + more, Adopt: adopt, Seen: t.Facts.renewed()}
 	if newOS {
-		take.Targets, take.Began = t.Rollout.Targets, t.Rollout.Run
+		take.Targets, take.Began, take.Number = t.Rollout.Targets, t.Rollout.Run, t.Rollout.Number
 	}
 	take.From = ranBefore(t, newOS)
 	first := Step{Name: "hold", On: t.Host.Name, Do: Op{TakeHold: &take}, Timeout: commandTimeout}

@@ -99,6 +99,7 @@ type TakeHold struct {
 
 	Targets map[string]string `json:"targets,omitempty"` // of the roll-out that begins here: the OS of each pool, by digest. The host keeps them
 	Began   string            `json:"began,omitempty"`   // the first run of that roll-out, which the host keeps, too
+	Number  int               `json:"number,omitempty"`  // of that roll-out, which the host keeps, too
 }
 
 // Release ends the run's hold.

@@ -54,14 +54,16 @@ func lastRollout(in Input) *Rollout {
 }
 
 // after reports whether a roll-out began after another, or none. That of the run
-// that asks is the newest, whatever bastions' clocks say. The IDs of others sort
-// by those.
+// that asks is the newest. Others have numbers, as clocks of bastions differ; of
+// two with the same number the IDs, which sort by those, have to do.
 func (r *Rollout) after(other *Rollout, run string) bool {
 	switch {
 	case other == nil:
 		return true
 	case r.Run == run || other.Run == run:
 		return other.Run != run
+	case r.Number != other.Number:
+		return r.Number > other.Number
 	}
 	return r.Run > other.Run
 }

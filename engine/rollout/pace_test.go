@@ -460,7 +460,15 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			site := newSite(hosttest.Fleet(0, 3))
 			remember(site, "20261120-130000-aa11")
-			check(t, ended(apply(site.Bastion("20261120-123000-bb22")), engine.ExitOK), converged(site))
+			first := site.Bastion("20261120-123000-bb22")
+			first.Watch = func(e engine.Event) {
+				if e.Type == engine.HostDone && e.Host == "worker-1" {
+					first.Kill()
+				}
+			}
+			apply(first)
+			check(t, updated(site.Host("worker-0")), untouched(site.Host("worker-2")))
+			check(t, ended(apply(site.Bastion("20261120-124500-cc33"), successor(first)), engine.ExitOK), converged(site))
 		})
 	})
 	t.Run("a host is lost", func(t *testing.T) {
@@ -474,6 +482,9 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 			site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
 			check(t, ended(apply(site.Bastion("run-1")), engine.ExitFailed, "worker-0 is unreachable"), lawful(site),
 				updated(site.Host("worker-1")), updated(site.Host("worker-2")), updated(site.Host("worker-3")))
+			if r := site.Host("worker-1").Remembers().Rollout; r.Run != "run-1" || r.Targets["worker"] != hosttest.V2 {
+				t.Errorf("worker-1 remembers %+v", r)
+			}
 		})
 	})
 	t.Run("a host comes back", func(t *testing.T) {
