@@ -36,6 +36,7 @@ type statusCase struct {
 	differs, staged, rejected bool
 	hostPaused, poolPaused    bool
 	hold                      *engine.Hold
+	dead                      []string // runs that are over
 	unreadable, unreachable   string
 	fake                      string // what another module has to do there
 }
@@ -58,14 +59,14 @@ func (c statusCase) status() engine.Status {
 		Hosts: []engine.Host{{Name: "w-1", Pool: "w", Paused: c.hostPaused}},
 	}
 	return engine.NewStatus(engine.Input{
-		Inventory: inv, Desired: inv.Desired(), Facts: map[string]engine.Facts{"w-1": f}, Now: now, RetryRejected: true,
+		Inventory: inv, Desired: inv.Desired(), Facts: map[string]engine.Facts{"w-1": f}, Now: now, RetryRejected: true, Dead: c.dead,
 		Modules: []engine.Module{osModule{}, fakeModule{work: map[string]string{"w-1": c.fake}}},
 	})
 }
 
 // TestStateOfAHost: each state, and which wins where several are true.
 func TestStateOfAHost(t *testing.T) {
-	run := &engine.Hold{Kind: engine.RunHold, Holder: "ann@b", Reason: "update"}
+	run := &engine.Hold{Kind: engine.RunHold, Run: "r1", Holder: "ann@b", Reason: "update"}
 	failed := &engine.Hold{Kind: engine.RunHold, Holder: "ann@b", Step: "wait for boot", Reason: "did not come back"}
 	maintenance := &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b", Reason: "fans"}
 	for name, c := range map[string]struct {
@@ -82,6 +83,8 @@ func TestStateOfAHost(t *testing.T) {
 		"paused and matching":         {statusCase{hostPaused: true, poolPaused: true}, engine.Updated, ""},
 		"paused and held":             {statusCase{differs: true, hostPaused: true, hold: maintenance}, engine.HeldState, "bob@b"},
 		"paused and worked on":        {statusCase{differs: true, hostPaused: true, hold: run}, engine.Updating, "ann@b"},
+		"worked on while others died": {statusCase{differs: true, hold: run, dead: []string{"r0"}}, engine.Updating, "held by ann@b"},
+		"left by a dead run":          {statusCase{differs: true, hold: run, dead: []string{"r1"}}, engine.Updating, "its run has ended and left it; the next apply goes on from there: held by ann@b"},
 		"paused and failed":           {statusCase{differs: true, poolPaused: true, hold: failed}, engine.Degraded, "failed at wait for boot: did not come back"},
 		"paused and not understood":   {statusCase{hostPaused: true, fake: "unclear"}, engine.Degraded, "two deployments are booted"},
 		"paused and gone":             {statusCase{differs: true, hostPaused: true, hold: maintenance, unreachable: "no route"}, engine.Unreached, "no route"},

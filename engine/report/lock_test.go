@@ -32,10 +32,30 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
+// states says of each run in dir whether it is under way, the newest first.
+func states(t *testing.T, dir string) string {
+	t.Helper()
+	runs, err := report.ListRuns(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, r := range runs {
+		list = append(list, fmt.Sprintf("%s %t", r.ID, r.UnderWay))
+	}
+	return strings.Join(list, ", ")
+}
+
 // TestLockSite: while another process has the lock it is refused, with who
 // that is; when that process is killed the lock is free.
 func TestLockSite(t *testing.T) {
 	dir := t.TempDir()
+	for _, run := range []string{"r0", "r1"} { // neither has come to its end
+		journal(t, dir, run, aRun()[:3])
+	}
+	if got := states(t, dir); got != "r1 false, r0 false" {
+		t.Errorf("before anybody has locked it: %s", got)
+	}
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), lockChild+"="+dir)
 	out, err := child.StdoutPipe()
@@ -52,6 +72,9 @@ func TestLockSite(t *testing.T) {
 	if _, err := report.LockSite(dir, "berlin", report.LockInfo{}); !errors.As(err, &busy) || busy.By.Run != "r1" || !strings.Contains(err.Error(), "ann@bastion") {
 		t.Errorf("while it is locked: %v", err)
 	}
+	if got := states(t, dir); got != "r1 true, r0 false" {
+		t.Errorf("while r1 has the lock: %s", got)
+	}
 	if unlock, err := report.LockSite(dir, "oslo", report.LockInfo{}); err != nil {
 		t.Errorf("another site: %v", err)
 	} else {
@@ -61,9 +84,15 @@ func TestLockSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = child.Wait()
+	if got := states(t, dir); got != "r1 false, r0 false" {
+		t.Errorf("after r1 was killed: %s", got)
+	}
 	unlock, err := report.LockSite(dir, "berlin", report.LockInfo{Run: "r2"})
 	if err != nil {
 		t.Fatalf("after its holder was killed: %v", err)
+	}
+	if got := states(t, dir); got != "r1 false, r0 false" {
+		t.Errorf("while a later run has the lock: %s", got)
 	}
 	unlock()
 }

@@ -24,9 +24,10 @@ type RunInfo struct {
 	End      *engine.RunEnd    `json:"end,omitempty"`
 	Updated  []string          `json:"updated,omitempty"`
 	Failed   []string          `json:"failed,omitempty"`
-	Steps    map[string]string `json:"steps,omitempty"`    // the last step that began on each host that is not done
-	Rebooted map[string]bool   `json:"rebooted,omitempty"` // hosts that were, or may have been, ordered to reboot and are not done
-	Problem  string            `json:"problem,omitempty"`  // why the journal could not be read to its end
+	Steps    map[string]string `json:"steps,omitempty"`     // the last step that began on each host that is not done
+	Rebooted map[string]bool   `json:"rebooted,omitempty"`  // hosts that were, or may have been, ordered to reboot and are not done
+	Problem  string            `json:"problem,omitempty"`   // why the journal could not be read to its end
+	UnderWay bool              `json:"under_way,omitempty"` // it has not ended, and its process has the site's lock
 }
 
 // ListRuns reads the journals in dir, the newest first. A folder that does not
@@ -42,7 +43,9 @@ func ListRuns(dir string) ([]RunInfo, error) {
 	var runs []RunInfo
 	for _, e := range entries {
 		if id := runOf(e.Name()); id != "" && e.Type().IsRegular() {
-			runs = append(runs, readRun(dir, id))
+			run := readRun(dir, id)
+			run.UnderWay = run.End == nil && hasLock(dir, run.Site, id)
+			runs = append(runs, run)
 		}
 	}
 	sort.Slice(runs, func(i, j int) bool { return runs[i].ID > runs[j].ID })

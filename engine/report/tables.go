@@ -147,7 +147,10 @@ func WriteRuns(w io.Writer, runs []RunInfo) error {
 	}
 	rows := [][]string{{"RUN", "SITE", "BY", "STARTED", "TOOK", "EXIT", "UPDATED", "FAILED", "OUTCOME"}}
 	for _, r := range runs {
-		exit, outcome := "-", "did not end: killed, or still under way"
+		exit, outcome := "-", "did not end; it was killed"
+		if r.UnderWay {
+			outcome = "still under way"
+		}
 		if r.End != nil {
 			exit, outcome = fmt.Sprint(int(r.End.Exit)), r.End.Reason
 		}
