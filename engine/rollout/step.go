@@ -140,9 +140,11 @@ func (r *Run) connect(ctx context.Context, host string) (Conn, error) {
 }
 
 func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
-	progress := lines{f: func(line string) {
+	told := &output{now: r.Clock.Now, tell: func(line string) {
 		r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Step: s.Name, Message: engine.Printable(line)})
 	}}
+	defer told.end()
+	progress := lines{f: told.line}
 	run := r.insist
 	if s.Disturbs || s.Breaks || s.Do.Exec.Once {
 		run = r.exec

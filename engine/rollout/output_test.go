@@ -1,0 +1,55 @@
+package rollout_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// chattyHosts print a line a millisecond for a minute while they are staged.
+type chattyHosts struct{ rollout.Hosts }
+
+func (h chattyHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	c, err := h.Hosts.Connect(ctx, host)
+	return chattyConn{c}, err
+}
+
+type chattyConn struct{ rollout.Conn }
+
+func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	if s.Live != nil && strings.HasPrefix(s.Text, "hosttest stage") {
+		for i := range 60000 {
+			s.Live(fmt.Appendf(nil, "line %d\n", i))
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return c.Conn.Run(ctx, s)
+}
+
+// What a script prints is told from the beginning, and then now and then: no
+// host fills the journal.
+func TestOutputIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSite(hosttest.Fleet(0, 1)).Bastion("run-1")
+		check(t, ended(apply(b, func(r *rollout.Run) { r.Hosts = chattyHosts{r.Hosts} }), engine.ExitOK))
+		var told []string
+		for _, e := range b.Events() {
+			if e.Type == engine.StepProgress && e.Step == "stage" {
+				told = append(told, e.Message)
+			}
+		}
+		if n := len(told); n < 200 || n > 210 || told[0] != "line 0" || told[199] != "line 199" {
+			t.Fatalf("%d lines were told: %q", n, told)
+		}
+		if last := told[len(told)-1]; !strings.HasPrefix(last, "it has printed 597") {
+			t.Errorf("in the end: %q", last)
+		}
+	})
+}
