@@ -51,9 +51,21 @@ type Exec struct {
 	// scripts are that disturb nothing.
 	Once bool `json:"once,omitempty"`
 
+	// What is the command that the script is there for, as a playbook has it;
+	// "" where it is the tool's own.
+	What string `json:"what,omitempty"`
+
 	// Fallback says that a reboot stands in for an action that fails
 	// (ScriptActed): the host is planned again, and the plan finds out.
 	Fallback bool `json:"fallback,omitempty"`
+}
+
+// Says gives what people are told that is run: What, else the whole script.
+func (x Exec) Says() string {
+	if x.What != "" {
+		return x.What
+	}
+	return x.Script
 }
 
 // Upload is a file that a script needs. Its data may be secret and are in no

@@ -104,7 +104,7 @@ func (p placed) hostCommand(t engine.Target) engine.Step {
 		text: taskCommandScript,
 	}
 	step := onHost(t, p.Name, strict+p.allowed(t)+s.String(), limit+longer)
-	step.Do.Exec.Once, step.Disturbs = true, p.disturbs()
+	step.Do.Exec.Once, step.Do.Exec.What, step.Disturbs = true, p.Command.Command, p.disturbs()
 	return step
 }
 
@@ -117,7 +117,7 @@ func (p placed) service(t engine.Target) engine.Step {
 		text: taskServiceScript + actionScript + actLine(0, do),
 	}
 	step := onHost(t, p.Name, strict+p.allowed(t)+s.String(), actionTime(do))
-	step.Disturbs = true
+	step.Do.Exec.What, step.Disturbs = "systemctl "+string(do.Type)+" "+do.Unit, true
 	return step
 }
 

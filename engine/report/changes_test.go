@@ -105,8 +105,8 @@ func configPlans() map[string]engine.Plan {
 			Drift:   []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{drift(chrony)}}, {Host: "edge-02", Changes: []engine.Change{drift(chrony)}}, {Host: "edge-03", Changes: []engine.Change{drift(config("create", "file /etc/motd", noRule, reboot))}}},
 		},
 		"reboot-and-service": {Hosts: []engine.HostPlan{changed("worker-01", reboot,
-			engine.Change{Resource: "reboot", Verb: "run", Rule: "playbook: reboot", Actions: reboot},
-			engine.Change{Resource: "restart chronyd.service", Verb: "run", Rule: "playbook: chronyd", Actions: restartChrony[1:]},
+			engine.Change{Resource: "reboot", Rule: "playbook: reboot", Actions: reboot},
+			engine.Change{Resource: "restart chronyd.service", Rule: "playbook: chronyd", Actions: restartChrony[1:]},
 		)}, Batches: []engine.Batch{batch("worker-01")}},
 		"drift-only": {Matching: []string{"edge-02", "edge-03"}, Drift: []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{drift(chrony)}}}},
 	}

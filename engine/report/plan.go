@@ -3,7 +3,10 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"holdfast/engine"
 )
@@ -76,6 +79,8 @@ func (v *planView) groups() {
 		v.b.WriteString(v.describe(group[0], v.verbose))
 		if v.verbose {
 			v.steps(group[0])
+		} else if v.p.Play != "" {
+			v.commands(group[0])
 		}
 		v.line("")
 	}
@@ -120,6 +125,31 @@ func (v *planView) steps(hp engine.HostPlan) {
 	if len(hp.Rollback) > 0 {
 		v.line("    %s", v.style.faint("instead of what is left, if it fails once it has rebooted:"))
 		v.list("      ", hp.Rollback)
+	}
+}
+
+// commands shows what a play runs on a host and asks about it, each on a line.
+func (v *planView) commands(hp engine.HostPlan) {
+	var lines []string
+	for _, s := range slices.Concat(hp.Stage, hp.Roll) {
+		text := ""
+		switch {
+		case s.Do.Gate != nil:
+			text = fmt.Sprintf("%s, at most %s", s.Name, s.Timeout)
+		case s.Do.Command != nil && s.Do.Command.Command != s.Name:
+			text = s.Name + ": " + s.Do.Command.Command
+		case s.Do.Exec != nil && s.Do.Exec.What != "" && s.Do.Exec.What != s.Name:
+			text = s.Name + ": " + s.Do.Exec.What
+		case s.Do.Command != nil, s.Do.Exec != nil && s.Do.Exec.What != "":
+			text = s.Name
+		default:
+			continue
+		}
+		lines = append(lines, ansi.Truncate("    "+strings.Join(strings.Fields(text), " "), columns, "…"))
+	}
+	if len(lines) > 0 {
+		v.line("  %s", v.style.faint("runs, as on "+hp.Host+" (--verbose shows all steps):"))
+		v.line("%s", strings.Join(lines, "\n"))
 	}
 }
 

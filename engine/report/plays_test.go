@@ -1,10 +1,13 @@
 package report_test
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/report"
 )
 
 // play begins one that does something to these hosts.
@@ -13,7 +16,7 @@ func (s *script) play(name, does string, hosts ...string) {
 	for _, h := range hosts {
 		hp := osPlan(h, "worker", "", "")
 		if does != "" {
-			hp.Changes = []engine.Change{{Resource: does, Verb: "run", Rule: "playbook: " + name}}
+			hp.Changes = []engine.Change{{Resource: does, Rule: "playbook: " + name}}
 		}
 		p.Hosts = append(p.Hosts, hp)
 	}
@@ -86,4 +89,27 @@ func TestPlaysEnd(t *testing.T) {
 		tell(&s)
 		golden(t, name, s.ending(t))
 	}
+}
+
+// TestPlayShowsItsCommands: who approves a play has seen what it runs, also
+// without --verbose.
+func TestPlayShowsItsCommands(t *testing.T) {
+	hp := osPlan("worker-01", "worker", "", "")
+	run := func(name, what string) engine.Step {
+		return engine.Step{Name: name, On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: "set -eu\n" + what, What: what}}}
+	}
+	hp.Roll = []engine.Step{
+		run("mark", "touch /run/mark;\necho done"),
+		{Name: "drain", On: "worker-01", Do: engine.Op{Command: &engine.Local{Command: "kubectl drain worker-01"}}},
+		{Name: "finalize", On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: "set -eu\nfinalize"}}},
+		gate("ceph", "worker-01", engine.Gate{HostCommand: "ceph health"}),
+		run("long", strings.Repeat("a long command ", 20)),
+		run("systemctl restart a", "systemctl restart a"),
+	}
+	p := engine.Plan{Total: 1, Play: "night", Hosts: []engine.HostPlan{hp}, Batches: []engine.Batch{{Pools: []string{"worker"}, Hosts: []string{"worker-01"}}}}
+	var b bytes.Buffer
+	if err := report.WritePlan(&b, p, report.Style{}, false); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "plan-play", b.String())
 }

@@ -140,6 +140,8 @@ func with(do engine.Op) string {
 		return ": waits for " + do.Pause.For.Trimmed()
 	case do.Defragment != nil:
 		return ": the member of " + do.Defragment.Cluster + " does not answer meanwhile"
+	case do.Exec != nil && do.Exec.What != "":
+		return ": " + do.Exec.What
 	case do.Exec != nil && len(do.Exec.Uploads) > 0:
 		size := 0
 		for _, u := range do.Exec.Uploads {
