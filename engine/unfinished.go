@@ -5,7 +5,8 @@ import "fmt"
 // Straggler is a host that an earlier roll-out has not reached.
 type Straggler struct {
 	Host   string `json:"host"`
-	Reason string `json:"reason"` // what it runs instead, as a sentence without the host
+	Reason string `json:"reason"`           // what it runs instead, as a sentence without the host
+	Target string `json:"target,omitempty"` // digest of the OS that it was to run
 }
 
 // String is the whole sentence.
@@ -34,9 +35,9 @@ func unfinished(in Input, x index, s stock) []Straggler {
 		switch {
 		case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target:
 		case f.Reached() && b != nil:
-			out = append(out, Straggler{h.Name, fmt.Sprintf("runs %s, and not %s of run %s", ShortDigest(b.Digest), ShortDigest(target), last.Run)})
+			out = append(out, Straggler{h.Name, fmt.Sprintf("runs %s, and not %s of run %s", ShortDigest(b.Digest), ShortDigest(target), last.Run), target})
 		case in.Complete[h.Pool] != target:
-			out = append(out, Straggler{h.Name, fmt.Sprintf("is not known to run %s of run %s", ShortDigest(target), last.Run)})
+			out = append(out, Straggler{h.Name, fmt.Sprintf("is not known to run %s of run %s", ShortDigest(target), last.Run), target})
 		}
 	}
 	return out

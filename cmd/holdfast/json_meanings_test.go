@@ -182,6 +182,7 @@ var meanings = map[string]string{
 	"Plan.play": "name of the play of a playbook that it is for; missing: everything is made to match", "Plan.start": "gates that are asked once, before anything is touched",
 	"Plan.unfinished":   "hosts that an earlier roll-out has not reached; until it is finished no other OS is begun",
 	"Straggler.reason":  "what it runs, and what that roll-out was to bring, as a sentence without the host",
+	"Straggler.target":  "the digest of the OS that that roll-out was to bring",
 	"HostPlan.rollback": "steps that are done in place of what is left of `roll`, if the host fails once it has rebooted; missing: it stays held as it is",
 	"Batch.canaries":    "names of the pools whose hosts in it go before their others", "Batch.soak": "what is left of the time that canaries have to run before this batch",
 	"Op.gate": "ask a gate until it is open", "Op.pause": "wait", "Op.defragment": "give the space back that the host's etcd member does not use any more",

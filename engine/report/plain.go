@@ -144,6 +144,9 @@ func (p *Plain) step(e engine.Event) string {
 
 // failure is all that is known of why a host failed, and what became of it.
 func (p *Plain) failure(e engine.Event) string {
+	if e.Failure.Kind == "stopped" {
+		return whole(p.Style.yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e, *e.Failure)
+	}
 	return whole(p.Style.red("  "+e.Host+" failed")+" at "+e.Failure.Step, e, *e.Failure)
 }
 

@@ -18,7 +18,11 @@ func (v *planView) totals() string {
 	case len(p.Hosts)+len(p.Excluded)+len(p.Refusals)+len(p.Unfinished) == 0:
 		return v.style.yellow("Nothing to do: "+matching+", "+drifted+".") + "\n"
 	}
-	text := fmt.Sprintf("Plan: %s; %s, %d left out.\n", v.toChange(), matching, len(v.out))
+	change := v.toChange()
+	if len(p.Refusals)+len(p.Unfinished) > 0 {
+		change = "refused, " + count(len(p.Hosts), "host would", "hosts would") + " change"
+	}
+	text := fmt.Sprintf("Plan: %s; %s, %d left out.\n", change, matching, len(v.out))
 	if len(p.Drift) > 0 {
 		text += "Drift: " + drifted + ".\n"
 	}

@@ -71,6 +71,13 @@ func (v *planView) unfinished() {
 		v.line("  %s", l)
 	}
 	v.line("  %s", "to finish it: give the pools the OS of that roll-out again, and apply")
+	var targets []string
+	for _, u := range v.p.Unfinished {
+		if u.Target != "" && !slices.Contains(targets, u.Target) {
+			targets = append(targets, u.Target)
+			v.line("      %s", u.Target)
+		}
+	}
 	v.line("  %s\n", "to leave it unfinished: add --continue-over-incomplete")
 }
 

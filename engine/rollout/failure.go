@@ -32,7 +32,7 @@ func asFailure(err error, host, step string) *engine.Failure {
 	}
 	var f *engine.Failure
 	if !errors.As(err, &f) {
-		f = &engine.Failure{Cause: err.Error()}
+		f = &engine.Failure{Cause: inWords.Replace(err.Error())}
 		if errors.Is(err, context.Canceled) {
 			f.Kind = KindStopped
 		}
@@ -48,6 +48,9 @@ func asFailure(err error, host, step string) *engine.Failure {
 	whole.Cause = strings.TrimPrefix(whole.Cause, whole.Step+": ")
 	return &whole
 }
+
+// inWords says in words what the context package has to say.
+var inWords = strings.NewReplacer(context.Canceled.Error(), errStopped.Error(), context.DeadlineExceeded.Error(), "no answer in time")
 
 // scriptFailure is a script that exited with another status than 0.
 func scriptFailure(reply Reply, cause string) *engine.Failure {

@@ -216,7 +216,7 @@ func standing(why engine.Why) string {
 	case engine.Closed:
 		return "waiting for a maintenance window"
 	case engine.Failed:
-		return "not updated: it failed"
+		return "not updated, because of a failure"
 	case engine.RolledBack:
 		return "rolled back"
 	}

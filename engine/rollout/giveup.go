@@ -27,6 +27,8 @@ func (r *Run) giveUp(ctx context.Context, p *progress, hp engine.HostPlan, passe
 		message = "it was left as it is, held by run " + hp.Adopt
 	case !passed.held && passed.disturbed:
 		message = "it was changed without being disturbed, and is not held; the next run goes on with it"
+	case !passed.held && failure.Kind == KindHeld: // by somebody else
+		message = "it was not disturbed, and this run does not hold it"
 	case !passed.held:
 		message = "it was not disturbed and is not held"
 	case passed.mayRetreat(hp, &failure):

@@ -260,7 +260,7 @@ func TestUnfinished(t *testing.T) {
 			}
 		}
 		for _, e := range b.Events() {
-			want := []engine.Straggler{{Host: "worker-0", Reason: "runs v1, and not v2 of run run-1"}, {Host: "worker-1", Reason: "runs v1, and not v2 of run run-1"}}
+			want := []engine.Straggler{{Host: "worker-0", Reason: "runs v1, and not v2 of run run-1", Target: hosttest.V2}, {Host: "worker-1", Reason: "runs v1, and not v2 of run run-1", Target: hosttest.V2}}
 			if e.Plan != nil && !slices.Equal(e.Plan.Unfinished, want) {
 				t.Errorf("%+v", e.Plan.Unfinished)
 			}
