@@ -112,7 +112,7 @@ func (sc *scheduler) take(hp *HostPlan, q *queue) {
 // about them, too: they have run for a while, or the run that updated them has ended.
 func (sc *scheduler) batch(hosts []*HostPlan) Batch {
 	var b Batch
-	seen, asked := map[string]bool{}, map[string]bool{}
+	seen, asked, followed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, hp := range hosts {
 		w := sc.wards[hp.Pool]
 		b.Hosts = append(b.Hosts, hp.Host)
@@ -121,14 +121,14 @@ func (sc *scheduler) batch(hosts []*HostPlan) Batch {
 			b.Pools = append(b.Pools, hp.Pool)
 			b.After = append(b.After, gates(w.Pool, AfterBatch, Bastion)...)
 		}
-		if len(hp.Changes) == 0 || asked[hp.Pool] {
+		if len(hp.Changes) > 0 && !asked[hp.Pool] {
+			asked[hp.Pool] = true
+			b.Before = append(b.Before, gates(w.Pool, BeforeBatch, Bastion)...)
+		}
+		if len(hp.Changes) == 0 || !hp.Disruptive() || w.canaries == 0 || followed[hp.Pool] {
 			continue
 		}
-		asked[hp.Pool] = true
-		b.Before = append(b.Before, gates(w.Pool, BeforeBatch, Bastion)...)
-		if !hp.Disruptive() || w.canaries == 0 {
-			continue
-		}
+		followed[hp.Pool] = true
 		if w.proven < w.canaries {
 			b.Canaries = append(b.Canaries, hp.Pool)
 			continue

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 )
@@ -26,6 +27,7 @@ func TestCanaryBatches(t *testing.T) {
 		{"one was left behind, and is only brought back", []machine{{hold: "dead"}, reboot, reboot}, 1, "worker-0|1m:worker-1 worker-2"},
 		{"one was left behind, and is updated", []machine{{hold: "dead", work: "reboot"}, reboot, reboot}, 1, "worker-0!|1m:worker-1 worker-2"},
 		{"one notices nothing", []machine{{work: "quiet"}, reboot, reboot}, 1, "worker-0|1m:worker-1 worker-2"},
+		{"two were left behind, and one of them notices nothing", []machine{{work: "quiet", hold: "dead"}, {work: "reboot", hold: "dead"}, reboot}, 1, "worker-0 worker-1!|1m:worker-2"},
 		{"more of them than hosts", []machine{reboot, reboot}, 5, "worker-0 worker-1!"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -81,5 +83,21 @@ func TestWindowClosesTooSoon(t *testing.T) {
 		if !slices.ContainsFunc(p.Hosts, func(hp engine.HostPlan) bool { return hp.Host == "worker-0" }) || len(p.Lanes) != 1 || len(p.Batches) > 0 {
 			t.Errorf("%v: it is not only staged: %+v", window, p)
 		}
+	}
+}
+
+// A host on which a play skips a task proves nothing about it, unless the run
+// has done the others there.
+func TestSkippedHostIsNoCanary(t *testing.T) {
+	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.Limit{Count: 3}, Canary: &engine.Canary{Hosts: engine.Limit{Count: 1}}}}}
+	w.hosts = []*machine{worker(0), worker(1).in(machine{work: "reboot"}), worker(2).in(machine{work: "reboot"})}
+	in := w.input()
+	in.Play = &engine.Play{Tasks: []engine.Task{{Module: engine.RebootTask, Skip: map[string]bool{"worker-0": true}}}}
+	if b := engine.NewPlan(in).Batches; len(b) != 2 || !slices.Equal(b[0].Hosts, []string{"worker-1"}) || len(b[0].Canaries) != 1 {
+		t.Errorf("%+v", b)
+	}
+	in.Done = map[string]time.Time{"worker-0": now}
+	if b := engine.NewPlan(in).Batches; len(b) != 1 {
+		t.Errorf("worker-0 has gone: %+v", b)
 	}
 }

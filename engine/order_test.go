@@ -46,6 +46,18 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// The order of a play counts in place of that of the pool, whatever it is.
+func TestOrderOfAPlay(t *testing.T) {
+	w := &world{pools: []engine.Pool{{Name: "worker", Order: engine.ReverseSorted}}, hosts: []*machine{worker(0).in(machine{work: "reboot"}), worker(1).in(machine{work: "reboot"})}}
+	in := w.input()
+	for order, want := range map[engine.Order]string{engine.Sorted: "worker-0", "": "worker-1"} {
+		in.Play = &engine.Play{Order: order}
+		if got := engine.NewPlan(in).Batches[0].Hosts[0]; got != want {
+			t.Errorf("order %q: %s goes first", order, got)
+		}
+	}
+}
+
 // A shuffle is the same for the same target, whoever plans, and another for
 // another; apply does what plan has shown.
 func TestShuffle(t *testing.T) {

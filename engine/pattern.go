@@ -16,8 +16,12 @@ import (
 // matches no host is an error: it is more likely a slip than a wish. What
 // FoldNames writes is a pattern for these names.
 func ParsePattern(pattern string, inv Inventory) (func(Host) bool, error) {
+	terms := splitPattern(pattern)
+	if len(terms) == 0 {
+		return nil, fmt.Errorf("%q names no host; all names every one", pattern)
+	}
 	var with, within, without []func(Host) bool
-	for _, text := range splitPattern(pattern) {
+	for _, text := range terms {
 		list := &with
 		switch {
 		case strings.HasPrefix(text, "&"):
@@ -98,6 +102,9 @@ func splitPattern(s string) []string {
 func parseTerm(text string) (func(Host) bool, error) {
 	if text == "all" || text == "*" {
 		return func(Host) bool { return true }, nil
+	}
+	if text == "" || text == "~" {
+		return nil, fmt.Errorf("%q: there is nothing after it; all names every host", text)
 	}
 	if expr, ok := strings.CutPrefix(text, "~"); ok {
 		re, err := regexp.Compile("^(?:" + expr + ")")

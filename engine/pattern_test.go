@@ -117,3 +117,14 @@ func choose(pattern string, inv engine.Inventory) (string, error) {
 	slices.Sort(names)
 	return strings.Join(names, " "), nil
 }
+
+// A pattern without terms, such as two empty variables of a script give, is not
+// every host.
+func TestPatternOfNothing(t *testing.T) {
+	inv := engine.Inventory{Hosts: []engine.Host{{Name: "a"}, {Name: "b"}}}
+	for _, pattern := range []string{"", ",", " ", ":", "~", "!", "&", "a,~"} {
+		if _, err := engine.ParsePattern(pattern, inv); err == nil || !strings.Contains(err.Error(), "all names every") {
+			t.Errorf("%q: %v", pattern, err)
+		}
+	}
+}

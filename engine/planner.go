@@ -22,6 +22,7 @@ type Input struct {
 	Ran       map[string][]string // services of hosts that ran before an action failed there in this run
 
 	Now      time.Time            // by the bastion's clock
+	Began    time.Time            // when the run did, by the bastion's clock
 	Batches  int                  // that this run has begun
 	Done     map[string]time.Time // hosts that this run has brought to their desired state, and when
 	Failed   map[string]string    // hosts that failed in this run, and how: it does not try them again
@@ -43,6 +44,7 @@ func NewPlan(in Input) Plan {
 	x := newIndex(in)
 	survey := takeStock(in, x)
 	schedule := newScheduler(in, x, survey)
+	warnings := schedule.skew.warnings()
 	p := Plan{
 		Schema: PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
 		Matching: survey.matching, Warnings: survey.warnings, Drift: survey.drift,
@@ -53,9 +55,7 @@ func NewPlan(in Input) Plan {
 	if in.Play != nil {
 		p.Play = in.Play.Name
 	}
-	if schedule.skew.unknown() {
-		p.Warnings = append(p.Warnings, "the version of an OS is not known before it is staged: max_skew is checked then")
-	}
+	p.Warnings = append(p.Warnings, warnings...)
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Selected, p.Terms = selected(in), terms(in, x, p.Hosts)

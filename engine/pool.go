@@ -48,7 +48,7 @@ type Order string
 
 // The orders.
 const (
-	Sorted           Order = "" // by name; as the zones are, too
+	Sorted           Order = "sorted" // by name; as the zones are, too. So is what says nothing
 	ReverseSorted    Order = "reverse_sorted"
 	InInventory      Order = "inventory"
 	ReverseInventory Order = "reverse_inventory"

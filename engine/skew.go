@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // skew watches how far the versions of pools are apart.
@@ -13,6 +14,8 @@ type skew struct {
 	runs    map[string]string         // version of each host
 	target  map[string]string         // version of the OS of each host that is to be changed; "" if it is not known
 	staged  map[string]bool           // it should be, as there is nothing left to stage
+	silent  map[string]string         // hosts on which version_command gives none, and their pools
+	unsaid  []string                  // other hosts whose version nobody knows
 }
 
 // skewLimit bounds how many minor versions the hosts of two pools may differ.
@@ -22,7 +25,7 @@ type skewLimit struct {
 }
 
 func newSkew(in Input, x index, work []HostPlan) *skew {
-	k := &skew{version: map[string]map[string]int{}, runs: map[string]string{}, target: map[string]string{}, staged: map[string]bool{}}
+	k := &skew{version: map[string]map[string]int{}, runs: map[string]string{}, target: map[string]string{}, staged: map[string]bool{}, silent: map[string]string{}}
 	for _, p := range in.Inventory.Pools {
 		k.version[p.Name] = map[string]int{}
 		if p.MaxSkew == nil {
@@ -35,18 +38,19 @@ func newSkew(in Input, x index, work []HostPlan) *skew {
 	if len(k.limits) == 0 {
 		return k
 	}
-	labels := map[string]string{}
+	labels, said := map[string]string{}, map[string]string{}
 	for _, h := range in.Inventory.Hosts {
-		f := in.Facts[h.Name]
-		for _, d := range f.Deployments {
+		for _, d := range in.Facts[h.Name].Deployments {
 			if d.Version != "" {
 				labels[d.Digest] = d.Version
 			}
 		}
-		if v := f.version(); v != "" {
-			k.runs[h.Name] = v
-			k.version[h.Pool][v]++
+		if os := in.Desired[h.Name].OS; os != nil && os.Version != "" {
+			said[os.Digest()] = os.Version
 		}
+	}
+	for _, h := range in.Inventory.Hosts {
+		k.see(h, x.pools[h.Pool], in.Facts[h.Name], said)
 	}
 	for _, hp := range work {
 		os := in.Desired[hp.Host].OS
@@ -62,15 +66,38 @@ func newSkew(in Input, x index, work []HostPlan) *skew {
 	return k
 }
 
-// version is what counts for max_skew.
-func (f Facts) version() string {
-	if f.Version != "" {
-		return f.Version
+// see counts the version that a host runs: what version_command printed there,
+// what the inventory says of its OS, or else the label of that, which says nothing
+// where there is a command.
+func (k *skew) see(h Host, p Pool, f Facts, said map[string]string) {
+	v := f.Version
+	if b := f.Booted(); b != nil && v == "" {
+		if v = said[b.Digest]; v == "" && p.VersionCommand == "" {
+			v = b.Version
+		}
 	}
-	if b := f.Booted(); b != nil {
-		return b.Version
+	limited := slices.ContainsFunc(k.limits, func(l skewLimit) bool { return l.pool == h.Pool || l.other == h.Pool })
+	switch {
+	case v != "":
+		k.runs[h.Name] = v
+		k.version[h.Pool][v]++
+	case !f.Reached() || !limited:
+	case p.VersionCommand != "":
+		k.silent[h.Name] = h.Pool
+	default:
+		k.unsaid = append(k.unsaid, h.Name)
 	}
-	return ""
+}
+
+// warnings say what could not be compared.
+func (k *skew) warnings() (list []string) {
+	if k.unknown() {
+		list = append(list, "the version of an OS is not known before it is staged: max_skew is checked then")
+	}
+	if len(k.target) > 0 && len(k.unsaid) > 0 {
+		list = append(list, fmt.Sprintf("the versions that these run are not known: %s; so max_skew does not count them, and a version_command in their pool would say it", strings.Join(FoldNames(k.unsaid), ", ")))
+	}
+	return list
 }
 
 // bootsOther reports whether a sequence boots an OS that the host does not run.
@@ -104,8 +131,13 @@ func (k *skew) objects(hp *HostPlan) string {
 			}
 			continue
 		}
+		for _, host := range slices.Sorted(maps.Keys(k.silent)) {
+			if k.silent[host] == other {
+				return fmt.Sprintf("version_command of pool %s gives no version on %s, and pool %s has max_skew; repair the host or the command, or take either out of the inventory", other, host, l.pool)
+			}
+		}
 		for _, v := range slices.Sorted(maps.Keys(k.version[other])) {
-			if k.version[other][v] == 0 {
+			if k.version[other][v] <= 0 {
 				continue
 			}
 			if minors, ok := Skew(target, v); !ok || minors > l.minors {
@@ -122,7 +154,10 @@ func (k *skew) settle(hp *HostPlan) {
 	if target == "" {
 		return
 	}
-	k.version[hp.Pool][k.runs[hp.Host]]--
+	if was := k.runs[hp.Host]; was != "" {
+		k.version[hp.Pool][was]--
+	}
+	delete(k.silent, hp.Host)
 	k.runs[hp.Host] = target
 	k.version[hp.Pool][target]++
 }

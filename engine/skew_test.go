@@ -98,6 +98,21 @@ func TestSkewOfPools(t *testing.T) {
 			unstaged(in)
 			in.Desired["c"] = engine.Desired{OS: &engine.OS{Commit: "4.18.0", Version: "4.18.0"}}
 		}, ";c: it would run 4.18.0"},
+		{"hosts of which nobody knows what they run", "4.16.1>4.17.0", "4.16.1>4.17.0", "4.16.1>4.17.0", 1, func(in *engine.Input) {
+			for name, f := range in.Facts {
+				for i := range f.Deployments {
+					f.Deployments[i].Version = ""
+				}
+				in.Desired[name] = engine.Desired{OS: &engine.OS{Commit: "4.17.0", Version: "4.17"}}
+			}
+		}, "c|w-1|w-2;"},
+		{"a version command that fails", "4.14.0", "4.14.0>4.20.0", "4.14.0", 1, func(in *engine.Input) {
+			in.Inventory.Pools[0].VersionCommand = "kubelet --version"
+		}, ";w-1: version_command of pool control gives no version on c"},
+		{"no label, and the inventory knows what it is", "4.14.0", "4.14.0>4.20.0", "4.14.0", 1, func(in *engine.Input) {
+			in.Facts["c"].Deployments[0].Version = ""
+			in.Desired["c"] = engine.Desired{OS: &engine.OS{Commit: "4.14.0", Version: "4.14"}}
+		}, ";w-1: it would run 4.20.0 while hosts of pool control run 4.14"},
 		{"a label that says nothing", "4.16.1>stable", "4.16.1", "4.16.1", 1, nil, ";c: it would run stable"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -114,5 +129,13 @@ func TestSkewOfPools(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// A host that is not compared is named.
+func TestSkewNamesWhatIsNotCompared(t *testing.T) {
+	p := versions("4.14.0", "4.14.0>4.15.0", "4.14.0", 1, func(in *engine.Input) { in.Facts["c"].Deployments[0].Version = "" })
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "these run are not known: c;") {
+		t.Errorf("%q", p.Warnings)
 	}
 }

@@ -107,7 +107,9 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	}
 	adopt := f.leftOver(in.Run, in.Dead)
 	if err == nil && len(d.changes) == 0 && adopt == "" {
-		s.proven[h.Pool] = append(s.proven[h.Pool], proof{h.Name, in.provenAt(h, f)})
+		if in.proves(h) {
+			s.proven[h.Pool] = append(s.proven[h.Pool], proof{h.Name, in.provenAt(h, f)})
+		}
 		if in.Selected(h) && len(d.drift) == 0 {
 			s.matching = append(s.matching, h.Name)
 		}
@@ -181,11 +183,25 @@ func (in Input) rejected(h Host, f Facts) bool {
 	return slices.Contains(f.Rejected, os.Digest())
 }
 
+// proves reports whether a host without changes is a canary that has gone. One
+// on which a play skips tasks says nothing about them, unless the run has done
+// others there.
+func (in Input) proves(h Host) bool {
+	if _, done := in.Done[h.Name]; done || in.Play == nil {
+		return true
+	}
+	return !slices.ContainsFunc(in.Play.Tasks, func(t Task) bool { return t.Skip[h.Name] })
+}
+
 // provenAt is when the host was brought to its desired state, by the bastion's
-// clock, as far as this run or the host knows.
+// clock, as far as this run or the host knows. What the host says is yet to come
+// was before this run.
 func (in Input) provenAt(h Host, f Facts) time.Time {
 	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
 		return at
+	}
+	if f.Updated.After(f.Clock) {
+		return in.Began
 	}
 	return in.Now.Add(f.Updated.Sub(f.Clock))
 }

@@ -40,9 +40,6 @@ func (l *loader) play(n *yaml.Node) engine.Play {
 		Name: l.title(entries, v), Serial: value[[]engine.Limit](v, "serial"),
 		Order: engine.Order(v.text("order")), AnyFatal: v.truth("any_errors_fatal"), Line: n.Line,
 	}
-	if v.text("order") == orders()[0] {
-		p.Order = engine.Sorted
-	}
 	if v.has("max_fail_percentage") {
 		p.MaxFail = &engine.Limit{Percent: v.number("max_fail_percentage"), Set: true}
 	}

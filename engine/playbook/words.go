@@ -67,7 +67,7 @@ func taskFields() []field {
 
 // orders are Ansible's words for the order of hosts.
 func orders() []string {
-	return []string{"sorted", string(engine.ReverseSorted), string(engine.InInventory), string(engine.ReverseInventory), string(engine.Shuffled)}
+	return []string{string(engine.Sorted), string(engine.ReverseSorted), string(engine.InInventory), string(engine.ReverseInventory), string(engine.Shuffled)}
 }
 
 func names(fields []field) []string {

@@ -529,3 +529,20 @@ func TestUnfinishedSinceApproved(t *testing.T) {
 		check(t, ended(end, engine.ExitRefused, "worker-0 runs v1, and not v3 of run run-2"), untouched(site.Host("worker-0")), untouched(site.Host("worker-1")))
 	})
 }
+
+// A canary that is said to have been updated in the future soaks once, from the
+// beginning of the run.
+func TestCanaryOfTheFutureSoaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(workers(3, func(p *engine.Pool) {
+			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(10 * time.Minute)}
+		}))
+		site.Host("worker-0").Boot(hosttest.V2)
+		site.Host("worker-0").Remember(hosttest.Remembered{Updated: time.Now().Add(365 * 24 * time.Hour)})
+		b := site.Bastion("run-1")
+		check(t, ended(apply(b), engine.ExitOK))
+		if at := rebooted(b)["worker-1"]; at < 10 || at > 12 {
+			t.Errorf("worker-1 went after %d minutes", at)
+		}
+	})
+}

@@ -16,6 +16,7 @@ type progress struct {
 	sight   Sight               // what was last seen
 	saved   map[string]struct{} // clusters that have their snapshot
 	batches int                 // that have begun
+	began   time.Time           // when the run did; zero before its first plan
 
 	// Of the play that is being carried out.
 	play      *Play

@@ -138,10 +138,13 @@ func (r *Run) stopping() bool {
 
 // input is what a plan depends on, with what was just seen.
 func (r *Run) input(s Sight, p *progress) engine.Input {
+	if p.began.IsZero() {
+		p.began = r.Clock.Now()
+	}
 	in := engine.Input{
 		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
 		Modules: r.Modules, Run: r.ID, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved, Ran: p.ran(),
-		Now: r.Clock.Now(), Batches: p.batches - p.earlier, Done: p.doneSince(), Failed: p.failures(), Retry: r.Retry, Acted: p.acted(), Resumed: p.takenOver(), Complete: r.Complete,
+		Now: r.Clock.Now(), Began: p.began, Batches: p.batches - p.earlier, Done: p.doneSince(), Failed: p.failures(), Retry: r.Retry, Acted: p.acted(), Resumed: p.takenOver(), Complete: r.Complete,
 		BestEffort: r.BestEffort, OverIncomplete: r.OverIncomplete, RetryRejected: r.RetryRejected,
 	}
 	if p.play != nil {
