@@ -214,5 +214,5 @@ var meanings = map[string]string{
 	"ActionType command": "run a command, of a playbook", "ActionType defragment": "defragment an etcd member, of a playbook",
 	"HTTPGate": "A question to a web server, from the bastion.", "PromQLGate": "A question to Prometheus, from the bastion. The answer is good if the query gives at least one sample, as a comparison does where it holds, or a scalar that is not 0.",
 	"Why failed": "it failed in this run", "Why rolled-back": "it was rolled back from the OS that it is to run",
-	"Order ": "by name, as the zones are, too", "Order shuffle": "by chance, but the same for the same target, so that `apply` does what `plan` says",
+	"Order sorted": "by name, as the zones are, too; so is what says nothing", "Order shuffle": "by chance, but the same for the same target, so that `apply` does what `plan` says",
 }
