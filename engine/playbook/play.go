@@ -55,7 +55,22 @@ func (l *loader) play(n *yaml.Node) engine.Play {
 	p.Tasks = l.tasks(mainTasks, entries[mainTasks], tags)
 	p.PostTasks = l.tasks(postTasks, entries[postTasks], tags)
 	l.surround(entries)
+	l.loses(entries[mainTasks].value, p)
 	return settled(p)
+}
+
+// loses finds a play that reboots its hosts into the OS that they run, which
+// loses what it has just staged. With --tags that is what was asked for.
+func (l *loader) loses(n *yaml.Node, p engine.Play) {
+	if len(l.opts.Tags)+len(l.opts.SkipTags) > 0 {
+		return
+	}
+	everywhere := func(module string) bool {
+		return slices.ContainsFunc(p.Tasks, func(t engine.Task) bool { return t.Module == module && len(t.Skip) == 0 })
+	}
+	if everywhere(engine.StageTask) && everywhere(engine.RebootTask) && !p.Has(engine.FinalizeTask) {
+		l.fail(n, "reboot does not boot what stage has put on disk, which is lost with it", "write finalize in place of reboot, or stage in a later play")
+	}
 }
 
 // surround notes pre_tasks and post_tasks that would never be carried out: they

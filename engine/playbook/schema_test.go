@@ -108,7 +108,7 @@ func valid(s *jsonschema.Schema, text string) (good, comparable bool) {
 var beyond = []string{
 	": hosts: ", "the hosts of a play cannot come", "is not a condition", "a condition knows no", "when is neither", "when has a loop", "var stands for nothing",
 	"the variable ", "no variable ", "only variables of the play", "Jinja is not evaluated", "--var ", "means different numbers",
-	"no unit can have", "the path is not absolute", "this is no URL", "timeout is not a duration; write a number and a unit", "contains a NUL", "the name has several lines", "would never be carried out", "with the variables as they are", "etcd_snapshot cannot have a when", "--tags", "--skip-tags",
+	"no unit can have", "the path is not absolute", "this is no URL", "timeout is not a duration; write a number and a unit", "contains a NUL", "the name has several lines", "would never be carried out", "with the variables as they are", "etcd_snapshot cannot have a when", "what stage has put on disk", "--tags", "--skip-tags",
 }
 
 // structural reports whether there are mistakes that the schema has to see.
