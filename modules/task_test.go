@@ -182,3 +182,17 @@ func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
 		}
 	}
 }
+
+// What people are told of a command or service is what the playbook says, not
+// the script around it.
+func TestATaskSaysItsCommand(t *testing.T) {
+	for want, task := range map[string]engine.Task{
+		"touch /run/mark":                  {Command: &engine.CommandTask{Command: "touch /run/mark"}},
+		"systemctl restart chrony.service": {Service: &engine.ServiceTask{Unit: "chrony.service"}},
+	} {
+		steps := placed{Task: task}.steps(target(engine.Desired{}, engine.Facts{Host: "w-1"}))
+		if x := steps[0].Do.Exec; x.Says() != want {
+			t.Errorf("it says %q, not %q", x.Says(), want)
+		}
+	}
+}

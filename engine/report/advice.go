@@ -144,18 +144,7 @@ func (s *summary) keptLimit() []string {
 	if len(without(s.args, "--plan", "")) == len(s.args) || len(without(s.args, "--limit", "-l")) < len(s.args) {
 		return nil
 	}
-	hosts := slices.Clone(s.plan.Matching)
-	for _, hp := range s.plan.Hosts {
-		hosts = append(hosts, hp.Host)
-	}
-	for _, x := range s.plan.Excluded {
-		hosts = append(hosts, x.Host)
-	}
-	slices.Sort(hosts)
-	if hosts = slices.Compact(hosts); len(hosts) < s.plan.Total {
-		return hosts
-	}
-	return nil
+	return slices.Clone(s.plan.Selected)
 }
 
 // begunAnew reports whether another roll-out than the one before has begun: a

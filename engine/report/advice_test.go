@@ -42,7 +42,7 @@ func TestAdvice(t *testing.T) {
 		"a saved plan with a limit of its own": {
 			[]string{"apply", "-i", "a.hcl", "--plan=p.plan"},
 			func(s *script) {
-				planned(s, engine.Plan{Total: 20, Matching: []string{"etcd-0", "etcd-1"}, Unfinished: []engine.Straggler{{Host: "worker-01", Reason: "runs another"}}})
+				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, Unfinished: []engine.Straggler{{Host: "worker-01", Reason: "runs another"}}})
 			},
 			engine.RunEnd{Exit: engine.ExitRefused},
 			"to leave it unfinished: holdfast apply -i a.hcl -l 'etcd-[0-1]' --continue-over-incomplete\n",
