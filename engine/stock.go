@@ -115,7 +115,7 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 		}
 		return
 	}
-	rejected := in.rejected(h, f) && (in.Play == nil || d.bringsOS(f))
+	rejected := len(d.changes) > 0 && in.rejected(h, f) && (in.Play == nil || d.bringsOS(f))
 	why, reason := in.leftOut(x, h, f, err, rejected)
 	back := why == RolledBack && adopt != "" // what is left of it is only to be ended
 	if back {

@@ -136,7 +136,8 @@ func (w *world) sore(p engine.Pool) bool {
 	for _, m := range w.hosts {
 		if m.pool == p.Name {
 			size++
-			if m.broken() && !m.ignored {
+			goneBack := !m.lost && m.work != "" && m.rejected && !m.paused && m.leftOver() // held still, or not
+			if (m.broken() || goneBack) && !m.ignored {
 				broken++
 			}
 		}
