@@ -30,7 +30,7 @@ func (r *Run) listen(ctx context.Context) (stop func()) {
 		case <-soft:
 		case <-ctx.Done():
 		}
-		if ctx.Err() == nil && r.stopping() {
+		if r.stopping() { // also where both have come by now
 			r.note(engine.Event{Type: engine.Interrupted, Message: Stopping})
 			select {
 			case <-over:
