@@ -7,17 +7,26 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/crypto/ssh"
 )
 
-// TestMain makes the program itself a command of the scripts.
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"holdfast": main}) }
+// TestMain makes the program itself a command of the scripts. Where the tests run
+// under nohup, or in a CI that ignores SIGHUP, too, commands must not inherit that: a
+// signal that is caught here has its default there.
+func TestMain(m *testing.M) {
+	if strings.HasSuffix(os.Args[0], ".test") {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	testscript.Main(m, map[string]func(){"holdfast": main})
+}
 
 // TestScripts runs the real program against hosts on loopback that run real
 // scripts with sh and the fakes of package modules. Beside testscript's own,
