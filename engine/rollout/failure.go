@@ -32,7 +32,7 @@ func asFailure(err error, host, step string) *engine.Failure {
 	}
 	var f *engine.Failure
 	if !errors.As(err, &f) {
-		f = &engine.Failure{Cause: inWords.Replace(err.Error())}
+		f = &engine.Failure{Cause: err.Error()}
 		if errors.Is(err, context.Canceled) {
 			f.Kind = KindStopped
 		}
@@ -45,7 +45,7 @@ func asFailure(err error, host, step string) *engine.Failure {
 		whole.Step = step
 	}
 	// Scripts say themselves which step they are.
-	whole.Cause = strings.TrimPrefix(whole.Cause, whole.Step+": ")
+	whole.Cause = inWords.Replace(strings.TrimPrefix(whole.Cause, whole.Step+": "))
 	return &whole
 }
 
