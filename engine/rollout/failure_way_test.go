@@ -137,10 +137,10 @@ func interference() map[string]failureCase {
 				soft, stop = context.WithCancel(context.Background())
 				s.run.Watch = func(e engine.Event) {
 					switch {
-					case e.Host != "worker-0" || e.Type != engine.StepStarted:
-					case e.Step == "drain":
+					case e.Host != "worker-0":
+					case e.Type == engine.StepEnded && e.Step == "drain": // else it may be cut short before it has begun
 						stop()
-					case e.Step == "undo drain":
+					case e.Type == engine.StepStarted && e.Step == "undo drain":
 						s.Host("worker-0").SetHold(inMaintenance())
 					}
 				}
