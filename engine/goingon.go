@@ -17,7 +17,7 @@ import (
 //
 // It stays what it was when the plan was approved, whatever hosts the run loses.
 func goingOn(in Input, x index) Rollout {
-	last := lastRollout(in)
+	last := x.last
 	switch {
 	case in.Approved != nil && in.Approved.rollout.Run != "":
 		return in.Approved.rollout
@@ -39,16 +39,9 @@ func goingOn(in Input, x index) Rollout {
 
 // overdue reports whether any host is not known to run what a roll-out was to
 // bring it.
-func overdue(in Input, x index, last Rollout) bool {
+func overdue(in Input, x index, roll Rollout) bool {
 	return slices.ContainsFunc(in.Inventory.Hosts, func(h Host) bool {
-		target, f := last.Targets[h.Pool], in.Facts[h.Name]
-		b := f.Booted()
-		switch {
-		case target == "", x.targets[h.Pool] == "", b != nil && b.Digest == target:
-			return false
-		case f.Reached() && b != nil:
-			return true
-		}
-		return in.Complete[h.Pool] != target
+		_, late := in.straggles(x, h, roll)
+		return late
 	})
 }

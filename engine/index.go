@@ -10,6 +10,7 @@ type index struct {
 	members  map[string][]string  // hosts of each cluster, in inventory order
 	leftOut  map[string]Exclusion // hosts that the approved plan left out
 	targets  map[string]string    // OS of each pool, by digest
+	last     *Rollout             // the newest that any host has seen
 	rollout  Rollout              // the one that goes on, or begins
 }
 
@@ -39,6 +40,7 @@ func newIndex(in Input) index {
 			x.members[h.Cluster] = append(x.members[h.Cluster], h.Name)
 		}
 	}
+	x.last = lastRollout(in)
 	x.rollout = goingOn(in, x)
 	return x
 }

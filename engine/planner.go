@@ -50,7 +50,7 @@ func NewPlan(in Input) Plan {
 		Matching: survey.matching, Warnings: survey.warnings, Drift: survey.drift,
 		Batches: schedule.run(), Refusals: schedule.refusals,
 		Excluded:   append(survey.excluded, schedule.blocked...),
-		Unfinished: unfinished(in, x, survey), last: lastRollout(in), rollout: x.rollout,
+		Unfinished: unfinished(in, x, survey), last: x.last, rollout: x.rollout,
 	}
 	if in.Play != nil {
 		p.Play = in.Play.Name

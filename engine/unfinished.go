@@ -23,24 +23,32 @@ func (s Straggler) String() string { return s.Host + " " + s.Reason }
 // within its budget, or finds again, is no reason to leave the others where
 // they are. What somebody else has begun since is.
 func unfinished(in Input, x index, s stock) []Straggler {
-	last := lastRollout(in)
+	last := x.last
 	if last == nil || in.OverIncomplete || in.Approved != nil && !last.after(in.Approved.last, in.Run) || !startsOther(in, s, *last) {
 		return nil
 	}
 	var out []Straggler
 	for _, h := range in.Inventory.Hosts {
-		target := last.Targets[h.Pool]
-		f := in.Facts[h.Name]
-		b := f.Booted()
-		switch {
-		case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target:
-		case f.Reached() && b != nil:
-			out = append(out, Straggler{h.Name, fmt.Sprintf("runs %s, and not %s of run %s", ShortDigest(b.Digest), ShortDigest(target), last.Run), target})
-		case in.Complete[h.Pool] != target:
-			out = append(out, Straggler{h.Name, fmt.Sprintf("is not known to run %s of run %s", ShortDigest(target), last.Run), target})
+		if late, ok := in.straggles(x, h, *last); ok {
+			out = append(out, late)
 		}
 	}
 	return out
+}
+
+// straggles reports whether a roll-out has not reached a host, or is not known to.
+func (in Input) straggles(x index, h Host, roll Rollout) (late Straggler, ok bool) {
+	target, f := roll.Targets[h.Pool], in.Facts[h.Name]
+	b := f.Booted()
+	switch {
+	case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target:
+		return Straggler{}, false
+	case f.Reached() && b != nil:
+		return Straggler{h.Name, fmt.Sprintf("runs %s, and not %s of run %s", ShortDigest(b.Digest), ShortDigest(target), roll.Run), target}, true
+	case in.Complete[h.Pool] != target:
+		return Straggler{h.Name, fmt.Sprintf("is not known to run %s of run %s", ShortDigest(target), roll.Run), target}, true
+	}
+	return Straggler{}, false
 }
 
 // lastRollout is the newest that any host has seen.
