@@ -99,7 +99,7 @@ func (b Budgets) Exceeded(pool string, now []Facts) (cause string, held bool) {
 			whose = "pool " + of
 		}
 		cause := fmt.Sprintf("max_unavailable of %s is %d, and %d of its hosts would be unavailable: since this batch was planned, %s", whose, limit, count, changed(anew))
-		return cause, slices.ContainsFunc(anew, Facts.isHeld)
+		return cause, slices.ContainsFunc(anew, Facts.Held)
 	}
 	return "", false
 }
@@ -110,21 +110,16 @@ func changed(hosts []Facts) string {
 	var said []string
 	for _, held := range []bool{true, false} {
 		for _, f := range hosts {
-			if f.isHeld() == held {
+			if f.Held() == held {
 				said = append(said, f.Host+" "+f.whyUnavailable())
 			}
 		}
 	}
-	if more := len(said) - most; more > 0 {
-		said = append(said[:most], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(said, ", ")
+	return strings.Join(AndMore(said[:min(most, len(said))], len(said)), ", ")
 }
 
 // unavailable reports whether a host is lost to its users, or may be at any moment.
-func (f Facts) unavailable() bool { return !f.Reached() || f.isHeld() }
-
-func (f Facts) isHeld() bool { return f.Hold != nil || f.HoldProblem != "" }
+func (f Facts) unavailable() bool { return !f.Reached() || f.Held() }
 
 func (f Facts) whyUnavailable() string {
 	switch {

@@ -72,3 +72,11 @@ func foldNumbers(numbers []int, width int) string {
 	}
 	return strings.Join(parts, ",")
 }
+
+// AndMore adds to the first of a list how many more there are, if there are.
+func AndMore(first []string, all int) []string {
+	if more := all - len(first); more > 0 {
+		return append(first[:len(first):len(first)], fmt.Sprintf("and %d more", more))
+	}
+	return first
+}

@@ -41,6 +41,10 @@ type Hold struct {
 // Expired reports whether the hold has run out at the host's time now.
 func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.After(h.Expires) }
 
+// Held reports whether anybody holds the host, or may, as what is there cannot be
+// read.
+func (f Facts) Held() bool { return f.Hold != nil || f.HoldProblem != "" }
+
 // renewed is when the host's hold was renewed last; zero if there is none.
 func (f Facts) renewed() time.Time {
 	if f.Hold == nil {

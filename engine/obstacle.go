@@ -164,8 +164,5 @@ func (sc *scheduler) poolBudget(w *ward) string {
 		}
 	}
 	n := len(w.away) + w.adopted
-	if n > len(who) {
-		who = append(who, fmt.Sprintf("and %d more", n-len(who)))
-	}
-	return fmt.Sprintf("pool %s: max_unavailable is %d and %d of its hosts are unavailable already: %s", w.Name, w.limit, n, strings.Join(who, ", "))
+	return fmt.Sprintf("pool %s: max_unavailable is %d and %d of its hosts are unavailable already: %s", w.Name, w.limit, n, strings.Join(AndMore(who, n), ", "))
 }

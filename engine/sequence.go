@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -136,10 +135,7 @@ func reason(changes []Change) string {
 	for _, c := range changes[:min(mostReasons, len(changes))] {
 		parts = append(parts, c.String())
 	}
-	if more := len(changes) - mostReasons; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(AndMore(parts, len(changes)), ", ")
 }
 
 func quorumStep(t Target) []Step {

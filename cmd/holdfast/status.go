@@ -87,7 +87,7 @@ func (a *app) holds(ctx context.Context) error {
 			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, f.Unreachable)
 			code = engine.ExitUnreachable
 			unreached++
-		case f.Hold != nil || f.HoldProblem != "":
+		case f.Held():
 			held = append(held, report.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: f.Hold != nil && f.Hold.Expired(f.Clock)})
 		}
 	}

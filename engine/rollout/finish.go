@@ -91,7 +91,7 @@ func (r *Run) spent(p *progress) string {
 	of := r.input(p.sight, p).Exhausted()
 	failed := 0
 	for host := range p.failed {
-		if h, _ := r.Inventory.Host(host); of == "pool "+h.Pool || strings.HasPrefix(of, "play ") {
+		if h, _ := r.Inventory.Host(host); usesUp(h, of) {
 			failed++
 		}
 	}
@@ -181,10 +181,7 @@ func some(list []engine.Straggler) string {
 	for _, u := range list[:min(mostReasons, len(list))] {
 		parts = append(parts, u.String())
 	}
-	if more := len(list) - mostReasons; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(parts, "; ")
+	return strings.Join(engine.AndMore(parts, len(list)), "; ")
 }
 
 // drift names the hosts whose pools only report that somebody changed them.

@@ -98,7 +98,7 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, cluster strin
 		switch {
 		case !f.Reached():
 			away = append(away, f.Host)
-		case f.Hold != nil || f.HoldProblem != "":
+		case f.Held():
 			away = append(away, f.Host)
 			if f.Stance(r.ID, nil) != engine.OwnHold {
 				foreign = append(foreign, f.Host)
