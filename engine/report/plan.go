@@ -136,12 +136,11 @@ func (v *planView) commands(hp engine.HostPlan) {
 		switch {
 		case s.Do.Gate != nil:
 			text = fmt.Sprintf("%s, at most %s", s.Name, s.Timeout)
-		case s.Do.Command != nil && s.Do.Command.Command != s.Name:
-			text = s.Name + ": " + s.Do.Command.Command
-		case s.Do.Exec != nil && s.Do.Exec.What != "" && s.Do.Exec.What != s.Name:
-			text = s.Name + ": " + s.Do.Exec.What
 		case s.Do.Command != nil, s.Do.Exec != nil && s.Do.Exec.What != "":
 			text = s.Name
+			if what := with(s.Do); what != ": "+s.Name {
+				text += what
+			}
 		default:
 			continue
 		}
