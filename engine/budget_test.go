@@ -186,8 +186,9 @@ func (w *world) roomFor(m *machine, changed []*machine, batch []string) error {
 // A look at the hold of a host tells what a probe would tell of it.
 func TestHoldLook(t *testing.T) {
 	look := func(b *box) engine.Facts {
-		out, _, code := b.run(engine.HoldLookScript)
-		return engine.ReadHoldLook("h", out, code)
+		out, _, code := b.run(engine.HoldLookScript())
+		hold, problem := engine.ReadHold(engine.Output{Stdout: out, Code: code})
+		return engine.Facts{Hold: hold, HoldProblem: problem}
 	}
 	b := newBox(t)
 	if f := look(b); f.Hold != nil || f.HoldProblem != "" || !f.Reached() {

@@ -57,8 +57,8 @@ func TestADetailOfADeploymentIsNotADeployment(t *testing.T) {
 }
 
 func TestAHoldThatIsTooLargeIsAProblem(t *testing.T) {
-	text := `{"kind":"run","reason":"` + strings.Repeat("x", maxHold) + `"}`
-	if h, problem := readHold(engine.Output{Stdout: text}); h != nil || problem == "" {
+	text := `{"kind":"run","reason":"` + strings.Repeat("x", engine.MaxHold) + `"}`
+	if h, problem := engine.ReadHold(engine.Output{Stdout: text}); h != nil || problem == "" {
 		t.Errorf("%v, %q", h, problem)
 	}
 }

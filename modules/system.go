@@ -1,10 +1,7 @@
 package modules
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +12,6 @@ import (
 
 // StageUnit is the transient unit on a host that stages an OS.
 const StageUnit = "holdfast-stage.service"
-
-// maxHold is how large in bytes a hold file may be; holdfast writes less than
-// a tenth of that.
-const maxHold = 64 << 10
 
 // maxClock is the end of the year 9999 in Unix seconds; no later time can be
 // written as JSON.
@@ -45,8 +38,7 @@ func (system) Probe(d engine.Desired) []engine.Command {
 		{Name: "clock", Script: "date -u +%s"},
 		// Both exit with another status than 0 in most states.
 		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + rebootUnit + " || :\n" + orderedScript},
-		{Name: "hold", Script: "[ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ] || exit 3\n" +
-			"head -c " + strconv.Itoa(maxHold+1) + " " + engine.HoldPath},
+		{Name: "hold", Script: engine.HoldLookScript()},
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
 		{Name: "running services", Script: "systemctl list-units --type=service --state=running --plain --no-legend --no-pager --full"},
 		{Name: "enabled services", Script: "systemctl list-unit-files --type=service --state=enabled,enabled-runtime --no-legend --no-pager --full"},
@@ -70,7 +62,7 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 		f.Problems = add(f.Problems, "clock: no time of this age")
 	}
 	f.Stopping = stopping(text("state"))
-	f.Hold, f.HoldProblem = readHold(o["hold"])
+	f.Hold, f.HoldProblem = engine.ReadHold(o["hold"])
 	f.Failed = unitNames(text("failed units"))
 	f.Running = enabledOf(unitNames(text("running services")), unitNames(text("enabled services")))
 	if unit := properties(text("stage unit")); unit["LoadState"] != "not-found" {
@@ -105,31 +97,6 @@ func output(o engine.Outputs, name string) (text, problem string) {
 		return "", fmt.Sprintf("%s: exit status %d: %s", name, out.Code, lastLine(out.Stderr))
 	}
 	return out.Stdout, ""
-}
-
-// readHold reads a hold file. Whatever is there but is not a hold that can be
-// understood is a problem, never no hold.
-func readHold(out engine.Output) (*engine.Hold, string) {
-	switch {
-	case out.Code == 3:
-		return nil, ""
-	case out.Code != 0:
-		return nil, engine.HoldPath + " cannot be read: " + lastLine(out.Stderr)
-	case len(out.Stdout) > maxHold:
-		return nil, fmt.Sprintf("%s has more than %d bytes", engine.HoldPath, maxHold)
-	}
-	var h engine.Hold
-	d := json.NewDecoder(bytes.NewReader([]byte(out.Stdout)))
-	if err := d.Decode(&h); err != nil {
-		return nil, engine.HoldPath + " is not a hold: " + err.Error()
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, engine.HoldPath + " is not a hold: something follows it"
-	}
-	if h.Kind != engine.RunHold && h.Kind != engine.MaintenanceHold {
-		return nil, fmt.Sprintf("%s is not a hold: kind %q", engine.HoldPath, h.Kind)
-	}
-	return &h, ""
 }
 
 func lastLine(s string) string {

@@ -18,7 +18,7 @@ func verb(text string) string {
 	if fields := strings.Fields(text); len(fields) > 1 && fields[0] == "hosttest" {
 		return fields[1]
 	}
-	if text == engine.HoldLookScript {
+	if text == engine.HoldLookScript() {
 		return "look"
 	}
 	if strings.HasPrefix(text, checkStart) {
@@ -47,7 +47,7 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 		b.seen[h.Name] = now
 		return h.probe(commands, now)
 	}
-	if text == engine.HoldLookScript {
+	if text == engine.HoldLookScript() {
 		if !h.held() {
 			return rollout.Reply{Code: engine.NoHold}
 		}

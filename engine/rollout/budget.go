@@ -73,10 +73,12 @@ func (r *Run) holdsOf(ctx context.Context, hosts []engine.Host) []engine.Facts {
 	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
 	for i, h := range hosts {
 		workers.Go(func() {
-			reply, err := r.insist(ctx, h.Name, Script{Text: engine.HoldLookScript, Timeout: quick})
-			if facts[i] = engine.ReadHoldLook(h.Name, reply.Stdout, reply.Code); err != nil {
-				facts[i] = engine.Facts{Host: h.Name, Unreachable: err.Error()}
+			reply, err := r.insist(ctx, h.Name, Script{Text: engine.HoldLookScript(), Timeout: quick})
+			if facts[i].Host = h.Name; err != nil {
+				facts[i].Unreachable = err.Error()
+				return
 			}
+			facts[i].Hold, facts[i].HoldProblem = engine.ReadHold(engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code})
 		})
 	}
 	workers.Wait()

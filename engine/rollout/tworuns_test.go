@@ -135,7 +135,7 @@ func (h carelessHosts) Connect(ctx context.Context, host engine.Host) (rollout.C
 type carelessConn struct{ rollout.Conn }
 
 func (c carelessConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Text == engine.HoldLookScript {
+	if s.Text == engine.HoldLookScript() {
 		return rollout.Reply{Code: engine.NoHold}, nil
 	}
 	return c.Conn.Run(ctx, s)
