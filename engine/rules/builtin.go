@@ -16,10 +16,14 @@ var (
 	reboot         = []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
 	reloadCrio     = []engine.Action{{Type: engine.ReloadUnit, Unit: "crio.service"}}
 	restartKubelet = engine.Action{Type: engine.RestartUnit, Unit: "kubelet.service"}
+
+	restartReleaseRegistry = engine.Action{Type: engine.RestartUnit, Unit: releaseRegistry}
 )
 
 // builtin are the rules that hold unless a policy replaces them: the defaults
-// of the OpenShift Machine Config Operator (its pkg/apihelpers).
+// of the OpenShift Machine Config Operator (defaultClusterPolicies in its
+// pkg/apihelpers/apihelpers.go, at 7ff337a4 of August 2026). The last four are
+// for its internal release image registry.
 var builtin = []Rule{
 	{Path: "/var/lib/kubelet/config.json", Actions: none},
 	{Path: "/etc/machine-config-daemon/no-reboot/containers-gpg.pub", Actions: reloadCrio},
@@ -35,7 +39,15 @@ var builtin = []Rule{
 	{Path: "/etc/systemd/system/kubelet.service.d/40-kubelet-crio-image-credential-provider.conf", Actions: []engine.Action{
 		{Type: engine.ReloadDaemon}, restartKubelet,
 	}},
+	{Path: "/etc/iri-registry", Actions: []engine.Action{restartReleaseRegistry}},
+	{Path: "/usr/local/bin/load-registry-image.sh", Actions: []engine.Action{restartReleaseRegistry}},
+	{Path: "/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", Actions: []engine.Action{{Type: engine.RestartUnit, Unit: trustUnit}}},
+	{Unit: releaseRegistry, Actions: []engine.Action{{Type: engine.ReloadDaemon}, restartReleaseRegistry}},
 }
+
+// releaseRegistry is the unit of the Machine Config Operator's internal
+// release image registry.
+const releaseRegistry = "iri-registry.service"
 
 // openshiftNetwork is the part of /etc/nmstate that is not read at boot.
 const openshiftNetwork = "/etc/nmstate/openshift"

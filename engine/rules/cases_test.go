@@ -56,6 +56,11 @@ var builtinCases = []testCase{
 	{name: "another anchor", new: side{file("/etc/pki/ca-trust/source/anchors/site.crt", "b")}, changes: "create file /etc/pki/ca-trust/source/anchors/site.crt <default: no rule>", actions: "drain, reboot"},
 	{name: "credential providers", new: side{file("/etc/kubernetes/credential-providers/ecr.yaml", "b")}, changes: "create file /etc/kubernetes/credential-providers/ecr.yaml <built-in: /etc/kubernetes/credential-providers>", actions: "restart kubelet.service"},
 	{name: "credential provider of kubelet", new: side{file(credCf, "b")}, changes: "create file " + credCf + " <built-in: " + credCf + ">", actions: "daemon-reload, restart kubelet.service"},
+	{name: "release image registry, its configuration", new: side{file("/etc/iri-registry/certs/tls.crt", "b")}, changes: "create file /etc/iri-registry/certs/tls.crt <built-in: /etc/iri-registry>", actions: "restart iri-registry.service"},
+	{name: "release image registry, its script", new: side{file("/usr/local/bin/load-registry-image.sh", "b")}, changes: "create file /usr/local/bin/load-registry-image.sh <built-in: /usr/local/bin/load-registry-image.sh>", actions: "restart iri-registry.service"},
+	{name: "release image registry, its CA", new: side{file("/etc/pki/ca-trust/source/anchors/iri-root-ca.crt", "b")}, changes: "create file /etc/pki/ca-trust/source/anchors/iri-root-ca.crt <built-in: /etc/pki/ca-trust/source/anchors/iri-root-ca.crt>", actions: "restart coreos-update-ca-trust.service"},
+	{name: "release image registry, its unit", old: side{unit("iri-registry.service", "a")}, new: side{unit("iri-registry.service", "b")}, changes: "update unit iri-registry.service <built-in: unit iri-registry.service>", actions: "daemon-reload, restart iri-registry.service"},
+	{name: "a policy replaces the built-in rule of a unit", old: side{unit("iri-registry.service", "a")}, new: side{unit("iri-registry.service", "b")}, policy: []Rule{onUnit("iri-registry.service", "none")}, changes: "update unit iri-registry.service <policy: unit iri-registry.service>", actions: "none"},
 }
 
 var pathCases = []testCase{

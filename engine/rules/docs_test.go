@@ -18,11 +18,14 @@ func TestBuiltinRulesAreDocumented(t *testing.T) {
 			list = append(list, Action{Action: a})
 		}
 		row := "| `" + r.Path + "` | " + names(list)
+		if r.Unit != "" {
+			row = "| unit `" + r.Unit + "` | " + names(list)
+		}
 		if !strings.Contains(string(text), "\n"+row+" |\n") && (r.Path != registriesPath || !strings.Contains(string(text), "\n"+row+"; drain first unless the change is safe |\n")) {
 			t.Errorf("docs/configs.md has no row %s |", row)
 		}
 	}
-	if rows := strings.Count(string(text), "\n| `/"); rows != len(builtin) {
+	if rows := strings.Count(string(text), "\n| `/") + strings.Count(string(text), "\n| unit `"); rows != len(builtin) {
 		t.Errorf("docs/configs.md has %d rules, there are %d", rows, len(builtin))
 	}
 }

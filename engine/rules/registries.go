@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -46,12 +47,15 @@ func (r registry) scope() string {
 	return r.Location
 }
 
-func (r registry) mirror(location string) (mirror, bool) {
-	i := slices.IndexFunc(r.Mirrors, func(m mirror) bool { return m.Location == location })
-	if i < 0 {
-		return mirror{}, false
+// pulls returns pull-from-mirror of each entry of a mirror.
+func (r registry) pulls(location string) []string {
+	var list []string
+	for _, m := range r.Mirrors {
+		if m.Location == location {
+			list = append(list, m.Pull)
+		}
 	}
-	return r.Mirrors[i], true
+	return list
 }
 
 // contents are those of registries.conf; ok is false if they depend on the
@@ -83,36 +87,65 @@ func (v verdict) judge(was, is *engine.File) verdict {
 // unsafe says why a change of registries.conf may take an image from a
 // running workload, or "" if it cannot. These are the conditions under which
 // the Machine Config Operator skips the drain.
-func unsafe(old, new []byte) string {
-	was, why := parseRegistries(old)
+func unsafe(before, after []byte) string {
+	was, why := parseRegistries(before)
 	if why != "" {
 		return "before, the file " + why
 	}
-	is, why := parseRegistries(new)
+	is, why := parseRegistries(after)
 	if why != "" {
 		return "now the file " + why
 	}
 	if len(is.Search) < len(was.Search) || !slices.Equal(is.Search[:len(was.Search)], was.Search) {
 		return "unqualified-search-registries did not only grow at its end"
 	}
-	for _, a := range was.Registries {
-		i := slices.IndexFunc(is.Registries, func(b registry) bool { return b.scope() == a.scope() })
-		if i < 0 {
-			return fmt.Sprintf("registry %s is gone", a.scope())
-		}
-		if why := kept(a, is.Registries[i]); why != "" {
-			return fmt.Sprintf("registry %s: %s", a.scope(), why)
+	old, olds := groupByScope(was.Registries)
+	new, news := groupByScope(is.Registries)
+	for _, scope := range olds {
+		if why := unsafeRegistry(old[scope], new[scope]); why != "" {
+			return fmt.Sprintf("registry %s%s", scope, why)
 		}
 	}
-	for _, b := range is.Registries {
-		if slices.ContainsFunc(was.Registries, func(a registry) bool { return a.scope() == b.scope() }) {
+	for _, scope := range news {
+		if len(old[scope]) > 0 {
 			continue
 		}
-		if why := added(b); why != "" {
-			return fmt.Sprintf("new registry %s: %s", b.scope(), why)
+		if why := unsafeRegistry(nil, new[scope]); why != "" {
+			return fmt.Sprintf("new registry %s%s", scope, why)
 		}
 	}
 	return ""
+}
+
+// groupByScope returns the entries of each registry, and the registries in the
+// order in which they are first listed.
+func groupByScope(list []registry) (groups map[string][]registry, scopes []string) {
+	groups = map[string][]registry{}
+	for _, r := range list {
+		scope := r.scope()
+		if len(groups[scope]) == 0 {
+			scopes = append(scopes, scope)
+		}
+		groups[scope] = append(groups[scope], r)
+	}
+	return groups, scopes
+}
+
+// unsafeRegistry judges the entries of one registry in both files. Entries
+// that are equal need no look. Which of several entries holds is for the reader
+// of the file to say, so that a change among them is not safe.
+func unsafeRegistry(was, is []registry) string {
+	switch {
+	case reflect.DeepEqual(was, is):
+		return ""
+	case len(is) == 0:
+		return " is gone"
+	case len(was) > 1 || len(is) > 1:
+		return " is listed twice, and its entries changed"
+	case len(was) == 0:
+		return added(is[0])
+	}
+	return kept(was[0], is[0])
 }
 
 func parseRegistries(text []byte) (registriesConf, string) {
@@ -133,13 +166,6 @@ func parseRegistries(text []byte) (registriesConf, string) {
 			return c, fmt.Sprintf("has the field %s, which is written in small letters", last)
 		}
 	}
-	seen := map[string]bool{}
-	for _, r := range c.Registries {
-		if seen[r.scope()] {
-			return c, fmt.Sprintf("has registry %s twice", r.scope())
-		}
-		seen[r.scope()] = true
-	}
 	return c, ""
 }
 
@@ -147,26 +173,29 @@ func parseRegistries(text []byte) (registriesConf, string) {
 func kept(a, b registry) string {
 	switch {
 	case a.Prefix != b.Prefix:
-		return "prefix changed"
+		return ": prefix changed"
 	case a.Location != b.Location:
-		return "location changed"
+		return ": location changed"
 	case a.Blocked != b.Blocked:
-		return "blocked changed"
+		return ": blocked changed"
 	case a.Insecure != b.Insecure:
-		return "insecure changed"
+		return ": insecure changed"
 	}
 	for _, m := range a.Mirrors {
-		if _, ok := b.mirror(m.Location); !ok {
-			return fmt.Sprintf("mirror %s is gone", m.Location)
+		if len(b.pulls(m.Location)) == 0 {
+			return fmt.Sprintf(": mirror %s is gone", m.Location)
 		}
 	}
 	for _, m := range b.Mirrors {
-		was, ok := a.mirror(m.Location)
-		if ok && m.Pull != was.Pull && m.Pull != digestOnly {
-			return fmt.Sprintf("pull-from-mirror of mirror %s changed to other than digest-only", m.Location)
-		}
-		if !ok && m.Pull != digestOnly && !b.DigestOnly {
-			return fmt.Sprintf("new mirror %s is not digest-only", m.Location)
+		was, is := a.pulls(m.Location), b.pulls(m.Location)
+		switch {
+		case slices.Equal(was, is):
+		case len(was) > 1 || len(is) > 1:
+			return fmt.Sprintf(": mirror %s is listed twice, and its entries changed", m.Location)
+		case len(was) == 1 && m.Pull != digestOnly:
+			return fmt.Sprintf(": pull-from-mirror of mirror %s changed to other than digest-only", m.Location)
+		case len(was) == 0 && m.Pull != digestOnly && !b.DigestOnly:
+			return fmt.Sprintf(": new mirror %s is not digest-only", m.Location)
 		}
 	}
 	return ""
@@ -175,11 +204,11 @@ func kept(a, b registry) string {
 // added judges a registry that is only in the new file.
 func added(r registry) string {
 	if len(r.Mirrors) == 0 && !r.DigestOnly {
-		return "it has no mirrors and no mirror-by-digest-only"
+		return " has no mirrors and no mirror-by-digest-only"
 	}
 	for _, m := range r.Mirrors {
 		if m.Pull != digestOnly {
-			return fmt.Sprintf("mirror %s is not digest-only", m.Location)
+			return fmt.Sprintf(" has a mirror %s that is not digest-only", m.Location)
 		}
 	}
 	return ""

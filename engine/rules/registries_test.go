@@ -59,7 +59,16 @@ var registriesCases = []struct {
 	{"is in the old format", "search=a", "v1", "now the file is in the old format"},
 	{"a field in capitals", "", "Insecure", "small letters"},
 	{"a field in letters that fold", "", "\"in\u017fecure\"", "small letters"},
-	{"a registry twice", "reg x", "reg x\nreg x", "registry x twice"},
+	{"a registry twice", "reg x", "reg x\nreg x", "registry x is listed twice"},
+	{"a registry twice, unchanged", "reg x\nreg x", "search=a\nreg x\nreg x", ""},
+	{"a registry twice, and one of them goes", "reg x\nreg x\nblocked", "reg x", "registry x is listed twice"},
+	{"a new registry twice", "", "reg x\ndigest\nreg x\ndigest", "registry x is listed twice"},
+	{"a mirror twice, unchanged", "reg x\nmir m1 digest-only\nmir m1 all", "search=a\nreg x\nmir m1 digest-only\nmir m1 all", ""},
+	{"a mirror twice, unchanged, and a safe one is added", "reg x\nmir m1 digest-only\nmir m1 all", "reg x\nmir m1 digest-only\nmir m1 all\nmir m2 digest-only", ""},
+	{"a mirror twice, and one of them changes", "reg x\nmir m1 digest-only\nmir m1 all", "reg x\nmir m1 digest-only\nmir m1 tag-only", "mirror m1 is listed twice"},
+	{"a mirror once more", "reg x\nmir m1", "reg x\nmir m1\nmir m1 tag-only", "mirror m1 is listed twice"},
+	{"a registry without a location, unchanged", "reg \nprefix *.x", "search=a\nreg \nprefix *.x", ""},
+	{"another registry without a location", "reg \nprefix *.x\nmir m1", "reg \nprefix *.x", "mirror m1 is gone"},
 }
 
 // registriesFile writes the TOML that a case's shorthand stands for; nil if

@@ -76,6 +76,11 @@ func (p Policy) unit(name string) verdict {
 			return judged(r, "policy: "+r.String(), policyRank+i)
 		}
 	}
+	for i, r := range builtin {
+		if r.Unit == name {
+			return judged(r, "built-in: unit "+r.Unit, builtinRank+i)
+		}
+	}
 	return unruled()
 }
 
