@@ -25,6 +25,11 @@ const (
 // hostsNames are what a lab with hosts has beside lab.json.
 var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"}
 
+// ownNames are all names that a lab's folder may have.
+func ownNames() []string {
+	return append(slices.Clone(hostsNames), imageName, stateName+".new", stateName, lockName)
+}
+
 // Claim makes the lab's folder, unless it is there. One that holds files and is
 // not a lab's is refused: a lab is taken down by removing what it is made of.
 func (l *Lab) Claim() error {
@@ -42,7 +47,8 @@ func (l *Lab) Claim() error {
 }
 
 // ours objects to a folder that is neither empty nor a lab's. A lab's has the
-// lock, which comes first, and unless it is as new as that, its image or state.
+// lock, which comes first. Until it has its image or state it holds the lab's
+// own names only.
 func ours(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +64,8 @@ func ours(dir string) error {
 		}
 	}
 	has := func(name string) bool { return slices.Contains(names, name) }
-	if len(names) == 0 || has(lockName) && (len(names) == 1 || has(imageName) || has(stateName)) {
+	foreign := func(name string) bool { return !slices.Contains(ownNames(), name) }
+	if len(names) == 0 || has(lockName) && (has(imageName) || has(stateName) || !slices.ContainsFunc(names, foreign)) {
 		return nil
 	}
 	return fmt.Errorf("%s is not a lab, and it is not empty: it holds %s; name another folder with --dir", dir, some(names))
@@ -79,7 +86,7 @@ func (l *Lab) removeAll(ctx context.Context) error {
 	if err := image.Remove(ctx, l.path(imageName), "sysroot/"+image.Deployments); err != nil {
 		return err
 	}
-	for _, name := range append(slices.Clone(hostsNames), stateName+".new", stateName, lockName) {
+	for _, name := range ownNames() { // the image is gone already, the lock goes last
 		if err := os.RemoveAll(l.path(name)); err != nil {
 			return err
 		}

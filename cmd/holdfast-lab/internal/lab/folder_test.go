@@ -74,6 +74,8 @@ func TestALabsFolderIsTaken(t *testing.T) {
 		{"lost+found/"},
 		{"lock"},
 		{"lock", "image/"},
+		{"lock", "demo/"}, // the demo builds holdfast while it brings the lab up
+		{"lock", "bin/", "pki/", "lab.json.new", "lost+found/"},
 		{"lock", "image/", "lab.json", "hosts/", "notes.txt"},
 	} {
 		dir := folder(t, entries...)
