@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/pathtest"
 )
 
 // box is a host's file system as far as hold scripts see it, with a systemctl
@@ -42,7 +43,7 @@ func newBox(t *testing.T) *box {
 		check(t, os.MkdirAll(filepath.Join(b.root, dir), 0o755))
 	}
 	b.tool("systemctl", systemctl)
-	b.path = b.root + "/bin:" + os.Getenv("PATH")
+	b.path = b.root + "/bin:" + pathtest.Tools()
 	return b
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/pathtest"
 )
 
 func TestOfManyThatWantAHoldOneGetsIt(t *testing.T) {
@@ -71,7 +72,7 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 				}
 				b.killAt(n)
 				_, _, code := b.run(script)
-				b.path = b.root + "/bin:" + os.Getenv("PATH")
+				b.path = b.root + "/bin:" + pathtest.Tools()
 				h := b.hold()
 				if h == nil && name != "take" && name != "release" {
 					t.Fatalf("killed at command %d: the hold is gone", n)

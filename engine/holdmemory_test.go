@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/pathtest"
 )
 
 // rollout reads what the host remembers; nil if there is nothing. What is there
@@ -178,7 +179,7 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 		if got := b.rollout(); got == nil || got.Run != "r0" && (got.Run != "r1" || b.hold() == nil) {
 			t.Fatalf("killed at command %d: %+v, held: %v", n, got, b.hold() != nil)
 		}
-		b.path = b.root + "/bin:" + os.Getenv("PATH")
+		b.path = b.root + "/bin:" + pathtest.Tools()
 		b.must(take)
 		if got := b.rollout(); got == nil || got.Run != "r1" {
 			t.Fatalf("killed at command %d and run again: %+v", n, got)
@@ -194,7 +195,7 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 		b.killAt(n)
 		release := engine.ReleaseScript("r0", engine.Release{Updated: true, Accepts: "2222"})
 		_, _, code := b.run(release)
-		b.path = b.root + "/bin:" + os.Getenv("PATH")
+		b.path = b.root + "/bin:" + pathtest.Tools()
 		text, err := os.ReadFile(b.root + engine.UpdatedPath)
 		if err == nil && len(text) != len("2026-11-22T04:05:06Z\n") {
 			t.Fatalf("killed at command %d: %q", n, text)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/pathtest"
 )
 
 // box is a host made of the fakes in ../testdata/fake.
@@ -83,7 +84,7 @@ func (b *box) run(script string) engine.Output {
 	fakes, err := filepath.Abs("../testdata/fake")
 	b.check(err)
 	cmd := exec.Command("sh", "-c", script)
-	cmd.Env = []string{"PATH=" + fakes + ":" + os.Getenv("PATH"), "BOX=" + b.root}
+	cmd.Env = []string{"PATH=" + fakes + ":" + pathtest.Tools(), "BOX=" + b.root}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError

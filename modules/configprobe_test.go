@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/pathtest"
 )
 
 // looked is a tree that is looked at as a host's, with tools of its own.
@@ -80,7 +81,7 @@ func (s looked) answer(d engine.Desired) engine.Outputs {
 	text = strings.Replace(text, "\nroot=''\n", "\nroot="+engine.Quote(s.root)+"\n", 1)
 	cmd := exec.Command("sh")
 	cmd.Stdin = strings.NewReader(text)
-	cmd.Env = []string{"PATH=" + s.root + "/fake:" + os.Getenv("PATH"), "BOX=" + s.root + "/fake"}
+	cmd.Env = []string{"PATH=" + s.root + "/fake:" + pathtest.Tools(), "BOX=" + s.root + "/fake"}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	s.check(cmd.Run())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/pathtest"
 )
 
 // backTarget is a host of a pool whose failed hosts are rolled back.
@@ -419,7 +420,7 @@ func (b *box) runKilledAt(script string, n int) bool {
 		script = strings.ReplaceAll(script, path, b.root+path)
 	}
 	cmd := exec.Command("sh", "-c", script+"\n:\n")
-	cmd.Env = []string{"PATH=" + dir + ":" + fakes + ":" + os.Getenv("PATH"), "BOX=" + b.root}
+	cmd.Env = []string{"PATH=" + dir + ":" + fakes + ":" + pathtest.Tools(), "BOX=" + b.root}
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/pathtest"
 )
 
 // writeBox is a box with a file system that configurations are written to.
@@ -144,7 +145,7 @@ func (b *writeBox) send(script string, uploads []engine.Upload) engine.Output {
 		shell = "sh"
 	}
 	cmd := exec.Command(shell, name)
-	cmd.Env = []string{"PATH=" + b.path + fakes + ":" + os.Getenv("PATH"), "BOX=" + b.root}
+	cmd.Env = []string{"PATH=" + b.path + fakes + ":" + pathtest.Tools(), "BOX=" + b.root}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stdin = &archive
 	var stdout, stderr bytes.Buffer

@@ -122,7 +122,7 @@ func (f *configFleet) host(box string, key ssh.PublicKey) *sshtest.Server {
 	bin := filepath.Join(box, "home", "bin")
 	s, err := sshtest.New(filepath.Join(box, "home"), sshtest.Config{
 		Authorized: []ssh.PublicKey{key},
-		Env:        []string{"BOX=" + box, "FAKES=" + fakes, "PATH=" + strings.Join([]string{bin, more, fakes, os.Getenv("PATH")}, ":")},
+		Env:        []string{"BOX=" + box, "FAKES=" + fakes, "PATH=" + strings.Join([]string{bin, more, fakes, filepath.Join(box, "home", "tools")}, ":")},
 		Input: func(r io.Reader) io.Reader {
 			return &movedScript{in: bufio.NewReader(&belowRoot{in: bufio.NewReader(r), root: box}), box: box}
 		},

@@ -16,6 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/crypto/ssh"
+
+	"holdfast/engine/pathtest"
 )
 
 // TestMain makes the program itself a command of the scripts. Where the tests run
@@ -25,8 +27,13 @@ func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	testscript.Main(m, map[string]func(){"holdfast": main})
+	testscript.Main(guarded{m}, map[string]func(){"holdfast": main})
 }
+
+// guarded are the tests with traps in their PATH.
+type guarded struct{ tests testscript.TestingM }
+
+func (g guarded) Run() int { return pathtest.Run(g.tests) }
 
 // TestScripts runs the real program against hosts on loopback that run real
 // scripts with sh and the fakes of package modules. Beside testscript's own,

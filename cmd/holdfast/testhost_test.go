@@ -49,7 +49,7 @@ func hostOf(ts *testscript.TestScript, name string, args []string) (*testHost, e
 	h.server, err = sshtest.New(filepath.Join(h.box, "home"), sshtest.Config{
 		Address: set["address"],
 		User:    set["user"], Sudo: set["sudo"], Silent: set["silent"] == "yes", Authorized: []ssh.PublicKey{fleetOf(ts).key},
-		Env:   []string{"BOX=" + h.box, "FAKES=" + fakes, "PATH=" + strings.Join([]string{bin, more, fakes, os.Getenv("PATH")}, ":")},
+		Env:   []string{"BOX=" + h.box, "FAKES=" + fakes, "PATH=" + strings.Join([]string{bin, more, fakes, filepath.Join(h.box, "home", "tools")}, ":")},
 		Input: func(r io.Reader) io.Reader { return &movedScript{in: bufio.NewReader(r), box: h.box} },
 	})
 	if err != nil {
@@ -162,7 +162,7 @@ func (m *movedScript) next() error {
 	if _, err := io.ReadFull(m.in, script); err != nil {
 		return err
 	}
-	text := string(script)
+	text := strings.ReplaceAll(string(script), "$root/usr/sbin:$root/sbin", m.box+"/usr/sbin")
 	for _, path := range []string{
 		"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/cmdline", "/boot/ostree",
 		"/etc/motd.d", "/etc/systemd/system",

@@ -5,7 +5,7 @@
 # has a tab or a newline.
 set -euf
 export LC_ALL=C QUOTING_STYLE=literal
-PATH=$PATH:/usr/sbin:/sbin
+PATH=$PATH:$root/usr/sbin:$root/sbin
 tab=$(printf '\t')
 newline='
 '

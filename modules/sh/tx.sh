@@ -8,7 +8,7 @@
 # users, rename N (before the Nth entry of the list of edits is replaced or
 # goes), replaced, keys, units, written, act N, acted, record, recorded.
 export LC_ALL=C
-PATH=$PATH:/usr/sbin:/sbin
+PATH=$PATH:$root/usr/sbin:$root/sbin
 umask 077
 state=/var/lib/holdfast
 applied=$state/applied.json

@@ -1,6 +1,6 @@
 // Package sshtest is an SSH server on loopback for tests and benchmarks, like net/http/httptest: it runs commands for real with
-// sh in a directory of its own, forwards connections both ways, and fails in the ways hosts fail. It is not for production: a
-// client with the right key runs anything as the user of the test.
+// sh in a directory and with a PATH of its own, forwards connections both ways, and fails in the ways hosts fail. It is not for
+// production: a client with the right key runs anything as the user of the test.
 package sshtest
 
 import (
@@ -21,6 +21,8 @@ import (
 	"github.com/sourcegraph/conc"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"holdfast/engine/pathtest"
 )
 
 //go:embed sudo.sh
@@ -104,7 +106,7 @@ func New(dir string, c Config) (*Server, error) {
 	if s.listener, err = net.Listen("tcp", s.config.Address+":0"); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	if err := errors.Join(s.writeIdentity(), s.writeKnownHosts(), s.writeSudo()); err != nil {
+	if err := errors.Join(s.writeIdentity(), s.writeKnownHosts(), s.writeTools()); err != nil {
 		return nil, errors.Join(err, s.listener.Close())
 	}
 	s.work.Go(s.accept)
@@ -140,16 +142,17 @@ func (s *Server) writeKnownHosts() error {
 	return os.WriteFile(s.KnownHosts, []byte(line+"\n"), 0o600)
 }
 
-// writeSudo puts the stand-in for sudo where commands find it.
-func (s *Server) writeSudo() error {
+// writeTools makes the folders in which commands find their programs, and nothing else of the machine: tools has links, and bin
+// the stand-in for sudo.
+func (s *Server) writeTools() error {
 	bin := filepath.Join(s.Dir, "bin")
-	if err := os.MkdirAll(bin, 0o755); err != nil {
+	if err := errors.Join(os.MkdirAll(bin, 0o755), pathtest.Link(filepath.Join(s.Dir, "tools"))); err != nil {
 		return err
 	}
-	if s.config.Sudo != "missing" {
-		return os.WriteFile(filepath.Join(bin, "sudo"), fakeSudo, 0o755)
+	if s.config.Sudo == "missing" {
+		return nil
 	}
-	return linkTools(bin)
+	return os.WriteFile(filepath.Join(bin, "sudo"), fakeSudo, 0o755)
 }
 
 // Addr returns the address as host:port.

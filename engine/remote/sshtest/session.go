@@ -76,15 +76,11 @@ func (s *Server) exec(channel ssh.Channel, requests <-chan *ssh.Request, line st
 }
 
 func (s *Server) env() []string {
-	path := filepath.Join(s.Dir, "bin")
-	if s.config.Sudo != "missing" {
-		path += ":" + os.Getenv("PATH")
-	}
 	sudo := s.config.Sudo
 	if sudo == "" {
 		sudo = "nopasswd"
 	}
-	env := []string{"PATH=" + path, "HOME=" + s.Dir, "USER=" + s.config.User, "SSHTEST_SUDO=" + sudo}
+	env := []string{"PATH=" + filepath.Join(s.Dir, "bin") + ":" + filepath.Join(s.Dir, "tools"), "HOME=" + s.Dir, "USER=" + s.config.User, "SSHTEST_SUDO=" + sudo}
 	return append(env, s.config.Env...)
 }
 
@@ -157,18 +153,4 @@ func (s *Server) killAll() {
 	for pid := range s.groups {
 		_ = syscall.Kill(-pid, syscall.SIGKILL)
 	}
-}
-
-// linkTools puts the few tools a script needs into bin, for a host without sudo.
-func linkTools(bin string) error {
-	for _, name := range []string{"sh", "env", "dd", "cat", "id"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			return err
-		}
-		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"holdfast/engine/pathtest"
+)
+
+// TestScriptsOnABareMachine runs scripts where the machine has nothing but the tools of a test host: no sudo, ostree, etcd or
+// systemctl. The other way round, all tests run with traps of these names in PATH. With HOLDFAST_LONG it runs all scripts.
+func TestScriptsOnABareMachine(t *testing.T) {
+	t.Parallel()
+	tools := filepath.Join(t.TempDir(), "tools")
+	if err := pathtest.Link(tools); err != nil {
+		t.Fatal(err)
+	}
+	scripts := "^TestScripts$/^(reach|sudo|apply)$"
+	if os.Getenv("HOLDFAST_LONG") != "" {
+		scripts = "^TestScripts$"
+	}
+	child := exec.Command(os.Args[0], "-test.run="+scripts)
+	child.Env = append(os.Environ(), "PATH="+tools, pathtest.NoTraps+"=yes")
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}

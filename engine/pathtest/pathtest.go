@@ -1,0 +1,105 @@
+// Package pathtest keeps test hosts apart from the machine that runs the tests. A test host gets a PATH of links to named,
+// harmless tools and to nothing else, so it is the same host wherever the tests run. The tests themselves run with traps in
+// front of their PATH: a program that changes or inspects the machine is never started, and a test that tries it fails.
+package pathtest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// tools are the programs that the scripts for hosts, the fakes and the tests' own host commands use. Those that the machine
+// does not have are left out.
+var tools = strings.Fields(`
+	[ awk base64 basename bash cat chattr chcon chmod chown cmp comm cp cut date dd dirname echo env expr false find flock
+	getent grep head id install ln ls lsattr mkdir mkfifo mktemp mv nohup od paste printf pwd readlink realpath rm rmdir sed
+	seq setsid sh sha256sum sleep sort stat stty sync tac tail tar tee test timeout touch tr true tty uname uniq wc which
+	xargs yes`)
+
+// trapped are programs that no test may start outside of a test host: they act on the machine, or tell about it.
+var trapped = strings.Fields(`
+	bootc chgpasswd chpasswd crictl doas etcd etcdctl etcdutl gpasswd groupadd groupdel groupmod halt journalctl kexec
+	kubectl loginctl mount ostree passwd pkexec podman poweroff reboot rpm-ostree run0 runuser setpriv shutdown sshd su sudo
+	systemctl systemd-run umount useradd userdel usermod`)
+
+// Link fills a folder with links to the tools of a host.
+func Link(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("link tools: %w", err)
+	}
+	for _, name := range tools {
+		path, err := exec.LookPath(name)
+		if errors.Is(err, exec.ErrNotFound) && name != "sh" {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("link tools: %w", err)
+		}
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("link tools: %w", err)
+		}
+	}
+	return nil
+}
+
+// toolsDir is the folder that Tools returns.
+var toolsDir string
+
+// Tools returns a folder with links to the tools of a host, the PATH of scripts that run in a test's own folder. It needs Run.
+func Tools() string {
+	if toolsDir == "" {
+		panic("pathtest.Tools is called without pathtest.Run in TestMain")
+	}
+	return toolsDir
+}
+
+// Tests are the tests of a package: a *testing.M.
+type Tests interface{ Run() int }
+
+// NoTraps is the environment variable that makes Run leave PATH as it is, for tests of a machine without those programs.
+const NoTraps = "HOLDFAST_TEST_NO_TRAPS"
+
+// Run runs the tests of a package with traps in PATH and returns their exit status, which is a failure where a test started
+// one of them.
+func Run(m Tests) int {
+	dir, err := os.MkdirTemp("", "pathtest-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "FAIL: make tools of test hosts:", err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
+	calls := filepath.Join(dir, "calls")
+	if err := errors.Join(Link(filepath.Join(dir, "tools")), setTraps(filepath.Join(dir, "traps"), calls)); err != nil {
+		fmt.Fprintln(os.Stderr, "FAIL: make tools of test hosts:", err)
+		return 1
+	}
+	toolsDir = filepath.Join(dir, "tools")
+	code := m.Run()
+	if list, err := os.ReadFile(calls); !errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(os.Stderr, "FAIL: the tests started programs of this machine, not of a test host:\n%s", list)
+		return 1
+	}
+	return code
+}
+
+// setTraps puts programs in front of the machine's own that note how they were called and fail.
+func setTraps(dir, calls string) error {
+	if os.Getenv(NoTraps) != "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	script := "#!/bin/sh\nprintf '%s %s\\n' \"${0##*/}\" \"$*\" >>'" + calls + "'\nexit 97\n"
+	for _, name := range trapped {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+			return err
+		}
+	}
+	return os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
