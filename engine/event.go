@@ -21,7 +21,7 @@ type Event struct {
 	Canaries []string  `json:"canaries,omitempty"` // pools whose canaries the hosts of a batch are
 	Step     string    `json:"step,omitempty"`
 	Message  string    `json:"message,omitempty"`
-	Took     Duration  `json:"took,omitempty"`
+	Took     Duration  `json:"took,omitempty"` // also by now, of a step that goes on
 	Until    time.Time `json:"until,omitzero"` // when a step that only waits is to end, of its start
 	Failure  *Failure  `json:"failure,omitempty"`
 	Start    *RunStart `json:"start,omitempty"`
@@ -46,7 +46,7 @@ const (
 	BatchStarted  EventType = "batch-started"
 	BatchEnded    EventType = "batch-ended"
 	StepStarted   EventType = "step-started"
-	StepProgress  EventType = "step-progress" // Progress, Message
+	StepProgress  EventType = "step-progress" // Progress, Message; Took where the step only goes on, and Message is then what is missing
 	StepEnded     EventType = "step-ended"    // Failure if it failed
 	HostDone      EventType = "host-done"     // the host matches and is released
 	HostFailed    EventType = "host-failed"   // Failure; the host stays held if it was disrupted

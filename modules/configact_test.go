@@ -13,6 +13,11 @@ func action(kind engine.ActionType, unit string) rules.Action {
 	return rules.Action{Action: engine.Action{Type: kind, Unit: unit}}
 }
 
+// looks are what systemd says of a unit, one after the other.
+func looks(lines ...string) func(*writeBox) {
+	return func(b *writeBox) { b.put("/looks", strings.Join(lines, "\n")+"\n", 0o644) }
+}
+
 func TestActions(t *testing.T) {
 	for name, test := range map[string]struct {
 		do      rules.Action
@@ -55,6 +60,40 @@ func TestActions(t *testing.T) {
 		"restart that leaves it failed": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/after-restart", "failed\n", 0o644) },
 			code: engine.ScriptActed, says: "restart crio.service: the unit has failed",
+		},
+		"restart of what dies a moment later": {
+			do: action(engine.RestartUnit, "crio.service"), prepare: looks("active running 0 simple", "active running 0 simple", "failed failed 0 simple"),
+			code: engine.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
+		},
+		"restart of what dies while it starts": {
+			do: action(engine.RestartUnit, "crio.service"), prepare: looks("activating start 0 notify", "activating start 0 notify", "failed failed 0 notify"),
+			code: engine.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
+		},
+		"restart of what is started again and again": {
+			do: action(engine.RestartUnit, "crio.service"), prepare: looks("active running 0 simple", "activating auto-restart 0 simple", "active running 1 simple", "activating auto-restart 1 simple", "active running 2 simple"),
+			code: engine.ScriptActed, says: "restart crio.service: the unit has ended and was started again by systemd, 2 times by now (exit-code)",
+		},
+		"restart of what is up at the second try": {
+			do: action(engine.RestartUnit, "crio.service"), prepare: looks("activating auto-restart 0 notify", "activating start 1 notify", "active running 1 notify"),
+			log: "systemctl restart crio.service\n",
+		},
+		"restart of what waits for its next try": {
+			do: rules.Action{Action: engine.Action{Type: engine.RestartUnit, Unit: "crio.service"}, Timeout: engine.Duration(9e9)}, prepare: looks("activating auto-restart 0 simple"),
+			code: engine.ScriptActed, says: "restart crio.service: the unit is activating (auto-restart) after 9s",
+		},
+		"restart of a daemon that ends": {
+			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) {
+				b.put("/units/crio.service", "active\n", 0o644)
+				looks("active running 0 simple", "inactive dead 0 simple")(b)
+			},
+			code: engine.ScriptActed, says: "restart crio.service: the unit ran before, and has ended",
+		},
+		"reload of what dies of it": {
+			do: action(engine.ReloadUnit, "crio.service"), prepare: func(b *writeBox) {
+				b.put("/units/crio.service", "active\n", 0o644)
+				looks("active running 3 simple", "failed failed 3 simple")(b)
+			},
+			code: engine.ScriptActed, says: "reload crio.service: the unit has failed (exit-code)",
 		},
 		"restart of what changed on disk": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/need-reload", "", 0o644) },

@@ -170,7 +170,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 		"restart of what does not run": {prepare: unit("inactive"), says: "a.service is not running, so there is nothing to restart"},
 		"restart that leaves it failed": {
 			prepare: func(b *writeBox) { unit("active")(b); b.put("/after-restart", "failed\n", 0o644) },
-			code:    engine.ScriptActed, says: "restart a.service: the unit has failed\nthe last line of its journal\n", log: "restart a.service\n",
+			code:    engine.ScriptActed, says: "restart a.service: the unit has failed (exit-code)\nthe last line of its journal\n", log: "restart a.service\n",
 		},
 		"restart of what changed on disk": {
 			prepare: func(b *writeBox) { unit("active")(b); b.put("/need-reload", "", 0o644) }, log: "daemon-reload\nrestart a.service\n",

@@ -67,12 +67,12 @@ func (c *clusters) MoveLeader(ctx context.Context, name, host string) (string, e
 }
 
 // AwaitMember waits until the member on a host is back.
-func (c *clusters) AwaitMember(ctx context.Context, name, host string) error {
+func (c *clusters) AwaitMember(ctx context.Context, name, host string, tell func(string)) error {
 	cluster, err := c.get(ctx, name)
 	if err != nil {
 		return err
 	}
-	return cluster.AwaitMember(ctx, host)
+	return cluster.AwaitMember(ctx, host, tell)
 }
 
 // Snapshot saves a cluster beside the journal of the run.

@@ -67,7 +67,7 @@ var meanings = map[string]string{
 	"Event.step":          "name of the step",
 	"Event.message":       "sentence or line for people; of `batch-started` the names of the hosts",
 	"Event.until":         "when the step is to end, of a `step-started` that only waits, such as `soak`",
-	"Event.took":          "how long it took, of what has ended",
+	"Event.took":          "how long it took, of what has ended; so far, of `step-progress` that says that a step goes on, with what is missing as `message`",
 	"Event.failure":       "what went wrong, of `step-ended`, `host-gathered` and `host-failed`",
 	"Event.start":         "who runs what, of `run-started`",
 	"Event.plan":          "the plan, of `planned`",

@@ -12,8 +12,9 @@ import (
 // AwaitMember waits until the member on host is a healthy voter that has
 // caught up, every other voter is healthy, and nothing is wrong with the
 // cluster. The context bounds the wait; the error then says what was missing
-// when the cluster was last seen, and wraps the context's.
-func (c *Cluster) AwaitMember(ctx context.Context, host string) error {
+// when the cluster was last seen, and wraps the context's. Each look tells what
+// is missing.
+func (c *Cluster) AwaitMember(ctx context.Context, host string, tell func(missing string)) error {
 	missing := "the cluster was not seen yet"
 	for {
 		facts := c.Observe(ctx)
@@ -21,6 +22,7 @@ func (c *Cluster) AwaitMember(ctx context.Context, host string) error {
 			if missing = lacking(facts, host); missing == "" {
 				return nil
 			}
+			tell(missing)
 		}
 		if err := pause(ctx, c.cfg.Poll); err != nil {
 			return c.wrap("wait for the member on "+host, fmt.Errorf("%s: %w", missing, err))

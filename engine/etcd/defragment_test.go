@@ -64,7 +64,7 @@ func TestDefragment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := client.AwaitMember(t.Context(), follower.Host); err != nil {
+	if err := client.AwaitMember(t.Context(), follower.Host, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	if is := sizeOn(t, client, follower.Host); was < 8<<20 || is > 1<<20 || freed != was-is {
@@ -112,7 +112,7 @@ func TestDefragmentAlone(t *testing.T) {
 	contains(t, err.Error(), "it may be at it still")
 
 	client := open(t, config(cluster))
-	if err := client.AwaitMember(t.Context(), "etcd-0"); err != nil {
+	if err := client.AwaitMember(t.Context(), "etcd-0", func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Defragment(t.Context(), "etcd-0"); err != nil {

@@ -68,7 +68,7 @@ func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	awaitSaysWhatItSaw(t, cluster, m.Host)
 
 	back := make(chan error, 1)
-	go func() { back <- client.AwaitMember(t.Context(), m.Host) }()
+	go func() { back <- client.AwaitMember(t.Context(), m.Host, func(string) {}) }()
 	m.Restart(t)
 	if err := <-back; err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func awaitSaysWhatItSaw(t *testing.T, cluster *etcdtest.Cluster, host string) {
 			}
 		}
 	}))
-	err := client.AwaitMember(ctx, host)
+	err := client.AwaitMember(ctx, host, func(string) {})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("not the context's end: %v", err)
 	}
@@ -131,7 +131,7 @@ func learner(t *testing.T, cluster *etcdtest.Cluster) {
 		t.Errorf("facts %+v", facts)
 	}
 	contains(t, got.Problem, "learner")
-	if err := client.AwaitMember(t.Context(), "etcd-0"); err != nil {
+	if err := client.AwaitMember(t.Context(), "etcd-0", func(string) {}); err != nil {
 		t.Errorf("a voter is back though there is a learner: %v", err)
 	}
 

@@ -116,7 +116,7 @@ func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string,
 }
 
 // AwaitMember waits until the host's member and all others are healthy.
-func (b *Bastion) AwaitMember(ctx context.Context, name, host string) error {
+func (b *Bastion) AwaitMember(ctx context.Context, name, host string, tell func(string)) error {
 	var facts engine.ClusterFacts
 	for {
 		if seen := b.Observe(ctx, name); ctx.Err() == nil {
@@ -125,6 +125,7 @@ func (b *Bastion) AwaitMember(ctx context.Context, name, host string) error {
 		if ctx.Err() == nil && facts.Problem == "" && facts.Healthy() == len(facts.Members) {
 			return nil
 		}
+		tell(fmt.Sprintf("%d of %d members are healthy", facts.Healthy(), len(facts.Members)))
 		if err := b.clock.Sleep(ctx, time.Second); err != nil {
 			return fmt.Errorf("wait for the member on %s: %d of %d members are healthy: %w", host, facts.Healthy(), len(facts.Members), context.Cause(ctx))
 		}

@@ -72,6 +72,8 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 		return h.rollback(b, args[2], args[3], args[4], now)
 	case len(args) > 2 && args[0] == "hosttest":
 		return h.settingScript(b, args[1], text, now)
+	case strings.HasPrefix(text, "timeout 10 journalctl "):
+		return rollout.Reply{Stdout: "its last words\n"}
 	case text == "systemctl is-system-running" && !h.goes.IsZero():
 		return rollout.Reply{Stdout: "stopping\n", Code: 1}
 	case text == "systemctl is-system-running":

@@ -49,7 +49,7 @@ func (b *board) add(e engine.Event) {
 			b.held[e.Host] = true
 		}
 	case engine.StepProgress:
-		if a, ok := b.active[where(e)]; ok && a.name == e.Step {
+		if a, ok := b.active[where(e)]; ok && a.name == e.Step && e.Message != "" {
 			a.said = e.Message
 			b.active[where(e)] = a
 		}

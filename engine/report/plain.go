@@ -126,8 +126,10 @@ func (p *Plain) step(e engine.Event) string {
 	switch {
 	case e.Failure != nil && e.Host == "" && e.Failure.Kind != "stopped":
 		return whole(p.Style.red("  "+stepOf(e)+" failed"), e, *e.Failure)
-	case p.Terse && e.Host != "":
-		return ""
+	case p.Terse && (e.Host != "" || e.Type == engine.StepProgress && e.Took > 0):
+		return "" // the board shows it
+	case e.Type == engine.StepProgress && e.Took > 0:
+		return goesOn(where, e)
 	case e.Type == engine.StepProgress && where == "":
 		return fmt.Sprintf("  %s: %s", e.Step, shortHashes(e.Message))
 	case e.Type == engine.StepProgress:

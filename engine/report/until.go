@@ -23,6 +23,20 @@ func waits(e engine.Event) string {
 	return fmt.Sprintf("  %s%s until %s", where, e.Step, moment(e.Until, e.Time))
 }
 
+// goesOn is the line of a step that takes long: for how long by now, and what it
+// waits for.
+func goesOn(where string, e engine.Event) string {
+	line := "  "
+	if where != "" {
+		line += where + ": "
+	}
+	line += fmt.Sprintf("%s goes on, %s by now", e.Step, time.Duration(e.Took).Round(time.Second))
+	if e.Message != "" {
+		line += ": " + shortened(shortHashes(e.Message))
+	}
+	return line
+}
+
 // moment is a time as a person reads it now: with the day, where the time alone
 // would be taken for another day's.
 func moment(t, now time.Time) string {

@@ -274,7 +274,7 @@ func (r *Run) before(ctx context.Context, p *progress, plan engine.Plan) error {
 		e := engine.Event{Cluster: name, Step: s.Name}
 		var where string
 		failure := r.softly(ctx, func(ctx context.Context) *engine.Failure {
-			return r.timed(e, func() error {
+			return r.timed(e, func(*pulse) error {
 				ctx, cancel := bounded(ctx, s)
 				defer cancel()
 				var err error

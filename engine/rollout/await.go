@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/engine"
 )
@@ -13,7 +15,7 @@ import (
 // until calls look again and again until it has nothing to object, the host is
 // found to have failed for good, or the context ends. The last objection is
 // the cause of a time-out, unless it is the time-out that cut the look short.
-func (r *Run) until(ctx context.Context, look func(context.Context) (objection string, fatal error)) error {
+func (r *Run) until(ctx context.Context, pulse *pulse, look func(context.Context) (objection string, fatal error)) error {
 	objection := ""
 	for {
 		found, fatal := look(ctx)
@@ -23,6 +25,7 @@ func (r *Run) until(ctx context.Context, look func(context.Context) (objection s
 		if ctx.Err() == nil || objection == "" {
 			objection = found
 		}
+		pulse.lacks(objection)
 		if err := r.Clock.Sleep(ctx, r.interval()); err != nil {
 			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 				return &engine.Failure{Cause: fmt.Sprintf("%s: %s", cause, objection)}
@@ -34,9 +37,9 @@ func (r *Run) until(ctx context.Context, look func(context.Context) (objection s
 
 // awaitBoot waits for the host to answer from another boot, and demands the
 // planned OS. That it answers is no proof: only the boot ID is.
-func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.AwaitBoot) error {
+func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.AwaitBoot, pulse *pulse) error {
 	left := want.BootID
-	return r.until(ctx, func(ctx context.Context) (string, error) {
+	return r.until(ctx, pulse, func(ctx context.Context) (string, error) {
 		f, err := r.lookAt(ctx, hp)
 		switch {
 		case err != nil:
@@ -85,9 +88,10 @@ func orUnknown(version string) string {
 const mostUnits = 8
 
 // awaitUnits waits until what ran before runs again and nothing new has failed.
-func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits) error {
+func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits, pulse *pulse) error {
 	lost := false // as the last look has shown
-	err := r.until(ctx, func(ctx context.Context) (string, error) {
+	logs := map[string]string{}
+	err := r.until(ctx, pulse, func(ctx context.Context) (string, error) {
 		f, err := r.lookAt(ctx, hp)
 		if err != nil {
 			lost = lost || ctx.Err() == nil // else the look was only cut short
@@ -98,6 +102,7 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 		for _, u := range f.Failed {
 			if !slices.Contains(want.Failed, u) {
 				bad = append(bad, u+" has failed")
+				r.lastLines(ctx, hp, u, logs)
 			}
 		}
 		for _, u := range want.Running {
@@ -111,10 +116,30 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 		return strings.Join(bad, "; "), nil
 	})
 	var f *engine.Failure
-	if lost && errors.As(err, &f) {
+	if errors.As(err, &f) {
+		for _, u := range slices.Sorted(maps.Keys(logs)) {
+			if strings.Contains(f.Cause, u) && logs[u] != "" {
+				f.Stderr += logs[u] + "\n"
+			}
+		}
+	}
+	if lost && f != nil {
 		f.Kind = KindUnreachable
 	}
 	return err
+}
+
+// lastLines keeps what a unit that has failed wrote last into the host's
+// journal, of the first few units.
+func (r *Run) lastLines(ctx context.Context, hp engine.HostPlan, unit string, logs map[string]string) {
+	if _, known := logs[unit]; known || len(logs) >= mostUnits {
+		return
+	}
+	logs[unit] = ""
+	script := "timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit=" + engine.Quote(unit)
+	if reply, err := r.exec(ctx, hp.Host, Script{Text: script, Timeout: 20 * time.Second}); err == nil && reply.Code == 0 {
+		logs[unit] = tail(strings.TrimSpace(reply.Stdout), 1024)
+	}
 }
 
 func firstLine(s string) string {

@@ -72,10 +72,10 @@ func (r *Run) gatesAfter(ctx context.Context, p *progress, b engine.Batch, numbe
 func (r *Run) gates(ctx context.Context, b engine.Batch, steps []engine.Step, number int) *engine.Failure {
 	for _, s := range steps {
 		f := r.softly(ctx, func(ctx context.Context) *engine.Failure {
-			return r.timed(engine.Event{Step: s.Name, Batch: number}, func() error {
+			return r.timed(engine.Event{Step: s.Name, Batch: number}, func(pulse *pulse) error {
 				ctx, cancel := bounded(ctx, s)
 				defer cancel()
-				return r.askBatchGate(ctx, b.Hosts, engine.HostPlan{Pool: joined(b.Pools)}, s)
+				return r.askBatchGate(ctx, b, s, pulse)
 			})
 		})
 		if f != nil {

@@ -23,7 +23,7 @@ func (c blindClusters) Observe(ctx context.Context, name string) engine.ClusterF
 	return f
 }
 
-func (blindClusters) AwaitMember(context.Context, string, string) error { return nil }
+func (blindClusters) AwaitMember(context.Context, string, string, func(string)) error { return nil }
 
 // stuckClusters never move a leader.
 type stuckClusters struct{ rollout.Clusters }

@@ -42,7 +42,7 @@ func (r *Run) warn(message string) { r.note(engine.Event{Type: engine.Warned, Me
 
 // timed runs f between a started and an ended event of a step. The started
 // event is written before f begins.
-func (r *Run) timed(e engine.Event, f func() error) *engine.Failure {
+func (r *Run) timed(e engine.Event, f func(*pulse) error) *engine.Failure {
 	e.Type = engine.StepStarted
 	if err := r.emit(e); err != nil {
 		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
@@ -55,9 +55,10 @@ func (r *Run) timed(e engine.Event, f func() error) *engine.Failure {
 }
 
 // ending runs f and emits the ended event of its step.
-func (r *Run) ending(e engine.Event, f func() error) *engine.Failure {
+func (r *Run) ending(e engine.Event, f func(*pulse) error) *engine.Failure {
 	began := r.Clock.Now()
-	failure := asFailure(f(), e.Host, e.Step)
+	e.Type = engine.StepProgress
+	failure := asFailure(r.withPulse(e, f), e.Host, e.Step)
 	e.Type, e.Took, e.Failure, e.Until = engine.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure, time.Time{}
 	r.note(e)
 	return failure

@@ -11,7 +11,7 @@ func (r *Run) AskGate(ctx context.Context, hp engine.HostPlan, s engine.Step) *e
 	return r.softly(ctx, func(ctx context.Context) *engine.Failure {
 		ctx, cancel := bounded(ctx, s)
 		defer cancel()
-		return asFailure(r.askGate(ctx, hp, s), hp.Host, s.Name)
+		return asFailure(r.withPulse(stepEvent(hp, s, 0), func(pulse *pulse) error { return r.askGate(ctx, hp, s, pulse) }), hp.Host, s.Name)
 	})
 }
 
@@ -20,6 +20,7 @@ func (r *Run) AskBatchGate(ctx context.Context, hosts []string, hp engine.HostPl
 	return r.softly(ctx, func(ctx context.Context) *engine.Failure {
 		ctx, cancel := bounded(ctx, s)
 		defer cancel()
-		return asFailure(r.askBatchGate(ctx, hosts, hp, s), hp.Host, s.Name)
+		b := engine.Batch{Hosts: hosts, Pools: []string{hp.Pool}}
+		return asFailure(r.withPulse(stepEvent(hp, s, 0), func(pulse *pulse) error { return r.askBatchGate(ctx, b, s, pulse) }), hp.Host, s.Name)
 	})
 }

@@ -21,22 +21,22 @@ const gateInterval = engine.Duration(5 * time.Second)
 
 // askGate asks a gate about a host until its answer is good, or no more bad
 // ones are allowed, or its time is up.
-func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
 	if hp.Host == "" && asksHosts(*s.Do.Gate) {
 		return errors.New("it asks hosts, and there is none to ask")
 	}
-	return r.ask(ctx, hp, s, r.teller(hp, s, ""))
+	return r.ask(ctx, hp, s, pulse.says)
 }
 
 // askBatchGate asks a gate about the hosts of a batch. If it is about hosts it
 // is asked about each of those whose pool has it, side by side, and every one
 // must be well; the first that is not ends the asking, and the failure names
 // it. Else it is asked once, about their pool.
-func (r *Run) askBatchGate(ctx context.Context, hosts []string, hp engine.HostPlan, s engine.Step) error {
-	hosts = r.ofGate(hosts, *s.Do.Gate)
+func (r *Run) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, pulse *pulse) error {
+	hosts := r.ofGate(b.Hosts, *s.Do.Gate)
 	if !asksHosts(*s.Do.Gate) || len(hosts) == 0 {
-		hp.Pool = cmp.Or(r.poolsOf(hosts), hp.Pool)
-		return r.askGate(ctx, hp, s)
+		hp := engine.HostPlan{Pool: cmp.Or(r.poolsOf(hosts), joined(b.Pools))}
+		return r.askGate(ctx, hp, s, pulse)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -45,7 +45,7 @@ func (r *Run) askBatchGate(ctx context.Context, hosts []string, hp engine.HostPl
 	for i, name := range hosts {
 		workers.Go(func() {
 			about := engine.HostPlan{Host: name, Pool: r.poolsOf(hosts[i : i+1])}
-			if failures[i] = asFailure(r.ask(ctx, about, s, r.teller(hp, s, name+": ")), name, s.Name); failures[i] != nil {
+			if failures[i] = asFailure(r.ask(ctx, about, s, func(message string) { pulse.says(name + ": " + message) }), name, s.Name); failures[i] != nil {
 				cancel()
 			}
 		})
@@ -123,15 +123,6 @@ func (r *Run) poolsOf(hosts []string) string {
 		}
 	}
 	return joined(pools)
-}
-
-// teller tells those who watch what a gate is waiting for.
-func (r *Run) teller(hp engine.HostPlan, s engine.Step, who string) func(string) {
-	return func(message string) {
-		e := stepEvent(hp, s, 0)
-		e.Type, e.Message = engine.StepProgress, who+message
-		r.note(e)
-	}
 }
 
 // ask asks again and again. An answer that the end of the time cut short says

@@ -71,7 +71,9 @@ func gateStep(g engine.Gate) engine.Step {
 func (s *gateScene) told() []string {
 	var messages []string
 	for _, e := range s.b.Events() {
-		messages = append(messages, e.Message)
+		if e.Took == 0 { // else it only says that the step goes on
+			messages = append(messages, e.Message)
+		}
 	}
 	return messages
 }

@@ -11,7 +11,7 @@ import (
 func (r *Run) soak(ctx context.Context, p *progress, b engine.Batch) *engine.Failure {
 	e := engine.Event{Pool: joined(b.Pools), Step: "soak", Batch: p.batches, Until: r.Clock.Now().Add(duration(b.Soak))}
 	return r.softly(ctx, func(ctx context.Context) *engine.Failure {
-		return r.timed(e, func() error { return r.Clock.Sleep(ctx, duration(b.Soak)) })
+		return r.timed(e, func(*pulse) error { return r.Clock.Sleep(ctx, duration(b.Soak)) })
 	})
 }
 

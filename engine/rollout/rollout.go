@@ -48,7 +48,8 @@ type Hosts interface {
 type Clusters interface {
 	Observe(ctx context.Context, cluster string) engine.ClusterFacts
 	MoveLeader(ctx context.Context, cluster, host string) (to string, err error)
-	AwaitMember(ctx context.Context, cluster, host string) error
+	// AwaitMember waits until the host's member is back, and tells meanwhile what is missing.
+	AwaitMember(ctx context.Context, cluster, host string, tell func(missing string)) error
 	Snapshot(ctx context.Context, cluster string) (where string, err error)
 	// Defragment gives the host's member's unused space back, and says how much that was.
 	Defragment(ctx context.Context, cluster, host string) (freed int64, err error)

@@ -20,9 +20,9 @@ func (r *Run) step(ctx context.Context, hp engine.HostPlan, s engine.Step) *engi
 // stepIn interprets one step of a host in a batch. If it could not be
 // journaled it has not begun.
 func (r *Run) stepIn(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
-	failure = r.timed(stepEvent(hp, s, batch), func() error {
+	failure = r.timed(stepEvent(hp, s, batch), func(pulse *pulse) error {
 		begun = true
-		return r.interpretWithin(ctx, hp, s)
+		return r.interpretWithin(ctx, hp, s, pulse)
 	})
 	return begun, failure
 }
@@ -33,17 +33,17 @@ func (r *Run) stepBack(ctx context.Context, hp engine.HostPlan, s engine.Step) *
 	e := stepEvent(hp, s, 0)
 	e.Type = engine.StepStarted
 	r.note(e)
-	return r.ending(e, func() error { return r.interpretWithin(ctx, hp, s) })
+	return r.ending(e, func(pulse *pulse) error { return r.interpretWithin(ctx, hp, s, pulse) })
 }
 
 func stepEvent(hp engine.HostPlan, s engine.Step, batch int) engine.Event {
 	return engine.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Batch: batch}
 }
 
-func (r *Run) interpretWithin(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+func (r *Run) interpretWithin(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
 	ctx, cancel := bounded(ctx, s)
 	defer cancel()
-	return r.interpret(ctx, hp, s)
+	return r.interpret(ctx, hp, s, pulse)
 }
 
 // softly runs what the operator's first Ctrl-C may cut short.
@@ -66,18 +66,18 @@ func bounded(ctx context.Context, s engine.Step) (context.Context, context.Cance
 }
 
 // interpret is the only place where a step becomes a deed.
-func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
 	if err := r.stillHeld(ctx, hp, s); err != nil {
 		return err
 	}
 	do := s.Do
 	switch {
 	case do.Exec != nil:
-		return r.execStep(ctx, hp, s)
+		return r.execStep(ctx, hp, s, pulse)
 	case do.Command != nil:
 		return r.local(ctx, hp, s)
 	case do.Gate != nil:
-		return r.askGate(ctx, hp, s)
+		return r.askGate(ctx, hp, s, pulse)
 	case do.Pause != nil:
 		return r.Clock.Sleep(ctx, duration(do.Pause.For))
 	case do.TakeHold != nil:
@@ -91,11 +91,11 @@ func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	case do.MoveLeader != nil:
 		return r.moveLeader(ctx, hp, s, do.MoveLeader.Cluster)
 	case do.AwaitBoot != nil:
-		return r.awaitBoot(ctx, hp, *do.AwaitBoot)
+		return r.awaitBoot(ctx, hp, *do.AwaitBoot, pulse)
 	case do.AwaitUnits != nil:
-		return r.awaitUnits(ctx, hp, *do.AwaitUnits)
+		return r.awaitUnits(ctx, hp, *do.AwaitUnits, pulse)
 	case do.AwaitEtcd != nil:
-		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host)
+		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host, pulse.lacks)
 	case do.Defragment != nil:
 		freed, err := r.Clusters.Defragment(ctx, do.Defragment.Cluster, hp.Host)
 		if err == nil {
@@ -139,10 +139,8 @@ func (r *Run) connect(ctx context.Context, host string) (Conn, error) {
 	return r.Hosts.Connect(ctx, h)
 }
 
-func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
-	told := &output{now: r.Clock.Now, tell: func(line string) {
-		r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Step: s.Name, Message: engine.Printable(line)})
-	}}
+func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
+	told := &output{now: r.Clock.Now, tell: func(line string) { pulse.says(engine.Printable(line)) }}
 	defer told.end()
 	progress := lines{f: told.line}
 	run := r.insist

@@ -2,7 +2,7 @@
 # failure is recorded, so that the next plan reboots the host.
 act() {
 	point "act $1"
-	what=$2${3:+ $3} done=0 now=''
+	what=$2${3:+ $3} done=0 now='' reason=''
 	if [ "$2" != daemon-reload ]; then
 		now=$(timeout -k 10 60 systemctl show --property=LoadState,ActiveState,NeedDaemonReload "$3" 2>&1 8>&-) || :
 		case $now in
@@ -23,13 +23,12 @@ act() {
 		*) bounded "$4" systemctl "$2" "$3" ;;
 		esac
 	fi
-	if [ "$done" = 0 ] && [ "$2" != daemon-reload ] && systemctl is-failed --quiet "$3" 8>&-; then
-		done=failed
-	fi
 	case $done in
-	0) return ;;
+	0)
+		[ "$2" = daemon-reload ] || settle "$2" "$3" "$4" "$now"
+		[ -n "$reason" ] || return 0
+		;;
 	124 | 137) reason="not done within $5" ;;
-	failed) reason='the unit has failed' ;;
 	*) reason="exit status $done" ;;
 	esac
 	record "$tx/new/failed-$1" || complain "$what: its failure cannot be recorded"
@@ -40,6 +39,40 @@ act() {
 	trim
 	exit 78
 }
+
+# settle looks at a unit after an action, which is: verb, unit, seconds, state
+# before. It sets reason where the unit has failed, does not come up, or ends: a
+# daemon that cannot use its configuration may die a moment after it was started.
+settle() {
+	good=0 looks=0 first='' need=5
+	[ "$1" = restart ] || need=2
+	while [ "$good" -lt "$need" ]; do
+		unit=$(timeout -k 10 20 systemctl show --property=Type,NRestarts,Result,ActiveState,SubState "$2" 2>/dev/null 8>&-) || return 0
+		again=$(property NRestarts)
+		first=${first:-${again:-0}} again=$((${again:-0} - ${first:-${again:-0}}))
+		good=$((good + 1)) looks=$((looks + 1))
+		case $unit in
+		*ActiveState=failed*) reason="the unit has failed ($(property Result))" ;;
+		*Type=oneshot*) return 0 ;;
+		*ActiveState=inactive*)
+			case $4 in
+			*ActiveState=active*) reason='the unit ran before, and has ended' ;;
+			*) return 0 ;;
+			esac
+			;;
+		*ActiveState=active*) case $unit in *Type=*) ;; *) return 0 ;; esac ;;
+		*) good=0 ;;
+		esac
+		if [ "$again" -ge 2 ]; then
+			reason="the unit has ended and was started again by systemd, $again times by now ($(property Result))"
+		elif [ "$good" = 0 ] && { [ "$looks" -ge "$3" ] || [ "$looks" -ge 30 ]; }; then
+			reason="the unit is $(property ActiveState) ($(property SubState)) after ${looks}s"
+		fi
+		[ -z "$reason" ] || return 0
+		sleep 1
+	done
+}
+property() { printf '%s\n' "$unit" | sed -n "s/^$1=//p"; }
 
 # bounded runs a command no longer than that many seconds.
 bounded() {

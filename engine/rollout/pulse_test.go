@@ -1,0 +1,71 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+)
+
+// A step that takes long tells at least every half a minute that it goes on, and
+// what it waits for.
+func TestStepsThatTakeLongTell(t *testing.T) {
+	for name, test := range map[string]struct {
+		trait   func(*hosttest.Traits)
+		step    string
+		missing string
+	}{
+		"boot":  {func(t *hosttest.Traits) { t.NoReturn = true }, "wait for boot", "connection refused"},
+		"units": {func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} }, "wait for units", "sshd.service has failed"},
+		"etcd":  {func(t *hosttest.Traits) { t.NoEtcd = true }, "wait for etcd", "2 of 3 members are healthy"},
+		"stage": {func(t *hosttest.Traits) { t.Stage = 5 * time.Minute }, "stage", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(hosttest.Fleet(3, 1))
+				site.Host("etcd-1").Change(test.trait)
+				b := site.Bastion("run-1")
+				end := apply(b)
+				var last time.Time
+				told := 0
+				for _, e := range b.Events() {
+					if e.Host != "etcd-1" || e.Step != test.step {
+						continue
+					}
+					if silent := e.Time.Sub(last); !last.IsZero() && silent > 30*time.Second {
+						t.Errorf("%s is silent for %s", test.step, silent)
+					}
+					last = e.Time
+					if e.Type == engine.StepProgress && e.Took > 0 && strings.Contains(e.Message, test.missing) {
+						told++
+					}
+				}
+				if told < 8 {
+					t.Errorf("it told %d times what is missing; the run ended with %s", told, end.Reason)
+				}
+			})
+		})
+	}
+}
+
+// The error of a unit that has failed has what that wrote last.
+func TestUnitsThatFailSayWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(3, 1))
+		site.Host("etcd-1").Change(func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} })
+		b := site.Bastion("run-1")
+		apply(b)
+		for _, e := range b.Events() {
+			if e.Type == engine.HostFailed && e.Host == "etcd-1" {
+				if !strings.Contains(e.Failure.Stderr, "its last words") {
+					t.Errorf("%+v", e.Failure)
+				}
+				return
+			}
+		}
+		t.Error("etcd-1 has not failed")
+	})
+}
