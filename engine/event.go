@@ -20,6 +20,7 @@ type Event struct {
 	Batch    int       `json:"batch,omitempty"`    // from 1
 	Canaries []string  `json:"canaries,omitempty"` // pools whose canaries the hosts of a batch are
 	Step     string    `json:"step,omitempty"`
+	Kind     StepKind  `json:"kind,omitempty"` // what the step does, where that matters to who follows
 	Message  string    `json:"message,omitempty"`
 	Took     Duration  `json:"took,omitempty"` // also by now, of a step that goes on
 	Until    time.Time `json:"until,omitzero"` // when a step that only waits is to end, of its start

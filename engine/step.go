@@ -12,7 +12,7 @@ type Step struct {
 	On      string   `json:"on"` // host, etcd cluster or Bastion
 	Do      Op       `json:"do"`
 	Timeout Duration `json:"timeout"`
-	Breaks  bool     `json:"breaks,omitempty"` // the connection ends with it: its exit status means nothing
+	Reboots bool     `json:"reboots,omitempty"` // it orders the host to reboot: the connection ends with it, and its exit status means nothing
 
 	// Disturbs marks a step after which the host is no longer as it was. A
 	// host that fails before the first of them is given back; one that fails

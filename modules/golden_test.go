@@ -147,7 +147,7 @@ func toJSON(t *testing.T, v any) string {
 func list(steps engine.Steps) string {
 	var b strings.Builder
 	for _, s := range slices.Concat(steps.Stage, steps.Write, steps.Reboot, steps.Rollback) {
-		fmt.Fprintf(&b, "%s on %s within %s, breaks the connection: %v\n", s.Name, s.On, s.Timeout, s.Breaks)
+		fmt.Fprintf(&b, "%s on %s within %s, breaks the connection: %v\n", s.Name, s.On, s.Timeout, s.Reboots)
 		if s.Do.AwaitBoot != nil {
 			fmt.Fprintf(&b, "\tnot %s, but %s\n", cmp.Or(s.Do.AwaitBoot.BootID, "the boot it is in"), s.Do.AwaitBoot.Digest)
 			continue

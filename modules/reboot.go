@@ -55,6 +55,6 @@ func orderReboot(t engine.Target, name, what string, check, job script) engine.S
 	check.job = job.String()
 	check.text += orderScript
 	step := onHost(t, name, strict+engine.CheckHoldSnippet(t.Run)+check.String(), rebootOrder)
-	step.Breaks = true
+	step.Reboots = true
 	return step
 }

@@ -15,7 +15,7 @@ func (b *box) plain() string {
 
 func TestAPlainRebootWaitsForAnyOSOfAnotherBoot(t *testing.T) {
 	steps := rebootPlain(target(engine.Desired{}, engine.Facts{BootID: boot}))
-	if len(steps) != 2 || !steps[0].Breaks || steps[1].Do.AwaitBoot == nil || *steps[1].Do.AwaitBoot != (engine.AwaitBoot{BootID: boot}) {
+	if len(steps) != 2 || !steps[0].Reboots || steps[1].Do.AwaitBoot == nil || *steps[1].Do.AwaitBoot != (engine.AwaitBoot{BootID: boot}) {
 		t.Errorf("%+v", steps)
 	}
 }

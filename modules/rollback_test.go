@@ -57,7 +57,7 @@ func (b *box) failed(d engine.Desired) string {
 	b.want(b.stage(d), 0, "staged and locked")
 	b.hold(engine.RunHold, "r1")
 	steps := b.back(d)
-	if len(steps) != 2 || !steps[0].Breaks || steps[1].Do.AwaitBoot == nil {
+	if len(steps) != 2 || !steps[0].Reboots || steps[1].Do.AwaitBoot == nil {
 		b.t.Fatalf("the rollback is %+v", steps)
 	}
 	if want := b.observe(d).Booted().Digest; steps[1].Do.AwaitBoot.Digest != want || steps[1].Do.AwaitBoot.BootID != "" {

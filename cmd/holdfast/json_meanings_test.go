@@ -34,7 +34,7 @@ var meanings = map[string]string{
 	"Action.type":     "what is done", "Action.unit": "systemd unit, of `reload` and `restart`",
 	"Step":      "One thing a run does.",
 	"Step.name": "name of the step, as in events", "Step.on": "host or etcd cluster, or `bastion`", "Step.do": "what it does", "Step.timeout": "how long it may take",
-	"Step.breaks":   "whether the connection ends with it, so that its exit status means nothing",
+	"Step.reboots":  "whether it orders the host to reboot: the connection ends with it, and its exit status means nothing",
 	"Step.disturbs": "whether the host is no longer as it was after it: a host that fails before the first such step is given back, one that fails later stays held",
 	"Exec.uploads":  "files that go to the host with the script",
 	"Exec.once":     "whether the script is not run again where its answer is lost; scripts that disturb are not in any case",

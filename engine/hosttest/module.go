@@ -79,7 +79,7 @@ func rebootSteps(t engine.Target, digest string) []engine.Step {
 	}
 	order := strings.Join([]string{"hosttest reboot", digest, t.Facts.BootID, t.Run}, " ")
 	return []engine.Step{
-		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Breaks: true},
+		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Reboots: true},
 		{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &await}, Timeout: t.Pool.Timeouts.WithDefaults().Reboot},
 	}
 }

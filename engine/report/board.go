@@ -45,7 +45,7 @@ func (b *board) add(e engine.Event) {
 		}
 	case engine.StepStarted:
 		b.active[where(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until}
-		if e.Step == "hold" {
+		if e.Kind == engine.HoldStep {
 			b.held[e.Host] = true
 		}
 	case engine.StepProgress:

@@ -77,7 +77,7 @@ func writing() []engine.Event {
 	for _, hp := range events[1].Plan.Hosts[:6] {
 		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "write", Time: began})
 	}
-	return append(events, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "hold", Time: began}, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "write", Time: began})
+	return append(events, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "hold", Kind: engine.HoldStep, Time: began}, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "write", Time: began})
 }
 
 // soaking is a run that waits until its canaries have run for long enough,

@@ -24,7 +24,7 @@ func (c *crowd) add(e engine.Event) {
 				c.rest[h] = true
 			}
 		}
-	case e.Type == engine.StepStarted && e.Step == "hold", e.Type == engine.HostFailed:
+	case e.Type == engine.StepStarted && e.Kind == engine.HoldStep, e.Type == engine.HostFailed:
 		delete(c.rest, e.Host)
 	case e.Type == engine.HostDone && c.rest[e.Host]:
 		delete(c.rest, e.Host)

@@ -30,9 +30,9 @@ func (s *script) start(args ...string) {
 // others run beside it.
 func (s *script) step(host, name string, at time.Time, took time.Duration, f *engine.Failure) time.Time {
 	s.at = at
-	s.add(engine.Event{Type: engine.StepStarted, Host: host, Step: name})
+	s.add(engine.Event{Type: engine.StepStarted, Host: host, Step: name, Kind: kindOf[name]})
 	s.at = at.Add(took)
-	s.add(engine.Event{Type: engine.StepEnded, Host: host, Step: name, Took: engine.Duration(took), Failure: f})
+	s.add(engine.Event{Type: engine.StepEnded, Host: host, Step: name, Kind: kindOf[name], Took: engine.Duration(took), Failure: f})
 	return s.at
 }
 

@@ -269,3 +269,22 @@ func save(t testing.TB, dir, run string, text []byte) {
 		t.Fatal(err)
 	}
 }
+
+// TestAHostOnItsWayBackIsAwaited: whatever a step is called that orders a host
+// to reboot, the next run waits for that host.
+func TestAHostOnItsWayBackIsAwaited(t *testing.T) {
+	for _, step := range []string{"finalize", "reboot", "roll back", "reboot into the kernel of the playbook"} {
+		dir := t.TempDir()
+		journal(t, dir, "20261121-080000-0001", []engine.Event{
+			{Schema: 1, Seq: 1, Type: engine.RunStarted, Time: began, Start: &engine.RunStart{Site: "berlin"}},
+			{Schema: 1, Seq: 2, Type: engine.StepStarted, Time: began, Host: "app-1", Step: step, Kind: engine.RebootStep},
+		})
+		runs, err := report.ListRuns(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := report.LeftOver(runs, "berlin", "20261121-090000-0002"); left.Awaited["app-1"] == "" {
+			t.Errorf("a host that was ordered to reboot by %q is not waited for", step)
+		}
+	}
+}

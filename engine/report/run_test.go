@@ -10,6 +10,12 @@ import (
 	"holdfast/engine/report"
 )
 
+// kindOf is the kind of the steps in these tests.
+var kindOf = map[string]engine.StepKind{
+	"hold": engine.HoldStep, "release": engine.ReleaseStep, "finalize": engine.RebootStep, "reboot": engine.RebootStep, "roll back": engine.RebootStep,
+	"wait for boot": engine.BootStep, "wait for the previous OS": engine.BootStep, "wait for etcd": engine.EtcdStep,
+}
+
 // aRun is the events of a run in which one host is updated and one fails.
 func aRun() []engine.Event {
 	p := plan()
@@ -21,8 +27,8 @@ func aRun() []engine.Event {
 		events = append(events, e)
 	}
 	step := func(host, name string, took time.Duration, f *engine.Failure) {
-		add(0, engine.Event{Type: engine.StepStarted, Host: host, Step: name})
-		add(took, engine.Event{Type: engine.StepEnded, Host: host, Step: name, Took: engine.Duration(took), Failure: f})
+		add(0, engine.Event{Type: engine.StepStarted, Host: host, Step: name, Kind: kindOf[name]})
+		add(took, engine.Event{Type: engine.StepEnded, Host: host, Step: name, Kind: kindOf[name], Took: engine.Duration(took), Failure: f})
 	}
 	sample := func(healthy int, leader string) {
 		add(0, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Leader: leader, Latency: []engine.LatencyPoint{{Host: "etcd-2", WALFsyncP99: 0.0184}}}})

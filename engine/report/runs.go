@@ -92,7 +92,7 @@ func (r *RunInfo) add(e engine.Event) {
 	case engine.StepStarted:
 		if e.Host != "" {
 			r.Steps[e.Host] = e.Step
-			r.Rebooted[e.Host] = r.Rebooted[e.Host] || e.Step == "finalize" || e.Step == "reboot"
+			r.Rebooted[e.Host] = r.Rebooted[e.Host] || e.Kind == engine.RebootStep
 		}
 	case engine.HostDone:
 		r.Updated = append(r.Updated, e.Host)

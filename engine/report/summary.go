@@ -117,14 +117,16 @@ func (h *hostSummary) add(e engine.Event, play int) {
 	switch e.Type {
 	case engine.StepStarted:
 		h.begin()
-		if bootWait(e.Step) && h.gone.IsZero() {
-			h.gone = h.last // the step before it ordered the reboot
+		if (e.Kind == engine.RebootStep || e.Kind == engine.BootStep) && h.gone.IsZero() {
+			h.gone = e.Time
 		}
 		h.begun, h.last = true, e.Time
 	case engine.StepEnded:
 		switch {
 		case e.Failure == nil:
 			h.passed(e)
+		case e.Kind == engine.RebootStep: // it refused
+			h.gone = time.Time{}
 		case h.mayFall && e.Failure.Kind == "action":
 			h.fell = e.Failure
 		}
@@ -161,23 +163,19 @@ func (h *hostSummary) what() string {
 	return h.did + "; not begun: " + h.due.did
 }
 
-// bootWait reports whether a step waits for a reboot: into the new OS, or back
-// into the one before.
-func bootWait(step string) bool { return step == "wait for boot" || step == "wait for the previous OS" }
-
 func (h *hostSummary) passed(e engine.Event) {
 	switch {
 	case e.Step == "stage":
 		h.staged += e.Took
-	case e.Step == "hold":
+	case e.Kind == engine.HoldStep:
 		h.calm = false
 		if h.held.IsZero() {
 			h.held = e.Time
 		}
-	case bootWait(e.Step):
+	case e.Kind == engine.BootStep:
 		h.away += between(h.gone, e.Time)
 		h.gone = time.Time{}
-	case e.Step == "release":
+	case e.Kind == engine.ReleaseStep:
 		h.heldFor += between(h.held, e.Time)
 		h.held = time.Time{}
 	}

@@ -132,10 +132,10 @@ func inFlight(b *hosttest.Bastion) map[string]string {
 	hosts := map[string]string{}
 	for _, e := range b.Events() {
 		switch {
-		case e.Type == engine.StepStarted && (e.Step == "reboot" || e.Step == "roll back"):
+		case e.Type == engine.StepStarted && e.Kind == engine.RebootStep:
 			hosts[e.Host] = b.ID
 		case e.Failure != nil && e.Failure.Kind == rollout.KindStopped: // at once: whether it comes back was not seen
-		case e.Type == engine.HostDone, e.Type == engine.HostFailed, e.Type == engine.StepEnded && e.Step == "wait for boot":
+		case e.Type == engine.HostDone, e.Type == engine.HostFailed, e.Type == engine.StepEnded && e.Kind == engine.BootStep:
 			delete(hosts, e.Host)
 		}
 	}

@@ -37,7 +37,7 @@ func (r *Run) stepBack(ctx context.Context, hp engine.HostPlan, s engine.Step) *
 }
 
 func stepEvent(hp engine.HostPlan, s engine.Step, batch int) engine.Event {
-	return engine.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Batch: batch}
+	return engine.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Kind: s.Kind(), Batch: batch}
 }
 
 func (r *Run) interpretWithin(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
@@ -144,14 +144,14 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 	defer told.end()
 	progress := lines{f: told.line}
 	run := r.insist
-	if s.Disturbs || s.Breaks || s.Do.Exec.Once {
+	if s.Disturbs || s.Reboots || s.Do.Exec.Once {
 		run = r.exec
 	}
 	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.write, Op: s.Do})
 	if f := refusal(reply, s); err == nil && f != nil {
 		return f
 	}
-	if s.Breaks {
+	if s.Reboots {
 		return r.broken(ctx, hp, s, reply, err)
 	}
 	if err != nil {
