@@ -16,7 +16,10 @@ import (
 	"holdfast/engine"
 )
 
-func main() { os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))) }
+func main() {
+	abortOnFatal()
+	os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
+}
 
 // exitError ends the program with a code; its text, if any, goes to stderr.
 type exitError struct {
@@ -44,7 +47,8 @@ func exit(code engine.ExitCode) error {
 func failWith(code engine.ExitCode, err error) error { return &exitError{code: code, err: err} }
 
 // run is main without the process: it gives the exit code.
-func run(args []string, stdin *os.File, stdout, stderr *os.File) engine.ExitCode {
+func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.ExitCode) {
+	defer recoverFault(stderr, &code)
 	signals := catchSignals(stderr)
 	defer signals.stop()
 	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, gently: signals.gently}

@@ -41,7 +41,11 @@ func (a *app) load() (inventory.Loaded, error) {
 		}
 		src.VarFiles = append(src.VarFiles, rooted)
 	}
-	return inventory.Load(src)
+	loaded, err := inventory.Load(src)
+	if err == nil && len(loaded.Inventory.Hosts) == 0 { // else every command would find nothing wrong
+		return loaded, fmt.Errorf("%s: the inventory has no hosts; add a host or a hosts block", strings.Join(a.inventory, ", "))
+	}
+	return loaded, err
 }
 
 // rooted is a path as fs.FS names it below /.

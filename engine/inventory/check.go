@@ -17,13 +17,12 @@ func (b *builder) check() {
 		members[h.Cluster]++
 		pools[h.Pool]++
 	}
+	b.emptyClusters()
 	for _, c := range b.inv.Clusters {
 		switch n := members[c.Name]; {
-		case n == 0:
-			b.warn("etcd_cluster %q has no hosts; hosts name it with etcd_cluster = %q", c.Name, c.Name)
 		case n > 7:
 			b.warn("etcd_cluster %q has %d members: more than 7 only make it slower", c.Name, n)
-		case n%2 == 0:
+		case n > 0 && n%2 == 0:
 			b.warn("etcd_cluster %q has %d members: an even number survives no more failures than %d would", c.Name, n, n-1)
 		}
 	}
@@ -43,6 +42,20 @@ func (b *builder) check() {
 	}
 	if len(b.inv.Hosts) == 0 {
 		b.warn("the inventory has no hosts")
+	}
+}
+
+// emptyClusters fails for every etcd cluster that no host names: its members
+// would be disrupted as if they ran no etcd. A host that names its cluster in
+// a way that cannot be read has an error of its own.
+func (b *builder) emptyClusters() {
+	if b.diags.HasErrors() {
+		return
+	}
+	for _, n := range b.root.all("etcd_cluster") {
+		if len(b.inv.Members(n.label)) == 0 {
+			b.fail(n.at, fmt.Sprintf("etcd_cluster %q has no hosts", n.label), fmt.Sprintf("hosts are its members where they have etcd_cluster = %q; add that, or take the block out", n.label))
+		}
 	}
 }
 

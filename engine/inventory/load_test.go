@@ -45,6 +45,7 @@ host "w" {
   address = cidrhost(local.net, 5)
   pool    = "worker"
   zone    = local.a
+  etcd_cluster = "main"
 }
 hosts "worker" {
   range   = "08-10"

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"syscall"
+
+	"holdfast/engine"
+)
+
+// abortOnFatal makes errors that a Go program cannot recover from, such as a
+// stack overflow, lack of memory, or a panic of a goroutine nobody waits for,
+// end the process with SIGABRT. Go itself would exit with 2, which means that
+// there is work to do. No core file is left: it could hold secrets.
+func abortOnFatal() {
+	debug.SetTraceback("crash")
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_CORE, &limit) == nil {
+		limit.Cur = 0
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &limit) // lowering it is always allowed
+	}
+}
+
+// recoverFault turns a panic into an exit code. It must be deferred.
+func recoverFault(stderr *os.File, code *engine.ExitCode) {
+	fault := recover()
+	if fault == nil {
+		return
+	}
+	fmt.Fprintf(stderr, "holdfast: internal error: %s\nThis is a fault of holdfast, please report it. Holds stay, and the next run goes on from here.\n%s",
+		engine.Printable(fmt.Sprint(fault)), debug.Stack())
+	*code = engine.ExitFailed
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// faults are what can go wrong with a program itself, by name.
+var faults = map[string]func(){
+	"panic": func() { panic("a nil map") },
+	"panic of a goroutine": func() {
+		go func() { panic("a nil map") }()
+		select {}
+	},
+	"stack overflow": func() { overflow(make([]byte, 1<<10)) },
+	"lack of memory": func() {
+		_ = syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: 2 << 30, Max: 2 << 30})
+		var all [][]byte
+		for {
+			all = append(all, make([]byte, 64<<20))
+			all[len(all)-1][0] = 1
+		}
+	},
+}
+
+func overflow(b []byte) int { return overflow(append(b, 1)[:len(b)]) + 1 }
+
+// TestFaultsAreNotTakenForWork: no fault of the program ends it with an exit
+// code that means something about the site.
+func TestFaultsAreNotTakenForWork(t *testing.T) {
+	const env = "TEST_FAULT"
+	if name := os.Getenv(env); name != "" { // the child
+		abortOnFatal()
+		os.Exit(int(func() (code engine.ExitCode) {
+			defer recoverFault(os.Stderr, &code)
+			faults[name]()
+			return engine.ExitOK
+		}()))
+	}
+	for name := range faults {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			child := exec.Command(os.Args[0], "-test.run=^TestFaultsAreNotTakenForWork$")
+			child.Env = append(os.Environ(), env+"="+name)
+			out, err := child.CombinedOutput()
+			var ended *exec.ExitError
+			if !errors.As(err, &ended) {
+				t.Fatalf("it ended with %v: %s", err, out)
+			}
+			state := ended.Sys().(syscall.WaitStatus)
+			if aborted := state.Signaled() && state.Signal() == syscall.SIGABRT; !aborted && state.ExitStatus() != int(engine.ExitFailed) {
+				t.Errorf("it ended with %s", ended)
+			}
+			if name == "panic" && (state.Signaled() || !strings.Contains(string(out), "internal error: a nil map\nThis is a fault of holdfast")) {
+				t.Errorf("it ended with %s: %s", ended, out)
+			}
+			if state.CoreDump() {
+				t.Error("it left a core file")
+			}
+		})
+	}
+}
