@@ -2,6 +2,9 @@ package engine
 
 import (
 	"encoding"
+	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -33,9 +36,34 @@ func (d Duration) Trimmed() string {
 // MarshalText writes the duration as text.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what time.ParseDuration accepts.
+// UnmarshalText reads what ParseDuration accepts.
 func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	*d = Duration(v)
+	v, err := ParseDuration(string(text))
+	*d = v
 	return err
+}
+
+// ParseDuration reads a duration as people write it: as time.ParseDuration does,
+// and with days of 24 hours before all other units ("4d", "1d12h").
+func ParseDuration(text string) (Duration, error) {
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		d, err := time.ParseDuration(text)
+		return Duration(d), err
+	}
+	n, err := strconv.ParseFloat(days, 64)
+	if err != nil || strings.Trim(days, "0123456789.") != "" {
+		return 0, fmt.Errorf("invalid duration %q", text)
+	}
+	var more time.Duration
+	if rest != "" {
+		if more, err = time.ParseDuration(rest); err != nil || more < 0 {
+			return 0, fmt.Errorf("invalid duration %q", text)
+		}
+	}
+	total := n*float64(24*time.Hour) + float64(more)
+	if total >= math.MaxInt64 {
+		return 0, fmt.Errorf("duration %q is too long", text)
+	}
+	return Duration(n*float64(24*time.Hour)) + Duration(more), nil
 }

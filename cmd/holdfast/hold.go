@@ -50,11 +50,11 @@ func parseFor(s string) (engine.Duration, error) {
 	if s == "" {
 		return 0, nil
 	}
-	d, err := time.ParseDuration(s)
+	d, err := engine.ParseDuration(s)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("hold: --for %q is not a duration such as 30m or 4h", s)
+		return 0, fmt.Errorf("hold: --for %q is not a duration such as 30m, 4h or 4d", s)
 	}
-	return engine.Duration(d), nil
+	return d, nil
 }
 
 func randomID() string {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -199,12 +198,12 @@ func (r reader) span(name string) engine.Duration {
 	if !ok {
 		return 0
 	}
-	d, err := time.ParseDuration(v.AsString())
+	d, err := engine.ParseDuration(v.AsString())
 	if err != nil || d <= 0 {
-		r.s.l.fail(at, name+" is not a duration", "write a number and a unit, such as \"90s\", \"10m\" or \"1h30m\"; it must be more than zero")
+		r.s.l.fail(at, name+" is not a duration", "write a number and a unit, such as \"90s\", \"10m\", \"1h30m\" or \"4d\"; it must be more than zero")
 		return 0
 	}
-	return engine.Duration(d)
+	return d
 }
 
 // size reads bytes; -1 stands for an explicit 0.

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -157,7 +156,7 @@ func (l *loader) number(f field, n *yaml.Node) (int, bool) {
 }
 
 // durations are what the schema takes, too.
-const durations = `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+const durations = `^([0-9]+(\.[0-9]+)?d([0-9]+(\.[0-9]+)?(ms|s|m|h))*|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`
 
 var durationText = regexp.MustCompile(durations)
 
@@ -165,16 +164,16 @@ func (l *loader) span(what string, n *yaml.Node) (engine.Duration, bool) {
 	if !l.plain(what, n) {
 		return 0, false
 	}
-	d, err := time.ParseDuration(n.Value)
+	d, err := engine.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || err != nil || d <= 0 || !durationText.MatchString(n.Value) {
-		advice := `write a number and a unit: 90s, 10m, 1h30m`
+		advice := `write a number and a unit: 90s, 10m, 1h30m, 4d`
 		if n.Tag == "!!int" {
 			advice = "it needs a unit: " + n.Value + "s"
 		}
 		l.fail(n, what+" is not a duration", advice)
 		return 0, false
 	}
-	return engine.Duration(d), true
+	return d, true
 }
 
 // limits reads how many hosts, or a list of such.

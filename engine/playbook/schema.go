@@ -18,7 +18,7 @@ func Schema() []byte {
 		"play": play(), "text": dict{"type": "string", "pattern": `\S`},
 		"tag":      dict{"type": "string", "pattern": tagPattern, "not": dict{"enum": []string{allTags, tagged, untagged}}},
 		"limit":    dict{"anyOf": []any{dict{"type": "integer", "minimum": 1, "maximum": maxHosts}, dict{"type": "string", "pattern": `^([1-9][0-9]?|100)%$`}}},
-		"duration": dict{"type": "string", "pattern": durations, "examples": []string{"90s", "10m", "1h30m"}},
+		"duration": dict{"type": "string", "pattern": durations, "examples": []string{"90s", "10m", "1h30m", "4d"}},
 		"nothing":  dict{"anyOf": []any{dict{"type": "null"}, dict{"type": "object", "maxProperties": 0}}},
 	}
 	for _, list := range []string{preTasks, mainTasks, postTasks} {

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"regexp"
+	"testing"
+	"time"
+)
+
+// TestRunIDsOfOneMinuteDiffer demands so many random bits that runs that start in
+// the same second on many bastions never share an ID.
+func TestRunIDsOfOneMinuteDiffer(t *testing.T) {
+	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	seen := map[string]bool{}
+	for range 10_000 {
+		id := newRunID(now)
+		if !regexp.MustCompile(`^20260302-100000-[0-9a-f]{16,}$`).MatchString(id) || seen[id] {
+			t.Fatalf("run ID %q", id)
+		}
+		seen[id] = true
+	}
+	if newRunID(now) > newRunID(now.Add(time.Second)) {
+		t.Error("IDs do not sort by time")
+	}
+}
