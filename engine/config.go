@@ -35,6 +35,7 @@ type File struct {
 	Mode     *int   `json:"mode,omitempty"`     // permission bits; nil only if it inherits: the host's, or 0644
 	Owner    Owner  `json:"owner"`
 	Keep     bool   `json:"keep,omitempty"` // overwrite = false: a file that holdfast did not write stays, and is a problem
+	Sum      string `json:"-"`              // Digest of the contents where they are here, too, and nothing is appended; "" if it was not taken
 	From     Place  `json:"-"`
 }
 

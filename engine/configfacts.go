@@ -114,7 +114,10 @@ func (c Config) Compact() (Config, map[string][]byte) {
 			if len(f.Append) > 0 {
 				whole = append(append([]byte(nil), f.Contents...), f.Append...)
 			}
-			f.Digest, f.Append = Digest(whole), nil
+			if f.Digest = f.Sum; f.Digest == "" {
+				f.Digest = Digest(whole)
+			}
+			f.Append, f.Sum = nil, ""
 			contents[f.Digest] = whole
 			if f.Contents = nil; f.Path == registriesConf {
 				f.Contents = whole

@@ -19,7 +19,7 @@ import (
 type configs struct {
 	site   inventory.Loaded
 	fetch  func(config.Remote) ([]byte, error)
-	read   config.Cache
+	read   *config.Cache
 	groups map[string]*shared
 
 	problems  []string // each once
@@ -36,7 +36,7 @@ type shared struct {
 }
 
 func (a *app) newConfigs(ctx context.Context, site inventory.Loaded) *configs {
-	c := &configs{site: site, read: config.Cache{}, groups: map[string]*shared{}, documents: map[config.Document]bool{}}
+	c := &configs{site: site, read: config.NewCache(), groups: map[string]*shared{}, documents: map[config.Document]bool{}}
 	c.fetch = a.newFetcher(ctx, c.warn).fetch
 	return c
 }
@@ -131,7 +131,7 @@ func (s *sources) add(list []engine.ConfigSource, of string) {
 		if c.Name != "" {
 			name := fmt.Sprintf("config %q of %s", c.Name, of)
 			s.src.Paths = append(s.src.Paths, name)
-			s.src.Texts[name] = config.Text{Name: c.Name, Dir: s.site.Dir, Data: []byte(c.Text)}
+			s.src.Texts[name] = config.Text{Name: c.Name, Dir: s.site.Dir, Data: c.Text}
 		} else if _, err := os.Stat(c.Path); errors.Is(err, os.ErrNotExist) {
 			s.missing = append(s.missing, fmt.Sprintf("configs of %s: there is no %s; paths are relative to the file that names them", of, c.Path))
 		} else {

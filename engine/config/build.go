@@ -17,6 +17,7 @@ type builder struct {
 	spec     machineSpec
 	known    places
 	problems *problems
+	contents *contents
 	osImage  string // that the host runs if no document says so
 	out      engine.Config
 }
@@ -99,17 +100,18 @@ func (b *builder) files() {
 func (b *builder) file(f types.File) engine.File {
 	at := b.known.place("node " + f.Path)
 	out := engine.File{Path: f.Path, Mode: f.Mode, From: at}
-	data, _, wrong := decode(f.Contents)
-	if wrong != "" { // every document was checked; only a merge could have spoilt it
-		b.problems.add(at, "contents: %s", wrong)
-	}
-	out.Contents = data
+	own := b.contents.of(f.Contents)
+	out.Contents, out.Sum = own.data, own.digest
 	for _, r := range f.Append {
-		part, _, wrong := decode(r)
-		if wrong != "" {
+		out.Append = append(out.Append, b.contents.of(r).data...)
+	}
+	if len(out.Append) > 0 {
+		out.Sum = ""
+		if wrong := b.contents.spend(len(out.Append)); wrong != "" {
 			b.problems.add(at, "append: %s", wrong)
+		} else if len(out.Contents)+len(out.Append) > maxContents {
+			b.problems.add(at, "append: makes more than 64 MiB of it; put files of that size into the OS image")
 		}
-		out.Append = append(out.Append, part...)
 	}
 	out.Inherit = f.Contents.Source == nil
 	if out.Inherit {

@@ -15,7 +15,7 @@ func TestCache(t *testing.T) {
 		"base/b.bu": {Data: fmt.Appendf(nil, doc, "b")}, "base/a.bu": {Data: fmt.Appendf(nil, doc, "a")}, "base/README": {},
 		"own.bu": {Data: fmt.Appendf(nil, doc, "a")}, "bad.bu": {Data: []byte("variant: fcos\nversion: 1.5.0\nstorag: {}\n")},
 	}
-	cache := Cache{}
+	cache := NewCache()
 	for _, paths := range [][]string{{"base", "own.bu"}, {"own.bu", "base"}, {"base", "own.bu"}, {"bad.bu", "base"}, {"base", "bad.bu"}, {"base"}} {
 		want, wantErr := Load(Source{FS: files, Paths: paths})
 		got, err := Load(Source{FS: files, Paths: paths, Cache: cache})

@@ -17,8 +17,8 @@ func (d *document) check() {
 	if r := c.Ignition.Config.Replace; r.Source != nil {
 		d.add(steps{"ignition", "config", "replace"}, "is not followed on running hosts; use that config instead of this one")
 	}
-	for i, f := range c.Storage.Files {
-		d.checkFile(f, steps{"storage", "files", i})
+	for i := range c.Storage.Files {
+		d.checkFile(&c.Storage.Files[i], steps{"storage", "files", i})
 	}
 	for i, f := range c.Storage.Directories {
 		at := steps{"storage", "directories", i}
@@ -41,19 +41,17 @@ func (d *document) check() {
 	d.checkPasswd()
 }
 
-func (d *document) checkFile(f types.File, at steps) {
+// checkFile looks at a file, and takes its contents.
+func (d *document) checkFile(f *types.File, at steps) {
 	d.checkNode(f.Node, at)
-	data, field, wrong := decode(f.Contents)
-	if wrong == "" && f.Contents.Source != nil && len(f.Append) == 0 {
-		wrong = inspect(f.Path, data)
-	}
-	if wrong != "" {
-		d.add(at.with("contents").with(field...), "%s", wrong)
-	}
-	for i, r := range f.Append {
-		if _, field, wrong := decode(r); wrong != "" {
-			d.add(at.with("append", i).with(field...), "%s", wrong)
+	d.take(&f.Contents, at.with("contents"))
+	if f.Contents.Source != nil && len(f.Append) == 0 {
+		if wrong := inspect(f.Path, d.contents.of(f.Contents).data); wrong != "" {
+			d.add(at.with("contents"), "%s", wrong)
 		}
+	}
+	for i := range f.Append {
+		d.take(&f.Append[i], at.with("append", i))
 	}
 }
 

@@ -24,6 +24,8 @@ type document struct {
 	// the default that others override.
 	generated bool
 	ignition  types.Config
+	contents  *contents // that files of ignition name
+	taken     int       // bytes of the contents of its files
 	fetch     func(Remote) ([]byte, error)
 	report    *problems
 }

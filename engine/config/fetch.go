@@ -27,7 +27,7 @@ func (r Remote) Contents(fetched []byte) ([]byte, error) {
 	data := fetched
 	if r.Gzip {
 		var err error
-		if data, err = unzip(fetched); err != nil {
+		if data, err = unzip(fetched, maxContents); err != nil {
 			return nil, errors.New("it is not gzip, as compression says, or is more than 64 MiB")
 		}
 	}
@@ -85,6 +85,6 @@ func (d *document) embed(r types.Resource, at steps) types.Resource {
 		d.add(at.with("source"), "cannot be fetched from %s: %v", remote.Shown(), err)
 		return types.Resource{}
 	}
-	embedded, plain := "data:;base64,"+base64.StdEncoding.EncodeToString(data), ""
-	return types.Resource{Source: &embedded, Compression: &plain, Verification: r.Verification}
+	embedded := "data:;base64," + base64.StdEncoding.EncodeToString(data)
+	return types.Resource{Source: &embedded}
 }

@@ -104,13 +104,13 @@ func TestTextsAreDocuments(t *testing.T) {
 	const doc = "variant: fcos\nversion: 1.5.0\nstorage: {files: [{path: /etc/motd, contents: {inline: %s}}]}\n"
 	src := Source{
 		FS: fstest.MapFS{"base/a.bu": {Data: fmt.Appendf(nil, doc, "file")}}, Paths: []string{"base", `config "m.bu" of pool w`},
-		Texts: map[string]Text{`config "m.bu" of pool w`: {Name: "m.bu", Data: fmt.Appendf(nil, doc, "text")}},
+		Texts: map[string]Text{`config "m.bu" of pool w`: {Name: "m.bu", Data: fmt.Sprintf(doc, "text")}},
 	}
 	loaded, err := Load(src)
 	if err != nil || string(loaded.Config.Files[0].Contents) != "text" || loaded.Documents[1].Name != "m" {
 		t.Errorf("%v %+v", err, loaded)
 	}
-	src.Texts[src.Paths[1]] = Text{Name: "m.bu", Data: []byte("variant: fcos\nversion: 1.5.0\nstorag: {}\n")}
+	src.Texts[src.Paths[1]] = Text{Name: "m.bu", Data: "variant: fcos\nversion: 1.5.0\nstorag: {}\n"}
 	_, err = Load(src)
 	if want := `config "m.bu" of pool w:3:1: storag: is not a field`; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s…", err, want)

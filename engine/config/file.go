@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -17,16 +18,40 @@ const maxDocument = 128 << 20
 // file reads the documents of one file.
 func (l *loader) file(p string) []*document {
 	shown := l.real(p)
-	text, err := fs.ReadFile(l.src.FS, p)
-	switch {
-	case err != nil:
-		l.problems.add(engine.Place{File: shown}, "cannot be read: %v", reason(err))
-		return nil
-	case len(text) > maxDocument:
-		l.problems.add(engine.Place{File: shown}, "has more than 128 MiB; put files of that size into the OS image")
+	text, wrong := l.text(p)
+	if wrong != "" {
+		l.problems.add(engine.Place{File: shown}, "%s", wrong)
 		return nil
 	}
 	return l.read(Text{Name: path.Base(p), Dir: path.Dir(shown), Data: text}, shown)
+}
+
+// text reads a file, as far as it may go, or says what is wrong with it.
+func (l *loader) text(p string) (text, wrong string) {
+	const large = "has more than 128 MiB; put files of that size into the OS image"
+	info, err := fs.Stat(l.src.FS, p)
+	switch {
+	case err != nil:
+		return "", fmt.Sprintf("cannot be read: %v", reason(err))
+	case !info.Mode().IsRegular():
+		return "", "is not a regular file; name a file or a folder of documents"
+	case info.Size() > maxDocument:
+		return "", large
+	}
+	f, err := l.src.FS.Open(p)
+	if err != nil {
+		return "", fmt.Sprintf("cannot be read: %v", reason(err))
+	}
+	defer func() { _ = f.Close() }() // only read
+	var b strings.Builder
+	b.Grow(int(info.Size()))
+	if _, err := io.Copy(&b, io.LimitReader(f, maxDocument+1)); err != nil {
+		return "", fmt.Sprintf("cannot be read: %v", reason(err))
+	}
+	if b.Len() > maxDocument {
+		return "", large
+	}
+	return b.String(), ""
 }
 
 // read reads the documents of a text. What kind they are is told by their
@@ -34,28 +59,44 @@ func (l *loader) file(p string) []*document {
 func (l *loader) read(t Text, shown string) []*document {
 	before := len(l.problems.errors)
 	stem := strings.TrimSuffix(t.Name, path.Ext(t.Name))
-	text := bytes.TrimPrefix(t.Data, []byte("\xef\xbb\xbf"))
-	if start := bytes.TrimSpace(text); len(start) > 0 && start[0] == '{' {
+	text := strings.TrimPrefix(t.Data, "\xef\xbb\xbf")
+	if wrong := l.src.Cache.contents.spendText(len(text)); wrong != "" {
+		l.problems.add(engine.Place{File: shown}, "%s", wrong)
+		return nil
+	}
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if n := readJSON(shown, text, &l.problems); n != nil {
+			defer n.forget()
 			return name(l.documents(n, shown), stem)
 		}
 		return nil
 	}
 	var docs []*document
-	for _, c := range split(text) {
+	for _, c := range l.chunks(text, shown) {
 		n := readYAML(shown, c, &l.problems)
 		switch {
 		case n == nil:
+			continue
 		case n.get("variant") != nil:
 			docs = append(docs, l.butane(n, c, document{file: shown, dir: t.Dir})...)
 		default:
 			docs = append(docs, l.documents(n, shown)...)
 		}
+		n.forget()
 	}
 	if len(docs) == 0 && len(l.problems.errors) == before {
 		l.problems.add(engine.Place{File: shown}, "has no document; write one, or remove the file")
 	}
 	return name(docs, stem)
+}
+
+// chunks takes a YAML stream apart, unless it has too many documents.
+func (l *loader) chunks(text, shown string) []chunk {
+	if strings.Count(text, "\n---")+strings.Count(text, "\n...") > maxChunks {
+		l.problems.add(engine.Place{File: shown}, "has more than %d documents; write fewer into one file", maxChunks)
+		return nil
+	}
+	return split([]byte(text))
 }
 
 // name names the documents of a file that have no names of their own after
@@ -81,11 +122,11 @@ func (l *loader) documents(n *node, shown string) []*document {
 		l.listFields(n, shown)
 		var docs []*document
 		for i := range n.get("items").items {
-			docs = append(docs, l.document(&document{file: shown, source: n, root: steps{"items", i}, report: &l.problems, fetch: l.src.Fetch})...)
+			docs = append(docs, l.document(&document{file: shown, source: n, root: steps{"items", i}, report: &l.problems, contents: &l.src.Cache.contents, fetch: l.src.Fetch})...)
 		}
 		return docs
 	}
-	return l.document(&document{file: shown, source: n, report: &l.problems, fetch: l.src.Fetch})
+	return l.document(&document{file: shown, source: n, report: &l.problems, contents: &l.src.Cache.contents, fetch: l.src.Fetch})
 }
 
 // listFields refuses what a list has beside its items.
@@ -135,14 +176,20 @@ func (d *document) checked(ok bool, before int) []*document {
 // butane translates a Butane document and reads the result.
 func (l *loader) butane(source *node, c chunk, in document) []*document {
 	d := &in
-	d.source, d.butane, d.report, d.fetch = source, true, &l.problems, l.src.Fetch
+	d.source, d.butane, d.report, d.fetch, d.contents = source, true, &l.problems, l.src.Fetch, &l.src.Cache.contents
 	if strings.Contains(source.text("version"), "experimental") {
 		d.add(steps{"version"}, "is experimental and may change its meaning; use a stable version")
 		return nil
 	}
-	out, findings, ok := butane.Translate(c.padded(), d.dir)
+	if !l.localsFit(d) {
+		return nil
+	}
+	out, findings, ok := butane.Translate(c.text, d.dir)
 	before := len(d.report.errors)
 	for _, f := range findings {
+		if f.Line > 0 {
+			f.Line += c.line
+		}
 		d.finding(f)
 	}
 	if !ok {
@@ -151,7 +198,7 @@ func (l *loader) butane(source *node, c chunk, in document) []*document {
 	var inner problems
 	var n *node
 	if out = bytes.TrimSpace(out); bytes.HasPrefix(out, []byte("{")) {
-		n = readJSON(d.file, out, &inner)
+		n = readJSON(d.file, string(out), &inner)
 	} else {
 		n = readYAML(d.file, chunk{text: out}, &inner)
 	}

@@ -1,15 +1,23 @@
 package config
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
+	ignition "github.com/coreos/ignition/v2/config/shared/errors"
+	"github.com/coreos/ignition/v2/config/v3_5"
 	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/vincent-petithory/dataurl"
 )
 
 // marker stands for a secret in the seeds. It may be in values only: names of
@@ -77,6 +85,135 @@ func FuzzSplit(f *testing.F) {
 		}
 		if want := strings.Count(text, "\n"); lines != want {
 			t.Fatalf("%d lines, want %d", lines, want)
+		}
+	})
+}
+
+// FuzzJSON reads any text as JSON: what encoding/json takes and nothing else,
+// and as it does.
+func FuzzJSON(f *testing.F) {
+	seed(f, ".ign", ".json")
+	for _, text := range []string{"[1,]", "[,1]", `{"a":1,}`, `{"a" 1}`, `["\\"]`, `["\\\"\u00e9\ud83d\ude00"]`, "[\"\x1f\"]", "[1.5e-7, -0, 01]", "[tru]", "[nullx]", `{"a":[{}, [], ""]}`, `["\q"]`, "[1] 2", "\"\xff\"", "[\"é\",x", "[1:2]", "\v1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var want any
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.UseNumber()
+		err := decoder.Decode(&want)
+		valid := err == nil && json.Valid([]byte(text)) && utf8.ValidString(text)
+		var report problems
+		n := readJSON("x.json", text, &report)
+		deep := len(report.errors) > 0 && strings.Contains(report.errors[0].Text, "nested")
+		if (n != nil) != valid && !deep {
+			t.Fatalf("read %t (%v), and it is valid %t", n != nil, report.errors, valid)
+		}
+		if n == nil || len(report.errors) > 0 {
+			return
+		}
+		var got any
+		decoder = json.NewDecoder(bytes.NewReader(n.appendJSON(nil)))
+		decoder.UseNumber()
+		if err := decoder.Decode(&got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: got %v, want %v", err, got, want)
+		}
+		atPlaces(t, n, text)
+	})
+}
+
+// atPlaces looks for the first byte of each value where its place says.
+func atPlaces(t *testing.T, n *node, text string) {
+	line := strings.Split(text, "\n")[n.line-1]
+	rest := string([]rune(line)[n.column-1:])
+	first := map[kind]string{objectKind: "{", listKind: "[", textKind: `"`, nullKind: "null", boolKind: n.scalar, numberKind: n.scalar}[n.kind]
+	if !strings.HasPrefix(rest, first) {
+		t.Errorf("%s at %d:%d is %.20q", n.kind, n.line, n.column, rest)
+	}
+	for _, item := range n.items {
+		atPlaces(t, item, text)
+	}
+}
+
+// FuzzFiles judges configs as the Ignition library does, to which not all of
+// them is given.
+func FuzzFiles(f *testing.F) {
+	seed(f, ".ign")
+	const doc = `{"ignition":{"version":"%s"},"storage":{"files":[%s],"links":[{"path":"/l","target":"/x"},{"path":"/d/e","target":"x"}],"directories":[{"path":"/d"}]},` +
+		`"systemd":{"units":[{"name":"a.service","contents":"[Unit]","dropins":[{"name":"b.conf","contents":"[Unit]"}]}]}}`
+	for _, version := range []string{"3.0.0", "3.1.0", "3.4.0", "3.5.0"} {
+		for _, file := range []string{
+			`{"path":"/a"},{"path":"/a"}`, `{"path":"/l/a"}`, `{"path":"/l"}`, `{"path":"/d"}`, `{"path":"/d/e/f"}`, `{"path":"/etc/systemd/system/a.service"}`, `{"path":"/etc/systemd/system/a.service.d/b.conf"}`,
+			`{"path":"/a","mode":4096}`, `{"path":"/a","mode":2541}`, `{"path":"/a","mode":-1}`, `{"path":"/a","overwrite":true}`, `{"path":"a"}`, `{"path":"/a/"}`, `{}`,
+			`{"path":"/a","user":{"id":1,"name":"x"},"group":{"id":1,"name":"x"}}`, `{"path":"/a","user":{"id":1,"name":""}}`,
+			`{"path":"/a","contents":{"source":"data:,x","compression":"xz"}}`, `{"path":"/a","contents":{"verification":{"hash":"sha512-1"}}}`,
+			`{"path":"/a","contents":{"source":"data:,x","verification":{"hash":"x"}}}`, `{"path":"/a","contents":{"source":"http://x","verification":{"hash":"sha256-01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b"}}}`,
+			`{"path":"/a","contents":{"source":"gopher://x"},"append":[{"source":"data:,x"},{"source":"x"}]}`,
+			`{"path":"/a","contents":{"source":"http://x","httpHeaders":[{"name":"a","value":"b"},{"name":"a","value":"c"},{"name":"","value":"c"},{"name":"x","value":""}]}}`,
+			`{"path":"/a","contents":{"source":"data:,x","httpHeaders":[{"name":"a","value":"b"}]}}`,
+		} {
+			f.Add(fmt.Sprintf(doc, version, file))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var ignored problems
+		n := readJSON("x.json", text, &ignored)
+		shaped := shape{report: &ignored}
+		version := n.get("ignition").text("version")
+		if n == nil || len(ignored.errors) > 0 || shapes[version] == nil {
+			t.Skip()
+		}
+		if shaped.check(n, shapes[version], nil); len(ignored.errors) > 0 {
+			t.Skip()
+		}
+		_, whole, _ := v3_5.ParseCompatibleVersion([]byte(text))
+		d := &document{source: n, report: &problems{}}
+		if !d.readIgnition(n) {
+			t.Skip()
+		}
+		want, got := map[string]bool{}, map[string]bool{}
+		for _, e := range whole.Entries {
+			if e.Kind.IsFatal() || e.Message == ignition.ErrModeSpecialBits.Error() {
+				want[pathOf(e.Context).String()+": "+say(e.Message)] = true
+			}
+		}
+		for _, e := range d.report.errors {
+			got[e.Place.Path+": "+e.Text] = true
+		}
+		for _, said := range []map[string]bool{want, got} {
+			maps.DeleteFunc(said, func(s string, _ bool) bool { return strings.Contains(s, ".source: ") }) // which take judges
+		}
+		for w := range want {
+			if !got[w] {
+				t.Errorf("does not say %s; says %v", w, got)
+			}
+		}
+		for g := range got {
+			if !want[g] {
+				t.Errorf("says %s; the library says %v", g, want)
+			}
+		}
+	})
+}
+
+// FuzzDataURL decodes any URL as the library does.
+func FuzzDataURL(f *testing.F) {
+	for _, url := range []string{
+		"data:,", "data:", "data:;base64,aGk=", "data:;base64,aGk", "data:;base64,a\nGk=", "data:;base64,a\rGk=", "data:,%41%4", "data:,%zz", "data:,a,b", "data:text/plain;charset=utf-8;base64,aGk=",
+		`data:text/plain;a="x,y",z`, "data:,é", "data:, ", "data:text/plain,a", "data:image/png;base64,aGk=", "data:;base64", "data:;base64,,", "data:x,y", "data:,\x00",
+	} {
+		f.Add(url)
+	}
+	for head := range heads {
+		f.Add(head + ",aGk=")
+	}
+	f.Fuzz(func(t *testing.T, url string) {
+		if !strings.HasPrefix(url, "data:") {
+			t.Skip()
+		}
+		want, err := dataurl.DecodeString(url)
+		got, ok := decodeURL(url)
+		if ok != (err == nil) || ok && !bytes.Equal(got, want.Data) {
+			t.Fatalf("%q: got %q %t, want %v %v", url, got, ok, want, err)
 		}
 	})
 }
@@ -156,7 +293,7 @@ func named(name, text string) bool {
 		}
 		return false
 	}
-	nodes := []*node{readJSON(name, []byte(text), &ignored)}
+	nodes := []*node{readJSON(name, text, &ignored)}
 	for _, c := range split([]byte(text)) {
 		nodes = append(nodes, readYAML(name, c, &ignored))
 	}

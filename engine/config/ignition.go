@@ -56,6 +56,10 @@ func (d *document) readIgnition(n *node) bool {
 			return false
 		}
 	}
+	files := n.get("storage").get("files")
+	if files != nil {
+		n = n.with("storage", n.get("storage").without("files"))
+	}
 	text := n.appendJSON(nil)
 	cfg, findings, err := v3_5.ParseCompatibleVersion(text)
 	before := len(d.report.errors)
@@ -71,6 +75,8 @@ func (d *document) readIgnition(n *node) bool {
 		}
 	}
 	cfg.Ignition.Version = latest
+	cfg.Storage.Files = filesOf(files)
+	d.relay(judgeFiles(cfg, version))
 	d.ignition = cfg
 	return true
 }
@@ -94,7 +100,11 @@ func (d *document) relay(findings report.Report) {
 // recheck looks for what is wrong with configs only once they are merged, such
 // as a file of one document below a link of another.
 func recheck(merged types.Config, known places, all *problems) {
-	for _, e := range validate.ValidateWithContext(merged, nil).Entries {
+	rest := merged
+	rest.Storage.Files = nil
+	findings := validate.ValidateWithContext(rest, nil)
+	findings.Merge(judgeFiles(merged, latest))
+	for _, e := range findings.Entries {
 		if e.Kind.IsFatal() {
 			all.add(known.of(merged, pathOf(e.Context)), "%s", say(e.Message))
 		}

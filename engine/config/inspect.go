@@ -48,7 +48,7 @@ func (b *builder) inspect() {
 		}
 		text := whole(f)
 		if wrong := inspect(f.Path, text); wrong != "" {
-			b.problems.add(b.contents(f), "%s", wrong)
+			b.problems.add(b.contentsAt(f), "%s", wrong)
 		} else if f.Path == registriesFile {
 			registries, _ = readRegistries(text)
 		}
@@ -65,7 +65,7 @@ func whole(f engine.File) []byte {
 	return append(f.Contents[:len(f.Contents):len(f.Contents)], f.Append...)
 }
 
-// contents is where the contents of a file are.
-func (b *builder) contents(f engine.File) engine.Place {
+// contentsAt is where the contents of a file are.
+func (b *builder) contentsAt(f engine.File) engine.Place {
 	return b.known.place("node "+f.Path, "contents")
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,6 +19,7 @@ func TestLimits(t *testing.T) {
 		laughs += strings.ReplaceAll("aN: &aN [*aP, *aP, *aP, *aP, *aP, *aP, *aP, *aP, *aP, *aP]\n", "N", string(i))
 		laughs = strings.ReplaceAll(laughs, "aP", "a"+string(i-1))
 	}
+	long := "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 200) + "]\n"
 	ignition := func(file string) string {
 		return `{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/a","contents":` + file + `}]}}`
 	}
@@ -25,6 +28,14 @@ func TestLimits(t *testing.T) {
 		{"an alias within itself", "x.yaml", "a: &a [*a]\n", "fewer aliases"},
 		{"nested YAML", "x.yaml", strings.Repeat("[", 200) + strings.Repeat("]", 200), "flatter"},
 		{"nested JSON", "x.json", `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}", "flatter"},
+		{"aliases of a long string", "x.yaml", long, "or 128 MiB"},
+		{"nested YAML, very deep", "x.yaml", strings.Repeat("[", 200_000), "x.yaml:1: is not valid YAML"},
+		{"nested Butane", "x.bu", "variant: fcos\nversion: 1.5.0\nx: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), "flatter"},
+		{"nested JSON, very deep", "x.json", `{"a":` + strings.Repeat("[", 200_000), "x.json:1:106: values are nested more than 100 deep"},
+		{"nested objects, very deep", "x.json", strings.Repeat(`{"a":`, 200_000), "x.json:1:506: values are nested more than 100 deep"},
+		{"many values in JSON", "x.json", `{"a":[0` + strings.Repeat(",0", maxNodes) + "]}", "more than 2000000 values"},
+		{"many values in YAML", "x.yaml", "a: [0" + strings.Repeat(",0", 2*maxNodes) + "]", "more than 2000000 values"},
+		{"many documents", "x.yaml", strings.Repeat("---\n", 2*maxChunks), "more than 10000 documents"},
 		{"compressed", "x.ign", ignition(`{"compression":"gzip","source":"` + zeros(maxContents+1) + `"}`), "more than 64 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -47,4 +58,48 @@ func zeros(n int) string {
 		panic(err)
 	}
 	return "data:;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+// Limits that would take too much to reach are tried with lower ones.
+func TestLimitsTogether(t *testing.T) {
+	const doc = `{"ignition":{"version":"3.4.0"},"storage":{"files":[
+{"path":"/%[1]sa","contents":{"compression":"gzip","source":"%[2]s"}},
+{"path":"/%[1]sb","contents":{"compression":"gzip","source":"%[2]s"}},
+{"path":"/%[1]sc","append":[{"source":"data:,x"}]}]}}`
+	file := func(name string) *fstest.MapFile {
+		return &fstest.MapFile{Data: fmt.Appendf(nil, doc, name, zeros(3<<20))}
+	}
+	files := fstest.MapFS{
+		"a.ign": file("a"), "b.ign": file("b"), "c.ign": file("c"), "d.ign": {Data: []byte(`{"ignition":{"version":"3.4.0"}}` + strings.Repeat(" ", 2<<20))},
+		"device.ign": {Mode: fs.ModeDevice | fs.ModeCharDevice}, "large.bin": {Data: make([]byte, 5<<20)}, "dir/zero": {Mode: fs.ModeDevice}, "dir/1": {Data: make([]byte, 3<<20)}, "dir/2": {Data: make([]byte, 3<<20)},
+	}
+	for name, local := range map[string]string{"large.bu": "contents: {local: large.bin}", "zero.bu": "contents: {local: dir/zero}"} {
+		files[name] = &fstest.MapFile{Data: []byte("variant: fcos\nversion: 1.5.0\nstorage:\n  files:\n    - path: /a\n      " + local + "\n")}
+	}
+	files["tree.bu"] = &fstest.MapFile{Data: []byte("variant: fcos\nversion: 1.5.0\nstorage:\n  trees:\n    - local: dir\n")}
+	for _, tc := range []struct {
+		name   string
+		paths  []string
+		limits limits
+		want   string // "" is no error
+	}{
+		{"within all", []string{"a.ign", "b.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, ""},
+		{"a file", []string{"a.ign"}, limits{2 << 20, 7 << 20, 13 << 20, 1 << 20}, "a.ign:2:57: storage.files[0].contents.source: has more than 2 MiB"},
+		{"a document", []string{"a.ign"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "a.ign:3:57: storage.files[1].contents.source: makes more than 5 MiB of the contents of this document"},
+		{"all documents", []string{"a.ign", "b.ign", "c.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "c.ign:2:57: storage.files[0].contents.source: makes more than 13 MiB of the contents of all documents"},
+		{"all texts", []string{"a.ign", "d.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "d.ign: makes more than 1 MiB of all documents"},
+		{"a device", []string{"device.ign"}, usual, "device.ign: is not a regular file"},
+		{"a large local file", []string{"large.bu"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "large.bu:6:25: storage.files[0].contents.local: has more than 4 MiB"},
+		{"a local file that is none", []string{"zero.bu"}, usual, "zero.bu:6:25: storage.files[0].contents.local: names something that is not a regular file"},
+		{"a large tree", []string{"tree.bu"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "tree.bu:5:14: storage.trees[0].local: makes more than 5 MiB of the local files"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cache := NewCache()
+			cache.contents.limits = tc.limits
+			_, err := Load(Source{FS: files, Paths: tc.paths, Cache: cache})
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
 }

@@ -27,13 +27,23 @@ type Source struct {
 	// says in a few words what went wrong, without the address.
 	Fetch func(Remote) ([]byte, error)
 
-	// Cache keeps what was read of Paths for other Loads from the same FS.
-	Cache Cache
+	// Cache keeps what was read of Paths for other Loads from the same FS, and
+	// bounds what they read together.
+	Cache *Cache
 }
 
 // Cache is documents by path, with what is wrong with them. It is for one
 // goroutine.
-type Cache map[string]*cached
+type Cache struct {
+	paths    map[string]*cached // folders, and files that Source.Paths name
+	files    map[string]*cached
+	contents contents
+}
+
+// NewCache returns a Cache that nothing was read into.
+func NewCache() *Cache {
+	return &Cache{paths: map[string]*cached{}, files: map[string]*cached{}, contents: contents{limits: usual}}
+}
 
 type cached struct {
 	docs     []*document
@@ -44,7 +54,7 @@ type cached struct {
 type Text struct {
 	Name string // as a file's, by which it is sorted
 	Dir  string // folder that local files of a Butane document are in
-	Data []byte
+	Data string
 }
 
 // Document is one document that was read.
@@ -61,6 +71,7 @@ type Loaded struct {
 	Warnings  []string
 
 	merged   types.Config
+	contents *contents
 	settings map[string]engine.Place
 }
 
@@ -73,6 +84,9 @@ func (l Loaded) Place(setting string) engine.Place { return l.settings[setting] 
 // are merged as the Machine Config Operator does. The error is an Errors with
 // everything that is wrong.
 func Load(src Source) (Loaded, error) {
+	if src.Cache == nil {
+		src.Cache = NewCache()
+	}
 	l := &loader{src: src}
 	var docs []*document
 	for _, p := range src.Paths {
@@ -87,14 +101,14 @@ func Load(src Source) (Loaded, error) {
 	if err := l.problems.err(); err != nil {
 		return Loaded{}, err
 	}
-	b := &builder{docs: docs, merged: mergeIgnition(docs), spec: mergeSpecs(docs), known: placesOf(docs), problems: &l.problems, osImage: src.OSImage}
+	b := &builder{docs: docs, merged: mergeIgnition(docs), spec: mergeSpecs(docs), known: placesOf(docs), problems: &l.problems, contents: &src.Cache.contents, osImage: src.OSImage}
 	recheck(b.merged, b.known, &l.problems)
 	b.build()
 	b.inspect()
 	if err := l.problems.err(); err != nil {
 		return Loaded{}, err
 	}
-	loaded := Loaded{Config: b.out, Warnings: l.problems.texts(), merged: b.provisionable(), settings: b.settings()}
+	loaded := Loaded{Config: b.out, Warnings: l.problems.texts(), merged: b.provisionable(), contents: b.contents, settings: b.settings()}
 	for _, d := range docs {
 		loaded.Documents = append(loaded.Documents, Document{Name: d.name, Role: d.role, File: d.file})
 	}
@@ -117,26 +131,29 @@ func (l *loader) real(p string) string {
 
 // cached gives the documents of one path, which are read once.
 func (l *loader) cached(p string) []*document {
-	if _, text := l.src.Texts[p]; text || l.src.Cache == nil {
-		return l.source(p)
+	if t, ok := l.src.Texts[p]; ok {
+		return l.read(t, p)
 	}
-	c := l.src.Cache[p]
+	return l.once(l.src.Cache.paths, p, (*loader).source)
+}
+
+// once reads documents unless an earlier Load has, with what is wrong with
+// them.
+func (l *loader) once(known map[string]*cached, p string, read func(*loader, string) []*document) []*document {
+	c := known[p]
 	if c == nil {
 		first := &loader{src: l.src}
-		c = &cached{docs: first.source(p)}
+		c = &cached{docs: read(first, p)}
 		c.problems = first.problems
-		l.src.Cache[p] = c
+		known[p] = c
 	}
 	l.problems.errors = append(l.problems.errors, c.problems.errors...)
 	l.problems.warnings = append(l.problems.warnings, c.problems.warnings...)
-	return c.docs
+	return slices.Clone(c.docs)
 }
 
 // source reads the documents of one path.
 func (l *loader) source(p string) []*document {
-	if t, ok := l.src.Texts[p]; ok {
-		return l.read(t, p)
-	}
 	at := engine.Place{File: l.real(p)}
 	info, err := fs.Stat(l.src.FS, p)
 	if err != nil {
@@ -150,7 +167,7 @@ func (l *loader) source(p string) []*document {
 	before := len(l.problems.errors)
 	var docs []*document
 	for _, f := range files {
-		docs = append(docs, l.file(f)...)
+		docs = append(docs, l.once(l.src.Cache.files, f, (*loader).file)...)
 	}
 	if len(files) == 0 && len(l.problems.errors) == before {
 		l.problems.add(at, "has no document; put Butane (.bu), Ignition (.ign, .json) or MachineConfig (.yaml) there")

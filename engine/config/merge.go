@@ -31,42 +31,33 @@ func order(docs []*document) {
 	})
 }
 
-// mergeIgnition merges the Ignition configs of documents; later ones win.
+// mergeIgnition merges the Ignition configs of documents; later ones win. Files
+// of which only one document says something need no merging.
 func mergeIgnition(docs []*document) types.Config {
-	merged := types.Config{Ignition: types.Ignition{Version: latest}}
+	said := map[string]int{}
 	for _, d := range docs {
-		merged = v3_5.Merge(merged, settled(d.ignition))
-		for i := range merged.Storage.Files {
-			c := &merged.Storage.Files[i].Contents
-			if c.Compression != nil && *c.Compression == "" {
-				c.Compression = nil
+		for _, e := range entries(d.ignition) {
+			if e.at[0] == "storage" {
+				said[e.key]++
 			}
 		}
 	}
-	return merged
-}
-
-// settled is the config with all that belongs to the contents of files said
-// in one place. Ignition merges field by field: contents that are not
-// compressed would keep the compression, and the hash, of those they replace.
-// The hashes were verified when the document was read.
-func settled(c types.Config) types.Config {
-	files := slices.Clone(c.Storage.Files)
-	for i := range files {
-		contents := &files[i].Contents
-		contents.Verification.Hash = nil
-		if contents.Source != nil && contents.Compression == nil {
-			none := ""
-			contents.Compression = &none
+	merged := types.Config{Ignition: types.Ignition{Version: latest}}
+	var alone []types.File
+	for _, d := range docs {
+		c := d.ignition
+		c.Storage.Files = nil
+		for _, f := range d.ignition.Storage.Files {
+			if said["node "+f.Path] == 1 {
+				alone = append(alone, f)
+			} else {
+				c.Storage.Files = append(c.Storage.Files, f)
+			}
 		}
-		appended := slices.Clone(files[i].Append)
-		for j := range appended {
-			appended[j].Verification.Hash = nil
-		}
-		files[i].Append = appended
+		merged = v3_5.Merge(merged, c)
 	}
-	c.Storage.Files = files
-	return c
+	merged.Storage.Files = append(merged.Storage.Files, alone...)
+	return merged
 }
 
 // mergeSpecs merges what MachineConfigs say beside Ignition: the last OS image

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -56,6 +57,43 @@ func (n *node) text(name string) string {
 		return v.scalar
 	}
 	return ""
+}
+
+// without returns an object without one field; the object itself stays.
+func (n *node) without(name string) *node {
+	if n.get(name) == nil {
+		return n
+	}
+	out := &node{kind: n.kind, line: n.line, column: n.column}
+	for i, k := range n.keys {
+		if k.name != name {
+			out.keys, out.items = append(out.keys, k), append(out.items, n.items[i])
+		}
+	}
+	return out
+}
+
+// with returns an object with another value in a field that it has.
+func (n *node) with(name string, value *node) *node {
+	out := *n
+	out.items = slices.Clone(n.items)
+	for i, k := range n.keys {
+		if k.name == name {
+			out.items[i] = value
+		}
+	}
+	return &out
+}
+
+// forget lets go of long strings, once the document was read: what is left is
+// for the places of what is said later.
+func (n *node) forget() {
+	if len(n.scalar) > shortText {
+		n.scalar = ""
+	}
+	for _, item := range n.items {
+		item.forget()
+	}
 }
 
 // uses reports whether a Butane document takes in a file that is beside it:

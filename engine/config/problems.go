@@ -35,11 +35,20 @@ type problems struct {
 	warnings Errors
 }
 
+// maxProblems is how many mistakes are noted of a document, and warnings.
+const maxProblems = 10_000
+
 func (p *problems) add(at engine.Place, format string, args ...any) {
+	if len(p.errors) >= maxProblems {
+		return
+	}
 	p.errors = append(p.errors, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 
 func (p *problems) warn(at engine.Place, format string, args ...any) {
+	if len(p.warnings) >= maxProblems {
+		return
+	}
 	p.warnings = append(p.warnings, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 

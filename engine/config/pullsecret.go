@@ -58,7 +58,7 @@ func (b *builder) pullSecret(f engine.File, registries map[string]any) {
 	}
 	for _, image := range []string{last(b.osImage, b.out.OSImage), b.out.ExtensionsImage} {
 		if image != "" && !covered(image, logins, registries) {
-			b.problems.add(b.contents(f), "has no entry for %s, from which the OS comes; add one", registryOf(image))
+			b.problems.add(b.contentsAt(f), "has no entry for %s, from which the OS comes; add one", registryOf(image))
 		}
 	}
 }

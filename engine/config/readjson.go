@@ -1,10 +1,9 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,143 +15,278 @@ const maxDepth = 100
 
 // readJSON reads one JSON document. What is wrong goes to the problems, and
 // the result is nil.
-func readJSON(file string, text []byte, report *problems) *node {
-	r := &jsonReader{file: file, text: text, report: report, line: 1, column: 1, decoder: json.NewDecoder(bytes.NewReader(text))}
-	r.decoder.UseNumber()
-	if !utf8.Valid(text) {
+func readJSON(file, text string, report *problems) *node {
+	if !utf8.ValidString(text) {
 		report.add(engine.Place{File: file}, "is not UTF-8 text; save it as UTF-8")
 		return nil
 	}
-	n, err := r.value(0)
+	r := &jsonReader{file: file, text: text, report: report, line: 1, names: map[string]string{}}
+	n := &node{}
+	err := r.value(n, 0)
 	if err == nil {
 		err = r.end()
 	}
 	if err != nil {
-		line, column := r.next()
-		report.add(engine.Place{File: file, Line: line, Column: column}, "%s", cause(err))
+		report.add(engine.Place{File: file, Line: r.line, Column: r.column()}, "%s", err)
 		return nil
 	}
 	return n
 }
 
+// jsonReader reads a text from its beginning to its end, once.
 type jsonReader struct {
-	file    string
-	text    []byte
-	decoder *json.Decoder
-	report  *problems
+	file   string
+	text   string
+	report *problems
 
-	offset, line, column int // where the last token began
+	pos   int // how far it has come
+	line  int // of pos, from 1
+	start int // where that line begins
+	wide  int // bytes of that line before pos that continue a character
+
+	count int               // values so far
+	names map[string]string // of fields, each once
 }
 
+// The texts of these errors quote nothing of the document: it may be secret.
 var (
-	errDeep  = errors.New("values are nested more than 100 deep; write them flatter")
-	errAfter = errors.New("something comes after the end of the document; keep one JSON document per file")
+	errDeep    = errors.New("values are nested more than 100 deep; write them flatter")
+	errMany    = errors.New("has more than 2000000 values; split the document")
+	errAfter   = errors.New("something comes after the end of the document; keep one JSON document per file")
+	errEarly   = errors.New("the JSON ends too early; close what is open")
+	errInvalid = errors.New("is not valid JSON from here on; check commas, quotes and brackets")
 )
 
-// cause says what is wrong without quoting the text: it may be secret.
-func cause(err error) string {
-	if errors.Is(err, errDeep) || errors.Is(err, errAfter) {
-		return err.Error()
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "the JSON ends too early; close what is open"
-	}
-	return "is not valid JSON from here on; check commas, quotes and brackets"
-}
+func (r *jsonReader) column() int { return r.pos - r.start - r.wide + 1 }
 
-// next is the line and column, both from 1, where the next token begins. It
-// counts on from where it was asked the last time: a document is often one
-// long line.
-func (r *jsonReader) next() (int, int) {
-	offset := int(r.decoder.InputOffset())
-	for offset < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[offset]) >= 0 {
-		offset++
-	}
-	for passed := r.text[r.offset:max(offset, r.offset)]; len(passed) > 0; {
-		line, rest, ended := bytes.Cut(passed, []byte("\n"))
-		if r.column += utf8.RuneCount(line); ended {
-			r.line, r.column = r.line+1, 1
+// space goes to the next token and returns its first byte, 0 at the end.
+func (r *jsonReader) space() byte {
+	for ; r.pos < len(r.text); r.pos++ {
+		switch c := r.text[r.pos]; c {
+		case '\n':
+			r.line, r.start, r.wide = r.line+1, r.pos+1, 0
+		case ' ', '\t', '\r':
+		default:
+			return c
 		}
-		passed = rest
 	}
-	r.offset = max(offset, r.offset)
-	return r.line, r.column
+	return 0
 }
 
 func (r *jsonReader) end() error {
-	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
+	if r.space(); r.pos < len(r.text) {
 		return errAfter
 	}
 	return nil
 }
 
-func (r *jsonReader) value(depth int) (*node, error) {
-	if depth > maxDepth {
-		return nil, errDeep
+// value reads the next value into n.
+func (r *jsonReader) value(n *node, depth int) error {
+	c := r.space()
+	n.line, n.column = r.line, r.column()
+	if r.count++; r.count > maxNodes {
+		return errMany
 	}
-	n := &node{}
-	n.line, n.column = r.next()
-	token, err := r.decoder.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch t := token.(type) {
-	case nil:
-		n.kind = nullKind
-	case bool:
-		n.kind, n.scalar = boolKind, "false"
-		if t {
-			n.scalar = "true"
-		}
-	case json.Number:
-		n.kind, n.scalar = numberKind, t.String()
-	case string:
-		n.kind, n.scalar = textKind, t
-	case json.Delim:
-		if t == '[' {
-			n.kind = listKind
-			return n, r.list(n, depth)
-		}
+	switch {
+	case depth > maxDepth:
+		return errDeep
+	case r.pos >= len(r.text):
+		return errEarly
+	case c == '{':
 		n.kind = objectKind
-		return n, r.object(n, depth)
+		return r.object(n, depth)
+	case c == '[':
+		n.kind = listKind
+		return r.list(n, depth)
+	case c == '"':
+		n.kind = textKind
+		var err error
+		n.scalar, err = r.string()
+		return err
 	}
-	return n, nil
+	return r.literal(n)
+}
+
+// literal reads a number, true, false or null.
+func (r *jsonReader) literal(n *node) error {
+	rest := r.text[r.pos:]
+	if end := strings.IndexAny(rest[:min(len(rest), 512)], " \t\r\n,]}:[{\""); end >= 0 {
+		rest = rest[:end]
+	}
+	switch {
+	case rest == "null":
+		n.kind = nullKind
+	case rest == "true", rest == "false":
+		n.kind, n.scalar = boolKind, rest
+	case json.Valid([]byte(rest)): // neither a string nor a list nor an object
+		n.kind, n.scalar = numberKind, strings.Clone(rest)
+	default:
+		return errInvalid
+	}
+	r.pos += len(rest)
+	return nil
+}
+
+// string reads the string at pos. A short one is copied, so that it does not
+// keep the whole text.
+func (r *jsonReader) string() (string, error) {
+	from := r.pos + 1
+	end, plain := from, true
+	for {
+		i := strings.IndexByte(r.text[end:], '"')
+		if i < 0 {
+			return "", errEarly
+		}
+		part := r.text[end : end+i]
+		end += i
+		if !strings.Contains(part, `\`) {
+			break
+		}
+		plain = false
+		if slashes := len(part) - len(strings.TrimRight(part, `\`)); slashes%2 == 0 {
+			break
+		}
+		end++ // the quote is escaped
+	}
+	raw := r.text[from:end]
+	wide, ok := measure(raw)
+	if !ok {
+		return "", errInvalid
+	}
+	s := raw
+	if !plain && json.Unmarshal([]byte(r.text[from-1:end+1]), &s) != nil {
+		return "", errInvalid
+	}
+	r.pos, r.wide = end+1, r.wide+wide
+	if plain && len(s) <= shortText {
+		s = strings.Clone(s)
+	}
+	return s, nil
+}
+
+// shortText is how long a string may be to be kept for as long as a document.
+const shortText = 256
+
+// measure counts the bytes that continue a character; false if a control
+// character is among them, which JSON escapes.
+func measure(s string) (wide int, ok bool) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ':
+			return 0, false
+		case c >= utf8.RuneSelf && !utf8.RuneStart(c):
+			wide++
+		}
+	}
+	return wide, true
 }
 
 func (r *jsonReader) list(n *node, depth int) error {
-	for r.decoder.More() {
-		item, err := r.value(depth + 1)
-		if err != nil {
+	r.pos++
+	if r.space() == ']' {
+		r.pos++
+		return nil
+	}
+	for {
+		item := &node{}
+		if err := r.value(item, depth+1); err != nil {
 			return err
 		}
 		n.items = append(n.items, item)
+		if more, err := r.more(']'); !more {
+			return err
+		}
 	}
-	_, err := r.decoder.Token()
-	return err
+}
+
+// more goes past the comma before the next item, or past the end of a list or
+// an object.
+func (r *jsonReader) more(end byte) (bool, error) {
+	c := r.space()
+	switch {
+	case r.pos >= len(r.text):
+		return false, errEarly
+	case c != ',' && c != end:
+		return false, errInvalid
+	}
+	r.pos++
+	return c == ',', nil
 }
 
 func (r *jsonReader) object(n *node, depth int) error {
-	seen := map[string]bool{}
-	for r.decoder.More() {
-		k := key{}
-		k.line, k.column = r.next()
-		token, err := r.decoder.Token()
-		if err != nil {
-			return err
-		}
-		k.name, _ = token.(string)
-		item, err := r.value(depth + 1)
-		if err != nil {
-			return err
-		}
-		if seen[k.name] {
-			r.report.add(engine.Place{File: r.file, Line: k.line, Column: k.column}, "field %s is here twice; keep one", shorten(k.name))
-			continue
-		}
-		seen[k.name] = true
-		n.keys = append(n.keys, k)
-		n.items = append(n.items, item)
+	r.pos++
+	if r.space() == '}' {
+		r.pos++
+		return nil
 	}
-	_, err := r.decoder.Token()
-	return err
+	var seen names
+	for {
+		k, err := r.key()
+		if err != nil {
+			return err
+		}
+		item := &node{}
+		if err := r.value(item, depth+1); err != nil {
+			return err
+		}
+		if !seen.add(k.name) {
+			r.report.add(engine.Place{File: r.file, Line: k.line, Column: k.column}, "field %s is here twice; keep one", shorten(k.name))
+		} else {
+			n.keys, n.items = append(n.keys, k), append(n.items, item)
+		}
+		if more, err := r.more('}'); !more {
+			return err
+		}
+	}
+}
+
+// key reads the name of a field and the colon after it.
+func (r *jsonReader) key() (key, error) {
+	c := r.space()
+	k := key{line: r.line, column: r.column()}
+	switch {
+	case r.pos >= len(r.text):
+		return k, errEarly
+	case c != '"':
+		return k, errInvalid
+	}
+	name, err := r.string()
+	if err != nil {
+		return k, err
+	}
+	if r.names[name] == "" {
+		r.names[name] = strings.Clone(name)
+	}
+	k.name = r.names[name]
+	switch c := r.space(); {
+	case r.pos >= len(r.text):
+		return k, errEarly
+	case c != ':':
+		return k, errInvalid
+	}
+	r.pos++
+	return k, nil
+}
+
+// names is a set of names. The first few are in a list, as most objects have
+// no more.
+type names struct {
+	list []string
+	more map[string]bool
+}
+
+// add reports whether the name is new.
+func (s *names) add(name string) bool {
+	if slices.Contains(s.list, name) || s.more[name] {
+		return false
+	}
+	switch {
+	case len(s.list) < 16:
+		s.list = append(s.list, name)
+	case s.more == nil:
+		s.more = map[string]bool{name: true}
+	default:
+		s.more[name] = true
+	}
+	return true
 }

@@ -11,9 +11,12 @@ import (
 	"holdfast/engine"
 )
 
-// maxNodes is how many values a YAML document may have once its aliases are
-// followed. Few aliases can stand for billions.
+// maxNodes is how many values a document may have, in YAML once its aliases
+// are followed: few aliases can stand for billions.
 const maxNodes = 2_000_000
+
+// maxChunks is how many documents a YAML stream may have.
+const maxChunks = 10_000
 
 // chunk is one document of a YAML stream.
 type chunk struct {
@@ -47,12 +50,6 @@ func marks(line []byte) bool {
 	return false
 }
 
-// padded is the document with the lines of the file before it left blank, so
-// that line numbers are those of the file.
-func (c chunk) padded() []byte {
-	return append(bytes.Repeat([]byte("\n"), c.line), c.text...)
-}
-
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
 // readYAML reads one YAML document; nil if it is empty or something is wrong
@@ -61,6 +58,10 @@ func readYAML(file string, c chunk, report *problems) *node {
 	r := &yamlReader{file: file, before: c.line, report: report}
 	if !utf8.Valid(c.text) {
 		report.add(engine.Place{File: file, Line: c.line + 1}, "is not UTF-8 text; save it as UTF-8")
+		return nil
+	}
+	if crowded(c.text) {
+		report.add(engine.Place{File: file, Line: c.line + 1}, "has more than %d values; split the document", maxNodes)
 		return nil
 	}
 	var root yaml.Node
@@ -84,10 +85,22 @@ func readYAML(file string, c chunk, report *problems) *node {
 	return n
 }
 
+// crowded reports whether a text has too many values for the YAML library to be
+// given it, which makes all of them before they can be counted. Each but the
+// first needs one of these marks or a line of its own.
+func crowded(text []byte) bool {
+	marks := 0
+	for _, mark := range []string{"\n", ",", "[", "{", "- ", "? "} {
+		marks += bytes.Count(text, []byte(mark))
+	}
+	return marks > 2*maxNodes
+}
+
 type yamlReader struct {
 	file   string
 	before int
 	count  int
+	bytes  int // of strings, as often as aliases name them
 	report *problems
 
 	tooMuch bool // the document is larger or deeper than any that makes sense
@@ -103,9 +116,10 @@ func (r *yamlReader) value(y *yaml.Node, depth int) *node {
 	if r.tooMuch {
 		return n
 	}
-	if r.count > maxNodes || depth > maxDepth {
+	r.bytes += len(y.Value)
+	if r.count > maxNodes || depth > maxDepth || r.bytes > maxDocument {
 		r.tooMuch = true
-		r.problem(y, "has more than %d values, or is nested more than %d deep; write it flatter, with fewer aliases", maxNodes, maxDepth)
+		r.problem(y, "has more than %d values or %d MiB, or is nested more than %d deep; write it flatter, with fewer aliases", maxNodes, maxDocument>>20, maxDepth)
 		return n
 	}
 	switch y.Kind {
@@ -126,7 +140,7 @@ func (r *yamlReader) value(y *yaml.Node, depth int) *node {
 }
 
 func (r *yamlReader) object(n *node, y *yaml.Node, depth int) {
-	seen := map[string]bool{}
+	var seen names
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		name, value := y.Content[i], y.Content[i+1]
 		if name.Kind == yaml.AliasNode {
@@ -139,11 +153,11 @@ func (r *yamlReader) object(n *node, y *yaml.Node, depth int) {
 		case name.ShortTag() == "!!merge":
 			r.problem(y.Content[i], "merges fields with <<, which is not read; write them out")
 			continue
-		case seen[name.Value]:
+		case !seen.add(name.Value):
 			r.problem(y.Content[i], "field %s is here twice; keep one", shorten(name.Value))
 			continue
 		}
-		seen[name.Value] = true
+		r.bytes += len(name.Value)
 		n.keys = append(n.keys, key{name: name.Value, line: r.before + y.Content[i].Line, column: y.Content[i].Column})
 		n.items = append(n.items, r.value(value, depth+1))
 	}

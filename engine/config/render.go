@@ -18,6 +18,13 @@ import (
 func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
 	c := l.merged
 	c.Storage.Files, c.Storage.Directories = slices.Clone(c.Storage.Files), slices.Clone(c.Storage.Directories)
+	for i := range c.Storage.Files {
+		f := &c.Storage.Files[i]
+		f.Contents, f.Append = l.contents.written(f.Contents), slices.Clone(f.Append)
+		for j := range f.Append {
+			f.Append[j] = l.contents.written(f.Append[j])
+		}
+	}
 	for _, r := range records {
 		source, yes, private := "data:;base64,"+base64.StdEncoding.EncodeToString(r.Contents), true, 0o700
 		c.Storage.Files = append(c.Storage.Files, types.File{

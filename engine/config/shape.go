@@ -15,6 +15,7 @@ type shape struct {
 	file   string
 	format string // what the document is, for messages
 	report *problems
+	fields map[reflect.Type]map[string]reflect.Type
 	wrong  bool // something has the wrong type, so that it cannot be read at all
 }
 
@@ -57,7 +58,13 @@ func (s *shape) item(n *node, t reflect.Type, p steps) {
 }
 
 func (s *shape) object(n *node, t reflect.Type, p steps) {
-	fields := fieldsOf(t, map[string]reflect.Type{})
+	fields := s.fields[t]
+	if fields == nil {
+		if fields = fieldsOf(t, map[string]reflect.Type{}); s.fields == nil {
+			s.fields = map[reflect.Type]map[string]reflect.Type{}
+		}
+		s.fields[t] = fields
+	}
 	for i, k := range n.keys {
 		field, ok := fields[k.name]
 		if !ok {

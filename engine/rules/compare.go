@@ -117,6 +117,9 @@ func sameFile(a, b engine.File) bool {
 }
 
 func sameContents(a, b engine.File) bool {
+	if a.Sum != "" && b.Sum != "" {
+		return a.Sum == b.Sum
+	}
 	return a.Digest == b.Digest && bytes.Equal(a.Contents, b.Contents) && bytes.Equal(a.Append, b.Append)
 }
 

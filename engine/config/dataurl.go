@@ -1,0 +1,80 @@
+package config
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/vincent-petithory/dataurl"
+)
+
+// decodeURL gives the data of a data: URL. The library, which says what is
+// one, is asked about all before the comma only: it takes the data themselves
+// a character at a time.
+func decodeURL(url string) (data []byte, ok bool) {
+	head, rest, comma := strings.Cut(url, ",")
+	if !comma {
+		return nil, false
+	}
+	base64ed, known := heads[head]
+	if !known {
+		parsed, err := dataurl.DecodeString(head + ",")
+		if err != nil { // there may be a comma in the head
+			if parsed, err = dataurl.DecodeString(url); err != nil {
+				return nil, false
+			}
+			return parsed.Data, true
+		}
+		base64ed = parsed.Encoding == dataurl.EncodingBase64
+	}
+	if !base64ed {
+		return unescape(rest)
+	}
+	if strings.Contains(rest, "\r") {
+		return nil, false
+	}
+	data, err := base64.StdEncoding.DecodeString(rest)
+	return data, err == nil
+}
+
+// heads are the usual beginnings of data: URLs, and whether base64 follows.
+var heads = map[string]bool{
+	"data:": false, "data:;base64": true, "data:text/plain;charset=utf-8": false, "data:text/plain;charset=utf-8;base64": true,
+	"data:text/plain": false, "data:text/plain;base64": true,
+}
+
+// unescape gives the data that are written as text, with %XX for what is no
+// character of a URL.
+func unescape(s string) (data []byte, ok bool) {
+	data = make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '%':
+			if i+2 >= len(s) {
+				return nil, false
+			}
+			high, low := digit(s[i+1]), digit(s[i+2])
+			if high < 0 || low < 0 {
+				return nil, false
+			}
+			c, i = byte(high<<4|low), i+2
+		case c <= ' ', c >= 0x7f, strings.IndexByte("<>#\"{}|\\^[]`", c) >= 0:
+			return nil, false
+		}
+		data = append(data, c)
+	}
+	return data, true
+}
+
+// digit is the value of a hexadecimal digit, or -1.
+func digit(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
