@@ -17,7 +17,7 @@ func actScript(run string, a rules.Action, failed []byte) (string, []engine.Uplo
 	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
 	s := script{
 		vars: map[string]string{"run": run, "doing": a.String(), "root": ""},
-		text: txScript + actionScript + "lock\nreceive\n" + actLine(0, a) +
+		text: pointScript + txScript + actionScript + "lock\nreceive\n" + actLine(0, a) +
 			"point acted\ntrim\n",
 	}
 	return strict + engine.CheckHoldSnippet(run) + s.String(), uploads
@@ -33,7 +33,7 @@ func recordScript(run string, after []byte, quiet bool) (string, []engine.Upload
 	}
 	s := script{
 		vars: map[string]string{"run": run, "doing": "record", "root": ""},
-		text: txScript + recordedScript + "lock\nreceive\nrecorded\n",
+		text: pointScript + txScript + recordedScript + "lock\nreceive\nrecorded\n",
 	}
 	return strict + check + s.String(), []engine.Upload{{Name: "after", Data: after}}
 }

@@ -51,7 +51,7 @@ func (w write) script(holders ...string) (text string, uploads []engine.Upload) 
 		},
 		job: keysScript,
 		text: strings.Join([]string{
-			txScript, placeScript, replaceScript, accountsScript, undoScript, actionScript, recordedScript,
+			pointScript, txScript, placeScript, replaceScript, accountsScript, undoScript, actionScript, recordedScript,
 			list.functions(), accounts.functions(), unitFunctions(w.units), uploaded(uploads),
 			writeScript, w.end(),
 		}, ""),

@@ -125,6 +125,9 @@ func gone(path string) edit { return edit{path: path, mode: -1} }
 func (b *writeBox) send(script string, uploads []engine.Upload) engine.Output {
 	b.t.Helper()
 	script = strings.Replace(script, "\nroot=''\n", "\nroot="+engine.Quote(b.root)+"\n", 1)
+	fault, err := os.ReadFile("sh/fault.sh")
+	b.check(err)
+	script = strings.Replace(script, "\npoint() { :; }\n", "\n"+string(fault), 1)
 	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/proc/sys"} {
 		script = strings.ReplaceAll(script, path, b.root+path)
 	}

@@ -54,7 +54,7 @@ func runScenarios(cmd *cobra.Command, open opener, names []string, verbose, keep
 		return fmt.Errorf("build holdfast: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	if r.Binary, err = demo.Build(cmd.Context(), dir); err != nil {
+	if r.Binary, err = demo.Build(cmd.Context(), dir, "fault"); err != nil {
 		return err
 	}
 	if r.Self, err = os.Executable(); err != nil {

@@ -1,12 +1,7 @@
 # What the scripts share that write a configuration to a host. It needs: run
 # (whose transaction it is), doing (what a person calls it) and root (what paths
 # of configurations are below; nothing on hosts).
-#
-# For tests, a script stops at a named point where /run/holdfast/fault holds
-# that name: it removes the file, makes fault-hit, and waits for fault-go. The
-# points, in order: locked, unpacked, checked, prepared, saved, before, groups,
-# users, rename N (before the Nth entry of the list of edits is replaced or
-# goes), replaced, keys, units, written, act N, acted, record, recorded.
+# point NAME marks a place where a test may stop the script; see fault.sh.
 export LC_ALL=C
 PATH=$PATH:$root/usr/sbin:$root/sbin
 umask 077
@@ -19,16 +14,6 @@ tx=$state/tx/$run
 trap '' HUP PIPE
 say() { printf '%s\n' "$*" 2>/dev/null || :; }
 complain() { printf '%s\n' "$*" >&2 || :; }
-
-point() { [ ! -e /run/holdfast/fault ] || fault "$1"; }
-fault() {
-	[ "$(cat /run/holdfast/fault)" = "$1" ] || return 0
-	rm -f /run/holdfast/fault
-	: >/run/holdfast/fault-hit
-	sync /run/holdfast
-	while [ ! -e /run/holdfast/fault-go ]; do sleep 0.1; done
-	rm -f /run/holdfast/fault-go
-}
 
 # lock keeps out other scripts that write. Hold scripts have a lock of their
 # own: a hold is renewed while this goes on.

@@ -117,14 +117,14 @@ func (d Demo) build(ctx context.Context) (string, error) {
 	return Build(ctx, filepath.Join(d.Lab.Dir(), "demo"))
 }
 
-// Build compiles holdfast, from the module in the working directory, into a
-// folder.
-func Build(ctx context.Context, dir string) (string, error) {
+// Build compiles holdfast with build tags, from the module in the working
+// directory, into a folder.
+func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("build holdfast: %w", err)
 	}
 	binary := filepath.Join(dir, "holdfast")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "holdfast/cmd/holdfast")
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", binary, "holdfast/cmd/holdfast")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build holdfast (run this in its checkout): %w: %s", err, strings.TrimSpace(string(out)))

@@ -1,0 +1,17 @@
+# Stops a script that writes to a host, for tests only: builds for production
+# have a point() that does nothing.
+#
+# A script stops at a named point where /run/holdfast/fault holds that name: it
+# removes the file, makes fault-hit, and waits for fault-go. The points, in order:
+# locked, unpacked, checked, prepared, saved, before, groups, users, rename N
+# (before the Nth entry of the list of edits is replaced or goes), replaced, keys,
+# units, written, act N, acted, record, recorded.
+point() { [ ! -e /run/holdfast/fault ] || fault "$1"; }
+fault() {
+	[ "$(cat /run/holdfast/fault)" = "$1" ] || return 0
+	rm -f /run/holdfast/fault
+	: >/run/holdfast/fault-hit
+	sync /run/holdfast
+	while [ ! -e /run/holdfast/fault-go ]; do sleep 0.1; done
+	rm -f /run/holdfast/fault-go
+}
