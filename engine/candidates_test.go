@@ -238,6 +238,7 @@ func TestUnavailableHosts(t *testing.T) {
 // What the MCO counts, and the two rules that are holdfast's own, for every
 // pool of four hosts and every limit.
 func TestCandidatesOfEveryPool(t *testing.T) {
+	t.Parallel()
 	names := []string{"done", "waiting", "working", "notReady", "cordoned", "stuck", "failedBefore"}
 	leftOver := map[string]bool{"stuck": true, "failedBefore": true}
 	away := map[string]bool{"working": true, "notReady": true, "cordoned": true}

@@ -13,6 +13,7 @@ import (
 // seven voters (there, up to two away): a host may go if everybody else is there and they are the
 // majority.
 func TestMayLoseEverySubset(t *testing.T) {
+	t.Parallel()
 	for n := 1; n <= 7; n++ {
 		for up := range 1 << n {
 			c := cluster(n, up)

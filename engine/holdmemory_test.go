@@ -36,6 +36,7 @@ func (b *box) put(path, text string) {
 }
 
 func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	first, second := map[string]string{"workers": "2222", "control 'plane'": "3333"}, map[string]string{"workers": "2222"}
 	take := func(run, adopt, began string, targets map[string]string) {
@@ -116,6 +117,7 @@ func TestAHostRemembersWhenItWasUpdated(t *testing.T) {
 // An OS with which the host is released as well leaves those that failed there;
 // others stay, in their order.
 func TestAHostForgetsThatAnOSFailed(t *testing.T) {
+	t.Parallel()
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	check(t, err)
 	this := strings.TrimSpace(string(boot))

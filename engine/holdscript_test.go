@@ -124,6 +124,7 @@ func TestHoldIsRenewedAndMarkedAsFailed(t *testing.T) {
 }
 
 func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
+	t.Parallel()
 	evil := []string{
 		`","run":"r2","x":"`, "line\n\"run\":\"r2\",\nrest", `$(touch "$BOX/pwned")`, "`touch $BOX/pwned`", `'; touch "$BOX/pwned"; '`,
 		"\x1b]0;title\a", "\u202egnp", "%s%n\\n\\", "\"stopped\":[\"sshd.service\"]", "\xff\xfe", "", "\x00",

@@ -16,6 +16,7 @@ import (
 // A plan is a value: the same facts give the same plan, to the byte; making it
 // changes nothing it was made from; and it survives being saved.
 func TestPlanIsAValue(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := anyFleet(t)
 		in, untouched := w.input(), w.input()

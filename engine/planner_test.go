@@ -18,6 +18,7 @@ func etcdWorld(members []*machine, limit int) *world {
 
 // Every subset of the members sick × every subset with work, for every size.
 func TestClusterSickAndWork(t *testing.T) {
+	t.Parallel()
 	for n := 1; n <= 7; n++ {
 		t.Run(fmt.Sprintf("voters=%d", n), func(t *testing.T) {
 			for bits := range 1 << (2 * n) {
@@ -98,6 +99,7 @@ func choices(n, k int, ordered bool, f func([]int)) {
 // Clusters of one to three members in every combination of states, with every
 // leader, and with everything that can be the matter with the cluster.
 func TestClusterEveryState(t *testing.T) {
+	t.Parallel()
 	conditions := []etcd{{}, {allowOutage: true}, {learner: true}, {alarm: true, allowOutage: true}, {unknown: true}}
 	for n := 1; n <= 3; n++ {
 		choices(len(states), n, true, func(pick []int) {
@@ -117,6 +119,7 @@ func TestClusterEveryState(t *testing.T) {
 
 // Larger clusters in every combination of states but for their order.
 func TestClusterLargeEveryState(t *testing.T) {
+	t.Parallel()
 	few := []machine{{}, {work: "reboot"}, {work: "reboot", sick: true}, {hold: "foreign"}, {work: "reboot", hold: "dead"}, {hold: "dead", sick: true}, {lost: true}}
 	for n := 4; n <= 7; n++ {
 		choices(len(few), n, false, func(pick []int) {
@@ -135,6 +138,7 @@ func TestClusterLargeEveryState(t *testing.T) {
 
 // A pool without etcd: every combination of states × zones × limits.
 func TestPoolEveryState(t *testing.T) {
+	t.Parallel()
 	limits := []engine.Limit{{Count: 1}, {Count: 2}, {Percent: 50}, {Percent: 100}, {}}
 	for n := 1; n <= 4; n++ {
 		choices(len(states), n, n < 4, func(pick []int) {
@@ -157,6 +161,7 @@ func TestPoolEveryState(t *testing.T) {
 // Members in two pools, of which one may come after the other, directly or
 // through an empty third, and a worker pool after both or beside them.
 func TestPoolsInOrder(t *testing.T) {
+	t.Parallel()
 	few := []machine{{}, {work: "reboot"}, {work: "reboot", hold: "dead"}, {hold: "foreign"}, {sick: true}, {lost: true}, {work: "quiet"}}
 	orders := [][3][]string{
 		{nil, nil, nil},
@@ -199,6 +204,7 @@ func TestPoolsInOrder(t *testing.T) {
 // combination of what can be the matter with three hosts, one of them of another
 // pool, with each of these.
 func TestPaceEveryState(t *testing.T) {
+	t.Parallel()
 	few := []machine{
 		{},
 		{work: "reboot"},

@@ -164,6 +164,7 @@ func stepNames(steps []engine.Step) []string {
 
 // Budgets are used up: no plan has more batches than it needs.
 func TestBatchesAreFull(t *testing.T) {
+	t.Parallel()
 	for n := 1; n <= 40; n++ {
 		for limit := 1; limit <= n; limit++ {
 			w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.Limit{Count: limit}}}}

@@ -168,6 +168,7 @@ func begins(windows []engine.Window, now time.Time, takes time.Duration) string 
 
 // The nights in which clocks change: what is open, from when to when.
 func TestWindowsWhereClocksChange(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, zone string
 		windows    []string
@@ -444,6 +445,7 @@ func TestWindowsAsWatched(t *testing.T) {
 // Around changes of clocks nothing is open further from what a clock on the
 // wall says than the clocks were moved.
 func TestWindowsNearChangesAsWatched(t *testing.T) {
+	t.Parallel()
 	changes := []time.Time{
 		time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC), // Berlin
 		time.Date(2026, 3, 8, 7, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC), // New York

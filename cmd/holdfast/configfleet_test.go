@@ -21,6 +21,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 	"holdfast/engine/remote/sshtest"
 )
 
@@ -261,15 +262,16 @@ func (f *configFleet) log(host int) string {
 	return string(text)
 }
 
-// A run over 50 hosts that have their 500 files takes one round trip each. A
-// change that disrupts nothing takes three: look, write, look.
+// A run over hosts that have their files takes one round trip each, however many
+// files they are. A change that disrupts nothing takes three: look, write, look.
 func TestConfigRoundTrips(t *testing.T) {
 	t.Parallel()
-	f := newConfigFleet(t, 50, 500)
+	hosts := longtest.Pick(8, 50)
+	f := newConfigFleet(t, hosts, longtest.Pick(100, 500))
 	seen := f.visits(nil, 0, 0)
 	nothing := func(args ...string) {
 		t.Helper()
-		if out := f.run(engine.ExitOK, args...); !strings.Contains(out.stdout, "Nothing to do: 50 hosts match.") {
+		if out := f.run(engine.ExitOK, args...); !strings.Contains(out.stdout, fmt.Sprintf("Nothing to do: %d hosts match.", hosts)) {
 			t.Errorf("%v:\n%s", args, out.stdout)
 		}
 		seen = f.visits(seen, 1, 1)
@@ -281,7 +283,7 @@ func TestConfigRoundTrips(t *testing.T) {
 	f.document()
 	out := f.run(engine.ExitOK, "apply", "--yes")
 	seen = f.visits(seen, 1, 3)
-	if want := "50 updated (50 without disruption)"; !strings.Contains(out.stdout, want) {
+	if want := fmt.Sprintf("%[1]d updated (%[1]d without disruption)", hosts); !strings.Contains(out.stdout, want) {
 		t.Errorf("no %q in\n%s", want, out.stdout)
 	}
 	nothing("apply", "--yes")

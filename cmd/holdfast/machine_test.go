@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
@@ -18,7 +19,7 @@ func TestScriptsOnABareMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	scripts := "^TestScripts$/^(reach|sudo|apply)$"
-	if os.Getenv("HOLDFAST_LONG") != "" {
+	if longtest.On() {
 		scripts = "^TestScripts$"
 	}
 	child := exec.Command(os.Args[0], "-test.run="+scripts)

@@ -2,5 +2,5 @@
 
 package rollout_test
 
-// histories is how many of them TestSimulator plays.
-const histories = 10000
+// TestSimulator plays so many histories.
+const usualHistories, allHistories = 1500, 20_000

@@ -145,6 +145,7 @@ func TestSimulatorBites(t *testing.T) {
 		}), "hosts of play"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			played := 0
 			for s := uint64(0); played < 600; s++ {
 				h := newHistory(s + 1)

@@ -4,12 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/longtest"
 )
 
 var seed = flag.Uint64("seed", 0, "the one history that TestSimulator plays; 0: all of them")
@@ -24,12 +24,7 @@ func TestSimulator(t *testing.T) {
 		simulate(t, *seed)
 		return
 	}
-	all := uint64(histories)
-	if testing.Short() {
-		all /= 20
-	}
-	before := debug.SetGCPercent(800) // histories are small and short: half of the time went to collecting them
-	t.Cleanup(func() { debug.SetGCPercent(before) })
+	all := uint64(longtest.Pick(usualHistories, allHistories))
 	shards := uint64(runtime.GOMAXPROCS(0))
 	for shard := range shards {
 		t.Run(fmt.Sprintf("%d of %d", shard+1, shards), func(t *testing.T) {
