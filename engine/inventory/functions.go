@@ -45,8 +45,11 @@ func (l *loader) functions(at hcl.Range) map[string]function.Function {
 		"file":         onText("path", func(name string) (string, error) { return l.read(name, at) }),
 		"fileexists":   fileExists(l, at),
 	}
+	for name, function := range f {
+		f[name] = l.bounded(name, function)
+	}
 	// A template may call all of them but templatefile: it could call itself for ever.
-	f["templatefile"] = l.templateFile(at, maps.Clone(f))
+	f["templatefile"] = l.bounded("templatefile", l.templateFile(at, maps.Clone(f)))
 	return f
 }
 
@@ -74,7 +77,7 @@ func (l *loader) env(name string) (string, error) {
 }
 
 func (l *loader) read(name string, at hcl.Range) (string, error) {
-	b, err := fs.ReadFile(l.src.FS, l.inFS(name, at))
+	b, err := l.readFile(l.inFS(name, at), maxText)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", l.abs(name, at), cause(err))
 	}
@@ -114,6 +117,10 @@ func (l *loader) templateFile(at hcl.Range, functions map[string]function.Functi
 			}
 			if t := args[1].Type(); !t.IsObjectType() && !t.IsMapType() {
 				return none, function.NewArgErrorf(1, "the variables of a template are an object: { name = value }")
+			}
+			tokens, _ := hclsyntax.LexTemplate([]byte(src), l.abs(args[0].AsString(), at), hcl.InitialPos) // the parser says what is wrong
+			if t := tooDeep(tokens); t != nil {
+				return none, function.NewArgErrorf(0, "%s:%d:%d: nested too deep: %s", t.Range.Filename, t.Range.Start.Line, t.Range.Start.Column, tooDeepText)
 			}
 			expr, diags := hclsyntax.ParseTemplate([]byte(src), l.abs(args[0].AsString(), at), hcl.InitialPos)
 			if diags.HasErrors() {

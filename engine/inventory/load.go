@@ -77,6 +77,8 @@ type loader struct {
 	sensitive []string
 	secretive map[string]bool     // files whose lines are not shown
 	outside   map[string]*outside // variables from files
+	calls     int                 // of functions
+	texts     int                 // bytes that functions gave
 }
 
 // find lists the files to read, each once; a folder stands for its *.hcl
@@ -134,12 +136,15 @@ func cause(err error) error {
 // parse reads a file; the body is nil if it is no HCL, which is noted.
 func (l *loader) parse(name string) (*hclsyntax.Body, error) {
 	shown := l.real(name)
-	src, err := fs.ReadFile(l.src.FS, name)
+	src, err := l.readFile(name, maxSource)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, cause(err))
 	}
 	if !utf8.Valid(src) {
 		l.failNowhere(shown+" is not text in UTF-8", "name another file, or save it as UTF-8")
+		return nil, nil
+	}
+	if l.files[shown] = (&hcl.File{Bytes: src}); !l.shallow(src, shown) {
 		return nil, nil
 	}
 	file, diags := hclsyntax.ParseConfig(src, shown, hcl.InitialPos)

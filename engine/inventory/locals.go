@@ -33,7 +33,7 @@ func (s *scope) locals(nodes []*node) {
 		for _, name := range ready {
 			a := waiting[name]
 			v, ok := s.evaluate(a.Expr, s.context(a.SrcRange, ""))
-			if !ok {
+			if ok && !s.fits(a, v) || !ok {
 				v = cty.DynamicVal
 			}
 			s.lets[name] = v

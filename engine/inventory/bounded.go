@@ -1,0 +1,127 @@
+package inventory
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// bounded is a function whose results are limited, each and together. What
+// would be too much is refused before it is made, where one call can make much
+// of little.
+func (l *loader) bounded(name string, f function.Function) function.Function {
+	return function.New(&function.Spec{
+		Params: f.Params(), VarParam: f.VarParam(),
+		Type: func(args []cty.Value) (cty.Type, error) {
+			if err := multiplies(name, args); err != nil {
+				return cty.DynamicPseudoType, err
+			}
+			return f.ReturnTypeForValues(args)
+		},
+		Impl: func(args []cty.Value, want cty.Type) (cty.Value, error) {
+			if l.calls++; l.calls > maxCalls {
+				return cty.UnknownVal(want), fmt.Errorf("the inventory calls functions more than %d times; use smaller lists", maxCalls)
+			}
+			v, err := f.Call(args)
+			if err != nil {
+				return v, err
+			}
+			bytes, items := sizeOf(v)
+			l.texts += bytes
+			switch {
+			case bytes > maxText:
+				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d MiB", maxText>>20)
+			case items > maxItems:
+				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d values", maxItems)
+			case l.texts > maxTexts:
+				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d MiB; call them once, in locals", maxTexts>>20)
+			}
+			return v, nil
+		},
+	})
+}
+
+// sizeOf counts the bytes of strings in a value, and the values in it.
+func sizeOf(v cty.Value) (bytes, items int) {
+	v, _ = v.Unmark()
+	switch {
+	case !v.IsKnown() || v.IsNull():
+	case v.Type() == cty.String:
+		return len(v.AsString()), 1
+	case v.CanIterateElements():
+		for it := v.ElementIterator(); it.Next(); {
+			key, element := it.Element()
+			b, n := sizeOf(element)
+			if key.Type() == cty.String {
+				b += len(key.AsString())
+			}
+			bytes, items = bytes+b, items+n
+		}
+	}
+	return bytes, items + 1
+}
+
+// widths are the numbers in the verbs of a format.
+var widths = regexp.MustCompile(`%[^a-zA-Z%]*`)
+
+// maxWidth is how wide format may make a value, and how deep indent may move
+// one.
+const maxWidth = 10_000
+
+// multiplies refuses a call that makes very much of its arguments.
+func multiplies(name string, args []cty.Value) error {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		if a, _ = a.Unmark(); a.IsKnown() && !a.IsNull() && a.Type() == cty.String {
+			texts[i] = a.AsString()
+		}
+	}
+	switch name {
+	case "format", "formatlist":
+		for _, verb := range widths.FindAllString(texts[0], -1) {
+			for _, number := range strings.FieldsFunc(verb, func(r rune) bool { return r < '0' || r > '9' }) {
+				if n, err := strconv.Atoi(number); err != nil || n > maxWidth {
+					return function.NewArgErrorf(0, "a width, precision or index is more than %d", maxWidth)
+				}
+			}
+		}
+	case "indent":
+		n, _ := args[0].Unmark()
+		if n.IsKnown() && !n.IsNull() && n.Type() == cty.Number {
+			if wide, _ := n.AsBigFloat().Int64(); wide > maxWidth || wide*int64(strings.Count(texts[1], "\n")) > maxText {
+				return function.NewArgErrorf(0, "the result has more than %d MiB, or lines that begin after more than %d spaces", maxText>>20, maxWidth)
+			}
+		}
+	case "replace":
+		if (len(texts[0])+1)*(len(texts[2])+1) > 16*maxText {
+			return function.NewArgErrorf(2, "the result may have more than %d MiB", maxText>>20)
+		}
+	case "join":
+		items := 0
+		for _, a := range args[1:] {
+			if a, _ = a.Unmark(); a.IsKnown() && !a.IsNull() && a.CanIterateElements() {
+				items += a.LengthInt()
+			}
+		}
+		if items*len(texts[0]) > maxText {
+			return function.NewArgErrorf(0, "the result has more than %d MiB", maxText>>20)
+		}
+	}
+	return nil
+}
+
+// fits reports whether a local is as large as it may be; others may be made of
+// it many times over.
+func (s *scope) fits(a *hclsyntax.Attribute, v cty.Value) bool {
+	bytes, items := sizeOf(v)
+	if bytes <= maxText && items <= 10*maxItems {
+		return true
+	}
+	s.l.fail(a.SrcRange, fmt.Sprintf("local %q is too large", a.Name), fmt.Sprintf("a local may have %d MiB and %d values", maxText>>20, 10*maxItems))
+	return false
+}

@@ -1,0 +1,112 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Limits of what few bytes of an inventory, or a file that never ends, could
+// make of it.
+const (
+	maxSource    = 8 << 20  // bytes of a file of HCL, and of a template
+	maxText      = 64 << 20 // bytes of a value: of a file that file() reads, a result of a function, a local
+	maxTexts     = 1 << 30  // bytes of all that functions give
+	maxCalls     = 5_000_000
+	maxItems     = 100_000 // values in a list or object that a function gives
+	maxDepth     = 100     // brackets, templates and signs within each other
+	maxOperators = 1_000   // in one expression
+)
+
+// readFile reads a file that has at most that many bytes.
+func (l *loader) readFile(name string, most int) ([]byte, error) {
+	f, err := l.src.FS.Open(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err != nil {
+		return nil, cause(err)
+	}
+	if len(text) > most {
+		return nil, fmt.Errorf("has more than %d MiB, or never ends; name another file", most>>20)
+	}
+	return text, nil
+}
+
+// tooDeep gives the place where brackets, templates or operators are nested
+// deeper than the parser, which calls itself for each, may be given.
+func tooDeep(tokens hclsyntax.Tokens) *hclsyntax.Token {
+	levels := []level{{}}
+	directives := 0
+	for i, t := range tokens {
+		top := &levels[len(levels)-1]
+		switch t.Type {
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenTemplateInterp,
+			hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+			top.operators++
+			levels = append(levels, level{lines: t.Type == hclsyntax.TokenOBrace})
+			if t.Type == hclsyntax.TokenTemplateControl && i+1 < len(tokens) {
+				directives += opens(string(tokens[i+1].Bytes))
+			}
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenTemplateSeqEnd,
+			hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+			if len(levels) > 1 {
+				levels = levels[:len(levels)-1]
+			}
+		case hclsyntax.TokenComma:
+			top.operators = 0
+		case hclsyntax.TokenNewline, hclsyntax.TokenComment: // which ends its line
+			if top.lines || len(levels) == 1 {
+				top.operators = 0
+			}
+		case hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit: // between parts of a template
+			top.operators = 0
+		case hclsyntax.TokenIdent, hclsyntax.TokenNumberLit, hclsyntax.TokenEOF:
+		default:
+			top.operators++
+		}
+		if top := levels[len(levels)-1]; len(levels)+directives > maxDepth || top.operators > maxOperators {
+			return &t
+		}
+	}
+	return nil
+}
+
+// level is what is between two brackets.
+type level struct {
+	lines     bool // a new line begins another expression
+	operators int  // signs of the expression so far
+}
+
+// opens is 1 for the directive of a template that opens another level, and -1
+// for one that closes it.
+func opens(word string) int {
+	switch word {
+	case "if", "for":
+		return 1
+	case "endif", "endfor":
+		return -1
+	}
+	return 0
+}
+
+// shallow reports whether a text may be parsed; if not, that is noted.
+func (l *loader) shallow(text []byte, shown string) bool {
+	tokens, _ := hclsyntax.LexConfig(text, shown, hcl.InitialPos) // the parser says what is wrong
+	if t := tooDeep(tokens); t != nil {
+		l.fail(t.Range, "nested too deep", tooDeepText)
+		return false
+	}
+	return true
+}
+
+var tooDeepText = fmt.Sprintf("an expression may have %d levels of brackets and templates, and %d operators; write it flatter, with locals", maxDepth, maxOperators)

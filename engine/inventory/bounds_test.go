@@ -1,0 +1,80 @@
+package inventory
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// endless is a file system in which one file never ends, as /dev/zero.
+type endless struct{ fstest.MapFS }
+
+func (e endless) Open(name string) (fs.File, error) {
+	f, err := e.MapFS.Open(name)
+	if err == nil && strings.HasSuffix(name, "zero") {
+		return nothing{f}, nil
+	}
+	return f, err
+}
+
+type nothing struct{ fs.File }
+
+func (nothing) Read(b []byte) (int, error) { return len(b), nil }
+
+var _ io.Reader = nothing{}
+
+// Little text does not become so much that the bastion's memory or its stack
+// does not hold it.
+func TestBounds(t *testing.T) {
+	doubling := "a0 = \"0123456789abcdef\"\n"
+	for i := range 40 {
+		doubling += fmt.Sprintf("a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
+	}
+	local := func(e string) string { return "site \"s\" {}\nlocals {\n  x = " + e + "\n}\n" }
+	for _, tc := range []struct{ name, text, want string }{
+		{"a file that never ends", local(`file("zero")`), "site.hcl:3:13: Invalid function argument: Invalid value for \"path\" parameter: read"},
+		{"a template that never ends", local(`templatefile("zero", {})`), "or never ends"},
+		{"a wide format", local(`format("%999999999s", "")`), "site.hcl:3:15: Invalid function argument: Invalid value for \"format\" parameter: a width, precision or index is more than 10000"},
+		{"a precise format", local(`format("%.999999999f", 1)`), "more than 10000"},
+		{"a format of many", local(`formatlist("%99999999999999999999s", ["a"])`), "more than 10000"},
+		{"indented far", local(`indent(999999999, "a\nb")`), "more than 64 MiB"},
+		{"replaced by much", local(`replace(format("%9999s", ""), " ", join("", [for i in range(1000) : format("%9999s", "")]))`), "more than 64 MiB"},
+		{"joined by much", local(`join(join("", [for i in range(1000) : format("%9999s", "")]), range(1000))`), "more than 64 MiB"},
+		{"locals that double", "site \"s\" {}\nlocals {\n" + doubling + "}\n", "is too large"},
+		{"brackets", local(strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000)), "site.hcl:3:105: nested too deep"},
+		{"parentheses", local(strings.Repeat("(", 50_000)), "nested too deep"},
+		{"objects", local(strings.Repeat("{a=", 50_000)), "nested too deep"},
+		{"blocks", strings.Repeat("a {\n", 50_000), "nested too deep"},
+		{"templates", local(strings.Repeat("\"${", 50_000)), "nested too deep"},
+		{"directives", local("<<E\n" + strings.Repeat("%{if true}", 50_000) + "\nE"), "nested too deep"},
+		{"signs", local(strings.Repeat("!", 50_000) + "true"), "nested too deep"},
+		{"sums", local("1" + strings.Repeat("+1", 50_000)), "nested too deep"},
+		{"choices", local(strings.Repeat("true ? 1 : ", 50_000) + "2"), "nested too deep"},
+		{"indexes", local("local.y" + strings.Repeat("[local.z]", 50_000)), "nested too deep"},
+		{"a large file", "#" + strings.Repeat("x", maxSource), "more than 8 MiB"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Load(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}}}, Paths: []string{"site.hcl"}})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %.500v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// What people write is far from the bounds.
+func TestBoundsLeaveRoom(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("site \"s\" {}\npool \"w\" {}\nlocals {\n  many = [\n")
+	for range 1500 {
+		b.WriteString("    \"${upper(\"a\")}-${lower(\"B\")}\",\n")
+	}
+	b.WriteString("  ]\n  text = <<E\n" + strings.Repeat("case $x in a) echo ${lower(\"X\")};; (b) echo \"((\";; esac\n", 1500) + "E\n}\n")
+	b.WriteString(strings.Repeat("# comment\n", 1500) + "host \"a\" {\n  address = \"a\"\n  pool = \"w\"\n}\n")
+	if _, err := Load(Source{FS: fstest.MapFS{"site.hcl": {Data: []byte(b.String())}}, Paths: []string{"site.hcl"}}); err != nil {
+		t.Fatalf("%.500v", err)
+	}
+}
