@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -13,14 +14,15 @@ import (
 )
 
 func testCommand(open opener) *cobra.Command {
-	var list, verbose, keep bool
+	var list, all, verbose, keep bool
 	cmd := &cobra.Command{
 		Use:   "test [NAME…]",
 		Short: "Run the scenarios against real hosts",
-		Long: "Run the scenarios against real hosts: all, or those whose names match a regular expression among the\n" +
-			"arguments. The lab is taken down afterwards, with any hosts that were there before.\n\n" + scenario.Doc(),
+		Long: "Run the scenarios against real hosts: those of the core, all, or those whose names match a regular\n" +
+			"expression among the arguments. The lab is taken down afterwards, with any hosts that were there before.\n\n" + scenario.Doc(),
 	}
-	cmd.Flags().BoolVar(&list, "list", false, "list the scenarios and run none")
+	cmd.Flags().BoolVar(&list, "list", false, "list all scenarios and run none")
+	cmd.Flags().BoolVar(&all, "all", false, "run all scenarios, not only those of the core")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the log of every scenario, not only of those that fail")
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the last lab up")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -29,13 +31,15 @@ func testCommand(open opener) *cobra.Command {
 			fmt.Fprintln(cmd.OutOrStdout(), strings.Join(names, "\n"))
 			return err
 		}
-		return runScenarios(cmd, open, args, verbose, keep)
+		if all && len(args) > 0 {
+			return errors.New("--all takes no names of scenarios: give one or the other")
+		}
+		return runScenarios(cmd, open, &scenario.Runner{Out: cmd.OutOrStdout(), Verbose: verbose, All: all}, args, keep)
 	}
 	return cmd
 }
 
-func runScenarios(cmd *cobra.Command, open opener, names []string, verbose, keep bool) error {
-	r := &scenario.Runner{Out: cmd.OutOrStdout(), Verbose: verbose}
+func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, names []string, keep bool) error {
 	var err error
 	if len(names) > 0 {
 		if r.Match, err = regexp.Compile(strings.Join(names, "|")); err != nil {

@@ -45,8 +45,9 @@ type Runner struct {
 	Binary string // holdfast
 	Self   string // holdfast-lab
 	Out    io.Writer
-	// Match selects scenarios by name; nil runs all.
+	// Match selects scenarios by name; nil runs the core, or with All all.
 	Match *regexp.Regexp
+	All   bool
 	// Verbose prints the log of every scenario, not only of those that fail.
 	Verbose bool
 }
@@ -54,9 +55,10 @@ type Runner struct {
 // script is one scenario.
 type script struct {
 	name, lab, path string
+	core            bool
 }
 
-// Names lists all scenarios in the order they run.
+// Names lists all scenarios in the order they run, those of the core with that word behind them.
 func Names() ([]string, error) {
 	all, err := list()
 	if err != nil {
@@ -64,12 +66,15 @@ func Names() ([]string, error) {
 	}
 	names := make([]string, 0, len(all))
 	for _, s := range all {
+		if s.core {
+			s.name += " core"
+		}
 		names = append(names, s.name)
 	}
 	return names, nil
 }
 
-var labLine = regexp.MustCompile(`(?m)^lab (\S+)$`)
+var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?$`)
 
 // list reads the scenarios, those of one lab next to each other.
 func list() ([]script, error) {
@@ -88,7 +93,7 @@ func list() ([]script, error) {
 			return nil, fmt.Errorf("read scenario %s: it does not say which lab it needs", path)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		all = append(all, script{name: name, lab: string(found[1]), path: path})
+		all = append(all, script{name: name, lab: string(found[1]), core: len(found[2]) > 0, path: path})
 	}
 	slices.SortStableFunc(all, func(a, b script) int { return strings.Compare(a.lab, b.lab) })
 	return all, nil
@@ -101,7 +106,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(s script) bool { return r.Match != nil && !r.Match.MatchString(s.name) })
+	all = slices.DeleteFunc(all, func(s script) bool { return !r.selects(s) })
 	if len(all) == 0 {
 		return errors.New("select scenarios: none has such a name")
 	}
@@ -127,6 +132,14 @@ func (r *Runner) Run(ctx context.Context) error {
 		return errors.New("run scenarios: not all could be run")
 	}
 	return ctx.Err()
+}
+
+// selects reports whether a scenario is to run.
+func (r *Runner) selects(s script) bool {
+	if r.Match != nil {
+		return r.Match.MatchString(s.name)
+	}
+	return r.All || s.core
 }
 
 func unpack(dir string, all []script) ([]string, error) {

@@ -67,7 +67,9 @@ func (r *Runner) setup(ctx context.Context) func(*testscript.Env) error {
 
 // cmdLab brings up a lab and copies its site to where the script works.
 func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 1, "lab NAME")
+	if neg || len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != "core" {
+		ts.Fatalf("usage: lab NAME [core]")
+	}
 	s := stageOf(ts)
 	ts.Check(s.use(s.ctx, args[0]))
 	s.began = time.Now()

@@ -1,0 +1,90 @@
+package scenario
+
+import (
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// deeds lists the commands of a scenario that do something to hosts or check them, with the
+// kind of switch or signal, and the laws that it is about.
+func deeds(t *testing.T, s script) []string {
+	t.Helper()
+	text, err := fs.ReadFile(scripts, s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	body, _, _ := strings.Cut("\n"+string(text), "\n-- ")
+	for line := range strings.Lines(body) {
+		words := strings.Fields(strings.TrimPrefix(line, "! "))
+		switch {
+		case len(words) > 1 && (words[0] == "power" || words[0] == "pursue" || words[0] == "crash"):
+			found = append(found, words[0]+" "+words[1])
+		case len(words) > 2 && words[0] == "signal":
+			found = append(found, words[0]+" "+words[2])
+		case len(words) > 0 && commands()[words[0]] != nil:
+			found = append(found, words[0])
+		}
+	}
+	for _, law := range laws {
+		if strings.Contains(string(text), law) {
+			found = append(found, law)
+		}
+	}
+	return found
+}
+
+// laws are words of scenarios that tell which law of roll-outs they are about, beside those that all are about.
+var laws = []string{
+	"canary {", "window ", "paused", "failure_budget", "after ", "on_failure", "on_action_failure", "max_unavailable", "max_skew", "drain \"", "gate \"",
+	"policy {", "drift ", "allow_outage", "kargs", "playbook", "version_command", "continue-over", "best-effort", "lab zones", "lab small",
+}
+
+// Every kind of fault and of check that any scenario has is in the core, which is what runs for each change. Of power that is
+// lost at each point, whether of a write or of a roll-out, the core has the loss itself: those are long, and run with --all.
+func TestCoreHasEveryKind(t *testing.T) {
+	all, err := list()
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := []string{"pursue power", "crash power"}
+	kinds, core := map[string]string{}, map[string]bool{}
+	for _, s := range all {
+		for _, deed := range deeds(t, s) {
+			kinds[deed] = s.name
+			core[deed] = core[deed] || s.core
+		}
+	}
+	for _, deed := range slices.Sorted(maps.Keys(kinds)) {
+		if !core[deed] && !slices.Contains(long, deed) {
+			t.Errorf("no scenario of the core has %q, which %s has", deed, kinds[deed])
+		}
+	}
+	if len(kinds) < 30 {
+		t.Errorf("only %d kinds were found", len(kinds))
+	}
+}
+
+func TestSelection(t *testing.T) {
+	all, err := list()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(r Runner) (n int) {
+		for _, s := range all {
+			if r.selects(s) {
+				n++
+			}
+		}
+		return n
+	}
+	if core := count(Runner{}); core < 15 || core >= len(all) {
+		t.Errorf("%d of %d scenarios are the core", core, len(all))
+	}
+	if n := count(Runner{All: true}); n != len(all) {
+		t.Errorf("%d of %d scenarios are all", n, len(all))
+	}
+}
