@@ -1,19 +1,29 @@
 package modules
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// unitNames reads the first column of systemctl's lists.
+// unitNames reads the unit of each line of systemctl's lists. It is the first
+// column, or the second where some versions put the mark of a failed unit in
+// front, with --plain too. A unit's name has a dot, a mark has none.
 func unitNames(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
-		// Without --plain, and with it on some versions, a failed unit is
-		// preceded by a mark.
-		line = strings.TrimLeft(line, "●*x \t")
-		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.Contains(name, ".") {
-			names = append(names, name)
+		columns := strings.Fields(line)
+		columns = columns[:min(2, len(columns))]
+		if i := slices.IndexFunc(columns, isUnitName); i >= 0 {
+			names = append(names, columns[i])
 		}
 	}
 	return names
+}
+
+// isUnitName reports whether a word has the form NAME.TYPE.
+func isUnitName(word string) bool {
+	dot := strings.LastIndexByte(word, '.')
+	return dot > 0 && dot < len(word)-1
 }
 
 // enabledOf gives the running services that are enabled, themselves or by
