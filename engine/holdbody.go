@@ -61,9 +61,9 @@ fi
 reload=
 for unit in $helpers; do
 	systemctl cat "$unit" >/dev/null 2>&1 || continue
-	if [ ! -e "$units/$unit.d/50-holdfast.conf" ]; then
+	if [ ! -e "$units/$unit.d/$dropin" ]; then
 		(umask 022 && mkdir -p "$units/$unit.d" &&
-			printf '[Unit]\nConditionPathExists=!%s\n' "$file" >"$units/$unit.d/50-holdfast.conf")
+			printf '[Unit]\nConditionPathExists=!%s\n' "$file" >"$units/$unit.d/$dropin")
 		reload=yes
 	fi
 	if ! has "$stopped" "\"$unit\"" && systemctl is-active --quiet "$unit"; then
@@ -117,9 +117,9 @@ if [ "$lasts" -gt 0 ]; then until=" until $(stamp $((now + lasts)))"; fi
 # while the /etc that a rollback brings back stays as it is.
 (
 	umask 022
-	printf '%s since %s%s. Do not reboot or change it; "holdfast release" on the bastion ends the hold.\n' "$motd" "$acquired" "$until" >"$dir.motd"
+	printf '%s since %s%s. Do not reboot or change it; "holdfast release" on the bastion ends the hold.\n' "$motd" "$acquired" "$until" >"$motdtext"
 	mkdir -p "${motdfile%/*}"
-	ln -sf "$dir.motd" "$motdfile"
+	ln -sf "$motdtext" "$motdfile"
 ) || printf '%s\n' "hold: $motdfile cannot be written" >&2
 cat "$file"
 `
@@ -171,15 +171,15 @@ if found; then
 	rm -f "$file"
 	sync "$dir"
 fi
-rm -f "$motdfile" "$dir.motd"
+rm -f "$motdfile" "$motdtext"
 reload=
 for unit in $helpers; do
-	[ -e "$units/$unit.d/50-holdfast.conf" ] || continue
+	[ -e "$units/$unit.d/$dropin" ] || continue
 	if has "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then
 		systemctl start "$unit" || printf '%s\n' "hold: $unit does not start again" >&2
 	fi
 	# Last, because it tells the next release that this one was cut short.
-	rm -f "$units/$unit.d/50-holdfast.conf"
+	rm -f "$units/$unit.d/$dropin"
 	rmdir "$units/$unit.d" 2>/dev/null || :
 	reload=yes
 done

@@ -155,7 +155,7 @@ func holdVars(run string) string {
 	}
 	return "set -eu\numask 077\nexport LC_ALL=C\n" +
 		"dir=" + StateDir + "\nfile=" + HoldPath + "\n" +
-		"motdfile=/etc/motd.d/holdfast\nunits=/etc/systemd/system\n" +
+		"motdfile=" + NoticePath + "\nmotdtext=" + NoticeTextPath + "\nunits=" + UnitDir + "\ndropin=" + helperDropin + "\n" +
 		"helpers=" + Quote(strings.Join(RebootHelpers(), " ")) + "\n" +
 		"own=" + Quote(own) + "\n"
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // unitDir is where units and their drop-ins are written.
-const unitDir = "/etc/systemd/system/"
+const unitDir = engine.UnitDir + "/"
 
 // maskTarget is what a masked unit is a link to.
 const maskTarget = "/dev/null"

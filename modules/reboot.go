@@ -9,7 +9,7 @@ import (
 
 const (
 	// rebootUnit is the transient unit on a host that reboots it.
-	rebootUnit = "holdfast-reboot.service"
+	rebootUnit = engine.RebootUnit
 	// rebootOrder is how long it may take until a reboot has been ordered:
 	// two minutes of that for writing data to disk.
 	rebootOrder = engine.Duration(3 * time.Minute)

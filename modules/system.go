@@ -11,7 +11,7 @@ import (
 )
 
 // StageUnit is the transient unit on a host that stages an OS.
-const StageUnit = "holdfast-stage.service"
+const StageUnit = engine.StageUnit
 
 // maxClock is the end of the year 9999 in Unix seconds; no later time can be
 // written as JSON.

@@ -2,7 +2,6 @@ package config
 
 import (
 	"path"
-	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 )
@@ -23,6 +22,7 @@ func (d *document) check() {
 	for i, f := range c.Storage.Directories {
 		at := steps{"storage", "directories", i}
 		d.checkNode(f.Node, at)
+		d.refusePath(f.Path, true, at.with("path"))
 		if f.Overwrite != nil && *f.Overwrite {
 			d.add(at.with("overwrite"), "would delete what a running host has in the directory; remove it")
 		}
@@ -30,6 +30,10 @@ func (d *document) check() {
 	for i, l := range c.Storage.Links {
 		at := steps{"storage", "links", i}
 		d.checkNode(l.Node, at)
+		d.refusePath(l.Path, false, at.with("path"))
+		if l.Target != nil && isTrue(l.Hard) {
+			d.refusePath(*l.Target, false, at.with("target"))
+		}
 		if l.Target != nil && controls(*l.Target) {
 			d.add(at.with("target"), "has control characters; correct it")
 		}
@@ -44,6 +48,7 @@ func (d *document) check() {
 // checkFile looks at a file, and takes its contents.
 func (d *document) checkFile(f *types.File, at steps) {
 	d.checkNode(f.Node, at)
+	d.refusePath(f.Path, false, at.with("path"))
 	d.take(&f.Contents, at.with("contents"))
 	if f.Contents.Source != nil && len(f.Append) == 0 {
 		if wrong := inspect(f.Path, d.contents.of(f.Contents).data); wrong != "" {
@@ -55,25 +60,12 @@ func (d *document) checkFile(f *types.File, at steps) {
 	}
 }
 
-// forbidden are trees that no document may write to.
-var forbidden = []struct{ path, reason string }{
-	{"/var/lib/holdfast", "is where holdfast keeps its own state; use another path"},
-	{"/proc", "is the kernel's and not stored anywhere; use sysctl.d or a kernel argument"},
-	{"/sys", "is the kernel's and not stored anywhere; use tmpfiles.d or a udev rule"},
-	{"/dev", "is the kernel's and not stored anywhere; use tmpfiles.d or a udev rule"},
-}
-
 func (d *document) checkNode(n types.Node, at steps) {
 	if controls(n.Path) {
 		d.add(at.with("path"), "has control characters; correct it")
 	}
 	if n.Path == "/" {
 		d.add(at.with("path"), "is the root directory; name something below it")
-	}
-	for _, f := range forbidden {
-		if n.Path == f.path || strings.HasPrefix(n.Path, f.path+"/") {
-			d.add(at.with("path"), "%s", f.reason)
-		}
 	}
 	for _, o := range []struct {
 		field string
@@ -94,6 +86,11 @@ func (d *document) checkUnit(u types.Unit, at steps) {
 	for i, x := range u.Dropins {
 		d.checkSyntax(x.Contents, at.with("dropins", i, "contents"))
 	}
+	var dropins []string
+	for _, x := range u.Dropins {
+		dropins = append(dropins, x.Name)
+	}
+	d.refuseUnit(u.Name, dropins, at)
 	if !unitName.MatchString(u.Name) {
 		d.add(at.with("name"), "is not the name of a unit; use letters, digits and : _ . - @ \\")
 	}

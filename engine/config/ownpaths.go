@@ -1,0 +1,58 @@
+package config
+
+import (
+	"strings"
+
+	"holdfast/engine"
+)
+
+// forbiddenPath is a path that no document may write, nor anything below it.
+type forbiddenPath struct {
+	path   string
+	reason string // cause and next step
+	above  bool   // no file or link may take the place of a directory above it either
+}
+
+// forbiddenPaths are the paths that documents may not write.
+var forbiddenPaths = listForbiddenPaths()
+
+func listForbiddenPaths() []forbiddenPath {
+	var list []forbiddenPath
+	add := func(above bool, reason string, paths ...string) {
+		for _, p := range paths {
+			list = append(list, forbiddenPath{path: p, reason: reason, above: above})
+		}
+	}
+	add(true, "is where holdfast keeps its own state; use another path", engine.OwnPaths()...)
+	for _, base := range []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow"} {
+		add(true, "is where the host keeps its accounts, and other programs write it too; use passwd.users and passwd.groups", base, base+"-")
+	}
+	add(false, "is the kernel's and not stored anywhere; use sysctl.d or a kernel argument", "/proc")
+	add(false, "is the kernel's and not stored anywhere; use tmpfiles.d or a udev rule", "/sys", "/dev")
+	add(false, "is emptied by every boot, so that the file would be gone after the next; use tmpfiles.d or a path that stays", "/run", "/var/run", "/var/lock")
+	return list
+}
+
+// refusePath reports a path that documents may not write. A directory may be
+// above such a path, a file or a link may not.
+func (d *document) refusePath(path string, isDirectory bool, at steps) {
+	for _, f := range forbiddenPaths {
+		switch {
+		case path == f.path || strings.HasPrefix(path, f.path+"/"):
+			d.add(at, "%s", f.reason)
+			return
+		case f.above && !isDirectory && strings.HasPrefix(f.path, path+"/"):
+			d.add(at, "is a directory above %s, which %s", f.path, f.reason)
+			return
+		}
+	}
+}
+
+// refuseUnit reports a unit or drop-in whose file documents may not write.
+func (d *document) refuseUnit(name string, dropins []string, at steps) {
+	path := engine.UnitDir + "/" + name
+	d.refusePath(path, false, at.with("name"))
+	for i, dropin := range dropins {
+		d.refusePath(path+".d/"+dropin, false, at.with("dropins", i, "name"))
+	}
+}

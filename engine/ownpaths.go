@@ -1,0 +1,30 @@
+package engine
+
+// Paths that holdfast itself writes on a host, besides those of configurations.
+const (
+	// RunDir holds what is about one boot of the host.
+	RunDir = "/run/holdfast"
+	// UnitDir is where units of the host and their drop-ins are written.
+	UnitDir = "/etc/systemd/system"
+	// NoticePath is a link to NoticeTextPath, which those who log in are shown.
+	NoticePath     = "/etc/motd.d/holdfast"
+	NoticeTextPath = StateDir + ".motd"
+	// StageUnit stages an OS, RebootUnit reboots the host. Both are transient.
+	StageUnit  = "holdfast-stage.service"
+	RebootUnit = "holdfast-reboot.service"
+	// helperDropin keeps a unit of RebootHelpers from starting.
+	helperDropin = "50-holdfast.conf"
+)
+
+// OwnPaths lists every file and folder of a host that is holdfast's own. No
+// configuration may write there.
+func OwnPaths() []string {
+	paths := []string{StateDir, RunDir, NoticePath, NoticeTextPath}
+	for _, unit := range []string{StageUnit, RebootUnit} {
+		paths = append(paths, UnitDir+"/"+unit, UnitDir+"/"+unit+".d")
+	}
+	for _, unit := range RebootHelpers() {
+		paths = append(paths, UnitDir+"/"+unit+".d/"+helperDropin)
+	}
+	return paths
+}
