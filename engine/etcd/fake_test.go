@@ -1,0 +1,181 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+
+	"holdfast/engine/etcd"
+)
+
+// fakeMember answers as a member of an etcd cluster, with whatever a test wants. It is for answers that real members cannot be
+// made to give at a chosen moment.
+type fakeMember struct {
+	pb.UnimplementedMaintenanceServer
+	pb.UnimplementedClusterServer
+	pb.UnimplementedKVServer
+
+	host string
+	addr string
+
+	mu     sync.Mutex
+	status *pb.StatusResponse
+	list   []*pb.Member
+	alarms []*pb.AlarmMember
+	asked  func(question string) // called with the name of each request
+}
+
+// fakeCluster starts fake members on hosts; members have the IDs 1, 2 …, all are well, and the first leads.
+func fakeCluster(t *testing.T, hosts ...string) ([]*fakeMember, etcd.Config) {
+	t.Helper()
+	var list []*pb.Member
+	for i, h := range hosts {
+		list = append(list, &pb.Member{ID: uint64(i + 1), Name: h})
+	}
+	cfg := etcd.Config{Name: "main", ClientPort: 2379, Timeout: 5 * time.Second, Poll: time.Millisecond}
+	var members []*fakeMember
+	for i, h := range hosts {
+		m := &fakeMember{host: h, list: list, asked: func(string) {}, status: &pb.StatusResponse{
+			Header: &pb.ResponseHeader{ClusterId: 0xc, MemberId: uint64(i + 1)}, Leader: 1, RaftTerm: 2, RaftIndex: 100, RaftAppliedIndex: 100,
+		}}
+		m.serve(t)
+		members = append(members, m)
+		cfg.Peers = append(cfg.Peers, etcd.Peer{Host: h, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", m.addr)
+		}})
+	}
+	return members, cfg
+}
+
+func (m *fakeMember) serve(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.addr = listener.Addr().String()
+	server := grpc.NewServer()
+	pb.RegisterMaintenanceServer(server, m)
+	pb.RegisterClusterServer(server, m)
+	pb.RegisterKVServer(server, m)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+}
+
+// change changes what the member answers from now on.
+func (m *fakeMember) change(f func(*fakeMember)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f(m)
+}
+
+// ask returns what the member answers to a question now.
+func (m *fakeMember) ask(question string) fakeAnswer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked(question)
+	status := &pb.StatusResponse{
+		Header: m.status.Header, Leader: m.status.Leader, RaftTerm: m.status.RaftTerm, RaftIndex: m.status.RaftIndex,
+		RaftAppliedIndex: m.status.RaftAppliedIndex, Errors: m.status.Errors,
+	}
+	return fakeAnswer{status, m.list, m.alarms}
+}
+
+type fakeAnswer struct {
+	status *pb.StatusResponse
+	list   []*pb.Member
+	alarms []*pb.AlarmMember
+}
+
+func (m *fakeMember) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
+	return m.ask("status").status, nil
+}
+
+func (m *fakeMember) MemberList(context.Context, *pb.MemberListRequest) (*pb.MemberListResponse, error) {
+	a := m.ask("members")
+	return &pb.MemberListResponse{Header: a.status.Header, Members: a.list}, nil
+}
+
+func (m *fakeMember) Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
+	return &pb.RangeResponse{Header: m.ask("read").status.Header}, nil
+}
+
+func (m *fakeMember) Alarm(context.Context, *pb.AlarmRequest) (*pb.AlarmResponse, error) {
+	a := m.ask("alarms")
+	return &pb.AlarmResponse{Header: a.status.Header, Alarms: a.alarms}, nil
+}
+
+func (m *fakeMember) MoveLeader(context.Context, *pb.MoveLeaderRequest) (*pb.MoveLeaderResponse, error) {
+	return &pb.MoveLeaderResponse{Header: m.ask("move").status.Header}, nil
+}
+
+// TestAlarmOfAnyMember: an alarm counts whichever member mentions it, also one that knows less than others.
+func TestAlarmOfAnyMember(t *testing.T) {
+	members, cfg := fakeCluster(t, "a", "b", "c")
+	members[2].status.Errors = []string{"memberID:3 alarm:NOSPACE"}
+	for _, m := range members {
+		m.alarms = []*pb.AlarmMember{{MemberID: 3, Alarm: pb.AlarmType_NOSPACE}}
+	}
+	facts := open(t, cfg).Observe(t.Context())
+	if len(facts.Alarms) != 1 || facts.Alarms[0] != "NOSPACE on c" {
+		t.Errorf("alarms %q", facts.Alarms)
+	}
+	if facts.MayLose("b", nil, false) == nil {
+		t.Error("may lose a member while there is an alarm")
+	}
+}
+
+// TestLeaderByHearsay: a member that still takes another for the leader is not believed, neither against one that knows better
+// nor where the one it names does not answer.
+func TestLeaderByHearsay(t *testing.T) {
+	t.Run("an older term", func(t *testing.T) {
+		members, cfg := fakeCluster(t, "a", "b", "c")
+		members[1].status.Leader, members[1].status.RaftTerm = 2, 3
+		members[2].status.Leader, members[2].status.RaftTerm = 2, 3
+		if got := open(t, cfg).Observe(t.Context()).Leader(); got != "b" {
+			t.Errorf("leader on %q, want b: a is of an older term", got)
+		}
+	})
+	t.Run("a leader that does not answer", func(t *testing.T) {
+		_, cfg := fakeCluster(t, "a", "b", "c")
+		cfg.Peers[0].Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errAway }
+		leader, err := open(t, cfg).MoveLeader(t.Context(), "b")
+		if err == nil {
+			t.Fatalf("the leader is on %s, it says, which does not answer", leader)
+		}
+		contains(t, err.Error(), "a on a leads but is not healthy: the host is away")
+	})
+}
+
+// TestAwaitMemberWaitsForOthers: a member is back only when the other voters are well, too.
+func TestAwaitMemberWaitsForOthers(t *testing.T) {
+	members, cfg := fakeCluster(t, "a", "b", "c")
+	behind := members[2]
+	behind.status.RaftAppliedIndex = 90
+	looks := 0
+	// The member on c catches up when it is looked at for the third time.
+	behind.asked = func(question string) {
+		if question == "members" {
+			looks++
+		}
+		if looks == 3 {
+			behind.status.RaftAppliedIndex = 100
+		}
+	}
+	if err := open(t, cfg).AwaitMember(t.Context(), "a", func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	behind.change(func(*fakeMember) {
+		if looks < 3 {
+			t.Errorf("did not wait for the voter on c, which was 10 entries behind: looked %d times", looks)
+		}
+	})
+}
+
+var errAway = errors.New("the host is away")
