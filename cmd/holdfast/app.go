@@ -72,6 +72,9 @@ func defaultInventory() []string {
 	return []string{"inventory.hcl"}
 }
 
+// warn tells the operator of something that does not keep the command from going on.
+func (a *app) warn(text string) { fmt.Fprintln(a.stderr, "holdfast: warning:", text) }
+
 // terminal reports whether a stream is a terminal that may get colours.
 func terminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"

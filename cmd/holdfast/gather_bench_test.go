@@ -19,6 +19,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"holdfast/engine"
+	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
 	"holdfast/modules"
@@ -112,7 +113,7 @@ func (f *benchFleet) gather(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts := newHosts(secrets)
+	hosts := newHosts(remote.Options{Secrets: secrets})
 	defer hosts.Close()
 	run := rollout.Run{Inventory: f.inv, Desired: f.desired, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: clock{}}
 	for name, facts := range run.Gather(b.Context()) {

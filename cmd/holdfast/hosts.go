@@ -33,8 +33,8 @@ type slot struct {
 	conn *remote.Host
 }
 
-func newHosts(secrets remote.Secrets) *hosts {
-	return &hosts{dialer: remote.NewDialer(remote.Options{Secrets: secrets}), slots: map[string]*slot{}}
+func newHosts(o remote.Options) *hosts {
+	return &hosts{dialer: remote.NewDialer(o), slots: map[string]*slot{}}
 }
 
 // Connect gives the connection of a host.

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/inventory"
+	"holdfast/engine/remote"
 	"holdfast/engine/rollout"
 	"holdfast/modules"
 )
@@ -79,7 +80,7 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.hosts = newHosts(secrets)
+	s.hosts = newHosts(remote.Options{Secrets: secrets, Warn: a.warn})
 	s.clusters = newClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
 		ID:        id,

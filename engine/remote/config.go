@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -20,15 +19,15 @@ type sshConfig struct {
 }
 
 // readConfig parses the ssh_config at path. A file that does not exist is only an error if it was asked for by name.
-func readConfig(path, home string, named bool) (sshConfig, error) {
-	text, err := os.ReadFile(path)
+func readConfig(path, home string, named bool, files reader) (sshConfig, error) {
+	text, err := files.read(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return sshConfig{path: path}, nil
 	}
 	if err != nil {
 		return sshConfig{}, fmt.Errorf("read ssh_config: %w", err)
 	}
-	if err := checkMatch(path, text, home, 0); err != nil {
+	if err := files.checkMatch(path, text, home, 0); err != nil {
 		return sshConfig{}, err
 	}
 	parsed, err := ssh_config.DecodeBytes(text)
@@ -67,7 +66,7 @@ const maxInclude = 5
 
 // checkMatch refuses the Match lines that the parser would misread: it knows `Match all` and `Match host`, but takes every word
 // after host for a pattern, so that `Match host a user b` or `Match host a,b` would silently mean something else.
-func checkMatch(path string, text []byte, home string, depth int) error {
+func (r reader) checkMatch(path string, text []byte, home string, depth int) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		words := strings.FieldsFunc(lines.Text(), func(r rune) bool { return r == ' ' || r == '\t' || r == '=' })
@@ -81,7 +80,7 @@ func checkMatch(path string, text []byte, home string, depth int) error {
 					path, n, strings.TrimSpace(lines.Text()))
 			}
 		case "include":
-			if err := checkIncluded(words[1:], home, depth+1); err != nil {
+			if err := r.checkIncluded(words[1:], home, depth+1); err != nil {
 				return err
 			}
 		}
@@ -99,7 +98,7 @@ func plainMatch(criteria []string) bool {
 	return false
 }
 
-func checkIncluded(patterns []string, home string, depth int) error {
+func (r reader) checkIncluded(patterns []string, home string, depth int) error {
 	if depth > maxInclude {
 		return nil // the parser says so
 	}
@@ -114,11 +113,11 @@ func checkIncluded(patterns []string, home string, depth int) error {
 			return fmt.Errorf("include %s: %w", p, err)
 		}
 		for _, f := range files {
-			text, err := os.ReadFile(f)
+			text, err := r.read(f)
 			if err != nil {
 				return fmt.Errorf("include: %w", err)
 			}
-			if err := checkMatch(f, text, home, depth); err != nil {
+			if err := r.checkMatch(f, text, home, depth); err != nil {
 				return err
 			}
 		}

@@ -16,6 +16,9 @@ type Options struct {
 	Agent string // socket of the agent; "" for $SSH_AUTH_SOCK, "none" for none. IdentityAgent in ssh_config comes first.
 	Home  string // the directory that ~ stands for; "" for the user's
 
+	ReadFile func(path string) ([]byte, error) // reads files of the user; nil: os.ReadFile
+	Warn     func(text string)                 // called with each warning once, from several goroutines; nil: nobody is told
+
 	// StartTimeout bounds the time between sending a command and its script's start, which is sudo's time and a login shell's.
 	// Default 60 s.
 	StartTimeout time.Duration
@@ -24,10 +27,12 @@ type Options struct {
 // Dialer connects to hosts. It reads ssh_config, known_hosts and key files once and shares them, and it shares the connections
 // to jump hosts. Its methods may be called from several goroutines.
 type Dialer struct {
-	opts  Options
-	known knownHostsCache
-	keys  keyFiles
-	jumps routes
+	opts    Options
+	files   reader
+	known   knownHostsCache
+	revoked revokedCache
+	keys    keyFiles
+	jumps   routes
 
 	mu      sync.Mutex
 	configs map[string]sshConfig
@@ -42,6 +47,8 @@ func NewDialer(o Options) *Dialer {
 	}
 	return &Dialer{
 		opts:    o,
+		files:   newReader(o),
+		revoked: revokedCache{m: map[string]revokedKeys{}},
 		known:   knownHostsCache{m: map[string]*knownHosts{}},
 		keys:    keyFiles{m: map[string]*keyFile{}},
 		jumps:   routes{m: map[string]*route{}},
@@ -84,7 +91,7 @@ func (d *Dialer) via(ctx context.Context, t Target, ep endpoint) (*Host, error) 
 	var last *Host
 	var key string
 	for _, next := range hops {
-		key += ">" + next.where()
+		key += ">" + next.shareKey()
 		previous := last
 		last, err = d.jumps.get(ctx, key, func() (*Host, error) { return d.login(ctx, next, previous) })
 		if err != nil {
@@ -135,7 +142,7 @@ func behind(ctx context.Context, ep endpoint, err error) error {
 
 // resolve answers what t leaves open.
 func (d *Dialer) resolve(t Target) (endpoint, error) {
-	r := resolver{alias: first(t.Address, t.Name), home: d.opts.Home, agent: d.opts.Agent}
+	r := resolver{alias: first(t.Address, t.Name), home: d.opts.Home, agent: d.opts.Agent, warn: d.files.warn}
 	fail := func(err error) error {
 		return &Error{Kind: Config, Host: first(t.Name, t.Address), Step: "prepare", Err: err}
 	}
@@ -172,7 +179,7 @@ func (d *Dialer) config(path, home string) (sshConfig, error) {
 	if c, ok := d.configs[path]; ok {
 		return c, nil
 	}
-	c, err := readConfig(path, home, named)
+	c, err := readConfig(path, home, named, d.files)
 	if err != nil {
 		return sshConfig{}, err
 	}

@@ -17,8 +17,14 @@
 // `ssh ADDRESS` would. What the Target says comes first. Honoured: Host, Match all, Match host (one pattern), Include, HostName, Port,
 // User, IdentityFile (also FILE-cert.pub beside it), IdentityAgent, IdentitiesOnly, ProxyJump, UserKnownHostsFile,
 // GlobalKnownHostsFile, HostKeyAlias, ConnectTimeout, ServerAliveInterval and ServerAliveCountMax; the tokens %% %d %h %n %p %r
-// %u, ~ and ${VAR} in file names. Refused, because going on without them would connect elsewhere than ssh does: other Match
-// criteria and ProxyCommand. Without effect: everything else, StrictHostKeyChecking and ForwardAgent in particular.
+// %u, ~ and ${VAR} in file names. So are the options that restrict: RevokedHostKeys (text files), HostKeyAlgorithms,
+// CASignatureAlgorithms, PubkeyAcceptedAlgorithms, Ciphers, MACs, KexAlgorithms, RequiredRSASize and AddressFamily; they never make
+// more than the defaults acceptable. Refused, because going on without them would connect elsewhere than ssh does, or where ssh
+// would not: other Match criteria, ProxyCommand, key revocation lists, RefuseConnection, PubkeyAuthentication no, and
+// PreferredAuthentications without publickey. Warned of: CheckHostIP, CanonicalizeHostname, BindAddress and BindInterface. Without
+// effect: everything else, StrictHostKeyChecking, VerifyHostKeyDNS and ForwardAgent in particular.
+//
+// Connections to jump hosts are shared by hosts that would make the very same one: with the same user, keys, known_hosts and options.
 //
 // # Differences from OpenSSH
 //

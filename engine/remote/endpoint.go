@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"fmt"
 	"net"
 	"strconv"
 	"time"
@@ -23,6 +24,14 @@ type endpoint struct {
 	keepAlive      time.Duration
 	keepAliveCount int
 	become         bool
+	restrictions   restrictions
+}
+
+// shareKey is the same for endpoints to which one connection will do: everything that decides where it leads, who logs in and
+// which host keys are accepted is equal.
+func (e endpoint) shareKey() string {
+	e.name, e.jump, e.become = "", nil, false
+	return fmt.Sprintf("%#v", e)
 }
 
 func (e endpoint) address() string { return net.JoinHostPort(e.host, strconv.Itoa(e.port)) }

@@ -13,14 +13,18 @@ import (
 // hostKeys is what known_hosts says about one host.
 type hostKeys struct {
 	known   *knownHosts
-	address string // host:port
+	address string // host:port, in lower case
 	lines   []knownLine
+
+	revoked      revokedKeys // besides those of known
+	restrictions restrictions
 }
 
 // algorithms returns the host key algorithms to offer to the host, best first. A server shows one key only, so those
 // that known_hosts can vouch for come first: certificates if an authority is known for the host, then the known types. The
 // remaining types follow, so that a host with other keys only is told apart from one that speaks no common algorithm: the check
 // still refuses its key, and can show it. Certificates are of the host key's type, not the authority's, therefore all of them.
+// HostKeyAlgorithms of ssh_config leaves some out.
 func (k hostKeys) algorithms() []string {
 	var authority bool
 	known := map[string]bool{}
@@ -32,6 +36,9 @@ func (k hostKeys) algorithms() []string {
 	}
 	supported := ssh.SupportedAlgorithms().HostKeys
 	slices.Reverse(supported) // from the newest to RSA
+	if allowed := k.restrictions.hostKeys; allowed != nil {
+		supported = slices.DeleteFunc(supported, func(a string) bool { return !slices.Contains(allowed, a) })
+	}
 	var certificates, vouched, others []string
 	for _, a := range supported {
 		switch {
@@ -60,19 +67,34 @@ func keyType(algorithm string) string {
 // check returns nil if key may be the host's, else an *Error without a host.
 func (k hostKeys) check(remote net.Addr, key ssh.PublicKey) *Error {
 	step := "check host key of " + strings.TrimSuffix(k.address, ":22")
-	if cert, ok := key.(*ssh.Certificate); ok {
-		return k.checkCertificate(step, remote, cert)
-	}
-	if revoked, ok := k.known.revoked[bare(key)]; ok {
+	if where, ok := k.revokedAt(key); ok {
 		return &Error{
-			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("it shows %s, which %s marks as revoked", show(key), revoked.where),
+			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("it shows %s, which is revoked at %s", show(key), where),
 			Hint: "give the host a new key; this one is not safe",
 		}
+	}
+	if k.restrictions.isTooSmall(key) {
+		return &Error{
+			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("it shows %s, which %s", show(key), k.restrictions.tooSmall()),
+			Hint: "give the host a larger key, or one of another type",
+		}
+	}
+	if cert, ok := key.(*ssh.Certificate); ok {
+		return k.checkCertificate(step, remote, cert)
 	}
 	if k.has(key, false) {
 		return nil
 	}
 	return k.explain(step, key)
+}
+
+// revokedAt returns where a key is revoked, that of a certificate included.
+func (k hostKeys) revokedAt(key ssh.PublicKey) (where string, is bool) {
+	if line, ok := k.known.revoked[bare(key)]; ok {
+		return line.where, true
+	}
+	where, is = k.revoked[bare(key)]
+	return where, is
 }
 
 // has reports whether a key of the host, or an authority for it, is known.
@@ -83,13 +105,22 @@ func (k hostKeys) has(key ssh.PublicKey, authority bool) bool {
 }
 
 func (k hostKeys) checkCertificate(step string, remote net.Addr, cert *ssh.Certificate) *Error {
+	if where, ok := k.revokedAt(cert.SignatureKey); ok {
+		return &Error{
+			Kind: HostKeyMismatch, Step: step,
+			Err:  fmt.Errorf("its certificate %s is signed by %s, which is revoked at %s", show(cert), show(cert.SignatureKey), where),
+			Hint: "sign its host key again, by another authority",
+		}
+	}
+	if allowed := k.restrictions.authorities; cert.Signature == nil || !slices.Contains(allowed, cert.Signature.Format) {
+		return &Error{
+			Kind: HostKeyMismatch, Step: step,
+			Err:  fmt.Errorf("its certificate %s is signed in a way that is not allowed: CASignatureAlgorithms is %s", show(cert), strings.Join(allowed, ", ")),
+			Hint: "sign its host key again, with one of these algorithms",
+		}
+	}
 	checker := ssh.CertChecker{
 		IsHostAuthority: func(authority ssh.PublicKey, _ string) bool { return k.has(authority, true) },
-		IsRevoked: func(c *ssh.Certificate) bool {
-			_, key := k.known.revoked[bare(c)]
-			_, authority := k.known.revoked[bare(c.SignatureKey)]
-			return key || authority
-		},
 	}
 	if err := checker.CheckHostKey(k.address, remote, cert); err != nil {
 		return &Error{

@@ -45,15 +45,6 @@ type identities struct {
 	locked  bool // a key was skipped because nobody can unlock it
 }
 
-// signers returns the keys in the form the ssh library takes.
-func (ids identities) signers() []ssh.Signer {
-	out := make([]ssh.Signer, len(ids.keys))
-	for n, k := range ids.keys {
-		out[n] = k
-	}
-	return out
-}
-
 // String names the keys that were tried and those that were not, for an error.
 func (ids identities) String() string {
 	tried := make([]string, len(ids.keys))
@@ -145,13 +136,13 @@ func (l *login) unusable(f identity, ids *identities) bool {
 func (l *login) fromFiles(ids *identities) ([]identity, error) {
 	var out []identity
 	for _, path := range l.ep.identities {
-		k, err := l.dialer.keys.get(path)
+		k, err := l.dialer.keys.get(path, l.dialer.files)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !l.ep.chosen:
 			continue
-		case errors.Is(err, fs.ErrNotExist) && readPublic(path+".pub") != nil:
+		case errors.Is(err, fs.ErrNotExist) && l.dialer.files.readPublic(path+".pub") != nil:
 			// The usual way to say which of the agent's keys to use.
-			out = append(out, identity{public: readPublic(path + ".pub"), label: path})
+			out = append(out, identity{public: l.dialer.files.readPublic(path + ".pub"), label: path})
 			continue
 		case err != nil && l.ep.chosen:
 			return nil, err

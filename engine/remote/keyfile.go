@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"golang.org/x/crypto/ssh"
@@ -31,13 +30,13 @@ type keyFiles struct {
 }
 
 // get reads the key file at path once. An error names the path.
-func (c *keyFiles) get(path string) (*keyFile, error) {
+func (c *keyFiles) get(path string, r reader) (*keyFile, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.m[path]; k != nil {
 		return k, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := r.read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read key: %w", err)
 	}
@@ -47,12 +46,12 @@ func (c *keyFiles) get(path string) (*keyFile, error) {
 	case errors.As(err, &locked):
 		k.encrypted, k.public = true, locked.PublicKey
 		if k.public == nil {
-			k.public = readPublic(path + ".pub")
+			k.public = r.readPublic(path + ".pub")
 		}
 	case err != nil:
 		return nil, fmt.Errorf("read key %s: %w", path, err)
 	}
-	if cert, ok := readPublic(path + "-cert.pub").(*ssh.Certificate); ok && k.public != nil &&
+	if cert, ok := r.readPublic(path + "-cert.pub").(*ssh.Certificate); ok && k.public != nil &&
 		bytes.Equal(cert.Key.Marshal(), k.public.Marshal()) {
 		k.cert = cert
 	}
@@ -61,8 +60,8 @@ func (c *keyFiles) get(path string) (*keyFile, error) {
 }
 
 // readPublic returns the public key or certificate in a file, or nil.
-func readPublic(path string) ssh.PublicKey {
-	text, err := os.ReadFile(path)
+func (r reader) readPublic(path string) ssh.PublicKey {
+	text, err := r.read(path)
 	if err != nil {
 		return nil
 	}

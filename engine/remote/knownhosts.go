@@ -8,8 +8,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -51,7 +51,7 @@ type knownHostsCache struct {
 	m  map[string]*knownHosts
 }
 
-func (c *knownHostsCache) get(files []string) (*knownHosts, error) {
+func (c *knownHostsCache) get(files []string, r reader) (*knownHosts, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := strings.Join(files, "\x00")
@@ -60,7 +60,7 @@ func (c *knownHostsCache) get(files []string) (*knownHosts, error) {
 	}
 	k := &knownHosts{files: files, exact: map[string][]int{}, revoked: map[string]knownLine{}}
 	for _, f := range files {
-		if err := k.read(f); err != nil {
+		if err := k.read(f, r); err != nil {
 			return nil, fmt.Errorf("read known_hosts: %w", err)
 		}
 	}
@@ -68,8 +68,8 @@ func (c *knownHostsCache) get(files []string) (*knownHosts, error) {
 	return k, nil
 }
 
-func (k *knownHosts) read(file string) error {
-	text, err := os.ReadFile(file)
+func (k *knownHosts) read(file string, r reader) error {
+	text, err := r.read(file)
 	if err != nil {
 		return err
 	}
@@ -80,16 +80,31 @@ func (k *knownHosts) read(file string) error {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		if err := k.add(line, fmt.Sprintf("%s:%d", file, n)); err != nil {
-			return fmt.Errorf("%s:%d: %w", file, n, err)
+		where := fmt.Sprintf("%s:%d", file, n)
+		switch err := k.add(line, where); {
+		case err == nil:
+		case mayRevoke(line):
+			return fmt.Errorf("%s: %w", where, err)
+		default:
+			r.warn(fmt.Sprintf("%s: skipped: %v", where, err))
 		}
 	}
 	return lines.Err()
 }
 
+// mayRevoke reports whether a line that could not be read may revoke a key that a host can show. Any other line can be skipped, as
+// ssh does: fewer keys are accepted without it.
+func mayRevoke(line string) bool {
+	words := strings.Fields(line)
+	return words[0] == "@revoked" && (len(words) < 4 || isKeyType(words[2]))
+}
+
 // add takes in one line.
 func (k *knownHosts) add(text, where string) error {
 	marker, names, key, _, _, err := ssh.ParseKnownHosts([]byte(text))
+	if errors.Is(err, io.EOF) {
+		return errors.New("a line has names, a type and a key")
+	}
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "ssh: "))
 	}
@@ -147,6 +162,7 @@ func (l *knownLine) named(names []string) (plain bool) {
 			p.host, p.port = name, "22"
 		}
 		if name != "" {
+			p.host = strings.ToLower(p.host)
 			l.patterns = append(l.patterns, p)
 			plain = plain && !p.not && !strings.ContainsAny(p.host, "*?")
 		}
@@ -164,6 +180,7 @@ func bare(key ssh.PublicKey) string {
 
 // find returns what is known of address (host:port). Where nothing names the port, names with a * and no port count, as in OpenSSH.
 func (k *knownHosts) find(address string) hostKeys {
+	address = strings.ToLower(address)
 	found := hostKeys{known: k, address: address}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -46,7 +46,7 @@ func TestKnownHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		oracle, errOracle := knownhosts.New(path)
-		known, err := (&knownHostsCache{m: map[string]*knownHosts{}}).get([]string{path})
+		known, err := (&knownHostsCache{m: map[string]*knownHosts{}}).get([]string{path}, newReader(Options{}))
 		if err != nil || errOracle != nil {
 			t.Fatalf("%v, %v\n%s", err, errOracle, text.String())
 		}

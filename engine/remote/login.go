@@ -34,7 +34,7 @@ func (l *login) run(parent context.Context) (*ssh.Client, *activeConn, error) {
 	l.clock = startStopwatch(l.ep.connectTimeout, func() { cancel(errLate) })
 	defer l.clock.stop()
 
-	known, err := l.dialer.known.get(l.ep.knownHosts)
+	known, err := l.hostKeys()
 	if err != nil {
 		return nil, nil, l.ep.fail(Config, "prepare", err, "")
 	}
@@ -49,7 +49,7 @@ func (l *login) run(parent context.Context) (*ssh.Client, *activeConn, error) {
 	}
 	conn := newActiveConn(raw)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	c, chans, reqs, err := ssh.NewClientConn(conn, l.ep.hostKey, l.config(known.find(l.ep.hostKey)))
+	c, chans, reqs, err := ssh.NewClientConn(conn, l.ep.hostKey, l.config(known))
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 		_ = c.Close()
@@ -59,6 +59,18 @@ func (l *login) run(parent context.Context) (*ssh.Client, *activeConn, error) {
 		return nil, nil, l.explainLogin(parent, conn, err)
 	}
 	return ssh.NewClient(c, chans, reqs), conn, nil
+}
+
+// hostKeys returns the host keys to accept, by known_hosts and ssh_config.
+func (l *login) hostKeys() (hostKeys, error) {
+	known, err := l.dialer.known.get(l.ep.knownHosts, l.dialer.files)
+	if err != nil {
+		return hostKeys{}, err
+	}
+	keys := known.find(l.ep.hostKey)
+	keys.restrictions = l.ep.restrictions
+	keys.revoked, err = l.dialer.revoked.get(l.ep.restrictions.revoked, l.dialer.files)
+	return keys, err
 }
 
 // identify collects the keys to try.
@@ -97,15 +109,17 @@ func (l *login) connect(ctx context.Context) (net.Conn, error) {
 		return c, err
 	}
 	var d net.Dialer
-	return d.DialContext(ctx, "tcp", l.ep.address())
+	return d.DialContext(ctx, l.ep.restrictions.network, l.ep.address())
 }
 
 func (l *login) config(keys hostKeys) *ssh.ClientConfig {
+	limits := l.ep.restrictions
 	return &ssh.ClientConfig{
+		Config:            ssh.Config{KeyExchanges: limits.keyExchanges, Ciphers: limits.ciphers, MACs: limits.macs},
 		User:              l.ep.user,
 		ClientVersion:     "SSH-2.0-holdfast",
 		HostKeyAlgorithms: keys.algorithms(),
-		Auth:              []ssh.AuthMethod{ssh.PublicKeys(l.ids.signers()...)},
+		Auth:              []ssh.AuthMethod{ssh.PublicKeys(l.ids.limitLogins(limits)...)},
 		HostKeyCallback: func(_ string, remote net.Addr, key ssh.PublicKey) error {
 			if e := keys.check(remote, key); e != nil {
 				l.failure = e

@@ -26,6 +26,7 @@ type resolver struct {
 	alias  string // what ssh_config is looked up with
 	home   string
 	agent  string // default agent socket
+	warn   func(string)
 	err    error
 }
 
@@ -52,6 +53,7 @@ func (r *resolver) resolve(t Target) (endpoint, error) {
 	}
 	r.timing(&e)
 	r.files(t, &e)
+	r.restrict(&e)
 	r.route(t, &e)
 	r.check(t)
 	return e, r.err

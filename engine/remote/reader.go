@@ -1,0 +1,28 @@
+package remote
+
+import (
+	"os"
+	"sync"
+)
+
+// reader reads the files of the user, and tells of what is wrong with them and does no harm.
+type reader struct {
+	read func(path string) ([]byte, error)
+	warn func(text string) // each text once
+}
+
+func newReader(o Options) reader {
+	r := reader{read: o.ReadFile, warn: func(string) {}}
+	if r.read == nil {
+		r.read = os.ReadFile
+	}
+	if o.Warn != nil {
+		var told sync.Map
+		r.warn = func(text string) {
+			if _, again := told.LoadOrStore(text, true); !again {
+				o.Warn(text)
+			}
+		}
+	}
+	return r
+}

@@ -1,0 +1,204 @@
+package remote
+
+import (
+	"crypto/rsa"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// restrictions are the options of ssh_config that keep ssh from connecting where it could. Nil lists restrict nothing.
+type restrictions struct {
+	hostKeys     []string // HostKeyAlgorithms
+	authorities  []string // CASignatureAlgorithms
+	logins       []string // PubkeyAcceptedAlgorithms
+	ciphers      []string
+	macs         []string
+	keyExchanges []string
+	minRSA       int      // RequiredRSASize, in bits; 0 is no bound
+	revoked      []string // files of RevokedHostKeys
+	network      string   // "tcp", or "tcp4" or "tcp6" by AddressFamily
+}
+
+// restrict reads the restrictions for the endpoint, and refuses options that would keep ssh from logging in at all.
+func (r *resolver) restrict(e *endpoint) {
+	supported := ssh.SupportedAlgorithms()
+	x := &e.restrictions
+	x.hostKeys = r.algorithms("HostKeyAlgorithms", supported.HostKeys)
+	x.authorities = r.algorithms("CASignatureAlgorithms", supported.PublicKeyAuths)
+	if x.authorities == nil {
+		x.authorities = supported.PublicKeyAuths // as in ssh, an authority's SHA-1 signature never counts
+	}
+	keyword := "PubkeyAcceptedAlgorithms"
+	if r.get(keyword) == "" {
+		keyword = "PubkeyAcceptedKeyTypes" // its name before OpenSSH 8.5
+	}
+	x.logins = r.algorithms(keyword, loginAlgorithms(supported.PublicKeyAuths))
+	x.ciphers = r.algorithms("Ciphers", supported.Ciphers)
+	x.macs = r.algorithms("MACs", supported.MACs)
+	x.keyExchanges = r.algorithms("KexAlgorithms", supported.KeyExchanges)
+	if r.get("RequiredRSASize") != "" {
+		x.minRSA = r.number("RequiredRSASize", 0)
+	}
+	for _, f := range r.expandAll(strings.Fields(r.get("RevokedHostKeys")), *e) {
+		if f != "none" {
+			x.revoked = append(x.revoked, f)
+		}
+	}
+	x.network = "tcp"
+	switch strings.ToLower(r.get("AddressFamily")) {
+	case "inet":
+		x.network = "tcp4"
+	case "inet6":
+		x.network = "tcp6"
+	}
+	r.refuse()
+	r.admit()
+}
+
+// algorithms reads a list of algorithms as ssh_config(5) writes it: names and patterns that replace the default, or after +, -
+// or ^ change it. It returns nil if the option is not set. Only supported algorithms are ever returned.
+func (r *resolver) algorithms(keyword string, supported []string) []string {
+	v := r.get(keyword)
+	if v == "" {
+		return nil
+	}
+	change := v[0]
+	if strings.ContainsRune("+-^", rune(change)) {
+		v = v[1:]
+	}
+	var listed []string
+	for pattern := range strings.SplitSeq(v, ",") {
+		for _, name := range supported {
+			if wildcard(strings.TrimSpace(pattern), name) && !slices.Contains(listed, name) {
+				listed = append(listed, name)
+			}
+		}
+	}
+	isListed := func(name string) bool { return slices.Contains(listed, name) }
+	rest := slices.DeleteFunc(slices.Clone(supported), isListed)
+	switch change {
+	case '+': // what is added is supported anyway, or not at all
+		listed = slices.Clone(supported)
+	case '-':
+		listed = rest
+	case '^':
+		listed = append(listed, rest...)
+	}
+	if len(listed) == 0 {
+		r.fail(fmt.Errorf("%s: %s %s of %s leaves no algorithm that holdfast supports; it supports %s",
+			r.config.path, keyword, r.get(keyword), r.alias, strings.Join(supported, ", ")))
+	}
+	return listed
+}
+
+// loginAlgorithms adds the names that the algorithms have with certificates.
+func loginAlgorithms(plain []string) []string {
+	all := slices.Clone(plain)
+	for _, a := range plain {
+		name, domain, _ := strings.Cut(a, "@")
+		if domain == "" {
+			domain = "openssh.com"
+		}
+		all = append(all, name+certSuffix+"@"+domain)
+	}
+	return all
+}
+
+const certSuffix = "-cert-v01"
+
+// refuse fails for options with which ssh would not log in with a key.
+func (r *resolver) refuse() {
+	if reason := r.get("RefuseConnection"); reason != "" {
+		r.fail(fmt.Errorf("%s: RefuseConnection of %s: %s", r.config.path, r.alias, strings.Trim(reason, `"`)))
+	}
+	if strings.EqualFold(r.get("PubkeyAuthentication"), "no") {
+		r.fail(fmt.Errorf("%s: PubkeyAuthentication no of %s: holdfast logs in with keys only", r.config.path, r.alias))
+	}
+	ways := r.get("PreferredAuthentications")
+	if ways != "" && !slices.ContainsFunc(strings.Split(ways, ","), func(w string) bool { return strings.TrimSpace(w) == "publickey" }) {
+		r.fail(fmt.Errorf("%s: PreferredAuthentications %s of %s: holdfast logs in with keys only; add publickey", r.config.path, ways, r.alias))
+	}
+}
+
+// admit warns of options that make ssh stricter or go another way, and that are not followed here.
+func (r *resolver) admit() {
+	for _, o := range []struct{ keyword, but string }{
+		{"CheckHostIP", "only the name of a host is looked up in known_hosts, not its IP address"},
+		{"CanonicalizeHostname", "the name is used as it is"},
+		{"BindAddress", "the system chooses the address to connect from"},
+		{"BindInterface", "the system chooses the interface to connect from"},
+	} {
+		v := r.get(o.keyword)
+		if v != "" && !strings.EqualFold(v, "no") && !strings.EqualFold(v, "none") {
+			r.warn(fmt.Sprintf("%s: %s %s has no effect here: %s", r.config.path, o.keyword, v, o.but))
+		}
+	}
+}
+
+// isTooSmall reports whether a key is an RSA key of fewer bits than RequiredRSASize.
+func (x restrictions) isTooSmall(key ssh.PublicKey) bool {
+	if c, ok := key.(*ssh.Certificate); ok {
+		key = c.Key
+	}
+	crypto, ok := key.(ssh.CryptoPublicKey)
+	if !ok {
+		return false
+	}
+	k, ok := crypto.CryptoPublicKey().(*rsa.PublicKey)
+	return ok && k.N.BitLen() < x.minRSA
+}
+
+// tooSmall says that a key is smaller than RequiredRSASize.
+func (x restrictions) tooSmall() string {
+	return "is smaller than RequiredRSASize of ssh_config, " + strconv.Itoa(x.minRSA) + " bits"
+}
+
+// limitLogins leaves only keys and algorithms that PubkeyAcceptedAlgorithms and RequiredRSASize allow.
+func (ids *identities) limitLogins(x restrictions) []ssh.Signer {
+	var signers []ssh.Signer
+	var kept []identity
+	for _, k := range ids.keys {
+		if x.isTooSmall(k.public) {
+			ids.skipped = append(ids.skipped, "not "+k.label+": it "+x.tooSmall())
+			continue
+		}
+		signer, ok := ssh.Signer(k), true
+		if x.logins != nil {
+			signer, ok = limitAlgorithms(k, x.logins)
+		}
+		if !ok {
+			ids.skipped = append(ids.skipped, "not "+k.label+": PubkeyAcceptedAlgorithms of ssh_config does not allow "+k.public.Type())
+			continue
+		}
+		signers, kept = append(signers, signer), append(kept, k)
+	}
+	ids.keys = kept
+	return signers
+}
+
+// limitAlgorithms returns a signer that uses only allowed algorithms, and false if there is none.
+func limitAlgorithms(k identity, allowed []string) (ssh.Signer, bool) {
+	plain, isCert := strings.CutSuffix(k.public.Type(), certSuffix+"@openssh.com")
+	names := []string{plain}
+	if plain == ssh.KeyAlgoRSA {
+		names = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		if isCert {
+			name += certSuffix + "@openssh.com"
+		}
+		return !slices.Contains(allowed, name)
+	})
+	if len(names) == 0 {
+		return nil, false
+	}
+	if plain != ssh.KeyAlgoRSA {
+		return k, true
+	}
+	limited, err := ssh.NewSignerWithAlgorithms(k, names)
+	return limited, err == nil
+}

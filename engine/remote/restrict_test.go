@@ -1,0 +1,282 @@
+package remote_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshtest"
+)
+
+// publicLine is a public key as files of public keys have it.
+func publicLine(k ssh.PublicKey) string { return string(ssh.MarshalAuthorizedKey(k)) }
+
+// TestRevokedHostKeys: what RevokedHostKeys of ssh_config lists is refused, keys and authorities alike; a file of it that cannot
+// be read or understood refuses every host, as ssh does.
+func TestRevokedHostKeys(t *testing.T) {
+	t.Parallel()
+	authority, _ := key(t)
+	hostKey, _ := key(t)
+	stranger, _ := key(t)
+	signed, err := ssh.NewCertSigner(certificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{hostKey}})
+	certified := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{signed}})
+	const mismatch, config = remote.HostKeyMismatch, remote.Config
+	for _, c := range []struct {
+		name, revoked string
+		certified     bool
+		kind          remote.Kind // 0 if it connects
+		words         []string
+	}{
+		{"another key", publicLine(stranger.PublicKey()), false, 0, nil},
+		{"comments", "# none yet\n\n", false, 0, nil},
+		{"the key", "# gone\n" + publicLine(hostKey.PublicKey()), false, mismatch, []string{"revoked:2", "revoked"}},
+		{"the key in a certificate", publicLine(hostKey.PublicKey()), true, mismatch, []string{"revoked:1", "revoked"}},
+		{"the authority", publicLine(stranger.PublicKey()) + publicLine(authority.PublicKey()), true, mismatch, []string{"revoked:2", "revoked"}},
+		{"a key revocation list", "SSHKRL\n\x00\x00\x00\x00\x01", false, config, []string{"key revocation list", "one public key per line"}},
+		{"no key", "ssh-ed25519 AAAA\n", false, config, []string{"revoked:1"}},
+		{"a key of a type that is not known", "ssh-future AAAA\n", false, 0, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, known := plain, entry("", knownhosts.Normalize(plain.Addr()), hostKey.PublicKey())
+			if c.certified {
+				s, known = certified, entry("@cert-authority", "127.0.0.*", authority.PublicKey())
+			}
+			to := target(s)
+			to.KnownHosts = []string{write(t, "known_hosts", known)}
+			to.Config = write(t, "config", "Host *\n  RevokedHostKeys "+write(t, "revoked", c.revoked)+"\n")
+			if c.kind == 0 {
+				dial(t, dialer(t, remote.Options{}), to)
+				return
+			}
+			refused(t, dialer(t, remote.Options{}), to, c.kind, c.words...)
+		})
+	}
+	t.Run("a missing file", func(t *testing.T) {
+		to := target(plain)
+		to.Config = write(t, "config", "Host *\n  RevokedHostKeys "+filepath.Join(t.TempDir(), "none")+"\n")
+		refused(t, dialer(t, remote.Options{}), to, config, "RevokedHostKeys")
+	})
+	t.Run("two files", func(t *testing.T) {
+		to := target(plain)
+		to.KnownHosts = []string{write(t, "known_hosts", entry("", knownhosts.Normalize(plain.Addr()), hostKey.PublicKey()))}
+		to.Config = write(t, "config", "Host *\n  RevokedHostKeys "+write(t, "one", publicLine(stranger.PublicKey()))+" "+
+			write(t, "two", publicLine(hostKey.PublicKey()))+"\n")
+		refused(t, dialer(t, remote.Options{}), to, mismatch, "two:1")
+	})
+}
+
+// TestRevokedAuthority: @revoked in known_hosts counts for the key that signed a certificate, too.
+func TestRevokedAuthority(t *testing.T) {
+	t.Parallel()
+	authority, _ := key(t)
+	hostKey, _ := key(t)
+	signed, err := ssh.NewCertSigner(certificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := target(sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{signed}}))
+	trusted := entry("@cert-authority", "127.0.0.*", authority.PublicKey())
+	to.KnownHosts = []string{write(t, "known_hosts", trusted)}
+	dial(t, dialer(t, remote.Options{}), to)
+	to.KnownHosts = []string{write(t, "known_hosts", trusted+entry("@revoked", "*", authority.PublicKey()))}
+	refused(t, dialer(t, remote.Options{}), to, remote.HostKeyMismatch, "revoked", "known_hosts:2")
+}
+
+// TestKnownHostsLines: a line that is not understood is skipped with a warning and makes no host unreachable, unless it revokes.
+func TestKnownHostsLines(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{})
+	good := entry("", knownhosts.Normalize(s.Addr()), s.HostKey())
+	for _, c := range []struct {
+		name, line string
+		warns      string // "" if it is refused
+		words      string
+	}{
+		{"unknown type", "elsewhere ssh-future AAAAC3NzaC1mdXR1cmU=\n", "known_hosts:1: skipped", ""},
+		{"SSH 1", "elsewhere 2048 65537 1234567890\n", "known_hosts:1: skipped", ""},
+		{"broken key", "elsewhere ssh-ed25519 AAAA\n", "known_hosts:1: skipped", ""},
+		{"too short", "elsewhere\n", "known_hosts:1: skipped", ""},
+		{"unknown marker", "@future elsewhere " + publicLine(s.HostKey()), "known_hosts:1: skipped", ""},
+		{"revoked, unknown type", "@revoked * ssh-future AAAAC3NzaC1mdXR1cmU=\n", "known_hosts:1: skipped", ""},
+		{"revoked, broken key", "@revoked * ssh-ed25519 AAAA\n", "", "known_hosts:1: "},
+		{"revoked, too short", "@revoked *\n", "", "known_hosts:1: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var mu sync.Mutex
+			var warnings []string
+			d := dialer(t, remote.Options{Warn: func(text string) {
+				mu.Lock()
+				defer mu.Unlock()
+				warnings = append(warnings, text)
+			}})
+			to := target(s)
+			to.KnownHosts = []string{write(t, "known_hosts", c.line+good)}
+			if c.warns == "" {
+				refused(t, d, to, remote.Config, c.words)
+				return
+			}
+			dial(t, d, to)
+			dial(t, d, to)
+			if len(warnings) != 1 || !strings.Contains(warnings[0], c.warns) {
+				t.Errorf("warnings %q, want one with %q", warnings, c.warns)
+			}
+		})
+	}
+}
+
+// TestKnownHostsCase: names of hosts are compared without case, in known_hosts, in patterns, hashed, and in certificates.
+func TestKnownHostsCase(t *testing.T) {
+	t.Parallel()
+	authority, _ := key(t)
+	hostKey, _ := key(t)
+	signed, err := ssh.NewCertSigner(certificate(t, authority, ssh.HostCert, hostKey.PublicKey(), "localhost"), hostKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{hostKey}})
+	certified := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{signed}})
+	for _, c := range []struct {
+		name, address, known string
+		server               *sshtest.Server
+	}{
+		{"address", "LocalHost", entry("", "[localhost]:PORT", hostKey.PublicKey()), plain},
+		{"line", "localhost", entry("", "[LOCALHOST]:PORT", hostKey.PublicKey()), plain},
+		{"pattern", "localHOST", entry("", "[Local*]:PORT", hostKey.PublicKey()), plain},
+		{"hash", "Localhost", "HASHED", plain},
+		{"certificate", "LocalHost", entry("@cert-authority", "localhost,*.localhost", authority.PublicKey()), certified},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			to := target(c.server)
+			_, port, _ := strings.Cut(c.server.Addr(), ":")
+			text := strings.ReplaceAll(c.known, "PORT", port)
+			if c.known == "HASHED" {
+				text = entry("", knownhosts.HashHostname("[localhost]:"+port), hostKey.PublicKey())
+			}
+			if c.server == certified {
+				text = entry("@cert-authority", "[localhost]:"+port, authority.PublicKey())
+			}
+			to.Address, to.KnownHosts = c.address, []string{write(t, "known_hosts", text)}
+			dial(t, dialer(t, remote.Options{}), to)
+		})
+	}
+}
+
+// TestStricterConfig: what ssh_config restricts is restricted here, or refused with the reason, and never ignored in silence.
+func TestStricterConfig(t *testing.T) {
+	t.Parallel()
+	ed := sshtest.Start(t, sshtest.Config{})
+	small, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	smallKey, err := ssh.NewSignerFromKey(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofRSA := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{smallKey}})
+	hostKey, _ := key(t)
+	signed, err := ssh.NewCertSigner(certificate(t, smallKey, ssh.HostCert, hostKey.PublicKey(), "127.0.0.1"), hostKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certified := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{signed}})
+	authority := entry("@cert-authority", "127.0.0.*", smallKey.PublicKey())
+	for _, c := range []struct {
+		name, option string
+		server       *sshtest.Server
+		kind         remote.Kind // 0 if it connects
+		words        string
+	}{
+		{"host key algorithms", "HostKeyAlgorithms ecdsa-sha2-*", ed, remote.Unreachable, "host key"},
+		{"host key algorithms without one", "HostKeyAlgorithms -ssh-ed25519", ed, remote.Unreachable, "host key"},
+		{"host key algorithms with it", "HostKeyAlgorithms ssh-ed25519,ssh-dss", ed, 0, ""},
+		{"host key algorithms and more", "HostKeyAlgorithms +ssh-dss", ed, 0, ""},
+		{"host key algorithms in order", "HostKeyAlgorithms ^ssh-ed25519", ed, 0, ""},
+		{"host key algorithms that nobody knows", "HostKeyAlgorithms ssh-future", ed, remote.Config, "HostKeyAlgorithms ssh-future"},
+		{"login algorithms", "PubkeyAcceptedAlgorithms rsa-sha2-*", ed, remote.Auth, "PubkeyAcceptedAlgorithms"},
+		{"login algorithms by their old name", "PubkeyAcceptedKeyTypes rsa-sha2-*", ed, remote.Auth, "PubkeyAcceptedAlgorithms"},
+		{"login algorithms with it", "PubkeyAcceptedAlgorithms ssh-ed25519", ed, 0, ""},
+		{"login algorithms without one", "PubkeyAcceptedAlgorithms -ssh-ed25519", ed, remote.Auth, "PubkeyAcceptedAlgorithms"},
+		{"authorities' algorithms", "CASignatureAlgorithms ssh-ed25519", certified, remote.HostKeyMismatch, "CASignatureAlgorithms"},
+		{"authorities' algorithms with it", "CASignatureAlgorithms ssh-ed25519,rsa-sha2-256,rsa-sha2-512", certified, 0, ""},
+		{"ciphers", "Ciphers aes192-ctr", ed, 0, ""},
+		{"ciphers that nobody knows", "Ciphers future", ed, remote.Config, "Ciphers future"},
+		{"MACs", "MACs hmac-sha2-512", ed, 0, ""},
+		{"key exchange", "KexAlgorithms ecdh-sha2-nistp384", ed, 0, ""},
+		{"key exchange that nobody knows", "KexAlgorithms future", ed, remote.Config, "KexAlgorithms future"},
+		{"size of RSA keys", "RequiredRSASize 3072", ofRSA, remote.HostKeyMismatch, "RequiredRSASize"},
+		{"size of RSA keys that is reached", "RequiredRSASize 2048", ofRSA, 0, ""},
+		{"address family", "AddressFamily inet6", ed, remote.Unreachable, ""},
+		{"address family with it", "AddressFamily inet", ed, 0, ""},
+		{"no login with keys", "PubkeyAuthentication no", ed, remote.Config, "PubkeyAuthentication no"},
+		{"another way to log in", "PreferredAuthentications password,keyboard-interactive", ed, remote.Config, "PreferredAuthentications"},
+		{"a way to log in", "PreferredAuthentications publickey,password", ed, 0, ""},
+		{"no connection", "RefuseConnection \"in repair\"", ed, remote.Config, "in repair"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			to := target(c.server)
+			if c.server == certified {
+				to.KnownHosts = []string{write(t, "known_hosts", authority)}
+			}
+			to.Config = write(t, "config", "Host *\n  "+c.option+"\n")
+			if c.kind == 0 {
+				dial(t, dialer(t, remote.Options{}), to)
+				return
+			}
+			refused(t, dialer(t, remote.Options{}), to, c.kind, c.words)
+		})
+	}
+	for _, option := range []string{"CheckHostIP yes", "CanonicalizeHostname yes", "BindAddress 127.0.0.1", "BindInterface lo"} {
+		t.Run(option, func(t *testing.T) {
+			var warnings []string
+			to := target(ed)
+			to.Config = write(t, "config", "Host *\n  "+option+"\n")
+			dial(t, dialer(t, remote.Options{Warn: func(text string) { warnings = append(warnings, text) }}), to)
+			if len(warnings) != 1 || !strings.Contains(warnings[0], option) {
+				t.Errorf("warnings %q, want one about %s", warnings, option)
+			}
+		})
+	}
+}
+
+// TestJumpShared: a connection to a jump host serves only hosts that would make the very same one.
+func TestJumpShared(t *testing.T) {
+	t.Parallel()
+	jump, a, b := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{})
+	d := dialer(t, remote.Options{})
+	first := behind(a, jump)
+	dial(t, d, first)
+	same := first
+	same.Name = "h2"
+	dial(t, d, same)
+	if n := jump.Connections(); n != 1 {
+		t.Fatalf("%d connections for two hosts with the same settings, want 1", n)
+	}
+
+	t.Run("not with other known_hosts", func(t *testing.T) {
+		stranger := behind(b, jump)
+		stranger.KnownHosts = stranger.KnownHosts[:1] // of b only
+		refused(t, d, stranger, remote.HostKeyUnknown, "jump host")
+	})
+	t.Run("not with other identities", func(t *testing.T) {
+		keyless := first
+		keyless.Identities = []string{b.Identity}
+		refused(t, d, keyless, remote.Auth, "jump host")
+	})
+	t.Run("not with another ssh_config", func(t *testing.T) {
+		strict := first
+		strict.Config = write(t, "config", "Host 127.0.0.1\n  RevokedHostKeys "+write(t, "revoked", publicLine(jump.HostKey()))+"\n")
+		refused(t, d, strict, remote.HostKeyMismatch, "jump host")
+	})
+}

@@ -1,0 +1,82 @@
+package remote
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// revokedKeys are the keys of the files that RevokedHostKeys names, with their file:line.
+type revokedKeys map[string]string
+
+// revokedCache reads each list of files once.
+type revokedCache struct {
+	mu sync.Mutex
+	m  map[string]revokedKeys
+}
+
+// krlMagic begins an OpenSSH key revocation list.
+const krlMagic = "SSHKRL\n\x00"
+
+// get returns the keys of some files. As with ssh, no host is connected to where one of the files cannot be read.
+func (c *revokedCache) get(files []string, r reader) (revokedKeys, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := strings.Join(files, "\x00")
+	if k, ok := c.m[key]; ok {
+		return k, nil
+	}
+	keys := revokedKeys{}
+	for _, f := range files {
+		if err := keys.read(f, r); err != nil {
+			return nil, fmt.Errorf("RevokedHostKeys of ssh_config: %w", err)
+		}
+	}
+	c.m[key] = keys
+	return keys, nil
+}
+
+func (k revokedKeys) read(file string, r reader) error {
+	text, err := r.read(file)
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(text, []byte(krlMagic)) {
+		return fmt.Errorf("%s is a key revocation list, which holdfast cannot read; write the revoked keys as text, one public key per line", file)
+	}
+	n := 0
+	for line := range strings.SplitSeq(string(text), "\n") {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		where := fmt.Sprintf("%s:%d", file, n)
+		if kind, _, _ := strings.Cut(line, " "); !isKeyType(kind) {
+			r.warn(fmt.Sprintf("%s: skipped: %q is no type of key that holdfast knows; it accepts no such key anyway", where, kind))
+			continue
+		}
+		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
+		if err != nil {
+			return fmt.Errorf("%s: no public key: correct the line or remove it", where)
+		}
+		k[bare(key)] = where
+	}
+	return nil
+}
+
+// isKeyType reports whether keys of the type can be read.
+func isKeyType(name string) bool {
+	switch plain, _, _ := strings.Cut(name, certSuffix); plain {
+	case ssh.KeyAlgoRSA, ssh.InsecureKeyAlgoDSA, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoED25519,
+		ssh.KeyAlgoSKECDSA256, ssh.KeyAlgoSKED25519, "sk-ssh-ed25519", "sk-ecdsa-sha2-nistp256":
+		return true
+	}
+	return false
+}
