@@ -122,21 +122,21 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		command.Stdin = files
 	}
 	r, err := c.host.Run(ctx, command)
-	reply := rollout.Reply{Stdout: string(r.Stdout), Stderr: string(r.Stderr), Code: r.Code}
+	reply := rollout.Reply{Stdout: r.Stdout, Stderr: r.Stderr, Code: r.Code}
 	switch {
+	case remote.KindOf(err) == remote.TooMuch:
+		return reply, rollout.TooMuchOutput{Cause: withoutHost(err)}
 	case err != nil:
 		return reply, withoutHost(err)
-	case r.Truncated:
-		return reply, errors.New("the host's reply is longer than is taken from a host")
 	case r.Signal != "":
 		return reply, fmt.Errorf("the script was ended by signal %s", r.Signal)
 	}
 	return reply, nil
 }
 
-// mostOutput is how many bytes are taken from a host in one reply: facts about
-// 100,000 files.
-const mostOutput = 64 << 20
+// mostOutput is how many bytes a host may reply to one script: facts about
+// 50,000 files.
+const mostOutput = 32 << 20
 
 // archive is a tar archive of files for a script. Their data are not copied.
 func archive(files []engine.Upload) (io.Reader, error) {
@@ -177,8 +177,8 @@ func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte
 		case err != nil:
 			return nil, err
 		case r.Code != 0:
-			return nil, fmt.Errorf("read %s on %s: %s", path, host.Name, engine.Printable(string(r.Stderr)))
+			return nil, fmt.Errorf("read %s on %s: %s", path, host.Name, engine.Printable(r.Stderr))
 		}
-		return r.Stdout, nil
+		return []byte(r.Stdout), nil
 	}
 }

@@ -21,8 +21,8 @@ type Command struct {
 	// Stdout is called with each chunk of standard output as it arrives, one call at a time and never after Run returned. It
 	// must not keep the slice, and while it does not return the host is slowed down.
 	Stdout func([]byte)
-	// MaxOutput bounds what is kept of each of standard output and standard error, in bytes; default 4 MiB. The rest is read and
-	// dropped.
+	// MaxOutput bounds standard output and standard error together, in bytes; default 4 MiB. A script that prints more is cut off
+	// at once: its session is closed, and the error is of kind TooMuch.
 	MaxOutput int64
 	// Timeout ends the command with an *Error of kind Timeout; 0 is no bound but the context's. Waiting for one of the host's
 	// sessions and for a person to enter a password counts.
@@ -31,13 +31,10 @@ type Command struct {
 
 // Result is what a script said and how it ended.
 type Result struct {
-	Stdout, Stderr []byte // untrusted: see engine.Printable
+	Stdout, Stderr string // untrusted: see engine.Printable
 	Code           int    // exit status; 128 + number if a signal ended the shell
 	Signal         string // the signal's name without SIG, or ""
-	Truncated      bool   // Stdout or Stderr was longer than MaxOutput
 }
-
-const defaultMaxOutput = 4 << 20
 
 // The command lines. They are constant; a script follows on standard input as "LENGTH\nSCRIPT". The launcher says on both outputs
 // that it runs, so that what a login shell or sudo prints before is told apart from the script's own output, and their failures

@@ -19,6 +19,10 @@ type Options struct {
 	ReadFile func(path string) ([]byte, error) // reads files of the user; nil: os.ReadFile
 	Warn     func(text string)                 // called with each warning once, from several goroutines; nil: nobody is told
 
+	// OutputBudget bounds the outputs of all scripts together, in bytes, not counting the first 256 KiB of each. Half of it is for
+	// what a script prints up to 4 MiB, half for the rest; scripts wait for each other. Default 128 MiB.
+	OutputBudget int64
+
 	// StartTimeout bounds the time between sending a command and its script's start, which is sudo's time and a login shell's.
 	// Default 60 s.
 	StartTimeout time.Duration
@@ -29,6 +33,7 @@ type Options struct {
 type Dialer struct {
 	opts    Options
 	files   reader
+	budget  *budget
 	known   knownHostsCache
 	revoked revokedCache
 	keys    keyFiles
@@ -48,6 +53,7 @@ func NewDialer(o Options) *Dialer {
 	return &Dialer{
 		opts:    o,
 		files:   newReader(o),
+		budget:  newBudget(o.OutputBudget),
 		revoked: revokedCache{m: map[string]revokedKeys{}},
 		known:   knownHostsCache{m: map[string]*knownHosts{}},
 		keys:    keyFiles{m: map[string]*keyFile{}},

@@ -26,6 +26,7 @@ const (
 	Forward                         // the host does not open this tunnel or forward
 	Input                           // the data to be sent could not be read
 	Lost                            // the connection ended while it was used
+	TooMuch                         // the host printed more than it may
 	Timeout                         // the time given is over
 	Canceled                        // the caller changed its mind
 	Config                          // target, ssh_config, known_hosts or key files are not usable
@@ -34,7 +35,7 @@ const (
 var kinds = [...]string{
 	Unreachable: "unreachable", Refused: "refused", Resolve: "unknown name", HostKeyUnknown: "unknown host key",
 	HostKeyMismatch: "wrong host key", Auth: "login refused", Passphrase: "locked key", NoShell: "no shell", NoSudo: "no sudo",
-	SudoPassword: "sudo password", Forward: "forwarding refused", Input: "unreadable input", Lost: "connection lost",
+	SudoPassword: "sudo password", Forward: "forwarding refused", Input: "unreadable input", Lost: "connection lost", TooMuch: "too much output",
 	Timeout: "timeout", Canceled: "canceled", Config: "configuration",
 }
 

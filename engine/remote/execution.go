@@ -21,11 +21,13 @@ type execution struct {
 	password []byte // what sudo's prompt gets, if linePassword
 	become   bool
 
-	out, err output
-	opened   chan struct{} // closed when there is a session
-	running  chan struct{} // closed when the script has started
-	prompts  chan struct{} // one element for each prompt of sudo
-	done     chan struct{} // closed at the end; the fields below count then
+	allowance allowance
+	out, err  output
+	cut       chan error    // gets why the output was cut off
+	opened    chan struct{} // closed when there is a session
+	running   chan struct{} // closed when the script has started
+	prompts   chan struct{} // one element for each prompt of sudo
+	done      chan struct{} // closed at the end; the fields below count then
 
 	mu      sync.Mutex
 	session *ssh.Session
@@ -37,14 +39,15 @@ type execution struct {
 	failure error // why there was no session
 }
 
-func newExecution(h *Host, c Command, line string, password []byte) *execution {
+func newExecution(ctx context.Context, h *Host, c Command, line string, password []byte) *execution {
 	x := &execution{
+		allowance: allowance{ctx: ctx, limit: c.MaxOutput, budget: h.dialer.budget}, cut: make(chan error, 2),
 		host: h, command: c, line: line, password: password, become: line != lineUser, step: "run a script",
 		opened: make(chan struct{}), running: make(chan struct{}), prompts: make(chan struct{}, 64), done: make(chan struct{}),
 	}
-	x.out = output{limit: c.MaxOutput, live: c.Stdout, onReady: func() {}, onPrompt: func() {}}
+	x.out = output{allowance: &x.allowance, live: c.Stdout, onReady: func() {}, onPrompt: func() {}}
 	x.err = output{
-		limit: c.MaxOutput, onReady: func() { close(x.running) },
+		allowance: &x.allowance, onReady: func() { close(x.running) },
 		onPrompt: func() {
 			select {
 			case x.prompts <- struct{}{}:
@@ -65,7 +68,7 @@ func (x *execution) run(ctx context.Context) {
 	}
 	defer x.host.slots.release()
 	defer func() { _ = session.Close() }() // says EOF if it is closed already
-	session.Stdout, session.Stderr = &x.out, &x.err
+	session.Stdout, session.Stderr = cutting{&x.out, x.cut}, cutting{&x.err, x.cut}
 	stdin, err := session.StdinPipe()
 	if err == nil && x.adopt(session) {
 		err = session.Start(x.line)
@@ -85,6 +88,22 @@ func (x *execution) run(ctx context.Context) {
 	feeding.Wait()
 }
 
+// cutting tells of an output that is too long, as the session goes on until it is closed.
+type cutting struct {
+	*output
+	cut chan<- error
+}
+
+// ReadFrom reads until the end or the limit.
+func (c cutting) ReadFrom(r io.Reader) (int64, error) {
+	n, err := c.output.ReadFrom(r)
+	var much tooMuch
+	if errors.As(err, &much) {
+		c.cut <- err
+	}
+	return n, err
+}
+
 // adopt makes the session one that abort can close, and reports false if abort came first.
 func (x *execution) adopt(s *ssh.Session) bool {
 	x.mu.Lock()
@@ -96,8 +115,8 @@ func (x *execution) adopt(s *ssh.Session) bool {
 
 // abort ends the session without waiting for it.
 func (x *execution) abort() {
-	x.out.close()
-	x.err.close()
+	x.out.drop()
+	x.err.drop()
 	x.mu.Lock()
 	x.stopped = true
 	session := x.session
@@ -152,12 +171,7 @@ func (x *execution) result() (Result, error) {
 
 // partial returns what has arrived so far and stops taking more.
 func (x *execution) partial() Result {
-	var r Result
-	var cutOut, cutErr bool
-	r.Stdout, cutOut = x.out.close()
-	r.Stderr, cutErr = x.err.close()
-	r.Truncated = cutOut || cutErr
-	return r
+	return Result{Stdout: x.out.close(), Stderr: x.err.close()}
 }
 
 // explainLate returns the error for a script that did not start in time.

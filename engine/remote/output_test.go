@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,18 +17,25 @@ func FuzzOutput(f *testing.F) {
 			t.Skip()
 		}
 		var ready, prompts int
-		o := output{limit: 1000, onReady: func() { ready++ }, onPrompt: func() { prompts++ }}
+		o := output{
+			allowance: &allowance{limit: 1000, budget: newBudget(0), ctx: t.Context()},
+			onReady:   func() { ready++ }, onPrompt: func() { prompts++ },
+		}
 		all := []byte(noise + started + "\n" + said)
-		for len(all) > 0 {
+		cut := false
+		for len(all) > 0 && !cut {
 			n := min(int(step)+1, len(all))
-			if got, err := o.Write(all[:n]); got != n || err != nil {
+			got, err := o.Write(all[:n])
+			if cut = errors.As(err, &tooMuch{}); got != n && !cut {
 				t.Fatal(got, err)
 			}
 			all = all[n:]
 		}
-		kept, cut := o.close()
-		if want := said[:min(len(said), 1000)]; string(kept) != want || cut != (len(said) > 1000) {
-			t.Errorf("kept %.50q (%d), cut %t", kept, len(kept), cut)
+		if cut != (len(said) > 1000 || len(noise) > maxAhead) {
+			t.Errorf("cut %t after %d bytes before and %d of the script", cut, len(noise), len(said))
+		}
+		if kept := o.close(); !strings.HasPrefix(said, kept) || !cut && kept != said {
+			t.Errorf("kept %.50q (%d)", kept, len(kept))
 		}
 		if asked := strings.Count(noise, prompt); ready != 1 || len(noise) < maxNoise/2 && prompts != asked {
 			t.Errorf("%d starts, %d prompts of %d", ready, prompts, asked)

@@ -73,9 +73,18 @@ func (h *Host) unasked(ctx context.Context, err error) error {
 	return h.ep.fail(SudoPassword, step, err, "")
 }
 
+// cutOff ends a script that printed too much, and forgets its output.
+func (x *execution) cutOff(err error) (Result, error) {
+	x.abort()
+	return Result{}, x.host.ep.fail(TooMuch, x.step, err, "the script may still be running; find out on the host why it prints so much")
+}
+
 // execute runs a script with one of the command lines.
 func (h *Host) execute(ctx context.Context, c Command, commandLine string, password []byte) (Result, error) {
-	x := newExecution(h, c, commandLine, password)
+	ctx, cancel := context.WithCancel(ctx)
+	x := newExecution(ctx, h, c, commandLine, password)
+	defer x.allowance.close()
+	defer cancel()
 	if !h.spawn(func() { x.run(ctx) }) {
 		return Result{}, h.lost(x.step, errClosed)
 	}
@@ -85,10 +94,18 @@ func (h *Host) execute(ctx context.Context, c Command, commandLine string, passw
 		case <-opened:
 			opened, late = nil, time.After(h.dialer.opts.StartTimeout)
 		case <-x.done:
-			return x.result()
+			select {
+			case err := <-x.cut:
+				return x.cutOff(err)
+			default:
+				return x.result()
+			}
+		case err := <-x.cut:
+			return x.cutOff(err)
 		case <-ctx.Done():
+			r := x.partial()
 			x.abort()
-			return x.partial(), h.ep.fail(endKind(ctx), x.step, context.Cause(ctx), "the script may still be running")
+			return r, h.ep.fail(endKind(ctx), x.step, context.Cause(ctx), "the script may still be running")
 		case <-late:
 			if !x.started() {
 				x.abort()

@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 				}
 				r := run(t, h, command)
 				if string(r.Stdout) != c.stdout || c.stderr != "?" && string(r.Stderr) != c.stderr || r.Code != c.code ||
-					r.Signal != c.signal || r.Truncated {
+					r.Signal != c.signal {
 					t.Errorf("%.300q %.300q %d %s", r.Stdout, r.Stderr, r.Code, r.Signal)
 				}
 			})
@@ -93,14 +93,14 @@ func TestNoShell(t *testing.T) {
 func TestOutputBound(t *testing.T) {
 	t.Parallel()
 	h := connect(t, sshtest.Start(t, sshtest.Config{}))
-	var seen int
-	r := run(t, h, remote.Command{
-		Script: "dd if=/dev/zero bs=1000 count=1000 2>/dev/null; echo err >&2", MaxOutput: 1234,
-		Stdout: func(p []byte) { seen += len(p) },
-	})
-	if len(r.Stdout) != 1234 || !r.Truncated || string(r.Stderr) != "err\n" || seen != 1000*1000 {
-		t.Errorf("%d bytes, truncated %t, %q, live %d", len(r.Stdout), r.Truncated, r.Stderr, seen)
+	const script = "dd if=/dev/zero bs=1000 count=1000 2>/dev/null; echo err >&2"
+	seen := 0
+	r := run(t, h, remote.Command{Script: script, MaxOutput: 1000*1000 + 4, Stdout: func(p []byte) { seen += len(p) }})
+	if len(r.Stdout) != 1000*1000 || r.Stderr != "err\n" || seen != 1000*1000 {
+		t.Errorf("%d bytes, %q, live %d", len(r.Stdout), r.Stderr, seen)
 	}
+	_, err := h.Run(t.Context(), remote.Command{Script: script, MaxOutput: 1000*1000 + 3})
+	want(t, err, remote.TooMuch)
 }
 
 func TestLiveOutput(t *testing.T) {

@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,7 +126,7 @@ func (r *Run) insist(ctx context.Context, host string, s Script) (Reply, error) 
 	began := r.Clock.Now()
 	reply, err := conn.Run(ctx, s)
 	late := s.Timeout > 0 && r.Clock.Now().Sub(began) >= s.Timeout
-	if err == nil || late || r.Clock.Sleep(ctx, r.interval()) != nil {
+	if err == nil || late || errors.As(err, &TooMuchOutput{}) || r.Clock.Sleep(ctx, r.interval()) != nil {
 		return reply, err
 	}
 	return r.exec(ctx, host, s)

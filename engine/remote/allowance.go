@@ -1,0 +1,100 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Bounds of output.
+const (
+	defaultMaxOutput    = 4 << 20   // of one script, Command.MaxOutput
+	defaultOutputBudget = 128 << 20 // of all scripts of a Dialer together, beyond freeOutput of each
+	freeOutput          = 256 << 10 // of one script without a share of the budget
+	longOutput          = 4 << 20   // of one script with a share of the first half of the budget
+	maxAhead            = 1 << 20   // printed before the script starts, by a login shell or sudo
+)
+
+// tooMuch is the error of a script that printed more than it may.
+type tooMuch struct {
+	limit int64
+	ahead bool // before the script started
+}
+
+// Error states the limit.
+func (e tooMuch) Error() string {
+	text := fmt.Sprintf("the host printed more than %.1f MiB", float64(e.limit)/(1<<20))
+	if e.ahead {
+		text += " before the script started"
+	}
+	return text
+}
+
+// allowance counts how much of a script's output is kept, on both streams together. The first part is free; beyond it, and once
+// more beyond longOutput, the script reserves a share of the Dialer's budget. A script with a share of the second half needs no
+// more, so that those that wait for it always go on.
+type allowance struct {
+	limit  int64
+	budget *budget
+	ctx    context.Context // ends waiting for the budget
+
+	mu       sync.Mutex
+	kept     int64
+	reserved [2]int64 // of the halves of the budget
+	closed   bool
+}
+
+// budget bounds the long outputs of all scripts together.
+type budget struct {
+	half int64 // the size of each half
+	left [2]*semaphore.Weighted
+}
+
+func newBudget(size int64) *budget {
+	if size <= 0 {
+		size = defaultOutputBudget
+	}
+	half := size / 2
+	return &budget{half: half, left: [2]*semaphore.Weighted{semaphore.NewWeighted(half), semaphore.NewWeighted(half)}}
+}
+
+var errAllowanceClosed = errors.New("nobody takes the output any more")
+
+// take allows n more bytes, perhaps after waiting for the budget. The error is tooMuch if they are too many.
+func (a *allowance) take(n int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+		return errAllowanceClosed
+	case a.kept+int64(n) > a.limit:
+		return tooMuch{limit: a.limit}
+	}
+	a.kept += int64(n)
+	bounds := [3]int64{freeOutput, longOutput, a.limit}
+	for i, left := range a.budget.left {
+		if a.kept <= bounds[i] || a.reserved[i] > 0 {
+			continue
+		}
+		share := min(bounds[i+1]-bounds[i], a.limit-bounds[i], a.budget.half)
+		if err := left.Acquire(a.ctx, share); err != nil {
+			return err
+		}
+		a.reserved[i] = share
+	}
+	return nil
+}
+
+// close gives the shares of the budget back. The context must have ended, or nobody be waiting.
+func (a *allowance) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	for i, left := range a.budget.left {
+		left.Release(a.reserved[i])
+		a.reserved[i] = 0
+	}
+}

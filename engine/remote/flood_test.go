@@ -1,0 +1,106 @@
+package remote_test
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshtest"
+)
+
+// flood is a host on which every script prints without end, after it has said on both outputs that it runs.
+func flood(stream string) sshtest.Exec {
+	block := make([]byte, 32<<10)
+	return func(_ string, _ io.Reader, stdout, stderr io.Writer) int {
+		if stream != "before" {
+			_, _ = io.WriteString(stdout, "holdfast-ready\n")
+			_, _ = io.WriteString(stderr, "holdfast-ready\n")
+		}
+		to := stdout
+		if stream == "stderr" {
+			to = stderr
+		}
+		for {
+			if _, err := to.Write(block); err != nil {
+				return 1
+			}
+		}
+	}
+}
+
+// TestFlood: a script that prints without end is cut off at the limit, at once, and the error names the host and the limit.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ stream, words string }{
+		{"stdout", "printed more than 3.0 MiB"},
+		{"stderr", "printed more than 3.0 MiB"},
+		{"before", "more than 1.0 MiB before the script started"},
+	} {
+		t.Run(c.stream, func(t *testing.T) {
+			t.Parallel()
+			h := connect(t, sshtest.Start(t, sshtest.Config{Exec: flood(c.stream)}))
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			r, err := h.Run(ctx, remote.Command{Script: "yes", Become: true, MaxOutput: 3 << 20, Timeout: time.Minute})
+			want(t, err, remote.TooMuch, "h1: run a script: ", c.words)
+			if len(r.Stdout)+len(r.Stderr) > 0 {
+				t.Errorf("%d and %d bytes are kept", len(r.Stdout), len(r.Stderr))
+			}
+		})
+	}
+}
+
+// TestFloodSpares: other scripts on the connection go on, and so does one that prints as much as is allowed.
+func TestFloodSpares(t *testing.T) {
+	t.Parallel()
+	h := connect(t, sshtest.Start(t, sshtest.Config{}))
+	const script = "head -c 2000000 /dev/zero"
+	if r := run(t, h, remote.Command{Script: script, MaxOutput: 2_000_000}); len(r.Stdout) != 2_000_000 {
+		t.Errorf("%d bytes", len(r.Stdout))
+	}
+	_, err := h.Run(t.Context(), remote.Command{Script: script, MaxOutput: 1_999_999})
+	want(t, err, remote.TooMuch)
+	if r := run(t, h, remote.Command{Script: "echo well"}); r.Stdout != "well\n" {
+		t.Errorf("%q", r.Stdout)
+	}
+}
+
+// TestOutputBudget: long outputs share a budget. They wait for each other, short ones wait for nobody, and a script that waits
+// ends with its time.
+func TestOutputBudget(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{})
+	d := dialer(t, remote.Options{OutputBudget: 6 << 20})
+	h := dial(t, d, target(s))
+	long := remote.Command{Script: "head -c 4000000 /dev/zero; read -r x", MaxOutput: 9 << 20}
+	in, out := io.Pipe()
+	long.Stdin = in
+	seen := make(chan struct{})
+	total := 0
+	long.Stdout = func(p []byte) {
+		if total += len(p); total == 4_000_000 {
+			close(seen)
+		}
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := h.Run(context.Background(), long)
+		ended <- err
+	}()
+	<-seen // it has all of the budget now
+	run(t, h, remote.Command{Script: "head -c 200000 /dev/zero"})
+	waiting := remote.Command{Script: "head -c 4000000 /dev/zero", MaxOutput: 9 << 20}
+	late := waiting
+	late.Timeout = 200 * time.Millisecond
+	_, err := h.Run(t.Context(), late)
+	want(t, err, remote.Timeout)
+	_ = out.Close()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, h, waiting); len(r.Stdout) != 4_000_000 {
+		t.Errorf("%d bytes", len(r.Stdout))
+	}
+}
