@@ -14,6 +14,8 @@ import (
 type app struct {
 	stdin, stdout, stderr *os.File
 	soft                  context.Context
+	hard                  context.Context // ends when the command must end at once; nil: never
+	waits                 *waits
 	gently                func(told bool) // makes the first Ctrl-C end soft only, not the command, and perhaps say nothing
 
 	inventory []string

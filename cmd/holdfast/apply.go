@@ -66,10 +66,10 @@ terminal is like the first Ctrl-C.`,
 }
 
 func (a *app) apply(ctx context.Context, f applyFlags) error {
-	a.otherVars = f.book.bookVars()
+	a.otherVars = a.bookVars(f.book)
 	var saved *engine.Plan
 	if f.saved != "" {
-		p, err := readPlan(f.saved)
+		p, err := a.readPlan(f.saved)
 		if err != nil {
 			return err
 		}

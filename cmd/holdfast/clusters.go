@@ -17,21 +17,47 @@ type clusters struct {
 	dir   string // where snapshots go
 	run   string
 
-	mu   sync.Mutex
-	open map[string]*etcd.Cluster
+	mu   sync.Mutex // of the maps; never held while somebody is asked
+	open map[string]*opening
 	last map[string]etcd.Metrics // by host
 }
 
+// opening is the place of one cluster. Whoever needs it first opens it, while the others wait.
+type opening struct {
+	turn    chan struct{}
+	cluster *etcd.Cluster // nil: not open yet
+}
+
 func newClusters(inv engine.Inventory, hosts *hosts, dir, run string) *clusters {
-	return &clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*etcd.Cluster{}, last: map[string]etcd.Metrics{}}
+	return &clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*opening{}, last: map[string]etcd.Metrics{}}
 }
 
 func (c *clusters) get(ctx context.Context, name string) (*etcd.Cluster, error) {
+	o := c.opening(name)
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if o.cluster != nil {
+		return o.cluster, nil
+	}
+	var err error
+	o.cluster, err = c.openCluster(ctx, name)
+	return o.cluster, err
+}
+
+func (c *clusters) opening(name string) *opening {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if open := c.open[name]; open != nil {
-		return open, nil
+	if c.open[name] == nil {
+		c.open[name] = &opening{turn: make(chan struct{}, 1)}
 	}
+	return c.open[name]
+}
+
+func (c *clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster, error) {
 	spec, ok := c.inv.Cluster(name)
 	if !ok {
 		return nil, fmt.Errorf("no etcd cluster %q in the inventory", name)
@@ -40,12 +66,7 @@ func (c *clusters) get(ctx context.Context, name string) (*etcd.Cluster, error) 
 	for _, h := range c.inv.Members(name) {
 		cfg.Peers = append(cfg.Peers, etcd.Peer{Host: h.Name, Address: h.Address, Dial: c.hosts.dialFrom(h), ReadFile: c.hosts.readFile(h)})
 	}
-	open, err := etcd.Open(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	c.open[name] = open
-	return open, nil
+	return etcd.Open(ctx, cfg)
 }
 
 // Observe looks at a cluster; what goes wrong is in the facts.

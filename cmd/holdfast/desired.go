@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 // same share what was read.
 type configs struct {
 	site   inventory.Loaded
+	fs     fs.FS
 	fetch  func(config.Remote) ([]byte, error)
 	read   *config.Cache
 	groups map[string]*shared
@@ -36,7 +38,7 @@ type shared struct {
 }
 
 func (a *app) newConfigs(ctx context.Context, site inventory.Loaded) *configs {
-	c := &configs{site: site, read: config.NewCache(), groups: map[string]*shared{}, documents: map[config.Document]bool{}}
+	c := &configs{site: site, fs: a.inputs().fs("/"), read: config.NewCache(), groups: map[string]*shared{}, documents: map[config.Document]bool{}}
 	c.fetch = a.newFetcher(ctx, c.warn).fetch
 	return c
 }
@@ -98,7 +100,7 @@ func (c *configs) of(h engine.Host) *shared {
 	}
 	key := fmt.Sprintf("%q %q %q", image, named(pool.Configs, "pool "+pool.Name), named(h.Configs, "host "+h.Name))
 	if c.groups[key] == nil {
-		s := &sources{site: c.site, src: config.Source{FS: os.DirFS("/"), Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.fetch, Cache: c.read}}
+		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.fetch, Cache: c.read}}
 		s.add(pool.Configs, "pool "+pool.Name)
 		s.add(h.Configs, "host "+h.Name)
 		c.groups[key] = c.load(s)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -59,13 +58,13 @@ func (a *app) diff(ctx context.Context, args []string, explain bool) error {
 
 // loadConfig reads the documents of one argument.
 func (a *app) loadConfig(ctx context.Context, arg string) (engine.Config, error) {
-	src := config.Source{FS: os.DirFS("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
+	src := config.Source{FS: a.inputs().fs("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
 	if !filepath.IsLocal(arg) {
 		p, err := rooted(arg)
 		if err != nil {
 			return engine.Config{}, err
 		}
-		src = config.Source{FS: os.DirFS("/"), Root: "/", Paths: []string{p}}
+		src = config.Source{FS: a.inputs().fs("/"), Root: "/", Paths: []string{p}}
 	}
 	warn := func(w string) { fmt.Fprintln(a.stderr, "holdfast: warning:", w) }
 	src.Fetch = a.newFetcher(ctx, warn).fetch

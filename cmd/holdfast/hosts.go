@@ -26,10 +26,10 @@ type hosts struct {
 	slots map[string]*slot
 }
 
-// slot is the place of one host's connection. Its lock is held while dialing,
-// so that two callers never open two.
+// slot is the place of one host's connection. A caller has the turn while it dials, so that two never open two, and the others
+// wait no longer than their contexts.
 type slot struct {
-	mu   sync.Mutex
+	turn chan struct{}
 	conn *remote.Host
 }
 
@@ -50,12 +50,16 @@ func (h *hosts) connect(ctx context.Context, host engine.Host) (*remote.Host, er
 	h.mu.Lock()
 	s := h.slots[host.Name]
 	if s == nil {
-		s = &slot{}
+		s = &slot{turn: make(chan struct{}, 1)}
 		h.slots[host.Name] = s
 	}
 	h.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if s.conn != nil && alive(s.conn) {
 		return s.conn, nil
 	}
@@ -100,11 +104,11 @@ func (h *hosts) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.slots {
-		s.mu.Lock()
+		s.turn <- struct{}{}
 		if s.conn != nil {
 			_ = s.conn.Close() // the run is over
 		}
-		s.mu.Unlock()
+		<-s.turn
 	}
 	_ = h.dialer.Close()
 }

@@ -32,19 +32,9 @@ func (b bastion) Run(ctx context.Context, command string, env []string) (rollout
 	cmd.Dir = b.dir
 	cmd.Env = append(cmd.Env, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var until time.Time
-	grace := cmp.Or(b.grace, 5*time.Second)
-	cmd.Cancel = func() error {
-		until = time.Now().Add(grace)
-		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
-	}
-	cmd.WaitDelay = grace
 	var stdout, stderr bounded
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if !until.IsZero() {
-		endGroup(cmd.Process.Pid, until)
-	}
+	err := runGroup(cmd, cmp.Or(b.grace, bastionGrace))
 	reply := rollout.Reply{Stdout: stdout.String(), Stderr: stderr.String()}
 	var status *exec.ExitError
 	switch {
@@ -57,6 +47,25 @@ func (b bastion) Run(ctx context.Context, command string, env []string) (rollout
 		return reply, nil
 	}
 	return reply, err
+}
+
+// bastionGrace is how long a command may take to end when it is asked to, and its output to end after it.
+const bastionGrace = 5 * time.Second
+
+// runGroup runs a command that leads a process group. When its context ends, all processes of the group are asked to end, and
+// killed after the grace. It returns by then, also where a process that has left the group keeps the output open.
+func runGroup(cmd *exec.Cmd, grace time.Duration) error {
+	var until time.Time
+	cmd.Cancel = func() error {
+		until = time.Now().Add(grace)
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
+	cmd.WaitDelay = grace
+	err := cmd.Run()
+	if !until.IsZero() {
+		endGroup(cmd.Process.Pid, until)
+	}
+	return err
 }
 
 // endGroup waits for the processes of a group that were asked to end, and kills

@@ -49,9 +49,10 @@ func failWith(code engine.ExitCode, err error) error { return &exitError{code: c
 // run is main without the process: it gives the exit code.
 func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.ExitCode) {
 	defer recoverFault(stderr, &code)
-	signals := catchSignals(stderr)
+	waits := &waits{}
+	signals := catchSignals(stderr, waits)
 	defer signals.stop()
-	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, gently: signals.gently}
+	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, hard: signals.hard, waits: waits, gently: signals.gently}
 	cmd := app.command()
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)

@@ -45,7 +45,7 @@ every play, as if it were the first.`,
 }
 
 func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*rollout.Run)) error {
-	a.otherVars = book.bookVars()
+	a.otherVars = a.bookVars(book)
 	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
@@ -101,9 +101,9 @@ func savePlan(path string, plan engine.Plan) error {
 	return nil
 }
 
-func readPlan(path string) (engine.Plan, error) {
+func (a *app) readPlan(path string) (engine.Plan, error) {
 	var plan engine.Plan
-	b, err := os.ReadFile(path)
+	b, err := a.inputs().ReadFile(path)
 	if err != nil {
 		return plan, fmt.Errorf("read plan: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -41,12 +40,12 @@ func (f *bookFlags) take(args []string) error {
 }
 
 // bookVars are the variables that a playbook has, which --var may set.
-func (f bookFlags) bookVars() []string {
+func (a *app) bookVars(f bookFlags) []string {
 	rooted, err := rooted(f.file)
 	if f.file == "" || err != nil {
 		return nil
 	}
-	return playbook.Variables(os.DirFS("/"), rooted)
+	return playbook.Variables(a.inputs().fs("/"), rooted)
 }
 
 // readPlays reads the playbook, if there is one, and gives the run its plays.
@@ -64,7 +63,7 @@ func (a *app) readPlays(s *site, f bookFlags) error {
 			opts.Vars[name] = value
 		}
 	}
-	book, err := playbook.Load(os.DirFS("/"), file, opts)
+	book, err := playbook.Load(a.inputs().fs("/"), file, opts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; hosts are chosen with --limit", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,6 +27,9 @@ import (
 func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	if slices.Equal(os.Args, []string{"holdfast", "hang-in-tests"}) {
+		hang()
 	}
 	testscript.Main(guarded{m}, map[string]func(){"holdfast": main})
 }

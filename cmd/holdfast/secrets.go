@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"sync"
+	"syscall"
+	"time"
 
 	"holdfast/engine"
 )
@@ -17,15 +19,23 @@ type secrets struct {
 	ask   bool // -K: ask for the sudo password
 	soft  context.Context
 	files map[string]engine.SSH
+	in    inputs
+	limit time.Duration // of become_password_command; 0: passwordTime
 
-	mu    sync.Mutex // one question at a time
+	turn  chan struct{} // one question at a time
 	known map[string][]byte
 }
+
+// How long become_password_command may take, and to end when it is asked to.
+const (
+	passwordTime  = time.Minute
+	passwordGrace = time.Second
+)
 
 // newSecrets asks for the sudo password if -K was given: now, before there is
 // anything else on the terminal and before a host waits for it.
 func newSecrets(a *app, inv engine.Inventory) (*secrets, error) {
-	s := &secrets{ask: a.askPass, soft: a.soft, files: map[string]engine.SSH{}, known: map[string][]byte{}}
+	s := &secrets{ask: a.askPass, soft: a.soft, files: map[string]engine.SSH{}, in: a.inputs(), turn: make(chan struct{}, 1), known: map[string][]byte{}}
 	for _, h := range inv.Hosts {
 		s.files[h.Name] = h.SSH
 	}
@@ -40,8 +50,10 @@ func newSecrets(a *app, inv engine.Inventory) (*secrets, error) {
 
 // Passphrase asks for the passphrase of a key file.
 func (s *secrets) Passphrase(ctx context.Context, keyfile string) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	defer s.done()
 	return question{text: "Passphrase of " + keyfile + ":", hidden: true}.ask(ctx, s.soft)
 }
 
@@ -50,19 +62,33 @@ func (s *secrets) BecomePassword(ctx context.Context, host string) ([]byte, erro
 	ssh := s.files[host]
 	switch {
 	case s.ask: // a person's word counts more than the inventory's
-		return s.once("terminal", func() ([]byte, error) { return question{text: "sudo password:", hidden: true}.ask(ctx, s.soft) })
+		return s.once(ctx, "terminal", func() ([]byte, error) { return question{text: "sudo password:", hidden: true}.ask(ctx, s.soft) })
 	case ssh.BecomeFile != "":
-		return s.once("file "+ssh.BecomeFile, func() ([]byte, error) { return os.ReadFile(ssh.BecomeFile) })
+		return s.once(ctx, "file "+ssh.BecomeFile, func() ([]byte, error) { return s.in.ReadFile(ssh.BecomeFile) })
 	case ssh.BecomeCommand != "":
-		return s.once("command "+ssh.BecomeCommand, func() ([]byte, error) { return fromCommand(ctx, ssh.BecomeCommand) })
+		return s.once(ctx, "command "+ssh.BecomeCommand, func() ([]byte, error) { return s.fromCommand(ctx, ssh.BecomeCommand) })
 	}
 	return nil, nil
 }
 
+// wait waits for the turn to ask.
+func (s *secrets) wait(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *secrets) done() { <-s.turn }
+
 // once gets a secret the first time and remembers its first line.
-func (s *secrets) once(key string, get func() ([]byte, error)) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *secrets) once(ctx context.Context, key string, get func() ([]byte, error)) ([]byte, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	defer s.done()
 	if v, ok := s.known[key]; ok {
 		return v, nil
 	}
@@ -80,13 +106,24 @@ func (s *secrets) once(key string, get func() ([]byte, error)) ([]byte, error) {
 }
 
 // fromCommand runs the command that prints the sudo password. What it prints
-// never becomes part of an error.
-func fromCommand(ctx context.Context, command string) ([]byte, error) {
+// never becomes part of an error. It has a session of its own, so that all it
+// starts can be ended, and no terminal.
+func (s *secrets) fromCommand(ctx context.Context, command string) ([]byte, error) {
+	defer s.in.waits.begin("running become_password_command")()
+	limit := cmp.Or(s.limit, passwordTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended within %s", limit))
+	defer cancel()
 	cmd := shell(ctx, command)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	var out bounded
+	cmd.Stdout = &out
+	err := runGroup(cmd, passwordGrace)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("become_password_command: %w", err)
 	}
-	return out, nil
+	return out.Bytes(), nil
 }

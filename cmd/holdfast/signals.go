@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/sourcegraph/conc"
 
+	"holdfast/engine"
 	"holdfast/engine/rollout"
 )
 
@@ -17,6 +20,9 @@ import (
 // Ctrl-C, or a lost terminal) and to stop now (the second Ctrl-C). Both are one
 // until gently is called, by the command that has safe points. It says whether
 // what it shows tells the operator what comes of them, so that nobody else has to.
+//
+// Whatever the program does then, it ends: lastResort after the wish to stop now, or with the next signal. A read from a disk that
+// hangs, for one, hears of no context.
 type signals struct {
 	soft   context.Context
 	hard   context.Context
@@ -24,7 +30,10 @@ type signals struct {
 	stop   func()
 }
 
-func catchSignals(stderr *os.File) signals {
+// lastResort is how long the program may take to end by itself. Commands on the bastion are killed before that.
+const lastResort = 10 * time.Second
+
+func catchSignals(stderr *os.File, waits *waits) signals {
 	hard, cancelHard := context.WithCancel(context.Background())
 	soft, cancelSoft := context.WithCancel(hard)
 	caught := make(chan os.Signal, 4)
@@ -40,17 +49,30 @@ func catchSignals(stderr *os.File) signals {
 			fmt.Fprintln(stderr, "\nholdfast: "+message)
 		}
 	}
+	var late <-chan time.Time // once hard has ended
+	end := func() {
+		cancelHard()
+		late = time.After(lastResort)
+	}
 	wait.Go(func() {
 		for {
 			var got os.Signal
 			select {
 			case <-done:
 				return
+			case <-late:
+				endByForce(stderr, waits)
 			case got = <-caught:
+			}
+			if hard.Err() != nil {
+				if got != syscall.SIGHUP {
+					endByForce(stderr, waits)
+				}
+				continue
 			}
 			if !gentle.Load() {
 				tell("stopped")
-				cancelHard()
+				end()
 				continue
 			}
 			if soft.Err() == nil {
@@ -61,7 +83,7 @@ func catchSignals(stderr *os.File) signals {
 			if got == syscall.SIGHUP {
 				continue // a lost terminal is told of by the kernel and by the shell
 			}
-			cancelHard()
+			end()
 			tell(rollout.StoppingAtOnce)
 		}
 	})
@@ -77,6 +99,16 @@ func catchSignals(stderr *os.File) signals {
 		gentle.Store(true)
 	}
 	return signals{soft: soft, hard: hard, gently: gently, stop: stop}
+}
+
+// endByForce ends the process, and says what it was waiting for.
+func endByForce(stderr *os.File, waits *waits) {
+	text := "ended, although something still goes on"
+	if list := waits.list(); len(list) > 0 {
+		text = "ended while " + strings.Join(list, "; ")
+	}
+	fmt.Fprintln(stderr, "\nholdfast: "+engine.Printable(text))
+	os.Exit(int(engine.ExitStopped))
 }
 
 // outlastReader makes that nobody reads stdout or stderr any more an error of

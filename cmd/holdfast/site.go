@@ -27,7 +27,7 @@ type site struct {
 
 // load reads the inventory and the limit; it touches no host.
 func (a *app) load() (inventory.Loaded, error) {
-	src := inventory.Source{FS: os.DirFS("/"), Root: "/", Vars: a.vars, Others: a.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
+	src := inventory.Source{FS: a.inputs().fs("/"), Root: "/", Vars: a.vars, Others: a.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
 	for _, p := range a.inventory {
 		rooted, err := rooted(p)
 		if err != nil {
@@ -80,7 +80,7 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.hosts = newHosts(remote.Options{Secrets: secrets, Warn: a.warn})
+	s.hosts = newHosts(remote.Options{Secrets: secrets, Warn: a.warn, ReadFile: a.inputs().ReadFile})
 	s.clusters = newClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
 		ID:        id,

@@ -138,7 +138,7 @@ func (a *app) validateCommand() *cobra.Command {
 			if err := book.take(args); err != nil {
 				return err
 			}
-			a.otherVars = book.bookVars()
+			a.otherVars = a.bookVars(book)
 			loaded, err := a.load()
 			if err != nil {
 				return err

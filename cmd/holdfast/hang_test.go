@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/engine/remote/sshtest"
+)
+
+// hangingSite is an inventory with one host, whose settings are added.
+func hangingSite(t *testing.T, ssh string) string {
+	t.Helper()
+	s := sshtest.Start(t, sshtest.Config{Sudo: "password:x"})
+	text := `site "test" {
+  ssh {
+    user       = "core"
+    ssh_config = "none"
+    become     = "sudo"
+    port       = PORT
+    SETTINGS
+  }
+}
+pool "worker" {
+  os {
+    driver = "ostree"
+    remote = "lab"
+    ref    = "lab/stable"
+    commit = "` + strings.Repeat("1", 64) + `"
+  }
+}
+host "w-1" {
+  pool    = "worker"
+  address = "127.0.0.1"
+}
+`
+	if !strings.Contains(ssh, "known_hosts") {
+		ssh += "\n    known_hosts = \"" + s.KnownHosts + "\""
+	}
+	if !strings.Contains(ssh, "identity") {
+		ssh += "\n    identity = \"" + s.Identity + "\""
+	}
+	_, port, _ := strings.Cut(s.Addr(), ":")
+	text = strings.NewReplacer("PORT", port, "SETTINGS", ssh).Replace(text)
+	path := filepath.Join(t.TempDir(), "inventory.hcl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// started is the program while it runs.
+type started struct {
+	*exec.Cmd
+
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+// Write keeps what the program prints.
+func (s *started) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.Write(p)
+}
+
+func (s *started) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.String()
+}
+
+// startProgram starts the program, without a terminal.
+func startProgram(t *testing.T, args ...string) *started {
+	t.Helper()
+	s := &started{Cmd: exec.Command(os.Args[0])}
+	s.Args = append([]string{"holdfast"}, args...) // by whose first the test is the program
+	s.Env = append(os.Environ(), "SSH_AUTH_SOCK=", "HOME="+t.TempDir())
+	s.Stdout, s.Stderr = s, s
+	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	s.WaitDelay = time.Second // for what it has left running
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Process.Kill(); _ = s.Wait() })
+	return s
+}
+
+// TestHangs: whatever hangs, a signal ends the program.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	pipe := func(t *testing.T) (string, func()) {
+		path := fifo(t)
+		w := make(chan struct{})
+		return path, func() { // when the program has it open
+			go func() {
+				defer close(w)
+				if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+					t.Cleanup(func() { _ = f.Close() })
+				}
+			}()
+			select {
+			case <-w:
+			case <-time.After(30 * time.Second):
+				t.Error("nobody opens the pipe")
+			}
+		}
+	}
+	for _, c := range []struct{ name, setting string }{
+		{"identity", `identity = "PATH"`},
+		{"known_hosts", `known_hosts = "PATH"`},
+		{"become_password_file", `become_password_file = "PATH"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path, opened := pipe(t)
+			p := startProgram(t, "plan", "-i", hangingSite(t, strings.ReplaceAll(c.setting, "PATH", path)))
+			opened()
+			endsBySignal(t, p)
+		})
+	}
+	t.Run("inventory", func(t *testing.T) {
+		t.Parallel()
+		path, opened := pipe(t)
+		p := startProgram(t, "validate", "-i", path)
+		opened()
+		endsBySignal(t, p)
+	})
+	t.Run("become_password_command", func(t *testing.T) {
+		t.Parallel()
+		pid := filepath.Join(t.TempDir(), "pid")
+		p := startProgram(t, "plan", "-i", hangingSite(t, `become_password_command = "trap '' TERM INT; sleep 600 & echo $! >`+pid+`.new; mv `+pid+`.new `+pid+`; wait; sleep 600"`))
+		for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) { // nothing tells of a file
+			if _, err := os.Stat(pid); err == nil {
+				break
+			}
+		}
+		endsBySignal(t, p)
+		child, err := os.ReadFile(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for until := time.Now().Add(20 * time.Second); lives(strings.TrimSpace(string(child))); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatal("what the command has started goes on")
+			}
+		}
+	})
+}
+
+// endsBySignal sends a signal and demands that the program ends as one that was stopped, long before it would by itself.
+func endsBySignal(t *testing.T, p *started) {
+	t.Helper()
+	began := time.Now()
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = p.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(40 * time.Second):
+		_ = p.Process.Kill()
+		<-ended
+		t.Fatalf("it goes on after SIGTERM: %s", p.text())
+	}
+	if code := p.ProcessState.ExitCode(); code != 6 {
+		t.Errorf("exit status %d after %s: %s", code, time.Since(began), p.text())
+	}
+}
+
+// hang is a program that waits for a disk that hangs.
+func hang() {
+	waits := &waits{}
+	signals := catchSignals(os.Stderr, waits)
+	defer signals.stop()
+	defer waits.begin("reading /a/disk/that/hangs")()
+	_, _ = os.Stderr.WriteString("it hangs now\n")
+	select {}
+}
+
+// awaitText waits until the program has printed a text.
+func awaitText(t *testing.T, p *started, text string) {
+	t.Helper()
+	for until := time.Now().Add(30 * time.Second); !strings.Contains(p.text(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("it has not printed %q: %s", text, p.text())
+		}
+	}
+}
+
+// TestEndByForce: where something hears of no context, the second signal ends the program, and it says what hung.
+func TestEndByForce(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, "hang-in-tests")
+	awaitText(t, p, "hangs now")
+	for range 2 {
+		if err := p.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		awaitText(t, p, "stopped")
+	}
+	_ = p.Wait()
+	if code := p.ProcessState.ExitCode(); code != 6 || !strings.Contains(p.text(), "ended while reading /a/disk/that/hangs") {
+		t.Errorf("exit status %d: %s", code, p.text())
+	}
+}
+
+// TestPasswordCommandLimit: a command for the password that does not end is ended at its limit.
+func TestPasswordCommandLimit(t *testing.T) {
+	t.Parallel()
+	s := &secrets{limit: 100 * time.Millisecond, turn: make(chan struct{}, 1)}
+	_, err := s.fromCommand(t.Context(), "sleep 600 & sleep 600")
+	if err == nil || !strings.Contains(err.Error(), "become_password_command: it has not ended within 100ms") {
+		t.Error(err)
+	}
+}

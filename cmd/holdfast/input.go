@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds of files that a person names.
+const (
+	maxInput   = 128 << 20   // bytes of one file
+	inputQuiet = time.Minute // a pipe that says nothing for so long is given up
+)
+
+// inputs reads the files that a person names: inventories, documents, plans, keys, known_hosts. They are regular files, or pipes,
+// as `-i <(command)` gives. Reading ends with the context and after inputQuiet, so that a pipe to which nobody writes keeps no
+// command from ending.
+type inputs struct {
+	ctx   context.Context
+	waits *waits
+	quiet time.Duration // 0: inputQuiet
+}
+
+// inputs returns the reader for the files of this command.
+func (a *app) inputs() inputs {
+	ctx := a.hard
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return inputs{ctx: ctx, waits: a.waits}
+}
+
+// ReadFile reads a whole file of at most maxInput bytes.
+func (in inputs) ReadFile(path string) ([]byte, error) {
+	defer in.waits.begin("reading " + path)()
+	f, err := in.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+	switch {
+	case err != nil:
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+	case len(data) > maxInput:
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is longer than %d MiB", maxInput>>20)}
+	}
+	return data, nil
+}
+
+// open opens a regular file, a folder or a pipe. Opening never waits for somebody who writes.
+func (in inputs) open(path string) (*inputFile, error) {
+	info, err := os.Stat(path) // before: to open a device may do something
+	if err == nil {
+		err = checkInput(path, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = checkInput(path, info)
+	}
+	opened := &inputFile{File: f, in: in, stop: func() bool { return true }}
+	if err == nil && info.Mode().Type() == fs.ModeNamedPipe {
+		opened.pipe = true
+		opened.stop = context.AfterFunc(in.ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
+		err = opened.awaitWriter()
+	}
+	if err != nil {
+		_ = opened.Close()
+		return nil, err
+	}
+	return opened, nil
+}
+
+// checkInput refuses files that cannot be read to an end.
+func checkInput(path string, info fs.FileInfo) error {
+	switch info.Mode().Type() {
+	case 0, fs.ModeDir, fs.ModeNamedPipe:
+		return nil
+	}
+	if info.Mode()&fs.ModeCharDevice != 0 && filepath.Clean(path) == os.DevNull {
+		return nil
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: errors.New("it is a device, a terminal or a socket; name a file or a pipe")}
+}
+
+// inputFile is an opened file, or a pipe whose reads end in time.
+type inputFile struct {
+	*os.File
+	in   inputs
+	pipe bool
+	stop func() bool
+}
+
+// Read reads what there is, and waits for more of a pipe as long as it is not quiet for too long.
+func (f *inputFile) Read(p []byte) (int, error) {
+	if f.pipe {
+		_ = f.SetReadDeadline(time.Now().Add(f.in.limit()))
+		if f.in.ctx.Err() != nil {
+			return 0, context.Cause(f.in.ctx)
+		}
+	}
+	n, err := f.File.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = f.in.late()
+	}
+	return n, err
+}
+
+// Close closes the file.
+func (f *inputFile) Close() error {
+	f.stop()
+	return f.File.Close()
+}
+
+func (in inputs) limit() time.Duration {
+	if in.quiet > 0 {
+		return in.quiet
+	}
+	return inputQuiet
+}
+
+// late returns why a read was given up.
+func (in inputs) late() error {
+	if in.ctx.Err() != nil {
+		return context.Cause(in.ctx)
+	}
+	return fmt.Errorf("nobody has written to the pipe for %s", in.limit())
+}
+
+// awaitWriter waits until somebody writes to a pipe, or has written and gone: before that, a read finds the end at once.
+func (f *inputFile) awaitWriter() error {
+	const tick = 50 * time.Millisecond
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	for until := time.Now().Add(f.in.limit()); time.Now().Before(until) && f.in.ctx.Err() == nil; {
+		ready := 0
+		err := raw.Control(func(fd uintptr) {
+			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			ready, _ = unix.Poll(fds, int(tick.Milliseconds())) // an interrupted call is made again
+		})
+		if err != nil || ready > 0 {
+			return err
+		}
+	}
+	return &fs.PathError{Op: "read", Path: f.Name(), Err: f.in.late()}
+}
+
+// inputFS is the file system of the machine, from a folder on, with the bounds of inputs.
+type inputFS struct {
+	in  inputs
+	dir string
+}
+
+func (in inputs) fs(dir string) fs.FS { return inputFS{in: in, dir: dir} }
+
+// path returns the path of a name; an fs.FS takes no others than these.
+func (f inputFS) path(op, name string) (string, error) {
+	if !fs.ValidPath(name) {
+		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	return filepath.Join(f.dir, filepath.FromSlash(name)), nil
+}
+
+// Open opens a file.
+func (f inputFS) Open(name string) (fs.File, error) {
+	path, err := f.path("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return f.in.open(path)
+}
+
+// ReadFile reads a whole file.
+func (f inputFS) ReadFile(name string) ([]byte, error) {
+	path, err := f.path("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return f.in.ReadFile(path)
+}
+
+// Stat tells of a file.
+func (f inputFS) Stat(name string) (fs.FileInfo, error) {
+	path, err := f.path("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.in.waits.begin("looking at " + path)()
+	return os.Stat(path)
+}
+
+// ReadDir lists a folder.
+func (f inputFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	path, err := f.path("open", name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.in.waits.begin("reading folder " + path)()
+	return os.ReadDir(path)
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"sync"
+)
+
+// waits knows for what the program waits that a signal may not end, such as a read from a disk that hangs. Its zero value is ready.
+type waits struct {
+	mu   sync.Mutex
+	last int
+	m    map[int]string
+}
+
+// begin notes a wait until end is called.
+func (w *waits) begin(text string) (end func()) {
+	if w == nil {
+		return func() {}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.m == nil {
+		w.m = map[int]string{}
+	}
+	w.last++
+	n := w.last
+	w.m[n] = text
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.m, n)
+	}
+}
+
+// list returns the waits, each text once.
+func (w *waits) list() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Compact(slices.Sorted(maps.Values(w.m)))
+}
