@@ -26,24 +26,22 @@ func isUnitName(word string) bool {
 	return dot > 0 && dot < len(word)-1
 }
 
-// enabledOf gives the running services that are enabled, themselves or by
-// their template: those that also run after a reboot. Users' managers and
-// sessions come and go with people.
-func enabledOf(running, enabled []string) []string {
-	is := make(map[string]bool, len(enabled))
-	for _, name := range enabled {
-		is[name] = true
-	}
-	var both []string
-	for _, name := range running {
-		if strings.HasPrefix(name, "user@") || strings.HasPrefix(name, "session-") {
-			continue
-		}
-		if is[name] || is[template(name)] {
-			both = append(both, name)
+// enabledServices returns the running services that are enabled: those that
+// also run after a reboot. It reads what systemctl show prints, a paragraph for
+// each service. Users' managers and sessions come and go with people.
+func enabledServices(text string) []string {
+	var names []string
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		unit := properties(paragraph)
+		name := unit["Id"]
+		switch {
+		case unit["SubState"] != "running" || unit["UnitFileState"] != "enabled" && unit["UnitFileState"] != "enabled-runtime":
+		case !strings.HasSuffix(name, ".service") || strings.HasPrefix(name, "user@") || strings.HasPrefix(name, "session-"):
+		default:
+			names = append(names, name)
 		}
 	}
-	return both
+	return names
 }
 
 // template gives getty@.service for getty@tty1.service, and "" for a unit that

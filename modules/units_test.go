@@ -26,10 +26,24 @@ func TestUnitNamesAreRead(t *testing.T) {
 
 func TestAServiceThatBeginsWithXIsWaitedFor(t *testing.T) {
 	f := system{}.Read(engine.Desired{}, engine.Outputs{
-		"running services": {Stdout: "xinetd.service loaded active running x\n"},
-		"enabled services": {Stdout: "xinetd.service enabled enabled\n"},
+		"services": {Stdout: "Id=xinetd.service\nSubState=running\nUnitFileState=enabled\n"},
 	}, engine.Facts{})
 	if !slices.Equal(f.Running, []string{"xinetd.service"}) {
 		t.Errorf("running: %q", f.Running)
+	}
+}
+
+// A host is asked for the services that run and are enabled, and for no other: to list all units takes it longer than all the
+// rest of a look.
+func TestServicesThatRunAfterAReboot(t *testing.T) {
+	text := "Id=etcd.service\nSubState=running\nUnitFileState=enabled\n" +
+		"\nId=serial-getty@ttyS0.service\nSubState=running\nUnitFileState=enabled-runtime\n" +
+		"\nId=dbus.service\nSubState=running\nUnitFileState=static\n" +
+		"\nId=crashed.service\nSubState=dead\nUnitFileState=enabled\n" +
+		"\nId=user@1000.service\nSubState=running\nUnitFileState=enabled\n" +
+		"\nVersion=257\nSystemState=running\n"
+	want := []string{"etcd.service", "serial-getty@ttyS0.service"}
+	if got := enabledServices(text); !slices.Equal(got, want) {
+		t.Errorf("read %q, want %q", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/site"
 )
 
@@ -23,15 +24,20 @@ func sshCommand(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return l.Replace(append([]string{
-				"ssh", "-F", "none", "-i", filepath.Join(l.Site(), site.Identity),
-				"-o", "UserKnownHostsFile=" + filepath.Join(l.Site(), site.KnownHosts), "-o", "IdentitiesOnly=yes",
-				"-o", "BatchMode=yes", "-o", "ConnectTimeout=3", "-o", "LogLevel=ERROR", "core@" + h.Address(),
-			}, args[1:]...))
+			return l.Replace(append(loginCommand(l, h), args[1:]...))
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
 	return cmd
+}
+
+// loginCommand is the command that logs in to a host.
+func loginCommand(l *lab.Lab, h *lab.Host) []string {
+	return []string{
+		"ssh", "-F", "none", "-i", filepath.Join(l.Site(), site.Identity),
+		"-o", "UserKnownHostsFile=" + filepath.Join(l.Site(), site.KnownHosts), "-o", "IdentitiesOnly=yes",
+		"-o", "BatchMode=yes", "-o", "ConnectTimeout=3", "-o", "LogLevel=ERROR", "core@" + h.Address(),
+	}
 }
 
 func execCommand(open opener) *cobra.Command {

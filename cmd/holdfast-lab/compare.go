@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+	"github.com/spf13/cobra"
+
+	"holdfast/cmd/holdfast-lab/internal/demo"
+	"holdfast/cmd/holdfast-lab/internal/lab"
+	"holdfast/cmd/holdfast-lab/internal/site"
+)
+
+func compareCommand(open opener) *cobra.Command {
+	var rounds int
+	cmd := &cobra.Command{
+		Use:   "compare",
+		Short: "Compare the time of a plan without changes with that of ssh HOST true",
+		Long: "Compare how long \"holdfast plan\" takes where nothing is to be changed with how long \"ssh HOST true\" takes on\n" +
+			"the same hosts, side by side. The two take turns, and the medians count. The machine should have nothing else to do.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rounds < 1 {
+				return errors.New("read flags: --rounds must be at least 1")
+			}
+			l, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			if !l.IsUp() {
+				return lab.ErrDown
+			}
+			return compare(cmd.Context(), l, rounds, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().IntVar(&rounds, "rounds", 11, "how often each is measured")
+	return cmd
+}
+
+// compare prints how long logging in to all hosts and planning them takes.
+func compare(ctx context.Context, l *lab.Lab, rounds int, out io.Writer) error {
+	dir, err := os.MkdirTemp("", "holdfast-")
+	if err != nil {
+		return fmt.Errorf("build holdfast: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
+	binary, err := demo.Build(ctx, dir)
+	if err != nil {
+		return err
+	}
+	var logins, plans []time.Duration
+	for range rounds {
+		login, err := measure(func() error { return logInToAll(ctx, l) })
+		if err != nil {
+			return err
+		}
+		plan, err := measure(func() error {
+			return runInLab(ctx, l, binary, "plan", "-i", filepath.Join(l.Site(), site.Inventory))
+		})
+		if err != nil {
+			return err
+		}
+		logins, plans = append(logins, login), append(plans, plan)
+	}
+	login, plan := median(logins), median(plans)
+	fmt.Fprintf(out, "%d hosts, medians of %d rounds\n  ssh HOST true, side by side  %4d ms\n  holdfast plan                %4d ms, %.2f times as long\n",
+		len(l.Hosts()), rounds, login.Milliseconds(), plan.Milliseconds(), float64(plan)/float64(login))
+	return nil
+}
+
+func measure(do func() error) (time.Duration, error) {
+	began := time.Now()
+	err := do()
+	return time.Since(began), err
+}
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// logInToAll runs "true" on all hosts at once.
+func logInToAll(ctx context.Context, l *lab.Lab) error {
+	workers := pool.New().WithContext(ctx).WithFirstError()
+	for _, h := range l.Hosts() {
+		workers.Go(func(ctx context.Context) error { return runInLab(ctx, l, append(loginCommand(l, h), "true")...) })
+	}
+	return workers.Wait()
+}
+
+// runInLab runs a command inside the lab's network. It must succeed.
+func runInLab(ctx context.Context, l *lab.Lab, argv ...string) error {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	if err := l.Start(cmd); err != nil {
+		return fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("run %s, which must have nothing to complain about: %w", filepath.Base(argv[0]), err)
+	}
+	return nil
+}
