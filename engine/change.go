@@ -13,6 +13,8 @@ type Change struct {
 	Why      string   `json:"why,omitempty"`   // what about it changes, and why the rule asks for what it does
 	Drift    bool     `json:"drift,omitempty"` // the desired state has not changed, the host has
 	Actions  []Action `json:"actions"`
+
+	Kept any `json:"-"` // what its module keeps of the comparison until it is asked for steps; nil in plans
 }
 
 // same reports whether two changes are the same piece of work.

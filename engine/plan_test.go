@@ -153,14 +153,14 @@ func TestClustersAtWork(t *testing.T) {
 	for name, s := range map[string]machine{"a": {work: "reboot"}, "b": {hold: "dead"}, "c": {}, "d": {work: "reboot", ignored: true}} {
 		w.hosts = append(w.hosts, (&machine{name: name + "0", pool: "etcd", cluster: name}).in(s))
 	}
-	got := engine.ClustersAtWork(w.input())
+	got := engine.NewSurvey(w.input()).ClustersAtWork()
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%v", got)
 	}
 	in := w.input()
 	in.Selected = nil
-	if got := engine.ClustersAtWork(in); len(got) != 3 {
+	if got := engine.NewSurvey(in).ClustersAtWork(); len(got) != 3 {
 		t.Errorf("%v without a limit", got)
 	}
 }

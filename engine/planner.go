@@ -37,12 +37,41 @@ type Input struct {
 	RetryRejected  bool // an OS from which a host was rolled back is tried again there
 }
 
-// NewPlan compares every host with its desired state and puts the work into
-// lanes and batches. It takes time in proportion to the hosts.
-func NewPlan(in Input) Plan {
+// Survey is what hosts have and lack of their desired state. The clusters are
+// not in it: which of them there is to look at follows from it.
+type Survey struct {
+	in    Input
+	index index
+	stock stock
+}
+
+// NewSurvey compares every host with its desired state, once.
+func NewSurvey(in Input) Survey {
 	in = in.selecting()
 	x := newIndex(in)
-	survey := takeStock(in, x)
+	return Survey{in: in, index: x, stock: takeStock(in, x)}
+}
+
+// ClustersAtWork names the etcd clusters that a plan has to know about: those
+// with a member that is disturbed.
+func (s Survey) ClustersAtWork() []string {
+	var names []string
+	for _, hp := range s.stock.work {
+		if hp.Cluster != "" && !hp.Quiet() && !slices.Contains(names, hp.Cluster) {
+			names = append(names, hp.Cluster)
+		}
+	}
+	return names
+}
+
+// NewPlan compares every host with its desired state and puts the work into
+// lanes and batches. It takes time in proportion to the hosts.
+func NewPlan(in Input) Plan { return NewSurvey(in).Plan(in.Now, in.Clusters) }
+
+// Plan puts the work into lanes and batches, as it is to go on from that time.
+func (s Survey) Plan(now time.Time, clusters map[string]ClusterFacts) Plan {
+	in, x, survey := s.in, s.index, s.stock
+	in.Now, in.Clusters = now, clusters
 	schedule := newScheduler(in, x, survey)
 	warnings := schedule.skew.warnings()
 	p := Plan{
@@ -142,11 +171,17 @@ func (in Input) diff(t Target) (d difference, err error) {
 		if t.Desired.ReportDrift {
 			d.drift = append(d.drift, drifted(found, true)...)
 			found = drifted(found, false)
+			for i := range d.drift {
+				d.drift[i].Kept = nil
+			}
 		}
 		if len(found) == 0 {
 			continue
 		}
 		steps := m.Steps(t, found)
+		for i := range found {
+			found[i].Kept = nil
+		}
 		d.changes = append(d.changes, found...)
 		all.Stage = append(all.Stage, steps.Stage...)
 		all.Write = append(all.Write, steps.Write...)
@@ -219,17 +254,4 @@ func drifted(changes []Change, drift bool) []Change {
 		}
 	}
 	return list
-}
-
-// ClustersAtWork names the etcd clusters that a plan for this input has to
-// know about: those with a member that is disturbed.
-func ClustersAtWork(in Input) []string {
-	in = in.selecting()
-	var names []string
-	for _, hp := range takeStock(in, newIndex(in)).work {
-		if hp.Cluster != "" && !hp.Quiet() && !slices.Contains(names, hp.Cluster) {
-			names = append(names, hp.Cluster)
-		}
-	}
-	return names
 }

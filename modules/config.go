@@ -32,22 +32,31 @@ func (configuration) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, er
 	if err != nil {
 		return nil, err
 	}
-	return x.changes(), nil
+	changes := x.changes()
+	for i := range changes {
+		changes[i].Kept = x
+	}
+	return changes, nil
 }
 
 // Steps write the configuration and make it take effect.
 func (configuration) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	repair, wanted := false, false
+	var x *configDiff
 	for _, c := range changes {
-		wanted = wanted || c.Module == "config"
-		repair = repair || c.Module == "config" && c.Drift
+		if c.Module == "config" {
+			wanted, repair = true, repair || c.Drift
+			x, _ = c.Kept.(*configDiff)
+		}
 	}
 	if !wanted {
 		return engine.Steps{}
 	}
-	x, err := newConfigDiff(t.Desired, t.Facts, repair)
-	if err != nil { // then Diff has given no changes
-		return engine.Steps{}
+	if x == nil || !repair && x.drifts() {
+		var err error
+		if x, err = newConfigDiff(t.Desired, t.Facts, repair); err != nil { // then Diff has given no changes
+			return engine.Steps{}
+		}
 	}
 	return x.steps(t)
 }

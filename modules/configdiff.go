@@ -221,6 +221,11 @@ func (x *configDiff) changes() []engine.Change {
 	}}
 }
 
+// drifts reports whether something has drifted from what was applied.
+func (x *configDiff) drifts() bool {
+	return slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool { return x.drift(subject{c.Domain, c.Name}) })
+}
+
 // onRecord reports whether the host's record says just what is desired.
 func (x *configDiff) onRecord() bool {
 	a := x.seen.Applied

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -42,6 +43,35 @@ func TestUnitsThatTheConfigurationBrings(t *testing.T) {
 	}
 	if _, err := (configuration{}).Diff(d(engine.Unit{Name: "none.service", Enabled: &yes}), f); err == nil {
 		t.Error("none.service is to be enabled, and nobody has it")
+	}
+}
+
+// The steps of a host come from the comparison that gave its changes, unless
+// drift is to be left out of them.
+func TestComparedOnce(t *testing.T) {
+	mode := 0o644
+	file := func(path, text string) engine.File {
+		return engine.File{Path: path, Mode: &mode, Contents: []byte(text)}
+	}
+	c, contents := engine.Config{Files: []engine.File{file("/etc/a", "new"), file("/etc/b", "b")}}.Compact()
+	was, _ := engine.Config{Files: []engine.File{file("/etc/a", "old"), file("/etc/b", "b")}}.Compact()
+	d := engine.Desired{Config: &c, Contents: contents}
+	node := func(text string) engine.Node {
+		return engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte(text)), Mode: mode}
+	}
+	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: &engine.Applied{Schema: 1, Config: was}, Nodes: map[string]engine.Node{"/etc/a": node("old"), "/etc/b": node("drifted")}}}
+	changes, err := (configuration{}).Diff(d, f)
+	if err != nil || len(changes) != 2 || !changes[1].Drift {
+		t.Fatalf("%v %v", changes, err)
+	}
+	want := configuration{}.Steps(engine.Target{Desired: d, Facts: f}, changes)
+	unknown := engine.Target{Desired: d, Facts: engine.Facts{BootID: boot}} // that nothing can be compared with
+	if got := (configuration{}).Steps(unknown, changes); len(want.Write) == 0 || !reflect.DeepEqual(got.Write, want.Write) {
+		t.Errorf("without facts %+v, with them %+v", got.Write, want.Write)
+	}
+	only := configuration{}.Steps(engine.Target{Desired: d, Facts: f}, changes[:1])
+	if reflect.DeepEqual(only.Write, want.Write) {
+		t.Error("what has drifted is written, although it is only to be reported")
 	}
 }
 

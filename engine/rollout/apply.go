@@ -41,8 +41,10 @@ func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error)
 	if err != nil {
 		return engine.Plan{}, sight, err
 	}
+	plan := sight.survey.Plan(r.Clock.Now(), sight.Clusters)
+	sight.survey = engine.Survey{} // its part of the memory of a large site
 	p.sight, p.facts = sight, sight.Facts
-	return engine.NewPlan(r.input(sight, p)), sight, nil
+	return plan, sight, nil
 }
 
 // Apply makes the hosts match: it plans, asks, stages, and rolls batch by

@@ -18,6 +18,8 @@ import (
 type Sight struct {
 	Facts    map[string]engine.Facts
 	Clusters map[string]engine.ClusterFacts
+
+	survey engine.Survey
 }
 
 const (
@@ -45,7 +47,8 @@ func (r *Run) look(ctx context.Context, p *progress) (Sight, error) {
 			reached++
 		}
 	}
-	s.Clusters = r.observe(ctx, engine.ClustersAtWork(r.input(s, p)))
+	s.survey = engine.NewSurvey(r.input(s, p))
+	s.Clusters = r.observe(ctx, s.survey.ClustersAtWork())
 	r.note(engine.Event{
 		Type:    engine.HostsGathered,
 		Message: fmt.Sprintf("%d of %d hosts reached", reached, len(r.Inventory.Hosts)),

@@ -23,6 +23,32 @@ func TestManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { check(t, updateTwice(newSite(inv))) })
 }
 
+// counted counts how often hosts are compared.
+type counted struct {
+	engine.Module
+
+	compared *int
+}
+
+func (m counted) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	*m.compared++
+	return m.Module.Diff(d, f)
+}
+
+// Each host is compared once to be looked at and planned.
+func TestHostsAreComparedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		inv := hosttest.Large(20, 2, 3)
+		run, compared := newSite(inv).Bastion("run-0").Run(), 0
+		run.Modules[0] = counted{run.Modules[0], &compared}
+		plan, _, err := run.Plan(t.Context())
+		if err != nil || len(plan.Hosts) != len(inv.Hosts) || compared != len(inv.Hosts) {
+			t.Errorf("%v: %d hosts were compared %d times", err, len(plan.Hosts), compared)
+		}
+	})
+}
+
 func updateTwice(site *hosttest.Site) error {
 	errs := []error{ended(apply(site.Bastion("run-1")), engine.ExitOK), converged(site)}
 	before := len(site.Log())
