@@ -22,13 +22,6 @@ import (
 
 const cluster = "main"
 
-// The promises the demo checks. A member may be away as long as its own bare
-// reboot takes, and this much longer for writing the new deployment.
-const (
-	maxGap       = 250 * time.Millisecond
-	finalizeCost = 2 * time.Second
-)
-
 // Demo is one showing.
 type Demo struct {
 	Lab *lab.Lab
@@ -36,7 +29,7 @@ type Demo struct {
 }
 
 // Run brings the lab up, shows the update and checks every claim. Its error
-// says which did not hold.
+// says which did not hold. What a busy machine cannot keep is printed as missed.
 func (d Demo) Run(ctx context.Context) error {
 	start := time.Now()
 	if err := d.Lab.Claim(); err != nil { // before anything is built in it
@@ -50,6 +43,10 @@ func (d Demo) Run(ctx context.Context) error {
 		return err
 	})
 	if err := setUp.Wait(); err != nil {
+		return err
+	}
+	before, err := d.rest(ctx)
+	if err != nil {
 		return err
 	}
 	d.say("How long is a member away when its host just reboots? Measured on each, one after the other.")
@@ -83,7 +80,7 @@ func (d Demo) Run(ctx context.Context) error {
 	}
 	d.table(report, bare)
 	fmt.Fprintf(d.Out, "\nThe demo took %.0f s. The hosts are still up: holdfast-lab status, ssh, down.\n", time.Since(start).Seconds())
-	return verdict(report, bare)
+	return d.conclude(ctx, check(report, bare), before)
 }
 
 // prepare brings the lab up with every host on the first version.

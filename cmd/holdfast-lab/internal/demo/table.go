@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -33,23 +32,3 @@ func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/1e6) }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
-
-// verdict checks the promises against what was measured.
-func verdict(r probe.Report, bare map[string]time.Duration) error {
-	var broken []error
-	if r.Gap >= maxGap {
-		broken = append(broken, fmt.Errorf("etcd committed nothing for %s; promised is less than %s", ms(r.Gap), maxGap))
-	}
-	if r.MinVoters < r.Quorum {
-		broken = append(broken, fmt.Errorf("only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum))
-	}
-	for _, m := range r.Members {
-		if bare[m.Name] == 0 || m.Longest() == 0 {
-			broken = append(broken, fmt.Errorf("%s was not seen to be away at a reboot: what was measured cannot be right", m.Name))
-		}
-		if limit := bare[m.Name] + finalizeCost; m.Longest() > limit {
-			broken = append(broken, fmt.Errorf("%s was away for %s; promised is its bare reboot and %s more: %s", m.Name, seconds(m.Longest()), finalizeCost, seconds(limit)))
-		}
-	}
-	return errors.Join(broken...)
-}

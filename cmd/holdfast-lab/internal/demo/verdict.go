@@ -1,0 +1,156 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"holdfast/cmd/holdfast-lab/internal/probe"
+)
+
+// The promises the demo checks. A member may be away as long as its own bare
+// reboot takes, and this much longer for writing the new deployment.
+const (
+	maxGap       = 250 * time.Millisecond
+	finalizeCost = 2 * time.Second
+)
+
+// hopeless is a time without a commit that no busy machine explains: etcd has
+// lost its quorum, or a leader that was not moved away.
+const hopeless = 2 * time.Second
+
+// finding is a promise that was not kept. A busy machine may be the cause,
+// unless it is certain that it is not.
+type finding struct {
+	text    string
+	certain bool
+}
+
+// check compares what was measured with the promises.
+func check(r probe.Report, bare map[string]time.Duration) []finding {
+	var list []finding
+	add := func(certain bool, format string, args ...any) {
+		list = append(list, finding{fmt.Sprintf(format, args...), certain})
+	}
+	if r.Gap >= maxGap {
+		add(r.Gap >= hopeless, "etcd committed nothing for %s; promised is less than %s", ms(r.Gap), maxGap)
+	}
+	if r.MinVoters < r.Quorum { // who answers late is taken for away; without a quorum nothing is committed
+		add(r.Gap >= hopeless, "only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum)
+	}
+	for _, m := range r.Members {
+		away, reboot := m.Longest(), bare[m.Name]
+		if reboot == 0 || away == 0 {
+			add(true, "%s was not seen to be away at a reboot: what was measured cannot be right", m.Name)
+		} else if limit := reboot + finalizeCost; away > limit {
+			add(away > 3*limit, "%s was away for %s; promised is its bare reboot and %s more: %s", m.Name, seconds(away), finalizeCost, seconds(limit))
+		}
+	}
+	return list
+}
+
+// rested is what the machine can do while nothing goes on in the lab.
+type rested struct {
+	taken float64       // share of the processors' time that is used
+	gap   time.Duration // the longest time without a commit
+}
+
+// restTime is how long the machine is measured; mostTaken is how much of its
+// processors an idle lab leaves to others, and then some.
+const (
+	restTime  = 5 * time.Second
+	mostTaken = 0.5
+)
+
+// busy reports whether a machine has too much else to do for the promises, and
+// says what.
+func (r rested) busy() (string, bool) {
+	text := fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %s at a time", 100*r.taken, ms(r.gap))
+	return text, r.taken > mostTaken || r.gap >= maxGap/2
+}
+
+// rest measures what the machine can do.
+func (d Demo) rest(ctx context.Context) (rested, error) {
+	p, err := d.Lab.Probe(ctx, cluster)
+	if err != nil {
+		return rested{}, err
+	}
+	idle, all, statErr := processorTime()
+	select {
+	case <-ctx.Done():
+	case <-time.After(restTime):
+	}
+	idle2, all2, statErr2 := processorTime()
+	report, err := p.Stop()
+	if err := errors.Join(statErr, statErr2, err, ctx.Err()); err != nil {
+		return rested{}, fmt.Errorf("measure the machine: %w", err)
+	}
+	r := rested{gap: report.Gap}
+	if all2 > all {
+		r.taken = 1 - float64(idle2-idle)/float64(all2-all)
+	}
+	return r, nil
+}
+
+// processorTime reads how much time the processors had so far, and how much of
+// it they were idle.
+func processorTime() (idle, all int64, err error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	var t [8]int64 // user, nice, system, idle, iowait, irq, softirq, steal
+	if _, err := fmt.Sscanf(line, "cpu %d %d %d %d %d %d %d %d", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]); err != nil {
+		return 0, 0, fmt.Errorf("read /proc/stat: %w", err)
+	}
+	for _, n := range t {
+		all += n
+	}
+	return t[3] + t[4], all, nil
+}
+
+// conclude says what became of the promises. Its error is that one was broken:
+// not kept by a machine that had nothing else to do, before the update and after
+// it, or missed by so much that this is no excuse.
+func (d Demo) conclude(ctx context.Context, list []finding, before rested) error {
+	if len(list) == 0 {
+		return nil
+	}
+	after, err := d.rest(ctx)
+	if err != nil {
+		return err
+	}
+	missed, broken := judge(list, before, after)
+	if missed != "" {
+		d.say(missed)
+	}
+	return broken
+}
+
+// judge tells promises that a busy machine missed from those that were broken.
+func judge(list []finding, before, after rested) (missed string, broken error) {
+	when := "before the update "
+	excuse, busy := before.busy()
+	if !busy {
+		when = "after the update "
+		excuse, busy = after.busy()
+	}
+	var lines []string
+	var errs []error
+	for _, f := range list {
+		if f.certain || !busy {
+			errs = append(errs, fmt.Errorf("a promise was broken: %s", f.text))
+		} else {
+			lines = append(lines, "  "+f.text)
+		}
+	}
+	if len(lines) > 0 {
+		missed = "Missed, the machine was busy: with nothing going on in the lab " + when + excuse + ".\n" + strings.Join(lines, "\n") +
+			"\nRun the demo again when the machine has nothing else to do."
+	}
+	return missed, errors.Join(errs...)
+}
