@@ -60,7 +60,8 @@ const (
 // RunStart says who runs what.
 type RunStart struct {
 	Site     string   `json:"site"`
-	Holder   string   `json:"holder"` // user@bastion
+	Holder   string   `json:"holder"`            // user@bastion
+	Bastion  string   `json:"bastion,omitempty"` // identity of the bastion
 	PID      int      `json:"pid"`
 	Version  string   `json:"version"`
 	Args     []string `json:"args,omitempty"`

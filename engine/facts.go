@@ -11,6 +11,7 @@ type Facts struct {
 	Unreachable string       `json:"unreachable,omitempty"` // why nothing else is known; "" if the host was reached
 	BootID      string       `json:"boot_id,omitempty"`
 	Clock       time.Time    `json:"clock"`              // the host's own clock
+	Looked      time.Time    `json:"looked,omitzero"`    // the bastion's clock when the host told its own; zero: not known
 	Stopping    bool         `json:"stopping,omitempty"` // systemd is shutting the host down
 	Deployments []Deployment `json:"deployments,omitempty"`
 	FreeBytes   int64        `json:"free_bytes,omitempty"` // where the OS is stored

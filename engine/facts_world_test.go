@@ -15,6 +15,7 @@ func (w *world) input() engine.Input {
 		Facts:     map[string]engine.Facts{},
 		Clusters:  map[string]engine.ClusterFacts{},
 		Run:       thisRun,
+		Bastion:   thisBastion,
 		Dead:      []string{deadRun},
 		Now:       now,
 		Failed:    map[string]string{},
@@ -46,7 +47,7 @@ func (m *machine) facts() engine.Facts {
 		return engine.Facts{Host: m.name, Unreachable: "connection refused"}
 	}
 	f := engine.Facts{Host: m.name, BootID: "boot-1", Clock: now, Running: []string{"sshd.service"}}
-	hold := engine.Hold{Kind: engine.RunHold, Holder: "ann@b1", Reason: "update", Acquired: now.Add(-1), Expires: now.Add(1)}
+	hold := engine.Hold{Kind: engine.RunHold, Bastion: thisBastion, Holder: "ann@b1", Reason: "update", Acquired: now.Add(-1), Expires: now.Add(1)}
 	if m.rejected {
 		f.Rejected = []string{"new"}
 	}

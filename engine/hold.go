@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -24,18 +25,20 @@ const (
 // Hold is the lock file on a host: who disrupts it, why and until when. All
 // times are the host's own clock.
 type Hold struct {
-	Kind     HoldKind  `json:"kind"`
-	Holder   string    `json:"holder"`        // user@bastion
-	Run      string    `json:"run,omitempty"` // ID of the run that took it; for maintenance a random ID
-	Reason   string    `json:"reason"`
-	Ticket   string    `json:"ticket,omitempty"`
-	Step     string    `json:"step,omitempty"` // of a run that failed: the step it failed at
-	Acquired time.Time `json:"acquired"`
-	Renewed  time.Time `json:"renewed"`
-	Expires  time.Time `json:"expires,omitzero"`  // zero: never
-	Units    []string  `json:"units,omitempty"`   // of a run: services that ran before, and have to run again before it is released
-	From     string    `json:"from,omitempty"`    // of a run: digest of the OS that the host ran before, if the run brings it another
-	Stopped  []string  `json:"stopped,omitempty"` // reboot helpers that were stopped and are to be started again
+	Kind      HoldKind  `json:"kind"`
+	Holder    string    `json:"holder"`            // user@bastion
+	Run       string    `json:"run,omitempty"`     // ID of the run that took it; for maintenance a random ID
+	Bastion   string    `json:"bastion,omitempty"` // identity of the bastion that took it; "" in holds of earlier versions
+	Reason    string    `json:"reason"`
+	Ticket    string    `json:"ticket,omitempty"`
+	Step      string    `json:"step,omitempty"` // of a run that failed: the step it failed at
+	Acquired  time.Time `json:"acquired"`
+	Renewed   time.Time `json:"renewed"`
+	Expires   time.Time `json:"expires,omitzero"`     // zero: never
+	Units     []string  `json:"units,omitempty"`      // of a run: services that ran before, and have to run again before it is released
+	UnitsLeft int       `json:"units_left,omitempty"` // how many more there were than fit into Units
+	From      string    `json:"from,omitempty"`       // of a run: digest of the OS that the host ran before, if the run brings it another
+	Stopped   []string  `json:"stopped,omitempty"`    // reboot helpers that were stopped and are to be started again
 }
 
 // Expired reports whether the hold has run out at the host's time now.
@@ -82,9 +85,21 @@ const (
 	ForeignHold
 )
 
-// Stance judges the hold in facts for the run of that ID. dead are runs of
-// this bastion that are known to have ended without releasing what they held.
-func (f Facts) Stance(run string, dead []string) HoldStance {
+// HoldOwner is who may act under a hold: one run of one bastion. A run without an ID
+// owns nothing.
+type HoldOwner struct {
+	Run     string // ID
+	Bastion string // identity of its bastion
+}
+
+// Owner returns the run that has taken the hold.
+func (h Hold) Owner() HoldOwner { return HoldOwner{Run: h.Run, Bastion: h.Bastion} }
+
+// Stance judges the hold in facts for a run. dead are runs whose journals this
+// bastion has, and that are known to have ended without releasing what they held.
+// Journals travel with the folder they are in; only a hold that also names this
+// bastion is one that this bastion has left.
+func (f Facts) Stance(self HoldOwner, dead []string) HoldStance {
 	if f.HoldProblem != "" {
 		return ForeignHold
 	}
@@ -94,16 +109,54 @@ func (f Facts) Stance(run string, dead []string) HoldStance {
 		return NotHeld
 	case h.Kind != RunHold || h.Run == "":
 		return ForeignHold
-	case h.Run == run:
+	case h.Owner() == self:
 		return OwnHold
-	}
-	for _, id := range dead {
-		if h.Run == id {
-			return AdoptHold
-		}
-	}
-	if h.Expired(f.Clock) {
+	case f.leftHere(self.Bastion, dead):
+		return AdoptHold
+	case f.Expiry() == HoldExpired:
 		return ExpiredHold
 	}
 	return ForeignHold
+}
+
+// leftHere reports whether a dead run of this bastion has left the hold.
+func (f Facts) leftHere(bastion string, dead []string) bool {
+	return bastion != "" && f.Hold.Bastion == bastion && slices.Contains(dead, f.Hold.Run)
+}
+
+// Expiry is whether a hold has run out.
+type Expiry int
+
+// The states of a hold with an end. The clocks of the host and of the bastion may
+// disagree about it; then nobody takes the hold for expired.
+const (
+	HoldLasts Expiry = iota
+	HoldExpired
+	ClocksDisagree
+)
+
+// clockTolerance is how far the clocks of a host and of a bastion may be apart
+// before they disagree. A run's hold lasts longer than its steps may take by more.
+const clockTolerance = 2 * time.Minute
+
+// Expiry judges the end of the hold by the host's clock, with which it was written,
+// and by that of the bastion at the moment of the look, if that is known.
+func (f Facts) Expiry() Expiry {
+	switch {
+	case f.Hold == nil || !f.Hold.Expired(f.Clock):
+		return HoldLasts
+	case !f.Looked.IsZero() && !f.Hold.Expired(f.Looked.Add(clockTolerance)):
+		return ClocksDisagree
+	}
+	return HoldExpired
+}
+
+// skewNote explains why a hold does not count as expired although it has by the
+// host's clock; "" if it does, or has not.
+func (f Facts) skewNote() string {
+	if f.Expiry() != ClocksDisagree {
+		return ""
+	}
+	ahead := Duration(f.Clock.Sub(f.Looked).Round(time.Second)).Trimmed()
+	return "; the host's clock is " + ahead + " ahead of this bastion's, so that it does not count as expired; set the clocks right"
 }

@@ -12,10 +12,13 @@ import (
 func TestStance(t *testing.T) {
 	past, future := now.Add(-time.Second), now.Add(time.Second)
 	run := func(id string, expires time.Time) *engine.Hold {
-		return &engine.Hold{Kind: engine.RunHold, Run: id, Expires: expires}
+		return &engine.Hold{Kind: engine.RunHold, Run: id, Bastion: thisBastion, Expires: expires}
 	}
 	maintenance := func(id string, expires time.Time) *engine.Hold {
-		return &engine.Hold{Kind: engine.MaintenanceHold, Run: id, Expires: expires}
+		return &engine.Hold{Kind: engine.MaintenanceHold, Run: id, Bastion: thisBastion, Expires: expires}
+	}
+	elsewhere := func(id, bastion string, expires time.Time) *engine.Hold {
+		return &engine.Hold{Kind: engine.RunHold, Run: id, Bastion: bastion, Expires: expires}
 	}
 	never := time.Time{}
 	for _, tc := range []struct {
@@ -35,6 +38,14 @@ func TestStance(t *testing.T) {
 		{"somebody's, without end", engine.Facts{Hold: run("x", never)}, engine.ForeignHold},
 		{"somebody's, clock not known", engine.Facts{Hold: run("x", past), Clock: never.Add(1)}, engine.ForeignHold},
 		{"of a run without ID, expired", engine.Facts{Hold: run("", past)}, engine.ForeignHold},
+		{"dead by a journal that came from another bastion", engine.Facts{Hold: elsewhere(deadRun, "b9", future)}, engine.ForeignHold},
+		{"dead by its journal, of a bastion that it does not name", engine.Facts{Hold: elsewhere(deadRun, "", future)}, engine.ForeignHold},
+		{"this run's ID, of another bastion", engine.Facts{Hold: elsewhere(thisRun, "b9", future)}, engine.ForeignHold},
+		{"of another bastion, expired", engine.Facts{Hold: elsewhere("x", "b9", past)}, engine.ExpiredHold},
+		{"expired by the host's clock, which has jumped", engine.Facts{Hold: run("x", future), Clock: now.AddDate(1, 0, 0), Looked: now.Add(-time.Hour)}, engine.ForeignHold},
+		{"expired by the host's clock, which is a little ahead", engine.Facts{Hold: run("x", past), Looked: now.Add(-time.Minute)}, engine.ExpiredHold},
+		{"expired by the bastion's clock only", engine.Facts{Hold: run("x", future), Looked: now.AddDate(1, 0, 0)}, engine.ForeignHold},
+		{"expired by both clocks, which are far apart", engine.Facts{Hold: run("x", past), Looked: now.AddDate(1, 0, 0)}, engine.ExpiredHold},
 		{"maintenance", engine.Facts{Hold: maintenance("m", future)}, engine.ForeignHold},
 		{"maintenance, expired", engine.Facts{Hold: maintenance("m", past)}, engine.ForeignHold},
 		{"maintenance, with the ID of this run", engine.Facts{Hold: maintenance(thisRun, past)}, engine.ForeignHold},
@@ -46,11 +57,11 @@ func TestStance(t *testing.T) {
 		if tc.facts.Clock.IsZero() {
 			tc.facts.Clock = now
 		}
-		if got := tc.facts.Stance(thisRun, []string{"another", deadRun}); got != tc.want {
+		if got := tc.facts.Stance(engine.HoldOwner{Run: thisRun, Bastion: thisBastion}, []string{"another", deadRun}); got != tc.want {
 			t.Errorf("%s: stance %d, want %d", tc.name, got, tc.want)
 		}
 	}
-	if got := (engine.Facts{Hold: run("", now)}).Stance("", nil); got != engine.ForeignHold {
+	if got := (engine.Facts{Hold: run("", now)}).Stance(engine.HoldOwner{}, nil); got != engine.ForeignHold {
 		t.Errorf("a plan that belongs to no run owns a hold: %d", got)
 	}
 }

@@ -68,8 +68,10 @@ func (b *box) run(script string) (stdout, stderr string, code int) {
 	for _, dir := range []string{"/var/lib/holdfast", "/etc/motd.d", "/etc/systemd/system"} {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
-	script += "\n:\n" // bash would become the last command, and killAt kill the test
-	cmd := exec.Command("sh", "-c", script)
+	script += "\n:\n"                       // bash would become the last command, and killAt kill the test
+	file := filepath.Join(b.root, "script") // an argument could not be as long
+	check(b.t, os.WriteFile(file, []byte(script), 0o600))
+	cmd := exec.Command("sh", file)
 	cmd.Env = []string{"PATH=" + b.path, "BOX=" + b.root, "TMPDIR=" + b.root}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -133,3 +135,6 @@ func check(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// by is a run of a bastion without an identity.
+func by(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }

@@ -56,9 +56,9 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 	scripts := map[string]string{
 		"take":    engine.HoldScript(runHold("r1"), hour, "", nil),
 		"adopt":   engine.HoldScript(runHold("r1"), hour, "r0", nil),
-		"renew":   engine.RenewScript("r0", hour),
-		"fail":    engine.FailHoldScript("r0", "reason", "step"),
-		"release": engine.ReleaseScript("r0", engine.Release{}),
+		"renew":   engine.RenewScript(by("r0"), hour),
+		"fail":    engine.FailHoldScript(by("r0"), "reason", "step"),
+		"release": engine.ReleaseScript(by("r0"), engine.Release{}),
 	}
 	helper := engine.RebootHelpers()[0]
 	for name, script := range scripts {
@@ -79,10 +79,10 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 				}
 				for _, run := range []string{"r0", "r1"} {
 					if h != nil && h.Run == run {
-						b.must(engine.ReleaseScript(run, engine.Release{}))
+						b.must(engine.ReleaseScript(by(run), engine.Release{}))
 					}
 				}
-				b.must(engine.ReleaseScript("r1", engine.Release{}))
+				b.must(engine.ReleaseScript(by("r1"), engine.Release{}))
 				if !b.active(helper) {
 					t.Fatalf("killed at command %d: %s does not run again after the release", n, helper)
 				}

@@ -9,9 +9,43 @@ import (
 	"strings"
 )
 
-// MaxHold is how large in bytes a hold file may be; holdfast writes less than a
-// tenth of that.
-const MaxHold = 64 << 10
+// MaxHold is how large in bytes a hold file may be. What holdfast writes is
+// bounded, so that it is always less: maxUnits for the units, and for the rest
+// what Bounded leaves and what the scripts add.
+const MaxHold = 256 << 10
+
+// How much of a hold is kept: bytes of all names of units together, each with its
+// quotes and comma, and of each text.
+const (
+	maxUnits    = 192 << 10
+	maxHoldText = 4 << 10
+)
+
+// Bounded returns the hold as it fits into a hold file: long texts end early, and of
+// more units than fit the first are kept, and how many more there were.
+func (h Hold) Bounded() Hold {
+	for _, text := range []*string{&h.Holder, &h.Run, &h.Bastion, &h.Reason, &h.Ticket, &h.Step, &h.From} {
+		*text = shortened(*text)
+	}
+	room := maxUnits
+	for i, unit := range h.Units {
+		quoted, _ := json.Marshal(unit) // a string always marshals
+		if room -= len(quoted) + 1; room < 0 {
+			h.UnitsLeft += len(h.Units) - i
+			h.Units = h.Units[:i]
+			break
+		}
+	}
+	return h
+}
+
+// shortened returns a text that takes no more than maxHoldText as JSON.
+func shortened(text string) string {
+	for len(jsonField("", text)) > maxHoldText {
+		text = strings.ToValidUTF8(text[:len(text)-1-len(text)/8], "") + "…"
+	}
+	return text
+}
 
 // NoHold is the exit status of HoldLookScript where there is no hold.
 const NoHold = 3
@@ -53,6 +87,6 @@ func ReadHold(out Output) (hold *Hold, problem string) {
 // CheckHoldScript gives the script that asks whether the host is held by that
 // run, before something is done to the host from elsewhere. It does nothing, and
 // exits with ScriptHeld where it is not, having printed the hold there is.
-func CheckHoldScript(run string) string {
-	return "set -eu\nexport LC_ALL=C\n" + CheckHoldSnippet(run)
+func CheckHoldScript(owner HoldOwner) string {
+	return "set -eu\nexport LC_ALL=C\n" + CheckHoldSnippet(owner)
 }

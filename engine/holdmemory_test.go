@@ -69,7 +69,7 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 	want("r2", first)
 	b.refused(engine.HoldScript(runHold("r3"), hour, "", &engine.Rollout{Run: "r3", Targets: second}))
 	want("r2", first)
-	b.must(engine.ReleaseScript("r2", engine.Release{Updated: true}))
+	b.must(engine.ReleaseScript(by("r2"), engine.Release{Updated: true}))
 	want("r2", first)
 	if left, _ := filepath.Glob(b.root + engine.StateDir + "/.hold.*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -79,7 +79,7 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 		b.put(engine.RolloutPath, garbage)
 		take("r4", "", "r4", second)
 		want("r4", second)
-		b.must(engine.ReleaseScript("r4", engine.Release{}))
+		b.must(engine.ReleaseScript(by("r4"), engine.Release{}))
 	}
 }
 
@@ -93,22 +93,22 @@ func TestAHostRemembersWhenItWasUpdated(t *testing.T) {
 		return string(text)
 	}
 	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
-	b.refused(engine.ReleaseScript("r2", engine.Release{Updated: true}))
-	b.must(engine.ReleaseScript("r1", engine.Release{}))
-	b.must(engine.ReleaseScript("r1", engine.Release{Updated: true})) // there is no hold
+	b.refused(engine.ReleaseScript(by("r2"), engine.Release{Updated: true}))
+	b.must(engine.ReleaseScript(by("r1"), engine.Release{}))
+	b.must(engine.ReleaseScript(by("r1"), engine.Release{Updated: true})) // there is no hold
 	if got := updated(); got != "" {
 		t.Errorf("it remembers %q", got)
 	}
 	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
 	start := time.Now().UTC().Truncate(time.Second)
-	b.must(engine.ReleaseScript("r1", engine.Release{Updated: true}))
+	b.must(engine.ReleaseScript(by("r1"), engine.Release{Updated: true}))
 	at, err := time.Parse(time.RFC3339, strings.TrimSuffix(updated(), "\n"))
 	if err != nil || at.Before(start) || at.After(time.Now()) || !strings.HasSuffix(updated(), "Z\n") {
 		t.Errorf("it remembers %q (%v)", updated(), err)
 	}
 	old := updated()
 	b.must(engine.HoldScript(runHold("r1"), hour, "", nil))
-	b.must(engine.ReleaseScript("r1", engine.Release{}))
+	b.must(engine.ReleaseScript(by("r1"), engine.Release{}))
 	if got := updated(); got != old {
 		t.Errorf("it remembers %q", got)
 	}
@@ -145,9 +145,9 @@ func TestAHostForgetsThatAnOSFailed(t *testing.T) {
 			if c.before != "none" {
 				b.put(engine.RejectedPath, c.before)
 			}
-			b.refused(engine.ReleaseScript("r2", c.release))
-			b.must(engine.ReleaseScript("r1", c.release))
-			b.must(engine.ReleaseScript("r1", c.release))
+			b.refused(engine.ReleaseScript(by("r2"), c.release))
+			b.must(engine.ReleaseScript(by("r1"), c.release))
+			b.must(engine.ReleaseScript(by("r1"), c.release))
 			got, err := os.ReadFile(b.root + engine.RejectedPath)
 			if errors.Is(err, os.ErrNotExist) {
 				got, err = []byte("none"), nil
@@ -174,7 +174,7 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBox(t)
 		b.must(engine.HoldScript(runHold("r0"), hour, "", old))
-		b.must(engine.ReleaseScript("r0", engine.Release{}))
+		b.must(engine.ReleaseScript(by("r0"), engine.Release{}))
 		b.killAt(n)
 		take := engine.HoldScript(runHold("r1"), hour, "", next)
 		_, _, code := b.run(take)
@@ -195,7 +195,7 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 		b.must(engine.HoldScript(runHold("r0"), hour, "", nil))
 		b.put(engine.RejectedPath, "1111\n2222\n3333\n")
 		b.killAt(n)
-		release := engine.ReleaseScript("r0", engine.Release{Updated: true, Accepts: "2222"})
+		release := engine.ReleaseScript(by("r0"), engine.Release{Updated: true, Accepts: "2222"})
 		_, _, code := b.run(release)
 		b.path = b.root + "/bin:" + pathtest.Tools()
 		text, err := os.ReadFile(b.root + engine.UpdatedPath)

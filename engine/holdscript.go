@@ -39,11 +39,13 @@ func HoldScript(h Hold, lasts Duration, adopt string, roll *Rollout) string {
 // as it was seen: a run that was taken for dead, or whose hold had expired, and
 // that has renewed it since, lives.
 func TakeScript(h Hold, t TakeHold) string {
+	h = h.Bounded()
 	var head []string
 	for _, f := range [][2]string{
 		{"kind", string(h.Kind)},
 		{"holder", h.Holder},
 		{"run", h.Run},
+		{"bastion", h.Bastion}, // right after the run: the scripts look for both at once
 		{"reason", h.Reason},
 		{"ticket", h.Ticket},
 		{"step", h.Step},
@@ -56,6 +58,9 @@ func TakeScript(h Hold, t TakeHold) string {
 	if len(h.Units) > 0 {
 		units, _ := json.Marshal(h.Units) // strings always marshal
 		head = append(head, `"units":`+string(units)+",")
+	}
+	if h.UnitsLeft > 0 {
+		head = append(head, fmt.Sprintf(`"units_left":%d,`, h.UnitsLeft))
 	}
 	adoptLine := ""
 	if t.Adopt != "" {
@@ -73,7 +78,7 @@ func TakeScript(h Hold, t TakeHold) string {
 			note += fmt.Sprintf(",\n\"number\":%d", t.Number)
 		}
 	}
-	return holdVars(h.Run) +
+	return holdVars(h.Owner()) +
 		"adopt=" + Quote(adoptLine) + "\n" +
 		"seen=" + Quote(seenLine) + "\n" +
 		"note=" + Quote(note) + "\n" +
@@ -87,17 +92,17 @@ func TakeScript(h Hold, t TakeHold) string {
 // RenewScript gives the script that makes the run's own hold last that long
 // from now. A hold without an end keeps none. It exits with ScriptHeld, and
 // prints the hold there is, if it is not the run's.
-func RenewScript(run string, lasts Duration) string {
-	return holdVars(run) + "lasts=" + seconds(lasts) + "\nfailed=\n" + holdLib + rewriteBody
+func RenewScript(owner HoldOwner, lasts Duration) string {
+	return holdVars(owner) + "lasts=" + seconds(lasts) + "\nfailed=\n" + holdLib + rewriteBody
 }
 
 // FailHoldScript gives the script that notes in the run's own hold at which
 // step the host failed and why. The hold then has no end: the host stays held
 // until a later run of the same bastion takes it up, or a person releases it.
 // It exits with ScriptHeld like RenewScript.
-func FailHoldScript(run, reason, step string) string {
-	failed := jsonField("reason", reason) + ",\n" + jsonField("step", step) + ","
-	return holdVars(run) + "lasts=0\nfailed=" + Quote(failed) + "\n" + holdLib + rewriteBody
+func FailHoldScript(owner HoldOwner, reason, step string) string {
+	failed := jsonField("reason", shortened(reason)) + ",\n" + jsonField("step", shortened(step)) + ","
+	return holdVars(owner) + "lasts=0\nfailed=" + Quote(failed) + "\n" + holdLib + rewriteBody
 }
 
 // ReleaseScript gives the script that ends the hold of that run, removes the
@@ -107,12 +112,12 @@ func FailHoldScript(run, reason, step string) string {
 //
 // What r says is noted at UpdatedPath and RejectedPath before the hold goes, so
 // that a release that was cut short is done again.
-func ReleaseScript(run string, r Release) string {
+func ReleaseScript(owner HoldOwner, r Release) string {
 	when, accepts := "", ""
 	if r.Updated {
 		when, accepts = UpdatedPath, r.Accepts
 	}
-	return holdVars(run) +
+	return holdVars(owner) +
 		"updated=" + Quote(when) + "\n" +
 		"accepts=" + Quote(accepts) + "\n" +
 		"boot=" + Quote(r.BootID) + "\n" +
@@ -122,18 +127,18 @@ func ReleaseScript(run string, r Release) string {
 
 // CheckHoldSnippet gives the lines that every disruptive script begins with:
 // they end it with ScriptHeld unless the host is held by that run.
-func CheckHoldSnippet(run string) string { return checkSnippet(true, run) }
+func CheckHoldSnippet(owner HoldOwner) string { return checkSnippet(true, owner) }
 
 // CheckFreeSnippet gives the lines that a script begins with which disrupts
 // nothing but must leave a held host alone: they end it with ScriptHeld if the
 // host is held by anybody but these runs.
-func CheckFreeSnippet(runs ...string) string { return checkSnippet(false, runs...) }
+func CheckFreeSnippet(owners ...HoldOwner) string { return checkSnippet(false, owners...) }
 
-func checkSnippet(must bool, runs ...string) string {
+func checkSnippet(must bool, owners ...HoldOwner) string {
 	var own []string
-	for _, run := range runs {
-		if run != "" {
-			own = append(own, "*"+Quote(jsonField("run", run))+"*) ;;\n")
+	for _, o := range owners {
+		if o.Run != "" {
+			own = append(own, "*"+Quote(o.lines())+"*) ;;\n")
 		}
 	}
 	missing := ""
@@ -148,16 +153,24 @@ func checkSnippet(must bool, runs ...string) string {
 }
 
 // holdVars sets what all hold scripts share. A run without an ID owns nothing.
-func holdVars(run string) string {
+func holdVars(owner HoldOwner) string {
 	own := ""
-	if run != "" {
-		own = jsonField("run", run)
+	if owner.Run != "" {
+		own = owner.lines()
 	}
 	return "set -eu\numask 077\nexport LC_ALL=C\n" +
 		"dir=" + StateDir + "\nfile=" + HoldPath + "\n" +
 		"motdfile=" + NoticePath + "\nmotdtext=" + NoticeTextPath + "\nunits=" + UnitDir + "\ndropin=" + helperDropin + "\n" +
 		"helpers=" + Quote(strings.Join(RebootHelpers(), " ")) + "\n" +
 		"own=" + Quote(own) + "\n"
+}
+
+// lines are the owner's lines of the hold, as the scripts write and find them.
+func (o HoldOwner) lines() string {
+	if o.Bastion == "" {
+		return jsonField("run", o.Run)
+	}
+	return jsonField("run", o.Run) + ",\n" + jsonField("bastion", o.Bastion)
 }
 
 // jsonField writes one member of a JSON object on one line. The scripts find

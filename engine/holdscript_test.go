@@ -38,24 +38,24 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 
 	for _, script := range []string{
 		engine.HoldScript(runHold("r2"), hour, "", nil), engine.HoldScript(runHold("r2"), hour, "r3", nil),
-		engine.HoldScript(runHold(""), hour, "", nil), engine.ReleaseScript("r2", engine.Release{}), engine.ReleaseScript("", engine.Release{}),
-		engine.RenewScript("r2", hour), engine.FailHoldScript("r2", "x", "y"), engine.CheckHoldSnippet("r2"), engine.CheckFreeSnippet("r2"),
+		engine.HoldScript(runHold(""), hour, "", nil), engine.ReleaseScript(by("r2"), engine.Release{}), engine.ReleaseScript(by(""), engine.Release{}),
+		engine.RenewScript(by("r2"), hour), engine.FailHoldScript(by("r2"), "x", "y"), engine.CheckHoldSnippet(by("r2")), engine.CheckFreeSnippet(by("r2")),
 	} {
 		if other := readHold(t, b.refused(script)); other.Run != "r1" {
 			t.Errorf("printed %+v", other)
 		}
 	}
-	b.must(engine.CheckHoldSnippet("r1"))
-	b.must(engine.CheckFreeSnippet("r2", "r1"))
+	b.must(engine.CheckHoldSnippet(by("r1")))
+	b.must(engine.CheckFreeSnippet(by("r2"), by("r1")))
 
-	b.must(engine.ReleaseScript("r1", engine.Release{}))
+	b.must(engine.ReleaseScript(by("r1"), engine.Release{}))
 	if b.hold() != nil || b.motd() != "" {
 		t.Error("something is left after release")
 	}
-	b.must(engine.ReleaseScript("r1", engine.Release{}))
-	b.must(engine.CheckFreeSnippet("r1"))
-	b.refused(engine.CheckHoldSnippet("r1"))
-	b.refused(engine.RenewScript("r1", hour))
+	b.must(engine.ReleaseScript(by("r1"), engine.Release{}))
+	b.must(engine.CheckFreeSnippet(by("r1")))
+	b.refused(engine.CheckHoldSnippet(by("r1")))
+	b.refused(engine.RenewScript(by("r1"), hour))
 	b.must(engine.HoldScript(runHold("r2"), hour, "", nil))
 }
 
@@ -66,7 +66,7 @@ func TestHoldIsAdoptedFromTheRunThatWasNamedOnly(t *testing.T) {
 		t.Errorf("hold is %+v", h)
 	}
 	b.refused(engine.HoldScript(runHold("r3"), hour, "r1", nil))
-	b.must(engine.ReleaseScript("r2", engine.Release{}))
+	b.must(engine.ReleaseScript(by("r2"), engine.Release{}))
 
 	maintenance := runHold("m1")
 	maintenance.Kind, maintenance.Ticket = engine.MaintenanceHold, "OPS-7"
@@ -89,7 +89,7 @@ func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
 	seen := b.hold()
 	take := engine.TakeScript(runHold("r2"), engine.TakeHold{For: hour, Adopt: "r1", Seen: seen.Renewed})
 
-	b.must(engine.RenewScript("r1", hour))
+	b.must(engine.RenewScript(by("r1"), hour))
 	b.refused(take)
 	if h := b.hold(); h.Run != "r1" {
 		t.Errorf("hold is %+v", h)
@@ -105,17 +105,17 @@ func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
 func TestHoldIsRenewedAndMarkedAsFailed(t *testing.T) {
 	b := newBox(t)
 	first := readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "", nil)))
-	h := readHold(t, b.must(engine.RenewScript("r1", 2*hour)))
+	h := readHold(t, b.must(engine.RenewScript(by("r1"), 2*hour)))
 	if h.Expires.Sub(h.Renewed) != 2*time.Hour || !h.Acquired.Equal(first.Acquired) || h.Reason != first.Reason {
 		t.Errorf("renewed: %+v", h)
 	}
 	for range 2 { // the second replaces the first
-		h = readHold(t, b.must(engine.FailHoldScript("r1", "unit \"x\" failed\n\\ again", "wait for units")))
+		h = readHold(t, b.must(engine.FailHoldScript(by("r1"), "unit \"x\" failed\n\\ again", "wait for units")))
 		if h.Reason != "unit \"x\" failed\n\\ again" || h.Step != "wait for units" || !h.Expires.IsZero() || !h.Acquired.Equal(first.Acquired) {
 			t.Errorf("failed: %+v", h)
 		}
 	}
-	if h = readHold(t, b.must(engine.RenewScript("r1", hour))); !h.Expires.IsZero() {
+	if h = readHold(t, b.must(engine.RenewScript(by("r1"), hour))); !h.Expires.IsZero() {
 		t.Errorf("renewing gave a failed hold an end: %+v", h)
 	}
 	if h = readHold(t, b.must(engine.HoldScript(runHold("r2"), hour, "r1", nil))); h.Step != "" || h.Expires.IsZero() {
@@ -138,14 +138,14 @@ func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
 		if want := strings.ToValidUTF8(text, "\ufffd"); text != "\xff\xfe" && (got.Reason != want || got.Holder != want) {
 			t.Errorf("%q became %q, %q", want, got.Reason, got.Holder)
 		}
-		b.refused(engine.ReleaseScript("r2", engine.Release{}))
-		b.refused(engine.CheckHoldSnippet("r2"))
-		b.must(engine.FailHoldScript("r1", text, text))
-		b.refused(engine.ReleaseScript("r2", engine.Release{}))
+		b.refused(engine.ReleaseScript(by("r2"), engine.Release{}))
+		b.refused(engine.CheckHoldSnippet(by("r2")))
+		b.must(engine.FailHoldScript(by("r1"), text, text))
+		b.refused(engine.ReleaseScript(by("r2"), engine.Release{}))
 		if m := b.motd(); strings.ContainsAny(m, "\x1b\a\u202e") || strings.Count(m, "\n") != 1 {
 			t.Errorf("motd: %q", m)
 		}
-		b.must(engine.ReleaseScript("r1", engine.Release{}))
+		b.must(engine.ReleaseScript(by("r1"), engine.Release{}))
 		if _, err := os.Stat(b.root + "/pwned"); err == nil {
 			t.Fatalf("%q was carried out", text)
 		}
@@ -161,8 +161,8 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
 		for _, script := range []string{
-			engine.HoldScript(runHold("r1"), hour, "r0", nil), engine.ReleaseScript("r1", engine.Release{}), engine.RenewScript("r1", hour),
-			engine.FailHoldScript("r1", "", ""), engine.CheckHoldSnippet("r1"), engine.CheckFreeSnippet("r1"), engine.CheckFreeSnippet(),
+			engine.HoldScript(runHold("r1"), hour, "r0", nil), engine.ReleaseScript(by("r1"), engine.Release{}), engine.RenewScript(by("r1"), hour),
+			engine.FailHoldScript(by("r1"), "", ""), engine.CheckHoldSnippet(by("r1")), engine.CheckFreeSnippet(by("r1")), engine.CheckFreeSnippet(),
 		} {
 			b.refused(script)
 			if got, err := os.ReadFile(b.root + engine.HoldPath); err != nil || string(got) != text {
@@ -174,7 +174,7 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 	check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 	check(t, os.Symlink("/nowhere", b.root+engine.HoldPath))
 	b.refused(engine.HoldScript(runHold("r1"), hour, "", nil))
-	b.refused(engine.CheckFreeSnippet("r1"))
+	b.refused(engine.CheckFreeSnippet(by("r1")))
 }
 
 func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
@@ -195,13 +195,13 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 	}
 	h = readHold(t, b.must(engine.HoldScript(runHold("r1"), hour, "", nil)))
 	h2 := readHold(t, b.must(engine.HoldScript(runHold("r2"), hour, "r1", nil)))
-	h3 := readHold(t, b.must(engine.FailHoldScript("r2", "x", "y")))
+	h3 := readHold(t, b.must(engine.FailHoldScript(by("r2"), "x", "y")))
 	for _, h := range []*engine.Hold{h, h2, h3} {
 		if !slices.Equal(h.Stopped, helpers[:1]) {
 			t.Errorf("forgot what was stopped: %+v", h)
 		}
 	}
-	b.must(engine.ReleaseScript("r2", engine.Release{}))
+	b.must(engine.ReleaseScript(by("r2"), engine.Release{}))
 	if !b.active(helpers[0]) || !b.active(helpers[1]) || b.active(helpers[2]) {
 		t.Error("not all helpers that are enabled run again")
 	}

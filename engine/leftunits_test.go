@@ -13,11 +13,11 @@ import (
 // not when the next run looks.
 func TestUnitsOfLeftOverHold(t *testing.T) {
 	in := engine.Input{
-		Run: "r2", Dead: []string{"r1"},
+		Run: "r2", Bastion: thisBastion, Dead: []string{"r1"},
 		Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}},
 		Facts: map[string]engine.Facts{"w-1": {
 			Running: []string{"a.service"}, Failed: []string{"b.service", "old.service"},
-			Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Units: []string{"a.service", "b.service", "c.service"}},
+			Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service", "b.service", "c.service"}},
 		}},
 	}
 	for _, s := range engine.NewPlan(in).Host("w-1").Roll {

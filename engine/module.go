@@ -41,11 +41,15 @@ type Target struct {
 	Desired Desired
 	Facts   Facts
 	Run     string // ID of the run, whose hold disruptive steps check for
+	Bastion string // identity of its bastion
 
 	Rollout Rollout // of which the host is a part if it is brought another OS
 
 	contested bool // other hosts could use up the budgets that it needs
 }
+
+// Owner returns the run that the steps are for.
+func (t Target) Owner() HoldOwner { return HoldOwner{Run: t.Run, Bastion: t.Bastion} }
 
 // Steps are a module's share of a host's sequence.
 type Steps struct {

@@ -15,6 +15,7 @@ type Input struct {
 	Clusters  map[string]ClusterFacts
 	Modules   []Module
 	Run       string              // ID of the run that plans
+	Bastion   string              // identity of its bastion; "": none could be kept, and no hold is taken for one of this bastion
 	Dead      []string            // runs of this bastion that ended without releasing their holds
 	Selected  func(Host) bool     // --limit; nil selects every host
 	Saved     map[string]struct{} // clusters that have been snapshotted in this run
@@ -99,6 +100,9 @@ func (s Survey) Plan(now time.Time, clusters map[string]ClusterFacts) Plan {
 	return p
 }
 
+// self is the run that plans.
+func (in Input) self() HoldOwner { return HoldOwner{Run: in.Run, Bastion: in.Bastion} }
+
 func (in Input) selecting() Input {
 	if in.Selected == nil {
 		in.Selected = func(Host) bool { return true }
@@ -134,7 +138,7 @@ func (in Input) target(x index, h Host, f Facts) Target {
 	f = f.running(in.Ran[h.Name])
 	_, f.Finished = in.Done[h.Name]
 	f.Acted = in.Acted[h.Name]
-	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Rollout: x.rollout, contested: in.contested(x, h)}
+	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, contested: in.contested(x, h)}
 }
 
 // running is the host as if these services ran, so that they are waited for.
@@ -197,7 +201,7 @@ func (in Input) diff(t Target) (d difference, err error) {
 		all.After = append(all.After, steps.After...)
 		all.Rollback = append(all.Rollback, steps.Rollback...)
 	}
-	if t.Facts.leftOver(in.Run, in.Dead) != "" {
+	if t.Facts.leftOver(in.self(), in.Dead) != "" {
 		all.Rollback = in.back(t, all.Rollback)
 	}
 	in.surround(t, &d)
@@ -208,7 +212,7 @@ func (in Input) diff(t Target) (d difference, err error) {
 // dead run has left behind may lack those that come last, although it matches:
 // they go with its recovery, or, where an earlier play saw to that, alone.
 func (in Input) surround(t Target, d *difference) {
-	left := t.Facts.leftOver(in.Run, in.Dead) != ""
+	left := t.Facts.leftOver(in.self(), in.Dead) != ""
 	resumed := in.Resumed[t.Host.Name] && !t.Facts.Finished
 	if len(d.changes) == 0 && !left && !resumed {
 		return

@@ -10,7 +10,7 @@ import (
 // then, if it was rolled back from that. A host that does not reboot may have
 // gone down unseen, so it says in which boot that holds.
 func TestReleaseAccepts(t *testing.T) {
-	hold := &engine.Hold{Kind: engine.RunHold, Run: deadRun}
+	hold := &engine.Hold{Kind: engine.RunHold, Run: deadRun, Bastion: thisBastion}
 	for name, c := range map[string]struct {
 		boots    bool // the plan reboots it
 		booted   string

@@ -130,7 +130,7 @@ func (in Input) state(h Host, f Facts) (state HostState, note string) {
 		return HeldState, f.Hold.String()
 	case f.Hold != nil && f.Hold.Step != "":
 		return Degraded, "failed at " + f.Hold.Step + ": " + f.Hold.Reason
-	case f.Hold != nil && f.Stance(in.Run, in.Dead) == AdoptHold:
+	case f.Hold != nil && f.Stance(in.self(), in.Dead) == AdoptHold:
 		return Updating, "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
 	case f.Hold != nil:
 		return Updating, f.Hold.String()

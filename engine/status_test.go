@@ -59,14 +59,14 @@ func (c statusCase) status() engine.Status {
 		Hosts: []engine.Host{{Name: "w-1", Pool: "w", Paused: c.hostPaused}},
 	}
 	return engine.NewStatus(engine.Input{
-		Inventory: inv, Desired: inv.Desired(), Facts: map[string]engine.Facts{"w-1": f}, Now: now, RetryRejected: true, Dead: c.dead,
+		Inventory: inv, Desired: inv.Desired(), Facts: map[string]engine.Facts{"w-1": f}, Now: now, RetryRejected: true, Bastion: thisBastion, Dead: c.dead,
 		Modules: []engine.Module{osModule{}, fakeModule{work: map[string]string{"w-1": c.fake}}},
 	})
 }
 
 // TestStateOfAHost: each state, and which wins where several are true.
 func TestStateOfAHost(t *testing.T) {
-	run := &engine.Hold{Kind: engine.RunHold, Run: "r1", Holder: "ann@b", Reason: "update"}
+	run := &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Holder: "ann@b", Reason: "update"}
 	failed := &engine.Hold{Kind: engine.RunHold, Holder: "ann@b", Step: "wait for boot", Reason: "did not come back"}
 	maintenance := &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b", Reason: "fans"}
 	for name, c := range map[string]struct {

@@ -37,8 +37,8 @@ func takeStock(in Input, x index) stock {
 		if !ok {
 			f.Unreachable = "not looked at"
 		}
-		if f.Hold != nil && f.Hold.Kind == MaintenanceHold && f.Hold.Expired(f.Clock) {
-			s.warn("%s: its maintenance hold has expired, and still stands: %s; holdfast release %s ends it", h.Name, f.Hold, h.Name)
+		if f.Hold != nil && f.Hold.Kind == MaintenanceHold && f.Expiry() == HoldExpired {
+			s.warn("%s: its maintenance hold has expired, and still stands: %s", h.Name, f.Hold)
 		}
 		why, reason := absent(in, h, f)
 		switch {
@@ -86,14 +86,14 @@ func absent(in Input, h Host, f Facts) (Why, string) {
 	switch {
 	case !f.Reached():
 		return Unreachable, f.Unreachable
-	case f.Stance(in.Run, in.Dead) != ForeignHold:
+	case f.Stance(in.self(), in.Dead) != ForeignHold:
 		return "", ""
 	case f.HoldProblem != "":
 		return Held, f.HoldProblem
-	case f.Hold.Kind == MaintenanceHold:
-		return Held, f.Hold.String() + "; holdfast release " + h.Name + " ends it"
+	case f.Hold.Kind == RunHold && f.Hold.Bastion == "" && slices.Contains(in.Dead, f.Hold.Run):
+		return Held, f.Hold.String() + "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force " + h.Name + " ends it"
 	}
-	return Held, f.Hold.String()
+	return Held, f.Hold.String() + f.skewNote()
 }
 
 // compare diffs one reached host and files it as matching, work or left out. A
@@ -105,7 +105,7 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	if len(d.drift) > 0 && in.Selected(h) {
 		s.drift = append(s.drift, HostDrift{Host: h.Name, Changes: d.drift})
 	}
-	adopt := f.leftOver(in.Run, in.Dead)
+	adopt := f.leftOver(in.self(), in.Dead)
 	if err == nil && len(d.changes) == 0 && adopt == "" {
 		if in.proves(h) {
 			s.proven[h.Pool] = append(s.proven[h.Pool], proof{h.Name, in.provenAt(h, f)})
@@ -166,7 +166,7 @@ func (in Input) leftOut(x index, h Host, f Facts, err error, rejected bool) (Why
 		return Paused, "the inventory pauses pool " + h.Pool
 	case left.Why == Blocked:
 		return Blocked, left.Reason
-	case left.Why != "" && (!rejected || f.leftOver(in.Run, in.Dead) != ""):
+	case left.Why != "" && (!rejected || f.leftOver(in.self(), in.Dead) != ""):
 		return left.Why, "the approved plan leaves it out; the next run takes it"
 	case rejected:
 		return RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", ShortDigest(in.Desired[h.Name].OS.Digest()))
@@ -208,8 +208,8 @@ func (in Input) provenAt(h Host, f Facts) time.Time {
 
 // leftOver names the run whose hold this run finds and takes over: a dead
 // one's, an expired one's, or its own from a host that failed before.
-func (f Facts) leftOver(run string, dead []string) string {
-	switch f.Stance(run, dead) {
+func (f Facts) leftOver(self HoldOwner, dead []string) string {
+	switch f.Stance(self, dead) {
 	case AdoptHold, ExpiredHold, OwnHold:
 		return f.Hold.Run
 	}
@@ -217,7 +217,13 @@ func (f Facts) leftOver(run string, dead []string) string {
 }
 
 func adoption(in Input, h Host, f Facts) string {
-	switch f.Stance(in.Run, in.Dead) {
+	if left := f.Hold.UnitsLeft; left > 0 {
+		whole := f
+		hold := *f.Hold
+		hold.UnitsLeft, whole.Hold = 0, &hold
+		return fmt.Sprintf("%s; it names %d services that ran before, and not %d others: see to those yourself", adoption(in, h, whole), len(hold.Units), left)
+	}
+	switch f.Stance(in.self(), in.Dead) {
 	case OwnHold:
 		return fmt.Sprintf("%s: this run holds it already, and takes it up again: %s", h.Name, f.Hold)
 	case ExpiredHold:

@@ -44,6 +44,8 @@ type machine struct {
 const (
 	thisRun = "run-now"
 	deadRun = "run-dead"
+
+	thisBastion = "b1"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -157,3 +157,6 @@ func (b *box) want(out engine.Output, code int, says string) {
 		b.t.Fatalf("exit status %d, want %d, and to see %q:\n%s%s\nlog:\n%s", out.Code, code, says, out.Stdout, out.Stderr, b.log())
 	}
 }
+
+// by is a run of a bastion without an identity.
+func by(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }

@@ -78,12 +78,12 @@ func (x *configDiff) steps(t engine.Target) engine.Steps {
 		s.Actions = append(s.Actions, a.Action)
 	}
 	for _, a := range acting(x.diff.Actions) {
-		text, uploads := actScript(t.Run, a, w.failure(a.String()))
+		text, uploads := actScript(t.Owner(), a, w.failure(a.String()))
 		step := scriptStep(t, a.String(), text, uploads, actionTime(a))
 		step.Do.Exec.Fallback = !t.Desired.StopOnError
 		s.Act = append(s.Act, step)
 	}
-	text, uploads := recordScript(t.Run, w.after, false)
+	text, uploads := recordScript(t.Owner(), w.after, false)
 	s.Record = []engine.Step{scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))}
 	s.Quiet = []engine.Step{x.quietly(t, w)}
 	s.Ends = x.ends()
@@ -112,7 +112,7 @@ func (x *configDiff) ends() []string {
 // quietly does all of it in one script, and so in one round trip.
 func (x *configDiff) quietly(t engine.Target, w write) engine.Step {
 	if w.empty() && len(acting(x.diff.Actions)) == 0 {
-		text, uploads := recordScript(t.Run, w.after, true)
+		text, uploads := recordScript(t.Owner(), w.after, true)
 		return scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))
 	}
 	w.quiet, w.acts = true, acting(x.diff.Actions)

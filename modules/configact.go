@@ -13,26 +13,26 @@ import (
 // actScript gives the script of one action on a host that the run holds. If it
 // fails or takes too long, failed becomes the host's record, and the script
 // exits with ScriptActed.
-func actScript(run string, a rules.Action, failed []byte) (string, []engine.Upload) {
+func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (string, []engine.Upload) {
 	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
 	s := script{
-		vars: map[string]string{"run": run, "doing": a.String(), "root": ""},
+		vars: map[string]string{"run": owner.Run, "doing": a.String(), "root": ""},
 		text: pointScript + txScript + actionScript + "lock\nreceive\n" + actLine(0, a) +
 			"point acted\ntrim\n",
 	}
-	return strict + engine.CheckHoldSnippet(run) + s.String(), uploads
+	return strict + engine.CheckHoldSnippet(owner) + s.String(), uploads
 }
 
 // recordScript gives the script that records the applied configuration on a
 // host, when all of it has taken effect, and ends the transaction of the run. If
 // it is quiet, nobody else may hold the host; else the run must.
-func recordScript(run string, after []byte, quiet bool) (string, []engine.Upload) {
-	check := engine.CheckHoldSnippet(run)
+func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []engine.Upload) {
+	check := engine.CheckHoldSnippet(owner)
 	if quiet {
-		check = engine.CheckFreeSnippet(run)
+		check = engine.CheckFreeSnippet(owner)
 	}
 	s := script{
-		vars: map[string]string{"run": run, "doing": "record", "root": ""},
+		vars: map[string]string{"run": owner.Run, "doing": "record", "root": ""},
 		text: pointScript + txScript + recordedScript + "lock\nreceive\nrecorded\n",
 	}
 	return strict + check + s.String(), []engine.Upload{{Name: "after", Data: after}}

@@ -108,7 +108,7 @@ func TestActions(t *testing.T) {
 			if test.prepare != nil {
 				test.prepare(b)
 			}
-			out := b.send(actScript("r1", test.do, []byte("failed")))
+			out := b.send(actScript(by("r1"), test.do, []byte("failed")))
 			b.want(out, test.code, test.says)
 			if !strings.Contains(b.log(), test.log) {
 				t.Errorf("log %s", b.log())
@@ -136,7 +136,7 @@ func TestAnActionKeepsWhatTheRecordNeeds(t *testing.T) {
 	b := crashSite(t)
 	w := b.crashWrite(false)
 	b.want(b.write(w), 0, "")
-	b.want(b.send(actScript("r1", action(engine.ReloadUnit, "crio.service"), []byte("failed"))), 0, "")
+	b.want(b.send(actScript(by("r1"), action(engine.ReloadUnit, "crio.service"), []byte("failed"))), 0, "")
 	b.record(w)
 	b.crashWritten()
 }
@@ -144,15 +144,15 @@ func TestAnActionKeepsWhatTheRecordNeeds(t *testing.T) {
 func TestAnActionNeedsTheHold(t *testing.T) {
 	b := newWriteBox(t)
 	b.hold(engine.RunHold, "r2")
-	b.want(b.send(actScript("r1", action(engine.RestartUnit, "crio.service"), nil)), engine.ScriptHeld, "")
-	b.want(b.send(recordScript("r1", []byte("x"), false)), engine.ScriptHeld, "")
-	b.want(b.send(recordScript("r1", []byte("x"), true)), engine.ScriptHeld, "")
+	b.want(b.send(actScript(by("r1"), action(engine.RestartUnit, "crio.service"), nil)), engine.ScriptHeld, "")
+	b.want(b.send(recordScript(by("r1"), []byte("x"), false)), engine.ScriptHeld, "")
+	b.want(b.send(recordScript(by("r1"), []byte("x"), true)), engine.ScriptHeld, "")
 	b.remove("var/lib/holdfast/hold.json")
-	b.want(b.send(recordScript("r1", []byte("x"), false)), engine.ScriptHeld, "")
+	b.want(b.send(recordScript(by("r1"), []byte("x"), false)), engine.ScriptHeld, "")
 	if b.exists("var/lib/holdfast/applied.json") || b.log() != "" {
 		t.Error("something was done")
 	}
-	b.want(b.send(recordScript("r1", []byte("x"), true)), 0, "")
+	b.want(b.send(recordScript(by("r1"), []byte("x"), true)), 0, "")
 }
 
 // A quiet write does all of it, and records which action failed.
@@ -193,7 +193,7 @@ func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
 	if out.Code != 0 || b.read(engine.AppliedPath) != `{"before":1}` {
 		t.Errorf("%+v", out)
 	}
-	text, uploads = actScript("r1", action(engine.ReloadUnit, "none.service"), []byte("failed"))
+	text, uploads = actScript(by("r1"), action(engine.ReloadUnit, "none.service"), []byte("failed"))
 	b.send("exec >&- 2>&-\n"+text, uploads)
 	if got := b.read(engine.AppliedPath); got != "failed" {
 		t.Errorf("record %q", got)
@@ -206,6 +206,6 @@ func TestTheRecordOfAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	w := b.crashWrite(false)
 	b.want(b.write(w), 0, "")
 	b.hold(engine.RunHold, "r2")
-	b.want(b.send(recordScript("r2", w.after, false)), 0, "")
+	b.want(b.send(recordScript(by("r2"), w.after, false)), 0, "")
 	b.crashWritten()
 }

@@ -144,7 +144,7 @@ func TestARecordThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 			w := b.crashWrite(false)
 			b.want(b.write(w), 0, "")
 			b.stopAt(point, "kill -9 0")
-			b.send(recordScript("r1", w.after, false))
+			b.send(recordScript(by("r1"), w.after, false))
 			b.hit(point)
 			b.record(w)
 			b.record(w)
@@ -160,11 +160,11 @@ func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	w := b.crashWrite(false)
 	b.want(b.write(w), 0, "")
 	b.stopAt("recorded", "kill -9 0")
-	b.send(recordScript("r1", w.after, false))
+	b.send(recordScript(by("r1"), w.after, false))
 	b.hit("recorded")
 	b.hold(engine.RunHold, "r2")
 	w = b.plan(contents{"/etc/mine.conf": "3\n"}, edit{path: "/etc/mine.conf", kind: engine.FileNode, mode: 0o644, save: true})
-	w.run = "r2"
+	w.owner = by("r2")
 	b.want(b.write(w), 0, "")
 	if got := b.read("/var/lib/holdfast/originals/%2Fetc%2Fmine.conf"); got != "1\n" {
 		t.Errorf("original %q", got)

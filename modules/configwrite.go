@@ -36,7 +36,7 @@ var (
 // cannot be written, each time with nothing changed; and with ScriptActed where
 // all is written, but an action has failed. Holders are the runs that may hold
 // the host if it is quiet.
-func (w write) script(holders ...string) (text string, uploads []engine.Upload) {
+func (w write) script(holders ...engine.HoldOwner) (text string, uploads []engine.Upload) {
 	uploads = w.uploads()
 	list := newListing(w)
 	accounts := newAccountList(w)
@@ -46,7 +46,7 @@ func (w write) script(holders ...string) (text string, uploads []engine.Upload) 
 	}
 	s := script{
 		vars: map[string]string{
-			"run": w.run, "doing": "write", "root": "", "boot": w.boot,
+			"run": w.owner.Run, "doing": "write", "root": "", "boot": w.boot,
 			"statistics": list.statistics(), "digests": list.digests(), "targets": list.targets(), "hasaccounts": yes,
 		},
 		job: keysScript,
@@ -60,11 +60,11 @@ func (w write) script(holders ...string) (text string, uploads []engine.Upload) 
 }
 
 // allowed gives the lines that check the hold.
-func (w write) allowed(holders []string) string {
+func (w write) allowed(holders []engine.HoldOwner) string {
 	if w.quiet {
 		return engine.CheckFreeSnippet(holders...)
 	}
-	return engine.CheckHoldSnippet(w.run)
+	return engine.CheckHoldSnippet(w.owner)
 }
 
 // end gives the lines that follow when all is written: the actions and the

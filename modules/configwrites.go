@@ -12,7 +12,7 @@ import (
 
 // write puts together what is to be written.
 func (x *configDiff) write(t engine.Target) write {
-	w := write{run: t.Run, boot: x.boot, data: map[string][]byte{}}
+	w := write{owner: t.Owner(), boot: x.boot, data: map[string][]byte{}}
 	before, after := x.records(t.Run)
 	w.before, w.after = encodeApplied(before), encodeApplied(after)
 	failures := map[string][]byte{}

@@ -7,11 +7,11 @@ import (
 
 // write is everything that is to be written to a host, in one transaction.
 type write struct {
-	run     string      // whose hold is demanded, and which the transaction belongs to
-	quiet   bool        // without a hold: the host must be held by nobody, or by a run in holders
-	boot    string      // boot ID as planned: another one ends the script with ScriptChanged
-	edits   []edit      // parents before what is in them; what goes comes last, and what is in a directory before it
-	groups  []groupEdit // before users, as users are before files
+	owner   engine.HoldOwner // whose hold is demanded, and whose run the transaction belongs to
+	quiet   bool             // without a hold: the host must be held by nobody, or by a run in holders
+	boot    string           // boot ID as planned: another one ends the script with ScriptChanged
+	edits   []edit           // parents before what is in them; what goes comes last, and what is in a directory before it
+	groups  []groupEdit      // before users, as users are before files
 	users   []loginEdit
 	units   []unitEdit                 // after the files
 	clean   []string                   // paths beside which an earlier transaction may have left a temporary file

@@ -54,7 +54,7 @@ func orderReboot(t engine.Target, name, what string, check, job script) engine.S
 	check.vars["unit"], check.vars["what"] = rebootUnit, what
 	check.job = job.String()
 	check.text += orderScript
-	step := onHost(t, name, strict+engine.CheckHoldSnippet(t.Run)+check.String(), rebootOrder)
+	step := onHost(t, name, strict+engine.CheckHoldSnippet(t.Owner())+check.String(), rebootOrder)
 	step.Reboots = true
 	return step
 }

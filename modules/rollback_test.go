@@ -166,7 +166,7 @@ func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
 		if f.Booted() == nil || f.Booted().Digest != d.OS.Digest() || strings.Join(f.Rejected, " ") != d.OS.Digest() {
 			b.t.Fatalf("it runs %+v and has rejected %v", f.Booted(), f.Rejected)
 		}
-		b.want(b.run(engine.ReleaseScript("r1", engine.Release{Updated: true, Accepts: f.Booted().Digest})), 0, "")
+		b.want(b.run(engine.ReleaseScript(by("r1"), engine.Release{Updated: true, Accepts: f.Booted().Digest})), 0, "")
 		if f := b.observe(d); len(f.Rejected) > 0 || f.Hold != nil || f.Updated.IsZero() {
 			b.t.Errorf("it has rejected %v, is held by %v, and was updated at %s", f.Rejected, f.Hold, f.Updated)
 		}

@@ -84,11 +84,11 @@ const strict = "set -eu\n"
 
 // holders are the runs that may hold a host on which something is done that
 // disrupts nothing: this one, and one whose hold is taken over.
-func holders(t engine.Target) []string {
+func holders(t engine.Target) []engine.HoldOwner {
 	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
-		return []string{t.Run, h.Run}
+		return []engine.HoldOwner{t.Owner(), h.Owner()}
 	}
-	return []string{t.Run}
+	return []engine.HoldOwner{t.Owner()}
 }
 
 // stageStep puts the OS on the host's disk. A hold that the plan was made with

@@ -125,7 +125,7 @@ func (p placed) service(t engine.Target) engine.Step {
 // run's, any other leaves alone what somebody else holds.
 func (p placed) allowed(t engine.Target) string {
 	if needsHold(p.allActions()) {
-		return engine.CheckHoldSnippet(t.Run)
+		return engine.CheckHoldSnippet(t.Owner())
 	}
 	return engine.CheckFreeSnippet(holders(t)...)
 }

@@ -90,7 +90,7 @@ func (b *writeBox) read(path string) string {
 // to replace is as it is now, and whose they are is who runs the test.
 func (b *writeBox) plan(data map[string]string, edits ...edit) write {
 	w := write{
-		run: "r1", boot: boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failure: func(string) []byte { return []byte(`{"failed":1}`) },
+		owner: by("r1"), boot: boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failure: func(string) []byte { return []byte(`{"failed":1}`) },
 		data: map[string][]byte{},
 	}
 	for _, e := range edits {
@@ -162,7 +162,7 @@ func (b *writeBox) send(script string, uploads []engine.Upload) engine.Output {
 
 func (b *writeBox) write(w write) engine.Output {
 	b.t.Helper()
-	return b.send(w.script("r1"))
+	return b.send(w.script(by("r1")))
 }
 
 // must writes, records and demands that it works and leaves nothing behind.
@@ -177,7 +177,7 @@ func (b *writeBox) must(w write) {
 
 func (b *writeBox) record(w write) {
 	b.t.Helper()
-	b.want(b.send(recordScript("r1", w.after, false)), 0, "")
+	b.want(b.send(recordScript(by("r1"), w.after, false)), 0, "")
 	if got := b.read("/var/lib/holdfast/applied.json"); got != string(w.after) {
 		b.t.Fatalf("record: %s", got)
 	}

@@ -95,6 +95,9 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if err := a.canAsk(f); err != nil {
 		return err
 	}
+	if err := a.keepBastion(s); err != nil {
+		return err
+	}
 	unlock, err := s.lock()
 	if err != nil {
 		return err
@@ -179,7 +182,7 @@ func (s *site) inherit() (report.History, error) {
 	if err != nil {
 		return report.History{}, err
 	}
-	left := report.LeftOver(runs, s.inv.Site, s.run.ID)
+	left := report.LeftOver(runs, s.inv.Site, s.owner())
 	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.Complete = left.Dead, left.Awaited, left.Failed, left.History.Complete
 	return left.History, nil
 }

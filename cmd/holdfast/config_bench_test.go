@@ -77,6 +77,7 @@ func BenchmarkConfigPlan(b *testing.B) {
 
 func planInput(b *testing.B, hosts int, changed bool) engine.Input {
 	b.Setenv("HOME", b.TempDir())
+	b.Setenv("XDG_STATE_HOME", b.TempDir())
 	b.Setenv("SSH_AUTH_SOCK", "")
 	f := newConfigFleet(b, 1, 500)
 	if changed {

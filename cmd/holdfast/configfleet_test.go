@@ -221,7 +221,7 @@ type ran struct {
 func (f *configFleet) run(code engine.ExitCode, args ...string) ran {
 	f.tb.Helper()
 	cmd := exec.Command("holdfast", append(args, "-i", filepath.Join(f.dir, "site.hcl"))...)
-	cmd.Env = append(os.Environ(), "HOME="+f.dir, "SSH_AUTH_SOCK=")
+	cmd.Env = append(os.Environ(), "HOME="+f.dir, "XDG_STATE_HOME="+f.dir, "SSH_AUTH_SOCK=")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError

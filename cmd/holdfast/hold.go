@@ -122,7 +122,7 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 	}
 	s.only(mine)
 	return exit(code.Worse(a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
-		return rollout.Script{Text: engine.ReleaseScript(sight[h.Name].Hold.Run, engine.Release{}), Timeout: time.Minute}
+		return rollout.Script{Text: engine.ReleaseScript(sight[h.Name].Hold.Owner(), engine.Release{}), Timeout: time.Minute}
 	}, "released")))
 }
 

@@ -1,8 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
 )
 
 // holder names who runs holdfast, and where: user@bastion.
@@ -19,4 +25,42 @@ func holder() string {
 		host = "bastion"
 	}
 	return name + "@" + host
+}
+
+// stateDir is the folder that keeps the identity of this bastion: never that of an
+// inventory or its journals, which people copy. What root keeps for the whole
+// machine is also everybody's who may read it.
+func stateDir() string {
+	const machineWide = "/var/lib/holdfast-bastion"
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "holdfast")
+	}
+	home, err := os.UserHomeDir()
+	entries, unreadable := os.ReadDir(machineWide)
+	if os.Geteuid() == 0 || err != nil || unreadable == nil && len(entries) > 0 {
+		return machineWide
+	}
+	return filepath.Join(home, ".local", "state", "holdfast")
+}
+
+// thisMachine is by what this machine can be told from one that its disk was
+// copied to.
+func thisMachine() report.Machine {
+	id, _ := os.ReadFile("/etc/machine-id") // not every container has one
+	name, _ := os.Hostname()
+	return report.Machine{ID: strings.TrimSpace(string(id)), Name: name}
+}
+
+// keepBastion makes sure that holds that the command takes can be told from those
+// of other bastions.
+func (a *app) keepBastion(s *site) error {
+	here, err := report.KeepBastion(stateDir(), thisMachine())
+	if err != nil {
+		return err
+	}
+	if was := here.Replaced; was != (report.Machine{}) {
+		fmt.Fprintf(a.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not taken over\n", engine.Printable(was.Name))
+	}
+	s.run.Start.Bastion = here.Identity
+	return nil
 }

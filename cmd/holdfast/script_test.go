@@ -84,6 +84,7 @@ func setUp(env *testscript.Env) error {
 	}
 	env.Values[fleetKey{}] = &fleet{hosts: map[string]*testHost{}, key: key}
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "home", "state"))
 	env.Setenv("HOLDFAST_INVENTORY", site)
 	env.Setenv("SSH_AUTH_SOCK", "")
 	return errors.Join(

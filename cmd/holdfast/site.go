@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/inventory"
 	"holdfast/engine/remote"
+	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/modules"
 )
@@ -89,7 +90,15 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Web: web{}, Sink: discard{}, Clock: clock{},
 		Forks: a.forks, Soft: a.soft,
 	}
+	if here, err := report.ReadBastion(stateDir(), thisMachine()); err == nil { // else no hold is of this bastion
+		s.run.Start.Bastion = here.Identity
+	}
 	return s, nil
+}
+
+// owner is this run, as its holds name it.
+func (s *site) owner() engine.HoldOwner {
+	return engine.HoldOwner{Run: s.run.ID, Bastion: s.run.Start.Bastion}
 }
 
 // openDesired opens the site and reads what its hosts are to be, for commands

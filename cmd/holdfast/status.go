@@ -43,7 +43,7 @@ func (a *app) status(ctx context.Context) error {
 	}
 	status := history.Dated(engine.NewStatus(engine.Input{
 		Inventory: s.inv, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn,
-		Facts: s.run.Gather(ctx), Clusters: s.run.Observe(ctx), Run: s.run.ID, Dead: s.run.Dead,
+		Facts: s.run.Gather(ctx), Clusters: s.run.Observe(ctx), Run: s.run.ID, Bastion: s.run.Start.Bastion, Dead: s.run.Dead,
 	}))
 	if err := ctx.Err(); err != nil {
 		return err

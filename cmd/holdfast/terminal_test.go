@@ -162,7 +162,7 @@ func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*
 	cmd := exec.Command(os.Args[0])
 	cmd.Args = argv // by whose first the test is the program
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "HOLDFAST_INVENTORY", "SSH_AUTH_SOCK", "PATH"} {
+	for _, name := range []string{"HOME", "XDG_STATE_HOME", "HOLDFAST_INVENTORY", "SSH_AUTH_SOCK", "PATH"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty

@@ -14,7 +14,8 @@ import (
 // Bastion is where one run happens. It gives the run its hosts, clusters,
 // local commands, journal and clock, and can be killed.
 type Bastion struct {
-	ID string // of the run
+	ID       string // of the run
+	Identity string // of the bastion, which several runs may share
 
 	Fault   func(Call) Fault               // asked before each call; may be nil
 	Watch   func(engine.Event)             // sees each event once it is journaled; may be nil
@@ -66,7 +67,7 @@ type Command struct {
 // Bastion makes a place for a run of that ID.
 func (s *Site) Bastion(run string) *Bastion {
 	b := &Bastion{
-		ID: run, site: s, begun: map[string]string{},
+		ID: run, Identity: "b1", site: s, begun: map[string]string{},
 		seen: map[string]time.Time{}, missed: map[string]time.Time{}, observed: map[string]time.Time{}, took: map[string]time.Time{}, told: newTold(), followed: newFollowed(), asked: &Asked{},
 	}
 	s.mu.Lock()
@@ -79,10 +80,15 @@ func (s *Site) Bastion(run string) *Bastion {
 // likes before Apply.
 func (b *Bastion) Run() *rollout.Run {
 	return &rollout.Run{
-		Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID}, ID: b.ID,
+		Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
 		Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: Modules(),
 		Hosts: b, Clusters: b, Local: local{b}, Web: b, Sink: b, Clock: b.clock,
 	}
+}
+
+// owner is the run, as its holds name it.
+func (b *Bastion) owner() engine.HoldOwner {
+	return engine.HoldOwner{Run: b.ID, Bastion: b.Identity}
 }
 
 // Apply carries out the run until it ends or is killed.

@@ -68,8 +68,9 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 	if !isHold {
 		return reply, false
 	}
-	run := fields(own).Run
-	mine := h.hold != nil && h.garbage == "" && h.hold.Run == run && run != ""
+	owner := fields(own).Owner()
+	run := owner.Run
+	mine := h.hold != nil && h.garbage == "" && h.hold.Owner() == owner && run != ""
 	_, takes := vars["head"]
 	failed, renews := vars["failed"]
 	now = now.Add(h.traits.Skew).UTC().Truncate(time.Second)

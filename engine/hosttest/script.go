@@ -53,7 +53,7 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 		}
 		return h.printHold(0)
 	}
-	if text == engine.CheckHoldScript(b.ID) {
+	if text == engine.CheckHoldScript(b.owner()) {
 		return h.checkHold(b.ID)
 	}
 	if reply, ok := h.holdScript(b, text, now); ok {

@@ -88,7 +88,7 @@ func TestHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := report.LeftOver(runs, "berlin", "self"); left.Complete["w"] != c.complete || !left.Dated(status).Pools[0].Since.Equal(want) {
+		if left := report.LeftOver(runs, "berlin", engine.HoldOwner{Run: "self"}); left.Complete["w"] != c.complete || !left.Dated(status).Pools[0].Since.Equal(want) {
 			t.Errorf("%s: whole journals tell otherwise: %+v", name, left)
 		}
 	}

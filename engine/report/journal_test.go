@@ -130,7 +130,7 @@ func TestRunsOfAJournal(t *testing.T) {
 	if runs[0].Problem == "" || runs[1].End != nil || runs[1].Steps["etcd-1"] != "wait for boot" || runs[2].End == nil {
 		t.Errorf("%+v", runs)
 	}
-	left := report.LeftOver(runs, "berlin", "20261121-100000-0003")
+	left := report.LeftOver(runs, "berlin", engine.HoldOwner{Run: "20261121-100000-0003", Bastion: "b1"})
 	if want := []string{"20261121-090000-0002", "20261121-080000-0001", "20261121-070000-0000"}; !slices.Equal(left.Dead, want) {
 		t.Errorf("dead runs %q, want %q", left.Dead, want)
 	}
@@ -140,8 +140,37 @@ func TestRunsOfAJournal(t *testing.T) {
 	if want := []string{"worker-01"}; !slices.Equal(left.Failed, want) {
 		t.Errorf("to be tried again %q, want %q", left.Failed, want)
 	}
-	if other := report.LeftOver(runs[1:], "oslo", "x"); len(other.Dead) > 0 {
+	if other := report.LeftOver(runs[1:], "oslo", engine.HoldOwner{Run: "x", Bastion: "b1"}); len(other.Dead) > 0 {
 		t.Errorf("the runs of another site are taken for dead ones of this: %+v", other)
+	}
+}
+
+// TestJournalsOfAnotherBastion leaves alone what runs of another bastion have left,
+// whose journals are in the same folder: they may be under way over there.
+func TestJournalsOfAnotherBastion(t *testing.T) {
+	dir := t.TempDir()
+	events := aRun()
+	for i, e := range events {
+		if e.Start != nil {
+			start := *e.Start
+			start.Bastion = "b1"
+			events[i].Start = &start
+		}
+		if e.Step == "wait for boot" && e.Type == engine.StepStarted {
+			events = events[:i+1]
+			break
+		}
+	}
+	journal(t, dir, "20261121-080000-0001", events)
+	runs, err := report.ListRuns(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := report.LeftOver(runs, "berlin", engine.HoldOwner{Run: "x", Bastion: "b1"}); len(left.Dead) != 1 || len(left.Awaited) != 1 {
+		t.Errorf("of this bastion: %+v", left)
+	}
+	if left := report.LeftOver(runs, "berlin", engine.HoldOwner{Run: "x", Bastion: "b2"}); len(left.Dead)+len(left.Awaited) != 0 {
+		t.Errorf("a run of another bastion counts as dead: %+v", left)
 	}
 }
 
@@ -283,7 +312,7 @@ func TestAHostOnItsWayBackIsAwaited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := report.LeftOver(runs, "berlin", "20261121-090000-0002"); left.Awaited["app-1"] == "" {
+		if left := report.LeftOver(runs, "berlin", engine.HoldOwner{Run: "20261121-090000-0002"}); left.Awaited["app-1"] == "" {
 			t.Errorf("a host that was ordered to reboot by %q is not waited for", step)
 		}
 	}

@@ -19,6 +19,7 @@ type RunInfo struct {
 	ID       string            `json:"id"`
 	Site     string            `json:"site"`
 	Holder   string            `json:"holder"`
+	Bastion  string            `json:"bastion,omitempty"` // identity of the bastion
 	Started  time.Time         `json:"started"`
 	Last     time.Time         `json:"last"` // of its last event
 	End      *engine.RunEnd    `json:"end,omitempty"`
@@ -87,7 +88,7 @@ func (r *RunInfo) add(e engine.Event) {
 	case engine.RunStarted:
 		r.Started = e.Time
 		if e.Start != nil {
-			r.Site, r.Holder = e.Start.Site, e.Start.Holder
+			r.Site, r.Holder, r.Bastion = e.Start.Site, e.Start.Holder, e.Start.Bastion
 		}
 	case engine.StepStarted:
 		if e.Host != "" {
@@ -124,12 +125,13 @@ type Left struct {
 }
 
 // LeftOver reads the journals of a site. It must be called with the site's
-// lock held: then no other run of this bastion is alive, so all are over.
-func LeftOver(runs []RunInfo, site, self string) Left {
-	left := Left{Awaited: map[string]string{}, History: history(runs, site, self)}
+// lock held: then no other run of this bastion is alive, so all are over. Runs of
+// other bastions, whose journals are here because the folder was copied, may live.
+func LeftOver(runs []RunInfo, site string, self engine.HoldOwner) Left {
+	left := Left{Awaited: map[string]string{}, History: history(runs, site, self.Run)}
 	latest := true
 	for _, r := range runs {
-		if r.ID == self || (r.Site != site && r.Site != "") {
+		if r.ID == self.Run || (r.Site != site && r.Site != "") || (r.Bastion != self.Bastion && r.Bastion != "") {
 			continue
 		}
 		if r.End == nil || r.End.Exit != engine.ExitOK { // one that ended well holds nothing

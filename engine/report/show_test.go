@@ -52,7 +52,7 @@ func plan() engine.Plan {
 		Hosts: []engine.HostPlan{
 			osPlan("etcd-0", "etcd", "main", "rack-a"), osPlan("etcd-1", "etcd", "main", "rack-b"), osPlan("etcd-2", "etcd", "main", "rack-c"),
 			osPlan("worker-01", "worker", "", ""), osPlan("worker-02", "worker", "", ""),
-			{Host: "worker-05", Pool: "worker", Adopt: "20261120-220000-aa11", Actions: []engine.Action{}, Roll: []engine.Step{}},
+			{Host: "worker-05", Pool: "worker", Adopt: "20261120-220000-aa11c35e7f90d284", Actions: []engine.Action{}, Roll: []engine.Step{}},
 		},
 		Excluded: []engine.Exclusion{
 			{Host: "worker-03", Why: engine.Unreachable, Reason: "connect to 10.0.1.3:22: no answer within 10s"},
@@ -61,7 +61,7 @@ func plan() engine.Plan {
 		Before:   []engine.Step{{Name: "snapshot etcd", On: "main", Do: engine.Op{Snapshot: &engine.Snapshot{Cluster: "main"}}}},
 		Lanes:    []engine.Lane{{Cluster: "main", Hosts: []string{"etcd-1", "etcd-2", "etcd-0"}}, {Hosts: []string{"worker-01"}}, {Hosts: []string{"worker-02"}}},
 		Batches:  []engine.Batch{{Pools: []string{"etcd", "worker"}, Hosts: []string{"etcd-1", "worker-01", "worker-05"}}, {Pools: []string{"etcd", "worker"}, Hosts: []string{"etcd-2", "worker-02"}}, {Pools: []string{"etcd"}, Hosts: []string{"etcd-0"}}},
-		Warnings: []string{"worker-05: run 20261120-220000-aa11 ended and left its hold; it is taken over"},
+		Warnings: []string{"worker-05: run 20261120-220000-aa11c35e7f90d284 ended and left its hold; it is taken over"},
 	}
 }
 

@@ -72,7 +72,7 @@ type hastyConn struct {
 func (c hastyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
 	reply, err := c.Conn.Run(ctx, s)
 	if err == nil && strings.HasPrefix(s.Text, "hosttest reboot") {
-		return c.Conn.Run(ctx, rollout.Script{Text: engine.ReleaseScript(c.run, engine.Release{}), Timeout: time.Minute})
+		return c.Conn.Run(ctx, rollout.Script{Text: engine.ReleaseScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}, engine.Release{}), Timeout: time.Minute})
 	}
 	return reply, err
 }

@@ -68,7 +68,7 @@ func (r *Run) retreat(ctx context.Context, hp engine.HostPlan, passed sequence) 
 
 // keepHeld writes the reason into the hold of a host that failed.
 func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) string {
-	script := engine.FailHoldScript(r.ID, r.noted(failure.Cause), r.noted(failure.Step))
+	script := engine.FailHoldScript(r.owner(), r.noted(failure.Cause), r.noted(failure.Step))
 	reply, err := r.insist(ctx, hp.Host, Script{Text: script, Timeout: time.Minute})
 	switch {
 	case err != nil:

@@ -13,9 +13,12 @@ import (
 	"holdfast/engine"
 )
 
+// owner is this run, as its holds name it.
+func (r *Run) owner() engine.HoldOwner { return engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion} }
+
 // takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
-	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Reason: r.noted(t.Reason), Units: awaited(hp), From: t.From}
+	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.noted(t.Reason), Units: awaited(hp), From: t.From}
 	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.TakeScript(h, t), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
@@ -49,7 +52,7 @@ func whose(text string) string {
 }
 
 func (r *Run) release(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
-	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.ID, f), Op: engine.Op{Release: &f}})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.owner(), f), Op: engine.Op{Release: &f}})
 	switch {
 	case err != nil:
 		return err
@@ -68,7 +71,7 @@ func (r *Run) stillHeld(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 		return nil
 	}
 	const quick = 20 * time.Second
-	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.CheckHoldScript(r.ID), Timeout: quick})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.CheckHoldScript(r.owner()), Timeout: quick})
 	undone := "; " + s.Name + " was not done"
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -100,7 +103,7 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, cluster strin
 			away = append(away, f.Host)
 		case f.Held():
 			away = append(away, f.Host)
-			if f.Stance(r.ID, nil) != engine.OwnHold {
+			if f.Stance(r.owner(), nil) != engine.OwnHold {
 				foreign = append(foreign, f.Host)
 			}
 		}

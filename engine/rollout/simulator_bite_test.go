@@ -45,7 +45,7 @@ type deafConn struct {
 }
 
 func (c deafConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Op.TakeHold != nil || s.Text == engine.CheckHoldScript(c.run) {
+	if s.Op.TakeHold != nil || s.Text == engine.CheckHoldScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}) {
 		return rollout.Reply{}, nil
 	}
 	return c.Conn.Run(ctx, s)

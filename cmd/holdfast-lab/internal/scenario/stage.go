@@ -60,6 +60,7 @@ func (r *Runner) setup(ctx context.Context) func(*testscript.Env) error {
 		env.Setenv("HOLDFAST_LAB", r.Self)
 		env.Setenv("HOLDFAST_LAB_DIR", r.Lab.Dir())
 		env.Setenv("HOME", env.WorkDir)
+		env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 		env.Setenv("TERM", "dumb")
 		return nil
 	}

@@ -1,0 +1,73 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"holdfast/engine/report"
+)
+
+func TestBastionKeepsItsIdentity(t *testing.T) {
+	dir, here := filepath.Join(t.TempDir(), "a", "b"), report.Machine{ID: "4d1f", Name: "b1"}
+	if b, err := report.ReadBastion(dir, here); err != nil || b.Identity != "" {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	found := make([]string, 8)
+	var runs sync.WaitGroup
+	for i := range found { // runs of several sites may begin at once
+		runs.Go(func() {
+			b, err := report.KeepBastion(dir, here)
+			if err != nil {
+				t.Error(err)
+			}
+			found[i] = b.Identity
+		})
+	}
+	runs.Wait()
+	for _, identity := range found {
+		if len(identity) < 32 || identity != found[0] {
+			t.Fatalf("identities %q", found)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Fatal(entries, err)
+	}
+	if info, err := entries[0].Info(); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+
+	for _, copied := range []report.Machine{{ID: "77aa", Name: "b1"}, {ID: "4d1f", Name: "b2"}} {
+		if b, err := report.ReadBastion(dir, copied); err != nil || b.Identity != "" {
+			t.Errorf("%+v took the identity of another machine: %+v, %v", copied, b, err)
+		}
+	}
+	copied := report.Machine{ID: "77aa", Name: "b2"}
+	b, err := report.KeepBastion(dir, copied)
+	if err != nil || b.Identity == found[0] || b.Replaced != here {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if again, err := report.KeepBastion(dir, copied); err != nil || again.Identity != b.Identity || again.Replaced != (report.Machine{}) {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+func TestBastionThatCannotKeepItsIdentity(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := report.KeepBastion(filepath.Join(file, "x"), report.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
+		t.Errorf("error %v", err)
+	}
+	if err := os.Rename(file, filepath.Join(dir, "bastion.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := report.KeepBastion(dir, report.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it") {
+		t.Errorf("error %v", err)
+	}
+}
