@@ -7,11 +7,8 @@ package engine
 // what the bodies share. Nothing here changes a hold.
 const holdLib = `
 [ -d "$dir" ] || mkdir -m 0700 "$dir"
-exec 9>"$dir/lock"
-if command -v flock >/dev/null 2>&1 && ! flock -w 30 9; then
-	printf '%s\n' "hold: $dir/lock is busy for 30 s" >&2
-	exit 1
-fi
+exec 9>>"$dir/lock"
+` + lockLines + `echo 'another hold script' >"$dir/lock"
 rm -f "$dir"/.hold.*
 tmp=$dir/.hold.$$
 now=$(date -u +%s)
@@ -50,7 +47,7 @@ if found; then
 			acquired=${acquired%%\"*}
 		fi
 	elif has "$old" "$adopt" && has "$old" '"kind":"run"' && { [ -z "$seen" ] || has "$old" "$seen"; }; then
-		how=replace
+		how=adopt
 	else
 		held
 	fi
@@ -109,8 +106,18 @@ if [ -n "$note" ]; then
 fi
 
 for unit in $helpers; do
-	if has "$stopped" "\"$unit\""; then systemctl stop "$unit"; fi
+	if has "$stopped" "\"$unit\""; then systemctl stop "$unit" 9>&-; fi
 done
+
+# Staging does not need a hold, and ends where anybody else takes one. It asks
+# with the lock when its unit has begun, so that none begins unseen from here on.
+if [ "$how" != replace ]; then
+	case $(systemctl show --property=ActiveState --value "$stageunit" 2>/dev/null 9>&-) in
+	active | activating | reloading | deactivating)
+		systemctl stop "$stageunit" 9>&- || printf '%s\n' "hold: $stageunit cannot be stopped" >&2
+		;;
+	esac
+fi
 if [ "$lasts" -gt 0 ]; then until=" until $(stamp $((now + lasts)))"; fi
 # Logging in reads the notice as the user, so it lies outside of $dir. It is a
 # link, because /etc is copied into the next OS, where a release removes it,

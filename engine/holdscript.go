@@ -126,12 +126,17 @@ func ReleaseScript(owner HoldOwner, r Release) string {
 }
 
 // CheckHoldSnippet gives the lines that every disruptive script begins with:
-// they end it with ScriptHeld unless the host is held by that run.
+// they end it with ScriptHeld unless the host is held by that run. They also
+// define two functions: checkhold does that again, and "claim DEED" does so with
+// the lock of the hold, which the script then has until it ends. So nobody takes
+// or ends a hold from there on, and who tries is told of the run and its deed.
+// Children that may outlive the script close descriptor 9.
 func CheckHoldSnippet(owner HoldOwner) string { return checkSnippet(true, owner) }
 
 // CheckFreeSnippet gives the lines that a script begins with which disrupts
 // nothing but must leave a held host alone: they end it with ScriptHeld if the
-// host is held by anybody but these runs.
+// host is held by anybody but these runs, of which the first is the script's. They
+// define the same functions.
 func CheckFreeSnippet(owners ...HoldOwner) string { return checkSnippet(false, owners...) }
 
 func checkSnippet(must bool, owners ...HoldOwner) string {
@@ -145,12 +150,30 @@ func checkSnippet(must bool, owners ...HoldOwner) string {
 	if must {
 		missing = "printf '%s\\n' 'hold: the host is not held by this run; nothing was done' >&2; exit " + fmt.Sprint(ScriptHeld) + " "
 	}
-	return "hold=none\n" +
+	run := ""
+	if len(owners) > 0 {
+		run = owners[0].Run
+	}
+	return "checkhold() {\nhold=none\n" +
 		"if [ -e " + HoldPath + " ] || [ -L " + HoldPath + " ]; then hold=$(cat " + HoldPath + ") || hold=unreadable; fi\n" +
 		"case $hold in\nnone) " + missing + ";;\n" + strings.Join(own, "") +
 		"*) printf '%s\\n' \"$hold\"; printf '%s\\n' 'hold: the host is held by someone else; nothing was done' >&2; exit " +
-		fmt.Sprint(ScriptHeld) + " ;;\nesac\n"
+		fmt.Sprint(ScriptHeld) + " ;;\nesac\n}\n" +
+		"claim() {\n[ -d " + StateDir + " ] || mkdir -m 0700 " + StateDir + "\nexec 9>>" + lockPath + "\n" + lockLines +
+		"checkhold\nprintf '%s\\n' " + Quote("run "+run) + "\", $1, since $(date -u +%Y-%m-%dT%H:%M:%SZ)\" >" + lockPath + "\n}\n" +
+		"checkhold\n"
 }
+
+// lockPath is the file whose lock keeps scripts apart that change the hold, or act
+// under it. In it is who has the lock, if that is more than a moment.
+const lockPath = StateDir + "/lock"
+
+// lockLines take the lock on descriptor 9, or tell who has it.
+const lockLines = `if command -v flock >/dev/null 2>&1 && ! flock -w 30 9; then
+	printf '%s\n' "hold: for 30 s the host has been busy with $(head -c 200 ` + lockPath + `); nothing was done, try again when that is over" >&2
+	exit 75
+fi
+`
 
 // holdVars sets what all hold scripts share. A run without an ID owns nothing.
 func holdVars(owner HoldOwner) string {
@@ -161,6 +184,7 @@ func holdVars(owner HoldOwner) string {
 	return "set -eu\numask 077\nexport LC_ALL=C\n" +
 		"dir=" + StateDir + "\nfile=" + HoldPath + "\n" +
 		"motdfile=" + NoticePath + "\nmotdtext=" + NoticeTextPath + "\nunits=" + UnitDir + "\ndropin=" + helperDropin + "\n" +
+		"stageunit=" + StageUnit + "\n" +
 		"helpers=" + Quote(strings.Join(RebootHelpers(), " ")) + "\n" +
 		"own=" + Quote(own) + "\n"
 }

@@ -99,7 +99,8 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	job.vars["digest"] = u.digest
 	job.vars["args"] = u.args.digest()
 	job.vars["etcd"] = t.Host.Cluster
-	job.text = libScript + job.text + jobScript
+	free := engine.CheckFreeSnippet(holders(t)...)
+	job.text = libScript + job.text + free + jobScript
 	stage := script{
 		vars: map[string]string{
 			"digest": u.digest, "args": u.args.digest(), "unit": StageUnit, "sysroot": "/sysroot",
@@ -109,7 +110,7 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 		job:  job.String(),
 		text: libScript + stageScript,
 	}
-	step := onHost(t, "stage", strict+engine.CheckFreeSnippet(holders(t)...)+stage.String(), timeout)
+	step := onHost(t, "stage", strict+free+stage.String(), timeout)
 	// The script goes on when its connection is cut, so its unit may start yet.
 	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + StageUnit + " || :; sleep 1; done"
 	return step

@@ -206,7 +206,7 @@ func (b *writeBox) tree() string {
 		}
 		name := strings.TrimPrefix(path, b.root)
 		switch {
-		case name == "/log", name == "/script", name == "/slept", name == "/on-sleep", strings.HasPrefix(name, "/run/"), strings.HasPrefix(name, "/var/lib/holdfast/write.lock"), name == "/var/lib/holdfast/originals", name == "/var/lib/holdfast/tx":
+		case name == "/log", name == "/script", name == "/slept", name == "/on-sleep", strings.HasPrefix(name, "/run/"), strings.HasPrefix(name, "/var/lib/holdfast/write.lock"), name == "/var/lib/holdfast/lock", name == "/var/lib/holdfast/originals", name == "/var/lib/holdfast/tx":
 			return nil
 		}
 		info, err := d.Info()

@@ -86,7 +86,7 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 const probeStart = "export LC_ALL=C\n( "
 
 // checkStart is how a script of engine.CheckHoldScript begins.
-const checkStart = "set -eu\nexport LC_ALL=C\nhold="
+const checkStart = "set -eu\nexport LC_ALL=C\ncheckhold() {\n"
 
 // probe answers the commands of a probe, of which it knows one.
 func (h *Host) probe(commands string, now time.Time) rollout.Reply {

@@ -46,7 +46,7 @@ func beforehand() map[string]failureCase {
 			breaks: func(s scene) {
 				s.Host("worker-0").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b9", Run: "m-1", Reason: "DIMM swap"})
 			},
-			exit: engine.ExitRefused, words: []string{"worker-0 is held", "DIMM swap", "holdfast release worker-0"},
+			exit: engine.ExitRefused, words: []string{"worker-0 is held", "DIMM swap", "bob@b9"},
 			hosts:  map[string]is{"worker-0": all(still, heldBy("m-1")), "": updated},
 			repair: func(s scene) { s.Host("worker-0").SetHold(nil) },
 		},

@@ -24,7 +24,7 @@ func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHol
 	case err != nil:
 		return err
 	case reply.Code == engine.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: whose(reply.Stdout)}
+		return &engine.Failure{Kind: KindHeld, Cause: whose(reply)}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
 	}
@@ -42,8 +42,12 @@ func awaited(hp engine.HostPlan) []string {
 	return nil
 }
 
-// whose reads a hold that is in the way.
-func whose(text string) string {
+// whose reads a hold that is in the way, or who has its lock.
+func whose(reply Reply) string {
+	text := reply.Stdout
+	if text == "" && reply.Stderr != "" {
+		return strings.TrimPrefix(firstLine(tail(reply.Stderr, 4096)), "hold: ")
+	}
 	var h engine.Hold
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
 		return "held, by a hold that cannot be read: " + engine.Printable(tail(text, 200))
@@ -57,7 +61,7 @@ func (r *Run) release(ctx context.Context, hp engine.HostPlan, f engine.Release)
 	case err != nil:
 		return err
 	case reply.Code == engine.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply.Stdout)}
+		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply)}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
 	}
@@ -81,7 +85,7 @@ func (r *Run) stillHeld(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	case reply.Code == engine.ScriptHeld && reply.Stdout == "":
 		return &engine.Failure{Kind: KindHeld, Cause: "the hold of this run is gone" + undone}
 	case reply.Code == engine.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply.Stdout) + undone}
+		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply) + undone}
 	case reply.Code != 0:
 		f := scriptFailure(reply, fmt.Sprintf("ask whether the host is still held by this run: exit status %d", reply.Code)+undone)
 		f.Kind = KindCannot

@@ -4,7 +4,7 @@ act() {
 	point "act $1"
 	what=$2${3:+ $3} done=0 now='' reason=''
 	if [ "$2" != daemon-reload ]; then
-		now=$(timeout -k 10 60 systemctl show --property=LoadState,ActiveState,NeedDaemonReload "$3" 2>&1 8>&-) || :
+		now=$(timeout -k 10 60 systemctl show --property=LoadState,ActiveState,NeedDaemonReload "$3" 2>&1 8>&- 9>&-) || :
 		case $now in
 		*NeedDaemonReload=yes*) bounded "$4" systemctl daemon-reload ;;
 		esac
@@ -34,7 +34,7 @@ act() {
 	record "$tx/new/failed-$1" || complain "$what: its failure cannot be recorded"
 	complain "$what: $reason${said:+: $said}"
 	if [ -n "$3" ]; then
-		timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit="$3" >&2 2>/dev/null 8>&- || :
+		timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit="$3" >&2 2>/dev/null 8>&- 9>&- || :
 	fi
 	trim
 	exit 78
@@ -47,7 +47,7 @@ settle() {
 	good=0 looks=0 first='' need=5
 	[ "$1" = restart ] || need=2
 	while [ "$good" -lt "$need" ]; do
-		unit=$(timeout -k 10 20 systemctl show --property=Type,NRestarts,Result,ActiveState,SubState "$2" 2>/dev/null 8>&-) || return 0
+		unit=$(timeout -k 10 20 systemctl show --property=Type,NRestarts,Result,ActiveState,SubState "$2" 2>/dev/null 8>&- 9>&-) || return 0
 		again=$(property NRestarts)
 		first=${first:-${again:-0}} again=$((${again:-0} - ${first:-${again:-0}}))
 		good=$((good + 1)) looks=$((looks + 1))
@@ -78,5 +78,5 @@ property() { printf '%s\n' "$unit" | sed -n "s/^$1=//p"; }
 bounded() {
 	limit=$1
 	shift
-	said=$(timeout -k 10 "$limit" "$@" 2>&1 8>&-) || done=$?
+	said=$(timeout -k 10 "$limit" "$@" 2>&1 8>&- 9>&-) || done=$?
 }

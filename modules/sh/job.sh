@@ -6,6 +6,8 @@
 set -eu
 umask 022
 rm -f "$0" "$work/stage.result"
+claim staging # and whoever takes a hold from here on finds the unit, and stops it
+exec 9>&-
 {
 	set +e # and on again in a subshell: in a condition it would mean nothing
 	(

@@ -31,6 +31,7 @@ ready() {
 
 if busy; then say "waiting for a staging that is under way"; fi
 if settle; then ready; fi
+checkhold
 
 kib=$(df -Pk "$sysroot" | {
 	read -r _
@@ -56,12 +57,13 @@ say "staging $digest"
 # Low priority in every way there is; see docs/hosts.md for what helps when.
 systemd-run --quiet --collect --unit="$unit" --description="holdfast: stage $digest" \
 	--property=IOSchedulingClass=idle --property=IOWeight=1 \
-	--property=CPUWeight=1 --property=Nice=19 --property=RuntimeMaxSec="$limit" \
+	--property=CPUWeight=1 --property=Nice=19 --property=RuntimeMaxSec="$limit" --property=TimeoutStopSec=20 \
 	/bin/sh "$script" || {
 	rm -f "$script"
 	busy || exit 1 # else another run was faster: wait for what it does
 }
 if settle; then ready; fi
+checkhold # who has taken the host has stopped the unit
 
 say "stage: the deployment is not staged; the end of the log of $unit:" >&2
 tail -n 20 "$log" >&2 || :

@@ -5,12 +5,13 @@
 # What it prints is passed on as it comes. What it says on the other stream is
 # kept, its end only, so that the line that tells how it ended comes first.
 export LC_ALL=C
+claim "a command of a playbook"
 began=$(date +%s)
 exec 3>&1
 said=$({
 	# timeout makes a process group of its own, which what the command starts
 	# is in, too. What of that outlives the signal is killed here.
-	timeout -k 10 "$limit" sh -c "$command" 2>&1 >&3 3>&- </dev/null &
+	timeout -k 10 "$limit" sh -c "$command" 2>&1 >&3 3>&- 9>&- </dev/null &
 	group=$!
 	code=0
 	wait "$group" 2>/dev/null || code=$? # some shells say which signal it was

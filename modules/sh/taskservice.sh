@@ -13,6 +13,7 @@ cannot() {
 	complain "$*; nothing was done"
 	exit 79
 }
+claim "$verb of $unit"
 now=$(timeout -k 10 60 systemctl show --property=LoadState,ActiveState,NeedDaemonReload "$unit" 2>&1) || cannot "systemctl show $unit: $now"
 case $now in
 *LoadState=not-found*) cannot "$unit: the host has no such unit" ;;

@@ -55,7 +55,7 @@ unback() {
 	esac
 	verb=$3
 	shift 3
-	systemctl "$verb" -- "$@" >/dev/null 2>&1 8>&- || kept="$kept, whether these are enabled: $*"
+	systemctl "$verb" -- "$@" >/dev/null 2>&1 8>&- 9>&- || kept="$kept, whether these are enabled: $*"
 }
 
 # redirect makes a directory again that was removed; those that are in it have

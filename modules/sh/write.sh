@@ -15,7 +15,7 @@ problem() {
 unit() {
 	unitsdone="$unitsdone $1 $2 "
 	shift
-	attempt systemctl "$@" 8>&- || refuse "$said"
+	attempt systemctl "$@" 8>&- 9>&- || refuse "$said"
 }
 settled() { [ -z "$wrong" ] || exit "$1"; }
 phase=preparing made='' told='' accounts='' keysdone='' unitsdone='' contexts='' about=''
@@ -69,6 +69,7 @@ edits prepare
 about='new files'
 said=$({ temporary | xargs -0 -r sync --; } 2>&1) || refuse "$said"
 point prepared
+claim write # nobody may have taken the host while all that came, nor take it from here on
 
 about='what is there now'
 mkdir -p "$tx/old" "$originals"
@@ -79,7 +80,6 @@ said=$({ cd "$tx/old" && keeping | xargs -0 -r sync --; } 2>&1) || refuse "$said
 edits preserve
 sync "$originals"
 point saved
-
 # From here on it is finished, or undone.
 if [ -e "$applied" ]; then cp "$applied" "$tx/applied"; fi
 trap '' TERM INT

@@ -1,0 +1,88 @@
+package modules
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+)
+
+const theirHold = `{"kind":"maintenance","holder":"bob@b2","run":"m-1","reason":"DIMM swap"}`
+
+// A hold that appears while the files of a write are still on their way stops it
+// before anything is replaced.
+func TestAWriteDoesNotGoPastAHoldThatAppearsMeanwhile(t *testing.T) {
+	for name, quiet := range map[string]bool{"under its own hold, which was ended": false, "quiet": true} {
+		for _, point := range []string{"locked", "unpacked", "checked", "prepared"} {
+			t.Run(name+", "+point, func(t *testing.T) {
+				t.Parallel()
+				b := crashSite(t)
+				w := b.crashWrite(quiet)
+				b.hold(engine.RunHold, "r1")
+				if quiet {
+					b.remove(engine.HoldPath)
+				}
+				before := b.tree()
+				b.stopAt(point, "printf '%s' '"+theirHold+"' >\"$BOX"+engine.HoldPath+"\""+goOn)
+				out := b.write(w)
+				b.hit(point)
+				b.want(out, engine.ScriptHeld, "held by someone else; nothing was done")
+				if !strings.Contains(out.Stdout, "DIMM swap") {
+					t.Errorf("does not say who: %s", out.Stdout)
+				}
+				b.remove(engine.HoldPath)
+				if !quiet {
+					b.hold(engine.RunHold, "r1")
+				}
+				if added, gone := differences(before, b.tree()); len(added)+len(gone) > 0 {
+					t.Errorf("something is written: %q\nin place of %q", added, gone)
+				}
+				b.clean()
+			})
+		}
+	}
+}
+
+// differences are the lines of two trees that only one has, but for the hold.
+func differences(before, after string) (added, gone []string) {
+	for line := range strings.Lines(after) {
+		if !strings.Contains(before, line) && !strings.HasPrefix(line, engine.HoldPath) {
+			added = append(added, line)
+		}
+	}
+	for line := range strings.Lines(before) {
+		if !strings.Contains(after, line) && !strings.HasPrefix(line, engine.HoldPath) {
+			gone = append(gone, line)
+		}
+	}
+	return added, gone
+}
+
+// From the first rename to the end, a quiet write keeps holds away: who wants one is
+// told who writes.
+func TestAHoldIsNotTakenInTheMiddleOfAWrite(t *testing.T) {
+	for _, point := range []string{"saved", "replaced", "act 0", "recorded"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := crashSite(t)
+			b.remove(engine.HoldPath)
+			hold := engine.HoldScript(engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b2", Run: "m-1", Reason: "DIMM swap"}, engine.Duration(time.Hour), "", nil)
+			hold = strings.ReplaceAll(hold, "flock -w 30", "flock -w 0")
+			for _, dir := range []string{"/var/lib/holdfast", "/etc/motd.d", "/etc/systemd/system"} {
+				hold = strings.ReplaceAll(hold, dir, b.root+dir)
+			}
+			b.put("/run/hold.sh", hold, 0o600)
+			b.stopAt(point, `sh "$BOX/run/hold.sh" >"$BOX/run/hold.out" 2>&1 9>&-; echo $? >>"$BOX/run/hold.out"`+goOn)
+			b.want(b.write(b.crashWrite(true)), 0, "")
+			b.hit(point)
+			if said := b.read("/run/hold.out"); !strings.Contains(said, "busy with run r1, write, since 2") || !strings.HasSuffix(said, "\n75\n") {
+				t.Errorf("hold says %q", said)
+			}
+			if b.exists(engine.HoldPath) {
+				t.Error("is held in the middle of a write")
+			}
+			b.crashWritten()
+		})
+	}
+}
