@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // Inventory is one site as the operator wrote it: pools, hosts and etcd
 // clusters. It is read by engine/inventory, which checks it; the functions
 // here may rely on names being unique and references resolving.
@@ -74,12 +76,32 @@ func (o OS) Digest() string {
 // Cluster is an etcd cluster. Which hosts are its members is said by the
 // hosts (Host.Cluster) and checked against the cluster's own member list.
 type Cluster struct {
-	Name        string   `json:"name"`
-	ClientPort  int      `json:"client_port"`
-	TLS         *TLS     `json:"tls,omitempty"`
-	Latency     *Latency `json:"latency,omitempty"`
-	NoSnapshot  bool     `json:"no_snapshot,omitempty"`  // snapshot = false: take none before the first disruption
-	AllowOutage bool     `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots
+	Name        string    `json:"name"`
+	ClientPort  int       `json:"client_port"`
+	TLS         *TLS      `json:"tls,omitempty"`
+	Latency     *Latency  `json:"latency,omitempty"`
+	Timeout     Duration  `json:"timeout,omitempty"` // of one look at its members; 0 follows how far away they are
+	Snapshots   Snapshots `json:"snapshots,omitzero"`
+	NoSnapshot  bool      `json:"no_snapshot,omitempty"`  // snapshot = false: take none before the first disruption
+	AllowOutage bool      `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots
+}
+
+// Snapshots says where the snapshots of runs are kept, and how many.
+type Snapshots struct {
+	Folder string   `json:"folder,omitempty"` // "": snapshots in the folder of the journals
+	Keep   int      `json:"keep,omitempty"`
+	MaxAge Duration `json:"max_age,omitempty"`
+}
+
+// WithDefaults returns the settings with the defaults for those that are not set.
+func (s Snapshots) WithDefaults() Snapshots {
+	if s.Keep == 0 {
+		s.Keep = 10
+	}
+	if s.MaxAge == 0 {
+		s.MaxAge = Duration(30 * 24 * time.Hour)
+	}
+	return s
 }
 
 // TLS names the client credentials of an etcd cluster, as paths on its members.

@@ -1,20 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
+	"holdfast/engine/report"
 )
 
 // clusters opens etcd clusters when they are first needed.
 type clusters struct {
 	inv   engine.Inventory
 	hosts *hosts
-	dir   string // where snapshots go
+	dir   string // of journals
 	run   string
 
 	mu   sync.Mutex // of the maps; never held while somebody is asked
@@ -62,10 +66,14 @@ func (c *clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 	if !ok {
 		return nil, fmt.Errorf("no etcd cluster %q in the inventory", name)
 	}
-	cfg := etcd.Config{Name: name, ClientPort: spec.ClientPort, TLS: spec.TLS}
+	cfg := etcd.Config{Name: name, ClientPort: spec.ClientPort, TLS: spec.TLS, Timeout: time.Duration(spec.Timeout)}
 	for _, h := range c.inv.Members(name) {
-		cfg.Peers = append(cfg.Peers, etcd.Peer{Host: h.Name, Address: h.Address, Dial: c.hosts.dialFrom(h), ReadFile: c.hosts.readFile(h)})
+		cfg.Peers = append(cfg.Peers, etcd.Peer{
+			Host: h.Name, Address: h.Address, Dial: c.hosts.dialFrom(h), ReadFile: c.hosts.readFile(h),
+			RoundTrip: func() time.Duration { return c.hosts.roundTrip(h) },
+		})
 	}
+	c.hosts.measure(ctx, c.inv.Members(name))
 	return etcd.Open(ctx, cfg)
 }
 
@@ -96,17 +104,35 @@ func (c *clusters) AwaitMember(ctx context.Context, name, host string, tell func
 	return cluster.AwaitMember(ctx, host, tell)
 }
 
-// Snapshot saves a cluster beside the journal of the run.
+// Snapshot saves a cluster for the run, and removes snapshots of earlier runs
+// that are not kept.
 func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
 	cluster, err := c.get(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	info, err := cluster.Snapshot(ctx, filepath.Join(c.dir, c.run+"-etcd-"+name+".db"))
+	spec, _ := c.inv.Cluster(name)
+	settings := spec.Snapshots.WithDefaults()
+	dir := filepath.Join(cmp.Or(settings.Folder, filepath.Join(c.dir, "snapshots")), c.inv.Site)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make a folder for snapshots: %w", err)
+	}
+	info, err := cluster.Snapshot(ctx, filepath.Join(dir, etcd.SnapshotName(c.run, name)))
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s (%.1f MB, sha256 checked, from %s)", info.Path, float64(info.Bytes)/1e6, info.Host), nil
+	text := fmt.Sprintf("%s (%.1f MB, sha256 checked, from %s)", info.Path, float64(info.Bytes)/1e6, info.Host)
+	removed, err := etcd.Prune(dir, name, etcd.Retention{
+		Keep: settings.Keep, MaxAge: time.Duration(settings.MaxAge), Now: clock{}.Now(),
+		IsOver: func(run string) bool { return run != c.run && report.IsOver(c.dir, run) },
+	})
+	switch {
+	case err != nil:
+		text += "; older snapshots could not be removed: " + err.Error()
+	case removed > 0:
+		text += fmt.Sprintf("; %d older removed", removed)
+	}
+	return text, nil
 }
 
 // Sample observes a cluster and measures the disks of its members since the

@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
 	"holdfast/engine/remote"
@@ -22,8 +25,9 @@ import (
 type hosts struct {
 	dialer *remote.Dialer
 
-	mu    sync.Mutex
-	slots map[string]*slot
+	mu     sync.Mutex
+	slots  map[string]*slot
+	latest map[string]*remote.Host // the last connection, also when it has ended
 }
 
 // slot is the place of one host's connection. A caller has the turn while it dials, so that two never open two, and the others
@@ -34,7 +38,7 @@ type slot struct {
 }
 
 func newHosts(o remote.Options) *hosts {
-	return &hosts{dialer: remote.NewDialer(o), slots: map[string]*slot{}}
+	return &hosts{dialer: remote.NewDialer(o), slots: map[string]*slot{}, latest: map[string]*remote.Host{}}
 }
 
 // Connect gives the connection of a host.
@@ -68,6 +72,9 @@ func (h *hosts) connect(ctx context.Context, host engine.Host) (*remote.Host, er
 		return nil, withoutHost(err)
 	}
 	s.conn = c
+	h.mu.Lock()
+	h.latest[host.Name] = c
+	h.mu.Unlock()
 	return c, nil
 }
 
@@ -167,6 +174,33 @@ func (h *hosts) dialFrom(host engine.Host) func(context.Context, string, string)
 		}
 		return c.Dial(ctx, network, address)
 	}
+}
+
+// roundTrip returns how long a question to the host and its answer were last under way, 0 if it has not been connected to.
+func (h *hosts) roundTrip(host engine.Host) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.latest[host.Name]; c != nil {
+		return c.RoundTrip()
+	}
+	return 0
+}
+
+// measure connects to hosts of which none has been connected to, to know how far away they are. Those that cannot be reached
+// are told of by whoever needs them.
+func (h *hosts) measure(ctx context.Context, members []engine.Host) {
+	if slices.ContainsFunc(members, func(m engine.Host) bool { return h.roundTrip(m) > 0 }) {
+		return
+	}
+	var work conc.WaitGroup
+	for _, m := range members {
+		work.Go(func() {
+			if c, err := h.connect(ctx, m); err == nil {
+				c.AwaitRoundTrip(ctx)
+			}
+		})
+	}
+	work.Wait()
 }
 
 // readFile reads a file of a host as root.

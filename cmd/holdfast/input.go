@@ -61,6 +61,10 @@ func (in inputs) open(path string) (*inputFile, error) {
 	if err == nil {
 		err = checkInput(path, info)
 	}
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		failed.Op = "open"
+	}
 	if err != nil {
 		return nil, err
 	}

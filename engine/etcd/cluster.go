@@ -24,6 +24,10 @@ type Peer struct {
 
 	// ReadFile reads a file of the host as root.
 	ReadFile func(ctx context.Context, path string) ([]byte, error)
+
+	// RoundTrip returns how long a question to the host and its answer were
+	// last under way, 0 if that is not known. Nil: never known.
+	RoundTrip func() time.Duration
 }
 
 // Config says which cluster to talk to and how.
@@ -32,14 +36,34 @@ type Config struct {
 	ClientPort int           // the members listen there for clients
 	TLS        *engine.TLS   // nil: the members speak without TLS
 	Peers      []Peer        // every inventory host of the cluster, reachable or not
-	Timeout    time.Duration // of one observation; 0: 5 s
+	Timeout    time.Duration // of one observation; 0: 5 s and more for far hosts
 	Poll       time.Duration // from one observation to the next while waiting; 0: 1 s
 }
 
+// One observation takes up to 12 questions and answers, one after the other, in
+// each of two phases of two fifths of its time: a new SSH login, two addresses
+// to try, TLS, HTTP/2, and the questions themselves.
 const (
-	defaultTimeout = 5 * time.Second
+	defaultTimeout = 5 * time.Second // where the way to the hosts takes no time
+	roundTrips     = 30              // for which the default timeout has time besides
+	maxTimeout     = time.Minute     // the default is never more
 	defaultPoll    = time.Second
 )
+
+// timeout returns the time of one observation. It follows the farthest host,
+// so that a healthy cluster is healthy however far away it is.
+func (cfg Config) timeout() time.Duration {
+	if cfg.Timeout > 0 {
+		return cfg.Timeout
+	}
+	var farthest time.Duration
+	for _, p := range cfg.Peers {
+		if p.RoundTrip != nil {
+			farthest = max(farthest, p.RoundTrip())
+		}
+	}
+	return min(defaultTimeout+roundTrips*farthest, maxTimeout)
+}
 
 // Cluster is an etcd cluster that can be talked to. Its methods may be used
 // side by side.
@@ -57,9 +81,6 @@ type Cluster struct {
 // only; without TLS it touches no host. That a member does not answer is for
 // Observe to say.
 func Open(ctx context.Context, cfg Config) (*Cluster, error) {
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = defaultTimeout
-	}
 	if cfg.Poll <= 0 {
 		cfg.Poll = defaultPoll
 	}

@@ -33,7 +33,7 @@ func readCredentials(ctx context.Context, cfg Config) (*tls.Config, error) {
 // credentialsOf reads one host's credentials. Its errors name paths, never
 // what is in the files: one of them is the key.
 func credentialsOf(ctx context.Context, cfg Config, p Peer) (*tls.Config, error) {
-	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, cfg.timeout())
 	defer cancel()
 	files := map[string][]byte{}
 	for _, path := range []string{cfg.TLS.CA, cfg.TLS.Cert, cfg.TLS.Key} {

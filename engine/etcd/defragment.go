@@ -57,7 +57,7 @@ func (c *Cluster) defragment(ctx context.Context, host string) (int64, error) {
 // spared gives the size of the member's database, in bytes, if the cluster can
 // spare the member for a while.
 func (c *Cluster) spared(ctx context.Context, s *session) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
 	defer cancel()
 	var a answer
 	s.greet(ctx, &a)
@@ -82,7 +82,7 @@ func (c *Cluster) spared(ctx context.Context, s *session) (int64, error) {
 }
 
 func (c *Cluster) size(ctx context.Context, s *session) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
 	defer cancel()
 	said, err := s.Status(ctx, "")
 	if err != nil {

@@ -92,7 +92,7 @@ func successor(facts engine.ClusterFacts, from string) (engine.Member, error) {
 // handOver asks the leader to make another member lead; the leader answers
 // when that is so.
 func (c *Cluster) handOver(ctx context.Context, leader, to engine.Member) error {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
 	defer cancel()
 	i := c.peer(leader.Host)
 	if i < 0 {

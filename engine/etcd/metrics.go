@@ -53,7 +53,7 @@ func (c *Cluster) Scrape(ctx context.Context, host string) (Metrics, error) {
 }
 
 func (c *Cluster) scrape(ctx context.Context, host string) (Metrics, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
 	defer cancel()
 	i := c.peer(host)
 	if i < 0 {

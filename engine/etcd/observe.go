@@ -61,7 +61,7 @@ func (c *Cluster) each(ctx context.Context, fifths int, do func(context.Context,
 
 // within bounds a context by so many fifths of the timeout.
 func (c *Cluster) within(ctx context.Context, fifths int) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, c.cfg.Timeout*time.Duration(fifths)/5)
+	return context.WithTimeout(ctx, c.cfg.timeout()*time.Duration(fifths)/5)
 }
 
 // greet opens a session with a peer and asks who it is. Without an answer the

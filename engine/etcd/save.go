@@ -17,10 +17,18 @@ import (
 // the same before it restores.
 const page = 512
 
-// saveSnapshot writes a snapshot stream to path: beside it first, then synced
-// and checked, then renamed. It returns the file's size and SHA-256.
-func saveSnapshot(path string, stream io.Reader) (size int64, sum string, err error) {
-	part := path + ".part"
+// maxSnapshot bounds a snapshot, in bytes: twice the largest database that etcd
+// recommends.
+const maxSnapshot = 16 << 30
+
+// saveSnapshot writes a snapshot stream of at most limit bytes to path: beside
+// it first, then synced and checked, then under its name, which must be free.
+// It returns the file's size and SHA-256.
+func saveSnapshot(path string, stream io.Reader, limit int64) (size int64, sum string, err error) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return 0, "", errors.Join(err, taken(path))
+	}
+	part := path + partEnd
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, "", err
 	}
@@ -34,7 +42,10 @@ func saveSnapshot(path string, stream io.Reader) (size int64, sum string, err er
 		}
 	}()
 	check := newTrailer()
-	size, err = io.Copy(io.MultiWriter(file, check), stream)
+	size, err = io.Copy(io.MultiWriter(file, check), io.LimitReader(stream, limit+1))
+	if err == nil && size > limit {
+		err = fmt.Errorf("check the snapshot: it is longer than %d bytes, which no database of etcd should be", limit)
+	}
 	if err == nil {
 		err = check.verify(size)
 	}
@@ -44,10 +55,29 @@ func saveSnapshot(path string, stream io.Reader) (size int64, sum string, err er
 	if err = errors.Join(err, file.Close()); err != nil {
 		return 0, "", err
 	}
-	if err = os.Rename(part, path); err != nil {
+	if err = place(part, path); err != nil {
 		return 0, "", err
 	}
 	return size, check.sum(), syncDir(filepath.Dir(path))
+}
+
+// taken is the error for a path that has a file.
+func taken(path string) error { return fmt.Errorf("%s is there already; name another file", path) }
+
+// place gives a file its name, unless there is one of that name.
+func place(part, path string) error {
+	err := os.Link(part, path)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return taken(path)
+	case err != nil: // a file system without links
+		reserved, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		return errors.Join(reserved.Close(), os.Rename(part, path))
+	}
+	return os.Remove(part)
 }
 
 // syncDir makes a rename in a directory durable.

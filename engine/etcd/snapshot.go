@@ -70,7 +70,7 @@ func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string
 	if err != nil {
 		return SnapshotInfo{}, silence("stream", err)
 	}
-	size, sum, err := saveSnapshot(path, stream.Snapshot)
+	size, sum, err := saveSnapshot(path, stream.Snapshot, maxSnapshot)
 	if err = errors.Join(err, stream.Snapshot.Close()); err != nil {
 		return SnapshotInfo{}, err
 	}
@@ -83,7 +83,7 @@ func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string
 // openAt begins a conversation with the member on a host and asks for its
 // revision, in bounded time.
 func (c *Cluster) openAt(ctx context.Context, host string) (*session, int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
 	defer cancel()
 	i := c.peer(host)
 	if i < 0 {

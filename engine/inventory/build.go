@@ -95,7 +95,11 @@ func (b *builder) cluster(n *node) {
 	c := engine.Cluster{
 		Name: b.name("etcd_cluster", n, nameRule), ClientPort: r.port("client_port", 2379),
 		NoSnapshot: !r.truth("snapshot", true), AllowOutage: r.truth("allow_outage", false),
+		Timeout: r.span("timeout"),
 	}
+	c.Snapshots.Folder = r.path("snapshot_folder")
+	c.Snapshots.Keep, _ = r.whole("snapshot_keep", "a number of snapshots", 1, 10_000)
+	c.Snapshots.MaxAge = r.span("snapshot_max_age")
 	if t := n.one("tls"); t != nil {
 		tr := b.read(t)
 		c.TLS = &engine.TLS{CA: b.onHost(tr, "ca"), Cert: b.onHost(tr, "cert"), Key: b.onHost(tr, "key")}

@@ -65,7 +65,7 @@ func sshBlock(meaning string) block {
 		{name: "ssh_config", kind: text, fallback: "~/.ssh/config", meaning: "ssh_config to honour; \"none\" for none"},
 		{name: "become", kind: text, fallback: "none", meaning: "\"sudo\", or \"none\" where the user is root"},
 		{name: "become_password_file", kind: text, meaning: "file whose first line is the sudo password"},
-		{name: "become_password_command", kind: text, meaning: "command on the bastion that prints the sudo password"},
+		{name: "become_password_command", kind: text, meaning: "command on the bastion that prints the sudo password, within 1 minute; it has no terminal, where a person types it use -K"},
 		{name: "connect_timeout", kind: span, fallback: "10s", meaning: "until logged in, for each hop"},
 		{name: "keep_alive", kind: span, fallback: "5s", meaning: "silence after which a sign of life is asked for; three without answer end the connection"},
 	}}
@@ -128,6 +128,10 @@ func etcdBlock() block {
 	return block{name: "etcd_cluster", label: "name", many: true, meaning: "An etcd cluster. Its members are the hosts that name it; that is checked against its own member list.", arguments: []argument{
 		{name: "client_port", kind: number, fallback: "2379", meaning: "port its members listen on for clients"},
 		{name: "snapshot", kind: truth, fallback: "true", meaning: "save it to the bastion before a run's first disruption"},
+		{name: "snapshot_folder", kind: text, fallback: "snapshots beside the journals", meaning: "folder on the bastion for the snapshots of runs, which get a folder of the site's name in it"},
+		{name: "snapshot_keep", kind: number, fallback: "10", meaning: "how many snapshots are kept; a run that takes one removes others. The newest is always kept, and so are those of runs that are not over"},
+		{name: "snapshot_max_age", kind: span, fallback: "30d", meaning: "snapshots that are older are removed, too"},
+		{name: "timeout", kind: span, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "of one look at all members; a member that does not answer within two fifths of it is not healthy"},
 		{name: "allow_outage", kind: truth, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots; without it such a reboot is refused"},
 	}, blocks: []block{
 		{name: "tls", meaning: "Client credentials, as paths on the members. Without it, plain HTTP.", arguments: []argument{

@@ -1,10 +1,12 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sourcegraph/conc"
@@ -21,6 +23,9 @@ type Host struct {
 	slots  slots
 	sudo   sudo
 	done   chan struct{}
+
+	measured  chan struct{} // closed when roundTrip is known
+	roundTrip atomic.Int64  // nanoseconds
 
 	mu      sync.Mutex
 	cause   error // why the connection ended
@@ -41,12 +46,17 @@ var errGone = errors.New("the host closed the connection")
 func newHost(d *Dialer, ep endpoint, client *ssh.Client, conn *activeConn) *Host {
 	h := &Host{
 		dialer: d, ep: ep, client: client, conn: conn,
-		slots:   slots{taken: make(chan struct{}, maxSessions)},
-		sudo:    sudo{mu: make(chan struct{}, 1)},
-		done:    make(chan struct{}),
+		slots: slots{taken: make(chan struct{}, maxSessions)},
+		sudo:  sudo{mu: make(chan struct{}, 1)},
+		done:  make(chan struct{}), measured: make(chan struct{}),
 		tunnels: map[*tunnel]struct{}{},
 	}
 	h.spawn(h.await)
+	h.spawn(func() {
+		if h.ask() {
+			close(h.measured)
+		}
+	})
 	h.spawn(h.watch)
 	return h
 }
@@ -114,12 +124,33 @@ func (h *Host) watch() {
 		select {
 		case asking <- struct{}{}:
 			h.spawn(func() {
-				// The answer itself does not matter, and its absence shows as silence.
-				_, _, _ = h.client.SendRequest("keepalive@openssh.com", true, nil)
+				h.ask()
 				<-asking
 			})
 		default:
 		}
+	}
+}
+
+// ask asks for a sign of life and measures how long it takes. What the answer says does not matter, and its absence shows as silence.
+func (h *Host) ask() bool {
+	began := time.Now()
+	_, _, err := h.client.SendRequest("keepalive@openssh.com", true, nil)
+	if err == nil {
+		h.roundTrip.Store(int64(time.Since(began)))
+	}
+	return err == nil
+}
+
+// RoundTrip returns how long a question to the host and its answer were last under way; 0 if that is not known yet.
+func (h *Host) RoundTrip() time.Duration { return time.Duration(h.roundTrip.Load()) }
+
+// AwaitRoundTrip returns when RoundTrip is known, or the connection or the context has ended.
+func (h *Host) AwaitRoundTrip(ctx context.Context) {
+	select {
+	case <-h.measured:
+	case <-h.done:
+	case <-ctx.Done():
 	}
 }
 

@@ -363,3 +363,13 @@ func TestClose(t *testing.T) {
 	want(t, <-failed, remote.Lost, "closed")
 	<-h.Done()
 }
+
+// TestRoundTrip: a connection knows how far away its host is.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	h := connect(t, sshtest.Start(t, sshtest.Config{Late: 50 * time.Millisecond}))
+	h.AwaitRoundTrip(t.Context())
+	if got := h.RoundTrip(); got < 50*time.Millisecond || got > 20*time.Second {
+		t.Errorf("%s, the host answers after 50ms", got)
+	}
+}

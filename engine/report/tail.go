@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 
 	"holdfast/engine"
@@ -42,6 +43,15 @@ func readEnd(dir, id string) (RunInfo, bool) {
 		ID: id, Site: start.Start.Site, Holder: start.Start.Holder, Started: start.Time, Last: end.Time,
 		End: end.End, Updated: end.End.Updated, Failed: end.End.Failed,
 	}, true
+}
+
+// IsOver reports whether a run has come to its end, or has no journal in dir. One that died has not: its snapshot may be needed yet.
+func IsOver(dir, id string) bool {
+	if _, err := os.Lstat(journalPath(dir, id)); errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	_, ended := readEnd(dir, id)
+	return ended
 }
 
 // lastLine is the last line of a file that has an end, without that. A file of

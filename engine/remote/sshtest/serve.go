@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sourcegraph/conc"
 	"golang.org/x/crypto/ssh"
@@ -88,6 +89,7 @@ func (s *Server) requests(f *forwards, requests <-chan *ssh.Request) {
 			_ = r.Reply(f.cancel(r.Payload), nil)
 		default: // sshd answers keepalives with a failure, too
 			if r.WantReply {
+				time.Sleep(s.config.Late)
 				_ = r.Reply(false, nil)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sourcegraph/conc"
 	"golang.org/x/crypto/ssh"
@@ -42,6 +43,7 @@ type Config struct {
 	Input       Input           // changes what commands read
 	MaxSessions int             // sessions of one connection; 0 for no limit
 	NoForward   bool            // refuse tunnels and forwards
+	Late        time.Duration   // how long keepalives wait for their answer
 	Silent      bool            // accept connections and never say anything
 }
 

@@ -1,0 +1,82 @@
+package etcd_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// delay returns a connection through a link on which everything takes a while, each way.
+func delay(far net.Conn, oneWay time.Duration) net.Conn {
+	near, link := net.Pipe()
+	go carry(far, link, oneWay)
+	go carry(link, far, oneWay)
+	return near
+}
+
+// carry copies from one end to the other, late, until one of them is closed; then it closes both.
+func carry(to, from net.Conn, late time.Duration) {
+	type parcel struct {
+		due  time.Time
+		data []byte
+	}
+	sent := make(chan parcel, 1024)
+	go func() {
+		defer close(sent)
+		for {
+			buf := make([]byte, 32<<10)
+			n, err := from.Read(buf)
+			sent <- parcel{time.Now().Add(late), buf[:n]}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for p := range sent {
+		time.Sleep(time.Until(p.due)) // the link
+		_, _ = to.Write(p.data)
+	}
+	_ = to.Close()
+	_, _ = io.Copy(io.Discard, from)
+}
+
+// TestFarCluster: a healthy cluster behind a link of 300 ms each way is healthy, with the default time and the measured round trip;
+// a timeout that was set counts as it is.
+func TestFarCluster(t *testing.T) {
+	t.Parallel()
+	const oneWay = 300 * time.Millisecond
+	members, cfg := fakeCluster(t, "a", "b", "c")
+	cfg.Timeout = 0
+	for i := range cfg.Peers {
+		cfg.Peers[i].Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			time.Sleep(2 * oneWay) // SSH opens the channel
+			var d net.Dialer
+			c, err := d.DialContext(ctx, "tcp", members[i].addr)
+			if err != nil {
+				return nil, err
+			}
+			return delay(c, oneWay), nil
+		}
+		cfg.Peers[i].RoundTrip = func() time.Duration { return 2 * oneWay }
+	}
+	for name, c := range map[string]struct {
+		timeout time.Duration
+		well    bool
+	}{"by default": {0, true}, "set": {time.Second, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := cfg
+			cfg.Timeout = c.timeout
+			facts := open(t, cfg).Observe(t.Context())
+			if c.well && (facts.Healthy() != 3 || facts.Problem != "") {
+				t.Errorf("facts %+v", facts)
+			}
+			if !c.well && !strings.Contains(facts.Problem, "no member answers") {
+				t.Errorf("it answers within %s: %+v", c.timeout, facts)
+			}
+		})
+	}
+}

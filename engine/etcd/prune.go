@@ -1,0 +1,102 @@
+package etcd
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Retention says which snapshots of a cluster are kept: the newest, as many as Keep, if they are not older than MaxAge. The newest
+// of all and those of runs that are not over are always kept.
+type Retention struct {
+	Keep   int
+	MaxAge time.Duration
+	Now    time.Time
+	IsOver func(run string) bool
+}
+
+// SnapshotName returns the file name of the snapshot that a run takes of a cluster.
+func SnapshotName(run, cluster string) string { return run + snapshotInfix + cluster + snapshotEnd }
+
+const (
+	snapshotInfix = "-etcd-"
+	snapshotEnd   = ".db"
+	partEnd       = ".part"
+)
+
+// partAge is when a file that a crash left half written is removed.
+const partAge = 24 * time.Hour
+
+// runRule matches IDs of runs, so that no other file is ever taken for a snapshot of a run.
+var runRule = regexp.MustCompile(`^[0-9]{8}-[0-9]{6}-[0-9a-f]+$`)
+
+// savedFile is one snapshot, or a part of one, in a folder.
+type savedFile struct {
+	path string
+	run  string
+	at   time.Time
+}
+
+// Prune removes the snapshots of a cluster in dir that are not kept, and returns how many. Files with other names than
+// SnapshotName gives are left alone.
+func Prune(dir, cluster string, r Retention) (removed int, err error) {
+	whole, err := listSaved(dir, snapshotInfix+cluster+snapshotEnd)
+	if err != nil {
+		return 0, err
+	}
+	parts, err := listSaved(dir, snapshotInfix+cluster+snapshotEnd+partEnd)
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, f := range append(r.expired(whole), r.stale(parts)...) {
+		if err := os.Remove(f.path); err == nil {
+			removed++
+		} else if !errors.Is(err, fs.ErrNotExist) { // another run may prune, too
+			errs = append(errs, err)
+		}
+	}
+	return removed, errors.Join(errs...)
+}
+
+// expired returns the snapshots that are not kept.
+func (r Retention) expired(list []savedFile) []savedFile {
+	slices.SortFunc(list, func(a, b savedFile) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(b.run, a.run)) })
+	var out []savedFile
+	for i, f := range list {
+		if i > 0 && (i >= r.Keep || r.Now.Sub(f.at) > r.MaxAge) && r.IsOver(f.run) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// stale returns the parts that nobody writes any more.
+func (r Retention) stale(list []savedFile) []savedFile {
+	return slices.DeleteFunc(list, func(f savedFile) bool { return r.Now.Sub(f.at) <= partAge || !r.IsOver(f.run) })
+}
+
+// listSaved lists the files of runs in dir whose names end so. A folder that does not exist has none.
+func listSaved(dir, end string) ([]savedFile, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list []savedFile
+	for _, e := range entries {
+		run, ok := strings.CutSuffix(e.Name(), end)
+		if !ok || !runRule.MatchString(run) || !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := e.Info(); err == nil { // else it is gone
+			list = append(list, savedFile{path: filepath.Join(dir, e.Name()), run: run, at: info.ModTime()})
+		}
+	}
+	return list, err
+}

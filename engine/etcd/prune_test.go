@@ -1,0 +1,86 @@
+package etcd_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine/etcd"
+)
+
+// TestPrune: of a cluster's snapshots the newest stay, by number and age; the newest of all, those of unfinished runs and all other
+// files stay whatever their age.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	run := func(day int) string { return fmt.Sprintf("202602%02d-120000-0123456789abcdef", day) }
+	day := func(n int) time.Time { return time.Date(2026, 2, n, 12, 0, 0, 0, time.UTC) }
+	for _, c := range []struct {
+		name     string
+		keep     int
+		maxAge   time.Duration
+		days     []int // when snapshots were taken
+		running  []int // by runs that are not over
+		remained []int
+	}{
+		{"few", 3, 1000 * time.Hour, []int{1, 2, 3}, nil, []int{1, 2, 3}},
+		{"too many", 2, 1000 * time.Hour, []int{1, 2, 3, 4}, nil, []int{3, 4}},
+		{"too old", 10, 49 * time.Hour, []int{1, 25, 27, 28}, nil, []int{27, 28}},
+		{"all too old", 10, time.Hour, []int{1, 2, 3}, nil, []int{3}},
+		{"one is kept at the least", 1, time.Hour, []int{1, 2}, nil, []int{2}},
+		{"of unfinished runs", 1, time.Hour, []int{1, 2, 3}, []int{1}, []int{1, 3}},
+		{"none", 1, time.Hour, nil, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			put := func(name string, at time.Time) {
+				path := filepath.Join(dir, name)
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chtimes(path, at, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, d := range c.days {
+				put(etcd.SnapshotName(run(d), "main"), day(d))
+			}
+			others := []string{
+				etcd.SnapshotName(run(1), "other"), etcd.SnapshotName(run(1), "a-etcd-main"), "by-hand-etcd-main.db", "main.db",
+				run(1) + ".jsonl", etcd.SnapshotName(run(9), "main") + ".part",
+			}
+			for _, name := range others {
+				put(name, day(1))
+			}
+			put(etcd.SnapshotName(run(8), "main")+".part", day(1)) // of a run that died long ago
+			isOver := func(id string) bool {
+				return id != run(9) && !slices.ContainsFunc(c.running, func(d int) bool { return id == run(d) })
+			}
+			removed, err := etcd.Prune(dir, "main", etcd.Retention{Keep: c.keep, MaxAge: c.maxAge, Now: now, IsOver: isOver})
+			if want := len(c.days) - len(c.remained) + 1; err != nil || removed != want {
+				t.Errorf("removed %d, want %d; %v", removed, want, err)
+			}
+			var want []string
+			for _, d := range c.remained {
+				want = append(want, etcd.SnapshotName(run(d), "main"))
+			}
+			want = append(want, others...)
+			slices.Sort(want)
+			var got []string
+			entries, _ := os.ReadDir(dir)
+			for _, e := range entries {
+				got = append(got, e.Name())
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("remained\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+	if n, err := etcd.Prune(filepath.Join(t.TempDir(), "none"), "main", etcd.Retention{}); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+}

@@ -1,0 +1,41 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// TestIsOver: a run is over once its journal has an end, or where it has no journal; one that is under way or has died is not.
+func TestIsOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j, err := report.OpenJournal(dir, "r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.Close() }()
+	emit := func(e engine.Event) {
+		t.Helper()
+		if err := j.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	emit(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "test"}})
+	if report.IsOver(dir, "r1") {
+		t.Error("a run that has begun is over")
+	}
+	emit(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{}})
+	if !report.IsOver(dir, "r1") || !report.IsOver(dir, "none") {
+		t.Error("a run that has ended, or has no journal, is not over")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "r2.jsonl"), []byte("{\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if report.IsOver(dir, "r2") {
+		t.Error("a run whose journal cannot be read is over")
+	}
+}
