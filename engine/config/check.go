@@ -51,7 +51,7 @@ func (d *document) checkFile(f *types.File, at steps) {
 	d.refusePath(f.Path, false, at.with("path"))
 	d.take(&f.Contents, at.with("contents"))
 	if f.Contents.Source != nil && len(f.Append) == 0 {
-		if wrong := inspect(f.Path, d.contents.of(f.Contents).data); wrong != "" {
+		for _, wrong := range inspect(f.Path, d.contents.of(f.Contents).data) {
 			d.add(at.with("contents"), "%s", wrong)
 		}
 	}

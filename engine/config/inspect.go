@@ -1,41 +1,26 @@
 package config
 
 import (
-	"errors"
-	"fmt"
-
-	"github.com/BurntSushi/toml"
+	"path"
+	"strings"
 
 	"holdfast/engine"
 )
 
-// registriesFile is where containers/image reads registries from.
-const registriesFile = "/etc/containers/registries.conf"
-
 // inspect looks into the contents of a file whose mistakes would show only
-// when something fails on the host. It says what is wrong, "" if nothing is.
-func inspect(path string, contents []byte) string {
+// when something fails on the host. It says all that is wrong.
+func inspect(name string, contents []byte) []string {
 	switch {
-	case path == registriesFile:
-		_, wrong := readRegistries(contents)
-		return wrong
-	case pullSecrets[path]:
-		_, wrong := readPullSecret(contents)
-		return wrong
+	case name == registriesFile:
+		return checkRegistries(contents, false)
+	case strings.HasPrefix(name, registriesFolder) && path.Ext(name) == ".conf" && path.Dir(name)+"/" == registriesFolder:
+		return checkRegistries(contents, true)
+	case pullSecrets[name]:
+		if _, wrong := readPullSecret(contents); wrong != "" {
+			return []string{wrong}
+		}
 	}
-	return ""
-}
-
-func readRegistries(contents []byte) (registries map[string]any, wrong string) {
-	_, err := toml.Decode(string(contents), &registries)
-	var at toml.ParseError
-	switch {
-	case errors.As(err, &at):
-		return nil, fmt.Sprintf("is not valid TOML from line %d of the file on; correct it", at.Position.Line)
-	case err != nil:
-		return nil, "is not valid TOML; correct it"
-	}
-	return registries, ""
+	return nil
 }
 
 // inspect looks into the merged files, as inspect above did into each
@@ -47,9 +32,11 @@ func (b *builder) inspect() {
 			continue
 		}
 		text := whole(f)
-		if wrong := inspect(f.Path, text); wrong != "" {
-			b.problems.add(b.contentsAt(f), "%s", wrong)
-		} else if f.Path == registriesFile {
+		wrong := inspect(f.Path, text)
+		for _, w := range wrong {
+			b.problems.add(b.contentsAt(f), "%s", w)
+		}
+		if len(wrong) == 0 && f.Path == registriesFile {
 			registries, _ = readRegistries(text)
 		}
 	}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A registries.conf is taken if its reader takes it.
+func TestRegistries(t *testing.T) {
+	const reg = "[[registry]]\nlocation = 'quay.io/a'\n"
+	for _, tc := range []struct{ text, want string }{ // want is what is wrong, "" nothing
+		{"", ""},
+		{reg + "prefix = 'x/y/'\nblocked = true\n[[registry.mirror]]\nlocation = 'm:5000/a/'\npull-from-mirror = 'digest-only'\ninsecure = true\n", ""},
+		{"short-name-mode = 'permissive'\nunqualified-search-registries = ['a.io', 'localhost:5000/']\ncredential-helpers = ['x']\n[aliases]\nfedora = 'registry.example/fedora'\n'a/b' = ''\n", ""},
+		{"[[registry]]\nprefix = '*.example.com'\n", ""},
+		{"unknown = 1\n[other]\nx = 2\n", ""},
+		{"[registries.search]\nregistries = ['a']\n[registries.block]\nregistries = ['b/c']\n", ""},
+		{"registry = [{location = 'a', mirror = [{location = 'm'}]}]", ""},
+		{"short-name-mode = 5", "short-name-mode (line 1 of the file) must be a string, in quotes"},
+		{"\nshort-name-mode = 'no'", "short-name-mode (line 2 of the file) must be enforcing, permissive or disabled"},
+		{reg + "insecure = \"no\"", "registry[0].insecure (line 3 of the file) must be true or false, without quotes"},
+		{reg + reg + "Blocked = 1", "registry[1].blocked (line 5 of the file) must be true or false, without quotes"},
+		{"[aliases]\na = 1", "aliases.a (line 2 of the file) must be a string, in quotes"},
+		{"[aliases]\na = 'short/name'", "aliases.a (line 2 of the file) must be an image with its registry, without tag and digest"},
+		{"[aliases]\na = 'quay.io/x:1'", "aliases.a (line 2 of the file) must be an image with its registry, without tag and digest"},
+		{"[aliases]\n'quay.io/x' = 'quay.io/x'", "aliases.quay.io/x (line 2 of the file) is not a short name; write it without registry, tag and digest, in small letters"},
+		{"[aliases]\nA = 'quay.io/x'", "aliases.A (line 2 of the file) is not a short name; write it without registry, tag and digest, in small letters"},
+		{"unqualified-search-registries = 'a'", "unqualified-search-registries (line 1 of the file) must be a list of strings"},
+		{"unqualified-search-registries = ['a', 'b/c']", "unqualified-search-registries[1] (line 1 of the file) is not a registry; write HOST or HOST:PORT"},
+		{"unqualified-search-registries = ['https://a']", "unqualified-search-registries[0] (line 1 of the file) has a scheme; write it without http:// or https://"},
+		{"credential-helpers = [1]", "credential-helpers[0] (line 1 of the file) must be a string, in quotes"},
+		{"[[registry]]\nlocation = 'https://a'", "registry[0].location (line 2 of the file) has a scheme; write it without http:// or https://"},
+		{"[[registry]]\nblocked = true", "registry[0] (line 1 of the file) has neither location nor prefix; give one"},
+		{"[[registry]]\nprefix = 'a'", "registry[0] (line 1 of the file) has no location, and its prefix is not of the form *.example.com; give it one"},
+		{"[[registry]]\nprefix = '*.a/b'\nlocation = 'c'", "registry[0] (line 1 of the file) begins with *. and has a path, a port or a digest; a wildcard stands before a domain only"},
+		{reg + "pull-from-mirror = 'all'", "registry[0].pull-from-mirror (line 3 of the file) is for a mirror; put it into [[registry.mirror]]"},
+		{reg + "[[registry.mirror]]\ninsecure = true", "registry[0].mirror[0] (line 3 of the file) has no location; give one"},
+		{reg + "[[registry.mirror]]\nlocation = 'm'\n" + reg + "[[registry.mirror]]\nlocation = 'm'\npull-from-mirror = 'x'", "registry[1].mirror[0].pull-from-mirror (line 9 of the file) must be all, digest-only or tag-only"},
+		{reg + "mirror-by-digest-only = true\n[[registry.mirror]]\nlocation = 'm'\npull-from-mirror = 'all'", "registry[0].mirror[0].pull-from-mirror (line 6 of the file) is there beside mirror-by-digest-only of its registry; keep one"},
+		{reg + "prefix = 'a'\n" + reg + "prefix = 'b'\nblocked = true", "registry[1] (line 4 of the file) is there before with another value of blocked or insecure; make them the same"},
+		{"[registry]\nlocation = 'a'", "registry (line 1 of the file) must be a list of tables; begin each with [[registry]]"},
+		{reg + "mirror = 'm'", "registry[0].mirror (line 3 of the file) must be a list of tables; begin each with [[registry.mirror]]"},
+		{"unqualified-search-registries = ['a']\n[registries.search]\nregistries = ['a']", "registries is of the old form, version 1, beside fields of version 2; write all of it as [[registry]]"},
+		{"[registries.search]\nregistries = [1]", "registries.search.registries[0] (line 2 of the file) must be a string, in quotes"},
+		{"a = 1\na = 2", "is not valid TOML from line 2 of the file on; correct it"},
+	} {
+		got := strings.Join(slices.DeleteFunc(checkRegistries([]byte(tc.text), false), func(s string) bool { return s == "" }), "\n")
+		if got != tc.want {
+			t.Errorf("%q:\n got %s\nwant %s", tc.text, got, tc.want)
+		}
+	}
+	if got := checkRegistries([]byte("[registries.search]\nregistries = ['a']"), true); len(got) != 1 {
+		t.Errorf("version 1 in registries.conf.d: %v", got)
+	}
+	if got := inspect(registriesFolder+"a.conf", []byte("short-name-mode = 5")); len(got) != 1 {
+		t.Errorf("registries.conf.d is not looked into: %v", got)
+	}
+}
+
+// FuzzRegistriesConf checks any text: nothing of its values is shown.
+func FuzzRegistriesConf(f *testing.F) {
+	f.Add("short-name-mode = '" + marker + "'\nregistry = '" + marker + "'\n")
+	f.Add("[[registry]]\nlocation = 'https://" + marker + "'\n[[registry.mirror]]\nlocation = 5\n[aliases]\na = '" + marker + ":1'")
+	f.Add("registry = [1, {x = 2}, [{}]]\nregistries = 1\naliases = []")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, wrong := range checkRegistries([]byte(text), false) {
+			if strings.Contains(wrong, marker) && !strings.Contains(text, marker+"\" =") && !strings.Contains(text, marker+" =") && !strings.Contains(text, marker+"=") {
+				t.Errorf("shows a value: %s", wrong)
+			}
+		}
+	})
+}
