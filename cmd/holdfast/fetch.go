@@ -81,6 +81,8 @@ func (f *fetcher) get(r config.Remote) ([]byte, error) {
 		ResponseHeaderTimeout: fetchAnswer,
 		DisableCompression:    true, // what is there is what the hash, or gzip, is about
 		ForceAttemptHTTP2:     true,
+
+		MaxResponseHeaderBytes: maxHeader,
 	}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport, Timeout: fetchWhole}).Do(request)

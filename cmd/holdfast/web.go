@@ -16,6 +16,9 @@ type web struct{}
 // webTimeout bounds a request with its redirects and its answer.
 const webTimeout = 10 * time.Second
 
+// maxHeader bounds the headers of a web server's answer, in bytes.
+const maxHeader = 1 << 20
+
 // Get gives the status and at most the first MiB of the body. It follows
 // redirects, uses the proxies of the environment, and verifies certificates
 // with the system's roots. Each request has a connection of its own: a kept one
@@ -45,7 +48,7 @@ func (web) Get(ctx context.Context, address string) (int, []byte, error) {
 }
 
 func do(request *http.Request) (int, []byte, error) {
-	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader}}
 	reply, err := client.Do(request)
 	if err != nil {
 		return 0, nil, err

@@ -50,6 +50,10 @@ func (s *session) greet(ctx context.Context, a *answer) {
 		a.listErr = silence("member list", err) // a learner has none to give
 		return
 	}
+	if len(list.Members) > maxMembers {
+		a.listErr = fmt.Errorf("member list: it has %d members, and no cluster has more than %d", len(list.Members), maxMembers)
+		return
+	}
 	a.members = list.Members
 }
 

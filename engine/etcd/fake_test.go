@@ -3,7 +3,11 @@ package etcd_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -179,3 +183,50 @@ func TestAwaitMemberWaitsForOthers(t *testing.T) {
 }
 
 var errAway = errors.New("the host is away")
+
+// TestBoundsOfAnswers: what members answer is bounded in size and number, whatever they say.
+func TestBoundsOfAnswers(t *testing.T) {
+	t.Run("members", func(t *testing.T) {
+		members, cfg := fakeCluster(t, "a")
+		for range 100 {
+			members[0].list = append(members[0].list, &pb.Member{ID: uint64(len(members[0].list) + 1), Name: "x"})
+		}
+		contains(t, open(t, cfg).Observe(t.Context()).Problem, "it has 101 members, and no cluster has more than 100")
+	})
+	t.Run("alarms", func(t *testing.T) {
+		members, cfg := fakeCluster(t, "a")
+		members[0].status.Errors = []string{"memberID:1 alarm:NOSPACE"}
+		for i := range 1000 {
+			members[0].alarms = append(members[0].alarms, &pb.AlarmMember{MemberID: uint64(i), Alarm: pb.AlarmType_NOSPACE})
+		}
+		facts := open(t, cfg).Observe(t.Context())
+		if len(facts.Alarms) != 101 || facts.Alarms[100] != "900 more alarms" {
+			t.Errorf("%d alarms", len(facts.Alarms))
+		}
+	})
+	t.Run("a long answer", func(t *testing.T) {
+		members, cfg := fakeCluster(t, "a")
+		members[0].status.Errors = []string{strings.Repeat("x", 5<<20)}
+		contains(t, open(t, cfg).Observe(t.Context()).Problem, "no member answers: a: status: ", "larger than max")
+	})
+	t.Run("metrics", func(t *testing.T) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for line := strings.Repeat("# no metric\n", 1000); ; {
+				if _, err := io.WriteString(w, line); err != nil {
+					return
+				}
+			}
+		}))
+		defer server.Close()
+		_, cfg := fakeCluster(t, "a")
+		cfg.Peers[0].Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", server.Listener.Addr().String())
+		}
+		_, err := open(t, cfg).Scrape(t.Context(), "a")
+		if err == nil {
+			t.Fatal("read metrics without end")
+		}
+		contains(t, err.Error(), "the metrics are longer than 4 MiB")
+	})
+}

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,9 @@ type Metrics struct {
 }
 
 const (
-	largestScrape = 32 << 20 // bytes
-	idleScrape    = 30 * time.Second
+	maxScrape  = 4 << 20 // bytes; etcd's own are a twentieth of it
+	maxHeader  = 1 << 20 // bytes
+	idleScrape = 30 * time.Second
 )
 
 // Since returns what happened between an earlier scrape of the same member and
@@ -73,7 +75,14 @@ func (c *Cluster) scrape(ctx context.Context, host string) (Metrics, error) {
 	if response.StatusCode != http.StatusOK {
 		return Metrics{}, fmt.Errorf("GET /metrics on the client port: %s", response.Status)
 	}
-	return parseMetrics(io.LimitReader(response.Body, largestScrape))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxScrape+1))
+	if err != nil {
+		return Metrics{}, err
+	}
+	if len(text) > maxScrape {
+		return Metrics{}, fmt.Errorf("the metrics are longer than %d MiB, which are not those of etcd", maxScrape>>20)
+	}
+	return parseMetrics(bytes.NewReader(text))
 }
 
 // scraper is an HTTP client that talks to one peer, whatever the address. The
@@ -87,7 +96,7 @@ func (c *Cluster) scraper(p Peer) *http.Client {
 			},
 			MaxIdleConns:           1,
 			IdleConnTimeout:        idleScrape,
-			MaxResponseHeaderBytes: 1 << 20,
+			MaxResponseHeaderBytes: maxHeader,
 		},
 	}
 }

@@ -105,7 +105,15 @@ func (c *Cluster) alarms(ctx context.Context, s *session, v view) []string {
 			alarms = append(alarms, fmt.Sprintf("%s on %s", a.Alarm, v.nameOf(a.MemberID)))
 		}
 	}
+	return firstAlarms(alarms)
+}
+
+// firstAlarms sorts alarms and leaves out those that are too many to be told.
+func firstAlarms(alarms []string) []string {
 	sort.Strings(alarms)
+	if more := len(alarms) - maxAlarms; more > 0 {
+		alarms = append(alarms[:maxAlarms:maxAlarms], fmt.Sprintf("%d more alarms", more))
+	}
 	return alarms
 }
 

@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	largestAnswer = 16 << 20         // bytes of one message of a member
-	keepAlive     = 10 * time.Second // the shortest gRPC allows
+	maxAnswer  = 4 << 20          // bytes of one message of a member
+	maxMembers = 100              // of a cluster; etcd recommends 7
+	maxAlarms  = 100              // that are told
+	keepAlive  = 10 * time.Second // the shortest gRPC allows
 )
 
 // session is one conversation with one member over one connection. When that
@@ -38,7 +40,7 @@ func (c *Cluster) open(ctx context.Context, p Peer) (*session, error) {
 		Endpoints:            []string{p.Host},
 		Logger:               zap.NewNop(),
 		MaxUnaryRetries:      1,
-		MaxCallRecvMsgSize:   largestAnswer,
+		MaxCallRecvMsgSize:   maxAnswer,
 		DialKeepAliveTime:    keepAlive,
 		DialKeepAliveTimeout: keepAlive / 2,
 		DialOptions:          onThis(conn),

@@ -3,7 +3,6 @@ package etcd
 import (
 	"fmt"
 	"net/url"
-	"sort"
 	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -159,8 +158,7 @@ func (v view) complaints() []string {
 			}
 		}
 	}
-	sort.Strings(list)
-	return list
+	return firstAlarms(list)
 }
 
 // nameOf is what to call a member: its name, or its ID while it has none.

@@ -40,7 +40,7 @@ func ReadHistory(dir, site string) (History, error) {
 		return History{}, fmt.Errorf("read history: %w", err)
 	}
 	var runs []RunInfo
-	for _, e := range slices.Backward(entries) { // by name, so the newest comes first
+	for _, e := range slices.Backward(newestJournals(entries)) { // by name, so the newest comes first
 		if id := runOf(e.Name()); id != "" && e.Type().IsRegular() {
 			if run, ok := readEnd(dir, id); ok {
 				runs = append(runs, run)

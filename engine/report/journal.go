@@ -69,8 +69,11 @@ func (j *Journal) Emit(e engine.Event) error {
 // Close ends the journal.
 func (j *Journal) Close() error { return j.f.Close() }
 
-// maxEvent bounds one line of a journal; a plan of many hosts is long.
-const maxEvent = 256 << 20
+// Bounds of a journal that is read, in bytes.
+const (
+	maxEvent   = 256 << 20 // of one line; a plan of many hosts is long
+	maxJournal = 4 << 30   // of all lines
+)
 
 // ReadJournal calls each for every event of a journal. A last line that is
 // torn, because the bastion died while it was written, is left out.
@@ -91,11 +94,15 @@ func readJournal(path string, each func(line []byte) error) error {
 		return fmt.Errorf("read journal: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	in := bufio.NewReaderSize(f, 1<<16)
+	whole := &io.LimitedReader{R: f, N: maxJournal}
+	in := bufio.NewReaderSize(whole, 1<<16)
 	for number := 1; ; number++ {
 		line, err := readLine(in)
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && whole.N > 0 {
 			return nil // what has no end of line is torn
+		}
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("the journal is longer than %d GiB", maxJournal>>30)
 		}
 		if err == nil {
 			err = each(line)

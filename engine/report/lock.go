@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// maxLock bounds what is read of a lock, in bytes.
+const maxLock = 64 << 10
 
 // LockInfo says who has a site's lock.
 type LockInfo struct {
@@ -48,7 +52,7 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 		defer func() { _ = f.Close() }()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			busy := &Busy{Site: site}
-			_ = json.NewDecoder(f).Decode(&busy.By) // who it is, is a courtesy
+			_ = json.NewDecoder(io.LimitReader(f, maxLock)).Decode(&busy.By) // who it is, is a courtesy
 			return nil, busy
 		}
 		return nil, fmt.Errorf("lock site: %w", err)
@@ -74,7 +78,7 @@ func hasLock(dir, site, run string) bool {
 	}
 	defer func() { _ = f.Close() }()
 	var by LockInfo
-	if json.NewDecoder(f).Decode(&by) != nil || by.Run != run {
+	if json.NewDecoder(io.LimitReader(f, maxLock)).Decode(&by) != nil || by.Run != run {
 		return false
 	}
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)

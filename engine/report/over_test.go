@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,5 +38,20 @@ func TestIsOver(t *testing.T) {
 	}
 	if report.IsOver(dir, "r2") {
 		t.Error("a run whose journal cannot be read is over")
+	}
+}
+
+// TestJournalsAreBounded: of a folder with very many journals the newest are read.
+func TestJournalsAreBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 1010 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("r%04d.jsonl", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, err := report.ListRuns(dir)
+	if err != nil || len(runs) != 1000 || runs[0].ID != "r1009" || runs[999].ID != "r0010" {
+		t.Errorf("%d runs, %v", len(runs), err)
 	}
 }

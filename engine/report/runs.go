@@ -42,7 +42,7 @@ func ListRuns(dir string) ([]RunInfo, error) {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	var runs []RunInfo
-	for _, e := range entries {
+	for _, e := range newestJournals(entries) {
 		if id := runOf(e.Name()); id != "" && e.Type().IsRegular() {
 			run := readRun(dir, id)
 			run.UnderWay = run.End == nil && hasLock(dir, run.Site, id)
@@ -51,6 +51,15 @@ func ListRuns(dir string) ([]RunInfo, error) {
 	}
 	sort.Slice(runs, func(i, j int) bool { return runs[i].ID > runs[j].ID })
 	return runs, nil
+}
+
+// maxJournals is how many journals are read, the newest: what older ones tell does not matter to the next run.
+const maxJournals = 1000
+
+// newestJournals returns the journals of a folder that are read, sorted by name and so by time.
+func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
+	journals := slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return runOf(e.Name()) == "" || !e.Type().IsRegular() })
+	return journals[max(0, len(journals)-maxJournals):]
 }
 
 // withoutPlan is the line of an event without its plan, which is most of a
