@@ -61,6 +61,9 @@ func (d *document) checkFile(f *types.File, at steps) {
 }
 
 func (d *document) checkNode(n types.Node, at steps) {
+	if n.Path == "" {
+		return // the library says that it is missing
+	}
 	if controls(n.Path) {
 		d.add(at.with("path"), "has control characters; correct it")
 	}

@@ -88,7 +88,7 @@ func judgeFiles(c types.Config, version string) report.Report {
 	}
 	for i, f := range c.Storage.Files {
 		at := vpath.New("json", "storage", "files", i)
-		if taken[f.Path] {
+		if taken[f.Path] && f.Path != "" {
 			all.AddOnError(at, errors.ErrDuplicate)
 		}
 		taken[f.Path] = true
@@ -101,7 +101,7 @@ func judgeFiles(c types.Config, version string) report.Report {
 		judgeFile(f, at, version, &all)
 	}
 	for i, l := range c.Storage.Links {
-		if taken[l.Path] {
+		if taken[l.Path] && l.Path != "" {
 			all.AddOnError(vpath.New("json", "storage", "links", i), errors.ErrDuplicate)
 		}
 	}

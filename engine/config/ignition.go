@@ -52,9 +52,7 @@ func (d *document) readIgnition(n *node) bool {
 	}
 	if !d.butane { // Butane has checked its own fields
 		s := &shape{file: d.file, format: "Ignition " + version, report: d.report}
-		if s.check(n, t, d.prefix); s.wrong {
-			return false
-		}
+		s.check(n, t, d.prefix)
 	}
 	files := n.get("storage").get("files")
 	if files != nil {

@@ -58,9 +58,7 @@ const (
 func (d *document) readMachineConfig(n *node) bool {
 	if !d.butane {
 		s := &shape{file: d.file, format: "MachineConfig", report: d.report}
-		if s.check(n, reflect.TypeFor[machineConfig](), d.prefix); s.wrong {
-			return false
-		}
+		s.check(n, reflect.TypeFor[machineConfig](), d.prefix)
 	}
 	if v := n.text("apiVersion"); v != machineVersion && n.get("apiVersion") != nil {
 		d.add(steps{"apiVersion"}, "must be %s", machineVersion)

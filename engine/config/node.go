@@ -26,6 +26,7 @@ type node struct {
 	kind   kind
 	line   int
 	column int
+	block  bool   // of YAML: text whose first line is the one after this
 	scalar string // text as it is; numbers and booleans in JSON
 	keys   []key  // of an object, beside items
 	items  []*node

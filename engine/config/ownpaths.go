@@ -41,7 +41,7 @@ func (d *document) refusePath(path string, isDirectory bool, at steps) {
 		case path == f.path || strings.HasPrefix(path, f.path+"/"):
 			d.add(at, "%s", f.reason)
 			return
-		case f.above && !isDirectory && strings.HasPrefix(f.path, path+"/"):
+		case path != "" && f.above && !isDirectory && strings.HasPrefix(f.path, path+"/"):
 			d.add(at, "is a directory above %s, which %s", f.path, f.reason)
 			return
 		}

@@ -33,13 +33,23 @@ func (e Errors) Error() string {
 type problems struct {
 	errors   Errors
 	warnings Errors
+	hushed   map[engine.Place]bool // where all was said, without their paths
+}
+
+// hush lets nothing more be said of a place.
+func (p *problems) hush(at engine.Place) {
+	if p.hushed == nil {
+		p.hushed = map[engine.Place]bool{}
+	}
+	at.Path = ""
+	p.hushed[at] = true
 }
 
 // maxProblems is how many mistakes are noted of a document, and warnings.
 const maxProblems = 10_000
 
 func (p *problems) add(at engine.Place, format string, args ...any) {
-	if len(p.errors) >= maxProblems {
+	if place := (engine.Place{File: at.File, Line: at.Line, Column: at.Column}); len(p.errors) >= maxProblems || p.hushed[place] {
 		return
 	}
 	p.errors = append(p.errors, Problem{Place: at, Text: fmt.Sprintf(format, args...)})

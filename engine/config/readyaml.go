@@ -182,7 +182,7 @@ func (r *yamlReader) scalar(n *node, y *yaml.Node) {
 		// No field takes one. The value itself may be .nan, which JSON lacks.
 		n.kind, n.scalar = numberKind, "0.5"
 	case "!!str", "!!timestamp":
-		n.kind, n.scalar = textKind, y.Value
+		n.kind, n.scalar, n.block = textKind, y.Value, y.Style&yaml.LiteralStyle != 0
 	default:
 		r.problem(y, "has a type that is not read; write it as a plain string, number, true or false")
 	}

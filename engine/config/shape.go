@@ -16,7 +16,6 @@ type shape struct {
 	format string // what the document is, for messages
 	report *problems
 	fields map[reflect.Type]map[string]reflect.Type
-	wrong  bool // something has the wrong type, so that it cannot be read at all
 }
 
 func (s shape) place(n *node, p steps) engine.Place {
@@ -32,8 +31,8 @@ func (s *shape) check(n *node, t reflect.Type, p steps) {
 	}
 	switch want := kindOf(t); {
 	case n.kind != want:
-		s.wrong = true
 		s.report.add(s.place(n, p), "must be %s and is %s%s", want, n.kind, hint(want, n.kind))
+		s.blank(n, p)
 	case t.Kind() == reflect.Struct:
 		s.object(n, t, p)
 	case t.Kind() == reflect.Slice:
@@ -42,10 +41,17 @@ func (s *shape) check(n *node, t reflect.Type, p steps) {
 		}
 	case t.Kind() == reflect.Int:
 		if _, err := strconv.Atoi(n.scalar); err != nil {
-			s.wrong = true
 			s.report.add(s.place(n, p), "must be a whole number")
+			s.blank(n, p)
 		}
 	}
+}
+
+// blank takes out a value of the wrong type, so that the rest of the document
+// can be looked at. That it is missing then is not to be said.
+func (s *shape) blank(n *node, p steps) {
+	n.kind, n.scalar, n.keys, n.items = nullKind, "", nil, nil
+	s.report.hush(s.place(n, p))
 }
 
 // item checks one of a list. A null there would become an empty value.

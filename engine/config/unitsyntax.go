@@ -10,6 +10,17 @@ func (d *document) checkSyntax(contents *string, at steps) {
 	}
 	section, continued := false, false
 	number := 0
+	add := func(format string, args ...any) {
+		place := d.at(at)
+		p := d.prefix.with(at...)
+		if d.butane {
+			p = snake(p)
+		}
+		if n, found := d.source.follow(p); found == len(p) && n.block {
+			place.Line, place.Column = n.line+number, 0
+		}
+		d.report.add(place, format, args...)
+	}
 	for line := range strings.SplitSeq(*contents, "\n") {
 		number++
 		line = strings.TrimSpace(line)
@@ -21,12 +32,12 @@ func (d *document) checkSyntax(contents *string, at steps) {
 		case strings.HasPrefix(line, "["):
 			section = true
 			if !strings.HasSuffix(line, "]") {
-				d.add(at, "has a [Section] without its end in line %d of the unit; close it", number)
+				add("has a [Section] without its end in line %d of the unit; close it", number)
 			}
 		case !strings.Contains(line, "="):
-			d.add(at, "has in line %d of the unit neither [Section] nor NAME=VALUE nor a comment; correct it", number)
+			add("has in line %d of the unit neither [Section] nor NAME=VALUE nor a comment; correct it", number)
 		case !section:
-			d.add(at, "has NAME=VALUE before any [Section] in line %d of the unit; put it below one", number)
+			add("has NAME=VALUE before any [Section] in line %d of the unit; put it below one", number)
 		}
 		continued = strings.HasSuffix(line, "\\")
 	}
