@@ -125,7 +125,10 @@ func (d *document) take(r *types.Resource, at steps) {
 	}
 	data, field, wrong := decode(before, most)
 	if wrong == errLong.Error() {
-		wrong = tooMuch
+		if d.full { // said of the first
+			return
+		}
+		wrong, d.full = tooMuch, most < d.contents.limits.file
 	}
 	if wrong != "" {
 		d.add(at.with(field...), "%s", wrong)

@@ -26,6 +26,7 @@ type document struct {
 	ignition  types.Config
 	contents  *contents // that files of ignition name
 	taken     int       // bytes of the contents of its files
+	full      bool      // these are as many as they may be
 	fetch     func(Remote) ([]byte, error)
 	report    *problems
 }

@@ -65,7 +65,8 @@ func TestLimitsTogether(t *testing.T) {
 	const doc = `{"ignition":{"version":"3.4.0"},"storage":{"files":[
 {"path":"/%[1]sa","contents":{"compression":"gzip","source":"%[2]s"}},
 {"path":"/%[1]sb","contents":{"compression":"gzip","source":"%[2]s"}},
-{"path":"/%[1]sc","append":[{"source":"data:,x"}]}]}}`
+{"path":"/%[1]sc","append":[{"source":"data:,x"}]},
+{"path":"/%[1]sd","contents":{"compression":"gzip","source":"%[2]s"}}]}}`
 	file := func(name string) *fstest.MapFile {
 		return &fstest.MapFile{Data: fmt.Appendf(nil, doc, name, zeros(3<<20))}
 	}
@@ -83,10 +84,10 @@ func TestLimitsTogether(t *testing.T) {
 		limits limits
 		want   string // "" is no error
 	}{
-		{"within all", []string{"a.ign", "b.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, ""},
+		{"within all", []string{"a.ign", "b.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20}, ""},
 		{"a file", []string{"a.ign"}, limits{2 << 20, 7 << 20, 13 << 20, 1 << 20}, "a.ign:2:57: storage.files[0].contents.source: has more than 2 MiB"},
 		{"a document", []string{"a.ign"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "a.ign:3:57: storage.files[1].contents.source: makes more than 5 MiB of the contents of this document"},
-		{"all documents", []string{"a.ign", "b.ign", "c.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "c.ign:2:57: storage.files[0].contents.source: makes more than 13 MiB of the contents of all documents"},
+		{"all documents", []string{"a.ign", "b.ign", "c.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20}, "c.ign:2:57: storage.files[0].contents.source: makes more than 19 MiB of the contents of all documents"},
 		{"all texts", []string{"a.ign", "d.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "d.ign: makes more than 1 MiB of all documents"},
 		{"a device", []string{"device.ign"}, usual, "device.ign: is not a regular file"},
 		{"a large local file", []string{"large.bu"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "large.bu:6:25: storage.files[0].contents.local: has more than 4 MiB"},
@@ -97,6 +98,9 @@ func TestLimitsTogether(t *testing.T) {
 			cache := NewCache()
 			cache.contents.limits = tc.limits
 			_, err := Load(Source{FS: files, Paths: tc.paths, Cache: cache})
+			if err != nil && strings.Count(err.Error(), "of the contents of this document") > 1 {
+				t.Errorf("says it more than once: %v", err)
+			}
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}

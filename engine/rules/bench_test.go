@@ -18,7 +18,7 @@ func many(n, every int, revision byte) engine.Config {
 		if i%every == 0 {
 			contents[4095] = revision
 		}
-		c.Files = append(c.Files, engine.File{Path: fmt.Sprintf("/etc/app/%05d.conf", i), Contents: contents, Mode: &mode})
+		c.Files = append(c.Files, engine.File{Path: fmt.Sprintf("/etc/app/%05d.conf", i), Contents: contents, Sum: engine.Digest(contents), Mode: &mode})
 	}
 	return c
 }

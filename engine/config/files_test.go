@@ -1,0 +1,72 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	ignition "github.com/coreos/ignition/v2/config/shared/errors"
+	"github.com/coreos/ignition/v2/config/v3_5"
+)
+
+// FuzzFiles judges configs as the Ignition library does, to which not all of
+// them is given.
+func FuzzFiles(f *testing.F) {
+	seed(f, ".ign")
+	const doc = `{"ignition":{"version":"%s"},"storage":{"files":[%s],"links":[{"path":"/l","target":"/x"},{"path":"/d/e","target":"x"}],"directories":[{"path":"/d"}]},` +
+		`"systemd":{"units":[{"name":"a.service","contents":"[Unit]","dropins":[{"name":"b.conf","contents":"[Unit]"}]}]}}`
+	for _, version := range []string{"3.0.0", "3.1.0", "3.4.0", "3.5.0"} {
+		for _, file := range []string{
+			`{"path":"/a"},{"path":"/a"}`, `{"path":"/l/a"}`, `{"path":"/l"}`, `{"path":"/d"}`, `{"path":"/d/e/f"}`, `{"path":"/etc/systemd/system/a.service"}`, `{"path":"/etc/systemd/system/a.service.d/b.conf"}`,
+			`{"path":"/a","mode":4096}`, `{"path":"/a","mode":2541}`, `{"path":"/a","mode":-1}`, `{"path":"/a","overwrite":true}`, `{"path":"a"}`, `{"path":"/a/"}`, `{}`,
+			`{"path":"/a","user":{"id":1,"name":"x"},"group":{"id":1,"name":"x"}}`, `{"path":"/a","user":{"id":1,"name":""}}`,
+			`{"path":"/a","contents":{"source":"data:,x","compression":"xz"}}`, `{"path":"/a","contents":{"verification":{"hash":"sha512-1"}}}`,
+			`{"path":"/a","contents":{"source":"data:,x","verification":{"hash":"x"}}}`, `{"path":"/a","contents":{"source":"http://x","verification":{"hash":"sha256-01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b"}}}`,
+			`{"path":"/a","contents":{"source":"gopher://x"},"append":[{"source":"data:,x"},{"source":"x"}]}`,
+			`{"path":"/a","contents":{"source":"http://x","httpHeaders":[{"name":"a","value":"b"},{"name":"a","value":"c"},{"name":"","value":"c"},{"name":"x","value":""}]}}`,
+			`{"path":"/a","contents":{"source":"data:,x","httpHeaders":[{"name":"a","value":"b"}]}}`,
+		} {
+			f.Add(fmt.Sprintf(doc, version, file))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var ignored problems
+		n := readJSON("x.json", text, &ignored)
+		shaped := shape{report: &ignored}
+		version := n.get("ignition").text("version")
+		if n == nil || len(ignored.errors) > 0 || shapes[version] == nil {
+			t.Skip()
+		}
+		if shaped.check(n, shapes[version], nil); len(ignored.errors) > 0 {
+			t.Skip()
+		}
+		_, whole, _ := v3_5.ParseCompatibleVersion([]byte(text))
+		d := &document{source: n, report: &problems{}}
+		if !d.readIgnition(n) {
+			t.Skip()
+		}
+		want, got := map[string]bool{}, map[string]bool{}
+		for _, e := range whole.Entries {
+			if e.Kind.IsFatal() || e.Message == ignition.ErrModeSpecialBits.Error() {
+				want[pathOf(e.Context).String()+": "+say(e.Message)] = true
+			}
+		}
+		for _, e := range d.report.errors {
+			got[e.Place.Path+": "+e.Text] = true
+		}
+		for _, said := range []map[string]bool{want, got} {
+			maps.DeleteFunc(said, func(s string, _ bool) bool { return strings.Contains(s, ".source: ") }) // which take judges
+		}
+		for w := range want {
+			if !got[w] {
+				t.Errorf("does not say %s; says %v", w, got)
+			}
+		}
+		for g := range got {
+			if !want[g] {
+				t.Errorf("says %s; the library says %v", g, want)
+			}
+		}
+	})
+}
