@@ -25,7 +25,7 @@ held() {
 }
 
 old=
-if found; then old=$(cat "$file") || held; fi
+if found; then old=$(cat "$file" 2>/dev/null) || [ -n "$shown" ] || held; fi
 
 # stopped are the helpers that the hold found running.
 stopped=
@@ -160,7 +160,11 @@ cat "$file"
 // done again: a release that was cut short is finished by the next.
 const releaseBody = `
 if found; then
-	has "$old" "$own" || held
+	if [ -n "$shown" ]; then
+		[ "$(head -c "$most" "$file" 2>/dev/null | sha256sum | cut -c1-64)" = "$shown" ] || held
+	else
+		has "$old" "$own" || held
+	fi
 	if [ -n "$updated" ]; then
 		stamp "$now" >"$tmp"
 		sync "$tmp"
@@ -175,7 +179,7 @@ if found; then
 		mv -fT "$tmp" "$rejected"
 		sync "$dir"
 	fi
-	rm -f "$file"
+	rm -rf "$file" # which somebody may have made a folder
 	sync "$dir"
 fi
 rm -f "$motdfile" "$motdtext"

@@ -125,6 +125,16 @@ func ReleaseScript(owner HoldOwner, r Release) string {
 		holdLib + releaseBody
 }
 
+// EndHoldScript returns the script that ends whatever hold a HoldLookScript has
+// printed, also one that nobody can read. If there is another by now, that is
+// printed and stays: ScriptHeld.
+func EndHoldScript(printed string) string {
+	return holdVars(HoldOwner{}) +
+		"shown=" + Digest([]byte(printed)) + "\nmost=" + fmt.Sprint(MaxHold+1) + "\n" +
+		"updated=\naccepts=\nboot=\nrejected=" + RejectedPath + "\n" +
+		holdLib + releaseBody
+}
+
 // CheckHoldSnippet gives the lines that every disruptive script begins with:
 // they end it with ScriptHeld unless the host is held by that run. They also
 // define two functions: checkhold does that again, and "claim DEED" does so with
@@ -186,7 +196,7 @@ func holdVars(owner HoldOwner) string {
 		"motdfile=" + NoticePath + "\nmotdtext=" + NoticeTextPath + "\nunits=" + UnitDir + "\ndropin=" + helperDropin + "\n" +
 		"stageunit=" + StageUnit + "\n" +
 		"helpers=" + Quote(strings.Join(RebootHelpers(), " ")) + "\n" +
-		"own=" + Quote(own) + "\n"
+		"own=" + Quote(own) + "\nshown=\n"
 }
 
 // lines are the owner's lines of the hold, as the scripts write and find them.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,36 +16,60 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 )
 
+// holdFlags are the flags of hold.
+type holdFlags struct {
+	reason, ticket, lasts string
+	extend, force         bool
+}
+
 func (a *app) holdCommand() *cobra.Command {
-	var reason, ticket, lasts string
+	var f holdFlags
 	cmd := &cobra.Command{
 		Use:   "hold HOST… --reason REASON",
 		Short: "Keep hosts from being staged, written to or rebooted, for maintenance",
 		Long: `hold puts a maintenance hold on hosts: until it is released, no run stages,
 writes to or reboots them, and they count as unavailable for budgets and etcd
-quorum. It never replaces a hold that is there. Whoever logs in to the host
-sees who holds it and why.`,
-		Example: `  holdfast hold worker-03 --reason "DIMM swap" --ticket OPS-17 --for 4h`,
-		Args:    count(1, -1),
+quorum. It never replaces a hold that is there; --extend gives one of your own
+more time. Whoever logs in to the host sees who holds it and why.
+
+A staging that is under way on the host is stopped. hold warns of a run of this
+bastion that has the host in its plan, and where an etcd cluster would be left
+with just its quorum; where it would not even have that, hold refuses.`,
+		Example: `  holdfast hold worker-03 --reason "DIMM swap" --ticket OPS-17 --for 4h
+  holdfast hold worker-03 --extend --for 2d`,
+		Args: count(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(reason) == "" {
-				return errors.New("hold: --reason is missing; whoever finds the host held needs to know why")
-			}
-			d, err := parseFor(lasts)
-			if err != nil {
+			d, err := parseFor(f.lasts)
+			switch {
+			case err != nil:
 				return err
+			case f.extend && d == 0:
+				return errors.New("hold: --extend needs --for, which says how long the hold is to last from now")
+			case !f.extend && strings.TrimSpace(f.reason) == "":
+				return errors.New("hold: --reason is missing; whoever finds the host held needs to know why")
+			case len(f.reason)+len(f.ticket) > maxReason:
+				return fmt.Errorf("hold: --reason and --ticket have more than %d bytes", maxReason)
 			}
-			return a.hold(cmd.Context(), args, engine.Hold{Kind: engine.MaintenanceHold, Holder: holder(), Run: randomID(), Reason: reason, Ticket: ticket}, d)
+			if f.extend {
+				return a.extend(cmd.Context(), args, f, d)
+			}
+			return a.hold(cmd.Context(), args, f, d)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why (required)")
-	cmd.Flags().StringVar(&ticket, "ticket", "", "ticket the hold belongs to")
-	cmd.Flags().StringVar(&lasts, "for", "", "how long it is expected to take (4h); a hold that has run out is reported, not ended")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why (required, but with --extend)")
+	cmd.Flags().StringVar(&f.ticket, "ticket", "", "ticket the hold belongs to")
+	cmd.Flags().StringVar(&f.lasts, "for", "", "how long it is expected to take (4h, 4d); a hold that has run out is reported, not ended")
+	cmd.Flags().BoolVar(&f.extend, "extend", false, "give your hold that is there more time, from now on")
+	cmd.Flags().BoolVar(&f.force, "force", false, "hold hosts even where their etcd cluster would have no quorum left without them; with --extend, also other people's holds")
 	return cmd
 }
+
+// maxReason bounds what a person writes into a hold.
+const maxReason = 2000
 
 func parseFor(s string) (engine.Duration, error) {
 	if s == "" {
@@ -63,67 +88,92 @@ func randomID() string {
 	return "m-" + hex.EncodeToString(b)
 }
 
-func (a *app) hold(ctx context.Context, names []string, h engine.Hold, lasts engine.Duration) error {
+func (a *app) hold(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
 	s, err := a.open(ctx, names)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	code := a.onHosts(ctx, s, func(host engine.Host) rollout.Script {
-		return rollout.Script{Text: engine.HoldScript(h, lasts, "", nil), Timeout: time.Minute}
+	if err := a.keepBastion(s); err != nil {
+		return err
+	}
+	if err := a.mayTake(ctx, s, f.force); err != nil {
+		return err
+	}
+	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: holder(), Run: randomID(), Bastion: s.run.Start.Bastion, Reason: f.reason, Ticket: f.ticket}
+	code := a.onHosts(ctx, s, func(engine.Host) rollout.Script {
+		return rollout.Script{Text: engine.HoldScript(h, lasts, "", nil), Timeout: 2 * time.Minute}
 	}, "held")
 	return exit(code)
 }
 
-func (a *app) releaseCommand() *cobra.Command {
-	var force bool
-	cmd := &cobra.Command{
-		Use:   "release HOST…",
-		Short: "End maintenance holds",
-		Long: `release ends the maintenance hold of hosts. A hold that a run has taken is
-ended by that run, or taken up by the next one; --force ends it all the same:
-do so only when you know that the run is dead and what state the host is in.`,
-		Args: count(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.release(cmd.Context(), args, force) },
-	}
-	cmd.Flags().BoolVar(&force, "force", false, "end a run's hold, too")
-	return cmd
-}
-
-func (a *app) release(ctx context.Context, names []string, force bool) error {
-	s, err := a.open(ctx, names)
+// mayTake warns of a run that has the hosts in its plan, and asks whether their
+// etcd clusters can do without them.
+func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
+	runs, err := report.ListRuns(s.runsDir)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	sight, err := s.gatherSelected(ctx)
-	if err != nil {
-		return err
-	}
-	var mine []string
-	code := engine.ExitOK
+	var taken []string
 	for _, h := range s.selected() {
-		f := sight[h.Name]
-		switch {
-		case !f.Reached():
-			fmt.Fprintf(a.stderr, "%s: unreachable: %s\n", h.Name, f.Unreachable)
-			code = code.Worse(engine.ExitUnreachable)
-		case f.HoldProblem != "":
-			fmt.Fprintf(a.stderr, "%s: %s; look at %s on the host and remove it by hand\n", h.Name, f.HoldProblem, engine.HoldPath)
-			code = code.Worse(engine.ExitFailed)
-		case f.Hold == nil:
-			fmt.Fprintf(a.stdout, "%s: not held\n", h.Name)
-		case f.Hold.Kind == engine.RunHold && !force:
-			fmt.Fprintf(a.stderr, "%s: %s; that run, or the next, ends it (--force if you know better)\n", h.Name, f.Hold)
-			code = code.Worse(engine.ExitRefused)
-		default:
-			mine = append(mine, h.Name)
+		taken = append(taken, h.Name)
+	}
+	for _, r := range runs {
+		planned, err := report.Planned(s.runsDir, r)
+		if err != nil || r.Site != s.inv.Site {
+			continue
+		}
+		if both := common(planned, taken); len(both) > 0 {
+			fmt.Fprintf(a.stderr, "holdfast: warning: run %s of %s is under way and has %s in its plan; it leaves out what is held before it begins with it\n", r.ID, engine.Printable(r.Holder), strings.Join(engine.FoldNames(both), ", "))
 		}
 	}
-	s.only(mine)
-	return exit(code.Worse(a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
-		return rollout.Script{Text: engine.ReleaseScript(sight[h.Name].Hold.Owner(), engine.Release{}), Timeout: time.Minute}
-	}, "released")))
+	for _, c := range s.inv.Clusters {
+		o, ok := s.outlook(ctx, c.Name, taken)
+		switch {
+		case !ok:
+		case o.Lost() && !force && !(c.AllowOutage && o.Voters <= 2 && o.Problem == ""):
+			return failWith(engine.ExitRefused, fmt.Errorf("refused: %s; nothing was held. --force holds them all the same", engine.Printable(o.String())))
+		case o.Lost(), o.Tight():
+			fmt.Fprintf(a.stderr, "holdfast: warning: %s\n", engine.Printable(o.String()))
+		}
+	}
+	return nil
+}
+
+// outlook is how a cluster would be without the hosts that are to be taken; ok is
+// false if none of them is a member.
+func (s *site) outlook(ctx context.Context, cluster string, taken []string) (o engine.Outlook, ok bool) {
+	members := s.inv.Members(cluster)
+	var names []string
+	for _, m := range members {
+		names = append(names, m.Name)
+	}
+	if len(common(names, taken)) == 0 {
+		return engine.Outlook{}, false
+	}
+	away := map[string]string{}
+	for _, h := range s.holds(ctx, members) {
+		switch {
+		case h.err != nil:
+			away[h.host.Name] = "cannot be reached"
+		case h.problem != "":
+			away[h.host.Name] = "is held, by a hold that cannot be read"
+		case h.hold != nil:
+			away[h.host.Name] = "is " + h.hold.String()
+		}
+	}
+	return s.clusters.Observe(ctx, cluster).Outlook(taken, away), true
+}
+
+// common are the names that are in both lists.
+func common(a, b []string) []string {
+	var both []string
+	for _, name := range a {
+		if slices.Contains(b, name) {
+			both = append(both, name)
+		}
+	}
+	return both
 }
 
 // onHosts runs a script on each selected host and tells how it went.
@@ -154,7 +204,7 @@ func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rol
 			case err != nil:
 				tell(engine.ExitUnreachable, "%s: %v", h.Name, err)
 			case reply.Code == engine.ScriptHeld:
-				tell(engine.ExitRefused, "%s: %s", h.Name, whose(reply.Stdout))
+				tell(engine.ExitRefused, "%s: %s", h.Name, whose(reply))
 			case reply.Code != 0:
 				tell(engine.ExitFailed, "%s: exit status %d: %s", h.Name, reply.Code, engine.Printable(strings.TrimSpace(reply.Stderr)))
 			default:
@@ -166,9 +216,12 @@ func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rol
 	return worst
 }
 
-func whose(text string) string {
+func whose(reply rollout.Reply) string {
 	var h engine.Hold
-	if json.Unmarshal([]byte(text), &h) != nil {
+	if said := strings.TrimSpace(reply.Stderr); reply.Stdout == "" && said != "" {
+		return engine.Printable(strings.TrimPrefix(said, "hold: "))
+	}
+	if json.Unmarshal([]byte(reply.Stdout), &h) != nil {
 		return "held, by a hold that cannot be read"
 	}
 	return engine.Printable(h.String())

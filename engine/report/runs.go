@@ -157,3 +157,22 @@ func LeftOver(runs []RunInfo, site string, self engine.HoldOwner) Left {
 	}
 	return left
 }
+
+// Planned returns the hosts that a run which is under way has in its latest plan;
+// none if it is over.
+func Planned(dir string, run RunInfo) ([]string, error) {
+	if !run.UnderWay {
+		return nil, nil
+	}
+	var hosts []string
+	err := ReadJournal(journalPath(dir, run.ID), func(e engine.Event) error {
+		if e.Plan != nil {
+			hosts = nil
+			for _, hp := range e.Plan.Hosts {
+				hosts = append(hosts, hp.Host)
+			}
+		}
+		return nil
+	})
+	return hosts, err
+}

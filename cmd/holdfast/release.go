@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+)
+
+// seenHold is what a look at a host's hold has shown.
+type seenHold struct {
+	host    engine.Host
+	err     error        // the host cannot be reached
+	hold    *engine.Hold // nil: none, or none that can be read
+	problem string       // why it cannot be read
+	text    string       // as it is there
+}
+
+// holds looks at the holds of hosts side by side, and at nothing else.
+func (s *site) holds(ctx context.Context, hosts []engine.Host) []seenHold {
+	seen := make([]seenHold, len(hosts))
+	workers := pool.New().WithMaxGoroutines(32)
+	for i, h := range hosts {
+		workers.Go(func() {
+			seen[i].host = h
+			c, err := s.hosts.Connect(ctx, h)
+			if err != nil {
+				seen[i].err = err
+				return
+			}
+			reply, err := c.Run(ctx, rollout.Script{Text: engine.HoldLookScript(), Timeout: time.Minute})
+			seen[i].err, seen[i].text = err, reply.Stdout
+			seen[i].hold, seen[i].problem = engine.ReadHold(engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code})
+		})
+	}
+	workers.Wait()
+	return seen
+}
+
+// isMine reports whether a maintenance hold was taken by the same person on the
+// same bastion. Holds of earlier versions do not name their bastion.
+func (s *site) isMine(h engine.Hold) bool {
+	return h.Kind == engine.MaintenanceHold && h.Holder == holder() && (h.Bastion == "" || h.Bastion == s.run.Start.Bastion)
+}
+
+// extend gives holds that are there more time. A hold never gets less by that.
+func (a *app) extend(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
+	s, err := a.open(ctx, names)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	code := engine.ExitOK
+	tell := func(worse engine.ExitCode, host, text string) {
+		code = code.Worse(worse)
+		fmt.Fprintf(a.stderr, "%s: %s\n", host, engine.Printable(text))
+	}
+	held := map[string]engine.Hold{}
+	var longer []string
+	for _, h := range s.holds(ctx, s.selected()) {
+		name := h.host.Name
+		switch {
+		case h.err != nil:
+			tell(engine.ExitUnreachable, name, "unreachable: "+h.err.Error())
+		case h.problem != "":
+			tell(engine.ExitRefused, name, h.problem)
+		case h.hold == nil:
+			tell(engine.ExitRefused, name, "not held, so there is nothing to extend")
+		case h.hold.Kind != engine.MaintenanceHold || h.hold.Run == "" || !s.isMine(*h.hold) && !f.force:
+			tell(engine.ExitRefused, name, h.hold.String()+"; that is not your hold")
+		case h.hold.Expires.IsZero() || h.hold.Expires.After(time.Now().Add(time.Duration(lasts))):
+			fmt.Fprintf(a.stdout, "%s: lasts longer already: %s\n", name, engine.Printable(h.hold.String()))
+		default:
+			hold := *h.hold
+			hold.Reason, hold.Ticket = cmp.Or(f.reason, hold.Reason), cmp.Or(f.ticket, hold.Ticket)
+			held[name], longer = hold, append(longer, name)
+		}
+	}
+	s.only(longer)
+	return exit(code.Worse(a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
+		return rollout.Script{Text: engine.HoldScript(held[h.Name], lasts, "", nil), Timeout: time.Minute}
+	}, "extended")))
+}
+
+func (a *app) releaseCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "release HOST…",
+		Short: "End maintenance holds",
+		Long: `release ends your maintenance holds, and says what they were for. Those of
+other people, or from other bastions, are ended with --force only: ask who holds
+the host. A hold that a run has taken is ended by that run, or taken up by the
+next one; --force ends it all the same: do so only when you know that the run is
+dead and what state the host is in. --force also ends what is no hold that can be
+read, and shows it.`,
+		Args: count(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.release(cmd.Context(), args, force) },
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "end a run's hold, other people's, and what cannot be read, too")
+	return cmd
+}
+
+func (a *app) release(ctx context.Context, names []string, force bool) error {
+	s, err := a.open(ctx, names)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	code := engine.ExitOK
+	tell := func(worse engine.ExitCode, host, text string) {
+		code = code.Worse(worse)
+		fmt.Fprintf(a.stderr, "%s: %s\n", host, engine.Printable(text))
+	}
+	shown := map[string]string{}
+	var ending []string
+	for _, h := range s.holds(ctx, s.selected()) {
+		name := h.host.Name
+		switch {
+		case h.err != nil:
+			tell(engine.ExitUnreachable, name, "unreachable: "+h.err.Error())
+			continue
+		case h.problem != "":
+			says := h.problem + "; it says " + strconv.Quote(h.text[:min(len(h.text), 300)])
+			if !force {
+				tell(engine.ExitRefused, name, says+"; --force ends it")
+				continue
+			}
+			tell(engine.ExitOK, name, says)
+		case h.hold == nil:
+			fmt.Fprintf(a.stdout, "%s: not held\n", name)
+			continue
+		case h.hold.Kind == engine.RunHold && !force:
+			tell(engine.ExitRefused, name, h.hold.String()+"; that run, or the next, ends it (--force if you know better)")
+			continue
+		case h.hold.Kind != engine.RunHold && !s.isMine(*h.hold) && !force:
+			tell(engine.ExitRefused, name, h.hold.String()+"; that is another person or bastion: ask there, or end it all the same with --force")
+			continue
+		default:
+			fmt.Fprintf(a.stdout, "%s: %s\n", name, engine.Printable(h.hold.String()))
+		}
+		shown[name], ending = h.text, append(ending, name)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.only(ending)
+	return exit(code.Worse(a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
+		return rollout.Script{Text: engine.EndHoldScript(shown[h.Name]), Timeout: time.Minute}
+	}, "released")))
+}
