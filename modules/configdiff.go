@@ -232,9 +232,20 @@ func (x *configDiff) onRecord() bool {
 	return a != nil && a.Unfinished == nil && sameRecord(asDocumented(a.Config), x.desired)
 }
 
-// sameRecord reports whether two configurations are written down the same.
+// sameRecord reports whether two configurations are written down the same. Of
+// files there are thousands, which are not written down for it.
 func sameRecord(a, b engine.Config) bool {
+	if !slices.EqualFunc(a.Files, b.Files, sameRecordedFile) {
+		return false
+	}
+	a.Files, b.Files = nil, nil
 	x, _ := json.Marshal(a) // strings, numbers and lists always marshal
 	y, _ := json.Marshal(b)
 	return bytes.Equal(x, y)
+}
+
+func sameRecordedFile(a, b engine.File) bool {
+	sameMode := a.Mode == nil && b.Mode == nil || a.Mode != nil && b.Mode != nil && *a.Mode == *b.Mode
+	return sameMode && a.Path == b.Path && a.Digest == b.Digest && a.Owner == b.Owner && a.Inherit == b.Inherit && a.Keep == b.Keep &&
+		bytes.Equal(a.Contents, b.Contents) && bytes.Equal(a.Append, b.Append)
 }

@@ -1,6 +1,8 @@
 package modules
 
 import (
+	"bytes"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"testing"
@@ -143,5 +145,27 @@ func TestUnitsThatLeave(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("units %+v", got)
+	}
+}
+
+// Two files are recorded the same if they are written down the same, whichever
+// field differs.
+func TestSameRecord(t *testing.T) {
+	mode := 0o644
+	file := engine.File{Path: "/a", Contents: []byte("c"), Append: []byte("p"), Digest: "d", Mode: &mode, Owner: engine.Owner{User: "u", Group: "g"}}
+	for i := range reflect.TypeFor[engine.File]().NumField() {
+		other := file
+		reflect.ValueOf(&other).Elem().Field(i).SetZero()
+		if reflect.ValueOf(file).Field(i).IsZero() { // a boolean, a sum or a place
+			if f := reflect.ValueOf(&other).Elem().Field(i); f.Kind() == reflect.Bool {
+				f.SetBool(true)
+			}
+		}
+		a, b := engine.Config{Files: []engine.File{file}}, engine.Config{Files: []engine.File{other}}
+		written, err := json.Marshal(a)
+		otherwise, err2 := json.Marshal(b)
+		if err != nil || err2 != nil || sameRecord(a, b) != bytes.Equal(written, otherwise) {
+			t.Errorf("%s: %v %v, and %t", reflect.TypeFor[engine.File]().Field(i).Name, err, err2, sameRecord(a, b))
+		}
 	}
 }
