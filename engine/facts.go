@@ -7,32 +7,33 @@ import (
 
 // Facts is what one host was seen to be, at one moment.
 type Facts struct {
-	Host        string       `json:"host"`
-	Unreachable string       `json:"unreachable,omitempty"` // why nothing else is known; "" if the host was reached
-	BootID      string       `json:"boot_id,omitempty"`
-	Clock       time.Time    `json:"clock"`              // the host's own clock
-	Looked      time.Time    `json:"looked,omitzero"`    // the bastion's clock when the host told its own; zero: not known
-	Stopping    bool         `json:"stopping,omitempty"` // systemd is shutting the host down
-	Deployments []Deployment `json:"deployments,omitempty"`
-	FreeBytes   int64        `json:"free_bytes,omitempty"` // where the OS is stored
-	Tool        string       `json:"tool,omitempty"`       // OS tool and version
-	Features    []string     `json:"features,omitempty"`   // of that tool, as its driver names them
-	Hold        *Hold        `json:"hold,omitempty"`
-	HoldProblem string       `json:"hold_problem,omitempty"` // a hold file that cannot be read; the host counts as held
-	Failed      []string     `json:"failed,omitempty"`       // units in state failed
-	Running     []string     `json:"running,omitempty"`      // enabled services that run
-	StageUnit   string       `json:"stage_unit,omitempty"`   // ActiveState of StageUnit, "" if it is not loaded
-	FinalizeErr string       `json:"finalize_err,omitempty"` // why the last finalize failed, as the OS tool reports it
-	Problems    []string     `json:"problems,omitempty"`     // what could not be observed, and why
-	CmdLine     []string     `json:"cmdline,omitempty"`      // kernel arguments of this boot, in order
-	StagedArgs  string       `json:"staged_args,omitempty"`  // what holdfast changed in those of the staged deployment, as a digest
-	Config      *ConfigFacts `json:"config,omitempty"`       // nil: not looked at
-	Rollout     *Rollout     `json:"rollout,omitempty"`      // the last one that changed its OS, or was to
-	Updated     time.Time    `json:"updated,omitzero"`       // when a run last brought it to its desired state, by its own clock
-	Rejected    []string     `json:"rejected,omitempty"`     // digests of OS that failed here, and from which it was rolled back
-	Version     string       `json:"version,omitempty"`      // what its pool's version command printed
-	Acted       bool         `json:"-"`                      // an action failed there in this play: its tasks that come before have been done
-	Finished    bool         `json:"-"`                      // this run has done with it what it was to do: tasks of a playbook give no change any more
+	Host           string       `json:"host"`
+	Unreachable    string       `json:"unreachable,omitempty"` // why nothing else is known; "" if the host was reached
+	BootID         string       `json:"boot_id,omitempty"`
+	Clock          time.Time    `json:"clock"`              // the host's own clock
+	Looked         time.Time    `json:"looked,omitzero"`    // the bastion's clock when the host told its own; zero: not known
+	Stopping       bool         `json:"stopping,omitempty"` // systemd is shutting the host down
+	Deployments    []Deployment `json:"deployments,omitempty"`
+	FreeBytes      int64        `json:"free_bytes,omitempty"` // where the OS is stored
+	Tool           string       `json:"tool,omitempty"`       // OS tool and version
+	Features       []string     `json:"features,omitempty"`   // of that tool, as its driver names them
+	Hold           *Hold        `json:"hold,omitempty"`
+	HoldProblem    string       `json:"hold_problem,omitempty"`    // a hold file that cannot be read; the host counts as held
+	Failed         []string     `json:"failed,omitempty"`          // units in state failed
+	Running        []string     `json:"running,omitempty"`         // enabled services that run
+	StageUnit      string       `json:"stage_unit,omitempty"`      // ActiveState of StageUnit, "" if it is not loaded
+	FinalizeErr    string       `json:"finalize_err,omitempty"`    // why the last finalize failed, as the OS tool reports it
+	Problems       []string     `json:"problems,omitempty"`        // what could not be observed, and why
+	CmdLine        []string     `json:"cmdline,omitempty"`         // kernel arguments of this boot, in order
+	StagedArgs     string       `json:"staged_args,omitempty"`     // what holdfast changed in those of the staged deployment, as a digest
+	Config         *ConfigFacts `json:"config,omitempty"`          // nil: not looked at
+	Rollout        *Rollout     `json:"rollout,omitempty"`         // the last one that changed its OS, or was to
+	RolloutProblem string       `json:"rollout_problem,omitempty"` // why what it says of that is not believed
+	Updated        time.Time    `json:"updated,omitzero"`          // when a run last brought it to its desired state, by its own clock
+	Rejected       []string     `json:"rejected,omitempty"`        // digests of OS that failed here, and from which it was rolled back
+	Version        string       `json:"version,omitempty"`         // what its pool's version command printed
+	Acted          bool         `json:"-"`                         // an action failed there in this play: its tasks that come before have been done
+	Finished       bool         `json:"-"`                         // this run has done with it what it was to do: tasks of a playbook give no change any more
 }
 
 // Reached reports whether the facts say anything about the host.
@@ -45,6 +46,10 @@ type Rollout struct {
 	Number  int               `json:"number,omitempty"` // how many the hosts of the site have seen, so that no clock says which is the newest; 0: not counted yet
 	Targets map[string]string `json:"targets"`          // OS of each pool of the site, by digest
 }
+
+// MaxRollout is the highest number that a roll-out gets. From there on IDs of runs,
+// which sort by time, say which is newer. A host that tells of more is not believed.
+const MaxRollout = 1_000_000
 
 // Deployment is one OS version on a host's disk.
 type Deployment struct {

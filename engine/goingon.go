@@ -26,7 +26,7 @@ func goingOn(in Input, x index) Rollout {
 	case maps.Equal(last.Targets, x.targets):
 		return *last
 	case in.OverIncomplete || !overdue(in, x, *last):
-		return Rollout{in.Run, last.Number + 1, x.targets}
+		return Rollout{in.Run, min(last.Number+1, MaxRollout), x.targets}
 	}
 	targets := maps.Clone(x.targets)
 	for pool, digest := range last.Targets {

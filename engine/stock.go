@@ -40,6 +40,9 @@ func takeStock(in Input, x index) stock {
 		if f.Hold != nil && f.Hold.Kind == MaintenanceHold && f.Expiry() == HoldExpired {
 			s.warn("%s: its maintenance hold has expired, and still stands: %s", h.Name, f.Hold)
 		}
+		if f.RolloutProblem != "" {
+			s.warn("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, RolloutPath, f.RolloutProblem)
+		}
 		why, reason := absent(in, h, f)
 		switch {
 		case why == "":

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
 
 	"holdfast/engine"
@@ -21,5 +22,18 @@ func TestUnfinishedWithoutOS(t *testing.T) {
 	in.Desired["a-0"] = engine.Desired{OS: &engine.OS{Commit: "v1"}}
 	if p := engine.NewPlan(in); len(p.Unfinished) != 1 {
 		t.Errorf("nothing is known of a-0, which is to run v1: %v", p.Unfinished)
+	}
+}
+
+// A host whose record is not believed is named, and refuses nothing.
+func TestAForgedRolloutRefusesNothing(t *testing.T) {
+	in := engine.Input{
+		Run:       "r2",
+		Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}},
+		Facts:     map[string]engine.Facts{"w-1": {RolloutProblem: "number 9223372036854775807 is not plausible"}},
+	}
+	p := engine.NewPlan(in)
+	if len(p.Unfinished) > 0 || len(p.Refusals) > 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "w-1: /var/lib/holdfast/rollout.json is not believed") {
+		t.Errorf("refusals %q, unfinished %v, warnings %q", p.Refusals, p.Unfinished, p.Warnings)
 	}
 }

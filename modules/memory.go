@@ -2,6 +2,7 @@ package modules
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,9 @@ const (
 	maxMemory = 64 << 10
 	// maxVersion is how many bytes of what a version command prints are kept.
 	maxVersion = 200
+	// maxPools and maxName bound what a host says of a roll-out.
+	maxPools = 1000
+	maxName  = 256
 )
 
 // memoryProbe looks at what the host remembers of roll-outs, and at its version
@@ -40,7 +44,7 @@ func memoryProbe(version string) []engine.Command {
 // readMemory adds what memoryProbe has seen. What holdfast has not written so
 // is as good as nothing.
 func readMemory(o engine.Outputs, f engine.Facts) engine.Facts {
-	f.Rollout = readRollout(remembered(o["roll-out"]))
+	f.Rollout, f.RolloutProblem = readRollout(remembered(o["roll-out"]))
 	f.Updated = readTime(strings.TrimSpace(remembered(o["updated"])))
 	f.Rejected = readDigests(remembered(o["rejected"]))
 	if out := o["version"]; out.Code == 0 {
@@ -56,12 +60,32 @@ func remembered(out engine.Output) string {
 	return out.Stdout
 }
 
-func readRollout(text string) *engine.Rollout {
-	var r engine.Rollout
-	if json.Unmarshal([]byte(text), &r) != nil || r.Run == "" || len(r.Targets) == 0 {
-		return nil
+// readRollout reads the last roll-out. What it says decides whether others may
+// begin, on all hosts, so it has to be what holdfast could have written.
+func readRollout(text string) (r *engine.Rollout, problem string) {
+	r = &engine.Rollout{}
+	if json.Unmarshal([]byte(text), r) != nil || r.Run == "" || len(r.Targets) == 0 {
+		return nil, ""
 	}
-	return &r
+	switch {
+	case !isName(r.Run):
+		return nil, "its run has no plausible ID"
+	case r.Number < 0 || r.Number > engine.MaxRollout:
+		return nil, fmt.Sprintf("number %d is not plausible", r.Number)
+	case len(r.Targets) > maxPools:
+		return nil, fmt.Sprintf("%d pools are not plausible", len(r.Targets))
+	}
+	for pool, digest := range r.Targets {
+		if !isName(pool) || digest != "" && !isName(digest) {
+			return nil, "a pool or its OS has no plausible name"
+		}
+	}
+	return r, ""
+}
+
+// isName reports whether a text can be that of a run, a pool or an OS.
+func isName(text string) bool {
+	return text != "" && len(text) <= maxName && engine.Printable(text) == text && !strings.ContainsAny(text, "\n\t")
 }
 
 // readTime reads a time that can be written as JSON again.
