@@ -140,7 +140,10 @@ func (d *document) take(r *types.Resource, at steps) {
 		return
 	}
 	x := content{data: data}
-	if header, _, _ := strings.Cut(*before.Source, ","); before.Compression != nil && *before.Compression != "" || !strings.HasSuffix(header, ";base64") {
+	if text(before.Compression) == "" {
+		before.Compression = nil
+	}
+	if header, _, _ := strings.Cut(*before.Source, ","); before.Compression != nil || !strings.HasSuffix(header, ";base64") {
 		source := strings.Clone(*before.Source)
 		x.as = types.Resource{Source: &source, Compression: before.Compression}
 	}
