@@ -3,4 +3,4 @@
 package rollout_test
 
 // TestSimulator plays so many histories.
-const usualHistories, allHistories = 1500, 20_000
+const usualHistories, allHistories = 1000, 20_000
