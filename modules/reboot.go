@@ -52,9 +52,11 @@ func rebootSteps(t engine.Target, name, check string, vars map[string]string) []
 // people about the reboot follows the word.
 func orderReboot(t engine.Target, name, what string, check, job script) engine.Step {
 	check.vars["unit"], check.vars["what"] = rebootUnit, what
+	held := engine.CheckHoldSnippet(t.Owner())
+	job.text = held + job.text
 	check.job = job.String()
 	check.text += orderScript
-	step := onHost(t, name, strict+engine.CheckHoldSnippet(t.Owner())+check.String(), rebootOrder)
+	step := onHost(t, name, strict+held+check.String(), rebootOrder)
 	step.Reboots = true
 	return step
 }

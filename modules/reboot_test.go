@@ -90,3 +90,20 @@ func TestAPlainReboot(t *testing.T) {
 		})
 	}
 }
+
+// A person who takes the host after the order to reboot was checked, and before its
+// unit begins, keeps it.
+func TestARebootAsksForTheHoldOnceMore(t *testing.T) {
+	b := newBox(t)
+	b.hold(engine.RunHold, "r1")
+	script := b.plain()
+	b.write("theirs", theirHold)
+	swapped := strings.Replace(script, "\nsystemd-run --quiet", "\ncp \"$BOX/theirs\" "+engine.HoldPath+"\nsystemd-run --quiet", 1)
+	if swapped == script {
+		t.Fatal("the script has no such line")
+	}
+	b.want(b.run(swapped), engine.ScriptHeld, "held by someone else")
+	if strings.Contains(b.log(), "rebooted") {
+		t.Error("a host is rebooted that a person holds")
+	}
+}

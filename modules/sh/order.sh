@@ -8,6 +8,7 @@ systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: reb
 	--property=After=ostree-finalize-staged.service /bin/sh "$script" || {
 	code=$?
 	rm -f "$script"
+	[ "$code" != 75 ] || checkhold # which says who has taken the host meanwhile
 	tail -n 20 "$work/finalize.log" >&2 || :
 	exit "$code"
 }

@@ -5,6 +5,7 @@ set -eu
 trap '' HUP TERM # the shutdown it orders must not end it half way
 exec >"$work/finalize.log" 2>&1
 rm -f "$0"
+claim "a reboot" # which nobody takes the host from any more
 prepare
 timeout 120 sync || :
 allow() {
