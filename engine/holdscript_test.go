@@ -209,3 +209,22 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// Who takes a host ends a staging that is under way there; a run that takes its own
+// hold again does not.
+func TestAHoldEndsStaging(t *testing.T) {
+	b := newBox(t)
+	b.tool("systemctl", strings.Replace(systemctl, "daemon-reload) ;;", "daemon-reload) ;;\nshow) [ ! -e \"$BOX/active/holdfast-stage.service\" ] || echo active ;;", 1))
+	b.unit("holdfast-stage.service")
+	hold := runHold("m-1")
+	hold.Kind = engine.MaintenanceHold
+	b.must(engine.HoldScript(hold, hour, "", nil))
+	if b.active("holdfast-stage.service") {
+		t.Error("the host is held, and is still staged")
+	}
+	b.unit("holdfast-stage.service")
+	b.must(engine.HoldScript(hold, 2*hour, "", nil))
+	if !b.active("holdfast-stage.service") {
+		t.Error("holding a host for longer has ended what its holder does")
+	}
+}

@@ -86,3 +86,23 @@ func TestAHoldIsNotTakenInTheMiddleOfAWrite(t *testing.T) {
 		})
 	}
 }
+
+// A hold that is taken after a staging has looked, and before its unit begins, keeps
+// the unit from staging anything.
+func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
+	b := newBox(t)
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
+	f := b.observe(d)
+	changes, err := operatingSystem{}.Diff(d, f)
+	b.check(err)
+	script := operatingSystem{}.Steps(target(d, f), changes).Stage[0].Do.Exec.Script
+	b.write("theirs", theirHold)
+	swapped := strings.Replace(script, "\nsystemd-run --quiet", "\nmkdir -p "+engine.StateDir+"; cp \"$BOX/theirs\" "+engine.HoldPath+"\nsystemd-run --quiet", 1)
+	if swapped == script {
+		t.Fatal("the script has no such line")
+	}
+	b.want(b.run(swapped), engine.ScriptHeld, "held by someone else")
+	if b.exists("staged") || strings.Contains(b.log(), "ostree pull") {
+		t.Errorf("a host is staged that a person holds:\n%s", b.log())
+	}
+}
