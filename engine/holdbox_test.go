@@ -68,14 +68,16 @@ func (b *box) run(script string) (stdout, stderr string, code int) {
 	for _, dir := range []string{"/var/lib/holdfast", "/etc/motd.d", "/etc/systemd/system"} {
 		script = strings.ReplaceAll(script, dir, b.root+dir)
 	}
-	script += "\n:\n"                       // bash would become the last command, and killAt kill the test
-	file := filepath.Join(b.root, "script") // an argument could not be as long
-	check(b.t, os.WriteFile(file, []byte(script), 0o600))
-	cmd := exec.Command("sh", file)
+	script += "\n:\n"                             // bash would become the last command, and killAt kill the test
+	file, err := os.CreateTemp(b.root, "script-") // an argument could not be as long
+	check(b.t, err)
+	_, err = file.WriteString(script)
+	check(b.t, errors.Join(err, file.Close()))
+	cmd := exec.Command("sh", file.Name())
 	cmd.Env = []string{"PATH=" + b.path, "BOX=" + b.root, "TMPDIR=" + b.root}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		b.t.Fatal(err)
