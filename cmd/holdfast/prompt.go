@@ -39,6 +39,9 @@ func (q question) askAt(tty *os.File, contexts ...context.Context) ([]byte, erro
 		}
 		defer show()
 	}
+	if !q.hidden {
+		forgetTyped(tty)
+	}
 	for _, ctx := range contexts {
 		stop := context.AfterFunc(ctx, func() { _ = tty.SetReadDeadline(time.Unix(1, 0)) })
 		defer stop()
@@ -56,6 +59,14 @@ func (q question) askAt(tty *os.File, contexts ...context.Context) ([]byte, erro
 		}
 	}
 	return answer, err
+}
+
+// forgetTyped drops what was typed before a question: it cannot be meant as its
+// answer. What is no terminal has nothing to drop.
+func forgetTyped(tty *os.File) {
+	if raw, err := tty.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _ = flushInput(int(fd)) })
+	}
 }
 
 // line reads up to the end of a line, and no further.

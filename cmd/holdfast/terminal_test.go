@@ -184,6 +184,33 @@ func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*
 	}
 }
 
+// TestQuestionTypedAhead: what was typed before a question does not answer it.
+func TestQuestionTypedAhead(t *testing.T) {
+	t.Parallel()
+	person, tty, err := terminalPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var work conc.WaitGroup
+	defer func() { _, _ = tty.Close(), person.Close(); work.Wait() }()
+	seen := watch(person, &work)
+	if _, err := person.WriteString("yes\ny"); err != nil {
+		t.Fatal(err)
+	}
+	if err := seen.await("yes\r\ny"); err != nil { // the terminal has it, and shows it
+		t.Fatal(err)
+	}
+	work.Go(func() {
+		if err := seen.await("Carry this out? "); err != nil {
+			t.Error(err)
+		}
+		_, _ = person.WriteString("no\n")
+	})
+	if got, err := (question{text: "Carry this out?"}).askAt(tty, t.Context()); string(got) != "no" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // TestQuestion: what a person types is not shown if it is a secret, and they
 // can leave.
 func TestQuestion(t *testing.T) {

@@ -9,3 +9,9 @@ const (
 	readTermios  = unix.TIOCGETA
 	writeTermios = unix.TIOCSETA
 )
+
+// flushInput drops what was typed at a terminal and not read yet.
+func flushInput(fd int) error {
+	const reading = 1 // FREAD
+	return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, reading)
+}

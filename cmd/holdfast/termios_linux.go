@@ -7,3 +7,6 @@ const (
 	readTermios  = unix.TCGETS
 	writeTermios = unix.TCSETS
 )
+
+// flushInput drops what was typed at a terminal and not read yet.
+func flushInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

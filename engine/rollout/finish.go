@@ -150,8 +150,7 @@ func verdict(plan engine.Plan) (engine.ExitCode, string) {
 	case len(plan.Refusals) > 0:
 		return exit, "not safe to go on: " + strings.Join(plan.Refusals, "; ")
 	case len(plan.Unfinished) > 0:
-		return exit, "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + some(plan.Unfinished) +
-			"; finish that one first (the OS that it was to bring), or say --continue-over-incomplete"
+		return exit, "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + some(plan.Unfinished)
 	case exit == engine.ExitOK && len(plan.Matching) < plan.Total:
 		return exit, "every host within the limit matches"
 	case exit == engine.ExitOK:

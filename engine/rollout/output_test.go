@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,6 +30,7 @@ func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, e
 			s.Live(fmt.Appendf(nil, "line %d\n", i))
 			time.Sleep(time.Millisecond)
 		}
+		defer s.Live([]byte("the end"))
 	}
 	return c.Conn.Run(ctx, s)
 }
@@ -47,6 +49,9 @@ func TestOutputIsBounded(t *testing.T) {
 		}
 		if n := len(told); n < 200 || n > 210 || told[0] != "line 0" || told[199] != "line 199" {
 			t.Fatalf("%d lines were told: %q", n, told)
+		}
+		if !slices.Contains(told, "the end") {
+			t.Errorf("the last line, which has no end, was not told: %q", told[len(told)-1])
 		}
 		if last := told[len(told)-1]; !strings.HasPrefix(last, "it has printed 597") {
 			t.Errorf("in the end: %q", last)

@@ -253,7 +253,7 @@ func TestUnfinished(t *testing.T) {
 		}
 		b := site.Bastion("run-2")
 		refused := apply(b)
-		check(t, ended(refused, engine.ExitRefused, "worker-0 runs v1, and not v2 of run run-1", "--continue-over-incomplete"), lawful(site))
+		check(t, ended(refused, engine.ExitRefused, "worker-0 runs v1, and not v2 of run run-1"), lawful(site))
 		for _, h := range site.Hosts() {
 			if st := h.State(); st.Staged != "" || st.Booted == "v3" {
 				t.Errorf("%s: %+v", h.Name, st)

@@ -81,7 +81,7 @@ func (r *Run) abort(ctx context.Context, hp engine.HostPlan, s engine.Step) {
 	}
 }
 
-// lines calls f for every whole line of a stream that arrives in pieces.
+// lines calls f for every line of a stream that arrives in pieces.
 type lines struct {
 	f    func(string)
 	rest string
@@ -98,4 +98,12 @@ func (l *lines) write(b []byte) {
 			l.f(line)
 		}
 	}
+}
+
+// end passes on a last line that has no end.
+func (l *lines) end() {
+	if rest := strings.TrimSpace(l.rest); rest != "" {
+		l.f(rest)
+	}
+	l.rest = ""
 }

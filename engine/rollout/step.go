@@ -148,6 +148,7 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 	if s.Disturbs || s.Reboots || s.Do.Exec.Once {
 		run = r.exec
 	}
+	defer progress.end()
 	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.write, Op: s.Do})
 	if f := refusal(reply, s); err == nil && f != nil {
 		return f
