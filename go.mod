@@ -6,7 +6,6 @@ require (
 	charm.land/bubbletea/v2 v2.0.9
 	charm.land/lipgloss/v2 v2.0.6
 	github.com/BurntSushi/toml v1.6.0
-	github.com/agext/levenshtein v1.2.1
 	github.com/charmbracelet/x/ansi v0.11.8
 	github.com/coreos/butane v0.23.0
 	github.com/coreos/ignition/v2 v2.24.0
@@ -37,6 +36,7 @@ require (
 )
 
 require (
+	github.com/agext/levenshtein v1.2.1 // indirect
 	github.com/apparentlymart/go-textseg/v15 v15.0.0 // indirect
 	github.com/apparentlymart/go-textseg/v17 v17.0.1 // indirect
 	github.com/aws/aws-sdk-go-v2 v1.39.2 // indirect

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,7 +35,7 @@ func ParsePattern(pattern string, inv Inventory) (func(Host) bool, error) {
 			return nil, err
 		}
 		if !matchesAny(term, inv) {
-			return nil, fmt.Errorf("%q matches no host and no pool of the inventory", text)
+			return nil, &NoMatchError{Term: text, Near: Nearest(text, inv.names())}
 		}
 		*list = append(*list, term)
 	}
@@ -45,6 +46,33 @@ func ParsePattern(pattern string, inv Inventory) (func(Host) bool, error) {
 		return nil, fmt.Errorf("%q leaves no host", pattern)
 	}
 	return match, nil
+}
+
+// NoMatchError is a term of a pattern that matches no host.
+type NoMatchError struct {
+	Term string
+	Near string // the host or pool that was perhaps meant
+}
+
+// Error asks whether another name was meant, if one is like the term.
+func (e *NoMatchError) Error() string {
+	text := fmt.Sprintf("%q matches no host and no pool of the inventory", e.Term)
+	if e.Near != "" {
+		text += fmt.Sprintf("; did you mean %q?", e.Near)
+	}
+	return text
+}
+
+// names lists what a term may be: all, and the names of hosts and their pools.
+func (inv Inventory) names() []string {
+	names := []string{"all"}
+	for _, h := range inv.Hosts {
+		names = append(names, h.Name)
+		if !slices.Contains(names, h.Pool) {
+			names = append(names, h.Pool)
+		}
+	}
+	return names
 }
 
 func matchesAny(match func(Host) bool, inv Inventory) bool {

@@ -74,6 +74,7 @@ func TestPatternRefused(t *testing.T) {
 		"w-[1:2:3]":    "a range is written",
 		"w-[1,]":       "a range is written",
 		"w-[40:50]":    "matches no host",
+		"wroker":       `"wroker" matches no host and no pool of the inventory; did you mean "worker"?`,
 		"rack=a":       "hosts can be chosen by pool=, zone= and cluster=",
 		"~[":           "missing closing",
 		"w-[a":         "syntax error in pattern",

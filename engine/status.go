@@ -13,6 +13,7 @@ type Status struct {
 	Pools    []PoolStatus   `json:"pools"`
 	Hosts    []HostStatus   `json:"hosts"`
 	Clusters []ClusterFacts `json:"clusters,omitempty"`
+	Limited  bool           `json:"limited,omitempty"` // only hosts within a limit were looked at, and only these are in pools and complete
 }
 
 // PoolStatus counts the hosts of a pool by their state.

@@ -44,7 +44,7 @@ because of a hold, another run, a pause, a closed maintenance window or an
 unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       version(),
+		Version:       readBuild().String(),
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.given(cmd) },
 	}
@@ -63,7 +63,7 @@ unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(),
-		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.runsCommand(), a.diffCommand(), a.renderCommand())
+		a.holdCommand(), a.releaseCommand(), a.holdsCommand(), a.etcdCommand(), a.runsCommand(), a.diffCommand(), a.renderCommand(), a.versionCommand())
 	return root
 }
 

@@ -100,7 +100,7 @@ func (c *configs) of(h engine.Host) *shared {
 	}
 	key := fmt.Sprintf("%q %q %q", image, named(pool.Configs, "pool "+pool.Name), named(h.Configs, "host "+h.Name))
 	if c.groups[key] == nil {
-		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.fetch, Cache: c.read}}
+		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.fetch, Cache: c.read, Known: c.site.Read}}
 		s.add(pool.Configs, "pool "+pool.Name)
 		s.add(h.Configs, "host "+h.Name)
 		c.groups[key] = c.load(s)

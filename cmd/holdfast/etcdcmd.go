@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +27,13 @@ read and its state. Exit status 0: all voters of all clusters are healthy; 3:
 not so.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.etcdStatus(cmd.Context(), args) },
 	}, &cobra.Command{
-		Use:   "snapshot CLUSTER [FILE]",
+		Use:   "snapshot [CLUSTER] [FILE]",
 		Short: "Save a cluster's data to this machine and check its hash",
-		Args:  count(1, 2),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.etcdSnapshot(cmd.Context(), args) },
+		Args:  count(0, 2),
+		Long: `snapshot saves the data of a cluster to a file, CLUSTER-TIME.db if no other is
+named, and checks its hash. A file that is there is never replaced. Where the
+inventory has one cluster its name may be left out.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.etcdSnapshot(cmd.Context(), args) },
 	})
 	group(cmd)
 	return cmd
@@ -75,14 +82,17 @@ func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.close()
-	path := args[0] + "-" + clock{}.Now().UTC().Format("20060102-150405") + ".db"
-	if len(args) > 1 {
-		path = args[1]
+	name, path, err := s.snapshotOf(args)
+	if err != nil {
+		return err
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
-	cluster, err := s.clusters.get(ctx, args[0])
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("etcd snapshot: %s is there already, and is not replaced; name another file", path)
+	}
+	cluster, err := s.clusters.get(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -95,4 +105,34 @@ func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
 	}
 	fmt.Fprintf(a.stdout, "%s: %.1f MB from %s in %s, sha256 %s\n", info.Path, float64(info.Bytes)/1e6, info.Host, info.Duration.Round(1e7), info.SHA256)
 	return nil
+}
+
+// snapshotOf returns the cluster and the file that the arguments name. One
+// argument that is no cluster is the file, where there is one cluster.
+func (s *site) snapshotOf(args []string) (name, path string, err error) {
+	var names []string
+	for _, c := range s.inv.Clusters {
+		names = append(names, c.Name)
+	}
+	switch {
+	case len(names) == 0:
+		return "", "", errors.New("etcd snapshot: the inventory has no etcd cluster")
+	case len(args) > 0 && (slices.Contains(names, args[0]) || len(args) > 1):
+		name, args = args[0], args[1:]
+	case len(names) > 1 && len(args) == 0:
+		return "", "", fmt.Errorf("etcd snapshot: name one of the clusters %s", strings.Join(names, ", "))
+	case len(names) > 1:
+		name, args = args[0], nil
+	default:
+		name = names[0]
+	}
+	if !slices.Contains(names, name) {
+		err := fmt.Errorf("no etcd cluster %q in the inventory; there are %s", name, strings.Join(names, ", "))
+		return "", "", err
+	}
+	path = name + "-" + clock{}.Now().UTC().Format("20060102-150405") + ".db"
+	if len(args) > 0 {
+		path = args[0]
+	}
+	return name, path, nil
 }

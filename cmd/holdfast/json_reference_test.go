@@ -32,6 +32,7 @@ var printed = []struct {
 	{"holdfast runs", "a list of these, the newest first", report.RunInfo{}},
 	{"holdfast validate", "", engine.Inventory{}},
 	{"holdfast diff", "", rules.Diff{}},
+	{"holdfast version", "", build{}},
 }
 
 // TestJSONReference: docs/json.md describes every field of what the program

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,8 @@ that; it is paused if it differs and the inventory says that nothing is to be
 done about it; it is degraded if a run failed on it, if it was rolled back from
 the OS that it is to run, or if its state is not understood. A pool is complete
 if all its hosts are updated; since when it is, or is not, is what the runs of
-this bastion have seen. Exit status 0: complete; 2: there is work to do, or
+this bastion have seen. With --limit it looks at these hosts, their pools and
+clusters alone. Exit status 0: complete; 2: there is work to do, or
 drift; 5: everything that can be reached matches.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
@@ -41,12 +43,18 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	status := history.Dated(engine.NewStatus(engine.Input{
-		Inventory: s.inv, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn,
+	if a.limit != "" {
+		s.narrow()
+	}
+	status := engine.NewStatus(engine.Input{
+		Inventory: s.run.Inventory, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn,
 		Facts: s.run.Gather(ctx), Clusters: s.run.Observe(ctx), Run: s.run.ID, Bastion: s.run.Start.Bastion, Dead: s.run.Dead,
-	}))
+	})
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if status.Limited = a.limit != ""; !status.Limited { // runs have seen whole pools
+		status = history.Dated(status)
 	}
 	status = report.Hide(status, s.loaded.Sensitive)
 	if a.json {
@@ -58,6 +66,20 @@ func (a *app) status(ctx context.Context) error {
 		return err
 	}
 	return exit(status.Exit())
+}
+
+// narrow makes the site that of the selected hosts, their pools and clusters,
+// for commands that only look.
+func (s *site) narrow() {
+	inv := &s.run.Inventory
+	inv.Hosts = s.selected()
+	has := func(match func(engine.Host) bool) bool { return slices.ContainsFunc(inv.Hosts, match) }
+	inv.Pools = slices.DeleteFunc(slices.Clone(inv.Pools), func(p engine.Pool) bool {
+		return !has(func(h engine.Host) bool { return h.Pool == p.Name })
+	})
+	inv.Clusters = slices.DeleteFunc(slices.Clone(inv.Clusters), func(c engine.Cluster) bool {
+		return !has(func(h engine.Host) bool { return h.Cluster == c.Name })
+	})
 }
 
 func (a *app) holdsCommand() *cobra.Command {

@@ -1,17 +1,73 @@
 package main
 
-import "runtime/debug"
+import (
+	"fmt"
+	"runtime/debug"
 
-// version is the module's version, or the commit it was built from.
-func version() string {
+	"github.com/spf13/cobra"
+)
+
+// build is which program this is.
+type build struct {
+	Version string `json:"version"`            // of the release, or devel
+	Commit  string `json:"commit,omitempty"`   // that it was built from
+	Changed bool   `json:"modified,omitempty"` // it was built from a checkout with changes that are in no commit
+}
+
+// readBuild returns what the toolchain has put into the program.
+func readBuild() build {
+	b := build{Version: "devel"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return b
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		b.Version = v
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return s.Value[:12]
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.modified":
+			b.Changed = s.Value == "true"
 		}
 	}
-	return info.Main.Version
+	return b
+}
+
+// String names version and commit.
+func (b build) String() string {
+	text := b.Version
+	if b.Commit != "" {
+		text += " (commit " + b.Commit[:min(12, len(b.Commit))]
+		if b.Changed {
+			text += ", with changes"
+		}
+		text += ")"
+	}
+	return text
+}
+
+// version is the commit that the program was built from, else its version.
+func version() string {
+	b := readBuild()
+	if len(b.Commit) >= 12 {
+		return b.Commit[:12]
+	}
+	return b.Version
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Show the version of holdfast and the commit it was built from",
+		Args:  count(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				return a.printJSON(readBuild())
+			}
+			_, err := fmt.Fprintln(a.stdout, "holdfast version", readBuild())
+			return err
+		},
+	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -49,7 +50,11 @@ func FuzzFiles(f *testing.F) {
 		want, got := map[string]bool{}, map[string]bool{}
 		for _, e := range whole.Entries {
 			if e.Kind.IsFatal() || e.Message == ignition.ErrModeSpecialBits.Error() {
-				want[pathOf(e.Context).String()+": "+say(e.Message)] = true
+				text := say(e.Message)
+				if e.Message == ignition.ErrModeSpecialBits.Error() || e.Message == ignition.ErrFileIllegalMode.Error() {
+					text = cmp.Or(d.octal(pathOf(e.Context)), text)
+				}
+				want[pathOf(e.Context).String()+": "+text] = true
 			}
 		}
 		for _, e := range d.report.errors {

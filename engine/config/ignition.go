@@ -1,9 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"path"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"github.com/coreos/ignition/v2/config/shared/errors"
 	types30 "github.com/coreos/ignition/v2/config/v3_0/types"
@@ -84,15 +88,33 @@ func (d *document) relay(findings report.Report) {
 	for _, e := range findings.Entries {
 		p := pathOf(e.Context)
 		switch {
-		case e.Message == errors.ErrModeSpecialBits.Error():
+		case e.Message == errors.ErrModeSpecialBits.Error(), e.Message == errors.ErrFileIllegalMode.Error():
 			// A mode like this has no effect, or one that was not meant.
-			d.add(p, "%s", say(e.Message))
+			d.add(p, "%s", cmp.Or(d.octal(p), say(e.Message)))
 		case e.Kind.IsFatal():
 			d.add(p, "%s", say(e.Message))
 		default:
 			d.warn(p, "%s", say(e.Message))
 		}
 	}
+}
+
+// octal asks, of a mode that was written in decimal and looks like an octal one,
+// whether that was meant.
+func (d *document) octal(p steps) string {
+	p = d.prefix.with(p...)
+	if d.butane {
+		p = snake(p)
+	}
+	n, _ := d.source.follow(p)
+	mode, err := strconv.ParseUint(n.scalar, 8, 32)
+	if err != nil || n.kind != numberKind || len(n.scalar) != 3 {
+		return ""
+	}
+	if ext := path.Ext(d.file); ext == ".ign" || ext == ".json" {
+		return fmt.Sprintf("%s is decimal in JSON, which has no octal numbers; did you mean 0%s? write %d", n.scalar, n.scalar, mode)
+	}
+	return fmt.Sprintf("%s is decimal; did you mean 0%s?", n.scalar, n.scalar)
 }
 
 // recheck looks for what is wrong with configs only once they are merged, such

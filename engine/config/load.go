@@ -19,6 +19,10 @@ type Source struct {
 
 	Texts map[string]Text // documents that are in no file, by the name that messages give them
 
+	// Known are files that may lie beside documents: who names them reads them
+	// otherwise, such as the templates of an inventory.
+	Known []string
+
 	// OSImage is what the host runs if no document says so: its registry is one
 	// that pull secrets need an entry for.
 	OSImage string
@@ -195,7 +199,7 @@ func (l *loader) folder(p string) (files, others []string) {
 	for _, e := range list {
 		name := path.Join(p, e.Name())
 		switch {
-		case strings.HasPrefix(e.Name(), "."), e.IsDir():
+		case strings.HasPrefix(e.Name(), "."), e.IsDir(), slices.Contains(l.src.Known, name):
 		case slices.Contains(extensions, path.Ext(name)):
 			files = append(files, name)
 		default:

@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"holdfast/engine"
 )
 
 // node is one block as written, checked against the schema but not evaluated.
@@ -121,7 +123,7 @@ func (l *loader) unknown(in block, what, name string, at hcl.Range) {
 	if in.name == "inventory" {
 		detail = "an inventory knows " + listed(in.words())
 	}
-	if near := nearest(name, in.words()); near != "" {
+	if near := engine.Nearest(name, in.words()); near != "" {
 		detail = fmt.Sprintf("did you mean %q?", near)
 	}
 	l.fail(at, fmt.Sprintf("unknown %s %q", what, name), detail)

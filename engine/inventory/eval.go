@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"holdfast/engine"
 )
 
 // scope evaluates expressions of an inventory.
@@ -106,7 +108,7 @@ func (s *scope) missing(d *hcl.Diagnostic, t hcl.Traversal) {
 	for name := range values {
 		names = append(names, name)
 	}
-	if near := nearest(step.Name, names); near != "" {
+	if near := engine.Nearest(step.Name, names); near != "" {
 		d.Detail = "did you mean " + t.RootName() + "." + near + "?"
 	}
 }

@@ -77,7 +77,9 @@ func (l *loader) env(name string) (string, error) {
 }
 
 func (l *loader) read(name string, at hcl.Range) (string, error) {
-	b, err := l.readFile(l.inFS(name, at), maxText)
+	file := l.inFS(name, at)
+	l.taken = append(l.taken, file)
+	b, err := l.readFile(file, maxText)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", l.abs(name, at), cause(err))
 	}

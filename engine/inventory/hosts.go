@@ -134,7 +134,7 @@ func (b *builder) reference(n *node, arg, name, kind string) {
 		return
 	}
 	detail := fmt.Sprintf("add a block %s %q", kind, name)
-	if near := nearest(name, slices.Sorted(maps.Keys(b.seen[kind]))); near != "" {
+	if near := engine.Nearest(name, slices.Sorted(maps.Keys(b.seen[kind]))); near != "" {
 		detail = fmt.Sprintf("did you mean %q?", near)
 	}
 	b.fail(n.args[arg].Expr.Range(), fmt.Sprintf("no %s %q", kind, name), detail)

@@ -32,7 +32,8 @@ type Loaded struct {
 	Inventory engine.Inventory
 	Sensitive []string // values that must not appear in any output
 	Warnings  []string
-	Dir       string // folder of the first file; commands of the inventory run there
+	Dir       string   // folder of the first file; commands of the inventory run there
+	Read      []string // files that functions have read, such as templates, as the loader's FS names them
 }
 
 // Load reads an inventory. The error is an *Errors with everything that is
@@ -65,7 +66,7 @@ func Load(src Source) (Loaded, error) {
 	if l.diags.HasErrors() {
 		return Loaded{}, l.errors()
 	}
-	return Loaded{Inventory: b.inv, Sensitive: l.sensitive, Warnings: b.warnings, Dir: l.real(path.Dir(names[0]))}, nil
+	return Loaded{Inventory: b.inv, Sensitive: l.sensitive, Warnings: b.warnings, Dir: l.real(path.Dir(names[0])), Read: l.taken}, nil
 }
 
 // loader holds what the parts of loading share.
@@ -79,6 +80,7 @@ type loader struct {
 	outside   map[string]*outside // variables from files
 	calls     int                 // of functions
 	texts     int                 // bytes that functions gave
+	taken     []string            // files that functions have read
 }
 
 // find lists the files to read, each once; a folder stands for its *.hcl

@@ -102,7 +102,7 @@ func (b *builder) action(n *node, text string) engine.Action {
 	}
 	at := n.args["actions"].Expr.Range()
 	advice := "there are none, drain, daemon-reload, reload UNIT, restart UNIT and reboot"
-	if near := nearest(word, kinds); near != "" {
+	if near := engine.Nearest(word, kinds); near != "" {
 		advice = fmt.Sprintf("did you mean %q?", strings.TrimSpace(near+" "+unit))
 	}
 	b.warn("%s:%d:%d: action %q is not known and taken for a reboot; %s", at.Filename, at.Start.Line, at.Start.Column, text, advice)

@@ -98,7 +98,11 @@ func (s *scope) variable(n *node, given map[string]*outside) {
 		return
 	}
 	if value == cty.NilVal {
-		s.l.fail(n.at, fmt.Sprintf("variable %q has no value", n.label), fmt.Sprintf("give one with --var %s=VALUE or HOLDFAST_VAR_%s, or write a default", n.label, n.label))
+		how := fmt.Sprintf("give one with --var %s=VALUE or HOLDFAST_VAR_%s, or write a default", n.label, n.label)
+		if sensitive {
+			how = fmt.Sprintf("give one with HOLDFAST_VAR_%s, or in a file with --var-file: on a command line everybody on this machine can read it", n.label)
+		}
+		s.l.fail(n.at, fmt.Sprintf("variable %q has no value", n.label), how)
 		return
 	}
 	converted, err := convert.Convert(value, typ)

@@ -1,6 +1,7 @@
 package playbook
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -172,21 +173,11 @@ func (l *loader) noHost(n *yaml.Node, items []*yaml.Node, err error) {
 		}
 		if term == "localhost" || term == "127.0.0.1" {
 			advice = "the bastion is none of the hosts; a command with delegate_to: localhost runs there"
-		} else if near := nearest(term, l.places()); near != "" {
-			advice = fmt.Sprintf("did you mean %q?", near)
 		}
+	}
+	if none := (&engine.NoMatchError{}); errors.As(err, &none) && none.Near != "" {
+		advice = fmt.Sprintf("did you mean %q?", none.Near)
+		err = &engine.NoMatchError{Term: none.Term}
 	}
 	l.errs.add(where, "hosts: "+err.Error(), advice)
-}
-
-// places are the names of hosts and pools.
-func (l *loader) places() []string {
-	words := []string{"all"}
-	for _, h := range l.opts.Hosts {
-		words = append(words, h.Name)
-		if !slices.Contains(words, h.Pool) {
-			words = append(words, h.Pool)
-		}
-	}
-	return words
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"holdfast/engine"
 )
 
 // Words among tags that mean something by themselves, as in Ansible.
@@ -81,7 +83,7 @@ func (l *loader) checkTags() {
 		for _, tag := range split(given) {
 			if !l.tags[tag] && !slices.Contains(special, tag) {
 				advice := "the tags of its tasks are " + listed(l.tags)
-				if near := nearest(tag, slices.Sorted(maps.Keys(l.tags))); near != "" {
+				if near := engine.Nearest(tag, slices.Sorted(maps.Keys(l.tags))); near != "" {
 					advice = fmt.Sprintf("did you mean %q?", near)
 				}
 				l.errs.add(place{}, fmt.Sprintf("%s %s: no task has that tag", flag, tag), advice)

@@ -21,13 +21,19 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 	for _, state := range used {
 		head = append(head, strings.ToUpper(string(state)))
 	}
-	rows := [][]string{append(head, "COMPLETE")}
+	if !s.Limited {
+		head = append(head, "COMPLETE")
+	}
+	rows := [][]string{head}
 	for _, p := range s.Pools {
 		row := []string{p.Name, fmt.Sprint(p.Total)}
 		for _, state := range used {
 			row = append(row, fmt.Sprint(p.Counts[state]))
 		}
-		rows = append(rows, append(row, yesNo(p.Complete)+sinceWhen(p.Since)))
+		if !s.Limited {
+			row = append(row, yesNo(p.Complete)+sinceWhen(p.Since))
+		}
+		rows = append(rows, row)
 	}
 	if err := table(w, rows); err != nil {
 		return err
@@ -42,6 +48,10 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 		if err := WriteEtcd(w, s.Clusters, style); err != nil {
 			return err
 		}
+	}
+	if s.Limited {
+		_, err := fmt.Fprintf(w, "\nwithin the limit: %s\n", updatedOf(s.Pools))
+		return err
 	}
 	verdict := style.green("complete: every host matches")
 	if !s.Complete {
