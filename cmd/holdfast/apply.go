@@ -234,7 +234,7 @@ func (a *app) view(s *site, showPlan, asks bool) (report.Sink, func()) {
 	}
 	style := report.Style{Colour: terminal(a.stdout)}
 	if !terminal(a.stdout) || a.verbose || asks || os.Getenv("CI") != "" {
-		return &report.Plain{W: a.stdout, Style: style, Plan: showPlan}, func() {}
+		return &report.Plain{W: a.stdout, Style: style, Plan: showPlan, Full: a.verbose}, func() {}
 	}
 	live := report.NewLive(a.stdout, style, showPlan)
 	return live, live.Close

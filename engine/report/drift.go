@@ -36,21 +36,27 @@ func (v *planView) drift() {
 	var order []string
 	hosts := map[string][]engine.HostDrift{}
 	for _, d := range v.p.Drift {
-		var key strings.Builder
-		v.changes(&key, "    ", d.Changes, true)
-		if hosts[key.String()] == nil {
-			order = append(order, key.String())
+		key := shapes(d.Changes)
+		if v.verbose {
+			var all strings.Builder
+			v.changes(&all, "    ", d.Changes, true)
+			key = all.String()
 		}
-		hosts[key.String()] = append(hosts[key.String()], d)
+		if hosts[key] == nil {
+			order = append(order, key)
+		}
+		hosts[key] = append(hosts[key], d)
 	}
 	for _, key := range order {
 		group := hosts[key]
 		var names []string
+		var lists [][]engine.Change
 		for _, d := range group {
 			names = append(names, d.Host)
+			lists = append(lists, d.Changes)
 		}
 		v.line("  %s", v.style.bold(folded(names)))
-		v.changes(&v.b, "    ", group[0].Changes, v.verbose)
+		v.changes(&v.b, "    ", common(lists), v.verbose)
 	}
 	v.line("")
 }

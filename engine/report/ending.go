@@ -48,7 +48,7 @@ func oneByOne(b *strings.Builder, hosts []*hostSummary) {
 		}
 		rows = append(rows, []string{"  " + h.name, orDash(h.staged), away, held, h.result(), h.what()})
 	}
-	_ = table(b, withoutDashes(rows)) // a builder takes everything
+	_ = longTable(b, withoutDashes(rows)) // a builder takes everything
 }
 
 // withoutDashes leaves out the columns in which there is nothing but dashes.
@@ -88,7 +88,7 @@ func foldedRows(b *strings.Builder, hosts []*hostSummary) {
 	for _, k := range order {
 		rows = append(rows, []string{"  " + folded(groups[k]), k.result + k.held, k.did})
 	}
-	_ = table(b, rows) // a builder takes everything
+	_ = longTable(b, rows) // a builder takes everything
 }
 
 // extremes shows of many hosts the median and the slowest.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -17,9 +18,12 @@ type Plain struct {
 	Short bool // no time in front
 	Plan  bool // the plan is shown when it is made
 	Terse bool // steps that go well are left out
+	Full  bool // every step is shown, when it begins and when it ends
 
-	sum   *summary
-	crowd crowd
+	sum    *summary
+	crowd  crowd
+	steps  planSteps
+	missed []string // hosts that could not be reached when all were last looked at
 }
 
 // Emit writes the line of an event, if it has one.
@@ -37,6 +41,9 @@ func (p *Plain) line(e engine.Event) string {
 	e = safe(e)
 	p.sum.add(e)
 	p.crowd.add(e)
+	if e.Type == engine.Planned && e.Plan != nil {
+		p.steps = stepsOf(*e.Plan)
+	}
 	text := ""
 	if !p.crowd.folds(e) {
 		text = p.stamped(e, p.text(e))
@@ -67,8 +74,12 @@ func (p *Plain) text(e engine.Event) string {
 	switch e.Type {
 	case engine.RunStarted:
 		return "run " + e.Run + " of site " + e.Start.Site + " by " + e.Start.Holder
+	case engine.HostGathered:
+		if e.Failure != nil {
+			p.missed = append(p.missed, e.Host)
+		}
 	case engine.HostsGathered:
-		return p.Style.faint(e.Message + " in " + e.Took.String())
+		return p.gathered(e)
 	case engine.Planned:
 		return p.plan(e)
 	case engine.StageStarted:
@@ -90,7 +101,7 @@ func (p *Plain) text(e engine.Event) string {
 	case engine.HostFailed:
 		return p.failure(e)
 	case engine.StepStarted:
-		return waits(e)
+		return cmp.Or(waits(e), p.begins(e))
 	case engine.StepEnded, engine.StepProgress:
 		return p.step(e)
 	}
@@ -134,7 +145,7 @@ func (p *Plain) step(e engine.Event) string {
 		return fmt.Sprintf("  %s: %s", e.Step, shortHashes(e.Message))
 	case e.Type == engine.StepProgress:
 		return fmt.Sprintf("  %s: %s: %s", where, e.Step, shortHashes(e.Message))
-	case e.Failure != nil, e.Took < quick:
+	case e.Failure != nil, e.Took < quick && !p.Full && !p.steps.notable(e):
 		return ""
 	case where == "" && e.Pool != "":
 		return fmt.Sprintf("  %s: %s %s", e.Pool, e.Step, p.Style.faint(brief(e.Took)))

@@ -64,6 +64,11 @@ func (v *planView) groups() {
 	hosts := map[string][]engine.HostPlan{}
 	for _, hp := range v.p.Hosts {
 		key := hp.Pool + "\n" + v.describe(hp, true)
+		if !v.verbose {
+			bare := hp
+			bare.Changes = nil
+			key = hp.Pool + "\n" + shapes(hp.Changes) + "\n" + v.describe(bare, true) + fmt.Sprint(hp.Actions, len(hp.Stage) > 0)
+		}
 		if hosts[key] == nil {
 			order = append(order, key)
 		}
@@ -71,6 +76,11 @@ func (v *planView) groups() {
 	}
 	for _, key := range order {
 		group := hosts[key]
+		var lists [][]engine.Change
+		for _, hp := range group {
+			lists = append(lists, hp.Changes)
+		}
+		group[0].Changes = common(lists)
 		pool := "pool " + group[0].Pool
 		if group[0].Quiet() {
 			pool += ", without disruption"

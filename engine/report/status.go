@@ -126,31 +126,12 @@ func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 // noted writes a table of hosts. What is to change on a host, where that is too
 // long for its line, comes below it.
 func noted(w io.Writer, rows [][]string) error {
-	wide := 0
-	for n := range 3 {
-		widest := 0
-		for _, r := range rows {
-			widest = max(widest, ansi.StringWidth(r[n]))
+	return tableWithNotes(w, rows, func(row []string) int {
+		if slices.Contains([]engine.HostState{engine.Pending, engine.Staged, engine.Drifted, engine.PausedState}, engine.HostState(row[1])) {
+			return columns
 		}
-		wide += widest + 2
-	}
-	below := make([]string, len(rows))
-	for i, r := range rows {
-		differs := slices.Contains([]engine.HostState{engine.Pending, engine.Staged, engine.Drifted, engine.PausedState}, engine.HostState(r[1]))
-		if differs && wide+ansi.StringWidth(r[3]) > columns {
-			below[i], r[3] = wrapped("    ", r[3]), ""
-		}
-	}
-	var b strings.Builder
-	_ = table(&b, rows) // a builder takes everything
-	i := 0
-	for line := range strings.Lines(b.String()) {
-		if _, err := io.WriteString(w, line+below[i]); err != nil {
-			return err
-		}
-		i++
-	}
-	return nil
+		return widest
+	})
 }
 
 // wrapped is a text in lines that are not too long, unless a word is.

@@ -7,6 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"holdfast/engine"
 )
 
@@ -33,6 +35,45 @@ func table(w io.Writer, rows [][]string) error {
 	return nil
 }
 
+// widest is how wide a table may be, unless its other columns are wider: what
+// does not fit of the last column comes below its row.
+const widest = 140
+
+// longTable writes a table whose last column may be long.
+func longTable(w io.Writer, rows [][]string) error {
+	return tableWithNotes(w, rows, func([]string) int { return widest })
+}
+
+// tableWithNotes writes a table. Where a row is wider than it may be, its last
+// column comes below it.
+func tableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) int) error {
+	wide := 0
+	for n := range len(rows[0]) - 1 {
+		column := 0
+		for _, r := range rows {
+			column = max(column, ansi.StringWidth(r[n]))
+		}
+		wide += column + 2
+	}
+	below := make([]string, len(rows))
+	for i, r := range rows {
+		last := len(r) - 1
+		if text := oneLine.Replace(engine.Printable(r[last])); wide+ansi.StringWidth(text) > mayBe(r) {
+			below[i], r[last] = wrapped("    ", text), ""
+		}
+	}
+	var b strings.Builder
+	_ = table(&b, rows) // a builder takes everything
+	i := 0
+	for line := range strings.Lines(b.String()) {
+		if _, err := io.WriteString(w, line+below[i]); err != nil {
+			return err
+		}
+		i++
+	}
+	return nil
+}
+
 // WriteEtcd shows etcd clusters and their members.
 func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
 	clusters = safe(clusters)
@@ -41,6 +82,9 @@ func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
 	for _, c := range clusters {
 		for _, m := range c.Members {
 			rows = append(rows, []string{c.Name, m.Name, m.Host, role(m), health(m), m.Version, megabytes(m.DBBytes), fmt.Sprint(m.RaftIndex)})
+			if !m.Healthy {
+				notes = append(notes, style.red("member "+m.Name+" of "+c.Name+": "+m.Problem))
+			}
 		}
 		if voters := len(c.Voters()); voters > 0 {
 			notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.Healthy(), voters, engine.QuorumOf(voters), margin(c)))
@@ -84,7 +128,7 @@ func health(m engine.Member) string {
 	if m.Healthy {
 		return "healthy"
 	}
-	return m.Problem
+	return "not healthy"
 }
 
 func megabytes(n int64) string {
@@ -134,7 +178,7 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 		}
 		rows = append(rows, []string{h.Host, string(h.Hold.Kind), h.Hold.Holder, h.Hold.Acquired.UTC().Format(stamp), until, reason})
 	}
-	return table(w, rows)
+	return longTable(w, rows)
 }
 
 const stamp = "2006-01-02 15:04 MST"
@@ -162,5 +206,5 @@ func WriteRuns(w io.Writer, runs []RunInfo) error {
 			exit, fmt.Sprint(len(r.Updated)), fmt.Sprint(len(r.Failed)), outcome,
 		})
 	}
-	return table(w, rows)
+	return longTable(w, rows)
 }

@@ -1,0 +1,56 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// ownContents stands for contents that differ from host to host.
+const ownContents = "(differs from host to host)"
+
+// differsByHost reports whether hosts may be shown as one though the change
+// has other contents on each: a file that is made from one template.
+func differsByHost(c engine.Change) bool {
+	return c.Module == "config" && strings.HasPrefix(c.Resource, "file ")
+}
+
+// shape is what two changes have in common that differ in contents only.
+func shape(c engine.Change) string {
+	text := fmt.Sprintf("%q %q %q %q %t %q", c.Module, c.Resource, c.Verb, c.Rule, c.Drift, actionNames(c.Actions))
+	if !differsByHost(c) {
+		text += fmt.Sprintf(" %q %q %q", c.Before, c.After, c.Why)
+	}
+	return text
+}
+
+// shapes is what lists of changes have in common that differ in contents only.
+func shapes(changes []engine.Change) string {
+	var lines []string
+	for _, c := range changes {
+		lines = append(lines, shape(c))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// common is the changes of hosts of one shape, with a word in place of contents
+// that differ.
+func common(lists [][]engine.Change) []engine.Change {
+	out := slices.Clone(lists[0])
+	for _, other := range lists[1:] {
+		for i, c := range other {
+			if c.Before != out[i].Before {
+				out[i].Before = ownContents
+			}
+			if c.After != out[i].After {
+				out[i].After = ownContents
+			}
+			if c.Why != out[i].Why {
+				out[i].Why = ""
+			}
+		}
+	}
+	return out
+}
