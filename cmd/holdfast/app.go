@@ -28,6 +28,7 @@ type app struct {
 	json      bool
 	askPass   bool
 	verbose   bool
+	diffs     bool // contents of files are shown
 }
 
 func (a *app) command() *cobra.Command {

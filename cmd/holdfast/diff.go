@@ -1,17 +1,21 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
 	"holdfast/engine/config"
+	"holdfast/engine/report"
 	"holdfast/engine/rules"
 )
 
@@ -30,6 +34,7 @@ or the change needs a new installation.`,
 		Args: count(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args, explain) },
 	}
+	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say for each change what about it changed, and why its rule asks for what it does")
 	return cmd
 }
@@ -49,6 +54,9 @@ func (a *app) diff(ctx context.Context, args []string, explain bool) error {
 		err = a.printJSON(d)
 	} else {
 		err = writeDiff(a.stdout, d)
+	}
+	if err == nil && a.diffs && !a.json {
+		err = report.WriteContents(a.stdout, configContents(was, is, d), report.Style{Colour: terminal(a.stdout)})
 	}
 	if err != nil || d.Equal() {
 		return err
@@ -114,4 +122,46 @@ func actionList(actions []engine.Action) string {
 		names[i] = a.String()
 	}
 	return strings.Join(names, ", ")
+}
+
+// configContents lists the contents of the files that differ.
+func configContents(was, is engine.Config, d rules.Diff) []report.Contents {
+	var list []report.Contents
+	for _, c := range d.Changes {
+		if c.Domain != rules.File && c.Domain != rules.Unit {
+			continue
+		}
+		before, beforeMode := contentsIn(was, c)
+		after, afterMode := contentsIn(is, c)
+		if bytes.Equal(before, after) {
+			continue
+		}
+		list = append(list, report.Contents{
+			Path: c.Name, Old: before, New: after,
+			Withheld: cmp.Or(report.Withhold(before, beforeMode, nil), report.Withhold(after, afterMode, nil)),
+		})
+	}
+	return list
+}
+
+// contentsIn returns what a configuration says of a file or a unit, with the mode
+// of a file.
+func contentsIn(c engine.Config, change rules.Change) (data []byte, mode int) {
+	for _, f := range c.Files {
+		if change.Domain == rules.File && f.Path == change.Name {
+			if mode = -1; f.Mode != nil {
+				mode = *f.Mode
+			}
+			return slices.Concat(f.Contents, f.Append), mode
+		}
+	}
+	for _, u := range c.Units {
+		if change.Domain == rules.Unit && u.Name == change.Name {
+			data = []byte(u.Contents)
+			for _, drop := range u.Dropins {
+				data = append(data, "# "+drop.Name+"\n"+drop.Contents...)
+			}
+		}
+	}
+	return data, -1
 }

@@ -40,6 +40,7 @@ every play, as if it were the first.`,
 	cmd.Flags().BoolVar(&over, "continue-over-incomplete", false, "plan another OS although an earlier one has not reached every host")
 	cmd.Flags().BoolVar(&retry, "retry-rolled-back", false, "plan an OS again on hosts that were rolled back from it")
 	book.add(cmd)
+	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
 	cmd.Flags().StringVar(&out, "out", "", "save the plan to `FILE`, for apply --plan")
 	return cmd
 }
@@ -57,11 +58,14 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*ro
 	if out != "" && len(s.run.Plays) > 1 {
 		return errors.New("plan: --out saves the plan of one play; choose it with --tags")
 	}
+	if a.diffs && (len(s.run.Plays) > 0 || a.json) {
+		return errors.New("plan: --diff is for people, and for no playbook: leave out --json and the playbook")
+	}
 	if _, err := s.survey(); err != nil {
 		return err
 	}
 	how(s.run)
-	plans, err := s.plans(ctx)
+	plans, sight, err := s.plans(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,6 +77,11 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*ro
 	if err := a.showPlans(s, plans); err != nil {
 		return err
 	}
+	if a.diffs {
+		if err := a.showContents(ctx, s, plans[0], sight); err != nil {
+			return err
+		}
+	}
 	code := engine.ExitOK
 	for _, p := range plans {
 		code = code.Worse(p.Exit())
@@ -81,12 +90,14 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*ro
 }
 
 // plans gives the plan of each play, or the one plan there is without a playbook.
-func (s *site) plans(ctx context.Context) ([]engine.Plan, error) {
+// What was seen comes with the latter.
+func (s *site) plans(ctx context.Context) ([]engine.Plan, rollout.Sight, error) {
 	if len(s.run.Plays) > 0 {
-		return s.run.PlanPlays(ctx)
+		plans, err := s.run.PlanPlays(ctx)
+		return plans, rollout.Sight{}, err
 	}
-	plan, _, err := s.run.Plan(ctx)
-	return []engine.Plan{plan}, err
+	plan, sight, err := s.run.Plan(ctx)
+	return []engine.Plan{plan}, sight, err
 }
 
 // savePlan writes a plan for apply --plan.

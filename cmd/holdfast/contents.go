@@ -1,0 +1,200 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+	"holdfast/engine/rollout"
+)
+
+// Bounds of what is read from hosts to show it.
+const (
+	maxHostFiles = 40 // files of one host
+	maxSiteFiles = 1000
+)
+
+// wanted is a file that a plan changes: what it is to be.
+type wanted struct {
+	path string
+	data []byte // nil: it goes
+	mode int    // -1: not known
+	why  string // it is not shown; "": it is
+}
+
+// showContents shows line by line what a plan, and drift, change in files that
+// are neither secret nor binary nor large. It reads the files of each host in
+// one more round trip.
+func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Sight) error {
+	changes := map[string][]engine.Change{}
+	var order []string
+	add := func(host string, list []engine.Change) {
+		if changes[host] == nil {
+			order = append(order, host)
+		}
+		changes[host] = append(changes[host], list...)
+	}
+	for _, hp := range plan.Hosts {
+		add(hp.Host, hp.Changes)
+	}
+	for _, d := range plan.Drift {
+		add(d.Host, d.Changes)
+	}
+	found := make([][]report.Contents, len(order))
+	left := maxSiteFiles
+	workers := pool.New().WithMaxGoroutines(cmp.Or(a.forks, 32))
+	for i, name := range order {
+		facts := sight.Facts[name]
+		files := wantedFiles(s.run.Desired[name], facts, changes[name])
+		if len(files) == 0 || facts.Config == nil {
+			continue
+		}
+		most := min(maxHostFiles, left)
+		for j := range files {
+			if j >= most && files[j].why == "" {
+				files[j].why = "one of too many; --limit shows fewer hosts"
+			}
+		}
+		left -= min(most, len(files))
+		workers.Go(func() { found[i] = s.contentsOf(ctx, facts, files) })
+	}
+	workers.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return report.WriteContents(a.stdout, slices.Concat(found...), report.Style{Colour: terminal(a.stdout)})
+}
+
+// wantedFiles lists the files that changes of a host are about.
+func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wanted {
+	if d.Config == nil || f.Config == nil {
+		return nil
+	}
+	var list []wanted
+	for _, c := range changes {
+		kind, name, _ := strings.Cut(c.Resource, " ")
+		switch {
+		case c.Module != "config":
+		case kind == "file":
+			if w, ok := wantedFile(d, f, name); ok {
+				list = append(list, w)
+			}
+		case kind == "unit":
+			list = append(list, wantedUnit(d, name)...)
+		}
+	}
+	return list
+}
+
+// wantedFile returns what a file is to be. One that goes and comes back as it
+// was before is not known here.
+func wantedFile(d engine.Desired, f engine.Facts, path string) (wanted, bool) {
+	i := slices.IndexFunc(d.Config.Files, func(file engine.File) bool { return file.Path == path })
+	if i < 0 {
+		return wanted{path: path, mode: -1}, !f.Config.Saved[path]
+	}
+	file := d.Config.Files[i]
+	w := wanted{path: path, data: d.Contents[file.Digest], mode: -1}
+	if file.Mode != nil {
+		w.mode = *file.Mode
+	}
+	if file.Inherit {
+		w.why = "only appended to, or keeps its contents"
+	}
+	return w, true
+}
+
+// wantedUnit returns the files of a unit.
+func wantedUnit(d engine.Desired, name string) []wanted {
+	var list []wanted
+	for _, u := range d.Config.Units {
+		if u.Name != name {
+			continue
+		}
+		const dir = "/etc/systemd/system/"
+		if u.Contents != "" {
+			list = append(list, wanted{path: dir + name, data: []byte(u.Contents), mode: -1})
+		}
+		for _, drop := range u.Dropins {
+			list = append(list, wanted{path: dir + name + ".d/" + drop.Name, data: []byte(drop.Contents), mode: -1})
+		}
+	}
+	return list
+}
+
+// contentsOf reads what a host has of the files, and compares.
+func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wanted) []report.Contents {
+	var list []report.Contents
+	var read []engine.Command
+	for _, w := range files {
+		node := f.Config.Nodes[w.path]
+		if node.Type == engine.FileNode && node.Digest == engine.Digest(w.data) {
+			continue // what changes is its mode or owner
+		}
+		c := report.Contents{Host: f.Host, Path: w.path, New: w.data}
+		switch {
+		case node.Type == engine.FileNode:
+			c.Withheld = cmp.Or(w.why, report.Withhold(w.data, w.mode, s.loaded.Sensitive), report.Withhold(nil, node.Mode, nil))
+		case node.Type == engine.NoNode:
+			c.Withheld = cmp.Or(w.why, report.Withhold(w.data, w.mode, s.loaded.Sensitive))
+		default:
+			c.Withheld = "in the place of something that is no file"
+		}
+		if c.Withheld == "" && node.Type == engine.FileNode {
+			read = append(read, readCommand(w.path))
+		}
+		list = append(list, c)
+	}
+	outputs, err := s.readOn(ctx, f.Host, read)
+	for i := range list {
+		node := f.Config.Nodes[list[i].Path]
+		if list[i].Withheld != "" || node.Type != engine.FileNode {
+			continue
+		}
+		old := []byte(outputs[list[i].Path].Stdout)
+		switch {
+		case err != nil:
+			list[i].Withheld = "not read: " + err.Error()
+		case len(old) > report.MaxContents:
+			list[i].Withheld = report.Withhold(old, -1, nil)
+		case engine.Digest(old) != node.Digest: // whatever it is, it is not what was looked at
+			list[i].Withheld = "changed since it was looked at"
+		default:
+			list[i].Old, list[i].Withheld = old, report.Withhold(old, node.Mode, s.loaded.Sensitive)
+		}
+	}
+	return list
+}
+
+// readCommand reads a file on a host: no more of it than is shown, no link, and
+// nothing that makes the reader wait. Somebody may swap the file meanwhile, so
+// what it prints counts only if it has the digest that was looked at.
+func readCommand(path string) engine.Command {
+	return engine.Command{Name: path, Script: fmt.Sprintf("timeout 10 dd if=%s bs=%d count=1 iflag=nofollow,nonblock,fullblock status=none",
+		engine.Quote(path), report.MaxContents+1)}
+}
+
+// readOn runs commands that only read, in one round trip.
+func (s *site) readOn(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error) {
+	if len(commands) == 0 {
+		return nil, nil
+	}
+	h, _ := s.inv.Host(host)
+	conn, err := s.hosts.Connect(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	mark := randomID()
+	reply, err := conn.Run(ctx, rollout.Script{Text: engine.ProbeScript(commands, mark), Timeout: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	return engine.ReadOutputs(commands, mark, reply.Stdout, reply.Stderr)
+}
