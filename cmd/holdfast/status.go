@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -123,32 +122,6 @@ func (a *app) holds(ctx context.Context) error {
 		return err
 	}
 	return exit(code)
-}
-
-func (a *app) runsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "runs",
-		Short: "List the runs of this bastion, the newest first",
-		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			dir := a.runsDir
-			if dir == "" {
-				loaded, err := a.load()
-				if err != nil {
-					return err
-				}
-				dir = filepath.Join(loaded.Dir, "runs")
-			}
-			runs, err := report.ListRuns(dir)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(append([]report.RunInfo{}, runs...))
-			}
-			return report.WriteRuns(a.stdout, runs)
-		},
-	}
 }
 
 func (a *app) validateCommand() *cobra.Command {

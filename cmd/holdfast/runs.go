@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+func (a *app) runsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runs [RUN]",
+		Short: "List the runs of this bastion, the newest first, or read one",
+		Long: `runs lists the runs of this bastion, the newest first. With the ID of one, or the beginning of its
+ID, it shows that run as a log would have it; --verbose shows every step.`,
+		Args: count(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := a.runsFolder()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				return a.replay(dir, args[0])
+			}
+			runs, err := report.ListRuns(dir)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(append([]report.RunInfo{}, runs...))
+			}
+			return report.WriteRuns(a.stdout, runs)
+		},
+	}
+	cmd.AddCommand(a.pruneCommand())
+	return cmd
+}
+
+// runsFolder is where the journals are.
+func (a *app) runsFolder() (string, error) {
+	if a.runsDir != "" {
+		return a.runsDir, nil
+	}
+	loaded, err := a.load()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(loaded.Dir, "runs"), nil
+}
+
+// replay shows a run from its journal.
+func (a *app) replay(dir, name string) error {
+	id, err := report.FindRun(dir, name)
+	if err != nil {
+		return fmt.Errorf("runs: %w", err)
+	}
+	var view report.Sink = &report.Plain{W: a.stdout, Style: report.Style{Colour: terminal(a.stdout)}, Plan: true, Full: a.verbose}
+	if a.json {
+		view = report.JSONLines{W: a.stdout}
+	}
+	return report.Replay(dir, id, view)
+}
+
+func (a *app) pruneCommand() *cobra.Command {
+	var keep int
+	var older string
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove journals of old runs that nothing needs any more",
+		Long: `prune removes journals of runs that ended well: those older than --older-than,
+and of these not the newest --keep. A journal stays that a later run needs: of a
+run that did not end well or not at all, or that tells which hosts failed or
+which pools are complete.`,
+		Args: count(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			var age engine.Duration
+			var err error
+			if older != "" {
+				if age, err = engine.ParseDuration(older); err != nil || age <= 0 {
+					return fmt.Errorf("runs prune: --older-than %q is not a duration such as 30d or 12h", older)
+				}
+			}
+			if keep < 0 {
+				return errors.New("runs prune: --keep must not be negative")
+			}
+			dir, err := a.runsFolder()
+			if err != nil {
+				return err
+			}
+			gone, err := report.Prune(dir, keep, clock{}.Now().Add(-time.Duration(age)))
+			for _, id := range gone {
+				fmt.Fprintln(a.stdout, "removed", id)
+			}
+			fmt.Fprintf(a.stdout, "journals removed: %d\n", len(gone))
+			return err
+		},
+	}
+	cmd.Flags().IntVar(&keep, "keep", 20, "the newest `N` runs stay, whatever their age")
+	cmd.Flags().StringVar(&older, "older-than", "30d", "only runs that began longer ago than `AGE` go")
+	return cmd
+}

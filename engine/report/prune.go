@@ -1,0 +1,76 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// FindRun returns the ID of the run whose ID is name, or the only one that
+// begins with it.
+func FindRun(dir, name string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("list runs: %w", err)
+	}
+	var found []string
+	for _, e := range entries {
+		id := runOf(e.Name())
+		if id == name && id != "" {
+			return id, nil
+		}
+		if id != "" && strings.HasPrefix(id, name) {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fmt.Errorf("no run %q in %s; holdfast runs lists them", name, dir)
+	}
+	return "", fmt.Errorf("%q is the beginning of %s", name, count(len(found), "run", "runs"))
+}
+
+// Replay shows a run from its journal.
+func Replay(dir, id string, to Sink) error {
+	return ReadJournal(journalPath(dir, id), to.Emit)
+}
+
+// Prune removes the journals of runs that ended well and began before a time,
+// but the newest of each site and those that later runs need. It returns the
+// runs that are gone.
+func Prune(dir string, keep int, before time.Time) (gone []string, err error) {
+	runs, err := ListRuns(dir)
+	if err != nil {
+		return nil, err
+	}
+	newer := map[string]int{}
+	for _, r := range slices.Clone(runs) { // the newest first
+		newer[r.Site]++
+		if newer[r.Site] <= keep || !r.Started.Before(before) || r.cutShort() || r.End.Exit != engine.ExitOK || r.Problem != "" {
+			continue
+		}
+		rest := slices.DeleteFunc(slices.Clone(runs), func(o RunInfo) bool { return o.ID == r.ID })
+		if !sameHistory(history(runs, r.Site, ""), history(rest, r.Site, "")) {
+			continue
+		}
+		if err := os.Remove(journalPath(dir, r.ID)); err != nil {
+			return gone, fmt.Errorf("prune runs: %w", err)
+		}
+		gone, runs = append(gone, r.ID), rest
+	}
+	return gone, nil
+}
+
+// sameHistory reports whether two histories tell the next run the same.
+func sameHistory(a, b History) bool {
+	return slices.Equal(a.Failed, b.Failed) && maps.Equal(a.Complete, b.Complete)
+}
