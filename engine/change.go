@@ -12,6 +12,7 @@ type Change struct {
 	Verb     string   `json:"verb,omitempty"`  // create, update or delete; "" of an OS
 	Why      string   `json:"why,omitempty"`   // what about it changes, and why the rule asks for what it does
 	Drift    bool     `json:"drift,omitempty"` // the desired state has not changed, the host has
+	Warnings []string `json:"-"`               // what an operator has to know before approving; they are among the plan's
 	Actions  []Action `json:"actions"`
 
 	Kept any `json:"-"` // what its module keeps of the comparison until it is asked for steps; nil in plans
@@ -63,6 +64,7 @@ type Desired struct {
 	Policy      []Rule            `json:"policy,omitempty"`
 	ReportDrift bool              `json:"report_drift,omitempty"`
 	StopOnError bool              `json:"stop_on_error,omitempty"` // an action that fails is no reason to reboot
+	NoDocuments bool              `json:"no_documents,omitempty"`  // Config is empty because the inventory names no documents for the host
 
 	VersionCommand string `json:"version_command,omitempty"` // asked for Facts.Version
 }

@@ -32,6 +32,7 @@ type File struct {
 	Inherit  bool   `json:"inherit,omitempty"`  // Contents are the host's; only Append, mode and owner are ours
 	Append   []byte `json:"append,omitempty"`   // comes after the contents
 	Digest   string `json:"digest,omitempty"`   // of the contents, in a compact Config, where Contents are not
+	Base     string `json:"base,omitempty"`     // in a record, of a file that inherits: digest of what it had when holdfast first appended to it
 	Mode     *int   `json:"mode,omitempty"`     // permission bits; nil only if it inherits: the host's, or 0644
 	Owner    Owner  `json:"owner"`
 	Keep     bool   `json:"keep,omitempty"` // overwrite = false: a file that holdfast did not write stays, and is a problem
@@ -86,6 +87,7 @@ type User struct {
 	SSHKeys      []string `json:"ssh_keys,omitempty"`
 	PasswordHash string   `json:"password_hash,omitempty"` // as in shadow(5)
 	Account      Account  `json:"account"`
+	Retired      bool     `json:"-"` // of an account as it was seen: holdfast has locked it
 	From         Place    `json:"-"`
 }
 

@@ -15,10 +15,25 @@ type Applied struct {
 	Config     Config      `json:"config"`
 	Existed    []string    `json:"existed,omitempty"` // directories of Config that the host had before; they stay when they leave it
 	Unfinished *Unfinished `json:"unfinished,omitempty"`
+
+	// Accounts says where accounts come from: users by their names, groups as
+	// "group/NAME". Of one of Config that is not in it nobody knows.
+	Accounts map[string]AccountOrigin `json:"accounts,omitempty"`
 }
 
-// AppliedSchema is the version of Applied. Another is not understood.
-const AppliedSchema = 1
+// AppliedSchema is the version of Applied that is written. Version 1, which has
+// no Accounts, is read too. Another is not understood.
+const AppliedSchema = 2
+
+// AccountOrigin says where an account comes from.
+type AccountOrigin string
+
+// The origins of accounts. What holdfast made has no original: when it leaves
+// the configuration it is locked, and stays in Applied.Accounts.
+const (
+	FoundAccount AccountOrigin = "found" // the host had it before holdfast
+	MadeAccount  AccountOrigin = "made"  // holdfast made it
+)
 
 // Unfinished is a configuration that was, or may have been, partly written, and
 // has not wholly taken effect.
@@ -36,14 +51,16 @@ type Unfinished struct {
 // about: every path, unit, user and group that the desired, the recorded or the
 // unfinished configuration names.
 type ConfigFacts struct {
-	Applied *Applied          `json:"applied,omitempty"` // nil: nothing was recorded
-	Problem string            `json:"problem,omitempty"` // why nothing may be written: a record that cannot be read, a tool that is missing
-	Nodes   map[string]Node   `json:"nodes,omitempty"`   // by path; NoNode where there is nothing
-	Saved   map[string]bool   `json:"saved,omitempty"`   // paths whose originals are kept
-	Units   map[string]string `json:"units,omitempty"`   // by name, what systemctl is-enabled says
-	Users   map[string]Login  `json:"users,omitempty"`   // by name; those there are
-	Groups  map[string]int    `json:"groups,omitempty"`  // GID by name; those there are
-	KeyDir  bool              `json:"key_dir,omitempty"` // sshd reads ~/.ssh/authorized_keys.d, so SSH keys go there
+	Applied  *Applied          `json:"applied,omitempty"`  // nil: nothing was recorded
+	Problem  string            `json:"problem,omitempty"`  // why nothing may be written: a record that cannot be read, a tool that is missing
+	Nodes    map[string]Node   `json:"nodes,omitempty"`    // by path; NoNode where there is nothing
+	Saved    map[string]bool   `json:"saved,omitempty"`    // paths whose originals are kept
+	Units    map[string]string `json:"units,omitempty"`    // by name, what systemctl is-enabled says
+	Users    map[string]Login  `json:"users,omitempty"`    // by name; those there are
+	Groups   map[string]int    `json:"groups,omitempty"`   // GID by name; those there are
+	KeyDir   bool              `json:"key_dir,omitempty"`  // sshd reads ~/.ssh/authorized_keys.d, so SSH keys go there
+	Links    map[string]string `json:"links,omitempty"`    // directories on the way to Nodes that are symbolic links, and their targets
+	Fleeting []string          `json:"fleeting,omitempty"` // directories on the way to Nodes that are lost when the host reboots
 }
 
 // Node is an entry of a host's file system.
@@ -84,7 +101,22 @@ type Login struct {
 	Shell    string   `json:"shell,omitempty"`
 	Password string   `json:"password,omitempty"` // Digest of the hash in shadow
 	Keys     []string `json:"keys,omitempty"`     // SSH keys, a line each, that holdfast or Ignition keeps there
+	Expires  string   `json:"expires,omitempty"`  // day of its expiry as in shadow; "": never
+	Connects bool     `json:"connects,omitempty"` // it is the account that holdfast logs in as
+
+	// OtherKeys and Sessions count its other SSH keys and its sessions, where that
+	// matters: of the account that holdfast logs in as, and of those that leave the
+	// configuration.
+	OtherKeys int `json:"other_keys,omitempty"`
+	Sessions  int `json:"sessions,omitempty"`
 }
+
+// RetiredExpiry is the day of expiry of an account that holdfast has locked:
+// the first after 1970-01-01 that shadow understands.
+const RetiredExpiry = "1"
+
+// Retired reports whether the account is locked as holdfast does it.
+func (l Login) Retired() bool { return l.Expires == RetiredExpiry }
 
 // Digest is the SHA-256 of data in hexadecimal, by which contents are named.
 func Digest(data []byte) string {

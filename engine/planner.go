@@ -85,7 +85,7 @@ func (s Survey) Plan(now time.Time, clusters map[string]ClusterFacts) Plan {
 	if in.Play != nil {
 		p.Play = in.Play.Name
 	}
-	p.Warnings = append(p.Warnings, warnings...)
+	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings)
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Selected, p.Terms = selected(in), terms(in, x, p.Hosts)

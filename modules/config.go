@@ -25,7 +25,7 @@ func (configuration) Read(d engine.Desired, o engine.Outputs, f engine.Facts) en
 // Diff compares the host with its desired configuration. Drift is marked, also
 // where it is only to be reported.
 func (configuration) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
-	if d.Config == nil {
+	if d.Config == nil || hasNothing(d, f) {
 		return nil, nil
 	}
 	x, err := newConfigDiff(d, f, true)
@@ -37,6 +37,12 @@ func (configuration) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, er
 		changes[i].Kept = x
 	}
 	return changes, nil
+}
+
+// hasNothing reports whether there are neither documents for a host nor a
+// record on it.
+func hasNothing(d engine.Desired, f engine.Facts) bool {
+	return d.NoDocuments && f.Config != nil && f.Config.Problem == "" && f.Config.Applied == nil
 }
 
 // Steps write the configuration and make it take effect.

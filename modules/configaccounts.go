@@ -10,28 +10,21 @@ import (
 
 // accountList is how groups and users change, as lines of scripts.
 type accountList struct {
-	any                                   bool
-	groups, users, keys, keysBack, remove []string
+	any                                              bool
+	originals, groups, users, keys, keysBack, remove []string
 }
 
 func newAccountList(w write) accountList {
 	var a accountList
 	for _, g := range w.groups {
-		a.any = true
-		if g.want.Absent {
-			a.remove = append(a.remove, account(g.want.Name, "groupdel"))
-			continue
-		}
-		if line := changeGroup(g); line != "" {
-			a.groups = append(a.groups, line)
-		}
-		if g.want.PasswordHash != "" {
-			a.groups = append(a.groups, "password chgpasswd "+engine.Quote(g.want.Name)+" \"$tx/new/"+g.want.PasswordHash+"\"")
-		}
+		a.addGroup(g)
 	}
 	for i, u := range w.users {
-		a.any = a.any || u.account || u.password
+		a.any = a.any || u.account || u.password || u.retire || u.revive
 		a.users = append(a.users, changeUser(u)...)
+		if u.keep {
+			a.originals = append(a.originals, "keeppassword shadow "+engine.Quote(u.want.Name))
+		}
 		if !u.keys || u.want.Account.Absent {
 			continue
 		}
@@ -42,7 +35,36 @@ func newAccountList(w write) accountList {
 				"\") 2>/dev/null || kept=\"$kept, SSH keys of \""+name+" ;; esac")
 		}
 	}
+	for _, u := range w.users {
+		if u.retire {
+			a.keys = append(a.keys, "remains "+engine.Quote(u.want.Name))
+		}
+	}
 	return a
+}
+
+// addGroup adds the lines for a group and its password.
+func (a *accountList) addGroup(g groupEdit) {
+	a.any = true
+	name := engine.Quote(g.want.Name)
+	if g.want.Absent {
+		a.remove = append(a.remove, account(g.want.Name, "groupdel"))
+		return
+	}
+	if line := changeGroup(g); line != "" && !g.leaves {
+		a.groups = append(a.groups, line)
+	}
+	if g.keep {
+		a.originals = append(a.originals, "keeppassword gshadow "+name)
+	}
+	switch {
+	case g.want.PasswordHash != "":
+		a.groups = append(a.groups, "password chgpasswd "+name+" \"$tx/new/"+g.want.PasswordHash+"\"")
+	case g.back:
+		a.groups = append(a.groups, "oldpassword gshadow "+name)
+	case g.lock:
+		a.groups = append(a.groups, "nopassword gshadow "+name)
+	}
 }
 
 // functions gives the shell functions that change accounts.
@@ -54,7 +76,7 @@ func (a accountList) functions() string {
 	if len(a.keys) > 0 {
 		place = append(place, "keysplace")
 	}
-	return function("groups", a.groups...) + function("users", slices.Concat(a.users, a.remove)...) +
+	return function("originalhashes", a.originals...) + function("groups", a.groups...) + function("users", slices.Concat(a.users, a.remove)...) +
 		function("keys", slices.Concat(place, a.keys)...) + function("keysback", a.keysBack...)
 }
 
@@ -90,23 +112,31 @@ func changeUser(u loginEdit) []string {
 		}
 		return list
 	}
+	quoted := engine.Quote(name)
+	if u.retire {
+		return append(list, "retire "+quoted)
+	}
+	if u.revive {
+		list = append(list, account(name, "usermod", "-e", ""))
+	}
 	fresh := u.account && u.was == nil
 	if fresh {
 		list = append(list, account(name, "useradd", newUser(u.want.Account)...))
 	} else if args := changedUser(u); u.account && len(args) > 0 {
 		list = append(list, account(name, "usermod", args...))
 	}
-	quoted := engine.Quote(name)
 	switch {
 	case fresh && u.want.PasswordHash == "":
 		// Else sshd takes it for locked, and refuses keys too.
-		list = append(list, "nopassword "+quoted)
+		list = append(list, "nopassword shadow "+quoted)
 	case fresh:
 		list = append(list, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
+	case u.back:
+		list = append(list, "oldpassword shadow "+quoted)
 	case u.password && u.want.PasswordHash == "":
-		list = append(list, "oldpassword "+quoted)
+		list = append(list, "nopassword shadow "+quoted)
 	case u.password:
-		list = append(list, "keeppassword "+quoted, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
+		list = append(list, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
 	}
 	return list
 }

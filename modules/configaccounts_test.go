@@ -46,7 +46,7 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 		{want: engine.Group{Name: "wheel", Absent: true}, exists: true},
 	},
 		loginEdit{want: ann, account: true, keys: true},
-		loginEdit{want: engine.User{Name: "core", PasswordHash: hash(), Account: engine.Account{Gecos: "Admin", Shell: "/bin/sh"}}, was: &core, account: true, password: true})
+		loginEdit{want: engine.User{Name: "core", PasswordHash: hash(), Account: engine.Account{Gecos: "Admin", Shell: "/bin/sh"}}, was: &core, account: true, password: true, keep: true})
 	b.must(w)
 	for _, want := range []string{
 		"groupadd -g 77 -r -- web\n", "groupdel -- wheel\n", "useradd -G wheel,web -c Ann 'O -s /bin/bash -u 1234 -m -- ann\n", "usermod -c Admin -- core\n", "runuser -u ann\n",
@@ -75,7 +75,7 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 	}
 
 	// The hash comes back, and its original is not needed any more then.
-	w = b.accountWrite(nil, loginEdit{want: engine.User{Name: "core"}, was: &core, password: true},
+	w = b.accountWrite(nil, loginEdit{want: engine.User{Name: "core"}, was: &core, password: true, back: true},
 		loginEdit{want: engine.User{Name: "ann", Account: engine.Account{Absent: true}}, was: &engine.Login{}, account: true, keys: true})
 	b.must(w)
 	if shadow := b.read("/etc/shadow"); !strings.Contains(shadow, "core:$6$old$hash:") || strings.Contains(shadow, "ann") {
@@ -190,8 +190,8 @@ func TestAFileMayBelongToANewUser(t *testing.T) {
 
 func TestTheFirstHashOfAUserIsKept(t *testing.T) {
 	b := accountSite(t)
-	for range 2 {
-		b.must(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", PasswordHash: hash()}, was: &core, password: true}))
+	for _, first := range []bool{true, false} {
+		b.must(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", PasswordHash: hash()}, was: &core, password: true, keep: first}))
 	}
 	if got := b.read("/var/lib/holdfast/originals/password-core"); got != "$6$old$hash" {
 		t.Errorf("original hash %q", got)

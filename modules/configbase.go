@@ -17,7 +17,7 @@ func (x *configDiff) base(want engine.Config) {
 		x.was = want
 		return
 	}
-	x.recorded, x.was = true, onlyConfig(a.Config)
+	x.recorded, x.was = true, x.asFound(onlyConfig(a.Config))
 	u := a.Unfinished
 	if u == nil {
 		x.own(x.was)
@@ -25,7 +25,7 @@ func (x *configDiff) base(want engine.Config) {
 	}
 	x.ours = setOf(u.Ours)
 	x.was = written(x.was, x.has)
-	next := written(onlyConfig(u.Config), x.has)
+	next := written(x.asFound(onlyConfig(u.Config)), x.has)
 	x.own(x.was)
 	x.own(next)
 	if u.Boot != x.boot {

@@ -31,6 +31,9 @@ type configDiff struct {
 	entries  []entry           // of want
 	left     []entry           // of was, that want has not
 	contents map[string][]byte // of files that begin with what the host has, by digest
+
+	origins     map[string]engine.AccountOrigin // as in engine.Applied
+	noDocuments bool
 }
 
 // newConfigDiff compares a host with its desired configuration. Whether it has
@@ -51,9 +54,13 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	if err != nil {
 		return nil, err
 	}
-	x := &configDiff{seen: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changed: map[subject]bool{}, redo: map[string]bool{}, follows: map[subject]bool{}, mine: map[string]bool{}, contents: map[string][]byte{}}
+	x := &configDiff{seen: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changed: map[subject]bool{}, redo: map[string]bool{}, follows: map[subject]bool{}, mine: map[string]bool{}, contents: map[string][]byte{}, noDocuments: d.NoDocuments}
 	x.base(onlyConfig(*d.Config))
-	x.want = x.inherited(onlyConfig(*d.Config))
+	if d.NoDocuments { // what only an installation can change stays
+		x.desired.Fixed = x.was.Fixed
+	}
+	x.want = x.inherited(onlyConfig(x.desired))
+	x.origins = x.findOrigins()
 	x.entries = entriesOf(x.want)
 	x.left = leaving(entriesOf(x.was), x.entries)
 	documents, err := rules.Compare(asDocumented(x.was), onlyConfig(x.desired), policy)
@@ -131,7 +138,7 @@ func (x *configDiff) obstacles() error {
 			wrong = append(wrong, fmt.Errorf("unit %s is to be enabled, and the host does not have it: add its contents, or take it out of the configuration", u.Name))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(slices.Concat(wrong, x.ways(), x.lockout())...)
 }
 
 // follow finds the hard links whose targets are replaced: they would stay links
@@ -204,7 +211,11 @@ func (x *configDiff) changes() []engine.Change {
 		list = append(list, engine.Change{
 			Module: "config", Resource: string(c.Domain) + " " + c.Name, Before: before, After: after,
 			Rule: c.Rule, Verb: string(c.Verb), Why: c.Why, Drift: x.drift(subject{c.Domain, c.Name}), Actions: c.Actions,
+			Warnings: x.warnings(c),
 		})
+	}
+	if all := x.everything(); all != "" && len(list) > 0 {
+		list[0].Warnings = append([]string{all}, list[0].Warnings...)
 	}
 	if len(list) > 0 || x.onRecord() {
 		return list

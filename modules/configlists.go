@@ -229,6 +229,11 @@ func (l listing) some(of func(item) (string, bool)) []string {
 	return list
 }
 
+// hasRests reports whether a file stays without what was appended to it.
+func (l listing) hasRests() bool {
+	return slices.ContainsFunc(l.items, func(it item) bool { return it.kind == engine.FileNode && it.restore })
+}
+
 func (l listing) present(types ...engine.NodeType) []item {
 	return slices.DeleteFunc(slices.Clone(l.items), func(it item) bool { return it.parent || !slices.Contains(types, it.was.Type) })
 }

@@ -78,6 +78,20 @@ func (l *look) logins(engine.Config) error {
 				return fmt.Errorf("the authorized keys of %s are more than %d MiB; remove some by hand", w[1], maxContents>>20)
 			}
 			login.Keys = keyLines(string(data))
+		case "expires":
+			login.Expires = w[2]
+		case "connects":
+			login.Connects = true
+		case "otherkeys", "sessions":
+			n, err := strconv.ParseUint(w[2], 10, 31)
+			if err != nil {
+				return strange("logins", line)
+			}
+			if w[0] == "sessions" {
+				login.Sessions = int(n)
+			} else {
+				login.OtherKeys = int(n)
+			}
 		default:
 			return strange("logins", line)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -103,12 +104,47 @@ func (l *look) targets(engine.Config) error {
 	return nil
 }
 
+// links reads PATH, a tab, PATH -> TARGET of directories that are links.
+func (l *look) links(engine.Config) error {
+	for _, line := range l.parts["links"] {
+		name, arrow, _ := strings.Cut(line, "\t")
+		target, ok := strings.CutPrefix(arrow, name+" -> ")
+		link, below := strings.CutPrefix(name, ".")
+		if !ok || !below || !path.IsAbs(link) {
+			return strange("links", line)
+		}
+		if l.facts.Links == nil {
+			l.facts.Links = map[string]string{}
+		}
+		l.facts.Links[link] = target
+	}
+	return nil
+}
+
+// fleeting reads the paths of directories that live in memory.
+func (l *look) fleeting(engine.Config) error {
+	for _, line := range l.parts["fleeting"] {
+		dir, ok := strings.CutPrefix(line, ".")
+		if !ok || !path.IsAbs(dir) {
+			return strange("fleeting", line)
+		}
+		l.facts.Fleeting = append(l.facts.Fleeting, dir)
+	}
+	return nil
+}
+
 // contents reads KIND PATH BASE64. A file that is too large to be appended to
 // is a problem; of one that only helps to choose a rule, nothing is known then.
 func (l *look) contents(c engine.Config) error {
 	inherits := map[string]bool{}
-	for _, f := range c.Files {
-		inherits[f.Path] = f.Inherit
+	configs := []engine.Config{c}
+	if l.facts.Applied != nil {
+		configs = append(configs, recordedConfigs(*l.facts.Applied)...)
+	}
+	for _, c := range configs {
+		for _, f := range c.Files {
+			inherits[f.Path] = inherits[f.Path] || f.Inherit
+		}
 	}
 	for _, line := range l.parts["contents"] {
 		w := strings.SplitN(line, "\t", 3)
@@ -121,7 +157,7 @@ func (l *look) contents(c engine.Config) error {
 		}
 		if len(data) > maxContents {
 			if inherits[w[1]] {
-				return fmt.Errorf("%s has more than %d MiB, which is too much to append to; give its contents instead", w[1], maxContents>>20)
+				return fmt.Errorf("%s has more than %d MiB, which is too much to append to, or to take out again what was appended; shorten it, or give its contents instead", w[1], maxContents>>20)
 			}
 			continue
 		}

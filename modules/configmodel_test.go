@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -176,6 +177,7 @@ func TestConfigConverges(t *testing.T) {
 				}
 			}
 		}
+		foreign := h.addForeignLine(t)
 		d := engine.Desired{Config: ptr(anyConfig(t, "last ")), Policy: modelPolicy()}
 		h.run(t, d, -1)
 		if changes, err := (configuration{}).Diff(d, h.facts()); err != nil || len(changes) > 0 {
@@ -183,8 +185,12 @@ func TestConfigConverges(t *testing.T) {
 		}
 		if i := slices.IndexFunc(d.Config.Files, func(f engine.File) bool { return f.Inherit }); i >= 0 {
 			want := string(own["/etc/appended"].Contents) + string(d.Config.Files[i].Append)
-			if n := h.nodes["/etc/appended"]; string(n.Contents) != want {
+			if n := h.nodes["/etc/appended"]; strings.Replace(string(n.Contents), foreign, "", 1) != want || !strings.Contains(string(n.Contents), foreign) {
 				t.Fatalf("/etc/appended has %q, want %q", n.Contents, want)
+			}
+		} else if foreign != "" {
+			if n := h.nodes["/etc/appended"]; string(n.Contents) != string(own["/etc/appended"].Contents)+foreign {
+				t.Fatalf("/etc/appended has %q", n.Contents)
 			}
 		} else if n := h.nodes["/etc/appended"]; n.Digest != own["/etc/appended"].Digest {
 			t.Fatalf("/etc/appended has %q", n.Contents)
@@ -204,6 +210,20 @@ func TestConfigConverges(t *testing.T) {
 			}
 		}
 	})
+}
+
+// addForeignLine lets somebody add a line to the file that is appended to, if it
+// is there and nobody's but the host's without that.
+func (h *modelHost) addForeignLine(t *rapid.T) string {
+	n := h.nodes["/etc/appended"]
+	if n.Type != engine.FileNode || !rapid.Bool().Draw(t, "a foreign line") {
+		return ""
+	}
+	const line = "foreign\n"
+	n.Contents = append(slices.Clone(n.Contents), line...)
+	n.Digest = engine.Digest(n.Contents)
+	h.nodes["/etc/appended"] = n
+	return line
 }
 
 func (h *modelHost) reboot() {

@@ -23,10 +23,11 @@ type subject struct {
 
 // entry is one entry of the file system that a configuration asks for.
 type entry struct {
-	about subject
-	edit  edit
-	keep  bool          // what the host has in its place stays, and is a problem
-	write func() []byte // contents that are not in the Desired; nil if they are
+	about   subject
+	edit    edit
+	keep    bool          // what the host has in its place stays, and is a problem
+	inherit bool          // a file that begins with what the host has
+	write   func() []byte // contents that are not in the Desired; nil if they are
 }
 
 // entriesOf lists what a compact configuration asks for in the file system, by
@@ -39,7 +40,7 @@ func entriesOf(c engine.Config) []entry {
 	}
 	for _, f := range c.Files {
 		e := edit{path: f.Path, kind: engine.FileNode, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
-		list = append(list, entry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep})
+		list = append(list, entry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep, inherit: f.Inherit})
 	}
 	for _, l := range c.Links {
 		e := edit{path: l.Path, kind: engine.LinkNode, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}

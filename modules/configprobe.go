@@ -44,11 +44,38 @@ func configProbe(d engine.Desired) []engine.Command {
 // about, and the files that something is appended to, each with the name of its
 // original.
 func wanted(c engine.Config) []string {
-	list := about(c)
-	for _, f := range c.Files {
-		if f.Inherit {
-			list = append(list, "inherit "+f.Path+"\t"+originalName(f.Path))
+	return append(about(c), inheriting(c)...)
+}
+
+// inheriting names the files of configurations that begin with what the host
+// has, each with the name of its original. No path has two slashes in a row.
+func inheriting(configs ...engine.Config) []string {
+	var list []string
+	for _, c := range configs {
+		for _, f := range c.Files {
+			if f.Inherit {
+				list = append(list, "inherit "+f.Path+"//"+originalName(f.Path))
+			}
 		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// recordedConfigs are the configurations in a record.
+func recordedConfigs(a engine.Applied) []engine.Config {
+	if a.Unfinished == nil {
+		return []engine.Config{a.Config}
+	}
+	return []engine.Config{a.Config, a.Unfinished.Config}
+}
+
+// recordedNames is the list in front of a record, which look.sh reads.
+func recordedNames(a engine.Applied) []string {
+	configs := recordedConfigs(a)
+	list := about(configs...)
+	if a.Schema >= 2 {
+		list = append(list, inheriting(configs...)...)
 	}
 	return list
 }
@@ -142,13 +169,9 @@ const defaultMark = ".default"
 // encodeApplied writes a record: JSON, one member a line, after a list of what
 // it is about that look.sh takes apart without a parser.
 func encodeApplied(a engine.Applied) []byte {
-	configs := []engine.Config{a.Config}
-	if a.Unfinished != nil {
-		configs = append(configs, a.Unfinished.Config)
-	}
 	var b bytes.Buffer
 	b.WriteString("{\n\"about\":[\n")
-	for i, line := range about(configs...) {
+	for i, line := range recordedNames(a) {
 		if i > 0 {
 			b.WriteString(",\n")
 		}

@@ -200,7 +200,7 @@ func TestRecordThatIsNotUnderstood(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ text, says string }{
-		"another schema":      {strings.Replace(whole, `"schema": 1`, `"schema": 2`, 1), "schema 2"},
+		"another schema":      {strings.Replace(whole, `"schema": 1`, `"schema": 3`, 1), "schema 3"},
 		"cut short":           {whole[:len(whole)/2], "put back a copy"},
 		"empty":               {"", "put back a copy"},
 		"only a newline":      {"\n", "put back a copy"},

@@ -28,6 +28,9 @@ func configRead(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts
 		f.Config.Problem = engine.Printable(lookName + ": " + lastLine(complaint))
 		return f
 	}
+	if strings.TrimSpace(text) == "== none" && len(wanted(*d.Config)) == 0 {
+		return f
+	}
 	l := look{facts: f.Config}
 	if err := l.read(*d.Config, text); err != nil {
 		f.Config = &engine.ConfigFacts{Problem: engine.Printable(err.Error())}
@@ -46,7 +49,7 @@ func (l *look) read(c engine.Config, text string) error {
 	if err := l.split(text); err != nil {
 		return err
 	}
-	for _, step := range []func(engine.Config) error{l.record, l.nodes, l.digests, l.targets, l.contents, l.originals, l.units, l.groups, l.users, l.logins} {
+	for _, step := range []func(engine.Config) error{l.record, l.nodes, l.digests, l.targets, l.links, l.fleeting, l.contents, l.originals, l.units, l.groups, l.users, l.logins} {
 		if err := step(c); err != nil {
 			return err
 		}
@@ -56,7 +59,7 @@ func (l *look) read(c engine.Config, text string) error {
 
 // split takes the answer apart at its headings, whose order is given.
 func (l *look) split(text string) error {
-	names := []string{"asked", "nodes", "digests", "targets", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
+	names := []string{"asked", "nodes", "digests", "targets", "links", "fleeting", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
 	l.parts = map[string][]string{}
 	at := -1
 	for line := range strings.SplitSeq(text, "\n") {
@@ -85,16 +88,13 @@ func (l *look) record(c engine.Config) error {
 			return fmt.Errorf("%s %w", engine.AppliedPath, err)
 		}
 		l.facts.Applied = a
-		configs = append(configs, a.Config)
-		if a.Unfinished != nil {
-			configs = append(configs, a.Unfinished.Config)
-		}
-		list = append(list, about(configs[1:]...)...)
+		list = append(list, recordedNames(*a)...)
+		configs = append(configs, recordedConfigs(*a)...)
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)
 	for _, line := range list {
-		if strings.ContainsFunc(strings.Replace(line, "\t", "", 1), unicode.IsControl) {
+		if strings.ContainsFunc(line, unicode.IsControl) {
 			return fmt.Errorf("%s: %q has control characters, which holdfast writes in no name", engine.AppliedPath, line)
 		}
 	}
@@ -128,8 +128,8 @@ func readApplied(text string) (*engine.Applied, error) {
 	switch {
 	case errors.As(err, &syntax), err != nil && a.Schema <= engine.AppliedSchema:
 		return nil, fmt.Errorf("is not a record (%w); %s", err, recordHelp)
-	case a.Schema != engine.AppliedSchema:
-		return nil, fmt.Errorf("is of schema %d, and this holdfast knows %d; use the version that wrote it, or a later one", a.Schema, engine.AppliedSchema)
+	case a.Schema < 1 || a.Schema > engine.AppliedSchema:
+		return nil, fmt.Errorf("is of schema %d, and this holdfast knows 1 to %d; use the version that wrote it, or a later one", a.Schema, engine.AppliedSchema)
 	}
 	for _, p := range append(nodePaths(a.Config), unfinishedPaths(a)...) {
 		if !path.IsAbs(p) || path.Clean(p) != p {

@@ -201,7 +201,7 @@ func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
 	if u.PasswordHash != "" && u.PasswordHash != login.Password {
 		u.PasswordHash = "seen " + login.Password
 	}
-	u.Account = seenAccount(u.Account, login)
+	u.Account, u.Retired = seenAccount(u.Account, login), x.retired(u.Name)
 	return u, true
 }
 

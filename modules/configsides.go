@@ -28,6 +28,11 @@ func (x *configDiff) sides(c rules.Change) (before, after string) {
 	if x.seen.Saved[c.Name] {
 		after = "as it was before holdfast"
 	}
+	for _, e := range x.left {
+		if _, stays := x.remainder(e); stays && e.about == s {
+			after = "without what holdfast appended"
+		}
+	}
 	return before, after
 }
 
@@ -153,6 +158,9 @@ func (x *configDiff) userSides(name string) (before, after string) {
 	if there {
 		before = keysText(len(login.Keys))
 	}
+	if x.retired(name) {
+		before += ", locked"
+	}
 	for _, u := range x.want.Users {
 		if u.Name != name || u.Account.Absent {
 			continue
@@ -171,8 +179,11 @@ func (x *configDiff) userSides(name string) (before, after string) {
 			return before, absent
 		}
 	}
-	if there {
-		after = "as the OS has it, without the keys and the password of holdfast"
+	switch {
+	case there && x.retires(name):
+		after = "locked and expired, without the keys of holdfast"
+	case there:
+		after = "as the host had it, without the keys and the password of holdfast"
 	}
 	return before, after
 }
@@ -192,9 +203,14 @@ func (x *configDiff) groupSides(name string) (before, after string) {
 	if gid, ok := x.seen.Groups[name]; ok {
 		before = fmt.Sprintf("GID %d", gid)
 	}
+	if before != absent {
+		after = "as it is, no longer of holdfast"
+	}
 	for _, g := range x.want.Groups {
 		switch {
-		case g.Name != name || g.Absent:
+		case g.Name == name && g.Absent:
+			after = absent
+		case g.Name != name:
 		case g.GID != nil:
 			after = fmt.Sprintf("GID %d", *g.GID)
 		default:

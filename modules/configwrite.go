@@ -17,6 +17,8 @@ var (
 	placeScript string
 	//go:embed sh/replace.sh
 	replaceScript string
+	//go:embed sh/append.sh
+	appendScript string
 	//go:embed sh/accounts.sh
 	accountsScript string
 	//go:embed sh/undo.sh
@@ -47,11 +49,11 @@ func (w write) script(holders ...engine.HoldOwner) (text string, uploads []engin
 	s := script{
 		vars: map[string]string{
 			"run": w.owner.Run, "doing": "write", "root": "", "boot": w.boot,
-			"statistics": list.statistics(), "digests": list.digests(), "targets": list.targets(), "hasaccounts": yes,
+			"statistics": list.statistics(), "digests": list.digests(), "targets": list.targets(), "hasaccounts": yes, "hasrests": yesIf(list.hasRests()),
 		},
 		job: keysScript,
 		text: strings.Join([]string{
-			pointScript, txScript, placeScript, replaceScript, accountsScript, undoScript, actionScript, recordedScript,
+			pointScript, txScript, placeScript, replaceScript, appendScript, accountsScript, undoScript, actionScript, recordedScript,
 			list.functions(), accounts.functions(), unitFunctions(w.units), uploaded(uploads),
 			writeScript, w.end(),
 		}, ""),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/engine"
@@ -20,7 +21,9 @@ func (x *configDiff) write(t engine.Target) write {
 		if failures[action] == nil {
 			u := *before.Unfinished
 			u.Failed = action
-			failures[action] = encodeApplied(engine.Applied{Schema: before.Schema, Config: before.Config, Existed: before.Existed, Unfinished: &u})
+			failed := before
+			failed.Unfinished = &u
+			failures[action] = encodeApplied(failed)
 		}
 		return failures[action]
 	}
@@ -38,7 +41,7 @@ func (w write) empty() bool {
 // records are what the host is to have on record while the write is under way,
 // and afterwards.
 func (x *configDiff) records(run string) (before, after engine.Applied) {
-	before = engine.Applied{Schema: engine.AppliedSchema}
+	before = engine.Applied{Schema: engine.AppliedSchema, Accounts: x.origins}
 	switch a := x.seen.Applied; {
 	case a == nil:
 		before.Config = x.matching()
@@ -78,7 +81,7 @@ func (x *configDiff) records(run string) (before, after engine.Applied) {
 		u.Appended = slices.CompactFunc(u.Appended, func(a, b engine.File) bool { return a.Path == b.Path && bytes.Equal(a.Append, b.Append) })
 	}
 	before.Unfinished = u
-	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.resolved(), Existed: before.Existed}
+	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.resolved(), Existed: before.Existed, Accounts: x.originsAfter()}
 }
 
 // stillOurs lists the paths that are holdfast's, but for those that get back an
@@ -151,7 +154,13 @@ func (x *configDiff) writeNodes(d engine.Desired, w *write) {
 		if n.Type == engine.NoNode && !saved || existed || back {
 			continue
 		}
-		w.edits = append(w.edits, edit{path: e.edit.path, was: n, mode: -1, restore: saved})
+		leaves := edit{path: e.edit.path, was: n, mode: -1, restore: saved}
+		if rest, stays := x.remainder(e); stays {
+			leaves.kind, leaves.mode, leaves.data = engine.FileNode, n.Mode, engine.Digest(rest)
+			leaves.user, leaves.group = strconv.Itoa(n.UID), strconv.Itoa(n.GID)
+			w.data[leaves.data] = rest
+		}
+		w.edits = append(w.edits, leaves)
 	}
 	for _, u := range x.want.Units {
 		path := unitDir + u.Name
@@ -178,66 +187,4 @@ func (x *configDiff) dataOf(d engine.Desired, e entry) []byte {
 		return data
 	}
 	return d.Contents[e.edit.data]
-}
-
-func (x *configDiff) writeAccounts(d engine.Desired, w *write) {
-	need := func(digest string) {
-		if digest != "" {
-			w.data[digest] = d.Contents[digest]
-		}
-	}
-	differs := map[string]bool{}
-	for _, c := range x.diff.Changes {
-		if c.Domain == rules.User {
-			differs[c.Name] = true
-		}
-	}
-	for _, g := range x.want.Groups {
-		if _, exists := x.seen.Groups[g.Name]; differs["group/"+g.Name] && !(g.Absent && !exists) {
-			w.groups = append(w.groups, groupEdit{want: g, exists: exists})
-			need(g.PasswordHash)
-		}
-	}
-	was := map[string]engine.User{}
-	for _, u := range x.was.Users {
-		was[u.Name] = u
-	}
-	for _, u := range x.want.Users {
-		if differs[u.Name] {
-			e := x.loginEdit(was[u.Name], u)
-			w.users = append(w.users, e)
-			if e.password {
-				need(u.PasswordHash)
-			}
-		}
-		delete(was, u.Name)
-	}
-	for _, u := range x.was.Users {
-		if _, gone := was[u.Name]; gone {
-			if e := x.loginEdit(u, engine.User{Name: u.Name}); e.was != nil && (e.password || e.keys) {
-				w.users = append(w.users, e)
-			}
-		}
-	}
-}
-
-// loginEdit is what is to be done to an account.
-func (x *configDiff) loginEdit(was, want engine.User) loginEdit {
-	e := loginEdit{want: want}
-	if login, ok := x.seen.Users[want.Name]; ok {
-		e.was = &login
-	}
-	if want.Account.Absent {
-		e.account = e.was != nil
-		return e
-	}
-	if e.was == nil {
-		e.account, e.password, e.keys = true, want.PasswordHash != "", len(want.SSHKeys) > 0
-		return e
-	}
-	seen, _ := x.seenUser(want)
-	e.account = !sameAccount(seen.Account, want.Account)
-	e.password = want.PasswordHash != "" && want.PasswordHash != e.was.Password || want.PasswordHash == "" && was.PasswordHash != ""
-	e.keys = len(want.SSHKeys) > 0 && !slices.Equal(sorted(want.SSHKeys), sorted(e.was.Keys)) || len(want.SSHKeys) == 0 && len(was.SSHKeys) > 0
-	return e
 }

@@ -39,6 +39,10 @@ type edit struct {
 type groupEdit struct {
 	want   engine.Group // PasswordHash is the digest of the hash, which is in data
 	exists bool
+	leaves bool // only its password changes: it is not desired any more
+	keep   bool // the hash that it has now is kept as the original
+	back   bool // the hash that it had before holdfast is put back
+	lock   bool // no password is to be let in
 }
 
 // loginEdit makes, changes or removes an account, and sets what logs it in.
@@ -46,8 +50,12 @@ type loginEdit struct {
 	want     engine.User   // PasswordHash is the digest of the hash, which is in data
 	was      *engine.Login // nil: there is no such account
 	account  bool          // make it, change it as want.Account says, or remove it
-	password bool          // set want.PasswordHash; if that is "", put back the hash it had before holdfast, else lock it
+	password bool          // set want.PasswordHash; if that is "", no password is to be let in
+	keep     bool          // the hash that it has now is kept as the original
+	back     bool          // instead of that, the hash that it had before holdfast is put back
 	keys     bool          // want.SSHKeys are its SSH keys kept by holdfast; none of them: remove
+	retire   bool          // it leaves, and holdfast made it: lock it
+	revive   bool          // it was locked so, and is desired again
 }
 
 // unitEdit changes whether a unit is started at boot.

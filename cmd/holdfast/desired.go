@@ -82,6 +82,7 @@ func (c *configs) desired() (map[string]engine.Desired, error) {
 			d.OS = c.system(h, g)
 		} else if g == nil {
 			c.alone(h, d.OS)
+			d.Config, d.NoDocuments = &engine.Config{}, true
 		}
 		desired[h.Name] = d
 	}

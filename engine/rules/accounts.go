@@ -51,6 +51,9 @@ func userSides(a, b engine.User) []string {
 	if a.PasswordHash != b.PasswordHash {
 		sides = append(sides, "password hash")
 	}
+	if a.Retired != b.Retired {
+		sides = append(sides, "lock")
+	}
 	if !reflect.DeepEqual(a.Account, b.Account) {
 		sides = append(sides, "account")
 	}

@@ -35,29 +35,62 @@ password() {
 	} | "$1" -e 2>&1) || refuse "$said"
 }
 
-# keeppassword keeps the hash that a user had before.
+# hashname sets hash to the name of the original that keeps the hash of a user
+# (shadow) or group (gshadow), and tool to what sets it: database, name.
+hashname() {
+	about="password of $2"
+	case $1 in
+	shadow) hash=password-$2 tool=chpasswd ;;
+	*) hash=group-password-$2 tool=chgpasswd ;;
+	esac
+}
+
+# keeppassword keeps the hash that is there before holdfast first sets one. It
+# comes before the record says that this is under way: from then on
+# what is there is holdfast's, or drift, and never an original.
 keeppassword() {
-	original=$originals/password-$1
-	[ ! -e "$original" ] || return 0
-	about="password of $1"
-	attempt getent shadow -- "$1" || refuse "$said"
+	hashname "$@"
+	attempt getent "$1" -- "$2" || [ "$1" = gshadow ] || refuse "$said"
 	said=${said#*:}
-	printf %s "${said%%:*}" >"$tx/password" && sync "$tx/password" && mv -T "$tx/password" "$original" || refuse "it cannot be kept"
+	printf %s "${said%%:*}" >"$tx/password" && sync "$tx/password" && mv -fT "$tx/password" "$originals/$hash" || refuse "it cannot be kept"
 	sync "$originals"
 }
 
-# oldpassword puts that hash back; where there was none, none lets in.
+# oldpassword puts that hash back. Where none was kept, or there was no
+# password at all, none is let in.
 oldpassword() {
-	if [ -e "$originals/password-$1" ]; then
-		password chpasswd "$1" "$originals/password-$1"
-		printf '%s\n' "password-$1" >>"$tx/restored"
+	hashname "$@"
+	if [ -s "$originals/$hash" ]; then
+		password "$tool" "$2" "$originals/$hash"
+		printf '%s\n' "$hash" >>"$tx/restored"
 	else
-		nopassword "$1"
+		nopassword "$@"
 	fi
 }
 nopassword() {
+	hashname "$@"
 	printf '*' >"$tx/password"
+	password "$tool" "$2" "$tx/password"
+	printf '%s\n' "$hash" >>"$tx/restored"
+}
+
+# retire locks an account for good: no password, no key and no job of it is let
+# in. An expired account is one to sshd, su and cron alike; no hash is left that
+# unlocking would bring back.
+retire() {
+	account "$1" usermod -e 1 -- "$1"
+	hashname shadow "$1"
+	printf '!' >"$tx/password"
 	password chpasswd "$1" "$tx/password"
+	printf '%s\n' "$hash" >>"$tx/restored"
+}
+
+# remains tells what still runs as an account that was locked.
+remains() {
+	sessions=$(loginctl list-sessions --no-legend --no-pager 2>/dev/null | while read -r session _ user _; do
+		[ "$user" != "$1" ] || printf ' %s' "$session"
+	done) || :
+	say "user $1 is locked and expired${sessions:+, and has sessions that go on until they end (loginctl terminate-user $1):$sessions}"
 }
 
 # sshkeys makes the lines of a file a user's keys, with the user's own rights:

@@ -24,6 +24,12 @@ only() { # ORDINARY COMMAND...: an exit status that is none of these is passed o
 	}
 }
 
+# A host without documents and without a record has nothing to look at.
+if [ -z "$wanted" ] && [ ! -e "$record" ] && [ ! -L "$record" ]; then
+	say '== none'
+	exit 0
+fi
+
 # The record lists what it is about, one string of JSON a line (encodeApplied).
 # A newline stands for a backslash while the others are taken away.
 applied=
@@ -66,6 +72,31 @@ say "$nodes" | sed -n "s/^8[^$tab]*$tab[0-9]\{1,8\}$tab.*$tab//p" | each sha256s
 say '== targets'
 say "$nodes" | sed -n "s/^a.*$tab//p" | each stat --printf='%n\t%N\n' --
 
+# Directories on the way are looked at, too: links that the OS has not put there
+# itself (see enter in place.sh), and file systems that live in memory.
+dirs=$(say "$all" | sed -n 's/^path //p' | sed -n ':up
+s,/[^/]*$,,
+t above
+d
+:above
+/./!d
+p
+b up' | sort -u | sed 's/^/./')
+say '== links'
+owner=$(stat -c %u .)
+say "$dirs" | each stat --printf='%f\t%u\t%n\n' -- 2>/dev/null | sed -n "s/^a...$tab//p" | while IFS=$tab read -r uid link; do
+	case $link in
+	./usr/local) ;;
+	./*/*) uid=nobody ;;
+	esac
+	[ "$uid" = "$owner" ] || stat --printf='%n\t%N\n' -- "$link"
+done
+say '== fleeting'
+case $(stat -f -c %T -- "${originals%/*/*}" 2>/dev/null || :) in
+tmpfs | ramfs) ;;
+*) say "$dirs" | each stat -f -c "%T$tab%n" -- 2>/dev/null | sed -n -e "s/^tmpfs$tab//p" -e "s/^ramfs$tab//p" ;;
+esac
+
 # show KIND PATH FILE prints what is in a regular file, up to a byte more than
 # may be.
 show() {
@@ -77,7 +108,9 @@ registries=/etc/containers/registries.conf
 case $newline$all$newline in
 *"${newline}path $registries$newline"*) show contents "$registries" ".$registries" ;;
 esac
-pick inherit | while IFS=$tab read -r path name; do
+pick inherit | while IFS= read -r file; do
+	path=${file%//*}
+	name=${file##*//}
 	[ "$path" = "$registries" ] || show contents "$path" ".$path"
 	if [ -e "$originals/$name" ]; then
 		show base "$path" "$originals/$name"
@@ -131,13 +164,41 @@ if [ -n "$users" ]; then
 	esac
 	passwd=$(only 2 getent passwd -- $users)
 fi
+
+# leaving tells whether a user leaves the configuration.
+leaving() {
+	case $newline$wanted$newline in
+	*"${newline}user $1$newline"*) return 1 ;;
+	esac
+}
+# sessions counts the sessions of a user.
+sessions() {
+	loginctl list-sessions --no-legend --no-pager 2>/dev/null | sed "s/^ *//; s/  */$tab/g" | cut -f 3 | grep -cxF -- "$1" || :
+}
+# otherkeys counts SSH keys in a home that are not holdfast's.
+otherkeys() {
+	for file in .ssh/authorized_keys .ssh/authorized_keys2 $(cd "$1/.ssh/authorized_keys.d" 2>/dev/null && ls -A | sed 's,^,.ssh/authorized_keys.d/,'); do
+		if [ "$file" = .ssh/authorized_keys.d/ignition ] || [ ! -f "$1/$file" ] || [ -L "$1/$file" ]; then continue; fi
+		dd if="$1/$file" bs="$limit" count=1 iflag=nofollow,nonblock,fullblock status=none
+		echo
+	done | sed '/^# BEGIN holdfast$/,/^# END holdfast$/d' | grep -c '^[^#[:space:]]' || :
+}
 say '== logins'
+connects=${SUDO_USER:-root}
 say "$passwd" | while IFS=: read -r user _ _ _ _ home _; do
 	[ -n "$user" ] || continue
 	say "groups$tab$user$tab$(id -Gn -- "$user")"
-	getent shadow -- "$user" | while IFS=: read -r _ hash _; do
+	getent shadow -- "$user" | while IFS=: read -r _ hash _ _ _ _ _ expires _; do
 		printf 'password\t%s\t%s\n' "$user" "$(printf %s "$hash" | sha256sum)"
+		[ -z "$expires" ] || say "expires$tab$user$tab$expires"
 	done
+	if [ "$user" = "$connects" ]; then say "connects$tab$user$tab"; fi
+	if [ "$user" = "$connects" ] || leaving "$user"; then
+		case $home in
+		/*) say "otherkeys$tab$user$tab$(otherkeys "$root$home")" ;;
+		esac
+		say "sessions$tab$user$tab$(sessions "$user")"
+	fi
 	file=$root$home/$keys
 	case $home in
 	/*) ;;

@@ -5,7 +5,7 @@
 #
 # It needs: boot (ID of the boot that was planned for), what present entries are
 # to be like (statistics, digests, targets), hasaccounts (whether accounts
-# change), job (keys.sh), and the functions of configlists.go and
+# change), hasrests (whether files stay without what was appended), job (keys.sh), and the functions of configlists.go and
 # configaccounts.go.
 wrong=
 problem() {
@@ -66,6 +66,7 @@ fi
 about='contents of files'
 sources || refuse "$said"
 edits prepare
+[ -z "$hasrests" ] || edits likeoriginal
 about='new files'
 said=$({ temporary | xargs -0 -r sync --; } 2>&1) || refuse "$said"
 point prepared
@@ -78,6 +79,7 @@ if [ -n "$hasaccounts" ]; then said=$(keepaccounts 2>&1) || refuse "$said"; fi
 about='originals'
 said=$({ cd "$tx/old" && keeping | xargs -0 -r sync --; } 2>&1) || refuse "$said"
 edits preserve
+originalhashes
 sync "$originals"
 point saved
 # From here on it is finished, or undone.

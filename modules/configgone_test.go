@@ -1,0 +1,125 @@
+package modules
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// noDocuments is the desired state of a host that the inventory names no documents for.
+func noDocuments() engine.Desired {
+	return engine.Desired{Config: &engine.Config{}, NoDocuments: true}
+}
+
+// gather looks at the host as a plan does.
+func (s looked) gather(d engine.Desired) engine.Facts {
+	s.tb.Helper()
+	return configRead(d, s.answer(d), engine.Facts{BootID: boot})
+}
+
+func (s looked) link(path, target string) {
+	s.tb.Helper()
+	s.check(os.MkdirAll(filepath.Dir(s.root+path), 0o755))
+	s.check(os.Symlink(target, s.root+path))
+}
+
+// A host without documents that holdfast never wrote to is left alone.
+func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
+	s := newLooked(t)
+	f := s.gather(noDocuments())
+	changes, err := configuration{}.Diff(noDocuments(), f)
+	if err != nil || len(changes) > 0 || f.Config.Problem != "" {
+		t.Errorf("%v %v %+v", changes, err, f.Config)
+	}
+}
+
+// A record without documents is work: all of it goes, and that is told loudly.
+func TestARecordWithoutDocumentsIsWork(t *testing.T) {
+	s := newLooked(t)
+	s.write("/etc/a", "1", 0o644)
+	c := engine.Config{
+		Files: []engine.File{aFile("/etc/a")},
+		Users: []engine.User{{Name: "bob", SSHKeys: []string{key1}}},
+		Fixed: []engine.Fixed{{Name: "storage.disks /dev/sda", Digest: "x"}},
+	}
+	s.record(engine.Applied{Schema: engine.AppliedSchema, Config: c})
+	f := s.gather(noDocuments())
+	changes, err := configuration{}.Diff(noDocuments(), f)
+	if err != nil || len(changes) != 2 {
+		t.Fatalf("%v %v", changes, err)
+	}
+	if w := changes[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "EVERYTHING") || !strings.Contains(w[0], "1 file, 1 user") {
+		t.Errorf("warnings %q", w)
+	}
+	if slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Drift }) {
+		t.Error("a removal is taken for drift, which a pool may only report")
+	}
+	// Once it is done, nothing is left to do, and what an installation made stays.
+	x, err := newConfigDiff(noDocuments(), f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after := x.records("r")
+	f.Config.Applied = &after
+	if changes, err := (configuration{}).Diff(noDocuments(), f); err != nil || len(changes) > 0 || len(after.Config.Fixed) != 1 {
+		t.Errorf("%v %v %+v", changes, err, after)
+	}
+}
+
+// A record that is not understood is no match, with documents or without.
+func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
+	s := newLooked(t)
+	s.write(engine.AppliedPath, "hello\n", 0o600)
+	if changes, err := (configuration{}).Diff(noDocuments(), s.gather(noDocuments())); err == nil {
+		t.Errorf("%v", changes)
+	}
+}
+
+// Where the account that holdfast logs in as would be locked, nothing is written.
+func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
+	record := &engine.Applied{
+		Schema: engine.AppliedSchema, Config: engine.Config{Users: []engine.User{{Name: "ops", SSHKeys: []string{key1}}}},
+		Accounts: map[string]engine.AccountOrigin{"ops": engine.MadeAccount},
+	}
+	login := engine.Login{UID: 1001, Group: "ops", Keys: []string{key1}, Connects: true}
+	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{"ops": login}}}
+	if changes, err := (configuration{}).Diff(noDocuments(), f); err == nil || !strings.Contains(err.Error(), "logs in as ops") {
+		t.Errorf("%v %v", changes, err)
+	}
+	// One that the host had is only warned of.
+	record.Accounts["ops"] = engine.FoundAccount
+	changes, err := configuration{}.Diff(noDocuments(), f)
+	if err != nil || len(changes) != 1 || !slices.ContainsFunc(changes[0].Warnings, func(w string) bool { return strings.Contains(w, "loses its last SSH key") }) {
+		t.Errorf("%v %v", changes, err)
+	}
+	login.OtherKeys = 1
+	f.Config.Users["ops"] = login
+	if changes, _ := (configuration{}).Diff(noDocuments(), f); len(changes[0].Warnings) != 1 {
+		t.Errorf("%q", changes[0].Warnings)
+	}
+}
+
+// A link on the way, or a file system in memory, is found when planning.
+func TestTheWayToAFileIsLookedAt(t *testing.T) {
+	s := newLooked(t)
+	s.write("/srv/app/x", "", 0o644)
+	s.link("/etc/app", "/srv/app")
+	s.link("/home", "srv")
+	d := engine.Desired{Config: &engine.Config{Files: []engine.File{aFile("/etc/app/deep/x"), aFile("/etc/app/y"), aFile("/home/z")}}}
+	f := s.gather(d)
+	_, err := configuration{}.Diff(d, f)
+	if err == nil || !strings.Contains(err.Error(), "/etc/app/deep/x: /etc/app is a symbolic link to /srv/app; write the path it leads to") || strings.Contains(err.Error(), "/home") {
+		t.Errorf("%v", err)
+	}
+	if strings.Count(err.Error(), "\n") > 0 {
+		t.Errorf("a link is told twice: %v", err)
+	}
+	f.Config.Links, f.Config.Fleeting = nil, []string{"/etc/app"}
+	if _, err := (configuration{}).Diff(d, f); err == nil || !strings.Contains(err.Error(), "a reboot removes the file") {
+		t.Errorf("%v", err)
+	}
+}

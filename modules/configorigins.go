@@ -1,0 +1,235 @@
+package modules
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// groupName names a group where users and groups are listed together.
+func groupName(name string) string { return "group/" + name }
+
+// findOrigins finds where the accounts come from that are desired. One that the
+// record knows, but not where it comes from, was recorded by an earlier version.
+func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
+	origins, recorded := map[string]engine.AccountOrigin{}, map[string]bool{}
+	if a := x.seen.Applied; a != nil {
+		maps.Copy(origins, a.Accounts)
+		for _, c := range recordedConfigs(*a) {
+			for _, u := range c.Users {
+				recorded[u.Name] = recorded[u.Name] || !u.Account.Absent
+			}
+			for _, g := range c.Groups {
+				recorded[groupName(g.Name)] = recorded[groupName(g.Name)] || !g.Absent
+			}
+		}
+	}
+	note := func(name string, exists bool) {
+		switch {
+		case !exists:
+			origins[name] = engine.MadeAccount
+		case origins[name] == "" && !recorded[name]:
+			origins[name] = engine.FoundAccount
+		}
+	}
+	for _, u := range x.want.Users {
+		if _, exists := x.seen.Users[u.Name]; !u.Account.Absent {
+			note(u.Name, exists)
+		}
+	}
+	for _, g := range x.want.Groups {
+		if _, exists := x.seen.Groups[g.Name]; !g.Absent {
+			note(groupName(g.Name), exists)
+		}
+	}
+	return origins
+}
+
+// originsAfter is what is known of accounts when the write is done: what
+// holdfast locks is its own from then on, and what it leaves to the host is not.
+func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
+	origins := maps.Clone(x.origins)
+	for _, u := range x.want.Users {
+		if u.Account.Absent {
+			delete(origins, u.Name)
+		}
+	}
+	for _, g := range x.want.Groups {
+		if g.Absent {
+			delete(origins, groupName(g.Name))
+		}
+	}
+	for _, u := range x.leavingUsers() {
+		if x.retires(u.Name) {
+			origins[u.Name] = engine.MadeAccount
+		} else {
+			delete(origins, u.Name)
+		}
+	}
+	for _, g := range x.leavingGroups() {
+		if origins[groupName(g.Name)] == engine.FoundAccount {
+			delete(origins, groupName(g.Name))
+		}
+	}
+	return origins
+}
+
+// leavingUsers lists the users that are not desired any more.
+func (x *configDiff) leavingUsers() []engine.User {
+	wanted := map[string]bool{}
+	for _, u := range x.want.Users {
+		wanted[u.Name] = true
+	}
+	return without(x.was.Users, func(u engine.User) bool { return wanted[u.Name] })
+}
+
+// leavingGroups lists the groups that are not desired any more.
+func (x *configDiff) leavingGroups() []engine.Group {
+	wanted := map[string]bool{}
+	for _, g := range x.want.Groups {
+		wanted[g.Name] = true
+	}
+	return without(x.was.Groups, func(g engine.Group) bool { return wanted[g.Name] })
+}
+
+// firstPerson is the lowest UID of accounts that are of persons.
+const firstPerson = 1000
+
+// retires reports whether an account that leaves the configuration is locked:
+// one that holdfast made. Where that is not known, an account of a person is
+// locked, but not the one that holdfast logs in as.
+func (x *configDiff) retires(name string) bool {
+	login, exists := x.seen.Users[name]
+	switch origin := x.origins[name]; {
+	case !exists || login.UID == 0 || origin == engine.FoundAccount:
+		return false
+	case origin == engine.MadeAccount:
+		return true
+	}
+	return login.UID >= firstPerson && !login.Connects
+}
+
+// retired reports whether a desired account is locked as holdfast locks those
+// that leave. What the host had before holdfast is not holdfast's to unlock.
+func (x *configDiff) retired(name string) bool {
+	return x.seen.Users[name].Retired() && x.origins[name] != engine.FoundAccount
+}
+
+// keepsHash reports whether the hash that a user or group has now is to be kept:
+// holdfast is about to replace the one that it had before holdfast. What
+// the host has after that is holdfast's, or drift, and never an original.
+func (x *configDiff) keepsHash(name string) bool {
+	if x.origins[name] != engine.FoundAccount {
+		return false
+	}
+	if x.seen.Applied == nil {
+		return true
+	}
+	for _, c := range recordedConfigs(*x.seen.Applied) {
+		if _, set := hashes(c)[name]; set {
+			return false
+		}
+	}
+	return true
+}
+
+// hashes gives the digests of the hashes that a configuration sets.
+func hashes(c engine.Config) map[string]string {
+	set := map[string]string{}
+	for _, u := range c.Users {
+		if u.PasswordHash != "" {
+			set[u.Name] = u.PasswordHash
+		}
+	}
+	for _, g := range c.Groups {
+		if g.PasswordHash != "" {
+			set[groupName(g.Name)] = g.PasswordHash
+		}
+	}
+	return set
+}
+
+// accountWarning tells an operator about a change of a user who can still get
+// in although it leaves, or as whom holdfast cannot log in any more.
+func (x *configDiff) accountWarning(name string) string {
+	login, exists := x.seen.Users[name]
+	if !exists {
+		return ""
+	}
+	var is engine.User
+	leaves := true
+	for _, u := range x.want.Users {
+		if u.Name == name {
+			is, leaves = u, u.Account.Absent
+		}
+	}
+	if login.Connects && len(login.Keys) > 0 && len(is.SSHKeys) == 0 && login.OtherKeys == 0 {
+		return "user " + name + ", whom holdfast logs in as, loses its last SSH key"
+	}
+	if !leaves || !x.retires(name) {
+		return ""
+	}
+	var left []string
+	if login.Sessions > 0 {
+		left = append(left, numberOf(login.Sessions, "session", "sessions")+", which go on until they end or the host reboots (loginctl terminate-user "+name+")")
+	}
+	if login.OtherKeys > 0 {
+		left = append(left, numberOf(login.OtherKeys, "SSH key", "SSH keys")+" that others have put there, which a locked account cannot use")
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return "user " + name + " leaves the configuration and has " + strings.Join(left, ", and ")
+}
+
+func numberOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// warnings lists what an operator has to know before approving a change.
+func (x *configDiff) warnings(c rules.Change) []string {
+	if text := x.accountWarning(c.Name); c.Domain == rules.User && text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
+// everything tells an operator that nothing is left of a configuration; "" if
+// something is.
+func (x *configDiff) everything() string {
+	if things(x.want) != "" || things(x.was) == "" {
+		return ""
+	}
+	why := "its documents say nothing any more"
+	if x.noDocuments {
+		why = "no document is left for it"
+	}
+	return why + ": EVERYTHING that holdfast has made there is taken away: " + things(x.was)
+}
+
+// things counts what a configuration is about; "" is nothing.
+func things(c engine.Config) string {
+	var list []string
+	for _, kind := range []struct {
+		n         int
+		one, many string
+	}{
+		{len(c.Files), "file", "files"},
+		{len(c.Directories), "directory", "directories"},
+		{len(c.Links), "link", "links"},
+		{len(c.Units), "unit", "units"},
+		{len(c.Users), "user", "users"},
+		{len(c.Groups), "group", "groups"},
+	} {
+		if kind.n > 0 {
+			list = append(list, numberOf(kind.n, kind.one, kind.many))
+		}
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,290 @@
+package modules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdfast/engine"
+)
+
+// accountHost is a host with accounts, on which writes are carried out as
+// loginEdit says they are, in memory.
+type accountHost struct {
+	users   map[string]engine.Login
+	kept    map[string]string // original hashes
+	applied *engine.Applied
+	boot    int
+	set     map[string]bool     // accounts that have a hash from holdfast, or had it and it drifted
+	own     map[string][]string // hashes that an account had before that
+}
+
+func (h *accountHost) facts() engine.Facts {
+	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &engine.ConfigFacts{
+		Applied: h.applied, Nodes: map[string]engine.Node{}, Users: maps.Clone(h.users),
+	}}
+}
+
+// The hashes of the model.
+const (
+	starHash  = "*"
+	lockHash  = "!"
+	emptyHash = ""
+	intruder  = "intruder"
+)
+
+// carryOut writes, and stops after as many steps as told; negative: at the end.
+func (h *accountHost) carryOut(w write, stop int) {
+	step := func() bool { stop--; return stop == -1 }
+	if step() {
+		return
+	}
+	for _, u := range w.users {
+		if u.keep {
+			h.kept[u.want.Name] = h.users[u.want.Name].Password
+		}
+	}
+	if step() {
+		return
+	}
+	h.applied = decodeRecord(w.before)
+	var over []string
+	for _, u := range w.users {
+		if step() {
+			return
+		}
+		over = append(over, h.edit(u)...)
+	}
+	if step() {
+		return
+	}
+	h.applied = decodeRecord(w.after)
+	for _, name := range over {
+		delete(h.kept, name)
+		h.set[name], h.own[name] = false, nil
+	}
+}
+
+// edit changes an account, and names it if its original is not needed any more.
+func (h *accountHost) edit(u loginEdit) []string {
+	name := u.want.Name
+	login, exists := h.users[name]
+	switch {
+	case u.want.Account.Absent:
+		delete(h.users, name)
+		return nil
+	case u.account && !exists:
+		login = engine.Login{UID: 1001, Group: name, Password: starHash}
+	}
+	if u.revive {
+		login.Expires = ""
+	}
+	var over []string
+	switch {
+	case u.retire:
+		login.Expires, login.Password = engine.RetiredExpiry, lockHash
+		over = []string{name}
+	case u.back && h.kept[name] != "":
+		login.Password = h.kept[name]
+		over = []string{name}
+	case u.password && u.want.PasswordHash == "":
+		login.Password = starHash
+		over = []string{name}
+	case u.password:
+		login.Password = u.want.PasswordHash
+		h.set[name] = true
+	}
+	if u.keys {
+		login.Keys = u.want.SSHKeys
+	}
+	h.users[name] = login
+	return over
+}
+
+// anyAccounts is a configuration of some accounts.
+func anyAccounts(t *rapid.T, name string) engine.Config {
+	var c engine.Config
+	for _, user := range []string{"ann", "bob"} {
+		switch rapid.IntRange(0, 4).Draw(t, name+user) {
+		case 0:
+		case 1:
+			c.Users = append(c.Users, engine.User{Name: user, Account: engine.Account{Absent: true}})
+		default:
+			u := engine.User{Name: user}
+			if n := rapid.IntRange(0, 2).Draw(t, name+user+"'s password"); n > 0 {
+				u.PasswordHash = engine.Digest([]byte{byte(n)})
+			}
+			if rapid.Bool().Draw(t, name+user+"'s key") {
+				u.SSHKeys = []string{key1}
+			}
+			c.Users = append(c.Users, u)
+		}
+	}
+	return c
+}
+
+// drift is what somebody on the host does to an account.
+func (h *accountHost) drift(t *rapid.T, name string) {
+	user := rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, name+"drifts")
+	login, exists := h.users[user]
+	if !exists {
+		return
+	}
+	switch rapid.IntRange(0, 4).Draw(t, name+"how") {
+	case 0:
+		login.Password = emptyHash
+	case 1:
+		login.Password = intruder
+	case 2:
+		login.Expires = engine.RetiredExpiry
+	case 3:
+		login.Keys = []string{key2}
+	case 4:
+		return
+	}
+	h.users[user] = login
+}
+
+func (h *accountHost) run(t *rapid.T, c engine.Config, stop int) {
+	d := engine.Desired{Config: &c}
+	changes, err := configuration{}.Diff(d, h.facts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) == 0 {
+		return
+	}
+	x, err := newConfigDiff(d, h.facts(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := x.write(engine.Target{Desired: d, Facts: h.facts(), Run: "r"})
+	for name, login := range h.users {
+		if !h.set[name] {
+			h.own[name] = append(h.own[name], login.Password)
+		}
+	}
+	h.carryOut(w, stop)
+}
+
+// Whatever drifts and is cut short: an account that holdfast made is locked when
+// it leaves and open when it comes back, one that the host had gets back the
+// hash that it had before holdfast set one, and never one from later; and then
+// nothing is left to do.
+func TestAccountsConverge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := &accountHost{users: map[string]engine.Login{}, kept: map[string]string{}, set: map[string]bool{}, own: map[string][]string{}}
+		found := rapid.Bool().Draw(t, "the host has bob")
+		if found {
+			h.users["bob"] = engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
+		}
+		made := map[string]bool{}
+		for i := range rapid.IntRange(1, 6).Draw(t, "runs") {
+			name := fmt.Sprint("run ", i, " ")
+			c := anyAccounts(t, name)
+			for _, u := range c.Users {
+				_, exists := h.users[u.Name]
+				made[u.Name] = !u.Account.Absent && (made[u.Name] || !exists)
+			}
+			h.run(t, c, rapid.IntRange(-1, 6).Draw(t, name+"stop"))
+			if rapid.Bool().Draw(t, name+"reboot") {
+				h.boot++
+			}
+			h.drift(t, name)
+			if rapid.Bool().Draw(t, name+"repaired") {
+				h.run(t, c, -1)
+				h.run(t, c, -1)
+				h.check(t, c)
+			}
+		}
+		c := anyAccounts(t, "last ")
+		h.run(t, c, -1)
+		h.check(t, c)
+		if changes, err := (configuration{}).Diff(engine.Desired{Config: &c}, h.facts()); err != nil || len(changes) > 0 {
+			t.Fatalf("not done: %v %v", changes, err)
+		}
+		h.run(t, engine.Config{}, -1)
+		for name, login := range h.users { // what was opened after it had left is the host's own
+			leaves := slices.ContainsFunc(c.Users, func(u engine.User) bool { return u.Name == name })
+			if made[name] && leaves && !(login.Retired() && login.Password == lockHash && len(login.Keys) == 0) {
+				t.Fatalf("%s was made by holdfast, has left, and is %+v", name, login)
+			}
+		}
+	})
+}
+
+// check demands that accounts are as a configuration says that was applied.
+func (h *accountHost) check(t *rapid.T, c engine.Config) {
+	for _, u := range c.Users {
+		login, exists := h.users[u.Name]
+		switch {
+		case exists == u.Account.Absent:
+			t.Fatalf("%s is there: %v", u.Name, exists)
+		case !exists:
+		case u.PasswordHash != "" && login.Password != u.PasswordHash:
+			t.Fatalf("%s has the password %q, want %q", u.Name, login.Password, u.PasswordHash)
+		case h.applied.Accounts[u.Name] == engine.MadeAccount && login.Retired():
+			t.Fatalf("%s is desired, and locked", u.Name)
+		}
+	}
+	for name := range h.users {
+		if kept, had := h.kept[name]; had && !slices.Contains(h.own[name], kept) {
+			t.Fatalf("the original of %s is %q, and was one of %q", name, kept, h.own[name])
+		}
+	}
+}
+
+// bob is made, his password drifts, is repaired, and he leaves.
+func TestAMadeAccountIsLocked(t *testing.T) {
+	for name, drift := range map[string]string{"emptied": emptyHash, "an intruder's": "$6$intruder$x"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := accountSite(t)
+			bob := engine.User{Name: "bob", PasswordHash: hash(), SSHKeys: []string{key1}}
+			b.must(b.accountWrite(nil, loginEdit{want: bob, account: true, keys: true}))
+			login := engine.Login{UID: 1500, Group: "bob", Home: "/home/bob", Keys: []string{key1}}
+			b.put("/etc/shadow", strings.Replace(b.read("/etc/shadow"), "bob:"+newHash+":", "bob:"+drift+":", 1), 0o600)
+			b.must(b.accountWrite(nil, loginEdit{want: bob, was: &login, password: true}))
+			if b.exists("var/lib/holdfast/originals/password-bob") {
+				t.Errorf("drift is kept as an original: %q", b.read("/var/lib/holdfast/originals/password-bob"))
+			}
+			b.must(b.accountWrite(nil, loginEdit{want: engine.User{Name: "bob"}, was: &login, retire: true, password: true, keys: true}))
+			if shadow := b.read("/etc/shadow"); !strings.Contains(shadow, "bob:!:20000:0:99999:7::1:\n") {
+				t.Errorf("shadow:\n%s", shadow)
+			}
+			if b.exists("home/bob/.ssh/authorized_keys") {
+				t.Error("the keys are left")
+			}
+			b.must(b.accountWrite(nil, loginEdit{want: bob, was: &login, revive: true, password: true, keys: true}))
+			if shadow := b.read("/etc/shadow"); !strings.Contains(shadow, "bob:"+newHash+":20000:0:99999:7:::\n") {
+				t.Errorf("shadow:\n%s", shadow)
+			}
+		})
+	}
+}
+
+// Nobody knows who made an account of a record that an earlier version wrote.
+func TestAccountsOfAnEarlierRecord(t *testing.T) {
+	record := &engine.Applied{Schema: 1, Config: engine.Config{Users: []engine.User{
+		{Name: "core", PasswordHash: hash()}, {Name: "bob", PasswordHash: hash()}, {Name: "etcd", PasswordHash: hash()},
+	}}}
+	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{
+		"core": {UID: 1000, Group: "core", Password: hash(), Connects: true}, "bob": {UID: 1001, Group: "bob", Password: hash()}, "etcd": {UID: 998, Group: "etcd", Password: hash()},
+	}}}
+	x, err := newConfigDiff(engine.Desired{Config: &engine.Config{}}, f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range x.write(engine.Target{Desired: engine.Desired{Config: &engine.Config{}}, Facts: f, Run: "r"}).users {
+		if u.back || u.keep || u.retire != (u.want.Name == "bob") || !u.password {
+			t.Errorf("%+v", u)
+		}
+	}
+	if _, after := x.records("r"); after.Accounts["bob"] != engine.MadeAccount || after.Accounts["core"] != "" {
+		t.Errorf("%+v", after.Accounts)
+	}
+}

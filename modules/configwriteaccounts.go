@@ -1,0 +1,110 @@
+package modules
+
+import (
+	"slices"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// writeAccounts puts together how groups and users change.
+func (x *configDiff) writeAccounts(d engine.Desired, w *write) {
+	differs := map[string]bool{}
+	for _, c := range x.diff.Changes {
+		if c.Domain == rules.User {
+			differs[c.Name] = true
+		}
+	}
+	need := func(digest string) {
+		if digest != "" {
+			w.data[digest] = d.Contents[digest]
+		}
+	}
+	was := hashes(x.was)
+	for _, g := range x.want.Groups {
+		if _, exists := x.seen.Groups[g.Name]; differs[groupName(g.Name)] && !(g.Absent && !exists) {
+			w.groups = append(w.groups, x.groupEdit(g, exists, was[groupName(g.Name)]))
+			need(g.PasswordHash)
+		}
+	}
+	for _, g := range x.leavingGroups() {
+		if _, exists := x.seen.Groups[g.Name]; exists && g.PasswordHash != "" {
+			e := x.groupEdit(engine.Group{Name: g.Name}, true, g.PasswordHash)
+			e.leaves = true
+			w.groups = append(w.groups, e)
+		}
+	}
+	recorded := map[string]engine.User{}
+	for _, u := range x.was.Users {
+		recorded[u.Name] = u
+	}
+	for _, u := range x.want.Users {
+		if differs[u.Name] {
+			e := x.loginEdit(recorded[u.Name], u)
+			w.users = append(w.users, e)
+			if e.password {
+				need(u.PasswordHash)
+			}
+		}
+	}
+	for _, u := range x.leavingUsers() {
+		if e := x.leavingEdit(u); e.was != nil && (e.password || e.keys || e.retire) {
+			w.users = append(w.users, e)
+		}
+	}
+}
+
+// groupEdit is what is to be done to a group that had this hash from holdfast.
+func (x *configDiff) groupEdit(want engine.Group, exists bool, hash string) groupEdit {
+	e := groupEdit{want: want, exists: exists}
+	name := groupName(want.Name)
+	switch {
+	case want.Absent || !exists:
+	case want.PasswordHash != "":
+		e.keep = x.keepsHash(name)
+	case hash != "":
+		e.back = x.origins[name] == engine.FoundAccount
+		e.lock = !e.back
+	}
+	return e
+}
+
+// leavingEdit is what is to be done to an account that is not desired any more.
+func (x *configDiff) leavingEdit(was engine.User) loginEdit {
+	e := x.loginEdit(was, engine.User{Name: was.Name})
+	if was.Account.Absent {
+		return loginEdit{want: e.want}
+	}
+	e.account, e.revive = false, false
+	if e.was == nil {
+		return e
+	}
+	e.retire = x.retires(was.Name)
+	e.password = was.PasswordHash != ""
+	e.keys = len(was.SSHKeys) > 0 || e.retire && len(e.was.Keys) > 0
+	return e
+}
+
+// loginEdit is what is to be done to an account.
+func (x *configDiff) loginEdit(was, want engine.User) loginEdit {
+	e := loginEdit{want: want}
+	if login, ok := x.seen.Users[want.Name]; ok {
+		e.was = &login
+	}
+	if want.Account.Absent {
+		e.account = e.was != nil
+		return e
+	}
+	if e.was == nil {
+		e.account, e.password, e.keys = true, want.PasswordHash != "", len(want.SSHKeys) > 0
+		return e
+	}
+	seen, _ := x.seenUser(want)
+	e.revive = seen.Retired
+	e.account = !sameAccount(seen.Account, want.Account)
+	e.password = want.PasswordHash != "" && want.PasswordHash != e.was.Password || want.PasswordHash == "" && (was.PasswordHash != "" || e.revive)
+	e.back = e.password && want.PasswordHash == "" && x.origins[want.Name] == engine.FoundAccount
+	e.keep = e.password && want.PasswordHash != "" && x.keepsHash(want.Name)
+	e.keys = len(want.SSHKeys) > 0 && !slices.Equal(sorted(want.SSHKeys), sorted(e.was.Keys)) || len(want.SSHKeys) == 0 && len(was.SSHKeys) > 0
+	return e
+}
