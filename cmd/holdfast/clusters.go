@@ -18,7 +18,7 @@ import (
 type clusters struct {
 	inv   engine.Inventory
 	hosts *hosts
-	dir   string // of journals
+	dir   string // of journals; snapshots go below it unless the inventory says where
 	run   string
 
 	mu   sync.Mutex // of the maps; never held while somebody is asked
