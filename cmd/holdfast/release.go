@@ -52,6 +52,7 @@ func (s *site) isMine(h engine.Hold) bool {
 
 // extend gives holds that are there more time. A hold never gets less by that.
 func (a *app) extend(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
+	outlastReader()
 	s, err := a.open(ctx, names)
 	if err != nil {
 		return err
@@ -108,6 +109,7 @@ read, and shows it.`,
 }
 
 func (a *app) release(ctx context.Context, names []string, force bool) error {
+	outlastReader()
 	s, err := a.open(ctx, names)
 	if err != nil {
 		return err
