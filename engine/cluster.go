@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -64,6 +65,18 @@ func (c ClusterFacts) Healthy() int {
 		}
 	}
 	return n
+}
+
+// Down returns the hosts of voters that are not healthy, by name of the member
+// where the host is not known.
+func (c ClusterFacts) Down() []string {
+	var hosts []string
+	for _, m := range c.Voters() {
+		if !m.Healthy {
+			hosts = append(hosts, cmp.Or(m.Host, m.Name))
+		}
+	}
+	return hosts
 }
 
 // Margin is how many more voters the cluster can lose and still accept

@@ -80,6 +80,7 @@ type Sample struct {
 	Healthy  int            `json:"healthy"`
 	Quorum   int            `json:"quorum,omitempty"` // voters that must be healthy for etcd to accept writes
 	Leader   string         `json:"leader,omitempty"` // host
+	Down     []string       `json:"down,omitempty"`   // hosts of voters that are not healthy
 	Problems []string       `json:"problems,omitempty"`
 	Latency  []LatencyPoint `json:"latency,omitempty"`
 }
@@ -92,84 +93,17 @@ type LatencyPoint struct {
 	BackendCommitP99 float64 `json:"backend_commit_p99,omitempty"`
 }
 
-// Failure is what went wrong on a host, whole enough to act on.
-type Failure struct {
-	Host    string `json:"host,omitempty"`
-	Step    string `json:"step"`
-	Command string `json:"command,omitempty"`
-	Stderr  string `json:"stderr,omitempty"`
-	Cause   string `json:"cause"`
-	Kind    string `json:"kind,omitempty"` // "unreachable", "held", …: what exit codes and callers tell apart
-	Hint    string `json:"hint,omitempty"` // what to do
-}
-
-// Error gives the failure in one line.
-func (f *Failure) Error() string {
-	s := f.Cause
-	if f.Step != "" {
-		s = f.Step + ": " + s
-	}
-	if f.Host != "" {
-		s = f.Host + ": " + s
-	}
-	return s
-}
-
 // RunEnd is the outcome of a run.
 type RunEnd struct {
 	Exit    ExitCode `json:"exit"`
-	Reason  string   `json:"reason"` // a sentence
+	Reason  string   `json:"reason"`           // a sentence
+	Verdict Verdict  `json:"verdict,omitzero"` // on everything that the run found, in parts
 	Updated []string `json:"updated,omitempty"`
 	Failed  []string `json:"failed,omitempty"`
 	Left    []string `json:"left,omitempty"` // hosts with work that were not touched
 
 	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not come to
 
-	Complete bool         `json:"complete,omitempty"` // every host of every pool matches
+	Complete bool         `json:"complete,omitempty"` // the run did all it was to do, every host of every pool matches, and nothing is wrong with an etcd cluster
 	Pools    []PoolStatus `json:"pools,omitempty"`    // as they were last seen
-}
-
-// ExitCode is how holdfast ends, for people and for cron.
-type ExitCode int
-
-// The exit codes. They are part of the interface and never change meaning.
-const (
-	ExitOK          ExitCode = 0 // every host looked at matches
-	ExitUsage       ExitCode = 1 // usage or configuration error; nothing was touched
-	ExitWork        ExitCode = 2 // there is work to do; of apply: hosts have drifted, and their pools only report it
-	ExitFailed      ExitCode = 3 // a roll-out stopped, a host failed, or it was not safe to go on
-	ExitRefused     ExitCode = 4 // a hold, another run, a pause or an unfinished roll-out
-	ExitUnreachable ExitCode = 5 // hosts could not be reached
-	ExitStopped     ExitCode = 6 // stopped by the person
-)
-
-// Worse gives the code of two that something with several parts ends with.
-func (c ExitCode) Worse(d ExitCode) ExitCode {
-	for _, worst := range []ExitCode{ExitStopped, ExitUsage, ExitFailed, ExitRefused, ExitUnreachable, ExitWork} {
-		if c == worst || d == worst {
-			return worst
-		}
-	}
-	return ExitOK
-}
-
-// Exit is how a run ends that could do nothing (more) of the plan.
-func (p Plan) Exit() ExitCode {
-	switch {
-	case len(p.Refusals) > 0 || p.Has(Unclear) || p.Has(Failed) || p.Has(RolledBack):
-		return ExitFailed
-	case len(p.Unfinished) > 0:
-		return ExitRefused
-	case p.HasWork():
-		return ExitWork
-	case p.Has(Held), p.Has(Paused), p.Has(Closed):
-		return ExitRefused
-	case p.Has(Unreachable):
-		return ExitUnreachable
-	case p.Has(Blocked):
-		return ExitFailed
-	case len(p.Drift) > 0:
-		return ExitWork
-	}
-	return ExitOK
 }

@@ -31,6 +31,7 @@ type Facts struct {
 	RolloutProblem string       `json:"rollout_problem,omitempty"` // why what it says of that is not believed
 	Updated        time.Time    `json:"updated,omitzero"`          // when a run last brought it to its desired state, by its own clock
 	Rejected       []string     `json:"rejected,omitempty"`        // digests of OS that failed here, and from which it was rolled back
+	Etcd           []string     `json:"etcd,omitempty"`            // what says that etcd runs on it, a phrase each
 	Version        string       `json:"version,omitempty"`         // what its pool's version command printed
 	Acted          bool         `json:"-"`                         // an action failed there in this play: its tasks that come before have been done
 	Finished       bool         `json:"-"`                         // this run has done with it what it was to do: tasks of a playbook give no change any more

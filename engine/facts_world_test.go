@@ -19,6 +19,7 @@ func (w *world) input() engine.Input {
 		Dead:      []string{deadRun},
 		Now:       now,
 		Failed:    map[string]string{},
+		Repair:    w.repair,
 	}
 	work, ignored := map[string]string{}, map[string]bool{}
 	for _, m := range w.hosts {

@@ -10,13 +10,14 @@ type index struct {
 	members  map[string][]string  // hosts of each cluster, in inventory order
 	leftOut  map[string]Exclusion // hosts that the approved plan left out
 	targets  map[string]string    // OS of each pool, by digest
+	rejected map[string]string    // by digest of an OS: the first host that was rolled back from it
 	last     *Rollout             // the newest that any host has seen
 	rollout  Rollout              // the one that goes on, or begins
 }
 
 func newIndex(in Input) index {
 	inv := in.Inventory
-	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, leftOut: map[string]Exclusion{}, targets: map[string]string{}}
+	x := index{pools: map[string]Pool{}, sizes: map[string]int{}, clusters: map[string]*Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, leftOut: map[string]Exclusion{}, targets: map[string]string{}, rejected: map[string]string{}}
 	if in.Approved != nil {
 		for _, e := range in.Approved.Excluded {
 			if e.Why != Closed { // its changes were approved
@@ -34,6 +35,11 @@ func newIndex(in Input) index {
 		x.sizes[h.Pool]++
 		if digest := digestOf(in.Desired[h.Name].OS); digest != "" && x.targets[h.Pool] == "" {
 			x.targets[h.Pool] = digest
+		}
+		for _, digest := range in.Facts[h.Name].Rejected {
+			if x.rejected[digest] == "" {
+				x.rejected[digest] = h.Name
+			}
 		}
 		if h.Cluster != "" {
 			x.peers[[2]string{h.Pool, h.Cluster}]++

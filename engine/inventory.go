@@ -22,7 +22,9 @@ type Host struct {
 	Cluster string `json:"cluster,omitempty"` // etcd cluster it is a member of, because the inventory says so
 	Zone    string `json:"zone,omitempty"`
 	Paused  bool   `json:"paused,omitempty"` // nothing is done about it
-	SSH     SSH    `json:"ssh"`
+
+	IgnoreEtcd bool `json:"ignore_etcd,omitempty"` // it may be disrupted although etcd runs on it and no cluster of the inventory has it
+	SSH        SSH  `json:"ssh"`
 
 	Configs []ConfigSource `json:"configs,omitempty"` // of this host alone; what they say wins over the pool's
 }

@@ -81,7 +81,10 @@ func (sc *scheduler) clusterObjects(hp *HostPlan, c *quorate) *obstacle {
 			notHeld = append(notHeld, m)
 		}
 	}
-	err := c.facts.MayLose(hp.Host, away, c.AllowOutage)
+	err, down := c.facts.MayLose(hp.Host, away, c.AllowOutage), sc.downAlready(hp, c)
+	if err == nil {
+		err = down
+	}
 	if err == nil {
 		return nil
 	}
@@ -89,10 +92,21 @@ func (sc *scheduler) clusterObjects(hp *HostPlan, c *quorate) *obstacle {
 	if slices.ContainsFunc(c.members, func(m string) bool { return sc.failed[m] != "" }) {
 		why = Blocked // one of them failed in this run; what it keeps waiting is not unsafe
 	}
-	if len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, c.AllowOutage) == nil {
+	if down == nil && len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, c.AllowOutage) == nil {
 		why = Held
 	}
 	return &obstacle{why, err.Error}
+}
+
+// downAlready asks whether the host's own member is down before anything is
+// done. A run that has left its hold there may well be the reason, and the host
+// is to come back.
+func (sc *scheduler) downAlready(hp *HostPlan, c *quorate) error {
+	why := c.facts.DownAlready(hp.Host)
+	if why == "" || sc.adopted[hp.Host] || slices.Contains(sc.repair, hp.Host) {
+		return nil
+	}
+	return fmt.Errorf("%s; start the member first, or, if disrupting %s is to repair it, say --repair-member %s", why, hp.Host, hp.Host)
 }
 
 // withoutHolds is the cluster as it would be if held members were healthy.

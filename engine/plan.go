@@ -15,24 +15,29 @@ const PlanSchema = 1
 // an unfinished roll-out that another is to follow, there are no lanes
 // and no batches.
 type Plan struct {
-	Schema     int         `json:"schema"`
-	Site       string      `json:"site"`
-	Total      int         `json:"total"` // hosts in the inventory
-	Matching   []string    `json:"matching,omitempty"`
-	Hosts      []HostPlan  `json:"hosts,omitempty"` // hosts with work, in inventory order
-	Excluded   []Exclusion `json:"excluded,omitempty"`
-	Play       string      `json:"play,omitempty"`   // of a playbook, by name
-	Start      []Step      `json:"start,omitempty"`  // gates, once, before anything is touched
-	Before     []Step      `json:"before,omitempty"` // once, before the first disruption
-	Lanes      []Lane      `json:"lanes,omitempty"`
-	Batches    []Batch     `json:"batches,omitempty"`
-	Refusals   []string    `json:"refusals,omitempty"`   // why nothing may start
-	Unfinished []Straggler `json:"unfinished,omitempty"` // by an earlier roll-out: no other OS may be begun
-	Warnings   []string    `json:"warnings,omitempty"`
-	Drift      []HostDrift `json:"drift,omitempty"` // what pools only report
+	Schema     int           `json:"schema"`
+	Site       string        `json:"site"`
+	Total      int           `json:"total"` // hosts in the inventory
+	Matching   []string      `json:"matching,omitempty"`
+	Hosts      []HostPlan    `json:"hosts,omitempty"` // hosts with work, in inventory order
+	Excluded   []Exclusion   `json:"excluded,omitempty"`
+	Play       string        `json:"play,omitempty"`   // of a playbook, by name
+	Start      []Step        `json:"start,omitempty"`  // gates, once, before anything is touched
+	Before     []Step        `json:"before,omitempty"` // once, before the first disruption
+	Lanes      []Lane        `json:"lanes,omitempty"`
+	Batches    []Batch       `json:"batches,omitempty"`
+	Refusals   []string      `json:"refusals,omitempty"`   // why nothing may start
+	Unfinished []Straggler   `json:"unfinished,omitempty"` // by an earlier roll-out: no other OS may be begun
+	Warnings   []string      `json:"warnings,omitempty"`
+	Sick       []SickCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts with which something is wrong, whether or not they have work
+	Drift      []HostDrift   `json:"drift,omitempty"`         // what pools only report
 
 	Selected []string          `json:"selected,omitempty"` // hosts that it is for; none: all
 	Terms    map[string]string `json:"terms,omitempty"`    // what the inventory and the playbook say about how the work is gone about, by what it is of
+
+	Secrets *Seal `json:"secrets,omitempty"` // of a saved plan: tells whether a secret in its commands has changed
+
+	Repair []string `json:"repair,omitempty"` // hosts that may be disrupted although their own etcd member is not healthy
 
 	last    *Rollout // the newest that hosts know of
 	rollout Rollout  // the one that this is a part of
@@ -133,7 +138,7 @@ func (p Plan) HasWork() bool {
 
 // Empty reports whether nothing is to be done and nothing was left out.
 func (p Plan) Empty() bool {
-	return len(p.Hosts) == 0 && len(p.Excluded) == 0 && len(p.Refusals) == 0 && len(p.Drift) == 0
+	return len(p.Hosts) == 0 && len(p.Excluded) == 0 && len(p.Refusals) == 0 && len(p.Drift) == 0 && len(p.Sick) == 0
 }
 
 // Has reports whether a host was excluded for that reason.

@@ -71,7 +71,7 @@ func TestPlanIgnoresInventoryOrder(t *testing.T) {
 func TestPlanOfMatchingFleet(t *testing.T) {
 	w := etcdWorld([]*machine{member(0), member(1), member(2)}, 1)
 	w.clusters["main"].unknown = true
-	if p := engine.NewPlan(w.input()); !p.Empty() || p.Exit() != engine.ExitOK || len(p.Matching) != 3 || p.Total != 3 {
+	if p := engine.NewPlan(w.input()); !p.Empty() || p.Verdict().Exit != engine.ExitOK || len(p.Matching) != 3 || p.Total != 3 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -191,7 +191,7 @@ func TestPlanExit(t *testing.T) {
 		{"unreachable, and blocked by it", engine.Plan{Excluded: out(engine.Blocked, engine.Unreachable)}, 5},
 		{"only blocked", engine.Plan{Excluded: out(engine.Blocked)}, 3},
 	} {
-		if got := tc.plan.Exit(); got != tc.want {
+		if got := tc.plan.Verdict().Exit; got != tc.want {
 			t.Errorf("%s: exit %d, want %d", tc.name, got, tc.want)
 		}
 	}

@@ -36,6 +36,8 @@ type Input struct {
 	BestEffort     bool // failed hosts do not keep those of their pool from being begun
 	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
 	RetryRejected  bool // an OS from which a host was rolled back is tried again there
+
+	Repair []string // hosts that may be disrupted although their own etcd member is not healthy: the work is to repair it
 }
 
 // Survey is what hosts have and lack of their desired state. The clusters are
@@ -77,15 +79,15 @@ func (s Survey) Plan(now time.Time, clusters map[string]ClusterFacts) Plan {
 	warnings := schedule.skew.warnings()
 	p := Plan{
 		Schema: PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
-		Matching: survey.matching, Warnings: survey.warnings, Drift: survey.drift,
+		Matching: survey.matching, Warnings: slices.Clip(survey.warnings), Drift: survey.drift,
 		Batches: schedule.run(), Refusals: schedule.refusals,
-		Excluded:   append(survey.excluded, schedule.blocked...),
-		Unfinished: unfinished(in, x, survey), last: x.last, rollout: x.rollout,
+		Excluded:   append(slices.Clip(survey.excluded), schedule.blocked...),
+		Unfinished: unfinished(in, x, survey), last: x.last, rollout: x.rollout, Sick: in.sick(), Repair: in.Repair,
 	}
 	if in.Play != nil {
 		p.Play = in.Play.Name
 	}
-	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings)
+	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.repairs(survey.work), in.endedRollouts(x))
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Selected, p.Terms = selected(in), terms(in, x, p.Hosts)
@@ -138,7 +140,7 @@ func (in Input) target(x index, h Host, f Facts) Target {
 	f = f.running(in.Ran[h.Name])
 	_, f.Finished = in.Done[h.Name]
 	f.Acted = in.Acted[h.Name]
-	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, contested: in.contested(x, h)}
+	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, contested: in.contested(x, h), repair: slices.Contains(in.Repair, h.Name)}
 }
 
 // running is the host as if these services ran, so that they are waited for.

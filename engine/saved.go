@@ -29,6 +29,32 @@ func (p Plan) Same(saved Plan) error {
 	return fmt.Errorf("%s:\n  %s\nplan again", what, strings.Join(diffs, "\n  "))
 }
 
+// Seal is a digest of the secrets that a saved plan was made with.
+type Seal struct {
+	Salt   string `json:"salt"`   // random, hexadecimal
+	Digest string `json:"digest"` // Argon2id, hexadecimal
+}
+
+// Compared returns the texts that Same compares, but for the changes of hosts,
+// each once and in order: those in which a secret can be.
+func (p Plan) Compared() []string {
+	var texts []string
+	for name, value := range p.Terms {
+		texts = append(texts, name+": "+value)
+	}
+	seen := map[string]bool{}
+	for _, hp := range p.Hosts {
+		for _, s := range slices.Concat(hp.Stage, hp.Roll, hp.Rollback) {
+			if text := whole(s.outline().Do); !seen[text] {
+				seen[text] = true
+				texts = append(texts, text)
+			}
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
+
 func otherTerms(now, was map[string]string) []string {
 	all := maps.Clone(was)
 	if all == nil {

@@ -21,6 +21,7 @@ type scheduler struct {
 	number   int               // batch that is being picked
 	picked   int               // hosts in it
 	failed   map[string]string // hosts that failed in this run
+	repair   []string          // hosts that may go although their own member is down
 	refusals []string
 	blocked  []Exclusion
 }
@@ -57,7 +58,7 @@ type quorate struct {
 func newScheduler(in Input, x index, s stock) *scheduler {
 	sc := &scheduler{
 		wards: newWards(in, x, s), clusters: map[string]*quorate{}, away: s.away, held: s.held, adopted: map[string]bool{},
-		places: places(in, x, s.work), skew: newSkew(in, x, s.work), serial: in.serial(), number: in.Batches, failed: in.Failed,
+		places: places(in, x, s.work), skew: newSkew(in, x, s.work), serial: in.serial(), number: in.Batches, failed: in.Failed, repair: in.Repair,
 	}
 	for i := range s.work {
 		if len(s.work[i].Roll) > 0 { // else it is only staged

@@ -83,9 +83,9 @@ func TestBatches(t *testing.T) {
 			[][]string{{"b", "d"}, {"c", "e"}, {"a", "f"}},
 		},
 		{
-			"the sick member first",
+			"the sick member first, where the operator says so",
 			world{
-				pools: []engine.Pool{{Name: "e"}}, clusters: map[string]*etcd{"m": {leader: "a"}},
+				pools: []engine.Pool{{Name: "e"}}, clusters: map[string]*etcd{"m": {leader: "a"}}, repair: []string{"c"},
 				hosts: []*machine{reboot("a", "e", "m", ""), reboot("b", "e", "m", ""), {name: "c", pool: "e", cluster: "m", work: "reboot", sick: true}},
 			},
 			[][]string{{"c"}, {"b"}, {"a"}},
@@ -220,8 +220,8 @@ func TestReasons(t *testing.T) {
 			if got := strings.Join(said, "\n"); !strings.Contains("\n"+got+"\n", "\n"+tc.want+"\n") {
 				t.Errorf("got\n%s\nwant among it\n%s", got, tc.want)
 			}
-			if strings.HasPrefix(tc.want, "refused") && (len(p.Batches) > 0 || p.Exit() != engine.ExitFailed) {
-				t.Errorf("refused, and yet batches %v and exit %d", p.Batches, p.Exit())
+			if strings.HasPrefix(tc.want, "refused") && (len(p.Batches) > 0 || p.Verdict().Exit != engine.ExitFailed) {
+				t.Errorf("refused, and yet batches %v and exit %d", p.Batches, p.Verdict().Exit)
 			}
 		})
 	}

@@ -62,7 +62,7 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 func (hp HostPlan) disrupt(t Target, steps Steps) []Step {
 	var roll []Step
 	if hp.Disruptive() {
-		roll = append(roll, quorumStep(t)...)
+		roll = append(roll, quorumStep(t, hp.Adopt != "" || t.repair)...)
 		roll = append(roll, budgetStep(t, hp.Adopt)...)
 		roll = append(roll, gates(t.Pool, BeforeHost, t.Host.Name)...)
 	}
@@ -72,7 +72,7 @@ func (hp HostPlan) disrupt(t Target, steps Steps) []Step {
 	}
 	waited := len(steps.Before) > 0 && hp.Disruptive() || hp.drains() && len(drainStep(t)) > 0
 	if waited && len(steps.Reboot) == 0 { // that may have taken long, and nothing is written for no purpose
-		roll = append(roll, quorumStep(t)...)
+		roll = append(roll, quorumStep(t, true)...)
 	}
 	roll = append(roll, disturbing(steps.Write)...)
 	if len(steps.Reboot) > 0 {
@@ -138,11 +138,13 @@ func reason(changes []Change) string {
 	return strings.Join(AndMore(parts, len(changes)), ", ")
 }
 
-func quorumStep(t Target) []Step {
+// quorumStep asks whether the cluster may lose the host; down says that the
+// host's own member may be down already.
+func quorumStep(t Target, down bool) []Step {
 	if t.Cluster == nil {
 		return nil
 	}
-	return []Step{{Name: "check quorum", On: t.Host.Name, Do: Op{Quorum: &Quorum{Cluster: t.Cluster.Name}}, Timeout: commandTimeout}}
+	return []Step{{Name: "check quorum", On: t.Host.Name, Do: Op{Quorum: &Quorum{Cluster: t.Cluster.Name, Down: down}}, Timeout: commandTimeout}}
 }
 
 // leaderSteps move leadership away and then ask once more whether the cluster
@@ -152,7 +154,7 @@ func leaderSteps(t Target) []Step {
 		return nil
 	}
 	move := Step{Name: "move etcd leader", On: t.Host.Name, Do: Op{MoveLeader: &MoveLeader{Cluster: t.Cluster.Name}}, Timeout: commandTimeout}
-	return append([]Step{move}, quorumStep(t)...)
+	return append([]Step{move}, quorumStep(t, true)...)
 }
 
 func drainStep(t Target) []Step {

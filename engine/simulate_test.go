@@ -118,7 +118,7 @@ func complete(start, end, w *world, approved engine.Plan, done map[string]int) e
 		}
 	}
 	last := engine.NewPlan(w.input())
-	if got, want := last.Exit(), end.exit(); got != want && !(len(last.Lanes) > 0 && got == engine.ExitWork) {
+	if got, want := last.Verdict().Exit, end.exit(); got != want && !(len(last.Lanes) > 0 && got == engine.ExitWork) {
 		return fmt.Errorf("exit %d at the end, not %d", got, want)
 	}
 	return nil
@@ -174,12 +174,22 @@ func (w *world) fate(m *machine) engine.Why {
 	return ""
 }
 
+// ill reports whether a cluster is not in order, but for members whose hosts
+// somebody holds.
+func (w *world) ill(name string) bool {
+	return w.clusters[name].alarm || w.clusters[name].learner ||
+		slices.ContainsFunc(w.hosts, func(m *machine) bool { return m.cluster == name && m.sick && (m.hold == "" || m.lost) })
+}
+
 // exit is the exit code for a world where nothing more can be done.
 func (w *world) exit() engine.ExitCode {
 	fates := map[engine.Why]bool{}
 	for _, m := range w.hosts {
 		if !m.ignored {
 			fates[w.fate(m)] = true
+			if c := w.clusters[m.cluster]; c != nil && !c.unknown && w.ill(m.cluster) {
+				return 3
+			}
 		}
 	}
 	for _, c := range []struct {

@@ -9,11 +9,12 @@ const StatusSchema = 1
 type Status struct {
 	Schema   int            `json:"schema"`
 	Site     string         `json:"site"`
-	Complete bool           `json:"complete"` // every host of every pool matches and is free
+	Complete bool           `json:"complete"` // every host of every pool matches and is free, and nothing is wrong with an etcd cluster
 	Pools    []PoolStatus   `json:"pools"`
 	Hosts    []HostStatus   `json:"hosts"`
 	Clusters []ClusterFacts `json:"clusters,omitempty"`
-	Limited  bool           `json:"limited,omitempty"` // only hosts within a limit were looked at, and only these are in pools and complete
+	Limited  bool           `json:"limited,omitempty"`       // only hosts within a limit were looked at, and only these are in pools and complete
+	Sick     []SickCluster  `json:"sick_clusters,omitempty"` // those of them with which something is wrong
 }
 
 // PoolStatus counts the hosts of a pool by their state.
@@ -61,6 +62,7 @@ func HostStates() []HostState {
 
 // NewStatus judges every host of the inventory by its facts.
 func NewStatus(in Input) Status {
+	in = in.selecting()
 	in.RetryRejected = false // what a run is told to try again is rolled back until that has gone well
 	s := Status{Schema: StatusSchema, Site: in.Inventory.Site, Complete: true}
 	pools := map[string]*PoolStatus{}
@@ -83,7 +85,7 @@ func NewStatus(in Input) Status {
 		if hs.State != Updated {
 			pool.Complete, s.Complete = false, false
 		}
-		if in.Selected == nil || in.Selected(h) {
+		if in.Selected(h) {
 			s.Hosts = append(s.Hosts, hs)
 		}
 	}
@@ -93,6 +95,8 @@ func NewStatus(in Input) Status {
 			s.Clusters = append(s.Clusters, facts)
 		}
 	}
+	s.Sick = in.sick()
+	s.Complete = s.Complete && len(s.Sick) == 0
 	return s
 }
 
@@ -208,19 +212,21 @@ func summary(changes []Change) string {
 	return "drift: " + reason(drift) + "; changes: " + reason(drifted(changes, false))
 }
 
-// Exit is the exit code that goes with a status.
-func (s Status) Exit() ExitCode {
-	worst := ExitOK
+// Verdict judges the hosts that the status shows, and its clusters. It refuses
+// nothing: a host that is held, paused or degraded counts as work to do, for
+// somebody.
+func (s Status) Verdict() Verdict {
+	f := Findings{Sick: s.Sick}
 	for _, h := range s.Hosts {
 		switch h.State {
-		case Unreached:
-			if worst == ExitOK {
-				worst = ExitUnreachable
-			}
 		case Updated:
+		case Unreached:
+			f.Excluded = append(f.Excluded, Exclusion{h.Host, Unreachable, h.Note})
+		case Drifted:
+			f.Drift = append(f.Drift, h.Host)
 		default:
-			worst = ExitWork
+			f.Work = append(f.Work, h.Host)
 		}
 	}
-	return worst
+	return Judge(f)
 }

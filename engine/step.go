@@ -129,6 +129,10 @@ type Release struct {
 // and that no other member is held by anybody.
 type Quorum struct {
 	Cluster string `json:"cluster"`
+
+	// Down says that the host's own member may be down: what was done to the
+	// host since it was taken may have stopped it, or the operator said so.
+	Down bool `json:"down,omitempty"`
 }
 
 // Budget checks, with the hold taken, that the budgets of the pool and of the

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -127,12 +128,16 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	if in.Selected(h) && (why == Failed || err != nil || why != Paused && rejected) {
 		s.degraded[h.Pool] = append(s.degraded[h.Pool], h.Name)
 	}
+	hp := HostPlan{}
+	if in.Selected(h) && why == "" {
+		hp = hostPlan(target, d.changes, d.steps, adopt)
+		why, reason = strayEtcd(h, f, hp)
+	}
 	switch {
 	case in.Selected(h) && why == "":
 		if adopt != "" {
 			s.warn("%s", adoption(in, h, f))
 		}
-		hp := hostPlan(target, d.changes, d.steps, adopt)
 		hp.retry, hp.back = slices.Contains(in.Retry, h.Name), back
 		if back {
 			s.warn("%s: %s; it is only released", h.Name, reason)
@@ -152,6 +157,16 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 		s.markAway(h, Held)
 		s.warn("%s counts as unavailable: run %s left its hold there, and this run does not take it over: %s", h.Name, adopt, f.Hold)
 	}
+}
+
+// strayEtcd leaves a host out that is to be disrupted, and runs etcd of which
+// the inventory knows nothing: nobody could be asked whether it may go.
+func strayEtcd(h Host, f Facts, hp HostPlan) (Why, string) {
+	if len(f.Etcd) == 0 || h.Cluster != "" || h.IgnoreEtcd || !hp.Disruptive() {
+		return "", ""
+	}
+	return Unclear, fmt.Sprintf("it runs etcd (%s) and is in no etcd_cluster of the inventory; give it its etcd_cluster, or, if it may be disrupted all the same, ignore_etcd = true",
+		strings.Join(f.Etcd, ", "))
 }
 
 // leftOut says why nothing is done about a host with work, or "".

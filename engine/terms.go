@@ -17,6 +17,9 @@ func terms(in Input, x index, work []HostPlan) map[string]string {
 	if in.Inventory.MaxUnavailable.Set {
 		t["site: max_unavailable"] = in.Inventory.MaxUnavailable.written()
 	}
+	if len(in.Repair) > 0 {
+		t["--repair-member"] = strings.Join(in.Repair, ", ")
+	}
 	for _, hp := range work {
 		t["pool "+hp.Pool+": max_unavailable"] = ""
 		if c, ok := x.clusters[hp.Cluster]; ok {

@@ -41,7 +41,7 @@ func (in Input) straggles(x index, h Host, roll Rollout) (late Straggler, ok boo
 	target, f := roll.Targets[h.Pool], in.Facts[h.Name]
 	b := f.Booted()
 	switch {
-	case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target:
+	case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target, x.givenUp(h.Pool, target):
 		return Straggler{}, false
 	case f.Reached() && b != nil:
 		return Straggler{h.Name, fmt.Sprintf("runs %s, and not %s of run %s", ShortDigest(b.Digest), ShortDigest(target), roll.Run), target}, true
@@ -49,6 +49,30 @@ func (in Input) straggles(x index, h Host, roll Rollout) (late Straggler, ok boo
 		return Straggler{h.Name, fmt.Sprintf("is not known to run %s of run %s", ShortDigest(target), roll.Run), target}, true
 	}
 	return Straggler{}, false
+}
+
+// givenUp reports whether an OS failed on a host, which was rolled back, and the
+// inventory no longer asks a pool for it: nobody wants that roll-out finished.
+func (x index) givenUp(pool, digest string) bool {
+	return x.rejected[digest] != "" && x.targets[pool] != digest
+}
+
+// endedRollouts says which part of the last roll-out is over, although hosts do
+// not run what it was to bring.
+func (in Input) endedRollouts(x index) (said []string) {
+	if x.last == nil || in.Play != nil {
+		return nil
+	}
+	told := map[string]bool{}
+	for _, p := range in.Inventory.Pools {
+		digest := x.last.Targets[p.Name]
+		if !told[digest] && x.targets[p.Name] != "" && x.givenUp(p.Name, digest) {
+			told[digest] = true
+			said = append(said, fmt.Sprintf("the roll-out of %s (run %s) is over: %s was rolled back from it, and pool %s no longer asks for it",
+				ShortDigest(digest), x.last.Run, x.rejected[digest], p.Name))
+		}
+	}
+	return said
 }
 
 // lastRollout is the newest that any host has seen.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,5 +36,38 @@ func TestAForgedRolloutRefusesNothing(t *testing.T) {
 	p := engine.NewPlan(in)
 	if len(p.Unfinished) > 0 || len(p.Refusals) > 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "w-1: /var/lib/holdfast/rollout.json is not believed") {
 		t.Errorf("refusals %q, unfinished %v, warnings %q", p.Refusals, p.Unfinished, p.Warnings)
+	}
+}
+
+// An OS from which a host was rolled back, and that its pool no longer asks for,
+// is no roll-out to finish: going back to the former one ends it, and the fixed
+// one is begun.
+func TestARejectedRolloutIsGivenUp(t *testing.T) {
+	w := &world{pools: []engine.Pool{{Name: "a"}}, hosts: []*machine{{name: "a-0", pool: "a", work: "os"}, {name: "a-1", pool: "a", work: "os"}}}
+	in := w.input()
+	in.Modules = []engine.Module{versionModule{}}
+	last := &engine.Rollout{Run: "run-1", Number: 2, Targets: map[string]string{"a": "v2"}}
+	facts := func(host string, rejected ...string) engine.Facts {
+		return engine.Facts{Host: host, BootID: "x", Rollout: last, Rejected: rejected, Deployments: []engine.Deployment{{Digest: "v1", Booted: true}}}
+	}
+	asks := func(commit string) {
+		for _, h := range []string{"a-0", "a-1"} {
+			in.Desired[h] = engine.Desired{OS: &engine.OS{Commit: commit}}
+		}
+	}
+	const over = "the roll-out of v2 (run run-1) is over: a-0 was rolled back from it, and pool a no longer asks for it"
+	in.Facts["a-0"], in.Facts["a-1"] = facts("a-0", "v2"), facts("a-1")
+	asks("v1")
+	if p := engine.NewPlan(in); len(p.Unfinished)+len(p.Batches) > 0 || p.Verdict().Exit != engine.ExitOK || !slices.Equal(p.Warnings, []string{over}) {
+		t.Errorf("back to the former OS: unfinished %v, batches %v, warnings %q", p.Unfinished, p.Batches, p.Warnings)
+	}
+	asks("v3")
+	p := engine.NewPlan(in)
+	if len(p.Unfinished) > 0 || len(p.Batches) == 0 || !slices.Equal(p.Warnings, []string{over}) {
+		t.Errorf("the fixed OS: unfinished %v, batches %v, warnings %q", p.Unfinished, p.Batches, p.Warnings)
+	}
+	in.Facts["a-0"] = facts("a-0")
+	if p := engine.NewPlan(in); len(p.Unfinished) != 2 {
+		t.Errorf("an OS that has not failed is left unfinished: %v", p.Unfinished)
 	}
 }

@@ -17,6 +17,7 @@ type world struct {
 	clusters map[string]*etcd
 	hosts    []*machine
 	site     engine.Limit
+	repair   []string // machines that may go although their member is down
 }
 
 type etcd struct {
@@ -220,6 +221,8 @@ func (w *world) keepsCluster(m *machine, together []string, forgiving bool) erro
 	switch {
 	case !m.disrupts():
 		return nil
+	case m.sick && m.hold == "" && !slices.Contains(w.repair, m.name):
+		return fmt.Errorf("%s goes down although its member is down already, and nobody said so", m.name)
 	case c.learner || c.alarm || c.unknown:
 		return fmt.Errorf("%s goes down while its cluster is not in order", m.name)
 	case standing*2 <= voters && (voters > 2 || !c.allowOutage):
@@ -298,7 +301,7 @@ func (w *world) elect(c *etcd, gone *machine) {
 }
 
 func (w *world) clone() *world {
-	c := &world{pools: w.pools, site: w.site, clusters: map[string]*etcd{}}
+	c := &world{pools: w.pools, site: w.site, repair: w.repair, clusters: map[string]*etcd{}}
 	for name, e := range w.clusters {
 		copied := *e
 		c.clusters[name] = &copied

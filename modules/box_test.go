@@ -78,7 +78,7 @@ func (b *box) log() string {
 // run executes a script with its absolute paths moved into the box.
 func (b *box) run(script string) engine.Output {
 	b.t.Helper()
-	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/cmdline", "/boot/ostree", "/ostree/deploy"} {
+	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/cmdline", "/proc/net", "/etc/kubernetes", "/boot/ostree", "/ostree/deploy"} {
 		script = strings.ReplaceAll(script, path, b.root+path)
 	}
 	fakes, err := filepath.Abs("../testdata/fake")
@@ -160,3 +160,6 @@ func (b *box) want(out engine.Output, code int, says string) {
 
 // by is a run of a bastion without an identity.
 func by(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }
+
+// outside is a text with paths of the box as they are on a host.
+func (b *box) outside(text string) string { return strings.ReplaceAll(text, b.root, "") }

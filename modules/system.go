@@ -23,6 +23,14 @@ const maxClock = 253402300800
 // ten minutes will not.
 const orderedScript = `if read -r at 2>/dev/null </run/holdfast/rebooting && read -r up rest </proc/uptime && [ "${up%%.*}" -lt $((at + 600)) ]; then echo ordered; fi`
 
+// etcdLookScript prints what says that etcd runs on the host, a line each: the
+// manifest of a static pod, or a listener on a port of etcd. That a unit of etcd
+// runs is seen among the services.
+const etcdLookScript = `for f in /etc/kubernetes/manifests/etcd*; do if [ -f "$f" ]; then echo "static pod $f"; fi; done
+for p in "2379 094B" "2380 094C"; do
+	if grep -qsE "^ *[0-9]+: [0-9A-F]+:${p#* } [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6; then echo "a listener on port ${p% *}"; fi
+done`
+
 // system observes what holds for every host: its boot, clock, hold, units, and
 // what it remembers of roll-outs.
 // It wants nothing changed.
@@ -42,6 +50,7 @@ func (system) Probe(d engine.Desired) []engine.Command {
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
 		// Not list-unit-files, which makes systemd read the files of all units: it takes most of the time of a look.
 		{Name: "services", Script: "systemctl show --property=Id,SubState,UnitFileState --state=running '*.service'"},
+		{Name: "etcd", Script: etcdLookScript},
 		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + StageUnit},
 	}, memoryProbe(d.VersionCommand)...)
 }
@@ -65,10 +74,29 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	f.Hold, f.HoldProblem = engine.ReadHold(o["hold"])
 	f.Failed = unitNames(text("failed units"))
 	f.Running = enabledServices(text("services"))
+	f.Etcd = etcdSigns(o["services"].Stdout, text("etcd"))
 	if unit := properties(text("stage unit")); unit["LoadState"] != "not-found" {
 		f.StageUnit = unit["ActiveState"]
 	}
 	return readMemory(o, f)
+}
+
+// mostSigns is how many signs of etcd are kept.
+const mostSigns = 4
+
+// etcdSigns returns what says that etcd runs on the host: units among the
+// services that run, and what etcdLookScript printed.
+func etcdSigns(services, looked string) []string {
+	var signs []string
+	for line := range strings.Lines(services) {
+		if unit, ok := strings.CutPrefix(strings.TrimSpace(line), "Id=etcd"); ok {
+			signs = append(signs, "etcd"+engine.Printable(unit)+" runs")
+		}
+	}
+	for line := range strings.Lines(looked) {
+		signs = append(signs, engine.Printable(strings.TrimSpace(line)))
+	}
+	return signs[:min(mostSigns, len(signs))]
 }
 
 // stopping reads the state of the system, that of the unit that reboots it, and

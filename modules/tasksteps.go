@@ -59,7 +59,7 @@ func askEtcd(t engine.Target) []engine.Step {
 	on, name := t.Host.Name, t.Cluster.Name
 	return []engine.Step{
 		{Name: "move etcd leader", On: on, Do: engine.Op{MoveLeader: &engine.MoveLeader{Cluster: name}}, Timeout: longer},
-		{Name: "check quorum", On: on, Do: engine.Op{Quorum: &engine.Quorum{Cluster: name}}, Timeout: longer},
+		{Name: "check quorum", On: on, Do: engine.Op{Quorum: &engine.Quorum{Cluster: name, Down: true}}, Timeout: longer},
 	}
 }
 

@@ -25,6 +25,8 @@ type applyFlags struct {
 	book   bookFlags
 
 	bestEffort, overIncomplete, retryRolledBack bool
+
+	repair []string
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -61,8 +63,26 @@ terminal is like the first Ctrl-C.`,
 	cmd.Flags().BoolVar(&f.bestEffort, "best-effort", false, "go on with the healthy hosts of pools in which hosts have failed, within all other limits")
 	cmd.Flags().BoolVar(&f.overIncomplete, "continue-over-incomplete", false, "roll out another OS although an earlier one has not reached every host")
 	cmd.Flags().BoolVar(&f.retryRolledBack, "retry-rolled-back", false, "try an OS again on hosts that were rolled back from it")
+	addRepair(cmd, &f.repair)
 	f.book.add(cmd)
 	return cmd
+}
+
+// addRepair adds the flag by which the operator names hosts whose etcd member is
+// down and that may be disrupted all the same.
+func addRepair(cmd *cobra.Command, hosts *[]string) {
+	cmd.Flags().StringSliceVar(hosts, "repair-member", nil, "disrupt `HOST` although its own etcd member is not healthy: the work is to repair it (repeatable)")
+}
+
+// repairs takes the hosts of --repair-member.
+func (s *site) repairs(names []string) error {
+	for _, name := range names {
+		if h, ok := s.inv.Host(name); !ok || h.Cluster == "" {
+			return fmt.Errorf("--repair-member %s: no host of that name is a member of an etcd cluster", name)
+		}
+	}
+	s.run.Repair = names
+	return nil
 }
 
 func (a *app) apply(ctx context.Context, f applyFlags) error {
@@ -82,6 +102,12 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	defer s.close()
 	if saved != nil && a.limit == "" {
 		s.limitTo(*saved)
+	}
+	if saved != nil && len(f.repair) == 0 {
+		f.repair = saved.Repair
+	}
+	if err := s.repairs(f.repair); err != nil {
+		return err
 	}
 	if err := a.readPlays(s, f.book); err != nil {
 		return err
@@ -193,7 +219,11 @@ func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.C
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
 		case saved != nil:
-			if err := report.Hide(plan, s.loaded.Sensitive).Same(*saved); err != nil {
+			err := report.Hide(plan, s.loaded.Sensitive).Same(*saved)
+			if err == nil {
+				err = sameSecrets(plan, *saved, s.loaded.Sensitive)
+			}
+			if err != nil {
 				return &engine.Failure{Step: "compare with " + f.saved, Cause: err.Error(), Kind: rollout.KindRefused}
 			}
 			return nil

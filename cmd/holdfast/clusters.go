@@ -139,7 +139,7 @@ func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
 // sample before.
 func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 	facts := c.Observe(ctx, name)
-	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.Healthy(), Leader: facts.Leader()}
+	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.Healthy(), Down: facts.Down(), Leader: facts.Leader()}
 	if facts.Problem != "" {
 		sample.Problems = append(sample.Problems, facts.Problem)
 	}

@@ -103,7 +103,7 @@ func withoutHost(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &engine.Failure{Cause: fmt.Sprintf("%s: %v", e.Step, e.Err), Kind: e.Kind.String(), Hint: e.Hint}
+	return &engine.Failure{Cause: fmt.Sprintf("%s: %v", e.Step, e.Err), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint}
 }
 
 // Close ends all connections.

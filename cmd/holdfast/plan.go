@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 )
 
@@ -18,6 +17,7 @@ func (a *app) planCommand() *cobra.Command {
 	var out string
 	var book bookFlags
 	var over, retry bool
+	var repair []string
 	cmd := &cobra.Command{
 		Use:   "plan [PLAYBOOK]",
 		Short: "Show what apply would do, and why; touch nothing",
@@ -26,7 +26,8 @@ rule that gave them, the batches, what is left out and why, and warnings. It
 touches nothing. Of many changes with one rule it shows some; --verbose shows
 all, why each is made, and every step. Drift is what was changed on a host since
 it was applied; it is shown apart. Exit status 0: every host matches; 2: there
-is work to do, or drift that a pool only reports; 3: it would not be safe; 4:
+is work to do, or drift that a pool only reports; 3: it would not be safe, or an
+etcd cluster is not healthy; 4:
 all that is left is held, paused or outside of its window, or an earlier roll-out
 is unfinished; 5: all that is left cannot be reached. Of a playbook it shows
 every play, as if it were the first.`,
@@ -34,25 +35,29 @@ every play, as if it were the first.`,
 			if err := book.take(args); err != nil {
 				return err
 			}
-			return a.plan(cmd.Context(), out, book, func(r *rollout.Run) { r.OverIncomplete, r.RetryRejected = over, retry })
+			return a.plan(cmd.Context(), out, book, func(s *site) error {
+				s.run.OverIncomplete, s.run.RetryRejected = over, retry
+				return s.repairs(repair)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&over, "continue-over-incomplete", false, "plan another OS although an earlier one has not reached every host")
 	cmd.Flags().BoolVar(&retry, "retry-rolled-back", false, "plan an OS again on hosts that were rolled back from it")
+	addRepair(cmd, &repair)
 	book.add(cmd)
 	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
 	cmd.Flags().StringVar(&out, "out", "", "save the plan to `FILE`, for apply --plan")
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*rollout.Run)) error {
+func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*site) error) error {
 	a.otherVars = a.bookVars(book)
 	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := a.readPlays(s, book); err != nil {
+	if err := errors.Join(how(s), a.readPlays(s, book)); err != nil {
 		return err
 	}
 	if out != "" && len(s.run.Plays) > 1 {
@@ -64,13 +69,12 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*ro
 	if _, err := s.survey(); err != nil {
 		return err
 	}
-	how(s.run)
 	plans, sight, err := s.plans(ctx)
 	if err != nil {
 		return err
 	}
 	if out != "" {
-		if err := savePlan(out, report.Hide(plans[0], s.loaded.Sensitive)); err != nil {
+		if err := savePlan(out, sealed(plans[0], s.loaded.Sensitive)); err != nil {
 			return err
 		}
 	}
@@ -82,11 +86,11 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*ro
 			return err
 		}
 	}
-	code := engine.ExitOK
-	for _, p := range plans {
-		code = code.Worse(p.Exit())
+	verdict := plans[0].Verdict()
+	for _, p := range plans[1:] {
+		verdict = verdict.And(p.Verdict())
 	}
-	return exit(code)
+	return exit(verdict.Exit)
 }
 
 // plans gives the plan of each play, or the one plan there is without a playbook.

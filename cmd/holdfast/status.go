@@ -26,7 +26,8 @@ the OS that it is to run, or if its state is not understood. A pool is complete
 if all its hosts are updated; since when it is, or is not, is what the runs of
 this bastion have seen. With --limit it looks at these hosts, their pools and
 clusters alone. Exit status 0: complete; 2: there is work to do, or
-drift; 5: everything that can be reached matches.`,
+drift; 3: an etcd cluster is not healthy; 5: everything that can be reached
+matches.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
 	}
@@ -64,7 +65,7 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return exit(status.Exit())
+	return exit(status.Verdict().Exit)
 }
 
 // narrow makes the site that of the selected hosts, their pools and clusters,

@@ -164,7 +164,7 @@ func (m *movedScript) next() error {
 	}
 	text := strings.ReplaceAll(string(script), "$root/usr/sbin:$root/sbin", m.box+"/usr/sbin")
 	for _, path := range []string{
-		"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/cmdline", "/boot/ostree",
+		"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/cmdline", "/proc/net", "/etc/kubernetes", "/boot/ostree",
 		"/etc/motd.d", "/etc/systemd/system",
 	} {
 		text = strings.ReplaceAll(text, path, m.box+path)

@@ -163,7 +163,7 @@ func (b *Bastion) Sample(ctx context.Context, name string) engine.Sample {
 			return nil
 		})
 	}
-	s := engine.Sample{Voters: len(f.Members), Healthy: f.Healthy(), Leader: f.Leader()}
+	s := engine.Sample{Voters: len(f.Members), Healthy: f.Healthy(), Down: f.Down(), Leader: f.Leader()}
 	if err != nil {
 		s.Problems = []string{err.Error()}
 	}

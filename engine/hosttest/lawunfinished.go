@@ -49,14 +49,23 @@ func (b *Bastion) notReached() []string {
 	})
 }
 
-// short names the hosts that do not run what the last roll-out was to bring.
+// short names the hosts that do not run what the last roll-out was to bring, but
+// for an OS that failed and that nobody asks for any more.
 func (s *Site) short() (names []string) {
 	for _, h := range s.all {
-		if target := s.rollOut.targets[h.host.Pool]; target != "" && h.booted != target {
+		if target := s.rollOut.targets[h.host.Pool]; target != "" && h.booted != target && !s.abandoned(h, target) {
 			names = append(names, h.Name)
 		}
 	}
 	return names
+}
+
+// abandoned reports whether a host somewhere was rolled back from an OS that
+// the pool of the host is not to run.
+func (s *Site) abandoned(h *Host, digest string) bool {
+	p, _ := s.Inventory.Pool(h.host.Pool)
+	return (p.OS == nil || p.OS.Digest() != digest) &&
+		slices.ContainsFunc(s.all, func(o *Host) bool { return slices.Contains(o.memory.rejected, digest) })
 }
 
 // MayRefuse reports whether a run may be refused because of the last roll-out:

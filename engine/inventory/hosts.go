@@ -85,7 +85,7 @@ func zeros(number string) bool { return len(number) > 1 && number[0] == '0' }
 // host reads one machine, on its own or of a range.
 func (b *builder) host(n *node, name, id string) {
 	r := reader{s: b.scope, n: n, id: id}
-	h := engine.Host{Name: name, Address: b.where(r), Pool: r.text("pool"), Cluster: r.text("etcd_cluster"), Zone: r.text("zone"), Paused: r.truth("paused", false)}
+	h := engine.Host{Name: name, Address: b.where(r), Pool: r.text("pool"), Cluster: r.text("etcd_cluster"), Zone: r.text("zone"), Paused: r.truth("paused", false), IgnoreEtcd: r.truth("ignore_etcd", false)}
 	if !hostRule.MatchString(name) || len(name) > 253 || name == "all" {
 		b.fail(n.at, fmt.Sprintf("%q is no host name", name), "lower-case letters, digits, dot and dash, beginning and ending with a letter or digit; all means every host")
 	}

@@ -79,6 +79,7 @@ func hostArguments() []argument {
 		{name: "zone", kind: text, fallback: "none", meaning: "rack, row or room; a batch keeps to one zone of a pool"},
 		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations for it alone; what they say wins over the pool's"},
 		{name: "paused", kind: truth, fallback: "false", meaning: "nothing is done about it, and no roll-out is complete without it"},
+		{name: "ignore_etcd", kind: truth, fallback: "false", meaning: "it may be disrupted although etcd, or what looks like it, runs there and it is in no `etcd_cluster`"},
 	}
 }
 

@@ -14,7 +14,7 @@ type board struct {
 	poolOf   map[string]*poolCount
 	active   map[string]activeStep
 	held     map[string]bool // hosts that are held, or about to be
-	clusters map[string]engine.Sample
+	clusters etcdWatches
 	style    Style
 }
 
@@ -32,12 +32,13 @@ type activeStep struct {
 }
 
 func newBoard(style Style) *board {
-	return &board{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, held: map[string]bool{}, clusters: map[string]engine.Sample{}, style: style}
+	return &board{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, held: map[string]bool{}, clusters: etcdWatches{}, style: style}
 }
 
 // add takes the next event.
 func (b *board) add(e engine.Event) {
 	e = safe(e)
+	b.clusters.add(e)
 	switch e.Type {
 	case engine.Planned:
 		if e.Plan != nil {
@@ -60,10 +61,6 @@ func (b *board) add(e engine.Event) {
 		}
 	case engine.HostDone, engine.HostFailed:
 		b.ended(e)
-	case engine.EtcdSampled:
-		if e.Etcd != nil {
-			b.clusters[e.Cluster] = *e.Etcd
-		}
 	}
 }
 
@@ -74,7 +71,7 @@ func (b *board) ended(e engine.Event) {
 	switch {
 	case e.Type == engine.HostDone:
 		b.count(e.Host, func(p *poolCount) { p.done++ })
-	case e.Failure == nil || e.Failure.Kind != "stopped" && e.Failure.Kind != "held":
+	case e.Failure == nil || e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure:
 		b.count(e.Host, func(p *poolCount) { p.failed++ })
 	}
 }

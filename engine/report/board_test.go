@@ -25,7 +25,7 @@ func staging() []engine.Event {
 		{Type: engine.StepStarted, Host: "main-0", Step: "stage", Time: began},
 		{Type: engine.StepEnded, Host: "main-0", Step: "stage"},
 		{Type: engine.StepStarted, Host: "main-1", Step: "stage", Time: began.Add(time.Minute)},
-		{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "main-2"}},
+		{Type: engine.EtcdSampled, Cluster: "main", Time: began.Add(250 * time.Second), Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "main-2"}},
 		{Type: engine.EtcdSampled, Cluster: "events", Etcd: &engine.Sample{Problems: []string{"no sample within 30s"}}},
 	}
 }
@@ -47,11 +47,13 @@ func rolling() []engine.Event {
 	for i := range 20 {
 		events = append(events, engine.Event{Type: engine.HostDone, Host: fmt.Sprintf("worker-%02d", i)})
 	}
-	for i, kind := range []string{"", "held", "stopped"} {
+	for i, kind := range []engine.FailureKind{"", engine.HeldFailure, engine.StoppedFailure} {
 		events = append(events, engine.Event{Type: engine.HostFailed, Host: fmt.Sprintf("worker-%02d", 20+i), Failure: &engine.Failure{Kind: kind}})
 	}
-	events = append(events, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: 2, Leader: "etcd-0"}},
-		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Step: "wait for boot", Time: began.Add(time.Minute)})
+	events = append(events, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Time: began.Add(250 * time.Second), Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "etcd-0"}},
+		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: began.Add(time.Minute)},
+		engine.Event{Type: engine.StepEnded, Host: "etcd-1", Cluster: "main", Step: "finalize", Kind: engine.RebootStep, Time: began.Add(time.Minute)},
+		engine.Event{Type: engine.StepStarted, Host: "etcd-1", Cluster: "main", Step: "wait for boot", Kind: engine.BootStep, Time: began.Add(time.Minute)})
 	for i := 23; i < 36; i++ {
 		step := "wait for boot"
 		if i%4 == 0 {

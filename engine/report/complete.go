@@ -27,6 +27,9 @@ func (p *Plain) completeness(end engine.RunEnd) string {
 		}
 		return p.Style.green(fmt.Sprintf("complete: %d of %s", total, count(total, "host", "hosts"))) + "\n"
 	}
+	if len(open) == 0 {
+		return p.Style.yellow("not complete: "+updatedOf(end.Pools)+"; "+unlessComplete(end)) + "\n"
+	}
 	var rows [][]string
 	for _, pool := range open[:min(mostNamed, len(open))] {
 		rows = append(rows, []string{"  " + pool.Name, fmt.Sprintf("%d of %d updated", pool.Counts[engine.Updated], pool.Total), notUpdated(pool)})
@@ -41,6 +44,17 @@ func (p *Plain) completeness(end engine.RunEnd) string {
 		fmt.Fprintf(&b, "  %s complete\n", count(n, "pool is", "pools are"))
 	}
 	return b.String()
+}
+
+// unlessComplete says why a run is not complete although every host matches.
+func unlessComplete(end engine.RunEnd) string {
+	switch v := end.Verdict; {
+	case len(v.Sick) > 0:
+		return count(len(v.Sick), "etcd cluster is", "etcd clusters are") + " not healthy"
+	case end.Exit == engine.ExitStopped:
+		return "the run was stopped before it had done all"
+	}
+	return "the run did not do all that it was to do"
 }
 
 // notUpdated counts the other hosts of a pool by where they stand.

@@ -31,7 +31,7 @@ func (s *summary) text() string {
 		extremes(&b, touched)
 	}
 	fallbacks(&b, touched)
-	s.etcd(&b)
+	s.etcdLines(&b)
 	s.totals(&b, touched)
 	return b.String()
 }
@@ -132,9 +132,12 @@ func fallbacks(b *strings.Builder, hosts []*hostSummary) {
 	}
 }
 
-func (s *summary) etcd(b *strings.Builder) {
+func (s *summary) etcdLines(b *strings.Builder) {
 	for _, name := range sortedKeys(s.clusters) {
 		c := s.clusters[name]
+		if c.samples+c.unknown == 0 { // it was not to be disrupted
+			continue
+		}
 		if c.samples == 0 {
 			fmt.Fprintf(b, "  etcd %s: its health is not known: %s, none answered\n", name, count(c.unknown, "sample", "samples"))
 			continue
@@ -142,6 +145,9 @@ func (s *summary) etcd(b *strings.Builder) {
 		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least (quorum %d, %s", name, c.least, c.voters, c.quorum, count(c.samples, "sample", "samples"))
 		if c.unknown > 0 {
 			fmt.Fprintf(b, ", %d more unanswered", c.unknown)
+		}
+		if w := s.etcd[name]; w != nil && len(w.took) > 0 {
+			fmt.Fprintf(b, "; taken down: %s", strings.Join(engine.FoldNames(w.took), ", "))
 		}
 		b.WriteString(")")
 		if c.slowest > 0 {

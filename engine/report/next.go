@@ -46,7 +46,7 @@ func (s *summary) failures(told string) []string {
 	var order []key
 	for _, name := range sortedKeys(s.hosts) {
 		h := s.hosts[name]
-		if h.failure == nil || h.failure.Kind == "stopped" {
+		if h.failure == nil || h.failure.Kind == engine.StoppedFailure {
 			continue
 		}
 		k := key{h.failure.Step, h.failure.Cause}

@@ -135,7 +135,7 @@ func (p *Plain) step(e engine.Event) string {
 		where = e.Cluster
 	}
 	switch {
-	case e.Failure != nil && e.Host == "" && e.Failure.Kind != "stopped":
+	case e.Failure != nil && e.Host == "" && e.Failure.Kind != engine.StoppedFailure:
 		return whole(p.Style.red("  "+stepOf(e)+" failed"), e, *e.Failure)
 	case p.Terse && (e.Host != "" || e.Type == engine.StepProgress && e.Took > 0):
 		return "" // the board shows it
@@ -157,7 +157,7 @@ func (p *Plain) step(e engine.Event) string {
 
 // failure is all that is known of why a host failed, and what became of it.
 func (p *Plain) failure(e engine.Event) string {
-	if e.Failure.Kind == "stopped" {
+	if e.Failure.Kind == engine.StoppedFailure {
 		return whole(p.Style.yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e, *e.Failure)
 	}
 	return whole(p.Style.red("  "+e.Host+" failed")+" at "+e.Failure.Step, e, *e.Failure)

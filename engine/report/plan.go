@@ -29,6 +29,7 @@ func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
 	v.drift()
 	v.order()
 	v.excluded()
+	v.sick()
 	v.warnings()
 	v.b.WriteString(v.totals())
 	_, err := io.WriteString(w, v.b.String())
@@ -212,6 +213,16 @@ func (v *planView) excluded() {
 	for _, g := range exclusions(v.out, v.verbose) {
 		v.line("  %s %s", v.style.yellow(string(g.why)), g.text)
 	}
+	v.line("")
+}
+
+// sick names the etcd clusters with which something is wrong, unless they are
+// why the plan is refused.
+func (v *planView) sick() {
+	if len(v.p.Sick) == 0 || len(v.p.Refusals) > 0 {
+		return
+	}
+	_ = writeSick(&v.b, v.p.Sick, v.style) // a builder takes everything
 	v.line("")
 }
 

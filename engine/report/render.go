@@ -33,7 +33,10 @@ func (b *board) render(on size, now time.Time) string {
 		lines = append(lines, fit(on.width, b.pool(p, wide)))
 	}
 	for _, name := range sortedKeys(b.clusters) {
-		lines = append(lines, b.cluster(name, b.clusters[name], on.width))
+		if s := b.clusters[name].sample; s.Voters == 0 && len(s.Problems) == 0 { // no news yet
+			continue
+		}
+		lines = append(lines, b.cluster(name, *b.clusters[name], on.width, now))
 	}
 	most := mostActive
 	if on.height > 0 {
@@ -93,24 +96,31 @@ func (b *board) pool(p *poolCount, wide int) []string {
 	return []string{name + " " + bar(p.done, p.hosts) + done + staged + failed, name + done + staged + failed, name + done + failed}
 }
 
-// cluster says how an etcd cluster is.
-func (b *board) cluster(name string, s engine.Sample, width int) string {
+// cluster says how an etcd cluster is, and how old that news is.
+func (b *board) cluster(name string, w etcdWatch, width int, now time.Time) string {
+	s := w.sample
 	if s.Voters == 0 {
 		return b.style.yellow("etcd "+name+"  not known") + ": " + strings.Join(s.Problems, "; ")
 	}
-	quorum := engine.QuorumOf(s.Voters)
-	leader := ", no leader"
+	quorum, healthy := engine.QuorumOf(s.Voters), w.healthy()
+	leader, away, age := ", no leader", "", ""
 	if s.Leader != "" {
 		leader = ", leader " + s.Leader
 	}
-	long := fmt.Sprintf("etcd %s  %d of %d voters healthy, quorum %d", name, s.Healthy, s.Voters, quorum)
-	short := fmt.Sprintf("etcd %s  %d/%d healthy, quorum %d", name, s.Healthy, s.Voters, quorum)
-	least := fmt.Sprintf("%s %d/%d, quorum %d", name, s.Healthy, s.Voters, quorum)
-	text := fit(width, []string{long + leader, short + leader, least + leader, least})
+	if hosts := w.away(); len(hosts) > 0 {
+		away = ", away: " + strings.Join(engine.FoldNames(hosts), ", ")
+	}
+	if !w.at.IsZero() {
+		age = ", seen " + elapsed(w.at, now) + " ago"
+	}
+	long := fmt.Sprintf("etcd %s  %d of %d voters healthy, quorum %d", name, healthy, s.Voters, quorum)
+	short := fmt.Sprintf("etcd %s  %d/%d healthy, quorum %d", name, healthy, s.Voters, quorum)
+	least := fmt.Sprintf("%s %d/%d, quorum %d", name, healthy, s.Voters, quorum)
+	text := fit(width, []string{long + leader + away + age, short + leader + away + age, short + away + age, least + leader + away, least + away, least})
 	switch {
-	case s.Healthy < quorum:
+	case healthy < quorum:
 		return b.style.red(text)
-	case s.Healthy < s.Voters:
+	case healthy < s.Voters:
 		return b.style.yellow(text)
 	}
 	return text

@@ -108,7 +108,7 @@ func (r *RunInfo) add(e engine.Event) {
 		r.Updated = append(r.Updated, e.Host)
 		r.forget(e.Host)
 	case engine.HostFailed:
-		if e.Failure == nil || e.Failure.Kind != "stopped" {
+		if e.Failure == nil || e.Failure.Kind != engine.StoppedFailure {
 			r.Failed = append(r.Failed, e.Host)
 			r.forget(e.Host)
 		}

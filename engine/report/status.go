@@ -57,8 +57,20 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 	if !s.Complete {
 		verdict = style.yellow("not complete") + ": " + updatedOf(s.Pools)
 	}
-	_, err := fmt.Fprintf(w, "\nsite %s is %s\n", s.Site, verdict)
-	return err
+	if _, err := fmt.Fprintf(w, "\nsite %s is %s\n", s.Site, verdict); err != nil {
+		return err
+	}
+	return writeSick(w, s.Sick, style)
+}
+
+// writeSick names the etcd clusters with which something is wrong.
+func writeSick(w io.Writer, sick []engine.SickCluster, style Style) error {
+	for _, s := range sick {
+		if _, err := fmt.Fprintln(w, style.red(s.String())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sinceWhen is since when, if that is known.

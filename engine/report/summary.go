@@ -14,6 +14,7 @@ import (
 type summary struct {
 	hosts      map[string]*hostSummary
 	clusters   map[string]*clusterSummary
+	etcd       etcdWatches
 	others     []engine.Event // steps that failed on no host: gates, snapshots
 	plan       engine.Plan    // the last, as approved
 	play       int            // that it is of, from 1: there is a plan for each
@@ -63,7 +64,7 @@ type clusterSummary struct {
 }
 
 func newSummary() *summary {
-	return &summary{hosts: map[string]*hostSummary{}, clusters: map[string]*clusterSummary{}}
+	return &summary{hosts: map[string]*hostSummary{}, clusters: map[string]*clusterSummary{}, etcd: etcdWatches{}}
 }
 
 // add takes the next event.
@@ -72,17 +73,33 @@ func (s *summary) add(e engine.Event) {
 		s.began = e.Time
 	}
 	s.now = e.Time
+	s.follow(e)
 	switch {
 	case e.Type == engine.RunStarted && e.Start != nil:
 		s.args = e.Start.Args
 	case e.Type == engine.Planned && e.Plan != nil:
 		s.planned(*e.Plan)
-	case e.Type == engine.EtcdSampled && e.Etcd != nil:
-		s.cluster(e.Cluster).add(*e.Etcd)
+	case e.Type == engine.EtcdSampled: // followed
 	case e.Host != "":
 		s.host(e.Host).add(e, s.play)
-	case e.Type == engine.StepEnded && e.Failure != nil && e.Failure.Kind != "stopped":
+	case e.Type == engine.StepEnded && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:
 		s.others = append(s.others, e)
+	}
+}
+
+// follow keeps the least number of healthy voters of each cluster, at every
+// moment of the run and not only when somebody looked.
+func (s *summary) follow(e engine.Event) {
+	if e.Type == engine.EtcdSampled && e.Etcd != nil {
+		s.cluster(e.Cluster).add(*e.Etcd)
+	}
+	if s.etcd.add(e) == nil {
+		return
+	}
+	for name, w := range s.etcd {
+		if c := s.cluster(name); w.sample.Voters > 0 && (c.quorum == 0 || w.healthy() < c.least) {
+			c.least, c.voters, c.quorum = w.healthy(), w.sample.Voters, engine.QuorumOf(w.sample.Voters)
+		}
 	}
 }
 
@@ -127,7 +144,7 @@ func (h *hostSummary) add(e engine.Event, play int) {
 			h.passed(e)
 		case e.Kind == engine.RebootStep: // it refused
 			h.gone = time.Time{}
-		case h.mayFall && e.Failure.Kind == "action":
+		case h.mayFall && e.Failure.Kind == engine.ActionFailure:
 			h.fell = e.Failure
 		}
 	case engine.HostDone:
@@ -204,9 +221,9 @@ func (h *hostSummary) result() string {
 		return "updated, by a reboot"
 	case h.updated:
 		return "updated"
-	case h.failure != nil && h.failure.Kind == "stopped":
+	case h.failure != nil && h.failure.Kind == engine.StoppedFailure:
 		return "stopped at " + h.failure.Step
-	case h.failure != nil && h.failure.Kind == "held":
+	case h.failure != nil && h.failure.Kind == engine.HeldFailure:
 		return "left alone at " + h.failure.Step
 	case h.failure != nil && h.rolledBack():
 		return "rolled back after " + h.failure.Step
@@ -222,9 +239,6 @@ func (c *clusterSummary) add(s engine.Sample) {
 	if s.Voters == 0 {
 		c.unknown++
 		return
-	}
-	if c.samples == 0 || s.Healthy < c.least {
-		c.least, c.voters, c.quorum = s.Healthy, s.Voters, engine.QuorumOf(s.Voters)
 	}
 	c.samples++
 	for _, l := range s.Latency {

@@ -16,7 +16,14 @@ func (v *planView) totals() string {
 	case p.Empty():
 		return v.style.green("Nothing to do: "+matching+".") + "\n"
 	case len(p.Hosts)+len(p.Excluded)+len(p.Refusals)+len(p.Unfinished) == 0:
-		return v.style.yellow("Nothing to do: "+matching+", "+drifted+".") + "\n"
+		but := []string{matching}
+		if len(p.Drift) > 0 {
+			but = append(but, drifted)
+		}
+		if len(p.Sick) > 0 {
+			but = append(but, count(len(p.Sick), "etcd cluster is not healthy", "etcd clusters are not healthy"))
+		}
+		return v.style.yellow("Nothing to do: "+strings.Join(but, ", ")+".") + "\n"
 	}
 	change := v.toChange()
 	if len(p.Refusals)+len(p.Unfinished) > 0 {

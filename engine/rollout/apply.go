@@ -42,9 +42,12 @@ func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error)
 		return engine.Plan{}, sight, err
 	}
 	plan := sight.survey.Plan(r.Clock.Now(), sight.Clusters)
+	if !plan.HasWork() && r.completeSight(ctx, p, sight) { // what is said at the end is about all clusters
+		plan = sight.survey.Plan(r.Clock.Now(), sight.Clusters)
+	}
 	sight.survey = engine.Survey{} // its part of the memory of a large site
 	p.sight, p.facts = sight, sight.Facts
-	return plan, sight, nil
+	return plan, sight, ctx.Err()
 }
 
 // Apply makes the hosts match: it plans, asks, stages, and rolls batch by

@@ -37,13 +37,14 @@ func TestApply(t *testing.T) {
 // serially makes the order of events the same each time.
 func serially(r *rollout.Run) { r.Forks = 1 }
 
-// again applies once more: one look at each host, and nothing else.
+// again applies once more: one look at each host and each etcd cluster, and
+// nothing else.
 func again(t *testing.T, site *hosttest.Site) {
 	t.Helper()
 	b := site.Bastion("run-again")
 	before := len(site.Log())
 	check(t, ended(apply(b), engine.ExitOK))
-	if calls := b.Calls(); len(calls) != len(site.Inventory.Hosts) {
+	if calls := b.Calls(); len(calls) != len(site.Inventory.Hosts)+len(site.Inventory.Clusters) {
 		t.Errorf("the second run made %d calls for %d hosts: %v", len(calls), len(site.Inventory.Hosts), calls)
 	}
 	if log := site.Log(); len(log) != before {

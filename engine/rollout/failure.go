@@ -10,16 +10,16 @@ import (
 
 // The kinds of failure that exit codes tell apart.
 const (
-	KindUnreachable = "unreachable"
-	KindHeld        = "held"
-	KindRefused     = "refused" // the plan is not the one that was approved
-	KindChanged     = "changed" // a host is not as planned
-	KindFull        = "full"    // too little free space; nothing was done
-	KindUnsafe      = "unsafe"
-	KindJournal     = "journal"
-	KindStopped     = "stopped"
-	KindCannot      = "cannot" // a host does not let itself be changed so; it is as it was
-	KindAction      = "action" // an action failed, and the host has that on record
+	KindUnreachable = engine.UnreachableFailure
+	KindHeld        = engine.HeldFailure
+	KindRefused     = engine.RefusedFailure
+	KindChanged     = engine.ChangedFailure
+	KindFull        = engine.FullFailure
+	KindUnsafe      = engine.UnsafeFailure
+	KindJournal     = engine.JournalFailure
+	KindStopped     = engine.StoppedFailure
+	KindCannot      = engine.CannotFailure
+	KindAction      = engine.ActionFailure
 )
 
 // errStopped is why the operator's first Ctrl-C ends something.
@@ -64,14 +64,4 @@ func tail(s string, most int) string {
 		s = "…" + s[len(s)-most:]
 	}
 	return s
-}
-
-func exitOf(f *engine.Failure) engine.ExitCode {
-	switch f.Kind {
-	case KindHeld:
-		return engine.ExitRefused
-	case KindStopped:
-		return engine.ExitStopped
-	}
-	return engine.ExitFailed
 }

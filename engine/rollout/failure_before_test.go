@@ -11,8 +11,15 @@ import (
 // beforehand: what speaks against the run is there when it begins.
 func beforehand() map[string]failureCase {
 	return map[string]failureCase{
-		"ill member goes first": {
+		"ill member with work": {
 			breaks: func(s scene) { s.Host("etcd-2").StopEtcd() },
+			exit:   engine.ExitFailed, words: []string{"not safe", "etcd-2 is not healthy", "--repair-member etcd-2"},
+			hosts:  map[string]is{"": untouched},
+			repair: func(s scene) { s.Host("etcd-2").StartEtcd() },
+		},
+		"ill member is to be repaired": {
+			breaks: func(s scene) { s.Host("etcd-2").StopEtcd() },
+			change: func(r *rollout.Run) { r.Repair = []string{"etcd-2"} },
 			exit:   engine.ExitOK,
 			hosts:  map[string]is{"": updated},
 		},

@@ -42,7 +42,7 @@ func worst(list []*engine.Failure) *engine.Failure {
 	}
 	rank := func(f *engine.Failure) int {
 		switch {
-		case exitOf(f) != engine.ExitFailed:
+		case f.Exit() != engine.ExitFailed:
 			return 2
 		case ofHost(f):
 			return 1

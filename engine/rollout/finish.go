@@ -16,39 +16,45 @@ import (
 func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err error) engine.RunEnd {
 	sort.Strings(p.updated)
 	p.updated = slices.DeleteFunc(p.updated, p.undone)
-	end := engine.RunEnd{Updated: p.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(p.failed)), Left: left(last, p)}
+	verdict := r.judge(ctx, p, last, err)
+	end := engine.RunEnd{
+		Exit: verdict.Exit, Verdict: verdict, Reason: r.reason(ctx, p, last, err),
+		Updated: p.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(p.failed)), Left: left(last, p),
+	}
+	if journal := r.events.failed(); err == nil && journal != nil {
+		end = unjournaled(end, journal)
+	}
+	if r.stopping() && end.Exit == engine.ExitStopped && !stoppedBy(ctx, err) {
+		end.Reason = "stopped by the operator; " + end.Reason
+	}
 	r.counts(ctx, p, &end)
+	return end
+}
+
+// reason says in a sentence how the run ended.
+func (r *Run) reason(ctx context.Context, p *progress, last []engine.Plan, err error) string {
 	var f *engine.Failure
 	switch {
 	case errors.Is(err, ErrDeclined) && p.earlier > 0:
-		end.Exit, end.Reason = engine.ExitStopped, "not approved: play "+p.play.Name+" was not begun; what plays before it did stays"
+		return "not approved: play " + p.play.Name + " was not begun; what plays before it did stays"
 	case errors.Is(err, ErrDeclined), errors.Is(err, ErrNoStep):
-		end.Exit, end.Reason = engine.ExitStopped, err.Error()
+		return err.Error()
 	case ctx.Err() != nil:
-		end.Exit, end.Reason = engine.ExitStopped, "stopped at once by the operator; holds stay, and the next run goes on from here"
+		return "stopped at once by the operator; holds stay, and the next run goes on from here"
 	case errors.As(err, &f):
-		end.Exit, end.Reason = exitOf(f), f.Error()+r.spent(p)
-		if others := unnamed(p, nil, f.Host); end.Exit == engine.ExitRefused && others != "" {
-			end.Exit, end.Reason = engine.ExitFailed, end.Reason+"; "+others
+		text := f.Error() + r.spent(p)
+		if others := unnamed(p, nil, f.Host); f.Exit() == engine.ExitRefused && others != "" {
+			text += "; " + others
 		}
+		return text
 	case err != nil:
-		end.Exit, end.Reason = engine.ExitFailed, err.Error()
-	default:
-		end.Exit, end.Reason = r.verdicts(last)
-		if others := unnamed(p, last, ""); others != "" {
-			end.Reason = others + "; apart from that: " + end.Reason
-		}
-		if len(p.failed) > 0 {
-			end.Exit = engine.ExitFailed // whatever else there is, and though all may match
-		}
-		if err := r.events.failed(); err != nil {
-			end = unjournaled(end, err)
-		}
+		return err.Error()
 	}
-	if r.stopping() && end.Exit != engine.ExitOK && end.Exit != engine.ExitStopped {
-		end.Exit, end.Reason = engine.ExitStopped, "stopped by the operator; "+end.Reason
+	text := r.endings(last)
+	if others := unnamed(p, last, ""); others != "" {
+		text = others + "; apart from that: " + text
 	}
-	return end
+	return text
 }
 
 // notBegun names the plays that the run did not come to, or that the operator
@@ -110,25 +116,22 @@ func (r *Run) counts(ctx context.Context, p *progress, end *engine.RunEnd) {
 	in := r.input(p.sight, p)
 	in.Play, in.Modules, in.Selected = nil, r.Modules, nil
 	status := engine.NewStatus(in)
-	end.Pools, end.Complete = status.Pools, status.Complete
+	end.Pools, end.Complete = status.Pools, status.Complete && end.Exit == engine.ExitOK
 }
 
-// verdicts is the verdict on all plays, which is the worst of them.
-func (r *Run) verdicts(last []engine.Plan) (engine.ExitCode, string) {
+// endings says how the plays ended: the worst of them.
+func (r *Run) endings(last []engine.Plan) string {
 	if len(r.Plays) == 0 {
-		return verdict(last[0])
+		return ending(last[0])
 	}
-	worst, why := engine.ExitOK, ""
+	worst, why := engine.ExitOK, "the playbook is done; holdfast status says whether every host matches"
 	for _, plan := range last {
-		exit, reason := verdict(plan)
+		exit := endedPlan(plan).Verdict().Exit
 		if exit != worst && exit.Worse(worst) == exit {
-			worst, why = exit, "play "+plan.Play+": "+reason
+			worst, why = exit, "play "+plan.Play+": "+ending(plan)
 		}
 	}
-	if worst == engine.ExitOK {
-		return worst, "the playbook is done; holdfast status says whether every host matches"
-	}
-	return worst, why
+	return why
 }
 
 // unjournaled is the end of a run whose journal is not whole.
@@ -137,37 +140,41 @@ func unjournaled(end engine.RunEnd, err error) engine.RunEnd {
 		end.Reason = err.Error() + "; apart from that: " + end.Reason
 	}
 	if end.Exit != engine.ExitStopped {
-		end.Exit = engine.ExitFailed
+		end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: KindJournal})
+		end.Verdict = engine.Judge(end.Verdict.Findings)
+		end.Exit, end.Complete = end.Verdict.Exit, false
 	}
 	return end
 }
 
-// verdict says how a plan ends on which nothing more can be done.
-func verdict(plan engine.Plan) (engine.ExitCode, string) {
-	plan.Lanes = slices.DeleteFunc(slices.Clone(plan.Lanes), func(l engine.Lane) bool { return waits(plan, l) })
-	exit := plan.Exit()
+// ending says how a plan ends on which nothing more can be done.
+func ending(plan engine.Plan) string {
 	switch {
 	case len(plan.Refusals) > 0:
-		return exit, "not safe to go on: " + strings.Join(plan.Refusals, "; ")
+		return "not safe to go on: " + strings.Join(plan.Refusals, "; ")
 	case len(plan.Unfinished) > 0:
-		return exit, "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + some(plan.Unfinished)
-	case exit == engine.ExitOK && len(plan.Matching) < plan.Total:
-		return exit, "every host within the limit matches"
-	case exit == engine.ExitOK:
-		return exit, "every host matches"
+		return "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + some(plan.Unfinished)
 	}
-	parts := []string{}
+	var parts []string
+	for _, s := range plan.Sick {
+		parts = append(parts, s.String())
+	}
 	if len(plan.Excluded) > 0 {
 		parts = append(parts, absences(plan.Excluded))
 	}
 	if len(plan.Drift) > 0 {
 		parts = append(parts, drift(plan.Drift))
 	}
-	return exit, "incomplete: " + strings.Join(parts, "; ")
+	switch {
+	case len(parts) > 0:
+		return "incomplete: " + strings.Join(parts, "; ")
+	case len(plan.Matching) < plan.Total:
+		return "every host within the limit matches"
+	}
+	return "every host matches"
 }
 
-// waits reports whether the hosts of a lane wait for their window: they may have
-// lost what was staged, and the run that disrupts them stages it again.
+// waits reports whether the hosts of a lane wait for their window.
 func waits(plan engine.Plan, l engine.Lane) bool {
 	return !slices.ContainsFunc(l.Hosts, func(h string) bool {
 		return !slices.ContainsFunc(plan.Excluded, func(x engine.Exclusion) bool { return x.Host == h && x.Why == engine.Closed })

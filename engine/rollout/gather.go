@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,14 +49,30 @@ func (r *Run) look(ctx context.Context, p *progress) (Sight, error) {
 			reached++
 		}
 	}
-	s.survey = engine.NewSurvey(r.input(s, p))
-	s.Clusters = r.observe(ctx, s.survey.ClustersAtWork())
+	in := r.input(s, p)
+	s.survey = engine.NewSurvey(in)
+	names := s.survey.ClustersAtWork()
+	if p.sight.Facts == nil { // the first look is at everything
+		names = engine.ClustersConcerned(in)
+	}
+	s.Clusters = r.observe(ctx, names)
 	r.note(engine.Event{
 		Type:    engine.HostsGathered,
 		Message: fmt.Sprintf("%d of %d hosts reached", reached, len(r.Inventory.Hosts)),
 		Took:    engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)),
 	})
 	return s, ctx.Err()
+}
+
+// completeSight looks at the clusters of the run's hosts that were not looked
+// at, as they have no work. It reports whether there were any.
+func (r *Run) completeSight(ctx context.Context, p *progress, s Sight) bool {
+	missing := slices.DeleteFunc(engine.ClustersConcerned(r.input(s, p)), func(name string) bool {
+		_, seen := s.Clusters[name]
+		return seen
+	})
+	maps.Copy(s.Clusters, r.observe(ctx, missing))
+	return len(missing) > 0
 }
 
 // Gather reads every host, in one round trip each and side by side. What goes
@@ -169,13 +187,9 @@ func randomMark() string {
 	return "=holdfast-" + hex.EncodeToString(b)
 }
 
-// Observe looks at every etcd cluster of the inventory.
+// Observe looks at every etcd cluster of the inventory with a selected member.
 func (r *Run) Observe(ctx context.Context) map[string]engine.ClusterFacts {
-	var names []string
-	for _, c := range r.Inventory.Clusters {
-		names = append(names, c.Name)
-	}
-	return r.observe(ctx, names)
+	return r.observe(ctx, engine.ClustersConcerned(engine.Input{Inventory: r.Inventory, Selected: r.Selected}))
 }
 
 // observe looks at etcd clusters side by side.

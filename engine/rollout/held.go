@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,7 +99,8 @@ func (r *Run) stillHeld(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 // now. Every run takes its own hold first and then looks at those of the other
 // members, so of two runs that want members of one cluster at the same moment
 // at least one sees the other and gives its hold back.
-func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, cluster string) error {
+func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quorum) error {
+	cluster := q.Cluster
 	c, _ := r.Inventory.Cluster(cluster)
 	var away, foreign []string
 	for _, f := range r.others(ctx, hp.Host, cluster) {
@@ -115,6 +117,9 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, cluster strin
 	facts := r.Clusters.Observe(ctx, cluster)
 	r.note(engine.Event{Type: engine.EtcdSampled, Cluster: cluster, Etcd: sampleOf(facts)})
 	err := facts.MayLose(hp.Host, away, c.AllowOutage)
+	if why := facts.DownAlready(hp.Host); err == nil && why != "" && !q.Down {
+		err = errors.New(why)
+	}
 	if err == nil {
 		return nil
 	}
@@ -140,7 +145,7 @@ func (r *Run) others(ctx context.Context, host, cluster string) []engine.Facts {
 }
 
 func sampleOf(c engine.ClusterFacts) *engine.Sample {
-	s := &engine.Sample{Voters: len(c.Voters()), Healthy: c.Healthy(), Leader: c.Leader()}
+	s := &engine.Sample{Voters: len(c.Voters()), Healthy: c.Healthy(), Down: c.Down(), Leader: c.Leader()}
 	if s.Voters > 0 {
 		s.Quorum = engine.QuorumOf(s.Voters)
 	}

@@ -328,7 +328,7 @@ func tale(site *hosttest.Site, runs []*hosttest.Bastion) string {
 			}
 			line := fmt.Sprintf("%s %s: %s", e.Time.UTC().Format("02 15:04:05.000000000"), b.ID, strings.Join([]string{string(e.Type), e.Cluster, e.Host, e.Step, e.Message}, " "))
 			if e.Failure != nil {
-				line += " FAILED " + e.Failure.Kind + " " + e.Failure.Cause
+				line += " FAILED " + string(e.Failure.Kind) + " " + e.Failure.Cause
 			}
 			if e.End != nil {
 				line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, e.End.Reason, e.End.Updated, e.End.Failed, e.End.Left)

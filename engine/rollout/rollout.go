@@ -121,6 +121,8 @@ type Run struct {
 	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
 	RetryRejected  bool // an OS from which a host was rolled back is tried again there
 
+	Repair []string // hosts that may be disrupted although their own etcd member is not healthy
+
 	events  emitter
 	waited  sync.Map // hosts of Awaited that were waited for
 	lookout *lookout // of the batch that is under way
@@ -146,7 +148,7 @@ func (r *Run) input(s Sight, p *progress) engine.Input {
 		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
 		Modules: r.Modules, Run: r.ID, Bastion: r.Start.Bastion, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved, Ran: p.ran(),
 		Now: r.Clock.Now(), Began: p.began, Batches: p.batches - p.earlier, Done: p.doneSince(), Failed: p.failures(), Retry: r.Retry, Acted: p.acted(), Resumed: p.takenOver(), Complete: r.Complete,
-		BestEffort: r.BestEffort, OverIncomplete: r.OverIncomplete, RetryRejected: r.RetryRejected,
+		BestEffort: r.BestEffort, OverIncomplete: r.OverIncomplete, RetryRejected: r.RetryRejected, Repair: r.Repair,
 	}
 	if p.play != nil {
 		in.Play, in.Modules, in.Selected = &p.play.Play, p.play.Modules, p.play.Selected

@@ -64,6 +64,9 @@ func TestQuiet(t *testing.T) {
 		check(t, ended(apply(b), engine.ExitOK, "every host matches"), finished(site, 0))
 		calls := map[string]int{}
 		for _, c := range b.Calls() {
+			if c.Host == "" && c.Verb == "observe" {
+				continue
+			}
 			if calls[c.Host]++; c.Verb != "probe" && c.Verb != "quiet" || calls[c.Host] > 3 {
 				t.Errorf("call %d of a host: %+v", calls[c.Host], c)
 			}

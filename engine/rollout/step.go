@@ -86,7 +86,7 @@ func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step, 
 	case do.Release != nil:
 		return r.release(ctx, hp, *do.Release)
 	case do.Quorum != nil:
-		return r.checkQuorum(ctx, hp, do.Quorum.Cluster)
+		return r.checkQuorum(ctx, hp, *do.Quorum)
 	case do.Budget != nil:
 		return r.checkBudget(ctx, do.Budget.Pool)
 	case do.MoveLeader != nil:

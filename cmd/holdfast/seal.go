@@ -1,0 +1,74 @@
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+
+	"golang.org/x/crypto/argon2"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// A saved plan has no secrets, and has to notice that one has changed. It keeps
+// a digest of all commands with a secret together, under a salt of its own. Who
+// has the file can only try guesses, for all its secrets at once, and each costs
+// as much time and memory as it cost to make the digest.
+const (
+	sealPasses = 3
+	sealMemory = 64 << 10 // KiB
+	sealLength = 32
+	saltLength = 16
+)
+
+// sealed is a plan with the digest of its secrets, and without them.
+func sealed(p engine.Plan, sensitive []string) engine.Plan {
+	secrets := secretsOf(p, sensitive)
+	p = report.Hide(p, sensitive)
+	if len(secrets) > 0 {
+		salt := make([]byte, saltLength)
+		_, _ = rand.Read(salt) // never fails, says its documentation
+		p.Secrets = &engine.Seal{Salt: hex.EncodeToString(salt), Digest: hex.EncodeToString(digestOf(secrets, salt))}
+	}
+	return p
+}
+
+// sameSecrets compares the secrets of a plan with those of one that was saved.
+func sameSecrets(p, saved engine.Plan, sensitive []string) error {
+	secrets := secretsOf(p, sensitive)
+	if len(secrets) == 0 && saved.Secrets == nil {
+		return nil
+	}
+	if len(secrets) > 0 && saved.Secrets != nil {
+		salt, err1 := hex.DecodeString(saved.Secrets.Salt)
+		digest, err2 := hex.DecodeString(saved.Secrets.Digest)
+		if err1 == nil && err2 == nil && len(salt) == saltLength && hmac.Equal(digest, digestOf(secrets, salt)) {
+			return nil
+		}
+	}
+	return errors.New("a secret in a command, a gate or a task has changed since the plan was saved\nplan again")
+}
+
+// secretsOf returns what is compared with a saved plan and has a secret in it.
+func secretsOf(p engine.Plan, sensitive []string) []string {
+	var secrets []string
+	for _, text := range p.Compared() {
+		if report.Hide(text, sensitive) != text {
+			secrets = append(secrets, text)
+		}
+	}
+	return secrets
+}
+
+// digestOf is slow to compute, so that a short secret cannot be guessed at leisure.
+func digestOf(secrets []string, salt []byte) []byte {
+	var all []byte
+	for _, s := range secrets {
+		all = binary.BigEndian.AppendUint64(all, uint64(len(s)))
+		all = append(all, s...)
+	}
+	return argon2.IDKey(all, salt, sealPasses, sealMemory, 1, sealLength)
+}

@@ -1,0 +1,25 @@
+package engine
+
+// ExitCode is how holdfast ends, for people and for cron.
+type ExitCode int
+
+// The exit codes. They are part of the interface and never change meaning.
+const (
+	ExitOK          ExitCode = 0 // every host looked at matches
+	ExitUsage       ExitCode = 1 // usage or configuration error; nothing was touched
+	ExitWork        ExitCode = 2 // there is work to do; of apply: hosts have drifted, and their pools only report it
+	ExitFailed      ExitCode = 3 // a roll-out stopped, a host failed, or it was not safe to go on
+	ExitRefused     ExitCode = 4 // a hold, another run, a pause or an unfinished roll-out
+	ExitUnreachable ExitCode = 5 // hosts could not be reached
+	ExitStopped     ExitCode = 6 // stopped by the person
+)
+
+// Worse gives the code of two that something with several parts ends with.
+func (c ExitCode) Worse(d ExitCode) ExitCode {
+	for _, worst := range []ExitCode{ExitStopped, ExitUsage, ExitFailed, ExitRefused, ExitUnreachable, ExitWork} {
+		if c == worst || d == worst {
+			return worst
+		}
+	}
+	return ExitOK
+}

@@ -1,0 +1,73 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+)
+
+// member is what a run does to a member of etcd, a step after the other; looked
+// is a sample, with so many healthy voters and these down.
+type member struct {
+	s  *script
+	at time.Time
+}
+
+func (m *member) step(host, name string, took time.Duration, f *engine.Failure) {
+	for _, e := range []engine.Event{{Type: engine.StepStarted}, {Type: engine.StepEnded, Failure: f}} {
+		e.Host, e.Cluster, e.Step, e.Kind = host, "main", name, kindOf[name]
+		m.s.at = m.at
+		m.s.add(e)
+		m.at = m.at.Add(took)
+	}
+}
+
+func (m *member) looked(healthy int, down ...string) {
+	m.s.at = m.at
+	m.s.add(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
+}
+
+// TestTheLeastIsWhatTheRunTookDown: a member that the run took down was down,
+// whether or not anybody looked meanwhile.
+func TestTheLeastIsWhatTheRunTookDown(t *testing.T) {
+	away := func(m *member, host string) {
+		m.step(host, "hold", time.Second, nil)
+		m.looked(3)
+		m.step(host, "finalize", time.Second, nil)
+		m.step(host, "wait for boot", 3*time.Second, nil) // shorter than between two samples
+		m.step(host, "wait for etcd", time.Second, nil)
+		m.step(host, "release", time.Second, nil)
+	}
+	for name, tc := range map[string]struct {
+		tell func(m *member)
+		want string
+	}{
+		"nobody looked while it was away": {func(m *member) { away(m, "etcd-0"); m.looked(3); away(m, "etcd-1"); m.looked(3) }, "2 of 3 voters healthy at the least (quorum 2, 4 samples; taken down: etcd-[0-1])"},
+		"the sample says so, too":         {func(m *member) { away(m, "etcd-0"); m.looked(2, "etcd-0") }, "2 of 3 voters healthy at the least (quorum 2, 2 samples; taken down: etcd-0)"},
+		"another is down as well": {func(m *member) {
+			m.looked(2, "etcd-2")
+			m.step("etcd-0", "finalize", time.Second, nil)
+		}, "1 of 3 voters healthy at the least"},
+		"it is the one that is down": {func(m *member) {
+			m.looked(2, "etcd-0")
+			m.step("etcd-0", "finalize", time.Second, nil)
+		}, "2 of 3 voters healthy at the least"},
+		"it refused to go down": {func(m *member) {
+			m.looked(3)
+			m.step("etcd-0", "finalize", time.Second, &engine.Failure{Host: "etcd-0", Step: "finalize", Cause: "not staged any more", Kind: engine.ChangedFailure})
+		}, "3 of 3 voters healthy at the least (quorum 2, 1 sample)"},
+		"nothing was taken down": {func(m *member) { m.step("etcd-0", "hold", time.Second, nil); m.looked(3) }, "3 of 3 voters healthy at the least (quorum 2, 1 sample)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s script
+			s.start("apply")
+			tc.tell(&member{&s, began})
+			s.end(engine.ExitOK, "every host matches")
+			if got := s.ending(t); !strings.Contains(got, "etcd main: "+tc.want) {
+				t.Errorf("it ends with\n%s\nwithout %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"holdfast/engine"
+)
+
+// judge collects everything that the run found, and returns the verdict.
+func (r *Run) judge(ctx context.Context, p *progress, last []engine.Plan, err error) engine.Verdict {
+	var f engine.Findings
+	var failed *engine.Failure
+	switch {
+	case stoppedBy(ctx, err):
+		f.Stopped = true
+	case errors.As(err, &failed):
+		f.Failures = append(f.Failures, engine.Failure{Host: failed.Host, Step: failed.Step, Cause: failed.Cause, Kind: failed.Kind})
+	case err != nil:
+		f.Failures = append(f.Failures, engine.Failure{Cause: err.Error()})
+	}
+	how := p.failures()
+	for _, host := range slices.Sorted(maps.Keys(how)) {
+		if failed == nil || failed.Host != host {
+			f.Failures = append(f.Failures, engine.Failure{Host: host, Cause: how[host]})
+		}
+	}
+	v := engine.Judge(f)
+	for _, plan := range last {
+		v = v.And(endedPlan(plan).unlessFailed(err).Verdict())
+	}
+	if r.stopping() && v.Exit != engine.ExitOK {
+		f = v.Findings
+		f.Stopped = true
+		v = engine.Judge(f)
+	}
+	return v
+}
+
+// stoppedBy reports whether the person ended the run.
+func stoppedBy(ctx context.Context, err error) bool {
+	var f *engine.Failure
+	return errors.Is(err, ErrDeclined) || errors.Is(err, ErrNoStep) || ctx.Err() != nil || errors.As(err, &f) && f.Kind == KindStopped
+}
+
+// ended is a plan of which nothing more can be done.
+type ended struct{ engine.Plan }
+
+// endedPlan leaves out of a plan the lanes of hosts that wait for their window:
+// they may have lost what was staged, and the run that disrupts them stages it
+// again.
+func endedPlan(plan engine.Plan) ended {
+	plan.Lanes = slices.DeleteFunc(slices.Clone(plan.Lanes), func(l engine.Lane) bool { return waits(plan, l) })
+	return ended{plan}
+}
+
+// unlessFailed leaves the work out that a failure has kept the run from.
+func (e ended) unlessFailed(err error) engine.Plan {
+	if err != nil {
+		e.Batches, e.Lanes, e.Before = nil, nil, nil
+	}
+	return e.Plan
+}

@@ -1,0 +1,117 @@
+package engine
+
+import "slices"
+
+// Findings are everything that a command found to be wrong, or left to do.
+type Findings struct {
+	Stopped    bool          `json:"stopped,omitempty"`       // by the person, before all was done
+	Failures   []Failure     `json:"failures,omitempty"`      // of the run and of its hosts
+	Refusals   []string      `json:"refusals,omitempty"`      // why it would not be safe to begin
+	Sick       []SickCluster `json:"sick_clusters,omitempty"` // etcd clusters
+	Unfinished []Straggler   `json:"unfinished,omitempty"`    // hosts that an earlier roll-out has not reached
+	Work       []string      `json:"work,omitempty"`          // hosts on which something is to be done
+	Excluded   []Exclusion   `json:"excluded,omitempty"`      // hosts that were left out
+	Drift      []string      `json:"drift,omitempty"`         // hosts whose pools only report it
+}
+
+// Verdict is the judgement on everything that a command has looked at. plan,
+// status and apply end with its exit code; none of them judges for itself.
+type Verdict struct {
+	Exit     ExitCode `json:"exit"`     // what goes with it
+	Complete bool     `json:"complete"` // nothing is wrong and nothing is left to do
+	Findings
+}
+
+// Judge returns the verdict on findings. The first of these decides: the person
+// stopped it; something failed, is sick or not safe; an earlier roll-out is
+// unfinished; there is work that can be done now; a person keeps hosts from it;
+// hosts cannot be reached; others wait for no reason that is named; there is
+// drift that is only reported. docs/exit-codes.md says the same.
+func Judge(f Findings) Verdict {
+	exit := f.exit()
+	return Verdict{Exit: exit, Complete: exit == ExitOK, Findings: f}
+}
+
+func (f Findings) exit() ExitCode {
+	failed := slices.ContainsFunc(f.Failures, func(x Failure) bool { return x.Exit() == ExitFailed })
+	switch {
+	case f.Stopped:
+		return ExitStopped
+	case failed, len(f.Refusals) > 0, len(f.Sick) > 0, f.leftOut(Unclear, Failed, RolledBack):
+		return ExitFailed
+	case len(f.Failures) > 0, len(f.Unfinished) > 0: // a hold
+		return ExitRefused
+	case len(f.Work) > 0:
+		return ExitWork
+	case f.leftOut(Held, Paused, Closed):
+		return ExitRefused
+	case f.leftOut(Unreachable):
+		return ExitUnreachable
+	case f.leftOut(Blocked):
+		return ExitFailed
+	case len(f.Drift) > 0:
+		return ExitWork
+	}
+	return ExitOK
+}
+
+// leftOut reports whether a host was left out for one of these reasons.
+func (f Findings) leftOut(whys ...Why) bool {
+	return slices.ContainsFunc(f.Excluded, func(x Exclusion) bool { return slices.Contains(whys, x.Why) })
+}
+
+// And returns the verdict on two parts of one thing, such as two plays.
+func (v Verdict) And(w Verdict) Verdict {
+	return Verdict{
+		Exit: v.Exit.Worse(w.Exit), Complete: v.Complete && w.Complete,
+		Findings: Findings{
+			Stopped:    v.Stopped || w.Stopped,
+			Failures:   union(v.Failures, w.Failures),
+			Refusals:   union(v.Refusals, w.Refusals),
+			Unfinished: union(v.Unfinished, w.Unfinished),
+			Work:       union(v.Work, w.Work),
+			Excluded:   union(v.Excluded, w.Excluded),
+			Drift:      union(v.Drift, w.Drift),
+			Sick:       slices.CompactFunc(slices.Concat(v.Sick, w.Sick), func(a, b SickCluster) bool { return a.Cluster == b.Cluster }),
+		},
+	}
+}
+
+// union appends what is new.
+func union[T comparable](a, b []T) []T {
+	all := slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// Verdict judges a plan: what a run ends with that can do nothing (more) of it.
+func (p Plan) Verdict() Verdict {
+	f := Findings{Refusals: p.Refusals, Sick: p.Sick, Unfinished: p.Unfinished, Excluded: p.Excluded}
+	for _, b := range p.Batches {
+		f.Work = append(f.Work, b.Hosts...)
+	}
+	for _, l := range p.Lanes { // of those in no batch
+		f.Work = append(f.Work, l.Hosts...)
+	}
+	slices.Sort(f.Work)
+	f.Work = slices.Compact(f.Work)
+	for _, d := range p.Drift {
+		f.Drift = append(f.Drift, d.Host)
+	}
+	return Judge(f)
+}
+
+// Exit returns the exit code that a failure alone ends a run with.
+func (f Failure) Exit() ExitCode {
+	switch f.Kind {
+	case HeldFailure:
+		return ExitRefused
+	case StoppedFailure:
+		return ExitStopped
+	}
+	return ExitFailed
+}

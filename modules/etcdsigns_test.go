@@ -1,0 +1,46 @@
+package modules
+
+import (
+	"slices"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// TestSignsOfEtcd: a unit, a static pod or a listener says that etcd runs on a
+// host, whoever runs it. Connections to etcd elsewhere say nothing.
+func TestSignsOfEtcd(t *testing.T) {
+	const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+	for name, tc := range map[string]struct {
+		make func(b *box)
+		want []string
+	}{
+		"nothing": {func(*box) {}, nil},
+		"a unit":  {func(b *box) { b.write("units/etcd-member.service", "active running enabled") }, []string{"etcd-member.service runs"}},
+		"a static pod": {func(b *box) { b.write("etc/kubernetes/manifests/etcd-pod.yaml", "kind: Pod") }, []string{
+			"static pod /etc/kubernetes/manifests/etcd-pod.yaml",
+		}},
+		"a listener": {func(b *box) {
+			b.write("proc/net/tcp", head+"   0: 0100007F:094B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0")
+			b.write("proc/net/tcp6", head+"   0: 00000000000000000000000000000000:094C 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 2 1 0 100 0 0 10 0")
+		}, []string{"a listener on port 2379", "a listener on port 2380"}},
+		"a client of etcd": {func(b *box) {
+			b.write("proc/net/tcp", head+"   0: 0500000A:8CA0 0600000A:094B 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0")
+		}, nil},
+		"a connection to it": {func(b *box) {
+			b.write("proc/net/tcp", head+"   0: 0500000A:094B 0600000A:8CA0 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0")
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t)
+			tc.make(b)
+			f := b.observe(engine.Desired{})
+			for i, sign := range f.Etcd { // the box is not the root
+				f.Etcd[i] = b.outside(sign)
+			}
+			if !slices.Equal(f.Etcd, tc.want) || slices.ContainsFunc(f.Problems, func(p string) bool { return p[:4] == "etcd" }) {
+				t.Errorf("signs %q, want %q; problems %q", f.Etcd, tc.want, f.Problems)
+			}
+		})
+	}
+}
