@@ -180,7 +180,7 @@ func TestAFileMayBelongToANewUser(t *testing.T) {
 	w.edits = append(w.edits, link)
 	b.must(w)
 	made, owned := strings.Index(b.log(), "useradd"), strings.Index(b.log(), "chown ann:web "+b.at("/var/lib/holdfast/tx/r1/new/"))
-	if made < 0 || owned < made || strings.Count(b.log(), "chown") != 2 || !strings.Contains(b.log(), "chown -h ann:web ./.holdfast-") {
+	if made < 0 || owned < made || strings.Count(b.log(), "chown") != 2 || !strings.Contains(b.log(), "chown -h ann:web ./link-") {
 		t.Errorf("log:\n%s", b.log())
 	}
 	if b.read("/etc/a") != "1" || b.node("/etc/a").Mode != 0o644 {

@@ -17,7 +17,7 @@ func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (string, [
 	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
 	s := script{
 		vars: map[string]string{"run": owner.Run, "doing": a.String(), "root": ""},
-		text: pointScript + txScript + actionScript + "lock\nreceive\nclaim \"$doing\"\n" + actLine(0, a) +
+		text: pointScript + groundScript + roomScript + txScript + actionScript + "lock\nreceive\nclaim \"$doing\"\n" + actLine(0, a) +
 			"point acted\ntrim\n",
 	}
 	return strict + engine.CheckHoldSnippet(owner) + s.String(), uploads
@@ -33,7 +33,7 @@ func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []e
 	}
 	s := script{
 		vars: map[string]string{"run": owner.Run, "doing": "record", "root": ""},
-		text: pointScript + txScript + recordedScript + "lock\nreceive\nclaim \"$doing\"\nrecorded\n",
+		text: pointScript + groundScript + roomScript + txScript + recordedScript + "lock\nreceive\nclaim \"$doing\"\nrecorded\n",
 	}
 	return strict + check + s.String(), []engine.Upload{{Name: "after", Data: after}}
 }

@@ -181,9 +181,9 @@ func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 // removed by then.
 func TestWhatFailsHalfWayIsUndone(t *testing.T) {
 	for point, sabotage := range map[string]string{
-		"/etc/foreign.conf": "rm $BOX/etc/.holdfast-*",
-		"/etc/a/b/new.conf": "rm $BOX/etc/a/b/.holdfast-*",
-		"/etc/link":         "rm $BOX/etc/.holdfast-*",
+		"/etc/foreign.conf": "rm $BOX/etc/.holdfast-*/*-*",
+		"/etc/a/b/new.conf": "rm $BOX/etc/a/b/.holdfast-*/*-*",
+		"/etc/link":         "rm $BOX/etc/.holdfast-*/*-*",
 		"/etc/hard":         "rm $BOX/etc/a/b/new.conf",
 		"/etc/going.conf":   ": >$BOX/run/no-rm",
 		"replaced":          ": >$BOX/no-new.service",
@@ -193,7 +193,7 @@ func TestWhatFailsHalfWayIsUndone(t *testing.T) {
 			t.Parallel()
 			b := crashSite(t)
 			b.put("/var/lib/holdfast/applied.json", "old record", 0o600)
-			for tool, path := range map[string]string{"rm": "./going.conf", "mv": "./link"} { // fails once
+			for tool, path := range map[string]string{"rm": "./going.conf", "mv": "../link"} { // fails once
 				b.tool(tool, fmt.Sprintf("case $* in *%s) [ ! -e $BOX/run/no-%s ] || { %s $BOX/run/no-*; echo no >&2; exit 1; };; esac; exec %s \"$@\"\n", path, tool, real(t, "rm"), real(t, tool)))
 			}
 			w := b.crashWrite(false)

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -15,7 +14,12 @@ func (l listing) statistics() string {
 }
 
 func (l listing) digests() string {
-	return l.join(func(n engine.Node) string { return n.Digest }, engine.FileNode)
+	var list []string
+	for _, it := range l.present(engine.FileNode) {
+		list = append(list, it.was.Digest+"  ."+it.path)
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
 }
 
 func (l listing) targets() string {
@@ -48,18 +52,16 @@ func (l listing) functions() string {
 		calls.WriteString(it.call(i, files))
 	}
 	was := paths(engine.FileNode, engine.LinkNode)
-	return "edits() {\n:\n" + calls.String() + "}\n" +
+	return "edits() {\nspot=''\n" + calls.String() + "}\n" +
 		"absent() {\nfor file in" + words(paths(engine.NoNode)) + "; do ! found \"$root$file\" || return 1; done\n}\n" +
 		printing("present", `"$root"%s\\0`, paths(engine.FileNode, engine.DirectoryNode, engine.LinkNode)) +
-		printing("files", `"$root"%s\\0`, paths(engine.FileNode)) +
+		printing("files", `.%s\\n`, paths(engine.FileNode)) +
 		printing("links", `"$root"%s\\0`, paths(engine.LinkNode)) +
-		printing("changing", `.%s\\0`, was) +
+		printing("changing", `.%s\\n`, was) +
 		printing("keeping", `.%s\\0`, l.some(func(it item) (string, bool) { return it.path, it.save && it.was.Type == engine.FileNode })) +
-		printing("temporary", `"$root"%s\\0`, l.some(func(it item) (string, bool) {
-			return path.Join(path.Dir(it.path), tempName(it.path)), it.kind == engine.FileNode
-		})) +
 		printing("places", `%s\\0`, l.some(func(it item) (string, bool) { return it.path, true })) +
-		l.touched() + l.tidying() + l.names() + l.copying()
+		printing("grounds", `%s\\n`, l.grounds()) +
+		l.touched() + l.names() + l.copying()
 }
 
 // printing gives a function that prints words, each as the format says.
@@ -93,13 +95,17 @@ func (l listing) touched() string {
 		"; do if [ -d \"$root$dir/\" ]; then printf \"$root\"%s/\\\\0 \"$dir\"; fi; done\n}\n"
 }
 
-// tidying gives the function that removes what an earlier transaction has left.
-func (l listing) tidying() string {
-	var b strings.Builder
-	for _, p := range l.clean {
-		b.WriteString("dir=" + engine.Quote(dirOf(p)) + " tmp=" + tempName(p) + "; tidy\n")
+// grounds are the directories in which something may be made.
+func (l listing) grounds() []string {
+	var list []string
+	for _, it := range l.items {
+		list = append(list, dirOf(it.path))
+		if it.hard {
+			list = append(list, dirOf(it.data))
+		}
 	}
-	return "tidying() {\n:\n" + b.String() + "}\n"
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // names gives the function that demands the users and groups that are named

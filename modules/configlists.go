@@ -23,12 +23,11 @@ type item struct {
 // listing is all that changes in the file system, parents first.
 type listing struct {
 	items  []item
-	clean  []string
 	copies [][2]string // among what was sent: contents needed with different owners or modes
 }
 
 func newListing(w write) listing {
-	l := listing{clean: w.clean}
+	l := listing{}
 	created := map[string]bool{}
 	for _, u := range w.users {
 		created[u.want.Name] = u.account && u.was == nil && !u.want.Account.Absent
@@ -144,8 +143,6 @@ func (it item) word() string {
 	return string(it.kind)
 }
 
-func tempName(p string) string { return ".holdfast-" + engine.Digest([]byte(p))[:16] }
-
 // dirOf is the directory of a path, as a prefix of it: nothing for /.
 func dirOf(p string) string { return strings.TrimSuffix(path.Dir(p), "/") }
 
@@ -194,7 +191,7 @@ func (it item) call(n int, files map[string]bool) string {
 		{"path", it.path},
 		{"dir", dirOf(it.path)},
 		{"name", path.Base(it.path)},
-		{"tmp", tempName(it.path)},
+		{"fresh", it.word() + "-" + strconv.Itoa(n)},
 		{"source", it.source},
 		{"data", data},
 		{"targetdir", targetDir},
@@ -207,6 +204,7 @@ func (it item) call(n int, files map[string]bool) string {
 		{"wasstat", stat(it.was)},
 		{"wasmode", octal(it.was.Mode)},
 		{"wasdata", wasData},
+		{"inode", directoryInode(it.was)},
 		{"save", yesIf(it.save)},
 		{"restore", yesIf(it.restore)},
 		{"orig", originalName(it.path)},
@@ -216,6 +214,14 @@ func (it item) call(n int, files map[string]bool) string {
 		words[i] = v[0] + "=" + engine.Quote(v[1])
 	}
 	return strings.Join(words, " ") + "\n\"$1\"\n"
+}
+
+// directoryInode is what tells a directory from one that is put in its place.
+func directoryInode(n engine.Node) string {
+	if n.Type != engine.DirectoryNode {
+		return ""
+	}
+	return n.Inode
 }
 
 // some gives a word of each item that is chosen.

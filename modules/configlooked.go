@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"path"
@@ -94,6 +93,9 @@ func (l *look) targets(engine.Config) error {
 		name, arrow, _ := strings.Cut(line, "\t")
 		p, err := l.path("targets", name)
 		target, ok := strings.CutPrefix(arrow, name+" -> ")
+		if err == nil && arrow == name { // no link any more
+			return unsteady(p)
+		}
 		if err != nil || !ok {
 			return strange("targets", line)
 		}
@@ -129,45 +131,6 @@ func (l *look) fleeting(engine.Config) error {
 			return strange("fleeting", line)
 		}
 		l.facts.Fleeting = append(l.facts.Fleeting, dir)
-	}
-	return nil
-}
-
-// contents reads KIND PATH BASE64. A file that is too large to be appended to
-// is a problem; of one that only helps to choose a rule, nothing is known then.
-func (l *look) contents(c engine.Config) error {
-	inherits := map[string]bool{}
-	configs := []engine.Config{c}
-	if l.facts.Applied != nil {
-		configs = append(configs, recordedConfigs(*l.facts.Applied)...)
-	}
-	for _, c := range configs {
-		for _, f := range c.Files {
-			inherits[f.Path] = inherits[f.Path] || f.Inherit
-		}
-	}
-	for _, line := range l.parts["contents"] {
-		w := strings.SplitN(line, "\t", 3)
-		if len(w) != 3 || !l.asked[w[1]] {
-			return strange("contents", line)
-		}
-		data, err := base64.StdEncoding.DecodeString(w[2])
-		if err != nil {
-			return strange("contents", line)
-		}
-		if len(data) > maxContents {
-			if inherits[w[1]] {
-				return fmt.Errorf("%s has more than %d MiB, which is too much to append to, or to take out again what was appended; shorten it, or give its contents instead", w[1], maxContents>>20)
-			}
-			continue
-		}
-		n := l.facts.Nodes[w[1]]
-		if w[0] == "base" {
-			n.Base = data
-		} else {
-			n.Contents = data
-		}
-		l.facts.Nodes[w[1]] = n
 	}
 	return nil
 }

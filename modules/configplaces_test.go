@@ -183,8 +183,8 @@ func TestSELinuxContexts(t *testing.T) {
 	b.tool("matchpathcon", "shift; [ $1 != -- ] || shift; for p; do case $p in */none) echo '<<none>>' ;; *) echo \"system_u:object_r:$p:s0\" ;; esac; done\n")
 	b.tool("chcon", "printf 'chcon %s\\n' \"$*\" >>$BOX/log\n")
 	b.must(b.plan(nil, file("/etc/a"), file("/etc/none"), edit{path: "/etc/link", kind: engine.LinkNode, data: "x"}, file("/etc/new/b")))
-	for path, beside := range map[string]string{"/etc/a": tempName("/etc/a"), "/etc/link": tempName("/etc/link"), "/etc/new": "new", "/etc/new/b": tempName("/etc/new/b")} {
-		if want := "chcon -h system_u:object_r:" + path + ":s0 ./" + beside + "\n"; !strings.Contains(b.log(), want) {
+	for path, made := range map[string]string{"/etc/a": "file-1", "/etc/link": "link-2", "/etc/new": "parent-3", "/etc/new/b": "file-4"} {
+		if want := "chcon -h system_u:object_r:" + path + ":s0 ./" + made + "\n"; !strings.Contains(b.log(), want) {
 			t.Errorf("no %q in\n%s", want, b.log())
 		}
 	}
@@ -274,19 +274,24 @@ func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// What an earlier write has left beside paths goes, whether they are written
-// now or not.
+// What a write that was cut short has left in directories goes with the next,
+// whatever that writes.
 func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
 	b := newWriteBox(t)
-	for _, path := range []string{"/etc/now", "/etc/link", "/etc/earlier"} {
-		b.put("/etc/"+tempName(path), "half", 0o600)
+	b.put("/etc/d/there", "", 0o644)
+	w := b.plan(contents{"/etc/d/new": "x", "/etc/e/f/new": "y"}, file("/etc/d/new"), file("/etc/e/f/new"))
+	b.stopAt("prepared", "kill -9 0")
+	if out := b.write(w); out.Code != -1 {
+		t.Fatalf("not killed: %d %s", out.Code, out.Stderr)
 	}
-	w := b.plan(contents{"/etc/now": "x"}, file("/etc/now"), edit{path: "/etc/link", kind: engine.LinkNode, data: "x"})
-	w.clean = []string{"/etc/earlier", "/etc/not there/x"}
-	b.must(w)
-	if b.read("/etc/now") != "x" || b.node("/etc/link").Target != "x" {
-		t.Errorf("%s", b.tree())
+	for _, dir := range []string{"/etc/d", "/etc/e/f"} {
+		left, err := filepath.Glob(b.at(dir + "/.holdfast-*"))
+		b.check(err)
+		if len(left) != 1 {
+			t.Errorf("%s: %v", dir, left)
+		}
 	}
+	b.must(b.plan(contents{"/etc/other": "x"}, file("/etc/other")))
 }
 
 // Once it is known that the OS's own was there, nothing else is kept.

@@ -29,7 +29,7 @@ func configProbe(d engine.Desired) []engine.Command {
 	if d.Config == nil {
 		return nil
 	}
-	look := script{text: lookScript, vars: map[string]string{
+	look := script{text: groundScript + lookScript, vars: map[string]string{
 		"root":      "",
 		"record":    engine.AppliedPath,
 		"originals": originalsDir,

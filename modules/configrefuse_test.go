@@ -207,9 +207,9 @@ func real(t *testing.T, name string) string {
 func TestAFullDiskChangesNothing(t *testing.T) {
 	for name, tool := range map[string][2]string{
 		"while it is sent":            {"tar", "echo 'tar: x: Cannot write: No space left on device' >&2; exit 2\n"},
-		"while files are written":     {"cp", "case $* in */etc/*|*./.holdfast*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
+		"while files are written":     {"cp", "case $* in */etc/*|*./file-*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
 		"while what is there is kept": {"cp", "case $* in *--parents*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
-		"while it is synced":          {"sync", "case $* in *.holdfast*) echo 'sync: error syncing x: No space left on device' >&2; exit 1;; esac\n"},
+		"while it is synced":          {"sync", "case $* in *./file-*) echo 'sync: error syncing x: No space left on device' >&2; exit 1;; esac\n"},
 		"while the record is written": {"cp", "case $* in *before*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 func TestWhatATurnedDownToolSaysIsPassedOn(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/foo", "foo\n", 0o644)
-	b.tool("cp", "case $* in *./.holdfast*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
+	b.tool("cp", "case $* in *./file-*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
 	b.refused(b.plan(contents{"/etc/foo": "new\n"}, file("/etc/foo")), engine.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
 }
 
@@ -243,11 +243,12 @@ func TestAnImmutableFileIsRefused(t *testing.T) {
 
 func TestOnlyOneWritesAtATime(t *testing.T) {
 	b := newWriteBox(t)
-	lock, err := os.Create(b.at("/var/lib/holdfast/write.lock"))
+	b.must(b.plan(contents{}, file("/etc/before")))
+	lock, err := os.OpenFile(b.at("/var/lib/holdfast/write.lock"), os.O_RDWR, 0)
 	b.check(err)
 	defer func() { _ = lock.Close() }()
 	b.check(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
-	b.refused(b.plan(contents{}, file("/etc/foo")), engine.ScriptHeld, "another holdfast is writing to this host")
+	b.refused(b.plan(contents{}, file("/etc/foo")), engine.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
 }
 
 // Links that the OS has directly in / and as /usr/local lead where they lead.

@@ -11,6 +11,10 @@ import (
 
 // The scripts of a write, its actions and its record.
 var (
+	//go:embed sh/ground.sh
+	groundScript string
+	//go:embed sh/room.sh
+	roomScript string
 	//go:embed sh/tx.sh
 	txScript string
 	//go:embed sh/place.sh
@@ -53,7 +57,7 @@ func (w write) script(holders ...engine.HoldOwner) (text string, uploads []engin
 		},
 		job: keysScript,
 		text: strings.Join([]string{
-			pointScript, txScript, placeScript, replaceScript, appendScript, accountsScript, undoScript, actionScript, recordedScript,
+			pointScript, groundScript, roomScript, txScript, placeScript, replaceScript, appendScript, accountsScript, undoScript, actionScript, recordedScript,
 			list.functions(), accounts.functions(), unitFunctions(w.units), uploaded(uploads),
 			writeScript, w.end(),
 		}, ""),

@@ -169,13 +169,6 @@ func (x *configDiff) writeNodes(d engine.Desired, w *write) {
 			w.edits = append(w.edits, edit{path: path, was: n, mode: -1})
 		}
 	}
-	if u := x.unfinished(); u != nil {
-		for _, e := range append(entriesOf(u.Config), entriesOf(x.was)...) {
-			w.clean = append(w.clean, e.edit.path)
-		}
-		slices.Sort(w.clean)
-		w.clean = slices.Compact(w.clean)
-	}
 }
 
 // dataOf are the contents of a file that is to be written.

@@ -14,7 +14,6 @@ type write struct {
 	groups  []groupEdit      // before users, as users are before files
 	users   []loginEdit
 	units   []unitEdit                 // after the files
-	clean   []string                   // paths beside which an earlier transaction may have left a temporary file
 	before  []byte                     // applied.json while it is under way: the old record, and what is unfinished
 	failure func(action string) []byte // gives applied.json once that action has failed
 	after   []byte                     // applied.json when all has taken effect

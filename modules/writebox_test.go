@@ -3,6 +3,7 @@ package modules
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/pathtest"
@@ -32,6 +34,7 @@ func newWriteBox(t *testing.T) *writeBox {
 	for _, dir := range []string{"etc", "tmp", "var/lib/holdfast", "run/holdfast", "home"} {
 		b.mkdir(dir)
 	}
+	b.check(os.Chmod(b.at("/"), 0o755))
 	b.check(os.Chmod(b.at("/var/lib/holdfast"), 0o700))
 	b.hold(engine.RunHold, "r1")
 	return b
@@ -110,7 +113,6 @@ func (b *writeBox) plan(data map[string]string, edits ...edit) write {
 			w.data[e.data] = []byte(text)
 		}
 		w.edits = append(w.edits, e)
-		w.clean = append(w.clean, e.path)
 	}
 	return w
 }
@@ -147,7 +149,10 @@ func (b *writeBox) send(script string, uploads []engine.Upload) engine.Output {
 	if shell == "" {
 		shell = "sh"
 	}
-	cmd := exec.Command(shell, name)
+	ctx, cancel := context.WithTimeout(b.t.Context(), 2*time.Minute) // nothing may wait for ever
+	defer cancel()
+	cmd := exec.CommandContext(ctx, shell, name)
+	cmd.WaitDelay = time.Second
 	cmd.Env = []string{"PATH=" + b.path + fakes + ":" + pathtest.Tools(), "BOX=" + b.root}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stdin = &archive

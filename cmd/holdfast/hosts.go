@@ -18,6 +18,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/remote"
 	"holdfast/engine/rollout"
+	"holdfast/modules"
 )
 
 // hosts keeps one SSH connection per host for the run, and makes a new one
@@ -203,6 +204,9 @@ func (h *hosts) measure(ctx context.Context, members []engine.Host) {
 	work.Wait()
 }
 
+// mostFile is how many bytes of a file are read.
+const mostFile = 1 << 20
+
 // readFile reads a file of a host as root.
 func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte, error) {
 	return func(ctx context.Context, path string) ([]byte, error) {
@@ -210,7 +214,7 @@ func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte
 		if err != nil {
 			return nil, err
 		}
-		r, err := c.Run(ctx, remote.Command{Script: "cat -- " + engine.Quote(path), Become: true, MaxOutput: 1 << 20})
+		r, err := c.Run(ctx, remote.Command{Script: modules.ReadScript(path, mostFile), Become: true, MaxOutput: mostFile})
 		switch {
 		case err != nil:
 			return nil, err

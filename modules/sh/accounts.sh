@@ -99,7 +99,19 @@ sshkeys() {
 	about="SSH keys of $1"
 	home=$(getent passwd -- "$1" | cut -d: -f6)
 	[ -n "$home" ] || refuse "there is no such user"
-	attempt runuser -u "$1" -- sh -c "$job" keys "$root$home" "$place" <"$2" || refuse "$said"
+	# What runs as the user the user can take over: it gets nothing of root's that
+	# it could hold on to, and neither a pipe of theirs nor a flood is waited for.
+	{
+		code=0
+		timeout -k 5 60 runuser -u "$1" -- sh -c "$job" keys "$root$home" "$place" <"$2" 2>&1 5<&- 6<&- 7<&- 8>&- 9>&- || code=$?
+		printf '%s\n' "$code" >"$tx/code"
+	} | timeout -k 5 70 head -c 4096 >"$tx/said" || :
+	said=$(cat "$tx/said")
+	case $(cat "$tx/code") in
+	0) ;;
+	124 | 137) refuse "not done within a minute${said:+: $said}" ;;
+	*) refuse "$said" ;;
+	esac
 }
 
 # keysplace sets place: a file of their own for keys if sshd reads one.

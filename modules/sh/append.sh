@@ -7,7 +7,12 @@ likeoriginal() {
 	original=$originals/$orig
 	[ ! -e "$original.default" ] || original=$root/usr$path
 	if [ ! -f "$original" ] || [ -L "$original" ]; then return 0; fi
-	enter "$dir" || refuse "its directory is not there"
-	attempt chown --reference="$original" "./$tmp" || refuse "$said"
-	attempt chmod --reference="$original" "./$tmp" || refuse "$said"
+	# Where an account could have moved a file of somebody else, that stays as
+	# closed as it is.
+	case $lf$uneven$lf in
+	*"$lf.$path$lf"*) return 0 ;;
+	esac
+	needroom "$dir"
+	attempt chown --reference="$original" "./$fresh" || refuse "$said"
+	attempt chmod --reference="$original" "./$fresh" || refuse "$said"
 }

@@ -17,8 +17,8 @@ file() {
 	sync "${1%/*}"
 }
 
-# others prints the lines that are not ours, each whole. A block without an end
-# is none.
+# others prints the lines of standard input that are not ours, each whole. A block
+# without an end is none.
 others() {
 	block='' inside=''
 	while IFS= read -r line || [ -n "$line" ]; do
@@ -37,7 +37,7 @@ others() {
 			fi
 			;;
 		esac
-	done <"$list"
+	done
 	printf %s "$block"
 }
 
@@ -53,13 +53,27 @@ if [ "$2" = fragment ]; then
 	fi
 	keys=
 fi
-rest=
-if [ -e "$list" ]; then rest=$(others && echo .); fi
-rest=${rest%.}
+text='' rest=''
+if [ -e "$list" ]; then
+	text=$(dd if="$list" bs=1048576 count=1 iflag=nonblock,fullblock status=none && echo .)
+	text=${text%.}
+	if [ "$(stat -Lc %s "$list")" -gt 1048576 ]; then
+		echo "$1/$list has more than 1 MiB; remove some by hand" >&2
+		exit 1
+	fi
+	rest=$(printf %s "$text" | others && echo .)
+	rest=${rest%.}
+fi
 if [ -n "$keys" ]; then
 	printf '%s%s\n%s\n%s\n' "$rest" "$begin" "$keys" "$end" | file "$list"
 elif [ -n "$rest" ]; then
-	if grep -qxF "$begin" "$list"; then printf %s "$rest" | file "$list"; fi
+	case "
+$text
+" in
+	*"
+$begin
+"*) printf %s "$rest" | file "$list" ;;
+	esac
 elif [ -s "$list" ]; then
 	rm -f "$list"
 fi

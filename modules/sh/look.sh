@@ -68,7 +68,9 @@ nodes=$({
 } 3>&1)
 say "$nodes"
 say '== digests'
-say "$nodes" | sed -n "s/^8[^$tab]*$tab[0-9]\{1,8\}$tab.*$tab//p" | each sha256sum -z -- | tr '\0' '\n'
+graded=$(say "$nodes" | sed -n "s/^8[^$tab]*$tab[0-9]\{1,8\}$tab.*$tab//p" | grade)
+uneven=$(say "$graded" | sed -n 's/^!//p')
+say "$graded" | digests
 say '== targets'
 say "$nodes" | sed -n "s/^a.*$tab//p" | each stat --printf='%n\t%N\n' --
 
@@ -98,9 +100,19 @@ tmpfs | ramfs) ;;
 esac
 
 # show KIND PATH FILE prints what is in a regular file, up to a byte more than
-# may be.
+# may be. Where others than root can swap it, it comes as an archive, which says
+# whose these contents are, and not those of another moment.
 show() {
 	if [ ! -f "$3" ] || [ -L "$3" ]; then return 0; fi
+	case $newline$uneven$newline in
+	*"$newline$3$newline"*)
+		(
+			enter "${2%/*}" || exit 0
+			say "archive$tab$2$tab$(timeout -k 1 20 tar -cf - --no-recursion -- "./${2##*/}" 2>/dev/null | head -c "$((limit + 8192))" | base64 -w0)"
+		)
+		return
+		;;
+	esac
 	say "$1$tab$2$tab$(head -c "$limit" -- "$3" | base64 -w0)"
 }
 say '== contents'
@@ -177,10 +189,14 @@ sessions() {
 }
 # otherkeys counts SSH keys in a home that are not holdfast's.
 otherkeys() {
-	for file in .ssh/authorized_keys .ssh/authorized_keys2 $(cd "$1/.ssh/authorized_keys.d" 2>/dev/null && ls -A | sed 's,^,.ssh/authorized_keys.d/,'); do
-		if [ "$file" = .ssh/authorized_keys.d/ignition ] || [ ! -f "$1/$file" ] || [ -L "$1/$file" ]; then continue; fi
-		dd if="$1/$file" bs="$limit" count=1 iflag=nofollow,nonblock,fullblock status=none
-		echo
+	for file in authorized_keys authorized_keys2 $(follow "$1/.ssh/authorized_keys.d/." && ls -A | head -n 100 | sed 's,^,authorized_keys.d/,'); do
+		[ "$file" != authorized_keys.d/ignition ] || continue
+		(
+			follow "$1/.ssh/$file" || exit 0
+			if [ ! -f "./$name" ] || [ -L "./$name" ]; then exit 0; fi
+			timeout -k 1 20 dd if="./$name" bs="$limit" count=1 iflag=nofollow,nonblock,fullblock status=none || :
+			echo
+		)
 	done | sed '/^# BEGIN holdfast$/,/^# END holdfast$/d' | grep -c '^[^#[:space:]]' || :
 }
 say '== logins'
@@ -195,23 +211,26 @@ say "$passwd" | while IFS=: read -r user _ _ _ _ home _; do
 	if [ "$user" = "$connects" ]; then say "connects$tab$user$tab"; fi
 	if [ "$user" = "$connects" ] || leaving "$user"; then
 		case $home in
-		/*) say "otherkeys$tab$user$tab$(otherkeys "$root$home")" ;;
+		/*) say "otherkeys$tab$user$tab$(otherkeys "$home")" ;;
 		esac
 		say "sessions$tab$user$tab$(sessions "$user")"
 	fi
-	file=$root$home/$keys
 	case $home in
 	/*) ;;
 	*) continue ;;
 	esac
-	if [ ! -f "$file" ] || [ -L "$file" ]; then continue; fi
-	# The file is the user's to replace: dd does not follow what it is by then.
-	text=$(dd if="$file" bs="$limit" count=1 iflag=nofollow,nonblock,fullblock status=none | if [ "$keys" = .ssh/authorized_keys ]; then
-		sed -n '/^# BEGIN holdfast$/,/^# END holdfast$/p'
-	else
-		cat
-	fi | base64 -w0)
-	say "keys$tab$user$tab$text"
+	(
+		code=0
+		follow "$home/$keys" || code=$?
+		if [ "$code" = 2 ]; then say "the SSH keys of $user are behind a symbolic link in $home, which $user could lead anywhere; let it be a directory" >&2; fi
+		if [ "$code" != 0 ] || [ ! -f "./$name" ] || [ -L "./$name" ]; then exit 0; fi
+		text=$(timeout -k 1 20 dd if="./$name" bs="$limit" count=1 iflag=nofollow,nonblock,fullblock status=none | if [ "$keys" = .ssh/authorized_keys ]; then
+			sed -n '/^# BEGIN holdfast$/,/^# END holdfast$/p'
+		else
+			cat
+		fi | base64 -w0)
+		say "keys$tab$user$tab$text"
+	)
 done
 say '== record'
 if [ -n "$applied" ]; then say "$applied" | sed '/^"about":\[$/,/^\],$/d'; elif [ -e "$record" ]; then say empty; fi

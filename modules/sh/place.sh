@@ -1,33 +1,3 @@
-# enter goes to a directory of the host, without following a link on the way;
-# only those are followed that the OS has directly in / or as /usr/local. From
-# then on entries are ./NAME, wherever the path may lead by now. It returns 1
-# if there is no such directory, and 2 if a link leads elsewhere ($link).
-enter() {
-	cd -P "$root$1/." 2>/dev/null || return 1
-	here=$PWD
-	[ "$here" != / ] || here=
-	[ "$here" != "$root$1" ] || return 0
-	top=${1#/}
-	top=/${top%%/*}
-	case $1/ in
-	/usr/local/*) top=/usr/local ;;
-	esac
-	if [ -L "$root$top" ] && [ "$(stat -c %u "$root$top")" = "$(stat -c %u "$root/.")" ]; then
-		base=$(cd -P "$root$top/." && printf %s "$PWD")
-		[ "$here" != "$base${1#"$top"}" ] || return 0
-	else
-		top=
-	fi
-	link=
-	rest=${1#/}/
-	while [ -n "$rest" ]; do
-		link=$link/${rest%%/*}
-		rest=${rest#*/}
-		if [ -L "$root$link" ] && [ "$link" != "$top" ]; then break; fi
-	done
-	return 2
-}
-
 found() { [ -e "$1" ] || [ -L "$1" ]; }
 
 # What follows is called for each entry of the list of edits; see
@@ -66,7 +36,8 @@ place() {
 	found "./$name" || return 0
 	case $was:$kind in
 	file:directory | link:directory | directory:file | directory:link | other:*)
-		problem "$path: it is ${was#other} where a $kind is to be; move it out of the way"
+		is=${was#other}
+		problem "$path: it is ${is:-no file, directory or link} where a $kind is to be; move it out of the way"
 		;;
 	directory:*) ;;
 	*)
@@ -86,11 +57,11 @@ place() {
 # differs names what is not as it was planned with, and in what.
 differs() {
 	[ "$kind" != parent ] || return 0
-	file=$root$path
 	how=
-	now=$(stat -c '%f %u %g' -- "$file" 2>/dev/null) || now=
+	now=
+	if enter "$dir"; then now=$(stat -c '%f %u %g' -- "./$name" 2>/dev/null) || now=; fi
 	if [ "$was" = none ]; then
-		! found "$file" || how='it is there now'
+		[ -z "$now" ] || how='it is there now'
 	elif [ -z "$now" ]; then
 		how='it is gone'
 	elif [ "$now" != "$wasstat" ]; then
@@ -101,14 +72,9 @@ differs() {
 		if [ "$was" = link ]; then [ "${now#* }" != "${wasstat#* }" ] || how=; fi
 	fi
 	if [ -z "$how" ] && [ "$was" = file ]; then
-		[ "$(sha256sum <"$file" | cut -c1-64)" = "$wasdata" ] || how='its contents changed'
+		[ "$(digest "$name")" = "$wasdata" ] || how='its contents changed'
 	elif [ -z "$how" ] && [ "$was" = link ]; then
-		[ "$(readlink "$file")" = "$wasdata" ] || how='its target changed'
+		[ "$(readlink "./$name")" = "$wasdata" ] || how='its target changed'
 	fi
 	[ -z "$how" ] || problem "$path is not as it was when this was planned ($how)"
-}
-
-# tidy removes what an earlier try has left beside the entry.
-tidy() {
-	if enter "$dir" && found "./$tmp"; then rm -f "./$tmp"; fi
 }

@@ -8,7 +8,8 @@ refuse() {
 	exit 1
 }
 
-# prepare puts what the entry is to be beside it, under another name.
+# prepare makes what the entry is to be in the room of its directory, under the
+# name $fresh.
 prepare() {
 	context=
 	[ -z "$contexts" ] || IFS= read -r context <&7 || :
@@ -22,30 +23,57 @@ prepare() {
 		esac
 		found "$original" || return 0
 		if [ -d "$original" ] && [ ! -L "$original" ]; then return 0; fi
-		enter "$dir" || refuse "its directory is not there"
-		attempt cp -a "$original" "./$tmp" || refuse "$said"
-		if [ -f "./$tmp" ] && [ ! -L "./$tmp" ]; then attempt sync "./$tmp" || refuse "$said"; fi
+		needroom "$dir"
+		attempt cp -a "$original" "./$fresh" || refuse "$said"
+		if [ -f "./$fresh" ] && [ ! -L "./$fresh" ]; then attempt sync "./$fresh" || refuse "$said"; fi
+		ready="$ready $n "
 		return
 		;;
-	esac
-	enter "$dir" || refuse "its directory is not there"
-	case $kind in
 	parent | directory)
-		[ ! -d "./$name" ] || return 0
-		attempt mkdir -m "$mode" "./$name" || refuse "$said"
-		made="$made $n "
-		tmp=$name
+		code=0
+		enter "$dir" || code=$?
+		if [ "$code" = 0 ] && [ -d "./$name" ]; then return 0; fi
 		;;
-	file) attempt cp --preserve=mode,ownership "$tx/new/$source" "./$tmp" || refuse "$said" ;;
+	esac
+	needroom "$dir"
+	case $kind in
+	parent | directory) attempt mkdir -m "$mode" "./$fresh" || refuse "$said" ;;
+	file) attempt cp --preserve=mode,ownership "$tx/new/$source" "./$fresh" || refuse "$said" ;;
 	link)
-		attempt ln -sT -- "$data" "./$tmp" || refuse "$said"
-		[ "$owner" = "$me" ] || [ -n "$late" ] || attempt chown -h "$owner" "./$tmp" || refuse "$said"
+		attempt ln -sT -- "$data" "./$fresh" || refuse "$said"
+		[ "$owner" = "$me" ] || [ -n "$late" ] || attempt chown -h "$owner" "./$fresh" || refuse "$said"
 		;;
 	esac
 	case $context in
 	/* | '' | '<<none>>' | *' '*) ;;
-	*) [ "$kind" = hard ] || attempt chcon -h "$context" "./$tmp" || refuse "$said" ;;
+	*) [ "$kind" = hard ] || attempt chcon -h "$context" "./$fresh" || refuse "$said" ;;
 	esac
+	case $kind in
+	parent | directory)
+		id=$(stat -c %d:%i "./$fresh")
+		attempt replace || refuse "$said"
+		made="$made $n=$id "
+		;;
+	esac
+}
+
+# replace puts what was made in the place of what is there, if that is not a
+# directory with something in it.
+replace() { mv $nocopy -fT "./$fresh" "../$name"; }
+
+# syncrooms brings the new files to the disk.
+syncrooms() {
+	while IFS= read -r dir; do
+		[ -n "$dir" ] || continue
+		needroom "${dir%/}"
+		for file in ./file-*; do
+			[ -e "$file" ] || break
+			attempt sync ./file-* || refuse "$said"
+			break
+		done
+	done <<END
+$rooms
+END
 }
 
 # belated prepares again what belongs to an account that is there only now.
@@ -55,18 +83,50 @@ belated() {
 	file)
 		attempt chown "$owner" "$tx/new/$source" || refuse "$said"
 		attempt chmod "$mode" "$tx/new/$source" || refuse "$said"
-		enter "$dir" || refuse "its directory is not there"
-		[ -z "$contexts" ] || context=$(stat -c %C "./$tmp")
-		rm -f "./$tmp"
-		attempt cp --preserve=mode,ownership "$tx/new/$source" "./$tmp" || refuse "$said"
-		[ -z "$contexts" ] || attempt chcon -h "$context" "./$tmp" || refuse "$said"
-		attempt sync "./$tmp" || refuse "$said"
+		needroom "$dir"
+		[ -z "$contexts" ] || context=$(stat -c %C "./$fresh")
+		rm -f "./$fresh"
+		attempt cp --preserve=mode,ownership "$tx/new/$source" "./$fresh" || refuse "$said"
+		[ -z "$contexts" ] || attempt chcon -h "$context" "./$fresh" || refuse "$said"
+		attempt sync "./$fresh" || refuse "$said"
 		;;
 	link)
-		enter "$dir" || refuse "its directory is not there"
-		attempt chown -h "$owner" "./$tmp" || refuse "$said"
+		needroom "$dir"
+		attempt chown -h "$owner" "./$fresh" || refuse "$said"
 		;;
 	esac
+}
+
+# keep copies what is there, if it was not copied with all that can be read by
+# path. Linked into a room it stays the same file, whatever its name means by
+# then; it has to be what was planned with.
+keep() {
+	case $was in
+	file | link) ;;
+	*) return 0 ;;
+	esac
+	case $lf$uneven$lf in
+	*"$lf.$path$lf"*) ;;
+	*) return 0 ;;
+	esac
+	needroom "$dir"
+	attempt ln -PT "../$name" "./old-$n" || refuse "$said"
+	now=$(stat -c '%f %u %g' "./old-$n")
+	copy=$tx/old$path
+	mkdir -p "${copy%/*}"
+	case $was:$now in
+	link:a*) attempt cp -a "./old-$n" "$copy" && [ "$(readlink "$copy")" = "$wasdata" ] && return ;;
+	"file:$wasstat") attempt copyfile && [ "$(sha256sum <"$copy" | cut -c1-64)" = "$wasdata" ] && return ;;
+	esac
+	full "$said" && refuse "$said"
+	complain "$doing: $path is not as it was when this was planned (somebody changes it right now)"
+	exit 76
+}
+
+# copyfile gives up on a file that grows without end.
+copyfile() {
+	ulimit -f $((large / 512 + 1)) 2>/dev/null
+	timeout -k 5 120 cp -a "./old-$n" "$copy"
 }
 
 # preserve keeps what is there as the original; the OS's own is only noted,
@@ -102,23 +162,35 @@ swap() {
 	parent | hard | gone) return ;;
 	esac
 	point "rename $n"
-	enter "$dir" || refuse "its directory is not there any more"
 	case $kind in
-	file | link) attempt mv -fT "./$tmp" "./$name" || refuse "$said" ;;
+	file | link)
+		needroom "$dir"
+		attempt replace || refuse "$said"
+		;;
 	directory)
 		enter "$path" || refuse "it is not a directory any more"
-		attributes "$owner" "$mode"
+		attributes
 		;;
 	esac
 }
 
+# attributes gives the directory that the script is in its owner and mode, if it
+# is the one that was made, or planned with, and none that was put in its place.
 attributes() {
-	now=$(stat -c '%u:%g' .)
-	case $1 in
-	"$now") ;;
-	*) attempt chown "$1" . || refuse "$said" ;;
+	id=$(stat -c '%d:%i' .)
+	now=$(stat -c '%f %u %g' .)
+	case "$made|$id|$now" in
+	*" $n=$id "*) ;;
+	*" $n="*) refuse "it is not the directory that was made" ;;
+	*"|$id|$wasstat") [ "${inode:-$id}" = "$id" ] || refuse "it is not the directory that was planned with" ;;
+	*) refuse "its mode or owner changed" ;;
 	esac
-	attempt chmod "$2" . || refuse "$said"
+	given="$given $n=$id "
+	case ${now#* } in
+	"${owner%:*} ${owner#*:}") ;;
+	*) attempt chown "$owner" . || refuse "$said" ;;
+	esac
+	attempt chmod "$mode" . || refuse "$said"
 }
 
 # hardlink replaces the entry by a hard link, unless it is that already: two
@@ -126,30 +198,54 @@ attributes() {
 hardlink() {
 	[ "$kind" = hard ] || return 0
 	point "rename $n"
-	enter "$targetdir" || refuse "the directory of its target is not there"
-	target=$PWD/$targetname
-	enter "$dir" || refuse "its directory is not there any more"
-	if [ "$target" -ef "./$name" ] && [ ! -L "./$name" ]; then return 0; fi
-	attempt ln -PT "$target" "./$tmp" || refuse "$said"
-	attempt mv -fT "./$tmp" "./$name" || refuse "$said"
+	needroom "$targetdir"
+	attempt ln -PT "../$targetname" "./target-$n" || refuse "$said"
+	[ -f "./target-$n" ] && [ ! -L "./target-$n" ] || refuse "$targetdir/$targetname is not a file"
+	command exec 5<. || refuse "the directory of its target cannot be opened"
+	needroom "$dir"
+	if [ ! "/proc/self/fd/5/target-$n" -ef "../$name" ] || [ -L "../$name" ]; then
+		attempt ln -PT "/proc/self/fd/5/target-$n" "./$fresh" || refuse "$said"
+		attempt replace || refuse "$said"
+	fi
+	exec 5<&-
 }
 
 # leave removes the entry, or puts its original back.
 leave() {
 	[ "$kind" = gone ] || return 0
 	point "rename $n"
-	code=0
-	enter "$dir" || code=$?
-	[ "$code" != 1 ] || return 0
-	[ "$code" = 0 ] || refuse "its directory is not there any more"
-	if found "./$tmp"; then
-		attempt mv -fT "./$tmp" "./$name" || refuse "$said"
-	elif [ -d "./$name" ] && [ ! -L "./$name" ]; then
-		rmdir "./$name" 2>/dev/null || say "$path stays, because it is not empty"
+	case "$ready" in
+	*" $n "*)
+		needroom "$dir"
+		attempt replace || refuse "$said"
+		restored
+		return
+		;;
+	esac
+	if [ "$was" = directory ]; then
+		if enter "$path"; then emptyroom; fi
+		spot=
+		onward || return 0
+		if rmdir "./$name" 2>/dev/null; then gone="$gone $n "; else say "$path stays, because it is not empty"; fi
 	else
+		onward || return 0
 		attempt rm -f "./$name" || refuse "$said"
 	fi
-	[ "$restore" != yes ] || printf '%s\n' "$orig" >>"$tx/restored"
+	restored
+}
+
+# restored notes that the original is not needed any more once the record says so.
+restored() { [ "$restore" != yes ] || printf '%s\n' "$orig" >>"$tx/restored"; }
+
+# onward goes to the directory of what goes, if that is not gone itself.
+onward() {
+	code=0
+	enter "$dir" || code=$?
+	case $code in
+	0) ;;
+	1) return 1 ;;
+	*) refuse "its directory is not there any more" ;;
+	esac
 }
 
 # owned gives files an owner: owner, files.

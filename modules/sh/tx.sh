@@ -19,11 +19,21 @@ complain() { printf '%s\n' "$*" >&2 || :; }
 # own: a hold is renewed while this goes on.
 lock() {
 	[ -d "$state" ] || mkdir -m 0700 "$state"
-	exec 8>"$state/write.lock"
+	case $(stat -c '%f %u' "$state") in
+	"41c0 $uid") ;;
+	4*" $uid") chmod 0700 "$state" ;;
+	*)
+		complain "$doing: $state has to be a directory of root's own, mode 0700; nothing was done"
+		exit 1
+		;;
+	esac
+	exec 8>>"$state/write.lock"
 	if command -v flock >/dev/null 2>&1 && ! flock -n 8; then
-		complain "$doing: another holdfast is writing to this host; nothing was done"
+		owner=$(head -c 300 "$state/write.lock")
+		complain "$doing: another holdfast is writing to this host${owner:+ ($owner)}; nothing was done"
 		exit 75
 	fi
+	say "run $run, $doing, as ${SUDO_USER:-root}, since $(date -u +%Y-%m-%dT%H:%M:%SZ), process $$" >"$state/write.lock"
 	point locked
 }
 
@@ -50,7 +60,7 @@ record() {
 # any more once the record says so.
 trim() {
 	cd /
-	rm -rf "$tx/new" "$tx/old" "$tx/accounts" "$tx/applied" "$tx/contexts" "$tx/password"
+	rm -rf "$tx/new" "$tx/old" "$tx/accounts" "$tx/applied" "$tx/contexts" "$tx/password" "$tx/said" "$tx/code"
 	rmdir "$tx" 2>/dev/null || :
 }
 
@@ -63,6 +73,7 @@ forget() {
 		sync "$originals"
 		rm -f "$left/restored"
 	done
+	sweepall
 	rm -rf "$state/tx"
 }
 
@@ -75,5 +86,6 @@ finish() {
 			return
 		fi
 	done
+	sweepall
 	rm -rf "$state/tx"
 }

@@ -5,11 +5,11 @@ ended() {
 	trap - EXIT
 	trap '' TERM INT
 	set +e
-	kept=
+	kept='' spot=''
 	if [ "$phase" = writing ]; then
 		back
 	fi
-	edits tidy
+	[ ! -e "$tx/rooms" ] || sweep "$tx/rooms"
 	changed=yes
 	while [ -n "$changed" ]; do
 		changed=
@@ -33,7 +33,7 @@ ended() {
 # unmake removes a directory that was made.
 unmake() {
 	case $made in
-	*" $n "*) if enter "$dir" && rmdir "./$name" 2>/dev/null; then changed=yes; fi ;;
+	*" $n="*) if enter "$dir" && rmdir "./$name" 2>/dev/null; then changed=yes; fi ;;
 	esac
 }
 
@@ -41,7 +41,11 @@ unmake() {
 back() {
 	unitsback late
 	keysback
-	edits redirect
+	changed=yes
+	while [ -n "$changed" ]; do
+		changed=
+		edits redirect
+	done
 	edits putback
 	unitsback early
 	accountsback
@@ -55,37 +59,53 @@ unback() {
 	esac
 	verb=$3
 	shift 3
-	systemctl "$verb" -- "$@" >/dev/null 2>&1 8>&- 9>&- || kept="$kept, whether these are enabled: $*"
+	timeout -k 10 300 systemctl "$verb" -- "$@" >/dev/null 2>&1 8>&- 9>&- || kept="$kept, whether these are enabled: $*"
 }
 
-# redirect makes a directory again that was removed; those that are in it have
-# been made before.
+# redirect makes a directory again that was removed, once the one that it was in
+# is there.
 redirect() {
-	[ "$kind:$was" = gone:directory ] || return 0
-	mkdir -p "$root$path"
-	inherit
+	case $gone in
+	*" $n "*) ;;
+	*) return ;;
+	esac
+	enterroom "$dir" && rm -rf "./back-$n" && mkdir -m 0700 "./back-$n" && inherit "./back-$n" && mv -fT "./back-$n" "../$name" || return
+	gone="${gone%%" $n "*} ${gone#*" $n "}"
+	changed=yes
 }
 
 # inherit gives a directory the owner and mode that it had.
 inherit() {
 	owned=${wasstat#* }
-	enter "$path" && chown "${owned% *}:${owned#* }" . && chmod "$wasmode" . || kept="$kept, $path"
+	chown "${owned% *}:${owned#* }" "$1" && chmod "$wasmode" "$1"
 }
 
 putback() {
-	case $kind in
-	parent) return ;;
-	esac
-	case $was in
-	directory)
-		[ "$kind" != directory ] || inherit
+	case $kind:$was in
+	parent:*) ;;
+	directory:directory)
+		case $given in
+		*" $n="*) enter "$path" && given "$(stat -c %d:%i .)" && inherit . || kept="$kept, $path" ;;
+		esac
 		;;
-	none)
+	*:directory)
+		case $gone in
+		*" $n "*) kept="$kept, $path" ;;
+		esac
+		;;
+	*:none)
 		if enter "$dir" && found "./$name" && [ "$kind" != directory ]; then rm -f "./$name" || kept="$kept, $path"; fi
 		;;
 	*)
-		enter "$dir" && rm -f "./$tmp" && cp -a "$tx/old$path" "./$tmp" && mv -fT "./$tmp" "./$name" || kept="$kept, $path"
-		rm -f "./$tmp"
+		enterroom "$dir" && rm -f "./back-$n" && cp -a "$tx/old$path" "./back-$n" && mv -fT "./back-$n" "../$name" || kept="$kept, $path"
 		;;
+	esac
+}
+
+# given tells whether this is the directory whose owner and mode were changed.
+given() {
+	case $given in
+	*" $n=$1 "*) ;;
+	*) return 1 ;;
 	esac
 }

@@ -15,11 +15,14 @@ problem() {
 unit() {
 	unitsdone="$unitsdone $1 $2 "
 	shift
-	attempt systemctl "$@" 8>&- 9>&- || refuse "$said"
+	attempt timeout -k 10 300 systemctl "$@" 8>&- 9>&- || refuse "$said"
 }
 settled() { [ -z "$wrong" ] || exit "$1"; }
-phase=preparing made='' told='' accounts='' keysdone='' unitsdone='' contexts='' about=''
-uid=$(id -u)
+phase=preparing made='' ready='' given='' gone='' told='' accounts='' keysdone='' unitsdone='' contexts='' about=''
+nocopy=
+case $(mv --help) in
+*--no-copy*) nocopy=--no-copy ;;
+esac
 me=$uid:$(id -g)
 mounts=$(cut -d ' ' -f 5 "$root/proc/self/mountinfo" 2>/dev/null | tr '\n' ' ')
 mounts=" $mounts"
@@ -45,7 +48,7 @@ point unpacked
 edits place
 settled 1
 nowstatistics() { present | xargs -0 -r stat --printf '%f %u %g\n' --; }
-nowdigests() { files | xargs -0 -r sha256sum -z -- | tr '\n\0' ' \n' | cut -c1-64; }
+nowdigests() { (cd "$root/." && files | grade | digests) | sort; }
 nowtargets() { links | xargs -0 -r readlink -z -- | tr '\0' '\n'; }
 if ! absent || [ "$(nowstatistics 2>/dev/null)" != "$statistics" ] || [ "$(nowdigests 2>/dev/null)" != "$digests" ] || [ "$(nowtargets 2>/dev/null)" != "$targets" ]; then
 	edits differs
@@ -55,9 +58,12 @@ names
 settled 1
 point checked
 
-edits tidy
-tidying
 doing=write
+about="$tx/rooms"
+nameroom
+said=$(recordrooms 2>&1) || refuse "$said"
+graded=$(cd "$root/." && changing | grade)
+uneven=$(printf '%s\n' "$graded" | sed -n 's/^!//p')
 if selinuxenabled 2>/dev/null; then
 	places | xargs -0 -r matchpathcon -n >"$tx/contexts"
 	contexts=yes
@@ -68,13 +74,14 @@ sources || refuse "$said"
 edits prepare
 [ -z "$hasrests" ] || edits likeoriginal
 about='new files'
-said=$({ temporary | xargs -0 -r sync --; } 2>&1) || refuse "$said"
+syncrooms
 point prepared
 claim write # nobody may have taken the host while all that came, nor take it from here on
 
 about='what is there now'
 mkdir -p "$tx/old" "$originals"
-said=$({ cd "$root/." && changing | xargs -0 -r cp -a --parents -t "$tx/old" --; } 2>&1) || refuse "$said"
+said=$({ cd "$root/." && printf '%s\n' "$graded" | sed -n 's/^=//p' | tr '\n' '\0' | xargs -0 -r cp -a --parents -t "$tx/old" --; } 2>&1) || refuse "$said"
+edits keep
 if [ -n "$hasaccounts" ]; then said=$(keepaccounts 2>&1) || refuse "$said"; fi
 about='originals'
 said=$({ cd "$tx/old" && keeping | xargs -0 -r sync --; } 2>&1) || refuse "$said"
@@ -110,5 +117,7 @@ units late
 point units
 phase=written
 trap - EXIT TERM INT
+sweep "$tx/rooms"
+rm -f "$tx/rooms"
 cd /
 point written

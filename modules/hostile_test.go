@@ -1,0 +1,358 @@
+package modules
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/longtest"
+)
+
+// meddlers are what an account can do in a directory that everybody can write to,
+// $D, to have root read or write $S, which is root's. They are run right before a
+// program that root runs.
+var meddlers = map[string]string{
+	// What a transaction has made for itself leads elsewhere.
+	"rooms": `for r in $D/.holdfast-*; do [ -e $r ] || continue; mv $r $D/away; ln -s $S $r; done`,
+	// A name that can be guessed is a link already.
+	"guess": `for f in changed.conf new.conf original.conf; do ln -s $S/$f $D/.holdfast-$(printf %s /srv/app/$f | sha256sum | cut -c1-16); done`,
+	// The directory itself leads elsewhere.
+	"directory": `mv $D $D.away; ln -s $S $D`,
+	"parent":    `mv $D $D.away; mkdir $D; for f in $D.away/*; do ln -s $S/${f##*/} $D; done`,
+	"names":     `for f in $D/*; do rm -rf $f; ln -s $S/${f##*/} $f; done`,
+	"pipes":     `for f in $D/*; do rm -rf $f; mkfifo $f; done`,
+	"room":      `for r in $D/.holdfast-*; do [ -d $r ] || continue; mv $r $D/away; mkdir -m 0777 $r; for f in $D/away/*; do ln -s $S/new.conf $r/${f##*/}; done; done`,
+	"swap":      `mv $D/dir $D/other; mv $D/root $D/dir`,
+}
+
+// meddled are the programs that touch paths.
+var meddled = []string{"cp", "ln", "mv", "mkdir", "chown", "chmod", "rm", "rmdir", "dd", "tar", "head", "sha256sum", "stat", "readlink", "sync"}
+
+// meddle has an account do something right before the nth of these programs.
+func meddle(t *testing.T, write func(path, text string), root, how string, n int) {
+	t.Helper()
+	write("/attack", strings.NewReplacer("$D", root+"/srv/app", "$S", root+"/root").Replace(meddlers[how])+"\n")
+	write("/count", "0\n")
+	for _, tool := range meddled {
+		write("/meddled/"+tool, "#!/bin/sh\nread n <"+engine.Quote(root)+"/count\nn=$((n + 1))\necho $n >"+engine.Quote(root)+"/count\n"+
+			"[ $n != "+strconv.Itoa(n)+" ] || PATH=/usr/bin:/bin sh "+engine.Quote(root)+"/attack 2>/dev/null\nexec "+real(t, tool)+" \"$@\"\n")
+	}
+}
+
+const secret = "the secret of root"
+
+// hostileSite is a host with a directory of everybody's that a configuration
+// writes to, and things of root's that have the same names.
+func hostileSite(t *testing.T) (*writeBox, write) {
+	b := newWriteBox(t)
+	b.put("/srv/app/changed.conf", "old\n", 0o644)
+	b.put("/srv/app/gone.conf", "gone\n", 0o644)
+	b.put("/srv/app/original.conf", "ours\n", 0o644)
+	b.put("/var/lib/holdfast/originals/"+originalName("/srv/app/original.conf"), "original\n", 0o644)
+	b.link("/srv/app/link", "old")
+	b.mkdir("/srv/app/dir")
+	b.mkdir("/srv/app/root")
+	for _, name := range []string{"changed.conf", "gone.conf", "original.conf", "new.conf", "link", "hard", "dir/x", "made/y", "secret"} {
+		b.put("/root/"+name, secret, 0o600)
+	}
+	for _, dir := range []string{"/srv", "/srv/app", "/srv/app/dir"} {
+		b.check(os.Chmod(b.at(dir), 0o777))
+	}
+	w := b.plan(contents{"/srv/app/changed.conf": "new\n", "/srv/app/new.conf": "new\n", "/srv/app/made/y": "y\n", "/srv/app/dir/x": "x\n", "/etc/z": "z\n"},
+		edit{path: "/srv/app/changed.conf", kind: engine.FileNode, mode: 0o640, save: true},
+		file("/srv/app/new.conf"), file("/srv/app/made/y"), file("/etc/z"),
+		edit{path: "/srv/app/link", kind: engine.LinkNode, data: "new"},
+		edit{path: "/srv/app/hard", kind: engine.LinkNode, hard: true, data: "/srv/app/new.conf"},
+		edit{path: "/srv/app/dir", kind: engine.DirectoryNode, mode: 0o755},
+		file("/srv/app/dir/x"),
+		edit{path: "/srv/app/original.conf", mode: -1, restore: true},
+		gone("/srv/app/gone.conf"))
+	return b, w
+}
+
+// owned is all that is root's: what nobody else may change or read.
+func (b *writeBox) owned() string {
+	b.t.Helper()
+	var list strings.Builder
+	b.check(filepath.WalkDir(b.at("/root"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		fmt.Fprintf(&list, "%s %+v %v\n", path, b.node(strings.TrimPrefix(path, b.root)), info.ModTime())
+		return err
+	}))
+	return list.String()
+}
+
+// leaked lists the files with the secret that others than root can read.
+func (b *writeBox) leaked() []string {
+	b.t.Helper()
+	var list []string
+	b.check(filepath.WalkDir(b.root, func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, b.root)
+		switch {
+		case err != nil:
+			return err
+		case name == "/root", name == "/var/lib/holdfast":
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), secret) {
+			list = append(list, name)
+		}
+		return nil
+	}))
+	return list
+}
+
+// Whatever an account does in its directory, and whenever: root writes and reads
+// nothing elsewhere, waits for nothing, and the next write finishes. The undoing
+// of a write that fails is no other.
+func TestWritesAreSafeOnHostileGround(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		for i, how := range slices.Sorted(maps.Keys(meddlers)) {
+			t.Run(fmt.Sprintf("%s, fails %v", how, fails), func(t *testing.T) {
+				t.Parallel()
+				stride := longtest.Pick(47, 1)
+				for n := 1 + 7*i%stride; ; n += stride {
+					if !meddledWrite(t, how, n, fails) {
+						break
+					}
+				}
+			})
+		}
+	}
+}
+
+// meddledWrite reports whether there was a program of that number.
+func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
+	t.Helper()
+	b, w := hostileSite(t)
+	if fails {
+		w.units = []unitEdit{{name: "x.service", do: "enable"}}
+		b.put("/no-x.service", "", 0o644)
+	}
+	meddle(t, func(path, text string) { b.put(path, text, 0o755) }, b.root, how, n)
+	b.path = b.at("/meddled") + ":"
+	before := b.owned()
+	out := b.write(w)
+	what := fmt.Sprintf("%s before program %d", how, n)
+	switch out.Code {
+	case 0, engine.ScriptCannot, engine.ScriptChanged, 1:
+	default:
+		t.Errorf("%s: exit status %d\n%s", what, out.Code, out.Stderr)
+	}
+	if after := b.owned(); after != before {
+		t.Errorf("%s: what is root's has changed\n%s\n%s", what, difference(before, after), out.Stderr)
+	}
+	if leaked := b.leaked(); len(leaked) > 0 || strings.Contains(out.Stdout+out.Stderr, secret) {
+		t.Errorf("%s: the secret is in %v\n%s", what, leaked, out.Stderr)
+	}
+	count := strings.TrimSpace(b.read("/count"))
+	if done, err := strconv.Atoi(count); err != nil || done < n {
+		return false
+	}
+	// The account stops, and somebody tidies up after it.
+	b.path = ""
+	b.check(os.RemoveAll(b.at("/srv")))
+	b.check(os.MkdirAll(b.at("/srv/app"), 0o777))
+	data := contents{"/srv/app/new.conf": "after\n"}
+	if out := b.write(b.plan(data, file("/srv/app/new.conf"))); out.Code != 0 || b.read("/srv/app/new.conf") != "after\n" {
+		t.Errorf("%s: the next write: %d %s", what, out.Code, out.Stderr)
+	}
+	return true
+}
+
+// hostileLook is a host with files of a directory of everybody's to look at.
+func hostileLook(t *testing.T) (looked, engine.Config) {
+	s := newLooked(t)
+	s.check(os.Chmod(s.root, 0o755))
+	for _, name := range []string{"app.conf", "other.conf"} {
+		s.write("/srv/app/"+name, "theirs\n", 0o644)
+		s.write("/root/"+name, secret, 0o600)
+	}
+	s.write("/root/secret", secret, 0o600)
+	s.check(os.Mkdir(s.root+"/srv/app/dir", 0o755))
+	s.check(os.Mkdir(s.root+"/srv/app/root", 0o755))
+	for _, dir := range []string{"/srv", "/srv/app"} {
+		s.check(os.Chmod(s.root+dir, 0o777))
+	}
+	return s, engine.Config{Files: []engine.File{{Path: "/srv/app/app.conf", Inherit: true, Append: []byte("ours\n")}, aFile("/srv/app/other.conf"), aFile("/srv/app/new.conf")}}
+}
+
+// Whatever an account does in its directory while a host is looked at, nothing of
+// root's is taken for the account's, and the look ends.
+func TestLooksAreSafeOnHostileGround(t *testing.T) {
+	for how := range meddlers {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			for n := 1; ; n += longtest.Pick(3, 1) {
+				s, c := hostileLook(t)
+				meddle(t, func(path, text string) { s.write(path, text, 0o755) }, s.root, how, n)
+				for _, tool := range meddled {
+					s.check(os.Rename(s.root+"/meddled/"+tool, s.root+"/fake/"+tool))
+				}
+				f := s.look(c)
+				for path, node := range f.Nodes {
+					if strings.Contains(string(node.Contents), "secret") {
+						t.Errorf("%s before program %d: %s is %q", how, n, path, node.Contents)
+					}
+					if node.Contents != nil && engine.Digest(node.Contents) != node.Digest {
+						t.Errorf("%s before program %d: %s is not what its digest is of", how, n, path)
+					}
+				}
+				text, err := os.ReadFile(s.root + "/count")
+				s.check(err)
+				if count, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || count < n {
+					return
+				}
+			}
+		})
+	}
+}
+
+// A file that its owner can swap is read as well as any other while nobody does.
+func TestFilesOnHostileGroundAreRead(t *testing.T) {
+	s, c := hostileLook(t)
+	f := s.mustLook(c)
+	for path, want := range map[string]string{"/srv/app/app.conf": "theirs\n", "/srv/app/other.conf": ""} {
+		if n := f.Nodes[path]; string(n.Contents) != want || n.Digest != engine.Digest([]byte("theirs\n")) {
+			t.Errorf("%s: %+v", path, n)
+		}
+	}
+}
+
+// What is appended to is not opened to others by its owner or mode, where an
+// account could have moved a file of somebody else.
+func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode int
+		file engine.File
+		says string
+	}{
+		"as it is":     {0o600, engine.File{}, ""},
+		"less":         {0o644, engine.File{Mode: new(0o600)}, ""},
+		"more":         {0o600, engine.File{Mode: new(0o644)}, "would open what is in it"},
+		"its owner":    {0o600, engine.File{Owner: engine.Owner{User: strconv.Itoa(os.Getuid())}}, ""},
+		"other owner":  {0o600, engine.File{Owner: engine.Owner{User: "4711"}}, "would open what is in it"},
+		"other group":  {0o600, engine.File{Owner: engine.Owner{Group: "4711"}}, "would open what is in it"},
+		"named owner":  {0o600, engine.File{Owner: engine.Owner{User: "nobody-here"}}, "would open what is in it"},
+		"no such file": {0, engine.File{Owner: engine.Owner{User: "4711"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, config := hostileLook(t)
+			s.check(os.Chmod(s.root+"/srv/app/app.conf", os.FileMode(c.mode)))
+			if c.mode == 0 {
+				s.check(os.Remove(s.root + "/srv/app/app.conf"))
+			}
+			config.Files[0].Mode, config.Files[0].Owner = c.file.Mode, c.file.Owner
+			if f := s.look(config); !strings.Contains(f.Problem, c.says) || (f.Problem == "") != (c.says == "") {
+				t.Errorf("problem %q", f.Problem)
+			}
+		})
+	}
+}
+
+// Keys are not read through links that their user can make, but through those of
+// root.
+func TestKeysAreReadThroughLinksOfRootOnly(t *testing.T) {
+	s := accounts(t)
+	s.check(os.Chmod(s.root, 0o755))
+	want := s.mustLook(people()).Users["core"].Keys
+	s.check(os.Chmod(s.root+"/home/core", 0o777))
+	s.check(os.Rename(s.root+"/home", s.root+"/data"))
+	s.check(os.Symlink("data", s.root+"/home"))
+	if keys := s.mustLook(people()).Users["core"].Keys; len(want) == 0 || len(keys) != len(want) {
+		t.Errorf("keys %q, want %q", keys, want)
+	}
+	s.check(os.Rename(s.root+"/data/core/.ssh", s.root+"/elsewhere"))
+	s.check(os.Symlink(s.root+"/elsewhere", s.root+"/data/core/.ssh"))
+	if f := s.look(people()); !strings.Contains(f.Problem, "behind a symbolic link in /home/core") {
+		t.Errorf("problem %q, users %+v", f.Problem, f.Users)
+	}
+}
+
+func TestReadScript(t *testing.T) {
+	b := newWriteBox(t)
+	b.put("/etc/etcd/pki/peer.key", "key\n", 0o600)
+	b.link("/etc/etcd/peer.key", "pki/peer.key")
+	b.link("/etc/alias", "etcd/../etcd")
+	b.put("/etc/secret", secret, 0o600)
+	b.put("/srv/etcd/peer.key", "their key\n", 0o600)
+	b.check(os.Chmod(b.at("/srv/etcd"), 0o777))
+	b.link("/srv/etcd/link.key", "../../etc/secret")
+	b.link("/srv/etcd/dir", "../../etc")
+	b.check(syscall.Mkfifo(b.at("/srv/etcd/pipe"), 0o600))
+	for path, want := range map[string]string{
+		"/etc/etcd/pki/peer.key": "key\n", "/etc/etcd/peer.key": "key\n", "/etc/alias/peer.key": "key\n", "/srv/etcd/peer.key": "their key\n",
+		"/etc/none": "", "/none/x": "", "/srv/etcd/link.key": "", "/srv/etcd/dir/secret": "", "/srv/etcd/pipe": "",
+	} {
+		out := b.send(ReadScript(path, 1<<20), nil)
+		if out.Stdout != want || (out.Code == 0) != (want != "") || out.Code != 0 && out.Stderr == "" {
+			t.Errorf("%s: %d %q %q", path, out.Code, out.Stdout, out.Stderr)
+		}
+	}
+}
+
+// What runs as a user may hold on to all that it was given, and print without end.
+func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
+	for name, runuser := range map[string]string{
+		"stays":  "(trap '' TERM; exec sleep 300) & exit 0\n",
+		"floods": "exec cat /dev/zero\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := accountSite(t)
+			b.tool("runuser", runuser)
+			b.tool("sleep", "exec "+real(t, "sleep")+" \"$@\"\n")
+			b.tool("timeout", "[ $1 != -k ] || shift 2; shift; exec "+real(t, "timeout")+" -k 1 3 \"$@\"\n")
+			b.check(os.Remove(b.at("/bin/sleep")))
+			w := b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: []string{"ssh-rsa K"}}, was: &core, keys: true})
+			began := time.Now()
+			out := b.write(w)
+			if took := time.Since(began); took > 60*time.Second {
+				t.Errorf("%v", took)
+			}
+			t.Logf("%d %q", out.Code, out.Stderr)
+			if next := b.write(b.plan(contents{}, file("/etc/x"))); next.Code == engine.ScriptHeld {
+				t.Errorf("the lock is held on to: %s", next.Stderr)
+			}
+		})
+	}
+}
+
+// A file of keys that is no file, or very large, is not read for ever.
+func TestKeysScriptReadsNoPipesAndNoFloods(t *testing.T) {
+	for name, prepare := range map[string]func(b *writeBox){
+		"pipe": func(b *writeBox) { b.check(syscall.Mkfifo(b.at("/home/core/.ssh/authorized_keys"), 0o600)) },
+		"large": func(b *writeBox) {
+			b.put("/home/core/.ssh/authorized_keys", "", 0o600)
+			b.check(os.Truncate(b.at("/home/core/.ssh/authorized_keys"), 10<<30))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := accountSite(t)
+			_ = os.Remove(b.at("/home/core/.ssh/authorized_keys"))
+			b.mkdir("home/core/.ssh")
+			prepare(b)
+			out := b.write(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: []string{"ssh-rsa K"}}, was: &core, keys: true}))
+			if name == "large" {
+				b.want(out, 1, "has more than 1 MiB; remove some by hand")
+			} else if out.Code != 0 && out.Code != 1 && out.Code != engine.ScriptCannot {
+				t.Errorf("%d %s", out.Code, out.Stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+# A room is a directory of root's own that the transaction has in a directory in
+# which it makes something: nobody else can swap what is in it, and it stays in
+# that directory, for to move it elsewhere takes the right to write to it. In a
+# room, ../NAME is NAME in that directory.
+#
+# It needs: tx, state, and the functions attempt, refuse and grounds (which prints
+# all directories that may get a room).
+room='' token='' # its name, and that of a file in it, which nobody else knows
+rooms=$lf        # directories that have one, each with / and a line end
+
+# nameroom chooses the name and the token.
+nameroom() {
+	set -- $(od -An -v -N 32 -tx1 /dev/urandom)
+	while [ $# -gt 16 ]; do
+		room=$room$1
+		shift
+	done
+	room=.holdfast-$room
+	while [ $# -gt 0 ]; do
+		token=$token$1
+		shift
+	done
+}
+
+# recordrooms puts them on disk for whoever has to clean up, before there is any
+# room.
+recordrooms() {
+	{
+		printf '%s\n' "$room" "$token"
+		grounds
+	} >"$tx/rooms"
+	sync "$tx/rooms" "$tx" "$state/tx" "$state"
+}
+
+# inside goes to the room of the directory that the script is in, and that is open
+# as 6 from then on. A link to another room has another directory above.
+inside() {
+	command exec 6<. && cd -P "./$room/." 2>/dev/null && [ .. -ef /proc/self/fd/6 ] && [ -f "./$token" ]
+}
+
+# enterroom DIR goes to the room of a directory, and makes it if there is none. It
+# returns what enter does, and 3 if it cannot be made ($said).
+enterroom() {
+	[ "$spot" != "room $1" ] || return 0
+	spot=
+	enter "$1" || return
+	spot=
+	if ! inside; then
+		enter "$1" || return
+		spot=
+		makeroom || return 3
+		rooms="$rooms$1/$lf"
+	fi
+	spot="room $1"
+}
+
+makeroom() {
+	command exec 6<. || return
+	attempt mkdir -m 0700 "./$room" || return
+	said="$room is not the directory that was made; somebody meddles there"
+	cd -P "./$room/." 2>/dev/null || return
+	[ .. -ef /proc/self/fd/6 ] || return
+	case $(stat -c '%u %f' .) in
+	"$uid 41c0" | "$uid 45c0") ;;
+	*) return 1 ;;
+	esac
+	[ -z "$(ls -A)" ] || return
+	: >"./$token"
+}
+
+# needroom is enterroom for what cannot be done without.
+needroom() {
+	code=0
+	enterroom "$1" || code=$?
+	case $code in
+	0) ;;
+	1) refuse "its directory is not there any more" ;;
+	2) refuse "$link is a symbolic link by now" ;;
+	*) refuse "$said" ;;
+	esac
+}
+
+# emptyroom removes the room of the directory that the script is in, and leaves it
+# there. What is not a room of this name and token stays.
+emptyroom() {
+	[ -d "./$room" ] && [ ! -L "./$room" ] || return 0
+	if inside; then rm -rf -- ./*; fi
+	cd -P /proc/self/fd/6/. && rmdir "./$room" 2>/dev/null || :
+}
+
+# sweep removes the rooms of a list that recordrooms has made.
+sweep() {
+	{
+		IFS= read -r room && IFS= read -r token || return 0
+		while IFS= read -r dir; do
+			if enter "$dir"; then emptyroom; fi
+		done
+	} <"$1"
+	spot=
+}
+
+# sweepall removes the rooms of all transactions.
+sweepall() {
+	for list in "$state"/tx/*/rooms; do
+		[ ! -e "$list" ] || sweep "$list"
+	done
+	room= token=
+}
