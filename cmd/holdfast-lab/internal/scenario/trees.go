@@ -104,7 +104,7 @@ func or(entry string) string {
 // temporary reports whether a path is one that holdfast uses while it writes.
 func temporary(name string) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(base, ".") && strings.Contains(base, "holdfast") || strings.HasSuffix(base, ".holdfast")
+	return strings.Contains(name, "/.holdfast-") || strings.HasPrefix(base, ".") && strings.Contains(base, "holdfast") || strings.HasSuffix(base, ".holdfast")
 }
 
 // cmdTree remembers what hosts have, as NAME.
