@@ -29,6 +29,7 @@ var faults = map[string]func(){
 	},
 }
 
+//lint:ignore SA5007 to overflow the stack is its purpose
 func overflow(b []byte) int { return overflow(append(b, 1)[:len(b)]) + 1 }
 
 // TestFaultsAreNotTakenForWork: no fault of the program ends it with an exit

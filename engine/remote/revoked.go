@@ -74,7 +74,7 @@ func (k revokedKeys) read(file string, r reader) error {
 // isKeyType reports whether keys of the type can be read.
 func isKeyType(name string) bool {
 	switch plain, _, _ := strings.Cut(name, certSuffix); plain {
-	case ssh.KeyAlgoRSA, ssh.InsecureKeyAlgoDSA, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoED25519,
+	case ssh.KeyAlgoRSA, "ssh-dss", ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoED25519,
 		ssh.KeyAlgoSKECDSA256, ssh.KeyAlgoSKED25519, "sk-ssh-ed25519", "sk-ecdsa-sha2-nistp256":
 		return true
 	}
