@@ -131,7 +131,9 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	hp := HostPlan{}
 	if in.Selected(h) && why == "" {
 		hp = hostPlan(target, d.changes, d.steps, adopt)
-		why, reason = strayEtcd(h, f, hp)
+		if stray := strayEtcd(h, f, hp); stray != "" {
+			why, reason = Unclear, stray
+		}
 	}
 	switch {
 	case in.Selected(h) && why == "":
@@ -159,13 +161,14 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	}
 }
 
-// strayEtcd leaves a host out that is to be disrupted, and runs etcd of which
-// the inventory knows nothing: nobody could be asked whether it may go.
-func strayEtcd(h Host, f Facts, hp HostPlan) (Why, string) {
+// strayEtcd returns why a host is left out that is to be disrupted and runs etcd
+// of which the inventory knows nothing: nobody could be asked whether it may go.
+// It returns "" for every other host.
+func strayEtcd(h Host, f Facts, hp HostPlan) string {
 	if len(f.Etcd) == 0 || h.Cluster != "" || h.IgnoreEtcd || !hp.Disruptive() {
-		return "", ""
+		return ""
 	}
-	return Unclear, fmt.Sprintf("it runs etcd (%s) and is in no etcd_cluster of the inventory; give it its etcd_cluster, or, if it may be disrupted all the same, ignore_etcd = true",
+	return fmt.Sprintf("it runs etcd (%s) and is in no etcd_cluster of the inventory; give it its etcd_cluster, or, if it may be disrupted all the same, ignore_etcd = true",
 		strings.Join(f.Etcd, ", "))
 }
 
