@@ -120,7 +120,9 @@ func (fakeModule) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 		return []engine.Step{{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "true # " + name}}, Timeout: 1e9}}
 	}
 	if changes[0].Actions[0].Type == engine.DrainAction {
-		return engine.Steps{Stage: step("stage"), Reboot: step("reboot")}
+		order := step("reboot")
+		order[0].Reboots = true
+		return engine.Steps{Stage: step("stage"), Reboot: append(step("sync disks"), order...)}
 	}
 	return engine.Steps{Write: step("write")}
 }

@@ -15,7 +15,7 @@ func rollback(t Target, steps Steps, drained bool) []Step {
 	if len(steps.Rollback) == 0 {
 		return nil
 	}
-	back := append(append(leaderSteps(t), disturbing(steps.Rollback)...), recoverySteps(t, Steps{Ends: steps.Ends}, drained)...)
+	back := append(checked(t, steps.Rollback), recoverySteps(t, Steps{Ends: steps.Ends}, drained)...)
 	return append(back, releaseStep(t, Release{}))
 }
 

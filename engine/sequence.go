@@ -27,8 +27,8 @@ func (t Timeouts) WithDefaults() Timeouts {
 }
 
 // hostPlan composes everything that is done to one host. The roll sequence
-// reads as it happens: hold, prove that it is safe, drain, write, move the etcd
-// leader, reboot, wait until everything is back, release. What disrupts nothing
+// reads as it happens: hold, prove that it is safe, drain, write, sync disks, move
+// the etcd leader, reboot, wait until everything is back, release. What disrupts nothing
 // is written without all that, in one step; what is only staged has none.
 func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	hp := HostPlan{
@@ -76,8 +76,7 @@ func (hp HostPlan) disrupt(t Target, steps Steps) []Step {
 	}
 	roll = append(roll, disturbing(steps.Write)...)
 	if len(steps.Reboot) > 0 {
-		roll = append(roll, leaderSteps(t)...)
-		roll = append(roll, disturbing(steps.Reboot)...)
+		roll = append(roll, checked(t, steps.Reboot)...)
 	} else {
 		if hp.Disruptive() { // the member may go down with it
 			roll = append(roll, leaderSteps(t)...)
@@ -155,6 +154,14 @@ func leaderSteps(t Target) []Step {
 	}
 	move := Step{Name: "move etcd leader", On: t.Host.Name, Do: Op{MoveLeader: &MoveLeader{Cluster: t.Cluster.Name}}, Timeout: commandTimeout}
 	return append([]Step{move}, quorumStep(t, true)...)
+}
+
+// checked gives steps that reboot a host, with the leader's move and the last
+// look at the cluster right before the one that orders it: whatever may take long
+// comes before them.
+func checked(t Target, reboot []Step) []Step {
+	i := max(0, slices.IndexFunc(reboot, func(s Step) bool { return s.Reboots }))
+	return slices.Concat(reboot[:i], leaderSteps(t), disturbing(reboot[i:]))
 }
 
 func drainStep(t Target) []Step {

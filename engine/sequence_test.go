@@ -187,7 +187,7 @@ func sequenceLaws(t *rapid.T, m *machine, roll []engine.Step) {
 			t.Fatalf("%s in the sequence of %+v: %v", name, *m, names)
 		}
 	}
-	if reboots && voter && (names[at("reboot")-1] != "check quorum" || names[at("reboot")-2] != "move etcd leader") {
+	if reboots && voter && (names[at("reboot")-1] != "check quorum" || names[at("reboot")-2] != "move etcd leader" || names[at("reboot")-3] != "sync disks") {
 		t.Fatalf("the reboot does not follow the last look at the quorum: %v", names)
 	}
 	for _, pair := range [][2]string{{"check quorum", "drain"}, {"check quorum", "write"}, {"drain", "reboot"}, {"reboot", "wait for units"}, {"write", "wait for units"}, {"wait for units", "undrain"}, {"wait for etcd", "undrain"}} {

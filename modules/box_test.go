@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,7 @@ func newBox(t *testing.T) *box {
 	b.write("booted", v1+" lab:lab/stable")
 	b.write("meta/"+v1+"/version", "1.0")
 	b.write("proc/sys/kernel/random/boot_id", boot)
+	b.write("proc/uptime", "1000.00 9.00")
 	b.write("proc/cmdline", "root=LABEL=root rw console=tty0 ostree=/ostree/boot.1/lab/1/0")
 	b.write("ostree/deploy/lab/deploy/"+v1+".0.origin", "[origin]\nrefspec=lab:lab/stable\n[libostree-transient]\npinned=true")
 	for _, dir := range []string{"units", "run", "var/lib"} {
@@ -78,7 +80,7 @@ func (b *box) log() string {
 // run executes a script with its absolute paths moved into the box.
 func (b *box) run(script string) engine.Output {
 	b.t.Helper()
-	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/cmdline", "/proc/net", "/etc/kubernetes", "/boot/ostree", "/ostree/deploy"} {
+	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/run/systemd/system", "/proc/sys", "/proc/uptime", "/proc/cmdline", "/proc/net", "/etc/kubernetes", "/boot/ostree", "/ostree/deploy"} {
 		script = strings.ReplaceAll(script, path, b.root+path)
 	}
 	fakes, err := filepath.Abs("../testdata/fake")
@@ -140,7 +142,12 @@ func (b *box) stage(d engine.Desired) engine.Output {
 // finalize runs the finalize step of a plan made now.
 func (b *box) finalize(d engine.Desired) engine.Output {
 	b.t.Helper()
-	return b.run(b.steps(d).Reboot[0].Do.Exec.Script)
+	return b.run(orderOf(b.steps(d).Reboot))
+}
+
+// orderOf gives the script of the step among these that orders the reboot.
+func orderOf(steps []engine.Step) string {
+	return steps[slices.IndexFunc(steps, func(s engine.Step) bool { return s.Reboots })].Do.Exec.Script
 }
 
 // hold puts a hold on the host.

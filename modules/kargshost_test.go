@@ -105,7 +105,7 @@ func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
 			if len(steps.Stage) != 0 {
 				t.Fatal("it is staged again")
 			}
-			if wait := steps.Reboot[1].Do.AwaitBoot; wait.Digest != v1 {
+			if wait := steps.Reboot[2].Do.AwaitBoot; wait.Digest != v1 {
 				t.Errorf("waits for %s", wait.Digest)
 			}
 			b.want(b.finalize(d), 0, "rebooting into "+v1)
@@ -149,7 +149,7 @@ func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
 				d := withArgs(engine.Desired{OS: &engine.OS{Driver: driver, Remote: "lab", Ref: "lab/stable", Commit: v2}})
 				b.hold(engine.RunHold, "r1")
 				b.want(b.stage(d), 0, "staged and locked")
-				planned := b.steps(d).Reboot[0].Do.Exec.Script
+				planned := orderOf(b.steps(d).Reboot)
 				b.run("ostree pull lab lab/stable@" + v2)
 				stage(b, d)
 				before := b.log()

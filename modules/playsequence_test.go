@@ -64,9 +64,9 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 		tasks []engine.Task
 		want  string
 	}{
-		"before a reboot":     {[]engine.Task{restart, reboot}, drain + ask + "restart, wait for etcd, " + ask + "reboot, wait for boot, " + end},
-		"after a reboot":      {[]engine.Task{reboot, pause(), restart}, drain + ask + "reboot, wait for boot, " + back + "pause, " + ask + "restart, " + end},
-		"twice after one":     {[]engine.Task{reboot, defrag, restart}, drain + ask + "reboot, wait for boot, " + back + ask + "defrag, wait for etcd, " + ask + "restart, " + end},
+		"before a reboot":     {[]engine.Task{restart, reboot}, drain + ask + "restart, wait for etcd, " + "sync disks, " + ask + "reboot, wait for boot, " + end},
+		"after a reboot":      {[]engine.Task{reboot, pause(), restart}, drain + "sync disks, " + ask + "reboot, wait for boot, " + back + "pause, " + ask + "restart, " + end},
+		"twice after one":     {[]engine.Task{reboot, defrag, restart}, drain + "sync disks, " + ask + "reboot, wait for boot, " + back + ask + "defrag, wait for etcd, " + ask + "restart, " + end},
 		"without a reboot":    {[]engine.Task{restart, pause(), again}, begin + ask + "restart, wait for etcd, pause, " + ask + "again, " + back + "release"},
 		"one after the other": {[]engine.Task{stop, start}, begin + ask + "stop, " + ask + "start, " + back + "release"},
 		"once":                {[]engine.Task{defrag}, begin + ask + "defrag, " + back + "release"},
@@ -80,7 +80,7 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 // Work returns to a host before what is done on it when it is back, unless that
 // disrupts it once more.
 func TestWorkReturnsBeforeWhatDisruptsNothing(t *testing.T) {
-	begin := "hold, check budget, drain, reboot, wait for boot, wait for units, "
+	begin := "hold, check budget, drain, sync disks, reboot, wait for boot, wait for units, "
 	look, flash := named("look", command("true")), named("flash", disruptive("flash"))
 	reboot := engine.Task{Name: "reboot", Module: engine.RebootTask}
 	for _, c := range []struct {

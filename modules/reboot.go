@@ -10,10 +10,16 @@ import (
 const (
 	// rebootUnit is the transient unit on a host that reboots it.
 	rebootUnit = engine.RebootUnit
-	// rebootOrder is how long it may take until a reboot has been ordered:
-	// two minutes of that for writing data to disk.
-	rebootOrder = engine.Duration(3 * time.Minute)
+	// syncTime is how long it may take to write to disk all that a host still has
+	// in memory.
+	syncTime = engine.Duration(3 * time.Minute)
+	// rebootOrder is how long it may take until a reboot has been ordered: longer
+	// than the host itself allows, so that its refusal is heard.
+	rebootOrder = engine.Duration(2 * time.Minute)
 )
+
+// timeOrder notes when, in the host's uptime, the order to reboot came.
+const timeOrder = "read -r asked rest </proc/uptime\n"
 
 // finalizeSteps unlock the staged deployment, reboot into it, and wait for it.
 func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
@@ -29,9 +35,9 @@ func rebootPlain(t engine.Target) []engine.Step {
 	return rebootSteps(t, "reboot", plainRebootScript, map[string]string{"digest": "", "args": ""})
 }
 
-// rebootSteps are a step that makes the host reboot if a check finds nothing
-// against it, and the wait until the host has come back from another boot with
-// the OS of that digest ("": whichever it is).
+// rebootSteps sync the disks of the host, make it reboot if a check finds nothing
+// against it, and wait until it has come back from another boot with the OS of
+// that digest ("": whichever it is).
 func rebootSteps(t engine.Target, name, check string, vars map[string]string) []engine.Step {
 	digest, what := vars["digest"], ""
 	if digest != "" {
@@ -40,11 +46,17 @@ func rebootSteps(t engine.Target, name, check string, vars map[string]string) []
 	order := script{vars: maps.Clone(vars), text: libScript + check}
 	order.vars["boot"] = t.Facts.BootID
 	job := script{vars: vars, text: libScript + rebootScript}
-	return []engine.Step{orderReboot(t, name, what, order, job), {
+	return []engine.Step{syncDisks(t), orderReboot(t, name, what, order, job), {
 		Name: "wait for boot", On: t.Host.Name,
 		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}},
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
 	}}
+}
+
+// syncDisks is a step that comes before the order to reboot, and before what the
+// engine checks last, so that little is left to write from then on.
+func syncDisks(t engine.Target) engine.Step {
+	return onHost(t, "sync disks", strict+engine.CheckHoldSnippet(t.Owner())+syncScript, syncTime)
 }
 
 // orderReboot is a step that runs a check on a host that the run holds, and then
@@ -56,7 +68,7 @@ func orderReboot(t engine.Target, name, what string, check, job script) engine.S
 	job.text = held + job.text
 	check.job = job.String()
 	check.text += orderScript
-	step := onHost(t, name, strict+held+check.String(), rebootOrder)
+	step := onHost(t, name, strict+held+timeOrder+check.String(), rebootOrder)
 	step.Reboots = true
 	return step
 }

@@ -1,8 +1,10 @@
 package modules
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/engine"
 )
@@ -10,14 +12,51 @@ import (
 // plain gives the order to reboot of a host as it is now.
 func (b *box) plain() string {
 	f := b.observe(engine.Desired{})
-	return rebootPlain(target(engine.Desired{}, f))[0].Do.Exec.Script
+	return orderOf(rebootPlain(target(engine.Desired{}, f)))
 }
 
 func TestAPlainRebootWaitsForAnyOSOfAnotherBoot(t *testing.T) {
 	steps := rebootPlain(target(engine.Desired{}, engine.Facts{BootID: boot}))
-	if len(steps) != 2 || !steps[0].Reboots || steps[1].Do.AwaitBoot == nil || *steps[1].Do.AwaitBoot != (engine.AwaitBoot{BootID: boot}) {
+	if len(steps) != 3 || !steps[1].Reboots || steps[2].Do.AwaitBoot == nil || *steps[2].Do.AwaitBoot != (engine.AwaitBoot{BootID: boot}) {
 		t.Errorf("%+v", steps)
 	}
+}
+
+// Disks are synced in a step of its own, after which the engine asks etcd; the
+// order to reboot has nothing in it that may take as long.
+func TestARebootSyncsBeforeItsOrder(t *testing.T) {
+	b := newBox(t)
+	b.hold(engine.RunHold, "r1")
+	steps := rebootPlain(target(engine.Desired{}, b.observe(engine.Desired{})))
+	long := regexp.MustCompile(`timeout ([0-9]{2,}) sync`)
+	if steps[0].Reboots || !long.MatchString(steps[0].Do.Exec.Script) {
+		t.Errorf("the first step is %+v", steps[0])
+	}
+	b.want(b.run(steps[0].Do.Exec.Script), 0, "")
+	for _, s := range steps {
+		if s.Reboots && (long.MatchString(s.Do.Exec.Script) || s.Timeout > engine.Duration(2*time.Minute)) {
+			t.Errorf("the order to reboot may take long: %s\n%s", s.Timeout, s.Do.Exec.Script)
+		}
+	}
+	b.remove(engine.HoldPath)
+	b.want(b.run(steps[0].Do.Exec.Script), engine.ScriptHeld, "not held by this run")
+}
+
+// A host that gets to its reboot long after the order does not reboot: etcd was
+// asked before that.
+func TestARebootThatComesLate(t *testing.T) {
+	b := newBox(t)
+	b.hold(engine.RunHold, "r1")
+	script := b.plain()
+	late := strings.Replace(script, "\nsystemd-run --quiet", "\necho 1300.00 9.00 >/proc/uptime\nsystemd-run --quiet", 1)
+	if late == script {
+		t.Fatal("the script has no such line")
+	}
+	b.want(b.run(late), engine.ScriptChanged, "300 s have passed since the order to reboot")
+	if strings.Contains(b.log(), "rebooted") || b.observe(engine.Desired{}).Stopping {
+		t.Error("the host reboots")
+	}
+	b.want(b.run(script), 0, "rebooting")
 }
 
 // A host whose reboot is ordered is as good as gone, also where logind delays

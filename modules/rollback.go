@@ -29,7 +29,7 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deploym
 	check.vars["rejected"] = engine.RejectedPath
 	job := script{vars: vars(), text: libScript + deploymentsScript + tool.back() + rollbackJobScript + rebootScript}
 	order := orderReboot(t, "roll back", " back into "+old.Digest, check, job)
-	return []engine.Step{order, {
+	return []engine.Step{syncDisks(t), order, {
 		Name: "wait for the previous OS", On: t.Host.Name,
 		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, // out of a boot that is not known yet
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,

@@ -57,18 +57,18 @@ func (b *box) failed(d engine.Desired) string {
 	b.want(b.stage(d), 0, "staged and locked")
 	b.hold(engine.RunHold, "r1")
 	steps := b.back(d)
-	if len(steps) != 2 || !steps[0].Reboots || steps[1].Do.AwaitBoot == nil {
+	if len(steps) != 3 || steps[0].Reboots || !steps[1].Reboots || steps[2].Do.AwaitBoot == nil {
 		b.t.Fatalf("the rollback is %+v", steps)
 	}
-	if want := b.observe(d).Booted().Digest; steps[1].Do.AwaitBoot.Digest != want || steps[1].Do.AwaitBoot.BootID != "" {
-		b.t.Errorf("it waits for %+v, not for any boot of %s", steps[1].Do.AwaitBoot, want)
+	if want := b.observe(d).Booted().Digest; steps[2].Do.AwaitBoot.Digest != want || steps[2].Do.AwaitBoot.BootID != "" {
+		b.t.Errorf("it waits for %+v, not for any boot of %s", steps[2].Do.AwaitBoot, want)
 	}
 	b.want(b.finalize(d), 0, "rebooting into")
 	b.boots()
 	if got := b.observe(d).Booted().Digest; got != d.OS.Digest() {
 		b.t.Fatalf("it has booted %s", got)
 	}
-	return steps[0].Do.Exec.Script
+	return orderOf(steps)
 }
 
 // isBack demands that the host runs the OS it had before, for good, and that
@@ -139,10 +139,10 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 			}
 		}
 		steps := again(old)
-		if len(steps) != 2 {
+		if len(steps) != 3 {
 			t.Fatalf("%+v", steps)
 		}
-		b.want(b.run(steps[0].Do.Exec.Script), 0, "rebooting back into "+old)
+		b.want(b.run(orderOf(steps)), 0, "rebooting back into "+old)
 		b.boots()
 		b.isBack(d, old)
 		if steps := again(old); len(steps) > 0 {
@@ -314,8 +314,8 @@ func TestNoStepsRollBackWhereThereIsNothingToGoBackTo(t *testing.T) {
 		mode engine.FailureMode
 		want int
 	}{
-		"a new OS":              {next, booted, engine.RollbackFailed, 2},
-		"after another failed":  {next, other, engine.RollbackFailed, 2},
+		"a new OS":              {next, booted, engine.RollbackFailed, 3},
+		"after another failed":  {next, other, engine.RollbackFailed, 3},
 		"as the pool wants it":  {next, booted, engine.HoldFailed, 0},
 		"it has failed before":  {next, rejected, engine.RollbackFailed, 0},
 		"other arguments alone": {args, booted, engine.RollbackFailed, 0},
@@ -342,7 +342,7 @@ func TestValuesReachRollbacksQuoted(t *testing.T) {
 	d.OS.Commit += "new"
 	tgt := backTarget(d, f)
 	tgt.Run = evil
-	script := operatingSystem{}.Steps(tgt, []engine.Change{{Module: "os"}}).Rollback[0].Do.Exec.Script
+	script := orderOf(operatingSystem{}.Steps(tgt, []engine.Change{{Module: "os"}}).Rollback)
 	b.run(script)
 	b.hold(engine.RunHold, evil)
 	b.want(b.run(script), engine.ScriptChanged, "runs "+evil+" already")

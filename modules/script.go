@@ -29,6 +29,8 @@ var (
 	finalizeScript string
 	//go:embed sh/plainreboot.sh
 	plainRebootScript string
+	//go:embed sh/sync.sh
+	syncScript string
 	//go:embed sh/order.sh
 	orderScript string
 	//go:embed sh/reboot.sh

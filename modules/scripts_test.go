@@ -108,7 +108,7 @@ func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
 			d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
 			b.want(b.stage(d), 0, "staged and locked")
 			b.hold(engine.RunHold, "r1")
-			script := b.steps(d).Reboot[0].Do.Exec.Script
+			script := orderOf(b.steps(d).Reboot)
 			s.do(b)
 			before := b.log()
 			b.want(b.run(script), s.code, s.says)

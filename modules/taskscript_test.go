@@ -294,10 +294,10 @@ func TestRebootOfAPlaybook(t *testing.T) {
 		t.Fatal(changes, err)
 	}
 	steps := m.Steps(target(d, f), changes).Reboot
-	if wait := steps[1].Do.AwaitBoot; wait.Digest != v1 || wait.BootID != boot {
+	if wait := steps[2].Do.AwaitBoot; wait.Digest != v1 || wait.BootID != boot {
 		t.Errorf("waits for %+v", wait)
 	}
-	script := steps[0].Do.Exec.Script
+	script := orderOf(steps)
 	b.run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
 	b.want(b.run(script), engine.ScriptChanged, "is staged and not locked, so it would boot that")
 	b.remove(engine.HoldPath)

@@ -71,6 +71,11 @@ func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 // plain stands for the digest in the order to reboot into the OS that runs.
 const plain = "-"
 
+// syncDisks is a step that changes nothing.
+func syncDisks(t engine.Target) engine.Step {
+	return engine.Step{Name: "sync disks", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "hosttest sync " + t.Run}}, Timeout: 60e9}
+}
+
 // rebootSteps reboot the host, and wait for it to have booted that OS.
 func rebootSteps(t engine.Target, digest string) []engine.Step {
 	await := engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}
@@ -79,6 +84,7 @@ func rebootSteps(t engine.Target, digest string) []engine.Step {
 	}
 	order := strings.Join([]string{"hosttest reboot", digest, t.Facts.BootID, t.Run}, " ")
 	return []engine.Step{
+		syncDisks(t),
 		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Reboots: true},
 		{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &await}, Timeout: t.Pool.Timeouts.WithDefaults().Reboot},
 	}

@@ -90,6 +90,7 @@ func backSteps(t engine.Target, digest, old string) []engine.Step {
 	}
 	order := strings.Join([]string{"hosttest rollback", digest, old, t.Run}, " ")
 	return []engine.Step{
+		syncDisks(t),
 		{Name: rollBack, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Reboots: true},
 		{
 			Name: "wait for the previous OS", On: t.Host.Name,

@@ -66,6 +66,11 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 	case len(args) == 2 && args[0] == "hosttest" && args[1] == "abort":
 		h.staging = ""
 		return rollout.Reply{}
+	case len(args) == 3 && args[0] == "hosttest" && args[1] == "sync":
+		if !h.held() || h.heldBut(args[2]) {
+			return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
+		}
+		return rollout.Reply{}
 	case len(args) == 5 && args[0] == "hosttest" && args[1] == "reboot":
 		return h.reboot(b, args[2], args[3], args[4], now)
 	case len(args) == 5 && args[0] == "hosttest" && args[1] == "rollback":

@@ -63,6 +63,30 @@ func TestAHostGoesBackToItsPreviousOSOnce(t *testing.T) {
 	}
 }
 
+// Nothing lies between the last look at etcd and the order to reboot or to go back,
+// and all is on disk before that look.
+func TestEtcdIsAskedRightBeforeEachReboot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(goesBack(3, 0))
+		site.Host("etcd-1").Change(bad)
+		b := site.Bastion("run-1")
+		end := apply(b)
+		check(t, ended(end, engine.ExitFailed), wentBack(site.Host("etcd-1")), lawful(site))
+		var did []string
+		for _, e := range b.Events() {
+			if e.Type == engine.StepStarted && e.Host == "etcd-1" {
+				did = append(did, e.Step)
+			}
+		}
+		for _, order := range []string{"reboot", "roll back"} {
+			i := slices.Index(did, order)
+			if want := []string{"sync disks", "move etcd leader", "check quorum"}; i < len(want) || !slices.Equal(did[i-len(want):i], want) {
+				t.Errorf("before %q came %v", order, did)
+			}
+		}
+	})
+}
+
 // An OS that failed on a host and is tried there again is not rolled back from
 // a second time: the host stays held, for a person to look at.
 func TestAHostDoesNotGoBackAndForth(t *testing.T) {

@@ -1,8 +1,9 @@
 # Reboots, as the work of one transient unit, so that no end of this script or
-# its connection leaves it half done. It needs: what (for people), unit, job.
+# its connection leaves it half done. It needs: what (for people), unit, job, and
+# asked (uptime at which the order came).
 [ -d "$work" ] || mkdir -m 0700 "$work"
 script=$(mktemp "$work/finalize.XXXXXX")
-printf '%s\n' "$job" >"$script"
+printf '%s\n' "asked=${asked%%.*}" "$job" >"$script"
 say "rebooting$what"
 systemd-run --quiet --collect --wait --unit="$unit" --description="holdfast: reboot$what" \
 	--property=After=ostree-finalize-staged.service /bin/sh "$script" || {
