@@ -3,7 +3,9 @@ package modules
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,10 +77,23 @@ func (l *look) digests(engine.Config) error {
 		n.Digest = sum
 		l.facts.Nodes[p] = n
 	}
-	for p, n := range l.facts.Nodes {
-		if n.Type == engine.FileNode && n.Digest == "" {
-			return fmt.Errorf("%s: %s was not read; it changes, or cannot be read", lookName, p)
+	return nil
+}
+
+// checkRead refuses a look that has not read every file: one below a link that
+// is not the OS's own is never read.
+func (l *look) checkRead(engine.Config) error {
+	for _, p := range slices.Sorted(maps.Keys(l.facts.Nodes)) {
+		n := l.facts.Nodes[p]
+		if n.Type != engine.FileNode || n.Digest != "" {
+			continue
 		}
+		for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
+			if target, ok := l.facts.Links[dir]; ok {
+				return fmt.Errorf("%s: %s is a symbolic link to %s; write the path it leads to", p, dir, target)
+			}
+		}
+		return fmt.Errorf("%s: %s was not read; it changes, or cannot be read", lookName, p)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (l *look) read(c engine.Config, text string) error {
 	if err := l.split(text); err != nil {
 		return err
 	}
-	for _, step := range []func(engine.Config) error{l.record, l.nodes, l.digests, l.targets, l.links, l.fleeting, l.contents, l.originals, l.units, l.groups, l.users, l.logins} {
+	for _, step := range []func(engine.Config) error{l.record, l.nodes, l.digests, l.targets, l.links, l.checkRead, l.fleeting, l.contents, l.originals, l.units, l.groups, l.users, l.logins} {
 		if err := step(c); err != nil {
 			return err
 		}
