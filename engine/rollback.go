@@ -19,6 +19,14 @@ func rollback(t Target, steps Steps, drained bool) []Step {
 	return append(back, releaseStep(t, Release{}))
 }
 
+// checked gives steps that reboot a host, with the leader's move and the last
+// look at the cluster right before the one that orders it: whatever may take long
+// comes before them.
+func checked(t Target, reboot []Step) []Step {
+	i := max(0, slices.IndexFunc(reboot, func(s Step) bool { return s.Reboots }))
+	return slices.Concat(reboot[:i], leaderSteps(t), disturbing(reboot[i:]))
+}
+
 // ranBefore is the OS to which a host may have to go back: the one that it runs,
 // if it gets another, or else what a left-over hold says.
 func ranBefore(t Target, newOS bool) string {

@@ -156,14 +156,6 @@ func leaderSteps(t Target) []Step {
 	return append([]Step{move}, quorumStep(t, true)...)
 }
 
-// checked gives steps that reboot a host, with the leader's move and the last
-// look at the cluster right before the one that orders it: whatever may take long
-// comes before them.
-func checked(t Target, reboot []Step) []Step {
-	i := max(0, slices.IndexFunc(reboot, func(s Step) bool { return s.Reboots }))
-	return slices.Concat(reboot[:i], leaderSteps(t), disturbing(reboot[i:]))
-}
-
 func drainStep(t Target) []Step {
 	if d := t.Pool.Drain; d != nil && d.Command != "" {
 		return []Step{{Name: "drain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Command, Undo: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout), Disturbs: true}}
