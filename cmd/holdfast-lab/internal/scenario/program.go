@@ -103,6 +103,10 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	argv := s.argv(args[1:])
 	j := &job{cmd: exec.CommandContext(s.ctx, argv[0], argv[1:]...), done: make(chan struct{})}
 	j.cmd.Dir = ts.MkAbs(".")
+	j.cmd.Env = os.Environ()
+	for _, name := range []string{"HOME", "XDG_STATE_HOME"} { // by which a bastion knows its own runs
+		j.cmd.Env = append(j.cmd.Env, name+"="+ts.Getenv(name))
+	}
 	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
 	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// A command of the inventory that outlives a killed holdfast keeps its output open.
