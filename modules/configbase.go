@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"slices"
 
 	"holdfast/engine"
@@ -35,14 +36,14 @@ func (x *configDiff) base(want engine.Config) {
 		}
 		next = written(next, func(e entry) bool { return !before[e.about] || e.fits(x.seen.Nodes) })
 		there := func(e entry) bool { return x.seen.Nodes[e.edit.path].Type != engine.NoNode }
-		x.was = written(joined(next, x.was, x.has), there)
+		x.was = x.leavingOutGone(written(x.joined(next, x.was, x.has), there), want)
 		return
 	}
 	wanted := map[subject]bool{}
 	for _, e := range entriesOf(want) {
 		wanted[e.about] = true
 	}
-	x.was = joined(x.was, next, func(e entry) bool { return x.has(e) && !wanted[e.about] })
+	x.was = x.joined(x.was, next, func(e entry) bool { return x.has(e) && !wanted[e.about] })
 	for _, name := range u.Touched {
 		x.redo[name] = true
 	}
@@ -85,7 +86,7 @@ func setOf(list []string) map[string]bool {
 }
 
 // joined is first, and of second what it has not, if that is on the host.
-func joined(first, second engine.Config, has func(entry) bool) engine.Config {
+func (x *configDiff) joined(first, second engine.Config, has func(entry) bool) engine.Config {
 	there := map[string]bool{}
 	for _, e := range entriesOf(first) {
 		there[e.edit.path] = true
@@ -104,12 +105,82 @@ func joined(first, second engine.Config, has func(entry) bool) engine.Config {
 		names[u.Name] = true
 	}
 	first.Units = adding(first.Units, second.Units, func(u engine.Unit) bool { return whole[subject{rules.Unit, u.Name}] && !names[u.Name] })
-	users := map[string]bool{}
-	for _, u := range first.Users {
-		users[u.Name] = true
-	}
-	first.Users = adding(first.Users, second.Users, func(u engine.User) bool { return !users[u.Name] })
+	first.Users = x.joinUsers(first.Users, second.Users)
+	first.Groups = x.joinGroups(first.Groups, second.Groups)
 	return first
+}
+
+// joinUsers returns the users of first, and those that only second has. A user
+// in both keeps the hash and the SSH keys of second that first does not have:
+// the write that should remove them, or the account, may have been cut short.
+func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
+	list := slices.Clone(first)
+	at := map[string]int{}
+	for i, u := range list {
+		at[u.Name] = i
+	}
+	for _, u := range second {
+		i, both := at[u.Name]
+		_, exists := x.seen.Users[u.Name]
+		switch {
+		case !both:
+			list = append(list, u)
+		case u.Account.Absent:
+		case list[i].Account.Absent && exists:
+			list[i] = u
+		case !list[i].Account.Absent:
+			list[i].PasswordHash = cmp.Or(list[i].PasswordHash, u.PasswordHash)
+			if len(list[i].SSHKeys) == 0 {
+				list[i].SSHKeys = u.SSHKeys
+			}
+		}
+	}
+	return list
+}
+
+// leavingOutGone returns was with the users and groups that the host does not
+// have as they are in want, where their absence is desired: they are deleted,
+// which takes no second reboot.
+func (x *configDiff) leavingOutGone(was, want engine.Config) engine.Config {
+	gone := map[string]bool{}
+	for _, u := range want.Users {
+		_, exists := x.seen.Users[u.Name]
+		gone[u.Name] = u.Account.Absent && !exists
+	}
+	for _, g := range want.Groups {
+		_, exists := x.seen.Groups[g.Name]
+		gone[groupName(g.Name)] = g.Absent && !exists
+	}
+	was.Users = without(was.Users, func(u engine.User) bool { return gone[u.Name] })
+	was.Users = adding(was.Users, want.Users, func(u engine.User) bool { return gone[u.Name] })
+	was.Groups = without(was.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
+	was.Groups = adding(was.Groups, want.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
+	return was
+}
+
+// joinGroups joins groups as joinUsers joins users. A group without a hash that
+// only second has is left out: it stays on the host as it is.
+func (x *configDiff) joinGroups(first, second []engine.Group) []engine.Group {
+	list := slices.Clone(first)
+	at := map[string]int{}
+	for i, g := range list {
+		at[g.Name] = i
+	}
+	for _, g := range second {
+		i, both := at[g.Name]
+		_, exists := x.seen.Groups[g.Name]
+		switch {
+		case !both && g.PasswordHash == "":
+		case !both:
+			list = append(list, g)
+		case g.Absent:
+		case list[i].Absent && exists:
+			list[i] = g
+		case !list[i].Absent:
+			list[i].PasswordHash = cmp.Or(list[i].PasswordHash, g.PasswordHash)
+		}
+	}
+	return list
 }
 
 func adding[T any](list, more []T, take func(T) bool) []T {

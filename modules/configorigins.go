@@ -63,14 +63,17 @@ func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 		}
 	}
 	for _, u := range x.leavingUsers() {
-		if x.retires(u.Name) {
+		_, exists := x.seen.Users[u.Name]
+		switch {
+		case u.Account.Absent && exists: // not deleted, or made by others since: it stays as it is
+		case x.retires(u.Name):
 			origins[u.Name] = engine.MadeAccount
-		} else {
+		default:
 			delete(origins, u.Name)
 		}
 	}
 	for _, g := range x.leavingGroups() {
-		if origins[groupName(g.Name)] == engine.FoundAccount {
+		if _, exists := x.seen.Groups[g.Name]; !exists || origins[groupName(g.Name)] == engine.FoundAccount {
 			delete(origins, groupName(g.Name))
 		}
 	}

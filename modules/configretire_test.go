@@ -21,6 +21,16 @@ type accountHost struct {
 	boot    int
 	set     map[string]bool     // accounts that have a hash from holdfast, or had it and it drifted
 	own     map[string][]string // hashes that an account had before that
+	keyed   map[string]bool     // accounts that have SSH keys from holdfast
+	made    map[string]bool     // accounts that holdfast made
+	wrong   []string            // edits that nothing may ask for
+}
+
+// newAccountHost returns a host with these accounts.
+func newAccountHost(users map[string]engine.Login) *accountHost {
+	return &accountHost{
+		users: users, kept: map[string]string{}, set: map[string]bool{}, own: map[string][]string{}, keyed: map[string]bool{}, made: map[string]bool{},
+	}
 }
 
 func (h *accountHost) facts() engine.Facts {
@@ -76,9 +86,17 @@ func (h *accountHost) edit(u loginEdit) []string {
 	switch {
 	case u.want.Account.Absent:
 		delete(h.users, name)
+		h.set[name], h.keyed[name], h.made[name] = false, false, false
 		return nil
 	case u.account && !exists:
 		login = engine.Login{UID: 1001, Group: name, Password: starHash}
+		h.made[name] = true
+	}
+	if leaves := u.retire || u.password && u.want.PasswordHash == "" && !u.back; leaves && !h.made[name] {
+		h.wrong = append(h.wrong, name+", which the host had, is locked")
+	}
+	if u.back && !slices.Contains(h.own[name], h.kept[name]) {
+		h.wrong = append(h.wrong, fmt.Sprintf("%s gets back %q, and had one of %q", name, h.kept[name], h.own[name]))
 	}
 	if u.revive {
 		login.Expires = ""
@@ -100,6 +118,7 @@ func (h *accountHost) edit(u loginEdit) []string {
 	}
 	if u.keys {
 		login.Keys = u.want.SSHKeys
+		h.keyed[name] = len(login.Keys) > 0
 	}
 	h.users[name] = login
 	return over
@@ -149,7 +168,7 @@ func (h *accountHost) drift(t *rapid.T, name string) {
 	h.users[user] = login
 }
 
-func (h *accountHost) run(t *rapid.T, c engine.Config, stop int) {
+func (h *accountHost) run(t rapid.TB, c engine.Config, stop int) {
 	d := engine.Desired{Config: &c}
 	changes, err := configuration{}.Diff(d, h.facts())
 	if err != nil {
@@ -177,19 +196,13 @@ func (h *accountHost) run(t *rapid.T, c engine.Config, stop int) {
 // nothing is left to do.
 func TestAccountsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := &accountHost{users: map[string]engine.Login{}, kept: map[string]string{}, set: map[string]bool{}, own: map[string][]string{}}
-		found := rapid.Bool().Draw(t, "the host has bob")
-		if found {
+		h := newAccountHost(map[string]engine.Login{})
+		if rapid.Bool().Draw(t, "the host has bob") {
 			h.users["bob"] = engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
 		}
-		made := map[string]bool{}
 		for i := range rapid.IntRange(1, 6).Draw(t, "runs") {
 			name := fmt.Sprint("run ", i, " ")
 			c := anyAccounts(t, name)
-			for _, u := range c.Users {
-				_, exists := h.users[u.Name]
-				made[u.Name] = !u.Account.Absent && (made[u.Name] || !exists)
-			}
 			h.run(t, c, rapid.IntRange(-1, 6).Draw(t, name+"stop"))
 			if rapid.Bool().Draw(t, name+"reboot") {
 				h.boot++
@@ -208,9 +221,10 @@ func TestAccountsConverge(t *testing.T) {
 			t.Fatalf("not done: %v %v", changes, err)
 		}
 		h.run(t, engine.Config{}, -1)
+		h.check(t, engine.Config{})
 		for name, login := range h.users { // what was opened after it had left is the host's own
 			leaves := slices.ContainsFunc(c.Users, func(u engine.User) bool { return u.Name == name })
-			if made[name] && leaves && !(login.Retired() && login.Password == lockHash && len(login.Keys) == 0) {
+			if h.made[name] && leaves && !(login.Retired() && login.Password == lockHash && len(login.Keys) == 0) {
 				t.Fatalf("%s was made by holdfast, has left, and is %+v", name, login)
 			}
 		}
@@ -218,7 +232,22 @@ func TestAccountsConverge(t *testing.T) {
 }
 
 // check demands that accounts are as a configuration says that was applied.
-func (h *accountHost) check(t *rapid.T, c engine.Config) {
+func (h *accountHost) check(t rapid.TB, c engine.Config) {
+	hashed, keyed := map[string]bool{}, map[string]bool{}
+	for _, u := range c.Users {
+		hashed[u.Name], keyed[u.Name] = u.PasswordHash != "", len(u.SSHKeys) > 0
+	}
+	for name, login := range h.users {
+		switch {
+		case h.set[name] && !hashed[name]:
+			t.Fatalf("%s still has a hash from holdfast, or one that drifted from it: %q", name, login.Password)
+		case h.keyed[name] && !keyed[name]:
+			t.Fatalf("%s still has SSH keys from holdfast: %q", name, login.Keys)
+		}
+	}
+	if len(h.wrong) > 0 {
+		t.Fatal(h.wrong)
+	}
 	for _, u := range c.Users {
 		login, exists := h.users[u.Name]
 		switch {
@@ -264,27 +293,5 @@ func TestAMadeAccountIsLocked(t *testing.T) {
 				t.Errorf("shadow:\n%s", shadow)
 			}
 		})
-	}
-}
-
-// Nobody knows who made an account of a record that an earlier version wrote.
-func TestAccountsOfAnEarlierRecord(t *testing.T) {
-	record := &engine.Applied{Schema: 1, Config: engine.Config{Users: []engine.User{
-		{Name: "core", PasswordHash: hash()}, {Name: "bob", PasswordHash: hash()}, {Name: "etcd", PasswordHash: hash()},
-	}}}
-	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{
-		"core": {UID: 1000, Group: "core", Password: hash(), Connects: true}, "bob": {UID: 1001, Group: "bob", Password: hash()}, "etcd": {UID: 998, Group: "etcd", Password: hash()},
-	}}}
-	x, err := newConfigDiff(engine.Desired{Config: &engine.Config{}}, f, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, u := range x.write(engine.Target{Desired: engine.Desired{Config: &engine.Config{}}, Facts: f, Run: "r"}).users {
-		if u.back || u.keep || u.retire != (u.want.Name == "bob") || !u.password {
-			t.Errorf("%+v", u)
-		}
-	}
-	if _, after := x.records("r"); after.Accounts["bob"] != engine.MadeAccount || after.Accounts["core"] != "" {
-		t.Errorf("%+v", after.Accounts)
 	}
 }

@@ -62,7 +62,7 @@ func (x *configDiff) records(run string) (before, after engine.Applied) {
 	slices.Sort(before.Existed)
 	// What an earlier write left unfinished and this one takes away is not to be
 	// forgotten if this one is cut short, too.
-	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: joined(x.resolved(), x.was, func(entry) bool { return true })}
+	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: x.joined(x.resolved(), x.was, func(entry) bool { return true })}
 	for _, c := range x.diff.Changes {
 		u.Touched = append(u.Touched, subject{c.Domain, c.Name}.String())
 	}

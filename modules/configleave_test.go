@@ -1,0 +1,164 @@
+package modules
+
+import (
+	"fmt"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// A write that should take a hash, keys or an account away is cut short before
+// it does, or one that sets them after it did. The next that is not cut short
+// takes away all that is holdfast's, also when the host has rebooted in between.
+func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
+	user := func(change func(*engine.User)) engine.Config {
+		u := engine.User{Name: "bob"}
+		change(&u)
+		return engine.Config{Users: []engine.User{u}}
+	}
+	const early, late, whole = 2, 3, -1 // where a write is cut short: before and after the account changes
+	hashed := user(func(u *engine.User) { u.PasswordHash = hash() })
+	keyed := user(func(u *engine.User) { u.SSHKeys = []string{key1} })
+	plain, gone, none := user(func(*engine.User) {}), user(func(u *engine.User) { u.Account.Absent = true }), engine.Config{}
+	type run struct {
+		config engine.Config
+		stop   int
+	}
+	for name, test := range map[string]struct {
+		missing bool // the host does not have the account
+		runs    []run
+		drift   string
+		last    engine.Config
+	}{
+		"deletion":                         {runs: []run{{hashed, whole}, {gone, early}}, drift: intruder, last: none},
+		"deletion, then desired":           {runs: []run{{hashed, whole}, {gone, early}}, drift: intruder, last: plain},
+		"password":                         {runs: []run{{hashed, whole}, {plain, early}}, drift: intruder, last: none},
+		"password, desired again":          {runs: []run{{hashed, whole}, {plain, early}}, drift: intruder, last: plain},
+		"keys":                             {runs: []run{{keyed, whole}, {plain, early}}, drift: "bob's own", last: plain},
+		"leaving":                          {runs: []run{{hashed, whole}, {none, early}}, drift: intruder, last: none},
+		"first password":                   {runs: []run{{plain, whole}, {hashed, late}}, drift: intruder, last: plain},
+		"first keys":                       {runs: []run{{plain, whole}, {keyed, late}}, drift: "bob's own", last: plain},
+		"first password, then deletion":    {runs: []run{{none, whole}, {hashed, late}, {gone, early}}, drift: intruder, last: none},
+		"first password, then none":        {runs: []run{{none, whole}, {hashed, late}, {plain, early}}, drift: intruder, last: none},
+		"two deletions":                    {runs: []run{{hashed, whole}, {gone, early}, {gone, early}}, drift: intruder, last: none},
+		"making an account after deletion": {missing: true, runs: []run{{gone, whole}, {hashed, late}}, drift: intruder, last: none},
+	} {
+		for _, reboots := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, reboot %v", name, reboots), func(t *testing.T) {
+				t.Parallel()
+				h := newAccountHost(map[string]engine.Login{})
+				if !test.missing {
+					h.users["bob"] = engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
+				}
+				for _, r := range test.runs {
+					h.run(t, r.config, r.stop)
+				}
+				login := h.users["bob"]
+				login.Password = test.drift
+				h.users["bob"] = login
+				if reboots {
+					h.boot++
+				}
+				h.run(t, test.last, whole)
+				h.check(t, test.last)
+				want := map[bool]string{false: "bob's own", true: lockHash}[test.missing]
+				if got := h.users["bob"].Password; got != want {
+					t.Errorf("bob has the password %q, want %q", got, want)
+				}
+				h.run(t, hashed, whole)
+				h.check(t, hashed)
+			})
+		}
+	}
+}
+
+// An account that the host has although its absence was desired once is not
+// holdfast's, and is never locked.
+func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
+	for name, stop := range map[string]int{"not deleted": 2, "made again": -1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
+			h := newAccountHost(map[string]engine.Login{"bob": own})
+			h.run(t, engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}, stop)
+			h.users["bob"] = own
+			for _, c := range []engine.Config{{}, {Users: []engine.User{{Name: "bob", PasswordHash: hash()}}}, {}} {
+				h.run(t, c, -1)
+				h.check(t, c)
+			}
+			if got := h.users["bob"]; got.Retired() || got.Password != own.Password {
+				t.Errorf("bob is %+v", got)
+			}
+		})
+	}
+}
+
+// An account that is deleted takes no second reboot when a run has died between
+// the first and its record.
+func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
+	h := newAccountHost(map[string]engine.Login{"bob": {UID: 1000, Group: "bob", Password: "bob's own"}})
+	h.run(t, engine.Config{Users: []engine.User{{Name: "bob", PasswordHash: hash()}}}, -1)
+	gone := engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}
+	h.run(t, gone, 3)
+	h.boot++
+	changes, err := configuration{}.Diff(engine.Desired{Config: &gone}, h.facts())
+	if err != nil || len(changes) != 1 || changes[0].Resource != engine.RecordResource {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
+// A write that should give a group its hash back is cut short: the next one
+// does, also when the host has rebooted in between, and keeps no other hash.
+func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
+	hashed := engine.Config{Groups: []engine.Group{{Name: "web", PasswordHash: hash()}}}
+	for name, test := range map[string]struct{ before, unfinished, last engine.Config }{
+		"leaving":        {before: hashed},
+		"hash":           {before: hashed, unfinished: engine.Config{Groups: []engine.Group{{Name: "web"}}}, last: engine.Config{Groups: []engine.Group{{Name: "web"}}}},
+		"deletion":       {before: hashed, unfinished: engine.Config{Groups: []engine.Group{{Name: "web", Absent: true}}}},
+		"first password": {unfinished: hashed},
+	} {
+		for _, bootThen := range []string{boot, "boot-earlier"} {
+			t.Run(name+", "+bootThen, func(t *testing.T) {
+				t.Parallel()
+				f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Groups: map[string]int{"web": 77}, Applied: &engine.Applied{
+					Schema: engine.AppliedSchema, Config: test.before, Accounts: map[string]engine.AccountOrigin{"group/web": engine.FoundAccount},
+					Unfinished: &engine.Unfinished{Run: "r", Boot: bootThen, Config: test.unfinished},
+				}}}
+				d := engine.Desired{Config: &test.last}
+				x, err := newConfigDiff(d, f, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := x.write(engine.Target{Desired: d, Facts: f, Run: "s"})
+				if len(w.groups) != 1 || !w.groups[0].back || w.groups[0].keep {
+					t.Errorf("%+v", w.groups)
+				}
+				if hashes(decodeRecord(w.before).Unfinished.Config)["group/web"] == "" {
+					t.Errorf("the record forgets the hash: %s", w.before)
+				}
+			})
+		}
+	}
+}
+
+// Nobody knows who made an account of a record that an earlier version wrote.
+func TestAccountsOfAnEarlierRecord(t *testing.T) {
+	record := &engine.Applied{Schema: 1, Config: engine.Config{Users: []engine.User{
+		{Name: "core", PasswordHash: hash()}, {Name: "bob", PasswordHash: hash()}, {Name: "etcd", PasswordHash: hash()},
+	}}}
+	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{
+		"core": {UID: 1000, Group: "core", Password: hash(), Connects: true}, "bob": {UID: 1001, Group: "bob", Password: hash()}, "etcd": {UID: 998, Group: "etcd", Password: hash()},
+	}}}
+	x, err := newConfigDiff(engine.Desired{Config: &engine.Config{}}, f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range x.write(engine.Target{Desired: engine.Desired{Config: &engine.Config{}}, Facts: f, Run: "r"}).users {
+		if u.back || u.keep || u.retire != (u.want.Name == "bob") || !u.password {
+			t.Errorf("%+v", u)
+		}
+	}
+	if _, after := x.records("r"); after.Accounts["bob"] != engine.MadeAccount || after.Accounts["core"] != "" {
+		t.Errorf("%+v", after.Accounts)
+	}
+}
