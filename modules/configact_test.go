@@ -71,7 +71,7 @@ func TestActions(t *testing.T) {
 		},
 		"restart of what is started again and again": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: looks("active running 0 simple", "activating auto-restart 0 simple", "active running 1 simple", "activating auto-restart 1 simple", "active running 2 simple"),
-			code: engine.ScriptActed, says: "restart crio.service: the unit has ended and was started again by systemd, 2 times by now (exit-code)",
+			code: engine.ScriptActed, says: "restart crio.service: the unit has ended and was started again by systemd, 2 times by now\nthe last line of its journal\n",
 		},
 		"restart of what is up at the second try": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: looks("activating auto-restart 0 notify", "activating start 1 notify", "active running 1 notify"),

@@ -64,7 +64,7 @@ settle() {
 		*) good=0 ;;
 		esac
 		if [ "$again" -ge 2 ]; then
-			reason="the unit has ended and was started again by systemd, $again times by now ($(property Result))"
+			reason="the unit has ended and was started again by systemd, $again times by now"
 		elif [ "$good" = 0 ] && { [ "$looks" -ge "$3" ] || [ "$looks" -ge 30 ]; }; then
 			reason="the unit is $(property ActiveState) ($(property SubState)) after ${looks}s"
 		fi
