@@ -43,14 +43,15 @@ var laws = []string{
 	"policy {", "drift ", "allow_outage", "kargs", "playbook", "version_command", "continue-over", "best-effort", "lab zones", "lab small",
 }
 
-// Every kind of fault and of check that any scenario has is in the core, which is what runs for each change. Of power that is
-// lost at each point, whether of a write or of a roll-out, the core has the loss itself: those are long, and run with --all.
+// Every kind of fault and of check that any scenario has is in the core, which runs for each change, but for those that take
+// several minutes and run with --all: kills and power cuts at each point of a write or of a roll-out (the core has one of each),
+// a hostile account, and a second target.
 func TestCoreHasEveryKind(t *testing.T) {
 	all, err := list()
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := []string{"pursue power", "crash power"}
+	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "continue-over"}
 	kinds, core := map[string]string{}, map[string]bool{}
 	for _, s := range all {
 		for _, deed := range deeds(t, s) {
