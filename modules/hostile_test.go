@@ -264,6 +264,21 @@ func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 	}
 }
 
+// A file that belongs to somebody, where nobody but root can put another in its
+// place, keeps no secret of anybody else: it may become more open.
+func TestAppendingMayOpenAFileThatNobodyCanSwap(t *testing.T) {
+	s, config := hostileLook(t)
+	for _, dir := range []string{"/srv", "/srv/app"} {
+		s.check(os.Chmod(s.root+dir, 0o755))
+	}
+	s.check(os.Chmod(s.root+"/srv/app/app.conf", 0o660))
+	config.Files[0].Mode = new(0o664)
+	f := s.mustLook(config)
+	if got := f.Nodes["/srv/app/app.conf"]; got.Mode != 0o660 || len(got.Contents) == 0 {
+		t.Errorf("mode %o, contents %q", got.Mode, got.Contents)
+	}
+}
+
 // Keys are not read through links that their user can make, but through those of
 // root.
 func TestKeysAreReadThroughLinksOfRootOnly(t *testing.T) {

@@ -108,6 +108,10 @@ show() {
 	*"$newline$3$newline"*)
 		(
 			enter "${2%/*}" || exit 0
+			if firm "${here#"$root"}"; then
+				say "$1$tab$2$tab$(head -c "$limit" -- "./${2##*/}" | base64 -w0)"
+				exit
+			fi
 			say "archive$tab$2$tab$(timeout -k 1 20 tar -cf - --no-recursion -- "./${2##*/}" 2>/dev/null | head -c "$((limit + 8192))" | base64 -w0)"
 		)
 		return
