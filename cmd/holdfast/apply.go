@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"holdfast/engine"
+	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 )
@@ -132,14 +133,14 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if _, err := s.inherit(); err != nil {
 		return err
 	}
-	journal, err := report.OpenJournal(s.runsDir, s.run.ID)
+	written, err := journal.Create(s.runsDir, s.run.ID)
 	if err != nil {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was touched", err))
 	}
-	defer func() { _ = journal.Close() }() // every event is on disk already
+	defer func() { _ = written.Close() }() // every event is on disk already
 	view, done := a.view(s, f.yes, f.step)
 	told := &untilEnd{Sink: view}
-	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: journal, View: told}}
+	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: told}}
 	s.run.Hide = func(text string) string { return report.Hide(text, s.loaded.Sensitive) }
 	s.run.Refuse = f.onHeld == "refuse"
 	s.run.Approve = a.approval(s, f, saved)
@@ -191,9 +192,9 @@ func (s *site) limitTo(p engine.Plan) {
 
 // lock takes the site's lock for the run.
 func (s *site) lock() (func(), error) {
-	info := report.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: clock{}.Now().Truncate(time.Second)}
-	unlock, err := report.LockSite(s.runsDir, s.inv.Site, info)
-	var busy *report.Busy
+	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: clock{}.Now().Truncate(time.Second)}
+	unlock, err := journal.LockSite(s.runsDir, s.inv.Site, info)
+	var busy *journal.Busy
 	if errors.As(err, &busy) {
 		return nil, failWith(engine.ExitRefused, fmt.Errorf("refused: %w", err))
 	}
@@ -203,12 +204,12 @@ func (s *site) lock() (func(), error) {
 // inherit finds out what earlier runs of this bastion left behind, and gives
 // what they have seen. It needs the site's lock: only then are they all known to
 // be over.
-func (s *site) inherit() (report.History, error) {
-	runs, err := report.ListRuns(s.runsDir)
+func (s *site) inherit() (journal.History, error) {
+	runs, err := journal.ListRuns(s.runsDir)
 	if err != nil {
-		return report.History{}, err
+		return journal.History{}, err
 	}
-	left := report.LeftOver(runs, s.inv.Site, s.owner())
+	left := journal.LeftOver(runs, s.inv.Site, s.owner())
 	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.Complete = left.Dead, left.Awaited, left.Failed, left.History.Complete
 	return left.History, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
-	"holdfast/engine/report"
+	"holdfast/engine/journal"
 )
 
 // clusters opens etcd clusters when they are first needed.
@@ -124,7 +124,7 @@ func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
 	text := fmt.Sprintf("%s (%.1f MB, sha256 checked, from %s)", info.Path, float64(info.Bytes)/1e6, info.Host)
 	removed, err := etcd.Prune(dir, name, etcd.Retention{
 		Keep: settings.Keep, MaxAge: time.Duration(settings.MaxAge), Now: clock{}.Now(),
-		IsOver: func(run string) bool { return run != c.run && report.IsOver(c.dir, run) },
+		IsOver: func(run string) bool { return run != c.run && journal.IsOver(c.dir, run) },
 	})
 	switch {
 	case err != nil:

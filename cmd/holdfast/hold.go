@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/journal"
 	"holdfast/engine/rollout"
 )
 
@@ -110,7 +110,7 @@ func (a *app) hold(ctx context.Context, names []string, f holdFlags, lasts engin
 // mayTake warns of a run that has the hosts in its plan, and asks whether their
 // etcd clusters can do without them.
 func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
-	runs, err := report.ListRuns(s.runsDir)
+	runs, err := journal.ListRuns(s.runsDir)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
 		taken = append(taken, h.Name)
 	}
 	for _, r := range runs {
-		planned, err := report.Planned(s.runsDir, r)
+		planned, err := journal.Planned(s.runsDir, r)
 		if err != nil || r.Site != s.inv.Site {
 			continue
 		}

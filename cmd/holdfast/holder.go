@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/journal"
 )
 
 // holder names who runs holdfast, and where: user@bastion.
@@ -45,20 +45,20 @@ func stateDir() string {
 
 // thisMachine is by what this machine can be told from one that its disk was
 // copied to.
-func thisMachine() report.Machine {
+func thisMachine() journal.Machine {
 	id, _ := os.ReadFile("/etc/machine-id") // not every container has one
 	name, _ := os.Hostname()
-	return report.Machine{ID: strings.TrimSpace(string(id)), Name: name}
+	return journal.Machine{ID: strings.TrimSpace(string(id)), Name: name}
 }
 
 // keepBastion makes sure that holds that the command takes can be told from those
 // of other bastions.
 func (a *app) keepBastion(s *site) error {
-	here, err := report.KeepBastion(stateDir(), thisMachine())
+	here, err := journal.KeepBastion(stateDir(), thisMachine())
 	if err != nil {
 		return err
 	}
-	if was := here.Replaced; was != (report.Machine{}) {
+	if was := here.Replaced; was != (journal.Machine{}) {
 		fmt.Fprintf(a.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not taken over\n", engine.Printable(was.Name))
 	}
 	s.run.Start.Bastion = here.Identity

@@ -127,9 +127,9 @@ var meanings = map[string]string{
 	"SnapshotInfo.path": "file on the bastion", "SnapshotInfo.host": "host of the member it was taken from", "SnapshotInfo.bytes": "size of the file, in bytes",
 	"SnapshotInfo.sha256": "SHA-256 of the whole file, hexadecimal", "SnapshotInfo.revision": "revision of etcd's data that it has at least", "SnapshotInfo.duration": "how long it took, in nanoseconds",
 	"HeldHost.hold": "hold on it", "HeldHost.problem": "why the hold could not be read", "HeldHost.expired": "whether the hold has run out, by the host's clock",
-	"RunInfo.id": "ID of the run", "RunInfo.holder": "USER@BASTION", "RunInfo.started": "when it began", "RunInfo.last": "when its last event was", "RunInfo.end": "outcome; missing: it was killed, or is under way", "RunInfo.under_way": "whether it goes on now; if not, and without an end, it was killed",
-	"RunInfo.updated": "names of the hosts that were made to match", "RunInfo.failed": "names of the hosts that failed",
-	"RunInfo.steps": "for each host that is not done, the last step that began on it", "RunInfo.rebooted": "whether a host that is not done was, or may have been, ordered to reboot",
+	"Run.id": "ID of the run", "Run.holder": "USER@BASTION", "Run.started": "when it began", "Run.last": "when its last event was", "Run.end": "outcome; missing: it was killed, or is under way", "Run.under_way": "whether it goes on now; if not, and without an end, it was killed",
+	"Run.updated": "names of the hosts that were made to match", "Run.failed": "names of the hosts that failed",
+	"Run.steps": "for each host that is not done, the last step that began on it", "Run.rebooted": "whether a host that is not done was, or may have been, ordered to reboot",
 
 	"Inventory":       "One site as the operator wrote it, with everything resolved.",
 	"Inventory.pools": "its pools", "Inventory.hosts": "its hosts", "Inventory.clusters": "its etcd clusters",

@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
+	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/rules"
 )
@@ -29,7 +30,7 @@ var printed = []struct {
 	{"holdfast etcd status", "a list of these", engine.ClusterFacts{}},
 	{"holdfast etcd snapshot", "", etcd.SnapshotInfo{}},
 	{"holdfast holds", "a list of these", report.HeldHost{}},
-	{"holdfast runs", "a list of these, the newest first", report.RunInfo{}},
+	{"holdfast runs", "a list of these, the newest first", journal.Run{}},
 	{"holdfast validate", "", engine.Inventory{}},
 	{"holdfast diff", "", rules.Diff{}},
 	{"holdfast version", "", build{}},

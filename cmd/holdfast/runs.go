@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/journal"
 	"holdfast/engine/report"
 )
 
@@ -27,12 +28,12 @@ ID, it shows that run as a log would have it; --verbose shows every step.`,
 			if len(args) == 1 {
 				return a.replay(dir, args[0])
 			}
-			runs, err := report.ListRuns(dir)
+			runs, err := journal.ListRuns(dir)
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return a.printJSON(append([]report.RunInfo{}, runs...))
+				return a.printJSON(append([]journal.Run{}, runs...))
 			}
 			return report.WriteRuns(a.stdout, runs)
 		},
@@ -55,7 +56,7 @@ func (a *app) runsFolder() (string, error) {
 
 // replay shows a run from its journal.
 func (a *app) replay(dir, name string) error {
-	id, err := report.FindRun(dir, name)
+	id, err := journal.FindRun(dir, name)
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
 	}
@@ -63,7 +64,7 @@ func (a *app) replay(dir, name string) error {
 	if a.json {
 		view = report.JSONLines{W: a.stdout}
 	}
-	return report.Replay(dir, id, view)
+	return journal.Replay(dir, id, view.Emit)
 }
 
 func (a *app) pruneCommand() *cobra.Command {
@@ -92,7 +93,7 @@ which pools are complete.`,
 			if err != nil {
 				return err
 			}
-			gone, err := report.Prune(dir, keep, clock{}.Now().Add(-time.Duration(age)))
+			gone, err := journal.Prune(dir, keep, clock{}.Now().Add(-time.Duration(age)))
 			for _, id := range gone {
 				fmt.Fprintln(a.stdout, "removed", id)
 			}

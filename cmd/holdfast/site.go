@@ -9,8 +9,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/inventory"
+	"holdfast/engine/journal"
 	"holdfast/engine/remote"
-	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/modules"
 )
@@ -90,7 +90,7 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Web: web{}, Sink: discard{}, Clock: clock{},
 		Forks: a.forks, Soft: a.soft,
 	}
-	if here, err := report.ReadBastion(stateDir(), thisMachine()); err == nil { // else no hold is of this bastion
+	if here, err := journal.ReadBastion(stateDir(), thisMachine()); err == nil { // else no hold is of this bastion
 		s.run.Start.Bastion = here.Identity
 	}
 	return s, nil

@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"holdfast/engine"
+	"holdfast/engine/journal"
 	"holdfast/engine/report"
 )
 
 // survey lets commands that only look judge holds as the next apply would: if
 // no run of this bastion is under way, the earlier ones are over. It gives what
 // the earlier ones have seen.
-func (s *site) survey() (report.History, error) {
+func (s *site) survey() (journal.History, error) {
 	unlock, err := s.lock()
 	if err != nil { // a run is under way, or there is nothing to inherit: its holds are respected
-		return report.ReadHistory(s.runsDir, s.inv.Site)
+		return journal.ReadHistory(s.runsDir, s.inv.Site)
 	}
 	defer unlock()
 	history, err := s.inherit()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/journal"
 	"holdfast/engine/report"
 )
 
@@ -50,7 +51,7 @@ func TestTablesAreNotWide(t *testing.T) {
 			return report.WriteEtcd(b, []engine.ClusterFacts{{Name: "main", Members: []engine.Member{{Name: "etcd-1", Host: "etcd-1", Problem: long}}}}, report.Style{})
 		},
 		"runs": func(b *bytes.Buffer) error {
-			return report.WriteRuns(b, []report.RunInfo{{ID: "20261120-220000-aa11", Site: "berlin", Holder: "ann@bastion", End: &engine.RunEnd{Reason: long}}})
+			return report.WriteRuns(b, []journal.Run{{ID: "20261120-220000-aa11", Site: "berlin", Holder: "ann@bastion", End: &engine.RunEnd{Reason: long}}})
 		},
 		"holds": func(b *bytes.Buffer) error {
 			return report.WriteHolds(b, []report.HeldHost{{Host: "w", Hold: &engine.Hold{Kind: engine.RunHold, Reason: long}}}, 0)

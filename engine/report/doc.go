@@ -1,5 +1,5 @@
 // Package report makes what people and programs see out of the events of a
-// run: the journal, a live terminal, plain lines, JSON lines, and the tables
+// run: a live terminal, plain lines, JSON lines, and the tables
 // of plan, status, holds and runs. Each is a fold over the same ordered
 // stream, so that replaying a journal equals watching the run.
 //

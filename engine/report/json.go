@@ -1,14 +1,10 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
-	"unicode"
-	"unicode/utf8"
 
 	"holdfast/engine"
+	"holdfast/engine/wire"
 )
 
 // JSONLines writes events as JSON, one per line.
@@ -16,7 +12,7 @@ type JSONLines struct{ W io.Writer }
 
 // Emit writes an event.
 func (j JSONLines) Emit(e engine.Event) error {
-	line, err := encode(e)
+	line, err := wire.Line(e)
 	if err != nil {
 		return err
 	}
@@ -24,47 +20,5 @@ func (j JSONLines) Emit(e engine.Event) error {
 	return err
 }
 
-// encode is an event as a line of JSON.
-func encode(e engine.Event) ([]byte, error) {
-	if e.Plan != nil { // nothing else in an event has lists that may be null
-		e = listed(e)
-	}
-	line, err := json.Marshal(e)
-	return append(tame(line), '\n'), err
-}
-
 // WriteJSON writes v as indented JSON, for --json. A list is never null.
-func WriteJSON(w io.Writer, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	if err := e.Encode(listed(v)); err != nil {
-		return err
-	}
-	_, err := w.Write(tame(b.Bytes()))
-	return err
-}
-
-// tame escapes what JSON may have in texts as it is, but what does something
-// to a terminal: C1 controls, and characters that turn a line around or are not
-// seen. To a program the text stays the same.
-func tame(text []byte) []byte {
-	isWild := func(r rune) bool { return r >= 0x7f && r != utf8.RuneError && !unicode.IsGraphic(r) }
-	if bytes.IndexFunc(text, isWild) < 0 {
-		return text
-	}
-	var b bytes.Buffer
-	for _, r := range string(text) {
-		switch {
-		case !isWild(r):
-			b.WriteRune(r)
-		case r < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default: // as two halves
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		}
-	}
-	return b.Bytes()
-}
+func WriteJSON(w io.Writer, v any) error { return wire.WriteJSON(w, v) }

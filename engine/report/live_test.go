@@ -21,6 +21,14 @@ import (
 
 const liveChild = "HOLDFAST_TEST_LIVE"
 
+// TestMain shows a run when it is run as the child of a test.
+func TestMain(m *testing.M) {
+	if how := os.Getenv(liveChild); how != "" {
+		showLive(how)
+	}
+	os.Exit(m.Run())
+}
+
 // showLive is the child of a test that shows a run on its terminal, up to the
 // middle of a batch, and then ends as it is told to, or waits for Ctrl-C.
 func showLive(how string) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/wire"
 )
 
 // Redact hides sensitive values from everything behind it: each is replaced
@@ -41,7 +42,7 @@ func Hide[T any](v T, sensitive []string) T {
 	if len(sensitive) == 0 {
 		return v
 	}
-	return rewrite(v, false, replacer(sensitive).Replace)
+	return wire.Rewrite(v, false, replacer(sensitive).Replace)
 }
 
 // replacer replaces the longest values first, since one may contain another.

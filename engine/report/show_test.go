@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/journal"
 	"holdfast/engine/report"
 )
 
@@ -122,7 +123,7 @@ func TestTables(t *testing.T) {
 		"holds-none":      func() error { return report.WriteHolds(&b, nil, 0) },
 		"holds-unreached": func() error { return report.WriteHolds(&b, nil, 2) },
 		"runs": func() error {
-			return report.WriteRuns(&b, []report.RunInfo{
+			return report.WriteRuns(&b, []journal.Run{
 				{ID: "20261121-090000-0003", Site: "berlin", Holder: "ann@bastion", Started: began.Add(time.Hour), Last: began.Add(time.Hour), UnderWay: true},
 				{ID: "20261121-080000-0001", Site: "berlin", Holder: "ann@bastion", Started: began, Last: began.Add(90 * time.Second), End: &engine.RunEnd{Exit: 0, Reason: "every host matches"}},
 				{ID: "20261121-070000-0002", Site: "berlin", Holder: "ann@bastion", Started: began.Add(-time.Hour), Last: began.Add(-time.Hour), Steps: map[string]string{"etcd-1": "wait for boot"}},

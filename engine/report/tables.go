@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"holdfast/engine"
+	"holdfast/engine/journal"
 )
 
 var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
@@ -184,7 +185,7 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 const stamp = "2006-01-02 15:04 MST"
 
 // WriteRuns lists runs.
-func WriteRuns(w io.Writer, runs []RunInfo) error {
+func WriteRuns(w io.Writer, runs []journal.Run) error {
 	if len(runs) == 0 {
 		_, err := fmt.Fprintln(w, "no runs")
 		return err

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/journal"
 	"holdfast/engine/report"
 )
 
@@ -98,7 +99,7 @@ func TestUntrustedTables(t *testing.T) {
 		"holds": func(w io.Writer) error {
 			return report.WriteHolds(w, []report.HeldHost{held, {Host: hostile, Problem: hostile}}, 1)
 		},
-		"runs": func(w io.Writer) error { return report.WriteRuns(w, []report.RunInfo{poisoned[report.RunInfo]()}) },
+		"runs": func(w io.Writer) error { return report.WriteRuns(w, []journal.Run{poisoned[journal.Run]()}) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -173,7 +174,8 @@ func TestListsAreNeverNull(t *testing.T) {
 			t.Errorf("%T: %v\n%s", v, err, b.String())
 		}
 	}
-	if line := lines(t, []engine.Event{{Plan: &engine.Plan{Hosts: []engine.HostPlan{{}}}}}); bytes.Contains(line, []byte("null")) {
-		t.Errorf("%s", line)
+	var line bytes.Buffer
+	if err := (report.JSONLines{W: &line}).Emit(engine.Event{Plan: &engine.Plan{Hosts: []engine.HostPlan{{}}}}); err != nil || strings.Contains(line.String(), "null") {
+		t.Errorf("%v: %s", err, line.String())
 	}
 }

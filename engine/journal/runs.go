@@ -1,4 +1,4 @@
-package report
+package journal
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"holdfast/engine"
 )
 
-// RunInfo is a run as its journal tells it.
-type RunInfo struct {
+// Run is a run as its journal tells it.
+type Run struct {
 	ID       string            `json:"id"`
 	Site     string            `json:"site"`
 	Holder   string            `json:"holder"`
@@ -33,7 +33,7 @@ type RunInfo struct {
 
 // ListRuns reads the journals in dir, the newest first. A folder that does not
 // exist has none.
-func ListRuns(dir string) ([]RunInfo, error) {
+func ListRuns(dir string) ([]Run, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -41,7 +41,7 @@ func ListRuns(dir string) ([]RunInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
-	var runs []RunInfo
+	var runs []Run
 	for _, e := range newestJournals(entries) {
 		if id := runOf(e.Name()); id != "" && e.Type().IsRegular() {
 			run := readRun(dir, id)
@@ -74,9 +74,9 @@ func withoutPlan(line []byte) []byte {
 	return append(slices.Clip(head), '}')
 }
 
-func readRun(dir, id string) RunInfo {
-	run := RunInfo{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}}
-	err := readJournal(journalPath(dir, id), func(line []byte) error {
+func readRun(dir, id string) Run {
+	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}}
+	err := readLines(pathOf(dir, id), func(line []byte) error {
 		var e engine.Event
 		if err := json.Unmarshal(withoutPlan(line), &e); err != nil {
 			return err
@@ -91,7 +91,7 @@ func readRun(dir, id string) RunInfo {
 }
 
 // add folds one event into what is known of a run.
-func (r *RunInfo) add(e engine.Event) {
+func (r *Run) add(e engine.Event) {
 	r.Last = e.Time
 	switch e.Type {
 	case engine.RunStarted:
@@ -117,13 +117,13 @@ func (r *RunInfo) add(e engine.Event) {
 	}
 }
 
-func (r *RunInfo) forget(host string) {
+func (r *Run) forget(host string) {
 	delete(r.Steps, host)
 	delete(r.Rebooted, host)
 }
 
 // cutShort reports whether the run did not come to its own end.
-func (r RunInfo) cutShort() bool { return r.End == nil || r.End.Exit == engine.ExitStopped }
+func (r Run) cutShort() bool { return r.End == nil || r.End.Exit == engine.ExitStopped }
 
 // Left is what earlier runs of a bastion left behind, for the next one.
 type Left struct {
@@ -136,7 +136,7 @@ type Left struct {
 // LeftOver reads the journals of a site. It must be called with the site's
 // lock held: then no other run of this bastion is alive, so all are over. Runs of
 // other bastions, whose journals are here because the folder was copied, may live.
-func LeftOver(runs []RunInfo, site string, self engine.HoldOwner) Left {
+func LeftOver(runs []Run, site string, self engine.HoldOwner) Left {
 	left := Left{Awaited: map[string]string{}, History: history(runs, site, self.Run)}
 	latest := true
 	for _, r := range runs {
@@ -160,12 +160,12 @@ func LeftOver(runs []RunInfo, site string, self engine.HoldOwner) Left {
 
 // Planned returns the hosts that a run which is under way has in its latest plan;
 // none if it is over.
-func Planned(dir string, run RunInfo) ([]string, error) {
+func Planned(dir string, run Run) ([]string, error) {
 	if !run.UnderWay {
 		return nil, nil
 	}
 	var hosts []string
-	err := ReadJournal(journalPath(dir, run.ID), func(e engine.Event) error {
+	err := Read(pathOf(dir, run.ID), func(e engine.Event) error {
 		if e.Plan != nil {
 			hosts = nil
 			for _, hp := range e.Plan.Hosts {

@@ -1,4 +1,4 @@
-package report
+package journal
 
 import (
 	"encoding/json"
@@ -59,7 +59,7 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 	}
 	text, err := json.Marshal(info)
 	if err == nil {
-		err = errors.Join(f.Truncate(0), write(f, append(text, '\n')))
+		err = errors.Join(f.Truncate(0), overwrite(f, append(text, '\n')))
 	}
 	if err != nil {
 		_ = f.Close()
@@ -84,7 +84,7 @@ func hasLock(dir, site, run string) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
-func write(f *os.File, b []byte) error {
+func overwrite(f *os.File, b []byte) error {
 	_, err := f.WriteAt(b, 0)
 	return err
 }

@@ -1,4 +1,4 @@
-package report_test
+package journal_test
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/journal"
 )
 
 // TestIsOver: a run is over once its journal has an end, or where it has no journal; one that is under way or has died is not.
 func TestIsOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	j, err := report.OpenJournal(dir, "r1")
+	j, err := journal.Create(dir, "r1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,17 +26,17 @@ func TestIsOver(t *testing.T) {
 		}
 	}
 	emit(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "test"}})
-	if report.IsOver(dir, "r1") {
+	if journal.IsOver(dir, "r1") {
 		t.Error("a run that has begun is over")
 	}
 	emit(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{}})
-	if !report.IsOver(dir, "r1") || !report.IsOver(dir, "none") {
+	if !journal.IsOver(dir, "r1") || !journal.IsOver(dir, "none") {
 		t.Error("a run that has ended, or has no journal, is not over")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "r2.jsonl"), []byte("{\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if report.IsOver(dir, "r2") {
+	if journal.IsOver(dir, "r2") {
 		t.Error("a run whose journal cannot be read is over")
 	}
 }
@@ -50,7 +50,7 @@ func TestJournalsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	runs, err := report.ListRuns(dir)
+	runs, err := journal.ListRuns(dir)
 	if err != nil || len(runs) != 1000 || runs[0].ID != "r1009" || runs[999].ID != "r0010" {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}

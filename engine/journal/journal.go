@@ -1,4 +1,4 @@
-package report
+package journal
 
 import (
 	"bufio"
@@ -12,19 +12,20 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/wire"
 )
 
-// Journal writes the events of a run to disk, one JSON object per line. It is
+// Writer writes the events of a run to disk, one JSON object per line. It is
 // write-ahead: an event has reached the disk when Emit returns, except the
 // progress of steps, whose loss costs nothing.
-type Journal struct{ f *os.File }
+type Writer struct{ f *os.File }
 
-// OpenJournal creates the journal of a run in dir, which it makes if need be.
-func OpenJournal(dir, run string) (*Journal, error) {
+// Create creates the journal of a run in dir, which it makes if need be.
+func Create(dir, run string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
-	f, err := os.OpenFile(journalPath(dir, run), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(pathOf(dir, run), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
@@ -32,7 +33,7 @@ func OpenJournal(dir, run string) (*Journal, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
-	return &Journal{f: f}, nil
+	return &Writer{f: f}, nil
 }
 
 // syncFolder makes the names in a folder last: a run whose journal is gone
@@ -46,28 +47,28 @@ func syncFolder(dir string) error {
 	return f.Sync()
 }
 
-func journalPath(dir, run string) string { return filepath.Join(dir, run+".jsonl") }
+func pathOf(dir, run string) string { return filepath.Join(dir, run+".jsonl") }
 
 // Emit writes an event.
-func (j *Journal) Emit(e engine.Event) error {
-	line, err := encode(e)
+func (w *Writer) Emit(e engine.Event) error {
+	line, err := wire.Line(e)
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
-	if _, err := j.f.Write(line); err != nil {
+	if _, err := w.f.Write(line); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
 	if e.Type == engine.StepProgress || e.Type == engine.EtcdSampled {
 		return nil
 	}
-	if err := j.f.Sync(); err != nil {
+	if err := w.f.Sync(); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
 	return nil
 }
 
 // Close ends the journal.
-func (j *Journal) Close() error { return j.f.Close() }
+func (w *Writer) Close() error { return w.f.Close() }
 
 // Bounds of a journal that is read, in bytes.
 const (
@@ -75,10 +76,10 @@ const (
 	maxJournal = 4 << 30   // of all lines
 )
 
-// ReadJournal calls each for every event of a journal. A last line that is
+// Read calls each for every event of a journal. A last line that is
 // torn, because the bastion died while it was written, is left out.
-func ReadJournal(path string, each func(engine.Event) error) error {
-	return readJournal(path, func(line []byte) error {
+func Read(path string, each func(engine.Event) error) error {
+	return readLines(path, func(line []byte) error {
 		var e engine.Event
 		if err := json.Unmarshal(line, &e); err != nil {
 			return err
@@ -87,8 +88,8 @@ func ReadJournal(path string, each func(engine.Event) error) error {
 	})
 }
 
-// readJournal calls each for every whole line of a journal.
-func readJournal(path string, each func(line []byte) error) error {
+// readLines calls each for every whole line of a journal.
+func readLines(path string, each func(line []byte) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read journal: %w", err)

@@ -1,19 +1,25 @@
-package report_test
+package journal_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/journal"
 )
 
 // BenchmarkListRuns reads 50 journals of a site of 480 hosts, as every apply,
 // plan and status does when it begins.
 func BenchmarkListRuns(b *testing.B) {
 	dir := b.TempDir()
-	p := largePlan()
+	p := engine.Plan{Schema: 1, Site: "berlin", Total: 480}
+	for i := range 480 {
+		hp := plan().Hosts[1]
+		hp.Host, hp.Roll = fmt.Sprintf("worker-%03d", i), slices.Clone(hp.Roll)
+		p.Hosts = append(p.Hosts, hp)
+	}
 	for i := range p.Hosts {
 		for j := range p.Hosts[i].Roll {
 			p.Hosts[i].Roll[j].Do.Exec = &engine.Exec{Script: strings.Repeat("if ! ostree admin status; then exit 3; fi\n", 40)}
@@ -30,7 +36,7 @@ func BenchmarkListRuns(b *testing.B) {
 	}
 	b.SetBytes(int64(50 * len(whole)))
 	for b.Loop() {
-		if runs, err := report.ListRuns(dir); err != nil || len(runs) != 50 || len(runs[0].Updated) != 480 || runs[0].End == nil {
+		if runs, err := journal.ListRuns(dir); err != nil || len(runs) != 50 || len(runs[0].Updated) != 480 || runs[0].End == nil {
 			b.Fatal(err, len(runs))
 		}
 	}

@@ -1,4 +1,4 @@
-package report
+package journal
 
 import (
 	"bufio"
@@ -20,26 +20,26 @@ const (
 
 // readEnd tells of a run from the first and the last line of its journal. A
 // run without an end, and a file that is no journal, give nothing.
-func readEnd(dir, id string) (RunInfo, bool) {
-	f, err := os.Open(journalPath(dir, id))
+func readEnd(dir, id string) (Run, bool) {
+	f, err := os.Open(pathOf(dir, id))
 	if err != nil {
-		return RunInfo{}, false
+		return Run{}, false
 	}
 	defer func() { _ = f.Close() }()
 	line, err := readLine(bufio.NewReader(io.LimitReader(f, maxStart)))
 	if err != nil {
-		return RunInfo{}, false
+		return Run{}, false
 	}
 	var start engine.Event
 	if json.Unmarshal(line, &start) != nil || start.Start == nil {
-		return RunInfo{}, false
+		return Run{}, false
 	}
 	last, err := lastLine(f)
 	var end engine.Event
 	if err != nil || !bytes.Contains(last, []byte(`"type":"`+engine.RunEnded+`"`)) || json.Unmarshal(last, &end) != nil || end.End == nil {
-		return RunInfo{}, false
+		return Run{}, false
 	}
-	return RunInfo{
+	return Run{
 		ID: id, Site: start.Start.Site, Holder: start.Start.Holder, Started: start.Time, Last: end.Time,
 		End: end.End, Updated: end.End.Updated, Failed: end.End.Failed,
 	}, true
@@ -47,7 +47,7 @@ func readEnd(dir, id string) (RunInfo, bool) {
 
 // IsOver reports whether a run has come to its end, or has no journal in dir. One that died has not: its snapshot may be needed yet.
 func IsOver(dir, id string) bool {
-	if _, err := os.Lstat(journalPath(dir, id)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(pathOf(dir, id)); errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
 	_, ended := readEnd(dir, id)

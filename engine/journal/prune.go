@@ -1,4 +1,4 @@
-package report
+package journal
 
 import (
 	"errors"
@@ -36,12 +36,12 @@ func FindRun(dir, name string) (string, error) {
 	case 0:
 		return "", fmt.Errorf("no run %q in %s; holdfast runs lists them", name, dir)
 	}
-	return "", fmt.Errorf("%q is the beginning of %s", name, count(len(found), "run", "runs"))
+	return "", fmt.Errorf("%q is the beginning of %d runs", name, len(found))
 }
 
-// Replay shows a run from its journal.
-func Replay(dir, id string, to Sink) error {
-	return ReadJournal(journalPath(dir, id), to.Emit)
+// Replay calls each for every event of a run.
+func Replay(dir, id string, each func(engine.Event) error) error {
+	return Read(pathOf(dir, id), each)
 }
 
 // Prune removes the journals of runs that ended well and began before a time,
@@ -58,11 +58,11 @@ func Prune(dir string, keep int, before time.Time) (gone []string, err error) {
 		if newer[r.Site] <= keep || !r.Started.Before(before) || r.cutShort() || r.End.Exit != engine.ExitOK || r.Problem != "" {
 			continue
 		}
-		rest := slices.DeleteFunc(slices.Clone(runs), func(o RunInfo) bool { return o.ID == r.ID })
+		rest := slices.DeleteFunc(slices.Clone(runs), func(o Run) bool { return o.ID == r.ID })
 		if !sameHistory(history(runs, r.Site, ""), history(rest, r.Site, "")) {
 			continue
 		}
-		if err := os.Remove(journalPath(dir, r.ID)); err != nil {
+		if err := os.Remove(pathOf(dir, r.ID)); err != nil {
 			return gone, fmt.Errorf("prune runs: %w", err)
 		}
 		gone, runs = append(gone, r.ID), rest

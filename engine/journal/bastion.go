@@ -1,4 +1,4 @@
-package report
+package journal
 
 import (
 	"crypto/rand"

@@ -1,4 +1,4 @@
-package report
+package journal
 
 import (
 	"errors"
@@ -39,7 +39,7 @@ func ReadHistory(dir, site string) (History, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return History{}, fmt.Errorf("read history: %w", err)
 	}
-	var runs []RunInfo
+	var runs []Run
 	for _, e := range slices.Backward(newestJournals(entries)) { // by name, so the newest comes first
 		if id := runOf(e.Name()); id != "" && e.Type().IsRegular() {
 			if run, ok := readEnd(dir, id); ok {
@@ -52,12 +52,12 @@ func ReadHistory(dir, site string) (History, error) {
 
 // history folds the runs of a site, given and taken the newest first. IDs order
 // those of one second by chance; two runs of a site are never under way at once.
-func history(runs []RunInfo, site, self string) History {
+func history(runs []Run, site, self string) History {
 	h := History{Complete: map[string]string{}, streaks: map[string]streak{}}
 	decided := map[string]bool{}
 	over := false
 	runs = slices.Clone(runs)
-	slices.SortStableFunc(runs, func(a, b RunInfo) int { return b.Started.Compare(a.Started) })
+	slices.SortStableFunc(runs, func(a, b Run) int { return b.Started.Compare(a.Started) })
 	for _, r := range runs {
 		if r.ID == self || r.Site != site {
 			continue
@@ -78,7 +78,7 @@ func history(runs []RunInfo, site, self string) History {
 // failures takes what became of the hosts of a run, unless a newer one has
 // worked on them, too. It reports whether older runs do not matter any more:
 // the run has worked on hosts and was not cut short.
-func (h *History) failures(r RunInfo, decided map[string]bool) bool {
+func (h *History) failures(r Run, decided map[string]bool) bool {
 	failed := r.Failed
 	if r.End != nil {
 		failed = r.End.Failed

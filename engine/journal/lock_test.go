@@ -1,4 +1,4 @@
-package report_test
+package journal_test
 
 import (
 	"bufio"
@@ -8,34 +8,33 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
-	"holdfast/engine/report"
+	"holdfast/engine/journal"
 )
 
 const lockChild = "HOLDFAST_TEST_LOCK"
 
-// TestMain holds a site's lock, or shows a run, when it is run as the child of
-// a test.
+// TestMain holds a site's lock when it is run as the child of a test.
 func TestMain(m *testing.M) {
-	if how := os.Getenv(liveChild); how != "" {
-		showLive(how)
-	}
 	dir := os.Getenv(lockChild)
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	if _, err := report.LockSite(dir, "berlin", report.LockInfo{Run: "r1", Holder: "ann@bastion", PID: os.Getpid()}); err != nil {
+	unlock, err := journal.LockSite(dir, "berlin", journal.LockInfo{Run: "r1", Holder: "ann@bastion", PID: os.Getpid()})
+	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	fmt.Println("locked")
-	select {}
+	time.Sleep(time.Hour) // the test kills it long before
+	unlock()
 }
 
 // states says of each run in dir whether it is under way, the newest first.
 func states(t *testing.T, dir string) string {
 	t.Helper()
-	runs, err := report.ListRuns(dir)
+	runs, err := journal.ListRuns(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +50,7 @@ func states(t *testing.T, dir string) string {
 func TestLockSite(t *testing.T) {
 	dir := t.TempDir()
 	for _, run := range []string{"r0", "r1"} { // neither has come to its end
-		journal(t, dir, run, aRun()[:3])
+		write(t, dir, run, aRun()[:3])
 	}
 	if got := states(t, dir); got != "r1 false, r0 false" {
 		t.Errorf("before anybody has locked it: %s", got)
@@ -68,14 +67,14 @@ func TestLockSite(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
 		t.Fatal(line, err)
 	}
-	var busy *report.Busy
-	if _, err := report.LockSite(dir, "berlin", report.LockInfo{}); !errors.As(err, &busy) || busy.By.Run != "r1" || !strings.Contains(err.Error(), "ann@bastion") {
+	var busy *journal.Busy
+	if _, err := journal.LockSite(dir, "berlin", journal.LockInfo{}); !errors.As(err, &busy) || busy.By.Run != "r1" || !strings.Contains(err.Error(), "ann@bastion") {
 		t.Errorf("while it is locked: %v", err)
 	}
 	if got := states(t, dir); got != "r1 true, r0 false" {
 		t.Errorf("while r1 has the lock: %s", got)
 	}
-	if unlock, err := report.LockSite(dir, "oslo", report.LockInfo{}); err != nil {
+	if unlock, err := journal.LockSite(dir, "oslo", journal.LockInfo{}); err != nil {
 		t.Errorf("another site: %v", err)
 	} else {
 		unlock()
@@ -87,7 +86,7 @@ func TestLockSite(t *testing.T) {
 	if got := states(t, dir); got != "r1 false, r0 false" {
 		t.Errorf("after r1 was killed: %s", got)
 	}
-	unlock, err := report.LockSite(dir, "berlin", report.LockInfo{Run: "r2"})
+	unlock, err := journal.LockSite(dir, "berlin", journal.LockInfo{Run: "r2"})
 	if err != nil {
 		t.Fatalf("after its holder was killed: %v", err)
 	}

@@ -1,4 +1,4 @@
-package report_test
+package journal_test
 
 import (
 	"os"
@@ -7,19 +7,19 @@ import (
 	"sync"
 	"testing"
 
-	"holdfast/engine/report"
+	"holdfast/engine/journal"
 )
 
 func TestBastionKeepsItsIdentity(t *testing.T) {
-	dir, here := filepath.Join(t.TempDir(), "a", "b"), report.Machine{ID: "4d1f", Name: "b1"}
-	if b, err := report.ReadBastion(dir, here); err != nil || b.Identity != "" {
+	dir, here := filepath.Join(t.TempDir(), "a", "b"), journal.Machine{ID: "4d1f", Name: "b1"}
+	if b, err := journal.ReadBastion(dir, here); err != nil || b.Identity != "" {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	found := make([]string, 8)
 	var runs sync.WaitGroup
 	for i := range found { // runs of several sites may begin at once
 		runs.Go(func() {
-			b, err := report.KeepBastion(dir, here)
+			b, err := journal.KeepBastion(dir, here)
 			if err != nil {
 				t.Error(err)
 			}
@@ -40,17 +40,17 @@ func TestBastionKeepsItsIdentity(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 
-	for _, copied := range []report.Machine{{ID: "77aa", Name: "b1"}, {ID: "4d1f", Name: "b2"}} {
-		if b, err := report.ReadBastion(dir, copied); err != nil || b.Identity != "" {
+	for _, copied := range []journal.Machine{{ID: "77aa", Name: "b1"}, {ID: "4d1f", Name: "b2"}} {
+		if b, err := journal.ReadBastion(dir, copied); err != nil || b.Identity != "" {
 			t.Errorf("%+v took the identity of another machine: %+v, %v", copied, b, err)
 		}
 	}
-	copied := report.Machine{ID: "77aa", Name: "b2"}
-	b, err := report.KeepBastion(dir, copied)
+	copied := journal.Machine{ID: "77aa", Name: "b2"}
+	b, err := journal.KeepBastion(dir, copied)
 	if err != nil || b.Identity == found[0] || b.Replaced != here {
 		t.Errorf("%+v, %v", b, err)
 	}
-	if again, err := report.KeepBastion(dir, copied); err != nil || again.Identity != b.Identity || again.Replaced != (report.Machine{}) {
+	if again, err := journal.KeepBastion(dir, copied); err != nil || again.Identity != b.Identity || again.Replaced != (journal.Machine{}) {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
@@ -61,13 +61,13 @@ func TestBastionThatCannotKeepItsIdentity(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := report.KeepBastion(filepath.Join(file, "x"), report.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
+	if _, err := journal.KeepBastion(filepath.Join(file, "x"), journal.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
 		t.Errorf("error %v", err)
 	}
 	if err := os.Rename(file, filepath.Join(dir, "bastion.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := report.KeepBastion(dir, report.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it") {
+	if _, err := journal.KeepBastion(dir, journal.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package report_test
+package journal_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/journal"
 )
 
 // ended is the journal of a run of berlin that ended hours after began.
@@ -18,7 +18,7 @@ func ended(t testing.TB, dir string, hours int, end engine.RunEnd) {
 	t.Helper()
 	p := plan()
 	at := began.Add(time.Duration(hours) * time.Hour)
-	journal(t, dir, "run-"+at.Format("0102-1504"), []engine.Event{
+	write(t, dir, "run-"+at.Format("0102-1504"), []engine.Event{
 		{Type: engine.RunStarted, Time: at.Add(-time.Minute), Start: &engine.RunStart{Site: "berlin"}},
 		{Type: engine.Planned, Time: at.Add(-time.Minute), Plan: &p},
 		{Type: engine.RunEnded, Time: at, End: &end},
@@ -68,7 +68,7 @@ func TestHistory(t *testing.T) {
 		for i, seen := range c.runs {
 			ended(t, dir, i+1, engine.RunEnd{Pools: saw(strings.Fields(seen)...)})
 		}
-		h, err := report.ReadHistory(dir, "berlin")
+		h, err := journal.ReadHistory(dir, "berlin")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,11 +84,11 @@ func TestHistory(t *testing.T) {
 		if !status.Pools[0].Since.IsZero() {
 			t.Errorf("%s: the status that was given has changed", name)
 		}
-		runs, err := report.ListRuns(dir)
+		runs, err := journal.ListRuns(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := report.LeftOver(runs, "berlin", engine.HoldOwner{Run: "self"}); left.Complete["w"] != c.complete || !left.Dated(status).Pools[0].Since.Equal(want) {
+		if left := journal.LeftOver(runs, "berlin", engine.HoldOwner{Run: "self"}); left.Complete["w"] != c.complete || !left.Dated(status).Pools[0].Since.Equal(want) {
 			t.Errorf("%s: whole journals tell otherwise: %+v", name, left)
 		}
 	}
@@ -100,12 +100,12 @@ func TestHistoryWithinASecond(t *testing.T) {
 	dir := t.TempDir()
 	for i, run := range []string{"20261121-080000-bbbb", "20261121-080000-aaaa"} {
 		at := began.Add(time.Duration(i) * 300 * time.Millisecond)
-		journal(t, dir, run, []engine.Event{
+		write(t, dir, run, []engine.Event{
 			{Type: engine.RunStarted, Time: at, Start: &engine.RunStart{Site: "berlin"}},
 			{Type: engine.RunEnded, Time: at.Add(100 * time.Millisecond), End: &engine.RunEnd{Pools: saw([]string{"w!A", "w=A"}[i])}},
 		})
 	}
-	h, err := report.ReadHistory(dir, "berlin")
+	h, err := journal.ReadHistory(dir, "berlin")
 	if got := h.Dated(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || got.IsZero() {
 		t.Errorf("since %s, %v", got, err)
 	}
@@ -118,7 +118,7 @@ func TestHistoryIsHandedOn(t *testing.T) {
 	pools := saw("w=A")
 	pools[0].Since = began
 	ended(t, dir, 5, engine.RunEnd{Pools: pools})
-	h, err := report.ReadHistory(dir, "berlin")
+	h, err := journal.ReadHistory(dir, "berlin")
 	if got := h.Dated(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began) {
 		t.Errorf("since %s, %v", got, err)
 	}
@@ -144,11 +144,11 @@ func TestHistoryPassesOverWhatIsNone(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "run-3.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h, err := report.ReadHistory(dir, "berlin")
+	h, err := journal.ReadHistory(dir, "berlin")
 	if got := h.Dated(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began.Add(time.Hour)) {
 		t.Errorf("since %s, %v", got, err)
 	}
-	if h, err := report.ReadHistory(filepath.Join(dir, "none"), "berlin"); err != nil || len(h.Complete) > 0 {
+	if h, err := journal.ReadHistory(filepath.Join(dir, "none"), "berlin"); err != nil || len(h.Complete) > 0 {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
@@ -161,7 +161,7 @@ func TestHistoryOfALargeRun(t *testing.T) {
 		end.Updated = append(end.Updated, fmt.Sprintf("worker-%05d.berlin.example", i))
 	}
 	ended(t, dir, 1, end)
-	h, err := report.ReadHistory(dir, "berlin")
+	h, err := journal.ReadHistory(dir, "berlin")
 	if err != nil || h.Complete["w"] != "A" {
 		t.Errorf("%+v, %v", h, err)
 	}
@@ -190,7 +190,7 @@ func TestTriedAgain(t *testing.T) {
 		for i, end := range c.runs {
 			ended(t, dir, i, end)
 		}
-		h, err := report.ReadHistory(dir, "berlin")
+		h, err := journal.ReadHistory(dir, "berlin")
 		if err != nil || !slices.Equal(h.Failed, c.want) {
 			t.Errorf("%s: %q, want %q; %v", name, h.Failed, c.want, err)
 		}

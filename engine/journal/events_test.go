@@ -1,0 +1,56 @@
+package journal_test
+
+import (
+	"time"
+
+	"holdfast/engine"
+)
+
+var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+// plan is of one host of an etcd cluster and one worker.
+func plan() engine.Plan {
+	p := engine.Plan{Schema: 1, Site: "berlin", Total: 3, Matching: []string{"worker-04"}}
+	for _, host := range []string{"etcd-1", "worker-01"} {
+		p.Hosts = append(p.Hosts, engine.HostPlan{
+			Host: host, Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
+			Changes: []engine.Change{{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147"}},
+			Roll:    []engine.Step{{Name: "hold", On: host}, {Name: "finalize", On: host, Reboots: true}},
+		})
+	}
+	return p
+}
+
+// aRun is the events of a run in which one host is updated and one fails.
+func aRun() []engine.Event {
+	p := plan()
+	at := began
+	var events []engine.Event
+	add := func(after time.Duration, e engine.Event) {
+		at = at.Add(after)
+		e.Schema, e.Seq, e.Run, e.Time = 1, len(events)+1, "20261121-080000-0001", at
+		events = append(events, e)
+	}
+	step := func(host string, s engine.Step, took time.Duration, f *engine.Failure) {
+		add(0, engine.Event{Type: engine.StepStarted, Host: host, Step: s.Name, Kind: s.Kind()})
+		add(took, engine.Event{Type: engine.StepEnded, Host: host, Step: s.Name, Kind: s.Kind(), Took: engine.Duration(took), Failure: f})
+	}
+	hold := engine.Step{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{}}}
+	finalize := engine.Step{Name: "finalize", Reboots: true}
+	add(0, engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion"}})
+	add(time.Second, engine.Event{Type: engine.HostsGathered, Message: "3 of 3 hosts reached", Took: engine.Duration(900 * time.Millisecond)})
+	add(0, engine.Event{Type: engine.Planned, Plan: &p})
+	add(0, engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: 3, Quorum: 2, Leader: "etcd-0"}})
+	add(0, engine.Event{Type: engine.StepProgress, Host: "etcd-1", Step: "stage", Message: "staging bc30253b4147"})
+	step("etcd-1", hold, 300*time.Millisecond, nil)
+	step("etcd-1", finalize, 2*time.Second, nil)
+	step("etcd-1", engine.Step{Name: "wait for boot", Do: engine.Op{AwaitBoot: &engine.AwaitBoot{}}}, 601*time.Second, nil)
+	step("etcd-1", engine.Step{Name: "release", Do: engine.Op{Release: &engine.Release{}}}, 200*time.Millisecond, nil)
+	add(0, engine.Event{Type: engine.HostDone, Host: "etcd-1"})
+	step("worker-01", hold, 300*time.Millisecond, nil)
+	f := &engine.Failure{Host: "worker-01", Step: "finalize", Cause: "exit status 1", Command: "set -eu\nfinalize\n", Stderr: "error: Bootloader write config:\x1b[2J No space left on device", Hint: "free space in /boot"}
+	step("worker-01", finalize, 2*time.Second, f)
+	add(0, engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, Message: "it stays held"})
+	add(0, engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: finalize: exit status 1", Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}}})
+	return events
+}

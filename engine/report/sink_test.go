@@ -1,0 +1,93 @@
+package report_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// sinkFunc is a sink in a function.
+type sinkFunc func(engine.Event) error
+
+func (f sinkFunc) Emit(e engine.Event) error { return f(e) }
+
+// TestRedact: a sensitive value passes in no field of any event, and nothing
+// else is changed.
+func TestRedact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[a-zA-Z0-9"\\/<>&é]{6,20}`).Draw(t, "secret") + "#hunter2"
+		for _, e := range aRun() {
+			e.Message += " " + secret
+			if e.Failure != nil {
+				f := *e.Failure
+				f.Stderr, f.Command, f.Cause, f.Hint = secret, "login "+secret, secret+secret, secret
+				e.Failure = &f
+			}
+			if e.Plan != nil {
+				p := *e.Plan
+				p.Before = []engine.Step{{Name: "gate", Do: engine.Op{Command: &engine.Local{Command: "curl " + secret}}}}
+				e.Plan = &p
+			}
+			passed := 0
+			r := report.Redact{Sensitive: []string{secret}, To: sinkFunc(func(clean engine.Event) error {
+				passed++
+				text, err := json.Marshal(clean)
+				quoted, _ := json.Marshal(secret)
+				if err != nil || strings.Contains(string(text), strings.Trim(string(quoted), `"`)) {
+					t.Fatalf("%s shows %q", text, secret)
+				}
+				if clean.Seq != e.Seq || !clean.Time.Equal(e.Time) || clean.Type != e.Type || clean.Host != e.Host || clean.Took != e.Took {
+					t.Fatalf("%+v became %+v", e, clean)
+				}
+				return nil
+			})}
+			if err := r.Emit(e); err != nil || passed != 1 {
+				t.Fatal(err, passed)
+			}
+		}
+	})
+}
+
+// The journal comes first and only its errors count. After its first nothing
+// more is written to it, but who watches still sees what happens; what was not
+// journaled does not begin.
+func TestJournaled(t *testing.T) {
+	broken := errors.New("broken")
+	var written, seen int
+	view := sinkFunc(func(engine.Event) error { seen++; return broken })
+	well := &report.Journaled{Journal: sinkFunc(func(engine.Event) error { return nil }), View: view}
+	if err := well.Emit(engine.Event{}); err != nil || seen != 1 {
+		t.Errorf("%v, %d", err, seen)
+	}
+	full := &report.Journaled{Journal: sinkFunc(func(engine.Event) error { written++; return broken }), View: view}
+	if err := full.Emit(engine.Event{Type: engine.StepStarted}); !errors.Is(err, broken) || seen != 1 {
+		t.Errorf("a step that is not in the journal is shown: %v, %d", err, seen)
+	}
+	if err := full.Emit(engine.Event{Type: engine.RunEnded}); !errors.Is(err, broken) || seen != 2 || written != 1 {
+		t.Errorf("%v; %d events seen, %d written", err, seen, written)
+	}
+}
+
+// BenchmarkWritePlan shows a plan for 10,000 hosts that are alike.
+func BenchmarkWritePlan(b *testing.B) {
+	p := engine.Plan{}
+	for i := range 10_000 {
+		hp := osPlan(fmt.Sprintf("worker-%05d", i), "worker", "", "")
+		p.Hosts = append(p.Hosts, hp)
+		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{hp.Host}})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := report.WritePlan(io.Discard, p, report.Style{}, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode"
+	"unicode/utf8"
+
+	"holdfast/engine"
+)
+
+// Line returns an event as a line of JSON.
+func Line(e engine.Event) ([]byte, error) {
+	if e.Plan != nil { // nothing else in an event has lists that may be null
+		e = withLists(e)
+	}
+	line, err := json.Marshal(e)
+	return append(escapeControls(line), '\n'), err
+}
+
+// WriteJSON writes v as indented JSON, for --json. A list is never null.
+func WriteJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(withLists(v)); err != nil {
+		return err
+	}
+	_, err := w.Write(escapeControls(b.Bytes()))
+	return err
+}
+
+// escapeControls escapes characters that JSON allows in texts and that do
+// something to a terminal: C1 controls, and characters that turn a line around
+// or are invisible. To a program the text stays the same.
+func escapeControls(text []byte) []byte {
+	isWild := func(r rune) bool { return r >= 0x7f && r != utf8.RuneError && !unicode.IsGraphic(r) }
+	if bytes.IndexFunc(text, isWild) < 0 {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		switch {
+		case !isWild(r):
+			b.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default: // as two halves
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		}
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,89 @@
+package wire
+
+import "reflect"
+
+// Rewrite returns v with f applied to every text in it, however deep: fields,
+// elements of lists, keys and values of maps. v itself stays as it is. It goes
+// by the types, so that no field can be forgotten. Times, durations and numbers
+// are no texts (a time has no fields that can be set); words of the program,
+// such as the kind of an event, are texts only if words is set.
+func Rewrite[T any](v T, words bool, f func(string) string) T {
+	rewriter{words: words, f: f}.value(reflect.ValueOf(&v).Elem())
+	return v
+}
+
+// withLists returns v with an empty list for each that is nil, which JSON would
+// show as null.
+func withLists[T any](v T) T {
+	rewriter{lists: true}.value(reflect.ValueOf(&v).Elem())
+	return v
+}
+
+type rewriter struct {
+	words bool
+	lists bool                // make lists that are not there empty ones
+	f     func(string) string // nil: texts stay
+}
+
+var textType = reflect.TypeFor[string]()
+
+// value rewrites the texts of v, which can be set. What v only points to is
+// copied first, as others hold it, too.
+func (w rewriter) value(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if w.f != nil && (w.words || v.Type() == textType) {
+			v.SetString(w.f(v.String()))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Field(i); field.CanSet() {
+				w.value(field)
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			p := reflect.New(v.Type().Elem())
+			p.Elem().Set(v.Elem())
+			w.value(p.Elem())
+			v.Set(p)
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return // data, which is in no output, and may be large
+		}
+		if !v.IsNil() || w.lists {
+			list := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(list, v)
+			for i := range list.Len() {
+				w.value(list.Index(i))
+			}
+			v.Set(list)
+		}
+	case reflect.Map:
+		w.entries(v)
+	case reflect.Interface:
+		if !v.IsNil() {
+			inside := reflect.New(v.Elem().Type()).Elem()
+			inside.Set(v.Elem())
+			w.value(inside)
+			v.Set(inside)
+		}
+	}
+}
+
+func (w rewriter) entries(v reflect.Value) {
+	if v.IsNil() {
+		return
+	}
+	entries := reflect.MakeMapWithSize(v.Type(), v.Len())
+	for k, e := range v.Seq2() {
+		key, entry := reflect.New(k.Type()).Elem(), reflect.New(e.Type()).Elem()
+		key.Set(k)
+		entry.Set(e)
+		w.value(key)
+		w.value(entry)
+		entries.SetMapIndex(key, entry)
+	}
+	v.Set(entries)
+}
