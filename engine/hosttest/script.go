@@ -15,8 +15,9 @@ func verb(text string) string {
 	if strings.HasPrefix(text, probeStart) {
 		return "probe"
 	}
-	if fields := strings.Fields(text); len(fields) > 1 && fields[0] == "hosttest" {
-		return fields[1]
+	if order, ok := strings.CutPrefix(text, "hosttest "); ok {
+		word, _, _ := strings.Cut(order, " ")
+		return word
 	}
 	if text == engine.HoldLookScript() {
 		return "look"

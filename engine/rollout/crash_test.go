@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hosttest"
+	"holdfast/engine/longtest"
 )
 
 // points gives the events and calls of an undisturbed run of a play, but for
@@ -32,7 +33,17 @@ func (p play) points(t *testing.T) (events []engine.Event, calls []hosttest.Call
 		}
 		return ended(end, engine.ExitOK)
 	}))
-	return events, calls
+	every := longtest.Pick(usualPoints, 1)
+	return thinOut(events, every), thinOut(calls, every)
+}
+
+// thinOut keeps the first of each so many.
+func thinOut[T any](list []T, every int) []T {
+	var kept []T
+	for i := 0; i < len(list); i += every {
+		kept = append(kept, list[i])
+	}
+	return kept
 }
 
 // at lets something happen once the event of that number is journaled.
