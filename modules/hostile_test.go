@@ -222,6 +222,75 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 	}
 }
 
+// A link says where it leads in the words of whoever made it. No words of theirs
+// are taken for something else that was looked at.
+func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
+	for name, target := range map[string]string{
+		"lines":    "x\n./etc/z\t./etc/z -> wanted",
+		"headings": "x\n== links\n== fleeting\n== contents\n== originals\n== units\n== states\n== passwd\n== group\n== keys\n== logins\n== record\n== end",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newLooked(t)
+			s.record(engine.Applied{Schema: engine.AppliedSchema})
+			s.check(os.MkdirAll(s.root+"/srv/app", 0o777))
+			s.check(os.Mkdir(s.root+"/etc", 0o755))
+			s.check(os.Symlink("else", s.root+"/etc/z"))
+			s.check(os.Symlink(target, s.root+"/srv/app/link"))
+			c := engine.Config{
+				Links: []engine.Link{{Path: "/srv/app/link", Target: "x"}, {Path: "/etc/z", Target: "wanted"}},
+				Users: []engine.User{{Name: "core"}},
+			}
+			s.write("/fake/passwd", "core:x:1000:1000::/home/core:/bin/sh\n", 0o644)
+			s.write("/fake/ids/core", "core\n", 0o644)
+			f := s.mustLook(c)
+			if f.Applied == nil || len(f.Users) != 1 || f.Nodes["/etc/z"].Target != "else" {
+				t.Errorf("the link has spoken for the host: %+v", f)
+			}
+			if is := f.Nodes["/srv/app/link"].Target; is == "x" || !strings.HasPrefix(is, "x") {
+				t.Errorf("target %q", is)
+			}
+		})
+	}
+}
+
+// The same goes for directories on the way that are links.
+func TestLinksOnTheWayAreNoOtherAnswers(t *testing.T) {
+	s := newLooked(t)
+	s.check(os.MkdirAll(s.root+"/srv/app", 0o777))
+	s.check(os.Symlink(".\n== fleeting\n== contents", s.root+"/srv/app/dir"))
+	f := s.mustLook(engine.Config{Files: []engine.File{aFile("/srv/app/dir/x")}})
+	if target := f.Links["/srv/app/dir"]; !strings.HasPrefix(target, ".") || !strings.HasSuffix(target, "contents") {
+		t.Errorf("links %q", f.Links)
+	}
+}
+
+// A file that nobody had seen as a file, or not for long, is not read by its path.
+func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
+	for name, late := range map[string]string{
+		"before it is graded": "tr",
+		"pipe":                "pipe",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, c := hostileLook(t)
+			file := engine.Quote(s.root + "/srv/app/app.conf")
+			// It is away, or a pipe, until it is to be read, and is a link by then.
+			away := "mv " + file + " " + file + ".away 2>/dev/null\n"
+			if late == "pipe" {
+				s.check(os.Remove(s.root + "/srv/app/app.conf"))
+				s.check(syscall.Mkfifo(s.root+"/srv/app/app.conf", 0o644))
+				away = ""
+			}
+			s.write("/fake/xargs", "#!/bin/sh\ncase \"$*\" in *'%f %u %n'*) "+away+" ;; esac\nexec "+real(t, "xargs")+" \"$@\"\n", 0o755)
+			s.write("/fake/stat", "#!/bin/sh\ncase \"$*\" in *'-f -c %T'*) rm -f "+file+"; echo theirs >"+file+" ;; esac\nexec "+real(t, "stat")+" \"$@\"\n", 0o755)
+			s.write("/fake/head", "#!/bin/sh\ncase \"$*\" in *app.conf*) rm -f "+file+"; mkfifo "+file+"; (sleep 5; timeout 1 sh -c ': >'"+file+") & echo by path >>"+engine.Quote(s.root)+"/fake/head-said ;; esac\nexec "+real(t, "head")+" \"$@\"\n", 0o755)
+			s.look(c)
+			if said, err := os.ReadFile(s.root + "/fake/head-said"); err == nil {
+				t.Errorf("a file of an account was read by its path: %s", said)
+			}
+		})
+	}
+}
+
 // A file that its owner can swap is read as well as any other while nobody does.
 func TestFilesOnHostileGroundAreRead(t *testing.T) {
 	s, c := hostileLook(t)

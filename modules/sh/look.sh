@@ -13,6 +13,9 @@ IFS=$newline
 cd "$root/"
 
 say() { printf '%s\n' "$*"; }
+# targets prints PATH, a tab and PATH -> TARGET of links, one a line: whoever made a
+# link may have put line ends into its target.
+targets() { xargs -0 -r stat --printf='%n\t%N\0' -- | tr '\n\000' '\001\n'; }
 pick() { say "$all" | sed -n "s/^$1 //p"; }
 each() { tr '\n' '\0' | xargs -0 -r "$@"; }
 only() { # ORDINARY COMMAND...: an exit status that is none of these is passed on
@@ -69,10 +72,10 @@ nodes=$({
 say "$nodes"
 say '== digests'
 graded=$(say "$nodes" | sed -n "s/^8[^$tab]*$tab[0-9]\{1,8\}$tab.*$tab//p" | grade)
-uneven=$(say "$graded" | sed -n 's/^!//p')
+even=$(say "$graded" | sed -n 's/^=//p')
 say "$graded" | digests
 say '== targets'
-say "$nodes" | sed -n "s/^a.*$tab//p" | each stat --printf='%n\t%N\n' --
+say "$nodes" | sed -n "s/^a.*$tab//p" | tr '\n' '\0' | targets
 
 # Directories on the way are looked at, too: links that the OS has not put there
 # itself (see enter in place.sh), and file systems that live in memory.
@@ -91,8 +94,8 @@ say "$dirs" | each stat --printf='%f\t%u\t%n\n' -- 2>/dev/null | sed -n "s/^a...
 	./usr/local) ;;
 	./*/*) uid=nobody ;;
 	esac
-	[ "$uid" = "$owner" ] || stat --printf='%n\t%N\n' -- "$link"
-done
+	[ "$uid" = "$owner" ] || printf '%s\0' "$link"
+done | targets
 say '== fleeting'
 case $(stat -f -c %T -- "${originals%/*/*}" 2>/dev/null || :) in
 tmpfs | ramfs) ;;
@@ -100,12 +103,13 @@ tmpfs | ramfs) ;;
 esac
 
 # show KIND PATH FILE prints what is in a regular file, up to a byte more than
-# may be. Where others than root can swap it, it comes as an archive, which says
+# may be. Unless nobody but root can swap it, it comes as an archive, which says
 # whose these contents are, and not those of another moment.
 show() {
 	if [ ! -f "$3" ] || [ -L "$3" ]; then return 0; fi
-	case $newline$uneven$newline in
-	*"$newline$3$newline"*)
+	case $1:$newline$even$newline in
+	base:* | *"$newline$3$newline"*) ;;
+	*)
 		(
 			enter "${2%/*}" || exit 0
 			if firm "${here#"$root"}"; then
