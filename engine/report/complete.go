@@ -53,6 +53,8 @@ func unlessComplete(end engine.RunEnd) string {
 		return count(len(v.Sick), "etcd cluster is", "etcd clusters are") + " not healthy"
 	case end.Exit == engine.ExitStopped:
 		return "the run was stopped before it had done all"
+	case end.Exit == engine.ExitOK:
+		return "an etcd cluster that the run is not about is not healthy; holdfast status tells which"
 	}
 	return "the run did not do all that it was to do"
 }

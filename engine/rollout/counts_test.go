@@ -65,3 +65,20 @@ func TestCountsAreNotStale(t *testing.T) {
 		}
 	})
 }
+
+// A site with a sick etcd cluster is not complete, also for a run that was not
+// about any host of that cluster; its own hosts are as they are to be.
+func TestLimitedRunCallsNoSickSiteComplete(t *testing.T) {
+	workers := func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Cluster == "" } }
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(hosttest.Fleet(3, 2))
+		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK), converged(site))
+		if end := apply(site.Bastion("run-2"), workers); !end.Complete || end.Exit != engine.ExitOK {
+			t.Errorf("exit %d, complete %v", end.Exit, end.Complete)
+		}
+		site.Host("etcd-1").StopEtcd()
+		if end := apply(site.Bastion("run-3"), workers); end.Complete || end.Exit != engine.ExitOK {
+			t.Errorf("exit %d, complete %v with a stopped etcd member", end.Exit, end.Complete)
+		}
+	})
+}

@@ -115,6 +115,9 @@ func (r *Run) counts(ctx context.Context, p *progress, end *engine.RunEnd) {
 	}
 	in := r.input(p.sight, p)
 	in.Play, in.Modules, in.Selected = nil, r.Modules, nil
+	if end.Exit == engine.ExitOK { // then it says whether the whole site is complete
+		in.Clusters = r.observeOthers(ctx, in)
+	}
 	status := engine.NewStatus(in)
 	end.Pools, end.Complete = status.Pools, status.Complete && end.Exit == engine.ExitOK
 }

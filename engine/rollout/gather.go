@@ -67,12 +67,21 @@ func (r *Run) look(ctx context.Context, p *progress) (Sight, error) {
 // completeSight looks at the clusters of the run's hosts that were not looked
 // at, as they have no work. It reports whether there were any.
 func (r *Run) completeSight(ctx context.Context, p *progress, s Sight) bool {
-	missing := slices.DeleteFunc(engine.ClustersConcerned(r.input(s, p)), func(name string) bool {
-		_, seen := s.Clusters[name]
+	before := len(s.Clusters)
+	maps.Copy(s.Clusters, r.observeOthers(ctx, r.input(s, p)))
+	return len(s.Clusters) > before
+}
+
+// observeOthers looks at the clusters that an input is about and that it does not
+// have. It returns these and those it has.
+func (r *Run) observeOthers(ctx context.Context, in engine.Input) map[string]engine.ClusterFacts {
+	missing := slices.DeleteFunc(engine.ClustersConcerned(in), func(name string) bool {
+		_, seen := in.Clusters[name]
 		return seen
 	})
-	maps.Copy(s.Clusters, r.observe(ctx, missing))
-	return len(missing) > 0
+	seen := r.observe(ctx, missing)
+	maps.Copy(seen, in.Clusters)
+	return seen
 }
 
 // Gather reads every host, in one round trip each and side by side. What goes
