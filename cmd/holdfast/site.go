@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/inventory"
@@ -43,11 +44,35 @@ func (a *app) load() (inventory.Loaded, error) {
 		}
 		src.VarFiles = append(src.VarFiles, rooted)
 	}
-	loaded, err := inventory.Load(src)
+	loaded, err := a.evaluate(src)
 	if err == nil && len(loaded.Inventory.Hosts) == 0 { // else every command would find nothing wrong
 		return loaded, fmt.Errorf("%s: the inventory has no hosts; add a host or a hosts block", strings.Join(a.inventory, ", "))
 	}
 	return loaded, err
+}
+
+// maxEvaluation is how long an inventory may take: those of large sites take a few
+// seconds. Tests shorten it.
+var maxEvaluation = 5 * time.Minute
+
+// evaluate loads an inventory, or gives up on one that takes too long: a few
+// functions within loops can go on for days.
+func (a *app) evaluate(src inventory.Source) (inventory.Loaded, error) {
+	type result struct {
+		loaded inventory.Loaded
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		loaded, err := inventory.Load(src)
+		done <- result{loaded, err}
+	}()
+	select {
+	case r := <-done:
+		return r.loaded, r.err
+	case <-time.After(maxEvaluation):
+		return inventory.Loaded{}, fmt.Errorf("%s: the inventory takes longer than %s to evaluate; use fewer loops and functions within loops", strings.Join(a.inventory, ", "), engine.Duration(maxEvaluation))
+	}
 }
 
 // rooted is a path as fs.FS names it below /.

@@ -32,12 +32,14 @@ func (l *loader) bounded(name string, f function.Function) function.Function {
 				return v, err
 			}
 			bytes, items := sizeOf(v)
-			l.texts += bytes
+			l.texts, l.items = l.texts+bytes, l.items+items
 			switch {
 			case bytes > maxText:
 				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d MiB", maxText>>20)
 			case items > maxItems:
 				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d values", maxItems)
+			case l.items > maxAllItems:
+				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d values; call them once, in locals", maxAllItems)
 			case l.texts > maxTexts:
 				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d MiB; call them once, in locals", maxTexts>>20)
 			}

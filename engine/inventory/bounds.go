@@ -22,6 +22,12 @@ const (
 	maxOperators = 1_000   // in one expression
 )
 
+// Limits of all that an inventory evaluates. Tests lower them.
+var (
+	maxAllItems = 20_000_000 // values in all that functions give
+	maxRounds   = 5_000_000  // of all loops
+)
+
 // readFile reads a file that has at most that many bytes.
 func (l *loader) readFile(name string, most int) ([]byte, error) {
 	f, err := l.src.FS.Open(name)

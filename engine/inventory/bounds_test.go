@@ -29,6 +29,9 @@ var _ io.Reader = nothing{}
 // Little text does not become so much that the bastion's memory or its stack
 // does not hold it.
 func TestBounds(t *testing.T) {
+	items, rounds := maxAllItems, maxRounds
+	maxAllItems, maxRounds = items/100, rounds/100
+	t.Cleanup(func() { maxAllItems, maxRounds = items, rounds })
 	doubling := "a0 = \"0123456789abcdef\"\n"
 	for i := range 40 {
 		doubling += fmt.Sprintf("a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
@@ -54,10 +57,13 @@ func TestBounds(t *testing.T) {
 		{"sums", local("1" + strings.Repeat("+1", 50_000)), "nested too deep"},
 		{"choices", local(strings.Repeat("true ? 1 : ", 50_000) + "2"), "nested too deep"},
 		{"indexes", local("local.y" + strings.Repeat("[local.z]", 50_000)), "nested too deep"},
+		{"loops in loops", local(`[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c]]]`), "site.hcl:3:65: too many rounds: the loops of the inventory go through more than 50000 values"},
+		{"loops of a template", local(`templatefile("loops", { list = range(1000) })`), "loops:1:"},
+		{"many long lists", local(`[for a in range(1000) : range(1000)]`), "have more than 200000 values"},
 		{"a large file", "#" + strings.Repeat("x", maxSource), "more than 8 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := Load(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}}}, Paths: []string{"site.hcl"}})
+			_, err := Load(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}, "loops": {Data: []byte("%{for a in list}%{for b in list}%{for c in list}${a}${b}%{endfor}%{endfor}%{endfor}")}}}, Paths: []string{"site.hcl"}})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %.500v, want %s", err, tc.want)
 			}

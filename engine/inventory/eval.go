@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -55,8 +56,23 @@ func (s *scope) context(at hcl.Range, id string) *hcl.EvalContext {
 // noted then.
 func (s *scope) evaluate(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	v, diags := e.Value(ctx)
-	s.l.diags = append(s.l.diags, s.explain(diags)...)
+	s.l.diags = append(s.l.diags, s.explain(differing(diags))...)
 	return v, !diags.HasErrors()
+}
+
+// differing leaves out what a loop complains about in each of its rounds.
+func differing(diags hcl.Diagnostics) hcl.Diagnostics {
+	type complaint struct{ at, summary, detail string }
+	told := map[complaint]bool{}
+	return slices.DeleteFunc(diags, func(d *hcl.Diagnostic) bool {
+		c := complaint{summary: d.Summary, detail: d.Detail}
+		if d.Subject != nil {
+			c.at = d.Subject.String()
+		}
+		again := told[c]
+		told[c] = true
+		return again
+	})
 }
 
 // explain words the evaluator's complaints for who writes an inventory, and

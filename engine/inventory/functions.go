@@ -128,6 +128,7 @@ func (l *loader) templateFile(at hcl.Range, functions map[string]function.Functi
 			if diags.HasErrors() {
 				return none, function.NewArgError(0, inTemplate(diags[0]))
 			}
+			l.countRounds(expr)
 			object, marks := args[1].Unmark()
 			vars := map[string]cty.Value{}
 			for name, v := range object.AsValueMap() {

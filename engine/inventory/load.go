@@ -80,6 +80,9 @@ type loader struct {
 	outside   map[string]*outside // variables from files
 	calls     int                 // of functions
 	texts     int                 // bytes that functions gave
+	items     int                 // values that functions gave
+	rounds    int                 // of loops
+	endless   *hcl.Diagnostic     // which have had too many; nil: not yet
 	taken     []string            // files that functions have read
 }
 
@@ -156,6 +159,7 @@ func (l *loader) parse(name string) (*hclsyntax.Body, error) {
 	if !ok || diags.HasErrors() {
 		return nil, nil
 	}
+	l.countRounds(body)
 	return body, nil
 }
 

@@ -1,0 +1,52 @@
+package inventory
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// countRounds has the loader count the rounds of all loops in parsed HCL. A few
+// loops within each other would go on for days.
+func (l *loader) countRounds(parsed hclsyntax.Node) {
+	_ = hclsyntax.VisitAll(parsed, func(n hclsyntax.Node) hcl.Diagnostics {
+		if loop, ok := n.(*hclsyntax.ForExpr); ok {
+			loop.CollExpr = &collection{ParenthesesExpr: &hclsyntax.ParenthesesExpr{Expression: loop.CollExpr, SrcRange: loop.CollExpr.Range()}, l: l}
+		}
+		return nil
+	})
+}
+
+// collection is the expression that a loop goes through. Its rounds are counted
+// before they begin. To whatever walks through expressions it is one in
+// parentheses.
+type collection struct {
+	*hclsyntax.ParenthesesExpr
+	l *loader
+}
+
+// Value returns the value of the expression, or an error once the rounds of all
+// loops are too many, always the same.
+func (c *collection) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if c.l.endless != nil {
+		return cty.DynamicVal, hcl.Diagnostics{c.l.endless}
+	}
+	v, diags := c.Expression.Value(ctx)
+	if diags.HasErrors() {
+		return v, diags
+	}
+	if all, _ := v.Unmark(); all.IsKnown() && !all.IsNull() && all.CanIterateElements() {
+		c.l.rounds += all.LengthInt()
+	}
+	if c.l.rounds <= maxRounds {
+		return v, diags
+	}
+	at := c.Range()
+	c.l.endless = &hcl.Diagnostic{
+		Severity: hcl.DiagError, Subject: &at,
+		Summary: "too many rounds", Detail: fmt.Sprintf("the loops of the inventory go through more than %d values; use smaller lists", maxRounds),
+	}
+	return cty.DynamicVal, append(diags, c.l.endless)
+}
