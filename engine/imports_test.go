@@ -20,6 +20,7 @@ type source struct {
 	name  string
 	lines int
 	tree  *ast.File
+	fset  *token.FileSet
 }
 
 func (s source) path() string { return path.Join(s.dir, s.name) }
@@ -48,11 +49,12 @@ func sources(t *testing.T, folders ...string) []source {
 			if err != nil {
 				return err
 			}
-			tree, err := parser.ParseFile(token.NewFileSet(), p, text, parser.SkipObjectResolution|parser.ParseComments)
+			fset := token.NewFileSet()
+			tree, err := parser.ParseFile(fset, p, text, parser.SkipObjectResolution|parser.ParseComments)
 			if err != nil {
 				return err
 			}
-			all = append(all, source{dir: path.Dir(p), name: path.Base(p), lines: strings.Count(string(text), "\n"), tree: tree})
+			all = append(all, source{dir: path.Dir(p), name: path.Base(p), lines: strings.Count(string(text), "\n"), tree: tree, fset: fset})
 			return nil
 		})
 		if err != nil && !os.IsNotExist(err) {

@@ -45,6 +45,7 @@ func places(in Input, x index, work []HostPlan) map[string]place {
 		case Shuffled:
 			sum := sha256.Sum256([]byte(x.targets[hp.Pool] + "\n" + hp.Host))
 			at.name = string(sum[:])
+		case Sorted: // by its name
 		}
 		out[hp.Host] = at
 	}

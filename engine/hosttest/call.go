@@ -63,6 +63,7 @@ func (b *Bastion) call(ctx context.Context, c Call, do func(now time.Time) error
 		return errLost
 	case Fails:
 		return errFails
+	default: // the call arrives
 	}
 	var err error
 	b.site.with(func(now time.Time) { err = do(now) })
@@ -71,6 +72,7 @@ func (b *Bastion) call(ctx context.Context, c Call, do func(now time.Time) error
 		return errLost
 	case KillAfter:
 		b.Kill()
+	default: // the answer arrives
 	}
 	if late := b.travel(ctx, c); late != nil {
 		return late

@@ -92,6 +92,7 @@ func (b *Bastion) before(h, o *Host) bool {
 		zones, hosts = b.site.position(h, true)-b.site.position(o, true), b.site.position(h, false)-b.site.position(o, false)
 	case engine.Shuffled:
 		hosts = 0
+	case engine.Sorted, engine.ReverseSorted: // by their names
 	}
 	if order == engine.ReverseSorted || order == engine.ReverseInventory {
 		zones, hosts = -zones, -hosts

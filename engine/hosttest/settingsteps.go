@@ -38,6 +38,7 @@ func (x settingDiff) steps(t engine.Target) engine.Steps {
 			act := settingOrder{Run: t.Run, Action: name, Failed: &failed}
 			s.Act = append(s.Act, settingStep(t, name, act.script("act"), !t.Desired.StopOnError))
 			quiet.Action, quiet.Failed = name, &failed
+		default: // settings take no other action
 		}
 	}
 	s.Record = []engine.Step{settingStep(t, "record", record.script("record"), false)}

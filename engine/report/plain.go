@@ -203,6 +203,7 @@ func (p *Plain) end(end engine.RunEnd) string {
 		paint = p.Style.green
 	case engine.ExitWork:
 		paint = p.Style.yellow
+	default: // red
 	}
 	reason, _ := p.sum.reason(end)
 	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, reason))}

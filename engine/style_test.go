@@ -1,0 +1,217 @@
+package engine_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	maxFunctionLines = 60
+	maxParameters    = 4
+)
+
+// tooLong and tooWide list the functions that are over a limit for now. An
+// entry that is no longer needed is an error: the lists only get shorter.
+var (
+	tooLong = []string{"apply", "catchSignals"}
+	tooWide = []string{
+		"broken", "choose", "differences", "effectively", "giveUp", "leftOut", "newExecution", "object", "orderReboot", "plain", "reboot",
+		"rollBack", "rollStep", "rollback", "room", "runScenarios", "scriptStep", "wallClock", "withHold",
+	}
+)
+
+// TestFunctionsAreShort holds the limits on lines and parameters.
+func TestFunctionsAreShort(t *testing.T) {
+	var long, wide []string
+	for _, s := range sources(t, "engine", "modules", "cmd") {
+		if s.test() {
+			continue
+		}
+		for _, d := range s.tree.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			at := s.fset.Position(f.Pos())
+			if lines := s.fset.Position(f.End()).Line - at.Line + 1; lines > maxFunctionLines {
+				long = append(long, f.Name.Name)
+				if !slices.Contains(tooLong, f.Name.Name) {
+					t.Errorf("%s: %s has %d lines, more than %d", at, f.Name.Name, lines, maxFunctionLines)
+				}
+			}
+			if n := f.Type.Params.NumFields(); n > maxParameters {
+				wide = append(wide, f.Name.Name)
+				if !slices.Contains(tooWide, f.Name.Name) {
+					t.Errorf("%s: %s has %d parameters, more than %d; use a struct", at, f.Name.Name, n, maxParameters)
+				}
+			}
+		}
+	}
+	for _, name := range tooLong {
+		if !slices.Contains(long, name) {
+			t.Errorf("%s is within the limit of lines; take it out of tooLong", name)
+		}
+	}
+	for _, name := range tooWide {
+		if !slices.Contains(wide, name) {
+			t.Errorf("%s is within the limit of parameters; take it out of tooWide", name)
+		}
+	}
+}
+
+// TestSwitchesAreExhaustive: a switch over constants of one of our types has a
+// case for each of them, or a default. Where every case returns, the code that
+// follows is the default. Types of events only get more, and a reader passes
+// over those it does not know: they need no default.
+func TestSwitchesAreExhaustive(t *testing.T) {
+	all := sources(t, "engine", "modules", "cmd")
+	enums := enumsOf(all)
+	if len(enums) < 10 {
+		t.Fatalf("only %d enums were found", len(enums))
+	}
+	for _, s := range all {
+		if s.test() {
+			continue
+		}
+		ast.Inspect(s.tree, func(n ast.Node) bool {
+			if sw, ok := n.(*ast.SwitchStmt); ok && sw.Tag != nil {
+				if missing := missingCases(s, sw, enums); len(missing) > 0 {
+					t.Errorf("%s: the switch has no case for %s, and no default", s.fset.Position(sw.Pos()), strings.Join(missing, ", "))
+				}
+			}
+			return true
+		})
+	}
+}
+
+// enumsOf returns the constants of each named type that has several, by
+// "package directory.constant".
+func enumsOf(all []source) map[string][]string {
+	byType := map[string][]string{}
+	for _, s := range all {
+		if s.test() {
+			continue
+		}
+		for _, d := range s.tree.Decls {
+			group, ok := d.(*ast.GenDecl)
+			if !ok || group.Tok != token.CONST {
+				continue
+			}
+			typ := ""
+			for _, spec := range group.Specs {
+				v := spec.(*ast.ValueSpec)
+				if id, ok := v.Type.(*ast.Ident); ok {
+					typ = id.Name
+				} else if len(v.Values) > 0 {
+					typ = ""
+				}
+				for _, name := range v.Names {
+					if typ != "" && typ != "string" && typ != "int" && name.Name != "_" {
+						byType[s.dir+"."+typ] = append(byType[s.dir+"."+typ], s.dir+"."+name.Name)
+					}
+				}
+			}
+		}
+	}
+	enums := map[string][]string{}
+	for typ, constants := range byType {
+		if typ := path.Ext(typ); len(constants) > 1 && typ != ".EventType" && typ != ".StepKind" {
+			for _, c := range constants {
+				enums[c] = constants
+			}
+		}
+	}
+	return enums
+}
+
+// missingCases returns the constants without a case, or nothing if the switch
+// has a default or is not over an enum.
+func missingCases(s source, sw *ast.SwitchStmt, enums map[string][]string) []string {
+	folders := map[string]string{}
+	for _, p := range s.imports() {
+		if dir, ok := strings.CutPrefix(p, "holdfast/"); ok {
+			folders[path.Base(p)] = dir
+		}
+	}
+	missing := map[string]bool{}
+	seen := map[string]bool{}
+	returns := true
+	for _, stmt := range sw.Body.List {
+		clause := stmt.(*ast.CaseClause)
+		if clause.List == nil {
+			return nil
+		}
+		returns = returns && endsInReturn(clause.Body)
+		for _, e := range clause.List {
+			name := constantName(s.dir, e, folders)
+			seen[name] = true
+			for _, c := range enums[name] {
+				missing[c] = true
+			}
+		}
+	}
+	if returns {
+		return nil
+	}
+	maps.DeleteFunc(missing, func(c string, _ bool) bool { return seen[c] })
+	return slices.Sorted(maps.Keys(missing))
+}
+
+func endsInReturn(body []ast.Stmt) bool {
+	if len(body) == 0 {
+		return false
+	}
+	_, ok := body[len(body)-1].(*ast.ReturnStmt)
+	return ok
+}
+
+func constantName(dir string, e ast.Expr, folders map[string]string) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return dir + "." + e.Name
+	case *ast.SelectorExpr:
+		if x, ok := e.X.(*ast.Ident); ok {
+			return folders[x.Name] + "." + e.Sel.Name
+		}
+	}
+	return ""
+}
+
+// The check of switches sees a case that is missing.
+func TestMissingCasesAreFound(t *testing.T) {
+	for text, want := range map[string]int{
+		"switch x { case A: }":             2,
+		"switch x { case A, B: case C: }":  0,
+		"switch x { case A: default: }":    0,
+		"switch x { case A: return }":      0,
+		"switch x { case q.A, q.B: }":      1,
+		"switch x { case 1: case y.Z(): }": 0,
+	} {
+		fset := token.NewFileSet()
+		src := "package p\nimport " + strconv.Quote("holdfast/q") + "\ntype K int\nconst (\nA K = iota\nB\nC\n)\nfunc f() {" + text + "}"
+		tree, err := parser.ParseFile(fset, "p.go", src, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := source{dir: "p", name: "p.go", tree: tree, fset: fset}
+		other := s
+		other.dir = "q"
+		got := 0
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if sw, ok := n.(*ast.SwitchStmt); ok {
+				got = len(missingCases(s, sw, enumsOf([]source{s, other})))
+			}
+			return true
+		})
+		if got != want {
+			t.Errorf("%s: %d cases are missing, want %d", text, got, want)
+		}
+	}
+}
