@@ -35,15 +35,13 @@ type Member struct {
 // more than half.
 func QuorumOf(n int) int { return n/2 + 1 }
 
-// Voters returns the members that vote.
+// Voters returns the members that vote. They may be those of the facts themselves: callers do not change them.
 func (c ClusterFacts) Voters() []Member {
-	var voters []Member
-	for _, m := range c.Members {
-		if !m.Learner {
-			voters = append(voters, m)
-		}
+	learner := func(m Member) bool { return m.Learner }
+	if !slices.ContainsFunc(c.Members, learner) { // nearly always: a plan asks for each host, and copies would cost most
+		return slices.Clip(c.Members)
 	}
-	return voters
+	return slices.DeleteFunc(slices.Clone(c.Members), learner)
 }
 
 // Leader returns the host the leader runs on, or "".
