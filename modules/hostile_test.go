@@ -124,8 +124,8 @@ func TestWritesAreSafeOnHostileGround(t *testing.T) {
 		for i, how := range slices.Sorted(maps.Keys(meddlers)) {
 			t.Run(fmt.Sprintf("%s, fails %v", how, fails), func(t *testing.T) {
 				t.Parallel()
-				stride := longtest.Pick(47, 1)
-				for n := 1 + 7*i%stride; ; n += stride {
+				stride := longtest.Pick(101, 1)
+				for n := 1 + 13*i%stride; ; n += stride {
 					if !meddledWrite(t, how, n, fails) {
 						break
 					}
@@ -197,7 +197,7 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 	for how := range meddlers {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			for n := 1; ; n += longtest.Pick(3, 1) {
+			for n := 1; ; n += longtest.Pick(7, 1) {
 				s, c := hostileLook(t)
 				meddle(t, func(path, text string) { s.write(path, text, 0o755) }, s.root, how, n)
 				for _, tool := range meddled {
