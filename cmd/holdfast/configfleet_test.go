@@ -266,8 +266,8 @@ func (f *configFleet) log(host int) string {
 // files they are. A change that disrupts nothing takes three: look, write, look.
 func TestConfigRoundTrips(t *testing.T) {
 	t.Parallel()
-	hosts := longtest.Pick(8, 50)
-	f := newConfigFleet(t, hosts, longtest.Pick(100, 500))
+	hosts := longtest.Pick(4, 50)
+	f := newConfigFleet(t, hosts, longtest.Pick(50, 500))
 	seen := f.visits(nil, 0, 0)
 	nothing := func(args ...string) {
 		t.Helper()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,7 +19,10 @@ var faults = map[string]func(){
 		go func() { panic("a nil map") }()
 		select {}
 	},
-	"stack overflow": func() { overflow(make([]byte, 1<<10)) },
+	"stack overflow": func() {
+		debug.SetMaxStack(32 << 20) // by default it is 1 GB, which takes seconds to fill
+		overflow(make([]byte, 1<<10))
+	},
 	"lack of memory": func() {
 		_ = syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: 2 << 30, Max: 2 << 30})
 		var all [][]byte
