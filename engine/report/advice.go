@@ -178,5 +178,10 @@ func (s *summary) again(flags ...string) string {
 			args = append(args, f)
 		}
 	}
-	return command("apply", args)
+	args, left := withoutHidden(args)
+	text := command("apply", args)
+	if len(left) > 0 {
+		text += " (and " + strings.Join(left, ", ") + " as before)"
+	}
+	return text
 }

@@ -65,3 +65,32 @@ func ofPlan(args []string) []string {
 	}
 	return rest
 }
+
+// withoutHidden is a command line without the flags whose values are secret, and
+// what these flags are, with the names of variables.
+func withoutHidden(args []string) (rest, left []string) {
+	for _, arg := range args {
+		flag, value := "", arg
+		if strings.HasPrefix(arg, "--") && strings.Contains(arg, "=") {
+			flag, value, _ = strings.Cut(arg, "=")
+		} else if n := len(rest); n > 0 && strings.HasPrefix(rest[n-1], "-") && !strings.HasPrefix(arg, "-") {
+			flag = rest[n-1]
+		}
+		if !strings.Contains(value, hidden) {
+			rest = append(rest, arg)
+			continue
+		}
+		if flag != "" && !strings.HasPrefix(arg, "--") {
+			rest = rest[:len(rest)-1]
+		}
+		name, _, named := strings.Cut(value, "=")
+		switch {
+		case flag == "":
+			flag = "an argument that is secret"
+		case named && !strings.Contains(name, hidden):
+			flag += " " + name
+		}
+		left = append(left, flag)
+	}
+	return rest, left
+}

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,5 +136,25 @@ func TestEndings(t *testing.T) {
 		var s script
 		tell(&s)
 		golden(t, name, s.ending(t))
+	}
+}
+
+// A secret that was given on the command line is hidden, and what is hidden is no
+// command to type.
+func TestAdviceHasNoHiddenArguments(t *testing.T) {
+	for _, args := range [][]string{
+		{"apply", "--var", "token=(sensitive)", "-i", "site.hcl"},
+		{"apply", "--var=token=(sensitive)", "-i", "site.hcl"},
+	} {
+		var s script
+		s.start(args...)
+		f := &engine.Failure{Host: "worker-01", Step: "stage", Cause: "no space left on device"}
+		s.step("worker-01", "stage", s.at, time.Minute, f)
+		s.add(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f})
+		s.add(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device"}})
+		text := s.ending(t)
+		if strings.Contains(text, "(sensitive)") || !strings.Contains(text, "holdfast apply -i site.hcl (and --var token as before)") {
+			t.Errorf("%q: %s", args, text)
+		}
 	}
 }
