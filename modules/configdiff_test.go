@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"holdfast/engine"
@@ -166,6 +167,25 @@ func TestSameRecord(t *testing.T) {
 		otherwise, err2 := json.Marshal(b)
 		if err != nil || err2 != nil || sameRecord(a, b) != bytes.Equal(written, otherwise) {
 			t.Errorf("%s: %v %v, and %t", reflect.TypeFor[engine.File]().Field(i).Name, err, err2, sameRecord(a, b))
+		}
+	}
+}
+
+// A password is told by its digest, and none as what it is.
+func TestPasswordsAreToldInWords(t *testing.T) {
+	for hash, want := range map[string]string{
+		"":      "no password, so that none is asked for",
+		"!":     "no password, and locked",
+		"!!":    "no password, and locked",
+		"*":     "no password, and locked",
+		"$6$ab": "password sha256:" + engine.ShortDigest(engine.Digest([]byte("$6$ab"))),
+	} {
+		x := configDiff{
+			seen: engine.ConfigFacts{Users: map[string]engine.Login{"core": {Password: engine.Digest([]byte(hash))}}},
+			want: engine.Config{Users: []engine.User{{Name: "core", PasswordHash: engine.Digest([]byte("$6$new"))}}},
+		}
+		if before, after := x.userSides("core"); before != "no SSH keys, "+want || !strings.Contains(after, "password sha256:") {
+			t.Errorf("%q: %q -> %q", hash, before, after)
 		}
 	}
 }

@@ -167,9 +167,9 @@ func (x *configDiff) userSides(name string) (before, after string) {
 		}
 		after = keysText(len(u.SSHKeys))
 		if u.PasswordHash != "" {
-			after += ", password sha256:" + engine.ShortDigest(u.PasswordHash)
+			after += ", " + passwordText(u.PasswordHash)
 			if there && login.Password != "" {
-				before += ", password sha256:" + engine.ShortDigest(login.Password)
+				before += ", " + passwordText(login.Password)
 			}
 		}
 		return before, after
@@ -186,6 +186,17 @@ func (x *configDiff) userSides(name string) (before, after string) {
 		after = "as the host had it, without the keys and the password of holdfast"
 	}
 	return before, after
+}
+
+// passwordText tells of a password by the digest of its hash in the database.
+func passwordText(digest string) string {
+	switch digest {
+	case engine.Digest(nil):
+		return "no password, so that none is asked for"
+	case engine.Digest([]byte("!")), engine.Digest([]byte("*")), engine.Digest([]byte("!!")), engine.Digest([]byte("!*")):
+		return "no password, and locked"
+	}
+	return "password sha256:" + engine.ShortDigest(digest)
 }
 
 func keysText(n int) string {
