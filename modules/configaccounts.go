@@ -120,6 +120,9 @@ func changeUser(u loginEdit) []string {
 		list = append(list, account(name, "usermod", "-e", ""))
 	}
 	fresh := u.account && u.was == nil
+	if home := u.want.Account.HomeDir; fresh && home != "" && !u.want.Account.NoCreateHome {
+		list = append(list, "safehome "+quoted+" "+engine.Quote(home))
+	}
 	if fresh {
 		list = append(list, account(name, "useradd", newUser(u.want.Account)...))
 	} else if args := changedUser(u); u.account && len(args) > 0 {

@@ -264,6 +264,36 @@ func TestLinksOnTheWayAreNoOtherAnswers(t *testing.T) {
 	}
 }
 
+// A home is not made where an account could lead its owner elsewhere meanwhile.
+func TestHomesAreMadeOnFirmGroundOnly(t *testing.T) {
+	for home, says := range map[string]string{
+		"/srv/app/ann":     "would be made in a directory that others than root can change",
+		"/srv/app/new/ann": "would be made in a directory that others than root can change",
+		"/srv/link/ann":    "would be made in a directory that others than root can change",
+		"/srv/ours/ann":    "",
+		"/data/ann":        "",
+		"/ann":             "",
+	} {
+		t.Run(home, func(t *testing.T) {
+			b := accountSite(t)
+			b.mkdir("srv/app")
+			b.mkdir("srv/ours")
+			b.link("/srv/link", "app")
+			b.link("/data", "srv/ours")
+			b.check(os.Chmod(b.at("/srv/app"), 0o777))
+			out := b.write(b.accountWrite(nil, loginEdit{want: engine.User{Name: "ann", Account: engine.Account{HomeDir: home}}, account: true}))
+			if says == "" {
+				b.want(out, 0, "")
+			} else {
+				b.want(out, engine.ScriptCannot, says)
+			}
+			if made := strings.Contains(b.log(), "useradd"); made != (says == "") {
+				t.Errorf("useradd was called: %v", made)
+			}
+		})
+	}
+}
+
 // A file that nobody had seen as a file, or not for long, is not read by its path.
 func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
 	for name, late := range map[string]string{

@@ -5,6 +5,17 @@ account() {
 	attempt "$@" </dev/null || refuse "$said"
 }
 
+# safehome refuses to have useradd make a home where others than root can swap what
+# it makes: it goes by paths, and gives what is there to the user. Arguments: user,
+# home.
+safehome() {
+	about="account $1"
+	parent=${2%/*}
+	while [ -n "$parent" ] && ! [ -e "$root$parent" ] && ! [ -L "$root$parent" ]; do parent=${parent%/*}; done
+	spot=
+	(follow "$parent/." && firm "${here#"$root"}") || refuse "its home $2 would be made in a directory that others than root can change; choose another, or make it yourself and say no_create_home"
+}
+
 accountfiles='passwd shadow group gshadow subuid subgid'
 
 # keepaccounts copies what accounts are made of, for accountsback.
