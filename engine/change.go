@@ -4,13 +4,15 @@ import "strings"
 
 // Change is one difference between a host and its desired state.
 type Change struct {
-	Module   string   `json:"module"`   // which kind of resource
-	Resource string   `json:"resource"` // which one
-	Before   string   `json:"before"`   // as a person would say it; secrets as digests
+	Module   string   `json:"module"`         // which kind of resource
+	Resource string   `json:"resource"`       // which one
+	Kind     string   `json:"kind,omitempty"` // of the resource, where a module has several: file, unit, user
+	Before   string   `json:"before"`         // as a person would say it; secrets as digests
 	After    string   `json:"after"`
 	Rule     string   `json:"rule"`            // why it has these actions
 	Verb     string   `json:"verb,omitempty"`  // create, update or delete; "" of an OS
 	Why      string   `json:"why,omitempty"`   // what about it changes, and why the rule asks for what it does
+	Task     bool     `json:"task,omitempty"`  // a task of a playbook: it is carried out once, and makes nothing match
 	Drift    bool     `json:"drift,omitempty"` // the desired state has not changed, the host has
 	Warnings []string `json:"-"`               // what an operator has to know before approving; they are among the plan's
 	Actions  []Action `json:"actions"`

@@ -18,6 +18,7 @@ type Event struct {
 	Pool     string    `json:"pool,omitempty"`
 	Cluster  string    `json:"cluster,omitempty"`
 	Batch    int       `json:"batch,omitempty"`    // from 1
+	Hosts    []string  `json:"hosts,omitempty"`    // of a batch that starts
 	Canaries []string  `json:"canaries,omitempty"` // pools whose canaries the hosts of a batch are
 	Step     string    `json:"step,omitempty"`
 	Kind     StepKind  `json:"kind,omitempty"` // what the step does, where that matters to who follows
@@ -25,6 +26,7 @@ type Event struct {
 	Took     Duration  `json:"took,omitempty"` // also by now, of a step that goes on
 	Until    time.Time `json:"until,omitzero"` // when a step that only waits is to end, of its start
 	Failure  *Failure  `json:"failure,omitempty"`
+	Fate     HostFate  `json:"fate,omitempty"` // of a host that failed
 	Start    *RunStart `json:"start,omitempty"`
 	Plan     *Plan     `json:"plan,omitempty"`
 	Progress *Progress `json:"progress,omitempty"`
@@ -55,6 +57,14 @@ const (
 	Warned        EventType = "warning"
 	Interrupted   EventType = "interrupted" // Message says what happens next
 	RunEnded      EventType = "run-ended"   // End
+)
+
+// HostFate is where a host that failed was left.
+type HostFate string
+
+// The fates of hosts that views tell apart.
+const (
+	RolledBackFate HostFate = "rolled-back" // it runs the OS again that it ran before, and is not held
 )
 
 // RunStart says who runs what.

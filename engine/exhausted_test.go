@@ -38,7 +38,7 @@ func TestExhausted(t *testing.T) {
 		for _, h := range tc.failed {
 			in.Failed[h] = "it failed"
 		}
-		if got := in.Exhausted(); got != tc.want {
+		if got := in.Exhausted().String(); got != tc.want {
 			t.Errorf("%s: %q, not %q", tc.name, got, tc.want)
 		}
 	}

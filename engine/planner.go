@@ -235,7 +235,7 @@ func (in Input) surround(t Target, d *difference) {
 		d.steps.Quiet = after
 		d.changes = []Change{{
 			Module: "tasks", Resource: "the tasks that come last", After: "done",
-			Rule: "playbook: the run that has updated it was cut short", Actions: []Action{{Type: NoAction}},
+			Rule: "playbook: the run that has updated it was cut short", Task: true, Actions: []Action{{Type: NoAction}},
 		}}
 	}
 }

@@ -33,7 +33,7 @@ func (t Timeouts) WithDefaults() Timeouts {
 func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 	hp := HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
-		Adopt: adopt, Changes: changes, Actions: mergeActions(changes, steps.Actions), Stage: steps.Stage,
+		Adopt: adopt, Changes: changes, Actions: mergeActions(changes, steps.Actions), Stage: staging(steps.Stage),
 	}
 	if hp.Quiet() && len(steps.Quiet) > 0 {
 		hp.Roll = append(append(slices.Clone(steps.Before), disturbing(steps.Quiet)...), steps.After...)

@@ -14,6 +14,8 @@ type Step struct {
 	Timeout Duration `json:"timeout"`
 	Reboots bool     `json:"reboots,omitempty"` // it orders the host to reboot: the connection ends with it, and its exit status means nothing
 
+	Stages bool `json:"stages,omitempty"` // it is of staging, while everything runs
+
 	// Disturbs marks a step after which the host is no longer as it was. A
 	// host that fails before the first of them is given back; one that fails
 	// later stays held.

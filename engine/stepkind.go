@@ -1,11 +1,14 @@
 package engine
 
+import "slices"
+
 // StepKind says what a step does to its host, to whoever follows a run and must
 // not guess it from the step's name.
 type StepKind string
 
 // The kinds of step that matter to who follows a run.
 const (
+	StageStep   StepKind = "stage"      // puts on the host what it is to boot, while everything runs
 	HoldStep    StepKind = "hold"       // takes the host's hold
 	ReleaseStep StepKind = "release"    // ends it
 	RebootStep  StepKind = "reboot"     // orders the host to reboot
@@ -19,6 +22,8 @@ func (s Step) Kind() StepKind {
 	switch {
 	case s.Reboots:
 		return RebootStep
+	case s.Stages:
+		return StageStep
 	case s.Do.TakeHold != nil:
 		return HoldStep
 	case s.Do.Release != nil:
@@ -31,4 +36,13 @@ func (s Step) Kind() StepKind {
 		return DefragStep
 	}
 	return ""
+}
+
+// staging returns the steps, marked as those of staging.
+func staging(steps []Step) []Step {
+	marked := slices.Clone(steps)
+	for i := range marked {
+		marked[i].Stages = true
+	}
+	return marked
 }

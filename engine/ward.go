@@ -219,10 +219,30 @@ func (w *ward) prove(now time.Time, hosts int, proven []proof) {
 	}
 }
 
-// Exhausted says of what more hosts have failed in this run than the failure
-// budget allows, a pool or a play that has its own, so that no further batch may
-// begin; "" if there is none.
-func (in Input) Exhausted() string {
+// FailureBudget names the pool or play whose failure budget is used up, so that
+// no further batch may begin. It is the zero value if there is none.
+type FailureBudget struct {
+	Pool string
+	Play string // that has a budget of its own, for hosts of all pools
+}
+
+// String names the pool or play: pool worker.
+func (b FailureBudget) String() string {
+	switch {
+	case b.Play != "":
+		return "play " + b.Play
+	case b.Pool != "":
+		return "pool " + b.Pool
+	}
+	return ""
+}
+
+// Covers reports whether failures of a host count against the budget.
+func (b FailureBudget) Covers(h Host) bool { return b.Play != "" || b.Pool != "" && b.Pool == h.Pool }
+
+// Exhausted returns the budget that allows fewer hosts to fail than have failed
+// in this run.
+func (in Input) Exhausted() FailureBudget {
 	in = in.selecting()
 	x := newIndex(in)
 	failed, all := map[string]int{}, 0
@@ -234,14 +254,14 @@ func (in Input) Exhausted() string {
 	}
 	if in.ownMayFail() {
 		if most := in.mayFail(Pool{}, 0); most >= 0 && all > most {
-			return "play " + in.Play.Name
+			return FailureBudget{Play: in.Play.Name}
 		}
-		return ""
+		return FailureBudget{}
 	}
 	for _, p := range in.Inventory.Pools {
 		if most := in.mayFail(p, x.sizes[p.Name]); most >= 0 && failed[p.Name] > most {
-			return "pool " + p.Name
+			return FailureBudget{Pool: p.Name}
 		}
 	}
-	return ""
+	return FailureBudget{}
 }

@@ -199,6 +199,14 @@ func (x *configDiff) drift(s subject) bool {
 // spare reports whether a difference is only to be reported.
 func (x *configDiff) spare(s subject) bool { return !x.repair && x.drift(s) }
 
+// kindOf returns the kind of resource that a change is of, for people.
+func kindOf(c rules.Change) string {
+	if _, group := rules.GroupOf(c.Name); c.Domain == rules.User && group {
+		return "group"
+	}
+	return string(c.Domain)
+}
+
 // changes lists what is to be done, for people. Where nothing is, but that is
 // not on record, the record is the change.
 func (x *configDiff) changes() []engine.Change {
@@ -209,7 +217,7 @@ func (x *configDiff) changes() []engine.Change {
 			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Domain == rules.User]
 		}
 		list = append(list, engine.Change{
-			Module: "config", Resource: string(c.Domain) + " " + c.Name, Before: before, After: after,
+			Module: "config", Kind: kindOf(c), Resource: string(c.Domain) + " " + c.Name, Before: before, After: after,
 			Rule: c.Rule, Verb: string(c.Verb), Why: c.Why, Drift: x.drift(subject{c.Domain, c.Name}), Actions: c.Actions,
 			Warnings: x.warnings(c),
 		})

@@ -10,7 +10,7 @@ import (
 )
 
 // groupName names a group where users and groups are listed together.
-func groupName(name string) string { return "group/" + name }
+func groupName(name string) string { return rules.GroupName(name) }
 
 // findOrigins finds where the accounts come from that are desired. One that the
 // record knows, but not where it comes from, was recorded by an earlier version.

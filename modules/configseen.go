@@ -21,7 +21,7 @@ func (x *configDiff) effective() engine.Config {
 	old.Links = effectively(x, rules.Link, x.was.Links, x.want.Links, func(l engine.Link) string { return l.Path }, x.seenLink)
 	old.Units = effectively(x, rules.Unit, x.was.Units, x.want.Units, func(u engine.Unit) string { return u.Name }, x.seenUnit)
 	old.Users = effectively(x, rules.User, x.was.Users, x.want.Users, func(u engine.User) string { return u.Name }, x.seenUser)
-	old.Groups = effectively(x, rules.User, x.was.Groups, x.want.Groups, func(g engine.Group) string { return "group/" + g.Name }, x.seenGroup)
+	old.Groups = effectively(x, rules.User, x.was.Groups, x.want.Groups, func(g engine.Group) string { return rules.GroupName(g.Name) }, x.seenGroup)
 	return old
 }
 
@@ -142,7 +142,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	if u.Contents != "" {
 		there = there || node.Type != engine.NoNode
 		if !unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})[0].fits(x.seen.Nodes) {
-			u.Contents = "seen " + node.Digest
+			u.Contents = seenMark + node.Digest
 		}
 	}
 	u.Dropins = nil
@@ -154,7 +154,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 		}
 		there = true
 		if !e.fits(x.seen.Nodes) {
-			d.Contents = "seen " + n.Digest
+			d.Contents = seenMark + n.Digest
 		}
 		u.Dropins = append(u.Dropins, d)
 	}
@@ -199,7 +199,7 @@ func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
 		u.SSHKeys = keys
 	}
 	if u.PasswordHash != "" && u.PasswordHash != login.Password {
-		u.PasswordHash = "seen " + login.Password
+		u.PasswordHash = seenMark + login.Password
 	}
 	u.Account, u.Retired = seenAccount(u.Account, login), x.retired(u.Name)
 	return u, true
@@ -246,3 +246,11 @@ func sorted(list []string) []string {
 }
 
 func sameAccount(a, b engine.Account) bool { return reflect.DeepEqual(a, b) }
+
+// seenMark goes before a digest that a host was seen to have, where a
+// configuration has the digest of a document: the two never are the same.
+const seenMark = "seen "
+
+// cutSeen returns the digest that a host was seen to have; ok is false if the
+// digest is that of a document.
+func cutSeen(contents string) (digest string, ok bool) { return strings.CutPrefix(contents, seenMark) }

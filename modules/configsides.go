@@ -119,14 +119,14 @@ func (x *configDiff) unitSides(name string) (before, after string) {
 func unitText(u engine.Unit) string {
 	var parts []string
 	if u.Contents != "" {
-		digest, seen := strings.CutPrefix(u.Contents, "seen ")
+		digest, seen := cutSeen(u.Contents)
 		if !seen {
 			digest = engine.Digest([]byte(u.Contents))
 		}
 		parts = append(parts, "sha256:"+engine.ShortDigest(digest))
 	}
 	for _, d := range u.Dropins {
-		digest, seen := strings.CutPrefix(d.Contents, "seen ")
+		digest, seen := cutSeen(d.Contents)
 		if !seen {
 			digest = engine.Digest([]byte(d.Contents))
 		}
@@ -150,7 +150,7 @@ func unitText(u engine.Unit) string {
 }
 
 func (x *configDiff) userSides(name string) (before, after string) {
-	if group, ok := strings.CutPrefix(name, "group/"); ok {
+	if group, ok := rules.GroupOf(name); ok {
 		return x.groupSides(group)
 	}
 	before, after = absent, absent

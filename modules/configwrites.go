@@ -111,7 +111,7 @@ func (x *configDiff) matching() engine.Config {
 	c := leavingOut(x.resolved(), func(s subject) bool { return differs[s] })
 	c.KernelArgs, c.NoKernelArgs = nil, nil
 	c.Users = without(c.Users, func(u engine.User) bool { return differs[subject{rules.User, u.Name}] })
-	c.Groups = without(c.Groups, func(g engine.Group) bool { return differs[subject{rules.User, "group/" + g.Name}] })
+	c.Groups = without(c.Groups, func(g engine.Group) bool { return differs[subject{rules.User, rules.GroupName(g.Name)}] })
 	return c
 }
 

@@ -88,7 +88,7 @@ func (w wantedArgs) changes(now []string, drift bool) []engine.Change {
 	var list []engine.Change
 	add := func(arg, before, after, verb, why string) {
 		list = append(list, engine.Change{
-			Module: "os", Resource: kernelArgument + engine.Printable(arg), Before: before, After: after,
+			Module: "os", Kind: "kernel argument", Resource: kernelArgument + engine.Printable(arg), Before: before, After: after,
 			Rule: "fixed: kernel arguments", Verb: verb, Why: why, Drift: drift,
 			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 		})

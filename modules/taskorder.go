@@ -111,7 +111,7 @@ func (p placed) asChange(play engine.Play) engine.Change {
 	return engine.Change{
 		Module: p.Module, Resource: p.resource(),
 		After: fmt.Sprintf("%s %d of %s", p.list, p.number, cmp.Or(play.Name, play.Hosts)),
-		Rule:  "playbook: " + p.Name, Why: p.said(), Actions: p.allActions(),
+		Rule:  "playbook: " + p.Name, Task: true, Why: p.said(), Actions: p.allActions(),
 	}
 }
 

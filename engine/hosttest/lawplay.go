@@ -3,7 +3,6 @@ package hosttest
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -62,7 +61,7 @@ func (b *Bastion) follow(e engine.Event) {
 			b.told.plan, b.told.done = map[string]bool{}, map[string]time.Time{}
 		}
 	case engine.BatchStarted:
-		f.batch = strings.Split(e.Message, ", ")
+		f.batch = e.Hosts
 		for _, host := range f.batch {
 			delete(f.ended, host)
 		}

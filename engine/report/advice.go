@@ -132,8 +132,10 @@ func (s *summary) waitFor(end engine.RunEnd) []engine.Why {
 			all = append(all, x.Why)
 		}
 	}
-	if strings.Contains(end.Reason, "maintenance window") && !slices.Contains(all, engine.Closed) { // it closed during the run
-		all = append(all, engine.Closed)
+	for _, x := range end.Verdict.Excluded { // the window may have closed during the run
+		if x.Why == engine.Closed && !slices.Contains(all, engine.Closed) {
+			all = append(all, engine.Closed)
+		}
 	}
 	return all
 }

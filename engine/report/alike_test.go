@@ -14,7 +14,7 @@ import (
 // ownFile is a change of a file that has other contents on each host.
 func ownFile(i int) engine.Change {
 	return engine.Change{
-		Module: "config", Resource: "file /etc/node.conf", Verb: "update", Rule: "no rule",
+		Module: "config", Kind: "file", Resource: "file /etc/node.conf", Verb: "update", Rule: "no rule",
 		Before: fmt.Sprintf("sha256:%012d 0644", i), After: fmt.Sprintf("sha256:%012d 0644", i+1000), Actions: []engine.Action{{Type: engine.RebootAction}},
 	}
 }

@@ -27,6 +27,7 @@ type poolCount struct {
 // activeStep is the step that a host or a cluster is in.
 type activeStep struct {
 	name, said string // what it said last
+	calm       bool   // it disrupts nothing: it is of staging, or of a host that needs no hold
 	since      time.Time
 	until      time.Time // of a step that only waits; else zero
 }
@@ -45,10 +46,11 @@ func (b *board) add(e engine.Event) {
 			b.plan(*e.Plan)
 		}
 	case engine.StepStarted:
-		b.active[where(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until}
 		if e.Kind == engine.HoldStep {
 			b.held[e.Host] = true
 		}
+		calm := e.Kind == engine.StageStep || e.Host != "" && !b.held[e.Host]
+		b.active[where(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until, calm: calm}
 	case engine.StepProgress:
 		if a, ok := b.active[where(e)]; ok && a.name == e.Step && e.Message != "" {
 			a.said = e.Message
@@ -56,7 +58,7 @@ func (b *board) add(e engine.Event) {
 		}
 	case engine.StepEnded:
 		delete(b.active, where(e))
-		if e.Step == "stage" && e.Failure == nil {
+		if e.Kind == engine.StageStep && e.Failure == nil {
 			b.count(e.Host, func(p *poolCount) { p.staged++ })
 		}
 	case engine.HostDone, engine.HostFailed:

@@ -20,11 +20,11 @@ func staging() []engine.Event {
 	p.Hosts = p.Hosts[:9]
 	return []engine.Event{
 		{Type: engine.Planned, Plan: &p},
-		{Type: engine.StepStarted, Host: "events-0", Step: "stage", Time: began},
-		{Type: engine.StepProgress, Host: "events-0", Step: "stage", Message: "Receiving objects: 45% (460/1023) 1.2 MB/s 61 MB"},
-		{Type: engine.StepStarted, Host: "main-0", Step: "stage", Time: began},
-		{Type: engine.StepEnded, Host: "main-0", Step: "stage"},
-		{Type: engine.StepStarted, Host: "main-1", Step: "stage", Time: began.Add(time.Minute)},
+		{Type: engine.StepStarted, Host: "events-0", Step: "stage", Kind: engine.StageStep, Time: began},
+		{Type: engine.StepProgress, Host: "events-0", Step: "stage", Kind: engine.StageStep, Message: "Receiving objects: 45% (460/1023) 1.2 MB/s 61 MB"},
+		{Type: engine.StepStarted, Host: "main-0", Step: "stage", Kind: engine.StageStep, Time: began},
+		{Type: engine.StepEnded, Host: "main-0", Step: "stage", Kind: engine.StageStep},
+		{Type: engine.StepStarted, Host: "main-1", Step: "stage", Kind: engine.StageStep, Time: began.Add(time.Minute)},
 		{Type: engine.EtcdSampled, Cluster: "main", Time: began.Add(250 * time.Second), Etcd: &engine.Sample{Voters: 3, Healthy: 3, Leader: "main-2"}},
 		{Type: engine.EtcdSampled, Cluster: "events", Etcd: &engine.Sample{Problems: []string{"no sample within 30s"}}},
 	}
@@ -42,7 +42,7 @@ func rolling() []engine.Event {
 	}
 	events := []engine.Event{{Type: engine.Planned, Plan: &p}}
 	for _, hp := range p.Hosts {
-		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "stage", Time: began}, engine.Event{Type: engine.StepEnded, Host: hp.Host, Step: "stage"})
+		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "stage", Kind: engine.StageStep, Time: began}, engine.Event{Type: engine.StepEnded, Host: hp.Host, Step: "stage", Kind: engine.StageStep})
 	}
 	for i := range 20 {
 		events = append(events, engine.Event{Type: engine.HostDone, Host: fmt.Sprintf("worker-%02d", i)})
@@ -89,8 +89,8 @@ func soaking() []engine.Event {
 	return []engine.Event{
 		{Type: engine.Planned, Plan: &p},
 		{Type: engine.HostDone, Host: "worker-01"},
-		{Type: engine.StepStarted, Host: "edge-0", Step: "stage", Time: began},
-		{Type: engine.StepEnded, Host: "edge-0", Step: "stage"},
+		{Type: engine.StepStarted, Host: "edge-0", Step: "stage", Kind: engine.StageStep, Time: began},
+		{Type: engine.StepEnded, Host: "edge-0", Step: "stage", Kind: engine.StageStep},
 		{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: began.Add(200 * time.Second), Until: began.Add(800 * time.Second)},
 	}
 }

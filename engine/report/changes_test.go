@@ -21,7 +21,7 @@ var (
 
 // config is a change of a configuration.
 func config(verb, resource, rule string, actions []engine.Action) engine.Change {
-	c := engine.Change{Module: "config", Resource: resource, Verb: verb, Rule: rule, Actions: actions, Before: "sha256:1a2b3c4d5e6f 0644", After: "sha256:9f8e7d6c5b4a 0644"}
+	c := engine.Change{Module: "config", Kind: kindOfResource(resource), Resource: resource, Verb: verb, Rule: rule, Actions: actions, Before: "sha256:1a2b3c4d5e6f 0644", After: "sha256:9f8e7d6c5b4a 0644"}
 	switch verb {
 	case "create":
 		c.Before = "absent"
@@ -78,7 +78,7 @@ func configPlans() map[string]engine.Plan {
 	ca := config("create", "file /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "built-in: /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", trust)
 	sysctl := config("create", "file /etc/sysctl.d/90-mine.conf", noRule, reboot)
 	image := engine.Change{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147", Rule: "built-in: an OS image takes effect at a reboot", Actions: reboot}
-	karg := engine.Change{Module: "os", Resource: "kernel argument nosmt", Before: "absent", After: "nosmt", Rule: "fixed: kernel arguments", Verb: "create", Actions: reboot}
+	karg := engine.Change{Module: "os", Kind: "kernel argument", Resource: "kernel argument nosmt", Before: "absent", After: "nosmt", Rule: "fixed: kernel arguments", Verb: "create", Actions: reboot}
 	unit := because(config("delete", "unit old.service", noRule, reboot), "no rule covers it")
 	batch := func(hosts ...string) engine.Batch {
 		return engine.Batch{Pools: []string{"worker"}, Hosts: hosts}
@@ -105,8 +105,8 @@ func configPlans() map[string]engine.Plan {
 			Drift:   []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{drift(chrony)}}, {Host: "edge-02", Changes: []engine.Change{drift(chrony)}}, {Host: "edge-03", Changes: []engine.Change{drift(config("create", "file /etc/motd", noRule, reboot))}}},
 		},
 		"reboot-and-service": {Hosts: []engine.HostPlan{changed("worker-01", reboot,
-			engine.Change{Resource: "reboot", Rule: "playbook: reboot", Actions: reboot},
-			engine.Change{Resource: "restart chronyd.service", Rule: "playbook: chronyd", Actions: restartChrony[1:]},
+			engine.Change{Resource: "reboot", Rule: "playbook: reboot", Task: true, Actions: reboot},
+			engine.Change{Resource: "restart chronyd.service", Rule: "playbook: chronyd", Task: true, Actions: restartChrony[1:]},
 		)}, Batches: []engine.Batch{batch("worker-01")}},
 		"drift-only": {Matching: []string{"edge-02", "edge-03"}, Drift: []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{drift(chrony)}}}},
 	}
@@ -164,4 +164,13 @@ func TestFoldedChangesTellApart(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}
 	}
+}
+
+// kindOfResource is the kind of a resource in these tests: file /etc/motd.
+func kindOfResource(resource string) string {
+	kind, name, _ := strings.Cut(resource, " ")
+	if strings.HasPrefix(name, "group/") {
+		return "group"
+	}
+	return kind
 }

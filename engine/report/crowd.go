@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"holdfast/engine"
 )
@@ -19,8 +18,8 @@ func (c *crowd) add(e engine.Event) {
 	switch {
 	case e.Type == engine.BatchStarted:
 		c.rest = map[string]bool{}
-		if hosts := strings.Split(e.Message, ", "); len(hosts) > few {
-			for _, h := range hosts {
+		if len(e.Hosts) > few {
+			for _, h := range e.Hosts {
 				c.rest[h] = true
 			}
 		}

@@ -26,7 +26,7 @@ func quietRun() []engine.Event {
 	var s script
 	s.start("apply", "--yes")
 	s.add(engine.Event{Type: engine.Planned, Plan: &p})
-	s.add(engine.Event{Type: engine.BatchStarted, Batch: 1, Message: strings.Join(hosts, ", ")})
+	s.add(engine.Event{Type: engine.BatchStarted, Batch: 1, Hosts: hosts})
 	at := s.at
 	for i, h := range hosts[:400] {
 		switch i {
@@ -45,7 +45,7 @@ func quietRun() []engine.Event {
 	}
 	s.held("gpu-1", "write", "restart chronyd.service")
 	s.add(engine.Event{Type: engine.BatchEnded, Batch: 1, Took: engine.Duration(12 * time.Second)})
-	s.add(engine.Event{Type: engine.BatchStarted, Batch: 2, Message: hosts[7]})
+	s.add(engine.Event{Type: engine.BatchStarted, Batch: 2, Hosts: hosts[7:8]})
 	s.held(hosts[7], "reboot", "wait for boot")
 	s.add(engine.Event{Type: engine.BatchEnded, Batch: 2, Took: engine.Duration(time.Minute)})
 	s.end(engine.ExitFailed, "worker-009: write: /etc/containers/policy.json has changed since it was looked at")

@@ -39,7 +39,7 @@ func deed(hp engine.HostPlan) string {
 
 // isTask reports whether a change is a task of a playbook that is carried out
 // once, and makes nothing match.
-func isTask(c engine.Change) bool { return strings.HasPrefix(c.Rule, "playbook: ") }
+func isTask(c engine.Change) bool { return c.Task }
 
 // longName is how long the name of a change may be in a table.
 const longName = 36
@@ -55,13 +55,7 @@ func kinds(changes []engine.Change) string {
 	var order []string
 	n := map[string]int{}
 	for _, c := range changes {
-		kind, name, _ := strings.Cut(c.Resource, " ")
-		switch {
-		case kind == "user" && strings.HasPrefix(name, "group/"):
-			kind = "group"
-		case strings.HasPrefix(name, "argument "):
-			kind = "kernel argument"
-		}
+		kind := cmp.Or(c.Kind, c.Resource)
 		if n[kind] == 0 {
 			order = append(order, kind)
 		}

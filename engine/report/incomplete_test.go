@@ -77,7 +77,7 @@ func TestCompleteness(t *testing.T) {
 			s.at = s.step("worker-02", "hold", s.at, time.Second, nil)
 			f := &engine.Failure{Host: "worker-02", Step: "wait for units", Cause: "crio.service has failed"}
 			s.step("worker-02", "wait for units", s.at, time.Minute, f)
-			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-02", Failure: f, Message: "it was rolled back to 1.0, and stays held"})
+			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-02", Failure: f, Fate: engine.RolledBackFate, Message: "it was rolled back to 1.0, and stays held"})
 			end := engine.RunEnd{Exit: engine.ExitFailed, Reason: "incomplete: gpu-[0-4] are paused; worker-02 is not updated, because of a failure; worker-03 is held; worker-04 is unreachable; worker-05 is unclear; worker-06 is rolled back; holdfast plan says why"}
 			end.Updated, end.Failed = []string{"worker-01"}, []string{"worker-02"}
 			end.Pools = seenPools(map[engine.HostState]int{engine.HeldState: 1, engine.Unreached: 1, engine.Degraded: 3}, engine.PausedState)

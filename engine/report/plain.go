@@ -87,7 +87,7 @@ func (p *Plain) text(e engine.Event) string {
 	case engine.StageEnded:
 		return "staged in " + brief(e.Took)
 	case engine.BatchStarted:
-		return p.Style.bold(batch(e)) + "  " + strings.Join(engine.FoldNames(strings.Split(e.Message, ", ")), ", ")
+		return p.Style.bold(batch(e)) + "  " + strings.Join(engine.FoldNames(e.Hosts), ", ")
 	case engine.BatchEnded:
 		return batch(e) + " done in " + brief(e.Took)
 	case engine.RunEnded:

@@ -16,7 +16,7 @@ func (s *script) play(name, does string, hosts ...string) {
 	for _, h := range hosts {
 		hp := osPlan(h, "worker", "", "")
 		if does != "" {
-			hp.Changes = []engine.Change{{Resource: does, Rule: "playbook: " + name}}
+			hp.Changes = []engine.Change{{Resource: does, Rule: "playbook: " + name, Task: true}}
 		}
 		p.Hosts = append(p.Hosts, hp)
 	}
@@ -81,7 +81,7 @@ func TestPlaysEnd(t *testing.T) {
 			at = s.step("worker-01", "roll back", at, time.Second, nil)
 			at = s.step("worker-01", "wait for the previous OS", at, 30*time.Second, nil)
 			s.step("worker-01", "release", at, time.Second, nil)
-			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
+			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, Fate: engine.RolledBackFate, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
 			s.end(engine.ExitFailed, f.Error())
 		},
 	} {

@@ -153,11 +153,9 @@ func (b *board) steps(most int, now time.Time) []string {
 	return lines
 }
 
-// calm is 1 for a step that disrupts nothing: of staging, or of a host that
-// needs no hold.
+// calm returns 1 for a step that disrupts nothing, which sorts it behind others.
 func (b *board) calm(name string) int {
-	step := b.active[name].name
-	if step == "stage" || !b.held[name] && (step == "write" || step == "record") {
+	if b.active[name].calm {
 		return 1
 	}
 	return 0

@@ -12,7 +12,7 @@ import (
 
 // kindOf is the kind of the steps in these tests.
 var kindOf = map[string]engine.StepKind{
-	"hold": engine.HoldStep, "release": engine.ReleaseStep, "finalize": engine.RebootStep, "reboot": engine.RebootStep, "roll back": engine.RebootStep,
+	"stage": engine.StageStep, "hold": engine.HoldStep, "release": engine.ReleaseStep, "finalize": engine.RebootStep, "reboot": engine.RebootStep, "roll back": engine.RebootStep,
 	"wait for boot": engine.BootStep, "wait for the previous OS": engine.BootStep, "wait for etcd": engine.EtcdStep,
 }
 
@@ -41,7 +41,7 @@ func aRun() []engine.Event {
 	add(0, engine.Event{Type: engine.StepProgress, Host: "etcd-1", Step: "stage", Message: "staging " + strings.Repeat("bc30253b41475566", 4)})
 	step("etcd-1", "stage", 42*time.Second, nil)
 	add(0, engine.Event{Type: engine.StageEnded, Took: engine.Duration(42 * time.Second)})
-	add(0, engine.Event{Type: engine.BatchStarted, Batch: 1, Message: "etcd-1, worker-01"})
+	add(0, engine.Event{Type: engine.BatchStarted, Batch: 1, Hosts: []string{"etcd-1", "worker-01"}})
 	step("etcd-1", "hold", 300*time.Millisecond, nil)
 	step("etcd-1", "finalize", 2*time.Second, nil)
 	sample(2, "etcd-0")
@@ -86,9 +86,9 @@ func emit(t *testing.T, s report.Sink) {
 // canaries, also on a terminal.
 func TestCanaryLines(t *testing.T) {
 	events := []engine.Event{
-		{Type: engine.BatchStarted, Batch: 1, Message: "edge-0, worker-01, worker-02", Canaries: []string{"edge", "worker"}},
+		{Type: engine.BatchStarted, Batch: 1, Hosts: []string{"edge-0", "worker-01", "worker-02"}, Canaries: []string{"edge", "worker"}},
 		{Type: engine.BatchEnded, Batch: 1, Canaries: []string{"edge", "worker"}, Took: engine.Duration(time.Second)},
-		{Type: engine.BatchStarted, Batch: 2, Message: "worker-03"},
+		{Type: engine.BatchStarted, Batch: 2, Hosts: []string{"worker-03"}},
 	}
 	var plain, terminal bytes.Buffer
 	p, live := report.Plain{W: &plain, Short: true}, report.NewLive(&terminal, report.Style{}, false)

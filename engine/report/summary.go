@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -45,7 +44,8 @@ type hostSummary struct {
 	play    int             // the last in which it was
 	failure *engine.Failure
 	became  string // of a host that failed
-	mayFall bool   // its plan has a reboot stand in for an action that fails
+	fate    engine.HostFate
+	mayFall bool // its plan has a reboot stand in for an action that fails
 
 	fell *engine.Failure // the action that failed, so that it was drained and rebooted instead
 }
@@ -152,7 +152,7 @@ func (h *hostSummary) add(e engine.Event, play int) {
 		h.updated, h.play = true, play
 	case engine.HostFailed:
 		h.begin()
-		h.failure, h.became = e.Failure, e.Message
+		h.failure, h.became, h.fate = e.Failure, e.Message, e.Fate
 	}
 }
 
@@ -182,7 +182,7 @@ func (h *hostSummary) what() string {
 
 func (h *hostSummary) passed(e engine.Event) {
 	switch {
-	case e.Step == "stage":
+	case e.Kind == engine.StageStep:
 		h.staged += e.Took
 	case e.Kind == engine.HoldStep:
 		h.calm = false
@@ -212,7 +212,7 @@ func between(from, to time.Time) engine.Duration {
 }
 
 // rolledBack reports whether the host runs the OS again that it ran before.
-func (h *hostSummary) rolledBack() bool { return strings.HasPrefix(h.became, "it was rolled back") }
+func (h *hostSummary) rolledBack() bool { return h.fate == engine.RolledBackFate }
 
 // result is what became of the host, in a word or two.
 func (h *hostSummary) result() string {

@@ -89,19 +89,23 @@ const mostUnits = 8
 
 // awaitUnits waits until what ran before runs again and nothing new has failed.
 func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits, pulse *pulse) error {
-	lost := false // as the last look has shown
+	lost := false       // as the last look has shown
+	var failed []string // likewise
 	logs := map[string]string{}
 	err := r.until(ctx, pulse, func(ctx context.Context) (string, error) {
 		f, err := r.lookAt(ctx, hp)
 		if err != nil {
-			lost = lost || ctx.Err() == nil // else the look was only cut short
+			if ctx.Err() == nil { // else the look was only cut short
+				lost, failed = true, nil
+			}
 			return "the host does not answer: " + err.Error(), nil
 		}
 		lost = false
 		var bad []string
+		failed = nil
 		for _, u := range f.Failed {
 			if !slices.Contains(want.Failed, u) {
-				bad = append(bad, u+" has failed")
+				bad, failed = append(bad, u+" has failed"), append(failed, u)
 				r.lastLines(ctx, hp, u, logs)
 			}
 		}
@@ -118,7 +122,7 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 	var f *engine.Failure
 	if errors.As(err, &f) {
 		for _, u := range slices.Sorted(maps.Keys(logs)) {
-			if strings.Contains(f.Cause, u) && logs[u] != "" {
+			if slices.Contains(failed, u) && logs[u] != "" {
 				f.Stderr += logs[u] + "\n"
 			}
 		}

@@ -21,7 +21,7 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	p.batches, p.gated, p.agreed = p.batches+1, "", ""
 	number := p.batches
 	r.lookout = r.lookOut(p, plan)
-	if err := r.emit(engine.Event{Type: engine.BatchStarted, Batch: number, Canaries: b.Canaries, Message: joined(b.Hosts)}); err != nil {
+	if err := r.emit(engine.Event{Type: engine.BatchStarted, Batch: number, Hosts: b.Hosts, Canaries: b.Canaries, Message: joined(b.Hosts)}); err != nil {
 		return err
 	}
 	var failed failures

@@ -3,7 +3,6 @@ package rollout
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"sync"
 
 	"holdfast/engine"
@@ -71,7 +70,7 @@ func (r *Run) ends(p *progress, b engine.Batch, list []*engine.Failure) *engine.
 		h, _ := r.Inventory.Host(f.Host)
 		_, counted := failed[f.Host]
 		canary := slices.Contains(b.Canaries, h.Pool) && !r.BestEffort
-		return ofHost(f) && counted && !canary && !usesUp(h, spent)
+		return ofHost(f) && counted && !canary && !spent.Covers(h)
 	}
 	if fatal := slices.DeleteFunc(slices.Clone(list), tolerable); len(fatal) > 0 {
 		return worst(fatal)
@@ -80,12 +79,6 @@ func (r *Run) ends(p *progress, b engine.Batch, list []*engine.Failure) *engine.
 		r.warn(f.Host + " failed at " + f.Step + "; " + r.forgiven(p) + " lets the run go on without it")
 	}
 	return nil
-}
-
-// usesUp reports whether a failure of the host counts for what is used up, as
-// Exhausted names it.
-func usesUp(h engine.Host, spent string) bool {
-	return spent == "pool "+h.Pool || strings.HasPrefix(spent, "play ")
 }
 
 // forgiven names what lets a run go on although hosts have failed.

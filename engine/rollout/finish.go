@@ -97,7 +97,7 @@ func (r *Run) spent(p *progress) string {
 	of := r.input(p.sight, p).Exhausted()
 	failed := 0
 	for host := range p.failed {
-		if h, _ := r.Inventory.Host(host); usesUp(h, of) {
+		if h, _ := r.Inventory.Host(host); of.Covers(h) {
 			failed++
 		}
 	}
@@ -139,14 +139,13 @@ func (r *Run) endings(last []engine.Plan) string {
 
 // unjournaled is the end of a run whose journal is not whole.
 func unjournaled(end engine.RunEnd, err error) engine.RunEnd {
-	if !strings.Contains(end.Reason, err.Error()) {
-		end.Reason = err.Error() + "; apart from that: " + end.Reason
+	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == KindJournal }) {
+		return end // that is why it ended
 	}
-	if end.Exit != engine.ExitStopped {
-		end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: KindJournal})
-		end.Verdict = engine.Judge(end.Verdict.Findings)
-		end.Exit, end.Complete = end.Verdict.Exit, false
-	}
+	end.Reason = err.Error() + "; apart from that: " + end.Reason
+	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: KindJournal})
+	end.Verdict = engine.Judge(end.Verdict.Findings)
+	end.Exit, end.Complete = end.Verdict.Exit, false
 	return end
 }
 

@@ -42,10 +42,15 @@ func (r *Run) giveUp(ctx context.Context, p *progress, hp engine.HostPlan, passe
 
 // fail reports a host that could not be brought to its desired state.
 func (r *Run) fail(p *progress, hp engine.HostPlan, failure *engine.Failure, message string) {
+	r.failAs(p, hp, failure, "", message)
+}
+
+// failAs reports a host that failed, and where it was left.
+func (r *Run) failAs(p *progress, hp engine.HostPlan, failure *engine.Failure, fate engine.HostFate, message string) {
 	if failure.Kind != KindStopped && failure.Kind != KindHeld {
 		p.failedHost(hp.Host, failure)
 	}
-	r.note(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, Message: message})
+	r.note(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, Fate: fate, Message: message})
 }
 
 // retreat takes back what was done to a host that is not rebooting, and

@@ -35,6 +35,6 @@ func (r *Run) rollBack(ctx context.Context, p *progress, hp engine.HostPlan, pas
 			said = "it is not well with the OS it ran before, to which it was rolled back: "
 		}
 	}
-	r.fail(p, hp, cause, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
+	r.failAs(p, hp, cause, engine.RolledBackFate, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
 	return cause
 }

@@ -39,7 +39,7 @@ func (c *comparison) users(old, new engine.Config) {
 				v = logins()
 			}
 		}
-		c.add(Change{Domain: User, Name: "group/" + g.Name, Verb: verb(was, is), From: g.From}, v)
+		c.add(Change{Domain: User, Name: GroupName(g.Name), Verb: verb(was, is), From: g.From}, v)
 	})
 }
 

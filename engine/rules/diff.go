@@ -5,8 +5,8 @@ import "holdfast/engine"
 // Domain is the kind of thing that changes.
 type Domain string
 
-// The domains, in the order in which changes are listed. Groups are users
-// whose name begins with "group/", which no user's name can.
+// The domains, in the order in which changes are listed. Groups are of domain
+// User, under their GroupName.
 const (
 	OS         Domain = "os"
 	KernelType Domain = "kernelType"
