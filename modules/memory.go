@@ -27,7 +27,7 @@ const (
 // if there is a command for that. What is not there prints nothing.
 func memoryProbe(version string) []engine.Command {
 	file := func(path string) string {
-		return "head -c " + strconv.Itoa(maxMemory+1) + " " + path + " 2>/dev/null || :"
+		return "[ ! -e " + path + " ] || head -c " + strconv.Itoa(maxMemory+1) + " " + path + " 2>/dev/null || :"
 	}
 	list := []engine.Command{
 		{Name: "roll-out", Script: file(engine.RolloutPath)},
