@@ -9,8 +9,9 @@ likeoriginal() {
 	if [ ! -f "$original" ] || [ -L "$original" ]; then return 0; fi
 	# Where an account could have moved a file of somebody else, that stays as
 	# closed as it is.
-	case $lf$uneven$lf in
-	*"$lf.$path$lf"*) return 0 ;;
+	case $lf$even$lf in
+	*"$lf.$path$lf"*) ;;
+	*) return 0 ;;
 	esac
 	needroom "$dir"
 	attempt chown --reference="$original" "./$fresh" || refuse "$said"

@@ -84,7 +84,8 @@ firm() {
 
 # grade reads paths of the host, ./PATH, one a line, and prints those that are
 # there: =./PATH if nobody but root can change or swap it, so that it may be read
-# by its path; else !./PATH. It has to run in the root of the host.
+# by its path; else !./PATH. What was missing for a moment is in neither list: only
+# = says that a path is safe. It has to run in the root of the host.
 grade() (
 	IFS=$lf
 	set -f

@@ -105,9 +105,8 @@ keep() {
 	file | link) ;;
 	*) return 0 ;;
 	esac
-	case $lf$uneven$lf in
-	*"$lf.$path$lf"*) ;;
-	*) return 0 ;;
+	case $lf$even$lf in
+	*"$lf.$path$lf"*) return 0 ;;
 	esac
 	needroom "$dir"
 	attempt ln -PT "../$name" "./old-$n" || refuse "$said"

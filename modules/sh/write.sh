@@ -63,7 +63,7 @@ about="$tx/rooms"
 nameroom
 said=$(recordrooms 2>&1) || refuse "$said"
 graded=$(cd "$root/." && changing | grade)
-uneven=$(printf '%s\n' "$graded" | sed -n 's/^!//p')
+even=$(printf '%s\n' "$graded" | sed -n 's/^=//p')
 if selinuxenabled 2>/dev/null; then
 	places | xargs -0 -r matchpathcon -n >"$tx/contexts"
 	contexts=yes
