@@ -158,3 +158,17 @@ func TestAdviceHasNoHiddenArguments(t *testing.T) {
 		}
 	}
 }
+
+// A reason that is too long ends after a whole word.
+func TestLongReasonsEndAfterAWord(t *testing.T) {
+	var s script
+	s.start("apply")
+	words := ""
+	for i := range 90 {
+		words += fmt.Sprintf("worker-%02d, ", i)
+	}
+	s.add(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: words}})
+	if text := s.ending(t); !strings.Contains(text, "worker-35 … (the journal has all of it)") {
+		t.Error(text)
+	}
+}

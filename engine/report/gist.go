@@ -59,9 +59,18 @@ func (s *summary) reason(end engine.RunEnd) (text string, cut bool) {
 		}
 	}
 	if len(text) > longReason {
-		return strings.ToValidUTF8(text[:longReason], "") + " … (the journal has all of it)", true
+		return beginning(text) + " … (the journal has all of it)", true
 	}
 	return text, false
+}
+
+// beginning is as many whole words of a text as make a long reason.
+func beginning(text string) string {
+	text = strings.ToValidUTF8(text[:longReason], "")
+	if words := strings.LastIndexByte(text, ' '); words > longReason/2 {
+		text = text[:words]
+	}
+	return strings.TrimRight(text, " ,;:(")
 }
 
 // allFailures are those of hosts, and of steps of none.
