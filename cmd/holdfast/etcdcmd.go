@@ -50,6 +50,9 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 			return fmt.Errorf("no etcd cluster %q in the inventory", n)
 		}
 	}
+	if len(names) > 0 { // whatever the limit is
+		s.run.Selected = nil
+	}
 	seen := s.run.Observe(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -59,11 +62,17 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 		if len(names) > 0 && !slices.Contains(names, c.Name) {
 			continue
 		}
-		facts := seen[c.Name]
+		facts, looked := seen[c.Name]
+		if !looked { // none of its hosts is within the limit
+			continue
+		}
 		clusters = append(clusters, facts)
-		if facts.Problem != "" || len(facts.Alarms) > 0 || facts.Healthy() < len(facts.Members) {
+		if facts.Problem != "" || len(facts.Alarms) > 0 || len(facts.Members) == 0 || facts.Healthy() < len(facts.Members) {
 			code = engine.ExitFailed
 		}
+	}
+	if len(clusters) == 0 && len(s.inv.Clusters) > 0 {
+		return errors.New("etcd status: no host within the limit is a member of an etcd cluster")
 	}
 	if a.json {
 		err = a.printJSON(clusters)

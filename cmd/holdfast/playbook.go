@@ -81,5 +81,8 @@ func (a *app) readPlays(s *site, f bookFlags) error {
 			Selected: func(h engine.Host) bool { return selected(h) && s.selectFn(h) },
 		})
 	}
+	if a.limit != "" && s.selectFn != nil && !slices.ContainsFunc(s.run.Plays, func(p rollout.Play) bool { return slices.ContainsFunc(s.inv.Hosts, p.Selected) }) {
+		return fmt.Errorf("%s: none of its plays is for a host within --limit %s", f.file, a.limit) // else nothing would be done, and that well
+	}
 	return nil
 }

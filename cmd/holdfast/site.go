@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,7 +187,11 @@ func (a *app) selection(inv engine.Inventory, names []string) (func(engine.Host)
 			return nil, err
 		}
 	}
-	return func(h engine.Host) bool { return limit(h) && named(h) }, nil
+	both := func(h engine.Host) bool { return limit(h) && named(h) }
+	if len(names) > 0 && !slices.ContainsFunc(inv.Hosts, both) { // else nothing would be done, and that well
+		return nil, fmt.Errorf("%s: none of these hosts is within --limit %s", strings.Join(names, ","), a.limit)
+	}
+	return both, nil
 }
 
 // discard is the sink of commands that keep no journal.
