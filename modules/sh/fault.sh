@@ -5,8 +5,15 @@
 # removes the file, makes fault-hit, and waits for fault-go. The points, in order:
 # locked, unpacked, checked, prepared, saved, before, groups, users, rename N
 # (before the Nth entry of the list of edits is replaced or goes), replaced, keys,
-# units, written, act N, acted, record, recorded.
-point() { [ ! -e /run/holdfast/fault ] || fault "$1"; }
+# units, written, act N, acted, record, recorded; where a write is undone: undoing,
+# undone (all was put back).
+#
+# Where /run/holdfast/trace exists, each point is noted in it: run, point, kind of
+# the entry.
+point() {
+	[ ! -e /run/holdfast/trace ] || printf '%s %s %s\n' "${run-}" "$1" "${kind-}" >>/run/holdfast/trace
+	[ ! -e /run/holdfast/fault ] || fault "$1"
+}
 fault() {
 	[ "$(cat /run/holdfast/fault)" = "$1" ] || return 0
 	rm -f /run/holdfast/fault

@@ -7,6 +7,7 @@ ended() {
 	set +e
 	kept='' spot=''
 	if [ "$phase" = writing ]; then
+		point undoing
 		back
 	fi
 	[ ! -e "$tx/rooms" ] || sweep "$tx/rooms"
@@ -21,6 +22,7 @@ ended() {
 			kept="$kept, the record"
 		[ -z "$kept" ] || complain "$doing: these could not be put back: ${kept#, }"
 		[ -n "$kept" ] || complain "$doing: all was put back"
+		[ -n "$kept" ] || point undone
 	fi
 	cd /
 	if [ -z "$kept" ]; then

@@ -51,7 +51,7 @@ func TestCoreHasEveryKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "continue-over"}
+	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "toll", "continue-over"}
 	kinds, core := map[string]string{}, map[string]bool{}
 	for _, s := range all {
 		for _, deed := range deeds(t, s) {

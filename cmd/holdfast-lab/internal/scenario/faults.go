@@ -24,7 +24,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"booted": cmdBooted, "boots": cmdBoots, "held": cmdHeld, "free": cmdFree,
 		"login": cmdLogin, "script": cmdScript, "ignite": cmdIgnite,
 		"tree": cmdTree, "same": cmdSame, "clean": cmdClean,
-		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash, "pursue": cmdPursue, "smalldisk": cmdSmallDisk, "siege": cmdSiege,
+		"fault": cmdFault, "hit": cmdHit, "resume": cmdResume, "crash": cmdCrash, "pursue": cmdPursue, "smalldisk": cmdSmallDisk, "siege": cmdSiege, "toll": cmdToll,
 		"leader": cmdLeader, "healthy": cmdHealthy, "watch": cmdWatch, "unwatch": cmdUnwatch,
 	}
 }

@@ -14,13 +14,17 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// limit bounds one scenario.
-const limit = 5 * time.Minute
+// limit bounds one scenario, coreLimit one of the core.
+const (
+	limit     = 25 * time.Minute
+	coreLimit = 5 * time.Minute
+)
 
 // stage is what one scenario works with.
 type stage struct {
 	*Runner
 	ctx     context.Context
+	cancel  context.CancelFunc
 	began   time.Time
 	watches map[string]*probe.Probe
 	jobs    map[string]*job
@@ -41,7 +45,7 @@ func stageOf(ts *testscript.TestScript) *stage {
 func (r *Runner) setup(ctx context.Context) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
-		s := &stage{Runner: r, ctx: ctx, watches: map[string]*probe.Probe{}, jobs: map[string]*job{}, trees: map[string]tree{}}
+		s := &stage{Runner: r, ctx: ctx, cancel: cancel, watches: map[string]*probe.Probe{}, jobs: map[string]*job{}, trees: map[string]tree{}}
 		env.Values[stageKey{}] = s
 		env.Defer(func() {
 			for _, j := range s.jobs {
@@ -50,6 +54,7 @@ func (r *Runner) setup(ctx context.Context) func(*testscript.Env) error {
 			for _, w := range s.watches {
 				_, _ = w.Stop() // the scenario has failed already
 			}
+			s.cancel()
 			cancel()
 		})
 		checkout, err := os.Getwd()
@@ -72,6 +77,9 @@ func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: lab NAME [core]")
 	}
 	s := stageOf(ts)
+	if len(args) == 2 {
+		s.ctx, s.cancel = context.WithTimeout(s.ctx, coreLimit)
+	}
 	ts.Check(s.use(s.ctx, args[0]))
 	s.began = time.Now()
 	ts.Check(copySite(s.Lab.Site(), ts.MkAbs("site")))
