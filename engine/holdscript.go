@@ -130,7 +130,7 @@ func ReleaseScript(owner HoldOwner, r Release) string {
 // printed and stays: ScriptHeld.
 func EndHoldScript(printed string) string {
 	return holdVars(HoldOwner{}) +
-		"shown=" + Digest([]byte(printed)) + "\nmost=" + fmt.Sprint(MaxHold+1) + "\n" +
+		"shown=" + Digest([]byte(printed)) + "\n" +
 		"updated=\naccepts=\nboot=\nrejected=" + RejectedPath + "\n" +
 		holdLib + releaseBody
 }
@@ -196,7 +196,7 @@ func holdVars(owner HoldOwner) string {
 		"motdfile=" + NoticePath + "\nmotdtext=" + NoticeTextPath + "\nunits=" + UnitDir + "\ndropin=" + helperDropin + "\n" +
 		"stageunit=" + StageUnit + "\n" +
 		"helpers=" + Quote(strings.Join(RebootHelpers(), " ")) + "\n" +
-		"own=" + Quote(own) + "\nshown=\n"
+		"own=" + Quote(own) + "\nshown=\nmost=" + fmt.Sprint(MaxHold+1) + "\n"
 }
 
 // lines are the owner's lines of the hold, as the scripts write and find them.

@@ -59,7 +59,16 @@ func TestCases(t *testing.T) {
 }
 
 // results runs a module over a case.
-func results(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
+// planned are what a module makes of a case.
+type planned struct {
+	desired engine.Desired
+	facts   engine.Facts
+	changes []engine.Change
+	steps   engine.Steps
+	err     error // of comparing
+}
+
+func planCase(t *testing.T, m engine.Module, input []txtar.File) planned {
 	t.Helper()
 	var desired engine.Desired
 	outputs := engine.Outputs{}
@@ -98,13 +107,21 @@ func results(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
 		}
 	}
 	facts = m.Read(desired, outputs, facts)
-	files := []txtar.File{section("want facts", toJSON(t, facts))}
-	changes, err := m.Diff(desired, facts)
-	if err != nil {
-		return append(files, section("want error", err.Error()))
+	p := planned{desired: desired, facts: facts}
+	if p.changes, p.err = m.Diff(desired, facts); p.err == nil {
+		p.steps = m.Steps(engine.Target{Host: host, Pool: pool, Desired: desired, Facts: facts, Run: "r1"}, p.changes)
 	}
-	steps := m.Steps(engine.Target{Host: host, Pool: pool, Desired: desired, Facts: facts, Run: "r1"}, changes)
-	return append(files, section("want changes", toJSON(t, changes)), section("want steps", list(steps)))
+	return p
+}
+
+func results(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
+	t.Helper()
+	p := planCase(t, m, input)
+	files := []txtar.File{section("want facts", toJSON(t, p.facts))}
+	if p.err != nil {
+		return append(files, section("want error", p.err.Error()))
+	}
+	return append(files, section("want changes", toJSON(t, p.changes)), section("want steps", list(p.steps)))
 }
 
 func readOutput(t *testing.T, outputs engine.Outputs, f txtar.File) {

@@ -12,6 +12,7 @@ stage() {
 	if [ -n "$staged" ]; then ostree admin undeploy 0; fi
 	mkdir -p "${lockfile%/*}"
 	: >"$lockfile"
+	# shellcheck disable=SC2086 # options are words
 	if ! bootc switch $options "$image"; then
 		rm -f "$lockfile"
 		return 1

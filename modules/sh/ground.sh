@@ -108,7 +108,7 @@ grade() (
 	done
 	weak=$(printf '%s\n' "$above" | tr '\n' '\0' | xargs -0 stat -c '%f %u %n' -- 2>/dev/null |
 		sed "/^4.[02468ace][014589cd] $uid /d; s/^[^ ]* [^ ]* //") || :
-	rules= last=
+	rules='' last=''
 	for dir in $weak; do
 		case $links in
 		*"$lf$dir$lf"*) continue ;;

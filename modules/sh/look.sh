@@ -71,7 +71,7 @@ nodes=$({
 } 3>&1)
 say "$nodes"
 say '== digests'
-graded=$(say "$nodes" | sed -n "s/^8[^$tab]*$tab[0-9]\{1,8\}$tab.*$tab//p" | grade)
+graded=$(say "$nodes" | sed -n "s/^8[^$tab]*${tab}[0-9]\{1,8\}$tab.*$tab//p" | grade)
 even=$(say "$graded" | sed -n 's/^=//p')
 say "$graded" | digests
 say '== targets'
@@ -149,6 +149,7 @@ say '== units'
 units=$(pick unit)
 states=
 if [ -n "$units" ]; then
+	# shellcheck disable=SC2086 # names are words
 	states=$(systemctl is-enabled -- $units 2>/dev/null) || :
 	if [ -z "$states" ] || [ "$(say "$units" | wc -l)" != "$(say "$states" | wc -l)" ]; then
 		states=$(for unit in $units; do
@@ -169,9 +170,11 @@ say '== passwd'
 users=$(pick user)
 others=$(pick owner)
 passwd=
+# shellcheck disable=SC2086 # names are words
 if [ -n "$users$others" ]; then only 2 getent passwd -- $users $others; fi
 say '== group'
 groups=$(pick group)
+# shellcheck disable=SC2086 # names are words
 if [ -n "$groups" ]; then only 2 getent group -- $groups; fi
 say '== keys'
 keys=.ssh/authorized_keys
@@ -182,6 +185,7 @@ if [ -n "$users" ]; then
 		say directory
 		;;
 	esac
+	# shellcheck disable=SC2086 # names are words
 	passwd=$(only 2 getent passwd -- $users)
 fi
 
@@ -196,6 +200,7 @@ sessions() {
 	loginctl list-sessions --no-legend --no-pager 2>/dev/null | sed "s/^ *//; s/  */$tab/g" | cut -f 3 | grep -cxF -- "$1" || :
 }
 # otherkeys counts SSH keys in a home that are not holdfast's.
+# shellcheck disable=SC2012 # a name with a line break is two that are not there
 otherkeys() {
 	for file in authorized_keys authorized_keys2 $(follow "$1/.ssh/authorized_keys.d/." && ls -A | head -n 100 | sed 's,^,authorized_keys.d/,'); do
 		[ "$file" != authorized_keys.d/ignition ] || continue

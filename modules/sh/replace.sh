@@ -59,6 +59,7 @@ prepare() {
 
 # replace puts what was made in the place of what is there, if that is not a
 # directory with something in it.
+# shellcheck disable=SC2086 # an option or nothing
 replace() { mv $nocopy -fT "./$fresh" "../$name"; }
 
 # syncrooms brings the new files to the disk.

@@ -10,6 +10,7 @@ rooms=$lf        # directories that have one, each with / and a line end
 
 # nameroom chooses the name and the token.
 nameroom() {
+	# shellcheck disable=SC2046 # each byte is a word
 	set -- $(od -An -v -N 32 -tx1 /dev/urandom)
 	while [ $# -gt 16 ]; do
 		room=$room$1
@@ -104,5 +105,5 @@ sweepall() {
 	for list in "$state"/tx/*/rooms; do
 		[ ! -e "$list" ] || sweep "$list"
 	done
-	room= token=
+	room='' token=''
 }

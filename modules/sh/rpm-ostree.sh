@@ -21,6 +21,7 @@ stage() {
 	if [ $# -gt 0 ]; then rpm-ostree kargs --lock-finalization "$@"; fi
 }
 
+# shellcheck disable=SC2086 # options are words
 deploy() {
 	options=--lock-finalization
 	case $(rpm-ostree rebase --help 2>&1) in

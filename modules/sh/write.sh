@@ -58,7 +58,7 @@ names
 settled 1
 point checked
 
-doing=write
+doing='write'
 about="$tx/rooms"
 nameroom
 said=$(recordrooms 2>&1) || refuse "$said"

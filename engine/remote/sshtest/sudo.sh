@@ -1,7 +1,7 @@
 #!/bin/sh
 # A stand-in for sudo: the options -n, -S and -p, and the messages of sudo 1.9 in the C locale.
 # SSHTEST_SUDO is nopasswd, password:WORD, denied:WORD, tty or hidden:WORD (a prompt of its own). The ticket is a file.
-p='[sudo] password: ' n= S=
+p='[sudo] password: ' n='' S=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	-n) n=1 ;;

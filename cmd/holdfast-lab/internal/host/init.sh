@@ -7,7 +7,8 @@ mount --make-rprivate /                     # a mount cannot be moved below a sh
 mount --bind /cmdline /proc/cmdline
 /usr/lib/ostree/ostree-prepare-root /sysroot || { echo "ostree-prepare-root: exit $?"; exit 1; }
 for m in dev proc sys run; do mount -n --move /$m /sysroot/$m; done
-cd /sysroot; mount -n --move . /
+cd /sysroot || exit 1; mount -n --move . /
 # In a container systemd takes its kernel command line from its arguments, not
 # from /proc/cmdline: ConditionKernelCommandLine=ostree depends on them.
+# shellcheck disable=SC2086,SC2154 # words, from the environment
 exec chroot . /bin/sh -c 'cd /; mount -n --make-rshared /; exec /sbin/init "$@"' sh $CMDLINE

@@ -1,0 +1,31 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/shelltest"
+)
+
+func TestShellcheck(t *testing.T) {
+	owner := engine.HoldOwner{Run: "r1", Bastion: "b1"}
+	hold := engine.Hold{Kind: engine.RunHold, Holder: "ann@bastion", Run: "r1", Bastion: "b1", Reason: "a test", Units: []string{"app.service"}}
+	maintenance := engine.Hold{Kind: engine.MaintenanceHold, Holder: "ann@bastion", Reason: "a test"}
+	roll := &engine.Rollout{Run: "r1", Number: 1, Targets: map[string]string{"w": "abc"}}
+	for name, script := range map[string]string{
+		"take":        engine.HoldScript(hold, engine.Duration(time.Hour), "", roll),
+		"adopt":       engine.HoldScript(hold, engine.Duration(time.Hour), "r0", nil),
+		"maintenance": engine.HoldScript(maintenance, engine.Duration(time.Hour), "", nil),
+		"fail":        engine.FailHoldScript(owner, "a test", "finalize"),
+		"release":     engine.ReleaseScript(owner, engine.Release{}),
+		"updated":     engine.ReleaseScript(owner, engine.Release{Updated: true, Accepts: "abc", BootID: "b"}),
+		"end":         engine.EndHoldScript("held by ann@bastion"),
+		"look":        engine.HoldLookScript(),
+		"check":       engine.CheckHoldScript(owner),
+		"free":        "set -e\n" + engine.CheckFreeSnippet(owner),
+		"probe":       engine.ProbeScript([]engine.Command{{Name: "a", Script: "uptime"}, {Name: "b", Script: "uname -r"}}, "mark"),
+	} {
+		t.Run(name, func(t *testing.T) { shelltest.Check(t, name, script) })
+	}
+}
