@@ -58,7 +58,7 @@ func (f *fetcher) fetch(r config.Remote) ([]byte, error) {
 	data, err := r.Contents(fetched)
 	if err == nil && f.dir != "" {
 		if err := keep(f.dir, hash, data); err != nil {
-			f.warn(fmt.Sprintf("contents from %s are not kept for later: %v", r.Shown(), err))
+			f.warn(fmt.Sprintf("contents from %s are not kept for later: %v", r.Redacted(), err))
 		}
 	}
 	return data, err

@@ -67,7 +67,7 @@ func (c *configs) alone(h engine.Host, os *engine.OS) {
 
 // at notes what is wrong with a setting, where a document has it.
 func (c *configs) at(g *shared, setting, text string) {
-	place := g.loaded.Place(setting).String()
+	place := g.loaded.SettingPlace(setting).String()
 	if place == "" {
 		place = setting
 	}

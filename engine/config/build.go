@@ -15,52 +15,52 @@ type builder struct {
 	docs     []*document
 	merged   types.Config
 	spec     machineSpec
-	known    places
+	places   places
 	problems *problems
-	contents *contents
+	contents *contentStore
 	osImage  string // that the host runs if no document says so
 	out      engine.Config
 }
 
-func (b *builder) build() {
-	b.system()
-	b.files()
-	b.units()
-	b.users()
-	b.out.Fixed = b.fixed()
+func (b *builder) buildConfig() {
+	b.buildSystem()
+	b.buildFiles()
+	b.buildUnits()
+	b.buildAccounts()
+	b.out.Fixed = b.buildFixed()
 }
 
-func (b *builder) system() {
+func (b *builder) buildSystem() {
 	b.out.OSImage = b.spec.OSImageURL
 	b.out.ExtensionsImage = b.spec.BaseOSExtensionsContainerImage
 	b.out.KernelType = b.spec.KernelType
-	b.out.Extensions = unique(b.spec.Extensions)
+	b.out.Extensions = sortUnique(b.spec.Extensions)
 	for _, a := range b.spec.KernelArguments {
-		b.out.KernelArgs = append(b.out.KernelArgs, arguments(a)...)
+		b.out.KernelArgs = append(b.out.KernelArgs, splitArguments(a)...)
 	}
 	for _, s := range b.merged.KernelArguments.ShouldExist {
-		for _, a := range arguments(string(s)) {
+		for _, a := range splitArguments(string(s)) {
 			if !slices.Contains(b.out.KernelArgs, a) {
 				b.out.KernelArgs = append(b.out.KernelArgs, a)
 			}
 		}
 	}
 	for _, s := range b.merged.KernelArguments.ShouldNotExist {
-		for _, a := range arguments(string(s)) {
+		for _, a := range splitArguments(string(s)) {
 			if slices.Contains(b.out.KernelArgs, a) {
-				b.problems.add(b.known.place("without "+string(s)), "is also asked for by a document; keep one")
+				b.problems.addError(b.places.entryPlace("without "+string(s)), "is also asked for by a document; keep one")
 			}
 			b.out.NoKernelArgs = append(b.out.NoKernelArgs, a)
 		}
 	}
-	b.out.NoKernelArgs = unique(b.out.NoKernelArgs)
+	b.out.NoKernelArgs = sortUnique(b.out.NoKernelArgs)
 	if b.out.KernelType != "" && slices.Contains(b.out.Extensions, "kernel-devel") {
-		b.problems.add(b.extension("kernel-devel"), "goes with the default kernel only, and the kernel type is %s; remove one", b.out.KernelType)
+		b.problems.addError(b.extensionPlace("kernel-devel"), "goes with the default kernel only, and the kernel type is %s; remove one", b.out.KernelType)
 	}
 }
 
-// extension is where an extension is asked for last.
-func (b *builder) extension(name string) engine.Place {
+// extensionPlace is where an extension is asked for last.
+func (b *builder) extensionPlace(name string) engine.Place {
 	for _, d := range slices.Backward(b.docs) {
 		if i := slices.Index(d.spec.Extensions, name); i >= 0 {
 			return d.specPlace("extensions", i)
@@ -69,26 +69,26 @@ func (b *builder) extension(name string) engine.Place {
 	return engine.Place{}
 }
 
-func unique(list []string) []string {
+func sortUnique(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-func (b *builder) files() {
+func (b *builder) buildFiles() {
 	for _, f := range b.merged.Storage.Files {
-		b.out.Files = append(b.out.Files, b.file(f))
+		b.out.Files = append(b.out.Files, b.buildFile(f))
 	}
 	for _, d := range b.merged.Storage.Directories {
-		b.out.Directories = append(b.out.Directories, engine.Directory{Path: d.Path, Mode: d.Mode, Owner: owner(d.Node, ""), From: b.known.place("node " + d.Path)})
+		b.out.Directories = append(b.out.Directories, engine.Directory{Path: d.Path, Mode: d.Mode, Owner: nodeOwner(d.Node, ""), From: b.places.entryPlace("node " + d.Path)})
 	}
 	for _, l := range b.merged.Storage.Links {
-		link := engine.Link{Path: l.Path, Hard: isTrue(l.Hard), Keep: isFalse(l.Overwrite), From: b.known.place("node " + l.Path)}
+		link := engine.Link{Path: l.Path, Hard: isTrue(l.Hard), Keep: isFalse(l.Overwrite), From: b.places.entryPlace("node " + l.Path)}
 		if l.Target != nil {
 			link.Target = *l.Target
 		}
 		if !link.Hard {
-			link.Owner = owner(l.Node, "0")
+			link.Owner = nodeOwner(l.Node, "0")
 		}
 		b.out.Links = append(b.out.Links, link)
 	}
@@ -97,28 +97,28 @@ func (b *builder) files() {
 	slices.SortFunc(b.out.Links, func(x, y engine.Link) int { return strings.Compare(x.Path, y.Path) })
 }
 
-func (b *builder) file(f types.File) engine.File {
-	at := b.known.place("node " + f.Path)
+func (b *builder) buildFile(f types.File) engine.File {
+	at := b.places.entryPlace("node " + f.Path)
 	out := engine.File{Path: f.Path, Mode: f.Mode, From: at}
-	own := b.contents.of(f.Contents)
+	own := b.contents.contentOf(f.Contents)
 	out.Contents, out.Sum = own.data, own.digest
 	for _, r := range f.Append {
-		out.Append = append(out.Append, b.contents.of(r).data...)
+		out.Append = append(out.Append, b.contents.contentOf(r).data...)
 	}
 	if len(out.Append) > 0 {
 		out.Sum = ""
-		if wrong := b.contents.spend(len(out.Append)); wrong != "" {
-			b.problems.add(at, "append: %s", wrong)
+		if wrong := b.contents.countBytes(len(out.Append)); wrong != "" {
+			b.problems.addError(at, "append: %s", wrong)
 		} else if len(out.Contents)+len(out.Append) > maxContents {
-			b.problems.add(at, "append: makes more than 64 MiB of it; put files of that size into the OS image")
+			b.problems.addError(at, "append: makes more than 64 MiB of it; put files of that size into the OS image")
 		}
 	}
 	out.Inherit = f.Contents.Source == nil
 	if out.Inherit {
-		out.Owner = owner(f.Node, "")
+		out.Owner = nodeOwner(f.Node, "")
 		return out
 	}
-	out.Owner, out.Keep = owner(f.Node, "0"), isFalse(f.Overwrite)
+	out.Owner, out.Keep = nodeOwner(f.Node, "0"), isFalse(f.Overwrite)
 	if out.Mode == nil {
 		mode := 0o644 // the Machine Config Operator's default, and Ignition's
 		out.Mode = &mode
@@ -126,12 +126,12 @@ func (b *builder) file(f types.File) engine.File {
 	return out
 }
 
-// owner is whom a node belongs to; otherwise is what holds if it does not say.
-func owner(n types.Node, otherwise string) engine.Owner {
-	return engine.Owner{User: account(n.User.ID, n.User.Name, otherwise), Group: account(n.Group.ID, n.Group.Name, otherwise)}
+// nodeOwner is whom a node belongs to; otherwise is what holds if it does not say.
+func nodeOwner(n types.Node, otherwise string) engine.Owner {
+	return engine.Owner{User: accountName(n.User.ID, n.User.Name, otherwise), Group: accountName(n.Group.ID, n.Group.Name, otherwise)}
 }
 
-func account(id *int, name *string, otherwise string) string {
+func accountName(id *int, name *string, otherwise string) string {
 	switch {
 	case id != nil:
 		return strconv.Itoa(*id)

@@ -9,11 +9,11 @@ import (
 	"holdfast/engine"
 )
 
-// units takes over the units that say anything. Empty contents are how a
+// buildUnits takes over the units that say anything. Empty contents are how a
 // document takes back what an earlier one says.
-func (b *builder) units() {
+func (b *builder) buildUnits() {
 	for _, u := range b.merged.Systemd.Units {
-		unit := engine.Unit{Name: u.Name, Enabled: u.Enabled, Masked: u.Mask, From: b.known.place("unit " + u.Name)}
+		unit := engine.Unit{Name: u.Name, Enabled: u.Enabled, Masked: u.Mask, From: b.places.entryPlace("unit " + u.Name)}
 		if u.Contents != nil {
 			unit.Contents = *u.Contents
 		}
@@ -34,38 +34,38 @@ func (b *builder) units() {
 	slices.SortFunc(b.out.Units, func(x, y engine.Unit) int { return strings.Compare(x.Name, y.Name) })
 }
 
-func (b *builder) users() {
+func (b *builder) buildAccounts() {
 	for _, u := range b.merged.Passwd.Users {
-		user := engine.User{Name: u.Name, PasswordHash: text(u.PasswordHash), Account: accountOf(u), From: b.known.place("user " + u.Name)}
+		user := engine.User{Name: u.Name, PasswordHash: stringOrEmpty(u.PasswordHash), Account: userAccount(u), From: b.places.entryPlace("user " + u.Name)}
 		for _, k := range u.SSHAuthorizedKeys {
 			user.SSHKeys = append(user.SSHKeys, keyLines(string(k))...)
 		}
-		user.SSHKeys = unique(user.SSHKeys)
+		user.SSHKeys = sortUnique(user.SSHKeys)
 		b.out.Users = append(b.out.Users, user)
 	}
 	for _, g := range b.merged.Passwd.Groups {
 		b.out.Groups = append(b.out.Groups, engine.Group{
-			Name: g.Name, Absent: isFalse(g.ShouldExist), GID: g.Gid, PasswordHash: text(g.PasswordHash), System: isTrue(g.System),
-			From: b.known.place("group " + g.Name),
+			Name: g.Name, Absent: isFalse(g.ShouldExist), GID: g.Gid, PasswordHash: stringOrEmpty(g.PasswordHash), System: isTrue(g.System),
+			From: b.places.entryPlace("group " + g.Name),
 		})
 	}
 	slices.SortFunc(b.out.Users, func(x, y engine.User) int { return strings.Compare(x.Name, y.Name) })
 	slices.SortFunc(b.out.Groups, func(x, y engine.Group) int { return strings.Compare(x.Name, y.Name) })
 }
 
-func accountOf(u types.PasswdUser) engine.Account {
+func userAccount(u types.PasswdUser) engine.Account {
 	a := engine.Account{
-		Absent: isFalse(u.ShouldExist), UID: u.UID, PrimaryGroup: text(u.PrimaryGroup), Gecos: text(u.Gecos), HomeDir: text(u.HomeDir), Shell: text(u.Shell),
+		Absent: isFalse(u.ShouldExist), UID: u.UID, PrimaryGroup: stringOrEmpty(u.PrimaryGroup), Gecos: stringOrEmpty(u.Gecos), HomeDir: stringOrEmpty(u.HomeDir), Shell: stringOrEmpty(u.Shell),
 		NoCreateHome: isTrue(u.NoCreateHome), NoUserGroup: isTrue(u.NoUserGroup), NoLogInit: isTrue(u.NoLogInit), System: isTrue(u.System),
 	}
 	for _, g := range u.Groups {
 		a.Groups = append(a.Groups, string(g))
 	}
-	a.Groups = unique(a.Groups)
+	a.Groups = sortUnique(a.Groups)
 	return a
 }
 
-func text(s *string) string {
+func stringOrEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}

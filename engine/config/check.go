@@ -6,122 +6,122 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 )
 
-// check looks for what the Ignition library accepts and a running host cannot
+// checkIgnition looks for what the Ignition library accepts and a running host cannot
 // have, and for mistakes it does not look for.
-func (d *document) check() {
+func (d *document) checkIgnition() {
 	c := d.ignition
 	if len(c.Ignition.Config.Merge) > 0 {
-		d.add(steps{"ignition", "config", "merge"}, "is not followed on running hosts; put that config among the documents instead: they are merged by name")
+		d.addError(fieldPath{"ignition", "config", "merge"}, "is not followed on running hosts; put that config among the documents instead: they are merged by name")
 	}
 	if r := c.Ignition.Config.Replace; r.Source != nil {
-		d.add(steps{"ignition", "config", "replace"}, "is not followed on running hosts; use that config instead of this one")
+		d.addError(fieldPath{"ignition", "config", "replace"}, "is not followed on running hosts; use that config instead of this one")
 	}
 	for i := range c.Storage.Files {
-		d.checkFile(&c.Storage.Files[i], steps{"storage", "files", i})
+		d.checkFile(&c.Storage.Files[i], fieldPath{"storage", "files", i})
 	}
 	for i, f := range c.Storage.Directories {
-		at := steps{"storage", "directories", i}
+		at := fieldPath{"storage", "directories", i}
 		d.checkNode(f.Node, at)
 		d.refusePath(f.Path, true, at.with("path"))
 		if f.Overwrite != nil && *f.Overwrite {
-			d.add(at.with("overwrite"), "would delete what a running host has in the directory; remove it")
+			d.addError(at.with("overwrite"), "would delete what a running host has in the directory; remove it")
 		}
 	}
 	for i, l := range c.Storage.Links {
-		at := steps{"storage", "links", i}
+		at := fieldPath{"storage", "links", i}
 		d.checkNode(l.Node, at)
 		d.refusePath(l.Path, false, at.with("path"))
 		if l.Target != nil && isTrue(l.Hard) {
 			d.refusePath(*l.Target, false, at.with("target"))
 		}
-		if l.Target != nil && controls(*l.Target) {
-			d.add(at.with("target"), "has control characters; correct it")
+		if l.Target != nil && hasControlCharacters(*l.Target) {
+			d.addError(at.with("target"), "has control characters; correct it")
 		}
 	}
 	for i, u := range c.Systemd.Units {
-		d.checkUnit(u, steps{"systemd", "units", i})
+		d.checkUnit(u, fieldPath{"systemd", "units", i})
 	}
-	d.checkArguments()
+	d.checkKernelArguments()
 	d.checkPasswd()
 }
 
 // checkFile looks at a file, and takes its contents.
-func (d *document) checkFile(f *types.File, at steps) {
+func (d *document) checkFile(f *types.File, at fieldPath) {
 	d.checkNode(f.Node, at)
 	d.refusePath(f.Path, false, at.with("path"))
-	d.take(&f.Contents, at.with("contents"))
+	d.decodeContents(&f.Contents, at.with("contents"))
 	if f.Contents.Source != nil && len(f.Append) == 0 {
-		for _, wrong := range inspect(f.Path, d.contents.of(f.Contents).data) {
-			d.add(at.with("contents"), "%s", wrong)
+		for _, wrong := range checkContents(f.Path, d.contents.contentOf(f.Contents).data) {
+			d.addError(at.with("contents"), "%s", wrong)
 		}
 	}
 	for i := range f.Append {
-		d.take(&f.Append[i], at.with("append", i))
+		d.decodeContents(&f.Append[i], at.with("append", i))
 	}
 }
 
-func (d *document) checkNode(n types.Node, at steps) {
+func (d *document) checkNode(n types.Node, at fieldPath) {
 	if n.Path == "" {
 		return // the library says that it is missing
 	}
-	if controls(n.Path) {
-		d.add(at.with("path"), "has control characters; correct it")
+	if hasControlCharacters(n.Path) {
+		d.addError(at.with("path"), "has control characters; correct it")
 	}
 	if n.Path == "/" {
-		d.add(at.with("path"), "is the root directory; name something below it")
+		d.addError(at.with("path"), "is the root directory; name something below it")
 	}
 	for _, o := range []struct {
 		field string
 		id    *int
 		name  *string
 	}{{"user", n.User.ID, n.User.Name}, {"group", n.Group.ID, n.Group.Name}} {
-		if o.name != nil && *o.name != "" && !userName.MatchString(*o.name) {
-			d.add(at.with(o.field, "name"), "is not a name; use letters, digits and _ . - (an ID goes into id)")
+		if o.name != nil && *o.name != "" && !accountPattern.MatchString(*o.name) {
+			d.addError(at.with(o.field, "name"), "is not a name; use letters, digits and _ . - (an ID goes into id)")
 		}
 		if o.id != nil && *o.id < 0 {
-			d.add(at.with(o.field, "id"), "is negative; correct it")
+			d.addError(at.with(o.field, "id"), "is negative; correct it")
 		}
 	}
 }
 
-func (d *document) checkUnit(u types.Unit, at steps) {
-	d.checkSyntax(u.Contents, at.with("contents"))
+func (d *document) checkUnit(u types.Unit, at fieldPath) {
+	d.checkUnitSyntax(u.Contents, at.with("contents"))
 	for i, x := range u.Dropins {
-		d.checkSyntax(x.Contents, at.with("dropins", i, "contents"))
+		d.checkUnitSyntax(x.Contents, at.with("dropins", i, "contents"))
 	}
 	var dropins []string
 	for _, x := range u.Dropins {
 		dropins = append(dropins, x.Name)
 	}
 	d.refuseUnit(u.Name, dropins, at)
-	if !unitName.MatchString(u.Name) {
-		d.add(at.with("name"), "is not the name of a unit; use letters, digits and : _ . - @ \\")
+	if !unitPattern.MatchString(u.Name) {
+		d.addError(at.with("name"), "is not the name of a unit; use letters, digits and : _ . - @ \\")
 	}
 	if u.Mask != nil && *u.Mask {
 		if u.Enabled != nil && *u.Enabled {
-			d.add(at.with("enabled"), "is true, and the unit is masked; keep one")
+			d.addError(at.with("enabled"), "is true, and the unit is masked; keep one")
 		}
 		if u.Contents != nil && *u.Contents != "" {
-			d.add(at.with("contents"), "is for a unit that is masked, which would hide it; keep one")
+			d.addError(at.with("contents"), "is for a unit that is masked, which would hide it; keep one")
 		}
 	}
 	for i, x := range u.Dropins {
-		if !unitName.MatchString(x.Name) || path.Base(x.Name) != x.Name {
-			d.add(at.with("dropins", i, "name"), "is not a file name; use letters, digits and : _ . - @")
+		if !unitPattern.MatchString(x.Name) || path.Base(x.Name) != x.Name {
+			d.addError(at.with("dropins", i, "name"), "is not a file name; use letters, digits and : _ . - @")
 		}
 	}
 }
 
-func (d *document) checkArguments() {
+func (d *document) checkKernelArguments() {
 	k := d.ignition.KernelArguments
 	for i, a := range k.ShouldExist {
-		if reason := badArgument(string(a)); reason != "" {
-			d.add(steps{"kernelArguments", "shouldExist", i}, "%s", reason)
+		if reason := argumentProblem(string(a)); reason != "" {
+			d.addError(fieldPath{"kernelArguments", "shouldExist", i}, "%s", reason)
 		}
 	}
 	for i, a := range k.ShouldNotExist {
-		if reason := badArgument(string(a)); reason != "" {
-			d.add(steps{"kernelArguments", "shouldNotExist", i}, "%s", reason)
+		if reason := argumentProblem(string(a)); reason != "" {
+			d.addError(fieldPath{"kernelArguments", "shouldNotExist", i}, "%s", reason)
 		}
 	}
 }

@@ -28,15 +28,15 @@ type limits struct {
 	texts    int // of all documents, as they are written
 }
 
-var usual = limits{file: maxContents, document: 512 << 20, all: 2 << 30, texts: 2 << 30}
+var defaultLimits = limits{file: maxContents, document: 512 << 20, all: 2 << 30, texts: 2 << 30}
 
 // maxContents is how many bytes a file may have once it is decompressed.
 const maxContents = 64 << 20
 
-// contents are those of files, decoded once. In configs that were read, sources
+// contentStore are those of files, decoded once. In configs that were read, sources
 // only name them: Ignition's library takes a source apart each time that it
 // sees it.
-type contents struct {
+type contentStore struct {
 	limits limits
 	list   []content
 	bytes  int // of all of them
@@ -47,67 +47,67 @@ type contents struct {
 type content struct {
 	data   []byte
 	digest string
-	// as is the source as it is written, if it is not data alone in base64.
-	as types.Resource
+	// original is the source as it is written, if it is not data alone in base64.
+	original types.Resource
 }
 
-// mark begins a source that names contents by their number.
-const mark = "data:,"
+// contentPrefix begins a source that names contents by their number.
+const contentPrefix = "data:,"
 
-// spendText counts a document, or says why it is too much.
-func (c *contents) spendText(n int) (wrong string) {
+// countText counts a document, or says why it is too much.
+func (c *contentStore) countText(n int) (wrong string) {
 	if c.texts += n; c.texts > c.limits.texts {
 		return fmt.Sprintf("makes more than %d MiB of all documents; put files of that size into the OS image", c.limits.texts>>20)
 	}
 	return ""
 }
 
-// spend counts bytes of contents, or says why they are too many.
-func (c *contents) spend(n int) (wrong string) {
+// countBytes counts bytes of contents, or says why they are too many.
+func (c *contentStore) countBytes(n int) (wrong string) {
 	if c.bytes += n; c.bytes > c.limits.all {
 		return fmt.Sprintf("makes more than %d MiB of the contents of all documents; put files of that size into the OS image", c.limits.all>>20)
 	}
 	return ""
 }
 
-// add keeps contents, and gives the resource that names them.
-func (c *contents) add(x content) types.Resource {
+// addContent keeps contents, and gives the resource that names them.
+func (c *contentStore) addContent(x content) types.Resource {
 	x.digest = engine.Digest(x.data)
 	c.list = append(c.list, x)
-	source := mark + strconv.Itoa(len(c.list)-1)
+	source := contentPrefix + strconv.Itoa(len(c.list)-1)
 	return types.Resource{Source: &source}
 }
 
-// of gives the contents that a resource names; none if it has no source.
-func (c *contents) of(r types.Resource) content {
+// contentOf gives the contents that a resource names; none if it has no source.
+func (c *contentStore) contentOf(r types.Resource) content {
 	if r.Source != nil {
-		if i, err := strconv.Atoi(strings.TrimPrefix(*r.Source, mark)); err == nil && i < len(c.list) {
+		if i, err := strconv.Atoi(strings.TrimPrefix(*r.Source, contentPrefix)); err == nil && i < len(c.list) {
 			return c.list[i]
 		}
 	}
 	return content{}
 }
 
-// written gives a resource as Ignition reads it.
-func (c *contents) written(r types.Resource) types.Resource {
+// ignitionResource gives a resource as Ignition reads it.
+func (c *contentStore) ignitionResource(r types.Resource) types.Resource {
 	if r.Source == nil || *r.Source == "" {
 		return r
 	}
-	x := c.of(r)
-	if x.as.Source != nil {
-		return x.as
+	x := c.contentOf(r)
+	if x.original.Source != nil {
+		return x.original
 	}
 	source := "data:;base64," + base64.StdEncoding.EncodeToString(x.data)
 	return types.Resource{Source: &source}
 }
 
-// take decodes the contents of a resource, verifies them, and has the resource
+// decodeContents decodes the contents of a resource, verifies them, and has the resource
 // name them.
-func (d *document) take(r *types.Resource, at steps) {
+func (d *document) decodeContents(r *types.Resource, at fieldPath) {
 	before := *r
 	if r.Source == nil {
 		if r.Compression != nil && *r.Compression != "" {
-			d.add(at.with("compression"), "is that of a source, and there is none; give the source, or remove it")
+			d.addError(at.with("compression"), "is that of a source, and there is none; give the source, or remove it")
 		}
 		*r = types.Resource{}
 		return
@@ -119,67 +119,67 @@ func (d *document) take(r *types.Resource, at steps) {
 	}
 	most := d.contents.limits.file
 	tooMuch := fmt.Sprintf("has more than %d MiB; put files of that size into the OS image", most>>20)
-	if left := d.contents.limits.document - d.taken; left < most {
+	if left := d.contents.limits.document - d.contentBytes; left < most {
 		most = left
 		tooMuch = fmt.Sprintf("makes more than %d MiB of the contents of this document; put files of that size into the OS image", d.contents.limits.document>>20)
 	}
-	data, field, wrong := decode(before, most)
-	if wrong == errLong.Error() {
-		if d.full { // said of the first
+	data, field, wrong := decodeResource(before, most)
+	if wrong == errTooLong.Error() {
+		if d.hasReportedLimit { // said of the first
 			return
 		}
-		wrong, d.full = tooMuch, most < d.contents.limits.file
+		wrong, d.hasReportedLimit = tooMuch, most < d.contents.limits.file
 	}
 	if wrong != "" {
-		d.add(at.with(field...), "%s", wrong)
+		d.addError(at.with(field...), "%s", wrong)
 		return
 	}
-	d.taken += len(data)
-	if wrong := d.contents.spend(len(data)); wrong != "" {
-		d.add(at.with("source"), "%s", wrong)
+	d.contentBytes += len(data)
+	if wrong := d.contents.countBytes(len(data)); wrong != "" {
+		d.addError(at.with("source"), "%s", wrong)
 		return
 	}
 	x := content{data: data}
-	if text(before.Compression) == "" {
+	if stringOrEmpty(before.Compression) == "" {
 		before.Compression = nil
 	}
 	if header, _, _ := strings.Cut(*before.Source, ","); before.Compression != nil || !strings.HasSuffix(header, ";base64") {
 		source := strings.Clone(*before.Source)
-		x.as = types.Resource{Source: &source, Compression: before.Compression}
+		x.original = types.Resource{Source: &source, Compression: before.Compression}
 	}
-	*r = d.contents.add(x)
+	*r = d.contents.addContent(x)
 }
 
-// decode gives the bytes a resource stands for, which may be so many, or says
+// decodeResource gives the bytes a resource stands for, which may be so many, or says
 // what is wrong with it and in which of its fields.
-func decode(r types.Resource, most int) (data []byte, field steps, wrong string) {
+func decodeResource(r types.Resource, most int) (data []byte, field fieldPath, wrong string) {
 	if !strings.HasPrefix(*r.Source, "data:") {
-		return nil, steps{"source"}, elsewhere(r)
+		return nil, fieldPath{"source"}, remoteProblem(r)
 	}
 	data, ok := decodeURL(*r.Source)
 	if !ok {
-		return nil, steps{"source"}, "is not a data: URL; encode the contents again"
+		return nil, fieldPath{"source"}, "is not a data: URL; encode the contents again"
 	}
 	if r.Compression != nil && *r.Compression == "gzip" {
 		var err error
-		switch data, err = unzip(data, most); {
-		case err == errLong: //nolint:errorlint // as it is
-			return nil, steps{"source"}, err.Error()
+		switch data, err = decompressGzip(data, most); {
+		case err == errTooLong: //nolint:errorlint // as it is
+			return nil, fieldPath{"source"}, err.Error()
 		case err != nil:
-			return nil, steps{"compression"}, "says gzip, and the source is not gzip; encode the contents again"
+			return nil, fieldPath{"compression"}, "says gzip, and the source is not gzip; encode the contents again"
 		}
 	}
 	if len(data) > most {
-		return nil, steps{"source"}, errLong.Error()
+		return nil, fieldPath{"source"}, errTooLong.Error()
 	}
-	if r.Verification.Hash != nil && !verified(data, *r.Verification.Hash) {
-		return nil, steps{"verification", "hash"}, "is not the hash of the contents (after decompression); correct it or remove it"
+	if r.Verification.Hash != nil && !matchesHash(data, *r.Verification.Hash) {
+		return nil, fieldPath{"verification", "hash"}, "is not the hash of the contents (after decompression); correct it or remove it"
 	}
 	return data, nil, ""
 }
 
-// elsewhere says why contents that are not embedded are refused.
-func elsewhere(r types.Resource) string {
+// remoteProblem says why contents that are not embedded are refused.
+func remoteProblem(r types.Resource) string {
 	scheme := "that"
 	if u, err := url.Parse(*r.Source); err == nil && len(u.Scheme) <= 5 {
 		scheme = u.Scheme + ":"
@@ -194,11 +194,11 @@ func elsewhere(r types.Resource) string {
 	return "is fetched from elsewhere (" + scheme + "), and nothing is fetched here; " + embed
 }
 
-// errLong says that compressed data stand for more than they may.
-var errLong = errors.New("too long")
+// errTooLong says that compressed data stand for more than they may.
+var errTooLong = errors.New("too long")
 
-// unzip decompresses data that stand for so many bytes at most.
-func unzip(data []byte, most int) ([]byte, error) {
+// decompressGzip decompresses data that stand for so many bytes at most.
+func decompressGzip(data []byte, most int) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
@@ -208,14 +208,14 @@ func unzip(data []byte, most int) ([]byte, error) {
 		return nil, err
 	}
 	if len(out) > most {
-		return nil, errLong
+		return nil, errTooLong
 	}
 	return out, r.Close()
 }
 
-// verified compares data with a hash such as sha256-…. Hashes of other kinds
+// matchesHash compares data with a hash such as sha256-…. Hashes of other kinds
 // are for the library to refuse.
-func verified(data []byte, hash string) bool {
+func matchesHash(data []byte, hash string) bool {
 	function, want, _ := strings.Cut(hash, "-")
 	var sum []byte
 	switch function {

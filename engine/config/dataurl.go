@@ -15,7 +15,7 @@ func decodeURL(url string) (data []byte, ok bool) {
 	if !comma {
 		return nil, false
 	}
-	base64ed, known := heads[head]
+	base64ed, known := commonHeads[head]
 	if !known {
 		parsed, err := dataurl.DecodeString(head + ",")
 		if err != nil { // there may be a comma in the head
@@ -27,7 +27,7 @@ func decodeURL(url string) (data []byte, ok bool) {
 		base64ed = parsed.Encoding == dataurl.EncodingBase64
 	}
 	if !base64ed {
-		return unescape(rest)
+		return unescapePercent(rest)
 	}
 	if strings.Contains(rest, "\r") {
 		return nil, false
@@ -36,15 +36,15 @@ func decodeURL(url string) (data []byte, ok bool) {
 	return data, err == nil
 }
 
-// heads are the usual beginnings of data: URLs, and whether base64 follows.
-var heads = map[string]bool{
+// commonHeads are the usual beginnings of data: URLs, and whether base64 follows.
+var commonHeads = map[string]bool{
 	"data:": false, "data:;base64": true, "data:text/plain;charset=utf-8": false, "data:text/plain;charset=utf-8;base64": true,
 	"data:text/plain": false, "data:text/plain;base64": true,
 }
 
-// unescape gives the data that are written as text, with %XX for what is no
+// unescapePercent gives the data that are written as text, with %XX for what is no
 // character of a URL.
-func unescape(s string) (data []byte, ok bool) {
+func unescapePercent(s string) (data []byte, ok bool) {
 	data = make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -53,7 +53,7 @@ func unescape(s string) (data []byte, ok bool) {
 			if i+2 >= len(s) {
 				return nil, false
 			}
-			high, low := digit(s[i+1]), digit(s[i+2])
+			high, low := hexValue(s[i+1]), hexValue(s[i+2])
 			if high < 0 || low < 0 {
 				return nil, false
 			}
@@ -66,8 +66,8 @@ func unescape(s string) (data []byte, ok bool) {
 	return data, true
 }
 
-// digit is the value of a hexadecimal digit, or -1.
-func digit(c byte) int {
+// hexValue is the value of a hexadecimal digit, or -1.
+func hexValue(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':
 		return int(c - '0')

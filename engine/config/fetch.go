@@ -27,21 +27,21 @@ func (r Remote) Contents(fetched []byte) ([]byte, error) {
 	data := fetched
 	if r.Gzip {
 		var err error
-		if data, err = unzip(fetched, maxContents); err != nil {
+		if data, err = decompressGzip(fetched, maxContents); err != nil {
 			return nil, errors.New("it is not gzip, as compression says, or is more than 64 MiB")
 		}
 	}
 	if len(data) > maxContents {
 		return nil, errors.New("it is more than 64 MiB; put files of that size into the OS image")
 	}
-	if !verified(data, r.Hash) {
+	if !matchesHash(data, r.Hash) {
 		return nil, errors.New("it does not have the hash of verification.hash (after decompression)")
 	}
 	return data, nil
 }
 
-// Shown is the address without what may be secret in it.
-func (r Remote) Shown() string {
+// Redacted is the address without what may be secret in it.
+func (r Remote) Redacted() string {
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		return "that address"
@@ -49,25 +49,25 @@ func (r Remote) Shown() string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// fetchAll embeds the contents of files that are elsewhere, if they can be
+// fetchContents embeds the contents of files that are elsewhere, if they can be
 // fetched and verified. Others are left for check to refuse.
-func (d *document) fetchAll() {
+func (d *document) fetchContents() {
 	if d.fetch == nil {
 		return
 	}
 	for i := range d.ignition.Storage.Files {
 		f := &d.ignition.Storage.Files[i]
-		at := steps{"storage", "files", i}
-		f.Contents = d.embed(f.Contents, at.with("contents"))
+		at := fieldPath{"storage", "files", i}
+		f.Contents = d.embedRemote(f.Contents, at.with("contents"))
 		for j, r := range f.Append {
-			f.Append[j] = d.embed(r, at.with("append", j))
+			f.Append[j] = d.embedRemote(r, at.with("append", j))
 		}
 	}
 }
 
-// embed gives the resource with its contents in it. One that cannot be fetched
+// embedRemote gives the resource with its contents in it. One that cannot be fetched
 // is nothing then, and that is noted.
-func (d *document) embed(r types.Resource, at steps) types.Resource {
+func (d *document) embedRemote(r types.Resource, at fieldPath) types.Resource {
 	if r.Source == nil || r.Verification.Hash == nil {
 		return r
 	}
@@ -82,7 +82,7 @@ func (d *document) embed(r types.Resource, at steps) types.Resource {
 	}
 	data, err := d.fetch(remote)
 	if err != nil {
-		d.add(at.with("source"), "cannot be fetched from %s: %v", remote.Shown(), err)
+		d.addError(at.with("source"), "cannot be fetched from %s: %v", remote.Redacted(), err)
 		return types.Resource{}
 	}
 	embedded := "data:;base64," + base64.StdEncoding.EncodeToString(data)

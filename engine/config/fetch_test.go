@@ -13,12 +13,12 @@ import (
 	"testing/fstest"
 )
 
-func sum(text string) string {
+func hashOf(text string) string {
 	s := sha256.Sum256([]byte(text))
 	return "sha256-" + hex.EncodeToString(s[:])
 }
 
-func zipped(text string) []byte {
+func gzipText(text string) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write([]byte(text))
@@ -26,8 +26,8 @@ func zipped(text string) []byte {
 	return b.Bytes()
 }
 
-// web is contents by address, decompressed and verified as a fetcher does it.
-func web(pages map[string][]byte, asked *[]Remote) func(Remote) ([]byte, error) {
+// serveFrom is contents by address, decompressed and verified as a fetcher does it.
+func serveFrom(pages map[string][]byte, asked *[]Remote) func(Remote) ([]byte, error) {
 	return func(r Remote) ([]byte, error) {
 		*asked = append(*asked, r)
 		page, ok := pages[r.URL]
@@ -46,8 +46,8 @@ const remoteDocument = `{"ignition": {"version": "3.4.0"}, "storage": {"files": 
 func TestContentsFromElsewhereAreEmbedded(t *testing.T) {
 	var asked []Remote
 	loaded, err := Load(Source{
-		FS: fstest.MapFS{"x.ign": {Data: fmt.Appendf(nil, remoteDocument, sum("A"), sum("B"), sum("A"))}}, Paths: []string{"x.ign"},
-		Fetch: web(map[string][]byte{"https://x.example/a": []byte("A"), "http://x.example/b.gz": zipped("B")}, &asked),
+		FS: fstest.MapFS{"x.ign": {Data: fmt.Appendf(nil, remoteDocument, hashOf("A"), hashOf("B"), hashOf("A"))}}, Paths: []string{"x.ign"},
+		Fetch: serveFrom(map[string][]byte{"https://x.example/a": []byte("A"), "http://x.example/b.gz": gzipText("B")}, &asked),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -69,15 +69,15 @@ func TestContentsFromElsewhereAreEmbedded(t *testing.T) {
 func TestWhatCannotBeFetched(t *testing.T) {
 	var asked []Remote
 	doc := `{"ignition": {"version": "3.4.0"}, "storage": {"files": [
- {"path": "/etc/a", "contents": {"source": "https://ann:secret@x.example/a?token=secret#secret", "verification": {"hash": "` + sum("A") + `"}}},
- {"path": "/etc/b", "contents": {"source": "https://x.example/b", "verification": {"hash": "` + sum("A") + `"}}},
- {"path": "/etc/c", "contents": {"source": "https://x.example/b", "compression": "gzip", "verification": {"hash": "` + sum("B") + `"}}},
+ {"path": "/etc/a", "contents": {"source": "https://ann:secret@x.example/a?token=secret#secret", "verification": {"hash": "` + hashOf("A") + `"}}},
+ {"path": "/etc/b", "contents": {"source": "https://x.example/b", "verification": {"hash": "` + hashOf("A") + `"}}},
+ {"path": "/etc/c", "contents": {"source": "https://x.example/b", "compression": "gzip", "verification": {"hash": "` + hashOf("B") + `"}}},
  {"path": "/etc/d", "contents": {"source": "https://x.example/b"}},
- {"path": "/var/lib/kubelet/config.json", "contents": {"source": "https://x.example/none", "verification": {"hash": "` + sum("A") + `"}}},
- {"path": "/etc/e", "contents": {"source": "s3://x/b", "verification": {"hash": "` + sum("A") + `"}}}]}}`
+ {"path": "/var/lib/kubelet/config.json", "contents": {"source": "https://x.example/none", "verification": {"hash": "` + hashOf("A") + `"}}},
+ {"path": "/etc/e", "contents": {"source": "s3://x/b", "verification": {"hash": "` + hashOf("A") + `"}}}]}}`
 	_, err := Load(Source{
 		FS: fstest.MapFS{"x.ign": {Data: []byte(doc)}}, Paths: []string{"x.ign"},
-		Fetch: web(map[string][]byte{"https://x.example/b": []byte("B")}, &asked),
+		Fetch: serveFrom(map[string][]byte{"https://x.example/b": []byte("B")}, &asked),
 	})
 	want := `x.ign:2:44: storage.files[0].contents.source: cannot be fetched from https://x.example/a: not found
 x.ign:3:44: storage.files[1].contents.source: cannot be fetched from https://x.example/b: it does not have the hash of verification.hash (after decompression)
@@ -93,8 +93,8 @@ x.ign:7:44: storage.files[5].contents.source: is fetched from elsewhere (s3:), o
 // Nothing is fetched for a document that is refused anyway.
 func TestNothingIsFetchedInVain(t *testing.T) {
 	var asked []Remote
-	doc := fmt.Sprintf(remoteDocument, sum("A"), "sha256-nonsense", sum("A"))
-	_, err := Load(Source{FS: fstest.MapFS{"x.ign": {Data: []byte(doc)}}, Paths: []string{"x.ign"}, Fetch: web(nil, &asked)})
+	doc := fmt.Sprintf(remoteDocument, hashOf("A"), "sha256-nonsense", hashOf("A"))
+	_, err := Load(Source{FS: fstest.MapFS{"x.ign": {Data: []byte(doc)}}, Paths: []string{"x.ign"}, Fetch: serveFrom(nil, &asked)})
 	if err == nil || len(asked) > 0 {
 		t.Errorf("%v; asked for %v", err, asked)
 	}
@@ -144,7 +144,7 @@ spec: {osImageURL: q.example/default}
 		"extensions": "x.yaml:6:16: spec.extensions[0]", "kernelArguments": "x.yaml:12:32: openshift.kernel_arguments[0]",
 		"fips": "x.yaml:12:46: openshift.fips", "baseOSExtensionsContainerImage": "",
 	} {
-		if got := loaded.Place(setting).String(); got != want {
+		if got := loaded.SettingPlace(setting).String(); got != want {
 			t.Errorf("%s: %s, want %s", setting, got, want)
 		}
 	}

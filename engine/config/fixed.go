@@ -11,30 +11,30 @@ import (
 	"holdfast/engine"
 )
 
-// fixed collects what only an installation can make true. It is compared, by
+// buildFixed collects what only an installation can make true. It is compared, by
 // digest: a key file of LUKS is a secret.
-func (b *builder) fixed() []engine.Fixed {
+func (b *builder) buildFixed() []engine.Fixed {
 	var list []engine.Fixed
 	add := func(name string, value any, at engine.Place) {
 		text, err := json.Marshal(value)
 		if err != nil { // the value came from JSON
-			b.problems.add(at, "cannot be written as JSON")
+			b.problems.addError(at, "cannot be written as JSON")
 			return
 		}
 		sum := sha256.Sum256(text)
 		list = append(list, engine.Fixed{Name: name, Digest: hex.EncodeToString(sum[:]), From: at})
 	}
 	for _, x := range b.merged.Storage.Disks {
-		add("storage.disks "+x.Device, x, b.known.place("disks "+x.Device))
+		add("storage.disks "+x.Device, x, b.places.entryPlace("disks "+x.Device))
 	}
 	for _, x := range b.merged.Storage.Filesystems {
-		add("storage.filesystems "+x.Device, x, b.known.place("filesystems "+x.Device))
+		add("storage.filesystems "+x.Device, x, b.places.entryPlace("filesystems "+x.Device))
 	}
 	for _, x := range b.merged.Storage.Raid {
-		add("storage.raid "+x.Name, x, b.known.place("raid "+x.Name))
+		add("storage.raid "+x.Name, x, b.places.entryPlace("raid "+x.Name))
 	}
 	for _, x := range b.merged.Storage.Luks {
-		add("storage.luks "+x.Name, x, b.known.place("luks "+x.Name))
+		add("storage.luks "+x.Name, x, b.places.entryPlace("luks "+x.Name))
 	}
 	ign := b.merged.Ignition
 	for _, s := range []struct {
@@ -42,32 +42,32 @@ func (b *builder) fixed() []engine.Fixed {
 		value any
 	}{{"proxy", ign.Proxy}, {"security", ign.Security}, {"timeouts", ign.Timeouts}} {
 		if !reflect.ValueOf(s.value).IsZero() {
-			add("ignition."+s.field, s.value, b.section("ignition", s.field))
+			add("ignition."+s.field, s.value, b.sectionPlace("ignition", s.field))
 		}
 	}
 	if b.spec.FIPS {
-		add("fips", true, b.fips())
+		add("fips", true, b.fipsPlace())
 	}
 	slices.SortFunc(list, func(x, y engine.Fixed) int { return strings.Compare(x.Name, y.Name) })
 	return list
 }
 
-// section is where the last document with that section of Ignition has it.
-func (b *builder) section(p ...any) engine.Place {
+// sectionPlace is where the last document with that section of Ignition has it.
+func (b *builder) sectionPlace(p ...any) engine.Place {
 	for _, d := range slices.Backward(b.docs) {
 		want := d.prefix.with(p...)
 		if d.butane {
-			want = snake(want)
+			want = snakePath(want)
 		}
-		if _, n := d.source.follow(want); n == len(want) {
-			return d.at(p)
+		if _, n := d.source.followPath(want); n == len(want) {
+			return d.ignitionPlace(p)
 		}
 	}
 	return engine.Place{}
 }
 
-// fips is where FIPS mode is asked for.
-func (b *builder) fips() engine.Place {
+// fipsPlace is where FIPS mode is asked for.
+func (b *builder) fipsPlace() engine.Place {
 	for _, d := range slices.Backward(b.docs) {
 		if d.spec.FIPS {
 			return d.specPlace("fips")

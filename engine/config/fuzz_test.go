@@ -23,24 +23,24 @@ const marker = "s3cr3t-m4rk3r"
 // FuzzIgnition, FuzzMachineConfig and FuzzButane feed documents of each format
 // to Load.
 func FuzzIgnition(f *testing.F) {
-	seed(f, ".ign", ".json")
+	addSeeds(f, ".ign", ".json")
 	f.Add(`{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/a","mode":` + `"` + marker + `","contents":{"source":"` + marker + `"}}]}}`)
 	f.Add(`{"ignition":{"version":"3.4.0"},"passwd":{"users":[{"name":"` + marker + `!","passwordHash":"` + marker + `","sshAuthorizedKeys":["` + marker + `"]}]}}`)
 	f.Add(`{"ignition":{"version":"3.4.0"},"systemd":{"units":[{"name":"a.service","contents":"[` + marker + `"}]}} ` + marker)
-	f.Fuzz(func(t *testing.T, text string) { judge(t, "x.ign", text) })
+	f.Fuzz(func(t *testing.T, text string) { checkLoad(t, "x.ign", text) })
 }
 
 func FuzzMachineConfig(f *testing.F) {
-	seed(f, ".yaml")
+	addSeeds(f, ".yaml")
 	f.Add("kind: MachineConfig\nmetadata: {name: a}\nspec:\n  kernelArguments: [\"" + marker + "\n  x\"]\n  config: " + marker + "\n")
 	f.Add("a: &a [*a, *a]\n")
 	f.Add("a: *" + marker + "\n")
 	f.Add("kind: MachineConfig\nmetadata: {name: a}\nspec: {fips: " + marker + ", config: {ignition: {version: 3.4.0}, storage: {files: [{path: /var/lib/kubelet/config.json, contents: {source: 'data:," + marker + "'}}]}}}\n")
-	f.Fuzz(func(t *testing.T, text string) { judge(t, "x.yaml", text) })
+	f.Fuzz(func(t *testing.T, text string) { checkLoad(t, "x.yaml", text) })
 }
 
 func FuzzButane(f *testing.F) {
-	seed(f, ".bu")
+	addSeeds(f, ".bu")
 	f.Add("variant: fcos\nversion: 1.5.0\nstorage:\n  files:\n    - path: /a\n      mode: " + marker + "\n      contents: {inline: " + marker + ", compression: " + marker + "}\n")
 	f.Add("variant: openshift\nversion: 4.18.0\nmetadata: {name: a, labels: {x: " + marker + "}}\nopenshift: {kernel_type: " + marker + "}\npasswd: {users: [{name: " + marker + ", password_hash: " + marker + "}]}\n")
 	f.Add("variant: " + marker + "\nversion: 1.5.0\n")
@@ -48,7 +48,7 @@ func FuzzButane(f *testing.F) {
 		if strings.Contains(text, "local") || strings.Contains(text, "tree") {
 			t.Skip() // would read the disk
 		}
-		judge(t, "x.bu", text)
+		checkLoad(t, "x.bu", text)
 	})
 }
 
@@ -73,7 +73,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add("a\n---\nb\n--- c\n...\n---x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := 0
-		for _, c := range split([]byte(text)) {
+		for _, c := range splitYAML([]byte(text)) {
 			if c.line < lines || c.line > strings.Count(text, "\n") {
 				t.Fatalf("a chunk begins after line %d, the one before ended at %d", c.line, lines)
 			}
@@ -88,7 +88,7 @@ func FuzzSplit(f *testing.F) {
 // FuzzJSON reads any text as JSON: what encoding/json takes and nothing else,
 // and as it does.
 func FuzzJSON(f *testing.F) {
-	seed(f, ".ign", ".json")
+	addSeeds(f, ".ign", ".json")
 	for _, text := range []string{"[1,]", "[,1]", `{"a":1,}`, `{"a" 1}`, `["\\"]`, `["\\\"\u00e9\ud83d\ude00"]`, "[\"\x1f\"]", "[1.5e-7, -0, 01]", "[tru]", "[nullx]", `{"a":[{}, [], ""]}`, `["\q"]`, "[1] 2", "\"\xff\"", "[\"é\",x", "[1:2]", "\v1"} {
 		f.Add(text)
 	}
@@ -113,12 +113,12 @@ func FuzzJSON(f *testing.F) {
 		if err := decoder.Decode(&got); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v: got %v, want %v", err, got, want)
 		}
-		atPlaces(t, n, text)
+		checkPlaces(t, n, text)
 	})
 }
 
-// atPlaces looks for the first byte of each value where its place says.
-func atPlaces(t *testing.T, n *node, text string) {
+// checkPlaces looks for the first byte of each value where its place says.
+func checkPlaces(t *testing.T, n *node, text string) {
 	line := strings.Split(text, "\n")[n.line-1]
 	rest := string([]rune(line)[n.column-1:])
 	first := map[kind]string{objectKind: "{", listKind: "[", textKind: `"`, nullKind: "null", boolKind: n.scalar, numberKind: n.scalar}[n.kind]
@@ -126,7 +126,7 @@ func atPlaces(t *testing.T, n *node, text string) {
 		t.Errorf("%s at %d:%d is %.20q", n.kind, n.line, n.column, rest)
 	}
 	for _, item := range n.items {
-		atPlaces(t, item, text)
+		checkPlaces(t, item, text)
 	}
 }
 
@@ -138,7 +138,7 @@ func FuzzDataURL(f *testing.F) {
 	} {
 		f.Add(url)
 	}
-	for head := range heads {
+	for head := range commonHeads {
 		f.Add(head + ",aGk=")
 	}
 	f.Fuzz(func(t *testing.T, url string) {
@@ -153,8 +153,8 @@ func FuzzDataURL(f *testing.F) {
 	})
 }
 
-// seed adds the documents of the cases.
-func seed(f *testing.F, ends ...string) {
+// addSeeds adds the documents of the cases.
+func addSeeds(f *testing.F, ends ...string) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		f.Fatal(err)
@@ -174,15 +174,15 @@ func seed(f *testing.F, ends ...string) {
 	}
 }
 
-// judge loads a document. Either it is refused, with a place for everything
+// checkLoad loads a document. Either it is refused, with a place for everything
 // that is wrong and nothing secret, or what it renders to says the same.
-func judge(t *testing.T, name, text string) {
+func checkLoad(t *testing.T, name, text string) {
 	loaded, err := Load(Source{FS: fstest.MapFS{name: {Data: []byte(text)}}, Paths: []string{name}})
 	said := strings.Join(loaded.Warnings, "\n")
 	if err != nil {
 		said += err.Error()
 	}
-	if strings.Contains(said, marker) && !named(name, text) {
+	if strings.Contains(said, marker) && !isNamed(name, text) {
 		t.Fatalf("shows the secret: %s", said)
 	}
 	if err == nil {
@@ -208,12 +208,12 @@ func loadError(name, text string) error {
 	return err
 }
 
-// named reports whether the marker became the name of a field or document.
-func named(name, text string) bool {
+// isNamed reports whether the marker became the name of a field or document.
+func isNamed(name, text string) bool {
 	var ignored problems
 	var found func(n *node) bool
 	found = func(n *node) bool {
-		if strings.Contains(n.text("name"), marker) {
+		if strings.Contains(n.stringField("name"), marker) {
 			return true
 		}
 		for _, k := range n.keys {
@@ -229,7 +229,7 @@ func named(name, text string) bool {
 		return false
 	}
 	nodes := []*node{readJSON(name, text, &ignored)}
-	for _, c := range split([]byte(text)) {
+	for _, c := range splitYAML([]byte(text)) {
 		nodes = append(nodes, readYAML(name, c, &ignored))
 	}
 	for _, n := range nodes {

@@ -22,53 +22,53 @@ import (
 	"github.com/coreos/vcontext/report"
 )
 
-// latest is the version everything is translated to.
-const latest = "3.5.0"
+// latestVersion is the version everything is translated to.
+const latestVersion = "3.5.0"
 
 // shapes are the fields of each version of Ignition's specification.
 var shapes = map[string]reflect.Type{
-	"3.0.0": reflect.TypeFor[types30.Config](),
-	"3.1.0": reflect.TypeFor[types31.Config](),
-	"3.2.0": reflect.TypeFor[types32.Config](),
-	"3.3.0": reflect.TypeFor[types33.Config](),
-	"3.4.0": reflect.TypeFor[types34.Config](),
-	latest:  reflect.TypeFor[types.Config](),
+	"3.0.0":       reflect.TypeFor[types30.Config](),
+	"3.1.0":       reflect.TypeFor[types31.Config](),
+	"3.2.0":       reflect.TypeFor[types32.Config](),
+	"3.3.0":       reflect.TypeFor[types33.Config](),
+	"3.4.0":       reflect.TypeFor[types34.Config](),
+	latestVersion: reflect.TypeFor[types.Config](),
 }
 
 // readIgnition reads the Ignition config n into the document. False says that
 // there is nothing to look at further; true, that there is, whether or not
 // something is wrong with it.
 func (d *document) readIgnition(n *node) bool {
-	versionPath := steps{"ignition", "version"}
+	versionPath := fieldPath{"ignition", "version"}
 	if n.kind != objectKind {
-		d.add(nil, "must be an Ignition config: an object with ignition.version")
+		d.addError(nil, "must be an Ignition config: an object with ignition.version")
 		return false
 	}
-	version := n.get("ignition").text("version")
+	version := n.field("ignition").stringField("version")
 	t, ok := shapes[version]
 	switch {
 	case version == "":
-		d.add(versionPath, "is missing, or not a string; write \"version\": \"3.4.0\"")
+		d.addError(versionPath, "is missing, or not a string; write \"version\": \"3.4.0\"")
 		return false
 	case !ok:
-		d.add(versionPath, "is not a version that is read; use 3.0.0 to 3.5.0")
+		d.addError(versionPath, "is not a version that is read; use 3.0.0 to 3.5.0")
 		return false
 	}
 	if !d.butane { // Butane has checked its own fields
-		s := &shape{file: d.file, format: "Ignition " + version, report: d.report}
-		s.check(n, t, d.prefix)
+		s := &shapeChecker{file: d.file, format: "Ignition " + version, report: d.report}
+		s.checkValue(n, t, d.prefix)
 	}
-	files := n.get("storage").get("files")
+	files := n.field("storage").field("files")
 	if files != nil {
-		n = n.with("storage", n.get("storage").without("files"))
+		n = n.withField("storage", n.field("storage").withoutField("files"))
 	}
 	text := n.appendJSON(nil)
 	cfg, findings, err := v3_5.ParseCompatibleVersion(text)
 	before := len(d.report.errors)
-	d.relay(findings)
+	d.reportIgnitionFindings(findings)
 	if err != nil {
 		if len(d.report.errors) == before {
-			d.add(nil, "%s", notValid)
+			d.addError(nil, "%s", unknownProblem)
 		}
 		// What the library refuses is looked at all the same, so that all that
 		// is wrong is said at once. Version 3.5.0 has all fields of the others.
@@ -76,37 +76,37 @@ func (d *document) readIgnition(n *node) bool {
 			return false
 		}
 	}
-	cfg.Ignition.Version = latest
-	cfg.Storage.Files = filesOf(files)
-	d.relay(judgeFiles(cfg, version))
+	cfg.Ignition.Version = latestVersion
+	cfg.Storage.Files = parseFiles(files)
+	d.reportIgnitionFindings(validateFiles(cfg, version))
 	d.ignition = cfg
 	return true
 }
 
-// relay passes on what the Ignition library says about the document.
-func (d *document) relay(findings report.Report) {
+// reportIgnitionFindings passes on what the Ignition library says about the document.
+func (d *document) reportIgnitionFindings(findings report.Report) {
 	for _, e := range findings.Entries {
 		p := pathOf(e.Context)
 		switch {
 		case e.Message == errors.ErrModeSpecialBits.Error(), e.Message == errors.ErrFileIllegalMode.Error():
 			// A mode like this has no effect, or one that was not meant.
-			d.add(p, "%s", cmp.Or(d.octal(p), say(e.Message)))
+			d.addError(p, "%s", cmp.Or(d.octalAdvice(p), explainMessage(e.Message)))
 		case e.Kind.IsFatal():
-			d.add(p, "%s", say(e.Message))
+			d.addError(p, "%s", explainMessage(e.Message))
 		default:
-			d.warn(p, "%s", say(e.Message))
+			d.addWarning(p, "%s", explainMessage(e.Message))
 		}
 	}
 }
 
-// octal asks, of a mode that was written in decimal and looks like an octal one,
+// octalAdvice asks, of a mode that was written in decimal and looks like an octal one,
 // whether that was meant.
-func (d *document) octal(p steps) string {
+func (d *document) octalAdvice(p fieldPath) string {
 	p = d.prefix.with(p...)
 	if d.butane {
-		p = snake(p)
+		p = snakePath(p)
 	}
-	n, _ := d.source.follow(p)
+	n, _ := d.source.followPath(p)
 	mode, err := strconv.ParseUint(n.scalar, 8, 32)
 	if err != nil || n.kind != numberKind || len(n.scalar) != 3 {
 		return ""
@@ -117,18 +117,18 @@ func (d *document) octal(p steps) string {
 	return fmt.Sprintf("%s is decimal; did you mean 0%s?", n.scalar, n.scalar)
 }
 
-// recheck looks for what is wrong with configs only once they are merged, such
+// checkMerged looks for what is wrong with configs only once they are merged, such
 // as a file of one document below a link of another.
-func recheck(merged types.Config, known places, all *problems) {
+func checkMerged(merged types.Config, known places, all *problems) {
 	rest := merged
 	rest.Storage.Files = nil
 	findings := validate.ValidateWithContext(rest, nil)
-	findings.Merge(judgeFiles(merged, latest))
+	findings.Merge(validateFiles(merged, latestVersion))
 	for _, e := range findings.Entries {
 		if e.Kind.IsFatal() {
-			all.add(known.of(merged, pathOf(e.Context)), "%s", say(e.Message))
+			all.addError(known.pathPlace(merged, pathOf(e.Context)), "%s", explainMessage(e.Message))
 		}
 	}
 }
 
-func pathOf(c vpath.ContextPath) steps { return slices.Clone(steps(c.Path)) }
+func pathOf(c vpath.ContextPath) fieldPath { return slices.Clone(fieldPath(c.Path)) }

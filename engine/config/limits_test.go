@@ -35,8 +35,8 @@ func TestLimits(t *testing.T) {
 		{"nested objects, very deep", "x.json", strings.Repeat(`{"a":`, 200_000), "x.json:1:506: values are nested more than 100 deep"},
 		{"many values in JSON", "x.json", `{"a":[0` + strings.Repeat(",0", maxNodes) + "]}", "more than 2000000 values"},
 		{"many values in YAML", "x.yaml", "a: [0" + strings.Repeat(",0", 2*maxNodes) + "]", "more than 2000000 values"},
-		{"many documents", "x.yaml", strings.Repeat("---\n", 2*maxChunks), "more than 10000 documents"},
-		{"compressed", "x.ign", ignition(`{"compression":"gzip","source":"` + zeros(maxContents+1) + `"}`), "more than 64 MiB"},
+		{"many documents", "x.yaml", strings.Repeat("---\n", 2*maxYAMLDocuments), "more than 10000 documents"},
+		{"compressed", "x.ign", ignition(`{"compression":"gzip","source":"` + gzipZeros(maxContents+1) + `"}`), "more than 64 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := Load(Source{FS: fstest.MapFS{tc.file: {Data: []byte(tc.text)}}, Paths: []string{tc.file}})
@@ -47,8 +47,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// zeros is a data: URL of n compressed zeros.
-func zeros(n int) string {
+// gzipZeros is a data: URL of n compressed zeros.
+func gzipZeros(n int) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	if _, err := w.Write(make([]byte, n)); err != nil {
@@ -68,7 +68,7 @@ func TestLimitsTogether(t *testing.T) {
 {"path":"/%[1]sc","append":[{"source":"data:,x"}]},
 {"path":"/%[1]sd","contents":{"compression":"gzip","source":"%[2]s"}}]}}`
 	file := func(name string) *fstest.MapFile {
-		return &fstest.MapFile{Data: fmt.Appendf(nil, doc, name, zeros(3<<20))}
+		return &fstest.MapFile{Data: fmt.Appendf(nil, doc, name, gzipZeros(3<<20))}
 	}
 	files := fstest.MapFS{
 		"a.ign": file("a"), "b.ign": file("b"), "c.ign": file("c"), "d.ign": {Data: []byte(`{"ignition":{"version":"3.4.0"}}` + strings.Repeat(" ", 2<<20))},
@@ -89,9 +89,9 @@ func TestLimitsTogether(t *testing.T) {
 		{"a document", []string{"a.ign"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "a.ign:3:57: storage.files[1].contents.source: makes more than 5 MiB of the contents of this document"},
 		{"all documents", []string{"a.ign", "b.ign", "c.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20}, "c.ign:2:57: storage.files[0].contents.source: makes more than 19 MiB of the contents of all documents"},
 		{"all texts", []string{"a.ign", "d.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "d.ign: makes more than 1 MiB of all documents"},
-		{"a device", []string{"device.ign"}, usual, "device.ign: is not a regular file"},
+		{"a device", []string{"device.ign"}, defaultLimits, "device.ign: is not a regular file"},
 		{"a large local file", []string{"large.bu"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "large.bu:6:25: storage.files[0].contents.local: has more than 4 MiB"},
-		{"a local file that is none", []string{"zero.bu"}, usual, "zero.bu:6:25: storage.files[0].contents.local: names something that is not a regular file"},
+		{"a local file that is none", []string{"zero.bu"}, defaultLimits, "zero.bu:6:25: storage.files[0].contents.local: names something that is not a regular file"},
 		{"a large tree", []string{"tree.bu"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "tree.bu:5:14: storage.trees[0].local: makes more than 5 MiB of the local files"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -39,17 +39,17 @@ type Source struct {
 // Cache is documents by path, with what is wrong with them. It is for one
 // goroutine.
 type Cache struct {
-	paths    map[string]*cached // folders, and files that Source.Paths name
-	files    map[string]*cached
-	contents contents
+	paths    map[string]*cachedDocuments // folders, and files that Source.Paths name
+	files    map[string]*cachedDocuments
+	contents contentStore
 }
 
 // NewCache returns a Cache that nothing was read into.
 func NewCache() *Cache {
-	return &Cache{paths: map[string]*cached{}, files: map[string]*cached{}, contents: contents{limits: usual}}
+	return &Cache{paths: map[string]*cachedDocuments{}, files: map[string]*cachedDocuments{}, contents: contentStore{limits: defaultLimits}}
 }
 
-type cached struct {
+type cachedDocuments struct {
 	docs     []*document
 	problems problems
 }
@@ -74,15 +74,15 @@ type Loaded struct {
 	Documents []Document // in the order in which they were merged
 	Warnings  []string
 
-	merged   types.Config
-	contents *contents
-	settings map[string]engine.Place
+	merged        types.Config
+	contents      *contentStore
+	settingPlaces map[string]engine.Place
 }
 
-// Place is where the documents have a setting of the system for the last time:
+// SettingPlace is where the documents have a setting of the system for the last time:
 // osImageURL, baseOSExtensionsContainerImage, extensions, kernelType,
 // kernelArguments or fips.
-func (l Loaded) Place(setting string) engine.Place { return l.settings[setting] }
+func (l Loaded) SettingPlace(setting string) engine.Place { return l.settingPlaces[setting] }
 
 // Load reads documents, checks and merges them. Within each path documents
 // are merged as the Machine Config Operator does. The error is an Errors with
@@ -94,25 +94,25 @@ func Load(src Source) (Loaded, error) {
 	l := &loader{src: src}
 	var docs []*document
 	for _, p := range src.Paths {
-		found := l.cached(p)
-		order(found)
-		l.again(docs, found, p)
+		found := l.loadPath(p)
+		orderDocuments(found)
+		l.refuseRepeatedFiles(docs, found, p)
 		docs = append(docs, found...)
 	}
 	if len(src.Paths) == 0 {
-		l.problems.add(engine.Place{}, "no document was named")
+		l.problems.addError(engine.Place{}, "no document was named")
 	}
-	if err := l.problems.err(); err != nil {
+	if err := l.problems.asError(); err != nil {
 		return Loaded{}, err
 	}
-	b := &builder{docs: docs, merged: mergeIgnition(docs), spec: mergeSpecs(docs), known: placesOf(docs), problems: &l.problems, contents: &src.Cache.contents, osImage: src.OSImage}
-	recheck(b.merged, b.known, &l.problems)
-	b.build()
-	b.inspect()
-	if err := l.problems.err(); err != nil {
+	b := &builder{docs: docs, merged: mergeIgnition(docs), spec: mergeSpecs(docs), places: locateEntries(docs), problems: &l.problems, contents: &src.Cache.contents, osImage: src.OSImage}
+	checkMerged(b.merged, b.places, &l.problems)
+	b.buildConfig()
+	b.checkMergedContents()
+	if err := l.problems.asError(); err != nil {
 		return Loaded{}, err
 	}
-	loaded := Loaded{Config: b.out, Warnings: l.problems.texts(), merged: b.provisionable(), contents: b.contents, settings: b.settings()}
+	loaded := Loaded{Config: b.out, Warnings: l.problems.warningTexts(), merged: b.provisioningConfig(), contents: b.contents, settingPlaces: b.settingPlaces()}
 	for _, d := range docs {
 		loaded.Documents = append(loaded.Documents, Document{Name: d.name, Role: d.role, File: d.file})
 	}
@@ -125,29 +125,29 @@ type loader struct {
 	problems problems
 }
 
-// real is a path as the operator knows it.
-func (l *loader) real(p string) string {
+// displayPath is a path as the operator knows it.
+func (l *loader) displayPath(p string) string {
 	if l.src.Root == "" {
 		return p
 	}
 	return path.Join(l.src.Root, p)
 }
 
-// cached gives the documents of one path, which are read once.
-func (l *loader) cached(p string) []*document {
+// loadPath gives the documents of one path, which are read once.
+func (l *loader) loadPath(p string) []*document {
 	if t, ok := l.src.Texts[p]; ok {
-		return l.read(t, p)
+		return l.readDocuments(t, p)
 	}
-	return l.once(l.src.Cache.paths, p, (*loader).source)
+	return l.readOnce(l.src.Cache.paths, p, (*loader).readPath)
 }
 
-// once reads documents unless an earlier Load has, with what is wrong with
+// readOnce reads documents unless an earlier Load has, with what is wrong with
 // them.
-func (l *loader) once(known map[string]*cached, p string, read func(*loader, string) []*document) []*document {
+func (l *loader) readOnce(known map[string]*cachedDocuments, p string, read func(*loader, string) []*document) []*document {
 	c := known[p]
 	if c == nil {
 		first := &loader{src: l.src}
-		c = &cached{docs: read(first, p)}
+		c = &cachedDocuments{docs: read(first, p)}
 		c.problems = first.problems
 		known[p] = c
 	}
@@ -156,30 +156,30 @@ func (l *loader) once(known map[string]*cached, p string, read func(*loader, str
 	return slices.Clone(c.docs)
 }
 
-// source reads the documents of one path.
-func (l *loader) source(p string) []*document {
-	at := engine.Place{File: l.real(p)}
+// readPath reads the documents of one path.
+func (l *loader) readPath(p string) []*document {
+	at := engine.Place{File: l.displayPath(p)}
 	info, err := fs.Stat(l.src.FS, p)
 	if err != nil {
-		l.problems.add(at, "cannot be read: %v", reason(err))
+		l.problems.addError(at, "cannot be read: %v", errorWithoutPath(err))
 		return nil
 	}
 	files, others := []string{p}, []string(nil)
 	if info.IsDir() {
-		files, others = l.folder(p)
+		files, others = l.listFolder(p)
 	}
 	before := len(l.problems.errors)
 	var docs []*document
 	for _, f := range files {
-		docs = append(docs, l.once(l.src.Cache.files, f, (*loader).file)...)
+		docs = append(docs, l.readOnce(l.src.Cache.files, f, (*loader).readFile)...)
 	}
 	if len(files) == 0 && len(l.problems.errors) == before {
-		l.problems.add(at, "has no document; put Butane (.bu), Ignition (.ign, .json) or MachineConfig (.yaml) there")
+		l.problems.addError(at, "has no document; put Butane (.bu), Ignition (.ign, .json) or MachineConfig (.yaml) there")
 	}
-	l.distinct(docs)
+	l.refuseSameNames(docs)
 	for _, f := range others {
-		if !slices.ContainsFunc(docs, func(d *document) bool { return d.butane && d.source.uses(path.Base(f)) }) {
-			l.problems.warn(engine.Place{File: l.real(f)}, "is not read: its name does not end in %s, and no document takes it in with local", strings.Join(extensions, ", "))
+		if !slices.ContainsFunc(docs, func(d *document) bool { return d.butane && d.source.namesLocalFile(path.Base(f)) }) {
+			l.problems.addWarning(engine.Place{File: l.displayPath(f)}, "is not read: its name does not end in %s, and no document takes it in with local", strings.Join(extensions, ", "))
 		}
 	}
 	return docs
@@ -188,12 +188,12 @@ func (l *loader) source(p string) []*document {
 // extensions are the ends of names that documents have.
 var extensions = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 
-// folder lists the documents of a folder, and its other files. Folders in it
+// listFolder lists the documents of a folder, and its other files. Folders in it
 // are not read: they may hold the local files of Butane documents.
-func (l *loader) folder(p string) (files, others []string) {
+func (l *loader) listFolder(p string) (files, others []string) {
 	list, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
-		l.problems.add(engine.Place{File: l.real(p)}, "cannot be read: %v", reason(err))
+		l.problems.addError(engine.Place{File: l.displayPath(p)}, "cannot be read: %v", errorWithoutPath(err))
 		return nil, nil
 	}
 	for _, e := range list {
@@ -209,30 +209,30 @@ func (l *loader) folder(p string) (files, others []string) {
 	return files, others
 }
 
-// again refuses a file that an earlier path has, too: what it appends would be
+// refuseRepeatedFiles refuses a file that an earlier path has, too: what it appends would be
 // there twice.
-func (l *loader) again(before, found []*document, p string) {
+func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	for _, d := range found {
 		if slices.ContainsFunc(before, func(x *document) bool { return x.file == d.file }) {
-			l.problems.add(engine.Place{File: d.file}, "is read twice, the second time because of %s; take one out: what it appends would be there twice", l.real(p))
+			l.problems.addError(engine.Place{File: d.file}, "is read twice, the second time because of %s; take one out: what it appends would be there twice", l.displayPath(p))
 		}
 	}
 }
 
-// distinct refuses two documents of one name: which of them wins would be
+// refuseSameNames refuses two documents of one name: which of them wins would be
 // chance.
-func (l *loader) distinct(docs []*document) {
+func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {
 		if other := seen[d.name]; other != nil {
-			l.problems.add(engine.Place{File: d.file, Line: d.source.line}, "has the name %s, as a document in %s has; rename one: documents are merged in the order of their names", shorten(d.name), other.file)
+			l.problems.addError(engine.Place{File: d.file, Line: d.source.line}, "has the name %s, as a document in %s has; rename one: documents are merged in the order of their names", shortenName(d.name), other.file)
 		}
 		seen[d.name] = d
 	}
 }
 
-// reason is what is wrong with a file, without its name.
-func reason(err error) error {
+// errorWithoutPath is what is wrong with a file, without its name.
+func errorWithoutPath(err error) error {
 	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // fs.FS gives it as it is
 		return p.Err
 	}

@@ -47,55 +47,55 @@ type metadata struct {
 }
 
 const (
-	machineVersion = "machineconfiguration.openshift.io/v1"
-	machineKind    = "MachineConfig"
-	roleLabel      = "machineconfiguration.openshift.io/role"
-	generatedMark  = "machineconfiguration.openshift.io/generated-by-controller-version"
+	machineAPIVersion   = "machineconfiguration.openshift.io/v1"
+	machineKind         = "MachineConfig"
+	roleLabel           = "machineconfiguration.openshift.io/role"
+	generatedAnnotation = "machineconfiguration.openshift.io/generated-by-controller-version"
 )
 
 // readMachineConfig reads the MachineConfig n into the document, and tells
 // what readIgnition does.
 func (d *document) readMachineConfig(n *node) bool {
 	if !d.butane {
-		s := &shape{file: d.file, format: "MachineConfig", report: d.report}
-		s.check(n, reflect.TypeFor[machineConfig](), d.prefix)
+		s := &shapeChecker{file: d.file, format: "MachineConfig", report: d.report}
+		s.checkValue(n, reflect.TypeFor[machineConfig](), d.prefix)
 	}
-	if v := n.text("apiVersion"); v != machineVersion && n.get("apiVersion") != nil {
-		d.add(steps{"apiVersion"}, "must be %s", machineVersion)
+	if v := n.stringField("apiVersion"); v != machineAPIVersion && n.field("apiVersion") != nil {
+		d.addError(fieldPath{"apiVersion"}, "must be %s", machineAPIVersion)
 	}
-	meta, spec := n.get("metadata"), n.get("spec")
-	if d.name = meta.text("name"); d.name == "" {
-		d.add(steps{"metadata", "name"}, "is missing; give one, as in 99-worker-chrony: documents are merged in the order of their names")
+	meta, spec := n.field("metadata"), n.field("spec")
+	if d.name = meta.stringField("name"); d.name == "" {
+		d.addError(fieldPath{"metadata", "name"}, "is missing; give one, as in 99-worker-chrony: documents are merged in the order of their names")
 	}
-	d.role = meta.get("labels").text(roleLabel)
-	d.generated = meta.get("annotations").get(generatedMark) != nil
+	d.role = meta.field("labels").stringField(roleLabel)
+	d.generated = meta.field("annotations").field(generatedAnnotation) != nil
 	d.spec = specOf(spec)
 	d.checkSpec()
 	if !d.butane {
 		d.prefix = d.root.with("spec", "config")
 	}
-	if cfg := spec.get("config"); cfg != nil && cfg.kind != nullKind && !(cfg.kind == objectKind && len(cfg.keys) == 0) {
+	if cfg := spec.field("config"); cfg != nil && cfg.kind != nullKind && !(cfg.kind == objectKind && len(cfg.keys) == 0) {
 		return d.readIgnition(cfg)
 	}
-	d.ignition.Ignition.Version = latest
+	d.ignition.Ignition.Version = latestVersion
 	return true
 }
 
 func specOf(n *node) machineSpec {
 	return machineSpec{
-		OSImageURL:                     n.text("osImageURL"),
-		BaseOSExtensionsContainerImage: n.text("baseOSExtensionsContainerImage"),
-		KernelArguments:                n.texts("kernelArguments"),
-		Extensions:                     n.texts("extensions"),
-		KernelType:                     n.text("kernelType"),
-		FIPS:                           n.get("fips") != nil && n.get("fips").scalar == "true",
+		OSImageURL:                     n.stringField("osImageURL"),
+		BaseOSExtensionsContainerImage: n.stringField("baseOSExtensionsContainerImage"),
+		KernelArguments:                n.stringList("kernelArguments"),
+		Extensions:                     n.stringList("extensions"),
+		KernelType:                     n.stringField("kernelType"),
+		FIPS:                           n.field("fips") != nil && n.field("fips").scalar == "true",
 	}
 }
 
-// texts gives the strings of a list.
-func (n *node) texts(name string) []string {
+// stringList gives the strings of a list.
+func (n *node) stringList(name string) []string {
 	var list []string
-	if v := n.get(name); v != nil {
+	if v := n.field(name); v != nil {
 		for _, item := range v.items {
 			list = append(list, item.scalar)
 		}
@@ -108,21 +108,21 @@ var kernelTypes = []string{"", "default", "realtime", "64k-pages"}
 
 func (d *document) checkSpec() {
 	if !slices.Contains(kernelTypes, d.spec.KernelType) {
-		d.report.add(d.specPlace("kernelType"), "must be default, realtime or 64k-pages")
+		d.report.addError(d.specPlace("kernelType"), "must be default, realtime or 64k-pages")
 	}
 	for i, e := range d.spec.Extensions {
-		if !plainWord(e) {
-			d.report.add(d.specPlace("extensions", i), "is not the name of an extension; use letters, digits and . _ + - only")
+		if !isPlainWord(e) {
+			d.report.addError(d.specPlace("extensions", i), "is not the name of an extension; use letters, digits and . _ + - only")
 		}
 	}
 	for i, a := range d.spec.KernelArguments {
-		if reason := badArgument(a); reason != "" {
-			d.report.add(d.specPlace("kernelArguments", i), "%s", reason)
+		if reason := argumentProblem(a); reason != "" {
+			d.report.addError(d.specPlace("kernelArguments", i), "%s", reason)
 		}
 	}
 	for _, f := range []struct{ name, value string }{{"osImageURL", d.spec.OSImageURL}, {"baseOSExtensionsContainerImage", d.spec.BaseOSExtensionsContainerImage}} {
-		if !plainImage(f.value) {
-			d.report.add(d.specPlace(f.name), "is not the name of an image; it has spaces or control characters")
+		if !isImageName(f.value) {
+			d.report.addError(d.specPlace(f.name), "is not the name of an image; it has spaces or control characters")
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (d *document) checkSpec() {
 // specPlace is the place of a field of the spec, which Butane has elsewhere.
 func (d *document) specPlace(p ...any) engine.Place {
 	if d.butane {
-		return d.place(steps{"openshift"}.with(p...))
+		return d.documentPlace(fieldPath{"openshift"}.with(p...))
 	}
-	return d.place(d.root.with("spec").with(p...))
+	return d.documentPlace(d.root.with("spec").with(p...))
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,11 +12,11 @@ import (
 // baseRole is the role that other pools build on.
 const baseRole = "worker"
 
-// order sorts the documents of one source as the Machine Config Operator
+// orderDocuments sorts the documents of one source as the Machine Config Operator
 // does: by name, and where documents of the role worker stand beside documents
 // of other roles, worker's come first, whatever their names
 // (MergeMachineConfigs in its pkg/controller/common).
-func order(docs []*document) {
+func orderDocuments(docs []*document) {
 	others := slices.ContainsFunc(docs, func(d *document) bool { return d.role != "" && d.role != baseRole })
 	rank := func(d *document) int {
 		if others && d.role != baseRole {
@@ -36,13 +37,13 @@ func order(docs []*document) {
 func mergeIgnition(docs []*document) types.Config {
 	said := map[string]int{}
 	for _, d := range docs {
-		for _, e := range entries(d.ignition) {
+		for _, e := range listEntries(d.ignition) {
 			if e.at[0] == "storage" {
 				said[e.key]++
 			}
 		}
 	}
-	merged := types.Config{Ignition: types.Ignition{Version: latest}}
+	merged := types.Config{Ignition: types.Ignition{Version: latestVersion}}
 	var alone []types.File
 	for _, d := range docs {
 		c := d.ignition
@@ -71,8 +72,8 @@ func mergeSpecs(docs []*document) machineSpec {
 			if d.generated != generated {
 				continue
 			}
-			m.OSImageURL = last(m.OSImageURL, d.spec.OSImageURL)
-			m.BaseOSExtensionsContainerImage = last(m.BaseOSExtensionsContainerImage, d.spec.BaseOSExtensionsContainerImage)
+			m.OSImageURL = cmp.Or(d.spec.OSImageURL, m.OSImageURL)
+			m.BaseOSExtensionsContainerImage = cmp.Or(d.spec.BaseOSExtensionsContainerImage, m.BaseOSExtensionsContainerImage)
 		}
 	}
 	for _, d := range docs {
@@ -84,11 +85,4 @@ func mergeSpecs(docs []*document) machineSpec {
 		m.Extensions = append(m.Extensions, d.spec.Extensions...)
 	}
 	return m
-}
-
-func last(a, b string) string {
-	if b != "" {
-		return b
-	}
-	return a
 }

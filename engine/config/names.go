@@ -7,30 +7,30 @@ import (
 )
 
 var (
-	userName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?$`)
-	unitName  = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]{1,255}$`)
-	plain     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
-	cryptHash = regexp.MustCompile(`^(!{0,2}\$[0-9A-Za-z]+\$[^:\s]+|!{1,2}|\*)$`)
+	accountPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?$`)
+	unitPattern    = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]{1,255}$`)
+	plainPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	hashPattern    = regexp.MustCompile(`^(!{0,2}\$[0-9A-Za-z]+\$[^:\s]+|!{1,2}|\*)$`)
 )
 
-func plainWord(s string) bool { return plain.MatchString(s) }
+func isPlainWord(s string) bool { return plainPattern.MatchString(s) }
 
-// plainImage reports whether s can be the name of an image. "" is none.
-func plainImage(s string) bool {
+// isImageName reports whether s can be the name of an image. "" is none.
+func isImageName(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
 }
 
-// controls reports whether s has characters that no path or argument needs.
-func controls(s string) bool {
+// hasControlCharacters reports whether s has characters that no path or argument needs.
+func hasControlCharacters(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar })
 }
 
-// badArgument says what is wrong with a kernel argument; "" is nothing.
-func badArgument(s string) string {
+// argumentProblem says what is wrong with a kernel argument; "" is nothing.
+func argumentProblem(s string) string {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return "is empty; name a kernel argument"
-	case controls(s):
+	case hasControlCharacters(s):
 		return "has control characters; write it on one line"
 	case strings.Count(s, `"`)%2 != 0:
 		return `has a " without its pair; close it`
@@ -38,9 +38,9 @@ func badArgument(s string) string {
 	return ""
 }
 
-// arguments takes apart what may be several kernel arguments in one string, as
+// splitArguments takes apart what may be several kernel arguments in one string, as
 // the kernel does: at spaces outside double quotes.
-func arguments(s string) []string {
+func splitArguments(s string) []string {
 	quoted := false
 	return strings.FieldsFunc(s, func(r rune) bool {
 		if r == '"' {

@@ -23,13 +23,13 @@ const (
 // node is one value of a document, whether JSON or YAML, with its place in
 // the text.
 type node struct {
-	kind   kind
-	line   int
-	column int
-	block  bool   // of YAML: text whose first line is the one after this
-	scalar string // text as it is; numbers and booleans in JSON
-	keys   []key  // of an object, beside items
-	items  []*node
+	kind    kind
+	line    int
+	column  int
+	isBlock bool   // of YAML: text whose first line is the one after this
+	scalar  string // text as it is; numbers and booleans in JSON
+	keys    []key  // of an object, beside items
+	items   []*node
 }
 
 // key is the name of a field and where it is written.
@@ -39,8 +39,8 @@ type key struct {
 	column int
 }
 
-// get gives the value of a field, or nil.
-func (n *node) get(name string) *node {
+// field gives the value of a field, or nil.
+func (n *node) field(name string) *node {
 	if n == nil || n.kind != objectKind {
 		return nil
 	}
@@ -52,17 +52,17 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// text gives the string a field has, or "".
-func (n *node) text(name string) string {
-	if v := n.get(name); v != nil && v.kind == textKind {
+// stringField gives the string a field has, or "".
+func (n *node) stringField(name string) string {
+	if v := n.field(name); v != nil && v.kind == textKind {
 		return v.scalar
 	}
 	return ""
 }
 
-// without returns an object without one field; the object itself stays.
-func (n *node) without(name string) *node {
-	if n.get(name) == nil {
+// withoutField returns an object without one field; the object itself stays.
+func (n *node) withoutField(name string) *node {
+	if n.field(name) == nil {
 		return n
 	}
 	out := &node{kind: n.kind, line: n.line, column: n.column}
@@ -74,8 +74,8 @@ func (n *node) without(name string) *node {
 	return out
 }
 
-// with returns an object with another value in a field that it has.
-func (n *node) with(name string, value *node) *node {
+// withField returns an object with another value in a field that it has.
+func (n *node) withField(name string, value *node) *node {
 	out := *n
 	out.items = slices.Clone(n.items)
 	for i, k := range n.keys {
@@ -86,38 +86,38 @@ func (n *node) with(name string, value *node) *node {
 	return &out
 }
 
-// forget lets go of long strings, once the document was read: what is left is
+// dropLongText lets go of long strings, once the document was read: what is left is
 // for the places of what is said later.
-func (n *node) forget() {
+func (n *node) dropLongText() {
 	if len(n.scalar) > shortText {
 		n.scalar = ""
 	}
 	for _, item := range n.items {
-		item.forget()
+		item.dropLongText()
 	}
 }
 
-// uses reports whether a Butane document takes in a file that is beside it:
+// namesLocalFile reports whether a Butane document takes in a file that is beside it:
 // its name is that of a field local, anywhere.
-func (n *node) uses(file string) bool {
+func (n *node) namesLocalFile(file string) bool {
 	for i, v := range n.items {
-		if v.kind == textKind && i < len(n.keys) && n.keys[i].name == "local" && path.Clean(v.scalar) == file || v.uses(file) {
+		if v.kind == textKind && i < len(n.keys) && n.keys[i].name == "local" && path.Clean(v.scalar) == file || v.namesLocalFile(file) {
 			return true
 		}
 	}
 	return false
 }
 
-// steps lead from one node to another: names of fields and indexes.
-type steps []any
+// fieldPath lead from one node to another: names of fields and indexes.
+type fieldPath []any
 
 // with is the path extended; the path itself stays as it is.
-func (p steps) with(steps ...any) steps {
+func (p fieldPath) with(steps ...any) fieldPath {
 	return append(p[:len(p):len(p)], steps...)
 }
 
 // String writes the path as storage.files[3].mode.
-func (p steps) String() string {
+func (p fieldPath) String() string {
 	var b strings.Builder
 	for _, step := range p {
 		switch s := step.(type) {
@@ -127,14 +127,14 @@ func (p steps) String() string {
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
-			b.WriteString(shorten(s))
+			b.WriteString(shortenName(s))
 		}
 	}
 	return b.String()
 }
 
-// shorten keeps a name that somebody made up from filling the screen.
-func shorten(name string) string {
+// shortenName keeps a name that somebody made up from filling the screen.
+func shortenName(name string) string {
 	const most = 64
 	if len(name) > most {
 		return name[:most] + "…"
@@ -142,9 +142,9 @@ func shorten(name string) string {
 	return name
 }
 
-// follow goes as far along the path as there are nodes. It gives the last one
+// followPath goes as far along the path as there are nodes. It gives the last one
 // and how many steps that took.
-func (n *node) follow(p steps) (*node, int) {
+func (n *node) followPath(p fieldPath) (*node, int) {
 	for i, step := range p {
 		var next *node
 		switch s := step.(type) {
@@ -153,7 +153,7 @@ func (n *node) follow(p steps) (*node, int) {
 				next = n.items[s]
 			}
 		case string:
-			next = n.get(s)
+			next = n.field(s)
 		}
 		if next == nil {
 			return n, i
@@ -163,12 +163,12 @@ func (n *node) follow(p steps) (*node, int) {
 	return n, len(p)
 }
 
-// key gives the key of the field a path ends in, or nil.
-func (n *node) key(p steps) *key {
+// fieldKey gives the key of the field a path ends in, or nil.
+func (n *node) fieldKey(p fieldPath) *key {
 	if len(p) == 0 {
 		return nil
 	}
-	parent, depth := n.follow(p[:len(p)-1])
+	parent, depth := n.followPath(p[:len(p)-1])
 	if depth < len(p)-1 {
 		return nil
 	}

@@ -10,92 +10,92 @@ import (
 
 func (d *document) checkPasswd() {
 	for i, u := range d.ignition.Passwd.Users {
-		d.checkUser(u, steps{"passwd", "users", i})
+		d.checkUser(u, fieldPath{"passwd", "users", i})
 	}
 	for i, g := range d.ignition.Passwd.Groups {
-		at := steps{"passwd", "groups", i}
-		d.checkName(g.Name, at.with("name"))
-		d.checkHash(g.PasswordHash, at.with("passwordHash"))
+		at := fieldPath{"passwd", "groups", i}
+		d.checkAccountName(g.Name, at.with("name"))
+		d.checkPasswordHash(g.PasswordHash, at.with("passwordHash"))
 		if g.Gid != nil && *g.Gid < 0 {
-			d.add(at.with("gid"), "is negative; correct it")
+			d.addError(at.with("gid"), "is negative; correct it")
 		}
 		if g.ShouldExist != nil && !*g.ShouldExist && (g.Gid != nil || g.PasswordHash != nil || g.System != nil) {
-			d.add(at.with("shouldExist"), "is false, and the group has other settings; keep one")
+			d.addError(at.with("shouldExist"), "is false, and the group has other settings; keep one")
 		}
 	}
 }
 
-func (d *document) checkUser(u types.PasswdUser, at steps) {
-	d.checkName(u.Name, at.with("name"))
-	d.checkHash(u.PasswordHash, at.with("passwordHash"))
+func (d *document) checkUser(u types.PasswdUser, at fieldPath) {
+	d.checkAccountName(u.Name, at.with("name"))
+	d.checkPasswordHash(u.PasswordHash, at.with("passwordHash"))
 	for i, k := range u.SSHAuthorizedKeys {
-		d.checkKey(string(k), at.with("sshAuthorizedKeys", i))
+		d.checkSSHKeys(string(k), at.with("sshAuthorizedKeys", i))
 	}
 	if u.UID != nil && *u.UID < 0 {
-		d.add(at.with("uid"), "is negative; correct it")
+		d.addError(at.with("uid"), "is negative; correct it")
 	}
 	if u.PrimaryGroup != nil {
-		d.checkName(*u.PrimaryGroup, at.with("primaryGroup"))
+		d.checkAccountName(*u.PrimaryGroup, at.with("primaryGroup"))
 	}
 	for i, g := range u.Groups {
-		d.checkName(string(g), at.with("groups", i))
+		d.checkAccountName(string(g), at.with("groups", i))
 	}
 	if u.Gecos != nil && strings.ContainsAny(*u.Gecos, ":\n\r") {
-		d.add(at.with("gecos"), "has a colon or more than one line; remove that")
+		d.addError(at.with("gecos"), "has a colon or more than one line; remove that")
 	}
 	for _, f := range []struct {
 		field string
 		value *string
 	}{{"homeDir", u.HomeDir}, {"shell", u.Shell}} {
-		if f.value != nil && (!path.IsAbs(*f.value) || path.Clean(*f.value) != *f.value || controls(*f.value) || strings.Contains(*f.value, ":")) {
-			d.add(at.with(f.field), "is not an absolute path in its simplest form; correct it")
+		if f.value != nil && (!path.IsAbs(*f.value) || path.Clean(*f.value) != *f.value || hasControlCharacters(*f.value) || strings.Contains(*f.value, ":")) {
+			d.addError(at.with(f.field), "is not an absolute path in its simplest form; correct it")
 		}
 	}
 	gone := u
 	gone.Name, gone.ShouldExist = "", nil
-	if u.ShouldExist != nil && !*u.ShouldExist && says(gone) {
-		d.add(at.with("shouldExist"), "is false, and the user has other settings; keep one")
+	if u.ShouldExist != nil && !*u.ShouldExist && hasSettings(gone) {
+		d.addError(at.with("shouldExist"), "is false, and the user has other settings; keep one")
 	}
 }
 
-// says reports whether a user without name and shouldExist says anything.
-func says(u types.PasswdUser) bool {
+// hasSettings reports whether a user without name and shouldExist says anything.
+func hasSettings(u types.PasswdUser) bool {
 	return u.Gecos != nil || len(u.Groups) > 0 || u.HomeDir != nil || u.NoCreateHome != nil || u.NoLogInit != nil || u.NoUserGroup != nil ||
 		u.PasswordHash != nil || u.PrimaryGroup != nil || len(u.SSHAuthorizedKeys) > 0 || u.Shell != nil || u.System != nil || u.UID != nil
 }
 
-func (d *document) checkName(name string, at steps) {
-	if !userName.MatchString(name) {
-		d.add(at, "is not a name of a user or group; use letters, digits and _ . -, 32 characters at most")
+func (d *document) checkAccountName(name string, at fieldPath) {
+	if !accountPattern.MatchString(name) {
+		d.addError(at, "is not a name of a user or group; use letters, digits and _ . -, 32 characters at most")
 	}
 }
 
-// checkHash refuses what is not a hash: a password that stands there in clear
+// checkPasswordHash refuses what is not a hash: a password that stands there in clear
 // text, above all.
-func (d *document) checkHash(hash *string, at steps) {
-	if hash != nil && !cryptHash.MatchString(*hash) {
-		d.add(at, "is not a hash as in shadow(5); make one with mkpasswd --method=yescrypt, or lock the password with \"*\"")
+func (d *document) checkPasswordHash(hash *string, at fieldPath) {
+	if hash != nil && !hashPattern.MatchString(*hash) {
+		d.addError(at, "is not a hash as in shadow(5); make one with mkpasswd --method=yescrypt, or lock the password with \"*\"")
 	}
 }
 
-// checkKey looks at one entry of sshAuthorizedKeys, which may hold several
+// checkSSHKeys looks at one entry of sshAuthorizedKeys, which may hold several
 // lines.
-func (d *document) checkKey(entry string, at steps) {
+func (d *document) checkSSHKeys(entry string, at fieldPath) {
 	if strings.Contains(entry, "PRIVATE KEY") {
-		d.add(at, "is a private key; use the public one (the file that ends in .pub), and make a new pair")
+		d.addError(at, "is a private key; use the public one (the file that ends in .pub), and make a new pair")
 		return
 	}
 	lines := keyLines(entry)
 	if len(lines) == 0 {
-		d.add(at, "is empty; write a public key, or remove it")
+		d.addError(at, "is empty; write a public key, or remove it")
 	}
 	for _, line := range lines {
-		if controls(strings.ReplaceAll(line, "\t", " ")) {
-			d.add(at, "has control characters; copy the public key again")
+		if hasControlCharacters(strings.ReplaceAll(line, "\t", " ")) {
+			d.addError(at, "has control characters; copy the public key again")
 			return
 		}
 		if _, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line)); err != nil {
-			d.warn(at, "is not a public key that sshd would take; copy it again")
+			d.addWarning(at, "is not a public key that sshd would take; copy it again")
 		}
 	}
 }

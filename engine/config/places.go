@@ -11,17 +11,17 @@ type places map[string]origin
 
 type origin struct {
 	doc *document
-	at  steps
+	at  fieldPath
 }
 
 // entry is one element of a list of an Ignition config.
 type entry struct {
 	key string // unique in the config
-	at  steps
+	at  fieldPath
 }
 
-// entries lists what an Ignition config is about.
-func entries(c types.Config) []entry {
+// listEntries lists what an Ignition config is about.
+func listEntries(c types.Config) []entry {
 	var all []entry
 	add := func(kind, name string, at ...any) { all = append(all, entry{kind + " " + name, at}) }
 	for i, f := range c.Storage.Files {
@@ -57,34 +57,34 @@ func entries(c types.Config) []entry {
 	return all
 }
 
-func placesOf(docs []*document) places {
+func locateEntries(docs []*document) places {
 	known := places{}
 	for _, d := range docs {
-		for _, e := range entries(d.ignition) {
+		for _, e := range listEntries(d.ignition) {
 			known[e.key] = origin{d, e.at}
 		}
 		for i, a := range d.ignition.KernelArguments.ShouldNotExist {
-			known["without "+string(a)] = origin{d, steps{"kernelArguments", "shouldNotExist", i}}
+			known["without "+string(a)] = origin{d, fieldPath{"kernelArguments", "shouldNotExist", i}}
 		}
 	}
 	return known
 }
 
-// place is where an entry, or a field of it, is said last.
-func (k places) place(key string, field ...any) engine.Place {
+// entryPlace is where an entry, or a field of it, is said last.
+func (k places) entryPlace(key string, field ...any) engine.Place {
 	o, ok := k[key]
 	if !ok {
 		return engine.Place{}
 	}
-	return o.doc.at(o.at.with(field...))
+	return o.doc.ignitionPlace(o.at.with(field...))
 }
 
-// of is the place of a path of the merged config.
-func (k places) of(merged types.Config, p steps) engine.Place {
+// pathPlace is the place of a path of the merged config.
+func (k places) pathPlace(merged types.Config, p fieldPath) engine.Place {
 	if len(p) >= 3 {
-		for _, e := range entries(merged) {
+		for _, e := range listEntries(merged) {
 			if e.at[0] == p[0] && e.at[1] == p[1] && e.at[2] == p[2] {
-				return k.place(e.key, p[3:]...)
+				return k.entryPlace(e.key, p[3:]...)
 			}
 		}
 	}

@@ -33,53 +33,53 @@ func (e Errors) Error() string {
 type problems struct {
 	errors   Errors
 	warnings Errors
-	hushed   map[engine.Place]bool // where all was said, without their paths
+	silenced map[engine.Place]bool // where all was said, without their paths
 }
 
-// hush lets nothing more be said of a place.
-func (p *problems) hush(at engine.Place) {
-	if p.hushed == nil {
-		p.hushed = map[engine.Place]bool{}
+// silencePlace lets nothing more be said of a place.
+func (p *problems) silencePlace(at engine.Place) {
+	if p.silenced == nil {
+		p.silenced = map[engine.Place]bool{}
 	}
 	at.Path = ""
-	p.hushed[at] = true
+	p.silenced[at] = true
 }
 
 // maxProblems is how many mistakes are noted of a document, and warnings.
 const maxProblems = 10_000
 
-func (p *problems) add(at engine.Place, format string, args ...any) {
-	if place := (engine.Place{File: at.File, Line: at.Line, Column: at.Column}); len(p.errors) >= maxProblems || p.hushed[place] {
+func (p *problems) addError(at engine.Place, format string, args ...any) {
+	if place := (engine.Place{File: at.File, Line: at.Line, Column: at.Column}); len(p.errors) >= maxProblems || p.silenced[place] {
 		return
 	}
 	p.errors = append(p.errors, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 
-func (p *problems) warn(at engine.Place, format string, args ...any) {
+func (p *problems) addWarning(at engine.Place, format string, args ...any) {
 	if len(p.warnings) >= maxProblems {
 		return
 	}
 	p.warnings = append(p.warnings, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 
-// err is everything that is wrong, in the order of the documents, each thing
+// asError is everything that is wrong, in the order of the documents, each thing
 // once; nil if nothing is.
-func (p *problems) err() error {
+func (p *problems) asError() error {
 	if len(p.errors) == 0 {
 		return nil
 	}
-	return sorted(p.errors)
+	return sortProblems(p.errors)
 }
 
-func (p *problems) texts() []string {
+func (p *problems) warningTexts() []string {
 	var texts []string
-	for _, w := range sorted(p.warnings) {
+	for _, w := range sortProblems(p.warnings) {
 		texts = append(texts, w.String())
 	}
 	return texts
 }
 
-func sorted(list Errors) Errors {
+func sortProblems(list Errors) Errors {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Problem) int {
 		if c := strings.Compare(a.Place.File, b.Place.File); c != 0 {
@@ -93,7 +93,7 @@ func sorted(list Errors) Errors {
 	list = slices.CompactFunc(list, func(a, b Problem) bool { return a == b })
 	known := map[engine.Place]bool{}
 	for _, p := range list {
-		known[p.Place] = known[p.Place] || p.Text != notValid
+		known[p.Place] = known[p.Place] || p.Text != unknownProblem
 	}
-	return slices.DeleteFunc(list, func(p Problem) bool { return p.Text == notValid && known[p.Place] })
+	return slices.DeleteFunc(list, func(p Problem) bool { return p.Text == unknownProblem && known[p.Place] })
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -50,26 +51,26 @@ func readPullSecret(contents []byte) (logins map[string]login, wrong string) {
 	return secret.Auths, ""
 }
 
-// pullSecret checks that there is a log-in for the registries in use.
-func (b *builder) pullSecret(f engine.File, registries map[string]any) {
-	logins, wrong := readPullSecret(whole(f))
+// checkPullSecret checks that there is a log-in for the registries in use.
+func (b *builder) checkPullSecret(f engine.File, registries map[string]any) {
+	logins, wrong := readPullSecret(fullContents(f))
 	if wrong != "" {
 		return // said already
 	}
-	for _, image := range []string{last(b.osImage, b.out.OSImage), b.out.ExtensionsImage} {
-		if image != "" && !covered(image, logins, registries) {
-			b.problems.add(b.contentsAt(f), "has no entry for %s, from which the OS comes; add one", registryOf(image))
+	for _, image := range []string{cmp.Or(b.out.OSImage, b.osImage), b.out.ExtensionsImage} {
+		if image != "" && !hasLogin(image, logins, registries) {
+			b.problems.addError(b.contentsPlace(f), "has no entry for %s, from which the OS comes; add one", registryName(image))
 		}
 	}
 }
 
-// covered reports whether there is a login for an image, or for a mirror of
+// hasLogin reports whether there is a login for an image, or for a mirror of
 // its registry.
-func covered(image string, logins map[string]login, registries map[string]any) bool {
-	for _, name := range append(mirrors(image, registries), bare(image)) {
+func hasLogin(image string, logins map[string]login, registries map[string]any) bool {
+	for _, name := range append(mirrorNames(image, registries), withoutTransport(image)) {
 		for scope := range logins {
 			scope = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(scope, "https://"), "http://"), "/")
-			if within(name, scope) {
+			if isInScope(name, scope) {
 				return true
 			}
 		}
@@ -77,14 +78,14 @@ func covered(image string, logins map[string]login, registries map[string]any) b
 	return false
 }
 
-// within reports whether an image is in a registry, or in a part of it.
-func within(name, scope string) bool {
+// isInScope reports whether an image is in a registry, or in a part of it.
+func isInScope(name, scope string) bool {
 	rest, ok := strings.CutPrefix(name, scope)
 	return ok && scope != "" && (rest == "" || strings.ContainsAny(rest[:1], "/:@"))
 }
 
-// bare is the image without the transport that rpm-ostree writes before it.
-func bare(image string) string {
+// withoutTransport is the image without the transport that rpm-ostree writes before it.
+func withoutTransport(image string) string {
 	for {
 		head, rest, ok := strings.Cut(image, ":")
 		switch head {
@@ -99,25 +100,25 @@ func bare(image string) string {
 	}
 }
 
-func registryOf(image string) string {
-	registry, _, _ := strings.Cut(bare(image), "/")
+func registryName(image string) string {
+	registry, _, _ := strings.Cut(withoutTransport(image), "/")
 	return registry
 }
 
-// mirrors are the places registries.conf names for an image.
-func mirrors(image string, registries map[string]any) []string {
+// mirrorNames are the places registries.conf names for an image.
+func mirrorNames(image string, registries map[string]any) []string {
 	var names []string
-	for _, r := range tables(registries["registry"]) {
+	for _, r := range asTables(registries["registry"]) {
 		scope, _ := r["prefix"].(string)
 		location, _ := r["location"].(string)
 		if scope == "" {
 			scope = location
 		}
-		if !within(bare(image), scope) {
+		if !isInScope(withoutTransport(image), scope) {
 			continue
 		}
 		names = append(names, location)
-		for _, m := range tables(r["mirror"]) {
+		for _, m := range asTables(r["mirror"]) {
 			mirror, _ := m["location"].(string)
 			names = append(names, mirror)
 		}
@@ -125,7 +126,7 @@ func mirrors(image string, registries map[string]any) []string {
 	return names
 }
 
-func tables(v any) []map[string]any {
+func asTables(v any) []map[string]any {
 	list, _ := v.([]map[string]any)
 	return list
 }

@@ -17,17 +17,17 @@ const maxDepth = 100
 // the result is nil.
 func readJSON(file, text string, report *problems) *node {
 	if !utf8.ValidString(text) {
-		report.add(engine.Place{File: file}, "is not UTF-8 text; save it as UTF-8")
+		report.addError(engine.Place{File: file}, "is not UTF-8 text; save it as UTF-8")
 		return nil
 	}
 	r := &jsonReader{file: file, text: text, report: report, line: 1, names: map[string]string{}}
 	n := &node{}
-	err := r.value(n, 0)
+	err := r.readValue(n, 0)
 	if err == nil {
-		err = r.end()
+		err = r.expectEnd()
 	}
 	if err != nil {
-		report.add(engine.Place{File: file, Line: r.line, Column: r.column()}, "%s", err)
+		report.addError(engine.Place{File: file, Line: r.line, Column: r.column()}, "%s", err)
 		return nil
 	}
 	return n
@@ -39,10 +39,10 @@ type jsonReader struct {
 	text   string
 	report *problems
 
-	pos   int // how far it has come
-	line  int // of pos, from 1
-	start int // where that line begins
-	wide  int // bytes of that line before pos that continue a character
+	pos           int // how far it has come
+	line          int // of pos, from 1
+	start         int // where that line begins
+	continuations int // bytes of that line before pos that continue a character
 
 	count int               // values so far
 	names map[string]string // of fields, each once
@@ -50,21 +50,21 @@ type jsonReader struct {
 
 // The texts of these errors quote nothing of the document: it may be secret.
 var (
-	errDeep    = errors.New("values are nested more than 100 deep; write them flatter")
-	errMany    = errors.New("has more than 2000000 values; split the document")
-	errAfter   = errors.New("something comes after the end of the document; keep one JSON document per file")
-	errEarly   = errors.New("the JSON ends too early; close what is open")
-	errInvalid = errors.New("is not valid JSON from here on; check commas, quotes and brackets")
+	errTooDeep       = errors.New("values are nested more than 100 deep; write them flatter")
+	errTooManyValues = errors.New("has more than 2000000 values; split the document")
+	errTrailingText  = errors.New("something comes after the end of the document; keep one JSON document per file")
+	errUnexpectedEnd = errors.New("the JSON ends too early; close what is open")
+	errInvalid       = errors.New("is not valid JSON from here on; check commas, quotes and brackets")
 )
 
-func (r *jsonReader) column() int { return r.pos - r.start - r.wide + 1 }
+func (r *jsonReader) column() int { return r.pos - r.start - r.continuations + 1 }
 
-// space goes to the next token and returns its first byte, 0 at the end.
-func (r *jsonReader) space() byte {
+// skipSpace goes to the next token and returns its first byte, 0 at the end.
+func (r *jsonReader) skipSpace() byte {
 	for ; r.pos < len(r.text); r.pos++ {
 		switch c := r.text[r.pos]; c {
 		case '\n':
-			r.line, r.start, r.wide = r.line+1, r.pos+1, 0
+			r.line, r.start, r.continuations = r.line+1, r.pos+1, 0
 		case ' ', '\t', '\r':
 		default:
 			return c
@@ -73,42 +73,42 @@ func (r *jsonReader) space() byte {
 	return 0
 }
 
-func (r *jsonReader) end() error {
-	if r.space(); r.pos < len(r.text) {
-		return errAfter
+func (r *jsonReader) expectEnd() error {
+	if r.skipSpace(); r.pos < len(r.text) {
+		return errTrailingText
 	}
 	return nil
 }
 
-// value reads the next value into n.
-func (r *jsonReader) value(n *node, depth int) error {
-	c := r.space()
+// readValue reads the next value into n.
+func (r *jsonReader) readValue(n *node, depth int) error {
+	c := r.skipSpace()
 	n.line, n.column = r.line, r.column()
 	if r.count++; r.count > maxNodes {
-		return errMany
+		return errTooManyValues
 	}
 	switch {
 	case depth > maxDepth:
-		return errDeep
+		return errTooDeep
 	case r.pos >= len(r.text):
-		return errEarly
+		return errUnexpectedEnd
 	case c == '{':
 		n.kind = objectKind
-		return r.object(n, depth)
+		return r.readObject(n, depth)
 	case c == '[':
 		n.kind = listKind
-		return r.list(n, depth)
+		return r.readList(n, depth)
 	case c == '"':
 		n.kind = textKind
 		var err error
-		n.scalar, err = r.string()
+		n.scalar, err = r.readString()
 		return err
 	}
-	return r.literal(n)
+	return r.readLiteral(n)
 }
 
-// literal reads a number, true, false or null.
-func (r *jsonReader) literal(n *node) error {
+// readLiteral reads a number, true, false or null.
+func (r *jsonReader) readLiteral(n *node) error {
 	rest := r.text[r.pos:]
 	if end := strings.IndexAny(rest[:min(len(rest), 512)], " \t\r\n,]}:[{\""); end >= 0 {
 		rest = rest[:end]
@@ -127,15 +127,15 @@ func (r *jsonReader) literal(n *node) error {
 	return nil
 }
 
-// string reads the string at pos. A short one is copied, so that it does not
+// readString reads the string at pos. A short one is copied, so that it does not
 // keep the whole text.
-func (r *jsonReader) string() (string, error) {
+func (r *jsonReader) readString() (string, error) {
 	from := r.pos + 1
 	end, plain := from, true
 	for {
 		i := strings.IndexByte(r.text[end:], '"')
 		if i < 0 {
-			return "", errEarly
+			return "", errUnexpectedEnd
 		}
 		part := r.text[end : end+i]
 		end += i
@@ -149,7 +149,7 @@ func (r *jsonReader) string() (string, error) {
 		end++ // the quote is escaped
 	}
 	raw := r.text[from:end]
-	wide, ok := measure(raw)
+	wide, ok := countContinuations(raw)
 	if !ok {
 		return "", errInvalid
 	}
@@ -157,7 +157,7 @@ func (r *jsonReader) string() (string, error) {
 	if !plain && json.Unmarshal([]byte(r.text[from-1:end+1]), &s) != nil {
 		return "", errInvalid
 	}
-	r.pos, r.wide = end+1, r.wide+wide
+	r.pos, r.continuations = end+1, r.continuations+wide
 	if plain && len(s) <= shortText {
 		s = strings.Clone(s)
 	}
@@ -167,9 +167,9 @@ func (r *jsonReader) string() (string, error) {
 // shortText is how long a string may be to be kept for as long as a document.
 const shortText = 256
 
-// measure counts the bytes that continue a character; false if a control
+// countContinuations counts the bytes that continue a character; false if a control
 // character is among them, which JSON escapes.
-func measure(s string) (wide int, ok bool) {
+func countContinuations(s string) (wide int, ok bool) {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ':
@@ -181,31 +181,31 @@ func measure(s string) (wide int, ok bool) {
 	return wide, true
 }
 
-func (r *jsonReader) list(n *node, depth int) error {
+func (r *jsonReader) readList(n *node, depth int) error {
 	r.pos++
-	if r.space() == ']' {
+	if r.skipSpace() == ']' {
 		r.pos++
 		return nil
 	}
 	for {
 		item := &node{}
-		if err := r.value(item, depth+1); err != nil {
+		if err := r.readValue(item, depth+1); err != nil {
 			return err
 		}
 		n.items = append(n.items, item)
-		if more, err := r.more(']'); !more {
+		if more, err := r.nextItem(']'); !more {
 			return err
 		}
 	}
 }
 
-// more goes past the comma before the next item, or past the end of a list or
+// nextItem goes past the comma before the next item, or past the end of a list or
 // an object.
-func (r *jsonReader) more(end byte) (bool, error) {
-	c := r.space()
+func (r *jsonReader) nextItem(end byte) (bool, error) {
+	c := r.skipSpace()
 	switch {
 	case r.pos >= len(r.text):
-		return false, errEarly
+		return false, errUnexpectedEnd
 	case c != ',' && c != end:
 		return false, errInvalid
 	}
@@ -213,44 +213,44 @@ func (r *jsonReader) more(end byte) (bool, error) {
 	return c == ',', nil
 }
 
-func (r *jsonReader) object(n *node, depth int) error {
+func (r *jsonReader) readObject(n *node, depth int) error {
 	r.pos++
-	if r.space() == '}' {
+	if r.skipSpace() == '}' {
 		r.pos++
 		return nil
 	}
-	var seen names
+	var seen nameSet
 	for {
-		k, err := r.key()
+		k, err := r.readKey()
 		if err != nil {
 			return err
 		}
 		item := &node{}
-		if err := r.value(item, depth+1); err != nil {
+		if err := r.readValue(item, depth+1); err != nil {
 			return err
 		}
 		if !seen.add(k.name) {
-			r.report.add(engine.Place{File: r.file, Line: k.line, Column: k.column}, "field %s is here twice; keep one", shorten(k.name))
+			r.report.addError(engine.Place{File: r.file, Line: k.line, Column: k.column}, "field %s is here twice; keep one", shortenName(k.name))
 		} else {
 			n.keys, n.items = append(n.keys, k), append(n.items, item)
 		}
-		if more, err := r.more('}'); !more {
+		if more, err := r.nextItem('}'); !more {
 			return err
 		}
 	}
 }
 
-// key reads the name of a field and the colon after it.
-func (r *jsonReader) key() (key, error) {
-	c := r.space()
+// readKey reads the name of a field and the colon after it.
+func (r *jsonReader) readKey() (key, error) {
+	c := r.skipSpace()
 	k := key{line: r.line, column: r.column()}
 	switch {
 	case r.pos >= len(r.text):
-		return k, errEarly
+		return k, errUnexpectedEnd
 	case c != '"':
 		return k, errInvalid
 	}
-	name, err := r.string()
+	name, err := r.readString()
 	if err != nil {
 		return k, err
 	}
@@ -258,9 +258,9 @@ func (r *jsonReader) key() (key, error) {
 		r.names[name] = strings.Clone(name)
 	}
 	k.name = r.names[name]
-	switch c := r.space(); {
+	switch c := r.skipSpace(); {
 	case r.pos >= len(r.text):
-		return k, errEarly
+		return k, errUnexpectedEnd
 	case c != ':':
 		return k, errInvalid
 	}
@@ -268,15 +268,15 @@ func (r *jsonReader) key() (key, error) {
 	return k, nil
 }
 
-// names is a set of names. The first few are in a list, as most objects have
+// nameSet is a set of names. The first few are in a list, as most objects have
 // no more.
-type names struct {
+type nameSet struct {
 	list []string
 	more map[string]bool
 }
 
 // add reports whether the name is new.
-func (s *names) add(name string) bool {
+func (s *nameSet) add(name string) bool {
 	if slices.Contains(s.list, name) || s.more[name] {
 		return false
 	}

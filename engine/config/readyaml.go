@@ -15,25 +15,25 @@ import (
 // are followed: few aliases can stand for billions.
 const maxNodes = 2_000_000
 
-// maxChunks is how many documents a YAML stream may have.
-const maxChunks = 10_000
+// maxYAMLDocuments is how many documents a YAML stream may have.
+const maxYAMLDocuments = 10_000
 
-// chunk is one document of a YAML stream.
-type chunk struct {
+// yamlChunk is one document of a YAML stream.
+type yamlChunk struct {
 	text []byte
 	line int // lines of the file before it
 }
 
-// split takes a YAML stream apart at its document marks. A mark at the start
+// splitYAML takes a YAML stream apart at its document marks. A mark at the start
 // of a line is one even in the middle of a block scalar.
-func split(text []byte) []chunk {
-	var chunks []chunk
-	current := chunk{}
+func splitYAML(text []byte) []yamlChunk {
+	var chunks []yamlChunk
+	current := yamlChunk{}
 	for number, line := range bytes.SplitAfter(text, []byte("\n")) {
-		mark := marks(line)
+		mark := isDocumentMark(line)
 		if mark {
 			chunks = append(chunks, current)
-			current = chunk{line: number}
+			current = yamlChunk{line: number}
 			line = append([]byte("   "), line[3:]...) // what follows the mark keeps its column
 		}
 		current.text = append(current.text, line...)
@@ -41,7 +41,7 @@ func split(text []byte) []chunk {
 	return append(chunks, current)
 }
 
-func marks(line []byte) bool {
+func isDocumentMark(line []byte) bool {
 	for _, mark := range [][]byte{[]byte("---"), []byte("...")} {
 		if rest, ok := bytes.CutPrefix(line, mark); ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0) {
 			return true
@@ -54,14 +54,14 @@ var yamlLine = regexp.MustCompile(`line (\d+)`)
 
 // readYAML reads one YAML document; nil if it is empty or something is wrong
 // with it.
-func readYAML(file string, c chunk, report *problems) *node {
-	r := &yamlReader{file: file, before: c.line, report: report}
+func readYAML(file string, c yamlChunk, report *problems) *node {
+	r := &yamlReader{file: file, linesBefore: c.line, report: report}
 	if !utf8.Valid(c.text) {
-		report.add(engine.Place{File: file, Line: c.line + 1}, "is not UTF-8 text; save it as UTF-8")
+		report.addError(engine.Place{File: file, Line: c.line + 1}, "is not UTF-8 text; save it as UTF-8")
 		return nil
 	}
-	if crowded(c.text) {
-		report.add(engine.Place{File: file, Line: c.line + 1}, "has more than %d values; split the document", maxNodes)
+	if hasTooManyValues(c.text) {
+		report.addError(engine.Place{File: file, Line: c.line + 1}, "has more than %d values; split the document", maxNodes)
 		return nil
 	}
 	var root yaml.Node
@@ -72,23 +72,23 @@ func readYAML(file string, c chunk, report *problems) *node {
 				at.Line = c.line + line
 			}
 		}
-		report.add(at, "is not valid YAML here; check indentation, quotes and colons")
+		report.addError(at, "is not valid YAML here; check indentation, quotes and colons")
 		return nil
 	}
 	if len(root.Content) == 0 {
 		return nil
 	}
-	n := r.value(root.Content[0], 0)
+	n := r.readValue(root.Content[0], 0)
 	if r.tooMuch || n.kind == nullKind {
 		return nil
 	}
 	return n
 }
 
-// crowded reports whether a text has too many values for the YAML library to be
+// hasTooManyValues reports whether a text has too many values for the YAML library to be
 // given it, which makes all of them before they can be counted. Each but the
 // first needs one of these marks or a line of its own.
-func crowded(text []byte) bool {
+func hasTooManyValues(text []byte) bool {
 	marks := 0
 	for _, mark := range []string{"\n", ",", "[", "{", "- ", "? "} {
 		marks += bytes.Count(text, []byte(mark))
@@ -97,21 +97,21 @@ func crowded(text []byte) bool {
 }
 
 type yamlReader struct {
-	file   string
-	before int
-	count  int
-	bytes  int // of strings, as often as aliases name them
-	report *problems
+	file        string
+	linesBefore int
+	count       int
+	bytes       int // of strings, as often as aliases name them
+	report      *problems
 
 	tooMuch bool // the document is larger or deeper than any that makes sense
 }
 
-func (r *yamlReader) problem(y *yaml.Node, format string, args ...any) {
-	r.report.add(engine.Place{File: r.file, Line: r.before + y.Line, Column: y.Column}, format, args...)
+func (r *yamlReader) addError(y *yaml.Node, format string, args ...any) {
+	r.report.addError(engine.Place{File: r.file, Line: r.linesBefore + y.Line, Column: y.Column}, format, args...)
 }
 
-func (r *yamlReader) value(y *yaml.Node, depth int) *node {
-	n := &node{kind: nullKind, line: r.before + y.Line, column: y.Column}
+func (r *yamlReader) readValue(y *yaml.Node, depth int) *node {
+	n := &node{kind: nullKind, line: r.linesBefore + y.Line, column: y.Column}
 	r.count++
 	if r.tooMuch {
 		return n
@@ -119,28 +119,28 @@ func (r *yamlReader) value(y *yaml.Node, depth int) *node {
 	r.bytes += len(y.Value)
 	if r.count > maxNodes || depth > maxDepth || r.bytes > maxDocument {
 		r.tooMuch = true
-		r.problem(y, "has more than %d values or %d MiB, or is nested more than %d deep; write it flatter, with fewer aliases", maxNodes, maxDocument>>20, maxDepth)
+		r.addError(y, "has more than %d values or %d MiB, or is nested more than %d deep; write it flatter, with fewer aliases", maxNodes, maxDocument>>20, maxDepth)
 		return n
 	}
 	switch y.Kind {
 	case yaml.AliasNode:
-		return r.value(y.Alias, depth+1)
+		return r.readValue(y.Alias, depth+1)
 	case yaml.SequenceNode:
 		n.kind = listKind
 		for _, item := range y.Content {
-			n.items = append(n.items, r.value(item, depth+1))
+			n.items = append(n.items, r.readValue(item, depth+1))
 		}
 	case yaml.MappingNode:
 		n.kind = objectKind
-		r.object(n, y, depth)
+		r.readObject(n, y, depth)
 	case yaml.ScalarNode:
-		r.scalar(n, y)
+		r.readScalar(n, y)
 	}
 	return n
 }
 
-func (r *yamlReader) object(n *node, y *yaml.Node, depth int) {
-	var seen names
+func (r *yamlReader) readObject(n *node, y *yaml.Node, depth int) {
+	var seen nameSet
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		name, value := y.Content[i], y.Content[i+1]
 		if name.Kind == yaml.AliasNode {
@@ -148,42 +148,42 @@ func (r *yamlReader) object(n *node, y *yaml.Node, depth int) {
 		}
 		switch {
 		case name.Kind != yaml.ScalarNode:
-			r.problem(y.Content[i], "has a field whose name is not a string; name it")
+			r.addError(y.Content[i], "has a field whose name is not a string; name it")
 			continue
 		case name.ShortTag() == "!!merge":
-			r.problem(y.Content[i], "merges fields with <<, which is not read; write them out")
+			r.addError(y.Content[i], "merges fields with <<, which is not read; write them out")
 			continue
 		case !seen.add(name.Value):
-			r.problem(y.Content[i], "field %s is here twice; keep one", shorten(name.Value))
+			r.addError(y.Content[i], "field %s is here twice; keep one", shortenName(name.Value))
 			continue
 		}
 		r.bytes += len(name.Value)
-		n.keys = append(n.keys, key{name: name.Value, line: r.before + y.Content[i].Line, column: y.Content[i].Column})
-		n.items = append(n.items, r.value(value, depth+1))
+		n.keys = append(n.keys, key{name: name.Value, line: r.linesBefore + y.Content[i].Line, column: y.Content[i].Column})
+		n.items = append(n.items, r.readValue(value, depth+1))
 	}
 }
 
-func (r *yamlReader) scalar(n *node, y *yaml.Node) {
+func (r *yamlReader) readScalar(n *node, y *yaml.Node) {
 	switch y.ShortTag() {
 	case "!!null":
 	case "!!bool":
 		var v bool
 		if err := y.Decode(&v); err != nil {
-			r.problem(y, "is not true or false")
+			r.addError(y, "is not true or false")
 		}
 		n.kind, n.scalar = boolKind, strconv.FormatBool(v)
 	case "!!int":
 		var v int64
 		if err := y.Decode(&v); err != nil {
-			r.problem(y, "is too large a number")
+			r.addError(y, "is too large a number")
 		}
 		n.kind, n.scalar = numberKind, strconv.FormatInt(v, 10)
 	case "!!float":
 		// No field takes one. The value itself may be .nan, which JSON lacks.
 		n.kind, n.scalar = numberKind, "0.5"
 	case "!!str", "!!timestamp":
-		n.kind, n.scalar, n.block = textKind, y.Value, y.Style&yaml.LiteralStyle != 0
+		n.kind, n.scalar, n.isBlock = textKind, y.Value, y.Style&yaml.LiteralStyle != 0
 	default:
-		r.problem(y, "has a type that is not read; write it as a plain string, number, true or false")
+		r.addError(y, "has a type that is not read; write it as a plain string, number, true or false")
 	}
 }

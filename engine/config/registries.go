@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -22,10 +23,10 @@ const (
 // newShortNameAliasCache. It is not imported: it reads files by their path
 // only, and brings storage, docker and sigstore along.
 
-// registries looks for what its reader refuses in a registries.conf.
-type registries struct {
-	lines map[string]int // of fields, by their path
-	wrong []string
+// registriesChecker looks for what its reader refuses in a registries.conf.
+type registriesChecker struct {
+	lines    map[string]int // of fields, by their path
+	problems []string
 }
 
 // checkRegistries says what is wrong with a registries.conf, each with its line
@@ -35,9 +36,9 @@ func checkRegistries(contents []byte, folder bool) []string {
 	if wrong != "" {
 		return []string{wrong}
 	}
-	r := &registries{lines: fieldLines(string(contents))}
-	r.shape(lowered(c).(map[string]any), folder) //nolint:forcetypeassert // of a map it is one
-	return r.wrong
+	r := &registriesChecker{lines: fieldLines(string(contents))}
+	r.checkFields(lowerFieldNames(c).(map[string]any), folder) //nolint:forcetypeassert // of a map it is one
+	return r.problems
 }
 
 // readRegistries reads a registries.conf, or says why it cannot be read.
@@ -53,9 +54,9 @@ func readRegistries(contents []byte) (registries map[string]any, wrong string) {
 	return registries, ""
 }
 
-// lowered has all names of fields in small letters: the reader does not tell
+// lowerFieldNames has all names of fields in small letters: the reader does not tell
 // them apart.
-func lowered(v any) any {
+func lowerFieldNames(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
@@ -63,14 +64,14 @@ func lowered(v any) any {
 			if name = strings.ToLower(name); name == "aliases" {
 				out[name] = field // names of images are told apart
 			} else {
-				out[name] = lowered(field)
+				out[name] = lowerFieldNames(field)
 			}
 		}
 		return out
 	case []map[string]any:
 		out := make([]map[string]any, len(v))
 		for i, item := range v {
-			out[i], _ = lowered(item).(map[string]any)
+			out[i], _ = lowerFieldNames(item).(map[string]any)
 		}
 		return out
 	}
@@ -78,8 +79,8 @@ func lowered(v any) any {
 }
 
 var (
-	header = regexp.MustCompile(`^\s*(\[\[?)\s*([A-Za-z0-9_.-]+)\s*\]\]?`)
-	assign = regexp.MustCompile(`^\s*(?:([A-Za-z0-9_-]+)|"([^"]*)"|'([^']*)')\s*=`)
+	tableHeader     = regexp.MustCompile(`^\s*(\[\[?)\s*([A-Za-z0-9_.-]+)\s*\]\]?`)
+	fieldAssignment = regexp.MustCompile(`^\s*(?:([A-Za-z0-9_-]+)|"([^"]*)"|'([^']*)')\s*=`)
 )
 
 // fieldLines finds the lines of fields that stand on lines of their own, as
@@ -89,7 +90,7 @@ func fieldLines(text string) map[string]int {
 	number := 0
 	for line := range strings.SplitSeq(text, "\n") {
 		number++
-		if m := header.FindStringSubmatch(line); m != nil {
+		if m := tableHeader.FindStringSubmatch(line); m != nil {
 			table = ""
 			for i, part := range strings.Split(strings.ToLower(m[2]), ".") {
 				if i > 0 {
@@ -105,7 +106,7 @@ func fieldLines(text string) map[string]int {
 				}
 			}
 			lines[table] = number
-		} else if m := assign.FindStringSubmatch(line); m != nil {
+		} else if m := fieldAssignment.FindStringSubmatch(line); m != nil {
 			name := m[2] + m[3]
 			if name == "" {
 				name = m[1]
@@ -119,8 +120,8 @@ func fieldLines(text string) map[string]int {
 	return lines
 }
 
-// add notes what is wrong with a field.
-func (r *registries) add(field, format string, args ...any) {
+// addProblem notes what is wrong with a field.
+func (r *registriesChecker) addProblem(field, format string, args ...any) {
 	at, _, _ := strings.Cut(field, " ") // " " comes before what is no part of the path
 	for r.lines[at] == 0 && at != "" {
 		at = at[:max(strings.LastIndexAny(at, ".["), 0)]
@@ -129,103 +130,103 @@ func (r *registries) add(field, format string, args ...any) {
 	if line := r.lines[at]; line > 0 {
 		where = fmt.Sprintf(" (line %d of the file)", line)
 	}
-	r.wrong = append(r.wrong, fmt.Sprintf("%s%s ", shorten(strings.ReplaceAll(field, " ", "")), where)+fmt.Sprintf(format, args...))
+	r.problems = append(r.problems, fmt.Sprintf("%s%s ", shortenName(strings.ReplaceAll(field, " ", "")), where)+fmt.Sprintf(format, args...))
 }
 
-// shape checks a whole file.
-func (r *registries) shape(c map[string]any, folder bool) {
+// checkFields checks a whole file.
+func (r *registriesChecker) checkFields(c map[string]any, folder bool) {
 	if old, ok := c["registries"]; ok {
-		r.version1(old, c, folder)
+		r.checkVersion1(old, c, folder)
 	}
-	r.locations("unqualified-search-registries", c["unqualified-search-registries"], true)
-	r.texts("credential-helpers", c["credential-helpers"], func(string, string) {})
-	r.text("additional-layer-store-auth-helper", c["additional-layer-store-auth-helper"])
-	if mode, ok := r.text("short-name-mode", c["short-name-mode"]); ok && !slices.Contains([]string{"", "enforcing", "permissive", "disabled"}, mode) {
-		r.add("short-name-mode", "must be enforcing, permissive or disabled")
+	r.checkLocations("unqualified-search-registries", c["unqualified-search-registries"], true)
+	r.checkTexts("credential-helpers", c["credential-helpers"], func(string, string) {})
+	r.checkText("additional-layer-store-auth-helper", c["additional-layer-store-auth-helper"])
+	if mode, ok := r.checkText("short-name-mode", c["short-name-mode"]); ok && !slices.Contains([]string{"", "enforcing", "permissive", "disabled"}, mode) {
+		r.addProblem("short-name-mode", "must be enforcing, permissive or disabled")
 	}
-	r.aliases(c["aliases"])
-	list, ok := tablesOf(c["registry"])
+	r.checkAliases(c["aliases"])
+	list, ok := lowerTables(c["registry"])
 	if !ok {
-		r.add("registry", "must be a list of tables; begin each with [[registry]]")
+		r.addProblem("registry", "must be a list of tables; begin each with [[registry]]")
 	}
 	said := map[string]registryFlags{}
 	for i, table := range list {
-		r.registry(fmt.Sprintf("registry[%d]", i), table, said)
+		r.checkRegistry(fmt.Sprintf("registry[%d]", i), table, said)
 	}
 }
 
-// version1 checks the old form, with tables registries.search, .insecure and
+// checkVersion1 checks the old form, with tables registries.search, .insecure and
 // .block.
-func (r *registries) version1(v any, c map[string]any, folder bool) {
+func (r *registriesChecker) checkVersion1(v any, c map[string]any, folder bool) {
 	table, ok := v.(map[string]any)
 	if !ok {
-		r.add("registries", "must be a table")
+		r.addProblem("registries", "must be a table")
 	}
 	given := false
 	for _, name := range []string{"search", "insecure", "block"} {
 		part, ok := table[name].(map[string]any)
 		if !ok && table[name] != nil {
-			r.add("registries."+name, "must be a table")
+			r.addProblem("registries."+name, "must be a table")
 		}
 		given = given || part["registries"] != nil
-		r.locations("registries."+name+".registries", part["registries"], name == "search")
+		r.checkLocations("registries."+name+".registries", part["registries"], name == "search")
 	}
 	switch {
 	case !given:
 	case folder:
-		r.add("registries", "is of the old form, version 1, which files of registries.conf.d may not have; write [[registry]]")
+		r.addProblem("registries", "is of the old form, version 1, which files of registries.conf.d may not have; write [[registry]]")
 	case slices.ContainsFunc([]string{"registry", "unqualified-search-registries", "credential-helpers", "short-name-mode", "aliases", "additional-layer-store-auth-helper"}, func(name string) bool { return c[name] != nil }):
-		r.add("registries", "is of the old form, version 1, beside fields of version 2; write all of it as [[registry]]")
+		r.addProblem("registries", "is of the old form, version 1, beside fields of version 2; write all of it as [[registry]]")
 	}
 }
 
 // registryFlags are what all entries of a location have to agree on.
 type registryFlags struct{ blocked, insecure bool }
 
-func (r *registries) registry(at string, table map[string]any, said map[string]registryFlags) {
-	location, _ := r.location(at+".location", table["location"])
-	prefix, _ := r.location(at+".prefix", table["prefix"])
+func (r *registriesChecker) checkRegistry(at string, table map[string]any, said map[string]registryFlags) {
+	location, _ := r.checkLocation(at+".location", table["location"])
+	prefix, _ := r.checkLocation(at+".prefix", table["prefix"])
 	var flags registryFlags
-	flags.blocked = r.truth(at+".blocked", table["blocked"])
-	flags.insecure = r.truth(at+".insecure", table["insecure"])
-	digestOnly := r.truth(at+".mirror-by-digest-only", table["mirror-by-digest-only"])
+	flags.blocked = r.checkBool(at+".blocked", table["blocked"])
+	flags.insecure = r.checkBool(at+".insecure", table["insecure"])
+	digestOnly := r.checkBool(at+".mirror-by-digest-only", table["mirror-by-digest-only"])
 	switch {
 	case location == "" && prefix == "" && table["location"] == nil && table["prefix"] == nil:
-		r.add(at, "has neither location nor prefix; give one")
+		r.addProblem(at, "has neither location nor prefix; give one")
 	case location == "" && !strings.HasPrefix(prefix, "*.") && (table["location"] == nil || table["location"] == ""):
-		r.add(at, "has no location, and its prefix is not of the form *.example.com; give it one")
+		r.addProblem(at, "has no location, and its prefix is not of the form *.example.com; give it one")
 	}
-	if scope := first(prefix, location); strings.HasPrefix(scope, "*.") && strings.ContainsAny(scope, "/@:") {
-		r.add(at, "begins with *. and has a path, a port or a digest; a wildcard stands before a domain only")
+	if scope := cmp.Or(prefix, location); strings.HasPrefix(scope, "*.") && strings.ContainsAny(scope, "/@:") {
+		r.addProblem(at, "begins with *. and has a path, a port or a digest; a wildcard stands before a domain only")
 	}
-	if pull, ok := r.text(at+".pull-from-mirror", table["pull-from-mirror"]); ok && pull != "" {
-		r.add(at+".pull-from-mirror", "is for a mirror; put it into [[registry.mirror]]")
+	if pull, ok := r.checkText(at+".pull-from-mirror", table["pull-from-mirror"]); ok && pull != "" {
+		r.addProblem(at+".pull-from-mirror", "is for a mirror; put it into [[registry.mirror]]")
 	}
-	key := first(location, prefix)
+	key := cmp.Or(location, prefix)
 	if other, again := said[key]; again && other != flags {
-		r.add(at, "is there before with another value of blocked or insecure; make them the same")
+		r.addProblem(at, "is there before with another value of blocked or insecure; make them the same")
 	}
 	said[key] = flags
-	mirrors, ok := tablesOf(table["mirror"])
+	mirrors, ok := lowerTables(table["mirror"])
 	if !ok {
-		r.add(at+".mirror", "must be a list of tables; begin each with [[registry.mirror]]")
+		r.addProblem(at+".mirror", "must be a list of tables; begin each with [[registry.mirror]]")
 	}
 	for i, m := range mirrors {
-		r.mirror(fmt.Sprintf("%s.mirror[%d]", at, i), m, digestOnly)
+		r.checkMirror(fmt.Sprintf("%s.mirror[%d]", at, i), m, digestOnly)
 	}
 }
 
-func (r *registries) mirror(at string, table map[string]any, digestOnly bool) {
-	if location, ok := r.location(at+".location", table["location"]); ok && location == "" {
-		r.add(at, "has no location; give one")
+func (r *registriesChecker) checkMirror(at string, table map[string]any, digestOnly bool) {
+	if location, ok := r.checkLocation(at+".location", table["location"]); ok && location == "" {
+		r.addProblem(at, "has no location; give one")
 	}
-	r.truth(at+".insecure", table["insecure"])
-	pull, ok := r.text(at+".pull-from-mirror", table["pull-from-mirror"])
+	r.checkBool(at+".insecure", table["insecure"])
+	pull, ok := r.checkText(at+".pull-from-mirror", table["pull-from-mirror"])
 	switch {
 	case !ok || pull == "":
 	case digestOnly:
-		r.add(at+".pull-from-mirror", "is there beside mirror-by-digest-only of its registry; keep one")
+		r.addProblem(at+".pull-from-mirror", "is there beside mirror-by-digest-only of its registry; keep one")
 	case !slices.Contains([]string{"all", "digest-only", "tag-only"}, pull):
-		r.add(at+".pull-from-mirror", "must be all, digest-only or tag-only")
+		r.addProblem(at+".pull-from-mirror", "must be all, digest-only or tag-only")
 	}
 }

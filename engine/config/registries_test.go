@@ -53,7 +53,7 @@ func TestRegistries(t *testing.T) {
 	if got := checkRegistries([]byte("[registries.search]\nregistries = ['a']"), true); len(got) != 1 {
 		t.Errorf("version 1 in registries.conf.d: %v", got)
 	}
-	if got := inspect(registriesFolder+"a.conf", []byte("short-name-mode = 5")); len(got) != 1 {
+	if got := checkContents(registriesFolder+"a.conf", []byte("short-name-mode = 5")); len(got) != 1 {
 		t.Errorf("registries.conf.d is not looked into: %v", got)
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,97 +15,99 @@ const (
 )
 
 var (
-	domainRule = regexp.MustCompile(`^` + domainName + `$`)
-	imageRule  = regexp.MustCompile(`^(?:(` + domainName + `)/)?(` + imagePart + `(?:/` + imagePart + `)*)$`)
+	domainPattern = regexp.MustCompile(`^` + domainName + `$`)
+	imagePattern  = regexp.MustCompile(`^(?:(` + domainName + `)/)?(` + imagePart + `(?:/` + imagePart + `)*)$`)
 )
 
-// aliases checks short names of images and what they stand for.
-func (r *registries) aliases(v any) {
+// checkAliases checks short names of images and what they stand for.
+func (r *registriesChecker) checkAliases(v any) {
 	table, ok := v.(map[string]any)
 	if !ok && v != nil {
-		r.add("aliases", "must be a table of NAME = IMAGE")
+		r.addProblem("aliases", "must be a table of NAME = IMAGE")
 	}
-	for _, name := range sortedKeys(table) {
+	for _, name := range slices.Sorted(maps.Keys(table)) {
 		at := "aliases." + name
-		if domain, ok := imageName(name); !ok || hostLike(domain) {
-			r.add(at, "is not a short name; write it without registry, tag and digest, in small letters")
+		if domain, ok := imageDomain(name); !ok || isRegistryHost(domain) {
+			r.addProblem(at, "is not a short name; write it without registry, tag and digest, in small letters")
 		}
-		image, ok := r.text(at, table[name])
-		if domain, valid := imageName(image); ok && image != "" && !(valid && hostLike(domain)) {
-			r.add(at, "must be an image with its registry, without tag and digest")
+		image, ok := r.checkText(at, table[name])
+		if domain, valid := imageDomain(image); ok && image != "" && !(valid && isRegistryHost(domain)) {
+			r.addProblem(at, "must be an image with its registry, without tag and digest")
 		}
 	}
 }
 
-// imageName gives the domain of the name of an image; false if it is none, or
+// imageDomain gives the domain of the name of an image; false if it is none, or
 // has a tag or a digest.
-func imageName(s string) (domain string, ok bool) {
-	m := imageRule.FindStringSubmatch(s)
+func imageDomain(s string) (domain string, ok bool) {
+	m := imagePattern.FindStringSubmatch(s)
 	if m == nil || len(m[2]) > 255 {
 		return "", false
 	}
 	return m[1], true
 }
 
-// hostLike reports whether what comes before the first slash is a registry.
-func hostLike(domain string) bool { return domain == "localhost" || strings.ContainsAny(domain, ".:") }
+// isRegistryHost reports whether what comes before the first slash is a registry.
+func isRegistryHost(domain string) bool {
+	return domain == "localhost" || strings.ContainsAny(domain, ".:")
+}
 
-// location gives a place of images without the slashes at its end; false if it
+// checkLocation gives a place of images without the slashes at its end; false if it
 // is none.
-func (r *registries) location(at string, v any) (string, bool) {
-	s, ok := r.text(at, v)
+func (r *registriesChecker) checkLocation(at string, v any) (string, bool) {
+	s, ok := r.checkText(at, v)
 	s = strings.TrimRight(s, "/")
 	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
-		r.add(at, "has a scheme; write it without http:// or https://")
+		r.addProblem(at, "has a scheme; write it without http:// or https://")
 		return s, false
 	}
 	return s, ok
 }
 
-// locations checks a list of registries; those that are searched are domains.
-func (r *registries) locations(at string, v any, search bool) {
-	r.texts(at, v, func(at, s string) {
-		s, ok := r.location(at, s)
-		if ok && search && !domainRule.MatchString(s) {
-			r.add(at, "is not a registry; write HOST or HOST:PORT")
+// checkLocations checks a list of registries; those that are searched are domains.
+func (r *registriesChecker) checkLocations(at string, v any, search bool) {
+	r.checkTexts(at, v, func(at, s string) {
+		s, ok := r.checkLocation(at, s)
+		if ok && search && !domainPattern.MatchString(s) {
+			r.addProblem(at, "is not a registry; write HOST or HOST:PORT")
 		}
 	})
 }
 
-// texts checks a list of strings, and each of them.
-func (r *registries) texts(at string, v any, each func(at, s string)) {
+// checkTexts checks a list of strings, and each of them.
+func (r *registriesChecker) checkTexts(at string, v any, each func(at, s string)) {
 	list, ok := v.([]any)
 	if !ok && v != nil {
-		r.add(at, "must be a list of strings")
+		r.addProblem(at, "must be a list of strings")
 	}
 	for i, item := range list {
 		at := fmt.Sprintf("%s [%d]", at, i)
-		if s, ok := r.text(at, item); ok {
+		if s, ok := r.checkText(at, item); ok {
 			each(at, s)
 		}
 	}
 }
 
-// text gives the string of a field; false if it is of another type.
-func (r *registries) text(at string, v any) (string, bool) {
+// checkText gives the string of a field; false if it is of another type.
+func (r *registriesChecker) checkText(at string, v any) (string, bool) {
 	s, ok := v.(string)
 	if !ok && v != nil {
-		r.add(at, "must be a string, in quotes")
+		r.addProblem(at, "must be a string, in quotes")
 		return "", false
 	}
 	return s, true
 }
 
-func (r *registries) truth(at string, v any) bool {
+func (r *registriesChecker) checkBool(at string, v any) bool {
 	b, ok := v.(bool)
 	if !ok && v != nil {
-		r.add(at, "must be true or false, without quotes")
+		r.addProblem(at, "must be true or false, without quotes")
 	}
 	return b
 }
 
-// tablesOf gives a list of tables; false if it is something else.
-func tablesOf(v any) ([]map[string]any, bool) {
+// lowerTables gives a list of tables; false if it is something else.
+func lowerTables(v any) ([]map[string]any, bool) {
 	switch v := v.(type) {
 	case nil:
 		return nil, true
@@ -113,7 +116,7 @@ func tablesOf(v any) ([]map[string]any, bool) {
 	case []any:
 		var list []map[string]any
 		for _, item := range v {
-			table, ok := lowered(item).(map[string]any)
+			table, ok := lowerFieldNames(item).(map[string]any)
 			if !ok {
 				return nil, false
 			}
@@ -122,20 +125,4 @@ func tablesOf(v any) ([]map[string]any, bool) {
 		return list, true
 	}
 	return nil, false
-}
-
-func sortedKeys(table map[string]any) []string {
-	keys := make([]string, 0, len(table))
-	for k := range table {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

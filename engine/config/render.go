@@ -20,9 +20,9 @@ func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
 	c.Storage.Files, c.Storage.Directories = slices.Clone(c.Storage.Files), slices.Clone(c.Storage.Directories)
 	for i := range c.Storage.Files {
 		f := &c.Storage.Files[i]
-		f.Contents, f.Append = l.contents.written(f.Contents), slices.Clone(f.Append)
+		f.Contents, f.Append = l.contents.ignitionResource(f.Contents), slices.Clone(f.Append)
 		for j := range f.Append {
-			f.Append[j] = l.contents.written(f.Append[j])
+			f.Append[j] = l.contents.ignitionResource(f.Append[j])
 		}
 	}
 	for _, r := range records {
@@ -36,14 +36,14 @@ func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
 			DirectoryEmbedded1: types.DirectoryEmbedded1{Mode: &private},
 		})
 	}
-	return oldest(c)
+	return encodeOldest(c)
 }
 
-// provisionable is the merged config as it makes Ignition do what is done on a
+// provisioningConfig is the merged config as it makes Ignition do what is done on a
 // running host: files replace what the OS has in their place (the default of
 // the Machine Config Operator, not of Ignition), a masked unit is nothing
 // else, and kernel arguments of MachineConfigs are there.
-func (b *builder) provisionable() types.Config {
+func (b *builder) provisioningConfig() types.Config {
 	c := b.merged
 	c.Storage.Files = slices.Clone(c.Storage.Files)
 	for i := range c.Storage.Files {

@@ -2,24 +2,24 @@ package config
 
 import "strings"
 
-// checkSyntax looks for lines of a unit that systemd would skip, which the
+// checkUnitSyntax looks for lines of a unit that systemd would skip, which the
 // Ignition library does not (systemd.syntax(7)).
-func (d *document) checkSyntax(contents *string, at steps) {
+func (d *document) checkUnitSyntax(contents *string, at fieldPath) {
 	if contents == nil {
 		return
 	}
 	section, continued := false, false
 	number := 0
 	add := func(format string, args ...any) {
-		place := d.at(at)
+		place := d.ignitionPlace(at)
 		p := d.prefix.with(at...)
 		if d.butane {
-			p = snake(p)
+			p = snakePath(p)
 		}
-		if n, found := d.source.follow(p); found == len(p) && n.block {
+		if n, found := d.source.followPath(p); found == len(p) && n.isBlock {
 			place.Line, place.Column = n.line+number, 0
 		}
-		d.report.add(place, format, args...)
+		d.report.addError(place, format, args...)
 	}
 	for line := range strings.SplitSeq(*contents, "\n") {
 		number++

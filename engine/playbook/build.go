@@ -13,42 +13,42 @@ import (
 
 func buildCommand(_ *loader, a arguments, t *engine.Task) {
 	t.Command = &engine.CommandTask{
-		Command: a.text("cmd"), Timeout: value[engine.Duration](a.values, "timeout"),
-		Disrupts: a.truth("disrupts") || a.truth("drain"), Drain: a.truth("drain"),
+		Command: a.textOf("cmd"), Timeout: typedValue[engine.Duration](a.values, "timeout"),
+		Disrupts: a.isTrue("disrupts") || a.isTrue("drain"), Drain: a.isTrue("drain"),
 	}
 }
 
-// unitEndings are the types of units that systemd has: a name with another
+// unitSuffixes are the types of units that systemd has: a name with another
 // ending is a service's.
 var (
-	unitEndings = []string{".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice", ".scope", ".device"}
-	unitName    = regexp.MustCompile(`^[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,246}$`)
+	unitSuffixes = []string{".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice", ".scope", ".device"}
+	unitPattern  = regexp.MustCompile(`^[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,246}$`)
 )
 
 func buildService(l *loader, a arguments, t *engine.Task) {
-	unit := a.text("name")
-	if a.has("name") && !unitName.MatchString(unit) {
-		l.fail(a.entries["name"].value, fmt.Sprintf("no unit can have the name %q", unit), "write a name such as kubelet or etcd.service")
+	unit := a.textOf("name")
+	if a.has("name") && !unitPattern.MatchString(unit) {
+		l.addProblem(a.entries["name"].value, fmt.Sprintf("no unit can have the name %q", unit), "write a name such as kubelet or etcd.service")
 	}
-	if !slices.ContainsFunc(unitEndings, func(ending string) bool { return strings.HasSuffix(unit, ending) }) {
+	if !slices.ContainsFunc(unitSuffixes, func(ending string) bool { return strings.HasSuffix(unit, ending) }) {
 		unit += ".service"
 	}
 	t.Service = &engine.ServiceTask{
-		Unit: unit, Reload: a.text("state") == "reloaded", Drain: a.truth("drain"),
-		Timeout: value[engine.Duration](a.values, "timeout"),
+		Unit: unit, Reload: a.textOf("state") == "reloaded", Drain: a.isTrue("drain"),
+		Timeout: typedValue[engine.Duration](a.values, "timeout"),
 	}
 }
 
 func buildWaitFor(l *loader, a arguments, t *engine.Task) {
 	w := &engine.WaitForTask{
-		Command: a.text("command"), Port: a.number("port"), Path: a.text("path"), URL: a.text("url"),
-		Timeout: value[engine.Duration](a.values, "timeout"),
+		Command: a.textOf("command"), Port: a.numberOf("port"), Path: a.textOf("path"), URL: a.textOf("url"),
+		Timeout: typedValue[engine.Duration](a.values, "timeout"),
 	}
 	if a.has("path") && !strings.HasPrefix(w.Path, "/") {
-		l.fail(a.entries["path"].value, "the path is not absolute", "begin it with /")
+		l.addProblem(a.entries["path"].value, "the path is not absolute", "begin it with /")
 	}
 	if a.has("url") && !isURL(w.URL) {
-		l.fail(a.entries["url"].value, "this is no URL that can be asked", "write http:// or https://, a host, and what to ask it for")
+		l.addProblem(a.entries["url"].value, "this is no URL that can be asked", "write http:// or https://, a host, and what to ask it for")
 	}
 	t.WaitFor = w
 }
@@ -61,11 +61,11 @@ func isURL(s string) bool {
 }
 
 func buildPause(_ *loader, a arguments, t *engine.Task) {
-	t.Pause = &engine.Pause{For: engine.Duration(time.Duration(a.number("seconds"))*time.Second + time.Duration(a.number("minutes"))*time.Minute)}
+	t.Pause = &engine.Pause{For: engine.Duration(time.Duration(a.numberOf("seconds"))*time.Second + time.Duration(a.numberOf("minutes"))*time.Minute)}
 }
 
-// byModule is the name of a task without one: the module and its main argument.
-func byModule(t engine.Task) string {
+// defaultTaskName is the name of a task without one: the module and its main argument.
+func defaultTaskName(t engine.Task) string {
 	argument := ""
 	switch {
 	case t.Command != nil:

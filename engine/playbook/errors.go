@@ -10,9 +10,9 @@ import (
 
 // Errors is everything that is wrong with a playbook.
 type Errors struct {
-	name  string   // of the file
-	lines []string // of the file
-	list  []problem
+	name     string   // of the file
+	lines    []string // of the file
+	problems []problem
 }
 
 // problem is one thing that is wrong. What belongs to no place has line 0.
@@ -26,21 +26,21 @@ type problem struct {
 type place struct{ line, column, width int }
 
 // Len is how many things are wrong.
-func (e *Errors) Len() int { return len(e.list) }
+func (e *Errors) Len() int { return len(e.problems) }
 
-// add notes a problem, once: what an alias repeats is wrong in one place.
-func (e *Errors) add(at place, what, advice string) {
+// addProblem notes a problem, once: what an alias repeats is wrong in one place.
+func (e *Errors) addProblem(at place, what, advice string) {
 	text := strings.ReplaceAll(what+"; "+advice, "\n", " ")
 	p := problem{at, engine.Printable(text)}
-	if !slices.Contains(e.list, p) {
-		e.list = append(e.list, p)
+	if !slices.Contains(e.problems, p) {
+		e.problems = append(e.problems, p)
 	}
 }
 
 // Error gives, for each thing that is wrong, FILE:LINE:COLUMN, what it is and
 // what to do, and the line with the place marked.
 func (e *Errors) Error() string {
-	list := slices.Clone(e.list)
+	list := slices.Clone(e.problems)
 	slices.SortStableFunc(list, func(a, b problem) int {
 		if a.line != b.line {
 			return a.line - b.line
@@ -49,12 +49,12 @@ func (e *Errors) Error() string {
 	})
 	var texts []string
 	for _, p := range list {
-		texts = append(texts, e.show(p))
+		texts = append(texts, e.formatProblem(p))
 	}
 	return strings.Join(texts, "\n\n")
 }
 
-func (e *Errors) show(p problem) string {
+func (e *Errors) formatProblem(p problem) string {
 	if p.line == 0 {
 		return fmt.Sprintf("%s: %s", e.name, p.text)
 	}

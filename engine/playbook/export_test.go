@@ -9,9 +9,9 @@ import (
 
 // Words are all keys that there are, for tests.
 func Words() []string {
-	words := append(names(playFields()), names(taskFields())...)
-	for _, m := range modules() {
-		words = append(append(words, m.name), names(m.fields)...)
+	words := append(fieldNames(playFields()), fieldNames(taskFields())...)
+	for _, m := range allModules() {
+		words = append(append(words, m.name), fieldNames(m.arguments)...)
 	}
 	return words
 }
@@ -20,37 +20,37 @@ func Words() []string {
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("### Plays\n\n")
-	table(&b, "key", playFields())
+	writeTable(&b, "key", playFields())
 	b.WriteString("### Tasks\n\nA task has the name of one module as a key, and these:\n\n")
-	table(&b, "key", taskFields())
+	writeTable(&b, "key", taskFields())
 	b.WriteString("A module without arguments may also stand alone: `- stage`.\n\n### Modules\n\n")
 	b.WriteString("All may stand in `tasks`; those below with a tick also in `pre_tasks` or `post_tasks`.\n\n| module | `pre_tasks` | `post_tasks` | what it does |\n|---|---|---|---|\n")
 	tick := map[bool]string{true: "✓"}
-	for _, m := range modules() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, tick[m.pre], tick[m.post], cell(m.meaning))
+	for _, m := range allModules() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, tick[m.inPreTasks], tick[m.inPostTasks], tableCell(m.meaning))
 	}
 	b.WriteString("\n")
-	for _, m := range modules() {
-		if len(m.fields) > 0 {
+	for _, m := range allModules() {
+		if len(m.arguments) > 0 {
 			fmt.Fprintf(&b, "#### `%s`\n\n", m.name)
-			table(&b, "argument", m.fields)
+			writeTable(&b, "argument", m.arguments)
 		}
 	}
 	b.WriteString("### Words of Ansible that are not there\n\n| word | instead |\n|---|---|\n")
-	instead(&b)
+	writeUnsupportedWords(&b)
 	b.WriteString("\n")
 	return b.String()
 }
 
-// table writes keys with what they take.
-func table(b *strings.Builder, title string, fields []field) {
+// writeTable writes keys with what they take.
+func writeTable(b *strings.Builder, title string, fields []field) {
 	fmt.Fprintf(b, "| %s | type | default | meaning |\n|---|---|---|---|\n", title)
 	for _, f := range fields {
 		what, fallback := string(f.kind), f.fallback
 		switch f.kind {
-		case choice:
+		case choiceKind:
 			what = "`" + strings.Join(f.choices, "`, `") + "`"
-		case number:
+		case numberKind:
 			what = fmt.Sprintf("number from %d to %d", f.least, f.most)
 		}
 		switch {
@@ -59,17 +59,17 @@ func table(b *strings.Builder, title string, fields []field) {
 		case fallback == "":
 			fallback = "none"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.name, cell(what), cell(fallback), cell(f.meaning))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.name, tableCell(what), tableCell(fallback), tableCell(f.meaning))
 	}
 	b.WriteString("\n")
 }
 
-// instead writes what to do in place of Ansible's words, those together that
+// writeUnsupportedWords writes what to do in place of Ansible's words, those together that
 // have the same answer.
-func instead(b *strings.Builder) {
+func writeUnsupportedWords(b *strings.Builder) {
 	advice := map[string][]string{}
-	lacks := playLacks()
-	maps.Copy(lacks, taskLacks())
+	lacks := unsupportedPlayWords()
+	maps.Copy(lacks, unsupportedTaskWords())
 	for word, a := range lacks {
 		if !strings.Contains(word, ".") && !slices.Contains(Words(), word) { // in another place
 			advice[a] = append(advice[a], word)
@@ -78,10 +78,10 @@ func instead(b *strings.Builder) {
 	var rows []string
 	for a, words := range advice {
 		slices.Sort(words)
-		rows = append(rows, fmt.Sprintf("| `%s` | %s |\n", strings.Join(words, "`, `"), cell(a)))
+		rows = append(rows, fmt.Sprintf("| `%s` | %s |\n", strings.Join(words, "`, `"), tableCell(a)))
 	}
 	slices.Sort(rows)
 	b.WriteString(strings.Join(rows, ""))
 }
 
-func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+func tableCell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }

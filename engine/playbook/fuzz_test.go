@@ -17,7 +17,7 @@ var placed = regexp.MustCompile(`^p\.yaml:([0-9]+:[0-9]+:)? [^\n]+; [^\n]+`)
 // FuzzLoad: whatever is in a file, reading ends, and either gives plays that
 // can be carried out or says where the mistakes are.
 func FuzzLoad(f *testing.F) {
-	for _, text := range corpus(f) {
+	for _, text := range collectPlaybooks(f) {
 		f.Add(text)
 	}
 	f.Add("- hosts: &a [*a]\n  tasks: {<<: *a}\n")
@@ -28,7 +28,7 @@ func FuzzLoad(f *testing.F) {
 		if len(text) > 1<<14 {
 			return
 		}
-		book, err := load(text, playbook.Options{Vars: map[string]string{"a": "x", "n": "7"}})
+		book, err := loadText(text, playbook.Options{Vars: map[string]string{"a": "x", "n": "7"}})
 		if err == nil {
 			checkPlays(t, book)
 			return
@@ -51,7 +51,7 @@ func checkPlays(t *testing.T, book engine.Playbook) {
 		t.Fatal("no plays")
 	}
 	for _, p := range book.Plays {
-		if _, err := engine.ParsePattern(p.Hosts, engine.Inventory{Hosts: site()}); err != nil {
+		if _, err := engine.ParsePattern(p.Hosts, engine.Inventory{Hosts: testHosts()}); err != nil {
 			t.Fatal(err)
 		}
 		if p.Name == "" || strings.Contains(p.Name, "\n") || len(p.Tasks) == 0 || p.Line < 1 {

@@ -28,9 +28,9 @@ type loader struct {
 	errs *Errors
 	tags map[string]bool // that plays and tasks have
 
-	vars  *variables    // of the play that is read
-	hosts []engine.Host // of that play
-	every []engine.Task // of its tasks, with those that tags leave out
+	vars     *variables    // of the play that is read
+	hosts    []engine.Host // of that play
+	allTasks []engine.Task // of its tasks, with those that tags leave out
 }
 
 // Load reads the playbook at path. Its error is an *Errors with everything that
@@ -42,22 +42,22 @@ func Load(fsys fs.FS, file string, opts Options) (engine.Playbook, error) {
 	if l.errs.name == "" {
 		l.errs.name = file
 	}
-	text, err := read(fsys, file)
+	text, err := readFile(fsys, file)
 	if err != nil {
-		return engine.Playbook{}, fmt.Errorf("read playbook %s: %w", l.errs.name, cause(err))
+		return engine.Playbook{}, fmt.Errorf("read playbook %s: %w", l.errs.name, errorWithoutPath(err))
 	}
 	for line := range strings.SplitSeq(string(text), "\n") {
 		l.errs.lines = append(l.errs.lines, strings.TrimSuffix(line, "\r"))
 	}
 	book := engine.Playbook{Name: path.Base(file)}
-	if root := l.parse(text); root != nil {
-		book.Plays = l.plays(root)
+	if root := l.parseDocument(text); root != nil {
+		book.Plays = l.readPlays(root)
 	}
 	if l.errs.Len() == 0 {
 		l.checkTags()
 	}
 	if l.errs.Len() == 0 && len(book.Plays) == 0 {
-		l.errs.add(place{}, "--tags and --skip-tags leave no task", "the tags of its tasks are "+listed(l.tags))
+		l.errs.addProblem(place{}, "--tags and --skip-tags leave no task", "the tags of its tasks are "+joinTags(l.tags))
 	}
 	if l.errs.Len() > 0 {
 		return engine.Playbook{}, l.errs
@@ -69,15 +69,15 @@ func Load(fsys fs.FS, file string, opts Options) (engine.Playbook, error) {
 // in their order: what --var may set there. Of a file that is no playbook, it
 // gives those that it finds; Load says what is wrong with it.
 func Variables(fsys fs.FS, file string) []string {
-	text, err := read(fsys, file)
+	text, err := readFile(fsys, file)
 	l := &loader{errs: &Errors{}, tags: map[string]bool{}}
-	root := l.parse(text)
+	root := l.parseDocument(text)
 	if err != nil || root == nil {
 		return nil
 	}
 	var list []string
 	seen := map[string]bool{}
-	for _, play := range follow(root).Content {
+	for _, play := range resolveAlias(root).Content {
 		for _, name := range keysOf(valueOf(play, "vars")) {
 			if !seen[name] {
 				list = append(list, name)
@@ -88,8 +88,8 @@ func Variables(fsys fs.FS, file string) []string {
 	return list
 }
 
-// read gives no more of a file than it takes to see that it is too large.
-func read(fsys fs.FS, file string) (text []byte, err error) {
+// readFile gives no more of a file than it takes to see that it is too large.
+func readFile(fsys fs.FS, file string) (text []byte, err error) {
 	f, err := fsys.Open(file)
 	if err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func read(fsys fs.FS, file string) (text []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, maxSize+1))
 }
 
-// cause is the error without the path, which is said already.
-func cause(err error) error {
+// errorWithoutPath is the error without the path, which is said already.
+func errorWithoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
@@ -110,16 +110,16 @@ func cause(err error) error {
 	return err
 }
 
-// follow gives what an alias stands for.
-func follow(n *yaml.Node) *yaml.Node {
+// resolveAlias gives what an alias stands for.
+func resolveAlias(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	return n
 }
 
-// at is where a value stands.
-func at(n *yaml.Node) place {
+// nodePlace is where a value stands.
+func nodePlace(n *yaml.Node) place {
 	p := place{line: n.Line, column: n.Column, width: 1}
 	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 		p.width = len([]rune(n.Value))
@@ -130,9 +130,9 @@ func at(n *yaml.Node) place {
 	return p
 }
 
-// within is where a part of a text stands, given in bytes; where the text is
+// textPlace is where a part of a text stands, given in bytes; where the text is
 // written otherwise than it reads (escapes, folded lines), it is the text.
-func (l *loader) within(n *yaml.Node, from, width int) place {
+func (l *loader) textPlace(n *yaml.Node, from, width int) place {
 	before, first := n.Value[:min(from, len(n.Value))], n.Line
 	column := n.Column
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
@@ -150,8 +150,10 @@ func (l *loader) within(n *yaml.Node, from, width int) place {
 			return place{line, skip + len([]rune(prefix)) + 1, max(1, width)}
 		}
 	}
-	return at(n)
+	return nodePlace(n)
 }
 
-// fail notes what is wrong with a value.
-func (l *loader) fail(n *yaml.Node, what, advice string) { l.errs.add(at(n), what, advice) }
+// addProblem notes what is wrong with a value.
+func (l *loader) addProblem(n *yaml.Node, what, advice string) {
+	l.errs.addProblem(nodePlace(n), what, advice)
+}

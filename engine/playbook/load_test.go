@@ -20,9 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write testdata, the schema and the generated part of docs/playbooks.md")
 
-// site is a sample of an inventory: an etcd cluster of three, and six workers
+// testHosts is a sample of an inventory: an etcd cluster of three, and six workers
 // in two zones.
-func site() []engine.Host {
+func testHosts() []engine.Host {
 	var hosts []engine.Host
 	for i := range 3 {
 		hosts = append(hosts, engine.Host{Name: fmt.Sprintf("etcd-%d", i), Address: fmt.Sprintf("10.0.0.1%d", i), Pool: "etcd", Cluster: "main"})
@@ -37,10 +37,10 @@ func site() []engine.Host {
 	return hosts
 }
 
-// load reads a text as the file p.yaml.
-func load(text string, opts playbook.Options) (engine.Playbook, error) {
+// loadText reads a text as the file p.yaml.
+func loadText(text string, opts playbook.Options) (engine.Playbook, error) {
 	if opts.Hosts == nil {
-		opts.Hosts = site()
+		opts.Hosts = testHosts()
 	}
 	return playbook.Load(fstest.MapFS{"p.yaml": {Data: []byte(text)}}, "p.yaml", opts)
 }
@@ -68,7 +68,7 @@ func TestCases(t *testing.T) {
 			if i+1 < len(archive.Files) && archive.Files[i+1].Name == name+".want" {
 				want = string(archive.Files[i+1].Data)
 			}
-			got := result(load(string(f.Data), options(string(f.Data))))
+			got := formatResult(loadText(string(f.Data), parseOptions(string(f.Data))))
 			if got != want && !*update {
 				t.Errorf("%s: %s:\n%s\nwant:\n%s", file, name, got, want)
 			}
@@ -82,8 +82,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// options reads flags from a first line such as # --tags a --var x=1.
-func options(text string) playbook.Options {
+// parseOptions reads flags from a first line such as # --tags a --var x=1.
+func parseOptions(text string) playbook.Options {
 	opts := playbook.Options{Vars: map[string]string{}}
 	first, _, _ := strings.Cut(text, "\n")
 	words := strings.Fields(first)
@@ -101,8 +101,8 @@ func options(text string) playbook.Options {
 	return opts
 }
 
-// result is what a playbook has become, or what is wrong with it, as text.
-func result(book engine.Playbook, err error) string {
+// formatResult is what a playbook has become, or what is wrong with it, as text.
+func formatResult(book engine.Playbook, err error) string {
 	if err != nil {
 		return err.Error() + "\n"
 	}
@@ -127,7 +127,7 @@ func result(book engine.Playbook, err error) string {
 			tasks []engine.Task
 		}{{"before", p.PreTasks}, {"do", p.Tasks}, {"after", p.PostTasks}} {
 			for _, t := range list.tasks {
-				fmt.Fprintf(&b, "  %s (line %d): %s: %s %s", list.name, t.Line, t.Name, t.Module, argumentsOf(t))
+				fmt.Fprintf(&b, "  %s (line %d): %s: %s %s", list.name, t.Line, t.Name, t.Module, formatArguments(t))
 				if len(t.Skip) > 0 {
 					var skipped []string
 					for h := range t.Skip {
@@ -143,7 +143,7 @@ func result(book engine.Playbook, err error) string {
 	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
-func argumentsOf(t engine.Task) string {
+func formatArguments(t engine.Task) string {
 	var x any
 	switch {
 	case t.Command != nil:
@@ -204,7 +204,7 @@ func TestBounds(t *testing.T) {
 		"---\n":                        "a playbook is a list of plays",
 		"hosts: all\ntasks: [stage]\n": "a playbook is a list of plays",
 	} {
-		_, err := load(text, playbook.Options{})
+		_, err := loadText(text, playbook.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "p.yaml") != 1 {
 			t.Errorf("%.40q: %v; want %q once", text, err, want)
 		}

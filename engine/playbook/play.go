@@ -12,57 +12,57 @@ import (
 	"holdfast/engine"
 )
 
-// plays reads the list of plays, without those of which tags leave nothing.
-func (l *loader) plays(root *yaml.Node) []engine.Play {
-	root = follow(root)
+// readPlays reads the list of plays, without those of which tags leave nothing.
+func (l *loader) readPlays(root *yaml.Node) []engine.Play {
+	root = resolveAlias(root)
 	if root.Kind != yaml.SequenceNode || len(root.Content) == 0 {
-		l.errs.add(place{root.Line, root.Column, 1}, "a playbook is a list of plays", "begin each play with a dash: - hosts: …")
+		l.errs.addProblem(place{root.Line, root.Column, 1}, "a playbook is a list of plays", "begin each play with a dash: - hosts: …")
 		return nil
 	}
 	var list []engine.Play
 	for _, n := range root.Content {
-		n = follow(n)
+		n = resolveAlias(n)
 		if n.Kind != yaml.MappingNode {
-			l.fail(n, "this is not a play", "a play begins with - hosts: … and has tasks")
+			l.addProblem(n, "this is not a play", "a play begins with - hosts: … and has tasks")
 			continue
 		}
-		if p := l.play(n); len(p.Tasks) > 0 {
+		if p := l.readPlay(n); len(p.Tasks) > 0 {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-func (l *loader) play(n *yaml.Node) engine.Play {
-	entries := l.object(n, "a play", playFields(), nil, playLacks())
+func (l *loader) readPlay(n *yaml.Node) engine.Play {
+	entries := l.readFields(n, "a play", playFields(), nil, unsupportedPlayWords())
 	l.vars = l.readVars(entries["vars"])
-	v := l.values(entries, playFields())
+	v := l.readValues(entries, playFields())
 	p := engine.Play{
-		Name: l.title(entries, v), Serial: value[[]engine.Limit](v, "serial"),
-		Order: engine.Order(v.text("order")), AnyFatal: v.truth("any_errors_fatal"), Line: n.Line,
+		Name: l.readName(entries, v), Serial: typedValue[[]engine.Limit](v, "serial"),
+		Order: engine.Order(v.textOf("order")), AnyFatal: v.isTrue("any_errors_fatal"), Line: n.Line,
 	}
 	if v.has("max_fail_percentage") {
-		p.MaxFail = &engine.Limit{Percent: v.number("max_fail_percentage"), Set: true}
+		p.MaxFail = &engine.Limit{Percent: v.numberOf("max_fail_percentage"), Set: true}
 	}
-	l.hosts, l.every = nil, nil
+	l.hosts, l.allTasks = nil, nil
 	if e, ok := entries["hosts"]; ok {
-		p.Hosts = l.pattern(e.value)
+		p.Hosts = l.readHosts(e.value)
 	}
 	if p.Name == "" {
 		p.Name = p.Hosts
 	}
-	tags := value[[]string](v, "tags")
-	p.PreTasks = l.tasks(preTasks, entries[preTasks], tags)
-	p.Tasks = l.tasks(mainTasks, entries[mainTasks], tags)
-	p.PostTasks = l.tasks(postTasks, entries[postTasks], tags)
-	l.surround(entries)
-	l.loses(entries[mainTasks].value, p)
-	return settled(p)
+	tags := typedValue[[]string](v, "tags")
+	p.PreTasks = l.readTasks(preTasks, entries[preTasks], tags)
+	p.Tasks = l.readTasks(mainTasks, entries[mainTasks], tags)
+	p.PostTasks = l.readTasks(postTasks, entries[postTasks], tags)
+	l.refuseUnusedLists(entries)
+	l.refuseRebootAfterStage(entries[mainTasks].value, p)
+	return normalizeTaskLists(p)
 }
 
-// loses finds a play that reboots its hosts into the OS that they run, which
+// refuseRebootAfterStage finds a play that reboots its hosts into the OS that they run, which
 // loses what it has just staged. With --tags that is what was asked for.
-func (l *loader) loses(n *yaml.Node, p engine.Play) {
+func (l *loader) refuseRebootAfterStage(n *yaml.Node, p engine.Play) {
 	if len(l.opts.Tags)+len(l.opts.SkipTags) > 0 {
 		return
 	}
@@ -70,32 +70,32 @@ func (l *loader) loses(n *yaml.Node, p engine.Play) {
 		return slices.ContainsFunc(p.Tasks, func(t engine.Task) bool { return t.Module == module && len(t.Skip) == 0 })
 	}
 	if everywhere(engine.StageTask) && everywhere(engine.RebootTask) && !p.Has(engine.FinalizeTask) {
-		l.fail(n, "reboot does not boot what stage has put on disk, which is lost with it", "write finalize in place of reboot, or stage in a later play")
+		l.addProblem(n, "reboot does not boot what stage has put on disk, which is lost with it", "write finalize in place of reboot, or stage in a later play")
 	}
 }
 
-// surround notes pre_tasks and post_tasks that would never be carried out: they
+// refuseUnusedLists notes pre_tasks and post_tasks that would never be carried out: they
 // go around what is done to a host, and staging and saving are done before.
-func (l *loader) surround(entries map[string]entry) {
+func (l *loader) refuseUnusedLists(entries map[string]entry) {
 	done := func(t engine.Task) bool {
 		return t.Module != engine.StageTask && t.Module != engine.EtcdSnapshotTask
 	}
-	if len(l.every) == 0 || slices.ContainsFunc(l.every, done) {
+	if len(l.allTasks) == 0 || slices.ContainsFunc(l.allTasks, done) {
 		return
 	}
 	for _, list := range []string{preTasks, postTasks} {
 		e, ok := entries[list]
-		if !ok || e.value.Kind != yaml.SequenceNode || list == preTasks && l.onlySaves(e.value) {
+		if !ok || e.value.Kind != yaml.SequenceNode || list == preTasks && l.hasOnlySnapshots(e.value) {
 			continue
 		}
-		l.fail(e.key, list+" would never be carried out, as nothing in this play is done to a host but "+l.every[0].Module, "put them into a play of their own, in tasks")
+		l.addProblem(e.key, list+" would never be carried out, as nothing in this play is done to a host but "+l.allTasks[0].Module, "put them into a play of their own, in tasks")
 	}
 }
 
-// onlySaves reports whether a list has no tasks but those that save etcd.
-func (l *loader) onlySaves(list *yaml.Node) bool {
+// hasOnlySnapshots reports whether a list has no tasks but those that save etcd.
+func (l *loader) hasOnlySnapshots(list *yaml.Node) bool {
 	return !slices.ContainsFunc(list.Content, func(n *yaml.Node) bool {
-		n = follow(n)
+		n = resolveAlias(n)
 		if n.Kind == yaml.ScalarNode {
 			return n.Value != engine.EtcdSnapshotTask
 		}
@@ -108,10 +108,10 @@ func (l *loader) onlySaves(list *yaml.Node) bool {
 	})
 }
 
-// settled is a play with its tasks in the lists where they are looked for. As in
+// normalizeTaskLists is a play with its tasks in the lists where they are looked for. As in
 // Ansible, --tags may leave pre_tasks and post_tasks alone; and etcd clusters
 // are saved once, before everything, wherever that is written.
-func settled(p engine.Play) engine.Play {
+func normalizeTaskLists(p engine.Play) engine.Play {
 	if len(p.Tasks) == 0 {
 		p.Tasks, p.PreTasks, p.PostTasks = append(p.PreTasks, p.PostTasks...), nil, nil
 	}
@@ -123,24 +123,24 @@ func settled(p engine.Play) engine.Play {
 	return p
 }
 
-// title is the name of a play or task: one line.
-func (l *loader) title(entries map[string]entry, v values) string {
-	name := strings.TrimSpace(v.text("name"))
+// readName is the name of a play or task: one line.
+func (l *loader) readName(entries map[string]entry, v values) string {
+	name := strings.TrimSpace(v.textOf("name"))
 	if strings.Contains(name, "\n") {
-		l.fail(entries["name"].value, "the name has several lines", "write it in one")
+		l.addProblem(entries["name"].value, "the name has several lines", "write it in one")
 	}
 	return name
 }
 
-// pattern reads the hosts of a play and chooses them.
-func (l *loader) pattern(n *yaml.Node) string {
+// readHosts reads the hosts of a play and chooses them.
+func (l *loader) readHosts(n *yaml.Node) string {
 	before := l.errs.Len()
 	var terms []string
-	items := l.oneOrMore("hosts", n)
+	items := l.readTexts("hosts", n)
 	for _, item := range items {
 		terms = append(terms, strings.TrimSpace(item.Value))
 		if strings.Contains(item.Value, "${") || strings.Contains(item.Value, "{{") {
-			l.fail(item, "the hosts of a play cannot come from a variable", "write a pattern that has all of them, and use --limit")
+			l.addProblem(item, "the hosts of a play cannot come from a variable", "write a pattern that has all of them, and use --limit")
 		}
 	}
 	pattern := strings.Join(terms, ",") // not a colon, which a term with ~ would swallow
@@ -149,7 +149,7 @@ func (l *loader) pattern(n *yaml.Node) string {
 	}
 	match, err := engine.ParsePattern(pattern, engine.Inventory{Hosts: l.opts.Hosts})
 	if err != nil {
-		l.noHost(n, items, err)
+		l.reportPatternError(n, items, err)
 		return pattern
 	}
 	for _, h := range l.opts.Hosts {
@@ -160,14 +160,14 @@ func (l *loader) pattern(n *yaml.Node) string {
 	return pattern
 }
 
-// noHost notes what is wrong with a pattern, at the term that is.
-func (l *loader) noHost(n *yaml.Node, items []*yaml.Node, err error) {
-	where, advice := at(n), "write a pattern as for --limit"
+// reportPatternError notes what is wrong with a pattern, at the term that is.
+func (l *loader) reportPatternError(n *yaml.Node, items []*yaml.Node, err error) {
+	where, advice := nodePlace(n), "write a pattern as for --limit"
 	if quoted, _ := strconv.QuotedPrefix(err.Error()); quoted != "" {
 		term, _ := strconv.Unquote(quoted)
 		for _, item := range items {
 			if i := strings.Index(item.Value, term); i >= 0 {
-				where = l.within(item, i, len([]rune(term)))
+				where = l.textPlace(item, i, len([]rune(term)))
 				break
 			}
 		}
@@ -179,5 +179,5 @@ func (l *loader) noHost(n *yaml.Node, items []*yaml.Node, err error) {
 		advice = fmt.Sprintf("did you mean %q?", none.Near)
 		err = &engine.NoMatchError{Term: none.Term}
 	}
-	l.errs.add(where, "hosts: "+err.Error(), advice)
+	l.errs.addProblem(where, "hosts: "+err.Error(), advice)
 }

@@ -40,8 +40,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// given are values for the variables that have none in the examples.
-func given() map[string]string { return map[string]string{"service": "chronyd"} }
+// exampleVars are values for the variables that have none in the examples.
+func exampleVars() map[string]string { return map[string]string{"service": "chronyd"} }
 
 var fence = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
@@ -56,12 +56,12 @@ func TestDocumented(t *testing.T) {
 	if len(found) < 4 {
 		t.Errorf("only %d examples", len(found))
 	}
-	s := schema(t)
+	s := compileSchema(t)
 	for _, m := range found {
-		if _, err := load(m[1], playbook.Options{Vars: given()}); err != nil {
+		if _, err := loadText(m[1], playbook.Options{Vars: exampleVars()}); err != nil {
 			t.Errorf("%s\n%v", m[1], err)
 		}
-		if ok, _ := valid(s, m[1]); !ok {
+		if ok, _ := validateText(s, m[1]); !ok {
 			t.Errorf("the schema refuses\n%s", m[1])
 		}
 	}
@@ -73,7 +73,7 @@ func TestDocumentedMistake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = load("- hosts: worker\n  tasks: [stage]\n  serail: \"30%\"\n", playbook.Options{Name: "upgrade.yaml"})
+	_, err = loadText("- hosts: worker\n  tasks: [stage]\n  serail: \"30%\"\n", playbook.Options{Name: "upgrade.yaml"})
 	if err == nil {
 		t.Fatal("no mistake")
 	}
@@ -83,8 +83,8 @@ func TestDocumentedMistake(t *testing.T) {
 	}
 }
 
-// ready reads an inventory to begin with.
-func ready(t *testing.T, file string) []engine.Host {
+// prepareExample reads an inventory to begin with.
+func prepareExample(t *testing.T, file string) []engine.Host {
 	l, err := inventory.Load(inventory.Source{FS: os.DirFS("../.."), Paths: []string{file}, Home: "/home/ann", Vars: []string{"commit=" + strings.Repeat("4d1f", 16)}})
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func ready(t *testing.T, file string) []engine.Host {
 // TestReady: the playbooks to copy are read without a complaint, for the
 // inventory to begin with; name their schema; and do what their names say.
 func TestReady(t *testing.T) {
-	hosts := ready(t, "inventories/three-nodes.hcl")
+	hosts := prepareExample(t, "inventories/three-nodes.hcl")
 	want := map[string]string{ // plays with their hosts and modules
 		"upgrade.yaml":         "all:stage etcd:etcd_snapshot,config,finalize,wait_for worker:config,finalize",
 		"config-only.yaml":     "all:config",
@@ -107,28 +107,28 @@ func TestReady(t *testing.T) {
 	if err != nil || len(files) != len(want) {
 		t.Errorf("%d playbooks, want %d (%v)", len(files), len(want), err)
 	}
-	s := schema(t)
+	s := compileSchema(t)
 	for _, file := range files {
 		name := filepath.Base(file)
-		book, err := playbook.Load(os.DirFS("../../playbooks"), name, playbook.Options{Hosts: hosts, Vars: given()})
+		book, err := playbook.Load(os.DirFS("../../playbooks"), name, playbook.Options{Hosts: hosts, Vars: exampleVars()})
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if got := outline(book); got != want[name] {
+		if got := formatOutline(book); got != want[name] {
 			t.Errorf("%s: %s; want %s", name, got, want[name])
 		}
 		text, err := os.ReadFile(file)
 		if err != nil || !strings.HasPrefix(string(text), "# yaml-language-server: $schema=playbook.schema.json\n") {
 			t.Errorf("%s does not name its schema first (%v)", name, err)
 		}
-		if ok, _ := valid(s, string(text)); !ok {
+		if ok, _ := validateText(s, string(text)); !ok {
 			t.Errorf("the schema refuses %s", name)
 		}
 	}
 }
 
-func outline(book engine.Playbook) string {
+func formatOutline(book engine.Playbook) string {
 	var plays []string
 	for _, p := range book.Plays {
 		var modules []string
@@ -142,7 +142,7 @@ func outline(book engine.Playbook) string {
 
 // TestServiceHasToBeGiven: without --var, nothing is restarted.
 func TestServiceHasToBeGiven(t *testing.T) {
-	_, err := playbook.Load(os.DirFS("../../playbooks"), "restart-service.yaml", playbook.Options{Hosts: site()})
+	_, err := playbook.Load(os.DirFS("../../playbooks"), "restart-service.yaml", playbook.Options{Hosts: testHosts()})
 	if err == nil || !strings.Contains(err.Error(), "give it one with --var service=…") {
 		t.Errorf("%v", err)
 	}

@@ -15,46 +15,46 @@ import (
 // things to different readers of YAML.
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,8})$`)
 
-// scalar reads a value of the kind that a field wants; false if it is another,
+// readScalar reads a value of the kind that a field wants; false if it is another,
 // which is noted.
-func (l *loader) scalar(f field, n *yaml.Node) (any, bool) {
+func (l *loader) readScalar(f field, n *yaml.Node) (any, bool) {
 	switch f.kind {
-	case template:
-		s, ok := l.text(f.name, n)
+	case templateKind:
+		s, ok := l.readText(f.name, n)
 		if !ok {
 			return nil, false
 		}
-		return l.expanded(f.name, n, s)
-	case truth:
-		return l.truth(f.name, n)
-	case number:
-		return l.number(f, n)
-	case choice:
-		s, ok := l.text(f.name, n)
+		return l.expandText(f.name, n, s)
+	case boolKind:
+		return l.readBool(f.name, n)
+	case numberKind:
+		return l.readNumber(f, n)
+	case choiceKind:
+		s, ok := l.readText(f.name, n)
 		for _, c := range f.choices {
 			if s == c {
 				return s, true
 			}
 		}
 		if ok {
-			l.fail(n, fmt.Sprintf("%s cannot be %q", f.name, s), choiceAdvice(f, s))
+			l.addProblem(n, fmt.Sprintf("%s cannot be %q", f.name, s), choiceAdvice(f, s))
 		}
 		return nil, false
-	case span:
-		return l.span(f.name, n)
-	case limits:
-		return l.limits(f.name, n)
-	case tagList:
-		return l.tagList(n)
+	case durationKind:
+		return l.readDuration(f.name, n)
+	case countsKind:
+		return l.readCounts(f.name, n)
+	case tagsKind:
+		return l.readTags(n)
 	}
 	return nil, false // of a kind that its owner reads
 }
 
-// expanded is a text with its variables, which must leave something.
-func (l *loader) expanded(what string, n *yaml.Node, s string) (string, bool) {
-	x, ok := l.vars.expand(n, s)
+// expandText is a text with its variables, which must leave something.
+func (l *loader) expandText(what string, n *yaml.Node, s string) (string, bool) {
+	x, ok := l.vars.expandReferences(n, s)
 	if ok && strings.TrimSpace(x) == "" {
-		l.fail(n, what+" is empty, with the variables as they are", "give them other values")
+		l.addProblem(n, what+" is empty, with the variables as they are", "give them other values")
 		return "", false
 	}
 	return x, ok
@@ -67,135 +67,135 @@ func choiceAdvice(f field, s string) string {
 	if f.name == "delegate_to" {
 		return "a command runs on its host, or on the bastion with delegate_to: localhost"
 	}
-	return suggestion(s, f.choices)
+	return suggestWord(s, f.choices)
 }
 
-// plain reports whether the value is one without a tag of its own (!vault).
-func (l *loader) plain(what string, n *yaml.Node) bool {
+// checkUntagged reports whether the value is one without a tag of its own (!vault).
+func (l *loader) checkUntagged(what string, n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return true
 	}
-	l.fail(n, fmt.Sprintf("%s has the YAML tag %s", what, n.Tag), "write the value as it is, without a tag")
+	l.addProblem(n, fmt.Sprintf("%s has the YAML tag %s", what, n.Tag), "write the value as it is, without a tag")
 	return false
 }
 
-// text reads a text that is not blank.
-func (l *loader) text(what string, n *yaml.Node) (string, bool) {
-	if !l.plain(what, n) {
+// readText reads a text that is not blank.
+func (l *loader) readText(what string, n *yaml.Node) (string, bool) {
+	if !l.checkUntagged(what, n) {
 		return "", false
 	}
 	switch {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
-		l.fail(n, what+" is not text", "text with braces needs quotes; variables are written ${var.NAME}")
+		l.addProblem(n, what+" is not text", "text with braces needs quotes; variables are written ${var.NAME}")
 	case n.Kind != yaml.ScalarNode:
-		l.fail(n, what+" is not text", "one text is needed here")
+		l.addProblem(n, what+" is not text", "one text is needed here")
 	case n.Tag != "!!str" && n.Tag != "!!timestamp":
-		l.fail(n, what+" is not text", fmt.Sprintf("put it in quotes: %q", n.Value))
+		l.addProblem(n, what+" is not text", fmt.Sprintf("put it in quotes: %q", n.Value))
 	case strings.TrimSpace(n.Value) == "":
-		l.fail(n, what+" is empty", "give it a value, or take the line out")
+		l.addProblem(n, what+" is empty", "give it a value, or take the line out")
 	case strings.ContainsRune(n.Value, 0):
-		l.fail(n, what+" contains a NUL", "take it out")
+		l.addProblem(n, what+" contains a NUL", "take it out")
 	default:
 		return n.Value, true
 	}
 	return "", false
 }
 
-// elements gives those of a list, or what stands in its place; an empty list
+// listElements gives those of a list, or what stands in its place; an empty list
 // wants one.
-func (l *loader) elements(what, one string, n *yaml.Node) []*yaml.Node {
+func (l *loader) listElements(what, one string, n *yaml.Node) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
 		return []*yaml.Node{n}
 	}
 	var items []*yaml.Node
 	for _, c := range n.Content {
-		items = append(items, follow(c))
+		items = append(items, resolveAlias(c))
 	}
 	if len(items) == 0 {
-		l.fail(n, what+" is an empty list", "give it "+one+", or take the line out")
+		l.addProblem(n, what+" is an empty list", "give it "+one+", or take the line out")
 	}
 	return items
 }
 
-// oneOrMore gives the texts of a text or a list of texts.
-func (l *loader) oneOrMore(what string, n *yaml.Node) []*yaml.Node {
+// readTexts gives the texts of a text or a list of texts.
+func (l *loader) readTexts(what string, n *yaml.Node) []*yaml.Node {
 	var texts []*yaml.Node
-	for _, item := range l.elements(what, "an element", n) {
-		if _, ok := l.text(what, item); ok {
+	for _, item := range l.listElements(what, "an element", n) {
+		if _, ok := l.readText(what, item); ok {
 			texts = append(texts, item)
 		}
 	}
 	return texts
 }
 
-func (l *loader) truth(what string, n *yaml.Node) (bool, bool) {
+func (l *loader) readBool(what string, n *yaml.Node) (bool, bool) {
 	switch {
-	case !l.plain(what, n):
+	case !l.checkUntagged(what, n):
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
 		return strings.EqualFold(n.Value, "true"), true
 	default:
-		l.fail(n, what+" is neither true nor false", "write true or false, without quotes; yes, no, on and off are texts")
+		l.addProblem(n, what+" is neither true nor false", "write true or false, without quotes; yes, no, on and off are texts")
 	}
 	return false, false
 }
 
-func (l *loader) number(f field, n *yaml.Node) (int, bool) {
+func (l *loader) readNumber(f field, n *yaml.Node) (int, bool) {
 	advice := fmt.Sprintf("write a whole number from %d to %d, without quotes", f.least, f.most)
 	if f.name == "max_fail_percentage" && strings.HasSuffix(n.Value, "%") {
 		advice = "write the percentage without quotes and without the sign: " + strings.TrimSuffix(n.Value, "%")
 	}
-	if !l.plain(f.name, n) {
+	if !l.checkUntagged(f.name, n) {
 		return 0, false
 	}
 	i, err := strconv.Atoi(n.Value)
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || !wholeNumber.MatchString(n.Value) || err != nil || i < f.least || i > f.most {
-		l.fail(n, fmt.Sprintf("%s is not a number from %d to %d", f.name, f.least, f.most), advice)
+		l.addProblem(n, fmt.Sprintf("%s is not a number from %d to %d", f.name, f.least, f.most), advice)
 		return 0, false
 	}
 	return i, true
 }
 
-// durations are what the schema takes, too.
-const durations = `^([0-9]+(\.[0-9]+)?d([0-9]+(\.[0-9]+)?(ms|s|m|h))*|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`
+// durationPattern are what the schema takes, too.
+const durationPattern = `^([0-9]+(\.[0-9]+)?d([0-9]+(\.[0-9]+)?(ms|s|m|h))*|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`
 
-var durationText = regexp.MustCompile(durations)
+var durationRegexp = regexp.MustCompile(durationPattern)
 
-func (l *loader) span(what string, n *yaml.Node) (engine.Duration, bool) {
-	if !l.plain(what, n) {
+func (l *loader) readDuration(what string, n *yaml.Node) (engine.Duration, bool) {
+	if !l.checkUntagged(what, n) {
 		return 0, false
 	}
 	d, err := engine.ParseDuration(n.Value)
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || err != nil || d <= 0 || !durationText.MatchString(n.Value) {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" || err != nil || d <= 0 || !durationRegexp.MatchString(n.Value) {
 		advice := `write a number and a unit: 90s, 10m, 1h30m, 4d`
 		if n.Tag == "!!int" {
 			advice = "it needs a unit: " + n.Value + "s"
 		}
-		l.fail(n, what+" is not a duration", advice)
+		l.addProblem(n, what+" is not a duration", advice)
 		return 0, false
 	}
 	return d, true
 }
 
-// limits reads how many hosts, or a list of such.
-func (l *loader) limits(what string, n *yaml.Node) ([]engine.Limit, bool) {
+// readCounts reads how many hosts, or a list of such.
+func (l *loader) readCounts(what string, n *yaml.Node) ([]engine.Limit, bool) {
 	if n.Kind != yaml.SequenceNode {
-		one, ok := l.limit(what, n)
+		one, ok := l.readCount(what, n)
 		return []engine.Limit{one}, ok
 	}
 	if len(n.Content) == 0 {
-		l.fail(n, what+" is an empty list", "give it an element, or take the line out")
+		l.addProblem(n, what+" is an empty list", "give it an element, or take the line out")
 	}
 	var list []engine.Limit
 	for _, c := range n.Content {
-		if one, ok := l.limit(what, follow(c)); ok {
+		if one, ok := l.readCount(what, resolveAlias(c)); ok {
 			list = append(list, one)
 		}
 	}
 	return list, len(list) > 0
 }
 
-func (l *loader) limit(what string, n *yaml.Node) (engine.Limit, bool) {
-	if !l.plain(what, n) {
+func (l *loader) readCount(what string, n *yaml.Node) (engine.Limit, bool) {
+	if !l.checkUntagged(what, n) {
 		return engine.Limit{}, false
 	}
 	advice := `write a whole number from 1, without quotes, or a percentage such as "30%"`
@@ -208,7 +208,7 @@ func (l *loader) limit(what string, n *yaml.Node) (engine.Limit, bool) {
 	} else if i, err := strconv.Atoi(n.Value); n.Kind == yaml.ScalarNode && n.Tag == "!!int" && err == nil && wholeNumber.MatchString(n.Value) && i >= 1 && i <= maxHosts {
 		return engine.Limit{Count: i, Set: true}, true
 	}
-	l.fail(n, what+" is not a number of hosts", advice)
+	l.addProblem(n, what+" is not a number of hosts", advice)
 	return engine.Limit{}, false
 }
 

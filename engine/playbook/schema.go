@@ -15,16 +15,16 @@ type dict = map[string]any
 // refuses.
 func Schema() []byte {
 	defs := dict{
-		"play": play(), "text": dict{"type": "string", "pattern": `\S`},
-		"tag":      dict{"type": "string", "pattern": tagPattern, "not": dict{"enum": []string{allTags, tagged, untagged}}},
+		"play": playSchema(), "text": dict{"type": "string", "pattern": `\S`},
+		"tag":      dict{"type": "string", "pattern": tagPattern, "not": dict{"enum": []string{tagAll, tagTagged, tagUntagged}}},
 		"limit":    dict{"anyOf": []any{dict{"type": "integer", "minimum": 1, "maximum": maxHosts}, dict{"type": "string", "pattern": `^([1-9][0-9]?|100)%$`}}},
-		"duration": dict{"type": "string", "pattern": durations, "examples": []string{"90s", "10m", "1h30m", "4d"}},
+		"duration": dict{"type": "string", "pattern": durationPattern, "examples": []string{"90s", "10m", "1h30m", "4d"}},
 		"nothing":  dict{"anyOf": []any{dict{"type": "null"}, dict{"type": "object", "maxProperties": 0}}},
 	}
 	for _, list := range []string{preTasks, mainTasks, postTasks} {
-		defs[list] = task(list)
-		for _, m := range modules() {
-			if m.may(list) && m.build != nil {
+		defs[list] = taskSchema(list)
+		for _, m := range allModules() {
+			if m.isAllowedIn(list) && m.build != nil {
 				defs[list+"_"+m.name] = moduleSchema(m, list)
 			}
 		}
@@ -35,7 +35,7 @@ func Schema() []byte {
 	e.SetIndent("", "  ")
 	err := e.Encode(dict{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"title":   "holdfast playbook", "type": "array", "minItems": 1, "items": ref("play"), "$defs": defs,
+		"title":   "holdfast playbook", "type": "array", "minItems": 1, "items": schemaRef("play"), "$defs": defs,
 	})
 	if err != nil {
 		panic(err) // maps of texts and numbers can be written
@@ -43,16 +43,16 @@ func Schema() []byte {
 	return b.Bytes()
 }
 
-func ref(name string) dict { return dict{"$ref": "#/$defs/" + name} }
+func schemaRef(name string) dict { return dict{"$ref": "#/$defs/" + name} }
 
-func oneOrMore(x any) dict {
+func oneOrListOf(x any) dict {
 	return dict{"anyOf": []any{x, dict{"type": "array", "minItems": 1, "items": x}}}
 }
 
-func play() dict { return object(playFields()) }
+func playSchema() dict { return objectSchema(playFields()) }
 
-// object is a mapping that may have only those fields.
-func object(fields []field) dict {
+// objectSchema is a mapping that may have only those fields.
+func objectSchema(fields []field) dict {
 	properties, required := dict{}, []string{}
 	for _, f := range fields {
 		p := fieldSchema(f)
@@ -72,45 +72,45 @@ func object(fields []field) dict {
 // fieldSchema is what a value of a field may be.
 func fieldSchema(f field) dict {
 	switch f.kind {
-	case truth:
+	case boolKind:
 		return dict{"type": "boolean"}
-	case number:
+	case numberKind:
 		return dict{"type": "integer", "minimum": f.least, "maximum": f.most}
-	case choice:
+	case choiceKind:
 		return dict{"enum": f.choices}
-	case span:
-		return ref("duration")
-	case hosts:
-		return oneOrMore(ref("text"))
-	case limits:
-		return oneOrMore(ref("limit"))
-	case tagList:
-		return oneOrMore(ref("tag"))
-	case condition:
-		return oneOrMore(dict{"type": []string{"string", "boolean"}, "pattern": `\S`, "maxLength": maxCondition})
-	case scalars:
+	case durationKind:
+		return schemaRef("duration")
+	case hostsKind:
+		return oneOrListOf(schemaRef("text"))
+	case countsKind:
+		return oneOrListOf(schemaRef("limit"))
+	case tagsKind:
+		return oneOrListOf(schemaRef("tag"))
+	case conditionKind:
+		return oneOrListOf(dict{"type": []string{"string", "boolean"}, "pattern": `\S`, "maxLength": maxCondition})
+	case variablesKind:
 		return dict{
 			"type": "object", "propertyNames": dict{"pattern": namePattern},
 			"additionalProperties": dict{"type": []string{"string", "number", "boolean", "null"}},
 		}
-	case taskList:
-		return dict{"type": "array", "minItems": 1, "items": ref(f.name)}
+	case tasksKind:
+		return dict{"type": "array", "minItems": 1, "items": schemaRef(f.name)}
 	}
-	return ref("text")
+	return schemaRef("text")
 }
 
-// task is a task in one of the lists of a play.
-func task(list string) dict {
-	o := object(taskFields())
+// taskSchema is a task in one of the lists of a play.
+func taskSchema(list string) dict {
+	o := objectSchema(taskFields())
 	properties := o["properties"].(dict)
 	var one, bare []any
-	for _, m := range modules() {
-		if !m.may(list) {
+	for _, m := range allModules() {
+		if !m.isAllowedIn(list) {
 			continue
 		}
-		p := ref("nothing")
+		p := schemaRef("nothing")
 		if m.build != nil {
-			p = ref(list + "_" + m.name)
+			p = schemaRef(list + "_" + m.name)
 		} else {
 			bare = append(bare, m.name)
 		}
@@ -127,7 +127,7 @@ func task(list string) dict {
 }
 
 func moduleSchema(m module, list string) dict {
-	o := object(m.fieldsIn(list))
+	o := objectSchema(m.argumentsIn(list))
 	if m.oneOf != nil {
 		var one []any
 		for _, name := range m.oneOf {
@@ -135,8 +135,8 @@ func moduleSchema(m module, list string) dict {
 		}
 		o["oneOf"] = one
 	}
-	if m.short != "" {
-		return dict{"anyOf": []any{ref("text"), o}}
+	if m.mainArgument != "" {
+		return dict{"anyOf": []any{schemaRef("text"), o}}
 	}
 	return o
 }

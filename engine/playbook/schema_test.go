@@ -31,8 +31,8 @@ func TestSchemaIsUpToDate(t *testing.T) {
 	}
 }
 
-// schema compiles the schema, which checks it against its own.
-func schema(t testing.TB) *jsonschema.Schema {
+// compileSchema compiles the schema, which checks it against its own.
+func compileSchema(t testing.TB) *jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(playbook.Schema()))
 	if err != nil {
 		t.Fatal(err)
@@ -48,18 +48,18 @@ func schema(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// asJSON gives what an editor makes of YAML; false if it is none, or has what
+// convertToJSON gives what an editor makes of YAML; false if it is none, or has what
 // JSON has not.
-func asJSON(n *yaml.Node, depth int) (any, bool) {
+func convertToJSON(n *yaml.Node, depth int) (any, bool) {
 	switch {
 	case depth > 40 || n.Style&yaml.TaggedStyle != 0:
 		return nil, false
 	case n.Kind == yaml.AliasNode:
-		return asJSON(n.Alias, depth+1)
+		return convertToJSON(n.Alias, depth+1)
 	case n.Kind == yaml.SequenceNode:
 		list := []any{}
 		for _, c := range n.Content {
-			x, ok := asJSON(c, depth+1)
+			x, ok := convertToJSON(c, depth+1)
 			if !ok {
 				return nil, false
 			}
@@ -70,7 +70,7 @@ func asJSON(n *yaml.Node, depth int) (any, bool) {
 		m := map[string]any{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			x, ok := asJSON(n.Content[i+1], depth+1)
+			x, ok := convertToJSON(n.Content[i+1], depth+1)
 			if _, twice := m[key.Value]; !ok || twice || key.Kind != yaml.ScalarNode || key.Tag == "!!null" || key.Tag == "!!merge" {
 				return nil, false
 			}
@@ -91,15 +91,15 @@ func asJSON(n *yaml.Node, depth int) (any, bool) {
 	return n.Value, true
 }
 
-// valid asks the schema about a text; false, false if it is no single document
+// validateText asks the schema about a text; false, false if it is no single document
 // that could be JSON.
-func valid(s *jsonschema.Schema, text string) (good, comparable bool) {
+func validateText(s *jsonschema.Schema, text string) (good, comparable bool) {
 	dec := yaml.NewDecoder(strings.NewReader(text))
 	var root, second yaml.Node
 	if dec.Decode(&root) != nil || dec.Decode(&second) == nil || len(root.Content) == 0 {
 		return false, false
 	}
-	x, ok := asJSON(root.Content[0], 0)
+	x, ok := convertToJSON(root.Content[0], 0)
 	return ok && s.Validate(x) == nil, ok
 }
 
@@ -111,8 +111,8 @@ var beyond = []string{
 	"no unit can have", "the path is not absolute", "this is no URL", "timeout is not a duration; write a number and a unit", "contains a NUL", "the name has several lines", "would never be carried out", "with the variables as they are", "etcd_snapshot cannot have a when", "what stage has put on disk", "--tags", "--skip-tags",
 }
 
-// structural reports whether there are mistakes that the schema has to see.
-func structural(err error) bool {
+// isStructural reports whether there are mistakes that the schema has to see.
+func isStructural(err error) bool {
 	for mistake := range strings.SplitSeq(err.Error(), "\n\n") {
 		seen := true
 		for _, b := range beyond {
@@ -125,17 +125,17 @@ func structural(err error) bool {
 	return false
 }
 
-// agree checks that schema and parser say the same about a text.
-func agree(t interface{ Errorf(string, ...any) }, s *jsonschema.Schema, text string) {
-	good, ok := valid(s, text)
+// checkAgreement checks that schema and parser say the same about a text.
+func checkAgreement(t interface{ Errorf(string, ...any) }, s *jsonschema.Schema, text string) {
+	good, ok := validateText(s, text)
 	if !ok {
 		return
 	}
-	_, err := load(text, options(text))
+	_, err := loadText(text, parseOptions(text))
 	switch {
 	case !good && err == nil:
 		t.Errorf("only the schema refuses\n%s", text)
-	case good && err != nil && structural(err):
+	case good && err != nil && isStructural(err):
 		t.Errorf("only the parser refuses\n%s\n%v", text, err)
 	}
 }
@@ -143,16 +143,16 @@ func agree(t interface{ Errorf(string, ...any) }, s *jsonschema.Schema, text str
 // TestSchemaAgrees: what the schema refuses the parser refuses, and the other
 // way round where a schema can tell; for all playbooks there are.
 func TestSchemaAgrees(t *testing.T) {
-	s := schema(t)
-	texts := corpus(t)
+	s := compileSchema(t)
+	texts := collectPlaybooks(t)
 	good := 0
 	for _, text := range texts {
-		if ok, _ := valid(s, text); ok {
+		if ok, _ := validateText(s, text); ok {
 			good++
 		}
-		agree(t, s, text)
-		for _, one := range pieces(text) {
-			agree(t, s, one)
+		checkAgreement(t, s, text)
+		for _, one := range splitPieces(text) {
+			checkAgreement(t, s, one)
 		}
 	}
 	if good < 10 || len(texts)-good < 10 {
@@ -160,8 +160,8 @@ func TestSchemaAgrees(t *testing.T) {
 	}
 }
 
-// corpus is all playbooks of the cases, and those to copy.
-func corpus(t testing.TB) []string {
+// collectPlaybooks is all playbooks of the cases, and those to copy.
+func collectPlaybooks(t testing.TB) []string {
 	var texts []string
 	archives, _ := filepath.Glob("testdata/*.txtar")
 	for _, file := range archives {
@@ -186,9 +186,9 @@ func corpus(t testing.TB) []string {
 	return texts
 }
 
-// pieces are playbooks of one play with one task each, so that one mistake does
+// splitPieces are playbooks of one play with one task each, so that one mistake does
 // not hide that another goes unseen.
-func pieces(text string) []string {
+func splitPieces(text string) []string {
 	var root yaml.Node
 	if yaml.Unmarshal([]byte(text), &root) != nil || len(root.Content) == 0 {
 		return nil
@@ -231,10 +231,10 @@ func pieces(text string) []string {
 // TestSchemaAgreesOnMutations: the same, for playbooks in which something was
 // replaced, taken out or put in.
 func TestSchemaAgreesOnMutations(t *testing.T) {
-	s := schema(t)
-	seeds := corpus(t)
+	s := compileSchema(t)
+	seeds := collectPlaybooks(t)
 	for _, text := range seeds {
-		seeds = append(seeds, pieces(text)...)
+		seeds = append(seeds, splitPieces(text)...)
 	}
 	values := []string{"1", "0", "-1", "\"\"", "\" \"", "x", "true", "~", "[]", "{}", "\"30%\"", "\"30\"", "[1, \"5%\"]", "5m", "1.5", "[x]", "{a: b}", "stage", "[stage]", "all", "localhost", "sorted", "{cmd: x}", "{port: 1}"}
 	keys := append([]string{"x", "become"}, playbook.Words()...)
@@ -245,7 +245,7 @@ func TestSchemaAgreesOnMutations(t *testing.T) {
 			return
 		}
 		for range rapid.IntRange(1, 2).Draw(rt, "mutations") {
-			nodes := under(&root, nil, 0)
+			nodes := collectNodes(&root, nil, 0)
 			n := rapid.SampledFrom(nodes).Draw(rt, "at")
 			var fresh yaml.Node
 			if err := yaml.Unmarshal([]byte(rapid.SampledFrom(values).Draw(rt, "value")), &fresh); err != nil {
@@ -265,19 +265,19 @@ func TestSchemaAgreesOnMutations(t *testing.T) {
 			}
 		}
 		if out, err := yaml.Marshal(&root); err == nil {
-			agree(rt, s, string(out))
+			checkAgreement(rt, s, string(out))
 		}
 	})
 }
 
-// under are a node and all nodes in it that are no keys.
-func under(n *yaml.Node, list []*yaml.Node, depth int) []*yaml.Node {
+// collectNodes are a node and all nodes in it that are no keys.
+func collectNodes(n *yaml.Node, list []*yaml.Node, depth int) []*yaml.Node {
 	if n.Kind != yaml.DocumentNode {
 		list = append(list, n)
 	}
 	for i, c := range n.Content {
 		if (n.Kind != yaml.MappingNode || i%2 == 1) && depth < 30 {
-			list = under(c, list, depth+1)
+			list = collectNodes(c, list, depth+1)
 		}
 	}
 	return list

@@ -19,8 +19,8 @@ import (
 // maxCondition is the length in bytes that a condition may have.
 const maxCondition = 4096
 
-// hostWords are what conditions know about a host.
-func hostWords(h engine.Host) map[string]cty.Value {
+// hostVariables are what conditions know about a host.
+func hostVariables(h engine.Host) map[string]cty.Value {
 	return map[string]cty.Value{
 		"host": cty.StringVal(h.Name), "pool": cty.StringVal(h.Pool), "zone": cty.StringVal(h.Zone),
 		"address": cty.StringVal(h.Address), "etcd_cluster": cty.StringVal(h.Cluster),
@@ -43,16 +43,16 @@ func conditionFunctions() map[string]function.Function {
 	}
 }
 
-// skip gives the hosts of the play for which a `when` does not hold.
-func (l *loader) skip(n *yaml.Node) map[string]bool {
+// skippedHosts gives the hosts of the play for which a `when` does not hold.
+func (l *loader) skippedHosts(n *yaml.Node) map[string]bool {
 	var skipped map[string]bool
-	for _, item := range l.elements("when", "a condition", n) {
-		expr, vars, ok := l.condition(item)
+	for _, item := range l.listElements("when", "a condition", n) {
+		expr, vars, ok := l.parseCondition(item)
 		if !ok {
 			continue
 		}
 		for _, h := range l.hosts {
-			holds, ok := l.holds(item, expr, vars, h)
+			holds, ok := l.evaluateCondition(item, expr, vars, h)
 			if !ok {
 				break
 			}
@@ -68,20 +68,20 @@ func (l *loader) skip(n *yaml.Node) map[string]bool {
 	return skipped
 }
 
-// condition parses a condition and checks what it speaks of. It gives the
+// parseCondition parses a condition and checks what it speaks of. It gives the
 // variables that it has.
-func (l *loader) condition(n *yaml.Node) (hclsyntax.Expression, map[string]cty.Value, bool) {
+func (l *loader) parseCondition(n *yaml.Node) (hclsyntax.Expression, map[string]cty.Value, bool) {
 	if n.Style&yaml.TaggedStyle != 0 {
-		l.fail(n, "when has the YAML tag "+n.Tag, "put a condition that begins with ! in quotes")
+		l.addProblem(n, "when has the YAML tag "+n.Tag, "put a condition that begins with ! in quotes")
 		return nil, nil, false
 	}
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
-		if _, ok := l.text("when", n); !ok {
+		if _, ok := l.readText("when", n); !ok {
 			return nil, nil, false
 		}
 	}
 	if len(n.Value) > maxCondition {
-		l.fail(n, fmt.Sprintf("when is longer than %d bytes", maxCondition), "give the hosts a pool or a zone of their own to name them by")
+		l.addProblem(n, fmt.Sprintf("when is longer than %d bytes", maxCondition), "give the hosts a pool or a zone of their own to name them by")
 		return nil, nil, false
 	}
 	text := n.Value
@@ -89,23 +89,23 @@ func (l *loader) condition(n *yaml.Node) (hclsyntax.Expression, map[string]cty.V
 		text = strings.ToLower(text) // True is YAML, too
 	}
 	if i := strings.Index(text, "{{"); i >= 0 {
-		l.errs.add(l.within(n, i, 2), "Jinja is not evaluated", hintFor(text))
+		l.errs.addProblem(l.textPlace(n, i, 2), "Jinja is not evaluated", ansibleHint(text))
 		return nil, nil, false
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
 	if diags.HasErrors() {
-		l.diagnose(n, text, diags[0])
+		l.reportDiagnostic(n, text, diags[0])
 		return nil, nil, false
 	}
-	if loops(expr) {
-		l.fail(n, "when has a loop", "a condition compares host, pool, zone, address, etcd_cluster and var.NAME")
+	if hasLoop(expr) {
+		l.addProblem(n, "when has a loop", "a condition compares host, pool, zone, address, etcd_cluster and var.NAME")
 		return nil, nil, false
 	}
-	vars, ok := l.mentioned(n, text, expr)
+	vars, ok := l.resolveNames(n, text, expr)
 	return expr, vars, ok
 }
 
-func loops(expr hclsyntax.Expression) bool {
+func hasLoop(expr hclsyntax.Expression) bool {
 	found := false
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch n.(type) {
@@ -117,22 +117,22 @@ func loops(expr hclsyntax.Expression) bool {
 	return found
 }
 
-// mentioned checks the names in a condition and gives the variables of the
+// resolveNames checks the names in a condition and gives the variables of the
 // play among them.
-func (l *loader) mentioned(n *yaml.Node, text string, expr hclsyntax.Expression) (map[string]cty.Value, bool) {
+func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expression) (map[string]cty.Value, bool) {
 	vars, good := map[string]cty.Value{}, true
 	words := []string{"host", "pool", "zone", "address", "etcd_cluster", "var"}
 	for _, t := range expr.Variables() {
 		r := t.SourceRange()
-		where := l.within(n, r.Start.Byte, r.End.Byte-r.Start.Byte)
+		where := l.textPlace(n, r.Start.Byte, r.End.Byte-r.Start.Byte)
 		name := t.RootName()
 		if name != "var" {
 			if !slices.Contains(words, name) {
-				advice := hintFor(text)
+				advice := ansibleHint(text)
 				if advice == "" {
-					advice = suggestion(name, words)
+					advice = suggestWord(name, words)
 				}
-				l.errs.add(where, fmt.Sprintf("a condition knows no %q", name), advice)
+				l.errs.addProblem(where, fmt.Sprintf("a condition knows no %q", name), advice)
 				good = false
 			}
 			continue
@@ -142,49 +142,49 @@ func (l *loader) mentioned(n *yaml.Node, text string, expr hclsyntax.Expression)
 			attr, _ = t[1].(hcl.TraverseAttr)
 		}
 		if attr.Name == "" {
-			l.errs.add(where, "var stands for nothing by itself", "write var.NAME")
+			l.errs.addProblem(where, "var stands for nothing by itself", "write var.NAME")
 			good = false
 			continue
 		}
-		x, ok := l.vars.get(attr.Name, where)
+		x, ok := l.vars.resolveVariable(attr.Name, where)
 		good = good && ok
 		vars[attr.Name] = x.value
 	}
 	return vars, good
 }
 
-// holds asks a condition about a host; false, false if it cannot be told,
+// evaluateCondition asks a condition about a host; false, false if it cannot be told,
 // which is noted.
-func (l *loader) holds(n *yaml.Node, expr hclsyntax.Expression, vars map[string]cty.Value, h engine.Host) (bool, bool) {
-	ctx := &hcl.EvalContext{Variables: hostWords(h), Functions: conditionFunctions()}
+func (l *loader) evaluateCondition(n *yaml.Node, expr hclsyntax.Expression, vars map[string]cty.Value, h engine.Host) (bool, bool) {
+	ctx := &hcl.EvalContext{Variables: hostVariables(h), Functions: conditionFunctions()}
 	ctx.Variables["var"] = cty.ObjectVal(vars)
 	v, diags := expr.Value(ctx)
 	if diags.HasErrors() {
-		l.diagnose(n, n.Value, diags[0])
+		l.reportDiagnostic(n, n.Value, diags[0])
 		return false, false
 	}
 	if v.IsNull() || !v.IsKnown() || v.Type() != cty.Bool {
-		l.fail(n, "when is neither true nor false", `compare something: pool == "worker"`)
+		l.addProblem(n, "when is neither true nor false", `compare something: pool == "worker"`)
 		return false, false
 	}
 	return v.True(), true
 }
 
-// diagnose notes what HCL says about a condition.
-func (l *loader) diagnose(n *yaml.Node, text string, d *hcl.Diagnostic) {
-	where := at(n)
+// reportDiagnostic notes what HCL says about a condition.
+func (l *loader) reportDiagnostic(n *yaml.Node, text string, d *hcl.Diagnostic) {
+	where := nodePlace(n)
 	if d.Subject != nil {
-		where = l.within(n, d.Subject.Start.Byte, d.Subject.End.Byte-d.Subject.Start.Byte)
+		where = l.textPlace(n, d.Subject.Start.Byte, d.Subject.End.Byte-d.Subject.Start.Byte)
 	}
-	advice := hintFor(text)
+	advice := ansibleHint(text)
 	if advice == "" {
 		advice = strings.TrimSuffix(d.Detail, ".")
 	}
-	l.errs.add(where, "this is not a condition: "+strings.TrimSuffix(d.Summary, "."), advice)
+	l.errs.addProblem(where, "this is not a condition: "+strings.TrimSuffix(d.Summary, "."), advice)
 }
 
-// habits are what people who know Ansible write, and what to write here.
-var habits = []struct {
+// ansibleHabits are what people who know Ansible write, and what to write here.
+var ansibleHabits = []struct {
 	was *regexp.Regexp
 	is  string
 }{
@@ -204,9 +204,9 @@ var habits = []struct {
 	{regexp.MustCompile(`\b(yes|no|on|off)\b`), "write true or false"},
 }
 
-// hintFor says how a condition in Ansible's style is written, or nothing.
-func hintFor(text string) string {
-	for _, h := range habits {
+// ansibleHint says how a condition in Ansible's style is written, or nothing.
+func ansibleHint(text string) string {
+	for _, h := range ansibleHabits {
 		if h.was.MatchString(text) {
 			return h.is
 		}

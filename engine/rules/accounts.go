@@ -7,12 +7,12 @@ import (
 	"holdfast/engine"
 )
 
-// users compares accounts and groups. Keys and passwords take effect at the
+// compareAccounts compares accounts and groups. Keys and passwords take effect at the
 // next log-in; no rule covers the rest of an account.
-func (c *comparison) users(old, new engine.Config) {
-	same := func(a, b engine.User) bool { return len(userSides(a, b)) == 0 }
-	differences(old.Users, new.Users, func(u engine.User) string { return u.Name }, same, func(was, is *engine.User) {
-		u := either(was, is)
+func (c *comparison) compareAccounts(old, new engine.Config) {
+	same := func(a, b engine.User) bool { return len(changedUserParts(a, b)) == 0 }
+	walkDifferences(old.Users, new.Users, func(u engine.User) string { return u.Name }, same, func(was, is *engine.User) {
+		u := newOrOld(was, is)
 		var a, b engine.User // a user that is not there has no keys, no password, and no account of note
 		if was != nil {
 			a = *was
@@ -20,32 +20,32 @@ func (c *comparison) users(old, new engine.Config) {
 		if is != nil {
 			b = *is
 		}
-		v := logins()
+		v := loginDecision()
 		if !reflect.DeepEqual(a.Account, b.Account) {
-			v = unruled()
+			v = defaultDecision()
 		}
-		c.add(Change{Domain: User, Name: u.Name, Verb: verb(was, is), Why: differ(userSides(a, b)), From: u.From}, v)
+		c.addChange(Change{Domain: User, Name: u.Name, Verb: changeVerb(was, is), Why: joinParts(changedUserParts(a, b)), From: u.From}, v)
 	})
 	sameGroup := func(a, b engine.Group) bool {
 		return a.Absent == b.Absent && sameInt(a.GID, b.GID) && a.PasswordHash == b.PasswordHash && a.System == b.System
 	}
-	differences(old.Groups, new.Groups, func(g engine.Group) string { return g.Name }, sameGroup, func(was, is *engine.Group) {
-		g := either(was, is)
-		v := unruled()
+	walkDifferences(old.Groups, new.Groups, func(g engine.Group) string { return g.Name }, sameGroup, func(was, is *engine.Group) {
+		g := newOrOld(was, is)
+		v := defaultDecision()
 		if was != nil && is != nil && was.PasswordHash != is.PasswordHash {
 			a, b := *was, *is
 			a.PasswordHash, b.PasswordHash = "", ""
 			if sameGroup(a, b) {
-				v = logins()
+				v = loginDecision()
 			}
 		}
-		c.add(Change{Domain: User, Name: GroupName(g.Name), Verb: verb(was, is), From: g.From}, v)
+		c.addChange(Change{Domain: User, Name: GroupName(g.Name), Verb: changeVerb(was, is), From: g.From}, v)
 	})
 }
 
-func userSides(a, b engine.User) []string {
+func changedUserParts(a, b engine.User) []string {
 	var sides []string
-	if !slices.Equal(set(a.SSHKeys), set(b.SSHKeys)) {
+	if !slices.Equal(sortUnique(a.SSHKeys), sortUnique(b.SSHKeys)) {
 		sides = append(sides, "SSH keys")
 	}
 	if a.PasswordHash != b.PasswordHash {

@@ -8,9 +8,9 @@ import (
 	"holdfast/engine"
 )
 
-// many is a configuration of n files of 4 KiB; those whose number divides by
+// manyFiles is a configuration of n files of 4 KiB; those whose number divides by
 // every differ from the ones of another revision.
-func many(n, every int, revision byte) engine.Config {
+func manyFiles(n, every int, revision byte) engine.Config {
 	mode := 0o644
 	var c engine.Config
 	for i := range n {
@@ -31,7 +31,7 @@ func BenchmarkCompare(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, n := range []int{10, 100, 1000, 10_000} {
-		old, new := many(n, 100, 'a'), many(n, 100, 'b')
+		old, new := manyFiles(n, 100, 'a'), manyFiles(n, 100, 'b')
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
 			for b.Loop() {
 				d, err := Compare(old, new, policy)

@@ -12,26 +12,26 @@ const trustUnit = "coreos-update-ca-trust.service"
 const registriesPath = "/etc/containers/registries.conf"
 
 var (
-	none           = []engine.Action{{Type: engine.NoAction}}
-	reboot         = []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
+	noActions      = []engine.Action{{Type: engine.NoAction}}
+	drainAndReboot = []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
 	reloadCrio     = []engine.Action{{Type: engine.ReloadUnit, Unit: "crio.service"}}
 	restartKubelet = engine.Action{Type: engine.RestartUnit, Unit: "kubelet.service"}
 
 	restartReleaseRegistry = engine.Action{Type: engine.RestartUnit, Unit: releaseRegistry}
 )
 
-// builtin are the rules that hold unless a policy replaces them: the defaults
+// builtinRules are the rules that hold unless a policy replaces them: the defaults
 // of the OpenShift Machine Config Operator (defaultClusterPolicies in its
 // pkg/apihelpers/apihelpers.go, at 7ff337a4 of August 2026). The last four are
 // for its internal release image registry.
-var builtin = []Rule{
-	{Path: "/var/lib/kubelet/config.json", Actions: none},
+var builtinRules = []Rule{
+	{Path: "/var/lib/kubelet/config.json", Actions: noActions},
 	{Path: "/etc/machine-config-daemon/no-reboot/containers-gpg.pub", Actions: reloadCrio},
 	{Path: "/etc/containers/policy.json", Actions: reloadCrio},
 	{Path: "/etc/containers/registries.d", Actions: reloadCrio},
 	{Path: "/etc/crio/policies", Actions: reloadCrio},
 	{Path: registriesPath, Actions: reloadCrio},
-	{Path: openshiftNetwork, Actions: none},
+	{Path: openshiftNetworkTree, Actions: noActions},
 	{Path: "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", Actions: []engine.Action{
 		{Type: engine.RestartUnit, Unit: trustUnit}, {Type: engine.RestartUnit, Unit: "crio.service"},
 	}},
@@ -49,24 +49,24 @@ var builtin = []Rule{
 // release image registry.
 const releaseRegistry = "iri-registry.service"
 
-// openshiftNetwork is the part of /etc/nmstate that is not read at boot.
-const openshiftNetwork = "/etc/nmstate/openshift"
+// openshiftNetworkTree is the part of /etc/nmstate that is not read at boot.
+const openshiftNetworkTree = "/etc/nmstate/openshift"
 
-// network gives the tree of network configuration a path is in, or "".
-func network(p string) string {
-	if below(p, openshiftNetwork) {
+// networkTree gives the tree of network configuration a path is in, or "".
+func networkTree(p string) string {
+	if isInTree(p, openshiftNetworkTree) {
 		return ""
 	}
 	for _, tree := range []string{"/etc/NetworkManager", "/etc/nmstate"} {
-		if below(p, tree) {
+		if isInTree(p, tree) {
 			return tree
 		}
 	}
 	return ""
 }
 
-// below reports whether p is the path dir or inside it.
-func below(p, dir string) bool {
+// isInTree reports whether p is the path dir or inside it.
+func isInTree(p, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")
 	rest, ok := strings.CutPrefix(p, dir)
 	return ok && (rest == "" || rest[0] == '/')

@@ -12,37 +12,37 @@ import (
 // the actions that make them take effect. A *Refused error says that there is
 // no way on a running host.
 func Compare(old, new engine.Config, policy Policy) (Diff, error) {
-	if err := refuse(old, new); err != nil {
+	if err := refuseFixed(old, new); err != nil {
 		return Diff{}, err
 	}
 	c := &comparison{policy: policy, diff: Diff{Changes: []Change{}}}
-	c.system(old, new)
-	c.files(old, new)
-	c.units(old, new)
-	c.users(old, new)
-	c.diff.Actions = c.plan.actions()
+	c.compareSystem(old, new)
+	c.compareFiles(old, new)
+	c.compareUnits(old, new)
+	c.compareAccounts(old, new)
+	c.diff.Actions = c.requested.ordered()
 	return c.diff, nil
 }
 
 // comparison collects changes and what they ask for.
 type comparison struct {
-	policy Policy
-	diff   Diff
-	plan   plan
+	policy    Policy
+	diff      Diff
+	requested requestedActions
 }
 
-// add takes down a change with the rule that holds for it.
-func (c *comparison) add(change Change, v verdict) {
+// addChange takes down a change with the rule that holds for it.
+func (c *comparison) addChange(change Change, v decision) {
 	change.Rule, change.Actions = v.rule, v.actions
 	change.Why = strings.Join(slices.DeleteFunc([]string{change.Why, v.why}, func(s string) bool { return s == "" }), "; ")
 	c.diff.Changes = append(c.diff.Changes, change)
-	c.plan.add(v)
+	c.requested.addActions(v)
 }
 
-// differences walks two lists side by side and reports what is only in one of
+// walkDifferences walks two lists side by side and reports what is only in one of
 // them, or in both and not the same.
-func differences[T any](old, new []T, key func(T) string, same func(a, b T) bool, found func(was, is *T)) {
-	old, new = inOrder(old, key), inOrder(new, key)
+func walkDifferences[T any](old, new []T, key func(T) string, same func(a, b T) bool, found func(was, is *T)) {
+	old, new = sortByKey(old, key), sortByKey(new, key)
 	for len(old) > 0 || len(new) > 0 {
 		switch {
 		case len(new) == 0 || len(old) > 0 && key(old[0]) < key(new[0]):
@@ -60,8 +60,8 @@ func differences[T any](old, new []T, key func(T) string, same func(a, b T) bool
 	}
 }
 
-// inOrder is the list sorted by key; the list itself if it is.
-func inOrder[T any](list []T, key func(T) string) []T {
+// sortByKey is the list sorted by key; the list itself if it is.
+func sortByKey[T any](list []T, key func(T) string) []T {
 	by := func(a, b T) int { return strings.Compare(key(a), key(b)) }
 	if slices.IsSortedFunc(list, by) {
 		return list
@@ -71,7 +71,7 @@ func inOrder[T any](list []T, key func(T) string) []T {
 	return list
 }
 
-func verb[T any](was, is *T) Verb {
+func changeVerb[T any](was, is *T) Verb {
 	switch {
 	case was == nil:
 		return Create
@@ -81,32 +81,32 @@ func verb[T any](was, is *T) Verb {
 	return Update
 }
 
-// either is the new one, or the old one if it goes.
-func either[T any](was, is *T) T {
+// newOrOld is the new one, or the old one if it goes.
+func newOrOld[T any](was, is *T) T {
 	if is != nil {
 		return *is
 	}
 	return *was
 }
 
-func (c *comparison) files(old, new engine.Config) {
-	differences(old.Files, new.Files, func(f engine.File) string { return f.Path }, sameFile, func(was, is *engine.File) {
-		f := either(was, is)
-		v := c.policy.path(f.Path)
-		if v.registries {
-			v = v.judge(was, is)
+func (c *comparison) compareFiles(old, new engine.Config) {
+	walkDifferences(old.Files, new.Files, func(f engine.File) string { return f.Path }, sameFile, func(was, is *engine.File) {
+		f := newOrOld(was, is)
+		v := c.policy.decidePath(f.Path)
+		if v.isRegistriesRule {
+			v = v.withDrainIfUnsafe(was, is)
 		}
-		c.add(Change{Domain: File, Name: f.Path, Verb: verb(was, is), Why: fileReason(was, is), From: f.From}, v)
+		c.addChange(Change{Domain: File, Name: f.Path, Verb: changeVerb(was, is), Why: changedFileParts(was, is), From: f.From}, v)
 	})
 	sameDirectory := func(a, b engine.Directory) bool { return sameInt(a.Mode, b.Mode) && a.Owner == b.Owner }
-	differences(old.Directories, new.Directories, func(d engine.Directory) string { return d.Path }, sameDirectory, func(was, is *engine.Directory) {
-		d := either(was, is)
-		c.add(Change{Domain: Directory, Name: d.Path, Verb: verb(was, is), From: d.From}, c.policy.path(d.Path))
+	walkDifferences(old.Directories, new.Directories, func(d engine.Directory) string { return d.Path }, sameDirectory, func(was, is *engine.Directory) {
+		d := newOrOld(was, is)
+		c.addChange(Change{Domain: Directory, Name: d.Path, Verb: changeVerb(was, is), From: d.From}, c.policy.decidePath(d.Path))
 	})
 	sameLink := func(a, b engine.Link) bool { return a.Target == b.Target && a.Hard == b.Hard && a.Owner == b.Owner }
-	differences(old.Links, new.Links, func(l engine.Link) string { return l.Path }, sameLink, func(was, is *engine.Link) {
-		l := either(was, is)
-		c.add(Change{Domain: Link, Name: l.Path, Verb: verb(was, is), From: l.From}, c.policy.path(l.Path))
+	walkDifferences(old.Links, new.Links, func(l engine.Link) string { return l.Path }, sameLink, func(was, is *engine.Link) {
+		l := newOrOld(was, is)
+		c.addChange(Change{Domain: Link, Name: l.Path, Verb: changeVerb(was, is), From: l.From}, c.policy.decidePath(l.Path))
 	})
 }
 
@@ -130,8 +130,8 @@ func sameInt(a, b *int) bool {
 	return *a == *b
 }
 
-// fileReason says which sides of a file differ, and nothing of what they are.
-func fileReason(was, is *engine.File) string {
+// changedFileParts says which sides of a file differ, and nothing of what they are.
+func changedFileParts(was, is *engine.File) string {
 	if was == nil || is == nil {
 		return ""
 	}
@@ -148,11 +148,11 @@ func fileReason(was, is *engine.File) string {
 			sides = append(sides, s.name)
 		}
 	}
-	return differ(sides)
+	return joinParts(sides)
 }
 
-// differ names the sides in which two things differ.
-func differ(sides []string) string {
+// joinParts names the sides in which two things differ.
+func joinParts(sides []string) string {
 	switch len(sides) {
 	case 0:
 		return ""

@@ -19,10 +19,10 @@ func FuzzRegistries(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, old, new string) {
 		_, broken := parseRegistries([]byte(old))
-		if why := unsafe([]byte(old), []byte(old)); (why == "") != (broken == "") {
+		if why := unsafeReason([]byte(old), []byte(old)); (why == "") != (broken == "") {
 			t.Errorf("compared with itself: %q, and by itself: %q", why, broken)
 		}
-		v := verdict{actions: reloadCrio}.judge(&engine.File{Contents: []byte(old)}, &engine.File{Contents: []byte(new)})
+		v := decision{actions: reloadCrio}.withDrainIfUnsafe(&engine.File{Contents: []byte(old)}, &engine.File{Contents: []byte(new)})
 		drains := v.actions[0].Type == engine.DrainAction
 		if drains != strings.HasPrefix(v.why, "drain first: ") || v.why == "drain first: " {
 			t.Errorf("%v because %q", v.actions, v.why)
@@ -41,8 +41,8 @@ func FuzzPolicyPath(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		v := policy.path(name)
-		if network(name) != "" && (len(v.actions) != 2 || v.rank != fixedRank) {
+		v := policy.decidePath(name)
+		if networkTree(name) != "" && (len(v.actions) != 2 || v.rank != fixedRank) {
 			t.Errorf("%q: %+v", name, v)
 		}
 		if v.rule == "policy: path "+policy.rules[0].Path && !strings.HasPrefix(name, policy.rules[0].Path) {

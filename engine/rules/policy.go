@@ -57,7 +57,7 @@ func unitNames(actions []engine.Action) []engine.Action {
 	return out
 }
 
-var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,254}$`)
+var unitPattern = regexp.MustCompile(`^[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,254}$`)
 
 func problemsOf(r Rule) []string {
 	var wrong []string
@@ -75,14 +75,14 @@ func problemsOf(r Rule) []string {
 		if p != "" && (!path.IsAbs(p) || path.Clean(p) != p) {
 			say("is not an absolute path in its simplest form")
 		}
-		if tree := network(literal(p)); p != "" && tree != "" {
+		if tree := networkTree(literalPrefix(p)); p != "" && tree != "" {
 			say("is network configuration (%s), which always takes a drain and a reboot; no policy can weaken that: remove it", tree)
 		}
 	}
 	if _, err := path.Match(r.Glob, ""); err != nil {
 		say("is not a pattern; close the brackets")
 	}
-	if r.Unit != "" && !unitName.MatchString(r.Unit) {
+	if r.Unit != "" && !unitPattern.MatchString(r.Unit) {
 		say("is not the name of a unit")
 	}
 	if r.Timeout < 0 {
@@ -101,17 +101,17 @@ func actionProblems(actions []engine.Action) []string {
 		switch {
 		case a.Type == engine.NoAction && len(actions) > 1:
 			wrong = append(wrong, "has none beside other actions; keep one or the other")
-		case unit && !unitName.MatchString(a.Unit):
+		case unit && !unitPattern.MatchString(a.Unit):
 			wrong = append(wrong, fmt.Sprintf("%s needs the name of a unit", a.Type))
-		case !unit && a.Unit != "" && known(a.Type):
+		case !unit && a.Unit != "" && isKnownAction(a.Type):
 			wrong = append(wrong, fmt.Sprintf("%s takes no unit", a.Type))
 		}
 	}
 	return wrong
 }
 
-// literal is the part of a pattern before its first special character.
-func literal(glob string) string {
+// literalPrefix is the part of a pattern before its first special character.
+func literalPrefix(glob string) string {
 	if i := strings.IndexAny(glob, `*?[\`); i >= 0 {
 		return glob[:i]
 	}

@@ -26,8 +26,8 @@ func TestPolicyIsChecked(t *testing.T) {
 		{"nmstate", onPath("/etc/nmstate/", "none"), "no policy can weaken that"},
 		{"glob in nmstate", onGlob("/etc/nmstate/*.yml", "none"), "no policy can weaken that"},
 		{"glob in NetworkManager", onGlob("/etc/NetworkManager/*/x", "none"), "no policy can weaken that"},
-		{"nothing to match", Rule{Actions: none}, "one of path, glob and unit"},
-		{"two things to match", Rule{Path: "/a", Unit: "a.service", Actions: none}, "one of path, glob and unit"},
+		{"nothing to match", Rule{Actions: noActions}, "one of path, glob and unit"},
+		{"two things to match", Rule{Path: "/a", Unit: "a.service", Actions: noActions}, "one of path, glob and unit"},
 		{"relative", onPath("etc/foo", "none"), "not an absolute path"},
 		{"dots", onPath("/etc/../foo", "none"), "not an absolute path"},
 		{"bad pattern", onGlob("/etc/[a", "none"), "not a pattern"},
@@ -37,7 +37,7 @@ func TestPolicyIsChecked(t *testing.T) {
 		{"reload what", onPath("/a", "reload"), "reload needs the name of a unit"},
 		{"an option for a unit", onPath("/a", "restart --now"), "restart needs the name of a unit"},
 		{"drain what", onPath("/a", "drain a"), "drain takes no unit"},
-		{"timeout", Rule{Path: "/a", Actions: none, Timeout: -1}, "negative timeout"},
+		{"timeout", Rule{Path: "/a", Actions: noActions, Timeout: -1}, "negative timeout"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := NewPolicy([]Rule{tc.rule})
@@ -58,7 +58,7 @@ func TestPolicyIsChecked(t *testing.T) {
 // No rule that NewPolicy lets pass takes a drain or a reboot from what always
 // has them.
 func TestNoPolicyWeakensRuleOne(t *testing.T) {
-	old := side{}.config()
+	old := side{}.buildConfig()
 	for _, change := range []func(*engine.Config){
 		osImage("i"), kargs("a"), kernelType("realtime"), extensions("a"), extensionsImage("e"), noKargs("a"),
 		file("/etc/NetworkManager/a", ""), file("/etc/nmstate/a", ""), dir("/etc/NetworkManager", 0o755), link("/etc/nmstate/l", "x"),
@@ -71,11 +71,11 @@ func TestNoPolicyWeakensRuleOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := Compare(old, side{change}.config(), p)
+			d, err := Compare(old, side{change}.buildConfig(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := names(d.Actions); got != "drain, reboot" || !strings.HasPrefix(d.Changes[0].Rule, "fixed: ") {
+			if got := joinNames(d.Actions); got != "drain, reboot" || !strings.HasPrefix(d.Changes[0].Rule, "fixed: ") {
 				t.Errorf("%s: %+v gives %s", r, d.Changes, got)
 			}
 		}
@@ -89,7 +89,7 @@ func TestTimeoutIsTheLongest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Compare(engine.Config{}, side{file("/etc/a", ""), file("/etc/b", "")}.config(), p)
+	d, err := Compare(engine.Config{}, side{file("/etc/a", ""), file("/etc/b", "")}.buildConfig(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestNewInstallationIsRefused(t *testing.T) {
 			c.Fixed = append(c.Fixed, engine.Fixed{Name: name, Digest: digest, From: engine.Place{File: "x.bu", Line: line, Column: 2}})
 		}
 	}
-	_, err := Compare(side{disk("a", "1", 1), disk("b", "1", 2), disk("c", "1", 3)}.config(), side{disk("d", "1", 4), disk("b", "2", 5), disk("a", "1", 6)}.config(), Policy{})
+	_, err := Compare(side{disk("a", "1", 1), disk("b", "1", 2), disk("c", "1", 3)}.buildConfig(), side{disk("d", "1", 4), disk("b", "2", 5), disk("a", "1", 6)}.buildConfig(), Policy{})
 	var refused *Refused
 	if !errors.As(err, &refused) {
 		t.Fatalf("got %v", err)
@@ -118,7 +118,7 @@ func TestNewInstallationIsRefused(t *testing.T) {
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Compare(side{disk("a", "1", 1)}.config(), side{disk("a", "1", 9)}.config(), Policy{}); err != nil {
+	if _, err := Compare(side{disk("a", "1", 1)}.buildConfig(), side{disk("a", "1", 9)}.buildConfig(), Policy{}); err != nil {
 		t.Errorf("the same disk is refused: %v", err)
 	}
 }
@@ -128,7 +128,7 @@ func TestNothingSecretIsShown(t *testing.T) {
 	const secret = "hunter2"
 	old := side{file("/etc/a", secret+"1"), file(reg, "location = '"+secret+"'"), user("core", secret+"1", secret+"k1"), unit("a.service", secret+"1"), group(engine.Group{Name: "g", PasswordHash: secret + "1"})}
 	new := side{file("/etc/a", secret+"2"), file(reg, secret), user("core", secret+"2", secret+"k2"), unit("a.service", secret+"2"), group(engine.Group{Name: "g", PasswordHash: secret + "2"})}
-	d, err := Compare(old.config(), new.config(), Policy{})
+	d, err := Compare(old.buildConfig(), new.buildConfig(), Policy{})
 	if err != nil {
 		t.Fatal(err)
 	}

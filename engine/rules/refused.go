@@ -32,24 +32,24 @@ func (r *Refused) Error() string {
 				what += " (" + about + ")"
 			}
 		}
-		lines[i] = strings.TrimPrefix(at.String()+": ", ": ") + engine.Printable(what) + ": " + said[f.Verb]
+		lines[i] = strings.TrimPrefix(at.String()+": ", ": ") + engine.Printable(what) + ": " + fixedMessages[f.Verb]
 	}
 	return strings.Join(lines, "\n")
 }
 
-var said = map[Verb]string{
+var fixedMessages = map[Verb]string{
 	Create: "was not there when the host was installed and cannot be made on a running host; remove it, or install the host anew",
 	Update: "differs from what the host was installed with, which cannot be changed on a running host; take the change back, or install the host anew",
 	Delete: "is gone, and what it made cannot be undone on a running host; put it back, or install the host anew",
 }
 
-// refuse finds what only a new installation could change.
-func refuse(old, new engine.Config) error {
+// refuseFixed finds what only a new installation could change.
+func refuseFixed(old, new engine.Config) error {
 	var r Refused
 	name := func(f engine.Fixed) string { return f.Name }
 	same := func(a, b engine.Fixed) bool { return a.Digest == b.Digest }
-	differences(old.Fixed, new.Fixed, name, same, func(was, is *engine.Fixed) {
-		f := Refusal{Verb: verb(was, is)}
+	walkDifferences(old.Fixed, new.Fixed, name, same, func(was, is *engine.Fixed) {
+		f := Refusal{Verb: changeVerb(was, is)}
 		if is != nil {
 			f.Name, f.Place = is.Name, is.From
 		} else {

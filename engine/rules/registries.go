@@ -47,8 +47,8 @@ func (r registry) scope() string {
 	return r.Location
 }
 
-// pulls returns pull-from-mirror of each entry of a mirror.
-func (r registry) pulls(location string) []string {
+// mirrorPulls returns pull-from-mirror of each entry of a mirror.
+func (r registry) mirrorPulls(location string) []string {
 	var list []string
 	for _, m := range r.Mirrors {
 		if m.Location == location {
@@ -58,22 +58,22 @@ func (r registry) pulls(location string) []string {
 	return list
 }
 
-// contents are those of registries.conf; ok is false if they depend on the
+// registriesContents are those of registries.conf; ok is false if they depend on the
 // host. A file that is not there says nothing.
-func contents(f *engine.File) (text []byte, ok bool) {
+func registriesContents(f *engine.File) (text []byte, ok bool) {
 	if f == nil {
 		return nil, true
 	}
 	return slices.Concat(f.Contents, f.Append), !f.Inherit
 }
 
-// judge adds a drain unless the change of registries.conf is safe.
-func (v verdict) judge(was, is *engine.File) verdict {
-	old, oldKnown := contents(was)
-	new, newKnown := contents(is)
+// withDrainIfUnsafe adds a drain unless the change of registries.conf is safe.
+func (v decision) withDrainIfUnsafe(was, is *engine.File) decision {
+	old, oldKnown := registriesContents(was)
+	new, newKnown := registriesContents(is)
 	v.why = "the contents depend on the host"
 	if oldKnown && newKnown {
-		v.why = unsafe(old, new)
+		v.why = unsafeReason(old, new)
 	}
 	if v.why == "" {
 		v.why = "images that are in use keep their sources, so that no drain is due"
@@ -84,10 +84,10 @@ func (v verdict) judge(was, is *engine.File) verdict {
 	return v
 }
 
-// unsafe says why a change of registries.conf may take an image from a
+// unsafeReason says why a change of registries.conf may take an image from a
 // running workload, or "" if it cannot. These are the conditions under which
 // the Machine Config Operator skips the drain.
-func unsafe(before, after []byte) string {
+func unsafeReason(before, after []byte) string {
 	was, why := parseRegistries(before)
 	if why != "" {
 		return "before, the file " + why
@@ -102,7 +102,7 @@ func unsafe(before, after []byte) string {
 	old, olds := groupByScope(was.Registries)
 	new, news := groupByScope(is.Registries)
 	for _, scope := range olds {
-		if why := unsafeRegistry(old[scope], new[scope]); why != "" {
+		if why := unsafeEntryReason(old[scope], new[scope]); why != "" {
 			return fmt.Sprintf("registry %s%s", scope, why)
 		}
 	}
@@ -110,7 +110,7 @@ func unsafe(before, after []byte) string {
 		if len(old[scope]) > 0 {
 			continue
 		}
-		if why := unsafeRegistry(nil, new[scope]); why != "" {
+		if why := unsafeEntryReason(nil, new[scope]); why != "" {
 			return fmt.Sprintf("new registry %s%s", scope, why)
 		}
 	}
@@ -131,10 +131,10 @@ func groupByScope(list []registry) (groups map[string][]registry, scopes []strin
 	return groups, scopes
 }
 
-// unsafeRegistry judges the entries of one registry in both files. Entries
+// unsafeEntryReason judges the entries of one registry in both files. Entries
 // that are equal need no look. Which of several entries holds is for the reader
 // of the file to say, so that a change among them is not safe.
-func unsafeRegistry(was, is []registry) string {
+func unsafeEntryReason(was, is []registry) string {
 	switch {
 	case reflect.DeepEqual(was, is):
 		return ""
@@ -143,9 +143,9 @@ func unsafeRegistry(was, is []registry) string {
 	case len(was) > 1 || len(is) > 1:
 		return " is listed twice, and its entries changed"
 	case len(was) == 0:
-		return added(is[0])
+		return unsafeAdditionReason(is[0])
 	}
-	return kept(was[0], is[0])
+	return unsafeUpdateReason(was[0], is[0])
 }
 
 func parseRegistries(text []byte) (registriesConf, string) {
@@ -169,8 +169,8 @@ func parseRegistries(text []byte) (registriesConf, string) {
 	return c, ""
 }
 
-// kept judges a registry that is in both files.
-func kept(a, b registry) string {
+// unsafeUpdateReason judges a registry that is in both files.
+func unsafeUpdateReason(a, b registry) string {
 	switch {
 	case a.Prefix != b.Prefix:
 		return ": prefix changed"
@@ -182,12 +182,12 @@ func kept(a, b registry) string {
 		return ": insecure changed"
 	}
 	for _, m := range a.Mirrors {
-		if len(b.pulls(m.Location)) == 0 {
+		if len(b.mirrorPulls(m.Location)) == 0 {
 			return fmt.Sprintf(": mirror %s is gone", m.Location)
 		}
 	}
 	for _, m := range b.Mirrors {
-		was, is := a.pulls(m.Location), b.pulls(m.Location)
+		was, is := a.mirrorPulls(m.Location), b.mirrorPulls(m.Location)
 		switch {
 		case slices.Equal(was, is):
 		case len(was) > 1 || len(is) > 1:
@@ -201,8 +201,8 @@ func kept(a, b registry) string {
 	return ""
 }
 
-// added judges a registry that is only in the new file.
-func added(r registry) string {
+// unsafeAdditionReason judges a registry that is only in the new file.
+func unsafeAdditionReason(r registry) string {
 	if len(r.Mirrors) == 0 && !r.DigestOnly {
 		return " has no mirrors and no mirror-by-digest-only"
 	}

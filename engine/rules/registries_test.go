@@ -111,7 +111,7 @@ func TestRegistriesConf(t *testing.T) {
 	for _, tc := range registriesCases {
 		t.Run(tc.name, func(t *testing.T) {
 			was, is := registriesFile(tc.old), registriesFile(tc.new)
-			v := verdict{actions: reloadCrio}.judge(was, is)
+			v := decision{actions: reloadCrio}.withDrainIfUnsafe(was, is)
 			want := "reload crio.service"
 			if tc.drain != "" {
 				want = "drain, " + want
@@ -136,7 +136,7 @@ func TestRegistriesConfOfTheHost(t *testing.T) {
 		{{Path: reg, Inherit: true}, registriesFile("search=a")},
 		{registriesFile("search=a"), {Path: reg, Inherit: true, Append: []byte("#")}},
 	} {
-		if v := (verdict{actions: reloadCrio}).judge(inherited[0], inherited[1]); len(v.actions) != 2 {
+		if v := (decision{actions: reloadCrio}).withDrainIfUnsafe(inherited[0], inherited[1]); len(v.actions) != 2 {
 			t.Errorf("no drain: %s", v.why)
 		}
 	}

@@ -1,38 +1,39 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 
 	"holdfast/engine"
 )
 
-// system compares what the whole machine runs: image, kernel and packages.
-func (c *comparison) system(old, new engine.Config) {
+// compareSystem compares what the whole machine runs: image, kernel and packages.
+func (c *comparison) compareSystem(old, new engine.Config) {
 	if old.OSImage != new.OSImage {
-		c.add(Change{Domain: OS, Name: name(old.OSImage, new.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixed("os image"))
+		c.addChange(Change{Domain: OS, Name: cmp.Or(new.OSImage, old.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixedDecision("os image"))
 	}
-	if was, is := kernel(old), kernel(new); was != is {
-		c.add(Change{Domain: KernelType, Name: is, Verb: Update, Why: "was " + was}, fixed("kernel type"))
+	if was, is := kernelTypeOf(old), kernelTypeOf(new); was != is {
+		c.addChange(Change{Domain: KernelType, Name: is, Verb: Update, Why: "was " + was}, fixedDecision("kernel type"))
 	}
-	c.kernelArgs(old, new)
+	c.compareKernelArgs(old, new)
 	if old.ExtensionsImage != new.ExtensionsImage {
-		c.add(Change{Domain: Extension, Name: name(old.ExtensionsImage, new.ExtensionsImage), Verb: stringVerb(old.ExtensionsImage, new.ExtensionsImage), Why: "extensions come from this image"}, fixed("extensions"))
+		c.addChange(Change{Domain: Extension, Name: cmp.Or(new.ExtensionsImage, old.ExtensionsImage), Verb: stringVerb(old.ExtensionsImage, new.ExtensionsImage), Why: "extensions come from this image"}, fixedDecision("extensions"))
 	}
 	self := func(s string) string { return s }
 	same := func(string, string) bool { return true }
-	differences(set(old.Extensions), set(new.Extensions), self, same, func(was, is *string) {
-		c.add(Change{Domain: Extension, Name: either(was, is), Verb: verb(was, is)}, fixed("extensions"))
+	walkDifferences(sortUnique(old.Extensions), sortUnique(new.Extensions), self, same, func(was, is *string) {
+		c.addChange(Change{Domain: Extension, Name: newOrOld(was, is), Verb: changeVerb(was, is)}, fixedDecision("extensions"))
 	})
 }
 
-// kernelArgs compares the arguments as what they are: a list in which order
+// compareKernelArgs compares the arguments as what they are: a list in which order
 // and repetition matter.
-func (c *comparison) kernelArgs(old, new engine.Config) {
+func (c *comparison) compareKernelArgs(old, new engine.Config) {
 	add := func(arg string, v Verb, why string) {
-		c.add(Change{Domain: KernelArg, Name: arg, Verb: v, Why: why}, fixed("kernel arguments"))
+		c.addChange(Change{Domain: KernelArg, Name: arg, Verb: v, Why: why}, fixedDecision("kernel arguments"))
 	}
-	gone, was := apart(old.KernelArgs, new.KernelArgs)
-	come, is := apart(new.KernelArgs, old.KernelArgs)
+	gone, was := splitCommon(old.KernelArgs, new.KernelArgs)
+	come, is := splitCommon(new.KernelArgs, old.KernelArgs)
 	for _, arg := range gone {
 		add(arg, Delete, "")
 	}
@@ -44,20 +45,20 @@ func (c *comparison) kernelArgs(old, new engine.Config) {
 			add(is[i], Update, "stands elsewhere among the kernel arguments")
 		}
 	}
-	for _, arg := range set(new.NoKernelArgs) {
+	for _, arg := range sortUnique(new.NoKernelArgs) {
 		if !slices.Contains(old.NoKernelArgs, arg) && !slices.Contains(gone, arg) {
 			add(arg, Delete, "is not to be there")
 		}
 	}
-	for _, arg := range set(old.NoKernelArgs) {
+	for _, arg := range sortUnique(old.NoKernelArgs) {
 		if !slices.Contains(new.NoKernelArgs, arg) && !slices.Contains(come, arg) {
 			add(arg, Update, "may be there again")
 		}
 	}
 }
 
-// apart divides a list: what other has not, or not as often, and the rest.
-func apart(list, other []string) (only, both []string) {
+// splitCommon divides a list: what other has not, or not as often, and the rest.
+func splitCommon(list, other []string) (only, both []string) {
 	count := map[string]int{}
 	for _, s := range other {
 		count[s]++
@@ -73,24 +74,17 @@ func apart(list, other []string) (only, both []string) {
 	return only, both
 }
 
-func set(list []string) []string {
+func sortUnique(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-func kernel(c engine.Config) string {
+func kernelTypeOf(c engine.Config) string {
 	if c.KernelType == "" {
 		return "default"
 	}
 	return c.KernelType
-}
-
-func name(was, is string) string {
-	if is != "" {
-		return is
-	}
-	return was
 }
 
 func stringVerb(was, is string) Verb {

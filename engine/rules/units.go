@@ -2,27 +2,27 @@ package rules
 
 import "holdfast/engine"
 
-// units compares systemd units.
-func (c *comparison) units(old, new engine.Config) {
-	same := func(a, b engine.Unit) bool { return len(unitSides(a, b)) == 0 }
-	differences(old.Units, new.Units, func(u engine.Unit) string { return u.Name }, same, func(was, is *engine.Unit) {
-		u := either(was, is)
+// compareUnits compares systemd units.
+func (c *comparison) compareUnits(old, new engine.Config) {
+	same := func(a, b engine.Unit) bool { return len(changedUnitParts(a, b)) == 0 }
+	walkDifferences(old.Units, new.Units, func(u engine.Unit) string { return u.Name }, same, func(was, is *engine.Unit) {
+		u := newOrOld(was, is)
 		why := ""
 		if was != nil && is != nil {
-			why = differ(unitSides(*was, *is))
+			why = joinParts(changedUnitParts(*was, *is))
 		}
-		c.add(Change{Domain: Unit, Name: u.Name, Verb: verb(was, is), Why: why, From: u.From}, c.policy.unit(u.Name))
+		c.addChange(Change{Domain: Unit, Name: u.Name, Verb: changeVerb(was, is), Why: why, From: u.From}, c.policy.decideUnit(u.Name))
 	})
 }
 
-func unitSides(a, b engine.Unit) []string {
+func changedUnitParts(a, b engine.Unit) []string {
 	var sides []string
 	if a.Contents != b.Contents {
 		sides = append(sides, "contents")
 	}
 	key := func(d engine.Dropin) string { return d.Name }
-	differences(a.Dropins, b.Dropins, key, func(x, y engine.Dropin) bool { return x == y }, func(was, is *engine.Dropin) {
-		sides = append(sides, "drop-in "+either(was, is).Name)
+	walkDifferences(a.Dropins, b.Dropins, key, func(x, y engine.Dropin) bool { return x == y }, func(was, is *engine.Dropin) {
+		sides = append(sides, "drop-in "+newOrOld(was, is).Name)
 	})
 	if !sameBool(a.Enabled, b.Enabled) {
 		sides = append(sides, "enablement")

@@ -30,7 +30,7 @@ func Translate(text []byte, dir string) (out []byte, findings []Finding, ok bool
 	out, report, err := config.TranslateBytes(text, options)
 	fatal := false
 	for _, e := range report.Entries {
-		f := Finding{Path: plain(e.Context.Path), Message: e.Message, Warning: !e.Kind.IsFatal()}
+		f := Finding{Path: plainPath(e.Context.Path), Message: e.Message, Warning: !e.Kind.IsFatal()}
 		if p := e.Marker.StartP; p != nil {
 			f.Line, f.Column = int(p.Line), int(p.Column)
 		}
@@ -62,8 +62,8 @@ func fromError(err error) []Finding {
 	return findings
 }
 
-// plain is the path with names as strings and indexes as integers.
-func plain(path []any) []any {
+// plainPath is the path with names as strings and indexes as integers.
+func plainPath(path []any) []any {
 	out := make([]any, len(path))
 	for i, step := range path {
 		switch s := step.(type) {

@@ -6,17 +6,17 @@ import (
 	"github.com/coreos/butane/config/common"
 )
 
-// Say puts a message of Butane in words that say what to do. ok is false for
+// Explain puts a message of Butane in words that say what to do. ok is false for
 // messages it does not know; they may quote the document and are not for
 // people's eyes.
-func Say(message string) (text string, ok bool) {
+func Explain(message string) (text string, ok bool) {
 	if strings.HasPrefix(message, "No translator exists") {
 		return "has a variant and version that Butane does not know; use for example variant fcos with version 1.5.0, or openshift with 4.18.0", true
 	}
 	if strings.HasSuffix(message, "no such file or directory") {
 		return "names a local file that is not there; its path starts at the document's folder", true
 	}
-	for _, w := range words {
+	for _, w := range translations {
 		if w.err.Error() == message {
 			return w.text, true
 		}
@@ -24,13 +24,13 @@ func Say(message string) (text string, ok bool) {
 	return "", false
 }
 
-type word struct {
+type translation struct {
 	err  error
 	text string
 }
 
-// words are the errors of Butane that its users meet.
-var words = []word{
+// translations are the errors of Butane that its users meet.
+var translations = []translation{
 	{wrongTypeError{}, "has a value of the wrong type; compare it with Butane's specification"},
 	{common.ErrNoVariant, "has no variant; write variant: fcos, or openshift"},
 	{common.ErrInvalidVersion, "has no version such as 1.5.0; write version: 1.5.0"},

@@ -20,40 +20,40 @@ const (
 	maxDepth = 32
 )
 
-// parse reads the one document of a file; nil if it cannot be read, or is
+// parseDocument reads the one document of a file; nil if it cannot be read, or is
 // empty.
-func (l *loader) parse(text []byte) *yaml.Node {
-	if !l.readable(text) {
+func (l *loader) parseDocument(text []byte) *yaml.Node {
+	if !l.checkEncoding(text) {
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
-	root, err := document(dec)
+	root, err := decodeDocument(dec)
 	if errors.Is(err, io.EOF) {
-		l.errs.add(place{line: 1, column: 1}, "the file has no plays", "a playbook is a list of plays: - hosts: …")
+		l.errs.addProblem(place{line: 1, column: 1}, "the file has no plays", "a playbook is a list of plays: - hosts: …")
 		return nil
 	}
 	if err != nil {
-		l.syntax(text, err)
+		l.reportSyntaxError(text, err)
 		return nil
 	}
-	second, err := document(dec)
+	second, err := decodeDocument(dec)
 	switch {
 	case err == nil:
-		l.errs.add(place{line: second.Line, column: second.Column}, "a second YAML document begins before this", "a playbook is one document; take the line with --- out")
+		l.errs.addProblem(place{line: second.Line, column: second.Column}, "a second YAML document begins before this", "a playbook is one document; take the line with --- out")
 		return nil
 	case !errors.Is(err, io.EOF):
-		l.syntax(text, err)
+		l.reportSyntaxError(text, err)
 		return nil
 	}
 	count := 0
-	if !l.bounded(root, 0, &count) {
+	if !l.checkBounds(root, 0, &count) {
 		return nil
 	}
 	return root.Content[0]
 }
 
-// document reads a document into nodes, without following aliases.
-func document(dec *yaml.Decoder) (root *yaml.Node, err error) {
+// decodeDocument reads a document into nodes, without following aliases.
+func decodeDocument(dec *yaml.Decoder) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library's own mistakes are no reason to crash
 			err = fmt.Errorf("yaml: %v", r)
@@ -64,16 +64,16 @@ func document(dec *yaml.Decoder) (root *yaml.Node, err error) {
 	return root, err
 }
 
-// readable checks the file before YAML does, whose messages do not help.
-func (l *loader) readable(text []byte) bool {
+// checkEncoding checks the file before YAML does, whose messages do not help.
+func (l *loader) checkEncoding(text []byte) bool {
 	start := place{line: 1, column: 1, width: 1}
 	switch {
 	case len(text) > maxSize:
-		l.errs.add(place{}, fmt.Sprintf("the file is larger than %d KiB", maxSize>>10), "split it")
+		l.errs.addProblem(place{}, fmt.Sprintf("the file is larger than %d KiB", maxSize>>10), "split it")
 	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
-		l.errs.add(start, "the file begins with a byte order mark", "save it as UTF-8 without one")
+		l.errs.addProblem(start, "the file begins with a byte order mark", "save it as UTF-8 without one")
 	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
-		l.errs.add(place{}, "the file is UTF-16", "save it as UTF-8")
+		l.errs.addProblem(place{}, "the file is UTF-16", "save it as UTF-8")
 	case !utf8.Valid(text):
 		line := 1
 		for bad := range bytes.SplitSeq(text, []byte("\n")) {
@@ -82,31 +82,31 @@ func (l *loader) readable(text []byte) bool {
 			}
 			line++
 		}
-		l.errs.add(place{line: line, column: 1, width: 1}, "the line is not UTF-8", "save the file as UTF-8")
+		l.errs.addProblem(place{line: line, column: 1, width: 1}, "the line is not UTF-8", "save the file as UTF-8")
 	default:
 		return true
 	}
 	return false
 }
 
-// bounded checks size and depth, with aliases followed: everything after it
+// checkBounds checks size and depth, with aliases followed: everything after it
 // may follow them without a thought.
-func (l *loader) bounded(n *yaml.Node, depth int, count *int) bool {
+func (l *loader) checkBounds(n *yaml.Node, depth int, count *int) bool {
 	*count++
 	at := place{line: n.Line, column: n.Column, width: 1}
 	if depth > maxDepth {
-		l.errs.add(at, fmt.Sprintf("this is nested more than %d deep, or contains itself", maxDepth), "write it flatter")
+		l.errs.addProblem(at, fmt.Sprintf("this is nested more than %d deep, or contains itself", maxDepth), "write it flatter")
 		return false
 	}
 	if *count > maxNodes {
-		l.errs.add(at, fmt.Sprintf("the file has more than %d values, with what aliases stand for", maxNodes), "use fewer aliases")
+		l.errs.addProblem(at, fmt.Sprintf("the file has more than %d values, with what aliases stand for", maxNodes), "use fewer aliases")
 		return false
 	}
 	if n.Kind == yaml.AliasNode {
-		return l.bounded(n.Alias, depth+1, count)
+		return l.checkBounds(n.Alias, depth+1, count)
 	}
 	for _, c := range n.Content {
-		if !l.bounded(c, depth+1, count) {
+		if !l.checkBounds(c, depth+1, count) {
 			return false
 		}
 	}
@@ -115,14 +115,14 @@ func (l *loader) bounded(n *yaml.Node, depth int, count *int) bool {
 
 var (
 	yamlLine   = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
-	tabbed     = regexp.MustCompile(`^[ -]*\t`)
+	tabIndent  = regexp.MustCompile(`^[ -]*\t`)
 	afterQuote = regexp.MustCompile(`: ("[^"]*"|'[^']*') *[^ #]`)
 	tagStart   = regexp.MustCompile(`[:-] +!`)
 	secondPair = regexp.MustCompile(`: .*?(: |:$)`)
 )
 
-// advices are what to do about messages of the YAML library, by a part of them.
-var advices = [][2]string{
+// syntaxAdvice are what to do about messages of the YAML library, by a part of them.
+var syntaxAdvice = [][2]string{
 	{"mapping values are not allowed", `text that contains ": " needs quotes; else check the indentation`},
 	{"cannot start any token", "text that begins with %, @ or ` needs quotes"},
 	{"unexpected end of stream", "close the quote that is open here"},
@@ -132,8 +132,8 @@ var advices = [][2]string{
 	{"did not find expected", "check the indentation: what belongs together begins in the same column"},
 }
 
-// syntax reports what the YAML library says, in the right place.
-func (l *loader) syntax(text []byte, err error) {
+// reportSyntaxError reports what the YAML library says, in the right place.
+func (l *loader) reportSyntaxError(text []byte, err error) {
 	m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 	what, advice := "this is not YAML", "check indentation, quotes and colons"
 	line := 1
@@ -142,21 +142,21 @@ func (l *loader) syntax(text []byte, err error) {
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			line = n
 		}
-		for _, a := range advices {
+		for _, a := range syntaxAdvice {
 			if strings.Contains(m[2], a[0]) {
 				advice = a[1]
 				break
 			}
 		}
 	}
-	line = min(l.firstBad(text, line), max(1, len(l.errs.lines)))
+	line = min(l.firstBadLine(text, line), max(1, len(l.errs.lines)))
 	source := ""
 	if line <= len(l.errs.lines) {
 		source = l.errs.lines[line-1]
 	}
 	at := place{line: line, column: 1 + len(source) - len(strings.TrimLeft(source, " \t")), width: 1}
 	switch pair := secondPair.FindStringSubmatchIndex(source); {
-	case tabbed.MatchString(source):
+	case tabIndent.MatchString(source):
 		at.column = 1 + strings.IndexByte(source, '\t')
 		what, advice = "there is a tab in the indentation", "YAML takes only spaces there"
 	case strings.Contains(what, "expected key") && afterQuote.MatchString(source):
@@ -166,13 +166,13 @@ func (l *loader) syntax(text []byte, err error) {
 	case strings.Contains(what, "mapping values") && pair != nil:
 		at.column = 1 + utf8.RuneCountInString(source[:pair[2]])
 	}
-	l.errs.add(at, what, advice)
+	l.errs.addProblem(at, what, advice)
 }
 
-// firstBad is the line after the most lines that are good YAML by themselves.
+// firstBadLine is the line after the most lines that are good YAML by themselves.
 // The library gives the line where a list or mapping begins, not where it goes
 // wrong. Of long files that is good enough.
-func (l *loader) firstBad(text []byte, given int) int {
+func (l *loader) firstBadLine(text []byte, given int) int {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if len(lines) > 500 {
 		return given
@@ -182,7 +182,7 @@ func (l *loader) firstBad(text []byte, given int) int {
 		dec := yaml.NewDecoder(bytes.NewReader(part))
 		var err error
 		for err == nil {
-			_, err = document(dec)
+			_, err = decodeDocument(dec)
 		}
 		if errors.Is(err, io.EOF) {
 			return n + 1

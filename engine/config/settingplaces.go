@@ -6,9 +6,9 @@ import (
 	"holdfast/engine"
 )
 
-// settings are the places of what documents say about the system: where the
+// settingPlaces are the places of what documents say about the system: where the
 // last of them does, or of the OS image, where the one is that holds.
-func (b *builder) settings() map[string]engine.Place {
+func (b *builder) settingPlaces() map[string]engine.Place {
 	found := map[string]engine.Place{}
 	note := func(name string, said bool, at func() engine.Place) {
 		if _, known := found[name]; said && !known {
@@ -17,7 +17,7 @@ func (b *builder) settings() map[string]engine.Place {
 	}
 	for _, d := range slices.Backward(b.docs) {
 		spec := func(p ...any) func() engine.Place { return func() engine.Place { return d.specPlace(p...) } }
-		ign := func(p ...any) func() engine.Place { return func() engine.Place { return d.at(p) } }
+		ign := func(p ...any) func() engine.Place { return func() engine.Place { return d.ignitionPlace(p) } }
 		s, k := d.spec, d.ignition.KernelArguments
 		note("osImageURL", s.OSImageURL != "" && s.OSImageURL == b.spec.OSImageURL, spec("osImageURL"))
 		note("baseOSExtensionsContainerImage", s.BaseOSExtensionsContainerImage != "", spec("baseOSExtensionsContainerImage"))

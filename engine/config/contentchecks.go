@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// inspect looks into the contents of a file whose mistakes would show only
+// checkContents looks into the contents of a file whose mistakes would show only
 // when something fails on the host. It says all that is wrong.
-func inspect(name string, contents []byte) []string {
+func checkContents(name string, contents []byte) []string {
 	switch {
 	case name == registriesFile:
 		return checkRegistries(contents, false)
@@ -23,18 +23,18 @@ func inspect(name string, contents []byte) []string {
 	return nil
 }
 
-// inspect looks into the merged files, as inspect above did into each
+// checkMergedContents looks into the merged files, as inspect above did into each
 // document's, and at how they fit together.
-func (b *builder) inspect() {
+func (b *builder) checkMergedContents() {
 	var registries map[string]any
 	for _, f := range b.out.Files {
 		if f.Inherit {
 			continue
 		}
-		text := whole(f)
-		wrong := inspect(f.Path, text)
+		text := fullContents(f)
+		wrong := checkContents(f.Path, text)
 		for _, w := range wrong {
-			b.problems.add(b.contentsAt(f), "%s", w)
+			b.problems.addError(b.contentsPlace(f), "%s", w)
 		}
 		if len(wrong) == 0 && f.Path == registriesFile {
 			registries, _ = readRegistries(text)
@@ -42,17 +42,17 @@ func (b *builder) inspect() {
 	}
 	for _, f := range b.out.Files {
 		if pullSecrets[f.Path] && !f.Inherit {
-			b.pullSecret(f, registries)
+			b.checkPullSecret(f, registries)
 		}
 	}
 }
 
-// whole is all that a file that does not inherit has in it.
-func whole(f engine.File) []byte {
+// fullContents is all that a file that does not inherit has in it.
+func fullContents(f engine.File) []byte {
 	return append(f.Contents[:len(f.Contents):len(f.Contents)], f.Append...)
 }
 
-// contentsAt is where the contents of a file are.
-func (b *builder) contentsAt(f engine.File) engine.Place {
-	return b.known.place("node "+f.Path, "contents")
+// contentsPlace is where the contents of a file are.
+func (b *builder) contentsPlace(f engine.File) engine.Place {
+	return b.places.entryPlace("node "+f.Path, "contents")
 }

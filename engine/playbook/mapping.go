@@ -11,18 +11,18 @@ import (
 // entry is one key of a mapping with its value.
 type entry struct{ key, value *yaml.Node }
 
-// mapping gives the entries of a mapping, by key. Keys that are there twice are
+// readMapping gives the entries of a mapping, by key. Keys that are there twice are
 // noted; the first counts.
-func (l *loader) mapping(n *yaml.Node) map[string]entry {
+func (l *loader) readMapping(n *yaml.Node) map[string]entry {
 	entries := map[string]entry{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], follow(n.Content[i+1])
+		key, value := n.Content[i], resolveAlias(n.Content[i+1])
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!null" || key.Tag == "!!merge" && key.Value == "<<" {
-			l.fail(key, "this cannot be a key", "a key is a word; there are no merge keys (<<) and no lists of keys")
+			l.addProblem(key, "this cannot be a key", "a key is a word; there are no merge keys (<<) and no lists of keys")
 			continue
 		}
 		if first, twice := entries[key.Value]; twice {
-			l.fail(key, fmt.Sprintf("a second %q", key.Value), fmt.Sprintf("the first is in line %d; take one out", first.key.Line))
+			l.addProblem(key, fmt.Sprintf("a second %q", key.Value), fmt.Sprintf("the first is in line %d; take one out", first.key.Line))
 			continue
 		}
 		entries[key.Value] = entry{key, value}
@@ -30,11 +30,11 @@ func (l *loader) mapping(n *yaml.Node) map[string]entry {
 	return entries
 }
 
-// object gives the entries of a mapping that may have only those fields. lacks
+// readFields gives the entries of a mapping that may have only those fields. lacks
 // says what to do about words that are known to be missing.
-func (l *loader) object(n *yaml.Node, what string, fields []field, more []string, lacks map[string]string) map[string]entry {
-	entries := l.mapping(n)
-	words := append(names(fields), more...)
+func (l *loader) readFields(n *yaml.Node, what string, fields []field, more []string, lacks map[string]string) map[string]entry {
+	entries := l.readMapping(n)
+	words := append(fieldNames(fields), more...)
 	given := len(entries)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -44,15 +44,15 @@ func (l *loader) object(n *yaml.Node, what string, fields []field, more []string
 		}
 		delete(entries, key.Value)
 		if advice := lacks[key.Value]; advice != "" {
-			l.fail(key, fmt.Sprintf("%s has no %q", what, key.Value), advice)
+			l.addProblem(key, fmt.Sprintf("%s has no %q", what, key.Value), advice)
 		} else {
-			l.fail(key, fmt.Sprintf("%s has no %q", what, key.Value), suggestion(key.Value, words))
+			l.addProblem(key, fmt.Sprintf("%s has no %q", what, key.Value), suggestWord(key.Value, words))
 		}
 	}
 	for _, f := range fields {
 		strange := given > 0 && len(entries) == 0 // it is something else altogether
 		if _, ok := entries[f.name]; f.required && !ok && !strange {
-			l.fail(n, fmt.Sprintf("%s lacks %s", what, f.name), "add it: "+strings.ReplaceAll(f.meaning, "`", ""))
+			l.addProblem(n, fmt.Sprintf("%s lacks %s", what, f.name), "add it: "+strings.ReplaceAll(f.meaning, "`", ""))
 		}
 	}
 	return entries
@@ -63,19 +63,19 @@ func (l *loader) object(n *yaml.Node, what string, fields []field, more []string
 // given is not there.
 type values map[string]any
 
-func (v values) text(name string) string { return value[string](v, name) }
-func (v values) truth(name string) bool  { return value[bool](v, name) }
-func (v values) number(name string) int  { return value[int](v, name) }
-func (v values) has(name string) bool    { _, ok := v[name]; return ok }
+func (v values) textOf(name string) string { return typedValue[string](v, name) }
+func (v values) isTrue(name string) bool   { return typedValue[bool](v, name) }
+func (v values) numberOf(name string) int  { return typedValue[int](v, name) }
+func (v values) has(name string) bool      { _, ok := v[name]; return ok }
 
-// value is what a key has, or nothing.
-func value[T any](v values, name string) T {
+// typedValue is what a key has, or nothing.
+func typedValue[T any](v values, name string) T {
 	x, _ := v[name].(T)
 	return x
 }
 
-// values reads those entries that are fields of simple kinds.
-func (l *loader) values(entries map[string]entry, fields []field) values {
+// readValues reads those entries that are fields of simple kinds.
+func (l *loader) readValues(entries map[string]entry, fields []field) values {
 	v := values{}
 	for _, f := range fields {
 		e, given := entries[f.name]
@@ -83,10 +83,10 @@ func (l *loader) values(entries map[string]entry, fields []field) values {
 			continue
 		}
 		if e.value.Tag == "!!null" && e.value.Kind == yaml.ScalarNode {
-			l.fail(e.key, f.name+" has no value", "give it one, or take the line out")
+			l.addProblem(e.key, f.name+" has no value", "give it one, or take the line out")
 			continue
 		}
-		if x, ok := l.scalar(f, e.value); ok {
+		if x, ok := l.readScalar(f, e.value); ok {
 			v[f.name] = x
 		}
 	}
@@ -95,12 +95,12 @@ func (l *loader) values(entries map[string]entry, fields []field) values {
 
 // valueOf is what a key of a mapping has, or nil.
 func valueOf(n *yaml.Node, key string) *yaml.Node {
-	if n = follow(n); n.Kind != yaml.MappingNode {
+	if n = resolveAlias(n); n.Kind != yaml.MappingNode {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
-			return follow(n.Content[i+1])
+			return resolveAlias(n.Content[i+1])
 		}
 	}
 	return nil

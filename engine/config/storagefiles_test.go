@@ -14,7 +14,7 @@ import (
 // FuzzFiles judges configs as the Ignition library does, to which not all of
 // them is given.
 func FuzzFiles(f *testing.F) {
-	seed(f, ".ign")
+	addSeeds(f, ".ign")
 	const doc = `{"ignition":{"version":"%s"},"storage":{"files":[%s],"links":[{"path":"/l","target":"/x"},{"path":"/d/e","target":"x"}],"directories":[{"path":"/d"}]},` +
 		`"systemd":{"units":[{"name":"a.service","contents":"[Unit]","dropins":[{"name":"b.conf","contents":"[Unit]"}]}]}}`
 	for _, version := range []string{"3.0.0", "3.1.0", "3.4.0", "3.5.0"} {
@@ -34,12 +34,12 @@ func FuzzFiles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var ignored problems
 		n := readJSON("x.json", text, &ignored)
-		shaped := shape{report: &ignored}
-		version := n.get("ignition").text("version")
+		shaped := shapeChecker{report: &ignored}
+		version := n.field("ignition").stringField("version")
 		if n == nil || len(ignored.errors) > 0 || shapes[version] == nil {
 			t.Skip()
 		}
-		if shaped.check(n, shapes[version], nil); len(ignored.errors) > 0 {
+		if shaped.checkValue(n, shapes[version], nil); len(ignored.errors) > 0 {
 			t.Skip()
 		}
 		_, whole, _ := v3_5.ParseCompatibleVersion([]byte(text))
@@ -50,9 +50,9 @@ func FuzzFiles(f *testing.F) {
 		want, got := map[string]bool{}, map[string]bool{}
 		for _, e := range whole.Entries {
 			if e.Kind.IsFatal() || e.Message == ignition.ErrModeSpecialBits.Error() {
-				text := say(e.Message)
+				text := explainMessage(e.Message)
 				if e.Message == ignition.ErrModeSpecialBits.Error() || e.Message == ignition.ErrFileIllegalMode.Error() {
-					text = cmp.Or(d.octal(pathOf(e.Context)), text)
+					text = cmp.Or(d.octalAdvice(pathOf(e.Context)), text)
 				}
 				want[pathOf(e.Context).String()+": "+text] = true
 			}

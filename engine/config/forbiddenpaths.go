@@ -35,21 +35,21 @@ func listForbiddenPaths() []forbiddenPath {
 
 // refusePath reports a path that documents may not write. A directory may be
 // above such a path, a file or a link may not.
-func (d *document) refusePath(path string, isDirectory bool, at steps) {
+func (d *document) refusePath(path string, isDirectory bool, at fieldPath) {
 	for _, f := range forbiddenPaths {
 		switch {
 		case path == f.path || strings.HasPrefix(path, f.path+"/"):
-			d.add(at, "%s", f.reason)
+			d.addError(at, "%s", f.reason)
 			return
 		case path != "" && f.above && !isDirectory && strings.HasPrefix(f.path, path+"/"):
-			d.add(at, "is a directory above %s, which %s", f.path, f.reason)
+			d.addError(at, "is a directory above %s, which %s", f.path, f.reason)
 			return
 		}
 	}
 }
 
 // refuseUnit reports a unit or drop-in whose file documents may not write.
-func (d *document) refuseUnit(name string, dropins []string, at steps) {
+func (d *document) refuseUnit(name string, dropins []string, at fieldPath) {
 	path := engine.UnitDir + "/" + name
 	d.refusePath(path, false, at.with("name"))
 	for i, dropin := range dropins {

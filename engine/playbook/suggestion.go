@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// suggestion says which words there are, or which of them was meant.
-func suggestion(name string, words []string) string {
+// suggestWord says which words there are, or which of them was meant.
+func suggestWord(name string, words []string) string {
 	if w := engine.Nearest(name, words); w != "" {
 		return fmt.Sprintf("did you mean %q?", w)
 	}

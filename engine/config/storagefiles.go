@@ -17,49 +17,49 @@ import (
 // so that it is given all but the files. What it says of a file is asked of
 // its own methods; what it says of files together is said here.
 
-// filesOf reads storage.files, whose shape was checked.
-func filesOf(n *node) []types.File {
+// parseFiles reads storage.files, whose shape was checked.
+func parseFiles(n *node) []types.File {
 	if n == nil || n.kind != listKind {
 		return nil
 	}
 	files := make([]types.File, len(n.items))
 	for i, item := range n.items {
 		f := &files[i]
-		f.Path, f.Overwrite = item.text("path"), item.truth("overwrite")
-		f.User = types.NodeUser{ID: item.get("user").number("id"), Name: item.get("user").pointer("name")}
-		f.Group = types.NodeGroup{ID: item.get("group").number("id"), Name: item.get("group").pointer("name")}
-		f.Mode, f.Contents = item.number("mode"), resourceOf(item.get("contents"))
-		if list := item.get("append"); list != nil {
+		f.Path, f.Overwrite = item.stringField("path"), item.optionalBool("overwrite")
+		f.User = types.NodeUser{ID: item.field("user").optionalInt("id"), Name: item.field("user").optionalString("name")}
+		f.Group = types.NodeGroup{ID: item.field("group").optionalInt("id"), Name: item.field("group").optionalString("name")}
+		f.Mode, f.Contents = item.optionalInt("mode"), parseResource(item.field("contents"))
+		if list := item.field("append"); list != nil {
 			for _, r := range list.items {
-				f.Append = append(f.Append, resourceOf(r))
+				f.Append = append(f.Append, parseResource(r))
 			}
 		}
 	}
 	return files
 }
 
-func resourceOf(n *node) types.Resource {
-	r := types.Resource{Source: n.pointer("source"), Compression: n.pointer("compression")}
-	r.Verification.Hash = n.get("verification").pointer("hash")
-	if list := n.get("httpHeaders"); list != nil {
+func parseResource(n *node) types.Resource {
+	r := types.Resource{Source: n.optionalString("source"), Compression: n.optionalString("compression")}
+	r.Verification.Hash = n.field("verification").optionalString("hash")
+	if list := n.field("httpHeaders"); list != nil {
 		for _, h := range list.items {
-			r.HTTPHeaders = append(r.HTTPHeaders, types.HTTPHeader{Name: h.text("name"), Value: h.pointer("value")})
+			r.HTTPHeaders = append(r.HTTPHeaders, types.HTTPHeader{Name: h.stringField("name"), Value: h.optionalString("value")})
 		}
 	}
 	return r
 }
 
-// pointer gives the string of a field, or nil.
-func (n *node) pointer(name string) *string {
-	if v := n.get(name); v != nil && v.kind == textKind {
+// optionalString gives the string of a field, or nil.
+func (n *node) optionalString(name string) *string {
+	if v := n.field(name); v != nil && v.kind == textKind {
 		return &v.scalar
 	}
 	return nil
 }
 
-// number gives the whole number of a field, or nil.
-func (n *node) number(name string) *int {
-	if v := n.get(name); v != nil && v.kind == numberKind {
+// optionalInt gives the whole number of a field, or nil.
+func (n *node) optionalInt(name string) *int {
+	if v := n.field(name); v != nil && v.kind == numberKind {
 		if i, err := strconv.Atoi(v.scalar); err == nil {
 			return &i
 		}
@@ -67,17 +67,17 @@ func (n *node) number(name string) *int {
 	return nil
 }
 
-// truth gives the boolean of a field, or nil.
-func (n *node) truth(name string) *bool {
-	if v := n.get(name); v != nil && v.kind == boolKind {
+// optionalBool gives the boolean of a field, or nil.
+func (n *node) optionalBool(name string) *bool {
+	if v := n.field(name); v != nil && v.kind == boolKind {
 		is := v.scalar == "true"
 		return &is
 	}
 	return nil
 }
 
-// judgeFiles says of the files of a config what the library would.
-func judgeFiles(c types.Config, version string) report.Report {
+// validateFiles says of the files of a config what the library would.
+func validateFiles(c types.Config, version string) report.Report {
 	var all report.Report
 	taken, links, units := map[string]bool{}, map[string]bool{}, unitPaths(c)
 	for _, d := range c.Storage.Directories {
@@ -92,13 +92,13 @@ func judgeFiles(c types.Config, version string) report.Report {
 			all.AddOnError(at, errors.ErrDuplicate)
 		}
 		taken[f.Path] = true
-		if below(f.Path, links) {
+		if isBelowAny(f.Path, links) {
 			all.AddOnError(at, errors.ErrFileUsedSymlink)
 		}
 		if units[f.Path] {
 			all.AddOnError(at.Append("path"), errors.ErrPathConflictsSystemd)
 		}
-		judgeFile(f, at, version, &all)
+		validateFile(f, at, version, &all)
 	}
 	for i, l := range c.Storage.Links {
 		if taken[l.Path] && l.Path != "" {
@@ -108,25 +108,25 @@ func judgeFiles(c types.Config, version string) report.Report {
 	return all
 }
 
-func judgeFile(f types.File, at vpath.ContextPath, version string, all *report.Report) {
+func validateFile(f types.File, at vpath.ContextPath, version string, all *report.Report) {
 	all.Merge(f.Validate(at))
 	if f.User.ID != nil || f.Group.ID != nil {
 		all.Merge(f.User.Validate(at.Append("user")))
 		all.Merge(f.Group.Validate(at.Append("group")))
 	}
-	judgeResource(f.Contents, at.Append("contents"), version, all)
+	validateResource(f.Contents, at.Append("contents"), version, all)
 	for i, r := range f.Append {
-		judgeResource(r, at.Append("append", i), version, all)
+		validateResource(r, at.Append("append", i), version, all)
 	}
 }
 
-// judgeResource looks at all but the data of a data: URL.
-func judgeResource(r types.Resource, at vpath.ContextPath, version string, all *report.Report) {
+// validateResource looks at all but the data of a data: URL.
+func validateResource(r types.Resource, at vpath.ContextPath, version string, all *report.Report) {
 	if r.Source != nil && strings.HasPrefix(*r.Source, "data:") {
-		short := mark
+		short := contentPrefix
 		r.Source = &short
 	}
-	if (r.Source == nil || *r.Source == mark) && r.Compression == nil && r.HTTPHeaders == nil && r.Verification.Hash == nil {
+	if (r.Source == nil || *r.Source == contentPrefix) && r.Compression == nil && r.HTTPHeaders == nil && r.Verification.Hash == nil {
 		return
 	}
 	all.Merge(r.Validate(at))
@@ -149,11 +149,11 @@ func unitPaths(c types.Config) map[string]bool {
 	paths := map[string]bool{}
 	for _, u := range c.Systemd.Units {
 		file := "/etc/systemd/system/" + u.Name
-		if text(u.Contents) != "" {
+		if stringOrEmpty(u.Contents) != "" {
 			paths[file] = true
 		}
 		for _, d := range u.Dropins {
-			if text(d.Contents) != "" {
+			if stringOrEmpty(d.Contents) != "" {
 				paths[file+".d/"+d.Name] = true
 			}
 		}
@@ -161,8 +161,8 @@ func unitPaths(c types.Config) map[string]bool {
 	return paths
 }
 
-// below reports whether a path is inside one of these.
-func below(p string, links map[string]bool) bool {
+// isBelowAny reports whether a path is inside one of these.
+func isBelowAny(p string, links map[string]bool) bool {
 	if len(links) == 0 {
 		return false
 	}

@@ -8,16 +8,16 @@ import (
 	"holdfast/engine/config/butane"
 )
 
-// say puts a message of the Ignition or Butane library in words that say what
+// explainMessage puts a message of the Ignition or Butane library in words that say what
 // to do. Messages it does not know are not shown: some of them quote the
 // document, and it may hold secrets.
-func say(message string) string {
-	for _, w := range words {
+func explainMessage(message string) string {
+	for _, w := range translations {
 		if w.err.Error() == message {
 			return w.text
 		}
 	}
-	if text, ok := butane.Say(message); ok {
+	if text, ok := butane.Explain(message); ok {
 		return text
 	}
 	switch {
@@ -28,19 +28,19 @@ func say(message string) string {
 	case strings.Contains(message, "has no install section"), strings.Contains(message, "doesn't have Install section"):
 		return "is enabled without an [Install] section, so that enabling it does nothing; add one"
 	}
-	return notValid
+	return unknownProblem
 }
 
-// notValid is said where nothing better is known.
-const notValid = "is not valid; compare it with the specification of Ignition or Butane"
+// unknownProblem is said where nothing better is known.
+const unknownProblem = "is not valid; compare it with the specification of Ignition or Butane"
 
-type word struct {
+type translation struct {
 	err  error
 	text string
 }
 
-// words are the errors of the Ignition library that its users meet.
-var words = []word{
+// translations are the errors of the Ignition library that its users meet.
+var translations = []translation{
 	{errors.ErrDuplicate, "is in this document twice; keep one"},
 	{errors.ErrInvalidVersion, "is not a version; write 3.4.0, for example"},
 	{errors.ErrUnknownVersion, "is not a version that is read; use 3.0.0 to 3.5.0"},
@@ -63,8 +63,8 @@ var words = []word{
 	{errors.ErrInvalidSystemdExt, "is not the name of a unit; end it with .service, .socket, .mount, .timer …"},
 	{errors.ErrInvalidSystemdDropinExt, "is not the name of a drop-in; end it with .conf"},
 	{errors.ErrSourceRequired, "has no source; give one"},
-	{errors.ErrInvalidScheme, notValid},
-	{errors.ErrInvalidUrl, notValid},
+	{errors.ErrInvalidScheme, unknownProblem},
+	{errors.ErrInvalidUrl, unknownProblem},
 	{errors.ErrUnsupportedSchemeForHTTPHeaders, "has HTTP headers, and no http source; remove them"},
 	{errors.ErrHashMalformed, "is not a hash; write sha256-… or sha512-… with hexadecimal digits"},
 	{errors.ErrHashWrongSize, "has the wrong length; sha256 has 64 hexadecimal digits, sha512 has 128"},

@@ -5,8 +5,8 @@ import "maps"
 // What plays, tasks and modules of Ansible have and holdfast has not, and what
 // to do instead.
 
-// everywhere are those of both plays and tasks.
-func everywhere() map[string]string {
+// unsupportedWords are those of both plays and tasks.
+func unsupportedWords() map[string]string {
 	words := map[string]string{}
 	put := func(advice string, list ...string) {
 		for _, w := range list {
@@ -30,9 +30,9 @@ func everywhere() map[string]string {
 	return words
 }
 
-// playLacks are the words that a play might have.
-func playLacks() map[string]string {
-	words := everywhere()
+// unsupportedPlayWords are the words that a play might have.
+func unsupportedPlayWords() map[string]string {
+	words := unsupportedWords()
 	facts := "hosts are looked at before every batch; conditions know host, pool, zone, address and etcd_cluster"
 	maps.Copy(words, map[string]string{
 		"gather_facts": facts, "gather_subset": facts, "gather_timeout": facts, "fact_path": facts,
@@ -45,9 +45,9 @@ func playLacks() map[string]string {
 	return words
 }
 
-// taskLacks are the words that a task might have, modules among them.
-func taskLacks() map[string]string {
-	words := everywhere()
+// unsupportedTaskWords are the words that a task might have, modules among them.
+func unsupportedTaskWords() map[string]string {
+	words := unsupportedWords()
 	put := func(advice string, list ...string) {
 		for _, w := range list {
 			words[w] = advice
@@ -70,7 +70,7 @@ func taskLacks() map[string]string {
 	put("holdfast waits for a host that reboots by itself", "wait_for_connection")
 	put("hosts are looked at before every batch", "setup", "gather_facts", "service_facts", "stat", "slurp", "ping")
 	put("it belongs to the play", "hosts", "serial", "max_fail_percentage", "order", "any_errors_fatal", "pre_tasks", "tasks", "post_tasks")
-	for _, m := range modules() {
+	for _, m := range allModules() {
 		for _, collection := range []string{"ansible.builtin.", "ansible.legacy.", "holdfast."} {
 			put("modules have short names: write "+m.name, collection+m.name)
 		}
@@ -78,8 +78,8 @@ func taskLacks() map[string]string {
 	return words
 }
 
-// argumentLacks are the arguments that a module might have.
-func argumentLacks(module string) map[string]string {
+// unsupportedArguments are the arguments that a module might have.
+func unsupportedArguments(module string) map[string]string {
 	switch module {
 	case "pause":
 		step := "apply --step asks before each batch"

@@ -102,7 +102,7 @@ var policyCases = []testCase{
 	{name: "units that are no services", new: side{file("/etc/foo", "")}, policy: []Rule{onPath("/etc/foo", "restart a.socket, reload b@1.service")}, changes: "create file /etc/foo <policy: path /etc/foo>", actions: "reload b@1.service, restart a.socket"},
 }
 
-func truth(b bool) *bool { return &b }
+func boolPointer(b bool) *bool { return &b }
 
 var unitCases = []testCase{
 	{name: "unit added", new: side{unit("a.service", "x")}, changes: "create unit a.service <default: no rule>", actions: "drain, reboot"},
@@ -111,14 +111,14 @@ var unitCases = []testCase{
 	{name: "a unit's rule is for its exact name", new: side{unit("a@1.service", "x"), unit("a.timer", "x")}, policy: []Rule{onUnit("a.service", "none"), onUnit("a@.service", "none")}, changes: "create unit a.timer <default: no rule>\ncreate unit a@1.service <default: no rule>", actions: "drain, reboot"},
 	{name: "a path rule is not for units", new: side{unit("a.service", "x")}, policy: []Rule{onPath("/etc/systemd/system/a.service", "none")}, changes: "create unit a.service <default: no rule>", actions: "drain, reboot"},
 	{name: "drop-in changed", old: side{unitWith(engine.Unit{Name: "a.service", Dropins: []engine.Dropin{{Name: "1.conf", Contents: "x"}}})}, new: side{unitWith(engine.Unit{Name: "a.service", Dropins: []engine.Dropin{{Name: "1.conf", Contents: "y"}}})}, policy: []Rule{onUnit("a.service", "restart a")}, changes: "update unit a.service <policy: unit a.service>", actions: "restart a.service"},
-	{name: "unit enabled", old: side{unitWith(engine.Unit{Name: "a.service"})}, new: side{unitWith(engine.Unit{Name: "a.service", Enabled: truth(true)})}, changes: "update unit a.service <default: no rule>", actions: "drain, reboot"},
-	{name: "unit masked", old: side{unitWith(engine.Unit{Name: "a.service", Masked: truth(false)})}, new: side{unitWith(engine.Unit{Name: "a.service", Masked: truth(true)})}, policy: []Rule{onUnit("a.service", "none")}, changes: "update unit a.service <policy: unit a.service>", actions: "none"},
-	{name: "enabled as before", old: side{unitWith(engine.Unit{Name: "a.service", Enabled: truth(true)})}, new: side{unitWith(engine.Unit{Name: "a.service", Enabled: truth(true)})}, actions: "none"},
+	{name: "unit enabled", old: side{unitWith(engine.Unit{Name: "a.service"})}, new: side{unitWith(engine.Unit{Name: "a.service", Enabled: boolPointer(true)})}, changes: "update unit a.service <default: no rule>", actions: "drain, reboot"},
+	{name: "unit masked", old: side{unitWith(engine.Unit{Name: "a.service", Masked: boolPointer(false)})}, new: side{unitWith(engine.Unit{Name: "a.service", Masked: boolPointer(true)})}, policy: []Rule{onUnit("a.service", "none")}, changes: "update unit a.service <policy: unit a.service>", actions: "none"},
+	{name: "enabled as before", old: side{unitWith(engine.Unit{Name: "a.service", Enabled: boolPointer(true)})}, new: side{unitWith(engine.Unit{Name: "a.service", Enabled: boolPointer(true)})}, actions: "none"},
 }
 
 const login = "<built-in: SSH keys and password hashes>"
 
-func id(n int) *int { return &n }
+func intPointer(n int) *int { return &n }
 
 var userCases = []testCase{
 	{name: "SSH key added", old: side{user("core", "", "a")}, new: side{user("core", "", "a", "b")}, changes: "update user core " + login, actions: "none"},
@@ -128,9 +128,9 @@ var userCases = []testCase{
 	{name: "user with a key added", new: side{user("ann", "", "a")}, changes: "create user ann " + login, actions: "none"},
 	{name: "user with a key removed", old: side{user("ann", "h", "a")}, changes: "delete user ann " + login, actions: "none"},
 	{name: "account changed", old: side{userWith(engine.User{Name: "ann"})}, new: side{userWith(engine.User{Name: "ann", Account: engine.Account{Shell: "/bin/sh"}})}, changes: "update user ann <default: no rule>", actions: "drain, reboot"},
-	{name: "same UID behind another pointer", old: side{userWith(engine.User{Name: "ann", Account: engine.Account{UID: id(7)}})}, new: side{userWith(engine.User{Name: "ann", Account: engine.Account{UID: id(7)}})}, actions: "none"},
-	{name: "key and account", old: side{user("ann", "", "a")}, new: side{userWith(engine.User{Name: "ann", SSHKeys: []string{"b"}, Account: engine.Account{UID: id(7)}})}, changes: "update user ann <default: no rule>", actions: "drain, reboot"},
-	{name: "group added", new: side{group(engine.Group{Name: "ops", GID: id(7)})}, changes: "create user group/ops <default: no rule>", actions: "drain, reboot"},
+	{name: "same UID behind another pointer", old: side{userWith(engine.User{Name: "ann", Account: engine.Account{UID: intPointer(7)}})}, new: side{userWith(engine.User{Name: "ann", Account: engine.Account{UID: intPointer(7)}})}, actions: "none"},
+	{name: "key and account", old: side{user("ann", "", "a")}, new: side{userWith(engine.User{Name: "ann", SSHKeys: []string{"b"}, Account: engine.Account{UID: intPointer(7)}})}, changes: "update user ann <default: no rule>", actions: "drain, reboot"},
+	{name: "group added", new: side{group(engine.Group{Name: "ops", GID: intPointer(7)})}, changes: "create user group/ops <default: no rule>", actions: "drain, reboot"},
 	{name: "group password", old: side{group(engine.Group{Name: "ops", PasswordHash: "a"})}, new: side{group(engine.Group{Name: "ops", PasswordHash: "b"})}, changes: "update user group/ops " + login, actions: "none"},
 }
 

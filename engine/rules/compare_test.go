@@ -13,7 +13,7 @@ import (
 // side is one of the two configurations of a case.
 type side []func(*engine.Config)
 
-func (s side) config() engine.Config {
+func (s side) buildConfig() engine.Config {
 	var c engine.Config
 	for _, f := range s {
 		f(&c)
@@ -96,8 +96,8 @@ func kernelType(t string) func(*engine.Config) {
 	return func(c *engine.Config) { c.KernelType = t }
 }
 
-// actions reads "reload crio.service, restart x.service".
-func actions(text string) []engine.Action {
+// parseActions reads "reload crio.service, restart x.service".
+func parseActions(text string) []engine.Action {
 	var list []engine.Action
 	for part := range strings.SplitSeq(text, ", ") {
 		kind, unit, _ := strings.Cut(part, " ")
@@ -106,11 +106,11 @@ func actions(text string) []engine.Action {
 	return list
 }
 
-func onPath(p, acts string) Rule { return Rule{Path: p, Actions: actions(acts)} }
+func onPath(p, acts string) Rule { return Rule{Path: p, Actions: parseActions(acts)} }
 
-func onGlob(g, acts string) Rule { return Rule{Glob: g, Actions: actions(acts)} }
+func onGlob(g, acts string) Rule { return Rule{Glob: g, Actions: parseActions(acts)} }
 
-func onUnit(u, acts string) Rule { return Rule{Unit: u, Actions: actions(acts)} }
+func onUnit(u, acts string) Rule { return Rule{Unit: u, Actions: parseActions(acts)} }
 
 // testCase is one row: what changes, and what that takes.
 type testCase struct {
@@ -121,13 +121,13 @@ type testCase struct {
 	actions  string // in order
 }
 
-func (tc testCase) run(t *testing.T) {
+func (tc testCase) check(t *testing.T) {
 	t.Helper()
 	policy, err := NewPolicy(tc.policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Compare(tc.old.config(), tc.new.config(), policy)
+	d, err := Compare(tc.old.buildConfig(), tc.new.buildConfig(), policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +135,10 @@ func (tc testCase) run(t *testing.T) {
 	for _, c := range d.Changes {
 		got = append(got, fmt.Sprintf("%s %s %s <%s>", c.Verb, c.Domain, c.Name, c.Rule))
 	}
-	if changes := strings.Join(got, "\n"); changes != strings.Join(fields(tc.changes), "\n") {
-		t.Errorf("changes:\n%s\nwant:\n%s", changes, strings.Join(fields(tc.changes), "\n"))
+	if changes := strings.Join(got, "\n"); changes != strings.Join(splitWords(tc.changes), "\n") {
+		t.Errorf("changes:\n%s\nwant:\n%s", changes, strings.Join(splitWords(tc.changes), "\n"))
 	}
-	if list := names(d.Actions); list != tc.actions {
+	if list := joinNames(d.Actions); list != tc.actions {
 		t.Errorf("actions: %s\nwant:    %s", list, tc.actions)
 	}
 	if d.Equal() != (tc.changes == "") {
@@ -147,8 +147,8 @@ func (tc testCase) run(t *testing.T) {
 	everyActionHasRules(t, d)
 }
 
-// fields are the lines of a text without their indentation.
-func fields(text string) []string {
+// splitWords are the lines of a text without their indentation.
+func splitWords(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		if line = strings.TrimSpace(line); line != "" {
@@ -158,7 +158,7 @@ func fields(text string) []string {
 	return lines
 }
 
-func names(list []Action) string {
+func joinNames(list []Action) string {
 	var out []string
 	for _, a := range list {
 		out = append(out, strings.TrimSpace(string(a.Type)+" "+a.Unit))
@@ -191,7 +191,7 @@ func TestChangesToActions(t *testing.T) {
 	for _, set := range [][]testCase{fixedCases, builtinCases, pathCases, policyCases, unitCases, userCases, orderCases} {
 		for _, tc := range set {
 			total++
-			t.Run(tc.name, tc.run)
+			t.Run(tc.name, tc.check)
 		}
 	}
 	if total+len(registriesCases) < 80 {
@@ -220,14 +220,14 @@ func TestOrderIsStable(t *testing.T) {
 		{file("/etc/a/1", "x"), file("/etc/bb", "x"), unit("z.service", "x")},
 		{kargs("nosmt"), file("/etc/unknown", "x")},
 	} {
-		a, b := once(old.config()), once(append(new[:len(new):len(new)], extra...).config())
+		a, b := dropDuplicates(old.buildConfig()), dropDuplicates(append(new[:len(new):len(new)], extra...).buildConfig())
 		want, err := Compare(a, b, policy)
 		if err != nil {
 			t.Fatal(err)
 		}
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 1000 {
-			got, err := Compare(shuffled(a, random), shuffled(b, random), policy)
+			got, err := Compare(shuffleConfig(a, random), shuffleConfig(b, random), policy)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,16 +238,16 @@ func TestOrderIsStable(t *testing.T) {
 	}
 }
 
-// once drops what a configuration has twice because two cases brought it.
-func once(c engine.Config) engine.Config {
-	c.Files = firsts(c.Files, func(f engine.File) string { return f.Path })
-	c.Units = firsts(c.Units, func(u engine.Unit) string { return u.Name })
-	c.Users = firsts(c.Users, func(u engine.User) string { return u.Name })
-	c.Groups = firsts(c.Groups, func(g engine.Group) string { return g.Name })
+// dropDuplicates drops what a configuration has twice because two cases brought it.
+func dropDuplicates(c engine.Config) engine.Config {
+	c.Files = keepFirst(c.Files, func(f engine.File) string { return f.Path })
+	c.Units = keepFirst(c.Units, func(u engine.Unit) string { return u.Name })
+	c.Users = keepFirst(c.Users, func(u engine.User) string { return u.Name })
+	c.Groups = keepFirst(c.Groups, func(g engine.Group) string { return g.Name })
 	return c
 }
 
-func firsts[T any](list []T, key func(T) string) []T {
+func keepFirst[T any](list []T, key func(T) string) []T {
 	seen := map[string]bool{}
 	var out []T
 	for _, x := range list {
@@ -259,19 +259,19 @@ func firsts[T any](list []T, key func(T) string) []T {
 	return out
 }
 
-func shuffled(c engine.Config, random *rand.Rand) engine.Config {
-	c.Files = shuffle(c.Files, random)
-	c.Directories = shuffle(c.Directories, random)
-	c.Links = shuffle(c.Links, random)
-	c.Units = shuffle(c.Units, random)
-	c.Users = shuffle(c.Users, random)
-	c.Groups = shuffle(c.Groups, random)
-	c.Extensions = shuffle(c.Extensions, random)
-	c.NoKernelArgs = shuffle(c.NoKernelArgs, random)
+func shuffleConfig(c engine.Config, random *rand.Rand) engine.Config {
+	c.Files = shuffleList(c.Files, random)
+	c.Directories = shuffleList(c.Directories, random)
+	c.Links = shuffleList(c.Links, random)
+	c.Units = shuffleList(c.Units, random)
+	c.Users = shuffleList(c.Users, random)
+	c.Groups = shuffleList(c.Groups, random)
+	c.Extensions = shuffleList(c.Extensions, random)
+	c.NoKernelArgs = shuffleList(c.NoKernelArgs, random)
 	return c
 }
 
-func shuffle[T any](list []T, random *rand.Rand) []T {
+func shuffleList[T any](list []T, random *rand.Rand) []T {
 	list = append([]T(nil), list...)
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list

@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 )
 
-// oldest writes a config as text, of the oldest version that has all its
+// encodeOldest writes a config as text, of the oldest version that has all its
 // fields, and checks that Ignition takes it.
-func oldest(c types.Config) ([]byte, error) {
+func encodeOldest(c types.Config) ([]byte, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("write Ignition config: %w", err)
@@ -24,9 +24,9 @@ func oldest(c types.Config) ([]byte, error) {
 	if err := numbers.Decode(&fields); err != nil {
 		return nil, fmt.Errorf("write Ignition config: %w", err)
 	}
-	prune(fields)
-	for _, version := range []string{"3.1.0", "3.2.0", "3.3.0", "3.4.0", latest} {
-		fields["ignition"] = with(fields["ignition"], "version", version)
+	pruneEmpty(fields)
+	for _, version := range []string{"3.1.0", "3.2.0", "3.3.0", "3.4.0", latestVersion} {
+		fields["ignition"] = withText(fields["ignition"], "version", version)
 		var out bytes.Buffer
 		e := json.NewEncoder(&out)
 		e.SetEscapeHTML(false)
@@ -46,26 +46,26 @@ func oldest(c types.Config) ([]byte, error) {
 	return nil, errors.New("write Ignition config: Ignition would not take what these documents are together; compare them with its specification")
 }
 
-// prune takes out fields that say nothing: empty objects, as they are written
+// pruneEmpty takes out fields that say nothing: empty objects, as they are written
 // for all that a config leaves out. Objects in lists stay.
-func prune(v any) (empty bool) {
+func pruneEmpty(v any) (empty bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, field := range v {
-			if prune(field) {
+			if pruneEmpty(field) {
 				delete(v, name)
 			}
 		}
 		return len(v) == 0
 	case []any:
 		for _, item := range v {
-			prune(item)
+			pruneEmpty(item)
 		}
 	}
 	return false
 }
 
-func with(object any, name, value string) map[string]any {
+func withText(object any, name, value string) map[string]any {
 	fields, ok := object.(map[string]any)
 	if !ok {
 		fields = map[string]any{}

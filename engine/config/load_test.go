@@ -42,7 +42,7 @@ func TestCases(t *testing.T) {
 					input = append(input, f)
 				}
 			}
-			got := txtar.Format(&txtar.Archive{Comment: archive.Comment, Files: append(input, results(t, string(archive.Comment), input)...)})
+			got := txtar.Format(&txtar.Archive{Comment: archive.Comment, Files: append(input, renderResults(t, string(archive.Comment), input)...)})
 			if *update {
 				if err := os.WriteFile(p, got, 0o644); err != nil {
 					t.Fatal(err)
@@ -56,7 +56,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func results(t *testing.T, comment string, input []txtar.File) []txtar.File {
+func renderResults(t *testing.T, comment string, input []txtar.File) []txtar.File {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range input {
@@ -89,7 +89,7 @@ func results(t *testing.T, comment string, input []txtar.File) []txtar.File {
 		add("want errors", err.Error())
 		return files
 	}
-	add("want", describe(loaded))
+	add("want", describeConfig(loaded))
 	roundTrip(t, loaded)
 	add("want warnings", strings.Join(loaded.Warnings, "\n"))
 	return files
@@ -106,7 +106,7 @@ func roundTrip(t *testing.T, first Loaded) {
 	if err != nil {
 		t.Fatalf("the rendered config is refused: %v", err)
 	}
-	a, b := sayable(first.Config), sayable(second.Config)
+	a, b := comparableConfig(first.Config), comparableConfig(second.Config)
 	if !reflect.DeepEqual(a, b) {
 		t.Errorf("the rendered config says %+v\nwant %+v", b, a)
 	}
@@ -117,9 +117,9 @@ func roundTrip(t *testing.T, first Loaded) {
 	}
 }
 
-// sayable is the part of a configuration that Ignition can say, without
+// comparableConfig is the part of a configuration that Ignition can say, without
 // its places.
-func sayable(c engine.Config) engine.Config {
+func comparableConfig(c engine.Config) engine.Config {
 	text, err := json.Marshal(c)
 	if err != nil {
 		panic(err)
@@ -130,15 +130,15 @@ func sayable(c engine.Config) engine.Config {
 	}
 	c.OSImage, c.ExtensionsImage, c.KernelType, c.Extensions = "", "", "", nil
 	c.Fixed = slices.DeleteFunc(c.Fixed, func(f engine.Fixed) bool { return f.Name == "fips" })
-	c.KernelArgs = unique(c.KernelArgs)
+	c.KernelArgs = sortUnique(c.KernelArgs)
 	if len(c.Fixed) == 0 {
 		c.Fixed = nil
 	}
 	return c
 }
 
-// describe writes a configuration for people.
-func describe(l Loaded) string {
+// describeConfig writes a configuration for people.
+func describeConfig(l Loaded) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	for _, d := range l.Documents {
@@ -154,25 +154,25 @@ func describe(l Loaded) string {
 		}
 	}
 	for _, f := range c.Files {
-		line("file %s %s inherit=%t keep=%t %q + %q (%s)", f.Path, access(f.Mode, f.Owner), f.Inherit, f.Keep, f.Contents, f.Append, f.From)
+		line("file %s %s inherit=%t keep=%t %q + %q (%s)", f.Path, formatAccess(f.Mode, f.Owner), f.Inherit, f.Keep, f.Contents, f.Append, f.From)
 	}
 	for _, d := range c.Directories {
-		line("directory %s %s (%s)", d.Path, access(d.Mode, d.Owner), d.From)
+		line("directory %s %s (%s)", d.Path, formatAccess(d.Mode, d.Owner), d.From)
 	}
 	for _, l := range c.Links {
-		line("link %s -> %s hard=%t %s keep=%t (%s)", l.Path, l.Target, l.Hard, access(nil, l.Owner), l.Keep, l.From)
+		line("link %s -> %s hard=%t %s keep=%t (%s)", l.Path, l.Target, l.Hard, formatAccess(nil, l.Owner), l.Keep, l.From)
 	}
 	for _, u := range c.Units {
-		line("unit %s enabled=%s masked=%s %q (%s)", u.Name, yes(u.Enabled), yes(u.Masked), u.Contents, u.From)
+		line("unit %s enabled=%s masked=%s %q (%s)", u.Name, formatBool(u.Enabled), formatBool(u.Masked), u.Contents, u.From)
 		for _, d := range u.Dropins {
 			line("  drop-in %s %q", d.Name, d.Contents)
 		}
 	}
 	for _, u := range c.Users {
-		line("user %s keys=%q hash=%q uid=%s %+v (%s)", u.Name, u.SSHKeys, u.PasswordHash, number(u.Account.UID), without(u.Account), u.From)
+		line("user %s keys=%q hash=%q uid=%s %+v (%s)", u.Name, u.SSHKeys, u.PasswordHash, formatInt(u.Account.UID), withoutUID(u.Account), u.From)
 	}
 	for _, g := range c.Groups {
-		line("group %s gid=%s absent=%t system=%t hash=%q (%s)", g.Name, number(g.GID), g.Absent, g.System, g.PasswordHash, g.From)
+		line("group %s gid=%s absent=%t system=%t hash=%q (%s)", g.Name, formatInt(g.GID), g.Absent, g.System, g.PasswordHash, g.From)
 	}
 	for _, f := range c.Fixed {
 		line("fixed %s (%s)", f.Name, f.From)
@@ -180,12 +180,12 @@ func describe(l Loaded) string {
 	return b.String()
 }
 
-func without(a engine.Account) engine.Account {
+func withoutUID(a engine.Account) engine.Account {
 	a.UID = nil
 	return a
 }
 
-func access(mode *int, o engine.Owner) string {
+func formatAccess(mode *int, o engine.Owner) string {
 	s := "----"
 	if mode != nil {
 		s = fmt.Sprintf("%04o", *mode)
@@ -193,14 +193,14 @@ func access(mode *int, o engine.Owner) string {
 	return fmt.Sprintf("%s %q:%q", s, o.User, o.Group)
 }
 
-func yes(b *bool) string {
+func formatBool(b *bool) string {
 	if b == nil {
 		return "?"
 	}
 	return fmt.Sprint(*b)
 }
 
-func number(i *int) string {
+func formatInt(i *int) string {
 	if i == nil {
 		return "?"
 	}

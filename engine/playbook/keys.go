@@ -1,0 +1,79 @@
+package playbook
+
+import "holdfast/engine"
+
+// field describes one key of a play, a task or a module's arguments.
+type field struct {
+	name        string
+	kind        kind
+	required    bool
+	choices     []string // of kind choice
+	least, most int      // of kind number
+	fallback    string   // what holds if it is not given, for the reference
+	meaning     string
+}
+
+// kind is what a value has to be. Texts of kind template take ${var.NAME}.
+type kind string
+
+const (
+	templateKind  kind = "text with ${var.NAME}"
+	boolKind      kind = "true or false"
+	numberKind    kind = "number"
+	choiceKind    kind = "word"
+	durationKind  kind = "duration"
+	hostsKind     kind = "host pattern, or list of them"
+	countsKind    kind = "number, percentage, or list of them"
+	tagsKind      kind = "tag, or list of tags"
+	conditionKind kind = "condition, or list of them"
+	variablesKind kind = "names with texts, numbers, true or false"
+	tasksKind     kind = "list of tasks"
+)
+
+// The lists of tasks in a play, in the order in which they are carried out on
+// a host.
+const (
+	preTasks  = "pre_tasks"
+	mainTasks = "tasks"
+	postTasks = "post_tasks"
+)
+
+// playFields are the keys of a play.
+func playFields() []field {
+	return []field{
+		{name: "name", kind: templateKind, fallback: "its hosts", meaning: "what messages and reports call it"},
+		{name: "hosts", kind: hostsKind, required: true, meaning: "which hosts, as for `--limit`; a list is the same with commas"},
+		{name: "serial", kind: countsKind, fallback: "as many as the pools allow", meaning: "hosts in a batch, at most; of a list, in the first batch, the second …, and the last for all others. A percentage is of the hosts of the play and rounds down, but to at least 1"},
+		{name: "max_fail_percentage", kind: numberKind, least: 0, most: 100, fallback: "the pools' `failure_budget`", meaning: "percentage of the play's hosts that may fail while others are still begun; 0 is none"},
+		{name: "order", kind: choiceKind, choices: hostOrders(), fallback: "the pools' `order`", meaning: "in which the hosts of a pool follow each other; those of one zone always go together"},
+		{name: "any_errors_fatal", kind: boolKind, fallback: "false", meaning: "the first host that fails stops the run, whatever the budgets say"},
+		{name: "vars", kind: variablesKind, fallback: "none", meaning: "variables, for `when` and `${var.NAME}`; `--var NAME=VALUE` wins. One without a value has to be given with `--var`"},
+		{name: "tags", kind: tagsKind, fallback: "none", meaning: "tags of all its tasks"},
+		{name: preTasks, kind: tasksKind, fallback: "none", meaning: "done on each host before work is moved off it"},
+		{name: mainTasks, kind: tasksKind, required: true, meaning: "what is done on each host"},
+		{name: postTasks, kind: tasksKind, fallback: "none", meaning: "done on each host when it is back"},
+	}
+}
+
+// taskFields are the keys of a task besides its module.
+func taskFields() []field {
+	return []field{
+		{name: "name", kind: templateKind, fallback: "the module and its main argument", meaning: "what messages and reports call it"},
+		{name: "when", kind: conditionKind, fallback: "true", meaning: "on which hosts; of a list, all must hold"},
+		{name: "tags", kind: tagsKind, fallback: "none", meaning: "for `--tags` and `--skip-tags`; those of the play are added"},
+		{name: "delegate_to", kind: choiceKind, choices: []string{"localhost"}, fallback: "the host", meaning: "a `command` runs on the bastion instead, once for each host"},
+	}
+}
+
+// hostOrders are Ansible's words for the order of hosts.
+func hostOrders() []string {
+	return []string{string(engine.Sorted), string(engine.ReverseSorted), string(engine.InInventory), string(engine.ReverseInventory), string(engine.Shuffled)}
+}
+
+func fieldNames(fields []field) []string {
+	var list []string
+	for _, f := range fields {
+		list = append(list, f.name)
+	}
+	return list
+}
