@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// processorTime is what the process has used of processors, which other
-// processes of the machine do not change as they do the time on the clock.
+// processorTime returns the processor time of this process. Unlike wall-clock
+// time, it does not depend on other processes.
 func processorTime(b *testing.B) time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

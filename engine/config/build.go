@@ -10,7 +10,7 @@ import (
 	"holdfast/engine"
 )
 
-// builder makes an engine.Config of merged documents that were checked.
+// builder builds an engine.Config from merged and checked documents.
 type builder struct {
 	docs     []*document
 	merged   types.Config
@@ -18,7 +18,7 @@ type builder struct {
 	places   places
 	problems *problems
 	contents *contentStore
-	osImage  string // that the host runs if no document says so
+	osImage  string // the default: the image that the host runs now
 	out      engine.Config
 }
 
@@ -59,7 +59,8 @@ func (b *builder) buildSystem() {
 	}
 }
 
-// extensionPlace is where an extension is asked for last.
+// extensionPlace returns the place of the last document that requests an
+// extension.
 func (b *builder) extensionPlace(name string) engine.Place {
 	for _, d := range slices.Backward(b.docs) {
 		if i := slices.Index(d.spec.Extensions, name); i >= 0 {
@@ -126,17 +127,18 @@ func (b *builder) buildFile(f types.File) engine.File {
 	return out
 }
 
-// nodeOwner is whom a node belongs to; otherwise is what holds if it does not say.
-func nodeOwner(n types.Node, otherwise string) engine.Owner {
-	return engine.Owner{User: accountName(n.User.ID, n.User.Name, otherwise), Group: accountName(n.Group.ID, n.Group.Name, otherwise)}
+// nodeOwner returns the owner of a node. fallback is the user and group that
+// apply if the document names none.
+func nodeOwner(n types.Node, fallback string) engine.Owner {
+	return engine.Owner{User: accountName(n.User.ID, n.User.Name, fallback), Group: accountName(n.Group.ID, n.Group.Name, fallback)}
 }
 
-func accountName(id *int, name *string, otherwise string) string {
+func accountName(id *int, name *string, fallback string) string {
 	switch {
 	case id != nil:
 		return strconv.Itoa(*id)
 	case name == nil || *name == "":
-		return otherwise
+		return fallback
 	case *name == "root":
 		return "0"
 	}

@@ -9,8 +9,8 @@ import (
 	"holdfast/engine"
 )
 
-// buildUnits takes over the units that say anything. Empty contents are how a
-// document takes back what an earlier one says.
+// buildUnits builds the units and skips empty ones. A document that sets empty
+// contents withdraws the contents of an earlier document.
 func (b *builder) buildUnits() {
 	for _, u := range b.merged.Systemd.Units {
 		unit := engine.Unit{Name: u.Name, Enabled: u.Enabled, Masked: u.Mask, From: b.places.entryPlace("unit " + u.Name)}
@@ -22,7 +22,7 @@ func (b *builder) buildUnits() {
 				unit.Dropins = append(unit.Dropins, engine.Dropin{Name: d.Name, Contents: *d.Contents})
 			}
 		}
-		if isTrue(u.Mask) { // by a later document: nothing of the unit is left to see
+		if isTrue(u.Mask) { // a later document masks the unit, so its contents have no effect
 			unit.Contents, unit.Enabled = "", nil
 		}
 		if unit.Contents == "" && len(unit.Dropins) == 0 && unit.Enabled == nil && unit.Masked == nil {

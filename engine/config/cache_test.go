@@ -7,8 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// What is loaded with a cache is what is loaded without one, however often,
-// mistakes and warnings included; and each path is read once.
+// A cache changes neither configurations nor errors nor warnings, and each path
+// is read only once.
 func TestCache(t *testing.T) {
 	const doc = "variant: fcos\nversion: 1.5.0\nstorage: {files: [{path: /etc/%s, append: [{inline: x}]}]}\n"
 	files := fstest.MapFS{

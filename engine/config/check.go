@@ -6,8 +6,8 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 )
 
-// checkIgnition looks for what the Ignition library accepts and a running host cannot
-// have, and for mistakes it does not look for.
+// checkIgnition refuses settings that the Ignition library accepts but that
+// cannot be applied to a running host.
 func (d *document) checkIgnition() {
 	c := d.ignition
 	if len(c.Ignition.Config.Merge) > 0 {
@@ -45,7 +45,7 @@ func (d *document) checkIgnition() {
 	d.checkPasswd()
 }
 
-// checkFile looks at a file, and takes its contents.
+// checkFile checks a file and decodes its contents.
 func (d *document) checkFile(f *types.File, at fieldPath) {
 	d.checkNode(f.Node, at)
 	d.refusePath(f.Path, false, at.with("path"))
@@ -62,7 +62,7 @@ func (d *document) checkFile(f *types.File, at fieldPath) {
 
 func (d *document) checkNode(n types.Node, at fieldPath) {
 	if n.Path == "" {
-		return // the library says that it is missing
+		return // the library reports the missing path
 	}
 	if hasControlCharacters(n.Path) {
 		d.addError(at.with("path"), "has control characters; correct it")

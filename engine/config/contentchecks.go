@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// checkContents looks into the contents of a file whose mistakes would show only
-// when something fails on the host. It says all that is wrong.
+// checkContents checks the contents of files that services parse, because the
+// host would fail only later. It returns all problems.
 func checkContents(name string, contents []byte) []string {
 	switch {
 	case name == registriesFile:
@@ -23,8 +23,8 @@ func checkContents(name string, contents []byte) []string {
 	return nil
 }
 
-// checkMergedContents looks into the merged files, as inspect above did into each
-// document's, and at how they fit together.
+// checkMergedContents checks the merged files as checkContents does each
+// document's, and whether they are consistent.
 func (b *builder) checkMergedContents() {
 	var registries map[string]any
 	for _, f := range b.out.Files {
@@ -47,12 +47,12 @@ func (b *builder) checkMergedContents() {
 	}
 }
 
-// fullContents is all that a file that does not inherit has in it.
+// fullContents returns the contents of a file that does not inherit, with its
+// appended contents.
 func fullContents(f engine.File) []byte {
 	return append(f.Contents[:len(f.Contents):len(f.Contents)], f.Append...)
 }
 
-// contentsPlace is where the contents of a file are.
 func (b *builder) contentsPlace(f engine.File) engine.Place {
 	return b.places.entryPlace("node "+f.Path, "contents")
 }

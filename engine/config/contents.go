@@ -19,42 +19,42 @@ import (
 	"holdfast/engine"
 )
 
-// limits bound contents, decoded and decompressed: few bytes of a document can
-// stand for many.
+// limits bounds the decoded and decompressed contents: a few bytes of a
+// document can expand to gigabytes. All values are bytes.
 type limits struct {
-	file     int // of a file
-	document int // of the files of a document
-	all      int // of all documents that are read, and of what appending makes of files
-	texts    int // of all documents, as they are written
+	file     int // one file
+	document int // all files of one document
+	all      int // all files of all documents, including appended contents
+	texts    int // the source text of all documents
 }
 
 var defaultLimits = limits{file: maxContents, document: 512 << 20, all: 2 << 30, texts: 2 << 30}
 
-// maxContents is how many bytes a file may have once it is decompressed.
+// maxContents is the maximum size of a file in bytes, after decompression.
 const maxContents = 64 << 20
 
-// contentStore are those of files, decoded once. In configs that were read, sources
-// only name them: Ignition's library takes a source apart each time that it
-// sees it.
+// contentStore holds decoded file contents. In parsed configs, a source only
+// contains the number of its content, because Ignition's library parses the
+// whole source each time that it reads it.
 type contentStore struct {
 	limits limits
 	list   []content
-	bytes  int // of all of them
-	texts  int // of documents that were read
+	bytes  int // total size of the contents
+	texts  int // total size of the documents read
 }
 
-// content is what a source stands for.
+// content is the decoded content of one source.
 type content struct {
 	data   []byte
 	digest string
-	// original is the source as it is written, if it is not data alone in base64.
+	// original is the source in the document, unless it is plain base64.
 	original types.Resource
 }
 
-// contentPrefix begins a source that names contents by their number.
+// contentPrefix precedes the number of a content in a source.
 const contentPrefix = "data:,"
 
-// countText counts a document, or says why it is too much.
+// countText adds the size of a document and reports an exceeded limit.
 func (c *contentStore) countText(n int) (wrong string) {
 	if c.texts += n; c.texts > c.limits.texts {
 		return fmt.Sprintf("makes more than %d MiB of all documents; put files of that size into the OS image", c.limits.texts>>20)
@@ -62,7 +62,7 @@ func (c *contentStore) countText(n int) (wrong string) {
 	return ""
 }
 
-// countBytes counts bytes of contents, or says why they are too many.
+// countBytes adds a size of contents and reports an exceeded limit.
 func (c *contentStore) countBytes(n int) (wrong string) {
 	if c.bytes += n; c.bytes > c.limits.all {
 		return fmt.Sprintf("makes more than %d MiB of the contents of all documents; put files of that size into the OS image", c.limits.all>>20)
@@ -70,7 +70,7 @@ func (c *contentStore) countBytes(n int) (wrong string) {
 	return ""
 }
 
-// addContent keeps contents, and gives the resource that names them.
+// addContent stores a content and returns a resource that refers to it.
 func (c *contentStore) addContent(x content) types.Resource {
 	x.digest = engine.Digest(x.data)
 	c.list = append(c.list, x)
@@ -78,7 +78,6 @@ func (c *contentStore) addContent(x content) types.Resource {
 	return types.Resource{Source: &source}
 }
 
-// contentOf gives the contents that a resource names; none if it has no source.
 func (c *contentStore) contentOf(r types.Resource) content {
 	if r.Source != nil {
 		if i, err := strconv.Atoi(strings.TrimPrefix(*r.Source, contentPrefix)); err == nil && i < len(c.list) {
@@ -88,7 +87,8 @@ func (c *contentStore) contentOf(r types.Resource) content {
 	return content{}
 }
 
-// ignitionResource gives a resource as Ignition reads it.
+// ignitionResource converts a reference to a content back into a resource that
+// Ignition can read.
 func (c *contentStore) ignitionResource(r types.Resource) types.Resource {
 	if r.Source == nil || *r.Source == "" {
 		return r
@@ -101,8 +101,8 @@ func (c *contentStore) ignitionResource(r types.Resource) types.Resource {
 	return types.Resource{Source: &source}
 }
 
-// decodeContents decodes the contents of a resource, verifies them, and has the resource
-// name them.
+// decodeContents decodes and verifies the contents of a resource, stores them,
+// and replaces the resource with a reference to them.
 func (d *document) decodeContents(r *types.Resource, at fieldPath) {
 	before := *r
 	if r.Source == nil {
@@ -125,7 +125,7 @@ func (d *document) decodeContents(r *types.Resource, at fieldPath) {
 	}
 	data, field, wrong := decodeResource(before, most)
 	if wrong == errTooLong.Error() {
-		if d.hasReportedLimit { // said of the first
+		if d.hasReportedLimit { // only the first file is reported
 			return
 		}
 		wrong, d.hasReportedLimit = tooMuch, most < d.contents.limits.file
@@ -150,9 +150,9 @@ func (d *document) decodeContents(r *types.Resource, at fieldPath) {
 	*r = d.contents.addContent(x)
 }
 
-// decodeResource gives the bytes a resource stands for, which may be so many, or says
-// what is wrong with it and in which of its fields.
-func decodeResource(r types.Resource, most int) (data []byte, field fieldPath, wrong string) {
+// decodeResource returns the content of a resource, at most limit bytes. On
+// failure it returns the field and the problem.
+func decodeResource(r types.Resource, limit int) (data []byte, field fieldPath, wrong string) {
 	if !strings.HasPrefix(*r.Source, "data:") {
 		return nil, fieldPath{"source"}, remoteProblem(r)
 	}
@@ -162,14 +162,14 @@ func decodeResource(r types.Resource, most int) (data []byte, field fieldPath, w
 	}
 	if r.Compression != nil && *r.Compression == "gzip" {
 		var err error
-		switch data, err = decompressGzip(data, most); {
-		case err == errTooLong: //nolint:errorlint // as it is
+		switch data, err = decompressGzip(data, limit); {
+		case err == errTooLong: //nolint:errorlint // decompressGzip does not wrap it
 			return nil, fieldPath{"source"}, err.Error()
 		case err != nil:
 			return nil, fieldPath{"compression"}, "says gzip, and the source is not gzip; encode the contents again"
 		}
 	}
-	if len(data) > most {
+	if len(data) > limit {
 		return nil, fieldPath{"source"}, errTooLong.Error()
 	}
 	if r.Verification.Hash != nil && !matchesHash(data, *r.Verification.Hash) {
@@ -178,7 +178,7 @@ func decodeResource(r types.Resource, most int) (data []byte, field fieldPath, w
 	return data, nil, ""
 }
 
-// remoteProblem says why contents that are not embedded are refused.
+// remoteProblem explains why remote contents are refused.
 func remoteProblem(r types.Resource) string {
 	scheme := "that"
 	if u, err := url.Parse(*r.Source); err == nil && len(u.Scheme) <= 5 {
@@ -194,27 +194,27 @@ func remoteProblem(r types.Resource) string {
 	return "is fetched from elsewhere (" + scheme + "), and nothing is fetched here; " + embed
 }
 
-// errTooLong says that compressed data stand for more than they may.
+// errTooLong means that decompressed data exceed their limit.
 var errTooLong = errors.New("too long")
 
-// decompressGzip decompresses data that stand for so many bytes at most.
-func decompressGzip(data []byte, most int) ([]byte, error) {
+// decompressGzip decompresses at most limit bytes.
+func decompressGzip(data []byte, limit int) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	out, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	out, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(out) > most {
+	if len(out) > limit {
 		return nil, errTooLong
 	}
 	return out, r.Close()
 }
 
-// matchesHash compares data with a hash such as sha256-…. Hashes of other kinds
-// are for the library to refuse.
+// matchesHash compares data with a hash such as sha256-…. It accepts unknown
+// hash functions, because the library refuses them.
 func matchesHash(data []byte, hash string) bool {
 	function, want, _ := strings.Cut(hash, "-")
 	var sum []byte

@@ -7,9 +7,8 @@ import (
 	"github.com/vincent-petithory/dataurl"
 )
 
-// decodeURL gives the data of a data: URL. The library, which says what is
-// one, is asked about all before the comma only: it takes the data themselves
-// a character at a time.
+// decodeURL returns the data of a data: URL. It passes only the part before
+// the comma to the library, which decodes one character at a time.
 func decodeURL(url string) (data []byte, ok bool) {
 	head, rest, comma := strings.Cut(url, ",")
 	if !comma {
@@ -18,7 +17,7 @@ func decodeURL(url string) (data []byte, ok bool) {
 	base64ed, known := commonHeads[head]
 	if !known {
 		parsed, err := dataurl.DecodeString(head + ",")
-		if err != nil { // there may be a comma in the head
+		if err != nil { // the part before the data may contain a comma
 			if parsed, err = dataurl.DecodeString(url); err != nil {
 				return nil, false
 			}
@@ -36,14 +35,15 @@ func decodeURL(url string) (data []byte, ok bool) {
 	return data, err == nil
 }
 
-// commonHeads are the usual beginnings of data: URLs, and whether base64 follows.
+// commonHeads lists common beginnings of data: URLs; true means that base64
+// follows.
 var commonHeads = map[string]bool{
 	"data:": false, "data:;base64": true, "data:text/plain;charset=utf-8": false, "data:text/plain;charset=utf-8;base64": true,
 	"data:text/plain": false, "data:text/plain;base64": true,
 }
 
-// unescapePercent gives the data that are written as text, with %XX for what is no
-// character of a URL.
+// unescapePercent decodes data in which %XX replaces characters that are not
+// allowed in a URL.
 func unescapePercent(s string) (data []byte, ok bool) {
 	data = make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -66,7 +66,7 @@ func unescapePercent(s string) (data []byte, ok bool) {
 	return data, true
 }
 
-// hexValue is the value of a hexadecimal digit, or -1.
+// hexValue returns the value of a hexadecimal digit, or -1.
 func hexValue(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':

@@ -1,9 +1,9 @@
-// Package config reads the documents that say what a host is to be: Butane,
-// Ignition 3.0 to 3.5 and MachineConfig. It merges them as the OpenShift
-// Machine Config Operator does and gives an engine.Config.
+// Package config reads the documents that describe the desired state of a host:
+// Butane, Ignition 3.0 to 3.5 and MachineConfig. It merges them as the OpenShift
+// Machine Config Operator does, and returns an engine.Config.
 //
-// Nothing is accepted and then ignored: what cannot be done on a running host
-// is refused with file, line, path and what to do instead, everything that is
-// wrong at once. Messages name fields and never show values: any value may be
-// secret.
+// The package never ignores a setting. It refuses a setting that a running host
+// cannot have, and reports all problems at once, with file, line, path and next
+// step. Messages name fields and never contain values, because any value may be
+// a secret.
 package config

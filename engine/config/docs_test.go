@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// The documents in the documentation are right.
+// The documents in the documentation load without errors and warnings.
 func TestDocumentedDocumentsLoad(t *testing.T) {
 	text, err := os.ReadFile("../../docs/configs.md")
 	if err != nil {

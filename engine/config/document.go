@@ -12,32 +12,33 @@ import (
 // document is one Butane, Ignition or MachineConfig document.
 type document struct {
 	file   string
-	dir    string    // that local files of Butane are in
-	name   string    // by which documents are sorted
+	dir    string    // contains the local files of a Butane document
+	name   string    // the key by which documents are sorted
 	role   string    // of a MachineConfig, or ""
-	source *node     // what the person wrote
-	butane bool      // source is Butane: other names for the same fields
+	source *node     // the parsed text of the file
+	butane bool      // source is Butane, which names fields differently
 	root   fieldPath // from source to the document, which may be one of a list
 	prefix fieldPath // from source to the Ignition config
 	spec   machineSpec
-	// generated says that a controller made the document: its OS image is
-	// the default that others override.
+	// generated means that a controller created the document: the OS image of
+	// any other document overrides its own.
 	generated        bool
 	ignition         types.Config
-	contents         *contentStore // that files of ignition name
-	contentBytes     int           // bytes of the contents of its files
-	hasReportedLimit bool          // these are as many as they may be
+	contents         *contentStore // the contents of the files of ignition
+	contentBytes     int           // total size of the decoded files
+	hasReportedLimit bool          // the limit of contentBytes was exceeded and reported
 	fetch            func(Remote) ([]byte, error)
 	report           *problems
 }
 
-// ignitionPlace is the place of a field of the Ignition config, or of what comes nearest
-// to it in the text.
+// ignitionPlace returns the place of a field of the Ignition config, or of its
+// nearest parent in the text.
 func (d *document) ignitionPlace(p fieldPath) engine.Place {
 	return d.documentPlace(d.prefix.with(p...))
 }
 
-// documentPlace is the place of a field from the root of the document.
+// documentPlace returns the place of a field, counted from the root of the
+// document.
 func (d *document) documentPlace(p fieldPath) engine.Place {
 	shown := p
 	if d.butane {
@@ -58,8 +59,8 @@ func (d *document) addWarning(p fieldPath, format string, args ...any) {
 	d.report.addWarning(d.ignitionPlace(p), format, args...)
 }
 
-// snakePath is the path by Butane's names: sshAuthorizedKeys is
-// ssh_authorized_keys there.
+// snakePath converts field names to Butane's: sshAuthorizedKeys becomes
+// ssh_authorized_keys.
 func snakePath(p fieldPath) fieldPath {
 	out := make(fieldPath, len(p))
 	for i, step := range p {

@@ -12,10 +12,9 @@ import (
 	"holdfast/engine/config/butane"
 )
 
-// maxDocument is how many bytes a file of documents may have.
+// maxDocument is the maximum size of a file of documents in bytes.
 const maxDocument = 128 << 20
 
-// readFile reads the documents of one file.
 func (l *loader) readFile(p string) []*document {
 	shown := l.displayPath(p)
 	text, wrong := l.readText(p)
@@ -26,7 +25,7 @@ func (l *loader) readFile(p string) []*document {
 	return l.readDocuments(Text{Name: path.Base(p), Dir: path.Dir(shown), Data: text}, shown)
 }
 
-// readText reads a file, as far as it may go, or says what is wrong with it.
+// readText reads a file of at most maxDocument bytes, or returns the problem.
 func (l *loader) readText(p string) (text, wrong string) {
 	const large = "has more than 128 MiB; put files of that size into the OS image"
 	info, err := fs.Stat(l.src.FS, p)
@@ -42,7 +41,7 @@ func (l *loader) readText(p string) (text, wrong string) {
 	if err != nil {
 		return "", fmt.Sprintf("cannot be read: %v", errorWithoutPath(err))
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	var b strings.Builder
 	b.Grow(int(info.Size()))
 	if _, err := io.Copy(&b, io.LimitReader(f, maxDocument+1)); err != nil {
@@ -54,8 +53,8 @@ func (l *loader) readText(p string) (text, wrong string) {
 	return b.String(), ""
 }
 
-// readDocuments reads the documents of a text. What kind they are is told by their
-// fields, not by its name.
+// readDocuments parses the documents of a text. Their fields decide their
+// kind, not the file name.
 func (l *loader) readDocuments(t Text, shown string) []*document {
 	before := len(l.problems.errors)
 	stem := strings.TrimSuffix(t.Name, path.Ext(t.Name))
@@ -90,7 +89,7 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 	return nameDocuments(docs, stem)
 }
 
-// splitChunks takes a YAML stream apart, unless it has too many documents.
+// splitChunks splits a YAML stream, unless it has too many documents.
 func (l *loader) splitChunks(text, shown string) []yamlChunk {
 	if strings.Count(text, "\n---")+strings.Count(text, "\n...") > maxYAMLDocuments {
 		l.problems.addError(engine.Place{File: shown}, "has more than %d documents; write fewer into one file", maxYAMLDocuments)
@@ -99,8 +98,7 @@ func (l *loader) splitChunks(text, shown string) []yamlChunk {
 	return splitYAML([]byte(text))
 }
 
-// nameDocuments names the documents of a file that have no names of their own after
-// the file.
+// nameDocuments names unnamed documents after their file.
 func nameDocuments(docs []*document, stem string) []*document {
 	unnamed := 0
 	for _, d := range docs {
@@ -114,8 +112,8 @@ func nameDocuments(docs []*document, stem string) []*document {
 	return docs
 }
 
-// convertValue reads what a value holds: Ignition, a MachineConfig, or a list of
-// them.
+// convertValue converts a parsed value to documents. The value is Ignition, a
+// MachineConfig, or a list of them.
 func (l *loader) convertValue(n *node, shown string) []*document {
 	k := n.stringField("kind")
 	if (k == "List" || k == "MachineConfigList") && n.field("items") != nil && n.field("items").kind == listKind {
@@ -129,7 +127,7 @@ func (l *loader) convertValue(n *node, shown string) []*document {
 	return l.convertDocument(&document{file: shown, source: n, report: &l.problems, contents: &l.src.Cache.contents, fetch: l.src.Fetch})
 }
 
-// refuseListFields refuses what a list has beside its items.
+// refuseListFields refuses fields of a list other than its items.
 func (l *loader) refuseListFields(n *node, shown string) {
 	for _, k := range n.keys {
 		switch k.name {
@@ -159,7 +157,8 @@ func (l *loader) convertDocument(d *document) []*document {
 	return d.fetchAndCheck(ok, before)
 }
 
-// fetchAndCheck is the document if nothing new is wrong with it.
+// fetchAndCheck fetches remote contents and checks the document. It returns
+// the document unless there are errors after the first `before`.
 func (d *document) fetchAndCheck(ok bool, before int) []*document {
 	if ok && len(d.report.errors) == before {
 		d.fetchContents()
@@ -173,7 +172,6 @@ func (d *document) fetchAndCheck(ok bool, before int) []*document {
 	return []*document{d}
 }
 
-// convertButane translates a Butane document and reads the result.
 func (l *loader) convertButane(source *node, c yamlChunk, in document) []*document {
 	d := &in
 	d.source, d.butane, d.report, d.fetch, d.contents = source, true, &l.problems, l.src.Fetch, &l.src.Cache.contents
@@ -214,8 +212,8 @@ func (l *loader) convertButane(source *node, c yamlChunk, in document) []*docume
 	return d.fetchAndCheck(ok, before)
 }
 
-// reportButaneFinding passes on what Butane says. A field it does not know is wrong: it
-// would be ignored.
+// reportButaneFinding reports a finding of Butane. Unknown fields are errors,
+// because Butane would ignore them.
 func (d *document) reportButaneFinding(f butane.Finding) {
 	place := d.documentPlace(f.Path)
 	if f.Line > 0 {

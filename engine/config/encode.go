@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 )
 
-// encodeOldest writes a config as text, of the oldest version that has all its
-// fields, and checks that Ignition takes it.
+// encodeOldest encodes a config in the oldest version that has all its fields,
+// and verifies that Ignition accepts the result.
 func encodeOldest(c types.Config) ([]byte, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -46,8 +46,8 @@ func encodeOldest(c types.Config) ([]byte, error) {
 	return nil, errors.New("write Ignition config: Ignition would not take what these documents are together; compare them with its specification")
 }
 
-// pruneEmpty takes out fields that say nothing: empty objects, as they are written
-// for all that a config leaves out. Objects in lists stay.
+// pruneEmpty removes empty objects, which the encoder writes for unset fields.
+// It keeps objects in lists.
 func pruneEmpty(v any) (empty bool) {
 	switch v := v.(type) {
 	case map[string]any:

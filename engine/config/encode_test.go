@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// A rendered config is of a version that also an older Ignition reads.
+// A rendered config has the oldest version that can express it.
 func TestRenderedVersion(t *testing.T) {
 	for doc, want := range map[string]string{
 		`"storage": {"files": [{"path": "/etc/a", "contents": {"source": "data:,a"}}]}`:                                                   `"version": "3.1.0"`,

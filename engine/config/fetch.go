@@ -8,21 +8,20 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 )
 
-// Remote is contents that a document does not embed: where they are, and by
-// which hash they are known.
+// Remote refers to contents outside the document: their address and their
+// hash.
 type Remote struct {
 	URL     string
-	Headers [][2]string // name and value, for the request
-	Hash    string      // sha256-… or sha512-…, of the contents once they are decompressed
-	Gzip    bool        // what is there is compressed
+	Headers [][2]string // name and value of request headers
+	Hash    string      // sha256-… or sha512-… of the decompressed contents
+	Gzip    bool        // the response is compressed
 }
 
-// MaxRemote is how many bytes contents may have, as they are fetched and
-// decompressed.
+// MaxRemote is the maximum size of remote contents in bytes, both as fetched
+// and decompressed.
 const MaxRemote = maxContents
 
-// Contents gives the contents that what was fetched stands for, decompressed
-// and verified.
+// Contents decompresses and verifies a fetched response.
 func (r Remote) Contents(fetched []byte) ([]byte, error) {
 	data := fetched
 	if r.Gzip {
@@ -40,7 +39,8 @@ func (r Remote) Contents(fetched []byte) ([]byte, error) {
 	return data, nil
 }
 
-// Redacted is the address without what may be secret in it.
+// Redacted returns the address without user, password and query, which may be
+// secret.
 func (r Remote) Redacted() string {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -49,8 +49,8 @@ func (r Remote) Redacted() string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// fetchContents embeds the contents of files that are elsewhere, if they can be
-// fetched and verified. Others are left for check to refuse.
+// fetchContents embeds remote contents that have a hash. It leaves others
+// unchanged, for checkIgnition to refuse.
 func (d *document) fetchContents() {
 	if d.fetch == nil {
 		return
@@ -65,8 +65,8 @@ func (d *document) fetchContents() {
 	}
 }
 
-// embedRemote gives the resource with its contents in it. One that cannot be fetched
-// is nothing then, and that is noted.
+// embedRemote fetches a resource and returns it with embedded contents. If the
+// fetch fails, it reports the error and returns an empty resource.
 func (d *document) embedRemote(r types.Resource, at fieldPath) types.Resource {
 	if r.Source == nil || r.Verification.Hash == nil {
 		return r

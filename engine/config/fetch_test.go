@@ -26,7 +26,8 @@ func gzipText(text string) []byte {
 	return b.Bytes()
 }
 
-// serveFrom is contents by address, decompressed and verified as a fetcher does it.
+// serveFrom returns a fetch function for pages by address. It decompresses and
+// verifies them as a real one does.
 func serveFrom(pages map[string][]byte, asked *[]Remote) func(Remote) ([]byte, error) {
 	return func(r Remote) ([]byte, error) {
 		*asked = append(*asked, r)

@@ -11,13 +11,13 @@ import (
 	"holdfast/engine"
 )
 
-// buildFixed collects what only an installation can make true. It is compared, by
-// digest: a key file of LUKS is a secret.
+// buildFixed collects the settings that only an installation can change. It
+// stores digests, because a LUKS key file is a secret.
 func (b *builder) buildFixed() []engine.Fixed {
 	var list []engine.Fixed
 	add := func(name string, value any, at engine.Place) {
 		text, err := json.Marshal(value)
-		if err != nil { // the value came from JSON
+		if err != nil { // cannot happen: the value was decoded from JSON
 			b.problems.addError(at, "cannot be written as JSON")
 			return
 		}
@@ -52,7 +52,8 @@ func (b *builder) buildFixed() []engine.Fixed {
 	return list
 }
 
-// sectionPlace is where the last document with that section of Ignition has it.
+// sectionPlace returns the place of a section of Ignition in the last document
+// that has it.
 func (b *builder) sectionPlace(p ...any) engine.Place {
 	for _, d := range slices.Backward(b.docs) {
 		want := d.prefix.with(p...)
@@ -66,7 +67,6 @@ func (b *builder) sectionPlace(p ...any) engine.Place {
 	return engine.Place{}
 }
 
-// fipsPlace is where FIPS mode is asked for.
 func (b *builder) fipsPlace() engine.Place {
 	for _, d := range slices.Backward(b.docs) {
 		if d.spec.FIPS {

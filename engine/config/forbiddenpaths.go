@@ -6,14 +6,14 @@ import (
 	"holdfast/engine"
 )
 
-// forbiddenPath is a path that no document may write, nor anything below it.
+// forbiddenPath is a path that no document may write, including everything
+// below it.
 type forbiddenPath struct {
 	path   string
 	reason string // cause and next step
-	above  bool   // no file or link may take the place of a directory above it either
+	above  bool   // no file or link may replace a parent directory either
 }
 
-// forbiddenPaths are the paths that documents may not write.
 var forbiddenPaths = listForbiddenPaths()
 
 func listForbiddenPaths() []forbiddenPath {
@@ -33,8 +33,8 @@ func listForbiddenPaths() []forbiddenPath {
 	return list
 }
 
-// refusePath reports a path that documents may not write. A directory may be
-// above such a path, a file or a link may not.
+// refusePath refuses a forbidden path. A directory may be a parent of such a
+// path; a file or a link may not.
 func (d *document) refusePath(path string, isDirectory bool, at fieldPath) {
 	for _, f := range forbiddenPaths {
 		switch {
@@ -48,7 +48,7 @@ func (d *document) refusePath(path string, isDirectory bool, at fieldPath) {
 	}
 }
 
-// refuseUnit reports a unit or drop-in whose file documents may not write.
+// refuseUnit refuses a unit or drop-in whose file has a forbidden path.
 func (d *document) refuseUnit(name string, dropins []string, at fieldPath) {
 	path := engine.UnitDir + "/" + name
 	d.refusePath(path, false, at.with("name"))

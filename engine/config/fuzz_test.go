@@ -85,8 +85,8 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// FuzzJSON reads any text as JSON: what encoding/json takes and nothing else,
-// and as it does.
+// FuzzJSON checks that readJSON accepts the same texts as encoding/json, with
+// the same result.
 func FuzzJSON(f *testing.F) {
 	addSeeds(f, ".ign", ".json")
 	for _, text := range []string{"[1,]", "[,1]", `{"a":1,}`, `{"a" 1}`, `["\\"]`, `["\\\"\u00e9\ud83d\ude00"]`, "[\"\x1f\"]", "[1.5e-7, -0, 01]", "[tru]", "[nullx]", `{"a":[{}, [], ""]}`, `["\q"]`, "[1] 2", "\"\xff\"", "[\"é\",x", "[1:2]", "\v1"} {
@@ -117,7 +117,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// checkPlaces looks for the first byte of each value where its place says.
+// checkPlaces checks that each value begins at its place.
 func checkPlaces(t *testing.T, n *node, text string) {
 	line := strings.Split(text, "\n")[n.line-1]
 	rest := string([]rune(line)[n.column-1:])
@@ -174,8 +174,8 @@ func addSeeds(f *testing.F, ends ...string) {
 	}
 }
 
-// checkLoad loads a document. Either it is refused, with a place for everything
-// that is wrong and nothing secret, or what it renders to says the same.
+// checkLoad loads a document. Either all errors have places and no secrets, or
+// the rendered config is equal.
 func checkLoad(t *testing.T, name, text string) {
 	loaded, err := Load(Source{FS: fstest.MapFS{name: {Data: []byte(text)}}, Paths: []string{name}})
 	said := strings.Join(loaded.Warnings, "\n")
@@ -208,7 +208,8 @@ func loadError(name, text string) error {
 	return err
 }
 
-// isNamed reports whether the marker became the name of a field or document.
+// isNamed reports whether the marker is part of the name of a field or
+// document.
 func isNamed(name, text string) bool {
 	var ignored problems
 	var found func(n *node) bool

@@ -22,10 +22,10 @@ import (
 	"github.com/coreos/vcontext/report"
 )
 
-// latestVersion is the version everything is translated to.
+// latestVersion is the version to which all configs are translated.
 const latestVersion = "3.5.0"
 
-// shapes are the fields of each version of Ignition's specification.
+// shapes maps each version of Ignition's specification to its fields.
 var shapes = map[string]reflect.Type{
 	"3.0.0":       reflect.TypeFor[types30.Config](),
 	"3.1.0":       reflect.TypeFor[types31.Config](),
@@ -35,9 +35,9 @@ var shapes = map[string]reflect.Type{
 	latestVersion: reflect.TypeFor[types.Config](),
 }
 
-// readIgnition reads the Ignition config n into the document. False says that
-// there is nothing to look at further; true, that there is, whether or not
-// something is wrong with it.
+// readIgnition reads the Ignition config n into the document. It returns false
+// if the config cannot be checked any further, and true otherwise, even after
+// errors.
 func (d *document) readIgnition(n *node) bool {
 	versionPath := fieldPath{"ignition", "version"}
 	if n.kind != objectKind {
@@ -70,8 +70,8 @@ func (d *document) readIgnition(n *node) bool {
 		if len(d.report.errors) == before {
 			d.addError(nil, "%s", unknownProblem)
 		}
-		// What the library refuses is looked at all the same, so that all that
-		// is wrong is said at once. Version 3.5.0 has all fields of the others.
+		// Checking continues after an error of the library, so that all problems
+		// are reported at once. Version 3.5.0 has all fields of older versions.
 		if json.Unmarshal(text, &cfg) != nil {
 			return false
 		}
@@ -83,13 +83,13 @@ func (d *document) readIgnition(n *node) bool {
 	return true
 }
 
-// reportIgnitionFindings passes on what the Ignition library says about the document.
+// reportIgnitionFindings reports the findings of the Ignition library.
 func (d *document) reportIgnitionFindings(findings report.Report) {
 	for _, e := range findings.Entries {
 		p := pathOf(e.Context)
 		switch {
 		case e.Message == errors.ErrModeSpecialBits.Error(), e.Message == errors.ErrFileIllegalMode.Error():
-			// A mode like this has no effect, or one that was not meant.
+			// Such a mode has no effect, or an unexpected one.
 			d.addError(p, "%s", cmp.Or(d.octalAdvice(p), explainMessage(e.Message)))
 		case e.Kind.IsFatal():
 			d.addError(p, "%s", explainMessage(e.Message))
@@ -99,8 +99,8 @@ func (d *document) reportIgnitionFindings(findings report.Report) {
 	}
 }
 
-// octalAdvice asks, of a mode that was written in decimal and looks like an octal one,
-// whether that was meant.
+// octalAdvice returns a question if a decimal mode looks like an octal one,
+// else "".
 func (d *document) octalAdvice(p fieldPath) string {
 	p = d.prefix.with(p...)
 	if d.butane {
@@ -117,8 +117,8 @@ func (d *document) octalAdvice(p fieldPath) string {
 	return fmt.Sprintf("%s is decimal; did you mean 0%s?", n.scalar, n.scalar)
 }
 
-// checkMerged looks for what is wrong with configs only once they are merged, such
-// as a file of one document below a link of another.
+// checkMerged reports errors that exist only in the merged config, such as a
+// file of one document below a link of another.
 func checkMerged(merged types.Config, known places, all *problems) {
 	rest := merged
 	rest.Storage.Files = nil

@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 )
 
-// Small documents that stand for huge ones are refused before they fill the
+// Small documents that expand to huge ones are refused before they fill the
 // memory.
 func TestLimits(t *testing.T) {
 	laughs := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
@@ -47,7 +47,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// gzipZeros is a data: URL of n compressed zeros.
+// gzipZeros returns a data: URL of n compressed zeros.
 func gzipZeros(n int) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -60,7 +60,7 @@ func gzipZeros(n int) string {
 	return "data:;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// Limits that would take too much to reach are tried with lower ones.
+// Limits that would need too much memory to reach are tested with lower values.
 func TestLimitsTogether(t *testing.T) {
 	const doc = `{"ignition":{"version":"3.4.0"},"storage":{"files":[
 {"path":"/%[1]sa","contents":{"compression":"gzip","source":"%[2]s"}},

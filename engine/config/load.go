@@ -11,40 +11,40 @@ import (
 	"holdfast/engine"
 )
 
-// Source says where the documents of a host come from.
+// Source names the documents of a host.
 type Source struct {
-	FS    fs.FS    // where Paths are; os.DirFS(".") for real files
-	Root  string   // what FS stands for, put before names in messages; Butane's local files are read from the disk below it
-	Paths []string // files, folders of documents, or names in Texts; what a later path says wins over earlier ones
+	FS    fs.FS    // contains Paths; os.DirFS(".") for files on disk
+	Root  string   // path of FS on disk: the prefix of names in messages, and the parent of Butane's local files
+	Paths []string // files, folders of documents, or names in Texts; later paths override earlier ones
 
-	Texts map[string]Text // documents that are in no file, by the name that messages give them
+	Texts map[string]Text // documents that are not in a file, by their name in messages
 
-	// Known are files that may lie beside documents: who names them reads them
-	// otherwise, such as the templates of an inventory.
+	// Known lists other files in the folders of documents, such as the
+	// templates of an inventory. They cause no warning.
 	Known []string
 
-	// OSImage is what the host runs if no document says so: its registry is one
-	// that pull secrets need an entry for.
+	// OSImage is the OS image of the host unless a document sets one. Pull
+	// secrets need an entry for its registry.
 	OSImage string
 
-	// Fetch gets contents that are elsewhere; nil: they are refused. Its error
-	// says in a few words what went wrong, without the address.
+	// Fetch fetches remote contents; nil refuses them. Its error is a short
+	// cause without the address.
 	Fetch func(Remote) ([]byte, error)
 
-	// Cache keeps what was read of Paths for other Loads from the same FS, and
-	// bounds what they read together.
+	// Cache keeps the documents of Paths for later Loads from the same FS, and
+	// bounds their total size.
 	Cache *Cache
 }
 
-// Cache is documents by path, with what is wrong with them. It is for one
-// goroutine.
+// Cache holds parsed documents by path, with their problems. It is not safe
+// for concurrent use.
 type Cache struct {
-	paths    map[string]*cachedDocuments // folders, and files that Source.Paths name
+	paths    map[string]*cachedDocuments // elements of Source.Paths
 	files    map[string]*cachedDocuments
 	contents contentStore
 }
 
-// NewCache returns a Cache that nothing was read into.
+// NewCache returns an empty Cache.
 func NewCache() *Cache {
 	return &Cache{paths: map[string]*cachedDocuments{}, files: map[string]*cachedDocuments{}, contents: contentStore{limits: defaultLimits}}
 }
@@ -54,24 +54,25 @@ type cachedDocuments struct {
 	problems problems
 }
 
-// Text is a document that is in no file.
+// Text is a document that is not in a file.
 type Text struct {
-	Name string // as a file's, by which it is sorted
-	Dir  string // folder that local files of a Butane document are in
+	Name string // file name by which the document is sorted
+	Dir  string // folder of the local files of a Butane document
 	Data string
 }
 
-// Document is one document that was read.
+// Document describes one document that was read.
 type Document struct {
-	Name string // by which it is sorted
+	Name string // the key by which documents are sorted
 	Role string // of a MachineConfig, or ""
 	File string
 }
 
-// Loaded is a host's desired configuration and what goes with it.
+// Loaded is the merged configuration of a host, with its documents and
+// warnings.
 type Loaded struct {
 	Config    engine.Config
-	Documents []Document // in the order in which they were merged
+	Documents []Document // in merge order
 	Warnings  []string
 
 	merged        types.Config
@@ -79,14 +80,13 @@ type Loaded struct {
 	settingPlaces map[string]engine.Place
 }
 
-// SettingPlace is where the documents have a setting of the system for the last time:
+// SettingPlace returns the place of the last document that has a setting:
 // osImageURL, baseOSExtensionsContainerImage, extensions, kernelType,
 // kernelArguments or fips.
 func (l Loaded) SettingPlace(setting string) engine.Place { return l.settingPlaces[setting] }
 
-// Load reads documents, checks and merges them. Within each path documents
-// are merged as the Machine Config Operator does. The error is an Errors with
-// everything that is wrong.
+// Load reads, checks and merges documents. Within each path it merges as the
+// Machine Config Operator does. Its error is an Errors with all problems.
 func Load(src Source) (Loaded, error) {
 	if src.Cache == nil {
 		src.Cache = NewCache()
@@ -125,7 +125,7 @@ type loader struct {
 	problems problems
 }
 
-// displayPath is a path as the operator knows it.
+// displayPath returns a path as the operator would write it.
 func (l *loader) displayPath(p string) string {
 	if l.src.Root == "" {
 		return p
@@ -133,7 +133,6 @@ func (l *loader) displayPath(p string) string {
 	return path.Join(l.src.Root, p)
 }
 
-// loadPath gives the documents of one path, which are read once.
 func (l *loader) loadPath(p string) []*document {
 	if t, ok := l.src.Texts[p]; ok {
 		return l.readDocuments(t, p)
@@ -141,8 +140,8 @@ func (l *loader) loadPath(p string) []*document {
 	return l.readOnce(l.src.Cache.paths, p, (*loader).readPath)
 }
 
-// readOnce reads documents unless an earlier Load has, with what is wrong with
-// them.
+// readOnce calls read unless the cache has the path, and adds the problems of
+// its documents.
 func (l *loader) readOnce(known map[string]*cachedDocuments, p string, read func(*loader, string) []*document) []*document {
 	c := known[p]
 	if c == nil {
@@ -156,7 +155,6 @@ func (l *loader) readOnce(known map[string]*cachedDocuments, p string, read func
 	return slices.Clone(c.docs)
 }
 
-// readPath reads the documents of one path.
 func (l *loader) readPath(p string) []*document {
 	at := engine.Place{File: l.displayPath(p)}
 	info, err := fs.Stat(l.src.FS, p)
@@ -185,11 +183,11 @@ func (l *loader) readPath(p string) []*document {
 	return docs
 }
 
-// extensions are the ends of names that documents have.
+// extensions lists the file extensions of documents.
 var extensions = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 
-// listFolder lists the documents of a folder, and its other files. Folders in it
-// are not read: they may hold the local files of Butane documents.
+// listFolder lists the documents and the other files of a folder. It ignores
+// subfolders, which may contain local files of Butane documents.
 func (l *loader) listFolder(p string) (files, others []string) {
 	list, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
@@ -209,8 +207,8 @@ func (l *loader) listFolder(p string) (files, others []string) {
 	return files, others
 }
 
-// refuseRepeatedFiles refuses a file that an earlier path has, too: what it appends would be
-// there twice.
+// refuseRepeatedFiles refuses a file that an earlier path contains too,
+// because its appended contents would be added twice.
 func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	for _, d := range found {
 		if slices.ContainsFunc(before, func(x *document) bool { return x.file == d.file }) {
@@ -219,8 +217,8 @@ func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	}
 }
 
-// refuseSameNames refuses two documents of one name: which of them wins would be
-// chance.
+// refuseSameNames refuses two documents with the same name, because the name
+// decides which one wins.
 func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {
@@ -231,9 +229,9 @@ func (l *loader) refuseSameNames(docs []*document) {
 	}
 }
 
-// errorWithoutPath is what is wrong with a file, without its name.
+// errorWithoutPath returns the cause of a file error without the file name.
 func errorWithoutPath(err error) error {
-	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // fs.FS gives it as it is
+	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // fs.FS returns it unwrapped
 		return p.Err
 	}
 	return err

@@ -19,12 +19,12 @@ import (
 	"holdfast/engine"
 )
 
-var update = flag.Bool("update", false, "rewrite what the cases in testdata expect")
+var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// A case is a txtar file: the documents, and what becomes of them. The first
-// line of its comment may name the paths to load: "load: base pool"; else
-// everything is in one folder. "want" is the merged configuration, "want
-// errors" and "want warnings" what is said about it.
+// TestCases loads the documents of each txtar file. The first line of its
+// comment may name the paths to load ("load: base pool"); the default is one
+// folder with all documents. "want" is the merged configuration; "want errors"
+// and "want warnings" are the messages.
 func TestCases(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -95,7 +95,8 @@ func renderResults(t *testing.T, comment string, input []txtar.File) []txtar.Fil
 	return files
 }
 
-// roundTrip reads the rendered Ignition config: it must say the same.
+// roundTrip reads the rendered Ignition config and expects the same
+// configuration.
 func roundTrip(t *testing.T, first Loaded) {
 	t.Helper()
 	text, err := first.Ignition()
@@ -117,8 +118,8 @@ func roundTrip(t *testing.T, first Loaded) {
 	}
 }
 
-// comparableConfig is the part of a configuration that Ignition can say, without
-// its places.
+// comparableConfig returns the part of a configuration that Ignition can
+// express, without places.
 func comparableConfig(c engine.Config) engine.Config {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -137,7 +138,6 @@ func comparableConfig(c engine.Config) engine.Config {
 	return c
 }
 
-// describeConfig writes a configuration for people.
 func describeConfig(l Loaded) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

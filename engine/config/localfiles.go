@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// maxLocalFiles is how many files the trees of a Butane document may have.
+// maxLocalFiles is the maximum number of files in the trees of a Butane
+// document.
 const maxLocalFiles = 100_000
 
-// localsFit reports whether the local files of a Butane document may be read:
-// the library reads them whole, whatever they are.
+// localsFit reports whether the local files of a Butane document are within
+// the limits. The library reads them completely, even devices.
 func (l *loader) localsFit(d *document) bool {
 	c := localFiles{loader: l, d: d, dir: strings.TrimPrefix(strings.TrimPrefix(d.dir, strings.TrimSuffix(l.src.Root, "/")), "/")}
 	c.findFields(d.source, nil)
@@ -22,13 +23,13 @@ func (l *loader) localsFit(d *document) bool {
 type localFiles struct {
 	loader   *loader
 	d        *document
-	dir      string // of the document, in the file system of the loader
+	dir      string // folder of the document in the loader's file system
 	bytes    int64
 	files    int
 	hasError bool
 }
 
-// findFields finds the fields that name files.
+// findFields finds the fields that name local files.
 func (c *localFiles) findFields(n *node, at fieldPath) {
 	for i, item := range n.items {
 		if n.kind == listKind {
@@ -48,8 +49,8 @@ func (c *localFiles) findFields(n *node, at fieldPath) {
 	}
 }
 
-// countLocal adds a file, or a tree of them. What is not there is for the library
-// to say.
+// countLocal counts a file or a tree. It ignores missing files, because the
+// library reports them.
 func (c *localFiles) countLocal(local string, at fieldPath) {
 	p := path.Join(c.dir, local)
 	if !fs.ValidPath(p) || c.hasError {

@@ -26,8 +26,8 @@ type machineConfig struct {
 	Spec       machineSpec `json:"spec"`
 }
 
-// metadata is what every Kubernetes object has. Name, role and who made it
-// matter here; the rest says nothing about hosts.
+// metadata is the metadata of a Kubernetes object. Only the name, the role and
+// the generating controller affect hosts.
 type metadata struct {
 	Name                       string `json:"name"`
 	Labels                     any    `json:"labels"`
@@ -53,8 +53,8 @@ const (
 	generatedAnnotation = "machineconfiguration.openshift.io/generated-by-controller-version"
 )
 
-// readMachineConfig reads the MachineConfig n into the document, and tells
-// what readIgnition does.
+// readMachineConfig reads the MachineConfig n into the document. Its result
+// means the same as for readIgnition.
 func (d *document) readMachineConfig(n *node) bool {
 	if !d.butane {
 		s := &shapeChecker{file: d.file, format: "MachineConfig", report: d.report}
@@ -92,7 +92,6 @@ func specOf(n *node) machineSpec {
 	}
 }
 
-// stringList gives the strings of a list.
 func (n *node) stringList(name string) []string {
 	var list []string
 	if v := n.field(name); v != nil {
@@ -103,7 +102,7 @@ func (n *node) stringList(name string) []string {
 	return list
 }
 
-// kernelTypes are the kernels a MachineConfig may ask for.
+// kernelTypes lists the kernel types that a MachineConfig may request.
 var kernelTypes = []string{"", "default", "realtime", "64k-pages"}
 
 func (d *document) checkSpec() {
@@ -127,7 +126,8 @@ func (d *document) checkSpec() {
 	}
 }
 
-// specPlace is the place of a field of the spec, which Butane has elsewhere.
+// specPlace returns the place of a field of the spec. Butane has a different
+// path for it.
 func (d *document) specPlace(p ...any) engine.Place {
 	if d.butane {
 		return d.documentPlace(fieldPath{"openshift"}.with(p...))

@@ -9,13 +9,12 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5/types"
 )
 
-// baseRole is the role that other pools build on.
+// baseRole is the role whose documents all other roles override.
 const baseRole = "worker"
 
-// orderDocuments sorts the documents of one source as the Machine Config Operator
-// does: by name, and where documents of the role worker stand beside documents
-// of other roles, worker's come first, whatever their names
-// (MergeMachineConfigs in its pkg/controller/common).
+// orderDocuments sorts the documents of one source as the Machine Config
+// Operator does (MergeMachineConfigs in its pkg/controller/common): by name,
+// but documents of the role worker come before documents of other roles.
 func orderDocuments(docs []*document) {
 	others := slices.ContainsFunc(docs, func(d *document) bool { return d.role != "" && d.role != baseRole })
 	rank := func(d *document) int {
@@ -32,8 +31,8 @@ func orderDocuments(docs []*document) {
 	})
 }
 
-// mergeIgnition merges the Ignition configs of documents; later ones win. Files
-// of which only one document says something need no merging.
+// mergeIgnition merges the Ignition configs of documents; later ones win.
+// Files that only one document has need no merging.
 func mergeIgnition(docs []*document) types.Config {
 	said := map[string]int{}
 	for _, d := range docs {
@@ -61,10 +60,10 @@ func mergeIgnition(docs []*document) types.Config {
 	return merged
 }
 
-// mergeSpecs merges what MachineConfigs say beside Ignition: the last OS image
-// wins, but one that a controller generated yields to any other; a kernel type
-// other than the default wins, the last of several; FIPS is on if one says so;
-// kernel arguments and extensions add up.
+// mergeSpecs merges the MachineConfig settings outside of Ignition. The last
+// OS image wins, but any image overrides one that a controller generated. The
+// last kernel type other than the default wins. FIPS is on if any document
+// enables it. Kernel arguments and extensions accumulate.
 func mergeSpecs(docs []*document) machineSpec {
 	var m machineSpec
 	for _, generated := range []bool{true, false} {

@@ -8,9 +8,9 @@ import (
 	"holdfast/engine/config/butane"
 )
 
-// explainMessage puts a message of the Ignition or Butane library in words that say what
-// to do. Messages it does not know are not shown: some of them quote the
-// document, and it may hold secrets.
+// explainMessage translates a message of the Ignition or Butane library into a
+// text that says how to correct the document. It hides unknown messages,
+// because some of them quote the document, which may contain secrets.
 func explainMessage(message string) string {
 	for _, w := range translations {
 		if w.err.Error() == message {
@@ -31,7 +31,7 @@ func explainMessage(message string) string {
 	return unknownProblem
 }
 
-// unknownProblem is said where nothing better is known.
+// unknownProblem replaces messages that have no translation.
 const unknownProblem = "is not valid; compare it with the specification of Ignition or Butane"
 
 type translation struct {
@@ -39,7 +39,8 @@ type translation struct {
 	text string
 }
 
-// translations are the errors of the Ignition library that its users meet.
+// translations maps the errors that users of the Ignition library commonly
+// meet.
 var translations = []translation{
 	{errors.ErrDuplicate, "is in this document twice; keep one"},
 	{errors.ErrInvalidVersion, "is not a version; write 3.4.0, for example"},

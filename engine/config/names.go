@@ -15,17 +15,18 @@ var (
 
 func isPlainWord(s string) bool { return plainPattern.MatchString(s) }
 
-// isImageName reports whether s can be the name of an image. "" is none.
+// isImageName reports whether s can be the name of an image. It accepts "",
+// which means no image.
 func isImageName(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
 }
 
-// hasControlCharacters reports whether s has characters that no path or argument needs.
+// hasControlCharacters reports control characters and invalid UTF-8.
 func hasControlCharacters(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar })
 }
 
-// argumentProblem says what is wrong with a kernel argument; "" is nothing.
+// argumentProblem returns the problem of a kernel argument, or "".
 func argumentProblem(s string) string {
 	switch {
 	case strings.TrimSpace(s) == "":
@@ -38,8 +39,8 @@ func argumentProblem(s string) string {
 	return ""
 }
 
-// splitArguments takes apart what may be several kernel arguments in one string, as
-// the kernel does: at spaces outside double quotes.
+// splitArguments splits a string into kernel arguments as the kernel does: at
+// spaces outside double quotes.
 func splitArguments(s string) []string {
 	quoted := false
 	return strings.FieldsFunc(s, func(r rune) bool {

@@ -20,26 +20,24 @@ const (
 	objectKind kind = "an object"
 )
 
-// node is one value of a document, whether JSON or YAML, with its place in
-// the text.
+// node is one JSON or YAML value of a document, with its position in the text.
 type node struct {
 	kind    kind
 	line    int
 	column  int
-	isBlock bool   // of YAML: text whose first line is the one after this
-	scalar  string // text as it is; numbers and booleans in JSON
-	keys    []key  // of an object, beside items
+	isBlock bool   // YAML block scalar: its text begins on the next line
+	scalar  string // decoded text; numbers and booleans in JSON notation
+	keys    []key  // names of the fields of an object, whose values are items
 	items   []*node
 }
 
-// key is the name of a field and where it is written.
+// key is the name of a field and its position.
 type key struct {
 	name   string
 	line   int
 	column int
 }
 
-// field gives the value of a field, or nil.
 func (n *node) field(name string) *node {
 	if n == nil || n.kind != objectKind {
 		return nil
@@ -52,7 +50,6 @@ func (n *node) field(name string) *node {
 	return nil
 }
 
-// stringField gives the string a field has, or "".
 func (n *node) stringField(name string) string {
 	if v := n.field(name); v != nil && v.kind == textKind {
 		return v.scalar
@@ -60,7 +57,7 @@ func (n *node) stringField(name string) string {
 	return ""
 }
 
-// withoutField returns an object without one field; the object itself stays.
+// withoutField returns a copy of an object without one field.
 func (n *node) withoutField(name string) *node {
 	if n.field(name) == nil {
 		return n
@@ -74,7 +71,7 @@ func (n *node) withoutField(name string) *node {
 	return out
 }
 
-// withField returns an object with another value in a field that it has.
+// withField returns a copy of an object with a new value in an existing field.
 func (n *node) withField(name string, value *node) *node {
 	out := *n
 	out.items = slices.Clone(n.items)
@@ -86,8 +83,8 @@ func (n *node) withField(name string, value *node) *node {
 	return &out
 }
 
-// dropLongText lets go of long strings, once the document was read: what is left is
-// for the places of what is said later.
+// dropLongText frees long strings after a document was read. The node stays in
+// use for the places of later problems.
 func (n *node) dropLongText() {
 	if len(n.scalar) > shortText {
 		n.scalar = ""
@@ -97,8 +94,8 @@ func (n *node) dropLongText() {
 	}
 }
 
-// namesLocalFile reports whether a Butane document takes in a file that is beside it:
-// its name is that of a field local, anywhere.
+// namesLocalFile reports whether any field "local" of a Butane document names
+// a file of the same folder.
 func (n *node) namesLocalFile(file string) bool {
 	for i, v := range n.items {
 		if v.kind == textKind && i < len(n.keys) && n.keys[i].name == "local" && path.Clean(v.scalar) == file || v.namesLocalFile(file) {
@@ -108,15 +105,15 @@ func (n *node) namesLocalFile(file string) bool {
 	return false
 }
 
-// fieldPath lead from one node to another: names of fields and indexes.
+// fieldPath leads from one node to another: names of fields and indexes.
 type fieldPath []any
 
-// with is the path extended; the path itself stays as it is.
+// with returns an extended copy of the path.
 func (p fieldPath) with(steps ...any) fieldPath {
 	return append(p[:len(p):len(p)], steps...)
 }
 
-// String writes the path as storage.files[3].mode.
+// String formats the path, for example as storage.files[3].mode.
 func (p fieldPath) String() string {
 	var b strings.Builder
 	for _, step := range p {
@@ -133,7 +130,7 @@ func (p fieldPath) String() string {
 	return b.String()
 }
 
-// shortenName keeps a name that somebody made up from filling the screen.
+// shortenName shortens a long name from a document for use in messages.
 func shortenName(name string) string {
 	const most = 64
 	if len(name) > most {
@@ -142,8 +139,8 @@ func shortenName(name string) string {
 	return name
 }
 
-// followPath goes as far along the path as there are nodes. It gives the last one
-// and how many steps that took.
+// followPath follows a path as far as nodes exist. It returns the last node
+// and the number of elements followed.
 func (n *node) followPath(p fieldPath) (*node, int) {
 	for i, step := range p {
 		var next *node
@@ -163,7 +160,7 @@ func (n *node) followPath(p fieldPath) (*node, int) {
 	return n, len(p)
 }
 
-// fieldKey gives the key of the field a path ends in, or nil.
+// fieldKey returns the key of the last field of a path, or nil.
 func (n *node) fieldKey(p fieldPath) *key {
 	if len(p) == 0 {
 		return nil
@@ -180,7 +177,6 @@ func (n *node) fieldKey(p fieldPath) *key {
 	return nil
 }
 
-// appendJSON writes the node as JSON.
 func (n *node) appendJSON(b []byte) []byte {
 	switch n.kind {
 	case nullKind:

@@ -58,7 +58,8 @@ func (d *document) checkUser(u types.PasswdUser, at fieldPath) {
 	}
 }
 
-// hasSettings reports whether a user without name and shouldExist says anything.
+// hasSettings reports whether a user has any setting. The caller has cleared
+// the name and shouldExist.
 func hasSettings(u types.PasswdUser) bool {
 	return u.Gecos != nil || len(u.Groups) > 0 || u.HomeDir != nil || u.NoCreateHome != nil || u.NoLogInit != nil || u.NoUserGroup != nil ||
 		u.PasswordHash != nil || u.PrimaryGroup != nil || len(u.SSHAuthorizedKeys) > 0 || u.Shell != nil || u.System != nil || u.UID != nil
@@ -70,15 +71,15 @@ func (d *document) checkAccountName(name string, at fieldPath) {
 	}
 }
 
-// checkPasswordHash refuses what is not a hash: a password that stands there in clear
-// text, above all.
+// checkPasswordHash refuses text that is not a hash, above all a password in
+// clear text.
 func (d *document) checkPasswordHash(hash *string, at fieldPath) {
 	if hash != nil && !hashPattern.MatchString(*hash) {
 		d.addError(at, "is not a hash as in shadow(5); make one with mkpasswd --method=yescrypt, or lock the password with \"*\"")
 	}
 }
 
-// checkSSHKeys looks at one entry of sshAuthorizedKeys, which may hold several
+// checkSSHKeys checks one entry of sshAuthorizedKeys, which may have several
 // lines.
 func (d *document) checkSSHKeys(entry string, at fieldPath) {
 	if strings.Contains(entry, "PRIVATE KEY") {
@@ -100,8 +101,8 @@ func (d *document) checkSSHKeys(entry string, at fieldPath) {
 	}
 }
 
-// keyLines are the keys of an entry of sshAuthorizedKeys, without blank lines
-// and comments.
+// keyLines returns the keys of an entry of sshAuthorizedKeys, without blank
+// lines and comments.
 func keyLines(entry string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(entry, "\n") {

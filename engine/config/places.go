@@ -6,7 +6,8 @@ import (
 	"holdfast/engine"
 )
 
-// places knows in which document each part of a merged config is said last.
+// places maps each entry of a merged config to the last document that contains
+// it.
 type places map[string]origin
 
 type origin struct {
@@ -20,7 +21,6 @@ type entry struct {
 	at  fieldPath
 }
 
-// listEntries lists what an Ignition config is about.
 func listEntries(c types.Config) []entry {
 	var all []entry
 	add := func(kind, name string, at ...any) { all = append(all, entry{kind + " " + name, at}) }
@@ -70,7 +70,8 @@ func locateEntries(docs []*document) places {
 	return known
 }
 
-// entryPlace is where an entry, or a field of it, is said last.
+// entryPlace returns the place of an entry, or of one of its fields, in the
+// last document that contains it.
 func (k places) entryPlace(key string, field ...any) engine.Place {
 	o, ok := k[key]
 	if !ok {
@@ -79,7 +80,7 @@ func (k places) entryPlace(key string, field ...any) engine.Place {
 	return o.doc.ignitionPlace(o.at.with(field...))
 }
 
-// pathPlace is the place of a path of the merged config.
+// pathPlace returns the place of a path of the merged config.
 func (k places) pathPlace(merged types.Config, p fieldPath) engine.Place {
 	if len(p) >= 3 {
 		for _, e := range listEntries(merged) {

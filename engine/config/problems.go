@@ -8,19 +8,19 @@ import (
 	"holdfast/engine"
 )
 
-// Problem is one thing that is wrong with a document.
+// Problem is one error or warning about a document.
 type Problem struct {
 	Place engine.Place
-	Text  string // what is wrong and what to do; never a value of the document
+	Text  string // cause and next step; never a value of the document
 }
 
-// String gives FILE:LINE:COLUMN: PATH: what is wrong.
+// String formats the problem as FILE:LINE:COLUMN: PATH: TEXT.
 func (p Problem) String() string { return p.Place.String() + ": " + engine.Printable(p.Text) }
 
-// Errors is everything that is wrong with the documents of a host.
+// Errors lists all errors in the documents of a host.
 type Errors []Problem
 
-// Error gives one line for each thing that is wrong.
+// Error formats each error on a line of its own.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, p := range e {
@@ -29,14 +29,14 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// problems collects what is wrong and what is doubtful.
+// problems collects errors and warnings.
 type problems struct {
 	errors   Errors
 	warnings Errors
-	silenced map[engine.Place]bool // where all was said, without their paths
+	silenced map[engine.Place]bool // places without paths at which further errors are dropped
 }
 
-// silencePlace lets nothing more be said of a place.
+// silencePlace drops further errors at a place.
 func (p *problems) silencePlace(at engine.Place) {
 	if p.silenced == nil {
 		p.silenced = map[engine.Place]bool{}
@@ -45,7 +45,8 @@ func (p *problems) silencePlace(at engine.Place) {
 	p.silenced[at] = true
 }
 
-// maxProblems is how many mistakes are noted of a document, and warnings.
+// maxProblems is the maximum number of errors kept for a document, and of
+// warnings.
 const maxProblems = 10_000
 
 func (p *problems) addError(at engine.Place, format string, args ...any) {
@@ -62,8 +63,7 @@ func (p *problems) addWarning(at engine.Place, format string, args ...any) {
 	p.warnings = append(p.warnings, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 
-// asError is everything that is wrong, in the order of the documents, each thing
-// once; nil if nothing is.
+// asError returns all errors, sorted and without duplicates, or nil.
 func (p *problems) asError() error {
 	if len(p.errors) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine"
 )
 
-// pullSecrets are the files that hold passwords of registries.
+// pullSecrets lists the files that contain passwords of registries.
 var pullSecrets = map[string]bool{
 	"/var/lib/kubelet/config.json":       true,
 	"/etc/ostree/auth.json":              true,
@@ -19,15 +19,15 @@ var pullSecrets = map[string]bool{
 	"/root/.config/containers/auth.json": true,
 }
 
-// login is what a pull secret says of a registry.
+// login is the entry of one registry in a pull secret.
 type login struct {
 	Auth  string `json:"auth"`
 	Email string `json:"email"`
 }
 
-// readPullSecret gives the log-ins of a pull secret by registry, or says what
-// is wrong. Not one byte of it may be in a message, names of fields and
-// registries included: what is malformed may have a password anywhere.
+// readPullSecret parses a pull secret into log-ins by registry, or returns the
+// problem. The problem quotes nothing of the file, not even names of fields
+// and registries: in a malformed file, a password may be anywhere.
 func readPullSecret(contents []byte) (logins map[string]login, wrong string) {
 	const form = `{"auths":{"REGISTRY":{"auth":"…"}}}, with auth the base64 of user:password`
 	var secret struct {
@@ -51,11 +51,11 @@ func readPullSecret(contents []byte) (logins map[string]login, wrong string) {
 	return secret.Auths, ""
 }
 
-// checkPullSecret checks that there is a log-in for the registries in use.
+// checkPullSecret checks that a pull secret has log-ins for the OS images.
 func (b *builder) checkPullSecret(f engine.File, registries map[string]any) {
 	logins, wrong := readPullSecret(fullContents(f))
 	if wrong != "" {
-		return // said already
+		return // already reported
 	}
 	for _, image := range []string{cmp.Or(b.out.OSImage, b.osImage), b.out.ExtensionsImage} {
 		if image != "" && !hasLogin(image, logins, registries) {
@@ -64,7 +64,7 @@ func (b *builder) checkPullSecret(f engine.File, registries map[string]any) {
 	}
 }
 
-// hasLogin reports whether there is a login for an image, or for a mirror of
+// hasLogin reports whether there is a log-in for an image, or for a mirror of
 // its registry.
 func hasLogin(image string, logins map[string]login, registries map[string]any) bool {
 	for _, name := range append(mirrorNames(image, registries), withoutTransport(image)) {
@@ -84,7 +84,8 @@ func isInScope(name, scope string) bool {
 	return ok && scope != "" && (rest == "" || strings.ContainsAny(rest[:1], "/:@"))
 }
 
-// withoutTransport is the image without the transport that rpm-ostree writes before it.
+// withoutTransport removes the transport that rpm-ostree writes before an
+// image.
 func withoutTransport(image string) string {
 	for {
 		head, rest, ok := strings.Cut(image, ":")
@@ -105,7 +106,7 @@ func registryName(image string) string {
 	return registry
 }
 
-// mirrorNames are the places registries.conf names for an image.
+// mirrorNames returns the locations that registries.conf lists for an image.
 func mirrorNames(image string, registries map[string]any) []string {
 	var names []string
 	for _, r := range asTables(registries["registry"]) {

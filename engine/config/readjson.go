@@ -10,11 +10,12 @@ import (
 	"holdfast/engine"
 )
 
-// maxDepth is how deep values may be nested; no document needs half of it.
+// maxDepth is the maximum nesting depth of values. Real documents need less
+// than half of it.
 const maxDepth = 100
 
-// readJSON reads one JSON document. What is wrong goes to the problems, and
-// the result is nil.
+// readJSON parses one JSON document. On errors it reports them and returns
+// nil.
 func readJSON(file, text string, report *problems) *node {
 	if !utf8.ValidString(text) {
 		report.addError(engine.Place{File: file}, "is not UTF-8 text; save it as UTF-8")
@@ -33,22 +34,22 @@ func readJSON(file, text string, report *problems) *node {
 	return n
 }
 
-// jsonReader reads a text from its beginning to its end, once.
+// jsonReader reads a text once, from beginning to end.
 type jsonReader struct {
 	file   string
 	text   string
 	report *problems
 
-	pos           int // how far it has come
-	line          int // of pos, from 1
-	start         int // where that line begins
-	continuations int // bytes of that line before pos that continue a character
+	pos           int // offset of the next byte
+	line          int // line of pos, from 1
+	start         int // offset of the beginning of that line
+	continuations int // UTF-8 continuation bytes before pos in that line
 
-	count int               // values so far
-	names map[string]string // of fields, each once
+	count int               // number of values read
+	names map[string]string // names of fields, to store each only once
 }
 
-// The texts of these errors quote nothing of the document: it may be secret.
+// These errors quote nothing of the document, because it may be secret.
 var (
 	errTooDeep       = errors.New("values are nested more than 100 deep; write them flatter")
 	errTooManyValues = errors.New("has more than 2000000 values; split the document")
@@ -59,7 +60,8 @@ var (
 
 func (r *jsonReader) column() int { return r.pos - r.start - r.continuations + 1 }
 
-// skipSpace goes to the next token and returns its first byte, 0 at the end.
+// skipSpace moves to the next token and returns its first byte, or 0 at the
+// end.
 func (r *jsonReader) skipSpace() byte {
 	for ; r.pos < len(r.text); r.pos++ {
 		switch c := r.text[r.pos]; c {
@@ -80,7 +82,6 @@ func (r *jsonReader) expectEnd() error {
 	return nil
 }
 
-// readValue reads the next value into n.
 func (r *jsonReader) readValue(n *node, depth int) error {
 	c := r.skipSpace()
 	n.line, n.column = r.line, r.column()
@@ -118,7 +119,7 @@ func (r *jsonReader) readLiteral(n *node) error {
 		n.kind = nullKind
 	case rest == "true", rest == "false":
 		n.kind, n.scalar = boolKind, rest
-	case json.Valid([]byte(rest)): // neither a string nor a list nor an object
+	case json.Valid([]byte(rest)): // a number: readValue handles strings, lists and objects
 		n.kind, n.scalar = numberKind, strings.Clone(rest)
 	default:
 		return errInvalid
@@ -127,8 +128,8 @@ func (r *jsonReader) readLiteral(n *node) error {
 	return nil
 }
 
-// readString reads the string at pos. A short one is copied, so that it does not
-// keep the whole text.
+// readString reads the string at pos. It copies a short string, which would
+// otherwise keep the whole text in memory.
 func (r *jsonReader) readString() (string, error) {
 	from := r.pos + 1
 	end, plain := from, true
@@ -164,11 +165,12 @@ func (r *jsonReader) readString() (string, error) {
 	return s, nil
 }
 
-// shortText is how long a string may be to be kept for as long as a document.
+// shortText is the maximum length of a string that is kept as long as its
+// document.
 const shortText = 256
 
-// countContinuations counts the bytes that continue a character; false if a control
-// character is among them, which JSON escapes.
+// countContinuations counts UTF-8 continuation bytes. ok is false if s has a
+// control character, which JSON must escape.
 func countContinuations(s string) (wide int, ok bool) {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -199,8 +201,8 @@ func (r *jsonReader) readList(n *node, depth int) error {
 	}
 }
 
-// nextItem goes past the comma before the next item, or past the end of a list or
-// an object.
+// nextItem skips the comma before the next item, or the end of a list or an
+// object. It returns false at the end.
 func (r *jsonReader) nextItem(end byte) (bool, error) {
 	c := r.skipSpace()
 	switch {
@@ -268,14 +270,14 @@ func (r *jsonReader) readKey() (key, error) {
 	return k, nil
 }
 
-// nameSet is a set of names. The first few are in a list, as most objects have
-// no more.
+// nameSet is a set of names. It keeps the first names in a list, because most
+// objects have only a few.
 type nameSet struct {
 	list []string
 	more map[string]bool
 }
 
-// add reports whether the name is new.
+// add adds a name and reports whether it is new.
 func (s *nameSet) add(name string) bool {
 	if slices.Contains(s.list, name) || s.more[name] {
 		return false

@@ -11,21 +11,21 @@ import (
 	"holdfast/engine"
 )
 
-// maxNodes is how many values a document may have, in YAML once its aliases
-// are followed: few aliases can stand for billions.
+// maxNodes is the maximum number of values in a document. In YAML it includes
+// the values that aliases repeat.
 const maxNodes = 2_000_000
 
-// maxYAMLDocuments is how many documents a YAML stream may have.
+// maxYAMLDocuments is the maximum number of documents in a YAML stream.
 const maxYAMLDocuments = 10_000
 
 // yamlChunk is one document of a YAML stream.
 type yamlChunk struct {
 	text []byte
-	line int // lines of the file before it
+	line int // number of lines before the document
 }
 
-// splitYAML takes a YAML stream apart at its document marks. A mark at the start
-// of a line is one even in the middle of a block scalar.
+// splitYAML splits a YAML stream at its document markers. A marker at the
+// start of a line counts even inside a block scalar.
 func splitYAML(text []byte) []yamlChunk {
 	var chunks []yamlChunk
 	current := yamlChunk{}
@@ -34,7 +34,7 @@ func splitYAML(text []byte) []yamlChunk {
 		if mark {
 			chunks = append(chunks, current)
 			current = yamlChunk{line: number}
-			line = append([]byte("   "), line[3:]...) // what follows the mark keeps its column
+			line = append([]byte("   "), line[3:]...) // text after the marker keeps its column
 		}
 		current.text = append(current.text, line...)
 	}
@@ -52,8 +52,8 @@ func isDocumentMark(line []byte) bool {
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-// readYAML reads one YAML document; nil if it is empty or something is wrong
-// with it.
+// readYAML parses one YAML document. It returns nil if the document is empty
+// or has errors.
 func readYAML(file string, c yamlChunk, report *problems) *node {
 	r := &yamlReader{file: file, linesBefore: c.line, report: report}
 	if !utf8.Valid(c.text) {
@@ -85,9 +85,9 @@ func readYAML(file string, c yamlChunk, report *problems) *node {
 	return n
 }
 
-// hasTooManyValues reports whether a text has too many values for the YAML library to be
-// given it, which makes all of them before they can be counted. Each but the
-// first needs one of these marks or a line of its own.
+// hasTooManyValues estimates the number of values before parsing, because the
+// YAML library allocates all of them at once. Each value except the first
+// needs one of these marks.
 func hasTooManyValues(text []byte) bool {
 	marks := 0
 	for _, mark := range []string{"\n", ",", "[", "{", "- ", "? "} {
@@ -100,10 +100,10 @@ type yamlReader struct {
 	file        string
 	linesBefore int
 	count       int
-	bytes       int // of strings, as often as aliases name them
+	bytes       int // total length of strings, including those that aliases repeat
 	report      *problems
 
-	tooMuch bool // the document is larger or deeper than any that makes sense
+	tooMuch bool // a limit was exceeded and reported
 }
 
 func (r *yamlReader) addError(y *yaml.Node, format string, args ...any) {
@@ -179,7 +179,7 @@ func (r *yamlReader) readScalar(n *node, y *yaml.Node) {
 		}
 		n.kind, n.scalar = numberKind, strconv.FormatInt(v, 10)
 	case "!!float":
-		// No field takes one. The value itself may be .nan, which JSON lacks.
+		// No field accepts a fraction, and JSON has no .nan.
 		n.kind, n.scalar = numberKind, "0.5"
 	case "!!str", "!!timestamp":
 		n.kind, n.scalar, n.isBlock = textKind, y.Value, y.Style&yaml.LiteralStyle != 0

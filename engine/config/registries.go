@@ -11,37 +11,37 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// registriesFile is where containers/image reads registries from, and
-// registriesFolder where it reads more of them.
+// containers/image reads its registries from registriesFile, and more from the
+// files of registriesFolder.
 const (
 	registriesFile   = "/etc/containers/registries.conf"
 	registriesFolder = "/etc/containers/registries.conf.d/"
 )
 
-// Rules are those of the reader, pkg/sysregistriesv2 of containers/image (at
-// df7e80d2, now go.podman.io/image): loadConfigFile, postProcessRegistries and
-// newShortNameAliasCache. It is not imported: it reads files by their path
-// only, and brings storage, docker and sigstore along.
+// The checks follow pkg/sysregistriesv2 of containers/image (at df7e80d2, now
+// go.podman.io/image): loadConfigFile, postProcessRegistries and
+// newShortNameAliasCache. The package is not imported, because it reads only
+// files on disk and depends on storage, docker and sigstore.
 
-// registriesChecker looks for what its reader refuses in a registries.conf.
+// registriesChecker collects the problems of a registries.conf.
 type registriesChecker struct {
-	lines    map[string]int // of fields, by their path
+	lines    map[string]int // line of each field, by its path
 	problems []string
 }
 
-// checkRegistries says what is wrong with a registries.conf, each with its line
-// and without a value. A file of the folder may not be of version 1.
-func checkRegistries(contents []byte, folder bool) []string {
+// checkRegistries returns the problems of a registries.conf, with line numbers
+// and without values. inFolder means a file of registriesFolder, which must
+// not have version 1.
+func checkRegistries(contents []byte, inFolder bool) []string {
 	c, wrong := readRegistries(contents)
 	if wrong != "" {
 		return []string{wrong}
 	}
 	r := &registriesChecker{lines: fieldLines(string(contents))}
-	r.checkFields(lowerFieldNames(c).(map[string]any), folder) //nolint:forcetypeassert // of a map it is one
+	r.checkFields(lowerFieldNames(c).(map[string]any), inFolder) //nolint:forcetypeassert // it returns the type that it gets
 	return r.problems
 }
 
-// readRegistries reads a registries.conf, or says why it cannot be read.
 func readRegistries(contents []byte) (registries map[string]any, wrong string) {
 	_, err := toml.Decode(string(contents), &registries)
 	var at toml.ParseError
@@ -54,15 +54,15 @@ func readRegistries(contents []byte) (registries map[string]any, wrong string) {
 	return registries, ""
 }
 
-// lowerFieldNames has all names of fields in small letters: the reader does not tell
-// them apart.
+// lowerFieldNames converts all field names to lower case, because the reader
+// ignores their case.
 func lowerFieldNames(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, field := range v {
 			if name = strings.ToLower(name); name == "aliases" {
-				out[name] = field // names of images are told apart
+				out[name] = field // names of images are case-sensitive
 			} else {
 				out[name] = lowerFieldNames(field)
 			}
@@ -83,8 +83,8 @@ var (
 	fieldAssignment = regexp.MustCompile(`^\s*(?:([A-Za-z0-9_-]+)|"([^"]*)"|'([^']*)')\s*=`)
 )
 
-// fieldLines finds the lines of fields that stand on lines of their own, as
-// registry[0].mirror[1].location.
+// fieldLines maps fields to their lines, with paths such as
+// registry[0].mirror[1].location. It ignores fields inside inline tables.
 func fieldLines(text string) map[string]int {
 	lines, table, count := map[string]int{}, "", map[string]int{}
 	number := 0
@@ -120,9 +120,10 @@ func fieldLines(text string) map[string]int {
 	return lines
 }
 
-// addProblem notes what is wrong with a field.
+// addProblem adds a problem with the line of the field or of its nearest
+// parent.
 func (r *registriesChecker) addProblem(field, format string, args ...any) {
-	at, _, _ := strings.Cut(field, " ") // " " comes before what is no part of the path
+	at, _, _ := strings.Cut(field, " ") // a space ends the part of the path that has a line
 	for r.lines[at] == 0 && at != "" {
 		at = at[:max(strings.LastIndexAny(at, ".["), 0)]
 	}
@@ -133,10 +134,9 @@ func (r *registriesChecker) addProblem(field, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf("%s%s ", shortenName(strings.ReplaceAll(field, " ", "")), where)+fmt.Sprintf(format, args...))
 }
 
-// checkFields checks a whole file.
-func (r *registriesChecker) checkFields(c map[string]any, folder bool) {
+func (r *registriesChecker) checkFields(c map[string]any, inFolder bool) {
 	if old, ok := c["registries"]; ok {
-		r.checkVersion1(old, c, folder)
+		r.checkVersion1(old, c, inFolder)
 	}
 	r.checkLocations("unqualified-search-registries", c["unqualified-search-registries"], true)
 	r.checkTexts("credential-helpers", c["credential-helpers"], func(string, string) {})
@@ -155,9 +155,9 @@ func (r *registriesChecker) checkFields(c map[string]any, folder bool) {
 	}
 }
 
-// checkVersion1 checks the old form, with tables registries.search, .insecure and
-// .block.
-func (r *registriesChecker) checkVersion1(v any, c map[string]any, folder bool) {
+// checkVersion1 checks version 1 of the format, which has the tables
+// registries.search, .insecure and .block.
+func (r *registriesChecker) checkVersion1(v any, c map[string]any, inFolder bool) {
 	table, ok := v.(map[string]any)
 	if !ok {
 		r.addProblem("registries", "must be a table")
@@ -173,14 +173,15 @@ func (r *registriesChecker) checkVersion1(v any, c map[string]any, folder bool) 
 	}
 	switch {
 	case !given:
-	case folder:
+	case inFolder:
 		r.addProblem("registries", "is of the old form, version 1, which files of registries.conf.d may not have; write [[registry]]")
 	case slices.ContainsFunc([]string{"registry", "unqualified-search-registries", "credential-helpers", "short-name-mode", "aliases", "additional-layer-store-auth-helper"}, func(name string) bool { return c[name] != nil }):
 		r.addProblem("registries", "is of the old form, version 1, beside fields of version 2; write all of it as [[registry]]")
 	}
 }
 
-// registryFlags are what all entries of a location have to agree on.
+// registryFlags are settings that must be equal in all entries of one
+// location.
 type registryFlags struct{ blocked, insecure bool }
 
 func (r *registriesChecker) checkRegistry(at string, table map[string]any, said map[string]registryFlags) {

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// A registries.conf is taken if its reader takes it.
+// A registries.conf is accepted if containers/image accepts it.
 func TestRegistries(t *testing.T) {
 	const reg = "[[registry]]\nlocation = 'quay.io/a'\n"
-	for _, tc := range []struct{ text, want string }{ // want is what is wrong, "" nothing
+	for _, tc := range []struct{ text, want string }{ // want is the problem; "" means none
 		{"", ""},
 		{reg + "prefix = 'x/y/'\nblocked = true\n[[registry.mirror]]\nlocation = 'm:5000/a/'\npull-from-mirror = 'digest-only'\ninsecure = true\n", ""},
 		{"short-name-mode = 'permissive'\nunqualified-search-registries = ['a.io', 'localhost:5000/']\ncredential-helpers = ['x']\n[aliases]\nfedora = 'registry.example/fedora'\n'a/b' = ''\n", ""},

@@ -19,7 +19,7 @@ var (
 	imagePattern  = regexp.MustCompile(`^(?:(` + domainName + `)/)?(` + imagePart + `(?:/` + imagePart + `)*)$`)
 )
 
-// checkAliases checks short names of images and what they stand for.
+// checkAliases checks short names of images and the images that they refer to.
 func (r *registriesChecker) checkAliases(v any) {
 	table, ok := v.(map[string]any)
 	if !ok && v != nil {
@@ -37,8 +37,8 @@ func (r *registriesChecker) checkAliases(v any) {
 	}
 }
 
-// imageDomain gives the domain of the name of an image; false if it is none, or
-// has a tag or a digest.
+// imageDomain returns the domain of an image name. ok is false if the name is
+// invalid, or has a tag or a digest.
 func imageDomain(s string) (domain string, ok bool) {
 	m := imagePattern.FindStringSubmatch(s)
 	if m == nil || len(m[2]) > 255 {
@@ -47,13 +47,13 @@ func imageDomain(s string) (domain string, ok bool) {
 	return m[1], true
 }
 
-// isRegistryHost reports whether what comes before the first slash is a registry.
+// isRegistryHost reports whether the part of a name before the first slash is
+// a registry.
 func isRegistryHost(domain string) bool {
 	return domain == "localhost" || strings.ContainsAny(domain, ".:")
 }
 
-// checkLocation gives a place of images without the slashes at its end; false if it
-// is none.
+// checkLocation returns a location of images without trailing slashes.
 func (r *registriesChecker) checkLocation(at string, v any) (string, bool) {
 	s, ok := r.checkText(at, v)
 	s = strings.TrimRight(s, "/")
@@ -64,7 +64,8 @@ func (r *registriesChecker) checkLocation(at string, v any) (string, bool) {
 	return s, ok
 }
 
-// checkLocations checks a list of registries; those that are searched are domains.
+// checkLocations checks a list of registries. Registries to search must be
+// domains.
 func (r *registriesChecker) checkLocations(at string, v any, search bool) {
 	r.checkTexts(at, v, func(at, s string) {
 		s, ok := r.checkLocation(at, s)
@@ -74,7 +75,6 @@ func (r *registriesChecker) checkLocations(at string, v any, search bool) {
 	})
 }
 
-// checkTexts checks a list of strings, and each of them.
 func (r *registriesChecker) checkTexts(at string, v any, each func(at, s string)) {
 	list, ok := v.([]any)
 	if !ok && v != nil {
@@ -88,7 +88,6 @@ func (r *registriesChecker) checkTexts(at string, v any, each func(at, s string)
 	}
 }
 
-// checkText gives the string of a field; false if it is of another type.
 func (r *registriesChecker) checkText(at string, v any) (string, bool) {
 	s, ok := v.(string)
 	if !ok && v != nil {
@@ -106,7 +105,8 @@ func (r *registriesChecker) checkBool(at string, v any) bool {
 	return b
 }
 
-// lowerTables gives a list of tables; false if it is something else.
+// lowerTables returns a list of tables with lower-case field names. ok is
+// false if v is something else.
 func lowerTables(v any) ([]map[string]any, bool) {
 	switch v := v.(type) {
 	case nil:

@@ -10,11 +10,11 @@ import (
 	"holdfast/engine"
 )
 
-// Ignition gives the merged configuration as Ignition config, as a new host
-// is provisioned with, and with these files beside: records of it that no
-// document may write, in folders for root alone. OS image, kernel type,
-// extensions and FIPS have no place in it. It is of the oldest version that can
-// say all of it, because the OS that reads it may be old. It holds secrets.
+// Ignition encodes the merged configuration as an Ignition config that
+// provisions a new host. It adds records, which no document may write, in
+// folders that only root can read. OS image, kernel type, extensions and FIPS
+// have no equivalent in Ignition. The result has the oldest version that can
+// express it, because the OS of the new host may be old. It contains secrets.
 func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
 	c := l.merged
 	c.Storage.Files, c.Storage.Directories = slices.Clone(c.Storage.Files), slices.Clone(c.Storage.Directories)
@@ -39,10 +39,10 @@ func (l Loaded) Ignition(records ...engine.File) ([]byte, error) {
 	return encodeOldest(c)
 }
 
-// provisioningConfig is the merged config as it makes Ignition do what is done on a
-// running host: files replace what the OS has in their place (the default of
-// the Machine Config Operator, not of Ignition), a masked unit is nothing
-// else, and kernel arguments of MachineConfigs are there.
+// provisioningConfig adapts the merged config so that Ignition has the same
+// effect as holdfast on a running host: files replace existing ones (the
+// default of the Machine Config Operator, not of Ignition), a masked unit has
+// no other settings, and the kernel arguments of MachineConfigs are included.
 func (b *builder) provisioningConfig() types.Config {
 	c := b.merged
 	c.Storage.Files = slices.Clone(c.Storage.Files)

@@ -6,8 +6,8 @@ import (
 	"holdfast/engine"
 )
 
-// settingPlaces are the places of what documents say about the system: where the
-// last of them does, or of the OS image, where the one is that holds.
+// settingPlaces returns the place of each system setting in the last document
+// that has it. For the OS image, it is the document whose image is in effect.
 func (b *builder) settingPlaces() map[string]engine.Place {
 	found := map[string]engine.Place{}
 	note := func(name string, said bool, at func() engine.Place) {

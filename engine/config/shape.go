@@ -8,12 +8,12 @@ import (
 	"holdfast/engine"
 )
 
-// shapeChecker checks that a value has the fields and types of a Go type, by the
-// names in its json tags. encoding/json alone would drop unknown fields and
-// take others for known ones that differ in case.
+// shapeChecker checks that a value has the fields and types of a Go type, by
+// the names in its json tags. encoding/json would ignore unknown fields, and
+// would accept names in other case.
 type shapeChecker struct {
 	file   string
-	format string // what the document is, for messages
+	format string // kind of document, for messages
 	report *problems
 	fields map[reflect.Type]map[string]reflect.Type
 }
@@ -47,14 +47,15 @@ func (s *shapeChecker) checkValue(n *node, t reflect.Type, p fieldPath) {
 	}
 }
 
-// clearValue takes out a value of the wrong type, so that the rest of the document
-// can be looked at. That it is missing then is not to be said.
+// clearValue removes a value of the wrong type, so that the check of the
+// document can continue. Errors about the missing value are dropped.
 func (s *shapeChecker) clearValue(n *node, p fieldPath) {
 	n.kind, n.scalar, n.keys, n.items = nullKind, "", nil, nil
 	s.report.silencePlace(s.nodePlace(n, p))
 }
 
-// checkItem checks one of a list. A null there would become an empty value.
+// checkItem checks an item of a list. It refuses null, which would become an
+// empty value.
 func (s *shapeChecker) checkItem(n *node, t reflect.Type, p fieldPath) {
 	if n.kind == nullKind {
 		s.report.addError(s.nodePlace(n, p), "is null; write it out or remove it")
@@ -82,8 +83,7 @@ func (s *shapeChecker) checkObject(n *node, t reflect.Type, p fieldPath) {
 	}
 }
 
-// fieldAdvice says which field was meant, if one differs in case or punctuation
-// only.
+// fieldAdvice suggests a field that differs only in case or punctuation.
 func fieldAdvice(name string, fields map[string]reflect.Type) string {
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s)) }
 	for field := range fields {
@@ -120,7 +120,7 @@ func kindOfType(t reflect.Type) kind {
 	return textKind
 }
 
-// structFields gives the fields of a struct, those of embedded ones among them.
+// structFields returns the fields of a struct, including embedded ones.
 func structFields(t reflect.Type, fields map[string]reflect.Type) map[string]reflect.Type {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

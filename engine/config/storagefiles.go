@@ -12,12 +12,12 @@ import (
 	"github.com/coreos/vcontext/report"
 )
 
-// Documents have thousands of files and few of everything else. The Ignition
-// library reads, judges and merges by reflection, some fifty times as slowly,
-// so that it is given all but the files. What it says of a file is asked of
-// its own methods; what it says of files together is said here.
+// A document may have thousands of files. The Ignition library reads, validates
+// and merges by reflection, which is about fifty times slower, so it gets
+// documents without their files. This code calls the library's methods for each
+// file, and repeats the library's checks that compare files.
 
-// parseFiles reads storage.files, whose shape was checked.
+// parseFiles parses storage.files, whose shape was already checked.
 func parseFiles(n *node) []types.File {
 	if n == nil || n.kind != listKind {
 		return nil
@@ -49,7 +49,6 @@ func parseResource(n *node) types.Resource {
 	return r
 }
 
-// optionalString gives the string of a field, or nil.
 func (n *node) optionalString(name string) *string {
 	if v := n.field(name); v != nil && v.kind == textKind {
 		return &v.scalar
@@ -57,7 +56,7 @@ func (n *node) optionalString(name string) *string {
 	return nil
 }
 
-// optionalInt gives the whole number of a field, or nil.
+// optionalInt returns the whole number of a field, or nil.
 func (n *node) optionalInt(name string) *int {
 	if v := n.field(name); v != nil && v.kind == numberKind {
 		if i, err := strconv.Atoi(v.scalar); err == nil {
@@ -67,7 +66,6 @@ func (n *node) optionalInt(name string) *int {
 	return nil
 }
 
-// optionalBool gives the boolean of a field, or nil.
 func (n *node) optionalBool(name string) *bool {
 	if v := n.field(name); v != nil && v.kind == boolKind {
 		is := v.scalar == "true"
@@ -76,7 +74,7 @@ func (n *node) optionalBool(name string) *bool {
 	return nil
 }
 
-// validateFiles says of the files of a config what the library would.
+// validateFiles returns the library's findings for the files of a config.
 func validateFiles(c types.Config, version string) report.Report {
 	var all report.Report
 	taken, links, units := map[string]bool{}, map[string]bool{}, unitPaths(c)
@@ -120,7 +118,7 @@ func validateFile(f types.File, at vpath.ContextPath, version string, all *repor
 	}
 }
 
-// validateResource looks at all but the data of a data: URL.
+// validateResource validates a resource without decoding its data.
 func validateResource(r types.Resource, at vpath.ContextPath, version string, all *report.Report) {
 	if r.Source != nil && strings.HasPrefix(*r.Source, "data:") {
 		short := contentPrefix
@@ -136,7 +134,7 @@ func validateResource(r types.Resource, at vpath.ContextPath, version string, al
 	}
 	if len(r.HTTPHeaders) > 0 {
 		for _, e := range validate.ValidateWithContext(types.Resource{HTTPHeaders: r.HTTPHeaders}, nil).Entries {
-			if len(e.Context.Path) > 1 { // of a header, not of there being any
+			if len(e.Context.Path) > 1 { // ignore findings about the list of headers itself
 				e.Context = at.Append(e.Context.Path...)
 				all.Entries = append(all.Entries, e)
 			}
@@ -144,7 +142,7 @@ func validateResource(r types.Resource, at vpath.ContextPath, version string, al
 	}
 }
 
-// unitPaths are the files that the units of a config are written to.
+// unitPaths returns the paths of the files of all units.
 func unitPaths(c types.Config) map[string]bool {
 	paths := map[string]bool{}
 	for _, u := range c.Systemd.Units {
@@ -161,7 +159,7 @@ func unitPaths(c types.Config) map[string]bool {
 	return paths
 }
 
-// isBelowAny reports whether a path is inside one of these.
+// isBelowAny reports whether a parent of p is one of the links.
 func isBelowAny(p string, links map[string]bool) bool {
 	if len(links) == 0 {
 		return false

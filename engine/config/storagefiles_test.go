@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5"
 )
 
-// FuzzFiles judges configs as the Ignition library does, to which not all of
-// them is given.
+// FuzzFiles compares the findings for files with those of the Ignition
+// library.
 func FuzzFiles(f *testing.F) {
 	addSeeds(f, ".ign")
 	const doc = `{"ignition":{"version":"%s"},"storage":{"files":[%s],"links":[{"path":"/l","target":"/x"},{"path":"/d/e","target":"x"}],"directories":[{"path":"/d"}]},` +
@@ -61,7 +61,7 @@ func FuzzFiles(f *testing.F) {
 			got[e.Place.Path+": "+e.Text] = true
 		}
 		for _, said := range []map[string]bool{want, got} {
-			maps.DeleteFunc(said, func(s string, _ bool) bool { return strings.Contains(s, ".source: ") }) // which take judges
+			maps.DeleteFunc(said, func(s string, _ bool) bool { return strings.Contains(s, ".source: ") }) // decodeContents checks sources
 		}
 		for w := range want {
 			if !got[w] {

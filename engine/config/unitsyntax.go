@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// checkUnitSyntax looks for lines of a unit that systemd would skip, which the
-// Ignition library does not (systemd.syntax(7)).
+// checkUnitSyntax refuses lines of a unit that systemd would ignore. The
+// Ignition library does not check them (systemd.syntax(7)).
 func (d *document) checkUnitSyntax(contents *string, at fieldPath) {
 	if contents == nil {
 		return
@@ -27,7 +27,7 @@ func (d *document) checkUnitSyntax(contents *string, at fieldPath) {
 		comment := strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";")
 		switch {
 		case comment:
-			continue // also in the middle of a value that goes on
+			continue // allowed inside a continued value
 		case continued, line == "":
 		case strings.HasPrefix(line, "["):
 			section = true

@@ -7,13 +7,13 @@ import (
 	"holdfast/engine"
 )
 
-// compareAccounts compares accounts and groups. Keys and passwords take effect at the
-// next log-in; no rule covers the rest of an account.
+// compareAccounts compares users and groups. Keys and passwords take effect at
+// the next log-in; no rule covers other settings of an account.
 func (c *comparison) compareAccounts(old, new engine.Config) {
 	same := func(a, b engine.User) bool { return len(changedUserParts(a, b)) == 0 }
 	walkDifferences(old.Users, new.Users, func(u engine.User) string { return u.Name }, same, func(was, is *engine.User) {
 		u := newOrOld(was, is)
-		var a, b engine.User // a user that is not there has no keys, no password, and no account of note
+		var a, b engine.User // a missing user compares like one without any settings
 		if was != nil {
 			a = *was
 		}

@@ -7,16 +7,16 @@ import (
 	"holdfast/engine"
 )
 
-// requestedActions collects what changes ask for and puts it in order.
+// requestedActions collects the actions that changes request.
 type requestedActions struct {
 	list []requestedAction
 }
 
-// requestedAction is an action that a rule asks for.
+// requestedAction is an action that a rule requests.
 type requestedAction struct {
 	action   engine.Action
 	decision decision
-	index    int // among the actions of the rule
+	index    int // position in the actions of the rule
 }
 
 func (p *requestedActions) addActions(v decision) {
@@ -25,9 +25,9 @@ func (p *requestedActions) addActions(v decision) {
 	}
 }
 
-// ordered gives each action once, in the order in which it is carried out,
-// with all the rules that ask for it. A reboot swallows the rest, and none
-// goes beside anything else.
+// ordered returns each action once, in execution order, with all rules that
+// request it. A reboot replaces all other actions except the drain, and any
+// action replaces "none".
 func (p *requestedActions) ordered() []Action {
 	list := slices.Clone(p.list)
 	has := func(t engine.ActionType) bool {
@@ -62,7 +62,7 @@ func (p *requestedActions) ordered() []Action {
 	return actions
 }
 
-// phase is when an action comes.
+// phase returns the position of an action in the execution order.
 func (w requestedAction) phase() int {
 	switch w.action.Type {
 	case engine.DrainAction:

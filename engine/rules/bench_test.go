@@ -8,8 +8,8 @@ import (
 	"holdfast/engine"
 )
 
-// manyFiles is a configuration of n files of 4 KiB; those whose number divides by
-// every differ from the ones of another revision.
+// manyFiles builds a configuration of n files of 4 KiB. One in every "every"
+// files depends on the revision.
 func manyFiles(n, every int, revision byte) engine.Config {
 	mode := 0o644
 	var c engine.Config

@@ -6,7 +6,8 @@ import (
 	"holdfast/engine"
 )
 
-// trustUnit updates the host's trust store; it goes before what reads it.
+// trustUnit updates the host's trust store. It is restarted before the units
+// that read the store.
 const trustUnit = "coreos-update-ca-trust.service"
 
 const registriesPath = "/etc/containers/registries.conf"
@@ -20,8 +21,8 @@ var (
 	restartReleaseRegistry = engine.Action{Type: engine.RestartUnit, Unit: releaseRegistry}
 )
 
-// builtinRules are the rules that hold unless a policy replaces them: the defaults
-// of the OpenShift Machine Config Operator (defaultClusterPolicies in its
+// builtinRules are the rules that a policy may replace: the defaults of the
+// OpenShift Machine Config Operator (defaultClusterPolicies in its
 // pkg/apihelpers/apihelpers.go, at 7ff337a4 of August 2026). The last four are
 // for its internal release image registry.
 var builtinRules = []Rule{
@@ -49,10 +50,12 @@ var builtinRules = []Rule{
 // release image registry.
 const releaseRegistry = "iri-registry.service"
 
-// openshiftNetworkTree is the part of /etc/nmstate that is not read at boot.
+// openshiftNetworkTree is the part of /etc/nmstate that the host does not read
+// at boot.
 const openshiftNetworkTree = "/etc/nmstate/openshift"
 
-// networkTree gives the tree of network configuration a path is in, or "".
+// networkTree returns the tree of network configuration that contains a path,
+// or "".
 func networkTree(p string) string {
 	if isInTree(p, openshiftNetworkTree) {
 		return ""
@@ -65,7 +68,7 @@ func networkTree(p string) string {
 	return ""
 }
 
-// isInTree reports whether p is the path dir or inside it.
+// isInTree reports whether p is dir or a path below it.
 func isInTree(p, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")
 	rest, ok := strings.CutPrefix(p, dir)

@@ -8,9 +8,9 @@ import (
 	"holdfast/engine"
 )
 
-// Compare gives the changes that lead from the configuration old to new, and
-// the actions that make them take effect. A *Refused error says that there is
-// no way on a running host.
+// Compare returns the changes that lead from the configuration old to new, and
+// the actions that make them take effect. Its error is a *Refused if a running
+// host cannot be changed that way.
 func Compare(old, new engine.Config, policy Policy) (Diff, error) {
 	if err := refuseFixed(old, new); err != nil {
 		return Diff{}, err
@@ -24,14 +24,14 @@ func Compare(old, new engine.Config, policy Policy) (Diff, error) {
 	return c.diff, nil
 }
 
-// comparison collects changes and what they ask for.
+// comparison collects changes and the actions that they request.
 type comparison struct {
 	policy    Policy
 	diff      Diff
 	requested requestedActions
 }
 
-// addChange takes down a change with the rule that holds for it.
+// addChange adds a change with the decision of its rule.
 func (c *comparison) addChange(change Change, v decision) {
 	change.Rule, change.Actions = v.rule, v.actions
 	change.Why = strings.Join(slices.DeleteFunc([]string{change.Why, v.why}, func(s string) bool { return s == "" }), "; ")
@@ -39,8 +39,8 @@ func (c *comparison) addChange(change Change, v decision) {
 	c.requested.addActions(v)
 }
 
-// walkDifferences walks two lists side by side and reports what is only in one of
-// them, or in both and not the same.
+// walkDifferences compares two lists by key. It calls found for each element
+// that only one list has, and for each pair that is not the same.
 func walkDifferences[T any](old, new []T, key func(T) string, same func(a, b T) bool, found func(was, is *T)) {
 	old, new = sortByKey(old, key), sortByKey(new, key)
 	for len(old) > 0 || len(new) > 0 {
@@ -60,7 +60,7 @@ func walkDifferences[T any](old, new []T, key func(T) string, same func(a, b T) 
 	}
 }
 
-// sortByKey is the list sorted by key; the list itself if it is.
+// sortByKey returns the list sorted by key. It copies only unsorted lists.
 func sortByKey[T any](list []T, key func(T) string) []T {
 	by := func(a, b T) int { return strings.Compare(key(a), key(b)) }
 	if slices.IsSortedFunc(list, by) {
@@ -81,7 +81,6 @@ func changeVerb[T any](was, is *T) Verb {
 	return Update
 }
 
-// newOrOld is the new one, or the old one if it goes.
 func newOrOld[T any](was, is *T) T {
 	if is != nil {
 		return *is
@@ -110,8 +109,7 @@ func (c *comparison) compareFiles(old, new engine.Config) {
 	})
 }
 
-// sameFile leaves out Keep: it says what to do with a file that was there
-// before, not what the file is.
+// sameFile ignores Keep, which only tells how to treat an existing file.
 func sameFile(a, b engine.File) bool {
 	return a.Inherit == b.Inherit && sameInt(a.Mode, b.Mode) && a.Owner == b.Owner && sameContents(a, b)
 }
@@ -130,7 +128,7 @@ func sameInt(a, b *int) bool {
 	return *a == *b
 }
 
-// changedFileParts says which sides of a file differ, and nothing of what they are.
+// changedFileParts names the changed parts of a file without their values.
 func changedFileParts(was, is *engine.File) string {
 	if was == nil || is == nil {
 		return ""
@@ -151,7 +149,6 @@ func changedFileParts(was, is *engine.File) string {
 	return joinParts(sides)
 }
 
-// joinParts names the sides in which two things differ.
 func joinParts(sides []string) string {
 	switch len(sides) {
 	case 0:

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine"
 )
 
-// side is one of the two configurations of a case.
+// side builds one of the two configurations of a case.
 type side []func(*engine.Config)
 
 func (s side) buildConfig() engine.Config {
@@ -112,13 +112,13 @@ func onGlob(g, acts string) Rule { return Rule{Glob: g, Actions: parseActions(ac
 
 func onUnit(u, acts string) Rule { return Rule{Unit: u, Actions: parseActions(acts)} }
 
-// testCase is one row: what changes, and what that takes.
+// testCase has two configurations, with the expected changes and actions.
 type testCase struct {
 	name     string
 	old, new side
 	policy   []Rule
-	changes  string // "verb domain name <rule>", one a line
-	actions  string // in order
+	changes  string // "verb domain name <rule>", one per line
+	actions  string // in execution order
 }
 
 func (tc testCase) check(t *testing.T) {
@@ -135,8 +135,8 @@ func (tc testCase) check(t *testing.T) {
 	for _, c := range d.Changes {
 		got = append(got, fmt.Sprintf("%s %s %s <%s>", c.Verb, c.Domain, c.Name, c.Rule))
 	}
-	if changes := strings.Join(got, "\n"); changes != strings.Join(splitWords(tc.changes), "\n") {
-		t.Errorf("changes:\n%s\nwant:\n%s", changes, strings.Join(splitWords(tc.changes), "\n"))
+	if changes := strings.Join(got, "\n"); changes != strings.Join(trimLines(tc.changes), "\n") {
+		t.Errorf("changes:\n%s\nwant:\n%s", changes, strings.Join(trimLines(tc.changes), "\n"))
 	}
 	if list := joinNames(d.Actions); list != tc.actions {
 		t.Errorf("actions: %s\nwant:    %s", list, tc.actions)
@@ -147,8 +147,7 @@ func (tc testCase) check(t *testing.T) {
 	everyActionHasRules(t, d)
 }
 
-// splitWords are the lines of a text without their indentation.
-func splitWords(text string) []string {
+func trimLines(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		if line = strings.TrimSpace(line); line != "" {
@@ -166,8 +165,8 @@ func joinNames(list []Action) string {
 	return strings.Join(out, ", ")
 }
 
-// Every action but none names its rules, and each of those is the rule of a
-// change.
+// everyActionHasRules checks that every action except "none" names its rules,
+// and that each of them is the rule of a change.
 func everyActionHasRules(t *testing.T, d Diff) {
 	t.Helper()
 	known := map[string]bool{}
@@ -238,7 +237,7 @@ func TestOrderIsStable(t *testing.T) {
 	}
 }
 
-// dropDuplicates drops what a configuration has twice because two cases brought it.
+// dropDuplicates removes elements that two cases have in common.
 func dropDuplicates(c engine.Config) engine.Config {
 	c.Files = keepFirst(c.Files, func(f engine.File) string { return f.Path })
 	c.Units = keepFirst(c.Units, func(u engine.Unit) string { return u.Name })

@@ -8,18 +8,18 @@ import (
 	"holdfast/engine"
 )
 
-// decision is what a rule says about a change.
+// decision is the result of a rule for one change.
 type decision struct {
 	rule             string
-	rank             int // the order of rules among each other
+	rank             int // position of the rule among all rules
 	why              string
 	actions          []engine.Action
 	timeout          engine.Duration
-	isRegistriesRule bool // the rule for registries.conf: whether to drain depends on what changed
+	isRegistriesRule bool // built-in rule for registries.conf: the change decides about a drain
 }
 
-// The order of rules: what no policy can weaken, the policy's in the order in
-// which they are written, the built-in ones, and what holds without a rule.
+// The ranks of rules: first the fixed ones, which no policy can weaken, then the
+// policy's in their order in the inventory, the built-in ones, and the default.
 const (
 	fixedRank   = 0
 	policyRank  = 1
@@ -27,25 +27,26 @@ const (
 	defaultRank = 1 << 21
 )
 
-// fixedDecision is the verdict that no policy can weaken.
-func fixedDecision(what string) decision {
-	return decision{rule: "fixed: " + what, rank: fixedRank, actions: drainAndReboot, why: "always takes a drain and a reboot"}
+// fixedDecision requests a drain and a reboot, which no policy can weaken.
+func fixedDecision(subject string) decision {
+	return decision{rule: "fixed: " + subject, rank: fixedRank, actions: drainAndReboot, why: "always takes a drain and a reboot"}
 }
 
-// loginDecision is the verdict on SSH keys and password hashes.
+// loginDecision decides about SSH keys and password hashes.
 func loginDecision() decision {
 	return decision{rule: "built-in: SSH keys and password hashes", rank: builtinRank + len(builtinRules), actions: noActions, why: "holds from the next log-in on"}
 }
 
-// defaultDecision is the verdict on what no rule covers.
+// defaultDecision decides about changes that no rule covers.
 func defaultDecision() decision {
 	return decision{rule: "default: no rule", rank: defaultRank, actions: drainAndReboot, why: "no rule covers it"}
 }
 
-// decidePath finds the rule for a file, directory or link: that of network
-// configuration, else the longest path or pattern that covers it. Of equals
-// the policy's goes before the built-in one, and a path before a pattern. A
-// pattern is as long as what comes before its first special character.
+// decidePath returns the decision for a file, directory or link. Network
+// configuration has a fixed decision. Otherwise the rule with the longest
+// matching path or pattern wins. With equal lengths, a policy rule wins over a
+// built-in rule, and a path over a pattern. The length of a pattern is the
+// length before its first special character.
 func (p Policy) decidePath(name string) decision {
 	if tree := networkTree(name); tree != "" {
 		return fixedDecision("network configuration " + tree)
@@ -69,7 +70,8 @@ func (p Policy) decidePath(name string) decision {
 	return best
 }
 
-// decideUnit finds the rule for a unit: that of its exact name.
+// decideUnit returns the decision for a unit, whose rule must have its exact
+// name.
 func (p Policy) decideUnit(name string) decision {
 	for i, r := range p.rules {
 		if r.Unit == name {
@@ -84,7 +86,7 @@ func (p Policy) decideUnit(name string) decision {
 	return defaultDecision()
 }
 
-// matchLength tells how closely a rule fits a path: -1 if it does not.
+// matchLength returns how closely a rule matches a path, or -1.
 func matchLength(r Rule, name string) int {
 	const pathFirst = 1
 	switch {
@@ -96,7 +98,7 @@ func matchLength(r Rule, name string) int {
 	return -1
 }
 
-// globMatches reports whether a pattern matches a path or one it is in.
+// globMatches reports whether a pattern matches a path or one of its parents.
 func globMatches(glob, name string) bool {
 	for glob = path.Clean(glob); ; name = path.Dir(name) {
 		if ok, err := path.Match(glob, name); ok && err == nil {
@@ -108,8 +110,8 @@ func globMatches(glob, name string) bool {
 	}
 }
 
-// verdict is the rule applied. A reboot drains first, and an action of an
-// unknown kind is a reboot.
+// ruleDecision applies a rule. A reboot includes a drain, and an unknown
+// action becomes a reboot.
 func ruleDecision(r Rule, name string, rank int) decision {
 	v := decision{rule: name, rank: rank, actions: r.Actions, timeout: r.Timeout}
 	for _, a := range r.Actions {

@@ -2,11 +2,11 @@ package rules
 
 import "holdfast/engine"
 
-// Domain is the kind of thing that changes.
+// Domain is the kind of a changed object.
 type Domain string
 
-// The domains, in the order in which changes are listed. Groups are of domain
-// User, under their GroupName.
+// The domains, in the order of changes. Groups have the domain User and a
+// GroupName.
 const (
 	OS         Domain = "os"
 	KernelType Domain = "kernelType"
@@ -19,7 +19,7 @@ const (
 	User       Domain = "user"
 )
 
-// Verb is what happens to it.
+// Verb is the kind of a change.
 type Verb string
 
 // The verbs.
@@ -34,26 +34,26 @@ type Change struct {
 	Domain  Domain          `json:"domain"`
 	Name    string          `json:"name"` // path, unit, user, image, kernel argument …
 	Verb    Verb            `json:"verb"`
-	Rule    string          `json:"rule"`          // the rule that gave it its actions, as Action.Rules names it
-	Why     string          `json:"why,omitempty"` // what changed, and why the rule asks for what it does
-	Actions []engine.Action `json:"-"`             // what this change alone asks for
-	From    engine.Place    `json:"-"`             // where the new configuration says it; for a deletion, where the old one did
+	Rule    string          `json:"rule"`          // the rule that decided about it, as in Action.Rules
+	Why     string          `json:"why,omitempty"` // the changed parts, and the reason for the actions
+	Actions []engine.Action `json:"-"`             // the actions that this change alone requests
+	From    engine.Place    `json:"-"`             // position in the new configuration; for a deletion, in the old one
 }
 
-// Action is something to do so that changes take effect.
+// Action makes changes take effect.
 type Action struct {
 	engine.Action
-	Rules   []string        `json:"rules,omitempty"` // why; none for the action "none"
-	Timeout engine.Duration `json:"-"`               // how long it may take; 0 if no rule says
+	Rules   []string        `json:"rules,omitempty"` // the rules that request it; empty for the action "none"
+	Timeout engine.Duration `json:"-"`               // 0 if no rule sets one
 }
 
-// Diff is what leads from one configuration to another.
+// Diff lists the changes from one configuration to another.
 type Diff struct {
 	Changes []Change `json:"changes"`
-	Actions []Action `json:"actions"` // in the order in which they are carried out; never empty
+	Actions []Action `json:"actions"` // in execution order; never empty
 }
 
-// Equal reports whether there is nothing to change.
+// Equal reports whether there are no changes.
 func (d Diff) Equal() bool { return len(d.Changes) == 0 }
 
 // Disruptive reports whether the host has to be drained or rebooted.
@@ -66,7 +66,8 @@ func (d Diff) Disruptive() bool {
 	return false
 }
 
-// Explained is the difference with or without the reasons of its changes.
+// Explained returns the diff, without the reasons of its changes unless
+// explain is set.
 func (d Diff) Explained(explain bool) Diff {
 	if explain {
 		return d

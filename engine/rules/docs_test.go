@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The documentation lists the built-in rules as they are.
+// The documentation lists all built-in rules with their actions.
 func TestBuiltinRulesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/configs.md")
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// FuzzRegistries compares any two texts as registries.conf. A file that stays
-// as it is never drains, unless it cannot be read; and whatever they are, there
-// is a reason.
+// FuzzRegistries compares any two texts as registries.conf. An unchanged file
+// that can be read never drains, and each decision has a reason.
 func FuzzRegistries(f *testing.F) {
 	for _, tc := range registriesCases {
 		was, is := registriesFile(tc.old), registriesFile(tc.new)
@@ -30,9 +29,8 @@ func FuzzRegistries(f *testing.F) {
 	})
 }
 
-// FuzzPolicyPath asks for the rule of any path under any rule. Network
-// configuration is never anything but a reboot, and a rule that is found
-// covers the path.
+// FuzzPolicyPath looks up any path under any rule. Network configuration
+// always reboots, and the rule that is found covers the path.
 func FuzzPolicyPath(f *testing.F) {
 	f.Add("/etc/foo", "/etc/*", "/etc/foo/bar")
 	f.Add("/", "/etc/[N]*", "/etc/NetworkManager/x")

@@ -4,10 +4,10 @@ import "strings"
 
 const groupPrefix = "group/"
 
-// GroupName returns the name under which a change lists a group: users and
-// groups are of one domain, and no user's name has a slash.
+// GroupName returns the name of a group in a change. Users and groups have the
+// same domain; a user's name never contains the slash of a group's.
 func GroupName(name string) string { return groupPrefix + name }
 
-// GroupOf returns the group that a name of domain User stands for; ok is false
-// if that is a user.
+// GroupOf returns the group of a name of domain User. ok is false if the name
+// is a user's.
 func GroupOf(name string) (group string, ok bool) { return strings.CutPrefix(name, groupPrefix) }

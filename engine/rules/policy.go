@@ -10,17 +10,17 @@ import (
 	"holdfast/engine"
 )
 
-// Rule is engine.Rule, which a pool's policy is made of.
+// Rule is engine.Rule, the element of a pool's policy.
 type Rule = engine.Rule
 
-// Policy is the rules of a pool, beside the built-in ones. The zero value has
-// none of its own.
+// Policy holds the rules of a pool, which go before the built-in ones. The
+// zero value has no rules.
 type Policy struct {
 	rules []Rule
 }
 
-// NewPolicy checks rules, everything that is wrong at once. Rules for what
-// always needs a reboot are refused: no policy can weaken that.
+// NewPolicy checks rules and reports all problems at once. It refuses rules
+// for changes that always need a reboot.
 func NewPolicy(rules []Rule) (Policy, error) {
 	var wrong []error
 	seen := map[string]bool{}
@@ -45,7 +45,7 @@ func NewPolicy(rules []Rule) (Policy, error) {
 	return p, nil
 }
 
-// unitNames completes the names of units as systemctl does.
+// unitNames adds missing suffixes to unit names, as systemctl does.
 func unitNames(actions []engine.Action) []engine.Action {
 	out := make([]engine.Action, len(actions))
 	for i, a := range actions {
@@ -110,7 +110,8 @@ func actionProblems(actions []engine.Action) []string {
 	return wrong
 }
 
-// literalPrefix is the part of a pattern before its first special character.
+// literalPrefix returns the part of a pattern before its first special
+// character.
 func literalPrefix(glob string) string {
 	if i := strings.IndexAny(glob, `*?[\`); i >= 0 {
 		return glob[:i]

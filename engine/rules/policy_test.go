@@ -55,8 +55,8 @@ func TestPolicyIsChecked(t *testing.T) {
 	}
 }
 
-// No rule that NewPolicy lets pass takes a drain or a reboot from what always
-// has them.
+// No rule that NewPolicy accepts removes a drain or a reboot from a fixed
+// decision.
 func TestNoPolicyWeakensRuleOne(t *testing.T) {
 	old := side{}.buildConfig()
 	for _, change := range []func(*engine.Config){
@@ -123,7 +123,7 @@ func TestNewInstallationIsRefused(t *testing.T) {
 	}
 }
 
-// What is compared may be secret; nothing of it is in what comes out.
+// The compared values may be secret, so the result contains none of them.
 func TestNothingSecretIsShown(t *testing.T) {
 	const secret = "hunter2"
 	old := side{file("/etc/a", secret+"1"), file(reg, "location = '"+secret+"'"), user("core", secret+"1", secret+"k1"), unit("a.service", secret+"1"), group(engine.Group{Name: "g", PasswordHash: secret + "1"})}

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine"
 )
 
-// Refused says that a configuration cannot be had without a new installation:
-// disks, filesystems, FIPS and the like differ.
+// Refused means that only a new installation can have the configuration:
+// disks, filesystems, FIPS or similar settings differ.
 type Refused struct {
 	Refusals []Refusal
 }
@@ -17,22 +17,22 @@ type Refused struct {
 // Refusal is one setting that differs.
 type Refusal struct {
 	Name  string       // storage.disks /dev/sda
-	Verb  Verb         // what would have to happen to it
-	Place engine.Place // where the new configuration says it, or the old one if the new one does not
+	Verb  Verb         // the change that is not possible
+	Place engine.Place // position in the new configuration, or in the old one if it was deleted
 }
 
-// Error gives a line for each setting that differs.
+// Error formats each setting on a line of its own.
 func (r *Refused) Error() string {
 	lines := make([]string, len(r.Refusals))
 	for i, f := range r.Refusals {
-		what, at := f.Name, f.Place
+		subject, at := f.Name, f.Place
 		if _, about, ok := strings.Cut(f.Name, " "); at.Path != "" {
-			what, at.Path = at.Path, ""
+			subject, at.Path = at.Path, ""
 			if ok {
-				what += " (" + about + ")"
+				subject += " (" + about + ")"
 			}
 		}
-		lines[i] = strings.TrimPrefix(at.String()+": ", ": ") + engine.Printable(what) + ": " + fixedMessages[f.Verb]
+		lines[i] = strings.TrimPrefix(at.String()+": ", ": ") + engine.Printable(subject) + ": " + fixedMessages[f.Verb]
 	}
 	return strings.Join(lines, "\n")
 }
@@ -43,7 +43,7 @@ var fixedMessages = map[Verb]string{
 	Delete: "is gone, and what it made cannot be undone on a running host; put it back, or install the host anew",
 }
 
-// refuseFixed finds what only a new installation could change.
+// refuseFixed refuses changes that only a new installation can make.
 func refuseFixed(old, new engine.Config) error {
 	var r Refused
 	name := func(f engine.Fixed) string { return f.Name }

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine"
 )
 
-// registriesConf is what registries.conf says that running containers may
-// depend on.
+// registriesConf has the settings of registries.conf that may affect running
+// containers.
 type registriesConf struct {
 	Search     []string   `toml:"unqualified-search-registries"`
 	Registries []registry `toml:"registry"`
@@ -32,14 +32,14 @@ type mirror struct {
 	Pull     string `toml:"pull-from-mirror"`
 }
 
-// registriesFields are the names of all these fields.
+// registriesFields lists the names of all these fields.
 var registriesFields = []string{
 	"unqualified-search-registries", "registry", "prefix", "location", "blocked", "insecure", "mirror-by-digest-only", "mirror", "pull-from-mirror",
 }
 
 const digestOnly = "digest-only"
 
-// scope is what a registry is known by.
+// scope returns the name by which a registry is matched.
 func (r registry) scope() string {
 	if r.Prefix != "" {
 		return r.Prefix
@@ -58,8 +58,8 @@ func (r registry) mirrorPulls(location string) []string {
 	return list
 }
 
-// registriesContents are those of registries.conf; ok is false if they depend on the
-// host. A file that is not there says nothing.
+// registriesContents returns the contents of registries.conf. ok is false if
+// they depend on the host. A missing file is empty.
 func registriesContents(f *engine.File) (text []byte, ok bool) {
 	if f == nil {
 		return nil, true
@@ -84,9 +84,9 @@ func (v decision) withDrainIfUnsafe(was, is *engine.File) decision {
 	return v
 }
 
-// unsafeReason says why a change of registries.conf may take an image from a
-// running workload, or "" if it cannot. These are the conditions under which
-// the Machine Config Operator skips the drain.
+// unsafeReason explains why a change of registries.conf may take an image from
+// a running workload, or returns "". The conditions are those under which the
+// Machine Config Operator skips the drain.
 func unsafeReason(before, after []byte) string {
 	was, why := parseRegistries(before)
 	if why != "" {
@@ -117,8 +117,8 @@ func unsafeReason(before, after []byte) string {
 	return ""
 }
 
-// groupByScope returns the entries of each registry, and the registries in the
-// order in which they are first listed.
+// groupByScope groups entries by registry. scopes lists the registries in
+// their order in the file.
 func groupByScope(list []registry) (groups map[string][]registry, scopes []string) {
 	groups = map[string][]registry{}
 	for _, r := range list {
@@ -131,9 +131,9 @@ func groupByScope(list []registry) (groups map[string][]registry, scopes []strin
 	return groups, scopes
 }
 
-// unsafeEntryReason judges the entries of one registry in both files. Entries
-// that are equal need no look. Which of several entries holds is for the reader
-// of the file to say, so that a change among them is not safe.
+// unsafeEntryReason compares the entries of one registry. If a registry has
+// several entries, every change is unsafe, because the reader of the file
+// decides which entry it uses.
 func unsafeEntryReason(was, is []registry) string {
 	switch {
 	case reflect.DeepEqual(was, is):
@@ -158,8 +158,8 @@ func parseRegistries(text []byte) (registriesConf, string) {
 		return c, "is in the old format, version 1"
 	}
 	for _, key := range meta.Keys() {
-		// The TOML library takes Mirror for mirror; of two such fields it would
-		// be chance which one counts.
+		// The TOML library ignores case. If a file has both Mirror and mirror, the
+		// result would depend on chance.
 		last := key[len(key)-1]
 		alike := slices.ContainsFunc(registriesFields, func(f string) bool { return strings.EqualFold(f, last) })
 		if alike && !slices.Contains(registriesFields, last) {
@@ -169,7 +169,7 @@ func parseRegistries(text []byte) (registriesConf, string) {
 	return c, ""
 }
 
-// unsafeUpdateReason judges a registry that is in both files.
+// unsafeUpdateReason compares a registry that is in both files.
 func unsafeUpdateReason(a, b registry) string {
 	switch {
 	case a.Prefix != b.Prefix:
@@ -201,7 +201,7 @@ func unsafeUpdateReason(a, b registry) string {
 	return ""
 }
 
-// unsafeAdditionReason judges a registry that is only in the new file.
+// unsafeAdditionReason checks a registry that is only in the new file.
 func unsafeAdditionReason(r registry) string {
 	if len(r.Mirrors) == 0 && !r.DigestOnly {
 		return " has no mirrors and no mirror-by-digest-only"

@@ -71,7 +71,7 @@ var registriesCases = []struct {
 	{"another registry without a location", "reg \nprefix *.x\nmir m1", "reg \nprefix *.x", "mirror m1 is gone"},
 }
 
-// registriesFile writes the TOML that a case's shorthand stands for; nil if
+// registriesFile writes TOML for the shorthand of a case, or returns nil if
 // the file is missing.
 func registriesFile(short string) *engine.File {
 	var b strings.Builder
@@ -80,7 +80,7 @@ func registriesFile(short string) *engine.File {
 		kind, rest, _ := strings.Cut(line, " ")
 		list, ok := strings.CutPrefix(line, "search=")
 		switch {
-		case ok: // a top-level field stands before all tables
+		case ok: // top-level fields come before all tables
 			search = "unqualified-search-registries = [\"" + strings.ReplaceAll(list, ",", "\", \"") + "\"]\n"
 		case kind == "missing":
 			return nil
@@ -130,7 +130,7 @@ func TestRegistriesConf(t *testing.T) {
 	}
 }
 
-// What the host has in the file is not known, so that nothing is safe.
+// A change is unsafe if the file depends on unknown contents of the host.
 func TestRegistriesConfOfTheHost(t *testing.T) {
 	for _, inherited := range [][2]*engine.File{
 		{{Path: reg, Inherit: true}, registriesFile("search=a")},

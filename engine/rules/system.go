@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// compareSystem compares what the whole machine runs: image, kernel and packages.
+// compareSystem compares OS image, kernel and extensions.
 func (c *comparison) compareSystem(old, new engine.Config) {
 	if old.OSImage != new.OSImage {
 		c.addChange(Change{Domain: OS, Name: cmp.Or(new.OSImage, old.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixedDecision("os image"))
@@ -26,8 +26,8 @@ func (c *comparison) compareSystem(old, new engine.Config) {
 	})
 }
 
-// compareKernelArgs compares the arguments as what they are: a list in which order
-// and repetition matter.
+// compareKernelArgs compares kernel arguments, in which order and repetition
+// matter.
 func (c *comparison) compareKernelArgs(old, new engine.Config) {
 	add := func(arg string, v Verb, why string) {
 		c.addChange(Change{Domain: KernelArg, Name: arg, Verb: v, Why: why}, fixedDecision("kernel arguments"))
@@ -40,7 +40,7 @@ func (c *comparison) compareKernelArgs(old, new engine.Config) {
 	for _, arg := range come {
 		add(arg, Create, "")
 	}
-	for i := range was { // the same arguments, perhaps in another order
+	for i := range was { // both lists have these arguments, maybe in different order
 		if was[i] != is[i] {
 			add(is[i], Update, "stands elsewhere among the kernel arguments")
 		}
@@ -57,7 +57,8 @@ func (c *comparison) compareKernelArgs(old, new engine.Config) {
 	}
 }
 
-// splitCommon divides a list: what other has not, or not as often, and the rest.
+// splitCommon divides a list into the elements that other lacks, counting
+// repetitions, and the rest.
 func splitCommon(list, other []string) (only, both []string) {
 	count := map[string]int{}
 	for _, s := range other {

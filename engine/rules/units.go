@@ -2,7 +2,6 @@ package rules
 
 import "holdfast/engine"
 
-// compareUnits compares systemd units.
 func (c *comparison) compareUnits(old, new engine.Config) {
 	same := func(a, b engine.Unit) bool { return len(changedUnitParts(a, b)) == 0 }
 	walkDifferences(old.Units, new.Units, func(u engine.Unit) string { return u.Name }, same, func(was, is *engine.Unit) {

@@ -12,19 +12,19 @@ import (
 	"github.com/coreos/vcontext/tree"
 )
 
-// Finding is something Butane says about a document.
+// Finding is a warning or error that Butane reports about a document.
 type Finding struct {
 	Path    []any  // of the field, by Butane's names; may be empty
 	Line    int    // from 1; 0 if not known
 	Column  int    // from 1; 0 if not known
-	Warning bool   // the document can be read all the same
-	Message string // Butane's own words: they may quote the document, see Say
+	Warning bool   // does not prevent the translation
+	Message string // the text of Butane; it may quote the document, see Explain
 }
 
-// Translate gives the Ignition config (JSON) or, for the variant openshift,
-// the MachineConfig (YAML) that a document stands for. Files it names with
-// local are read from dir, an ordinary path. ok is false if there is none,
-// and the findings say why.
+// Translate converts a Butane document into an Ignition config (JSON) or, for
+// the variant openshift, into a MachineConfig (YAML). It reads local files
+// from dir, which is a path on disk. ok is false if the translation failed;
+// the findings contain the reason.
 func Translate(text []byte, dir string) (out []byte, findings []Finding, ok bool) {
 	options := common.TranslateBytesOptions{TranslateOptions: common.TranslateOptions{FilesDir: dir, NoResourceAutoCompression: true}}
 	out, report, err := config.TranslateBytes(text, options)
@@ -47,8 +47,8 @@ var wrongType = regexp.MustCompile(`line (\d+): cannot unmarshal`)
 
 const wrongTypeMessage = "wrong type"
 
-// fromError turns the errors that Butane reports without a place into
-// findings: one for each line that has a value of the wrong type.
+// fromError converts an error without a position into findings: one for each
+// line that has a value of the wrong type.
 func fromError(err error) []Finding {
 	var findings []Finding
 	for _, m := range wrongType.FindAllStringSubmatch(err.Error(), -1) {
@@ -62,7 +62,7 @@ func fromError(err error) []Finding {
 	return findings
 }
 
-// plainPath is the path with names as strings and indexes as integers.
+// plainPath converts Butane's path: names become strings and indexes integers.
 func plainPath(path []any) []any {
 	out := make([]any, len(path))
 	for i, step := range path {

@@ -6,9 +6,9 @@ import (
 	"github.com/coreos/butane/config/common"
 )
 
-// Explain puts a message of Butane in words that say what to do. ok is false for
-// messages it does not know; they may quote the document and are not for
-// people's eyes.
+// Explain translates a message of Butane into a text that says how to correct
+// the document. ok is false for unknown messages. Do not show those: they may
+// quote secrets of the document.
 func Explain(message string) (text string, ok bool) {
 	if strings.HasPrefix(message, "No translator exists") {
 		return "has a variant and version that Butane does not know; use for example variant fcos with version 1.5.0, or openshift with 4.18.0", true
@@ -29,7 +29,7 @@ type translation struct {
 	text string
 }
 
-// translations are the errors of Butane that its users meet.
+// translations maps the errors that users of Butane commonly meet.
 var translations = []translation{
 	{wrongTypeError{}, "has a value of the wrong type; compare it with Butane's specification"},
 	{common.ErrNoVariant, "has no variant; write variant: fcos, or openshift"},
