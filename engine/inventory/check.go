@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// check looks at what only the whole inventory shows.
-func (b *builder) check() {
-	for _, n := range b.root.all("pool") {
-		b.after(n)
+// checkInventory looks at what only the whole inventory shows.
+func (b *builder) checkInventory() {
+	for _, n := range b.root.childBlocks("pool") {
+		b.checkPredecessors(n)
 	}
 	members := map[string]int{}
 	pools := map[string]int{}
@@ -17,71 +17,71 @@ func (b *builder) check() {
 		members[h.Cluster]++
 		pools[h.Pool]++
 	}
-	b.emptyClusters()
+	b.checkEmptyClusters()
 	for _, c := range b.inv.Clusters {
 		switch n := members[c.Name]; {
 		case n > 7:
-			b.warn("etcd_cluster %q has %d members: more than 7 only make it slower", c.Name, n)
+			b.addWarning("etcd_cluster %q has %d members: more than 7 only make it slower", c.Name, n)
 		case n > 0 && n%2 == 0:
-			b.warn("etcd_cluster %q has %d members: an even number survives no more failures than %d would", c.Name, n, n-1)
+			b.addWarning("etcd_cluster %q has %d members: an even number survives no more failures than %d would", c.Name, n, n-1)
 		}
 	}
 	for _, p := range b.inv.Pools {
 		if pools[p.Name] == 0 {
-			b.warn("pool %q has no hosts", p.Name)
+			b.addWarning("pool %q has no hosts", p.Name)
 		}
 		if c := p.Canary; c != nil && pools[p.Name] > 0 && c.Hosts.Of(pools[p.Name]) >= pools[p.Name] {
-			b.warn("pool %q: its canary is all of its hosts (%d), so that none follows; give it fewer or take it out", p.Name, pools[p.Name])
+			b.addWarning("pool %q: its canary is all of its hosts (%d), so that none follows; give it fewer or take it out", p.Name, pools[p.Name])
 		}
 		if p.MaxSkew != nil && len(p.After) == 0 {
-			b.warn("pool %q: max_skew does nothing without after; hosts are compared with those of the pools that theirs comes after", p.Name)
+			b.addWarning("pool %q: max_skew does nothing without after; hosts are compared with those of the pools that theirs comes after", p.Name)
 		}
 		if p.Name == "all" && pools[p.Name] < len(b.inv.Hosts) {
-			b.warn("pool %q is not all hosts, but -l all means them; give it another name", p.Name)
+			b.addWarning("pool %q is not all hosts, but -l all means them; give it another name", p.Name)
 		}
 	}
 	if len(b.inv.Hosts) == 0 {
-		b.warn("the inventory has no hosts")
+		b.addWarning("the inventory has no hosts")
 	}
 }
 
-// emptyClusters fails for every etcd cluster that no host names: its members
+// checkEmptyClusters fails for every etcd cluster that no host names: its members
 // would be disrupted as if they ran no etcd. A host that names its cluster in
 // a way that cannot be read has an error of its own.
-func (b *builder) emptyClusters() {
+func (b *builder) checkEmptyClusters() {
 	if b.diags.HasErrors() {
 		return
 	}
-	for _, n := range b.root.all("etcd_cluster") {
+	for _, n := range b.root.childBlocks("etcd_cluster") {
 		if len(b.inv.Members(n.label)) == 0 {
-			b.fail(n.at, fmt.Sprintf("etcd_cluster %q has no hosts", n.label), fmt.Sprintf("hosts are its members where they have etcd_cluster = %q; add that, or take the block out", n.label))
+			b.addError(n.at, fmt.Sprintf("etcd_cluster %q has no hosts", n.label), fmt.Sprintf("hosts are its members where they have etcd_cluster = %q; add that, or take the block out", n.label))
 		}
 	}
 }
 
-func (b *builder) warn(format string, args ...any) {
+func (b *builder) addWarning(format string, args ...any) {
 	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
 }
 
-// after checks the pools a pool comes after, and that it does not come after
+// checkPredecessors checks the pools a pool comes after, and that it does not come after
 // itself.
-func (b *builder) after(n *node) {
+func (b *builder) checkPredecessors(n *node) {
 	p, ok := b.inv.Pool(n.label)
 	if !ok {
 		return
 	}
 	for _, name := range p.After {
-		b.reference(n, "after", name, "pool")
+		b.checkReference(n, "after", name, "pool")
 	}
 	// The first pool of a circle tells of it, for all.
-	if circle := b.circle(n.label, n.label, map[string]bool{}); circle != nil && n.label == slices.Min(circle) {
-		b.fail(n.args["after"].Expr.Range(), "pools wait for each other", strings.Join(circle, " comes after "))
+	if circle := b.findCycle(n.label, n.label, map[string]bool{}); circle != nil && n.label == slices.Min(circle) {
+		b.addError(n.args["after"].Expr.Range(), "pools wait for each other", strings.Join(circle, " comes after "))
 	}
 }
 
-// circle finds a way from pool over "after" back to goal. What was seen
+// findCycle finds a way from pool over "after" back to goal. What was seen
 // before leads nowhere.
-func (b *builder) circle(pool, goal string, seen map[string]bool) []string {
+func (b *builder) findCycle(pool, goal string, seen map[string]bool) []string {
 	if seen[pool] {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (b *builder) circle(pool, goal string, seen map[string]bool) []string {
 		if name == goal {
 			return []string{pool, goal}
 		}
-		if found := b.circle(name, goal, seen); found != nil {
+		if found := b.findCycle(name, goal, seen); found != nil {
 			return append([]string{pool}, found...)
 		}
 	}

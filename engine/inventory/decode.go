@@ -18,8 +18,8 @@ type node struct {
 	blocks []*node
 }
 
-// all gives the child blocks of that name.
-func (n *node) all(name string) []*node {
+// childBlocks gives the child blocks of that name.
+func (n *node) childBlocks(name string) []*node {
 	var out []*node
 	for _, c := range n.blocks {
 		if c.kind.name == name {
@@ -29,8 +29,8 @@ func (n *node) all(name string) []*node {
 	return out
 }
 
-// one gives the child block of that name, or nil.
-func (n *node) one(name string) *node {
+// childBlock gives the child block of that name, or nil.
+func (n *node) childBlock(name string) *node {
 	for _, c := range n.blocks {
 		if c.kind.name == name {
 			return c
@@ -39,47 +39,47 @@ func (n *node) one(name string) *node {
 	return nil
 }
 
-// decode checks all files against the schema and joins them.
-func (l *loader) decode() *node {
-	root := &node{kind: schema(), args: map[string]*hclsyntax.Attribute{}}
+// decodeFiles checks all files against the schema and joins them.
+func (l *loader) decodeFiles() *node {
+	root := &node{kind: inventorySchema(), args: map[string]*hclsyntax.Attribute{}}
 	for _, body := range l.bodies {
-		l.fill(root, body)
+		l.decodeBody(root, body)
 	}
 	return root
 }
 
-func (l *loader) fill(n *node, body *hclsyntax.Body) {
+func (l *loader) decodeBody(n *node, body *hclsyntax.Body) {
 	for name, attr := range body.Attributes {
 		if n.kind.name == "locals" {
 			n.args[name] = attr
-		} else if _, known := n.kind.argument(name); known {
+		} else if _, known := n.kind.findArgument(name); known {
 			n.args[name] = attr
 		} else {
-			l.unknown(n.kind, "argument", name, attr.NameRange)
+			l.reportUnknown(n.kind, "argument", name, attr.NameRange)
 		}
 	}
 	for _, b := range body.Blocks {
-		kind, known := n.kind.child(b.Type)
+		kind, known := n.kind.findBlock(b.Type)
 		if !known {
-			l.unknown(n.kind, "block", b.Type, b.TypeRange)
+			l.reportUnknown(n.kind, "block", b.Type, b.TypeRange)
 			continue
 		}
 		child := &node{kind: kind, at: b.DefRange(), args: map[string]*hclsyntax.Attribute{}}
-		if !l.head(n, child, b) {
+		if !l.checkLabel(n, child, b) {
 			continue
 		}
 		n.blocks = append(n.blocks, child)
-		l.fill(child, b.Body)
+		l.decodeBody(child, b.Body)
 		for _, a := range kind.arguments {
 			if _, given := child.args[a.name]; a.required && !given {
-				l.fail(child.at, fmt.Sprintf("%s has no %s", kind.name, a.name), "add it: "+a.meaning)
+				l.addError(child.at, fmt.Sprintf("%s has no %s", kind.name, a.name), "add it: "+a.meaning)
 			}
 		}
 	}
 }
 
-// mentions reports whether a file has a block of that kind, well formed or not.
-func (l *loader) mentions(kind string) bool {
+// mentionsBlock reports whether a file has a block of that kind, well formed or not.
+func (l *loader) mentionsBlock(kind string) bool {
 	for _, body := range l.bodies {
 		for _, b := range body.Blocks {
 			if b.Type == kind {
@@ -90,15 +90,15 @@ func (l *loader) mentions(kind string) bool {
 	return false
 }
 
-// head checks the label of a block, and that it may be there.
-func (l *loader) head(parent, child *node, b *hclsyntax.Block) bool {
+// checkLabel checks the label of a block, and that it may be there.
+func (l *loader) checkLabel(parent, child *node, b *hclsyntax.Block) bool {
 	kind := child.kind
 	switch {
 	case kind.label == "" && len(b.Labels) > 0:
-		l.fail(b.LabelRanges[0], kind.name+" has no label", "write "+kind.name+" { … }")
+		l.addError(b.LabelRanges[0], kind.name+" has no label", "write "+kind.name+" { … }")
 		return false
 	case kind.label != "" && len(b.Labels) != 1:
-		l.fail(child.at, kind.name+" needs one label", fmt.Sprintf("write %s \"%s\" { … }", kind.name, kind.label))
+		l.addError(child.at, kind.name+" needs one label", fmt.Sprintf("write %s \"%s\" { … }", kind.name, kind.label))
 		return false
 	case kind.label != "":
 		child.label = b.Labels[0]
@@ -107,30 +107,30 @@ func (l *loader) head(parent, child *node, b *hclsyntax.Block) bool {
 	if kind.many {
 		return true
 	}
-	if first := parent.one(kind.name); first != nil {
-		l.fail(child.at, "a second "+kind.name+" block", fmt.Sprintf("there is one already at %s:%d", first.at.Filename, first.at.Start.Line))
+	if first := parent.childBlock(kind.name); first != nil {
+		l.addError(child.at, "a second "+kind.name+" block", fmt.Sprintf("there is one already at %s:%d", first.at.Filename, first.at.Start.Line))
 		return false
 	}
 	return true
 }
 
-func (l *loader) unknown(in block, what, name string, at hcl.Range) {
-	if later(in.name, name) {
-		l.fail(at, name+" is not supported by this version", "it would be accepted and then ignored; take it out")
+func (l *loader) reportUnknown(in block, what, name string, at hcl.Range) {
+	if isUnsupported(in.name, name) {
+		l.addError(at, name+" is not supported by this version", "it would be accepted and then ignored; take it out")
 		return
 	}
-	detail := fmt.Sprintf("a %s block knows %s", in.name, listed(in.words()))
+	detail := fmt.Sprintf("a %s block knows %s", in.name, joinNames(in.knownNames()))
 	if in.name == "inventory" {
-		detail = "an inventory knows " + listed(in.words())
+		detail = "an inventory knows " + joinNames(in.knownNames())
 	}
-	if near := engine.Nearest(name, in.words()); near != "" {
+	if near := engine.Nearest(name, in.knownNames()); near != "" {
 		detail = fmt.Sprintf("did you mean %q?", near)
 	}
-	l.fail(at, fmt.Sprintf("unknown %s %q", what, name), detail)
+	l.addError(at, fmt.Sprintf("unknown %s %q", what, name), detail)
 }
 
-// words are the arguments and blocks of a block.
-func (b block) words() []string {
+// knownNames are the arguments and blocks of a block.
+func (b block) knownNames() []string {
 	var words []string
 	for _, a := range b.arguments {
 		words = append(words, a.name)

@@ -13,10 +13,10 @@ import (
 
 // Errors is everything that is wrong with an inventory.
 type Errors struct {
-	diags     hcl.Diagnostics
-	files     map[string]*hcl.File
-	secretive map[string]bool // files whose lines are not shown
-	sensitive []string        // values whose lines are not shown
+	diags       hcl.Diagnostics
+	files       map[string]*hcl.File
+	hiddenFiles map[string]bool // files whose lines are not shown
+	sensitive   []string        // values whose lines are not shown
 }
 
 // Len is how many things are wrong.
@@ -28,7 +28,7 @@ func (e *Errors) Len() int { return len(e.diags) }
 // and those of files of variables.
 func (e *Errors) Error() string {
 	diags := append(hcl.Diagnostics(nil), e.diags...)
-	sort.SliceStable(diags, func(i, j int) bool { return before(diags[i].Subject, diags[j].Subject) })
+	sort.SliceStable(diags, func(i, j int) bool { return isBefore(diags[i].Subject, diags[j].Subject) })
 	var b strings.Builder
 	lines := map[string][]string{}
 	for name, file := range e.files {
@@ -38,12 +38,12 @@ func (e *Errors) Error() string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		e.write(&b, d, lines)
+		e.writeError(&b, d, lines)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func before(a, b *hcl.Range) bool {
+func isBefore(a, b *hcl.Range) bool {
 	switch {
 	case a == nil || b == nil:
 		return a == nil && b != nil
@@ -53,14 +53,14 @@ func before(a, b *hcl.Range) bool {
 	return a.Start.Byte < b.Start.Byte
 }
 
-func (e *Errors) write(b *strings.Builder, d *hcl.Diagnostic, lines map[string][]string) {
+func (e *Errors) writeError(b *strings.Builder, d *hcl.Diagnostic, lines map[string][]string) {
 	if d.Subject == nil {
-		fmt.Fprintf(b, "%s\n", e.redact(sentence(d)))
+		fmt.Fprintf(b, "%s\n", e.redactText(formatDiagnostic(d)))
 		return
 	}
 	at := d.Subject
-	fmt.Fprintf(b, "%s:%d:%d: %s\n", at.Filename, at.Start.Line, at.Start.Column, e.redact(sentence(d)))
-	line, ok := e.line(at, lines[at.Filename])
+	fmt.Fprintf(b, "%s:%d:%d: %s\n", at.Filename, at.Start.Line, at.Start.Column, e.redactText(formatDiagnostic(d)))
+	line, ok := e.sourceLine(at, lines[at.Filename])
 	if !ok {
 		return
 	}
@@ -71,8 +71,8 @@ func (e *Errors) write(b *strings.Builder, d *hcl.Diagnostic, lines map[string][
 	fmt.Fprintln(b, engine.Marked(at.Start.Line, line, at.Start.Column, width))
 }
 
-// redact takes out what a function quoted before it was known to be sensitive.
-func (e *Errors) redact(s string) string {
+// redactText takes out what a function quoted before it was known to be sensitive.
+func (e *Errors) redactText(s string) string {
 	longest := slices.Clone(e.sensitive) // first: one may contain another
 	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
 	for _, secret := range longest {
@@ -81,7 +81,7 @@ func (e *Errors) redact(s string) string {
 	return s
 }
 
-func sentence(d *hcl.Diagnostic) string {
+func formatDiagnostic(d *hcl.Diagnostic) string {
 	s := strings.TrimSuffix(d.Summary, ".")
 	if d.Detail != "" {
 		s += ": " + strings.TrimSuffix(strings.ReplaceAll(d.Detail, "\n", " "), ".")
@@ -89,11 +89,11 @@ func sentence(d *hcl.Diagnostic) string {
 	return engine.Printable(s)
 }
 
-// line gives the source line of a place, if it may be shown.
-func (e *Errors) line(at *hcl.Range, lines []string) (string, bool) {
-	if at.Start.Line < 1 || at.Start.Line > len(lines) || e.secretive[at.Filename] {
+// sourceLine gives the source line of a place, if it may be shown.
+func (e *Errors) sourceLine(at *hcl.Range, lines []string) (string, bool) {
+	if at.Start.Line < 1 || at.Start.Line > len(lines) || e.hiddenFiles[at.Filename] {
 		return "", false
 	}
 	line := strings.TrimSuffix(lines[at.Start.Line-1], "\r")
-	return engine.Printable(line), !showsSecret(line, e.sensitive)
+	return engine.Printable(line), !containsSecret(line, e.sensitive)
 }

@@ -12,33 +12,33 @@ import (
 
 // scope evaluates expressions of an inventory.
 type scope struct {
-	l    *loader
-	vars map[string]cty.Value
-	lets map[string]cty.Value
+	loader *loader
+	vars   map[string]cty.Value
+	locals map[string]cty.Value
 
 	contexts map[string]*hcl.EvalContext // by file, once all values are known
 }
 
 // newScope evaluates variables and locals.
 func (l *loader) newScope(root *node) *scope {
-	s := &scope{l: l, vars: map[string]cty.Value{}, lets: map[string]cty.Value{}}
-	given := l.given()
-	for _, n := range root.all("variable") {
-		s.variable(n, given)
+	s := &scope{loader: l, vars: map[string]cty.Value{}, locals: map[string]cty.Value{}}
+	given := l.givenValues()
+	for _, n := range root.childBlocks("variable") {
+		s.evaluateVariable(n, given)
 	}
-	l.unused(given)
-	s.locals(root.all("locals"))
+	l.reportUnusedValues(given)
+	s.evaluateLocals(root.childBlocks("locals"))
 	s.contexts = map[string]*hcl.EvalContext{}
 	return s
 }
 
-// context is what expressions of a file may refer to; ${id} where it is given.
-func (s *scope) context(at hcl.Range, id string) *hcl.EvalContext {
+// evalContext is what expressions of a file may refer to; ${id} where it is given.
+func (s *scope) evalContext(at hcl.Range, id string) *hcl.EvalContext {
 	ctx := s.contexts[at.Filename]
 	if ctx == nil {
 		ctx = &hcl.EvalContext{
-			Variables: map[string]cty.Value{"var": cty.ObjectVal(s.vars), "local": cty.ObjectVal(s.lets)},
-			Functions: s.l.functions(at),
+			Variables: map[string]cty.Value{"var": cty.ObjectVal(s.vars), "local": cty.ObjectVal(s.locals)},
+			Functions: s.loader.functionsFor(at),
 		}
 		if s.contexts != nil {
 			s.contexts[at.Filename] = ctx
@@ -56,12 +56,12 @@ func (s *scope) context(at hcl.Range, id string) *hcl.EvalContext {
 // noted then.
 func (s *scope) evaluate(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	v, diags := e.Value(ctx)
-	s.l.diags = append(s.l.diags, s.explain(differing(diags))...)
+	s.loader.diags = append(s.loader.diags, s.explainErrors(dropRepeated(diags))...)
 	return v, !diags.HasErrors()
 }
 
-// differing leaves out what a loop complains about in each of its rounds.
-func differing(diags hcl.Diagnostics) hcl.Diagnostics {
+// dropRepeated leaves out what a loop complains about in each of its rounds.
+func dropRepeated(diags hcl.Diagnostics) hcl.Diagnostics {
 	type complaint struct{ at, summary, detail string }
 	told := map[complaint]bool{}
 	return slices.DeleteFunc(diags, func(d *hcl.Diagnostic) bool {
@@ -75,11 +75,11 @@ func differing(diags hcl.Diagnostics) hcl.Diagnostics {
 	})
 }
 
-// explain words the evaluator's complaints for who writes an inventory, and
+// explainErrors words the evaluator's complaints for who writes an inventory, and
 // takes sensitive values out of them.
-func (s *scope) explain(diags hcl.Diagnostics) hcl.Diagnostics {
-	for _, d := range friendlier(diags) {
-		discreet(d)
+func (s *scope) explainErrors(diags hcl.Diagnostics) hcl.Diagnostics {
+	for _, d := range addAdvice(diags) {
+		hideDetail(d)
 		e, ok := d.Expression.(interface{ Variables() []hcl.Traversal })
 		if !ok || len(e.Variables()) != 1 {
 			continue
@@ -87,7 +87,7 @@ func (s *scope) explain(diags hcl.Diagnostics) hcl.Diagnostics {
 		t := e.Variables()[0]
 		switch d.Summary {
 		case "Unsupported attribute":
-			s.missing(d, t)
+			s.explainMissing(d, t)
 		case "Unknown variable":
 			d.Summary = fmt.Sprintf("unknown word %q", t.RootName())
 			d.Detail = "write text in quotes; variables are var.NAME, locals are local.NAME"
@@ -99,8 +99,8 @@ func (s *scope) explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// missing says which variable or local there is not.
-func (s *scope) missing(d *hcl.Diagnostic, t hcl.Traversal) {
+// explainMissing says which variable or local there is not.
+func (s *scope) explainMissing(d *hcl.Diagnostic, t hcl.Traversal) {
 	if len(t) < 2 {
 		return
 	}
@@ -112,7 +112,7 @@ func (s *scope) missing(d *hcl.Diagnostic, t hcl.Traversal) {
 	switch t.RootName() {
 	case "var":
 	case "local":
-		values, what, add = s.lets, "local", "add "+step.Name+" = … to a locals block"
+		values, what, add = s.locals, "local", "add "+step.Name+" = … to a locals block"
 	default:
 		return
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// functions are what expressions may call. Files are relative to the file
+// functionsFor are what expressions may call. Files are relative to the file
 // that names them.
-func (l *loader) functions(at hcl.Range) map[string]function.Function {
+func (l *loader) functionsFor(at hcl.Range) map[string]function.Function {
 	f := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "coalesce": stdlib.CoalesceFunc,
 		"compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc,
@@ -34,27 +34,27 @@ func (l *loader) functions(at hcl.Range) map[string]function.Function {
 		"trimprefix": stdlib.TrimPrefixFunc, "trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc,
 		"upper": stdlib.UpperFunc, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 		"tostring": stdlib.MakeToFunc(cty.String), "tonumber": stdlib.MakeToFunc(cty.Number), "tobool": stdlib.MakeToFunc(cty.Bool),
-		"sha256": onText("text", func(s string) (string, error) {
+		"sha256": stringFunction("text", func(s string) (string, error) {
 			sum := sha256.Sum256([]byte(s))
 			return hex.EncodeToString(sum[:]), nil
 		}),
-		"base64encode": onText("text", func(s string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(s)), nil }),
-		"cidrhost":     cidrHost(),
-		"sensitive":    l.sensitiveFunc(),
-		"env":          onText("name", l.env),
-		"file":         onText("path", func(name string) (string, error) { return l.read(name, at) }),
-		"fileexists":   fileExists(l, at),
+		"base64encode": stringFunction("text", func(s string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(s)), nil }),
+		"cidrhost":     cidrHostFunction(),
+		"sensitive":    l.sensitiveFunction(),
+		"env":          stringFunction("name", l.lookupEnv),
+		"file":         stringFunction("path", func(name string) (string, error) { return l.readNamedFile(name, at) }),
+		"fileexists":   fileExistsFunction(l, at),
 	}
 	for name, function := range f {
-		f[name] = l.bounded(name, function)
+		f[name] = l.limitFunction(name, function)
 	}
 	// A template may call all of them but templatefile: it could call itself for ever.
-	f["templatefile"] = l.bounded("templatefile", l.templateFile(at, maps.Clone(f)))
+	f["templatefile"] = l.limitFunction("templatefile", l.templateFileFunction(at, maps.Clone(f)))
 	return f
 }
 
-// onText makes a function of one string.
-func onText(parameter string, do func(string) (string, error)) function.Function {
+// stringFunction makes a function of one string.
+func stringFunction(parameter string, do func(string) (string, error)) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: parameter, Type: cty.String}},
 		Type:   function.StaticReturnType(cty.String),
@@ -68,7 +68,7 @@ func onText(parameter string, do func(string) (string, error)) function.Function
 	})
 }
 
-func (l *loader) env(name string) (string, error) {
+func (l *loader) lookupEnv(name string) (string, error) {
 	v, ok := l.src.Env(name)
 	if !ok {
 		return "", fmt.Errorf("the environment has no %s", name)
@@ -76,57 +76,57 @@ func (l *loader) env(name string) (string, error) {
 	return v, nil
 }
 
-func (l *loader) read(name string, at hcl.Range) (string, error) {
-	file := l.inFS(name, at)
-	l.taken = append(l.taken, file)
-	b, err := l.readFile(file, maxText)
+func (l *loader) readNamedFile(name string, at hcl.Range) (string, error) {
+	file := l.pathInFS(name, at)
+	l.readFiles = append(l.readFiles, file)
+	b, err := l.readFile(file, maxValueBytes)
 	if err != nil {
-		return "", fmt.Errorf("read %s: %w", l.abs(name, at), cause(err))
+		return "", fmt.Errorf("read %s: %w", l.absolutePath(name, at), pathErrorCause(err))
 	}
 	return string(b), nil
 }
 
-// inFS is the name of a file in the loader's file system.
-func (l *loader) inFS(name string, at hcl.Range) string {
-	p := l.abs(name, at)
+// pathInFS is the name of a file in the loader's file system.
+func (l *loader) pathInFS(name string, at hcl.Range) string {
+	p := l.absolutePath(name, at)
 	if l.src.Root != "" {
 		p = strings.TrimPrefix(strings.TrimPrefix(p, l.src.Root), "/")
 	}
 	return path.Clean(p)
 }
 
-func fileExists(l *loader, at hcl.Range) function.Function {
+func fileExistsFunction(l *loader, at hcl.Range) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Bool),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			info, err := fs.Stat(l.src.FS, l.inFS(args[0].AsString(), at))
+			info, err := fs.Stat(l.src.FS, l.pathInFS(args[0].AsString(), at))
 			return cty.BoolVal(err == nil && !info.IsDir()), nil
 		},
 	})
 }
 
-// templateFile renders a file with the given values as its variables.
-func (l *loader) templateFile(at hcl.Range, functions map[string]function.Function) function.Function {
+// templateFileFunction renders a file with the given values as its variables.
+func (l *loader) templateFileFunction(at hcl.Range, functions map[string]function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType, AllowMarked: true}},
 		Type:   function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			none := cty.UnknownVal(cty.String)
-			src, err := l.read(args[0].AsString(), at)
+			src, err := l.readNamedFile(args[0].AsString(), at)
 			if err != nil {
 				return none, function.NewArgError(0, err)
 			}
 			if t := args[1].Type(); !t.IsObjectType() && !t.IsMapType() {
 				return none, function.NewArgErrorf(1, "the variables of a template are an object: { name = value }")
 			}
-			tokens, _ := hclsyntax.LexTemplate([]byte(src), l.abs(args[0].AsString(), at), hcl.InitialPos) // the parser says what is wrong
-			if t := tooDeep(tokens); t != nil {
-				return none, function.NewArgErrorf(0, "%s:%d:%d: nested too deep: %s", t.Range.Filename, t.Range.Start.Line, t.Range.Start.Column, tooDeepText)
+			tokens, _ := hclsyntax.LexTemplate([]byte(src), l.absolutePath(args[0].AsString(), at), hcl.InitialPos) // the parser says what is wrong
+			if t := findTooDeep(tokens); t != nil {
+				return none, function.NewArgErrorf(0, "%s:%d:%d: nested too deep: %s", t.Range.Filename, t.Range.Start.Line, t.Range.Start.Column, nestingAdvice)
 			}
-			expr, diags := hclsyntax.ParseTemplate([]byte(src), l.abs(args[0].AsString(), at), hcl.InitialPos)
+			expr, diags := hclsyntax.ParseTemplate([]byte(src), l.absolutePath(args[0].AsString(), at), hcl.InitialPos)
 			if diags.HasErrors() {
-				return none, function.NewArgError(0, inTemplate(diags[0]))
+				return none, function.NewArgError(0, templateError(diags[0]))
 			}
 			l.countRounds(expr)
 			object, marks := args[1].Unmark()
@@ -136,32 +136,32 @@ func (l *loader) templateFile(at hcl.Range, functions map[string]function.Functi
 			}
 			v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: functions})
 			if diags.HasErrors() {
-				discreet(diags[0])
-				return none, function.NewArgError(0, inTemplate(diags[0]))
+				hideDetail(diags[0])
+				return none, function.NewArgError(0, templateError(diags[0]))
 			}
 			return stdlib.MakeToFunc(cty.String).Call([]cty.Value{v})
 		},
 	})
 }
 
-// inTemplate words a mistake in a template as one of a function.
-func inTemplate(d *hcl.Diagnostic) error {
-	return fmt.Errorf("%s:%d:%d: %s", d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column, sentence(d))
+// templateError words a mistake in a template as one of a function.
+func templateError(d *hcl.Diagnostic) error {
+	return fmt.Errorf("%s:%d:%d: %s", d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column, formatDiagnostic(d))
 }
 
-func (l *loader) sensitiveFunc() function.Function {
+func (l *loader) sensitiveFunction() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowMarked: true, AllowUnknown: true, AllowNull: true, AllowDynamicType: true}},
 		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			l.hide(args[0])
+			l.recordSensitive(args[0])
 			return args[0].Mark(secret), nil
 		},
 	})
 }
 
-// cidrHost gives the address with that number in a network.
-func cidrHost() function.Function {
+// cidrHostFunction gives the address with that number in a network.
+func cidrHostFunction() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "prefix", Type: cty.String}, {Name: "number", Type: cty.Number}},
 		Type:   function.StaticReturnType(cty.String),

@@ -75,7 +75,7 @@ var calls = map[string][2]string{
 // TestFunctions: the reference has every function, and each can be called as
 // it says.
 func TestFunctions(t *testing.T) {
-	known := testLoader().functions(hcl.Range{})
+	known := testLoader().functionsFor(hcl.Range{})
 	for name := range known {
 		if _, ok := calls[name]; !ok {
 			t.Errorf("%s is not in the reference", name)
@@ -113,7 +113,7 @@ func result(src string) string {
 	if diags.HasErrors() {
 		return "ERROR " + diags.Error()
 	}
-	v, diags := expr.Value(&hcl.EvalContext{Functions: testLoader().functions(hcl.Range{})})
+	v, diags := expr.Value(&hcl.EvalContext{Functions: testLoader().functionsFor(hcl.Range{})})
 	if diags.HasErrors() {
 		return "ERROR " + diags.Error()
 	}

@@ -23,119 +23,119 @@ func gatePoints() []string {
 	return words
 }
 
-// gate reads one gate block and checks that it asks one thing, which it can
+// readGate reads one gate block and checks that it asks one thing, which it can
 // ask at all of its points.
-func (b *builder) gate(n *node) engine.Gate {
-	r := b.read(n)
+func (b *builder) readGate(n *node) engine.Gate {
+	r := b.newReader(n)
 	g := engine.Gate{
-		Name: b.label(n), Command: r.text("command"), HostCommand: r.text("host_command"),
-		Timeout: r.span("timeout"), Interval: r.span("interval"),
+		Name: b.checkDisplayName(n), Command: r.readText("command"), HostCommand: r.readText("host_command"),
+		Timeout: r.readDuration("timeout"), Interval: r.readDuration("interval"),
 	}
-	if retries, ok := r.whole("retries", "a number of answers", 0, 1_000_000); ok {
+	if retries, ok := r.readWholeNumber("retries", "a number of answers", 0, 1_000_000); ok {
 		g.Retries = &retries
 	}
-	g.Successes, _ = r.whole("successes", "a number of answers", 1, 1_000_000)
-	for _, w := range r.texts("when") {
+	g.Successes, _ = r.readWholeNumber("successes", "a number of answers", 1, 1_000_000)
+	for _, w := range r.readTexts("when") {
 		if !slices.Contains(gatePoints(), w) {
-			b.fail(n.args["when"].Expr.Range(), fmt.Sprintf("no point %q in a run", w), "gates are asked at "+strings.Join(gatePoints(), ", "))
+			b.addError(n.args["when"].Expr.Range(), fmt.Sprintf("no point %q in a run", w), "gates are asked at "+strings.Join(gatePoints(), ", "))
 		}
 		g.When = append(g.When, engine.GateWhen(w))
 	}
-	if r.given("host_command") && g.At(engine.BeforeRun) {
-		b.fail(n.args["when"].Expr.Range(), "no host to ask at before_run", "use before_batch or before_host, or a command on the bastion")
+	if r.hasValue("host_command") && g.At(engine.BeforeRun) {
+		b.addError(n.args["when"].Expr.Range(), "no host to ask at before_run", "use before_batch or before_host, or a command on the bastion")
 	}
-	if h := n.one("http"); h != nil {
-		g.HTTP = b.http(h, g)
+	if h := n.childBlock("http"); h != nil {
+		g.HTTP = b.readHTTPGate(h, g)
 	}
-	if p := n.one("promql"); p != nil {
-		g.PromQL = b.promql(p, g)
+	if p := n.childBlock("promql"); p != nil {
+		g.PromQL = b.readPromQLGate(p, g)
 	}
-	b.onlyOne(r)
-	b.answerable(n, g)
+	b.checkSingleQuestion(r)
+	b.warnIfUnpassable(n, g)
 	return g
 }
 
-// onlyOne checks that a gate asks exactly one thing.
-func (b *builder) onlyOne(r reader) {
+// checkSingleQuestion checks that a gate asks exactly one thing.
+func (b *builder) checkSingleQuestion(r reader) {
 	var given []string
-	n := r.n
+	n := r.node
 	for _, name := range []string{"command", "host_command", "http", "promql"} {
-		if r.given(name) || n.one(name) != nil {
+		if r.hasValue(name) || n.childBlock(name) != nil {
 			given = append(given, name)
 		}
 	}
 	switch {
 	case len(given) == 0:
-		b.fail(n.at, "gate asks nothing", "add a command, a host_command, or a block http or promql")
+		b.addError(n.at, "gate asks nothing", "add a command, a host_command, or a block http or promql")
 	case len(given) > 1:
-		b.fail(n.at, "gate asks more than one thing: "+strings.Join(given, " and "), "keep one; write another gate for the other")
+		b.addError(n.at, "gate asks more than one thing: "+strings.Join(given, " and "), "keep one; write another gate for the other")
 	}
 }
 
-// answerable warns of a gate that cannot be passed in its time.
-func (b *builder) answerable(n *node, g engine.Gate) {
+// warnIfUnpassable warns of a gate that cannot be passed in its time.
+func (b *builder) warnIfUnpassable(n *node, g engine.Gate) {
 	timeout := time.Duration(cmp.Or(g.Timeout, engine.Duration(5*time.Minute)))
 	interval := time.Duration(cmp.Or(g.Interval, engine.Duration(5*time.Second)))
 	if g.Successes > 1 && interval > timeout/time.Duration(g.Successes-1) {
-		b.warn("%s:%d:%d: gate %q can never be passed: %d good answers in a row, one every %v, take longer than its timeout of %v", n.at.Filename, n.at.Start.Line, n.at.Start.Column, g.Name, g.Successes, interval, timeout)
+		b.addWarning("%s:%d:%d: gate %q can never be passed: %d good answers in a row, one every %v, take longer than its timeout of %v", n.at.Filename, n.at.Start.Line, n.at.Start.Column, g.Name, g.Successes, interval, timeout)
 	}
 }
 
 // placeholder is what stands for a part of what a gate is about.
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
-func (b *builder) http(n *node, g engine.Gate) *engine.HTTPGate {
-	r := b.read(n)
-	h := &engine.HTTPGate{URL: r.text("url"), Match: r.text("match")}
-	h.Status, _ = r.whole("status", "an HTTP status", 100, 599)
+func (b *builder) readHTTPGate(n *node, g engine.Gate) *engine.HTTPGate {
+	r := b.newReader(n)
+	h := &engine.HTTPGate{URL: r.readText("url"), Match: r.readText("match")}
+	h.Status, _ = r.readWholeNumber("status", "an HTTP status", 100, 599)
 	if _, err := regexp.Compile(h.Match); err != nil {
-		b.fail(n.args["match"].Expr.Range(), "match is not a regular expression", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		b.addError(n.args["match"].Expr.Range(), "match is not a regular expression", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	for _, p := range placeholder.FindAllString(h.URL, -1) {
-		if !slices.Contains(standsFor(), p) {
-			b.fail(n.args["url"].Expr.Range(), "nothing stands for "+p, "there are "+listed(standsFor()))
+		if !slices.Contains(gatePlaceholders(), p) {
+			b.addError(n.args["url"].Expr.Range(), "nothing stands for "+p, "there are "+joinNames(gatePlaceholders()))
 			return h
 		}
 	}
-	b.hostless(n.args["url"], h.URL, g)
-	b.web(n.args["url"], placeholder.ReplaceAllString(h.URL, "x"))
+	b.checkHostPlaceholders(n.args["url"], h.URL, g)
+	b.checkServerURL(n.args["url"], placeholder.ReplaceAllString(h.URL, "x"))
 	return h
 }
 
-func (b *builder) promql(n *node, g engine.Gate) *engine.PromQLGate {
-	r := b.read(n)
-	p := &engine.PromQLGate{URL: r.text("url"), Query: r.text("query")}
-	b.hostless(n.args["query"], p.Query, g)
-	b.query(n, g, p.Query)
+func (b *builder) readPromQLGate(n *node, g engine.Gate) *engine.PromQLGate {
+	r := b.newReader(n)
+	p := &engine.PromQLGate{URL: r.readText("url"), Query: r.readText("query")}
+	b.checkHostPlaceholders(n.args["query"], p.Query, g)
+	b.checkQuery(n, g, p.Query)
 	if name := placeholder.FindString(p.URL); name != "" {
-		b.fail(n.args["url"].Expr.Range(), "nothing stands for "+name+" here", "there is one server for all; the query can name the host")
+		b.addError(n.args["url"].Expr.Range(), "nothing stands for "+name+" here", "there is one server for all; the query can name the host")
 		return p
 	}
-	u := b.web(n.args["url"], p.URL)
+	u := b.checkServerURL(n.args["url"], p.URL)
 	if u == nil {
 		return p
 	}
 	if at := n.args["url"].Expr.Range(); strings.Contains(u.Path, "/api/v1") || strings.HasSuffix(u.Path, "/graph") || u.RawQuery != "" {
-		b.fail(at, "url is more than the server's", "take out all from /api/v1 or /graph on; the query is an argument of its own")
+		b.addError(at, "url is more than the server's", "take out all from /api/v1 or /graph on; the query is an argument of its own")
 	}
 	return p
 }
 
-// hostless checks that what is asked at points that are about no single host
+// checkHostPlaceholders checks that what is asked at points that are about no single host
 // does not name one.
-func (b *builder) hostless(a *hclsyntax.Attribute, text string, g engine.Gate) {
+func (b *builder) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g engine.Gate) {
 	for _, w := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.AfterBatch} {
 		for _, p := range []string{"{host}", "{address}"} {
 			if g.At(w) && strings.Contains(text, p) {
-				b.fail(a.Expr.Range(), fmt.Sprintf("%s stands for nothing at %s", p, w), "ask before_host or after_host, or take it out; {pool} can be used everywhere")
+				b.addError(a.Expr.Range(), fmt.Sprintf("%s stands for nothing at %s", p, w), "ask before_host or after_host, or take it out; {pool} can be used everywhere")
 				return
 			}
 		}
 	}
 }
 
-// web checks the address of a web server; nil if it is none.
-func (b *builder) web(a *hclsyntax.Attribute, text string) *url.URL {
+// checkServerURL checks the address of a web server; nil if it is none.
+func (b *builder) checkServerURL(a *hclsyntax.Attribute, text string) *url.URL {
 	if text == "" || strings.ContainsAny(text, "\x00\n\r") {
 		return nil // said already
 	}
@@ -143,9 +143,9 @@ func (b *builder) web(a *hclsyntax.Attribute, text string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		b.fail(at, "url is not an address of the web", "it begins with http:// or https:// and a host, such as https://prometheus.example:9090")
+		b.addError(at, "url is not an address of the web", "it begins with http:// or https:// and a host, such as https://prometheus.example:9090")
 	case u.User != nil:
-		b.fail(at, "url has a user or password", "it would be shown in plans; ask with a command that reads it from a file or the environment")
+		b.addError(at, "url has a user or password", "it would be shown in plans; ask with a command that reads it from a file or the environment")
 	default:
 		return u
 	}

@@ -9,17 +9,17 @@ import (
 	"holdfast/engine"
 )
 
-// standsFor are the words that gates fill in.
-func standsFor() []string { return []string{"{host}", "{address}", "{pool}"} }
+// gatePlaceholders are the words that gates fill in.
+func gatePlaceholders() []string { return []string{"{host}", "{address}", "{pool}"} }
 
-// word is what looks like a placeholder in a query, where braces are around
+// placeholderLike is what looks like a placeholder in a query, where braces are around
 // label matchers, too, and numbers and names of letters in regular expressions.
-var word = regexp.MustCompile(`(\\[pP])?\{[A-Za-z_]+\}`)
+var placeholderLike = regexp.MustCompile(`(\\[pP])?\{[A-Za-z_]+\}`)
 
-// unknownWord gives what looks like a placeholder in a query and is none.
-func unknownWord(query string) string {
-	for _, w := range word.FindAllString(query, -1) {
-		if strings.HasPrefix(w, "{") && !slices.Contains(standsFor(), w) {
+// findUnknownPlaceholder gives what looks like a placeholder in a query and is none.
+func findUnknownPlaceholder(query string) string {
+	for _, w := range placeholderLike.FindAllString(query, -1) {
+		if strings.HasPrefix(w, "{") && !slices.Contains(gatePlaceholders(), w) {
 			return w
 		}
 	}
@@ -27,17 +27,17 @@ func unknownWord(query string) string {
 }
 
 var (
-	// quoted are the parts of a query in which nothing is an operator: strings
+	// quotedParts are the parts of a query in which nothing is an operator: strings
 	// and comments. In what is left, label matchers are such, too.
-	quoted   = regexp.MustCompile("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|#[^\n]*")
-	matchers = regexp.MustCompile(`\{[^{}]*\}`)
-	compares = regexp.MustCompile(`(?:==|!=|<=|>=|<|>)\s*(\w*)`)
-	names    = regexp.MustCompile(`[A-Za-z_:][\w:]*`)
+	quotedParts   = regexp.MustCompile("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|#[^\n]*")
+	labelMatchers = regexp.MustCompile(`\{[^{}]*\}`)
+	comparisons   = regexp.MustCompile(`(?:==|!=|<=|>=|<|>)\s*(\w*)`)
+	identifiers   = regexp.MustCompile(`[A-Za-z_:][\w:]*`)
 )
 
-// bareQuery is a query without its strings and comments.
-func bareQuery(query string) string {
-	return quoted.ReplaceAllStringFunc(query, func(part string) string {
+// stripStringsAndComments is a query without its strings and comments.
+func stripStringsAndComments(query string) string {
+	return quotedParts.ReplaceAllStringFunc(query, func(part string) string {
 		if part[0] == '#' {
 			return " "
 		}
@@ -45,10 +45,10 @@ func bareQuery(query string) string {
 	})
 }
 
-// hopeless says why a query, bare, can never be answered well; "" if it can be,
+// findQueryError says why a query, bare, can never be answered well; "" if it can be,
 // as far as that is seen without parsing it. A run would find out only at its
 // gate, with hosts disrupted.
-func hopeless(bare string) string {
+func findQueryError(bare string) string {
 	text := strings.ReplaceAll(bare, `""`, "")
 	if at := strings.IndexAny(text, "\"'`"); at >= 0 {
 		return "query has a string that does not end"
@@ -77,12 +77,12 @@ func hopeless(bare string) string {
 	return ""
 }
 
-// alwaysGood says of a query, bare, why any series are a good answer to it, be
+// findMissingComparison says of a query, bare, why any series are a good answer to it, be
 // they as they may; "" if that is not so, or cannot be told without the server,
 // as of a recording rule, whose name has a colon.
-func alwaysGood(bare string) string {
-	bare = matchers.ReplaceAllString(bare, " ")
-	for _, name := range names.FindAllString(bare, -1) {
+func findMissingComparison(bare string) string {
+	bare = labelMatchers.ReplaceAllString(bare, " ")
+	for _, name := range identifiers.FindAllString(bare, -1) {
 		switch strings.ToLower(name) {
 		case "absent", "absent_over_time", "and", "unless", "scalar":
 			return ""
@@ -91,7 +91,7 @@ func alwaysGood(bare string) string {
 			return ""
 		}
 	}
-	found := compares.FindAllStringSubmatch(bare, -1)
+	found := comparisons.FindAllStringSubmatch(bare, -1)
 	for _, c := range found {
 		if strings.ToLower(c[1]) != "bool" {
 			return ""
@@ -103,19 +103,19 @@ func alwaysGood(bare string) string {
 	return "its query compares nothing, so that any value is good; compare it, such as with == 1, or ask for absent(…)"
 }
 
-// query checks what a gate asks Prometheus, as far as that goes without it.
-func (b *builder) query(n *node, g engine.Gate, query string) {
+// checkQuery checks what a gate asks Prometheus, as far as that goes without it.
+func (b *builder) checkQuery(n *node, g engine.Gate, query string) {
 	if query == "" {
 		return // said already
 	}
-	if w := unknownWord(query); w != "" {
-		b.fail(n.args["query"].Expr.Range(), "nothing stands for "+w, "there are "+listed(standsFor()))
+	if w := findUnknownPlaceholder(query); w != "" {
+		b.addError(n.args["query"].Expr.Range(), "nothing stands for "+w, "there are "+joinNames(gatePlaceholders()))
 		return
 	}
-	bare := bareQuery(query)
-	if why := hopeless(bare); why != "" {
-		b.fail(n.args["query"].Expr.Range(), why, "write one that gives an instant vector or a scalar, such as a comparison")
-	} else if why := alwaysGood(bare); why != "" {
-		b.warn("%s:%d:%d: gate %q: %s", n.at.Filename, n.at.Start.Line, n.at.Start.Column, g.Name, why)
+	bare := stripStringsAndComments(query)
+	if why := findQueryError(bare); why != "" {
+		b.addError(n.args["query"].Expr.Range(), why, "write one that gives an instant vector or a scalar, such as a comparison")
+	} else if why := findMissingComparison(bare); why != "" {
+		b.addWarning("%s:%d:%d: gate %q: %s", n.at.Filename, n.at.Start.Line, n.at.Start.Column, g.Name, why)
 	}
 }

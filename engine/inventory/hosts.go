@@ -24,30 +24,30 @@ var (
 	addressRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 )
 
-// hosts reads a range of machines.
-func (b *builder) hosts(n *node) {
-	r := b.read(n)
-	text := r.text("range")
+// readHostRange reads a range of machines.
+func (b *builder) readHostRange(n *node) {
+	r := b.newReader(n)
+	text := r.readText("range")
 	if text == "" {
 		return
 	}
-	ids, err := expand(text)
+	ids, err := expandRange(text)
 	if err != nil {
-		b.fail(n.args["range"].Expr.Range(), "range is not a range", err.Error())
+		b.addError(n.args["range"].Expr.Range(), "range is not a range", err.Error())
 		return
 	}
 	for _, id := range ids {
 		before := len(b.diags)
-		b.host(n, n.label+"-"+id, id)
+		b.readHost(n, n.label+"-"+id, id)
 		if len(b.diags) > before {
 			return // the others of the range would say the same
 		}
 	}
 }
 
-// expand gives the numbers of a range such as "01-48" or "1-3,7". It counts
+// expandRange gives the numbers of a range such as "01-48" or "1-3,7". It counts
 // before it makes any.
-func expand(s string) ([]string, error) {
+func expandRange(s string) ([]string, error) {
 	var ids []string
 	for _, part := range strings.Split(s, ",") {
 		part = strings.TrimSpace(part)
@@ -66,7 +66,7 @@ func expand(s string) ([]string, error) {
 		switch {
 		case err1 != nil || err2 != nil:
 			return nil, fmt.Errorf("%q: %w", part, errors.Join(err1, err2))
-		case len(from) != len(to) && (zeros(from) || zeros(to)):
+		case len(from) != len(to) && (hasLeadingZero(from) || hasLeadingZero(to)):
 			return nil, fmt.Errorf("%q: with zeros in front, both ends need as many digits", part)
 		case last < first:
 			return nil, fmt.Errorf("%q goes backwards; write the smaller number first", part)
@@ -80,62 +80,62 @@ func expand(s string) ([]string, error) {
 	return ids, nil
 }
 
-func zeros(number string) bool { return len(number) > 1 && number[0] == '0' }
+func hasLeadingZero(number string) bool { return len(number) > 1 && number[0] == '0' }
 
-// host reads one machine, on its own or of a range.
-func (b *builder) host(n *node, name, id string) {
-	r := reader{s: b.scope, n: n, id: id}
-	h := engine.Host{Name: name, Address: b.where(r), Pool: r.text("pool"), Cluster: r.text("etcd_cluster"), Zone: r.text("zone"), Paused: r.truth("paused", false), IgnoreEtcd: r.truth("ignore_etcd", false)}
+// readHost reads one machine, on its own or of a range.
+func (b *builder) readHost(n *node, name, id string) {
+	r := reader{scope: b.scope, node: n, id: id}
+	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
 	if !hostRule.MatchString(name) || len(name) > 253 || name == "all" {
-		b.fail(n.at, fmt.Sprintf("%q is no host name", name), "lower-case letters, digits, dot and dash, beginning and ending with a letter or digit; all means every host")
+		b.addError(n.at, fmt.Sprintf("%q is no host name", name), "lower-case letters, digits, dot and dash, beginning and ending with a letter or digit; all means every host")
 	}
-	b.unique("host", name, n.at)
+	b.claimName("host", name, n.at)
 	before, known := b.poolSSH[h.Pool]
 	if !known {
 		before = b.siteSSH
 	}
-	h.SSH = b.ssh(before, n.one("ssh"))
-	b.apart(n, h)
-	h.Configs = b.configs(r)
-	b.again(n, h)
+	h.SSH = b.readSSH(before, n.childBlock("ssh"))
+	b.checkDuplicateAddress(n, h)
+	h.Configs = b.readConfigs(r)
+	b.checkRepeatedConfigs(n, h)
 	b.inv.Hosts = append(b.inv.Hosts, h)
-	b.reference(n, "pool", h.Pool, "pool")
-	b.reference(n, "etcd_cluster", h.Cluster, "etcd_cluster")
+	b.checkReference(n, "pool", h.Pool, "pool")
+	b.checkReference(n, "etcd_cluster", h.Cluster, "etcd_cluster")
 }
 
-// where reads the address of a host: an IP address, a name, or an alias of
+// readAddress reads the address of a host: an IP address, a name, or an alias of
 // ssh_config.
-func (b *builder) where(r reader) string {
-	s := r.text("address")
+func (b *builder) readAddress(r reader) string {
+	s := r.readText("address")
 	if _, err := netip.ParseAddr(s); s == "" || err == nil || addressRule.MatchString(s) {
 		return s
 	}
-	b.fail(r.n.args["address"].Expr.Range(), fmt.Sprintf("%q is no address", s), "a name or an IP address is needed, alone; user and port belong in an ssh block")
+	b.addError(r.node.args["address"].Expr.Range(), fmt.Sprintf("%q is no address", s), "a name or an IP address is needed, alone; user and port belong in an ssh block")
 	return s
 }
 
-// apart checks that no other host is reached in the same way: by the address,
+// checkDuplicateAddress checks that no other host is reached in the same way: by the address,
 // through the same port and jump hosts.
-func (b *builder) apart(n *node, h engine.Host) {
+func (b *builder) checkDuplicateAddress(n *node, h engine.Host) {
 	if h.Address == "" {
 		return
 	}
 	way := fmt.Sprintf("%s %d %s", strings.ToLower(h.Address), h.SSH.Port, h.SSH.ProxyJump)
-	if other := b.address[way]; other != "" {
-		b.fail(n.args["address"].Expr.Range(), fmt.Sprintf("%s has the address of %s", h.Name, other), "two hosts at one address would be one machine; give each its own, ${id} in a range")
+	if other := b.hostByAddress[way]; other != "" {
+		b.addError(n.args["address"].Expr.Range(), fmt.Sprintf("%s has the address of %s", h.Name, other), "two hosts at one address would be one machine; give each its own, ${id} in a range")
 		return
 	}
-	b.address[way] = h.Name
+	b.hostByAddress[way] = h.Name
 }
 
-// reference checks that what an argument names exists.
-func (b *builder) reference(n *node, arg, name, kind string) {
-	if _, ok := b.seen[kind][name]; ok || name == "" {
+// checkReference checks that what an argument names exists.
+func (b *builder) checkReference(n *node, arg, name, kind string) {
+	if _, ok := b.declared[kind][name]; ok || name == "" {
 		return
 	}
 	detail := fmt.Sprintf("add a block %s %q", kind, name)
-	if near := engine.Nearest(name, slices.Sorted(maps.Keys(b.seen[kind]))); near != "" {
+	if near := engine.Nearest(name, slices.Sorted(maps.Keys(b.declared[kind]))); near != "" {
 		detail = fmt.Sprintf("did you mean %q?", near)
 	}
-	b.fail(n.args[arg].Expr.Range(), fmt.Sprintf("no %s %q", kind, name), detail)
+	b.addError(n.args[arg].Expr.Range(), fmt.Sprintf("no %s %q", kind, name), detail)
 }

@@ -42,13 +42,13 @@ func Load(src Source) (Loaded, error) {
 	if src.Env == nil {
 		src.Env = func(string) (string, bool) { return "", false }
 	}
-	l := &loader{src: src, files: map[string]*hcl.File{}, secretive: map[string]bool{}}
-	names, err := l.find()
+	l := &loader{src: src, files: map[string]*hcl.File{}, hiddenFiles: map[string]bool{}}
+	names, err := l.findFiles()
 	if err != nil {
 		return Loaded{}, err
 	}
 	for _, name := range names {
-		body, err := l.parse(name)
+		body, err := l.parseFile(name)
 		if err != nil {
 			return Loaded{}, fmt.Errorf("read inventory: %w", err)
 		}
@@ -59,45 +59,45 @@ func Load(src Source) (Loaded, error) {
 	}
 	if l.diags.HasErrors() {
 		// What cannot be parsed is missing everywhere else; that is not worth saying.
-		return Loaded{}, l.errors()
+		return Loaded{}, l.newErrors()
 	}
-	b := builder{loader: l, root: l.decode()}
-	b.build()
+	b := builder{loader: l, root: l.decodeFiles()}
+	b.buildInventory()
 	if l.diags.HasErrors() {
-		return Loaded{}, l.errors()
+		return Loaded{}, l.newErrors()
 	}
-	return Loaded{Inventory: b.inv, Sensitive: l.sensitive, Warnings: b.warnings, Dir: l.real(path.Dir(names[0])), Read: l.taken}, nil
+	return Loaded{Inventory: b.inv, Sensitive: l.sensitive, Warnings: b.warnings, Dir: l.displayPath(path.Dir(names[0])), Read: l.readFiles}, nil
 }
 
 // loader holds what the parts of loading share.
 type loader struct {
-	src       Source
-	files     map[string]*hcl.File
-	bodies    []*hclsyntax.Body
-	diags     hcl.Diagnostics
-	sensitive []string
-	secretive map[string]bool     // files whose lines are not shown
-	outside   map[string]*outside // variables from files
-	calls     int                 // of functions
-	texts     int                 // bytes that functions gave
-	items     int                 // values that functions gave
-	rounds    int                 // of loops
-	endless   *hcl.Diagnostic     // which have had too many; nil: not yet
-	taken     []string            // files that functions have read
+	src           Source
+	files         map[string]*hcl.File
+	bodies        []*hclsyntax.Body
+	diags         hcl.Diagnostics
+	sensitive     []string
+	hiddenFiles   map[string]bool          // files whose lines are not shown
+	outsideValues map[string]*outsideValue // variables from files
+	calls         int                      // of functions
+	resultBytes   int                      // bytes that functions gave
+	resultItems   int                      // values that functions gave
+	rounds        int                      // of loops
+	tooManyRounds *hcl.Diagnostic          // which have had too many; nil: not yet
+	readFiles     []string                 // files that functions have read
 }
 
-// find lists the files to read, each once; a folder stands for its *.hcl
+// findFiles lists the files to read, each once; a folder stands for its *.hcl
 // files, but those an editor hides behind a dot.
-func (l *loader) find() ([]string, error) {
+func (l *loader) findFiles() ([]string, error) {
 	var names []string
 	for _, p := range l.src.Paths {
 		info, err := fs.Stat(l.src.FS, p)
 		if err != nil {
-			return nil, fmt.Errorf("read inventory: %s: %w; name one with -i", l.real(p), cause(err))
+			return nil, fmt.Errorf("read inventory: %s: %w; name one with -i", l.displayPath(p), pathErrorCause(err))
 		}
 		found := []string{p}
 		if info.IsDir() {
-			if found, err = l.folder(p); err != nil {
+			if found, err = l.listFolder(p); err != nil {
 				return nil, err
 			}
 		}
@@ -113,10 +113,10 @@ func (l *loader) find() ([]string, error) {
 	return names, nil
 }
 
-func (l *loader) folder(p string) ([]string, error) {
+func (l *loader) listFolder(p string) ([]string, error) {
 	entries, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
-		return nil, fmt.Errorf("read inventory: %s: %w", l.real(p), cause(err))
+		return nil, fmt.Errorf("read inventory: %s: %w", l.displayPath(p), pathErrorCause(err))
 	}
 	var names []string
 	for _, e := range entries {
@@ -125,12 +125,12 @@ func (l *loader) folder(p string) ([]string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("read inventory: the folder %s has no *.hcl files; name another with -i", l.real(p))
+		return nil, fmt.Errorf("read inventory: the folder %s has no *.hcl files; name another with -i", l.displayPath(p))
 	}
 	return names, nil
 }
 
-func cause(err error) error {
+func pathErrorCause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
@@ -138,23 +138,23 @@ func cause(err error) error {
 	return err
 }
 
-// parse reads a file; the body is nil if it is no HCL, which is noted.
-func (l *loader) parse(name string) (*hclsyntax.Body, error) {
-	shown := l.real(name)
-	src, err := l.readFile(name, maxSource)
+// parseFile reads a file; the body is nil if it is no HCL, which is noted.
+func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
+	shown := l.displayPath(name)
+	src, err := l.readFile(name, maxSourceBytes)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, cause(err))
+		return nil, fmt.Errorf("%s: %w", shown, pathErrorCause(err))
 	}
 	if !utf8.Valid(src) {
-		l.failNowhere(shown+" is not text in UTF-8", "name another file, or save it as UTF-8")
+		l.addGlobalError(shown+" is not text in UTF-8", "name another file, or save it as UTF-8")
 		return nil, nil
 	}
-	if l.files[shown] = (&hcl.File{Bytes: src}); !l.shallow(src, shown) {
+	if l.files[shown] = (&hcl.File{Bytes: src}); !l.checkNesting(src, shown) {
 		return nil, nil
 	}
 	file, diags := hclsyntax.ParseConfig(src, shown, hcl.InitialPos)
 	l.files[shown] = file
-	l.diags = append(l.diags, friendlier(few(diags))...)
+	l.diags = append(l.diags, addAdvice(limitSyntaxErrors(diags))...)
 	body, ok := file.Body.(*hclsyntax.Body)
 	if !ok || diags.HasErrors() {
 		return nil, nil
@@ -163,9 +163,9 @@ func (l *loader) parse(name string) (*hclsyntax.Body, error) {
 	return body, nil
 }
 
-// few keeps the first mistakes in the syntax of a file: what follows them is
+// limitSyntaxErrors keeps the first mistakes in the syntax of a file: what follows them is
 // mostly their doing.
-func few(diags hcl.Diagnostics) hcl.Diagnostics {
+func limitSyntaxErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 	const enough = 20
 	if len(diags) <= enough {
 		return diags
@@ -176,8 +176,8 @@ func few(diags hcl.Diagnostics) hcl.Diagnostics {
 	})
 }
 
-// friendlier adds what to do to HCL's own complaints.
-func friendlier(diags hcl.Diagnostics) hcl.Diagnostics {
+// addAdvice adds what to do to HCL's own complaints.
+func addAdvice(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		switch d.Summary {
 		case "Invalid single-argument block definition", "Missing newline after argument":
@@ -191,17 +191,17 @@ func friendlier(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// real is a path as the operator knows it.
-func (l *loader) real(p string) string {
+// displayPath is a path as the operator knows it.
+func (l *loader) displayPath(p string) string {
 	if l.src.Root == "" {
 		return p
 	}
 	return path.Join(l.src.Root, p)
 }
 
-// abs makes a path of the inventory absolute: ~ is the home, others are
+// absolutePath makes a path of the inventory absolute: ~ is the home, others are
 // relative to the file that names them.
-func (l *loader) abs(p string, in hcl.Range) string {
+func (l *loader) absolutePath(p string, in hcl.Range) string {
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
 		return path.Join(l.src.Home, strings.TrimPrefix(p, "~"))
@@ -211,16 +211,16 @@ func (l *loader) abs(p string, in hcl.Range) string {
 	return path.Join(path.Dir(in.Filename), p)
 }
 
-func (l *loader) errors() *Errors {
-	return &Errors{diags: l.diags, files: l.files, secretive: l.secretive, sensitive: l.sensitive}
+func (l *loader) newErrors() *Errors {
+	return &Errors{diags: l.diags, files: l.files, hiddenFiles: l.hiddenFiles, sensitive: l.sensitive}
 }
 
-// failNowhere notes a mistake that is in no file.
-func (l *loader) failNowhere(summary, detail string) {
+// addGlobalError notes a mistake that is in no file.
+func (l *loader) addGlobalError(summary, detail string) {
 	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail})
 }
 
-// fail notes a mistake: what is wrong, and what to do.
-func (l *loader) fail(at hcl.Range, summary, detail string) {
+// addError notes a mistake: what is wrong, and what to do.
+func (l *loader) addError(at hcl.Range, summary, detail string) {
 	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at})
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// locals evaluates local values in the order of their dependencies.
-func (s *scope) locals(nodes []*node) {
+// evaluateLocals evaluates local values in the order of their dependencies.
+func (s *scope) evaluateLocals(nodes []*node) {
 	waiting := map[string]*hclsyntax.Attribute{}
 	for _, n := range nodes {
 		for name, a := range n.args {
 			if _, twice := waiting[name]; twice {
-				s.l.fail(a.NameRange, fmt.Sprintf("a second local %q", name), "names are unique over all files")
+				s.loader.addError(a.NameRange, fmt.Sprintf("a second local %q", name), "names are unique over all files")
 				continue
 			}
 			waiting[name] = a
@@ -27,16 +27,16 @@ func (s *scope) locals(nodes []*node) {
 	for len(waiting) > 0 {
 		ready := readyLocals(waiting)
 		if len(ready) == 0 {
-			s.cycle(waiting)
+			s.reportCycle(waiting)
 			return
 		}
 		for _, name := range ready {
 			a := waiting[name]
-			v, ok := s.evaluate(a.Expr, s.context(a.SrcRange, ""))
-			if ok && !s.fits(a, v) || !ok {
+			v, ok := s.evaluate(a.Expr, s.evalContext(a.SrcRange, ""))
+			if ok && !s.checkLocalSize(a, v) || !ok {
 				v = cty.DynamicVal
 			}
-			s.lets[name] = v
+			s.locals[name] = v
 			delete(waiting, name)
 		}
 	}
@@ -46,7 +46,7 @@ func (s *scope) locals(nodes []*node) {
 func readyLocals(waiting map[string]*hclsyntax.Attribute) []string {
 	var ready []string
 	for name, a := range waiting {
-		if len(refersTo(a.Expr, waiting)) == 0 {
+		if len(referencedLocals(a.Expr, waiting)) == 0 {
 			ready = append(ready, name)
 		}
 	}
@@ -54,15 +54,15 @@ func readyLocals(waiting map[string]*hclsyntax.Attribute) []string {
 	return ready
 }
 
-// refersTo lists the locals of a set that an expression refers to. An
+// referencedLocals lists the locals of a set that an expression refers to. An
 // expression that refers to all of local refers to each.
-func refersTo(e hcl.Expression, set map[string]*hclsyntax.Attribute) []string {
+func referencedLocals(e hcl.Expression, set map[string]*hclsyntax.Attribute) []string {
 	var names []string
 	for _, t := range e.Variables() {
 		if t.RootName() != "local" {
 			continue
 		}
-		if name, one := member(t); !one {
+		if name, one := localName(t); !one {
 			names = append(names, slices.Sorted(maps.Keys(set))...)
 		} else if _, waiting := set[name]; waiting {
 			names = append(names, name)
@@ -71,8 +71,8 @@ func refersTo(e hcl.Expression, set map[string]*hclsyntax.Attribute) []string {
 	return names
 }
 
-// member is the NAME of local.NAME or local["NAME"].
-func member(t hcl.Traversal) (string, bool) {
+// localName is the NAME of local.NAME or local["NAME"].
+func localName(t hcl.Traversal) (string, bool) {
 	if len(t) < 2 {
 		return "", false
 	}
@@ -87,20 +87,20 @@ func member(t hcl.Traversal) (string, bool) {
 	return "", false
 }
 
-// cycle complains of locals that wait for each other: each that is left waits
+// reportCycle complains of locals that wait for each other: each that is left waits
 // for another, so going from one to the next must come back.
-func (s *scope) cycle(waiting map[string]*hclsyntax.Attribute) {
+func (s *scope) reportCycle(waiting map[string]*hclsyntax.Attribute) {
 	for name := range waiting {
-		s.lets[name] = cty.DynamicVal
+		s.locals[name] = cty.DynamicVal
 	}
 	way := []string{slices.Sorted(maps.Keys(waiting))[0]}
 	for {
-		next := refersTo(waiting[way[len(way)-1]].Expr, waiting)[0]
+		next := referencedLocals(waiting[way[len(way)-1]].Expr, waiting)[0]
 		if i := slices.Index(way, next); i >= 0 {
 			way = append(way[i:], next)
 			break
 		}
 		way = append(way, next)
 	}
-	s.l.fail(waiting[way[0]].NameRange, "locals need each other", "local."+strings.Join(way, " needs local.")+"; give one of them a value of its own")
+	s.loader.addError(waiting[way[0]].NameRange, "locals need each other", "local."+strings.Join(way, " needs local.")+"; give one of them a value of its own")
 }

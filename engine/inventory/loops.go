@@ -13,40 +13,40 @@ import (
 func (l *loader) countRounds(parsed hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(parsed, func(n hclsyntax.Node) hcl.Diagnostics {
 		if loop, ok := n.(*hclsyntax.ForExpr); ok {
-			loop.CollExpr = &collection{ParenthesesExpr: &hclsyntax.ParenthesesExpr{Expression: loop.CollExpr, SrcRange: loop.CollExpr.Range()}, l: l}
+			loop.CollExpr = &countedCollection{ParenthesesExpr: &hclsyntax.ParenthesesExpr{Expression: loop.CollExpr, SrcRange: loop.CollExpr.Range()}, loader: l}
 		}
 		return nil
 	})
 }
 
-// collection is the expression that a loop goes through. Its rounds are counted
+// countedCollection is the expression that a loop goes through. Its rounds are counted
 // before they begin. To whatever walks through expressions it is one in
 // parentheses.
-type collection struct {
+type countedCollection struct {
 	*hclsyntax.ParenthesesExpr
-	l *loader
+	loader *loader
 }
 
 // Value returns the value of the expression, or an error once the rounds of all
 // loops are too many, always the same.
-func (c *collection) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	if c.l.endless != nil {
-		return cty.DynamicVal, hcl.Diagnostics{c.l.endless}
+func (c *countedCollection) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if c.loader.tooManyRounds != nil {
+		return cty.DynamicVal, hcl.Diagnostics{c.loader.tooManyRounds}
 	}
 	v, diags := c.Expression.Value(ctx)
 	if diags.HasErrors() {
 		return v, diags
 	}
 	if all, _ := v.Unmark(); all.IsKnown() && !all.IsNull() && all.CanIterateElements() {
-		c.l.rounds += all.LengthInt()
+		c.loader.rounds += all.LengthInt()
 	}
-	if c.l.rounds <= maxRounds {
+	if c.loader.rounds <= maxRounds {
 		return v, diags
 	}
 	at := c.Range()
-	c.l.endless = &hcl.Diagnostic{
+	c.loader.tooManyRounds = &hcl.Diagnostic{
 		Severity: hcl.DiagError, Subject: &at,
 		Summary: "too many rounds", Detail: fmt.Sprintf("the loops of the inventory go through more than %d values; use smaller lists", maxRounds),
 	}
-	return cty.DynamicVal, append(diags, c.l.endless)
+	return cty.DynamicVal, append(diags, c.loader.tooManyRounds)
 }

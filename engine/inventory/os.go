@@ -12,56 +12,56 @@ var (
 	imageRule  = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
 )
 
-// os reads an os block and checks that it fits its driver and is pinned.
-func (b *builder) os(n *node) *engine.OS {
-	r := b.read(n)
+// readOS reads an os block and checks that it fits its driver and is pinned.
+func (b *builder) readOS(n *node) *engine.OS {
+	r := b.newReader(n)
 	o := &engine.OS{
-		Driver: r.text("driver"), Remote: r.text("remote"), Ref: r.text("ref"),
-		Commit: r.text("commit"), Image: r.text("image"), MinFree: r.size("min_free"), Version: r.text("version"),
+		Driver: r.readText("driver"), Remote: r.readText("remote"), Ref: r.readText("ref"),
+		Commit: r.readText("commit"), Image: r.readText("image"), MinFree: r.readSize("min_free"), Version: r.readText("version"),
 	}
 	if o.Commit != "" && !commitRule.MatchString(o.Commit) {
-		b.fail(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "64 hexadecimal digits, all of them; ostree rev-parse prints it")
+		b.addError(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "64 hexadecimal digits, all of them; ostree rev-parse prints it")
 	}
 	if o.Image != "" && !Pinned(o.Image) {
-		b.fail(n.args["image"].Expr.Range(), "image is not pinned", "write NAME@sha256:DIGEST, with 64 hexadecimal digits; a tag can move")
+		b.addError(n.args["image"].Expr.Range(), "image is not pinned", "write NAME@sha256:DIGEST, with 64 hexadecimal digits; a tag can move")
 	}
 	if _, ok := engine.Skew(o.Version, o.Version); o.Version != "" && !ok {
-		b.fail(n.args["version"].Expr.Range(), "version has no minor version", "write it such as \"4.16\" or \"4.16.3\"; max_skew compares the second number")
+		b.addError(n.args["version"].Expr.Range(), "version has no minor version", "write it such as \"4.16\" or \"4.16.3\"; max_skew compares the second number")
 	}
 	alone := n.args["image"] == nil && n.args["remote"] == nil && n.args["ref"] == nil && n.args["commit"] == nil
 	switch o.Driver {
 	case "ostree":
 		if !alone {
-			b.need(n, "ostree", "commit")
+			b.requireArguments(n, "ostree", "commit")
 		}
-		b.forbid(n, "ostree", "image")
+		b.forbidArguments(n, "ostree", "image")
 	case "rpm-ostree":
 		if n.args["image"] != nil {
-			b.forbid(n, "rpm-ostree with an image", "remote", "ref", "commit")
+			b.forbidArguments(n, "rpm-ostree with an image", "remote", "ref", "commit")
 		} else if !alone {
-			b.need(n, "rpm-ostree without an image", "remote", "ref", "commit")
+			b.requireArguments(n, "rpm-ostree without an image", "remote", "ref", "commit")
 		}
 	case "bootc":
-		b.forbid(n, "bootc", "remote", "ref", "commit")
+		b.forbidArguments(n, "bootc", "remote", "ref", "commit")
 	case "":
 	default:
-		b.fail(n.args["driver"].Expr.Range(), fmt.Sprintf("no driver %q", o.Driver), "there are ostree, rpm-ostree and bootc")
+		b.addError(n.args["driver"].Expr.Range(), fmt.Sprintf("no driver %q", o.Driver), "there are ostree, rpm-ostree and bootc")
 	}
 	return o
 }
 
-func (b *builder) need(n *node, driver string, names ...string) {
+func (b *builder) requireArguments(n *node, driver string, names ...string) {
 	for _, name := range names {
 		if n.args[name] == nil {
-			b.fail(n.at, fmt.Sprintf("os has no %s", name), fmt.Sprintf("the driver %s needs it", driver))
+			b.addError(n.at, fmt.Sprintf("os has no %s", name), fmt.Sprintf("the driver %s needs it", driver))
 		}
 	}
 }
 
-func (b *builder) forbid(n *node, driver string, names ...string) {
+func (b *builder) forbidArguments(n *node, driver string, names ...string) {
 	for _, name := range names {
 		if a := n.args[name]; a != nil {
-			b.fail(a.NameRange, fmt.Sprintf("%s is of no use here", name), fmt.Sprintf("the driver %s does not know it", driver))
+			b.addError(a.NameRange, fmt.Sprintf("%s is of no use here", name), fmt.Sprintf("the driver %s does not know it", driver))
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"holdfast/engine/rules"
 )
 
-// policy reads the rules of a pool: its own, then those for all pools that it
+// readPolicy reads the rules of a pool: its own, then those for all pools that it
 // does not replace.
-func (b *builder) policy(pool *node) []engine.Rule {
-	policy, first := b.rulesOf(pool)
+func (b *builder) readPolicy(pool *node) []engine.Rule {
+	policy, first := b.readRules(pool)
 	for _, r := range b.sitePolicy {
 		if _, replaced := first[r.String()]; !replaced {
 			policy = append(policy, r)
@@ -23,21 +23,21 @@ func (b *builder) policy(pool *node) []engine.Rule {
 	return policy
 }
 
-// rulesOf reads the policy blocks in a block, and where each rule is.
-func (b *builder) rulesOf(parent *node) ([]engine.Rule, map[string]hcl.Range) {
+// readRules reads the policy blocks in a block, and where each rule is.
+func (b *builder) readRules(parent *node) ([]engine.Rule, map[string]hcl.Range) {
 	var list []engine.Rule
 	first := map[string]hcl.Range{}
-	for _, n := range parent.all("policy") {
+	for _, n := range parent.childBlocks("policy") {
 		before := len(b.diags)
-		r := b.rule(n)
+		r := b.readRule(n)
 		if len(b.diags) > before || n.args["actions"] == nil {
 			continue // more about it would only confuse
 		}
-		for _, problem := range problems(r) {
-			b.fail(n.at, "policy "+r.String(), problem)
+		for _, problem := range ruleProblems(r) {
+			b.addError(n.at, "policy "+r.String(), problem)
 		}
 		if at, twice := first[r.String()]; twice {
-			b.fail(n.at, "a second policy for "+r.String(), fmt.Sprintf("the first is at %s:%d; take one out", at.Filename, at.Start.Line))
+			b.addError(n.at, "a second policy for "+r.String(), fmt.Sprintf("the first is at %s:%d; take one out", at.Filename, at.Start.Line))
 			continue
 		}
 		first[r.String()] = n.at
@@ -46,9 +46,9 @@ func (b *builder) rulesOf(parent *node) ([]engine.Rule, map[string]hcl.Range) {
 	return list, first
 }
 
-// problems lists what is wrong with a rule. engine/rules knows, because it
+// ruleProblems lists what is wrong with a rule. engine/rules knows, because it
 // carries them out.
-func problems(r engine.Rule) []string {
+func ruleProblems(r engine.Rule) []string {
 	_, err := rules.NewPolicy([]engine.Rule{r})
 	if err == nil {
 		return nil
@@ -64,10 +64,10 @@ func problems(r engine.Rule) []string {
 	return texts
 }
 
-// rule reads one policy block.
-func (b *builder) rule(n *node) engine.Rule {
-	r := b.read(n)
-	rule := engine.Rule{Path: r.text("path"), Glob: r.text("glob"), Unit: r.text("unit"), Timeout: r.span("timeout")}
+// readRule reads one policy block.
+func (b *builder) readRule(n *node) engine.Rule {
+	r := b.newReader(n)
+	rule := engine.Rule{Path: r.readText("path"), Glob: r.readText("glob"), Unit: r.readText("unit"), Timeout: r.readDuration("timeout")}
 	if rule.Path != "/" {
 		rule.Path = strings.TrimSuffix(rule.Path, "/")
 	}
@@ -79,19 +79,19 @@ func (b *builder) rule(n *node) engine.Rule {
 	}
 	switch {
 	case len(given) == 0:
-		b.fail(n.at, "policy says not what it is about", "add a path, a glob or a unit")
+		b.addError(n.at, "policy says not what it is about", "add a path, a glob or a unit")
 	case len(given) > 1:
-		b.fail(n.args[given[1]].NameRange, "policy has both "+strings.Join(given, " and "), "keep one; write another policy block for the other")
+		b.addError(n.args[given[1]].NameRange, "policy has both "+strings.Join(given, " and "), "keep one; write another policy block for the other")
 	}
-	for _, text := range r.oneOrMore("actions") {
-		rule.Actions = append(rule.Actions, b.action(n, text))
+	for _, text := range r.readOneOrMore("actions") {
+		rule.Actions = append(rule.Actions, b.readAction(n, text))
 	}
 	return rule
 }
 
-// action reads an action such as "restart chronyd". One that is not known is
+// readAction reads an action such as "restart chronyd". One that is not known is
 // warned of: it is carried out as a reboot, which is never too little.
-func (b *builder) action(n *node, text string) engine.Action {
+func (b *builder) readAction(n *node, text string) engine.Action {
 	word, unit, _ := strings.Cut(strings.TrimSpace(text), " ")
 	kinds := []string{
 		string(engine.NoAction), string(engine.DrainAction), string(engine.ReloadDaemon),
@@ -105,6 +105,6 @@ func (b *builder) action(n *node, text string) engine.Action {
 	if near := engine.Nearest(word, kinds); near != "" {
 		advice = fmt.Sprintf("did you mean %q?", strings.TrimSpace(near+" "+unit))
 	}
-	b.warn("%s:%d:%d: action %q is not known and taken for a reboot; %s", at.Filename, at.Start.Line, at.Start.Column, text, advice)
+	b.addWarning("%s:%d:%d: action %q is not known and taken for a reboot; %s", at.Filename, at.Start.Line, at.Start.Column, text, advice)
 	return engine.Action{Type: engine.ActionType(text)}
 }

@@ -9,63 +9,63 @@ import (
 	"holdfast/engine"
 )
 
-func (b *builder) pool(n *node) {
-	p := engine.Pool{Name: b.name("pool", n, nameRule)}
-	if o := n.one("os"); o != nil {
-		p.OS = b.os(o)
+func (b *builder) readPool(n *node) {
+	p := engine.Pool{Name: b.checkName("pool", n, nameRule)}
+	if o := n.childBlock("os"); o != nil {
+		p.OS = b.readOS(o)
 	}
-	r := b.read(n)
-	p.Configs, p.Policy = b.configs(r), b.policy(n)
-	p.Drift = choose(r, "drift", "way to treat drift", "repair", engine.ReportDrift)
-	p.OnActionFailure = choose(r, "on_action_failure", "answer to a failed action", "reboot", engine.StopOnFailure)
-	p = b.rollout(r, p)
-	if d := n.one("drain"); d != nil {
-		dr := b.read(d)
-		p.Drain = &engine.Drain{Name: b.label(d), Command: dr.text("command"), Undo: dr.text("undo"), Timeout: dr.span("timeout")}
+	r := b.newReader(n)
+	p.Configs, p.Policy = b.readConfigs(r), b.readPolicy(n)
+	p.Drift = readChoice(r, "drift", "way to treat drift", "repair", engine.ReportDrift)
+	p.OnActionFailure = readChoice(r, "on_action_failure", "answer to a failed action", "reboot", engine.StopOnFailure)
+	p = b.readRollout(r, p)
+	if d := n.childBlock("drain"); d != nil {
+		dr := b.newReader(d)
+		p.Drain = &engine.Drain{Name: b.checkDisplayName(d), Command: dr.readText("command"), Undo: dr.readText("undo"), Timeout: dr.readDuration("timeout")}
 	}
-	for _, g := range n.all("gate") {
+	for _, g := range n.childBlocks("gate") {
 		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return other.Name == g.label }) {
-			b.fail(g.at, fmt.Sprintf("a second gate %q in pool %q", g.label, n.label), "give each its own name; messages call them by it")
+			b.addError(g.at, fmt.Sprintf("a second gate %q in pool %q", g.label, n.label), "give each its own name; messages call them by it")
 		}
-		p.Gates = append(p.Gates, b.gate(g))
+		p.Gates = append(p.Gates, b.readGate(g))
 	}
-	if t := n.one("timeouts"); t != nil {
-		tr := b.read(t)
-		p.Timeouts = engine.Timeouts{Stage: tr.span("stage"), Reboot: tr.span("reboot"), Health: tr.span("health")}
+	if t := n.childBlock("timeouts"); t != nil {
+		tr := b.newReader(t)
+		p.Timeouts = engine.Timeouts{Stage: tr.readDuration("stage"), Reboot: tr.readDuration("reboot"), Health: tr.readDuration("health")}
 	}
-	b.poolSSH[p.Name] = b.ssh(b.siteSSH, n.one("ssh"))
+	b.poolSSH[p.Name] = b.readSSH(b.siteSSH, n.childBlock("ssh"))
 	b.inv.Pools = append(b.inv.Pools, p)
 }
 
-// rollout reads how the hosts of a pool follow each other. What the pool does
+// readRollout reads how the hosts of a pool follow each other. What the pool does
 // not say, the site may.
-func (b *builder) rollout(r reader, p engine.Pool) engine.Pool {
-	p.After, p.Paused = r.texts("after"), r.truth("paused", false)
-	p.MaxUnavailable = r.limit("max_unavailable", 1)
-	p.FailureBudget = cmp.Or(r.limit("failure_budget", 0), b.siteBudget)
-	p.Order = choose(r, "order", "order", "sorted", engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled)
-	p.OnFailure = choose(r, "on_failure", "answer to a failed host", "hold", engine.RollbackFailed)
-	p.VersionCommand = r.text("version_command")
-	if skew, ok := r.whole("max_skew", "a number of minor versions", 0, 1000); ok {
+func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {
+	p.After, p.Paused = r.readTexts("after"), r.readBool("paused", false)
+	p.MaxUnavailable = r.readCountOrPercent("max_unavailable", 1)
+	p.FailureBudget = cmp.Or(r.readCountOrPercent("failure_budget", 0), b.siteBudget)
+	p.Order = readChoice(r, "order", "order", "sorted", engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled)
+	p.OnFailure = readChoice(r, "on_failure", "answer to a failed host", "hold", engine.RollbackFailed)
+	p.VersionCommand = r.readText("version_command")
+	if skew, ok := r.readWholeNumber("max_skew", "a number of minor versions", 0, 1000); ok {
 		p.MaxSkew = &skew
 	}
-	if c := r.n.one("canary"); c != nil {
-		cr := b.read(c)
-		p.Canary = &engine.Canary{Hosts: cr.limit("hosts", 1), Soak: cr.span("soak")}
+	if c := r.node.childBlock("canary"); c != nil {
+		cr := b.newReader(c)
+		p.Canary = &engine.Canary{Hosts: cr.readCountOrPercent("hosts", 1), Soak: cr.readDuration("soak")}
 	}
-	p.BatchTakes = r.span("batch_takes")
+	p.BatchTakes = r.readDuration("batch_takes")
 	p.Windows = b.siteWindows
-	if len(r.n.all("window")) > 0 {
-		p.Windows = b.windows(r.n)
+	if len(r.node.childBlocks("window")) > 0 {
+		p.Windows = b.readWindows(r.node)
 	}
-	b.fits(r.n, p)
+	b.checkWindowLength(r.node, p)
 	return p
 }
 
-// choose reads a word out of a few. The first stands for the zero value, which
+// readChoice reads a word out of a few. The first stands for the zero value, which
 // also holds where no word is given.
-func choose[T ~string](r reader, name, what, first string, others ...T) T {
-	word := r.text(name)
+func readChoice[T ~string](r reader, name, what, first string, others ...T) T {
+	word := r.readText(name)
 	if word == "" || word == first {
 		return ""
 	}
@@ -77,14 +77,14 @@ func choose[T ~string](r reader, name, what, first string, others ...T) T {
 		known = append(known, fmt.Sprintf("%q", string(o)))
 	}
 	last := len(known) - 1
-	r.s.l.fail(r.n.args[name].Expr.Range(), fmt.Sprintf("no %s named %q", what, word), "there are "+strings.Join(known[:last], ", ")+" and "+known[last])
+	r.scope.loader.addError(r.node.args[name].Expr.Range(), fmt.Sprintf("no %s named %q", what, word), "there are "+strings.Join(known[:last], ", ")+" and "+known[last])
 	return ""
 }
 
-// label checks the name of something that only people refer to.
-func (b *builder) label(n *node) string {
+// checkDisplayName checks the name of something that only people refer to.
+func (b *builder) checkDisplayName(n *node) string {
 	if n.label == "" || engine.Printable(n.label) != n.label {
-		b.fail(n.at, fmt.Sprintf("%q is no %s name", n.label, n.kind.name), "give it one that people can read")
+		b.addError(n.at, fmt.Sprintf("%q is no %s name", n.label, n.kind.name), "give it one that people can read")
 	}
 	return n.label
 }

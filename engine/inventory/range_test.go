@@ -32,7 +32,7 @@ func TestExpand(t *testing.T) {
 			}
 			parts = append(parts, part)
 		}
-		got, err := expand(strings.Join(parts, rapid.SampledFrom([]string{",", ", "}).Draw(t, "comma")))
+		got, err := expandRange(strings.Join(parts, rapid.SampledFrom([]string{",", ", "}).Draw(t, "comma")))
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%v: %v, %v; want %v", parts, got, err, want)
 		}

@@ -18,53 +18,53 @@ import (
 // reader evaluates the arguments of one block. Whatever is wrong is noted;
 // the zero value is returned then.
 type reader struct {
-	s  *scope
-	n  *node
-	id string // of a host in a range
+	scope *scope
+	node  *node
+	id    string // of a host in a range
 }
 
-// value evaluates an argument; false if it is not given or wrong.
-func (r reader) value(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
-	a := r.n.args[name]
+// evaluateArgument evaluates an argument; false if it is not given or wrong.
+func (r reader) evaluateArgument(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
+	a := r.node.args[name]
 	if a == nil {
 		return cty.NilVal, hcl.Range{}, false
 	}
-	at, ctx := a.Expr.Range(), r.s.context(a.SrcRange, r.id)
-	v, ok := r.s.evaluate(a.Expr, ctx)
+	at, ctx := a.Expr.Range(), r.scope.evalContext(a.SrcRange, r.id)
+	v, ok := r.scope.evaluate(a.Expr, ctx)
 	if !ok || !v.IsWhollyKnown() {
 		return cty.NilVal, at, false
 	}
 	if v.ContainsMarked() {
-		if !slices.Contains(mayBeSensitive, name) {
-			r.s.l.fail(at, name+" would show a sensitive value", "they can only be used in "+strings.Join(mayBeSensitive, ", "))
+		if !slices.Contains(sensitiveArguments, name) {
+			r.scope.loader.addError(at, name+" would show a sensitive value", "they can only be used in "+strings.Join(sensitiveArguments, ", "))
 			return cty.NilVal, at, false
 		}
 		if _, text := a.Expr.(*hclsyntax.TemplateExpr); text || name != "content" {
-			r.s.hideParts(a.Expr, ctx) // but not a whole document, which is never shown
+			r.scope.recordSensitiveParts(a.Expr, ctx) // but not a whole document, which is never shown
 		}
 	}
 	v, _ = v.UnmarkDeep()
 	if v.IsNull() {
-		if arg, _ := r.n.kind.argument(name); arg.required {
-			r.s.l.fail(at, fmt.Sprintf("%s has no %s", r.n.kind.name, name), "it is null here; give it a value: "+arg.meaning)
+		if arg, _ := r.node.kind.findArgument(name); arg.required {
+			r.scope.loader.addError(at, fmt.Sprintf("%s has no %s", r.node.kind.name, name), "it is null here; give it a value: "+arg.meaning)
 		}
 		return cty.NilVal, at, false
 	}
 	converted, err := convert.Convert(v, want)
 	if err != nil {
-		r.s.l.fail(at, fmt.Sprintf("%s is not a %s", name, typeName(want)), advice(want))
+		r.scope.loader.addError(at, fmt.Sprintf("%s is not a %s", name, typeName(want)), valueAdvice(want))
 		return cty.NilVal, at, false
 	}
 	return converted, at, true
 }
 
-// given reports whether an argument has a value, right or wrong.
-func (r reader) given(name string) bool {
-	a := r.n.args[name]
+// hasValue reports whether an argument has a value, right or wrong.
+func (r reader) hasValue(name string) bool {
+	a := r.node.args[name]
 	if a == nil {
 		return false
 	}
-	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
+	v, diags := a.Expr.Value(r.scope.evalContext(a.SrcRange, r.id))
 	return diags.HasErrors() || !v.IsNull()
 }
 
@@ -75,8 +75,8 @@ func typeName(t cty.Type) string {
 	return t.FriendlyName()
 }
 
-// advice says how a value of a type is written.
-func advice(t cty.Type) string {
+// valueAdvice says how a value of a type is written.
+func valueAdvice(t cty.Type) string {
 	switch {
 	case t == cty.String:
 		return "write text in quotes"
@@ -90,40 +90,40 @@ func advice(t cty.Type) string {
 	return "it must be of the type of its default"
 }
 
-// mayHaveLines are the arguments whose text may be of several lines.
-var mayHaveLines = []string{"command", "undo", "content", "host_command", "version_command", "query"}
+// multilineArguments are the arguments whose text may be of several lines.
+var multilineArguments = []string{"command", "undo", "content", "host_command", "version_command", "query"}
 
-func (r reader) text(name string) string {
-	v, at, ok := r.value(name, cty.String)
+func (r reader) readText(name string) string {
+	v, at, ok := r.evaluateArgument(name, cty.String)
 	if !ok {
 		return ""
 	}
 	s := v.AsString()
 	if s == "" {
-		r.s.l.fail(at, name+" is empty", "give a value or leave it out")
+		r.scope.loader.addError(at, name+" is empty", "give a value or leave it out")
 	}
-	if strings.ContainsAny(s, "\x00\n\r") && !slices.Contains(mayHaveLines, name) {
-		r.s.l.fail(at, name+" contains a line break or a NUL", "take it out; chomp() takes off the line break at the end of a file")
+	if strings.ContainsAny(s, "\x00\n\r") && !slices.Contains(multilineArguments, name) {
+		r.scope.loader.addError(at, name+" contains a line break or a NUL", "take it out; chomp() takes off the line break at the end of a file")
 	}
 	return s
 }
 
-func (r reader) texts(name string) []string {
-	v, at, ok := r.value(name, cty.List(cty.String))
+func (r reader) readTexts(name string) []string {
+	v, at, ok := r.evaluateArgument(name, cty.List(cty.String))
 	if !ok {
 		return nil
 	}
-	switch arg, _ := r.n.kind.argument(name); {
+	switch arg, _ := r.node.kind.findArgument(name); {
 	case v.LengthInt() > 0:
 	case arg.required:
-		r.s.l.fail(at, name+" is empty", "give it a value: "+arg.meaning)
+		r.scope.loader.addError(at, name+" is empty", "give it a value: "+arg.meaning)
 	case arg.filled:
-		r.s.l.fail(at, name+" is empty", "give it a value, or leave it out for "+arg.fallback)
+		r.scope.loader.addError(at, name+" is empty", "give it a value, or leave it out for "+arg.fallback)
 	}
 	var out []string
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() || e.AsString() == "" {
-			r.s.l.fail(at, name+" has an empty element", "take it out, or give it a value")
+			r.scope.loader.addError(at, name+" has an empty element", "take it out, or give it a value")
 			continue
 		}
 		out = append(out, e.AsString())
@@ -131,90 +131,90 @@ func (r reader) texts(name string) []string {
 	return out
 }
 
-// oneOrMore reads a string or a list of strings.
-func (r reader) oneOrMore(name string) []string {
-	a := r.n.args[name]
+// readOneOrMore reads a string or a list of strings.
+func (r reader) readOneOrMore(name string) []string {
+	a := r.node.args[name]
 	if a == nil {
 		return nil
 	}
-	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
+	v, diags := a.Expr.Value(r.scope.evalContext(a.SrcRange, r.id))
 	if !diags.HasErrors() && v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
-		if s := r.text(name); s != "" {
+		if s := r.readText(name); s != "" {
 			return []string{s}
 		}
 		return nil
 	}
-	return r.texts(name)
+	return r.readTexts(name)
 }
 
-// paths reads file names, relative to the file that names them.
-func (r reader) paths(name string) []string {
+// readPaths reads file names, relative to the file that names them.
+func (r reader) readPaths(name string) []string {
 	var out []string
-	for _, p := range r.oneOrMore(name) {
-		out = append(out, r.s.l.abs(p, r.n.args[name].SrcRange))
+	for _, p := range r.readOneOrMore(name) {
+		out = append(out, r.scope.loader.absolutePath(p, r.node.args[name].SrcRange))
 	}
 	return out
 }
 
-func (r reader) path(name string) string {
-	if p := r.text(name); p != "" {
-		return r.s.l.abs(p, r.n.args[name].SrcRange)
+func (r reader) readPath(name string) string {
+	if p := r.readText(name); p != "" {
+		return r.scope.loader.absolutePath(p, r.node.args[name].SrcRange)
 	}
 	return ""
 }
 
-func (r reader) truth(name string, fallback bool) bool {
-	v, _, ok := r.value(name, cty.Bool)
+func (r reader) readBool(name string, fallback bool) bool {
+	v, _, ok := r.evaluateArgument(name, cty.Bool)
 	if !ok {
 		return fallback
 	}
 	return v.True()
 }
 
-func (r reader) port(name string, fallback int) int {
-	if n, ok := r.whole(name, "a port", 1, 65535); ok {
+func (r reader) readPort(name string, fallback int) int {
+	if n, ok := r.readWholeNumber(name, "a port", 1, 65535); ok {
 		return n
 	}
 	return fallback
 }
 
-// whole reads a whole number from least to most; false if it is not given or
+// readWholeNumber reads a whole number from least to most; false if it is not given or
 // wrong. What says what it is.
-func (r reader) whole(name, what string, least, most int64) (int, bool) {
-	v, at, ok := r.value(name, cty.Number)
+func (r reader) readWholeNumber(name, what string, least, most int64) (int, bool) {
+	v, at, ok := r.evaluateArgument(name, cty.Number)
 	if !ok {
 		return 0, false
 	}
 	n, accuracy := v.AsBigFloat().Int64()
 	if accuracy != big.Exact || n < least || n > most {
-		r.s.l.fail(at, name+" is not "+what, fmt.Sprintf("a whole number between %d and %d is needed", least, most))
+		r.scope.loader.addError(at, name+" is not "+what, fmt.Sprintf("a whole number between %d and %d is needed", least, most))
 		return 0, false
 	}
 	return int(n), true
 }
 
-func (r reader) span(name string) engine.Duration {
-	v, at, ok := r.value(name, cty.String)
+func (r reader) readDuration(name string) engine.Duration {
+	v, at, ok := r.evaluateArgument(name, cty.String)
 	if !ok {
 		return 0
 	}
 	d, err := engine.ParseDuration(v.AsString())
 	if err != nil || d <= 0 {
-		r.s.l.fail(at, name+" is not a duration", "write a number and a unit, such as \"90s\", \"10m\", \"1h30m\" or \"4d\"; it must be more than zero")
+		r.scope.loader.addError(at, name+" is not a duration", "write a number and a unit, such as \"90s\", \"10m\", \"1h30m\" or \"4d\"; it must be more than zero")
 		return 0
 	}
 	return d
 }
 
-// size reads bytes; -1 stands for an explicit 0.
-func (r reader) size(name string) int64 {
-	v, at, ok := r.value(name, cty.String)
+// readSize reads bytes; -1 stands for an explicit 0.
+func (r reader) readSize(name string) int64 {
+	v, at, ok := r.evaluateArgument(name, cty.String)
 	if !ok {
 		return 0
 	}
 	n, err := parseSize(v.AsString())
 	if err != nil {
-		r.s.l.fail(at, name+" is not a size", err.Error())
+		r.scope.loader.addError(at, name+" is not a size", err.Error())
 		return 0
 	}
 	if n == 0 {

@@ -41,7 +41,7 @@ func TestReference(t *testing.T) {
 
 func render() string {
 	var b strings.Builder
-	for _, top := range schema().blocks {
+	for _, top := range inventorySchema().blocks {
 		describe(&b, "", top)
 	}
 	describeFunctions(&b)
@@ -103,7 +103,7 @@ func TestRangesDocumented(t *testing.T) {
 		t.Errorf("only %d ranges", len(rows))
 	}
 	for _, row := range rows {
-		ids, err := expand(row[1])
+		ids, err := expandRange(row[1])
 		if got := "w-" + strings.Join(ids, " w-"); err != nil || got != row[2] {
 			t.Errorf("%s: %s, %v; want %s", row[1], got, err, row[2])
 		}

@@ -1,10 +1,12 @@
 package inventory
 
+import "strings"
+
 // argument describes one argument of a block, for the decoder, for its error
 // messages, and for the reference in docs/inventory.md.
 type argument struct {
 	name     string
-	kind     kind
+	kind     valueKind
 	required bool
 	filled   bool   // an empty list is a mistake
 	fallback string // what holds if it is not given, for the reference
@@ -21,24 +23,24 @@ type block struct {
 	blocks    []block
 }
 
-// kind is the type of an argument's value.
-type kind string
+// valueKind is the type of an argument's value.
+type valueKind string
 
 const (
-	text     kind = "string"
-	texts    kind = "list of strings"
-	oneText  kind = "string or list of strings"
-	number   kind = "number"
-	truth    kind = "bool"
-	span     kind = "duration"
-	limit    kind = "number or percentage"
-	size     kind = "size"
-	anything kind = "any"
+	text           valueKind = "string"
+	texts          valueKind = "list of strings"
+	oneText        valueKind = "string or list of strings"
+	number         valueKind = "number"
+	boolean        valueKind = "bool"
+	duration       valueKind = "duration"
+	countOrPercent valueKind = "number or percentage"
+	size           valueKind = "size"
+	anything       valueKind = "any"
 )
 
-// later are words of the full language that this version does not carry out.
+// isUnsupported are words of the full language that this version does not carry out.
 // They are refused, so that nobody relies on what does not happen.
-func later(where, name string) bool {
+func isUnsupported(where, name string) bool {
 	words := map[string][]string{
 		"pool":         {"vars"},
 		"host":         {"vars"},
@@ -66,8 +68,8 @@ func sshBlock(meaning string) block {
 		{name: "become", kind: text, fallback: "none", meaning: "\"sudo\", or \"none\" where the user is root"},
 		{name: "become_password_file", kind: text, meaning: "file whose first line is the sudo password"},
 		{name: "become_password_command", kind: text, meaning: "command on the bastion that prints the sudo password, within 1 minute; it has no terminal, where a person types it use -K"},
-		{name: "connect_timeout", kind: span, fallback: "10s", meaning: "until logged in, for each hop"},
-		{name: "keep_alive", kind: span, fallback: "5s", meaning: "silence after which a sign of life is asked for; three without answer end the connection"},
+		{name: "connect_timeout", kind: duration, fallback: "10s", meaning: "until logged in, for each hop"},
+		{name: "keep_alive", kind: duration, fallback: "5s", meaning: "silence after which a sign of life is asked for; three without answer end the connection"},
 	}}
 }
 
@@ -78,8 +80,8 @@ func hostArguments() []argument {
 		{name: "etcd_cluster", kind: text, fallback: "none", meaning: "the etcd cluster the host is a member of"},
 		{name: "zone", kind: text, fallback: "none", meaning: "rack, row or room; a batch keeps to one zone of a pool"},
 		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations for it alone; what they say wins over the pool's"},
-		{name: "paused", kind: truth, fallback: "false", meaning: "nothing is done about it, and no roll-out is complete without it"},
-		{name: "ignore_etcd", kind: truth, fallback: "false", meaning: "it may be disrupted although etcd, or what looks like it, runs there and it is in no `etcd_cluster`"},
+		{name: "paused", kind: boolean, fallback: "false", meaning: "nothing is done about it, and no roll-out is complete without it"},
+		{name: "ignore_etcd", kind: boolean, fallback: "false", meaning: "it may be disrupted although etcd, or what looks like it, runs there and it is in no `etcd_cluster`"},
 	}
 }
 
@@ -99,7 +101,7 @@ func policyBlock(meaning string) block {
 		{name: "glob", kind: text, meaning: "a pattern of paths (`*` does not cross `/`), and all that is below what matches; instead of path"},
 		{name: "unit", kind: text, meaning: "a systemd unit by its exact name; instead of path"},
 		{name: "actions", kind: oneText, required: true, meaning: "any of \"none\", \"drain\", \"daemon-reload\", \"reload UNIT\", \"restart UNIT\", \"reboot\""},
-		{name: "timeout", kind: span, fallback: "2m", meaning: "for each reload or restart; one that takes longer has failed"},
+		{name: "timeout", kind: duration, fallback: "2m", meaning: "for each reload or restart; one that takes longer has failed"},
 	}}
 }
 
@@ -107,14 +109,14 @@ func rangeArgument() argument {
 	return argument{name: "range", kind: text, required: true, meaning: "numbers such as \"01-48\" or \"1-3,7\"; zeros in front are kept. Names are LABEL-NUMBER; ${id} is the number"}
 }
 
-// schema is the whole language of an inventory.
-func schema() block {
+// inventorySchema is the whole language of an inventory.
+func inventorySchema() block {
 	return block{name: "inventory", blocks: []block{
 		siteBlock(),
 		{name: "variable", label: "name", many: true, meaning: "A value given from outside: --var NAME=VALUE, --var-file, or HOLDFAST_VAR_NAME. Used as var.NAME.", arguments: []argument{
 			{name: "default", kind: anything, fallback: "none; then a value must be given", meaning: "its value if none is given"},
 			{name: "type", kind: text, fallback: "the default's, else \"string\"", meaning: "\"string\", \"number\" or \"bool\""},
-			{name: "sensitive", kind: truth, fallback: "false", meaning: "never shown in any output"},
+			{name: "sensitive", kind: boolean, fallback: "false", meaning: "never shown in any output"},
 			{name: "description", kind: text, meaning: "for people"},
 		}},
 		{name: "locals", many: true, meaning: "Values with names, used as local.NAME. They may refer to variables and to each other, in any order and across files."},
@@ -128,12 +130,12 @@ func schema() block {
 func etcdBlock() block {
 	return block{name: "etcd_cluster", label: "name", many: true, meaning: "An etcd cluster. Its members are the hosts that name it; that is checked against its own member list.", arguments: []argument{
 		{name: "client_port", kind: number, fallback: "2379", meaning: "port its members listen on for clients"},
-		{name: "snapshot", kind: truth, fallback: "true", meaning: "save it to the bastion before a run's first disruption"},
+		{name: "snapshot", kind: boolean, fallback: "true", meaning: "save it to the bastion before a run's first disruption"},
 		{name: "snapshot_folder", kind: text, fallback: "snapshots beside the journals", meaning: "folder on the bastion for the snapshots of runs, which get a folder of the site's name in it"},
 		{name: "snapshot_keep", kind: number, fallback: "10", meaning: "how many snapshots are kept; a run that takes one removes others. The newest is always kept, and so are those of runs that are not over"},
-		{name: "snapshot_max_age", kind: span, fallback: "30d", meaning: "snapshots that are older are removed, too"},
-		{name: "timeout", kind: span, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "of one look at all members; a member that does not answer within two fifths of it is not healthy"},
-		{name: "allow_outage", kind: truth, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots; without it such a reboot is refused"},
+		{name: "snapshot_max_age", kind: duration, fallback: "30d", meaning: "snapshots that are older are removed, too"},
+		{name: "timeout", kind: duration, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "of one look at all members; a member that does not answer within two fifths of it is not healthy"},
+		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots; without it such a reboot is refused"},
 	}, blocks: []block{
 		{name: "tls", meaning: "Client credentials, as paths on the members. Without it, plain HTTP.", arguments: []argument{
 			{name: "ca", kind: text, required: true, meaning: "certificate authority of the members"},
@@ -143,8 +145,8 @@ func etcdBlock() block {
 	}}
 }
 
-// argument finds an argument by name.
-func (b block) argument(name string) (argument, bool) {
+// findArgument finds an argument by name.
+func (b block) findArgument(name string) (argument, bool) {
 	for _, a := range b.arguments {
 		if a.name == name {
 			return a, true
@@ -153,12 +155,19 @@ func (b block) argument(name string) (argument, bool) {
 	return argument{}, false
 }
 
-// child finds a kind of block by name.
-func (b block) child(name string) (block, bool) {
+// findBlock finds a kind of block by name.
+func (b block) findBlock(name string) (block, bool) {
 	for _, c := range b.blocks {
 		if c.name == name {
 			return c, true
 		}
 	}
 	return block{}, false
+}
+
+func joinNames(names []string) string {
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
 }

@@ -10,7 +10,7 @@ import (
 // TestEveryArgumentIsRead: each argument of the schema refuses a value that
 // it cannot have, where it stands. So none is taken and then ignored.
 func TestEveryArgumentIsRead(t *testing.T) {
-	for _, top := range schema().blocks {
+	for _, top := range inventorySchema().blocks {
 		each(top, nil, func(path []block, a argument) {
 			if a.kind == anything {
 				return

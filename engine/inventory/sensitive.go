@@ -13,13 +13,13 @@ import (
 // secret marks values that must never be shown.
 const secret = "sensitive"
 
-// mayBeSensitive are the arguments that may be made of sensitive values:
+// sensitiveArguments are the arguments that may be made of sensitive values:
 // those that are given to a shell and otherwise only shown redacted, and
 // documents, which are not shown at all.
-var mayBeSensitive = []string{"command", "undo", "become_password_command", "content"}
+var sensitiveArguments = []string{"command", "undo", "become_password_command", "content"}
 
-// hide notes the text of a sensitive value, so that output can be redacted.
-func (l *loader) hide(v cty.Value) {
+// recordSensitive notes the text of a sensitive value, so that output can be redacted.
+func (l *loader) recordSensitive(v cty.Value) {
 	v, _ = v.UnmarkDeep()
 	_ = cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
 		if !part.IsKnown() || part.IsNull() || part.Type() != cty.String && part.Type() != cty.Number {
@@ -33,27 +33,27 @@ func (l *loader) hide(v cty.Value) {
 	})
 }
 
-// hideParts notes the sensitive parts of an expression as they are after all
+// recordSensitiveParts notes the sensitive parts of an expression as they are after all
 // functions: base64encode(var.token) is as secret as the token.
-func (s *scope) hideParts(e hclsyntax.Expression, ctx *hcl.EvalContext) {
+func (s *scope) recordSensitiveParts(e hclsyntax.Expression, ctx *hcl.EvalContext) {
 	switch t := e.(type) {
 	case *hclsyntax.TemplateExpr:
 		for _, part := range t.Parts {
-			s.hideParts(part, ctx)
+			s.recordSensitiveParts(part, ctx)
 		}
 		return
 	case *hclsyntax.TemplateWrapExpr:
-		s.hideParts(t.Wrapped, ctx)
+		s.recordSensitiveParts(t.Wrapped, ctx)
 		return
 	}
 	if v, diags := e.Value(ctx); !diags.HasErrors() && v.ContainsMarked() {
-		s.l.hide(v)
+		s.loader.recordSensitive(v)
 	}
 }
 
-// discreet takes the detail out of a complaint about an expression that has
+// hideDetail takes the detail out of a complaint about an expression that has
 // to do with a sensitive value: functions quote their arguments.
-func discreet(d *hcl.Diagnostic) {
+func hideDetail(d *hcl.Diagnostic) {
 	if d.Expression == nil || d.EvalContext == nil {
 		return
 	}
@@ -62,7 +62,7 @@ func discreet(d *hcl.Diagnostic) {
 			if _, here := ctx.Variables[t.RootName()]; !here {
 				continue
 			}
-			if touchesSecret(ctx.Variables[t.RootName()], t) {
+			if refersToSecret(ctx.Variables[t.RootName()], t) {
 				d.Detail = "it has to do with a sensitive value, so that more cannot be shown"
 				return
 			}
@@ -71,9 +71,9 @@ func discreet(d *hcl.Diagnostic) {
 	}
 }
 
-// touchesSecret reports whether what a traversal refers to, or what is on the
+// refersToSecret reports whether what a traversal refers to, or what is on the
 // way there, is sensitive. The whole of var or local counts as what it holds.
-func touchesSecret(v cty.Value, t hcl.Traversal) bool {
+func refersToSecret(v cty.Value, t hcl.Traversal) bool {
 	for _, step := range t[1:] {
 		next, diags := hcl.Traversal{step}.TraverseRel(v)
 		if diags.HasErrors() {
@@ -84,7 +84,7 @@ func touchesSecret(v cty.Value, t hcl.Traversal) bool {
 	return v.ContainsMarked()
 }
 
-// showsSecret reports whether a text holds a sensitive value.
-func showsSecret(text string, sensitive []string) bool {
+// containsSecret reports whether a text holds a sensitive value.
+func containsSecret(text string, sensitive []string) bool {
 	return slices.ContainsFunc(sensitive, func(s string) bool { return strings.Contains(text, s) })
 }

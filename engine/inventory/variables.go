@@ -12,8 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// outside is the value of a variable that comes from outside.
-type outside struct {
+// outsideValue is the value of a variable that comes from outside.
+type outsideValue struct {
 	value cty.Value
 	from  string
 	at    *hcl.Range // in a file of variables
@@ -23,10 +23,10 @@ type outside struct {
 // readVarFiles collects the values in files of variables; the later file wins.
 // Their lines are never shown: they are where secrets are.
 func (l *loader) readVarFiles() error {
-	l.outside = map[string]*outside{}
+	l.outsideValues = map[string]*outsideValue{}
 	for _, name := range l.src.VarFiles {
-		l.secretive[l.real(name)] = true
-		body, err := l.parse(name)
+		l.hiddenFiles[l.displayPath(name)] = true
+		body, err := l.parseFile(name)
 		if err != nil {
 			return fmt.Errorf("read variables: %w", err)
 		}
@@ -37,29 +37,29 @@ func (l *loader) readVarFiles() error {
 		l.diags = append(l.diags, diags...)
 		for n, a := range attrs {
 			v, diags := a.Expr.Value(nil)
-			l.diags = append(l.diags, friendlier(diags)...)
-			l.outside[n] = &outside{value: v, from: l.real(name), at: &a.NameRange}
+			l.diags = append(l.diags, addAdvice(diags)...)
+			l.outsideValues[n] = &outsideValue{value: v, from: l.displayPath(name), at: &a.NameRange}
 		}
 	}
 	return nil
 }
 
-// given are the values of variables from files and --var; the latter win.
-func (l *loader) given() map[string]*outside {
-	values := maps.Clone(l.outside)
+// givenValues are the values of variables from files and --var; the latter win.
+func (l *loader) givenValues() map[string]*outsideValue {
+	values := maps.Clone(l.outsideValues)
 	for _, v := range l.src.Vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || name == "" {
-			l.failNowhere("--var is not NAME=VALUE", "write --var commit=4d1f…")
+			l.addGlobalError("--var is not NAME=VALUE", "write --var commit=4d1f…")
 			continue
 		}
-		values[name] = &outside{value: cty.StringVal(value), from: "--var"}
+		values[name] = &outsideValue{value: cty.StringVal(value), from: "--var"}
 	}
 	return values
 }
 
-// unused complains of values for variables that there are not.
-func (l *loader) unused(given map[string]*outside) {
+// reportUnusedValues complains of values for variables that there are not.
+func (l *loader) reportUnusedValues(given map[string]*outsideValue) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if given[name].used || given[name].at == nil && slices.Contains(l.src.Others, name) {
 			continue
@@ -67,32 +67,32 @@ func (l *loader) unused(given map[string]*outside) {
 		summary := fmt.Sprintf("%s sets %q, which is no variable of the inventory", given[name].from, name)
 		detail := fmt.Sprintf("add variable %q {} to it, or correct the name", name)
 		if at := given[name].at; at != nil {
-			l.fail(*at, fmt.Sprintf("no variable %q in the inventory", name), detail)
+			l.addError(*at, fmt.Sprintf("no variable %q in the inventory", name), detail)
 		} else {
-			l.failNowhere(summary, detail)
+			l.addGlobalError(summary, detail)
 		}
 	}
 }
 
-// variable finds the value of one variable.
-func (s *scope) variable(n *node, given map[string]*outside) {
+// evaluateVariable finds the value of one variable.
+func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 	if !hclsyntax.ValidIdentifier(n.label) {
-		s.l.fail(n.at, fmt.Sprintf("%q is no variable name", n.label), "letters, digits, _ and -, beginning with a letter")
+		s.loader.addError(n.at, fmt.Sprintf("%q is no variable name", n.label), "letters, digits, _ and -, beginning with a letter")
 		return
 	}
 	if _, twice := s.vars[n.label]; twice {
-		s.l.fail(n.at, fmt.Sprintf("a second variable %q", n.label), "names are unique over all files")
+		s.loader.addError(n.at, fmt.Sprintf("a second variable %q", n.label), "names are unique over all files")
 		return
 	}
 	s.vars[n.label] = cty.DynamicVal
 	if a := n.args["description"]; a != nil {
-		s.l.constant(a)
+		s.loader.constantString(a)
 	}
 	typ, typed := s.typeOf(n)
 	value, from, ok := s.valueFor(n, given)
-	sensitive := s.l.constantBool(n.args["sensitive"])
+	sensitive := s.loader.constantBool(n.args["sensitive"])
 	if sensitive && ok && value != cty.NilVal {
-		s.l.hide(value) // before anything can complain of it
+		s.loader.recordSensitive(value) // before anything can complain of it
 	}
 	if !ok || !typed {
 		return
@@ -102,16 +102,16 @@ func (s *scope) variable(n *node, given map[string]*outside) {
 		if sensitive {
 			how = fmt.Sprintf("give one with HOLDFAST_VAR_%s, or in a file with --var-file: on a command line everybody on this machine can read it", n.label)
 		}
-		s.l.fail(n.at, fmt.Sprintf("variable %q has no value", n.label), how)
+		s.loader.addError(n.at, fmt.Sprintf("variable %q has no value", n.label), how)
 		return
 	}
 	converted, err := convert.Convert(value, typ)
 	if err != nil {
-		s.l.fail(n.at, fmt.Sprintf("variable %q: the value from %s is not a %s", n.label, from, typeName(typ)), advice(typ))
+		s.loader.addError(n.at, fmt.Sprintf("variable %q: the value from %s is not a %s", n.label, from, typeName(typ)), valueAdvice(typ))
 		return
 	}
 	if sensitive {
-		s.l.hide(converted)
+		s.loader.recordSensitive(converted)
 		converted = converted.Mark(secret)
 	}
 	s.vars[n.label] = converted
@@ -121,18 +121,18 @@ func (s *scope) variable(n *node, given map[string]*outside) {
 func (s *scope) typeOf(n *node) (cty.Type, bool) {
 	if a := n.args["type"]; a != nil {
 		types := map[string]cty.Type{"string": cty.String, "number": cty.Number, "bool": cty.Bool}
-		name, ok := s.l.constant(a)
+		name, ok := s.loader.constantString(a)
 		if !ok {
 			return cty.NilType, false
 		}
 		typ, ok := types[name]
 		if !ok {
-			s.l.fail(a.Expr.Range(), fmt.Sprintf("no type %q", name), `there are "string", "number" and "bool"`)
+			s.loader.addError(a.Expr.Range(), fmt.Sprintf("no type %q", name), `there are "string", "number" and "bool"`)
 		}
 		return typ, ok
 	}
 	if a := n.args["default"]; a != nil {
-		v, diags := a.Expr.Value(&hcl.EvalContext{Functions: s.l.functions(a.SrcRange)})
+		v, diags := a.Expr.Value(&hcl.EvalContext{Functions: s.loader.functionsFor(a.SrcRange)})
 		return v.Type(), !diags.HasErrors()
 	}
 	return cty.DynamicPseudoType, true
@@ -141,27 +141,27 @@ func (s *scope) typeOf(n *node) (cty.Type, bool) {
 // valueFor picks the value of a variable: --var, then a file, then the
 // environment, then its default. A default is evaluated in any case, so that
 // its mistakes show.
-func (s *scope) valueFor(n *node, given map[string]*outside) (cty.Value, string, bool) {
+func (s *scope) valueFor(n *node, given map[string]*outsideValue) (cty.Value, string, bool) {
 	def := cty.NilVal
 	ok := true
 	if a := n.args["default"]; a != nil {
-		def, ok = s.evaluate(a.Expr, &hcl.EvalContext{Functions: s.l.functions(a.SrcRange)})
+		def, ok = s.evaluate(a.Expr, &hcl.EvalContext{Functions: s.loader.functionsFor(a.SrcRange)})
 	}
 	if g := given[n.label]; g != nil {
 		g.used = true
 		return g.value, g.from, ok
 	}
-	if v, set := s.l.src.Env("HOLDFAST_VAR_" + n.label); set {
+	if v, set := s.loader.src.Env("HOLDFAST_VAR_" + n.label); set {
 		return cty.StringVal(v), "HOLDFAST_VAR_" + n.label, ok
 	}
 	return def, "its default", ok
 }
 
-// constant reads an argument that must not depend on anything.
-func (l *loader) constant(a *hclsyntax.Attribute) (string, bool) {
+// constantString reads an argument that must not depend on anything.
+func (l *loader) constantString(a *hclsyntax.Attribute) (string, bool) {
 	v, diags := a.Expr.Value(nil)
 	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() {
-		l.fail(a.Expr.Range(), a.Name+" is not a plain string", "write it in quotes; it cannot refer to anything")
+		l.addError(a.Expr.Range(), a.Name+" is not a plain string", "write it in quotes; it cannot refer to anything")
 		return "", false
 	}
 	return v.AsString(), true
@@ -173,7 +173,7 @@ func (l *loader) constantBool(a *hclsyntax.Attribute) bool {
 	}
 	v, diags := a.Expr.Value(nil)
 	if diags.HasErrors() || v.Type() != cty.Bool || v.IsNull() {
-		l.fail(a.Expr.Range(), a.Name+" is not true or false", "write one of them; it cannot refer to anything")
+		l.addError(a.Expr.Range(), a.Name+" is not true or false", "write one of them; it cannot refer to anything")
 		return false
 	}
 	return v.True()

@@ -16,12 +16,12 @@ var (
 	weekdays  = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} // as time.Weekday counts
 )
 
-// windows reads the window blocks in a block; none if one of them is wrong.
-func (b *builder) windows(parent *node) []engine.Window {
+// readWindows reads the window blocks in a block; none if one of them is wrong.
+func (b *builder) readWindows(parent *node) []engine.Window {
 	var list []engine.Window
 	before := len(b.diags)
-	for _, n := range parent.all("window") {
-		list = append(list, b.window(n))
+	for _, n := range parent.childBlocks("window") {
+		list = append(list, b.readWindow(n))
 	}
 	if len(b.diags) > before {
 		return nil
@@ -29,36 +29,36 @@ func (b *builder) windows(parent *node) []engine.Window {
 	return list
 }
 
-func (b *builder) window(n *node) engine.Window {
-	r := b.read(n)
-	w := engine.Window{Days: r.days("days"), From: r.clock("from"), To: r.clock("to"), Zone: r.text("timezone")}
+func (b *builder) readWindow(n *node) engine.Window {
+	r := b.newReader(n)
+	w := engine.Window{Days: r.readDays("days"), From: r.readClock("from"), To: r.readClock("to"), Zone: r.readText("timezone")}
 	if w.From == 24*60 {
-		b.fail(n.args["from"].Expr.Range(), "from is not a time of day", `write "00:00"; the window opens on the days that are given`)
+		b.addError(n.args["from"].Expr.Range(), "from is not a time of day", `write "00:00"; the window opens on the days that are given`)
 	}
 	if w.From == w.To && w.From >= 0 {
-		b.fail(n.args["to"].Expr.Range(), "the window is closed when it opens", `for a whole day write from = "00:00" and to = "24:00"`)
+		b.addError(n.args["to"].Expr.Range(), "the window is closed when it opens", `for a whole day write from = "00:00" and to = "24:00"`)
 	}
 	if w.Zone == "" {
 		return w
 	}
 	location, err := time.LoadLocation(w.Zone)
 	if err != nil || location == time.Local {
-		b.fail(n.args["timezone"].Expr.Range(), fmt.Sprintf("no time zone %q", w.Zone), `it is a name such as "Europe/Berlin", or "UTC"`)
+		b.addError(n.args["timezone"].Expr.Range(), fmt.Sprintf("no time zone %q", w.Zone), `it is a name such as "Europe/Berlin", or "UTC"`)
 	}
 	w.Location = location
 	return w
 }
 
-// clock reads a time of day as minutes after midnight; -1 if it is not given
+// readClock reads a time of day as minutes after midnight; -1 if it is not given
 // or wrong.
-func (r reader) clock(name string) int {
-	s := r.text(name)
+func (r reader) readClock(name string) int {
+	s := r.readText(name)
 	if s == "" {
 		return -1
 	}
 	m := clockRule.FindStringSubmatch(s)
 	if m == nil {
-		r.s.l.fail(r.n.args[name].Expr.Range(), name+" is not a time of day", `write hours and minutes with two digits each, such as "04:00" or "22:30"`)
+		r.scope.loader.addError(r.node.args[name].Expr.Range(), name+" is not a time of day", `write hours and minutes with two digits each, such as "04:00" or "22:30"`)
 		return -1
 	}
 	hours, _ := strconv.Atoi(m[1] + m[3])
@@ -66,17 +66,17 @@ func (r reader) clock(name string) int {
 	return 60*hours + minutes
 }
 
-// days reads days of the week and ranges of them, which may go over its end.
-func (r reader) days(name string) []time.Weekday {
-	a, list := r.n.args[name], []time.Weekday(nil)
-	for _, word := range r.oneOrMore(name) {
+// readDays reads days of the week and ranges of them, which may go over its end.
+func (r reader) readDays(name string) []time.Weekday {
+	a, list := r.node.args[name], []time.Weekday(nil)
+	for _, word := range r.readOneOrMore(name) {
 		first, last, isRange := strings.Cut(word, "-")
 		from, to := slices.Index(weekdays, first), slices.Index(weekdays, last)
 		if !isRange {
 			to = from
 		}
 		if from < 0 || to < 0 {
-			r.s.l.fail(a.Expr.Range(), fmt.Sprintf("no day %q", word), `write "mon", "tue", "wed", "thu", "fri", "sat", "sun", or a range such as "mon-fri"`)
+			r.scope.loader.addError(a.Expr.Range(), fmt.Sprintf("no day %q", word), `write "mon", "tue", "wed", "thu", "fri", "sat", "sun", or a range such as "mon-fri"`)
 			continue
 		}
 		for d := from; ; d = (d + 1) % 7 {
@@ -91,11 +91,11 @@ func (r reader) days(name string) []time.Weekday {
 	return list
 }
 
-// fits checks that a batch of the pool can begin at some time.
-func (b *builder) fits(n *node, p engine.Pool) {
+// checkWindowLength checks that a batch of the pool can begin at some time.
+func (b *builder) checkWindowLength(n *node, p engine.Pool) {
 	if len(p.Windows) == 0 {
-		if p.BatchTakes > 0 && len(n.all("window")) == 0 {
-			b.warn("pool %q: batch_takes does nothing without a window", n.label)
+		if p.BatchTakes > 0 && len(n.childBlocks("window")) == 0 {
+			b.addWarning("pool %q: batch_takes does nothing without a window", n.label)
 		}
 		return
 	}
@@ -111,6 +111,6 @@ func (b *builder) fits(n *node, p engine.Pool) {
 	if a := n.args["batch_takes"]; a != nil {
 		at = a.Expr.Range()
 	}
-	b.fail(at, fmt.Sprintf("no window of pool %q is long enough for a batch", n.label),
+	b.addError(at, fmt.Sprintf("no window of pool %q is long enough for a batch", n.label),
 		fmt.Sprintf("a batch is expected to take %v; make a window longer, or batch_takes shorter", p.Takes()))
 }

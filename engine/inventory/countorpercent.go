@@ -13,32 +13,32 @@ import (
 // maxCount bounds a count of hosts, against a slip of the keyboard.
 const maxCount = 1 << 20
 
-// limit reads a count of hosts, which is at least that many, or a percentage.
+// readCountOrPercent reads a count of hosts, which is at least that many, or a percentage.
 // A count is a number and a percentage is text, so that neither can be meant as
 // the other.
-func (r reader) limit(name string, least int64) engine.Limit {
-	a := r.n.args[name]
+func (r reader) readCountOrPercent(name string, least int64) engine.Limit {
+	a := r.node.args[name]
 	if a == nil {
 		return engine.Limit{}
 	}
-	v, diags := a.Expr.Value(r.s.context(a.SrcRange, r.id))
+	v, diags := a.Expr.Value(r.scope.evalContext(a.SrcRange, r.id))
 	if !diags.HasErrors() && v.Type() == cty.String && v.IsWhollyKnown() && !v.IsNull() && !v.IsMarked() {
-		return r.percentage(name, v.AsString(), least)
+		return r.parsePercentage(name, v.AsString(), least)
 	}
-	n, at, ok := r.value(name, cty.Number)
+	n, at, ok := r.evaluateArgument(name, cty.Number)
 	if !ok {
 		return engine.Limit{}
 	}
 	count, accuracy := n.AsBigFloat().Int64()
 	if accuracy != big.Exact || count < least || count > maxCount {
-		r.s.l.fail(at, name+" is not a limit", fmt.Sprintf("a whole number from %d, or a percentage such as \"10%%\", is needed", least))
+		r.scope.loader.addError(at, name+" is not a limit", fmt.Sprintf("a whole number from %d, or a percentage such as \"10%%\", is needed", least))
 		return engine.Limit{}
 	}
 	return engine.Limit{Count: int(count), Set: true}
 }
 
-// percentage reads text such as "10%". What is likely meant by another is told.
-func (r reader) percentage(name, text string, least int64) engine.Limit {
+// parsePercentage reads text such as "10%". What is likely meant by another is told.
+func (r reader) parsePercentage(name, text string, least int64) engine.Limit {
 	l, err := engine.ParseLimit(text)
 	if err == nil {
 		return l
@@ -52,6 +52,6 @@ func (r reader) percentage(name, text string, least int64) engine.Limit {
 	if text == "0%" && least == 0 {
 		advice += "; for none, write 0 without quotes"
 	}
-	r.s.l.fail(r.n.args[name].Expr.Range(), name+" is not a limit", advice)
+	r.scope.loader.addError(r.node.args[name].Expr.Range(), name+" is not a limit", advice)
 	return engine.Limit{}
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// bounded is a function whose results are limited, each and together. What
+// limitFunction is a function whose results are limited, each and together. What
 // would be too much is refused before it is made, where one call can make much
 // of little.
-func (l *loader) bounded(name string, f function.Function) function.Function {
+func (l *loader) limitFunction(name string, f function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(), VarParam: f.VarParam(),
 		Type: func(args []cty.Value) (cty.Type, error) {
-			if err := multiplies(name, args); err != nil {
+			if err := checkCallSize(name, args); err != nil {
 				return cty.DynamicPseudoType, err
 			}
 			return f.ReturnTypeForValues(args)
@@ -32,16 +32,16 @@ func (l *loader) bounded(name string, f function.Function) function.Function {
 				return v, err
 			}
 			bytes, items := sizeOf(v)
-			l.texts, l.items = l.texts+bytes, l.items+items
+			l.resultBytes, l.resultItems = l.resultBytes+bytes, l.resultItems+items
 			switch {
-			case bytes > maxText:
-				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d MiB", maxText>>20)
+			case bytes > maxValueBytes:
+				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d MiB", maxValueBytes>>20)
 			case items > maxItems:
 				return cty.UnknownVal(want), fmt.Errorf("the result has more than %d values", maxItems)
-			case l.items > maxAllItems:
+			case l.resultItems > maxAllItems:
 				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d values; call them once, in locals", maxAllItems)
-			case l.texts > maxTexts:
-				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d MiB; call them once, in locals", maxTexts>>20)
+			case l.resultBytes > maxAllBytes:
+				return cty.UnknownVal(want), fmt.Errorf("the results of all functions of the inventory have more than %d MiB; call them once, in locals", maxAllBytes>>20)
 			}
 			return v, nil
 		},
@@ -75,8 +75,8 @@ var widths = regexp.MustCompile(`%[^a-zA-Z%]*`)
 // one.
 const maxWidth = 10_000
 
-// multiplies refuses a call that makes very much of its arguments.
-func multiplies(name string, args []cty.Value) error {
+// checkCallSize refuses a call that makes very much of its arguments.
+func checkCallSize(name string, args []cty.Value) error {
 	texts := make([]string, len(args))
 	for i, a := range args {
 		if a, _ = a.Unmark(); a.IsKnown() && !a.IsNull() && a.Type() == cty.String {
@@ -95,13 +95,13 @@ func multiplies(name string, args []cty.Value) error {
 	case "indent":
 		n, _ := args[0].Unmark()
 		if n.IsKnown() && !n.IsNull() && n.Type() == cty.Number {
-			if wide, _ := n.AsBigFloat().Int64(); wide > maxWidth || wide*int64(strings.Count(texts[1], "\n")) > maxText {
-				return function.NewArgErrorf(0, "the result has more than %d MiB, or lines that begin after more than %d spaces", maxText>>20, maxWidth)
+			if wide, _ := n.AsBigFloat().Int64(); wide > maxWidth || wide*int64(strings.Count(texts[1], "\n")) > maxValueBytes {
+				return function.NewArgErrorf(0, "the result has more than %d MiB, or lines that begin after more than %d spaces", maxValueBytes>>20, maxWidth)
 			}
 		}
 	case "replace":
-		if (len(texts[0])+1)*(len(texts[2])+1) > 16*maxText {
-			return function.NewArgErrorf(2, "the result may have more than %d MiB", maxText>>20)
+		if (len(texts[0])+1)*(len(texts[2])+1) > 16*maxValueBytes {
+			return function.NewArgErrorf(2, "the result may have more than %d MiB", maxValueBytes>>20)
 		}
 	case "join":
 		items := 0
@@ -110,20 +110,20 @@ func multiplies(name string, args []cty.Value) error {
 				items += a.LengthInt()
 			}
 		}
-		if items*len(texts[0]) > maxText {
-			return function.NewArgErrorf(0, "the result has more than %d MiB", maxText>>20)
+		if items*len(texts[0]) > maxValueBytes {
+			return function.NewArgErrorf(0, "the result has more than %d MiB", maxValueBytes>>20)
 		}
 	}
 	return nil
 }
 
-// fits reports whether a local is as large as it may be; others may be made of
+// checkLocalSize reports whether a local is as large as it may be; others may be made of
 // it many times over.
-func (s *scope) fits(a *hclsyntax.Attribute, v cty.Value) bool {
+func (s *scope) checkLocalSize(a *hclsyntax.Attribute, v cty.Value) bool {
 	bytes, items := sizeOf(v)
-	if bytes <= maxText && items <= 10*maxItems {
+	if bytes <= maxValueBytes && items <= 10*maxItems {
 		return true
 	}
-	s.l.fail(a.SrcRange, fmt.Sprintf("local %q is too large", a.Name), fmt.Sprintf("a local may have %d MiB and %d values", maxText>>20, 10*maxItems))
+	s.loader.addError(a.SrcRange, fmt.Sprintf("local %q is too large", a.Name), fmt.Sprintf("a local may have %d MiB and %d values", maxValueBytes>>20, 10*maxItems))
 	return false
 }

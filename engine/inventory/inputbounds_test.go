@@ -60,7 +60,7 @@ func TestBounds(t *testing.T) {
 		{"loops in loops", local(`[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c]]]`), "site.hcl:3:65: too many rounds: the loops of the inventory go through more than 50000 values"},
 		{"loops of a template", local(`templatefile("loops", { list = range(1000) })`), "loops:1:"},
 		{"many long lists", local(`[for a in range(1000) : range(1000)]`), "have more than 200000 values"},
-		{"a large file", "#" + strings.Repeat("x", maxSource), "more than 8 MiB"},
+		{"a large file", "#" + strings.Repeat("x", maxSourceBytes), "more than 8 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := Load(Source{FS: endless{fstest.MapFS{"site.hcl": {Data: []byte(tc.text)}, "zero": {}, "loops": {Data: []byte("%{for a in list}%{for b in list}%{for c in list}${a}${b}%{endfor}%{endfor}%{endfor}")}}}, Paths: []string{"site.hcl"}})

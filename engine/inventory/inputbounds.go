@@ -13,13 +13,13 @@ import (
 // Limits of what few bytes of an inventory, or a file that never ends, could
 // make of it.
 const (
-	maxSource    = 8 << 20  // bytes of a file of HCL, and of a template
-	maxText      = 64 << 20 // bytes of a value: of a file that file() reads, a result of a function, a local
-	maxTexts     = 1 << 30  // bytes of all that functions give
-	maxCalls     = 5_000_000
-	maxItems     = 100_000 // values in a list or object that a function gives
-	maxDepth     = 100     // brackets, templates and signs within each other
-	maxOperators = 1_000   // in one expression
+	maxSourceBytes = 8 << 20  // bytes of a file of HCL, and of a template
+	maxValueBytes  = 64 << 20 // bytes of a value: of a file that file() reads, a result of a function, a local
+	maxAllBytes    = 1 << 30  // bytes of all that functions give
+	maxCalls       = 5_000_000
+	maxItems       = 100_000 // values in a list or object that a function gives
+	maxDepth       = 100     // brackets, templates and signs within each other
+	maxOperators   = 1_000   // in one expression
 )
 
 // Limits of all that an inventory evaluates. Tests lower them.
@@ -32,7 +32,7 @@ var (
 func (l *loader) readFile(name string, most int) ([]byte, error) {
 	f, err := l.src.FS.Open(name)
 	if err != nil {
-		return nil, cause(err)
+		return nil, pathErrorCause(err)
 	}
 	defer func() { _ = f.Close() }() // only read
 	if info, err := f.Stat(); err == nil && info.IsDir() {
@@ -40,7 +40,7 @@ func (l *loader) readFile(name string, most int) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
 	if err != nil {
-		return nil, cause(err)
+		return nil, pathErrorCause(err)
 	}
 	if len(text) > most {
 		return nil, fmt.Errorf("has more than %d MiB, or never ends; name another file", most>>20)
@@ -48,10 +48,10 @@ func (l *loader) readFile(name string, most int) ([]byte, error) {
 	return text, nil
 }
 
-// tooDeep gives the place where brackets, templates or operators are nested
+// findTooDeep gives the place where brackets, templates or operators are nested
 // deeper than the parser, which calls itself for each, may be given.
-func tooDeep(tokens hclsyntax.Tokens) *hclsyntax.Token {
-	levels := []level{{}}
+func findTooDeep(tokens hclsyntax.Tokens) *hclsyntax.Token {
+	levels := []nestingLevel{{}}
 	directives := 0
 	for i, t := range tokens {
 		top := &levels[len(levels)-1]
@@ -59,9 +59,9 @@ func tooDeep(tokens hclsyntax.Tokens) *hclsyntax.Token {
 		case hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenTemplateInterp,
 			hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
 			top.operators++
-			levels = append(levels, level{lines: t.Type == hclsyntax.TokenOBrace})
+			levels = append(levels, nestingLevel{lines: t.Type == hclsyntax.TokenOBrace})
 			if t.Type == hclsyntax.TokenTemplateControl && i+1 < len(tokens) {
-				directives += opens(string(tokens[i+1].Bytes))
+				directives += depthChange(string(tokens[i+1].Bytes))
 			}
 		case hclsyntax.TokenCBrace, hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenTemplateSeqEnd,
 			hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
@@ -87,15 +87,15 @@ func tooDeep(tokens hclsyntax.Tokens) *hclsyntax.Token {
 	return nil
 }
 
-// level is what is between two brackets.
-type level struct {
+// nestingLevel is what is between two brackets.
+type nestingLevel struct {
 	lines     bool // a new line begins another expression
 	operators int  // signs of the expression so far
 }
 
-// opens is 1 for the directive of a template that opens another level, and -1
+// depthChange is 1 for the directive of a template that opens another level, and -1
 // for one that closes it.
-func opens(word string) int {
+func depthChange(word string) int {
 	switch word {
 	case "if", "for":
 		return 1
@@ -105,14 +105,14 @@ func opens(word string) int {
 	return 0
 }
 
-// shallow reports whether a text may be parsed; if not, that is noted.
-func (l *loader) shallow(text []byte, shown string) bool {
+// checkNesting reports whether a text may be parsed; if not, that is noted.
+func (l *loader) checkNesting(text []byte, shown string) bool {
 	tokens, _ := hclsyntax.LexConfig(text, shown, hcl.InitialPos) // the parser says what is wrong
-	if t := tooDeep(tokens); t != nil {
-		l.fail(t.Range, "nested too deep", tooDeepText)
+	if t := findTooDeep(tokens); t != nil {
+		l.addError(t.Range, "nested too deep", nestingAdvice)
 		return false
 	}
 	return true
 }
 
-var tooDeepText = fmt.Sprintf("an expression may have %d levels of brackets and templates, and %d operators; write it flatter, with locals", maxDepth, maxOperators)
+var nestingAdvice = fmt.Sprintf("an expression may have %d levels of brackets and templates, and %d operators; write it flatter, with locals", maxDepth, maxOperators)
