@@ -83,7 +83,7 @@ func (c *clusters) Observe(ctx context.Context, name string) engine.ClusterFacts
 	if err != nil {
 		return engine.ClusterFacts{Name: name, Problem: err.Error()}
 	}
-	return cluster.Observe(ctx)
+	return cluster.Gather(ctx)
 }
 
 // MoveLeader moves leadership off a host.

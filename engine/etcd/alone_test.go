@@ -28,7 +28,7 @@ func TestAlone(t *testing.T) {
 	client := open(t, config(cluster))
 
 	t.Run("observe", func(t *testing.T) {
-		facts := client.Observe(t.Context())
+		facts := client.Gather(t.Context())
 		wellFacts(t, facts, 1)
 		if got := facts.Members[0].Name; got != "infra?[31m1" {
 			t.Errorf("name %q is not fit for a terminal", got)
@@ -49,7 +49,7 @@ func TestAlone(t *testing.T) {
 	t.Run("connection that breaks", func(t *testing.T) { breaks(t, cluster) })
 	t.Run("frozen", func(t *testing.T) {
 		client := open(t, config(cluster, dialling("etcd-0", silent(t)), func(c *etcd.Config) { c.Timeout = time.Second / 2 }))
-		contains(t, client.Observe(t.Context()).Problem, "no member answers: etcd-0: status: no answer in time")
+		contains(t, client.Gather(t.Context()).Problem, "no member answers: etcd-0: status: no answer in time")
 	})
 	t.Run("no space", func(t *testing.T) { noSpace(t, cluster, client) })
 }
@@ -121,7 +121,7 @@ func breaks(t *testing.T, cluster *etcdtest.Cluster) {
 		}
 		return n, nil
 	})))
-	facts := client.Observe(t.Context())
+	facts := client.Gather(t.Context())
 	if facts.Healthy() != 0 {
 		t.Errorf("facts %+v", facts)
 	}
@@ -164,7 +164,7 @@ func noSpace(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 			t.Fatal("the quota never ends")
 		}
 	}
-	facts := client.Observe(t.Context())
+	facts := client.Gather(t.Context())
 	if len(facts.Alarms) != 1 || facts.Alarms[0] != "NOSPACE on infra?[31m1" {
 		t.Fatalf("alarms %q", facts.Alarms)
 	}
@@ -180,14 +180,14 @@ func TestAuth(t *testing.T) {
 	enableAuth(t, cluster.Client(t))
 	client := open(t, config(cluster))
 
-	wellFacts(t, client.Observe(t.Context()), 1)
+	wellFacts(t, client.Gather(t.Context()), 1)
 	if _, err := client.Snapshot(t.Context(), filepath.Join(t.TempDir(), "main.db")); err != nil {
 		t.Errorf("root may take a snapshot: %v", err)
 	}
 
 	for user, why := range map[string]string{"holdfast": "permission denied", "nobody": "user name not found"} {
 		other := open(t, config(cluster, as(t, cluster, user)))
-		wellFacts(t, other.Observe(t.Context()), 1) // healthy, though not to be read
+		wellFacts(t, other.Gather(t.Context()), 1) // healthy, though not to be read
 		_, err := other.Snapshot(t.Context(), filepath.Join(t.TempDir(), "main.db"))
 		if err == nil {
 			t.Fatal("took a snapshot without permission")
@@ -238,7 +238,7 @@ func TestTwoClusters(t *testing.T) {
 	cfg := config(one)
 	cfg.Peers = append(cfg.Peers, config(other).Peers...)
 	cfg.Peers[1].Host = "stray"
-	problem := open(t, cfg).Observe(t.Context()).Problem
+	problem := open(t, cfg).Gather(t.Context()).Problem
 	contains(t, problem, "its hosts are in different etcd clusters", "stray is in ")
 	if strings.Contains(problem, "; host stray") {
 		t.Errorf("said twice: %s", problem)
@@ -253,7 +253,7 @@ func TestServerNames(t *testing.T) {
 			cluster := etcdtest.Start(t, 1, etcdtest.Options{
 				TLS: true, ServerNames: func(*etcdtest.Member) []string { return []string{name} },
 			})
-			facts := open(t, config(cluster)).Observe(t.Context())
+			facts := open(t, config(cluster)).Gather(t.Context())
 			if good {
 				wellFacts(t, facts, 1)
 				return

@@ -23,21 +23,21 @@ type answer struct {
 	listErr error        // why not
 
 	committed uint64 // raft index it knew committed before the read
-	read      bool   // was asked for a linearizable read
+	readAsked bool   // was asked for a linearizable read
 	readErr   error  // why that went wrong
 }
 
-func (a answer) id() uint64      { return a.status.Header.MemberId }
-func (a answer) cluster() uint64 { return a.status.Header.ClusterId }
+func (a answer) memberID() uint64  { return a.status.Header.MemberId }
+func (a answer) clusterID() uint64 { return a.status.Header.ClusterId }
 
-// reads reports whether the member answered a linearizable read.
-func (a answer) reads() bool { return a.read && a.readErr == nil }
+// readsLinearizably reports whether the member answered a linearizable read.
+func (a answer) readsLinearizably() bool { return a.readAsked && a.readErr == nil }
 
-// greet asks who the member is and what it knows, without needing a quorum.
-func (s *session) greet(ctx context.Context, a *answer) {
+// askIdentity asks who the member is and what it knows, without needing a quorum.
+func (s *session) askIdentity(ctx context.Context, a *answer) {
 	said, err := s.Status(ctx, "")
 	if err != nil {
-		a.err = silence("status", err)
+		a.err = unansweredError("status", err)
 		return
 	}
 	if said.Header == nil || said.Header.MemberId == 0 {
@@ -47,7 +47,7 @@ func (s *session) greet(ctx context.Context, a *answer) {
 	a.status, a.committed = said, said.RaftIndex
 	list, err := s.MemberList(ctx, clientv3.WithSerializable())
 	if err != nil {
-		a.listErr = silence("member list", err) // a learner has none to give
+		a.listErr = unansweredError("member list", err) // a learner has none to give
 		return
 	}
 	if len(list.Members) > maxMembers {
@@ -57,19 +57,19 @@ func (s *session) greet(ctx context.Context, a *answer) {
 	a.members = list.Members
 }
 
-// check asks for one linearizable read, which the member can answer only with
+// checkRead asks for one linearizable read, which the member can answer only with
 // the consent of a quorum and after it has applied all that was committed when
 // it was asked; then again for its status.
-func (s *session) check(ctx context.Context, a *answer) {
-	a.read = true
+func (s *session) checkRead(ctx context.Context, a *answer) {
+	a.readAsked = true
 	_, err := s.Get(ctx, "health", clientv3.WithCountOnly())
 	if err != nil && !refusedAfterRead(err) {
-		a.readErr = silence("linearizable read", err)
+		a.readErr = unansweredError("linearizable read", err)
 		return
 	}
 	said, err := s.Status(ctx, "")
 	if err != nil {
-		a.readErr = silence("status", err)
+		a.readErr = unansweredError("status", err)
 		return
 	}
 	a.status = said
@@ -82,10 +82,10 @@ func refusedAfterRead(err error) bool {
 	return errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserEmpty)
 }
 
-// silence names the question that was not answered, and why in words.
-func silence(question string, err error) error {
+// unansweredError names the question that was not answered, and why in words.
+func unansweredError(question string, err error) error {
 	err = inWords(rpctypes.Error(err)) // a stream's are not translated by the client
-	if forbidden(err) {
+	if isForbidden(err) {
 		return fmt.Errorf("%s: %w: the cluster has authentication enabled; "+
 			"the client certificate's common name must be a user with the role root", question, err)
 	}
@@ -118,9 +118,9 @@ func inWords(err error) error {
 	return err
 }
 
-// forbidden reports whether err says that the user may not do it. An etcd 3.5
+// isForbidden reports whether err says that the user may not do it. An etcd 3.5
 // says so untranslated in a stream: "auth: permission denied" and the like.
-func forbidden(err error) bool {
+func isForbidden(err error) bool {
 	return refusedAfterRead(err) || errors.Is(err, rpctypes.ErrUserNotFound) ||
 		strings.HasPrefix(status.Convert(err).Message(), "auth: ")
 }

@@ -14,12 +14,12 @@ import (
 // user without the role root, or by nobody it knows.
 func TestForbidden(t *testing.T) {
 	for _, text := range []string{"auth: permission denied", "auth: user not found"} {
-		err := silence("stream", status.Error(codes.Unknown, text))
+		err := unansweredError("stream", status.Error(codes.Unknown, text))
 		if !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "role root") {
 			t.Errorf("%v says not what to do", err)
 		}
 	}
-	if err := silence("stream", status.Error(codes.Unavailable, "closing")); strings.Contains(err.Error(), "role root") {
+	if err := unansweredError("stream", status.Error(codes.Unavailable, "closing")); strings.Contains(err.Error(), "role root") {
 		t.Errorf("%v is not about permission", err)
 	}
 }
@@ -31,7 +31,7 @@ func TestTooLate(t *testing.T) {
 		context.DeadlineExceeded,
 		status.FromContextError(context.DeadlineExceeded).Err(),
 	} {
-		said := silence("linearizable read", err)
+		said := unansweredError("linearizable read", err)
 		if said.Error() != "linearizable read: no answer in time" || !errors.Is(said, context.DeadlineExceeded) {
 			t.Errorf("%v: %v", err, said)
 		}
@@ -40,7 +40,7 @@ func TestTooLate(t *testing.T) {
 
 // TestWords: what a member says is told in its own words, without gRPC's.
 func TestWords(t *testing.T) {
-	said := silence("status", status.Error(codes.Unavailable, "the connection broke"))
+	said := unansweredError("status", status.Error(codes.Unavailable, "the connection broke"))
 	if said.Error() != "status: the connection broke" || status.Code(said) != codes.Unavailable {
 		t.Error(said)
 	}

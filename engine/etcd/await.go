@@ -17,21 +17,21 @@ import (
 func (c *Cluster) AwaitMember(ctx context.Context, host string, tell func(missing string)) error {
 	missing := "the cluster was not seen yet"
 	for {
-		facts := c.Observe(ctx)
+		facts := c.Gather(ctx)
 		if ctx.Err() == nil { // else the facts only show that time was up
-			if missing = lacking(facts, host); missing == "" {
+			if missing = describeMissing(facts, host); missing == "" {
 				return nil
 			}
 			tell(missing)
 		}
-		if err := pause(ctx, c.cfg.Poll); err != nil {
-			return c.wrap("wait for the member on "+host, fmt.Errorf("%s: %w", missing, err))
+		if err := sleepContext(ctx, c.cfg.Poll); err != nil {
+			return c.stepError("wait for the member on "+host, fmt.Errorf("%s: %w", missing, err))
 		}
 	}
 }
 
-// lacking says what keeps the member on host from being back, or "".
-func lacking(facts engine.ClusterFacts, host string) string {
+// describeMissing says what keeps the member on host from being back, or "".
+func describeMissing(facts engine.ClusterFacts, host string) string {
 	var parts []string
 	if facts.Problem != "" {
 		parts = append(parts, facts.Problem)
@@ -49,8 +49,8 @@ func lacking(facts engine.ClusterFacts, host string) string {
 	return strings.Join(parts, "; ")
 }
 
-// pause waits for d, or returns why the context ended.
-func pause(ctx context.Context, d time.Duration) error {
+// sleepContext waits for d, or returns why the context ended.
+func sleepContext(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -50,9 +50,9 @@ const (
 	defaultPoll    = time.Second
 )
 
-// timeout returns the time of one observation. It follows the farthest host,
+// gatherTimeout returns the time of one observation. It follows the farthest host,
 // so that a healthy cluster is healthy however far away it is.
-func (cfg Config) timeout() time.Duration {
+func (cfg Config) gatherTimeout() time.Duration {
 	if cfg.Timeout > 0 {
 		return cfg.Timeout
 	}
@@ -79,7 +79,7 @@ type Cluster struct {
 // Open makes a cluster ready to be talked to. With TLS it reads the client
 // credentials from the first peer that has them all and keeps them in memory
 // only; without TLS it touches no host. That a member does not answer is for
-// Observe to say.
+// Gather to say.
 func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = defaultPoll
@@ -88,12 +88,12 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.TLS != nil {
 		credentials, err := readCredentials(ctx, cfg)
 		if err != nil {
-			return nil, c.wrap("read the client credentials", err)
+			return nil, c.stepError("read the client credentials", err)
 		}
 		c.tls = credentials
 	}
 	for _, p := range cfg.Peers {
-		c.scrapes = append(c.scrapes, c.scraper(p))
+		c.scrapes = append(c.scrapes, c.newScrapeClient(p))
 	}
 	return c, nil
 }
@@ -106,8 +106,8 @@ func (c *Cluster) Close() {
 	}
 }
 
-// peer returns the index of the peer on host, or -1.
-func (c *Cluster) peer(host string) int {
+// peerIndex returns the index of the peer on host, or -1.
+func (c *Cluster) peerIndex(host string) int {
 	for i, p := range c.cfg.Peers {
 		if p.Host == host {
 			return i
@@ -116,13 +116,13 @@ func (c *Cluster) peer(host string) int {
 	return -1
 }
 
-// wrap names the cluster and the step an error came from.
-func (c *Cluster) wrap(step string, err error) error {
+// stepError names the cluster and the step an error came from.
+func (c *Cluster) stepError(step string, err error) error {
 	return &opError{cluster: c.cfg.Name, step: step, err: err}
 }
 
-// targets are where a member may listen, as seen from its own host.
-func (c *Cluster) targets(p Peer) []string {
+// clientAddresses are where a member may listen, as seen from its own host.
+func (c *Cluster) clientAddresses(p Peer) []string {
 	port := strconv.Itoa(c.cfg.ClientPort)
 	targets := []string{net.JoinHostPort("127.0.0.1", port)}
 	if p.Address != "" && p.Address != "127.0.0.1" && p.Address != "localhost" {

@@ -43,7 +43,7 @@ func see(t *testing.T, client *etcd.Cluster, well func(engine.ClusterFacts) bool
 	t.Helper()
 	var facts engine.ClusterFacts
 	for range 50 {
-		if facts = client.Observe(t.Context()); well(facts) {
+		if facts = client.Gather(t.Context()); well(facts) {
 			return facts
 		}
 	}
@@ -86,7 +86,7 @@ func TestThree(t *testing.T) {
 	client := open(t, config(cluster))
 
 	t.Run("observe", func(t *testing.T) {
-		facts := client.Observe(t.Context())
+		facts := client.Gather(t.Context())
 		wellFacts(t, facts, 3)
 		for i, m := range cluster.Members {
 			got := facts.Members[i]
@@ -106,7 +106,7 @@ func TestThree(t *testing.T) {
 	t.Run("wrong CA", func(t *testing.T) { wrongCA(t, cluster) })
 	t.Run("a host is not in the inventory", func(t *testing.T) {
 		two := open(t, config(cluster, func(c *etcd.Config) { c.Peers = c.Peers[:2] }))
-		contains(t, two.Observe(t.Context()).Problem, "member etcd-2 (http://", "is on no host of the inventory")
+		contains(t, two.Gather(t.Context()).Problem, "member etcd-2 (http://", "is on no host of the inventory")
 	})
 	t.Run("learner", func(t *testing.T) { learner(t, cluster) })
 	t.Run("a member was added and not started", func(t *testing.T) { unstarted(t, cluster) })

@@ -27,13 +27,13 @@ func readCredentials(ctx context.Context, cfg Config) (*tls.Config, error) {
 			break
 		}
 	}
-	return nil, join(causes...)
+	return nil, joinDistinct(causes...)
 }
 
 // credentialsOf reads one host's credentials. Its errors name paths, never
 // what is in the files: one of them is the key.
 func credentialsOf(ctx context.Context, cfg Config, p Peer) (*tls.Config, error) {
-	ctx, cancel := context.WithTimeout(ctx, cfg.timeout())
+	ctx, cancel := context.WithTimeout(ctx, cfg.gatherTimeout())
 	defer cancel()
 	files := map[string][]byte{}
 	for _, path := range []string{cfg.TLS.CA, cfg.TLS.Cert, cfg.TLS.Key} {
@@ -96,11 +96,11 @@ func verifyServer(state tls.ConnectionState, roots *x509.CertPool, names []strin
 		}
 	}
 	return fmt.Errorf("the certificate is for %s, not for any of %s: is the host's address right?",
-		strings.Join(subjects(leaf), ", "), strings.Join(names, ", "))
+		strings.Join(certificateNames(leaf), ", "), strings.Join(names, ", "))
 }
 
-// subjects lists the names a certificate is for.
-func subjects(cert *x509.Certificate) []string {
+// certificateNames lists the names a certificate is for.
+func certificateNames(cert *x509.Certificate) []string {
 	list := append([]string(nil), cert.DNSNames...)
 	for _, ip := range cert.IPAddresses {
 		list = append(list, ip.String())

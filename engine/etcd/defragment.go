@@ -24,43 +24,43 @@ import (
 // error says that the member may be at it still; AwaitMember says when it
 // answers again, which is to be waited for after success, too.
 func (c *Cluster) Defragment(ctx context.Context, host string) (int64, error) {
-	freed, err := c.defragment(ctx, host)
+	freed, err := c.defragmentMember(ctx, host)
 	if err != nil {
-		return 0, c.wrap("defragment the member on "+host, err)
+		return 0, c.stepError("defragment the member on "+host, err)
 	}
 	return freed, nil
 }
 
-func (c *Cluster) defragment(ctx context.Context, host string) (int64, error) {
+func (c *Cluster) defragmentMember(ctx context.Context, host string) (int64, error) {
 	s, _, err := c.openAt(ctx, host)
 	if err != nil {
 		return 0, err
 	}
 	defer s.Close()
-	before, err := c.spared(ctx, s)
+	before, err := c.sizeIfExpendable(ctx, s)
 	if err != nil {
 		return 0, err
 	}
 	if _, err := s.Defragment(ctx, ""); err != nil {
 		if ctx.Err() != nil || status.Code(err) == codes.Unavailable {
-			return 0, fmt.Errorf("%w; it may be at it still", silence("defragment", err))
+			return 0, fmt.Errorf("%w; it may be at it still", unansweredError("defragment", err))
 		}
-		return 0, silence("defragment", err)
+		return 0, unansweredError("defragment", err)
 	}
-	after, err := c.size(ctx, s)
+	after, err := c.databaseSize(ctx, s)
 	if err != nil {
 		return 0, fmt.Errorf("it is done, but %w", err)
 	}
 	return max(0, before-after), nil
 }
 
-// spared gives the size of the member's database, in bytes, if the cluster can
+// sizeIfExpendable gives the size of the member's database, in bytes, if the cluster can
 // spare the member for a while.
-func (c *Cluster) spared(ctx context.Context, s *session) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
+func (c *Cluster) sizeIfExpendable(ctx context.Context, s *session) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()
 	var a answer
-	s.greet(ctx, &a)
+	s.askIdentity(ctx, &a)
 	switch {
 	case a.err != nil:
 		return 0, a.err
@@ -75,18 +75,18 @@ func (c *Cluster) spared(ctx context.Context, s *session) (int64, error) {
 			voters++
 		}
 	}
-	if a.status.Leader == a.id() && voters > 1 {
+	if a.status.Leader == a.memberID() && voters > 1 {
 		return 0, fmt.Errorf("it leads %d voters, and every write would wait for it: move the leader to another first", voters)
 	}
 	return a.status.DbSize, nil
 }
 
-func (c *Cluster) size(ctx context.Context, s *session) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
+func (c *Cluster) databaseSize(ctx context.Context, s *session) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()
 	said, err := s.Status(ctx, "")
 	if err != nil {
-		return 0, silence("status", err)
+		return 0, unansweredError("status", err)
 	}
 	return said.DbSize, nil
 }

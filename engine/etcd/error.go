@@ -20,8 +20,8 @@ func (e *opError) Error() string {
 
 func (e *opError) Unwrap() error { return e.err }
 
-// join joins errors as errors.Join does, saying the same thing once only.
-func join(causes ...error) error {
+// joinDistinct joins errors as errors.Join does, saying the same thing once only.
+func joinDistinct(causes ...error) error {
 	var distinct []error
 	seen := map[string]bool{}
 	for _, err := range causes {
@@ -38,15 +38,15 @@ func oneLine(err error) string {
 	if err == nil {
 		return "no reason given"
 	}
-	return printable(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return printableText(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // longestText bounds what is taken from one text of a member or an error.
 const longestText = 2000
 
-// printable makes text from outside safe to show: one line, no control
+// printableText makes text from outside safe to show: one line, no control
 // characters, bounded length.
-func printable(s string) string {
+func printableText(s string) string {
 	if len(s) > longestText {
 		s = s[:longestText] + "…"
 	}

@@ -126,7 +126,7 @@ func TestAlarmOfAnyMember(t *testing.T) {
 	for _, m := range members {
 		m.alarms = []*pb.AlarmMember{{MemberID: 3, Alarm: pb.AlarmType_NOSPACE}}
 	}
-	facts := open(t, cfg).Observe(t.Context())
+	facts := open(t, cfg).Gather(t.Context())
 	if len(facts.Alarms) != 1 || facts.Alarms[0] != "NOSPACE on c" {
 		t.Errorf("alarms %q", facts.Alarms)
 	}
@@ -142,7 +142,7 @@ func TestLeaderByHearsay(t *testing.T) {
 		members, cfg := fakeCluster(t, "a", "b", "c")
 		members[1].status.Leader, members[1].status.RaftTerm = 2, 3
 		members[2].status.Leader, members[2].status.RaftTerm = 2, 3
-		if got := open(t, cfg).Observe(t.Context()).Leader(); got != "b" {
+		if got := open(t, cfg).Gather(t.Context()).Leader(); got != "b" {
 			t.Errorf("leader on %q, want b: a is of an older term", got)
 		}
 	})
@@ -191,7 +191,7 @@ func TestBoundsOfAnswers(t *testing.T) {
 		for range 100 {
 			members[0].list = append(members[0].list, &pb.Member{ID: uint64(len(members[0].list) + 1), Name: "x"})
 		}
-		contains(t, open(t, cfg).Observe(t.Context()).Problem, "it has 101 members, and no cluster has more than 100")
+		contains(t, open(t, cfg).Gather(t.Context()).Problem, "it has 101 members, and no cluster has more than 100")
 	})
 	t.Run("alarms", func(t *testing.T) {
 		members, cfg := fakeCluster(t, "a")
@@ -199,7 +199,7 @@ func TestBoundsOfAnswers(t *testing.T) {
 		for i := range 1000 {
 			members[0].alarms = append(members[0].alarms, &pb.AlarmMember{MemberID: uint64(i), Alarm: pb.AlarmType_NOSPACE})
 		}
-		facts := open(t, cfg).Observe(t.Context())
+		facts := open(t, cfg).Gather(t.Context())
 		if len(facts.Alarms) != 101 || facts.Alarms[100] != "900 more alarms" {
 			t.Errorf("%d alarms", len(facts.Alarms))
 		}
@@ -207,7 +207,7 @@ func TestBoundsOfAnswers(t *testing.T) {
 	t.Run("a long answer", func(t *testing.T) {
 		members, cfg := fakeCluster(t, "a")
 		members[0].status.Errors = []string{strings.Repeat("x", 5<<20)}
-		contains(t, open(t, cfg).Observe(t.Context()).Problem, "no member answers: a: status: ", "larger than max")
+		contains(t, open(t, cfg).Gather(t.Context()).Problem, "no member answers: a: status: ", "larger than max")
 	})
 	t.Run("metrics", func(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -70,7 +70,7 @@ func TestFarCluster(t *testing.T) {
 			t.Parallel()
 			cfg := cfg
 			cfg.Timeout = c.timeout
-			facts := open(t, cfg).Observe(t.Context())
+			facts := open(t, cfg).Gather(t.Context())
 			if c.well && (facts.Healthy() != 3 || facts.Problem != "") {
 				t.Errorf("facts %+v", facts)
 			}

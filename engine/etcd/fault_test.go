@@ -58,7 +58,7 @@ func frozen(t *testing.T, cluster *etcdtest.Cluster) {
 func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	m := cluster.Leader(t)
 	m.Stop()
-	facts := client.Observe(t.Context())
+	facts := client.Gather(t.Context())
 	down := member(t, facts, m.Host)
 	if down.Healthy || facts.Healthy() != 2 {
 		t.Fatalf("facts %+v", facts)
@@ -73,7 +73,7 @@ func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	if err := <-back; err != nil {
 		t.Fatal(err)
 	}
-	wellFacts(t, client.Observe(t.Context()), 3)
+	wellFacts(t, client.Gather(t.Context()), 3)
 }
 
 // awaitSaysWhatItSaw checks that the end of a wait says what was missing when
@@ -115,7 +115,7 @@ func wrongCA(t *testing.T, cluster *etcdtest.Cluster) {
 			return read(ctx, path)
 		}
 	}))
-	facts := client.Observe(t.Context())
+	facts := client.Gather(t.Context())
 	contains(t, facts.Problem, "no member answers: etcd-0: ", "certificate signed by unknown authority", "; etcd-2: ")
 	if facts.MayLose("etcd-0", nil, true) == nil {
 		t.Error("may lose a member of a cluster that cannot be seen")
@@ -125,7 +125,7 @@ func wrongCA(t *testing.T, cluster *etcdtest.Cluster) {
 func learner(t *testing.T, cluster *etcdtest.Cluster) {
 	m := cluster.AddLearner(t)
 	client := open(t, config(cluster))
-	facts := client.Observe(t.Context())
+	facts := client.Gather(t.Context())
 	got := member(t, facts, m.Host)
 	if facts.Problem != "" || !got.Learner || got.Healthy || len(facts.Voters()) != 3 || facts.Healthy() != 3 {
 		t.Errorf("facts %+v", facts)
@@ -140,12 +140,12 @@ func learner(t *testing.T, cluster *etcdtest.Cluster) {
 	if _, err := cluster.Client(t).MemberRemove(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, client.Observe(t.Context()).Problem, `host etcd-3 has etcd_cluster = "main" but is not in the cluster's member list`)
+	contains(t, client.Gather(t.Context()).Problem, `host etcd-3 has etcd_cluster = "main" but is not in the cluster's member list`)
 }
 
 func unstarted(t *testing.T, cluster *etcdtest.Cluster) {
 	m := cluster.AddUnstarted(t)
-	facts := open(t, config(cluster)).Observe(t.Context())
+	facts := open(t, config(cluster)).Gather(t.Context())
 	got := member(t, facts, m.Host) // placed by the address in its peer URL
 	if got.Healthy || facts.Healthy() != 3 || got.Name != got.ID {
 		t.Errorf("facts %+v", facts)
@@ -160,7 +160,7 @@ func closes(t *testing.T, cluster *etcdtest.Cluster) {
 	client := open(t, config(cluster, conns.count))
 	var wg conc.WaitGroup
 	for range 4 {
-		wg.Go(func() { client.Observe(t.Context()) })
+		wg.Go(func() { client.Gather(t.Context()) })
 		wg.Go(func() { _, _ = client.Scrape(t.Context(), "etcd-0") }) // is tested elsewhere
 	}
 	wg.Go(func() {

@@ -26,8 +26,8 @@ type Estimate struct {
 	Observed uint64        `json:"observed"`       // observations it rests on
 }
 
-// valid reports whether the buckets ascend, count up and end in +Inf.
-func (h Histogram) valid() bool {
+// isValid reports whether the buckets ascend, count up and end in +Inf.
+func (h Histogram) isValid() bool {
 	var before Bucket
 	for i, b := range h.Buckets {
 		if i > 0 && (b.UpperBound <= before.UpperBound || b.Count < before.Count) || math.IsNaN(b.UpperBound) || b.UpperBound <= 0 {
@@ -46,11 +46,11 @@ func (h Histogram) Count() uint64 {
 	return h.Buckets[len(h.Buckets)-1].Count
 }
 
-// since returns the observations made after earlier, a scrape of the same
+// countsSince returns the observations made after earlier, a scrape of the same
 // process, was taken. If a bucket of its own holds fewer than it did, or the
 // buckets are others, the process has restarted in between and all of h came
 // after.
-func (h Histogram) since(earlier Histogram) Histogram {
+func (h Histogram) countsSince(earlier Histogram) Histogram {
 	if len(h.Buckets) != len(earlier.Buckets) {
 		return h
 	}
@@ -82,13 +82,13 @@ func (h Histogram) Quantile(q float64) (Estimate, bool) {
 	if i > 0 {
 		low, below = h.Buckets[i-1].UpperBound, float64(h.Buckets[i-1].Count)
 	}
-	estimate := Estimate{Value: seconds(low), Low: seconds(low), Observed: h.Count()}
+	estimate := Estimate{Value: durationOf(low), Low: durationOf(low), Observed: h.Count()}
 	if i < last {
 		high := h.Buckets[i].UpperBound
 		share := (rank - below) / (float64(h.Buckets[i].Count) - below)
-		estimate.Value, estimate.High = seconds(low+(high-low)*share), seconds(high)
+		estimate.Value, estimate.High = durationOf(low+(high-low)*share), durationOf(high)
 	}
 	return estimate, true
 }
 
-func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
+func durationOf(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }

@@ -53,7 +53,7 @@ func TestQuantileKeepsTheBucket(t *testing.T) {
 			t.Fatal("no estimate")
 		}
 		slices.Sort(durations)
-		truth := seconds(durations[max(int(math.Ceil(q*float64(len(durations)))), 1)-1])
+		truth := durationOf(durations[max(int(math.Ceil(q*float64(len(durations)))), 1)-1])
 		if truth < got.Low || got.High > 0 && truth > got.High {
 			t.Fatalf("the truth %v is not in %+v", truth, got)
 		}
@@ -96,7 +96,7 @@ func TestSinceIsWhatCameAfter(t *testing.T) {
 			t.Fatalf("after a restart %+v", got)
 		}
 		restarted.Started = 1 // not told: seen by any bucket that holds fewer
-		if got := restarted.Since(first).WALFsync; got.Count() > uint64(len(after)) || !got.valid() {
+		if got := restarted.Since(first).WALFsync; got.Count() > uint64(len(after)) || !got.isValid() {
 			t.Fatalf("after an untold restart %+v", got)
 		}
 	})

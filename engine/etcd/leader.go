@@ -10,8 +10,8 @@ import (
 	"holdfast/engine"
 )
 
-// moves is how often MoveLeader tries; after each it looks where the leader is.
-const moves = 3
+// maxMoves is how often MoveLeader tries; after each it looks where the leader is.
+const maxMoves = 3
 
 // MoveLeader moves leadership off a host and returns the host that leads then.
 // The new leader is a healthy voter on another host, the one that has applied
@@ -19,21 +19,21 @@ const moves = 3
 // nothing is done. Its errors name the hosts.
 func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 	var causes []error
-	for range moves {
-		facts := c.Observe(ctx)
-		leader, ok := leading(facts)
+	for range maxMoves {
+		facts := c.Gather(ctx)
+		leader, ok := findLeader(facts)
 		switch {
 		case !ok:
-			return "", c.wrap("move the leader off "+from, join(append(causes, leaderless(facts))...))
+			return "", c.stepError("move the leader off "+from, joinDistinct(append(causes, noLeaderError(facts))...))
 		case leader.Host != from && leader.Healthy:
 			return leader.Host, nil
 		case leader.Host != from: // it leads by hearsay: see whether it answers
 			causes = append(causes, fmt.Errorf("%s on %s leads but is not healthy: %s", leader.Name, leader.Host, leader.Problem))
 			continue
 		}
-		to, err := successor(facts, from)
+		to, err := chooseSuccessor(facts, from)
 		if err != nil {
-			return "", c.wrap("move the leader off "+from, join(append(causes, err)...))
+			return "", c.stepError("move the leader off "+from, joinDistinct(append(causes, err)...))
 		}
 		if err := c.handOver(ctx, leader, to); err != nil {
 			causes = append(causes, fmt.Errorf("to %s on %s: %w", to.Name, to.Host, err))
@@ -42,16 +42,16 @@ func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 			break
 		}
 	}
-	facts := c.Observe(ctx)
-	if leader, ok := leading(facts); ok && leader.Healthy && leader.Host != from {
+	facts := c.Gather(ctx)
+	if leader, ok := findLeader(facts); ok && leader.Healthy && leader.Host != from {
 		return leader.Host, nil
 	}
-	causes = append(causes, fmt.Errorf("it still leads after %d tries", moves))
-	return "", c.wrap("move the leader off "+from, join(causes...))
+	causes = append(causes, fmt.Errorf("it still leads after %d tries", maxMoves))
+	return "", c.stepError("move the leader off "+from, joinDistinct(causes...))
 }
 
-// leading returns the member that leads.
-func leading(facts engine.ClusterFacts) (engine.Member, bool) {
+// findLeader returns the member that leads.
+func findLeader(facts engine.ClusterFacts) (engine.Member, bool) {
 	for _, m := range facts.Members {
 		if m.Leader {
 			return m, true
@@ -60,15 +60,15 @@ func leading(facts engine.ClusterFacts) (engine.Member, bool) {
 	return engine.Member{}, false
 }
 
-func leaderless(facts engine.ClusterFacts) error {
+func noLeaderError(facts engine.ClusterFacts) error {
 	if facts.Problem != "" {
 		return errors.New(facts.Problem)
 	}
 	return errors.New("no leader")
 }
 
-// successor chooses who is to lead instead of the member on from.
-func successor(facts engine.ClusterFacts, from string) (engine.Member, error) {
+// chooseSuccessor chooses who is to lead instead of the member on from.
+func chooseSuccessor(facts engine.ClusterFacts, from string) (engine.Member, error) {
 	var able []engine.Member
 	var causes []error
 	for _, m := range facts.Voters() {
@@ -92,9 +92,9 @@ func successor(facts engine.ClusterFacts, from string) (engine.Member, error) {
 // handOver asks the leader to make another member lead; the leader answers
 // when that is so.
 func (c *Cluster) handOver(ctx context.Context, leader, to engine.Member) error {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()
-	i := c.peer(leader.Host)
+	i := c.peerIndex(leader.Host)
 	if i < 0 {
 		return fmt.Errorf("%s leads but is on no host of the inventory", leader.Name)
 	}
@@ -102,13 +102,13 @@ func (c *Cluster) handOver(ctx context.Context, leader, to engine.Member) error 
 	if err != nil {
 		return fmt.Errorf("member ID %s: %w", to.ID, err)
 	}
-	s, err := c.open(ctx, c.cfg.Peers[i])
+	s, err := c.openSession(ctx, c.cfg.Peers[i])
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if _, err := s.MoveLeader(ctx, id); err != nil {
-		return silence("move", err)
+		return unansweredError("move", err)
 	}
 	return nil
 }

@@ -18,11 +18,11 @@ func TestSuccessor(t *testing.T) {
 		{Name: "e", Healthy: true, RaftIndex: 99},
 		{Name: "f", Host: "h5", Learner: true, Healthy: true, RaftIndex: 99},
 	}}
-	if to, err := successor(facts, "h1"); err != nil || to.Name != "c" {
+	if to, err := chooseSuccessor(facts, "h1"); err != nil || to.Name != "c" {
 		t.Errorf("%s, %v", to.Name, err)
 	}
 	facts.Members = append(facts.Members[:1:1], facts.Members[3:]...)
-	_, err := successor(facts, "h1")
+	_, err := chooseSuccessor(facts, "h1")
 	if err == nil {
 		t.Fatal("found one")
 	}

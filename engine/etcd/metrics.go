@@ -37,8 +37,8 @@ func (m Metrics) Since(earlier Metrics) Metrics {
 	if m.Started != earlier.Started || m.LeaderChanges < earlier.LeaderChanges {
 		return m
 	}
-	m.WALFsync = m.WALFsync.since(earlier.WALFsync)
-	m.BackendCommit = m.BackendCommit.since(earlier.BackendCommit)
+	m.WALFsync = m.WALFsync.countsSince(earlier.WALFsync)
+	m.BackendCommit = m.BackendCommit.countsSince(earlier.BackendCommit)
 	m.LeaderChanges -= earlier.LeaderChanges
 	return m
 }
@@ -47,17 +47,17 @@ func (m Metrics) Since(earlier Metrics) Metrics {
 // connection is kept for the next scrape, so that watching a busy disk costs
 // the member little.
 func (c *Cluster) Scrape(ctx context.Context, host string) (Metrics, error) {
-	metrics, err := c.scrape(ctx, host)
+	metrics, err := c.scrapeMember(ctx, host)
 	if err != nil {
-		return Metrics{}, c.wrap("metrics of the member on "+host, err)
+		return Metrics{}, c.stepError("metrics of the member on "+host, err)
 	}
 	return metrics, nil
 }
 
-func (c *Cluster) scrape(ctx context.Context, host string) (Metrics, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
+func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()
-	i := c.peer(host)
+	i := c.peerIndex(host)
 	if i < 0 {
 		return Metrics{}, errors.New("it is no host of the cluster")
 	}
@@ -85,14 +85,14 @@ func (c *Cluster) scrape(ctx context.Context, host string) (Metrics, error) {
 	return parseMetrics(bytes.NewReader(text))
 }
 
-// scraper is an HTTP client that talks to one peer, whatever the address. The
+// newScrapeClient is an HTTP client that talks to one peer, whatever the address. The
 // connection is secured before HTTP sees it.
-func (c *Cluster) scraper(p Peer) *http.Client {
+func (c *Cluster) newScrapeClient(p Peer) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return c.connect(ctx, p, "http/1.1")
+				return c.connectPeer(ctx, p, "http/1.1")
 			},
 			MaxIdleConns:           1,
 			IdleConnTimeout:        idleScrape,
@@ -118,7 +118,7 @@ func parseMetrics(text io.Reader) (Metrics, error) {
 			return Metrics{}, fmt.Errorf("parse metrics: no histogram %s", name)
 		}
 		*into = histogramOf(family.GetMetric()[0].GetHistogram())
-		if !into.valid() {
+		if !into.isValid() {
 			return Metrics{}, fmt.Errorf("parse metrics: the buckets of %s are out of order", name)
 		}
 	}

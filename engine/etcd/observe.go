@@ -13,7 +13,7 @@ import (
 	"holdfast/engine"
 )
 
-// Observe looks at the cluster: it asks every peer at the same time, each
+// Gather looks at the cluster: it asks every peer at the same time, each
 // about itself, and takes at most Config.Timeout. It never fails: what is
 // wrong, even that nobody answers, is in the facts.
 //
@@ -21,7 +21,7 @@ import (
 // every entry that any member knew to be committed before the read was sent.
 // The mark is taken before, so that a busy cluster raises no false alarm, and
 // it is exact, so that a member that is behind is not counted.
-func (c *Cluster) Observe(ctx context.Context) engine.ClusterFacts {
+func (c *Cluster) Gather(ctx context.Context) engine.ClusterFacts {
 	answers := make([]answer, len(c.cfg.Peers))
 	sessions := make([]*session, len(c.cfg.Peers))
 	defer func() {
@@ -31,26 +31,26 @@ func (c *Cluster) Observe(ctx context.Context) engine.ClusterFacts {
 			}
 		}
 	}()
-	c.each(ctx, 2, func(ctx context.Context, i int) {
-		sessions[i], answers[i] = c.greet(ctx, c.cfg.Peers[i])
+	c.askPeers(ctx, 2, func(ctx context.Context, i int) {
+		sessions[i], answers[i] = c.openAndAsk(ctx, c.cfg.Peers[i])
 	})
-	c.each(ctx, 2, func(ctx context.Context, i int) {
+	c.askPeers(ctx, 2, func(ctx context.Context, i int) {
 		if answers[i].err == nil {
-			sessions[i].check(ctx, &answers[i])
+			sessions[i].checkRead(ctx, &answers[i])
 		}
 	})
-	view := c.view(answers)
-	facts := view.facts(c.cfg.Name)
-	if i := view.best; i >= 0 && view.alarmed() {
-		facts.Alarms = c.alarms(ctx, sessions[i], view)
+	view := c.arrangeAnswers(answers)
+	facts := view.clusterFacts(c.cfg.Name)
+	if i := view.bestAnswer; i >= 0 && view.hasAlarms() {
+		facts.Alarms = c.listAlarms(ctx, sessions[i], view)
 	}
 	return facts
 }
 
-// each does something for every peer at the same time, within so many fifths
+// askPeers does something for every peer at the same time, within so many fifths
 // of the timeout.
-func (c *Cluster) each(ctx context.Context, fifths int, do func(context.Context, int)) {
-	ctx, cancel := c.within(ctx, fifths)
+func (c *Cluster) askPeers(ctx context.Context, fifths int, do func(context.Context, int)) {
+	ctx, cancel := c.limitContext(ctx, fifths)
 	defer cancel()
 	var wg conc.WaitGroup
 	for i := range c.cfg.Peers {
@@ -59,45 +59,45 @@ func (c *Cluster) each(ctx context.Context, fifths int, do func(context.Context,
 	wg.Wait()
 }
 
-// within bounds a context by so many fifths of the timeout.
-func (c *Cluster) within(ctx context.Context, fifths int) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, c.cfg.timeout()*time.Duration(fifths)/5)
+// limitContext bounds a context by so many fifths of the timeout.
+func (c *Cluster) limitContext(ctx context.Context, fifths int) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, c.cfg.gatherTimeout()*time.Duration(fifths)/5)
 }
 
-// greet opens a session with a peer and asks who it is. Without an answer the
+// openAndAsk opens a session with a peer and asks who it is. Without an answer the
 // session is nil.
-func (c *Cluster) greet(ctx context.Context, p Peer) (*session, answer) {
+func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
 	a := answer{host: p.Host, address: p.Address}
-	s, err := c.open(ctx, p)
+	s, err := c.openSession(ctx, p)
 	if err != nil {
 		a.err = err
 		return nil, a
 	}
-	s.greet(ctx, &a)
+	s.askIdentity(ctx, &a)
 	return s, a
 }
 
-// view arranges the answers, with what is known from earlier ones about who
+// arrangeAnswers arranges the answers, with what is known from earlier ones about who
 // runs where, and remembers it for the time a host is away.
-func (c *Cluster) view(answers []answer) view {
+func (c *Cluster) arrangeAnswers(answers []answer) clusterView {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v := newView(answers, c.hosts)
+	v := newClusterView(answers, c.hosts)
 	for id, host := range v.hosts {
 		c.hosts[id] = host
 	}
 	return v
 }
 
-// alarms lists the alarms of the cluster, by one member. Listing them is a
+// listAlarms lists the alarms of the cluster, by one member. Listing them is a
 // raft proposal, that is a write to every member's disk; so it is only done
 // when the members' status, which costs nothing, says that there are some.
-func (c *Cluster) alarms(ctx context.Context, s *session, v view) []string {
-	ctx, cancel := c.within(ctx, 1)
+func (c *Cluster) listAlarms(ctx context.Context, s *session, v clusterView) []string {
+	ctx, cancel := c.limitContext(ctx, 1)
 	defer cancel()
 	list, err := s.AlarmList(ctx)
 	if err != nil {
-		return v.complaints()
+		return v.statusAlarms()
 	}
 	var alarms []string
 	for _, a := range list.Alarms {
@@ -117,6 +117,6 @@ func firstAlarms(alarms []string) []string {
 	return alarms
 }
 
-// complaint reports whether a text of a member's status is about an alarm;
+// isAlarmText reports whether a text of a member's status is about an alarm;
 // that there is no leader is said elsewhere.
-func complaint(text string) bool { return text != rpctypes.ErrNoLeader.Error() }
+func isAlarmText(text string) bool { return text != rpctypes.ErrNoLeader.Error() }

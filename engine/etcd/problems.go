@@ -7,28 +7,28 @@ import (
 	"holdfast/engine"
 )
 
-// problems is everything about the cluster as a whole that keeps it from being
+// clusterProblems is everything about the cluster as a whole that keeps it from being
 // understood or from working.
-func (v view) problems(name string) []string {
-	if v.best < 0 {
-		return []string{v.silence()}
+func (v clusterView) clusterProblems(name string) []string {
+	if v.bestAnswer < 0 {
+		return []string{v.noAnswerProblem()}
 	}
-	problems := v.strangeClusters()
-	if v.list == nil {
-		return append(problems, "no member gives the member list: "+oneLine(v.answers[v.best].listErr))
+	problems := v.otherClusters()
+	if v.members == nil {
+		return append(problems, "no member gives the member list: "+oneLine(v.answers[v.bestAnswer].listErr))
 	}
-	problems = append(problems, v.twins()...)
-	problems = append(problems, v.outsiders(name)...)
-	problems = append(problems, v.missing(name)...)
+	problems = append(problems, v.sharedMemberIDs()...)
+	problems = append(problems, v.unknownMembers(name)...)
+	problems = append(problems, v.unlistedHosts(name)...)
 	if v.leader == 0 {
 		problems = append(problems, fmt.Sprintf("no leader: %d of %d voters answer, the quorum is %d",
-			v.speaking(), v.voters(), engine.QuorumOf(v.voters())))
+			v.countAnsweringVoters(), v.countVoters(), engine.QuorumOf(v.countVoters())))
 	}
 	return problems
 }
 
-// silence says that nobody answered, and each host's reason.
-func (v view) silence() string {
+// noAnswerProblem says that nobody answered, and each host's reason.
+func (v clusterView) noAnswerProblem() string {
 	if len(v.answers) == 0 {
 		return "no host of the inventory is in it: set etcd_cluster on its members' hosts"
 	}
@@ -39,12 +39,12 @@ func (v view) silence() string {
 	return "no member answers: " + strings.Join(reasons, "; ")
 }
 
-// strangeClusters names the hosts that answer for another cluster than most.
-func (v view) strangeClusters() []string {
+// otherClusters names the hosts that answer for another cluster than most.
+func (v clusterView) otherClusters() []string {
 	var others []string
 	for _, a := range v.answers {
-		if a.err == nil && !v.speaks(a) {
-			others = append(others, fmt.Sprintf("%s is in %s", a.host, hexID(a.cluster())))
+		if a.err == nil && !v.isOfCluster(a) {
+			others = append(others, fmt.Sprintf("%s is in %s", a.host, hexID(a.clusterID())))
 		}
 	}
 	if len(others) == 0 {
@@ -55,51 +55,51 @@ func (v view) strangeClusters() []string {
 		hexID(v.cluster), strings.Join(others, ", "))}
 }
 
-// twins names hosts that answer as the same member.
-func (v view) twins() []string {
+// sharedMemberIDs names hosts that answer as the same member.
+func (v clusterView) sharedMemberIDs() []string {
 	var problems []string
 	for i, a := range v.answers {
-		if v.speaks(a) && v.said[a.id()] != i {
+		if v.isOfCluster(a) && v.answerOf[a.memberID()] != i {
 			problems = append(problems, fmt.Sprintf("hosts %s and %s both answer as member %s: check their addresses",
-				v.answers[v.said[a.id()]].host, a.host, v.nameOf(a.id())))
+				v.answers[v.answerOf[a.memberID()]].host, a.host, v.nameOf(a.memberID())))
 		}
 	}
 	return problems
 }
 
-// outsiders names members that are on no host of the inventory.
-func (v view) outsiders(name string) []string {
+// unknownMembers names members that are on no host of the inventory.
+func (v clusterView) unknownMembers(name string) []string {
 	var problems []string
-	for _, m := range v.list {
+	for _, m := range v.members {
 		if v.hosts[m.ID] == "" {
 			problems = append(problems, fmt.Sprintf("member %s (%s) is on no host of the inventory: add its host with "+
 				"etcd_cluster = %q, or start etcd there, or remove it: etcdctl member remove %s",
-				v.nameOf(m.ID), where(m), name, hexID(m.ID)))
+				v.nameOf(m.ID), peerURLs(m), name, hexID(m.ID)))
 		}
 	}
 	return problems
 }
 
-// missing names hosts that the inventory puts into the cluster and the
+// unlistedHosts names hosts that the inventory puts into the cluster and the
 // cluster's member list does not.
-func (v view) missing(name string) []string {
+func (v clusterView) unlistedHosts(name string) []string {
 	placed := map[string]bool{}
-	for _, m := range v.list {
+	for _, m := range v.members {
 		placed[v.hosts[m.ID]] = true
 	}
 	var problems []string
 	for _, a := range v.answers {
-		if placed[a.host] || a.err == nil && !v.speaks(a) {
-			continue // the latter is said by strangeClusters
+		if placed[a.host] || a.err == nil && !v.isOfCluster(a) {
+			continue // the latter is said by otherClusters
 		}
 		why := "etcd there does not answer: "
 		switch {
 		case a.err != nil:
 			why += oneLine(a.err)
-		case v.answers[v.said[a.id()]].host != a.host:
+		case v.answers[v.answerOf[a.memberID()]].host != a.host:
 			continue // said by twins
 		default:
-			why = fmt.Sprintf("etcd there says it is member %s, which was removed", hexID(a.id()))
+			why = fmt.Sprintf("etcd there says it is member %s, which was removed", hexID(a.memberID()))
 		}
 		problems = append(problems, fmt.Sprintf("host %s has etcd_cluster = %q but is not in the cluster's member list (%s): "+
 			"add it to the cluster, or take etcd_cluster off the host", a.host, name, why))
@@ -107,9 +107,9 @@ func (v view) missing(name string) []string {
 	return problems
 }
 
-func (v view) voters() int {
+func (v clusterView) countVoters() int {
 	n := 0
-	for _, m := range v.list {
+	for _, m := range v.members {
 		if !m.IsLearner {
 			n++
 		}
@@ -117,10 +117,10 @@ func (v view) voters() int {
 	return n
 }
 
-func (v view) speaking() int {
+func (v clusterView) countAnsweringVoters() int {
 	n := 0
-	for _, m := range v.list {
-		if _, ok := v.said[m.ID]; ok && !m.IsLearner {
+	for _, m := range v.members {
+		if _, ok := v.answerOf[m.ID]; ok && !m.IsLearner {
 			n++
 		}
 	}

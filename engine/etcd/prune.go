@@ -55,7 +55,7 @@ func Prune(dir, cluster string, r Retention) (removed int, err error) {
 		return 0, err
 	}
 	var errs []error
-	for _, f := range append(r.expired(whole), r.stale(parts)...) {
+	for _, f := range append(r.expiredSnapshots(whole), r.staleParts(parts)...) {
 		if err := os.Remove(f.path); err == nil {
 			removed++
 		} else if !errors.Is(err, fs.ErrNotExist) { // another run may prune, too
@@ -65,8 +65,8 @@ func Prune(dir, cluster string, r Retention) (removed int, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// expired returns the snapshots that are not kept.
-func (r Retention) expired(list []savedFile) []savedFile {
+// expiredSnapshots returns the snapshots that are not kept.
+func (r Retention) expiredSnapshots(list []savedFile) []savedFile {
 	slices.SortFunc(list, func(a, b savedFile) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(b.run, a.run)) })
 	var out []savedFile
 	for i, f := range list {
@@ -77,8 +77,8 @@ func (r Retention) expired(list []savedFile) []savedFile {
 	return out
 }
 
-// stale returns the parts that nobody writes any more.
-func (r Retention) stale(list []savedFile) []savedFile {
+// staleParts returns the parts that nobody writes any more.
+func (r Retention) staleParts(list []savedFile) []savedFile {
 	return slices.DeleteFunc(list, func(f savedFile) bool { return r.Now.Sub(f.at) <= partAge || !r.IsOver(f.run) })
 }
 

@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 )
 
-// page is what the size of etcd's database is a multiple of; etcdutl checks
+// pageSize is what the size of etcd's database is a multiple of; etcdutl checks
 // the same before it restores.
-const page = 512
+const pageSize = 512
 
 // maxSnapshot bounds a snapshot, in bytes: twice the largest database that etcd
 // recommends.
@@ -26,7 +26,7 @@ const maxSnapshot = 16 << 30
 // It returns the file's size and SHA-256.
 func saveSnapshot(path string, stream io.Reader, limit int64) (size int64, sum string, err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return 0, "", errors.Join(err, taken(path))
+		return 0, "", errors.Join(err, existsError(path))
 	}
 	part := path + partEnd
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -41,13 +41,13 @@ func saveSnapshot(path string, stream io.Reader, limit int64) (size int64, sum s
 			err = errors.Join(err, os.Remove(part))
 		}
 	}()
-	check := newTrailer()
+	check := newHashTrailer()
 	size, err = io.Copy(io.MultiWriter(file, check), io.LimitReader(stream, limit+1))
 	if err == nil && size > limit {
 		err = fmt.Errorf("check the snapshot: it is longer than %d bytes, which no database of etcd should be", limit)
 	}
 	if err == nil {
-		err = check.verify(size)
+		err = check.checkTrailer(size)
 	}
 	if err == nil {
 		err = file.Sync()
@@ -55,21 +55,23 @@ func saveSnapshot(path string, stream io.Reader, limit int64) (size int64, sum s
 	if err = errors.Join(err, file.Close()); err != nil {
 		return 0, "", err
 	}
-	if err = place(part, path); err != nil {
+	if err = linkFile(part, path); err != nil {
 		return 0, "", err
 	}
-	return size, check.sum(), syncDir(filepath.Dir(path))
+	return size, check.sha256Hex(), syncDir(filepath.Dir(path))
 }
 
-// taken is the error for a path that has a file.
-func taken(path string) error { return fmt.Errorf("%s is there already; name another file", path) }
+// existsError is the error for a path that has a file.
+func existsError(path string) error {
+	return fmt.Errorf("%s is there already; name another file", path)
+}
 
-// place gives a file its name, unless there is one of that name.
-func place(part, path string) error {
+// linkFile gives a file its name, unless there is one of that name.
+func linkFile(part, path string) error {
 	err := os.Link(part, path)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return taken(path)
+		return existsError(path)
 	case err != nil: // a file system without links
 		reserved, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
@@ -89,18 +91,18 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// trailer checks a snapshot while it passes: its last 32 bytes are the SHA-256
+// hashTrailer checks a snapshot while it passes: its last 32 bytes are the SHA-256
 // of all before them.
-type trailer struct {
+type hashTrailer struct {
 	body hash.Hash // of all but the last 32 bytes
 	all  hash.Hash
 	tail []byte // the last 32 bytes so far
 }
 
-func newTrailer() *trailer { return &trailer{body: sha256.New(), all: sha256.New()} }
+func newHashTrailer() *hashTrailer { return &hashTrailer{body: sha256.New(), all: sha256.New()} }
 
 // Write takes the next bytes; it does not go wrong.
-func (t *trailer) Write(p []byte) (int, error) {
+func (t *hashTrailer) Write(p []byte) (int, error) {
 	t.all.Write(p)
 	t.tail = append(t.tail, p...)
 	if n := len(t.tail) - sha256.Size; n > 0 {
@@ -110,9 +112,9 @@ func (t *trailer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// verify says why size bytes that ended here are no whole snapshot, or nil.
-func (t *trailer) verify(size int64) error {
-	if size <= sha256.Size || size%page != sha256.Size {
+// checkTrailer says why size bytes that ended here are no whole snapshot, or nil.
+func (t *hashTrailer) checkTrailer(size int64) error {
+	if size <= sha256.Size || size%pageSize != sha256.Size {
 		return fmt.Errorf("check the snapshot: %d bytes is not the size of a database and its hash: it is cut off", size)
 	}
 	if !bytes.Equal(t.body.Sum(nil), t.tail) {
@@ -121,4 +123,4 @@ func (t *trailer) verify(size int64) error {
 	return nil
 }
 
-func (t *trailer) sum() string { return hex.EncodeToString(t.all.Sum(nil)) }
+func (t *hashTrailer) sha256Hex() string { return hex.EncodeToString(t.all.Sum(nil)) }

@@ -14,7 +14,7 @@ import (
 // stream is a snapshot as etcd sends it: a database of whole pages, then its
 // SHA-256.
 func stream(pages int) []byte {
-	body := bytes.Repeat([]byte{7}, pages*page)
+	body := bytes.Repeat([]byte{7}, pages*pageSize)
 	sum := sha256.Sum256(body)
 	return append(body, sum[:]...)
 }

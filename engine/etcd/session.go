@@ -30,9 +30,9 @@ type session struct {
 	conn net.Conn
 }
 
-// open begins a conversation with the member on p.
-func (c *Cluster) open(ctx context.Context, p Peer) (*session, error) {
-	conn, err := c.connect(ctx, p, "h2")
+// openSession begins a conversation with the member on p.
+func (c *Cluster) openSession(ctx context.Context, p Peer) (*session, error) {
+	conn, err := c.connectPeer(ctx, p, "h2")
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (c *Cluster) open(ctx context.Context, p Peer) (*session, error) {
 		MaxCallRecvMsgSize:   maxAnswer,
 		DialKeepAliveTime:    keepAlive,
 		DialKeepAliveTimeout: keepAlive / 2,
-		DialOptions:          onThis(conn),
+		DialOptions:          useOnly(conn),
 	})
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -60,12 +60,12 @@ func (s *session) Close() {
 	_ = s.conn.Close()   // closed already if it was used
 }
 
-// connect reaches the member on p from its own host, where it listens on the
+// connectPeer reaches the member on p from its own host, where it listens on the
 // loopback or, if only there, on the host's address; with TLS if the cluster
 // has it.
-func (c *Cluster) connect(ctx context.Context, p Peer, protocol string) (net.Conn, error) {
+func (c *Cluster) connectPeer(ctx context.Context, p Peer, protocol string) (net.Conn, error) {
 	var causes []error
-	for _, target := range c.targets(p) {
+	for _, target := range c.clientAddresses(p) {
 		conn, err := c.connectTo(ctx, p, target, protocol)
 		if err == nil {
 			return conn, nil
@@ -75,7 +75,7 @@ func (c *Cluster) connect(ctx context.Context, p Peer, protocol string) (net.Con
 			break
 		}
 	}
-	return nil, join(causes...)
+	return nil, joinDistinct(causes...)
 }
 
 func (c *Cluster) connectTo(ctx context.Context, p Peer, target, protocol string) (net.Conn, error) {
@@ -99,11 +99,11 @@ func (c *Cluster) connectTo(ctx context.Context, p Peer, target, protocol string
 
 var errBroken = errors.New("the connection broke")
 
-// onThis makes a gRPC client use the connection, never make another, and say
+// useOnly makes a gRPC client use the connection, never make another, and say
 // at once when it is broken, where etcd's client waits and tries again. The
 // client is told nothing of TLS: the connection has it already. The member sees
 // the client's certificate in the connection.
-func onThis(conn net.Conn) []grpc.DialOption {
+func useOnly(conn net.Conn) []grpc.DialOption {
 	var used atomic.Bool
 	dial := func(context.Context, string) (net.Conn, error) {
 		if used.Swap(true) {

@@ -29,7 +29,7 @@ type SnapshotInfo struct {
 // answering is given up after 15 s.
 func (c *Cluster) Snapshot(ctx context.Context, path string) (SnapshotInfo, error) {
 	var causes []error
-	for _, m := range sources(c.Observe(ctx)) {
+	for _, m := range snapshotSources(c.Gather(ctx)) {
 		info, err := c.snapshotFrom(ctx, m, path)
 		if err == nil {
 			return info, nil
@@ -42,11 +42,11 @@ func (c *Cluster) Snapshot(ctx context.Context, path string) (SnapshotInfo, erro
 	if len(causes) == 0 {
 		causes = append(causes, errors.New("no healthy voter to take it from"))
 	}
-	return SnapshotInfo{}, c.wrap("snapshot to "+filepath.Clean(path), join(causes...))
+	return SnapshotInfo{}, c.stepError("snapshot to "+filepath.Clean(path), joinDistinct(causes...))
 }
 
-// sources lists the members to take a snapshot from, the leader last.
-func sources(facts engine.ClusterFacts) []engine.Member {
+// snapshotSources lists the members to take a snapshot from, the leader last.
+func snapshotSources(facts engine.ClusterFacts) []engine.Member {
 	var list []engine.Member
 	for _, m := range facts.Voters() {
 		if m.Healthy && m.Host != "" {
@@ -68,7 +68,7 @@ func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string
 	defer s.Close()
 	stream, err := s.SnapshotWithVersion(ctx)
 	if err != nil {
-		return SnapshotInfo{}, silence("stream", err)
+		return SnapshotInfo{}, unansweredError("stream", err)
 	}
 	size, sum, err := saveSnapshot(path, stream.Snapshot, maxSnapshot)
 	if err = errors.Join(err, stream.Snapshot.Close()); err != nil {
@@ -83,20 +83,20 @@ func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string
 // openAt begins a conversation with the member on a host and asks for its
 // revision, in bounded time.
 func (c *Cluster) openAt(ctx context.Context, host string) (*session, int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()
-	i := c.peer(host)
+	i := c.peerIndex(host)
 	if i < 0 {
 		return nil, 0, fmt.Errorf("%s is no host of the cluster", host)
 	}
-	s, err := c.open(ctx, c.cfg.Peers[i])
+	s, err := c.openSession(ctx, c.cfg.Peers[i])
 	if err != nil {
 		return nil, 0, err
 	}
 	status, err := s.Status(ctx, "")
 	if err != nil {
 		s.Close()
-		return nil, 0, silence("status", err)
+		return nil, 0, unansweredError("status", err)
 	}
 	return s, status.Header.GetRevision(), nil
 }

@@ -8,71 +8,71 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// view is the answers of all peers, put together: one cluster, its member
+// clusterView is the answers of all peers, put together: one cluster, its member
 // list, and who runs where.
-type view struct {
-	answers []answer
-	cluster uint64            // the cluster most peers are members of
-	best    int               // the answer to believe about the cluster; -1: none
-	list    []*pb.Member      // the cluster's own member list
-	said    map[uint64]int    // answers by member
-	hosts   map[uint64]string // hosts by member
-	leader  uint64            // 0: none
-	mark    uint64            // raft index that was committed before the reads
+type clusterView struct {
+	answers    []answer
+	cluster    uint64            // the cluster most peers are members of
+	bestAnswer int               // the answer to believe about the cluster; -1: none
+	members    []*pb.Member      // the cluster's own member list
+	answerOf   map[uint64]int    // answers by member
+	hosts      map[uint64]string // hosts by member
+	leader     uint64            // 0: none
+	committed  uint64            // raft index that was committed before the reads
 }
 
-// newView puts the answers together. known says where members were seen
+// newClusterView puts the answers together. known says where members were seen
 // before.
-func newView(answers []answer, known map[uint64]string) view {
-	v := view{answers: answers, said: map[uint64]int{}, hosts: map[uint64]string{}}
-	v.cluster = v.main()
-	v.best = v.pick(func(answer) bool { return true })
+func newClusterView(answers []answer, known map[uint64]string) clusterView {
+	v := clusterView{answers: answers, answerOf: map[uint64]int{}, hosts: map[uint64]string{}}
+	v.cluster = v.majorityCluster()
+	v.bestAnswer = v.pickAnswer(func(answer) bool { return true })
 	for i, a := range answers {
-		if !v.speaks(a) {
+		if !v.isOfCluster(a) {
 			continue
 		}
-		if _, twice := v.said[a.id()]; !twice {
-			v.said[a.id()] = i
+		if _, twice := v.answerOf[a.memberID()]; !twice {
+			v.answerOf[a.memberID()] = i
 		}
-		v.mark = max(v.mark, a.committed)
+		v.committed = max(v.committed, a.committed)
 	}
-	if i := v.pick(func(a answer) bool { return a.members != nil }); i >= 0 {
-		v.list = answers[i].members
+	if i := v.pickAnswer(func(a answer) bool { return a.members != nil }); i >= 0 {
+		v.members = answers[i].members
 	}
-	if v.best >= 0 {
-		v.leader = answers[v.best].status.Leader
+	if v.bestAnswer >= 0 {
+		v.leader = answers[v.bestAnswer].status.Leader
 	}
-	v.place(known)
+	v.placeMembers(known)
 	return v
 }
 
-// main is the cluster that most peers say they are members of; the first
+// majorityCluster is the cluster that most peers say they are members of; the first
 // peer's, if two are as many.
-func (v view) main() uint64 {
+func (v clusterView) majorityCluster() uint64 {
 	count, best := map[uint64]int{}, uint64(0)
 	for _, a := range v.answers {
 		if a.err == nil {
-			count[a.cluster()]++
+			count[a.clusterID()]++
 		}
 	}
 	for _, a := range v.answers {
-		if a.err == nil && count[a.cluster()] > count[best] {
-			best = a.cluster()
+		if a.err == nil && count[a.clusterID()] > count[best] {
+			best = a.clusterID()
 		}
 	}
 	return best
 }
 
-// speaks reports whether a is an answer of a member of the cluster.
-func (v view) speaks(a answer) bool { return a.err == nil && a.cluster() == v.cluster }
+// isOfCluster reports whether a is an answer of a member of the cluster.
+func (v clusterView) isOfCluster(a answer) bool { return a.err == nil && a.clusterID() == v.cluster }
 
-// pick returns the answer that knows most about the cluster among those that
+// pickAnswer returns the answer that knows most about the cluster among those that
 // fit: one that reads linearizably knows more than one that does not, a later
 // term more than an earlier one, a leader more than a follower.
-func (v view) pick(fits func(answer) bool) int {
+func (v clusterView) pickAnswer(fits func(answer) bool) int {
 	best := -1
 	for i, a := range v.answers {
-		if v.speaks(a) && fits(a) && (best < 0 || knowsMore(a, v.answers[best])) {
+		if v.isOfCluster(a) && fits(a) && (best < 0 || knowsMore(a, v.answers[best])) {
 			best = i
 		}
 	}
@@ -80,43 +80,43 @@ func (v view) pick(fits func(answer) bool) int {
 }
 
 func knowsMore(a, b answer) bool {
-	if a.reads() != b.reads() {
-		return a.reads()
+	if a.readsLinearizably() != b.readsLinearizably() {
+		return a.readsLinearizably()
 	}
 	if a.status.RaftTerm != b.status.RaftTerm {
 		return a.status.RaftTerm > b.status.RaftTerm
 	}
-	if leads, led := a.id() == a.status.Leader, b.id() == b.status.Leader; leads != led {
+	if leads, led := a.memberID() == a.status.Leader, b.memberID() == b.status.Leader; leads != led {
 		return leads
 	}
 	return a.status.RaftAppliedIndex > b.status.RaftAppliedIndex
 }
 
-// place finds the host of every member: by the member's own answer; else, for
+// placeMembers finds the host of every member: by the member's own answer; else, for
 // hosts that did not answer, by where it was seen before, by its name, or by
 // the address in its URLs.
-func (v view) place(known map[uint64]string) {
+func (v clusterView) placeMembers(known map[uint64]string) {
 	silent := map[string]bool{}
 	for _, a := range v.answers {
 		silent[a.host] = true
 	}
-	for id, i := range v.said {
+	for id, i := range v.answerOf {
 		v.hosts[id] = v.answers[i].host
 		delete(silent, v.answers[i].host)
 	}
-	for _, m := range v.list {
+	for _, m := range v.members {
 		if _, found := v.hosts[m.ID]; found {
 			continue
 		}
-		if host := v.guess(m, known[m.ID], silent); host != "" {
+		if host := v.guessHost(m, known[m.ID], silent); host != "" {
 			v.hosts[m.ID] = host
 			delete(silent, host)
 		}
 	}
 }
 
-// guess says on which of the silent hosts a member runs, or "".
-func (v view) guess(m *pb.Member, known string, silent map[string]bool) string {
+// guessHost says on which of the silent hosts a member runs, or "".
+func (v clusterView) guessHost(m *pb.Member, known string, silent map[string]bool) string {
 	if silent[known] {
 		return known
 	}
@@ -141,20 +141,20 @@ func urlsName(m *pb.Member, host string) bool {
 	return false
 }
 
-// alarmed reports whether a member's status mentions an alarm.
-func (v view) alarmed() bool { return len(v.complaints()) > 0 }
+// hasAlarms reports whether a member's status mentions an alarm.
+func (v clusterView) hasAlarms() bool { return len(v.statusAlarms()) > 0 }
 
-// complaints are the alarms as the members' status mentions them.
-func (v view) complaints() []string {
+// statusAlarms are the alarms as the members' status mentions them.
+func (v clusterView) statusAlarms() []string {
 	seen, list := map[string]bool{}, []string(nil)
 	for _, a := range v.answers {
-		if !v.speaks(a) {
+		if !v.isOfCluster(a) {
 			continue
 		}
 		for _, text := range a.status.Errors {
-			if complaint(text) && !seen[text] {
+			if isAlarmText(text) && !seen[text] {
 				seen[text] = true
-				list = append(list, printable(text))
+				list = append(list, printableText(text))
 			}
 		}
 	}
@@ -162,10 +162,10 @@ func (v view) complaints() []string {
 }
 
 // nameOf is what to call a member: its name, or its ID while it has none.
-func (v view) nameOf(id uint64) string {
-	for _, m := range v.list {
+func (v clusterView) nameOf(id uint64) string {
+	for _, m := range v.members {
 		if m.ID == id && m.Name != "" {
-			return printable(m.Name)
+			return printableText(m.Name)
 		}
 	}
 	return hexID(id)
@@ -174,10 +174,10 @@ func (v view) nameOf(id uint64) string {
 // hexID writes an ID as etcdctl does.
 func hexID(id uint64) string { return fmt.Sprintf("%x", id) }
 
-// where lists a member's peer URLs, for finding it.
-func where(m *pb.Member) string {
+// peerURLs lists a member's peer URLs, for finding it.
+func peerURLs(m *pb.Member) string {
 	if len(m.PeerURLs) == 0 {
 		return "no peer URL"
 	}
-	return printable(strings.Join(m.PeerURLs, ", "))
+	return printableText(strings.Join(m.PeerURLs, ", "))
 }

@@ -23,7 +23,7 @@ func members(names ...string) []*pb.Member {
 // says is the answer of a healthy member; member 1 leads.
 func says(host string, id uint64, list []*pb.Member) answer {
 	return answer{
-		host: host, read: true, committed: 100, members: list,
+		host: host, readAsked: true, committed: 100, members: list,
 		status: &clientv3.StatusResponse{
 			Header: &pb.ResponseHeader{ClusterId: 0xc, MemberId: id}, Leader: 1, RaftTerm: 2, RaftAppliedIndex: 100, RaftIndex: 100,
 		},
@@ -103,7 +103,7 @@ func factCases() map[string]factCase {
 func TestFacts(t *testing.T) {
 	for name, c := range factCases() {
 		t.Run(name, func(t *testing.T) {
-			facts := newView(c.answers, c.known).facts("main")
+			facts := newClusterView(c.answers, c.known).clusterFacts("main")
 			if c.problem == "" && facts.Problem != "" || !strings.Contains(facts.Problem, c.problem) {
 				t.Errorf("problem %q, want %q", facts.Problem, c.problem)
 			}
@@ -134,11 +134,11 @@ func leaderlessAnswer(host string, id uint64, list []*pb.Member) answer {
 // status has them; that there is no leader is no alarm.
 func TestAlarmTexts(t *testing.T) {
 	a := leaderlessAnswer("a", 1, members("a"))
-	if newView([]answer{a}, nil).alarmed() {
+	if newClusterView([]answer{a}, nil).hasAlarms() {
 		t.Error("no leader is taken for an alarm")
 	}
 	a.status.Errors = append(a.status.Errors, "memberID:1 alarm:CORRUPT\x1b", "memberID:1 alarm:CORRUPT\x1b")
-	if got := newView([]answer{a}, nil).complaints(); len(got) != 1 || got[0] != "memberID:1 alarm:CORRUPT?" {
+	if got := newClusterView([]answer{a}, nil).statusAlarms(); len(got) != 1 || got[0] != "memberID:1 alarm:CORRUPT?" {
 		t.Errorf("%q", got)
 	}
 }

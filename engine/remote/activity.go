@@ -26,7 +26,7 @@ func (c *activeConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// silence returns how long the peer has not been heard.
-func (c *activeConn) silence() time.Duration {
+// silentFor returns how long the peer has not been heard.
+func (c *activeConn) silentFor() time.Duration {
 	return time.Since(c.start) - time.Duration(c.last.Load())
 }

@@ -18,14 +18,14 @@ const (
 	maxAhead            = 1 << 20   // printed before the script starts, by a login shell or sudo
 )
 
-// tooMuch is the error of a script that printed more than it may.
-type tooMuch struct {
+// tooMuchOutput is the error of a script that printed more than it may.
+type tooMuchOutput struct {
 	limit int64
 	ahead bool // before the script started
 }
 
 // Error states the limit.
-func (e tooMuch) Error() string {
+func (e tooMuchOutput) Error() string {
 	text := fmt.Sprintf("the host printed more than %.1f MiB", float64(e.limit)/(1<<20))
 	if e.ahead {
 		text += " before the script started"
@@ -63,15 +63,15 @@ func newBudget(size int64) *budget {
 
 var errAllowanceClosed = errors.New("nobody takes the output any more")
 
-// take allows n more bytes, perhaps after waiting for the budget. The error is tooMuch if they are too many.
-func (a *allowance) take(n int) error {
+// reserveBytes allows n more bytes, perhaps after waiting for the budget. The error is tooMuchOutput if they are too many.
+func (a *allowance) reserveBytes(n int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.closed:
 		return errAllowanceClosed
 	case a.kept+int64(n) > a.limit:
-		return tooMuch{limit: a.limit}
+		return tooMuchOutput{limit: a.limit}
 	}
 	a.kept += int64(n)
 	bounds := [3]int64{freeOutput, longOutput, a.limit}
@@ -88,8 +88,8 @@ func (a *allowance) take(n int) error {
 	return nil
 }
 
-// close gives the shares of the budget back. The context must have ended, or nobody be waiting.
-func (a *allowance) close() {
+// releaseShares gives the shares of the budget back. The context must have ended, or nobody be waiting.
+func (a *allowance) releaseShares() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true

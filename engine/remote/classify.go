@@ -42,7 +42,7 @@ func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 // peerError is what a host says about a channel it does not open, in its own words only.
 type peerError struct{ err *ssh.OpenChannelError }
 
-func (e peerError) Error() string { return first(e.err.Message, e.err.Reason.String()) }
+func (e peerError) Error() string { return firstNonEmpty(e.err.Message, e.err.Reason.String()) }
 
 func (e peerError) Unwrap() error { return e.err }
 

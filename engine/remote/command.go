@@ -41,26 +41,26 @@ type Result struct {
 // from its exit status. dd with fullblock reads exactly as much as there is of the script, so that the rest is left for it; a
 // script that did not arrive whole lacks its last line and does not start.
 const (
-	started  = "holdfast-ready"
-	prompt   = "holdfast-password:"
-	lastLine = "#holdfast-end"
-	launcher = `echo ` + started + `; echo ` + started + ` >&2; ` +
+	readyWord      = "holdfast-ready"
+	passwordPrompt = "holdfast-password:"
+	lastLine       = "#holdfast-end"
+	launcher       = `echo ` + readyWord + `; echo ` + readyWord + ` >&2; ` +
 		`IFS= read -r n || exit 125; s=$(dd bs="$n" count=1 iflag=fullblock 2>/dev/null); ` +
 		`case $s in *"` + lastLine + `") ;; *) echo "the script did not arrive whole" >&2; exit 125;; esac; eval "unset n s; $s"`
 
 	lineUser     = `exec env LC_ALL=C sh -c '` + launcher + `'`
 	lineSudo     = `exec env LC_ALL=C sudo -n -- sh -c '` + launcher + `'`
-	linePassword = `exec env LC_ALL=C sudo -S -p ` + prompt + ` -- sh -c '` + launcher + `'`
+	linePassword = `exec env LC_ALL=C sudo -S -p ` + passwordPrompt + ` -- sh -c '` + launcher + `'`
 )
 
-// wire returns the script as it is sent.
-func (c Command) wire() []byte {
+// encodeScript returns the script as it is sent.
+func (c Command) encodeScript() []byte {
 	s := c.Script + "\n" + lastLine
 	return fmt.Appendf(nil, "%d\n%s", len(s), s)
 }
 
-// check returns an error if the command cannot be sent.
-func (c Command) check(ep endpoint) error {
+// checkCommand returns an error if the command cannot be sent.
+func (c Command) checkCommand(ep endpoint) error {
 	switch {
 	case strings.Contains(c.Script, "\x00"):
 		return errors.New("the script contains a NUL byte")

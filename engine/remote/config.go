@@ -19,7 +19,7 @@ type sshConfig struct {
 }
 
 // readConfig parses the ssh_config at path. A file that does not exist is only an error if it was asked for by name.
-func readConfig(path, home string, named bool, files reader) (sshConfig, error) {
+func readConfig(path, home string, named bool, files fileReader) (sshConfig, error) {
 	text, err := files.read(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return sshConfig{path: path}, nil
@@ -37,8 +37,8 @@ func readConfig(path, home string, named bool, files reader) (sshConfig, error) 
 	return sshConfig{path: path, parsed: parsed}, nil
 }
 
-// get returns the first value of a keyword for alias, or "".
-func (c sshConfig) get(alias, keyword string) (string, error) {
+// firstValue returns the first value of a keyword for alias, or "".
+func (c sshConfig) firstValue(alias, keyword string) (string, error) {
 	if c.parsed == nil {
 		return "", nil
 	}
@@ -49,8 +49,8 @@ func (c sshConfig) get(alias, keyword string) (string, error) {
 	return strings.TrimSpace(v), nil
 }
 
-// getAll returns every value of a keyword for alias.
-func (c sshConfig) getAll(alias, keyword string) ([]string, error) {
+// allValues returns every value of a keyword for alias.
+func (c sshConfig) allValues(alias, keyword string) ([]string, error) {
 	if c.parsed == nil {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ const maxInclude = 5
 
 // checkMatch refuses the Match lines that the parser would misread: it knows `Match all` and `Match host`, but takes every word
 // after host for a pattern, so that `Match host a user b` or `Match host a,b` would silently mean something else.
-func (r reader) checkMatch(path string, text []byte, home string, depth int) error {
+func (r fileReader) checkMatch(path string, text []byte, home string, depth int) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		words := strings.FieldsFunc(lines.Text(), func(r rune) bool { return r == ' ' || r == '\t' || r == '=' })
@@ -75,7 +75,7 @@ func (r reader) checkMatch(path string, text []byte, home string, depth int) err
 		}
 		switch strings.ToLower(words[0]) {
 		case "match":
-			if !plainMatch(words[1:]) {
+			if !isSupportedMatch(words[1:]) {
 				return fmt.Errorf("%s:%d: %s: only `Match all` and `Match host` with one pattern are understood; use Host, or a config without it",
 					path, n, strings.TrimSpace(lines.Text()))
 			}
@@ -88,7 +88,7 @@ func (r reader) checkMatch(path string, text []byte, home string, depth int) err
 	return nil
 }
 
-func plainMatch(criteria []string) bool {
+func isSupportedMatch(criteria []string) bool {
 	switch {
 	case len(criteria) == 1:
 		return strings.EqualFold(criteria[0], "all")
@@ -98,7 +98,7 @@ func plainMatch(criteria []string) bool {
 	return false
 }
 
-func (r reader) checkIncluded(patterns []string, home string, depth int) error {
+func (r fileReader) checkIncluded(patterns []string, home string, depth int) error {
 	if depth > maxInclude {
 		return nil // the parser says so
 	}

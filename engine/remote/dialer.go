@@ -32,7 +32,7 @@ type Options struct {
 // to jump hosts. Its methods may be called from several goroutines.
 type Dialer struct {
 	opts    Options
-	files   reader
+	files   fileReader
 	budget  *budget
 	known   knownHostsCache
 	revoked revokedCache
@@ -52,7 +52,7 @@ func NewDialer(o Options) *Dialer {
 	}
 	return &Dialer{
 		opts:    o,
-		files:   newReader(o),
+		files:   newFileReader(o),
 		budget:  newBudget(o.OutputBudget),
 		revoked: revokedCache{m: map[string]revokedKeys{}},
 		known:   knownHostsCache{m: map[string]*knownHosts{}},
@@ -65,62 +65,62 @@ func NewDialer(o Options) *Dialer {
 // Dial connects to a host and logs in. The error is an *Error. It ends within ConnectTimeout for each hop, not counting the time
 // somebody takes to enter a passphrase.
 func (d *Dialer) Dial(ctx context.Context, t Target) (*Host, error) {
-	ep, err := d.resolve(t)
+	ep, err := d.resolveTarget(t)
 	if err != nil {
 		return nil, err
 	}
-	via, err := d.via(ctx, t, ep)
+	via, err := d.connectJumpHosts(ctx, t, ep)
 	if err != nil {
 		return nil, err
 	}
-	return d.login(ctx, ep, via)
+	return d.connectAndLogIn(ctx, ep, via)
 }
 
 // Close ends the connections to jump hosts, and with them those of the hosts behind.
-func (d *Dialer) Close() error { return d.jumps.close() }
+func (d *Dialer) Close() error { return d.jumps.closeAll() }
 
-func (d *Dialer) login(ctx context.Context, ep endpoint, via *Host) (*Host, error) {
+func (d *Dialer) connectAndLogIn(ctx context.Context, ep endpoint, via *Host) (*Host, error) {
 	l := login{dialer: d, ep: ep, via: via}
-	client, conn, err := l.run(ctx)
+	client, conn, err := l.connectAndLogIn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return newHost(d, ep, client, conn), nil
 }
 
-// via returns the connection to the last jump host of ep, or nil if there is none.
-func (d *Dialer) via(ctx context.Context, t Target, ep endpoint) (*Host, error) {
-	hops, err := d.chain(t, ep, 0)
+// connectJumpHosts returns the connection to the last jump host of ep, or nil if there is none.
+func (d *Dialer) connectJumpHosts(ctx context.Context, t Target, ep endpoint) (*Host, error) {
+	hops, err := d.jumpHostsTo(t, ep, 0)
 	if err != nil {
-		return nil, behind(ctx, ep, err)
+		return nil, jumpHostError(ctx, ep, err)
 	}
 	var last *Host
 	var key string
 	for _, next := range hops {
 		key += ">" + next.shareKey()
 		previous := last
-		last, err = d.jumps.get(ctx, key, func() (*Host, error) { return d.login(ctx, next, previous) })
+		last, err = d.jumps.connect(ctx, key, func() (*Host, error) { return d.connectAndLogIn(ctx, next, previous) })
 		if err != nil {
-			return nil, behind(ctx, ep, err)
+			return nil, jumpHostError(ctx, ep, err)
 		}
 	}
 	return last, nil
 }
 
-// chain returns the jump hosts on the way to ep, in the order they are connected to. The first of ep.jump may have jump hosts of
+// jumpHostsTo returns the jump hosts on the way to ep, in the order they are connected to. The first of ep.jump may have jump hosts of
 // its own; the others are reached through the one before.
-func (d *Dialer) chain(t Target, ep endpoint, depth int) ([]endpoint, error) {
+func (d *Dialer) jumpHostsTo(t Target, ep endpoint, depth int) ([]endpoint, error) {
 	if depth > maxJumps {
-		return nil, ep.fail(Config, "find the way", fmt.Errorf("more than %d jump hosts", maxJumps), "do jump hosts name each other?")
+		return nil, ep.newError(Config, "find the way", fmt.Errorf("more than %d jump hosts", maxJumps), "do jump hosts name each other?")
 	}
 	var hops []endpoint
 	for n, h := range ep.jump {
-		next, err := d.resolve(h.target(t))
+		next, err := d.resolveTarget(h.jumpTarget(t))
 		if err != nil {
 			return nil, err
 		}
 		if n == 0 {
-			if hops, err = d.chain(h.target(t), next, depth+1); err != nil {
+			if hops, err = d.jumpHostsTo(h.jumpTarget(t), next, depth+1); err != nil {
 				return nil, err
 			}
 		}
@@ -129,28 +129,28 @@ func (d *Dialer) chain(t Target, ep endpoint, depth int) ([]endpoint, error) {
 	return hops, nil
 }
 
-// target returns the Target of a jump host of t.
-func (h hop) target(t Target) Target {
+// jumpTarget returns the Target of a jump host of t.
+func (h hop) jumpTarget(t Target) Target {
 	return Target{
 		Name: h.host, Address: h.host, Port: h.port, User: h.user,
 		Identities: t.Identities, KnownHosts: t.KnownHosts, Config: t.Config, ConnectTimeout: t.ConnectTimeout, KeepAlive: t.KeepAlive,
 	}
 }
 
-// behind makes a jump host's error that of the host behind it.
-func behind(ctx context.Context, ep endpoint, err error) error {
+// jumpHostError makes a jump host's error that of the host behind it.
+func jumpHostError(ctx context.Context, ep endpoint, err error) error {
 	kind := KindOf(err)
 	if kind == 0 {
-		kind = endKind(ctx)
+		kind = kindOfEnd(ctx)
 	}
-	return ep.fail(kind, "connect through jump host", err, "")
+	return ep.newError(kind, "connect through jump host", err, "")
 }
 
-// resolve answers what t leaves open.
-func (d *Dialer) resolve(t Target) (endpoint, error) {
-	r := resolver{alias: first(t.Address, t.Name), home: d.opts.Home, agent: d.opts.Agent, warn: d.files.warn}
+// resolveTarget answers what t leaves open.
+func (d *Dialer) resolveTarget(t Target) (endpoint, error) {
+	r := resolver{alias: firstNonEmpty(t.Address, t.Name), home: d.opts.Home, agent: d.opts.Agent, warn: d.files.warn}
 	fail := func(err error) error {
-		return &Error{Kind: Config, Host: first(t.Name, t.Address), Step: "prepare", Err: err}
+		return &Error{Kind: Config, Host: firstNonEmpty(t.Name, t.Address), Step: "prepare", Err: err}
 	}
 	var err error
 	if r.home == "" {
@@ -161,18 +161,18 @@ func (d *Dialer) resolve(t Target) (endpoint, error) {
 	if r.agent == "" {
 		r.agent = os.Getenv("SSH_AUTH_SOCK")
 	}
-	if r.config, err = d.config(t.Config, r.home); err != nil {
+	if r.config, err = d.loadConfig(t.Config, r.home); err != nil {
 		return endpoint{}, fail(err)
 	}
-	ep, err := r.resolve(t)
+	ep, err := r.resolveEndpoint(t)
 	if err != nil {
 		return endpoint{}, fail(err)
 	}
 	return ep, nil
 }
 
-// config returns the parsed ssh_config that Target.Config names.
-func (d *Dialer) config(path, home string) (sshConfig, error) {
+// loadConfig returns the parsed ssh_config that Target.Config names.
+func (d *Dialer) loadConfig(path, home string) (sshConfig, error) {
 	named := path != ""
 	switch path {
 	case "none":

@@ -32,7 +32,7 @@ const (
 	Config                          // target, ssh_config, known_hosts or key files are not usable
 )
 
-var kinds = [...]string{
+var kindNames = [...]string{
 	Unreachable: "unreachable", Refused: "refused", Resolve: "unknown name", HostKeyUnknown: "unknown host key",
 	HostKeyMismatch: "wrong host key", Auth: "login refused", Passphrase: "locked key", NoShell: "no shell", NoSudo: "no sudo",
 	SudoPassword: "sudo password", Forward: "forwarding refused", Input: "unreadable input", Lost: "connection lost", TooMuch: "too much output",
@@ -41,8 +41,8 @@ var kinds = [...]string{
 
 // String returns the kind in a word or two, for tables.
 func (k Kind) String() string {
-	if k > 0 && int(k) < len(kinds) {
-		return kinds[k]
+	if k > 0 && int(k) < len(kindNames) {
+		return kindNames[k]
 	}
 	return fmt.Sprintf("kind %d", int(k))
 }
@@ -73,7 +73,7 @@ func (e *Error) Error() string {
 	if e.Hint != "" {
 		s += "; " + e.Hint
 	}
-	return line(s)
+	return oneLine(s)
 }
 
 // Unwrap returns the cause.
@@ -88,14 +88,14 @@ func KindOf(err error) Kind {
 	return 0
 }
 
-// maxLine bounds what of a host's own words goes into an error.
-const maxLine = 2000
+// maxQuoted bounds what of a host's own words goes into an error.
+const maxQuoted = 2000
 
-// line folds s into one printable line.
-func line(s string) string {
+// oneLine folds s into one printable line.
+func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxLine {
-		s = s[:maxLine] + "…"
+	if len(s) > maxQuoted {
+		s = s[:maxQuoted] + "…"
 	}
 	return engine.Printable(s)
 }

@@ -33,10 +33,10 @@ type execution struct {
 	session *ssh.Session
 	stopped bool
 
-	wrong   bool  // sudo asked twice
-	input   error // reading Stdin
-	waited  error // what the session ended with
-	failure error // why there was no session
+	wrongPassword bool  // sudo asked twice
+	inputErr      error // reading Stdin
+	sessionErr    error // what the session ended with
+	openErr       error // why there was no session
 }
 
 func newExecution(ctx context.Context, h *Host, c Command, line string, password []byte) *execution {
@@ -58,54 +58,54 @@ func newExecution(ctx context.Context, h *Host, c Command, line string, password
 	return x
 }
 
-// run is the life of the session.
-func (x *execution) run(ctx context.Context) {
+// runSession is the life of the session.
+func (x *execution) runSession(ctx context.Context) {
 	defer close(x.done)
-	session, err := x.host.slots.open(ctx, x.host, x.step)
+	session, err := x.host.slots.openSession(ctx, x.host, x.step)
 	if err != nil {
-		x.failure = err
+		x.openErr = err
 		return
 	}
-	defer x.host.slots.release()
+	defer x.host.slots.releaseSlot()
 	defer func() { _ = session.Close() }() // says EOF if it is closed already
-	session.Stdout, session.Stderr = cutting{&x.out, x.cut}, cutting{&x.err, x.cut}
+	session.Stdout, session.Stderr = cuttingOutput{&x.out, x.cut}, cuttingOutput{&x.err, x.cut}
 	stdin, err := session.StdinPipe()
-	if err == nil && x.adopt(session) {
+	if err == nil && x.setSession(session) {
 		err = session.Start(x.line)
 	}
 	if err != nil {
-		x.failure = x.broken(err)
+		x.openErr = x.sessionError(err)
 		return
 	}
 	ended := make(chan struct{})
 	var feeding conc.WaitGroup
-	feeding.Go(func() { x.feed(stdin, ended) })
-	x.waited = session.Wait()
+	feeding.Go(func() { x.writeInput(stdin, ended) })
+	x.sessionErr = session.Wait()
 	close(ended)
-	if closer, ok := x.command.Stdin.(io.Closer); ok && x.started() { // feed may be waiting for data; else it is needed again
+	if closer, ok := x.command.Stdin.(io.Closer); ok && x.hasStarted() { // feed may be waiting for data; else it is needed again
 		_ = closer.Close()
 	}
 	feeding.Wait()
 }
 
-// cutting tells of an output that is too long, as the session goes on until it is closed.
-type cutting struct {
+// cuttingOutput tells of an output that is too long, as the session goes on until it is closed.
+type cuttingOutput struct {
 	*output
 	cut chan<- error
 }
 
 // ReadFrom reads until the end or the limit.
-func (c cutting) ReadFrom(r io.Reader) (int64, error) {
+func (c cuttingOutput) ReadFrom(r io.Reader) (int64, error) {
 	n, err := c.output.ReadFrom(r)
-	var much tooMuch
+	var much tooMuchOutput
 	if errors.As(err, &much) {
 		c.cut <- err
 	}
 	return n, err
 }
 
-// adopt makes the session one that abort can close, and reports false if abort came first.
-func (x *execution) adopt(s *ssh.Session) bool {
+// setSession makes the session one that abort can close, and reports false if abort came first.
+func (x *execution) setSession(s *ssh.Session) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.session = s
@@ -113,73 +113,73 @@ func (x *execution) adopt(s *ssh.Session) bool {
 	return !x.stopped
 }
 
-// abort ends the session without waiting for it.
-func (x *execution) abort() {
-	x.out.drop()
-	x.err.drop()
+// abortSession ends the session without waiting for it.
+func (x *execution) abortSession() {
+	x.out.dropKept()
+	x.err.dropKept()
 	x.mu.Lock()
 	x.stopped = true
 	session := x.session
 	x.mu.Unlock()
 	if session != nil {
-		x.host.spawn(func() { // a write to a stuck connection would block
+		x.host.startWork(func() { // a write to a stuck connection would block
 			_ = session.Signal(ssh.SIGTERM)
 			_ = session.Close()
 		})
 	}
 }
 
-// started reports whether the script has started.
-func (x *execution) started() bool {
-	_, ready := x.err.before()
+// hasStarted reports whether the script has started.
+func (x *execution) hasStarted() bool {
+	_, ready := x.err.printedBefore()
 	return ready
 }
 
-// broken returns the error for a session that ended without an exit status.
-func (x *execution) broken(err error) error {
+// sessionError returns the error for a session that ended without an exit status.
+func (x *execution) sessionError(err error) error {
 	hint := ""
-	if x.started() {
+	if x.hasStarted() {
 		hint = "the script may still be running"
 	}
-	e := x.host.lost(x.step, err)
+	e := x.host.lostError(x.step, err)
 	e.Hint = hint
 	return e
 }
 
-// result says how the script ended, after done.
-func (x *execution) result() (Result, error) {
-	r := x.partial()
-	if x.failure != nil {
-		return r, x.failure
+// scriptResult says how the script ended, after done.
+func (x *execution) scriptResult() (Result, error) {
+	r := x.closeOutputs()
+	if x.openErr != nil {
+		return r, x.openErr
 	}
-	if x.input != nil {
-		return r, x.host.ep.fail(Input, "send data to a script", x.input, "the script got only a part of it")
+	if x.inputErr != nil {
+		return r, x.host.ep.newError(Input, "send data to a script", x.inputErr, "the script got only a part of it")
 	}
 	var exit *ssh.ExitError
 	switch {
-	case x.waited == nil:
-	case errors.As(x.waited, &exit):
-		r.Code, r.Signal = exit.ExitStatus(), line(exit.Signal())
+	case x.sessionErr == nil:
+	case errors.As(x.sessionErr, &exit):
+		r.Code, r.Signal = exit.ExitStatus(), oneLine(exit.Signal())
 	default:
-		return r, x.broken(x.waited)
+		return r, x.sessionError(x.sessionErr)
 	}
-	if !x.started() {
-		return r, x.explainStart(r.Code)
+	if !x.hasStarted() {
+		return r, x.startError(r.Code)
 	}
 	return r, nil
 }
 
-// partial returns what has arrived so far and stops taking more.
-func (x *execution) partial() Result {
-	return Result{Stdout: x.out.close(), Stderr: x.err.close()}
+// closeOutputs returns what has arrived so far and stops taking more.
+func (x *execution) closeOutputs() Result {
+	return Result{Stdout: x.out.closeOutput(), Stderr: x.err.closeOutput()}
 }
 
-// explainLate returns the error for a script that did not start in time.
-func (x *execution) explainLate() error {
-	kind, step := NoShell, "start a shell as "+x.host.ep.where()
+// lateStartError returns the error for a script that did not start in time.
+func (x *execution) lateStartError() error {
+	kind, step := NoShell, "start a shell as "+x.host.ep.userAndAddress()
 	if x.become {
 		kind, step = NoSudo, "become root with sudo"
 	}
-	said, _ := x.err.before()
-	return x.host.ep.fail(kind, step, fmt.Errorf("the script did not start within %s: %s", x.host.dialer.opts.StartTimeout, line(said)), "")
+	said, _ := x.err.printedBefore()
+	return x.host.ep.newError(kind, step, fmt.Errorf("the script did not start within %s: %s", x.host.dialer.opts.StartTimeout, oneLine(said)), "")
 }

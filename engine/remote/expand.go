@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// expandAll expands file names as ssh does.
-func (r *resolver) expandAll(files []string, e endpoint) []string {
+// expandNames expands file names as ssh does.
+func (r *resolver) expandNames(files []string, e endpoint) []string {
 	out := make([]string, 0, len(files))
 	for _, f := range files {
-		out = append(out, r.expand(f, e))
+		out = append(out, r.expandName(f, e))
 	}
 	return out
 }
 
-// expand replaces a leading ~, the tokens of ssh_config(5) that make sense here, and ${VAR}. Relative names stay relative to the
+// expandName replaces a leading ~, the tokens of ssh_config(5) that make sense here, and ${VAR}. Relative names stay relative to the
 // working directory.
-func (r *resolver) expand(file string, e endpoint) string {
+func (r *resolver) expandName(file string, e endpoint) string {
 	tokens := map[byte]string{
 		'%': "%", 'd': r.home, 'h': e.host, 'n': r.alias, 'p': strconv.Itoa(e.port), 'r': e.user, 'u': currentUser(),
 	}
@@ -31,7 +31,7 @@ func (r *resolver) expand(file string, e endpoint) string {
 		}
 		i++
 		if i == len(file) || tokens[file[i]] == "" {
-			r.fail(fmt.Errorf("expand %s: only %%%% %%d %%h %%n %%p %%r %%u are understood", file))
+			r.setError(fmt.Errorf("expand %s: only %%%% %%d %%h %%n %%p %%r %%u are understood", file))
 			return file
 		}
 		b.WriteString(tokens[file[i]])
@@ -60,14 +60,14 @@ func expandEnv(s string) string {
 
 // agentSocket returns the path of the agent's socket: IdentityAgent, else the default; "" if there is none.
 func (r *resolver) agentSocket(e endpoint) string {
-	v := r.get("IdentityAgent")
+	v := r.configValue("IdentityAgent")
 	switch {
 	case v == "" || v == "SSH_AUTH_SOCK":
 		v = r.agent
 	case strings.HasPrefix(v, "$") && !strings.HasPrefix(v, "${"):
 		v = os.Getenv(v[1:])
 	default:
-		v = r.expand(v, e)
+		v = r.expandName(v, e)
 	}
 	if v == "none" {
 		return ""

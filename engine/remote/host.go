@@ -34,14 +34,14 @@ type Host struct {
 	work    conc.WaitGroup
 }
 
-// reasonTime is how long the reason of an end is waited for.
-const reasonTime = 200 * time.Millisecond
+// endCauseWait is how long the reason of an end is waited for.
+const endCauseWait = 200 * time.Millisecond
 
 // errClosed is the cause of the end when Close was called.
 var errClosed = errors.New("the connection was closed here")
 
-// errGone is the cause of the end when the host ended it.
-var errGone = errors.New("the host closed the connection")
+// errHostClosed is the cause of the end when the host ended it.
+var errHostClosed = errors.New("the host closed the connection")
 
 func newHost(d *Dialer, ep endpoint, client *ssh.Client, conn *activeConn) *Host {
 	h := &Host{
@@ -51,13 +51,13 @@ func newHost(d *Dialer, ep endpoint, client *ssh.Client, conn *activeConn) *Host
 		done:  make(chan struct{}), measured: make(chan struct{}),
 		tunnels: map[*tunnel]struct{}{},
 	}
-	h.spawn(h.await)
-	h.spawn(func() {
-		if h.ask() {
+	h.startWork(h.awaitEnd)
+	h.startWork(func() {
+		if h.sendKeepAlive() {
 			close(h.measured)
 		}
 	})
-	h.spawn(h.watch)
+	h.startWork(h.watchPeer)
 	return h
 }
 
@@ -66,7 +66,7 @@ func (h *Host) Done() <-chan struct{} { return h.done }
 
 // Close ends the connection and everything that uses it. Scripts that run on the host are not ended by it.
 func (h *Host) Close() error {
-	h.end(errClosed)
+	h.endConnection(errClosed)
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
@@ -74,8 +74,8 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// end closes the connection; the first cause given is the one that is told.
-func (h *Host) end(cause error) {
+// endConnection closes the connection; the first cause given is the one that is told.
+func (h *Host) endConnection(cause error) {
 	h.mu.Lock()
 	if h.cause == nil {
 		h.cause = cause
@@ -84,15 +84,15 @@ func (h *Host) end(cause error) {
 	_ = h.conn.Close() // not client.Close, which would wait for a lock that a stuck write may hold
 }
 
-// await waits for the end of the connection and lets go of everything that uses it.
-func (h *Host) await() {
+// awaitEnd waits for the end of the connection and lets go of everything that uses it.
+func (h *Host) awaitEnd() {
 	err := h.client.Wait()
 	_ = h.conn.Close()
 	h.mu.Lock()
 	if h.cause == nil {
-		h.cause = errGone
+		h.cause = errHostClosed
 		if !errors.Is(err, io.EOF) {
-			h.cause = fmt.Errorf("%w: %w", errGone, err)
+			h.cause = fmt.Errorf("%w: %w", errHostClosed, err)
 		}
 	}
 	h.mu.Unlock()
@@ -100,9 +100,9 @@ func (h *Host) await() {
 	h.closeTunnels()
 }
 
-// watch asks a silent peer for a sign of life and ends the connection after too many intervals without one. Whatever arrives
+// watchPeer asks a silent peer for a sign of life and ends the connection after too many intervals without one. Whatever arrives
 // counts: an answer may queue behind data.
-func (h *Host) watch() {
+func (h *Host) watchPeer() {
 	tick := time.NewTicker(h.ep.keepAlive)
 	defer tick.Stop()
 	limit := h.ep.keepAlive * time.Duration(h.ep.keepAliveCount)
@@ -113,9 +113,9 @@ func (h *Host) watch() {
 			return
 		case <-tick.C:
 		}
-		silent := h.conn.silence()
+		silent := h.conn.silentFor()
 		if silent >= limit {
-			h.end(fmt.Errorf("no sign of life for %s", silent.Round(time.Millisecond)))
+			h.endConnection(fmt.Errorf("no sign of life for %s", silent.Round(time.Millisecond)))
 			return
 		}
 		if silent < h.ep.keepAlive/2 {
@@ -123,8 +123,8 @@ func (h *Host) watch() {
 		}
 		select {
 		case asking <- struct{}{}:
-			h.spawn(func() {
-				h.ask()
+			h.startWork(func() {
+				h.sendKeepAlive()
 				<-asking
 			})
 		default:
@@ -132,8 +132,8 @@ func (h *Host) watch() {
 	}
 }
 
-// ask asks for a sign of life and measures how long it takes. What the answer says does not matter, and its absence shows as silence.
-func (h *Host) ask() bool {
+// sendKeepAlive asks for a sign of life and measures how long it takes. What the answer says does not matter, and its absence shows as silence.
+func (h *Host) sendKeepAlive() bool {
 	began := time.Now()
 	_, _, err := h.client.SendRequest("keepalive@openssh.com", true, nil)
 	if err == nil {
@@ -154,8 +154,8 @@ func (h *Host) AwaitRoundTrip(ctx context.Context) {
 	}
 }
 
-// spawn runs f in a goroutine that Close waits for, and reports false if the host is closed. f must end when the connection does.
-func (h *Host) spawn(f func()) bool {
+// startWork runs f in a goroutine that Close waits for, and reports false if the host is closed. f must end when the connection does.
+func (h *Host) startWork(f func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -165,28 +165,28 @@ func (h *Host) spawn(f func()) bool {
 	return true
 }
 
-// lost returns the error for something that ended because the connection did.
-func (h *Host) lost(step string, err error) *Error {
-	if cause := h.gone(); cause != nil {
+// lostError returns the error for something that ended because the connection did.
+func (h *Host) lostError(step string, err error) *Error {
+	if cause := h.endCause(); cause != nil {
 		err = cause
 	}
-	return h.ep.fail(Lost, step, err, "")
+	return h.ep.newError(Lost, step, err, "")
 }
 
-// gone returns why the connection ended, or nil. Channels end a moment before the connection is known to have ended, and why:
+// endCause returns why the connection ended, or nil. Channels end a moment before the connection is known to have ended, and why:
 // that moment is waited for.
-func (h *Host) gone() error {
+func (h *Host) endCause() error {
 	select {
 	case <-h.done:
-	case <-time.After(reasonTime):
+	case <-time.After(endCauseWait):
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.cause
 }
 
-// alive reports whether the connection has not ended yet.
-func (h *Host) alive() bool {
+// isAlive reports whether the connection has not ended yet.
+func (h *Host) isAlive() bool {
 	select {
 	case <-h.done:
 		return false

@@ -20,12 +20,12 @@ type hostKeys struct {
 	restrictions restrictions
 }
 
-// algorithms returns the host key algorithms to offer to the host, best first. A server shows one key only, so those
+// offeredAlgorithms returns the host key algorithms to offer to the host, best first. A server shows one key only, so those
 // that known_hosts can vouch for come first: certificates if an authority is known for the host, then the known types. The
 // remaining types follow, so that a host with other keys only is told apart from one that speaks no common algorithm: the check
 // still refuses its key, and can show it. Certificates are of the host key's type, not the authority's, therefore all of them.
 // HostKeyAlgorithms of ssh_config leaves some out.
-func (k hostKeys) algorithms() []string {
+func (k hostKeys) offeredAlgorithms() []string {
 	var authority bool
 	known := map[string]bool{}
 	for _, l := range k.lines {
@@ -64,41 +64,41 @@ func keyType(algorithm string) string {
 	return algorithm
 }
 
-// check returns nil if key may be the host's, else an *Error without a host.
-func (k hostKeys) check(remote net.Addr, key ssh.PublicKey) *Error {
+// checkKey returns nil if key may be the host's, else an *Error without a host.
+func (k hostKeys) checkKey(remote net.Addr, key ssh.PublicKey) *Error {
 	step := "check host key of " + strings.TrimSuffix(k.address, ":22")
 	if where, ok := k.revokedAt(key); ok {
 		return &Error{
-			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("it shows %s, which is revoked at %s", show(key), where),
+			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("it shows %s, which is revoked at %s", describeKey(key), where),
 			Hint: "give the host a new key; this one is not safe",
 		}
 	}
 	if k.restrictions.isTooSmall(key) {
 		return &Error{
-			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("it shows %s, which %s", show(key), k.restrictions.tooSmall()),
+			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("it shows %s, which %s", describeKey(key), k.restrictions.tooSmallText()),
 			Hint: "give the host a larger key, or one of another type",
 		}
 	}
 	if cert, ok := key.(*ssh.Certificate); ok {
 		return k.checkCertificate(step, remote, cert)
 	}
-	if k.has(key, false) {
+	if k.hasKey(key, false) {
 		return nil
 	}
-	return k.explain(step, key)
+	return k.unknownKeyError(step, key)
 }
 
 // revokedAt returns where a key is revoked, that of a certificate included.
 func (k hostKeys) revokedAt(key ssh.PublicKey) (where string, is bool) {
-	if line, ok := k.known.revoked[bare(key)]; ok {
+	if line, ok := k.known.revoked[plainKey(key)]; ok {
 		return line.where, true
 	}
-	where, is = k.revoked[bare(key)]
+	where, is = k.revoked[plainKey(key)]
 	return where, is
 }
 
-// has reports whether a key of the host, or an authority for it, is known.
-func (k hostKeys) has(key ssh.PublicKey, authority bool) bool {
+// hasKey reports whether a key of the host, or an authority for it, is known.
+func (k hostKeys) hasKey(key ssh.PublicKey, authority bool) bool {
 	return slices.ContainsFunc(k.lines, func(l knownLine) bool {
 		return l.authority == authority && string(l.key.Marshal()) == string(key.Marshal())
 	})
@@ -108,43 +108,43 @@ func (k hostKeys) checkCertificate(step string, remote net.Addr, cert *ssh.Certi
 	if where, ok := k.revokedAt(cert.SignatureKey); ok {
 		return &Error{
 			Kind: HostKeyMismatch, Step: step,
-			Err:  fmt.Errorf("its certificate %s is signed by %s, which is revoked at %s", show(cert), show(cert.SignatureKey), where),
+			Err:  fmt.Errorf("its certificate %s is signed by %s, which is revoked at %s", describeKey(cert), describeKey(cert.SignatureKey), where),
 			Hint: "sign its host key again, by another authority",
 		}
 	}
 	if allowed := k.restrictions.authorities; cert.Signature == nil || !slices.Contains(allowed, cert.Signature.Format) {
 		return &Error{
 			Kind: HostKeyMismatch, Step: step,
-			Err:  fmt.Errorf("its certificate %s is signed in a way that is not allowed: CASignatureAlgorithms is %s", show(cert), strings.Join(allowed, ", ")),
+			Err:  fmt.Errorf("its certificate %s is signed in a way that is not allowed: CASignatureAlgorithms is %s", describeKey(cert), strings.Join(allowed, ", ")),
 			Hint: "sign its host key again, with one of these algorithms",
 		}
 	}
 	checker := ssh.CertChecker{
-		IsHostAuthority: func(authority ssh.PublicKey, _ string) bool { return k.has(authority, true) },
+		IsHostAuthority: func(authority ssh.PublicKey, _ string) bool { return k.hasKey(authority, true) },
 	}
 	if err := checker.CheckHostKey(k.address, remote, cert); err != nil {
 		return &Error{
-			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("its certificate %s is not valid here: %w", show(cert), err),
+			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("its certificate %s is not valid here: %w", describeKey(cert), err),
 			Hint: "sign its host key again, for this name and by the authority in known_hosts",
 		}
 	}
 	return nil
 }
 
-// explain tells a host that is not known from one that is known with another key.
-func (k hostKeys) explain(step string, key ssh.PublicKey) *Error {
+// unknownKeyError tells a host that is not known from one that is known with another key.
+func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *Error {
 	var want []string
 	authority := false
 	for _, l := range k.lines {
 		if authority = authority || l.authority; !l.authority {
-			want = append(want, fmt.Sprintf("%s (%s)", show(l.key), l.where))
+			want = append(want, fmt.Sprintf("%s (%s)", describeKey(l.key), l.where))
 		}
 	}
 	own := "(`ssh-keygen -lf /etc/ssh/ssh_host_" + fileType(key) + "_key.pub` on its console)"
 	if len(want) > 0 {
 		return &Error{
 			Kind: HostKeyMismatch, Step: step,
-			Err: fmt.Errorf("it shows %s, but known_hosts has %s", show(key), strings.Join(want, " and ")),
+			Err: fmt.Errorf("it shows %s, but known_hosts has %s", describeKey(key), strings.Join(want, " and ")),
 			Hint: "either it was reinstalled or something else answers in its place: compare with the host's own key " + own +
 				" and replace that line only if they are the same",
 		}
@@ -157,13 +157,13 @@ func (k hostKeys) explain(step string, key ssh.PublicKey) *Error {
 		where = "known_hosts has an authority for it, but it shows no certificate"
 	}
 	return &Error{
-		Kind: HostKeyUnknown, Step: step, Err: fmt.Errorf("%s; it shows %s", where, show(key)),
+		Kind: HostKeyUnknown, Step: step, Err: fmt.Errorf("%s; it shows %s", where, describeKey(key)),
 		Hint: "compare with the host's own key " + own + ", then add it: " + knownhosts.Line([]string{k.address}, key),
 	}
 }
 
-// show names a key as ssh-keygen -l does: type and fingerprint.
-func show(key ssh.PublicKey) string { return key.Type() + " " + ssh.FingerprintSHA256(key) }
+// describeKey names a key as ssh-keygen -l does: type and fingerprint.
+func describeKey(key ssh.PublicKey) string { return key.Type() + " " + ssh.FingerprintSHA256(key) }
 
 // fileType returns the part of the name of sshd's key file that says the type.
 func fileType(key ssh.PublicKey) string {

@@ -83,11 +83,11 @@ func agentKeys(conn net.Conn) ([]ssh.Signer, error) {
 	return keys, nil
 }
 
-// gather puts the keys in order: named files first (signed for by the agent if it has the key), then the agent's others unless
+// orderKeys puts the keys in order: named files first (signed for by the agent if it has the key), then the agent's others unless
 // identitiesOnly, then the default files.
-func (l *login) gather(fromAgent []ssh.Signer) (identities, error) {
+func (l *login) orderKeys(fromAgent []ssh.Signer) (identities, error) {
 	var ids identities
-	files, err := l.fromFiles(&ids)
+	files, err := l.identitiesOfFiles(&ids)
 	if err != nil {
 		return ids, err
 	}
@@ -107,11 +107,11 @@ func (l *login) gather(fromAgent []ssh.Signer) (identities, error) {
 			agents = slices.Delete(agents, i, i+1)
 		}
 	}
-	files = slices.DeleteFunc(files, func(f identity) bool { return l.unusable(f, &ids) })
+	files = slices.DeleteFunc(files, func(f identity) bool { return l.skipIfLocked(f, &ids) })
 	if l.ep.identitiesOnly {
 		agents = nil
 	}
-	if l.ep.chosen {
+	if l.ep.identitiesNamed {
 		ids.keys = slices.Concat(files, agents)
 	} else {
 		ids.keys = slices.Concat(agents, files)
@@ -121,8 +121,8 @@ func (l *login) gather(fromAgent []ssh.Signer) (identities, error) {
 
 func sameKey(a, b identity) bool { return string(a.public.Marshal()) == string(b.public.Marshal()) }
 
-// unusable reports whether a key file can never sign, because it is locked and there is nobody to ask.
-func (l *login) unusable(f identity, ids *identities) bool {
+// skipIfLocked reports whether a key file can never sign, because it is locked and there is nobody to ask.
+func (l *login) skipIfLocked(f identity, ids *identities) bool {
 	if f.sign != nil {
 		return false
 	}
@@ -131,20 +131,20 @@ func (l *login) unusable(f identity, ids *identities) bool {
 	return true
 }
 
-// fromFiles returns the identities of the key files; sign is nil where only an agent could help. A named file must be readable,
+// identitiesOfFiles returns the identities of the key files; sign is nil where only an agent could help. A named file must be readable,
 // a default one need not exist.
-func (l *login) fromFiles(ids *identities) ([]identity, error) {
+func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 	var out []identity
 	for _, path := range l.ep.identities {
-		k, err := l.dialer.keys.get(path, l.dialer.files)
+		k, err := l.dialer.keys.readKeyFile(path, l.dialer.files)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && !l.ep.chosen:
+		case errors.Is(err, fs.ErrNotExist) && !l.ep.identitiesNamed:
 			continue
 		case errors.Is(err, fs.ErrNotExist) && l.dialer.files.readPublic(path+".pub") != nil:
 			// The usual way to say which of the agent's keys to use.
 			out = append(out, identity{public: l.dialer.files.readPublic(path + ".pub"), label: path})
 			continue
-		case err != nil && l.ep.chosen:
+		case err != nil && l.ep.identitiesNamed:
 			return nil, err
 		case err != nil:
 			ids.skipped = append(ids.skipped, err.Error())
@@ -154,14 +154,14 @@ func (l *login) fromFiles(ids *identities) ([]identity, error) {
 			ids.locked = true
 			continue
 		}
-		out = append(out, l.fromFile(k)...)
+		out = append(out, l.identitiesOfFile(k)...)
 	}
 	return out, nil
 }
 
-// fromFile returns the identities of one key file: its certificate, if there is one, and the key itself.
-func (l *login) fromFile(k *keyFile) []identity {
-	sign := func() (ssh.AlgorithmSigner, error) { return l.unlock(k) }
+// identitiesOfFile returns the identities of one key file: its certificate, if there is one, and the key itself.
+func (l *login) identitiesOfFile(k *keyFile) []identity {
+	sign := func() (ssh.AlgorithmSigner, error) { return l.unlockKey(k) }
 	if k.encrypted && l.dialer.opts.Secrets == nil {
 		sign = nil
 	}

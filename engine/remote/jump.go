@@ -53,8 +53,8 @@ func parseHop(s string) (hop, error) {
 	return h, nil
 }
 
-// is reports whether the hop is the host that is called alias.
-func (h hop) is(alias string, port int) bool {
+// isHost reports whether the hop is the host that is called alias.
+func (h hop) isHost(alias string, port int) bool {
 	return h.host == alias && (h.port == port || h.port == 0)
 }
 
@@ -75,14 +75,14 @@ type routes struct {
 	m  map[string]*route
 }
 
-// get returns the connection for key, and dials if there is none, or if it is gone. Whoever asks while somebody dials waits for
+// connect returns the connection for key, and dials if there is none, or if it is gone. Whoever asks while somebody dials waits for
 // that one. A failure counts for as long as it took to find out (at most 10 s), so that hundreds of hosts behind a dead jump
 // host do not wait for it one after the other.
-func (rs *routes) get(ctx context.Context, key string, dial func() (*Host, error)) (*Host, error) {
+func (rs *routes) connect(ctx context.Context, key string, dial func() (*Host, error)) (*Host, error) {
 	for {
 		rs.mu.Lock()
 		r := rs.m[key]
-		if r == nil || r.stale() {
+		if r == nil || r.isStale() {
 			old := r
 			r = &route{ready: make(chan struct{})}
 			rs.m[key] = r
@@ -90,7 +90,7 @@ func (rs *routes) get(ctx context.Context, key string, dial func() (*Host, error
 			if old != nil && old.host != nil {
 				_ = old.host.Close() // it has ended already
 			}
-			r.dial(dial)
+			r.dialOnce(dial)
 			return r.host, r.err
 		}
 		rs.mu.Unlock()
@@ -101,14 +101,14 @@ func (rs *routes) get(ctx context.Context, key string, dial func() (*Host, error
 		}
 		// The one who dialled gave up for reasons of its own: that says nothing about the jump host.
 		if kind := KindOf(r.err); (kind == Canceled || kind == Timeout) && ctx.Err() == nil {
-			rs.forget(key, r)
+			rs.forgetRoute(key, r)
 			continue
 		}
 		return r.host, r.err
 	}
 }
 
-func (rs *routes) forget(key string, r *route) {
+func (rs *routes) forgetRoute(key string, r *route) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.m[key] == r {
@@ -116,19 +116,19 @@ func (rs *routes) forget(key string, r *route) {
 	}
 }
 
-// maxMemory bounds how long a failure counts.
-const maxMemory = 10 * time.Second
+// maxFailureAge bounds how long a failure counts.
+const maxFailureAge = 10 * time.Second
 
-func (r *route) dial(dial func() (*Host, error)) {
+func (r *route) dialOnce(dial func() (*Host, error)) {
 	defer close(r.ready)
 	start := time.Now()
 	r.host, r.err = dial()
 	end := time.Now()
-	r.until = end.Add(min(end.Sub(start), maxMemory))
+	r.until = end.Add(min(end.Sub(start), maxFailureAge))
 }
 
-// stale reports whether the route is of no more use.
-func (r *route) stale() bool {
+// isStale reports whether the route is of no more use.
+func (r *route) isStale() bool {
 	select {
 	case <-r.ready:
 	default:
@@ -145,8 +145,8 @@ func (r *route) stale() bool {
 	}
 }
 
-// close ends all connections to jump hosts.
-func (rs *routes) close() error {
+// closeAll ends all connections to jump hosts.
+func (rs *routes) closeAll() error {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	var errs []error

@@ -29,8 +29,8 @@ type keyFiles struct {
 	m  map[string]*keyFile
 }
 
-// get reads the key file at path once. An error names the path.
-func (c *keyFiles) get(path string, r reader) (*keyFile, error) {
+// readKeyFile reads the key file at path once. An error names the path.
+func (c *keyFiles) readKeyFile(path string, r fileReader) (*keyFile, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.m[path]; k != nil {
@@ -42,7 +42,7 @@ func (c *keyFiles) get(path string, r reader) (*keyFile, error) {
 	}
 	k := &keyFile{path: path, pem: text, mu: make(chan struct{}, 1)}
 	var locked *ssh.PassphraseMissingError
-	switch err := k.parse(nil); {
+	switch err := k.parseKey(nil); {
 	case errors.As(err, &locked):
 		k.encrypted, k.public = true, locked.PublicKey
 		if k.public == nil {
@@ -60,7 +60,7 @@ func (c *keyFiles) get(path string, r reader) (*keyFile, error) {
 }
 
 // readPublic returns the public key or certificate in a file, or nil.
-func (r reader) readPublic(path string) ssh.PublicKey {
+func (r fileReader) readPublic(path string) ssh.PublicKey {
 	text, err := r.read(path)
 	if err != nil {
 		return nil
@@ -72,8 +72,8 @@ func (r reader) readPublic(path string) ssh.PublicKey {
 	return key
 }
 
-// parse makes the signer, with the passphrase unless it is nil.
-func (k *keyFile) parse(passphrase []byte) error {
+// parseKey makes the signer, with the passphrase unless it is nil.
+func (k *keyFile) parseKey(passphrase []byte) error {
 	var signer ssh.Signer
 	var err error
 	if passphrase == nil {
@@ -98,8 +98,8 @@ func (k *keyFile) parse(passphrase []byte) error {
 // maxAsks is how often a passphrase is asked for, as long as the answers differ.
 const maxAsks = 3
 
-// unlock returns the signer and asks for the passphrase if that takes one.
-func (k *keyFile) unlock(ctx context.Context, secrets Secrets) (ssh.AlgorithmSigner, error) {
+// unlockSigner returns the signer and asks for the passphrase if that takes one.
+func (k *keyFile) unlockSigner(ctx context.Context, secrets Secrets) (ssh.AlgorithmSigner, error) {
 	select {
 	case k.mu <- struct{}{}:
 		defer func() { <-k.mu }()
@@ -112,14 +112,14 @@ func (k *keyFile) unlock(ctx context.Context, secrets Secrets) (ssh.AlgorithmSig
 	if secrets == nil {
 		return nil, fmt.Errorf("unlock %s: it has a passphrase, and there is nobody to ask", k.path)
 	}
-	err := k.ask(ctx, secrets)
+	err := k.askPassphrase(ctx, secrets)
 	if err != nil && ctx.Err() == nil {
 		k.err = err
 	}
 	return k.signer, err
 }
 
-func (k *keyFile) ask(ctx context.Context, secrets Secrets) error {
+func (k *keyFile) askPassphrase(ctx context.Context, secrets Secrets) error {
 	var last []byte
 	for n := range maxAsks {
 		passphrase, err := secrets.Passphrase(ctx, k.path)
@@ -129,7 +129,7 @@ func (k *keyFile) ask(ctx context.Context, secrets Secrets) error {
 		if len(passphrase) == 0 || n > 0 && bytes.Equal(passphrase, last) {
 			break
 		}
-		if err = k.parse(passphrase); err == nil {
+		if err = k.parseKey(passphrase); err == nil {
 			return nil
 		}
 		last = passphrase

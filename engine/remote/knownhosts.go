@@ -24,19 +24,19 @@ type knownHosts struct {
 	files   []string
 	lines   []knownLine
 	exact   map[string][]int // lines by host:port
-	tried   []int            // lines with wildcards, exclusions or a hashed name
+	tryEach []int            // lines with wildcards, exclusions or a hashed name
 	revoked map[string]knownLine
 }
 
 // knownLine is one line.
 type knownLine struct {
-	where     string // file:line
-	authority bool
-	wild      bool // has a * and names no port
-	key       ssh.PublicKey
-	patterns  []namePattern
-	salt      []byte // of a hashed name
-	hash      []byte
+	where          string // file:line
+	authority      bool
+	wildcardNoPort bool // has a * and names no port
+	key            ssh.PublicKey
+	patterns       []namePattern
+	salt           []byte // of a hashed name
+	hash           []byte
 }
 
 // namePattern is one of a line's names.
@@ -51,7 +51,7 @@ type knownHostsCache struct {
 	m  map[string]*knownHosts
 }
 
-func (c *knownHostsCache) get(files []string, r reader) (*knownHosts, error) {
+func (c *knownHostsCache) readAll(files []string, r fileReader) (*knownHosts, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := strings.Join(files, "\x00")
@@ -60,7 +60,7 @@ func (c *knownHostsCache) get(files []string, r reader) (*knownHosts, error) {
 	}
 	k := &knownHosts{files: files, exact: map[string][]int{}, revoked: map[string]knownLine{}}
 	for _, f := range files {
-		if err := k.read(f, r); err != nil {
+		if err := k.readFile(f, r); err != nil {
 			return nil, fmt.Errorf("read known_hosts: %w", err)
 		}
 	}
@@ -68,7 +68,7 @@ func (c *knownHostsCache) get(files []string, r reader) (*knownHosts, error) {
 	return k, nil
 }
 
-func (k *knownHosts) read(file string, r reader) error {
+func (k *knownHosts) readFile(file string, r fileReader) error {
 	text, err := r.read(file)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (k *knownHosts) read(file string, r reader) error {
 			continue
 		}
 		where := fmt.Sprintf("%s:%d", file, n)
-		switch err := k.add(line, where); {
+		switch err := k.addLine(line, where); {
 		case err == nil:
 		case mayRevoke(line):
 			return fmt.Errorf("%s: %w", where, err)
@@ -99,8 +99,8 @@ func mayRevoke(line string) bool {
 	return words[0] == "@revoked" && (len(words) < 4 || isKeyType(words[2]))
 }
 
-// add takes in one line.
-func (k *knownHosts) add(text, where string) error {
+// addLine takes in one line.
+func (k *knownHosts) addLine(text, where string) error {
 	marker, names, key, _, _, err := ssh.ParseKnownHosts([]byte(text))
 	if errors.Is(err, io.EOF) {
 		return errors.New("a line has names, a type and a key")
@@ -111,7 +111,7 @@ func (k *knownHosts) add(text, where string) error {
 	line := knownLine{where: where, key: key, authority: marker == "cert-authority"}
 	switch marker {
 	case "revoked":
-		k.revoked[bare(key)] = line
+		k.revoked[plainKey(key)] = line
 		return nil
 	case "", "cert-authority":
 	default:
@@ -119,11 +119,11 @@ func (k *knownHosts) add(text, where string) error {
 	}
 	n := len(k.lines)
 	if strings.HasPrefix(names[0], "|") {
-		if err := line.hashed(strings.Join(names, ",")); err != nil {
+		if err := line.parseHashedName(strings.Join(names, ",")); err != nil {
 			return err
 		}
-		k.tried = append(k.tried, n)
-	} else if line.named(names) {
+		k.tryEach = append(k.tryEach, n)
+	} else if line.parseNames(names) {
 		for _, p := range line.patterns {
 			address := net.JoinHostPort(p.host, p.port)
 			if !slices.Contains(k.exact[address], n) {
@@ -131,14 +131,14 @@ func (k *knownHosts) add(text, where string) error {
 			}
 		}
 	} else {
-		k.tried = append(k.tried, n)
+		k.tryEach = append(k.tryEach, n)
 	}
 	k.lines = append(k.lines, line)
 	return nil
 }
 
-// hashed reads "|1|SALT|HASH".
-func (l *knownLine) hashed(name string) error {
+// parseHashedName reads "|1|SALT|HASH".
+func (l *knownLine) parseHashedName(name string) error {
 	parts := strings.Split(name, "|")
 	if len(parts) != 4 || parts[1] != "1" {
 		return errors.New("a hashed name looks like |1|SALT|HASH")
@@ -149,10 +149,10 @@ func (l *knownLine) hashed(name string) error {
 	return errors.Join(errSalt, errHash)
 }
 
-// named reads names and reports whether all of them are plain.
-func (l *knownLine) named(names []string) (plain bool) {
+// parseNames reads names and reports whether all of them are plain.
+func (l *knownLine) parseNames(names []string) (plain bool) {
 	all := strings.Join(names, ",")
-	l.wild = strings.Contains(all, "*") && !strings.Contains(all, "]:")
+	l.wildcardNoPort = strings.Contains(all, "*") && !strings.Contains(all, "]:")
 	plain = true
 	for _, name := range names {
 		var p namePattern
@@ -170,36 +170,36 @@ func (l *knownLine) named(names []string) (plain bool) {
 	return plain
 }
 
-// bare is a key without a certificate around it, for comparing.
-func bare(key ssh.PublicKey) string {
+// plainKey is a key without a certificate around it, for comparing.
+func plainKey(key ssh.PublicKey) string {
 	if c, ok := key.(*ssh.Certificate); ok {
 		key = c.Key
 	}
 	return string(key.Marshal())
 }
 
-// find returns what is known of address (host:port). Where nothing names the port, names with a * and no port count, as in OpenSSH.
-func (k *knownHosts) find(address string) hostKeys {
+// findKeys returns what is known of address (host:port). Where nothing names the port, names with a * and no port count, as in OpenSSH.
+func (k *knownHosts) findKeys(address string) hostKeys {
 	address = strings.ToLower(address)
 	found := hostKeys{known: k, address: address}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return found
 	}
-	found.lines = k.match(host, port)
+	found.lines = k.matchingLines(host, port)
 	if len(found.lines) == 0 && port != "22" {
-		found.lines = slices.DeleteFunc(k.match(host, "22"), func(l knownLine) bool { return !l.wild })
+		found.lines = slices.DeleteFunc(k.matchingLines(host, "22"), func(l knownLine) bool { return !l.wildcardNoPort })
 	}
 	return found
 }
 
-// match returns the lines about a host and port, in the files' order.
-func (k *knownHosts) match(host, port string) []knownLine {
+// matchingLines returns the lines about a host and port, in the files' order.
+func (k *knownHosts) matchingLines(host, port string) []knownLine {
 	address := net.JoinHostPort(host, port)
 	numbers := slices.Clone(k.exact[address])
 	name := []byte(knownhosts.Normalize(address))
-	for _, n := range k.tried {
-		if k.lines[n].matches(host, port, name) {
+	for _, n := range k.tryEach {
+		if k.lines[n].matchesHost(host, port, name) {
 			numbers = append(numbers, n)
 		}
 	}
@@ -211,15 +211,15 @@ func (k *knownHosts) match(host, port string) []knownLine {
 	return lines
 }
 
-// matches reports whether the line is about a host; name is what would be hashed of it.
-func (l *knownLine) matches(host, port string, name []byte) bool {
+// matchesHost reports whether the line is about a host; name is what would be hashed of it.
+func (l *knownLine) matchesHost(host, port string, name []byte) bool {
 	if l.hash != nil {
 		sum := hashName(l.salt, name)
 		return bytes.Equal(sum[:], l.hash)
 	}
 	matched := false
 	for _, p := range l.patterns {
-		if p.port != port || !wildcard(p.host, host) {
+		if p.port != port || !matchesWildcard(p.host, host) {
 			continue
 		}
 		if p.not {
@@ -249,8 +249,8 @@ func hashName(salt, name []byte) [sha1.Size]byte {
 	return sha1.Sum(append(buf[:sha1.BlockSize], inner[:]...))
 }
 
-// wildcard reports whether s matches a pattern of * and ?.
-func wildcard(pattern, s string) bool {
+// matchesWildcard reports whether s matches a pattern of * and ?.
+func matchesWildcard(pattern, s string) bool {
 	star, mark := -1, 0 // the last *, and how much of s it stands for
 	p, i := 0, 0
 	for i < len(s) {

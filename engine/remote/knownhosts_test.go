@@ -46,27 +46,27 @@ func TestKnownHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		oracle, errOracle := knownhosts.New(path)
-		known, err := (&knownHostsCache{m: map[string]*knownHosts{}}).get([]string{path}, newReader(Options{}))
+		known, err := (&knownHostsCache{m: map[string]*knownHosts{}}).readAll([]string{path}, newFileReader(Options{}))
 		if err != nil || errOracle != nil {
 			t.Fatalf("%v, %v\n%s", err, errOracle, text.String())
 		}
 		to, key := address("to"), rapid.SampledFrom(keys).Draw(t, "shown")
 		remote := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 22}
 		want := oracle(to, remote, key)
-		found := known.find(to)
+		found := known.findKeys(to)
 		host, port, _ := net.SplitHostPort(to)
-		if len(known.match(host, port)) == 0 && len(found.lines) > 0 {
+		if len(known.matchingLines(host, port)) == 0 && len(found.lines) > 0 {
 			want = oracle(net.JoinHostPort(host, "22"), remote, key) // the library lacks that names with a * are for any port
 			for _, l := range found.lines {
-				if !l.wild {
+				if !l.wildcardNoPort {
 					t.Fatalf("%s counts for %s\n%s", l.where, to, text.String())
 				}
 			}
-			if want == nil && !found.has(key, false) {
+			if want == nil && !found.hasKey(key, false) {
 				return // by a line without a *, which is for port 22 only
 			}
 		}
-		if got := found.check(remote, key); (got == nil) != (want == nil) {
+		if got := found.checkKey(remote, key); (got == nil) != (want == nil) {
 			t.Fatalf("%s of %s: %v, want %v\n%s", ssh.FingerprintSHA256(key), to, got, want, text.String())
 		}
 	})
@@ -90,7 +90,7 @@ func TestWildcard(t *testing.T) {
 		{"*ab*ab", "abab", true},
 		{"*a*b", "aab", true},
 	} {
-		if got := wildcard(c.pattern, c.s); got != c.want {
+		if got := matchesWildcard(c.pattern, c.s); got != c.want {
 			t.Errorf("%q matches %q: %t", c.pattern, c.s, got)
 		}
 	}

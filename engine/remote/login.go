@@ -26,8 +26,8 @@ type login struct {
 // errLate ends a login that took longer than ConnectTimeout.
 var errLate = errors.New("connect timeout")
 
-// run connects and logs in.
-func (l *login) run(parent context.Context) (*ssh.Client, *activeConn, error) {
+// connectAndLogIn connects and logs in.
+func (l *login) connectAndLogIn(parent context.Context) (*ssh.Client, *activeConn, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	l.ctx = ctx
@@ -36,45 +36,45 @@ func (l *login) run(parent context.Context) (*ssh.Client, *activeConn, error) {
 
 	known, err := l.hostKeys()
 	if err != nil {
-		return nil, nil, l.ep.fail(Config, "prepare", err, "")
+		return nil, nil, l.ep.newError(Config, "prepare", err, "")
 	}
-	closeAgent, err := l.identify(ctx)
+	closeAgent, err := l.collectKeys(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer closeAgent()
-	raw, err := l.connect(ctx)
+	raw, err := l.connectTCP(ctx)
 	if err != nil {
-		return nil, nil, l.explainConnect(parent, err)
+		return nil, nil, l.connectError(parent, err)
 	}
 	conn := newActiveConn(raw)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	c, chans, reqs, err := ssh.NewClientConn(conn, l.ep.hostKey, l.config(known))
+	c, chans, reqs, err := ssh.NewClientConn(conn, l.ep.hostKey, l.clientConfig(known))
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 		_ = c.Close()
 	}
 	if err != nil {
 		_ = conn.Close()
-		return nil, nil, l.explainLogin(parent, conn, err)
+		return nil, nil, l.loginError(parent, conn, err)
 	}
 	return ssh.NewClient(c, chans, reqs), conn, nil
 }
 
 // hostKeys returns the host keys to accept, by known_hosts and ssh_config.
 func (l *login) hostKeys() (hostKeys, error) {
-	known, err := l.dialer.known.get(l.ep.knownHosts, l.dialer.files)
+	known, err := l.dialer.known.readAll(l.ep.knownHosts, l.dialer.files)
 	if err != nil {
 		return hostKeys{}, err
 	}
-	keys := known.find(l.ep.hostKey)
+	keys := known.findKeys(l.ep.hostKey)
 	keys.restrictions = l.ep.restrictions
-	keys.revoked, err = l.dialer.revoked.get(l.ep.restrictions.revoked, l.dialer.files)
+	keys.revoked, err = l.dialer.revoked.readAll(l.ep.restrictions.revoked, l.dialer.files)
 	return keys, err
 }
 
-// identify collects the keys to try.
-func (l *login) identify(ctx context.Context) (closeAgent func(), err error) {
+// collectKeys collects the keys to try.
+func (l *login) collectKeys(ctx context.Context) (closeAgent func(), err error) {
 	closeAgent = func() {}
 	conn, err := dialAgent(ctx, l.ep.agent)
 	var note string
@@ -89,10 +89,10 @@ func (l *login) identify(ctx context.Context) (closeAgent func(), err error) {
 	if err != nil {
 		note = "no agent: " + err.Error()
 	}
-	l.ids, err = l.gather(held)
+	l.ids, err = l.orderKeys(held)
 	if err != nil {
 		closeAgent()
-		return nil, l.ep.fail(Config, "prepare", err, "")
+		return nil, l.ep.newError(Config, "prepare", err, "")
 	}
 	if note != "" {
 		l.ids.skipped = append(l.ids.skipped, note)
@@ -100,10 +100,10 @@ func (l *login) identify(ctx context.Context) (closeAgent func(), err error) {
 	return closeAgent, nil
 }
 
-func (l *login) connect(ctx context.Context) (net.Conn, error) {
+func (l *login) connectTCP(ctx context.Context) (net.Conn, error) {
 	if l.via != nil {
-		c, err := l.via.open(ctx, "tcp", l.ep.address())
-		if e := l.stranded(err); e != nil {
+		c, err := l.via.dialChannel(ctx, "tcp", l.ep.address())
+		if e := l.jumpHostLost(err); e != nil {
 			err = e
 		}
 		return c, err
@@ -112,16 +112,16 @@ func (l *login) connect(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, l.ep.restrictions.network, l.ep.address())
 }
 
-func (l *login) config(keys hostKeys) *ssh.ClientConfig {
+func (l *login) clientConfig(keys hostKeys) *ssh.ClientConfig {
 	limits := l.ep.restrictions
 	return &ssh.ClientConfig{
 		Config:            ssh.Config{KeyExchanges: limits.keyExchanges, Ciphers: limits.ciphers, MACs: limits.macs},
 		User:              l.ep.user,
 		ClientVersion:     "SSH-2.0-holdfast",
-		HostKeyAlgorithms: keys.algorithms(),
+		HostKeyAlgorithms: keys.offeredAlgorithms(),
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(l.ids.limitLogins(limits)...)},
 		HostKeyCallback: func(_ string, remote net.Addr, key ssh.PublicKey) error {
-			if e := keys.check(remote, key); e != nil {
+			if e := keys.checkKey(remote, key); e != nil {
 				l.failure = e
 				return e
 			}
@@ -134,50 +134,50 @@ func (l *login) config(keys hostKeys) *ssh.ClientConfig {
 	}
 }
 
-// unlock unlocks a key; the time somebody takes to type does not count as the host's.
-func (l *login) unlock(k *keyFile) (ssh.AlgorithmSigner, error) {
+// unlockKey unlocks a key; the time somebody takes to type does not count as the host's.
+func (l *login) unlockKey(k *keyFile) (ssh.AlgorithmSigner, error) {
 	l.clock.pause()
 	defer l.clock.resume()
-	s, err := k.unlock(l.ctx, l.dialer.opts.Secrets)
+	s, err := k.unlockSigner(l.ctx, l.dialer.opts.Secrets)
 	if err != nil && l.ctx.Err() == nil {
-		l.failure = &Error{Kind: Passphrase, Step: "log in as " + l.ep.where(), Err: err}
+		l.failure = &Error{Kind: Passphrase, Step: "log in as " + l.ep.userAndAddress(), Err: err}
 	}
 	return s, err
 }
 
-// explainConnect says why there is no connection.
-func (l *login) explainConnect(parent context.Context, err error) error {
+// connectError says why there is no connection.
+func (l *login) connectError(parent context.Context, err error) error {
 	step := "connect to " + l.ep.address()
 	if l.via != nil {
-		step += " through " + l.via.ep.where()
+		step += " through " + l.via.ep.userAndAddress()
 	}
-	if e := l.stopped(parent, step); e != nil {
+	if e := l.callerEnded(parent, step); e != nil {
 		return e
 	}
 	if errors.Is(context.Cause(l.ctx), errLate) {
-		return l.ep.fail(Unreachable, step, fmt.Errorf("no answer within %s", l.ep.connectTimeout),
+		return l.ep.newError(Unreachable, step, fmt.Errorf("no answer within %s", l.ep.connectTimeout),
 			"is the host on, and is the network between whole?")
 	}
 	kind, hint := classifyConnect(err)
-	return l.ep.fail(kind, step, rootCause(err), hint)
+	return l.ep.newError(kind, step, rootCause(err), hint)
 }
 
-// stranded returns the error if err is due to the end of the connection to the jump host.
-func (l *login) stranded(err error) error {
+// jumpHostLost returns the error if err is due to the end of the connection to the jump host.
+func (l *login) jumpHostLost(err error) error {
 	var refused *ssh.OpenChannelError
 	if err == nil || l.via == nil || l.ctx.Err() != nil || errors.As(err, &refused) {
 		return nil
 	}
-	if cause := l.via.gone(); cause != nil {
-		return l.via.ep.fail(Lost, "", cause, "")
+	if cause := l.via.endCause(); cause != nil {
+		return l.via.ep.newError(Lost, "", cause, "")
 	}
 	return nil
 }
 
-// explainLogin says why the connection did not become a login.
-func (l *login) explainLogin(parent context.Context, conn *activeConn, err error) error {
-	step := "log in as " + l.ep.where()
-	if e := l.stopped(parent, step); e != nil {
+// loginError says why the connection did not become a login.
+func (l *login) loginError(parent context.Context, conn *activeConn, err error) error {
+	step := "log in as " + l.ep.userAndAddress()
+	if e := l.callerEnded(parent, step); e != nil {
 		return e
 	}
 	if l.failure != nil {
@@ -185,26 +185,26 @@ func (l *login) explainLogin(parent context.Context, conn *activeConn, err error
 		return l.failure
 	}
 	if strings.Contains(err.Error(), unauthenticated) {
-		return l.refused(step, "the host offers "+strings.Join(l.methods, ", "))
+		return l.noKeyError(step, "the host offers "+strings.Join(l.methods, ", "))
 	}
-	if e := l.stranded(err); e != nil {
-		return l.explainConnect(parent, e)
+	if e := l.jumpHostLost(err); e != nil {
+		return l.connectError(parent, e)
 	}
 	late := errors.Is(context.Cause(l.ctx), errLate)
 	silent := conn.received.Load() == 0
 	switch {
 	case late && silent:
-		return l.ep.fail(Unreachable, "connect to "+l.ep.address(),
+		return l.ep.newError(Unreachable, "connect to "+l.ep.address(),
 			fmt.Errorf("connected, but no SSH greeting within %s", l.ep.connectTimeout), "the host may hang, or something else listens there")
 	case late:
-		return l.ep.fail(Unreachable, step, fmt.Errorf("no end within %s", l.ep.connectTimeout), "the host or the network may be overloaded")
+		return l.ep.newError(Unreachable, step, fmt.Errorf("no end within %s", l.ep.connectTimeout), "the host or the network may be overloaded")
 	case silent:
-		return l.ep.fail(Unreachable, "connect to "+l.ep.address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", handshakeCause(err)),
+		return l.ep.newError(Unreachable, "connect to "+l.ep.address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", handshakeCause(err)),
 			"it may be starting up or shutting down, or have too many connections (MaxStartups)")
 	case strings.Contains(err.Error(), "ssh: disconnect") && len(l.methods) > 0: // such as too many keys
-		return l.refused(step, err.Error())
+		return l.noKeyError(step, err.Error())
 	}
-	return l.ep.fail(Unreachable, step, handshakeCause(err), "")
+	return l.ep.newError(Unreachable, step, handshakeCause(err), "")
 }
 
 // unauthenticated is how the library says that no key was left to try; it has no type for that.
@@ -218,25 +218,25 @@ func handshakeCause(err error) error {
 	return err
 }
 
-// refused says which keys the host did not take.
-func (l *login) refused(step, said string) error {
+// noKeyError says which keys the host did not take.
+func (l *login) noKeyError(step, said string) error {
 	if len(l.ids.keys) == 0 && l.ids.locked {
-		return l.ep.fail(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or say where the passphrase comes from")
+		return l.ep.newError(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or say where the passphrase comes from")
 	}
-	return l.ep.fail(Auth, step, fmt.Errorf("no key was accepted: %s; %s", l.ids, said),
+	return l.ep.newError(Auth, step, fmt.Errorf("no key was accepted: %s; %s", l.ids, said),
 		"check the user, and its authorized_keys on the host")
 }
 
-// stopped returns the error if it was the caller who ended the login.
-func (l *login) stopped(parent context.Context, step string) error {
+// callerEnded returns the error if it was the caller who ended the login.
+func (l *login) callerEnded(parent context.Context, step string) error {
 	if parent.Err() == nil {
 		return nil
 	}
-	return l.ep.fail(endKind(parent), step, context.Cause(parent), "")
+	return l.ep.newError(kindOfEnd(parent), step, context.Cause(parent), "")
 }
 
-// endKind tells a caller's deadline from its cancelling.
-func endKind(ctx context.Context) Kind {
+// kindOfEnd tells a caller's deadline from its cancelling.
+func kindOfEnd(ctx context.Context) Kind {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Timeout
 	}

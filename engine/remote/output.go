@@ -17,13 +17,13 @@ type output struct {
 	allowance *allowance
 	live      func([]byte)
 
-	mu      sync.Mutex
-	noise   []byte
-	ahead   int // bytes before the script
-	kept    parts
-	shut    bool // nobody is interested any more
-	ready   bool
-	prompts int
+	mu       sync.Mutex
+	noise    []byte
+	ahead    int // bytes before the script
+	kept     parts
+	isClosed bool // nobody is interested any more
+	ready    bool
+	prompts  int
 
 	onReady  func() // called once, when the script runs
 	onPrompt func() // called for each prompt before that
@@ -31,10 +31,10 @@ type output struct {
 
 // Write fails when there is too much, so that nothing more is read.
 func (o *output) Write(p []byte) (int, error) {
-	own, err := o.split(p)
+	own, err := o.splitOwn(p)
 	if err == nil && len(own) > 0 {
-		if err = o.allowance.take(len(own)); err == nil {
-			o.keep(own)
+		if err = o.allowance.reserveBytes(len(own)); err == nil {
+			o.keepChunk(own)
 		}
 	}
 	if err != nil {
@@ -43,13 +43,13 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// portion is how much is read at once: most scripts say little, and there are two outputs for each host of a fleet.
-const portion = 4 << 10
+// readSize is how much is read at once: most scripts say little, and there are two outputs for each host of a fleet.
+const readSize = 4 << 10
 
 // ReadFrom is io.Copy's way around its own buffer, which is eight times as large.
 func (o *output) ReadFrom(r io.Reader) (int64, error) {
 	var total int64
-	buf := make([]byte, portion)
+	buf := make([]byte, readSize)
 	for {
 		n, err := r.Read(buf)
 		total += int64(n)
@@ -65,26 +65,26 @@ func (o *output) ReadFrom(r io.Reader) (int64, error) {
 	}
 }
 
-var readyLine = []byte(started + "\n")
+var readyLine = []byte(readyWord + "\n")
 
-// split returns the part of p that is the script's own.
-func (o *output) split(p []byte) ([]byte, error) {
+// splitOwn returns the part of p that is the script's own.
+func (o *output) splitOwn(p []byte) ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.shut {
+	if o.isClosed {
 		return nil, nil
 	}
 	if o.ready {
 		return p, nil
 	}
 	if o.ahead += len(p); o.ahead > maxAhead {
-		return nil, tooMuch{limit: maxAhead, ahead: true}
+		return nil, tooMuchOutput{limit: maxAhead, ahead: true}
 	}
-	return o.await(p), nil
+	return o.awaitReadyLine(p), nil
 }
 
-// await looks for the line that says that the script runs, and returns what follows it.
-func (o *output) await(p []byte) []byte {
+// awaitReadyLine looks for the line that says that the script runs, and returns what follows it.
+func (o *output) awaitReadyLine(p []byte) []byte {
 	o.noise = append(o.noise, p...)
 	if i := bytes.Index(o.noise, readyLine); i >= 0 {
 		rest := o.noise[i+len(readyLine):]
@@ -93,48 +93,48 @@ func (o *output) await(p []byte) []byte {
 		o.onReady()
 		return rest
 	}
-	for n := bytes.Count(o.noise, []byte(prompt)); o.prompts < n; o.prompts++ {
+	for n := bytes.Count(o.noise, []byte(passwordPrompt)); o.prompts < n; o.prompts++ {
 		o.onPrompt()
 	}
 	if len(o.noise) > maxNoise {
 		o.noise = append([]byte(nil), o.noise[len(o.noise)-maxNoise/2:]...)
-		o.prompts = bytes.Count(o.noise, []byte(prompt))
+		o.prompts = bytes.Count(o.noise, []byte(passwordPrompt))
 	}
 	return nil
 }
 
-// keep stores p, unless nobody is interested any more.
-func (o *output) keep(p []byte) {
+// keepChunk stores p, unless nobody is interested any more.
+func (o *output) keepChunk(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.shut {
+	if o.isClosed {
 		return
 	}
 	if o.live != nil {
 		o.live(p)
 	}
-	o.kept.add(p)
+	o.kept.appendBytes(p)
 }
 
-// close returns what was kept; nothing is taken after it.
-func (o *output) close() string {
+// closeOutput returns what was kept; nothing is taken after it.
+func (o *output) closeOutput() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.shut = true
-	kept := o.kept.join()
+	o.isClosed = true
+	kept := o.kept.joinParts()
 	o.kept = nil
 	return kept
 }
 
-// drop forgets what was kept; nothing is taken after it.
-func (o *output) drop() {
+// dropKept forgets what was kept; nothing is taken after it.
+func (o *output) dropKept() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.shut, o.kept = true, nil
+	o.isClosed, o.kept = true, nil
 }
 
-// before returns what came before the script, and whether the script came.
-func (o *output) before() (noise string, ready bool) {
+// printedBefore returns what came before the script, and whether the script came.
+func (o *output) printedBefore() (noise string, ready bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return string(o.noise), o.ready
@@ -149,7 +149,7 @@ const (
 	mostPart  = 1 << 20
 )
 
-func (ps *parts) add(p []byte) {
+func (ps *parts) appendBytes(p []byte) {
 	for len(p) > 0 {
 		last := len(*ps) - 1
 		if last < 0 || len((*ps)[last]) == cap((*ps)[last]) {
@@ -167,7 +167,7 @@ func (ps *parts) add(p []byte) {
 	}
 }
 
-func (ps parts) join() string {
+func (ps parts) joinParts() string {
 	var all strings.Builder
 	size := 0
 	for _, p := range ps {

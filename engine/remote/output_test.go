@@ -9,11 +9,11 @@ import (
 
 // FuzzOutput cuts a stream anywhere: what comes before the script, how often sudo asks and what the script says stay apart.
 func FuzzOutput(f *testing.F) {
-	f.Add("welcome\n"+prompt+"Sorry, try again.\n"+prompt, "out\n", uint8(3))
-	f.Add("", started+"\n"+prompt, uint8(1))
+	f.Add("welcome\n"+passwordPrompt+"Sorry, try again.\n"+passwordPrompt, "out\n", uint8(3))
+	f.Add("", readyWord+"\n"+passwordPrompt, uint8(1))
 	f.Add(strings.Repeat("noise", 40_000), strings.Repeat("x", 3000), uint8(200))
 	f.Fuzz(func(t *testing.T, noise, said string, step uint8) {
-		if strings.Contains(noise, started) {
+		if strings.Contains(noise, readyWord) {
 			t.Skip()
 		}
 		var ready, prompts int
@@ -21,12 +21,12 @@ func FuzzOutput(f *testing.F) {
 			allowance: &allowance{limit: 1000, budget: newBudget(0), ctx: t.Context()},
 			onReady:   func() { ready++ }, onPrompt: func() { prompts++ },
 		}
-		all := []byte(noise + started + "\n" + said)
+		all := []byte(noise + readyWord + "\n" + said)
 		cut := false
 		for len(all) > 0 && !cut {
 			n := min(int(step)+1, len(all))
 			got, err := o.Write(all[:n])
-			if cut = errors.As(err, &tooMuch{}); got != n && !cut {
+			if cut = errors.As(err, &tooMuchOutput{}); got != n && !cut {
 				t.Fatal(got, err)
 			}
 			all = all[n:]
@@ -34,10 +34,10 @@ func FuzzOutput(f *testing.F) {
 		if cut != (len(said) > 1000 || len(noise) > maxAhead) {
 			t.Errorf("cut %t after %d bytes before and %d of the script", cut, len(noise), len(said))
 		}
-		if kept := o.close(); !strings.HasPrefix(said, kept) || !cut && kept != said {
+		if kept := o.closeOutput(); !strings.HasPrefix(said, kept) || !cut && kept != said {
 			t.Errorf("kept %.50q (%d)", kept, len(kept))
 		}
-		if asked := strings.Count(noise, prompt); ready != 1 || len(noise) < maxNoise/2 && prompts != asked {
+		if asked := strings.Count(noise, passwordPrompt); ready != 1 || len(noise) < maxNoise/2 && prompts != asked {
 			t.Errorf("%d starts, %d prompts of %d", ready, prompts, asked)
 		}
 	})

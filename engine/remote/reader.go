@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// reader reads the files of the user, and tells of what is wrong with them and does no harm.
-type reader struct {
+// fileReader reads the files of the user, and tells of what is wrong with them and does no harm.
+type fileReader struct {
 	read func(path string) ([]byte, error)
 	warn func(text string) // each text once
 }
 
-func newReader(o Options) reader {
-	r := reader{read: o.ReadFile, warn: func(string) {}}
+func newFileReader(o Options) fileReader {
+	r := fileReader{read: o.ReadFile, warn: func(string) {}}
 	if r.read == nil {
 		r.read = os.ReadFile
 	}

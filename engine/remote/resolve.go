@@ -30,14 +30,14 @@ type resolver struct {
 	err    error
 }
 
-// resolve returns the endpoint of t.
-func (r *resolver) resolve(t Target) (endpoint, error) {
+// resolveEndpoint returns the endpoint of t.
+func (r *resolver) resolveEndpoint(t Target) (endpoint, error) {
 	e := endpoint{
-		name:           first(t.Name, t.Address),
-		host:           first(r.get("HostName"), r.alias),
+		name:           firstNonEmpty(t.Name, t.Address),
+		host:           firstNonEmpty(r.configValue("HostName"), r.alias),
 		port:           t.Port,
-		user:           first(t.User, r.get("User"), currentUser()),
-		identitiesOnly: strings.EqualFold(r.get("IdentitiesOnly"), "yes"),
+		user:           firstNonEmpty(t.User, r.configValue("User"), currentUser()),
+		identitiesOnly: strings.EqualFold(r.configValue("IdentitiesOnly"), "yes"),
 		connectTimeout: t.ConnectTimeout,
 		keepAlive:      t.KeepAlive,
 		keepAliveCount: defaultKeepAliveCount,
@@ -45,131 +45,131 @@ func (r *resolver) resolve(t Target) (endpoint, error) {
 	}
 	e.host = strings.ReplaceAll(e.host, "%h", r.alias)
 	if e.port == 0 {
-		e.port = r.number("Port", defaultPort)
+		e.port = r.configNumber("Port", defaultPort)
 	}
 	e.hostKey = e.address()
-	if alias := r.get("HostKeyAlias"); alias != "" {
+	if alias := r.configValue("HostKeyAlias"); alias != "" {
 		e.hostKey = alias + ":22"
 	}
-	r.timing(&e)
-	r.files(t, &e)
-	r.restrict(&e)
-	r.route(t, &e)
-	r.check(t)
+	r.resolveTimeouts(&e)
+	r.resolveFiles(t, &e)
+	r.readRestrictions(&e)
+	r.resolveJumpHosts(t, &e)
+	r.checkTarget(t)
 	return e, r.err
 }
 
-// timing fills in timeouts.
-func (r *resolver) timing(e *endpoint) {
+// resolveTimeouts fills in timeouts.
+func (r *resolver) resolveTimeouts(e *endpoint) {
 	if e.connectTimeout <= 0 {
-		e.connectTimeout = r.seconds("ConnectTimeout", defaultConnectTimeout)
+		e.connectTimeout = r.configTime("ConnectTimeout", defaultConnectTimeout)
 	}
 	if e.keepAlive <= 0 {
-		e.keepAlive = r.seconds("ServerAliveInterval", defaultKeepAlive)
-		e.keepAliveCount = r.number("ServerAliveCountMax", defaultKeepAliveCount)
+		e.keepAlive = r.configTime("ServerAliveInterval", defaultKeepAlive)
+		e.keepAliveCount = r.configNumber("ServerAliveCountMax", defaultKeepAliveCount)
 	}
 }
 
-// files fills in the paths of keys, known_hosts and the agent's socket.
-func (r *resolver) files(t Target, e *endpoint) {
-	e.identities = r.expandAll(t.Identities, *e)
+// resolveFiles fills in the paths of keys, known_hosts and the agent's socket.
+func (r *resolver) resolveFiles(t Target, e *endpoint) {
+	e.identities = r.expandNames(t.Identities, *e)
 	if len(e.identities) == 0 {
-		e.identities = r.expandAll(r.getAll("IdentityFile"), *e)
+		e.identities = r.expandNames(r.configValues("IdentityFile"), *e)
 	}
 	e.identities = slices.DeleteFunc(e.identities, func(f string) bool { return f == "none" })
-	e.chosen = len(e.identities) > 0
-	if !e.chosen {
+	e.identitiesNamed = len(e.identities) > 0
+	if !e.identitiesNamed {
 		for _, f := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
 			e.identities = append(e.identities, filepath.Join(r.home, ".ssh", f))
 		}
 	}
 	e.agent = r.agentSocket(*e)
-	if e.knownHosts = r.expandAll(t.KnownHosts, *e); len(e.knownHosts) > 0 {
+	if e.knownHosts = r.expandNames(t.KnownHosts, *e); len(e.knownHosts) > 0 {
 		for _, f := range e.knownHosts {
 			if _, err := os.Stat(f); err != nil {
-				r.fail(fmt.Errorf("read known_hosts: %w", err))
+				r.setError(fmt.Errorf("read known_hosts: %w", err))
 			}
 		}
 		return
 	}
-	personal := first(r.get("UserKnownHostsFile"), "~/.ssh/known_hosts")
-	global := first(r.get("GlobalKnownHostsFile"), "/etc/ssh/ssh_known_hosts")
-	for _, f := range r.expandAll(strings.Fields(personal+" "+global), *e) {
+	personal := firstNonEmpty(r.configValue("UserKnownHostsFile"), "~/.ssh/known_hosts")
+	global := firstNonEmpty(r.configValue("GlobalKnownHostsFile"), "/etc/ssh/ssh_known_hosts")
+	for _, f := range r.expandNames(strings.Fields(personal+" "+global), *e) {
 		if _, err := os.Stat(f); err == nil {
 			e.knownHosts = append(e.knownHosts, f)
 		}
 	}
 }
 
-// route fills in the jump hosts.
-func (r *resolver) route(t Target, e *endpoint) {
-	jump := first(t.ProxyJump, r.get("ProxyJump"))
+// resolveJumpHosts fills in the jump hosts.
+func (r *resolver) resolveJumpHosts(t Target, e *endpoint) {
+	jump := firstNonEmpty(t.ProxyJump, r.configValue("ProxyJump"))
 	if jump == "" && t.ProxyJump == "" {
-		if command := r.get("ProxyCommand"); command != "" && !strings.EqualFold(command, "none") {
-			r.fail(fmt.Errorf("%s: ProxyCommand of %s is not supported; use ProxyJump", r.config.path, r.alias))
+		if command := r.configValue("ProxyCommand"); command != "" && !strings.EqualFold(command, "none") {
+			r.setError(fmt.Errorf("%s: ProxyCommand of %s is not supported; use ProxyJump", r.config.path, r.alias))
 		}
 	}
 	hops, err := parseJump(jump)
 	if err != nil {
-		r.fail(err)
+		r.setError(err)
 	}
 	// A ProxyJump for all hosts names the jump host as its own: it is the one that is reached directly.
-	if len(hops) > 0 && hops[len(hops)-1].is(r.alias, e.port) {
+	if len(hops) > 0 && hops[len(hops)-1].isHost(r.alias, e.port) {
 		hops = nil
 	}
 	e.jump = hops
 }
 
-func (r *resolver) check(t Target) {
+func (r *resolver) checkTarget(t Target) {
 	switch {
 	case r.alias == "":
-		r.fail(errors.New("target has no address"))
+		r.setError(errors.New("target has no address"))
 	case strings.HasPrefix(r.alias, "-") || strings.ContainsAny(r.alias, " \t\r\n\x00/"):
-		r.fail(fmt.Errorf("address %q is not a host", r.alias))
+		r.setError(fmt.Errorf("address %q is not a host", r.alias))
 	case t.Port < 0 || t.Port > 65535:
-		r.fail(fmt.Errorf("port %d is not between 1 and 65535", t.Port))
+		r.setError(fmt.Errorf("port %d is not between 1 and 65535", t.Port))
 	case t.Become != "" && t.Become != "sudo":
-		r.fail(fmt.Errorf("become %q is not supported; use \"sudo\"", t.Become))
+		r.setError(fmt.Errorf("become %q is not supported; use \"sudo\"", t.Become))
 	}
 }
 
-func (r *resolver) fail(err error) {
+func (r *resolver) setError(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-func (r *resolver) get(keyword string) string {
-	v, err := r.config.get(r.alias, keyword)
+func (r *resolver) configValue(keyword string) string {
+	v, err := r.config.firstValue(r.alias, keyword)
 	if err != nil {
-		r.fail(err)
+		r.setError(err)
 	}
 	return v
 }
 
-func (r *resolver) getAll(keyword string) []string {
-	v, err := r.config.getAll(r.alias, keyword)
+func (r *resolver) configValues(keyword string) []string {
+	v, err := r.config.allValues(r.alias, keyword)
 	if err != nil {
-		r.fail(err)
+		r.setError(err)
 	}
 	return v
 }
 
-func (r *resolver) number(keyword string, otherwise int) int {
-	v := r.get(keyword)
+func (r *resolver) configNumber(keyword string, otherwise int) int {
+	v := r.configValue(keyword)
 	if v == "" {
 		return otherwise
 	}
 	n, err := strconv.ParseUint(v, 10, 16)
 	if err != nil || n == 0 {
-		r.fail(fmt.Errorf("%s: %s %s of %s is not a number from 1 to 65535", r.config.path, keyword, v, r.alias))
+		r.setError(fmt.Errorf("%s: %s %s of %s is not a number from 1 to 65535", r.config.path, keyword, v, r.alias))
 	}
 	return int(n)
 }
 
-// seconds reads a time as ssh_config writes it: seconds, or a number with a unit such as 1m30s. "none" and 0 are the default.
-func (r *resolver) seconds(keyword string, otherwise time.Duration) time.Duration {
-	v := r.get(keyword)
+// configTime reads a time as ssh_config writes it: seconds, or a number with a unit such as 1m30s. "none" and 0 are the default.
+func (r *resolver) configTime(keyword string, otherwise time.Duration) time.Duration {
+	v := r.configValue(keyword)
 	if v == "" || v == "0" || strings.EqualFold(v, "none") {
 		return otherwise
 	}
@@ -178,12 +178,12 @@ func (r *resolver) seconds(keyword string, otherwise time.Duration) time.Duratio
 	}
 	d, err := time.ParseDuration(strings.ToLower(v))
 	if err != nil || d <= 0 {
-		r.fail(fmt.Errorf("%s: %s %s of %s is not a time", r.config.path, keyword, v, r.alias))
+		r.setError(fmt.Errorf("%s: %s %s of %s is not a time", r.config.path, keyword, v, r.alias))
 	}
 	return d
 }
 
-func first(values ...string) string {
+func firstNonEmpty(values ...string) string {
 	for _, v := range values {
 		if v != "" {
 			return v

@@ -23,46 +23,46 @@ type restrictions struct {
 	network      string   // "tcp", or "tcp4" or "tcp6" by AddressFamily
 }
 
-// restrict reads the restrictions for the endpoint, and refuses options that would keep ssh from logging in at all.
-func (r *resolver) restrict(e *endpoint) {
+// readRestrictions reads the restrictions for the endpoint, and refuses options that would keep ssh from logging in at all.
+func (r *resolver) readRestrictions(e *endpoint) {
 	supported := ssh.SupportedAlgorithms()
 	x := &e.restrictions
-	x.hostKeys = r.algorithms("HostKeyAlgorithms", supported.HostKeys)
-	x.authorities = r.algorithms("CASignatureAlgorithms", supported.PublicKeyAuths)
+	x.hostKeys = r.readAlgorithms("HostKeyAlgorithms", supported.HostKeys)
+	x.authorities = r.readAlgorithms("CASignatureAlgorithms", supported.PublicKeyAuths)
 	if x.authorities == nil {
 		x.authorities = supported.PublicKeyAuths // as in ssh, an authority's SHA-1 signature never counts
 	}
 	keyword := "PubkeyAcceptedAlgorithms"
-	if r.get(keyword) == "" {
+	if r.configValue(keyword) == "" {
 		keyword = "PubkeyAcceptedKeyTypes" // its name before OpenSSH 8.5
 	}
-	x.logins = r.algorithms(keyword, loginAlgorithms(supported.PublicKeyAuths))
-	x.ciphers = r.algorithms("Ciphers", supported.Ciphers)
-	x.macs = r.algorithms("MACs", supported.MACs)
-	x.keyExchanges = r.algorithms("KexAlgorithms", supported.KeyExchanges)
-	if r.get("RequiredRSASize") != "" {
-		x.minRSA = r.number("RequiredRSASize", 0)
+	x.logins = r.readAlgorithms(keyword, loginAlgorithms(supported.PublicKeyAuths))
+	x.ciphers = r.readAlgorithms("Ciphers", supported.Ciphers)
+	x.macs = r.readAlgorithms("MACs", supported.MACs)
+	x.keyExchanges = r.readAlgorithms("KexAlgorithms", supported.KeyExchanges)
+	if r.configValue("RequiredRSASize") != "" {
+		x.minRSA = r.configNumber("RequiredRSASize", 0)
 	}
-	for _, f := range r.expandAll(strings.Fields(r.get("RevokedHostKeys")), *e) {
+	for _, f := range r.expandNames(strings.Fields(r.configValue("RevokedHostKeys")), *e) {
 		if f != "none" {
 			x.revoked = append(x.revoked, f)
 		}
 	}
 	x.network = "tcp"
-	switch strings.ToLower(r.get("AddressFamily")) {
+	switch strings.ToLower(r.configValue("AddressFamily")) {
 	case "inet":
 		x.network = "tcp4"
 	case "inet6":
 		x.network = "tcp6"
 	}
-	r.refuse()
-	r.admit()
+	r.refuseOptions()
+	r.warnOfOptions()
 }
 
-// algorithms reads a list of algorithms as ssh_config(5) writes it: names and patterns that replace the default, or after +, -
+// readAlgorithms reads a list of algorithms as ssh_config(5) writes it: names and patterns that replace the default, or after +, -
 // or ^ change it. It returns nil if the option is not set. Only supported algorithms are ever returned.
-func (r *resolver) algorithms(keyword string, supported []string) []string {
-	v := r.get(keyword)
+func (r *resolver) readAlgorithms(keyword string, supported []string) []string {
+	v := r.configValue(keyword)
 	if v == "" {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (r *resolver) algorithms(keyword string, supported []string) []string {
 	var listed []string
 	for pattern := range strings.SplitSeq(v, ",") {
 		for _, name := range supported {
-			if wildcard(strings.TrimSpace(pattern), name) && !slices.Contains(listed, name) {
+			if matchesWildcard(strings.TrimSpace(pattern), name) && !slices.Contains(listed, name) {
 				listed = append(listed, name)
 			}
 		}
@@ -89,8 +89,8 @@ func (r *resolver) algorithms(keyword string, supported []string) []string {
 		listed = append(listed, rest...)
 	}
 	if len(listed) == 0 {
-		r.fail(fmt.Errorf("%s: %s %s of %s leaves no algorithm that holdfast supports; it supports %s",
-			r.config.path, keyword, r.get(keyword), r.alias, strings.Join(supported, ", ")))
+		r.setError(fmt.Errorf("%s: %s %s of %s leaves no algorithm that holdfast supports; it supports %s",
+			r.config.path, keyword, r.configValue(keyword), r.alias, strings.Join(supported, ", ")))
 	}
 	return listed
 }
@@ -110,29 +110,29 @@ func loginAlgorithms(plain []string) []string {
 
 const certSuffix = "-cert-v01"
 
-// refuse fails for options with which ssh would not log in with a key.
-func (r *resolver) refuse() {
-	if reason := r.get("RefuseConnection"); reason != "" {
-		r.fail(fmt.Errorf("%s: RefuseConnection of %s: %s", r.config.path, r.alias, strings.Trim(reason, `"`)))
+// refuseOptions fails for options with which ssh would not log in with a key.
+func (r *resolver) refuseOptions() {
+	if reason := r.configValue("RefuseConnection"); reason != "" {
+		r.setError(fmt.Errorf("%s: RefuseConnection of %s: %s", r.config.path, r.alias, strings.Trim(reason, `"`)))
 	}
-	if strings.EqualFold(r.get("PubkeyAuthentication"), "no") {
-		r.fail(fmt.Errorf("%s: PubkeyAuthentication no of %s: holdfast logs in with keys only", r.config.path, r.alias))
+	if strings.EqualFold(r.configValue("PubkeyAuthentication"), "no") {
+		r.setError(fmt.Errorf("%s: PubkeyAuthentication no of %s: holdfast logs in with keys only", r.config.path, r.alias))
 	}
-	ways := r.get("PreferredAuthentications")
+	ways := r.configValue("PreferredAuthentications")
 	if ways != "" && !slices.ContainsFunc(strings.Split(ways, ","), func(w string) bool { return strings.TrimSpace(w) == "publickey" }) {
-		r.fail(fmt.Errorf("%s: PreferredAuthentications %s of %s: holdfast logs in with keys only; add publickey", r.config.path, ways, r.alias))
+		r.setError(fmt.Errorf("%s: PreferredAuthentications %s of %s: holdfast logs in with keys only; add publickey", r.config.path, ways, r.alias))
 	}
 }
 
-// admit warns of options that make ssh stricter or go another way, and that are not followed here.
-func (r *resolver) admit() {
+// warnOfOptions warns of options that make ssh stricter or go another way, and that are not followed here.
+func (r *resolver) warnOfOptions() {
 	for _, o := range []struct{ keyword, but string }{
 		{"CheckHostIP", "only the name of a host is looked up in known_hosts, not its IP address"},
 		{"CanonicalizeHostname", "the name is used as it is"},
 		{"BindAddress", "the system chooses the address to connect from"},
 		{"BindInterface", "the system chooses the interface to connect from"},
 	} {
-		v := r.get(o.keyword)
+		v := r.configValue(o.keyword)
 		if v != "" && !strings.EqualFold(v, "no") && !strings.EqualFold(v, "none") {
 			r.warn(fmt.Sprintf("%s: %s %s has no effect here: %s", r.config.path, o.keyword, v, o.but))
 		}
@@ -152,8 +152,8 @@ func (x restrictions) isTooSmall(key ssh.PublicKey) bool {
 	return ok && k.N.BitLen() < x.minRSA
 }
 
-// tooSmall says that a key is smaller than RequiredRSASize.
-func (x restrictions) tooSmall() string {
+// tooSmallText says that a key is smaller than RequiredRSASize.
+func (x restrictions) tooSmallText() string {
 	return "is smaller than RequiredRSASize of ssh_config, " + strconv.Itoa(x.minRSA) + " bits"
 }
 
@@ -163,7 +163,7 @@ func (ids *identities) limitLogins(x restrictions) []ssh.Signer {
 	var kept []identity
 	for _, k := range ids.keys {
 		if x.isTooSmall(k.public) {
-			ids.skipped = append(ids.skipped, "not "+k.label+": it "+x.tooSmall())
+			ids.skipped = append(ids.skipped, "not "+k.label+": it "+x.tooSmallText())
 			continue
 		}
 		signer, ok := ssh.Signer(k), true

@@ -21,8 +21,8 @@ type revokedCache struct {
 // krlMagic begins an OpenSSH key revocation list.
 const krlMagic = "SSHKRL\n\x00"
 
-// get returns the keys of some files. As with ssh, no host is connected to where one of the files cannot be read.
-func (c *revokedCache) get(files []string, r reader) (revokedKeys, error) {
+// readAll returns the keys of some files. As with ssh, no host is connected to where one of the files cannot be read.
+func (c *revokedCache) readAll(files []string, r fileReader) (revokedKeys, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -34,7 +34,7 @@ func (c *revokedCache) get(files []string, r reader) (revokedKeys, error) {
 	}
 	keys := revokedKeys{}
 	for _, f := range files {
-		if err := keys.read(f, r); err != nil {
+		if err := keys.readFile(f, r); err != nil {
 			return nil, fmt.Errorf("RevokedHostKeys of ssh_config: %w", err)
 		}
 	}
@@ -42,7 +42,7 @@ func (c *revokedCache) get(files []string, r reader) (revokedKeys, error) {
 	return keys, nil
 }
 
-func (k revokedKeys) read(file string, r reader) error {
+func (k revokedKeys) readFile(file string, r fileReader) error {
 	text, err := r.read(file)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (k revokedKeys) read(file string, r reader) error {
 		if err != nil {
 			return fmt.Errorf("%s: no public key: correct the line or remove it", where)
 		}
-		k[bare(key)] = where
+		k[plainKey(key)] = where
 	}
 	return nil
 }

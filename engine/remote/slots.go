@@ -20,25 +20,25 @@ type slots struct {
 	used  atomic.Bool  // a session was opened before
 }
 
-// acquire waits for a slot.
-func (s *slots) acquire(ctx context.Context, h *Host, step string) error {
+// acquireSlot waits for a slot.
+func (s *slots) acquireSlot(ctx context.Context, h *Host, step string) error {
 	select {
 	case s.taken <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return h.ep.fail(endKind(ctx), step, context.Cause(ctx), "")
+		return h.ep.newError(kindOfEnd(ctx), step, context.Cause(ctx), "")
 	case <-h.done:
-		return h.lost(step, errClosed)
+		return h.lostError(step, errClosed)
 	}
 }
 
-func (s *slots) release() { <-s.taken }
+func (s *slots) releaseSlot() { <-s.taken }
 
-// open takes a slot and opens a session. A host that allows fewer sessions than maxSessions refuses one: then that slot stays
+// openSession takes a slot and opens a session. A host that allows fewer sessions than maxSessions refuses one: then that slot stays
 // taken for good, so that the bound sinks to what the host allows, and the next to become free is waited for.
-func (s *slots) open(ctx context.Context, h *Host, step string) (*ssh.Session, error) {
+func (s *slots) openSession(ctx context.Context, h *Host, step string) (*ssh.Session, error) {
 	for tries := 0; ; {
-		if err := s.acquire(ctx, h, step); err != nil {
+		if err := s.acquireSlot(ctx, h, step); err != nil {
 			return nil, err
 		}
 		session, err := h.client.NewSession()
@@ -49,16 +49,16 @@ func (s *slots) open(ctx context.Context, h *Host, step string) (*ssh.Session, e
 		var refused *ssh.OpenChannelError
 		switch {
 		case !errors.As(err, &refused):
-			s.release()
-			return nil, h.lost(step, err)
-		case s.shrink():
+			s.releaseSlot()
+			return nil, h.lostError(step, err)
+		case s.giveUpSlot():
 		case s.used.Load() && tries < maxTries: // the host has not yet noticed that the last one ended
-			s.release()
+			s.releaseSlot()
 			tries++
-			pause(ctx, time.Duration(tries)*tryAgain)
+			sleepContext(ctx, time.Duration(tries)*tryAgain)
 		default:
-			s.release()
-			return nil, h.ep.fail(NoShell, step, rootCause(err), "the host opens no session (MaxSessions in sshd_config)")
+			s.releaseSlot()
+			return nil, h.ep.newError(NoShell, step, rootCause(err), "the host opens no session (MaxSessions in sshd_config)")
 		}
 	}
 }
@@ -69,7 +69,7 @@ const (
 	tryAgain = 20 * time.Millisecond
 )
 
-func pause(ctx context.Context, d time.Duration) {
+func sleepContext(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -78,8 +78,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// shrink gives up the caller's slot for good, unless no other session is open whose end could help.
-func (s *slots) shrink() bool {
+// giveUpSlot gives up the caller's slot for good, unless no other session is open whose end could help.
+func (s *slots) giveUpSlot() bool {
 	lost := s.lost.Load()
 	others := int32(len(s.taken)) - lost - 1
 	return others > 0 && lost < maxSessions-1 && s.lost.CompareAndSwap(lost, lost+1)

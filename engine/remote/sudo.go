@@ -16,8 +16,8 @@ type sudo struct {
 	err      error
 }
 
-// known returns the password if it was asked for already.
-func (s *sudo) known(ctx context.Context) ([]byte, error) {
+// knownPassword returns the password if it was asked for already.
+func (s *sudo) knownPassword(ctx context.Context) ([]byte, error) {
 	select {
 	case s.mu <- struct{}{}:
 		defer func() { <-s.mu }()
@@ -27,8 +27,8 @@ func (s *sudo) known(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// ask asks for the password and tries it, once for the host.
-func (s *sudo) ask(ctx context.Context, h *Host) ([]byte, error) {
+// askPassword asks for the password and tries it, once for the host.
+func (s *sudo) askPassword(ctx context.Context, h *Host) ([]byte, error) {
 	select {
 	case s.mu <- struct{}{}:
 		defer func() { <-s.mu }()
@@ -47,7 +47,7 @@ func (s *sudo) ask(ctx context.Context, h *Host) ([]byte, error) {
 	}
 	if err == nil && password != nil {
 		// One try while nobody else gets it: several commands with a wrong password at a time could lock the account.
-		_, err = h.execute(ctx, Command{Script: ":", MaxOutput: defaultMaxOutput}, linePassword, password)
+		_, err = h.executeCommand(ctx, Command{Script: ":", MaxOutput: defaultMaxOutput}, linePassword, password)
 		if k := KindOf(err); err != nil && k != SudoPassword && k != NoSudo {
 			return nil, err
 		}
@@ -59,17 +59,17 @@ func (s *sudo) ask(ctx context.Context, h *Host) ([]byte, error) {
 // errPasswordNeeded says that sudo wants a password that was not given yet.
 var errPasswordNeeded = errors.New("sudo wants a password")
 
-// explainStart says why a script did not start, from what was printed instead and the exit status. The messages are those of
+// startError says why a script did not start, from what was printed instead and the exit status. The messages are those of
 // sudo 1.8 and 1.9 and of sudo-rs in the C locale.
-func (x *execution) explainStart(code int) error {
-	said, _ := x.err.before()
-	said = strings.ReplaceAll(said, prompt, "")
+func (x *execution) startError(code int) error {
+	said, _ := x.err.printedBefore()
+	said = strings.ReplaceAll(said, passwordPrompt, "")
 	said = strings.TrimSpace(strings.ReplaceAll(said, launcher, "…")) // sudo repeats the command it does not allow
 	ep, step := x.host.ep, "become root with sudo"
 	if !x.become {
-		step = "start a shell as " + ep.where()
-		out, _ := x.out.before()
-		return ep.fail(NoShell, step, fmt.Errorf("it ended with status %d before the script started: %s", code, line(said+" "+out)),
+		step = "start a shell as " + ep.userAndAddress()
+		out, _ := x.out.printedBefore()
+		return ep.newError(NoShell, step, fmt.Errorf("it ended with status %d before the script started: %s", code, oneLine(said+" "+out)),
 			"does the account have a login shell, and the host env, sh and dd?")
 	}
 	has := func(words ...string) bool {
@@ -82,16 +82,16 @@ func (x *execution) explainStart(code int) error {
 	}
 	switch {
 	case has("not in the sudoers file", "not allowed to", "I'm afraid I can't do that", "may not run sudo"):
-		return ep.fail(NoSudo, step, fmt.Errorf("%s may not: %s", ep.user, line(said)), "allow it in sudoers: "+ep.user+" ALL=(ALL) ALL")
-	case x.wrong:
-		return ep.fail(SudoPassword, step, fmt.Errorf("the password of %s is wrong: %s", ep.user, line(said)), "")
+		return ep.newError(NoSudo, step, fmt.Errorf("%s may not: %s", ep.user, oneLine(said)), "allow it in sudoers: "+ep.user+" ALL=(ALL) ALL")
+	case x.wrongPassword:
+		return ep.newError(SudoPassword, step, fmt.Errorf("the password of %s is wrong: %s", ep.user, oneLine(said)), "")
 	case has("a password is required", "terminal is required", "authentication is required"):
-		return ep.fail(SudoPassword, step, errPasswordNeeded,
+		return ep.newError(SudoPassword, step, errPasswordNeeded,
 			"give it with -K, become_password_file or become_password_command, or allow it without one in sudoers: "+ep.user+" ALL=(ALL) NOPASSWD: ALL")
 	case code == 127 && has("sudo"):
-		return ep.fail(NoSudo, step, fmt.Errorf("there is no sudo: %s", line(said)), "install it, or log in as root")
+		return ep.newError(NoSudo, step, fmt.Errorf("there is no sudo: %s", oneLine(said)), "install it, or log in as root")
 	case has("must have a tty"):
-		return ep.fail(NoSudo, step, fmt.Errorf("it wants a terminal: %s", line(said)), "remove requiretty from sudoers")
+		return ep.newError(NoSudo, step, fmt.Errorf("it wants a terminal: %s", oneLine(said)), "remove requiretty from sudoers")
 	}
-	return ep.fail(NoSudo, step, fmt.Errorf("it ended with status %d: %s", code, line(said)), "")
+	return ep.newError(NoSudo, step, fmt.Errorf("it ended with status %d: %s", code, oneLine(said)), "")
 }

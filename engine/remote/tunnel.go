@@ -15,7 +15,7 @@ import (
 // Close returns at once. It has no half-close: when one side ends, so does the other. The error is an *Error: Refused, Resolve,
 // Unreachable (as seen from the host), Forward, Lost, Timeout or Canceled.
 func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	c, err := h.open(ctx, network, addr)
+	c, err := h.dialChannel(ctx, network, addr)
 	if err == nil {
 		return c, nil
 	}
@@ -23,43 +23,43 @@ func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error)
 	var refused *ssh.OpenChannelError
 	switch {
 	case ctx.Err() != nil:
-		return nil, h.ep.fail(endKind(ctx), step, context.Cause(ctx), "")
+		return nil, h.ep.newError(kindOfEnd(ctx), step, context.Cause(ctx), "")
 	case errors.As(err, &refused):
 		kind, _ := classifyChannel(refused)
 		hint := ""
 		if kind == Forward {
 			hint = "allow it on the host (AllowTcpForwarding, PermitOpen in sshd_config)"
 		}
-		return nil, h.ep.fail(kind, step, rootCause(err), hint)
+		return nil, h.ep.newError(kind, step, rootCause(err), hint)
 	}
-	return nil, h.lost(step, err)
+	return nil, h.lostError(step, err)
 }
 
-// open is Dial with the library's errors.
-func (h *Host) open(ctx context.Context, network, addr string) (net.Conn, error) {
+// dialChannel is Dial with the library's errors.
+func (h *Host) dialChannel(ctx context.Context, network, addr string) (net.Conn, error) {
 	inner, err := h.client.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	return h.wrap(inner, address{network, addr})
+	return h.newTunnel(inner, address{network, addr})
 }
 
-// wrap makes a tunnel of a channel.
-func (h *Host) wrap(inner net.Conn, remote net.Addr) (net.Conn, error) {
+// newTunnel makes a tunnel of a channel.
+func (h *Host) newTunnel(inner net.Conn, remote net.Addr) (net.Conn, error) {
 	near, far := net.Pipe()
 	t := &tunnel{Conn: near, far: far, inner: inner, remote: remote}
 	h.mu.Lock()
 	h.tunnels[t] = struct{}{}
 	h.mu.Unlock()
-	if !h.spawn(func() { t.pump(); h.drop(t) }) || !h.alive() {
-		t.end()
-		h.drop(t)
+	if !h.startWork(func() { t.copyBothWays(); h.removeTunnel(t) }) || !h.isAlive() {
+		t.endTunnel()
+		h.removeTunnel(t)
 		return nil, net.ErrClosed
 	}
 	return t, nil
 }
 
-func (h *Host) drop(t *tunnel) {
+func (h *Host) removeTunnel(t *tunnel) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.tunnels, t)
@@ -69,7 +69,7 @@ func (h *Host) closeTunnels() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for t := range h.tunnels {
-		t.end()
+		t.endTunnel()
 	}
 }
 
@@ -79,23 +79,23 @@ func (h *Host) closeTunnels() {
 func (h *Host) Listen(network, addr string) (net.Listener, error) {
 	step := "listen on " + addr + " of the host"
 	name, _, err := net.SplitHostPort(addr)
-	if err == nil && !loopback(name) {
+	if err == nil && !isLoopback(name) {
 		err = fmt.Errorf("%q is not a loopback address", name)
 	}
 	if err != nil {
-		return nil, h.ep.fail(Config, step, err, "")
+		return nil, h.ep.newError(Config, step, err, "")
 	}
 	l, err := h.client.Listen(network, addr)
-	if err != nil && h.alive() {
-		return nil, h.ep.fail(Forward, step, err, "allow it on the host (AllowTcpForwarding in sshd_config), or is the port taken?")
+	if err != nil && h.isAlive() {
+		return nil, h.ep.newError(Forward, step, err, "allow it on the host (AllowTcpForwarding in sshd_config), or is the port taken?")
 	}
 	if err != nil {
-		return nil, h.lost(step, err)
+		return nil, h.lostError(step, err)
 	}
 	return &listener{Listener: l, host: h}, nil
 }
 
-func loopback(name string) bool {
+func isLoopback(name string) bool {
 	ip := net.ParseIP(name)
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -115,7 +115,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.host.wrap(c, c.RemoteAddr())
+	return l.host.newTunnel(c, c.RemoteAddr())
 }
 
 // tunnel is a connection inside the SSH connection. The pipe gives it deadlines, which channels do not have and which
@@ -130,8 +130,8 @@ type tunnel struct {
 // RemoteAddr returns the address as the host sees it.
 func (t *tunnel) RemoteAddr() net.Addr { return t.remote }
 
-// pump copies both ways until both have ended.
-func (t *tunnel) pump() {
+// copyBothWays copies both ways until both have ended.
+func (t *tunnel) copyBothWays() {
 	var up conc.WaitGroup
 	up.Go(func() {
 		_, _ = io.Copy(t.inner, t.far)
@@ -142,8 +142,8 @@ func (t *tunnel) pump() {
 	up.Wait()
 }
 
-// end ends both ways from this side, without losing what has been read already.
-func (t *tunnel) end() { _ = t.far.Close() }
+// endTunnel ends both ways from this side, without losing what has been read already.
+func (t *tunnel) endTunnel() { _ = t.far.Close() }
 
 type address struct{ network, text string }
 

@@ -29,7 +29,7 @@ func TestPassphraseSlowly(t *testing.T) {
 		defer cancel(nil)
 		l := login{dialer: NewDialer(Options{Secrets: typist{}}), ctx: ctx, clock: startStopwatch(time.Second, func() { cancel(errLate) })}
 		time.Sleep(400 * time.Millisecond)
-		if _, err := l.unlock(&keyFile{path: "locked", pem: text, mu: make(chan struct{}, 1)}); err != nil {
+		if _, err := l.unlockKey(&keyFile{path: "locked", pem: text, mu: make(chan struct{}, 1)}); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	clientPort = 2379
-	peerPort   = 2380
-	patience   = 30 * time.Second // for what is bound to happen
+	clientPort   = 2379
+	peerPort     = 2380
+	startTimeout = 30 * time.Second // for what is bound to happen
 )
 
 // Options say what kind of cluster to start.
@@ -60,17 +60,17 @@ func Start(t testing.TB, n int, options Options) *Cluster {
 	}
 	c := &Cluster{ClientPort: clientPort, options: options, token: t.Name()}
 	if options.TLS {
-		c.credentials(t)
+		c.makeCredentials(t)
 	}
 	for range n {
-		c.add(t)
+		c.addUnlisted(t)
 	}
 	var initial []string
 	for _, m := range c.Members {
 		initial = append(initial, m.Name+"="+m.peerURL())
 	}
 	for _, m := range c.Members {
-		m.start(t, "new", strings.Join(initial, ","))
+		m.startMember(t, "new", strings.Join(initial, ","))
 	}
 	for _, m := range c.Members {
 		m.awaitReady(t)
@@ -78,8 +78,8 @@ func Start(t testing.TB, n int, options Options) *Cluster {
 	return c
 }
 
-// add prepares one more member; it is not started.
-func (c *Cluster) add(t testing.TB) *Member {
+// addUnlisted prepares one more member; it is not started.
+func (c *Cluster) addUnlisted(t testing.TB) *Member {
 	t.Helper()
 	i := len(c.Members)
 	pid := os.Getpid()
@@ -104,10 +104,10 @@ func (c *Cluster) Client(t testing.TB) *clientv3.Client {
 	for _, m := range c.Members {
 		endpoints = append(endpoints, m.clientURL())
 	}
-	return c.client(t, endpoints...)
+	return c.newClient(t, endpoints...)
 }
 
-func (c *Cluster) client(t testing.TB, endpoints ...string) *clientv3.Client {
+func (c *Cluster) newClient(t testing.TB, endpoints ...string) *clientv3.Client {
 	t.Helper()
 	config := clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()}
 	if c.TLS != nil {
@@ -149,7 +149,7 @@ func (c *Cluster) AddLearner(t testing.TB) *Member {
 	for _, other := range c.Members {
 		initial = append(initial, other.Name+"="+other.peerURL())
 	}
-	m.start(t, "existing", strings.Join(initial, ","))
+	m.startMember(t, "existing", strings.Join(initial, ","))
 	m.awaitReady(t)
 	return m
 }
@@ -162,9 +162,9 @@ func (c *Cluster) AddUnstarted(t testing.TB) *Member {
 
 func (c *Cluster) addMember(t testing.TB) *Member {
 	t.Helper()
-	client := c.client(t, c.Members[0].clientURL())
-	m := c.add(t)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	client := c.newClient(t, c.Members[0].clientURL())
+	m := c.addUnlisted(t)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	if _, err := client.MemberAddAsLearner(ctx, []string{m.peerURL()}); err != nil {
 		t.Fatal(err)
@@ -172,5 +172,5 @@ func (c *Cluster) addMember(t testing.TB) *Member {
 	return m
 }
 
-// loopback is where m's host would answer itself.
-func loopback(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }
+// loopbackAddress is where m's host would answer itself.
+func loopbackAddress(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }

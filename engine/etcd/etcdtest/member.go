@@ -30,7 +30,7 @@ type Member struct {
 // Dial connects as from the member's own host: 127.0.0.1 there is the member's
 // address here.
 func (m *Member) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if address == loopback(clientPort) {
+	if address == loopbackAddress(clientPort) {
 		if m.cluster.options.AddressOnly {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 		}
@@ -65,7 +65,7 @@ func (m *Member) Stop() {
 // serves.
 func (m *Member) Restart(t testing.TB) {
 	t.Helper()
-	m.launch(t)
+	m.launchEtcd(t)
 	m.awaitReady(t)
 }
 
@@ -79,10 +79,10 @@ func (m *Member) clientURL() string {
 
 func (m *Member) peerURL() string { return fmt.Sprintf("http://%s:%d", m.Address, peerPort) }
 
-// start launches the member as part of a cluster that is new or existing.
-func (m *Member) start(t testing.TB, state, initial string) {
+// startMember launches the member as part of a cluster that is new or existing.
+func (m *Member) startMember(t testing.TB, state, initial string) {
 	t.Helper()
-	client, peer := []url.URL{parse(t, m.clientURL())}, []url.URL{parse(t, m.peerURL())}
+	client, peer := []url.URL{parseURL(t, m.clientURL())}, []url.URL{parseURL(t, m.peerURL())}
 	config := embed.NewConfig()
 	config.Name, config.Dir = m.Name, m.dir
 	config.ListenClientUrls, config.AdvertiseClientUrls = client, client
@@ -100,10 +100,10 @@ func (m *Member) start(t testing.TB, state, initial string) {
 		}
 	}
 	m.config = config
-	m.launch(t)
+	m.launchEtcd(t)
 }
 
-func (m *Member) launch(t testing.TB) {
+func (m *Member) launchEtcd(t testing.TB) {
 	t.Helper()
 	etcd, err := embed.StartEtcd(m.config)
 	if err != nil {
@@ -116,12 +116,12 @@ func (m *Member) awaitReady(t testing.TB) {
 	t.Helper()
 	select {
 	case <-m.etcd.Server.ReadyNotify():
-	case <-time.After(patience):
+	case <-time.After(startTimeout):
 		t.Fatalf("etcdtest: %s does not get ready", m.Name)
 	}
 }
 
-func parse(t testing.TB, s string) url.URL {
+func parseURL(t testing.TB, s string) url.URL {
 	t.Helper()
 	u, err := url.Parse(s)
 	if err != nil {

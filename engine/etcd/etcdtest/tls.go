@@ -51,14 +51,14 @@ func newAuthority(t testing.TB) *authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &authority{cert: cert, key: key, pem: block("CERTIFICATE", der), pool: x509.NewCertPool()}
+	a := &authority{cert: cert, key: key, pem: pemBlock("CERTIFICATE", der), pool: x509.NewCertPool()}
 	a.pool.AddCert(cert)
 	return a
 }
 
-// issue makes a certificate for a client and server of these names, and its
+// issueCertificate makes a certificate for a client and server of these names, and its
 // key, both PEM.
-func (a *authority) issue(t testing.TB, user string, names ...string) (cert, key []byte) {
+func (a *authority) issueCertificate(t testing.TB, user string, names ...string) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -84,26 +84,26 @@ func (a *authority) issue(t testing.TB, user string, names ...string) (cert, key
 	if err != nil {
 		t.Fatal(err)
 	}
-	return block("CERTIFICATE", der), block("PRIVATE KEY", keyDER)
+	return pemBlock("CERTIFICATE", der), pemBlock("PRIVATE KEY", keyDER)
 }
 
 // Issue makes another certificate from the cluster's CA, for a client and for
 // a server of these names, and its key, both PEM.
 func (c *Cluster) Issue(t testing.TB, user string, names ...string) (cert, key []byte) {
 	t.Helper()
-	return c.ca.issue(t, user, names...)
+	return c.ca.issueCertificate(t, user, names...)
 }
 
-func block(kind string, der []byte) []byte {
+func pemBlock(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// credentials makes the CA and the client's files, as they are on every host.
-func (c *Cluster) credentials(t testing.TB) {
+// makeCredentials makes the CA and the client's files, as they are on every host.
+func (c *Cluster) makeCredentials(t testing.TB) {
 	t.Helper()
 	c.ca = newAuthority(t)
 	c.TLS = &engine.TLS{CA: "/etc/etcd/ca.crt", Cert: "/etc/etcd/client.crt", Key: "/etc/etcd/client.key"}
-	cert, key := c.ca.issue(t, c.options.User)
+	cert, key := c.ca.issueCertificate(t, c.options.User)
 	c.files = map[string][]byte{c.TLS.CA: c.ca.pem, c.TLS.Cert: cert, c.TLS.Key: key}
 }
 
@@ -114,7 +114,7 @@ func (c *Cluster) serverFiles(t testing.TB, m *Member) (cert, key, ca string) {
 	if c.options.ServerNames != nil {
 		names = c.options.ServerNames(m)
 	}
-	certPEM, keyPEM := c.ca.issue(t, m.Name, names...)
+	certPEM, keyPEM := c.ca.issueCertificate(t, m.Name, names...)
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)

@@ -25,7 +25,7 @@ type forwardRequest struct {
 
 func (r forwardRequest) address() string { return net.JoinHostPort(r.Host, strconv.Itoa(int(r.Port))) }
 
-func (f *forwards) listen(payload []byte) (ok bool, reply []byte) {
+func (f *forwards) listenFor(payload []byte) (ok bool, reply []byte) {
 	var r forwardRequest
 	if err := ssh.Unmarshal(payload, &r); err != nil || f.server.config.NoForward {
 		return false, nil
@@ -41,11 +41,11 @@ func (f *forwards) listen(payload []byte) (ok bool, reply []byte) {
 	f.mu.Lock()
 	f.listeners[r.address()] = l
 	f.mu.Unlock()
-	f.server.spawn(func() { f.accept(l, r) })
+	f.server.startWork(func() { f.acceptConns(l, r) })
 	return true, reply
 }
 
-func (f *forwards) cancel(payload []byte) bool {
+func (f *forwards) cancelForward(payload []byte) bool {
 	var r forwardRequest
 	if err := ssh.Unmarshal(payload, &r); err != nil {
 		return false
@@ -60,7 +60,7 @@ func (f *forwards) cancel(payload []byte) bool {
 	return ok
 }
 
-func (f *forwards) close() {
+func (f *forwards) closeAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, l := range f.listeners {
@@ -68,8 +68,8 @@ func (f *forwards) close() {
 	}
 }
 
-// accept hands the connections of one port to the client.
-func (f *forwards) accept(l net.Listener, r forwardRequest) {
+// acceptConns hands the connections of one port to the client.
+func (f *forwards) acceptConns(l net.Listener, r forwardRequest) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -86,7 +86,7 @@ func (f *forwards) accept(l net.Listener, r forwardRequest) {
 			_ = c.Close()
 			continue
 		}
-		f.server.spawn(func() { ssh.DiscardRequests(requests) })
-		f.server.spawn(func() { join(channel, c) })
+		f.server.startWork(func() { ssh.DiscardRequests(requests) })
+		f.server.startWork(func() { copyBothWays(channel, c) })
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// serve is the life of one connection.
-func (s *Server) serve(c net.Conn) {
+// serveConn is the life of one connection.
+func (s *Server) serveConn(c net.Conn) {
 	if s.config.Silent {
 		_, _ = io.Copy(io.Discard, c)
 		return
@@ -25,7 +25,7 @@ func (s *Server) serve(c net.Conn) {
 	}
 	f := &forwards{conn: conn, server: s, listeners: map[string]net.Listener{}}
 	var work conc.WaitGroup
-	work.Go(func() { s.requests(f, requests) })
+	work.Go(func() { s.answerRequests(f, requests) })
 	var open int
 	ended := make(chan struct{}, 1024)
 	for n := range channels {
@@ -38,22 +38,22 @@ func (s *Server) serve(c net.Conn) {
 			_ = n.Reject(ssh.ConnectionFailed, "open failed")
 		case n.ChannelType() == "session":
 			open++
-			work.Go(func() { s.session(n); ended <- struct{}{} })
+			work.Go(func() { s.serveSession(n); ended <- struct{}{} })
 		case n.ChannelType() == "direct-tcpip":
-			work.Go(func() { s.direct(n) })
+			work.Go(func() { s.connectDirect(n) })
 		default:
 			_ = n.Reject(ssh.UnknownChannelType, "unknown channel type")
 		}
 	}
-	f.close()
+	f.closeAll()
 	work.Wait()
 }
 
 func (s *Server) serverConfig() *ssh.ServerConfig {
 	checker := &ssh.CertChecker{
-		IsUserAuthority: func(key ssh.PublicKey) bool { return contains(s.config.Authorities, key) },
+		IsUserAuthority: func(key ssh.PublicKey) bool { return containsKey(s.config.Authorities, key) },
 		UserKeyFallback: func(c ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
-			if contains(s.config.Authorized, key) {
+			if containsKey(s.config.Authorized, key) {
 				return nil, nil
 			}
 			return nil, errors.New("key not authorized")
@@ -74,19 +74,19 @@ func (s *Server) serverConfig() *ssh.ServerConfig {
 	return config
 }
 
-func contains(keys []ssh.PublicKey, key ssh.PublicKey) bool {
+func containsKey(keys []ssh.PublicKey, key ssh.PublicKey) bool {
 	return slices.ContainsFunc(keys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
 }
 
-// requests answers what concerns the connection as a whole.
-func (s *Server) requests(f *forwards, requests <-chan *ssh.Request) {
+// answerRequests answers what concerns the connection as a whole.
+func (s *Server) answerRequests(f *forwards, requests <-chan *ssh.Request) {
 	for r := range requests {
 		switch r.Type {
 		case "tcpip-forward":
-			ok, reply := f.listen(r.Payload)
+			ok, reply := f.listenFor(r.Payload)
 			_ = r.Reply(ok, reply)
 		case "cancel-tcpip-forward":
-			_ = r.Reply(f.cancel(r.Payload), nil)
+			_ = r.Reply(f.cancelForward(r.Payload), nil)
 		default: // sshd answers keepalives with a failure, too
 			if r.WantReply {
 				time.Sleep(s.config.Late)
@@ -96,8 +96,8 @@ func (s *Server) requests(f *forwards, requests <-chan *ssh.Request) {
 	}
 }
 
-// direct connects a client to where it wants to go from here.
-func (s *Server) direct(n ssh.NewChannel) {
+// connectDirect connects a client to where it wants to go from here.
+func (s *Server) connectDirect(n ssh.NewChannel) {
 	var to struct {
 		Host       string
 		Port       uint32
@@ -110,7 +110,7 @@ func (s *Server) direct(n ssh.NewChannel) {
 	}
 	c, err := net.Dial("tcp", net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))))
 	if err != nil {
-		_ = n.Reject(ssh.ConnectionFailed, reason(err))
+		_ = n.Reject(ssh.ConnectionFailed, sshdReason(err))
 		return
 	}
 	channel, requests, err := n.Accept()
@@ -118,12 +118,12 @@ func (s *Server) direct(n ssh.NewChannel) {
 		_ = c.Close()
 		return
 	}
-	s.spawn(func() { ssh.DiscardRequests(requests) })
-	join(channel, c)
+	s.startWork(func() { ssh.DiscardRequests(requests) })
+	copyBothWays(channel, c)
 }
 
-// reason is what sshd says: the system's words without Go's.
-func reason(err error) string {
+// sshdReason is what sshd says: the system's words without Go's.
+func sshdReason(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
 		return "Name or service not known"
@@ -135,8 +135,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// join copies both ways until both have ended.
-func join(a, b io.ReadWriteCloser) {
+// copyBothWays copies both ways until both have ended.
+func copyBothWays(a, b io.ReadWriteCloser) {
 	var up conc.WaitGroup
 	up.Go(func() {
 		_, _ = io.Copy(a, b)

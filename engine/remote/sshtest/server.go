@@ -111,7 +111,7 @@ func New(dir string, c Config) (*Server, error) {
 	if err := errors.Join(s.writeIdentity(), s.writeKnownHosts(), s.writeTools()); err != nil {
 		return nil, errors.Join(err, s.listener.Close())
 	}
-	s.work.Go(s.accept)
+	s.work.Go(s.acceptConns)
 	return s, nil
 }
 
@@ -222,8 +222,8 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// spawn runs f in a goroutine that Close waits for, unless the server is closed already.
-func (s *Server) spawn(f func()) {
+// startWork runs f in a goroutine that Close waits for, unless the server is closed already.
+func (s *Server) startWork(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -231,7 +231,7 @@ func (s *Server) spawn(f func()) {
 	}
 }
 
-func (s *Server) accept() {
+func (s *Server) acceptConns() {
 	for {
 		c, err := s.listener.Accept()
 		if err != nil {
@@ -243,8 +243,8 @@ func (s *Server) accept() {
 		s.count++
 		s.gate.Broadcast()
 		s.mu.Unlock()
-		s.spawn(func() {
-			s.serve(g)
+		s.startWork(func() {
+			s.serveConn(g)
 			_ = c.Close()
 			s.mu.Lock()
 			delete(s.conns, g)
@@ -262,17 +262,17 @@ type gatedConn struct {
 // Read hands on what arrives while the server is not frozen.
 func (c *gatedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.server.wait()
+	c.server.waitAll()
 	return n, err
 }
 
 // Write sends while the server is not frozen.
 func (c *gatedConn) Write(p []byte) (int, error) {
-	c.server.wait()
+	c.server.waitAll()
 	return c.Conn.Write(p)
 }
 
-func (s *Server) wait() {
+func (s *Server) waitAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.frozen {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// session runs the one command of a session.
-func (s *Server) session(n ssh.NewChannel) {
+// serveSession runs the one command of a session.
+func (s *Server) serveSession(n ssh.NewChannel) {
 	channel, requests, err := n.Accept()
 	if err != nil {
 		return
@@ -36,46 +36,46 @@ func (s *Server) session(n ssh.NewChannel) {
 		}
 		s.sessions.Add(1)
 		_ = r.Reply(true, nil)
-		s.exec(channel, requests, command.Line)
+		s.runCommand(channel, requests, command.Line)
 		return
 	}
 }
 
-// exec runs a command line and says how it ended.
-func (s *Server) exec(channel ssh.Channel, requests <-chan *ssh.Request, line string) {
+// runCommand runs a command line and says how it ended.
+func (s *Server) runCommand(channel ssh.Channel, requests <-chan *ssh.Request, line string) {
 	if s.config.Exec != nil {
-		s.spawn(func() { ssh.DiscardRequests(requests) })
-		exited(channel, s.config.Exec(line, channel, channel, channel.Stderr()))
+		s.startWork(func() { ssh.DiscardRequests(requests) })
+		exitStatus(channel, s.config.Exec(line, channel, channel, channel.Stderr()))
 		return
 	}
 	cmd := exec.Command(s.config.Shell[0], append(s.config.Shell[1:len(s.config.Shell):len(s.config.Shell)], line)...)
-	cmd.Dir, cmd.Env = s.Dir, s.env()
+	cmd.Dir, cmd.Env = s.Dir, s.sessionEnv()
 	cmd.Stdout, cmd.Stderr = channel, channel.Stderr()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := cmd.StdinPipe()
 	if err == nil {
-		err = s.start(cmd)
+		err = s.startCommand(cmd)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(channel.Stderr(), err)
-		exited(channel, 127)
+		exitStatus(channel, 127)
 		return
 	}
 	var input io.Reader = channel
 	if s.config.Input != nil {
 		input = s.config.Input(channel)
 	}
-	s.spawn(func() {
+	s.startWork(func() {
 		_, _ = io.Copy(stdin, input)
 		_ = stdin.Close()
 	})
-	s.spawn(func() { signals(requests, cmd.Process.Pid) })
+	s.startWork(func() { forwardSignals(requests, cmd.Process.Pid) })
 	err = cmd.Wait()
-	s.forget(cmd.Process.Pid)
-	tell(channel, cmd.ProcessState, err)
+	s.forgetCommand(cmd.Process.Pid)
+	sendExit(channel, cmd.ProcessState, err)
 }
 
-func (s *Server) env() []string {
+func (s *Server) sessionEnv() []string {
 	sudo := s.config.Sudo
 	if sudo == "" {
 		sudo = "nopasswd"
@@ -84,8 +84,8 @@ func (s *Server) env() []string {
 	return append(env, s.config.Env...)
 }
 
-// signals passes signals on as sshd does: to the whole process group.
-func signals(requests <-chan *ssh.Request, pid int) {
+// forwardSignals passes signals on as sshd does: to the whole process group.
+func forwardSignals(requests <-chan *ssh.Request, pid int) {
 	for r := range requests {
 		var sent struct{ Name string }
 		if r.Type == "signal" && ssh.Unmarshal(r.Payload, &sent) == nil && sent.Name == "TERM" {
@@ -97,8 +97,8 @@ func signals(requests <-chan *ssh.Request, pid int) {
 	}
 }
 
-// tell reports the end of a command: a status or a signal.
-func tell(channel ssh.Channel, state *os.ProcessState, err error) {
+// sendExit reports the end of a command: a status or a signal.
+func sendExit(channel ssh.Channel, state *os.ProcessState, err error) {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
 		name := strings.TrimPrefix(signalNames[status.Signal()], "SIG")
@@ -115,10 +115,10 @@ func tell(channel ssh.Channel, state *os.ProcessState, err error) {
 	if err != nil && !errors.As(err, &exit) && code == 0 {
 		return // the output could not be delivered: the client is gone
 	}
-	exited(channel, code)
+	exitStatus(channel, code)
 }
 
-func exited(channel ssh.Channel, code int) {
+func exitStatus(channel ssh.Channel, code int) {
 	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(code)}))
 }
 
@@ -127,8 +127,8 @@ var signalNames = map[syscall.Signal]string{
 	syscall.SIGPIPE: "SIGPIPE", syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT",
 }
 
-// start starts a command and remembers its process group, so that Close can end it.
-func (s *Server) start(cmd *exec.Cmd) error {
+// startCommand starts a command and remembers its process group, so that Close can end it.
+func (s *Server) startCommand(cmd *exec.Cmd) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -141,7 +141,7 @@ func (s *Server) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-func (s *Server) forget(pid int) {
+func (s *Server) forgetCommand(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.groups, pid)

@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// feed writes what goes to the session's standard input: sudo's password when it asks for it, the script, the data. ended is
+// writeInput writes what goes to the session's standard input: sudo's password when it asks for it, the script, the data. ended is
 // closed when nobody reads it any more.
-func (x *execution) feed(w io.WriteCloser, ended <-chan struct{}) {
+func (x *execution) writeInput(w io.WriteCloser, ended <-chan struct{}) {
 	defer func() { _ = w.Close() }() // end of input
-	if x.password != nil && !x.answer(w, ended) {
+	if x.password != nil && !x.answerPrompt(w, ended) {
 		return
 	}
-	if _, err := w.Write(x.command.wire()); err != nil || x.command.Stdin == nil {
+	if _, err := w.Write(x.command.encodeScript()); err != nil || x.command.Stdin == nil {
 		return // the session's end says why
 	}
 	// Data waits for the script, because a sudo that wants a password means that all of it is sent again.
@@ -21,17 +21,17 @@ func (x *execution) feed(w io.WriteCloser, ended <-chan struct{}) {
 	case <-ended:
 		return
 	}
-	in := &input{r: x.command.Stdin, ended: ended}
+	in := &scriptInput{r: x.command.Stdin, ended: ended}
 	_, _ = io.Copy(w, in)
 	if in.err != nil {
-		x.input = in.err
+		x.inputErr = in.err
 		x.abortInput()
 	}
 }
 
-// answer gives sudo the password when it asks, and reports whether the script runs then. A second prompt means that the password
+// answerPrompt gives sudo the password when it asks, and reports whether the script runs then. A second prompt means that the password
 // is wrong: end of input keeps sudo from asking on.
-func (x *execution) answer(w io.Writer, ended <-chan struct{}) bool {
+func (x *execution) answerPrompt(w io.Writer, ended <-chan struct{}) bool {
 	for asked := false; ; asked = true {
 		select {
 		case <-x.running:
@@ -41,7 +41,7 @@ func (x *execution) answer(w io.Writer, ended <-chan struct{}) bool {
 		case <-x.prompts:
 		}
 		if asked {
-			x.wrong = true
+			x.wrongPassword = true
 			return false
 		}
 		if _, err := w.Write(append(x.password[:len(x.password):len(x.password)], '\n')); err != nil {
@@ -57,15 +57,15 @@ func (x *execution) abortInput() {
 	_ = x.session.Close()
 }
 
-// input remembers why reading ended, unless the session had ended before.
-type input struct {
+// scriptInput remembers why reading ended, unless the session had ended before.
+type scriptInput struct {
 	r     io.Reader
 	ended <-chan struct{}
 	err   error
 }
 
 // Read reads from the caller's reader.
-func (i *input) Read(p []byte) (int, error) {
+func (i *scriptInput) Read(p []byte) (int, error) {
 	n, err := i.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		select {
