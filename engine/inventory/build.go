@@ -11,7 +11,7 @@ import (
 	"holdfast/engine"
 )
 
-// builder turns checked blocks into an inventory and checks what they say.
+// builder turns checked blocks into an inventory.
 type builder struct {
 	*loader
 	root     *node
@@ -20,7 +20,7 @@ type builder struct {
 	warnings []string
 
 	declared      map[string]map[string]hcl.Range // by kind and name
-	hostByAddress map[string]string               // host by where it is reached
+	hostByAddress map[string]string               // by address, port and jump hosts
 	siteSSH       engine.SSH
 	poolSSH       map[string]engine.SSH
 
@@ -58,7 +58,6 @@ var (
 	hostRule = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 )
 
-// checkName checks the label of a block: well formed, and the only one of its kind.
 func (b *builder) checkName(kind string, n *node, rule *regexp.Regexp) string {
 	if !rule.MatchString(n.label) || len(n.label) > 253 {
 		b.addError(n.at, fmt.Sprintf("%q is no %s name", n.label, kind), "letters, digits, dot, dash and underscore, beginning with a letter or digit")
@@ -79,7 +78,6 @@ func (b *builder) claimName(kind, name string, at hcl.Range) string {
 	return name
 }
 
-// readSite reads what holds for all pools and hosts.
 func (b *builder) readSite(n *node) {
 	r := b.newReader(n)
 	b.inv.Site = b.checkName("site", n, nameRule)
@@ -107,7 +105,6 @@ func (b *builder) readCluster(n *node) {
 	b.inv.Clusters = append(b.inv.Clusters, c)
 }
 
-// readHostPath reads a path on a host, which must be absolute.
 func (b *builder) readHostPath(r reader, name string) string {
 	p := r.readText(name)
 	if p != "" && !strings.HasPrefix(p, "/") {
@@ -116,7 +113,7 @@ func (b *builder) readHostPath(r reader, name string) string {
 	return p
 }
 
-// readSSH reads how hosts are reached: what a block says, else what held before.
+// readSSH reads an ssh block. Arguments that are not set keep the value of the outer block.
 func (b *builder) readSSH(s engine.SSH, n *node) engine.SSH {
 	if n == nil {
 		return s
@@ -143,8 +140,7 @@ func (b *builder) readSSH(s engine.SSH, n *node) engine.SSH {
 	return s
 }
 
-// readSudoPassword reads where the sudo password comes from. A file or a command
-// takes the place of either that held before.
+// readSudoPassword reads the source of the sudo password. A file or a command replaces either of an outer block.
 func (b *builder) readSudoPassword(r reader, s engine.SSH) engine.SSH {
 	file, command := r.readPath("become_password_file"), r.readText("become_password_command")
 	switch {

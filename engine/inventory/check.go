@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// checkInventory looks at what only the whole inventory shows.
 func (b *builder) checkInventory() {
 	for _, n := range b.root.childBlocks("pool") {
 		b.checkPredecessors(n)
@@ -45,9 +44,8 @@ func (b *builder) checkInventory() {
 	}
 }
 
-// checkEmptyClusters fails for every etcd cluster that no host names: its members
-// would be disrupted as if they ran no etcd. A host that names its cluster in
-// a way that cannot be read has an error of its own.
+// checkEmptyClusters adds an error for every etcd cluster without hosts: its members would be disrupted as if they ran
+// no etcd. It waits until all else is right, because a host may name its cluster in a way that cannot be read.
 func (b *builder) checkEmptyClusters() {
 	if b.diags.HasErrors() {
 		return
@@ -63,8 +61,6 @@ func (b *builder) addWarning(format string, args ...any) {
 	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
 }
 
-// checkPredecessors checks the pools a pool comes after, and that it does not come after
-// itself.
 func (b *builder) checkPredecessors(n *node) {
 	p, ok := b.inv.Pool(n.label)
 	if !ok {
@@ -73,25 +69,24 @@ func (b *builder) checkPredecessors(n *node) {
 	for _, name := range p.After {
 		b.checkReference(n, "after", name, "pool")
 	}
-	// The first pool of a circle tells of it, for all.
-	if circle := b.findCycle(n.label, n.label, map[string]bool{}); circle != nil && n.label == slices.Min(circle) {
-		b.addError(n.args["after"].Expr.Range(), "pools wait for each other", strings.Join(circle, " comes after "))
+	// Only the first pool of a cycle reports it.
+	if cycle := b.findCycle(n.label, n.label, map[string]bool{}); cycle != nil && n.label == slices.Min(cycle) {
+		b.addError(n.args["after"].Expr.Range(), "pools wait for each other", strings.Join(cycle, " comes after "))
 	}
 }
 
-// findCycle finds a way from pool over "after" back to goal. What was seen
-// before leads nowhere.
-func (b *builder) findCycle(pool, goal string, seen map[string]bool) []string {
-	if seen[pool] {
+// findCycle returns a path from pool along "after" to goal, or nil. Pools in visited lead nowhere.
+func (b *builder) findCycle(pool, goal string, visited map[string]bool) []string {
+	if visited[pool] {
 		return nil
 	}
-	seen[pool] = true
+	visited[pool] = true
 	p, _ := b.inv.Pool(pool)
 	for _, name := range p.After {
 		if name == goal {
 			return []string{pool, goal}
 		}
-		if found := b.findCycle(name, goal, seen); found != nil {
+		if found := b.findCycle(name, goal, visited); found != nil {
 			return append([]string{pool}, found...)
 		}
 	}

@@ -10,13 +10,11 @@ import (
 	"holdfast/engine"
 )
 
-// documentEndings are the ends of names that documents have.
 var documentEndings = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 
 var documentRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// readConfigs reads where the configurations of a pool or host come from: first
-// files and folders, then the documents written in the block itself.
+// readConfigs returns the configurations of a pool or host: first its files and folders, then its config blocks.
 func (b *builder) readConfigs(r reader) []engine.ConfigSource {
 	var all []engine.ConfigSource
 	for _, p := range r.readPaths("configs") {
@@ -41,8 +39,7 @@ func (b *builder) readConfigs(r reader) []engine.ConfigSource {
 	return all
 }
 
-// checkRepeatedConfigs checks that a host does not name what its pool does: it would be
-// merged twice.
+// checkRepeatedConfigs adds an error for a configuration that both a host and its pool name: it would be merged twice.
 func (b *builder) checkRepeatedConfigs(n *node, h engine.Host) {
 	p, _ := b.inv.Pool(h.Pool)
 	for _, c := range h.Configs {

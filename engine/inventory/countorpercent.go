@@ -10,35 +10,33 @@ import (
 	"holdfast/engine"
 )
 
-// maxCount bounds a count of hosts, against a slip of the keyboard.
+// maxCount bounds a count of hosts: a larger number is likely a typing error.
 const maxCount = 1 << 20
 
-// readCountOrPercent reads a count of hosts, which is at least that many, or a percentage.
-// A count is a number and a percentage is text, so that neither can be meant as
-// the other.
-func (r reader) readCountOrPercent(name string, least int64) engine.Limit {
+// readCountOrPercent reads a count of hosts of at minimum minimum, or a percentage. A count is a number and a percentage
+// a string, so that neither can be taken for the other.
+func (r reader) readCountOrPercent(name string, minimum int64) engine.Limit {
 	a := r.node.args[name]
 	if a == nil {
 		return engine.Limit{}
 	}
 	v, diags := a.Expr.Value(r.scope.evalContext(a.SrcRange, r.id))
 	if !diags.HasErrors() && v.Type() == cty.String && v.IsWhollyKnown() && !v.IsNull() && !v.IsMarked() {
-		return r.parsePercentage(name, v.AsString(), least)
+		return r.parsePercentage(name, v.AsString(), minimum)
 	}
 	n, at, ok := r.evaluateArgument(name, cty.Number)
 	if !ok {
 		return engine.Limit{}
 	}
 	count, accuracy := n.AsBigFloat().Int64()
-	if accuracy != big.Exact || count < least || count > maxCount {
-		r.scope.loader.addError(at, name+" is not a limit", fmt.Sprintf("a whole number from %d, or a percentage such as \"10%%\", is needed", least))
+	if accuracy != big.Exact || count < minimum || count > maxCount {
+		r.scope.loader.addError(at, name+" is not a limit", fmt.Sprintf("a whole number from %d, or a percentage such as \"10%%\", is needed", minimum))
 		return engine.Limit{}
 	}
 	return engine.Limit{Count: int(count), Set: true}
 }
 
-// parsePercentage reads text such as "10%". What is likely meant by another is told.
-func (r reader) parsePercentage(name, text string, least int64) engine.Limit {
+func (r reader) parsePercentage(name, text string, minimum int64) engine.Limit {
 	l, err := engine.ParseLimit(text)
 	if err == nil {
 		return l
@@ -49,7 +47,7 @@ func (r reader) parsePercentage(name, text string, least int64) engine.Limit {
 			advice += fmt.Sprintf("; write %q", tight)
 		}
 	}
-	if text == "0%" && least == 0 {
+	if text == "0%" && minimum == 0 {
 		advice += "; for none, write 0 without quotes"
 	}
 	r.scope.loader.addError(r.node.args[name].Expr.Range(), name+" is not a limit", advice)

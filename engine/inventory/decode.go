@@ -9,7 +9,7 @@ import (
 	"holdfast/engine"
 )
 
-// node is one block as written, checked against the schema but not evaluated.
+// node is one block, checked against the schema but not evaluated.
 type node struct {
 	kind   block
 	label  string
@@ -18,7 +18,6 @@ type node struct {
 	blocks []*node
 }
 
-// childBlocks gives the child blocks of that name.
 func (n *node) childBlocks(name string) []*node {
 	var out []*node
 	for _, c := range n.blocks {
@@ -29,7 +28,6 @@ func (n *node) childBlocks(name string) []*node {
 	return out
 }
 
-// childBlock gives the child block of that name, or nil.
 func (n *node) childBlock(name string) *node {
 	for _, c := range n.blocks {
 		if c.kind.name == name {
@@ -39,7 +37,6 @@ func (n *node) childBlock(name string) *node {
 	return nil
 }
 
-// decodeFiles checks all files against the schema and joins them.
 func (l *loader) decodeFiles() *node {
 	root := &node{kind: inventorySchema(), args: map[string]*hclsyntax.Attribute{}}
 	for _, body := range l.bodies {
@@ -78,7 +75,7 @@ func (l *loader) decodeBody(n *node, body *hclsyntax.Body) {
 	}
 }
 
-// mentionsBlock reports whether a file has a block of that kind, well formed or not.
+// mentionsBlock reports whether a file has a block of that kind, even a malformed one.
 func (l *loader) mentionsBlock(kind string) bool {
 	for _, body := range l.bodies {
 		for _, b := range body.Blocks {
@@ -90,7 +87,6 @@ func (l *loader) mentionsBlock(kind string) bool {
 	return false
 }
 
-// checkLabel checks the label of a block, and that it may be there.
 func (l *loader) checkLabel(parent, child *node, b *hclsyntax.Block) bool {
 	kind := child.kind
 	switch {
@@ -129,7 +125,6 @@ func (l *loader) reportUnknown(in block, what, name string, at hcl.Range) {
 	l.addError(at, fmt.Sprintf("unknown %s %q", what, name), detail)
 }
 
-// knownNames are the arguments and blocks of a block.
 func (b block) knownNames() []string {
 	var words []string
 	for _, a := range b.arguments {

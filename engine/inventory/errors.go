@@ -11,7 +11,7 @@ import (
 	"holdfast/engine"
 )
 
-// Errors is everything that is wrong with an inventory.
+// Errors holds all errors of an inventory.
 type Errors struct {
 	diags       hcl.Diagnostics
 	files       map[string]*hcl.File
@@ -19,13 +19,11 @@ type Errors struct {
 	sensitive   []string        // values whose lines are not shown
 }
 
-// Len is how many things are wrong.
+// Len returns the number of errors.
 func (e *Errors) Len() int { return len(e.diags) }
 
-// Error gives, for each thing that is wrong, FILE:LINE:COLUMN and what it is,
-// the line with the place marked, and what to do. The values of expressions
-// are not shown: they may be secret. Nor are lines that hold a sensitive value,
-// and those of files of variables.
+// Error returns, for each error, FILE:LINE:COLUMN, its cause and advice, and the line with the place marked. It shows
+// no values of expressions, no lines with a sensitive value, and no lines of variable files: they may be secret.
 func (e *Errors) Error() string {
 	diags := append(hcl.Diagnostics(nil), e.diags...)
 	sort.SliceStable(diags, func(i, j int) bool { return isBefore(diags[i].Subject, diags[j].Subject) })
@@ -71,9 +69,9 @@ func (e *Errors) writeError(b *strings.Builder, d *hcl.Diagnostic, lines map[str
 	fmt.Fprintln(b, engine.Marked(at.Start.Line, line, at.Start.Column, width))
 }
 
-// redactText takes out what a function quoted before it was known to be sensitive.
+// redactText removes sensitive values that a function quoted before they were known to be sensitive.
 func (e *Errors) redactText(s string) string {
-	longest := slices.Clone(e.sensitive) // first: one may contain another
+	longest := slices.Clone(e.sensitive) // first, because one may contain another
 	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
 	for _, secret := range longest {
 		s = strings.ReplaceAll(s, secret, "(sensitive)")
@@ -89,7 +87,7 @@ func formatDiagnostic(d *hcl.Diagnostic) string {
 	return engine.Printable(s)
 }
 
-// sourceLine gives the source line of a place, if it may be shown.
+// sourceLine returns the line of a place, and false if it must not be shown.
 func (e *Errors) sourceLine(at *hcl.Range, lines []string) (string, bool) {
 	if at.Start.Line < 1 || at.Start.Line > len(lines) || e.hiddenFiles[at.Filename] {
 		return "", false

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine"
 )
 
-// scope evaluates expressions of an inventory.
+// scope evaluates the expressions of an inventory.
 type scope struct {
 	loader *loader
 	vars   map[string]cty.Value
@@ -19,7 +19,6 @@ type scope struct {
 	contexts map[string]*hcl.EvalContext // by file, once all values are known
 }
 
-// newScope evaluates variables and locals.
 func (l *loader) newScope(root *node) *scope {
 	s := &scope{loader: l, vars: map[string]cty.Value{}, locals: map[string]cty.Value{}}
 	given := l.givenValues()
@@ -32,7 +31,7 @@ func (l *loader) newScope(root *node) *scope {
 	return s
 }
 
-// evalContext is what expressions of a file may refer to; ${id} where it is given.
+// evalContext returns the variables and functions that expressions of a file may use. ${id} is set if id is.
 func (s *scope) evalContext(at hcl.Range, id string) *hcl.EvalContext {
 	ctx := s.contexts[at.Filename]
 	if ctx == nil {
@@ -52,31 +51,29 @@ func (s *scope) evalContext(at hcl.Range, id string) *hcl.EvalContext {
 	return child
 }
 
-// evaluate gives the value of an expression; false if it has none, which is
-// noted then.
+// evaluate returns the value of an expression. It adds its errors and returns false if there is none.
 func (s *scope) evaluate(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	v, diags := e.Value(ctx)
 	s.loader.diags = append(s.loader.diags, s.explainErrors(dropRepeated(diags))...)
 	return v, !diags.HasErrors()
 }
 
-// dropRepeated leaves out what a loop complains about in each of its rounds.
+// dropRepeated removes the errors that a loop repeats in each of its rounds.
 func dropRepeated(diags hcl.Diagnostics) hcl.Diagnostics {
 	type complaint struct{ at, summary, detail string }
-	told := map[complaint]bool{}
+	reported := map[complaint]bool{}
 	return slices.DeleteFunc(diags, func(d *hcl.Diagnostic) bool {
 		c := complaint{summary: d.Summary, detail: d.Detail}
 		if d.Subject != nil {
 			c.at = d.Subject.String()
 		}
-		again := told[c]
-		told[c] = true
+		again := reported[c]
+		reported[c] = true
 		return again
 	})
 }
 
-// explainErrors words the evaluator's complaints for who writes an inventory, and
-// takes sensitive values out of them.
+// explainErrors words the evaluator's errors for authors of inventories, and removes sensitive values.
 func (s *scope) explainErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range addAdvice(diags) {
 		hideDetail(d)
@@ -99,7 +96,6 @@ func (s *scope) explainErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// explainMissing says which variable or local there is not.
 func (s *scope) explainMissing(d *hcl.Diagnostic, t hcl.Traversal) {
 	if len(t) < 2 {
 		return
@@ -117,7 +113,7 @@ func (s *scope) explainMissing(d *hcl.Diagnostic, t hcl.Traversal) {
 		return
 	}
 	if _, known := values[step.Name]; known {
-		return // it is a part of it that is missing
+		return // only a part of the value is missing
 	}
 	d.Summary, d.Detail = fmt.Sprintf("no %s %q", what, step.Name), add
 	names := make([]string, 0, len(values))

@@ -11,9 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// limitFunction is a function whose results are limited, each and together. What
-// would be too much is refused before it is made, where one call can make much
-// of little.
+// limitFunction bounds the results of a function, of each call and of all calls together. A call that can make a large
+// result of small arguments is refused before it runs.
 func (l *loader) limitFunction(name string, f function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(), VarParam: f.VarParam(),
@@ -48,7 +47,7 @@ func (l *loader) limitFunction(name string, f function.Function) function.Functi
 	})
 }
 
-// sizeOf counts the bytes of strings in a value, and the values in it.
+// sizeOf counts the bytes of all strings in a value, and its values.
 func sizeOf(v cty.Value) (bytes, items int) {
 	v, _ = v.Unmark()
 	switch {
@@ -68,14 +67,13 @@ func sizeOf(v cty.Value) (bytes, items int) {
 	return bytes, items + 1
 }
 
-// widths are the numbers in the verbs of a format.
+// widths matches the numbers in the verbs of a format.
 var widths = regexp.MustCompile(`%[^a-zA-Z%]*`)
 
-// maxWidth is how wide format may make a value, and how deep indent may move
-// one.
+// maxWidth bounds the width of a value in format, and the depth of indent.
 const maxWidth = 10_000
 
-// checkCallSize refuses a call that makes very much of its arguments.
+// checkCallSize refuses a call whose result would be far larger than its arguments.
 func checkCallSize(name string, args []cty.Value) error {
 	texts := make([]string, len(args))
 	for i, a := range args {
@@ -117,8 +115,8 @@ func checkCallSize(name string, args []cty.Value) error {
 	return nil
 }
 
-// checkLocalSize reports whether a local is as large as it may be; others may be made of
-// it many times over.
+// checkLocalSize adds an error for a local that is too large. Its bound is low because other locals can be made of it
+// many times over.
 func (s *scope) checkLocalSize(a *hclsyntax.Attribute, v cty.Value) bool {
 	bytes, items := sizeOf(v)
 	if bytes <= maxValueBytes && items <= 10*maxItems {

@@ -18,8 +18,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// functionsFor are what expressions may call. Files are relative to the file
-// that names them.
+// functionsFor returns the functions for the expressions of a file; paths are relative to it.
 func (l *loader) functionsFor(at hcl.Range) map[string]function.Function {
 	f := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "coalesce": stdlib.CoalesceFunc,
@@ -48,12 +47,11 @@ func (l *loader) functionsFor(at hcl.Range) map[string]function.Function {
 	for name, function := range f {
 		f[name] = l.limitFunction(name, function)
 	}
-	// A template may call all of them but templatefile: it could call itself for ever.
+	// A template may call all of them but templatefile: it could recurse without end.
 	f["templatefile"] = l.limitFunction("templatefile", l.templateFileFunction(at, maps.Clone(f)))
 	return f
 }
 
-// stringFunction makes a function of one string.
 func stringFunction(parameter string, do func(string) (string, error)) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: parameter, Type: cty.String}},
@@ -86,7 +84,6 @@ func (l *loader) readNamedFile(name string, at hcl.Range) (string, error) {
 	return string(b), nil
 }
 
-// pathInFS is the name of a file in the loader's file system.
 func (l *loader) pathInFS(name string, at hcl.Range) string {
 	p := l.absolutePath(name, at)
 	if l.src.Root != "" {
@@ -106,7 +103,6 @@ func fileExistsFunction(l *loader, at hcl.Range) function.Function {
 	})
 }
 
-// templateFileFunction renders a file with the given values as its variables.
 func (l *loader) templateFileFunction(at hcl.Range, functions map[string]function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType, AllowMarked: true}},
@@ -120,7 +116,7 @@ func (l *loader) templateFileFunction(at hcl.Range, functions map[string]functio
 			if t := args[1].Type(); !t.IsObjectType() && !t.IsMapType() {
 				return none, function.NewArgErrorf(1, "the variables of a template are an object: { name = value }")
 			}
-			tokens, _ := hclsyntax.LexTemplate([]byte(src), l.absolutePath(args[0].AsString(), at), hcl.InitialPos) // the parser says what is wrong
+			tokens, _ := hclsyntax.LexTemplate([]byte(src), l.absolutePath(args[0].AsString(), at), hcl.InitialPos) // the parser reports the error
 			if t := findTooDeep(tokens); t != nil {
 				return none, function.NewArgErrorf(0, "%s:%d:%d: nested too deep: %s", t.Range.Filename, t.Range.Start.Line, t.Range.Start.Column, nestingAdvice)
 			}
@@ -144,7 +140,6 @@ func (l *loader) templateFileFunction(at hcl.Range, functions map[string]functio
 	})
 }
 
-// templateError words a mistake in a template as one of a function.
 func templateError(d *hcl.Diagnostic) error {
 	return fmt.Errorf("%s:%d:%d: %s", d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column, formatDiagnostic(d))
 }
@@ -160,7 +155,6 @@ func (l *loader) sensitiveFunction() function.Function {
 	})
 }
 
-// cidrHostFunction gives the address with that number in a network.
 func cidrHostFunction() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "prefix", Type: cty.String}, {Name: "number", Type: cty.Number}},

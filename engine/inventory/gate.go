@@ -14,7 +14,6 @@ import (
 	"holdfast/engine"
 )
 
-// gatePoints are the points of a run at which gates are asked.
 func gatePoints() []string {
 	var words []string
 	for _, w := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.BeforeHost, engine.AfterHost, engine.AfterBatch} {
@@ -23,8 +22,6 @@ func gatePoints() []string {
 	return words
 }
 
-// readGate reads one gate block and checks that it asks one thing, which it can
-// ask at all of its points.
 func (b *builder) readGate(n *node) engine.Gate {
 	r := b.newReader(n)
 	g := engine.Gate{
@@ -55,7 +52,6 @@ func (b *builder) readGate(n *node) engine.Gate {
 	return g
 }
 
-// checkSingleQuestion checks that a gate asks exactly one thing.
 func (b *builder) checkSingleQuestion(r reader) {
 	var given []string
 	n := r.node
@@ -72,7 +68,6 @@ func (b *builder) checkSingleQuestion(r reader) {
 	}
 }
 
-// warnIfUnpassable warns of a gate that cannot be passed in its time.
 func (b *builder) warnIfUnpassable(n *node, g engine.Gate) {
 	timeout := time.Duration(cmp.Or(g.Timeout, engine.Duration(5*time.Minute)))
 	interval := time.Duration(cmp.Or(g.Interval, engine.Duration(5*time.Second)))
@@ -81,7 +76,7 @@ func (b *builder) warnIfUnpassable(n *node, g engine.Gate) {
 	}
 }
 
-// placeholder is what stands for a part of what a gate is about.
+// placeholder matches the parts of a URL or query that a gate fills in.
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
 func (b *builder) readHTTPGate(n *node, g engine.Gate) *engine.HTTPGate {
@@ -121,8 +116,7 @@ func (b *builder) readPromQLGate(n *node, g engine.Gate) *engine.PromQLGate {
 	return p
 }
 
-// checkHostPlaceholders checks that what is asked at points that are about no single host
-// does not name one.
+// checkHostPlaceholders adds an error for {host} or {address} at a point of the run that concerns no single host.
 func (b *builder) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g engine.Gate) {
 	for _, w := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.AfterBatch} {
 		for _, p := range []string{"{host}", "{address}"} {
@@ -134,10 +128,10 @@ func (b *builder) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g e
 	}
 }
 
-// checkServerURL checks the address of a web server; nil if it is none.
+// checkServerURL returns the address of a web server. It adds an error and returns nil if the address is wrong.
 func (b *builder) checkServerURL(a *hclsyntax.Attribute, text string) *url.URL {
 	if text == "" || strings.ContainsAny(text, "\x00\n\r") {
-		return nil // said already
+		return nil // reported already
 	}
 	at := a.Expr.Range()
 	u, err := url.Parse(text)

@@ -9,14 +9,12 @@ import (
 	"holdfast/engine"
 )
 
-// gatePlaceholders are the words that gates fill in.
 func gatePlaceholders() []string { return []string{"{host}", "{address}", "{pool}"} }
 
-// placeholderLike is what looks like a placeholder in a query, where braces are around
-// label matchers, too, and numbers and names of letters in regular expressions.
+// placeholderLike matches words that look like a placeholder. In a query, braces also stand around label matchers, and
+// around numbers and names of letters in regular expressions.
 var placeholderLike = regexp.MustCompile(`(\\[pP])?\{[A-Za-z_]+\}`)
 
-// findUnknownPlaceholder gives what looks like a placeholder in a query and is none.
 func findUnknownPlaceholder(query string) string {
 	for _, w := range placeholderLike.FindAllString(query, -1) {
 		if strings.HasPrefix(w, "{") && !slices.Contains(gatePlaceholders(), w) {
@@ -27,15 +25,13 @@ func findUnknownPlaceholder(query string) string {
 }
 
 var (
-	// quotedParts are the parts of a query in which nothing is an operator: strings
-	// and comments. In what is left, label matchers are such, too.
+	// quotedParts matches strings and comments: they hold no operators. Nor do label matchers.
 	quotedParts   = regexp.MustCompile("\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`[^`]*`|#[^\n]*")
 	labelMatchers = regexp.MustCompile(`\{[^{}]*\}`)
 	comparisons   = regexp.MustCompile(`(?:==|!=|<=|>=|<|>)\s*(\w*)`)
 	identifiers   = regexp.MustCompile(`[A-Za-z_:][\w:]*`)
 )
 
-// stripStringsAndComments is a query without its strings and comments.
 func stripStringsAndComments(query string) string {
 	return quotedParts.ReplaceAllStringFunc(query, func(part string) string {
 		if part[0] == '#' {
@@ -45,9 +41,8 @@ func stripStringsAndComments(query string) string {
 	})
 }
 
-// findQueryError says why a query, bare, can never be answered well; "" if it can be,
-// as far as that is seen without parsing it. A run would find out only at its
-// gate, with hosts disrupted.
+// findQueryError returns why no server can answer a query well, as far as that shows without parsing it, or "". A run
+// would find out only at its gate, with hosts disrupted. bare has no strings and comments.
 func findQueryError(bare string) string {
 	text := strings.ReplaceAll(bare, `""`, "")
 	if at := strings.IndexAny(text, "\"'`"); at >= 0 {
@@ -77,9 +72,8 @@ func findQueryError(bare string) string {
 	return ""
 }
 
-// findMissingComparison says of a query, bare, why any series are a good answer to it, be
-// they as they may; "" if that is not so, or cannot be told without the server,
-// as of a recording rule, whose name has a colon.
+// findMissingComparison returns why a query accepts any value of a series, or "". It returns "" for a name with a
+// colon, too: only the server knows its recording rule. bare has no strings and comments.
 func findMissingComparison(bare string) string {
 	bare = labelMatchers.ReplaceAllString(bare, " ")
 	for _, name := range identifiers.FindAllString(bare, -1) {
@@ -103,10 +97,9 @@ func findMissingComparison(bare string) string {
 	return "its query compares nothing, so that any value is good; compare it, such as with == 1, or ask for absent(…)"
 }
 
-// checkQuery checks what a gate asks Prometheus, as far as that goes without it.
 func (b *builder) checkQuery(n *node, g engine.Gate, query string) {
 	if query == "" {
-		return // said already
+		return // reported already
 	}
 	if w := findUnknownPlaceholder(query); w != "" {
 		b.addError(n.args["query"].Expr.Range(), "nothing stands for "+w, "there are "+joinNames(gatePlaceholders()))

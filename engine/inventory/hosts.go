@@ -13,7 +13,7 @@ import (
 	"holdfast/engine"
 )
 
-// maxRange bounds the hosts of one range, against a slip of the keyboard.
+// maxRange bounds the hosts of one range: a larger number is likely a typing error.
 const maxRange = 100_000
 
 // maxDigits bounds the width of the numbers in a range.
@@ -24,7 +24,6 @@ var (
 	addressRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 )
 
-// readHostRange reads a range of machines.
 func (b *builder) readHostRange(n *node) {
 	r := b.newReader(n)
 	text := r.readText("range")
@@ -40,13 +39,12 @@ func (b *builder) readHostRange(n *node) {
 		before := len(b.diags)
 		b.readHost(n, n.label+"-"+id, id)
 		if len(b.diags) > before {
-			return // the others of the range would say the same
+			return // the other hosts of the range would have the same errors
 		}
 	}
 }
 
-// expandRange gives the numbers of a range such as "01-48" or "1-3,7". It counts
-// before it makes any.
+// expandRange returns the numbers of a range such as "01-48" or "1-3,7". It counts them before it makes any.
 func expandRange(s string) ([]string, error) {
 	var ids []string
 	for _, part := range strings.Split(s, ",") {
@@ -82,7 +80,6 @@ func expandRange(s string) ([]string, error) {
 
 func hasLeadingZero(number string) bool { return len(number) > 1 && number[0] == '0' }
 
-// readHost reads one machine, on its own or of a range.
 func (b *builder) readHost(n *node, name, id string) {
 	r := reader{scope: b.scope, node: n, id: id}
 	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
@@ -103,8 +100,6 @@ func (b *builder) readHost(n *node, name, id string) {
 	b.checkReference(n, "etcd_cluster", h.Cluster, "etcd_cluster")
 }
 
-// readAddress reads the address of a host: an IP address, a name, or an alias of
-// ssh_config.
 func (b *builder) readAddress(r reader) string {
 	s := r.readText("address")
 	if _, err := netip.ParseAddr(s); s == "" || err == nil || addressRule.MatchString(s) {
@@ -114,8 +109,7 @@ func (b *builder) readAddress(r reader) string {
 	return s
 }
 
-// checkDuplicateAddress checks that no other host is reached in the same way: by the address,
-// through the same port and jump hosts.
+// checkDuplicateAddress adds an error if another host has the same address, port and jump hosts.
 func (b *builder) checkDuplicateAddress(n *node, h engine.Host) {
 	if h.Address == "" {
 		return
@@ -128,7 +122,6 @@ func (b *builder) checkDuplicateAddress(n *node, h engine.Host) {
 	b.hostByAddress[way] = h.Name
 }
 
-// checkReference checks that what an argument names exists.
 func (b *builder) checkReference(n *node, arg, name, kind string) {
 	if _, ok := b.declared[kind][name]; ok || name == "" {
 		return

@@ -10,26 +10,25 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Limits of what few bytes of an inventory, or a file that never ends, could
-// make of it.
+// Bounds of an inventory: a few bytes of HCL could otherwise use up memory or never end.
 const (
 	maxSourceBytes = 8 << 20  // bytes of a file of HCL, and of a template
 	maxValueBytes  = 64 << 20 // bytes of a value: of a file that file() reads, a result of a function, a local
-	maxAllBytes    = 1 << 30  // bytes of all that functions give
+	maxAllBytes    = 1 << 30  // bytes of all results of functions
 	maxCalls       = 5_000_000
-	maxItems       = 100_000 // values in a list or object that a function gives
-	maxDepth       = 100     // brackets, templates and signs within each other
+	maxItems       = 100_000 // values in the result of a function
+	maxDepth       = 100     // nested brackets, templates and operators
 	maxOperators   = 1_000   // in one expression
 )
 
-// Limits of all that an inventory evaluates. Tests lower them.
+// Bounds of a whole inventory. Tests lower them.
 var (
-	maxAllItems = 20_000_000 // values in all that functions give
+	maxAllItems = 20_000_000 // values in all results of functions
 	maxRounds   = 5_000_000  // of all loops
 )
 
-// readFile reads a file that has at most that many bytes.
-func (l *loader) readFile(name string, most int) ([]byte, error) {
+// readFile reads a file of at most maxBytes bytes.
+func (l *loader) readFile(name string, maxBytes int) ([]byte, error) {
 	f, err := l.src.FS.Open(name)
 	if err != nil {
 		return nil, pathErrorCause(err)
@@ -38,18 +37,17 @@ func (l *loader) readFile(name string, most int) ([]byte, error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
 	}
-	text, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	text, err := io.ReadAll(io.LimitReader(f, int64(maxBytes)+1))
 	if err != nil {
 		return nil, pathErrorCause(err)
 	}
-	if len(text) > most {
-		return nil, fmt.Errorf("has more than %d MiB, or never ends; name another file", most>>20)
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("has more than %d MiB, or never ends; name another file", maxBytes>>20)
 	}
 	return text, nil
 }
 
-// findTooDeep gives the place where brackets, templates or operators are nested
-// deeper than the parser, which calls itself for each, may be given.
+// findTooDeep returns the first token that is nested too deep for the parser, which recurses, or nil.
 func findTooDeep(tokens hclsyntax.Tokens) *hclsyntax.Token {
 	levels := []nestingLevel{{}}
 	directives := 0
@@ -70,7 +68,7 @@ func findTooDeep(tokens hclsyntax.Tokens) *hclsyntax.Token {
 			}
 		case hclsyntax.TokenComma:
 			top.operators = 0
-		case hclsyntax.TokenNewline, hclsyntax.TokenComment: // which ends its line
+		case hclsyntax.TokenNewline, hclsyntax.TokenComment: // it ends its line
 			if top.lines || len(levels) == 1 {
 				top.operators = 0
 			}
@@ -87,14 +85,13 @@ func findTooDeep(tokens hclsyntax.Tokens) *hclsyntax.Token {
 	return nil
 }
 
-// nestingLevel is what is between two brackets.
+// nestingLevel is the text between two brackets.
 type nestingLevel struct {
 	lines     bool // a new line begins another expression
-	operators int  // signs of the expression so far
+	operators int  // of the expression so far
 }
 
-// depthChange is 1 for the directive of a template that opens another level, and -1
-// for one that closes it.
+// depthChange returns 1 for a directive that opens a level of a template, -1 for one that closes it.
 func depthChange(word string) int {
 	switch word {
 	case "if", "for":
@@ -105,9 +102,9 @@ func depthChange(word string) int {
 	return 0
 }
 
-// checkNesting reports whether a text may be parsed; if not, that is noted.
+// checkNesting reports whether a text may be parsed, and adds an error otherwise.
 func (l *loader) checkNesting(text []byte, shown string) bool {
-	tokens, _ := hclsyntax.LexConfig(text, shown, hcl.InitialPos) // the parser says what is wrong
+	tokens, _ := hclsyntax.LexConfig(text, shown, hcl.InitialPos) // the parser reports the error
 	if t := findTooDeep(tokens); t != nil {
 		l.addError(t.Range, "nested too deep", nestingAdvice)
 		return false

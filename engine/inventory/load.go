@@ -15,29 +15,28 @@ import (
 	"holdfast/engine"
 )
 
-// Source says where an inventory comes from.
+// Source describes where an inventory comes from.
 type Source struct {
-	FS       fs.FS                       // where Paths are; os.DirFS("/") for real files
-	Root     string                      // what FS stands for, put before names in messages and paths ("/" for os.DirFS("/"))
-	Paths    []string                    // files, or folders whose *.hcl are all read
+	FS       fs.FS                       // holds Paths; os.DirFS("/") for real files
+	Root     string                      // path of FS; it precedes names in messages and paths ("/" for os.DirFS("/"))
+	Paths    []string                    // files, or folders: all their *.hcl are read
 	Vars     []string                    // NAME=VALUE, as from --var
 	VarFiles []string                    // files of NAME = VALUE lines in HCL
-	Others   []string                    // names in Vars that a playbook has: the inventory need not have them
+	Others   []string                    // names in Vars that belong to a playbook; the inventory need not have them
 	Env      func(string) (string, bool) // os.LookupEnv
-	Home     string                      // what ~ stands for
+	Home     string                      // replaces ~
 }
 
-// Loaded is an inventory and what goes with it.
+// Loaded is an inventory with the results of loading it.
 type Loaded struct {
 	Inventory engine.Inventory
 	Sensitive []string // values that must not appear in any output
 	Warnings  []string
 	Dir       string   // folder of the first file; commands of the inventory run there
-	Read      []string // files that functions have read, such as templates, as the loader's FS names them
+	Read      []string // files that functions have read, such as templates, by their names in Source.FS
 }
 
-// Load reads an inventory. The error is an *Errors with everything that is
-// wrong, or says that a file cannot be read.
+// Load reads an inventory. The error is an *Errors, or names a file that cannot be read.
 func Load(src Source) (Loaded, error) {
 	if src.Env == nil {
 		src.Env = func(string) (string, bool) { return "", false }
@@ -58,7 +57,7 @@ func Load(src Source) (Loaded, error) {
 		return Loaded{}, err
 	}
 	if l.diags.HasErrors() {
-		// What cannot be parsed is missing everywhere else; that is not worth saying.
+		// Blocks that cannot be parsed would cause errors everywhere else.
 		return Loaded{}, l.newErrors()
 	}
 	b := builder{loader: l, root: l.decodeFiles()}
@@ -69,25 +68,24 @@ func Load(src Source) (Loaded, error) {
 	return Loaded{Inventory: b.inv, Sensitive: l.sensitive, Warnings: b.warnings, Dir: l.displayPath(path.Dir(names[0])), Read: l.readFiles}, nil
 }
 
-// loader holds what the parts of loading share.
+// loader holds the state that the parts of loading share.
 type loader struct {
 	src           Source
 	files         map[string]*hcl.File
 	bodies        []*hclsyntax.Body
 	diags         hcl.Diagnostics
 	sensitive     []string
-	hiddenFiles   map[string]bool          // files whose lines are not shown
+	hiddenFiles   map[string]bool          // files whose lines must not be shown
 	outsideValues map[string]*outsideValue // variables from files
 	calls         int                      // of functions
-	resultBytes   int                      // bytes that functions gave
-	resultItems   int                      // values that functions gave
+	resultBytes   int                      // bytes of all results of functions
+	resultItems   int                      // values of all results of functions
 	rounds        int                      // of loops
-	tooManyRounds *hcl.Diagnostic          // which have had too many; nil: not yet
+	tooManyRounds *hcl.Diagnostic          // the error, once loops had too many rounds
 	readFiles     []string                 // files that functions have read
 }
 
-// findFiles lists the files to read, each once; a folder stands for its *.hcl
-// files, but those an editor hides behind a dot.
+// findFiles returns the files to read, each once. A folder stands for its *.hcl files without hidden ones.
 func (l *loader) findFiles() ([]string, error) {
 	var names []string
 	for _, p := range l.src.Paths {
@@ -138,7 +136,7 @@ func pathErrorCause(err error) error {
 	return err
 }
 
-// parseFile reads a file; the body is nil if it is no HCL, which is noted.
+// parseFile reads a file. For a file that is not HCL it adds an error and returns a nil body.
 func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 	shown := l.displayPath(name)
 	src, err := l.readFile(name, maxSourceBytes)
@@ -163,8 +161,7 @@ func (l *loader) parseFile(name string) (*hclsyntax.Body, error) {
 	return body, nil
 }
 
-// limitSyntaxErrors keeps the first mistakes in the syntax of a file: what follows them is
-// mostly their doing.
+// limitSyntaxErrors keeps the first syntax errors of a file: most of the others follow from them.
 func limitSyntaxErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 	const enough = 20
 	if len(diags) <= enough {
@@ -176,7 +173,6 @@ func limitSyntaxErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 	})
 }
 
-// addAdvice adds what to do to HCL's own complaints.
 func addAdvice(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		switch d.Summary {
@@ -191,7 +187,7 @@ func addAdvice(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// displayPath is a path as the operator knows it.
+// displayPath returns a path as the operator knows it.
 func (l *loader) displayPath(p string) string {
 	if l.src.Root == "" {
 		return p
@@ -199,8 +195,7 @@ func (l *loader) displayPath(p string) string {
 	return path.Join(l.src.Root, p)
 }
 
-// absolutePath makes a path of the inventory absolute: ~ is the home, others are
-// relative to the file that names them.
+// absolutePath resolves a path of the inventory. ~ is the home; other paths are relative to the file that names them.
 func (l *loader) absolutePath(p string, in hcl.Range) string {
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
@@ -215,12 +210,11 @@ func (l *loader) newErrors() *Errors {
 	return &Errors{diags: l.diags, files: l.files, hiddenFiles: l.hiddenFiles, sensitive: l.sensitive}
 }
 
-// addGlobalError notes a mistake that is in no file.
+// addGlobalError adds an error that belongs to no file.
 func (l *loader) addGlobalError(summary, detail string) {
 	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail})
 }
 
-// addError notes a mistake: what is wrong, and what to do.
 func (l *loader) addError(at hcl.Range, summary, detail string) {
 	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// evaluateLocals evaluates local values in the order of their dependencies.
+// evaluateLocals evaluates locals in the order of their dependencies.
 func (s *scope) evaluateLocals(nodes []*node) {
 	waiting := map[string]*hclsyntax.Attribute{}
 	for _, n := range nodes {
@@ -42,7 +42,6 @@ func (s *scope) evaluateLocals(nodes []*node) {
 	}
 }
 
-// readyLocals are those that refer to no other that is waiting.
 func readyLocals(waiting map[string]*hclsyntax.Attribute) []string {
 	var ready []string
 	for name, a := range waiting {
@@ -54,8 +53,8 @@ func readyLocals(waiting map[string]*hclsyntax.Attribute) []string {
 	return ready
 }
 
-// referencedLocals lists the locals of a set that an expression refers to. An
-// expression that refers to all of local refers to each.
+// referencedLocals returns the locals of a set that an expression refers to. An expression that uses local as a whole
+// refers to all of them.
 func referencedLocals(e hcl.Expression, set map[string]*hclsyntax.Attribute) []string {
 	var names []string
 	for _, t := range e.Variables() {
@@ -71,7 +70,7 @@ func referencedLocals(e hcl.Expression, set map[string]*hclsyntax.Attribute) []s
 	return names
 }
 
-// localName is the NAME of local.NAME or local["NAME"].
+// localName returns the NAME of local.NAME or local["NAME"].
 func localName(t hcl.Traversal) (string, bool) {
 	if len(t) < 2 {
 		return "", false
@@ -87,8 +86,8 @@ func localName(t hcl.Traversal) (string, bool) {
 	return "", false
 }
 
-// reportCycle complains of locals that wait for each other: each that is left waits
-// for another, so going from one to the next must come back.
+// reportCycle adds an error for locals that refer to each other. Each local that is left refers to another, so
+// following the references must lead back.
 func (s *scope) reportCycle(waiting map[string]*hclsyntax.Attribute) {
 	for name := range waiting {
 		s.locals[name] = cty.DynamicVal

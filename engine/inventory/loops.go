@@ -8,8 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// countRounds has the loader count the rounds of all loops in parsed HCL. A few
-// loops within each other would go on for days.
+// countRounds makes the loader count the rounds of all loops in parsed HCL. A few nested loops could run for days.
 func (l *loader) countRounds(parsed hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(parsed, func(n hclsyntax.Node) hcl.Diagnostics {
 		if loop, ok := n.(*hclsyntax.ForExpr); ok {
@@ -19,16 +18,14 @@ func (l *loader) countRounds(parsed hclsyntax.Node) {
 	})
 }
 
-// countedCollection is the expression that a loop goes through. Its rounds are counted
-// before they begin. To whatever walks through expressions it is one in
-// parentheses.
+// countedCollection is the expression that a loop iterates over. Its rounds are counted before they begin. Functions
+// that walk expressions see it as one in parentheses.
 type countedCollection struct {
 	*hclsyntax.ParenthesesExpr
 	loader *loader
 }
 
-// Value returns the value of the expression, or an error once the rounds of all
-// loops are too many, always the same.
+// Value returns the value of the expression. Once all loops have too many rounds, it always returns the same error.
 func (c *countedCollection) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if c.loader.tooManyRounds != nil {
 		return cty.DynamicVal, hcl.Diagnostics{c.loader.tooManyRounds}

@@ -12,7 +12,6 @@ var (
 	imageRule  = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
 )
 
-// readOS reads an os block and checks that it fits its driver and is pinned.
 func (b *builder) readOS(n *node) *engine.OS {
 	r := b.newReader(n)
 	o := &engine.OS{

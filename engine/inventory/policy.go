@@ -11,8 +11,7 @@ import (
 	"holdfast/engine/rules"
 )
 
-// readPolicy reads the rules of a pool: its own, then those for all pools that it
-// does not replace.
+// readPolicy reads the rules of a pool: its own, then the site's rules that it does not replace.
 func (b *builder) readPolicy(pool *node) []engine.Rule {
 	policy, first := b.readRules(pool)
 	for _, r := range b.sitePolicy {
@@ -23,7 +22,7 @@ func (b *builder) readPolicy(pool *node) []engine.Rule {
 	return policy
 }
 
-// readRules reads the policy blocks in a block, and where each rule is.
+// readRules reads the policy blocks of a block, and returns where each rule is.
 func (b *builder) readRules(parent *node) ([]engine.Rule, map[string]hcl.Range) {
 	var list []engine.Rule
 	first := map[string]hcl.Range{}
@@ -31,7 +30,7 @@ func (b *builder) readRules(parent *node) ([]engine.Rule, map[string]hcl.Range) 
 		before := len(b.diags)
 		r := b.readRule(n)
 		if len(b.diags) > before || n.args["actions"] == nil {
-			continue // more about it would only confuse
+			continue // further errors would only confuse
 		}
 		for _, problem := range ruleProblems(r) {
 			b.addError(n.at, "policy "+r.String(), problem)
@@ -46,8 +45,7 @@ func (b *builder) readRules(parent *node) ([]engine.Rule, map[string]hcl.Range) 
 	return list, first
 }
 
-// ruleProblems lists what is wrong with a rule. engine/rules knows, because it
-// carries them out.
+// ruleProblems returns the problems of a rule. engine/rules checks it, because it also applies it.
 func ruleProblems(r engine.Rule) []string {
 	_, err := rules.NewPolicy([]engine.Rule{r})
 	if err == nil {
@@ -64,7 +62,6 @@ func ruleProblems(r engine.Rule) []string {
 	return texts
 }
 
-// readRule reads one policy block.
 func (b *builder) readRule(n *node) engine.Rule {
 	r := b.newReader(n)
 	rule := engine.Rule{Path: r.readText("path"), Glob: r.readText("glob"), Unit: r.readText("unit"), Timeout: r.readDuration("timeout")}
@@ -89,8 +86,8 @@ func (b *builder) readRule(n *node) engine.Rule {
 	return rule
 }
 
-// readAction reads an action such as "restart chronyd". One that is not known is
-// warned of: it is carried out as a reboot, which is never too little.
+// readAction reads an action such as "restart chronyd". An unknown action gets a warning and is carried out as a
+// reboot, which is always enough.
 func (b *builder) readAction(n *node, text string) engine.Action {
 	word, unit, _ := strings.Cut(strings.TrimSpace(text), " ")
 	kinds := []string{

@@ -37,8 +37,7 @@ func (b *builder) readPool(n *node) {
 	b.inv.Pools = append(b.inv.Pools, p)
 }
 
-// readRollout reads how the hosts of a pool follow each other. What the pool does
-// not say, the site may.
+// readRollout reads how a pool is rolled out. Some settings default to the site's.
 func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {
 	p.After, p.Paused = r.readTexts("after"), r.readBool("paused", false)
 	p.MaxUnavailable = r.readCountOrPercent("max_unavailable", 1)
@@ -62,8 +61,7 @@ func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {
 	return p
 }
 
-// readChoice reads a word out of a few. The first stands for the zero value, which
-// also holds where no word is given.
+// readChoice reads one of a few words. The first stands for the zero value, and is the default.
 func readChoice[T ~string](r reader, name, what, first string, others ...T) T {
 	word := r.readText(name)
 	if word == "" || word == first {
@@ -81,7 +79,7 @@ func readChoice[T ~string](r reader, name, what, first string, others ...T) T {
 	return ""
 }
 
-// checkDisplayName checks the name of something that only people refer to.
+// checkDisplayName checks the name of a block that only people refer to.
 func (b *builder) checkDisplayName(n *node) string {
 	if n.label == "" || engine.Printable(n.label) != n.label {
 		b.addError(n.at, fmt.Sprintf("%q is no %s name", n.label, n.kind.name), "give it one that people can read")

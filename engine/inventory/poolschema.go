@@ -1,6 +1,5 @@
 package inventory
 
-// siteBlock describes the site: what holds for all pools and hosts.
 func siteBlock() block {
 	return block{name: "site", label: "name", meaning: "The site and how its hosts are reached. Exactly one.", arguments: []argument{
 		{name: "max_unavailable", kind: countOrPercent, fallback: "no limit", meaning: "hosts of all pools together that may be unavailable at once, beside each pool's own limit; a percentage is one of all hosts"},
@@ -46,7 +45,6 @@ func poolBlock() block {
 	}}
 }
 
-// rolloutArguments are those of a pool that say how its hosts follow each other.
 func rolloutArguments() []argument {
 	return []argument{
 		{name: "after", kind: texts, fallback: "[]", meaning: "pools that must match before this one is disrupted; hosts outside of `--limit` are not waited for"},

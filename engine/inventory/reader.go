@@ -15,15 +15,14 @@ import (
 	"holdfast/engine"
 )
 
-// reader evaluates the arguments of one block. Whatever is wrong is noted;
-// the zero value is returned then.
+// reader evaluates the arguments of one block. On errors, its methods add them and return the zero value.
 type reader struct {
 	scope *scope
 	node  *node
 	id    string // of a host in a range
 }
 
-// evaluateArgument evaluates an argument; false if it is not given or wrong.
+// evaluateArgument returns the value of an argument and its place, and false if it is missing or wrong.
 func (r reader) evaluateArgument(name string, want cty.Type) (cty.Value, hcl.Range, bool) {
 	a := r.node.args[name]
 	if a == nil {
@@ -40,7 +39,7 @@ func (r reader) evaluateArgument(name string, want cty.Type) (cty.Value, hcl.Ran
 			return cty.NilVal, at, false
 		}
 		if _, text := a.Expr.(*hclsyntax.TemplateExpr); text || name != "content" {
-			r.scope.recordSensitiveParts(a.Expr, ctx) // but not a whole document, which is never shown
+			r.scope.recordSensitiveParts(a.Expr, ctx) // except for a whole document, which is never shown
 		}
 	}
 	v, _ = v.UnmarkDeep()
@@ -58,7 +57,7 @@ func (r reader) evaluateArgument(name string, want cty.Type) (cty.Value, hcl.Ran
 	return converted, at, true
 }
 
-// hasValue reports whether an argument has a value, right or wrong.
+// hasValue reports whether an argument has a value, even a wrong one.
 func (r reader) hasValue(name string) bool {
 	a := r.node.args[name]
 	if a == nil {
@@ -75,7 +74,6 @@ func typeName(t cty.Type) string {
 	return t.FriendlyName()
 }
 
-// valueAdvice says how a value of a type is written.
 func valueAdvice(t cty.Type) string {
 	switch {
 	case t == cty.String:
@@ -90,7 +88,7 @@ func valueAdvice(t cty.Type) string {
 	return "it must be of the type of its default"
 }
 
-// multilineArguments are the arguments whose text may be of several lines.
+// multilineArguments are the arguments whose text may have several lines.
 var multilineArguments = []string{"command", "undo", "content", "host_command", "version_command", "query"}
 
 func (r reader) readText(name string) string {
@@ -131,7 +129,6 @@ func (r reader) readTexts(name string) []string {
 	return out
 }
 
-// readOneOrMore reads a string or a list of strings.
 func (r reader) readOneOrMore(name string) []string {
 	a := r.node.args[name]
 	if a == nil {
@@ -147,7 +144,6 @@ func (r reader) readOneOrMore(name string) []string {
 	return r.readTexts(name)
 }
 
-// readPaths reads file names, relative to the file that names them.
 func (r reader) readPaths(name string) []string {
 	var out []string
 	for _, p := range r.readOneOrMore(name) {
@@ -178,16 +174,16 @@ func (r reader) readPort(name string, fallback int) int {
 	return fallback
 }
 
-// readWholeNumber reads a whole number from least to most; false if it is not given or
-// wrong. What says what it is.
-func (r reader) readWholeNumber(name, what string, least, most int64) (int, bool) {
+// readWholeNumber reads a number between least and most, and returns false if it is missing or wrong. An error calls it
+// noun, such as "a port".
+func (r reader) readWholeNumber(name, noun string, least, most int64) (int, bool) {
 	v, at, ok := r.evaluateArgument(name, cty.Number)
 	if !ok {
 		return 0, false
 	}
 	n, accuracy := v.AsBigFloat().Int64()
 	if accuracy != big.Exact || n < least || n > most {
-		r.scope.loader.addError(at, name+" is not "+what, fmt.Sprintf("a whole number between %d and %d is needed", least, most))
+		r.scope.loader.addError(at, name+" is not "+noun, fmt.Sprintf("a whole number between %d and %d is needed", least, most))
 		return 0, false
 	}
 	return int(n), true
@@ -206,7 +202,7 @@ func (r reader) readDuration(name string) engine.Duration {
 	return d
 }
 
-// readSize reads bytes; -1 stands for an explicit 0.
+// readSize reads a size in bytes. It returns -1 for an explicit 0.
 func (r reader) readSize(name string) int64 {
 	v, at, ok := r.evaluateArgument(name, cty.String)
 	if !ok {

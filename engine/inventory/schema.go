@@ -2,21 +2,21 @@ package inventory
 
 import "strings"
 
-// argument describes one argument of a block, for the decoder, for its error
-// messages, and for the reference in docs/inventory.md.
+// argument describes one argument of a block: for the decoder, its error messages, and the reference in
+// docs/inventory.md.
 type argument struct {
 	name     string
 	kind     valueKind
 	required bool
-	filled   bool   // an empty list is a mistake
-	fallback string // what holds if it is not given, for the reference
+	filled   bool   // an empty list is an error
+	fallback string // the default, for the reference
 	meaning  string
 }
 
 // block describes a kind of block.
 type block struct {
 	name      string
-	label     string // what its label is, or "" if it has none
+	label     string // the meaning of its label, or "" if it has none
 	many      bool   // may be given more than once
 	meaning   string
 	arguments []argument
@@ -38,8 +38,8 @@ const (
 	anything       valueKind = "any"
 )
 
-// isUnsupported are words of the full language that this version does not carry out.
-// They are refused, so that nobody relies on what does not happen.
+// isUnsupported reports whether a name belongs to the full language, but not to this version. Such names are refused,
+// so that nobody relies on them.
 func isUnsupported(where, name string) bool {
 	words := map[string][]string{
 		"pool":         {"vars"},
@@ -109,7 +109,6 @@ func rangeArgument() argument {
 	return argument{name: "range", kind: text, required: true, meaning: "numbers such as \"01-48\" or \"1-3,7\"; zeros in front are kept. Names are LABEL-NUMBER; ${id} is the number"}
 }
 
-// inventorySchema is the whole language of an inventory.
 func inventorySchema() block {
 	return block{name: "inventory", blocks: []block{
 		siteBlock(),
@@ -145,7 +144,6 @@ func etcdBlock() block {
 	}}
 }
 
-// findArgument finds an argument by name.
 func (b block) findArgument(name string) (argument, bool) {
 	for _, a := range b.arguments {
 		if a.name == name {
@@ -155,7 +153,6 @@ func (b block) findArgument(name string) (argument, bool) {
 	return argument{}, false
 }
 
-// findBlock finds a kind of block by name.
 func (b block) findBlock(name string) (block, bool) {
 	for _, c := range b.blocks {
 		if c.name == name {

@@ -13,12 +13,11 @@ import (
 // secret marks values that must never be shown.
 const secret = "sensitive"
 
-// sensitiveArguments are the arguments that may be made of sensitive values:
-// those that are given to a shell and otherwise only shown redacted, and
-// documents, which are not shown at all.
+// sensitiveArguments may contain sensitive values: they go to a shell and are shown only redacted, or are documents,
+// which are never shown.
 var sensitiveArguments = []string{"command", "undo", "become_password_command", "content"}
 
-// recordSensitive notes the text of a sensitive value, so that output can be redacted.
+// recordSensitive keeps the text of a sensitive value, so that output can be redacted.
 func (l *loader) recordSensitive(v cty.Value) {
 	v, _ = v.UnmarkDeep()
 	_ = cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
@@ -33,8 +32,8 @@ func (l *loader) recordSensitive(v cty.Value) {
 	})
 }
 
-// recordSensitiveParts notes the sensitive parts of an expression as they are after all
-// functions: base64encode(var.token) is as secret as the token.
+// recordSensitiveParts keeps the sensitive parts of an expression after all functions: base64encode(var.token) is as
+// secret as the token.
 func (s *scope) recordSensitiveParts(e hclsyntax.Expression, ctx *hcl.EvalContext) {
 	switch t := e.(type) {
 	case *hclsyntax.TemplateExpr:
@@ -51,8 +50,8 @@ func (s *scope) recordSensitiveParts(e hclsyntax.Expression, ctx *hcl.EvalContex
 	}
 }
 
-// hideDetail takes the detail out of a complaint about an expression that has
-// to do with a sensitive value: functions quote their arguments.
+// hideDetail replaces the detail of an error about an expression that uses a sensitive value, because functions quote
+// their arguments.
 func hideDetail(d *hcl.Diagnostic) {
 	if d.Expression == nil || d.EvalContext == nil {
 		return
@@ -71,8 +70,8 @@ func hideDetail(d *hcl.Diagnostic) {
 	}
 }
 
-// refersToSecret reports whether what a traversal refers to, or what is on the
-// way there, is sensitive. The whole of var or local counts as what it holds.
+// refersToSecret reports whether a traversal refers to a sensitive value, or passes one. All of var or local is
+// sensitive if a part is.
 func refersToSecret(v cty.Value, t hcl.Traversal) bool {
 	for _, step := range t[1:] {
 		next, diags := hcl.Traversal{step}.TraverseRel(v)
@@ -84,7 +83,6 @@ func refersToSecret(v cty.Value, t hcl.Traversal) bool {
 	return v.ContainsMarked()
 }
 
-// containsSecret reports whether a text holds a sensitive value.
 func containsSecret(text string, sensitive []string) bool {
 	return slices.ContainsFunc(sensitive, func(s string) bool { return strings.Contains(text, s) })
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// outsideValue is the value of a variable that comes from outside.
+// outsideValue is the value of a variable from --var or a variable file.
 type outsideValue struct {
 	value cty.Value
 	from  string
-	at    *hcl.Range // in a file of variables
+	at    *hcl.Range // in a variable file
 	used  bool
 }
 
-// readVarFiles collects the values in files of variables; the later file wins.
-// Their lines are never shown: they are where secrets are.
+// readVarFiles collects the values in variable files; later files win. Their lines are never shown, because they hold
+// secrets.
 func (l *loader) readVarFiles() error {
 	l.outsideValues = map[string]*outsideValue{}
 	for _, name := range l.src.VarFiles {
@@ -44,7 +44,7 @@ func (l *loader) readVarFiles() error {
 	return nil
 }
 
-// givenValues are the values of variables from files and --var; the latter win.
+// givenValues returns the values of variables from variable files and --var, which wins.
 func (l *loader) givenValues() map[string]*outsideValue {
 	values := maps.Clone(l.outsideValues)
 	for _, v := range l.src.Vars {
@@ -58,7 +58,6 @@ func (l *loader) givenValues() map[string]*outsideValue {
 	return values
 }
 
-// reportUnusedValues complains of values for variables that there are not.
 func (l *loader) reportUnusedValues(given map[string]*outsideValue) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if given[name].used || given[name].at == nil && slices.Contains(l.src.Others, name) {
@@ -74,7 +73,6 @@ func (l *loader) reportUnusedValues(given map[string]*outsideValue) {
 	}
 }
 
-// evaluateVariable finds the value of one variable.
 func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 	if !hclsyntax.ValidIdentifier(n.label) {
 		s.loader.addError(n.at, fmt.Sprintf("%q is no variable name", n.label), "letters, digits, _ and -, beginning with a letter")
@@ -92,7 +90,7 @@ func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 	value, from, ok := s.valueFor(n, given)
 	sensitive := s.loader.constantBool(n.args["sensitive"])
 	if sensitive && ok && value != cty.NilVal {
-		s.loader.recordSensitive(value) // before anything can complain of it
+		s.loader.recordSensitive(value) // before any error can quote it
 	}
 	if !ok || !typed {
 		return
@@ -117,7 +115,6 @@ func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 	s.vars[n.label] = converted
 }
 
-// typeOf is the type a variable declares, else that of its default.
 func (s *scope) typeOf(n *node) (cty.Type, bool) {
 	if a := n.args["type"]; a != nil {
 		types := map[string]cty.Type{"string": cty.String, "number": cty.Number, "bool": cty.Bool}
@@ -138,9 +135,8 @@ func (s *scope) typeOf(n *node) (cty.Type, bool) {
 	return cty.DynamicPseudoType, true
 }
 
-// valueFor picks the value of a variable: --var, then a file, then the
-// environment, then its default. A default is evaluated in any case, so that
-// its mistakes show.
+// valueFor returns the value of a variable: from --var, a file, the environment or its default, in this order. A
+// default is always evaluated, so that its errors show.
 func (s *scope) valueFor(n *node, given map[string]*outsideValue) (cty.Value, string, bool) {
 	def := cty.NilVal
 	ok := true
@@ -157,7 +153,7 @@ func (s *scope) valueFor(n *node, given map[string]*outsideValue) (cty.Value, st
 	return def, "its default", ok
 }
 
-// constantString reads an argument that must not depend on anything.
+// constantString reads an argument that may not refer to anything.
 func (l *loader) constantString(a *hclsyntax.Attribute) (string, bool) {
 	v, diags := a.Expr.Value(nil)
 	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() {

@@ -13,10 +13,10 @@ import (
 
 var (
 	clockRule = regexp.MustCompile(`^(?:([01][0-9]|2[0-3]):([0-5][0-9])|(24):(00))$`)
-	weekdays  = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} // as time.Weekday counts
+	weekdays  = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} // in the order of time.Weekday
 )
 
-// readWindows reads the window blocks in a block; none if one of them is wrong.
+// readWindows reads the windows of a block; none if one of them is wrong.
 func (b *builder) readWindows(parent *node) []engine.Window {
 	var list []engine.Window
 	before := len(b.diags)
@@ -49,8 +49,7 @@ func (b *builder) readWindow(n *node) engine.Window {
 	return w
 }
 
-// readClock reads a time of day as minutes after midnight; -1 if it is not given
-// or wrong.
+// readClock returns a time of day in minutes after midnight, or -1 if it is missing or wrong.
 func (r reader) readClock(name string) int {
 	s := r.readText(name)
 	if s == "" {
@@ -66,7 +65,7 @@ func (r reader) readClock(name string) int {
 	return 60*hours + minutes
 }
 
-// readDays reads days of the week and ranges of them, which may go over its end.
+// readDays reads weekdays and ranges of them; a range may span the end of the week.
 func (r reader) readDays(name string) []time.Weekday {
 	a, list := r.node.args[name], []time.Weekday(nil)
 	for _, word := range r.readOneOrMore(name) {
@@ -91,7 +90,6 @@ func (r reader) readDays(name string) []time.Weekday {
 	return list
 }
 
-// checkWindowLength checks that a batch of the pool can begin at some time.
 func (b *builder) checkWindowLength(n *node, p engine.Pool) {
 	if len(p.Windows) == 0 {
 		if p.BatchTakes > 0 && len(n.childBlocks("window")) == 0 {
@@ -99,8 +97,7 @@ func (b *builder) checkWindowLength(n *node, p engine.Pool) {
 		}
 		return
 	}
-	// Far from the days on which clocks are changed, which make one night of the
-	// year longer.
+	// Not near a change of clocks, which makes one night of the year longer.
 	for _, month := range []time.Month{time.January, time.July} {
 		now, next := engine.MayBegin(p.Windows, time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC), p.Takes())
 		if now || !next.IsZero() {
