@@ -68,7 +68,7 @@ func (s spoiling) Read(p []byte) (int, error) {
 	return s.spoil(p, n)
 }
 
-// spoilt makes every connection to the members spoil what it reads.
+// spoilt corrupts the data of every connection to the members.
 func spoilt(spoil func(p []byte, n int) (int, error)) func(*etcd.Config) {
 	return func(c *etcd.Config) {
 		for i := range c.Peers {
@@ -160,7 +160,7 @@ func noSpace(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 			}
 			break
 		}
-		if i > 500 { // the quota counts what the backend has committed, every 100 ms
+		if i > 500 { // the quota counts commits of the backend, every 100 ms
 			t.Fatal("the quota never ends")
 		}
 	}
@@ -245,7 +245,7 @@ func TestTwoClusters(t *testing.T) {
 	}
 }
 
-// TestServerNames is about what a member's certificate must be for.
+// TestServerNames is about the names in a member's certificate.
 func TestServerNames(t *testing.T) {
 	t.Parallel()
 	for name, good := range map[string]bool{"etcd-0": true, "localhost": true, "elsewhere.example": false} {

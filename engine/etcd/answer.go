@@ -13,27 +13,26 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// answer is what the member on one host said.
+// answer is the response of the member on one host.
 type answer struct {
 	host, address string
-	err           error // why it said nothing
+	err           error // why there is none
 
 	status  *clientv3.StatusResponse
-	members []*pb.Member // its member list; nil if it has none to give
-	listErr error        // why not
+	members []*pb.Member // its member list, or nil
+	listErr error        // why there is no list
 
-	committed uint64 // raft index it knew committed before the read
-	readAsked bool   // was asked for a linearizable read
-	readErr   error  // why that went wrong
+	committed uint64 // its committed raft index before the read
+	readAsked bool   // a linearizable read was requested
+	readErr   error  // why the read failed
 }
 
 func (a answer) memberID() uint64  { return a.status.Header.MemberId }
 func (a answer) clusterID() uint64 { return a.status.Header.ClusterId }
 
-// readsLinearizably reports whether the member answered a linearizable read.
 func (a answer) readsLinearizably() bool { return a.readAsked && a.readErr == nil }
 
-// askIdentity asks who the member is and what it knows, without needing a quorum.
+// askIdentity asks the member for its ID, status and member list. It needs no quorum.
 func (s *session) askIdentity(ctx context.Context, a *answer) {
 	said, err := s.Status(ctx, "")
 	if err != nil {
@@ -47,7 +46,7 @@ func (s *session) askIdentity(ctx context.Context, a *answer) {
 	a.status, a.committed = said, said.RaftIndex
 	list, err := s.MemberList(ctx, clientv3.WithSerializable())
 	if err != nil {
-		a.listErr = unansweredError("member list", err) // a learner has none to give
+		a.listErr = unansweredError("member list", err) // a learner returns none
 		return
 	}
 	if len(list.Members) > maxMembers {
@@ -57,9 +56,8 @@ func (s *session) askIdentity(ctx context.Context, a *answer) {
 	a.members = list.Members
 }
 
-// checkRead asks for one linearizable read, which the member can answer only with
-// the consent of a quorum and after it has applied all that was committed when
-// it was asked; then again for its status.
+// checkRead asks for one linearizable read, then again for the status. The member can answer the read only with the
+// consent of a quorum, and after it has applied all entries that were committed before the request.
 func (s *session) checkRead(ctx context.Context, a *answer) {
 	a.readAsked = true
 	_, err := s.Get(ctx, "health", clientv3.WithCountOnly())
@@ -75,16 +73,15 @@ func (s *session) checkRead(ctx context.Context, a *answer) {
 	a.status = said
 }
 
-// refusedAfterRead reports whether err says that the user may not read the
-// key. A member decides that only after the linearizable part of a read, so it
-// is as healthy as if it had answered: etcdctl endpoint health says the same.
+// refusedAfterRead reports whether err denies the user the key. A member decides this only after the linearizable part
+// of a read, so it is as healthy as with an answer; etcdctl endpoint health agrees.
 func refusedAfterRead(err error) bool {
 	return errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserEmpty)
 }
 
-// unansweredError names the question that was not answered, and why in words.
+// unansweredError names the failed question and its cause.
 func unansweredError(question string, err error) error {
-	err = inWords(rpctypes.Error(err)) // a stream's are not translated by the client
+	err = inWords(rpctypes.Error(err)) // the client does not translate errors of streams
 	if isForbidden(err) {
 		return fmt.Errorf("%s: %w: the cluster has authentication enabled; "+
 			"the client certificate's common name must be a user with the role root", question, err)
@@ -92,7 +89,7 @@ func unansweredError(question string, err error) error {
 	return fmt.Errorf("%s: %w", question, err)
 }
 
-// wordedError is an error in other words than its own.
+// wordedError replaces the text of an error.
 type wordedError struct {
 	words string
 	cause error
@@ -102,8 +99,8 @@ func (e *wordedError) Error() string { return e.words }
 
 func (e *wordedError) Unwrap() error { return e.cause }
 
-// inWords takes what gRPC adds off an error. A deadline that the member's
-// clock saw first comes as gRPC's own: it is made the context's.
+// inWords removes the words of gRPC from an error. If the member's clock reached the deadline first, gRPC returns an
+// error of its own: it becomes the context's.
 func inWords(err error) error {
 	const late = "no answer in time"
 	said, is := status.FromError(err)
@@ -118,8 +115,8 @@ func inWords(err error) error {
 	return err
 }
 
-// isForbidden reports whether err says that the user may not do it. An etcd 3.5
-// says so untranslated in a stream: "auth: permission denied" and the like.
+// isForbidden reports whether err denies the user the request. In a stream, etcd 3.5 returns untranslated text such as
+// "auth: permission denied".
 func isForbidden(err error) bool {
 	return refusedAfterRead(err) || errors.Is(err, rpctypes.ErrUserNotFound) ||
 		strings.HasPrefix(status.Convert(err).Message(), "auth: ")

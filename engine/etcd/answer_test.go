@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestForbidden: what an etcd 3.5.16 was seen to answer to a snapshot by a
-// user without the role root, or by nobody it knows.
+// TestForbidden has the answers of etcd 3.5.16 to a snapshot by a user without
+// the role root, or by an unknown user.
 func TestForbidden(t *testing.T) {
 	for _, text := range []string{"auth: permission denied", "auth: user not found"} {
 		err := unansweredError("stream", status.Error(codes.Unknown, text))
@@ -25,7 +25,7 @@ func TestForbidden(t *testing.T) {
 }
 
 // TestTooLate: time can be up here or at the member, whose clock is sometimes
-// the first. Both are the same to whoever reads it.
+// the first. Readers see no difference.
 func TestTooLate(t *testing.T) {
 	for _, err := range []error{
 		context.DeadlineExceeded,
@@ -38,7 +38,7 @@ func TestTooLate(t *testing.T) {
 	}
 }
 
-// TestWords: what a member says is told in its own words, without gRPC's.
+// TestWords: errors have a member's own words, without gRPC's.
 func TestWords(t *testing.T) {
 	said := unansweredError("status", status.Error(codes.Unavailable, "the connection broke"))
 	if said.Error() != "status: the connection broke" || status.Code(said) != codes.Unavailable {

@@ -9,20 +9,18 @@ import (
 	"holdfast/engine"
 )
 
-// AwaitMember waits until the member on host is a healthy voter that has
-// caught up, every other voter is healthy, and nothing is wrong with the
-// cluster. The context bounds the wait; the error then says what was missing
-// when the cluster was last seen, and wraps the context's. Each look tells what
-// is missing.
-func (c *Cluster) AwaitMember(ctx context.Context, host string, tell func(missing string)) error {
-	missing := "the cluster was not seen yet"
+// AwaitMember waits until the member on host is a healthy voter that has caught up, every other voter is healthy, and
+// the cluster has no problem. It calls tell after each gather with the conditions that do not hold yet. The context
+// bounds the wait; the error then names the conditions of the last gather, and wraps the context's.
+func (c *Cluster) AwaitMember(ctx context.Context, host string, report func(missing string)) error {
+	missing := "its state is not known yet"
 	for {
 		facts := c.Gather(ctx)
-		if ctx.Err() == nil { // else the facts only show that time was up
+		if ctx.Err() == nil { // else the facts only show the end of the context
 			if missing = describeMissing(facts, host); missing == "" {
 				return nil
 			}
-			tell(missing)
+			report(missing)
 		}
 		if err := sleepContext(ctx, c.cfg.Poll); err != nil {
 			return c.stepError("wait for the member on "+host, fmt.Errorf("%s: %w", missing, err))
@@ -30,7 +28,7 @@ func (c *Cluster) AwaitMember(ctx context.Context, host string, tell func(missin
 	}
 }
 
-// describeMissing says what keeps the member on host from being back, or "".
+// describeMissing returns the conditions that do not hold yet for the member on host, or "".
 func describeMissing(facts engine.ClusterFacts, host string) string {
 	var parts []string
 	if facts.Problem != "" {

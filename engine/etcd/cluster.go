@@ -12,46 +12,45 @@ import (
 	"holdfast/engine"
 )
 
-// Peer is the host of one member, as this package needs it.
+// Peer is the host of one member.
 type Peer struct {
 	Host    string // its name in the inventory
 	Address string // its address there
 
-	// Dial connects from the host itself, and gives up when the context ends.
-	// For a host that cannot be reached it says why, so that a member that is
-	// away is still named.
+	// Dial connects from the host itself, until the context ends. For an
+	// unreachable host it returns the reason, so that its member is still named.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// ReadFile reads a file of the host as root.
 	ReadFile func(ctx context.Context, path string) ([]byte, error)
 
-	// RoundTrip returns how long a question to the host and its answer were
-	// last under way, 0 if that is not known. Nil: never known.
+	// RoundTrip returns the last measured round trip to the host, or 0 if there
+	// is none. Nil: never known.
 	RoundTrip func() time.Duration
 }
 
-// Config says which cluster to talk to and how.
+// Config describes a cluster and how to reach its members.
 type Config struct {
 	Name       string        // of the cluster, for messages
 	ClientPort int           // the members listen there for clients
 	TLS        *engine.TLS   // nil: the members speak without TLS
 	Peers      []Peer        // every inventory host of the cluster, reachable or not
-	Timeout    time.Duration // of one observation; 0: 5 s and more for far hosts
-	Poll       time.Duration // from one observation to the next while waiting; 0: 1 s
+	Timeout    time.Duration // for gathering facts once; 0: 5 s and more for far hosts
+	Poll       time.Duration // between two gathers while waiting; 0: 1 s
 }
 
-// One observation takes up to 12 questions and answers, one after the other, in
-// each of two phases of two fifths of its time: a new SSH login, two addresses
-// to try, TLS, HTTP/2, and the questions themselves.
+// A gather takes up to 12 round trips, one after the other, in each of two
+// phases of two fifths of its time: a new SSH login, two addresses to try,
+// TLS, HTTP/2, and the requests themselves.
 const (
-	defaultTimeout = 5 * time.Second // where the way to the hosts takes no time
-	roundTrips     = 30              // for which the default timeout has time besides
-	maxTimeout     = time.Minute     // the default is never more
+	defaultTimeout = 5 * time.Second // without the time for round trips
+	roundTrips     = 30              // for which the default timeout adds time
+	maxTimeout     = time.Minute     // bounds the default
 	defaultPoll    = time.Second
 )
 
-// gatherTimeout returns the time of one observation. It follows the farthest host,
-// so that a healthy cluster is healthy however far away it is.
+// gatherTimeout returns the time for one gather. It follows the farthest host, so that a healthy cluster is healthy at
+// any distance.
 func (cfg Config) gatherTimeout() time.Duration {
 	if cfg.Timeout > 0 {
 		return cfg.Timeout
@@ -65,21 +64,18 @@ func (cfg Config) gatherTimeout() time.Duration {
 	return min(defaultTimeout+roundTrips*farthest, maxTimeout)
 }
 
-// Cluster is an etcd cluster that can be talked to. Its methods may be used
-// side by side.
+// Cluster is an etcd cluster. Its methods may be called at the same time.
 type Cluster struct {
 	cfg     Config
 	tls     *tls.Config // nil: no TLS
 	scrapes []*http.Client
 
 	mu    sync.Mutex
-	hosts map[uint64]string // hosts by the members that answered there
+	hosts map[uint64]string // hosts of members, by their last answers
 }
 
-// Open makes a cluster ready to be talked to. With TLS it reads the client
-// credentials from the first peer that has them all and keeps them in memory
-// only; without TLS it touches no host. That a member does not answer is for
-// Gather to say.
+// Open prepares a cluster. With TLS it reads the client credentials from the first peer that has them all, and keeps
+// them in memory only; without TLS it contacts no host. Gather reports members that do not answer.
 func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = defaultPoll
@@ -98,8 +94,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
-// Close ends the connections that are kept between scrapes. The cluster may
-// still be used.
+// Close ends the connections that are kept between scrapes. The cluster can still be used.
 func (c *Cluster) Close() {
 	for _, s := range c.scrapes {
 		s.CloseIdleConnections()
@@ -116,12 +111,12 @@ func (c *Cluster) peerIndex(host string) int {
 	return -1
 }
 
-// stepError names the cluster and the step an error came from.
+// stepError adds the cluster and the step to an error.
 func (c *Cluster) stepError(step string, err error) error {
 	return &opError{cluster: c.cfg.Name, step: step, err: err}
 }
 
-// clientAddresses are where a member may listen, as seen from its own host.
+// clientAddresses returns where a member may listen, from its own host.
 func (c *Cluster) clientAddresses(p Peer) []string {
 	port := strconv.Itoa(c.cfg.ClientPort)
 	targets := []string{net.JoinHostPort("127.0.0.1", port)}

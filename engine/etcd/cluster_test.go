@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/etcd/etcdtest"
 )
 
-// config is what a caller would give for a test cluster; change may spoil it.
+// config returns the Config of a test cluster, after the changes.
 // Who answers has a minute for it, so that a busy machine fails no test.
 func config(c *etcdtest.Cluster, change ...func(*etcd.Config)) etcd.Config {
 	cfg := etcd.Config{Name: "main", ClientPort: c.ClientPort, TLS: c.TLS, Timeout: time.Minute, Poll: 10 * time.Millisecond}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// readCredentials reads the client credentials from the first peer that has
-// all three files. Any member's will do: they belong to the cluster's CA.
+// readCredentials reads the client credentials from the first peer that has all three files. Those of any member are
+// good: they belong to the cluster's CA.
 func readCredentials(ctx context.Context, cfg Config) (*tls.Config, error) {
 	if len(cfg.Peers) == 0 {
 		return nil, errors.New("the cluster has no hosts")
@@ -30,8 +30,7 @@ func readCredentials(ctx context.Context, cfg Config) (*tls.Config, error) {
 	return nil, joinDistinct(causes...)
 }
 
-// credentialsOf reads one host's credentials. Its errors name paths, never
-// what is in the files: one of them is the key.
+// credentialsOf reads the credentials of one host. Its errors name paths, never contents: one of the files is the key.
 func credentialsOf(ctx context.Context, cfg Config, p Peer) (*tls.Config, error) {
 	ctx, cancel := context.WithTimeout(ctx, cfg.gatherTimeout())
 	defer cancel()
@@ -54,15 +53,13 @@ func credentialsOf(ctx context.Context, cfg Config, p Peer) (*tls.Config, error)
 	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// tlsFor is the TLS configuration for one peer.
+// tlsFor returns the TLS configuration for one peer.
 //
-// The server's certificate must come from the cluster's CA and be good for
-// any name of the peer: its address, its host name or the loopback names. One
-// fixed name would not do, since certificates carry what their maker thought
-// of. Several are no weaker here: the tunnel runs over an SSH connection that
-// was authenticated to exactly this host, so the name only guards against an
-// inventory that mixes up addresses. That is why crypto/tls, which knows one
-// name only, is told to leave the verification to verifyServer.
+// The server's certificate must come from the cluster's CA and be valid for a name of the peer: its address, its host
+// name or a loopback name. One fixed name would not do, since certificates differ in the names they carry. Several are
+// no weaker here: the tunnel runs over an SSH connection that was authenticated to exactly this host, so the name only
+// guards against an inventory that mixes up addresses. crypto/tls checks one name only, so verifyServer does it
+// instead.
 func (c *Cluster) tlsFor(p Peer, protocols ...string) *tls.Config {
 	cfg := c.tls.Clone()
 	names := []string{"127.0.0.1", "::1", "localhost", p.Address, p.Host}
@@ -75,8 +72,8 @@ func (c *Cluster) tlsFor(p Peer, protocols ...string) *tls.Config {
 	return cfg
 }
 
-// verifyServer checks that the server's certificate is valid now, for a
-// server, from one of the roots, and for one of the names.
+// verifyServer checks that the server's certificate is currently valid, for a server, from one of the roots, and for
+// one of the names.
 func verifyServer(state tls.ConnectionState, roots *x509.CertPool, names []string) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the server showed no certificate")
@@ -99,7 +96,6 @@ func verifyServer(state tls.ConnectionState, roots *x509.CertPool, names []strin
 		strings.Join(certificateNames(leaf), ", "), strings.Join(names, ", "))
 }
 
-// certificateNames lists the names a certificate is for.
 func certificateNames(cert *x509.Certificate) []string {
 	list := append([]string(nil), cert.DNSNames...)
 	for _, ip := range cert.IPAddresses {

@@ -9,20 +9,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Defragment rewrites the database of the member on a host without the pages
-// that compaction has left empty, and returns by how many bytes the file got
-// smaller. Only that member is asked; nothing of it reaches the others.
+// Defragment rewrites the database of the member on a host without the pages that compaction has emptied, and returns
+// how many bytes the file lost. It contacts only this member.
 //
-// It is blocking (etcd, "Maintenance", on defragmentation): until the file is
-// rewritten, which takes longer the more is in use, the member neither reads
-// nor writes, and applies nothing. So the leader is refused as long as there
-// are other voters: every write of the cluster would wait for it. The only
-// voter is not refused; then the cluster is away. On the member's disk there
-// has to be room for a second file with all that is in use.
+// Defragmentation blocks (etcd, "Maintenance"): until the file is rewritten, the member neither reads nor writes, and
+// applies nothing. So Defragment refuses the leader of several voters: every write of the cluster would wait for it. It
+// does not refuse the only voter; then the cluster is unavailable. The member's disk needs space for a second file with
+// all data in use.
 //
-// etcd cannot be told to stop. When the context ends, or the connection, the
-// error says that the member may be at it still; AwaitMember says when it
-// answers again, which is to be waited for after success, too.
+// etcd cannot stop a defragmentation. If the context or the connection ends, the error says that the member may still
+// be busy. Call AwaitMember afterwards, also after success.
 func (c *Cluster) Defragment(ctx context.Context, host string) (int64, error) {
 	freed, err := c.defragmentMember(ctx, host)
 	if err != nil {
@@ -43,7 +39,7 @@ func (c *Cluster) defragmentMember(ctx context.Context, host string) (int64, err
 	}
 	if _, err := s.Defragment(ctx, ""); err != nil {
 		if ctx.Err() != nil || status.Code(err) == codes.Unavailable {
-			return 0, fmt.Errorf("%w; it may be at it still", unansweredError("defragment", err))
+			return 0, fmt.Errorf("%w; it may still be busy", unansweredError("defragment", err))
 		}
 		return 0, unansweredError("defragment", err)
 	}
@@ -54,8 +50,7 @@ func (c *Cluster) defragmentMember(ctx context.Context, host string) (int64, err
 	return max(0, before-after), nil
 }
 
-// sizeIfExpendable gives the size of the member's database, in bytes, if the cluster can
-// spare the member for a while.
+// sizeIfExpendable returns the size of the member's database in bytes, or an error if the cluster needs the member.
 func (c *Cluster) sizeIfExpendable(ctx context.Context, s *session) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()

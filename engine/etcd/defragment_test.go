@@ -45,8 +45,8 @@ func sizeOn(t *testing.T, client *etcd.Cluster, host string) int64 {
 	return member(t, facts, host).DBBytes
 }
 
-// TestDefragment: the database of the member that is asked gets smaller, by
-// what is returned, and no other; the leader is not asked.
+// TestDefragment: the member's database loses the number of bytes that is
+// returned, and no other changes; the leader is refused.
 func TestDefragment(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, 3, etcdtest.Options{})

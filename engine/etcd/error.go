@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// opError is what a step on a cluster ended with. It prints in one line that
-// is safe on a terminal, whatever a member answered.
+// opError is the error of a step on a cluster. It prints as one line that is safe on a terminal, for any answer of a
+// member.
 type opError struct {
 	cluster, step string
 	err           error
@@ -20,7 +20,7 @@ func (e *opError) Error() string {
 
 func (e *opError) Unwrap() error { return e.err }
 
-// joinDistinct joins errors as errors.Join does, saying the same thing once only.
+// joinDistinct joins errors as errors.Join does, without repeated texts.
 func joinDistinct(causes ...error) error {
 	var distinct []error
 	seen := map[string]bool{}
@@ -33,7 +33,6 @@ func joinDistinct(causes ...error) error {
 	return errors.Join(distinct...)
 }
 
-// oneLine prints joined errors in one line.
 func oneLine(err error) string {
 	if err == nil {
 		return "no reason given"
@@ -41,11 +40,10 @@ func oneLine(err error) string {
 	return printableText(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// longestText bounds what is taken from one text of a member or an error.
+// longestText bounds one text of a member or an error, in bytes.
 const longestText = 2000
 
-// printableText makes text from outside safe to show: one line, no control
-// characters, bounded length.
+// printableText makes foreign text safe to show: one line, no control characters, bounded length.
 func printableText(s string) string {
 	if len(s) > longestText {
 		s = s[:longestText] + "…"

@@ -10,7 +10,6 @@ import (
 	"holdfast/engine"
 )
 
-// clusterFacts is the view in the engine's words.
 func (v clusterView) clusterFacts(name string) engine.ClusterFacts {
 	facts := engine.ClusterFacts{Name: name, Problem: strings.Join(v.clusterProblems(name), "; ")}
 	for _, m := range v.members {
@@ -30,7 +29,6 @@ func (v clusterView) clusterFacts(name string) engine.ClusterFacts {
 	return facts
 }
 
-// memberFacts is one member in the engine's words.
 func (v clusterView) memberFacts(m *pb.Member) engine.Member {
 	member := engine.Member{
 		ID:      hexID(m.ID),
@@ -50,7 +48,7 @@ func (v clusterView) memberFacts(m *pb.Member) engine.Member {
 	return member
 }
 
-// memberProblem says why a member is not a healthy voter, or "".
+// memberProblem returns why a member is not a healthy voter, or "".
 func (v clusterView) memberProblem(m *pb.Member) string {
 	i, spoke := v.answerOf[m.ID]
 	switch {
@@ -69,7 +67,7 @@ func (v clusterView) memberProblem(m *pb.Member) string {
 	return ""
 }
 
-// silenceReason says why a member did not answer.
+// silenceReason returns why a member did not answer.
 func (v clusterView) silenceReason(m *pb.Member) string {
 	for _, a := range v.answers {
 		if a.host != v.hosts[m.ID] {
@@ -83,8 +81,7 @@ func (v clusterView) silenceReason(m *pb.Member) string {
 	return "no host of the inventory answers as this member"
 }
 
-// entriesBehind is how many of the entries that were committed before the reads a
-// member has not applied.
+// entriesBehind returns how many entries that were committed before the reads a member has not applied.
 func (v clusterView) entriesBehind(a answer) uint64 {
 	if a.status.RaftAppliedIndex >= v.committed {
 		return 0

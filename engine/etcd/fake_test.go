@@ -18,7 +18,7 @@ import (
 	"holdfast/engine/etcd"
 )
 
-// fakeMember answers as a member of an etcd cluster, with whatever a test wants. It is for answers that real members cannot be
+// fakeMember answers as a member of an etcd cluster, as a test needs. It is for answers that real members cannot be
 // made to give at a chosen moment.
 type fakeMember struct {
 	pb.UnimplementedMaintenanceServer
@@ -72,14 +72,14 @@ func (m *fakeMember) serve(t *testing.T) {
 	t.Cleanup(server.Stop)
 }
 
-// change changes what the member answers from now on.
+// change changes the further answers of the member.
 func (m *fakeMember) change(f func(*fakeMember)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f(m)
 }
 
-// ask returns what the member answers to a question now.
+// ask returns the current answer of the member.
 func (m *fakeMember) ask(question string) fakeAnswer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,7 +119,7 @@ func (m *fakeMember) MoveLeader(context.Context, *pb.MoveLeaderRequest) (*pb.Mov
 	return &pb.MoveLeaderResponse{Header: m.ask("move").status.Header}, nil
 }
 
-// TestAlarmOfAnyMember: an alarm counts whichever member mentions it, also one that knows less than others.
+// TestAlarmOfAnyMember: an alarm counts if any member mentions it, even one that knows less than others.
 func TestAlarmOfAnyMember(t *testing.T) {
 	members, cfg := fakeCluster(t, "a", "b", "c")
 	members[2].status.Errors = []string{"memberID:3 alarm:NOSPACE"}
@@ -184,7 +184,7 @@ func TestAwaitMemberWaitsForOthers(t *testing.T) {
 
 var errAway = errors.New("the host is away")
 
-// TestBoundsOfAnswers: what members answer is bounded in size and number, whatever they say.
+// TestBoundsOfAnswers: the answers of members are bounded in size and number.
 func TestBoundsOfAnswers(t *testing.T) {
 	t.Run("members", func(t *testing.T) {
 		members, cfg := fakeCluster(t, "a")

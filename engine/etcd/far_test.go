@@ -44,7 +44,7 @@ func carry(to, from net.Conn, late time.Duration) {
 }
 
 // TestFarCluster: a healthy cluster behind a link of 300 ms each way is healthy, with the default time and the measured round trip;
-// a timeout that was set counts as it is.
+// a configured timeout is not changed.
 func TestFarCluster(t *testing.T) {
 	t.Parallel()
 	const oneWay = 300 * time.Millisecond

@@ -76,8 +76,8 @@ func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	wellFacts(t, client.Gather(t.Context()), 3)
 }
 
-// awaitSaysWhatItSaw checks that the end of a wait says what was missing when
-// the cluster could last be seen, not that nobody answered once time was up.
+// awaitSaysWhatItSaw checks that the error of a wait names the conditions of
+// the last gather, not the missing answers after the end of the context.
 func awaitSaysWhatItSaw(t *testing.T, cluster *etcdtest.Cluster, host string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -153,8 +153,8 @@ func unstarted(t *testing.T, cluster *etcdtest.Cluster) {
 	contains(t, got.Problem, "has not started", "etcdctl member remove "+got.ID)
 }
 
-// closes checks that nothing stays open but what is kept between scrapes, and
-// that Close ends that too, whatever is done at the same time.
+// closes checks that only the connections of scrapes stay open, and that Close
+// ends them, too, even during other calls.
 func closes(t *testing.T, cluster *etcdtest.Cluster) {
 	var conns counted
 	client := open(t, config(cluster, conns.count))

@@ -18,12 +18,12 @@ type Bucket struct {
 	Count      uint64
 }
 
-// Estimate is a quantile as far as a histogram knows it.
+// Estimate is a quantile with the precision of a histogram.
 type Estimate struct {
 	Value    time.Duration `json:"value"`          // interpolated in the bucket, nanoseconds
-	Low      time.Duration `json:"low"`            // the truth is above this
-	High     time.Duration `json:"high,omitempty"` // and up to this; 0: it is in the +Inf bucket
-	Observed uint64        `json:"observed"`       // observations it rests on
+	Low      time.Duration `json:"low"`            // lower bound
+	High     time.Duration `json:"high,omitempty"` // upper bound; 0: it is in the +Inf bucket
+	Observed uint64        `json:"observed"`       // number of observations
 }
 
 // isValid reports whether the buckets ascend, count up and end in +Inf.
@@ -38,7 +38,7 @@ func (h Histogram) isValid() bool {
 	return math.IsInf(before.UpperBound, 1)
 }
 
-// Count is the number of observations.
+// Count returns the number of observations.
 func (h Histogram) Count() uint64 {
 	if len(h.Buckets) == 0 {
 		return 0
@@ -46,10 +46,8 @@ func (h Histogram) Count() uint64 {
 	return h.Buckets[len(h.Buckets)-1].Count
 }
 
-// countsSince returns the observations made after earlier, a scrape of the same
-// process, was taken. If a bucket of its own holds fewer than it did, or the
-// buckets are others, the process has restarted in between and all of h came
-// after.
+// countsSince returns the observations after earlier, a scrape of the same process. If a bucket holds fewer than
+// before, or the bounds differ, the process has restarted: all of h came after.
 func (h Histogram) countsSince(earlier Histogram) Histogram {
 	if len(h.Buckets) != len(earlier.Buckets) {
 		return h
@@ -67,10 +65,9 @@ func (h Histogram) countsSince(earlier Histogram) Histogram {
 	return delta
 }
 
-// Quantile estimates the q-quantile, 0 < q <= 1, as Prometheus'
-// histogram_quantile does: linear within the bucket it falls into, from 0 in
-// the first, and the bound below for the +Inf bucket. Without observations, or
-// without a bucket but +Inf, there is none.
+// Quantile estimates the q-quantile, 0 < q <= 1, as Prometheus' histogram_quantile does: linear within its bucket, from
+// 0 in the first, and the lower bound in the +Inf bucket. It returns false without observations, or without a bucket
+// but +Inf.
 func (h Histogram) Quantile(q float64) (Estimate, bool) {
 	last := len(h.Buckets) - 1
 	if last < 1 || h.Count() == 0 || !(q > 0 && q <= 1) || !math.IsInf(h.Buckets[last].UpperBound, 1) {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bounds are those of etcd_disk_wal_fsync_duration_seconds in etcd 3.5 to 3.7:
+// bounds are the bucket bounds of etcd_disk_wal_fsync_duration_seconds in etcd 3.5 to 3.7:
 // 1 ms doubled 13 times, and +Inf.
 var bounds = func() []float64 {
 	list := []float64{}
@@ -42,8 +42,8 @@ func genDurations(min int) *rapid.Generator[[]float64] {
 	return rapid.SliceOfN(rapid.Float64Range(0.000001, 20), min, 200)
 }
 
-// TestQuantileKeepsTheBucket: the true quantile of what was observed lies in
-// the bucket that is reported, and so does the estimate.
+// TestQuantileKeepsTheBucket: the true quantile of the observations lies in the
+// reported bucket, and so does the estimate.
 func TestQuantileKeepsTheBucket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		durations := genDurations(1).Draw(t, "durations")
@@ -78,7 +78,7 @@ func TestQuantileGrows(t *testing.T) {
 }
 
 // TestSinceIsWhatCameAfter: the difference of two scrapes is the histogram of
-// what was observed between them, and a restart loses only what came before.
+// the observations between them, and a restart loses only earlier ones.
 func TestSinceIsWhatCameAfter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := genDurations(0).Draw(t, "before"), genDurations(0).Draw(t, "after")
@@ -142,8 +142,7 @@ func TestQuantileFigures(t *testing.T) {
 	}
 }
 
-// TestParseMetrics: what is not what etcd serves is refused, and nothing
-// panics on it.
+// TestParseMetrics: text other than etcd's metrics is refused without a panic.
 func TestParseMetrics(t *testing.T) {
 	const good = `# TYPE etcd_disk_wal_fsync_duration_seconds histogram
 etcd_disk_wal_fsync_duration_seconds_bucket{le="0.001"} 3

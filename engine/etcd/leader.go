@@ -10,13 +10,12 @@ import (
 	"holdfast/engine"
 )
 
-// maxMoves is how often MoveLeader tries; after each it looks where the leader is.
+// maxMoves bounds the tries of MoveLeader; after each it gathers facts again.
 const maxMoves = 3
 
-// MoveLeader moves leadership off a host and returns the host that leads then.
-// The new leader is a healthy voter on another host, the one that has applied
-// most. That it leads is seen, not assumed; if another host leads already,
-// nothing is done. Its errors name the hosts.
+// MoveLeader moves leadership off a host and returns the host of the new leader: the healthy voter on another host that
+// has applied most. It verifies that this member leads; if another host leads already, it does nothing. Its errors name
+// the hosts.
 func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 	var causes []error
 	for range maxMoves {
@@ -27,7 +26,7 @@ func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 			return "", c.stepError("move the leader off "+from, joinDistinct(append(causes, noLeaderError(facts))...))
 		case leader.Host != from && leader.Healthy:
 			return leader.Host, nil
-		case leader.Host != from: // it leads by hearsay: see whether it answers
+		case leader.Host != from: // others name it leader: check whether it answers
 			causes = append(causes, fmt.Errorf("%s on %s leads but is not healthy: %s", leader.Name, leader.Host, leader.Problem))
 			continue
 		}
@@ -50,7 +49,6 @@ func (c *Cluster) MoveLeader(ctx context.Context, from string) (string, error) {
 	return "", c.stepError("move the leader off "+from, joinDistinct(causes...))
 }
 
-// findLeader returns the member that leads.
 func findLeader(facts engine.ClusterFacts) (engine.Member, bool) {
 	for _, m := range facts.Members {
 		if m.Leader {
@@ -67,7 +65,7 @@ func noLeaderError(facts engine.ClusterFacts) error {
 	return errors.New("no leader")
 }
 
-// chooseSuccessor chooses who is to lead instead of the member on from.
+// chooseSuccessor returns the healthy voter on another host than from that has applied most.
 func chooseSuccessor(facts engine.ClusterFacts, from string) (engine.Member, error) {
 	var able []engine.Member
 	var causes []error
@@ -89,8 +87,7 @@ func chooseSuccessor(facts engine.ClusterFacts, from string) (engine.Member, err
 	return able[0], nil
 }
 
-// handOver asks the leader to make another member lead; the leader answers
-// when that is so.
+// handOver asks the leader to make another member lead; the leader answers once it does.
 func (c *Cluster) handOver(ctx context.Context, leader, to engine.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Metrics is what one scrape of a member says about its disk and its peace.
+// Metrics holds the disk latencies and leader changes of one scrape of a member.
 type Metrics struct {
 	WALFsync      Histogram // etcd_disk_wal_fsync_duration_seconds
 	BackendCommit Histogram // etcd_disk_backend_commit_duration_seconds
@@ -25,14 +25,13 @@ type Metrics struct {
 }
 
 const (
-	maxScrape  = 4 << 20 // bytes; etcd's own are a twentieth of it
+	maxScrape  = 4 << 20 // bytes; etcd's metrics need a twentieth
 	maxHeader  = 1 << 20 // bytes
 	idleScrape = 30 * time.Second
 )
 
-// Since returns what happened between an earlier scrape of the same member and
-// this one. If the member was restarted in between, the counters began anew
-// and all of this scrape is returned.
+// Since returns the difference to an earlier scrape of the same member. If the member restarted in between, its
+// counters began anew, and Since returns all of this scrape.
 func (m Metrics) Since(earlier Metrics) Metrics {
 	if m.Started != earlier.Started || m.LeaderChanges < earlier.LeaderChanges {
 		return m
@@ -43,9 +42,8 @@ func (m Metrics) Since(earlier Metrics) Metrics {
 	return m
 }
 
-// Scrape reads the metrics of the member on host, within Config.Timeout. The
-// connection is kept for the next scrape, so that watching a busy disk costs
-// the member little.
+// Scrape reads the metrics of the member on host, within Config.Timeout. It keeps the connection for the next scrape,
+// so that watching a busy disk costs the member little.
 func (c *Cluster) Scrape(ctx context.Context, host string) (Metrics, error) {
 	metrics, err := c.scrapeMember(ctx, host)
 	if err != nil {
@@ -71,7 +69,7 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 	if err != nil {
 		return Metrics{}, err
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end already
+	defer func() { _ = response.Body.Close() }() // already read to its end
 	if response.StatusCode != http.StatusOK {
 		return Metrics{}, fmt.Errorf("GET /metrics on the client port: %s", response.Status)
 	}
@@ -85,8 +83,7 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 	return parseMetrics(bytes.NewReader(text))
 }
 
-// newScrapeClient is an HTTP client that talks to one peer, whatever the address. The
-// connection is secured before HTTP sees it.
+// newScrapeClient returns an HTTP client that connects to one peer for any URL. TLS is below HTTP.
 func (c *Cluster) newScrapeClient(p Peer) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

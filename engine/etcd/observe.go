@@ -13,14 +13,12 @@ import (
 	"holdfast/engine"
 )
 
-// Gather looks at the cluster: it asks every peer at the same time, each
-// about itself, and takes at most Config.Timeout. It never fails: what is
-// wrong, even that nobody answers, is in the facts.
+// Gather asks every peer at the same time, each about itself, and takes at most Config.Timeout. It never fails: all
+// problems, even that no peer answers, are in the facts.
 //
-// A voter is healthy if it answers a linearizable read and has then applied
-// every entry that any member knew to be committed before the read was sent.
-// The mark is taken before, so that a busy cluster raises no false alarm, and
-// it is exact, so that a member that is behind is not counted.
+// A voter is healthy if it answers a linearizable read and has then applied every entry that any member knew to be
+// committed before the read was sent. Gather takes this index before the read, so that a busy cluster raises no false
+// alarm. It compares exactly, so that a member that is behind does not count.
 func (c *Cluster) Gather(ctx context.Context) engine.ClusterFacts {
 	answers := make([]answer, len(c.cfg.Peers))
 	sessions := make([]*session, len(c.cfg.Peers))
@@ -47,25 +45,22 @@ func (c *Cluster) Gather(ctx context.Context) engine.ClusterFacts {
 	return facts
 }
 
-// askPeers does something for every peer at the same time, within so many fifths
-// of the timeout.
-func (c *Cluster) askPeers(ctx context.Context, fifths int, do func(context.Context, int)) {
+// askPeers runs ask for every peer at the same time, within fifths/5 of the timeout.
+func (c *Cluster) askPeers(ctx context.Context, fifths int, ask func(context.Context, int)) {
 	ctx, cancel := c.limitContext(ctx, fifths)
 	defer cancel()
 	var wg conc.WaitGroup
 	for i := range c.cfg.Peers {
-		wg.Go(func() { do(ctx, i) })
+		wg.Go(func() { ask(ctx, i) })
 	}
 	wg.Wait()
 }
 
-// limitContext bounds a context by so many fifths of the timeout.
 func (c *Cluster) limitContext(ctx context.Context, fifths int) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, c.cfg.gatherTimeout()*time.Duration(fifths)/5)
 }
 
-// openAndAsk opens a session with a peer and asks who it is. Without an answer the
-// session is nil.
+// openAndAsk opens a session with a peer and asks for its identity. Without an answer the session is nil.
 func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
 	a := answer{host: p.Host, address: p.Address}
 	s, err := c.openSession(ctx, p)
@@ -77,8 +72,8 @@ func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
 	return s, a
 }
 
-// arrangeAnswers arranges the answers, with what is known from earlier ones about who
-// runs where, and remembers it for the time a host is away.
+// arrangeAnswers combines the answers with the hosts of members from earlier answers, and remembers the hosts for times
+// when one is unavailable.
 func (c *Cluster) arrangeAnswers(answers []answer) clusterView {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,9 +84,8 @@ func (c *Cluster) arrangeAnswers(answers []answer) clusterView {
 	return v
 }
 
-// listAlarms lists the alarms of the cluster, by one member. Listing them is a
-// raft proposal, that is a write to every member's disk; so it is only done
-// when the members' status, which costs nothing, says that there are some.
+// listAlarms asks one member for the alarms of the cluster. This is a raft proposal, and so a write to every member's
+// disk: Gather does it only if a status, which costs nothing, mentions an alarm.
 func (c *Cluster) listAlarms(ctx context.Context, s *session, v clusterView) []string {
 	ctx, cancel := c.limitContext(ctx, 1)
 	defer cancel()
@@ -108,7 +102,7 @@ func (c *Cluster) listAlarms(ctx context.Context, s *session, v clusterView) []s
 	return firstAlarms(alarms)
 }
 
-// firstAlarms sorts alarms and leaves out those that are too many to be told.
+// firstAlarms sorts alarms and keeps the first maxAlarms.
 func firstAlarms(alarms []string) []string {
 	sort.Strings(alarms)
 	if more := len(alarms) - maxAlarms; more > 0 {
@@ -117,6 +111,5 @@ func firstAlarms(alarms []string) []string {
 	return alarms
 }
 
-// isAlarmText reports whether a text of a member's status is about an alarm;
-// that there is no leader is said elsewhere.
+// isAlarmText reports whether an error in a member's status is about an alarm. A missing leader is reported elsewhere.
 func isAlarmText(text string) bool { return text != rpctypes.ErrNoLeader.Error() }

@@ -7,8 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// clusterProblems is everything about the cluster as a whole that keeps it from being
-// understood or from working.
+// clusterProblems returns the problems of the cluster as a whole.
 func (v clusterView) clusterProblems(name string) []string {
 	if v.bestAnswer < 0 {
 		return []string{v.noAnswerProblem()}
@@ -27,7 +26,6 @@ func (v clusterView) clusterProblems(name string) []string {
 	return problems
 }
 
-// noAnswerProblem says that nobody answered, and each host's reason.
 func (v clusterView) noAnswerProblem() string {
 	if len(v.answers) == 0 {
 		return "no host of the inventory is in it: set etcd_cluster on its members' hosts"
@@ -39,7 +37,7 @@ func (v clusterView) noAnswerProblem() string {
 	return "no member answers: " + strings.Join(reasons, "; ")
 }
 
-// otherClusters names the hosts that answer for another cluster than most.
+// otherClusters reports hosts that answer for another cluster than most.
 func (v clusterView) otherClusters() []string {
 	var others []string
 	for _, a := range v.answers {
@@ -55,7 +53,7 @@ func (v clusterView) otherClusters() []string {
 		hexID(v.cluster), strings.Join(others, ", "))}
 }
 
-// sharedMemberIDs names hosts that answer as the same member.
+// sharedMemberIDs reports hosts that answer as the same member.
 func (v clusterView) sharedMemberIDs() []string {
 	var problems []string
 	for i, a := range v.answers {
@@ -67,7 +65,7 @@ func (v clusterView) sharedMemberIDs() []string {
 	return problems
 }
 
-// unknownMembers names members that are on no host of the inventory.
+// unknownMembers reports members that are on no host of the inventory.
 func (v clusterView) unknownMembers(name string) []string {
 	var problems []string
 	for _, m := range v.members {
@@ -80,8 +78,7 @@ func (v clusterView) unknownMembers(name string) []string {
 	return problems
 }
 
-// unlistedHosts names hosts that the inventory puts into the cluster and the
-// cluster's member list does not.
+// unlistedHosts reports hosts that the inventory puts into the cluster, but the cluster's member list does not.
 func (v clusterView) unlistedHosts(name string) []string {
 	placed := map[string]bool{}
 	for _, m := range v.members {
@@ -90,19 +87,19 @@ func (v clusterView) unlistedHosts(name string) []string {
 	var problems []string
 	for _, a := range v.answers {
 		if placed[a.host] || a.err == nil && !v.isOfCluster(a) {
-			continue // the latter is said by otherClusters
+			continue // otherClusters reports the latter
 		}
-		why := "etcd there does not answer: "
+		reason := "etcd there does not answer: "
 		switch {
 		case a.err != nil:
-			why += oneLine(a.err)
+			reason += oneLine(a.err)
 		case v.answers[v.answerOf[a.memberID()]].host != a.host:
-			continue // said by twins
+			continue // sharedMemberIDs reports it
 		default:
-			why = fmt.Sprintf("etcd there says it is member %s, which was removed", hexID(a.memberID()))
+			reason = fmt.Sprintf("etcd there says it is member %s, which was removed", hexID(a.memberID()))
 		}
 		problems = append(problems, fmt.Sprintf("host %s has etcd_cluster = %q but is not in the cluster's member list (%s): "+
-			"add it to the cluster, or take etcd_cluster off the host", a.host, name, why))
+			"add it to the cluster, or take etcd_cluster off the host", a.host, name, reason))
 	}
 	return problems
 }

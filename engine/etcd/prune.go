@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Retention says which snapshots of a cluster are kept: the newest, as many as Keep, if they are not older than MaxAge. The newest
-// of all and those of runs that are not over are always kept.
+// Retention selects the snapshots of a cluster to keep: the newest, up to Keep, unless they are older than MaxAge. The
+// newest of all and the snapshots of unfinished runs are always kept.
 type Retention struct {
 	Keep   int
 	MaxAge time.Duration
@@ -21,7 +21,7 @@ type Retention struct {
 	IsOver func(run string) bool
 }
 
-// SnapshotName returns the file name of the snapshot that a run takes of a cluster.
+// SnapshotName returns the file name of a run's snapshot of a cluster.
 func SnapshotName(run, cluster string) string { return run + snapshotInfix + cluster + snapshotEnd }
 
 const (
@@ -30,21 +30,21 @@ const (
 	partEnd       = ".part"
 )
 
-// partAge is when a file that a crash left half written is removed.
+// partAge is the age at which a partial file of a crashed run is removed.
 const partAge = 24 * time.Hour
 
-// runRule matches IDs of runs, so that no other file is ever taken for a snapshot of a run.
+// runRule matches IDs of runs, so that no other file is ever taken for a snapshot.
 var runRule = regexp.MustCompile(`^[0-9]{8}-[0-9]{6}-[0-9a-f]+$`)
 
-// savedFile is one snapshot, or a part of one, in a folder.
+// savedFile is a snapshot, or a part of one, in a folder.
 type savedFile struct {
 	path string
 	run  string
 	at   time.Time
 }
 
-// Prune removes the snapshots of a cluster in dir that are not kept, and returns how many. Files with other names than
-// SnapshotName gives are left alone.
+// Prune removes the snapshots of a cluster in dir that r does not keep, and returns their number. It leaves files with
+// other names than SnapshotName's alone.
 func Prune(dir, cluster string, r Retention) (removed int, err error) {
 	whole, err := listSaved(dir, snapshotInfix+cluster+snapshotEnd)
 	if err != nil {
@@ -65,7 +65,6 @@ func Prune(dir, cluster string, r Retention) (removed int, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// expiredSnapshots returns the snapshots that are not kept.
 func (r Retention) expiredSnapshots(list []savedFile) []savedFile {
 	slices.SortFunc(list, func(a, b savedFile) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(b.run, a.run)) })
 	var out []savedFile
@@ -77,12 +76,12 @@ func (r Retention) expiredSnapshots(list []savedFile) []savedFile {
 	return out
 }
 
-// staleParts returns the parts that nobody writes any more.
+// staleParts returns the partial files that no run writes any more.
 func (r Retention) staleParts(list []savedFile) []savedFile {
 	return slices.DeleteFunc(list, func(f savedFile) bool { return r.Now.Sub(f.at) <= partAge || !r.IsOver(f.run) })
 }
 
-// listSaved lists the files of runs in dir whose names end so. A folder that does not exist has none.
+// listSaved returns the files of runs in dir with this end of name. A missing folder has none.
 func listSaved(dir, end string) ([]savedFile, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +93,7 @@ func listSaved(dir, end string) ([]savedFile, error) {
 		if !ok || !runRule.MatchString(run) || !e.Type().IsRegular() {
 			continue
 		}
-		if info, err := e.Info(); err == nil { // else it is gone
+		if info, err := e.Info(); err == nil { // else it was removed
 			list = append(list, savedFile{path: filepath.Join(dir, e.Name()), run: run, at: info.ModTime()})
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/etcd"
 )
 
-// TestPrune: of a cluster's snapshots the newest stay, by number and age; the newest of all, those of unfinished runs and all other
-// files stay whatever their age.
+// TestPrune: the newest snapshots of a cluster stay, by number and age. The newest of all, snapshots of unfinished runs and other
+// files stay at any age.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -13,17 +13,14 @@ import (
 	"path/filepath"
 )
 
-// pageSize is what the size of etcd's database is a multiple of; etcdutl checks
-// the same before it restores.
+// pageSize divides the size of etcd's database; etcdutl checks this before a restore.
 const pageSize = 512
 
-// maxSnapshot bounds a snapshot, in bytes: twice the largest database that etcd
-// recommends.
+// maxSnapshot bounds a snapshot, in bytes: twice the largest database that etcd recommends.
 const maxSnapshot = 16 << 30
 
-// saveSnapshot writes a snapshot stream of at most limit bytes to path: beside
-// it first, then synced and checked, then under its name, which must be free.
-// It returns the file's size and SHA-256.
+// saveSnapshot writes a snapshot stream of at most limit bytes to a file beside path, syncs and checks it, and then
+// renames it to path, which must not exist. It returns the file's size and SHA-256.
 func saveSnapshot(path string, stream io.Reader, limit int64) (size int64, sum string, err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return 0, "", errors.Join(err, existsError(path))
@@ -61,12 +58,11 @@ func saveSnapshot(path string, stream io.Reader, limit int64) (size int64, sum s
 	return size, check.sha256Hex(), syncDir(filepath.Dir(path))
 }
 
-// existsError is the error for a path that has a file.
 func existsError(path string) error {
 	return fmt.Errorf("%s is there already; name another file", path)
 }
 
-// linkFile gives a file its name, unless there is one of that name.
+// linkFile renames part to path, unless path exists.
 func linkFile(part, path string) error {
 	err := os.Link(part, path)
 	switch {
@@ -91,8 +87,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// hashTrailer checks a snapshot while it passes: its last 32 bytes are the SHA-256
-// of all before them.
+// hashTrailer checks a snapshot while it is written: its last 32 bytes are the SHA-256 of all bytes before them.
 type hashTrailer struct {
 	body hash.Hash // of all but the last 32 bytes
 	all  hash.Hash
@@ -101,7 +96,7 @@ type hashTrailer struct {
 
 func newHashTrailer() *hashTrailer { return &hashTrailer{body: sha256.New(), all: sha256.New()} }
 
-// Write takes the next bytes; it does not go wrong.
+// Write never fails.
 func (t *hashTrailer) Write(p []byte) (int, error) {
 	t.all.Write(p)
 	t.tail = append(t.tail, p...)
@@ -112,7 +107,7 @@ func (t *hashTrailer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// checkTrailer says why size bytes that ended here are no whole snapshot, or nil.
+// checkTrailer returns an error if the size bytes so far are not a whole snapshot.
 func (t *hashTrailer) checkTrailer(size int64) error {
 	if size <= sha256.Size || size%pageSize != sha256.Size {
 		return fmt.Errorf("check the snapshot: %d bytes is not the size of a database and its hash: it is cut off", size)

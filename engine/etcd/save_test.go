@@ -19,8 +19,8 @@ func stream(pages int) []byte {
 	return append(body, sum[:]...)
 }
 
-// TestSaveSnapshot: a whole snapshot is saved in whatever pieces it comes, and
-// one that is damaged or cut off anywhere is refused and leaves nothing.
+// TestSaveSnapshot: a whole snapshot is saved in pieces of any size. A snapshot
+// that is damaged or cut off anywhere is refused and leaves no file.
 func TestSaveSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.db")

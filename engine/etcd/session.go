@@ -18,19 +18,17 @@ import (
 const (
 	maxAnswer  = 4 << 20          // bytes of one message of a member
 	maxMembers = 100              // of a cluster; etcd recommends 7
-	maxAlarms  = 100              // that are told
+	maxAlarms  = 100              // that are reported
 	keepAlive  = 10 * time.Second // the shortest gRPC allows
 )
 
-// session is one conversation with one member over one connection. When that
-// breaks, the session is over: what it could not say is an error, at once, and
-// never the answer of somebody else.
+// session is a conversation with one member over one connection. When the connection breaks, the session is over:
+// further requests fail at once, and no other member answers them.
 type session struct {
 	*clientv3.Client
 	conn net.Conn
 }
 
-// openSession begins a conversation with the member on p.
 func (c *Cluster) openSession(ctx context.Context, p Peer) (*session, error) {
 	conn, err := c.connectPeer(ctx, p, "h2")
 	if err != nil {
@@ -48,21 +46,19 @@ func (c *Cluster) openSession(ctx context.Context, p Peer) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	// The client's own Status dials anew; this one stays on the connection.
+	// The client's own Status dials again; this one stays on the connection.
 	client.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(
 		pb.NewMaintenanceClient(client.ActiveConnection()), client)
 	return &session{Client: client, conn: conn}, nil
 }
 
-// Close ends the conversation.
 func (s *session) Close() {
-	_ = s.Client.Close() // only says that it was cancelled
-	_ = s.conn.Close()   // closed already if it was used
+	_ = s.Client.Close() // returns only that it was canceled
+	_ = s.conn.Close()   // already closed if it was used
 }
 
-// connectPeer reaches the member on p from its own host, where it listens on the
-// loopback or, if only there, on the host's address; with TLS if the cluster
-// has it.
+// connectPeer connects to the member on p from its own host: on the loopback or, if it listens only there, on the
+// host's address. It uses TLS if the cluster does.
 func (c *Cluster) connectPeer(ctx context.Context, p Peer, protocol string) (net.Conn, error) {
 	var causes []error
 	for _, target := range c.clientAddresses(p) {
@@ -88,7 +84,7 @@ func (c *Cluster) connectTo(ctx context.Context, p Peer, target, protocol string
 	}
 	secured := tls.Client(conn, c.tlsFor(p, protocol))
 	if err := secured.HandshakeContext(ctx); err != nil {
-		_ = conn.Close() // the cause is err
+		_ = conn.Close() // err is the cause
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("connect to %s: it accepts connections but does not answer: %w", target, err)
 		}
@@ -99,10 +95,9 @@ func (c *Cluster) connectTo(ctx context.Context, p Peer, target, protocol string
 
 var errBroken = errors.New("the connection broke")
 
-// useOnly makes a gRPC client use the connection, never make another, and say
-// at once when it is broken, where etcd's client waits and tries again. The
-// client is told nothing of TLS: the connection has it already. The member sees
-// the client's certificate in the connection.
+// useOnly makes a gRPC client use conn, never dial another connection, and fail at once when it breaks; etcd's client
+// would wait and try again. The client does not know about TLS, because conn has it already. The member sees the
+// client's certificate in conn.
 func useOnly(conn net.Conn) []grpc.DialOption {
 	var used atomic.Bool
 	dial := func(context.Context, string) (net.Conn, error) {

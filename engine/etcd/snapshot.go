@@ -11,21 +11,19 @@ import (
 	"holdfast/engine"
 )
 
-// SnapshotInfo describes a snapshot that was taken.
+// SnapshotInfo describes a saved snapshot.
 type SnapshotInfo struct {
 	Path     string        `json:"path"`
-	Host     string        `json:"host"` // it was taken from the member there
+	Host     string        `json:"host"` // host of the member that sent it
 	Bytes    int64         `json:"bytes"`
 	SHA256   string        `json:"sha256"`   // of the whole file, hexadecimal
-	Revision int64         `json:"revision"` // the snapshot has at least this revision
+	Revision int64         `json:"revision"` // lower bound
 	Duration time.Duration `json:"duration"` // nanoseconds
 }
 
-// Snapshot saves the cluster's data to a file, which etcdutl can restore. It
-// is taken from a healthy follower, from the leader if there is no other; if
-// one breaks off, from the next. The file appears under its name (0600, synced)
-// only after the hash that etcd appends was checked; a snapshot that breaks
-// off leaves nothing behind. The context bounds it; a member that stops
+// Snapshot saves the cluster's data to a file, which etcdutl can restore. It takes the data from a healthy follower, or
+// from the leader if there is no other; if one breaks off, from the next. The file (0600, synced) gets its name only
+// after its hash was checked; a snapshot that breaks off leaves no file. The context bounds it; a member that stops
 // answering is given up after 15 s.
 func (c *Cluster) Snapshot(ctx context.Context, path string) (SnapshotInfo, error) {
 	var causes []error
@@ -45,7 +43,7 @@ func (c *Cluster) Snapshot(ctx context.Context, path string) (SnapshotInfo, erro
 	return SnapshotInfo{}, c.stepError("snapshot to "+filepath.Clean(path), joinDistinct(causes...))
 }
 
-// snapshotSources lists the members to take a snapshot from, the leader last.
+// snapshotSources returns the members that can send a snapshot, the leader last.
 func snapshotSources(facts engine.ClusterFacts) []engine.Member {
 	var list []engine.Member
 	for _, m := range facts.Voters() {
@@ -59,7 +57,7 @@ func snapshotSources(facts engine.ClusterFacts) []engine.Member {
 
 func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string) (SnapshotInfo, error) {
 	began := time.Now()
-	ctx, cancel := context.WithCancel(ctx) // ends the stream if writing goes wrong
+	ctx, cancel := context.WithCancel(ctx) // ends the stream if writing fails
 	defer cancel()
 	s, revision, err := c.openAt(ctx, m.Host)
 	if err != nil {
@@ -80,8 +78,7 @@ func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string
 	}, nil
 }
 
-// openAt begins a conversation with the member on a host and asks for its
-// revision, in bounded time.
+// openAt opens a session with the member on a host and returns its revision, within the timeout of a gather.
 func (c *Cluster) openAt(ctx context.Context, host string) (*session, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()

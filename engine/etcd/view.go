@@ -8,12 +8,11 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// clusterView is the answers of all peers, put together: one cluster, its member
-// list, and who runs where.
+// clusterView combines the answers of all peers: one cluster, its member list, and the hosts of its members.
 type clusterView struct {
 	answers    []answer
 	cluster    uint64            // the cluster most peers are members of
-	bestAnswer int               // the answer to believe about the cluster; -1: none
+	bestAnswer int               // the answer that knows most about the cluster; -1: none
 	members    []*pb.Member      // the cluster's own member list
 	answerOf   map[uint64]int    // answers by member
 	hosts      map[uint64]string // hosts by member
@@ -21,8 +20,7 @@ type clusterView struct {
 	committed  uint64            // raft index that was committed before the reads
 }
 
-// newClusterView puts the answers together. known says where members were seen
-// before.
+// newClusterView combines the answers. known holds the hosts of members from earlier answers.
 func newClusterView(answers []answer, known map[uint64]string) clusterView {
 	v := clusterView{answers: answers, answerOf: map[uint64]int{}, hosts: map[uint64]string{}}
 	v.cluster = v.majorityCluster()
@@ -46,8 +44,7 @@ func newClusterView(answers []answer, known map[uint64]string) clusterView {
 	return v
 }
 
-// majorityCluster is the cluster that most peers say they are members of; the first
-// peer's, if two are as many.
+// majorityCluster returns the cluster of most peers; on a tie, the first peer's.
 func (v clusterView) majorityCluster() uint64 {
 	count, best := map[uint64]int{}, uint64(0)
 	for _, a := range v.answers {
@@ -63,12 +60,10 @@ func (v clusterView) majorityCluster() uint64 {
 	return best
 }
 
-// isOfCluster reports whether a is an answer of a member of the cluster.
 func (v clusterView) isOfCluster(a answer) bool { return a.err == nil && a.clusterID() == v.cluster }
 
-// pickAnswer returns the answer that knows most about the cluster among those that
-// fit: one that reads linearizably knows more than one that does not, a later
-// term more than an earlier one, a leader more than a follower.
+// pickAnswer returns the answer that knows most about the cluster, among those that fit: a linearizable read beats
+// none, a later term an earlier one, and a leader a follower.
 func (v clusterView) pickAnswer(fits func(answer) bool) int {
 	best := -1
 	for i, a := range v.answers {
@@ -92,9 +87,8 @@ func knowsMore(a, b answer) bool {
 	return a.status.RaftAppliedIndex > b.status.RaftAppliedIndex
 }
 
-// placeMembers finds the host of every member: by the member's own answer; else, for
-// hosts that did not answer, by where it was seen before, by its name, or by
-// the address in its URLs.
+// placeMembers finds the host of every member by its own answer. Members that did not answer are placed by their
+// earlier host, their name, or the address in their URLs.
 func (v clusterView) placeMembers(known map[uint64]string) {
 	silent := map[string]bool{}
 	for _, a := range v.answers {
@@ -115,7 +109,7 @@ func (v clusterView) placeMembers(known map[uint64]string) {
 	}
 }
 
-// guessHost says on which of the silent hosts a member runs, or "".
+// guessHost returns which of the silent hosts a member runs on, or "".
 func (v clusterView) guessHost(m *pb.Member, known string, silent map[string]bool) string {
 	if silent[known] {
 		return known
@@ -141,10 +135,9 @@ func urlsName(m *pb.Member, host string) bool {
 	return false
 }
 
-// hasAlarms reports whether a member's status mentions an alarm.
 func (v clusterView) hasAlarms() bool { return len(v.statusAlarms()) > 0 }
 
-// statusAlarms are the alarms as the members' status mentions them.
+// statusAlarms returns the alarms in the status of members.
 func (v clusterView) statusAlarms() []string {
 	seen, list := map[string]bool{}, []string(nil)
 	for _, a := range v.answers {
@@ -161,7 +154,7 @@ func (v clusterView) statusAlarms() []string {
 	return firstAlarms(list)
 }
 
-// nameOf is what to call a member: its name, or its ID while it has none.
+// nameOf returns the name of a member, or its ID while it has none.
 func (v clusterView) nameOf(id uint64) string {
 	for _, m := range v.members {
 		if m.ID == id && m.Name != "" {
@@ -171,10 +164,9 @@ func (v clusterView) nameOf(id uint64) string {
 	return hexID(id)
 }
 
-// hexID writes an ID as etcdctl does.
+// hexID formats an ID as etcdctl does.
 func hexID(id uint64) string { return fmt.Sprintf("%x", id) }
 
-// peerURLs lists a member's peer URLs, for finding it.
 func peerURLs(m *pb.Member) string {
 	if len(m.PeerURLs) == 0 {
 		return "no peer URL"

@@ -35,7 +35,7 @@ func but(a answer, change func(*answer)) answer {
 	return a
 }
 
-// factCase is a set of answers and what is to be made of it.
+// factCase is a set of answers and the expected facts.
 type factCase struct {
 	answers []answer
 	known   map[uint64]string
@@ -43,8 +43,8 @@ type factCase struct {
 	ill     string // the only member that is not healthy: NAME on HOST: PROBLEM
 }
 
-// factCases are about what members and hosts can be like that real members
-// cannot be made to show quickly.
+// factCases are states of members and hosts that real members cannot reach
+// quickly.
 func factCases() map[string]factCase {
 	three := members("a", "b", "c")
 	down := answer{host: "c", err: errDown}

@@ -49,7 +49,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestLen: what is wrong can be counted.
+// TestLen counts errors.
 func TestLen(t *testing.T) {
 	_, err := load(t, "site \"s\" { x = 1 }\npool \"p\" { y = 1 }\n")
 	if e, ok := err.(*inventory.Errors); !ok || e.Len() != 2 {

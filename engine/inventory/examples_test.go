@@ -56,7 +56,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// outside is what the examples want from the environment.
+// outside has the environment variables of the examples.
 func outside(name string) (string, bool) {
 	v, ok := map[string]string{"HOLDFAST_VAR_commit": strings.TrimPrefix(commit, "commit="), "HOLDFAST_VAR_token": "t0ken"}[name]
 	return v, ok

@@ -14,8 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// calls is what the reference says of each function: a call, and what it is
-// for. The results in the reference are those of the code.
+// calls has an example and the meaning of each function, for the reference. The
+// reference shows the results of the code.
 var calls = map[string][2]string{
 	"abs":          {`abs(-3)`, "number without its sign"},
 	"base64encode": {`base64encode("ann:secret")`, "text in base64"},

@@ -32,7 +32,7 @@ host "w" {
 `, query)}}
 }
 
-// A query that any series answer well is warned of, whatever their values. One
+// A query that is good for any values of its series gets a warning. One
 // that may be meant so is not.
 func TestGateQueries(t *testing.T) {
 	const bool, none = "take bool out", "compares nothing"
@@ -83,7 +83,7 @@ func TestGateQueryWords(t *testing.T) {
 	}
 }
 
-// What no server could answer well is found before a run comes to the gate.
+// A query that no server can answer well is found before a run reaches its gate.
 func TestGateQueryHopeless(t *testing.T) {
 	for query, want := range map[string]string{
 		`min(up == 1`:                 "query has a ( that is not closed",
@@ -111,7 +111,7 @@ func TestGateQueryHopeless(t *testing.T) {
 	}
 }
 
-// The address that a browser shows is not that of the server.
+// The address in a browser is not the server's address.
 func TestGateQueryURL(t *testing.T) {
 	for url, bad := range map[string]bool{"http://prom:9090/graph": true, "http://prom:9090/prometheus/": false, "http://prom:9090/graphs": false} {
 		site := gateSite("up == 1")

@@ -71,7 +71,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What people write is far from the bounds.
+// Real inventories are far from the bounds.
 func TestBoundsLeaveRoom(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("site \"s\" {}\npool \"w\" {}\nlocals {\n  many = [\n")

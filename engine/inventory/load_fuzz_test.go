@@ -17,7 +17,7 @@ var canary = regexp.MustCompile(`(?i)zq7secret7qz|enE3c2VjcmV0N3F6`)
 // to tell.
 var placed = regexp.MustCompile(`^(a\.hcl:[0-9]+:[0-9]+: .|the inventory has no site block|a\.hcl is not text in UTF-8)`)
 
-// FuzzLoad: whatever is in a file, loading ends, says where the mistakes are,
+// FuzzLoad: loading any file ends, names the places of errors,
 // and shows no secret, neither in a mistake nor where an inventory may not
 // have one.
 func FuzzLoad(f *testing.F) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// activeConn remembers when the peer was last heard.
+// activeConn records when the peer last sent something.
 type activeConn struct {
 	net.Conn
 	start    time.Time
@@ -16,7 +16,7 @@ type activeConn struct {
 
 func newActiveConn(c net.Conn) *activeConn { return &activeConn{Conn: c, start: time.Now()} }
 
-// Read counts whatever arrives as a sign of life.
+// Read counts any data as a sign of life.
 func (c *activeConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
@@ -26,7 +26,7 @@ func (c *activeConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// silentFor returns how long the peer has not been heard.
+// silentFor returns the time since the peer last sent something.
 func (c *activeConn) silentFor() time.Duration {
 	return time.Since(c.start) - time.Duration(c.last.Load())
 }

@@ -18,7 +18,7 @@ const (
 	maxAhead            = 1 << 20   // printed before the script starts, by a login shell or sudo
 )
 
-// tooMuchOutput is the error of a script that printed more than it may.
+// tooMuchOutput is the error of a script that printed more than its limit.
 type tooMuchOutput struct {
 	limit int64
 	ahead bool // before the script started
@@ -33,9 +33,9 @@ func (e tooMuchOutput) Error() string {
 	return text
 }
 
-// allowance counts how much of a script's output is kept, on both streams together. The first part is free; beyond it, and once
-// more beyond longOutput, the script reserves a share of the Dialer's budget. A script with a share of the second half needs no
-// more, so that those that wait for it always go on.
+// allowance counts the kept output of a script, on both streams together. The first part is free. Beyond it, and again beyond
+// longOutput, the script reserves a share of the Dialer's budget. A script with a share of the second half needs no more, so the
+// scripts that wait for it always proceed.
 type allowance struct {
 	limit  int64
 	budget *budget
@@ -61,9 +61,9 @@ func newBudget(size int64) *budget {
 	return &budget{half: half, left: [2]*semaphore.Weighted{semaphore.NewWeighted(half), semaphore.NewWeighted(half)}}
 }
 
-var errAllowanceClosed = errors.New("nobody takes the output any more")
+var errAllowanceClosed = errors.New("the output is no longer read")
 
-// reserveBytes allows n more bytes, perhaps after waiting for the budget. The error is tooMuchOutput if they are too many.
+// reserveBytes allows n more bytes, and may wait for the budget. The error is tooMuchOutput if the limit is exceeded.
 func (a *allowance) reserveBytes(n int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -88,7 +88,7 @@ func (a *allowance) reserveBytes(n int) error {
 	return nil
 }
 
-// releaseShares gives the shares of the budget back. The context must have ended, or nobody be waiting.
+// releaseShares returns the shares to the budget. The context must have ended, or no caller may wait.
 func (a *allowance) releaseShares() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

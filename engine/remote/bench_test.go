@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// BenchmarkDial is connecting and logging in, next to what the SSH library takes for a bare handshake with the same server.
+// BenchmarkDial measures a login, next to a bare handshake of the SSH library with the same server.
 func BenchmarkDial(b *testing.B) {
 	s := sshtest.Start(b, sshtest.Config{})
 	b.Run("bare", func(b *testing.B) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// classifyConnect names the kind of a connection that did not come about, and what may help.
+// classifyConnect returns the kind of a failed connection, and a hint.
 func classifyConnect(err error) (Kind, string) {
 	var dns *net.DNSError
 	var channel *ssh.OpenChannelError
@@ -26,7 +26,7 @@ func classifyConnect(err error) (Kind, string) {
 	return Unreachable, "is the host on, and is the network between whole?"
 }
 
-// classifyChannel does so for a connection that a jump host was to make; sshd hands on the words of its system.
+// classifyChannel returns the kind and a hint for a connection through a jump host. sshd passes on the words of its system.
 func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 	switch m := strings.ToLower(err.Message); {
 	case err.Reason == ssh.Prohibited:
@@ -39,14 +39,14 @@ func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 	return Unreachable, "is the host on, and does the jump host reach it?"
 }
 
-// peerError is what a host says about a channel it does not open, in its own words only.
+// peerError is the message of a host that does not open a channel, without the library's words.
 type peerError struct{ err *ssh.OpenChannelError }
 
 func (e peerError) Error() string { return firstNonEmpty(e.err.Message, e.err.Reason.String()) }
 
 func (e peerError) Unwrap() error { return e.err }
 
-// rootCause drops the wrapping that repeats what a step already says ("dial tcp 10.0.0.1:22: connect:").
+// rootCause removes wrapping that repeats the step, such as "dial tcp 10.0.0.1:22: connect:".
 func rootCause(err error) error {
 	var lost *Error
 	var channel *ssh.OpenChannelError

@@ -15,8 +15,8 @@ type Command struct {
 	Script string
 	// Become runs the script as root through sudo. It needs Target.Become, and does nothing if the user is root already.
 	Become bool
-	// Stdin is sent after the script has started, as it is, then ends. Run closes it if it is an io.Closer, also when the script
-	// ends early, so that whoever feeds a pipe learns of it. After an error it must not be used again. Nil is no data.
+	// Stdin is sent unchanged after the script has started, then ends. Run closes it if it is an io.Closer, also when the script
+	// ends early, so that the writer of a pipe learns of it. After an error it must not be used again. Nil is no data.
 	Stdin io.Reader
 	// Stdout is called with each chunk of standard output as it arrives, one call at a time and never after Run returned. It
 	// must not keep the slice, and while it does not return the host is slowed down.
@@ -29,17 +29,17 @@ type Command struct {
 	Timeout time.Duration
 }
 
-// Result is what a script said and how it ended.
+// Result is the output of a script and its exit status.
 type Result struct {
 	Stdout, Stderr string // untrusted: see engine.Printable
 	Code           int    // exit status; 128 + number if a signal ended the shell
 	Signal         string // the signal's name without SIG, or ""
 }
 
-// The command lines. They are constant; a script follows on standard input as "LENGTH\nSCRIPT". The launcher says on both outputs
-// that it runs, so that what a login shell or sudo prints before is told apart from the script's own output, and their failures
-// from its exit status. dd with fullblock reads exactly as much as there is of the script, so that the rest is left for it; a
-// script that did not arrive whole lacks its last line and does not start.
+// The command lines are constant; a script follows on standard input as "LENGTH\nSCRIPT". The launcher prints readyWord on both
+// outputs. This separates the script's output from the earlier output of a login shell or sudo, and its exit status from their
+// failures. dd with fullblock reads exactly the length of the script and leaves the rest to it. A script that did not arrive whole
+// lacks its last line and does not start.
 const (
 	readyWord      = "holdfast-ready"
 	passwordPrompt = "holdfast-password:"
@@ -53,13 +53,11 @@ const (
 	linePassword = `exec env LC_ALL=C sudo -S -p ` + passwordPrompt + ` -- sh -c '` + launcher + `'`
 )
 
-// encodeScript returns the script as it is sent.
 func (c Command) encodeScript() []byte {
 	s := c.Script + "\n" + lastLine
 	return fmt.Appendf(nil, "%d\n%s", len(s), s)
 }
 
-// checkCommand returns an error if the command cannot be sent.
 func (c Command) checkCommand(ep endpoint) error {
 	switch {
 	case strings.Contains(c.Script, "\x00"):

@@ -12,13 +12,13 @@ import (
 	"github.com/kevinburke/ssh_config"
 )
 
-// sshConfig is one parsed ssh_config; the zero value has no entries.
+// sshConfig is a parsed ssh_config; the zero value has no entries.
 type sshConfig struct {
 	path   string
 	parsed *ssh_config.Config
 }
 
-// readConfig parses the ssh_config at path. A file that does not exist is only an error if it was asked for by name.
+// readConfig parses the ssh_config at path. A missing file is an error only if it was named.
 func readConfig(path, home string, named bool, files fileReader) (sshConfig, error) {
 	text, err := files.read(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
@@ -37,7 +37,6 @@ func readConfig(path, home string, named bool, files fileReader) (sshConfig, err
 	return sshConfig{path: path, parsed: parsed}, nil
 }
 
-// firstValue returns the first value of a keyword for alias, or "".
 func (c sshConfig) firstValue(alias, keyword string) (string, error) {
 	if c.parsed == nil {
 		return "", nil
@@ -49,7 +48,6 @@ func (c sshConfig) firstValue(alias, keyword string) (string, error) {
 	return strings.TrimSpace(v), nil
 }
 
-// allValues returns every value of a keyword for alias.
 func (c sshConfig) allValues(alias, keyword string) ([]string, error) {
 	if c.parsed == nil {
 		return nil, nil
@@ -61,11 +59,11 @@ func (c sshConfig) allValues(alias, keyword string) ([]string, error) {
 	return v, nil
 }
 
-// maxInclude is how deep ssh_config files may include each other; the parser has the same limit.
+// maxInclude bounds nested includes of ssh_config files; the parser has the same bound.
 const maxInclude = 5
 
-// checkMatch refuses the Match lines that the parser would misread: it knows `Match all` and `Match host`, but takes every word
-// after host for a pattern, so that `Match host a user b` or `Match host a,b` would silently mean something else.
+// checkMatch refuses Match lines that the parser would misread. It knows `Match all` and `Match host`, but takes every word after
+// host for a pattern: `Match host a user b` and `Match host a,b` would silently mean something else.
 func (r fileReader) checkMatch(path string, text []byte, home string, depth int) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
@@ -100,7 +98,7 @@ func isSupportedMatch(criteria []string) bool {
 
 func (r fileReader) checkIncluded(patterns []string, home string, depth int) error {
 	if depth > maxInclude {
-		return nil // the parser says so
+		return nil // the parser reports it
 	}
 	for _, p := range patterns {
 		if rest, ok := strings.CutPrefix(p, "~/"); ok {

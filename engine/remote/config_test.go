@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// What ssh_config says is used, and what the target says comes first.
+// Values of ssh_config are used, and those of the target win.
 func TestConfig(t *testing.T) {
 	s := sshtest.Start(t, sshtest.Config{})
 	home := t.TempDir()

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Options are what all hosts of a Dialer share.
+// Options apply to all hosts of a Dialer.
 type Options struct {
-	Secrets Secrets // nil: nobody can be asked
+	Secrets Secrets // nil: there is no prompt
 
 	Agent string // socket of the agent; "" for $SSH_AUTH_SOCK, "none" for none. IdentityAgent in ssh_config comes first.
-	Home  string // the directory that ~ stands for; "" for the user's
+	Home  string // replaces ~; "" for the user's
 
 	ReadFile func(path string) ([]byte, error) // reads files of the user; nil: os.ReadFile
-	Warn     func(text string)                 // called with each warning once, from several goroutines; nil: nobody is told
+	Warn     func(text string)                 // called with each warning once, from several goroutines; nil: warnings are dropped
 
-	// OutputBudget bounds the outputs of all scripts together, in bytes, not counting the first 256 KiB of each. Half of it is for
-	// what a script prints up to 4 MiB, half for the rest; scripts wait for each other. Default 128 MiB.
+	// OutputBudget bounds the outputs of all scripts together, in bytes, beyond the first 256 KiB of each. Half of it is for
+	// output up to 4 MiB per script, half for the rest; scripts wait for each other. Default 128 MiB.
 	OutputBudget int64
 
-	// StartTimeout bounds the time between sending a command and its script's start, which is sudo's time and a login shell's.
+	// StartTimeout bounds the time between sending a command and its script's start, which sudo and a login shell need.
 	// Default 60 s.
 	StartTimeout time.Duration
 }
@@ -45,7 +45,7 @@ type Dialer struct {
 
 const defaultStartTimeout = 60 * time.Second
 
-// NewDialer returns a Dialer, which has to be closed after its hosts.
+// NewDialer returns a Dialer. Close it after its hosts.
 func NewDialer(o Options) *Dialer {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = defaultStartTimeout
@@ -62,8 +62,8 @@ func NewDialer(o Options) *Dialer {
 	}
 }
 
-// Dial connects to a host and logs in. The error is an *Error. It ends within ConnectTimeout for each hop, not counting the time
-// somebody takes to enter a passphrase.
+// Dial connects to a host and logs in. The error is an *Error. It ends within ConnectTimeout for each hop, without the time a
+// person takes to enter a passphrase.
 func (d *Dialer) Dial(ctx context.Context, t Target) (*Host, error) {
 	ep, err := d.resolveTarget(t)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *Dialer) Dial(ctx context.Context, t Target) (*Host, error) {
 	return d.connectAndLogIn(ctx, ep, via)
 }
 
-// Close ends the connections to jump hosts, and with them those of the hosts behind.
+// Close ends the connections to jump hosts, and so those of the hosts behind them.
 func (d *Dialer) Close() error { return d.jumps.closeAll() }
 
 func (d *Dialer) connectAndLogIn(ctx context.Context, ep endpoint, via *Host) (*Host, error) {
@@ -107,8 +107,8 @@ func (d *Dialer) connectJumpHosts(ctx context.Context, t Target, ep endpoint) (*
 	return last, nil
 }
 
-// jumpHostsTo returns the jump hosts on the way to ep, in the order they are connected to. The first of ep.jump may have jump hosts of
-// its own; the others are reached through the one before.
+// jumpHostsTo returns the jump hosts on the way to ep, in order. The first of ep.jump may have jump hosts of its own; the others
+// are reached through their predecessor.
 func (d *Dialer) jumpHostsTo(t Target, ep endpoint, depth int) ([]endpoint, error) {
 	if depth > maxJumps {
 		return nil, ep.newError(Config, "find the way", fmt.Errorf("more than %d jump hosts", maxJumps), "do jump hosts name each other?")
@@ -129,7 +129,6 @@ func (d *Dialer) jumpHostsTo(t Target, ep endpoint, depth int) ([]endpoint, erro
 	return hops, nil
 }
 
-// jumpTarget returns the Target of a jump host of t.
 func (h hop) jumpTarget(t Target) Target {
 	return Target{
 		Name: h.host, Address: h.host, Port: h.port, User: h.user,
@@ -137,7 +136,7 @@ func (h hop) jumpTarget(t Target) Target {
 	}
 }
 
-// jumpHostError makes a jump host's error that of the host behind it.
+// jumpHostError turns the error of a jump host into one of the host behind it.
 func jumpHostError(ctx context.Context, ep endpoint, err error) error {
 	kind := KindOf(err)
 	if kind == 0 {
@@ -146,7 +145,6 @@ func jumpHostError(ctx context.Context, ep endpoint, err error) error {
 	return ep.newError(kind, "connect through jump host", err, "")
 }
 
-// resolveTarget answers what t leaves open.
 func (d *Dialer) resolveTarget(t Target) (endpoint, error) {
 	r := resolver{alias: firstNonEmpty(t.Address, t.Name), home: d.opts.Home, agent: d.opts.Agent, warn: d.files.warn}
 	fail := func(err error) error {
@@ -171,7 +169,6 @@ func (d *Dialer) resolveTarget(t Target) (endpoint, error) {
 	return ep, nil
 }
 
-// loadConfig returns the parsed ssh_config that Target.Config names.
 func (d *Dialer) loadConfig(path, home string) (sshConfig, error) {
 	named := path != ""
 	switch path {

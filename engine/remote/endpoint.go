@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// endpoint is a Target with every question answered.
+// endpoint is a Target with all defaults filled in.
 type endpoint struct {
 	name            string // for messages
-	host            string // what is connected to
+	host            string // to connect to
 	port            int
 	user            string
-	hostKey         string // host:port that known_hosts is searched for
+	hostKey         string // host:port to look up in known_hosts
 	identities      []string
-	identitiesNamed bool   // the identities were named, rather than being the defaults
-	identitiesOnly  bool   // keys of the agent that are no identity are not tried
+	identitiesNamed bool   // the identities are not the defaults
+	identitiesOnly  bool   // do not try other keys of the agent
 	agent           string // path of the agent's socket, or ""
 	knownHosts      []string
 	jump            []hop
@@ -27,8 +27,7 @@ type endpoint struct {
 	restrictions    restrictions
 }
 
-// shareKey is the same for endpoints to which one connection will do: everything that decides where it leads, who logs in and
-// which host keys are accepted is equal.
+// shareKey is equal for endpoints that can share a connection: the route, the user and the accepted host keys are the same.
 func (e endpoint) shareKey() string {
 	e.name, e.jump, e.become = "", nil, false
 	return fmt.Sprintf("%#v", e)
@@ -38,7 +37,6 @@ func (e endpoint) address() string { return net.JoinHostPort(e.host, strconv.Ito
 
 func (e endpoint) userAndAddress() string { return e.user + "@" + e.address() }
 
-// newError makes an Error about this endpoint.
 func (e endpoint) newError(kind Kind, step string, err error, hint string) *Error {
 	return &Error{Kind: kind, Host: e.name, Address: e.address(), User: e.user, Step: step, Hint: hint, Err: err}
 }

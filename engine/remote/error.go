@@ -8,7 +8,7 @@ import (
 	"holdfast/engine"
 )
 
-// Kind says what went wrong, as far as it makes a difference to what somebody does about it.
+// Kind classifies errors by the action that they need.
 type Kind int
 
 // The kinds of Error.
@@ -26,9 +26,9 @@ const (
 	Forward                         // the host does not open this tunnel or forward
 	Input                           // the data to be sent could not be read
 	Lost                            // the connection ended while it was used
-	TooMuch                         // the host printed more than it may
+	TooMuch                         // the host printed more than its limit
 	Timeout                         // the time given is over
-	Canceled                        // the caller changed its mind
+	Canceled                        // the caller canceled
 	Config                          // target, ssh_config, known_hosts or key files are not usable
 )
 
@@ -53,12 +53,12 @@ type Error struct {
 	Host    string // Target.Name
 	Address string // host:port of the connection
 	User    string // who logs in
-	Step    string // what was being done, and to what
-	Hint    string // what to do about it, or ""
+	Step    string // the action and its object
+	Hint    string // advice, or ""
 	Err     error  // the cause
 }
 
-// Error returns "HOST: STEP: CAUSE; HINT".
+// Error is every error of this package that concerns a host. Its text is one line, is safe to print and holds no secret.
 func (e *Error) Error() string {
 	parts := make([]string, 0, 3)
 	for _, s := range []string{e.Host, e.Step} {
@@ -88,7 +88,7 @@ func KindOf(err error) Kind {
 	return 0
 }
 
-// maxQuoted bounds what of a host's own words goes into an error.
+// maxQuoted bounds text of a host in an error, in bytes.
 const maxQuoted = 2000
 
 // oneLine folds s into one printable line.

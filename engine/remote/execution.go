@@ -11,32 +11,32 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// execution is one session that runs one script. Its goroutines belong to the Host: whoever waits for the script can leave
-// before they end, and they end with the session or with the connection.
+// execution is a session that runs one script. Its goroutines belong to the Host: a caller can leave before they end. They end
+// with the session or the connection.
 type execution struct {
 	host     *Host
 	command  Command
 	step     string
 	line     string // the command line
-	password []byte // what sudo's prompt gets, if linePassword
+	password []byte // for sudo's prompt, if linePassword
 	become   bool
 
 	allowance allowance
 	out, err  output
-	cut       chan error    // gets why the output was cut off
-	opened    chan struct{} // closed when there is a session
+	cut       chan error    // receives the reason why output was cut off
+	opened    chan struct{} // closed when the session is open
 	running   chan struct{} // closed when the script has started
 	prompts   chan struct{} // one element for each prompt of sudo
-	done      chan struct{} // closed at the end; the fields below count then
+	done      chan struct{} // closed at the end; then the fields below are set
 
 	mu      sync.Mutex
 	session *ssh.Session
 	stopped bool
 
 	wrongPassword bool  // sudo asked twice
-	inputErr      error // reading Stdin
-	sessionErr    error // what the session ended with
-	openErr       error // why there was no session
+	inputErr      error // of reading Stdin
+	sessionErr    error // of the session's end
+	openErr       error // of opening the session
 }
 
 func newExecution(ctx context.Context, h *Host, c Command, line string, password []byte) *execution {
@@ -58,7 +58,7 @@ func newExecution(ctx context.Context, h *Host, c Command, line string, password
 	return x
 }
 
-// runSession is the life of the session.
+// runSession opens the session, runs the script and waits for its end.
 func (x *execution) runSession(ctx context.Context) {
 	defer close(x.done)
 	session, err := x.host.slots.openSession(ctx, x.host, x.step)
@@ -67,7 +67,7 @@ func (x *execution) runSession(ctx context.Context) {
 		return
 	}
 	defer x.host.slots.releaseSlot()
-	defer func() { _ = session.Close() }() // says EOF if it is closed already
+	defer func() { _ = session.Close() }() // returns EOF if it is closed already
 	session.Stdout, session.Stderr = cuttingOutput{&x.out, x.cut}, cuttingOutput{&x.err, x.cut}
 	stdin, err := session.StdinPipe()
 	if err == nil && x.setSession(session) {
@@ -82,13 +82,13 @@ func (x *execution) runSession(ctx context.Context) {
 	feeding.Go(func() { x.writeInput(stdin, ended) })
 	x.sessionErr = session.Wait()
 	close(ended)
-	if closer, ok := x.command.Stdin.(io.Closer); ok && x.hasStarted() { // feed may be waiting for data; else it is needed again
+	if closer, ok := x.command.Stdin.(io.Closer); ok && x.hasStarted() { // writeInput may wait for data; else Stdin is needed again
 		_ = closer.Close()
 	}
 	feeding.Wait()
 }
 
-// cuttingOutput tells of an output that is too long, as the session goes on until it is closed.
+// cuttingOutput reports output that is too long, because the session itself continues until it is closed.
 type cuttingOutput struct {
 	*output
 	cut chan<- error
@@ -104,7 +104,7 @@ func (c cuttingOutput) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// setSession makes the session one that abort can close, and reports false if abort came first.
+// setSession lets abortSession close the session. It returns false if the abort came first.
 func (x *execution) setSession(s *ssh.Session) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -129,7 +129,6 @@ func (x *execution) abortSession() {
 	}
 }
 
-// hasStarted reports whether the script has started.
 func (x *execution) hasStarted() bool {
 	_, ready := x.err.printedBefore()
 	return ready
@@ -146,7 +145,7 @@ func (x *execution) sessionError(err error) error {
 	return e
 }
 
-// scriptResult says how the script ended, after done.
+// scriptResult returns the result of the script, once done is closed.
 func (x *execution) scriptResult() (Result, error) {
 	r := x.closeOutputs()
 	if x.openErr != nil {
@@ -169,7 +168,7 @@ func (x *execution) scriptResult() (Result, error) {
 	return r, nil
 }
 
-// closeOutputs returns what has arrived so far and stops taking more.
+// closeOutputs returns the output so far and drops any more.
 func (x *execution) closeOutputs() Result {
 	return Result{Stdout: x.out.closeOutput(), Stderr: x.err.closeOutput()}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// expandNames expands file names as ssh does.
 func (r *resolver) expandNames(files []string, e endpoint) []string {
 	out := make([]string, 0, len(files))
 	for _, f := range files {
@@ -17,7 +16,7 @@ func (r *resolver) expandNames(files []string, e endpoint) []string {
 	return out
 }
 
-// expandName replaces a leading ~, the tokens of ssh_config(5) that make sense here, and ${VAR}. Relative names stay relative to the
+// expandName replaces a leading ~, the tokens of ssh_config(5) that apply here, and ${VAR}. Relative names stay relative to the
 // working directory.
 func (r *resolver) expandName(file string, e endpoint) string {
 	tokens := map[byte]string{
@@ -43,7 +42,7 @@ func (r *resolver) expandName(file string, e endpoint) string {
 	return out
 }
 
-// expandEnv replaces ${VAR}; unlike os.ExpandEnv it leaves $VAR alone, as ssh does.
+// expandEnv replaces ${VAR}. Like ssh, it leaves $VAR alone.
 func expandEnv(s string) string {
 	for {
 		start := strings.Index(s, "${")

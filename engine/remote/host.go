@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Host is a connection to one host. Its methods may be called from several goroutines. When the connection ends, whatever uses
-// it ends with an *Error of kind Lost; it does not come back, dial again.
+// Host is a connection to one host. Its methods may be called from several goroutines. When the connection ends, all its users
+// get an *Error of kind Lost. It does not come back; dial again.
 type Host struct {
 	dialer *Dialer
 	ep     endpoint
@@ -29,18 +29,17 @@ type Host struct {
 
 	mu      sync.Mutex
 	cause   error // why the connection ended
-	closed  bool  // nothing more may be started
+	closed  bool  // no more work may start
 	tunnels map[*tunnel]struct{}
 	work    conc.WaitGroup
 }
 
-// endCauseWait is how long the reason of an end is waited for.
+// endCauseWait bounds the wait for the cause of an end.
 const endCauseWait = 200 * time.Millisecond
 
-// errClosed is the cause of the end when Close was called.
+// errClosed is the cause of the end after Close.
 var errClosed = errors.New("the connection was closed here")
 
-// errHostClosed is the cause of the end when the host ended it.
 var errHostClosed = errors.New("the host closed the connection")
 
 func newHost(d *Dialer, ep endpoint, client *ssh.Client, conn *activeConn) *Host {
@@ -61,10 +60,10 @@ func newHost(d *Dialer, ep endpoint, client *ssh.Client, conn *activeConn) *Host
 	return h
 }
 
-// Done is closed when the connection has ended, for whatever reason.
+// Done is closed when the connection has ended for any reason.
 func (h *Host) Done() <-chan struct{} { return h.done }
 
-// Close ends the connection and everything that uses it. Scripts that run on the host are not ended by it.
+// Close ends the connection and its users. Scripts on the host may go on running.
 func (h *Host) Close() error {
 	h.endConnection(errClosed)
 	h.mu.Lock()
@@ -74,7 +73,7 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// endConnection closes the connection; the first cause given is the one that is told.
+// endConnection closes the connection. The first cause wins.
 func (h *Host) endConnection(cause error) {
 	h.mu.Lock()
 	if h.cause == nil {
@@ -84,7 +83,7 @@ func (h *Host) endConnection(cause error) {
 	_ = h.conn.Close() // not client.Close, which would wait for a lock that a stuck write may hold
 }
 
-// awaitEnd waits for the end of the connection and lets go of everything that uses it.
+// awaitEnd waits for the end of the connection and releases its users.
 func (h *Host) awaitEnd() {
 	err := h.client.Wait()
 	_ = h.conn.Close()
@@ -100,8 +99,8 @@ func (h *Host) awaitEnd() {
 	h.closeTunnels()
 }
 
-// watchPeer asks a silent peer for a sign of life and ends the connection after too many intervals without one. Whatever arrives
-// counts: an answer may queue behind data.
+// watchPeer sends keepalives to a silent peer, and ends the connection after too many intervals without any data. All data
+// counts: an answer may queue behind other data.
 func (h *Host) watchPeer() {
 	tick := time.NewTicker(h.ep.keepAlive)
 	defer tick.Stop()
@@ -132,7 +131,7 @@ func (h *Host) watchPeer() {
 	}
 }
 
-// sendKeepAlive asks for a sign of life and measures how long it takes. What the answer says does not matter, and its absence shows as silence.
+// sendKeepAlive measures the round trip of a keepalive. Its answer does not matter, and a missing one shows as silence.
 func (h *Host) sendKeepAlive() bool {
 	began := time.Now()
 	_, _, err := h.client.SendRequest("keepalive@openssh.com", true, nil)
@@ -142,7 +141,7 @@ func (h *Host) sendKeepAlive() bool {
 	return err == nil
 }
 
-// RoundTrip returns how long a question to the host and its answer were last under way; 0 if that is not known yet.
+// RoundTrip returns the last measured round trip to the host, or 0 if there is none yet.
 func (h *Host) RoundTrip() time.Duration { return time.Duration(h.roundTrip.Load()) }
 
 // AwaitRoundTrip returns when RoundTrip is known, or the connection or the context has ended.
@@ -154,7 +153,7 @@ func (h *Host) AwaitRoundTrip(ctx context.Context) {
 	}
 }
 
-// startWork runs f in a goroutine that Close waits for, and reports false if the host is closed. f must end when the connection does.
+// startWork runs f in a goroutine that Close waits for, and returns false if the host is closed. f must end with the connection.
 func (h *Host) startWork(f func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,7 +164,7 @@ func (h *Host) startWork(f func()) bool {
 	return true
 }
 
-// lostError returns the error for something that ended because the connection did.
+// lostError returns the error for work that ended with the connection.
 func (h *Host) lostError(step string, err error) *Error {
 	if cause := h.endCause(); cause != nil {
 		err = cause
@@ -173,8 +172,7 @@ func (h *Host) lostError(step string, err error) *Error {
 	return h.ep.newError(Lost, step, err, "")
 }
 
-// endCause returns why the connection ended, or nil. Channels end a moment before the connection is known to have ended, and why:
-// that moment is waited for.
+// endCause returns why the connection ended, or nil. It waits a moment, because channels end slightly before the connection does.
 func (h *Host) endCause() error {
 	select {
 	case <-h.done:
@@ -185,7 +183,6 @@ func (h *Host) endCause() error {
 	return h.cause
 }
 
-// isAlive reports whether the connection has not ended yet.
 func (h *Host) isAlive() bool {
 	select {
 	case <-h.done:

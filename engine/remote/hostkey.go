@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// hostKeys is what known_hosts says about one host.
+// hostKeys holds the entries of known_hosts for one host.
 type hostKeys struct {
 	known   *knownHosts
 	address string // host:port, in lower case
@@ -20,11 +20,11 @@ type hostKeys struct {
 	restrictions restrictions
 }
 
-// offeredAlgorithms returns the host key algorithms to offer to the host, best first. A server shows one key only, so those
-// that known_hosts can vouch for come first: certificates if an authority is known for the host, then the known types. The
-// remaining types follow, so that a host with other keys only is told apart from one that speaks no common algorithm: the check
-// still refuses its key, and can show it. Certificates are of the host key's type, not the authority's, therefore all of them.
-// HostKeyAlgorithms of ssh_config leaves some out.
+// offeredAlgorithms returns the host key algorithms to offer to the host, best first. A server shows one key only, so those that
+// known_hosts can verify come first: certificates if an authority is known for the host, then the known types. The other types
+// follow, so that a host with other keys differs from one without a common algorithm: the check still refuses its key, and can
+// show it. The type of a certificate is the host key's, not the authority's, therefore all are offered. HostKeyAlgorithms of
+// ssh_config removes some.
 func (k hostKeys) offeredAlgorithms() []string {
 	var authority bool
 	known := map[string]bool{}
@@ -88,7 +88,7 @@ func (k hostKeys) checkKey(remote net.Addr, key ssh.PublicKey) *Error {
 	return k.unknownKeyError(step, key)
 }
 
-// revokedAt returns where a key is revoked, that of a certificate included.
+// revokedAt returns where a key, or the key of a certificate, is revoked.
 func (k hostKeys) revokedAt(key ssh.PublicKey) (where string, is bool) {
 	if line, ok := k.known.revoked[plainKey(key)]; ok {
 		return line.where, true
@@ -97,7 +97,7 @@ func (k hostKeys) revokedAt(key ssh.PublicKey) (where string, is bool) {
 	return where, is
 }
 
-// hasKey reports whether a key of the host, or an authority for it, is known.
+// hasKey reports whether known_hosts has the key, as a host key or as an authority.
 func (k hostKeys) hasKey(key ssh.PublicKey, authority bool) bool {
 	return slices.ContainsFunc(k.lines, func(l knownLine) bool {
 		return l.authority == authority && string(l.key.Marshal()) == string(key.Marshal())
@@ -131,7 +131,7 @@ func (k hostKeys) checkCertificate(step string, remote net.Addr, cert *ssh.Certi
 	return nil
 }
 
-// unknownKeyError tells a host that is not known from one that is known with another key.
+// unknownKeyError distinguishes an unknown host from a host with another key.
 func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *Error {
 	var want []string
 	authority := false
@@ -162,10 +162,10 @@ func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *Error {
 	}
 }
 
-// describeKey names a key as ssh-keygen -l does: type and fingerprint.
+// describeKey returns the type and fingerprint of a key, as ssh-keygen -l prints them.
 func describeKey(key ssh.PublicKey) string { return key.Type() + " " + ssh.FingerprintSHA256(key) }
 
-// fileType returns the part of the name of sshd's key file that says the type.
+// fileType returns the key type in the name of sshd's key file.
 func fileType(key ssh.PublicKey) string {
 	switch t := key.Type(); {
 	case strings.Contains(t, "rsa"):

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// identity is one key to try: from a file or from the agent.
+// identity is a key to try, from a file or from the agent.
 type identity struct {
 	public ssh.PublicKey
 	label  string
-	sign   func() (ssh.AlgorithmSigner, error) // asks for a passphrase if need be
+	sign   func() (ssh.AlgorithmSigner, error) // may ask for a passphrase
 }
 
-// PublicKey returns what the host is asked about before anything is signed.
+// PublicKey returns the key that is offered to the host before anything is signed.
 func (i identity) PublicKey() ssh.PublicKey { return i.public }
 
 // Sign signs with the key's own algorithm.
@@ -29,7 +29,7 @@ func (i identity) Sign(rand io.Reader, data []byte) (*ssh.Signature, error) {
 	return i.SignWithAlgorithm(rand, data, "")
 }
 
-// SignWithAlgorithm signs once the host has said that it takes the key, so this is the moment to unlock it.
+// SignWithAlgorithm signs after the host has accepted the key. This is the moment to unlock it.
 func (i identity) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	s, err := i.sign()
 	if err != nil {
@@ -45,7 +45,7 @@ type identities struct {
 	locked  bool // a key was skipped because nobody can unlock it
 }
 
-// String names the keys that were tried and those that were not, for an error.
+// String lists the keys that were tried and those that were not, for an error.
 func (ids identities) String() string {
 	tried := make([]string, len(ids.keys))
 	for n, k := range ids.keys {
@@ -61,8 +61,8 @@ func (ids identities) String() string {
 	return s
 }
 
-// dialAgent connects to the agent; the connection serves one login and ends with it, so that a login that is given up cannot
-// disturb another. It returns nil if there is no agent.
+// dialAgent connects to the agent, or returns nil if there is none. The connection belongs to one login, so that a canceled login
+// cannot disturb another.
 func dialAgent(ctx context.Context, socket string) (net.Conn, error) {
 	if socket == "" {
 		return nil, nil
@@ -71,7 +71,6 @@ func dialAgent(ctx context.Context, socket string) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", socket)
 }
 
-// agentKeys lists the agent's keys.
 func agentKeys(conn net.Conn) ([]ssh.Signer, error) {
 	if conn == nil {
 		return nil, nil
@@ -83,7 +82,7 @@ func agentKeys(conn net.Conn) ([]ssh.Signer, error) {
 	return keys, nil
 }
 
-// orderKeys puts the keys in order: named files first (signed for by the agent if it has the key), then the agent's others unless
+// orderKeys puts the keys in order: named files first (the agent signs for those it has), then the agent's other keys unless
 // identitiesOnly, then the default files.
 func (l *login) orderKeys(fromAgent []ssh.Signer) (identities, error) {
 	var ids identities
@@ -121,7 +120,7 @@ func (l *login) orderKeys(fromAgent []ssh.Signer) (identities, error) {
 
 func sameKey(a, b identity) bool { return string(a.public.Marshal()) == string(b.public.Marshal()) }
 
-// skipIfLocked reports whether a key file can never sign, because it is locked and there is nobody to ask.
+// skipIfLocked reports whether a key file can never sign, because it is locked and there is no prompt.
 func (l *login) skipIfLocked(f identity, ids *identities) bool {
 	if f.sign != nil {
 		return false
@@ -131,8 +130,8 @@ func (l *login) skipIfLocked(f identity, ids *identities) bool {
 	return true
 }
 
-// identitiesOfFiles returns the identities of the key files; sign is nil where only an agent could help. A named file must be readable,
-// a default one need not exist.
+// identitiesOfFiles returns the identities of the key files. sign is nil if only an agent can sign. A named file must be
+// readable; a default one may be missing.
 func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 	var out []identity
 	for _, path := range l.ep.identities {
@@ -141,7 +140,7 @@ func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 		case errors.Is(err, fs.ErrNotExist) && !l.ep.identitiesNamed:
 			continue
 		case errors.Is(err, fs.ErrNotExist) && l.dialer.files.readPublic(path+".pub") != nil:
-			// The usual way to say which of the agent's keys to use.
+			// This usually selects a key of the agent.
 			out = append(out, identity{public: l.dialer.files.readPublic(path + ".pub"), label: path})
 			continue
 		case err != nil && l.ep.identitiesNamed:
@@ -159,7 +158,7 @@ func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 	return out, nil
 }
 
-// identitiesOfFile returns the identities of one key file: its certificate, if there is one, and the key itself.
+// identitiesOfFile returns the certificate of a key file, if it has one, and the key itself.
 func (l *login) identitiesOfFile(k *keyFile) []identity {
 	sign := func() (ssh.AlgorithmSigner, error) { return l.unlockKey(k) }
 	if k.encrypted && l.dialer.opts.Secrets == nil {

@@ -53,7 +53,7 @@ func parseHop(s string) (hop, error) {
 	return h, nil
 }
 
-// isHost reports whether the hop is the host that is called alias.
+// isHost reports whether the hop is the host with this alias.
 func (h hop) isHost(alias string, port int) bool {
 	return h.host == alias && (h.port == port || h.port == 0)
 }
@@ -61,12 +61,12 @@ func (h hop) isHost(alias string, port int) bool {
 // maxJumps bounds chains of jump hosts whose own configuration asks for jump hosts.
 const maxJumps = 8
 
-// route is a connection to the last of some jump hosts, shared by all hosts behind it.
+// route is a shared connection to the last of some jump hosts.
 type route struct {
 	ready chan struct{} // closed when host or err is set
 	host  *Host
 	err   error
-	until time.Time // how long err counts
+	until time.Time // err is valid until then
 }
 
 // routes holds the connections to jump hosts, by the hops that lead there.
@@ -75,9 +75,9 @@ type routes struct {
 	m  map[string]*route
 }
 
-// connect returns the connection for key, and dials if there is none, or if it is gone. Whoever asks while somebody dials waits for
-// that one. A failure counts for as long as it took to find out (at most 10 s), so that hundreds of hosts behind a dead jump
-// host do not wait for it one after the other.
+// connect returns the connection for key. It dials if there is none or if it has ended; other callers wait for the same dial. A
+// failure is kept for as long as it took to find out (at most 10 s), so that hundreds of hosts behind a dead jump host do not
+// wait for it one after the other.
 func (rs *routes) connect(ctx context.Context, key string, dial func() (*Host, error)) (*Host, error) {
 	for {
 		rs.mu.Lock()
@@ -99,7 +99,7 @@ func (rs *routes) connect(ctx context.Context, key string, dial func() (*Host, e
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		// The one who dialled gave up for reasons of its own: that says nothing about the jump host.
+		// The caller that dialed gave up; the jump host may be fine.
 		if kind := KindOf(r.err); (kind == Canceled || kind == Timeout) && ctx.Err() == nil {
 			rs.forgetRoute(key, r)
 			continue
@@ -116,7 +116,6 @@ func (rs *routes) forgetRoute(key string, r *route) {
 	}
 }
 
-// maxFailureAge bounds how long a failure counts.
 const maxFailureAge = 10 * time.Second
 
 func (r *route) dialOnce(dial func() (*Host, error)) {
@@ -127,7 +126,6 @@ func (r *route) dialOnce(dial func() (*Host, error)) {
 	r.until = end.Add(min(end.Sub(start), maxFailureAge))
 }
 
-// isStale reports whether the route is of no more use.
 func (r *route) isStale() bool {
 	select {
 	case <-r.ready:
@@ -145,7 +143,6 @@ func (r *route) isStale() bool {
 	}
 }
 
-// closeAll ends all connections to jump hosts.
 func (rs *routes) closeAll() error {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

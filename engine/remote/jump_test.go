@@ -177,7 +177,7 @@ func TestJumpLost(t *testing.T) {
 	}
 }
 
-// A jump host that goes while somebody logs in behind it is what is named, not the host behind.
+// If a jump host disconnects during a login behind it, the error names the jump host, not the host behind it.
 func TestJumpLostWhileLoggingIn(t *testing.T) {
 	t.Parallel()
 	jump, to := sshtest.Start(t, sshtest.Config{}), sshtest.Start(t, sshtest.Config{Silent: true})

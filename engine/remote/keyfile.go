@@ -10,26 +10,26 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// keyFile is one private key file, perhaps still locked. All hosts share it, so a passphrase is asked for once.
+// keyFile is a private key file, perhaps still locked. All hosts share it, so its passphrase is asked for once.
 type keyFile struct {
 	path      string
 	encrypted bool
 	public    ssh.PublicKey // known without the passphrase; nil for an old format without a .pub beside it
 	cert      *ssh.Certificate
 
-	mu     chan struct{} // a lock whose wait can be given up: somebody may be typing
+	mu     chan struct{} // a lock with a cancelable wait: a person may be typing
 	pem    []byte
 	signer ssh.AlgorithmSigner // nil while locked
 	err    error               // why it stays locked
 }
 
-// keyFiles holds the key files that were read, by path; those that do not exist too.
+// keyFiles caches key files by path, including missing ones.
 type keyFiles struct {
 	mu sync.Mutex
 	m  map[string]*keyFile
 }
 
-// readKeyFile reads the key file at path once. An error names the path.
+// readKeyFile reads the key file at path once. Its errors name the path.
 func (c *keyFiles) readKeyFile(path string, r fileReader) (*keyFile, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (r fileReader) readPublic(path string) ssh.PublicKey {
 	return key
 }
 
-// parseKey makes the signer, with the passphrase unless it is nil.
+// parseKey sets the signer. A nil passphrase is none.
 func (k *keyFile) parseKey(passphrase []byte) error {
 	var signer ssh.Signer
 	var err error
@@ -95,10 +95,10 @@ func (k *keyFile) parseKey(passphrase []byte) error {
 	return nil
 }
 
-// maxAsks is how often a passphrase is asked for, as long as the answers differ.
+// maxAsks bounds the prompts for a passphrase, as long as the answers differ.
 const maxAsks = 3
 
-// unlockSigner returns the signer and asks for the passphrase if that takes one.
+// unlockSigner returns the signer, and asks for the passphrase if necessary.
 func (k *keyFile) unlockSigner(ctx context.Context, secrets Secrets) (ssh.AlgorithmSigner, error) {
 	select {
 	case k.mu <- struct{}{}:

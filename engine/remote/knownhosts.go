@@ -18,8 +18,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// knownHosts is what some known_hosts files say, made for looking up a whole fleet: each name is found at once, and only lines
-// with wildcards or hashed names are tried one by one. The format is that of sshd(8), the matching that of OpenSSH.
+// knownHosts holds the entries of known_hosts files, indexed for a fleet: plain names are found at once, and only lines with
+// wildcards or hashed names are tried one by one. sshd(8) describes the format; matching works as in OpenSSH.
 type knownHosts struct {
 	files   []string
 	lines   []knownLine
@@ -28,7 +28,7 @@ type knownHosts struct {
 	revoked map[string]knownLine
 }
 
-// knownLine is one line.
+// knownLine is one line of known_hosts.
 type knownLine struct {
 	where          string // file:line
 	authority      bool
@@ -39,13 +39,13 @@ type knownLine struct {
 	hash           []byte
 }
 
-// namePattern is one of a line's names.
+// namePattern is one name of a line.
 type namePattern struct {
 	host, port string
 	not        bool
 }
 
-// knownHostsCache parses each list of files once; a fleet shares one.
+// knownHostsCache parses each list of files once for all hosts.
 type knownHostsCache struct {
 	mu sync.Mutex
 	m  map[string]*knownHosts
@@ -92,14 +92,13 @@ func (k *knownHosts) readFile(file string, r fileReader) error {
 	return lines.Err()
 }
 
-// mayRevoke reports whether a line that could not be read may revoke a key that a host can show. Any other line can be skipped, as
-// ssh does: fewer keys are accepted without it.
+// mayRevoke reports whether an unreadable line may revoke a key that a host can show. Any other line can be skipped, as ssh does:
+// fewer keys are accepted without it.
 func mayRevoke(line string) bool {
 	words := strings.Fields(line)
 	return words[0] == "@revoked" && (len(words) < 4 || isKeyType(words[2]))
 }
 
-// addLine takes in one line.
 func (k *knownHosts) addLine(text, where string) error {
 	marker, names, key, _, _, err := ssh.ParseKnownHosts([]byte(text))
 	if errors.Is(err, io.EOF) {
@@ -149,7 +148,7 @@ func (l *knownLine) parseHashedName(name string) error {
 	return errors.Join(errSalt, errHash)
 }
 
-// parseNames reads names and reports whether all of them are plain.
+// parseNames reads names and reports whether all are plain.
 func (l *knownLine) parseNames(names []string) (plain bool) {
 	all := strings.Join(names, ",")
 	l.wildcardNoPort = strings.Contains(all, "*") && !strings.Contains(all, "]:")
@@ -170,7 +169,7 @@ func (l *knownLine) parseNames(names []string) (plain bool) {
 	return plain
 }
 
-// plainKey is a key without a certificate around it, for comparing.
+// plainKey returns a comparable form of a key without its certificate.
 func plainKey(key ssh.PublicKey) string {
 	if c, ok := key.(*ssh.Certificate); ok {
 		key = c.Key
@@ -178,7 +177,8 @@ func plainKey(key ssh.PublicKey) string {
 	return string(key.Marshal())
 }
 
-// findKeys returns what is known of address (host:port). Where nothing names the port, names with a * and no port count, as in OpenSSH.
+// findKeys returns the entries for address (host:port). If no line names the port, names with a * and no port match, as in
+// OpenSSH.
 func (k *knownHosts) findKeys(address string) hostKeys {
 	address = strings.ToLower(address)
 	found := hostKeys{known: k, address: address}
@@ -193,7 +193,7 @@ func (k *knownHosts) findKeys(address string) hostKeys {
 	return found
 }
 
-// matchingLines returns the lines about a host and port, in the files' order.
+// matchingLines returns the lines for a host and port, in the order of the files.
 func (k *knownHosts) matchingLines(host, port string) []knownLine {
 	address := net.JoinHostPort(host, port)
 	numbers := slices.Clone(k.exact[address])
@@ -211,7 +211,7 @@ func (k *knownHosts) matchingLines(host, port string) []knownLine {
 	return lines
 }
 
-// matchesHost reports whether the line is about a host; name is what would be hashed of it.
+// matchesHost reports whether the line is about a host; name is the text to hash for it.
 func (l *knownLine) matchesHost(host, port string, name []byte) bool {
 	if l.hash != nil {
 		sum := hashName(l.salt, name)
@@ -230,7 +230,7 @@ func (l *knownLine) matchesHost(host, port string, name []byte) bool {
 	return matched
 }
 
-// hashName is HMAC-SHA1 without the allocations of crypto/hmac, because a fleet of n hosts takes n² of them.
+// hashName is HMAC-SHA1 without the allocations of crypto/hmac: a fleet of n hosts needs n² of them.
 func hashName(salt, name []byte) [sha1.Size]byte {
 	var buf [sha1.BlockSize + 256]byte
 	if len(salt) > sha1.BlockSize || len(name) > 256 {
@@ -251,7 +251,7 @@ func hashName(salt, name []byte) [sha1.Size]byte {
 
 // matchesWildcard reports whether s matches a pattern of * and ?.
 func matchesWildcard(pattern, s string) bool {
-	star, mark := -1, 0 // the last *, and how much of s it stands for
+	star, mark := -1, 0 // the last *, and the end of its match in s
 	p, i := 0, 0
 	for i < len(s) {
 		switch {

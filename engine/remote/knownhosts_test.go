@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestKnownHosts: whatever is in a file, a key is accepted if and only if the SSH library's own reading of it says so.
+// TestKnownHosts: for any file, a key is accepted if and only if the SSH library accepts it.
 func TestKnownHosts(t *testing.T) {
 	keys := make([]ssh.PublicKey, 3)
 	for i := range keys {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// login is one attempt to connect to one endpoint.
+// login is one attempt to connect to an endpoint and log in.
 type login struct {
 	dialer *Dialer
 	ep     endpoint
@@ -19,14 +19,12 @@ type login struct {
 	clock  *stopwatch
 
 	ids     identities
-	methods []string // what the host offered to log in with
-	failure *Error   // found out inside a callback of the library, which would bury it
+	methods []string // that the host offers
+	failure *Error   // set in a callback of the library, which would lose it
 }
 
-// errLate ends a login that took longer than ConnectTimeout.
 var errLate = errors.New("connect timeout")
 
-// connectAndLogIn connects and logs in.
 func (l *login) connectAndLogIn(parent context.Context) (*ssh.Client, *activeConn, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
@@ -61,7 +59,7 @@ func (l *login) connectAndLogIn(parent context.Context) (*ssh.Client, *activeCon
 	return ssh.NewClient(c, chans, reqs), conn, nil
 }
 
-// hostKeys returns the host keys to accept, by known_hosts and ssh_config.
+// hostKeys returns the accepted host keys, by known_hosts and ssh_config.
 func (l *login) hostKeys() (hostKeys, error) {
 	known, err := l.dialer.known.readAll(l.ep.knownHosts, l.dialer.files)
 	if err != nil {
@@ -73,7 +71,6 @@ func (l *login) hostKeys() (hostKeys, error) {
 	return keys, err
 }
 
-// collectKeys collects the keys to try.
 func (l *login) collectKeys(ctx context.Context) (closeAgent func(), err error) {
 	closeAgent = func() {}
 	conn, err := dialAgent(ctx, l.ep.agent)
@@ -134,7 +131,7 @@ func (l *login) clientConfig(keys hostKeys) *ssh.ClientConfig {
 	}
 }
 
-// unlockKey unlocks a key; the time somebody takes to type does not count as the host's.
+// unlockKey unlocks a key. The time for typing does not count towards ConnectTimeout.
 func (l *login) unlockKey(k *keyFile) (ssh.AlgorithmSigner, error) {
 	l.clock.pause()
 	defer l.clock.resume()
@@ -145,7 +142,6 @@ func (l *login) unlockKey(k *keyFile) (ssh.AlgorithmSigner, error) {
 	return s, err
 }
 
-// connectError says why there is no connection.
 func (l *login) connectError(parent context.Context, err error) error {
 	step := "connect to " + l.ep.address()
 	if l.via != nil {
@@ -162,7 +158,7 @@ func (l *login) connectError(parent context.Context, err error) error {
 	return l.ep.newError(kind, step, rootCause(err), hint)
 }
 
-// jumpHostLost returns the error if err is due to the end of the connection to the jump host.
+// jumpHostLost returns an error if err follows from a lost connection to the jump host, else nil.
 func (l *login) jumpHostLost(err error) error {
 	var refused *ssh.OpenChannelError
 	if err == nil || l.via == nil || l.ctx.Err() != nil || errors.As(err, &refused) {
@@ -174,7 +170,6 @@ func (l *login) jumpHostLost(err error) error {
 	return nil
 }
 
-// loginError says why the connection did not become a login.
 func (l *login) loginError(parent context.Context, conn *activeConn, err error) error {
 	step := "log in as " + l.ep.userAndAddress()
 	if e := l.callerEnded(parent, step); e != nil {
@@ -207,10 +202,10 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 	return l.ep.newError(Unreachable, step, handshakeCause(err), "")
 }
 
-// unauthenticated is how the library says that no key was left to try; it has no type for that.
+// unauthenticated is the library's text if no key was left to try; it has no type for this error.
 const unauthenticated = "ssh: unable to authenticate"
 
-// handshakeCause drops the library's prefix.
+// handshakeCause removes the library's prefix.
 func handshakeCause(err error) error {
 	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "ssh: handshake failed") {
 		return inner
@@ -218,7 +213,7 @@ func handshakeCause(err error) error {
 	return err
 }
 
-// noKeyError says which keys the host did not take.
+// noKeyError returns the error for a host that accepted no key.
 func (l *login) noKeyError(step, said string) error {
 	if len(l.ids.keys) == 0 && l.ids.locked {
 		return l.ep.newError(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or say where the passphrase comes from")
@@ -227,7 +222,7 @@ func (l *login) noKeyError(step, said string) error {
 		"check the user, and its authorized_keys on the host")
 }
 
-// callerEnded returns the error if it was the caller who ended the login.
+// callerEnded returns an error if the caller ended the login, else nil.
 func (l *login) callerEnded(parent context.Context, step string) error {
 	if parent.Err() == nil {
 		return nil
@@ -235,7 +230,7 @@ func (l *login) callerEnded(parent context.Context, step string) error {
 	return l.ep.newError(kindOfEnd(parent), step, context.Cause(parent), "")
 }
 
-// kindOfEnd tells a caller's deadline from its cancelling.
+// kindOfEnd distinguishes a caller's deadline from its cancellation.
 func kindOfEnd(ctx context.Context) Kind {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Timeout

@@ -68,7 +68,7 @@ func TestConnectFails(t *testing.T) {
 	}
 }
 
-// A black hole is told from a refusal; what the timeout is does not matter to that.
+// A black hole differs from a refusal at any timeout.
 func TestDialCanceled(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Silent: true})

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// maxNoise bounds what is kept of what comes before the script.
+// maxNoise bounds the kept output before the script, in bytes.
 const maxNoise = 64 << 10
 
-// output takes one of a session's output streams: first what comes before the script, then the script's own, as far as the
-// allowance goes.
+// output receives one output stream of a session: first the output before the script, then the script's own, within the
+// allowance.
 type output struct {
 	allowance *allowance
 	live      func([]byte)
@@ -21,7 +21,7 @@ type output struct {
 	noise    []byte
 	ahead    int // bytes before the script
 	kept     parts
-	isClosed bool // nobody is interested any more
+	isClosed bool // drop all further output
 	ready    bool
 	prompts  int
 
@@ -29,7 +29,7 @@ type output struct {
 	onPrompt func() // called for each prompt before that
 }
 
-// Write fails when there is too much, so that nothing more is read.
+// Write fails if there is too much output, so that reading stops.
 func (o *output) Write(p []byte) (int, error) {
 	own, err := o.splitOwn(p)
 	if err == nil && len(own) > 0 {
@@ -43,10 +43,10 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// readSize is how much is read at once: most scripts say little, and there are two outputs for each host of a fleet.
+// readSize is the size of one read: most scripts print little, and each host of a fleet has two outputs.
 const readSize = 4 << 10
 
-// ReadFrom is io.Copy's way around its own buffer, which is eight times as large.
+// ReadFrom keeps io.Copy from its own buffer, which is eight times as large.
 func (o *output) ReadFrom(r io.Reader) (int64, error) {
 	var total int64
 	buf := make([]byte, readSize)
@@ -67,7 +67,7 @@ func (o *output) ReadFrom(r io.Reader) (int64, error) {
 
 var readyLine = []byte(readyWord + "\n")
 
-// splitOwn returns the part of p that is the script's own.
+// splitOwn returns the part of p that the script printed.
 func (o *output) splitOwn(p []byte) ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +83,7 @@ func (o *output) splitOwn(p []byte) ([]byte, error) {
 	return o.awaitReadyLine(p), nil
 }
 
-// awaitReadyLine looks for the line that says that the script runs, and returns what follows it.
+// awaitReadyLine searches for the ready line, and returns the output after it.
 func (o *output) awaitReadyLine(p []byte) []byte {
 	o.noise = append(o.noise, p...)
 	if i := bytes.Index(o.noise, readyLine); i >= 0 {
@@ -103,7 +103,6 @@ func (o *output) awaitReadyLine(p []byte) []byte {
 	return nil
 }
 
-// keepChunk stores p, unless nobody is interested any more.
 func (o *output) keepChunk(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -116,7 +115,7 @@ func (o *output) keepChunk(p []byte) {
 	o.kept.appendBytes(p)
 }
 
-// closeOutput returns what was kept; nothing is taken after it.
+// closeOutput returns the kept output and drops any more.
 func (o *output) closeOutput() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,24 +125,24 @@ func (o *output) closeOutput() string {
 	return kept
 }
 
-// dropKept forgets what was kept; nothing is taken after it.
+// dropKept drops the kept output and any more.
 func (o *output) dropKept() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.isClosed, o.kept = true, nil
 }
 
-// printedBefore returns what came before the script, and whether the script came.
+// printedBefore returns the output before the script, and whether the script started.
 func (o *output) printedBefore() (noise string, ready bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return string(o.noise), o.ready
 }
 
-// parts is a long text in pieces, which never moves while it grows.
+// parts is a long text in pieces, so that it never moves while it grows.
 type parts [][]byte
 
-// Sizes of the pieces: each is as long as all before it, within these.
+// Each piece doubles the text, within these sizes.
 const (
 	leastPart = 4 << 10
 	mostPart  = 1 << 20

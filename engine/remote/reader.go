@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// fileReader reads the files of the user, and tells of what is wrong with them and does no harm.
+// fileReader reads files of the user, and warns of harmless errors in them.
 type fileReader struct {
 	read func(path string) ([]byte, error)
 	warn func(text string) // each text once

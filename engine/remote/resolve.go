@@ -19,18 +19,16 @@ const (
 	defaultKeepAliveCount = 3
 )
 
-// resolver answers a Target's open questions from ssh_config and the defaults. The first error stays in err, so that the
-// questions can be asked one after the other.
+// resolver fills in a Target from ssh_config and the defaults. It keeps the first error in err, so that callers check once.
 type resolver struct {
 	config sshConfig
-	alias  string // what ssh_config is looked up with
+	alias  string // the name to look up in ssh_config
 	home   string
 	agent  string // default agent socket
 	warn   func(string)
 	err    error
 }
 
-// resolveEndpoint returns the endpoint of t.
 func (r *resolver) resolveEndpoint(t Target) (endpoint, error) {
 	e := endpoint{
 		name:           firstNonEmpty(t.Name, t.Address),
@@ -59,7 +57,6 @@ func (r *resolver) resolveEndpoint(t Target) (endpoint, error) {
 	return e, r.err
 }
 
-// resolveTimeouts fills in timeouts.
 func (r *resolver) resolveTimeouts(e *endpoint) {
 	if e.connectTimeout <= 0 {
 		e.connectTimeout = r.configTime("ConnectTimeout", defaultConnectTimeout)
@@ -70,7 +67,6 @@ func (r *resolver) resolveTimeouts(e *endpoint) {
 	}
 }
 
-// resolveFiles fills in the paths of keys, known_hosts and the agent's socket.
 func (r *resolver) resolveFiles(t Target, e *endpoint) {
 	e.identities = r.expandNames(t.Identities, *e)
 	if len(e.identities) == 0 {
@@ -101,7 +97,6 @@ func (r *resolver) resolveFiles(t Target, e *endpoint) {
 	}
 }
 
-// resolveJumpHosts fills in the jump hosts.
 func (r *resolver) resolveJumpHosts(t Target, e *endpoint) {
 	jump := firstNonEmpty(t.ProxyJump, r.configValue("ProxyJump"))
 	if jump == "" && t.ProxyJump == "" {
@@ -113,7 +108,7 @@ func (r *resolver) resolveJumpHosts(t Target, e *endpoint) {
 	if err != nil {
 		r.setError(err)
 	}
-	// A ProxyJump for all hosts names the jump host as its own: it is the one that is reached directly.
+	// A ProxyJump for all hosts also applies to the jump host itself, which is reached directly.
 	if len(hops) > 0 && hops[len(hops)-1].isHost(r.alias, e.port) {
 		hops = nil
 	}
@@ -167,7 +162,7 @@ func (r *resolver) configNumber(keyword string, otherwise int) int {
 	return int(n)
 }
 
-// configTime reads a time as ssh_config writes it: seconds, or a number with a unit such as 1m30s. "none" and 0 are the default.
+// configTime reads a time of ssh_config: seconds, or a number with a unit such as 1m30s. "none" and 0 are the default.
 func (r *resolver) configTime(keyword string, otherwise time.Duration) time.Duration {
 	v := r.configValue(keyword)
 	if v == "" || v == "0" || strings.EqualFold(v, "none") {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// restrictions are the options of ssh_config that keep ssh from connecting where it could. Nil lists restrict nothing.
+// restrictions are the options of ssh_config that keep ssh from connecting. Nil lists restrict nothing.
 type restrictions struct {
 	hostKeys     []string // HostKeyAlgorithms
 	authorities  []string // CASignatureAlgorithms
@@ -23,7 +23,7 @@ type restrictions struct {
 	network      string   // "tcp", or "tcp4" or "tcp6" by AddressFamily
 }
 
-// readRestrictions reads the restrictions for the endpoint, and refuses options that would keep ssh from logging in at all.
+// readRestrictions reads the restrictions of the endpoint. It refuses options with which ssh could not log in at all.
 func (r *resolver) readRestrictions(e *endpoint) {
 	supported := ssh.SupportedAlgorithms()
 	x := &e.restrictions
@@ -59,8 +59,8 @@ func (r *resolver) readRestrictions(e *endpoint) {
 	r.warnOfOptions()
 }
 
-// readAlgorithms reads a list of algorithms as ssh_config(5) writes it: names and patterns that replace the default, or after +, -
-// or ^ change it. It returns nil if the option is not set. Only supported algorithms are ever returned.
+// readAlgorithms reads a list of algorithms as in ssh_config(5): names and patterns replace the default, or change it after +, -
+// or ^. It returns nil if the option is not set, and only supported algorithms.
 func (r *resolver) readAlgorithms(keyword string, supported []string) []string {
 	v := r.configValue(keyword)
 	if v == "" {
@@ -81,7 +81,7 @@ func (r *resolver) readAlgorithms(keyword string, supported []string) []string {
 	isListed := func(name string) bool { return slices.Contains(listed, name) }
 	rest := slices.DeleteFunc(slices.Clone(supported), isListed)
 	switch change {
-	case '+': // what is added is supported anyway, or not at all
+	case '+': // an added algorithm is in supported, or cannot be used
 		listed = slices.Clone(supported)
 	case '-':
 		listed = rest
@@ -95,7 +95,7 @@ func (r *resolver) readAlgorithms(keyword string, supported []string) []string {
 	return listed
 }
 
-// loginAlgorithms adds the names that the algorithms have with certificates.
+// loginAlgorithms adds the names of the algorithms with certificates.
 func loginAlgorithms(plain []string) []string {
 	all := slices.Clone(plain)
 	for _, a := range plain {
@@ -110,7 +110,7 @@ func loginAlgorithms(plain []string) []string {
 
 const certSuffix = "-cert-v01"
 
-// refuseOptions fails for options with which ssh would not log in with a key.
+// refuseOptions adds an error for options with which ssh would not log in with a key.
 func (r *resolver) refuseOptions() {
 	if reason := r.configValue("RefuseConnection"); reason != "" {
 		r.setError(fmt.Errorf("%s: RefuseConnection of %s: %s", r.config.path, r.alias, strings.Trim(reason, `"`)))
@@ -124,7 +124,7 @@ func (r *resolver) refuseOptions() {
 	}
 }
 
-// warnOfOptions warns of options that make ssh stricter or go another way, and that are not followed here.
+// warnOfOptions warns of options that are not supported: with them, ssh is stricter or connects in another way.
 func (r *resolver) warnOfOptions() {
 	for _, o := range []struct{ keyword, but string }{
 		{"CheckHostIP", "only the name of a host is looked up in known_hosts, not its IP address"},
@@ -139,7 +139,7 @@ func (r *resolver) warnOfOptions() {
 	}
 }
 
-// isTooSmall reports whether a key is an RSA key of fewer bits than RequiredRSASize.
+// isTooSmall reports whether a key is an RSA key with fewer bits than RequiredRSASize.
 func (x restrictions) isTooSmall(key ssh.PublicKey) bool {
 	if c, ok := key.(*ssh.Certificate); ok {
 		key = c.Key
@@ -152,12 +152,11 @@ func (x restrictions) isTooSmall(key ssh.PublicKey) bool {
 	return ok && k.N.BitLen() < x.minRSA
 }
 
-// tooSmallText says that a key is smaller than RequiredRSASize.
 func (x restrictions) tooSmallText() string {
 	return "is smaller than RequiredRSASize of ssh_config, " + strconv.Itoa(x.minRSA) + " bits"
 }
 
-// limitLogins leaves only keys and algorithms that PubkeyAcceptedAlgorithms and RequiredRSASize allow.
+// limitLogins keeps only the keys and algorithms that PubkeyAcceptedAlgorithms and RequiredRSASize allow.
 func (ids *identities) limitLogins(x restrictions) []ssh.Signer {
 	var signers []ssh.Signer
 	var kept []identity

@@ -18,7 +18,7 @@ import (
 // publicLine is a public key as files of public keys have it.
 func publicLine(k ssh.PublicKey) string { return string(ssh.MarshalAuthorizedKey(k)) }
 
-// TestRevokedHostKeys: what RevokedHostKeys of ssh_config lists is refused, keys and authorities alike; a file of it that cannot
+// TestRevokedHostKeys: the keys in files of RevokedHostKeys are refused, keys and authorities alike; a file of it that cannot
 // be read or understood refuses every host, as ssh does.
 func TestRevokedHostKeys(t *testing.T) {
 	t.Parallel()
@@ -172,7 +172,7 @@ func TestKnownHostsCase(t *testing.T) {
 	}
 }
 
-// TestStricterConfig: what ssh_config restricts is restricted here, or refused with the reason, and never ignored in silence.
+// TestStricterConfig: restrictions of ssh_config apply, or are refused with the reason, but are never silently ignored.
 func TestStricterConfig(t *testing.T) {
 	t.Parallel()
 	ed := sshtest.Start(t, sshtest.Config{})

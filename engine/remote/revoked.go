@@ -9,7 +9,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// revokedKeys are the keys of the files that RevokedHostKeys names, with their file:line.
+// revokedKeys maps the keys in files of RevokedHostKeys to their file:line.
 type revokedKeys map[string]string
 
 // revokedCache reads each list of files once.
@@ -21,7 +21,7 @@ type revokedCache struct {
 // krlMagic begins an OpenSSH key revocation list.
 const krlMagic = "SSHKRL\n\x00"
 
-// readAll returns the keys of some files. As with ssh, no host is connected to where one of the files cannot be read.
+// readAll returns the keys of all files. Like ssh, it connects to no host if a file cannot be read.
 func (c *revokedCache) readAll(files []string, r fileReader) (revokedKeys, error) {
 	if len(files) == 0 {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Run runs a script and returns when it has ended, with its exit status in the Result. The error is an *Error and concerns
-// everything but the script: the connection, sudo, time, the context. With an error, the Result holds what had arrived.
+// Run runs a script and returns when it has ended, with its exit status in the Result. The error is an *Error about the
+// connection, sudo, time or the context, but not about the script. With an error, the Result holds the output so far.
 //
 // When ctx ends or the Timeout is over, Run asks the host to end the script (SIGTERM, which sshd does not deliver to root's
 // scripts), closes the session and returns at once: the script may still be running.
@@ -52,10 +52,10 @@ func (h *Host) Run(ctx context.Context, c Command) (Result, error) {
 	return h.executeCommand(ctx, c, linePassword, password)
 }
 
-// commandTimeout is the cause of the end when a command's time is over.
+// commandTimeout is the cause of the end of a command after its Timeout.
 type commandTimeout time.Duration
 
-// Error says how long it had.
+// Error names the timeout.
 func (l commandTimeout) Error() string {
 	return fmt.Sprintf("not finished within %s", time.Duration(l))
 }
@@ -63,7 +63,6 @@ func (l commandTimeout) Error() string {
 // Unwrap makes it a context.DeadlineExceeded.
 func (l commandTimeout) Unwrap() error { return context.DeadlineExceeded }
 
-// passwordError returns the error for a password that nobody gave.
 func (h *Host) passwordError(ctx context.Context, err error) error {
 	step := "ask for the sudo password"
 	if KindOf(err) != 0 {
@@ -75,7 +74,7 @@ func (h *Host) passwordError(ctx context.Context, err error) error {
 	return h.ep.newError(SudoPassword, step, err, "")
 }
 
-// endTooMuchOutput ends a script that printed too much, and forgets its output.
+// endTooMuchOutput ends a script that printed too much, and drops its output.
 func (x *execution) endTooMuchOutput(err error) (Result, error) {
 	x.abortSession()
 	return Result{}, x.host.ep.newError(TooMuch, x.step, err, "the script may still be running; find out on the host why it prints so much")

@@ -73,7 +73,7 @@ func TestOneConnection(t *testing.T) {
 	}
 }
 
-// A login shell that prints does not spoil what a script says.
+// A login shell that prints does not change the output of a script.
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Shell: []string{"sh", "-c", `echo welcome; echo hello >&2; sh -c "$0"`}})
@@ -248,7 +248,7 @@ func TestCancel(t *testing.T) {
 	run(t, h, remote.Command{Script: "true"}) // the connection goes on
 }
 
-// A host that hangs does not hold up whoever gives up on it.
+// A host that hangs does not delay a caller that gives up.
 func TestCancelFrozen(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{})

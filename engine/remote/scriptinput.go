@@ -5,17 +5,17 @@ import (
 	"io"
 )
 
-// writeInput writes what goes to the session's standard input: sudo's password when it asks for it, the script, the data. ended is
-// closed when nobody reads it any more.
+// writeInput writes the session's standard input: sudo's password at its prompt, the script, the data. ended is closed when the
+// input is no longer read.
 func (x *execution) writeInput(w io.WriteCloser, ended <-chan struct{}) {
 	defer func() { _ = w.Close() }() // end of input
 	if x.password != nil && !x.answerPrompt(w, ended) {
 		return
 	}
 	if _, err := w.Write(x.command.encodeScript()); err != nil || x.command.Stdin == nil {
-		return // the session's end says why
+		return // the end of the session has the cause
 	}
-	// Data waits for the script, because a sudo that wants a password means that all of it is sent again.
+	// Data waits for the script: if sudo wants a password, everything is sent again.
 	select {
 	case <-x.running:
 	case <-ended:
@@ -29,8 +29,8 @@ func (x *execution) writeInput(w io.WriteCloser, ended <-chan struct{}) {
 	}
 }
 
-// answerPrompt gives sudo the password when it asks, and reports whether the script runs then. A second prompt means that the password
-// is wrong: end of input keeps sudo from asking on.
+// answerPrompt sends the password when sudo prompts, and reports whether the script runs then. A second prompt means that the
+// password is wrong; the end of input keeps sudo from prompting again.
 func (x *execution) answerPrompt(w io.Writer, ended <-chan struct{}) bool {
 	for asked := false; ; asked = true {
 		select {
@@ -50,14 +50,14 @@ func (x *execution) answerPrompt(w io.Writer, ended <-chan struct{}) bool {
 	}
 }
 
-// abortInput closes a session whose data could not be read, before the end of input can be taken for the end of the data.
+// abortInput closes a session whose data could not be read, before the end of input looks like the end of the data.
 func (x *execution) abortInput() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	_ = x.session.Close()
 }
 
-// scriptInput remembers why reading ended, unless the session had ended before.
+// scriptInput keeps the error of reading, unless the session ended before.
 type scriptInput struct {
 	r     io.Reader
 	ended <-chan struct{}
@@ -69,7 +69,7 @@ func (i *scriptInput) Read(p []byte) (int, error) {
 	n, err := i.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		select {
-		case <-i.ended: // closed because nobody wants it
+		case <-i.ended: // closed by Run
 		default:
 			i.err = err
 		}

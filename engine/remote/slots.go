@@ -9,18 +9,17 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// maxSessions is how many sessions one connection has at a time. sshd's MaxSessions is 10 by default; two are left for those it
-// has not finished closing.
+// maxSessions bounds the sessions of a connection. sshd's MaxSessions is 10 by default; two are left for sessions that it has not
+// finished closing.
 const maxSessions = 8
 
 // slots bounds the sessions of a connection.
 type slots struct {
 	taken chan struct{}
-	lost  atomic.Int32 // slots that will not be used again
+	lost  atomic.Int32 // slots that are no longer used
 	used  atomic.Bool  // a session was opened before
 }
 
-// acquireSlot waits for a slot.
 func (s *slots) acquireSlot(ctx context.Context, h *Host, step string) error {
 	select {
 	case s.taken <- struct{}{}:
@@ -34,8 +33,8 @@ func (s *slots) acquireSlot(ctx context.Context, h *Host, step string) error {
 
 func (s *slots) releaseSlot() { <-s.taken }
 
-// openSession takes a slot and opens a session. A host that allows fewer sessions than maxSessions refuses one: then that slot stays
-// taken for good, so that the bound sinks to what the host allows, and the next to become free is waited for.
+// openSession takes a slot and opens a session. If a host refuses a session because it allows fewer than maxSessions, its slot
+// stays taken: the bound sinks to the host's own, and openSession waits for the next free slot.
 func (s *slots) openSession(ctx context.Context, h *Host, step string) (*ssh.Session, error) {
 	for tries := 0; ; {
 		if err := s.acquireSlot(ctx, h, step); err != nil {
@@ -52,7 +51,7 @@ func (s *slots) openSession(ctx context.Context, h *Host, step string) (*ssh.Ses
 			s.releaseSlot()
 			return nil, h.lostError(step, err)
 		case s.giveUpSlot():
-		case s.used.Load() && tries < maxTries: // the host has not yet noticed that the last one ended
+		case s.used.Load() && tries < maxTries: // the host may not have noticed the end of the last session
 			s.releaseSlot()
 			tries++
 			sleepContext(ctx, time.Duration(tries)*tryAgain)
@@ -78,7 +77,7 @@ func sleepContext(ctx context.Context, d time.Duration) {
 	}
 }
 
-// giveUpSlot gives up the caller's slot for good, unless no other session is open whose end could help.
+// giveUpSlot gives up the caller's slot for good. It returns false if no other session is open whose end could free one.
 func (s *slots) giveUpSlot() bool {
 	lost := s.lost.Load()
 	others := int32(len(s.taken)) - lost - 1

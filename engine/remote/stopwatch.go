@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stopwatch calls a function once some time has passed, not counting pauses.
+// stopwatch calls a function after a time, without pauses.
 type stopwatch struct {
 	mu    sync.Mutex
 	timer *time.Timer

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// sudo is what is known about becoming root on one host.
+// sudo holds the password for one host.
 type sudo struct {
-	mu       chan struct{} // held while somebody is asked
+	mu       chan struct{} // held during a prompt
 	asked    bool
 	password []byte
 	err      error
 }
 
-// knownPassword returns the password if it was asked for already.
+// knownPassword returns the password from an earlier prompt, or nil.
 func (s *sudo) knownPassword(ctx context.Context) ([]byte, error) {
 	select {
 	case s.mu <- struct{}{}:
@@ -46,7 +46,7 @@ func (s *sudo) askPassword(ctx context.Context, h *Host) ([]byte, error) {
 		password, err = nil, errors.New("the password has more than one line")
 	}
 	if err == nil && password != nil {
-		// One try while nobody else gets it: several commands with a wrong password at a time could lock the account.
+		// One try before others get it: several commands with a wrong password could lock the account.
 		_, err = h.executeCommand(ctx, Command{Script: ":", MaxOutput: defaultMaxOutput}, linePassword, password)
 		if k := KindOf(err); err != nil && k != SudoPassword && k != NoSudo {
 			return nil, err
@@ -56,15 +56,14 @@ func (s *sudo) askPassword(ctx context.Context, h *Host) ([]byte, error) {
 	return s.password, s.err
 }
 
-// errPasswordNeeded says that sudo wants a password that was not given yet.
 var errPasswordNeeded = errors.New("sudo wants a password")
 
-// startError says why a script did not start, from what was printed instead and the exit status. The messages are those of
-// sudo 1.8 and 1.9 and of sudo-rs in the C locale.
+// startError explains why a script did not start, from the output before it and the exit status. The messages are those of sudo
+// 1.8 and 1.9 and of sudo-rs in the C locale.
 func (x *execution) startError(code int) error {
 	said, _ := x.err.printedBefore()
 	said = strings.ReplaceAll(said, passwordPrompt, "")
-	said = strings.TrimSpace(strings.ReplaceAll(said, launcher, "…")) // sudo repeats the command it does not allow
+	said = strings.TrimSpace(strings.ReplaceAll(said, launcher, "…")) // sudo repeats the refused command
 	ep, step := x.host.ep, "become root with sudo"
 	if !x.become {
 		step = "start a shell as " + ep.userAndAddress()

@@ -23,7 +23,7 @@ func TestSudo(t *testing.T) {
 		name   string
 		config sshtest.Config
 		asked  int
-		given  string // what sudo read
+		given  string // input of sudo
 	}{
 		{"without password", sshtest.Config{Sudo: "nopasswd"}, 0, ""},
 		{"with password", sshtest.Config{Sudo: "password:it's $ecret"}, 1, "it's $ecret\nit's $ecret\nit's $ecret\n"},

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Dial connects to addr from the host; network is "tcp" or "unix". Unlike a plain SSH channel the connection has deadlines, and
+// Dial connects to addr from the host; network is "tcp" or "unix". Unlike a plain SSH channel, the connection has deadlines, and
 // Close returns at once. It has no half-close: when one side ends, so does the other. The error is an *Error: Refused, Resolve,
-// Unreachable (as seen from the host), Forward, Lost, Timeout or Canceled.
+// Unreachable (from the host), Forward, Lost, Timeout or Canceled.
 func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := h.dialChannel(ctx, network, addr)
 	if err == nil {
@@ -44,7 +44,6 @@ func (h *Host) dialChannel(ctx context.Context, network, addr string) (net.Conn,
 	return h.newTunnel(inner, address{network, addr})
 }
 
-// newTunnel makes a tunnel of a channel.
 func (h *Host) newTunnel(inner net.Conn, remote net.Addr) (net.Conn, error) {
 	near, far := net.Pipe()
 	t := &tunnel{Conn: near, far: far, inner: inner, remote: remote}
@@ -73,9 +72,9 @@ func (h *Host) closeTunnels() {
 	}
 }
 
-// Listen opens a port on the host's loopback and returns its connections; network is "tcp", and addr is like "127.0.0.1:0", where
-// 0 lets the host choose: see the listener's Addr. Connections must be accepted as long as it is open. It has no context: a host
-// that does not answer is found out by the keepalive. The error is an *Error.
+// Listen opens a port on the host's loopback and returns its connections; network is "tcp". addr is like "127.0.0.1:0"; port 0
+// lets the host choose: see the listener's Addr. Connections must be accepted while it is open. It has no context: keepalives
+// detect a host that does not answer. The error is an *Error.
 func (h *Host) Listen(network, addr string) (net.Listener, error) {
 	step := "listen on " + addr + " of the host"
 	name, _, err := net.SplitHostPort(addr)
@@ -100,7 +99,7 @@ func isLoopback(name string) bool {
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// listener hands out tunnels.
+// listener returns tunnels.
 type listener struct {
 	net.Listener
 	host *Host
@@ -118,8 +117,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	return l.host.newTunnel(c, c.RemoteAddr())
 }
 
-// tunnel is a connection inside the SSH connection. The pipe gives it deadlines, which channels do not have and which
-// net/http and gRPC rely on, and a Close that does not wait for the peer.
+// tunnel is a connection inside the SSH connection. Its pipe has deadlines, which channels lack and which net/http and gRPC rely
+// on, and a Close that does not wait for the peer.
 type tunnel struct {
 	net.Conn // the near end of the pipe
 	far      net.Conn
@@ -130,7 +129,7 @@ type tunnel struct {
 // RemoteAddr returns the address as the host sees it.
 func (t *tunnel) RemoteAddr() net.Addr { return t.remote }
 
-// copyBothWays copies both ways until both have ended.
+// copyBothWays copies until both ways have ended.
 func (t *tunnel) copyBothWays() {
 	var up conc.WaitGroup
 	up.Go(func() {
@@ -142,7 +141,7 @@ func (t *tunnel) copyBothWays() {
 	up.Wait()
 }
 
-// endTunnel ends both ways from this side, without losing what has been read already.
+// endTunnel ends both ways without losing data that was already read.
 func (t *tunnel) endTunnel() { _ = t.far.Close() }
 
 type address struct{ network, text string }

@@ -101,7 +101,7 @@ func TestTunnelDeadline(t *testing.T) {
 	_ = c.Close()
 }
 
-// What was written before Close arrives.
+// Data from before Close arrives.
 func TestTunnelFlush(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

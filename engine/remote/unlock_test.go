@@ -18,7 +18,7 @@ func (typist) Passphrase(context.Context, string) ([]byte, error) {
 
 func (typist) BecomePassword(context.Context, string) ([]byte, error) { return nil, nil }
 
-// The time somebody takes to type does not count as the host's; what the host has left afterwards does.
+// The time for typing does not count towards the host's timeout; the remaining time after it does.
 func TestPassphraseSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		text, err := os.ReadFile("testdata/locked")

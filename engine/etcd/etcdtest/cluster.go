@@ -23,10 +23,10 @@ import (
 const (
 	clientPort   = 2379
 	peerPort     = 2380
-	startTimeout = 30 * time.Second // for what is bound to happen
+	startTimeout = 30 * time.Second // bounds every wait
 )
 
-// Options say what kind of cluster to start.
+// Options describe the cluster to start.
 type Options struct {
 	TLS         bool                     // clients need a certificate and speak TLS
 	User        string                   // common name of the client certificate; "": root
@@ -48,11 +48,11 @@ type Cluster struct {
 	token   string
 }
 
-// counter gives every member of this process a host number of its own.
+// counter gives every member of this process its own host number.
 var counter atomic.Uint32
 
-// Start starts a cluster of n members on the hosts etcd-0, etcd-1 and so on,
-// and waits until it has a leader. It is stopped when the test ends.
+// Start starts a cluster of n members on the hosts etcd-0, etcd-1 and so on, and waits until it has a leader. It stops
+// with the test.
 func Start(t testing.TB, n int, options Options) *Cluster {
 	t.Helper()
 	if options.User == "" {
@@ -78,7 +78,7 @@ func Start(t testing.TB, n int, options Options) *Cluster {
 	return c
 }
 
-// addUnlisted prepares one more member; it is not started.
+// addUnlisted prepares one more member without starting it.
 func (c *Cluster) addUnlisted(t testing.TB) *Member {
 	t.Helper()
 	i := len(c.Members)
@@ -97,7 +97,7 @@ func (c *Cluster) addUnlisted(t testing.TB) *Member {
 	return m
 }
 
-// Client is a client of all members. It is closed when the test ends.
+// Client returns a client of all members, which is closed with the test.
 func (c *Cluster) Client(t testing.TB) *clientv3.Client {
 	t.Helper()
 	var endpoints []string
@@ -125,7 +125,7 @@ func (c *Cluster) newClient(t testing.TB, endpoints ...string) *clientv3.Client 
 	return client
 }
 
-// Leader returns the member that leads.
+// Leader returns the leading member.
 func (c *Cluster) Leader(t testing.TB) *Member {
 	t.Helper()
 	for _, m := range c.Members {
@@ -172,5 +172,5 @@ func (c *Cluster) addMember(t testing.TB) *Member {
 	return m
 }
 
-// loopbackAddress is where m's host would answer itself.
+// loopbackAddress returns an address on the member's own host.
 func loopbackAddress(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }

@@ -39,8 +39,7 @@ func (m *Member) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// ReadFile reads a file of the member's host: there are only the credentials
-// that Cluster.TLS names.
+// ReadFile reads a file of the member's host, which has only the credentials in Cluster.TLS.
 func (m *Member) ReadFile(_ context.Context, path string) ([]byte, error) {
 	data, ok := m.cluster.files[path]
 	if !ok {
@@ -49,10 +48,10 @@ func (m *Member) ReadFile(_ context.Context, path string) ([]byte, error) {
 	return data, nil
 }
 
-// ID is the member's ID.
+// ID returns the member's ID.
 func (m *Member) ID() uint64 { return uint64(m.etcd.Server.MemberID()) }
 
-// Stop stops the member, as a reboot would. Stopping it twice is fine.
+// Stop stops the member like a reboot. It may be called twice.
 func (m *Member) Stop() {
 	if m.etcd == nil {
 		return
@@ -61,8 +60,7 @@ func (m *Member) Stop() {
 	m.etcd = nil
 }
 
-// Restart starts a stopped member with the data it had, and waits until it
-// serves.
+// Restart starts a stopped member with its data, and waits until it serves.
 func (m *Member) Restart(t testing.TB) {
 	t.Helper()
 	m.launchEtcd(t)
@@ -79,7 +77,7 @@ func (m *Member) clientURL() string {
 
 func (m *Member) peerURL() string { return fmt.Sprintf("http://%s:%d", m.Address, peerPort) }
 
-// startMember launches the member as part of a cluster that is new or existing.
+// startMember starts the member of a cluster whose state is new or existing.
 func (m *Member) startMember(t testing.TB, state, initial string) {
 	t.Helper()
 	client, peer := []url.URL{parseURL(t, m.clientURL())}, []url.URL{parseURL(t, m.peerURL())}

@@ -25,8 +25,7 @@ type authority struct {
 	pool *x509.CertPool
 }
 
-// NewCA makes a certificate authority that no member knows and returns its
-// certificate, PEM.
+// NewCA returns the PEM certificate of a certificate authority that no member knows.
 func NewCA(t testing.TB) []byte {
 	t.Helper()
 	return newAuthority(t).pem
@@ -56,8 +55,7 @@ func newAuthority(t testing.TB) *authority {
 	return a
 }
 
-// issueCertificate makes a certificate for a client and server of these names, and its
-// key, both PEM.
+// issueCertificate returns the PEM certificate and key of a client and server with these names.
 func (a *authority) issueCertificate(t testing.TB, user string, names ...string) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -87,8 +85,7 @@ func (a *authority) issueCertificate(t testing.TB, user string, names ...string)
 	return pemBlock("CERTIFICATE", der), pemBlock("PRIVATE KEY", keyDER)
 }
 
-// Issue makes another certificate from the cluster's CA, for a client and for
-// a server of these names, and its key, both PEM.
+// Issue returns a PEM certificate and key from the cluster's CA, for a client and server with these names.
 func (c *Cluster) Issue(t testing.TB, user string, names ...string) (cert, key []byte) {
 	t.Helper()
 	return c.ca.issueCertificate(t, user, names...)
@@ -98,7 +95,7 @@ func pemBlock(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// makeCredentials makes the CA and the client's files, as they are on every host.
+// makeCredentials creates the CA and the client's files, which are the same on every host.
 func (c *Cluster) makeCredentials(t testing.TB) {
 	t.Helper()
 	c.ca = newAuthority(t)

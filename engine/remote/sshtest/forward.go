@@ -8,7 +8,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// forwards are the ports a client asked to be listened on.
+// forwards are the ports that a client listens on.
 type forwards struct {
 	conn   *ssh.ServerConn
 	server *Server
@@ -68,7 +68,6 @@ func (f *forwards) closeAll() {
 	}
 }
 
-// acceptConns hands the connections of one port to the client.
 func (f *forwards) acceptConns(l net.Listener, r forwardRequest) {
 	for {
 		c, err := l.Accept()

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// serveConn is the life of one connection.
 func (s *Server) serveConn(c net.Conn) {
 	if s.config.Silent {
 		_, _ = io.Copy(io.Discard, c)
@@ -78,7 +77,6 @@ func containsKey(keys []ssh.PublicKey, key ssh.PublicKey) bool {
 	return slices.ContainsFunc(keys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
 }
 
-// answerRequests answers what concerns the connection as a whole.
 func (s *Server) answerRequests(f *forwards, requests <-chan *ssh.Request) {
 	for r := range requests {
 		switch r.Type {
@@ -96,7 +94,7 @@ func (s *Server) answerRequests(f *forwards, requests <-chan *ssh.Request) {
 	}
 }
 
-// connectDirect connects a client to where it wants to go from here.
+// connectDirect connects a client to an address from here.
 func (s *Server) connectDirect(n ssh.NewChannel) {
 	var to struct {
 		Host       string
@@ -122,7 +120,7 @@ func (s *Server) connectDirect(n ssh.NewChannel) {
 	copyBothWays(channel, c)
 }
 
-// sshdReason is what sshd says: the system's words without Go's.
+// sshdReason returns the system's words without Go's, as sshd does.
 func sshdReason(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -135,7 +133,6 @@ func sshdReason(err error) string {
 	return err.Error()
 }
 
-// copyBothWays copies both ways until both have ended.
 func copyBothWays(a, b io.ReadWriteCloser) {
 	var up conc.WaitGroup
 	up.Go(func() {

@@ -29,7 +29,7 @@ import (
 //go:embed sudo.sh
 var fakeSudo []byte
 
-// Config says how a Server behaves. The zero value is a host that works.
+// Config describes how a Server behaves. The zero value is a working host.
 type Config struct {
 	Address     string       // of loopback; default 127.0.0.1
 	HostKeys    []ssh.Signer // default one ed25519 key
@@ -38,19 +38,19 @@ type Config struct {
 	Authorities []ssh.PublicKey // authorities whose user certificates are accepted
 	Sudo        string          // "nopasswd" (default), "password:WORD", "denied:WORD", "tty", "hidden:WORD", "missing"
 	Env         []string        // added to the environment of commands
-	Shell       []string        // what runs a command line, which is appended; default sh -c
+	Shell       []string        // runs a command line, which is appended; default sh -c
 	Exec        Exec            // runs command lines instead of Shell
-	Input       Input           // changes what commands read
+	Input       Input           // changes the input of commands
 	MaxSessions int             // sessions of one connection; 0 for no limit
 	NoForward   bool            // refuse tunnels and forwards
-	Late        time.Duration   // how long keepalives wait for their answer
-	Silent      bool            // accept connections and never say anything
+	Late        time.Duration   // delay of answers to keepalives
+	Silent      bool            // accept connections and never send anything
 }
 
-// Exec runs a command line in the test's own process and returns its exit status.
+// Exec runs a command line in the process of the test and returns its exit status.
 type Exec func(line string, stdin io.Reader, stdout, stderr io.Writer) int
 
-// Input stands between a client and what a command reads.
+// Input wraps the input of a command.
 type Input func(io.Reader) io.Reader
 
 // Server is a running server. Close ends it.
@@ -144,8 +144,8 @@ func (s *Server) writeKnownHosts() error {
 	return os.WriteFile(s.KnownHosts, []byte(line+"\n"), 0o600)
 }
 
-// writeTools makes the folders in which commands find their programs, and nothing else of the machine: tools has links, and bin
-// the stand-in for sudo.
+// writeTools creates the only folders on the PATH of commands: tools has links to programs, and bin the replacement for
+// sudo.
 func (s *Server) writeTools() error {
 	bin := filepath.Join(s.Dir, "bin")
 	if err := errors.Join(os.MkdirAll(bin, 0o755), pathtest.Link(filepath.Join(s.Dir, "tools"))); err != nil {
@@ -173,7 +173,7 @@ func (s *Server) Connections() int {
 	return s.count
 }
 
-// AwaitConnections returns when so many connections were accepted, or the server is closed.
+// AwaitConnections returns when n connections were accepted, or the server is closed.
 func (s *Server) AwaitConnections(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,16 +182,16 @@ func (s *Server) AwaitConnections(n int) {
 	}
 }
 
-// Sessions returns how many commands were started so far.
+// Sessions returns how many commands were started.
 func (s *Server) Sessions() int { return int(s.sessions.Load()) }
 
-// MostSessions returns how many sessions were open at the same time at most.
+// MostSessions returns the maximum of sessions that were open at the same time.
 func (s *Server) MostSessions() int { return int(s.most.Load()) }
 
-// Freeze makes the server stop hearing and answering, with connections open, like a host that hangs.
+// Freeze stops reading and answering, with connections open, like a host that hangs.
 func (s *Server) Freeze() { s.setFrozen(true) }
 
-// Thaw lets it go on.
+// Thaw ends Freeze.
 func (s *Server) Thaw() { s.setFrozen(false) }
 
 func (s *Server) setFrozen(frozen bool) {
@@ -201,7 +201,7 @@ func (s *Server) setFrozen(frozen bool) {
 	s.gate.Broadcast()
 }
 
-// Drop closes all connections, like a host that loses power, and goes on accepting new ones.
+// Drop closes all connections, like a host that loses power. New connections are accepted.
 func (s *Server) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +210,7 @@ func (s *Server) Drop() {
 	}
 }
 
-// Close ends the server, its connections and what its commands left running.
+// Close ends the server, its connections and the processes of its commands.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed, s.frozen = true, false
@@ -222,7 +222,7 @@ func (s *Server) Close() {
 	s.work.Wait()
 }
 
-// startWork runs f in a goroutine that Close waits for, unless the server is closed already.
+// startWork runs f in a goroutine that Close waits for, unless the server is closed.
 func (s *Server) startWork(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,20 +253,20 @@ func (s *Server) acceptConns() {
 	}
 }
 
-// gatedConn is a connection that waits while the server is frozen.
+// gatedConn is a connection that blocks while the server is frozen.
 type gatedConn struct {
 	net.Conn
 	server *Server
 }
 
-// Read hands on what arrives while the server is not frozen.
+// Read returns data once the server is not frozen.
 func (c *gatedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.server.waitAll()
 	return n, err
 }
 
-// Write sends while the server is not frozen.
+// Write sends once the server is not frozen.
 func (c *gatedConn) Write(p []byte) (int, error) {
 	c.server.waitAll()
 	return c.Conn.Write(p)

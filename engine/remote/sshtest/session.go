@@ -13,7 +13,6 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// serveSession runs the one command of a session.
 func (s *Server) serveSession(n ssh.NewChannel) {
 	channel, requests, err := n.Accept()
 	if err != nil {
@@ -41,7 +40,7 @@ func (s *Server) serveSession(n ssh.NewChannel) {
 	}
 }
 
-// runCommand runs a command line and says how it ended.
+// runCommand runs a command line and returns how it ended.
 func (s *Server) runCommand(channel ssh.Channel, requests <-chan *ssh.Request, line string) {
 	if s.config.Exec != nil {
 		s.startWork(func() { ssh.DiscardRequests(requests) })
@@ -84,7 +83,7 @@ func (s *Server) sessionEnv() []string {
 	return append(env, s.config.Env...)
 }
 
-// forwardSignals passes signals on as sshd does: to the whole process group.
+// forwardSignals sends signals to the whole process group, as sshd does.
 func forwardSignals(requests <-chan *ssh.Request, pid int) {
 	for r := range requests {
 		var sent struct{ Name string }
@@ -97,7 +96,7 @@ func forwardSignals(requests <-chan *ssh.Request, pid int) {
 	}
 }
 
-// sendExit reports the end of a command: a status or a signal.
+// sendExit reports the exit status or signal of a command.
 func sendExit(channel ssh.Channel, state *os.ProcessState, err error) {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if ok && status.Signaled() {
@@ -113,7 +112,7 @@ func sendExit(channel ssh.Channel, state *os.ProcessState, err error) {
 	code := state.ExitCode()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && code == 0 {
-		return // the output could not be delivered: the client is gone
+		return // the client has disconnected: the output could not be sent
 	}
 	exitStatus(channel, code)
 }
@@ -127,7 +126,7 @@ var signalNames = map[syscall.Signal]string{
 	syscall.SIGPIPE: "SIGPIPE", syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT",
 }
 
-// startCommand starts a command and remembers its process group, so that Close can end it.
+// startCommand starts a command and records its process group, so that Close can end it.
 func (s *Server) startCommand(cmd *exec.Cmd) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
