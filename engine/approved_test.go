@@ -12,7 +12,7 @@ import (
 func planned(c engine.Change, fallback bool, actions ...engine.Action) engine.Plan {
 	c.Module, c.Actions = "config", actions
 	act := engine.Step{Name: "act", On: "w", Do: engine.Op{Exec: &engine.Exec{Script: "true", Fallback: fallback}}}
-	return engine.Plan{Hosts: []engine.HostPlan{{Host: "w", Changes: []engine.Change{c}, Actions: actions, Roll: []engine.Step{act}}}}
+	return engine.Plan{Hosts: []engine.HostPlan{{Host: "w", Changes: []engine.Change{c}, Actions: actions, Sequence: []engine.Step{act}}}}
 }
 
 // What a change takes may grow to a reboot only where the approved plan says

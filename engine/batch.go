@@ -49,8 +49,8 @@ func (sc *scheduler) pickNow() []*HostPlan {
 // clear begins a new batch.
 func (sc *scheduler) clear() {
 	sc.picked = 0
-	for _, w := range sc.wards {
-		w.taken, w.zone, w.site.taken = 0, 0, 0
+	for _, w := range sc.poolStates {
+		w.inBatch, w.batchZone, w.site.inBatch = 0, 0, 0
 	}
 	for _, c := range sc.clusters {
 		c.taken = false
@@ -68,7 +68,7 @@ func (sc *scheduler) draw(q *queue, quiet, patient bool) []*HostPlan {
 		}
 		seen++
 		waits := patient && q.rank == leaderRank && sc.clusters[hp.Cluster].waiting > 1
-		if waits || quiet && !hp.Quiet() || sc.why(hp) != nil {
+		if waits || quiet && !hp.NonDisruptive() || sc.findBlocker(hp) != nil {
 			kept = append(kept, hp)
 			continue
 		}
@@ -85,23 +85,23 @@ func (sc *scheduler) draw(q *queue, quiet, patient bool) []*HostPlan {
 // wait, or there is no seat, or only other zones are left.
 func (sc *scheduler) exhausted(q *queue, hp *HostPlan) bool {
 	w, at := q.ward, sc.places[hp.Host]
-	if q.rank != leftOverRank && w.waitsFor() != nil {
+	if q.rank != leftOverRank && w.firstIncompletePredecessor() != nil {
 		return true
 	}
-	return q.quiet == 0 && (w.seats(q.rank == leftOverRank) <= 0 || w.taken > 0 && at.late && at.zone > w.zone)
+	return q.quiet == 0 && (w.freeSeats(q.rank == leftOverRank) <= 0 || w.inBatch > 0 && at.late && at.zone > w.batchZone)
 }
 
 // take puts a host into the batch.
 func (sc *scheduler) take(hp *HostPlan, q *queue) {
 	sc.picked++
 	if hp.Disruptive() {
-		q.ward.taken++
-		q.ward.site.taken++
-		q.ward.zone = sc.places[hp.Host].zone
+		q.ward.inBatch++
+		q.ward.site.inBatch++
+		q.ward.batchZone = sc.places[hp.Host].zone
 	} else {
 		q.quiet--
 	}
-	if c := sc.clusters[hp.Cluster]; c != nil && !hp.Quiet() {
+	if c := sc.clusters[hp.Cluster]; c != nil && !hp.NonDisruptive() {
 		c.taken = true
 	}
 }
@@ -114,29 +114,29 @@ func (sc *scheduler) batch(hosts []*HostPlan) Batch {
 	var b Batch
 	seen, asked, followed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, hp := range hosts {
-		w := sc.wards[hp.Pool]
+		w := sc.poolStates[hp.Pool]
 		b.Hosts = append(b.Hosts, hp.Host)
 		if !seen[hp.Pool] {
 			seen[hp.Pool] = true
 			b.Pools = append(b.Pools, hp.Pool)
-			b.After = append(b.After, gates(w.Pool, AfterBatch, Bastion)...)
+			b.After = append(b.After, gateSteps(w.Pool, AfterBatch, Bastion)...)
 		}
 		if len(hp.Changes) > 0 && !asked[hp.Pool] {
 			asked[hp.Pool] = true
-			b.Before = append(b.Before, gates(w.Pool, BeforeBatch, Bastion)...)
+			b.Before = append(b.Before, gateSteps(w.Pool, BeforeBatch, Bastion)...)
 		}
 		if len(hp.Changes) == 0 || !hp.Disruptive() || w.canaries == 0 || followed[hp.Pool] {
 			continue
 		}
 		followed[hp.Pool] = true
-		if w.proven < w.canaries {
+		if w.passedCanaries < w.canaries {
 			b.Canaries = append(b.Canaries, hp.Pool)
 			continue
 		}
-		b.Soak = max(b.Soak, w.soaks)
-		again := gates(w.Pool, AfterBatch, Bastion)
+		b.Soak = max(b.Soak, w.soakLeft)
+		again := gateSteps(w.Pool, AfterBatch, Bastion)
 		if len(again) > 0 {
-			b.Proven = append(b.Proven, w.gone...)
+			b.Proven = append(b.Proven, w.firstCanaries...)
 		}
 		for _, s := range again {
 			if !s.Do.Gate.At(BeforeBatch) {
@@ -157,7 +157,7 @@ func startGates(x index, hosts []HostPlan) []Step {
 			continue
 		}
 		asked[hp.Pool] = true
-		for _, s := range gates(x.pools[hp.Pool], BeforeRun, Bastion) {
+		for _, s := range gateSteps(x.pools[hp.Pool], BeforeRun, Bastion) {
 			if !slices.ContainsFunc(steps, func(t Step) bool { return reflect.DeepEqual(s, t) }) {
 				steps = append(steps, s)
 			}

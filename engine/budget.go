@@ -47,7 +47,7 @@ func NewBudgets(inv Inventory, facts map[string]Facts, plan Plan) Budgets {
 	for _, h := range inv.Hosts {
 		sizes[h.Pool]++
 		b.pools[h.Name] = h.Pool
-		if f, seen := facts[h.Name]; !seen || f.unavailable() {
+		if f, seen := facts[h.Name]; !seen || f.isUnavailable() {
 			b.gone[h.Name] = true
 		}
 		if b.gone[h.Name] {
@@ -85,7 +85,7 @@ func (b Budgets) Exceeded(pool string, now []Facts) (cause string, held bool) {
 	for _, of := range []string{pool, ""} {
 		var anew []Facts
 		for _, f := range now {
-			if f.unavailable() && (of == "" || b.pools[f.Host] == of) {
+			if f.isUnavailable() && (of == "" || b.pools[f.Host] == of) {
 				anew = append(anew, f)
 			}
 		}
@@ -118,8 +118,8 @@ func changed(hosts []Facts) string {
 	return strings.Join(AndMore(said[:min(most, len(said))], len(said)), ", ")
 }
 
-// unavailable reports whether a host is lost to its users, or may be at any moment.
-func (f Facts) unavailable() bool { return !f.Reached() || f.Held() }
+// isUnavailable reports whether a host is lost to its users, or may be at any moment.
+func (f Facts) isUnavailable() bool { return !f.Reached() || f.Held() }
 
 func (f Facts) whyUnavailable() string {
 	switch {
@@ -142,9 +142,9 @@ func budgetStep(t Target, adopt string) []Step {
 	return []Step{{Name: "check budget", On: t.Host.Name, Do: Op{Budget: &Budget{Pool: t.Pool.Name}}, Timeout: timeout}}
 }
 
-// contested reports whether other hosts could use up the budgets that a host
+// hasContestedBudget reports whether other hosts could use up the budgets that a host
 // needs.
-func (in Input) contested(x index, h Host) bool {
+func (in Input) hasContestedBudget(x index, h Host) bool {
 	if l := in.Inventory.MaxUnavailable; l.Set && l.Of(len(in.Inventory.Hosts)) < len(in.Inventory.Hosts) {
 		return true
 	}

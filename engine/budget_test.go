@@ -13,7 +13,7 @@ import (
 
 // crew is a pool of so many workers that are to be rebooted.
 func crew(hosts, limit int) *world {
-	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.Limit{Count: limit, Set: true}}}, clusters: map[string]*etcd{}}
+	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: limit, Set: true}}}, clusters: map[string]*etcd{}}
 	for i := range hosts {
 		m := worker(i)
 		m.pool, m.work = "worker", "reboot"
@@ -29,12 +29,12 @@ func TestWhoChecksTheBudget(t *testing.T) {
 		checks bool
 	}{
 		"three of which one may go": {func(*world) {}, true},
-		"all may go":                {func(w *world) { w.pools[0].MaxUnavailable = engine.Limit{Percent: 100, Set: true} }, false},
+		"all may go":                {func(w *world) { w.pools[0].MaxUnavailable = engine.CountOrPercent{Percent: 100, Set: true} }, false},
 		"it is alone":               {func(w *world) { w.hosts = w.hosts[:1] }, false},
 		"alone, with a budget of the site": {func(w *world) {
 			w.hosts[1].pool, w.hosts[2].pool = "other", "other"
 			w.pools = append(w.pools, engine.Pool{Name: "other"})
-			w.site = engine.Limit{Count: 2, Set: true}
+			w.site = engine.CountOrPercent{Count: 2, Set: true}
 		}, true},
 		"a restart":                    {func(w *world) { w.hosts[0].work = "restart" }, true},
 		"nothing that disrupts":        {func(w *world) { w.hosts[0].work = "quiet" }, false},
@@ -56,7 +56,7 @@ func TestWhoChecksTheBudget(t *testing.T) {
 			c.change(w)
 			plan := engine.NewPlan(w.input())
 			var steps []string
-			for _, s := range plan.Host(w.hosts[0].name).Roll {
+			for _, s := range plan.Host(w.hosts[0].name).Sequence {
 				steps = append(steps, s.Name)
 			}
 			at := slices.Index(steps, "check budget")

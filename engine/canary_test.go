@@ -31,8 +31,8 @@ func TestCanaryBatches(t *testing.T) {
 		{"more of them than hosts", []machine{reboot, reboot}, 5, "worker-0 worker-1!"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.Limit{Count: 2}, Canary: &engine.Canary{
-				Hosts: engine.Limit{Count: tc.canaries}, Soak: engine.Duration(60e9),
+			w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 2}, Canary: &engine.Canary{
+				Hosts: engine.CountOrPercent{Count: tc.canaries}, Soak: engine.Duration(60e9),
 			}}}}
 			for i, m := range tc.hosts {
 				w.hosts = append(w.hosts, worker(i).in(m))
@@ -57,7 +57,7 @@ func TestCanaryBatches(t *testing.T) {
 
 // Of a batch that pools share the plan tells whose hosts are canaries.
 func TestSharedCanaryBatch(t *testing.T) {
-	w := &world{pools: []engine.Pool{{Name: "edge"}, {Name: "worker", Canary: &engine.Canary{Hosts: engine.Limit{Count: 1}}}}}
+	w := &world{pools: []engine.Pool{{Name: "edge"}, {Name: "worker", Canary: &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}}}}
 	edge := worker(1).in(machine{work: "reboot"})
 	edge.pool = "edge"
 	w.hosts = append(w.hosts, worker(0).in(machine{work: "reboot"}), edge, worker(2).in(machine{work: "reboot"}))
@@ -89,7 +89,7 @@ func TestWindowClosesTooSoon(t *testing.T) {
 // A host on which a play skips a task proves nothing about it, unless the run
 // has done the others there.
 func TestSkippedHostIsNoCanary(t *testing.T) {
-	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.Limit{Count: 3}, Canary: &engine.Canary{Hosts: engine.Limit{Count: 1}}}}}
+	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 3}, Canary: &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}}}}
 	w.hosts = []*machine{worker(0), worker(1).in(machine{work: "reboot"}), worker(2).in(machine{work: "reboot"})}
 	in := w.input()
 	in.Play = &engine.Play{Tasks: []engine.Task{{Module: engine.RebootTask, Skip: map[string]bool{"worker-0": true}}}}

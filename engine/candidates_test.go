@@ -69,7 +69,7 @@ type candidacy struct {
 }
 
 func (c candidacy) input(spare int) engine.Input {
-	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.Limit{Count: c.limit, Set: true}}}}
+	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: c.limit, Set: true}}}}
 	list := append(strings.Fields(c.hosts), slices.Repeat([]string{"waiting"}, spare)...)
 	var retry []string
 	for i, condition := range list {
@@ -293,7 +293,7 @@ func TestCandidatesBesideFailures(t *testing.T) {
 		{"failing waiting waiting waiting", 4, 0, false, "", "b blocked, c blocked, d blocked"}, // the MCO: three of them; the first failure stops a run unless the pool says otherwise
 	} {
 		in := candidacy{limit: c.limit, hosts: c.hosts}.input(0)
-		in.Inventory.Pools[0].FailureBudget = engine.Limit{Count: c.budget, Set: true}
+		in.Inventory.Pools[0].FailureBudget = engine.CountOrPercent{Count: c.budget, Set: true}
 		in.BestEffort = c.bestEffort
 		p := engine.NewPlan(in)
 		first, _, out := told(p)

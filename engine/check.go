@@ -10,7 +10,7 @@ import (
 // done that is not in it, neither a change nor what it takes to make it. What
 // is in it and done by now is fine.
 func (p Plan) Check(approved Plan) error {
-	news := uncovered(p, approved, "")
+	news := unapprovedChanges(p, approved, "")
 	if len(news) == 0 {
 		return nil
 	}
@@ -46,24 +46,24 @@ func (p Plan) Moved(approved Plan, begun func(host string) bool) error {
 // the resource of a change.
 const RecordResource = "record"
 
-// covers reports whether the host's plan has that change, with those actions.
+// hasChange reports whether the host's plan has that change, with those actions.
 // That a change is put on record goes without saying.
-func (hp HostPlan) covers(c Change) bool {
+func (hp HostPlan) hasChange(c Change) bool {
 	if c.Resource == RecordResource {
 		return len(hp.Changes) > 0
 	}
 	for _, d := range hp.Changes {
 		if d.same(c) {
-			return hp.does(c.Actions)
+			return hp.hasActions(c.Actions)
 		}
 	}
 	return false
 }
 
-// does reports whether the host's plan has these actions. A reboot stands for
+// hasActions reports whether the host's plan has these actions. A reboot stands for
 // every other but the drain, and for an action that fails where that was
 // approved.
-func (hp HostPlan) does(actions []Action) bool {
+func (hp HostPlan) hasActions(actions []Action) bool {
 	for _, a := range actions {
 		if hp.FallsBack() && (a.Type == DrainAction || a.Type == RebootAction) {
 			continue
@@ -76,14 +76,14 @@ func (hp HostPlan) does(actions []Action) bool {
 	return true
 }
 
-// uncovered lists the changes of one plan that another does not have, each with
+// unapprovedChanges lists the changes of one plan that another does not have, each with
 // that said of it.
-func uncovered(p, other Plan, said string) []string {
+func unapprovedChanges(p, other Plan, said string) []string {
 	have := byHost(other.Hosts)
 	var out []string
 	for _, hp := range p.Hosts {
 		for _, c := range hp.Changes {
-			if old := have[hp.Host]; old == nil || !old.covers(c) {
+			if old := have[hp.Host]; old == nil || !old.hasChange(c) {
 				out = append(out, fmt.Sprintf("%s: %s%s", hp.Host, c, said))
 			}
 		}
@@ -94,5 +94,5 @@ func uncovered(p, other Plan, said string) []string {
 // FallsBack reports whether the host is to be drained and rebooted if one of
 // its actions fails.
 func (hp HostPlan) FallsBack() bool {
-	return slices.ContainsFunc(hp.Roll, func(s Step) bool { return s.Do.Exec != nil && s.Do.Exec.Fallback })
+	return slices.ContainsFunc(hp.Sequence, func(s Step) bool { return s.Do.Exec != nil && s.Do.Exec.Fallback })
 }

@@ -8,13 +8,13 @@ import (
 
 // How many hosts may fail is said for each pool, or for all hosts of a play.
 func TestExhausted(t *testing.T) {
-	w := &world{pools: []engine.Pool{{Name: "worker", FailureBudget: engine.Limit{Count: 1, Set: true}}, {Name: "edge", FailureBudget: engine.Limit{Percent: 50, Set: true}}}}
+	w := &world{pools: []engine.Pool{{Name: "worker", FailureBudget: engine.CountOrPercent{Count: 1, Set: true}}, {Name: "edge", FailureBudget: engine.CountOrPercent{Percent: 50, Set: true}}}}
 	for i := range 4 {
 		m, n := worker(i), worker(i+4)
 		n.pool = "edge"
 		w.hosts = append(w.hosts, m, n)
 	}
-	tenth := engine.Limit{Percent: 30, Set: true} // of 8: 2
+	tenth := engine.CountOrPercent{Percent: 30, Set: true} // of 8: 2
 	for _, tc := range []struct {
 		name   string
 		play   *engine.Play
@@ -38,7 +38,7 @@ func TestExhausted(t *testing.T) {
 		for _, h := range tc.failed {
 			in.Failed[h] = "it failed"
 		}
-		if got := in.Exhausted().String(); got != tc.want {
+		if got := in.ExceededFailureBudget().String(); got != tc.want {
 			t.Errorf("%s: %q, not %q", tc.name, got, tc.want)
 		}
 	}

@@ -11,7 +11,7 @@ type Facts struct {
 	Unreachable    string       `json:"unreachable,omitempty"` // why nothing else is known; "" if the host was reached
 	BootID         string       `json:"boot_id,omitempty"`
 	Clock          time.Time    `json:"clock"`              // the host's own clock
-	Looked         time.Time    `json:"looked,omitzero"`    // the bastion's clock when the host told its own; zero: not known
+	GatheredAt     time.Time    `json:"looked,omitzero"`    // the bastion's clock when the host told its own; zero: not known
 	Stopping       bool         `json:"stopping,omitempty"` // systemd is shutting the host down
 	Deployments    []Deployment `json:"deployments,omitempty"`
 	FreeBytes      int64        `json:"free_bytes,omitempty"` // where the OS is stored
@@ -33,7 +33,7 @@ type Facts struct {
 	Rejected       []string     `json:"rejected,omitempty"`        // digests of OS that failed here, and from which it was rolled back
 	Etcd           []string     `json:"etcd,omitempty"`            // what says that etcd runs on it, a phrase each
 	Version        string       `json:"version,omitempty"`         // what its pool's version command printed
-	Acted          bool         `json:"-"`                         // an action failed there in this play: its tasks that come before have been done
+	ActionFailed   bool         `json:"-"`                         // an action failed there in this play: its tasks that come before have been done
 	Finished       bool         `json:"-"`                         // this run has done with it what it was to do: tasks of a playbook give no change any more
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// goingOn is the roll-out that a host becomes a part of when it is brought
+// continuedRollout is the roll-out that a host becomes a part of when it is brought
 // another OS: that of this run, if nothing else is known; or the last one, if that
 // was to bring all pools the same.
 //
@@ -16,7 +16,7 @@ import (
 // pool its new OS, and would begin it.
 //
 // It stays what it was when the plan was approved, whatever hosts the run loses.
-func goingOn(in Input, x index) Rollout {
+func continuedRollout(in Input, x index) Rollout {
 	last := x.last
 	switch {
 	case in.Approved != nil && in.Approved.rollout.Run != "":
@@ -25,7 +25,7 @@ func goingOn(in Input, x index) Rollout {
 		return Rollout{in.Run, 1, x.targets}
 	case maps.Equal(last.Targets, x.targets):
 		return *last
-	case in.OverIncomplete || !overdue(in, x, *last):
+	case in.OverIncomplete || !isUnfinished(in, x, *last):
 		return Rollout{in.Run, min(last.Number+1, MaxRollout), x.targets}
 	}
 	targets := maps.Clone(x.targets)
@@ -37,11 +37,11 @@ func goingOn(in Input, x index) Rollout {
 	return Rollout{last.Run, last.Number, targets}
 }
 
-// overdue reports whether any host is not known to run what a roll-out was to
+// isUnfinished reports whether any host is not known to run what a roll-out was to
 // bring it.
-func overdue(in Input, x index, roll Rollout) bool {
+func isUnfinished(in Input, x index, roll Rollout) bool {
 	return slices.ContainsFunc(in.Inventory.Hosts, func(h Host) bool {
-		_, late := in.straggles(x, h, roll)
+		_, late := in.isBehind(x, h, roll)
 		return late
 	})
 }

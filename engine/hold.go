@@ -48,8 +48,8 @@ func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.Af
 // read.
 func (f Facts) Held() bool { return f.Hold != nil || f.HoldProblem != "" }
 
-// renewed is when the host's hold was renewed last; zero if there is none.
-func (f Facts) renewed() time.Time {
+// holdRenewed is when the host's hold was renewed last; zero if there is none.
+func (f Facts) holdRenewed() time.Time {
 	if f.Hold == nil {
 		return time.Time{}
 	}
@@ -71,14 +71,14 @@ func (h Hold) String() string {
 	return s + ", until " + h.Expires.UTC().Format("2006-01-02 15:04 MST")
 }
 
-// HoldStance is what a run may do about a hold it finds.
-type HoldStance int
+// HoldRelation is what a run may do about a hold it finds.
+type HoldRelation int
 
 // The stances: there is none, it is ours, it was left by a run that is dead
 // and is adopted, it is a run's that has expired and is taken over, or it is
 // somebody else's and is respected.
 const (
-	NotHeld HoldStance = iota
+	NotHeld HoldRelation = iota
 	OwnHold
 	AdoptHold
 	ExpiredHold
@@ -99,7 +99,7 @@ func (h Hold) Owner() HoldOwner { return HoldOwner{Run: h.Run, Bastion: h.Bastio
 // bastion has, and that are known to have ended without releasing what they held.
 // Journals travel with the folder they are in; only a hold that also names this
 // bastion is one that this bastion has left.
-func (f Facts) Stance(self HoldOwner, dead []string) HoldStance {
+func (f Facts) Stance(self HoldOwner, dead []string) HoldRelation {
 	if f.HoldProblem != "" {
 		return ForeignHold
 	}
@@ -111,7 +111,7 @@ func (f Facts) Stance(self HoldOwner, dead []string) HoldStance {
 		return ForeignHold
 	case h.Owner() == self:
 		return OwnHold
-	case f.leftHere(self.Bastion, dead):
+	case f.leftByDeadRun(self.Bastion, dead):
 		return AdoptHold
 	case f.Expiry() == HoldExpired:
 		return ExpiredHold
@@ -119,8 +119,8 @@ func (f Facts) Stance(self HoldOwner, dead []string) HoldStance {
 	return ForeignHold
 }
 
-// leftHere reports whether a dead run of this bastion has left the hold.
-func (f Facts) leftHere(bastion string, dead []string) bool {
+// leftByDeadRun reports whether a dead run of this bastion has left the hold.
+func (f Facts) leftByDeadRun(bastion string, dead []string) bool {
 	return bastion != "" && f.Hold.Bastion == bastion && slices.Contains(dead, f.Hold.Run)
 }
 
@@ -145,18 +145,18 @@ func (f Facts) Expiry() Expiry {
 	switch {
 	case f.Hold == nil || !f.Hold.Expired(f.Clock):
 		return HoldLasts
-	case !f.Looked.IsZero() && !f.Hold.Expired(f.Looked.Add(clockTolerance)):
+	case !f.GatheredAt.IsZero() && !f.Hold.Expired(f.GatheredAt.Add(clockTolerance)):
 		return ClocksDisagree
 	}
 	return HoldExpired
 }
 
-// skewNote explains why a hold does not count as expired although it has by the
+// describeClockSkew explains why a hold does not count as expired although it has by the
 // host's clock; "" if it does, or has not.
-func (f Facts) skewNote() string {
+func (f Facts) describeClockSkew() string {
 	if f.Expiry() != ClocksDisagree {
 		return ""
 	}
-	ahead := Duration(f.Clock.Sub(f.Looked).Round(time.Second)).Trimmed()
+	ahead := Duration(f.Clock.Sub(f.GatheredAt).Round(time.Second)).Trimmed()
 	return "; the host's clock is " + ahead + " ahead of this bastion's, so that it does not count as expired; set the clocks right"
 }

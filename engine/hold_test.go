@@ -24,7 +24,7 @@ func TestStance(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		facts engine.Facts
-		want  engine.HoldStance
+		want  engine.HoldRelation
 	}{
 		{"none", engine.Facts{}, engine.NotHeld},
 		{"own", engine.Facts{Hold: run(thisRun, future)}, engine.OwnHold},
@@ -42,10 +42,10 @@ func TestStance(t *testing.T) {
 		{"dead by its journal, of a bastion that it does not name", engine.Facts{Hold: elsewhere(deadRun, "", future)}, engine.ForeignHold},
 		{"this run's ID, of another bastion", engine.Facts{Hold: elsewhere(thisRun, "b9", future)}, engine.ForeignHold},
 		{"of another bastion, expired", engine.Facts{Hold: elsewhere("x", "b9", past)}, engine.ExpiredHold},
-		{"expired by the host's clock, which has jumped", engine.Facts{Hold: run("x", future), Clock: now.AddDate(1, 0, 0), Looked: now.Add(-time.Hour)}, engine.ForeignHold},
-		{"expired by the host's clock, which is a little ahead", engine.Facts{Hold: run("x", past), Looked: now.Add(-time.Minute)}, engine.ExpiredHold},
-		{"expired by the bastion's clock only", engine.Facts{Hold: run("x", future), Looked: now.AddDate(1, 0, 0)}, engine.ForeignHold},
-		{"expired by both clocks, which are far apart", engine.Facts{Hold: run("x", past), Looked: now.AddDate(1, 0, 0)}, engine.ExpiredHold},
+		{"expired by the host's clock, which has jumped", engine.Facts{Hold: run("x", future), Clock: now.AddDate(1, 0, 0), GatheredAt: now.Add(-time.Hour)}, engine.ForeignHold},
+		{"expired by the host's clock, which is a little ahead", engine.Facts{Hold: run("x", past), GatheredAt: now.Add(-time.Minute)}, engine.ExpiredHold},
+		{"expired by the bastion's clock only", engine.Facts{Hold: run("x", future), GatheredAt: now.AddDate(1, 0, 0)}, engine.ForeignHold},
+		{"expired by both clocks, which are far apart", engine.Facts{Hold: run("x", past), GatheredAt: now.AddDate(1, 0, 0)}, engine.ExpiredHold},
 		{"maintenance", engine.Facts{Hold: maintenance("m", future)}, engine.ForeignHold},
 		{"maintenance, expired", engine.Facts{Hold: maintenance("m", past)}, engine.ForeignHold},
 		{"maintenance, with the ID of this run", engine.Facts{Hold: maintenance(thisRun, past)}, engine.ForeignHold},

@@ -47,7 +47,7 @@ func newIndex(in Input) index {
 		}
 	}
 	x.last = lastRollout(in)
-	x.rollout = goingOn(in, x)
+	x.rollout = continuedRollout(in, x)
 	return x
 }
 

@@ -11,7 +11,7 @@ type Inventory struct {
 	Hosts    []Host    `json:"hosts"`
 	Clusters []Cluster `json:"clusters"`
 
-	MaxUnavailable Limit `json:"max_unavailable,omitzero"` // of all hosts together; not set: only the pools limit
+	MaxUnavailable CountOrPercent `json:"max_unavailable,omitzero"` // of all hosts together; not set: only the pools limit
 }
 
 // Host is one machine.

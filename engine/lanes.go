@@ -2,10 +2,10 @@ package engine
 
 import "slices"
 
-// lanes orders the hosts that need staging: members of an etcd cluster one
+// planLanes orders the hosts that need staging: members of an etcd cluster one
 // after the other and the leader last, every other host on its own. Hosts that
 // go soon are staged first; those that wait for a window are staged, too.
-func lanes(in Input, p Plan, work map[string]*HostPlan) []Lane {
+func planLanes(in Input, p Plan, work map[string]*HostPlan) []Lane {
 	var out []Lane
 	byCluster := map[string]int{}
 	leaders := map[string]string{}
@@ -57,8 +57,8 @@ func addMember(out []Lane, byCluster map[string]int, cluster, name string) []Lan
 	return out
 }
 
-// snapshots gives the steps that save each etcd cluster the plan will disrupt.
-func snapshots(in Input, batches []Batch, work map[string]*HostPlan) []Step {
+// snapshotSteps gives the steps that save each etcd cluster the plan will disrupt.
+func snapshotSteps(in Input, batches []Batch, work map[string]*HostPlan) []Step {
 	disrupted := map[string]bool{}
 	for _, b := range batches {
 		for _, name := range b.Hosts {
@@ -69,7 +69,7 @@ func snapshots(in Input, batches []Batch, work map[string]*HostPlan) []Step {
 	}
 	var steps []Step
 	for _, c := range in.Inventory.Clusters {
-		asked := in.Play != nil && in.Play.Has(EtcdSnapshotTask) && in.selects(c.Name)
+		asked := in.Play != nil && in.Play.Has(EtcdSnapshotTask) && in.selectsMemberOf(c.Name)
 		if _, saved := in.Saved[c.Name]; !saved && (asked || disrupted[c.Name] && !c.NoSnapshot) {
 			steps = append(steps, Step{Name: "snapshot etcd", On: c.Name, Do: Op{Snapshot: &Snapshot{Cluster: c.Name}}, Timeout: snapshotTimeout})
 		}
@@ -77,7 +77,7 @@ func snapshots(in Input, batches []Batch, work map[string]*HostPlan) []Step {
 	return steps
 }
 
-// selects reports whether a member of the cluster is worked on.
-func (in Input) selects(cluster string) bool {
+// selectsMemberOf reports whether a member of the cluster is worked on.
+func (in Input) selectsMemberOf(cluster string) bool {
 	return slices.ContainsFunc(in.Inventory.Members(cluster), in.Selected)
 }

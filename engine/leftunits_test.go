@@ -20,7 +20,7 @@ func TestUnitsOfLeftOverHold(t *testing.T) {
 			Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: thisBastion, Units: []string{"a.service", "b.service", "c.service"}},
 		}},
 	}
-	for _, s := range engine.NewPlan(in).Host("w-1").Roll {
+	for _, s := range engine.NewPlan(in).Host("w-1").Sequence {
 		if want := s.Do.AwaitUnits; want != nil {
 			if !slices.Equal(want.Running, []string{"a.service", "b.service", "c.service"}) || !slices.Equal(want.Failed, []string{"old.service"}) {
 				t.Errorf("awaits %+v", want)

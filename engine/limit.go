@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Limit is a number of hosts: a count, or a percentage of a pool.
-type Limit struct {
+// CountOrPercent is a number of hosts: a count, or a percentage of a pool.
+type CountOrPercent struct {
 	Count   int  `json:"count,omitempty"`
 	Percent int  `json:"percent,omitempty"`
 	Set     bool `json:"set,omitempty"`
 }
 
-// ParseLimit reads a percentage such as "10%". A count is a number in the
+// ParseCountOrPercent reads a percentage such as "10%". A count is a number in the
 // inventory, never text, so that "60" cannot be meant as either.
-func ParseLimit(s string) (Limit, error) {
+func ParseCountOrPercent(s string) (CountOrPercent, error) {
 	digits, ok := strings.CutSuffix(s, "%")
 	if !ok {
-		return Limit{}, fmt.Errorf("%q is not a percentage; write a count without quotes or a percentage such as \"10%%\"", s)
+		return CountOrPercent{}, fmt.Errorf("%q is not a percentage; write a count without quotes or a percentage such as \"10%%\"", s)
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 1 || n > 100 || digits != strconv.Itoa(n) {
-		return Limit{}, fmt.Errorf("%q is not a percentage between 1%% and 100%%, written without spaces", s)
+		return CountOrPercent{}, fmt.Errorf("%q is not a percentage between 1%% and 100%%, written without spaces", s)
 	}
-	return Limit{Percent: n, Set: true}, nil
+	return CountOrPercent{Percent: n, Set: true}, nil
 }
 
 // Of is how many of n hosts the limit allows: a percentage rounds down but is
 // at least 1. A limit that was not set allows 1, as in a MachineConfigPool.
-func (l Limit) Of(n int) int {
+func (l CountOrPercent) Of(n int) int {
 	switch {
 	case l.Percent > 0:
 		return max(1, n*l.Percent/100)
@@ -40,7 +40,7 @@ func (l Limit) Of(n int) int {
 }
 
 // String writes the limit as an operator would.
-func (l Limit) String() string {
+func (l CountOrPercent) String() string {
 	if l.Percent > 0 {
 		return strconv.Itoa(l.Percent) + "%"
 	}
@@ -49,7 +49,7 @@ func (l Limit) String() string {
 
 // Part is how many of n hosts a limit on failures allows: a percentage rounds
 // down, to 0 too. One that was not set allows none.
-func (l Limit) Part(n int) int {
+func (l CountOrPercent) Part(n int) int {
 	if l.Percent > 0 {
 		return n * l.Percent / 100
 	}

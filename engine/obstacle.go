@@ -6,71 +6,71 @@ import (
 	"strings"
 )
 
-// obstacle is why a host may not join a batch now.
-type obstacle struct {
-	why    Why // Blocked or Held; "" means that it is not safe at all
+// blocker is why a host may not join a batch now.
+type blocker struct {
+	why    ExclusionKind // Blocked or Held; "" means that it is not safe at all
 	reason func() string
 }
 
-// why says what keeps a host out of the batch that is being picked. A host on
+// findBlocker says what keeps a host out of the batch that is being picked. A host on
 // which there is nothing to do but to recover it needs no room.
-func (sc *scheduler) why(hp *HostPlan) *obstacle {
-	w, c := sc.wards[hp.Pool], sc.clusters[hp.Cluster]
+func (sc *scheduler) findBlocker(hp *HostPlan) *blocker {
+	w, c := sc.poolStates[hp.Pool], sc.clusters[hp.Cluster]
 	if sc.serial != nil && sc.picked >= sc.serial(sc.number) {
-		return &obstacle{Blocked, func() string { return "serial leaves no room in the batch" }}
+		return &blocker{Blocked, func() string { return "serial leaves no room in the batch" }}
 	}
 	if len(hp.Changes) > 0 && !sc.adopted[hp.Host] { // else it is disrupted already, and may be what the others wait for
-		if first := w.waitsFor(); first != nil {
-			return &obstacle{Blocked, func() string { return sc.order(w, first) }}
+		if first := w.firstIncompletePredecessor(); first != nil {
+			return &blocker{Blocked, func() string { return sc.describePredecessor(w, first) }}
 		}
 	}
 	if c != nil && c.taken {
-		return &obstacle{Blocked, func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
+		return &blocker{Blocked, func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
 	}
 	if !hp.Disruptive() {
 		return nil
 	}
-	if o := sc.poolObjects(hp, w); o != nil {
+	if o := sc.findPoolBlocker(hp, w); o != nil {
 		return o
 	}
 	if c != nil {
-		if o := sc.clusterObjects(hp, c); o != nil {
+		if o := sc.findClusterBlocker(hp, c); o != nil {
 			return o
 		}
 	}
 	switch {
-	case w.seats(sc.adopted[hp.Host]) <= 0:
-		return &obstacle{Blocked, func() string { return sc.budget(w, sc.adopted[hp.Host]) }}
-	case w.taken > 0 && w.zone != sc.places[hp.Host].zone:
-		return &obstacle{Blocked, func() string { return "another zone is being updated" }}
+	case w.freeSeats(sc.adopted[hp.Host]) <= 0:
+		return &blocker{Blocked, func() string { return sc.describeBudget(w, sc.adopted[hp.Host]) }}
+	case w.inBatch > 0 && w.batchZone != sc.places[hp.Host].zone:
+		return &blocker{Blocked, func() string { return "another zone is being updated" }}
 	}
 	return nil
 }
 
-// poolObjects asks what the pool says about when its hosts may be disrupted. A
+// findPoolBlocker asks what the pool says about when its hosts may be disrupted. A
 // host that a run left half done is retried although others of its pool failed,
 // and though no canary has gone: it is disrupted already.
-func (sc *scheduler) poolObjects(hp *HostPlan, w *ward) *obstacle {
+func (sc *scheduler) findPoolBlocker(hp *HostPlan, w *poolState) *blocker {
 	adopted := sc.adopted[hp.Host]
 	switch {
-	case w.closed:
-		return &obstacle{Closed, w.closing}
-	case !adopted && w.isDegraded():
-		return &obstacle{Blocked, w.degradation}
+	case w.outsideWindow:
+		return &blocker{Closed, w.describeClosedWindow}
+	case !adopted && w.exceedsFailureBudget():
+		return &blocker{Blocked, w.describeFailures}
 	case !adopted && w.canarySeats() <= 0:
-		return &obstacle{Blocked, func() string { return "canaries of the pool go first" }}
-	case !adopted && sc.patient && w.soaks > 0:
-		return &obstacle{Blocked, func() string { return "canaries of the pool still have to run for " + w.soaks.String() }}
+		return &blocker{Blocked, func() string { return "canaries of the pool go first" }}
+	case !adopted && sc.patient && w.soakLeft > 0:
+		return &blocker{Blocked, func() string { return "canaries of the pool still have to run for " + w.soakLeft.String() }}
 	}
-	if far := sc.skew.objects(hp); far != "" {
-		return &obstacle{Blocked, func() string { return far }}
+	if far := sc.skew.findBlocker(hp); far != "" {
+		return &blocker{Blocked, func() string { return far }}
 	}
 	return nil
 }
 
-// clusterObjects asks the host's etcd cluster whether it may lose the host.
+// findClusterBlocker asks the host's etcd cluster whether it may lose the host.
 // If it could but for hosts that somebody else holds, the host is held too.
-func (sc *scheduler) clusterObjects(hp *HostPlan, c *quorate) *obstacle {
+func (sc *scheduler) findClusterBlocker(hp *HostPlan, c *clusterState) *blocker {
 	var away, notHeld []string
 	for _, m := range c.members {
 		if m == hp.Host || sc.away[m] == "" && !sc.adopted[m] {
@@ -81,28 +81,28 @@ func (sc *scheduler) clusterObjects(hp *HostPlan, c *quorate) *obstacle {
 			notHeld = append(notHeld, m)
 		}
 	}
-	err, down := c.facts.MayLose(hp.Host, away, c.AllowOutage), sc.downAlready(hp, c)
+	err, down := c.facts.MayLose(hp.Host, away, c.AllowOutage), sc.checkOwnMember(hp, c)
 	if err == nil {
 		err = down
 	}
 	if err == nil {
 		return nil
 	}
-	why := Why("")
+	why := ExclusionKind("")
 	if slices.ContainsFunc(c.members, func(m string) bool { return sc.failed[m] != "" }) {
 		why = Blocked // one of them failed in this run; what it keeps waiting is not unsafe
 	}
 	if down == nil && len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, c.AllowOutage) == nil {
 		why = Held
 	}
-	return &obstacle{why, err.Error}
+	return &blocker{why, err.Error}
 }
 
-// downAlready asks whether the host's own member is down before anything is
+// checkOwnMember asks whether the host's own member is down before anything is
 // done. A run that has left its hold there may well be the reason, and the host
 // is to come back.
-func (sc *scheduler) downAlready(hp *HostPlan, c *quorate) error {
-	why := c.facts.DownAlready(hp.Host)
+func (sc *scheduler) checkOwnMember(hp *HostPlan, c *clusterState) error {
+	why := c.facts.UnhealthyMember(hp.Host)
 	if why == "" || sc.adopted[hp.Host] || slices.Contains(sc.repair, hp.Host) {
 		return nil
 	}
@@ -120,14 +120,14 @@ func (sc *scheduler) withoutHolds(c ClusterFacts) ClusterFacts {
 	return c
 }
 
-// explain files every host that could not be scheduled: as a refusal where it
+// excludeBlocked files every host that could not be scheduled: as a refusal where it
 // is not safe to go on, else as left out.
-func (sc *scheduler) explain() {
+func (sc *scheduler) excludeBlocked() {
 	sc.clear()
 	seen := map[string]bool{}
 	for _, q := range sc.queues {
 		for _, hp := range q.hosts {
-			o := sc.why(hp)
+			o := sc.findBlocker(hp)
 			reason := o.reason()
 			switch {
 			case o.why != "":
@@ -140,33 +140,33 @@ func (sc *scheduler) explain() {
 	}
 }
 
-// order says which host keeps a pool from its turn.
-func (sc *scheduler) order(w, first *ward) string {
-	return fmt.Sprintf("pool %s comes after pool %s, where %s", w.Name, first.Name, sc.unfinished(first))
+// describePredecessor says which host keeps a pool from its turn.
+func (sc *scheduler) describePredecessor(w, first *poolState) string {
+	return fmt.Sprintf("pool %s comes after pool %s, where %s", w.Name, first.Name, sc.describeUnfinished(first))
 }
 
-func (sc *scheduler) unfinished(w *ward) string {
+func (sc *scheduler) describeUnfinished(w *poolState) string {
 	for _, q := range sc.queues {
 		if q.ward == w && len(q.hosts) > 0 {
 			return q.hosts[0].Host + " is not updated"
 		}
 	}
-	return w.missing
+	return w.excludedHost
 }
 
-// budget says who takes up a pool's budget, or that of the site.
-func (sc *scheduler) budget(w *ward, adopted bool) string {
-	if w.poolSeats(adopted) > 0 {
-		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.away+w.site.adopted)
+// describeBudget says who takes up a pool's budget, or that of the site.
+func (sc *scheduler) describeBudget(w *poolState, adopted bool) string {
+	if w.freePoolSeats(adopted) > 0 {
+		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.unavailable+w.site.adopted)
 	}
-	return sc.poolBudget(w)
+	return sc.describePoolBudget(w)
 }
 
-// poolBudget names up to three of those who take up a pool's budget.
-func (sc *scheduler) poolBudget(w *ward) string {
+// describePoolBudget names up to three of those who take up a pool's budget.
+func (sc *scheduler) describePoolBudget(w *poolState) string {
 	const examples = 3
 	var who []string
-	for _, h := range w.away[:min(examples, len(w.away))] {
+	for _, h := range w.unavailable[:min(examples, len(w.unavailable))] {
 		who = append(who, h+" is "+sc.away[h])
 	}
 	for _, q := range sc.queues {
@@ -177,6 +177,6 @@ func (sc *scheduler) poolBudget(w *ward) string {
 			who = append(who, hp.Host+" is held by a run that ended")
 		}
 	}
-	n := len(w.away) + w.adopted
+	n := len(w.unavailable) + w.adoptedHosts
 	return fmt.Sprintf("pool %s: max_unavailable is %d and %d of its hosts are unavailable already: %s", w.Name, w.limit, n, strings.Join(AndMore(who, n), ", "))
 }

@@ -87,16 +87,16 @@ func TestShuffle(t *testing.T) {
 func TestSerial(t *testing.T) {
 	for _, tc := range []struct {
 		serial string
-		limits []engine.Limit
+		limits []engine.CountOrPercent
 		begun  int
 		want   []int
 	}{
-		{"2", []engine.Limit{{Count: 2}}, 0, []int{2, 2, 2, 2, 2}},
-		{"1, 3, 40%", []engine.Limit{{Count: 1}, {Count: 3}, {Percent: 40}}, 0, []int{1, 3, 4, 2}},
-		{"1, 3, 40%, after two batches", []engine.Limit{{Count: 1}, {Count: 3}, {Percent: 40}}, 2, []int{4, 4, 2}},
-		{"60%, and five seats", []engine.Limit{{Percent: 60}}, 0, []int{5, 5}},
+		{"2", []engine.CountOrPercent{{Count: 2}}, 0, []int{2, 2, 2, 2, 2}},
+		{"1, 3, 40%", []engine.CountOrPercent{{Count: 1}, {Count: 3}, {Percent: 40}}, 0, []int{1, 3, 4, 2}},
+		{"1, 3, 40%, after two batches", []engine.CountOrPercent{{Count: 1}, {Count: 3}, {Percent: 40}}, 2, []int{4, 4, 2}},
+		{"60%, and five seats", []engine.CountOrPercent{{Percent: 60}}, 0, []int{5, 5}},
 	} {
-		w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.Limit{Count: 5}}}}
+		w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 5}}}}
 		for i := range 10 {
 			m := worker(i)
 			m.work = "reboot"

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Outlook is how many voters an etcd cluster can still count on when some of its
+// QuorumForecast is how many voters an etcd cluster can still count on when some of its
 // hosts may go down at any moment.
-type Outlook struct {
+type QuorumForecast struct {
 	Cluster string
 	Problem string // why nobody knows; the numbers are zero then
 	Voters  int
@@ -18,10 +18,10 @@ type Outlook struct {
 	Away    []string // other voters that do not count, and why
 }
 
-// Outlook counts the voters that are left where people take these hosts. away are
+// ForecastQuorum counts the voters that are left where people take these hosts. away are
 // other hosts that may be down, and why.
-func (c ClusterFacts) Outlook(taken []string, away map[string]string) Outlook {
-	o := Outlook{Cluster: c.Name, Problem: c.Problem}
+func (c ClusterFacts) ForecastQuorum(taken []string, away map[string]string) QuorumForecast {
+	o := QuorumForecast{Cluster: c.Name, Problem: c.Problem}
 	if c.Problem != "" {
 		return o
 	}
@@ -44,13 +44,13 @@ func (c ClusterFacts) Outlook(taken []string, away map[string]string) Outlook {
 }
 
 // Lost reports whether no quorum would be left, or nobody knows.
-func (o Outlook) Lost() bool { return o.Problem != "" || o.Left < o.Quorum }
+func (o QuorumForecast) Lost() bool { return o.Problem != "" || o.Left < o.Quorum }
 
 // Tight reports whether just the quorum would be left, so that no other may fail.
-func (o Outlook) Tight() bool { return o.Problem == "" && o.Left == o.Quorum }
+func (o QuorumForecast) Tight() bool { return o.Problem == "" && o.Left == o.Quorum }
 
 // String is the arithmetic, for people.
-func (o Outlook) String() string {
+func (o QuorumForecast) String() string {
 	if o.Problem != "" {
 		return fmt.Sprintf("etcd cluster %s: whether its quorum would be left is not known: %s", o.Cluster, o.Problem)
 	}

@@ -28,7 +28,7 @@ func TestOutlookOfACluster(t *testing.T) {
 		"one of five":              {five, []string{"e-0"}, nil, false, false, "etcd cluster main: 4 of 5 voters would be left without e-0, the quorum is 3"},
 		"a cluster nobody can see": {engine.ClusterFacts{Name: "main", Problem: "no member answers"}, []string{"e-0"}, nil, true, false, "etcd cluster main: whether its quorum would be left is not known: no member answers"},
 	} {
-		o := c.facts.Outlook(c.taken, c.away)
+		o := c.facts.ForecastQuorum(c.taken, c.away)
 		if o.Lost() != c.lost || o.Tight() != c.tight || o.String() != c.text {
 			t.Errorf("%s: lost %v, tight %v: %s", name, o.Lost(), o.Tight(), o)
 		}

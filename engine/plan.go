@@ -15,25 +15,25 @@ const PlanSchema = 1
 // an unfinished roll-out that another is to follow, there are no lanes
 // and no batches.
 type Plan struct {
-	Schema     int           `json:"schema"`
-	Site       string        `json:"site"`
-	Total      int           `json:"total"` // hosts in the inventory
-	Matching   []string      `json:"matching,omitempty"`
-	Hosts      []HostPlan    `json:"hosts,omitempty"` // hosts with work, in inventory order
-	Excluded   []Exclusion   `json:"excluded,omitempty"`
-	Play       string        `json:"play,omitempty"`   // of a playbook, by name
-	Start      []Step        `json:"start,omitempty"`  // gates, once, before anything is touched
-	Before     []Step        `json:"before,omitempty"` // once, before the first disruption
-	Lanes      []Lane        `json:"lanes,omitempty"`
-	Batches    []Batch       `json:"batches,omitempty"`
-	Refusals   []string      `json:"refusals,omitempty"`   // why nothing may start
-	Unfinished []Straggler   `json:"unfinished,omitempty"` // by an earlier roll-out: no other OS may be begun
-	Warnings   []string      `json:"warnings,omitempty"`
-	Sick       []SickCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts with which something is wrong, whether or not they have work
-	Drift      []HostDrift   `json:"drift,omitempty"`         // what pools only report
+	Schema            int                `json:"schema"`
+	Site              string             `json:"site"`
+	Total             int                `json:"total"` // hosts in the inventory
+	Matching          []string           `json:"matching,omitempty"`
+	Hosts             []HostPlan         `json:"hosts,omitempty"` // hosts with work, in inventory order
+	Excluded          []Exclusion        `json:"excluded,omitempty"`
+	Play              string             `json:"play,omitempty"`   // of a playbook, by name
+	Start             []Step             `json:"start,omitempty"`  // gates, once, before anything is touched
+	Before            []Step             `json:"before,omitempty"` // once, before the first disruption
+	Lanes             []Lane             `json:"lanes,omitempty"`
+	Batches           []Batch            `json:"batches,omitempty"`
+	Refusals          []string           `json:"refusals,omitempty"`   // why nothing may start
+	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"` // by an earlier roll-out: no other OS may be begun
+	Warnings          []string           `json:"warnings,omitempty"`
+	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts with which something is wrong, whether or not they have work
+	Drift             []HostDrift        `json:"drift,omitempty"`         // what pools only report
 
 	Selected []string          `json:"selected,omitempty"` // hosts that it is for; none: all
-	Terms    map[string]string `json:"terms,omitempty"`    // what the inventory and the playbook say about how the work is gone about, by what it is of
+	Settings map[string]string `json:"terms,omitempty"`    // what the inventory and the playbook say about how the work is gone about, by what it is of
 
 	Secrets *Seal `json:"secrets,omitempty"` // of a saved plan: tells whether a secret in its commands has changed
 
@@ -60,7 +60,7 @@ type HostPlan struct {
 	Changes  []Change `json:"changes,omitempty"`
 	Actions  []Action `json:"actions"`
 	Stage    []Step   `json:"stage,omitempty"`
-	Roll     []Step   `json:"roll"`
+	Sequence []Step   `json:"roll"`
 	Rollback []Step   `json:"rollback,omitempty"` // in place of what is left of Roll, if the host fails once it has rebooted
 
 	retry bool // it failed in the run before
@@ -101,24 +101,24 @@ func (b Batch) AskedBefore(g Gate) []string {
 
 // Exclusion is a host with, or possibly with, work that the plan leaves alone.
 type Exclusion struct {
-	Host   string `json:"host"`
-	Why    Why    `json:"why"`
-	Reason string `json:"reason"` // a sentence for people
+	Host   string        `json:"host"`
+	Why    ExclusionKind `json:"why"`
+	Reason string        `json:"reason"` // a sentence for people
 }
 
-// Why is the kind of an exclusion.
-type Why string
+// ExclusionKind is the kind of an exclusion.
+type ExclusionKind string
 
 // The kinds of exclusion.
 const (
-	Unreachable Why = "unreachable" // nothing is known about it
-	Held        Why = "held"        // somebody else holds it, or holds what it depends on
-	Unclear     Why = "unclear"     // its state is not understood
-	Blocked     Why = "blocked"     // its pool's budget, or a pool it comes after, leaves no room
-	Paused      Why = "paused"      // the inventory says so
-	Closed      Why = "closed"      // its pool's maintenance window is not open; it may be staged
-	Failed      Why = "failed"      // in this run
-	RolledBack  Why = "rolled-back" // from the OS that it is to run
+	Unreachable ExclusionKind = "unreachable" // nothing is known about it
+	Held        ExclusionKind = "held"        // somebody else holds it, or holds what it depends on
+	Unclear     ExclusionKind = "unclear"     // its state is not understood
+	Blocked     ExclusionKind = "blocked"     // its pool's budget, or a pool it comes after, leaves no room
+	Paused      ExclusionKind = "paused"      // the inventory says so
+	Closed      ExclusionKind = "closed"      // its pool's maintenance window is not open; it may be staged
+	Failed      ExclusionKind = "failed"      // in this run
+	RolledBack  ExclusionKind = "rolled-back" // from the OS that it is to run
 )
 
 // Host returns the plan of a host, or nil if there is nothing to do on it.
@@ -138,11 +138,11 @@ func (p Plan) HasWork() bool {
 
 // Empty reports whether nothing is to be done and nothing was left out.
 func (p Plan) Empty() bool {
-	return len(p.Hosts) == 0 && len(p.Excluded) == 0 && len(p.Refusals) == 0 && len(p.Drift) == 0 && len(p.Sick) == 0
+	return len(p.Hosts) == 0 && len(p.Excluded) == 0 && len(p.Refusals) == 0 && len(p.Drift) == 0 && len(p.UnhealthyClusters) == 0
 }
 
 // Has reports whether a host was excluded for that reason.
-func (p Plan) Has(why Why) bool {
+func (p Plan) Has(why ExclusionKind) bool {
 	for _, x := range p.Excluded {
 		if x.Why == why {
 			return true

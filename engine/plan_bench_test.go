@@ -9,9 +9,9 @@ import (
 
 // fleet is a site with one etcd cluster for every 200 hosts, of three and of
 // five members by turns, and worker pools beside them. Every host has work.
-func fleet(hosts int, limit engine.Limit) *world {
+func fleet(hosts int, limit engine.CountOrPercent) *world {
 	w := &world{
-		pools:    []engine.Pool{{Name: "etcd", MaxUnavailable: engine.Limit{Percent: 10}}},
+		pools:    []engine.Pool{{Name: "etcd", MaxUnavailable: engine.CountOrPercent{Percent: 10}}},
 		clusters: map[string]*etcd{},
 	}
 	for c := range max(1, hosts/200) {
@@ -30,7 +30,7 @@ func fleet(hosts int, limit engine.Limit) *world {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	for _, limit := range []engine.Limit{{Percent: 10}, {Count: 1}} {
+	for _, limit := range []engine.CountOrPercent{{Percent: 10}, {Count: 1}} {
 		for _, hosts := range []int{100, 1000, 10000} {
 			b.Run(fmt.Sprintf("hosts=%d/max_unavailable=%s", hosts, limit), func(b *testing.B) {
 				in := fleet(hosts, limit).input()
@@ -73,7 +73,7 @@ func BenchmarkPlanOnePool(b *testing.B) {
 
 // BenchmarkPlanNothing is what a run over a fleet that matches costs.
 func BenchmarkPlanNothing(b *testing.B) {
-	w := fleet(10000, engine.Limit{Percent: 10})
+	w := fleet(10000, engine.CountOrPercent{Percent: 10})
 	for _, m := range w.hosts {
 		m.work = ""
 	}
@@ -87,7 +87,7 @@ func BenchmarkPlanNothing(b *testing.B) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	p := engine.NewPlan(fleet(10000, engine.Limit{Percent: 10}).input())
+	p := engine.NewPlan(fleet(10000, engine.CountOrPercent{Percent: 10}).input())
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := p.Check(p); err != nil {

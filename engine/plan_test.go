@@ -124,7 +124,7 @@ func TestAdoptedHolds(t *testing.T) {
 				}
 				continue
 			}
-			first, last := hp.Roll[0].Do.TakeHold, hp.Roll[len(hp.Roll)-1].Do.Release
+			first, last := hp.Sequence[0].Do.TakeHold, hp.Sequence[len(hp.Sequence)-1].Do.Release
 			if hp.Adopt != want || first == nil || first.Adopt != want || last == nil {
 				t.Errorf("hold %q, work %q: adopts %q, %+v", hold, work, hp.Adopt, first)
 			}
@@ -167,7 +167,7 @@ func TestClustersAtWork(t *testing.T) {
 
 func TestPlanExit(t *testing.T) {
 	batch := []engine.Batch{{Hosts: []string{"a"}}}
-	out := func(whys ...engine.Why) []engine.Exclusion {
+	out := func(whys ...engine.ExclusionKind) []engine.Exclusion {
 		var list []engine.Exclusion
 		for _, w := range whys {
 			list = append(list, engine.Exclusion{Host: "x", Why: w})
@@ -302,7 +302,7 @@ func TestHostsThatComeBack(t *testing.T) {
 // A host that was not understood when the plan was approved, and is since, has
 // not failed.
 func TestUnderstoodHostIsNoFailure(t *testing.T) {
-	w := &world{pools: []engine.Pool{{Name: "worker", FailureBudget: engine.Limit{Set: true, Count: 1}, MaxUnavailable: engine.Limit{Set: true, Count: 2}}}, hosts: []*machine{
+	w := &world{pools: []engine.Pool{{Name: "worker", FailureBudget: engine.CountOrPercent{Set: true, Count: 1}, MaxUnavailable: engine.CountOrPercent{Set: true, Count: 2}}}, hosts: []*machine{
 		worker(0).in(machine{work: "unclear"}), worker(1).in(machine{hold: "foreign", work: "reboot", rejected: true}), worker(2).in(machine{work: "reboot"}),
 	}}
 	approved := engine.NewPlan(w.input())

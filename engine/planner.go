@@ -22,16 +22,16 @@ type Input struct {
 	Approved  *Plan               // what the operator has approved: hosts it left out stay left out; nil before
 	Ran       map[string][]string // services of hosts that ran before an action failed there in this run
 
-	Now      time.Time            // by the bastion's clock
-	Began    time.Time            // when the run did, by the bastion's clock
-	Batches  int                  // that this run has begun
-	Done     map[string]time.Time // hosts that this run has brought to their desired state, and when
-	Failed   map[string]string    // hosts that failed in this run, and how: it does not try them again
-	Retry    []string             // hosts that failed in the run before: they go before others
-	Acted    map[string]bool      // hosts on which an action failed in this play, and for which a reboot is to stand in
-	Resumed  map[string]bool      // hosts that an earlier play of this run has taken over from a dead one
-	Complete map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
-	Play     *Play                // of a playbook; nil: everything is made to match
+	Now          time.Time            // by the bastion's clock
+	Began        time.Time            // when the run did, by the bastion's clock
+	Batches      int                  // that this run has begun
+	Done         map[string]time.Time // hosts that this run has brought to their desired state, and when
+	Failed       map[string]string    // hosts that failed in this run, and how: it does not try them again
+	Retry        []string             // hosts that failed in the run before: they go before others
+	ActionFailed map[string]bool      // hosts on which an action failed in this play, and for which a reboot is to stand in
+	Resumed      map[string]bool      // hosts that an earlier play of this run has taken over from a dead one
+	Complete     map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
+	Play         *Play                // of a playbook; nil: everything is made to match
 
 	BestEffort     bool // failed hosts do not keep those of their pool from being begun
 	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
@@ -43,24 +43,24 @@ type Input struct {
 // Survey is what hosts have and lack of their desired state. The clusters are
 // not in it: which of them there is to look at follows from it.
 type Survey struct {
-	in    Input
-	index index
-	stock stock
+	in     Input
+	index  index
+	result surveyResult
 }
 
 // NewSurvey compares every host with its desired state, once.
 func NewSurvey(in Input) Survey {
-	in = in.selecting()
+	in = in.withSelection()
 	x := newIndex(in)
-	return Survey{in: in, index: x, stock: takeStock(in, x)}
+	return Survey{in: in, index: x, result: surveyHosts(in, x)}
 }
 
 // ClustersAtWork names the etcd clusters that a plan has to know about: those
 // with a member that is disturbed.
 func (s Survey) ClustersAtWork() []string {
 	var names []string
-	for _, hp := range s.stock.work {
-		if hp.Cluster != "" && !hp.Quiet() && !slices.Contains(names, hp.Cluster) {
+	for _, hp := range s.result.work {
+		if hp.Cluster != "" && !hp.NonDisruptive() && !slices.Contains(names, hp.Cluster) {
 			names = append(names, hp.Cluster)
 		}
 	}
@@ -73,7 +73,7 @@ func NewPlan(in Input) Plan { return NewSurvey(in).Plan(in.Now, in.Clusters) }
 
 // Plan puts the work into lanes and batches, as it is to go on from that time.
 func (s Survey) Plan(now time.Time, clusters map[string]ClusterFacts) Plan {
-	in, x, survey := s.in, s.index, s.stock
+	in, x, survey := s.in, s.index, s.result
 	in.Now, in.Clusters = now, clusters
 	schedule := newScheduler(in, x, survey)
 	warnings := schedule.skew.warnings()
@@ -82,30 +82,30 @@ func (s Survey) Plan(now time.Time, clusters map[string]ClusterFacts) Plan {
 		Matching: survey.matching, Warnings: slices.Clip(survey.warnings), Drift: survey.drift,
 		Batches: schedule.run(), Refusals: schedule.refusals,
 		Excluded:   append(slices.Clip(survey.excluded), schedule.blocked...),
-		Unfinished: unfinished(in, x, survey), last: x.last, rollout: x.rollout, Sick: in.sick(), Repair: in.Repair,
+		Unfinished: findUnfinishedHosts(in, x, survey), last: x.last, rollout: x.rollout, UnhealthyClusters: in.unhealthyClusters(), Repair: in.Repair,
 	}
 	if in.Play != nil {
 		p.Play = in.Play.Name
 	}
-	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.repairs(survey.work), in.endedRollouts(x))
+	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.endedRollouts(x))
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
-	p.Selected, p.Terms = selected(in), terms(in, x, p.Hosts)
+	p.Selected, p.Settings = namesOfSelected(in), rolloutSettings(in, x, p.Hosts)
 	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {
 		p.Batches = nil
 		return p
 	}
 	work := byHost(p.Hosts)
-	p.Lanes = lanes(in, p, work)
+	p.Lanes = planLanes(in, p, work)
 	p.Start = startGates(x, p.Hosts)
-	p.Before = snapshots(in, p.Batches, work)
+	p.Before = snapshotSteps(in, p.Batches, work)
 	return p
 }
 
 // self is the run that plans.
 func (in Input) self() HoldOwner { return HoldOwner{Run: in.Run, Bastion: in.Bastion} }
 
-func (in Input) selecting() Input {
+func (in Input) withSelection() Input {
 	if in.Selected == nil {
 		in.Selected = func(Host) bool { return true }
 	}
@@ -139,8 +139,8 @@ func byHost(plans []HostPlan) map[string]*HostPlan {
 func (in Input) target(x index, h Host, f Facts) Target {
 	f = f.running(in.Ran[h.Name])
 	_, f.Finished = in.Done[h.Name]
-	f.Acted = in.Acted[h.Name]
-	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, contested: in.contested(x, h), repair: slices.Contains(in.Repair, h.Name)}
+	f.ActionFailed = in.ActionFailed[h.Name]
+	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, contested: in.hasContestedBudget(x, h), repair: slices.Contains(in.Repair, h.Name)}
 }
 
 // running is the host as if these services ran, so that they are waited for.
@@ -166,8 +166,8 @@ func (d difference) bringsOS(f Facts) bool {
 	return len(d.steps.Stage) > 0 || bootsOther(d.steps.Reboot, f)
 }
 
-// diff asks every module, in order, for a host's changes and their steps.
-func (in Input) diff(t Target) (d difference, err error) {
+// compareHost asks every module, in order, for a host's changes and their steps.
+func (in Input) compareHost(t Target) (d difference, err error) {
 	all := &d.steps
 	for _, m := range in.Modules {
 		found, err := m.Diff(t.Desired, t.Facts)
@@ -203,18 +203,18 @@ func (in Input) diff(t Target) (d difference, err error) {
 		all.After = append(all.After, steps.After...)
 		all.Rollback = append(all.Rollback, steps.Rollback...)
 	}
-	if t.Facts.leftOver(in.self(), in.Dead) != "" {
-		all.Rollback = in.back(t, all.Rollback)
+	if t.Facts.adoptableRun(in.self(), in.Dead) != "" {
+		all.Rollback = in.rollbackPlan(t, all.Rollback)
 	}
-	in.surround(t, &d)
+	in.addSurroundingTasks(t, &d)
 	return d, nil
 }
 
-// surround adds the tasks that go around what is done to a host. A host that a
+// addSurroundingTasks adds the tasks that go around what is done to a host. A host that a
 // dead run has left behind may lack those that come last, although it matches:
 // they go with its recovery, or, where an earlier play saw to that, alone.
-func (in Input) surround(t Target, d *difference) {
-	left := t.Facts.leftOver(in.self(), in.Dead) != ""
+func (in Input) addSurroundingTasks(t Target, d *difference) {
+	left := t.Facts.adoptableRun(in.self(), in.Dead) != ""
 	resumed := in.Resumed[t.Host.Name] && !t.Facts.Finished
 	if len(d.changes) == 0 && !left && !resumed {
 		return
@@ -240,9 +240,9 @@ func (in Input) surround(t Target, d *difference) {
 	}
 }
 
-// back gives how a host with a left-over hold returns to the OS it ran before,
+// rollbackPlan gives how a host with a left-over hold returns to the OS it ran before,
 // unless that follows from its changes.
-func (in Input) back(t Target, steps []Step) []Step {
+func (in Input) rollbackPlan(t Target, steps []Step) []Step {
 	for _, m := range in.Modules {
 		if r, ok := m.(Return); ok && len(steps) == 0 {
 			steps = r.Back(t)

@@ -10,7 +10,7 @@ import (
 // etcdWorld is one cluster in one pool.
 func etcdWorld(members []*machine, limit int) *world {
 	return &world{
-		pools:    []engine.Pool{{Name: "etcd", MaxUnavailable: engine.Limit{Count: limit, Set: true}}},
+		pools:    []engine.Pool{{Name: "etcd", MaxUnavailable: engine.CountOrPercent{Count: limit, Set: true}}},
 		clusters: map[string]*etcd{"main": {leader: members[0].name}},
 		hosts:    members,
 	}
@@ -139,7 +139,7 @@ func TestClusterLargeEveryState(t *testing.T) {
 // A pool without etcd: every combination of states × zones × limits.
 func TestPoolEveryState(t *testing.T) {
 	t.Parallel()
-	limits := []engine.Limit{{Count: 1}, {Count: 2}, {Percent: 50}, {Percent: 100}, {}}
+	limits := []engine.CountOrPercent{{Count: 1}, {Count: 2}, {Percent: 50}, {Percent: 100}, {}}
 	for n := 1; n <= 4; n++ {
 		choices(len(states), n, n < 4, func(pick []int) {
 			for z, limit := range limits {
@@ -176,7 +176,7 @@ func TestPoolsInOrder(t *testing.T) {
 		o := orders[(pick[0]+pick[4])%len(orders)]
 		w := &world{
 			pools: []engine.Pool{
-				{Name: "worker", After: o[2], MaxUnavailable: engine.Limit{Count: 1 + pick[4]%2}},
+				{Name: "worker", After: o[2], MaxUnavailable: engine.CountOrPercent{Count: 1 + pick[4]%2}},
 				{Name: "none", After: []string{"edge"}},
 				{Name: "edge", After: o[1]},
 				{Name: "etcd", After: o[0]},
@@ -222,9 +222,9 @@ func TestPaceEveryState(t *testing.T) {
 	for canaries := range 3 {
 		for budget := range 2 {
 			for _, windows := range [][]engine.Window{nil, {open}, {closed}} {
-				p := engine.Pool{Name: "worker", MaxUnavailable: engine.Limit{Count: 2}, FailureBudget: engine.Limit{Count: budget}, Windows: windows}
+				p := engine.Pool{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 2}, FailureBudget: engine.CountOrPercent{Count: budget}, Windows: windows}
 				if canaries > 0 {
-					p.Canary = &engine.Canary{Hosts: engine.Limit{Count: canaries}}
+					p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: canaries}}
 				}
 				paces = append(paces, p)
 			}
@@ -232,7 +232,7 @@ func TestPaceEveryState(t *testing.T) {
 	}
 	choices(len(few), 3, true, func(pick []int) {
 		for n, p := range paces {
-			w := &world{pools: []engine.Pool{p, {Name: "edge"}}, site: engine.Limit{Count: 1 + n%3, Set: n%2 == 0}}
+			w := &world{pools: []engine.Pool{p, {Name: "edge"}}, site: engine.CountOrPercent{Count: 1 + n%3, Set: n%2 == 0}}
 			for i, s := range pick {
 				m := worker(i)
 				if i == 2 {

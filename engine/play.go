@@ -12,16 +12,16 @@ type Playbook struct {
 // play can only be more careful. The order of pools is that of the plays: `after`
 // counts among the hosts of a play.
 type Play struct {
-	Name      string  `json:"name"`
-	Hosts     string  `json:"hosts"`                         // pattern, as for --limit
-	Serial    []Limit `json:"serial,omitempty"`              // hosts in the first batch, the second …; the last counts for all others
-	MaxFail   *Limit  `json:"max_fail_percentage,omitempty"` // in place of the pools' FailureBudget, of the hosts of the play
-	Order     Order   `json:"order,omitempty"`               // in place of the pools'
-	AnyFatal  bool    `json:"any_errors_fatal,omitempty"`    // the first failed host stops the run, whatever the pools' budgets
-	PreTasks  []Task  `json:"pre_tasks,omitempty"`           // on each host, before its tasks
-	Tasks     []Task  `json:"tasks"`
-	PostTasks []Task  `json:"post_tasks,omitempty"` // on each host, when it is back
-	Line      int     `json:"line,omitempty"`       // in the file
+	Name      string           `json:"name"`
+	Hosts     string           `json:"hosts"`                         // pattern, as for --limit
+	Serial    []CountOrPercent `json:"serial,omitempty"`              // hosts in the first batch, the second …; the last counts for all others
+	MaxFail   *CountOrPercent  `json:"max_fail_percentage,omitempty"` // in place of the pools' FailureBudget, of the hosts of the play
+	Order     Order            `json:"order,omitempty"`               // in place of the pools'
+	AnyFatal  bool             `json:"any_errors_fatal,omitempty"`    // the first failed host stops the run, whatever the pools' budgets
+	PreTasks  []Task           `json:"pre_tasks,omitempty"`           // on each host, before its tasks
+	Tasks     []Task           `json:"tasks"`
+	PostTasks []Task           `json:"post_tasks,omitempty"` // on each host, when it is back
+	Line      int              `json:"line,omitempty"`       // in the file
 }
 
 // Task is one thing a play does, by a module of that name. Exactly one of the

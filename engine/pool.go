@@ -11,26 +11,26 @@ type Pool struct {
 	Drift           DriftMode      `json:"drift,omitempty"`
 	OnActionFailure OnFailure      `json:"on_action_failure,omitempty"`
 
-	Paused         bool        `json:"paused,omitempty"` // nothing is done about its hosts
-	MaxUnavailable Limit       `json:"max_unavailable"`
-	FailureBudget  Limit       `json:"failure_budget,omitzero"` // hosts that may fail while others are still begun; not set: none
-	Order          Order       `json:"order,omitempty"`
-	Canary         *Canary     `json:"canary,omitempty"`
-	Windows        []Window    `json:"windows,omitempty"`         // in which its hosts may be disrupted; none: at any time
-	BatchTakes     Duration    `json:"batch_takes,omitempty"`     // how long a batch is expected to take; 0: 30 m
-	MaxSkew        *int        `json:"max_skew,omitempty"`        // minor versions between its hosts and those of the pools it comes after; nil: any
-	VersionCommand string      `json:"version_command,omitempty"` // prints the version of a host there, for MaxSkew; "": that of the OS
-	OnFailure      FailureMode `json:"on_failure,omitempty"`
-	Drain          *Drain      `json:"drain,omitempty"`
-	Gates          []Gate      `json:"gates,omitempty"`
-	Timeouts       Timeouts    `json:"timeouts"`
+	Paused         bool           `json:"paused,omitempty"` // nothing is done about its hosts
+	MaxUnavailable CountOrPercent `json:"max_unavailable"`
+	FailureBudget  CountOrPercent `json:"failure_budget,omitzero"` // hosts that may fail while others are still begun; not set: none
+	Order          Order          `json:"order,omitempty"`
+	Canary         *Canary        `json:"canary,omitempty"`
+	Windows        []Window       `json:"windows,omitempty"`         // in which its hosts may be disrupted; none: at any time
+	BatchTakes     Duration       `json:"batch_takes,omitempty"`     // how long a batch is expected to take; 0: 30 m
+	MaxSkew        *int           `json:"max_skew,omitempty"`        // minor versions between its hosts and those of the pools it comes after; nil: any
+	VersionCommand string         `json:"version_command,omitempty"` // prints the version of a host there, for MaxSkew; "": that of the OS
+	OnFailure      FailureMode    `json:"on_failure,omitempty"`
+	Drain          *Drain         `json:"drain,omitempty"`
+	Gates          []Gate         `json:"gates,omitempty"`
+	Timeouts       Timeouts       `json:"timeouts"`
 }
 
 // Canary says that a pool's first hosts go alone. A host that matches already
 // is one that has gone.
 type Canary struct {
-	Hosts Limit    `json:"hosts"`          // of the pool
-	Soak  Duration `json:"soak,omitempty"` // how long they have to run before others follow
+	Hosts CountOrPercent `json:"hosts"`          // of the pool
+	Soak  Duration       `json:"soak,omitempty"` // how long they have to run before others follow
 }
 
 // FailureMode is what is done about a host that fails after it was disrupted.

@@ -13,8 +13,8 @@ import (
 func TestAHostThatWasRolledBackAndIsHeld(t *testing.T) {
 	for _, budget := range []int{0, 1} {
 		w := &world{pools: []engine.Pool{{
-			Name: "worker", FailureBudget: engine.Limit{Set: true, Count: budget},
-			Canary: &engine.Canary{Hosts: engine.Limit{Set: true, Count: 1}},
+			Name: "worker", FailureBudget: engine.CountOrPercent{Set: true, Count: budget},
+			Canary: &engine.Canary{Hosts: engine.CountOrPercent{Set: true, Count: 1}},
 		}}, hosts: []*machine{
 			worker(0).in(machine{work: "reboot", rejected: true, hold: "dead"}), worker(1).in(machine{work: "reboot"}), worker(2).in(machine{work: "reboot"}),
 		}}

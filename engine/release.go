@@ -6,12 +6,12 @@ func releaseStep(t Target, r Release) Step {
 	return Step{Name: "release", On: t.Host.Name, Do: Op{Release: &r}, Timeout: commandTimeout}
 }
 
-// settled is the release of a host that matches after these steps. An OS from
+// releaseOfMatching is the release of a host that matches after these steps. An OS from
 // which it was rolled back once, and with which it is well now, has not failed
 // there any more. A host that is not rebooted may have gone down since it was
 // looked at, into another OS: it has to be in the boot that was seen. One that
 // is rebooted is seen to have booted the OS, if its step demands one.
-func settled(f Facts, roll []Step) Release {
+func releaseOfMatching(f Facts, roll []Step) Release {
 	digest, boot := "", f.BootID
 	if booted := f.Booted(); booted != nil {
 		digest = booted.Digest

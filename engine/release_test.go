@@ -39,7 +39,7 @@ func TestReleaseAccepts(t *testing.T) {
 			if c.boots {
 				in.Modules = []engine.Module{awaits{fakeModule{map[string]string{"worker-0": "reboot"}}, c.await}}
 			}
-			roll := engine.NewPlan(in).Host("worker-0").Roll
+			roll := engine.NewPlan(in).Host("worker-0").Sequence
 			if got := roll[len(roll)-1].Do.Release; got == nil || *got != c.want {
 				t.Errorf("got %+v of %+v", got, roll)
 			}

@@ -9,22 +9,22 @@ func (t Target) wasRolledBack() bool {
 	return os != nil && booted != nil && booted.Digest != os.Digest() && slices.Contains(t.Facts.Rejected, os.Digest())
 }
 
-// rollback is what takes the place of the rest of a host's sequence if it fails
+// rollbackSteps is what takes the place of the rest of a host's sequence if it fails
 // with another OS, from the proof that it is safe until the host is released.
-func rollback(t Target, steps Steps, drained bool) []Step {
+func rollbackSteps(t Target, steps Steps, drained bool) []Step {
 	if len(steps.Rollback) == 0 {
 		return nil
 	}
-	back := append(checked(t, steps.Rollback), recoverySteps(t, Steps{Ends: steps.Ends}, drained)...)
+	back := append(withQuorumCheck(t, steps.Rollback), recoverySteps(t, Steps{Ends: steps.Ends}, drained)...)
 	return append(back, releaseStep(t, Release{}))
 }
 
-// checked gives steps that reboot a host, with the leader's move and the last
+// withQuorumCheck gives steps that reboot a host, with the leader's move and the last
 // look at the cluster right before the one that orders it: whatever may take long
 // comes before them.
-func checked(t Target, reboot []Step) []Step {
+func withQuorumCheck(t Target, reboot []Step) []Step {
 	i := max(0, slices.IndexFunc(reboot, func(s Step) bool { return s.Reboots }))
-	return slices.Concat(reboot[:i], leaderSteps(t), disturbing(reboot[i:]))
+	return slices.Concat(reboot[:i], leaderSteps(t), markHostChanges(reboot[i:]))
 }
 
 // ranBefore is the OS to which a host may have to go back: the one that it runs,

@@ -19,8 +19,8 @@ func (p Plan) Same(saved Plan) error {
 	if len(saved.Refusals)+len(saved.Unfinished) > 0 {
 		return fmt.Errorf("the saved plan begins nothing, as it was refused\nplan again")
 	}
-	what, diffs := "the hosts have moved on since the plan was saved", otherWork(p, saved)
-	if others := otherTerms(p.Terms, saved.Terms); len(others) > 0 {
+	what, diffs := "the hosts have moved on since the plan was saved", changedWork(p, saved)
+	if others := changedSettings(p.Settings, saved.Settings); len(others) > 0 {
 		what, diffs = "the inventory, or the playbook, has changed since the plan was saved", append(others, diffs...)
 	}
 	if len(diffs) == 0 {
@@ -39,13 +39,13 @@ type Seal struct {
 // each once and in order: those in which a secret can be.
 func (p Plan) Compared() []string {
 	var texts []string
-	for name, value := range p.Terms {
+	for name, value := range p.Settings {
 		texts = append(texts, name+": "+value)
 	}
 	seen := map[string]bool{}
 	for _, hp := range p.Hosts {
-		for _, s := range slices.Concat(hp.Stage, hp.Roll, hp.Rollback) {
-			if text := whole(s.outline().Do); !seen[text] {
+		for _, s := range slices.Concat(hp.Stage, hp.Sequence, hp.Rollback) {
+			if text := encodeForComparison(s.withoutVolatile().Do); !seen[text] {
 				seen[text] = true
 				texts = append(texts, text)
 			}
@@ -55,7 +55,7 @@ func (p Plan) Compared() []string {
 	return texts
 }
 
-func otherTerms(now, was map[string]string) []string {
+func changedSettings(now, was map[string]string) []string {
 	all := maps.Clone(was)
 	if all == nil {
 		all = map[string]string{}
@@ -75,9 +75,9 @@ func otherTerms(now, was map[string]string) []string {
 	return out
 }
 
-// otherWork lists what is to be done and was not, or otherwise, or starts from
+// changedWork lists what is to be done and was not, or otherwise, or starts from
 // something else; and then what was to be done and is not any more.
-func otherWork(p, saved Plan) []string {
+func changedWork(p, saved Plan) []string {
 	now, was := byHost(p.Hosts), byHost(saved.Hosts)
 	var out []string
 	for _, hp := range p.Hosts {
@@ -85,12 +85,12 @@ func otherWork(p, saved Plan) []string {
 		if old == nil {
 			old = &HostPlan{}
 		}
-		diffs := hp.news(*old)
+		diffs := hp.changedSince(*old)
 		if len(diffs) == 0 && old.Host == "" {
 			diffs = []string{"it is to be taken over, which is not in the saved plan"}
 		}
-		if len(diffs) == 0 && !slices.ContainsFunc(old.Changes, hp.lacks) {
-			diffs = hp.otherwise(*old)
+		if len(diffs) == 0 && !slices.ContainsFunc(old.Changes, hp.isMissing) {
+			diffs = hp.changedSteps(*old)
 		}
 		for _, d := range diffs {
 			out = append(out, hp.Host+": "+d)
@@ -106,7 +106,7 @@ func otherWork(p, saved Plan) []string {
 			hp = &HostPlan{}
 		}
 		for _, c := range old.Changes {
-			if hp.lacks(c) {
+			if hp.isMissing(c) {
 				out = append(out, fmt.Sprintf("%s: %s%s", old.Host, c, gone))
 			}
 		}
@@ -114,20 +114,20 @@ func otherWork(p, saved Plan) []string {
 	return out
 }
 
-// lacks reports whether a change is not among those of the host. That a change
+// isMissing reports whether a change is not among those of the host. That a change
 // is put on record goes without saying.
-func (hp HostPlan) lacks(c Change) bool {
+func (hp HostPlan) isMissing(c Change) bool {
 	if c.Resource == RecordResource {
 		return len(hp.Changes) == 0
 	}
 	return !slices.ContainsFunc(hp.Changes, c.same)
 }
 
-// news lists what about the changes of a host is not as it was.
-func (hp HostPlan) news(saved HostPlan) []string {
+// changedSince lists what about the changes of a host is not as it was.
+func (hp HostPlan) changedSince(saved HostPlan) []string {
 	var out []string
 	for _, c := range hp.Changes {
-		if saved.lacks(c) {
+		if saved.isMissing(c) {
 			out = append(out, fmt.Sprintf("%s is not in the saved plan", c))
 			continue
 		}
@@ -139,7 +139,7 @@ func (hp HostPlan) news(saved HostPlan) []string {
 		case was.Before != c.Before:
 			out = append(out, fmt.Sprintf("%s is %s now, and was %s", c.Resource, c.Before, was.Before))
 		case !slices.Equal(was.Actions, c.Actions):
-			out = append(out, fmt.Sprintf("%s takes %s now, and took %s", c.Resource, listed(c.Actions), listed(was.Actions)))
+			out = append(out, fmt.Sprintf("%s takes %s now, and took %s", c.Resource, joinActions(c.Actions), joinActions(was.Actions)))
 		case was.Why != c.Why:
 			out = append(out, fmt.Sprintf("%s is another change now (%s), and was: %s", c.Resource, cmp.Or(c.Why, "no reason"), cmp.Or(was.Why, "no reason")))
 		}
@@ -147,7 +147,7 @@ func (hp HostPlan) news(saved HostPlan) []string {
 	return out
 }
 
-func listed(actions []Action) string {
+func joinActions(actions []Action) string {
 	var names []string
 	for _, a := range actions {
 		names = append(names, a.String())
@@ -155,14 +155,14 @@ func listed(actions []Action) string {
 	return strings.Join(names, ", ")
 }
 
-// otherwise names the first step of a host in each of its sequences that is not
+// changedSteps names the first step of a host in each of its sequences that is not
 // as it was, or what has happened that makes it another.
-func (hp HostPlan) otherwise(saved HostPlan) []string {
+func (hp HostPlan) changedSteps(saved HostPlan) []string {
 	var out []string
-	for _, part := range [][2][]Step{{hp.Stage, saved.Stage}, {hp.Roll, saved.Roll}, {hp.Rollback, saved.Rollback}} {
+	for _, part := range [][2][]Step{{hp.Stage, saved.Stage}, {hp.Sequence, saved.Sequence}, {hp.Rollback, saved.Rollback}} {
 		now, was := part[0], part[1]
 		n := 0
-		for n < len(now) && n < len(was) && whole(now[n].outline()) == whole(was[n].outline()) {
+		for n < len(now) && n < len(was) && encodeForComparison(now[n].withoutVolatile()) == encodeForComparison(was[n].withoutVolatile()) {
 			n++
 		}
 		switch {
@@ -187,9 +187,9 @@ func hasStep(steps []Step, name string) bool {
 	return slices.ContainsFunc(steps, func(s Step) bool { return s.Name == name })
 }
 
-// outline is the step without what changes by itself. Scripts name the run, and
+// withoutVolatile is the step without what changes by itself. Scripts name the run, and
 // what they bring about is in the changes of the host, and in the terms.
-func (s Step) outline() Step {
+func (s Step) withoutVolatile() Step {
 	switch do := s.Do; {
 	case do.Exec != nil:
 		s.Do.Exec = &Exec{Fallback: do.Exec.Fallback}

@@ -26,7 +26,7 @@ func savedWorld() *world {
 	w := &world{
 		pools: []engine.Pool{
 			{Name: "etcd"},
-			{Name: "worker", MaxUnavailable: engine.Limit{Count: 1, Set: true}, Drain: &engine.Drain{Command: "drain", Undo: "undrain"}},
+			{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 1, Set: true}, Drain: &engine.Drain{Command: "drain", Undo: "undrain"}},
 		},
 		hosts:    []*machine{member(0), member(1), member(2), worker(0), worker(1), worker(2)},
 		clusters: map[string]*etcd{"main": {leader: "etcd-0"}},
@@ -68,7 +68,7 @@ func TestSame(t *testing.T) {
 		})
 	}
 	serial := savedPlay("true")
-	serial.Serial = []engine.Limit{{Count: 3, Set: true}}
+	serial.Serial = []engine.CountOrPercent{{Count: 3, Set: true}}
 	moved := savedPlay("true")
 	moved.Tasks[0].Line = 7
 	for name, c := range map[string]struct {
@@ -90,22 +90,26 @@ func TestSame(t *testing.T) {
 		},
 		"lines of a playbook": {play(savedPlay("true")), play(moved), ""},
 
-		"rebooted":           {nil, facts("worker-0", func(f *engine.Facts) { f.BootID = "boot-2" }), "worker-0: it has rebooted"},
-		"released":           {nil, facts("worker-2", func(f *engine.Facts) { f.Hold = nil }), "worker-2: that it is taken over is in the saved plan, but not to be done any more"},
-		"left behind since":  {func(_ *world, in *engine.Input) { f := in.Facts["worker-2"]; f.Hold = nil; in.Facts["worker-2"] = f }, nil, "worker-2: it is to be taken over, which is not in the saved plan"},
-		"other actions":      {nil, func(_ *world, in *engine.Input) { in.Modules[0].(bootModule).work["worker-1"] = "reboot" }, "worker-1: os takes drain, reboot now, and took restart etcd.service"},
-		"fewer actions":      {nil, func(_ *world, in *engine.Input) { in.Modules[0].(bootModule).work["worker-0"] = "quiet" }, "worker-0: os takes none now, and took drain, reboot"},
-		"max_unavailable":    {nil, worker(func(p *engine.Pool) { p.MaxUnavailable = engine.Limit{Percent: 100, Set: true} }), "pool worker: max_unavailable is 100% now, and was 1"},
-		"budget of the site": {nil, func(_ *world, in *engine.Input) { in.Inventory.MaxUnavailable = engine.Limit{Count: 4, Set: true} }, "site: max_unavailable is 4 now, and was not set"},
-		"failure budget":     {nil, worker(func(p *engine.Pool) { p.FailureBudget = engine.Limit{Count: 2, Set: true} }), "pool worker: failure_budget is 2 now, and was not set"},
-		"canary gone":        {worker(func(p *engine.Pool) { p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1, Set: true}, Soak: 60e9} }), nil, "pool worker: canary is not set now, and was 1 for 1m0s"},
-		"another drain":      {nil, worker(func(p *engine.Pool) { p.Drain = &engine.Drain{Command: "other", Undo: "undrain"} }), "worker-0: step drain is not as in the saved plan"},
-		"no drain":           {nil, worker(func(p *engine.Pool) { p.Drain = nil }), "worker-0: step drain is in the saved plan"},
-		"gate":               {gate(engine.AfterHost, "a"), gate(engine.AfterHost, "b"), "worker-0: step gate g is not as in the saved plan"},
-		"gate of a batch":    {gate(engine.BeforeBatch, "a"), gate(engine.BeforeBatch, "b"), "pool worker: gate g is not as it was"},
-		"tasks":              {play(savedPlay("true")), play(savedPlay("rm -rf /srv")), "play tidy: pre-task 1 is not as it was\n  play tidy: task 1 is not as it was"},
-		"serial":             {play(savedPlay("true")), play(serial), "play tidy: serial is 3 now, and was not set"},
-		"was refused":        {func(_ *world, in *engine.Input) { delete(in.Clusters, "main") }, nil, "begins nothing"},
+		"rebooted":          {nil, facts("worker-0", func(f *engine.Facts) { f.BootID = "boot-2" }), "worker-0: it has rebooted"},
+		"released":          {nil, facts("worker-2", func(f *engine.Facts) { f.Hold = nil }), "worker-2: that it is taken over is in the saved plan, but not to be done any more"},
+		"left behind since": {func(_ *world, in *engine.Input) { f := in.Facts["worker-2"]; f.Hold = nil; in.Facts["worker-2"] = f }, nil, "worker-2: it is to be taken over, which is not in the saved plan"},
+		"other actions":     {nil, func(_ *world, in *engine.Input) { in.Modules[0].(bootModule).work["worker-1"] = "reboot" }, "worker-1: os takes drain, reboot now, and took restart etcd.service"},
+		"fewer actions":     {nil, func(_ *world, in *engine.Input) { in.Modules[0].(bootModule).work["worker-0"] = "quiet" }, "worker-0: os takes none now, and took drain, reboot"},
+		"max_unavailable":   {nil, worker(func(p *engine.Pool) { p.MaxUnavailable = engine.CountOrPercent{Percent: 100, Set: true} }), "pool worker: max_unavailable is 100% now, and was 1"},
+		"budget of the site": {nil, func(_ *world, in *engine.Input) {
+			in.Inventory.MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
+		}, "site: max_unavailable is 4 now, and was not set"},
+		"failure budget": {nil, worker(func(p *engine.Pool) { p.FailureBudget = engine.CountOrPercent{Count: 2, Set: true} }), "pool worker: failure_budget is 2 now, and was not set"},
+		"canary gone": {worker(func(p *engine.Pool) {
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1, Set: true}, Soak: 60e9}
+		}), nil, "pool worker: canary is not set now, and was 1 for 1m0s"},
+		"another drain":   {nil, worker(func(p *engine.Pool) { p.Drain = &engine.Drain{Command: "other", Undo: "undrain"} }), "worker-0: step drain is not as in the saved plan"},
+		"no drain":        {nil, worker(func(p *engine.Pool) { p.Drain = nil }), "worker-0: step drain is in the saved plan"},
+		"gate":            {gate(engine.AfterHost, "a"), gate(engine.AfterHost, "b"), "worker-0: step gate g is not as in the saved plan"},
+		"gate of a batch": {gate(engine.BeforeBatch, "a"), gate(engine.BeforeBatch, "b"), "pool worker: gate g is not as it was"},
+		"tasks":           {play(savedPlay("true")), play(savedPlay("rm -rf /srv")), "play tidy: pre-task 1 is not as it was\n  play tidy: task 1 is not as it was"},
+		"serial":          {play(savedPlay("true")), play(serial), "play tidy: serial is 3 now, and was not set"},
+		"was refused":     {func(_ *world, in *engine.Input) { delete(in.Clusters, "main") }, nil, "begins nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := func(change func(*world, *engine.Input)) engine.Plan {

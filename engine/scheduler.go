@@ -8,22 +8,22 @@ import "slices"
 // The hosts wait in queues, one for each pool and rank, so that a batch looks
 // at few more hosts than it takes.
 type scheduler struct {
-	queues   []*queue // in order of preference
-	wards    map[string]*ward
-	clusters map[string]*quorate
-	away     map[string]string // hosts that count as unavailable throughout, and why
-	held     map[string]bool   // those of them that are held
-	adopted  map[string]bool   // hosts with a left-over hold that are not yet recovered
-	places   map[string]place
-	skew     *skew
-	patient  bool              // pools whose canaries still have to run wait
-	serial   func(n int) int   // hosts that the n-th batch may have, from 0; nil: any number
-	number   int               // batch that is being picked
-	picked   int               // hosts in it
-	failed   map[string]string // hosts that failed in this run
-	repair   []string          // hosts that may go although their own member is down
-	refusals []string
-	blocked  []Exclusion
+	queues     []*queue // in order of preference
+	poolStates map[string]*poolState
+	clusters   map[string]*clusterState
+	away       map[string]string // hosts that count as unavailable throughout, and why
+	held       map[string]bool   // those of them that are held
+	adopted    map[string]bool   // hosts with a left-over hold that are not yet recovered
+	places     map[string]place
+	skew       *skew
+	patient    bool              // pools whose canaries still have to run wait
+	serial     func(n int) int   // hosts that the n-th batch may have, from 0; nil: any number
+	number     int               // batch that is being picked
+	picked     int               // hosts in it
+	failed     map[string]string // hosts that failed in this run
+	repair     []string          // hosts that may go although their own member is down
+	refusals   []string
+	blocked    []Exclusion
 }
 
 // rank is how soon a host goes.
@@ -40,14 +40,14 @@ const (
 
 // queue is the waiting hosts of one pool and rank, in their order.
 type queue struct {
-	ward  *ward
+	ward  *poolState
 	rank  rank
 	hosts []*HostPlan
 	quiet int // of them, hosts that are not disrupted and so need no seat
 }
 
-// quorate is an etcd cluster and how far it is.
-type quorate struct {
+// clusterState is an etcd cluster and how far it is.
+type clusterState struct {
 	Cluster
 	facts   ClusterFacts
 	members []string
@@ -55,24 +55,24 @@ type quorate struct {
 	taken   bool // a member is in the batch being picked, and is disturbed
 }
 
-func newScheduler(in Input, x index, s stock) *scheduler {
+func newScheduler(in Input, x index, s surveyResult) *scheduler {
 	sc := &scheduler{
-		wards: newWards(in, x, s), clusters: map[string]*quorate{}, away: s.away, held: s.held, adopted: map[string]bool{},
+		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, away: s.unavailable, held: s.held, adopted: map[string]bool{},
 		places: places(in, x, s.work), skew: newSkew(in, x, s.work), serial: in.serial(), number: in.Batches, failed: in.Failed, repair: in.Repair,
 	}
 	for i := range s.work {
-		if len(s.work[i].Roll) > 0 { // else it is only staged
+		if len(s.work[i].Sequence) > 0 { // else it is only staged
 			sc.enter(&s.work[i], in, x)
 		}
 	}
 	for r := range ranks {
 		queues := map[string]*queue{}
 		for _, p := range in.Inventory.Pools {
-			queues[p.Name] = &queue{ward: sc.wards[p.Name], rank: r}
+			queues[p.Name] = &queue{ward: sc.poolStates[p.Name], rank: r}
 			sc.queues = append(sc.queues, queues[p.Name])
 		}
 		for i := range s.work {
-			if hp := &s.work[i]; len(hp.Roll) > 0 && sc.rank(hp) == r {
+			if hp := &s.work[i]; len(hp.Sequence) > 0 && sc.rank(hp) == r {
 				queues[hp.Pool].add(hp)
 			}
 		}
@@ -92,10 +92,10 @@ func (q *queue) add(hp *HostPlan) {
 
 // enter counts a host where it waits.
 func (sc *scheduler) enter(hp *HostPlan, in Input, x index) {
-	w := sc.wards[hp.Pool]
-	w.waiting++
+	w := sc.poolStates[hp.Pool]
+	w.waitingHosts++
 	if hp.Adopt != "" {
-		w.adopted++
+		w.adoptedHosts++
 		w.site.adopted++
 		sc.adopted[hp.Host] = true
 	}
@@ -104,20 +104,20 @@ func (sc *scheduler) enter(hp *HostPlan, in Input, x index) {
 	}
 	c := sc.clusters[hp.Cluster]
 	if c == nil {
-		c = newQuorate(in, x, hp.Cluster)
+		c = newClusterState(in, x, hp.Cluster)
 		sc.clusters[hp.Cluster] = c
 	}
 	c.waiting++
 }
 
-func newQuorate(in Input, x index, name string) *quorate {
+func newClusterState(in Input, x index, name string) *clusterState {
 	facts, ok := in.Clusters[name]
 	if !ok {
 		facts = ClusterFacts{Problem: "not observed"}
 	}
 	facts.Name = name
 	facts.Members = append([]Member(nil), facts.Members...)
-	c := &quorate{facts: facts, members: x.members[name]}
+	c := &clusterState{facts: facts, members: x.members[name]}
 	if known := x.clusters[name]; known != nil {
 		c.Cluster = *known
 	}
@@ -139,7 +139,7 @@ func (in Input) serial() func(int) int {
 	if in.Play == nil || len(in.Play.Serial) == 0 {
 		return nil
 	}
-	list, hosts := in.Play.Serial, in.selected()
+	list, hosts := in.Play.Serial, in.countSelected()
 	return func(n int) int { return list[min(n, len(list)-1)].Of(hosts) }
 }
 
@@ -148,7 +148,7 @@ func (sc *scheduler) run() []Batch {
 	for {
 		hosts := sc.pick()
 		if len(hosts) == 0 {
-			sc.explain()
+			sc.excludeBlocked()
 			return batches
 		}
 		batches = append(batches, sc.batch(hosts))
@@ -161,23 +161,23 @@ func (sc *scheduler) run() []Batch {
 
 // settle plays the host's part of a batch: it is updated, healthy and free.
 func (sc *scheduler) settle(hp *HostPlan) {
-	w := sc.wards[hp.Pool]
-	w.waiting--
+	w := sc.poolStates[hp.Pool]
+	w.waitingHosts--
 	if hp.Disruptive() && !sc.adopted[hp.Host] {
-		w.soaks = 0 // it went after that time
+		w.soakLeft = 0 // it went after that time
 	}
 	if !hp.back {
-		if w.proven++; w.proven == w.canaries {
-			w.soaks = w.Canary.Soak
+		if w.passedCanaries++; w.passedCanaries == w.canaries {
+			w.soakLeft = w.Canary.Soak
 		}
 	}
-	if len(w.gone) < w.canaries {
-		w.gone = append(w.gone, hp.Host)
+	if len(w.firstCanaries) < w.canaries {
+		w.firstCanaries = append(w.firstCanaries, hp.Host)
 	}
 	sc.skew.settle(hp)
 	if sc.adopted[hp.Host] {
 		delete(sc.adopted, hp.Host)
-		w.adopted--
+		w.adoptedHosts--
 		w.site.adopted--
 	}
 	if hp.Cluster == "" {

@@ -25,7 +25,7 @@ func TestBatches(t *testing.T) {
 	reboot := func(name, pool, cluster, zone string) *machine {
 		return &machine{name: name, pool: pool, cluster: cluster, zone: zone, work: "reboot"}
 	}
-	two := engine.Limit{Count: 2}
+	two := engine.CountOrPercent{Count: 2}
 	for _, tc := range []struct {
 		name  string
 		world world
@@ -50,7 +50,7 @@ func TestBatches(t *testing.T) {
 		{
 			"the leader last, and one member at a time",
 			world{
-				pools: []engine.Pool{{Name: "e", MaxUnavailable: engine.Limit{Count: 3}}}, clusters: map[string]*etcd{"m": {leader: "a"}},
+				pools: []engine.Pool{{Name: "e", MaxUnavailable: engine.CountOrPercent{Count: 3}}}, clusters: map[string]*etcd{"m": {leader: "a"}},
 				hosts: []*machine{reboot("a", "e", "m", "z1"), reboot("b", "e", "m", "z2"), reboot("c", "e", "m", "z3")},
 			},
 			[][]string{{"b"}, {"c"}, {"a"}},
@@ -136,7 +136,7 @@ func TestBatchGates(t *testing.T) {
 		return []engine.Gate{{Name: name, Command: "true", When: []engine.GateWhen{engine.BeforeBatch, engine.AfterBatch}}}
 	}
 	w := &world{
-		pools: []engine.Pool{{Name: "v", Gates: gate("v"), MaxUnavailable: engine.Limit{Count: 2}}, {Name: "w", Gates: gate("w")}},
+		pools: []engine.Pool{{Name: "v", Gates: gate("v"), MaxUnavailable: engine.CountOrPercent{Count: 2}}, {Name: "w", Gates: gate("w")}},
 		hosts: []*machine{
 			{name: "a", pool: "v", hold: "dead"},
 			{name: "b", pool: "w", hold: "dead", work: "reboot"},
@@ -167,7 +167,7 @@ func TestBatchesAreFull(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 40; n++ {
 		for limit := 1; limit <= n; limit++ {
-			w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.Limit{Count: limit}}}}
+			w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: limit}}}}
 			for i := range n {
 				m := worker(i)
 				m.work = "reboot"
@@ -238,18 +238,18 @@ func TestFleets(t *testing.T) {
 }
 
 func anyFleet(t *rapid.T) *world {
-	w := &world{clusters: map[string]*etcd{}, site: rapid.SampledFrom([]engine.Limit{{}, {}, {Count: 2, Set: true}, {Percent: 10, Set: true}}).Draw(t, "site")}
+	w := &world{clusters: map[string]*etcd{}, site: rapid.SampledFrom([]engine.CountOrPercent{{}, {}, {Count: 2, Set: true}, {Percent: 10, Set: true}}).Draw(t, "site")}
 	pools := rapid.IntRange(1, 6).Draw(t, "pools")
 	for i := range pools {
-		p := engine.Pool{Name: fmt.Sprint("pool-", i), MaxUnavailable: rapid.SampledFrom([]engine.Limit{{}, {Count: 1}, {Count: 2}, {Count: 5}, {Percent: 10}, {Percent: 50}, {Percent: 100}}).Draw(t, "limit")}
+		p := engine.Pool{Name: fmt.Sprint("pool-", i), MaxUnavailable: rapid.SampledFrom([]engine.CountOrPercent{{}, {Count: 1}, {Count: 2}, {Count: 5}, {Percent: 10}, {Percent: 50}, {Percent: 100}}).Draw(t, "limit")}
 		for j := range i {
 			if rapid.IntRange(0, 3).Draw(t, "after") == 0 {
 				p.After = append(p.After, fmt.Sprint("pool-", j))
 			}
 		}
-		p.FailureBudget = rapid.SampledFrom([]engine.Limit{{}, {}, {Count: 1}, {Count: 3}, {Percent: 20}}).Draw(t, "failure_budget")
+		p.FailureBudget = rapid.SampledFrom([]engine.CountOrPercent{{}, {}, {Count: 1}, {Count: 3}, {Percent: 20}}).Draw(t, "failure_budget")
 		if n := rapid.IntRange(-2, 3).Draw(t, "canaries"); n > 0 {
-			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: n}, Soak: engine.Duration(rapid.IntRange(0, 1).Draw(t, "soak"))}
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: n}, Soak: engine.Duration(rapid.IntRange(0, 1).Draw(t, "soak"))}
 		}
 		p.Windows = rapid.SampledFrom([][]engine.Window{nil, nil, nil, {open}, {closed}}).Draw(t, "window")
 		w.pools = append([]engine.Pool{p}, w.pools...)

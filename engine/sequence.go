@@ -35,59 +35,59 @@ func hostPlan(t Target, changes []Change, steps Steps, adopt string) HostPlan {
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
 		Adopt: adopt, Changes: changes, Actions: mergeActions(changes, steps.Actions), Stage: staging(steps.Stage),
 	}
-	if hp.Quiet() && len(steps.Quiet) > 0 {
-		hp.Roll = append(append(slices.Clone(steps.Before), disturbing(steps.Quiet)...), steps.After...)
+	if hp.NonDisruptive() && len(steps.Quiet) > 0 {
+		hp.Sequence = append(append(slices.Clone(steps.Before), markHostChanges(steps.Quiet)...), steps.After...)
 		return hp
 	}
 	if len(changes) == 0 || steps.onlyStage() {
 		if adopt != "" {
-			hp.Rollback = rollback(t, steps, true)
-			hp.Roll = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, Steps{After: steps.After}, true), false, lasts(hp.Rollback))
+			hp.Rollback = rollbackSteps(t, steps, true)
+			hp.Sequence = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, Steps{After: steps.After}, true), false, sumTimeouts(hp.Rollback))
 			if t.wasRolledBack() {
-				hp.Roll[len(hp.Roll)-1] = releaseStep(t, Release{})
+				hp.Sequence[len(hp.Sequence)-1] = releaseStep(t, Release{})
 			}
 		}
 		return hp
 	}
-	roll := hp.disrupt(t, steps)
-	drains := hp.drains()
-	hp.Rollback = rollback(t, steps, drains || adopt != "")
+	roll := hp.disruptionSteps(t, steps)
+	drains := hp.hasDrain()
+	hp.Rollback = rollbackSteps(t, steps, drains || adopt != "")
 	roll = append(roll, recoverySteps(t, steps, drains || adopt != "")...)
-	hp.Roll = withHold(t, adopt, reason(changes), roll, bootsOther(steps.Reboot, t.Facts), lasts(hp.Rollback))
+	hp.Sequence = withHold(t, adopt, holdReason(changes), roll, bootsOther(steps.Reboot, t.Facts), sumTimeouts(hp.Rollback))
 	return hp
 }
 
-// disrupt is the part of a host's sequence from the proof that it is safe until
+// disruptionSteps is the part of a host's sequence from the proof that it is safe until
 // everything has been done to it.
-func (hp HostPlan) disrupt(t Target, steps Steps) []Step {
+func (hp HostPlan) disruptionSteps(t Target, steps Steps) []Step {
 	var roll []Step
 	if hp.Disruptive() {
 		roll = append(roll, quorumStep(t, hp.Adopt != "" || t.repair)...)
 		roll = append(roll, budgetStep(t, hp.Adopt)...)
-		roll = append(roll, gates(t.Pool, BeforeHost, t.Host.Name)...)
+		roll = append(roll, gateSteps(t.Pool, BeforeHost, t.Host.Name)...)
 	}
 	roll = append(roll, steps.Before...)
-	if hp.drains() {
+	if hp.hasDrain() {
 		roll = append(roll, drainStep(t)...)
 	}
-	waited := len(steps.Before) > 0 && hp.Disruptive() || hp.drains() && len(drainStep(t)) > 0
+	waited := len(steps.Before) > 0 && hp.Disruptive() || hp.hasDrain() && len(drainStep(t)) > 0
 	if waited && len(steps.Reboot) == 0 { // that may have taken long, and nothing is written for no purpose
 		roll = append(roll, quorumStep(t, true)...)
 	}
-	roll = append(roll, disturbing(steps.Write)...)
+	roll = append(roll, markHostChanges(steps.Write)...)
 	if len(steps.Reboot) > 0 {
-		roll = append(roll, checked(t, steps.Reboot)...)
+		roll = append(roll, withQuorumCheck(t, steps.Reboot)...)
 	} else {
 		if hp.Disruptive() { // the member may go down with it
 			roll = append(roll, leaderSteps(t)...)
 		}
-		roll = append(roll, disturbing(steps.Act)...)
+		roll = append(roll, markHostChanges(steps.Act)...)
 	}
 	return append(roll, steps.Record...)
 }
 
-// drains reports whether work is moved off the host.
-func (hp HostPlan) drains() bool {
+// hasDrain reports whether work is moved off the host.
+func (hp HostPlan) hasDrain() bool {
 	return hasAction(hp.Actions, DrainAction) || hasAction(hp.Actions, RebootAction)
 }
 
@@ -96,11 +96,11 @@ func (s Steps) onlyStage() bool {
 	return len(s.Stage) > 0 && len(s.Write)+len(s.Act)+len(s.Reboot)+len(s.Record)+len(s.Quiet) == 0
 }
 
-// disturbing marks the scripts among the steps of modules that change a host.
-func disturbing(steps []Step) []Step {
+// markHostChanges marks the scripts among the steps of modules that change a host.
+func markHostChanges(steps []Step) []Step {
 	out := append([]Step(nil), steps...)
 	for i := range out {
-		out[i].Disturbs = out[i].Disturbs || out[i].Do.Exec != nil
+		out[i].ChangesHost = out[i].ChangesHost || out[i].Do.Exec != nil
 	}
 	return out
 }
@@ -109,17 +109,17 @@ func disturbing(steps []Step) []Step {
 // which lasts as long as everything in between, and more, may take. A sequence
 // that brings another OS leaves on the host which OS all pools are to have.
 func withHold(t Target, adopt, reason string, roll []Step, newOS bool, more Duration) []Step {
-	take := TakeHold{Reason: reason, For: Duration(10*time.Minute) + lasts(roll) + more, Adopt: adopt, Seen: t.Facts.renewed()}
+	take := TakeHold{Reason: reason, For: Duration(10*time.Minute) + sumTimeouts(roll) + more, Adopt: adopt, Seen: t.Facts.holdRenewed()}
 	if newOS {
 		take.Targets, take.Began, take.Number = t.Rollout.Targets, t.Rollout.Run, t.Rollout.Number
 	}
 	take.From = ranBefore(t, newOS)
 	first := Step{Name: "hold", On: t.Host.Name, Do: Op{TakeHold: &take}, Timeout: commandTimeout}
-	return append(append([]Step{first}, roll...), releaseStep(t, settled(t.Facts, roll)))
+	return append(append([]Step{first}, roll...), releaseStep(t, releaseOfMatching(t.Facts, roll)))
 }
 
-// lasts is how long steps may take.
-func lasts(steps []Step) (total Duration) {
+// sumTimeouts is how long steps may take.
+func sumTimeouts(steps []Step) (total Duration) {
 	for _, s := range steps {
 		total += s.Timeout
 	}
@@ -129,7 +129,7 @@ func lasts(steps []Step) (total Duration) {
 // mostReasons is how many changes a reason names.
 const mostReasons = 3
 
-func reason(changes []Change) string {
+func holdReason(changes []Change) string {
 	var parts []string
 	for _, c := range changes[:min(mostReasons, len(changes))] {
 		parts = append(parts, c.String())
@@ -158,7 +158,7 @@ func leaderSteps(t Target) []Step {
 
 func drainStep(t Target) []Step {
 	if d := t.Pool.Drain; d != nil && d.Command != "" {
-		return []Step{{Name: "drain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Command, Undo: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout), Disturbs: true}}
+		return []Step{{Name: "drain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Command, Undo: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout), ChangesHost: true}}
 	}
 	return nil
 }
@@ -170,17 +170,17 @@ func drainStep(t Target) []Step {
 func recoverySteps(t Target, of Steps, drained bool) []Step {
 	back := backSteps(t, of.Ends)
 	steps := back
-	disturb := slices.ContainsFunc(of.After, func(s Step) bool { return s.Disturbs })
+	disturb := slices.ContainsFunc(of.After, func(s Step) bool { return s.ChangesHost })
 	if disturb {
 		steps = append(append(slices.Clone(back), of.After...), back...)
 	}
 	if d := t.Pool.Drain; drained && d != nil && d.Undo != "" {
-		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout), Disturbs: true})
+		steps = append(steps, Step{Name: "undrain", On: t.Host.Name, Do: Op{Command: &Local{Command: d.Undo}}, Timeout: cmp.Or(d.Timeout, drainTimeout), ChangesHost: true})
 	}
 	if !disturb {
 		steps = append(steps, of.After...)
 	}
-	return append(steps, gates(t.Pool, AfterHost, t.Host.Name)...)
+	return append(steps, gateSteps(t.Pool, AfterHost, t.Host.Name)...)
 }
 
 // backSteps wait for the host's units and its etcd member.
@@ -217,7 +217,7 @@ func awaitUnits(f Facts) AwaitUnits {
 	return want
 }
 
-func gates(p Pool, when GateWhen, on string) []Step {
+func gateSteps(p Pool, when GateWhen, on string) []Step {
 	var steps []Step
 	for _, g := range p.Gates {
 		if g.At(when) {
@@ -260,9 +260,9 @@ func mergeActions(changes []Change, order []Action) []Action {
 	return merged
 }
 
-// Quiet reports whether the host is changed without being disturbed, so that
+// NonDisruptive reports whether the host is changed without being disturbed, so that
 // it needs no hold, no seat in its pool's budget and no say of its etcd cluster.
-func (hp HostPlan) Quiet() bool {
+func (hp HostPlan) NonDisruptive() bool {
 	return hp.Adopt == "" && len(hp.Changes) > 0 && !hp.Disruptive()
 }
 

@@ -91,7 +91,7 @@ func readable(p engine.Plan) string {
 	for _, batch := range p.Batches {
 		section("before the batch", batch.Before)
 		for _, h := range batch.Hosts {
-			section("roll "+h, p.Host(h).Roll)
+			section("roll "+h, p.Host(h).Sequence)
 		}
 		section("after the batch", batch.After)
 	}
@@ -129,7 +129,7 @@ func deed(s engine.Step) string {
 	case do.AwaitEtcd != nil:
 		words = append(words, "await member of "+do.AwaitEtcd.Cluster)
 	}
-	if s.Disturbs {
+	if s.ChangesHost {
 		words = append(words, "[disturbs]")
 	}
 	return strings.Join(words, " ")
@@ -147,7 +147,7 @@ func TestSequenceLaws(t *testing.T) {
 			w.pools[i] = full
 		}
 		for _, hp := range engine.NewPlan(w.input()).Hosts {
-			sequenceLaws(t, w.machine(hp.Host), hp.Roll)
+			sequenceLaws(t, w.machine(hp.Host), hp.Sequence)
 		}
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SickCluster is an etcd cluster with which something is wrong.
-type SickCluster struct {
+// UnhealthyCluster is an etcd cluster with which something is wrong.
+type UnhealthyCluster struct {
 	Cluster  string   `json:"cluster"`
 	Problems []string `json:"problems"`          // a sentence each
 	Voters   int      `json:"voters,omitempty"`  // 0: not known
@@ -16,7 +16,7 @@ type SickCluster struct {
 }
 
 // String returns the whole sentence.
-func (s SickCluster) String() string {
+func (s UnhealthyCluster) String() string {
 	text := "etcd cluster " + s.Cluster + " is not healthy: " + strings.Join(s.Problems, "; ")
 	if s.Voters > 0 {
 		text += fmt.Sprintf(" (%d of %d voters healthy, the quorum is %d)", s.Healthy, s.Voters, s.Quorum)
@@ -24,10 +24,10 @@ func (s SickCluster) String() string {
 	return text
 }
 
-// Ailments returns what is wrong with the cluster, a sentence each. A member
+// FindProblems returns what is wrong with the cluster, a sentence each. A member
 // that is not healthy is no ailment of its own where explained reports that
 // something else accounts for its host, such as a hold.
-func (c ClusterFacts) Ailments(explained func(host string) bool) []string {
+func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
 	var out []string
 	if c.Problem != "" {
 		out = append(out, c.Problem)
@@ -46,11 +46,11 @@ func (c ClusterFacts) Ailments(explained func(host string) bool) []string {
 	return out
 }
 
-// DownAlready returns why a host is not to be disrupted whose own member is not
+// UnhealthyMember returns why a host is not to be disrupted whose own member is not
 // healthy, "" if the member is healthy or none runs there. Losing such a host
 // costs the cluster no voter, but somebody may have stopped the member on
 // purpose, and a reboot starts it.
-func (c ClusterFacts) DownAlready(host string) string {
+func (c ClusterFacts) UnhealthyMember(host string) string {
 	for _, m := range c.Voters() {
 		if m.Host == host && host != "" && !m.Healthy {
 			return fmt.Sprintf("etcd cluster %s: member %s is not healthy: %s; %d of %d voters are healthy, and the quorum is %d",
@@ -60,19 +60,19 @@ func (c ClusterFacts) DownAlready(host string) string {
 	return ""
 }
 
-// repairs warns of hosts that are disrupted although their member is down.
-func (in Input) repairs(work []HostPlan) (warnings []string) {
+// warnOfRepairs warns of hosts that are disrupted although their member is down.
+func (in Input) warnOfRepairs(work []HostPlan) (warnings []string) {
 	for _, hp := range work {
 		facts := in.Clusters[hp.Cluster]
-		if why := facts.DownAlready(hp.Host); why != "" && hp.Disruptive() && slices.Contains(in.Repair, hp.Host) {
-			warnings = append(warnings, fmt.Sprintf("%s is disrupted to repair its etcd member (--repair-member): %s; until it is back, %s", hp.Host, why, spare(facts)))
+		if why := facts.UnhealthyMember(hp.Host); why != "" && hp.Disruptive() && slices.Contains(in.Repair, hp.Host) {
+			warnings = append(warnings, fmt.Sprintf("%s is disrupted to repair its etcd member (--repair-member): %s; until it is back, %s", hp.Host, why, describeMargin(facts)))
 		}
 	}
 	return warnings
 }
 
-// spare says how many more voters a cluster can lose.
-func spare(c ClusterFacts) string {
+// describeMargin says how many more voters a cluster can lose.
+func describeMargin(c ClusterFacts) string {
 	switch n := c.Margin(); {
 	case n < 0:
 		return "the cluster has no quorum and accepts no writes"
@@ -85,20 +85,20 @@ func spare(c ClusterFacts) string {
 	}
 }
 
-// sick returns the observed clusters of the selected hosts with which something
+// unhealthyClusters returns the observed clusters of the selected hosts with which something
 // is wrong. A hold accounts for a member that is down: its host is not free,
 // and is counted as that.
-func (in Input) sick() []SickCluster {
+func (in Input) unhealthyClusters() []UnhealthyCluster {
 	held := func(host string) bool { return in.Facts[host].Held() }
-	var out []SickCluster
+	var out []UnhealthyCluster
 	for _, name := range ClustersConcerned(in) {
 		facts, seen := in.Clusters[name]
-		problems := facts.Ailments(held)
+		problems := facts.FindProblems(held)
 		if !seen || len(problems) == 0 {
 			continue
 		}
 		voters := len(facts.Voters())
-		s := SickCluster{Cluster: name, Problems: problems, Voters: voters, Healthy: facts.Healthy()}
+		s := UnhealthyCluster{Cluster: name, Problems: problems, Voters: voters, Healthy: facts.Healthy()}
 		if voters > 0 {
 			s.Quorum = QuorumOf(voters)
 		}
@@ -110,7 +110,7 @@ func (in Input) sick() []SickCluster {
 // ClustersConcerned names the etcd clusters with a selected member, in the
 // order of the inventory: those whose health a verdict is about.
 func ClustersConcerned(in Input) []string {
-	in = in.selecting()
+	in = in.withSelection()
 	var names []string
 	for _, c := range in.Inventory.Clusters {
 		if slices.ContainsFunc(in.Inventory.Members(c.Name), in.Selected) {

@@ -137,7 +137,7 @@ func (w *world) unsafe() string {
 
 // fate is why a machine is left out, in a world where nothing more can be
 // done; "" if it is done or unsafe.
-func (w *world) fate(m *machine) engine.Why {
+func (w *world) fate(m *machine) engine.ExclusionKind {
 	switch {
 	case m.lost:
 		return engine.Unreachable
@@ -183,7 +183,7 @@ func (w *world) ill(name string) bool {
 
 // exit is the exit code for a world where nothing more can be done.
 func (w *world) exit() engine.ExitCode {
-	fates := map[engine.Why]bool{}
+	fates := map[engine.ExclusionKind]bool{}
 	for _, m := range w.hosts {
 		if !m.ignored {
 			fates[w.fate(m)] = true
@@ -193,7 +193,7 @@ func (w *world) exit() engine.ExitCode {
 		}
 	}
 	for _, c := range []struct {
-		why  engine.Why
+		why  engine.ExclusionKind
 		code int
 	}{{engine.Unclear, 3}, {engine.Failed, 3}, {engine.RolledBack, 3}, {engine.Held, 4}, {engine.Paused, 4}, {engine.Closed, 4}, {engine.Unreachable, 5}, {engine.Blocked, 3}} {
 		if fates[c.why] {

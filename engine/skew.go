@@ -54,7 +54,7 @@ func newSkew(in Input, x index, work []HostPlan) *skew {
 	}
 	for _, hp := range work {
 		os := in.Desired[hp.Host].OS
-		if os == nil || !bootsOther(hp.Roll, in.Facts[hp.Host]) {
+		if os == nil || !bootsOther(hp.Sequence, in.Facts[hp.Host]) {
 			continue
 		}
 		k.target[hp.Host] = os.Version
@@ -110,10 +110,10 @@ func bootsOther(roll []Step, f Facts) bool {
 	return false
 }
 
-// objects says why the host may not go to its version now, or "". The version
+// findBlocker says why the host may not go to its version now, or "". The version
 // of an OS that is not staged anywhere yet may not be known; once it is staged
 // it has to be.
-func (k *skew) objects(hp *HostPlan) string {
+func (k *skew) findBlocker(hp *HostPlan) string {
 	target, changes := k.target[hp.Host]
 	if !changes {
 		return ""

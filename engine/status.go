@@ -7,14 +7,14 @@ const StatusSchema = 1
 
 // Status is the fleet at one moment, by pool.
 type Status struct {
-	Schema   int            `json:"schema"`
-	Site     string         `json:"site"`
-	Complete bool           `json:"complete"` // every host of every pool matches and is free, and nothing is wrong with an etcd cluster
-	Pools    []PoolStatus   `json:"pools"`
-	Hosts    []HostStatus   `json:"hosts"`
-	Clusters []ClusterFacts `json:"clusters,omitempty"`
-	Limited  bool           `json:"limited,omitempty"`       // only hosts within a limit were looked at, and only these are in pools and complete
-	Sick     []SickCluster  `json:"sick_clusters,omitempty"` // those of them with which something is wrong
+	Schema            int                `json:"schema"`
+	Site              string             `json:"site"`
+	Complete          bool               `json:"complete"` // every host of every pool matches and is free, and nothing is wrong with an etcd cluster
+	Pools             []PoolStatus       `json:"pools"`
+	Hosts             []HostStatus       `json:"hosts"`
+	Clusters          []ClusterFacts     `json:"clusters,omitempty"`
+	Limited           bool               `json:"limited,omitempty"`       // only hosts within a limit were looked at, and only these are in pools and complete
+	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // those of them with which something is wrong
 }
 
 // PoolStatus counts the hosts of a pool by their state.
@@ -62,7 +62,7 @@ func HostStates() []HostState {
 
 // NewStatus judges every host of the inventory by its facts.
 func NewStatus(in Input) Status {
-	in = in.selecting()
+	in = in.withSelection()
 	in.RetryRejected = false // what a run is told to try again is rolled back until that has gone well
 	s := Status{Schema: StatusSchema, Site: in.Inventory.Site, Complete: true}
 	pools := map[string]*PoolStatus{}
@@ -95,8 +95,8 @@ func NewStatus(in Input) Status {
 			s.Clusters = append(s.Clusters, facts)
 		}
 	}
-	s.Sick = in.sick()
-	s.Complete = s.Complete && len(s.Sick) == 0
+	s.UnhealthyClusters = in.unhealthyClusters()
+	s.Complete = s.Complete && len(s.UnhealthyClusters) == 0
 	return s
 }
 
@@ -118,14 +118,14 @@ func (in Input) hostStatus(h Host) HostStatus {
 	if st := f.Staged(); st != nil {
 		hs.Staged = st.Digest
 	}
-	hs.State, hs.Note = in.state(h, f)
+	hs.State, hs.Note = in.hostStateOf(h, f)
 	return hs
 }
 
-// state is where a host stands, and why. Who has the host comes first, as that
+// hostStateOf is where a host stands, and why. Who has the host comes first, as that
 // is true whatever it is to be; what is wrong with it comes before what is only
 // not done yet. That it is paused matters only where there is something to do.
-func (in Input) state(h Host, f Facts) (state HostState, note string) {
+func (in Input) hostStateOf(h Host, f Facts) (state HostState, note string) {
 	switch {
 	case !f.Reached():
 		return Unreached, f.Unreachable
@@ -139,7 +139,7 @@ func (in Input) state(h Host, f Facts) (state HostState, note string) {
 		return Updating, "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
 	case f.Hold != nil:
 		return Updating, f.Hold.String()
-	case in.rejected(h, f):
+	case in.isRejected(h, f):
 		return Degraded, "rolled back from " + ShortDigest(digestOf(in.Desired[h.Name].OS)) + "; give it another OS, or apply --retry-rolled-back"
 	}
 	changes, err := in.changes(h, f)
@@ -149,7 +149,7 @@ func (in Input) state(h Host, f Facts) (state HostState, note string) {
 	case len(changes) == 0:
 		return Updated, ""
 	case in.Desired[h.Name].ReportDrift && len(drifted(changes, false)) == 0:
-		return Drifted, "drift, only reported: " + reason(changes)
+		return Drifted, "drift, only reported: " + holdReason(changes)
 	case h.Paused:
 		return PausedState, "paused by the inventory; " + summary(changes)
 	case in.poolPaused(h):
@@ -188,7 +188,7 @@ func (in Input) staged(h Host, f Facts) bool {
 		return false
 	}
 	pool, _ := in.Inventory.Pool(h.Pool)
-	d, err := in.diff(Target{Host: h, Pool: pool, Desired: in.Desired[h.Name], Facts: f})
+	d, err := in.compareHost(Target{Host: h, Pool: pool, Desired: in.Desired[h.Name], Facts: f})
 	if err != nil || len(d.steps.Stage) > 0 {
 		return false
 	}
@@ -205,18 +205,18 @@ func summary(changes []Change) string {
 	drift := drifted(changes, true)
 	switch len(drift) {
 	case 0:
-		return reason(changes)
+		return holdReason(changes)
 	case len(changes):
-		return "drift: " + reason(drift)
+		return "drift: " + holdReason(drift)
 	}
-	return "drift: " + reason(drift) + "; changes: " + reason(drifted(changes, false))
+	return "drift: " + holdReason(drift) + "; changes: " + holdReason(drifted(changes, false))
 }
 
 // Verdict judges the hosts that the status shows, and its clusters. It refuses
 // nothing: a host that is held, paused or degraded counts as work to do, for
 // somebody.
 func (s Status) Verdict() Verdict {
-	f := Findings{Sick: s.Sick}
+	f := Findings{UnhealthyClusters: s.UnhealthyClusters}
 	for _, h := range s.Hosts {
 		switch h.State {
 		case Updated:

@@ -16,10 +16,10 @@ type Step struct {
 
 	Stages bool `json:"stages,omitempty"` // it is of staging, while everything runs
 
-	// Disturbs marks a step after which the host is no longer as it was. A
+	// ChangesHost marks a step after which the host is no longer as it was. A
 	// host that fails before the first of them is given back; one that fails
 	// later stays held.
-	Disturbs bool `json:"disturbs,omitempty"`
+	ChangesHost bool `json:"disturbs,omitempty"`
 }
 
 // Bastion is the machine holdfast runs on, as the place of a step.
@@ -53,19 +53,19 @@ type Exec struct {
 	// scripts are that disturb nothing.
 	Once bool `json:"once,omitempty"`
 
-	// What is the command that the script is there for, as a playbook has it;
+	// Display is the command that the script is there for, as a playbook has it;
 	// "" where it is the tool's own.
-	What string `json:"what,omitempty"`
+	Display string `json:"what,omitempty"`
 
 	// Fallback says that a reboot stands in for an action that fails
 	// (ScriptActed): the host is planned again, and the plan finds out.
 	Fallback bool `json:"fallback,omitempty"`
 }
 
-// Says gives what people are told that is run: What, else the whole script.
-func (x Exec) Says() string {
-	if x.What != "" {
-		return x.What
+// DisplayText gives what people are told that is run: What, else the whole script.
+func (x Exec) DisplayText() string {
+	if x.Display != "" {
+		return x.Display
 	}
 	return x.Script
 }

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// stock is what was found out about the hosts, before any scheduling.
-type stock struct {
-	work     []HostPlan
-	matching []string
-	excluded []Exclusion
-	warnings []string
-	drift    []HostDrift
-	away     map[string]string // hosts that count as unavailable, and why
-	held     map[string]bool   // those of them whose hold this run must leave alone
-	outside  map[string]int    // hosts of each pool with work that were not selected
+// surveyResult is what was found out about the hosts, before any scheduling.
+type surveyResult struct {
+	work         []HostPlan
+	matching     []string
+	excluded     []Exclusion
+	warnings     []string
+	drift        []HostDrift
+	unavailable  map[string]string // hosts that count as unavailable, and why
+	held         map[string]bool   // those of them whose hold this run must leave alone
+	outsideLimit map[string]int    // hosts of each pool with work that were not selected
 
-	proven   map[string][]proof  // hosts of each pool that match
-	degraded map[string][]string // hosts of each pool that failed and are not tried again
+	passedCanaries map[string][]passedCanary // hosts of each pool that match
+	failedHosts    map[string][]string       // hosts of each pool that failed and are not tried again
 }
 
-// proof is a host that matches, as a canary that has gone.
-type proof struct {
+// passedCanary is a host that matches, as a canary that has gone.
+type passedCanary struct {
 	host string
 	at   time.Time // when it was brought to that; zero: some time ago
 }
 
-func takeStock(in Input, x index) stock {
-	s := stock{
-		away: map[string]string{}, held: map[string]bool{}, outside: map[string]int{},
-		proven: map[string][]proof{}, degraded: map[string][]string{},
+func surveyHosts(in Input, x index) surveyResult {
+	s := surveyResult{
+		unavailable: map[string]string{}, held: map[string]bool{}, outsideLimit: map[string]int{},
+		passedCanaries: map[string][]passedCanary{}, failedHosts: map[string][]string{},
 	}
 	for _, h := range in.Inventory.Hosts {
 		f, ok := in.Facts[h.Name]
@@ -39,29 +39,29 @@ func takeStock(in Input, x index) stock {
 			f.Unreachable = "not looked at"
 		}
 		if f.Hold != nil && f.Hold.Kind == MaintenanceHold && f.Expiry() == HoldExpired {
-			s.warn("%s: its maintenance hold has expired, and still stands: %s", h.Name, f.Hold)
+			s.addWarning("%s: its maintenance hold has expired, and still stands: %s", h.Name, f.Hold)
 		}
 		if f.RolloutProblem != "" {
-			s.warn("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, RolloutPath, f.RolloutProblem)
+			s.addWarning("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, RolloutPath, f.RolloutProblem)
 		}
-		why, reason := absent(in, h, f)
+		why, reason := findAbsence(in, h, f)
 		switch {
 		case why == "":
-			s.compare(in, x, h, f)
+			s.surveyHost(in, x, h, f)
 		case in.Selected(h):
-			s.markAway(h, why)
+			s.markUnavailable(h, why)
 			s.excluded = append(s.excluded, Exclusion{h.Name, why, reason})
 			if _, failed := in.Failed[h.Name]; failed { // whatever has become of it since
-				s.degraded[h.Pool] = append(s.degraded[h.Pool], h.Name)
+				s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
 			}
 		default:
-			s.markAway(h, why)
-			s.warn("%s is outside the limit and counts as unavailable: %s", h.Name, reason)
+			s.markUnavailable(h, why)
+			s.addWarning("%s is outside the limit and counts as unavailable: %s", h.Name, reason)
 		}
 	}
 	for _, p := range in.Inventory.Pools {
-		if n := s.outside[p.Name]; n > 0 && in.Play == nil {
-			s.warn("pool %s: outside the limit %s either; pools that come after it do not wait for that", p.Name, doNotMatch(n))
+		if n := s.outsideLimit[p.Name]; n > 0 && in.Play == nil {
+			s.addWarning("pool %s: outside the limit %s either; pools that come after it do not wait for that", p.Name, doNotMatch(n))
 		}
 	}
 	return s
@@ -74,19 +74,19 @@ func doNotMatch(n int) string {
 	return fmt.Sprintf("%d hosts do not match", n)
 }
 
-func (s *stock) warn(format string, args ...any) {
+func (s *surveyResult) addWarning(format string, args ...any) {
 	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
 }
 
-func (s *stock) markAway(h Host, why Why) {
-	s.away[h.Name] = string(why)
+func (s *surveyResult) markUnavailable(h Host, why ExclusionKind) {
+	s.unavailable[h.Name] = string(why)
 	if why == Held {
 		s.held[h.Name] = true
 	}
 }
 
-// absent says why a host cannot be worked on, whatever there is to do.
-func absent(in Input, h Host, f Facts) (Why, string) {
+// findAbsence says why a host cannot be worked on, whatever there is to do.
+func findAbsence(in Input, h Host, f Facts) (ExclusionKind, string) {
 	switch {
 	case !f.Reached():
 		return Unreachable, f.Unreachable
@@ -97,36 +97,36 @@ func absent(in Input, h Host, f Facts) (Why, string) {
 	case f.Hold.Kind == RunHold && f.Hold.Bastion == "" && slices.Contains(in.Dead, f.Hold.Run):
 		return Held, f.Hold.String() + "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force " + h.Name + " ends it"
 	}
-	return Held, f.Hold.String() + f.skewNote()
+	return Held, f.Hold.String() + f.describeClockSkew()
 }
 
-// compare diffs one reached host and files it as matching, work or left out. A
+// surveyHost diffs one reached host and files it as matching, work or left out. A
 // host with a left-over hold is work in any case, and where this run does not
 // do that work, the host counts as unavailable.
-func (s *stock) compare(in Input, x index, h Host, f Facts) {
+func (s *surveyResult) surveyHost(in Input, x index, h Host, f Facts) {
 	target := in.target(x, h, f)
-	d, err := in.diff(target)
+	d, err := in.compareHost(target)
 	if len(d.drift) > 0 && in.Selected(h) {
 		s.drift = append(s.drift, HostDrift{Host: h.Name, Changes: d.drift})
 	}
-	adopt := f.leftOver(in.self(), in.Dead)
+	adopt := f.adoptableRun(in.self(), in.Dead)
 	if err == nil && len(d.changes) == 0 && adopt == "" {
-		if in.proves(h) {
-			s.proven[h.Pool] = append(s.proven[h.Pool], proof{h.Name, in.provenAt(h, f)})
+		if in.passesAsCanary(h) {
+			s.passedCanaries[h.Pool] = append(s.passedCanaries[h.Pool], passedCanary{h.Name, in.updatedAt(h, f)})
 		}
 		if in.Selected(h) && len(d.drift) == 0 {
 			s.matching = append(s.matching, h.Name)
 		}
 		return
 	}
-	rejected := len(d.changes) > 0 && in.rejected(h, f) && (in.Play == nil || d.bringsOS(f))
-	why, reason := in.leftOut(x, h, f, err, rejected)
+	rejected := len(d.changes) > 0 && in.isRejected(h, f) && (in.Play == nil || d.bringsOS(f))
+	why, reason := in.findExclusion(x, h, f, err, rejected)
 	back := why == RolledBack && adopt != "" // what is left of it is only to be ended
 	if back {
 		why, d.changes, d.steps = "", nil, Steps{}
 	}
 	if in.Selected(h) && (why == Failed || err != nil || why != Paused && rejected) {
-		s.degraded[h.Pool] = append(s.degraded[h.Pool], h.Name)
+		s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
 	}
 	hp := HostPlan{}
 	if in.Selected(h) && why == "" {
@@ -138,26 +138,26 @@ func (s *stock) compare(in Input, x index, h Host, f Facts) {
 	switch {
 	case in.Selected(h) && why == "":
 		if adopt != "" {
-			s.warn("%s", adoption(in, h, f))
+			s.addWarning("%s", describeAdoption(in, h, f))
 		}
 		hp.retry, hp.back = slices.Contains(in.Retry, h.Name), back
 		if back {
-			s.warn("%s: %s; it is only released", h.Name, reason)
+			s.addWarning("%s: %s; it is only released", h.Name, reason)
 		}
 		s.work = append(s.work, hp)
 		return
 	case in.Selected(h):
 		s.excluded = append(s.excluded, Exclusion{h.Name, why, reason})
 	case err == nil && len(d.changes) > 0:
-		s.outside[h.Pool]++
+		s.outsideLimit[h.Pool]++
 	}
 	switch {
 	case adopt == "":
 	case why == Failed:
-		s.markAway(h, Failed)
+		s.markUnavailable(h, Failed)
 	default:
-		s.markAway(h, Held)
-		s.warn("%s counts as unavailable: run %s left its hold there, and this run does not take it over: %s", h.Name, adopt, f.Hold)
+		s.markUnavailable(h, Held)
+		s.addWarning("%s counts as unavailable: run %s left its hold there, and this run does not take it over: %s", h.Name, adopt, f.Hold)
 	}
 }
 
@@ -172,8 +172,8 @@ func strayEtcd(h Host, f Facts, hp HostPlan) string {
 		strings.Join(f.Etcd, ", "))
 }
 
-// leftOut says why nothing is done about a host with work, or "".
-func (in Input) leftOut(x index, h Host, f Facts, err error, rejected bool) (Why, string) {
+// findExclusion says why nothing is done about a host with work, or "".
+func (in Input) findExclusion(x index, h Host, f Facts, err error, rejected bool) (ExclusionKind, string) {
 	failed, again := in.Failed[h.Name]
 	left := x.leftOut[h.Name]
 	switch {
@@ -187,7 +187,7 @@ func (in Input) leftOut(x index, h Host, f Facts, err error, rejected bool) (Why
 		return Paused, "the inventory pauses pool " + h.Pool
 	case left.Why == Blocked:
 		return Blocked, left.Reason
-	case left.Why != "" && (!rejected || f.leftOver(in.self(), in.Dead) != ""):
+	case left.Why != "" && (!rejected || f.adoptableRun(in.self(), in.Dead) != ""):
 		return left.Why, "the approved plan leaves it out; the next run takes it"
 	case rejected:
 		return RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", ShortDigest(in.Desired[h.Name].OS.Digest()))
@@ -195,8 +195,8 @@ func (in Input) leftOut(x index, h Host, f Facts, err error, rejected bool) (Why
 	return "", ""
 }
 
-// rejected reports whether the host has to run an OS from which it was rolled back.
-func (in Input) rejected(h Host, f Facts) bool {
+// isRejected reports whether the host has to run an OS from which it was rolled back.
+func (in Input) isRejected(h Host, f Facts) bool {
 	os, booted := in.Desired[h.Name].OS, f.Booted()
 	if os == nil || in.RetryRejected || booted != nil && booted.Digest == os.Digest() {
 		return false
@@ -204,20 +204,20 @@ func (in Input) rejected(h Host, f Facts) bool {
 	return slices.Contains(f.Rejected, os.Digest())
 }
 
-// proves reports whether a host without changes is a canary that has gone. One
+// passesAsCanary reports whether a host without changes is a canary that has gone. One
 // on which a play skips tasks says nothing about them, unless the run has done
 // others there.
-func (in Input) proves(h Host) bool {
+func (in Input) passesAsCanary(h Host) bool {
 	if _, done := in.Done[h.Name]; done || in.Play == nil {
 		return true
 	}
 	return !slices.ContainsFunc(in.Play.Tasks, func(t Task) bool { return t.Skip[h.Name] })
 }
 
-// provenAt is when the host was brought to its desired state, by the bastion's
+// updatedAt is when the host was brought to its desired state, by the bastion's
 // clock, as far as this run or the host knows. What the host says is yet to come
 // was before this run.
-func (in Input) provenAt(h Host, f Facts) time.Time {
+func (in Input) updatedAt(h Host, f Facts) time.Time {
 	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
 		return at
 	}
@@ -227,9 +227,9 @@ func (in Input) provenAt(h Host, f Facts) time.Time {
 	return in.Now.Add(f.Updated.Sub(f.Clock))
 }
 
-// leftOver names the run whose hold this run finds and takes over: a dead
+// adoptableRun names the run whose hold this run finds and takes over: a dead
 // one's, an expired one's, or its own from a host that failed before.
-func (f Facts) leftOver(self HoldOwner, dead []string) string {
+func (f Facts) adoptableRun(self HoldOwner, dead []string) string {
 	switch f.Stance(self, dead) {
 	case AdoptHold, ExpiredHold, OwnHold:
 		return f.Hold.Run
@@ -237,12 +237,12 @@ func (f Facts) leftOver(self HoldOwner, dead []string) string {
 	return ""
 }
 
-func adoption(in Input, h Host, f Facts) string {
+func describeAdoption(in Input, h Host, f Facts) string {
 	if left := f.Hold.UnitsLeft; left > 0 {
 		whole := f
 		hold := *f.Hold
 		hold.UnitsLeft, whole.Hold = 0, &hold
-		return fmt.Sprintf("%s; it names %d services that ran before, and not %d others: see to those yourself", adoption(in, h, whole), len(hold.Units), left)
+		return fmt.Sprintf("%s; it names %d services that ran before, and not %d others: see to those yourself", describeAdoption(in, h, whole), len(hold.Units), left)
 	}
 	switch f.Stance(in.self(), in.Dead) {
 	case OwnHold:

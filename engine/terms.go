@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// terms gives what the inventory and the playbook say about how the work of a
+// rolloutSettings gives what the inventory and the playbook say about how the work of a
 // plan is gone about, each under what it is of: what no change and no step of a
 // host shows. The same terms may give other batches, as hosts come and go and
 // windows open.
-func terms(in Input, x index, work []HostPlan) map[string]string {
+func rolloutSettings(in Input, x index, work []HostPlan) map[string]string {
 	t := map[string]string{}
 	if in.Inventory.MaxUnavailable.Set {
-		t["site: max_unavailable"] = in.Inventory.MaxUnavailable.written()
+		t["site: max_unavailable"] = in.Inventory.MaxUnavailable.asWritten()
 	}
 	if len(in.Repair) > 0 {
 		t["--repair-member"] = strings.Join(in.Repair, ", ")
@@ -29,11 +29,11 @@ func terms(in Input, x index, work []HostPlan) map[string]string {
 	}
 	for _, p := range in.Inventory.Pools {
 		if _, ok := t["pool "+p.Name+": max_unavailable"]; ok {
-			p.terms(t)
+			p.addSettings(t)
 		}
 	}
 	if in.Play != nil {
-		in.Play.terms(t)
+		in.Play.addSettings(t)
 	}
 	if len(t) == 0 {
 		return nil
@@ -41,7 +41,7 @@ func terms(in Input, x index, work []HostPlan) map[string]string {
 	return t
 }
 
-func (p Pool) terms(t map[string]string) {
+func (p Pool) addSettings(t map[string]string) {
 	say := func(name, value string) {
 		if value != "" {
 			t["pool "+p.Name+": "+name] = value
@@ -49,7 +49,7 @@ func (p Pool) terms(t map[string]string) {
 	}
 	say("after", strings.Join(p.After, ", "))
 	say("max_unavailable", p.MaxUnavailable.String())
-	say("failure_budget", p.FailureBudget.written())
+	say("failure_budget", p.FailureBudget.asWritten())
 	say("order", string(p.Order))
 	say("on_failure", string(p.OnFailure))
 	if p.Canary != nil {
@@ -68,12 +68,12 @@ func (p Pool) terms(t map[string]string) {
 	}
 	for _, g := range p.Gates {
 		if g.At(BeforeRun) || g.At(BeforeBatch) || g.At(AfterBatch) {
-			say("gate "+g.Name, whole(g))
+			say("gate "+g.Name, encodeForComparison(g))
 		}
 	}
 }
 
-func (p Play) terms(t map[string]string) {
+func (p Play) addSettings(t map[string]string) {
 	say := func(name, value string) { t["play "+cmp.Or(p.Name, p.Hosts)+": "+name] = value }
 	say("hosts", p.Hosts)
 	say("any_errors_fatal", fmt.Sprint(p.AnyFatal))
@@ -81,7 +81,7 @@ func (p Play) terms(t map[string]string) {
 		say("order", string(p.Order))
 	}
 	if p.MaxFail != nil {
-		say("max_fail_percentage", p.MaxFail.written())
+		say("max_fail_percentage", p.MaxFail.asWritten())
 	}
 	var serial []string
 	for _, l := range p.Serial {
@@ -93,14 +93,14 @@ func (p Play) terms(t map[string]string) {
 	for name, list := range map[string][]Task{"pre-task": p.PreTasks, "task": p.Tasks, "post-task": p.PostTasks} {
 		for i, task := range list {
 			task.Line = 0
-			say(fmt.Sprintf("%s %d", name, i+1), whole(task))
+			say(fmt.Sprintf("%s %d", name, i+1), encodeForComparison(task))
 		}
 	}
 }
 
-// whole is everything about a value that is only to be compared. Secrets in it
+// encodeForComparison is everything about a value that is only to be compared. Secrets in it
 // are spelled as they are elsewhere.
-func whole(v any) string {
+func encodeForComparison(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -108,8 +108,8 @@ func whole(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// written is the limit as it was set, "" if it was not.
-func (l Limit) written() string {
+// asWritten is the limit as it was set, "" if it was not.
+func (l CountOrPercent) asWritten() string {
 	switch {
 	case !l.Set:
 		return ""
@@ -119,8 +119,8 @@ func (l Limit) written() string {
 	return fmt.Sprint(l.Count)
 }
 
-// selected names the hosts that a plan is for, if these are not all.
-func selected(in Input) []string {
+// namesOfSelected names the hosts that a plan is for, if these are not all.
+func namesOfSelected(in Input) []string {
 	var names []string
 	for _, h := range in.Inventory.Hosts {
 		if in.Selected(h) {

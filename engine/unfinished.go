@@ -2,17 +2,17 @@ package engine
 
 import "fmt"
 
-// Straggler is a host that an earlier roll-out has not reached.
-type Straggler struct {
+// UnfinishedHost is a host that an earlier roll-out has not reached.
+type UnfinishedHost struct {
 	Host   string `json:"host"`
 	Reason string `json:"reason"`           // what it runs instead, as a sentence without the host
 	Target string `json:"target,omitempty"` // digest of the OS that it was to run
 }
 
 // String is the whole sentence.
-func (s Straggler) String() string { return s.Host + " " + s.Reason }
+func (s UnfinishedHost) String() string { return s.Host + " " + s.Reason }
 
-// unfinished lists the hosts that an earlier roll-out has not reached, where
+// findUnfinishedHosts lists the hosts that an earlier roll-out has not reached, where
 // the work would begin another: a site on which two roll-outs are half done
 // runs versions that nobody has tried together. The hosts themselves keep what
 // the last roll-out was to bring, so that any bastion can tell. A host about
@@ -22,33 +22,33 @@ func (s Straggler) String() string { return s.Host + " " + s.Reason }
 // What the operator has approved is not asked again: a host that the run loses
 // within its budget, or finds again, is no reason to leave the others where
 // they are. What somebody else has begun since is.
-func unfinished(in Input, x index, s stock) []Straggler {
+func findUnfinishedHosts(in Input, x index, s surveyResult) []UnfinishedHost {
 	last := x.last
 	if last == nil || in.OverIncomplete || in.Approved != nil && !last.after(in.Approved.last, in.Run) || !startsOther(in, s, *last) {
 		return nil
 	}
-	var out []Straggler
+	var out []UnfinishedHost
 	for _, h := range in.Inventory.Hosts {
-		if late, ok := in.straggles(x, h, *last); ok {
+		if late, ok := in.isBehind(x, h, *last); ok {
 			out = append(out, late)
 		}
 	}
 	return out
 }
 
-// straggles reports whether a roll-out has not reached a host, or is not known to.
-func (in Input) straggles(x index, h Host, roll Rollout) (late Straggler, ok bool) {
+// isBehind reports whether a roll-out has not reached a host, or is not known to.
+func (in Input) isBehind(x index, h Host, roll Rollout) (late UnfinishedHost, ok bool) {
 	target, f := roll.Targets[h.Pool], in.Facts[h.Name]
 	b := f.Booted()
 	switch {
 	case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target, x.givenUp(h.Pool, target):
-		return Straggler{}, false
+		return UnfinishedHost{}, false
 	case f.Reached() && b != nil:
-		return Straggler{h.Name, fmt.Sprintf("runs %s, and not %s of run %s", ShortDigest(b.Digest), ShortDigest(target), roll.Run), target}, true
+		return UnfinishedHost{h.Name, fmt.Sprintf("runs %s, and not %s of run %s", ShortDigest(b.Digest), ShortDigest(target), roll.Run), target}, true
 	case in.Complete[h.Pool] != target:
-		return Straggler{h.Name, fmt.Sprintf("is not known to run %s of run %s", ShortDigest(target), roll.Run), target}, true
+		return UnfinishedHost{h.Name, fmt.Sprintf("is not known to run %s of run %s", ShortDigest(target), roll.Run), target}, true
 	}
-	return Straggler{}, false
+	return UnfinishedHost{}, false
 }
 
 // givenUp reports whether an OS failed on a host, which was rolled back, and the
@@ -102,11 +102,11 @@ func (r *Rollout) after(other *Rollout, run string) bool {
 }
 
 // startsOther reports whether the work brings a pool another OS than that roll-out.
-func startsOther(in Input, s stock, last Rollout) bool {
+func startsOther(in Input, s surveyResult, last Rollout) bool {
 	for _, hp := range s.work {
 		target := last.Targets[hp.Pool]
 		os := in.Desired[hp.Host].OS
-		if target != "" && os != nil && os.Digest() != target && bootsOther(hp.Roll, in.Facts[hp.Host]) {
+		if target != "" && os != nil && os.Digest() != target && bootsOther(hp.Sequence, in.Facts[hp.Host]) {
 			return true
 		}
 	}

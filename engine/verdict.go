@@ -4,14 +4,14 @@ import "slices"
 
 // Findings are everything that a command found to be wrong, or left to do.
 type Findings struct {
-	Stopped    bool          `json:"stopped,omitempty"`       // by the person, before all was done
-	Failures   []Failure     `json:"failures,omitempty"`      // of the run and of its hosts
-	Refusals   []string      `json:"refusals,omitempty"`      // why it would not be safe to begin
-	Sick       []SickCluster `json:"sick_clusters,omitempty"` // etcd clusters
-	Unfinished []Straggler   `json:"unfinished,omitempty"`    // hosts that an earlier roll-out has not reached
-	Work       []string      `json:"work,omitempty"`          // hosts on which something is to be done
-	Excluded   []Exclusion   `json:"excluded,omitempty"`      // hosts that were left out
-	Drift      []string      `json:"drift,omitempty"`         // hosts whose pools only report it
+	Stopped           bool               `json:"stopped,omitempty"`       // by the person, before all was done
+	Failures          []Failure          `json:"failures,omitempty"`      // of the run and of its hosts
+	Refusals          []string           `json:"refusals,omitempty"`      // why it would not be safe to begin
+	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters
+	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"`    // hosts that an earlier roll-out has not reached
+	Work              []string           `json:"work,omitempty"`          // hosts on which something is to be done
+	Excluded          []Exclusion        `json:"excluded,omitempty"`      // hosts that were left out
+	Drift             []string           `json:"drift,omitempty"`         // hosts whose pools only report it
 }
 
 // Verdict is the judgement on everything that a command has looked at. plan,
@@ -37,7 +37,7 @@ func (f Findings) exit() ExitCode {
 	switch {
 	case f.Stopped:
 		return ExitStopped
-	case failed, len(f.Refusals) > 0, len(f.Sick) > 0, f.leftOut(Unclear, Failed, RolledBack):
+	case failed, len(f.Refusals) > 0, len(f.UnhealthyClusters) > 0, f.leftOut(Unclear, Failed, RolledBack):
 		return ExitFailed
 	case len(f.Failures) > 0, len(f.Unfinished) > 0: // a hold
 		return ExitRefused
@@ -55,8 +55,8 @@ func (f Findings) exit() ExitCode {
 	return ExitOK
 }
 
-// leftOut reports whether a host was left out for one of these reasons.
-func (f Findings) leftOut(whys ...Why) bool {
+// findExclusion reports whether a host was left out for one of these reasons.
+func (f Findings) leftOut(whys ...ExclusionKind) bool {
 	return slices.ContainsFunc(f.Excluded, func(x Exclusion) bool { return slices.Contains(whys, x.Why) })
 }
 
@@ -65,14 +65,14 @@ func (v Verdict) And(w Verdict) Verdict {
 	return Verdict{
 		Exit: v.Exit.Worse(w.Exit), Complete: v.Complete && w.Complete,
 		Findings: Findings{
-			Stopped:    v.Stopped || w.Stopped,
-			Failures:   union(v.Failures, w.Failures),
-			Refusals:   union(v.Refusals, w.Refusals),
-			Unfinished: union(v.Unfinished, w.Unfinished),
-			Work:       union(v.Work, w.Work),
-			Excluded:   union(v.Excluded, w.Excluded),
-			Drift:      union(v.Drift, w.Drift),
-			Sick:       slices.CompactFunc(slices.Concat(v.Sick, w.Sick), func(a, b SickCluster) bool { return a.Cluster == b.Cluster }),
+			Stopped:           v.Stopped || w.Stopped,
+			Failures:          union(v.Failures, w.Failures),
+			Refusals:          union(v.Refusals, w.Refusals),
+			Unfinished:        union(v.Unfinished, w.Unfinished),
+			Work:              union(v.Work, w.Work),
+			Excluded:          union(v.Excluded, w.Excluded),
+			Drift:             union(v.Drift, w.Drift),
+			UnhealthyClusters: slices.CompactFunc(slices.Concat(v.UnhealthyClusters, w.UnhealthyClusters), func(a, b UnhealthyCluster) bool { return a.Cluster == b.Cluster }),
 		},
 	}
 }
@@ -90,7 +90,7 @@ func union[T comparable](a, b []T) []T {
 
 // Verdict judges a plan: what a run ends with that can do nothing (more) of it.
 func (p Plan) Verdict() Verdict {
-	f := Findings{Refusals: p.Refusals, Sick: p.Sick, Unfinished: p.Unfinished, Excluded: p.Excluded}
+	f := Findings{Refusals: p.Refusals, UnhealthyClusters: p.UnhealthyClusters, Unfinished: p.Unfinished, Excluded: p.Excluded}
 	for _, b := range p.Batches {
 		f.Work = append(f.Work, b.Hosts...)
 	}

@@ -12,7 +12,7 @@ import (
 // or left to do, and compares with what an operator would expect, said as a list
 // of demands on the exit code.
 func TestVerdictOfEverything(t *testing.T) {
-	out := func(why engine.Why) engine.Findings {
+	out := func(why engine.ExclusionKind) engine.Findings {
 		return engine.Findings{Excluded: []engine.Exclusion{{Host: "h-" + string(why), Why: why}}}
 	}
 	parts := []struct {
@@ -23,8 +23,8 @@ func TestVerdictOfEverything(t *testing.T) {
 		{"failure", engine.Findings{Failures: []engine.Failure{{Host: "a", Cause: "no space"}}}},
 		{"met a hold", engine.Findings{Failures: []engine.Failure{{Host: "b", Kind: engine.HeldFailure}}}},
 		{"unsafe", engine.Findings{Refusals: []string{"x"}}},
-		{"sick", engine.Findings{Sick: []engine.SickCluster{{Cluster: "main", Problems: []string{"alarm NOSPACE"}}}}},
-		{"unfinished", engine.Findings{Unfinished: []engine.Straggler{{Host: "c"}}}},
+		{"sick", engine.Findings{UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main", Problems: []string{"alarm NOSPACE"}}}}},
+		{"unfinished", engine.Findings{Unfinished: []engine.UnfinishedHost{{Host: "c"}}}},
 		{"work", engine.Findings{Work: []string{"d"}}},
 		{"drift", engine.Findings{Drift: []string{"e"}}},
 		{"unreachable", out(engine.Unreachable)},
@@ -57,7 +57,7 @@ func TestVerdictOfEverything(t *testing.T) {
 func join(a, b engine.Findings) engine.Findings {
 	return engine.Findings{
 		Stopped: a.Stopped || b.Stopped, Failures: append(slices.Clip(a.Failures), b.Failures...), Refusals: append(slices.Clip(a.Refusals), b.Refusals...),
-		Sick: append(slices.Clip(a.Sick), b.Sick...), Unfinished: append(slices.Clip(a.Unfinished), b.Unfinished...),
+		UnhealthyClusters: append(slices.Clip(a.UnhealthyClusters), b.UnhealthyClusters...), Unfinished: append(slices.Clip(a.Unfinished), b.Unfinished...),
 		Work: append(slices.Clip(a.Work), b.Work...), Excluded: append(slices.Clip(a.Excluded), b.Excluded...), Drift: append(slices.Clip(a.Drift), b.Drift...),
 	}
 }
@@ -116,10 +116,10 @@ func demands(has map[string]bool) []demand {
 // what each has found.
 func TestVerdictOfParts(t *testing.T) {
 	held := engine.Judge(engine.Findings{Excluded: []engine.Exclusion{{Host: "a", Why: engine.Held}}})
-	sick := engine.Judge(engine.Findings{Sick: []engine.SickCluster{{Cluster: "main"}}, Excluded: held.Excluded})
+	sick := engine.Judge(engine.Findings{UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main"}}, Excluded: held.Excluded})
 	fine := engine.Judge(engine.Findings{})
 	for _, v := range []engine.Verdict{held.And(sick), sick.And(held), sick.And(sick).And(fine)} {
-		if v.Exit != engine.ExitFailed || v.Complete || len(v.Sick) != 1 || len(v.Excluded) != 1 {
+		if v.Exit != engine.ExitFailed || v.Complete || len(v.UnhealthyClusters) != 1 || len(v.Excluded) != 1 {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -157,10 +157,10 @@ func TestSickClusters(t *testing.T) {
 			w.hosts = append(w.hosts, &m)
 		}
 		plan, status := engine.NewPlan(w.input()), engine.NewStatus(w.input())
-		if got := plan.Verdict(); got.Exit != tc.plan || got.Exit == 3 && len(got.Sick) != 1 {
+		if got := plan.Verdict(); got.Exit != tc.plan || got.Exit == 3 && len(got.UnhealthyClusters) != 1 {
 			t.Errorf("%s: plan ends with %d, want %d: %+v", tc.name, got.Exit, tc.plan, got.Findings)
 		}
-		if got := status.Verdict(); got.Exit != tc.stat || status.Complete != (len(status.Sick) == 0 && tc.sick.hold == "") && !tc.sick.ignored {
+		if got := status.Verdict(); got.Exit != tc.stat || status.Complete != (len(status.UnhealthyClusters) == 0 && tc.sick.hold == "") && !tc.sick.ignored {
 			t.Errorf("%s: status ends with %d, want %d; complete %v: %+v", tc.name, got.Exit, tc.stat, status.Complete, got.Findings)
 		}
 	}

@@ -16,7 +16,7 @@ type world struct {
 	pools    []engine.Pool
 	clusters map[string]*etcd
 	hosts    []*machine
-	site     engine.Limit
+	site     engine.CountOrPercent
 	repair   []string // machines that may go although their member is down
 }
 
@@ -246,7 +246,7 @@ func (w *world) keepsPool(p engine.Pool, names []string) error {
 }
 
 // keepsBudget counts the machines of some kind that would be unavailable.
-func (w *world) keepsBudget(what string, l engine.Limit, names []string, of func(*machine) bool) error {
+func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string, of func(*machine) bool) error {
 	size, before, given, after, again := 0, 0, 0, 0, 0
 	for _, m := range w.hosts {
 		if !of(m) {

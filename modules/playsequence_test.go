@@ -31,7 +31,7 @@ func sequence(play engine.Play, member bool) string {
 		in.Clusters["main"] = cluster
 	}
 	var names []string
-	for _, s := range engine.NewPlan(in).Host("a").Roll {
+	for _, s := range engine.NewPlan(in).Host("a").Sequence {
 		names = append(names, s.Name)
 	}
 	return strings.Join(names, ", ")

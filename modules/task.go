@@ -76,7 +76,7 @@ func (m tasks) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	}
 	var changes []engine.Change
 	for _, p := range arrange(m.play, f.Host) {
-		if !p.change || m.early != (p.at == writing) || m.early && f.Acted {
+		if !p.change || m.early != (p.at == writing) || m.early && f.ActionFailed {
 			continue
 		}
 		if p.Module == engine.RebootTask && f.BootID == "" {
@@ -123,7 +123,7 @@ func (m surroundingTasks) Around(t engine.Target) (before, after []engine.Step) 
 	var first, last []placed
 	for _, p := range arrange(m.play, t.Host.Name) {
 		switch {
-		case p.change && t.Facts.Finished, p.at == ahead && t.Facts.Acted:
+		case p.change && t.Facts.Finished, p.at == ahead && t.Facts.ActionFailed:
 		case p.at == ahead:
 			first = append(first, p)
 		case p.at == behind && p.Module != engine.RebootTask:

@@ -191,8 +191,8 @@ func TestATaskSaysItsCommand(t *testing.T) {
 		"systemctl restart chrony.service": {Service: &engine.ServiceTask{Unit: "chrony.service"}},
 	} {
 		steps := placed{Task: task}.steps(target(engine.Desired{}, engine.Facts{Host: "w-1"}))
-		if x := steps[0].Do.Exec; x.Says() != want {
-			t.Errorf("it says %q, not %q", x.Says(), want)
+		if x := steps[0].Do.Exec; x.DisplayText() != want {
+			t.Errorf("it says %q, not %q", x.DisplayText(), want)
 		}
 	}
 }

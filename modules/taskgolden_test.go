@@ -127,7 +127,7 @@ func shares(play engine.Play, to engine.Target) (changes, steps string, err erro
 func showStep(s engine.Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s within %s", s.Name, s.On, s.Timeout)
-	if s.Disturbs {
+	if s.ChangesHost {
 		b.WriteString(", disturbs")
 	}
 	if s.Do.Exec == nil {

@@ -70,7 +70,7 @@ func (p placed) steps(t engine.Target) []engine.Step {
 	case p.Command != nil && p.Command.Bastion:
 		return []engine.Step{{
 			Name: p.Name, On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: p.Command.Command}},
-			Timeout: cmp.Or(p.Command.Timeout, commandTime), Disturbs: p.disturbs(),
+			Timeout: cmp.Or(p.Command.Timeout, commandTime), ChangesHost: p.disturbs(),
 		}}
 	case p.Command != nil:
 		return []engine.Step{p.hostCommand(t)}
@@ -104,7 +104,7 @@ func (p placed) hostCommand(t engine.Target) engine.Step {
 		text: taskCommandScript,
 	}
 	step := onHost(t, p.Name, strict+p.allowed(t)+s.String(), limit+longer)
-	step.Do.Exec.Once, step.Do.Exec.What, step.Disturbs = true, p.Command.Command, p.disturbs()
+	step.Do.Exec.Once, step.Do.Exec.Display, step.ChangesHost = true, p.Command.Command, p.disturbs()
 	return step
 }
 
@@ -117,7 +117,7 @@ func (p placed) service(t engine.Target) engine.Step {
 		text: taskServiceScript + actionScript + actLine(0, do),
 	}
 	step := onHost(t, p.Name, strict+p.allowed(t)+s.String(), actionTime(do))
-	step.Do.Exec.What, step.Disturbs = "systemctl "+string(do.Type)+" "+do.Unit, true
+	step.Do.Exec.Display, step.ChangesHost = "systemctl "+string(do.Type)+" "+do.Unit, true
 	return step
 }
 
@@ -142,7 +142,7 @@ func (p placed) defragment(t engine.Target) []engine.Step {
 		return nil
 	}
 	return []engine.Step{{
-		Name: p.Name, On: t.Host.Name, Do: engine.Op{Defragment: &engine.Defragment{Cluster: t.Cluster.Name}}, Timeout: defragTime, Disturbs: true,
+		Name: p.Name, On: t.Host.Name, Do: engine.Op{Defragment: &engine.Defragment{Cluster: t.Cluster.Name}}, Timeout: defragTime, ChangesHost: true,
 	}}
 }
 

@@ -142,14 +142,14 @@ func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
 
 // outlook is how a cluster would be without the hosts that are to be taken; ok is
 // false if none of them is a member.
-func (s *site) outlook(ctx context.Context, cluster string, taken []string) (o engine.Outlook, ok bool) {
+func (s *site) outlook(ctx context.Context, cluster string, taken []string) (o engine.QuorumForecast, ok bool) {
 	members := s.inv.Members(cluster)
 	var names []string
 	for _, m := range members {
 		names = append(names, m.Name)
 	}
 	if len(common(names, taken)) == 0 {
-		return engine.Outlook{}, false
+		return engine.QuorumForecast{}, false
 	}
 	away := map[string]string{}
 	for _, h := range s.holds(ctx, members) {
@@ -162,7 +162,7 @@ func (s *site) outlook(ctx context.Context, cluster string, taken []string) (o e
 			away[h.host.Name] = "is " + h.hold.String()
 		}
 	}
-	return s.clusters.Observe(ctx, cluster).Outlook(taken, away), true
+	return s.clusters.Observe(ctx, cluster).ForecastQuorum(taken, away), true
 }
 
 // common are the names that are in both lists.

@@ -39,11 +39,11 @@ func Fleet(members, workers int) engine.Inventory {
 // each other. A tenth of a pool may be away at once.
 func Large(hosts, clusters, pools int) engine.Inventory {
 	os := &engine.OS{Driver: "hosttest", Commit: V2}
-	tenth := engine.Limit{Percent: 10, Set: true}
+	tenth := engine.CountOrPercent{Percent: 10, Set: true}
 	inv := engine.Inventory{Site: "large"}
 	heads := (clusters + 1) / 2
 	for i := range heads {
-		inv.Pools = append(inv.Pools, engine.Pool{Name: fmt.Sprintf("etcd-%02d", i), OS: os, MaxUnavailable: engine.Limit{Count: 2, Set: true}})
+		inv.Pools = append(inv.Pools, engine.Pool{Name: fmt.Sprintf("etcd-%02d", i), OS: os, MaxUnavailable: engine.CountOrPercent{Count: 2, Set: true}})
 	}
 	for i := range pools - heads {
 		p := engine.Pool{

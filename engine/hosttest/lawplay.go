@@ -186,7 +186,7 @@ func (b *Bastion) playSpent(play engine.Play) map[string]string {
 }
 
 // part is how many of n hosts may fail.
-func part(l engine.Limit, n int) int {
+func part(l engine.CountOrPercent, n int) int {
 	if l.Percent > 0 {
 		return n * l.Percent / 100
 	}

@@ -149,6 +149,6 @@ func disrupts(t engine.Task) bool {
 func deed(t engine.Target, task engine.Task) engine.Step {
 	return engine.Step{
 		Name: task.Name, On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: task.Command.Command}},
-		Timeout: engine.Duration(actionLimit), Disturbs: disrupts(task),
+		Timeout: engine.Duration(actionLimit), ChangesHost: disrupts(task),
 	}
 }

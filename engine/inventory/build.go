@@ -25,7 +25,7 @@ type builder struct {
 	poolSSH       map[string]engine.SSH
 
 	sitePolicy  []engine.Rule
-	siteBudget  engine.Limit // of failures
+	siteBudget  engine.CountOrPercent // of failures
 	siteWindows []engine.Window
 }
 

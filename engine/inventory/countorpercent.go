@@ -15,10 +15,10 @@ const maxCount = 1 << 20
 
 // readCountOrPercent reads a count of hosts of at minimum minimum, or a percentage. A count is a number and a percentage
 // a string, so that neither can be taken for the other.
-func (r reader) readCountOrPercent(name string, minimum int64) engine.Limit {
+func (r reader) readCountOrPercent(name string, minimum int64) engine.CountOrPercent {
 	a := r.node.args[name]
 	if a == nil {
-		return engine.Limit{}
+		return engine.CountOrPercent{}
 	}
 	v, diags := a.Expr.Value(r.scope.evalContext(a.SrcRange, r.id))
 	if !diags.HasErrors() && v.Type() == cty.String && v.IsWhollyKnown() && !v.IsNull() && !v.IsMarked() {
@@ -26,24 +26,24 @@ func (r reader) readCountOrPercent(name string, minimum int64) engine.Limit {
 	}
 	n, at, ok := r.evaluateArgument(name, cty.Number)
 	if !ok {
-		return engine.Limit{}
+		return engine.CountOrPercent{}
 	}
 	count, accuracy := n.AsBigFloat().Int64()
 	if accuracy != big.Exact || count < minimum || count > maxCount {
 		r.scope.loader.addError(at, name+" is not a limit", fmt.Sprintf("a whole number from %d, or a percentage such as \"10%%\", is needed", minimum))
-		return engine.Limit{}
+		return engine.CountOrPercent{}
 	}
-	return engine.Limit{Count: int(count), Set: true}
+	return engine.CountOrPercent{Count: int(count), Set: true}
 }
 
-func (r reader) parsePercentage(name, text string, minimum int64) engine.Limit {
-	l, err := engine.ParseLimit(text)
+func (r reader) parsePercentage(name, text string, minimum int64) engine.CountOrPercent {
+	l, err := engine.ParseCountOrPercent(text)
 	if err == nil {
 		return l
 	}
 	advice := err.Error()
 	if tight := strings.Join(strings.Fields(text), ""); tight != text {
-		if _, err := engine.ParseLimit(tight); err == nil {
+		if _, err := engine.ParseCountOrPercent(tight); err == nil {
 			advice += fmt.Sprintf("; write %q", tight)
 		}
 	}
@@ -51,5 +51,5 @@ func (r reader) parsePercentage(name, text string, minimum int64) engine.Limit {
 		advice += "; for none, write 0 without quotes"
 	}
 	r.scope.loader.addError(r.node.args[name].Expr.Range(), name+" is not a limit", advice)
-	return engine.Limit{}
+	return engine.CountOrPercent{}
 }

@@ -14,8 +14,8 @@ func plan() engine.Plan {
 	for _, host := range []string{"etcd-1", "worker-01"} {
 		p.Hosts = append(p.Hosts, engine.HostPlan{
 			Host: host, Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
-			Changes: []engine.Change{{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147"}},
-			Roll:    []engine.Step{{Name: "hold", On: host}, {Name: "finalize", On: host, Reboots: true}},
+			Changes:  []engine.Change{{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147"}},
+			Sequence: []engine.Step{{Name: "hold", On: host}, {Name: "finalize", On: host, Reboots: true}},
 		})
 	}
 	return p

@@ -17,12 +17,12 @@ func BenchmarkListRuns(b *testing.B) {
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 480}
 	for i := range 480 {
 		hp := plan().Hosts[1]
-		hp.Host, hp.Roll = fmt.Sprintf("worker-%03d", i), slices.Clone(hp.Roll)
+		hp.Host, hp.Sequence = fmt.Sprintf("worker-%03d", i), slices.Clone(hp.Sequence)
 		p.Hosts = append(p.Hosts, hp)
 	}
 	for i := range p.Hosts {
-		for j := range p.Hosts[i].Roll {
-			p.Hosts[i].Roll[j].Do.Exec = &engine.Exec{Script: strings.Repeat("if ! ostree admin status; then exit 3; fi\n", 40)}
+		for j := range p.Hosts[i].Sequence {
+			p.Hosts[i].Sequence[j].Do.Exec = &engine.Exec{Script: strings.Repeat("if ! ostree admin status; then exit 3; fi\n", 40)}
 		}
 	}
 	events := []engine.Event{{Type: engine.RunStarted, Time: began, Start: &engine.RunStart{Site: "berlin"}}, {Type: engine.Planned, Plan: &p}}

@@ -59,7 +59,7 @@ func (l *loader) readFields(n *yaml.Node, what string, fields []field, more []st
 }
 
 // values are what the keys of a mapping have, as their kinds say: string,
-// bool, int, engine.Duration, []engine.Limit, []string. What is wrong or not
+// bool, int, engine.Duration, []engine.CountOrPercent, []string. What is wrong or not
 // given is not there.
 type values map[string]any
 

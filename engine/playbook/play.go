@@ -38,11 +38,11 @@ func (l *loader) readPlay(n *yaml.Node) engine.Play {
 	l.vars = l.readVars(entries["vars"])
 	v := l.readValues(entries, playFields())
 	p := engine.Play{
-		Name: l.readName(entries, v), Serial: typedValue[[]engine.Limit](v, "serial"),
+		Name: l.readName(entries, v), Serial: typedValue[[]engine.CountOrPercent](v, "serial"),
 		Order: engine.Order(v.textOf("order")), AnyFatal: v.isTrue("any_errors_fatal"), Line: n.Line,
 	}
 	if v.has("max_fail_percentage") {
-		p.MaxFail = &engine.Limit{Percent: v.numberOf("max_fail_percentage"), Set: true}
+		p.MaxFail = &engine.CountOrPercent{Percent: v.numberOf("max_fail_percentage"), Set: true}
 	}
 	l.hosts, l.allTasks = nil, nil
 	if e, ok := entries["hosts"]; ok {

@@ -177,15 +177,15 @@ func (l *loader) readDuration(what string, n *yaml.Node) (engine.Duration, bool)
 }
 
 // readCounts reads how many hosts, or a list of such.
-func (l *loader) readCounts(what string, n *yaml.Node) ([]engine.Limit, bool) {
+func (l *loader) readCounts(what string, n *yaml.Node) ([]engine.CountOrPercent, bool) {
 	if n.Kind != yaml.SequenceNode {
 		one, ok := l.readCount(what, n)
-		return []engine.Limit{one}, ok
+		return []engine.CountOrPercent{one}, ok
 	}
 	if len(n.Content) == 0 {
 		l.addProblem(n, what+" is an empty list", "give it an element, or take the line out")
 	}
-	var list []engine.Limit
+	var list []engine.CountOrPercent
 	for _, c := range n.Content {
 		if one, ok := l.readCount(what, resolveAlias(c)); ok {
 			list = append(list, one)
@@ -194,22 +194,22 @@ func (l *loader) readCounts(what string, n *yaml.Node) ([]engine.Limit, bool) {
 	return list, len(list) > 0
 }
 
-func (l *loader) readCount(what string, n *yaml.Node) (engine.Limit, bool) {
+func (l *loader) readCount(what string, n *yaml.Node) (engine.CountOrPercent, bool) {
 	if !l.checkUntagged(what, n) {
-		return engine.Limit{}, false
+		return engine.CountOrPercent{}, false
 	}
 	advice := `write a whole number from 1, without quotes, or a percentage such as "30%"`
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
-		limit, err := engine.ParseLimit(n.Value)
+		limit, err := engine.ParseCountOrPercent(n.Value)
 		if err == nil {
 			return limit, true
 		}
 		advice = err.Error()
 	} else if i, err := strconv.Atoi(n.Value); n.Kind == yaml.ScalarNode && n.Tag == "!!int" && err == nil && wholeNumber.MatchString(n.Value) && i >= 1 && i <= maxHosts {
-		return engine.Limit{Count: i, Set: true}, true
+		return engine.CountOrPercent{Count: i, Set: true}, true
 	}
 	l.addProblem(n, what+" is not a number of hosts", advice)
-	return engine.Limit{}, false
+	return engine.CountOrPercent{}, false
 }
 
 // maxHosts is more than any site has.

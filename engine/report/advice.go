@@ -108,7 +108,7 @@ func (s *summary) finish(end engine.RunEnd) string {
 		if why == engine.RolledBack {
 			flags = append(flags, retryRolledBack)
 		}
-		parts = append(parts, map[engine.Why]string{
+		parts = append(parts, map[engine.ExclusionKind]string{
 			engine.Paused:      "take paused out of the inventory",
 			engine.Closed:      "wait until the maintenance window is open",
 			engine.Held:        "have the held hosts released",
@@ -125,8 +125,8 @@ func (s *summary) finish(end engine.RunEnd) string {
 
 // waitFor lists, once each, why hosts were left out. Those that are left out
 // because of others that are, wait for these.
-func (s *summary) waitFor(end engine.RunEnd) []engine.Why {
-	var all []engine.Why
+func (s *summary) waitFor(end engine.RunEnd) []engine.ExclusionKind {
+	var all []engine.ExclusionKind
 	for _, x := range s.missing() {
 		if x.Why != engine.Blocked && x.Why != engine.Failed && !slices.Contains(all, x.Why) {
 			all = append(all, x.Why)
@@ -153,7 +153,7 @@ func (s *summary) keptLimit() []string {
 // host keeps it from the hold on.
 func (s *summary) begunAnew() bool {
 	for _, hp := range s.plan.Hosts {
-		if h := s.hosts[hp.Host]; h != nil && !h.calm && slices.ContainsFunc(hp.Roll, func(step engine.Step) bool {
+		if h := s.hosts[hp.Host]; h != nil && !h.calm && slices.ContainsFunc(hp.Sequence, func(step engine.Step) bool {
 			return step.Do.TakeHold != nil && len(step.Do.TakeHold.Targets) > 0
 		}) {
 			return true

@@ -11,7 +11,7 @@ import (
 // TestAdvice: the command that goes on has what the run was given, and nothing
 // that would make it another one, or would not finish.
 func TestAdvice(t *testing.T) {
-	left := func(why engine.Why, hosts ...string) (list []engine.Exclusion) {
+	left := func(why engine.ExclusionKind, hosts ...string) (list []engine.Exclusion) {
 		for _, h := range hosts {
 			list = append(list, engine.Exclusion{Host: h, Why: why, Reason: string(why)})
 		}
@@ -20,7 +20,7 @@ func TestAdvice(t *testing.T) {
 	planned := func(s *script, p engine.Plan) { s.add(engine.Event{Type: engine.Planned, Plan: &p}) }
 	open := seenPools(map[engine.HostState]int{engine.Pending: 3}, engine.Pending)
 	rolling := osPlan("worker-01", "worker", "", "")
-	rolling.Roll = []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{Targets: map[string]string{"worker": "bc30"}}}}}
+	rolling.Sequence = []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{Targets: map[string]string{"worker": "bc30"}}}}}
 	for name, c := range map[string]struct {
 		args []string
 		tell func(s *script)
@@ -42,7 +42,7 @@ func TestAdvice(t *testing.T) {
 		"a saved plan with a limit of its own": {
 			[]string{"apply", "-i", "a.hcl", "--plan=p.plan"},
 			func(s *script) {
-				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, Unfinished: []engine.Straggler{{Host: "worker-01", Reason: "runs another"}}})
+				planned(s, engine.Plan{Total: 20, Selected: []string{"etcd-0", "etcd-1"}, Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs another"}}})
 			},
 			engine.RunEnd{Exit: engine.ExitRefused},
 			"to leave it unfinished: holdfast apply -i a.hcl -l 'etcd-[0-1]' --continue-over-incomplete\n",

@@ -52,10 +52,10 @@ func user(name string) engine.Change {
 func changed(host string, actions []engine.Action, changes ...engine.Change) engine.HostPlan {
 	hp := engine.HostPlan{Host: host, Pool: "worker", Changes: changes, Actions: actions}
 	exec := &engine.Exec{Script: "x", Fallback: true, Uploads: []engine.Upload{{Name: "1", Data: []byte("hunter2")}}}
-	write := engine.Step{Name: "write", On: host, Timeout: engine.Duration(12 * time.Minute), Disturbs: true, Do: engine.Op{Exec: exec}}
+	write := engine.Step{Name: "write", On: host, Timeout: engine.Duration(12 * time.Minute), ChangesHost: true, Do: engine.Op{Exec: exec}}
 	hold := engine.Step{Name: "hold", On: host, Timeout: engine.Duration(time.Minute), Do: engine.Op{TakeHold: &engine.TakeHold{}}}
-	if hp.Roll = []engine.Step{write}; !hp.Quiet() {
-		hp.Roll = []engine.Step{hold, write}
+	if hp.Sequence = []engine.Step{write}; !hp.NonDisruptive() {
+		hp.Sequence = []engine.Step{hold, write}
 	}
 	return hp
 }
@@ -88,7 +88,7 @@ func configPlans() map[string]engine.Plan {
 	staged := changed("worker-02", reboot, image, karg, sysctl, policy)
 	staged.Stage = osPlan("worker-02", "worker", "", "").Stage
 	stops := changed("worker-03", restartChrony, chrony)
-	stops.Roll = slices.Clone(stops.Roll[:1])
+	stops.Sequence = slices.Clone(stops.Sequence[:1])
 	return map[string]engine.Plan{
 		"quiet": {
 			Hosts:   []engine.HostPlan{changed("worker-01", reloadCrio, policy, user("core")), changed("worker-02", reloadCrio, policy, user("core")), changed("worker-03", none, user("core"))},

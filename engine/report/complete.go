@@ -49,8 +49,8 @@ func (p *Plain) completeness(end engine.RunEnd) string {
 // unlessComplete says why a run is not complete although every host matches.
 func unlessComplete(end engine.RunEnd) string {
 	switch v := end.Verdict; {
-	case len(v.Sick) > 0:
-		return count(len(v.Sick), "etcd cluster is", "etcd clusters are") + " not healthy"
+	case len(v.UnhealthyClusters) > 0:
+		return count(len(v.UnhealthyClusters), "etcd cluster is", "etcd clusters are") + " not healthy"
 	case end.Exit == engine.ExitStopped:
 		return "the run was stopped before it had done all"
 	case end.Exit == engine.ExitOK:

@@ -27,7 +27,7 @@ func TestWritePlanSteps(t *testing.T) {
 		{Gate: &engine.Gate{HTTP: &engine.HTTPGate{URL: "http://{address}/", Status: 204, Match: `\bok`}}}:                     `http://{address}/, status 204, match "\\bok"`,
 		{Gate: &engine.Gate{PromQL: &engine.PromQLGate{URL: "http://prom", Query: "errors < 1"}, Retries: &two, Successes: 1}}: "errors < 1 at http://prom, 2 bad answers allowed",
 	} {
-		p.Hosts[0].Roll = []engine.Step{{Name: "one", Do: *do, Timeout: engine.Duration(time.Minute)}}
+		p.Hosts[0].Sequence = []engine.Step{{Name: "one", Do: *do, Timeout: engine.Duration(time.Minute)}}
 		var b bytes.Buffer
 		if err := report.WritePlan(&b, p, report.Style{}, true); err != nil || !strings.Contains(b.String(), " at most 1m0s: "+want+"\n") {
 			t.Errorf("%v, without %q:\n%s", err, want, b.String())

@@ -48,7 +48,7 @@ func TestCompleteness(t *testing.T) {
 	for _, h := range []string{"gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"} {
 		paused = append(paused, engine.Exclusion{Host: h, Why: engine.Paused, Reason: "the inventory pauses pool gpu"})
 	}
-	one := func(host string, why engine.Why, reason string) []engine.Exclusion {
+	one := func(host string, why engine.ExclusionKind, reason string) []engine.Exclusion {
 		return []engine.Exclusion{{Host: host, Why: why, Reason: reason}}
 	}
 	planned := func(s *script, excluded []engine.Exclusion, hosts ...string) {
@@ -102,7 +102,7 @@ func TestCompleteness(t *testing.T) {
 		},
 		"end-unfinished": func(s *script) {
 			s.start()
-			p := engine.Plan{Unfinished: []engine.Straggler{{Host: "worker-01", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}, {Host: "worker-02", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}}}
+			p := engine.Plan{Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}, {Host: "worker-02", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}}}
 			s.add(engine.Event{Type: engine.Planned, Plan: &p})
 			s.incomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "refused: an earlier roll-out has not reached every host", Pools: seenPools(map[engine.HostState]int{engine.Pending: 12}, engine.Pending)})
 		},

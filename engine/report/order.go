@@ -33,7 +33,7 @@ func (v *planView) batch(b engine.Batch) batchView {
 			hp := v.byHost[h]
 			switch {
 			case hp == nil || hp.Pool != pool:
-			case hp.Quiet():
+			case hp.NonDisruptive():
 				shares[1].hosts = append(shares[1].hosts, h)
 			default:
 				shares[0].hosts, shares[0].zone = append(shares[0].hosts, h), hp.Zone
@@ -115,7 +115,7 @@ func (v *planView) shares(b batchView) string {
 
 // exclusionGroup is hosts that are left out for one kind of reason.
 type exclusionGroup struct {
-	why  engine.Why
+	why  engine.ExclusionKind
 	text string
 }
 
@@ -126,12 +126,12 @@ const many = 10
 // exclusions shows each host with its own reason; hosts with the same reason
 // are folded, and so are many hosts of one kind, unless all is set.
 func exclusions(list []engine.Exclusion, all bool) []exclusionGroup {
-	kinds := map[engine.Why]int{}
+	kinds := map[engine.ExclusionKind]int{}
 	for _, x := range list {
 		kinds[x.Why]++
 	}
 	type key struct {
-		why    engine.Why
+		why    engine.ExclusionKind
 		reason string
 	}
 	var order []key
@@ -160,7 +160,7 @@ func exclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 }
 
 // example is the reason of the first host that is left out like that.
-func example(list []engine.Exclusion, why engine.Why) string {
+func example(list []engine.Exclusion, why engine.ExclusionKind) string {
 	i := slices.IndexFunc(list, func(x engine.Exclusion) bool { return x.Why == why })
 	return ", such as " + list[i].Host + ": " + list[i].Reason
 }

@@ -83,7 +83,7 @@ func (v *planView) groups() {
 		}
 		group[0].Changes = common(lists)
 		pool := "pool " + group[0].Pool
-		if group[0].Quiet() {
+		if group[0].NonDisruptive() {
 			pool += ", without disruption"
 		}
 		v.line("%s %s", v.style.bold(folded(names(group))), v.style.faint(pool))
@@ -132,7 +132,7 @@ func (v *planView) describe(hp engine.HostPlan, all bool) string {
 func (v *planView) steps(hp engine.HostPlan) {
 	v.line("    %s", v.style.faint("steps, as on "+hp.Host+":"))
 	v.list("      ", hp.Stage)
-	v.list("      ", hp.Roll)
+	v.list("      ", hp.Sequence)
 	if len(hp.Rollback) > 0 {
 		v.line("    %s", v.style.faint("instead of what is left, if it fails once it has rebooted:"))
 		v.list("      ", hp.Rollback)
@@ -142,12 +142,12 @@ func (v *planView) steps(hp engine.HostPlan) {
 // commands shows what a play runs on a host and asks about it, each on a line.
 func (v *planView) commands(hp engine.HostPlan) {
 	var lines []string
-	for _, s := range slices.Concat(hp.Stage, hp.Roll) {
+	for _, s := range slices.Concat(hp.Stage, hp.Sequence) {
 		text := ""
 		switch {
 		case s.Do.Gate != nil:
 			text = fmt.Sprintf("%s, at most %s", s.Name, s.Timeout)
-		case s.Do.Command != nil, s.Do.Exec != nil && s.Do.Exec.What != "":
+		case s.Do.Command != nil, s.Do.Exec != nil && s.Do.Exec.Display != "":
 			text = s.Name
 			if what := with(s.Do); what != ": "+s.Name {
 				text += what
@@ -219,10 +219,10 @@ func (v *planView) excluded() {
 // sick names the etcd clusters with which something is wrong, unless they are
 // why the plan is refused.
 func (v *planView) sick() {
-	if len(v.p.Sick) == 0 || len(v.p.Refusals) > 0 {
+	if len(v.p.UnhealthyClusters) == 0 || len(v.p.Refusals) > 0 {
 		return
 	}
-	_ = writeSick(&v.b, v.p.Sick, v.style) // a builder takes everything
+	_ = writeSick(&v.b, v.p.UnhealthyClusters, v.style) // a builder takes everything
 	v.line("")
 }
 

@@ -96,9 +96,9 @@ func TestPlaysEnd(t *testing.T) {
 func TestPlayShowsItsCommands(t *testing.T) {
 	hp := osPlan("worker-01", "worker", "", "")
 	run := func(name, what string) engine.Step {
-		return engine.Step{Name: name, On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: "set -eu\n" + what, What: what}}}
+		return engine.Step{Name: name, On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: "set -eu\n" + what, Display: what}}}
 	}
-	hp.Roll = []engine.Step{
+	hp.Sequence = []engine.Step{
 		run("mark", "touch /run/mark;\necho done"),
 		{Name: "drain", On: "worker-01", Do: engine.Op{Command: &engine.Local{Command: "kubectl drain worker-01"}}},
 		{Name: "finalize", On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: "set -eu\nfinalize"}}},

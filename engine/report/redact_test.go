@@ -104,7 +104,7 @@ func TestRedactEverywhere(t *testing.T) {
 func TestRedactLeavesData(t *testing.T) {
 	p := engine.Plan{Hosts: []engine.HostPlan{changed("w-1", reloadCrio, user("core"))}}
 	clean := report.Hide(p, []string{"hunter2", "u"})
-	was, is := p.Hosts[0].Roll[0].Do.Exec.Uploads[0].Data, clean.Hosts[0].Roll[0].Do.Exec.Uploads[0].Data
+	was, is := p.Hosts[0].Sequence[0].Do.Exec.Uploads[0].Data, clean.Hosts[0].Sequence[0].Do.Exec.Uploads[0].Data
 	if len(is) == 0 || &was[0] != &is[0] {
 		t.Error("the data of an upload were copied")
 	}

@@ -67,9 +67,9 @@ func TestWriteRollout(t *testing.T) {
 	unfinished := rollingPlan()
 	unfinished.Lanes, unfinished.Batches, unfinished.Start, unfinished.Play = nil, nil, nil, ""
 	for i := range 3 {
-		unfinished.Unfinished = append(unfinished.Unfinished, engine.Straggler{Host: fmt.Sprintf("worker-%02d", i+1), Reason: "runs ffe304ca31ef, and not bc30253b4147 of run 20261120-220000-aa11c35e7f90d284", Target: strings.Repeat("bc30253b41475566", 4)})
+		unfinished.Unfinished = append(unfinished.Unfinished, engine.UnfinishedHost{Host: fmt.Sprintf("worker-%02d", i+1), Reason: "runs ffe304ca31ef, and not bc30253b4147 of run 20261120-220000-aa11c35e7f90d284", Target: strings.Repeat("bc30253b41475566", 4)})
 	}
-	unfinished.Unfinished = append(unfinished.Unfinished, engine.Straggler{Host: "gpu-0", Reason: "is not known to run bc30253b4147 of run 20261120-220000-aa11c35e7f90d284"})
+	unfinished.Unfinished = append(unfinished.Unfinished, engine.UnfinishedHost{Host: "gpu-0", Reason: "is not known to run bc30253b4147 of run 20261120-220000-aa11c35e7f90d284"})
 	canaries := engine.Plan{}
 	for i := range 9 {
 		name := fmt.Sprintf("worker-%d", i)
@@ -104,7 +104,7 @@ func TestWriteRollout(t *testing.T) {
 func TestManyUnfinished(t *testing.T) {
 	var p engine.Plan
 	for i := range 500 {
-		p.Unfinished = append(p.Unfinished, engine.Straggler{Host: fmt.Sprintf("worker-%03d", i), Reason: fmt.Sprintf("runs %012d, and not bc30253b4147 of run r", i%40)})
+		p.Unfinished = append(p.Unfinished, engine.UnfinishedHost{Host: fmt.Sprintf("worker-%03d", i), Reason: fmt.Sprintf("runs %012d, and not bc30253b4147 of run r", i%40)})
 	}
 	for verbose, want := range map[bool]string{false: "and 370 hosts more (--verbose shows all)", true: "(13 hosts): each runs 000000000019, and not bc30253b4147 of run r"} {
 		var b bytes.Buffer

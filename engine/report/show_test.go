@@ -41,9 +41,9 @@ var (
 func osPlan(host, pool, cluster, zone string) engine.HostPlan {
 	return engine.HostPlan{
 		Host: host, Pool: pool, Cluster: cluster, Zone: zone, Actions: reboot,
-		Changes: []engine.Change{{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147", Rule: "built-in: an OS image takes effect at a reboot", Actions: reboot}},
-		Stage:   []engine.Step{{Name: "stage", On: host, Timeout: engine.Duration(30 * time.Minute)}},
-		Roll:    []engine.Step{{Name: "hold", On: host, Timeout: engine.Duration(time.Minute)}, {Name: "finalize", On: host, Timeout: engine.Duration(2 * time.Minute)}},
+		Changes:  []engine.Change{{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147", Rule: "built-in: an OS image takes effect at a reboot", Actions: reboot}},
+		Stage:    []engine.Step{{Name: "stage", On: host, Timeout: engine.Duration(30 * time.Minute)}},
+		Sequence: []engine.Step{{Name: "hold", On: host, Timeout: engine.Duration(time.Minute)}, {Name: "finalize", On: host, Timeout: engine.Duration(2 * time.Minute)}},
 	}
 }
 
@@ -53,7 +53,7 @@ func plan() engine.Plan {
 		Hosts: []engine.HostPlan{
 			osPlan("etcd-0", "etcd", "main", "rack-a"), osPlan("etcd-1", "etcd", "main", "rack-b"), osPlan("etcd-2", "etcd", "main", "rack-c"),
 			osPlan("worker-01", "worker", "", ""), osPlan("worker-02", "worker", "", ""),
-			{Host: "worker-05", Pool: "worker", Adopt: "20261120-220000-aa11c35e7f90d284", Actions: []engine.Action{}, Roll: []engine.Step{}},
+			{Host: "worker-05", Pool: "worker", Adopt: "20261120-220000-aa11c35e7f90d284", Actions: []engine.Action{}, Sequence: []engine.Step{}},
 		},
 		Excluded: []engine.Exclusion{
 			{Host: "worker-03", Why: engine.Unreachable, Reason: "connect to 10.0.1.3:22: no answer within 10s"},

@@ -60,11 +60,11 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 	if _, err := fmt.Fprintf(w, "\nsite %s is %s\n", s.Site, verdict); err != nil {
 		return err
 	}
-	return writeSick(w, s.Sick, style)
+	return writeSick(w, s.UnhealthyClusters, style)
 }
 
 // writeSick names the etcd clusters with which something is wrong.
-func writeSick(w io.Writer, sick []engine.SickCluster, style Style) error {
+func writeSick(w io.Writer, sick []engine.UnhealthyCluster, style Style) error {
 	for _, s := range sick {
 		if _, err := fmt.Fprintln(w, style.red(s.String())); err != nil {
 			return err

@@ -22,7 +22,7 @@ func stepsOf(p engine.Plan) planSteps {
 	}
 	add("", slices.Concat(p.Start, p.Before))
 	for _, hp := range p.Hosts {
-		add(hp.Host, slices.Concat(hp.Stage, hp.Roll, hp.Rollback))
+		add(hp.Host, slices.Concat(hp.Stage, hp.Sequence, hp.Rollback))
 	}
 	for _, b := range p.Batches {
 		add("", slices.Concat(b.Before, b.After))
@@ -34,7 +34,7 @@ func stepsOf(p engine.Plan) planSteps {
 // the host, asks a gate, or runs what somebody has written.
 func (p planSteps) notable(e engine.Event) bool {
 	s, ok := p[stepKey(e.Host, e.Step)]
-	return ok && (s.Disturbs || s.Do.Gate != nil || s.Do.Command != nil || s.Do.Exec != nil && s.Do.Exec.What != "")
+	return ok && (s.ChangesHost || s.Do.Gate != nil || s.Do.Command != nil || s.Do.Exec != nil && s.Do.Exec.Display != "")
 }
 
 // begins is the line of a step that begins, where every step is shown.

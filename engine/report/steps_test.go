@@ -14,10 +14,10 @@ import (
 func stepEvents() []engine.Event {
 	gate := engine.Step{Name: "gate ceph", Do: engine.Op{Gate: &engine.Gate{Command: "ceph health"}}}
 	hold := engine.Step{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{}}}
-	write := engine.Step{Name: "write", Disturbs: true, Do: engine.Op{Exec: &engine.Exec{Script: "x"}}}
-	drain := engine.Step{Name: "drain", Disturbs: true, Do: engine.Op{Command: &engine.Local{Command: "kubectl drain w-1"}}}
+	write := engine.Step{Name: "write", ChangesHost: true, Do: engine.Op{Exec: &engine.Exec{Script: "x"}}}
+	drain := engine.Step{Name: "drain", ChangesHost: true, Do: engine.Op{Command: &engine.Local{Command: "kubectl drain w-1"}}}
 	plan := engine.Plan{
-		Hosts:   []engine.HostPlan{{Host: "w-1", Pool: "worker", Roll: []engine.Step{hold, drain, write}}},
+		Hosts:   []engine.HostPlan{{Host: "w-1", Pool: "worker", Sequence: []engine.Step{hold, drain, write}}},
 		Batches: []engine.Batch{{Pools: []string{"worker"}, Hosts: []string{"w-1"}, Before: []engine.Step{gate}}},
 	}
 	events := []engine.Event{

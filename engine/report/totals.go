@@ -20,8 +20,8 @@ func (v *planView) totals() string {
 		if len(p.Drift) > 0 {
 			but = append(but, drifted)
 		}
-		if len(p.Sick) > 0 {
-			but = append(but, count(len(p.Sick), "etcd cluster is not healthy", "etcd clusters are not healthy"))
+		if len(p.UnhealthyClusters) > 0 {
+			but = append(but, count(len(p.UnhealthyClusters), "etcd cluster is not healthy", "etcd clusters are not healthy"))
 		}
 		return v.style.yellow("Nothing to do: "+strings.Join(but, ", ")+".") + "\n"
 	}
@@ -47,7 +47,7 @@ func (v *planView) toChange() string {
 		if later[hp.Host] {
 			continue
 		}
-		if len(hp.Roll) == 0 && len(hp.Stage) > 0 && len(v.p.Refusals) == 0 {
+		if len(hp.Sequence) == 0 && len(hp.Stage) > 0 && len(v.p.Refusals) == 0 {
 			staged++
 			continue
 		}
@@ -55,7 +55,7 @@ func (v *planView) toChange() string {
 		if takes(hp.Actions, engine.RebootAction) {
 			reboots++
 		}
-		if hp.Quiet() {
+		if hp.NonDisruptive() {
 			quiet++
 		}
 	}

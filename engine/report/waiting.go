@@ -83,7 +83,7 @@ func (v *planView) unfinished() {
 
 // unreached folds hosts of which the same is to be said. Of many that differ it
 // gives some, unless all is set.
-func unreached(list []engine.Straggler, all bool) []string {
+func unreached(list []engine.UnfinishedHost, all bool) []string {
 	var order []string
 	hosts := map[string][]string{}
 	for _, u := range list {
@@ -147,8 +147,8 @@ func with(do engine.Op) string {
 		return ": waits for " + do.Pause.For.Trimmed()
 	case do.Defragment != nil:
 		return ": the member of " + do.Defragment.Cluster + " does not answer meanwhile"
-	case do.Exec != nil && do.Exec.What != "":
-		return ": " + do.Exec.What
+	case do.Exec != nil && do.Exec.Display != "":
+		return ": " + do.Exec.Display
 	case do.Exec != nil && len(do.Exec.Uploads) > 0:
 		size := 0
 		for _, u := range do.Exec.Uploads {

@@ -111,8 +111,8 @@ func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inv := twoPools()
-				inv.Pools[0].FailureBudget = engine.Limit{Count: 1, Set: true}
-				inv.Pools[0].Timeouts, inv.Pools[0].MaxUnavailable = soon(), engine.Limit{Count: 2, Set: true}
+				inv.Pools[0].FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
+				inv.Pools[0].Timeouts, inv.Pools[0].MaxUnavailable = soon(), engine.CountOrPercent{Count: 2, Set: true}
 				site := newSite(inv)
 				site.Host("x-0").Change(fails)
 				b := site.Bastion("run-1")

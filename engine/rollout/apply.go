@@ -217,7 +217,7 @@ func asError(f *engine.Failure) error {
 // quiet reports whether the hosts of a batch notice nothing, so that there is
 // nothing to stage or to save for them.
 func quiet(plan engine.Plan, b engine.Batch) bool {
-	return !slices.ContainsFunc(b.Hosts, func(h string) bool { return !plan.Host(h).Quiet() })
+	return !slices.ContainsFunc(b.Hosts, func(h string) bool { return !plan.Host(h).NonDisruptive() })
 }
 
 // recovers reports whether there is nothing to do on the hosts of a batch but

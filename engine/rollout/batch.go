@@ -27,12 +27,12 @@ func (r *Run) batch(ctx context.Context, p *progress, plan engine.Plan) error {
 	var failed failures
 	workers, quiet := pool.New(), pool.New().WithMaxGoroutines(r.forks(gatherForks))
 	for _, name := range b.Hosts {
-		if hp := *plan.Host(name); !hp.Quiet() {
+		if hp := *plan.Host(name); !hp.NonDisruptive() {
 			workers.Go(func() { failed.add(r.roll(ctx, p, hp, number)) })
 		}
 	}
 	for _, name := range b.Hosts {
-		if hp := *plan.Host(name); hp.Quiet() {
+		if hp := *plan.Host(name); hp.NonDisruptive() {
 			quiet.Go(func() { failed.add(r.roll(ctx, p, hp, number)) })
 		}
 	}

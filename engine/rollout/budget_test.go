@@ -13,7 +13,7 @@ import (
 
 // most lets so many hosts of a pool be away.
 func most(n int) func(*engine.Pool) {
-	return func(p *engine.Pool) { p.MaxUnavailable = engine.Limit{Count: n, Set: true} }
+	return func(p *engine.Pool) { p.MaxUnavailable = engine.CountOrPercent{Count: n, Set: true} }
 }
 
 // TestTakenMeanwhile lets something come over the last of five workers right

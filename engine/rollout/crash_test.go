@@ -172,7 +172,7 @@ func (p play) elsewhere(site *hosttest.Site) error {
 // It is waited for once, and the others are updated as far as its pool allows.
 func TestKilledForGood(t *testing.T) {
 	inv := hosttest.Fleet(0, 6)
-	inv.Pools[1].MaxUnavailable = engine.Limit{Count: 2}
+	inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2}
 	check(t, inBubble(t, func() error {
 		site := newSite(inv)
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")

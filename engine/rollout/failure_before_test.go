@@ -87,7 +87,7 @@ func beforehand() map[string]failureCase {
 		"unclear, within the failure budget": {
 			inventory: func(inv *engine.Inventory) {
 				twoAtOnce(inv)
-				inv.Pools[1].FailureBudget = engine.Limit{Count: 1, Set: true}
+				inv.Pools[1].FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 			},
 			breaks: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
 			exit:   engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments"},

@@ -28,9 +28,9 @@ func bothPools(members, workers, mayFail int) engine.Inventory {
 	inv := hosttest.Fleet(members, workers)
 	for i := range inv.Pools {
 		inv.Pools[i].After = nil
-		inv.Pools[i].FailureBudget = engine.Limit{Count: mayFail, Set: true}
+		inv.Pools[i].FailureBudget = engine.CountOrPercent{Count: mayFail, Set: true}
 	}
-	inv.Pools[1].MaxUnavailable = engine.Limit{Count: 2, Set: true}
+	inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
 	return inv
 }
 
@@ -81,7 +81,7 @@ func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := bothPools(3, 2, 1)
-		inv.Pools[0].FailureBudget = engine.Limit{}
+		inv.Pools[0].FailureBudget = engine.CountOrPercent{}
 		inv.Pools[0].Drain = &engine.Drain{Command: "slow"}
 		site := newSite(inv)
 		b := site.Bastion("run-1")
@@ -150,8 +150,8 @@ func TestOnlyTheCanaryOfABatchMayNotFail(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inv := bothPools(0, 2, 1)
-				inv.Pools[1].Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}}
-				inv.Pools = append(inv.Pools, engine.Pool{Name: "edge", OS: inv.Pools[1].OS, FailureBudget: engine.Limit{Count: 1, Set: true}})
+				inv.Pools[1].Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}
+				inv.Pools = append(inv.Pools, engine.Pool{Name: "edge", OS: inv.Pools[1].OS, FailureBudget: engine.CountOrPercent{Count: 1, Set: true}})
 				for _, name := range []string{"edge-0", "edge-1"} {
 					inv.Hosts = append(inv.Hosts, engine.Host{Name: name, Pool: "edge"})
 				}

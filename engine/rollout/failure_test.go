@@ -158,7 +158,7 @@ func gate(pool int, command string, when engine.GateWhen) func(*engine.Inventory
 	}
 }
 
-func twoAtOnce(inv *engine.Inventory) { inv.Pools[1].MaxUnavailable = engine.Limit{Count: 2} }
+func twoAtOnce(inv *engine.Inventory) { inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2} }
 
 func byBob() *engine.Hold {
 	return &engine.Hold{Kind: engine.RunHold, Holder: "bob@b9", Run: "run-9", Reason: "his update"}

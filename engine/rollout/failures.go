@@ -65,7 +65,7 @@ func ofHost(f *engine.Failure) bool {
 // nil if it does: each is within the failure budget of its host's pool, and
 // none is that of a canary. Then it says so.
 func (r *Run) ends(p *progress, b engine.Batch, list []*engine.Failure) *engine.Failure {
-	spent, failed := r.input(p.sight, p).Exhausted(), p.failures()
+	spent, failed := r.input(p.sight, p).ExceededFailureBudget(), p.failures()
 	tolerable := func(f *engine.Failure) bool {
 		h, _ := r.Inventory.Host(f.Host)
 		_, counted := failed[f.Host]

@@ -94,7 +94,7 @@ func unnamed(p *progress, plans []engine.Plan, named string) string {
 
 // spent says that a failure budget is used up, where there was one.
 func (r *Run) spent(p *progress) string {
-	of := r.input(p.sight, p).Exhausted()
+	of := r.input(p.sight, p).ExceededFailureBudget()
 	failed := 0
 	for host := range p.failed {
 		if h, _ := r.Inventory.Host(host); of.Covers(h) {
@@ -158,7 +158,7 @@ func ending(plan engine.Plan) string {
 		return "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + some(plan.Unfinished)
 	}
 	var parts []string
-	for _, s := range plan.Sick {
+	for _, s := range plan.UnhealthyClusters {
 		parts = append(parts, s.String())
 	}
 	if len(plan.Excluded) > 0 {
@@ -184,7 +184,7 @@ func waits(plan engine.Plan, l engine.Lane) bool {
 }
 
 // some gives the first few of a list.
-func some(list []engine.Straggler) string {
+func some(list []engine.UnfinishedHost) string {
 	var parts []string
 	for _, u := range list[:min(mostReasons, len(list))] {
 		parts = append(parts, u.String())
@@ -216,7 +216,7 @@ func absences(list []engine.Exclusion) string {
 }
 
 // standing is where a host stands that was left out, after "is".
-func standing(why engine.Why) string {
+func standing(why engine.ExclusionKind) string {
 	switch why {
 	case engine.Closed:
 		return "waiting for a maintenance window"

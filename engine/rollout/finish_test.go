@@ -8,7 +8,7 @@ import (
 
 // TestAbsences: the end of a run is a sentence, however many hosts are out.
 func TestAbsences(t *testing.T) {
-	x := func(host string, why engine.Why, reason string) engine.Exclusion {
+	x := func(host string, why engine.ExclusionKind, reason string) engine.Exclusion {
 		return engine.Exclusion{Host: host, Why: why, Reason: reason}
 	}
 	few := []engine.Exclusion{

@@ -183,7 +183,7 @@ func (r *Run) read(ctx context.Context, h engine.Host, run runner) (engine.Facts
 	if err != nil {
 		return engine.Facts{}, err
 	}
-	facts := engine.Facts{Host: h.Name, Looked: r.Clock.Now().UTC()}
+	facts := engine.Facts{Host: h.Name, GatheredAt: r.Clock.Now().UTC()}
 	for _, m := range r.Modules {
 		facts = m.Read(desired, outputs, facts)
 	}

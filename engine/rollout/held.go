@@ -35,7 +35,7 @@ func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHol
 // awaited names the services that have to run before the host is released. The
 // hold keeps them for a run that has to take it over.
 func awaited(hp engine.HostPlan) []string {
-	for _, s := range hp.Roll {
+	for _, s := range hp.Sequence {
 		if s.Do.AwaitUnits != nil {
 			return s.Do.AwaitUnits.Running
 		}
@@ -72,7 +72,7 @@ func (r *Run) release(ctx context.Context, hp engine.HostPlan, f engine.Release)
 // stillHeld proves that the host is held by this run, right before a step that
 // disrupts it from elsewhere: a script on the host sees that for itself.
 func (r *Run) stillHeld(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
-	if s.Do.Exec != nil || !s.Disturbs && s.Do.MoveLeader == nil {
+	if s.Do.Exec != nil || !s.ChangesHost && s.Do.MoveLeader == nil {
 		return nil
 	}
 	const quick = 20 * time.Second
@@ -117,7 +117,7 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 	facts := r.Clusters.Observe(ctx, cluster)
 	r.note(engine.Event{Type: engine.EtcdSampled, Cluster: cluster, Etcd: sampleOf(facts)})
 	err := facts.MayLose(hp.Host, away, c.AllowOutage)
-	if why := facts.DownAlready(hp.Host); err == nil && why != "" && !q.Down {
+	if why := facts.UnhealthyMember(hp.Host); err == nil && why != "" && !q.Down {
 		err = errors.New(why)
 	}
 	if err == nil {

@@ -268,8 +268,8 @@ func (h history) smaller() []history {
 			func(p *engine.Pool) { p.Canary = nil },
 			func(p *engine.Pool) { p.Windows = nil },
 			func(p *engine.Pool) { p.After = nil },
-			func(p *engine.Pool) { p.MaxUnavailable = engine.Limit{} },
-			func(p *engine.Pool) { p.FailureBudget = engine.Limit{} },
+			func(p *engine.Pool) { p.MaxUnavailable = engine.CountOrPercent{} },
+			func(p *engine.Pool) { p.FailureBudget = engine.CountOrPercent{} },
 			func(p *engine.Pool) { p.OnFailure = "" },
 			func(p *engine.Pool) { p.Order = "" },
 			func(p *engine.Pool) { p.MaxSkew = nil },
@@ -277,7 +277,7 @@ func (h history) smaller() []history {
 			add(func(x *history) { change(&x.inv.Pools[i]) })
 		}
 	}
-	add(func(x *history) { x.inv.MaxUnavailable = engine.Limit{} })
+	add(func(x *history) { x.inv.MaxUnavailable = engine.CountOrPercent{} })
 	return list
 }
 

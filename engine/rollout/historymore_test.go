@@ -105,7 +105,7 @@ func (d dice) plays(inv engine.Inventory) (list []engine.Play) {
 			p.Serial = append(p.Serial, d.limit())
 		}
 		if d.oneIn(2) {
-			p.MaxFail = &engine.Limit{Percent: anyOf(d, 0, 0, 34, 50), Set: true}
+			p.MaxFail = &engine.CountOrPercent{Percent: anyOf(d, 0, 0, 34, 50), Set: true}
 		}
 		p.AnyFatal = d.oneIn(3)
 		if d.oneIn(4) {

@@ -58,11 +58,11 @@ func (d dice) site() engine.Inventory {
 	return inv
 }
 
-func (d dice) limit() engine.Limit {
+func (d dice) limit() engine.CountOrPercent {
 	if d.oneIn(2) {
-		return engine.Limit{Percent: anyOf(d, 10, 34, 50, 100), Set: true}
+		return engine.CountOrPercent{Percent: anyOf(d, 10, 34, 50, 100), Set: true}
 	}
-	return engine.Limit{Count: 1 + d.IntN(3), Set: true}
+	return engine.CountOrPercent{Count: 1 + d.IntN(3), Set: true}
 }
 
 // soon ends the waiting for hosts that will not come back: every look costs.

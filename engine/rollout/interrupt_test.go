@@ -70,7 +70,7 @@ func TestInterruptedOnce(t *testing.T) {
 	for _, press := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			site := newSite(workers(3, func(p *engine.Pool) {
-				p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(time.Hour)}
+				p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Hour)}
 			}))
 			b := site.Bastion("run-1")
 			soft, stop := context.WithCancel(context.Background())

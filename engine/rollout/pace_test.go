@@ -48,8 +48,8 @@ func gone(b *hosttest.Bastion) []string {
 func TestCanarySoaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(5, func(p *engine.Pool) {
-			p.MaxUnavailable = engine.Limit{Count: 4, Set: true}
-			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(time.Hour)}
+			p.MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Hour)}
 		}))
 		b := site.Bastion("run-1")
 		end := apply(b)
@@ -79,7 +79,7 @@ func TestCanarySoaks(t *testing.T) {
 func TestCanarySoaksOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(3, func(p *engine.Pool) {
-			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(time.Hour)}
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Hour)}
 		}))
 		first := site.Bastion("run-1")
 		first.Watch = func(e engine.Event) {
@@ -102,9 +102,9 @@ func TestCanarySoaksOn(t *testing.T) {
 func TestCanaryFailsItsGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(4, func(p *engine.Pool) {
-			p.MaxUnavailable = engine.Limit{Count: 3, Set: true}
-			p.FailureBudget = engine.Limit{Count: 3, Set: true}
-			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}}
+			p.MaxUnavailable = engine.CountOrPercent{Count: 3, Set: true}
+			p.FailureBudget = engine.CountOrPercent{Count: 3, Set: true}
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}
 			p.Gates = []engine.Gate{{Name: "ceph", Command: "false", When: []engine.GateWhen{engine.AfterBatch}}}
 		}))
 		for run := range 2 {
@@ -120,9 +120,9 @@ func TestCanaryFailsItsGate(t *testing.T) {
 func TestCanaryFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(4, func(p *engine.Pool) {
-			p.MaxUnavailable = engine.Limit{Count: 3, Set: true}
-			p.FailureBudget = engine.Limit{Count: 3, Set: true}
-			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}}
+			p.MaxUnavailable = engine.CountOrPercent{Count: 3, Set: true}
+			p.FailureBudget = engine.CountOrPercent{Count: 3, Set: true}
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}
 		}))
 		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
 		check(t, ended(apply(site.Bastion("run-1")), engine.ExitFailed, "worker-0"), lawful(site),
@@ -177,8 +177,8 @@ func TestFailureBudget(t *testing.T) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(workers(8, func(p *engine.Pool) {
-					p.MaxUnavailable = engine.Limit{Count: 1, Set: true}
-					p.FailureBudget = engine.Limit{Count: c.budget, Set: true}
+					p.MaxUnavailable = engine.CountOrPercent{Count: 1, Set: true}
+					p.FailureBudget = engine.CountOrPercent{Count: c.budget, Set: true}
 				}))
 				site.Inventory.Pools[1].MaxUnavailable.Count = 1 + len(c.fails)
 				site.Inventory.Pools[1].Order = engine.Sorted
@@ -260,7 +260,7 @@ func TestUnfinished(t *testing.T) {
 			}
 		}
 		for _, e := range b.Events() {
-			want := []engine.Straggler{{Host: "worker-0", Reason: "runs v1, and not v2 of run run-1", Target: hosttest.V2}, {Host: "worker-1", Reason: "runs v1, and not v2 of run run-1", Target: hosttest.V2}}
+			want := []engine.UnfinishedHost{{Host: "worker-0", Reason: "runs v1, and not v2 of run run-1", Target: hosttest.V2}, {Host: "worker-1", Reason: "runs v1, and not v2 of run run-1", Target: hosttest.V2}}
 			if e.Plan != nil && !slices.Equal(e.Plan.Unfinished, want) {
 				t.Errorf("%+v", e.Plan.Unfinished)
 			}
@@ -278,7 +278,7 @@ func TestFinished(t *testing.T) {
 		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK))
 		site.Host("worker-2").PowerOff()
 		site.Inventory.Pools[1].OS = &engine.OS{Driver: "hosttest", Commit: "v3"}
-		site.Inventory.Pools[1].MaxUnavailable = engine.Limit{Count: 2, Set: true}
+		site.Inventory.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
 		check(t, ended(apply(site.Bastion("run-2")), engine.ExitRefused, "worker-2 is not known to run v2"))
 		known := func(r *rollout.Run) { r.Complete = map[string]string{"worker": "v2"} }
 		check(t, ended(apply(site.Bastion("run-3"), known), engine.ExitUnreachable, "worker-2 is unreachable"), lawful(site))
@@ -355,14 +355,14 @@ func TestGatesBeforeRun(t *testing.T) {
 func TestPlaysFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := hosttest.Fleet(3, 4)
-		inv.Pools[1].MaxUnavailable = engine.Limit{Count: 4, Set: true}
+		inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
 		site := newSite(inv)
 		b := site.Bastion("run-1")
 		pool := func(name string) func(engine.Host) bool { return func(h engine.Host) bool { return h.Pool == name } }
 		end := apply(b, func(r *rollout.Run) {
 			r.Plays = []rollout.Play{
 				{Play: engine.Play{Name: "members"}, Modules: r.Modules, Selected: pool("etcd")},
-				{Play: engine.Play{Name: "workers", Serial: []engine.Limit{{Count: 1}, {Count: 2}}}, Modules: r.Modules, Selected: pool("worker")},
+				{Play: engine.Play{Name: "workers", Serial: []engine.CountOrPercent{{Count: 1}, {Count: 2}}}, Modules: r.Modules, Selected: pool("worker")},
 			}
 		})
 		check(t, ended(end, engine.ExitOK), converged(site))
@@ -387,8 +387,8 @@ func TestPlaysFollow(t *testing.T) {
 func TestFailedComesBeforeUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(3, func(p *engine.Pool) {
-			p.MaxUnavailable = engine.Limit{Count: 2, Set: true}
-			p.FailureBudget = engine.Limit{Count: 1, Set: true}
+			p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+			p.FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 		}))
 		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
 		end := apply(site.Bastion("run-1"))
@@ -402,7 +402,7 @@ func TestGateAfterCanariesAsksThem(t *testing.T) {
 	for _, when := range [][]engine.GateWhen{{engine.AfterBatch}, {engine.BeforeBatch, engine.AfterBatch}} {
 		synctest.Test(t, func(t *testing.T) {
 			site := newSite(workers(3, func(p *engine.Pool) {
-				p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(time.Minute)}
+				p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Minute)}
 				p.Gates = []engine.Gate{{Name: "well", HTTP: &engine.HTTPGate{URL: "http://{host}/version", Match: "v"}, When: when}}
 			}))
 			site.Host("worker-0").Boot(hosttest.V2)
@@ -453,8 +453,8 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 		}
 	}
 	tolerant := func(p *engine.Pool) {
-		p.FailureBudget = engine.Limit{Count: 2, Set: true}
-		p.MaxUnavailable = engine.Limit{Count: 2, Set: true}
+		p.FailureBudget = engine.CountOrPercent{Count: 2, Set: true}
+		p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
 	}
 	t.Run("another clock was ahead", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -535,7 +535,7 @@ func TestUnfinishedSinceApproved(t *testing.T) {
 func TestCanaryOfTheFutureSoaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(3, func(p *engine.Pool) {
-			p.Canary = &engine.Canary{Hosts: engine.Limit{Count: 1}, Soak: engine.Duration(10 * time.Minute)}
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(10 * time.Minute)}
 		}))
 		site.Host("worker-0").Boot(hosttest.V2)
 		site.Host("worker-0").Remember(hosttest.Remembered{Updated: time.Now().Add(365 * 24 * time.Hour)})

@@ -58,7 +58,7 @@ func commands(b *hosttest.Bastion) (list []string) {
 func TestAHostThatMatchesAndFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := noOS(hosttest.Fleet(0, 2))
-		inv.Pools[1].FailureBudget = engine.Limit{Count: 1, Set: true}
+		inv.Pools[1].FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 		site := newSite(inv)
 		site.Want("worker-0", "none-2")
 		b := site.Bastion("run-1")

@@ -52,7 +52,7 @@ func (p *progress) stages(plan engine.Plan) bool {
 	if len(plan.Lanes) == 0 || p.stagedAll && len(plan.Batches) > 0 {
 		return false
 	}
-	return !p.stagedAll || slices.ContainsFunc(plan.Hosts, func(hp engine.HostPlan) bool { return len(hp.Stage) > 0 && len(hp.Roll) == 0 })
+	return !p.stagedAll || slices.ContainsFunc(plan.Hosts, func(hp engine.HostPlan) bool { return len(hp.Stage) > 0 && len(hp.Sequence) == 0 })
 }
 
 // begin turns to a play.
@@ -212,7 +212,7 @@ func (p *progress) check(plan engine.Plan) error {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
 	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // always the same is named
-		if hp := plan.Host(host); hp != nil && len(hp.Roll) > 0 {
+		if hp := plan.Host(host); hp != nil && len(hp.Sequence) > 0 {
 			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + whatIsLeft(*hp)}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number int) *engine.Failure {
 	var passed sequence
 	p.takenUp(hp.Host, hp.Adopt != "" && hp.Adopt != r.ID)
-	for _, s := range hp.Roll {
+	for _, s := range hp.Sequence {
 		failure := r.mayStep(ctx, hp, s, passed)
 		if failure == nil {
 			var begun bool
@@ -34,7 +34,7 @@ func (r *Run) roll(ctx context.Context, p *progress, hp engine.HostPlan, number 
 			return r.giveUp(ctx, p, hp, passed, failure)
 		}
 	}
-	if last := hp.Roll[len(hp.Roll)-1].Do.Release; last != nil && !last.Updated {
+	if last := hp.Sequence[len(hp.Sequence)-1].Do.Release; last != nil && !last.Updated {
 		failure := engine.Failure{Host: hp.Host, Step: "take over", Cause: "run " + hp.Adopt + " has rolled it back to the OS it ran before"}
 		r.note(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Batch: number, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
 		return nil
@@ -101,7 +101,7 @@ func (q *sequence) note(s engine.Step, failure *engine.Failure) {
 	}
 	q.held = q.held || s.Do.TakeHold != nil
 	q.back = q.back || s.Do.AwaitUnits != nil // which comes after any boot
-	if !s.Disturbs {
+	if !s.ChangesHost {
 		return
 	}
 	q.disturbed = true
@@ -113,7 +113,7 @@ func (q *sequence) note(s engine.Step, failure *engine.Failure) {
 
 // oneWay reports whether a step disturbs the host and has no undo.
 func oneWay(s engine.Step) bool {
-	return s.Disturbs && (s.Do.Exec != nil || s.Do.Defragment != nil || s.Do.Command != nil && s.Do.Command.Undo == "")
+	return s.ChangesHost && (s.Do.Exec != nil || s.Do.Defragment != nil || s.Do.Command != nil && s.Do.Command.Undo == "")
 }
 
 // refused reports whether a script said that it did nothing.

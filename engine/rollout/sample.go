@@ -69,7 +69,7 @@ func (r *Run) sampleOnce(ctx context.Context, name string) engine.Sample {
 func clustersOf(plan engine.Plan) []string {
 	var names []string
 	for _, hp := range plan.Hosts {
-		if hp.Cluster != "" && !hp.Quiet() && !slices.Contains(names, hp.Cluster) {
+		if hp.Cluster != "" && !hp.NonDisruptive() && !slices.Contains(names, hp.Cluster) {
 			names = append(names, hp.Cluster)
 		}
 	}

@@ -91,7 +91,7 @@ func TestFallback(t *testing.T) {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inv := noOS(hosttest.Fleet(3, 10))
-				inv.Pools[1].MaxUnavailable = engine.Limit{Count: 2}
+				inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2}
 				site := wantingOf(inv, word)
 				every(site, actFails)
 				b := site.Bastion("run-1")

@@ -90,7 +90,7 @@ func blindPlays(play func(*rollout.Play)) func(*hosttest.Site, *rollout.Run) {
 // TestSimulatorBites lets every run of the histories break a law, in each way in
 // turn, and sees that some history tells.
 func TestSimulatorBites(t *testing.T) {
-	any100 := engine.Limit{Percent: 100, Set: true}
+	any100 := engine.CountOrPercent{Percent: 100, Set: true}
 	for name, c := range map[string]struct {
 		sabotage func(*hosttest.Site, *rollout.Run)
 		broken   string
@@ -98,7 +98,7 @@ func TestSimulatorBites(t *testing.T) {
 	}{
 		"budget": {blind(func(p *engine.Pool) { p.MaxUnavailable = any100 }, nil), "its budget is", 1},
 		"budget of the site": {func(_ *hosttest.Site, r *rollout.Run) {
-			r.Inventory.MaxUnavailable = engine.Limit{}
+			r.Inventory.MaxUnavailable = engine.CountOrPercent{}
 		}, "the site loses", 1},
 		"zones":          {blind(nil, func(h *engine.Host) { h.Zone = "" }), "joins a batch", 33},
 		"order of pools": {blind(func(p *engine.Pool) { p.After = nil }, nil), "is as it is to be", 1},

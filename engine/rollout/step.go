@@ -145,7 +145,7 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 	defer told.end()
 	progress := lines{f: told.line}
 	run := r.insist
-	if s.Disturbs || s.Reboots || s.Do.Exec.Once {
+	if s.ChangesHost || s.Reboots || s.Do.Exec.Once {
 		run = r.exec
 	}
 	defer progress.end()
@@ -157,11 +157,11 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 		return r.broken(ctx, hp, s, reply, err)
 	}
 	if err != nil {
-		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.Says(), Stderr: tail(reply.Stderr, 4096)}
+		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: tail(reply.Stderr, 4096)}
 	}
 	if reply.Code != 0 {
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
-		f.Command = s.Do.Exec.Says()
+		f.Command = s.Do.Exec.DisplayText()
 		if reply.Code == engine.ScriptActed {
 			f.Kind, f.Cause = KindAction, cmp.Or(firstLine(f.Stderr), f.Cause)
 		}
@@ -182,7 +182,7 @@ func refusal(reply Reply, s engine.Step) *engine.Failure {
 	if !ok {
 		return nil
 	}
-	f.Stderr, f.Command = tail(reply.Stderr, 4096), s.Do.Exec.Says()
+	f.Stderr, f.Command = tail(reply.Stderr, 4096), s.Do.Exec.DisplayText()
 	f.Cause = cmp.Or(telling(f.Stderr, reply.Code), f.Cause)
 	return &f
 }
@@ -213,7 +213,7 @@ func (r *Run) broken(ctx context.Context, hp engine.HostPlan, s engine.Step, rep
 		return nil
 	}
 	f := scriptFailure(reply, fmt.Sprintf("exit status %d, and the host is not going down", reply.Code))
-	f.Command = s.Do.Exec.Says()
+	f.Command = s.Do.Exec.DisplayText()
 	return f
 }
 

@@ -45,11 +45,11 @@ func TestTwoRuns(t *testing.T) {
 // crews is a site of two pools of workers that do not wait for each other, with
 // the same budget, and one of the site (0: none).
 func crews(most, site int) engine.Inventory {
-	inv := engine.Inventory{Site: "test", MaxUnavailable: engine.Limit{Count: site, Set: site > 0}}
+	inv := engine.Inventory{Site: "test", MaxUnavailable: engine.CountOrPercent{Count: site, Set: site > 0}}
 	for _, pool := range []string{"red", "blue"} {
 		inv.Pools = append(inv.Pools, engine.Pool{
 			Name: pool, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2},
-			MaxUnavailable: engine.Limit{Count: most, Set: true}, Drain: &engine.Drain{Command: "drain", Undo: "undrain"},
+			MaxUnavailable: engine.CountOrPercent{Count: most, Set: true}, Drain: &engine.Drain{Command: "drain", Undo: "undrain"},
 		})
 		for i := range 5 {
 			inv.Hosts = append(inv.Hosts, engine.Host{Name: fmt.Sprintf("%s-%d", pool, i), Pool: pool})
