@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -41,10 +40,6 @@ func (p Plan) Moved(approved Plan, begun func(host string) bool) error {
 	}
 	return fmt.Errorf("these have been changed since the plan was approved, and nothing was written there:\n  %s\nplan again", strings.Join(moved, "\n  "))
 }
-
-// RecordResource is the record that a host keeps of what was applied to it, as
-// the resource of a change.
-const RecordResource = "record"
 
 // hasChange reports whether the host's plan has that change, with those actions.
 // That a change is put on record goes without saying.
@@ -89,10 +84,4 @@ func unapprovedChanges(p, other Plan, said string) []string {
 		}
 	}
 	return out
-}
-
-// FallsBack reports whether the host is to be drained and rebooted if one of
-// its actions fails.
-func (hp HostPlan) FallsBack() bool {
-	return slices.ContainsFunc(hp.Sequence, func(s Step) bool { return s.Do.Exec != nil && s.Do.Exec.Fallback })
 }

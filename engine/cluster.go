@@ -132,3 +132,94 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 func (c ClusterFacts) unsafe(reason string) error {
 	return fmt.Errorf("etcd cluster %s: %s", c.Name, reason)
 }
+
+// FindProblems returns what is wrong with the cluster, a sentence each. A member
+// that is not healthy is no ailment of its own where explained reports that
+// something else accounts for its host, such as a hold.
+func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
+	var out []string
+	if c.Problem != "" {
+		out = append(out, c.Problem)
+	}
+	for _, a := range c.Alarms {
+		out = append(out, "alarm "+a)
+	}
+	for _, m := range c.Members {
+		switch {
+		case m.Learner:
+			out = append(out, "member "+m.Name+" is a learner and does not vote yet")
+		case !m.Healthy && !explained(m.Host):
+			out = append(out, fmt.Sprintf("member %s is not healthy: %s", m.Name, m.Problem))
+		}
+	}
+	return out
+}
+
+// UnhealthyMember returns why a host is not to be disrupted whose own member is not
+// healthy, "" if the member is healthy or none runs there. Losing such a host
+// costs the cluster no voter, but somebody may have stopped the member on
+// purpose, and a reboot starts it.
+func (c ClusterFacts) UnhealthyMember(host string) string {
+	for _, m := range c.Voters() {
+		if m.Host == host && host != "" && !m.Healthy {
+			return fmt.Sprintf("etcd cluster %s: member %s is not healthy: %s; %d of %d voters are healthy, and the quorum is %d",
+				c.Name, m.Name, m.Problem, c.Healthy(), len(c.Voters()), QuorumOf(len(c.Voters())))
+		}
+	}
+	return ""
+}
+
+// QuorumForecast is how many voters an etcd cluster can still count on when some of its
+// hosts may go down at any moment.
+type QuorumForecast struct {
+	Cluster string
+	Problem string // why nobody knows; the numbers are zero then
+	Voters  int
+	Quorum  int
+	Left    int      // healthy voters on hosts that are to stay
+	Gone    []string // hosts that are taken now and have a voter
+	Away    []string // other voters that do not count, and why
+}
+
+// Lost reports whether no quorum would be left, or nobody knows.
+func (o QuorumForecast) Lost() bool { return o.Problem != "" || o.Left < o.Quorum }
+
+// ForecastQuorum counts the voters that are left where people take these hosts. away are
+// other hosts that may be down, and why.
+func (c ClusterFacts) ForecastQuorum(taken []string, away map[string]string) QuorumForecast {
+	o := QuorumForecast{Cluster: c.Name, Problem: c.Problem}
+	if c.Problem != "" {
+		return o
+	}
+	for _, m := range c.Voters() {
+		o.Voters++
+		why, lost := away[m.Host]
+		switch {
+		case m.Host != "" && slices.Contains(taken, m.Host):
+			o.Gone = append(o.Gone, m.Host)
+		case m.Host != "" && lost:
+			o.Away = append(o.Away, m.Host+" "+why)
+		case !m.Healthy:
+			o.Away = append(o.Away, m.Name+" is not healthy")
+		default:
+			o.Left++
+		}
+	}
+	o.Quorum = QuorumOf(o.Voters)
+	return o
+}
+
+// Tight reports whether just the quorum would be left, so that no other may fail.
+func (o QuorumForecast) Tight() bool { return o.Problem == "" && o.Left == o.Quorum }
+
+// String is the arithmetic, for people.
+func (o QuorumForecast) String() string {
+	if o.Problem != "" {
+		return fmt.Sprintf("etcd cluster %s: whether its quorum would be left is not known: %s", o.Cluster, o.Problem)
+	}
+	s := fmt.Sprintf("etcd cluster %s: %d of %d voters would be left without %s, the quorum is %d", o.Cluster, o.Left, o.Voters, strings.Join(o.Gone, ", "), o.Quorum)
+	if len(o.Away) > 0 {
+		s += " (" + strings.Join(o.Away, "; ") + ")"
+	}
+	return s
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -103,4 +104,30 @@ func (f Facts) deployment(is func(Deployment) bool) *Deployment {
 		}
 	}
 	return nil
+}
+
+// running is the host as if these services ran, so that they are waited for.
+func (f Facts) running(services []string) Facts {
+	if len(services) == 0 {
+		return f
+	}
+	lacks := func(u string) bool { return slices.Contains(services, u) }
+	f.Failed = slices.DeleteFunc(slices.Clone(f.Failed), lacks)
+	f.Running = append(slices.DeleteFunc(slices.Clone(f.Running), lacks), services...)
+	return f
+}
+
+// after reports whether a roll-out began after another, or none. That of the run
+// that asks is the newest. Others have numbers, as clocks of bastions differ; of
+// two with the same number the IDs, which sort by those, have to do.
+func (r *Rollout) after(other *Rollout, run string) bool {
+	switch {
+	case other == nil:
+		return true
+	case r.Run == run || other.Run == run:
+		return other.Run != run
+	case r.Number != other.Number:
+		return r.Number > other.Number
+	}
+	return r.Run > other.Run
 }

@@ -7,12 +7,6 @@ import (
 	"time"
 )
 
-// RebootHelpers are the units that reboot a host on their own account. While
-// the host is held they are stopped, and a condition keeps them from starting.
-func RebootHelpers() []string {
-	return []string{"zincati.service", "rpm-ostreed-automatic.timer", "bootc-fetch-apply-updates.timer"}
-}
-
 // Where a host keeps what it remembers of roll-outs, which survives its OS.
 const (
 	RolloutPath  = StateDir + "/rollout.json" // a Rollout

@@ -55,3 +55,14 @@ func (l CountOrPercent) Part(n int) int {
 	}
 	return l.Count
 }
+
+// asWritten is the limit as it was set, "" if it was not.
+func (l CountOrPercent) asWritten() string {
+	switch {
+	case !l.Set:
+		return ""
+	case l.Percent > 0:
+		return l.String()
+	}
+	return fmt.Sprint(l.Count)
+}

@@ -1,5 +1,12 @@
 package engine
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // PlanSchema is the version of a plan's JSON. It only grows.
 const PlanSchema = 1
 
@@ -149,4 +156,114 @@ func (p Plan) Has(why ExclusionKind) bool {
 		}
 	}
 	return false
+}
+
+// UnhealthyCluster is an etcd cluster with which something is wrong.
+type UnhealthyCluster struct {
+	Cluster  string   `json:"cluster"`
+	Problems []string `json:"problems"`          // a sentence each
+	Voters   int      `json:"voters,omitempty"`  // 0: not known
+	Healthy  int      `json:"healthy,omitempty"` // of the voters
+	Quorum   int      `json:"quorum,omitempty"`  // voters that must be healthy for etcd to accept writes
+}
+
+// String returns the whole sentence.
+func (s UnhealthyCluster) String() string {
+	text := "etcd cluster " + s.Cluster + " is not healthy: " + strings.Join(s.Problems, "; ")
+	if s.Voters > 0 {
+		text += fmt.Sprintf(" (%d of %d voters healthy, the quorum is %d)", s.Healthy, s.Voters, s.Quorum)
+	}
+	return text
+}
+
+// UnfinishedHost is a host that an earlier roll-out has not reached.
+type UnfinishedHost struct {
+	Host   string `json:"host"`
+	Reason string `json:"reason"`           // what it runs instead, as a sentence without the host
+	Target string `json:"target,omitempty"` // digest of the OS that it was to run
+}
+
+// String is the whole sentence.
+func (s UnfinishedHost) String() string { return s.Host + " " + s.Reason }
+
+// Seal is a digest of the secrets that a saved plan was made with.
+type Seal struct {
+	Salt   string `json:"salt"`   // random, hexadecimal
+	Digest string `json:"digest"` // Argon2id, hexadecimal
+}
+
+// NonDisruptive reports whether the host is changed without being disturbed, so that
+// it needs no hold, no seat in its pool's budget and no say of its etcd cluster.
+func (hp HostPlan) NonDisruptive() bool {
+	return hp.Adopt == "" && len(hp.Changes) > 0 && !hp.Disruptive()
+}
+
+// Disruptive reports whether the host is drained or rebooted, or has a unit
+// restarted, which may well be the one that others depend on, or a playbook
+// says that its command disrupts.
+func (hp HostPlan) Disruptive() bool {
+	return slices.ContainsFunc(hp.Actions, func(a Action) bool {
+		return slices.Contains([]ActionType{DrainAction, RestartUnit, CommandAction, DefragAction, RebootAction}, a.Type)
+	})
+}
+
+// FallsBack reports whether the host is to be drained and rebooted if one of
+// its actions fails.
+func (hp HostPlan) FallsBack() bool {
+	return slices.ContainsFunc(hp.Sequence, func(s Step) bool { return s.Do.Exec != nil && s.Do.Exec.Fallback })
+}
+
+// RecordResource is the record that a host keeps of what was applied to it, as
+// the resource of a change.
+const RecordResource = "record"
+
+func hasAction(list []Action, t ActionType) bool {
+	for _, a := range list {
+		if a.Type == t {
+			return true
+		}
+	}
+	return false
+}
+
+func containsAction(list []Action, a Action) bool {
+	for _, b := range list {
+		if a == b {
+			return true
+		}
+	}
+	return false
+}
+
+// mergeActions gives the actions of a host's changes, once each and in order:
+// that of a module where it gives one, else that of their types. A reboot
+// swallows everything but the drain.
+func mergeActions(changes []Change, order []Action) []Action {
+	var all []Action
+	for _, c := range changes {
+		all = append(all, c.Actions...)
+	}
+	var merged []Action
+	reboot := hasAction(all, RebootAction)
+	for _, kind := range []ActionType{DrainAction, ReloadDaemon, ReloadUnit, RestartUnit, CommandAction, DefragAction, RebootAction} {
+		for _, a := range all {
+			swallowed := reboot && (kind == ReloadDaemon || kind == ReloadUnit || kind == RestartUnit)
+			if a.Type == kind && !swallowed && !containsAction(merged, a) {
+				merged = append(merged, a)
+			}
+		}
+	}
+	if len(merged) == 0 {
+		return []Action{{Type: NoAction}}
+	}
+	if len(order) > 0 && !reboot {
+		place := func(a Action) int {
+			if i := slices.Index(order, a); i >= 0 && a.Type != DrainAction {
+				return i
+			}
+			return -1 // no module but one gives any but a drain
+		}
+		slices.SortStableFunc(merged, func(a, b Action) int { return cmp.Compare(place(a), place(b)) })
+	}
+	return merged
 }

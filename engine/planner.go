@@ -143,17 +143,6 @@ func (in Input) target(x index, h Host, f Facts) Target {
 	return Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, contested: in.hasContestedBudget(x, h), repair: slices.Contains(in.Repair, h.Name)}
 }
 
-// running is the host as if these services ran, so that they are waited for.
-func (f Facts) running(services []string) Facts {
-	if len(services) == 0 {
-		return f
-	}
-	lacks := func(u string) bool { return slices.Contains(services, u) }
-	f.Failed = slices.DeleteFunc(slices.Clone(f.Failed), lacks)
-	f.Running = append(slices.DeleteFunc(slices.Clone(f.Running), lacks), services...)
-	return f
-}
-
 // difference is what modules find on a host.
 type difference struct {
 	changes []Change

@@ -1,5 +1,13 @@
 package engine
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
 // Pool is a set of hosts that share a desired state and roll-out limits.
 type Pool struct {
 	Name  string   `json:"name"`
@@ -98,3 +106,87 @@ type Timeouts struct {
 	Reboot Duration `json:"reboot,omitempty"` // 20 m: from the order to reboot until SSH answers from the new boot
 	Health Duration `json:"health,omitempty"` // 10 m: from then until units and etcd are healthy
 }
+
+// Window is a weekly time in which hosts may be disrupted.
+type Window struct {
+	Days     []time.Weekday `json:"days,omitempty"` // on which it opens; none: every day
+	From     int            `json:"from"`           // when it opens, in minutes after midnight
+	To       int            `json:"to"`             // when it closes; not after From: on the next day
+	Zone     string         `json:"zone,omitempty"` // IANA time zone; "": UTC
+	Location *time.Location `json:"-"`              // of Zone; nil: UTC
+}
+
+// String gives the window for people: "Fri, Sat 22:00-04:00 Europe/Berlin".
+func (w Window) String() string {
+	zone := w.Zone
+	if zone == "" {
+		zone = "UTC"
+	}
+	return fmt.Sprintf("%s %02d:%02d-%02d:%02d %s", foldDays(w.Days), w.From/60, w.From%60, w.To/60, w.To%60, zone)
+}
+
+// foldDays names days of the week, three and more in a row as "Mon-Fri". It
+// begins with the first day after a gap, counted from Monday, so that a row
+// over Sunday stays one.
+func foldDays(days []time.Weekday) string {
+	const week = 7
+	has := func(d int) bool { return slices.Contains(days, time.Weekday(d%week)) }
+	first := 0
+	for d := 1; d <= week && first == 0; d++ {
+		if has(d) && !has(d+week-1) {
+			first = d
+		}
+	}
+	if first == 0 {
+		return "daily" // no days, or all
+	}
+	var names []string
+	for d := first; d < first+week; d++ {
+		length := 0
+		for has(d + length) {
+			length++
+		}
+		if length >= 3 {
+			names = append(names, dayName(d)+"-"+dayName(d+length-1))
+			d += length
+			continue
+		}
+		if length > 0 {
+			names = append(names, dayName(d))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func dayName(d int) string { return time.Weekday(d % 7).String()[:3] }
+
+// DefaultBatchTakes is how long a batch is expected to take, unless the pool
+// says otherwise.
+const DefaultBatchTakes = Duration(30 * time.Minute)
+
+// Takes is how long a batch of the pool is expected to take.
+func (p Pool) Takes() Duration {
+	if p.BatchTakes > 0 {
+		return p.BatchTakes
+	}
+	return DefaultBatchTakes
+}
+
+// WithDefaults fills in what is not set.
+func (t Timeouts) WithDefaults() Timeouts {
+	t.Stage = cmp.Or(t.Stage, stageTimeout)
+	t.Reboot = cmp.Or(t.Reboot, rebootTimeout)
+	t.Health = cmp.Or(t.Health, healthTimeout)
+	return t
+}
+
+// Defaults for timeouts that an inventory leaves open.
+const (
+	stageTimeout    = Duration(30 * time.Minute)
+	rebootTimeout   = Duration(20 * time.Minute)
+	healthTimeout   = Duration(10 * time.Minute)
+	drainTimeout    = Duration(10 * time.Minute)
+	gateTimeout     = Duration(5 * time.Minute)
+	commandTimeout  = Duration(time.Minute)
+	snapshotTimeout = Duration(10 * time.Minute)
+)

@@ -29,12 +29,6 @@ func (p Plan) Same(saved Plan) error {
 	return fmt.Errorf("%s:\n  %s\nplan again", what, strings.Join(diffs, "\n  "))
 }
 
-// Seal is a digest of the secrets that a saved plan was made with.
-type Seal struct {
-	Salt   string `json:"salt"`   // random, hexadecimal
-	Digest string `json:"digest"` // Argon2id, hexadecimal
-}
-
 // Compared returns the texts that Same compares, but for the changes of hosts,
 // each once and in order: those in which a secret can be.
 func (p Plan) Compared() []string {

@@ -7,25 +7,6 @@ import (
 	"time"
 )
 
-// Defaults for timeouts that an inventory leaves open.
-const (
-	stageTimeout    = Duration(30 * time.Minute)
-	rebootTimeout   = Duration(20 * time.Minute)
-	healthTimeout   = Duration(10 * time.Minute)
-	drainTimeout    = Duration(10 * time.Minute)
-	gateTimeout     = Duration(5 * time.Minute)
-	commandTimeout  = Duration(time.Minute)
-	snapshotTimeout = Duration(10 * time.Minute)
-)
-
-// WithDefaults fills in what is not set.
-func (t Timeouts) WithDefaults() Timeouts {
-	t.Stage = cmp.Or(t.Stage, stageTimeout)
-	t.Reboot = cmp.Or(t.Reboot, rebootTimeout)
-	t.Health = cmp.Or(t.Health, healthTimeout)
-	return t
-}
-
 // hostPlan composes everything that is done to one host. The roll sequence
 // reads as it happens: hold, prove that it is safe, drain, write, sync disks, move
 // the etcd leader, reboot, wait until everything is back, release. What disrupts nothing
@@ -225,70 +206,4 @@ func gateSteps(p Pool, when GateWhen, on string) []Step {
 		}
 	}
 	return steps
-}
-
-// mergeActions gives the actions of a host's changes, once each and in order:
-// that of a module where it gives one, else that of their types. A reboot
-// swallows everything but the drain.
-func mergeActions(changes []Change, order []Action) []Action {
-	var all []Action
-	for _, c := range changes {
-		all = append(all, c.Actions...)
-	}
-	var merged []Action
-	reboot := hasAction(all, RebootAction)
-	for _, kind := range []ActionType{DrainAction, ReloadDaemon, ReloadUnit, RestartUnit, CommandAction, DefragAction, RebootAction} {
-		for _, a := range all {
-			swallowed := reboot && (kind == ReloadDaemon || kind == ReloadUnit || kind == RestartUnit)
-			if a.Type == kind && !swallowed && !containsAction(merged, a) {
-				merged = append(merged, a)
-			}
-		}
-	}
-	if len(merged) == 0 {
-		return []Action{{Type: NoAction}}
-	}
-	if len(order) > 0 && !reboot {
-		place := func(a Action) int {
-			if i := slices.Index(order, a); i >= 0 && a.Type != DrainAction {
-				return i
-			}
-			return -1 // no module but one gives any but a drain
-		}
-		slices.SortStableFunc(merged, func(a, b Action) int { return cmp.Compare(place(a), place(b)) })
-	}
-	return merged
-}
-
-// NonDisruptive reports whether the host is changed without being disturbed, so that
-// it needs no hold, no seat in its pool's budget and no say of its etcd cluster.
-func (hp HostPlan) NonDisruptive() bool {
-	return hp.Adopt == "" && len(hp.Changes) > 0 && !hp.Disruptive()
-}
-
-// Disruptive reports whether the host is drained or rebooted, or has a unit
-// restarted, which may well be the one that others depend on, or a playbook
-// says that its command disrupts.
-func (hp HostPlan) Disruptive() bool {
-	return slices.ContainsFunc(hp.Actions, func(a Action) bool {
-		return slices.Contains([]ActionType{DrainAction, RestartUnit, CommandAction, DefragAction, RebootAction}, a.Type)
-	})
-}
-
-func hasAction(list []Action, t ActionType) bool {
-	for _, a := range list {
-		if a.Type == t {
-			return true
-		}
-	}
-	return false
-}
-
-func containsAction(list []Action, a Action) bool {
-	for _, b := range list {
-		if a == b {
-			return true
-		}
-	}
-	return false
 }

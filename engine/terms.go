@@ -108,17 +108,6 @@ func encodeForComparison(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// asWritten is the limit as it was set, "" if it was not.
-func (l CountOrPercent) asWritten() string {
-	switch {
-	case !l.Set:
-		return ""
-	case l.Percent > 0:
-		return l.String()
-	}
-	return fmt.Sprint(l.Count)
-}
-
 // namesOfSelected names the hosts that a plan is for, if these are not all.
 func namesOfSelected(in Input) []string {
 	var names []string

@@ -2,16 +2,6 @@ package engine
 
 import "fmt"
 
-// UnfinishedHost is a host that an earlier roll-out has not reached.
-type UnfinishedHost struct {
-	Host   string `json:"host"`
-	Reason string `json:"reason"`           // what it runs instead, as a sentence without the host
-	Target string `json:"target,omitempty"` // digest of the OS that it was to run
-}
-
-// String is the whole sentence.
-func (s UnfinishedHost) String() string { return s.Host + " " + s.Reason }
-
 // findUnfinishedHosts lists the hosts that an earlier roll-out has not reached, where
 // the work would begin another: a site on which two roll-outs are half done
 // runs versions that nobody has tried together. The hosts themselves keep what
@@ -84,21 +74,6 @@ func lastRollout(in Input) *Rollout {
 		}
 	}
 	return last
-}
-
-// after reports whether a roll-out began after another, or none. That of the run
-// that asks is the newest. Others have numbers, as clocks of bastions differ; of
-// two with the same number the IDs, which sort by those, have to do.
-func (r *Rollout) after(other *Rollout, run string) bool {
-	switch {
-	case other == nil:
-		return true
-	case r.Run == run || other.Run == run:
-		return other.Run != run
-	case r.Number != other.Number:
-		return r.Number > other.Number
-	}
-	return r.Run > other.Run
 }
 
 // startsOther reports whether the work brings a pool another OS than that roll-out.

@@ -1,24 +1,9 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
-
-// Window is a weekly time in which hosts may be disrupted.
-type Window struct {
-	Days     []time.Weekday `json:"days,omitempty"` // on which it opens; none: every day
-	From     int            `json:"from"`           // when it opens, in minutes after midnight
-	To       int            `json:"to"`             // when it closes; not after From: on the next day
-	Zone     string         `json:"zone,omitempty"` // IANA time zone; "": UTC
-	Location *time.Location `json:"-"`              // of Zone; nil: UTC
-}
-
-// DefaultBatchTakes is how long a batch is expected to take, unless the pool
-// says otherwise.
-const DefaultBatchTakes = Duration(30 * time.Minute)
 
 // How far openings are looked for, in days. The longest window is a day, and
 // one that began two calendar days ago may be open still where the clocks
@@ -31,14 +16,6 @@ const (
 	windowDaysAhead = 36
 	windowForEver   = 15 * 24 * time.Hour
 )
-
-// Takes is how long a batch of the pool is expected to take.
-func (p Pool) Takes() Duration {
-	if p.BatchTakes > 0 {
-		return p.BatchTakes
-	}
-	return DefaultBatchTakes
-}
 
 // OpenUntil reports whether any of the windows is open at now, and when that
 // ends. Windows that overlap or touch are one opening. The end is zero if there
@@ -158,47 +135,3 @@ func wallClock(y int, m time.Month, d, minutes int, loc *time.Location) time.Tim
 	}
 	return before
 }
-
-// String gives the window for people: "Fri, Sat 22:00-04:00 Europe/Berlin".
-func (w Window) String() string {
-	zone := w.Zone
-	if zone == "" {
-		zone = "UTC"
-	}
-	return fmt.Sprintf("%s %02d:%02d-%02d:%02d %s", foldDays(w.Days), w.From/60, w.From%60, w.To/60, w.To%60, zone)
-}
-
-// foldDays names days of the week, three and more in a row as "Mon-Fri". It
-// begins with the first day after a gap, counted from Monday, so that a row
-// over Sunday stays one.
-func foldDays(days []time.Weekday) string {
-	const week = 7
-	has := func(d int) bool { return slices.Contains(days, time.Weekday(d%week)) }
-	first := 0
-	for d := 1; d <= week && first == 0; d++ {
-		if has(d) && !has(d+week-1) {
-			first = d
-		}
-	}
-	if first == 0 {
-		return "daily" // no days, or all
-	}
-	var names []string
-	for d := first; d < first+week; d++ {
-		length := 0
-		for has(d + length) {
-			length++
-		}
-		if length >= 3 {
-			names = append(names, dayName(d)+"-"+dayName(d+length-1))
-			d += length
-			continue
-		}
-		if length > 0 {
-			names = append(names, dayName(d))
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-func dayName(d int) string { return time.Weekday(d % 7).String()[:3] }
