@@ -21,7 +21,7 @@ type Change struct {
 }
 
 // same reports whether two changes are the same piece of work.
-func (c Change) same(d Change) bool {
+func (c Change) Same(d Change) bool {
 	return c.Module == d.Module && c.Resource == d.Resource && c.After == d.After
 }
 

@@ -1,6 +1,10 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+
+	"holdfast/engine/textutil"
+)
 
 // Config is the desired configuration of one host: what its documents say,
 // merged. engine/config reads it, engine/rules compares two of them. A compact
@@ -147,5 +151,5 @@ func (p Place) String() string {
 		}
 		s += p.Path
 	}
-	return Printable(s)
+	return textutil.Printable(s)
 }

@@ -107,7 +107,7 @@ func (f Facts) deployment(is func(Deployment) bool) *Deployment {
 }
 
 // running is the host as if these services ran, so that they are waited for.
-func (f Facts) running(services []string) Facts {
+func (f Facts) WithRunning(services []string) Facts {
 	if len(services) == 0 {
 		return f
 	}
@@ -120,7 +120,7 @@ func (f Facts) running(services []string) Facts {
 // after reports whether a roll-out began after another, or none. That of the run
 // that asks is the newest. Others have numbers, as clocks of bastions differ; of
 // two with the same number the IDs, which sort by those, have to do.
-func (r *Rollout) after(other *Rollout, run string) bool {
+func (r *Rollout) After(other *Rollout, run string) bool {
 	switch {
 	case other == nil:
 		return true

@@ -49,7 +49,7 @@ func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.Af
 func (f Facts) Held() bool { return f.Hold != nil || f.HoldProblem != "" }
 
 // holdRenewed is when the host's hold was renewed last; zero if there is none.
-func (f Facts) holdRenewed() time.Time {
+func (f Facts) HoldRenewed() time.Time {
 	if f.Hold == nil {
 		return time.Time{}
 	}
@@ -153,7 +153,7 @@ func (f Facts) Expiry() Expiry {
 
 // describeClockSkew explains why a hold does not count as expired although it has by the
 // host's clock; "" if it does, or has not.
-func (f Facts) describeClockSkew() string {
+func (f Facts) DescribeClockSkew() string {
 	if f.Expiry() != ClocksDisagree {
 		return ""
 	}

@@ -9,6 +9,15 @@ import (
 	"holdfast/engine"
 )
 
+const (
+	thisRun = "run-now"
+	deadRun = "run-dead"
+
+	thisBastion = "b1"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 func TestStance(t *testing.T) {
 	past, future := now.Add(-time.Second), now.Add(time.Second)
 	run := func(id string, expires time.Time) *engine.Hold {

@@ -57,7 +57,7 @@ func (l CountOrPercent) Part(n int) int {
 }
 
 // asWritten is the limit as it was set, "" if it was not.
-func (l CountOrPercent) asWritten() string {
+func (l CountOrPercent) AsWritten() string {
 	switch {
 	case !l.Set:
 		return ""

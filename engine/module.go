@@ -45,8 +45,8 @@ type Target struct {
 
 	Rollout Rollout // of which the host is a part if it is brought another OS
 
-	repair    bool // its own etcd member may be down: the work is to repair it
-	contested bool // other hosts could use up the budgets that it needs
+	Repair    bool // its own etcd member may be down: the work is to repair it
+	Contested bool // other hosts could use up the budgets that it needs
 }
 
 // Owner returns the run that the steps are for.

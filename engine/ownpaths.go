@@ -13,7 +13,7 @@ const (
 	StageUnit  = "holdfast-stage.service"
 	RebootUnit = "holdfast-reboot.service"
 	// helperDropin keeps a unit of RebootHelpers from starting.
-	helperDropin = "50-holdfast.conf"
+	HelperDropin = "50-holdfast.conf"
 )
 
 // OwnPaths lists every file and folder of a host that is holdfast's own. No
@@ -24,7 +24,7 @@ func OwnPaths() []string {
 		paths = append(paths, UnitDir+"/"+unit, UnitDir+"/"+unit+".d")
 	}
 	for _, unit := range RebootHelpers() {
-		paths = append(paths, UnitDir+"/"+unit+".d/"+helperDropin)
+		paths = append(paths, UnitDir+"/"+unit+".d/"+HelperDropin)
 	}
 	return paths
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"holdfast/engine/textutil"
 )
 
 // ParsePattern reads a host pattern as Ansible knows it: terms separated by
@@ -35,7 +37,7 @@ func ParsePattern(pattern string, inv Inventory) (func(Host) bool, error) {
 			return nil, err
 		}
 		if !matchesAny(term, inv) {
-			return nil, &NoMatchError{Term: text, Near: Nearest(text, inv.names())}
+			return nil, &NoMatchError{Term: text, Near: textutil.Nearest(text, inv.names())}
 		}
 		*list = append(*list, term)
 	}

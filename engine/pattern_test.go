@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // patternSite has hosts whose names differ by little.
@@ -97,7 +98,7 @@ func TestPatternReadsBack(t *testing.T) {
 		}
 		some := names[:rapid.IntRange(1, len(names)).Draw(t, "some")]
 		want := slices.Sorted(slices.Values(some))
-		pattern := strings.Join(engine.FoldNames(some), ",")
+		pattern := strings.Join(textutil.FoldNames(some), ",")
 		if got, err := choose(pattern, inv); err != nil || got != strings.Join(want, " ") {
 			t.Fatalf("%s: %s, %v; want %s", pattern, got, err, want)
 		}

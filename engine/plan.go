@@ -46,8 +46,8 @@ type Plan struct {
 
 	Repair []string `json:"repair,omitempty"` // hosts that may be disrupted although their own etcd member is not healthy
 
-	last    *Rollout // the newest that hosts know of
-	rollout Rollout  // the one that this is a part of
+	LastRollout *Rollout `json:"-"` // the newest that hosts know of
+	Rollout     Rollout  `json:"-"` // the one that this is a part of
 }
 
 // HostDrift is how a host differs from what was applied to it, where its pool
@@ -70,8 +70,8 @@ type HostPlan struct {
 	Sequence []Step   `json:"roll"`
 	Rollback []Step   `json:"rollback,omitempty"` // in place of what is left of Roll, if the host fails once it has rebooted
 
-	retry bool // it failed in the run before
-	back  bool // it was rolled back, and is only released
+	Retried    bool `json:"-"` // it failed in the run before
+	RolledBack bool `json:"-"` // it was rolled back, and is only released
 }
 
 // Lane is a sequence of hosts that are staged one after the other. Lanes run
@@ -217,7 +217,7 @@ func (hp HostPlan) FallsBack() bool {
 // the resource of a change.
 const RecordResource = "record"
 
-func hasAction(list []Action, t ActionType) bool {
+func HasAction(list []Action, t ActionType) bool {
 	for _, a := range list {
 		if a.Type == t {
 			return true
@@ -226,7 +226,7 @@ func hasAction(list []Action, t ActionType) bool {
 	return false
 }
 
-func containsAction(list []Action, a Action) bool {
+func ContainsAction(list []Action, a Action) bool {
 	for _, b := range list {
 		if a == b {
 			return true
@@ -238,17 +238,17 @@ func containsAction(list []Action, a Action) bool {
 // mergeActions gives the actions of a host's changes, once each and in order:
 // that of a module where it gives one, else that of their types. A reboot
 // swallows everything but the drain.
-func mergeActions(changes []Change, order []Action) []Action {
+func MergeActions(changes []Change, order []Action) []Action {
 	var all []Action
 	for _, c := range changes {
 		all = append(all, c.Actions...)
 	}
 	var merged []Action
-	reboot := hasAction(all, RebootAction)
+	reboot := HasAction(all, RebootAction)
 	for _, kind := range []ActionType{DrainAction, ReloadDaemon, ReloadUnit, RestartUnit, CommandAction, DefragAction, RebootAction} {
 		for _, a := range all {
 			swallowed := reboot && (kind == ReloadDaemon || kind == ReloadUnit || kind == RestartUnit)
-			if a.Type == kind && !swallowed && !containsAction(merged, a) {
+			if a.Type == kind && !swallowed && !ContainsAction(merged, a) {
 				merged = append(merged, a)
 			}
 		}

@@ -39,7 +39,7 @@ func (s Step) Kind() StepKind {
 }
 
 // staging returns the steps, marked as those of staging.
-func staging(steps []Step) []Step {
+func MarkStaging(steps []Step) []Step {
 	marked := slices.Clone(steps)
 	for i := range marked {
 		marked[i].Stages = true

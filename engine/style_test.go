@@ -22,8 +22,8 @@ const (
 var (
 	tooLong = []string{"apply", "catchSignals"}
 	tooWide = []string{
-		"broken", "choose", "differences", "effectively", "giveUp", "leftOut", "newExecution", "object", "orderReboot", "plain", "reboot",
-		"rollBack", "rollStep", "rollback", "room", "runScenarios", "scriptStep", "wallClock", "withHold",
+		"broken", "choose", "differences", "effectively", "failAs", "findExclusion", "giveUp", "newExecution", "object", "orderReboot", "plain", "reboot",
+		"rollBack", "rollStep", "rollback", "remainingBudget", "runScenarios", "scriptStep", "wallClock", "withHold",
 	}
 )
 

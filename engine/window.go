@@ -69,7 +69,7 @@ func openings(windows []Window, now time.Time) []opening {
 	var all []opening
 	for _, w := range windows {
 		for d := -windowDaysBack; d <= windowDaysAhead; d++ {
-			if o, ok := w.opening(now, d); ok {
+			if o, ok := w.openingOf(now, d); ok {
 				all = append(all, o)
 			}
 		}
@@ -89,7 +89,7 @@ func openings(windows []Window, now time.Time) []opening {
 }
 
 // location is the window's zone.
-func (w Window) location() *time.Location {
+func (w Window) TimeZone() *time.Location {
 	if w.Location == nil {
 		return time.UTC
 	}
@@ -99,8 +99,8 @@ func (w Window) location() *time.Location {
 // opening is the one that begins that many days after now in the window's zone.
 // There may be none: on other days of the week, and where the clocks pass over
 // it.
-func (w Window) opening(now time.Time, days int) (opening, bool) {
-	loc := w.location()
+func (w Window) openingOf(now time.Time, days int) (opening, bool) {
+	loc := w.TimeZone()
 	y, m, d := now.In(loc).Date()
 	d += days
 	if len(w.Days) > 0 && !slices.Contains(w.Days, time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Weekday()) {

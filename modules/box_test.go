@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/pathtest"
 )
 
@@ -104,8 +105,8 @@ func (b *box) observe(d engine.Desired) engine.Facts {
 		commands = append(commands, m.Probe(d)...)
 	}
 	const mark = "b05e21"
-	out := b.run(engine.ProbeScript(commands, mark))
-	outputs, err := engine.ReadOutputs(commands, mark, out.Stdout, out.Stderr)
+	out := b.run(hostscript.ProbeScript(commands, mark))
+	outputs, err := hostscript.ReadOutputs(commands, mark, out.Stdout, out.Stderr)
 	b.check(err)
 	f := engine.Facts{Host: "w-1"}
 	for _, m := range All() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // accountList is how groups and users change, as lines of scripts.
@@ -23,12 +24,12 @@ func newAccountList(w write) accountList {
 		a.any = a.any || u.account || u.password || u.retire || u.revive
 		a.users = append(a.users, changeUser(u)...)
 		if u.keep {
-			a.originals = append(a.originals, "keeppassword shadow "+engine.Quote(u.want.Name))
+			a.originals = append(a.originals, "keeppassword shadow "+hostscript.Quote(u.want.Name))
 		}
 		if !u.keys || u.want.Account.Absent {
 			continue
 		}
-		name, n := engine.Quote(u.want.Name), strconv.Itoa(i)
+		name, n := hostscript.Quote(u.want.Name), strconv.Itoa(i)
 		a.keys = append(a.keys, "keysdone=\"$keysdone "+n+" \"", "sshkeys "+name+" \"$tx/new/keys-"+n+"\"")
 		if u.was != nil {
 			a.keysBack = append(a.keysBack, "case $keysdone in *' "+n+" '*) (sshkeys "+name+" \"$tx/new/oldkeys-"+n+
@@ -37,7 +38,7 @@ func newAccountList(w write) accountList {
 	}
 	for _, u := range w.users {
 		if u.retire {
-			a.keys = append(a.keys, "remains "+engine.Quote(u.want.Name))
+			a.keys = append(a.keys, "remains "+hostscript.Quote(u.want.Name))
 		}
 	}
 	return a
@@ -46,7 +47,7 @@ func newAccountList(w write) accountList {
 // addGroup adds the lines for a group and its password.
 func (a *accountList) addGroup(g groupEdit) {
 	a.any = true
-	name := engine.Quote(g.want.Name)
+	name := hostscript.Quote(g.want.Name)
 	if g.want.Absent {
 		a.remove = append(a.remove, account(g.want.Name, "groupdel"))
 		return
@@ -81,7 +82,7 @@ func (a accountList) functions() string {
 }
 
 func account(name, command string, args ...string) string {
-	return "account " + engine.Quote(name) + " " + command + words(args) + " -- " + engine.Quote(name)
+	return "account " + hostscript.Quote(name) + " " + command + words(args) + " -- " + hostscript.Quote(name)
 }
 
 func changeGroup(g groupEdit) string {
@@ -112,7 +113,7 @@ func changeUser(u loginEdit) []string {
 		}
 		return list
 	}
-	quoted := engine.Quote(name)
+	quoted := hostscript.Quote(name)
 	if u.retire {
 		return append(list, "retire "+quoted)
 	}
@@ -121,7 +122,7 @@ func changeUser(u loginEdit) []string {
 	}
 	fresh := u.account && u.was == nil
 	if home := u.want.Account.HomeDir; fresh && home != "" && !u.want.Account.NoCreateHome {
-		list = append(list, "safehome "+quoted+" "+engine.Quote(home))
+		list = append(list, "safehome "+quoted+" "+hostscript.Quote(home))
 	}
 	if fresh {
 		list = append(list, account(name, "useradd", newUser(u.want.Account)...))

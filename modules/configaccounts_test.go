@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // accountSite has core, with a password and keys, and wheel.
@@ -154,7 +155,7 @@ func TestAccountsAreUndone(t *testing.T) {
 			sabotage(b)
 			before := b.tree()
 			out := b.write(w)
-			b.want(out, engine.ScriptCannot, "write: all was put back")
+			b.want(out, hostscript.ScriptCannot, "write: all was put back")
 			if strings.Contains(out.Stderr, "$6$") {
 				t.Errorf("a hash is shown: %s", out.Stderr)
 			}

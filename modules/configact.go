@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rules"
 )
 
@@ -20,16 +21,16 @@ func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (string, [
 		text: pointScript + groundScript + roomScript + txScript + actionScript + "lock\nreceive\nclaim \"$doing\"\n" + actLine(0, a) +
 			"point acted\ntrim\n",
 	}
-	return strict + engine.CheckHoldSnippet(owner) + s.String(), uploads
+	return strict + hostscript.CheckHoldSnippet(owner) + s.String(), uploads
 }
 
 // recordScript gives the script that records the applied configuration on a
 // host, when all of it has taken effect, and ends the transaction of the run. If
 // it is quiet, nobody else may hold the host; else the run must.
 func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []engine.Upload) {
-	check := engine.CheckHoldSnippet(owner)
+	check := hostscript.CheckHoldSnippet(owner)
 	if quiet {
-		check = engine.CheckFreeSnippet(owner)
+		check = hostscript.CheckFreeSnippet(owner)
 	}
 	s := script{
 		vars: map[string]string{"run": owner.Run, "doing": "record", "root": ""},
@@ -42,7 +43,7 @@ func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []e
 func actLine(n int, a rules.Action) string {
 	limit := actionLimit(a)
 	seconds := max(1, int64(time.Duration(limit)/time.Second))
-	args := []string{"act", strconv.Itoa(n), string(a.Type), engine.Quote(a.Unit), fmt.Sprint(seconds), engine.Quote(time.Duration(limit).String())}
+	args := []string{"act", strconv.Itoa(n), string(a.Type), hostscript.Quote(a.Unit), fmt.Sprint(seconds), hostscript.Quote(time.Duration(limit).String())}
 	return strings.Join(args, " ") + "\n"
 }
 

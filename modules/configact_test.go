@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rules"
 )
 
@@ -36,21 +37,21 @@ func TestActions(t *testing.T) {
 			says: "crio.service is not running, so there is nothing to reload",
 		},
 		"reload of what is missing": {
-			do: action(engine.ReloadUnit, "crio.service"), code: engine.ScriptActed, says: "reload crio.service: exit status 1: crio.service is not active",
+			do: action(engine.ReloadUnit, "crio.service"), code: hostscript.ScriptActed, says: "reload crio.service: exit status 1: crio.service is not active",
 		},
 		"reload that fails": {
 			do: action(engine.ReloadUnit, "crio.service"), prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
 				b.put("/fail-reload", "Job for crio.service failed.\n", 0o644)
 			},
-			code: engine.ScriptActed, says: "reload crio.service: exit status 1: Job for crio.service failed.",
+			code: hostscript.ScriptActed, says: "reload crio.service: exit status 1: Job for crio.service failed.",
 		},
 		"reload that hangs": {
 			do: rules.Action{Action: engine.Action{Type: engine.ReloadUnit, Unit: "crio.service"}, Timeout: engine.Duration(90e9)}, prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
 				b.tool("timeout", "case $* in *' reload '*) echo \"$*\" >>$BOX/log; exit 124;; esac; [ $1 != -k ] || shift 2; shift; exec \"$@\"\n")
 			},
-			code: engine.ScriptActed, says: "reload crio.service: not done within 1m30s", log: "-k 10 90 systemctl reload crio.service\n",
+			code: hostscript.ScriptActed, says: "reload crio.service: not done within 1m30s", log: "-k 10 90 systemctl reload crio.service\n",
 		},
 		"restart": {do: action(engine.RestartUnit, "crio.service"), log: "systemctl restart crio.service\n"},
 		"restart of what ends by itself": {
@@ -59,19 +60,19 @@ func TestActions(t *testing.T) {
 		},
 		"restart that leaves it failed": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/after-restart", "failed\n", 0o644) },
-			code: engine.ScriptActed, says: "restart crio.service: the unit has failed",
+			code: hostscript.ScriptActed, says: "restart crio.service: the unit has failed",
 		},
 		"restart of what dies a moment later": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: looks("active running 0 simple", "active running 0 simple", "failed failed 0 simple"),
-			code: engine.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
+			code: hostscript.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
 		},
 		"restart of what dies while it starts": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: looks("activating start 0 notify", "activating start 0 notify", "failed failed 0 notify"),
-			code: engine.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
+			code: hostscript.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
 		},
 		"restart of what is started again and again": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: looks("active running 0 simple", "activating auto-restart 0 simple", "active running 1 simple", "activating auto-restart 1 simple", "active running 2 simple"),
-			code: engine.ScriptActed, says: "restart crio.service: the unit has ended and was started again by systemd, 2 times by now\nthe last line of its journal\n",
+			code: hostscript.ScriptActed, says: "restart crio.service: the unit has ended and was started again by systemd, 2 times by now\nthe last line of its journal\n",
 		},
 		"restart of what is up at the second try": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: looks("activating auto-restart 0 notify", "activating start 1 notify", "active running 1 notify"),
@@ -79,21 +80,21 @@ func TestActions(t *testing.T) {
 		},
 		"restart of what waits for its next try": {
 			do: rules.Action{Action: engine.Action{Type: engine.RestartUnit, Unit: "crio.service"}, Timeout: engine.Duration(9e9)}, prepare: looks("activating auto-restart 0 simple"),
-			code: engine.ScriptActed, says: "restart crio.service: the unit is activating (auto-restart) after 9s",
+			code: hostscript.ScriptActed, says: "restart crio.service: the unit is activating (auto-restart) after 9s",
 		},
 		"restart of a daemon that ends": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
 				looks("active running 0 simple", "inactive dead 0 simple")(b)
 			},
-			code: engine.ScriptActed, says: "restart crio.service: the unit ran before, and has ended",
+			code: hostscript.ScriptActed, says: "restart crio.service: the unit ran before, and has ended",
 		},
 		"reload of what dies of it": {
 			do: action(engine.ReloadUnit, "crio.service"), prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
 				looks("active running 3 simple", "failed failed 3 simple")(b)
 			},
-			code: engine.ScriptActed, says: "reload crio.service: the unit has failed (exit-code)",
+			code: hostscript.ScriptActed, says: "reload crio.service: the unit has failed (exit-code)",
 		},
 		"restart of what changed on disk": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/need-reload", "", 0o644) },
@@ -144,11 +145,11 @@ func TestAnActionKeepsWhatTheRecordNeeds(t *testing.T) {
 func TestAnActionNeedsTheHold(t *testing.T) {
 	b := newWriteBox(t)
 	b.hold(engine.RunHold, "r2")
-	b.want(b.send(actScript(by("r1"), action(engine.RestartUnit, "crio.service"), nil)), engine.ScriptHeld, "")
-	b.want(b.send(recordScript(by("r1"), []byte("x"), false)), engine.ScriptHeld, "")
-	b.want(b.send(recordScript(by("r1"), []byte("x"), true)), engine.ScriptHeld, "")
+	b.want(b.send(actScript(by("r1"), action(engine.RestartUnit, "crio.service"), nil)), hostscript.ScriptHeld, "")
+	b.want(b.send(recordScript(by("r1"), []byte("x"), false)), hostscript.ScriptHeld, "")
+	b.want(b.send(recordScript(by("r1"), []byte("x"), true)), hostscript.ScriptHeld, "")
 	b.remove("var/lib/holdfast/hold.json")
-	b.want(b.send(recordScript(by("r1"), []byte("x"), false)), engine.ScriptHeld, "")
+	b.want(b.send(recordScript(by("r1"), []byte("x"), false)), hostscript.ScriptHeld, "")
 	if b.exists("var/lib/holdfast/applied.json") || b.log() != "" {
 		t.Error("something was done")
 	}
@@ -165,7 +166,7 @@ func TestAQuietWriteActsAndRecords(t *testing.T) {
 	w.acts = []rules.Action{action(engine.ReloadUnit, "crio.service"), action(engine.RestartUnit, "kubelet.service"), action(engine.RestartUnit, "never.service")}
 	w.failure = func(action string) []byte { return []byte("failed: " + action) }
 	b.put("/after-restart", "failed\n", 0o644)
-	b.want(b.write(w), engine.ScriptActed, "restart kubelet.service: the unit has failed")
+	b.want(b.write(w), hostscript.ScriptActed, "restart kubelet.service: the unit has failed")
 	if got := b.read(engine.AppliedPath); got != "failed: restart kubelet.service" {
 		t.Errorf("record %s", got)
 	}

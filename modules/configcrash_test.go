@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/rules"
 )
@@ -204,7 +205,7 @@ func TestWhatFailsHalfWayIsUndone(t *testing.T) {
 			b.stopAt(point, sabotage+goOn)
 			out := b.write(w)
 			b.hit(point)
-			b.want(out, engine.ScriptCannot, "write: all was put back")
+			b.want(out, hostscript.ScriptCannot, "write: all was put back")
 			if strings.Count(out.Stderr, "\n") != 2 {
 				t.Errorf("%s", out.Stderr)
 			}
@@ -252,7 +253,7 @@ func TestDirectoriesAndLinksAreUndone(t *testing.T) {
 		gone("/etc/empty/a/b/ours"), gone("/etc/empty/a/b"), gone("/etc/empty/a"), gone("/etc/empty"))
 	w.units = []unitEdit{{name: "going.service", do: "disable", enabled: true, early: true}, {name: "on.service", do: "enable"}, {name: "x.service", do: "enable"}}
 	b.put("/wants/going.service", "", 0o644)
-	b.want(b.write(w), engine.ScriptCannot, "write: units: Failed to enable unit: Unit file x.service does not exist.")
+	b.want(b.write(w), hostscript.ScriptCannot, "write: units: Failed to enable unit: Unit file x.service does not exist.")
 	if !b.exists("wants/going.service") {
 		t.Error("the unit that was disabled is not enabled again")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // statistics, digests and targets are what the host prints, if it is as
@@ -75,7 +76,7 @@ func printing(name, format string, list []string) string {
 func words(list []string) string {
 	var b strings.Builder
 	for _, s := range list {
-		b.WriteString(" " + engine.Quote(s))
+		b.WriteString(" " + hostscript.Quote(s))
 	}
 	return b.String()
 }
@@ -118,7 +119,7 @@ func (l listing) names() string {
 			return
 		}
 		seen[word+name] = true
-		b.WriteString("getent " + base + " -- " + engine.Quote(name) + " >/dev/null || problem " + engine.Quote(about+": there is no "+word+" "+name) + "\n")
+		b.WriteString("getent " + base + " -- " + hostscript.Quote(name) + " >/dev/null || problem " + hostscript.Quote(about+": there is no "+word+" "+name) + "\n")
 	}
 	for _, it := range l.items {
 		if it.parent || it.late || it.hard || it.kind == engine.NoNode {
@@ -153,7 +154,7 @@ func (l listing) copying() string {
 		for _, k := range keys {
 			slices.Sort(by[k])
 			for list := range slices.Chunk(slices.Compact(by[k]), most) {
-				lines = append(lines, command+" "+engine.Quote(k)+words(list))
+				lines = append(lines, command+" "+hostscript.Quote(k)+words(list))
 			}
 		}
 	}

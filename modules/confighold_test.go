@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 const theirHold = `{"kind":"maintenance","holder":"bob@b2","run":"m-1","reason":"DIMM swap"}`
@@ -27,7 +28,7 @@ func TestAWriteDoesNotGoPastAHoldThatAppearsMeanwhile(t *testing.T) {
 				b.stopAt(point, "printf '%s' '"+theirHold+"' >\"$BOX"+engine.HoldPath+"\""+goOn)
 				out := b.write(w)
 				b.hit(point)
-				b.want(out, engine.ScriptHeld, "held by someone else; nothing was done")
+				b.want(out, hostscript.ScriptHeld, "held by someone else; nothing was done")
 				if !strings.Contains(out.Stdout, "DIMM swap") {
 					t.Errorf("does not say who: %s", out.Stdout)
 				}
@@ -67,7 +68,7 @@ func TestAHoldIsNotTakenInTheMiddleOfAWrite(t *testing.T) {
 			t.Parallel()
 			b := crashSite(t)
 			b.remove(engine.HoldPath)
-			hold := engine.HoldScript(engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b2", Run: "m-1", Reason: "DIMM swap"}, engine.Duration(time.Hour), "", nil)
+			hold := hostscript.HoldScript(engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b2", Run: "m-1", Reason: "DIMM swap"}, engine.Duration(time.Hour), "", nil)
 			hold = strings.ReplaceAll(hold, "flock -w 30", "flock -w 0")
 			for _, dir := range []string{"/var/lib/holdfast", "/etc/motd.d", "/etc/systemd/system"} {
 				hold = strings.ReplaceAll(hold, dir, b.root+dir)
@@ -101,7 +102,7 @@ func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
 	if swapped == script {
 		t.Fatal("the script has no such line")
 	}
-	b.want(b.run(swapped), engine.ScriptHeld, "held by someone else")
+	b.want(b.run(swapped), hostscript.ScriptHeld, "held by someone else")
 	if b.exists("staged") || strings.Contains(b.log(), "ostree pull") {
 		t.Errorf("a host is staged that a person holds:\n%s", b.log())
 	}

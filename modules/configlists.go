@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // item is an edit as the scripts know it: what is left open is filled in.
@@ -211,7 +212,7 @@ func (it item) call(n int, files map[string]bool) string {
 	}
 	words := make([]string, len(vars))
 	for i, v := range vars {
-		words[i] = v[0] + "=" + engine.Quote(v[1])
+		words[i] = v[0] + "=" + hostscript.Quote(v[1])
 	}
 	return strings.Join(words, " ") + "\n\"$1\"\n"
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // Names mean nothing to the shell or the tools, whatever is in them.
@@ -314,5 +315,5 @@ func TestALinkInTheRootOfSomebodyElseIsNotFollowed(t *testing.T) {
 	if os.Getuid() != 0 || os.Lchown(b.at("/mnt"), 1234, 1234) != nil {
 		t.Skip("only root can give links away")
 	}
-	b.refused(b.plan(nil, file("/mnt/x")), engine.ScriptCannot, "/mnt is a symbolic link to tmp")
+	b.refused(b.plan(nil, file("/mnt/x")), hostscript.ScriptCannot, "/mnt is a symbolic link to tmp")
 }

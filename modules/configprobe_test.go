@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/pathtest"
 )
 
@@ -76,16 +77,16 @@ func (s looked) record(a engine.Applied) {
 func (s looked) answer(d engine.Desired) engine.Outputs {
 	s.tb.Helper()
 	commands := configProbe(d)
-	text := engine.ProbeScript(commands, "b05e21")
+	text := hostscript.ProbeScript(commands, "b05e21")
 	text = strings.ReplaceAll(text, engine.StateDir, s.root+engine.StateDir)
-	text = strings.Replace(text, "\nroot=''\n", "\nroot="+engine.Quote(s.root)+"\n", 1)
+	text = strings.Replace(text, "\nroot=''\n", "\nroot="+hostscript.Quote(s.root)+"\n", 1)
 	cmd := exec.Command("sh")
 	cmd.Stdin = strings.NewReader(text)
 	cmd.Env = []string{"PATH=" + s.root + "/fake:" + pathtest.Tools(), "BOX=" + s.root + "/fake"}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	s.check(cmd.Run())
-	outputs, err := engine.ReadOutputs(commands, "b05e21", stdout.String(), stderr.String())
+	outputs, err := hostscript.ReadOutputs(commands, "b05e21", stdout.String(), stderr.String())
 	s.check(err)
 	return outputs
 }
@@ -269,7 +270,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		if err := os.WriteFile(record, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command("sh", "-c", "export LC_ALL=C; record="+engine.Quote(record)+" maxrecord=1000000\nsay() {"+sed+"\nrecorded").Output()
+		out, err := exec.Command("sh", "-c", "export LC_ALL=C; record="+hostscript.Quote(record)+" maxrecord=1000000\nsay() {"+sed+"\nrecorded").Output()
 		configs := []engine.Config{a.Config}
 		if a.Unfinished != nil {
 			configs = append(configs, a.Unfinished.Config)

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // configRead adds what the host was seen to have of its configuration. Whatever
@@ -22,10 +23,10 @@ func configRead(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts
 	text, problem := output(o, lookName)
 	switch complaint := strings.TrimSpace(o[lookName].Stderr); {
 	case problem != "":
-		f.Config.Problem = engine.Printable(problem)
+		f.Config.Problem = textutil.Printable(problem)
 		return f
 	case complaint != "":
-		f.Config.Problem = engine.Printable(lookName + ": " + lastLine(complaint))
+		f.Config.Problem = textutil.Printable(lookName + ": " + lastLine(complaint))
 		return f
 	}
 	if strings.TrimSpace(text) == "== none" && len(wanted(*d.Config)) == 0 {
@@ -33,7 +34,7 @@ func configRead(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts
 	}
 	l := look{facts: f.Config}
 	if err := l.read(*d.Config, text); err != nil {
-		f.Config = &engine.ConfigFacts{Problem: engine.Printable(err.Error())}
+		f.Config = &engine.ConfigFacts{Problem: textutil.Printable(err.Error())}
 	}
 	return f
 }

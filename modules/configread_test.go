@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 func TestContentsThatPlansDependOn(t *testing.T) {
@@ -167,8 +168,8 @@ func tool(t *testing.T, name string) string {
 func TestUserCannotHaveAnotherFileReadInPlaceOfKeys(t *testing.T) {
 	s := accounts(t)
 	s.write("/etc/secret", "# BEGIN holdfast\nsecret\n# END holdfast\n", 0o600)
-	keys := engine.Quote(s.root + "/home/core/.ssh/authorized_keys")
-	s.write("/fake/dd", "#!/bin/sh\nrm "+keys+"\nln -s "+engine.Quote(s.root+"/etc/secret")+" "+keys+"\nexec "+tool(t, "dd")+" \"$@\"\n", 0o755)
+	keys := hostscript.Quote(s.root + "/home/core/.ssh/authorized_keys")
+	s.write("/fake/dd", "#!/bin/sh\nrm "+keys+"\nln -s "+hostscript.Quote(s.root+"/etc/secret")+" "+keys+"\nexec "+tool(t, "dd")+" \"$@\"\n", 0o755)
 	if f := s.look(people()); !strings.Contains(f.Problem, "symbolic links") || f.Users != nil {
 		t.Errorf("problem %q, users %v", f.Problem, f.Users)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // Each of these is refused with a reason, and nothing has changed.
@@ -23,107 +24,107 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 	}{
 		"changed contents": {
 			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.put("/etc/foo", "other\n", 0o644) },
-			code: engine.ScriptChanged, says: "write: /etc/foo is not as it was when this was planned (its contents changed)",
+			code: hostscript.ScriptChanged, says: "write: /etc/foo is not as it was when this was planned (its contents changed)",
 		},
 		"changed mode": {
 			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.check(os.Chmod(b.at("/etc/foo"), 0o600)) },
-			code: engine.ScriptChanged, says: "/etc/foo is not as it was when this was planned (its mode or owner changed)",
+			code: hostscript.ScriptChanged, says: "/etc/foo is not as it was when this was planned (its mode or owner changed)",
 		},
 		"gone meanwhile": {
 			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.check(os.Remove(b.at("/etc/foo"))) },
-			code: engine.ScriptChanged, says: "(it is gone)",
+			code: hostscript.ScriptChanged, says: "(it is gone)",
 		},
 		"there meanwhile": {
 			edit: file("/etc/new"), meddle: func(b *writeBox, _ *write) { b.put("/etc/new", "", 0o644) },
-			code: engine.ScriptChanged, says: "(it is there now)",
+			code: hostscript.ScriptChanged, says: "(it is there now)",
 		},
 		"a dangling link there meanwhile": {
 			edit: file("/etc/new"), meddle: func(b *writeBox, _ *write) { b.link("/etc/new", "/nowhere") },
-			code: engine.ScriptChanged, says: "(it is there now)",
+			code: hostscript.ScriptChanged, says: "(it is there now)",
 		},
 		"another kind": {
 			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) {
 				b.check(os.Remove(b.at("/etc/foo")))
 				b.link("/etc/foo", "/etc/shadow")
 			},
-			code: engine.ScriptChanged, says: "(it is of another kind)",
+			code: hostscript.ScriptChanged, says: "(it is of another kind)",
 		},
 		"changed target": {
 			edit: file("/etc/link"), meddle: func(b *writeBox, _ *write) {
 				b.check(os.Remove(b.at("/etc/link")))
 				b.link("/etc/link", "elsewhere")
 			},
-			code: engine.ScriptChanged, says: "(its target changed)",
+			code: hostscript.ScriptChanged, says: "(its target changed)",
 		},
 		"removal of what changed": {
 			edit: gone("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.put("/etc/foo", "other\n", 0o644) },
-			code: engine.ScriptChanged, says: "(its contents changed)",
+			code: hostscript.ScriptChanged, says: "(its contents changed)",
 		},
 		"rebooted": {
 			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.box.write("proc/sys/kernel/random/boot_id", "another") },
-			code: engine.ScriptChanged, says: "rebooted since it was planned",
+			code: hostscript.ScriptChanged, says: "rebooted since it was planned",
 		},
 		"held by someone else": {
 			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.hold(engine.MaintenanceHold, "") },
-			code: engine.ScriptHeld, says: "held by someone else",
+			code: hostscript.ScriptHeld, says: "held by someone else",
 		},
 		"held by someone else, quiet": {
 			edit: file("/etc/foo"), meddle: func(b *writeBox, w *write) {
 				w.quiet = true
 				b.hold(engine.MaintenanceHold, "")
 			},
-			code: engine.ScriptHeld, says: "held by someone else",
+			code: hostscript.ScriptHeld, says: "held by someone else",
 		},
 		"through a link": {
 			prepare: func(b *writeBox) { b.link("/etc/a", b.at("/tmp")) },
-			edit:    file("/etc/a/b"), code: engine.ScriptCannot, says: "write: /etc/a/b: /etc/a is a symbolic link to ",
+			edit:    file("/etc/a/b"), code: hostscript.ScriptCannot, says: "write: /etc/a/b: /etc/a is a symbolic link to ",
 		},
 		"through a link, with parents to make": {
 			prepare: func(b *writeBox) { b.link("/etc/a", b.at("/tmp")) },
-			edit:    file("/etc/a/b/c/d"), code: engine.ScriptCannot, says: "; write the path it leads to",
+			edit:    file("/etc/a/b/c/d"), code: hostscript.ScriptCannot, says: "; write the path it leads to",
 		},
 		"through a link of a user": {
 			prepare: func(b *writeBox) { b.link("/home/bob/.ssh", "../../etc") },
-			edit:    file("/home/bob/.ssh/config"), code: engine.ScriptCannot, says: "/home/bob/.ssh is a symbolic link to ../../etc",
+			edit:    file("/home/bob/.ssh/config"), code: hostscript.ScriptCannot, says: "/home/bob/.ssh is a symbolic link to ../../etc",
 		},
 		"through a link that leads nowhere": {
 			prepare: func(b *writeBox) { b.link("/etc/a", "/nowhere") },
-			edit:    file("/etc/a/b"), code: engine.ScriptCannot, says: "/etc/a is a symbolic link to /nowhere",
+			edit:    file("/etc/a/b"), code: hostscript.ScriptCannot, says: "/etc/a is a symbolic link to /nowhere",
 		},
 		"removal through a link": {
 			prepare: func(b *writeBox) { b.link("/etc/a", b.at("/tmp")); b.put("/tmp/b", "", 0o644) },
-			edit:    gone("/etc/a/b"), code: engine.ScriptCannot, says: "/etc/a is a symbolic link to ",
+			edit:    gone("/etc/a/b"), code: hostscript.ScriptCannot, says: "/etc/a is a symbolic link to ",
 		},
 		"below a file": {
 			edit: file("/etc/foo/bar"),
-			code: engine.ScriptCannot, says: "write: /etc/foo/bar: /etc/foo is not a directory",
+			code: hostscript.ScriptCannot, says: "write: /etc/foo/bar: /etc/foo is not a directory",
 		},
-		"file where a directory is": {edit: file("/etc"), code: engine.ScriptCannot, says: "it is directory where a file is to be"},
-		"link where a directory is": {edit: link("/etc", "x"), code: engine.ScriptCannot, says: "it is directory where a link is to be"},
+		"file where a directory is": {edit: file("/etc"), code: hostscript.ScriptCannot, says: "it is directory where a file is to be"},
+		"link where a directory is": {edit: link("/etc", "x"), code: hostscript.ScriptCannot, says: "it is directory where a link is to be"},
 		"directory where a file is": {
-			edit: edit{path: "/etc/foo", kind: engine.DirectoryNode, mode: 0o755}, code: engine.ScriptCannot, says: "it is file where a directory is to be",
+			edit: edit{path: "/etc/foo", kind: engine.DirectoryNode, mode: 0o755}, code: hostscript.ScriptCannot, says: "it is file where a directory is to be",
 		},
 		"file where a pipe is": {
 			prepare: func(b *writeBox) { b.check(syscall.Mkfifo(b.at("/etc/pipe"), 0o644)) },
-			edit:    file("/etc/pipe"), code: engine.ScriptCannot, says: "/etc/pipe: ",
+			edit:    file("/etc/pipe"), code: hostscript.ScriptCannot, says: "/etc/pipe: ",
 		},
 		"mount point": {
 			prepare: func(b *writeBox) {
 				b.put("/proc/self/mountinfo", "36 35 98:0 /x /etc/foo rw - ext4 /dev/a rw\n", 0o644)
 			},
-			edit: file("/etc/foo"), code: engine.ScriptCannot, says: "something is mounted on it",
+			edit: file("/etc/foo"), code: hostscript.ScriptCannot, says: "something is mounted on it",
 		},
 		"no such user": {
 			edit: edit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, user: "nobody-here"},
-			code: engine.ScriptCannot, says: "write: /etc/foo: there is no user nobody-here",
+			code: hostscript.ScriptCannot, says: "write: /etc/foo: there is no user nobody-here",
 		},
 		"no such group": {
 			edit: edit{path: "/etc/new", kind: engine.FileNode, mode: 0o644, group: "nobody-here"},
-			code: engine.ScriptCannot, says: "write: /etc/new: there is no group nobody-here",
+			code: hostscript.ScriptCannot, says: "write: /etc/new: there is no group nobody-here",
 		},
 		"hard link to nothing": {
 			edit: edit{path: "/etc/new", kind: engine.LinkNode, hard: true, data: "/etc/none"},
-			code: engine.ScriptCannot, says: "/etc/new: its target /etc/none is not a file",
+			code: hostscript.ScriptCannot, says: "/etc/new: its target /etc/none is not a file",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,8 +164,8 @@ func TestAllThatChangedIsNamed(t *testing.T) {
 	b.put("/etc/c", "", 0o644)
 	before := b.tree()
 	out := b.write(w)
-	b.want(out, engine.ScriptChanged, "write: /etc/a is not")
-	b.want(out, engine.ScriptChanged, "write: /etc/c is not")
+	b.want(out, hostscript.ScriptChanged, "write: /etc/a is not")
+	b.want(out, hostscript.ScriptChanged, "write: /etc/c is not")
 	if strings.Contains(out.Stderr, "/etc/b") || b.tree() != before {
 		t.Errorf("%s", out.Stderr)
 	}
@@ -180,8 +181,8 @@ func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
 		}
 	}
 	before := b.tree()
-	b.want(b.send(text, uploads), engine.ScriptCannot, "has not arrived whole")
-	b.want(b.send(text, nil), engine.ScriptCannot, "has not arrived whole")
+	b.want(b.send(text, uploads), hostscript.ScriptCannot, "has not arrived whole")
+	b.want(b.send(text, nil), hostscript.ScriptCannot, "has not arrived whole")
 	if b.tree() != before {
 		t.Error("something has changed")
 	}
@@ -219,7 +220,7 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 			b.put("/var/lib/holdfast/applied.json", "old record", 0o600)
 			b.tool(tool[0], strings.ReplaceAll(tool[1], "CP", real(t, "cp")))
 			w := b.plan(contents{"/etc/foo": "new\n", "/etc/a/b": "new\n"}, file("/etc/foo"), file("/etc/a/b"))
-			b.refused(w, engine.ScriptNoSpace, "No space left on device")
+			b.refused(w, hostscript.ScriptNoSpace, "No space left on device")
 		})
 	}
 }
@@ -228,7 +229,7 @@ func TestWhatATurnedDownToolSaysIsPassedOn(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/foo", "foo\n", 0o644)
 	b.tool("cp", "case $* in *./file-*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
-	b.refused(b.plan(contents{"/etc/foo": "new\n"}, file("/etc/foo")), engine.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
+	b.refused(b.plan(contents{"/etc/foo": "new\n"}, file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
 }
 
 func TestAnImmutableFileIsRefused(t *testing.T) {
@@ -238,7 +239,7 @@ func TestAnImmutableFileIsRefused(t *testing.T) {
 		t.Skip("this file system or user cannot make files immutable")
 	}
 	t.Cleanup(func() { _ = exec.Command("chattr", "-i", b.at("/etc/foo")).Run() })
-	b.refused(b.plan(contents{"/etc/foo": "new\n", "/etc/bar": ""}, file("/etc/bar"), file("/etc/foo")), engine.ScriptCannot, "write: /etc/foo: it cannot be replaced: it is immutable")
+	b.refused(b.plan(contents{"/etc/foo": "new\n", "/etc/bar": ""}, file("/etc/bar"), file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: it cannot be replaced: it is immutable")
 }
 
 func TestOnlyOneWritesAtATime(t *testing.T) {
@@ -248,7 +249,7 @@ func TestOnlyOneWritesAtATime(t *testing.T) {
 	b.check(err)
 	defer func() { _ = lock.Close() }()
 	b.check(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
-	b.refused(b.plan(contents{}, file("/etc/foo")), engine.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
+	b.refused(b.plan(contents{}, file("/etc/foo")), hostscript.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
 }
 
 // Links that the OS has directly in / and as /usr/local lead where they lead.

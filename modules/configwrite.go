@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // The scripts of a write, its actions and its record.
@@ -68,9 +69,9 @@ func (w write) script(holders ...engine.HoldOwner) (text string, uploads []engin
 // allowed gives the lines that check the hold.
 func (w write) allowed(holders []engine.HoldOwner) string {
 	if w.quiet {
-		return engine.CheckFreeSnippet(holders...)
+		return hostscript.CheckFreeSnippet(holders...)
 	}
-	return engine.CheckHoldSnippet(w.owner)
+	return hostscript.CheckHoldSnippet(w.owner)
 }
 
 // end gives the lines that follow when all is written: the actions and the
@@ -129,5 +130,5 @@ func uploaded(uploads []engine.Upload) string {
 	for _, u := range uploads {
 		b.WriteString(engine.Digest(u.Data) + "  " + u.Name + "\n")
 	}
-	return "uploaded() { printf %s " + engine.Quote(b.String()) + "; }\n"
+	return "uploaded() { printf %s " + hostscript.Quote(b.String()) + "; }\n"
 }

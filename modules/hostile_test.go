@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 )
 
@@ -43,8 +44,8 @@ func meddle(t *testing.T, write func(path, text string), root, how string, n int
 	write("/attack", strings.NewReplacer("$D", root+"/srv/app", "$S", root+"/root").Replace(meddlers[how])+"\n")
 	write("/count", "0\n")
 	for _, tool := range meddled {
-		write("/meddled/"+tool, "#!/bin/sh\nread n <"+engine.Quote(root)+"/count\nn=$((n + 1))\necho $n >"+engine.Quote(root)+"/count\n"+
-			"[ $n != "+strconv.Itoa(n)+" ] || PATH=/usr/bin:/bin sh "+engine.Quote(root)+"/attack 2>/dev/null\nexec "+real(t, tool)+" \"$@\"\n")
+		write("/meddled/"+tool, "#!/bin/sh\nread n <"+hostscript.Quote(root)+"/count\nn=$((n + 1))\necho $n >"+hostscript.Quote(root)+"/count\n"+
+			"[ $n != "+strconv.Itoa(n)+" ] || PATH=/usr/bin:/bin sh "+hostscript.Quote(root)+"/attack 2>/dev/null\nexec "+real(t, tool)+" \"$@\"\n")
 	}
 }
 
@@ -149,7 +150,7 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	out := b.write(w)
 	what := fmt.Sprintf("%s before program %d", how, n)
 	switch out.Code {
-	case 0, engine.ScriptCannot, engine.ScriptChanged, 1:
+	case 0, hostscript.ScriptCannot, hostscript.ScriptChanged, 1:
 	default:
 		t.Errorf("%s: exit status %d\n%s", what, out.Code, out.Stderr)
 	}
@@ -285,7 +286,7 @@ func TestHomesAreMadeOnFirmGroundOnly(t *testing.T) {
 			if says == "" {
 				b.want(out, 0, "")
 			} else {
-				b.want(out, engine.ScriptCannot, says)
+				b.want(out, hostscript.ScriptCannot, says)
 			}
 			if made := strings.Contains(b.log(), "useradd"); made != (says == "") {
 				t.Errorf("useradd was called: %v", made)
@@ -302,7 +303,7 @@ func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c := hostileLook(t)
-			file := engine.Quote(s.root + "/srv/app/app.conf")
+			file := hostscript.Quote(s.root + "/srv/app/app.conf")
 			// It is away, or a pipe, until it is to be read, and is a link by then.
 			away := "mv " + file + " " + file + ".away 2>/dev/null\n"
 			if late == "pipe" {
@@ -312,7 +313,7 @@ func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
 			}
 			s.write("/fake/xargs", "#!/bin/sh\ncase \"$*\" in *'%f %u %n'*) "+away+" ;; esac\nexec "+real(t, "xargs")+" \"$@\"\n", 0o755)
 			s.write("/fake/stat", "#!/bin/sh\ncase \"$*\" in *'-f -c %T'*) rm -f "+file+"; echo theirs >"+file+" ;; esac\nexec "+real(t, "stat")+" \"$@\"\n", 0o755)
-			s.write("/fake/head", "#!/bin/sh\ncase \"$*\" in *app.conf*) rm -f "+file+"; mkfifo "+file+"; (sleep 5; timeout 1 sh -c ': >'"+file+") & echo by path >>"+engine.Quote(s.root)+"/fake/head-said ;; esac\nexec "+real(t, "head")+" \"$@\"\n", 0o755)
+			s.write("/fake/head", "#!/bin/sh\ncase \"$*\" in *app.conf*) rm -f "+file+"; mkfifo "+file+"; (sleep 5; timeout 1 sh -c ': >'"+file+") & echo by path >>"+hostscript.Quote(s.root)+"/fake/head-said ;; esac\nexec "+real(t, "head")+" \"$@\"\n", 0o755)
 			s.look(c)
 			if said, err := os.ReadFile(s.root + "/fake/head-said"); err == nil {
 				t.Errorf("a file of an account was read by its path: %s", said)
@@ -439,7 +440,7 @@ func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
 				t.Errorf("%v", took)
 			}
 			t.Logf("%d %q", out.Code, out.Stderr)
-			if next := b.write(b.plan(contents{}, file("/etc/x"))); next.Code == engine.ScriptHeld {
+			if next := b.write(b.plan(contents{}, file("/etc/x"))); next.Code == hostscript.ScriptHeld {
 				t.Errorf("the lock is held on to: %s", next.Stderr)
 			}
 		})
@@ -464,7 +465,7 @@ func TestKeysScriptReadsNoPipesAndNoFloods(t *testing.T) {
 			out := b.write(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: []string{"ssh-rsa K"}}, was: &core, keys: true}))
 			if name == "large" {
 				b.want(out, 1, "has more than 1 MiB; remove some by hand")
-			} else if out.Code != 0 && out.Code != 1 && out.Code != engine.ScriptCannot {
+			} else if out.Code != 0 && out.Code != 1 && out.Code != hostscript.ScriptCannot {
 				t.Errorf("%d %s", out.Code, out.Stderr)
 			}
 		})

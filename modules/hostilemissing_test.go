@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // An account can let a file be missing while paths are graded by who can swap
@@ -62,7 +63,7 @@ func TestWritesAreSafeFromFilesThatWereMissing(t *testing.T) {
 				w.units = []unitEdit{{name: "x.service", do: "enable"}}
 				b.put("/no-x.service", "", 0o644)
 			}
-			path, aside := engine.Quote(b.at("/srv/app/a")), engine.Quote(filepath.Join(b.root, "srv", "aside"))
+			path, aside := hostscript.Quote(b.at("/srv/app/a")), hostscript.Quote(filepath.Join(b.root, "srv", "aside"))
 			b.tool("stat", "case $2 in\n'%f %u %n') mv "+path+" "+aside+"; "+real(t, "stat")+" \"$@\"; code=$?; mv "+aside+" "+path+"; exit $code ;;\nesac\nexec "+real(t, "stat")+" \"$@\"\n")
 			out := b.write(w)
 			want := "own\n" + secret

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // kernelArgs says how the kernel arguments of a host are to change. Removing
@@ -88,7 +89,7 @@ func (w wantedArgs) changes(now []string, drift bool) []engine.Change {
 	var list []engine.Change
 	add := func(arg, before, after, verb, why string) {
 		list = append(list, engine.Change{
-			Module: "os", Kind: "kernel argument", Resource: kernelArgument + engine.Printable(arg), Before: before, After: after,
+			Module: "os", Kind: "kernel argument", Resource: kernelArgument + textutil.Printable(arg), Before: before, After: after,
 			Rule: "fixed: kernel arguments", Verb: verb, Why: why, Drift: drift,
 			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 		})
@@ -161,7 +162,7 @@ func count(list []string, s string) int {
 }
 
 func times(arg string, n int) string {
-	switch arg = engine.Printable(arg); n {
+	switch arg = textutil.Printable(arg); n {
 	case 0:
 		return "absent"
 	case 1:
@@ -178,7 +179,7 @@ func kargsProblem(d engine.Desired) error {
 	}
 	for _, a := range slices.Concat(d.Config.KernelArgs, d.Config.NoKernelArgs) {
 		if strings.HasPrefix(a, "ostree=") {
-			return fmt.Errorf("kernel argument %s: ostree= names the deployment that is booted; ostree sets it", engine.Printable(a))
+			return fmt.Errorf("kernel argument %s: ostree= names the deployment that is booted; ostree sets it", textutil.Printable(a))
 		}
 	}
 	switch {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/planner"
 )
 
 func (b *box) read(name string) string {
@@ -153,7 +155,7 @@ func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
 				b.run("ostree pull lab lab/stable@" + v2)
 				stage(b, d)
 				before := b.log()
-				b.want(b.run(planned), engine.ScriptChanged, "with other kernel arguments than planned")
+				b.want(b.run(planned), hostscript.ScriptChanged, "with other kernel arguments than planned")
 				if did := strings.TrimPrefix(b.log(), before); strings.Contains(did, "rebooted") || strings.Contains(did, "--unlock") {
 					t.Errorf("log:\n%s", did)
 				}
@@ -251,7 +253,7 @@ func TestAHostIsStagedOnlyWithItsArguments(t *testing.T) {
 	b := newBox(t)
 	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}})
 	state := func(f engine.Facts) engine.HostState {
-		return engine.NewStatus(engine.Input{
+		return planner.NewStatus(planner.Input{
 			Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "p"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "p"}}},
 			Desired:   map[string]engine.Desired{"w-1": d}, Facts: map[string]engine.Facts{"w-1": f}, Modules: []engine.Module{operatingSystem{}},
 		}).Hosts[0].State

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
 )
 
 const (
@@ -30,15 +32,15 @@ func memoryProbe(version string) []engine.Command {
 		return "[ ! -e " + path + " ] || head -c " + strconv.Itoa(maxMemory+1) + " " + path + " 2>/dev/null || :"
 	}
 	list := []engine.Command{
-		{Name: "roll-out", Script: file(engine.RolloutPath)},
-		{Name: "updated", Script: file(engine.UpdatedPath)},
-		{Name: "rejected", Script: file(engine.RejectedPath)},
+		{Name: "roll-out", Script: file(hostscript.RolloutPath)},
+		{Name: "updated", Script: file(hostscript.UpdatedPath)},
+		{Name: "rejected", Script: file(hostscript.RejectedPath)},
 	}
 	if version == "" {
 		return list
 	}
 	// What is cut off must not keep the command waiting, nor hide how it ended.
-	return append(list, engine.Command{Name: "version", Script: "code=$({ { timeout -k 2 10 sh -c " + engine.Quote(version) + " 4>&-; echo $? >&3; } | { head -c 4096 >&4; cat >/dev/null; }; } 3>&1) 4>&1\nexit \"$code\""})
+	return append(list, engine.Command{Name: "version", Script: "code=$({ { timeout -k 2 10 sh -c " + hostscript.Quote(version) + " 4>&-; echo $? >&3; } | { head -c 4096 >&4; cat >/dev/null; }; } 3>&1) 4>&1\nexit \"$code\""})
 }
 
 // readMemory adds what memoryProbe has seen. What holdfast has not written so
@@ -85,7 +87,7 @@ func readRollout(text string) (r *engine.Rollout, problem string) {
 
 // isName reports whether a text can be that of a run, a pool or an OS.
 func isName(text string) bool {
-	return text != "" && len(text) <= maxName && engine.Printable(text) == text && !strings.ContainsAny(text, "\n\t")
+	return text != "" && len(text) <= maxName && textutil.Printable(text) == text && !strings.ContainsAny(text, "\n\t")
 }
 
 // readTime reads a time that can be written as JSON again.
@@ -113,7 +115,7 @@ func readDigests(text string) []string {
 // as it may be shown.
 func readVersion(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	line = engine.Printable(strings.TrimSpace(line))
+	line = textutil.Printable(strings.TrimSpace(line))
 	if len(line) <= maxVersion {
 		return line
 	}

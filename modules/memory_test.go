@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 func TestWhatAHostRemembers(t *testing.T) {
@@ -19,13 +20,13 @@ func TestWhatAHostRemembers(t *testing.T) {
 	}
 	h := engine.Hold{Kind: engine.RunHold, Holder: "ann@bastion", Run: "r1", Reason: "test"}
 	targets := map[string]string{"workers": v2, `a "quoted" pool`: v3}
-	b.want(b.run(engine.HoldScript(h, 0, "", &engine.Rollout{Run: "r1", Targets: targets})), 0, "")
+	b.want(b.run(hostscript.HoldScript(h, 0, "", &engine.Rollout{Run: "r1", Targets: targets})), 0, "")
 	f = b.observe(engine.Desired{})
 	if f.Rollout == nil || f.Rollout.Run != "r1" || len(f.Rollout.Targets) != 2 || f.Rollout.Targets["workers"] != v2 || f.Rollout.Targets[`a "quoted" pool`] != v3 {
 		t.Errorf("it remembers %+v", f.Rollout)
 	}
-	b.write(engine.RejectedPath, v2+"\n\n"+v2+"\nno digest\n"+v3+" \nsha256:"+v1+"\n"+v1+"0\n"+strings.ToUpper(strings.Repeat("ab", 32))+"\n\x00\xff\nsha256:")
-	b.write(engine.UpdatedPath, "2026-11-22T04:05:06Z")
+	b.write(hostscript.RejectedPath, v2+"\n\n"+v2+"\nno digest\n"+v3+" \nsha256:"+v1+"\n"+v1+"0\n"+strings.ToUpper(strings.Repeat("ab", 32))+"\n\x00\xff\nsha256:")
+	b.write(hostscript.UpdatedPath, "2026-11-22T04:05:06Z")
 	f = b.observe(engine.Desired{})
 	if got := strings.Join(f.Rejected, " "); got != v2+" "+v3+" sha256:"+v1 {
 		t.Errorf("rejected %s", got)
@@ -42,7 +43,7 @@ func TestGarbageInWhatAHostRemembersIsAsGoodAsNothing(t *testing.T) {
 		`{"run":"r1","targets":{"p":"x"}} more`, large, "9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00Z", "yesterday", "2026-11-22T04:05:06",
 	} {
 		b := newBox(t)
-		for _, path := range []string{engine.RolloutPath, engine.UpdatedPath, engine.RejectedPath} {
+		for _, path := range []string{hostscript.RolloutPath, hostscript.UpdatedPath, hostscript.RejectedPath} {
 			b.write(path, text)
 		}
 		f := b.observe(engine.Desired{})
@@ -54,7 +55,7 @@ func TestGarbageInWhatAHostRemembersIsAsGoodAsNothing(t *testing.T) {
 		}
 	}
 	b := newBox(t)
-	for _, path := range []string{engine.RolloutPath, engine.UpdatedPath, engine.RejectedPath} {
+	for _, path := range []string{hostscript.RolloutPath, hostscript.UpdatedPath, hostscript.RejectedPath} {
 		b.mkdir(path)
 	}
 	if f := b.observe(engine.Desired{}); f.Rollout != nil || len(f.Problems) > 0 {

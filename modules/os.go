@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // driver knows one tool that updates the OS of a host. Below all of them is
@@ -180,7 +181,7 @@ func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 // block, which nothing could take away.
 func leftover(d engine.Desired, f engine.Facts) error {
 	if gone := wantedOf(d, f).gone; len(gone) > 0 {
-		return fmt.Errorf(`kernel argument %s was set by holdfast and is not desired any more; an os block with a driver removes it: os { driver = "ostree" }`, engine.Printable(gone[0]))
+		return fmt.Errorf(`kernel argument %s was set by holdfast and is not desired any more; an os block with a driver removes it: os { driver = "ostree" }`, textutil.Printable(gone[0]))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // FuzzRead feeds every module with whatever a host may print.
@@ -57,8 +58,8 @@ func TestADetailOfADeploymentIsNotADeployment(t *testing.T) {
 }
 
 func TestAHoldThatIsTooLargeIsAProblem(t *testing.T) {
-	text := `{"kind":"run","reason":"` + strings.Repeat("x", engine.MaxHold) + `"}`
-	if h, problem := engine.ReadHold(engine.Output{Stdout: text}); h != nil || problem == "" {
+	text := `{"kind":"run","reason":"` + strings.Repeat("x", hostscript.MaxHold) + `"}`
+	if h, problem := hostscript.ReadHold(engine.Output{Stdout: text}); h != nil || problem == "" {
 		t.Errorf("%v, %q", h, problem)
 	}
 }

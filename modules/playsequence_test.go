@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
 )
 
 // sequence is what a play does to a member of an etcd cluster of three whose
 // pool drains, or to a worker, by the names of its steps.
 func sequence(play engine.Play, member bool) string {
 	pool := engine.Pool{Name: "p", Drain: &engine.Drain{Command: "drain", Undo: "undrain"}}
-	in := engine.Input{
+	in := planner.Input{
 		Inventory: engine.Inventory{Pools: []engine.Pool{pool}}, Desired: map[string]engine.Desired{}, Facts: map[string]engine.Facts{},
 		Clusters: map[string]engine.ClusterFacts{}, Modules: For(play), Play: &play, Run: "r1", Now: time.Unix(1e9, 0),
 	}
@@ -31,7 +32,7 @@ func sequence(play engine.Play, member bool) string {
 		in.Clusters["main"] = cluster
 	}
 	var names []string
-	for _, s := range engine.NewPlan(in).Host("a").Sequence {
+	for _, s := range planner.NewPlan(in).Host("a").Sequence {
 		names = append(names, s.Name)
 	}
 	return strings.Join(names, ", ")

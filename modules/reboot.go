@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 const (
@@ -56,7 +57,7 @@ func rebootSteps(t engine.Target, name, check string, vars map[string]string) []
 // syncDisks is a step that comes before the order to reboot, and before what the
 // engine checks last, so that little is left to write from then on.
 func syncDisks(t engine.Target) engine.Step {
-	return onHost(t, "sync disks", strict+engine.CheckHoldSnippet(t.Owner())+syncScript, syncTime)
+	return onHost(t, "sync disks", strict+hostscript.CheckHoldSnippet(t.Owner())+syncScript, syncTime)
 }
 
 // orderReboot is a step that runs a check on a host that the run holds, and then
@@ -64,7 +65,7 @@ func syncDisks(t engine.Target) engine.Step {
 // people about the reboot follows the word.
 func orderReboot(t engine.Target, name, what string, check, job script) engine.Step {
 	check.vars["unit"], check.vars["what"] = rebootUnit, what
-	held := engine.CheckHoldSnippet(t.Owner())
+	held := hostscript.CheckHoldSnippet(t.Owner())
 	job.text = held + job.text
 	check.job = job.String()
 	check.text += orderScript

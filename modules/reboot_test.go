@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // plain gives the order to reboot of a host as it is now.
@@ -39,7 +40,7 @@ func TestARebootSyncsBeforeItsOrder(t *testing.T) {
 		}
 	}
 	b.remove(engine.HoldPath)
-	b.want(b.run(steps[0].Do.Exec.Script), engine.ScriptHeld, "not held by this run")
+	b.want(b.run(steps[0].Do.Exec.Script), hostscript.ScriptHeld, "not held by this run")
 }
 
 // A host that gets to its reboot long after the order does not reboot: etcd was
@@ -52,7 +53,7 @@ func TestARebootThatComesLate(t *testing.T) {
 	if late == script {
 		t.Fatal("the script has no such line")
 	}
-	b.want(b.run(late), engine.ScriptChanged, "300 s have passed since the order to reboot")
+	b.want(b.run(late), hostscript.ScriptChanged, "300 s have passed since the order to reboot")
 	if strings.Contains(b.log(), "rebooted") || b.observe(engine.Desired{}).Stopping {
 		t.Error("the host reboots")
 	}
@@ -96,13 +97,13 @@ func TestAPlainReboot(t *testing.T) {
 	}{
 		"nothing staged":         {func(b *box) {}, 0, "rebooting\n", "rebooted unlocked\n"},
 		"staged and locked":      {func(b *box) { b.want(b.stage(d), 0, "staged and locked") }, 0, "rebooting\n", "rebooted locked\n"},
-		"staged and not locked":  {unlock, engine.ScriptChanged, v2 + ".0 is staged and not locked", ""},
+		"staged and not locked":  {unlock, hostscript.ScriptChanged, v2 + ".0 is staged and not locked", ""},
 		"taken away again":       {func(b *box) { unlock(b); b.run("ostree admin undeploy 0") }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"no ostree at all":       {func(b *box) { b.write("fail-status", "error: opening repo") }, 0, "rebooting\n", "rebooted unlocked\n"},
 		"status is not known":    {func(b *box) { unlock(b); b.write("fail-status", "error: opening repo") }, 1, "error: opening repo", ""},
-		"another boot":           {func(b *box) { b.write("proc/sys/kernel/random/boot_id", "other") }, engine.ScriptChanged, "has rebooted", ""},
-		"not held":               {func(b *box) { b.remove(engine.HoldPath) }, engine.ScriptHeld, "not held by this run", ""},
-		"held by a person":       {func(b *box) { b.hold(engine.MaintenanceHold, "m1") }, engine.ScriptHeld, "someone else", ""},
+		"another boot":           {func(b *box) { b.write("proc/sys/kernel/random/boot_id", "other") }, hostscript.ScriptChanged, "has rebooted", ""},
+		"not held":               {func(b *box) { b.remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run", ""},
+		"held by a person":       {func(b *box) { b.hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else", ""},
 		"a reboot is under way":  {func(b *box) { b.write("unit-fails", "") }, 1, "already loaded", ""},
 		"refused":                {func(b *box) { b.write("fail-reboot", "Call to Reboot failed: Access denied") }, 1, "Access denied", ""},
 		"refused, or not at all": {func(b *box) { b.write("fail-reboot", "Connection reset by peer"); b.write("system", "stopping") }, 0, "rebooting\n", "is-system-running\n"},
@@ -141,7 +142,7 @@ func TestARebootAsksForTheHoldOnceMore(t *testing.T) {
 	if swapped == script {
 		t.Fatal("the script has no such line")
 	}
-	b.want(b.run(swapped), engine.ScriptHeld, "held by someone else")
+	b.want(b.run(swapped), hostscript.ScriptHeld, "held by someone else")
 	if strings.Contains(b.log(), "rebooted") {
 		t.Error("a host is rebooted that a person holds")
 	}

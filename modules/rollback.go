@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // rollbackSteps make a host that has failed with a new OS boot the one it ran
@@ -26,7 +27,7 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deploym
 		return map[string]string{"digest": "", "args": "", "bad": u.digest, "good": old.Digest, "previous": commit, "tool": u.os.Driver}
 	}
 	check := script{vars: vars(), text: libScript + deploymentsScript + rollbackScript}
-	check.vars["rejected"] = engine.RejectedPath
+	check.vars["rejected"] = hostscript.RejectedPath
 	job := script{vars: vars(), text: libScript + deploymentsScript + tool.back() + rollbackJobScript + rebootScript}
 	order := orderReboot(t, "roll back", " back into "+old.Digest, check, job)
 	return []engine.Step{syncDisks(t), order, {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/pathtest"
 )
 
@@ -111,7 +112,7 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 		if left := files(b.root + "/run/holdfast"); left != "finalize.log\nrebooting\n" {
 			b.t.Errorf("left behind: %s", left)
 		}
-		if info, err := os.Stat(filepath.Join(b.root, engine.RejectedPath)); err != nil || info.Mode() != 0o600 {
+		if info, err := os.Stat(filepath.Join(b.root, hostscript.RejectedPath)); err != nil || info.Mode() != 0o600 {
 			b.t.Errorf("%v, %v", info, err)
 		}
 		b.boots()
@@ -166,7 +167,7 @@ func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
 		if f.Booted() == nil || f.Booted().Digest != d.OS.Digest() || strings.Join(f.Rejected, " ") != d.OS.Digest() {
 			b.t.Fatalf("it runs %+v and has rejected %v", f.Booted(), f.Rejected)
 		}
-		b.want(b.run(engine.ReleaseScript(by("r1"), engine.Release{Updated: true, Accepts: f.Booted().Digest})), 0, "")
+		b.want(b.run(hostscript.ReleaseScript(by("r1"), engine.Release{Updated: true, Accepts: f.Booted().Digest})), 0, "")
 		if f := b.observe(d); len(f.Rejected) > 0 || f.Hold != nil || f.Updated.IsZero() {
 			b.t.Errorf("it has rejected %v, is held by %v, and was updated at %s", f.Rejected, f.Hold, f.Updated)
 		}
@@ -207,15 +208,15 @@ func TestAHostThatIsNotAsExpectedIsNotRolledBack(t *testing.T) {
 		code int
 		says string
 	}{
-		"not held":            {"ostree", func(b *box) { b.remove(engine.HoldPath) }, engine.ScriptHeld, "not held by this run"},
-		"held by a person":    {"ostree", func(b *box) { b.hold(engine.MaintenanceHold, "m1") }, engine.ScriptHeld, "someone else"},
-		"old OS booted":       {"ostree", func(b *box) { b.write("booted", v1+" lab:lab/stable") }, engine.ScriptChanged, "runs " + v1 + " already"},
-		"another OS booted":   {"ostree", func(b *box) { b.write("booted", v3+" lab:lab/stable") }, engine.ScriptChanged, "runs " + v3 + ", which is not " + v2},
-		"previous OS gone":    {"ostree", func(b *box) { b.remove("rollback") }, engine.ScriptCannot, "has not got " + v1 + " any more"},
-		"another one instead": {"ostree", swap, engine.ScriptCannot, "has not got " + v1 + " any more"},
-		"gone, of rpm-ostree": {"rpm-ostree deploy", func(b *box) { b.remove("rollback") }, engine.ScriptCannot, "has not got"},
+		"not held":            {"ostree", func(b *box) { b.remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run"},
+		"held by a person":    {"ostree", func(b *box) { b.hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else"},
+		"old OS booted":       {"ostree", func(b *box) { b.write("booted", v1+" lab:lab/stable") }, hostscript.ScriptChanged, "runs " + v1 + " already"},
+		"another OS booted":   {"ostree", func(b *box) { b.write("booted", v3+" lab:lab/stable") }, hostscript.ScriptChanged, "runs " + v3 + ", which is not " + v2},
+		"previous OS gone":    {"ostree", func(b *box) { b.remove("rollback") }, hostscript.ScriptCannot, "has not got " + v1 + " any more"},
+		"another one instead": {"ostree", swap, hostscript.ScriptCannot, "has not got " + v1 + " any more"},
+		"gone, of rpm-ostree": {"rpm-ostree deploy", func(b *box) { b.remove("rollback") }, hostscript.ScriptCannot, "has not got"},
 		"status fails":        {"ostree", func(b *box) { b.write("fail-status", "error: opening repo") }, 1, "error: opening repo"},
-		"gone, of bootc":      {"bootc", swap, engine.ScriptCannot, "has not got"},
+		"gone, of bootc":      {"bootc", swap, hostscript.ScriptCannot, "has not got"},
 	}
 	for name, c := range cases {
 		on2(t, name, c.site, func(b *box, s site, d engine.Desired) {
@@ -226,7 +227,7 @@ func TestAHostThatIsNotAsExpectedIsNotRolledBack(t *testing.T) {
 			if did := strings.TrimPrefix(b.log(), before); strings.Contains(did, "reboot") || strings.Contains(did, "set-default") || strings.Contains(did, "rollback") {
 				b.t.Errorf("log:\n%s", did)
 			}
-			if b.exists(engine.RejectedPath) {
+			if b.exists(hostscript.RejectedPath) {
 				b.t.Error("the OS counts as rejected")
 			}
 		})
@@ -265,7 +266,7 @@ func TestARollbackThatIsDoneAgainStays(t *testing.T) {
 		b.want(b.run(script), 0, "rebooting back into "+old)
 		b.boots()
 		b.isBack(d, old)
-		b.want(b.run(script), engine.ScriptChanged, "runs "+old+" already")
+		b.want(b.run(script), hostscript.ScriptChanged, "runs "+old+" already")
 	})
 }
 
@@ -290,7 +291,7 @@ func TestNotedDigestsAreFewAndOnce(t *testing.T) {
 		old = append(old, fmt.Sprintf("%064x", i))
 	}
 	text := strings.Join(old, "\n") + "\n" + v2 + "\n" + v3 // no newline at the end
-	b.check(os.WriteFile(filepath.Join(b.root, engine.RejectedPath), []byte(text), 0o600))
+	b.check(os.WriteFile(filepath.Join(b.root, hostscript.RejectedPath), []byte(text), 0o600))
 	b.want(b.run(script), 0, "rebooting")
 	got := b.observe(d).Rejected
 	if n := len(got); n != 99 || got[n-1] != v2 || got[n-2] != v3 || got[0] != old[149-96] {
@@ -345,7 +346,7 @@ func TestValuesReachRollbacksQuoted(t *testing.T) {
 	script := orderOf(operatingSystem{}.Steps(tgt, []engine.Change{{Module: "os"}}).Rollback)
 	b.run(script)
 	b.hold(engine.RunHold, evil)
-	b.want(b.run(script), engine.ScriptChanged, "runs "+evil+" already")
+	b.want(b.run(script), hostscript.ScriptChanged, "runs "+evil+" already")
 	if b.exists("pwned") {
 		t.Error("a value was carried out")
 	}
@@ -381,7 +382,7 @@ func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 			b.check(exec.Command("cp", "-a", saved, copied).Run())
 			c := &box{t: b.t, root: copied}
 			killed := c.runKilledAt(script, n)
-			if strings.Contains(c.log(), "set-default") && !c.exists(engine.RejectedPath) {
+			if strings.Contains(c.log(), "set-default") && !c.exists(hostscript.RejectedPath) {
 				b.t.Fatalf("killed at command %d: it goes back, and the OS that failed is not noted", n)
 			}
 			if !strings.HasSuffix(c.log(), "rebooted unlocked\n") || !c.exists("pending") {

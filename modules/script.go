@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // The scripts that run on hosts. Each gets its values as variables that
@@ -67,17 +68,17 @@ func (s script) String() string {
 	slices.Sort(names)
 	var b strings.Builder
 	for _, name := range names {
-		b.WriteString(name + "=" + engine.Quote(s.vars[name]) + "\n")
+		b.WriteString(name + "=" + hostscript.Quote(s.vars[name]) + "\n")
 	}
 	if len(s.args) > 0 {
 		b.WriteString("set --")
 		for _, a := range s.args {
-			b.WriteString(" " + engine.Quote(a))
+			b.WriteString(" " + hostscript.Quote(a))
 		}
 		b.WriteString("\n")
 	}
 	if s.job != "" {
-		b.WriteString("job=" + engine.Quote(s.job) + "\n")
+		b.WriteString("job=" + hostscript.Quote(s.job) + "\n")
 	}
 	return b.String() + s.text
 }
@@ -101,7 +102,7 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	job.vars["digest"] = u.digest
 	job.vars["args"] = u.args.digest()
 	job.vars["etcd"] = t.Host.Cluster
-	free := engine.CheckFreeSnippet(holders(t)...)
+	free := hostscript.CheckFreeSnippet(holders(t)...)
 	job.text = libScript + job.text + free + jobScript
 	stage := script{
 		vars: map[string]string{

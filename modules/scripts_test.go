@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 func TestStagedOnceThenFinalized(t *testing.T) {
@@ -88,16 +89,16 @@ func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
 		code int
 		says string
 	}{
-		"not held":         {func(b *box) { b.remove(engine.HoldPath) }, engine.ScriptHeld, "not held by this run"},
-		"held by a person": {func(b *box) { b.hold(engine.MaintenanceHold, "m1") }, engine.ScriptHeld, "someone else"},
-		"held by a run":    {func(b *box) { b.hold(engine.RunHold, "r2") }, engine.ScriptHeld, "someone else"},
-		"rebooted":         {func(b *box) { b.write("proc/sys/kernel/random/boot_id", "other") }, engine.ScriptChanged, "has rebooted"},
-		"nothing staged":   {func(b *box) { b.run("ostree admin undeploy 0") }, engine.ScriptChanged, "nothing is staged"},
-		"another staged":   {func(b *box) { b.write("staged", v3+" lab:lab/stable") }, engine.ScriptChanged, v3 + ".0 is staged, which is not"},
+		"not held":         {func(b *box) { b.remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run"},
+		"held by a person": {func(b *box) { b.hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else"},
+		"held by a run":    {func(b *box) { b.hold(engine.RunHold, "r2") }, hostscript.ScriptHeld, "someone else"},
+		"rebooted":         {func(b *box) { b.write("proc/sys/kernel/random/boot_id", "other") }, hostscript.ScriptChanged, "has rebooted"},
+		"nothing staged":   {func(b *box) { b.run("ostree admin undeploy 0") }, hostscript.ScriptChanged, "nothing is staged"},
+		"another staged":   {func(b *box) { b.write("staged", v3+" lab:lab/stable") }, hostscript.ScriptChanged, v3 + ".0 is staged, which is not"},
 		"unlocked": {func(b *box) {
 			b.run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
-		}, engine.ScriptChanged, "not locked"},
-		"no finalize service": {func(b *box) { b.write("fail-start", "Unit is masked.") }, engine.ScriptChanged, "does not start"},
+		}, hostscript.ScriptChanged, "not locked"},
+		"no finalize service": {func(b *box) { b.write("fail-start", "Unit is masked.") }, hostscript.ScriptChanged, "does not start"},
 		"status fails":        {func(b *box) { b.write("fail-status", "error: opening repo") }, 1, "error: opening repo"},
 		"reboot under way":    {func(b *box) { b.write("unit-fails", "") }, 1, "already loaded"},
 	}
@@ -144,7 +145,7 @@ func TestStageLeavesAHeldHostAlone(t *testing.T) {
 	script := b.steps(d).Stage[0].Do.Exec.Script
 	for _, kind := range []engine.HoldKind{engine.MaintenanceHold, engine.RunHold} {
 		b.hold(kind, "x1")
-		b.want(b.run(script), engine.ScriptHeld, "someone else")
+		b.want(b.run(script), hostscript.ScriptHeld, "someone else")
 	}
 	if strings.Contains(b.log(), "systemd-run") {
 		t.Error("something was staged")
@@ -152,7 +153,7 @@ func TestStageLeavesAHeldHostAlone(t *testing.T) {
 	b.want(b.stage(d), 0, "staged and locked") // a plan that saw the run's hold takes it over
 	b.run("ostree admin undeploy 0")
 	b.hold(engine.MaintenanceHold, "x1")
-	b.want(b.stage(d), engine.ScriptHeld, "someone else")
+	b.want(b.stage(d), hostscript.ScriptHeld, "someone else")
 	b.hold(engine.RunHold, "r1")
 	b.want(b.run(script), 0, "staged and locked")
 }
@@ -160,7 +161,7 @@ func TestStageLeavesAHeldHostAlone(t *testing.T) {
 func TestStageSaysWhyItFails(t *testing.T) {
 	one(t, func(b *box, s site, d engine.Desired) {
 		b.write("free", "1048575")
-		b.want(b.stage(d), engine.ScriptNoSpace, "1023 MiB are free in /sysroot, 1024 MiB are needed")
+		b.want(b.stage(d), hostscript.ScriptNoSpace, "1023 MiB are free in /sysroot, 1024 MiB are needed")
 		b.write("free", "?")
 		b.want(b.stage(d), 1, "not known")
 		b.write("free", "2000000")
@@ -177,7 +178,7 @@ func TestStageSaysWhyItFails(t *testing.T) {
 		}
 		b.want(b.stage(d), code, "HTTP 404")
 		b.write("pull-fails", "error: Writing content object: No space left on device")
-		b.want(b.stage(d), engine.ScriptNoSpace, "No space left on device")
+		b.want(b.stage(d), hostscript.ScriptNoSpace, "No space left on device")
 		b.remove("pull-fails")
 		if b.exists("run/ostree/staged-deployment-locked") {
 			b.t.Error("a lock without a deployment was left behind")

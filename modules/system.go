@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
 )
 
 // StageUnit is the transient unit on a host that stages an OS.
@@ -46,7 +48,7 @@ func (system) Probe(d engine.Desired) []engine.Command {
 		{Name: "clock", Script: "date -u +%s"},
 		// Both exit with another status than 0 in most states.
 		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + rebootUnit + " || :\n" + orderedScript},
-		{Name: "hold", Script: engine.HoldLookScript()},
+		{Name: "hold", Script: hostscript.HoldLookScript()},
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
 		// Not list-unit-files, which makes systemd read the files of all units: it takes most of the time of a look.
 		{Name: "services", Script: "systemctl show --property=Id,SubState,UnitFileState --state=running '*.service'"},
@@ -71,7 +73,7 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 		f.Problems = add(f.Problems, "clock: no time of this age")
 	}
 	f.Stopping = stopping(text("state"))
-	f.Hold, f.HoldProblem = engine.ReadHold(o["hold"])
+	f.Hold, f.HoldProblem = hostscript.ReadHold(o["hold"])
 	f.Failed = unitNames(text("failed units"))
 	f.Running = enabledServices(text("services"))
 	f.Etcd = etcdSigns(o["services"].Stdout, text("etcd"))
@@ -90,11 +92,11 @@ func etcdSigns(services, looked string) []string {
 	var signs []string
 	for line := range strings.Lines(services) {
 		if unit, ok := strings.CutPrefix(strings.TrimSpace(line), "Id=etcd"); ok {
-			signs = append(signs, "etcd"+engine.Printable(unit)+" runs")
+			signs = append(signs, "etcd"+textutil.Printable(unit)+" runs")
 		}
 	}
 	for line := range strings.Lines(looked) {
-		signs = append(signs, engine.Printable(strings.TrimSpace(line)))
+		signs = append(signs, textutil.Printable(strings.TrimSpace(line)))
 	}
 	return signs[:min(mostSigns, len(signs))]
 }

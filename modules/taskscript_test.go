@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // taskScript gives the script of a task that runs one on the host.
@@ -47,11 +48,11 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 		"is quoted":               {do: command("printf '%s|' \"a'b\" '$HOME' \\\\"), stdout: `a'b|$HOME|\|`},
 		"has no input":            {do: command("cat; echo end"), stdout: "end\n"},
 		"pipes":                   {do: command("yes | head -n 1"), stdout: "y\n"},
-		"fails":                   {do: command("echo out; echo why >&2; exit 3"), code: engine.ScriptCannot, stdout: "out\n", stderr: "exit status 3\nwhy\n"},
-		"fails and had disrupted": {do: disruptive("echo why >&2; exit 75"), code: engine.ScriptActed, stderr: "exit status 75\nwhy\n"},
-		"fails without a word":    {do: command("exit 124"), code: engine.ScriptCannot, stderr: "exit status 124\n"},
-		"is not there":            {do: command("/no/such/tool 2>/dev/null"), code: engine.ScriptCannot, stderr: "exit status 127\n"},
-		"kills itself":            {do: command("kill -9 $$"), code: engine.ScriptCannot, stderr: "exit status 137\n"},
+		"fails":                   {do: command("echo out; echo why >&2; exit 3"), code: hostscript.ScriptCannot, stdout: "out\n", stderr: "exit status 3\nwhy\n"},
+		"fails and had disrupted": {do: disruptive("echo why >&2; exit 75"), code: hostscript.ScriptActed, stderr: "exit status 75\nwhy\n"},
+		"fails without a word":    {do: command("exit 124"), code: hostscript.ScriptCannot, stderr: "exit status 124\n"},
+		"is not there":            {do: command("/no/such/tool 2>/dev/null"), code: hostscript.ScriptCannot, stderr: "exit status 127\n"},
+		"kills itself":            {do: command("kill -9 $$"), code: hostscript.ScriptCannot, stderr: "exit status 137\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +90,7 @@ func TestACommandThatTakesTooLong(t *testing.T) {
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("took %s", took)
 	}
-	if want := "not done within 1s; it was killed, with what it had started\nwhy\n"; out.Code != engine.ScriptActed || out.Stdout != "begun\n" || out.Stderr != want {
+	if want := "not done within 1s; it was killed, with what it had started\nwhy\n"; out.Code != hostscript.ScriptActed || out.Stdout != "begun\n" || out.Stderr != want {
 		t.Errorf("exit status %d, %q, %q", out.Code, out.Stdout, out.Stderr)
 	}
 }
@@ -139,7 +140,7 @@ func TestTasksRespectHolds(t *testing.T) {
 			}
 		}
 	}
-	const held = engine.ScriptHeld
+	const held = hostscript.ScriptHeld
 	try(0, 0, 0, 0)
 	b.remove("var/lib/holdfast/hold.json")
 	try(0, held, 0, held)
@@ -170,7 +171,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 		"restart of what does not run": {prepare: unit("inactive"), says: "a.service is not running, so there is nothing to restart"},
 		"restart that leaves it failed": {
 			prepare: func(b *writeBox) { unit("active")(b); b.put("/after-restart", "failed\n", 0o644) },
-			code:    engine.ScriptActed, says: "restart a.service: the unit has failed (exit-code)\nthe last line of its journal\n", log: "restart a.service\n",
+			code:    hostscript.ScriptActed, says: "restart a.service: the unit has failed (exit-code)\nthe last line of its journal\n", log: "restart a.service\n",
 		},
 		"restart of what changed on disk": {
 			prepare: func(b *writeBox) { unit("active")(b); b.put("/need-reload", "", 0o644) }, log: "daemon-reload\nrestart a.service\n",
@@ -180,22 +181,22 @@ func TestServicesOfPlaybooks(t *testing.T) {
 				unit("active")(b)
 				b.tool("timeout", "case $* in *' restart '*) exit 124;; esac; [ $1 != -k ] || shift 2; shift; exec \"$@\"\n")
 			},
-			code: engine.ScriptActed, says: "restart a.service: not done within 2m0s",
+			code: hostscript.ScriptActed, says: "restart a.service: not done within 2m0s",
 		},
 		"reload":                      {reload: true, prepare: unit("active"), log: "reload a.service\n"},
 		"reload of what does not run": {reload: true, prepare: unit("inactive"), says: "nothing to reload"},
 		"reload that fails": {
 			reload: true, prepare: func(b *writeBox) { unit("active")(b); b.put("/fail-reload", "Job failed.\n", 0o644) },
-			code: engine.ScriptActed, says: "reload a.service: exit status 1: Job failed.\n", log: "reload a.service\n",
+			code: hostscript.ScriptActed, says: "reload a.service: exit status 1: Job failed.\n", log: "reload a.service\n",
 		},
-		"no such unit": {code: engine.ScriptCannot, says: "a.service: the host has no such unit; nothing was done"},
+		"no such unit": {code: hostscript.ScriptCannot, says: "a.service: the host has no such unit; nothing was done"},
 		"masked": {
 			prepare: func(b *writeBox) { b.tool("systemctl", "echo LoadState=masked; echo ActiveState=inactive\n") },
-			code:    engine.ScriptCannot, says: "a.service: the unit is masked; nothing was done",
+			code:    hostscript.ScriptCannot, says: "a.service: the unit is masked; nothing was done",
 		},
 		"systemd does not answer": {
 			prepare: func(b *writeBox) { b.put("/fail-show", "Connection timed out\n", 0o644) },
-			code:    engine.ScriptCannot, says: "systemctl show a.service: Connection timed out; nothing was done",
+			code:    hostscript.ScriptCannot, says: "systemctl show a.service: Connection timed out; nothing was done",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -299,9 +300,9 @@ func TestRebootOfAPlaybook(t *testing.T) {
 	}
 	script := orderOf(steps)
 	b.run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
-	b.want(b.run(script), engine.ScriptChanged, "is staged and not locked, so it would boot that")
+	b.want(b.run(script), hostscript.ScriptChanged, "is staged and not locked, so it would boot that")
 	b.remove(engine.HoldPath)
-	b.want(b.run(script), engine.ScriptHeld, "not held by this run")
+	b.want(b.run(script), hostscript.ScriptHeld, "not held by this run")
 	if strings.Contains(b.log(), "rebooted") {
 		t.Error("it was rebooted")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rules"
 )
 
@@ -93,9 +94,9 @@ func (p placed) steps(t engine.Target) []engine.Step {
 // for disrupting, the host is as it was, by what the playbook says, whether or
 // not it fails: there is a way back.
 func (p placed) hostCommand(t engine.Target) engine.Step {
-	limit, failed := cmp.Or(p.Command.Timeout, commandTime), engine.ScriptCannot
+	limit, failed := cmp.Or(p.Command.Timeout, commandTime), hostscript.ScriptCannot
 	if p.disturbs() {
-		failed = engine.ScriptActed
+		failed = hostscript.ScriptActed
 	}
 	s := script{
 		vars: map[string]string{
@@ -125,9 +126,9 @@ func (p placed) service(t engine.Target) engine.Step {
 // run's, any other leaves alone what somebody else holds.
 func (p placed) allowed(t engine.Target) string {
 	if needsHold(p.allActions()) {
-		return engine.CheckHoldSnippet(t.Owner())
+		return hostscript.CheckHoldSnippet(t.Owner())
 	}
-	return engine.CheckFreeSnippet(holders(t)...)
+	return hostscript.CheckFreeSnippet(holders(t)...)
 }
 
 // needsHold reports whether a host is disrupted by what these actions do.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // waitGate is what a task waits for. It is asked until it is so, or time is up.
@@ -38,5 +39,5 @@ exit 1
 }
 
 func pathScript(path string) string {
-	return "[ -e " + engine.Quote(path) + " ] || { printf '%s\\n' " + engine.Quote(path+" does not exist") + " >&2; exit 1; }\n"
+	return "[ -e " + hostscript.Quote(path) + " ] || { printf '%s\\n' " + hostscript.Quote(path+" does not exist") + " >&2; exit 1; }\n"
 }

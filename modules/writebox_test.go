@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/pathtest"
 )
 
@@ -126,7 +127,7 @@ func gone(path string) edit { return edit{path: path, mode: -1} }
 // send runs a script with its uploads, in a process group of its own.
 func (b *writeBox) send(script string, uploads []engine.Upload) engine.Output {
 	b.t.Helper()
-	script = strings.Replace(script, "\nroot=''\n", "\nroot="+engine.Quote(b.root)+"\n", 1)
+	script = strings.Replace(script, "\nroot=''\n", "\nroot="+hostscript.Quote(b.root)+"\n", 1)
 	fault, err := os.ReadFile("sh/fault.sh")
 	b.check(err)
 	script = strings.Replace(script, "\npoint() { :; }\n", "\n"+string(fault), 1)

@@ -13,8 +13,10 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/journal"
+	"holdfast/engine/planner"
 	"holdfast/engine/report"
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 )
 
 // applyFlags are the flags of apply.
@@ -220,7 +222,7 @@ func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.C
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
 		case saved != nil:
-			err := report.Hide(plan, s.loaded.Sensitive).Same(*saved)
+			err := planner.Same(report.Hide(plan, s.loaded.Sensitive), *saved)
 			if err == nil {
 				err = sameSecrets(plan, *saved, s.loaded.Sensitive)
 			}
@@ -251,7 +253,7 @@ func (a *app) askBatch(_ context.Context, plan engine.Plan) error {
 	if len(b.Canaries) > 0 && len(b.Canaries) < len(b.Pools) {
 		where += " of " + strings.Join(b.Canaries, ", ")
 	}
-	text := fmt.Sprintf("Next: %s (%s). Go on? Only \"yes\" is taken for an answer:", strings.Join(engine.FoldNames(b.Hosts), ", "), where)
+	text := fmt.Sprintf("Next: %s (%s). Go on? Only \"yes\" is taken for an answer:", strings.Join(textutil.FoldNames(b.Hosts), ", "), where)
 	if !a.confirm(text) {
 		return rollout.ErrNoStep
 	}

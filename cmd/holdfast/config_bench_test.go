@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
 	"holdfast/modules"
 )
 
@@ -66,7 +67,7 @@ func BenchmarkConfigPlan(b *testing.B) {
 			b.ReportAllocs()
 			start := processorTime()
 			for b.Loop() {
-				if p := engine.NewPlan(in); len(p.Hosts) != work || len(p.Matching) != hosts-work {
+				if p := planner.NewPlan(in); len(p.Hosts) != work || len(p.Matching) != hosts-work {
 					b.Fatalf("%d hosts to change, %d match; %v", len(p.Hosts), len(p.Matching), p.Excluded[0])
 				}
 			}
@@ -75,7 +76,7 @@ func BenchmarkConfigPlan(b *testing.B) {
 	}
 }
 
-func planInput(b *testing.B, hosts int, changed bool) engine.Input {
+func planInput(b *testing.B, hosts int, changed bool) planner.Input {
 	b.Setenv("HOME", b.TempDir())
 	b.Setenv("XDG_STATE_HOME", b.TempDir())
 	b.Setenv("SSH_AUTH_SOCK", "")
@@ -91,7 +92,7 @@ func planInput(b *testing.B, hosts int, changed bool) engine.Input {
 	facts := s.run.Gather(b.Context())["w-00"]
 	text, err := json.Marshal(facts)
 	f.check(err)
-	in := engine.Input{Inventory: s.inv, Desired: map[string]engine.Desired{}, Facts: map[string]engine.Facts{}, Modules: modules.All(), Run: "r1"}
+	in := planner.Input{Inventory: s.inv, Desired: map[string]engine.Desired{}, Facts: map[string]engine.Facts{}, Modules: modules.All(), Run: "r1"}
 	first := s.inv.Hosts[0]
 	in.Inventory.Hosts = nil
 	for i := range hosts {

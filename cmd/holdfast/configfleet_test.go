@@ -21,6 +21,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/longtest"
 	"holdfast/engine/remote/sshtest"
 )
@@ -156,7 +157,7 @@ func (r *belowRoot) Read(p []byte) (int, error) {
 		if _, err := io.ReadFull(r.in, script); err != nil {
 			return 0, err
 		}
-		script = bytes.ReplaceAll(script, []byte("\nroot=''\n"), []byte("\nroot="+engine.Quote(r.root)+"\n"))
+		script = bytes.ReplaceAll(script, []byte("\nroot=''\n"), []byte("\nroot="+hostscript.Quote(r.root)+"\n"))
 		r.ready = bytes.NewReader(append([]byte(strconv.Itoa(len(script))+"\n"), script...))
 	}
 	if r.ready.Len() > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 )
@@ -178,7 +179,7 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wanted) [
 // what it prints counts only if it has the digest that was looked at.
 func readCommand(path string) engine.Command {
 	return engine.Command{Name: path, Script: fmt.Sprintf("timeout 10 dd if=%s bs=%d count=1 iflag=nofollow,nonblock,fullblock status=none",
-		engine.Quote(path), report.MaxContents+1)}
+		hostscript.Quote(path), report.MaxContents+1)}
 }
 
 // readOn runs commands that only read, in one round trip.
@@ -192,9 +193,9 @@ func (s *site) readOn(ctx context.Context, host string, commands []engine.Comman
 		return nil, err
 	}
 	mark := randomID()
-	reply, err := conn.Run(ctx, rollout.Script{Text: engine.ProbeScript(commands, mark), Timeout: time.Minute})
+	reply, err := conn.Run(ctx, rollout.Script{Text: hostscript.ProbeScript(commands, mark), Timeout: time.Minute})
 	if err != nil {
 		return nil, err
 	}
-	return engine.ReadOutputs(commands, mark, reply.Stdout, reply.Stderr)
+	return hostscript.ReadOutputs(commands, mark, reply.Stdout, reply.Stderr)
 }

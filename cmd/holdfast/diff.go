@@ -17,6 +17,7 @@ import (
 	"holdfast/engine/config"
 	"holdfast/engine/report"
 	"holdfast/engine/rules"
+	"holdfast/engine/textutil"
 )
 
 func (a *app) diffCommand() *cobra.Command {
@@ -113,7 +114,7 @@ func writeDiff(w io.Writer, d rules.Diff) error {
 
 // cell is text that stays on its line.
 func cell(s string) string {
-	return strings.NewReplacer("\n", " ", "\t", " ").Replace(engine.Printable(s))
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(textutil.Printable(s))
 }
 
 func actionList(actions []engine.Action) string {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // abortOnFatal makes errors that a Go program cannot recover from, such as a
@@ -29,6 +30,6 @@ func recoverFault(stderr *os.File, code *engine.ExitCode) {
 		return
 	}
 	fmt.Fprintf(stderr, "holdfast: internal error: %s\nThis is a fault of holdfast, please report it. Holds stay, and the next run goes on from here.\n%s",
-		engine.Printable(fmt.Sprint(fault)), debug.Stack())
+		textutil.Printable(fmt.Sprint(fault)), debug.Stack())
 	*code = engine.ExitFailed
 }

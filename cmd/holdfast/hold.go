@@ -16,8 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/journal"
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 )
 
 // holdFlags are the flags of hold.
@@ -102,7 +104,7 @@ func (a *app) hold(ctx context.Context, names []string, f holdFlags, lasts engin
 	}
 	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: holder(), Run: randomID(), Bastion: s.run.Start.Bastion, Reason: f.reason, Ticket: f.ticket}
 	code := a.onHosts(ctx, s, func(engine.Host) rollout.Script {
-		return rollout.Script{Text: engine.HoldScript(h, lasts, "", nil), Timeout: 2 * time.Minute}
+		return rollout.Script{Text: hostscript.HoldScript(h, lasts, "", nil), Timeout: 2 * time.Minute}
 	}, "held")
 	return exit(code)
 }
@@ -124,7 +126,7 @@ func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
 			continue
 		}
 		if both := common(planned, taken); len(both) > 0 {
-			fmt.Fprintf(a.stderr, "holdfast: warning: run %s of %s is under way and has %s in its plan; it leaves out what is held before it begins with it\n", r.ID, engine.Printable(r.Holder), strings.Join(engine.FoldNames(both), ", "))
+			fmt.Fprintf(a.stderr, "holdfast: warning: run %s of %s is under way and has %s in its plan; it leaves out what is held before it begins with it\n", r.ID, textutil.Printable(r.Holder), strings.Join(textutil.FoldNames(both), ", "))
 		}
 	}
 	for _, c := range s.inv.Clusters {
@@ -132,9 +134,9 @@ func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
 		switch {
 		case !ok:
 		case o.Lost() && !force && !(c.AllowOutage && o.Voters <= 2 && o.Problem == ""):
-			return failWith(engine.ExitRefused, fmt.Errorf("refused: %s; nothing was held. --force holds them all the same", engine.Printable(o.String())))
+			return failWith(engine.ExitRefused, fmt.Errorf("refused: %s; nothing was held. --force holds them all the same", textutil.Printable(o.String())))
 		case o.Lost(), o.Tight():
-			fmt.Fprintf(a.stderr, "holdfast: warning: %s\n", engine.Printable(o.String()))
+			fmt.Fprintf(a.stderr, "holdfast: warning: %s\n", textutil.Printable(o.String()))
 		}
 	}
 	return nil
@@ -203,10 +205,10 @@ func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rol
 			switch {
 			case err != nil:
 				tell(engine.ExitUnreachable, "%s: %v", h.Name, err)
-			case reply.Code == engine.ScriptHeld:
+			case reply.Code == hostscript.ScriptHeld:
 				tell(engine.ExitRefused, "%s: %s", h.Name, whose(reply))
 			case reply.Code != 0:
-				tell(engine.ExitFailed, "%s: exit status %d: %s", h.Name, reply.Code, engine.Printable(strings.TrimSpace(reply.Stderr)))
+				tell(engine.ExitFailed, "%s: exit status %d: %s", h.Name, reply.Code, textutil.Printable(strings.TrimSpace(reply.Stderr)))
 			default:
 				tell(engine.ExitOK, "%s: %s", h.Name, done)
 			}
@@ -219,10 +221,10 @@ func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rol
 func whose(reply rollout.Reply) string {
 	var h engine.Hold
 	if said := strings.TrimSpace(reply.Stderr); reply.Stdout == "" && said != "" {
-		return engine.Printable(strings.TrimPrefix(said, "hold: "))
+		return textutil.Printable(strings.TrimPrefix(said, "hold: "))
 	}
 	if json.Unmarshal([]byte(reply.Stdout), &h) != nil {
 		return "held, by a hold that cannot be read"
 	}
-	return engine.Printable(h.String())
+	return textutil.Printable(h.String())
 }

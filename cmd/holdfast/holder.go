@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"holdfast/engine"
 	"holdfast/engine/journal"
+	"holdfast/engine/textutil"
 )
 
 // holder names who runs holdfast, and where: user@bastion.
@@ -59,7 +59,7 @@ func (a *app) keepBastion(s *site) error {
 		return err
 	}
 	if was := here.Replaced; was != (journal.Machine{}) {
-		fmt.Fprintf(a.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not taken over\n", engine.Printable(was.Name))
+		fmt.Fprintf(a.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not taken over\n", textutil.Printable(was.Name))
 	}
 	s.run.Start.Bastion = here.Identity
 	return nil

@@ -18,6 +18,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/remote"
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 	"holdfast/modules"
 )
 
@@ -219,7 +220,7 @@ func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte
 		case err != nil:
 			return nil, err
 		case r.Code != 0:
-			return nil, fmt.Errorf("read %s on %s: %s", path, host.Name, engine.Printable(r.Stderr))
+			return nil, fmt.Errorf("read %s on %s: %s", path, host.Name, textutil.Printable(r.Stderr))
 		}
 		return []byte(r.Stdout), nil
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 )
 
 // seenHold is what a look at a host's hold has shown.
@@ -35,9 +37,9 @@ func (s *site) holds(ctx context.Context, hosts []engine.Host) []seenHold {
 				seen[i].err = err
 				return
 			}
-			reply, err := c.Run(ctx, rollout.Script{Text: engine.HoldLookScript(), Timeout: time.Minute})
+			reply, err := c.Run(ctx, rollout.Script{Text: hostscript.HoldLookScript(), Timeout: time.Minute})
 			seen[i].err, seen[i].text = err, reply.Stdout
-			seen[i].hold, seen[i].problem = engine.ReadHold(engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code})
+			seen[i].hold, seen[i].problem = hostscript.ReadHold(engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code})
 		})
 	}
 	workers.Wait()
@@ -61,7 +63,7 @@ func (a *app) extend(ctx context.Context, names []string, f holdFlags, lasts eng
 	code := engine.ExitOK
 	tell := func(worse engine.ExitCode, host, text string) {
 		code = code.Worse(worse)
-		fmt.Fprintf(a.stderr, "%s: %s\n", host, engine.Printable(text))
+		fmt.Fprintf(a.stderr, "%s: %s\n", host, textutil.Printable(text))
 	}
 	held := map[string]engine.Hold{}
 	var longer []string
@@ -77,7 +79,7 @@ func (a *app) extend(ctx context.Context, names []string, f holdFlags, lasts eng
 		case h.hold.Kind != engine.MaintenanceHold || h.hold.Run == "" || !s.isMine(*h.hold) && !f.force:
 			tell(engine.ExitRefused, name, h.hold.String()+"; that is not your hold")
 		case h.hold.Expires.IsZero() || h.hold.Expires.After(time.Now().Add(time.Duration(lasts))):
-			fmt.Fprintf(a.stdout, "%s: lasts longer already: %s\n", name, engine.Printable(h.hold.String()))
+			fmt.Fprintf(a.stdout, "%s: lasts longer already: %s\n", name, textutil.Printable(h.hold.String()))
 		default:
 			hold := *h.hold
 			hold.Reason, hold.Ticket = cmp.Or(f.reason, hold.Reason), cmp.Or(f.ticket, hold.Ticket)
@@ -86,7 +88,7 @@ func (a *app) extend(ctx context.Context, names []string, f holdFlags, lasts eng
 	}
 	s.only(longer)
 	return exit(code.Worse(a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
-		return rollout.Script{Text: engine.HoldScript(held[h.Name], lasts, "", nil), Timeout: time.Minute}
+		return rollout.Script{Text: hostscript.HoldScript(held[h.Name], lasts, "", nil), Timeout: time.Minute}
 	}, "extended")))
 }
 
@@ -118,7 +120,7 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 	code := engine.ExitOK
 	tell := func(worse engine.ExitCode, host, text string) {
 		code = code.Worse(worse)
-		fmt.Fprintf(a.stderr, "%s: %s\n", host, engine.Printable(text))
+		fmt.Fprintf(a.stderr, "%s: %s\n", host, textutil.Printable(text))
 	}
 	shown := map[string]string{}
 	var ending []string
@@ -145,7 +147,7 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 			tell(engine.ExitRefused, name, h.hold.String()+"; that is another person or bastion: ask there, or end it all the same with --force")
 			continue
 		default:
-			fmt.Fprintf(a.stdout, "%s: %s\n", name, engine.Printable(h.hold.String()))
+			fmt.Fprintf(a.stdout, "%s: %s\n", name, textutil.Printable(h.hold.String()))
 		}
 		shown[name], ending = h.text, append(ending, name)
 	}
@@ -154,6 +156,6 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 	}
 	s.only(ending)
 	return exit(code.Worse(a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
-		return rollout.Script{Text: engine.EndHoldScript(shown[h.Name]), Timeout: time.Minute}
+		return rollout.Script{Text: hostscript.EndHoldScript(shown[h.Name]), Timeout: time.Minute}
 	}, "released")))
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 	"holdfast/modules"
 )
 
@@ -77,7 +78,7 @@ func oneHost(inv engine.Inventory, name string) (engine.Host, error) {
 		}
 	}
 	if len(found) != 1 {
-		return engine.Host{}, fmt.Errorf("%s is %d hosts (%s); render takes one", name, len(found), strings.Join(engine.FoldNames(names), " "))
+		return engine.Host{}, fmt.Errorf("%s is %d hosts (%s); render takes one", name, len(found), strings.Join(textutil.FoldNames(names), " "))
 	}
 	return found[0], nil
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/crypto/argon2"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
 	"holdfast/engine/report"
 )
 
@@ -55,7 +56,7 @@ func sameSecrets(p, saved engine.Plan, sensitive []string) error {
 // secretsOf returns what is compared with a saved plan and has a secret in it.
 func secretsOf(p engine.Plan, sensitive []string) []string {
 	var secrets []string
-	for _, text := range p.Compared() {
+	for _, text := range planner.Compared(p) {
 		if report.Hide(text, sensitive) != text {
 			secrets = append(secrets, text)
 		}

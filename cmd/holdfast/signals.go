@@ -14,6 +14,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 )
 
 // signals are the operator's two wishes: to stop at a safe point (the first
@@ -107,7 +108,7 @@ func endByForce(stderr *os.File, waits *waits) {
 	if list := waits.list(); len(list) > 0 {
 		text = "ended while " + strings.Join(list, "; ")
 	}
-	fmt.Fprintln(stderr, "\nholdfast: "+engine.Printable(text))
+	fmt.Fprintln(stderr, "\nholdfast: "+textutil.Printable(text))
 	os.Exit(int(engine.ExitStopped))
 }
 

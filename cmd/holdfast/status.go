@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
 	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 )
@@ -46,7 +47,7 @@ func (a *app) status(ctx context.Context) error {
 	if a.limit != "" {
 		s.narrow()
 	}
-	status := engine.NewStatus(engine.Input{
+	status := planner.NewStatus(planner.Input{
 		Inventory: s.run.Inventory, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn,
 		Facts: s.run.Gather(ctx), Clusters: s.run.Observe(ctx), Run: s.run.ID, Bastion: s.run.Start.Bastion, Dead: s.run.Dead,
 	})
@@ -65,7 +66,7 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return exit(status.Verdict().Exit)
+	return exit(planner.Verdict(status).Exit)
 }
 
 // narrow makes the site that of the selected hosts, their pools and clusters,

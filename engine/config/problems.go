@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Problem is one error or warning about a document.
@@ -15,7 +16,7 @@ type Problem struct {
 }
 
 // String formats the problem as FILE:LINE:COLUMN: PATH: TEXT.
-func (p Problem) String() string { return p.Place.String() + ": " + engine.Printable(p.Text) }
+func (p Problem) String() string { return p.Place.String() + ": " + textutil.Printable(p.Text) }
 
 // Errors lists all errors in the documents of a host.
 type Errors []Problem

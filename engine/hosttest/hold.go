@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 )
 
@@ -144,7 +145,7 @@ func seconds(s string) time.Duration {
 }
 
 func (h *Host) inTheWay() rollout.Reply {
-	reply := h.printHold(engine.ScriptHeld)
+	reply := h.printHold(hostscript.ScriptHeld)
 	reply.Stderr = "hold: the host is held by someone else\n"
 	if !h.held() {
 		reply.Stderr = "hold: the host is not held\n"
@@ -165,7 +166,7 @@ func (h *Host) checkHold(run string) rollout.Reply {
 	if h.held() && !h.heldBut(run) {
 		return rollout.Reply{}
 	}
-	reply := h.printHold(engine.ScriptHeld)
+	reply := h.printHold(hostscript.ScriptHeld)
 	reply.Stderr = "hold: the host is not held by this run; nothing was done\n"
 	return reply
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 )
 
@@ -106,11 +107,11 @@ const rollBack = "roll back"
 // and reboots, if it runs the one that failed.
 func (h *Host) rollback(b *Bastion, bad, good, run string, now time.Time) rollout.Reply {
 	changed := func(why string) rollout.Reply {
-		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "rollback: " + why + "; nothing was done\n"}
+		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "rollback: " + why + "; nothing was done\n"}
 	}
 	switch {
 	case !h.held() || h.heldBut(run):
-		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
+		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 	case !h.goes.IsZero():
 		return changed("the host goes down")
 	case h.booted == good:
@@ -118,7 +119,7 @@ func (h *Host) rollback(b *Bastion, bad, good, run string, now time.Time) rollou
 	case h.booted != bad:
 		return changed("the host runs " + h.booted + ", which is not " + bad)
 	case h.previous != good:
-		return rollout.Reply{Code: engine.ScriptCannot, Stderr: "rollback: the host has not got " + good + " any more; nothing was done\n"}
+		return rollout.Reply{Code: hostscript.ScriptCannot, Stderr: "rollback: the host has not got " + good + " any more; nothing was done\n"}
 	}
 	if !slices.Contains(h.memory.rejected, bad) {
 		h.memory.rejected = append(h.memory.rejected, bad)

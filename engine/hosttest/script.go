@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 )
 
@@ -19,7 +20,7 @@ func verb(text string) string {
 		word, _, _ := strings.Cut(order, " ")
 		return word
 	}
-	if text == engine.HoldLookScript() {
+	if text == hostscript.HoldLookScript() {
 		return "look"
 	}
 	if strings.HasPrefix(text, checkStart) {
@@ -48,13 +49,13 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 		b.seen[h.Name] = now
 		return h.probe(commands, now)
 	}
-	if text == engine.HoldLookScript() {
+	if text == hostscript.HoldLookScript() {
 		if !h.held() {
-			return rollout.Reply{Code: engine.NoHold}
+			return rollout.Reply{Code: hostscript.NoHold}
 		}
 		return h.printHold(0)
 	}
-	if text == engine.CheckHoldScript(b.owner()) {
+	if text == hostscript.CheckHoldScript(b.owner()) {
 		return h.checkHold(b.ID)
 	}
 	if reply, ok := h.holdScript(b, text, now); ok {
@@ -69,7 +70,7 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 		return rollout.Reply{}
 	case len(args) == 3 && args[0] == "hosttest" && args[1] == "sync":
 		if !h.held() || h.heldBut(args[2]) {
-			return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
+			return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 		}
 		return rollout.Reply{}
 	case len(args) == 5 && args[0] == "hosttest" && args[1] == "reboot":
@@ -116,9 +117,9 @@ func (h *Host) probe(commands string, now time.Time) rollout.Reply {
 func (h *Host) stage(b *Bastion, digest string, holders []string, now time.Time) rollout.Reply {
 	switch {
 	case h.heldBut(holders...):
-		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is held by someone else; nothing was done\n"}
+		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else; nothing was done\n"}
 	case h.traits.DiskFull:
-		return rollout.Reply{Code: engine.ScriptNoSpace, Stderr: "stage: the deployment is not staged; the end of the log:\nerror: 12 MiB are free, 1024 MiB are needed\n"}
+		return rollout.Reply{Code: hostscript.ScriptNoSpace, Stderr: "stage: the deployment is not staged; the end of the log:\nerror: 12 MiB are free, 1024 MiB are needed\n"}
 	case !h.goes.IsZero():
 		return rollout.Reply{Code: 1, Stderr: "the system is going down\n"}
 	case h.staged == digest:
@@ -140,13 +141,13 @@ func (h *Host) stage(b *Bastion, digest string, holders []string, now time.Time)
 func (h *Host) reboot(b *Bastion, digest, boot, run string, now time.Time) rollout.Reply {
 	switch {
 	case !h.held() || h.heldBut(run):
-		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
+		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 	case h.bootID() != boot || !h.goes.IsZero():
-		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "finalize: the host has rebooted since it was planned\n"}
+		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "finalize: the host has rebooted since it was planned\n"}
 	case digest == plain && h.staged != "" && !h.locked:
-		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "reboot: what is staged would be booted\n"}
+		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "reboot: what is staged would be booted\n"}
 	case digest != plain && (h.staged != digest || !h.locked):
-		return rollout.Reply{Code: engine.ScriptChanged, Stderr: "finalize: nothing is staged\n"}
+		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "finalize: nothing is staged\n"}
 	case h.traits.Stubborn:
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 )
 
@@ -42,15 +43,15 @@ func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollo
 	}
 	switch {
 	case foreign:
-		return rollout.Reply{Code: engine.ScriptHeld, Stderr: "hold: the host is held by someone else, or by nobody; nothing was done\n"}
+		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else, or by nobody; nothing was done\n"}
 	case !h.goes.IsZero():
 		return rollout.Reply{Code: 1, Stderr: "the system is going down\n"}
 	case o.Boot != "" && o.Boot != h.bootID():
-		return rollout.Reply{Code: engine.ScriptChanged, Stderr: verb + ": the host has rebooted since it was planned; nothing was done\n"}
+		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: verb + ": the host has rebooted since it was planned; nothing was done\n"}
 	case o.Before != nil && o.Was != h.setting.disk:
-		return rollout.Reply{Code: engine.ScriptChanged, Stderr: verb + ": " + settingPath + " has changed since it was planned; nothing was done\n"}
+		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: verb + ": " + settingPath + " has changed since it was planned; nothing was done\n"}
 	case h.traits.DiskFull && o.Action == "" || h.traits.DiskFull && quiet:
-		return rollout.Reply{Code: engine.ScriptNoSpace, Stderr: verb + ": no space left on device; nothing was done\n"}
+		return rollout.Reply{Code: hostscript.ScriptNoSpace, Stderr: verb + ": no space left on device; nothing was done\n"}
 	case h.traits.ReadOnly && o.Before != nil:
 		return rollout.Reply{Code: 1, Stderr: verb + ": " + settingPath + ": read-only file system; nothing was done\n"}
 	}
@@ -113,7 +114,7 @@ func (h *Host) act(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 			h.units = slices.DeleteFunc(h.units, func(u string) bool { return u == appUnit })
 		}
 		h.setting.failing = h.traits.ActHangs
-		return &rollout.Reply{Code: engine.ScriptActed, Stderr: o.Action + ": exit status 1\n"}
+		return &rollout.Reply{Code: hostscript.ScriptActed, Stderr: o.Action + ": exit status 1\n"}
 	}
 	takes := actionsOf(h.setting.disk)
 	if last := takes[len(takes)-1]; string(last.Type)+" "+last.Unit == o.Action {
@@ -125,7 +126,7 @@ func (h *Host) act(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 
 // hanging is how long a script takes that the host had to end.
 func (h *Host) hanging(reply rollout.Reply) time.Duration {
-	if !h.setting.failing || reply.Code != engine.ScriptActed {
+	if !h.setting.failing || reply.Code != hostscript.ScriptActed {
 		return 0
 	}
 	h.setting.failing = false

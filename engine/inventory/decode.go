@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // node is one block, checked against the schema but not evaluated.
@@ -119,7 +119,7 @@ func (l *loader) reportUnknown(in block, what, name string, at hcl.Range) {
 	if in.name == "inventory" {
 		detail = "an inventory knows " + joinNames(in.knownNames())
 	}
-	if near := engine.Nearest(name, in.knownNames()); near != "" {
+	if near := textutil.Nearest(name, in.knownNames()); near != "" {
 		detail = fmt.Sprintf("did you mean %q?", near)
 	}
 	l.addError(at, fmt.Sprintf("unknown %s %q", what, name), detail)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Errors holds all errors of an inventory.
@@ -66,7 +66,7 @@ func (e *Errors) writeError(b *strings.Builder, d *hcl.Diagnostic, lines map[str
 	if at.End.Line != at.Start.Line {
 		width = 1
 	}
-	fmt.Fprintln(b, engine.Marked(at.Start.Line, line, at.Start.Column, width))
+	fmt.Fprintln(b, textutil.Marked(at.Start.Line, line, at.Start.Column, width))
 }
 
 // redactText removes sensitive values that a function quoted before they were known to be sensitive.
@@ -84,7 +84,7 @@ func formatDiagnostic(d *hcl.Diagnostic) string {
 	if d.Detail != "" {
 		s += ": " + strings.TrimSuffix(strings.ReplaceAll(d.Detail, "\n", " "), ".")
 	}
-	return engine.Printable(s)
+	return textutil.Printable(s)
 }
 
 // sourceLine returns the line of a place, and false if it must not be shown.
@@ -93,5 +93,5 @@ func (e *Errors) sourceLine(at *hcl.Range, lines []string) (string, bool) {
 		return "", false
 	}
 	line := strings.TrimSuffix(lines[at.Start.Line-1], "\r")
-	return engine.Printable(line), !containsSecret(line, e.sensitive)
+	return textutil.Printable(line), !containsSecret(line, e.sensitive)
 }

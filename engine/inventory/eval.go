@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // scope evaluates the expressions of an inventory.
@@ -120,7 +120,7 @@ func (s *scope) explainMissing(d *hcl.Diagnostic, t hcl.Traversal) {
 	for name := range values {
 		names = append(names, name)
 	}
-	if near := engine.Nearest(step.Name, names); near != "" {
+	if near := textutil.Nearest(step.Name, names); near != "" {
 		d.Detail = "did you mean " + t.RootName() + "." + near + "?"
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/inventory"
+	"holdfast/engine/textutil"
 )
 
 const commit = "commit=4d1f9c3e7a2b586001c4de92af37be45086dd1f2c3a4957be8061f5ad94c27e0"
@@ -128,7 +129,7 @@ func TestPatternsDocumented(t *testing.T) {
 					names = append(names, h.Name)
 				}
 			}
-			got := strings.Join(engine.FoldNames(names), " ")
+			got := strings.Join(textutil.FoldNames(names), " ")
 			if want := strings.TrimSpace(row[2]); want != "" && got != want {
 				t.Errorf("%s: %s, want %s", pattern, got, want)
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // maxRange bounds the hosts of one range: a larger number is likely a typing error.
@@ -127,7 +128,7 @@ func (b *builder) checkReference(n *node, arg, name, kind string) {
 		return
 	}
 	detail := fmt.Sprintf("add a block %s %q", kind, name)
-	if near := engine.Nearest(name, slices.Sorted(maps.Keys(b.declared[kind]))); near != "" {
+	if near := textutil.Nearest(name, slices.Sorted(maps.Keys(b.declared[kind]))); near != "" {
 		detail = fmt.Sprintf("did you mean %q?", near)
 	}
 	b.addError(n.args[arg].Expr.Range(), fmt.Sprintf("no %s %q", kind, name), detail)

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/rules"
+	"holdfast/engine/textutil"
 )
 
 // readPolicy reads the rules of a pool: its own, then the site's rules that it does not replace.
@@ -57,7 +58,7 @@ func ruleProblems(r engine.Rule) []string {
 	}
 	var texts []string
 	for _, e := range found {
-		texts = append(texts, strings.TrimPrefix(e.Error(), "policy "+engine.Printable(r.String())+": "))
+		texts = append(texts, strings.TrimPrefix(e.Error(), "policy "+textutil.Printable(r.String())+": "))
 	}
 	return texts
 }
@@ -99,7 +100,7 @@ func (b *builder) readAction(n *node, text string) engine.Action {
 	}
 	at := n.args["actions"].Expr.Range()
 	advice := "there are none, drain, daemon-reload, reload UNIT, restart UNIT and reboot"
-	if near := engine.Nearest(word, kinds); near != "" {
+	if near := textutil.Nearest(word, kinds); near != "" {
 		advice = fmt.Sprintf("did you mean %q?", strings.TrimSpace(near+" "+unit))
 	}
 	b.addWarning("%s:%d:%d: action %q is not known and taken for a reboot; %s", at.Filename, at.Start.Line, at.Start.Column, text, advice)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 func (b *builder) readPool(n *node) {
@@ -81,7 +82,7 @@ func readChoice[T ~string](r reader, name, what, first string, others ...T) T {
 
 // checkDisplayName checks the name of a block that only people refer to.
 func (b *builder) checkDisplayName(n *node) string {
-	if n.label == "" || engine.Printable(n.label) != n.label {
+	if n.label == "" || textutil.Printable(n.label) != n.label {
 		b.addError(n.at, fmt.Sprintf("%q is no %s name", n.label, n.kind.name), "give it one that people can read")
 	}
 	return n.label

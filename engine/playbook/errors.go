@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Errors is everything that is wrong with a playbook.
@@ -31,7 +31,7 @@ func (e *Errors) Len() int { return len(e.problems) }
 // addProblem notes a problem, once: what an alias repeats is wrong in one place.
 func (e *Errors) addProblem(at place, what, advice string) {
 	text := strings.ReplaceAll(what+"; "+advice, "\n", " ")
-	p := problem{at, engine.Printable(text)}
+	p := problem{at, textutil.Printable(text)}
 	if !slices.Contains(e.problems, p) {
 		e.problems = append(e.problems, p)
 	}
@@ -62,5 +62,5 @@ func (e *Errors) formatProblem(p problem) string {
 	if p.line > len(e.lines) {
 		return head
 	}
-	return head + "\n" + engine.Marked(p.line, e.lines[p.line-1], p.column, p.width)
+	return head + "\n" + textutil.Marked(p.line, e.lines[p.line-1], p.column, p.width)
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // suggestWord says which words there are, or which of them was meant.
 func suggestWord(name string, words []string) string {
-	if w := engine.Nearest(name, words); w != "" {
+	if w := textutil.Nearest(name, words); w != "" {
 		return fmt.Sprintf("did you mean %q?", w)
 	}
 	return "there are " + strings.Join(words, ", ")

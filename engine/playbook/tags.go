@@ -9,7 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Words among tags that mean something by themselves, as in Ansible.
@@ -83,7 +83,7 @@ func (l *loader) checkTags() {
 		for _, tag := range splitTags(given) {
 			if !l.tags[tag] && !slices.Contains(special, tag) {
 				advice := "the tags of its tasks are " + joinTags(l.tags)
-				if near := engine.Nearest(tag, slices.Sorted(maps.Keys(l.tags))); near != "" {
+				if near := textutil.Nearest(tag, slices.Sorted(maps.Keys(l.tags))); near != "" {
 					advice = fmt.Sprintf("did you mean %q?", near)
 				}
 				l.errs.addProblem(place{}, fmt.Sprintf("%s %s: no task has that tag", flag, tag), advice)

@@ -31,7 +31,7 @@ type Command struct {
 
 // Result is the output of a script and its exit status.
 type Result struct {
-	Stdout, Stderr string // untrusted: see engine.Printable
+	Stdout, Stderr string // untrusted: see textutil.Printable
 	Code           int    // exit status; 128 + number if a signal ended the shell
 	Signal         string // the signal's name without SIG, or ""
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Kind classifies errors by the action that they need.
@@ -97,5 +97,5 @@ func oneLine(s string) string {
 	if len(s) > maxQuoted {
 		s = s[:maxQuoted] + "…"
 	}
-	return engine.Printable(s)
+	return textutil.Printable(s)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // advice is what to do next: one line, and what to know of it.
@@ -54,7 +55,7 @@ func (s *summary) goOn(what string, end engine.RunEnd, flags ...string) []string
 
 // limitTo is a pattern for hosts.
 func limitTo(hosts []string) string {
-	return strings.Join(engine.FoldNames(slices.Compact(hosts)), ",")
+	return strings.Join(textutil.FoldNames(slices.Compact(hosts)), ",")
 }
 
 // wentBack reports whether a host was rolled back, in this run or before.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // command is a command line of holdfast as a shell takes it.
@@ -14,7 +14,7 @@ func command(name string, args []string) string {
 		words = append(words, name)
 	}
 	for _, arg := range args {
-		words = append(words, engine.Quote(arg))
+		words = append(words, hostscript.Quote(arg))
 	}
 	return strings.Join(words, " ")
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Contents is one file as it is and as it is to be, on one host. An empty one
@@ -98,7 +98,7 @@ func paintLine(line string, style Style) string {
 
 // text is the difference as it is shown, whatever the host.
 func (c Contents) text() string {
-	head := "    " + oneLine.Replace(engine.Printable(c.Path))
+	head := "    " + oneLine.Replace(textutil.Printable(c.Path))
 	if c.Withheld != "" {
 		return head + ": not shown, as it is " + c.Withheld + "\n"
 	}
@@ -114,7 +114,7 @@ func (c Contents) text() string {
 			fmt.Fprintf(&b, "      … and %s more\n", count(len(lines)-i, "line", "lines"))
 			break
 		}
-		b.WriteString("      " + strings.ReplaceAll(engine.Printable(line), "\n", " ") + "\n")
+		b.WriteString("      " + strings.ReplaceAll(textutil.Printable(line), "\n", " ") + "\n")
 	}
 	return b.String()
 }

@@ -33,7 +33,7 @@ func TestDocumentedOutput(t *testing.T) {
 		}
 		goldens = append(goldens, "\n"+string(text))
 	}
-	windows, err := os.ReadFile("../canary_test.go")
+	windows, err := os.ReadFile("../planner/canary_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}

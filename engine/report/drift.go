@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 const driftTitle = "Drift: changed on the host since it was applied"
@@ -63,7 +64,7 @@ func (v *planView) drift() {
 
 // folded names hosts, and counts them if there are several.
 func folded(names []string) string {
-	text := strings.Join(engine.FoldNames(names), ", ")
+	text := strings.Join(textutil.FoldNames(names), ", ")
 	if n := len(names); n > 1 {
 		text += fmt.Sprintf(" (%d hosts)", n)
 	}

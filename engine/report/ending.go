@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // few is how many hosts are shown one by one; more are folded.
@@ -147,7 +148,7 @@ func (s *summary) etcdLines(b *strings.Builder) {
 			fmt.Fprintf(b, ", %d more unanswered", c.unknown)
 		}
 		if w := s.etcd[name]; w != nil && len(w.took) > 0 {
-			fmt.Fprintf(b, "; taken down: %s", strings.Join(engine.FoldNames(w.took), ", "))
+			fmt.Fprintf(b, "; taken down: %s", strings.Join(textutil.FoldNames(w.took), ", "))
 		}
 		b.WriteString(")")
 		if c.slowest > 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // next is what a person has to know and do when a run did not succeed, or has
@@ -73,7 +74,7 @@ func failed(hosts []*hostSummary, told string) []string {
 		names = append(names, h.name)
 	}
 	f := *hosts[0].failure
-	return inShort(strings.Join(engine.FoldNames(names), ", ")+" failed at "+f.Step, f, told, len(hosts) > 1)
+	return inShort(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+f.Step, f, told, len(hosts) > 1)
 }
 
 // inShort is a failure in a line, with the hint that came with it. The cause is

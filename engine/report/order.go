@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // batchView is a batch as it is shown: its hosts by pool, with the zone they
@@ -108,7 +109,7 @@ func (v *planView) shares(b batchView) string {
 		if s.pace > 0 {
 			where += fmt.Sprintf(", %d at a time", s.pace)
 		}
-		parts = append(parts, strings.Join(engine.FoldNames(s.hosts), ", ")+" "+v.style.faint("("+where+")"))
+		parts = append(parts, strings.Join(textutil.FoldNames(s.hosts), ", ")+" "+v.style.faint("("+where+")"))
 	}
 	return strings.Join(parts, "  ")
 }
@@ -148,7 +149,7 @@ func exclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 	}
 	groups := make([]exclusionGroup, 0, len(order))
 	for _, k := range order {
-		text := strings.Join(engine.FoldNames(hosts[k]), ", ")
+		text := strings.Join(textutil.FoldNames(hosts[k]), ", ")
 		if k.reason != "" {
 			text += ": " + k.reason
 		} else {

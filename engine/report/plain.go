@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Plain writes a line for each thing worth knowing, for cron, CI and logs.
@@ -87,7 +88,7 @@ func (p *Plain) text(e engine.Event) string {
 	case engine.StageEnded:
 		return "staged in " + brief(e.Took)
 	case engine.BatchStarted:
-		return p.Style.bold(batch(e)) + "  " + strings.Join(engine.FoldNames(e.Hosts), ", ")
+		return p.Style.bold(batch(e)) + "  " + strings.Join(textutil.FoldNames(e.Hosts), ", ")
 	case engine.BatchEnded:
 		return batch(e) + " done in " + brief(e.Took)
 	case engine.RunEnded:
@@ -212,7 +213,7 @@ func (p *Plain) end(end engine.RunEnd) string {
 		hosts []string
 	}{{"updated", end.Updated}, {"failed", end.Failed}, {"not updated", end.Left}} {
 		if len(part.hosts) > 0 {
-			lines = append(lines, "  "+part.what+": "+strings.Join(engine.FoldNames(part.hosts), ", "))
+			lines = append(lines, "  "+part.what+": "+strings.Join(textutil.FoldNames(part.hosts), ", "))
 		}
 	}
 	if len(end.NotBegun) > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // WritePlan shows a plan to a person: what changes, why and how on each group
@@ -201,7 +202,7 @@ func (v *planView) lanes() {
 		v.line("  stage    %s  %s", strings.Join(l.Hosts, ", then "), v.style.faint("one member of "+l.Cluster+" at a time, the leader last"))
 	}
 	if len(alone) > 0 {
-		v.line("  stage    %s  %s", strings.Join(engine.FoldNames(alone), ", "), v.style.faint("side by side"))
+		v.line("  stage    %s  %s", strings.Join(textutil.FoldNames(alone), ", "), v.style.faint("side by side"))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/report"
 )
 
@@ -44,7 +45,7 @@ func TestRedactKeepsTheRunGoing(t *testing.T) {
 // line by line, as the output of a command arrives.
 func TestRedactOtherSpellings(t *testing.T) {
 	for secret, said := range map[string][]string{
-		"it's-hunter2":      {"login " + engine.Quote("it's-hunter2"), fmt.Sprintf("%q", "it's-hunter2")},
+		"it's-hunter2":      {"login " + hostscript.Quote("it's-hunter2"), fmt.Sprintf("%q", "it's-hunter2")},
 		`pass"word\hunter2`: {fmt.Sprintf("invalid %q", `pass"word\hunter2`), `{"password":"pass\"word\\hunter2"}`},
 		"hunter2hunter2\n":  {"token hunter2hunter2 refused"},
 		"-----BEGIN-----\nhunter2hunter2\nhunter2rabbits\n": {"hunter2hunter2", "+ hunter2rabbits"},

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // size is that of a terminal, in columns and lines. Zero is not known.
@@ -108,7 +109,7 @@ func (b *board) cluster(name string, w etcdWatch, width int, now time.Time) stri
 		leader = ", leader " + s.Leader
 	}
 	if hosts := w.away(); len(hosts) > 0 {
-		away = ", away: " + strings.Join(engine.FoldNames(hosts), ", ")
+		away = ", away: " + strings.Join(textutil.FoldNames(hosts), ", ")
 	}
 	if !w.at.IsZero() {
 		age = ", seen " + elapsed(w.at, now) + " ago"
@@ -181,7 +182,7 @@ func (b *board) byStep(names []string, most int, now time.Time) []string {
 			return append(lines, fmt.Sprintf("  and %d steps more", len(order)-i))
 		}
 		lines = append(lines, fmt.Sprintf("  %s %s  %s: %s", step, b.style.faint("up to "+elapsed(since[step], now)),
-			count(len(hosts[step]), "host", "hosts"), strings.Join(engine.FoldNames(hosts[step]), ", ")))
+			count(len(hosts[step]), "host", "hosts"), strings.Join(textutil.FoldNames(hosts[step]), ", ")))
 	}
 	return lines
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // WriteStatus shows the fleet: counts by pool, with since when it is complete or
@@ -127,7 +128,7 @@ func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 		if !found {
 			note = k.note
 		}
-		rows = append(rows, []string{strings.Join(engine.FoldNames(hosts[k]), ","), k.state, k.version, note})
+		rows = append(rows, []string{strings.Join(textutil.FoldNames(hosts[k]), ","), k.state, k.version, note})
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err

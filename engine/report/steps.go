@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // planSteps are the steps of a plan, by where they are done and by name.
@@ -57,7 +58,7 @@ func (p *Plain) begins(e engine.Event) string {
 func (p *Plain) gathered(e engine.Event) string {
 	text := e.Message + " in " + e.Took.String()
 	if len(p.missed) > 0 {
-		text += "; not reached: " + strings.Join(engine.FoldNames(p.missed), ", ")
+		text += "; not reached: " + strings.Join(textutil.FoldNames(p.missed), ", ")
 		p.missed = nil
 	}
 	return p.Style.faint(text)

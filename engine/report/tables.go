@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/journal"
+	"holdfast/engine/textutil"
 )
 
 var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
@@ -21,7 +22,7 @@ func table(w io.Writer, rows [][]string) error {
 	t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
 	for _, r := range rows {
 		for i := range r {
-			r[i] = oneLine.Replace(engine.Printable(r[i]))
+			r[i] = oneLine.Replace(textutil.Printable(r[i]))
 		}
 		_, _ = fmt.Fprintln(t, strings.Join(r, "\t")) // into a builder
 	}
@@ -59,7 +60,7 @@ func tableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) int) 
 	below := make([]string, len(rows))
 	for i, r := range rows {
 		last := len(r) - 1
-		if text := oneLine.Replace(engine.Printable(r[last])); wide+ansi.StringWidth(text) > mayBe(r) {
+		if text := oneLine.Replace(textutil.Printable(r[last])); wide+ansi.StringWidth(text) > mayBe(r) {
 			below[i], r[last] = wrapped("    ", text), ""
 		}
 	}

@@ -3,7 +3,7 @@ package report
 import (
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/textutil"
 	"holdfast/engine/wire"
 )
 
@@ -15,7 +15,7 @@ func safe[T any](v T) T { return wire.Rewrite(v, true, safeText) }
 // safeText is a text of a host for a terminal; its lines but the first are
 // indented further than any line of holdfast's own.
 func safeText(s string) string {
-	s = engine.Printable(s)
+	s = textutil.Printable(s)
 	if !strings.ContainsAny(s, "\n\t") {
 		return s
 	}

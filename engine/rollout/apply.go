@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
 )
 
 // ErrDeclined is what Approve returns when the operator says no.
 var ErrDeclined = errors.New("not approved; nothing was changed")
 
-// ErrNoStep is what Step returns when the operator says no to a batch.
+// ErrNoStep is Step's answer to a batch that the operator declines.
 var ErrNoStep = errors.New("not approved: the run ends before this batch; what was done stays")
 
 // Plan looks at the site and plans; it touches nothing.
@@ -20,8 +21,7 @@ func (r *Run) Plan(ctx context.Context) (engine.Plan, Sight, error) {
 	return r.plan(ctx, newProgress())
 }
 
-// PlanPlays looks at the site once, and plans every play of a playbook as if it
-// were the first.
+// PlanPlays gathers facts once, and plans every play as if it were the first.
 func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
 	p := newProgress()
 	var plans []engine.Plan
@@ -45,7 +45,7 @@ func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error)
 	if !plan.HasWork() && r.completeSight(ctx, p, sight) { // what is said at the end is about all clusters
 		plan = sight.survey.Plan(r.Clock.Now(), sight.Clusters)
 	}
-	sight.survey = engine.Survey{} // its part of the memory of a large site
+	sight.survey = planner.Survey{} // its part of the memory of a large site
 	p.sight, p.facts = sight, sight.Facts
 	return plan, sight, ctx.Err()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // until calls look again and again until it has nothing to object, the host is
@@ -140,7 +141,7 @@ func (r *Run) lastLines(ctx context.Context, hp engine.HostPlan, unit string, lo
 		return
 	}
 	logs[unit] = ""
-	script := "timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit=" + engine.Quote(unit)
+	script := "timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit=" + hostscript.Quote(unit)
 	if reply, err := r.exec(ctx, hp.Host, Script{Text: script, Timeout: 20 * time.Second}); err == nil && reply.Code == 0 {
 		logs[unit] = tail(strings.TrimSpace(reply.Stdout), 1024)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
 )
@@ -72,7 +73,7 @@ type hastyConn struct {
 func (c hastyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
 	reply, err := c.Conn.Run(ctx, s)
 	if err == nil && strings.HasPrefix(s.Text, "hosttest reboot") {
-		return c.Conn.Run(ctx, rollout.Script{Text: engine.ReleaseScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}, engine.Release{}), Timeout: time.Minute})
+		return c.Conn.Run(ctx, rollout.Script{Text: hostscript.ReleaseScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}, engine.Release{}), Timeout: time.Minute})
 	}
 	return reply, err
 }

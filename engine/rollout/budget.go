@@ -8,13 +8,15 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/planner"
 )
 
 // lookout is how the hosts of a batch see what others have taken since it was
 // planned. They ask at about the same time, so they share looks: who asks while
 // a look is under way takes part in the next, as only that begins afterwards.
 type lookout struct {
-	budgets engine.Budgets
+	budgets planner.Budgets
 	others  []engine.Host
 	begun   atomic.Int64  // looks
 	turn    chan struct{} // has room for the one who looks; guards what follows
@@ -24,7 +26,7 @@ type lookout struct {
 
 // lookOut is the lookout for the first batch of a plan.
 func (r *Run) lookOut(p *progress, plan engine.Plan) *lookout {
-	b := engine.NewBudgets(r.Inventory, p.facts, plan)
+	b := planner.NewBudgets(r.Inventory, p.facts, plan)
 	return &lookout{budgets: b, others: b.Others(), turn: make(chan struct{}, 1)}
 }
 
@@ -73,12 +75,12 @@ func (r *Run) holdsOf(ctx context.Context, hosts []engine.Host) []engine.Facts {
 	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
 	for i, h := range hosts {
 		workers.Go(func() {
-			reply, err := r.insist(ctx, h.Name, Script{Text: engine.HoldLookScript(), Timeout: quick})
+			reply, err := r.insist(ctx, h.Name, Script{Text: hostscript.HoldLookScript(), Timeout: quick})
 			if facts[i].Host = h.Name; err != nil {
 				facts[i].Unreachable = err.Error()
 				return
 			}
-			facts[i].Hold, facts[i].HoldProblem = engine.ReadHold(engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code})
+			facts[i].Hold, facts[i].HoldProblem = hostscript.ReadHold(engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code})
 		})
 	}
 	workers.Wait()

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
+	"holdfast/engine/textutil"
 )
 
 // finish turns how the loop ended into the outcome of the run.
@@ -88,7 +90,7 @@ func unnamed(p *progress, plans []engine.Plan, named string) string {
 	case 1:
 		return fmt.Sprintf("%s has failed (%s)", hosts[0], firstLine(how[hosts[0]]))
 	default:
-		return strings.Join(engine.FoldNames(hosts), ", ") + " have failed"
+		return strings.Join(textutil.FoldNames(hosts), ", ") + " have failed"
 	}
 }
 
@@ -118,7 +120,7 @@ func (r *Run) counts(ctx context.Context, p *progress, end *engine.RunEnd) {
 	if end.Exit == engine.ExitOK { // then it says whether the whole site is complete
 		in.Clusters = r.observeOthers(ctx, in)
 	}
-	status := engine.NewStatus(in)
+	status := planner.NewStatus(in)
 	end.Pools, end.Complete = status.Pools, status.Complete && end.Exit == engine.ExitOK
 }
 
@@ -189,7 +191,7 @@ func some(list []engine.UnfinishedHost) string {
 	for _, u := range list[:min(mostReasons, len(list))] {
 		parts = append(parts, u.String())
 	}
-	return strings.Join(engine.AndMore(parts, len(list)), "; ")
+	return strings.Join(textutil.AndMore(parts, len(list)), "; ")
 }
 
 // drift names the hosts whose pools only report that somebody changed them.
@@ -198,7 +200,7 @@ func drift(list []engine.HostDrift) string {
 	for _, d := range list {
 		hosts = append(hosts, d.Host)
 	}
-	return strings.Join(engine.FoldNames(hosts), ", ") + ": drift, which is only to be reported; holdfast plan says what"
+	return strings.Join(textutil.FoldNames(hosts), ", ") + ": drift, which is only to be reported; holdfast plan says what"
 }
 
 // mostReasons is how many reasons fit into a sentence.
@@ -245,7 +247,7 @@ func sorted(list []engine.Exclusion, say func(engine.Exclusion) string) []string
 		if len(hosts[what]) > 1 {
 			verb = "are"
 		}
-		parts[i] = fmt.Sprintf("%s %s %s", strings.Join(engine.FoldNames(hosts[what]), ", "), verb, what)
+		parts[i] = fmt.Sprintf("%s %s %s", strings.Join(textutil.FoldNames(hosts[what]), ", "), verb, what)
 	}
 	return parts
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // gateInterval is how long lies between two times of asking a gate that does
@@ -79,7 +80,7 @@ func together(failures []*engine.Failure) error {
 	whole := *first
 	whole.Host, whole.Cause = "", first.Host+": "+first.Cause
 	if len(also) > 0 {
-		whole.Cause += "; not well either: " + strings.Join(engine.FoldNames(also), ", ")
+		whole.Cause += "; not well either: " + strings.Join(textutil.FoldNames(also), ", ")
 	}
 	return &whole
 }

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 )
 
 // reply is what a gate is answered: an exit status with stderr, or an HTTP
@@ -131,7 +133,7 @@ func TestGateAnswers(t *testing.T) {
 		"command":         {engine.Gate{Command: "ready"}, reply{0, "a warning"}, ""},
 		"command, bad":    {engine.Gate{Command: "ready"}, reply{1, "not yet\nreally\n"}, "exit status 1: not yet"},
 		"on the host":     {engine.Gate{HostCommand: "ready"}, reply{0, ""}, ""},
-		"on the host bad": {engine.Gate{HostCommand: "ready"}, reply{engine.ScriptHeld, "no\n"}, fmt.Sprintf("exit status %d: no", engine.ScriptHeld)},
+		"on the host bad": {engine.Gate{HostCommand: "ready"}, reply{hostscript.ScriptHeld, "no\n"}, fmt.Sprintf("exit status %d: no", hostscript.ScriptHeld)},
 		"200":             {ready, reply{200, ""}, ""},
 		"204":             {ready, reply{204, ""}, ""},
 		"301":             {ready, reply{301, ""}, "HTTP 301 from http://app:8080/healthz"},
@@ -538,7 +540,7 @@ func TestGateUntrusted(t *testing.T) {
 					return // a web server may say what it likes with a 200
 				}
 				for _, text := range append(s.told(), f.Cause, f.Command, f.Stderr) {
-					if text != engine.Printable(text) || strings.Contains(text, "s3cret") || len(text) > 5000 {
+					if text != textutil.Printable(text) || strings.Contains(text, "s3cret") || len(text) > 5000 {
 						t.Errorf("%s: %.300q", name, text)
 					}
 				}

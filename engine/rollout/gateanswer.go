@@ -13,6 +13,8 @@ import (
 	"unicode"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
 )
 
 // answer is what a gate was answered.
@@ -30,9 +32,9 @@ func (a answer) good() bool { return a.what == "" }
 // text is what is wrong, in a line.
 func (a answer) text() string {
 	if detail := snippet(a.detail); detail != "" {
-		return engine.Printable(a.what) + ": " + detail
+		return textutil.Printable(a.what) + ": " + detail
 	}
-	return engine.Printable(a.what)
+	return textutil.Printable(a.what)
 }
 
 // picture is what tells two answers apart. Numbers in details do not: counts
@@ -43,7 +45,7 @@ func (a answer) picture() string {
 
 // failure is a gate that failed with this answer.
 func (a answer) failure(cause string) *engine.Failure {
-	f := &engine.Failure{Cause: cause, Command: a.command, Stderr: engine.Printable(tail(a.stderr, 4096))}
+	f := &engine.Failure{Cause: cause, Command: a.command, Stderr: textutil.Printable(tail(a.stderr, 4096))}
 	if a.lost {
 		f.Kind = KindUnreachable
 	}
@@ -56,7 +58,7 @@ const longDetail = 200
 // snippet is the first line of a text, fit to be shown. That of a web page says
 // nothing.
 func snippet(text string) string {
-	line := engine.Printable(firstLine(text[:min(len(text), 4*longDetail)]))
+	line := textutil.Printable(firstLine(text[:min(len(text), 4*longDetail)]))
 	if strings.HasPrefix(line, "<") {
 		return ""
 	}
@@ -91,7 +93,7 @@ func (r *Run) answer(ctx context.Context, hp engine.HostPlan, s engine.Step) ans
 func (r *Run) answerOfHost(ctx context.Context, x subject, s engine.Step) answer {
 	command := s.Do.Gate.HostCommand
 	text := fmt.Sprintf("export HOLDFAST_HOST=%s HOLDFAST_ADDRESS=%s HOLDFAST_POOL=%s HOLDFAST_RUN=%s\n%s\n",
-		engine.Quote(x.host), engine.Quote(x.address), engine.Quote(x.pool), engine.Quote(r.ID), command)
+		hostscript.Quote(x.host), hostscript.Quote(x.address), hostscript.Quote(x.pool), hostscript.Quote(r.ID), command)
 	reply, err := r.insist(ctx, x.host, Script{Text: text, Op: s.Do})
 	switch {
 	case err != nil:

@@ -14,6 +14,8 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/planner"
 )
 
 // Sight is what the site was seen to be at one moment.
@@ -21,7 +23,7 @@ type Sight struct {
 	Facts    map[string]engine.Facts
 	Clusters map[string]engine.ClusterFacts
 
-	survey engine.Survey
+	survey planner.Survey
 }
 
 const (
@@ -50,10 +52,10 @@ func (r *Run) look(ctx context.Context, p *progress) (Sight, error) {
 		}
 	}
 	in := r.input(s, p)
-	s.survey = engine.NewSurvey(in)
+	s.survey = planner.NewSurvey(in)
 	names := s.survey.ClustersAtWork()
 	if p.sight.Facts == nil { // the first look is at everything
-		names = engine.ClustersConcerned(in)
+		names = planner.ClustersConcerned(in)
 	}
 	s.Clusters = r.observe(ctx, names)
 	r.note(engine.Event{
@@ -74,8 +76,8 @@ func (r *Run) completeSight(ctx context.Context, p *progress, s Sight) bool {
 
 // observeOthers looks at the clusters that an input is about and that it does not
 // have. It returns these and those it has.
-func (r *Run) observeOthers(ctx context.Context, in engine.Input) map[string]engine.ClusterFacts {
-	missing := slices.DeleteFunc(engine.ClustersConcerned(in), func(name string) bool {
+func (r *Run) observeOthers(ctx context.Context, in planner.Input) map[string]engine.ClusterFacts {
+	missing := slices.DeleteFunc(planner.ClustersConcerned(in), func(name string) bool {
 		_, seen := in.Clusters[name]
 		return seen
 	})
@@ -175,11 +177,11 @@ func (r *Run) read(ctx context.Context, h engine.Host, run runner) (engine.Facts
 		commands = append(commands, m.Probe(desired)...)
 	}
 	mark := randomMark()
-	reply, err := run(ctx, h.Name, Script{Text: engine.ProbeScript(commands, mark), Timeout: gatherTimeout})
+	reply, err := run(ctx, h.Name, Script{Text: hostscript.ProbeScript(commands, mark), Timeout: gatherTimeout})
 	if err != nil {
 		return engine.Facts{}, err
 	}
-	outputs, err := engine.ReadOutputs(commands, mark, reply.Stdout, reply.Stderr)
+	outputs, err := hostscript.ReadOutputs(commands, mark, reply.Stdout, reply.Stderr)
 	if err != nil {
 		return engine.Facts{}, err
 	}
@@ -198,7 +200,7 @@ func randomMark() string {
 
 // Observe looks at every etcd cluster of the inventory with a selected member.
 func (r *Run) Observe(ctx context.Context) map[string]engine.ClusterFacts {
-	return r.observe(ctx, engine.ClustersConcerned(engine.Input{Inventory: r.Inventory, Selected: r.Selected}))
+	return r.observe(ctx, planner.ClustersConcerned(planner.Input{Inventory: r.Inventory, Selected: r.Selected}))
 }
 
 // observe looks at etcd clusters side by side.

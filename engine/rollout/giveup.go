@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
 )
 
 // giveUp ends a host's sequence early. Where there is a way back, the host is
@@ -73,12 +75,12 @@ func (r *Run) retreat(ctx context.Context, hp engine.HostPlan, passed sequence) 
 
 // keepHeld writes the reason into the hold of a host that failed.
 func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) string {
-	script := engine.FailHoldScript(r.owner(), r.noted(failure.Cause), r.noted(failure.Step))
+	script := hostscript.FailHoldScript(r.owner(), r.noted(failure.Cause), r.noted(failure.Step))
 	reply, err := r.insist(ctx, hp.Host, Script{Text: script, Timeout: time.Minute})
 	switch {
 	case err != nil:
 		return "it stays held; the reason could not be written into its hold: " + err.Error()
-	case reply.Code == engine.ScriptHeld:
+	case reply.Code == hostscript.ScriptHeld:
 		return "its hold is gone or somebody else's, and was left as it is"
 	case reply.Code != 0:
 		return "it stays held; the reason could not be written into its hold: " + tail(reply.Stderr, 200)
@@ -94,7 +96,7 @@ func (r *Run) noted(text string) string {
 	if r.Hide != nil {
 		text = r.Hide(text)
 	}
-	if text = engine.Printable(text); len(text) <= most {
+	if text = textutil.Printable(text); len(text) <= most {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"

@@ -12,6 +12,8 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
 )
 
 // owner is this run, as its holds name it.
@@ -20,11 +22,11 @@ func (r *Run) owner() engine.HoldOwner { return engine.HoldOwner{Run: r.ID, Bast
 // takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
 	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.noted(t.Reason), Units: awaited(hp), From: t.From}
-	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.TakeScript(h, t), Op: engine.Op{TakeHold: &t}})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: hostscript.TakeScript(h, t), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
 		return err
-	case reply.Code == engine.ScriptHeld:
+	case reply.Code == hostscript.ScriptHeld:
 		return &engine.Failure{Kind: KindHeld, Cause: whose(reply)}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
@@ -51,17 +53,17 @@ func whose(reply Reply) string {
 	}
 	var h engine.Hold
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return "held, by a hold that cannot be read: " + engine.Printable(tail(text, 200))
+		return "held, by a hold that cannot be read: " + textutil.Printable(tail(text, 200))
 	}
 	return h.String()
 }
 
 func (r *Run) release(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
-	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.ReleaseScript(r.owner(), f), Op: engine.Op{Release: &f}})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: hostscript.ReleaseScript(r.owner(), f), Op: engine.Op{Release: &f}})
 	switch {
 	case err != nil:
 		return err
-	case reply.Code == engine.ScriptHeld:
+	case reply.Code == hostscript.ScriptHeld:
 		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply)}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
@@ -76,16 +78,16 @@ func (r *Run) stillHeld(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 		return nil
 	}
 	const quick = 20 * time.Second
-	reply, err := r.insist(ctx, hp.Host, Script{Text: engine.CheckHoldScript(r.owner()), Timeout: quick})
+	reply, err := r.insist(ctx, hp.Host, Script{Text: hostscript.CheckHoldScript(r.owner()), Timeout: quick})
 	undone := "; " + s.Name + " was not done"
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return err
 	case err != nil:
 		return &engine.Failure{Kind: KindCannot, Cause: "ask whether the host is still held by this run: " + err.Error() + undone}
-	case reply.Code == engine.ScriptHeld && reply.Stdout == "":
+	case reply.Code == hostscript.ScriptHeld && reply.Stdout == "":
 		return &engine.Failure{Kind: KindHeld, Cause: "the hold of this run is gone" + undone}
-	case reply.Code == engine.ScriptHeld:
+	case reply.Code == hostscript.ScriptHeld:
 		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply) + undone}
 	case reply.Code != 0:
 		f := scriptFailure(reply, fmt.Sprintf("ask whether the host is still held by this run: exit status %d", reply.Code)+undone)

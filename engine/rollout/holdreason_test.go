@@ -9,6 +9,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 )
 
 // What a hold says is short, however much failed: one that is too long could
@@ -48,7 +49,7 @@ func TestAHoldOfALongTaskIsShort(t *testing.T) {
 		})
 		hold := site.Host("worker-0").Hold()
 		for name, text := range map[string]string{"reason": hold.Reason, "step": hold.Step, "first reason": first} {
-			if len(text) > 1100 || text == "" || strings.Contains(text, "s3cret") || engine.Printable(text) != text {
+			if len(text) > 1100 || text == "" || strings.Contains(text, "s3cret") || textutil.Printable(text) != text {
 				t.Errorf("the %s has %d bytes: %.60q", name, len(text), text)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
 )
 
 // progress is what a run has achieved so far.
@@ -205,10 +206,10 @@ func (p *progress) failures() map[string]string {
 // host that does not match after all went well never will. What was staged there
 // may get lost.
 func (p *progress) check(plan engine.Plan) error {
-	if err := plan.Check(*p.approved); err != nil {
+	if err := planner.Check(plan, *p.approved); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
-	if err := plan.Moved(*p.approved, func(host string) bool { return p.begun[host] }); err != nil {
+	if err := planner.Moved(plan, *p.approved, func(host string) bool { return p.begun[host] }); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
 	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // always the same is named

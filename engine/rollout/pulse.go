@@ -9,6 +9,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // pulseInterval is how long a step may be silent before it tells that it goes
@@ -77,7 +78,7 @@ func (p *pulse) tell() {
 func (p *pulse) lacks(missing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.missing = engine.Printable(strings.TrimSpace(missing))
+	p.missing = textutil.Printable(strings.TrimSpace(missing))
 }
 
 // says tells a message of the step now.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/planner"
 )
 
 // Script is a POSIX sh script for a host. It runs as root.
@@ -140,11 +141,11 @@ func (r *Run) stopping() bool {
 }
 
 // input is what a plan depends on, with what was just seen.
-func (r *Run) input(s Sight, p *progress) engine.Input {
+func (r *Run) input(s Sight, p *progress) planner.Input {
 	if p.began.IsZero() {
 		p.began = r.Clock.Now()
 	}
-	in := engine.Input{
+	in := planner.Input{
 		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
 		Modules: r.Modules, Run: r.ID, Bastion: r.Start.Bastion, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved, Ran: p.ran(),
 		Now: r.Clock.Now(), Began: p.began, Batches: p.batches - p.earlier, Done: p.doneSince(), Failed: p.failures(), Retry: r.Retry, ActionFailed: p.acted(), Resumed: p.takenOver(), Complete: r.Complete,

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hosttest"
+	"holdfast/engine/planner"
 	"holdfast/engine/rollout"
 )
 
@@ -223,8 +224,8 @@ func statusOf(t *testing.T, site *hosttest.Site) map[string]engine.HostState {
 	look := func(ctx context.Context) error {
 		r := b.Run()
 		sight, err := r.Look(ctx)
-		in := engine.Input{Inventory: r.Inventory, Desired: r.Desired, Facts: sight.Facts, Modules: r.Modules, Run: r.ID}
-		for _, h := range engine.NewStatus(in).Hosts {
+		in := planner.Input{Inventory: r.Inventory, Desired: r.Desired, Facts: sight.Facts, Modules: r.Modules, Run: r.ID}
+		for _, h := range planner.NewStatus(in).Hosts {
 			states[h.Host] = h.State
 		}
 		return err
@@ -255,7 +256,7 @@ func TestFallbackIsApproved(t *testing.T) {
 			plan := planOf(t, site, "run-0")
 			text, err := json.Marshal(plan)
 			var saved engine.Plan
-			check(t, err, json.Unmarshal(text, &saved), plan.Same(saved))
+			check(t, err, json.Unmarshal(text, &saved), planner.Same(plan, saved))
 			every(site, actFails)
 			b := site.Bastion("run-1")
 			b.Watch = func(e engine.Event) {
@@ -268,10 +269,10 @@ func TestFallbackIsApproved(t *testing.T) {
 			if hp := later.Host("worker-0"); hp == nil || len(hp.Actions) != 2 || hp.Actions[1].Type != engine.RebootAction {
 				t.Errorf("%s: it is not to be rebooted: %+v", word, hp)
 			}
-			check(t, later.Check(plan), later.Check(saved))
+			check(t, planner.Check(later, plan), planner.Check(later, saved))
 			stops := saved
 			stops.Hosts = nil
-			if later.Check(stops) == nil {
+			if planner.Check(later, stops) == nil {
 				t.Errorf("%s: a plan without the host allows the reboot", word)
 			}
 		}

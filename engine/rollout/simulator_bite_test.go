@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
 )
@@ -45,7 +46,7 @@ type deafConn struct {
 }
 
 func (c deafConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Op.TakeHold != nil || s.Text == engine.CheckHoldScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}) {
+	if s.Op.TakeHold != nil || s.Text == hostscript.CheckHoldScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}) {
 		return rollout.Reply{}, nil
 	}
 	return c.Conn.Run(ctx, s)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
 )
 
 // step interprets one step of a host, between its events.
@@ -141,7 +143,7 @@ func (r *Run) connect(ctx context.Context, host string) (Conn, error) {
 }
 
 func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
-	told := &output{now: r.Clock.Now, tell: func(line string) { pulse.says(engine.Printable(line)) }}
+	told := &output{now: r.Clock.Now, tell: func(line string) { pulse.says(textutil.Printable(line)) }}
 	defer told.end()
 	progress := lines{f: told.line}
 	run := r.insist
@@ -162,7 +164,7 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 	if reply.Code != 0 {
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
 		f.Command = s.Do.Exec.DisplayText()
-		if reply.Code == engine.ScriptActed {
+		if reply.Code == hostscript.ScriptActed {
 			f.Kind, f.Cause = KindAction, cmp.Or(firstLine(f.Stderr), f.Cause)
 		}
 		return f
@@ -173,10 +175,10 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 // refusal reads the exit statuses by which a script says that it did nothing.
 func refusal(reply Reply, s engine.Step) *engine.Failure {
 	causes := map[int]engine.Failure{
-		engine.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},
-		engine.ScriptChanged: {Kind: KindChanged, Cause: "the host is not as planned any more; nothing was done"},
-		engine.ScriptNoSpace: {Kind: KindFull, Cause: "too little free space; nothing was done"},
-		engine.ScriptCannot:  {Kind: KindCannot, Cause: "the host does not let itself be changed so; it is as it was"},
+		hostscript.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},
+		hostscript.ScriptChanged: {Kind: KindChanged, Cause: "the host is not as planned any more; nothing was done"},
+		hostscript.ScriptNoSpace: {Kind: KindFull, Cause: "too little free space; nothing was done"},
+		hostscript.ScriptCannot:  {Kind: KindCannot, Cause: "the host does not let itself be changed so; it is as it was"},
 	}
 	f, ok := causes[reply.Code]
 	if !ok {
@@ -190,7 +192,7 @@ func refusal(reply Reply, s engine.Step) *engine.Failure {
 // telling is the line that says what is the matter: the first, but where a disk
 // is full that is what a tool has said last, perhaps into a log that is shown.
 func telling(stderr string, code int) string {
-	if code != engine.ScriptNoSpace {
+	if code != hostscript.ScriptNoSpace {
 		return firstLine(stderr)
 	}
 	for _, line := range slices.Backward(strings.Split(strings.TrimSpace(stderr), "\n")) {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
 )
@@ -135,8 +136,8 @@ func (h carelessHosts) Connect(ctx context.Context, host engine.Host) (rollout.C
 type carelessConn struct{ rollout.Conn }
 
 func (c carelessConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Text == engine.HoldLookScript() {
-		return rollout.Reply{Code: engine.NoHold}, nil
+	if s.Text == hostscript.HoldLookScript() {
+		return rollout.Reply{Code: hostscript.NoHold}, nil
 	}
 	return c.Conn.Run(ctx, s)
 }

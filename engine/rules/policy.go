@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Rule is engine.Rule, the element of a pool's policy.
@@ -32,10 +33,10 @@ func NewPolicy(rules []Rule) (Policy, error) {
 		}
 		p.rules[i] = r
 		for _, problem := range problemsOf(r) {
-			wrong = append(wrong, fmt.Errorf("policy %s: %s", engine.Printable(r.String()), problem))
+			wrong = append(wrong, fmt.Errorf("policy %s: %s", textutil.Printable(r.String()), problem))
 		}
 		if seen[r.String()] {
-			wrong = append(wrong, fmt.Errorf("policy %s: is there twice; keep one", engine.Printable(r.String())))
+			wrong = append(wrong, fmt.Errorf("policy %s: is there twice; keep one", textutil.Printable(r.String())))
 		}
 		seen[r.String()] = true
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Refused means that only a new installation can have the configuration:
@@ -32,7 +33,7 @@ func (r *Refused) Error() string {
 				subject += " (" + about + ")"
 			}
 		}
-		lines[i] = strings.TrimPrefix(at.String()+": ", ": ") + engine.Printable(subject) + ": " + fixedMessages[f.Verb]
+		lines[i] = strings.TrimPrefix(at.String()+": ", ": ") + textutil.Printable(subject) + ": " + fixedMessages[f.Verb]
 	}
 	return strings.Join(lines, "\n")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/vincent-petithory/dataurl"
 
-	"holdfast/engine"
+	"holdfast/engine/hostscript"
 )
 
 // cmdIgnite does on a host what Ignition does at a first boot, as far as what
@@ -52,7 +52,7 @@ type ignition struct{ script strings.Builder }
 func (i *ignition) do(format string, args ...any) {
 	for n, a := range args {
 		if text, ok := a.(string); ok {
-			args[n] = engine.Quote(text)
+			args[n] = hostscript.Quote(text)
 		}
 	}
 	fmt.Fprintf(&i.script, format+"\n", args...)

@@ -1,0 +1,198 @@
+package hostscript
+
+// The bodies of the hold scripts. They are POSIX sh with coreutils, flock and
+// systemctl, see the variables that holdVars sets.
+
+// holdLib opens the state directory, excludes other hold scripts, and defines
+// what the bodies share. Nothing here changes a hold.
+const holdLib = `
+[ -d "$dir" ] || mkdir -m 0700 "$dir"
+exec 9>>"$dir/lock"
+` + lockLines + `echo 'another hold script' >"$dir/lock"
+rm -f "$dir"/.hold.*
+tmp=$dir/.hold.$$
+now=$(date -u +%s)
+
+stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+found() { [ -e "$file" ] || [ -L "$file" ]; }
+has() { case $1 in *"$2"*) [ -n "$2" ] ;; *) false ;; esac; }
+
+# held prints the hold that is in the way and ends the script.
+held() {
+	cat "$file" || :
+	printf '%s\n' "hold: the host is held by someone else" >&2
+	exit 75
+}
+
+old=
+if found; then old=$(cat "$file" 2>/dev/null) || [ -n "$shown" ] || held; fi
+
+# stopped are the helpers that the hold found running.
+stopped=
+if has "$old" '"stopped":['; then
+	stopped=${old#*'"stopped":['}
+	stopped=${stopped%%]*}
+fi
+`
+
+// takeBody takes, renews or adopts.
+const takeBody = `
+acquired=$(stamp "$now")
+how=new
+if found; then
+	if has "$old" "$own"; then
+		how=replace
+		if has "$old" '"acquired":"'; then
+			acquired=${old#*'"acquired":"'}
+			acquired=${acquired%%\"*}
+		fi
+	elif has "$old" "$adopt" && has "$old" '"kind":"run"' && { [ -z "$seen" ] || has "$old" "$seen"; }; then
+		how=adopt
+	else
+		held
+	fi
+fi
+
+# The hold names the helpers before they are stopped, and the conditions are
+# there before the hold is: whatever is cut short, a release starts them again.
+reload=
+for unit in $helpers; do
+	systemctl cat "$unit" >/dev/null 2>&1 || continue
+	if [ ! -e "$units/$unit.d/$dropin" ]; then
+		(umask 022 && mkdir -p "$units/$unit.d" &&
+			printf '[Unit]\nConditionPathExists=!%s\n' "$file" >"$units/$unit.d/$dropin")
+		reload=yes
+	fi
+	if ! has "$stopped" "\"$unit\"" && systemctl is-active --quiet "$unit"; then
+		stopped="${stopped:+$stopped,}\"$unit\""
+	fi
+done
+if [ -n "$reload" ]; then systemctl daemon-reload; fi
+
+until=
+{
+	printf '{\n%s\n"acquired":"%s",\n' "$head" "$acquired"
+	if [ "$lasts" -gt 0 ]; then printf '"expires":"%s",\n' "$(stamp $((now + lasts)))"; fi
+	if [ -n "$stopped" ]; then printf '"stopped":[%s],\n' "$stopped"; fi
+	printf '"renewed":"%s"\n}\n' "$(stamp "$now")"
+} >"$tmp"
+sync "$tmp"
+
+# What is noted of the roll-out is on disk before there is a hold, so that a full
+# disk is found while nothing has happened, and gets its name after.
+if [ -n "$note" ]; then
+	note="{
+$note
+}"
+	had=
+	if [ -f "$rollout" ]; then had=$(cat "$rollout"); fi
+	if [ "$had" = "$note" ]; then
+		note=
+	else
+		printf '%s\n' "$note" >"$tmp.rollout"
+		sync "$tmp.rollout"
+	fi
+fi
+if [ "$how" = new ]; then
+	ln "$tmp" "$file" 2>/dev/null || held
+	rm -f "$tmp"
+else
+	mv -f "$tmp" "$file"
+fi
+sync "$dir"
+if [ -n "$note" ]; then
+	mv -fT "$tmp.rollout" "$rollout"
+	sync "$dir"
+fi
+
+for unit in $helpers; do
+	if has "$stopped" "\"$unit\""; then systemctl stop "$unit" 9>&-; fi
+done
+
+# Staging does not need a hold, and ends where anybody else takes one. It asks
+# with the lock when its unit has begun, so that none begins unseen from here on.
+if [ "$how" != replace ]; then
+	case $(systemctl show --property=ActiveState --value "$stageunit" 2>/dev/null 9>&-) in
+	active | activating | reloading | deactivating)
+		systemctl stop "$stageunit" 9>&- || printf '%s\n' "hold: $stageunit cannot be stopped" >&2
+		;;
+	esac
+fi
+if [ "$lasts" -gt 0 ]; then until=" until $(stamp $((now + lasts)))"; fi
+# Logging in reads the notice as the user, so it lies outside of $dir. It is a
+# link, because /etc is copied into the next OS, where a release removes it,
+# while the /etc that a rollback brings back stays as it is.
+(
+	umask 022
+	printf '%s since %s%s. Do not reboot or change it; "holdfast release" on the bastion ends the hold.\n' "$motd" "$acquired" "$until" >"$motdtext"
+	mkdir -p "${motdfile%/*}"
+	ln -sf "$motdtext" "$motdfile"
+) || printf '%s\n' "hold: $motdfile cannot be written" >&2
+cat "$file"
+`
+
+// rewriteBody renews the run's hold, or notes that it failed.
+const rewriteBody = `
+if ! found; then
+	printf '%s\n' "hold: the host is not held" >&2
+	exit 75
+fi
+has "$old" "$own" || held
+while IFS= read -r line; do
+	case $line in
+	'"renewed":'*) line="\"renewed\":\"$(stamp "$now")\"" ;;
+	'"expires":'*)
+		[ -z "$failed" ] || continue
+		line="\"expires\":\"$(stamp $((now + lasts)))\","
+		;;
+	'"reason":'*) [ -z "$failed" ] || line=$failed ;;
+	'"step":'*) [ -z "$failed" ] || continue ;;
+	esac
+	printf '%s\n' "$line"
+done <"$file" >"$tmp"
+sync "$tmp"
+mv -f "$tmp" "$file"
+sync "$dir"
+cat "$file"
+`
+
+// releaseBody ends the run's hold. What it does after the hold is gone can be
+// done again: a release that was cut short is finished by the next.
+const releaseBody = `
+if found; then
+	if [ -n "$shown" ]; then
+		[ "$(head -c "$most" "$file" 2>/dev/null | sha256sum | cut -c1-64)" = "$shown" ] || held
+	else
+		has "$old" "$own" || held
+	fi
+	if [ -n "$updated" ]; then
+		stamp "$now" >"$tmp"
+		sync "$tmp"
+		mv -fT "$tmp" "$updated"
+		sync "$dir"
+	fi
+	if [ -n "$accepts" ] && [ -f "$rejected" ] && { [ -z "$boot" ] || [ "$(cat /proc/sys/kernel/random/boot_id)" = "$boot" ]; }; then
+		while read -r line || [ -n "$line" ]; do
+			[ "$line" = "$accepts" ] || printf '%s\n' "$line"
+		done <"$rejected" >"$tmp"
+		sync "$tmp"
+		mv -fT "$tmp" "$rejected"
+		sync "$dir"
+	fi
+	rm -rf "$file" # which somebody may have made a folder
+	sync "$dir"
+fi
+rm -f "$motdfile" "$motdtext"
+reload=
+for unit in $helpers; do
+	[ -e "$units/$unit.d/$dropin" ] || continue
+	if has "$stopped" "\"$unit\"" || systemctl is-enabled --quiet "$unit"; then
+		systemctl start "$unit" || printf '%s\n' "hold: $unit does not start again" >&2
+	fi
+	# Last, because it tells the next release that this one was cut short.
+	rm -f "$units/$unit.d/$dropin"
+	rmdir "$units/$unit.d" 2>/dev/null || :
+	reload=yes
+done
+if [ -n "$reload" ]; then systemctl daemon-reload; fi
+`

@@ -1,0 +1,39 @@
+package hostscript_test
+
+import (
+	"os"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+)
+
+// Whatever is in the way of holds can be ended by a person who was shown it, and
+// nothing else.
+func TestAHoldThatNobodyCanReadIsEnded(t *testing.T) {
+	for name, text := range map[string]string{
+		"without a run": `{"kind":"maintenance","holder":"bob@b2","reason":"fans"}`,
+		"no hold":       "rubbish \x00\n", "empty": "", "too large": string(make([]byte, hostscript.MaxHold+100)),
+	} {
+		b := newBox(t)
+		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
+		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
+		shown, _, _ := b.run(hostscript.HoldLookScript())
+		if _, _, code := b.run(hostscript.EndHoldScript(shown + "x")); code != hostscript.ScriptHeld {
+			t.Errorf("%s: what was not shown is ended, exit status %d", name, code)
+		}
+		if _, errs, code := b.run(hostscript.EndHoldScript(shown)); code != 0 {
+			t.Errorf("%s: exit status %d: %s", name, code, errs)
+		}
+		if _, err := os.Lstat(b.root + engine.HoldPath); err == nil {
+			t.Errorf("%s: is still held", name)
+		}
+	}
+	b := newBox(t)
+	check(t, os.MkdirAll(b.root+engine.HoldPath+"/x", 0o700))
+	b.must(hostscript.EndHoldScript(""))
+	b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	shown, _, _ := b.run(hostscript.HoldLookScript())
+	b.must(hostscript.EndHoldScript(shown))
+	b.must(hostscript.EndHoldScript(shown)) // its answer may have been lost
+}

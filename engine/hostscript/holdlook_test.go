@@ -1,0 +1,35 @@
+package hostscript_test
+
+import (
+	"fmt"
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"testing"
+)
+
+// A look at the hold of a host tells what a probe would tell of it.
+func TestHoldLook(t *testing.T) {
+	look := func(b *box) engine.Facts {
+		out, _, code := b.run(hostscript.HoldLookScript())
+		hold, problem := hostscript.ReadHold(engine.Output{Stdout: out, Code: code})
+		return engine.Facts{Hold: hold, HoldProblem: problem}
+	}
+	b := newBox(t)
+	if f := look(b); f.Hold != nil || f.HoldProblem != "" || !f.Reached() {
+		t.Errorf("nobody's: %+v", f)
+	}
+	b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	if f := look(b); f.Hold == nil || f.Hold.Run != "r1" || f.HoldProblem != "" {
+		t.Errorf("held: %+v", f)
+	}
+	for _, text := range []string{"", "{", "no hold"} {
+		b.put(engine.HoldPath, text)
+		if f := look(b); f.Hold != nil || f.HoldProblem == "" {
+			t.Errorf("%q is no hold: %+v", text, f)
+		}
+	}
+	b.run(fmt.Sprintf("rm %[1]s; ln -s nowhere %[1]s", engine.HoldPath))
+	if f := look(b); f.HoldProblem == "" {
+		t.Errorf("a link to nowhere: %+v", f)
+	}
+}

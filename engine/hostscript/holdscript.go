@@ -1,0 +1,226 @@
+package hostscript
+
+import (
+	"encoding/json"
+	"fmt"
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+	"strings"
+	"time"
+)
+
+// Where a host keeps what it remembers of roll-outs, which survives its OS.
+const (
+	RolloutPath  = engine.StateDir + "/rollout.json" // a Rollout
+	UpdatedPath  = engine.StateDir + "/updated"      // a time (RFC 3339, UTC)
+	RejectedPath = engine.StateDir + "/rejected"     // digests, one a line
+)
+
+// HoldScript gives the script that takes the host's hold for h.Run, for that
+// long by the host's clock (0: for ever). It never replaces a hold, unless it
+// is the run's own, which is renewed, or that of the run adopt ("": none). It
+// prints the hold the host has afterwards, as JSON, and exits with ScriptHeld if
+// that is somebody else's. A power cut leaves either no hold or a whole one.
+//
+// The roll-out, if there is one, is noted at RolloutPath.
+func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine.Rollout) string {
+	t := engine.TakeHold{For: lasts, Adopt: adopt}
+	if roll != nil {
+		t.Targets, t.Began, t.Number = roll.Targets, roll.Run, roll.Number
+	}
+	return TakeScript(h, t)
+}
+
+// TakeScript gives the HoldScript of a step. The hold that it adopts has to be
+// as it was seen: a run that was taken for dead, or whose hold had expired, and
+// that has renewed it since, lives.
+func TakeScript(h engine.Hold, t engine.TakeHold) string {
+	h = Bounded(h)
+	var head []string
+	for _, f := range [][2]string{
+		{"kind", string(h.Kind)},
+		{"holder", h.Holder},
+		{"run", h.Run},
+		{"bastion", h.Bastion}, // right after the run: the scripts look for both at once
+		{"reason", h.Reason},
+		{"ticket", h.Ticket},
+		{"step", h.Step},
+		{"from", h.From},
+	} {
+		if f[1] != "" || f[0] == "reason" {
+			head = append(head, jsonField(f[0], f[1])+",")
+		}
+	}
+	if len(h.Units) > 0 {
+		units, _ := json.Marshal(h.Units) // strings always marshal
+		head = append(head, `"units":`+string(units)+",")
+	}
+	if h.UnitsLeft > 0 {
+		head = append(head, fmt.Sprintf(`"units_left":%d,`, h.UnitsLeft))
+	}
+	adoptLine := ""
+	if t.Adopt != "" {
+		adoptLine = jsonField("run", t.Adopt)
+	}
+	seenLine := ""
+	if !t.Seen.IsZero() {
+		seenLine = jsonField("renewed", t.Seen.UTC().Format(time.RFC3339))
+	}
+	note := ""
+	if len(t.Targets) > 0 {
+		targets, _ := json.Marshal(t.Targets) // a map of strings always marshals, by key
+		note = jsonField("run", t.Began) + ",\n" + `"targets":` + string(targets)
+		if t.Number > 0 {
+			note += fmt.Sprintf(",\n\"number\":%d", t.Number)
+		}
+	}
+	return holdVars(h.Owner()) +
+		"adopt=" + Quote(adoptLine) + "\n" +
+		"seen=" + Quote(seenLine) + "\n" +
+		"note=" + Quote(note) + "\n" +
+		"rollout=" + RolloutPath + "\n" +
+		"head=" + Quote(strings.Join(head, "\n")) + "\n" +
+		"lasts=" + seconds(t.For) + "\n" +
+		"motd=" + Quote(motd(h)) + "\n" +
+		holdLib + takeBody
+}
+
+// RenewScript gives the script that makes the run's own hold last that long
+// from now. A hold without an end keeps none. It exits with ScriptHeld, and
+// prints the hold there is, if it is not the run's.
+func RenewScript(owner engine.HoldOwner, lasts engine.Duration) string {
+	return holdVars(owner) + "lasts=" + seconds(lasts) + "\nfailed=\n" + holdLib + rewriteBody
+}
+
+// FailHoldScript gives the script that notes in the run's own hold at which
+// step the host failed and why. The hold then has no end: the host stays held
+// until a later run of the same bastion takes it up, or a person releases it.
+// It exits with ScriptHeld like RenewScript.
+func FailHoldScript(owner engine.HoldOwner, reason, step string) string {
+	failed := jsonField("reason", shortened(reason)) + ",\n" + jsonField("step", shortened(step)) + ","
+	return holdVars(owner) + "lasts=0\nfailed=" + Quote(failed) + "\n" + holdLib + rewriteBody
+}
+
+// ReleaseScript gives the script that ends the hold of that run, removes the
+// notice for who logs in, and starts the reboot helpers again. A host without
+// a hold is left as it is, which is no error; a hold of anybody else is
+// printed and stays: ScriptHeld.
+//
+// What r says is noted at UpdatedPath and RejectedPath before the hold goes, so
+// that a release that was cut short is done again.
+func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
+	when, accepts := "", ""
+	if r.Updated {
+		when, accepts = UpdatedPath, r.Accepts
+	}
+	return holdVars(owner) +
+		"updated=" + Quote(when) + "\n" +
+		"accepts=" + Quote(accepts) + "\n" +
+		"boot=" + Quote(r.BootID) + "\n" +
+		"rejected=" + RejectedPath + "\n" +
+		holdLib + releaseBody
+}
+
+// EndHoldScript returns the script that ends whatever hold a HoldLookScript has
+// printed, also one that nobody can read. If there is another by now, that is
+// printed and stays: ScriptHeld.
+func EndHoldScript(printed string) string {
+	return holdVars(engine.HoldOwner{}) +
+		"shown=" + engine.Digest([]byte(printed)) + "\n" +
+		"updated=\naccepts=\nboot=\nrejected=" + RejectedPath + "\n" +
+		holdLib + releaseBody
+}
+
+// CheckHoldSnippet gives the lines that every disruptive script begins with:
+// they end it with ScriptHeld unless the host is held by that run. They also
+// define two functions: checkhold does that again, and "claim DEED" does so with
+// the lock of the hold, which the script then has until it ends. So nobody takes
+// or ends a hold from there on, and who tries is told of the run and its deed.
+// Children that may outlive the script close descriptor 9.
+func CheckHoldSnippet(owner engine.HoldOwner) string { return checkSnippet(true, owner) }
+
+// CheckFreeSnippet gives the lines that a script begins with which disrupts
+// nothing but must leave a held host alone: they end it with ScriptHeld if the
+// host is held by anybody but these runs, of which the first is the script's. They
+// define the same functions.
+func CheckFreeSnippet(owners ...engine.HoldOwner) string { return checkSnippet(false, owners...) }
+
+func checkSnippet(must bool, owners ...engine.HoldOwner) string {
+	var own []string
+	for _, o := range owners {
+		if o.Run != "" {
+			own = append(own, "*"+Quote(lines(o))+"*) ;;\n")
+		}
+	}
+	missing := ""
+	if must {
+		missing = "printf '%s\\n' 'hold: the host is not held by this run; nothing was done' >&2; exit " + fmt.Sprint(ScriptHeld) + " "
+	}
+	run := ""
+	if len(owners) > 0 {
+		run = owners[0].Run
+	}
+	return "checkhold() {\nhold=none\n" +
+		"if [ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ]; then hold=$(cat " + engine.HoldPath + ") || hold=unreadable; fi\n" +
+		"case $hold in\nnone) " + missing + ";;\n" + strings.Join(own, "") +
+		"*) printf '%s\\n' \"$hold\"; printf '%s\\n' 'hold: the host is held by someone else; nothing was done' >&2; exit " +
+		fmt.Sprint(ScriptHeld) + " ;;\nesac\n}\n" +
+		"claim() {\n[ -d " + engine.StateDir + " ] || mkdir -m 0700 " + engine.StateDir + "\nexec 9>>" + lockPath + "\n" + lockLines +
+		"checkhold\nprintf '%s\\n' " + Quote("run "+run) + "\", $1, since $(date -u +%Y-%m-%dT%H:%M:%SZ)\" >" + lockPath + "\n}\n" +
+		"checkhold\n"
+}
+
+// lockPath is the file whose lock keeps scripts apart that change the hold, or act
+// under it. In it is who has the lock, if that is more than a moment.
+const lockPath = engine.StateDir + "/lock"
+
+// lockLines take the lock on descriptor 9, or tell who has it.
+const lockLines = `if command -v flock >/dev/null 2>&1 && ! flock -w 30 9; then
+	printf '%s\n' "hold: for 30 s the host has been busy with $(head -c 200 ` + lockPath + `); nothing was done, try again when that is over" >&2
+	exit 75
+fi
+`
+
+// holdVars sets what all hold scripts share. A run without an ID owns nothing.
+func holdVars(owner engine.HoldOwner) string {
+	own := ""
+	if owner.Run != "" {
+		own = lines(owner)
+	}
+	return "set -eu\numask 077\nexport LC_ALL=C\n" +
+		"dir=" + engine.StateDir + "\nfile=" + engine.HoldPath + "\n" +
+		"motdfile=" + engine.NoticePath + "\nmotdtext=" + engine.NoticeTextPath + "\nunits=" + engine.UnitDir + "\ndropin=" + engine.HelperDropin + "\n" +
+		"stageunit=" + engine.StageUnit + "\n" +
+		"helpers=" + Quote(strings.Join(engine.RebootHelpers(), " ")) + "\n" +
+		"own=" + Quote(own) + "\nshown=\nmost=" + fmt.Sprint(MaxHold+1) + "\n"
+}
+
+// lines are the owner's lines of the hold, as the scripts write and find them.
+func lines(o engine.HoldOwner) string {
+	if o.Bastion == "" {
+		return jsonField("run", o.Run)
+	}
+	return jsonField("run", o.Run) + ",\n" + jsonField("bastion", o.Bastion)
+}
+
+// jsonField writes one member of a JSON object on one line. The scripts find
+// members by this spelling: in a JSON string the quotes would be escaped, so
+// no text a person wrote can be taken for one.
+func jsonField(name, value string) string {
+	text, _ := json.Marshal(value) // a string always marshals
+	return `"` + name + `":` + string(text)
+}
+
+func seconds(d engine.Duration) string {
+	return fmt.Sprint(int64(time.Duration(d) / time.Second))
+}
+
+// motd is the sentence for who logs in, less its end, without characters that
+// a terminal would obey.
+func motd(h engine.Hold) string {
+	s := fmt.Sprintf("holdfast: this host is held by %s for %q", h.Holder, h.Reason)
+	if h.Ticket != "" {
+		s += " (" + h.Ticket + ")"
+	}
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(textutil.Printable(s))
+}

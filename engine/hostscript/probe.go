@@ -1,0 +1,58 @@
+package hostscript
+
+import (
+	"fmt"
+	"holdfast/engine"
+	"strconv"
+	"strings"
+)
+
+// ProbeScript joins commands into one script, so that a host is read in one
+// round trip. Each command runs in a subshell; its output on both streams is
+// closed by a line with mark, which must be random, so that no content of a
+// host can be taken for it. A command that reads its standard input finds it
+// empty: what comes there may be the rest of the script.
+func ProbeScript(commands []engine.Command, mark string) string {
+	var b strings.Builder
+	b.WriteString("export LC_ALL=C\n")
+	for i, c := range commands {
+		fmt.Fprintf(&b, "( %s\n) </dev/null\nrc=$?; printf '\\n%s %d %%d\\n' \"$rc\"; printf '\\n%s %d\\n' >&2\n",
+			strings.TrimRight(c.Script, "\n"), mark, i, mark, i)
+	}
+	return b.String()
+}
+
+// ReadOutputs takes apart what a ProbeScript printed. A reply that is cut
+// short is an error: facts are whole or they are none.
+func ReadOutputs(commands []engine.Command, mark, stdout, stderr string) (engine.Outputs, error) {
+	outputs := make(engine.Outputs, len(commands))
+	for i, c := range commands {
+		out, rest, ok := strings.Cut(stdout, fmt.Sprintf("\n%s %d ", mark, i))
+		status, rest, whole := strings.Cut(rest, "\n")
+		if !ok || !whole {
+			return nil, fmt.Errorf("read facts: the reply ends before the output of %q (%s)", c.Name, lastLine(stderr, mark))
+		}
+		code, err := strconv.Atoi(status)
+		if err != nil {
+			return nil, fmt.Errorf("read facts: exit status of %q: %w", c.Name, err)
+		}
+		errs, restErr, ok := strings.Cut(stderr, fmt.Sprintf("\n%s %d\n", mark, i))
+		if !ok {
+			return nil, fmt.Errorf("read facts: the diagnostics of %q are cut short", c.Name)
+		}
+		outputs[c.Name] = engine.Output{Stdout: out, Stderr: errs, Code: code}
+		stdout, stderr = rest, restErr
+	}
+	return outputs, nil
+}
+
+// lastLine gives the last thing said in s that is not a closing line.
+func lastLine(s, mark string) string {
+	lines := strings.Split(s, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if line := strings.TrimSpace(lines[i]); line != "" && !strings.HasPrefix(line, mark) {
+			return line
+		}
+	}
+	return "no diagnostics"
+}

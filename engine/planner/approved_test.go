@@ -1,0 +1,89 @@
+package planner_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/planner"
+)
+
+// planned is a plan for one host with one change, which takes these actions.
+func planned(c engine.Change, fallback bool, actions ...engine.Action) engine.Plan {
+	c.Module, c.Actions = "config", actions
+	act := engine.Step{Name: "act", On: "w", Do: engine.Op{Exec: &engine.Exec{Script: "true", Fallback: fallback}}}
+	return engine.Plan{Hosts: []engine.HostPlan{{Host: "w", Changes: []engine.Change{c}, Actions: actions, Sequence: []engine.Step{act}}}}
+}
+
+// What a change takes may grow to a reboot only where the approved plan says
+// that a reboot stands in for an action that fails, also after it was saved.
+func TestCheckFallback(t *testing.T) {
+	reload := engine.Action{Type: engine.ReloadUnit, Unit: "crio.service"}
+	drain, reboot := engine.Action{Type: engine.DrainAction}, engine.Action{Type: engine.RebootAction}
+	file := engine.Change{Resource: "file /a", Before: "1", After: "2", Verb: "update"}
+	other := engine.Change{Resource: "file /b", Before: "1", After: "2", Verb: "update"}
+	record := engine.Change{Resource: engine.RecordResource, After: "of this configuration"}
+	none := engine.Action{Type: engine.NoAction}
+	for name, c := range map[string]struct {
+		approved, later engine.Plan
+		passes          bool
+	}{
+		"fallback":               {planned(file, true, reload), planned(file, false, drain, reboot), true},
+		"no fallback":            {planned(file, false, reload), planned(file, false, drain, reboot), false},
+		"another change":         {planned(file, true, reload), planned(other, false, drain, reboot), false},
+		"another action":         {planned(file, true, reload), planned(file, true, engine.Action{Type: engine.RestartUnit, Unit: "crio.service"}), false},
+		"record of what is done": {planned(file, true, reload), planned(record, false, none), true},
+		"record of nothing":      {engine.Plan{}, planned(record, false, none), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := json.Marshal(c.approved)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var saved engine.Plan
+			if err := json.Unmarshal(text, &saved); err != nil {
+				t.Fatal(err)
+			}
+			for _, approved := range []engine.Plan{c.approved, saved} {
+				if err := planner.Check(c.later, approved); (err == nil) != c.passes {
+					t.Errorf("passes: %t, not %t: %v", err == nil, c.passes, err)
+				}
+			}
+		})
+	}
+}
+
+// What is to be changed has to be as it was when the plan was approved.
+func TestMoved(t *testing.T) {
+	none := engine.Action{Type: engine.NoAction}
+	change := func(before, verb string) engine.Plan {
+		return planned(engine.Change{Resource: "file /a", Before: before, After: "2", Verb: verb}, false, none)
+	}
+	record := func(before string) engine.Plan {
+		return planned(engine.Change{Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: "update"}, false, none)
+	}
+	for name, c := range map[string]struct {
+		approved, later engine.Plan
+		begun, moved    bool
+	}{
+		"as it was":          {change("1", "update"), change("1", "update"), false, false},
+		"edited":             {change("1", "update"), change("3", "update"), false, true},
+		"made by hand":       {change("1", "update"), change("2", "update"), false, false},
+		"begun by this run":  {change("1", "update"), change("3", "update"), true, false},
+		"an OS":              {change("1", ""), change("3", ""), false, false},
+		"a record":           {record("absent"), record("of another configuration"), false, false},
+		"not in it":          {engine.Plan{}, change("3", "update"), false, false},
+		"nothing left to do": {change("1", "update"), engine.Plan{}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := planner.Moved(c.later, c.approved, func(string) bool { return c.begun })
+			if (err != nil) != c.moved {
+				t.Fatalf("moved: %v", err)
+			}
+			if err != nil && !strings.Contains(err.Error(), "w: file /a is 3 now, and was 1") {
+				t.Error(err)
+			}
+		})
+	}
+}

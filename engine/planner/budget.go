@@ -1,0 +1,156 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// Budgets is what a batch counts of the budgets of pools and of the site: the
+// hosts that were unavailable when it was planned, and those that it disrupts.
+//
+// A plan counts what one look at the hosts has shown, and a run from another
+// bastion that looks at the same moment counts the same. So each host asks once
+// more, with its hold taken, whether others were taken meanwhile. Whoever takes
+// a hold later looks later still, and sees that one: of any hosts that are too
+// many together, the one whose look begins last sees all others held. So it is
+// enough to ask once, however long the host then waits.
+//
+// A host with a left-over hold does not ask. It has been held, and counted by
+// everybody, since before any of this.
+type Budgets struct {
+	hosts   []engine.Host
+	pools   map[string]string // of each host
+	limits  map[string]int    // hosts that may be unavailable, by pool; "": of the site, if that is limited
+	counted map[string]int    // hosts that are, or will be, by pool; "": of the site
+	gone    map[string]bool   // these hosts
+	asking  map[string]bool   // pools of which the batch disrupts hosts
+}
+
+// NewBudgets counts for the first batch of a plan that was made of these facts.
+func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine.Plan) Budgets {
+	b := Budgets{
+		hosts: inv.Hosts, pools: map[string]string{}, limits: map[string]int{}, counted: map[string]int{},
+		gone: map[string]bool{}, asking: map[string]bool{},
+	}
+	batch := map[string]bool{}
+	for _, name := range plan.Batches[0].Hosts {
+		batch[name] = true
+	}
+	for _, hp := range plan.Hosts {
+		if batch[hp.Host] && hp.Disruptive() {
+			b.gone[hp.Host], b.asking[hp.Pool] = true, true
+		}
+	}
+	sizes := map[string]int{}
+	for _, h := range inv.Hosts {
+		sizes[h.Pool]++
+		b.pools[h.Name] = h.Pool
+		if f, seen := facts[h.Name]; !seen || isUnavailable(f) {
+			b.gone[h.Name] = true
+		}
+		if b.gone[h.Name] {
+			b.counted[h.Pool]++
+			b.counted[""]++
+		}
+	}
+	for _, p := range inv.Pools {
+		b.limits[p.Name] = p.MaxUnavailable.Of(sizes[p.Name])
+	}
+	if inv.MaxUnavailable.Set {
+		b.limits[""] = inv.MaxUnavailable.Of(len(inv.Hosts))
+	}
+	return b
+}
+
+// Others lists the hosts that may have become unavailable since, where that
+// matters to the batch, in the order of the inventory.
+func (b Budgets) Others() []engine.Host {
+	_, site := b.limits[""]
+	var others []engine.Host
+	for _, h := range b.hosts {
+		if !b.gone[h.Name] && (site || b.asking[h.Pool]) {
+			others = append(others, h)
+		}
+	}
+	return others
+}
+
+// Exceeded says why a host of the batch, of that pool, must not be disrupted, as
+// others have become unavailable; "" if there is room. held reports whether
+// somebody holds one of them. Where nothing has changed there is room, whatever
+// the plan has used up: it may have let hosts go that were unavailable anyway.
+func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held bool) {
+	for _, of := range []string{pool, ""} {
+		var anew []engine.Facts
+		for _, f := range now {
+			if isUnavailable(f) && (of == "" || b.pools[f.Host] == of) {
+				anew = append(anew, f)
+			}
+		}
+		limit, limited := b.limits[of]
+		count := b.counted[of] + len(anew)
+		if !limited || len(anew) == 0 || count <= limit {
+			continue
+		}
+		whose := "the site"
+		if of != "" {
+			whose = "pool " + of
+		}
+		cause := fmt.Sprintf("max_unavailable of %s is %d, and %d of its hosts would be unavailable: since this batch was planned, %s", whose, limit, count, changed(anew))
+		return cause, slices.ContainsFunc(anew, engine.Facts.Held)
+	}
+	return "", false
+}
+
+// changed says of up to three hosts what has become of them, held ones first.
+func changed(hosts []engine.Facts) string {
+	const most = 3
+	var said []string
+	for _, held := range []bool{true, false} {
+		for _, f := range hosts {
+			if f.Held() == held {
+				said = append(said, f.Host+" "+whyUnavailable(f))
+			}
+		}
+	}
+	return strings.Join(textutil.AndMore(said[:min(most, len(said))], len(said)), ", ")
+}
+
+// isUnavailable reports whether a host is lost to its users, or may be at any moment.
+func isUnavailable(f engine.Facts) bool { return !f.Reached() || f.Held() }
+
+func whyUnavailable(f engine.Facts) string {
+	switch {
+	case !f.Reached():
+		return "cannot be reached (" + f.Unreachable + ")"
+	case f.Hold == nil:
+		return "is held (" + f.HoldProblem + ")"
+	}
+	return "is " + f.Hold.String()
+}
+
+// budgetStep asks whether the budgets have room, where other hosts could use
+// them up: not if all of the pool may be away, nor if they are all members of the
+// host's cluster, of which its quorum lets no second one go.
+func budgetStep(t engine.Target, adopt string) []engine.Step {
+	if adopt != "" || !t.Contested {
+		return nil
+	}
+	const timeout = engine.Duration(2 * time.Minute) // hosts that do not answer take their time
+	return []engine.Step{{Name: "check budget", On: t.Host.Name, Do: engine.Op{Budget: &engine.Budget{Pool: t.Pool.Name}}, Timeout: timeout}}
+}
+
+// hasContestedBudget reports whether other hosts could use up the budgets that a host
+// needs.
+func (in Input) hasContestedBudget(x index, h engine.Host) bool {
+	if l := in.Inventory.MaxUnavailable; l.Set && l.Of(len(in.Inventory.Hosts)) < len(in.Inventory.Hosts) {
+		return true
+	}
+	size := x.sizes[h.Pool]
+	return x.pools[h.Pool].MaxUnavailable.Of(size) < size && x.peers[[2]string{h.Pool, h.Cluster}] < size
+}

@@ -1,0 +1,382 @@
+package planner_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/planner"
+)
+
+// Which hosts go next, and how many, held against what the Machine Config
+// Operator does with the nodes of a pool (getAllCandidateMachines and
+// getUnavailableMachines in pkg/controller/node, IsUnavailableForUpdate and
+// CheckNodeCandidacyForUpdate in pkg/controller/common, and their tests, at
+// commit 7ff337a4 of August 2026). It says what a node is by annotations: the current and the
+// desired config or image, and the state of its daemon; and by its conditions.
+// These are the hosts that correspond to it here:
+//
+//	MCO: current, desired, daemon, conditions    here
+//	target, target, done                         done          matches
+//	older, older, done                           waiting       has work
+//	older, target, done or none: not begun yet   taken         held by another run that lives
+//	target, another, done: not begun yet         takenAway     held by one that lives, matches still
+//	older, target, working                       working       held by another run that lives
+//	the same, and not ready                      rebooting     cannot be reached
+//	any, not ready                               notReady      cannot be reached: what it runs is not known
+//	any, unschedulable                           cordoned      held for maintenance
+//	older, target, degraded                      failing       failed in this run, and held by it
+//	                                             failedBefore  failed in the run before, and still held by it
+//	target, target, degraded                     shaky         was brought to the target, and is still held by a run
+//	                                                           that failed there or died
+//	older, other than target, degraded           stuck         a run to an older target left its hold; that has expired
+//	target, other than target, degraded          turnedBack    the same, and the host never left what is its target again
+//
+// Where the MCO looks at what a daemon says, holdfast looks at holds. A node
+// that somebody has only cordoned in Kubernetes is an available host here: a
+// hold for maintenance says that it is not.
+//
+// Where holdfast deliberately does otherwise, the case says what the MCO does.
+var conditions = map[string]machine{
+	"done":         {},
+	"waiting":      {work: "reboot"},
+	"taken":        {work: "reboot", hold: "foreign"},
+	"takenAway":    {hold: "foreign"},
+	"working":      {work: "reboot", hold: "foreign"},
+	"rebooting":    {work: "reboot", hold: "foreign", lost: true},
+	"notReady":     {lost: true},
+	"cordoned":     {hold: "maintenance"},
+	"failing":      {work: "reboot", hold: "own", failed: true},
+	"failedBefore": {work: "reboot", hold: "dead"},
+	"shaky":        {hold: "dead"},
+	"stuck":        {work: "reboot", hold: "expired"},
+	"turnedBack":   {hold: "expired"},
+	"released":     {work: "reboot"}, // failed in the run before; a person released it
+}
+
+// candidacy is one pool without etcd and zones, and what becomes of it. Its
+// hosts are a, b, c …; the lists name them.
+type candidacy struct {
+	name  string
+	limit int
+	hosts string // the condition of each
+	first string // hosts that go next
+	then  string // batches after that, if all goes well
+	out   string // hosts with work, or perhaps, that are left out: unavailable, or without room
+
+	mco string // whom the MCO begins instead of first; "": the same
+	why string // it is otherwise here
+}
+
+func (c candidacy) input(spare int) planner.Input {
+	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: c.limit, Set: true}}}}
+	list := append(strings.Fields(c.hosts), slices.Repeat([]string{"waiting"}, spare)...)
+	var retry []string
+	for i, condition := range list {
+		state, ok := conditions[condition]
+		if !ok {
+			panic("no condition " + condition)
+		}
+		m := (&machine{name: string(rune('a' + i)), pool: "worker"}).in(state)
+		w.hosts = append(w.hosts, m)
+		if condition == "failedBefore" || condition == "shaky" || condition == "released" {
+			retry = append(retry, m.name)
+		}
+	}
+	in := w.input()
+	in.Retry = retry
+	return in
+}
+
+// told gives a plan as a candidacy names it.
+func told(p engine.Plan) (first, then, out string) {
+	var batches []string
+	for _, b := range p.Batches {
+		batches = append(batches, strings.Join(b.Hosts, " "))
+	}
+	if len(batches) > 0 {
+		first, then = batches[0], strings.Join(batches[1:], ", ")
+	}
+	var left []string
+	for _, x := range p.Excluded {
+		left = append(left, x.Host+" "+string(x.Why))
+	}
+	return first, then, strings.Join(left, ", ")
+}
+
+// capacity is how many hosts of the pool may go down together: as many as do
+// if enough of them wait.
+func (c candidacy) capacity() int {
+	p := planner.NewPlan(c.input(5))
+	if len(p.Batches) == 0 {
+		return 0
+	}
+	return len(p.Batches[0].Hosts)
+}
+
+// The selection of the MCO, case by case. room is its capacity.
+func TestCandidates(t *testing.T) {
+	for _, c := range []struct {
+		candidacy
+		room int
+	}{
+		{candidacy{name: "nothing to do", limit: 1, hosts: "done done done"}, 1},
+		{candidacy{name: "nothing to do, and one is down", limit: 1, hosts: "done done notReady", out: "c unreachable"}, 0},
+		{candidacy{name: "one is down and one on its way", limit: 1, hosts: "done notReady working", out: "b unreachable, c held"}, 0},
+		{candidacy{name: "who is down is passed over and uses up a place", limit: 2, hosts: "notReady waiting waiting", first: "b", then: "c", out: "a unreachable"}, 1},
+		{candidacy{name: "who is on its way uses up a place, too", limit: 3, hosts: "done notReady working waiting waiting", first: "d", then: "e", out: "b unreachable, c held"}, 1},
+		{candidacy{name: "the only place is taken", limit: 1, hosts: "done done working waiting waiting", out: "c held, d blocked, e blocked"}, 0},
+		{candidacy{name: "a host stuck on the way to an older target goes to the new one", limit: 1, hosts: "done stuck waiting", first: "b", then: "c"}, 1},
+		{
+			candidacy{
+				name: "a host that has what it should, and is not well, is seen through first", limit: 1, hosts: "done shaky waiting", first: "b", then: "c",
+				mco: "nobody", why: "the MCO's daemon tries again by itself; here that is what a run does",
+			}, 1,
+		},
+		{candidacy{name: "a host that fails in this run is not tried again, and nobody else is begun", limit: 1, hosts: "done failing waiting", out: "b failed, c blocked"}, 0},
+		{
+			candidacy{
+				name: "the next run tries it again before others", limit: 1, hosts: "done failedBefore waiting", first: "b", then: "c",
+				mco: "nobody", why: "the MCO's daemon tries again by itself; here that is what a run does",
+			}, 1,
+		},
+		{candidacy{name: "back to what it had, before it left that", limit: 1, hosts: "done done turnedBack done", first: "c"}, 1},
+		{candidacy{name: "back to what it had, after it left that", limit: 1, hosts: "done done stuck done", first: "c"}, 1},
+		{candidacy{name: "another run has it and has not begun", limit: 1, hosts: "done takenAway done", out: "b held"}, 0},
+		{candidacy{name: "all of it in one pool", limit: 4, hosts: "done notReady working waiting waiting waiting waiting done done", first: "d e", then: "f g", out: "b unreachable, c held"}, 2},
+		{candidacy{name: "the same for an image, and one more is down", limit: 4, hosts: "done notReady working notReady waiting waiting waiting done done", first: "e", then: "f, g", out: "b unreachable, c held, d unreachable"}, 1},
+		{candidacy{name: "a first image, ordered and not begun", limit: 1, hosts: "taken waiting waiting", out: "a held, b blocked, c blocked"}, 0},
+		{candidacy{name: "a first image, begun", limit: 1, hosts: "rebooting waiting waiting", out: "a unreachable, b blocked, c blocked"}, 0},
+		{candidacy{name: "back from an image, ordered and not begun", limit: 1, hosts: "taken done done", out: "a held"}, 0},
+		{candidacy{name: "back from an image, begun", limit: 1, hosts: "rebooting done done", out: "a unreachable"}, 0},
+
+		{candidacy{name: "held for maintenance, limit 1", limit: 1, hosts: "cordoned waiting waiting waiting waiting", out: "a held, b blocked, c blocked, d blocked, e blocked"}, 0},
+		{candidacy{name: "held for maintenance, limit 2", limit: 2, hosts: "cordoned waiting waiting waiting waiting", first: "b", then: "c, d, e", out: "a held"}, 1},
+		{candidacy{name: "held for maintenance, limit 3", limit: 3, hosts: "cordoned waiting waiting waiting waiting", first: "b c", then: "d e", out: "a held"}, 2},
+		{candidacy{name: "held for maintenance, limit 4", limit: 4, hosts: "cordoned waiting waiting waiting waiting", first: "b c d", then: "e", out: "a held"}, 3},
+
+		{
+			candidacy{
+				name: "left half done: alone, although there is room", limit: 4, hosts: "waiting stuck waiting waiting", first: "b", then: "a c d",
+				mco: "a b c d", why: "until it is back it is not known whether what it failed at awaits the others",
+			}, 1,
+		},
+		{
+			candidacy{
+				name: "left half done: all of them, as the limit allows", limit: 2, hosts: "stuck waiting failedBefore stuck", first: "c a", then: "d, b",
+				mco: "a", why: "what failed last time goes before what waits, and what a run left half done before what none has touched",
+			}, 2,
+		},
+		{
+			candidacy{
+				name: "left half done: tried although others use up the limit", limit: 1, hosts: "notReady stuck waiting", first: "b", out: "a unreachable, c blocked",
+				mco: "nobody", why: "it is unavailable as it is, and would stay so for ever",
+			}, 1,
+		},
+		{
+			candidacy{
+				name: "failed last time and released by a person: before others", limit: 1, hosts: "waiting released waiting", first: "b", then: "a, c",
+				mco: "a", why: "an operator who has repaired a host wants to see it work",
+			}, 1,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := planner.NewPlan(c.input(0))
+			if first, then, out := told(p); first != c.first || then != c.then || out != c.out || len(p.Refusals) > 0 {
+				t.Errorf("first %q, then %q, without %q; want %q, %q, %q; refused %q", first, then, out, c.first, c.then, c.out, p.Refusals)
+			}
+			if got := c.capacity(); got != c.room {
+				t.Errorf("%d may go down together, want %d", got, c.room)
+			}
+			if (c.mco == "") != (c.why == "") {
+				t.Error("say what the MCO does and why it is otherwise here")
+			}
+		})
+	}
+}
+
+// Who counts as unavailable, for every limit: waiting hosts get the places that
+// those leave.
+func TestUnavailableHosts(t *testing.T) {
+	for _, c := range []struct {
+		hosts       string
+		unavailable string
+	}{
+		{"", ""},
+		{"waiting done working", "c"},
+		{"waiting notReady working", "b c"},
+		{"takenAway done working", "a c"},
+		{"rebooting done working", "a c"},
+		{"working done notReady", "a c"},
+		{"taken done notReady", "a c"},
+		{"working done notReady notReady waiting", "a c d"},
+		{"working waiting notReady notReady waiting", "a c d"},
+		{"working done notReady notReady done", "a c d"},
+		{"waiting waiting working taken", "c d"},
+		{"done waiting taken taken", "c d"},
+		{"done waiting cordoned waiting", "c"},
+		{"cordoned working notReady rebooting", "a b c d"},
+		{"done waiting done waiting", ""},
+	} {
+		gone := strings.Fields(c.unavailable)
+		for limit := 1; limit <= 4; limit++ {
+			pool := candidacy{limit: limit, hosts: c.hosts}
+			if got, want := pool.capacity(), max(0, limit-len(gone)); got != want {
+				t.Errorf("%s: limit %d: %d may go down together, want %d", c.hosts, limit, got, want)
+			}
+			for _, b := range planner.NewPlan(pool.input(5)).Batches {
+				for _, h := range b.Hosts {
+					if slices.Contains(gone, h) {
+						t.Errorf("%s: limit %d: %s goes, and is unavailable", c.hosts, limit, h)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What the MCO counts, and the two rules that are holdfast's own, for every
+// pool of four hosts and every limit.
+func TestCandidatesOfEveryPool(t *testing.T) {
+	t.Parallel()
+	names := []string{"done", "waiting", "working", "notReady", "cordoned", "stuck", "failedBefore"}
+	leftOver := map[string]bool{"stuck": true, "failedBefore": true}
+	away := map[string]bool{"working": true, "notReady": true, "cordoned": true}
+	choices(len(names), 4, true, func(pick []int) {
+		var list []string
+		count := map[string]int{}
+		for _, p := range pick {
+			list = append(list, names[p])
+			for kind, set := range map[string]map[string]bool{"left over": leftOver, "away": away, "waiting": {"waiting": true}} {
+				if set[names[p]] {
+					count[kind]++
+				}
+			}
+		}
+		for limit := 1; limit <= 4; limit++ {
+			free := limit - count["away"]
+			want := min(count["waiting"], max(0, free))
+			if count["left over"] > 0 {
+				want = min(count["left over"], max(1, free))
+			}
+			c := candidacy{limit: limit, hosts: strings.Join(list, " ")}
+			first, _, _ := told(planner.NewPlan(c.input(0)))
+			got := strings.Fields(first)
+			for _, h := range got {
+				condition := list[h[0]-'a']
+				if condition != "waiting" && !leftOver[condition] || leftOver[condition] != (count["left over"] > 0) {
+					t.Fatalf("%s: limit %d: first %s, among them %s, which is %s", c.hosts, limit, first, h, condition)
+				}
+			}
+			if len(got) != want {
+				t.Fatalf("%s: limit %d: first %q, want %d of them", c.hosts, limit, first, want)
+			}
+		}
+	})
+}
+
+// With a failure budget, a host that failed in this run only uses up a place,
+// as one that fails to reach the config of its pool does with the MCO.
+func TestCandidatesBesideFailures(t *testing.T) {
+	for _, c := range []struct {
+		hosts              string
+		limit, budget      int
+		bestEffort         bool
+		first, blockedRest string
+	}{
+		{"failing waiting waiting waiting", 3, 1, false, "b c", ""},
+		{"failing waiting waiting waiting", 3, 0, true, "b c", ""},
+		{"failing waiting waiting waiting", 1, 1, false, "", "b blocked, c blocked, d blocked"},
+		{"failing failing waiting waiting", 4, 2, false, "c d", ""},
+		{"failing failing waiting waiting", 4, 1, false, "", "c blocked, d blocked"},
+		{"failing notReady waiting waiting", 3, 1, false, "c", ""},
+		{"failing waiting waiting waiting", 4, 0, false, "", "b blocked, c blocked, d blocked"}, // the MCO: three of them; the first failure stops a run unless the pool says otherwise
+	} {
+		in := candidacy{limit: c.limit, hosts: c.hosts}.input(0)
+		in.Inventory.Pools[0].FailureBudget = engine.CountOrPercent{Count: c.budget, Set: true}
+		in.BestEffort = c.bestEffort
+		p := planner.NewPlan(in)
+		first, _, out := told(p)
+		var blocked []string
+		for _, x := range strings.Split(out, ", ") {
+			if strings.HasSuffix(x, " blocked") {
+				blocked = append(blocked, x)
+			}
+		}
+		if rest := strings.Join(blocked, ", "); first != c.first || rest != c.blockedRest {
+			t.Errorf("%s: limit %d, failure budget %d: first %q, then %q; want %q, %q", c.hosts, c.limit, c.budget, first, rest, c.first, c.blockedRest)
+		}
+	}
+}
+
+// Two hosts of an etcd cluster never go together, whatever the limit: to the
+// MCO a control plane is a pool like any other, which its limit protects, and
+// what it puts off is the node on which it runs itself. Here it is the leader.
+func TestCandidatesOfEtcd(t *testing.T) {
+	for _, c := range []struct {
+		hosts string // a leads
+		limit int
+		first string
+		then  string
+		out   string
+	}{
+		{"waiting waiting waiting", 1, "b", "c, a", ""},
+		{"waiting waiting waiting", 2, "b", "c, a", ""},
+		{"waiting waiting waiting", 3, "b", "c, a", ""},
+		{"done waiting waiting", 4, "b", "c", ""},
+		{"waiting waiting stuck", 3, "c", "b, a", ""},
+		{"waiting waiting cordoned", 3, "", "", "a held, b held, c held"},
+		{"waiting working waiting", 3, "", "", "a held, b held, c held"},
+		{"failing waiting waiting", 3, "", "", "a failed, b blocked, c blocked"},
+		{"done done failedBefore", 1, "c", "", ""},
+		{"waiting waiting failedBefore", 3, "c", "b, a", ""},
+	} {
+		in := candidacy{limit: c.limit, hosts: c.hosts}.input(0)
+		in.Inventory.Clusters = []engine.Cluster{{Name: "main"}}
+		members := engine.ClusterFacts{Name: "main"}
+		for i := range in.Inventory.Hosts {
+			h := &in.Inventory.Hosts[i]
+			h.Cluster = "main"
+			members.Members = append(members.Members, engine.Member{Name: h.Name, Host: h.Name, Healthy: true, Leader: i == 0})
+		}
+		in.Clusters = map[string]engine.ClusterFacts{"main": members}
+		p := planner.NewPlan(in)
+		if first, then, out := told(p); first != c.first || then != c.then || out != c.out || len(p.Refusals) > 0 {
+			t.Errorf("%s: limit %d: first %q, then %q, without %q; want %q, %q, %q; refused %q", c.hosts, c.limit, first, then, out, c.first, c.then, c.out, p.Refusals)
+		}
+	}
+}
+
+// Zones go one after the other. The MCO follows their order, too, and fills
+// what is left of its capacity from the next zone; nodes without one go last.
+// Here no two zones of a pool are ever disrupted together, as what runs in
+// copies is spread over them.
+func TestCandidatesOfZones(t *testing.T) {
+	for _, c := range []struct {
+		hosts string
+		zones string // of each host; "-": none
+		limit int
+		want  string
+	}{
+		{"waiting waiting waiting waiting waiting", "2 1 2 1 1", 2, "b d | e | a c"},
+		{"waiting waiting waiting waiting waiting", "2 1 2 1 1", 4, "b d e | a c"},
+		{"waiting waiting waiting", "1 2 3", 3, "a | b | c"},
+		{"waiting waiting waiting", "2 - 1", 3, "b | c | a"},
+		{"waiting released waiting waiting", "1 2 1 2", 4, "b d | a c"},
+		{"stuck stuck waiting waiting", "1 2 1 2", 4, "a | b | c | d"},
+	} {
+		zones := strings.Fields(c.zones)
+		in := candidacy{limit: c.limit, hosts: c.hosts}.input(0)
+		for i, z := range zones {
+			in.Inventory.Hosts[i].Zone = strings.Trim(z, "-")
+		}
+		var got []string
+		for _, b := range planner.NewPlan(in).Batches {
+			got = append(got, strings.Join(b.Hosts, " "))
+		}
+		if all := strings.Join(got, " | "); all != c.want {
+			t.Errorf("%s in zones %s, limit %d: %s, want %s", c.hosts, c.zones, c.limit, all, c.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// Check compares the plan with one the operator has approved: nothing may be
+// done that is not in it, neither a change nor what it takes to make it. What
+// is in it and done by now is fine.
+func Check(p engine.Plan, approved engine.Plan) error {
+	news := unapprovedChanges(p, approved, "")
+	if len(news) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the hosts have changed since the plan was approved; these changes are not in it:\n  %s\nplan again", strings.Join(news, "\n  "))
+}
+
+// Moved compares what is to be changed with how it was when the plan was
+// approved: what somebody has edited since is not overwritten. Hosts that the
+// run has begun are not asked. What an OS was before does not matter.
+func Moved(p engine.Plan, approved engine.Plan, begun func(host string) bool) error {
+	was := byHost(approved.Hosts)
+	var moved []string
+	for _, hp := range p.Hosts {
+		old := was[hp.Host]
+		if old == nil || begun(hp.Host) {
+			continue
+		}
+		for _, c := range hp.Changes {
+			for _, d := range old.Changes {
+				if c.Verb != "" && c.Resource != engine.RecordResource && c.Same(d) && c.Before != d.Before && c.Before != c.After {
+					moved = append(moved, fmt.Sprintf("%s: %s is %s now, and was %s", hp.Host, c.Resource, c.Before, d.Before))
+				}
+			}
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	return fmt.Errorf("these have been changed since the plan was approved, and nothing was written there:\n  %s\nplan again", strings.Join(moved, "\n  "))
+}
+
+// hasChange reports whether the host's plan has that change, with those actions.
+// That a change is put on record goes without saying.
+func hasChange(hp engine.HostPlan, c engine.Change) bool {
+	if c.Resource == engine.RecordResource {
+		return len(hp.Changes) > 0
+	}
+	for _, d := range hp.Changes {
+		if d.Same(c) {
+			return hasActions(hp, c.Actions)
+		}
+	}
+	return false
+}
+
+// hasActions reports whether the host's plan has these actions. A reboot stands for
+// every other but the drain, and for an action that fails where that was
+// approved.
+func hasActions(hp engine.HostPlan, actions []engine.Action) bool {
+	for _, a := range actions {
+		if hp.FallsBack() && (a.Type == engine.DrainAction || a.Type == engine.RebootAction) {
+			continue
+		}
+		swallowed := a.Type != engine.DrainAction && engine.HasAction(hp.Actions, engine.RebootAction)
+		if a.Type != engine.NoAction && !swallowed && !engine.ContainsAction(hp.Actions, a) {
+			return false
+		}
+	}
+	return true
+}
+
+// unapprovedChanges lists the changes of one plan that another does not have, each with
+// that said of it.
+func unapprovedChanges(p, other engine.Plan, said string) []string {
+	have := byHost(other.Hosts)
+	var out []string
+	for _, hp := range p.Hosts {
+		for _, c := range hp.Changes {
+			if old := have[hp.Host]; old == nil || !hasChange(*old, c) {
+				out = append(out, fmt.Sprintf("%s: %s%s", hp.Host, c, said))
+			}
+		}
+	}
+	return out
+}

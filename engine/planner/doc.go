@@ -1,0 +1,9 @@
+// Package planner makes a plan from an inventory, the desired state of hosts and
+// their facts: it surveys the hosts, plays the roll-out forward batch by batch,
+// and composes the sequence of each host. It touches nothing.
+//
+// NewSurvey and its Plan are the way in. The files follow the stages: survey,
+// poolstate and blocker (who may be disrupted next), scheduler and batch,
+// lanes (staging), sequence (the steps of one host), settings and saved
+// (comparison with a plan that was approved).
+package planner

@@ -1,0 +1,138 @@
+package planner_test
+
+import (
+	"errors"
+	"fmt"
+
+	"holdfast/engine"
+	"holdfast/engine/planner"
+)
+
+// input is what a planner gets to see of the world.
+func (w *world) input() planner.Input {
+	in := planner.Input{
+		Inventory: engine.Inventory{Site: "test", Pools: w.pools, MaxUnavailable: w.site},
+		Desired:   map[string]engine.Desired{},
+		Facts:     map[string]engine.Facts{},
+		Clusters:  map[string]engine.ClusterFacts{},
+		Run:       thisRun,
+		Bastion:   thisBastion,
+		Dead:      []string{deadRun},
+		Now:       now,
+		Failed:    map[string]string{},
+		Repair:    w.repair,
+	}
+	work, ignored := map[string]string{}, map[string]bool{}
+	for _, m := range w.hosts {
+		in.Inventory.Hosts = append(in.Inventory.Hosts, engine.Host{Name: m.name, Pool: m.pool, Cluster: m.cluster, Zone: m.zone, Paused: m.paused})
+		if m.failed {
+			in.Failed[m.name] = "it failed"
+		}
+		in.Desired[m.name] = engine.Desired{OS: &engine.OS{Commit: "new"}}
+		in.Facts[m.name] = m.facts()
+		work[m.name], ignored[m.name] = m.work, m.ignored
+	}
+	for _, name := range sortedKeys(w.clusters) {
+		c := w.clusters[name]
+		in.Inventory.Clusters = append(in.Inventory.Clusters, engine.Cluster{Name: name, AllowOutage: c.allowOutage})
+		if !c.unknown {
+			in.Clusters[name] = w.clusterFacts(name)
+		}
+	}
+	in.Modules = []engine.Module{fakeModule{work}}
+	in.Selected = func(h engine.Host) bool { return !ignored[h.Name] }
+	return in
+}
+
+func (m *machine) facts() engine.Facts {
+	if m.lost {
+		return engine.Facts{Host: m.name, Unreachable: "connection refused"}
+	}
+	f := engine.Facts{Host: m.name, BootID: "boot-1", Clock: now, Running: []string{"sshd.service"}}
+	hold := engine.Hold{Kind: engine.RunHold, Bastion: thisBastion, Holder: "ann@b1", Reason: "update", Acquired: now.Add(-1), Expires: now.Add(1)}
+	if m.rejected {
+		f.Rejected = []string{"new"}
+	}
+	switch m.hold {
+	case "":
+		return f
+	case "unreadable":
+		f.HoldProblem = "its hold cannot be read"
+		return f
+	case "maintenance":
+		hold.Kind, hold.Run, hold.Expires = engine.MaintenanceHold, "m-1", now.Add(-1)
+	case "foreign":
+		hold.Run = "run-of-somebody"
+	case "expired":
+		hold.Run, hold.Expires = "run-of-somebody", now.Add(-1)
+	case "dead":
+		hold.Run = deadRun
+	case "own":
+		hold.Run = thisRun
+	}
+	f.Hold = &hold
+	return f
+}
+
+func (w *world) clusterFacts(name string) engine.ClusterFacts {
+	c := engine.ClusterFacts{Name: name}
+	for _, m := range w.hosts {
+		if m.cluster == name {
+			c.Members = append(c.Members, engine.Member{Name: m.name, Host: m.name, Healthy: !m.sick, Leader: w.clusters[name].leader == m.name})
+		}
+	}
+	if w.clusters[name].learner {
+		c.Members = append(c.Members, engine.Member{Name: "new", Learner: true, Healthy: true})
+	}
+	if w.clusters[name].alarm {
+		c.Alarms = []string{"NOSPACE"}
+	}
+	return c
+}
+
+// fakeModule knows the work of each host from a map.
+type fakeModule struct{ work map[string]string }
+
+func (fakeModule) Name() string { return "fake" }
+
+func (fakeModule) Probe(engine.Desired) []engine.Command { return nil }
+
+func (fakeModule) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
+
+func (f fakeModule) Diff(_ engine.Desired, facts engine.Facts) ([]engine.Change, error) {
+	c := engine.Change{Module: "fake", Resource: "os", Before: "old", After: "new", Rule: "built in"}
+	switch f.work[facts.Host] {
+	case "unclear":
+		return nil, errors.New("two deployments are booted")
+	case "reboot":
+		c.Actions = []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
+	case "restart":
+		c.Actions = []engine.Action{{Type: engine.RestartUnit, Unit: "etcd.service"}}
+	case "quiet":
+		c.Actions = []engine.Action{{Type: engine.NoAction}}
+	default:
+		return nil, nil
+	}
+	return []engine.Change{c}, nil
+}
+
+func (fakeModule) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	step := func(name string) []engine.Step {
+		return []engine.Step{{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "true # " + name}}, Timeout: 1e9}}
+	}
+	if changes[0].Actions[0].Type == engine.DrainAction {
+		order := step("reboot")
+		order[0].Reboots = true
+		return engine.Steps{Stage: step("stage"), Reboot: append(step("sync disks"), order...)}
+	}
+	return engine.Steps{Write: step("write")}
+}
+
+// member, worker and names make machines for a world.
+func member(i int) *machine {
+	return &machine{name: fmt.Sprintf("etcd-%d", i), pool: "etcd", cluster: "main"}
+}
+
+func worker(i int) *machine {
+	return &machine{name: fmt.Sprintf("worker-%d", i), pool: "worker"}
+}

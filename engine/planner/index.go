@@ -1,0 +1,73 @@
+package planner
+
+import "holdfast/engine"
+
+// index finds the parts of an inventory by name. A planner that searched the
+// lists for every host would need the square of the hosts.
+type index struct {
+	pools    map[string]engine.Pool
+	sizes    map[string]int // hosts of each pool
+	clusters map[string]*engine.Cluster
+	peers    map[[2]string]int           // hosts of each pool in each cluster
+	members  map[string][]string         // hosts of each cluster, in inventory order
+	leftOut  map[string]engine.Exclusion // hosts that the approved plan left out
+	targets  map[string]string           // OS of each pool, by digest
+	rejected map[string]string           // by digest of an OS: the first host that was rolled back from it
+	last     *engine.Rollout             // the newest that any host has seen
+	rollout  engine.Rollout              // the one that goes on, or begins
+}
+
+func newIndex(in Input) index {
+	inv := in.Inventory
+	x := index{pools: map[string]engine.Pool{}, sizes: map[string]int{}, clusters: map[string]*engine.Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, leftOut: map[string]engine.Exclusion{}, targets: map[string]string{}, rejected: map[string]string{}}
+	if in.Approved != nil {
+		for _, e := range in.Approved.Excluded {
+			if e.Why != engine.Closed { // its changes were approved
+				x.leftOut[e.Host] = e
+			}
+		}
+	}
+	for _, p := range inv.Pools {
+		x.pools[p.Name] = p
+	}
+	for _, c := range inv.Clusters {
+		x.clusters[c.Name] = &c
+	}
+	for _, h := range inv.Hosts {
+		x.sizes[h.Pool]++
+		if digest := digestOf(in.Desired[h.Name].OS); digest != "" && x.targets[h.Pool] == "" {
+			x.targets[h.Pool] = digest
+		}
+		for _, digest := range in.Facts[h.Name].Rejected {
+			if x.rejected[digest] == "" {
+				x.rejected[digest] = h.Name
+			}
+		}
+		if h.Cluster != "" {
+			x.peers[[2]string{h.Pool, h.Cluster}]++
+			x.members[h.Cluster] = append(x.members[h.Cluster], h.Name)
+		}
+	}
+	x.last = lastRollout(in)
+	x.rollout = continuedRollout(in, x)
+	return x
+}
+
+// before gives every pool that comes before the pool of that name, directly
+// or through others: a pool without work does not end the order.
+func (x index) before(pool string) []string {
+	var names []string
+	seen := map[string]bool{}
+	var visit func(string)
+	visit = func(name string) {
+		for _, first := range x.pools[name].After {
+			if !seen[first] {
+				seen[first] = true
+				names = append(names, first)
+				visit(first)
+			}
+		}
+	}
+	visit(pool)
+	return names
+}

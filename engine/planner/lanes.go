@@ -1,0 +1,87 @@
+package planner
+
+import (
+	"slices"
+
+	"holdfast/engine"
+)
+
+// planLanes orders the hosts that need staging: members of an etcd cluster one
+// after the other and the leader last, every other host on its own. Hosts that
+// go soon are staged first; those that wait for a window are staged, too.
+func planLanes(in Input, p engine.Plan, work map[string]*engine.HostPlan) []engine.Lane {
+	var out []engine.Lane
+	byCluster := map[string]int{}
+	leaders := map[string]string{}
+	for _, name := range stagingOrder(p) {
+		hp := work[name]
+		switch {
+		case len(hp.Stage) == 0:
+		case hp.Cluster == "":
+			out = append(out, engine.Lane{Hosts: []string{name}})
+		case in.Clusters[hp.Cluster].Leader() == name:
+			leaders[hp.Cluster] = name
+		default:
+			out = addMember(out, byCluster, hp.Cluster, name)
+		}
+	}
+	for _, c := range in.Inventory.Clusters {
+		if name := leaders[c.Name]; name != "" {
+			out = addMember(out, byCluster, c.Name, name)
+		}
+	}
+	return out
+}
+
+// stagingOrder names all hosts with work, those of the first batches first.
+func stagingOrder(p engine.Plan) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, b := range p.Batches {
+		for _, name := range b.Hosts {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	for _, hp := range p.Hosts {
+		if !seen[hp.Host] {
+			names = append(names, hp.Host)
+		}
+	}
+	return names
+}
+
+func addMember(out []engine.Lane, byCluster map[string]int, cluster, name string) []engine.Lane {
+	i, ok := byCluster[cluster]
+	if !ok {
+		byCluster[cluster] = len(out)
+		return append(out, engine.Lane{Cluster: cluster, Hosts: []string{name}})
+	}
+	out[i].Hosts = append(out[i].Hosts, name)
+	return out
+}
+
+// snapshotSteps gives the steps that save each etcd cluster the plan will disrupt.
+func snapshotSteps(in Input, batches []engine.Batch, work map[string]*engine.HostPlan) []engine.Step {
+	disrupted := map[string]bool{}
+	for _, b := range batches {
+		for _, name := range b.Hosts {
+			if hp := work[name]; hp.Disruptive() {
+				disrupted[hp.Cluster] = true
+			}
+		}
+	}
+	var steps []engine.Step
+	for _, c := range in.Inventory.Clusters {
+		asked := in.Play != nil && in.Play.Has(engine.EtcdSnapshotTask) && in.selectsMemberOf(c.Name)
+		if _, saved := in.Saved[c.Name]; !saved && (asked || disrupted[c.Name] && !c.NoSnapshot) {
+			steps = append(steps, engine.Step{Name: "snapshot etcd", On: c.Name, Do: engine.Op{Snapshot: &engine.Snapshot{Cluster: c.Name}}, Timeout: engine.SnapshotTimeout})
+		}
+	}
+	return steps
+}
+
+// selectsMemberOf reports whether a member of the cluster is worked on.
+func (in Input) selectsMemberOf(cluster string) bool {
+	return slices.ContainsFunc(in.Inventory.Members(cluster), in.Selected)
+}

@@ -1,0 +1,254 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Input is everything a plan depends on.
+type Input struct {
+	Inventory engine.Inventory
+	Desired   map[string]engine.Desired
+	Facts     map[string]engine.Facts
+	Clusters  map[string]engine.ClusterFacts
+	Modules   []engine.Module
+	Run       string                 // ID of the run that plans
+	Bastion   string                 // identity of its bastion; "": none could be kept, and no hold is taken for one of this bastion
+	Dead      []string               // runs of this bastion that ended without releasing their holds
+	Selected  func(engine.Host) bool // --limit; nil selects every host
+	Saved     map[string]struct{}    // clusters that have been snapshotted in this run
+	Approved  *engine.Plan           // what the operator has approved: hosts it left out stay left out; nil before
+	Ran       map[string][]string    // services of hosts that ran before an action failed there in this run
+
+	Now          time.Time            // by the bastion's clock
+	Began        time.Time            // when the run did, by the bastion's clock
+	Batches      int                  // that this run has begun
+	Done         map[string]time.Time // hosts that this run has brought to their desired state, and when
+	Failed       map[string]string    // hosts that failed in this run, and how: it does not try them again
+	Retry        []string             // hosts that failed in the run before: they go before others
+	ActionFailed map[string]bool      // hosts on which an action failed in this play, and for which a reboot is to stand in
+	Resumed      map[string]bool      // hosts that an earlier play of this run has taken over from a dead one
+	Complete     map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
+	Play         *engine.Play         // of a playbook; nil: everything is made to match
+
+	BestEffort     bool // failed hosts do not keep those of their pool from being begun
+	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
+	RetryRejected  bool // an OS from which a host was rolled back is tried again there
+
+	Repair []string // hosts that may be disrupted although their own etcd member is not healthy: the work is to repair it
+}
+
+// Survey is what hosts have and lack of their desired state. The clusters are
+// not in it: which of them there is to look at follows from it.
+type Survey struct {
+	in     Input
+	index  index
+	result surveyResult
+}
+
+// NewSurvey compares every host with its desired state, once.
+func NewSurvey(in Input) Survey {
+	in = in.withSelection()
+	x := newIndex(in)
+	return Survey{in: in, index: x, result: surveyHosts(in, x)}
+}
+
+// ClustersAtWork names the etcd clusters that a plan has to know about: those
+// with a member that is disturbed.
+func (s Survey) ClustersAtWork() []string {
+	var names []string
+	for _, hp := range s.result.work {
+		if hp.Cluster != "" && !hp.NonDisruptive() && !slices.Contains(names, hp.Cluster) {
+			names = append(names, hp.Cluster)
+		}
+	}
+	return names
+}
+
+// NewPlan compares every host with its desired state and puts the work into
+// lanes and batches. It takes time in proportion to the hosts.
+func NewPlan(in Input) engine.Plan { return NewSurvey(in).Plan(in.Now, in.Clusters) }
+
+// Plan puts the work into lanes and batches, as it is to go on from that time.
+func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) engine.Plan {
+	in, x, survey := s.in, s.index, s.result
+	in.Now, in.Clusters = now, clusters
+	schedule := newScheduler(in, x, survey)
+	warnings := schedule.skew.warnings()
+	p := engine.Plan{
+		Schema: engine.PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
+		Matching: survey.matching, Warnings: slices.Clip(survey.warnings), Drift: survey.drift,
+		Batches: schedule.run(), Refusals: schedule.refusals,
+		Excluded:   append(slices.Clip(survey.excluded), schedule.blocked...),
+		Unfinished: findUnfinishedHosts(in, x, survey), LastRollout: x.last, Rollout: x.rollout, UnhealthyClusters: in.unhealthyClusters(), Repair: in.Repair,
+	}
+	if in.Play != nil {
+		p.Play = in.Play.Name
+	}
+	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.endedRollouts(x))
+	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
+	p.Hosts = notBlocked(survey.work, schedule.blocked)
+	p.Selected, p.Settings = namesOfSelected(in), rolloutSettings(in, x, p.Hosts)
+	if len(p.Refusals) > 0 || len(p.Unfinished) > 0 {
+		p.Batches = nil
+		return p
+	}
+	work := byHost(p.Hosts)
+	p.Lanes = planLanes(in, p, work)
+	p.Start = startGates(x, p.Hosts)
+	p.Before = snapshotSteps(in, p.Batches, work)
+	return p
+}
+
+// self is the run that plans.
+func (in Input) self() engine.HoldOwner { return engine.HoldOwner{Run: in.Run, Bastion: in.Bastion} }
+
+func (in Input) withSelection() Input {
+	if in.Selected == nil {
+		in.Selected = func(engine.Host) bool { return true }
+	}
+	return in
+}
+
+// notBlocked gives the plans of the hosts that are in a batch, or will be when
+// their window opens, or, in a plan that is refused, would be.
+func notBlocked(work []engine.HostPlan, blocked []engine.Exclusion) []engine.HostPlan {
+	out := map[string]bool{}
+	for _, x := range blocked {
+		out[x.Host] = x.Why != engine.Closed
+	}
+	var kept []engine.HostPlan
+	for _, hp := range work {
+		if !out[hp.Host] {
+			kept = append(kept, hp)
+		}
+	}
+	return kept
+}
+
+func byHost(plans []engine.HostPlan) map[string]*engine.HostPlan {
+	m := make(map[string]*engine.HostPlan, len(plans))
+	for i := range plans {
+		m[plans[i].Host] = &plans[i]
+	}
+	return m
+}
+
+func (in Input) target(x index, h engine.Host, f engine.Facts) engine.Target {
+	f = f.WithRunning(in.Ran[h.Name])
+	_, f.Finished = in.Done[h.Name]
+	f.ActionFailed = in.ActionFailed[h.Name]
+	return engine.Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, Contested: in.hasContestedBudget(x, h), Repair: slices.Contains(in.Repair, h.Name)}
+}
+
+// difference is what modules find on a host.
+type difference struct {
+	changes []engine.Change
+	drift   []engine.Change // only to be reported
+	steps   engine.Steps
+}
+
+// bringsOS reports whether the steps put another OS on the host than it runs.
+func (d difference) bringsOS(f engine.Facts) bool {
+	return len(d.steps.Stage) > 0 || bootsOther(d.steps.Reboot, f)
+}
+
+// compareHost asks every module, in order, for a host's changes and their steps.
+func (in Input) compareHost(t engine.Target) (d difference, err error) {
+	all := &d.steps
+	for _, m := range in.Modules {
+		found, err := m.Diff(t.Desired, t.Facts)
+		if err != nil {
+			return difference{}, fmt.Errorf("%s: %w", m.Name(), err)
+		}
+		if t.Desired.ReportDrift {
+			d.drift = append(d.drift, drifted(found, true)...)
+			found = drifted(found, false)
+			for i := range d.drift {
+				d.drift[i].Kept = nil
+			}
+		}
+		if len(found) == 0 {
+			continue
+		}
+		steps := m.Steps(t, found)
+		for i := range found {
+			found[i].Kept = nil
+		}
+		d.changes = append(d.changes, found...)
+		all.Stage = append(all.Stage, steps.Stage...)
+		all.Write = append(all.Write, steps.Write...)
+		if len(all.Reboot) == 0 {
+			all.Reboot = steps.Reboot
+		}
+		all.Act = append(all.Act, steps.Act...)
+		all.Record = append(all.Record, steps.Record...)
+		all.Quiet = append(all.Quiet, steps.Quiet...)
+		all.Actions = append(all.Actions, steps.Actions...)
+		all.Ends = append(all.Ends, steps.Ends...)
+		all.Before = append(all.Before, steps.Before...)
+		all.After = append(all.After, steps.After...)
+		all.Rollback = append(all.Rollback, steps.Rollback...)
+	}
+	if adoptableRun(t.Facts, in.self(), in.Dead) != "" {
+		all.Rollback = in.rollbackPlan(t, all.Rollback)
+	}
+	in.addSurroundingTasks(t, &d)
+	return d, nil
+}
+
+// addSurroundingTasks adds the tasks that go around what is done to a host. A host that a
+// dead run has left behind may lack those that come last, although it matches:
+// they go with its recovery, or, where an earlier play saw to that, alone.
+func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
+	left := adoptableRun(t.Facts, in.self(), in.Dead) != ""
+	resumed := in.Resumed[t.Host.Name] && !t.Facts.Finished
+	if len(d.changes) == 0 && !left && !resumed {
+		return
+	}
+	var before, after []engine.Step
+	for _, m := range in.Modules {
+		if around, ok := m.(engine.Surround); ok {
+			b, a := around.Around(t)
+			before, after = append(before, b...), append(after, a...)
+		}
+	}
+	switch {
+	case len(d.changes) > 0:
+		d.steps.Before, d.steps.After = append(d.steps.Before, before...), append(d.steps.After, after...)
+	case left:
+		d.steps.After = after
+	case len(after) > 0:
+		d.steps.Quiet = after
+		d.changes = []engine.Change{{
+			Module: "tasks", Resource: "the tasks that come last", After: "done",
+			Rule: "playbook: the run that has updated it was cut short", Task: true, Actions: []engine.Action{{Type: engine.NoAction}},
+		}}
+	}
+}
+
+// rollbackPlan gives how a host with a left-over hold returns to the OS it ran before,
+// unless that follows from its changes.
+func (in Input) rollbackPlan(t engine.Target, steps []engine.Step) []engine.Step {
+	for _, m := range in.Modules {
+		if r, ok := m.(engine.Return); ok && len(steps) == 0 {
+			steps = r.Back(t)
+		}
+	}
+	return steps
+}
+
+// drifted gives the changes that undo drift, or the others.
+func drifted(changes []engine.Change, drift bool) []engine.Change {
+	var list []engine.Change
+	for _, c := range changes {
+		if c.Drift == drift {
+			list = append(list, c)
+		}
+	}
+	return list
+}

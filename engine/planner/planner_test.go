@@ -1,0 +1,246 @@
+package planner_test
+
+import (
+	"fmt"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// etcdWorld is one cluster in one pool.
+func etcdWorld(members []*machine, limit int) *world {
+	return &world{
+		pools:    []engine.Pool{{Name: "etcd", MaxUnavailable: engine.CountOrPercent{Count: limit, Set: true}}},
+		clusters: map[string]*etcd{"main": {leader: members[0].name}},
+		hosts:    members,
+	}
+}
+
+// Every subset of the members sick × every subset with work, for every size.
+func TestClusterSickAndWork(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 7; n++ {
+		t.Run(fmt.Sprintf("voters=%d", n), func(t *testing.T) {
+			for bits := range 1 << (2 * n) {
+				for _, limit := range limitsFor(n) {
+					var members []*machine
+					for i := range n {
+						m := member(i)
+						m.sick = bits>>i&1 == 1
+						if bits>>(n+i)&1 == 1 {
+							m.work = "reboot"
+						}
+						members = append(members, m)
+					}
+					simulate(t, etcdWorld(members, limit))
+				}
+			}
+		})
+	}
+}
+
+// limitsFor gives one host and all hosts at a time; the latter, which the
+// quorum alone holds back, for the largest clusters only.
+func limitsFor(n int) []int {
+	if n > 5 {
+		return []int{n}
+	}
+	return []int{1, n}
+}
+
+// states are the things that can be the matter with one host.
+var states = []machine{
+	{},
+	{work: "reboot"},
+	{work: "quiet"},
+	{work: "restart"},
+	{work: "unclear"},
+	{work: "reboot", sick: true},
+	{sick: true},
+	{work: "reboot", hold: "foreign"},
+	{hold: "maintenance", sick: true},
+	{work: "reboot", hold: "dead"},
+	{work: "reboot", hold: "dead", sick: true},
+	{hold: "expired"},
+	{lost: true},
+	{lost: true, sick: true},
+	{work: "reboot", ignored: true},
+	{hold: "dead", ignored: true},
+	{work: "unclear", hold: "dead"},
+}
+
+func (m *machine) in(s machine) *machine {
+	s.name, s.pool, s.cluster, s.zone = m.name, m.pool, m.cluster, m.zone
+	return &s
+}
+
+// choices calls f with every way to choose k of n things in order, with
+// repetition; or, if only their number matters, once for each multiset.
+func choices(n, k int, ordered bool, f func([]int)) {
+	pick := make([]int, k)
+	var next func(int)
+	next = func(i int) {
+		if i == k {
+			f(pick)
+			return
+		}
+		from := 0
+		if !ordered && i > 0 {
+			from = pick[i-1]
+		}
+		for v := from; v < n; v++ {
+			pick[i] = v
+			next(i + 1)
+		}
+	}
+	next(0)
+}
+
+// Clusters of one to three members in every combination of states, with every
+// leader, and with everything that can be the matter with the cluster.
+func TestClusterEveryState(t *testing.T) {
+	t.Parallel()
+	conditions := []etcd{{}, {allowOutage: true}, {learner: true}, {alarm: true, allowOutage: true}, {unknown: true}}
+	for n := 1; n <= 3; n++ {
+		choices(len(states), n, true, func(pick []int) {
+			var members []*machine
+			for i, s := range pick {
+				members = append(members, member(i).in(states[s]))
+			}
+			for i, c := range conditions {
+				w := etcdWorld(members, 1+i%2)
+				c.leader = members[(pick[0]+i)%n].name
+				w.clusters["main"] = &c
+				simulate(t, w)
+			}
+		})
+	}
+}
+
+// Larger clusters in every combination of states but for their order.
+func TestClusterLargeEveryState(t *testing.T) {
+	t.Parallel()
+	few := []machine{{}, {work: "reboot"}, {work: "reboot", sick: true}, {hold: "foreign"}, {work: "reboot", hold: "dead"}, {hold: "dead", sick: true}, {lost: true}}
+	for n := 4; n <= 7; n++ {
+		choices(len(few), n, false, func(pick []int) {
+			var members []*machine
+			for i, s := range pick {
+				members = append(members, member(i).in(few[s]))
+			}
+			for _, leader := range []int{0, n - 1} {
+				w := etcdWorld(members, n)
+				w.clusters["main"].leader = members[leader].name
+				simulate(t, w)
+			}
+		})
+	}
+}
+
+// A pool without etcd: every combination of states × zones × limits.
+func TestPoolEveryState(t *testing.T) {
+	t.Parallel()
+	limits := []engine.CountOrPercent{{Count: 1}, {Count: 2}, {Percent: 50}, {Percent: 100}, {}}
+	for n := 1; n <= 4; n++ {
+		choices(len(states), n, n < 4, func(pick []int) {
+			for z, limit := range limits {
+				if n == 4 && z%2 == 0 {
+					continue
+				}
+				w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: limit}}}
+				for i, s := range pick {
+					m := worker(i)
+					m.zone = fmt.Sprint((i + z) % (1 + z%3))
+					w.hosts = append(w.hosts, m.in(states[s]))
+				}
+				simulate(t, w)
+			}
+		})
+	}
+}
+
+// Members in two pools, of which one may come after the other, directly or
+// through an empty third, and a worker pool after both or beside them.
+func TestPoolsInOrder(t *testing.T) {
+	t.Parallel()
+	few := []machine{{}, {work: "reboot"}, {work: "reboot", hold: "dead"}, {hold: "foreign"}, {sick: true}, {lost: true}, {work: "quiet"}}
+	orders := [][3][]string{
+		{nil, nil, nil},
+		{nil, {"etcd"}, {"etcd", "edge"}},
+		{{"none"}, nil, {"none"}},
+		{nil, nil, {"none"}},
+	}
+	choices(len(few), 5, true, func(pick []int) {
+		if (pick[0]+pick[1]*3+pick[2]*5+pick[3]*2+pick[4])%3 != 0 {
+			return // a third of the 16807, spread evenly
+		}
+		o := orders[(pick[0]+pick[4])%len(orders)]
+		w := &world{
+			pools: []engine.Pool{
+				{Name: "worker", After: o[2], MaxUnavailable: engine.CountOrPercent{Count: 1 + pick[4]%2}},
+				{Name: "none", After: []string{"edge"}},
+				{Name: "edge", After: o[1]},
+				{Name: "etcd", After: o[0]},
+			},
+			clusters: map[string]*etcd{"main": {leader: "etcd-0"}},
+		}
+		for i, s := range pick {
+			m := member(i)
+			switch i {
+			case 2:
+				m.pool = "edge"
+			case 3, 4:
+				m = worker(i)
+			}
+			w.hosts = append(w.hosts, m.in(few[s]))
+		}
+		if w.pools[3].After != nil {
+			w.pools[1].After = nil // else they would wait for each other
+		}
+		simulate(t, w)
+	})
+}
+
+// A pool with a canary, a failure budget, a window and a site around it: every
+// combination of what can be the matter with three hosts, one of them of another
+// pool, with each of these.
+func TestPaceEveryState(t *testing.T) {
+	t.Parallel()
+	few := []machine{
+		{},
+		{work: "reboot"},
+		{work: "quiet"},
+		{work: "unclear"},
+		{work: "reboot", hold: "dead"},
+		{hold: "foreign"},
+		{work: "reboot", paused: true},
+		{work: "reboot", failed: true},
+		{work: "reboot", hold: "own", failed: true},
+		{work: "reboot", rejected: true},
+		{lost: true},
+	}
+	var paces []engine.Pool
+	for canaries := range 3 {
+		for budget := range 2 {
+			for _, windows := range [][]engine.Window{nil, {open}, {closed}} {
+				p := engine.Pool{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 2}, FailureBudget: engine.CountOrPercent{Count: budget}, Windows: windows}
+				if canaries > 0 {
+					p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: canaries}}
+				}
+				paces = append(paces, p)
+			}
+		}
+	}
+	choices(len(few), 3, true, func(pick []int) {
+		for n, p := range paces {
+			w := &world{pools: []engine.Pool{p, {Name: "edge"}}, site: engine.CountOrPercent{Count: 1 + n%3, Set: n%2 == 0}}
+			for i, s := range pick {
+				m := worker(i)
+				if i == 2 {
+					m.pool = "edge"
+				}
+				w.hosts = append(w.hosts, m.in(few[s]))
+			}
+			simulate(t, w)
+		}
+	})
+}

@@ -1,0 +1,276 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// poolState is a pool and how far it is.
+type poolState struct {
+	engine.Pool
+	site         *siteBudget
+	predecessors []*poolState // pools that come before it, directly or through others
+	limit        int
+	waitingHosts int      // hosts with work that are in no batch yet
+	excludedHost string   // a selected host that no batch will have, and why
+	unavailable  []string // hosts that count as unavailable throughout
+	adoptedHosts int      // hosts with a left-over hold that are not yet recovered
+
+	failedHosts   []string  // hosts that failed and are not tried again, or those of all pools where a play has a limit of its own
+	failureBudget int       // how many of these there may be; -1: any number
+	play          string    // whose limit that is; "": the pool's
+	outsideWindow bool      // no batch may begin now
+	windowOpens   time.Time // when one may; zero: never
+	windowCloses  time.Time // when the window closes that is open, too soon for a batch; zero: none is
+
+	canaries       int             // hosts that have to match before others follow
+	passedCanaries int             // hosts that do
+	firstCanaries  []string        // the first of them, as many as there are canaries
+	soakLeft       engine.Duration // what is left of the time that canaries have to run
+
+	inBatch   int // hosts that the batch being picked disrupts
+	batchZone int // theirs
+}
+
+// siteBudget is what pools share.
+type siteBudget struct {
+	limit       int // hosts that may be unavailable; 0: any number
+	unavailable int // hosts that are
+	adopted     int
+	inBatch     int
+}
+
+// freeSeats is how many more hosts of the pool the batch may disrupt.
+func (w *poolState) freeSeats(adopted bool) int {
+	return min(w.freePoolSeats(adopted), w.site.freeSeats(adopted))
+}
+
+func (w *poolState) freePoolSeats(adopted bool) int {
+	return remainingBudget(w.limit, len(w.unavailable), w.adoptedHosts, w.inBatch, adopted)
+}
+
+func (s *siteBudget) freeSeats(adopted bool) int {
+	if s.limit == 0 {
+		return math.MaxInt
+	}
+	return remainingBudget(s.limit, s.unavailable, s.adopted, s.inBatch, adopted)
+}
+
+// remainingBudget is what a budget has left for a host, where so many are away, have a
+// left-over hold, and are in the batch. A host with a left-over hold counts as
+// unavailable already, so that it takes no seat of others: of those there may
+// always be one, else they would stay for ever.
+func remainingBudget(limit, away, leftOver, taken int, adopted bool) int {
+	if adopted {
+		return max(1, limit-away) - taken
+	}
+	return limit - away - leftOver - taken
+}
+
+// canarySeats is how many more hosts may go before the canaries are proven.
+func (w *poolState) canarySeats() int {
+	if w.passedCanaries >= w.canaries {
+		return w.limit
+	}
+	return w.canaries - w.passedCanaries - w.inBatch
+}
+
+// firstIncompletePredecessor gives the first pool that must be complete before this one and is
+// not, or nil.
+func (w *poolState) firstIncompletePredecessor() *poolState {
+	for _, first := range w.predecessors {
+		if first.waitingHosts > 0 || first.excludedHost != "" {
+			return first
+		}
+	}
+	return nil
+}
+
+// exceedsFailureBudget reports whether more hosts have failed than the pool's failure
+// budget allows.
+func (w *poolState) exceedsFailureBudget() bool {
+	return w.failureBudget >= 0 && len(w.failedHosts) > w.failureBudget
+}
+
+// describeFailures says who has failed.
+func (w *poolState) describeFailures() string {
+	const most = 3
+	who := textutil.FoldNames(w.failedHosts)
+	if len(who) > most {
+		who = append(who[:most:most], "…")
+	}
+	if w.play != "" {
+		return fmt.Sprintf("play %s: failed or not understood: %s; %d of its hosts may (--best-effort goes on with the others)", w.play, strings.Join(who, ", "), w.failureBudget)
+	}
+	return fmt.Sprintf("pool %s: failed or not understood: %s; its failure_budget is %d (--best-effort goes on with the others)", w.Name, strings.Join(who, ", "), w.failureBudget)
+}
+
+// describeClosedWindow says why no batch of the pool may begin now.
+func (w *poolState) describeClosedWindow() string {
+	if w.windowOpens.IsZero() {
+		return fmt.Sprintf("pool %s: no maintenance window is long enough for a batch of %s", w.Name, w.Takes().Trimmed())
+	}
+	var windows []string
+	for _, x := range w.Windows {
+		windows = append(windows, x.String())
+	}
+	loc := w.Windows[0].TimeZone()
+	why := "outside its maintenance window"
+	if !w.windowCloses.IsZero() {
+		why = "its maintenance window closes at " + w.windowCloses.In(loc).Format("15:04 MST") + ", too soon"
+	}
+	return fmt.Sprintf("pool %s: %s for a batch of %s (%s); the next may begin on %s", w.Name, why, w.Takes().Trimmed(), strings.Join(windows, "; "), w.windowOpens.In(loc).Format("Mon 2006-01-02 15:04 MST"))
+}
+
+func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
+	wards := map[string]*poolState{}
+	site := &siteBudget{unavailable: len(s.unavailable)}
+	if in.Inventory.MaxUnavailable.Set {
+		site.limit = in.Inventory.MaxUnavailable.Of(len(in.Inventory.Hosts))
+	}
+	for _, p := range in.Inventory.Pools {
+		w := &poolState{Pool: p, site: site, limit: p.MaxUnavailable.Of(x.sizes[p.Name]), failedHosts: s.failedHosts[p.Name], failureBudget: in.failureBudgetOf(p, x.sizes[p.Name])}
+		open, opens := engine.MayBegin(p.Windows, in.Now, p.Takes())
+		if w.outsideWindow, w.windowOpens = !open, opens; w.outsideWindow {
+			w.windowCloses, _ = engine.OpenUntil(p.Windows, in.Now)
+		}
+		if in.playHasFailureBudget() {
+			w.failedHosts, w.play = s.allDegraded(in.Inventory.Pools), in.Play.Name
+		}
+		w.countCanaries(in.Now, x.sizes[p.Name], s.passedCanaries[p.Name])
+		wards[p.Name] = w
+	}
+	for name, w := range wards {
+		for _, first := range x.before(name) {
+			w.predecessors = append(w.predecessors, wards[first])
+		}
+	}
+	missing := map[string]engine.ExclusionKind{}
+	for _, e := range s.excluded {
+		missing[e.Host] = e.Why
+	}
+	for _, h := range in.Inventory.Hosts {
+		w := wards[h.Pool]
+		if s.unavailable[h.Name] != "" {
+			w.unavailable = append(w.unavailable, h.Name)
+		}
+		if why := missing[h.Name]; why != "" && w.excludedHost == "" {
+			w.excludedHost = h.Name + " is " + string(why)
+		}
+	}
+	return wards
+}
+
+// playHasFailureBudget reports whether a play says itself how many of its hosts may fail,
+// whichever pools they are in.
+func (in Input) playHasFailureBudget() bool {
+	return in.Play != nil && (in.Play.AnyFatal || in.Play.MaxFail != nil)
+}
+
+// allDegraded gives the hosts of all pools that failed and are not tried again.
+func (s surveyResult) allDegraded(pools []engine.Pool) (all []string) {
+	for _, p := range pools {
+		all = append(all, s.failedHosts[p.Name]...)
+	}
+	return all
+}
+
+// failureBudgetOf is how many hosts of a pool may fail while others are still begun;
+// -1: any number.
+func (in Input) failureBudgetOf(p engine.Pool, hosts int) int {
+	switch play := in.Play; {
+	case play != nil && play.AnyFatal:
+		return 0
+	case in.BestEffort:
+		return -1
+	case play != nil && play.MaxFail != nil:
+		return play.MaxFail.Part(in.countSelected())
+	}
+	return p.FailureBudget.Part(hosts)
+}
+
+// countSelected counts the hosts that are worked on.
+func (in Input) countSelected() int {
+	n := 0
+	for _, h := range in.Inventory.Hosts {
+		if in.Selected(h) {
+			n++
+		}
+	}
+	return n
+}
+
+// countCanaries counts the hosts of a pool that match as its canaries, and finds out
+// how long they still have to run.
+func (w *poolState) countCanaries(now time.Time, hosts int, proven []passedCanary) {
+	w.passedCanaries = len(proven)
+	if w.Canary == nil {
+		return
+	}
+	w.canaries = w.Canary.Hosts.Of(hosts)
+	slices.SortStableFunc(proven, func(a, b passedCanary) int { return a.at.Compare(b.at) })
+	for _, p := range proven[:min(w.canaries, len(proven))] {
+		w.firstCanaries = append(w.firstCanaries, p.host)
+	}
+	if w.passedCanaries < w.canaries || w.canaries == 0 {
+		return
+	}
+	if last := proven[w.canaries-1].at; !last.IsZero() {
+		w.soakLeft = min(w.Canary.Soak, max(0, w.Canary.Soak-engine.Duration(now.Sub(last))))
+	}
+}
+
+// FailureBudget names the pool or play whose failure budget is used up, so that
+// no further batch may begin. It is the zero value if there is none.
+type FailureBudget struct {
+	Pool string
+	Play string // that has a budget of its own, for hosts of all pools
+}
+
+// String names the pool or play: pool worker.
+func (b FailureBudget) String() string {
+	switch {
+	case b.Play != "":
+		return "play " + b.Play
+	case b.Pool != "":
+		return "pool " + b.Pool
+	}
+	return ""
+}
+
+// Covers reports whether failures of a host count against the budget.
+func (b FailureBudget) Covers(h engine.Host) bool {
+	return b.Play != "" || b.Pool != "" && b.Pool == h.Pool
+}
+
+// ExceededFailureBudget returns the budget that allows fewer hosts to fail than have failed
+// in this run.
+func (in Input) ExceededFailureBudget() FailureBudget {
+	in = in.withSelection()
+	x := newIndex(in)
+	failed, all := map[string]int{}, 0
+	for _, h := range in.Inventory.Hosts {
+		if _, ok := in.Failed[h.Name]; ok && in.Selected(h) {
+			failed[h.Pool]++
+			all++
+		}
+	}
+	if in.playHasFailureBudget() {
+		if most := in.failureBudgetOf(engine.Pool{}, 0); most >= 0 && all > most {
+			return FailureBudget{Play: in.Play.Name}
+		}
+		return FailureBudget{}
+	}
+	for _, p := range in.Inventory.Pools {
+		if most := in.failureBudgetOf(p, x.sizes[p.Name]); most >= 0 && failed[p.Name] > most {
+			return FailureBudget{Pool: p.Name}
+		}
+	}
+	return FailureBudget{}
+}

@@ -1,0 +1,198 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// Same compares a plan with one that was saved: it must be the very work that
+// was approved, on the very hosts, neither more nor less, done in the same way
+// and at the same pace. What changes by itself does not count: the ID of the
+// run, which services run, who leads a cluster, what time it is.
+func Same(p engine.Plan, saved engine.Plan) error {
+	if p.Play != saved.Play {
+		return fmt.Errorf("the saved plan is that of play %q, and this is play %q", saved.Play, p.Play)
+	}
+	if len(saved.Refusals)+len(saved.Unfinished) > 0 {
+		return fmt.Errorf("the saved plan begins nothing, as it was refused\nplan again")
+	}
+	what, diffs := "the hosts have moved on since the plan was saved", changedWork(p, saved)
+	if others := changedSettings(p.Settings, saved.Settings); len(others) > 0 {
+		what, diffs = "the inventory, or the playbook, has changed since the plan was saved", append(others, diffs...)
+	}
+	if len(diffs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s:\n  %s\nplan again", what, strings.Join(diffs, "\n  "))
+}
+
+// Compared returns the texts that Same compares, but for the changes of hosts,
+// each once and in order: those in which a secret can be.
+func Compared(p engine.Plan) []string {
+	var texts []string
+	for name, value := range p.Settings {
+		texts = append(texts, name+": "+value)
+	}
+	seen := map[string]bool{}
+	for _, hp := range p.Hosts {
+		for _, s := range slices.Concat(hp.Stage, hp.Sequence, hp.Rollback) {
+			if text := encodeForComparison(withoutVolatile(s).Do); !seen[text] {
+				seen[text] = true
+				texts = append(texts, text)
+			}
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+func changedSettings(now, was map[string]string) []string {
+	all := maps.Clone(was)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, now)
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		a, b := cmp.Or(now[name], "not set"), cmp.Or(was[name], "not set")
+		switch {
+		case a == b:
+		case strings.HasPrefix(a, "{") || strings.HasPrefix(b, "{"): // too much to be read
+			out = append(out, name+" is not as it was")
+		default:
+			out = append(out, fmt.Sprintf("%s is %s now, and was %s", name, a, b))
+		}
+	}
+	return out
+}
+
+// changedWork lists what is to be done and was not, or otherwise, or starts from
+// something else; and then what was to be done and is not any more.
+func changedWork(p, saved engine.Plan) []string {
+	now, was := byHost(p.Hosts), byHost(saved.Hosts)
+	var out []string
+	for _, hp := range p.Hosts {
+		old := was[hp.Host]
+		if old == nil {
+			old = &engine.HostPlan{}
+		}
+		diffs := changedSince(hp, *old)
+		if len(diffs) == 0 && old.Host == "" {
+			diffs = []string{"it is to be taken over, which is not in the saved plan"}
+		}
+		if len(diffs) == 0 && !slices.ContainsFunc(old.Changes, func(c engine.Change) bool { return isMissing(hp, c) }) {
+			diffs = changedSteps(hp, *old)
+		}
+		for _, d := range diffs {
+			out = append(out, hp.Host+": "+d)
+		}
+	}
+	const gone = " is in the saved plan, but not to be done any more"
+	for _, old := range saved.Hosts {
+		hp := now[old.Host]
+		if hp == nil && len(old.Changes) == 0 {
+			out = append(out, old.Host+": that it is taken over"+gone)
+		}
+		if hp == nil {
+			hp = &engine.HostPlan{}
+		}
+		for _, c := range old.Changes {
+			if isMissing(*hp, c) {
+				out = append(out, fmt.Sprintf("%s: %s%s", old.Host, c, gone))
+			}
+		}
+	}
+	return out
+}
+
+// isMissing reports whether a change is not among those of the host. That a change
+// is put on record goes without saying.
+func isMissing(hp engine.HostPlan, c engine.Change) bool {
+	if c.Resource == engine.RecordResource {
+		return len(hp.Changes) == 0
+	}
+	return !slices.ContainsFunc(hp.Changes, c.Same)
+}
+
+// changedSince lists what about the changes of a host is not as it was.
+func changedSince(hp engine.HostPlan, saved engine.HostPlan) []string {
+	var out []string
+	for _, c := range hp.Changes {
+		if isMissing(saved, c) {
+			out = append(out, fmt.Sprintf("%s is not in the saved plan", c))
+			continue
+		}
+		i := slices.IndexFunc(saved.Changes, c.Same)
+		if c.Resource == engine.RecordResource || i < 0 {
+			continue
+		}
+		switch was := saved.Changes[i]; {
+		case was.Before != c.Before:
+			out = append(out, fmt.Sprintf("%s is %s now, and was %s", c.Resource, c.Before, was.Before))
+		case !slices.Equal(was.Actions, c.Actions):
+			out = append(out, fmt.Sprintf("%s takes %s now, and took %s", c.Resource, joinActions(c.Actions), joinActions(was.Actions)))
+		case was.Why != c.Why:
+			out = append(out, fmt.Sprintf("%s is another change now (%s), and was: %s", c.Resource, cmp.Or(c.Why, "no reason"), cmp.Or(was.Why, "no reason")))
+		}
+	}
+	return out
+}
+
+func joinActions(actions []engine.Action) string {
+	var names []string
+	for _, a := range actions {
+		names = append(names, a.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// changedSteps names the first step of a host in each of its sequences that is not
+// as it was, or what has happened that makes it another.
+func changedSteps(hp engine.HostPlan, saved engine.HostPlan) []string {
+	var out []string
+	for _, part := range [][2][]engine.Step{{hp.Stage, saved.Stage}, {hp.Sequence, saved.Sequence}, {hp.Rollback, saved.Rollback}} {
+		now, was := part[0], part[1]
+		n := 0
+		for n < len(now) && n < len(was) && encodeForComparison(withoutVolatile(now[n])) == encodeForComparison(withoutVolatile(was[n])) {
+			n++
+		}
+		switch {
+		case n == len(now) && n == len(was):
+		case n < len(was) && !hasStep(now, was[n].Name):
+			out = append(out, "step "+was[n].Name+" is in the saved plan, but not to be done any more")
+		case n < len(now) && !hasStep(was, now[n].Name):
+			out = append(out, "step "+now[n].Name+" is not in the saved plan")
+		case n == len(now) || n == len(was) || now[n].Name != was[n].Name:
+			out = append(out, "its steps are not in the order, or not as many, as in the saved plan")
+		case now[n].Do.AwaitBoot != nil && was[n].Do.AwaitBoot != nil && now[n].Do.AwaitBoot.BootID != was[n].Do.AwaitBoot.BootID:
+			out = append(out, "it has rebooted")
+		default:
+			out = append(out, "step "+now[n].Name+" is not as in the saved plan")
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func hasStep(steps []engine.Step, name string) bool {
+	return slices.ContainsFunc(steps, func(s engine.Step) bool { return s.Name == name })
+}
+
+// withoutVolatile is the step without what changes by itself. Scripts name the run, and
+// what they bring about is in the changes of the host, and in the terms.
+func withoutVolatile(s engine.Step) engine.Step {
+	switch do := s.Do; {
+	case do.Exec != nil:
+		s.Do.Exec = &engine.Exec{Fallback: do.Exec.Fallback}
+	case do.TakeHold != nil:
+		s.Do.TakeHold = &engine.TakeHold{Adopt: do.TakeHold.Adopt, From: do.TakeHold.From, Targets: do.TakeHold.Targets}
+	case do.AwaitUnits != nil:
+		s.Do.AwaitUnits = &engine.AwaitUnits{}
+	}
+	return s
+}

@@ -1,0 +1,176 @@
+package planner_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/planner"
+)
+
+// bootModule is a fakeModule whose steps know the run and the boot of the host.
+type bootModule struct{ fakeModule }
+
+func (m bootModule) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	s := m.fakeModule.Steps(t, changes)
+	if len(s.Reboot) > 0 {
+		s.Reboot[0].Do.Exec.Script = "true # " + t.Run
+		s.Reboot = append(s.Reboot, engine.Step{Name: "wait for boot", On: t.Host.Name, Do: engine.Op{AwaitBoot: &engine.AwaitBoot{BootID: t.Facts.BootID}}, Timeout: 1e9})
+	}
+	return s
+}
+
+// savedWorld has work of all kinds, and a host that a dead run left behind.
+func savedWorld() *world {
+	w := &world{
+		pools: []engine.Pool{
+			{Name: "etcd"},
+			{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: 1, Set: true}, Drain: &engine.Drain{Command: "drain", Undo: "undrain"}},
+		},
+		hosts:    []*machine{member(0), member(1), member(2), worker(0), worker(1), worker(2)},
+		clusters: map[string]*etcd{"main": {leader: "etcd-0"}},
+	}
+	for _, m := range w.hosts {
+		m.work = "reboot"
+	}
+	w.machine("worker-1").work = "restart"
+	w.machine("worker-2").work, w.machine("worker-2").hold = "", "dead"
+	return w
+}
+
+func savedPlay(command string) *engine.Play {
+	task := func(name, command string) engine.Task {
+		return engine.Task{Name: name, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: command}}
+	}
+	return &engine.Play{Name: "tidy", PreTasks: []engine.Task{task("before", command)}, Tasks: []engine.Task{task("same name", command)}}
+}
+
+// A saved plan is that of now as long as the same is done in the same way and at
+// the same pace: what changes by itself between two looks does not count.
+func TestSame(t *testing.T) {
+	play := func(p *engine.Play) func(*world, *planner.Input) {
+		return func(_ *world, in *planner.Input) { in.Play = p }
+	}
+	worker := func(change func(*engine.Pool)) func(*world, *planner.Input) {
+		return func(_ *world, in *planner.Input) { change(&in.Inventory.Pools[1]) }
+	}
+	facts := func(host string, change func(*engine.Facts)) func(*world, *planner.Input) {
+		return func(_ *world, in *planner.Input) {
+			f := in.Facts[host]
+			change(&f)
+			in.Facts[host] = f
+		}
+	}
+	gate := func(when engine.GateWhen, command string) func(*world, *planner.Input) {
+		return worker(func(p *engine.Pool) {
+			p.Gates = []engine.Gate{{Name: "g", Command: command, When: []engine.GateWhen{when}}}
+		})
+	}
+	serial := savedPlay("true")
+	serial.Serial = []engine.CountOrPercent{{Count: 3, Set: true}}
+	moved := savedPlay("true")
+	moved.Tasks[0].Line = 7
+	for name, c := range map[string]struct {
+		then, now func(*world, *planner.Input)
+		says      string // "": nothing
+	}{
+		"nothing":     {nil, nil, ""},
+		"another run": {nil, func(_ *world, in *planner.Input) { in.Run = "run-later" }, ""},
+		"another leader": {nil, func(w *world, in *planner.Input) {
+			w.clusters["main"].leader = "etcd-2"
+			in.Clusters["main"] = w.clusterFacts("main")
+		}, ""},
+		"services": {nil, facts("worker-0", func(f *engine.Facts) { f.Running, f.Failed = append(f.Running, "a.service"), []string{"b.service"} }), ""},
+		"time": {
+			worker(func(p *engine.Pool) { p.Windows = []engine.Window{{From: 13 * 60, To: 14 * 60}} }),
+			func(_ *world, in *planner.Input) {
+				in.Inventory.Pools[1].Windows, in.Now = []engine.Window{{From: 13 * 60, To: 14 * 60}}, in.Now.Add(time.Hour)
+			}, "",
+		},
+		"lines of a playbook": {play(savedPlay("true")), play(moved), ""},
+
+		"rebooted":          {nil, facts("worker-0", func(f *engine.Facts) { f.BootID = "boot-2" }), "worker-0: it has rebooted"},
+		"released":          {nil, facts("worker-2", func(f *engine.Facts) { f.Hold = nil }), "worker-2: that it is taken over is in the saved plan, but not to be done any more"},
+		"left behind since": {func(_ *world, in *planner.Input) { f := in.Facts["worker-2"]; f.Hold = nil; in.Facts["worker-2"] = f }, nil, "worker-2: it is to be taken over, which is not in the saved plan"},
+		"other actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].(bootModule).work["worker-1"] = "reboot" }, "worker-1: os takes drain, reboot now, and took restart etcd.service"},
+		"fewer actions":     {nil, func(_ *world, in *planner.Input) { in.Modules[0].(bootModule).work["worker-0"] = "quiet" }, "worker-0: os takes none now, and took drain, reboot"},
+		"max_unavailable":   {nil, worker(func(p *engine.Pool) { p.MaxUnavailable = engine.CountOrPercent{Percent: 100, Set: true} }), "pool worker: max_unavailable is 100% now, and was 1"},
+		"budget of the site": {nil, func(_ *world, in *planner.Input) {
+			in.Inventory.MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
+		}, "site: max_unavailable is 4 now, and was not set"},
+		"failure budget": {nil, worker(func(p *engine.Pool) { p.FailureBudget = engine.CountOrPercent{Count: 2, Set: true} }), "pool worker: failure_budget is 2 now, and was not set"},
+		"canary gone": {worker(func(p *engine.Pool) {
+			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1, Set: true}, Soak: 60e9}
+		}), nil, "pool worker: canary is not set now, and was 1 for 1m0s"},
+		"another drain":   {nil, worker(func(p *engine.Pool) { p.Drain = &engine.Drain{Command: "other", Undo: "undrain"} }), "worker-0: step drain is not as in the saved plan"},
+		"no drain":        {nil, worker(func(p *engine.Pool) { p.Drain = nil }), "worker-0: step drain is in the saved plan"},
+		"gate":            {gate(engine.AfterHost, "a"), gate(engine.AfterHost, "b"), "worker-0: step gate g is not as in the saved plan"},
+		"gate of a batch": {gate(engine.BeforeBatch, "a"), gate(engine.BeforeBatch, "b"), "pool worker: gate g is not as it was"},
+		"tasks":           {play(savedPlay("true")), play(savedPlay("rm -rf /srv")), "play tidy: pre-task 1 is not as it was\n  play tidy: task 1 is not as it was"},
+		"serial":          {play(savedPlay("true")), play(serial), "play tidy: serial is 3 now, and was not set"},
+		"was refused":     {func(_ *world, in *planner.Input) { delete(in.Clusters, "main") }, nil, "begins nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := func(change func(*world, *planner.Input)) engine.Plan {
+				w := savedWorld()
+				in := w.input()
+				in.Modules = []engine.Module{bootModule{in.Modules[0].(fakeModule)}}
+				if change != nil {
+					change(w, &in)
+				}
+				return planner.NewPlan(in)
+			}
+			text, err := json.Marshal(plan(c.then))
+			check(t, err)
+			var saved engine.Plan
+			check(t, json.Unmarshal(text, &saved))
+			err = planner.Same(plan(c.now), saved)
+			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("%v, not %q", err, c.says)
+			}
+		})
+	}
+}
+
+// The same difference may be another change.
+func TestSameChange(t *testing.T) {
+	none := engine.Action{Type: engine.NoAction}
+	file := func(why string) engine.Plan {
+		return planned(engine.Change{Resource: "file /a", Before: "1", After: "2", Verb: "update", Why: why}, false, none)
+	}
+	err := planner.Same(file("owner"), file("mode"))
+	if err == nil || !strings.Contains(err.Error(), "w: file /a is another change now (owner), and was: mode") {
+		t.Error(err)
+	}
+	if err := planner.Same(file("mode"), file("mode")); err != nil {
+		t.Error(err)
+	}
+	restart, reboot := engine.Action{Type: engine.RestartUnit, Unit: "x"}, engine.Action{Type: engine.RebootAction}
+	c := engine.Change{Resource: "file /a", After: "2"}
+	if planner.Same(planned(c, false, reboot), planned(c, true, restart)) == nil {
+		t.Error("a saved plan allows for a reboot in place of an action that has not failed in its run")
+	}
+}
+
+// A plan says whom it is for, unless it is for all.
+func TestSelected(t *testing.T) {
+	w := savedWorld()
+	if p := planner.NewPlan(w.input()); p.Selected != nil {
+		t.Error(p.Selected)
+	}
+	for _, m := range w.hosts[:4] {
+		m.ignored = true
+	}
+	if p := planner.NewPlan(w.input()); strings.Join(p.Selected, " ") != "worker-1 worker-2" {
+		t.Error(p.Selected)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

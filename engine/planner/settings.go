@@ -1,0 +1,125 @@
+package planner
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// rolloutSettings gives what the inventory and the playbook say about how the work of a
+// plan is gone about, each under what it is of: what no change and no step of a
+// host shows. The same terms may give other batches, as hosts come and go and
+// windows open.
+func rolloutSettings(in Input, x index, work []engine.HostPlan) map[string]string {
+	t := map[string]string{}
+	if in.Inventory.MaxUnavailable.Set {
+		t["site: max_unavailable"] = in.Inventory.MaxUnavailable.AsWritten()
+	}
+	if len(in.Repair) > 0 {
+		t["--repair-member"] = strings.Join(in.Repair, ", ")
+	}
+	for _, hp := range work {
+		t["pool "+hp.Pool+": max_unavailable"] = ""
+		if c, ok := x.clusters[hp.Cluster]; ok {
+			t["cluster "+hp.Cluster+": allow_outage"] = fmt.Sprint(c.AllowOutage)
+			t["cluster "+hp.Cluster+": snapshot"] = fmt.Sprint(!c.NoSnapshot)
+		}
+	}
+	for _, p := range in.Inventory.Pools {
+		if _, ok := t["pool "+p.Name+": max_unavailable"]; ok {
+			addPoolSettings(p, t)
+		}
+	}
+	if in.Play != nil {
+		addPlaySettings(*in.Play, t)
+	}
+	if len(t) == 0 {
+		return nil
+	}
+	return t
+}
+
+func addPoolSettings(p engine.Pool, t map[string]string) {
+	say := func(name, value string) {
+		if value != "" {
+			t["pool "+p.Name+": "+name] = value
+		}
+	}
+	say("after", strings.Join(p.After, ", "))
+	say("max_unavailable", p.MaxUnavailable.String())
+	say("failure_budget", p.FailureBudget.AsWritten())
+	say("order", string(p.Order))
+	say("on_failure", string(p.OnFailure))
+	if p.Canary != nil {
+		say("canary", p.Canary.Hosts.String()+" for "+p.Canary.Soak.String())
+	}
+	if p.MaxSkew != nil {
+		say("max_skew", fmt.Sprint(*p.MaxSkew))
+	}
+	var windows []string
+	for _, w := range p.Windows {
+		windows = append(windows, w.String())
+	}
+	say("window", strings.Join(windows, "; "))
+	if len(windows) > 0 {
+		say("batch_takes", p.Takes().String())
+	}
+	for _, g := range p.Gates {
+		if g.At(engine.BeforeRun) || g.At(engine.BeforeBatch) || g.At(engine.AfterBatch) {
+			say("gate "+g.Name, encodeForComparison(g))
+		}
+	}
+}
+
+func addPlaySettings(p engine.Play, t map[string]string) {
+	say := func(name, value string) { t["play "+cmp.Or(p.Name, p.Hosts)+": "+name] = value }
+	say("hosts", p.Hosts)
+	say("any_errors_fatal", fmt.Sprint(p.AnyFatal))
+	if p.Order != "" {
+		say("order", string(p.Order))
+	}
+	if p.MaxFail != nil {
+		say("max_fail_percentage", p.MaxFail.AsWritten())
+	}
+	var serial []string
+	for _, l := range p.Serial {
+		serial = append(serial, l.String())
+	}
+	if len(serial) > 0 {
+		say("serial", strings.Join(serial, ", "))
+	}
+	for name, list := range map[string][]engine.Task{"pre-task": p.PreTasks, "task": p.Tasks, "post-task": p.PostTasks} {
+		for i, task := range list {
+			task.Line = 0
+			say(fmt.Sprintf("%s %d", name, i+1), encodeForComparison(task))
+		}
+	}
+}
+
+// encodeForComparison is everything about a value that is only to be compared. Secrets in it
+// are spelled as they are elsewhere.
+func encodeForComparison(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // values of an inventory always marshal
+	return strings.TrimSpace(b.String())
+}
+
+// namesOfSelected names the hosts that a plan is for, if these are not all.
+func namesOfSelected(in Input) []string {
+	var names []string
+	for _, h := range in.Inventory.Hosts {
+		if in.Selected(h) {
+			names = append(names, h.Name)
+		}
+	}
+	if len(names) == len(in.Inventory.Hosts) {
+		return nil
+	}
+	return names
+}

@@ -1,0 +1,301 @@
+package planner_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/planner"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// simulate runs apply in a world: facts, plan, first batch, and again until
+// nothing is left to do. It holds every moment of that against the laws.
+func simulate(t *testing.T, start *world) {
+	t.Helper()
+	if err := trial(start); err != nil {
+		t.Fatalf("%v\nin %s", err, start)
+	}
+}
+
+func trial(start *world) error {
+	w, end := start.clone(), start.reachable()
+	approved := planner.NewPlan(w.input())
+	if err := wellFormed(w, approved); err != nil {
+		return err
+	}
+	if unsafe := end.unsafe(); (len(approved.Refusals) > 0) != (unsafe != "") {
+		return fmt.Errorf("refusals are %q, and the host that is unsafe for good is %q", approved.Refusals, unsafe)
+	}
+	if len(approved.Refusals) > 0 {
+		return nil
+	}
+	done := map[string]int{}
+	for p := approved; len(p.Batches) > 0; p = planner.NewPlan(w.input()) {
+		if len(done) > len(w.hosts) {
+			return fmt.Errorf("there is no end to it")
+		}
+		if err := planner.Check(p, approved); err != nil {
+			return err
+		}
+		if len(p.Refusals) > 0 {
+			return fmt.Errorf("refused half way: %q", p.Refusals)
+		}
+		if err := turn(w, p.Batches[0], done); err != nil {
+			return err
+		}
+	}
+	return complete(start, end, w, approved, done)
+}
+
+// turn plays one batch in the world.
+func turn(w *world, b engine.Batch, done map[string]int) error {
+	if err := w.allowed(b.Hosts...); err != nil {
+		return err
+	}
+	if err := leftOversFirst(w, b); err != nil {
+		return err
+	}
+	for _, h := range b.Hosts {
+		if err := leaderLast(w, h); err != nil {
+			return err
+		}
+		done[h]++
+	}
+	w.update(b.Hosts...)
+	return nil
+}
+
+// leftOversFirst: nobody is disrupted anew while a host that a dead run left
+// behind could be brought back.
+func leftOversFirst(w *world, b engine.Batch) error {
+	fresh := slices.ContainsFunc(b.Hosts, func(h string) bool { return !w.machine(h).leftOver() })
+	for _, m := range w.hosts {
+		if fresh && m.leftOver() && !slices.Contains(b.Hosts, m.name) && w.allowed(m.name) == nil {
+			return fmt.Errorf("%v go before %s, which was left behind", b.Hosts, m.name)
+		}
+	}
+	return nil
+}
+
+// leaderLast: a leader does not go down while another member could.
+func leaderLast(w *world, h string) error {
+	m := w.machine(h)
+	if m.quiet() || m.cluster == "" || w.clusters[m.cluster].leader != h || w.clusters[m.cluster].unknown || m.leftOver() {
+		return nil
+	}
+	for _, o := range w.hosts {
+		if o.cluster == m.cluster && o != m && o.unfinished() && w.allowed(o.name) == nil {
+			return fmt.Errorf("%s leads, and goes before %s", h, o.name)
+		}
+	}
+	return nil
+}
+
+// complete: every host that some order of steps could have reached was worked
+// on once, and nothing else was; the plan had said so.
+func complete(start, end, w *world, approved engine.Plan, done map[string]int) error {
+	planned := map[string]int{}
+	for _, b := range approved.Batches {
+		for _, h := range b.Hosts {
+			planned[h]++
+		}
+	}
+	for i, m := range start.hosts {
+		want := 0
+		if m.unfinished() && !end.hosts[i].unfinished() {
+			want = 1
+		}
+		if planned[m.name] != want || done[m.name] != want {
+			return fmt.Errorf("%s was planned %d times and worked on %d times, not %d", m.name, planned[m.name], done[m.name], want)
+		}
+	}
+	for _, x := range approved.Excluded {
+		if got, want := x.Why, end.fate(end.machine(x.Host)); got != want {
+			return fmt.Errorf("%s is excluded as %s, not %s: %s", x.Host, got, want, x.Reason)
+		}
+	}
+	last := planner.NewPlan(w.input())
+	if got, want := last.Verdict().Exit, end.exit(); got != want && !(len(last.Lanes) > 0 && got == engine.ExitWork) {
+		return fmt.Errorf("exit %d at the end, not %d", got, want)
+	}
+	return nil
+}
+
+// unsafe names a host that is ready to go, in a world where nothing more can
+// be done, and that its cluster cannot spare even if nobody held anything.
+func (w *world) unsafe() string {
+	for _, m := range w.hosts {
+		if w.fate(m) == "" && m.ours() && m.unfinished() {
+			return m.name
+		}
+	}
+	return ""
+}
+
+// fate is why a machine is left out, in a world where nothing more can be
+// done; "" if it is done or unsafe.
+func (w *world) fate(m *machine) engine.ExclusionKind {
+	switch {
+	case m.lost:
+		return engine.Unreachable
+	case m.hold != "" && !m.leftOver():
+		return engine.Held
+	case !m.unfinished():
+		return ""
+	case m.failed:
+		return engine.Failed
+	case m.work == "unclear":
+		return engine.Unclear
+	case m.paused:
+		return engine.Paused
+	case m.rejected && m.hold == "":
+		return engine.RolledBack
+	}
+	if _, early := w.tooEarly(m); early {
+		return engine.Blocked
+	}
+	if p := w.pool(m.pool); m.disrupts() && shut(p) {
+		return engine.Closed
+	} else if m.disrupts() && m.hold == "" && w.sore(p) {
+		return engine.Blocked
+	}
+	if m.cluster == "" || w.keepsCluster(m, nil, false) == nil {
+		return engine.Blocked
+	}
+	if w.keepsCluster(m, nil, true) == nil {
+		return engine.Held
+	}
+	if slices.ContainsFunc(w.hosts, func(o *machine) bool { return o.failed && o.cluster == m.cluster }) {
+		return engine.Blocked
+	}
+	return ""
+}
+
+// ill reports whether a cluster is not in order, but for members whose hosts
+// somebody holds.
+func (w *world) ill(name string) bool {
+	return w.clusters[name].alarm || w.clusters[name].learner ||
+		slices.ContainsFunc(w.hosts, func(m *machine) bool { return m.cluster == name && m.sick && (m.hold == "" || m.lost) })
+}
+
+// exit is the exit code for a world where nothing more can be done.
+func (w *world) exit() engine.ExitCode {
+	fates := map[engine.ExclusionKind]bool{}
+	for _, m := range w.hosts {
+		if !m.ignored {
+			fates[w.fate(m)] = true
+			if c := w.clusters[m.cluster]; c != nil && !c.unknown && w.ill(m.cluster) {
+				return 3
+			}
+		}
+	}
+	for _, c := range []struct {
+		why  engine.ExclusionKind
+		code int
+	}{{engine.Unclear, 3}, {engine.Failed, 3}, {engine.RolledBack, 3}, {engine.Held, 4}, {engine.Paused, 4}, {engine.Closed, 4}, {engine.Unreachable, 5}, {engine.Blocked, 3}} {
+		if fates[c.why] {
+			return engine.ExitCode(c.code)
+		}
+	}
+	return 0
+}
+
+func (w *world) String() string {
+	s := "this world:\n"
+	for _, p := range w.pools {
+		s += fmt.Sprintf("  pool %s after %v, max_unavailable %s, failure_budget %v, canary %v, closed %t\n", p.Name, p.After, p.MaxUnavailable, p.FailureBudget, p.Canary, shut(p))
+	}
+	for _, name := range sortedKeys(w.clusters) {
+		s += fmt.Sprintf("  cluster %s %+v\n", name, *w.clusters[name])
+	}
+	for _, m := range w.hosts {
+		s += fmt.Sprintf("  %+v\n", *m)
+	}
+	return s
+}
+
+// wellFormed: what the documentation of Plan promises about every plan.
+func wellFormed(w *world, p engine.Plan) error {
+	place, waits := map[string]string{}, map[string]bool{}
+	put := func(host, where string) error {
+		if place[host] != "" {
+			return fmt.Errorf("%s is both %s and %s", host, place[host], where)
+		}
+		place[host] = where
+		return nil
+	}
+	for _, h := range p.Matching {
+		if err := put(h, "matching"); err != nil {
+			return err
+		}
+	}
+	for _, x := range p.Excluded {
+		if x.Why == engine.Closed {
+			waits[x.Host] = true
+			continue
+		}
+		if err := put(x.Host, "excluded"); err != nil {
+			return err
+		}
+	}
+	for _, hp := range p.Hosts {
+		if err := put(hp.Host, "work"); err != nil {
+			return err
+		}
+	}
+	for _, m := range w.hosts {
+		if (place[m.name] == "") != m.ignored {
+			return fmt.Errorf("%s is neither matching, work nor excluded: %q", m.name, place[m.name])
+		}
+	}
+	return wellOrdered(w, p, place, waits)
+}
+
+func wellOrdered(w *world, p engine.Plan, place map[string]string, waits map[string]bool) error {
+	if len(p.Refusals) > 0 && len(p.Batches)+len(p.Lanes)+len(p.Before) > 0 {
+		return fmt.Errorf("a refused plan does something")
+	}
+	batched, laned, disrupted := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, b := range p.Batches {
+		for _, h := range b.Hosts {
+			if batched[h] || place[h] != "work" {
+				return fmt.Errorf("%s is in a batch twice, or has no plan", h)
+			}
+			batched[h] = true
+			if m := w.machine(h); m.cluster != "" && m.disrupts() {
+				disrupted[m.cluster] = true
+			}
+		}
+	}
+	lanes := map[string]bool{}
+	for _, l := range p.Lanes {
+		if l.Cluster != "" && lanes[l.Cluster] {
+			return fmt.Errorf("cluster %s has two lanes", l.Cluster)
+		}
+		lanes[l.Cluster] = true
+		for i, h := range l.Hosts {
+			m := w.machine(h)
+			leads := m.cluster != "" && w.clusters[m.cluster].leader == h && !w.clusters[m.cluster].unknown
+			if laned[h] || !batched[h] && !waits[h] || m.cluster != l.Cluster || leads && i != len(l.Hosts)-1 {
+				return fmt.Errorf("lane %v is wrong about %s", l, h)
+			}
+			laned[h] = true
+		}
+		if l.Cluster == "" && len(l.Hosts) != 1 {
+			return fmt.Errorf("lane %v has hosts that could be staged side by side", l)
+		}
+	}
+	for _, hp := range p.Hosts {
+		if len(p.Refusals) == 0 && (batched[hp.Host] == waits[hp.Host] || laned[hp.Host] != (len(hp.Stage) > 0)) {
+			return fmt.Errorf("%s has a plan, but no batch or no lane", hp.Host)
+		}
+	}
+	if len(p.Before) != len(disrupted) {
+		return fmt.Errorf("%d snapshots for %d disrupted clusters", len(p.Before), len(disrupted))
+	}
+	return nil
+}

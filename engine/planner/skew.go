@@ -1,0 +1,176 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// skew watches how far the versions of pools are apart.
+type skew struct {
+	limits  []skewLimit
+	version map[string]map[string]int // by pool: how many hosts run each version
+	runs    map[string]string         // version of each host
+	target  map[string]string         // version of the OS of each host that is to be changed; "" if it is not known
+	staged  map[string]bool           // it should be, as there is nothing left to stage
+	silent  map[string]string         // hosts on which version_command gives none, and their pools
+	unsaid  []string                  // other hosts whose version nobody knows
+}
+
+// skewLimit bounds how many minor versions the hosts of two pools may differ.
+type skewLimit struct {
+	pool, other string
+	minors      int
+}
+
+func newSkew(in Input, x index, work []engine.HostPlan) *skew {
+	k := &skew{version: map[string]map[string]int{}, runs: map[string]string{}, target: map[string]string{}, staged: map[string]bool{}, silent: map[string]string{}}
+	for _, p := range in.Inventory.Pools {
+		k.version[p.Name] = map[string]int{}
+		if p.MaxSkew == nil {
+			continue
+		}
+		for _, other := range x.before(p.Name) {
+			k.limits = append(k.limits, skewLimit{p.Name, other, *p.MaxSkew})
+		}
+	}
+	if len(k.limits) == 0 {
+		return k
+	}
+	labels, said := map[string]string{}, map[string]string{}
+	for _, h := range in.Inventory.Hosts {
+		for _, d := range in.Facts[h.Name].Deployments {
+			if d.Version != "" {
+				labels[d.Digest] = d.Version
+			}
+		}
+		if os := in.Desired[h.Name].OS; os != nil && os.Version != "" {
+			said[os.Digest()] = os.Version
+		}
+	}
+	for _, h := range in.Inventory.Hosts {
+		k.see(h, x.pools[h.Pool], in.Facts[h.Name], said)
+	}
+	for _, hp := range work {
+		os := in.Desired[hp.Host].OS
+		if os == nil || !bootsOther(hp.Sequence, in.Facts[hp.Host]) {
+			continue
+		}
+		k.target[hp.Host] = os.Version
+		if os.Version == "" && x.pools[hp.Pool].VersionCommand == "" {
+			k.target[hp.Host] = labels[os.Digest()]
+		}
+		k.staged[hp.Host] = len(hp.Stage) == 0
+	}
+	return k
+}
+
+// see counts the version that a host runs: what version_command printed there,
+// what the inventory says of its OS, or else the label of that, which says nothing
+// where there is a command.
+func (k *skew) see(h engine.Host, p engine.Pool, f engine.Facts, said map[string]string) {
+	v := f.Version
+	if b := f.Booted(); b != nil && v == "" {
+		if v = said[b.Digest]; v == "" && p.VersionCommand == "" {
+			v = b.Version
+		}
+	}
+	limited := slices.ContainsFunc(k.limits, func(l skewLimit) bool { return l.pool == h.Pool || l.other == h.Pool })
+	switch {
+	case v != "":
+		k.runs[h.Name] = v
+		k.version[h.Pool][v]++
+	case !f.Reached() || !limited:
+	case p.VersionCommand != "":
+		k.silent[h.Name] = h.Pool
+	default:
+		k.unsaid = append(k.unsaid, h.Name)
+	}
+}
+
+// warnings say what could not be compared.
+func (k *skew) warnings() (list []string) {
+	if k.unknown() {
+		list = append(list, "the version of an OS is not known before it is staged: max_skew is checked then")
+	}
+	if len(k.target) > 0 && len(k.unsaid) > 0 {
+		list = append(list, fmt.Sprintf("the versions that these run are not known: %s; so max_skew does not count them, and a version_command in their pool would say it", strings.Join(textutil.FoldNames(k.unsaid), ", ")))
+	}
+	return list
+}
+
+// bootsOther reports whether a sequence boots an OS that the host does not run.
+func bootsOther(roll []engine.Step, f engine.Facts) bool {
+	for _, s := range roll {
+		if b := s.Do.AwaitBoot; b != nil && b.Digest != "" {
+			return f.Booted() == nil || f.Booted().Digest != b.Digest
+		}
+	}
+	return false
+}
+
+// findBlocker says why the host may not go to its version now, or "". The version
+// of an OS that is not staged anywhere yet may not be known; once it is staged
+// it has to be.
+func (k *skew) findBlocker(hp *engine.HostPlan) string {
+	target, changes := k.target[hp.Host]
+	if !changes {
+		return ""
+	}
+	for _, l := range k.limits {
+		other := l.other
+		if hp.Pool == l.other {
+			other = l.pool
+		} else if hp.Pool != l.pool {
+			continue
+		}
+		if target == "" {
+			if k.staged[hp.Host] {
+				return fmt.Sprintf("the version of its OS is not known, and pool %s has max_skew; say it as version in the os block", l.pool)
+			}
+			continue
+		}
+		for _, host := range slices.Sorted(maps.Keys(k.silent)) {
+			if k.silent[host] == other {
+				return fmt.Sprintf("version_command of pool %s gives no version on %s, and pool %s has max_skew; repair the host or the command, or take either out of the inventory", other, host, l.pool)
+			}
+		}
+		for _, v := range slices.Sorted(maps.Keys(k.version[other])) {
+			if k.version[other][v] <= 0 {
+				continue
+			}
+			if minors, ok := engine.Skew(target, v); !ok || minors > l.minors {
+				return fmt.Sprintf("it would run %s while hosts of pool %s run %s, and max_skew of pool %s is %d", target, other, v, l.pool, l.minors)
+			}
+		}
+	}
+	return ""
+}
+
+// settle takes the host to its version.
+func (k *skew) settle(hp *engine.HostPlan) {
+	target := k.target[hp.Host]
+	if target == "" {
+		return
+	}
+	if was := k.runs[hp.Host]; was != "" {
+		k.version[hp.Pool][was]--
+	}
+	delete(k.silent, hp.Host)
+	k.runs[hp.Host] = target
+	k.version[hp.Pool][target]++
+}
+
+// unknown names a host of which the version that it goes to is not known yet.
+func (k *skew) unknown() bool {
+	for host, target := range k.target {
+		if target == "" && !k.staged[host] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,174 @@
+package planner
+
+import "holdfast/engine"
+
+// NewStatus judges every host of the inventory by its facts.
+func NewStatus(in Input) engine.Status {
+	in = in.withSelection()
+	in.RetryRejected = false // what a run is told to try again is rolled back until that has gone well
+	s := engine.Status{Schema: engine.StatusSchema, Site: in.Inventory.Site, Complete: true}
+	pools := map[string]*engine.PoolStatus{}
+	for _, p := range in.Inventory.Pools {
+		s.Pools = append(s.Pools, engine.PoolStatus{Name: p.Name, Counts: map[engine.HostState]int{}, Complete: true, OS: digestOf(p.OS)})
+	}
+	for i := range s.Pools {
+		pools[s.Pools[i].Name] = &s.Pools[i]
+	}
+	for _, h := range in.Inventory.Hosts {
+		hs := in.hostStatus(h)
+		pool := pools[h.Pool]
+		if digest := digestOf(in.Desired[h.Name].OS); pool.Total == 0 {
+			pool.OS = digest
+		} else if digest != pool.OS {
+			pool.OS = ""
+		}
+		pool.Total++
+		pool.Counts[hs.State]++
+		if hs.State != engine.Updated {
+			pool.Complete, s.Complete = false, false
+		}
+		if in.Selected(h) {
+			s.Hosts = append(s.Hosts, hs)
+		}
+	}
+	for _, c := range in.Inventory.Clusters {
+		if facts, ok := in.Clusters[c.Name]; ok {
+			facts.Name = c.Name
+			s.Clusters = append(s.Clusters, facts)
+		}
+	}
+	s.UnhealthyClusters = in.unhealthyClusters()
+	s.Complete = s.Complete && len(s.UnhealthyClusters) == 0
+	return s
+}
+
+// digestOf is the digest of an OS, if one is given.
+func digestOf(o *engine.OS) string {
+	if o == nil {
+		return ""
+	}
+	return o.Digest()
+}
+
+// hostStatus judges one host.
+func (in Input) hostStatus(h engine.Host) engine.HostStatus {
+	f := in.Facts[h.Name]
+	hs := engine.HostStatus{Host: h.Name, Pool: h.Pool, Hold: f.Hold}
+	if b := f.Booted(); b != nil {
+		hs.Booted, hs.Version = b.Digest, b.Version
+	}
+	if st := f.Staged(); st != nil {
+		hs.Staged = st.Digest
+	}
+	hs.State, hs.Note = in.hostStateOf(h, f)
+	return hs
+}
+
+// hostStateOf is where a host stands, and why. Who has the host comes first, as that
+// is true whatever it is to be; what is wrong with it comes before what is only
+// not done yet. That it is paused matters only where there is something to do.
+func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostState, note string) {
+	switch {
+	case !f.Reached():
+		return engine.Unreached, f.Unreachable
+	case f.HoldProblem != "":
+		return engine.HeldState, f.HoldProblem
+	case f.Hold != nil && f.Hold.Kind != engine.RunHold:
+		return engine.HeldState, f.Hold.String()
+	case f.Hold != nil && f.Hold.Step != "":
+		return engine.Degraded, "failed at " + f.Hold.Step + ": " + f.Hold.Reason
+	case f.Hold != nil && f.Stance(in.self(), in.Dead) == engine.AdoptHold:
+		return engine.Updating, "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
+	case f.Hold != nil:
+		return engine.Updating, f.Hold.String()
+	case in.isRejected(h, f):
+		return engine.Degraded, "rolled back from " + engine.ShortDigest(digestOf(in.Desired[h.Name].OS)) + "; give it another OS, or apply --retry-rolled-back"
+	}
+	changes, err := in.changes(h, f)
+	switch {
+	case err != nil:
+		return engine.Degraded, err.Error()
+	case len(changes) == 0:
+		return engine.Updated, ""
+	case in.Desired[h.Name].ReportDrift && len(drifted(changes, false)) == 0:
+		return engine.Drifted, "drift, only reported: " + holdReason(changes)
+	case h.Paused:
+		return engine.PausedState, "paused by the inventory; " + summary(changes)
+	case in.poolPaused(h):
+		return engine.PausedState, "its pool is paused by the inventory; " + summary(changes)
+	case in.staged(h, f):
+		return engine.Staged, summary(changes)
+	}
+	return engine.Pending, summary(changes)
+}
+
+func (in Input) poolPaused(h engine.Host) bool {
+	pool, _ := in.Inventory.Pool(h.Pool)
+	return pool.Paused
+}
+
+func (in Input) changes(h engine.Host, f engine.Facts) ([]engine.Change, error) {
+	if !f.Reached() {
+		return nil, nil
+	}
+	var all []engine.Change
+	for _, m := range in.Modules {
+		changes, err := m.Diff(in.Desired[h.Name], f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, changes...)
+	}
+	return all, nil
+}
+
+// staged reports whether the deployment that the host is to boot is staged, and
+// nothing is left to stage.
+func (in Input) staged(h engine.Host, f engine.Facts) bool {
+	st := f.Staged()
+	if st == nil {
+		return false
+	}
+	pool, _ := in.Inventory.Pool(h.Pool)
+	d, err := in.compareHost(engine.Target{Host: h, Pool: pool, Desired: in.Desired[h.Name], Facts: f})
+	if err != nil || len(d.steps.Stage) > 0 {
+		return false
+	}
+	for _, s := range d.steps.Reboot {
+		if s.Do.AwaitBoot != nil && s.Do.AwaitBoot.Digest == st.Digest {
+			return true
+		}
+	}
+	return false
+}
+
+// summary says what differs, drift first.
+func summary(changes []engine.Change) string {
+	drift := drifted(changes, true)
+	switch len(drift) {
+	case 0:
+		return holdReason(changes)
+	case len(changes):
+		return "drift: " + holdReason(drift)
+	}
+	return "drift: " + holdReason(drift) + "; changes: " + holdReason(drifted(changes, false))
+}
+
+// Verdict judges the hosts that the status shows, and its clusters. It refuses
+// nothing: a host that is held, paused or degraded counts as work to do, for
+// somebody.
+func Verdict(s engine.Status) engine.Verdict {
+	f := engine.Findings{UnhealthyClusters: s.UnhealthyClusters}
+	for _, h := range s.Hosts {
+		switch h.State {
+		case engine.Updated:
+		case engine.Unreached:
+			f.Excluded = append(f.Excluded, engine.Exclusion{Host: h.Host, Why: engine.Unreachable, Reason: h.Note})
+		case engine.Drifted:
+			f.Drift = append(f.Drift, h.Host)
+		default:
+			f.Work = append(f.Work, h.Host)
+		}
+	}
+	return engine.Judge(f)
+}

@@ -1,0 +1,46 @@
+package planner_test
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/planner"
+)
+
+// TestStrayEtcd: a host that runs etcd of which the inventory knows nothing is
+// named and not disrupted, unless the inventory says so.
+func TestStrayEtcd(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		work         string
+		cluster      bool
+		ignored, out bool
+	}{
+		{"a reboot", "reboot", false, false, true},
+		{"a restart", "restart", false, false, true},
+		{"nothing that disrupts", "quiet", false, false, false},
+		{"nothing to do", "", false, false, false},
+		{"the inventory says so", "reboot", false, true, false},
+		{"its cluster is known", "reboot", true, false, false},
+	} {
+		w := &world{pools: []engine.Pool{{Name: "worker"}}, hosts: []*machine{worker(0).in(machine{work: tc.work})}}
+		if tc.cluster {
+			w = etcdWorld([]*machine{member(0), member(1), member(2)}, 1)
+			w.hosts[0].work = tc.work
+		}
+		in := w.input()
+		name := w.hosts[0].name
+		f := in.Facts[name]
+		f.Etcd = []string{"etcd.service runs", "a listener on port 2380"}
+		in.Facts[name] = f
+		in.Inventory.Hosts[0].IgnoreEtcd = tc.ignored
+		p := planner.NewPlan(in)
+		if out := len(p.Excluded) == 1 && p.Host(name) == nil; out != tc.out || out && (p.Verdict().Exit != engine.ExitFailed || len(p.Batches) > 0) {
+			t.Errorf("%s: left out %v, batches %v, exit %d", tc.name, p.Excluded, p.Batches, p.Verdict().Exit)
+		}
+		if tc.out && !strings.Contains(p.Excluded[0].Reason, "it runs etcd (etcd.service runs, a listener on port 2380) and is in no etcd_cluster of the inventory") {
+			t.Errorf("%s: %s", tc.name, p.Excluded[0].Reason)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+)
+
+// surveyResult is what was found out about the hosts, before any scheduling.
+type surveyResult struct {
+	work         []engine.HostPlan
+	matching     []string
+	excluded     []engine.Exclusion
+	warnings     []string
+	drift        []engine.HostDrift
+	unavailable  map[string]string // hosts that count as unavailable, and why
+	held         map[string]bool   // those of them whose hold this run must leave alone
+	outsideLimit map[string]int    // hosts of each pool with work that were not selected
+
+	passedCanaries map[string][]passedCanary // hosts of each pool that match
+	failedHosts    map[string][]string       // hosts of each pool that failed and are not tried again
+}
+
+// passedCanary is a host that matches, as a canary that has gone.
+type passedCanary struct {
+	host string
+	at   time.Time // when it was brought to that; zero: some time ago
+}
+
+func surveyHosts(in Input, x index) surveyResult {
+	s := surveyResult{
+		unavailable: map[string]string{}, held: map[string]bool{}, outsideLimit: map[string]int{},
+		passedCanaries: map[string][]passedCanary{}, failedHosts: map[string][]string{},
+	}
+	for _, h := range in.Inventory.Hosts {
+		f, ok := in.Facts[h.Name]
+		if !ok {
+			f.Unreachable = "not looked at"
+		}
+		if f.Hold != nil && f.Hold.Kind == engine.MaintenanceHold && f.Expiry() == engine.HoldExpired {
+			s.addWarning("%s: its maintenance hold has expired, and still stands: %s", h.Name, f.Hold)
+		}
+		if f.RolloutProblem != "" {
+			s.addWarning("%s: %s is not believed, and counts as unknown: %s; remove it there, and find out who wrote it", h.Name, hostscript.RolloutPath, f.RolloutProblem)
+		}
+		why, reason := findAbsence(in, h, f)
+		switch {
+		case why == "":
+			s.surveyHost(in, x, h, f)
+		case in.Selected(h):
+			s.markUnavailable(h, why)
+			s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Why: why, Reason: reason})
+			if _, failed := in.Failed[h.Name]; failed { // whatever has become of it since
+				s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
+			}
+		default:
+			s.markUnavailable(h, why)
+			s.addWarning("%s is outside the limit and counts as unavailable: %s", h.Name, reason)
+		}
+	}
+	for _, p := range in.Inventory.Pools {
+		if n := s.outsideLimit[p.Name]; n > 0 && in.Play == nil {
+			s.addWarning("pool %s: outside the limit %s either; pools that come after it do not wait for that", p.Name, doNotMatch(n))
+		}
+	}
+	return s
+}
+
+func doNotMatch(n int) string {
+	if n == 1 {
+		return "1 host does not match"
+	}
+	return fmt.Sprintf("%d hosts do not match", n)
+}
+
+func (s *surveyResult) addWarning(format string, args ...any) {
+	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
+}
+
+func (s *surveyResult) markUnavailable(h engine.Host, why engine.ExclusionKind) {
+	s.unavailable[h.Name] = string(why)
+	if why == engine.Held {
+		s.held[h.Name] = true
+	}
+}
+
+// findAbsence says why a host cannot be worked on, whatever there is to do.
+func findAbsence(in Input, h engine.Host, f engine.Facts) (engine.ExclusionKind, string) {
+	switch {
+	case !f.Reached():
+		return engine.Unreachable, f.Unreachable
+	case f.Stance(in.self(), in.Dead) != engine.ForeignHold:
+		return "", ""
+	case f.HoldProblem != "":
+		return engine.Held, f.HoldProblem
+	case f.Hold.Kind == engine.RunHold && f.Hold.Bastion == "" && slices.Contains(in.Dead, f.Hold.Run):
+		return engine.Held, f.Hold.String() + "; its run has ended, but the hold does not name its bastion (an earlier version wrote it): holdfast release --force " + h.Name + " ends it"
+	}
+	return engine.Held, f.Hold.String() + f.DescribeClockSkew()
+}
+
+// surveyHost diffs one reached host and files it as matching, work or left out. A
+// host with a left-over hold is work in any case, and where this run does not
+// do that work, the host counts as unavailable.
+func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Facts) {
+	target := in.target(x, h, f)
+	d, err := in.compareHost(target)
+	if len(d.drift) > 0 && in.Selected(h) {
+		s.drift = append(s.drift, engine.HostDrift{Host: h.Name, Changes: d.drift})
+	}
+	adopt := adoptableRun(f, in.self(), in.Dead)
+	if err == nil && len(d.changes) == 0 && adopt == "" {
+		if in.passesAsCanary(h) {
+			s.passedCanaries[h.Pool] = append(s.passedCanaries[h.Pool], passedCanary{h.Name, in.updatedAt(h, f)})
+		}
+		if in.Selected(h) && len(d.drift) == 0 {
+			s.matching = append(s.matching, h.Name)
+		}
+		return
+	}
+	rejected := len(d.changes) > 0 && in.isRejected(h, f) && (in.Play == nil || d.bringsOS(f))
+	why, reason := in.findExclusion(x, h, f, err, rejected)
+	back := why == engine.RolledBack && adopt != "" // what is left of it is only to be ended
+	if back {
+		why, d.changes, d.steps = "", nil, engine.Steps{}
+	}
+	if in.Selected(h) && (why == engine.Failed || err != nil || why != engine.Paused && rejected) {
+		s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
+	}
+	hp := engine.HostPlan{}
+	if in.Selected(h) && why == "" {
+		hp = hostPlan(target, d.changes, d.steps, adopt)
+		if stray := strayEtcd(h, f, hp); stray != "" {
+			why, reason = engine.Unclear, stray
+		}
+	}
+	switch {
+	case in.Selected(h) && why == "":
+		if adopt != "" {
+			s.addWarning("%s", describeAdoption(in, h, f))
+		}
+		hp.Retried, hp.RolledBack = slices.Contains(in.Retry, h.Name), back
+		if back {
+			s.addWarning("%s: %s; it is only released", h.Name, reason)
+		}
+		s.work = append(s.work, hp)
+		return
+	case in.Selected(h):
+		s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Why: why, Reason: reason})
+	case err == nil && len(d.changes) > 0:
+		s.outsideLimit[h.Pool]++
+	}
+	switch {
+	case adopt == "":
+	case why == engine.Failed:
+		s.markUnavailable(h, engine.Failed)
+	default:
+		s.markUnavailable(h, engine.Held)
+		s.addWarning("%s counts as unavailable: run %s left its hold there, and this run does not take it over: %s", h.Name, adopt, f.Hold)
+	}
+}
+
+// strayEtcd returns why a host is left out that is to be disrupted and runs etcd
+// of which the inventory knows nothing: nobody could be asked whether it may go.
+// It returns "" for every other host.
+func strayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string {
+	if len(f.Etcd) == 0 || h.Cluster != "" || h.IgnoreEtcd || !hp.Disruptive() {
+		return ""
+	}
+	return fmt.Sprintf("it runs etcd (%s) and is in no etcd_cluster of the inventory; give it its etcd_cluster, or, if it may be disrupted all the same, ignore_etcd = true",
+		strings.Join(f.Etcd, ", "))
+}
+
+// findExclusion says why nothing is done about a host with work, or "".
+func (in Input) findExclusion(x index, h engine.Host, f engine.Facts, err error, rejected bool) (engine.ExclusionKind, string) {
+	failed, again := in.Failed[h.Name]
+	left := x.leftOut[h.Name]
+	switch {
+	case again:
+		return engine.Failed, failed
+	case err != nil:
+		return engine.Unclear, err.Error()
+	case h.Paused:
+		return engine.Paused, "the inventory pauses it"
+	case x.pools[h.Pool].Paused:
+		return engine.Paused, "the inventory pauses pool " + h.Pool
+	case left.Why == engine.Blocked:
+		return engine.Blocked, left.Reason
+	case left.Why != "" && (!rejected || adoptableRun(f, in.self(), in.Dead) != ""):
+		return left.Why, "the approved plan leaves it out; the next run takes it"
+	case rejected:
+		return engine.RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", engine.ShortDigest(in.Desired[h.Name].OS.Digest()))
+	}
+	return "", ""
+}
+
+// isRejected reports whether the host has to run an OS from which it was rolled back.
+func (in Input) isRejected(h engine.Host, f engine.Facts) bool {
+	os, booted := in.Desired[h.Name].OS, f.Booted()
+	if os == nil || in.RetryRejected || booted != nil && booted.Digest == os.Digest() {
+		return false
+	}
+	return slices.Contains(f.Rejected, os.Digest())
+}
+
+// passesAsCanary reports whether a host without changes is a canary that has gone. One
+// on which a play skips tasks says nothing about them, unless the run has done
+// others there.
+func (in Input) passesAsCanary(h engine.Host) bool {
+	if _, done := in.Done[h.Name]; done || in.Play == nil {
+		return true
+	}
+	return !slices.ContainsFunc(in.Play.Tasks, func(t engine.Task) bool { return t.Skip[h.Name] })
+}
+
+// updatedAt is when the host was brought to its desired state, by the bastion's
+// clock, as far as this run or the host knows. What the host says is yet to come
+// was before this run.
+func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
+	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
+		return at
+	}
+	if f.Updated.After(f.Clock) {
+		return in.Began
+	}
+	return in.Now.Add(f.Updated.Sub(f.Clock))
+}
+
+// adoptableRun names the run whose hold this run finds and takes over: a dead
+// one's, an expired one's, or its own from a host that failed before.
+func adoptableRun(f engine.Facts, self engine.HoldOwner, dead []string) string {
+	switch f.Stance(self, dead) {
+	case engine.AdoptHold, engine.ExpiredHold, engine.OwnHold:
+		return f.Hold.Run
+	}
+	return ""
+}
+
+func describeAdoption(in Input, h engine.Host, f engine.Facts) string {
+	if left := f.Hold.UnitsLeft; left > 0 {
+		whole := f
+		hold := *f.Hold
+		hold.UnitsLeft, whole.Hold = 0, &hold
+		return fmt.Sprintf("%s; it names %d services that ran before, and not %d others: see to those yourself", describeAdoption(in, h, whole), len(hold.Units), left)
+	}
+	switch f.Stance(in.self(), in.Dead) {
+	case engine.OwnHold:
+		return fmt.Sprintf("%s: this run holds it already, and takes it up again: %s", h.Name, f.Hold)
+	case engine.ExpiredHold:
+		return fmt.Sprintf("%s: the hold of run %s has expired and is taken over: %s", h.Name, f.Hold.Run, f.Hold)
+	}
+	return fmt.Sprintf("%s: run %s ended and left its hold; it is taken over: %s", h.Name, f.Hold.Run, f.Hold)
+}

@@ -1,0 +1,68 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/engine"
+)
+
+// warnOfRepairs warns of hosts that are disrupted although their member is down.
+func (in Input) warnOfRepairs(work []engine.HostPlan) (warnings []string) {
+	for _, hp := range work {
+		facts := in.Clusters[hp.Cluster]
+		if why := facts.UnhealthyMember(hp.Host); why != "" && hp.Disruptive() && slices.Contains(in.Repair, hp.Host) {
+			warnings = append(warnings, fmt.Sprintf("%s is disrupted to repair its etcd member (--repair-member): %s; until it is back, %s", hp.Host, why, describeMargin(facts)))
+		}
+	}
+	return warnings
+}
+
+// describeMargin says how many more voters a cluster can lose.
+func describeMargin(c engine.ClusterFacts) string {
+	switch n := c.Margin(); {
+	case n < 0:
+		return "the cluster has no quorum and accepts no writes"
+	case n == 0:
+		return "no other voter may fail"
+	case n == 1:
+		return "one other voter may fail"
+	default:
+		return fmt.Sprintf("%d other voters may fail", n)
+	}
+}
+
+// unhealthyClusters returns the observed clusters of the selected hosts with which something
+// is wrong. A hold accounts for a member that is down: its host is not free,
+// and is counted as that.
+func (in Input) unhealthyClusters() []engine.UnhealthyCluster {
+	held := func(host string) bool { return in.Facts[host].Held() }
+	var out []engine.UnhealthyCluster
+	for _, name := range ClustersConcerned(in) {
+		facts, seen := in.Clusters[name]
+		problems := facts.FindProblems(held)
+		if !seen || len(problems) == 0 {
+			continue
+		}
+		voters := len(facts.Voters())
+		s := engine.UnhealthyCluster{Cluster: name, Problems: problems, Voters: voters, Healthy: facts.Healthy()}
+		if voters > 0 {
+			s.Quorum = engine.QuorumOf(voters)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// ClustersConcerned names the etcd clusters with a selected member, in the
+// order of the inventory: those whose health a verdict is about.
+func ClustersConcerned(in Input) []string {
+	in = in.withSelection()
+	var names []string
+	for _, c := range in.Inventory.Clusters {
+		if slices.ContainsFunc(in.Inventory.Members(c.Name), in.Selected) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,331 @@
+package planner_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+)
+
+// world is a site as it really is, of which a planner sees only facts. What
+// may happen in it is written down here once more, in the words of an
+// operator who counts machines: it shares no code with the planner.
+type world struct {
+	pools    []engine.Pool
+	clusters map[string]*etcd
+	hosts    []*machine
+	site     engine.CountOrPercent
+	repair   []string // machines that may go although their member is down
+}
+
+type etcd struct {
+	leader      string
+	learner     bool // a further member that does not vote yet
+	alarm       bool
+	unknown     bool // cannot be observed
+	allowOutage bool
+}
+
+type machine struct {
+	name, pool, cluster, zone string
+
+	work    string // "", reboot, restart, quiet, or unclear
+	hold    string // "", foreign, maintenance, unreadable, dead, expired or own
+	lost    bool   // cannot be reached
+	sick    bool   // its etcd member is not healthy
+	ignored bool   // outside --limit
+
+	failed   bool // in this run
+	paused   bool
+	rejected bool // rolled back from the OS that it is to run
+}
+
+const (
+	thisRun = "run-now"
+	deadRun = "run-dead"
+
+	thisBastion = "b1"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func (m *machine) leftOver() bool { return m.hold == "dead" || m.hold == "expired" || m.hold == "own" }
+
+// ours reports whether this run may do anything to the machine at all.
+func (m *machine) ours() bool {
+	return !m.ignored && !m.lost && !m.paused && !m.broken() && (m.hold == "" || m.leftOver())
+}
+
+// broken reports whether the machine failed and nobody tries again.
+func (m *machine) broken() bool {
+	if m.lost || m.hold != "" && !m.leftOver() {
+		return m.failed
+	}
+	return m.work == "unclear" || m.work != "" && (m.failed || m.rejected && !m.paused && m.hold == "") || m.failed && m.hold != ""
+}
+
+// quiet reports whether the machine does not notice what is done to it.
+func (m *machine) quiet() bool { return m.work == "quiet" && m.hold == "" }
+
+func (m *machine) disrupts() bool { return m.work == "reboot" || m.work == "restart" }
+
+func (m *machine) unfinished() bool { return m.work != "" || m.hold != "" || m.lost }
+
+// unavailable reports whether the machine is lost to its users, or may be.
+func (m *machine) unavailable() bool { return m.lost || m.hold != "" }
+
+func (w *world) machine(name string) *machine {
+	for _, m := range w.hosts {
+		if m.name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+func (w *world) pool(name string) engine.Pool {
+	for _, p := range w.pools {
+		if p.Name == name {
+			return p
+		}
+	}
+	return engine.Pool{}
+}
+
+// allowed says which law forbids that these machines go down together now.
+func (w *world) allowed(names ...string) error {
+	for _, name := range names {
+		m := w.machine(name)
+		if !m.ours() || !m.unfinished() {
+			return fmt.Errorf("%s is not to be touched", name)
+		}
+		if p, ok := w.tooEarly(m); ok {
+			return fmt.Errorf("%s goes before pool %s is complete", name, p)
+		}
+		if m.cluster != "" {
+			if err := w.keepsCluster(m, names, false); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range w.pools {
+		if err := w.keepsPool(p, names); err != nil {
+			return err
+		}
+		if err := w.keepsPace(p, names); err != nil {
+			return err
+		}
+	}
+	if w.site.Set {
+		return w.keepsBudget("the site", w.site, names, func(*machine) bool { return true })
+	}
+	return nil
+}
+
+// closed is a window that is not open now; open one that is.
+var (
+	closed = engine.Window{From: 60, To: 120}
+	open   = engine.Window{From: 600, To: 900}
+)
+
+// shut reports whether a pool may not be disrupted now.
+func shut(p engine.Pool) bool { return len(p.Windows) == 1 && p.Windows[0].From == closed.From }
+
+// sore reports whether too many of a pool have failed to go on with others.
+func (w *world) sore(p engine.Pool) bool {
+	size, broken := 0, 0
+	for _, m := range w.hosts {
+		if m.pool == p.Name {
+			size++
+			goneBack := !m.lost && m.work != "" && m.rejected && !m.paused && m.leftOver() // held still, or not
+			if (m.broken() || goneBack) && !m.ignored {
+				broken++
+			}
+		}
+	}
+	return broken > p.FailureBudget.Count && broken*100 > p.FailureBudget.Percent*size
+}
+
+// keepsPace says which rule about a pool's turn forbids that these go.
+func (w *world) keepsPace(p engine.Pool, names []string) error {
+	anew, proven := 0, 0
+	for _, m := range w.hosts {
+		switch {
+		case m.pool != p.Name:
+		case m.work == "" && m.hold == "" && !m.lost:
+			proven++
+		case !slices.Contains(names, m.name) || !m.disrupts():
+		case shut(p):
+			return fmt.Errorf("%s goes outside its window", m.name)
+		case m.hold != "": // it is disrupted already
+		case w.sore(p):
+			return fmt.Errorf("%s goes although others have failed", m.name)
+		default:
+			anew++
+		}
+	}
+	if c := p.Canary; c != nil && proven < c.Hosts.Count && anew > c.Hosts.Count-proven {
+		return fmt.Errorf("pool %s has %d canaries, and %d go beside %d", p.Name, c.Hosts.Count, anew, proven)
+	}
+	return nil
+}
+
+func (w *world) tooEarly(m *machine) (string, bool) {
+	if m.work == "" || m.leftOver() {
+		return "", false // it is disrupted already
+	}
+	todo, seen := slices.Clone(w.pool(m.pool).After), map[string]bool{}
+	for len(todo) > 0 {
+		p := todo[0]
+		todo = append(todo[1:], w.pool(p).After...)
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		for _, o := range w.hosts {
+			if o.pool == p && !o.ignored && o.unfinished() {
+				return p, true
+			}
+		}
+	}
+	return "", false
+}
+
+var errTwoMembers = errors.New("two members of one etcd cluster at once")
+
+// keepsCluster says why the machine's cluster cannot spare it. forgiving
+// imagines that everyone else gave their holds back and all were well there.
+func (w *world) keepsCluster(m *machine, together []string, forgiving bool) error {
+	voters, standing := 0, 0
+	for _, o := range w.hosts {
+		if o.cluster != m.cluster {
+			continue
+		}
+		if o != m && slices.Contains(together, o.name) && !(m.quiet() && o.quiet()) {
+			return errTwoMembers
+		}
+		voters++
+		notOurs := !o.lost && o.hold != "" && (o.ignored || !o.leftOver() || o.paused && !o.failed || o.work == "unclear" && !o.failed)
+		up := !o.sick && !o.unavailable() || forgiving && notOurs
+		switch {
+		case o == m:
+		case up:
+			standing++
+		case m.disrupts():
+			return fmt.Errorf("%s goes down while %s is not well", m.name, o.name)
+		}
+	}
+	c := w.clusters[m.cluster]
+	switch {
+	case !m.disrupts():
+		return nil
+	case m.sick && m.hold == "" && !slices.Contains(w.repair, m.name):
+		return fmt.Errorf("%s goes down although its member is down already, and nobody said so", m.name)
+	case c.learner || c.alarm || c.unknown:
+		return fmt.Errorf("%s goes down while its cluster is not in order", m.name)
+	case standing*2 <= voters && (voters > 2 || !c.allowOutage):
+		return fmt.Errorf("%s goes down and leaves %d of %d voters", m.name, standing, voters)
+	}
+	return nil
+}
+
+// keepsPool counts the zones and the machines of a pool that would be lost.
+func (w *world) keepsPool(p engine.Pool, names []string) error {
+	zones := map[string]bool{}
+	for _, m := range w.hosts {
+		if m.pool == p.Name && slices.Contains(names, m.name) && m.disrupts() {
+			zones[m.zone] = true
+		}
+	}
+	if len(zones) > 1 {
+		return fmt.Errorf("pool %s loses hosts in %d zones at once", p.Name, len(zones))
+	}
+	return w.keepsBudget("pool "+p.Name, p.MaxUnavailable, names, func(m *machine) bool { return m.pool == p.Name })
+}
+
+// keepsBudget counts the machines of some kind that would be unavailable.
+func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string, of func(*machine) bool) error {
+	size, before, given, after, again := 0, 0, 0, 0, 0
+	for _, m := range w.hosts {
+		if !of(m) {
+			continue
+		}
+		size++
+		goes := slices.Contains(names, m.name) && m.disrupts()
+		if m.unavailable() {
+			before++
+			if !m.ours() {
+				given++
+			} else if goes {
+				again++
+			}
+		}
+		if m.unavailable() || goes {
+			after++
+		}
+	}
+	limit := max(1, l.Count)
+	if l.Percent > 0 {
+		limit = max(1, l.Percent*size/100)
+	}
+	switch {
+	case after > before && after > limit:
+		return fmt.Errorf("%s is without %d hosts, its budget is %d", what, after, limit)
+	case again > 1 && given+again > limit:
+		return fmt.Errorf("%s has %d left-over hosts disrupted at once beside %d others, its budget is %d", what, again, given, limit)
+	}
+	return nil
+}
+
+// update is what becomes of machines that a run has worked on.
+func (w *world) update(names ...string) {
+	for _, name := range names {
+		m := w.machine(name)
+		c := w.clusters[m.cluster]
+		if c != nil && c.leader == name && m.disrupts() {
+			w.elect(c, m)
+		}
+		m.work, m.hold, m.sick = "", "", false
+	}
+}
+
+func (w *world) elect(c *etcd, gone *machine) {
+	c.leader = ""
+	for _, m := range w.hosts {
+		if m.cluster == gone.cluster && m != gone && !m.sick && !m.lost {
+			c.leader = m.name
+		}
+	}
+}
+
+func (w *world) clone() *world {
+	c := &world{pools: w.pools, site: w.site, repair: w.repair, clusters: map[string]*etcd{}}
+	for name, e := range w.clusters {
+		copied := *e
+		c.clusters[name] = &copied
+	}
+	for _, m := range w.hosts {
+		copied := *m
+		c.hosts = append(c.hosts, &copied)
+	}
+	return c
+}
+
+// reachable takes every step that no law forbids, one machine at a time, and
+// gives the world in which no further step is left. A step never spoils
+// another, so that the order does not matter.
+func (w *world) reachable() *world {
+	end := w.clone()
+	for moved := true; moved; {
+		moved = false
+		for _, m := range end.hosts {
+			if m.unfinished() && end.allowed(m.name) == nil {
+				end.update(m.name)
+				moved = true
+			}
+		}
+	}
+	return end
+}

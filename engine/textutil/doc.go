@@ -1,0 +1,3 @@
+// Package textutil has helpers for texts that people read: it folds lists of host
+// names, makes unprintable characters visible, and finds the nearest word.
+package textutil

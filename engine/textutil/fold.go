@@ -1,0 +1,82 @@
+package textutil
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// FoldNames writes names of hosts briefly: worker-01 to worker-48 become
+// worker-[01-48], with gaps worker-[01-03,07]. Only numbers of one width are
+// folded together, so that the names can be read back; the order is by name.
+func FoldNames(names []string) []string {
+	type series struct {
+		prefix, suffix string
+		width          int
+	}
+	groups := map[series][]int{}
+	var order []series
+	var out []string
+	for _, name := range names {
+		prefix, digits, suffix := cutNumber(name)
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			out = append(out, name)
+			continue
+		}
+		s := series{prefix, suffix, len(digits)}
+		if groups[s] == nil {
+			order = append(order, s)
+		}
+		groups[s] = append(groups[s], n)
+	}
+	for _, s := range order {
+		numbers := groups[s]
+		sort.Ints(numbers)
+		if len(numbers) == 1 {
+			out = append(out, fmt.Sprintf("%s%0*d%s", s.prefix, s.width, numbers[0], s.suffix))
+			continue
+		}
+		out = append(out, s.prefix+"["+foldNumbers(numbers, s.width)+"]"+s.suffix)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// cutNumber splits a name around the last number before its first dot.
+func cutNumber(name string) (prefix, digits, suffix string) {
+	head, _, _ := strings.Cut(name, ".")
+	end := strings.LastIndexAny(head, "0123456789") + 1
+	start := end
+	for start > 0 && name[start-1] >= '0' && name[start-1] <= '9' {
+		start--
+	}
+	return name[:start], name[start:end], name[end:]
+}
+
+// foldNumbers writes sorted numbers as ranges.
+func foldNumbers(numbers []int, width int) string {
+	var parts []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] <= numbers[j]+1 {
+			j++
+		}
+		part := fmt.Sprintf("%0*d", width, numbers[i])
+		if numbers[j] > numbers[i] {
+			part += fmt.Sprintf("-%0*d", width, numbers[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// AndMore adds to the first of a list how many more there are, if there are.
+func AndMore(first []string, all int) []string {
+	if more := all - len(first); more > 0 {
+		return append(first[:len(first):len(first)], fmt.Sprintf("and %d more", more))
+	}
+	return first
+}

@@ -1,0 +1,36 @@
+package textutil
+
+import "strings"
+
+// Nearest returns the word most like a name that there is not, or "" if none is.
+func Nearest(name string, words []string) string {
+	best, most := "", 3
+	for _, w := range words {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(w)); d < most && 2*d <= len(w) {
+			best, most = w, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the bytes to insert, delete or replace to make a text of
+// another.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,44 @@
+package textutil
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable returns s in a form that is safe to show on a terminal. What a host says is untrusted: it could move the cursor,
+// retitle the window, or reorder a line so that it reads otherwise. Newline and tab stay; every other character that is not
+// graphic (C0 and C1 controls, ESC and CR among them, bidirectional overrides, invisible and private characters) is shown as its
+// Go escape, such as \x1b or \u202e; bytes that are not UTF-8 become U+FFFD. A backslash stays as it is: the result is for
+// people and cannot be turned back.
+func Printable(s string) string {
+	first := strings.IndexFunc(s, unsafe)
+	if first < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 8)
+	b.WriteString(s[:first])
+	for _, r := range s[first:] {
+		switch {
+		case !unsafe(r) || r == utf8.RuneError:
+			b.WriteRune(r)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
+}
+
+// unsafe reports whether r may not reach a terminal as it is. U+FFFD is among them because invalid bytes decode to it and have
+// to be replaced.
+func unsafe(r rune) bool {
+	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == utf8.RuneError)
+}
