@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"holdfast/engine"
 	"io"
 	"strconv"
 	"strings"
+
+	"holdfast/engine"
 )
 
 // MaxHold is how large in bytes a hold file may be. What holdfast writes is

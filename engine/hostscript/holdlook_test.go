@@ -2,9 +2,10 @@ package hostscript_test
 
 import (
 	"fmt"
+	"testing"
+
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
-	"testing"
 )
 
 // A look at the hold of a host tells what a probe would tell of it.

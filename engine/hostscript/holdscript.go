@@ -3,10 +3,11 @@ package hostscript
 import (
 	"encoding/json"
 	"fmt"
-	"holdfast/engine"
-	"holdfast/engine/textutil"
 	"strings"
 	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // Where a host keeps what it remembers of roll-outs, which survives its OS.

@@ -2,9 +2,10 @@ package hostscript
 
 import (
 	"fmt"
-	"holdfast/engine"
 	"strconv"
 	"strings"
+
+	"holdfast/engine"
 )
 
 // ProbeScript joins commands into one script, so that a host is read in one
