@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5"
 )
 
-// FuzzFiles compares the findings for files with those of the Ignition
+// FuzzFiles compares the findings for files with the findings of the Ignition
 // library.
 func FuzzFiles(f *testing.F) {
 	addSeeds(f, ".ign")

@@ -18,8 +18,8 @@ func buildCommand(_ *loader, a arguments, t *engine.Task) {
 	}
 }
 
-// unitSuffixes are the types of units that systemd has: a name with another
-// ending is a service's.
+// unitSuffixes lists the unit types of systemd. A name with another suffix, or
+// without one, means a service.
 var (
 	unitSuffixes = []string{".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice", ".scope", ".device"}
 	unitPattern  = regexp.MustCompile(`^[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,246}$`)
@@ -53,7 +53,8 @@ func buildWaitFor(l *loader, a arguments, t *engine.Task) {
 	t.WaitFor = w
 }
 
-// isURL reports whether a URL can be asked, with the host's words in it.
+// isURL reports whether a URL can be requested after its placeholders are
+// replaced.
 func isURL(s string) bool {
 	s = strings.NewReplacer("{host}", "h", "{address}", "h", "{pool}", "p").Replace(s)
 	u, err := url.Parse(s)
@@ -64,7 +65,7 @@ func buildPause(_ *loader, a arguments, t *engine.Task) {
 	t.Pause = &engine.Pause{For: engine.Duration(time.Duration(a.numberOf("seconds"))*time.Second + time.Duration(a.numberOf("minutes"))*time.Minute)}
 }
 
-// defaultTaskName is the name of a task without one: the module and its main argument.
+// defaultTaskName names a task after its module and main argument.
 func defaultTaskName(t engine.Task) string {
 	argument := ""
 	switch {

@@ -1,6 +1,6 @@
-// Package playbook reads playbooks: YAML files with Ansible's words, each task
-// a module by name. The tables in keys.go and modules.go are all there is to
-// know about the language: the parser, the JSON Schema for editors and the
-// reference in docs/playbooks.md come from them. It reads one file and touches
-// nothing.
+// Package playbook reads playbooks: YAML files with the keys of Ansible, in which
+// each task names a module. The tables in keys.go and modules.go define the
+// language. The parser, the JSON Schema for editors and the reference in
+// docs/playbooks.md are based on them. The package reads one file and has no
+// other effect.
 package playbook

@@ -8,37 +8,38 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Errors is everything that is wrong with a playbook.
+// Errors lists all errors in a playbook.
 type Errors struct {
-	name     string   // of the file
-	lines    []string // of the file
+	name     string   // file name for messages
+	lines    []string // text of the file
 	problems []problem
 }
 
-// problem is one thing that is wrong. What belongs to no place has line 0.
+// problem is one error. Line 0 means that it has no position in the file.
 type problem struct {
 	place
 	text string
 }
 
-// place is where in the file something stands. Lines and columns count from 1,
-// columns and width in characters.
+// place is a position in the file. Lines and columns count from 1; columns and
+// width are in characters.
 type place struct{ line, column, width int }
 
-// Len is how many things are wrong.
+// Len returns the number of errors.
 func (e *Errors) Len() int { return len(e.problems) }
 
-// addProblem notes a problem, once: what an alias repeats is wrong in one place.
-func (e *Errors) addProblem(at place, what, advice string) {
-	text := strings.ReplaceAll(what+"; "+advice, "\n", " ")
+// addProblem adds an error unless it exists already: an alias can repeat an
+// error at the same position.
+func (e *Errors) addProblem(at place, problemText, advice string) {
+	text := strings.ReplaceAll(problemText+"; "+advice, "\n", " ")
 	p := problem{at, textutil.Printable(text)}
 	if !slices.Contains(e.problems, p) {
 		e.problems = append(e.problems, p)
 	}
 }
 
-// Error gives, for each thing that is wrong, FILE:LINE:COLUMN, what it is and
-// what to do, and the line with the place marked.
+// Error formats each error as FILE:LINE:COLUMN, cause and next step, followed
+// by the marked line.
 func (e *Errors) Error() string {
 	list := slices.Clone(e.problems)
 	slices.SortStableFunc(list, func(a, b problem) int {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Words are all keys that there are, for tests.
+// Words returns all keys, for tests.
 func Words() []string {
 	words := append(fieldNames(playFields()), fieldNames(taskFields())...)
 	for _, m := range allModules() {
@@ -16,7 +16,7 @@ func Words() []string {
 	return words
 }
 
-// Reference is the generated part of docs/playbooks.md.
+// Reference returns the generated part of docs/playbooks.md.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("### Plays\n\n")
@@ -42,16 +42,15 @@ func Reference() string {
 	return b.String()
 }
 
-// writeTable writes keys with what they take.
 func writeTable(b *strings.Builder, title string, fields []field) {
 	fmt.Fprintf(b, "| %s | type | default | meaning |\n|---|---|---|---|\n", title)
 	for _, f := range fields {
-		what, fallback := string(f.kind), f.fallback
+		kindText, fallback := string(f.kind), f.fallback
 		switch f.kind {
 		case choiceKind:
-			what = "`" + strings.Join(f.choices, "`, `") + "`"
+			kindText = "`" + strings.Join(f.choices, "`, `") + "`"
 		case numberKind:
-			what = fmt.Sprintf("number from %d to %d", f.least, f.most)
+			kindText = fmt.Sprintf("number from %d to %d", f.least, f.most)
 		}
 		switch {
 		case f.required:
@@ -59,13 +58,13 @@ func writeTable(b *strings.Builder, title string, fields []field) {
 		case fallback == "":
 			fallback = "none"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.name, tableCell(what), tableCell(fallback), tableCell(f.meaning))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.name, tableCell(kindText), tableCell(fallback), tableCell(f.meaning))
 	}
 	b.WriteString("\n")
 }
 
-// writeUnsupportedWords writes what to do in place of Ansible's words, those together that
-// have the same answer.
+// writeUnsupportedWords writes the unsupported words of Ansible, grouped by
+// their advice.
 func writeUnsupportedWords(b *strings.Builder) {
 	advice := map[string][]string{}
 	lacks := unsupportedPlayWords()

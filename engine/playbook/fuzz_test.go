@@ -10,12 +10,11 @@ import (
 	"holdfast/engine/playbook"
 )
 
-// placed is how each mistake begins: with its place, unless there is none to
-// tell.
+// placed matches an error message with its optional position.
 var placed = regexp.MustCompile(`^p\.yaml:([0-9]+:[0-9]+:)? [^\n]+; [^\n]+`)
 
-// FuzzLoad: whatever is in a file, reading ends, and either gives plays that
-// can be carried out or says where the mistakes are.
+// FuzzLoad checks that Load terminates for any text, and returns either valid
+// plays or errors with positions.
 func FuzzLoad(f *testing.F) {
 	for _, text := range collectPlaybooks(f) {
 		f.Add(text)
@@ -45,7 +44,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// checkPlays checks what whoever carries plays out may rely on.
+// checkPlays checks the guarantees that the planner relies on.
 func checkPlays(t *testing.T, book engine.Playbook) {
 	if len(book.Plays) == 0 {
 		t.Fatal("no plays")

@@ -7,13 +7,13 @@ type field struct {
 	name        string
 	kind        kind
 	required    bool
-	choices     []string // of kind choice
-	least, most int      // of kind number
-	fallback    string   // what holds if it is not given, for the reference
+	choices     []string // values of kind choice
+	least, most int      // bounds of kind number
+	fallback    string   // default value, as text for the reference
 	meaning     string
 }
 
-// kind is what a value has to be. Texts of kind template take ${var.NAME}.
+// kind is the type of a value. Texts of kind template may contain ${var.NAME}.
 type kind string
 
 const (
@@ -30,15 +30,14 @@ const (
 	tasksKind     kind = "list of tasks"
 )
 
-// The lists of tasks in a play, in the order in which they are carried out on
-// a host.
+// The lists of tasks in a play, in execution order.
 const (
 	preTasks  = "pre_tasks"
 	mainTasks = "tasks"
 	postTasks = "post_tasks"
 )
 
-// playFields are the keys of a play.
+// playFields returns the keys of a play.
 func playFields() []field {
 	return []field{
 		{name: "name", kind: templateKind, fallback: "its hosts", meaning: "what messages and reports call it"},
@@ -55,7 +54,7 @@ func playFields() []field {
 	}
 }
 
-// taskFields are the keys of a task besides its module.
+// taskFields returns the keys of a task, without its module.
 func taskFields() []field {
 	return []field{
 		{name: "name", kind: templateKind, fallback: "the module and its main argument", meaning: "what messages and reports call it"},
@@ -65,7 +64,7 @@ func taskFields() []field {
 	}
 }
 
-// hostOrders are Ansible's words for the order of hosts.
+// hostOrders returns Ansible's names for the order of hosts.
 func hostOrders() []string {
 	return []string{string(engine.Sorted), string(engine.ReverseSorted), string(engine.InInventory), string(engine.ReverseInventory), string(engine.Shuffled)}
 }

@@ -13,30 +13,31 @@ import (
 	"holdfast/engine"
 )
 
-// Options are what a playbook is read with.
+// Options configures Load.
 type Options struct {
-	Name     string            // what messages call the file; "": its path
-	Hosts    []engine.Host     // of the inventory
-	Tags     []string          // --tags; none: all
+	Name     string            // file name for messages; "" means the path
+	Hosts    []engine.Host     // all hosts of the inventory
+	Tags     []string          // --tags; empty selects all
 	SkipTags []string          // --skip-tags
-	Vars     map[string]string // --var; they win over the vars of plays
+	Vars     map[string]string // --var; overrides the vars of plays
 }
 
-// loader reads one playbook. What is wrong is noted, and reading goes on.
+// loader reads one playbook. It collects errors and continues.
 type loader struct {
 	opts Options
 	errs *Errors
-	tags map[string]bool // that plays and tasks have
+	tags map[string]bool // all tags of plays and tasks
 
-	vars     *variables    // of the play that is read
-	hosts    []engine.Host // of that play
-	allTasks []engine.Task // of its tasks, with those that tags leave out
+	vars     *variables    // variables of the current play
+	hosts    []engine.Host // hosts of the current play
+	allTasks []engine.Task // main tasks of the current play, including those that tags exclude
 }
 
-// Load reads the playbook at path. Its error is an *Errors with everything that
-// is wrong, or says why the file cannot be read. The plays and tasks that tags
-// leave out are checked as well, and then dropped; a playbook of which nothing
-// is left is an error, because no plays would mean another thing than none.
+// Load reads the playbook at path. Its error is an *Errors with all errors in
+// the playbook, or the reason why the file cannot be read. Load also checks
+// plays and tasks that tags exclude, before it drops them. If the tags exclude
+// everything, it returns an error, because a playbook without plays means
+// something else.
 func Load(fsys fs.FS, file string, opts Options) (engine.Playbook, error) {
 	l := &loader{opts: opts, errs: &Errors{name: opts.Name}, tags: map[string]bool{}}
 	if l.errs.name == "" {
@@ -65,9 +66,9 @@ func Load(fsys fs.FS, file string, opts Options) (engine.Playbook, error) {
 	return book, nil
 }
 
-// Variables gives the names of the variables that the plays of a playbook have,
-// in their order: what --var may set there. Of a file that is no playbook, it
-// gives those that it finds; Load says what is wrong with it.
+// Variables returns the names of all variables of the plays, in their order:
+// the names that --var may set. It ignores errors in the playbook, which Load
+// reports.
 func Variables(fsys fs.FS, file string) []string {
 	text, err := readFile(fsys, file)
 	l := &loader{errs: &Errors{}, tags: map[string]bool{}}
@@ -88,7 +89,7 @@ func Variables(fsys fs.FS, file string) []string {
 	return list
 }
 
-// readFile gives no more of a file than it takes to see that it is too large.
+// readFile reads at most one byte more than maxSize.
 func readFile(fsys fs.FS, file string) (text []byte, err error) {
 	f, err := fsys.Open(file)
 	if err != nil {
@@ -101,7 +102,7 @@ func readFile(fsys fs.FS, file string) (text []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, maxSize+1))
 }
 
-// errorWithoutPath is the error without the path, which is said already.
+// errorWithoutPath returns the cause of a file error without the path.
 func errorWithoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -110,7 +111,7 @@ func errorWithoutPath(err error) error {
 	return err
 }
 
-// resolveAlias gives what an alias stands for.
+// resolveAlias returns the value of an alias.
 func resolveAlias(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -118,7 +119,6 @@ func resolveAlias(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// nodePlace is where a value stands.
 func nodePlace(n *yaml.Node) place {
 	p := place{line: n.Line, column: n.Column, width: 1}
 	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
@@ -130,8 +130,8 @@ func nodePlace(n *yaml.Node) place {
 	return p
 }
 
-// textPlace is where a part of a text stands, given in bytes; where the text is
-// written otherwise than it reads (escapes, folded lines), it is the text.
+// textPlace returns the place of a part of a text, given in bytes. If the text
+// has escapes or folded lines, it returns the place of the whole text.
 func (l *loader) textPlace(n *yaml.Node, from, width int) place {
 	before, first := n.Value[:min(from, len(n.Value))], n.Line
 	column := n.Column
@@ -153,7 +153,7 @@ func (l *loader) textPlace(n *yaml.Node, from, width int) place {
 	return nodePlace(n)
 }
 
-// addProblem notes what is wrong with a value.
-func (l *loader) addProblem(n *yaml.Node, what, advice string) {
-	l.errs.addProblem(nodePlace(n), what, advice)
+// addProblem reports an error in a value.
+func (l *loader) addProblem(n *yaml.Node, problemText, advice string) {
+	l.errs.addProblem(nodePlace(n), problemText, advice)
 }

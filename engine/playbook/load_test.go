@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata, the schema and the generated part of docs/playbooks.md")
 
-// testHosts is a sample of an inventory: an etcd cluster of three, and six workers
-// in two zones.
+// testHosts returns a sample of an inventory: an etcd cluster of three, and
+// six workers in two zones.
 func testHosts() []engine.Host {
 	var hosts []engine.Host
 	for i := range 3 {
@@ -37,7 +37,7 @@ func testHosts() []engine.Host {
 	return hosts
 }
 
-// loadText reads a text as the file p.yaml.
+// loadText loads a text as the file p.yaml.
 func loadText(text string, opts playbook.Options) (engine.Playbook, error) {
 	if opts.Hosts == nil {
 		opts.Hosts = testHosts()
@@ -45,9 +45,8 @@ func loadText(text string, opts playbook.Options) (engine.Playbook, error) {
 	return playbook.Load(fstest.MapFS{"p.yaml": {Data: []byte(text)}}, "p.yaml", opts)
 }
 
-// TestCases: what playbooks become, and what is said about mistakes. In each
-// archive, NAME.yaml is a playbook and NAME.want what comes of it; its comment
-// is about all of them.
+// TestCases loads the playbooks of each archive. NAME.yaml is a playbook, and
+// NAME.want is the expected result or error.
 func TestCases(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -101,7 +100,7 @@ func parseOptions(text string) playbook.Options {
 	return opts
 }
 
-// formatResult is what a playbook has become, or what is wrong with it, as text.
+// formatResult formats a loaded playbook or its errors.
 func formatResult(book engine.Playbook, err error) string {
 	if err != nil {
 		return err.Error() + "\n"
@@ -164,8 +163,8 @@ func formatArguments(t engine.Task) string {
 	return string(out)
 }
 
-// TestFileCannotBeRead: the error names the file and why, and is none of the
-// playbook's.
+// TestFileCannotBeRead: the error names the file and the cause, and is not an
+// *Errors.
 func TestFileCannotBeRead(t *testing.T) {
 	for file, fsys := range map[string]fstest.MapFS{
 		"none.yaml": {}, "dir": {"dir/x.yaml": {Data: []byte("")}},
@@ -178,8 +177,8 @@ func TestFileCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestBounds: what is huge, deep or multiplies itself ends with one clear
-// mistake, soon.
+// TestBounds: huge, deep or self-containing inputs quickly fail with one clear
+// error.
 func TestBounds(t *testing.T) {
 	laughs := "- &a [x, x, x, x, x, x, x, x, x, x]\n"
 	for c := 'b'; c <= 'i'; c++ {
@@ -211,7 +210,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestVariables: the names that --var may set, also of a file with mistakes.
+// TestVariables: Variables lists names also for a file with errors.
 func TestVariables(t *testing.T) {
 	text := "- hosts: all\n  vars: {b: 1, a: }\n  tasks: [stage]\n- vars: {a: 2, c: x}\n"
 	got := playbook.Variables(fstest.MapFS{"p.yaml": {Data: []byte(text)}}, "p.yaml")

@@ -8,11 +8,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// entry is one key of a mapping with its value.
+// entry is a key of a mapping with its value.
 type entry struct{ key, value *yaml.Node }
 
-// readMapping gives the entries of a mapping, by key. Keys that are there twice are
-// noted; the first counts.
+// readMapping returns the entries of a mapping by key. It reports duplicate
+// keys and keeps the first.
 func (l *loader) readMapping(n *yaml.Node) map[string]entry {
 	entries := map[string]entry{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -30,11 +30,18 @@ func (l *loader) readMapping(n *yaml.Node) map[string]entry {
 	return entries
 }
 
-// readFields gives the entries of a mapping that may have only those fields. lacks
-// says what to do about words that are known to be missing.
-func (l *loader) readFields(n *yaml.Node, what string, fields []field, more []string, lacks map[string]string) map[string]entry {
+// vocabulary lists the keys that a mapping may have.
+type vocabulary struct {
+	owner       string // the owner of the mapping, for messages
+	fields      []field
+	more        []string          // further keys, which the caller reads itself
+	unsupported map[string]string // advice for known keys that are not supported
+}
+
+// readFields returns the entries of a mapping and refuses other keys.
+func (l *loader) readFields(n *yaml.Node, allowed vocabulary) map[string]entry {
 	entries := l.readMapping(n)
-	words := append(fieldNames(fields), more...)
+	words := append(fieldNames(allowed.fields), allowed.more...)
 	given := len(entries)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -43,24 +50,24 @@ func (l *loader) readFields(n *yaml.Node, what string, fields []field, more []st
 			continue
 		}
 		delete(entries, key.Value)
-		if advice := lacks[key.Value]; advice != "" {
-			l.addProblem(key, fmt.Sprintf("%s has no %q", what, key.Value), advice)
+		if advice := allowed.unsupported[key.Value]; advice != "" {
+			l.addProblem(key, fmt.Sprintf("%s has no %q", allowed.owner, key.Value), advice)
 		} else {
-			l.addProblem(key, fmt.Sprintf("%s has no %q", what, key.Value), suggestWord(key.Value, words))
+			l.addProblem(key, fmt.Sprintf("%s has no %q", allowed.owner, key.Value), suggestWord(key.Value, words))
 		}
 	}
-	for _, f := range fields {
-		strange := given > 0 && len(entries) == 0 // it is something else altogether
+	for _, f := range allowed.fields {
+		strange := given > 0 && len(entries) == 0 // no key is valid: one error per key is enough
 		if _, ok := entries[f.name]; f.required && !ok && !strange {
-			l.addProblem(n, fmt.Sprintf("%s lacks %s", what, f.name), "add it: "+strings.ReplaceAll(f.meaning, "`", ""))
+			l.addProblem(n, fmt.Sprintf("%s lacks %s", allowed.owner, f.name), "add it: "+strings.ReplaceAll(f.meaning, "`", ""))
 		}
 	}
 	return entries
 }
 
-// values are what the keys of a mapping have, as their kinds say: string,
-// bool, int, engine.Duration, []engine.CountOrPercent, []string. What is wrong or not
-// given is not there.
+// values holds the values of a mapping's keys by their kind: string, bool,
+// int, engine.Duration, []engine.CountOrPercent or []string. Missing and invalid values
+// are absent.
 type values map[string]any
 
 func (v values) textOf(name string) string { return typedValue[string](v, name) }
@@ -68,13 +75,13 @@ func (v values) isTrue(name string) bool   { return typedValue[bool](v, name) }
 func (v values) numberOf(name string) int  { return typedValue[int](v, name) }
 func (v values) has(name string) bool      { _, ok := v[name]; return ok }
 
-// typedValue is what a key has, or nothing.
+// typedValue returns the value of a key, or the zero value.
 func typedValue[T any](v values, name string) T {
 	x, _ := v[name].(T)
 	return x
 }
 
-// readValues reads those entries that are fields of simple kinds.
+// readValues reads the entries that are fields of scalar kinds.
 func (l *loader) readValues(entries map[string]entry, fields []field) values {
 	v := values{}
 	for _, f := range fields {
@@ -93,7 +100,7 @@ func (l *loader) readValues(entries map[string]entry, fields []field) values {
 	return v
 }
 
-// valueOf is what a key of a mapping has, or nil.
+// valueOf returns the value of a key of a mapping, or nil.
 func valueOf(n *yaml.Node, key string) *yaml.Node {
 	if n = resolveAlias(n); n.Kind != yaml.MappingNode {
 		return nil
@@ -106,7 +113,7 @@ func valueOf(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// keysOf are the keys of a mapping, in their order.
+// keysOf returns the keys of a mapping in their order.
 func keysOf(n *yaml.Node) []string {
 	var keys []string
 	if n == nil || n.Kind != yaml.MappingNode {

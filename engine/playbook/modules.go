@@ -6,24 +6,25 @@ import (
 	"holdfast/engine"
 )
 
-// module describes what a task can do.
+// module describes the operation and the arguments of a task.
 type module struct {
 	name         string
 	arguments    []field
-	mainArgument string   // the argument that a bare text stands for
-	oneOf        []string // arguments of which exactly one is needed
-	inPreTasks   bool     // may stand in pre_tasks
-	inPostTasks  bool     // may stand in post_tasks
+	mainArgument string   // the argument that a plain text sets
+	oneOf        []string // exactly one of these arguments is required
+	inPreTasks   bool     // allowed in pre_tasks
+	inPostTasks  bool     // allowed in post_tasks
 	meaning      string
-	build        func(*loader, arguments, *engine.Task) // nil: it has no arguments
+	build        func(*loader, arguments, *engine.Task) // nil if the module has no arguments
 }
 
-// allModules are all modules, in the order of the reference.
+// allModules returns all modules in the order of the reference.
 func allModules() []module {
 	return append(modulesWithoutArguments(), modulesWithArguments()...)
 }
 
-// modulesWithoutArguments are the modules without arguments.
+// modulesWithoutArguments returns the modules that bring a host to a desired
+// state.
 func modulesWithoutArguments() []module {
 	return []module{
 		{name: engine.StageTask, meaning: "Puts the OS that the inventory names on disk while everything runs. Disturbs nothing, and is done for all hosts of the play before the first batch."},
@@ -35,7 +36,8 @@ func modulesWithoutArguments() []module {
 	}
 }
 
-// modulesWithArguments are the modules with arguments, carried out once on each host of a run.
+// modulesWithArguments returns the modules that run once on each host of a
+// run.
 func modulesWithArguments() []module {
 	timeout := func(after string) field {
 		return field{name: "timeout", kind: durationKind, fallback: after, meaning: "after which it has failed"}
@@ -67,20 +69,19 @@ func modulesWithArguments() []module {
 	}
 }
 
-// isAllowedIn reports whether the module may stand in that list of tasks.
 func (m module) isAllowedIn(list string) bool {
 	return list == mainTasks || list == preTasks && m.inPreTasks || list == postTasks && m.inPostTasks
 }
 
-// argumentsIn are the arguments the module takes in that list of tasks: what disrupts a
-// host belongs where it is drained.
+// argumentsIn returns the arguments of a module in a list of tasks. Arguments
+// that disrupt a host are allowed only in the main list, where the host is
+// held.
 func (m module) argumentsIn(list string) []field {
 	return slices.DeleteFunc(slices.Clone(m.arguments), func(f field) bool {
 		return m.name == engine.CommandTaskName && list != mainTasks && (f.name == "disrupts" || f.name == "drain")
 	})
 }
 
-// modulesAllowedIn are the modules that may stand in a list of tasks.
 func modulesAllowedIn(list string) []string {
 	var out []string
 	for _, m := range allModules() {

@@ -13,15 +13,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Bounds of a playbook. Few aliases can stand for billions of values.
+// The limits of a playbook. A few aliases can expand to billions of values.
 const (
 	maxSize  = 1 << 20 // bytes
-	maxNodes = 100_000 // values, with aliases followed
+	maxNodes = 100_000 // values, including those that aliases repeat
 	maxDepth = 32
 )
 
-// parseDocument reads the one document of a file; nil if it cannot be read, or is
-// empty.
+// parseDocument parses the only document of a file. It returns nil after an
+// error.
 func (l *loader) parseDocument(text []byte) *yaml.Node {
 	if !l.checkEncoding(text) {
 		return nil
@@ -52,10 +52,10 @@ func (l *loader) parseDocument(text []byte) *yaml.Node {
 	return root.Content[0]
 }
 
-// decodeDocument reads a document into nodes, without following aliases.
+// decodeDocument decodes the next document without expanding aliases.
 func decodeDocument(dec *yaml.Decoder) (root *yaml.Node, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the library's own mistakes are no reason to crash
+		if r := recover(); r != nil { // the library panics on some inputs
 			err = fmt.Errorf("yaml: %v", r)
 		}
 	}()
@@ -64,7 +64,8 @@ func decodeDocument(dec *yaml.Decoder) (root *yaml.Node, err error) {
 	return root, err
 }
 
-// checkEncoding checks the file before YAML does, whose messages do not help.
+// checkEncoding checks size and encoding before the YAML library, whose
+// messages do not help.
 func (l *loader) checkEncoding(text []byte) bool {
 	start := place{line: 1, column: 1, width: 1}
 	switch {
@@ -89,8 +90,8 @@ func (l *loader) checkEncoding(text []byte) bool {
 	return false
 }
 
-// checkBounds checks size and depth, with aliases followed: everything after it
-// may follow them without a thought.
+// checkBounds checks size and depth with expanded aliases, so that later code
+// can follow aliases safely.
 func (l *loader) checkBounds(n *yaml.Node, depth int, count *int) bool {
 	*count++
 	at := place{line: n.Line, column: n.Column, width: 1}
@@ -121,7 +122,7 @@ var (
 	secondPair = regexp.MustCompile(`: .*?(: |:$)`)
 )
 
-// syntaxAdvice are what to do about messages of the YAML library, by a part of them.
+// syntaxAdvice lists parts of messages of the YAML library, with advice.
 var syntaxAdvice = [][2]string{
 	{"mapping values are not allowed", `text that contains ": " needs quotes; else check the indentation`},
 	{"cannot start any token", "text that begins with %, @ or ` needs quotes"},
@@ -132,13 +133,14 @@ var syntaxAdvice = [][2]string{
 	{"did not find expected", "check the indentation: what belongs together begins in the same column"},
 }
 
-// reportSyntaxError reports what the YAML library says, in the right place.
+// reportSyntaxError reports an error of the YAML library at its actual
+// position.
 func (l *loader) reportSyntaxError(text []byte, err error) {
 	m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
-	what, advice := "this is not YAML", "check indentation, quotes and colons"
+	cause, advice := "this is not YAML", "check indentation, quotes and colons"
 	line := 1
 	if m != nil {
-		what = "this is not YAML: " + m[2]
+		cause = "this is not YAML: " + m[2]
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			line = n
 		}
@@ -158,20 +160,20 @@ func (l *loader) reportSyntaxError(text []byte, err error) {
 	switch pair := secondPair.FindStringSubmatchIndex(source); {
 	case tabIndent.MatchString(source):
 		at.column = 1 + strings.IndexByte(source, '\t')
-		what, advice = "there is a tab in the indentation", "YAML takes only spaces there"
-	case strings.Contains(what, "expected key") && afterQuote.MatchString(source):
+		cause, advice = "there is a tab in the indentation", "YAML takes only spaces there"
+	case strings.Contains(cause, "expected key") && afterQuote.MatchString(source):
 		advice = "a value that begins with a quote ends with it: put all of it in quotes of the other kind"
 	case tagStart.MatchString(source):
 		advice = "a value that begins with ! needs quotes"
-	case strings.Contains(what, "mapping values") && pair != nil:
+	case strings.Contains(cause, "mapping values") && pair != nil:
 		at.column = 1 + utf8.RuneCountInString(source[:pair[2]])
 	}
-	l.errs.addProblem(at, what, advice)
+	l.errs.addProblem(at, cause, advice)
 }
 
-// firstBadLine is the line after the most lines that are good YAML by themselves.
-// The library gives the line where a list or mapping begins, not where it goes
-// wrong. Of long files that is good enough.
+// firstBadLine returns the line after the longest beginning of the text that
+// is valid YAML. The library reports only the line where the enclosing list or
+// mapping begins. In long files, firstBadLine returns that line.
 func (l *loader) firstBadLine(text []byte, given int) int {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if len(lines) > 500 {

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine"
 )
 
-// readPlays reads the list of plays, without those of which tags leave nothing.
+// readPlays reads the list of plays. It drops plays without selected tasks.
 func (l *loader) readPlays(root *yaml.Node) []engine.Play {
 	root = resolveAlias(root)
 	if root.Kind != yaml.SequenceNode || len(root.Content) == 0 {
@@ -34,7 +34,7 @@ func (l *loader) readPlays(root *yaml.Node) []engine.Play {
 }
 
 func (l *loader) readPlay(n *yaml.Node) engine.Play {
-	entries := l.readFields(n, "a play", playFields(), nil, unsupportedPlayWords())
+	entries := l.readFields(n, vocabulary{owner: "a play", fields: playFields(), unsupported: unsupportedPlayWords()})
 	l.vars = l.readVars(entries["vars"])
 	v := l.readValues(entries, playFields())
 	p := engine.Play{
@@ -60,8 +60,9 @@ func (l *loader) readPlay(n *yaml.Node) engine.Play {
 	return normalizeTaskLists(p)
 }
 
-// refuseRebootAfterStage finds a play that reboots its hosts into the OS that they run, which
-// loses what it has just staged. With --tags that is what was asked for.
+// refuseRebootAfterStage refuses a play that reboots hosts after staging,
+// which would lose the staged OS. With --tags it is allowed, because the
+// operator selected the tasks.
 func (l *loader) refuseRebootAfterStage(n *yaml.Node, p engine.Play) {
 	if len(l.opts.Tags)+len(l.opts.SkipTags) > 0 {
 		return
@@ -74,8 +75,9 @@ func (l *loader) refuseRebootAfterStage(n *yaml.Node, p engine.Play) {
 	}
 }
 
-// refuseUnusedLists notes pre_tasks and post_tasks that would never be carried out: they
-// go around what is done to a host, and staging and saving are done before.
+// refuseUnusedLists refuses pre_tasks and post_tasks that would never run.
+// They run before and after a host is changed, but staging and snapshots are
+// done earlier.
 func (l *loader) refuseUnusedLists(entries map[string]entry) {
 	done := func(t engine.Task) bool {
 		return t.Module != engine.StageTask && t.Module != engine.EtcdSnapshotTask
@@ -92,7 +94,7 @@ func (l *loader) refuseUnusedLists(entries map[string]entry) {
 	}
 }
 
-// hasOnlySnapshots reports whether a list has no tasks but those that save etcd.
+// hasOnlySnapshots reports whether a list has only tasks that save etcd.
 func (l *loader) hasOnlySnapshots(list *yaml.Node) bool {
 	return !slices.ContainsFunc(list.Content, func(n *yaml.Node) bool {
 		n = resolveAlias(n)
@@ -108,9 +110,9 @@ func (l *loader) hasOnlySnapshots(list *yaml.Node) bool {
 	})
 }
 
-// normalizeTaskLists is a play with its tasks in the lists where they are looked for. As in
-// Ansible, --tags may leave pre_tasks and post_tasks alone; and etcd clusters
-// are saved once, before everything, wherever that is written.
+// normalizeTaskLists moves tasks to the lists in which the planner expects
+// them. As in Ansible, --tags may select only pre_tasks and post_tasks; these
+// become main tasks. A snapshot of etcd always becomes the first main task.
 func normalizeTaskLists(p engine.Play) engine.Play {
 	if len(p.Tasks) == 0 {
 		p.Tasks, p.PreTasks, p.PostTasks = append(p.PreTasks, p.PostTasks...), nil, nil
@@ -123,7 +125,7 @@ func normalizeTaskLists(p engine.Play) engine.Play {
 	return p
 }
 
-// readName is the name of a play or task: one line.
+// readName returns the name of a play or task, which must be one line.
 func (l *loader) readName(entries map[string]entry, v values) string {
 	name := strings.TrimSpace(v.textOf("name"))
 	if strings.Contains(name, "\n") {
@@ -132,7 +134,7 @@ func (l *loader) readName(entries map[string]entry, v values) string {
 	return name
 }
 
-// readHosts reads the hosts of a play and chooses them.
+// readHosts reads the host pattern of a play and selects its hosts.
 func (l *loader) readHosts(n *yaml.Node) string {
 	before := l.errs.Len()
 	var terms []string
@@ -143,7 +145,7 @@ func (l *loader) readHosts(n *yaml.Node) string {
 			l.addProblem(item, "the hosts of a play cannot come from a variable", "write a pattern that has all of them, and use --limit")
 		}
 	}
-	pattern := strings.Join(terms, ",") // not a colon, which a term with ~ would swallow
+	pattern := strings.Join(terms, ",") // a colon would become part of a term with ~
 	if l.errs.Len() > before {
 		return pattern
 	}
@@ -160,7 +162,7 @@ func (l *loader) readHosts(n *yaml.Node) string {
 	return pattern
 }
 
-// reportPatternError notes what is wrong with a pattern, at the term that is.
+// reportPatternError reports an error at the term that caused it.
 func (l *loader) reportPatternError(n *yaml.Node, items []*yaml.Node, err error) {
 	where, advice := nodePlace(n), "write a pattern as for --limit"
 	if quoted, _ := strconv.QuotedPrefix(err.Error()); quoted != "" {

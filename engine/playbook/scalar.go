@@ -11,12 +11,12 @@ import (
 	"holdfast/engine"
 )
 
-// wholeNumber is how numbers are written: 010, 0x10 and 1_000 mean different
-// things to different readers of YAML.
+// wholeNumber is the accepted form of numbers: parsers of YAML disagree about
+// 010, 0x10 and 1_000.
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,8})$`)
 
-// readScalar reads a value of the kind that a field wants; false if it is another,
-// which is noted.
+// readScalar reads a value of the kind of a field. It reports a value of
+// another kind and returns false.
 func (l *loader) readScalar(f field, n *yaml.Node) (any, bool) {
 	switch f.kind {
 	case templateKind:
@@ -47,14 +47,14 @@ func (l *loader) readScalar(f field, n *yaml.Node) (any, bool) {
 	case tagsKind:
 		return l.readTags(n)
 	}
-	return nil, false // of a kind that its owner reads
+	return nil, false // the caller reads values of other kinds
 }
 
-// expandText is a text with its variables, which must leave something.
-func (l *loader) expandText(what string, n *yaml.Node, s string) (string, bool) {
+// expandText replaces variables in a text. The result must not be blank.
+func (l *loader) expandText(subject string, n *yaml.Node, s string) (string, bool) {
 	x, ok := l.vars.expandReferences(n, s)
 	if ok && strings.TrimSpace(x) == "" {
-		l.addProblem(n, what+" is empty, with the variables as they are", "give them other values")
+		l.addProblem(n, subject+" is empty, with the variables as they are", "give them other values")
 		return "", false
 	}
 	return x, ok
@@ -70,40 +70,40 @@ func choiceAdvice(f field, s string) string {
 	return suggestWord(s, f.choices)
 }
 
-// checkUntagged reports whether the value is one without a tag of its own (!vault).
-func (l *loader) checkUntagged(what string, n *yaml.Node) bool {
+// checkUntagged refuses a value with a YAML tag, such as !vault.
+func (l *loader) checkUntagged(subject string, n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return true
 	}
-	l.addProblem(n, fmt.Sprintf("%s has the YAML tag %s", what, n.Tag), "write the value as it is, without a tag")
+	l.addProblem(n, fmt.Sprintf("%s has the YAML tag %s", subject, n.Tag), "write the value as it is, without a tag")
 	return false
 }
 
 // readText reads a text that is not blank.
-func (l *loader) readText(what string, n *yaml.Node) (string, bool) {
-	if !l.checkUntagged(what, n) {
+func (l *loader) readText(subject string, n *yaml.Node) (string, bool) {
+	if !l.checkUntagged(subject, n) {
 		return "", false
 	}
 	switch {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
-		l.addProblem(n, what+" is not text", "text with braces needs quotes; variables are written ${var.NAME}")
+		l.addProblem(n, subject+" is not text", "text with braces needs quotes; variables are written ${var.NAME}")
 	case n.Kind != yaml.ScalarNode:
-		l.addProblem(n, what+" is not text", "one text is needed here")
+		l.addProblem(n, subject+" is not text", "one text is needed here")
 	case n.Tag != "!!str" && n.Tag != "!!timestamp":
-		l.addProblem(n, what+" is not text", fmt.Sprintf("put it in quotes: %q", n.Value))
+		l.addProblem(n, subject+" is not text", fmt.Sprintf("put it in quotes: %q", n.Value))
 	case strings.TrimSpace(n.Value) == "":
-		l.addProblem(n, what+" is empty", "give it a value, or take the line out")
+		l.addProblem(n, subject+" is empty", "give it a value, or take the line out")
 	case strings.ContainsRune(n.Value, 0):
-		l.addProblem(n, what+" contains a NUL", "take it out")
+		l.addProblem(n, subject+" contains a NUL", "take it out")
 	default:
 		return n.Value, true
 	}
 	return "", false
 }
 
-// listElements gives those of a list, or what stands in its place; an empty list
-// wants one.
-func (l *loader) listElements(what, one string, n *yaml.Node) []*yaml.Node {
+// listElements returns the elements of a list, or a single value as a list. It
+// refuses an empty list; one names an element.
+func (l *loader) listElements(subject, one string, n *yaml.Node) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
 		return []*yaml.Node{n}
 	}
@@ -112,29 +112,29 @@ func (l *loader) listElements(what, one string, n *yaml.Node) []*yaml.Node {
 		items = append(items, resolveAlias(c))
 	}
 	if len(items) == 0 {
-		l.addProblem(n, what+" is an empty list", "give it "+one+", or take the line out")
+		l.addProblem(n, subject+" is an empty list", "give it "+one+", or take the line out")
 	}
 	return items
 }
 
-// readTexts gives the texts of a text or a list of texts.
-func (l *loader) readTexts(what string, n *yaml.Node) []*yaml.Node {
+// readTexts reads a text or a list of texts.
+func (l *loader) readTexts(subject string, n *yaml.Node) []*yaml.Node {
 	var texts []*yaml.Node
-	for _, item := range l.listElements(what, "an element", n) {
-		if _, ok := l.readText(what, item); ok {
+	for _, item := range l.listElements(subject, "an element", n) {
+		if _, ok := l.readText(subject, item); ok {
 			texts = append(texts, item)
 		}
 	}
 	return texts
 }
 
-func (l *loader) readBool(what string, n *yaml.Node) (bool, bool) {
+func (l *loader) readBool(subject string, n *yaml.Node) (bool, bool) {
 	switch {
-	case !l.checkUntagged(what, n):
+	case !l.checkUntagged(subject, n):
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
 		return strings.EqualFold(n.Value, "true"), true
 	default:
-		l.addProblem(n, what+" is neither true nor false", "write true or false, without quotes; yes, no, on and off are texts")
+		l.addProblem(n, subject+" is neither true nor false", "write true or false, without quotes; yes, no, on and off are texts")
 	}
 	return false, false
 }
@@ -155,13 +155,13 @@ func (l *loader) readNumber(f field, n *yaml.Node) (int, bool) {
 	return i, true
 }
 
-// durationPattern are what the schema takes, too.
+// durationPattern is the form of durations, also in the schema.
 const durationPattern = `^([0-9]+(\.[0-9]+)?d([0-9]+(\.[0-9]+)?(ms|s|m|h))*|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`
 
 var durationRegexp = regexp.MustCompile(durationPattern)
 
-func (l *loader) readDuration(what string, n *yaml.Node) (engine.Duration, bool) {
-	if !l.checkUntagged(what, n) {
+func (l *loader) readDuration(subject string, n *yaml.Node) (engine.Duration, bool) {
+	if !l.checkUntagged(subject, n) {
 		return 0, false
 	}
 	d, err := engine.ParseDuration(n.Value)
@@ -170,32 +170,32 @@ func (l *loader) readDuration(what string, n *yaml.Node) (engine.Duration, bool)
 		if n.Tag == "!!int" {
 			advice = "it needs a unit: " + n.Value + "s"
 		}
-		l.addProblem(n, what+" is not a duration", advice)
+		l.addProblem(n, subject+" is not a duration", advice)
 		return 0, false
 	}
 	return d, true
 }
 
-// readCounts reads how many hosts, or a list of such.
-func (l *loader) readCounts(what string, n *yaml.Node) ([]engine.CountOrPercent, bool) {
+// readCounts reads a number of hosts, or a list of them.
+func (l *loader) readCounts(subject string, n *yaml.Node) ([]engine.CountOrPercent, bool) {
 	if n.Kind != yaml.SequenceNode {
-		one, ok := l.readCount(what, n)
+		one, ok := l.readCount(subject, n)
 		return []engine.CountOrPercent{one}, ok
 	}
 	if len(n.Content) == 0 {
-		l.addProblem(n, what+" is an empty list", "give it an element, or take the line out")
+		l.addProblem(n, subject+" is an empty list", "give it an element, or take the line out")
 	}
 	var list []engine.CountOrPercent
 	for _, c := range n.Content {
-		if one, ok := l.readCount(what, resolveAlias(c)); ok {
+		if one, ok := l.readCount(subject, resolveAlias(c)); ok {
 			list = append(list, one)
 		}
 	}
 	return list, len(list) > 0
 }
 
-func (l *loader) readCount(what string, n *yaml.Node) (engine.CountOrPercent, bool) {
-	if !l.checkUntagged(what, n) {
+func (l *loader) readCount(subject string, n *yaml.Node) (engine.CountOrPercent, bool) {
+	if !l.checkUntagged(subject, n) {
 		return engine.CountOrPercent{}, false
 	}
 	advice := `write a whole number from 1, without quotes, or a percentage such as "30%"`
@@ -208,9 +208,9 @@ func (l *loader) readCount(what string, n *yaml.Node) (engine.CountOrPercent, bo
 	} else if i, err := strconv.Atoi(n.Value); n.Kind == yaml.ScalarNode && n.Tag == "!!int" && err == nil && wholeNumber.MatchString(n.Value) && i >= 1 && i <= maxHosts {
 		return engine.CountOrPercent{Count: i, Set: true}, true
 	}
-	l.addProblem(n, what+" is not a number of hosts", advice)
+	l.addProblem(n, subject+" is not a number of hosts", advice)
 	return engine.CountOrPercent{}, false
 }
 
-// maxHosts is more than any site has.
+// maxHosts is the upper limit for numbers of hosts.
 const maxHosts = 1 << 20

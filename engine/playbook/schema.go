@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// dict is a JSON object. Its keys are written in alphabetical order.
+// dict is a JSON object. The encoder writes its keys in alphabetical order.
 type dict = map[string]any
 
-// Schema is the JSON Schema (draft 2020-12) of playbooks, for editors. It is as
-// strict as Load about keys and the shape of values, and leaves to it what takes
-// an inventory, a variable or a second look: what the schema refuses, Load
-// refuses.
+// Schema returns the JSON Schema (draft 2020-12) of playbooks, for editors. It
+// checks keys and the shape of values. It does not check anything that depends
+// on an inventory, on variables or on other values. Load refuses everything
+// that the schema refuses.
 func Schema() []byte {
 	defs := dict{
 		"play": playSchema(), "text": dict{"type": "string", "pattern": `\S`},
@@ -38,7 +38,7 @@ func Schema() []byte {
 		"title":   "holdfast playbook", "type": "array", "minItems": 1, "items": schemaRef("play"), "$defs": defs,
 	})
 	if err != nil {
-		panic(err) // maps of texts and numbers can be written
+		panic(err) // cannot happen: maps of texts and numbers can be encoded
 	}
 	return b.Bytes()
 }
@@ -51,7 +51,7 @@ func oneOrListOf(x any) dict {
 
 func playSchema() dict { return objectSchema(playFields()) }
 
-// objectSchema is a mapping that may have only those fields.
+// objectSchema describes a mapping that may have only these fields.
 func objectSchema(fields []field) dict {
 	properties, required := dict{}, []string{}
 	for _, f := range fields {
@@ -69,7 +69,6 @@ func objectSchema(fields []field) dict {
 	return o
 }
 
-// fieldSchema is what a value of a field may be.
 func fieldSchema(f field) dict {
 	switch f.kind {
 	case boolKind:
@@ -99,7 +98,7 @@ func fieldSchema(f field) dict {
 	return schemaRef("text")
 }
 
-// taskSchema is a task in one of the lists of a play.
+// taskSchema describes a task in one list of a play.
 func taskSchema(list string) dict {
 	o := objectSchema(taskFields())
 	properties := o["properties"].(dict)

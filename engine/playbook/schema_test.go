@@ -18,7 +18,7 @@ import (
 
 const schemaFile = "../../playbooks/playbook.schema.json"
 
-// TestSchemaIsUpToDate: the file that editors read is what the parser takes.
+// TestSchemaIsUpToDate: the schema file for editors is up to date.
 func TestSchemaIsUpToDate(t *testing.T) {
 	if *update {
 		if err := os.WriteFile(schemaFile, playbook.Schema(), 0o644); err != nil {
@@ -48,8 +48,8 @@ func compileSchema(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// convertToJSON gives what an editor makes of YAML; false if it is none, or has what
-// JSON has not.
+// convertToJSON converts YAML as an editor does. ok is false for YAML that has
+// no equivalent in JSON, or for which parsers differ.
 func convertToJSON(n *yaml.Node, depth int) (any, bool) {
 	switch {
 	case depth > 40 || n.Style&yaml.TaggedStyle != 0:
@@ -91,8 +91,8 @@ func convertToJSON(n *yaml.Node, depth int) (any, bool) {
 	return n.Value, true
 }
 
-// validateText asks the schema about a text; false, false if it is no single document
-// that could be JSON.
+// validateText validates a text against the schema. comparable is false if the
+// text is not a single document that could be JSON.
 func validateText(s *jsonschema.Schema, text string) (good, comparable bool) {
 	dec := yaml.NewDecoder(strings.NewReader(text))
 	var root, second yaml.Node
@@ -103,15 +103,15 @@ func validateText(s *jsonschema.Schema, text string) (good, comparable bool) {
 	return ok && s.Validate(x) == nil, ok
 }
 
-// beyond are the mistakes that no schema can see: what takes an inventory or a
-// variable, the syntax of conditions, units and URLs, durations of nothing.
+// beyond lists errors that no schema can find: they depend on an inventory or a
+// variable, or on the syntax of conditions, units, URLs and durations.
 var beyond = []string{
 	": hosts: ", "the hosts of a play cannot come", "is not a condition", "a condition knows no", "when is neither", "when has a loop", "var stands for nothing",
 	"the variable ", "no variable ", "only variables of the play", "Jinja is not evaluated", "--var ", "means different numbers",
 	"no unit can have", "the path is not absolute", "this is no URL", "timeout is not a duration; write a number and a unit", "contains a NUL", "the name has several lines", "would never be carried out", "with the variables as they are", "etcd_snapshot cannot have a when", "what stage has put on disk", "--tags", "--skip-tags",
 }
 
-// isStructural reports whether there are mistakes that the schema has to see.
+// isStructural reports whether the schema should find one of the errors.
 func isStructural(err error) bool {
 	for mistake := range strings.SplitSeq(err.Error(), "\n\n") {
 		seen := true
@@ -125,7 +125,7 @@ func isStructural(err error) bool {
 	return false
 }
 
-// checkAgreement checks that schema and parser say the same about a text.
+// checkAgreement checks that schema and parser agree about a text.
 func checkAgreement(t interface{ Errorf(string, ...any) }, s *jsonschema.Schema, text string) {
 	good, ok := validateText(s, text)
 	if !ok {
@@ -140,8 +140,8 @@ func checkAgreement(t interface{ Errorf(string, ...any) }, s *jsonschema.Schema,
 	}
 }
 
-// TestSchemaAgrees: what the schema refuses the parser refuses, and the other
-// way round where a schema can tell; for all playbooks there are.
+// TestSchemaAgrees: schema and parser agree about all playbooks, except for
+// errors that a schema cannot find.
 func TestSchemaAgrees(t *testing.T) {
 	s := compileSchema(t)
 	texts := collectPlaybooks(t)
@@ -160,7 +160,7 @@ func TestSchemaAgrees(t *testing.T) {
 	}
 }
 
-// collectPlaybooks is all playbooks of the cases, and those to copy.
+// collectPlaybooks returns all playbooks of the cases and examples.
 func collectPlaybooks(t testing.TB) []string {
 	var texts []string
 	archives, _ := filepath.Glob("testdata/*.txtar")
@@ -186,8 +186,8 @@ func collectPlaybooks(t testing.TB) []string {
 	return texts
 }
 
-// splitPieces are playbooks of one play with one task each, so that one mistake does
-// not hide that another goes unseen.
+// splitPieces returns playbooks with one play and one task each, so that one
+// error does not hide another.
 func splitPieces(text string) []string {
 	var root yaml.Node
 	if yaml.Unmarshal([]byte(text), &root) != nil || len(root.Content) == 0 {
@@ -228,8 +228,8 @@ func splitPieces(text string) []string {
 	return out
 }
 
-// TestSchemaAgreesOnMutations: the same, for playbooks in which something was
-// replaced, taken out or put in.
+// TestSchemaAgreesOnMutations: schema and parser agree about playbooks with
+// random changes.
 func TestSchemaAgreesOnMutations(t *testing.T) {
 	s := compileSchema(t)
 	seeds := collectPlaybooks(t)
@@ -252,13 +252,13 @@ func TestSchemaAgreesOnMutations(t *testing.T) {
 				rt.Fatal(err)
 			}
 			value := fresh.Content[0]
-			switch what := rapid.IntRange(0, 3).Draw(rt, "what"); {
-			case what == 0 && n.Kind == yaml.MappingNode:
+			switch mutation := rapid.IntRange(0, 3).Draw(rt, "what"); {
+			case mutation == 0 && n.Kind == yaml.MappingNode:
 				n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: rapid.SampledFrom(keys).Draw(rt, "key")}, value)
-			case what == 1 && n.Kind == yaml.MappingNode && len(n.Content) > 0:
+			case mutation == 1 && n.Kind == yaml.MappingNode && len(n.Content) > 0:
 				i := 2 * rapid.IntRange(0, len(n.Content)/2-1).Draw(rt, "which")
 				n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
-			case what == 2 && n.Kind == yaml.SequenceNode:
+			case mutation == 2 && n.Kind == yaml.SequenceNode:
 				n.Content = append(n.Content, value)
 			default:
 				*n = *value
@@ -270,7 +270,7 @@ func TestSchemaAgreesOnMutations(t *testing.T) {
 	})
 }
 
-// collectNodes are a node and all nodes in it that are no keys.
+// collectNodes returns a node and all nodes below it, without keys.
 func collectNodes(n *yaml.Node, list []*yaml.Node, depth int) []*yaml.Node {
 	if n.Kind != yaml.DocumentNode {
 		list = append(list, n)

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Words among tags that mean something by themselves, as in Ansible.
+// Tags with a special meaning, as in Ansible.
 const (
 	tagAll      = "all"
 	tagTagged   = "tagged"
@@ -21,7 +21,7 @@ const (
 	tagNever    = "never"
 )
 
-// tagPattern is what the schema takes, too.
+// tagPattern is the form of a tag, also in the schema.
 const tagPattern = `^[^\s,]+$`
 
 var tagRegexp = regexp.MustCompile(tagPattern)
@@ -43,8 +43,8 @@ func (l *loader) readTags(n *yaml.Node) ([]string, bool) {
 	return list, true
 }
 
-// isSelected reports whether --tags and --skip-tags leave a task with those tags.
-// The rules are Ansible's (ansible-core, playbook/taggable.py).
+// isSelected reports whether --tags and --skip-tags select a task with these
+// tags. The rules are Ansible's (ansible-core, playbook/taggable.py).
 func (o Options) isSelected(tags []string) bool {
 	only, skip := splitTags(o.Tags), splitTags(o.SkipTags)
 	if len(only) == 0 {
@@ -62,7 +62,7 @@ func (o Options) isSelected(tags []string) bool {
 	return wanted && !shared(skip) && (len(tags) == 0 || !has(skip, tagTagged))
 }
 
-// splitTags takes lists apart that have commas.
+// splitTags splits elements that contain commas.
 func splitTags(given []string) []string {
 	var list []string
 	for _, words := range given {
@@ -75,8 +75,8 @@ func splitTags(given []string) []string {
 	return list
 }
 
-// checkTags notes tags of the command line that nothing has: a slip in
-// --skip-tags would do what was to be left out.
+// checkTags reports tags of the command line that no task has. With a typing
+// error in --skip-tags, a task would run that the operator wanted to skip.
 func (l *loader) checkTags() {
 	special := []string{tagAll, tagTagged, tagUntagged, tagAlways, tagNever}
 	check := func(flag string, given []string) {

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine"
 )
 
-// readTasks reads a list of tasks, without those that tags leave out. e is nothing
-// where the play has none.
+// readTasks reads a list of tasks and drops those that tags exclude. e is
+// empty if the play has no such list.
 func (l *loader) readTasks(list string, e entry, playTags []string) []engine.Task {
 	if e.value == nil || e.value.Tag == "!!null" {
 		return nil
@@ -33,7 +33,7 @@ func (l *loader) readTasks(list string, e entry, playTags []string) []engine.Tas
 	return tasks
 }
 
-// readTask reads one task and the tags it has itself.
+// readTask reads one task and its own tags.
 func (l *loader) readTask(list string, n *yaml.Node) (engine.Task, []string) {
 	t := engine.Task{Line: n.Line}
 	if n.Kind == yaml.ScalarNode {
@@ -49,7 +49,7 @@ func (l *loader) readTask(list string, n *yaml.Node) (engine.Task, []string) {
 		all = append(all, m.name)
 	}
 	before := l.errs.Len()
-	entries := l.readFields(n, "a task", taskFields(), all, unsupportedTaskWords())
+	entries := l.readFields(n, vocabulary{"a task", taskFields(), all, unsupportedTaskWords()})
 	understood := l.errs.Len() == before
 	v := l.readValues(entries, taskFields())
 	t.Name = l.readName(entries, v)
@@ -98,7 +98,7 @@ func (l *loader) readBareTask(list string, n *yaml.Node, t *engine.Task) {
 	}
 }
 
-// taskModule finds the one module of a task.
+// taskModule returns the only module of a task.
 func (l *loader) taskModule(n *yaml.Node, entries map[string]entry, understood bool) (module, entry, bool) {
 	var found []module
 	for _, m := range allModules() {
@@ -125,13 +125,13 @@ func (l *loader) taskModule(n *yaml.Node, entries map[string]entry, understood b
 	return found[0], entries[found[0].name], true
 }
 
-// arguments are those of a module, with where they stand.
+// arguments holds the values of a module's arguments, with their entries.
 type arguments struct {
 	values
 	entries map[string]entry
 }
 
-// setModule gives a task its module.
+// setModule sets the module of a task and its arguments.
 func (l *loader) setModule(list string, m module, e entry, t *engine.Task) {
 	t.Module = m.name
 	if !m.isAllowedIn(list) {
@@ -146,7 +146,7 @@ func (l *loader) setModule(list string, m module, e entry, t *engine.Task) {
 		}
 	case e.value.Kind == yaml.MappingNode:
 		before := l.errs.Len()
-		entries := l.readFields(e.value, m.name, fields, nil, unsupportedArguments(m.name))
+		entries := l.readFields(e.value, vocabulary{owner: m.name, fields: fields, unsupported: unsupportedArguments(m.name)})
 		understood := l.errs.Len() == before
 		a := arguments{l.readValues(entries, fields), entries}
 		if l.checkOneOf(m, a, e.key, understood) {
@@ -162,8 +162,8 @@ func (l *loader) setModule(list string, m module, e entry, t *engine.Task) {
 	}
 }
 
-// checkOneOf checks that exactly one of the arguments is given of which that is
-// needed.
+// checkOneOf checks that exactly one of the module's alternative arguments is
+// set.
 func (l *loader) checkOneOf(m module, a arguments, key *yaml.Node, understood bool) bool {
 	var given []string
 	for _, name := range m.oneOf {
@@ -174,7 +174,7 @@ func (l *loader) checkOneOf(m module, a arguments, key *yaml.Node, understood bo
 	switch {
 	case len(m.oneOf) == 0 || len(given) == 1:
 		return true
-	case len(given) == 0 && !understood: // more about it would only confuse
+	case len(given) == 0 && !understood: // the unknown argument is already reported
 	case len(given) == 0:
 		l.addProblem(key, m.name+" does not say for what", "add one of "+strings.Join(m.oneOf, ", "))
 	default:

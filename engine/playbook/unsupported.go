@@ -2,10 +2,9 @@ package playbook
 
 import "maps"
 
-// What plays, tasks and modules of Ansible have and holdfast has not, and what
-// to do instead.
+// This file lists words of Ansible that holdfast does not support, with advice.
 
-// unsupportedWords are those of both plays and tasks.
+// unsupportedWords returns advice for words of both plays and tasks.
 func unsupportedWords() map[string]string {
 	words := map[string]string{}
 	put := func(advice string, list ...string) {
@@ -30,7 +29,7 @@ func unsupportedWords() map[string]string {
 	return words
 }
 
-// unsupportedPlayWords are the words that a play might have.
+// unsupportedPlayWords returns advice for words of plays.
 func unsupportedPlayWords() map[string]string {
 	words := unsupportedWords()
 	facts := "hosts are looked at before every batch; conditions know host, pool, zone, address and etcd_cluster"
@@ -45,7 +44,7 @@ func unsupportedPlayWords() map[string]string {
 	return words
 }
 
-// unsupportedTaskWords are the words that a task might have, modules among them.
+// unsupportedTaskWords returns advice for words of tasks, including modules.
 func unsupportedTaskWords() map[string]string {
 	words := unsupportedWords()
 	put := func(advice string, list ...string) {
@@ -78,7 +77,7 @@ func unsupportedTaskWords() map[string]string {
 	return words
 }
 
-// unsupportedArguments are the arguments that a module might have.
+// unsupportedArguments returns advice for arguments of a module.
 func unsupportedArguments(module string) map[string]string {
 	switch module {
 	case "pause":

@@ -12,21 +12,21 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// variables are those of one play.
+// variables holds the variables of one play.
 type variables struct {
 	l         *loader
-	given     map[string]*yaml.Node // as the play has them
-	resolved  map[string]variable   // worked out
-	resolving map[string]bool       // being worked out
+	given     map[string]*yaml.Node // values in the play
+	resolved  map[string]variable   // values after expansion
+	resolving map[string]bool       // variables whose expansion has begun, to find cycles
 }
 
-// variable is the value of one, and how it reads in a text.
+// variable is a value in conditions, and the same value as text.
 type variable struct {
 	value cty.Value
 	text  string
 }
 
-// readVars reads the vars of a play; e is nothing where it has none.
+// readVars reads the vars of a play. e is empty if the play has none.
 func (l *loader) readVars(e entry) *variables {
 	v := &variables{l: l, given: map[string]*yaml.Node{}, resolved: map[string]variable{}, resolving: map[string]bool{}}
 	switch {
@@ -51,7 +51,7 @@ func (l *loader) readVars(e entry) *variables {
 	return v
 }
 
-// namePattern is what the schema takes, too.
+// namePattern is the form of variable names, also in the schema.
 const namePattern = `^[A-Za-z][A-Za-z0-9_]*$`
 
 var (
@@ -59,8 +59,8 @@ var (
 	jsonNumber      = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?$`)
 )
 
-// resolveVariable works out a variable that is used at a place; false if there is none of
-// that name, or something is wrong with it, which is noted.
+// resolveVariable returns the value of a variable that is used at a place. It
+// reports unknown and invalid variables, and returns false.
 func (v *variables) resolveVariable(name string, where place) (variable, bool) {
 	n, ok := v.given[name]
 	if !ok {
@@ -85,12 +85,12 @@ func (v *variables) resolveVariable(name string, where place) (variable, bool) {
 	x, ok := v.computeValue(name, n, where)
 	v.resolving[name] = false
 	if n.Tag != "!!null" || ok {
-		v.resolved[name] = x // what is wrong is said once
+		v.resolved[name] = x // also after an error, to report it only once
 	}
 	return x, ok
 }
 
-// computeValue gives what a variable is: by --var, or by the play.
+// computeValue returns the value from --var, or from the play.
 func (v *variables) computeValue(name string, n *yaml.Node, where place) (variable, bool) {
 	fromPlay, ok := v.playValue(name, n)
 	given, set := v.l.opts.Vars[name]
@@ -117,7 +117,7 @@ func (v *variables) computeValue(name string, n *yaml.Node, where place) (variab
 	return variable{cty.StringVal(given), given}, true
 }
 
-// playValue is the value that the play gives a variable.
+// playValue returns the value of a variable in the play.
 func (v *variables) playValue(name string, n *yaml.Node) (variable, bool) {
 	if !v.l.checkUntagged("the variable", n) {
 		return variable{}, false
@@ -143,12 +143,12 @@ func (v *variables) playValue(name string, n *yaml.Node) (variable, bool) {
 	return variable{cty.StringVal(s), s}, ok
 }
 
-// jinjaExpression finds what Ansible would replace. {{.Names}} and {{json .}} are left
-// alone: they are podman's.
+// jinjaExpression matches expressions that Ansible would replace. It does not
+// match {{.Names}} and {{json .}}, which belong to podman.
 var jinjaExpression = regexp.MustCompile(`\{\{-?\s*([A-Za-z_]\w*)(?:[.\[][^}]*)?\s*(?:\|[^}]*)?-?\}\}`)
 
-// expandReferences puts the values of variables into a text: ${var.NAME}. $${ stands for
-// ${, as in HCL.
+// expandReferences replaces ${var.NAME} in a text. As in HCL, $${ stands for
+// ${.
 func (v *variables) expandReferences(n *yaml.Node, s string) (string, bool) {
 	if m := jinjaExpression.FindStringSubmatchIndex(s); m != nil && s[m[2]:m[3]] != "end" && s[m[2]:m[3]] != "else" {
 		v.l.errs.addProblem(v.l.textPlace(n, m[0], m[1]-m[0]), "Jinja is not evaluated", "a variable is written ${var.NAME}")
@@ -185,7 +185,7 @@ func (v *variables) expandReferences(n *yaml.Node, s string) (string, bool) {
 	return b.String(), good
 }
 
-// parseReference reads ${var.NAME}.
+// parseReference parses ${var.NAME}.
 func (v *variables) parseReference(s string) (string, bool) {
 	s, closed := strings.CutSuffix(strings.TrimPrefix(s, "${"), "}")
 	name, ok := strings.CutPrefix(strings.TrimSpace(s), "var.")

@@ -16,10 +16,10 @@ import (
 	"holdfast/engine"
 )
 
-// maxCondition is the length in bytes that a condition may have.
+// maxCondition is the maximum length of a condition in bytes.
 const maxCondition = 4096
 
-// hostVariables are what conditions know about a host.
+// hostVariables returns the names of a host's properties in conditions.
 func hostVariables(h engine.Host) map[string]cty.Value {
 	return map[string]cty.Value{
 		"host": cty.StringVal(h.Name), "pool": cty.StringVal(h.Pool), "zone": cty.StringVal(h.Zone),
@@ -27,7 +27,7 @@ func hostVariables(h engine.Host) map[string]cty.Value {
 	}
 }
 
-// conditionFunctions are what conditions may call.
+// conditionFunctions returns the functions that conditions may call.
 func conditionFunctions() map[string]function.Function {
 	onTexts := func(f func(s, part string) bool) function.Function {
 		return function.New(&function.Spec{
@@ -43,7 +43,7 @@ func conditionFunctions() map[string]function.Function {
 	}
 }
 
-// skippedHosts gives the hosts of the play for which a `when` does not hold.
+// skippedHosts returns the hosts of the play that a `when` excludes.
 func (l *loader) skippedHosts(n *yaml.Node) map[string]bool {
 	var skipped map[string]bool
 	for _, item := range l.listElements("when", "a condition", n) {
@@ -68,8 +68,8 @@ func (l *loader) skippedHosts(n *yaml.Node) map[string]bool {
 	return skipped
 }
 
-// parseCondition parses a condition and checks what it speaks of. It gives the
-// variables that it has.
+// parseCondition parses a condition, checks its names, and returns its
+// variables.
 func (l *loader) parseCondition(n *yaml.Node) (hclsyntax.Expression, map[string]cty.Value, bool) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		l.addProblem(n, "when has the YAML tag "+n.Tag, "put a condition that begins with ! in quotes")
@@ -86,7 +86,7 @@ func (l *loader) parseCondition(n *yaml.Node) (hclsyntax.Expression, map[string]
 	}
 	text := n.Value
 	if n.Tag == "!!bool" {
-		text = strings.ToLower(text) // True is YAML, too
+		text = strings.ToLower(text) // YAML also accepts True
 	}
 	if i := strings.Index(text, "{{"); i >= 0 {
 		l.errs.addProblem(l.textPlace(n, i, 2), "Jinja is not evaluated", ansibleHint(text))
@@ -117,8 +117,7 @@ func hasLoop(expr hclsyntax.Expression) bool {
 	return found
 }
 
-// resolveNames checks the names in a condition and gives the variables of the
-// play among them.
+// resolveNames checks the names in a condition and returns its variables.
 func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expression) (map[string]cty.Value, bool) {
 	vars, good := map[string]cty.Value{}, true
 	words := []string{"host", "pool", "zone", "address", "etcd_cluster", "var"}
@@ -153,8 +152,8 @@ func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expressi
 	return vars, good
 }
 
-// evaluateCondition asks a condition about a host; false, false if it cannot be told,
-// which is noted.
+// evaluateCondition evaluates a condition for a host. ok is false after an
+// error.
 func (l *loader) evaluateCondition(n *yaml.Node, expr hclsyntax.Expression, vars map[string]cty.Value, h engine.Host) (bool, bool) {
 	ctx := &hcl.EvalContext{Variables: hostVariables(h), Functions: conditionFunctions()}
 	ctx.Variables["var"] = cty.ObjectVal(vars)
@@ -170,7 +169,7 @@ func (l *loader) evaluateCondition(n *yaml.Node, expr hclsyntax.Expression, vars
 	return v.True(), true
 }
 
-// reportDiagnostic notes what HCL says about a condition.
+// reportDiagnostic reports an error that HCL found in a condition.
 func (l *loader) reportDiagnostic(n *yaml.Node, text string, d *hcl.Diagnostic) {
 	where := nodePlace(n)
 	if d.Subject != nil {
@@ -183,7 +182,7 @@ func (l *loader) reportDiagnostic(n *yaml.Node, text string, d *hcl.Diagnostic) 
 	l.errs.addProblem(where, "this is not a condition: "+strings.TrimSuffix(d.Summary, "."), advice)
 }
 
-// ansibleHabits are what people who know Ansible write, and what to write here.
+// ansibleHabits lists expressions of Ansible, with the equivalent in holdfast.
 var ansibleHabits = []struct {
 	was *regexp.Regexp
 	is  string
@@ -204,7 +203,7 @@ var ansibleHabits = []struct {
 	{regexp.MustCompile(`\b(yes|no|on|off)\b`), "write true or false"},
 }
 
-// ansibleHint says how a condition in Ansible's style is written, or nothing.
+// ansibleHint returns advice for a condition in Ansible's style, or "".
 func ansibleHint(text string) string {
 	for _, h := range ansibleHabits {
 		if h.was.MatchString(text) {
