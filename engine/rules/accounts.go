@@ -11,7 +11,7 @@ import (
 // the next log-in; no rule covers other settings of an account.
 func (c *comparison) compareAccounts(old, new engine.Config) {
 	same := func(a, b engine.User) bool { return len(changedUserParts(a, b)) == 0 }
-	walkDifferences(old.Users, new.Users, func(u engine.User) string { return u.Name }, same, func(was, is *engine.User) {
+	walkDifferences(old.Users, new.Users, comparer[engine.User]{func(u engine.User) string { return u.Name }, same}, func(was, is *engine.User) {
 		u := newOrOld(was, is)
 		var a, b engine.User // a missing user compares like one without any settings
 		if was != nil {
@@ -29,7 +29,7 @@ func (c *comparison) compareAccounts(old, new engine.Config) {
 	sameGroup := func(a, b engine.Group) bool {
 		return a.Absent == b.Absent && sameInt(a.GID, b.GID) && a.PasswordHash == b.PasswordHash && a.System == b.System
 	}
-	walkDifferences(old.Groups, new.Groups, func(g engine.Group) string { return g.Name }, sameGroup, func(was, is *engine.Group) {
+	walkDifferences(old.Groups, new.Groups, comparer[engine.Group]{func(g engine.Group) string { return g.Name }, sameGroup}, func(was, is *engine.Group) {
 		g := newOrOld(was, is)
 		v := defaultDecision()
 		if was != nil && is != nil && was.PasswordHash != is.PasswordHash {

@@ -39,9 +39,16 @@ func (c *comparison) addChange(change Change, v decision) {
 	c.requested.addActions(v)
 }
 
+// comparer identifies the elements of a list and compares them.
+type comparer[T any] struct {
+	key  func(T) string
+	same func(a, b T) bool
+}
+
 // walkDifferences compares two lists by key. It calls found for each element
 // that only one list has, and for each pair that is not the same.
-func walkDifferences[T any](old, new []T, key func(T) string, same func(a, b T) bool, found func(was, is *T)) {
+func walkDifferences[T any](old, new []T, by comparer[T], found func(was, is *T)) {
+	key := by.key
 	old, new = sortByKey(old, key), sortByKey(new, key)
 	for len(old) > 0 || len(new) > 0 {
 		switch {
@@ -52,7 +59,7 @@ func walkDifferences[T any](old, new []T, key func(T) string, same func(a, b T) 
 			found(nil, &new[0])
 			new = new[1:]
 		default:
-			if !same(old[0], new[0]) {
+			if !by.same(old[0], new[0]) {
 				found(&old[0], &new[0])
 			}
 			old, new = old[1:], new[1:]
@@ -89,7 +96,7 @@ func newOrOld[T any](was, is *T) T {
 }
 
 func (c *comparison) compareFiles(old, new engine.Config) {
-	walkDifferences(old.Files, new.Files, func(f engine.File) string { return f.Path }, sameFile, func(was, is *engine.File) {
+	walkDifferences(old.Files, new.Files, comparer[engine.File]{func(f engine.File) string { return f.Path }, sameFile}, func(was, is *engine.File) {
 		f := newOrOld(was, is)
 		v := c.policy.decidePath(f.Path)
 		if v.isRegistriesRule {
@@ -98,12 +105,12 @@ func (c *comparison) compareFiles(old, new engine.Config) {
 		c.addChange(Change{Domain: File, Name: f.Path, Verb: changeVerb(was, is), Why: changedFileParts(was, is), From: f.From}, v)
 	})
 	sameDirectory := func(a, b engine.Directory) bool { return sameInt(a.Mode, b.Mode) && a.Owner == b.Owner }
-	walkDifferences(old.Directories, new.Directories, func(d engine.Directory) string { return d.Path }, sameDirectory, func(was, is *engine.Directory) {
+	walkDifferences(old.Directories, new.Directories, comparer[engine.Directory]{func(d engine.Directory) string { return d.Path }, sameDirectory}, func(was, is *engine.Directory) {
 		d := newOrOld(was, is)
 		c.addChange(Change{Domain: Directory, Name: d.Path, Verb: changeVerb(was, is), From: d.From}, c.policy.decidePath(d.Path))
 	})
 	sameLink := func(a, b engine.Link) bool { return a.Target == b.Target && a.Hard == b.Hard && a.Owner == b.Owner }
-	walkDifferences(old.Links, new.Links, func(l engine.Link) string { return l.Path }, sameLink, func(was, is *engine.Link) {
+	walkDifferences(old.Links, new.Links, comparer[engine.Link]{func(l engine.Link) string { return l.Path }, sameLink}, func(was, is *engine.Link) {
 		l := newOrOld(was, is)
 		c.addChange(Change{Domain: Link, Name: l.Path, Verb: changeVerb(was, is), From: l.From}, c.policy.decidePath(l.Path))
 	})

@@ -49,7 +49,7 @@ func refuseFixed(old, new engine.Config) error {
 	var r Refused
 	name := func(f engine.Fixed) string { return f.Name }
 	same := func(a, b engine.Fixed) bool { return a.Digest == b.Digest }
-	walkDifferences(old.Fixed, new.Fixed, name, same, func(was, is *engine.Fixed) {
+	walkDifferences(old.Fixed, new.Fixed, comparer[engine.Fixed]{name, same}, func(was, is *engine.Fixed) {
 		f := Refusal{Verb: changeVerb(was, is)}
 		if is != nil {
 			f.Name, f.Place = is.Name, is.From

@@ -21,7 +21,7 @@ func (c *comparison) compareSystem(old, new engine.Config) {
 	}
 	self := func(s string) string { return s }
 	same := func(string, string) bool { return true }
-	walkDifferences(sortUnique(old.Extensions), sortUnique(new.Extensions), self, same, func(was, is *string) {
+	walkDifferences(sortUnique(old.Extensions), sortUnique(new.Extensions), comparer[string]{self, same}, func(was, is *string) {
 		c.addChange(Change{Domain: Extension, Name: newOrOld(was, is), Verb: changeVerb(was, is)}, fixedDecision("extensions"))
 	})
 }

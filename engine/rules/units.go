@@ -4,7 +4,7 @@ import "holdfast/engine"
 
 func (c *comparison) compareUnits(old, new engine.Config) {
 	same := func(a, b engine.Unit) bool { return len(changedUnitParts(a, b)) == 0 }
-	walkDifferences(old.Units, new.Units, func(u engine.Unit) string { return u.Name }, same, func(was, is *engine.Unit) {
+	walkDifferences(old.Units, new.Units, comparer[engine.Unit]{func(u engine.Unit) string { return u.Name }, same}, func(was, is *engine.Unit) {
 		u := newOrOld(was, is)
 		why := ""
 		if was != nil && is != nil {
@@ -20,7 +20,7 @@ func changedUnitParts(a, b engine.Unit) []string {
 		sides = append(sides, "contents")
 	}
 	key := func(d engine.Dropin) string { return d.Name }
-	walkDifferences(a.Dropins, b.Dropins, key, func(x, y engine.Dropin) bool { return x == y }, func(was, is *engine.Dropin) {
+	walkDifferences(a.Dropins, b.Dropins, comparer[engine.Dropin]{key, func(x, y engine.Dropin) bool { return x == y }}, func(was, is *engine.Dropin) {
 		sides = append(sides, "drop-in "+newOrOld(was, is).Name)
 	})
 	if !sameBool(a.Enabled, b.Enabled) {
