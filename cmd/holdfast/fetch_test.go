@@ -138,10 +138,10 @@ func TestRemoteContentsThatCannotBeHad(t *testing.T) {
 	for path, want := range map[string]string{
 		"/gone":  "the server answers 404 Not Found",
 		"/moved": "the server answers 404 Not Found",
-		"/large": "it is more than 64 MiB; put files of that size into the OS image",
+		"/large": "it is larger than 64 MiB; put files of that size into the OS image",
 		"/short": "unexpected EOF",
 		"/round": "stopped after 10 redirects",
-		"/other": "it does not have the hash of verification.hash (after decompression)",
+		"/other": "its hash differs from verification.hash (after decompression)",
 	} {
 		dir := remoteSite(t, fmt.Sprintf(`{"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/a", "contents": {
   "source": "%s?token=secret", "verification": {"hash": "%s"}}}]}}`, with+path, hashOf("wanted")))

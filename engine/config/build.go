@@ -48,14 +48,14 @@ func (b *builder) buildSystem() {
 	for _, s := range b.merged.KernelArguments.ShouldNotExist {
 		for _, a := range splitArguments(string(s)) {
 			if slices.Contains(b.out.KernelArgs, a) {
-				b.problems.addError(b.places.entryPlace("without "+string(s)), "is also asked for by a document; keep one")
+				b.problems.addError(b.places.entryPlace("without "+string(s)), "is also required by a document; keep one")
 			}
 			b.out.NoKernelArgs = append(b.out.NoKernelArgs, a)
 		}
 	}
 	b.out.NoKernelArgs = sortUnique(b.out.NoKernelArgs)
 	if b.out.KernelType != "" && slices.Contains(b.out.Extensions, "kernel-devel") {
-		b.problems.addError(b.extensionPlace("kernel-devel"), "goes with the default kernel only, and the kernel type is %s; remove one", b.out.KernelType)
+		b.problems.addError(b.extensionPlace("kernel-devel"), "requires the default kernel, but the kernel type is %s; remove one", b.out.KernelType)
 	}
 }
 
@@ -111,7 +111,7 @@ func (b *builder) buildFile(f types.File) engine.File {
 		if wrong := b.contents.countBytes(len(out.Append)); wrong != "" {
 			b.problems.addError(at, "append: %s", wrong)
 		} else if len(out.Contents)+len(out.Append) > maxContents {
-			b.problems.addError(at, "append: makes more than 64 MiB of it; put files of that size into the OS image")
+			b.problems.addError(at, "append: the file is larger than 64 MiB; put files of that size into the OS image")
 		}
 	}
 	out.Inherit = f.Contents.Source == nil

@@ -11,10 +11,10 @@ import (
 func (d *document) checkIgnition() {
 	c := d.ignition
 	if len(c.Ignition.Config.Merge) > 0 {
-		d.addError(fieldPath{"ignition", "config", "merge"}, "is not followed on running hosts; put that config among the documents instead: they are merged by name")
+		d.addError(fieldPath{"ignition", "config", "merge"}, "is not supported on running hosts; add that config to the documents, which are merged by name")
 	}
 	if r := c.Ignition.Config.Replace; r.Source != nil {
-		d.addError(fieldPath{"ignition", "config", "replace"}, "is not followed on running hosts; use that config instead of this one")
+		d.addError(fieldPath{"ignition", "config", "replace"}, "is not supported on running hosts; use that config instead of this one")
 	}
 	for i := range c.Storage.Files {
 		d.checkFile(&c.Storage.Files[i], fieldPath{"storage", "files", i})
@@ -24,7 +24,7 @@ func (d *document) checkIgnition() {
 		d.checkNode(f.Node, at)
 		d.refusePath(f.Path, true, at.with("path"))
 		if f.Overwrite != nil && *f.Overwrite {
-			d.addError(at.with("overwrite"), "would delete what a running host has in the directory; remove it")
+			d.addError(at.with("overwrite"), "would delete existing files of a running host; remove it")
 		}
 	}
 	for i, l := range c.Storage.Links {
@@ -102,7 +102,7 @@ func (d *document) checkUnit(u types.Unit, at fieldPath) {
 			d.addError(at.with("enabled"), "is true, and the unit is masked; keep one")
 		}
 		if u.Contents != nil && *u.Contents != "" {
-			d.addError(at.with("contents"), "is for a unit that is masked, which would hide it; keep one")
+			d.addError(at.with("contents"), "has no effect, because the unit is masked; keep one")
 		}
 	}
 	for i, x := range u.Dropins {

@@ -57,7 +57,7 @@ const contentPrefix = "data:,"
 // countText adds the size of a document and reports an exceeded limit.
 func (c *contentStore) countText(n int) (wrong string) {
 	if c.texts += n; c.texts > c.limits.texts {
-		return fmt.Sprintf("makes more than %d MiB of all documents; put files of that size into the OS image", c.limits.texts>>20)
+		return fmt.Sprintf("exceeds the limit of %d MiB for all documents; put files of that size into the OS image", c.limits.texts>>20)
 	}
 	return ""
 }
@@ -65,7 +65,7 @@ func (c *contentStore) countText(n int) (wrong string) {
 // countBytes adds a size of contents and reports an exceeded limit.
 func (c *contentStore) countBytes(n int) (wrong string) {
 	if c.bytes += n; c.bytes > c.limits.all {
-		return fmt.Sprintf("makes more than %d MiB of the contents of all documents; put files of that size into the OS image", c.limits.all>>20)
+		return fmt.Sprintf("exceeds the limit of %d MiB for the contents of all documents; put files of that size into the OS image", c.limits.all>>20)
 	}
 	return ""
 }
@@ -107,7 +107,7 @@ func (d *document) decodeContents(r *types.Resource, at fieldPath) {
 	before := *r
 	if r.Source == nil {
 		if r.Compression != nil && *r.Compression != "" {
-			d.addError(at.with("compression"), "is that of a source, and there is none; give the source, or remove it")
+			d.addError(at.with("compression"), "is set without a source; add the source, or remove it")
 		}
 		*r = types.Resource{}
 		return
@@ -121,7 +121,7 @@ func (d *document) decodeContents(r *types.Resource, at fieldPath) {
 	tooMuch := fmt.Sprintf("has more than %d MiB; put files of that size into the OS image", most>>20)
 	if left := d.contents.limits.document - d.contentBytes; left < most {
 		most = left
-		tooMuch = fmt.Sprintf("makes more than %d MiB of the contents of this document; put files of that size into the OS image", d.contents.limits.document>>20)
+		tooMuch = fmt.Sprintf("exceeds the limit of %d MiB for the contents of this document; put files of that size into the OS image", d.contents.limits.document>>20)
 	}
 	data, field, wrong := decodeResource(before, most)
 	if wrong == errTooLong.Error() {
@@ -166,7 +166,7 @@ func decodeResource(r types.Resource, limit int) (data []byte, field fieldPath, 
 		case err == errTooLong: //nolint:errorlint // decompressGzip does not wrap it
 			return nil, fieldPath{"source"}, err.Error()
 		case err != nil:
-			return nil, fieldPath{"compression"}, "says gzip, and the source is not gzip; encode the contents again"
+			return nil, fieldPath{"compression"}, "is gzip, but the source is not gzip data; encode the contents again"
 		}
 	}
 	if len(data) > limit {
@@ -187,11 +187,11 @@ func remoteProblem(r types.Resource) string {
 	const embed = "embed the contents as a data: URL (Butane: inline or local)"
 	switch {
 	case scheme != "http:" && scheme != "https:":
-		return "is fetched from elsewhere (" + scheme + "), of which only http and https are known here; " + embed
+		return "refers to remote contents (" + scheme + "), but only http and https are supported; " + embed
 	case r.Verification.Hash == nil:
-		return "is fetched from elsewhere (" + scheme + ") and may change unseen; add verification.hash (sha512- and what sha512sum prints), or " + embed
+		return "refers to remote contents (" + scheme + ") without a hash; add verification.hash (sha512- and the output of sha512sum), or " + embed
 	}
-	return "is fetched from elsewhere (" + scheme + "), and nothing is fetched here; " + embed
+	return "refers to remote contents (" + scheme + "), which this command does not fetch; " + embed
 }
 
 // errTooLong means that decompressed data exceed their limit.

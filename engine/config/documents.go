@@ -146,7 +146,7 @@ func (l *loader) convertDocument(d *document) []*document {
 	case n.stringField("kind") == machineKind:
 		ok = d.readMachineConfig(n)
 	case n.field("kind") != nil || n.field("apiVersion") != nil:
-		d.addError(fieldPath{"kind"}, "must be MachineConfig; other objects are not read")
+		d.addError(fieldPath{"kind"}, "must be MachineConfig; other objects are not supported")
 	case n.field("ignition") != nil:
 		ok = d.readIgnition(n)
 	case n.field("variant") != nil:
@@ -201,7 +201,7 @@ func (l *loader) convertButane(source *node, c yamlChunk, in document) []*docume
 		n = readYAML(d.file, yamlChunk{text: out}, &inner)
 	}
 	if n == nil {
-		d.addError(nil, "was translated by Butane to something that cannot be read")
+		d.addError(nil, "has a translation by Butane that is not valid; simplify the document")
 		return nil
 	}
 	if n.stringField("kind") == machineKind {

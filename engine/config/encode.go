@@ -43,7 +43,7 @@ func encodeOldest(c types.Config) ([]byte, error) {
 			return out.Bytes(), nil
 		}
 	}
-	return nil, errors.New("write Ignition config: Ignition would not take what these documents are together; compare them with its specification")
+	return nil, errors.New("write Ignition config: Ignition refuses the merged documents; compare them with its specification")
 }
 
 // pruneEmpty removes empty objects, which the encoder writes for unset fields.

@@ -27,14 +27,14 @@ func (r Remote) Contents(fetched []byte) ([]byte, error) {
 	if r.Gzip {
 		var err error
 		if data, err = decompressGzip(fetched, maxContents); err != nil {
-			return nil, errors.New("it is not gzip, as compression says, or is more than 64 MiB")
+			return nil, errors.New("it is not gzip data, or it is larger than 64 MiB")
 		}
 	}
 	if len(data) > maxContents {
-		return nil, errors.New("it is more than 64 MiB; put files of that size into the OS image")
+		return nil, errors.New("it is larger than 64 MiB; put files of that size into the OS image")
 	}
 	if !matchesHash(data, r.Hash) {
-		return nil, errors.New("it does not have the hash of verification.hash (after decompression)")
+		return nil, errors.New("its hash differs from verification.hash (after decompression)")
 	}
 	return data, nil
 }

@@ -81,11 +81,11 @@ func TestWhatCannotBeFetched(t *testing.T) {
 		Fetch: serveFrom(map[string][]byte{"https://x.example/b": []byte("B")}, &asked),
 	})
 	want := `x.ign:2:44: storage.files[0].contents.source: cannot be fetched from https://x.example/a: not found
-x.ign:3:44: storage.files[1].contents.source: cannot be fetched from https://x.example/b: it does not have the hash of verification.hash (after decompression)
-x.ign:4:44: storage.files[2].contents.source: cannot be fetched from https://x.example/b: it is not gzip, as compression says, or is more than 64 MiB
-x.ign:5:44: storage.files[3].contents.source: is fetched from elsewhere (https:) and may change unseen; add verification.hash (sha512- and what sha512sum prints), or embed the contents as a data: URL (Butane: inline or local)
+x.ign:3:44: storage.files[1].contents.source: cannot be fetched from https://x.example/b: its hash differs from verification.hash (after decompression)
+x.ign:4:44: storage.files[2].contents.source: cannot be fetched from https://x.example/b: it is not gzip data, or it is larger than 64 MiB
+x.ign:5:44: storage.files[3].contents.source: refers to remote contents (https:) without a hash; add verification.hash (sha512- and the output of sha512sum), or embed the contents as a data: URL (Butane: inline or local)
 x.ign:6:66: storage.files[4].contents.source: cannot be fetched from https://x.example/none: not found
-x.ign:7:44: storage.files[5].contents.source: is fetched from elsewhere (s3:), of which only http and https are known here; embed the contents as a data: URL (Butane: inline or local)`
+x.ign:7:44: storage.files[5].contents.source: refers to remote contents (s3:), but only http and https are supported; embed the contents as a data: URL (Butane: inline or local)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)
 	}
@@ -167,7 +167,7 @@ func TestPullSecretForTheOSOfTheInventory(t *testing.T) {
 func TestFilesAreReadOnce(t *testing.T) {
 	doc := []byte("variant: fcos\nversion: 1.5.0\n")
 	_, err := Load(Source{FS: fstest.MapFS{"base/a.bu": {Data: doc}, "base/b.bu": {Data: doc}}, Root: "/srv", Paths: []string{"base/a.bu", "base"}})
-	if want := "/srv/base/a.bu: is read twice, the second time because of /srv/base; take one out: what it appends would be there twice"; err == nil || err.Error() != want {
+	if want := "/srv/base/a.bu: is listed twice, the second time by /srv/base; remove one: appended contents would be added twice"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

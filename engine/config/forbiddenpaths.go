@@ -29,7 +29,7 @@ func listForbiddenPaths() []forbiddenPath {
 	}
 	add(false, "is the kernel's and not stored anywhere; use sysctl.d or a kernel argument", "/proc")
 	add(false, "is the kernel's and not stored anywhere; use tmpfiles.d or a udev rule", "/sys", "/dev")
-	add(false, "is emptied by every boot, so that the file would be gone after the next; use tmpfiles.d or a path that stays", "/run", "/var/run", "/var/lock")
+	add(false, "is emptied at every boot; use tmpfiles.d or a persistent path", "/run", "/var/run", "/var/lock")
 	return list
 }
 

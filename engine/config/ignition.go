@@ -51,7 +51,7 @@ func (d *document) readIgnition(n *node) bool {
 		d.addError(versionPath, "is missing, or not a string; write \"version\": \"3.4.0\"")
 		return false
 	case !ok:
-		d.addError(versionPath, "is not a version that is read; use 3.0.0 to 3.5.0")
+		d.addError(versionPath, "is not a supported version; use 3.0.0 to 3.5.0")
 		return false
 	}
 	if !d.butane { // Butane has checked its own fields

@@ -86,19 +86,19 @@ func TestLimitsTogether(t *testing.T) {
 	}{
 		{"within all", []string{"a.ign", "b.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20}, ""},
 		{"a file", []string{"a.ign"}, limits{2 << 20, 7 << 20, 13 << 20, 1 << 20}, "a.ign:2:57: storage.files[0].contents.source: has more than 2 MiB"},
-		{"a document", []string{"a.ign"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "a.ign:3:57: storage.files[1].contents.source: makes more than 5 MiB of the contents of this document"},
-		{"all documents", []string{"a.ign", "b.ign", "c.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20}, "c.ign:2:57: storage.files[0].contents.source: makes more than 19 MiB of the contents of all documents"},
-		{"all texts", []string{"a.ign", "d.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "d.ign: makes more than 1 MiB of all documents"},
+		{"a document", []string{"a.ign"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "a.ign:3:57: storage.files[1].contents.source: exceeds the limit of 5 MiB for the contents of this document"},
+		{"all documents", []string{"a.ign", "b.ign", "c.ign"}, limits{4 << 20, 10 << 20, 19 << 20, 1 << 20}, "c.ign:2:57: storage.files[0].contents.source: exceeds the limit of 19 MiB for the contents of all documents"},
+		{"all texts", []string{"a.ign", "d.ign"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "d.ign: exceeds the limit of 1 MiB for all documents"},
 		{"a device", []string{"device.ign"}, defaultLimits, "device.ign: is not a regular file"},
 		{"a large local file", []string{"large.bu"}, limits{4 << 20, 7 << 20, 13 << 20, 1 << 20}, "large.bu:6:25: storage.files[0].contents.local: has more than 4 MiB"},
-		{"a local file that is none", []string{"zero.bu"}, defaultLimits, "zero.bu:6:25: storage.files[0].contents.local: names something that is not a regular file"},
-		{"a large tree", []string{"tree.bu"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "tree.bu:5:14: storage.trees[0].local: makes more than 5 MiB of the local files"},
+		{"a local file that is none", []string{"zero.bu"}, defaultLimits, "zero.bu:6:25: storage.files[0].contents.local: is not a regular file"},
+		{"a large tree", []string{"tree.bu"}, limits{4 << 20, 5 << 20, 13 << 20, 1 << 20}, "tree.bu:5:14: storage.trees[0].local: exceeds the limit of 5 MiB for the local files"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cache := NewCache()
 			cache.contents.limits = tc.limits
 			_, err := Load(Source{FS: files, Paths: tc.paths, Cache: cache})
-			if err != nil && strings.Count(err.Error(), "of the contents of this document") > 1 {
+			if err != nil && strings.Count(err.Error(), "for the contents of this document") > 1 {
 				t.Errorf("says it more than once: %v", err)
 			}
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {

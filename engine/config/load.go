@@ -100,7 +100,7 @@ func Load(src Source) (Loaded, error) {
 		docs = append(docs, found...)
 	}
 	if len(src.Paths) == 0 {
-		l.problems.addError(engine.Place{}, "no document was named")
+		l.problems.addError(engine.Place{}, "no document is named; name a file or a folder of documents")
 	}
 	if err := l.problems.asError(); err != nil {
 		return Loaded{}, err
@@ -177,7 +177,7 @@ func (l *loader) readPath(p string) []*document {
 	l.refuseSameNames(docs)
 	for _, f := range others {
 		if !slices.ContainsFunc(docs, func(d *document) bool { return d.butane && d.source.namesLocalFile(path.Base(f)) }) {
-			l.problems.addWarning(engine.Place{File: l.displayPath(f)}, "is not read: its name does not end in %s, and no document takes it in with local", strings.Join(extensions, ", "))
+			l.problems.addWarning(engine.Place{File: l.displayPath(f)}, "is ignored: its name does not end in %s, and no document uses it as a local file", strings.Join(extensions, ", "))
 		}
 	}
 	return docs
@@ -212,7 +212,7 @@ func (l *loader) listFolder(p string) (files, others []string) {
 func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	for _, d := range found {
 		if slices.ContainsFunc(before, func(x *document) bool { return x.file == d.file }) {
-			l.problems.addError(engine.Place{File: d.file}, "is read twice, the second time because of %s; take one out: what it appends would be there twice", l.displayPath(p))
+			l.problems.addError(engine.Place{File: d.file}, "is listed twice, the second time by %s; remove one: appended contents would be added twice", l.displayPath(p))
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {
 		if other := seen[d.name]; other != nil {
-			l.problems.addError(engine.Place{File: d.file, Line: d.source.line}, "has the name %s, as a document in %s has; rename one: documents are merged in the order of their names", shortenName(d.name), other.file)
+			l.problems.addError(engine.Place{File: d.file, Line: d.source.line}, "has the same name %s as a document in %s; rename one: documents are merged in the order of their names", shortenName(d.name), other.file)
 		}
 		seen[d.name] = d
 	}

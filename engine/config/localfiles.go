@@ -85,11 +85,11 @@ func (c *localFiles) countFile(info fs.FileInfo, at fieldPath) {
 	c.bytes += info.Size()
 	switch {
 	case !info.Mode().IsRegular():
-		c.addError(at, "names something that is not a regular file; name a file")
+		c.addError(at, "is not a regular file; name a regular file")
 	case info.Size() > int64(limits.file):
 		c.addError(at, "has more than %d MiB; put files of that size into the OS image", limits.file>>20)
 	case c.bytes > int64(limits.document):
-		c.addError(at, "makes more than %d MiB of the local files of this document; put files of that size into the OS image", limits.document>>20)
+		c.addError(at, "exceeds the limit of %d MiB for the local files of this document; put files of that size into the OS image", limits.document>>20)
 	}
 }
 

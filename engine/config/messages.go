@@ -42,14 +42,14 @@ type translation struct {
 // translations maps the errors that users of the Ignition library commonly
 // meet.
 var translations = []translation{
-	{errors.ErrDuplicate, "is in this document twice; keep one"},
+	{errors.ErrDuplicate, "is in this document more than once; keep one"},
 	{errors.ErrInvalidVersion, "is not a version; write 3.4.0, for example"},
-	{errors.ErrUnknownVersion, "is not a version that is read; use 3.0.0 to 3.5.0"},
+	{errors.ErrUnknownVersion, "is not a supported version; use 3.0.0 to 3.5.0"},
 	{errors.ErrCompressionInvalid, "is not a compression; use gzip, or none"},
 	{errors.ErrFileUsedSymlink, "is a file below a path that is a link in this document; write the path the link leads to"},
 	{errors.ErrDirectoryUsedSymlink, "is a directory below a path that is a link in this document; write the path the link leads to"},
 	{errors.ErrLinkUsedSymlink, "is a link below a path that is a link in this document; write the path the link leads to"},
-	{errors.ErrLinkTargetRequired, "is missing; say where the link leads"},
+	{errors.ErrLinkTargetRequired, "is missing; set the target of the link"},
 	{errors.ErrHardLinkToDirectory, "is a hard link to a directory; make it a symbolic one"},
 	{errors.ErrHardLinkSpecifiesOwner, "is a hard link, which has the owner of its target; remove it"},
 	{errors.ErrOverwriteAndNilSource, "overwrites without contents; give contents.source, or remove overwrite"},
@@ -69,7 +69,7 @@ var translations = []translation{
 	{errors.ErrUnsupportedSchemeForHTTPHeaders, "has HTTP headers, and no http source; remove them"},
 	{errors.ErrHashMalformed, "is not a hash; write sha256-… or sha512-… with hexadecimal digits"},
 	{errors.ErrHashWrongSize, "has the wrong length; sha256 has 64 hexadecimal digits, sha512 has 128"},
-	{errors.ErrHashUnrecognized, "is of a kind that is not known; use sha256 or sha512"},
+	{errors.ErrHashUnrecognized, "has an unknown hash function; use sha256 or sha512"},
 	{errors.ErrDiskDeviceRequired, "has no device; name it"},
 	{errors.ErrPartitionNumbersCollide, "has a partition number twice; keep one"},
 	{errors.ErrPartitionsOverlap, "has partitions that overlap; correct start and size"},

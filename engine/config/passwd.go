@@ -41,7 +41,7 @@ func (d *document) checkUser(u types.PasswdUser, at fieldPath) {
 		d.checkAccountName(string(g), at.with("groups", i))
 	}
 	if u.Gecos != nil && strings.ContainsAny(*u.Gecos, ":\n\r") {
-		d.addError(at.with("gecos"), "has a colon or more than one line; remove that")
+		d.addError(at.with("gecos"), "has a colon or more than one line; remove them")
 	}
 	for _, f := range []struct {
 		field string
@@ -96,7 +96,7 @@ func (d *document) checkSSHKeys(entry string, at fieldPath) {
 			return
 		}
 		if _, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line)); err != nil {
-			d.addWarning(at, "is not a public key that sshd would take; copy it again")
+			d.addWarning(at, "is not a valid public key; copy it again")
 		}
 	}
 }

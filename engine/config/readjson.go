@@ -54,7 +54,7 @@ var (
 	errTooDeep       = errors.New("values are nested more than 100 deep; write them flatter")
 	errTooManyValues = errors.New("has more than 2000000 values; split the document")
 	errTrailingText  = errors.New("something comes after the end of the document; keep one JSON document per file")
-	errUnexpectedEnd = errors.New("the JSON ends too early; close what is open")
+	errUnexpectedEnd = errors.New("the JSON ends too early; close all quotes and brackets")
 	errInvalid       = errors.New("is not valid JSON from here on; check commas, quotes and brackets")
 )
 
@@ -232,7 +232,7 @@ func (r *jsonReader) readObject(n *node, depth int) error {
 			return err
 		}
 		if !seen.add(k.name) {
-			r.report.addError(engine.Place{File: r.file, Line: k.line, Column: k.column}, "field %s is here twice; keep one", shortenName(k.name))
+			r.report.addError(engine.Place{File: r.file, Line: k.line, Column: k.column}, "field %s is duplicated; keep one", shortenName(k.name))
 		} else {
 			n.keys, n.items = append(n.keys, k), append(n.items, item)
 		}

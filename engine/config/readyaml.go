@@ -151,10 +151,10 @@ func (r *yamlReader) readObject(n *node, y *yaml.Node, depth int) {
 			r.addError(y.Content[i], "has a field whose name is not a string; name it")
 			continue
 		case name.ShortTag() == "!!merge":
-			r.addError(y.Content[i], "merges fields with <<, which is not read; write them out")
+			r.addError(y.Content[i], "merges fields with <<, which is not supported; write them out")
 			continue
 		case !seen.add(name.Value):
-			r.addError(y.Content[i], "field %s is here twice; keep one", shortenName(name.Value))
+			r.addError(y.Content[i], "field %s is duplicated; keep one", shortenName(name.Value))
 			continue
 		}
 		r.bytes += len(name.Value)
@@ -184,6 +184,6 @@ func (r *yamlReader) readScalar(n *node, y *yaml.Node) {
 	case "!!str", "!!timestamp":
 		n.kind, n.scalar, n.isBlock = textKind, y.Value, y.Style&yaml.LiteralStyle != 0
 	default:
-		r.addError(y, "has a type that is not read; write it as a plain string, number, true or false")
+		r.addError(y, "has a type that is not supported; write it as a plain string, number, true or false")
 	}
 }

@@ -174,9 +174,9 @@ func (r *registriesChecker) checkVersion1(v any, c map[string]any, inFolder bool
 	switch {
 	case !given:
 	case inFolder:
-		r.addProblem("registries", "is of the old form, version 1, which files of registries.conf.d may not have; write [[registry]]")
+		r.addProblem("registries", "has format version 1, which is not allowed in registries.conf.d; write [[registry]]")
 	case slices.ContainsFunc([]string{"registry", "unqualified-search-registries", "credential-helpers", "short-name-mode", "aliases", "additional-layer-store-auth-helper"}, func(name string) bool { return c[name] != nil }):
-		r.addProblem("registries", "is of the old form, version 1, beside fields of version 2; write all of it as [[registry]]")
+		r.addProblem("registries", "has format version 1 beside fields of version 2; write all registries as [[registry]]")
 	}
 }
 
@@ -193,9 +193,9 @@ func (r *registriesChecker) checkRegistry(at string, table map[string]any, said 
 	digestOnly := r.checkBool(at+".mirror-by-digest-only", table["mirror-by-digest-only"])
 	switch {
 	case location == "" && prefix == "" && table["location"] == nil && table["prefix"] == nil:
-		r.addProblem(at, "has neither location nor prefix; give one")
+		r.addProblem(at, "has neither location nor prefix; add one")
 	case location == "" && !strings.HasPrefix(prefix, "*.") && (table["location"] == nil || table["location"] == ""):
-		r.addProblem(at, "has no location, and its prefix is not of the form *.example.com; give it one")
+		r.addProblem(at, "has no location, and its prefix does not have the form *.example.com; add a location")
 	}
 	if scope := cmp.Or(prefix, location); strings.HasPrefix(scope, "*.") && strings.ContainsAny(scope, "/@:") {
 		r.addProblem(at, "begins with *. and has a path, a port or a digest; a wildcard stands before a domain only")
@@ -205,7 +205,7 @@ func (r *registriesChecker) checkRegistry(at string, table map[string]any, said 
 	}
 	key := cmp.Or(location, prefix)
 	if other, again := said[key]; again && other != flags {
-		r.addProblem(at, "is there before with another value of blocked or insecure; make them the same")
+		r.addProblem(at, "is listed before with other values of blocked or insecure; make them equal")
 	}
 	said[key] = flags
 	mirrors, ok := lowerTables(table["mirror"])
@@ -226,7 +226,7 @@ func (r *registriesChecker) checkMirror(at string, table map[string]any, digestO
 	switch {
 	case !ok || pull == "":
 	case digestOnly:
-		r.addProblem(at+".pull-from-mirror", "is there beside mirror-by-digest-only of its registry; keep one")
+		r.addProblem(at+".pull-from-mirror", "is set beside mirror-by-digest-only of its registry; keep one")
 	case !slices.Contains([]string{"all", "digest-only", "tag-only"}, pull):
 		r.addProblem(at+".pull-from-mirror", "must be all, digest-only or tag-only")
 	}

@@ -28,7 +28,7 @@ func (r *registriesChecker) checkAliases(v any) {
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		at := "aliases." + name
 		if domain, ok := imageDomain(name); !ok || isRegistryHost(domain) {
-			r.addProblem(at, "is not a short name; write it without registry, tag and digest, in small letters")
+			r.addProblem(at, "is not a short name; write it without registry, tag and digest, in lower case")
 		}
 		image, ok := r.checkText(at, table[name])
 		if domain, valid := imageDomain(image); ok && image != "" && !(valid && isRegistryHost(domain)) {

@@ -31,7 +31,7 @@ func (s *shapeChecker) checkValue(n *node, t reflect.Type, p fieldPath) {
 	}
 	switch want := kindOfType(t); {
 	case n.kind != want:
-		s.report.addError(s.nodePlace(n, p), "must be %s and is %s%s", want, n.kind, typeAdvice(want, n.kind))
+		s.report.addError(s.nodePlace(n, p), "must be %s, not %s%s", want, n.kind, typeAdvice(want, n.kind))
 		s.clearValue(n, p)
 	case t.Kind() == reflect.Struct:
 		s.checkObject(n, t, p)
@@ -58,7 +58,7 @@ func (s *shapeChecker) clearValue(n *node, p fieldPath) {
 // empty value.
 func (s *shapeChecker) checkItem(n *node, t reflect.Type, p fieldPath) {
 	if n.kind == nullKind {
-		s.report.addError(s.nodePlace(n, p), "is null; write it out or remove it")
+		s.report.addError(s.nodePlace(n, p), "is null; set a value or remove it")
 		return
 	}
 	s.checkValue(n, t, p)

@@ -28,7 +28,7 @@ var (
 func buildService(l *loader, a arguments, t *engine.Task) {
 	unit := a.textOf("name")
 	if a.has("name") && !unitPattern.MatchString(unit) {
-		l.addProblem(a.entries["name"].value, fmt.Sprintf("no unit can have the name %q", unit), "write a name such as kubelet or etcd.service")
+		l.addProblem(a.entries["name"].value, fmt.Sprintf("%q is not the name of a unit", unit), "write a name such as kubelet or etcd.service")
 	}
 	if !slices.ContainsFunc(unitSuffixes, func(ending string) bool { return strings.HasSuffix(unit, ending) }) {
 		unit += ".service"
@@ -48,7 +48,7 @@ func buildWaitFor(l *loader, a arguments, t *engine.Task) {
 		l.addProblem(a.entries["path"].value, "the path is not absolute", "begin it with /")
 	}
 	if a.has("url") && !isURL(w.URL) {
-		l.addProblem(a.entries["url"].value, "this is no URL that can be asked", "write http:// or https://, a host, and what to ask it for")
+		l.addProblem(a.entries["url"].value, "the URL cannot be requested", "write http:// or https://, a host and a path")
 	}
 	t.WaitFor = w
 }

@@ -40,26 +40,26 @@ const (
 // playFields returns the keys of a play.
 func playFields() []field {
 	return []field{
-		{name: "name", kind: templateKind, fallback: "its hosts", meaning: "what messages and reports call it"},
-		{name: "hosts", kind: hostsKind, required: true, meaning: "which hosts, as for `--limit`; a list is the same with commas"},
+		{name: "name", kind: templateKind, fallback: "its hosts", meaning: "name in messages and reports"},
+		{name: "hosts", kind: hostsKind, required: true, meaning: "hosts of the play, as for `--limit`; a list has the same meaning as commas"},
 		{name: "serial", kind: countsKind, fallback: "as many as the pools allow", meaning: "hosts in a batch, at most; of a list, in the first batch, the second …, and the last for all others. A percentage is of the hosts of the play and rounds down, but to at least 1"},
-		{name: "max_fail_percentage", kind: numberKind, least: 0, most: 100, fallback: "the pools' `failure_budget`", meaning: "percentage of the play's hosts that may fail while others are still begun; 0 is none"},
-		{name: "order", kind: choiceKind, choices: hostOrders(), fallback: "the pools' `order`", meaning: "in which the hosts of a pool follow each other; those of one zone always go together"},
-		{name: "any_errors_fatal", kind: boolKind, fallback: "false", meaning: "the first host that fails stops the run, whatever the budgets say"},
-		{name: "vars", kind: variablesKind, fallback: "none", meaning: "variables, for `when` and `${var.NAME}`; `--var NAME=VALUE` wins. One without a value has to be given with `--var`"},
+		{name: "max_fail_percentage", kind: numberKind, least: 0, most: 100, fallback: "the pools' `failure_budget`", meaning: "percentage of the play's hosts that may fail before no other host is started; with 0, one failure is enough"},
+		{name: "order", kind: choiceKind, choices: hostOrders(), fallback: "the pools' `order`", meaning: "order of the hosts in a pool; hosts of one zone always follow each other"},
+		{name: "any_errors_fatal", kind: boolKind, fallback: "false", meaning: "the first failed host stops the run, regardless of budgets"},
+		{name: "vars", kind: variablesKind, fallback: "none", meaning: "variables, for `when` and `${var.NAME}`; `--var NAME=VALUE` wins. A variable without a value needs `--var`"},
 		{name: "tags", kind: tagsKind, fallback: "none", meaning: "tags of all its tasks"},
-		{name: preTasks, kind: tasksKind, fallback: "none", meaning: "done on each host before work is moved off it"},
-		{name: mainTasks, kind: tasksKind, required: true, meaning: "what is done on each host"},
-		{name: postTasks, kind: tasksKind, fallback: "none", meaning: "done on each host when it is back"},
+		{name: preTasks, kind: tasksKind, fallback: "none", meaning: "tasks to run on each host before it is drained"},
+		{name: mainTasks, kind: tasksKind, required: true, meaning: "tasks to run on each host"},
+		{name: postTasks, kind: tasksKind, fallback: "none", meaning: "tasks to run on each host after it returns"},
 	}
 }
 
 // taskFields returns the keys of a task, without its module.
 func taskFields() []field {
 	return []field{
-		{name: "name", kind: templateKind, fallback: "the module and its main argument", meaning: "what messages and reports call it"},
-		{name: "when", kind: conditionKind, fallback: "true", meaning: "on which hosts; of a list, all must hold"},
-		{name: "tags", kind: tagsKind, fallback: "none", meaning: "for `--tags` and `--skip-tags`; those of the play are added"},
+		{name: "name", kind: templateKind, fallback: "the module and its main argument", meaning: "name in messages and reports"},
+		{name: "when", kind: conditionKind, fallback: "true", meaning: "condition for hosts; all conditions of a list must be true"},
+		{name: "tags", kind: tagsKind, fallback: "none", meaning: "for `--tags` and `--skip-tags`; the tags of the play are added"},
 		{name: "delegate_to", kind: choiceKind, choices: []string{"localhost"}, fallback: "the host", meaning: "a `command` runs on the bastion instead, once for each host"},
 	}
 }

@@ -188,7 +188,7 @@ func TestBounds(t *testing.T) {
 	long = strings.Replace(long, "when: ", "when: true || ", 1)
 	for text, want := range map[string]string{
 		long:                                 "when is longer than 4096 bytes",
-		laughs:                               "the file has more than 100000 values, with what aliases stand for",
+		laughs:                               "the file has more than 100000 values, including those that aliases repeat",
 		strings.Repeat("# comment\n", 1<<17): "the file is larger than 1024 KiB",
 		strings.Repeat("[", 5000):            "p.yaml:1:1: this is not YAML",
 		"- " + strings.Repeat("[", 40) + strings.Repeat("]", 40): "nested more than 32 deep",

@@ -18,11 +18,11 @@ func (l *loader) readMapping(n *yaml.Node) map[string]entry {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], resolveAlias(n.Content[i+1])
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!null" || key.Tag == "!!merge" && key.Value == "<<" {
-			l.addProblem(key, "this cannot be a key", "a key is a word; there are no merge keys (<<) and no lists of keys")
+			l.addProblem(key, "this cannot be a key", "use a word; merge keys (<<) and lists as keys are not supported")
 			continue
 		}
 		if first, twice := entries[key.Value]; twice {
-			l.addProblem(key, fmt.Sprintf("a second %q", key.Value), fmt.Sprintf("the first is in line %d; take one out", first.key.Line))
+			l.addProblem(key, fmt.Sprintf("a second %q", key.Value), fmt.Sprintf("the first is in line %d; remove one", first.key.Line))
 			continue
 		}
 		entries[key.Value] = entry{key, value}
@@ -90,7 +90,7 @@ func (l *loader) readValues(entries map[string]entry, fields []field) values {
 			continue
 		}
 		if e.value.Tag == "!!null" && e.value.Kind == yaml.ScalarNode {
-			l.addProblem(e.key, f.name+" has no value", "give it one, or take the line out")
+			l.addProblem(e.key, f.name+" has no value", "set a value, or remove the line")
 			continue
 		}
 		if x, ok := l.readScalar(f, e.value); ok {

@@ -27,12 +27,12 @@ func allModules() []module {
 // state.
 func modulesWithoutArguments() []module {
 	return []module{
-		{name: engine.StageTask, meaning: "Puts the OS that the inventory names on disk while everything runs. Disturbs nothing, and is done for all hosts of the play before the first batch."},
-		{name: engine.ConfigTask, meaning: "Makes files, units and users what the configurations say, with what their rules ask for, up to a drain and a reboot. Leaves the OS and kernel arguments alone."},
-		{name: engine.FinalizeTask, meaning: "Makes the OS and the kernel arguments what the inventory says, with the reboot that it takes. What is not staged is staged first."},
-		{name: engine.RebootTask, meaning: "Drains and reboots the host, whether it matches or not. With `config` or `finalize` in the same play, it is one reboot."},
-		{name: engine.EtcdSnapshotTask, inPreTasks: true, meaning: "Saves the etcd clusters of the play's hosts to the bastion, once in a run, before anything is disturbed; also where the inventory says `snapshot = false`. Without it, a cluster is saved before the first of its members is disrupted."},
-		{name: engine.EtcdDefragTask, meaning: "Defragments the etcd member of the host: one member of a cluster at a time, the leader last. Hosts without a member are passed over."},
+		{name: engine.StageTask, meaning: "Puts the OS that the inventory names on disk while the host keeps running. It does not disrupt hosts, and runs for all hosts of the play before the first batch."},
+		{name: engine.ConfigTask, meaning: "Applies files, units and users of the configurations, with the actions of their rules, up to a drain and a reboot. Does not change the OS and kernel arguments."},
+		{name: engine.FinalizeTask, meaning: "Applies the OS and the kernel arguments of the inventory, with a reboot. It first stages an OS that is not staged."},
+		{name: engine.RebootTask, meaning: "Drains and reboots the host, whether it matches or not. With `config` or `finalize` in the same play, the host reboots only once."},
+		{name: engine.EtcdSnapshotTask, inPreTasks: true, meaning: "Saves the etcd clusters of the play's hosts to the bastion, once in a run, before any host is disrupted, even with `snapshot = false` in the inventory. Without it, a cluster is saved before the first of its members is disrupted."},
+		{name: engine.EtcdDefragTask, meaning: "Defragments the etcd member of the host: one member of a cluster at a time, the leader last. Hosts without a member are skipped."},
 	}
 }
 
@@ -40,31 +40,31 @@ func modulesWithoutArguments() []module {
 // run.
 func modulesWithArguments() []module {
 	timeout := func(after string) field {
-		return field{name: "timeout", kind: durationKind, fallback: after, meaning: "after which it has failed"}
+		return field{name: "timeout", kind: durationKind, fallback: after, meaning: "the task fails after this time"}
 	}
 	return []module{
-		{name: engine.ServiceTaskName, build: buildService, meaning: "Restarts or reloads a systemd unit where it runs. A host that has no such unit, or has it masked, fails.", arguments: []field{
-			{name: "name", kind: templateKind, required: true, meaning: "of the unit; without an ending it is a `.service`"},
-			{name: "state", kind: choiceKind, choices: []string{"restarted", "reloaded"}, required: true, meaning: "what is done to it"},
-			{name: "drain", kind: boolKind, fallback: "false", meaning: "work is moved off the host before, and let back after"},
+		{name: engine.ServiceTaskName, build: buildService, meaning: "Restarts or reloads a systemd unit where it runs. Fails if the unit is missing or masked.", arguments: []field{
+			{name: "name", kind: templateKind, required: true, meaning: "name of the unit; without a suffix it is a `.service`"},
+			{name: "state", kind: choiceKind, choices: []string{"restarted", "reloaded"}, required: true, meaning: "the operation"},
+			{name: "drain", kind: boolKind, fallback: "false", meaning: "drains the host before, and undrains it after"},
 			timeout("2m"),
 		}},
 		{name: engine.CommandTaskName, build: buildCommand, mainArgument: "cmd", inPreTasks: true, inPostTasks: true, meaning: "Runs a command with `sh`, as root on the host, or on the bastion with `delegate_to: localhost` (`HOLDFAST_HOST`, `HOLDFAST_ADDRESS` and `HOLDFAST_POOL` are in its environment). It must exit 0.", arguments: []field{
 			{name: "cmd", kind: templateKind, required: true, meaning: "the command; `command: TEXT` is short for it"},
-			{name: "disrupts", kind: boolKind, fallback: "false", meaning: "the host is not itself meanwhile: it is held, takes a seat in the budgets, and its etcd cluster must be able to lose it. Only in `tasks`"},
-			{name: "drain", kind: boolKind, fallback: "false", meaning: "as `disrupts`, and work is moved off before. Only in `tasks`"},
+			{name: "disrupts", kind: boolKind, fallback: "false", meaning: "the command disrupts the host: the host is held and uses up budgets, and its etcd cluster must be able to lose it. Only in `tasks`"},
+			{name: "drain", kind: boolKind, fallback: "false", meaning: "as `disrupts`, and drains the host before. Only in `tasks`"},
 			timeout("5m"),
 		}},
-		{name: engine.WaitForTaskName, build: buildWaitFor, oneOf: []string{"command", "port", "path", "url"}, inPreTasks: true, inPostTasks: true, meaning: "Waits until something is so. Exactly one of `command`, `port`, `path` and `url` is needed.", arguments: []field{
-			{name: "command", kind: templateKind, meaning: "exits 0 on the host"},
-			{name: "port", kind: numberKind, least: 1, most: 65535, meaning: "answers on the host, asked there (TCP)"},
-			{name: "path", kind: templateKind, meaning: "exists on the host"},
-			{name: "url", kind: templateKind, meaning: "answers with 2xx, asked from the bastion; `{host}`, `{address}` and `{pool}` stand for the host's"},
+		{name: engine.WaitForTaskName, build: buildWaitFor, oneOf: []string{"command", "port", "path", "url"}, inPreTasks: true, inPostTasks: true, meaning: "Waits for a condition. Exactly one of `command`, `port`, `path` and `url` is needed.", arguments: []field{
+			{name: "command", kind: templateKind, meaning: "command that must exit 0 on the host"},
+			{name: "port", kind: numberKind, least: 1, most: 65535, meaning: "TCP port that must accept connections, checked on the host"},
+			{name: "path", kind: templateKind, meaning: "path that must exist on the host"},
+			{name: "url", kind: templateKind, meaning: "URL that must answer the bastion with 2xx; `{host}`, `{address}` and `{pool}` are replaced"},
 			timeout("5m"),
 		}},
 		{name: engine.PauseTask, build: buildPause, oneOf: []string{"seconds", "minutes"}, inPreTasks: true, inPostTasks: true, meaning: "Waits for some time, on each host. Exactly one of `seconds` and `minutes` is needed.", arguments: []field{
-			{name: "seconds", kind: numberKind, least: 1, most: 86400, meaning: "how many"},
-			{name: "minutes", kind: numberKind, least: 1, most: 1440, meaning: "how many"},
+			{name: "seconds", kind: numberKind, least: 1, most: 86400, meaning: "length of the pause"},
+			{name: "minutes", kind: numberKind, least: 1, most: 1440, meaning: "length of the pause"},
 		}},
 	}
 }

@@ -39,7 +39,7 @@ func (l *loader) parseDocument(text []byte) *yaml.Node {
 	second, err := decodeDocument(dec)
 	switch {
 	case err == nil:
-		l.errs.addProblem(place{line: second.Line, column: second.Column}, "a second YAML document begins before this", "a playbook is one document; take the line with --- out")
+		l.errs.addProblem(place{line: second.Line, column: second.Column}, "a second YAML document begins before this", "a playbook is one document; remove the line with ---")
 		return nil
 	case !errors.Is(err, io.EOF):
 		l.reportSyntaxError(text, err)
@@ -100,7 +100,7 @@ func (l *loader) checkBounds(n *yaml.Node, depth int, count *int) bool {
 		return false
 	}
 	if *count > maxNodes {
-		l.errs.addProblem(at, fmt.Sprintf("the file has more than %d values, with what aliases stand for", maxNodes), "use fewer aliases")
+		l.errs.addProblem(at, fmt.Sprintf("the file has more than %d values, including those that aliases repeat", maxNodes), "use fewer aliases")
 		return false
 	}
 	if n.Kind == yaml.AliasNode {
@@ -128,9 +128,9 @@ var syntaxAdvice = [][2]string{
 	{"cannot start any token", "text that begins with %, @ or ` needs quotes"},
 	{"unexpected end of stream", "close the quote that is open here"},
 	{"expected ',' or", "close the bracket or brace that is open here"},
-	{"incompatible YAML document", "take the line with %YAML out"},
+	{"incompatible YAML document", "remove the line with %YAML"},
 	{"unknown anchor", "define it with &NAME before, or put text that begins with * in quotes"},
-	{"did not find expected", "check the indentation: what belongs together begins in the same column"},
+	{"did not find expected", "check the indentation: elements of a list or mapping begin in the same column"},
 }
 
 // reportSyntaxError reports an error of the YAML library at its actual
@@ -160,7 +160,7 @@ func (l *loader) reportSyntaxError(text []byte, err error) {
 	switch pair := secondPair.FindStringSubmatchIndex(source); {
 	case tabIndent.MatchString(source):
 		at.column = 1 + strings.IndexByte(source, '\t')
-		cause, advice = "there is a tab in the indentation", "YAML takes only spaces there"
+		cause, advice = "the indentation has a tab", "use spaces"
 	case strings.Contains(cause, "expected key") && afterQuote.MatchString(source):
 		advice = "a value that begins with a quote ends with it: put all of it in quotes of the other kind"
 	case tagStart.MatchString(source):

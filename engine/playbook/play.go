@@ -71,7 +71,7 @@ func (l *loader) refuseRebootAfterStage(n *yaml.Node, p engine.Play) {
 		return slices.ContainsFunc(p.Tasks, func(t engine.Task) bool { return t.Module == module && len(t.Skip) == 0 })
 	}
 	if everywhere(engine.StageTask) && everywhere(engine.RebootTask) && !p.Has(engine.FinalizeTask) {
-		l.addProblem(n, "reboot does not boot what stage has put on disk, which is lost with it", "write finalize in place of reboot, or stage in a later play")
+		l.addProblem(n, "reboot would lose the OS that stage has put on disk", "write finalize in place of reboot, or stage in a later play")
 	}
 }
 
@@ -90,7 +90,7 @@ func (l *loader) refuseUnusedLists(entries map[string]entry) {
 		if !ok || e.value.Kind != yaml.SequenceNode || list == preTasks && l.hasOnlySnapshots(e.value) {
 			continue
 		}
-		l.addProblem(e.key, list+" would never be carried out, as nothing in this play is done to a host but "+l.allTasks[0].Module, "put them into a play of their own, in tasks")
+		l.addProblem(e.key, list+" would never run, because the play only has "+l.allTasks[0].Module, "move them to the tasks of another play")
 	}
 }
 
@@ -142,7 +142,7 @@ func (l *loader) readHosts(n *yaml.Node) string {
 	for _, item := range items {
 		terms = append(terms, strings.TrimSpace(item.Value))
 		if strings.Contains(item.Value, "${") || strings.Contains(item.Value, "{{") {
-			l.addProblem(item, "the hosts of a play cannot come from a variable", "write a pattern that has all of them, and use --limit")
+			l.addProblem(item, "the hosts of a play cannot come from a variable", "write a pattern for all of them, and use --limit")
 		}
 	}
 	pattern := strings.Join(terms, ",") // a colon would become part of a term with ~
@@ -174,7 +174,7 @@ func (l *loader) reportPatternError(n *yaml.Node, items []*yaml.Node, err error)
 			}
 		}
 		if term == "localhost" || term == "127.0.0.1" {
-			advice = "the bastion is none of the hosts; a command with delegate_to: localhost runs there"
+			advice = "the bastion is not one of the hosts; a command with delegate_to: localhost runs there"
 		}
 	}
 	if none := (&engine.NoMatchError{}); errors.As(err, &none) && none.Near != "" {

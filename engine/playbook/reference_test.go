@@ -143,7 +143,7 @@ func formatOutline(book engine.Playbook) string {
 // TestServiceHasToBeGiven: without --var, no service is restarted.
 func TestServiceHasToBeGiven(t *testing.T) {
 	_, err := playbook.Load(os.DirFS("../../playbooks"), "restart-service.yaml", playbook.Options{Hosts: testHosts()})
-	if err == nil || !strings.Contains(err.Error(), "give it one with --var service=…") {
+	if err == nil || !strings.Contains(err.Error(), "set one with --var service=…") {
 		t.Errorf("%v", err)
 	}
 }

@@ -54,7 +54,7 @@ func (l *loader) readScalar(f field, n *yaml.Node) (any, bool) {
 func (l *loader) expandText(subject string, n *yaml.Node, s string) (string, bool) {
 	x, ok := l.vars.expandReferences(n, s)
 	if ok && strings.TrimSpace(x) == "" {
-		l.addProblem(n, subject+" is empty, with the variables as they are", "give them other values")
+		l.addProblem(n, subject+" is empty after its variables are replaced", "set other values")
 		return "", false
 	}
 	return x, ok
@@ -62,7 +62,7 @@ func (l *loader) expandText(subject string, n *yaml.Node, s string) (string, boo
 
 func choiceAdvice(f field, s string) string {
 	if f.name == "state" && (s == "started" || s == "stopped") {
-		return "whether a unit runs is up to the host's configuration; a task can have it restarted or reloaded"
+		return "the host's configuration decides whether a unit runs; a task can restart or reload it"
 	}
 	if f.name == "delegate_to" {
 		return "a command runs on its host, or on the bastion with delegate_to: localhost"
@@ -75,7 +75,7 @@ func (l *loader) checkUntagged(subject string, n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return true
 	}
-	l.addProblem(n, fmt.Sprintf("%s has the YAML tag %s", subject, n.Tag), "write the value as it is, without a tag")
+	l.addProblem(n, fmt.Sprintf("%s has the YAML tag %s", subject, n.Tag), "write the value without a tag")
 	return false
 }
 
@@ -88,13 +88,13 @@ func (l *loader) readText(subject string, n *yaml.Node) (string, bool) {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
 		l.addProblem(n, subject+" is not text", "text with braces needs quotes; variables are written ${var.NAME}")
 	case n.Kind != yaml.ScalarNode:
-		l.addProblem(n, subject+" is not text", "one text is needed here")
+		l.addProblem(n, subject+" is not text", "write one text")
 	case n.Tag != "!!str" && n.Tag != "!!timestamp":
 		l.addProblem(n, subject+" is not text", fmt.Sprintf("put it in quotes: %q", n.Value))
 	case strings.TrimSpace(n.Value) == "":
-		l.addProblem(n, subject+" is empty", "give it a value, or take the line out")
+		l.addProblem(n, subject+" is empty", "set a value, or remove the line")
 	case strings.ContainsRune(n.Value, 0):
-		l.addProblem(n, subject+" contains a NUL", "take it out")
+		l.addProblem(n, subject+" contains a NUL", "remove it")
 	default:
 		return n.Value, true
 	}
@@ -112,7 +112,7 @@ func (l *loader) listElements(subject, one string, n *yaml.Node) []*yaml.Node {
 		items = append(items, resolveAlias(c))
 	}
 	if len(items) == 0 {
-		l.addProblem(n, subject+" is an empty list", "give it "+one+", or take the line out")
+		l.addProblem(n, subject+" is an empty list", "add "+one+", or remove the line")
 	}
 	return items
 }
@@ -183,7 +183,7 @@ func (l *loader) readCounts(subject string, n *yaml.Node) ([]engine.CountOrPerce
 		return []engine.CountOrPercent{one}, ok
 	}
 	if len(n.Content) == 0 {
-		l.addProblem(n, subject+" is an empty list", "give it an element, or take the line out")
+		l.addProblem(n, subject+" is an empty list", "add an element, or remove the line")
 	}
 	var list []engine.CountOrPercent
 	for _, c := range n.Content {

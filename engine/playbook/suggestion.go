@@ -12,5 +12,5 @@ func suggestWord(name string, words []string) string {
 	if w := textutil.Nearest(name, words); w != "" {
 		return fmt.Sprintf("did you mean %q?", w)
 	}
-	return "there are " + strings.Join(words, ", ")
+	return "use one of " + strings.Join(words, ", ")
 }

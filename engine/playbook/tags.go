@@ -32,7 +32,7 @@ func (l *loader) readTags(n *yaml.Node) ([]string, bool) {
 	for _, item := range l.readTexts("tags", n) {
 		switch tag := item.Value; {
 		case tag == tagAll || tag == tagTagged || tag == tagUntagged:
-			l.addProblem(item, fmt.Sprintf("%q cannot be a tag", tag), "--tags and --skip-tags have that word for something else; take another")
+			l.addProblem(item, fmt.Sprintf("%q cannot be a tag", tag), "--tags and --skip-tags have a special meaning for it; use another word")
 		case !tagRegexp.MatchString(tag):
 			l.addProblem(item, fmt.Sprintf("%q is not one tag", tag), "write a list: [one, two]; tags have no spaces and commas")
 		default:

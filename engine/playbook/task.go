@@ -62,7 +62,7 @@ func (l *loader) readTask(list string, n *yaml.Node) (engine.Task, []string) {
 	}
 	l.setModule(list, m, e, &t)
 	if e, ok := entries["when"]; ok && m.name == engine.EtcdSnapshotTask {
-		l.addProblem(e.key, m.name+" cannot have a when", "it is about the clusters of the play's hosts; choose those with hosts")
+		l.addProblem(e.key, m.name+" cannot have a when", "it saves the clusters of the play's hosts; select those with hosts")
 	}
 	if e, ok := entries["delegate_to"]; ok {
 		switch {
@@ -135,7 +135,7 @@ type arguments struct {
 func (l *loader) setModule(list string, m module, e entry, t *engine.Task) {
 	t.Module = m.name
 	if !m.isAllowedIn(list) {
-		l.addProblem(e.key, fmt.Sprintf("%s cannot stand in %s", m.name, list), "move it to tasks; "+list+" can have "+strings.Join(modulesAllowedIn(list), ", "))
+		l.addProblem(e.key, fmt.Sprintf("%s is not allowed in %s", m.name, list), "move it to tasks; "+list+" allows "+strings.Join(modulesAllowedIn(list), ", "))
 	}
 	fields := m.argumentsIn(list)
 	switch {
@@ -176,7 +176,7 @@ func (l *loader) checkOneOf(m module, a arguments, key *yaml.Node, understood bo
 		return true
 	case len(given) == 0 && !understood: // the unknown argument is already reported
 	case len(given) == 0:
-		l.addProblem(key, m.name+" does not say for what", "add one of "+strings.Join(m.oneOf, ", "))
+		l.addProblem(key, m.name+" needs one of its arguments", "add one of "+strings.Join(m.oneOf, ", "))
 	default:
 		l.addProblem(a.entries[given[1]].key, fmt.Sprintf("%s has both %s and %s", m.name, given[0], given[1]), "make it two tasks")
 	}

@@ -69,7 +69,7 @@ func (v *variables) resolveVariable(name string, where place) (variable, bool) {
 			advice = suggestWord(name, slices.Sorted(maps.Keys(v.given)))
 		}
 		if _, given := v.l.opts.Vars[name]; given {
-			advice = "--var gives values to variables of the play; add it to its vars"
+			advice = "--var sets only variables of the play; add it to its vars"
 		}
 		v.l.errs.addProblem(where, fmt.Sprintf("no variable %q", name), advice)
 		return variable{}, false
@@ -78,7 +78,7 @@ func (v *variables) resolveVariable(name string, where place) (variable, bool) {
 		return x, x.value != cty.NilVal
 	}
 	if v.resolving[name] {
-		v.l.errs.addProblem(where, fmt.Sprintf("the variable %q depends on itself", name), "give one of the variables on the way a value of its own")
+		v.l.errs.addProblem(where, fmt.Sprintf("the variable %q depends on itself", name), "set one of the variables to a value without references")
 		return variable{}, false
 	}
 	v.resolving[name] = true
@@ -98,18 +98,18 @@ func (v *variables) computeValue(name string, n *yaml.Node, where place) (variab
 	case !ok:
 		return variable{}, false
 	case !set && n.Tag == "!!null":
-		v.l.errs.addProblem(where, fmt.Sprintf("the variable %q has no value", name), "give it one with --var "+name+"=…")
+		v.l.errs.addProblem(where, fmt.Sprintf("the variable %q has no value", name), "set one with --var "+name+"=…")
 		return variable{}, false
 	case !set:
 		return fromPlay, true
 	case n.Tag == "!!bool" && given != "true" && given != "false":
-		v.l.addProblem(n, fmt.Sprintf("--var %s=… is neither true nor false, as it is here", name), "write true or false")
+		v.l.addProblem(n, fmt.Sprintf("--var %s=… must be true or false, like the value here", name), "write true or false")
 		return variable{}, false
 	case n.Tag == "!!bool":
 		return variable{cty.BoolVal(given == "true"), given}, true
 	case n.Tag == "!!int" || n.Tag == "!!float":
 		if !jsonNumber.MatchString(given) {
-			v.l.addProblem(n, fmt.Sprintf("--var %s=… is not a number, as it is here", name), "write a number")
+			v.l.addProblem(n, fmt.Sprintf("--var %s=… must be a number, like the value here", name), "write a number")
 			return variable{}, false
 		}
 		return variable{cty.MustParseNumberVal(given), given}, true
@@ -174,7 +174,7 @@ func (v *variables) expandReferences(n *yaml.Node, s string) (string, bool) {
 		name, ok := v.parseReference(s[i : i+length])
 		where := v.l.textPlace(n, i, length)
 		if !ok {
-			v.l.errs.addProblem(where, "only variables of the play can stand here", "write ${var.NAME}; for the shell's own, write $${NAME} or $NAME")
+			v.l.errs.addProblem(where, "only variables of the play are replaced here", "write ${var.NAME}; for the shell's own, write $${NAME} or $NAME")
 			return "", false
 		}
 		x, ok := v.resolveVariable(name, where)

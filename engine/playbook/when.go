@@ -131,7 +131,7 @@ func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expressi
 				if advice == "" {
 					advice = suggestWord(name, words)
 				}
-				l.errs.addProblem(where, fmt.Sprintf("a condition knows no %q", name), advice)
+				l.errs.addProblem(where, fmt.Sprintf("a condition has no %q", name), advice)
 				good = false
 			}
 			continue
@@ -141,7 +141,7 @@ func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expressi
 			attr, _ = t[1].(hcl.TraverseAttr)
 		}
 		if attr.Name == "" {
-			l.errs.addProblem(where, "var stands for nothing by itself", "write var.NAME")
+			l.errs.addProblem(where, "var needs a name", "write var.NAME")
 			good = false
 			continue
 		}
@@ -191,14 +191,14 @@ var ansibleHabits = []struct {
 	{regexp.MustCompile(`\binventory_hostname(_short)?\b`), "the host's name is host"},
 	{regexp.MustCompile(`\bansible_host\b`), "the host's address is address"},
 	{regexp.MustCompile(`\b(group_names|groups)\b`), `the host's pool is pool: pool == "worker"`},
-	{regexp.MustCompile(`\b(ansible_\w+|hostvars)\b`), "conditions know host, pool, zone, address, etcd_cluster and var.NAME, and no facts"},
+	{regexp.MustCompile(`\b(ansible_\w+|hostvars)\b`), "conditions have host, pool, zone, address, etcd_cluster and var.NAME, but no facts"},
 	{regexp.MustCompile(`\bis\s+(not\s+)?\w+`), `there are no tests with "is"; a variable always has a value, compare it: var.NAME != ""`},
 	{regexp.MustCompile(`\bnot\s+in\b`), `write !contains(["a", "b"], host)`},
 	{regexp.MustCompile(`\bin\b`), `write contains(["a", "b"], host)`},
 	{regexp.MustCompile(`\band\b`), "write && in place of and"},
 	{regexp.MustCompile(`\bor\b`), "write || in place of or"},
 	{regexp.MustCompile(`\bnot\b`), "write ! in place of not, and put the condition in quotes"},
-	{regexp.MustCompile(`'`), "texts stand in double quotes"},
+	{regexp.MustCompile(`'`), "write texts in double quotes"},
 	{regexp.MustCompile(`[^=!<>]=[^=]`), "equal is =="},
 	{regexp.MustCompile(`\b(yes|no|on|off)\b`), "write true or false"},
 }

@@ -29,12 +29,12 @@ const (
 
 // fixedDecision requests a drain and a reboot, which no policy can weaken.
 func fixedDecision(subject string) decision {
-	return decision{rule: "fixed: " + subject, rank: fixedRank, actions: drainAndReboot, why: "always takes a drain and a reboot"}
+	return decision{rule: "fixed: " + subject, rank: fixedRank, actions: drainAndReboot, why: "always requires a drain and a reboot"}
 }
 
 // loginDecision decides about SSH keys and password hashes.
 func loginDecision() decision {
-	return decision{rule: "built-in: SSH keys and password hashes", rank: builtinRank + len(builtinRules), actions: noActions, why: "holds from the next log-in on"}
+	return decision{rule: "built-in: SSH keys and password hashes", rank: builtinRank + len(builtinRules), actions: noActions, why: "takes effect at the next log-in"}
 }
 
 // defaultDecision decides about changes that no rule covers.
@@ -116,7 +116,7 @@ func ruleDecision(r Rule, name string, rank int) decision {
 	v := decision{rule: name, rank: rank, actions: r.Actions, timeout: r.Timeout}
 	for _, a := range r.Actions {
 		if !isKnownAction(a.Type) {
-			v.actions, v.why = drainAndReboot, fmt.Sprintf("the rule asks for %q, which is not known and taken for a reboot", a.Type)
+			v.actions, v.why = drainAndReboot, fmt.Sprintf("the rule has the unknown action %q, which is treated as a reboot", a.Type)
 		}
 	}
 	if slices.ContainsFunc(r.Actions, func(a engine.Action) bool { return a.Type == engine.RebootAction }) {

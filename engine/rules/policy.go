@@ -36,7 +36,7 @@ func NewPolicy(rules []Rule) (Policy, error) {
 			wrong = append(wrong, fmt.Errorf("policy %s: %s", textutil.Printable(r.String()), problem))
 		}
 		if seen[r.String()] {
-			wrong = append(wrong, fmt.Errorf("policy %s: is there twice; keep one", textutil.Printable(r.String())))
+			wrong = append(wrong, fmt.Errorf("policy %s: is defined twice; keep one", textutil.Printable(r.String())))
 		}
 		seen[r.String()] = true
 	}
@@ -70,14 +70,14 @@ func problemsOf(r Rule) []string {
 		}
 	}
 	if given != 1 {
-		say("give one of path, glob and unit")
+		say("set exactly one of path, glob and unit")
 	}
 	for _, p := range []string{r.Path, r.Glob} {
 		if p != "" && (!path.IsAbs(p) || path.Clean(p) != p) {
 			say("is not an absolute path in its simplest form")
 		}
 		if tree := networkTree(literalPrefix(p)); p != "" && tree != "" {
-			say("is network configuration (%s), which always takes a drain and a reboot; no policy can weaken that: remove it", tree)
+			say("is network configuration (%s), which always requires a drain and a reboot; no policy can weaken that: remove it", tree)
 		}
 	}
 	if _, err := path.Match(r.Glob, ""); err != nil {
@@ -95,7 +95,7 @@ func problemsOf(r Rule) []string {
 func actionProblems(actions []engine.Action) []string {
 	var wrong []string
 	if len(actions) == 0 {
-		wrong = append(wrong, "has no actions; write none if nothing is to be done")
+		wrong = append(wrong, "has no actions; write none if no action is needed")
 	}
 	for _, a := range actions {
 		unit := a.Type == engine.ReloadUnit || a.Type == engine.RestartUnit

@@ -110,7 +110,7 @@ func TestNewInstallationIsRefused(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatalf("got %v", err)
 	}
-	want := "x.bu:3:2: c: is gone\nx.bu:4:2: d: was not there\nx.bu:5:2: b: differs"
+	want := "x.bu:3:2: c: was removed\nx.bu:4:2: d: is new\nx.bu:5:2: b: changed since"
 	var got []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		got = append(got, line[:len(strings.Split(want, "\n")[len(got)])])

@@ -39,9 +39,9 @@ func (r *Refused) Error() string {
 }
 
 var fixedMessages = map[Verb]string{
-	Create: "was not there when the host was installed and cannot be made on a running host; remove it, or install the host anew",
-	Update: "differs from what the host was installed with, which cannot be changed on a running host; take the change back, or install the host anew",
-	Delete: "is gone, and what it made cannot be undone on a running host; put it back, or install the host anew",
+	Create: "is new, and cannot be created on a running host; remove it, or reinstall the host",
+	Update: "changed since the installation, and cannot be changed on a running host; revert the change, or reinstall the host",
+	Delete: "was removed, and cannot be undone on a running host; restore it, or reinstall the host",
 }
 
 // refuseFixed refuses changes that only a new installation can make.

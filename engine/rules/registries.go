@@ -76,7 +76,7 @@ func (v decision) withDrainIfUnsafe(was, is *engine.File) decision {
 		v.why = unsafeReason(old, new)
 	}
 	if v.why == "" {
-		v.why = "images that are in use keep their sources, so that no drain is due"
+		v.why = "no drain needed: images in use keep their sources"
 		return v
 	}
 	v.why = "drain first: " + v.why
@@ -97,7 +97,7 @@ func unsafeReason(before, after []byte) string {
 		return "now the file " + why
 	}
 	if len(is.Search) < len(was.Search) || !slices.Equal(is.Search[:len(was.Search)], was.Search) {
-		return "unqualified-search-registries did not only grow at its end"
+		return "unqualified-search-registries has changes other than entries added at its end"
 	}
 	old, olds := groupByScope(was.Registries)
 	new, news := groupByScope(is.Registries)
@@ -163,7 +163,7 @@ func parseRegistries(text []byte) (registriesConf, string) {
 		last := key[len(key)-1]
 		alike := slices.ContainsFunc(registriesFields, func(f string) bool { return strings.EqualFold(f, last) })
 		if alike && !slices.Contains(registriesFields, last) {
-			return c, fmt.Sprintf("has the field %s, which is written in small letters", last)
+			return c, fmt.Sprintf("has the field %s, which must be in lower case", last)
 		}
 	}
 	return c, ""

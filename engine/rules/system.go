@@ -42,17 +42,17 @@ func (c *comparison) compareKernelArgs(old, new engine.Config) {
 	}
 	for i := range was { // both lists have these arguments, maybe in different order
 		if was[i] != is[i] {
-			add(is[i], Update, "stands elsewhere among the kernel arguments")
+			add(is[i], Update, "moved within the kernel arguments")
 		}
 	}
 	for _, arg := range sortUnique(new.NoKernelArgs) {
 		if !slices.Contains(old.NoKernelArgs, arg) && !slices.Contains(gone, arg) {
-			add(arg, Delete, "is not to be there")
+			add(arg, Delete, "is forbidden")
 		}
 	}
 	for _, arg := range sortUnique(old.NoKernelArgs) {
 		if !slices.Contains(new.NoKernelArgs, arg) && !slices.Contains(come, arg) {
-			add(arg, Update, "may be there again")
+			add(arg, Update, "is no longer forbidden")
 		}
 	}
 }

@@ -14,7 +14,7 @@ func Explain(message string) (text string, ok bool) {
 		return "has a variant and version that Butane does not know; use for example variant fcos with version 1.5.0, or openshift with 4.18.0", true
 	}
 	if strings.HasSuffix(message, "no such file or directory") {
-		return "names a local file that is not there; its path starts at the document's folder", true
+		return "names a local file that does not exist; its path starts at the document's folder", true
 	}
 	for _, w := range translations {
 		if w.err.Error() == message {
@@ -34,12 +34,12 @@ var translations = []translation{
 	{wrongTypeError{}, "has a value of the wrong type; compare it with Butane's specification"},
 	{common.ErrNoVariant, "has no variant; write variant: fcos, or openshift"},
 	{common.ErrInvalidVersion, "has no version such as 1.5.0; write version: 1.5.0"},
-	{common.ErrRhcosVariantUnsupported, "has the variant rhcos, which is gone; use openshift"},
+	{common.ErrRhcosVariantUnsupported, "has the variant rhcos, which no longer exists; use openshift"},
 	{common.ErrTooManyResourceSources, "has more than one of inline, local and source; keep one"},
 	{common.ErrFilesDirEscape, "names a local file outside the document's folder; move the file beside the document"},
-	{common.ErrFileType, "has something in the tree that is no file, directory or symbolic link; remove it"},
-	{common.ErrNodeExists, "is in the tree, and elsewhere in the document; keep one"},
-	{common.ErrTreeNotDirectory, "names something that is not a directory; a tree needs one"},
+	{common.ErrFileType, "has a special file in the tree; remove it"},
+	{common.ErrNodeExists, "is in the tree and in another part of the document; keep one"},
+	{common.ErrTreeNotDirectory, "is not a directory; name a directory for the tree"},
 	{common.ErrTreeNoLocal, "has no local; name the directory"},
 	{common.ErrDecimalMode, "looks like an octal mode written in decimal; begin it with a zero, as in 0644"},
 	{common.ErrTooManySystemdSources, "has both contents and contents_local; keep one"},
