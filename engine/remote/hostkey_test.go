@@ -83,6 +83,24 @@ func TestHostKeyOtherType(t *testing.T) {
 		ssh.FingerprintSHA256(keys[0].PublicKey()), ssh.FingerprintSHA256(keys[2].PublicKey()), "known_hosts:1")
 }
 
+// TestHostKeySignsOneWay: a host of which the RSA key is known is asked for that key, however it signs with it.
+func TestHostKeySignsOneWay(t *testing.T) {
+	t.Parallel()
+	keys := hostKeysOfAllTypes(t)
+	for _, algorithm := range []string{ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSASHA512} {
+		t.Run(algorithm, func(t *testing.T) {
+			signer, err := ssh.NewSignerWithAlgorithms(keys[2].(ssh.AlgorithmSigner), []string{algorithm})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := sshtest.Start(t, sshtest.Config{HostKeys: []ssh.Signer{keys[0], signer}})
+			to := target(s)
+			to.KnownHosts = []string{write(t, "known_hosts", entry("", knownhosts.Normalize(s.Addr()), keys[2].PublicKey()))}
+			dial(t, dialer(t, remote.Options{}), to)
+		})
+	}
+}
+
 func TestHostCertificate(t *testing.T) {
 	t.Parallel()
 	keys := hostKeysOfAllTypes(t)

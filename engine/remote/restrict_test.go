@@ -107,6 +107,8 @@ func TestKnownHostsLines(t *testing.T) {
 		{"SSH 1", "elsewhere 2048 65537 1234567890\n", "known_hosts:1: skipped", ""},
 		{"broken key", "elsewhere ssh-ed25519 AAAA\n", "known_hosts:1: skipped", ""},
 		{"too short", "elsewhere\n", "known_hosts:1: skipped", ""},
+		{"hashed name without a hash", "|1|c2FsdA== " + publicLine(s.HostKey()), "known_hosts:1: skipped", ""},
+		{"hashed name of another kind", "|2|c2FsdA==|aGFzaA== " + publicLine(s.HostKey()), "known_hosts:1: skipped", ""},
 		{"unknown marker", "@future elsewhere " + publicLine(s.HostKey()), "known_hosts:1: skipped", ""},
 		{"revoked, unknown type", "@revoked * ssh-future AAAAC3NzaC1mdXR1cmU=\n", "known_hosts:1: skipped", ""},
 		{"revoked, broken key", "@revoked * ssh-ed25519 AAAA\n", "", "known_hosts:1: "},
