@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 )
 
@@ -120,9 +121,17 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 	var reply rollout.Reply
 	var stages, hangs time.Duration
 	what := verb(s.Text)
-	err := c.b.call(ctx, Call{Verb: what, Host: c.h.Name}, func(now time.Time) error {
-		if !c.h.up || c.h.cut {
+	refused, err := c.receive(ctx, what, s.Text)
+	if err != nil {
+		return reply, err
+	}
+	err = c.b.call(ctx, Call{Verb: what, Host: c.h.Name}, func(now time.Time) error {
+		switch {
+		case !c.h.up || c.h.cut:
 			return errLost
+		case refused != nil:
+			reply = *refused
+			return nil
 		}
 		if !harmless[what] {
 			c.b.lawPaused(c.h)
@@ -162,7 +171,10 @@ func (c conn) staged(ctx context.Context, s rollout.Script, takes time.Duration)
 		switch {
 		case !c.h.up || c.h.cut:
 			err = errLost
-		case c.h.staged != strings.Fields(s.Text)[2]:
+		case c.h.staged == strings.Fields(s.Text)[2]:
+		case c.h.heldBut(strings.Fields(s.Text)[3:]...):
+			reply = rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else; nothing was done\n"}
+		default:
 			reply = rollout.Reply{Code: 1, Stderr: "stage: it was interrupted\n"}
 		}
 	})

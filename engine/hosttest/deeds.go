@@ -71,7 +71,13 @@ func (h *Host) StartUnits() {
 // SetHold puts a hold on the host, or removes the one there is (nil): who does
 // that answers for how the host is left.
 func (h *Host) SetHold(hold *engine.Hold) {
-	h.site.with(func(time.Time) { h.hold, h.freed = hold, hold == nil })
+	h.site.with(func(time.Time) {
+		h.hold, h.freed = hold, hold == nil
+		if hold != nil {
+			h.site.note("%s holds %s", hold.Holder, h.Name)
+			h.endStaging()
+		}
+	})
 }
 
 // Undrain is a person letting work back to the host.

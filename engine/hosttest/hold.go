@@ -135,8 +135,19 @@ func (h *Host) take(run string, hold engine.Hold, lasts string, now time.Time) r
 		h.ran = slices.Clone(h.units)
 	}
 	h.site.note("%s holds %s", run, h.Name)
+	if h.hold == nil || h.hold.Run != run {
+		h.endStaging()
+	}
 	h.hold = &hold
 	return h.printHold(0)
+}
+
+// endStaging ends a staging, because somebody takes the host.
+func (h *Host) endStaging() {
+	if h.staging != "" && !h.traits.StagesOn {
+		h.site.note("the staging of %s ends", h.Name)
+		h.staging = ""
+	}
 }
 
 func seconds(s string) time.Duration {

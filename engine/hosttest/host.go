@@ -12,6 +12,7 @@ import (
 // told in no time.
 type Traits struct {
 	Stage    time.Duration // from the order to stage until the OS is on disk
+	Upload   time.Duration // from the start of a write until all that it writes has arrived
 	Shutdown time.Duration // from the order to reboot until the host is gone
 	Boot     time.Duration // from then until it answers again
 	Dawn     time.Duration // from then until it knows its boot and its deployments
@@ -26,6 +27,7 @@ type Traits struct {
 	Failing   []string // units that have failed after a reboot
 	Missing   []string // units that do not run after a reboot
 	NoEtcd    bool     // its etcd member does not come back from a reboot
+	StagesOn  bool     // a hold that is taken does not end a staging
 	Bad       string   // digest of an OS in which a unit fails
 	Unclear   string   // why its module does not understand it
 
@@ -58,7 +60,7 @@ type Host struct {
 	locked         bool
 	staging        string
 	stagedBy       time.Time
-	stager         string // run that stages
+	stager         *Bastion // whose run stages
 	finalizeErr    string
 	plain          bool // it goes down to boot what is on its disk, and says so at once
 	setting        setting
@@ -106,6 +108,7 @@ func (h *Host) advance(now time.Time) {
 		switch {
 		case h.staging != "" && h.up && due(h.stagedBy, now) && !due(h.goes, h.stagedBy):
 			h.staged, h.locked, h.staging = h.staging, true, ""
+			h.stager.lawArrives(h, "OS "+h.staged)
 		case due(h.goes, now):
 			h.down(h.goes)
 		case due(h.returns, now):

@@ -1,6 +1,7 @@
 package hosttest
 
 import (
+	"slices"
 	"time"
 
 	"holdfast/engine"
@@ -33,20 +34,29 @@ func (b *Bastion) lawAdopt(h *Host, now time.Time) {
 	}
 }
 
-// lawStage: nothing is written to a host that a person holds, or another run
+// lawStage: no staging begins on a host that a person holds, or another run
 // that lives.
 func (b *Bastion) lawStage(h *Host) {
-	if h.hold == nil || h.hold.Run == b.ID {
-		return
-	}
-	if h.hold.Kind != engine.RunHold {
+	if b.keptOut(h) {
 		b.violated("%s is staged while it is %s", h.Name, h.hold)
 	}
-	for _, o := range b.site.bastions {
-		if o.ID == h.hold.Run && o.alive() {
-			b.violated("%s is staged while run %s holds it", h.Name, o.ID)
-		}
+}
+
+// lawArrives: nothing reaches the disk of a host while a person holds it, or
+// another run that lives. When it was sent makes no difference.
+func (b *Bastion) lawArrives(h *Host, what string) {
+	if b.keptOut(h) {
+		b.violated("%s arrives on the disk of %s, which is %s", what, h.Name, h.hold)
 	}
+}
+
+// keptOut reports whether a person holds the host, or another run that lives.
+func (b *Bastion) keptOut(h *Host) bool {
+	if h.hold == nil || h.hold.Run == b.ID {
+		return false
+	}
+	return h.hold.Kind != engine.RunHold ||
+		slices.ContainsFunc(b.site.bastions, func(o *Bastion) bool { return o.ID == h.hold.Run && o.alive() })
 }
 
 // lawStageOne: a run stages one member of a cluster at a time.
@@ -55,7 +65,7 @@ func (b *Bastion) lawStageOne(h *Host) {
 		return
 	}
 	for _, m := range b.site.clusters[h.host.Cluster].members {
-		if m != h && m.staging != "" && m.stager == b.ID {
+		if m != h && m.staging != "" && m.stager == b {
 			b.violated("%s and %s of cluster %s are staged at once", h.Name, m.Name, h.host.Cluster)
 		}
 	}

@@ -129,7 +129,7 @@ func (h *Host) stage(b *Bastion, digest string, holders []string, now time.Time)
 	b.lawStage(h)
 	b.lawStageOne(h)
 	b.lawJournaled(h, "stage")
-	h.stager = b.ID
+	h.stager = b
 	if h.staging != digest {
 		h.staging, h.stagedBy = digest, now.Add(h.traits.Stage)
 		h.site.note("%s stages %s", b.ID, h.Name)

@@ -1,6 +1,7 @@
 package hosttest
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -37,13 +38,9 @@ func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollo
 		return rollout.Reply{Code: 2, Stderr: err.Error()}
 	}
 	quiet := verb == "quiet"
-	foreign := !h.held() || h.heldBut(o.Run)
-	if quiet {
-		foreign = h.heldBut(append(o.Holders, o.Run)...)
-	}
 	switch {
-	case foreign:
-		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else, or by nobody; nothing was done\n"}
+	case h.foreign(o, quiet) && (o.Claim || o.Before == nil):
+		return notHeld
 	case !h.goes.IsZero():
 		return rollout.Reply{Code: 1, Stderr: "the system is going down\n"}
 	case o.Boot != "" && o.Boot != h.bootID():
@@ -62,6 +59,36 @@ func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollo
 		}
 	}
 	return rollout.Reply{}
+}
+
+// foreign reports whether the hold of the host is none that the script may go on with.
+func (h *Host) foreign(o settingOrder, quiet bool) bool {
+	if quiet {
+		return h.heldBut(append(o.Holders, o.Run)...)
+	}
+	return !h.held() || h.heldBut(o.Run)
+}
+
+var notHeld = rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else, or by nobody; nothing was done\n"}
+
+// receive lets what a script writes arrive. It returns the script's reply if its
+// first look at the hold ends it, before anything has been sent.
+func (c conn) receive(ctx context.Context, verb, text string) (refused *rollout.Reply, err error) {
+	var o settingOrder
+	_, rest, _ := strings.Cut(text, verb+" ")
+	if verb != "write" && verb != "quiet" || json.Unmarshal([]byte(rest), &o) != nil || o.Before == nil {
+		return nil, nil
+	}
+	var takes time.Duration
+	c.b.site.with(func(time.Time) {
+		if takes = c.h.traits.Upload; c.h.foreign(o, verb == "quiet") {
+			refused = &notHeld
+		}
+	})
+	if refused != nil || takes == 0 {
+		return refused, nil
+	}
+	return nil, c.b.clock.Sleep(ctx, takes)
 }
 
 // cutAt cuts the power where the host's traits say so.
@@ -87,6 +114,7 @@ func (h *Host) write(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 	}
 	word := wordOf(o.Before.Unfinished.Config)
 	h.site.note("%s writes %s to %s", b.ID, word, h.Name)
+	b.lawArrives(h, word)
 	h.setting.disk = word
 	h.setting.writes++
 	if actionsOf(word)[0].Type == engine.NoAction {

@@ -72,6 +72,7 @@ type settingOrder struct {
 	Boot    string          `json:"boot,omitempty"`    // as planned
 	Was     string          `json:"was,omitempty"`     // on disk, as planned
 	Before  *engine.Applied `json:"before,omitempty"`  // on record while it is under way; nil: nothing is written
+	Claim   bool            `json:"claim,omitempty"`   // look at the hold again when all has arrived
 	Action  string          `json:"action,omitempty"`
 	Failed  *engine.Applied `json:"failed,omitempty"` // on record if the action fails
 	After   *engine.Applied `json:"after,omitempty"`  // on record at the end

@@ -16,7 +16,7 @@ func (x settingDiff) steps(t engine.Target) engine.Steps {
 			Quiet:  []engine.Step{settingStep(t, "record", record.script("quiet"), false)},
 		}
 	}
-	write := settingOrder{Run: t.Run, Boot: t.Facts.BootID, Was: x.disk, Before: &before}
+	write := settingOrder{Run: t.Run, Boot: t.Facts.BootID, Was: x.disk, Before: &before, Claim: true}
 	s := engine.Steps{Actions: x.actions}
 	if x.disk != x.want {
 		s.Write = []engine.Step{settingStep(t, "write", write.script("write"), false)}

@@ -37,6 +37,7 @@ type drama struct {
 	end                                  engine.RunEnd
 
 	mu     sync.Mutex
+	timers []*time.Timer // of troubles that come later
 	fired  []trouble
 	events map[string]int // about each host
 	calls  map[string]int
@@ -76,6 +77,9 @@ func (d *drama) play(p *past) {
 	}
 	d.come("", 0)
 	d.end = d.run.Apply(d.hard, r)
+	for _, timer := range d.timers {
+		timer.Stop()
+	}
 	d.stopSoft()
 	d.stopHard()
 }
@@ -95,7 +99,11 @@ func (d *drama) come(on string, at int) {
 		if t.at != at || t.on != on && at > 0 {
 			continue
 		}
-		d.fire(t)
+		if t.late > 0 {
+			d.timers = append(d.timers, time.AfterFunc(t.late, func() { d.happen(t) }))
+			continue
+		}
+		d.happen(t)
 		switch t.kind {
 		case "killed":
 			d.killed = true
@@ -113,9 +121,14 @@ func (d *drama) come(on string, at int) {
 		case "gate late":
 			d.shut = time.Now().Add(30 * time.Second)
 		}
-		if do := happens()[t.kind]; do != nil {
-			do(d.site, d.site.Host(t.host))
-		}
+	}
+}
+
+// happen lets come over a host what comes over hosts.
+func (d *drama) happen(t trouble) {
+	d.fire(t)
+	if do := happens()[t.kind]; do != nil {
+		do(d.site, d.site.Host(t.host))
 	}
 }
 

@@ -23,6 +23,7 @@ type history struct {
 	os      []map[string]string // of each pool in each act, and in the last run; the new one where nothing is said
 	labels  map[string]string   // of each OS
 	says    bool                // the inventory says these, too
+	uploads map[string]time.Duration
 
 	tell     func(tale string)                  // is told what happened; may be nil
 	sabotage func(*hosttest.Site, *rollout.Run) // of every run; may be nil
@@ -53,10 +54,11 @@ type trouble struct {
 	host string // to which it happens
 	on   string // whose events or calls are counted; "": those that are about no host
 	at   int
+	late time.Duration // after that moment, for holds
 }
 
 func (t trouble) String() string {
-	return fmt.Sprintf("%s (%s, at %d of %q)", t.kind, t.host, t.at, t.on)
+	return fmt.Sprintf("%s (%s, %s after %d of %q)", t.kind, t.host, t.late, t.at, t.on)
 }
 
 // dice are what makes a history random.
@@ -81,6 +83,7 @@ func newHistory(seed uint64) history {
 	}
 	d.settings(&h, names)
 	dice{rand.New(rand.NewPCG(seed, 15))}.more(&h)
+	dice{rand.New(rand.NewPCG(seed, 16))}.late(&h)
 	return h
 }
 
@@ -192,7 +195,7 @@ func (h history) String() string {
 		fmt.Fprintf(&s, ", drain %v, drift %q, on_action_failure %q, gates %v\n", p.Drain != nil, p.Drift, p.OnActionFailure, p.Gates)
 	}
 	for _, x := range h.inv.Hosts {
-		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), h.had[x.Name])
+		fmt.Fprintf(&s, "%s: pool %s, cluster %q, zone %q, updated %v, upload %s, had %q", x.Name, x.Pool, x.Cluster, x.Zone, slices.Contains(h.updated, x.Name), h.uploads[x.Name], h.had[x.Name])
 		for _, w := range h.wants {
 			fmt.Fprintf(&s, ", %s", w[x.Name])
 		}

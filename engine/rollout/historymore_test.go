@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hosttest"
@@ -28,6 +29,42 @@ func (d dice) more(h *history) {
 		}
 	}
 }
+
+// late draws how long a write takes to arrive on each host, and lets most holds
+// of others appear in the middle of something: of a write, or of a staging.
+func (d dice) late(h *history) {
+	h.uploads = map[string]time.Duration{}
+	for _, host := range h.inv.Hosts {
+		h.uploads[host.Name] = anyOf(d, 0, 20*time.Second, time.Minute)
+	}
+	for i := range h.acts {
+		for n := range h.acts[i].runs {
+			troubles := h.acts[i].runs[n].troubles
+			for k := range troubles {
+				if holds(troubles[k].kind) && !d.oneIn(4) {
+					troubles[k].late = d.moment()
+				}
+			}
+		}
+	}
+	d.middles(h)
+}
+
+// middles lets people take hosts in the middle of a write in some histories of settings.
+func (d dice) middles(h *history) {
+	for i := range h.acts {
+		for n := range h.acts[i].runs {
+			if h.wants == nil || !d.oneIn(6) {
+				continue
+			}
+			host, run := anyOf(d, h.inv.Hosts...).Name, &h.acts[i].runs[n]
+			run.troubles = append(run.troubles, trouble{kind: "maintenance", host: host, on: host, at: 1 + d.IntN(2), late: d.moment()})
+		}
+	}
+}
+
+// moment is up to 40 seconds. No call is at the same nanosecond.
+func (d dice) moment() time.Duration { return time.Duration(d.IntN(int(40*time.Second))) | 1 }
 
 // targets draws what OS each act is to bring, and which runs may begin one over
 // another.

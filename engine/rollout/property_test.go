@@ -33,6 +33,7 @@ func (h history) play() (err error) {
 		}
 	}
 	for _, host := range site.Hosts() {
+		host.Change(func(t *hosttest.Traits) { t.Upload = h.uploads[host.Name] })
 		if word := h.had[host.Name]; word != "" {
 			host.Set(word)
 		}
@@ -233,7 +234,7 @@ func (h history) sabotaged(site *hosttest.Site) func(*rollout.Run) {
 func repair(site *hosttest.Site) {
 	for _, h := range site.Hosts() {
 		h.Change(func(t *hosttest.Traits) {
-			*t = hosttest.Traits{Stage: t.Stage, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle}
+			*t = hosttest.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle}
 		})
 		h.Heal()
 		h.PowerOn()

@@ -52,6 +52,21 @@ func (c deafConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, err
 	return c.Conn.Run(ctx, s)
 }
 
+// hurriedHosts run writes that do not look at the hold again when all has arrived.
+type hurriedHosts struct{ rollout.Hosts }
+
+func (h hurriedHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	c, err := h.Hosts.Connect(ctx, host)
+	return hurriedConn{c}, err
+}
+
+type hurriedConn struct{ rollout.Conn }
+
+func (c hurriedConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	s.Text = strings.Replace(s.Text, `"claim":true`, `"claim":false`, 1)
+	return c.Conn.Run(ctx, s)
+}
+
 // muteSink tells nothing of the hosts of its plan.
 type muteSink struct{ rollout.Sink }
 
@@ -125,6 +140,9 @@ func TestSimulatorBites(t *testing.T) {
 		"release": {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hastyHosts{r.Hosts, r.ID} }, "is released while it goes down", 1},
 		"journal": {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal", 1},
 		"plan":    {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so", 1},
+
+		"hold in a write":   {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }, "arrives on the disk", 4},
+		"hold in a staging": {stagesOn, "arrives on the disk", 400},
 
 		"versions":         {blind(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 58},
 		"unfinished":       {func(_ *hosttest.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 1},

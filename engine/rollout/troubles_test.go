@@ -49,6 +49,9 @@ func happens() map[string]func(*hosttest.Site, *hosttest.Host) {
 	}
 }
 
+// holds reports whether somebody takes a hold in that kind of trouble.
+func holds(kind string) bool { return kind == "other run" || kind == "maintenance" }
+
 // faults are the kinds of trouble that come over a call.
 func faults() map[string]hosttest.Fault {
 	return map[string]hosttest.Fault{

@@ -1,0 +1,113 @@
+package rollout_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hosttest"
+	"holdfast/engine/rollout"
+)
+
+// holdDuring lets a person hold worker-0 half a minute after a step has begun there.
+func holdDuring(site *hosttest.Site, b *hosttest.Bastion, step string) {
+	b.Watch = func(e engine.Event) {
+		if e.Type == engine.StepStarted && e.Host == "worker-0" && e.Step == step {
+			time.AfterFunc(30*time.Second, func() {
+				site.Host("worker-0").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b9", Reason: "disk swap"})
+			})
+		}
+	}
+}
+
+// middle is a hold that appears in the middle of something.
+type middle struct {
+	word   string // setting to be written; "": an OS is to be staged
+	step   string
+	broken func(*hosttest.Site, *rollout.Run) // what keeps the run from noticing
+}
+
+func middles() map[string]middle {
+	hurried := func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }
+	return map[string]middle{
+		"write without a hold":    {"reload-2", "write", hurried},
+		"write of a taken host":   {"restart-2", "write", hurried},
+		"staging that is ordered": {"", "stage", stagesOn},
+	}
+}
+
+// stagesOn lets stagings go on whoever takes the host.
+func stagesOn(site *hosttest.Site, _ *rollout.Run) {
+	every(site, func(t *hosttest.Traits) { t.StagesOn = true })
+}
+
+func (m middle) play(sabotage func(*hosttest.Site, *rollout.Run)) (site *hosttest.Site, b *hosttest.Bastion, end engine.RunEnd) {
+	if m.word == "" {
+		site = newSite(hosttest.Fleet(0, 1))
+	} else {
+		site = wantingOf(noOS(hosttest.Fleet(0, 1)), m.word)
+	}
+	every(site, func(t *hosttest.Traits) { t.Upload, t.Stage = time.Minute, time.Minute })
+	b = site.Bastion("run-1")
+	holdDuring(site, b, m.step)
+	end = apply(b, func(r *rollout.Run) {
+		if sabotage != nil {
+			sabotage(site, r)
+		}
+	})
+	return site, b, end
+}
+
+// TestHoldInTheMiddle: a person takes a host while what is to be written is on its way there, or while an OS is staged. Nothing of
+// it reaches the disk, the person's hold stays, and the run names the host as held.
+func TestHoldInTheMiddle(t *testing.T) {
+	for name, m := range middles() {
+		t.Run(name, func(t *testing.T) {
+			check(t, inBubble(t, func() error {
+				site, b, end := m.play(nil)
+				st, hold := site.Host("worker-0").State(), site.Host("worker-0").Hold()
+				says := func(e engine.Event) bool {
+					return e.Host == "worker-0" && e.Failure != nil && strings.Contains(e.Failure.Cause+e.Message, "disk swap")
+				}
+				var errs []error
+				switch {
+				case st.Writes > 0 || st.Disk != "none-1" && m.word != "":
+					errs = append(errs, fmt.Errorf("it was written: %q", st.Disk))
+				case st.Staged != "" || st.Staging:
+					errs = append(errs, fmt.Errorf("it was staged: %+v", st))
+				case len(st.Reboots) > 0:
+					errs = append(errs, errors.New("it was rebooted"))
+				case hold == nil || hold.Holder != "bob@b9":
+					errs = append(errs, fmt.Errorf("the hold is %v", hold))
+				case end.Exit == engine.ExitOK:
+					errs = append(errs, errors.New("all is well, it says"))
+				case !slices.ContainsFunc(b.Events(), says) && !strings.Contains(end.Reason, "held"):
+					errs = append(errs, fmt.Errorf("nothing says who holds it: %s\n%s", end.Reason, tale(site, []*hosttest.Bastion{b})))
+				}
+				return errors.Join(append(errs, lawful(site))...)
+			}))
+		})
+	}
+}
+
+// TestHoldInTheMiddleBites breaks what keeps such a hold, and sees that the law is watched.
+func TestHoldInTheMiddleBites(t *testing.T) {
+	for name, m := range middles() {
+		t.Run(name, func(t *testing.T) {
+			check(t, inBubble(t, func() error {
+				site, _, _ := m.play(m.broken)
+				told := func(v string) bool {
+					return strings.Contains(v, "arrives on the disk of worker-0, which is held by bob@b9")
+				}
+				if !slices.ContainsFunc(site.Violations(), told) {
+					return fmt.Errorf("no law was broken: %v", site.Violations())
+				}
+				return nil
+			}))
+		})
+	}
+}
