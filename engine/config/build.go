@@ -59,8 +59,6 @@ func (b *builder) buildSystem() {
 	}
 }
 
-// extensionPlace returns the place of the last document that requests an
-// extension.
 func (b *builder) extensionPlace(name string) engine.Place {
 	for _, d := range slices.Backward(b.docs) {
 		if i := slices.Index(d.spec.Extensions, name); i >= 0 {
@@ -127,8 +125,6 @@ func (b *builder) buildFile(f types.File) engine.File {
 	return out
 }
 
-// nodeOwner returns the owner of a node. fallback is the user and group that
-// apply if the document names none.
 func nodeOwner(n types.Node, fallback string) engine.Owner {
 	return engine.Owner{User: accountName(n.User.ID, n.User.Name, fallback), Group: accountName(n.Group.ID, n.Group.Name, fallback)}
 }

@@ -45,7 +45,6 @@ func (d *document) checkIgnition() {
 	d.checkPasswd()
 }
 
-// checkFile checks a file and decodes its contents.
 func (d *document) checkFile(f *types.File, at fieldPath) {
 	d.checkNode(f.Node, at)
 	d.refusePath(f.Path, false, at.with("path"))

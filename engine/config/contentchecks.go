@@ -23,8 +23,6 @@ func checkContents(name string, contents []byte) []string {
 	return nil
 }
 
-// checkMergedContents checks the merged files as checkContents does each
-// document's, and whether they are consistent.
 func (b *builder) checkMergedContents() {
 	var registries map[string]any
 	for _, f := range b.out.Files {
@@ -47,8 +45,6 @@ func (b *builder) checkMergedContents() {
 	}
 }
 
-// fullContents returns the contents of a file that does not inherit, with its
-// appended contents.
 func fullContents(f engine.File) []byte {
 	return append(f.Contents[:len(f.Contents):len(f.Contents)], f.Append...)
 }

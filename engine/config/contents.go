@@ -54,7 +54,6 @@ type content struct {
 // contentPrefix precedes the number of a content in a source.
 const contentPrefix = "data:,"
 
-// countText adds the size of a document and reports an exceeded limit.
 func (c *contentStore) countText(n int) (wrong string) {
 	if c.texts += n; c.texts > c.limits.texts {
 		return fmt.Sprintf("exceeds the limit of %d MiB for all documents; put files of that size into the OS image", c.limits.texts>>20)
@@ -62,7 +61,6 @@ func (c *contentStore) countText(n int) (wrong string) {
 	return ""
 }
 
-// countBytes adds a size of contents and reports an exceeded limit.
 func (c *contentStore) countBytes(n int) (wrong string) {
 	if c.bytes += n; c.bytes > c.limits.all {
 		return fmt.Sprintf("exceeds the limit of %d MiB for the contents of all documents; put files of that size into the OS image", c.limits.all>>20)
@@ -70,7 +68,6 @@ func (c *contentStore) countBytes(n int) (wrong string) {
 	return ""
 }
 
-// addContent stores a content and returns a resource that refers to it.
 func (c *contentStore) addContent(x content) types.Resource {
 	x.digest = engine.Digest(x.data)
 	c.list = append(c.list, x)
@@ -178,7 +175,6 @@ func decodeResource(r types.Resource, limit int) (data []byte, field fieldPath, 
 	return data, nil, ""
 }
 
-// remoteProblem explains why remote contents are refused.
 func remoteProblem(r types.Resource) string {
 	scheme := "that"
 	if u, err := url.Parse(*r.Source); err == nil && len(u.Scheme) <= 5 {
@@ -197,7 +193,6 @@ func remoteProblem(r types.Resource) string {
 // errTooLong means that decompressed data exceed their limit.
 var errTooLong = errors.New("too long")
 
-// decompressGzip decompresses at most limit bytes.
 func decompressGzip(data []byte, limit int) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

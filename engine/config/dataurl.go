@@ -42,8 +42,6 @@ var commonHeads = map[string]bool{
 	"data:text/plain": false, "data:text/plain;base64": true,
 }
 
-// unescapePercent decodes data in which %XX replaces characters that are not
-// allowed in a URL.
 func unescapePercent(s string) (data []byte, ok bool) {
 	data = make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -66,7 +64,6 @@ func unescapePercent(s string) (data []byte, ok bool) {
 	return data, true
 }
 
-// hexValue returns the value of a hexadecimal digit, or -1.
 func hexValue(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':

@@ -31,14 +31,10 @@ type document struct {
 	report           *problems
 }
 
-// ignitionPlace returns the place of a field of the Ignition config, or of its
-// nearest parent in the text.
 func (d *document) ignitionPlace(p fieldPath) engine.Place {
 	return d.documentPlace(d.prefix.with(p...))
 }
 
-// documentPlace returns the place of a field, counted from the root of the
-// document.
 func (d *document) documentPlace(p fieldPath) engine.Place {
 	shown := p
 	if d.butane {
@@ -59,8 +55,6 @@ func (d *document) addWarning(p fieldPath, format string, args ...any) {
 	d.report.addWarning(d.ignitionPlace(p), format, args...)
 }
 
-// snakePath converts field names to Butane's: sshAuthorizedKeys becomes
-// ssh_authorized_keys.
 func snakePath(p fieldPath) fieldPath {
 	out := make(fieldPath, len(p))
 	for i, step := range p {

@@ -25,7 +25,6 @@ func (l *loader) readFile(p string) []*document {
 	return l.readDocuments(Text{Name: path.Base(p), Dir: path.Dir(shown), Data: text}, shown)
 }
 
-// readText reads a file of at most maxDocument bytes, or returns the problem.
 func (l *loader) readText(p string) (text, wrong string) {
 	const large = "has more than 128 MiB; put files of that size into the OS image"
 	info, err := fs.Stat(l.src.FS, p)
@@ -89,7 +88,6 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 	return nameDocuments(docs, stem)
 }
 
-// splitChunks splits a YAML stream, unless it has too many documents.
 func (l *loader) splitChunks(text, shown string) []yamlChunk {
 	if strings.Count(text, "\n---")+strings.Count(text, "\n...") > maxYAMLDocuments {
 		l.problems.addError(engine.Place{File: shown}, "has more than %d documents; write fewer into one file", maxYAMLDocuments)
@@ -98,7 +96,6 @@ func (l *loader) splitChunks(text, shown string) []yamlChunk {
 	return splitYAML([]byte(text))
 }
 
-// nameDocuments names unnamed documents after their file.
 func nameDocuments(docs []*document, stem string) []*document {
 	unnamed := 0
 	for _, d := range docs {
@@ -112,8 +109,6 @@ func nameDocuments(docs []*document, stem string) []*document {
 	return docs
 }
 
-// convertValue converts a parsed value to documents. The value is Ignition, a
-// MachineConfig, or a list of them.
 func (l *loader) convertValue(n *node, shown string) []*document {
 	k := n.stringField("kind")
 	if (k == "List" || k == "MachineConfigList") && n.field("items") != nil && n.field("items").kind == listKind {
@@ -127,7 +122,6 @@ func (l *loader) convertValue(n *node, shown string) []*document {
 	return l.convertDocument(&document{file: shown, source: n, report: &l.problems, contents: &l.src.Cache.contents, fetch: l.src.Fetch})
 }
 
-// refuseListFields refuses fields of a list other than its items.
 func (l *loader) refuseListFields(n *node, shown string) {
 	for _, k := range n.keys {
 		switch k.name {

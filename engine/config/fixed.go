@@ -52,8 +52,6 @@ func (b *builder) buildFixed() []engine.Fixed {
 	return list
 }
 
-// sectionPlace returns the place of a section of Ignition in the last document
-// that has it.
 func (b *builder) sectionPlace(p ...any) engine.Place {
 	for _, d := range slices.Backward(b.docs) {
 		want := d.prefix.with(p...)

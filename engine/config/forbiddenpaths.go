@@ -48,7 +48,6 @@ func (d *document) refusePath(path string, isDirectory bool, at fieldPath) {
 	}
 }
 
-// refuseUnit refuses a unit or drop-in whose file has a forbidden path.
 func (d *document) refuseUnit(name string, dropins []string, at fieldPath) {
 	path := engine.UnitDir + "/" + name
 	d.refusePath(path, false, at.with("name"))

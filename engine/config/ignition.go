@@ -83,7 +83,6 @@ func (d *document) readIgnition(n *node) bool {
 	return true
 }
 
-// reportIgnitionFindings reports the findings of the Ignition library.
 func (d *document) reportIgnitionFindings(findings report.Report) {
 	for _, e := range findings.Entries {
 		p := pathOf(e.Context)

@@ -125,7 +125,6 @@ type loader struct {
 	problems problems
 }
 
-// displayPath returns a path as the operator would write it.
 func (l *loader) displayPath(p string) string {
 	if l.src.Root == "" {
 		return p
@@ -229,7 +228,6 @@ func (l *loader) refuseSameNames(docs []*document) {
 	}
 }
 
-// errorWithoutPath returns the cause of a file error without the file name.
 func errorWithoutPath(err error) error {
 	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // fs.FS returns it unwrapped
 		return p.Err

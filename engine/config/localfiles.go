@@ -29,7 +29,6 @@ type localFiles struct {
 	hasError bool
 }
 
-// findFields finds the fields that name local files.
 func (c *localFiles) findFields(n *node, at fieldPath) {
 	for i, item := range n.items {
 		if n.kind == listKind {

@@ -126,8 +126,6 @@ func (d *document) checkSpec() {
 	}
 }
 
-// specPlace returns the place of a field of the spec. Butane has a different
-// path for it.
 func (d *document) specPlace(p ...any) engine.Place {
 	if d.butane {
 		return d.documentPlace(fieldPath{"openshift"}.with(p...))

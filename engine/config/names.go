@@ -15,13 +15,10 @@ var (
 
 func isPlainWord(s string) bool { return plainPattern.MatchString(s) }
 
-// isImageName reports whether s can be the name of an image. It accepts "",
-// which means no image.
 func isImageName(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
 }
 
-// hasControlCharacters reports control characters and invalid UTF-8.
 func hasControlCharacters(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar })
 }

@@ -57,7 +57,6 @@ func (n *node) stringField(name string) string {
 	return ""
 }
 
-// withoutField returns a copy of an object without one field.
 func (n *node) withoutField(name string) *node {
 	if n.field(name) == nil {
 		return n
@@ -71,7 +70,6 @@ func (n *node) withoutField(name string) *node {
 	return out
 }
 
-// withField returns a copy of an object with a new value in an existing field.
 func (n *node) withField(name string, value *node) *node {
 	out := *n
 	out.items = slices.Clone(n.items)
@@ -108,7 +106,6 @@ func (n *node) namesLocalFile(file string) bool {
 // fieldPath leads from one node to another: names of fields and indexes.
 type fieldPath []any
 
-// with returns an extended copy of the path.
 func (p fieldPath) with(steps ...any) fieldPath {
 	return append(p[:len(p):len(p)], steps...)
 }
@@ -130,7 +127,6 @@ func (p fieldPath) String() string {
 	return b.String()
 }
 
-// shortenName shortens a long name from a document for use in messages.
 func shortenName(name string) string {
 	const most = 64
 	if len(name) > most {
@@ -160,7 +156,6 @@ func (n *node) followPath(p fieldPath) (*node, int) {
 	return n, len(p)
 }
 
-// fieldKey returns the key of the last field of a path, or nil.
 func (n *node) fieldKey(p fieldPath) *key {
 	if len(p) == 0 {
 		return nil

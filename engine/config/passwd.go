@@ -79,8 +79,6 @@ func (d *document) checkPasswordHash(hash *string, at fieldPath) {
 	}
 }
 
-// checkSSHKeys checks one entry of sshAuthorizedKeys, which may have several
-// lines.
 func (d *document) checkSSHKeys(entry string, at fieldPath) {
 	if strings.Contains(entry, "PRIVATE KEY") {
 		d.addError(at, "is a private key; use the public one (the file that ends in .pub), and make a new pair")
@@ -101,8 +99,6 @@ func (d *document) checkSSHKeys(entry string, at fieldPath) {
 	}
 }
 
-// keyLines returns the keys of an entry of sshAuthorizedKeys, without blank
-// lines and comments.
 func keyLines(entry string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(entry, "\n") {

@@ -70,8 +70,6 @@ func locateEntries(docs []*document) places {
 	return known
 }
 
-// entryPlace returns the place of an entry, or of one of its fields, in the
-// last document that contains it.
 func (k places) entryPlace(key string, field ...any) engine.Place {
 	o, ok := k[key]
 	if !ok {
@@ -80,7 +78,6 @@ func (k places) entryPlace(key string, field ...any) engine.Place {
 	return o.doc.ignitionPlace(o.at.with(field...))
 }
 
-// pathPlace returns the place of a path of the merged config.
 func (k places) pathPlace(merged types.Config, p fieldPath) engine.Place {
 	if len(p) >= 3 {
 		for _, e := range listEntries(merged) {

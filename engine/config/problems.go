@@ -64,7 +64,6 @@ func (p *problems) addWarning(at engine.Place, format string, args ...any) {
 	p.warnings = append(p.warnings, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 
-// asError returns all errors, sorted and without duplicates, or nil.
 func (p *problems) asError() error {
 	if len(p.errors) == 0 {
 		return nil

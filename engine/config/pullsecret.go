@@ -51,7 +51,6 @@ func readPullSecret(contents []byte) (logins map[string]login, wrong string) {
 	return secret.Auths, ""
 }
 
-// checkPullSecret checks that a pull secret has log-ins for the OS images.
 func (b *builder) checkPullSecret(f engine.File, registries map[string]any) {
 	logins, wrong := readPullSecret(fullContents(f))
 	if wrong != "" {
@@ -64,8 +63,6 @@ func (b *builder) checkPullSecret(f engine.File, registries map[string]any) {
 	}
 }
 
-// hasLogin reports whether there is a log-in for an image, or for a mirror of
-// its registry.
 func hasLogin(image string, logins map[string]login, registries map[string]any) bool {
 	for _, name := range append(mirrorNames(image, registries), withoutTransport(image)) {
 		for scope := range logins {
@@ -78,7 +75,6 @@ func hasLogin(image string, logins map[string]login, registries map[string]any) 
 	return false
 }
 
-// isInScope reports whether an image is in a registry, or in a part of it.
 func isInScope(name, scope string) bool {
 	rest, ok := strings.CutPrefix(name, scope)
 	return ok && scope != "" && (rest == "" || strings.ContainsAny(rest[:1], "/:@"))
@@ -106,7 +102,6 @@ func registryName(image string) string {
 	return registry
 }
 
-// mirrorNames returns the locations that registries.conf lists for an image.
 func mirrorNames(image string, registries map[string]any) []string {
 	var names []string
 	for _, r := range asTables(registries["registry"]) {

@@ -14,8 +14,6 @@ import (
 // than half of it.
 const maxDepth = 100
 
-// readJSON parses one JSON document. On errors it reports them and returns
-// nil.
 func readJSON(file, text string, report *problems) *node {
 	if !utf8.ValidString(text) {
 		report.addError(engine.Place{File: file}, "is not UTF-8 text; save it as UTF-8")
@@ -108,7 +106,6 @@ func (r *jsonReader) readValue(n *node, depth int) error {
 	return r.readLiteral(n)
 }
 
-// readLiteral reads a number, true, false or null.
 func (r *jsonReader) readLiteral(n *node) error {
 	rest := r.text[r.pos:]
 	if end := strings.IndexAny(rest[:min(len(rest), 512)], " \t\r\n,]}:[{\""); end >= 0 {
@@ -242,7 +239,6 @@ func (r *jsonReader) readObject(n *node, depth int) error {
 	}
 }
 
-// readKey reads the name of a field and the colon after it.
 func (r *jsonReader) readKey() (key, error) {
 	c := r.skipSpace()
 	k := key{line: r.line, column: r.column()}
@@ -277,7 +273,6 @@ type nameSet struct {
 	more map[string]bool
 }
 
-// add adds a name and reports whether it is new.
 func (s *nameSet) add(name string) bool {
 	if slices.Contains(s.list, name) || s.more[name] {
 		return false

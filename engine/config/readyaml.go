@@ -52,8 +52,6 @@ func isDocumentMark(line []byte) bool {
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-// readYAML parses one YAML document. It returns nil if the document is empty
-// or has errors.
 func readYAML(file string, c yamlChunk, report *problems) *node {
 	r := &yamlReader{file: file, linesBefore: c.line, report: report}
 	if !utf8.Valid(c.text) {

@@ -120,8 +120,6 @@ func fieldLines(text string) map[string]int {
 	return lines
 }
 
-// addProblem adds a problem with the line of the field or of its nearest
-// parent.
 func (r *registriesChecker) addProblem(field, format string, args ...any) {
 	at, _, _ := strings.Cut(field, " ") // a space ends the part of the path that has a line
 	for r.lines[at] == 0 && at != "" {
@@ -155,8 +153,6 @@ func (r *registriesChecker) checkFields(c map[string]any, inFolder bool) {
 	}
 }
 
-// checkVersion1 checks version 1 of the format, which has the tables
-// registries.search, .insecure and .block.
 func (r *registriesChecker) checkVersion1(v any, c map[string]any, inFolder bool) {
 	table, ok := v.(map[string]any)
 	if !ok {

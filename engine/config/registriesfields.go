@@ -19,7 +19,6 @@ var (
 	imagePattern  = regexp.MustCompile(`^(?:(` + domainName + `)/)?(` + imagePart + `(?:/` + imagePart + `)*)$`)
 )
 
-// checkAliases checks short names of images and the images that they refer to.
 func (r *registriesChecker) checkAliases(v any) {
 	table, ok := v.(map[string]any)
 	if !ok && v != nil {
@@ -37,8 +36,6 @@ func (r *registriesChecker) checkAliases(v any) {
 	}
 }
 
-// imageDomain returns the domain of an image name. ok is false if the name is
-// invalid, or has a tag or a digest.
 func imageDomain(s string) (domain string, ok bool) {
 	m := imagePattern.FindStringSubmatch(s)
 	if m == nil || len(m[2]) > 255 {
@@ -47,13 +44,10 @@ func imageDomain(s string) (domain string, ok bool) {
 	return m[1], true
 }
 
-// isRegistryHost reports whether the part of a name before the first slash is
-// a registry.
 func isRegistryHost(domain string) bool {
 	return domain == "localhost" || strings.ContainsAny(domain, ".:")
 }
 
-// checkLocation returns a location of images without trailing slashes.
 func (r *registriesChecker) checkLocation(at string, v any) (string, bool) {
 	s, ok := r.checkText(at, v)
 	s = strings.TrimRight(s, "/")
@@ -64,8 +58,6 @@ func (r *registriesChecker) checkLocation(at string, v any) (string, bool) {
 	return s, ok
 }
 
-// checkLocations checks a list of registries. Registries to search must be
-// domains.
 func (r *registriesChecker) checkLocations(at string, v any, search bool) {
 	r.checkTexts(at, v, func(at, s string) {
 		s, ok := r.checkLocation(at, s)

@@ -83,7 +83,6 @@ func (s *shapeChecker) checkObject(n *node, t reflect.Type, p fieldPath) {
 	}
 }
 
-// fieldAdvice suggests a field that differs only in case or punctuation.
 func fieldAdvice(name string, fields map[string]reflect.Type) string {
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s)) }
 	for field := range fields {
@@ -120,7 +119,6 @@ func kindOfType(t reflect.Type) kind {
 	return textKind
 }
 
-// structFields returns the fields of a struct, including embedded ones.
 func structFields(t reflect.Type, fields map[string]reflect.Type) map[string]reflect.Type {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -17,7 +17,6 @@ import (
 // documents without their files. This code calls the library's methods for each
 // file, and repeats the library's checks that compare files.
 
-// parseFiles parses storage.files, whose shape was already checked.
 func parseFiles(n *node) []types.File {
 	if n == nil || n.kind != listKind {
 		return nil
@@ -56,7 +55,6 @@ func (n *node) optionalString(name string) *string {
 	return nil
 }
 
-// optionalInt returns the whole number of a field, or nil.
 func (n *node) optionalInt(name string) *int {
 	if v := n.field(name); v != nil && v.kind == numberKind {
 		if i, err := strconv.Atoi(v.scalar); err == nil {
@@ -142,7 +140,6 @@ func validateResource(r types.Resource, at vpath.ContextPath, version string, al
 	}
 }
 
-// unitPaths returns the paths of the files of all units.
 func unitPaths(c types.Config) map[string]bool {
 	paths := map[string]bool{}
 	for _, u := range c.Systemd.Units {
@@ -159,7 +156,6 @@ func unitPaths(c types.Config) map[string]bool {
 	return paths
 }
 
-// isBelowAny reports whether a parent of p is one of the links.
 func isBelowAny(p string, links map[string]bool) bool {
 	if len(links) == 0 {
 		return false

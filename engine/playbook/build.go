@@ -65,7 +65,6 @@ func buildPause(_ *loader, a arguments, t *engine.Task) {
 	t.Pause = &engine.Pause{For: engine.Duration(time.Duration(a.numberOf("seconds"))*time.Second + time.Duration(a.numberOf("minutes"))*time.Minute)}
 }
 
-// defaultTaskName names a task after its module and main argument.
 func defaultTaskName(t engine.Task) string {
 	argument := ""
 	switch {

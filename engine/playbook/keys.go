@@ -37,7 +37,6 @@ const (
 	postTasks = "post_tasks"
 )
 
-// playFields returns the keys of a play.
 func playFields() []field {
 	return []field{
 		{name: "name", kind: templateKind, fallback: "its hosts", meaning: "name in messages and reports"},
@@ -54,7 +53,6 @@ func playFields() []field {
 	}
 }
 
-// taskFields returns the keys of a task, without its module.
 func taskFields() []field {
 	return []field{
 		{name: "name", kind: templateKind, fallback: "the module and its main argument", meaning: "name in messages and reports"},
@@ -64,7 +62,6 @@ func taskFields() []field {
 	}
 }
 
-// hostOrders returns Ansible's names for the order of hosts.
 func hostOrders() []string {
 	return []string{string(engine.Sorted), string(engine.ReverseSorted), string(engine.InInventory), string(engine.ReverseInventory), string(engine.Shuffled)}
 }

@@ -102,7 +102,6 @@ func readFile(fsys fs.FS, file string) (text []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, maxSize+1))
 }
 
-// errorWithoutPath returns the cause of a file error without the path.
 func errorWithoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -111,7 +110,6 @@ func errorWithoutPath(err error) error {
 	return err
 }
 
-// resolveAlias returns the value of an alias.
 func resolveAlias(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -153,7 +151,6 @@ func (l *loader) textPlace(n *yaml.Node, from, width int) place {
 	return nodePlace(n)
 }
 
-// addProblem reports an error in a value.
 func (l *loader) addProblem(n *yaml.Node, problemText, advice string) {
 	l.errs.addProblem(nodePlace(n), problemText, advice)
 }

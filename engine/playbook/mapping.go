@@ -75,7 +75,6 @@ func (v values) isTrue(name string) bool   { return typedValue[bool](v, name) }
 func (v values) numberOf(name string) int  { return typedValue[int](v, name) }
 func (v values) has(name string) bool      { _, ok := v[name]; return ok }
 
-// typedValue returns the value of a key, or the zero value.
 func typedValue[T any](v values, name string) T {
 	x, _ := v[name].(T)
 	return x
@@ -100,7 +99,6 @@ func (l *loader) readValues(entries map[string]entry, fields []field) values {
 	return v
 }
 
-// valueOf returns the value of a key of a mapping, or nil.
 func valueOf(n *yaml.Node, key string) *yaml.Node {
 	if n = resolveAlias(n); n.Kind != yaml.MappingNode {
 		return nil
@@ -113,7 +111,6 @@ func valueOf(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// keysOf returns the keys of a mapping in their order.
 func keysOf(n *yaml.Node) []string {
 	var keys []string
 	if n == nil || n.Kind != yaml.MappingNode {

@@ -18,7 +18,6 @@ type module struct {
 	build        func(*loader, arguments, *engine.Task) // nil if the module has no arguments
 }
 
-// allModules returns all modules in the order of the reference.
 func allModules() []module {
 	return append(modulesWithoutArguments(), modulesWithArguments()...)
 }

@@ -20,8 +20,6 @@ const (
 	maxDepth = 32
 )
 
-// parseDocument parses the only document of a file. It returns nil after an
-// error.
 func (l *loader) parseDocument(text []byte) *yaml.Node {
 	if !l.checkEncoding(text) {
 		return nil
@@ -133,8 +131,6 @@ var syntaxAdvice = [][2]string{
 	{"did not find expected", "check the indentation: elements of a list or mapping begin in the same column"},
 }
 
-// reportSyntaxError reports an error of the YAML library at its actual
-// position.
 func (l *loader) reportSyntaxError(text []byte, err error) {
 	m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 	cause, advice := "this is not YAML", "check indentation, quotes and colons"

@@ -94,7 +94,6 @@ func (l *loader) refuseUnusedLists(entries map[string]entry) {
 	}
 }
 
-// hasOnlySnapshots reports whether a list has only tasks that save etcd.
 func (l *loader) hasOnlySnapshots(list *yaml.Node) bool {
 	return !slices.ContainsFunc(list.Content, func(n *yaml.Node) bool {
 		n = resolveAlias(n)
@@ -125,7 +124,6 @@ func normalizeTaskLists(p engine.Play) engine.Play {
 	return p
 }
 
-// readName returns the name of a play or task, which must be one line.
 func (l *loader) readName(entries map[string]entry, v values) string {
 	name := strings.TrimSpace(v.textOf("name"))
 	if strings.Contains(name, "\n") {
@@ -134,7 +132,6 @@ func (l *loader) readName(entries map[string]entry, v values) string {
 	return name
 }
 
-// readHosts reads the host pattern of a play and selects its hosts.
 func (l *loader) readHosts(n *yaml.Node) string {
 	before := l.errs.Len()
 	var terms []string
@@ -162,7 +159,6 @@ func (l *loader) readHosts(n *yaml.Node) string {
 	return pattern
 }
 
-// reportPatternError reports an error at the term that caused it.
 func (l *loader) reportPatternError(n *yaml.Node, items []*yaml.Node, err error) {
 	where, advice := nodePlace(n), "write a pattern as for --limit"
 	if quoted, _ := strconv.QuotedPrefix(err.Error()); quoted != "" {

@@ -70,7 +70,6 @@ func choiceAdvice(f field, s string) string {
 	return suggestWord(s, f.choices)
 }
 
-// checkUntagged refuses a value with a YAML tag, such as !vault.
 func (l *loader) checkUntagged(subject string, n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return true
@@ -79,7 +78,6 @@ func (l *loader) checkUntagged(subject string, n *yaml.Node) bool {
 	return false
 }
 
-// readText reads a text that is not blank.
 func (l *loader) readText(subject string, n *yaml.Node) (string, bool) {
 	if !l.checkUntagged(subject, n) {
 		return "", false
@@ -117,7 +115,6 @@ func (l *loader) listElements(subject, one string, n *yaml.Node) []*yaml.Node {
 	return items
 }
 
-// readTexts reads a text or a list of texts.
 func (l *loader) readTexts(subject string, n *yaml.Node) []*yaml.Node {
 	var texts []*yaml.Node
 	for _, item := range l.listElements(subject, "an element", n) {
@@ -176,7 +173,6 @@ func (l *loader) readDuration(subject string, n *yaml.Node) (engine.Duration, bo
 	return d, true
 }
 
-// readCounts reads a number of hosts, or a list of them.
 func (l *loader) readCounts(subject string, n *yaml.Node) ([]engine.CountOrPercent, bool) {
 	if n.Kind != yaml.SequenceNode {
 		one, ok := l.readCount(subject, n)

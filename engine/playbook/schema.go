@@ -51,7 +51,6 @@ func oneOrListOf(x any) dict {
 
 func playSchema() dict { return objectSchema(playFields()) }
 
-// objectSchema describes a mapping that may have only these fields.
 func objectSchema(fields []field) dict {
 	properties, required := dict{}, []string{}
 	for _, f := range fields {
@@ -98,7 +97,6 @@ func fieldSchema(f field) dict {
 	return schemaRef("text")
 }
 
-// taskSchema describes a task in one list of a play.
 func taskSchema(list string) dict {
 	o := objectSchema(taskFields())
 	properties := o["properties"].(dict)

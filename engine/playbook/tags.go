@@ -26,7 +26,6 @@ const tagPattern = `^[^\s,]+$`
 
 var tagRegexp = regexp.MustCompile(tagPattern)
 
-// readTags reads a tag or a list of tags.
 func (l *loader) readTags(n *yaml.Node) ([]string, bool) {
 	var list []string
 	for _, item := range l.readTexts("tags", n) {
@@ -62,7 +61,6 @@ func (o Options) isSelected(tags []string) bool {
 	return wanted && !shared(skip) && (len(tags) == 0 || !has(skip, tagTagged))
 }
 
-// splitTags splits elements that contain commas.
 func splitTags(given []string) []string {
 	var list []string
 	for _, words := range given {

@@ -33,7 +33,6 @@ func (l *loader) readTasks(list string, e entry, playTags []string) []engine.Tas
 	return tasks
 }
 
-// readTask reads one task and its own tags.
 func (l *loader) readTask(list string, n *yaml.Node) (engine.Task, []string) {
 	t := engine.Task{Line: n.Line}
 	if n.Kind == yaml.ScalarNode {
@@ -78,7 +77,6 @@ func (l *loader) readTask(list string, n *yaml.Node) (engine.Task, []string) {
 	return t, typedValue[[]string](v, "tags")
 }
 
-// readBareTask reads a task that is only the name of a module.
 func (l *loader) readBareTask(list string, n *yaml.Node, t *engine.Task) {
 	name, ok := l.readText("the task", n)
 	if !ok {
@@ -98,7 +96,6 @@ func (l *loader) readBareTask(list string, n *yaml.Node, t *engine.Task) {
 	}
 }
 
-// taskModule returns the only module of a task.
 func (l *loader) taskModule(n *yaml.Node, entries map[string]entry, understood bool) (module, entry, bool) {
 	var found []module
 	for _, m := range allModules() {
@@ -131,7 +128,6 @@ type arguments struct {
 	entries map[string]entry
 }
 
-// setModule sets the module of a task and its arguments.
 func (l *loader) setModule(list string, m module, e entry, t *engine.Task) {
 	t.Module = m.name
 	if !m.isAllowedIn(list) {
@@ -162,8 +158,6 @@ func (l *loader) setModule(list string, m module, e entry, t *engine.Task) {
 	}
 }
 
-// checkOneOf checks that exactly one of the module's alternative arguments is
-// set.
 func (l *loader) checkOneOf(m module, a arguments, key *yaml.Node, understood bool) bool {
 	var given []string
 	for _, name := range m.oneOf {

@@ -4,7 +4,6 @@ import "maps"
 
 // This file lists words of Ansible that holdfast does not support, with advice.
 
-// unsupportedWords returns advice for words of both plays and tasks.
 func unsupportedWords() map[string]string {
 	words := map[string]string{}
 	put := func(advice string, list ...string) {
@@ -29,7 +28,6 @@ func unsupportedWords() map[string]string {
 	return words
 }
 
-// unsupportedPlayWords returns advice for words of plays.
 func unsupportedPlayWords() map[string]string {
 	words := unsupportedWords()
 	facts := "facts are gathered before every batch; conditions have host, pool, zone, address and etcd_cluster"
@@ -44,7 +42,6 @@ func unsupportedPlayWords() map[string]string {
 	return words
 }
 
-// unsupportedTaskWords returns advice for words of tasks, including modules.
 func unsupportedTaskWords() map[string]string {
 	words := unsupportedWords()
 	put := func(advice string, list ...string) {
@@ -77,7 +74,6 @@ func unsupportedTaskWords() map[string]string {
 	return words
 }
 
-// unsupportedArguments returns advice for arguments of a module.
 func unsupportedArguments(module string) map[string]string {
 	switch module {
 	case "pause":

@@ -26,7 +26,6 @@ type variable struct {
 	text  string
 }
 
-// readVars reads the vars of a play. e is empty if the play has none.
 func (l *loader) readVars(e entry) *variables {
 	v := &variables{l: l, given: map[string]*yaml.Node{}, resolved: map[string]variable{}, resolving: map[string]bool{}}
 	switch {
@@ -90,7 +89,6 @@ func (v *variables) resolveVariable(name string, where place) (variable, bool) {
 	return x, ok
 }
 
-// computeValue returns the value from --var, or from the play.
 func (v *variables) computeValue(name string, n *yaml.Node, where place) (variable, bool) {
 	fromPlay, ok := v.playValue(name, n)
 	given, set := v.l.opts.Vars[name]
@@ -117,7 +115,6 @@ func (v *variables) computeValue(name string, n *yaml.Node, where place) (variab
 	return variable{cty.StringVal(given), given}, true
 }
 
-// playValue returns the value of a variable in the play.
 func (v *variables) playValue(name string, n *yaml.Node) (variable, bool) {
 	if !v.l.checkUntagged("the variable", n) {
 		return variable{}, false
@@ -185,7 +182,6 @@ func (v *variables) expandReferences(n *yaml.Node, s string) (string, bool) {
 	return b.String(), good
 }
 
-// parseReference parses ${var.NAME}.
 func (v *variables) parseReference(s string) (string, bool) {
 	s, closed := strings.CutSuffix(strings.TrimPrefix(s, "${"), "}")
 	name, ok := strings.CutPrefix(strings.TrimSpace(s), "var.")

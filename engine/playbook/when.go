@@ -19,7 +19,6 @@ import (
 // maxCondition is the maximum length of a condition in bytes.
 const maxCondition = 4096
 
-// hostVariables returns the names of a host's properties in conditions.
 func hostVariables(h engine.Host) map[string]cty.Value {
 	return map[string]cty.Value{
 		"host": cty.StringVal(h.Name), "pool": cty.StringVal(h.Pool), "zone": cty.StringVal(h.Zone),
@@ -27,7 +26,6 @@ func hostVariables(h engine.Host) map[string]cty.Value {
 	}
 }
 
-// conditionFunctions returns the functions that conditions may call.
 func conditionFunctions() map[string]function.Function {
 	onTexts := func(f func(s, part string) bool) function.Function {
 		return function.New(&function.Spec{
@@ -43,7 +41,6 @@ func conditionFunctions() map[string]function.Function {
 	}
 }
 
-// skippedHosts returns the hosts of the play that a `when` excludes.
 func (l *loader) skippedHosts(n *yaml.Node) map[string]bool {
 	var skipped map[string]bool
 	for _, item := range l.listElements("when", "a condition", n) {
@@ -117,7 +114,6 @@ func hasLoop(expr hclsyntax.Expression) bool {
 	return found
 }
 
-// resolveNames checks the names in a condition and returns its variables.
 func (l *loader) resolveNames(n *yaml.Node, text string, expr hclsyntax.Expression) (map[string]cty.Value, bool) {
 	vars, good := map[string]cty.Value{}, true
 	words := []string{"host", "pool", "zone", "address", "etcd_cluster", "var"}
@@ -169,7 +165,6 @@ func (l *loader) evaluateCondition(n *yaml.Node, expr hclsyntax.Expression, vars
 	return v.True(), true
 }
 
-// reportDiagnostic reports an error that HCL found in a condition.
 func (l *loader) reportDiagnostic(n *yaml.Node, text string, d *hcl.Diagnostic) {
 	where := nodePlace(n)
 	if d.Subject != nil {

@@ -62,7 +62,6 @@ func (p *requestedActions) ordered() []Action {
 	return actions
 }
 
-// phase returns the position of an action in the execution order.
 func (w requestedAction) phase() int {
 	switch w.action.Type {
 	case engine.DrainAction:

@@ -68,7 +68,6 @@ func networkTree(p string) string {
 	return ""
 }
 
-// isInTree reports whether p is dir or a path below it.
 func isInTree(p, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")
 	rest, ok := strings.CutPrefix(p, dir)

@@ -31,7 +31,6 @@ type comparison struct {
 	requested requestedActions
 }
 
-// addChange adds a change with the decision of its rule.
 func (c *comparison) addChange(change Change, v decision) {
 	change.Rule, change.Actions = v.rule, v.actions
 	change.Why = strings.Join(slices.DeleteFunc([]string{change.Why, v.why}, func(s string) bool { return s == "" }), "; ")
@@ -67,7 +66,6 @@ func walkDifferences[T any](old, new []T, by comparer[T], found func(was, is *T)
 	}
 }
 
-// sortByKey returns the list sorted by key. It copies only unsorted lists.
 func sortByKey[T any](list []T, key func(T) string) []T {
 	by := func(a, b T) int { return strings.Compare(key(a), key(b)) }
 	if slices.IsSortedFunc(list, by) {

@@ -27,17 +27,14 @@ const (
 	defaultRank = 1 << 21
 )
 
-// fixedDecision requests a drain and a reboot, which no policy can weaken.
 func fixedDecision(subject string) decision {
 	return decision{rule: "fixed: " + subject, rank: fixedRank, actions: drainAndReboot, why: "always requires a drain and a reboot"}
 }
 
-// loginDecision decides about SSH keys and password hashes.
 func loginDecision() decision {
 	return decision{rule: "built-in: SSH keys and password hashes", rank: builtinRank + len(builtinRules), actions: noActions, why: "takes effect at the next log-in"}
 }
 
-// defaultDecision decides about changes that no rule covers.
 func defaultDecision() decision {
 	return decision{rule: "default: no rule", rank: defaultRank, actions: drainAndReboot, why: "no rule covers it"}
 }
@@ -70,8 +67,6 @@ func (p Policy) decidePath(name string) decision {
 	return best
 }
 
-// decideUnit returns the decision for a unit, whose rule must have its exact
-// name.
 func (p Policy) decideUnit(name string) decision {
 	for i, r := range p.rules {
 		if r.Unit == name {
@@ -98,7 +93,6 @@ func matchLength(r Rule, name string) int {
 	return -1
 }
 
-// globMatches reports whether a pattern matches a path or one of its parents.
 func globMatches(glob, name string) bool {
 	for glob = path.Clean(glob); ; name = path.Dir(name) {
 		if ok, err := path.Match(glob, name); ok && err == nil {

@@ -111,8 +111,6 @@ func actionProblems(actions []engine.Action) []string {
 	return wrong
 }
 
-// literalPrefix returns the part of a pattern before its first special
-// character.
 func literalPrefix(glob string) string {
 	if i := strings.IndexAny(glob, `*?[\`); i >= 0 {
 		return glob[:i]

@@ -44,7 +44,6 @@ var fixedMessages = map[Verb]string{
 	Delete: "was removed, and cannot be undone on a running host; restore it, or reinstall the host",
 }
 
-// refuseFixed refuses changes that only a new installation can make.
 func refuseFixed(old, new engine.Config) error {
 	var r Refused
 	name := func(f engine.Fixed) string { return f.Name }

@@ -39,7 +39,6 @@ var registriesFields = []string{
 
 const digestOnly = "digest-only"
 
-// scope returns the name by which a registry is matched.
 func (r registry) scope() string {
 	if r.Prefix != "" {
 		return r.Prefix
@@ -47,7 +46,6 @@ func (r registry) scope() string {
 	return r.Location
 }
 
-// mirrorPulls returns pull-from-mirror of each entry of a mirror.
 func (r registry) mirrorPulls(location string) []string {
 	var list []string
 	for _, m := range r.Mirrors {
@@ -117,8 +115,6 @@ func unsafeReason(before, after []byte) string {
 	return ""
 }
 
-// groupByScope groups entries by registry. scopes lists the registries in
-// their order in the file.
 func groupByScope(list []registry) (groups map[string][]registry, scopes []string) {
 	groups = map[string][]registry{}
 	for _, r := range list {
@@ -169,7 +165,6 @@ func parseRegistries(text []byte) (registriesConf, string) {
 	return c, ""
 }
 
-// unsafeUpdateReason compares a registry that is in both files.
 func unsafeUpdateReason(a, b registry) string {
 	switch {
 	case a.Prefix != b.Prefix:
@@ -201,7 +196,6 @@ func unsafeUpdateReason(a, b registry) string {
 	return ""
 }
 
-// unsafeAdditionReason checks a registry that is only in the new file.
 func unsafeAdditionReason(r registry) string {
 	if len(r.Mirrors) == 0 && !r.DigestOnly {
 		return " has no mirrors and no mirror-by-digest-only"

@@ -7,7 +7,6 @@ import (
 	"holdfast/engine"
 )
 
-// compareSystem compares OS image, kernel and extensions.
 func (c *comparison) compareSystem(old, new engine.Config) {
 	if old.OSImage != new.OSImage {
 		c.addChange(Change{Domain: OS, Name: cmp.Or(new.OSImage, old.OSImage), Verb: stringVerb(old.OSImage, new.OSImage)}, fixedDecision("os image"))
@@ -26,8 +25,6 @@ func (c *comparison) compareSystem(old, new engine.Config) {
 	})
 }
 
-// compareKernelArgs compares kernel arguments, in which order and repetition
-// matter.
 func (c *comparison) compareKernelArgs(old, new engine.Config) {
 	add := func(arg string, v Verb, why string) {
 		c.addChange(Change{Domain: KernelArg, Name: arg, Verb: v, Why: why}, fixedDecision("kernel arguments"))
