@@ -109,7 +109,7 @@ func TestDefragmentAlone(t *testing.T) {
 	if err == nil || !sent.Load() {
 		t.Fatalf("it was asked: %v, and answered: %v", sent.Load(), err)
 	}
-	contains(t, err.Error(), "it may be at it still")
+	contains(t, err.Error(), "it may still be busy")
 
 	client := open(t, config(cluster))
 	if err := client.AwaitMember(t.Context(), "etcd-0", func(string) {}); err != nil {
