@@ -60,7 +60,7 @@ var (
 
 func (b *builder) checkName(kind string, n *node, rule *regexp.Regexp) string {
 	if !rule.MatchString(n.label) || len(n.label) > 253 {
-		b.addError(n.at, fmt.Sprintf("%q is no %s name", n.label, kind), "letters, digits, dot, dash and underscore, beginning with a letter or digit")
+		b.addError(n.at, fmt.Sprintf("%q is not a valid %s name", n.label, kind), "use letters, digits, dot, dash and underscore, beginning with a letter or digit")
 		return n.label
 	}
 	return b.claimName(kind, n.label, n.at)
@@ -71,7 +71,7 @@ func (b *builder) claimName(kind, name string, at hcl.Range) string {
 		b.declared[kind] = map[string]hcl.Range{}
 	}
 	if first, twice := b.declared[kind][name]; twice {
-		b.addError(at, fmt.Sprintf("a second %s %q", kind, name), fmt.Sprintf("the first is at %s:%d; take one out or give it another name", first.Filename, first.Start.Line))
+		b.addError(at, fmt.Sprintf("a second %s %q", kind, name), fmt.Sprintf("the first is at %s:%d; remove one or rename it", first.Filename, first.Start.Line))
 	} else {
 		b.declared[kind][name] = at
 	}
@@ -145,7 +145,7 @@ func (b *builder) readSudoPassword(r reader, s engine.SSH) engine.SSH {
 	file, command := r.readPath("become_password_file"), r.readText("become_password_command")
 	switch {
 	case file != "" && command != "":
-		b.addError(r.node.args["become_password_command"].NameRange, "the sudo password comes from two places", "take out become_password_file or become_password_command")
+		b.addError(r.node.args["become_password_command"].NameRange, "the sudo password comes from two places", "remove become_password_file or become_password_command")
 	case file != "" || command != "":
 		s.BecomeFile, s.BecomeCommand = file, command
 	}
@@ -161,7 +161,7 @@ func (b *builder) readBecome(r reader, before string) string {
 	case "sudo":
 		return v
 	default:
-		b.addError(r.node.args["become"].Expr.Range(), fmt.Sprintf("no way to become root named %q", v), "there are \"sudo\" and \"none\"")
+		b.addError(r.node.args["become"].Expr.Range(), fmt.Sprintf(`become must be "sudo" or "none", not %q`, v), "")
 		return before
 	}
 }

@@ -30,13 +30,13 @@ func (b *builder) checkInventory() {
 			b.addWarning("pool %q has no hosts", p.Name)
 		}
 		if c := p.Canary; c != nil && pools[p.Name] > 0 && c.Hosts.Of(pools[p.Name]) >= pools[p.Name] {
-			b.addWarning("pool %q: its canary is all of its hosts (%d), so that none follows; give it fewer or take it out", p.Name, pools[p.Name])
+			b.addWarning("pool %q: its canary is all of its hosts (%d), so no host follows; give it fewer hosts or remove it", p.Name, pools[p.Name])
 		}
 		if p.MaxSkew != nil && len(p.After) == 0 {
-			b.addWarning("pool %q: max_skew does nothing without after; hosts are compared with those of the pools that theirs comes after", p.Name)
+			b.addWarning("pool %q: max_skew has no effect without after, which names the pools to compare with", p.Name)
 		}
 		if p.Name == "all" && pools[p.Name] < len(b.inv.Hosts) {
-			b.addWarning("pool %q is not all hosts, but -l all means them; give it another name", p.Name)
+			b.addWarning("pool %q: -l all selects all hosts, not only this pool; rename it", p.Name)
 		}
 	}
 	if len(b.inv.Hosts) == 0 {
@@ -52,7 +52,7 @@ func (b *builder) checkEmptyClusters() {
 	}
 	for _, n := range b.root.childBlocks("etcd_cluster") {
 		if len(b.inv.Members(n.label)) == 0 {
-			b.addError(n.at, fmt.Sprintf("etcd_cluster %q has no hosts", n.label), fmt.Sprintf("hosts are its members where they have etcd_cluster = %q; add that, or take the block out", n.label))
+			b.addError(n.at, fmt.Sprintf("etcd_cluster %q has no hosts", n.label), fmt.Sprintf("set etcd_cluster = %q on its hosts, or remove the block", n.label))
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (r reader) readCountOrPercent(name string, minimum int64) engine.CountOrPer
 	}
 	count, accuracy := n.AsBigFloat().Int64()
 	if accuracy != big.Exact || count < minimum || count > maxCount {
-		r.scope.loader.addError(at, name+" is not a limit", fmt.Sprintf("a whole number from %d, or a percentage such as \"10%%\", is needed", minimum))
+		r.scope.loader.addError(at, name+" is not a count or a percentage", fmt.Sprintf("write a whole number from %d, or a percentage such as \"10%%\"", minimum))
 		return engine.CountOrPercent{}
 	}
 	return engine.CountOrPercent{Count: int(count), Set: true}
@@ -50,6 +50,6 @@ func (r reader) parsePercentage(name, text string, minimum int64) engine.CountOr
 	if text == "0%" && minimum == 0 {
 		advice += "; for none, write 0 without quotes"
 	}
-	r.scope.loader.addError(r.node.args[name].Expr.Range(), name+" is not a limit", advice)
+	r.scope.loader.addError(r.node.args[name].Expr.Range(), name+" is not a count or a percentage", advice)
 	return engine.CountOrPercent{}
 }

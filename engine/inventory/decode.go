@@ -112,12 +112,12 @@ func (l *loader) checkLabel(parent, child *node, b *hclsyntax.Block) bool {
 
 func (l *loader) reportUnknown(in block, what, name string, at hcl.Range) {
 	if isUnsupported(in.name, name) {
-		l.addError(at, name+" is not supported by this version", "it would be accepted and then ignored; take it out")
+		l.addError(at, name+" is not supported by this version", "it would have no effect; remove it")
 		return
 	}
-	detail := fmt.Sprintf("a %s block knows %s", in.name, joinNames(in.knownNames()))
+	detail := fmt.Sprintf("a %s block can have %s", in.name, joinNames(in.knownNames()))
 	if in.name == "inventory" {
-		detail = "an inventory knows " + joinNames(in.knownNames())
+		detail = "an inventory can have " + joinNames(in.knownNames())
 	}
 	if near := textutil.Nearest(name, in.knownNames()); near != "" {
 		detail = fmt.Sprintf("did you mean %q?", near)

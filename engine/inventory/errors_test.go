@@ -13,7 +13,7 @@ import (
 func TestMistakesStayReadable(t *testing.T) {
 	for name, c := range map[string]struct{ src, want string }{
 		"binary":  {"\x7fELF\x00\xff\xfe" + strings.Repeat("\xc6\x16", 4000), "site/a.hcl is not text in UTF-8"},
-		"control": {strings.Repeat("\x16\n", 4000), "site/a.hcl:21:1: 3981 more mistakes from here on"},
+		"control": {strings.Repeat("\x16\n", 4000), "site/a.hcl:21:1: 3981 more errors from here on"},
 		"long":    {`site "s" { ` + strings.Repeat("x", 9000) + " = 1 }", "site/a.hcl:1:12: unknown argument"},
 	} {
 		t.Run(name, func(t *testing.T) {

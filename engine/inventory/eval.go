@@ -89,7 +89,7 @@ func (s *scope) explainErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 			d.Summary = fmt.Sprintf("unknown word %q", t.RootName())
 			d.Detail = "write text in quotes; variables are var.NAME, locals are local.NAME"
 			if t.RootName() == "id" {
-				d.Detail = "id is the number of a host in a range; only the arguments of a hosts block know it"
+				d.Detail = "id is the number of a host in a range; use it only in a hosts block"
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func stringFunction(parameter string, do func(string) (string, error)) function.
 func (l *loader) lookupEnv(name string) (string, error) {
 	v, ok := l.src.Env(name)
 	if !ok {
-		return "", fmt.Errorf("the environment has no %s", name)
+		return "", fmt.Errorf("environment variable %s is not set", name)
 	}
 	return v, nil
 }
@@ -114,7 +114,7 @@ func (l *loader) templateFileFunction(at hcl.Range, functions map[string]functio
 				return none, function.NewArgError(0, err)
 			}
 			if t := args[1].Type(); !t.IsObjectType() && !t.IsMapType() {
-				return none, function.NewArgErrorf(1, "the variables of a template are an object: { name = value }")
+				return none, function.NewArgErrorf(1, "pass the variables of a template as an object: { name = value }")
 			}
 			tokens, _ := hclsyntax.LexTemplate([]byte(src), l.absolutePath(args[0].AsString(), at), hcl.InitialPos) // the parser reports the error
 			if t := findTooDeep(tokens); t != nil {
@@ -167,7 +167,7 @@ func cidrHostFunction() function.Function {
 			}
 			n, accuracy := args[1].AsBigFloat().Int64()
 			if accuracy != 0 || n < 0 || n > 1<<24 {
-				return none, function.NewArgErrorf(1, "a whole number from 0 is needed")
+				return none, function.NewArgErrorf(1, "it must be a whole number from 0")
 			}
 			addr := prefix.Masked().Addr()
 			b := addr.AsSlice()

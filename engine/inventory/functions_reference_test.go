@@ -29,7 +29,7 @@ var calls = map[string][2]string{
 	"distinct":     {`distinct(["a", "a"])`, "list with each value once"},
 	"element":      {`element(["a", "b"], 3)`, "value of a list, counted from 0 and round"},
 	"env":          {`env("USER")`, "of the environment; an error if it is not set"},
-	"file":         {`chomp(file("commit.txt"))`, "what is in a file, relative to the file that names it"},
+	"file":         {`chomp(file("commit.txt"))`, "contents of a file, relative to the file that names it"},
 	"fileexists":   {`fileexists("commit.txt")`, "whether there is such a file"},
 	"flatten":      {`flatten([["a"], "b"])`, "lists in lists as one list"},
 	"floor":        {`floor(2.9)`, "next whole number below"},
@@ -41,7 +41,7 @@ var calls = map[string][2]string{
 	"jsonencode":   {`jsonencode({ a = 1 })`, "JSON written"},
 	"keys":         {`keys({ a = 1, b = 2 })`, "names in an object, sorted"},
 	"length":       {`length(["a", "b"])`, "how many values"},
-	"lookup":       {`lookup({ a = 1 }, "b", 0)`, "value of a name, or what to use without it"},
+	"lookup":       {`lookup({ a = 1 }, "b", 0)`, "value of a name, or the default"},
 	"lower":        {`lower("AB")`, "text in small letters"},
 	"max":          {`max(1, 2)`, "greatest number"},
 	"merge":        {`merge({ a = 1 }, { a = 2 })`, "objects joined; the later wins"},
@@ -93,7 +93,7 @@ func TestFunctions(t *testing.T) {
 
 // describeFunctions writes the table of functions.
 func describeFunctions(b *strings.Builder) {
-	b.WriteString("### Functions\n\n| call | gives | meaning |\n|---|---|---|\n")
+	b.WriteString("### Functions\n\n| call | result | meaning |\n|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", calls[name][0], result(calls[name][0]), calls[name][1])
 	}

@@ -34,7 +34,7 @@ func (b *builder) readGate(n *node) engine.Gate {
 	g.Successes, _ = r.readWholeNumber("successes", "a number of answers", 1, 1_000_000)
 	for _, w := range r.readTexts("when") {
 		if !slices.Contains(gatePoints(), w) {
-			b.addError(n.args["when"].Expr.Range(), fmt.Sprintf("no point %q in a run", w), "gates are asked at "+strings.Join(gatePoints(), ", "))
+			b.addError(n.args["when"].Expr.Range(), fmt.Sprintf("unknown point %q in a run", w), "use "+strings.Join(gatePoints(), ", "))
 		}
 		g.When = append(g.When, engine.GateWhen(w))
 	}
@@ -88,7 +88,7 @@ func (b *builder) readHTTPGate(n *node, g engine.Gate) *engine.HTTPGate {
 	}
 	for _, p := range placeholder.FindAllString(h.URL, -1) {
 		if !slices.Contains(gatePlaceholders(), p) {
-			b.addError(n.args["url"].Expr.Range(), "nothing stands for "+p, "there are "+joinNames(gatePlaceholders()))
+			b.addError(n.args["url"].Expr.Range(), "unknown placeholder "+p, "use "+joinNames(gatePlaceholders()))
 			return h
 		}
 	}
@@ -103,7 +103,7 @@ func (b *builder) readPromQLGate(n *node, g engine.Gate) *engine.PromQLGate {
 	b.checkHostPlaceholders(n.args["query"], p.Query, g)
 	b.checkQuery(n, g, p.Query)
 	if name := placeholder.FindString(p.URL); name != "" {
-		b.addError(n.args["url"].Expr.Range(), "nothing stands for "+name+" here", "there is one server for all; the query can name the host")
+		b.addError(n.args["url"].Expr.Range(), "url cannot contain "+name, "one server answers for all hosts; name the host in the query")
 		return p
 	}
 	u := b.checkServerURL(n.args["url"], p.URL)
@@ -111,7 +111,7 @@ func (b *builder) readPromQLGate(n *node, g engine.Gate) *engine.PromQLGate {
 		return p
 	}
 	if at := n.args["url"].Expr.Range(); strings.Contains(u.Path, "/api/v1") || strings.HasSuffix(u.Path, "/graph") || u.RawQuery != "" {
-		b.addError(at, "url is more than the server's", "take out all from /api/v1 or /graph on; the query is an argument of its own")
+		b.addError(at, "url has more than the server's address", "remove everything from /api/v1 or /graph on; query is a separate argument")
 	}
 	return p
 }
@@ -121,7 +121,7 @@ func (b *builder) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g e
 	for _, w := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.AfterBatch} {
 		for _, p := range []string{"{host}", "{address}"} {
 			if g.At(w) && strings.Contains(text, p) {
-				b.addError(a.Expr.Range(), fmt.Sprintf("%s stands for nothing at %s", p, w), "ask before_host or after_host, or take it out; {pool} can be used everywhere")
+				b.addError(a.Expr.Range(), fmt.Sprintf("%s has no value at %s", p, w), "use before_host or after_host, or remove it; {pool} can be used everywhere")
 				return
 			}
 		}
@@ -137,7 +137,7 @@ func (b *builder) checkServerURL(a *hclsyntax.Attribute, text string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		b.addError(at, "url is not an address of the web", "it begins with http:// or https:// and a host, such as https://prometheus.example:9090")
+		b.addError(at, "url is not a web address", "it begins with http:// or https:// and a host, such as https://prometheus.example:9090")
 	case u.User != nil:
 		b.addError(at, "url has a user or password", "it would be shown in plans; ask with a command that reads it from a file or the environment")
 	default:

@@ -65,9 +65,9 @@ func findQueryError(bare string) string {
 	case len(open) > 0:
 		return fmt.Sprintf("query has a %c that is not closed", open[len(open)-1])
 	case strings.HasSuffix(strings.TrimSpace(text), "]"):
-		return "query gives a range of samples"
+		return "query returns a range of samples"
 	case strings.TrimSpace(bare) == `""`:
-		return "query gives a text"
+		return "query returns a string"
 	}
 	return ""
 }
@@ -92,9 +92,9 @@ func findMissingComparison(bare string) string {
 		}
 	}
 	if len(found) > 0 {
-		return "a comparison with bool gives 0 where it does not hold, which is good, too; take bool out"
+		return "a comparison with bool returns 0 where it does not hold, which is also a good answer; remove bool"
 	}
-	return "its query compares nothing, so that any value is good; compare it, such as with == 1, or ask for absent(…)"
+	return "its query compares nothing, so any value is good; add a comparison such as == 1, or use absent(…)"
 }
 
 func (b *builder) checkQuery(n *node, g engine.Gate, query string) {
@@ -102,12 +102,12 @@ func (b *builder) checkQuery(n *node, g engine.Gate, query string) {
 		return // reported already
 	}
 	if w := findUnknownPlaceholder(query); w != "" {
-		b.addError(n.args["query"].Expr.Range(), "nothing stands for "+w, "there are "+joinNames(gatePlaceholders()))
+		b.addError(n.args["query"].Expr.Range(), "unknown placeholder "+w, "use "+joinNames(gatePlaceholders()))
 		return
 	}
 	bare := stripStringsAndComments(query)
 	if why := findQueryError(bare); why != "" {
-		b.addError(n.args["query"].Expr.Range(), why, "write one that gives an instant vector or a scalar, such as a comparison")
+		b.addError(n.args["query"].Expr.Range(), why, "write one that returns an instant vector or a scalar, such as a comparison")
 	} else if why := findMissingComparison(bare); why != "" {
 		b.addWarning("%s:%d:%d: gate %q: %s", n.at.Filename, n.at.Start.Line, n.at.Start.Column, g.Name, why)
 	}

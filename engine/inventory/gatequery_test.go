@@ -35,7 +35,7 @@ host "w" {
 // A query that is good for any values of its series gets a warning. One
 // that may be meant so is not.
 func TestGateQueries(t *testing.T) {
-	const bool, none = "take bool out", "compares nothing"
+	const bool, none = "remove bool", "compares nothing"
 	for query, want := range map[string]string{
 		`up`:                                     none,
 		`up{job!="a",instance=~"{host}:.*"}`:     none,
@@ -71,12 +71,12 @@ func TestGateQueries(t *testing.T) {
 	}
 }
 
-// Words in braces that nothing stands for are found where they stand.
+// Words in braces that unknown placeholder are found where they stand.
 func TestGateQueryWords(t *testing.T) {
 	for _, query := range []string{`up{instance="{hostname}"} == 1`, `up{pool="{POOL}"} == 1`, `up{a=~"p{x}"} == 1`} {
 		_, err := inventory.Load(inventory.Source{FS: gateSite(query), Home: "/", Paths: []string{"a.hcl"}})
 		if err == nil || !slices.ContainsFunc(strings.Split(err.Error(), "\n"), func(line string) bool {
-			return strings.Contains(line, "a.hcl:8:15: nothing stands for {") && strings.Contains(line, "there are {host}, {address}, {pool}")
+			return strings.Contains(line, "a.hcl:8:15: unknown placeholder {") && strings.Contains(line, "use {host}, {address}, {pool}")
 		}) {
 			t.Errorf("%s: %v", query, err)
 		}
@@ -93,9 +93,9 @@ func TestGateQueryHopeless(t *testing.T) {
 		`min(up[5m) == 1]`:            "query has a ) that closes nothing",
 		`up{job="node} == 1`:          "query has a string that does not end",
 		`up{job=node'} == 1`:          "query has a string that does not end",
-		`up[5m]`:                      "query gives a range of samples",
-		"up[5m:1m] # of the last":     "query gives a range of samples",
-		`"up == 1"`:                   "query gives a text",
+		`up[5m]`:                      "query returns a range of samples",
+		"up[5m:1m] # of the last":     "query returns a range of samples",
+		`"up == 1"`:                   "query returns a string",
 		`max_over_time(up[5m]) == 1`:  "",
 		`up{a="(["} == 1 # never (`:   "",
 		"up{a='it\"s',b=`\"`} == 1":   "",
@@ -117,7 +117,7 @@ func TestGateQueryURL(t *testing.T) {
 		site := gateSite("up == 1")
 		site["a.hcl"].Data = []byte(strings.ReplaceAll(string(site["a.hcl"].Data), "http://prom:9090", url))
 		_, err := inventory.Load(inventory.Source{FS: site, Home: "/", Paths: []string{"a.hcl"}})
-		if bad != (err != nil && strings.Contains(err.Error(), "url is more than the server's")) {
+		if bad != (err != nil && strings.Contains(err.Error(), "url has more than the server's address")) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -33,7 +33,7 @@ func (b *builder) readHostRange(n *node) {
 	}
 	ids, err := expandRange(text)
 	if err != nil {
-		b.addError(n.args["range"].Expr.Range(), "range is not a range", err.Error())
+		b.addError(n.args["range"].Expr.Range(), "range is not valid", err.Error())
 		return
 	}
 	for _, id := range ids {
@@ -85,7 +85,7 @@ func (b *builder) readHost(n *node, name, id string) {
 	r := reader{scope: b.scope, node: n, id: id}
 	h := engine.Host{Name: name, Address: b.readAddress(r), Pool: r.readText("pool"), Cluster: r.readText("etcd_cluster"), Zone: r.readText("zone"), Paused: r.readBool("paused", false), IgnoreEtcd: r.readBool("ignore_etcd", false)}
 	if !hostRule.MatchString(name) || len(name) > 253 || name == "all" {
-		b.addError(n.at, fmt.Sprintf("%q is no host name", name), "lower-case letters, digits, dot and dash, beginning and ending with a letter or digit; all means every host")
+		b.addError(n.at, fmt.Sprintf("%q is not a valid host name", name), "use lower-case letters, digits, dot and dash, beginning and ending with a letter or digit; all is reserved")
 	}
 	b.claimName("host", name, n.at)
 	before, known := b.poolSSH[h.Pool]
@@ -106,7 +106,7 @@ func (b *builder) readAddress(r reader) string {
 	if _, err := netip.ParseAddr(s); s == "" || err == nil || addressRule.MatchString(s) {
 		return s
 	}
-	b.addError(r.node.args["address"].Expr.Range(), fmt.Sprintf("%q is no address", s), "a name or an IP address is needed, alone; user and port belong in an ssh block")
+	b.addError(r.node.args["address"].Expr.Range(), fmt.Sprintf("%q is not a valid address", s), "write only a name or an IP address; user and port belong in an ssh block")
 	return s
 }
 

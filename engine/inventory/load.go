@@ -169,7 +169,7 @@ func limitSyntaxErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 	}
 	return append(diags[:enough:enough], &hcl.Diagnostic{
 		Severity: hcl.DiagError, Subject: diags[enough].Subject,
-		Summary: fmt.Sprintf("%d more mistakes from here on", len(diags)-enough), Detail: "correct those above first",
+		Summary: fmt.Sprintf("%d more errors from here on", len(diags)-enough), Detail: "correct those above first",
 	})
 }
 
@@ -181,7 +181,7 @@ func addAdvice(diags hcl.Diagnostics) hcl.Diagnostics {
 		case "Variables not allowed":
 			d.Detail = "a value here cannot refer to anything; write text in quotes"
 		case "Function calls not allowed":
-			d.Detail = "a value here cannot call anything"
+			d.Detail = "a value here cannot call functions"
 		}
 	}
 	return diags

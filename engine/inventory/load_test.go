@@ -99,7 +99,7 @@ host "w2" {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		`site/a.hcl:8:21: max_unavailable is not a limit`, `vars is not supported by this version`, `os has no commit`,
+		`site/a.hcl:8:21: max_unavailable is not a count or a percentage`, `vars is not supported by this version`, `os has no commit`,
 		`unknown argument "addres": did you mean "address"?`, `host has no address`, `no pool "wroker": did you mean "worker"?`,
 		`address would show a sensitive value`, "    8 |   max_unavailable = \"60\"\n      |                     ^^^^",
 	} {

@@ -18,7 +18,7 @@ func (s *scope) evaluateLocals(nodes []*node) {
 	for _, n := range nodes {
 		for name, a := range n.args {
 			if _, twice := waiting[name]; twice {
-				s.loader.addError(a.NameRange, fmt.Sprintf("a second local %q", name), "names are unique over all files")
+				s.loader.addError(a.NameRange, fmt.Sprintf("a second local %q", name), "names must be unique in all files")
 				continue
 			}
 			waiting[name] = a

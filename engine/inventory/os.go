@@ -19,7 +19,7 @@ func (b *builder) readOS(n *node) *engine.OS {
 		Commit: r.readText("commit"), Image: r.readText("image"), MinFree: r.readSize("min_free"), Version: r.readText("version"),
 	}
 	if o.Commit != "" && !commitRule.MatchString(o.Commit) {
-		b.addError(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "64 hexadecimal digits, all of them; ostree rev-parse prints it")
+		b.addError(n.args["commit"].Expr.Range(), "commit is not an ostree commit", "write all 64 hexadecimal digits, as ostree rev-parse prints them")
 	}
 	if o.Image != "" && !Pinned(o.Image) {
 		b.addError(n.args["image"].Expr.Range(), "image is not pinned", "write NAME@sha256:DIGEST, with 64 hexadecimal digits; a tag can move")
@@ -44,7 +44,7 @@ func (b *builder) readOS(n *node) *engine.OS {
 		b.forbidArguments(n, "bootc", "remote", "ref", "commit")
 	case "":
 	default:
-		b.addError(n.args["driver"].Expr.Range(), fmt.Sprintf("no driver %q", o.Driver), "there are ostree, rpm-ostree and bootc")
+		b.addError(n.args["driver"].Expr.Range(), fmt.Sprintf("driver must be ostree, rpm-ostree or bootc, not %q", o.Driver), "")
 	}
 	return o
 }
@@ -60,7 +60,7 @@ func (b *builder) requireArguments(n *node, driver string, names ...string) {
 func (b *builder) forbidArguments(n *node, driver string, names ...string) {
 	for _, name := range names {
 		if a := n.args[name]; a != nil {
-			b.addError(a.NameRange, fmt.Sprintf("%s is of no use here", name), fmt.Sprintf("the driver %s does not know it", driver))
+			b.addError(a.NameRange, fmt.Sprintf("%s cannot be used here", name), fmt.Sprintf("the driver %s does not support it", driver))
 		}
 	}
 }

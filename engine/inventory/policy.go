@@ -37,7 +37,7 @@ func (b *builder) readRules(parent *node) ([]engine.Rule, map[string]hcl.Range) 
 			b.addError(n.at, "policy "+r.String(), problem)
 		}
 		if at, twice := first[r.String()]; twice {
-			b.addError(n.at, "a second policy for "+r.String(), fmt.Sprintf("the first is at %s:%d; take one out", at.Filename, at.Start.Line))
+			b.addError(n.at, "a second policy for "+r.String(), fmt.Sprintf("the first is at %s:%d; remove one", at.Filename, at.Start.Line))
 			continue
 		}
 		first[r.String()] = n.at
@@ -77,7 +77,7 @@ func (b *builder) readRule(n *node) engine.Rule {
 	}
 	switch {
 	case len(given) == 0:
-		b.addError(n.at, "policy says not what it is about", "add a path, a glob or a unit")
+		b.addError(n.at, "policy has no path, glob or unit", "add one of them")
 	case len(given) > 1:
 		b.addError(n.args[given[1]].NameRange, "policy has both "+strings.Join(given, " and "), "keep one; write another policy block for the other")
 	}
@@ -99,10 +99,10 @@ func (b *builder) readAction(n *node, text string) engine.Action {
 		return engine.Action{Type: engine.ActionType(word), Unit: strings.TrimSpace(unit)}
 	}
 	at := n.args["actions"].Expr.Range()
-	advice := "there are none, drain, daemon-reload, reload UNIT, restart UNIT and reboot"
+	advice := "use none, drain, daemon-reload, reload UNIT, restart UNIT or reboot"
 	if near := textutil.Nearest(word, kinds); near != "" {
 		advice = fmt.Sprintf("did you mean %q?", strings.TrimSpace(near+" "+unit))
 	}
-	b.addWarning("%s:%d:%d: action %q is not known and taken for a reboot; %s", at.Filename, at.Start.Line, at.Start.Column, text, advice)
+	b.addWarning("%s:%d:%d: unknown action %q counts as a reboot; %s", at.Filename, at.Start.Line, at.Start.Column, text, advice)
 	return engine.Action{Type: engine.ActionType(text)}
 }

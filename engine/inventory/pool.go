@@ -17,8 +17,8 @@ func (b *builder) readPool(n *node) {
 	}
 	r := b.newReader(n)
 	p.Configs, p.Policy = b.readConfigs(r), b.readPolicy(n)
-	p.Drift = readChoice(r, "drift", "way to treat drift", "repair", engine.ReportDrift)
-	p.OnActionFailure = readChoice(r, "on_action_failure", "answer to a failed action", "reboot", engine.StopOnFailure)
+	p.Drift = readChoice(r, "drift", "repair", engine.ReportDrift)
+	p.OnActionFailure = readChoice(r, "on_action_failure", "reboot", engine.StopOnFailure)
 	p = b.readRollout(r, p)
 	if d := n.childBlock("drain"); d != nil {
 		dr := b.newReader(d)
@@ -26,7 +26,7 @@ func (b *builder) readPool(n *node) {
 	}
 	for _, g := range n.childBlocks("gate") {
 		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return other.Name == g.label }) {
-			b.addError(g.at, fmt.Sprintf("a second gate %q in pool %q", g.label, n.label), "give each its own name; messages call them by it")
+			b.addError(g.at, fmt.Sprintf("a second gate %q in pool %q", g.label, n.label), "give each its own name; messages refer to it")
 		}
 		p.Gates = append(p.Gates, b.readGate(g))
 	}
@@ -43,8 +43,8 @@ func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {
 	p.After, p.Paused = r.readTexts("after"), r.readBool("paused", false)
 	p.MaxUnavailable = r.readCountOrPercent("max_unavailable", 1)
 	p.FailureBudget = cmp.Or(r.readCountOrPercent("failure_budget", 0), b.siteBudget)
-	p.Order = readChoice(r, "order", "order", "sorted", engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled)
-	p.OnFailure = readChoice(r, "on_failure", "answer to a failed host", "hold", engine.RollbackFailed)
+	p.Order = readChoice(r, "order", "sorted", engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled)
+	p.OnFailure = readChoice(r, "on_failure", "hold", engine.RollbackFailed)
 	p.VersionCommand = r.readText("version_command")
 	if skew, ok := r.readWholeNumber("max_skew", "a number of minor versions", 0, 1000); ok {
 		p.MaxSkew = &skew
@@ -63,7 +63,7 @@ func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {
 }
 
 // readChoice reads one of a few words. The first stands for the zero value, and is the default.
-func readChoice[T ~string](r reader, name, what, first string, others ...T) T {
+func readChoice[T ~string](r reader, name, first string, others ...T) T {
 	word := r.readText(name)
 	if word == "" || word == first {
 		return ""
@@ -76,14 +76,14 @@ func readChoice[T ~string](r reader, name, what, first string, others ...T) T {
 		known = append(known, fmt.Sprintf("%q", string(o)))
 	}
 	last := len(known) - 1
-	r.scope.loader.addError(r.node.args[name].Expr.Range(), fmt.Sprintf("no %s named %q", what, word), "there are "+strings.Join(known[:last], ", ")+" and "+known[last])
+	r.scope.loader.addError(r.node.args[name].Expr.Range(), fmt.Sprintf("%s must be %s or %s, not %q", name, strings.Join(known[:last], ", "), known[last], word), "")
 	return ""
 }
 
 // checkDisplayName checks the name of a block that only people refer to.
 func (b *builder) checkDisplayName(n *node) string {
 	if n.label == "" || textutil.Printable(n.label) != n.label {
-		b.addError(n.at, fmt.Sprintf("%q is no %s name", n.label, n.kind.name), "give it one that people can read")
+		b.addError(n.at, fmt.Sprintf("%q is not a valid %s name", n.label, n.kind.name), "use printable characters")
 	}
 	return n.label
 }

@@ -35,7 +35,7 @@ func (r reader) evaluateArgument(name string, want cty.Type) (cty.Value, hcl.Ran
 	}
 	if v.ContainsMarked() {
 		if !slices.Contains(sensitiveArguments, name) {
-			r.scope.loader.addError(at, name+" would show a sensitive value", "they can only be used in "+strings.Join(sensitiveArguments, ", "))
+			r.scope.loader.addError(at, name+" would show a sensitive value", "sensitive values can only be used in "+strings.Join(sensitiveArguments, ", "))
 			return cty.NilVal, at, false
 		}
 		if _, text := a.Expr.(*hclsyntax.TemplateExpr); text || name != "content" {
@@ -101,7 +101,7 @@ func (r reader) readText(name string) string {
 		r.scope.loader.addError(at, name+" is empty", "give a value or leave it out")
 	}
 	if strings.ContainsAny(s, "\x00\n\r") && !slices.Contains(multilineArguments, name) {
-		r.scope.loader.addError(at, name+" contains a line break or a NUL", "take it out; chomp() takes off the line break at the end of a file")
+		r.scope.loader.addError(at, name+" contains a line break or a NUL", "remove it; chomp() removes the line break at the end of a file")
 	}
 	return s
 }
@@ -121,7 +121,7 @@ func (r reader) readTexts(name string) []string {
 	var out []string
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() || e.AsString() == "" {
-			r.scope.loader.addError(at, name+" has an empty element", "take it out, or give it a value")
+			r.scope.loader.addError(at, name+" has an empty element", "remove it, or give it a value")
 			continue
 		}
 		out = append(out, e.AsString())

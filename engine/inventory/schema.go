@@ -59,7 +59,7 @@ func isUnsupported(where, name string) bool {
 
 func sshBlock(meaning string) block {
 	return block{name: "ssh", meaning: meaning, arguments: []argument{
-		{name: "user", kind: text, fallback: "from ssh_config, else who runs holdfast", meaning: "who logs in"},
+		{name: "user", kind: text, fallback: "from ssh_config, else the user of holdfast", meaning: "user who logs in"},
 		{name: "port", kind: number, fallback: "from ssh_config, else 22", meaning: "port of sshd"},
 		{name: "known_hosts", kind: oneText, fallback: "~/.ssh/known_hosts", meaning: "files with the hosts' keys; always checked strictly, there is no \"off\""},
 		{name: "identity", kind: oneText, fallback: "the agent's keys and those of ssh_config", meaning: "private key files"},
@@ -69,7 +69,7 @@ func sshBlock(meaning string) block {
 		{name: "become_password_file", kind: text, meaning: "file whose first line is the sudo password"},
 		{name: "become_password_command", kind: text, meaning: "command on the bastion that prints the sudo password, within 1 minute; it has no terminal, where a person types it use -K"},
 		{name: "connect_timeout", kind: duration, fallback: "10s", meaning: "until logged in, for each hop"},
-		{name: "keep_alive", kind: duration, fallback: "5s", meaning: "silence after which a sign of life is asked for; three without answer end the connection"},
+		{name: "keep_alive", kind: duration, fallback: "5s", meaning: "silence before a keepalive is sent; three without answer end the connection"},
 	}}
 }
 
@@ -79,26 +79,26 @@ func hostArguments() []argument {
 		{name: "pool", kind: text, required: true, meaning: "the pool the host belongs to"},
 		{name: "etcd_cluster", kind: text, fallback: "none", meaning: "the etcd cluster the host is a member of"},
 		{name: "zone", kind: text, fallback: "none", meaning: "rack, row or room; a batch keeps to one zone of a pool"},
-		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations for it alone; what they say wins over the pool's"},
-		{name: "paused", kind: boolean, fallback: "false", meaning: "nothing is done about it, and no roll-out is complete without it"},
-		{name: "ignore_etcd", kind: boolean, fallback: "false", meaning: "it may be disrupted although etcd, or what looks like it, runs there and it is in no `etcd_cluster`"},
+		{name: "configs", kind: oneText, fallback: "[]", meaning: "files or folders of configurations for it alone; they win over the pool's"},
+		{name: "paused", kind: boolean, fallback: "false", meaning: "it is not changed, and roll-outs stay unfinished"},
+		{name: "ignore_etcd", kind: boolean, fallback: "false", meaning: "it may be disrupted although etcd seems to run there and it is in no `etcd_cluster`"},
 	}
 }
 
 func hostBlocks() []block {
-	return []block{configBlock("A configuration for it alone, written here; it comes after those in `configs`."), sshBlock("What differs from the pool.")}
+	return []block{configBlock("A document for this host alone, in the inventory itself; it follows those in `configs`."), sshBlock("Settings that differ from the pool's.")}
 }
 
 func configBlock(meaning string) block {
 	return block{name: "config", label: "file name", many: true, meaning: meaning, arguments: []argument{
-		{name: "content", kind: text, required: true, meaning: "the document, of the format that the label's ending says; often `templatefile(…)`. It may have sensitive values"},
+		{name: "content", kind: text, required: true, meaning: "the document, in the format of the label's ending; often `templatefile(…)`. It may have sensitive values"},
 	}}
 }
 
 func policyBlock(meaning string) block {
 	return block{name: "policy", many: true, meaning: meaning, arguments: []argument{
-		{name: "path", kind: text, meaning: "a path on the host, and all that is below it"},
-		{name: "glob", kind: text, meaning: "a pattern of paths (`*` does not cross `/`), and all that is below what matches; instead of path"},
+		{name: "path", kind: text, meaning: "a path on the host, and everything below it"},
+		{name: "glob", kind: text, meaning: "a pattern of paths (`*` does not cross `/`), and everything below a match; instead of path"},
 		{name: "unit", kind: text, meaning: "a systemd unit by its exact name; instead of path"},
 		{name: "actions", kind: oneText, required: true, meaning: "any of \"none\", \"drain\", \"daemon-reload\", \"reload UNIT\", \"restart UNIT\", \"reboot\""},
 		{name: "timeout", kind: duration, fallback: "2m", meaning: "for each reload or restart; one that takes longer has failed"},
@@ -122,18 +122,18 @@ func inventorySchema() block {
 		etcdBlock(), poolBlock(),
 		{name: "host", label: "name", many: true, meaning: "One machine.", arguments: hostArguments(), blocks: hostBlocks()},
 		{name: "hosts", label: "prefix", many: true, meaning: "A range of machines.", arguments: append([]argument{rangeArgument()}, hostArguments()...), blocks: hostBlocks()},
-		policyBlock("A rule for all pools, as `pool policy`. A pool's own rules go first, and replace those here for the same path, glob or unit."),
+		policyBlock("A rule for all pools, as `pool policy`. A pool's own rules come first, and replace rules here with the same path, glob or unit."),
 	}}
 }
 
 func etcdBlock() block {
-	return block{name: "etcd_cluster", label: "name", many: true, meaning: "An etcd cluster. Its members are the hosts that name it; that is checked against its own member list.", arguments: []argument{
+	return block{name: "etcd_cluster", label: "name", many: true, meaning: "An etcd cluster. Its members are the hosts that name it; they must match its own member list.", arguments: []argument{
 		{name: "client_port", kind: number, fallback: "2379", meaning: "port its members listen on for clients"},
 		{name: "snapshot", kind: boolean, fallback: "true", meaning: "save it to the bastion before a run's first disruption"},
 		{name: "snapshot_folder", kind: text, fallback: "snapshots beside the journals", meaning: "folder on the bastion for the snapshots of runs, which get a folder of the site's name in it"},
-		{name: "snapshot_keep", kind: number, fallback: "10", meaning: "how many snapshots are kept; a run that takes one removes others. The newest is always kept, and so are those of runs that are not over"},
+		{name: "snapshot_keep", kind: number, fallback: "10", meaning: "how many snapshots are kept; a run that takes one removes others. The newest is always kept, and so are those of unfinished runs"},
 		{name: "snapshot_max_age", kind: duration, fallback: "30d", meaning: "snapshots that are older are removed, too"},
-		{name: "timeout", kind: duration, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "of one look at all members; a member that does not answer within two fifths of it is not healthy"},
+		{name: "timeout", kind: duration, fallback: "5s and 30 round trips of the farthest member's SSH connection, at most 1m", meaning: "for gathering facts from all members; a member that does not answer within two fifths of it is unhealthy"},
 		{name: "allow_outage", kind: boolean, fallback: "false", meaning: "lets a cluster of one or two voters lose its quorum while a member reboots; without it such a reboot is refused"},
 	}, blocks: []block{
 		{name: "tls", meaning: "Client credentials, as paths on the members. Without it, plain HTTP.", arguments: []argument{

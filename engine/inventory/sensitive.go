@@ -62,7 +62,7 @@ func hideDetail(d *hcl.Diagnostic) {
 				continue
 			}
 			if refersToSecret(ctx.Variables[t.RootName()], t) {
-				d.Detail = "it has to do with a sensitive value, so that more cannot be shown"
+				d.Detail = "it uses a sensitive value, so details are not shown"
 				return
 			}
 			break

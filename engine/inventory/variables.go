@@ -63,7 +63,7 @@ func (l *loader) reportUnusedValues(given map[string]*outsideValue) {
 		if given[name].used || given[name].at == nil && slices.Contains(l.src.Others, name) {
 			continue
 		}
-		summary := fmt.Sprintf("%s sets %q, which is no variable of the inventory", given[name].from, name)
+		summary := fmt.Sprintf("%s sets %q, which is not a variable of the inventory", given[name].from, name)
 		detail := fmt.Sprintf("add variable %q {} to it, or correct the name", name)
 		if at := given[name].at; at != nil {
 			l.addError(*at, fmt.Sprintf("no variable %q in the inventory", name), detail)
@@ -75,11 +75,11 @@ func (l *loader) reportUnusedValues(given map[string]*outsideValue) {
 
 func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 	if !hclsyntax.ValidIdentifier(n.label) {
-		s.loader.addError(n.at, fmt.Sprintf("%q is no variable name", n.label), "letters, digits, _ and -, beginning with a letter")
+		s.loader.addError(n.at, fmt.Sprintf("%q is not a valid variable name", n.label), "use letters, digits, _ and -, beginning with a letter")
 		return
 	}
 	if _, twice := s.vars[n.label]; twice {
-		s.loader.addError(n.at, fmt.Sprintf("a second variable %q", n.label), "names are unique over all files")
+		s.loader.addError(n.at, fmt.Sprintf("a second variable %q", n.label), "names must be unique in all files")
 		return
 	}
 	s.vars[n.label] = cty.DynamicVal
@@ -124,7 +124,7 @@ func (s *scope) typeOf(n *node) (cty.Type, bool) {
 		}
 		typ, ok := types[name]
 		if !ok {
-			s.loader.addError(a.Expr.Range(), fmt.Sprintf("no type %q", name), `there are "string", "number" and "bool"`)
+			s.loader.addError(a.Expr.Range(), fmt.Sprintf(`type must be "string", "number" or "bool", not %q`, name), "")
 		}
 		return typ, ok
 	}

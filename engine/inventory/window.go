@@ -36,7 +36,7 @@ func (b *builder) readWindow(n *node) engine.Window {
 		b.addError(n.args["from"].Expr.Range(), "from is not a time of day", `write "00:00"; the window opens on the days that are given`)
 	}
 	if w.From == w.To && w.From >= 0 {
-		b.addError(n.args["to"].Expr.Range(), "the window is closed when it opens", `for a whole day write from = "00:00" and to = "24:00"`)
+		b.addError(n.args["to"].Expr.Range(), "from and to are the same time", `for a whole day write from = "00:00" and to = "24:00"`)
 	}
 	if w.Zone == "" {
 		return w
@@ -75,7 +75,7 @@ func (r reader) readDays(name string) []time.Weekday {
 			to = from
 		}
 		if from < 0 || to < 0 {
-			r.scope.loader.addError(a.Expr.Range(), fmt.Sprintf("no day %q", word), `write "mon", "tue", "wed", "thu", "fri", "sat", "sun", or a range such as "mon-fri"`)
+			r.scope.loader.addError(a.Expr.Range(), fmt.Sprintf("unknown day %q", word), `write "mon", "tue", "wed", "thu", "fri", "sat", "sun", or a range such as "mon-fri"`)
 			continue
 		}
 		for d := from; ; d = (d + 1) % 7 {
@@ -93,7 +93,7 @@ func (r reader) readDays(name string) []time.Weekday {
 func (b *builder) checkWindowLength(n *node, p engine.Pool) {
 	if len(p.Windows) == 0 {
 		if p.BatchTakes > 0 && len(n.childBlocks("window")) == 0 {
-			b.addWarning("pool %q: batch_takes does nothing without a window", n.label)
+			b.addWarning("pool %q: batch_takes has no effect without a window", n.label)
 		}
 		return
 	}
