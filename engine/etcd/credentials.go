@@ -92,7 +92,7 @@ func verifyServer(state tls.ConnectionState, roots *x509.CertPool, names []strin
 			return nil
 		}
 	}
-	return fmt.Errorf("the certificate is for %s, not for any of %s: is the host's address right?",
+	return fmt.Errorf("the certificate is for %s, not for any of %s: check the host's address",
 		strings.Join(certificateNames(leaf), ", "), strings.Join(names, ", "))
 }
 

@@ -87,7 +87,7 @@ func TestDefragment(t *testing.T) {
 	if err == nil {
 		t.Fatal("defragmented a host of another cluster")
 	}
-	contains(t, err.Error(), "etcd-9 is no host of the cluster")
+	contains(t, err.Error(), "etcd-9 is not a host of the cluster")
 }
 
 // TestDefragmentAlone: a member that has no other to lead is defragmented, and

@@ -57,7 +57,7 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 	defer cancel()
 	i := c.peerIndex(host)
 	if i < 0 {
-		return Metrics{}, errors.New("it is no host of the cluster")
+		return Metrics{}, errors.New("it is not a host of the cluster")
 	}
 	target := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.cfg.ClientPort)) + "/metrics"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
@@ -78,7 +78,7 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 		return Metrics{}, err
 	}
 	if len(text) > maxScrape {
-		return Metrics{}, fmt.Errorf("the metrics are longer than %d MiB, which are not those of etcd", maxScrape>>20)
+		return Metrics{}, fmt.Errorf("the metrics are longer than %d MiB, so they are not from etcd", maxScrape>>20)
 	}
 	return parseMetrics(bytes.NewReader(text))
 }

@@ -99,7 +99,7 @@ func (v clusterView) unlistedHosts(name string) []string {
 			reason = fmt.Sprintf("etcd there says it is member %s, which was removed", hexID(a.memberID()))
 		}
 		problems = append(problems, fmt.Sprintf("host %s has etcd_cluster = %q but is not in the cluster's member list (%s): "+
-			"add it to the cluster, or take etcd_cluster off the host", a.host, name, reason))
+			"add it to the cluster, or remove etcd_cluster from the host", a.host, name, reason))
 	}
 	return problems
 }

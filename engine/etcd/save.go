@@ -41,7 +41,7 @@ func saveSnapshot(path string, stream io.Reader, limit int64) (size int64, sum s
 	check := newHashTrailer()
 	size, err = io.Copy(io.MultiWriter(file, check), io.LimitReader(stream, limit+1))
 	if err == nil && size > limit {
-		err = fmt.Errorf("check the snapshot: it is longer than %d bytes, which no database of etcd should be", limit)
+		err = fmt.Errorf("check the snapshot: it is longer than %d bytes, the most that an etcd database should have", limit)
 	}
 	if err == nil {
 		err = check.checkTrailer(size)
@@ -59,7 +59,7 @@ func saveSnapshot(path string, stream io.Reader, limit int64) (size int64, sum s
 }
 
 func existsError(path string) error {
-	return fmt.Errorf("%s is there already; name another file", path)
+	return fmt.Errorf("%s already exists; name another file", path)
 }
 
 // linkFile renames part to path, unless path exists.

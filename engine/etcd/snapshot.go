@@ -84,7 +84,7 @@ func (c *Cluster) openAt(ctx context.Context, host string) (*session, int64, err
 	defer cancel()
 	i := c.peerIndex(host)
 	if i < 0 {
-		return nil, 0, fmt.Errorf("%s is no host of the cluster", host)
+		return nil, 0, fmt.Errorf("%s is not a host of the cluster", host)
 	}
 	s, err := c.openSession(ctx, c.cfg.Peers[i])
 	if err != nil {

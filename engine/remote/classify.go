@@ -19,11 +19,11 @@ func classifyConnect(err error) (Kind, string) {
 	case errors.As(err, &dns):
 		return Resolve, "check the address in the inventory, or the name service"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return Refused, "is sshd running there, and is the port right?"
+		return Refused, "check that sshd runs there and that the port is right"
 	case KindOf(err) == Lost:
 		return Lost, "the connection to the jump host ended"
 	}
-	return Unreachable, "is the host on, and is the network between whole?"
+	return Unreachable, "check that the host is on and the network works"
 }
 
 // classifyChannel returns the kind and a hint for a connection through a jump host. sshd passes on the words of its system.
@@ -32,11 +32,11 @@ func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 	case err.Reason == ssh.Prohibited:
 		return Forward, "allow it on the jump host (AllowTcpForwarding, PermitOpen in sshd_config)"
 	case strings.Contains(m, "refused"):
-		return Refused, "is sshd running there, and is the port right?"
+		return Refused, "check that sshd runs there and that the port is right"
 	case strings.Contains(m, "name or service not known"), strings.Contains(m, "no such host"), strings.Contains(m, "name resolution"):
-		return Resolve, "the jump host looks the name up: check the address in the inventory, or its name service"
+		return Resolve, "the jump host resolves the name: check the address in the inventory, or its name service"
 	}
-	return Unreachable, "is the host on, and does the jump host reach it?"
+	return Unreachable, "check that the host is on and that the jump host reaches it"
 }
 
 // peerError is the message of a host that does not open a channel, without the library's words.

@@ -111,7 +111,7 @@ func (d *Dialer) connectJumpHosts(ctx context.Context, t Target, ep endpoint) (*
 // are reached through their predecessor.
 func (d *Dialer) jumpHostsTo(t Target, ep endpoint, depth int) ([]endpoint, error) {
 	if depth > maxJumps {
-		return nil, ep.newError(Config, "find the way", fmt.Errorf("more than %d jump hosts", maxJumps), "do jump hosts name each other?")
+		return nil, ep.newError(Config, "find the jump hosts", fmt.Errorf("more than %d jump hosts", maxJumps), "check that jump hosts do not name each other")
 	}
 	var hops []endpoint
 	for n, h := range ep.jump {

@@ -152,7 +152,7 @@ func (x *execution) scriptResult() (Result, error) {
 		return r, x.openErr
 	}
 	if x.inputErr != nil {
-		return r, x.host.ep.newError(Input, "send data to a script", x.inputErr, "the script got only a part of it")
+		return r, x.host.ep.newError(Input, "send data to a script", x.inputErr, "the script received only a part of it")
 	}
 	var exit *ssh.ExitError
 	switch {

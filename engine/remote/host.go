@@ -114,7 +114,7 @@ func (h *Host) watchPeer() {
 		}
 		silent := h.conn.silentFor()
 		if silent >= limit {
-			h.endConnection(fmt.Errorf("no sign of life for %s", silent.Round(time.Millisecond)))
+			h.endConnection(fmt.Errorf("no answer for %s", silent.Round(time.Millisecond)))
 			return
 		}
 		if silent < h.ep.keepAlive/2 {

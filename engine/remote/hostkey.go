@@ -115,7 +115,7 @@ func (k hostKeys) checkCertificate(step string, remote net.Addr, cert *ssh.Certi
 	if allowed := k.restrictions.authorities; cert.Signature == nil || !slices.Contains(allowed, cert.Signature.Format) {
 		return &Error{
 			Kind: HostKeyMismatch, Step: step,
-			Err:  fmt.Errorf("its certificate %s is signed in a way that is not allowed: CASignatureAlgorithms is %s", describeKey(cert), strings.Join(allowed, ", ")),
+			Err:  fmt.Errorf("its certificate %s is signed with an algorithm that CASignatureAlgorithms does not allow; it allows %s", describeKey(cert), strings.Join(allowed, ", ")),
 			Hint: "sign its host key again, with one of these algorithms",
 		}
 	}

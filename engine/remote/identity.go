@@ -53,7 +53,7 @@ func (ids identities) String() string {
 	}
 	s := "tried " + strings.Join(tried, ", ")
 	if len(tried) == 0 {
-		s = "there was none to try"
+		s = "there was no key to try"
 	}
 	if len(ids.skipped) > 0 {
 		s += " (" + strings.Join(ids.skipped, ", ") + ")"
@@ -125,7 +125,7 @@ func (l *login) skipIfLocked(f identity, ids *identities) bool {
 	if f.sign != nil {
 		return false
 	}
-	ids.skipped = append(ids.skipped, "not "+f.label+": it has a passphrase, and neither agent nor prompt for it")
+	ids.skipped = append(ids.skipped, "not "+f.label+": it has a passphrase, and there is no agent or prompt for it")
 	ids.locked = true
 	return true
 }

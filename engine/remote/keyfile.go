@@ -110,7 +110,7 @@ func (k *keyFile) unlockSigner(ctx context.Context, secrets Secrets) (ssh.Algori
 		return k.signer, k.err
 	}
 	if secrets == nil {
-		return nil, fmt.Errorf("unlock %s: it has a passphrase, and there is nobody to ask", k.path)
+		return nil, fmt.Errorf("unlock %s: it has a passphrase, and there is no prompt", k.path)
 	}
 	err := k.askPassphrase(ctx, secrets)
 	if err != nil && ctx.Err() == nil {

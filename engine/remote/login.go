@@ -152,7 +152,7 @@ func (l *login) connectError(parent context.Context, err error) error {
 	}
 	if errors.Is(context.Cause(l.ctx), errLate) {
 		return l.ep.newError(Unreachable, step, fmt.Errorf("no answer within %s", l.ep.connectTimeout),
-			"is the host on, and is the network between whole?")
+			"check that the host is on and the network works")
 	}
 	kind, hint := classifyConnect(err)
 	return l.ep.newError(kind, step, rootCause(err), hint)
@@ -192,7 +192,7 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 		return l.ep.newError(Unreachable, "connect to "+l.ep.address(),
 			fmt.Errorf("connected, but no SSH greeting within %s", l.ep.connectTimeout), "the host may hang, or something else listens there")
 	case late:
-		return l.ep.newError(Unreachable, step, fmt.Errorf("no end within %s", l.ep.connectTimeout), "the host or the network may be overloaded")
+		return l.ep.newError(Unreachable, step, fmt.Errorf("login not finished within %s", l.ep.connectTimeout), "the host or the network may be overloaded")
 	case silent:
 		return l.ep.newError(Unreachable, "connect to "+l.ep.address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", handshakeCause(err)),
 			"it may be starting up or shutting down, or have too many connections (MaxStartups)")
@@ -216,7 +216,7 @@ func handshakeCause(err error) error {
 // noKeyError returns the error for a host that accepted no key.
 func (l *login) noKeyError(step, said string) error {
 	if len(l.ids.keys) == 0 && l.ids.locked {
-		return l.ep.newError(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or say where the passphrase comes from")
+		return l.ep.newError(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or configure a source for the passphrase")
 	}
 	return l.ep.newError(Auth, step, fmt.Errorf("no key was accepted: %s; %s", l.ids, said),
 		"check the user, and its authorized_keys on the host")

@@ -223,7 +223,7 @@ func TestAgent(t *testing.T) {
 		refused(t, dialer(t, remote.Options{Agent: agentWith(t, &other)}), without, remote.Auth, "agent SHA256:")
 	})
 	t.Run("gone", func(t *testing.T) {
-		refused(t, dialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there was none to try")
+		refused(t, dialer(t, remote.Options{Agent: "/no/such/agent"}), without, remote.Auth, "no agent", "there was no key to try")
 	})
 }
 

@@ -59,12 +59,12 @@ func (k revokedKeys) readFile(file string, r fileReader) error {
 		}
 		where := fmt.Sprintf("%s:%d", file, n)
 		if kind, _, _ := strings.Cut(line, " "); !isKeyType(kind) {
-			r.warn(fmt.Sprintf("%s: skipped: %q is no type of key that holdfast knows; it accepts no such key anyway", where, kind))
+			r.warn(fmt.Sprintf("%s: skipped: %q is not a key type that holdfast knows; it accepts no such key", where, kind))
 			continue
 		}
 		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
 		if err != nil {
-			return fmt.Errorf("%s: no public key: correct the line or remove it", where)
+			return fmt.Errorf("%s: not a public key: correct the line or remove it", where)
 		}
 		k[plainKey(key)] = where
 	}

@@ -77,7 +77,7 @@ func (h *Host) passwordError(ctx context.Context, err error) error {
 // endTooMuchOutput ends a script that printed too much, and drops its output.
 func (x *execution) endTooMuchOutput(err error) (Result, error) {
 	x.abortSession()
-	return Result{}, x.host.ep.newError(TooMuch, x.step, err, "the script may still be running; find out on the host why it prints so much")
+	return Result{}, x.host.ep.newError(TooMuch, x.step, err, "the script may still be running; check on the host why it prints so much")
 }
 
 // executeCommand runs a script with one of the command lines.

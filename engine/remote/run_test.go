@@ -321,7 +321,7 @@ func TestKeepAlive(t *testing.T) {
 	running, failed := started(context.Background(), h, &wg, remote.Command{Script: "sleep 100"})
 	<-running
 	s.Freeze()
-	want(t, <-failed, remote.Lost, "no sign of life for")
+	want(t, <-failed, remote.Lost, "no answer for")
 	<-h.Done()
 }
 

@@ -69,7 +69,7 @@ func (x *execution) startError(code int) error {
 		step = "start a shell as " + ep.userAndAddress()
 		out, _ := x.out.printedBefore()
 		return ep.newError(NoShell, step, fmt.Errorf("it ended with status %d before the script started: %s", code, oneLine(said+" "+out)),
-			"does the account have a login shell, and the host env, sh and dd?")
+			"check that the account has a login shell, and the host env, sh and dd")
 	}
 	has := func(words ...string) bool {
 		for _, w := range words {

@@ -86,7 +86,7 @@ func (h *Host) Listen(network, addr string) (net.Listener, error) {
 	}
 	l, err := h.client.Listen(network, addr)
 	if err != nil && h.isAlive() {
-		return nil, h.ep.newError(Forward, step, err, "allow it on the host (AllowTcpForwarding in sshd_config), or is the port taken?")
+		return nil, h.ep.newError(Forward, step, err, "allow it on the host (AllowTcpForwarding in sshd_config), or check whether the port is in use")
 	}
 	if err != nil {
 		return nil, h.lostError(step, err)
