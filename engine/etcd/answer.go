@@ -79,7 +79,6 @@ func refusedAfterRead(err error) bool {
 	return errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserEmpty)
 }
 
-// unansweredError names the failed question and its cause.
 func unansweredError(question string, err error) error {
 	err = inWords(rpctypes.Error(err)) // the client does not translate errors of streams
 	if isForbidden(err) {

@@ -28,7 +28,6 @@ func (c *Cluster) AwaitMember(ctx context.Context, host string, report func(miss
 	}
 }
 
-// describeMissing returns the conditions that do not hold yet for the member on host, or "".
 func describeMissing(facts engine.ClusterFacts, host string) string {
 	var parts []string
 	if facts.Problem != "" {
@@ -47,7 +46,6 @@ func describeMissing(facts engine.ClusterFacts, host string) string {
 	return strings.Join(parts, "; ")
 }
 
-// sleepContext waits for d, or returns why the context ended.
 func sleepContext(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -101,7 +101,6 @@ func (c *Cluster) Close() {
 	}
 }
 
-// peerIndex returns the index of the peer on host, or -1.
 func (c *Cluster) peerIndex(host string) int {
 	for i, p := range c.cfg.Peers {
 		if p.Host == host {
@@ -111,12 +110,10 @@ func (c *Cluster) peerIndex(host string) int {
 	return -1
 }
 
-// stepError adds the cluster and the step to an error.
 func (c *Cluster) stepError(step string, err error) error {
 	return &opError{cluster: c.cfg.Name, step: step, err: err}
 }
 
-// clientAddresses returns where a member may listen, from its own host.
 func (c *Cluster) clientAddresses(p Peer) []string {
 	port := strconv.Itoa(c.cfg.ClientPort)
 	targets := []string{net.JoinHostPort("127.0.0.1", port)}

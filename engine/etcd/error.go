@@ -43,7 +43,6 @@ func oneLine(err error) string {
 // longestText bounds one text of a member or an error, in bytes.
 const longestText = 2000
 
-// printableText makes foreign text safe to show: one line, no control characters, bounded length.
 func printableText(s string) string {
 	if len(s) > longestText {
 		s = s[:longestText] + "…"

@@ -48,7 +48,6 @@ func (v clusterView) memberFacts(m *pb.Member) engine.Member {
 	return member
 }
 
-// memberProblem returns why a member is not a healthy voter, or "".
 func (v clusterView) memberProblem(m *pb.Member) string {
 	i, spoke := v.answerOf[m.ID]
 	switch {
@@ -67,7 +66,6 @@ func (v clusterView) memberProblem(m *pb.Member) string {
 	return ""
 }
 
-// silenceReason returns why a member did not answer.
 func (v clusterView) silenceReason(m *pb.Member) string {
 	for _, a := range v.answers {
 		if a.host != v.hosts[m.ID] {

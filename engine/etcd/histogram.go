@@ -26,7 +26,6 @@ type Estimate struct {
 	Observed uint64        `json:"observed"`       // number of observations
 }
 
-// isValid reports whether the buckets ascend, count up and end in +Inf.
 func (h Histogram) isValid() bool {
 	var before Bucket
 	for i, b := range h.Buckets {

@@ -65,7 +65,6 @@ func noLeaderError(facts engine.ClusterFacts) error {
 	return errors.New("no leader")
 }
 
-// chooseSuccessor returns the healthy voter on another host than from that has applied most.
 func chooseSuccessor(facts engine.ClusterFacts, from string) (engine.Member, error) {
 	var able []engine.Member
 	var causes []error

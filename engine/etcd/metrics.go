@@ -83,7 +83,6 @@ func (c *Cluster) scrapeMember(ctx context.Context, host string) (Metrics, error
 	return parseMetrics(bytes.NewReader(text))
 }
 
-// newScrapeClient returns an HTTP client that connects to one peer for any URL. TLS is below HTTP.
 func (c *Cluster) newScrapeClient(p Peer) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -98,7 +97,6 @@ func (c *Cluster) newScrapeClient(p Peer) *http.Client {
 	}
 }
 
-// parseMetrics reads the text format of Prometheus.
 func parseMetrics(text io.Reader) (Metrics, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(text)

@@ -60,7 +60,6 @@ func (c *Cluster) limitContext(ctx context.Context, fifths int) (context.Context
 	return context.WithTimeout(ctx, c.cfg.gatherTimeout()*time.Duration(fifths)/5)
 }
 
-// openAndAsk opens a session with a peer and asks for its identity. Without an answer the session is nil.
 func (c *Cluster) openAndAsk(ctx context.Context, p Peer) (*session, answer) {
 	a := answer{host: p.Host, address: p.Address}
 	s, err := c.openSession(ctx, p)
@@ -102,7 +101,6 @@ func (c *Cluster) listAlarms(ctx context.Context, s *session, v clusterView) []s
 	return firstAlarms(alarms)
 }
 
-// firstAlarms sorts alarms and keeps the first maxAlarms.
 func firstAlarms(alarms []string) []string {
 	sort.Strings(alarms)
 	if more := len(alarms) - maxAlarms; more > 0 {

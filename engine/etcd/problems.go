@@ -7,7 +7,6 @@ import (
 	"holdfast/engine"
 )
 
-// clusterProblems returns the problems of the cluster as a whole.
 func (v clusterView) clusterProblems(name string) []string {
 	if v.bestAnswer < 0 {
 		return []string{v.noAnswerProblem()}
@@ -37,7 +36,6 @@ func (v clusterView) noAnswerProblem() string {
 	return "no member answers: " + strings.Join(reasons, "; ")
 }
 
-// otherClusters reports hosts that answer for another cluster than most.
 func (v clusterView) otherClusters() []string {
 	var others []string
 	for _, a := range v.answers {
@@ -53,7 +51,6 @@ func (v clusterView) otherClusters() []string {
 		hexID(v.cluster), strings.Join(others, ", "))}
 }
 
-// sharedMemberIDs reports hosts that answer as the same member.
 func (v clusterView) sharedMemberIDs() []string {
 	var problems []string
 	for i, a := range v.answers {
@@ -65,7 +62,6 @@ func (v clusterView) sharedMemberIDs() []string {
 	return problems
 }
 
-// unknownMembers reports members that are on no host of the inventory.
 func (v clusterView) unknownMembers(name string) []string {
 	var problems []string
 	for _, m := range v.members {
@@ -78,7 +74,6 @@ func (v clusterView) unknownMembers(name string) []string {
 	return problems
 }
 
-// unlistedHosts reports hosts that the inventory puts into the cluster, but the cluster's member list does not.
 func (v clusterView) unlistedHosts(name string) []string {
 	placed := map[string]bool{}
 	for _, m := range v.members {

@@ -76,7 +76,6 @@ func (r Retention) expiredSnapshots(list []savedFile) []savedFile {
 	return out
 }
 
-// staleParts returns the partial files that no run writes any more.
 func (r Retention) staleParts(list []savedFile) []savedFile {
 	return slices.DeleteFunc(list, func(f savedFile) bool { return r.Now.Sub(f.at) <= partAge || !r.IsOver(f.run) })
 }

@@ -62,7 +62,6 @@ func existsError(path string) error {
 	return fmt.Errorf("%s already exists; name another file", path)
 }
 
-// linkFile renames part to path, unless path exists.
 func linkFile(part, path string) error {
 	err := os.Link(part, path)
 	switch {
@@ -78,7 +77,6 @@ func linkFile(part, path string) error {
 	return os.Remove(part)
 }
 
-// syncDir makes a rename in a directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -107,7 +105,6 @@ func (t *hashTrailer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// checkTrailer returns an error if the size bytes so far are not a whole snapshot.
 func (t *hashTrailer) checkTrailer(size int64) error {
 	if size <= sha256.Size || size%pageSize != sha256.Size {
 		return fmt.Errorf("check the snapshot: %d bytes is not the size of a database and its hash: it is cut off", size)

@@ -43,7 +43,6 @@ func (c *Cluster) Snapshot(ctx context.Context, path string) (SnapshotInfo, erro
 	return SnapshotInfo{}, c.stepError("snapshot to "+filepath.Clean(path), joinDistinct(causes...))
 }
 
-// snapshotSources returns the members that can send a snapshot, the leader last.
 func snapshotSources(facts engine.ClusterFacts) []engine.Member {
 	var list []engine.Member
 	for _, m := range facts.Voters() {
@@ -78,7 +77,6 @@ func (c *Cluster) snapshotFrom(ctx context.Context, m engine.Member, path string
 	}, nil
 }
 
-// openAt opens a session with the member on a host and returns its revision, within the timeout of a gather.
 func (c *Cluster) openAt(ctx context.Context, host string) (*session, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.gatherTimeout())
 	defer cancel()

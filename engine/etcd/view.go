@@ -44,7 +44,6 @@ func newClusterView(answers []answer, known map[uint64]string) clusterView {
 	return v
 }
 
-// majorityCluster returns the cluster of most peers; on a tie, the first peer's.
 func (v clusterView) majorityCluster() uint64 {
 	count, best := map[uint64]int{}, uint64(0)
 	for _, a := range v.answers {
@@ -109,7 +108,6 @@ func (v clusterView) placeMembers(known map[uint64]string) {
 	}
 }
 
-// guessHost returns which of the silent hosts a member runs on, or "".
 func (v clusterView) guessHost(m *pb.Member, known string, silent map[string]bool) string {
 	if silent[known] {
 		return known
@@ -125,7 +123,6 @@ func (v clusterView) guessHost(m *pb.Member, known string, silent map[string]boo
 	return ""
 }
 
-// urlsName reports whether one of a member's URLs is at the host.
 func urlsName(m *pb.Member, host string) bool {
 	for _, s := range append(append([]string(nil), m.PeerURLs...), m.ClientURLs...) {
 		if u, err := url.Parse(s); err == nil && host != "" && u.Hostname() == host {
@@ -137,7 +134,6 @@ func urlsName(m *pb.Member, host string) bool {
 
 func (v clusterView) hasAlarms() bool { return len(v.statusAlarms()) > 0 }
 
-// statusAlarms returns the alarms in the status of members.
 func (v clusterView) statusAlarms() []string {
 	seen, list := map[string]bool{}, []string(nil)
 	for _, a := range v.answers {
@@ -154,7 +150,6 @@ func (v clusterView) statusAlarms() []string {
 	return firstAlarms(list)
 }
 
-// nameOf returns the name of a member, or its ID while it has none.
 func (v clusterView) nameOf(id uint64) string {
 	for _, m := range v.members {
 		if m.ID == id && m.Name != "" {
@@ -164,7 +159,6 @@ func (v clusterView) nameOf(id uint64) string {
 	return hexID(id)
 }
 
-// hexID formats an ID as etcdctl does.
 func hexID(id uint64) string { return fmt.Sprintf("%x", id) }
 
 func peerURLs(m *pb.Member) string {

@@ -13,8 +13,8 @@ import (
 // maxCount bounds a count of hosts: a larger number is likely a typing error.
 const maxCount = 1 << 20
 
-// readCountOrPercent reads a count of hosts of at minimum minimum, or a percentage. A count is a number and a percentage
-// a string, so that neither can be taken for the other.
+// readCountOrPercent reads a count of hosts from minimum on, or a percentage. A count is a number and a percentage a
+// string, so that neither can be taken for the other.
 func (r reader) readCountOrPercent(name string, minimum int64) engine.CountOrPercent {
 	a := r.node.args[name]
 	if a == nil {

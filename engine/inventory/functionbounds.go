@@ -47,7 +47,6 @@ func (l *loader) limitFunction(name string, f function.Function) function.Functi
 	})
 }
 
-// sizeOf counts the bytes of all strings in a value, and its values.
 func sizeOf(v cty.Value) (bytes, items int) {
 	v, _ = v.Unmark()
 	switch {
@@ -73,7 +72,6 @@ var widths = regexp.MustCompile(`%[^a-zA-Z%]*`)
 // maxWidth bounds the width of a value in format, and the depth of indent.
 const maxWidth = 10_000
 
-// checkCallSize refuses a call whose result would be far larger than its arguments.
 func checkCallSize(name string, args []cty.Value) error {
 	texts := make([]string, len(args))
 	for i, a := range args {

@@ -18,7 +18,6 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// functionsFor returns the functions for the expressions of a file; paths are relative to it.
 func (l *loader) functionsFor(at hcl.Range) map[string]function.Function {
 	f := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "coalesce": stdlib.CoalesceFunc,

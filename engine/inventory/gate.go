@@ -128,7 +128,6 @@ func (b *builder) checkHostPlaceholders(a *hclsyntax.Attribute, text string, g e
 	}
 }
 
-// checkServerURL returns the address of a web server. It adds an error and returns nil if the address is wrong.
 func (b *builder) checkServerURL(a *hclsyntax.Attribute, text string) *url.URL {
 	if text == "" || strings.ContainsAny(text, "\x00\n\r") {
 		return nil // reported already

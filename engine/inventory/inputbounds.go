@@ -27,7 +27,6 @@ var (
 	maxRounds   = 5_000_000  // of all loops
 )
 
-// readFile reads a file of at most maxBytes bytes.
 func (l *loader) readFile(name string, maxBytes int) ([]byte, error) {
 	f, err := l.src.FS.Open(name)
 	if err != nil {
@@ -102,7 +101,6 @@ func depthChange(word string) int {
 	return 0
 }
 
-// checkNesting reports whether a text may be parsed, and adds an error otherwise.
 func (l *loader) checkNesting(text []byte, shown string) bool {
 	tokens, _ := hclsyntax.LexConfig(text, shown, hcl.InitialPos) // the parser reports the error
 	if t := findTooDeep(tokens); t != nil {

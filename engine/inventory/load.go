@@ -187,7 +187,6 @@ func addAdvice(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// displayPath returns a path as the operator knows it.
 func (l *loader) displayPath(p string) string {
 	if l.src.Root == "" {
 		return p
@@ -210,7 +209,6 @@ func (l *loader) newErrors() *Errors {
 	return &Errors{diags: l.diags, files: l.files, hiddenFiles: l.hiddenFiles, sensitive: l.sensitive}
 }
 
-// addGlobalError adds an error that belongs to no file.
 func (l *loader) addGlobalError(summary, detail string) {
 	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// evaluateLocals evaluates locals in the order of their dependencies.
 func (s *scope) evaluateLocals(nodes []*node) {
 	waiting := map[string]*hclsyntax.Attribute{}
 	for _, n := range nodes {

@@ -23,7 +23,6 @@ func (b *builder) readPolicy(pool *node) []engine.Rule {
 	return policy
 }
 
-// readRules reads the policy blocks of a block, and returns where each rule is.
 func (b *builder) readRules(parent *node) ([]engine.Rule, map[string]hcl.Range) {
 	var list []engine.Rule
 	first := map[string]hcl.Range{}

@@ -38,7 +38,6 @@ func (b *builder) readPool(n *node) {
 	b.inv.Pools = append(b.inv.Pools, p)
 }
 
-// readRollout reads how a pool is rolled out. Some settings default to the site's.
 func (b *builder) readRollout(r reader, p engine.Pool) engine.Pool {
 	p.After, p.Paused = r.readTexts("after"), r.readBool("paused", false)
 	p.MaxUnavailable = r.readCountOrPercent("max_unavailable", 1)
@@ -80,7 +79,6 @@ func readChoice[T ~string](r reader, name, first string, others ...T) T {
 	return ""
 }
 
-// checkDisplayName checks the name of a block that only people refer to.
 func (b *builder) checkDisplayName(n *node) string {
 	if n.label == "" || textutil.Printable(n.label) != n.label {
 		b.addError(n.at, fmt.Sprintf("%q is not a valid %s name", n.label, n.kind.name), "use printable characters")

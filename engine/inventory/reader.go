@@ -57,7 +57,6 @@ func (r reader) evaluateArgument(name string, want cty.Type) (cty.Value, hcl.Ran
 	return converted, at, true
 }
 
-// hasValue reports whether an argument has a value, even a wrong one.
 func (r reader) hasValue(name string) bool {
 	a := r.node.args[name]
 	if a == nil {

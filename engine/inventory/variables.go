@@ -44,7 +44,6 @@ func (l *loader) readVarFiles() error {
 	return nil
 }
 
-// givenValues returns the values of variables from variable files and --var, which wins.
 func (l *loader) givenValues() map[string]*outsideValue {
 	values := maps.Clone(l.outsideValues)
 	for _, v := range l.src.Vars {
@@ -153,7 +152,6 @@ func (s *scope) valueFor(n *node, given map[string]*outsideValue) (cty.Value, st
 	return def, "its default", ok
 }
 
-// constantString reads an argument that may not refer to anything.
 func (l *loader) constantString(a *hclsyntax.Attribute) (string, bool) {
 	v, diags := a.Expr.Value(nil)
 	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() {

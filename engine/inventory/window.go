@@ -16,7 +16,6 @@ var (
 	weekdays  = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} // in the order of time.Weekday
 )
 
-// readWindows reads the windows of a block; none if one of them is wrong.
 func (b *builder) readWindows(parent *node) []engine.Window {
 	var list []engine.Window
 	before := len(b.diags)
@@ -65,7 +64,6 @@ func (r reader) readClock(name string) int {
 	return 60*hours + minutes
 }
 
-// readDays reads weekdays and ranges of them; a range may span the end of the week.
 func (r reader) readDays(name string) []time.Weekday {
 	a, list := r.node.args[name], []time.Weekday(nil)
 	for _, word := range r.readOneOrMore(name) {

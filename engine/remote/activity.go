@@ -26,7 +26,6 @@ func (c *activeConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// silentFor returns the time since the peer last sent something.
 func (c *activeConn) silentFor() time.Duration {
 	return time.Since(c.start) - time.Duration(c.last.Load())
 }

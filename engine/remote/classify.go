@@ -9,7 +9,6 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// classifyConnect returns the kind of a failed connection, and a hint.
 func classifyConnect(err error) (Kind, string) {
 	var dns *net.DNSError
 	var channel *ssh.OpenChannelError

@@ -76,7 +76,7 @@ func (d *Dialer) Dial(ctx context.Context, t Target) (*Host, error) {
 	return d.connectAndLogIn(ctx, ep, via)
 }
 
-// Close ends the connections to jump hosts, and so those of the hosts behind them.
+// Close ends the connections to jump hosts. The hosts behind them lose theirs, too.
 func (d *Dialer) Close() error { return d.jumps.closeAll() }
 
 func (d *Dialer) connectAndLogIn(ctx context.Context, ep endpoint, via *Host) (*Host, error) {
@@ -88,7 +88,6 @@ func (d *Dialer) connectAndLogIn(ctx context.Context, ep endpoint, via *Host) (*
 	return newHost(d, ep, client, conn), nil
 }
 
-// connectJumpHosts returns the connection to the last jump host of ep, or nil if there is none.
 func (d *Dialer) connectJumpHosts(ctx context.Context, t Target, ep endpoint) (*Host, error) {
 	hops, err := d.jumpHostsTo(t, ep, 0)
 	if err != nil {
@@ -136,7 +135,6 @@ func (h hop) jumpTarget(t Target) Target {
 	}
 }
 
-// jumpHostError turns the error of a jump host into one of the host behind it.
 func jumpHostError(ctx context.Context, ep endpoint, err error) error {
 	kind := KindOf(err)
 	if kind == 0 {

@@ -1,6 +1,6 @@
 // Package remote is one host over SSH: it runs scripts, streams data to them, tunnels connections out of the host and forwards
-// connections back. It knows nothing of plans, etcd or ostree, and it never retries: what a lost connection means is for the
-// caller to decide.
+// connections back. It knows nothing of plans, etcd or ostree, and it never retries: the caller decides
+// about a lost connection.
 //
 // A Dialer turns a Target into a Host. A Host is one TCP connection that lives as long as the run; every Run, Dial and Listen is
 // a channel inside it. Host keys are always checked against known_hosts; there is no way to switch that off.
@@ -14,7 +14,7 @@
 // # ssh_config
 //
 // ~/.ssh/config is read (or the file Target.Config names; not /etc/ssh/ssh_config) and looked up with Target.Address, as
-// `ssh ADDRESS` would. What the Target says comes first. Honoured: Host, Match all, Match host (one pattern), Include, HostName, Port,
+// `ssh ADDRESS` would. The Target's values win. Honored: Host, Match all, Match host (one pattern), Include, HostName, Port,
 // User, IdentityFile (also FILE-cert.pub beside it), IdentityAgent, IdentitiesOnly, ProxyJump, UserKnownHostsFile,
 // GlobalKnownHostsFile, HostKeyAlias, ConnectTimeout, ServerAliveInterval and ServerAliveCountMax; the tokens %% %d %h %n %p %r
 // %u, ~ and ${VAR} in file names. So are the options that restrict: RevokedHostKeys (text files), HostKeyAlgorithms,

@@ -91,7 +91,6 @@ func KindOf(err error) Kind {
 // maxQuoted bounds text of a host in an error, in bytes.
 const maxQuoted = 2000
 
-// oneLine folds s into one printable line.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxQuoted {

@@ -39,7 +39,7 @@ type execution struct {
 	openErr       error // of opening the session
 }
 
-func newExecution(ctx context.Context, h *Host, c Command, line string, password []byte) *execution {
+func (h *Host) newExecution(ctx context.Context, c Command, line string, password []byte) *execution {
 	x := &execution{
 		allowance: allowance{ctx: ctx, limit: c.MaxOutput, budget: h.dialer.budget}, cut: make(chan error, 2),
 		host: h, command: c, line: line, password: password, become: line != lineUser, step: "run a script",
@@ -58,7 +58,6 @@ func newExecution(ctx context.Context, h *Host, c Command, line string, password
 	return x
 }
 
-// runSession opens the session, runs the script and waits for its end.
 func (x *execution) runSession(ctx context.Context) {
 	defer close(x.done)
 	session, err := x.host.slots.openSession(ctx, x.host, x.step)
@@ -113,7 +112,6 @@ func (x *execution) setSession(s *ssh.Session) bool {
 	return !x.stopped
 }
 
-// abortSession ends the session without waiting for it.
 func (x *execution) abortSession() {
 	x.out.dropKept()
 	x.err.dropKept()
@@ -134,7 +132,6 @@ func (x *execution) hasStarted() bool {
 	return ready
 }
 
-// sessionError returns the error for a session that ended without an exit status.
 func (x *execution) sessionError(err error) error {
 	hint := ""
 	if x.hasStarted() {
@@ -173,7 +170,6 @@ func (x *execution) closeOutputs() Result {
 	return Result{Stdout: x.out.closeOutput(), Stderr: x.err.closeOutput()}
 }
 
-// lateStartError returns the error for a script that did not start in time.
 func (x *execution) lateStartError() error {
 	kind, step := NoShell, "start a shell as "+x.host.ep.userAndAddress()
 	if x.become {

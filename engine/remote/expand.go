@@ -57,7 +57,6 @@ func expandEnv(s string) string {
 	}
 }
 
-// agentSocket returns the path of the agent's socket: IdentityAgent, else the default; "" if there is none.
 func (r *resolver) agentSocket(e endpoint) string {
 	v := r.configValue("IdentityAgent")
 	switch {

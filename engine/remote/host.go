@@ -83,7 +83,6 @@ func (h *Host) endConnection(cause error) {
 	_ = h.conn.Close() // not client.Close, which would wait for a lock that a stuck write may hold
 }
 
-// awaitEnd waits for the end of the connection and releases its users.
 func (h *Host) awaitEnd() {
 	err := h.client.Wait()
 	_ = h.conn.Close()
@@ -164,7 +163,6 @@ func (h *Host) startWork(f func()) bool {
 	return true
 }
 
-// lostError returns the error for work that ended with the connection.
 func (h *Host) lostError(step string, err error) *Error {
 	if cause := h.endCause(); cause != nil {
 		err = cause

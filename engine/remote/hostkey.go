@@ -56,7 +56,6 @@ func (k hostKeys) offeredAlgorithms() []string {
 	return slices.Concat(certificates, vouched, others)
 }
 
-// keyType returns the type of the keys that sign with an algorithm.
 func keyType(algorithm string) string {
 	if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
 		return ssh.KeyAlgoRSA
@@ -88,7 +87,6 @@ func (k hostKeys) checkKey(remote net.Addr, key ssh.PublicKey) *Error {
 	return k.unknownKeyError(step, key)
 }
 
-// revokedAt returns where a key, or the key of a certificate, is revoked.
 func (k hostKeys) revokedAt(key ssh.PublicKey) (where string, is bool) {
 	if line, ok := k.known.revoked[plainKey(key)]; ok {
 		return line.where, true
@@ -97,7 +95,6 @@ func (k hostKeys) revokedAt(key ssh.PublicKey) (where string, is bool) {
 	return where, is
 }
 
-// hasKey reports whether known_hosts has the key, as a host key or as an authority.
 func (k hostKeys) hasKey(key ssh.PublicKey, authority bool) bool {
 	return slices.ContainsFunc(k.lines, func(l knownLine) bool {
 		return l.authority == authority && string(l.key.Marshal()) == string(key.Marshal())
@@ -131,7 +128,6 @@ func (k hostKeys) checkCertificate(step string, remote net.Addr, cert *ssh.Certi
 	return nil
 }
 
-// unknownKeyError distinguishes an unknown host from a host with another key.
 func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *Error {
 	var want []string
 	authority := false
@@ -162,10 +158,8 @@ func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *Error {
 	}
 }
 
-// describeKey returns the type and fingerprint of a key, as ssh-keygen -l prints them.
 func describeKey(key ssh.PublicKey) string { return key.Type() + " " + ssh.FingerprintSHA256(key) }
 
-// fileType returns the key type in the name of sshd's key file.
 func fileType(key ssh.PublicKey) string {
 	switch t := key.Type(); {
 	case strings.Contains(t, "rsa"):

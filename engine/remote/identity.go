@@ -120,7 +120,6 @@ func (l *login) orderKeys(fromAgent []ssh.Signer) (identities, error) {
 
 func sameKey(a, b identity) bool { return string(a.public.Marshal()) == string(b.public.Marshal()) }
 
-// skipIfLocked reports whether a key file can never sign, because it is locked and there is no prompt.
 func (l *login) skipIfLocked(f identity, ids *identities) bool {
 	if f.sign != nil {
 		return false
@@ -158,7 +157,6 @@ func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 	return out, nil
 }
 
-// identitiesOfFile returns the certificate of a key file, if it has one, and the key itself.
 func (l *login) identitiesOfFile(k *keyFile) []identity {
 	sign := func() (ssh.AlgorithmSigner, error) { return l.unlockKey(k) }
 	if k.encrypted && l.dialer.opts.Secrets == nil {

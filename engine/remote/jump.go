@@ -53,7 +53,6 @@ func parseHop(s string) (hop, error) {
 	return h, nil
 }
 
-// isHost reports whether the hop is the host with this alias.
 func (h hop) isHost(alias string, port int) bool {
 	return h.host == alias && (h.port == port || h.port == 0)
 }

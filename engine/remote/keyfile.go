@@ -59,7 +59,6 @@ func (c *keyFiles) readKeyFile(path string, r fileReader) (*keyFile, error) {
 	return k, nil
 }
 
-// readPublic returns the public key or certificate in a file, or nil.
 func (r fileReader) readPublic(path string) ssh.PublicKey {
 	text, err := r.read(path)
 	if err != nil {
@@ -98,7 +97,6 @@ func (k *keyFile) parseKey(passphrase []byte) error {
 // maxAsks bounds the prompts for a passphrase, as long as the answers differ.
 const maxAsks = 3
 
-// unlockSigner returns the signer, and asks for the passphrase if necessary.
 func (k *keyFile) unlockSigner(ctx context.Context, secrets Secrets) (ssh.AlgorithmSigner, error) {
 	select {
 	case k.mu <- struct{}{}:

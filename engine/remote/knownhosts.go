@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/hmac"
-	"crypto/sha1" // what known_hosts hashes names with
+	"crypto/sha1" // known_hosts hashes names with it
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -148,7 +148,6 @@ func (l *knownLine) parseHashedName(name string) error {
 	return errors.Join(errSalt, errHash)
 }
 
-// parseNames reads names and reports whether all are plain.
 func (l *knownLine) parseNames(names []string) (plain bool) {
 	all := strings.Join(names, ",")
 	l.wildcardNoPort = strings.Contains(all, "*") && !strings.Contains(all, "]:")
@@ -169,7 +168,6 @@ func (l *knownLine) parseNames(names []string) (plain bool) {
 	return plain
 }
 
-// plainKey returns a comparable form of a key without its certificate.
 func plainKey(key ssh.PublicKey) string {
 	if c, ok := key.(*ssh.Certificate); ok {
 		key = c.Key
@@ -193,7 +191,6 @@ func (k *knownHosts) findKeys(address string) hostKeys {
 	return found
 }
 
-// matchingLines returns the lines for a host and port, in the order of the files.
 func (k *knownHosts) matchingLines(host, port string) []knownLine {
 	address := net.JoinHostPort(host, port)
 	numbers := slices.Clone(k.exact[address])
@@ -249,7 +246,6 @@ func hashName(salt, name []byte) [sha1.Size]byte {
 	return sha1.Sum(append(buf[:sha1.BlockSize], inner[:]...))
 }
 
-// matchesWildcard reports whether s matches a pattern of * and ?.
 func matchesWildcard(pattern, s string) bool {
 	star, mark := -1, 0 // the last *, and the end of its match in s
 	p, i := 0, 0

@@ -59,7 +59,6 @@ func (l *login) connectAndLogIn(parent context.Context) (*ssh.Client, *activeCon
 	return ssh.NewClient(c, chans, reqs), conn, nil
 }
 
-// hostKeys returns the accepted host keys, by known_hosts and ssh_config.
 func (l *login) hostKeys() (hostKeys, error) {
 	known, err := l.dialer.known.readAll(l.ep.knownHosts, l.dialer.files)
 	if err != nil {
@@ -205,7 +204,6 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 // unauthenticated is the library's text if no key was left to try; it has no type for this error.
 const unauthenticated = "ssh: unable to authenticate"
 
-// handshakeCause removes the library's prefix.
 func handshakeCause(err error) error {
 	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "ssh: handshake failed") {
 		return inner
@@ -213,7 +211,6 @@ func handshakeCause(err error) error {
 	return err
 }
 
-// noKeyError returns the error for a host that accepted no key.
 func (l *login) noKeyError(step, said string) error {
 	if len(l.ids.keys) == 0 && l.ids.locked {
 		return l.ep.newError(Passphrase, step, errors.New(l.ids.String()), "load the key into an agent, or configure a source for the passphrase")
@@ -222,7 +219,6 @@ func (l *login) noKeyError(step, said string) error {
 		"check the user, and its authorized_keys on the host")
 }
 
-// callerEnded returns an error if the caller ended the login, else nil.
 func (l *login) callerEnded(parent context.Context, step string) error {
 	if parent.Err() == nil {
 		return nil
@@ -230,7 +226,6 @@ func (l *login) callerEnded(parent context.Context, step string) error {
 	return l.ep.newError(kindOfEnd(parent), step, context.Cause(parent), "")
 }
 
-// kindOfEnd distinguishes a caller's deadline from its cancellation.
 func kindOfEnd(ctx context.Context) Kind {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Timeout

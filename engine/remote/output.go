@@ -67,7 +67,6 @@ func (o *output) ReadFrom(r io.Reader) (int64, error) {
 
 var readyLine = []byte(readyWord + "\n")
 
-// splitOwn returns the part of p that the script printed.
 func (o *output) splitOwn(p []byte) ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +82,6 @@ func (o *output) splitOwn(p []byte) ([]byte, error) {
 	return o.awaitReadyLine(p), nil
 }
 
-// awaitReadyLine searches for the ready line, and returns the output after it.
 func (o *output) awaitReadyLine(p []byte) []byte {
 	o.noise = append(o.noise, p...)
 	if i := bytes.Index(o.noise, readyLine); i >= 0 {
@@ -115,7 +113,6 @@ func (o *output) keepChunk(p []byte) {
 	o.kept.appendBytes(p)
 }
 
-// closeOutput returns the kept output and drops any more.
 func (o *output) closeOutput() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,14 +122,12 @@ func (o *output) closeOutput() string {
 	return kept
 }
 
-// dropKept drops the kept output and any more.
 func (o *output) dropKept() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.isClosed, o.kept = true, nil
 }
 
-// printedBefore returns the output before the script, and whether the script started.
 func (o *output) printedBefore() (noise string, ready bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

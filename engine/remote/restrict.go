@@ -95,7 +95,6 @@ func (r *resolver) readAlgorithms(keyword string, supported []string) []string {
 	return listed
 }
 
-// loginAlgorithms adds the names of the algorithms with certificates.
 func loginAlgorithms(plain []string) []string {
 	all := slices.Clone(plain)
 	for _, a := range plain {
@@ -110,7 +109,6 @@ func loginAlgorithms(plain []string) []string {
 
 const certSuffix = "-cert-v01"
 
-// refuseOptions adds an error for options with which ssh would not log in with a key.
 func (r *resolver) refuseOptions() {
 	if reason := r.configValue("RefuseConnection"); reason != "" {
 		r.setError(fmt.Errorf("%s: RefuseConnection of %s: %s", r.config.path, r.alias, strings.Trim(reason, `"`)))
@@ -124,7 +122,6 @@ func (r *resolver) refuseOptions() {
 	}
 }
 
-// warnOfOptions warns of options that are not supported: with them, ssh is stricter or connects in another way.
 func (r *resolver) warnOfOptions() {
 	for _, o := range []struct{ keyword, but string }{
 		{"CheckHostIP", "only the name of a host is looked up in known_hosts, not its IP address"},
@@ -139,7 +136,6 @@ func (r *resolver) warnOfOptions() {
 	}
 }
 
-// isTooSmall reports whether a key is an RSA key with fewer bits than RequiredRSASize.
 func (x restrictions) isTooSmall(key ssh.PublicKey) bool {
 	if c, ok := key.(*ssh.Certificate); ok {
 		key = c.Key
@@ -156,7 +152,6 @@ func (x restrictions) tooSmallText() string {
 	return "is smaller than RequiredRSASize of ssh_config, " + strconv.Itoa(x.minRSA) + " bits"
 }
 
-// limitLogins keeps only the keys and algorithms that PubkeyAcceptedAlgorithms and RequiredRSASize allow.
 func (ids *identities) limitLogins(x restrictions) []ssh.Signer {
 	var signers []ssh.Signer
 	var kept []identity
@@ -179,7 +174,6 @@ func (ids *identities) limitLogins(x restrictions) []ssh.Signer {
 	return signers
 }
 
-// limitAlgorithms returns a signer that uses only allowed algorithms, and false if there is none.
 func limitAlgorithms(k identity, allowed []string) (ssh.Signer, bool) {
 	plain, isCert := strings.CutSuffix(k.public.Type(), certSuffix+"@openssh.com")
 	names := []string{plain}

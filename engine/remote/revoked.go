@@ -71,7 +71,6 @@ func (k revokedKeys) readFile(file string, r fileReader) error {
 	return nil
 }
 
-// isKeyType reports whether keys of the type can be read.
 func isKeyType(name string) bool {
 	switch plain, _, _ := strings.Cut(name, certSuffix); plain {
 	case ssh.KeyAlgoRSA, "ssh-dss", ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoED25519,

@@ -74,16 +74,14 @@ func (h *Host) passwordError(ctx context.Context, err error) error {
 	return h.ep.newError(SudoPassword, step, err, "")
 }
 
-// endTooMuchOutput ends a script that printed too much, and drops its output.
 func (x *execution) endTooMuchOutput(err error) (Result, error) {
 	x.abortSession()
 	return Result{}, x.host.ep.newError(TooMuch, x.step, err, "the script may still be running; check on the host why it prints so much")
 }
 
-// executeCommand runs a script with one of the command lines.
 func (h *Host) executeCommand(ctx context.Context, c Command, commandLine string, password []byte) (Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	x := newExecution(ctx, h, c, commandLine, password)
+	x := h.newExecution(ctx, c, commandLine, password)
 	defer x.allowance.releaseShares()
 	defer cancel()
 	if !h.startWork(func() { x.runSession(ctx) }) {

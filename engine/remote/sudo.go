@@ -16,7 +16,6 @@ type sudo struct {
 	err      error
 }
 
-// knownPassword returns the password from an earlier prompt, or nil.
 func (s *sudo) knownPassword(ctx context.Context) ([]byte, error) {
 	select {
 	case s.mu <- struct{}{}:

@@ -129,7 +129,6 @@ type tunnel struct {
 // RemoteAddr returns the address as the host sees it.
 func (t *tunnel) RemoteAddr() net.Addr { return t.remote }
 
-// copyBothWays copies until both ways have ended.
 func (t *tunnel) copyBothWays() {
 	var up conc.WaitGroup
 	up.Go(func() {
