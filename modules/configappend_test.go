@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"os"
 	"testing"
 
 	"holdfast/engine"
@@ -63,13 +64,17 @@ func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 
 // A file that stays without what was appended has again the mode of its original.
 func TestARemainderHasTheModeOfItsOriginal(t *testing.T) {
-	b := newWriteBox(t)
-	b.put("/etc/a", "own\n", 0o640)
-	appended := b.plan(contents{"/etc/a": "own\nours\n"}, edit{path: "/etc/a", kind: engine.FileNode, mode: 0o600, save: true})
-	b.must(appended)
-	b.put("/etc/a", "own\nours\nforeign\n", 0o600)
-	b.must(b.plan(contents{"/etc/a": "own\nforeign\n"}, edit{path: "/etc/a", kind: engine.FileNode, mode: 0o600, restore: true}))
-	if b.read("/etc/a") != "own\nforeign\n" || b.node("/etc/a").Mode != 0o640 || b.exists("var/lib/holdfast/originals/%2Fetc%2Fa") {
-		t.Errorf("%q %+v", b.read("/etc/a"), b.node("/etc/a"))
+	for name, mode := range map[string]int{"of root": 0o600, "that its group may change": 0o660} {
+		t.Run(name, func(t *testing.T) {
+			b := newWriteBox(t)
+			b.put("/etc/a", "own\n", 0o640)
+			appended := b.plan(contents{"/etc/a": "own\nours\n"}, edit{path: "/etc/a", kind: engine.FileNode, mode: mode, save: true})
+			b.must(appended)
+			b.put("/etc/a", "own\nours\nforeign\n", os.FileMode(mode))
+			b.must(b.plan(contents{"/etc/a": "own\nforeign\n"}, edit{path: "/etc/a", kind: engine.FileNode, mode: mode, restore: true}))
+			if b.read("/etc/a") != "own\nforeign\n" || b.node("/etc/a").Mode != 0o640 || b.exists("var/lib/holdfast/originals/%2Fetc%2Fa") {
+				t.Errorf("%q %+v", b.read("/etc/a"), b.node("/etc/a"))
+			}
+		})
 	}
 }

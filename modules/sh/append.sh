@@ -11,7 +11,7 @@ likeoriginal() {
 	# closed as it is.
 	case $lf$even$lf in
 	*"$lf.$path$lf"*) ;;
-	*) return 0 ;;
+	*) firm "${path%/*}" || return 0 ;;
 	esac
 	needroom "$dir"
 	attempt chown --reference="$original" "./$fresh" || refuse "$said"
