@@ -142,8 +142,8 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	defer func() { _ = written.Close() }() // every event is on disk already
 	view, done := a.view(s, f.yes, f.step)
 	told := &untilEnd{Sink: view}
-	s.run.Sink = report.Redact{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: told}}
-	s.run.Hide = func(text string) string { return report.Hide(text, s.loaded.Sensitive) }
+	s.run.Sink = report.Redactor{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: told}}
+	s.run.Hide = func(text string) string { return report.HideSensitive(text, s.loaded.Sensitive) }
 	s.run.Refuse = f.onHeld == "refuse"
 	s.run.Approve = a.approval(s, f, saved)
 	s.run.BestEffort, s.run.OverIncomplete, s.run.RetryRejected = f.bestEffort, f.overIncomplete, f.retryRolledBack
@@ -196,7 +196,7 @@ func (s *site) limitTo(p engine.Plan) {
 func (s *site) lock() (func(), error) {
 	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: clock{}.Now().Truncate(time.Second)}
 	unlock, err := journal.LockSite(s.runsDir, s.inv.Site, info)
-	var busy *journal.Busy
+	var busy *journal.BusyError
 	if errors.As(err, &busy) {
 		return nil, failWith(engine.ExitRefused, fmt.Errorf("refused: %w", err))
 	}
@@ -211,8 +211,8 @@ func (s *site) inherit() (journal.History, error) {
 	if err != nil {
 		return journal.History{}, err
 	}
-	left := journal.LeftOver(runs, s.inv.Site, s.owner())
-	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.Complete = left.Dead, left.Awaited, left.Failed, left.History.Complete
+	left := journal.SummarizeRuns(runs, s.inv.Site, s.owner())
+	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.Complete = left.Dead, left.Rebooting, left.Failed, left.History.Complete
 	return left.History, nil
 }
 
@@ -222,7 +222,7 @@ func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.C
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
 		case saved != nil:
-			err := planner.Same(report.Hide(plan, s.loaded.Sensitive), *saved)
+			err := planner.Same(report.HideSensitive(plan, s.loaded.Sensitive), *saved)
 			if err == nil {
 				err = sameSecrets(plan, *saved, s.loaded.Sensitive)
 			}

@@ -142,9 +142,9 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wanted) [
 		c := report.Contents{Host: f.Host, Path: w.path, New: w.data}
 		switch {
 		case node.Type == engine.FileNode:
-			c.Withheld = cmp.Or(w.why, report.Withhold(w.data, w.mode, s.loaded.Sensitive), report.Withhold(nil, node.Mode, nil))
+			c.Withheld = cmp.Or(w.why, report.WithholdReason(w.data, w.mode, s.loaded.Sensitive), report.WithholdReason(nil, node.Mode, nil))
 		case node.Type == engine.NoNode:
-			c.Withheld = cmp.Or(w.why, report.Withhold(w.data, w.mode, s.loaded.Sensitive))
+			c.Withheld = cmp.Or(w.why, report.WithholdReason(w.data, w.mode, s.loaded.Sensitive))
 		default:
 			c.Withheld = "in the place of something that is no file"
 		}
@@ -164,11 +164,11 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wanted) [
 		case err != nil:
 			list[i].Withheld = "not read: " + err.Error()
 		case len(old) > report.MaxContents:
-			list[i].Withheld = report.Withhold(old, -1, nil)
+			list[i].Withheld = report.WithholdReason(old, -1, nil)
 		case engine.Digest(old) != node.Digest: // whatever it is, it is not what was looked at
 			list[i].Withheld = "changed since it was looked at"
 		default:
-			list[i].Old, list[i].Withheld = old, report.Withhold(old, node.Mode, s.loaded.Sensitive)
+			list[i].Old, list[i].Withheld = old, report.WithholdReason(old, node.Mode, s.loaded.Sensitive)
 		}
 	}
 	return list

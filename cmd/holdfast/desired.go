@@ -46,7 +46,7 @@ func (a *app) newConfigs(ctx context.Context, site inventory.Loaded) *configs {
 func (c *configs) warn(text string) { c.warnings = once(c.warnings, text) }
 
 func (c *configs) problem(text string) {
-	c.problems = once(c.problems, report.Hide(text, c.site.Sensitive))
+	c.problems = once(c.problems, report.HideSensitive(text, c.site.Sensitive))
 }
 
 func once(list []string, text string) []string {

@@ -139,7 +139,7 @@ func configContents(was, is engine.Config, d rules.Diff) []report.Contents {
 		}
 		list = append(list, report.Contents{
 			Path: c.Name, Old: before, New: after,
-			Withheld: cmp.Or(report.Withhold(before, beforeMode, nil), report.Withhold(after, afterMode, nil)),
+			Withheld: cmp.Or(report.WithholdReason(before, beforeMode, nil), report.WithholdReason(after, afterMode, nil)),
 		})
 	}
 	return list

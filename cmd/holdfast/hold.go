@@ -121,7 +121,7 @@ func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
 		taken = append(taken, h.Name)
 	}
 	for _, r := range runs {
-		planned, err := journal.Planned(s.runsDir, r)
+		planned, err := journal.PlannedHosts(s.runsDir, r)
 		if err != nil || r.Site != s.inv.Site {
 			continue
 		}

@@ -54,7 +54,7 @@ func thisMachine() journal.Machine {
 // keepBastion makes sure that holds that the command takes can be told from those
 // of other bastions.
 func (a *app) keepBastion(s *site) error {
-	here, err := journal.KeepBastion(stateDir(), thisMachine())
+	here, err := journal.EnsureBastion(stateDir(), thisMachine())
 	if err != nil {
 		return err
 	}

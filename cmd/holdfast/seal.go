@@ -28,7 +28,7 @@ const (
 // sealed is a plan with the digest of its secrets, and without them.
 func sealed(p engine.Plan, sensitive []string) engine.Plan {
 	secrets := secretsOf(p, sensitive)
-	p = report.Hide(p, sensitive)
+	p = report.HideSensitive(p, sensitive)
 	if len(secrets) > 0 {
 		salt := make([]byte, saltLength)
 		_, _ = rand.Read(salt) // never fails, says its documentation
@@ -57,7 +57,7 @@ func sameSecrets(p, saved engine.Plan, sensitive []string) error {
 func secretsOf(p engine.Plan, sensitive []string) []string {
 	var secrets []string
 	for _, text := range planner.Compared(p) {
-		if report.Hide(text, sensitive) != text {
+		if report.HideSensitive(text, sensitive) != text {
 			secrets = append(secrets, text)
 		}
 	}

@@ -55,9 +55,9 @@ func (a *app) status(ctx context.Context) error {
 		return err
 	}
 	if status.Limited = a.limit != ""; !status.Limited { // runs have seen whole pools
-		status = history.Dated(status)
+		status = history.WithSince(status)
 	}
-	status = report.Hide(status, s.loaded.Sensitive)
+	status = report.HideSensitive(status, s.loaded.Sensitive)
 	if a.json {
 		err = a.printJSON(status)
 	} else {
@@ -114,7 +114,7 @@ func (a *app) holds(ctx context.Context) error {
 			held = append(held, report.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: f.Hold != nil && f.Hold.Expired(f.Clock)})
 		}
 	}
-	held = report.Hide(held, s.loaded.Sensitive)
+	held = report.HideSensitive(held, s.loaded.Sensitive)
 	if a.json {
 		err = a.printJSON(held)
 	} else {
@@ -156,7 +156,7 @@ func (a *app) validateCommand() *cobra.Command {
 				fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 			}
 			if a.json {
-				return a.printJSON(report.Hide(inv, loaded.Sensitive))
+				return a.printJSON(report.HideSensitive(inv, loaded.Sensitive))
 			}
 			var pools []string
 			for _, p := range inv.Pools {

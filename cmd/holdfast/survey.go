@@ -28,7 +28,7 @@ func (a *app) showPlans(s *site, plans []engine.Plan) error {
 		return a.showPlan(s, plans[0])
 	}
 	if a.json {
-		return a.printJSON(report.Hide(plans, s.loaded.Sensitive))
+		return a.printJSON(report.HideSensitive(plans, s.loaded.Sensitive))
 	}
 	for i, p := range plans {
 		if i > 0 {

@@ -28,7 +28,7 @@ type Bastion struct {
 	Replaced Machine `json:"-"` // for which the file was made that was found, if that is another
 }
 
-const elsewhere = "set XDG_STATE_HOME to a folder that lasts and can be written"
+const stateFolderHint = "set XDG_STATE_HOME to a folder that lasts and can be written"
 
 // bastionFile is the name of the file that keeps the identity.
 const bastionFile = "bastion.json"
@@ -42,7 +42,7 @@ func ReadBastion(dir string, here Machine) (Bastion, error) {
 		return Bastion{}, nil
 	}
 	if err != nil {
-		return Bastion{}, fmt.Errorf("read the identity of this bastion: %w; %s", err, elsewhere)
+		return Bastion{}, fmt.Errorf("read the identity of this bastion: %w; %s", err, stateFolderHint)
 	}
 	var b Bastion
 	if err := json.Unmarshal(text, &b); err != nil || len(b.Identity) < 32 {
@@ -54,16 +54,16 @@ func ReadBastion(dir string, here Machine) (Bastion, error) {
 	return b, nil
 }
 
-// KeepBastion reads the identity, and makes one where dir has none or that of
+// EnsureBastion reads the identity, and makes one where dir has none or that of
 // another machine, as a copied disk or home has.
-func KeepBastion(dir string, here Machine) (Bastion, error) {
+func EnsureBastion(dir string, here Machine) (Bastion, error) {
 	old, err := ReadBastion(dir, here)
 	if err != nil || old.Identity != "" {
 		return old, err
 	}
 	b := Bastion{Identity: newIdentity(), Machine: here}
-	if err := b.write(dir, old.Replaced != Machine{}); err != nil {
-		return Bastion{}, fmt.Errorf("keep the identity of this bastion: %w; holds could not be told from those of other bastions; %s", err, elsewhere)
+	if err := b.writeTo(dir, old.Replaced != Machine{}); err != nil {
+		return Bastion{}, fmt.Errorf("keep the identity of this bastion: %w; holds could not be told from those of other bastions; %s", err, stateFolderHint)
 	}
 	kept, err := ReadBastion(dir, here) // another run may have been faster
 	kept.Replaced = old.Replaced
@@ -76,9 +76,9 @@ func newIdentity() string {
 	return hex.EncodeToString(b)
 }
 
-// write puts the identity into dir, whole or not at all. Only that of another
+// writeTo puts the identity into dir, whole or not at all. Only that of another
 // machine is replaced.
-func (b Bastion) write(dir string, replace bool) error {
+func (b Bastion) writeTo(dir string, replace bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

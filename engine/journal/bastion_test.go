@@ -19,7 +19,7 @@ func TestBastionKeepsItsIdentity(t *testing.T) {
 	var runs sync.WaitGroup
 	for i := range found { // runs of several sites may begin at once
 		runs.Go(func() {
-			b, err := journal.KeepBastion(dir, here)
+			b, err := journal.EnsureBastion(dir, here)
 			if err != nil {
 				t.Error(err)
 			}
@@ -46,11 +46,11 @@ func TestBastionKeepsItsIdentity(t *testing.T) {
 		}
 	}
 	copied := journal.Machine{ID: "77aa", Name: "b2"}
-	b, err := journal.KeepBastion(dir, copied)
+	b, err := journal.EnsureBastion(dir, copied)
 	if err != nil || b.Identity == found[0] || b.Replaced != here {
 		t.Errorf("%+v, %v", b, err)
 	}
-	if again, err := journal.KeepBastion(dir, copied); err != nil || again.Identity != b.Identity || again.Replaced != (journal.Machine{}) {
+	if again, err := journal.EnsureBastion(dir, copied); err != nil || again.Identity != b.Identity || again.Replaced != (journal.Machine{}) {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
@@ -61,13 +61,13 @@ func TestBastionThatCannotKeepItsIdentity(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := journal.KeepBastion(filepath.Join(file, "x"), journal.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
+	if _, err := journal.EnsureBastion(filepath.Join(file, "x"), journal.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
 		t.Errorf("error %v", err)
 	}
 	if err := os.Rename(file, filepath.Join(dir, "bastion.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := journal.KeepBastion(dir, journal.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it") {
+	if _, err := journal.EnsureBastion(dir, journal.Machine{Name: "b1"}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it") {
 		t.Errorf("error %v", err)
 	}
 }

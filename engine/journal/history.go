@@ -16,12 +16,12 @@ type History struct {
 	Failed   []string          // hosts that failed when they were last worked on, sorted
 	Complete map[string]string // by pool: digest of the OS that it was last to run, if it has been seen complete with that, and no host has been seen since that differs
 
-	streaks map[string]streak
+	spans map[string]completeSince
 }
 
-// streak is the newest runs in a row that have seen a pool complete, with one
+// completeSince is the newest runs in a row that have seen a pool complete, with one
 // OS, or have seen it not complete.
-type streak struct {
+type completeSince struct {
 	complete bool
 	os       string
 	from     time.Time // end of the first of them
@@ -41,19 +41,19 @@ func ReadHistory(dir, site string) (History, error) {
 	}
 	var runs []Run
 	for _, e := range slices.Backward(newestJournals(entries)) { // by name, so the newest comes first
-		if id := runOf(e.Name()); id != "" && e.Type().IsRegular() {
+		if id := runID(e.Name()); id != "" && e.Type().IsRegular() {
 			if run, ok := readEnd(dir, id); ok {
 				runs = append(runs, run)
 			}
 		}
 	}
-	return history(runs, site, ""), nil
+	return foldRuns(runs, site, ""), nil
 }
 
-// history folds the runs of a site, given and taken the newest first. IDs order
+// foldRuns folds the runs of a site, given and taken the newest first. IDs order
 // those of one second by chance; two runs of a site are never under way at once.
-func history(runs []Run, site, self string) History {
-	h := History{Complete: map[string]string{}, streaks: map[string]streak{}}
+func foldRuns(runs []Run, site, self string) History {
+	h := History{Complete: map[string]string{}, spans: map[string]completeSince{}}
 	decided := map[string]bool{}
 	over := false
 	runs = slices.Clone(runs)
@@ -63,11 +63,11 @@ func history(runs []Run, site, self string) History {
 			continue
 		}
 		if !over {
-			over = h.failures(r, decided)
+			over = h.addFailures(r, decided)
 		}
 		if r.End != nil {
 			for _, p := range r.End.Pools {
-				h.pool(p, r.Last)
+				h.addPool(p, r.Last)
 			}
 		}
 	}
@@ -75,10 +75,10 @@ func history(runs []Run, site, self string) History {
 	return h
 }
 
-// failures takes what became of the hosts of a run, unless a newer one has
+// addFailures takes what became of the hosts of a run, unless a newer one has
 // worked on them, too. It reports whether older runs do not matter any more:
 // the run has worked on hosts and was not cut short.
-func (h *History) failures(r Run, decided map[string]bool) bool {
+func (h *History) addFailures(r Run, decided map[string]bool) bool {
 	failed := r.Failed
 	if r.End != nil {
 		failed = r.End.Failed
@@ -92,33 +92,33 @@ func (h *History) failures(r Run, decided map[string]bool) bool {
 	for _, host := range r.Updated {
 		decided[host] = true
 	}
-	return !r.cutShort() && len(failed)+len(r.Updated) > 0
+	return !r.wasCutShort() && len(failed)+len(r.Updated) > 0
 }
 
-// pool takes what a run, older than those before, has seen of a pool at its
+// addPool takes what a run, older than those before, has seen of a pool at its
 // end.
-func (h *History) pool(p engine.PoolStatus, at time.Time) {
+func (h *History) addPool(p engine.PoolStatus, at time.Time) {
 	if !p.Since.IsZero() && p.Since.Before(at) {
 		at = p.Since
 	}
-	s, seen := h.streaks[p.Name]
+	s, seen := h.spans[p.Name]
 	if !seen {
-		s = streak{complete: p.Complete, os: p.OS, from: at}
+		s = completeSince{complete: p.Complete, os: p.OS, from: at}
 	}
 	s.begun = s.begun || p.OS != s.os
-	s.broken = s.broken || !s.fits(p)
+	s.broken = s.broken || !s.matchesStatus(p)
 	if !s.broken && at.Before(s.from) {
 		s.from = at
 	}
-	if s.lost = s.lost || differs(p); p.Complete && !s.begun && !s.lost && p.OS != "" {
+	if s.lost = s.lost || hasDifferingHosts(p); p.Complete && !s.begun && !s.lost && p.OS != "" {
 		h.Complete[p.Name] = p.OS
 	}
-	h.streaks[p.Name] = s
+	h.spans[p.Name] = s
 }
 
-// differs reports whether hosts of a pool were there and did not match. Of those
+// hasDifferingHosts reports whether hosts of a pool were there and did not match. Of those
 // that could not be reached, or are held by a person, nothing new is known.
-func differs(p engine.PoolStatus) bool {
+func hasDifferingHosts(p engine.PoolStatus) bool {
 	for _, state := range []engine.HostState{engine.Pending, engine.Staged, engine.Updating, engine.Degraded, engine.PausedState} {
 		if p.Counts[state] > 0 {
 			return true
@@ -127,18 +127,18 @@ func differs(p engine.PoolStatus) bool {
 	return false
 }
 
-// fits reports whether a pool is as it was in the streak. One that is not
+// matchesStatus reports whether a pool is as it was in the streak. One that is not
 // complete stays that, whichever OS it is to run.
-func (s streak) fits(p engine.PoolStatus) bool {
+func (s completeSince) matchesStatus(p engine.PoolStatus) bool {
 	return p.Complete == s.complete && (!p.Complete || p.OS == s.os)
 }
 
-// Dated is a status that says of each pool since when it is complete, or not.
+// WithSince is a status that says of each pool since when it is complete, or not.
 // Where the runs have last seen it otherwise nobody knows when that changed.
-func (h History) Dated(s engine.Status) engine.Status {
+func (h History) WithSince(s engine.Status) engine.Status {
 	s.Pools = slices.Clone(s.Pools)
 	for i, p := range s.Pools {
-		if streak, ok := h.streaks[p.Name]; ok && streak.fits(p) {
+		if streak, ok := h.spans[p.Name]; ok && streak.matchesStatus(p) {
 			s.Pools[i].Since = streak.from
 		}
 	}

@@ -73,7 +73,7 @@ func TestHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		status := engine.Status{Pools: saw(c.now)}
-		since := h.Dated(status).Pools[0].Since
+		since := h.WithSince(status).Pools[0].Since
 		want := time.Time{}
 		if c.since > 0 {
 			want = began.Add(time.Duration(c.since) * time.Hour)
@@ -88,7 +88,7 @@ func TestHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := journal.LeftOver(runs, "berlin", engine.HoldOwner{Run: "self"}); left.Complete["w"] != c.complete || !left.Dated(status).Pools[0].Since.Equal(want) {
+		if left := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{Run: "self"}); left.Complete["w"] != c.complete || !left.WithSince(status).Pools[0].Since.Equal(want) {
 			t.Errorf("%s: whole journals tell otherwise: %+v", name, left)
 		}
 	}
@@ -106,7 +106,7 @@ func TestHistoryWithinASecond(t *testing.T) {
 		})
 	}
 	h, err := journal.ReadHistory(dir, "berlin")
-	if got := h.Dated(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || got.IsZero() {
+	if got := h.WithSince(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || got.IsZero() {
 		t.Errorf("since %s, %v", got, err)
 	}
 }
@@ -119,7 +119,7 @@ func TestHistoryIsHandedOn(t *testing.T) {
 	pools[0].Since = began
 	ended(t, dir, 5, engine.RunEnd{Pools: pools})
 	h, err := journal.ReadHistory(dir, "berlin")
-	if got := h.Dated(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began) {
+	if got := h.WithSince(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began) {
 		t.Errorf("since %s, %v", got, err)
 	}
 }
@@ -145,7 +145,7 @@ func TestHistoryPassesOverWhatIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, err := journal.ReadHistory(dir, "berlin")
-	if got := h.Dated(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began.Add(time.Hour)) {
+	if got := h.WithSince(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began.Add(time.Hour)) {
 		t.Errorf("since %s, %v", got, err)
 	}
 	if h, err := journal.ReadHistory(filepath.Join(dir, "none"), "berlin"); err != nil || len(h.Complete) > 0 {

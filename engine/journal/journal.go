@@ -25,7 +25,7 @@ func Create(dir, run string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
-	f, err := os.OpenFile(pathOf(dir, run), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(journalPath(dir, run), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
@@ -47,11 +47,11 @@ func syncFolder(dir string) error {
 	return f.Sync()
 }
 
-func pathOf(dir, run string) string { return filepath.Join(dir, run+".jsonl") }
+func journalPath(dir, run string) string { return filepath.Join(dir, run+".jsonl") }
 
 // Emit writes an event.
 func (w *Writer) Emit(e engine.Event) error {
-	line, err := wire.Line(e)
+	line, err := wire.MarshalEvent(e)
 	if err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
@@ -131,8 +131,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// runOf is the ID of the run a journal belongs to, or "".
-func runOf(name string) string {
+// runID is the ID of the run a journal belongs to, or "".
+func runID(name string) string {
 	run, ok := strings.CutSuffix(name, ".jsonl")
 	if !ok {
 		return ""

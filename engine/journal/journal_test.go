@@ -96,8 +96,8 @@ func TestRunsKnowWhatPlannedDoes(t *testing.T) {
 }
 
 func same(a, b engine.Event) bool {
-	x, _ := wire.Line(a)
-	y, _ := wire.Line(b)
+	x, _ := wire.MarshalEvent(a)
+	y, _ := wire.MarshalEvent(b)
 	return string(x) == string(y)
 }
 
@@ -127,17 +127,17 @@ func TestRunsOfAJournal(t *testing.T) {
 	if runs[0].Problem == "" || runs[1].End != nil || runs[1].Steps["etcd-1"] != "wait for boot" || runs[2].End == nil {
 		t.Errorf("%+v", runs)
 	}
-	left := journal.LeftOver(runs, "berlin", engine.HoldOwner{Run: "20261121-100000-0003", Bastion: "b1"})
+	left := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{Run: "20261121-100000-0003", Bastion: "b1"})
 	if want := []string{"20261121-090000-0002", "20261121-080000-0001", "20261121-070000-0000"}; !slices.Equal(left.Dead, want) {
 		t.Errorf("dead runs %q, want %q", left.Dead, want)
 	}
-	if want := map[string]string{"etcd-1": "20261121-080000-0001"}; !maps.Equal(left.Awaited, want) {
-		t.Errorf("awaited %q, want %q", left.Awaited, want)
+	if want := map[string]string{"etcd-1": "20261121-080000-0001"}; !maps.Equal(left.Rebooting, want) {
+		t.Errorf("awaited %q, want %q", left.Rebooting, want)
 	}
 	if want := []string{"worker-01"}; !slices.Equal(left.Failed, want) {
 		t.Errorf("to be tried again %q, want %q", left.Failed, want)
 	}
-	if other := journal.LeftOver(runs[1:], "oslo", engine.HoldOwner{Run: "x", Bastion: "b1"}); len(other.Dead) > 0 {
+	if other := journal.SummarizeRuns(runs[1:], "oslo", engine.HoldOwner{Run: "x", Bastion: "b1"}); len(other.Dead) > 0 {
 		t.Errorf("the runs of another site are taken for dead ones of this: %+v", other)
 	}
 }
@@ -163,10 +163,10 @@ func TestJournalsOfAnotherBastion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := journal.LeftOver(runs, "berlin", engine.HoldOwner{Run: "x", Bastion: "b1"}); len(left.Dead) != 1 || len(left.Awaited) != 1 {
+	if left := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{Run: "x", Bastion: "b1"}); len(left.Dead) != 1 || len(left.Rebooting) != 1 {
 		t.Errorf("of this bastion: %+v", left)
 	}
-	if left := journal.LeftOver(runs, "berlin", engine.HoldOwner{Run: "x", Bastion: "b2"}); len(left.Dead)+len(left.Awaited) != 0 {
+	if left := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{Run: "x", Bastion: "b2"}); len(left.Dead)+len(left.Rebooting) != 0 {
 		t.Errorf("a run of another bastion counts as dead: %+v", left)
 	}
 }
@@ -200,7 +200,7 @@ func lines(t testing.TB, events []engine.Event) []byte {
 	t.Helper()
 	var all []byte
 	for _, e := range events {
-		line, err := wire.Line(e)
+		line, err := wire.MarshalEvent(e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestAHostOnItsWayBackIsAwaited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := journal.LeftOver(runs, "berlin", engine.HoldOwner{Run: "20261121-090000-0002"}); left.Awaited["app-1"] == "" {
+		if left := journal.SummarizeRuns(runs, "berlin", engine.HoldOwner{Run: "20261121-090000-0002"}); left.Rebooting["app-1"] == "" {
 			t.Errorf("a host that was ordered to reboot by %q is not waited for", step)
 		}
 	}

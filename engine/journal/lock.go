@@ -23,14 +23,14 @@ type LockInfo struct {
 	Since  time.Time `json:"since"`
 }
 
-// Busy is the error of LockSite when another run has the lock.
-type Busy struct {
+// BusyError is the error of LockSite when another run has the lock.
+type BusyError struct {
 	Site string
 	By   LockInfo
 }
 
 // Error names the run that has the lock.
-func (b *Busy) Error() string {
+func (b *BusyError) Error() string {
 	if b.By.Run == "" {
 		return fmt.Sprintf("another run of site %s is under way", b.Site)
 	}
@@ -51,7 +51,7 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		defer func() { _ = f.Close() }()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			busy := &Busy{Site: site}
+			busy := &BusyError{Site: site}
 			_ = json.NewDecoder(io.LimitReader(f, maxLock)).Decode(&busy.By) // who it is, is a courtesy
 			return nil, busy
 		}
@@ -59,7 +59,7 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 	}
 	text, err := json.Marshal(info)
 	if err == nil {
-		err = errors.Join(f.Truncate(0), overwrite(f, append(text, '\n')))
+		err = errors.Join(f.Truncate(0), overwriteFile(f, append(text, '\n')))
 	}
 	if err != nil {
 		_ = f.Close()
@@ -84,7 +84,7 @@ func hasLock(dir, site, run string) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
-func overwrite(f *os.File, b []byte) error {
+func overwriteFile(f *os.File, b []byte) error {
 	_, err := f.WriteAt(b, 0)
 	return err
 }

@@ -67,7 +67,7 @@ func TestLockSite(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
 		t.Fatal(line, err)
 	}
-	var busy *journal.Busy
+	var busy *journal.BusyError
 	if _, err := journal.LockSite(dir, "berlin", journal.LockInfo{}); !errors.As(err, &busy) || busy.By.Run != "r1" || !strings.Contains(err.Error(), "ann@bastion") {
 		t.Errorf("while it is locked: %v", err)
 	}

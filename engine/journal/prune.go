@@ -22,7 +22,7 @@ func FindRun(dir, name string) (string, error) {
 	}
 	var found []string
 	for _, e := range entries {
-		id := runOf(e.Name())
+		id := runID(e.Name())
 		if id == name && id != "" {
 			return id, nil
 		}
@@ -41,7 +41,7 @@ func FindRun(dir, name string) (string, error) {
 
 // Replay calls each for every event of a run.
 func Replay(dir, id string, each func(engine.Event) error) error {
-	return Read(pathOf(dir, id), each)
+	return Read(journalPath(dir, id), each)
 }
 
 // Prune removes the journals of runs that ended well and began before a time,
@@ -55,14 +55,14 @@ func Prune(dir string, keep int, before time.Time) (gone []string, err error) {
 	newer := map[string]int{}
 	for _, r := range slices.Clone(runs) { // the newest first
 		newer[r.Site]++
-		if newer[r.Site] <= keep || !r.Started.Before(before) || r.cutShort() || r.End.Exit != engine.ExitOK || r.Problem != "" {
+		if newer[r.Site] <= keep || !r.Started.Before(before) || r.wasCutShort() || r.End.Exit != engine.ExitOK || r.Problem != "" {
 			continue
 		}
 		rest := slices.DeleteFunc(slices.Clone(runs), func(o Run) bool { return o.ID == r.ID })
-		if !sameHistory(history(runs, r.Site, ""), history(rest, r.Site, "")) {
+		if !sameHistory(foldRuns(runs, r.Site, ""), foldRuns(rest, r.Site, "")) {
 			continue
 		}
-		if err := os.Remove(pathOf(dir, r.ID)); err != nil {
+		if err := os.Remove(journalPath(dir, r.ID)); err != nil {
 			return gone, fmt.Errorf("prune runs: %w", err)
 		}
 		gone, runs = append(gone, r.ID), rest

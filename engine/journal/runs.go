@@ -43,7 +43,7 @@ func ListRuns(dir string) ([]Run, error) {
 	}
 	var runs []Run
 	for _, e := range newestJournals(entries) {
-		if id := runOf(e.Name()); id != "" && e.Type().IsRegular() {
+		if id := runID(e.Name()); id != "" && e.Type().IsRegular() {
 			run := readRun(dir, id)
 			run.UnderWay = run.End == nil && hasLock(dir, run.Site, id)
 			runs = append(runs, run)
@@ -58,7 +58,7 @@ const maxJournals = 1000
 
 // newestJournals returns the journals of a folder that are read, sorted by name and so by time.
 func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
-	journals := slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return runOf(e.Name()) == "" || !e.Type().IsRegular() })
+	journals := slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return runID(e.Name()) == "" || !e.Type().IsRegular() })
 	return journals[max(0, len(journals)-maxJournals):]
 }
 
@@ -76,12 +76,12 @@ func withoutPlan(line []byte) []byte {
 
 func readRun(dir, id string) Run {
 	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}}
-	err := readLines(pathOf(dir, id), func(line []byte) error {
+	err := readLines(journalPath(dir, id), func(line []byte) error {
 		var e engine.Event
 		if err := json.Unmarshal(withoutPlan(line), &e); err != nil {
 			return err
 		}
-		run.add(e)
+		run.addEvent(e)
 		return nil
 	})
 	if err != nil {
@@ -90,8 +90,8 @@ func readRun(dir, id string) Run {
 	return run
 }
 
-// add folds one event into what is known of a run.
-func (r *Run) add(e engine.Event) {
+// addEvent folds one event into what is known of a run.
+func (r *Run) addEvent(e engine.Event) {
 	r.Last = e.Time
 	switch e.Type {
 	case engine.RunStarted:
@@ -106,38 +106,38 @@ func (r *Run) add(e engine.Event) {
 		}
 	case engine.HostDone:
 		r.Updated = append(r.Updated, e.Host)
-		r.forget(e.Host)
+		r.forgetHost(e.Host)
 	case engine.HostFailed:
 		if e.Failure == nil || e.Failure.Kind != engine.StoppedFailure {
 			r.Failed = append(r.Failed, e.Host)
-			r.forget(e.Host)
+			r.forgetHost(e.Host)
 		}
 	case engine.RunEnded:
 		r.End = e.End
 	}
 }
 
-func (r *Run) forget(host string) {
+func (r *Run) forgetHost(host string) {
 	delete(r.Steps, host)
 	delete(r.Rebooted, host)
 }
 
-// cutShort reports whether the run did not come to its own end.
-func (r Run) cutShort() bool { return r.End == nil || r.End.Exit == engine.ExitStopped }
+// wasCutShort reports whether the run did not come to its own end.
+func (r Run) wasCutShort() bool { return r.End == nil || r.End.Exit == engine.ExitStopped }
 
-// Left is what earlier runs of a bastion left behind, for the next one.
-type Left struct {
-	Dead    []string          // runs that are over, whose holds may be taken over
-	Awaited map[string]string // hosts that the latest of them, cut short, may have been rebooting, and its ID
+// EarlierRuns is what earlier runs of a bastion left behind, for the next one.
+type EarlierRuns struct {
+	Dead      []string          // runs that are over, whose holds may be taken over
+	Rebooting map[string]string // hosts that the latest of them, cut short, may have been rebooting, and its ID
 
 	History
 }
 
-// LeftOver reads the journals of a site. It must be called with the site's
+// SummarizeRuns reads the journals of a site. It must be called with the site's
 // lock held: then no other run of this bastion is alive, so all are over. Runs of
 // other bastions, whose journals are here because the folder was copied, may live.
-func LeftOver(runs []Run, site string, self engine.HoldOwner) Left {
-	left := Left{Awaited: map[string]string{}, History: history(runs, site, self.Run)}
+func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
+	left := EarlierRuns{Rebooting: map[string]string{}, History: foldRuns(runs, site, self.Run)}
 	latest := true
 	for _, r := range runs {
 		if r.ID == self.Run || (r.Site != site && r.Site != "") || (r.Bastion != self.Bastion && r.Bastion != "") {
@@ -146,26 +146,26 @@ func LeftOver(runs []Run, site string, self engine.HoldOwner) Left {
 		if r.End == nil || r.End.Exit != engine.ExitOK { // one that ended well holds nothing
 			left.Dead = append(left.Dead, r.ID)
 		}
-		if latest = latest && r.cutShort(); !latest {
+		if latest = latest && r.wasCutShort(); !latest {
 			continue
 		}
 		for host, rebooted := range r.Rebooted {
-			if rebooted && left.Awaited[host] == "" {
-				left.Awaited[host] = r.ID
+			if rebooted && left.Rebooting[host] == "" {
+				left.Rebooting[host] = r.ID
 			}
 		}
 	}
 	return left
 }
 
-// Planned returns the hosts that a run which is under way has in its latest plan;
+// PlannedHosts returns the hosts that a run which is under way has in its latest plan;
 // none if it is over.
-func Planned(dir string, run Run) ([]string, error) {
+func PlannedHosts(dir string, run Run) ([]string, error) {
 	if !run.UnderWay {
 		return nil, nil
 	}
 	var hosts []string
-	err := Read(pathOf(dir, run.ID), func(e engine.Event) error {
+	err := Read(journalPath(dir, run.ID), func(e engine.Event) error {
 		if e.Plan != nil {
 			hosts = nil
 			for _, hp := range e.Plan.Hosts {

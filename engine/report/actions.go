@@ -8,16 +8,16 @@ import (
 	"holdfast/engine"
 )
 
-// actions shows what a host's changes take, in the order in which it is done,
+// writeActions shows what a host's changes take, in the order in which it is done,
 // with the rules that ask for each. Where one rule asks for all of it, it
 // stands there already.
-func (v *planView) actions(b *strings.Builder, hp engine.HostPlan) {
-	groups := byRule(hp.Changes)
-	if len(groups) > 1 && !takes(hp.Actions, engine.NoAction) || len(groups) == 1 && groups[0].actions != actionNames(hp.Actions) {
+func (v *planView) writeActions(b *strings.Builder, hp engine.HostPlan) {
+	groups := groupByRule(hp.Changes)
+	if len(groups) > 1 && !hasActionType(hp.Actions, engine.NoAction) || len(groups) == 1 && groups[0].actions != actionNames(hp.Actions) {
 		b.WriteString("  Actions, in this order\n")
-		v.inOrder(b, hp)
+		v.writeActionList(b, hp)
 	}
-	if takes(hp.Actions, engine.ReloadDaemon, engine.ReloadUnit, engine.RestartUnit) {
+	if hasActionType(hp.Actions, engine.ReloadDaemon, engine.ReloadUnit, engine.RestartUnit) {
 		instead := "the run stops"
 		if hp.FallsBack() {
 			instead = "drain, reboot"
@@ -26,8 +26,8 @@ func (v *planView) actions(b *strings.Builder, hp engine.HostPlan) {
 	}
 }
 
-// inOrder lists actions; those in a row that the same rules ask for share a line.
-func (v *planView) inOrder(b *strings.Builder, hp engine.HostPlan) {
+// writeActionList lists actions; those in a row that the same rules ask for share a line.
+func (v *planView) writeActionList(b *strings.Builder, hp engine.HostPlan) {
 	for i := 0; i < len(hp.Actions); {
 		rules := rulesOf(hp.Changes, hp.Actions[i])
 		end := i + 1
@@ -37,7 +37,7 @@ func (v *planView) inOrder(b *strings.Builder, hp engine.HostPlan) {
 		names := actionNames(hp.Actions[i:end])
 		i = end
 		if len(rules) == 1 {
-			v.pair(b, "    ", names, rules[0])
+			v.writePair(b, "    ", names, rules[0])
 			continue
 		}
 		fmt.Fprintf(b, "    %s\n", names)
@@ -45,8 +45,8 @@ func (v *planView) inOrder(b *strings.Builder, hp engine.HostPlan) {
 			fmt.Fprintf(b, "        %s\n", v.style.faint(r))
 		}
 	}
-	if over := swallowed(hp); len(over) > 0 {
-		b.WriteString(wrapped("    ", "needless with the reboot: "+actionNames(over)))
+	if over := supersededActions(hp); len(over) > 0 {
+		b.WriteString(wrapText("    ", "needless with the reboot: "+actionNames(over)))
 	}
 }
 
@@ -61,10 +61,10 @@ func rulesOf(changes []engine.Change, a engine.Action) []string {
 	return rules
 }
 
-// swallowed lists the actions that changes ask for and a reboot makes needless.
-func swallowed(hp engine.HostPlan) []engine.Action {
+// supersededActions lists the actions that changes ask for and a reboot makes needless.
+func supersededActions(hp engine.HostPlan) []engine.Action {
 	var list []engine.Action
-	if !takes(hp.Actions, engine.RebootAction) {
+	if !hasActionType(hp.Actions, engine.RebootAction) {
 		return nil
 	}
 	for _, c := range hp.Changes {
@@ -80,7 +80,7 @@ func swallowed(hp engine.HostPlan) []engine.Action {
 	return list
 }
 
-// takes reports whether any of the actions is of one of these types.
-func takes(list []engine.Action, types ...engine.ActionType) bool {
+// hasActionType reports whether any of the actions is of one of these types.
+func hasActionType(list []engine.Action, types ...engine.ActionType) bool {
 	return slices.ContainsFunc(list, func(a engine.Action) bool { return slices.Contains(types, a.Type) })
 }

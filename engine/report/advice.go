@@ -8,43 +8,43 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// advice is what to do next: one line, and what to know of it.
-func (s *summary) advice(end engine.RunEnd, touched bool) []string {
+// adviceLines is what to do next: one line, and what to know of it.
+func (s *summary) adviceLines(end engine.RunEnd, touched bool) []string {
 	switch {
 	case end.Exit == engine.ExitStopped:
-		return s.goOn("to go on from here: ", end)
+		return s.resumeAdvice("to go on from here: ", end)
 	case len(s.plan.Unfinished) > 0:
-		return []string{"to finish that roll-out, give the pools its OS again; to leave it unfinished: " + s.again("--continue-over-incomplete")}
+		return []string{"to finish that roll-out, give the pools its OS again; to leave it unfinished: " + s.rerunCommand("--continue-over-incomplete")}
 	case end.Exit == engine.ExitOK:
-		return []string{s.outside()}
+		return []string{s.beyondLimitAdvice()}
 	}
-	if !s.anyFailed() {
-		if line := s.finish(end); line != "" {
+	if !s.hasFailures() {
+		if line := s.finishAdvice(end); line != "" {
 			return []string{line}
 		}
 	}
 	switch {
-	case s.wentBack():
-		return s.goOn("to go on from here, give another OS, or when that is put right try this one again: ", end, retryRolledBack)
+	case s.hasRollback():
+		return s.resumeAdvice("to go on from here, give another OS, or when that is put right try this one again: ", end, retryRolledBack)
 	case touched:
-		return s.goOn("to go on from here, when that is put right: ", end)
+		return s.resumeAdvice("to go on from here, when that is put right: ", end)
 	}
-	return []string{"to try again: " + s.again()}
+	return []string{"to try again: " + s.rerunCommand()}
 }
 
 const retryRolledBack = "--retry-rolled-back"
 
-// goOn is how to go on with a run that has begun. A playbook does on every host
+// resumeAdvice is how to go on with a run that has begun. A playbook does on every host
 // again what is no matter of matching, so it is limited to those that it has not
 // done with.
-func (s *summary) goOn(what string, end engine.RunEnd, flags ...string) []string {
+func (s *summary) resumeAdvice(what string, end engine.RunEnd, flags ...string) []string {
 	open := slices.Concat(end.Failed, end.Left)
 	slices.Sort(open)
 	if s.plan.Play == "" || len(open) == 0 {
-		return []string{what + s.again(flags...)}
+		return []string{what + s.rerunCommand(flags...)}
 	}
 	lines := []string{
-		what + s.again(append(flags, "--limit="+limitTo(open))...),
+		what + s.rerunCommand(append(flags, "--limit="+limitPattern(open))...),
 		"without that limit, hosts that are done get all tasks again, such as a reboot",
 	}
 	if len(end.NotBegun) > 0 {
@@ -53,32 +53,32 @@ func (s *summary) goOn(what string, end engine.RunEnd, flags ...string) []string
 	return lines
 }
 
-// limitTo is a pattern for hosts.
-func limitTo(hosts []string) string {
+// limitPattern is a pattern for hosts.
+func limitPattern(hosts []string) string {
 	return strings.Join(textutil.FoldNames(slices.Compact(hosts)), ",")
 }
 
-// wentBack reports whether a host was rolled back, in this run or before.
-func (s *summary) wentBack() bool {
+// hasRollback reports whether a host was rolled back, in this run or before.
+func (s *summary) hasRollback() bool {
 	for _, h := range s.hosts {
 		if h.failure != nil && h.rolledBack() {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.missing(), func(x engine.Exclusion) bool { return x.Why == engine.RolledBack })
+	return slices.ContainsFunc(s.openExclusions(), func(x engine.Exclusion) bool { return x.Why == engine.RolledBack })
 }
 
-// outside is how to go on with hosts that this run was not for.
-func (s *summary) outside() string {
-	args := without(s.args, "--plan", "")
-	if rest := without(args, "--limit", "-l"); len(rest) < len(args) || len(s.keptLimit()) > 0 {
-		return "for the hosts outside of the limit: " + command("apply", rest)
+// beyondLimitAdvice is how to go on with hosts that this run was not for.
+func (s *summary) beyondLimitAdvice() string {
+	args := withoutFlag(s.args, "--plan", "")
+	if rest := withoutFlag(args, "--limit", "-l"); len(rest) < len(args) || len(s.savedPlanLimit()) > 0 {
+		return "for the hosts outside of the limit: " + commandLine("apply", rest)
 	}
-	return "to see what is left to do: " + command("plan", ofPlan(s.args))
+	return "to see what is left to do: " + commandLine("plan", planArguments(s.args))
 }
 
-// anyFailed reports whether something went wrong in the run, or made it refuse.
-func (s *summary) anyFailed() bool {
+// hasFailures reports whether something went wrong in the run, or made it refuse.
+func (s *summary) hasFailures() bool {
 	for _, h := range s.hosts {
 		if h.failure != nil {
 			return true
@@ -87,20 +87,20 @@ func (s *summary) anyFailed() bool {
 	return len(s.others)+len(s.plan.Refusals) > 0
 }
 
-// finish is how to finish a run in which nothing failed: all that the hosts that
+// finishAdvice is how to finish a run in which nothing failed: all that the hosts that
 // were left out wait for. It is "" where nobody can say.
-func (s *summary) finish(end engine.RunEnd) string {
-	all := s.waitFor(end)
+func (s *summary) finishAdvice(end engine.RunEnd) string {
+	all := s.awaitedKinds(end)
 	if len(all) == 1 {
 		switch all[0] {
 		case engine.Paused:
-			return "to finish, take paused out of the inventory, and then: " + s.again()
+			return "to finish, take paused out of the inventory, and then: " + s.rerunCommand()
 		case engine.Closed:
-			return "to finish, when the maintenance window is open: " + s.again()
+			return "to finish, when the maintenance window is open: " + s.rerunCommand()
 		case engine.Held:
-			return "to finish, when they are released: " + s.again()
+			return "to finish, when they are released: " + s.rerunCommand()
 		case engine.RolledBack:
-			return "to finish, give another OS, or try this one again: " + s.again(retryRolledBack)
+			return "to finish, give another OS, or try this one again: " + s.rerunCommand(retryRolledBack)
 		}
 		return ""
 	}
@@ -121,14 +121,14 @@ func (s *summary) finish(end engine.RunEnd) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "to finish, " + strings.Join(parts, "; ") + "; and then: " + s.again(flags...)
+	return "to finish, " + strings.Join(parts, "; ") + "; and then: " + s.rerunCommand(flags...)
 }
 
-// waitFor lists, once each, why hosts were left out. Those that are left out
+// awaitedKinds lists, once each, why hosts were left out. Those that are left out
 // because of others that are, wait for these.
-func (s *summary) waitFor(end engine.RunEnd) []engine.ExclusionKind {
+func (s *summary) awaitedKinds(end engine.RunEnd) []engine.ExclusionKind {
 	var all []engine.ExclusionKind
-	for _, x := range s.missing() {
+	for _, x := range s.openExclusions() {
 		if x.Why != engine.Blocked && x.Why != engine.Failed && !slices.Contains(all, x.Why) {
 			all = append(all, x.Why)
 		}
@@ -141,20 +141,20 @@ func (s *summary) waitFor(end engine.RunEnd) []engine.ExclusionKind {
 	return all
 }
 
-// keptLimit is the hosts that a saved plan is for, if it is not for all: it was
+// savedPlanLimit is the hosts that a saved plan is for, if it is not for all: it was
 // saved with a limit, which is in no argument of this run.
-func (s *summary) keptLimit() []string {
-	if len(without(s.args, "--plan", "")) == len(s.args) || len(without(s.args, "--limit", "-l")) < len(s.args) {
+func (s *summary) savedPlanLimit() []string {
+	if len(withoutFlag(s.args, "--plan", "")) == len(s.args) || len(withoutFlag(s.args, "--limit", "-l")) < len(s.args) {
 		return nil
 	}
 	return slices.Clone(s.plan.Selected)
 }
 
-// begunAnew reports whether another roll-out than the one before has begun: a
+// hasBegunRollout reports whether another roll-out than the one before has begun: a
 // host keeps it from the hold on.
-func (s *summary) begunAnew() bool {
+func (s *summary) hasBegunRollout() bool {
 	for _, hp := range s.plan.Hosts {
-		if h := s.hosts[hp.Host]; h != nil && !h.calm && slices.ContainsFunc(hp.Sequence, func(step engine.Step) bool {
+		if h := s.hosts[hp.Host]; h != nil && !h.neverHeld && slices.ContainsFunc(hp.Sequence, func(step engine.Step) bool {
 			return step.Do.TakeHold != nil && len(step.Do.TakeHold.Targets) > 0
 		}) {
 			return true
@@ -163,26 +163,26 @@ func (s *summary) begunAnew() bool {
 	return false
 }
 
-// again is the command that starts the same run once more, with more flags. A
+// rerunCommand is the command that starts the same run once more, with more flags. A
 // saved plan is left out of it, but for its limit: it no longer fits hosts that
 // were changed.
-func (s *summary) again(flags ...string) string {
-	args := without(s.args, "--plan", "")
-	if s.begunAnew() { // and may go on
+func (s *summary) rerunCommand(flags ...string) string {
+	args := withoutFlag(s.args, "--plan", "")
+	if s.hasBegunRollout() { // and may go on
 		args = withoutSwitch(args, "--continue-over-incomplete", "")
 	}
-	if kept := s.keptLimit(); len(kept) > 0 {
-		flags = append([]string{"--limit=" + limitTo(kept)}, flags...)
+	if kept := s.savedPlanLimit(); len(kept) > 0 {
+		flags = append([]string{"--limit=" + limitPattern(kept)}, flags...)
 	}
 	for _, f := range flags {
 		if hosts, ok := strings.CutPrefix(f, "--limit="); ok {
-			args = append(without(args, "--limit", "-l"), "-l", hosts)
+			args = append(withoutFlag(args, "--limit", "-l"), "-l", hosts)
 		} else if !slices.Contains(args, f) {
 			args = append(args, f)
 		}
 	}
 	args, left := withoutHidden(args)
-	text := command("apply", args)
+	text := commandLine("apply", args)
 	if len(left) > 0 {
 		text += " (and " + strings.Join(left, ", ") + " as before)"
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	columns      = 80 // how wide a plan is, unless a name in it is wider
+	planWidth    = 80 // how wide a plan is, unless a name in it is wider
 	mostChanges  = 12 // of one rule that are shown one by one
 	shownChanges = 10 // of more than that
 )
@@ -22,9 +22,9 @@ type ruleGroup struct {
 	changes       []engine.Change
 }
 
-// byRule puts changes together that have the same rule and the same actions,
+// groupByRule puts changes together that have the same rule and the same actions,
 // in the order in which they first come.
-func byRule(changes []engine.Change) []ruleGroup {
+func groupByRule(changes []engine.Change) []ruleGroup {
 	type key struct{ rule, actions string }
 	at := map[key]int{}
 	var groups []ruleGroup
@@ -41,55 +41,55 @@ func byRule(changes []engine.Change) []ruleGroup {
 	return groups
 }
 
-// changes shows changes by their rules. Of many with one rule it shows some,
+// writeChanges shows changes by their rules. Of many with one rule it shows some,
 // unless all is set, which shows why, too.
-func (v *planView) changes(b *strings.Builder, indent string, list []engine.Change, all bool) {
-	for _, g := range byRule(list) {
+func (v *planView) writeChanges(b *strings.Builder, indent string, list []engine.Change, all bool) {
+	for _, g := range groupByRule(list) {
 		shown := g.changes
 		if len(shown) > mostChanges && !all {
 			shown = shown[:shownChanges]
 		}
 		for _, c := range shown {
-			v.change(b, indent, c)
+			v.writeChange(b, indent, c)
 			if all && c.Why != "" {
 				fmt.Fprintf(b, "%s      %s\n", indent, v.style.faint("why: "+c.Why))
 			}
 		}
 		if more := g.changes[len(shown):]; len(more) > 0 {
-			fmt.Fprintf(b, "%s%s\n", indent, v.style.faint(fmt.Sprintf("and %d more with this rule%s (--verbose shows all)", len(more), verbs(g.changes, more))))
+			fmt.Fprintf(b, "%s%s\n", indent, v.style.faint(fmt.Sprintf("and %d more with this rule%s (--verbose shows all)", len(more), countVerbs(g.changes, more))))
 		}
 		left := g.actions
 		if n := len(g.changes); n > 1 {
 			left = fmt.Sprintf("all %d: %s", n, left)
 		}
-		v.pair(b, indent+"    ", left, g.rule)
+		v.writePair(b, indent+"    ", left, g.rule)
 	}
 }
 
-// change is one change, on two lines where one would be too long.
-func (v *planView) change(b *strings.Builder, indent string, c engine.Change) {
+// writeChange is one change, on two lines where one would be too long.
+func (v *planView) writeChange(b *strings.Builder, indent string, c engine.Change) {
 	if c.String() == c.Resource {
-		fmt.Fprintf(b, "%s%s %s\n", indent, v.mark(c.Verb), c.Resource)
+		fmt.Fprintf(b, "%s%s %s\n", indent, v.verbMark(c.Verb), c.Resource)
 		return
 	}
 	space := "  "
-	if ansi.StringWidth(indent+"~ "+c.Resource+"  "+c.Before+" → "+c.After) > columns {
+	if ansi.StringWidth(indent+"~ "+c.Resource+"  "+c.Before+" → "+c.After) > planWidth {
 		space = "\n" + indent + "    "
 	}
-	fmt.Fprintf(b, "%s%s %s%s%s %s %s\n", indent, v.mark(c.Verb), c.Resource, space, c.Before, v.style.faint("→"), c.After)
+	fmt.Fprintf(b, "%s%s %s%s%s %s %s\n", indent, v.verbMark(c.Verb), c.Resource, space, c.Before, v.style.faint("→"), c.After)
 }
 
-// pair is what is done and why, on two lines where one would be too long.
-func (v *planView) pair(b *strings.Builder, indent, what, why string) {
+// writePair is what is done and why, on two lines where one would be too long.
+func (v *planView) writePair(b *strings.Builder, indent, what, why string) {
 	space := "  "
-	if ansi.StringWidth(indent+what+space+why) > columns {
+	if ansi.StringWidth(indent+what+space+why) > planWidth {
 		space = "\n" + indent + "    "
 	}
 	fmt.Fprintf(b, "%s%s%s%s\n", indent, what, space, v.style.faint(why))
 }
 
-// mark is the mark of a verb, as Terraform has it.
-func (v *planView) mark(verb string) string {
+// verbMark is the mark of a verb, as Terraform has it.
+func (v *planView) verbMark(verb string) string {
 	switch verb {
 	case "create":
 		return v.style.green("+")
@@ -99,8 +99,8 @@ func (v *planView) mark(verb string) string {
 	return v.style.yellow("~")
 }
 
-// verbs counts what is not shown of changes by its verb, if they have several.
-func verbs(all, more []engine.Change) string {
+// countVerbs counts what is not shown of changes by its verb, if they have several.
+func countVerbs(all, more []engine.Change) string {
 	several := slices.ContainsFunc(all, func(c engine.Change) bool { return c.Verb != all[0].Verb })
 	if !several {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// command is a command line of holdfast as a shell takes it.
-func command(name string, args []string) string {
+// commandLine is a command line of holdfast as a shell takes it.
+func commandLine(name string, args []string) string {
 	words := []string{"holdfast"}
 	if !slices.Contains(args, name) {
 		words = append(words, name)
@@ -19,8 +19,8 @@ func command(name string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// without is a command line without a flag and its value.
-func without(args []string, long, short string) []string {
+// withoutFlag is a command line without a flag and its value.
+func withoutFlag(args []string, long, short string) []string {
 	rest := []string{}
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
@@ -41,11 +41,11 @@ func withoutSwitch(args []string, long, short string) []string {
 	})
 }
 
-// ofPlan are the arguments of apply that plan takes, too, and that say which
+// planArguments are the arguments of apply that plan takes, too, and that say which
 // inventory is meant. What is of a playbook is left out.
-func ofPlan(args []string) []string {
+func planArguments(args []string) []string {
 	for _, f := range []string{"--plan", "--on-held", "--tags", "--skip-tags"} {
-		args = without(args, f, "")
+		args = withoutFlag(args, f, "")
 	}
 	args = withoutSwitch(args, "--yes", "-y")
 	for _, f := range []string{"--step", "--best-effort", "--continue-over-incomplete"} {

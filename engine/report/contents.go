@@ -28,8 +28,8 @@ const (
 	maxAllLines  = 2000     // lines of all
 )
 
-// Withhold returns why contents are not shown, or "".
-func Withhold(data []byte, mode int, sensitive []string) string {
+// WithholdReason returns why contents are not shown, or "".
+func WithholdReason(data []byte, mode int, sensitive []string) string {
 	switch {
 	case mode >= 0 && mode&0o004 == 0:
 		return "secret: not everybody on the host may read it"
@@ -58,7 +58,7 @@ func WriteContents(w io.Writer, list []Contents, style Style) error {
 	var order []string
 	hosts := map[string][]string{}
 	for _, c := range list {
-		text := c.text()
+		text := c.diffText()
 		if hosts[text] == nil {
 			order = append(order, text)
 		}
@@ -72,11 +72,11 @@ func WriteContents(w io.Writer, list []Contents, style Style) error {
 	for i, text := range order {
 		n := strings.Count(text, "\n")
 		if lines += n; lines > maxAllLines {
-			fmt.Fprintf(&b, "  and %s more; --limit shows fewer hosts\n", count(len(order)-i, "difference", "differences"))
+			fmt.Fprintf(&b, "  and %s more; --limit shows fewer hosts\n", formatCount(len(order)-i, "difference", "differences"))
 			break
 		}
 		if names := hosts[text]; len(names) > 0 {
-			fmt.Fprintf(&b, "  %s\n", style.bold(folded(names)))
+			fmt.Fprintf(&b, "  %s\n", style.bold(foldHosts(names)))
 		}
 		for line := range strings.Lines(text) {
 			b.WriteString(paintLine(strings.TrimSuffix(line, "\n"), style) + "\n")
@@ -96,8 +96,8 @@ func paintLine(line string, style Style) string {
 	return line
 }
 
-// text is the difference as it is shown, whatever the host.
-func (c Contents) text() string {
+// diffText is the difference as it is shown, whatever the host.
+func (c Contents) diffText() string {
 	head := "    " + oneLine.Replace(textutil.Printable(c.Path))
 	if c.Withheld != "" {
 		return head + ": not shown, as it is " + c.Withheld + "\n"
@@ -111,7 +111,7 @@ func (c Contents) text() string {
 	lines := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
 	for i, line := range lines {
 		if i == maxDiffLines {
-			fmt.Fprintf(&b, "      … and %s more\n", count(len(lines)-i, "line", "lines"))
+			fmt.Fprintf(&b, "      … and %s more\n", formatCount(len(lines)-i, "line", "lines"))
 			break
 		}
 		b.WriteString("      " + strings.ReplaceAll(textutil.Printable(line), "\n", " ") + "\n")

@@ -10,8 +10,8 @@ import (
 
 const driftTitle = "Drift: changed on the host since it was applied"
 
-// apart gives the changes that are not of a kind, and those that are.
-func apart(changes []engine.Change, kind func(engine.Change) bool) (others, those []engine.Change) {
+// splitChanges gives the changes that are not of a kind, and those that are.
+func splitChanges(changes []engine.Change, kind func(engine.Change) bool) (others, those []engine.Change) {
 	for _, c := range changes {
 		if kind(c) {
 			those = append(those, c)
@@ -27,20 +27,20 @@ func isDrift(c engine.Change) bool { return c.Drift }
 // isOS reports whether the change is made by staging a deployment.
 func isOS(c engine.Change) bool { return c.Module == "os" }
 
-// drift shows what pools only report, once for hosts that have the same.
-func (v *planView) drift() {
+// writeDrift shows what pools only report, once for hosts that have the same.
+func (v *planView) writeDrift() {
 	if len(v.p.Drift) == 0 {
 		return
 	}
-	v.line("%s", v.style.bold(driftTitle))
-	v.line("  only reported, by drift = \"report\" of their pool; what would undo it:")
+	v.writeLine("%s", v.style.bold(driftTitle))
+	v.writeLine("  only reported, by drift = \"report\" of their pool; what would undo it:")
 	var order []string
 	hosts := map[string][]engine.HostDrift{}
 	for _, d := range v.p.Drift {
-		key := shapes(d.Changes)
+		key := changeShapes(d.Changes)
 		if v.verbose {
 			var all strings.Builder
-			v.changes(&all, "    ", d.Changes, true)
+			v.writeChanges(&all, "    ", d.Changes, true)
 			key = all.String()
 		}
 		if hosts[key] == nil {
@@ -56,14 +56,14 @@ func (v *planView) drift() {
 			names = append(names, d.Host)
 			lists = append(lists, d.Changes)
 		}
-		v.line("  %s", v.style.bold(folded(names)))
-		v.changes(&v.b, "    ", common(lists), v.verbose)
+		v.writeLine("  %s", v.style.bold(foldHosts(names)))
+		v.writeChanges(&v.b, "    ", mergeChanges(lists), v.verbose)
 	}
-	v.line("")
+	v.writeLine("")
 }
 
-// folded names hosts, and counts them if there are several.
-func folded(names []string) string {
+// foldHosts names hosts, and counts them if there are several.
+func foldHosts(names []string) string {
 	text := strings.Join(textutil.FoldNames(names), ", ")
 	if n := len(names); n > 1 {
 		text += fmt.Sprintf(" (%d hosts)", n)

@@ -11,21 +11,21 @@ import (
 // minutes old when a host goes down; what the run itself takes down is down from
 // the order until its member was seen back.
 type etcdWatch struct {
-	sample engine.Sample   // the last that knew the voters, or the first that did not
-	at     time.Time       // of it
-	down   map[string]bool // hosts whose member the run took down; false: the next sample tells what became of it
-	took   []string        // hosts whose member the run took down at any time
+	sample    engine.Sample   // the last that knew the voters, or the first that did not
+	at        time.Time       // of it
+	down      map[string]bool // hosts whose member the run took down; false: the next sample tells what became of it
+	takenDown []string        // hosts whose member the run took down at any time
 }
 
 // etcdWatches are those of a run, by cluster.
 type etcdWatches map[string]*etcdWatch
 
-// add takes an event, and returns the watch that it changed, or nil.
-func (all etcdWatches) add(e engine.Event) *etcdWatch {
+// addEvent takes an event, and returns the watch that it changed, or nil.
+func (all etcdWatches) addEvent(e engine.Event) *etcdWatch {
 	w := all[e.Cluster]
 	switch {
 	case e.Type == engine.HostFailed:
-		return all.failed(e.Host)
+		return all.markUnknown(e.Host)
 	case e.Cluster == "":
 		return nil
 	case w == nil:
@@ -34,13 +34,13 @@ func (all etcdWatches) add(e engine.Event) *etcdWatch {
 	}
 	switch {
 	case e.Type == engine.EtcdSampled && e.Etcd != nil:
-		w.take(*e.Etcd, e.Time)
-	case goesDown(e):
+		w.addSample(*e.Etcd, e.Time)
+	case takesMemberDown(e):
 		w.down[e.Host] = true
-		if !slices.Contains(w.took, e.Host) {
-			w.took = append(w.took, e.Host)
+		if !slices.Contains(w.takenDown, e.Host) {
+			w.takenDown = append(w.takenDown, e.Host)
 		}
-	case isBack(e):
+	case isMemberBack(e):
 		delete(w.down, e.Host)
 	default:
 		return nil
@@ -48,8 +48,8 @@ func (all etcdWatches) add(e engine.Event) *etcdWatch {
 	return w
 }
 
-// failed leaves it to the next sample what became of the member of a host.
-func (all etcdWatches) failed(host string) *etcdWatch {
+// markUnknown leaves it to the next sample what became of the member of a host.
+func (all etcdWatches) markUnknown(host string) *etcdWatch {
 	for _, w := range all {
 		if w.down[host] {
 			w.down[host] = false
@@ -59,9 +59,9 @@ func (all etcdWatches) failed(host string) *etcdWatch {
 	return nil
 }
 
-// take takes a sample. One in which nothing is known of the voters leaves the
+// addSample takes a sample. One in which nothing is known of the voters leaves the
 // last one that did as it was.
-func (w *etcdWatch) take(s engine.Sample, at time.Time) {
+func (w *etcdWatch) addSample(s engine.Sample, at time.Time) {
 	if s.Voters == 0 && w.sample.Voters > 0 {
 		return
 	}
@@ -73,10 +73,10 @@ func (w *etcdWatch) take(s engine.Sample, at time.Time) {
 	}
 }
 
-// goesDown reports whether the member of the event's host stops answering with
+// takesMemberDown reports whether the member of the event's host stops answering with
 // it. An order to reboot that was refused takes nothing down; of one that was
 // cut short nobody knows.
-func goesDown(e engine.Event) bool {
+func takesMemberDown(e engine.Event) bool {
 	switch e.Kind {
 	case engine.RebootStep:
 		return e.Type == engine.StepEnded && (e.Failure == nil || e.Failure.Kind == engine.StoppedFailure)
@@ -86,18 +86,18 @@ func goesDown(e engine.Event) bool {
 	return false
 }
 
-// isBack reports whether the member of the event's host was seen to be there.
-func isBack(e engine.Event) bool {
+// isMemberBack reports whether the member of the event's host was seen to be there.
+func isMemberBack(e engine.Event) bool {
 	return e.Type == engine.StepEnded && (e.Kind == engine.EtcdStep && e.Failure == nil || e.Kind == engine.DefragStep)
 }
 
-// away returns the hosts whose member the run took down and has not seen back.
-func (w *etcdWatch) away() []string { return sortedKeys(w.down) }
+// downHosts returns the hosts whose member the run took down and has not seen back.
+func (w *etcdWatch) downHosts() []string { return sortedKeys(w.down) }
 
-// healthy returns how many voters are healthy, as far as is known.
-func (w *etcdWatch) healthy() int {
+// healthyVoters returns how many voters are healthy, as far as is known.
+func (w *etcdWatch) healthyVoters() int {
 	gone := map[string]bool{}
-	for _, host := range slices.Concat(w.sample.Down, w.away()) {
+	for _, host := range slices.Concat(w.sample.Down, w.downHosts()) {
 		gone[host] = true
 	}
 	return min(w.sample.Healthy, max(0, w.sample.Voters-len(gone)))

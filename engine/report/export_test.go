@@ -8,9 +8,9 @@ import (
 
 // Board is what the live view shows of events on a terminal of that size.
 func Board(events []engine.Event, width, height int, now time.Time) string {
-	b := newBoard(Style{})
+	b := newLiveStatus(Style{})
 	for _, e := range events {
-		b.add(e)
+		b.addEvent(e)
 	}
-	return b.render(size{width, height}, now)
+	return b.renderStatus(terminalSize{width, height}, now)
 }

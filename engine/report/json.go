@@ -12,7 +12,7 @@ type JSONLines struct{ W io.Writer }
 
 // Emit writes an event.
 func (j JSONLines) Emit(e engine.Event) error {
-	line, err := wire.Line(e)
+	line, err := wire.MarshalEvent(e)
 	if err != nil {
 		return err
 	}

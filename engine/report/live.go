@@ -18,18 +18,18 @@ import (
 // program's business. While the board is there a terminal that does not take
 // what is written, as after Ctrl-S, does not hold up the run.
 type Live struct {
-	plain Plain
-	board *board
-	out   io.Writer
+	plain  Plain
+	status *liveStatus
+	out    io.Writer
 
 	mu   sync.Mutex
-	feed *feed // while the board is there
+	feed *eventFeed // while the board is there
 	wait conc.WaitGroup
 }
 
 // NewLive shows a run on out, which is a terminal.
 func NewLive(out io.Writer, style Style, showPlan bool) *Live {
-	return &Live{plain: Plain{W: out, Style: style, Plan: showPlan, Terse: true}, board: newBoard(style), out: out}
+	return &Live{plain: Plain{W: out, Style: style, Plan: showPlan, Terse: true}, status: newLiveStatus(style), out: out}
 }
 
 // Emit shows an event.
@@ -37,17 +37,17 @@ func (l *Live) Emit(e engine.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.Type == engine.RunEnded {
-		l.stop()
+		l.stopStatus()
 	}
-	line := l.plain.line(e)
+	line := l.plain.eventLine(e)
 	if l.feed != nil {
-		l.feed.put(news{line: strings.TrimSuffix(line, "\n"), event: e})
+		l.feed.putEvent(liveEvent{line: strings.TrimSuffix(line, "\n"), event: e})
 		return nil
 	}
-	l.board.add(e)
+	l.status.addEvent(e)
 	_, err := io.WriteString(l.out, line)
 	if e.Type == engine.StageStarted || e.Type == engine.BatchStarted {
-		l.start()
+		l.startStatus()
 	}
 	return err
 }
@@ -57,62 +57,62 @@ func (l *Live) Emit(e engine.Event) error {
 func (l *Live) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stop()
+	l.stopStatus()
 }
 
-func (l *Live) start() {
-	l.feed = newFeed()
-	window := newWindow(l.board, l.out, time.Now())
+func (l *Live) startStatus() {
+	l.feed = newEventFeed()
+	window := newViewport(l.status, l.out, time.Now())
 	feed := l.feed
 	l.wait.Go(window.run)
-	l.wait.Go(func() { feed.to(window) })
+	l.wait.Go(func() { feed.forwardTo(window) })
 }
 
-func (l *Live) stop() {
+func (l *Live) stopStatus() {
 	if l.feed == nil {
 		return
 	}
-	l.feed.end()
+	l.feed.endFeed()
 	l.wait.Wait()
 	l.feed = nil
 }
 
-// news is what the board is told: an event, and its line that stays, if it has one.
-type news struct {
+// liveEvent is what the board is told: an event, and its line that stays, if it has one.
+type liveEvent struct {
 	line  string
 	event engine.Event
 }
 
-// feed keeps news in order until the board takes them. Putting never waits.
-type feed struct {
+// eventFeed keeps news in order until the board takes them. Putting never waits.
+type eventFeed struct {
 	mu    sync.Mutex
 	more  *sync.Cond
-	list  []news
+	list  []liveEvent
 	ended bool
 }
 
-func newFeed() *feed {
-	f := &feed{}
+func newEventFeed() *eventFeed {
+	f := &eventFeed{}
 	f.more = sync.NewCond(&f.mu)
 	return f
 }
 
-func (f *feed) put(n news) {
+func (f *eventFeed) putEvent(n liveEvent) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = append(f.list, n)
 	f.more.Signal()
 }
 
-func (f *feed) end() {
+func (f *eventFeed) endFeed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ended = true
 	f.more.Signal()
 }
 
-// take gives what there is, waiting for it; nothing means that it has ended.
-func (f *feed) take() []news {
+// takeEvents gives what there is, waiting for it; nothing means that it has ended.
+func (f *eventFeed) takeEvents() []liveEvent {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for len(f.list) == 0 && !f.ended {
@@ -123,11 +123,11 @@ func (f *feed) take() []news {
 	return list
 }
 
-// to gives everything to the window, and then ends it.
-func (f *feed) to(w *window) {
-	for list := f.take(); len(list) > 0; list = f.take() {
+// forwardTo gives everything to the window, and then ends it.
+func (f *eventFeed) forwardTo(w *viewport) {
+	for list := f.takeEvents(); len(list) > 0; list = f.takeEvents() {
 		for _, n := range list {
-			w.show(n)
+			w.showEvent(n)
 		}
 	}
 	w.close()

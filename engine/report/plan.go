@@ -16,60 +16,60 @@ import (
 // of hosts that are alike, in which order, what is left out, and the totals.
 // With verbose every step is shown with its bound.
 func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
-	v := planView{p: safe(p), byHost: map[string]*engine.HostPlan{}, style: style, verbose: verbose}
+	v := planView{p: withSafeTexts(p), byHost: map[string]*engine.HostPlan{}, style: style, verbose: verbose}
 	for i := range v.p.Hosts {
 		v.byHost[v.p.Hosts[i].Host] = &v.p.Hosts[i]
 	}
-	v.later, v.out = v.waiting()
+	v.later, v.excluded = v.splitExclusions()
 	if v.p.Play != "" {
-		v.line("%s\n", v.style.bold("Play "+v.p.Play))
+		v.writeLine("%s\n", v.style.bold("Play "+v.p.Play))
 	}
-	v.refusals()
-	v.unfinished()
-	v.groups()
-	v.drift()
-	v.order()
-	v.excluded()
-	v.sick()
-	v.warnings()
-	v.b.WriteString(v.totals())
+	v.writeRefusals()
+	v.writeUnfinished()
+	v.writeGroups()
+	v.writeDrift()
+	v.writeOrder()
+	v.writeExcluded()
+	v.writeUnhealthy()
+	v.writeWarnings()
+	v.b.WriteString(v.totalsText())
 	_, err := io.WriteString(w, v.b.String())
 	return err
 }
 
 type planView struct {
-	b       strings.Builder
-	p       engine.Plan
-	later   []engine.Exclusion // of hosts that wait for their window to open
-	out     []engine.Exclusion // of all others
-	byHost  map[string]*engine.HostPlan
-	style   Style
-	verbose bool
+	b        strings.Builder
+	p        engine.Plan
+	later    []engine.Exclusion // of hosts that wait for their window to open
+	excluded []engine.Exclusion // of all others
+	byHost   map[string]*engine.HostPlan
+	style    Style
+	verbose  bool
 }
 
-func (v *planView) line(format string, args ...any) { fmt.Fprintf(&v.b, format+"\n", args...) }
+func (v *planView) writeLine(format string, args ...any) { fmt.Fprintf(&v.b, format+"\n", args...) }
 
-func (v *planView) refusals() {
+func (v *planView) writeRefusals() {
 	if len(v.p.Refusals) == 0 {
 		return
 	}
-	v.line("%s", v.style.red("Refused: nothing will be touched."))
+	v.writeLine("%s", v.style.red("Refused: nothing will be touched."))
 	for _, r := range v.p.Refusals {
-		v.line("  %s", r)
+		v.writeLine("  %s", r)
 	}
-	v.line("")
+	v.writeLine("")
 }
 
-// groups shows hosts whose changes read the same once, folded.
-func (v *planView) groups() {
+// writeGroups shows hosts whose changes read the same once, folded.
+func (v *planView) writeGroups() {
 	var order []string
 	hosts := map[string][]engine.HostPlan{}
 	for _, hp := range v.p.Hosts {
-		key := hp.Pool + "\n" + v.describe(hp, true)
+		key := hp.Pool + "\n" + v.describeHost(hp, true)
 		if !v.verbose {
 			bare := hp
 			bare.Changes = nil
-			key = hp.Pool + "\n" + shapes(hp.Changes) + "\n" + v.describe(bare, true) + fmt.Sprint(hp.Actions, len(hp.Stage) > 0)
+			key = hp.Pool + "\n" + changeShapes(hp.Changes) + "\n" + v.describeHost(bare, true) + fmt.Sprint(hp.Actions, len(hp.Stage) > 0)
 		}
 		if hosts[key] == nil {
 			order = append(order, key)
@@ -82,23 +82,23 @@ func (v *planView) groups() {
 		for _, hp := range group {
 			lists = append(lists, hp.Changes)
 		}
-		group[0].Changes = common(lists)
+		group[0].Changes = mergeChanges(lists)
 		pool := "pool " + group[0].Pool
 		if group[0].NonDisruptive() {
 			pool += ", without disruption"
 		}
-		v.line("%s %s", v.style.bold(folded(names(group))), v.style.faint(pool))
-		v.b.WriteString(v.describe(group[0], v.verbose))
+		v.writeLine("%s %s", v.style.bold(foldHosts(planHostNames(group))), v.style.faint(pool))
+		v.b.WriteString(v.describeHost(group[0], v.verbose))
 		if v.verbose {
-			v.steps(group[0])
+			v.writeSteps(group[0])
 		} else if v.p.Play != "" {
-			v.commands(group[0])
+			v.writeCommands(group[0])
 		}
-		v.line("")
+		v.writeLine("")
 	}
 }
 
-func names(group []engine.HostPlan) []string {
+func planHostNames(group []engine.HostPlan) []string {
 	var out []string
 	for _, hp := range group {
 		out = append(out, hp.Host)
@@ -106,42 +106,42 @@ func names(group []engine.HostPlan) []string {
 	return out
 }
 
-// describe is a host's changes and actions as text; all of it, or folded.
-func (v *planView) describe(hp engine.HostPlan, all bool) string {
+// describeHost is a host's changes and actions as text; all of it, or folded.
+func (v *planView) describeHost(hp engine.HostPlan, all bool) string {
 	var b strings.Builder
-	wanted, drift := apart(hp.Changes, isDrift)
-	rest, system := apart(wanted, isOS)
-	v.changes(&b, "  ", system, all)
+	wanted, drift := splitChanges(hp.Changes, isDrift)
+	rest, system := splitChanges(wanted, isOS)
+	v.writeChanges(&b, "  ", system, all)
 	if len(system) > 0 && len(hp.Stage) == 0 {
 		fmt.Fprintf(&b, "      %s\n", v.style.faint("staged already"))
 	}
-	v.changes(&b, "  ", rest, all)
+	v.writeChanges(&b, "  ", rest, all)
 	if len(drift) > 0 {
 		fmt.Fprintf(&b, "  %s\n", v.style.bold(driftTitle))
-		v.changes(&b, "    ", drift, all)
+		v.writeChanges(&b, "    ", drift, all)
 	}
 	if hp.Adopt != "" {
 		fmt.Fprintf(&b, "  %s take over the hold of run %s, see that the host is healthy, and release it\n", v.style.yellow("~"), hp.Adopt)
 	}
-	v.actions(&b, hp)
+	v.writeActions(&b, hp)
 	if len(hp.Rollback) > 0 {
 		b.WriteString("  if it fails once it has rebooted: boots the OS it runs now\n")
 	}
 	return b.String()
 }
 
-func (v *planView) steps(hp engine.HostPlan) {
-	v.line("    %s", v.style.faint("steps, as on "+hp.Host+":"))
-	v.list("      ", hp.Stage)
-	v.list("      ", hp.Sequence)
+func (v *planView) writeSteps(hp engine.HostPlan) {
+	v.writeLine("    %s", v.style.faint("steps, as on "+hp.Host+":"))
+	v.writeStepList("      ", hp.Stage)
+	v.writeStepList("      ", hp.Sequence)
 	if len(hp.Rollback) > 0 {
-		v.line("    %s", v.style.faint("instead of what is left, if it fails once it has rebooted:"))
-		v.list("      ", hp.Rollback)
+		v.writeLine("    %s", v.style.faint("instead of what is left, if it fails once it has rebooted:"))
+		v.writeStepList("      ", hp.Rollback)
 	}
 }
 
-// commands shows what a play runs on a host and asks about it, each on a line.
-func (v *planView) commands(hp engine.HostPlan) {
+// writeCommands shows what a play runs on a host and asks about it, each on a line.
+func (v *planView) writeCommands(hp engine.HostPlan) {
 	var lines []string
 	for _, s := range slices.Concat(hp.Stage, hp.Sequence) {
 		text := ""
@@ -150,93 +150,93 @@ func (v *planView) commands(hp engine.HostPlan) {
 			text = fmt.Sprintf("%s, at most %s", s.Name, s.Timeout)
 		case s.Do.Command != nil, s.Do.Exec != nil && s.Do.Exec.Display != "":
 			text = s.Name
-			if what := with(s.Do); what != ": "+s.Name {
+			if what := operationDetail(s.Do); what != ": "+s.Name {
 				text += what
 			}
 		default:
 			continue
 		}
-		lines = append(lines, ansi.Truncate("    "+strings.Join(strings.Fields(text), " "), columns, "…"))
+		lines = append(lines, ansi.Truncate("    "+strings.Join(strings.Fields(text), " "), planWidth, "…"))
 	}
 	if len(lines) > 0 {
-		v.line("  %s", v.style.faint("runs, as on "+hp.Host+" (--verbose shows all steps):"))
-		v.line("%s", strings.Join(lines, "\n"))
+		v.writeLine("  %s", v.style.faint("runs, as on "+hp.Host+" (--verbose shows all steps):"))
+		v.writeLine("%s", strings.Join(lines, "\n"))
 	}
 }
 
-func (v *planView) list(indent string, steps []engine.Step) {
+func (v *planView) writeStepList(indent string, steps []engine.Step) {
 	for _, s := range steps {
-		v.line("%s%-18s at most %s%s", indent, s.Name, s.Timeout, with(s.Do))
+		v.writeLine("%s%-18s at most %s%s", indent, s.Name, s.Timeout, operationDetail(s.Do))
 	}
 }
 
-// order shows what happens when: staging first, then batch by batch.
-func (v *planView) order() {
+// writeOrder shows what happens when: staging first, then batch by batch.
+func (v *planView) writeOrder() {
 	if len(v.p.Refusals) > 0 || !v.p.HasWork() && len(v.later) == 0 {
 		return
 	}
-	v.line("%s", v.style.bold("Order"))
+	v.writeLine("%s", v.style.bold("Order"))
 	for _, s := range v.p.Start {
-		v.line("  %s  %s", s.Name, v.style.faint("once, before anything is touched"))
+		v.writeLine("  %s  %s", s.Name, v.style.faint("once, before anything is touched"))
 		if v.verbose {
-			v.line("      at most %s%s", s.Timeout, with(s.Do))
+			v.writeLine("      at most %s%s", s.Timeout, operationDetail(s.Do))
 		}
 	}
-	v.lanes()
+	v.writeLanes()
 	for _, s := range v.p.Before {
-		v.line("  %s %s", s.Name, s.On)
+		v.writeLine("  %s %s", s.Name, s.On)
 	}
-	v.batches()
-	v.windows()
-	v.line("")
+	v.writeBatches()
+	v.writeWindows()
+	v.writeLine("")
 }
 
-// lanes shows staging: members of a cluster in turn, all others side by side.
-func (v *planView) lanes() {
+// writeLanes shows staging: members of a cluster in turn, all others side by side.
+func (v *planView) writeLanes() {
 	var alone []string
 	for _, l := range v.p.Lanes {
 		if l.Cluster == "" {
 			alone = append(alone, l.Hosts...)
 			continue
 		}
-		v.line("  stage    %s  %s", strings.Join(l.Hosts, ", then "), v.style.faint("one member of "+l.Cluster+" at a time, the leader last"))
+		v.writeLine("  stage    %s  %s", strings.Join(l.Hosts, ", then "), v.style.faint("one member of "+l.Cluster+" at a time, the leader last"))
 	}
 	if len(alone) > 0 {
-		v.line("  stage    %s  %s", strings.Join(textutil.FoldNames(alone), ", "), v.style.faint("side by side"))
+		v.writeLine("  stage    %s  %s", strings.Join(textutil.FoldNames(alone), ", "), v.style.faint("side by side"))
 	}
 }
 
-func (v *planView) excluded() {
-	if len(v.out) == 0 {
+func (v *planView) writeExcluded() {
+	if len(v.excluded) == 0 {
 		return
 	}
-	v.line("%s", v.style.bold("Left out"))
-	for _, g := range exclusions(v.out, v.verbose) {
-		v.line("  %s %s", v.style.yellow(string(g.why)), g.text)
+	v.writeLine("%s", v.style.bold("Left out"))
+	for _, g := range groupExclusions(v.excluded, v.verbose) {
+		v.writeLine("  %s %s", v.style.yellow(string(g.why)), g.text)
 	}
-	v.line("")
+	v.writeLine("")
 }
 
-// sick names the etcd clusters with which something is wrong, unless they are
+// writeUnhealthy names the etcd clusters with which something is wrong, unless they are
 // why the plan is refused.
-func (v *planView) sick() {
+func (v *planView) writeUnhealthy() {
 	if len(v.p.UnhealthyClusters) == 0 || len(v.p.Refusals) > 0 {
 		return
 	}
-	_ = writeSick(&v.b, v.p.UnhealthyClusters, v.style) // a builder takes everything
-	v.line("")
+	_ = writeUnhealthyClusters(&v.b, v.p.UnhealthyClusters, v.style) // a builder takes everything
+	v.writeLine("")
 }
 
-func (v *planView) warnings() {
+func (v *planView) writeWarnings() {
 	for _, w := range v.p.Warnings {
-		v.line("%s %s", v.style.yellow("Warning:"), w)
+		v.writeLine("%s %s", v.style.yellow("Warning:"), w)
 	}
 	if len(v.p.Warnings) > 0 {
-		v.line("")
+		v.writeLine("")
 	}
 }
 
-func count(n int, one, many string) string {
+func formatCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -10,9 +10,9 @@ import (
 	"holdfast/engine/wire"
 )
 
-// Redact hides sensitive values from everything behind it: each is replaced
+// Redactor hides sensitive values from everything behind it: each is replaced
 // wherever it appears in an event.
-type Redact struct {
+type Redactor struct {
 	Sensitive []string
 	To        Sink
 }
@@ -20,11 +20,11 @@ type Redact struct {
 const hidden = "(sensitive)"
 
 // Emit passes an event on without the sensitive values.
-func (r Redact) Emit(e engine.Event) error {
+func (r Redactor) Emit(e engine.Event) error {
 	if len(r.Sensitive) == 0 {
 		return r.To.Emit(e)
 	}
-	return r.To.Emit(Hide(e, r.Sensitive))
+	return r.To.Emit(HideSensitive(e, r.Sensitive))
 }
 
 // RedactPlan is a plan without the sensitive values. The error is always nil.
@@ -32,24 +32,24 @@ func RedactPlan(p engine.Plan, sensitive []string) (engine.Plan, error) {
 	if len(sensitive) == 0 {
 		return p, nil
 	}
-	return Hide(p, sensitive), nil
+	return HideSensitive(p, sensitive), nil
 }
 
-// Hide is v with the sensitive values in every text of it replaced. The words
+// HideSensitive is v with the sensitive values in every text of it replaced. The words
 // of the program stay: they say nothing about a value that happens to be one of
 // them, and without them an event could not be read.
-func Hide[T any](v T, sensitive []string) T {
+func HideSensitive[T any](v T, sensitive []string) T {
 	if len(sensitive) == 0 {
 		return v
 	}
-	return wire.Rewrite(v, false, replacer(sensitive).Replace)
+	return wire.RewriteTexts(v, false, newReplacer(sensitive).Replace)
 }
 
-// replacer replaces the longest values first, since one may contain another.
-func replacer(sensitive []string) *strings.Replacer {
+// newReplacer replaces the longest values first, since one may contain another.
+func newReplacer(sensitive []string) *strings.Replacer {
 	var values []string
 	for _, v := range sensitive {
-		values = append(values, spellings(v)...)
+		values = append(values, valueSpellings(v)...)
 	}
 	slices.SortFunc(values, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -67,9 +67,9 @@ func replacer(sensitive []string) *strings.Replacer {
 // must be to be hidden on its own: shorter ones, such as "}", are everywhere.
 const longLine = 8
 
-// spellings are the forms in which a value may turn up: as it is, without the
+// valueSpellings are the forms in which a value may turn up: as it is, without the
 // space around it, as sh and as Go and JSON quote it, and line by line.
-func spellings(v string) []string {
+func valueSpellings(v string) []string {
 	trimmed := strings.TrimSpace(v)
 	plain := []string{v, trimmed}
 	if lines := strings.Split(trimmed, "\n"); len(lines) > 1 {
@@ -81,10 +81,10 @@ func spellings(v string) []string {
 	}
 	all := slices.Clone(plain)
 	for _, p := range plain {
-		all = append(all, strings.ReplaceAll(p, "'", `'\''`), inner(strconv.Quote(p)))
+		all = append(all, strings.ReplaceAll(p, "'", `'\''`), withoutQuotes(strconv.Quote(p)))
 	}
 	return all
 }
 
-// inner is a quoted text without its quotes.
-func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
+// withoutQuotes is a quoted text without its quotes.
+func withoutQuotes(quoted string) string { return quoted[1 : len(quoted)-1] }

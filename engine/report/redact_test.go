@@ -19,7 +19,7 @@ func redacted(t *testing.T, e engine.Event, secrets ...string) engine.Event {
 	t.Helper()
 	var got engine.Event
 	sink := sinkFunc(func(clean engine.Event) error { got = clean; return nil })
-	if err := (report.Redact{Sensitive: secrets, To: sink}).Emit(e); err != nil {
+	if err := (report.Redactor{Sensitive: secrets, To: sink}).Emit(e); err != nil {
 		t.Fatalf("with %q: %v", secrets, err)
 	}
 	return got
@@ -104,7 +104,7 @@ func TestRedactEverywhere(t *testing.T) {
 // read nor copied: a plan may have gigabytes of them.
 func TestRedactLeavesData(t *testing.T) {
 	p := engine.Plan{Hosts: []engine.HostPlan{changed("w-1", reloadCrio, user("core"))}}
-	clean := report.Hide(p, []string{"hunter2", "u"})
+	clean := report.HideSensitive(p, []string{"hunter2", "u"})
 	was, is := p.Hosts[0].Sequence[0].Do.Exec.Uploads[0].Data, clean.Hosts[0].Sequence[0].Do.Exec.Uploads[0].Data
 	if len(is) == 0 || &was[0] != &is[0] {
 		t.Error("the data of an upload were copied")

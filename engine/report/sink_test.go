@@ -37,7 +37,7 @@ func TestRedact(t *testing.T) {
 				e.Plan = &p
 			}
 			passed := 0
-			r := report.Redact{Sensitive: []string{secret}, To: sinkFunc(func(clean engine.Event) error {
+			r := report.Redactor{Sensitive: []string{secret}, To: sinkFunc(func(clean engine.Event) error {
 				passed++
 				text, err := json.Marshal(clean)
 				quoted, _ := json.Marshal(secret)

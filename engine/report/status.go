@@ -16,9 +16,9 @@ import (
 // WriteStatus shows the fleet: counts by pool, with since when it is complete or
 // not, then the hosts that are not updated, and etcd clusters.
 func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error {
-	s = safe(s)
+	s = withSafeTexts(s)
 	head := []string{"POOL", "TOTAL"}
-	used := usedStates(s)
+	used := shownStates(s)
 	for _, state := range used {
 		head = append(head, strings.ToUpper(string(state)))
 	}
@@ -32,11 +32,11 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 			row = append(row, fmt.Sprint(p.Counts[state]))
 		}
 		if !s.Limited {
-			row = append(row, yesNo(p.Complete)+sinceWhen(p.Since))
+			row = append(row, yesNo(p.Complete)+sinceText(p.Since))
 		}
 		rows = append(rows, row)
 	}
-	if err := table(w, rows); err != nil {
+	if err := writeTable(w, rows); err != nil {
 		return err
 	}
 	if err := writeHosts(w, s, verbose); err != nil {
@@ -51,21 +51,21 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 		}
 	}
 	if s.Limited {
-		_, err := fmt.Fprintf(w, "\nwithin the limit: %s\n", updatedOf(s.Pools))
+		_, err := fmt.Fprintf(w, "\nwithin the limit: %s\n", countUpdated(s.Pools))
 		return err
 	}
 	verdict := style.green("complete: every host matches")
 	if !s.Complete {
-		verdict = style.yellow("not complete") + ": " + updatedOf(s.Pools)
+		verdict = style.yellow("not complete") + ": " + countUpdated(s.Pools)
 	}
 	if _, err := fmt.Fprintf(w, "\nsite %s is %s\n", s.Site, verdict); err != nil {
 		return err
 	}
-	return writeSick(w, s.UnhealthyClusters, style)
+	return writeUnhealthyClusters(w, s.UnhealthyClusters, style)
 }
 
-// writeSick names the etcd clusters with which something is wrong.
-func writeSick(w io.Writer, sick []engine.UnhealthyCluster, style Style) error {
+// writeUnhealthyClusters names the etcd clusters with which something is wrong.
+func writeUnhealthyClusters(w io.Writer, sick []engine.UnhealthyCluster, style Style) error {
 	for _, s := range sick {
 		if _, err := fmt.Fprintln(w, style.red(s.String())); err != nil {
 			return err
@@ -74,27 +74,27 @@ func writeSick(w io.Writer, sick []engine.UnhealthyCluster, style Style) error {
 	return nil
 }
 
-// sinceWhen is since when, if that is known.
-func sinceWhen(t time.Time) string {
+// sinceText is since when, if that is known.
+func sinceText(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return ", since " + t.UTC().Format(stamp)
+	return ", since " + t.UTC().Format(timeLayout)
 }
 
-// updatedOf says how many hosts of pools are updated.
-func updatedOf(pools []engine.PoolStatus) string {
+// countUpdated says how many hosts of pools are updated.
+func countUpdated(pools []engine.PoolStatus) string {
 	updated, total := 0, 0
 	for _, p := range pools {
 		updated += p.Counts[engine.Updated]
 		total += p.Total
 	}
-	return fmt.Sprintf("%d of %s updated", updated, count(total, "host", "hosts"))
+	return fmt.Sprintf("%d of %s updated", updated, formatCount(total, "host", "hosts"))
 }
 
-// usedStates are the states that have a column: all, so that a table looks the
+// shownStates are the states that have a column: all, so that a table looks the
 // same every day, but those that are only of interest where a host is in them.
-func usedStates(s engine.Status) []engine.HostState {
+func shownStates(s engine.Status) []engine.HostState {
 	return slices.DeleteFunc(engine.HostStates(), func(state engine.HostState) bool {
 		rare := state == engine.Pending || state == engine.Drifted
 		return rare && !slices.ContainsFunc(s.Pools, func(p engine.PoolStatus) bool { return p.Counts[state] > 0 })
@@ -108,7 +108,7 @@ func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 	var order []key
 	hosts := map[key][]string{}
 	for _, h := range s.Hosts {
-		k := key{string(h.State), strings.TrimSpace(h.Version + " " + short(h.Booted)), h.Note}
+		k := key{string(h.State), strings.TrimSpace(h.Version + " " + shortDigest(h.Booted)), h.Note}
 		if verbose {
 			k.note = h.Host + "\x00" + k.note
 		} else if h.State == engine.Updated {
@@ -133,26 +133,26 @@ func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	return noted(w, rows)
+	return writeHostTable(w, rows)
 }
 
-// noted writes a table of hosts. What is to change on a host, where that is too
+// writeHostTable writes a table of hosts. What is to change on a host, where that is too
 // long for its line, comes below it.
-func noted(w io.Writer, rows [][]string) error {
-	return tableWithNotes(w, rows, func(row []string) int {
+func writeHostTable(w io.Writer, rows [][]string) error {
+	return writeTableWithNotes(w, rows, func(row []string) int {
 		if slices.Contains([]engine.HostState{engine.Pending, engine.Staged, engine.Drifted, engine.PausedState}, engine.HostState(row[1])) {
-			return columns
+			return planWidth
 		}
-		return widest
+		return maxTableWidth
 	})
 }
 
-// wrapped is a text in lines that are not too long, unless a word is.
-func wrapped(indent, text string) string {
+// wrapText is a text in lines that are not too long, unless a word is.
+func wrapText(indent, text string) string {
 	var b strings.Builder
 	line := indent
 	for _, word := range strings.Fields(text) {
-		if line != indent && ansi.StringWidth(line+" "+word) > columns {
+		if line != indent && ansi.StringWidth(line+" "+word) > planWidth {
 			b.WriteString(line + "\n")
 			line = indent
 		}
@@ -171,7 +171,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// short is the beginning of a digest, as people know it from git.
-func short(digest string) string {
+// shortDigest is the beginning of a digest, as people know it from git.
+func shortDigest(digest string) string {
 	return strings.TrimPrefix(engine.ShortDigest(digest), "sha256:")
 }

@@ -16,8 +16,8 @@ import (
 
 var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
 
-// table writes aligned columns.
-func table(w io.Writer, rows [][]string) error {
+// writeTable writes aligned columns.
+func writeTable(w io.Writer, rows [][]string) error {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
 	for _, r := range rows {
@@ -37,18 +37,18 @@ func table(w io.Writer, rows [][]string) error {
 	return nil
 }
 
-// widest is how wide a table may be, unless its other columns are wider: what
+// maxTableWidth is how wide a table may be, unless its other columns are wider: what
 // does not fit of the last column comes below its row.
-const widest = 140
+const maxTableWidth = 140
 
-// longTable writes a table whose last column may be long.
-func longTable(w io.Writer, rows [][]string) error {
-	return tableWithNotes(w, rows, func([]string) int { return widest })
+// writeLongTable writes a table whose last column may be long.
+func writeLongTable(w io.Writer, rows [][]string) error {
+	return writeTableWithNotes(w, rows, func([]string) int { return maxTableWidth })
 }
 
-// tableWithNotes writes a table. Where a row is wider than it may be, its last
+// writeTableWithNotes writes a table. Where a row is wider than it may be, its last
 // column comes below it.
-func tableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) int) error {
+func writeTableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) int) error {
 	wide := 0
 	for n := range len(rows[0]) - 1 {
 		column := 0
@@ -61,11 +61,11 @@ func tableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) int) 
 	for i, r := range rows {
 		last := len(r) - 1
 		if text := oneLine.Replace(textutil.Printable(r[last])); wide+ansi.StringWidth(text) > mayBe(r) {
-			below[i], r[last] = wrapped("    ", text), ""
+			below[i], r[last] = wrapText("    ", text), ""
 		}
 	}
 	var b strings.Builder
-	_ = table(&b, rows) // a builder takes everything
+	_ = writeTable(&b, rows) // a builder takes everything
 	i := 0
 	for line := range strings.Lines(b.String()) {
 		if _, err := io.WriteString(w, line+below[i]); err != nil {
@@ -78,18 +78,18 @@ func tableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) int) 
 
 // WriteEtcd shows etcd clusters and their members.
 func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
-	clusters = safe(clusters)
+	clusters = withSafeTexts(clusters)
 	rows := [][]string{{"CLUSTER", "MEMBER", "HOST", "ROLE", "HEALTH", "VERSION", "DB", "RAFT INDEX"}}
 	var notes []string
 	for _, c := range clusters {
 		for _, m := range c.Members {
-			rows = append(rows, []string{c.Name, m.Name, m.Host, role(m), health(m), m.Version, megabytes(m.DBBytes), fmt.Sprint(m.RaftIndex)})
+			rows = append(rows, []string{c.Name, m.Name, m.Host, memberRole(m), memberHealth(m), m.Version, formatMegabytes(m.DBBytes), fmt.Sprint(m.RaftIndex)})
 			if !m.Healthy {
 				notes = append(notes, style.red("member "+m.Name+" of "+c.Name+": "+m.Problem))
 			}
 		}
 		if voters := len(c.Voters()); voters > 0 {
-			notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.Healthy(), voters, engine.QuorumOf(voters), margin(c)))
+			notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.Healthy(), voters, engine.QuorumOf(voters), marginText(c)))
 		}
 		if c.Problem != "" {
 			notes = append(notes, style.red("cluster "+c.Name+": "+c.Problem))
@@ -98,14 +98,14 @@ func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
 			notes = append(notes, style.red("cluster "+c.Name+": alarm "+a))
 		}
 	}
-	if err := table(w, rows); err != nil {
+	if err := writeTable(w, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w, strings.Join(notes, "\n"))
 	return err
 }
 
-func margin(c engine.ClusterFacts) string {
+func marginText(c engine.ClusterFacts) string {
 	switch m := c.Margin(); {
 	case len(c.Voters()) == 0 || m < 0:
 		return "no quorum"
@@ -116,7 +116,7 @@ func margin(c engine.ClusterFacts) string {
 	}
 }
 
-func role(m engine.Member) string {
+func memberRole(m engine.Member) string {
 	switch {
 	case m.Learner:
 		return "learner"
@@ -126,14 +126,14 @@ func role(m engine.Member) string {
 	return "voter"
 }
 
-func health(m engine.Member) string {
+func memberHealth(m engine.Member) string {
 	if m.Healthy {
 		return "healthy"
 	}
 	return "not healthy"
 }
 
-func megabytes(n int64) string {
+func formatMegabytes(n int64) string {
 	if n == 0 {
 		return "-"
 	}
@@ -153,7 +153,7 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 	if len(held) == 0 {
 		text := "no host is held"
 		if unreached > 0 {
-			text = fmt.Sprintf("no host that could be reached is held; %s could not be", count(unreached, "host", "hosts"))
+			text = fmt.Sprintf("no host that could be reached is held; %s could not be", formatCount(unreached, "host", "hosts"))
 		}
 		_, err := fmt.Fprintln(w, text)
 		return err
@@ -166,7 +166,7 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 		}
 		until := "-"
 		if !h.Hold.Expires.IsZero() {
-			until = h.Hold.Expires.UTC().Format(stamp)
+			until = h.Hold.Expires.UTC().Format(timeLayout)
 		}
 		if h.Expired {
 			until += " (expired)"
@@ -178,12 +178,12 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 		if h.Hold.Ticket != "" {
 			reason += " (" + h.Hold.Ticket + ")"
 		}
-		rows = append(rows, []string{h.Host, string(h.Hold.Kind), h.Hold.Holder, h.Hold.Acquired.UTC().Format(stamp), until, reason})
+		rows = append(rows, []string{h.Host, string(h.Hold.Kind), h.Hold.Holder, h.Hold.Acquired.UTC().Format(timeLayout), until, reason})
 	}
-	return longTable(w, rows)
+	return writeLongTable(w, rows)
 }
 
-const stamp = "2006-01-02 15:04 MST"
+const timeLayout = "2006-01-02 15:04 MST"
 
 // WriteRuns lists runs.
 func WriteRuns(w io.Writer, runs []journal.Run) error {
@@ -204,9 +204,9 @@ func WriteRuns(w io.Writer, runs []journal.Run) error {
 			outcome = r.Problem
 		}
 		rows = append(rows, []string{
-			r.ID, r.Site, r.Holder, r.Started.UTC().Format(stamp), brief(engine.Duration(r.Last.Sub(r.Started).Round(time.Second))),
+			r.ID, r.Site, r.Holder, r.Started.UTC().Format(timeLayout), formatDuration(engine.Duration(r.Last.Sub(r.Started).Round(time.Second))),
 			exit, fmt.Sprint(len(r.Updated)), fmt.Sprint(len(r.Failed)), outcome,
 		})
 	}
-	return longTable(w, rows)
+	return writeLongTable(w, rows)
 }

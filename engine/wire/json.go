@@ -11,8 +11,8 @@ import (
 	"holdfast/engine"
 )
 
-// Line returns an event as a line of JSON.
-func Line(e engine.Event) ([]byte, error) {
+// MarshalEvent returns an event as a line of JSON.
+func MarshalEvent(e engine.Event) ([]byte, error) {
 	if e.Plan != nil { // nothing else in an event has lists that may be null
 		e = withLists(e)
 	}

@@ -2,20 +2,20 @@ package wire
 
 import "reflect"
 
-// Rewrite returns v with f applied to every text in it, however deep: fields,
+// RewriteTexts returns v with f applied to every text in it, however deep: fields,
 // elements of lists, keys and values of maps. v itself stays as it is. It goes
 // by the types, so that no field can be forgotten. Times, durations and numbers
 // are no texts (a time has no fields that can be set); words of the program,
 // such as the kind of an event, are texts only if words is set.
-func Rewrite[T any](v T, words bool, f func(string) string) T {
-	rewriter{words: words, f: f}.value(reflect.ValueOf(&v).Elem())
+func RewriteTexts[T any](v T, words bool, f func(string) string) T {
+	rewriter{words: words, f: f}.rewriteValue(reflect.ValueOf(&v).Elem())
 	return v
 }
 
 // withLists returns v with an empty list for each that is nil, which JSON would
 // show as null.
 func withLists[T any](v T) T {
-	rewriter{lists: true}.value(reflect.ValueOf(&v).Elem())
+	rewriter{lists: true}.rewriteValue(reflect.ValueOf(&v).Elem())
 	return v
 }
 
@@ -27,9 +27,9 @@ type rewriter struct {
 
 var textType = reflect.TypeFor[string]()
 
-// value rewrites the texts of v, which can be set. What v only points to is
+// rewriteValue rewrites the texts of v, which can be set. What v only points to is
 // copied first, as others hold it, too.
-func (w rewriter) value(v reflect.Value) {
+func (w rewriter) rewriteValue(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		if w.f != nil && (w.words || v.Type() == textType) {
@@ -38,14 +38,14 @@ func (w rewriter) value(v reflect.Value) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if field := v.Field(i); field.CanSet() {
-				w.value(field)
+				w.rewriteValue(field)
 			}
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
 			p := reflect.New(v.Type().Elem())
 			p.Elem().Set(v.Elem())
-			w.value(p.Elem())
+			w.rewriteValue(p.Elem())
 			v.Set(p)
 		}
 	case reflect.Slice:
@@ -56,23 +56,23 @@ func (w rewriter) value(v reflect.Value) {
 			list := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 			reflect.Copy(list, v)
 			for i := range list.Len() {
-				w.value(list.Index(i))
+				w.rewriteValue(list.Index(i))
 			}
 			v.Set(list)
 		}
 	case reflect.Map:
-		w.entries(v)
+		w.rewriteMap(v)
 	case reflect.Interface:
 		if !v.IsNil() {
 			inside := reflect.New(v.Elem().Type()).Elem()
 			inside.Set(v.Elem())
-			w.value(inside)
+			w.rewriteValue(inside)
 			v.Set(inside)
 		}
 	}
 }
 
-func (w rewriter) entries(v reflect.Value) {
+func (w rewriter) rewriteMap(v reflect.Value) {
 	if v.IsNil() {
 		return
 	}
@@ -81,8 +81,8 @@ func (w rewriter) entries(v reflect.Value) {
 		key, entry := reflect.New(k.Type()).Elem(), reflect.New(e.Type()).Elem()
 		key.Set(k)
 		entry.Set(e)
-		w.value(key)
-		w.value(entry)
+		w.rewriteValue(key)
+		w.rewriteValue(entry)
 		entries.SetMapIndex(key, entry)
 	}
 	v.Set(entries)

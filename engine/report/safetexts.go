@@ -7,10 +7,10 @@ import (
 	"holdfast/engine/wire"
 )
 
-// safe returns v with every text in it made fit to be shown. What a host says is
+// withSafeTexts returns v with every text in it made fit to be shown. What a host says is
 // untrusted: it can neither do anything to the terminal nor make lines that
 // could be taken for holdfast's own.
-func safe[T any](v T) T { return wire.Rewrite(v, true, safeText) }
+func withSafeTexts[T any](v T) T { return wire.RewriteTexts(v, true, safeText) }
 
 // safeText is a text of a host for a terminal; its lines but the first are
 // indented further than any line of holdfast's own.

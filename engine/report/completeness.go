@@ -11,9 +11,9 @@ import (
 // mostNamed is how many pools that are not complete are shown one by one.
 const mostNamed = 20
 
-// completeness says how far each pool was when the run ended.
-func (p *Plain) completeness(end engine.RunEnd) string {
-	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && p.sum.text() != "" {
+// completenessText says how far each pool was when the run ended.
+func (p *Plain) completenessText(end engine.RunEnd) string {
+	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && p.sum.formatSummary() != "" {
 		return "how far each pool is was not looked at any more; holdfast status tells\n"
 	}
 	if len(end.Pools) == 0 {
@@ -25,32 +25,32 @@ func (p *Plain) completeness(end engine.RunEnd) string {
 		for _, pool := range end.Pools {
 			total += pool.Total
 		}
-		return p.Style.green(fmt.Sprintf("complete: %d of %s", total, count(total, "host", "hosts"))) + "\n"
+		return p.Style.green(fmt.Sprintf("complete: %d of %s", total, formatCount(total, "host", "hosts"))) + "\n"
 	}
 	if len(open) == 0 {
-		return p.Style.yellow("not complete: "+updatedOf(end.Pools)+"; "+unlessComplete(end)) + "\n"
+		return p.Style.yellow("not complete: "+countUpdated(end.Pools)+"; "+incompleteReason(end)) + "\n"
 	}
 	var rows [][]string
 	for _, pool := range open[:min(mostNamed, len(open))] {
-		rows = append(rows, []string{"  " + pool.Name, fmt.Sprintf("%d of %d updated", pool.Counts[engine.Updated], pool.Total), notUpdated(pool)})
+		rows = append(rows, []string{"  " + pool.Name, fmt.Sprintf("%d of %d updated", pool.Counts[engine.Updated], pool.Total), countNotUpdated(pool)})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", p.Style.yellow("not complete: "+updatedOf(end.Pools)))
-	_ = table(&b, rows) // a builder takes everything
+	fmt.Fprintf(&b, "%s\n", p.Style.yellow("not complete: "+countUpdated(end.Pools)))
+	_ = writeTable(&b, rows) // a builder takes everything
 	if more := len(open) - len(rows); more > 0 {
-		fmt.Fprintf(&b, "  and %s more that are not complete\n", count(more, "pool", "pools"))
+		fmt.Fprintf(&b, "  and %s more that are not complete\n", formatCount(more, "pool", "pools"))
 	}
 	if n := len(end.Pools) - len(open); n > 0 {
-		fmt.Fprintf(&b, "  %s complete\n", count(n, "pool is", "pools are"))
+		fmt.Fprintf(&b, "  %s complete\n", formatCount(n, "pool is", "pools are"))
 	}
 	return b.String()
 }
 
-// unlessComplete says why a run is not complete although every host matches.
-func unlessComplete(end engine.RunEnd) string {
+// incompleteReason says why a run is not complete although every host matches.
+func incompleteReason(end engine.RunEnd) string {
 	switch v := end.Verdict; {
 	case len(v.UnhealthyClusters) > 0:
-		return count(len(v.UnhealthyClusters), "etcd cluster is", "etcd clusters are") + " not healthy"
+		return formatCount(len(v.UnhealthyClusters), "etcd cluster is", "etcd clusters are") + " not healthy"
 	case end.Exit == engine.ExitStopped:
 		return "the run was stopped before it had done all"
 	case end.Exit == engine.ExitOK:
@@ -59,8 +59,8 @@ func unlessComplete(end engine.RunEnd) string {
 	return "the run did not do all that it was to do"
 }
 
-// notUpdated counts the other hosts of a pool by where they stand.
-func notUpdated(p engine.PoolStatus) string {
+// countNotUpdated counts the other hosts of a pool by where they stand.
+func countNotUpdated(p engine.PoolStatus) string {
 	var parts []string
 	for _, state := range engine.HostStates() {
 		if n := p.Counts[state]; n > 0 && state != engine.Updated {

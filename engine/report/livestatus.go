@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// board is what the live view shows below the lines: how far each pool is,
+// liveStatus is what the live view shows below the lines: how far each pool is,
 // which hosts are in which step, and how etcd is. It is a fold over events.
-type board struct {
+type liveStatus struct {
 	pools    []*poolCount
 	poolOf   map[string]*poolCount
 	active   map[string]activeStep
@@ -26,66 +26,66 @@ type poolCount struct {
 
 // activeStep is the step that a host or a cluster is in.
 type activeStep struct {
-	name, said string // what it said last
-	calm       bool   // it disrupts nothing: it is of staging, or of a host that needs no hold
-	since      time.Time
-	until      time.Time // of a step that only waits; else zero
+	name, message string // what it said last
+	calm          bool   // it disrupts nothing: it is of staging, or of a host that needs no hold
+	since         time.Time
+	until         time.Time // of a step that only waits; else zero
 }
 
-func newBoard(style Style) *board {
-	return &board{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, held: map[string]bool{}, clusters: etcdWatches{}, style: style}
+func newLiveStatus(style Style) *liveStatus {
+	return &liveStatus{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, held: map[string]bool{}, clusters: etcdWatches{}, style: style}
 }
 
-// add takes the next event.
-func (b *board) add(e engine.Event) {
-	e = safe(e)
-	b.clusters.add(e)
+// addEvent takes the next event.
+func (b *liveStatus) addEvent(e engine.Event) {
+	e = withSafeTexts(e)
+	b.clusters.addEvent(e)
 	switch e.Type {
 	case engine.Planned:
 		if e.Plan != nil {
-			b.plan(*e.Plan)
+			b.setPlan(*e.Plan)
 		}
 	case engine.StepStarted:
 		if e.Kind == engine.HoldStep {
 			b.held[e.Host] = true
 		}
 		calm := e.Kind == engine.StageStep || e.Host != "" && !b.held[e.Host]
-		b.active[where(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until, calm: calm}
+		b.active[eventSubject(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until, calm: calm}
 	case engine.StepProgress:
-		if a, ok := b.active[where(e)]; ok && a.name == e.Step && e.Message != "" {
-			a.said = e.Message
-			b.active[where(e)] = a
+		if a, ok := b.active[eventSubject(e)]; ok && a.name == e.Step && e.Message != "" {
+			a.message = e.Message
+			b.active[eventSubject(e)] = a
 		}
 	case engine.StepEnded:
-		delete(b.active, where(e))
+		delete(b.active, eventSubject(e))
 		if e.Kind == engine.StageStep && e.Failure == nil {
-			b.count(e.Host, func(p *poolCount) { p.staged++ })
+			b.updatePool(e.Host, func(p *poolCount) { p.staged++ })
 		}
 	case engine.HostDone, engine.HostFailed:
-		b.ended(e)
+		b.addHostEnd(e)
 	}
 }
 
-// ended takes the end of a host. One that the operator or another's hold
+// addHostEnd takes the end of a host. One that the operator or another's hold
 // stopped has not failed.
-func (b *board) ended(e engine.Event) {
-	delete(b.active, where(e))
+func (b *liveStatus) addHostEnd(e engine.Event) {
+	delete(b.active, eventSubject(e))
 	switch {
 	case e.Type == engine.HostDone:
-		b.count(e.Host, func(p *poolCount) { p.done++ })
+		b.updatePool(e.Host, func(p *poolCount) { p.done++ })
 	case e.Failure == nil || e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure:
-		b.count(e.Host, func(p *poolCount) { p.failed++ })
+		b.updatePool(e.Host, func(p *poolCount) { p.failed++ })
 	}
 }
 
-func (b *board) count(host string, add func(*poolCount)) {
+func (b *liveStatus) updatePool(host string, add func(*poolCount)) {
 	if p := b.poolOf[host]; p != nil {
 		add(p)
 	}
 }
 
-// where is what an event is about: a host, a cluster, a pool, or the bastion.
-func where(e engine.Event) string {
+// eventSubject is what an event is about: a host, a cluster, a pool, or the bastion.
+func eventSubject(e engine.Event) string {
 	switch {
 	case e.Host != "":
 		return e.Host
@@ -97,9 +97,9 @@ func where(e engine.Event) string {
 	return engine.Bastion
 }
 
-// plan takes the hosts with work, of the whole run or of a play. Those that
+// setPlan takes the hosts with work, of the whole run or of a play. Those that
 // wait for their window are only staged.
-func (b *board) plan(p engine.Plan) {
+func (b *liveStatus) setPlan(p engine.Plan) {
 	byName := map[string]*poolCount{}
 	b.pools, b.poolOf = nil, map[string]*poolCount{}
 	later := map[string]bool{}

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	firstTail = 64 << 10 // bytes at the end of a journal that are looked at first; the end of most runs is in them
-	maxTail   = 16 << 20 // no run's end is longer, whatever the site
-	maxStart  = 1 << 20  // no run's start is longer
+	firstTailSize = 64 << 10 // bytes at the end of a journal that are looked at first; the end of most runs is in them
+	maxTail       = 16 << 20 // no run's end is longer, whatever the site
+	maxStart      = 1 << 20  // no run's start is longer
 )
 
 // readEnd tells of a run from the first and the last line of its journal. A
 // run without an end, and a file that is no journal, give nothing.
 func readEnd(dir, id string) (Run, bool) {
-	f, err := os.Open(pathOf(dir, id))
+	f, err := os.Open(journalPath(dir, id))
 	if err != nil {
 		return Run{}, false
 	}
@@ -47,7 +47,7 @@ func readEnd(dir, id string) (Run, bool) {
 
 // IsOver reports whether a run has come to its end, or has no journal in dir. One that died has not: its snapshot may be needed yet.
 func IsOver(dir, id string) bool {
-	if _, err := os.Lstat(pathOf(dir, id)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(journalPath(dir, id)); errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
 	_, ended := readEnd(dir, id)
@@ -61,7 +61,7 @@ func lastLine(f *os.File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for n := int64(firstTail); ; n *= 4 {
+	for n := int64(firstTailSize); ; n *= 4 {
 		n = min(n, info.Size())
 		tail := make([]byte, n)
 		if _, err := f.ReadAt(tail, info.Size()-n); err != nil {

@@ -8,13 +8,13 @@ import (
 	"holdfast/engine"
 )
 
-// deed is what a plan does to a host, in a few words.
-func deed(hp engine.HostPlan) string {
+// describeWork is what a plan does to a host, in a few words.
+func describeWork(hp engine.HostPlan) string {
 	if len(hp.Changes) == 0 {
 		return "take over from run " + hp.Adopt
 	}
-	wanted, drift := apart(hp.Changes, isDrift)
-	configured, system := apart(wanted, isOS)
+	wanted, drift := splitChanges(hp.Changes, isDrift)
+	configured, system := splitChanges(wanted, isOS)
 	var parts []string
 	if len(system) > 0 {
 		c := system[0]
@@ -24,15 +24,15 @@ func deed(hp engine.HostPlan) string {
 		}
 		parts = append(parts, shortHashes(text))
 	}
-	configured, tasks := apart(configured, isTask)
+	configured, tasks := splitChanges(configured, isTask)
 	for _, c := range tasks {
 		parts = append(parts, c.Resource)
 	}
 	if len(configured) > 0 {
-		parts = append(parts, "config: "+kinds(configured))
+		parts = append(parts, "config: "+countKinds(configured))
 	}
 	if len(drift) > 0 {
-		parts = append(parts, "undo drift: "+kinds(drift))
+		parts = append(parts, "undo drift: "+countKinds(drift))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -44,9 +44,9 @@ func isTask(c engine.Change) bool { return c.Task }
 // longName is how long the name of a change may be in a table.
 const longName = 36
 
-// kinds counts changes by what they are of: 12 files, 2 units, 1 user. One
+// countKinds counts changes by what they are of: 12 files, 2 units, 1 user. One
 // alone is named.
-func kinds(changes []engine.Change) string {
+func countKinds(changes []engine.Change) string {
 	if first := changes[0].Resource; len(changes) == 1 && first == engine.RecordResource {
 		return "put on record"
 	} else if len(changes) == 1 && len(first) <= longName {
@@ -64,7 +64,7 @@ func kinds(changes []engine.Change) string {
 	parts := make([]string, 0, len(order))
 	for _, kind := range order {
 		many := map[string]string{"directory": "directories"}[kind]
-		parts = append(parts, count(n[kind], kind, cmp.Or(many, kind+"s")))
+		parts = append(parts, formatCount(n[kind], kind, cmp.Or(many, kind+"s")))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// waiting parts the hosts that are left out only until their window opens, and
+// splitExclusions parts the hosts that are left out only until their window opens, and
 // are staged meanwhile, from the others.
-func (v *planView) waiting() (later, out []engine.Exclusion) {
+func (v *planView) splitExclusions() (later, out []engine.Exclusion) {
 	refused := len(v.p.Refusals)+len(v.p.Unfinished) > 0
 	for _, x := range v.p.Excluded {
 		if x.Why == engine.Closed && v.byHost[x.Host] != nil && !refused {
@@ -21,9 +21,9 @@ func (v *planView) waiting() (later, out []engine.Exclusion) {
 	return later, out
 }
 
-// windows shows who is disrupted later, and when.
-func (v *planView) windows() {
-	staged := v.staged()
+// writeWindows shows who is disrupted later, and when.
+func (v *planView) writeWindows() {
+	staged := v.stagedHosts()
 	type key struct {
 		reason string
 		staged bool
@@ -42,15 +42,15 @@ func (v *planView) windows() {
 		if k.staged {
 			what = "staged now, " + what
 		}
-		v.line("  later    %s  %s", folded(hosts[k]), v.style.yellow(what))
+		v.writeLine("  later    %s  %s", foldHosts(hosts[k]), v.style.yellow(what))
 		if i+1 == len(order) || order[i+1].reason != k.reason {
-			v.b.WriteString(wrapped("           ", k.reason))
+			v.b.WriteString(wrapText("           ", k.reason))
 		}
 	}
 }
 
-// staged are the hosts that this run stages.
-func (v *planView) staged() map[string]bool {
+// stagedHosts are the hosts that this run stages.
+func (v *planView) stagedHosts() map[string]bool {
 	staged := map[string]bool{}
 	for _, l := range v.p.Lanes {
 		for _, h := range l.Hosts {
@@ -60,30 +60,30 @@ func (v *planView) staged() map[string]bool {
 	return staged
 }
 
-// unfinished shows which hosts an earlier roll-out has not reached, which is
+// writeUnfinished shows which hosts an earlier roll-out has not reached, which is
 // why no other one is begun, and the ways out.
-func (v *planView) unfinished() {
+func (v *planView) writeUnfinished() {
 	if len(v.p.Unfinished) == 0 {
 		return
 	}
-	v.line("%s", v.style.red("Refused: an earlier roll-out is not finished, and this one would bring another OS."))
-	for _, l := range unreached(v.p.Unfinished, v.verbose) {
-		v.line("  %s", l)
+	v.writeLine("%s", v.style.red("Refused: an earlier roll-out is not finished, and this one would bring another OS."))
+	for _, l := range unfinishedLines(v.p.Unfinished, v.verbose) {
+		v.writeLine("  %s", l)
 	}
-	v.line("  %s", "to finish it: give the pools the OS of that roll-out again, and apply")
+	v.writeLine("  %s", "to finish it: give the pools the OS of that roll-out again, and apply")
 	var targets []string
 	for _, u := range v.p.Unfinished {
 		if u.Target != "" && !slices.Contains(targets, u.Target) {
 			targets = append(targets, u.Target)
-			v.line("      %s", u.Target)
+			v.writeLine("      %s", u.Target)
 		}
 	}
-	v.line("  %s\n", "to leave it unfinished: add --continue-over-incomplete")
+	v.writeLine("  %s\n", "to leave it unfinished: add --continue-over-incomplete")
 }
 
-// unreached folds hosts of which the same is to be said. Of many that differ it
+// unfinishedLines folds hosts of which the same is to be said. Of many that differ it
 // gives some, unless all is set.
-func unreached(list []engine.UnfinishedHost, all bool) []string {
+func unfinishedLines(list []engine.UnfinishedHost, all bool) []string {
 	var order []string
 	hosts := map[string][]string{}
 	for _, u := range list {
@@ -94,35 +94,35 @@ func unreached(list []engine.UnfinishedHost, all bool) []string {
 	}
 	var lines []string
 	for i, what := range order {
-		if i == many && !all {
+		if i == maxExclusionRows && !all {
 			rest := 0
 			for _, other := range order[i:] {
 				rest += len(hosts[other])
 			}
-			return append(lines, fmt.Sprintf("and %s more (--verbose shows all)", count(rest, "host", "hosts")))
+			return append(lines, fmt.Sprintf("and %s more (--verbose shows all)", formatCount(rest, "host", "hosts")))
 		}
 		if len(hosts[what]) == 1 {
 			lines = append(lines, hosts[what][0]+" "+what)
 		} else {
-			lines = append(lines, folded(hosts[what])+": each "+what)
+			lines = append(lines, foldHosts(hosts[what])+": each "+what)
 		}
 	}
 	return lines
 }
 
-// soak shows how long canaries run before a batch.
-func (v *planView) soak(d engine.Duration, first bool) {
+// writeSoak shows how long canaries run before a batch.
+func (v *planView) writeSoak(d engine.Duration, first bool) {
 	switch {
 	case d <= 0:
 	case first:
-		v.line("  soak     another %s, as canaries that match already have not run for long enough", d.Trimmed())
+		v.writeLine("  soak     another %s, as canaries that match already have not run for long enough", d.Trimmed())
 	default:
-		v.line("  soak     %s", d.Trimmed())
+		v.writeLine("  soak     %s", d.Trimmed())
 	}
 }
 
-// gates shows what is asked before and after a batch.
-func (v *planView) gates(b engine.Batch) {
+// writeGates shows what is asked before and after a batch.
+func (v *planView) writeGates(b engine.Batch) {
 	if !v.verbose {
 		return
 	}
@@ -131,18 +131,18 @@ func (v *planView) gates(b engine.Batch) {
 		if i >= len(b.Before) {
 			when = "after"
 		}
-		v.line("      %s it: %s, at most %s%s", when, s.Name, s.Timeout, with(s.Do))
+		v.writeLine("      %s it: %s, at most %s%s", when, s.Name, s.Timeout, operationDetail(s.Do))
 	}
 }
 
-// with is what a step takes with it: a command, a question, or files for the
+// operationDetail is what a step takes with it: a command, a question, or files for the
 // host.
-func with(do engine.Op) string {
+func operationDetail(do engine.Op) string {
 	switch {
 	case do.Command != nil:
 		return ": " + do.Command.Command
 	case do.Gate != nil:
-		return ": " + question(*do.Gate) + demands(*do.Gate)
+		return ": " + gateQuestion(*do.Gate) + gateDemands(*do.Gate)
 	case do.Pause != nil:
 		return ": waits for " + do.Pause.For.Trimmed()
 	case do.Defragment != nil:
@@ -154,13 +154,13 @@ func with(do engine.Op) string {
 		for _, u := range do.Exec.Uploads {
 			size += len(u.Data)
 		}
-		return fmt.Sprintf(", sends %d bytes in %s", size, count(len(do.Exec.Uploads), "file", "files"))
+		return fmt.Sprintf(", sends %d bytes in %s", size, formatCount(len(do.Exec.Uploads), "file", "files"))
 	}
 	return ""
 }
 
-// question is what a gate asks, and where.
-func question(g engine.Gate) string {
+// gateQuestion is what a gate asks, and where.
+func gateQuestion(g engine.Gate) string {
 	switch {
 	case g.HTTP != nil:
 		return g.HTTP.URL
@@ -172,8 +172,8 @@ func question(g engine.Gate) string {
 	return g.Command
 }
 
-// demands are how good the answers of a gate must be, where it says so.
-func demands(g engine.Gate) string {
+// gateDemands are how good the answers of a gate must be, where it says so.
+func gateDemands(g engine.Gate) string {
 	text := ""
 	if g.HTTP != nil && g.HTTP.Status != 0 {
 		text += fmt.Sprintf(", status %d", g.HTTP.Status)
@@ -185,7 +185,7 @@ func demands(g engine.Gate) string {
 		text += fmt.Sprintf(", good %d times in a row", g.Successes)
 	}
 	if g.Retries != nil {
-		text += ", " + count(*g.Retries, "bad answer", "bad answers") + " allowed"
+		text += ", " + formatCount(*g.Retries, "bad answer", "bad answers") + " allowed"
 	}
 	return text
 }

@@ -9,36 +9,36 @@ import (
 	"holdfast/engine"
 )
 
-// window is the board on a terminal. It leaves the terminal as it found it at
+// viewport is the board on a terminal. It leaves the terminal as it found it at
 // every moment: no raw mode, the cursor stays visible, and no mode is set, so
 // that even a killed program leaves nothing to be restored.
-type window struct {
+type viewport struct {
 	program *tea.Program
 	out     io.Writer
-	gone    chan struct{} // closed when the program has ended, whyever
+	ended   chan struct{} // closed when the program has ended, whyever
 }
 
-// silent is an environment in which bubbletea asks the terminal nothing:
+// silentEnvironment is an environment in which bubbletea asks the terminal nothing:
 // nobody would read the answers, and they would end up in the operator's shell.
-var silent = []string{"TERM=xterm-256color", "SSH_TTY=none"}
+var silentEnvironment = []string{"TERM=xterm-256color", "SSH_TTY=none"}
 
-func newWindow(b *board, out io.Writer, now time.Time) *window {
-	program := tea.NewProgram(screen{board: b, now: now},
-		tea.WithInput(nil), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithEnvironment(silent))
-	return &window{program: program, out: out, gone: make(chan struct{})}
+func newViewport(b *liveStatus, out io.Writer, now time.Time) *viewport {
+	program := tea.NewProgram(screen{status: b, now: now},
+		tea.WithInput(nil), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithEnvironment(silentEnvironment))
+	return &viewport{program: program, out: out, ended: make(chan struct{})}
 }
 
 // run shows the board until it is closed. That it ends with an error is no
 // reason to stop a run; from then on lines are written as they are.
-func (w *window) run() {
-	defer close(w.gone)
+func (w *viewport) run() {
+	defer close(w.ended)
 	_, _ = w.program.Run()
 }
 
-// show tells the board.
-func (w *window) show(n news) {
+// showEvent tells the board.
+func (w *viewport) showEvent(n liveEvent) {
 	select {
-	case <-w.gone:
+	case <-w.ended:
 		if n.line != "" {
 			_, _ = io.WriteString(w.out, n.line+"\n") // a terminal that has gone away is no reason to stop
 		}
@@ -53,24 +53,24 @@ func (w *window) show(n news) {
 	}
 }
 
-func (w *window) close() {
-	w.program.Send(over{})
-	<-w.gone
+func (w *viewport) close() {
+	w.program.Send(endOfEvents{})
+	<-w.ended
 }
 
-// ownShape makes bubbletea leave the shape of the cursor as the operator likes
+// userCursorShape makes bubbletea leave the shape of the cursor as the operator likes
 // it: with it the style is 0, which is what it takes the terminal to have.
-const ownShape tea.CursorShape = -1
+const userCursorShape tea.CursorShape = -1
 
-// over ends the board.
-type over struct{}
+// endOfEvents ends the board.
+type endOfEvents struct{}
 
 // screen is the board as bubbletea wants it.
 type screen struct {
-	board *board
-	now   time.Time
-	size  size
-	over  bool
+	status *liveStatus
+	now    time.Time
+	size   terminalSize
+	ended  bool
 }
 
 type tick time.Time
@@ -86,14 +86,14 @@ func (s screen) Init() tea.Cmd { return clockTick() }
 func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := msg.(type) {
 	case engine.Event:
-		s.board.add(m)
+		s.status.addEvent(m)
 	case tick:
 		s.now = time.Time(m)
 		return s, clockTick()
 	case tea.WindowSizeMsg:
-		s.size = size{m.Width, m.Height}
-	case over:
-		s.over = true
+		s.size = terminalSize{m.Width, m.Height}
+	case endOfEvents:
+		s.ended = true
 		return s, tea.Quit
 	}
 	return s, nil
@@ -102,11 +102,11 @@ func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // View draws the board; the last frame, when the run is over, is empty.
 func (s screen) View() tea.View {
 	text := ""
-	if s.size.width > 0 && !s.over {
-		text = s.board.render(s.size, s.now)
+	if s.size.width > 0 && !s.ended {
+		text = s.status.renderStatus(s.size, s.now)
 	}
 	v := tea.NewView(text)
 	v.DisableBracketedPasteMode = true
-	v.Cursor = &tea.Cursor{Shape: ownShape}
+	v.Cursor = &tea.Cursor{Shape: userCursorShape}
 	return v
 }

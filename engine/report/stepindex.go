@@ -13,8 +13,8 @@ type planSteps map[string]engine.Step
 
 func stepKey(host, step string) string { return host + "\x00" + step }
 
-// stepsOf indexes the steps of a plan. Those of batches are of no host.
-func stepsOf(p engine.Plan) planSteps {
+// indexSteps indexes the steps of a plan. Those of batches are of no host.
+func indexSteps(p engine.Plan) planSteps {
 	all := planSteps{}
 	add := func(host string, steps []engine.Step) {
 		for _, s := range steps {
@@ -31,35 +31,35 @@ func stepsOf(p engine.Plan) planSteps {
 	return all
 }
 
-// notable reports whether a step is worth a line however short it is: it changes
+// isNotable reports whether a step is worth a line however short it is: it changes
 // the host, asks a gate, or runs what somebody has written.
-func (p planSteps) notable(e engine.Event) bool {
+func (p planSteps) isNotable(e engine.Event) bool {
 	s, ok := p[stepKey(e.Host, e.Step)]
 	return ok && (s.ChangesHost || s.Do.Gate != nil || s.Do.Command != nil || s.Do.Exec != nil && s.Do.Exec.Display != "")
 }
 
-// begins is the line of a step that begins, where every step is shown.
-func (p *Plain) begins(e engine.Event) string {
+// stepBeginText is the line of a step that begins, where every step is shown.
+func (p *Plain) stepBeginText(e engine.Event) string {
 	if !p.Full {
 		return ""
 	}
 	line := ""
-	if place := where(e); place != engine.Bastion {
+	if place := eventSubject(e); place != engine.Bastion {
 		line += place + ": "
 	}
 	line += e.Step + " begins"
 	if s, ok := p.steps[stepKey(e.Host, e.Step)]; ok {
-		line += with(s.Do)
+		line += operationDetail(s.Do)
 	}
 	return p.Style.faint("  " + commandName(line))
 }
 
-// gathered says how many hosts were reached, and names those that were not.
-func (p *Plain) gathered(e engine.Event) string {
+// gatheredText says how many hosts were reached, and names those that were not.
+func (p *Plain) gatheredText(e engine.Event) string {
 	text := e.Message + " in " + e.Took.String()
-	if len(p.missed) > 0 {
-		text += "; not reached: " + strings.Join(textutil.FoldNames(p.missed), ", ")
-		p.missed = nil
+	if len(p.unreached) > 0 {
+		text += "; not reached: " + strings.Join(textutil.FoldNames(p.unreached), ", ")
+		p.unreached = nil
 	}
 	return p.Style.faint(text)
 }

@@ -12,13 +12,13 @@ import (
 // batchView is a batch as it is shown: its hosts by pool, with the zone they
 // are in.
 type batchView struct {
-	shares []share
-	soak   engine.Duration // before it
+	parts []batchPart
+	soak  engine.Duration // before it
 }
 
-// share is what a batch has of one pool; hosts that are not disrupted take no
+// batchPart is what a batch has of one pool; hosts that are not disrupted take no
 // seat of it and are apart.
-type share struct {
+type batchPart struct {
 	pool, zone string
 	quiet      bool
 	canary     bool
@@ -26,10 +26,10 @@ type share struct {
 	pace       int // hosts at a time, where many batches are shown as one
 }
 
-func (v *planView) batch(b engine.Batch) batchView {
+func (v *planView) viewBatch(b engine.Batch) batchView {
 	out := batchView{soak: b.Soak}
 	for _, pool := range b.Pools {
-		shares := []share{{pool: pool, canary: slices.Contains(b.Canaries, pool)}, {pool: pool, quiet: true}}
+		shares := []batchPart{{pool: pool, canary: slices.Contains(b.Canaries, pool)}, {pool: pool, quiet: true}}
 		for _, h := range b.Hosts {
 			hp := v.byHost[h]
 			switch {
@@ -40,62 +40,62 @@ func (v *planView) batch(b engine.Batch) batchView {
 				shares[0].hosts, shares[0].zone = append(shares[0].hosts, h), hp.Zone
 			}
 		}
-		out.shares = append(out.shares, slices.DeleteFunc(shares, func(s share) bool { return len(s.hosts) == 0 })...)
+		out.parts = append(out.parts, slices.DeleteFunc(shares, func(s batchPart) bool { return len(s.hosts) == 0 })...)
 	}
 	return out
 }
 
-// follows reports whether a batch comes right after another, and they differ in
+// isAlike reports whether a batch comes right after another, and they differ in
 // nothing but which hosts they have.
-func (b batchView) follows(other batchView) bool {
-	return b.soak == 0 && slices.EqualFunc(b.shares, other.shares, func(x, y share) bool {
+func (b batchView) isAlike(other batchView) bool {
+	return b.soak == 0 && slices.EqualFunc(b.parts, other.parts, func(x, y batchPart) bool {
 		return x.pool == y.pool && x.zone == y.zone && x.quiet == y.quiet && x.canary == y.canary && len(x.hosts) == len(y.hosts)
 	})
 }
 
-// alike is how many batches in a row must be alike to be shown as one line.
-const alike = 4
+// minAlikeBatches is how many batches in a row must be alike to be shown as one line.
+const minAlikeBatches = 4
 
-// batches shows who is disrupted together, in order; a long row of batches
+// writeBatches shows who is disrupted together, in order; a long row of batches
 // that are alike is one line, unless verbose.
-func (v *planView) batches() {
+func (v *planView) writeBatches() {
 	views := make([]batchView, 0, len(v.p.Batches))
 	for _, b := range v.p.Batches {
-		views = append(views, v.batch(b))
+		views = append(views, v.viewBatch(b))
 	}
 	for i := 0; i < len(views); {
 		end := i + 1
-		for end < len(views) && views[end].follows(views[i]) {
+		for end < len(views) && views[end].isAlike(views[i]) {
 			end++
 		}
-		v.soak(views[i].soak, i == 0)
-		if end-i < alike || v.verbose {
-			v.line("  batch %d  %s", i+1, v.shares(views[i]))
-			v.gates(v.p.Batches[i])
+		v.writeSoak(views[i].soak, i == 0)
+		if end-i < minAlikeBatches || v.verbose {
+			v.writeLine("  batch %d  %s", i+1, v.formatBatch(views[i]))
+			v.writeGates(v.p.Batches[i])
 			i++
 			continue
 		}
-		v.line("  batches %d to %d  %s", i+1, end, v.row(views[i:end]))
+		v.writeLine("  batches %d to %d  %s", i+1, end, v.formatAlikeBatches(views[i:end]))
 		i = end
 	}
 }
 
-// row shows batches that are alike as one.
-func (v *planView) row(views []batchView) string {
-	all := batchView{shares: slices.Clone(views[0].shares)}
-	for n := range all.shares {
-		all.shares[n].pace = len(all.shares[n].hosts)
-		all.shares[n].hosts = nil
+// formatAlikeBatches shows batches that are alike as one.
+func (v *planView) formatAlikeBatches(views []batchView) string {
+	all := batchView{parts: slices.Clone(views[0].parts)}
+	for n := range all.parts {
+		all.parts[n].pace = len(all.parts[n].hosts)
+		all.parts[n].hosts = nil
 		for _, view := range views {
-			all.shares[n].hosts = append(all.shares[n].hosts, view.shares[n].hosts...)
+			all.parts[n].hosts = append(all.parts[n].hosts, view.parts[n].hosts...)
 		}
 	}
-	return v.shares(all)
+	return v.formatBatch(all)
 }
 
-func (v *planView) shares(b batchView) string {
+func (v *planView) formatBatch(b batchView) string {
 	var parts []string
-	for _, s := range b.shares {
+	for _, s := range b.parts {
 		where := "pool " + s.pool
 		if s.zone != "" {
 			where += ", zone " + s.zone
@@ -120,13 +120,13 @@ type exclusionGroup struct {
 	text string
 }
 
-// many is how many hosts may be left out for one kind of reason before they
+// maxExclusionRows is how many hosts may be left out for one kind of reason before they
 // are folded into one line with an example.
-const many = 10
+const maxExclusionRows = 10
 
-// exclusions shows each host with its own reason; hosts with the same reason
+// groupExclusions shows each host with its own reason; hosts with the same reason
 // are folded, and so are many hosts of one kind, unless all is set.
-func exclusions(list []engine.Exclusion, all bool) []exclusionGroup {
+func groupExclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 	kinds := map[engine.ExclusionKind]int{}
 	for _, x := range list {
 		kinds[x.Why]++
@@ -139,7 +139,7 @@ func exclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 	hosts := map[key][]string{}
 	for _, x := range list {
 		k := key{x.Why, x.Reason}
-		if kinds[x.Why] > many && !all {
+		if kinds[x.Why] > maxExclusionRows && !all {
 			k.reason = ""
 		}
 		if hosts[k] == nil {
@@ -153,15 +153,15 @@ func exclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 		if k.reason != "" {
 			text += ": " + k.reason
 		} else {
-			text += fmt.Sprintf(" (%d hosts)", len(hosts[k])) + example(list, k.why)
+			text += fmt.Sprintf(" (%d hosts)", len(hosts[k])) + exampleReason(list, k.why)
 		}
 		groups = append(groups, exclusionGroup{k.why, text})
 	}
 	return groups
 }
 
-// example is the reason of the first host that is left out like that.
-func example(list []engine.Exclusion, why engine.ExclusionKind) string {
+// exampleReason is the reason of the first host that is left out like that.
+func exampleReason(list []engine.Exclusion, why engine.ExclusionKind) string {
 	i := slices.IndexFunc(list, func(x engine.Exclusion) bool { return x.Why == why })
 	return ", such as " + list[i].Host + ": " + list[i].Reason
 }

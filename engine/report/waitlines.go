@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// waits is the line of a step that only waits, when it begins: hosts have
+// waitLine is the line of a step that only waits, when it begins: hosts have
 // others that say more.
-func waits(e engine.Event) string {
+func waitLine(e engine.Event) string {
 	if e.Host != "" || e.Until.IsZero() {
 		return ""
 	}
@@ -20,26 +20,26 @@ func waits(e engine.Event) string {
 	if where != "" {
 		where += ": "
 	}
-	return fmt.Sprintf("  %s%s until %s", where, e.Step, moment(e.Until, e.Time))
+	return fmt.Sprintf("  %s%s until %s", where, e.Step, formatTime(e.Until, e.Time))
 }
 
-// goesOn is the line of a step that takes long: for how long by now, and what it
+// longStepLine is the line of a step that takes long: for how long by now, and what it
 // waits for.
-func goesOn(where string, e engine.Event) string {
+func longStepLine(where string, e engine.Event) string {
 	line := "  "
 	if where != "" {
 		line += where + ": "
 	}
 	line += fmt.Sprintf("%s goes on, %s by now", e.Step, time.Duration(e.Took).Round(time.Second))
 	if e.Message != "" {
-		line += ": " + shortened(shortHashes(e.Message))
+		line += ": " + shortenText(shortHashes(e.Message))
 	}
 	return line
 }
 
-// moment is a time as a person reads it now: with the day, where the time alone
+// formatTime is a time as a person reads it now: with the day, where the time alone
 // would be taken for another day's.
-func moment(t, now time.Time) string {
+func formatTime(t, now time.Time) string {
 	if t.Sub(now) < 24*time.Hour {
 		return t.UTC().Format("15:04:05 MST")
 	}

@@ -6,19 +6,19 @@ import (
 	"holdfast/engine"
 )
 
-// crowd folds what would be said of each host of a large batch that is changed
+// pendingHosts folds what would be said of each host of a large batch that is changed
 // without disruption into one line. Such a host takes no hold.
-type crowd struct {
+type pendingHosts struct {
 	rest map[string]bool // hosts of a large batch that have neither ended nor begun to take a hold
 	done []string        // of them, those that match
 }
 
-// add takes the next event.
-func (c *crowd) add(e engine.Event) {
+// addEvent takes the next event.
+func (c *pendingHosts) addEvent(e engine.Event) {
 	switch {
 	case e.Type == engine.BatchStarted:
 		c.rest = map[string]bool{}
-		if len(e.Hosts) > few {
+		if len(e.Hosts) > maxHostRows {
 			for _, h := range e.Hosts {
 				c.rest[h] = true
 			}
@@ -31,8 +31,8 @@ func (c *crowd) add(e engine.Event) {
 	}
 }
 
-// folds reports whether the line of an event is left to the crowd's.
-func (c *crowd) folds(e engine.Event) bool {
+// foldsLine reports whether the line of an event is left to the crowd's.
+func (c *pendingHosts) foldsLine(e engine.Event) bool {
 	switch e.Type {
 	case engine.HostDone:
 		return slices.Contains(c.done, e.Host)
@@ -42,9 +42,9 @@ func (c *crowd) folds(e engine.Event) bool {
 	return false
 }
 
-// line is what is said of all of them, when there are no more, or the batch or
+// doneLine is what is said of all of them, when there are no more, or the batch or
 // run is over.
-func (c *crowd) line(e engine.Event) string {
+func (c *pendingHosts) doneLine(e engine.Event) string {
 	over := len(c.rest) == 0 || e.Type == engine.BatchEnded || e.Type == engine.RunEnded
 	if len(c.done) == 0 || !over {
 		return ""
@@ -52,5 +52,5 @@ func (c *crowd) line(e engine.Event) string {
 	done := c.done
 	c.done = nil
 	slices.Sort(done)
-	return folded(done) + " done, without disruption"
+	return foldHosts(done) + " done, without disruption"
 }

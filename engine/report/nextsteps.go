@@ -9,39 +9,39 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// next is what a person has to know and do when a run did not succeed, or has
+// nextSteps is what a person has to know and do when a run did not succeed, or has
 // left hosts that do not match: each kind of failure in short, who was left out,
 // and the one thing to do then.
-func (s *summary) next(end engine.RunEnd) []string {
-	touched := s.text() != ""
+func (s *summary) nextSteps(end engine.RunEnd) []string {
+	touched := s.formatSummary() != ""
 	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
 	if done || end.Exit == engine.ExitStopped && !touched {
 		return nil
 	}
-	told, cut := s.reason(end)
-	lines := s.failures(told)
+	told, cut := s.shortReason(end)
+	lines := s.failureLines(told)
 	for _, e := range s.others {
-		lines = append(lines, inShort(stepOf(e)+" failed", *e.Failure, told, false)...)
+		lines = append(lines, shortFailureLines(stepName(e)+" failed", *e.Failure, told, false)...)
 	}
-	for _, l := range unreached(s.plan.Unfinished, false) {
+	for _, l := range unfinishedLines(s.plan.Unfinished, false) {
 		lines = append(lines, "unfinished: "+l)
 	}
 	if cut { // it has some of many hosts, and they are told together
 		told = ""
 	}
-	lines = append(lines, s.leftOut(told)...)
+	lines = append(lines, s.exclusionLines(told)...)
 	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
-		return append(lines, s.drifted()...)
+		return append(lines, s.driftLines()...)
 	}
-	return append(lines, s.advice(end, touched)...)
+	return append(lines, s.adviceLines(end, touched)...)
 }
 
 // failedKinds is how many kinds of failure are shown.
 const failedKinds = 5
 
-// failures shows each kind of failure once, with the hosts that met it, unless
+// failureLines shows each kind of failure once, with the hosts that met it, unless
 // it is told already.
-func (s *summary) failures(told string) []string {
+func (s *summary) failureLines(told string) []string {
 	type key struct{ step, cause string }
 	hosts := map[key][]*hostSummary{}
 	var order []key
@@ -59,43 +59,43 @@ func (s *summary) failures(told string) []string {
 	var lines []string
 	for i, k := range order {
 		if i == failedKinds {
-			lines = append(lines, fmt.Sprintf("and %s more; they are above, and in the journal", count(len(order)-i, "kind of failure", "kinds of failure")))
+			lines = append(lines, fmt.Sprintf("and %s more; they are above, and in the journal", formatCount(len(order)-i, "kind of failure", "kinds of failure")))
 			break
 		}
-		lines = append(lines, failed(hosts[k], told)...)
+		lines = append(lines, failureGroupLines(hosts[k], told)...)
 	}
 	return lines
 }
 
-// failed is one kind of failure, as the first of its hosts met it.
-func failed(hosts []*hostSummary, told string) []string {
+// failureGroupLines is one kind of failure, as the first of its hosts met it.
+func failureGroupLines(hosts []*hostSummary, told string) []string {
 	var names []string
 	for _, h := range hosts {
 		names = append(names, h.name)
 	}
 	f := *hosts[0].failure
-	return inShort(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+f.Step, f, told, len(hosts) > 1)
+	return shortFailureLines(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+f.Step, f, told, len(hosts) > 1)
 }
 
-// inShort is a failure in a line, with the hint that came with it. The cause is
+// shortFailureLines is a failure in a line, with the hint that came with it. The cause is
 // not told twice; what is then left is not told at all, unless there is more to
 // it.
-func inShort(what string, f engine.Failure, told string, more bool) []string {
+func shortFailureLines(what string, f engine.Failure, told string, more bool) []string {
 	var lines []string
 	if f.Hint != "" {
 		lines = append(lines, "    hint: "+f.Hint)
 	}
-	switch known := strings.Contains(told, f.Step+": "+gist(f)); {
+	switch known := strings.Contains(told, f.Step+": "+shortCause(f)); {
 	case !known:
-		what += ": " + gist(f)
+		what += ": " + shortCause(f)
 	case !more && len(lines) == 0:
 		return nil
 	}
 	return append([]string{what}, lines...)
 }
 
-// details are what is known of a failure beyond its cause, indented.
-func details(host, became string, f engine.Failure) []string {
+// failureDetails are what is known of a failure beyond its cause, indented.
+func failureDetails(host, became string, f engine.Failure) []string {
 	var lines []string
 	if became != "" {
 		lines = append(lines, "    "+host+": "+became)
@@ -103,7 +103,7 @@ func details(host, became string, f engine.Failure) []string {
 	if f.Command != "" {
 		lines = append(lines, "    command: "+commandName(f.Command))
 	}
-	for _, l := range stderr(f) {
+	for _, l := range stderrLines(f) {
 		lines = append(lines, "    stderr: "+l)
 	}
 	if f.Hint != "" {
@@ -112,9 +112,9 @@ func details(host, became string, f engine.Failure) []string {
 	return lines
 }
 
-// missing are the hosts that plans left out and that are not updated either.
+// openExclusions are the hosts that plans left out and that are not updated either.
 // Those of which it is told how they failed are not among them.
-func (s *summary) missing() []engine.Exclusion {
+func (s *summary) openExclusions() []engine.Exclusion {
 	var list []engine.Exclusion
 	for _, x := range s.excluded {
 		h := s.hosts[x.Host]
@@ -126,34 +126,34 @@ func (s *summary) missing() []engine.Exclusion {
 	return list
 }
 
-// leftOut names the hosts that were left out, unless that is told already.
-func (s *summary) leftOut(told string) []string {
+// exclusionLines names the hosts that were left out, unless that is told already.
+func (s *summary) exclusionLines(told string) []string {
 	var lines []string
-	untold := slices.DeleteFunc(s.missing(), func(x engine.Exclusion) bool { return strings.Contains(told, x.Reason) })
-	for _, g := range exclusions(untold, false) {
+	untold := slices.DeleteFunc(s.openExclusions(), func(x engine.Exclusion) bool { return strings.Contains(told, x.Reason) })
+	for _, g := range groupExclusions(untold, false) {
 		lines = append(lines, string(g.why)+": "+g.text)
 	}
 	return lines
 }
 
-// drifted names the hosts that apply leaves as they are, and the ways out.
-func (s *summary) drifted() []string {
+// driftLines names the hosts that apply leaves as they are, and the ways out.
+func (s *summary) driftLines() []string {
 	var lines, order []string
 	hosts := map[string][]string{}
 	for _, d := range s.plan.Drift {
-		what := kinds(d.Changes)
+		what := countKinds(d.Changes)
 		if hosts[what] == nil {
 			order = append(order, what)
 		}
 		hosts[what] = append(hosts[what], d.Host)
 	}
 	for _, what := range order {
-		lines = append(lines, "drifted: "+folded(hosts[what])+": "+what)
+		lines = append(lines, "drifted: "+foldHosts(hosts[what])+": "+what)
 	}
 	return append(lines, `apply leaves that alone, by drift = "report" of their pools`,
 		"to keep what was changed: put it into the documents; to undo it: take drift = \"report\" out of the pool")
 }
 
-// longReason is how long a reason may be, in bytes, to be shown whole. A longer one names
+// maxReason is how long a reason may be, in bytes, to be shown whole. A longer one names
 // many hosts, one by one.
-const longReason = 400
+const maxReason = 400

@@ -13,37 +13,37 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// size is that of a terminal, in columns and lines. Zero is not known.
-type size struct{ width, height int }
+// terminalSize is that of a terminal, in columns and lines. Zero is not known.
+type terminalSize struct{ width, height int }
 
 const (
 	mostActive = 8 // lines about what goes on now
 	mostPools  = 6 // more are shown as one
 )
 
-// render is the board on a terminal of that size, now. It leaves the terminal
+// renderStatus is the board on a terminal of that size, now. It leaves the terminal
 // a line for what scrolls by above it.
-func (b *board) render(on size, now time.Time) string {
+func (b *liveStatus) renderStatus(on terminalSize, now time.Time) string {
 	var lines []string
-	rows := b.rows(on.height)
+	rows := b.poolRows(on.height)
 	wide := 0
 	for _, p := range rows {
 		wide = max(wide, ansi.StringWidth(p.name))
 	}
 	for _, p := range rows {
-		lines = append(lines, fit(on.width, b.pool(p, wide)))
+		lines = append(lines, firstFitting(on.width, b.poolVariants(p, wide)))
 	}
 	for _, name := range sortedKeys(b.clusters) {
 		if s := b.clusters[name].sample; s.Voters == 0 && len(s.Problems) == 0 { // no news yet
 			continue
 		}
-		lines = append(lines, b.cluster(name, *b.clusters[name], on.width, now))
+		lines = append(lines, b.clusterLine(name, *b.clusters[name], on.width, now))
 	}
 	most := mostActive
 	if on.height > 0 {
 		most = max(2, min(most, on.height-1-len(lines)))
 	}
-	lines = append(lines, b.steps(most, now)...)
+	lines = append(lines, b.stepLines(most, now)...)
 	if on.height > 0 {
 		lines = lines[:min(len(lines), max(1, on.height-1))]
 	}
@@ -53,8 +53,8 @@ func (b *board) render(on size, now time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
-// rows are the pools, or their sum if there are too many for the terminal.
-func (b *board) rows(height int) []*poolCount {
+// poolRows are the pools, or their sum if there are too many for the terminal.
+func (b *liveStatus) poolRows(height int) []*poolCount {
 	if len(b.pools) <= mostPools && (height == 0 || len(b.pools) < height/2) || len(b.pools) < 2 {
 		return b.pools
 	}
@@ -69,9 +69,9 @@ func (b *board) rows(height int) []*poolCount {
 	return []*poolCount{sum}
 }
 
-// fit is the first of some ways to say the same that is not too wide, or the
+// firstFitting is the first of some ways to say the same that is not too wide, or the
 // last.
-func fit(width int, ways []string) string {
+func firstFitting(width int, ways []string) string {
 	for _, w := range ways {
 		if ansi.StringWidth(w) <= width {
 			return w
@@ -80,9 +80,9 @@ func fit(width int, ways []string) string {
 	return ways[len(ways)-1]
 }
 
-// pool says how far a pool is, in ways that get shorter; names are padded to
+// poolVariants says how far a pool is, in ways that get shorter; names are padded to
 // wide columns.
-func (b *board) pool(p *poolCount, wide int) []string {
+func (b *liveStatus) poolVariants(p *poolCount, wide int) []string {
 	name := b.style.bold(p.name) + strings.Repeat(" ", wide-ansi.StringWidth(p.name))
 	done, staged, failed := fmt.Sprintf("  done %d/%d", p.done, p.hosts), "", ""
 	if p.toStage > 0 {
@@ -94,30 +94,30 @@ func (b *board) pool(p *poolCount, wide int) []string {
 	if p.hosts == 0 { // its window is closed
 		return []string{name + staged + failed}
 	}
-	return []string{name + " " + bar(p.done, p.hosts) + done + staged + failed, name + done + staged + failed, name + done + failed}
+	return []string{name + " " + progressBar(p.done, p.hosts) + done + staged + failed, name + done + staged + failed, name + done + failed}
 }
 
-// cluster says how an etcd cluster is, and how old that news is.
-func (b *board) cluster(name string, w etcdWatch, width int, now time.Time) string {
+// clusterLine says how an etcd cluster is, and how old that news is.
+func (b *liveStatus) clusterLine(name string, w etcdWatch, width int, now time.Time) string {
 	s := w.sample
 	if s.Voters == 0 {
 		return b.style.yellow("etcd "+name+"  not known") + ": " + strings.Join(s.Problems, "; ")
 	}
-	quorum, healthy := engine.QuorumOf(s.Voters), w.healthy()
+	quorum, healthy := engine.QuorumOf(s.Voters), w.healthyVoters()
 	leader, away, age := ", no leader", "", ""
 	if s.Leader != "" {
 		leader = ", leader " + s.Leader
 	}
-	if hosts := w.away(); len(hosts) > 0 {
+	if hosts := w.downHosts(); len(hosts) > 0 {
 		away = ", away: " + strings.Join(textutil.FoldNames(hosts), ", ")
 	}
 	if !w.at.IsZero() {
-		age = ", seen " + elapsed(w.at, now) + " ago"
+		age = ", seen " + formatElapsed(w.at, now) + " ago"
 	}
 	long := fmt.Sprintf("etcd %s  %d of %d voters healthy, quorum %d", name, healthy, s.Voters, quorum)
 	short := fmt.Sprintf("etcd %s  %d/%d healthy, quorum %d", name, healthy, s.Voters, quorum)
 	least := fmt.Sprintf("%s %d/%d, quorum %d", name, healthy, s.Voters, quorum)
-	text := fit(width, []string{long + leader + away + age, short + leader + away + age, short + away + age, least + leader + away, least + away, least})
+	text := firstFitting(width, []string{long + leader + away + age, short + leader + away + age, short + away + age, least + leader + away, least + away, least})
 	switch {
 	case healthy < quorum:
 		return b.style.red(text)
@@ -127,13 +127,13 @@ func (b *board) cluster(name string, w etcdWatch, width int, now time.Time) stri
 	return text
 }
 
-// steps says what goes on now in at most that many lines: by host, or by step
+// stepLines says what goes on now in at most that many lines: by host, or by step
 // if there are more hosts than that. Hosts that are disrupted come first.
-func (b *board) steps(most int, now time.Time) []string {
+func (b *liveStatus) stepLines(most int, now time.Time) []string {
 	names := sortedKeys(b.active)
-	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(b.calm(x), b.calm(y)) })
+	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(b.calmRank(x), b.calmRank(y)) })
 	if len(names) > most {
-		return b.byStep(names, most, now)
+		return b.foldedStepLines(names, most, now)
 	}
 	wide := 0
 	for _, n := range names {
@@ -142,27 +142,27 @@ func (b *board) steps(most int, now time.Time) []string {
 	var lines []string
 	for _, n := range names {
 		a := b.active[n]
-		l := fmt.Sprintf("  %s%s  %s %s", n, strings.Repeat(" ", wide-ansi.StringWidth(n)), a.name, b.style.faint(elapsed(a.since, now)))
+		l := fmt.Sprintf("  %s%s  %s %s", n, strings.Repeat(" ", wide-ansi.StringWidth(n)), a.name, b.style.faint(formatElapsed(a.since, now)))
 		if !a.until.IsZero() {
-			l += "  " + elapsed(now, a.until) + " left"
+			l += "  " + formatElapsed(now, a.until) + " left"
 		}
-		if a.said != "" {
-			l += "  " + shortHashes(a.said)
+		if a.message != "" {
+			l += "  " + shortHashes(a.message)
 		}
 		lines = append(lines, l)
 	}
 	return lines
 }
 
-// calm returns 1 for a step that disrupts nothing, which sorts it behind others.
-func (b *board) calm(name string) int {
+// calmRank returns 1 for a step that disrupts nothing, which sorts it behind others.
+func (b *liveStatus) calmRank(name string) int {
 	if b.active[name].calm {
 		return 1
 	}
 	return 0
 }
 
-func (b *board) byStep(names []string, most int, now time.Time) []string {
+func (b *liveStatus) foldedStepLines(names []string, most int, now time.Time) []string {
 	hosts := map[string][]string{}
 	since := map[string]time.Time{}
 	var order []string
@@ -181,14 +181,14 @@ func (b *board) byStep(names []string, most int, now time.Time) []string {
 		if i == most-1 && len(order) > most {
 			return append(lines, fmt.Sprintf("  and %d steps more", len(order)-i))
 		}
-		lines = append(lines, fmt.Sprintf("  %s %s  %s: %s", step, b.style.faint("up to "+elapsed(since[step], now)),
-			count(len(hosts[step]), "host", "hosts"), strings.Join(textutil.FoldNames(hosts[step]), ", ")))
+		lines = append(lines, fmt.Sprintf("  %s %s  %s: %s", step, b.style.faint("up to "+formatElapsed(since[step], now)),
+			formatCount(len(hosts[step]), "host", "hosts"), strings.Join(textutil.FoldNames(hosts[step]), ", ")))
 	}
 	return lines
 }
 
-// elapsed is the time since then, in whole seconds.
-func elapsed(since, now time.Time) string {
+// formatElapsed is the time since then, in whole seconds.
+func formatElapsed(since, now time.Time) string {
 	d := max(0, now.Sub(since)).Truncate(time.Second)
 	if d < 2*time.Minute {
 		return fmt.Sprintf("%.0f s", d.Seconds())
@@ -196,8 +196,8 @@ func elapsed(since, now time.Time) string {
 	return d.String()
 }
 
-// bar is done of all, ten wide.
-func bar(done, all int) string {
+// progressBar is done of all, ten wide.
+func progressBar(done, all int) string {
 	const width = 10
 	full := 0
 	if all > 0 {

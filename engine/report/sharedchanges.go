@@ -11,33 +11,33 @@ import (
 // ownContents stands for contents that differ from host to host.
 const ownContents = "(differs from host to host)"
 
-// differsByHost reports whether hosts may be shown as one though the change
+// mayDifferByHost reports whether hosts may be shown as one though the change
 // has other contents on each: a file that is made from one template.
-func differsByHost(c engine.Change) bool {
+func mayDifferByHost(c engine.Change) bool {
 	return c.Module == "config" && strings.HasPrefix(c.Resource, "file ")
 }
 
-// shape is what two changes have in common that differ in contents only.
-func shape(c engine.Change) string {
+// changeShape is what two changes have in common that differ in contents only.
+func changeShape(c engine.Change) string {
 	text := fmt.Sprintf("%q %q %q %q %t %q", c.Module, c.Resource, c.Verb, c.Rule, c.Drift, actionNames(c.Actions))
-	if !differsByHost(c) {
+	if !mayDifferByHost(c) {
 		text += fmt.Sprintf(" %q %q %q", c.Before, c.After, c.Why)
 	}
 	return text
 }
 
-// shapes is what lists of changes have in common that differ in contents only.
-func shapes(changes []engine.Change) string {
+// changeShapes is what lists of changes have in common that differ in contents only.
+func changeShapes(changes []engine.Change) string {
 	var lines []string
 	for _, c := range changes {
-		lines = append(lines, shape(c))
+		lines = append(lines, changeShape(c))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// common is the changes of hosts of one shape, with a word in place of contents
+// mergeChanges is the changes of hosts of one shape, with a word in place of contents
 // that differ.
-func common(lists [][]engine.Change) []engine.Change {
+func mergeChanges(lists [][]engine.Change) []engine.Change {
 	out := slices.Clone(lists[0])
 	for _, other := range lists[1:] {
 		for i, c := range other {
