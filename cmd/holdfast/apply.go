@@ -144,7 +144,7 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	told := &untilEnd{Sink: view}
 	s.run.Sink = report.Redactor{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: told}}
 	s.run.Hide = func(text string) string { return report.HideSensitive(text, s.loaded.Sensitive) }
-	s.run.Refuse = f.onHeld == "refuse"
+	s.run.RefuseHeld = f.onHeld == "refuse"
 	s.run.Approve = a.approval(s, f, saved)
 	s.run.BestEffort, s.run.OverIncomplete, s.run.RetryRejected = f.bestEffort, f.overIncomplete, f.retryRolledBack
 	if f.step {
@@ -212,7 +212,7 @@ func (s *site) inherit() (journal.History, error) {
 		return journal.History{}, err
 	}
 	left := journal.SummarizeRuns(runs, s.inv.Site, s.owner())
-	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.Complete = left.Dead, left.Rebooting, left.Failed, left.History.Complete
+	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.History.Complete
 	return left.History, nil
 }
 

@@ -77,8 +77,8 @@ func (c *clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 	return etcd.Open(ctx, cfg)
 }
 
-// Observe looks at a cluster; what goes wrong is in the facts.
-func (c *clusters) Observe(ctx context.Context, name string) engine.ClusterFacts {
+// Gather looks at a cluster; what goes wrong is in the facts.
+func (c *clusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
 	cluster, err := c.get(ctx, name)
 	if err != nil {
 		return engine.ClusterFacts{Name: name, Problem: err.Error()}
@@ -138,7 +138,7 @@ func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
 // Sample observes a cluster and measures the disks of its members since the
 // sample before.
 func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
-	facts := c.Observe(ctx, name)
+	facts := c.Gather(ctx, name)
 	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.Healthy(), Down: facts.Down(), Leader: facts.Leader()}
 	if facts.Problem != "" {
 		sample.Problems = append(sample.Problems, facts.Problem)

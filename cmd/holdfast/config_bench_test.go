@@ -89,7 +89,7 @@ func planInput(b *testing.B, hosts int, changed bool) planner.Input {
 	s, err := a.openDesired(b.Context())
 	f.check(err)
 	defer s.close()
-	facts := s.run.Gather(b.Context())["w-00"]
+	facts := s.run.GatherHosts(b.Context())["w-00"]
 	text, err := json.Marshal(facts)
 	f.check(err)
 	in := planner.Input{Inventory: s.inv, Desired: map[string]engine.Desired{}, Facts: map[string]engine.Facts{}, Modules: modules.All(), Run: "r1"}

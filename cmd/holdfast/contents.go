@@ -33,7 +33,7 @@ type wanted struct {
 // showContents shows line by line what a plan, and drift, change in files that
 // are neither secret nor binary nor large. It reads the files of each host in
 // one more round trip.
-func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Sight) error {
+func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Gathered) error {
 	changes := map[string][]engine.Change{}
 	var order []string
 	add := func(host string, list []engine.Change) {

@@ -53,7 +53,7 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 	if len(names) > 0 { // whatever the limit is
 		s.run.Selected = nil
 	}
-	seen := s.run.Observe(ctx)
+	seen := s.run.GatherClusters(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (f *benchFleet) gather(b *testing.B) {
 	hosts := newHosts(remote.Options{Secrets: secrets})
 	defer hosts.Close()
 	run := rollout.Run{Inventory: f.inv, Desired: f.desired, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: clock{}}
-	for name, facts := range run.Gather(b.Context()) {
+	for name, facts := range run.GatherHosts(b.Context()) {
 		if !facts.Reached() || facts.Booted() == nil {
 			b.Fatalf("%s: %+v", name, facts)
 		}

@@ -164,7 +164,7 @@ func (s *site) outlook(ctx context.Context, cluster string, taken []string) (o e
 			away[h.host.Name] = "is " + h.hold.String()
 		}
 	}
-	return s.clusters.Observe(ctx, cluster).ForecastQuorum(taken, away), true
+	return s.clusters.Gather(ctx, cluster).ForecastQuorum(taken, away), true
 }
 
 // common are the names that are in both lists.

@@ -95,10 +95,10 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*si
 
 // plans gives the plan of each play, or the one plan there is without a playbook.
 // What was seen comes with the latter.
-func (s *site) plans(ctx context.Context) ([]engine.Plan, rollout.Sight, error) {
+func (s *site) plans(ctx context.Context) ([]engine.Plan, rollout.Gathered, error) {
 	if len(s.run.Plays) > 0 {
 		plans, err := s.run.PlanPlays(ctx)
-		return plans, rollout.Sight{}, err
+		return plans, rollout.Gathered{}, err
 	}
 	plan, sight, err := s.run.Plan(ctx)
 	return []engine.Plan{plan}, sight, err

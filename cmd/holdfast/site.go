@@ -160,7 +160,7 @@ func (s *site) selected() []engine.Host {
 // are about hosts and not about the site.
 func (s *site) gatherSelected(ctx context.Context) (map[string]engine.Facts, error) {
 	s.run.Inventory.Hosts = s.selected()
-	return s.run.Gather(ctx), ctx.Err()
+	return s.run.GatherHosts(ctx), ctx.Err()
 }
 
 // only narrows the selection to these hosts.

@@ -65,11 +65,11 @@ func TestClustersOpenAlone(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		clusters.Observe(first, "hangs")
+		clusters.Gather(first, "hangs")
 	}()
 	silent.AwaitConnections(1)
 	seen := make(chan string, 1)
-	go func() { seen <- clusters.Observe(t.Context(), "well").Problem }()
+	go func() { seen <- clusters.Gather(t.Context(), "well").Problem }()
 	select {
 	case problem := <-seen:
 		if !strings.Contains(problem, "/nowhere/ca") {

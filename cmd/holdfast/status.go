@@ -49,7 +49,7 @@ func (a *app) status(ctx context.Context) error {
 	}
 	status := planner.NewStatus(planner.Input{
 		Inventory: s.run.Inventory, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn,
-		Facts: s.run.Gather(ctx), Clusters: s.run.Observe(ctx), Run: s.run.ID, Bastion: s.run.Start.Bastion, Dead: s.run.Dead,
+		Facts: s.run.GatherHosts(ctx), Clusters: s.run.GatherClusters(ctx), Run: s.run.ID, Bastion: s.run.Start.Bastion, Dead: s.run.Dead,
 	})
 	if err := ctx.Err(); err != nil {
 		return err

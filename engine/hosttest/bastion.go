@@ -40,9 +40,9 @@ type Bastion struct {
 	// Guarded by the site's lock.
 	seen     map[string]time.Time // when the run last looked at each host
 	missed   map[string]time.Time // and last found that it does not answer
-	observed map[string]time.Time // and cluster
+	gathered map[string]time.Time // and cluster
 	took     map[string]time.Time // when it took each host's hold
-	told     told
+	reports  runReports
 	followed followed
 	asked    *Asked
 	best     bool // it goes on with the healthy hosts of a pool where others have failed
@@ -68,7 +68,7 @@ type Command struct {
 func (s *Site) Bastion(run string) *Bastion {
 	b := &Bastion{
 		ID: run, Identity: "b1", site: s, begun: map[string]string{},
-		seen: map[string]time.Time{}, missed: map[string]time.Time{}, observed: map[string]time.Time{}, took: map[string]time.Time{}, told: newTold(), followed: newFollowed(), asked: &Asked{},
+		seen: map[string]time.Time{}, missed: map[string]time.Time{}, gathered: map[string]time.Time{}, took: map[string]time.Time{}, reports: newRunReports(), followed: newFollowed(), asked: &Asked{},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +86,8 @@ func (b *Bastion) Run() *rollout.Run {
 	}
 }
 
-// owner is the run, as its holds name it.
-func (b *Bastion) owner() engine.HoldOwner {
+// holdOwner is the run, as its holds name it.
+func (b *Bastion) holdOwner() engine.HoldOwner {
 	return engine.HoldOwner{Run: b.ID, Bastion: b.Identity}
 }
 
@@ -116,19 +116,19 @@ func (b *Bastion) Kill() {
 	}
 }
 
-func (b *Bastion) is(s state) bool {
+func (b *Bastion) hasState(s state) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state == s
 }
 
-func (b *Bastion) alive() bool { return b.is(running) }
+func (b *Bastion) isAlive() bool { return b.hasState(running) }
 
 var errKilled = errors.New("the bastion is dead")
 
 // Emit journals an event.
 func (b *Bastion) Emit(e engine.Event) error {
-	if b.is(ended) {
+	if b.hasState(ended) {
 		return errKilled
 	}
 	if b.Journal != nil {
@@ -145,9 +145,9 @@ func (b *Bastion) Emit(e engine.Event) error {
 		delete(b.begun, e.Host)
 	}
 	b.mu.Unlock()
-	b.site.with(func(now time.Time) {
-		b.follow(e)
-		b.hear(e)
+	b.site.withLock(func(now time.Time) {
+		b.followEvent(e)
+		b.keepReport(e)
 		b.lawState(now)
 	})
 	if b.Watch != nil {

@@ -40,8 +40,8 @@ var (
 	errFails = errors.New("it was told to fail")
 )
 
-// call lets a call happen, with what it takes to go there and back.
-func (b *Bastion) call(ctx context.Context, c Call, do func(now time.Time) error) error {
+// deliverCall lets a call happen, with what it takes to go there and back.
+func (b *Bastion) deliverCall(ctx context.Context, c Call, do func(now time.Time) error) error {
 	b.mu.Lock()
 	c.N = len(b.calls) + 1
 	b.calls = append(b.calls, c)
@@ -53,10 +53,10 @@ func (b *Bastion) call(ctx context.Context, c Call, do func(now time.Time) error
 	if fault == KillBefore {
 		b.Kill()
 	}
-	if err := b.travel(ctx, c); err != nil {
+	if err := b.sleepLatency(ctx, c); err != nil {
 		return err
 	}
-	if b.is(ended) {
+	if b.hasState(ended) {
 		return errKilled
 	}
 	switch fault {
@@ -67,7 +67,7 @@ func (b *Bastion) call(ctx context.Context, c Call, do func(now time.Time) error
 	default: // the call arrives
 	}
 	var err error
-	b.site.with(func(now time.Time) { err = do(now) })
+	b.site.withLock(func(now time.Time) { err = do(now) })
 	switch fault {
 	case LostBack:
 		return errLost
@@ -75,13 +75,13 @@ func (b *Bastion) call(ctx context.Context, c Call, do func(now time.Time) error
 		b.Kill()
 	default: // the answer arrives
 	}
-	if late := b.travel(ctx, c); late != nil {
+	if late := b.sleepLatency(ctx, c); late != nil {
 		return late
 	}
 	return err
 }
 
-func (b *Bastion) travel(ctx context.Context, c Call) error {
+func (b *Bastion) sleepLatency(ctx context.Context, c Call) error {
 	if b.Latency == nil {
 		return context.Cause(ctx)
 	}
@@ -90,11 +90,11 @@ func (b *Bastion) travel(ctx context.Context, c Call) error {
 
 // Connect gives a connection to a host.
 func (b *Bastion) Connect(_ context.Context, h engine.Host) (rollout.Conn, error) {
-	if b.is(ended) {
+	if b.hasState(ended) {
 		return nil, errKilled
 	}
 	var err error
-	b.site.with(func(now time.Time) {
+	b.site.withLock(func(now time.Time) {
 		if host := b.site.hosts[h.Name]; !host.up || host.cut {
 			b.missed[h.Name] = now
 			err = fmt.Errorf("connect to %s: connection refused", h.Name)
@@ -120,12 +120,12 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 	}
 	var reply rollout.Reply
 	var stages, hangs time.Duration
-	what := verb(s.Text)
-	refused, err := c.receive(ctx, what, s.Text)
+	what := scriptVerb(s.Text)
+	refused, err := c.receiveUpload(ctx, what, s.Text)
 	if err != nil {
 		return reply, err
 	}
-	err = c.b.call(ctx, Call{Verb: what, Host: c.h.Name}, func(now time.Time) error {
+	err = c.b.deliverCall(ctx, Call{Verb: what, Host: c.h.Name}, func(now time.Time) error {
 		switch {
 		case !c.h.up || c.h.cut:
 			return errLost
@@ -136,7 +136,7 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		if !harmless[what] {
 			c.b.lawPaused(c.h)
 		}
-		reply = c.h.run(c.b, s.Text, now)
+		reply = c.h.runScript(c.b, s.Text, now)
 		c.h.freed = c.h.freed && what != "hold"
 		if c.h.staging != "" && what == "stage" {
 			stages = c.h.stagedBy.Sub(now)
@@ -144,7 +144,7 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		if !c.h.up { // power was cut while it ran
 			return errLost
 		}
-		hangs = c.h.hanging(reply)
+		hangs = c.h.hangTime(reply)
 		return nil
 	})
 	if err == nil && hangs > 0 {
@@ -156,18 +156,18 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 	if err != nil || stages == 0 {
 		return reply, err
 	}
-	return c.staged(ctx, s, stages)
+	return c.awaitStaging(ctx, s, stages)
 }
 
-// staged waits for the host to have staged what it was told to.
-func (c conn) staged(ctx context.Context, s rollout.Script, takes time.Duration) (reply rollout.Reply, err error) {
+// awaitStaging waits for the host to have staged what it was told to.
+func (c conn) awaitStaging(ctx context.Context, s rollout.Script, takes time.Duration) (reply rollout.Reply, err error) {
 	if s.Live != nil {
 		s.Live([]byte("staging\n"))
 	}
 	if err := c.b.clock.Sleep(ctx, takes); err != nil {
 		return reply, err
 	}
-	c.b.site.with(func(time.Time) {
+	c.b.site.withLock(func(time.Time) {
 		switch {
 		case !c.h.up || c.h.cut:
 			err = errLost

@@ -17,10 +17,10 @@ type cluster struct {
 	elected     time.Time // when the members last chose a leader by themselves
 }
 
-func (c *cluster) healthy(now time.Time) int {
+func (c *cluster) countHealthy(now time.Time) int {
 	n := 0
 	for _, m := range c.members {
-		if m.member(now) {
+		if m.hasHealthyMember(now) {
 			n++
 		}
 	}
@@ -29,28 +29,28 @@ func (c *cluster) healthy(now time.Time) int {
 
 func (c *cluster) quorum() int { return len(c.members)/2 + 1 }
 
-// elect keeps the leader while it is well, else makes the first healthy member
+// electLeader keeps the leader while it is well, else makes the first healthy member
 // lead if enough of them can vote.
-func (c *cluster) elect(now time.Time) {
+func (c *cluster) electLeader(now time.Time) {
 	switch {
-	case c.healthy(now) < c.quorum():
+	case c.countHealthy(now) < c.quorum():
 		c.leader = nil
 		return
-	case c.leader != nil && c.leader.member(now):
+	case c.leader != nil && c.leader.hasHealthyMember(now):
 		return
 	}
 	for _, m := range c.members {
-		if m.member(now) {
+		if m.hasHealthyMember(now) {
 			c.leader, c.elected = m, now
 			return
 		}
 	}
 }
 
-func (c *cluster) facts(now time.Time) engine.ClusterFacts {
+func (c *cluster) clusterFacts(now time.Time) engine.ClusterFacts {
 	f := engine.ClusterFacts{Name: c.name}
 	for i, m := range c.members {
-		member := engine.Member{ID: fmt.Sprintf("%x", i+1), Name: m.Name, Host: m.Name, Healthy: m.member(now) && c.leader != nil, Leader: c.leader == m}
+		member := engine.Member{ID: fmt.Sprintf("%x", i+1), Name: m.Name, Host: m.Name, Healthy: m.hasHealthyMember(now) && c.leader != nil, Leader: c.leader == m}
 		switch {
 		case member.Healthy:
 		case !m.up:
@@ -69,25 +69,25 @@ func (c *cluster) facts(now time.Time) engine.ClusterFacts {
 
 // Leader is the host that leads the etcd cluster, or "".
 func (s *Site) Leader(cluster string) (leader string) {
-	s.with(func(now time.Time) { leader = s.clusters[cluster].facts(now).Leader() })
+	s.withLock(func(now time.Time) { leader = s.clusters[cluster].clusterFacts(now).Leader() })
 	return leader
 }
 
 // Lead makes the host lead its etcd cluster.
 func (h *Host) Lead() {
-	h.site.with(func(time.Time) { h.site.clusters[h.host.Cluster].leader = h })
+	h.site.withLock(func(time.Time) { h.site.clusters[h.host.Cluster].leader = h })
 }
 
-// Observe looks at an etcd cluster.
-func (b *Bastion) Observe(ctx context.Context, name string) engine.ClusterFacts {
+// Gather looks at an etcd cluster.
+func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
 	facts := engine.ClusterFacts{Name: name}
-	err := b.call(ctx, Call{Verb: "observe", Cluster: name}, func(now time.Time) error {
+	err := b.deliverCall(ctx, Call{Verb: "observe", Cluster: name}, func(now time.Time) error {
 		c := b.site.clusters[name]
 		if c == nil {
 			return fmt.Errorf("no cluster %s", name)
 		}
-		facts = c.facts(now)
-		b.observed[name] = now
+		facts = c.clusterFacts(now)
+		b.gathered[name] = now
 		return nil
 	})
 	if err != nil {
@@ -98,14 +98,14 @@ func (b *Bastion) Observe(ctx context.Context, name string) engine.ClusterFacts 
 
 // MoveLeader moves leadership off the host, if it has it.
 func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string, err error) {
-	err = b.call(ctx, Call{Verb: "move leader", Cluster: name, Host: host}, func(now time.Time) error {
+	err = b.deliverCall(ctx, Call{Verb: "move leader", Cluster: name, Host: host}, func(now time.Time) error {
 		c := b.site.clusters[name]
 		b.lawOwn(b.site.hosts[host], "asked to give up the lead of cluster "+name)
 		if c.leader == nil || c.leader.Name != host {
 			return nil
 		}
 		for _, m := range c.members {
-			if m.Name != host && m.member(now) {
+			if m.Name != host && m.hasHealthyMember(now) {
 				c.leader, to = m, m.Name
 				return nil
 			}
@@ -119,7 +119,7 @@ func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string,
 func (b *Bastion) AwaitMember(ctx context.Context, name, host string, tell func(string)) error {
 	var facts engine.ClusterFacts
 	for {
-		if seen := b.Observe(ctx, name); ctx.Err() == nil {
+		if seen := b.Gather(ctx, name); ctx.Err() == nil {
 			facts = seen
 		}
 		if ctx.Err() == nil && facts.Problem == "" && facts.Healthy() == len(facts.Members) {
@@ -134,8 +134,8 @@ func (b *Bastion) AwaitMember(ctx context.Context, name, host string, tell func(
 
 // Snapshot saves nothing and says where.
 func (b *Bastion) Snapshot(ctx context.Context, name string) (string, error) {
-	err := b.call(ctx, Call{Verb: "snapshot", Cluster: name}, func(time.Time) error {
-		b.site.note("%s snapshot of %s", b.ID, name)
+	err := b.deliverCall(ctx, Call{Verb: "snapshot", Cluster: name}, func(time.Time) error {
+		b.site.addToLog("%s snapshot of %s", b.ID, name)
 		return nil
 	})
 	return name + ".db", err
@@ -143,9 +143,9 @@ func (b *Bastion) Snapshot(ctx context.Context, name string) (string, error) {
 
 // Defragment takes no time and frees a byte.
 func (b *Bastion) Defragment(ctx context.Context, name, host string) (int64, error) {
-	err := b.call(ctx, Call{Verb: "defragment", Cluster: name, Host: host}, func(now time.Time) error {
+	err := b.deliverCall(ctx, Call{Verb: "defragment", Cluster: name, Host: host}, func(now time.Time) error {
 		b.lawDisrupt(b.site.hosts[host], false, now)
-		b.site.note("%s defragments %s", b.ID, host)
+		b.site.addToLog("%s defragments %s", b.ID, host)
 		return nil
 	})
 	return 1, err
@@ -158,8 +158,8 @@ func (b *Bastion) Sample(ctx context.Context, name string) engine.Sample {
 	var f engine.ClusterFacts
 	err := b.clock.Sleep(ctx, time.Millisecond)
 	if err == nil {
-		err = b.call(ctx, Call{Verb: "sample", Cluster: name}, func(now time.Time) error {
-			f = b.site.clusters[name].facts(now)
+		err = b.deliverCall(ctx, Call{Verb: "sample", Cluster: name}, func(now time.Time) error {
+			f = b.site.clusters[name].clusterFacts(now)
 			return nil
 		})
 	}

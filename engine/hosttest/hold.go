@@ -14,9 +14,9 @@ import (
 // Hold scripts are known by the variables they set: what engine.HoldScript and
 // its kin say is obeyed to the letter, and nothing else is known about them.
 
-// variables reads the assignments a hold script begins with, as far as its
+// holdVariables reads the assignments a hold script begins with, as far as its
 // first empty line; nil if it is no hold script.
-func variables(script string) map[string]string {
+func holdVariables(script string) map[string]string {
 	if !strings.HasPrefix(script, "set -eu\numask 077\n") {
 		return nil
 	}
@@ -55,8 +55,8 @@ func unquote(word string) string {
 	return b.String()
 }
 
-// fields reads the members of a JSON object that are written a line each.
-func fields(lines string) engine.Hold {
+// parseHoldFields reads the members of a JSON object that are written a line each.
+func parseHoldFields(lines string) engine.Hold {
 	var h engine.Hold
 	_ = json.Unmarshal([]byte("{"+strings.TrimRight(strings.TrimSpace(lines), ",")+"}"), &h) // what is no JSON names no run
 	return h
@@ -64,12 +64,12 @@ func fields(lines string) engine.Hold {
 
 // holdScript obeys a hold script. ok is false if it is not one.
 func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout.Reply, ok bool) {
-	vars := variables(text)
+	vars := holdVariables(text)
 	own, isHold := vars["own"]
 	if !isHold {
 		return reply, false
 	}
-	owner := fields(own).Owner()
+	owner := parseHoldFields(own).Owner()
 	run := owner.Run
 	mine := h.hold != nil && h.garbage == "" && h.hold.Owner() == owner && run != ""
 	_, takes := vars["head"]
@@ -77,36 +77,36 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 	now = now.Add(h.traits.Skew).UTC().Truncate(time.Second)
 	switch {
 	case takes:
-		adopted := h.hold != nil && h.garbage == "" && h.hold.Kind == engine.RunHold && h.hold.Run == fields(vars["adopt"]).Run && h.hold.Run != ""
-		if seen := fields(vars["seen"]).Renewed; !seen.IsZero() && adopted {
+		adopted := h.hold != nil && h.garbage == "" && h.hold.Kind == engine.RunHold && h.hold.Run == parseHoldFields(vars["adopt"]).Run && h.hold.Run != ""
+		if seen := parseHoldFields(vars["seen"]).Renewed; !seen.IsZero() && adopted {
 			adopted = h.hold.Renewed.Equal(seen)
 		}
-		if h.held() && !mine && !adopted {
-			return h.inTheWay(), true
+		if h.isHeld() && !mine && !adopted {
+			return h.refuseHeld(), true
 		}
 		if adopted && !mine {
 			b.lawAdopt(h, now)
 		}
 		b.took[h.Name] = time.Now()
 		b.lawUnfinished(h, vars["note"])
-		h.memory.begins(vars["note"])
-		return h.take(run, fields(vars["head"]), vars["lasts"], now), true
+		h.memory.noteRollout(vars["note"])
+		return h.takeHold(run, parseHoldFields(vars["head"]), vars["lasts"], now), true
 	case renews && !mine:
-		return h.inTheWay(), true
+		return h.refuseHeld(), true
 	case renews:
-		f := fields(failed)
+		f := parseHoldFields(failed)
 		h.hold.Renewed = now
 		if failed != "" {
 			h.hold.Reason, h.hold.Step, h.hold.Expires = f.Reason, f.Step, time.Time{}
 		} else {
-			h.hold.Expires = now.Add(seconds(vars["lasts"]))
+			h.hold.Expires = now.Add(parseSeconds(vars["lasts"]))
 		}
-		h.site.note("%s keeps %s held: %s", run, h.Name, h.hold.Reason)
+		h.site.addToLog("%s keeps %s held: %s", run, h.Name, h.hold.Reason)
 		return h.printHold(0), true
-	case !h.held():
+	case !h.isHeld():
 		return rollout.Reply{}, true
 	case !mine:
-		return h.inTheWay(), true
+		return h.refuseHeld(), true
 	}
 	b.lawRelease(h, time.Now())
 	if vars["updated"] != "" {
@@ -114,27 +114,27 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 	}
 	if boot := vars["boot"]; vars["accepts"] != "" && (boot == "" || boot == h.bootID()) {
 		b.lawAccepts(h, vars["accepts"])
-		h.memory.accepts(vars["accepts"])
+		h.memory.acceptOS(vars["accepts"])
 	}
 	h.hold = nil
-	h.site.note("%s releases %s", run, h.Name)
+	h.site.addToLog("%s releases %s", run, h.Name)
 	return rollout.Reply{}, true
 }
 
-func (h *Host) held() bool { return h.hold != nil || h.garbage != "" }
+func (h *Host) isHeld() bool { return h.hold != nil || h.garbage != "" }
 
-func (h *Host) take(run string, hold engine.Hold, lasts string, now time.Time) rollout.Reply {
+func (h *Host) takeHold(run string, hold engine.Hold, lasts string, now time.Time) rollout.Reply {
 	hold.Acquired, hold.Renewed = now, now
 	if h.hold != nil && h.hold.Run == run {
 		hold.Acquired = h.hold.Acquired
 	}
-	if d := seconds(lasts); d > 0 {
+	if d := parseSeconds(lasts); d > 0 {
 		hold.Expires = now.Add(d)
 	}
 	if h.hold == nil {
 		h.ran = slices.Clone(h.units)
 	}
-	h.site.note("%s holds %s", run, h.Name)
+	h.site.addToLog("%s holds %s", run, h.Name)
 	if h.hold == nil || h.hold.Run != run {
 		h.endStaging()
 	}
@@ -145,20 +145,20 @@ func (h *Host) take(run string, hold engine.Hold, lasts string, now time.Time) r
 // endStaging ends a staging, because somebody takes the host.
 func (h *Host) endStaging() {
 	if h.staging != "" && !h.traits.StagesOn {
-		h.site.note("the staging of %s ends", h.Name)
+		h.site.addToLog("the staging of %s ends", h.Name)
 		h.staging = ""
 	}
 }
 
-func seconds(s string) time.Duration {
+func parseSeconds(s string) time.Duration {
 	d, _ := time.ParseDuration(s + "s") // "": zero
 	return d
 }
 
-func (h *Host) inTheWay() rollout.Reply {
+func (h *Host) refuseHeld() rollout.Reply {
 	reply := h.printHold(hostscript.ScriptHeld)
 	reply.Stderr = "hold: the host is held by someone else\n"
-	if !h.held() {
+	if !h.isHeld() {
 		reply.Stderr = "hold: the host is not held\n"
 	}
 	return reply
@@ -174,7 +174,7 @@ func (h *Host) printHold(code int) rollout.Reply {
 
 // checkHold says whether that run holds the host.
 func (h *Host) checkHold(run string) rollout.Reply {
-	if h.held() && !h.heldBut(run) {
+	if h.isHeld() && !h.heldBut(run) {
 		return rollout.Reply{}
 	}
 	reply := h.printHold(hostscript.ScriptHeld)

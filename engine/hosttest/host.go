@@ -82,13 +82,13 @@ type Host struct {
 
 func newHost(s *Site, h engine.Host, digest string) *Host {
 	host := &Host{Name: h.Name, site: s, host: h, up: true, boot: 1, booted: digest, etcd: h.Cluster != ""}
-	host.units = host.enabled()
+	host.units = host.enabledUnits()
 	return host
 }
 
-func (h *Host) enabled() []string {
+func (h *Host) enabledUnits() []string {
 	units := []string{"sshd.service"}
-	if !ends(h.setting.effect) {
+	if !endsService(h.setting.effect) {
 		units = append(units, appUnit)
 	}
 	if h.host.Cluster != "" {
@@ -99,19 +99,19 @@ func (h *Host) enabled() []string {
 
 // Change changes how the host behaves from now on.
 func (h *Host) Change(f func(*Traits)) {
-	h.site.with(func(time.Time) { f(&h.traits) })
+	h.site.withLock(func(time.Time) { f(&h.traits) })
 }
 
-// advance lets what is due by now happen to the host.
-func (h *Host) advance(now time.Time) {
+// advanceTo lets what is due by now happen to the host.
+func (h *Host) advanceTo(now time.Time) {
 	for {
 		switch {
-		case h.staging != "" && h.up && due(h.stagedBy, now) && !due(h.goes, h.stagedBy):
+		case h.staging != "" && h.up && isDue(h.stagedBy, now) && !isDue(h.goes, h.stagedBy):
 			h.staged, h.locked, h.staging = h.staging, true, ""
 			h.stager.lawArrives(h, "OS "+h.staged)
-		case due(h.goes, now):
-			h.down(h.goes)
-		case due(h.returns, now):
+		case isDue(h.goes, now):
+			h.goDown(h.goes)
+		case isDue(h.returns, now):
 			h.comeUp(h.returns)
 		default:
 			return
@@ -119,17 +119,17 @@ func (h *Host) advance(now time.Time) {
 	}
 }
 
-func due(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
+func isDue(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
 
-// down is the host going away. It comes back by itself if it was rebooting.
-func (h *Host) down(at time.Time) {
+// goDown is the host going away. It comes back by itself if it was rebooting.
+func (h *Host) goDown(at time.Time) {
 	rebooting := !h.goes.IsZero()
 	h.up, h.goes, h.staging = false, time.Time{}, ""
 	h.lost = at
 	if rebooting && !h.traits.NoReturn {
 		h.returns = at.Add(h.traits.Boot)
 	}
-	h.site.note("%s is down", h.Name)
+	h.site.addToLog("%s is down", h.Name)
 }
 
 // comeUp is the host answering from its next boot.
@@ -154,44 +154,44 @@ func (h *Host) comeUp(at time.Time) {
 		h.failed = append(h.failed, appUnit)
 	}
 	h.units = nil
-	for _, u := range h.enabled() {
+	for _, u := range h.enabledUnits() {
 		if !slices.Contains(h.failed, u) && !slices.Contains(h.traits.Missing, u) {
 			h.units = append(h.units, u)
 		}
 	}
-	h.site.note("%s is up with %s", h.Name, h.booted)
+	h.site.addToLog("%s is up with %s", h.Name, h.booted)
 }
 
-// member reports whether the host's etcd runs and has caught up.
-func (h *Host) member(now time.Time) bool {
+// hasHealthyMember reports whether the host's etcd runs and has caught up.
+func (h *Host) hasHealthyMember(now time.Time) bool {
 	return h.up && h.etcd && !now.Before(h.since.Add(h.traits.Settle))
 }
 
 func (h *Host) bootID() string { return fmt.Sprintf("%s-boot-%d", h.Name, h.boot) }
 
-// facts is what the host says about itself.
-func (h *Host) facts(now time.Time) engine.Facts {
+// hostFacts is what the host says about itself.
+func (h *Host) hostFacts(now time.Time) engine.Facts {
 	// logind takes half of the time before the shutdown begins.
-	staged, stopping := h.staged, !h.goes.IsZero() && (h.plain || due(h.goes.Add(-h.traits.Shutdown/2), now))
+	staged, stopping := h.staged, !h.goes.IsZero() && (h.plain || isDue(h.goes.Add(-h.traits.Shutdown/2), now))
 	if h.traits.Forgetful || stopping { // ostree finalizes early in a shutdown
 		staged = ""
 	}
 	f := engine.Facts{
 		Host: h.Name, BootID: h.bootID(), Clock: now.Add(h.traits.Skew).UTC(), Stopping: stopping, Hold: h.holdCopy(), HoldProblem: h.garbage,
 		Failed: slices.Clone(h.failed), FinalizeErr: h.finalizeErr, Tool: "hosttest 1",
-		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.site.label(h.booted), Booted: true}},
+		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.site.versionLabel(h.booted), Booted: true}},
 	}
 	if h.previous != "" {
-		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.label(h.previous), Rollback: true})
+		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.versionLabel(h.previous), Rollback: true})
 	}
-	remembered := h.memory.copy()
+	remembered := h.memory.remembered()
 	f.Rollout, f.Updated, f.Rejected = remembered.Rollout, remembered.Updated, remembered.Rejected
-	f.Config = h.setting.facts(h.traits.Unclear)
+	f.Config = h.setting.configFacts(h.traits.Unclear)
 	if !now.Before(h.since.Add(h.traits.Settle)) {
 		f.Running = slices.Clone(h.units)
 	}
 	if staged != "" {
-		f.Deployments = append(f.Deployments, engine.Deployment{Digest: staged, Version: h.site.label(staged), Staged: true, Locked: h.locked})
+		f.Deployments = append(f.Deployments, engine.Deployment{Digest: staged, Version: h.site.versionLabel(staged), Staged: true, Locked: h.locked})
 	}
 	if h.boot > 1 && now.Before(h.since.Add(h.traits.Dawn)) {
 		f.BootID, f.Deployments, f.Problems = "", nil, []string{"ostree status: is the bus up?"}

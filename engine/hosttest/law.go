@@ -13,16 +13,16 @@ import (
 // What a run could not know is no breach: that a host got lost by itself after
 // the run had last looked at it.
 
-func (b *Bastion) violated(format string, args ...any) {
+func (b *Bastion) reportViolation(format string, args ...any) {
 	what := fmt.Sprintf("run %s: ", b.ID) + fmt.Sprintf(format, args...)
-	b.site.note("BROKEN: %s", what)
+	b.site.addToLog("BROKEN: %s", what)
 	b.site.violations = append(b.site.violations, what+"\n  "+strings.Join(b.site.log, "\n  "))
 }
 
-// disrupted reports whether a run has disrupted the host and it is not wholly
+// isDisrupted reports whether a run has disrupted the host and it is not wholly
 // back.
-func (h *Host) disrupted(now time.Time) bool {
-	if h.rolledBy != "" && h.goes.IsZero() && !h.drained && h.well(now) && !h.lacksUnits() {
+func (h *Host) isDisrupted(now time.Time) bool {
+	if h.rolledBy != "" && h.goes.IsZero() && !h.drained && h.isWell(now) && !h.lacksUnits() {
 		h.rolledBy = ""
 	}
 	return h.rolledBy != ""
@@ -31,7 +31,7 @@ func (h *Host) disrupted(now time.Time) bool {
 // lacksUnits reports whether any unit does not run that ran when the host was
 // taken, and is to.
 func (h *Host) lacksUnits() bool {
-	enabled := h.enabled()
+	enabled := h.enabledUnits()
 	return slices.ContainsFunc(h.ran, func(u string) bool { return slices.Contains(enabled, u) && !slices.Contains(h.units, u) })
 }
 
@@ -39,7 +39,7 @@ func (h *Host) lacksUnits() bool {
 func (b *Bastion) lawDisrupt(h *Host, down bool, now time.Time) {
 	b.lawOwn(h, "disrupted")
 	if down && len(h.reboots) > 0 && h.booted == h.staged {
-		b.violated("%s is rebooted into the OS it runs", h.Name)
+		b.reportViolation("%s is rebooted into the OS it runs", h.Name)
 	}
 	if down {
 		b.lawJournaled(h, "reboot")
@@ -50,7 +50,7 @@ func (b *Bastion) lawDisrupt(h *Host, down bool, now time.Time) {
 	}
 	b.lawPaused(h)
 	b.lawPlanned(h)
-	if !h.disrupted(now) {
+	if !h.isDisrupted(now) {
 		b.lawBegin(h, now)
 		b.lawPool(h, now)
 		h.rolledAt = now
@@ -65,21 +65,21 @@ func (b *Bastion) lawCluster(c *cluster, h *Host, down bool, now time.Time) {
 	for _, m := range c.members {
 		switch {
 		case m == h:
-		case m.disrupted(now):
-			b.violated("%s and %s of cluster %s are disrupted at once", h.Name, m.Name, c.name)
-		case m.member(now) || unseen(m.lost, b.observed[c.name]):
+		case m.isDisrupted(now):
+			b.reportViolation("%s and %s of cluster %s are disrupted at once", h.Name, m.Name, c.name)
+		case m.hasHealthyMember(now) || wasUnseen(m.lost, b.gathered[c.name]):
 			left++
 		case down:
-			b.violated("%s goes down while %s of cluster %s is not healthy", h.Name, m.Name, c.name)
+			b.reportViolation("%s goes down while %s of cluster %s is not healthy", h.Name, m.Name, c.name)
 		}
 	}
 	small := c.allowOutage && len(c.members) <= 2
 	if down && left < c.quorum() && !small {
-		b.violated("%s goes down and leaves %d of %d voters of cluster %s", h.Name, left, len(c.members), c.name)
+		b.reportViolation("%s goes down and leaves %d of %d voters of cluster %s", h.Name, left, len(c.members), c.name)
 	}
-	chosen := unseen(c.elected, b.observed[c.name]) // by its members, and nobody could know
+	chosen := wasUnseen(c.elected, b.gathered[c.name]) // by its members, and nobody could know
 	if down && c.leader == h && len(c.members) > 1 && left > 0 && !small && !chosen {
-		b.violated("%s goes down while it leads cluster %s", h.Name, c.name)
+		b.reportViolation("%s goes down while it leads cluster %s", h.Name, c.name)
 	}
 }
 
@@ -92,7 +92,7 @@ func (b *Bastion) lawPool(h *Host, now time.Time) {
 		if o.host.Pool == p.Name {
 			size++
 		}
-		if o == h || !b.knowsGone(o, !b.told.adopted[h.Name], now) {
+		if o == h || !b.knowsGone(o, !b.reports.adopted[h.Name], now) {
 			continue
 		}
 		all = append(all, o.Name)
@@ -101,10 +101,10 @@ func (b *Bastion) lawPool(h *Host, now time.Time) {
 		}
 	}
 	if limit := p.MaxUnavailable.Of(size); len(gone) > limit {
-		b.violated("pool %s loses %d hosts at once, its budget is %d: %v", p.Name, len(gone), limit, gone)
+		b.reportViolation("pool %s loses %d hosts at once, its budget is %d: %v", p.Name, len(gone), limit, gone)
 	}
-	if limit, ok := b.site.limit(); ok && len(all) > limit {
-		b.violated("the site loses %d hosts at once, its budget is %d: %v", len(all), limit, all)
+	if limit, ok := b.site.siteBudget(); ok && len(all) > limit {
+		b.reportViolation("the site loses %d hosts at once, its budget is %d: %v", len(all), limit, all)
 	}
 }
 
@@ -113,12 +113,12 @@ func (b *Bastion) lawPool(h *Host, now time.Time) {
 // after they took their holds. A host that the run has taken over was held by
 // then, and may go.
 func (b *Bastion) knowsGone(h *Host, taken bool, now time.Time) bool {
-	if h.disrupted(now) {
-		return h.rolledBy == b.ID || !unseen(h.rolledAt, b.seen[h.Name]) || taken && h.hold != nil && h.hold.Kind == engine.RunHold
+	if h.isDisrupted(now) {
+		return h.rolledBy == b.ID || !wasUnseen(h.rolledAt, b.seen[h.Name]) || taken && h.hold != nil && h.hold.Kind == engine.RunHold
 	}
 	return !h.up && b.missed[h.Name].After(h.lost)
 }
 
-// unseen reports whether what happened then was not to be seen by who looked.
+// wasUnseen reports whether what happened then was not to be seen by who looked.
 // What happened at the same moment may have come after.
-func unseen(happened, looked time.Time) bool { return !happened.Before(looked) }
+func wasUnseen(happened, looked time.Time) bool { return !happened.Before(looked) }

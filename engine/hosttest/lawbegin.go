@@ -15,20 +15,20 @@ import (
 func (b *Bastion) lawPlanned(h *Host) {
 	a := h.setting.applied
 	failed := a != nil && a.Unfinished != nil && a.Unfinished.Failed != ""
-	if disrupts, ok := b.told.plan[h.Name]; !ok || !disrupts && !failed {
-		b.violated("%s is disrupted, and the plan does not say so", h.Name)
+	if disrupts, ok := b.reports.plan[h.Name]; !ok || !disrupts && !failed {
+		b.reportViolation("%s is disrupted, and the plan does not say so", h.Name)
 	}
 }
 
 // lawPaused: nothing is done about a host that is paused, or whose pool is.
 func (b *Bastion) lawPaused(h *Host) {
-	if h.paused() {
-		b.violated("%s is paused, and is touched", h.Name)
+	if h.isPaused() {
+		b.reportViolation("%s is paused, and is touched", h.Name)
 	}
 }
 
-// paused reports whether the inventory pauses the host, or its pool.
-func (h *Host) paused() bool {
+// isPaused reports whether the inventory pauses the host, or its pool.
+func (h *Host) isPaused() bool {
 	now, _ := h.site.Inventory.Host(h.Name)
 	p, _ := h.site.Inventory.Pool(h.host.Pool)
 	return p.Paused || now.Paused
@@ -37,20 +37,20 @@ func (h *Host) paused() bool {
 // lawBegin is asked before a run disrupts a host that was not disrupted.
 func (b *Bastion) lawBegin(h *Host, now time.Time) {
 	p, _ := b.site.Inventory.Pool(h.host.Pool)
-	if zone, ok := b.told.zones[p.Name]; ok && zone != h.host.Zone {
-		b.violated("%s of zone %q joins a batch of pool %s in zone %q", h.Name, h.host.Zone, p.Name, zone)
+	if zone, ok := b.reports.zones[p.Name]; ok && zone != h.host.Zone {
+		b.reportViolation("%s of zone %q joins a batch of pool %s in zone %q", h.Name, h.host.Zone, p.Name, zone)
 	}
-	b.told.zones[p.Name] = h.host.Zone
+	b.reports.zones[p.Name] = h.host.Zone
 	b.lawBatch(h)
-	if b.told.adopted[h.Name] {
+	if b.reports.adopted[h.Name] {
 		return
 	}
 	b.lawWindow(h, p, now)
 	b.lawCanary(h, p, now)
 	b.lawOrder(h, p)
 	b.lawTurn(h)
-	if spent := b.told.spent[p.Name]; spent != "" && !b.best {
-		b.violated("%s is begun, after %s", h.Name, spent)
+	if spent := b.reports.spent[p.Name]; spent != "" && !b.best {
+		b.reportViolation("%s is begun, after %s", h.Name, spent)
 	}
 }
 
@@ -70,8 +70,8 @@ func (b *Bastion) lawOrder(h *Host, p engine.Pool) {
 	}
 	visit(p)
 	for _, o := range b.site.all {
-		if first[o.host.Pool] && !b.satisfied(o) && !unseen(o.setting.edited, b.seen[o.Name]) {
-			b.violated("%s of pool %s is begun before %s of pool %s is as it is to be", h.Name, p.Name, o.Name, o.host.Pool)
+		if first[o.host.Pool] && !b.isSatisfied(o) && !wasUnseen(o.setting.edited, b.seen[o.Name]) {
+			b.reportViolation("%s of pool %s is begun before %s of pool %s is as it is to be", h.Name, p.Name, o.Name, o.host.Pool)
 		}
 	}
 }
@@ -88,18 +88,18 @@ func (b *Bastion) lawCanary(h *Host, p engine.Pool, now time.Time) {
 			continue
 		}
 		size++
-		done, here := b.told.done[o.Name]
+		done, here := b.reports.done[o.Name]
 		switch {
-		case o == h || b.told.failed[o.Name]:
-		case b.satisfied(o) && (!b.understood(o) || o.heldBut(b.ID)): // who is to know
-		case b.satisfied(o) && (!here || now.Sub(done) >= time.Duration(p.Canary.Soak)):
+		case o == h || b.reports.failed[o.Name]:
+		case b.isSatisfied(o) && (!b.isUnderstood(o) || o.heldBut(b.ID)): // who is to know
+		case b.isSatisfied(o) && (!here || now.Sub(done) >= time.Duration(p.Canary.Soak)):
 			soaked++
-		case b.satisfied(o), o.disrupted(now) && o.rolledBy == b.ID:
+		case b.isSatisfied(o), o.isDisrupted(now) && o.rolledBy == b.ID:
 			trying++
 		}
 	}
 	if n := p.Canary.Hosts.Of(size); soaked < n && soaked+trying >= n {
-		b.violated("%s is begun while %d of %d canaries of pool %s have not soaked", h.Name, n-soaked, n, p.Name)
+		b.reportViolation("%s is begun while %d of %d canaries of pool %s have not soaked", h.Name, n-soaked, n, p.Name)
 	}
 }
 
@@ -111,17 +111,17 @@ func (b *Bastion) lawWindow(h *Host, p engine.Pool, now time.Time) {
 	if p.BatchTakes > 0 {
 		takes = time.Duration(p.BatchTakes)
 	}
-	end := b.told.batch.Add(takes - look)
-	for t := b.told.batch; !t.After(end); t = t.Add(time.Minute) {
-		if !open(p.Windows, t) {
-			b.violated("%s is begun at %s, by a batch of %s, and no window is open at %s", h.Name, now.UTC().Format(time.DateTime), b.told.batch.UTC().Format(time.TimeOnly), t.UTC().Format(time.TimeOnly))
+	end := b.reports.batch.Add(takes - look)
+	for t := b.reports.batch; !t.After(end); t = t.Add(time.Minute) {
+		if !isAnyOpen(p.Windows, t) {
+			b.reportViolation("%s is begun at %s, by a batch of %s, and no window is open at %s", h.Name, now.UTC().Format(time.DateTime), b.reports.batch.UTC().Format(time.TimeOnly), t.UTC().Format(time.TimeOnly))
 			return
 		}
 	}
 }
 
-// open reports whether any of the windows is open, by the calendar where it is.
-func open(windows []engine.Window, now time.Time) bool {
+// isAnyOpen reports whether any of the windows is open, by the calendar where it is.
+func isAnyOpen(windows []engine.Window, now time.Time) bool {
 	return len(windows) == 0 || slices.ContainsFunc(windows, func(w engine.Window) bool {
 		where := w.Location
 		if where == nil {

@@ -14,22 +14,22 @@ import (
 func (b *Bastion) lawOwn(h *Host, what string) {
 	switch {
 	case h.garbage != "" || h.hold == nil:
-		b.violated("%s is %s without a hold of that run", h.Name, what)
+		b.reportViolation("%s is %s without a hold of that run", h.Name, what)
 	case h.hold.Run != b.ID:
-		b.violated("%s is %s while it is %s", h.Name, what, h.hold)
+		b.reportViolation("%s is %s while it is %s", h.Name, what, h.hold)
 	}
 }
 
 // lawAdopt: a hold is taken over only from a run that is dead, or when it has
 // expired.
 func (b *Bastion) lawAdopt(h *Host, now time.Time) {
-	b.told.adopted[h.Name] = true
+	b.reports.adopted[h.Name] = true
 	if h.hold.Expired(now) {
 		return
 	}
 	for _, o := range b.site.bastions {
-		if o.ID == h.hold.Run && o.alive() {
-			b.violated("the hold of run %s on %s is taken over although that run lives", o.ID, h.Name)
+		if o.ID == h.hold.Run && o.isAlive() {
+			b.reportViolation("the hold of run %s on %s is taken over although that run lives", o.ID, h.Name)
 		}
 	}
 }
@@ -37,26 +37,26 @@ func (b *Bastion) lawAdopt(h *Host, now time.Time) {
 // lawStage: no staging begins on a host that a person holds, or another run
 // that lives.
 func (b *Bastion) lawStage(h *Host) {
-	if b.keptOut(h) {
-		b.violated("%s is staged while it is %s", h.Name, h.hold)
+	if b.isKeptOut(h) {
+		b.reportViolation("%s is staged while it is %s", h.Name, h.hold)
 	}
 }
 
 // lawArrives: nothing reaches the disk of a host while a person holds it, or
 // another run that lives. When it was sent makes no difference.
 func (b *Bastion) lawArrives(h *Host, what string) {
-	if b.keptOut(h) {
-		b.violated("%s arrives on the disk of %s, which is %s", what, h.Name, h.hold)
+	if b.isKeptOut(h) {
+		b.reportViolation("%s arrives on the disk of %s, which is %s", what, h.Name, h.hold)
 	}
 }
 
-// keptOut reports whether a person holds the host, or another run that lives.
-func (b *Bastion) keptOut(h *Host) bool {
+// isKeptOut reports whether a person holds the host, or another run that lives.
+func (b *Bastion) isKeptOut(h *Host) bool {
 	if h.hold == nil || h.hold.Run == b.ID {
 		return false
 	}
 	return h.hold.Kind != engine.RunHold ||
-		slices.ContainsFunc(b.site.bastions, func(o *Bastion) bool { return o.ID == h.hold.Run && o.alive() })
+		slices.ContainsFunc(b.site.bastions, func(o *Bastion) bool { return o.ID == h.hold.Run && o.isAlive() })
 }
 
 // lawStageOne: a run stages one member of a cluster at a time.
@@ -66,7 +66,7 @@ func (b *Bastion) lawStageOne(h *Host) {
 	}
 	for _, m := range b.site.clusters[h.host.Cluster].members {
 		if m != h && m.staging != "" && m.stager == b {
-			b.violated("%s and %s of cluster %s are staged at once", h.Name, m.Name, h.host.Cluster)
+			b.reportViolation("%s and %s of cluster %s are staged at once", h.Name, m.Name, h.host.Cluster)
 		}
 	}
 }
@@ -74,20 +74,20 @@ func (b *Bastion) lawStageOne(h *Host) {
 // lawRelease: a host is released when it is wholly back, as far as the run
 // could know.
 func (b *Bastion) lawRelease(h *Host, now time.Time) {
-	if !h.disrupted(now) {
+	if !h.isDisrupted(now) {
 		return
 	}
-	unknown := unseen(h.lost, b.seen[h.Name]) || unseen(h.lost, b.observed[h.host.Cluster]) && h.host.Cluster != ""
+	unknown := wasUnseen(h.lost, b.seen[h.Name]) || wasUnseen(h.lost, b.gathered[h.host.Cluster]) && h.host.Cluster != ""
 	switch {
 	case !h.goes.IsZero() && h.rolledBy == b.ID:
-		b.violated("%s is released while it goes down", h.Name)
+		b.reportViolation("%s is released while it goes down", h.Name)
 	case h.drained:
-		b.violated("%s is released while it is drained", h.Name)
-	case !h.well(now) && !unknown:
-		b.violated("%s is released while it is not well", h.Name)
+		b.reportViolation("%s is released while it is drained", h.Name)
+	case !h.isWell(now) && !unknown:
+		b.reportViolation("%s is released while it is not well", h.Name)
 	case h.lacksUnits():
-		b.violated("%s is released, and of its units only %v run", h.Name, h.units)
-	case b.seen[h.Name].After(h.rolledAt) && (h.host.Cluster == "" || b.observed[h.host.Cluster].After(h.rolledAt)):
+		b.reportViolation("%s is released, and of its units only %v run", h.Name, h.units)
+	case b.seen[h.Name].After(h.rolledAt) && (h.host.Cluster == "" || b.gathered[h.host.Cluster].After(h.rolledAt)):
 		h.rolledBy = "" // it was found well; what has happened to it since is not the run's
 	}
 }
@@ -102,12 +102,12 @@ func (b *Bastion) lawFresh(h *Host, now time.Time) {
 	}
 	const old = time.Minute
 	took := b.took[h.Name]
-	if seen := b.observed[c.name]; seen.Before(took) || now.Sub(seen) > old {
-		b.violated("%s goes down, and the run has looked at cluster %s at %s, before that", h.Name, c.name, seen.UTC().Format(time.TimeOnly))
+	if seen := b.gathered[c.name]; seen.Before(took) || now.Sub(seen) > old {
+		b.reportViolation("%s goes down, and the run has looked at cluster %s at %s, before that", h.Name, c.name, seen.UTC().Format(time.TimeOnly))
 	}
 	for _, m := range c.members {
 		if m != h && b.seen[m.Name].Before(took) {
-			b.violated("%s goes down, and the run has not looked at %s since it took the hold", h.Name, m.Name)
+			b.reportViolation("%s goes down, and the run has not looked at %s since it took the hold", h.Name, m.Name)
 		}
 	}
 }
@@ -118,6 +118,6 @@ func (b *Bastion) lawJournaled(h *Host, step string) {
 	begun := b.begun[h.Name]
 	b.mu.Unlock()
 	if begun != step {
-		b.violated("%s of %s is not in the journal, but %q", step, h.Name, begun)
+		b.reportViolation("%s of %s is not in the journal, but %q", step, h.Name, begun)
 	}
 }

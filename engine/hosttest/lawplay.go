@@ -32,21 +32,21 @@ func askedOf(r *rollout.Run) *Asked {
 
 // followed is what a run has said about how far it is.
 type followed struct {
-	reached map[string]bool   // hosts that the last look has reached
-	play    int               // its number, from 0; -1: none has begun
-	batches int               // of that play
-	batch   []string          // hosts of the last one
-	taken   map[string]bool   // hosts of all of them
-	ended   map[string]bool   // hosts of which it was said how they ended
-	turns   map[string]*turns // of the last batch, by pool
+	reached map[string]bool       // hosts that the last look has reached
+	play    int                   // its number, from 0; -1: none has begun
+	batches int                   // of that play
+	batch   []string              // hosts of the last one
+	taken   map[string]bool       // hosts of all of them
+	ended   map[string]bool       // hosts of which it was said how they ended
+	queues  map[string]*poolQueue // of the last batch, by pool
 }
 
 func newFollowed() followed {
 	return followed{play: -1, reached: map[string]bool{}, taken: map[string]bool{}, ended: map[string]bool{}}
 }
 
-// follow keeps what an event says.
-func (b *Bastion) follow(e engine.Event) {
+// followEvent keeps what an event says.
+func (b *Bastion) followEvent(e engine.Event) {
 	f := &b.followed
 	switch e.Type {
 	case engine.HostsGathered:
@@ -58,7 +58,7 @@ func (b *Bastion) follow(e engine.Event) {
 		f.play++
 		f.batches, f.taken = 0, map[string]bool{}
 		if f.play > 0 {
-			b.told.plan, b.told.done = map[string]bool{}, map[string]time.Time{}
+			b.reports.plan, b.reports.done = map[string]bool{}, map[string]time.Time{}
 		}
 	case engine.BatchStarted:
 		f.batch = e.Hosts
@@ -66,7 +66,7 @@ func (b *Bastion) follow(e engine.Event) {
 			delete(f.ended, host)
 		}
 		b.lawSerial()
-		b.lineUp()
+		b.buildQueues()
 		for _, host := range f.batch {
 			f.taken[host] = true
 		}
@@ -76,8 +76,8 @@ func (b *Bastion) follow(e engine.Event) {
 	}
 }
 
-// playing is the play that is being carried out, or nil.
-func (b *Bastion) playing() *engine.Play {
+// currentPlay is the play that is being carried out, or nil.
+func (b *Bastion) currentPlay() *engine.Play {
 	if n := b.followed.play; n >= 0 && n < len(b.asked.Plays) {
 		return &b.asked.Plays[n]
 	}
@@ -89,31 +89,31 @@ func (b *Bastion) playing() *engine.Play {
 func (b *Bastion) lawPlay(name string) {
 	next := b.followed.play + 1
 	if len(b.asked.Plays) > 0 && (next >= len(b.asked.Plays) || b.asked.Plays[next].Name != name) {
-		b.violated("play %q is not the one that follows", name)
+		b.reportViolation("play %q is not the one that follows", name)
 	}
 	for _, host := range b.followed.batch {
 		if !b.followed.ended[host] {
-			b.violated("play %q begins, and the one before it is not over on %s", name, host)
+			b.reportViolation("play %q begins, and the one before it is not over on %s", name, host)
 		}
 	}
 }
 
 // lawSerial: a batch of a play has no more hosts than its serial says.
 func (b *Bastion) lawSerial() {
-	play := b.playing()
+	play := b.currentPlay()
 	if play == nil || len(play.Serial) == 0 {
 		return
 	}
-	limit := play.Serial[min(b.followed.batches, len(play.Serial)-1)].Of(len(b.site.chosen(*play)))
+	limit := play.Serial[min(b.followed.batches, len(play.Serial)-1)].Of(len(b.site.hostsOfPlay(*play)))
 	if n := len(b.followed.batch); n > limit {
-		b.violated("batch %d of play %q has %d hosts, its serial is %d", b.followed.batches+1, play.Name, n, limit)
+		b.reportViolation("batch %d of play %q has %d hosts, its serial is %d", b.followed.batches+1, play.Name, n, limit)
 	}
 }
 
-// chosen are the hosts of a play.
-func (s *Site) chosen(play engine.Play) (hosts []*Host) {
+// hostsOfPlay are the hosts of a play.
+func (s *Site) hostsOfPlay(play engine.Play) (hosts []*Host) {
 	for _, h := range s.all {
-		if selects(play, h.host) {
+		if selectsHost(play, h.host) {
 			hosts = append(hosts, h)
 		}
 	}
@@ -122,48 +122,48 @@ func (s *Site) chosen(play engine.Play) (hosts []*Host) {
 
 // lawTask is asked when a command of a play runs.
 func (b *Bastion) lawTask(h *Host, name string, now time.Time) {
-	play := b.playing()
-	if play == nil || !selects(*play, h.host) {
-		b.violated("%s is none of the hosts of the play, and gets %s", h.Name, name)
+	play := b.currentPlay()
+	if play == nil || !selectsHost(*play, h.host) {
+		b.reportViolation("%s is none of the hosts of the play, and gets %s", h.Name, name)
 	}
 	b.lawPaused(h)
 	b.lawJournaled(h, name)
 	if name == DisruptingCommand {
 		b.lawDisrupt(h, false, now)
 	}
-	b.site.note("%s does %s for %s", b.ID, name, h.Name)
+	b.site.addToLog("%s does %s for %s", b.ID, name, h.Name)
 }
 
-// satisfied reports whether the host is as the run, or the play, is to make it;
+// isSatisfied reports whether the host is as the run, or the play, is to make it;
 // hosts of other plays are.
-func (b *Bastion) satisfied(h *Host) bool {
-	play := b.playing()
+func (b *Bastion) isSatisfied(h *Host) bool {
+	play := b.currentPlay()
 	if play == nil {
-		return h.matches()
+		return h.matchesDesired()
 	}
-	_, done := b.told.done[h.Name]
-	deeds := slices.ContainsFunc(play.Tasks, func(t engine.Task) bool { return disrupts(t) }) || playDeeds{*play}.quiet()
-	return !selects(*play, h.host) ||
+	_, done := b.reports.done[h.Name]
+	deeds := slices.ContainsFunc(play.Tasks, func(t engine.Task) bool { return disruptsHost(t) }) || playOperations{*play}.isNonDisruptive()
+	return !selectsHost(*play, h.host) ||
 		(!play.Has(engine.FinalizeTask) || h.runsIt()) && (!play.Has(engine.ConfigTask) || h.isSet()) && (!deeds || done)
 }
 
-// understood reports whether the last look has shown the host to be as it was, as
+// isUnderstood reports whether the last look has shown the host to be as it was, as
 // far as the run, or the play, wants to know.
-func (b *Bastion) understood(h *Host) bool {
-	play := b.playing()
+func (b *Bastion) isUnderstood(h *Host) bool {
+	play := b.currentPlay()
 	if play == nil || play.Has(engine.StageTask) || play.Has(engine.FinalizeTask) || play.Has(engine.ConfigTask) {
-		return b.told.clear[h.Name]
+		return b.reports.clear[h.Name]
 	}
 	return b.followed.reached[h.Name]
 }
 
-// playSpent says in which pools no more hosts may be begun, because of those of
+// spentPlayBudgets says in which pools no more hosts may be begun, because of those of
 // the play that have failed.
-func (b *Bastion) playSpent(play engine.Play) map[string]string {
+func (b *Bastion) spentPlayBudgets(play engine.Play) map[string]string {
 	failed, all := map[string]int{}, 0
-	hosts := b.site.chosen(play)
+	hosts := b.site.hostsOfPlay(play)
 	for _, h := range hosts {
-		if b.told.failed[h.Name] {
+		if b.reports.failed[h.Name] {
 			failed[h.host.Pool]++
 			all++
 		}
@@ -171,12 +171,12 @@ func (b *Bastion) playSpent(play engine.Play) map[string]string {
 	spent := map[string]string{}
 	for _, h := range hosts {
 		p, _ := b.site.Inventory.Pool(h.host.Pool)
-		n, most, of := failed[p.Name], part(p.FailureBudget, b.site.size(p.Name)), "pool "+p.Name
+		n, most, of := failed[p.Name], failureLimit(p.FailureBudget, b.site.poolSize(p.Name)), "pool "+p.Name
 		switch {
 		case play.AnyFatal:
 			n, most, of = all, 0, "play "+play.Name
 		case play.MaxFail != nil:
-			n, most, of = all, part(*play.MaxFail, len(hosts)), "play "+play.Name
+			n, most, of = all, failureLimit(*play.MaxFail, len(hosts)), "play "+play.Name
 		}
 		if n > most {
 			spent[p.Name] = fmt.Sprintf("%d hosts of %s have failed, of which %d may", n, of, most)
@@ -185,8 +185,8 @@ func (b *Bastion) playSpent(play engine.Play) map[string]string {
 	return spent
 }
 
-// part is how many of n hosts may fail.
-func part(l engine.CountOrPercent, n int) int {
+// failureLimit is how many of n hosts may fail.
+func failureLimit(l engine.CountOrPercent, n int) int {
 	if l.Percent > 0 {
 		return n * l.Percent / 100
 	}

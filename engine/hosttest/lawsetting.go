@@ -13,9 +13,9 @@ import (
 func (b *Bastion) lawSetting(h *Host, o settingOrder, quiet bool) {
 	switch {
 	case quiet && h.heldBut(b.ID):
-		b.violated("%s is changed while somebody else holds it", h.Name)
+		b.reportViolation("%s is changed while somebody else holds it", h.Name)
 	case !quiet && (h.hold == nil || h.hold.Run != b.ID || h.garbage != ""):
-		b.violated("%s is changed without a hold of that run", h.Name)
+		b.reportViolation("%s is changed without a hold of that run", h.Name)
 	}
 	switch {
 	case o.Before != nil:
@@ -37,11 +37,11 @@ func (b *Bastion) lawWrite(h *Host, word string, quiet bool) {
 	restarts := slices.ContainsFunc(takes, func(a engine.Action) bool { return a.Type == engine.RestartUnit })
 	switch a := h.setting.applied; {
 	case quiet && (drains || restarts):
-		b.violated("%s gets %s without a hold", h.Name, word)
+		b.reportViolation("%s gets %s without a hold", h.Name, word)
 	case drains && pool.Drain != nil && !h.drained:
-		b.violated("%s gets %s and is not drained", h.Name, word)
+		b.reportViolation("%s gets %s and is not drained", h.Name, word)
 	case pool.Drift == engine.ReportDrift && a != nil && a.Unfinished == nil && wordOf(a.Config) == word:
-		b.violated("%s gets %s, and its drift is only to be reported", h.Name, word)
+		b.reportViolation("%s gets %s, and its drift is only to be reported", h.Name, word)
 	}
 }
 
@@ -50,7 +50,7 @@ func (b *Bastion) lawWrite(h *Host, word string, quiet bool) {
 func (b *Bastion) lawRecord(h *Host, word string) {
 	edited := h.setting.disk != word && !h.setting.edited.IsZero()
 	if h.setting.effect != word && !edited {
-		b.violated("%s has %s in effect, and gets %s on record", h.Name, h.setting.effect, word)
+		b.reportViolation("%s has %s in effect, and gets %s on record", h.Name, h.setting.effect, word)
 	}
 }
 
@@ -65,6 +65,6 @@ func (b *Bastion) lawFallback(h *Host) {
 		h.setting.fallbacks = map[string]int{}
 	}
 	if h.setting.fallbacks[word]++; h.setting.fallbacks[word] > 1 {
-		b.violated("%s is rebooted once more because %s did not work", h.Name, a.Unfinished.Failed)
+		b.reportViolation("%s is rebooted once more because %s did not work", h.Name, a.Unfinished.Failed)
 	}
 }

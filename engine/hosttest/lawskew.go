@@ -8,8 +8,8 @@ import (
 
 // The law about the versions that pools run at the same time.
 
-// label is what an OS says of itself.
-func (s *Site) label(digest string) string {
+// versionLabel is what an OS says of itself.
+func (s *Site) versionLabel(digest string) string {
 	if label, ok := s.Labels[digest]; ok {
 		return label
 	}
@@ -33,12 +33,12 @@ func (b *Bastion) lawSkew(h *Host, digest string) {
 	for _, o := range b.site.all {
 		limit, ok := b.site.skewLimit(h.host.Pool, o.host.Pool)
 		mine := o.orderedBy == b
-		if !ok || !mine && (!b.followed.reached[o.Name] || unseen(o.bootedAt, b.seen[o.Name])) {
+		if !ok || !mine && (!b.followed.reached[o.Name] || wasUnseen(o.bootedAt, b.seen[o.Name])) {
 			continue
 		}
-		if n := minors(b.site.label(digest), b.site.label(o.booted)); n > limit {
-			b.violated("%s of pool %s goes to %s, which is too far from %s, where %s of pool %s is",
-				h.Name, h.host.Pool, b.site.label(digest), b.site.label(o.booted), o.Name, o.host.Pool)
+		if n := minorDistance(b.site.versionLabel(digest), b.site.versionLabel(o.booted)); n > limit {
+			b.reportViolation("%s of pool %s goes to %s, which is too far from %s, where %s of pool %s is",
+				h.Name, h.host.Pool, b.site.versionLabel(digest), b.site.versionLabel(o.booted), o.Name, o.host.Pool)
 		}
 	}
 }
@@ -62,9 +62,9 @@ func (s *Site) comesAfter(pool, other string) bool {
 	return slices.ContainsFunc(p.After, func(first string) bool { return first == other || s.comesAfter(first, other) })
 }
 
-// minors is how many minor versions are between two labels such as 4.18.1. What
+// minorDistance is how many minor versions are between two labels such as 4.18.1. What
 // is of another major version is as far away as can be; what is no version is not.
-func minors(a, b string) int {
+func minorDistance(a, b string) int {
 	var x, y struct{ major, minor int }
 	if _, err := fmt.Sscanf(a, "%d.%d", &x.major, &x.minor); err != nil {
 		return 0
@@ -98,6 +98,6 @@ func (s *Site) tooFar(h *Host) bool {
 			return true
 		}
 		limit, ok := s.skewLimit(p.Name, o.host.Pool)
-		return ok && minors(s.label(p.OS.Digest()), s.label(o.booted)) > limit
+		return ok && minorDistance(s.versionLabel(p.OS.Digest()), s.versionLabel(o.booted)) > limit
 	})
 }

@@ -12,11 +12,11 @@ func (b *Bastion) lawState(now time.Time) {
 	}
 	pools, clusters, all := map[string]int{}, map[string]int{}, 0
 	for _, h := range b.site.all {
-		if !h.disrupted(now) {
+		if !h.isDisrupted(now) {
 			continue
 		}
-		if !h.held() && !h.freed && (h.drained || !h.goes.IsZero()) {
-			b.violated("%s is nobody's, and drained or going down", h.Name)
+		if !h.isHeld() && !h.freed && (h.drained || !h.goes.IsZero()) {
+			b.reportViolation("%s is nobody's, and drained or going down", h.Name)
 		}
 		if h.host.Cluster != "" {
 			clusters[h.host.Cluster]++
@@ -31,21 +31,21 @@ func (b *Bastion) lawState(now time.Time) {
 	}
 	for _, c := range b.site.etcd {
 		if n := clusters[c.name]; n > 1 {
-			b.violated("%d members of cluster %s are disrupted", n, c.name)
+			b.reportViolation("%d members of cluster %s are disrupted", n, c.name)
 		}
 	}
 	for _, p := range b.site.Inventory.Pools {
-		if n := pools[p.Name]; n > 1 && n > p.MaxUnavailable.Of(b.site.size(p.Name)) {
-			b.violated("%d hosts of pool %s are disrupted", n, p.Name)
+		if n := pools[p.Name]; n > 1 && n > p.MaxUnavailable.Of(b.site.poolSize(p.Name)) {
+			b.reportViolation("%d hosts of pool %s are disrupted", n, p.Name)
 		}
 	}
-	if limit, ok := b.site.limit(); ok && all > limit {
-		b.violated("%d hosts of the site are disrupted, its budget is %d", all, limit)
+	if limit, ok := b.site.siteBudget(); ok && all > limit {
+		b.reportViolation("%d hosts of the site are disrupted, its budget is %d", all, limit)
 	}
 }
 
-// size is how many hosts a pool has.
-func (s *Site) size(pool string) int {
+// poolSize is how many hosts a pool has.
+func (s *Site) poolSize(pool string) int {
 	n := 0
 	for _, h := range s.all {
 		if h.host.Pool == pool {
@@ -55,8 +55,8 @@ func (s *Site) size(pool string) int {
 	return n
 }
 
-// limit is how many hosts of the site may be unavailable, if that is limited.
-func (s *Site) limit() (n int, ok bool) {
+// siteBudget is how many hosts of the site may be unavailable, if that is limited.
+func (s *Site) siteBudget() (n int, ok bool) {
 	l := s.Inventory.MaxUnavailable
 	return l.Of(len(s.all)), l.Set
 }

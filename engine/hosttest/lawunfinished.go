@@ -29,40 +29,40 @@ func (b *Bastion) lawUnfinished(h *Host, members string) {
 		return
 	}
 	last, pool := &b.site.rollOut, h.host.Pool
-	left := b.notReached()
+	left := b.knownUnfinished()
 	known := slices.ContainsFunc(b.site.all, func(o *Host) bool { return last.hosts[o.Name] && b.followed.reached[o.Name] })
 	other := last.targets[pool] != "" && last.targets[pool] != note.Targets[pool]
 	if other && len(left) > 0 && known && !b.asked.Over {
-		b.violated("%s is begun with %s, and the roll-out of %v is not finished: %v", h.Name, note.Targets[pool], last.targets, left)
+		b.reportViolation("%s is begun with %s, and the roll-out of %v is not finished: %v", h.Name, note.Targets[pool], last.targets, left)
 	}
-	if last.targets == nil || other || b.asked.Over && !maps.Equal(last.targets, note.Targets) || len(b.site.short()) == 0 {
+	if last.targets == nil || other || b.asked.Over && !maps.Equal(last.targets, note.Targets) || len(b.site.unfinishedHosts()) == 0 {
 		b.site.rollOut = rollOut{targets: note.Targets, hosts: map[string]bool{}}
 	}
 	b.site.rollOut.hosts[h.Name] = true
 }
 
-// notReached names the hosts that the last roll-out has not come to, as far as
+// knownUnfinished names the hosts that the last roll-out has not come to, as far as
 // the run could see.
-func (b *Bastion) notReached() []string {
-	return slices.DeleteFunc(b.site.short(), func(name string) bool {
-		return unseen(b.site.hosts[name].bootedAt, b.seen[name])
+func (b *Bastion) knownUnfinished() []string {
+	return slices.DeleteFunc(b.site.unfinishedHosts(), func(name string) bool {
+		return wasUnseen(b.site.hosts[name].bootedAt, b.seen[name])
 	})
 }
 
-// short names the hosts that do not run what the last roll-out was to bring, but
+// unfinishedHosts names the hosts that do not run what the last roll-out was to bring, but
 // for an OS that failed and that nobody asks for any more.
-func (s *Site) short() (names []string) {
+func (s *Site) unfinishedHosts() (names []string) {
 	for _, h := range s.all {
-		if target := s.rollOut.targets[h.host.Pool]; target != "" && h.booted != target && !s.abandoned(h, target) {
+		if target := s.rollOut.targets[h.host.Pool]; target != "" && h.booted != target && !s.isAbandoned(h, target) {
 			names = append(names, h.Name)
 		}
 	}
 	return names
 }
 
-// abandoned reports whether a host somewhere was rolled back from an OS that
+// isAbandoned reports whether a host somewhere was rolled back from an OS that
 // the pool of the host is not to run.
-func (s *Site) abandoned(h *Host, digest string) bool {
+func (s *Site) isAbandoned(h *Host, digest string) bool {
 	p, _ := s.Inventory.Pool(h.host.Pool)
 	return (p.OS == nil || p.OS.Digest() != digest) &&
 		slices.ContainsFunc(s.all, func(o *Host) bool { return slices.Contains(o.memory.rejected, digest) })
@@ -80,5 +80,5 @@ func (s *Site) MayRefuse() bool {
 		target := s.rollOut.targets[p.Name]
 		return p.OS != nil && target != "" && target != p.OS.Digest()
 	})
-	return other && (away || len(s.short()) > 0)
+	return other && (away || len(s.unfinishedHosts()) > 0)
 }

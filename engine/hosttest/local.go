@@ -22,11 +22,11 @@ func (l local) Run(ctx context.Context, command string, env []string) (reply rol
 			c.Host = host
 		}
 	}
-	err = l.b.call(ctx, Call{Verb: "local", Host: c.Host}, func(now time.Time) error {
+	err = l.b.deliverCall(ctx, Call{Verb: "local", Host: c.Host}, func(now time.Time) error {
 		l.b.mu.Lock()
 		l.b.commands = append(l.b.commands, c)
 		l.b.mu.Unlock()
-		reply = l.b.obey(c, now)
+		reply = l.b.obeyCommand(c, now)
 		return nil
 	})
 	if errors.Is(err, errFails) {
@@ -43,9 +43,9 @@ func (l local) Run(ctx context.Context, command string, env []string) (reply rol
 	return reply, err
 }
 
-// obey does what the command says. It counts as done even if the test lets it
+// obeyCommand does what the command says. It counts as done even if the test lets it
 // fail afterwards: that is a drain that got half way.
-func (b *Bastion) obey(c Command, now time.Time) rollout.Reply {
+func (b *Bastion) obeyCommand(c Command, now time.Time) rollout.Reply {
 	h := b.site.hosts[c.Host]
 	switch c.Text {
 	case "false":
@@ -55,7 +55,7 @@ func (b *Bastion) obey(c Command, now time.Time) rollout.Reply {
 	case "drain":
 		b.lawDisrupt(h, false, now)
 		b.lawJournaled(h, "drain")
-		b.site.note("%s drains %s", b.ID, h.Name)
+		b.site.addToLog("%s drains %s", b.ID, h.Name)
 		h.drained = true
 	case "disrupt":
 		b.lawDisrupt(h, false, now)
@@ -63,10 +63,10 @@ func (b *Bastion) obey(c Command, now time.Time) rollout.Reply {
 			b.lawCluster(c, h, true, now)
 			b.lawFresh(h, now)
 		}
-		b.site.note("%s disrupts %s", b.ID, h.Name)
+		b.site.addToLog("%s disrupts %s", b.ID, h.Name)
 	case "undrain":
 		b.lawOwn(h, "undrained")
-		b.site.note("%s undrains %s", b.ID, h.Name)
+		b.site.addToLog("%s undrains %s", b.ID, h.Name)
 		h.drained = false
 	}
 	return rollout.Reply{}

@@ -20,13 +20,13 @@ const (
 // reboot and the commands above.
 func NewPlay(p engine.Play) rollout.Play {
 	return rollout.Play{
-		Play: p, Modules: []engine.Module{playOS{play: p}, playSettings{play: p}, playDeeds{p}},
-		Selected: func(h engine.Host) bool { return selects(p, h) },
+		Play: p, Modules: []engine.Module{playOS{play: p}, playSettings{play: p}, playOperations{p}},
+		Selected: func(h engine.Host) bool { return selectsHost(p, h) },
 	}
 }
 
-// selects reports whether a host is one of the play's.
-func selects(p engine.Play, h engine.Host) bool {
+// selectsHost reports whether a host is one of the play's.
+func selectsHost(p engine.Play, h engine.Host) bool {
 	return slices.Contains(strings.Split(p.Hosts, ","), h.Pool)
 }
 
@@ -78,31 +78,31 @@ func (m playSettings) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, e
 	return m.Settings.Diff(d, f)
 }
 
-// playDeeds carries out commands and reboots, once on each host of a run.
-type playDeeds struct{ play engine.Play }
+// playOperations carries out commands and reboots, once on each host of a run.
+type playOperations struct{ play engine.Play }
 
 // Name is the module's name in errors.
-func (playDeeds) Name() string { return "deeds" }
+func (playOperations) Name() string { return "deeds" }
 
 // Probe asks for nothing: the facts of Module say it all.
-func (playDeeds) Probe(engine.Desired) []engine.Command { return nil }
+func (playOperations) Probe(engine.Desired) []engine.Command { return nil }
 
 // Read adds nothing.
-func (playDeeds) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
+func (playOperations) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
 
 // Diff gives what is left to do.
-func (m playDeeds) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
+func (m playOperations) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	var changes []engine.Change
 	for _, t := range m.play.Tasks {
 		actions := []engine.Action{{Type: engine.NoAction}}
 		switch {
-		case f.Finished, !isDeed(t), !disrupts(t) && !m.quiet():
+		case f.Finished, !isOperation(t), !disruptsHost(t) && !m.isNonDisruptive():
 			continue
 		case t.Module == engine.RebootTask && f.BootID == "":
 			return nil, errors.New("its boot is not known")
 		case t.Module == engine.RebootTask:
-			actions = reboots()
-		case disrupts(t):
+			actions = rebootActions()
+		case disruptsHost(t):
 			actions = []engine.Action{{Type: engine.CommandAction}}
 		}
 		changes = append(changes, engine.Change{Module: t.Module, Resource: t.Name, After: "task of " + m.play.Name, Rule: "playbook", Actions: actions})
@@ -111,44 +111,44 @@ func (m playDeeds) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, erro
 }
 
 // Steps do it.
-func (m playDeeds) Steps(t engine.Target, _ []engine.Change) (s engine.Steps) {
+func (m playOperations) Steps(t engine.Target, _ []engine.Change) (s engine.Steps) {
 	for _, task := range m.play.Tasks {
 		switch {
 		case task.Module == engine.RebootTask:
 			s.Reboot = rebootSteps(t, plain)
-		case disrupts(task):
-			s.Act = append(s.Act, deed(t, task))
-		case isDeed(task) && m.quiet():
-			s.Quiet = append(s.Quiet, deed(t, task))
+		case disruptsHost(task):
+			s.Act = append(s.Act, operationStep(t, task))
+		case isOperation(task) && m.isNonDisruptive():
+			s.Quiet = append(s.Quiet, operationStep(t, task))
 		}
 	}
 	return s
 }
 
 // Around gives the commands that disturb nothing, where others do.
-func (m playDeeds) Around(t engine.Target) (before, after []engine.Step) {
+func (m playOperations) Around(t engine.Target) (before, after []engine.Step) {
 	for _, task := range m.play.Tasks {
-		if isDeed(task) && !disrupts(task) && !m.quiet() {
-			before = append(before, deed(t, task))
+		if isOperation(task) && !disruptsHost(task) && !m.isNonDisruptive() {
+			before = append(before, operationStep(t, task))
 		}
 	}
 	return before, nil
 }
 
-// quiet reports whether the play has commands that disturb nothing, and nothing else.
-func (m playDeeds) quiet() bool {
-	return !slices.ContainsFunc(m.play.Tasks, func(t engine.Task) bool { return !isDeed(t) || disrupts(t) })
+// isNonDisruptive reports whether the play has commands that disturb nothing, and nothing else.
+func (m playOperations) isNonDisruptive() bool {
+	return !slices.ContainsFunc(m.play.Tasks, func(t engine.Task) bool { return !isOperation(t) || disruptsHost(t) })
 }
 
-func isDeed(t engine.Task) bool { return t.Command != nil || t.Module == engine.RebootTask }
+func isOperation(t engine.Task) bool { return t.Command != nil || t.Module == engine.RebootTask }
 
-func disrupts(t engine.Task) bool {
+func disruptsHost(t engine.Task) bool {
 	return t.Module == engine.RebootTask || t.Command != nil && t.Command.Disrupts
 }
 
-func deed(t engine.Target, task engine.Task) engine.Step {
+func operationStep(t engine.Target, task engine.Task) engine.Step {
 	return engine.Step{
 		Name: task.Name, On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: task.Command.Command}},
-		Timeout: engine.Duration(actionLimit), ChangesHost: disrupts(task),
+		Timeout: engine.Duration(actionLimit), ChangesHost: disruptsHost(task),
 	}
 }

@@ -29,20 +29,20 @@ type Remembered struct {
 
 // Remembers tells what the host remembers of roll-outs.
 func (h *Host) Remembers() (r Remembered) {
-	h.site.with(func(time.Time) { r = h.memory.copy() })
+	h.site.withLock(func(time.Time) { r = h.memory.remembered() })
 	return r
 }
 
 // Remember makes the host remember something else, as if a run had left it.
 func (h *Host) Remember(r Remembered) {
-	h.site.with(func(time.Time) {
+	h.site.withLock(func(time.Time) {
 		h.memory.rollout, h.memory.updated, h.memory.rejected = r.Rollout, r.Updated, r.Rejected
-		copied := h.memory.copy()
+		copied := h.memory.remembered()
 		h.memory.rollout, h.memory.rejected = copied.Rollout, copied.Rejected
 	})
 }
 
-func (m memory) copy() Remembered {
+func (m memory) remembered() Remembered {
 	r := Remembered{Updated: m.updated, Rejected: slices.Clone(m.rejected)}
 	if m.rollout != nil {
 		r.Rollout = &engine.Rollout{Run: m.rollout.Run, Number: m.rollout.Number, Targets: maps.Clone(m.rollout.Targets)}
@@ -50,18 +50,18 @@ func (m memory) copy() Remembered {
 	return r
 }
 
-// begins notes the roll-out that a hold is taken for: members of a JSON object
+// noteRollout notes the roll-out that a hold is taken for: members of a JSON object
 // that the script has for it.
-func (m *memory) begins(members string) {
+func (m *memory) noteRollout(members string) {
 	var note engine.Rollout
 	if json.Unmarshal([]byte("{"+members+"}"), &note) == nil && len(note.Targets) > 0 {
 		m.rollout = &note
 	}
 }
 
-// accepts takes an OS out of those that failed here, with which the host is well
+// acceptOS takes an OS out of those that failed here, with which the host is well
 // now: it may fail, and be left, once more.
-func (m *memory) accepts(digest string) {
+func (m *memory) acceptOS(digest string) {
 	it := func(d string) bool { return d == digest }
 	m.rejected = slices.DeleteFunc(m.rejected, it)
 	m.back = slices.DeleteFunc(m.back, it)
@@ -103,14 +103,14 @@ func backSteps(t engine.Target, digest, old string) []engine.Step {
 // rollBack is the name of the step that orders a host back.
 const rollBack = "roll back"
 
-// rollback makes the OS the one that is booted next that the host ran before,
+// orderRollback makes the OS the one that is booted next that the host ran before,
 // and reboots, if it runs the one that failed.
-func (h *Host) rollback(b *Bastion, bad, good, run string, now time.Time) rollout.Reply {
+func (h *Host) orderRollback(b *Bastion, bad, good, run string, now time.Time) rollout.Reply {
 	changed := func(why string) rollout.Reply {
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "rollback: " + why + "; nothing was done\n"}
 	}
 	switch {
-	case !h.held() || h.heldBut(run):
+	case !h.isHeld() || h.heldBut(run):
 		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 	case !h.goes.IsZero():
 		return changed("the host goes down")
@@ -128,7 +128,7 @@ func (h *Host) rollback(b *Bastion, bad, good, run string, now time.Time) rollou
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
 	}
 	b.lawRollBack(h, bad, now)
-	h.site.note("%s rolls %s back into %s", b.ID, h.Name, good)
+	h.site.addToLog("%s rolls %s back into %s", b.ID, h.Name, good)
 	h.reboots = append(h.reboots, good)
 	h.staged, h.locked, h.staging, h.next = "", false, "", good
 	h.goes, h.plain = now.Add(h.traits.Shutdown), true
@@ -139,11 +139,11 @@ func (h *Host) rollback(b *Bastion, bad, good, run string, now time.Time) rollou
 // etcd cluster that every reboot takes, and once from each OS.
 func (b *Bastion) lawRollBack(h *Host, bad string, now time.Time) {
 	if slices.Contains(h.memory.back, bad) {
-		b.violated("%s is rolled back from %s once more", h.Name, bad)
+		b.reportViolation("%s is rolled back from %s once more", h.Name, bad)
 	}
 	h.memory.back = append(h.memory.back, bad)
 	if h.garbage != "" || h.hold == nil || h.hold.Run != b.ID {
-		b.violated("%s is rolled back without a hold of that run", h.Name)
+		b.reportViolation("%s is rolled back without a hold of that run", h.Name)
 	}
 	b.lawJournaled(h, rollBack)
 	b.lawFresh(h, now)
@@ -157,7 +157,7 @@ func (b *Bastion) lawRollBack(h *Host, bad string, now time.Time) {
 // there any more.
 func (b *Bastion) lawAccepts(h *Host, digest string) {
 	if h.booted != digest || !h.goes.IsZero() {
-		b.violated("%s runs %s, and is released as well with %s", h.Name, h.booted, digest)
+		b.reportViolation("%s runs %s, and is released as well with %s", h.Name, h.booted, digest)
 	}
 }
 

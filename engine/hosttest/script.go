@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// verb says what a script is for, in a word or two.
-func verb(text string) string {
+// scriptVerb says what a script is for, in a word or two.
+func scriptVerb(text string) string {
 	if strings.HasPrefix(text, probeStart) {
 		return "probe"
 	}
@@ -26,7 +26,7 @@ func verb(text string) string {
 	if strings.HasPrefix(text, checkStart) {
 		return "check hold"
 	}
-	vars := variables(text)
+	vars := holdVariables(text)
 	_, takes := vars["head"]
 	failed, renews := vars["failed"]
 	_, hold := vars["own"]
@@ -43,19 +43,19 @@ func verb(text string) string {
 	return "other"
 }
 
-// run obeys a script, with the lock held.
-func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
+// runScript obeys a script, with the lock held.
+func (h *Host) runScript(b *Bastion, text string, now time.Time) rollout.Reply {
 	if commands, ok := strings.CutPrefix(text, probeStart); ok {
 		b.seen[h.Name] = now
-		return h.probe(commands, now)
+		return h.answerProbe(commands, now)
 	}
 	if text == hostscript.HoldLookScript() {
-		if !h.held() {
+		if !h.isHeld() {
 			return rollout.Reply{Code: hostscript.NoHold}
 		}
 		return h.printHold(0)
 	}
-	if text == hostscript.CheckHoldScript(b.owner()) {
+	if text == hostscript.CheckHoldScript(b.holdOwner()) {
 		return h.checkHold(b.ID)
 	}
 	if reply, ok := h.holdScript(b, text, now); ok {
@@ -64,19 +64,19 @@ func (h *Host) run(b *Bastion, text string, now time.Time) rollout.Reply {
 	args := strings.Fields(text)
 	switch {
 	case len(args) > 2 && args[0] == "hosttest" && args[1] == "stage":
-		return h.stage(b, args[2], args[3:], now)
+		return h.startStaging(b, args[2], args[3:], now)
 	case len(args) == 2 && args[0] == "hosttest" && args[1] == "abort":
 		h.staging = ""
 		return rollout.Reply{}
 	case len(args) == 3 && args[0] == "hosttest" && args[1] == "sync":
-		if !h.held() || h.heldBut(args[2]) {
+		if !h.isHeld() || h.heldBut(args[2]) {
 			return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 		}
 		return rollout.Reply{}
 	case len(args) == 5 && args[0] == "hosttest" && args[1] == "reboot":
-		return h.reboot(b, args[2], args[3], args[4], now)
+		return h.orderReboot(b, args[2], args[3], args[4], now)
 	case len(args) == 5 && args[0] == "hosttest" && args[1] == "rollback":
-		return h.rollback(b, args[2], args[3], args[4], now)
+		return h.orderRollback(b, args[2], args[3], args[4], now)
 	case len(args) > 2 && args[0] == "hosttest":
 		return h.settingScript(b, args[1], text, now)
 	case strings.HasPrefix(text, "timeout 10 journalctl "):
@@ -95,8 +95,8 @@ const probeStart = "export LC_ALL=C\n( "
 // checkStart is how a script of engine.CheckHoldScript begins.
 const checkStart = "set -eu\nexport LC_ALL=C\ncheckhold() {\n"
 
-// probe answers the commands of a probe, of which it knows one.
-func (h *Host) probe(commands string, now time.Time) rollout.Reply {
+// answerProbe answers the commands of a probe, of which it knows one.
+func (h *Host) answerProbe(commands string, now time.Time) rollout.Reply {
 	var reply rollout.Reply
 	for _, c := range strings.Split("\n"+commands, "\n( ") {
 		command, closing, _ := strings.Cut(strings.TrimPrefix(c, "\n"), "\n")
@@ -104,7 +104,7 @@ func (h *Host) probe(commands string, now time.Time) rollout.Reply {
 		mark, _, _ = strings.Cut(mark, " %d") // the random mark and a number
 		out, code := []byte(nil), 127
 		if command == factsScript {
-			out, _ = json.Marshal(h.facts(now)) // facts always marshal
+			out, _ = json.Marshal(h.hostFacts(now)) // facts always marshal
 			code = 0
 		}
 		reply.Stdout += fmt.Sprintf("%s\n%s %d\n", out, mark, code)
@@ -113,8 +113,8 @@ func (h *Host) probe(commands string, now time.Time) rollout.Reply {
 	return reply
 }
 
-// stage begins to put an OS on disk. The host goes on with that by itself.
-func (h *Host) stage(b *Bastion, digest string, holders []string, now time.Time) rollout.Reply {
+// startStaging begins to put an OS on disk. The host goes on with that by itself.
+func (h *Host) startStaging(b *Bastion, digest string, holders []string, now time.Time) rollout.Reply {
 	switch {
 	case h.heldBut(holders...):
 		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else; nothing was done\n"}
@@ -132,15 +132,15 @@ func (h *Host) stage(b *Bastion, digest string, holders []string, now time.Time)
 	h.stager = b
 	if h.staging != digest {
 		h.staging, h.stagedBy = digest, now.Add(h.traits.Stage)
-		h.site.note("%s stages %s", b.ID, h.Name)
+		h.site.addToLog("%s stages %s", b.ID, h.Name)
 	}
 	return rollout.Reply{}
 }
 
-// reboot lets what is staged take effect and reboots, if all is as planned.
-func (h *Host) reboot(b *Bastion, digest, boot, run string, now time.Time) rollout.Reply {
+// orderReboot lets what is staged take effect and reboots, if all is as planned.
+func (h *Host) orderReboot(b *Bastion, digest, boot, run string, now time.Time) rollout.Reply {
 	switch {
-	case !h.held() || h.heldBut(run):
+	case !h.isHeld() || h.heldBut(run):
 		return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 	case h.bootID() != boot || !h.goes.IsZero():
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "finalize: the host has rebooted since it was planned\n"}
@@ -152,14 +152,14 @@ func (h *Host) reboot(b *Bastion, digest, boot, run string, now time.Time) rollo
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
 	}
 	b.lawDisrupt(h, true, now)
-	h.site.note("%s reboots %s into %s", b.ID, h.Name, digest)
+	h.site.addToLog("%s reboots %s into %s", b.ID, h.Name, digest)
 	h.reboots = append(h.reboots, digest)
 	h.goes, h.plain = now.Add(h.traits.Shutdown), digest == plain
 	switch {
 	case !h.plain:
 		b.lawSkew(h, digest)
 		h.orderedBy = b
-	case b.playing() == nil || !b.playing().Has(engine.RebootTask):
+	case b.currentPlay() == nil || !b.currentPlay().Has(engine.RebootTask):
 		b.lawFallback(h)
 	}
 	if h.plain {

@@ -22,7 +22,7 @@ type setting struct {
 	failing      bool           // the script that runs has failed by taking too long
 }
 
-func (s *setting) facts(problem string) *engine.ConfigFacts {
+func (s *setting) configFacts(problem string) *engine.ConfigFacts {
 	f := &engine.ConfigFacts{Applied: s.applied, Problem: problem, Nodes: map[string]engine.Node{}}
 	if s.disk != "" {
 		f.Nodes[settingPath] = engine.Node{Type: engine.FileNode, Digest: s.disk}
@@ -39,7 +39,7 @@ func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollo
 	}
 	quiet := verb == "quiet"
 	switch {
-	case h.foreign(o, quiet) && (o.Claim || o.Before == nil):
+	case h.isForeign(o, quiet) && (o.Claim || o.Before == nil):
 		return notHeld
 	case !h.goes.IsZero():
 		return rollout.Reply{Code: 1, Stderr: "the system is going down\n"}
@@ -53,7 +53,7 @@ func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollo
 		return rollout.Reply{Code: 1, Stderr: verb + ": " + settingPath + ": read-only file system; nothing was done\n"}
 	}
 	b.lawSetting(h, o, quiet)
-	for _, part := range []func(*Bastion, settingOrder, time.Time) *rollout.Reply{h.write, h.act, h.putOnRecord} {
+	for _, part := range []func(*Bastion, settingOrder, time.Time) *rollout.Reply{h.writeSetting, h.runAction, h.putOnRecord} {
 		if reply := part(b, o, now); reply != nil {
 			return *reply
 		}
@@ -61,27 +61,27 @@ func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollo
 	return rollout.Reply{}
 }
 
-// foreign reports whether the hold of the host is none that the script may go on with.
-func (h *Host) foreign(o settingOrder, quiet bool) bool {
+// isForeign reports whether the hold of the host is none that the script may go on with.
+func (h *Host) isForeign(o settingOrder, quiet bool) bool {
 	if quiet {
 		return h.heldBut(append(o.Holders, o.Run)...)
 	}
-	return !h.held() || h.heldBut(o.Run)
+	return !h.isHeld() || h.heldBut(o.Run)
 }
 
 var notHeld = rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else, or by nobody; nothing was done\n"}
 
-// receive lets what a script writes arrive. It returns the script's reply if its
+// receiveUpload lets what a script writes arrive. It returns the script's reply if its
 // first look at the hold ends it, before anything has been sent.
-func (c conn) receive(ctx context.Context, verb, text string) (refused *rollout.Reply, err error) {
+func (c conn) receiveUpload(ctx context.Context, verb, text string) (refused *rollout.Reply, err error) {
 	var o settingOrder
 	_, rest, _ := strings.Cut(text, verb+" ")
 	if verb != "write" && verb != "quiet" || json.Unmarshal([]byte(rest), &o) != nil || o.Before == nil {
 		return nil, nil
 	}
 	var takes time.Duration
-	c.b.site.with(func(time.Time) {
-		if takes = c.h.traits.Upload; c.h.foreign(o, verb == "quiet") {
+	c.b.site.withLock(func(time.Time) {
+		if takes = c.h.traits.Upload; c.h.isForeign(o, verb == "quiet") {
 			refused = &notHeld
 		}
 	})
@@ -98,13 +98,13 @@ func (h *Host) cutAt(where string, now time.Time) *rollout.Reply {
 	}
 	h.traits.CutsPower = ""
 	h.staged, h.goes = "", time.Time{}
-	h.down(now)
+	h.goDown(now)
 	h.returns = now.Add(h.traits.Boot)
 	return &rollout.Reply{Code: 1}
 }
 
-// write puts the setting on disk. What needs no action is in effect at once.
-func (h *Host) write(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
+// writeSetting puts the setting on disk. What needs no action is in effect at once.
+func (h *Host) writeSetting(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 	if o.Before == nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (h *Host) write(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 		return cut
 	}
 	word := wordOf(o.Before.Unfinished.Config)
-	h.site.note("%s writes %s to %s", b.ID, word, h.Name)
+	h.site.addToLog("%s writes %s to %s", b.ID, word, h.Name)
 	b.lawArrives(h, word)
 	h.setting.disk = word
 	h.setting.writes++
@@ -123,12 +123,12 @@ func (h *Host) write(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 	return h.cutAt("written", now)
 }
 
-// act makes what is on disk take effect, if it is the action that this takes.
-func (h *Host) act(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
+// runAction makes what is on disk take effect, if it is the action that this takes.
+func (h *Host) runAction(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 	if o.Action == "" {
 		return nil
 	}
-	h.site.note("%s does %s on %s", b.ID, o.Action, h.Name)
+	h.site.addToLog("%s does %s on %s", b.ID, o.Action, h.Name)
 	if strings.HasPrefix(o.Action, string(engine.RestartUnit)) {
 		b.lawDisrupt(h, false, now)
 		h.since, h.lost = now, now
@@ -147,13 +147,13 @@ func (h *Host) act(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 	takes := actionsOf(h.setting.disk)
 	if last := takes[len(takes)-1]; string(last.Type)+" "+last.Unit == o.Action {
 		h.setting.effect = h.setting.disk
-		h.units = slices.DeleteFunc(h.enabled(), func(u string) bool { return slices.Contains(h.failed, u) })
+		h.units = slices.DeleteFunc(h.enabledUnits(), func(u string) bool { return slices.Contains(h.failed, u) })
 	}
 	return h.cutAt("acted", now)
 }
 
-// hanging is how long a script takes that the host had to end.
-func (h *Host) hanging(reply rollout.Reply) time.Duration {
+// hangTime is how long a script takes that the host had to end.
+func (h *Host) hangTime(reply rollout.Reply) time.Duration {
 	if !h.setting.failing || reply.Code != hostscript.ScriptActed {
 		return 0
 	}

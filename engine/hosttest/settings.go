@@ -50,7 +50,7 @@ func actionsOf(word string) []engine.Action {
 		case "restart":
 			list = append(list, engine.Action{Type: engine.RestartUnit, Unit: appUnit})
 		case "reboot":
-			list = append(list, reboots()...)
+			list = append(list, rebootActions()...)
 		}
 	}
 	if len(list) == 0 {
@@ -59,11 +59,11 @@ func actionsOf(word string) []engine.Action {
 	return list
 }
 
-func reboots() []engine.Action {
+func rebootActions() []engine.Action {
 	return []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
 }
 
-func ends(word string) bool { return slices.Contains(strings.Split(word, "-"), "end") }
+func endsService(word string) bool { return slices.Contains(strings.Split(word, "-"), "end") }
 
 // settingOrder is what a script about the setting says, as JSON.
 type settingOrder struct {
@@ -78,7 +78,7 @@ type settingOrder struct {
 	After   *engine.Applied `json:"after,omitempty"`  // on record at the end
 }
 
-func (o settingOrder) script(verb string) string {
+func (o settingOrder) scriptText(verb string) string {
 	text, _ := json.Marshal(o) // orders always marshal
 	return "hosttest " + verb + " " + string(text)
 }
@@ -129,7 +129,7 @@ func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
 	x.drift = x.applied != nil && u == nil && was == x.want
 	x.actions, x.rule = actionsOf(x.want), "its name says so"
 	if u != nil && u.Failed != "" && u.Boot == f.BootID && !d.StopOnError && x.actions[0].Type != engine.NoAction {
-		x.actions, x.rule = reboots(), "fallback: "+u.Failed+" did not work"
+		x.actions, x.rule = rebootActions(), "fallback: "+u.Failed+" did not work"
 	}
 	return x, nil
 }
@@ -161,5 +161,5 @@ func (Settings) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	if err != nil { // then Diff has given no changes
 		return engine.Steps{}
 	}
-	return x.steps(t)
+	return x.settingSteps(t)
 }

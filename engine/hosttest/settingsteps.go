@@ -6,20 +6,20 @@ import (
 	"holdfast/engine"
 )
 
-// steps are those of one change of the setting, or of its record alone.
-func (x settingDiff) steps(t engine.Target) engine.Steps {
-	before, after := x.records(t)
+// settingSteps are those of one change of the setting, or of its record alone.
+func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
+	before, after := x.buildRecords(t)
 	record := settingOrder{Run: t.Run, After: &after}
 	if !x.differs {
 		return engine.Steps{
-			Record: []engine.Step{settingStep(t, "record", record.script("record"), false)},
-			Quiet:  []engine.Step{settingStep(t, "record", record.script("quiet"), false)},
+			Record: []engine.Step{settingStep(t, "record", record.scriptText("record"), false)},
+			Quiet:  []engine.Step{settingStep(t, "record", record.scriptText("quiet"), false)},
 		}
 	}
 	write := settingOrder{Run: t.Run, Boot: t.Facts.BootID, Was: x.disk, Before: &before, Claim: true}
 	s := engine.Steps{Actions: x.actions}
 	if x.disk != x.want {
-		s.Write = []engine.Step{settingStep(t, "write", write.script("write"), false)}
+		s.Write = []engine.Step{settingStep(t, "write", write.scriptText("write"), false)}
 	}
 	quiet := write
 	quiet.After = &after
@@ -36,21 +36,21 @@ func (x settingDiff) steps(t engine.Target) engine.Steps {
 			u.Failed = name
 			failed.Unfinished = &u
 			act := settingOrder{Run: t.Run, Action: name, Failed: &failed}
-			s.Act = append(s.Act, settingStep(t, name, act.script("act"), !t.Desired.StopOnError))
+			s.Act = append(s.Act, settingStep(t, name, act.scriptText("act"), !t.Desired.StopOnError))
 			quiet.Action, quiet.Failed = name, &failed
 		default: // settings take no other action
 		}
 	}
-	s.Record = []engine.Step{settingStep(t, "record", record.script("record"), false)}
-	s.Quiet = []engine.Step{settingStep(t, "write", quiet.script("quiet"), quiet.Action != "" && !t.Desired.StopOnError)}
-	if ends(x.want) {
+	s.Record = []engine.Step{settingStep(t, "record", record.scriptText("record"), false)}
+	s.Quiet = []engine.Step{settingStep(t, "write", quiet.scriptText("quiet"), quiet.Action != "" && !t.Desired.StopOnError)}
+	if endsService(x.want) {
 		s.Ends = []string{appUnit}
 	}
 	return s
 }
 
-// records are what is on record while the change is under way, and afterwards.
-func (x settingDiff) records(t engine.Target) (before, after engine.Applied) {
+// buildRecords are what is on record while the change is under way, and afterwards.
+func (x settingDiff) buildRecords(t engine.Target) (before, after engine.Applied) {
 	after = engine.Applied{Schema: engine.AppliedSchema, Config: Setting(x.want)}
 	before = engine.Applied{Schema: engine.AppliedSchema, Unfinished: &engine.Unfinished{Run: t.Run, Boot: t.Facts.BootID, Config: Setting(x.want)}}
 	if x.applied != nil {

@@ -51,7 +51,7 @@ func New(inv engine.Inventory, digest string) *Site {
 		}
 	}
 	for _, c := range s.clusters {
-		c.elect(time.Now())
+		c.electLeader(time.Now())
 	}
 	return s
 }
@@ -69,13 +69,13 @@ func (s *Site) Hosts() []*Host { return slices.Clone(s.all) }
 
 // Want makes runs that begin from now on want that setting of a host.
 func (s *Site) Want(host, word string) {
-	s.with(func(time.Time) { s.settings[host] = word })
+	s.withLock(func(time.Time) { s.settings[host] = word })
 }
 
 // Desired is what every host is to be.
 func (s *Site) Desired() map[string]engine.Desired {
 	desired := s.Inventory.Desired()
-	s.with(func(time.Time) {
+	s.withLock(func(time.Time) {
 		for host, word := range s.settings {
 			d, config := desired[host], Setting(word)
 			d.Config = &config
@@ -85,12 +85,12 @@ func (s *Site) Desired() map[string]engine.Desired {
 	return desired
 }
 
-// desired is what a host is to be.
-func (s *Site) desired(h *Host) engine.Desired {
+// desiredOf is what a host is to be.
+func (s *Site) desiredOf(h *Host) engine.Desired {
 	one := s.Inventory
 	one.Hosts = []engine.Host{h.host}
 	d := one.Desired()[h.Name]
-	s.with(func(time.Time) {
+	s.withLock(func(time.Time) {
 		if word, ok := s.settings[h.Name]; ok {
 			config := Setting(word)
 			d.Config = &config
@@ -132,42 +132,42 @@ func (s *Site) settle() {
 		s.mu.Lock()
 		if len(s.due) == 0 || s.due[0].at.After(time.Now()) {
 			if now := time.Now(); now.After(s.at) { // else it is as the last deed has left it
-				s.advance(now)
+				s.advanceTo(now)
 			}
 			s.mu.Unlock()
 			return
 		}
 		next := s.due[0]
 		s.due = s.due[1:]
-		s.advance(next.at)
+		s.advanceTo(next.at)
 		s.mu.Unlock()
 		next.do()
 	}
 }
 
-// advance brings hosts and clusters to that time.
-func (s *Site) advance(now time.Time) {
+// advanceTo brings hosts and clusters to that time.
+func (s *Site) advanceTo(now time.Time) {
 	s.at = now
 	for _, h := range s.all {
 		if h.staging != "" || !h.goes.IsZero() || !h.returns.IsZero() {
-			h.advance(now)
+			h.advanceTo(now)
 		}
 	}
 	for _, c := range s.etcd {
-		c.elect(now)
+		c.electLeader(now)
 	}
 }
 
-// with calls f with the lock held and the world up to date.
-func (s *Site) with(f func(now time.Time)) {
+// withLock calls f with the lock held and the world up to date.
+func (s *Site) withLock(f func(now time.Time)) {
 	s.settle()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	f(now)
-	s.advance(now)
+	s.advanceTo(now)
 }
 
-func (s *Site) note(format string, args ...any) {
+func (s *Site) addToLog(format string, args ...any) {
 	s.log = append(s.log, time.Now().UTC().Format("02 15:04:05.000000000 ")+fmt.Sprintf(format, args...))
 }

@@ -8,7 +8,7 @@ import (
 
 // Get asks the web server that the test plays.
 func (b *Bastion) Get(ctx context.Context, url string) (status int, body []byte, err error) {
-	err = b.call(ctx, Call{Verb: "get"}, func(time.Time) error {
+	err = b.deliverCall(ctx, Call{Verb: "get"}, func(time.Time) error {
 		if b.Answer == nil {
 			return errors.New("connection refused")
 		}

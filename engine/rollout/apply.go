@@ -17,17 +17,17 @@ var ErrDeclined = errors.New("not approved; nothing was changed")
 var ErrNoStep = errors.New("not approved: the run ends before this batch; what was done stays")
 
 // Plan looks at the site and plans; it touches nothing.
-func (r *Run) Plan(ctx context.Context) (engine.Plan, Sight, error) {
-	return r.plan(ctx, newProgress())
+func (r *Run) Plan(ctx context.Context) (engine.Plan, Gathered, error) {
+	return r.makePlan(ctx, newRunState())
 }
 
 // PlanPlays gathers facts once, and plans every play as if it were the first.
 func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
-	p := newProgress()
+	p := newRunState()
 	var plans []engine.Plan
 	for i := range r.Plays {
-		p.begin(&r.Plays[i])
-		plan, _, err := r.plan(ctx, p)
+		p.beginPlay(&r.Plays[i])
+		plan, _, err := r.makePlan(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -36,18 +36,18 @@ func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
 	return plans, nil
 }
 
-func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error) {
-	sight, err := r.look(ctx, p)
+func (r *Run) makePlan(ctx context.Context, p *runState) (engine.Plan, Gathered, error) {
+	gathered, err := r.gatherSite(ctx, p)
 	if err != nil {
-		return engine.Plan{}, sight, err
+		return engine.Plan{}, gathered, err
 	}
-	plan := sight.survey.Plan(r.Clock.Now(), sight.Clusters)
-	if !plan.HasWork() && r.completeSight(ctx, p, sight) { // what is said at the end is about all clusters
-		plan = sight.survey.Plan(r.Clock.Now(), sight.Clusters)
+	plan := gathered.survey.Plan(r.Clock.Now(), gathered.Clusters)
+	if !plan.HasWork() && r.addMissingClusters(ctx, p, gathered) { // what is said at the end is about all clusters
+		plan = gathered.survey.Plan(r.Clock.Now(), gathered.Clusters)
 	}
-	sight.survey = planner.Survey{} // its part of the memory of a large site
-	p.sight, p.facts = sight, sight.Facts
-	return plan, sight, ctx.Err()
+	gathered.survey = planner.Survey{} // its part of the memory of a large site
+	p.gathered, p.facts = gathered, gathered.Facts
+	return plan, gathered, ctx.Err()
 }
 
 // Apply makes the hosts match: it plans, asks, stages, and rolls batch by
@@ -55,35 +55,35 @@ func (r *Run) plan(ctx context.Context, p *progress) (engine.Plan, Sight, error)
 // it is not safe to go on, and says which. The plays of a playbook are carried
 // out one after the other.
 func (r *Run) Apply(ctx context.Context) engine.RunEnd {
-	p := newProgress()
+	p := newRunState()
 	start := r.Start
 	start.Adopting = r.Dead
-	if err := r.emit(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
+	if err := r.emitEvent(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
 		return engine.RunEnd{Exit: engine.ExitFailed, Reason: err.Error() + "; nothing was touched"}
 	}
-	stop := r.listen(ctx)
-	last, err := r.applyAll(ctx, p)
-	_ = r.strand(ctx, p, last[len(last)-1]) // the run has ended with another failure, or tells by its last plan
-	r.lastLook(ctx, p, err)
+	stop := r.journalInterrupts(ctx)
+	last, err := r.applyPlays(ctx, p)
+	_ = r.giveUpFallbacks(ctx, p, last[len(last)-1]) // the run has ended with another failure, or tells by its last plan
+	r.gatherAtEnd(ctx, p, err)
 	stop()
-	end := r.finish(ctx, p, last, err)
-	if err := r.emit(engine.Event{Type: engine.RunEnded, End: &end}); err != nil {
-		end = unjournaled(end, err)
+	end := r.finishRun(ctx, p, last, err)
+	if err := r.emitEvent(engine.Event{Type: engine.RunEnded, End: &end}); err != nil {
+		end = markUnjournaled(end, err)
 	}
 	return end
 }
 
-// applyAll carries out the plays, and gives the last plan of each. Hosts that a
+// applyPlays carries out the plays, and gives the last plan of each. Hosts that a
 // play left out, the next leaves out as well, if nothing has changed; what is
 // not safe ends the run.
-func (r *Run) applyAll(ctx context.Context, p *progress) (last []engine.Plan, err error) {
+func (r *Run) applyPlays(ctx context.Context, p *runState) (last []engine.Plan, err error) {
 	if len(r.Plays) == 0 {
-		plan, err := r.apply(ctx, p)
+		plan, err := r.applyPlay(ctx, p)
 		return []engine.Plan{plan}, err
 	}
 	for i := range r.Plays {
-		p.begin(&r.Plays[i])
-		plan, err := r.apply(ctx, p)
+		p.beginPlay(&r.Plays[i])
+		plan, err := r.applyPlay(ctx, p)
 		last = append(last, plan)
 		if err != nil || len(plan.Refusals) > 0 || len(plan.Unfinished) > 0 {
 			return last, err
@@ -91,20 +91,20 @@ func (r *Run) applyAll(ctx context.Context, p *progress) (last []engine.Plan, er
 		if i == len(r.Plays)-1 {
 			break
 		}
-		if f := r.ends(p, engine.Batch{}, r.strand(ctx, p, plan)); f != nil {
+		if f := r.fatalFailure(p, engine.Batch{}, r.giveUpFallbacks(ctx, p, plan)); f != nil {
 			return last, f
 		}
 	}
 	return last, nil
 }
 
-func (r *Run) apply(ctx context.Context, p *progress) (engine.Plan, error) {
-	plan, _, err := r.plan(ctx, p)
+func (r *Run) applyPlay(ctx context.Context, p *runState) (engine.Plan, error) {
+	plan, _, err := r.makePlan(ctx, p)
 	if err != nil {
 		return plan, err
 	}
-	r.note(engine.Event{Type: engine.Planned, Plan: &plan})
-	if r.Refuse && plan.Has(engine.Held) {
+	r.noteEvent(engine.Event{Type: engine.Planned, Plan: &plan})
+	if r.RefuseHeld && plan.Has(engine.Held) {
 		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and this run was told to refuse then; nothing was touched", Kind: KindHeld}
 	}
 	if !plan.HasWork() {
@@ -117,39 +117,39 @@ func (r *Run) apply(ctx context.Context, p *progress) (engine.Plan, error) {
 		}
 	}
 	p.approved = &plan
-	stop := r.sample(ctx, plan)
+	stop := r.sampleClusters(ctx, plan)
 	defer stop()
-	if r.Clock.Now().Sub(asked) > fresh {
-		if plan, err = r.again(ctx, p); err != nil {
+	if r.Clock.Now().Sub(asked) > maxPlanAge {
+		if plan, err = r.replanAndCheck(ctx, p); err != nil {
 			return plan, err
 		}
 	}
 	return r.carryOut(ctx, p, plan)
 }
 
-// fresh is how old a look at the hosts may be when a batch begins.
-const fresh = 5 * time.Second
+// maxPlanAge is how old a look at the hosts may be when a batch begins.
+const maxPlanAge = 5 * time.Second
 
-// again looks at the world again, and refuses what was not approved.
-func (r *Run) again(ctx context.Context, p *progress) (engine.Plan, error) {
-	plan, _, err := r.plan(ctx, p)
+// replanAndCheck looks at the world again, and refuses what was not approved.
+func (r *Run) replanAndCheck(ctx context.Context, p *runState) (engine.Plan, error) {
+	plan, _, err := r.makePlan(ctx, p)
 	if err != nil {
 		return plan, err
 	}
-	return plan, p.check(plan)
+	return plan, p.checkPlan(plan)
 }
 
 // carryOut is the loop. Each turn does one thing and then looks at the world
 // again, so that a batch begins on what was seen right before it.
-func (r *Run) carryOut(ctx context.Context, p *progress, plan engine.Plan) (engine.Plan, error) {
-	for len(plan.Batches) > 0 || p.stages(plan) || len(plan.Before) > 0 {
+func (r *Run) carryOut(ctx context.Context, p *runState, plan engine.Plan) (engine.Plan, error) {
+	for len(plan.Batches) > 0 || p.mustStageFirst(plan) || len(plan.Before) > 0 {
 		if err := r.mayGoOn(ctx); err != nil {
 			return plan, err
 		}
-		if err := r.turn(ctx, p, plan); err != nil {
+		if err := r.runTurn(ctx, p, plan); err != nil {
 			return plan, err
 		}
-		next, err := r.again(ctx, p)
+		next, err := r.replanAndCheck(ctx, p)
 		if err != nil {
 			return next, err
 		}
@@ -158,48 +158,48 @@ func (r *Run) carryOut(ctx context.Context, p *progress, plan engine.Plan) (engi
 	return plan, nil
 }
 
-// turn does the next thing: bring back what a dead run left behind, ask the
+// runTurn does the next thing: bring back what a dead run left behind, ask the
 // gates of the run, stage everything once, stage what got lost, save etcd, let
 // canaries soak, ask the operator and the gates before a batch, or disrupt that
 // batch.
-func (r *Run) turn(ctx context.Context, p *progress, plan engine.Plan) error {
+func (r *Run) runTurn(ctx context.Context, p *runState, plan engine.Plan) error {
 	var b engine.Batch
 	if len(plan.Batches) > 0 {
 		b = plan.Batches[0]
 	}
 	switch batch := len(b.Hosts) > 0; {
-	case batch && recovers(plan, b):
-		return r.batch(ctx, p, plan)
+	case batch && onlyRecoversHosts(plan, b):
+		return r.runBatch(ctx, p, plan)
 	case !p.started && len(plan.Start) > 0:
 		p.started = true
-		return asError(r.gates(ctx, everyone(plan), plan.Start, 0))
-	case batch && quiet(plan, b) && (p.play == nil || !p.stages(plan) && len(plan.Before) == 0):
-	case p.stages(plan):
+		return asError(r.askGates(ctx, batchOfAll(plan), plan.Start, 0))
+	case batch && isNonDisruptive(plan, b) && (p.play == nil || !p.mustStageFirst(plan) && len(plan.Before) == 0):
+	case p.mustStageFirst(plan):
 		p.stagedAll = true
-		return r.stage(ctx, p, plan, plan.Lanes)
+		return r.stageLanes(ctx, p, plan, plan.Lanes)
 	case needsStage(plan, b):
-		return r.stage(ctx, p, plan, lanesOf(plan.Lanes, b))
+		return r.stageLanes(ctx, p, plan, lanesOf(plan.Lanes, b))
 	case len(plan.Before) > 0:
-		return r.before(ctx, p, plan)
+		return r.takeSnapshots(ctx, p, plan)
 	case b.Soak > 0:
-		return asError(r.soak(ctx, p, b))
-	case r.Step != nil && p.agreed != joined(b.Hosts):
-		p.agreed = joined(b.Hosts)
+		return asError(r.waitForSoak(ctx, p, b))
+	case r.Step != nil && p.agreed != joinNames(b.Hosts):
+		p.agreed = joinNames(b.Hosts)
 		return r.Step(ctx, plan)
 	}
-	if len(b.Before) > 0 && p.gated != joined(b.Hosts) {
-		if f := r.gatesBefore(ctx, b, p.batches+1); f != nil {
+	if len(b.Before) > 0 && p.gated != joinNames(b.Hosts) {
+		if f := r.askGatesBefore(ctx, b, p.batches+1); f != nil {
 			return f
 		}
-		p.gated = joined(b.Hosts)
+		p.gated = joinNames(b.Hosts)
 		return nil
 	}
-	return r.batch(ctx, p, plan)
+	return r.runBatch(ctx, p, plan)
 }
 
-// everyone is all hosts with work as a batch, so that a gate that is asked
+// batchOfAll is all hosts with work as a batch, so that a gate that is asked
 // about them knows of which pools they are.
-func everyone(plan engine.Plan) (b engine.Batch) {
+func batchOfAll(plan engine.Plan) (b engine.Batch) {
 	for _, hp := range plan.Hosts {
 		b.Hosts = append(b.Hosts, hp.Host)
 	}
@@ -214,15 +214,15 @@ func asError(f *engine.Failure) error {
 	return f
 }
 
-// quiet reports whether the hosts of a batch notice nothing, so that there is
+// isNonDisruptive reports whether the hosts of a batch notice nothing, so that there is
 // nothing to stage or to save for them.
-func quiet(plan engine.Plan, b engine.Batch) bool {
+func isNonDisruptive(plan engine.Plan, b engine.Batch) bool {
 	return !slices.ContainsFunc(b.Hosts, func(h string) bool { return !plan.Host(h).NonDisruptive() })
 }
 
-// recovers reports whether there is nothing to do on the hosts of a batch but
+// onlyRecoversHosts reports whether there is nothing to do on the hosts of a batch but
 // to bring them back. That comes before all else: until then they are away.
-func recovers(plan engine.Plan, b engine.Batch) bool {
+func onlyRecoversHosts(plan engine.Plan, b engine.Batch) bool {
 	for _, h := range b.Hosts {
 		if len(plan.Host(h).Changes) > 0 {
 			return false
@@ -232,10 +232,10 @@ func recovers(plan engine.Plan, b engine.Batch) bool {
 }
 
 func (r *Run) mayGoOn(ctx context.Context) error {
-	if r.stopping() || ctx.Err() != nil {
+	if r.isStopping() || ctx.Err() != nil {
 		return &engine.Failure{Cause: errStopped.Error(), Kind: KindStopped}
 	}
-	if err := r.events.failed(); err != nil {
+	if err := r.events.firstError(); err != nil {
 		return &engine.Failure{Cause: err.Error(), Kind: KindJournal}
 	}
 	return nil
@@ -271,16 +271,16 @@ func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
 	return out
 }
 
-// before does what comes once before the first disruption: etcd snapshots.
+// takeSnapshots does what comes once before the first disruption: etcd snapshots.
 // The operator may cut it short.
-func (r *Run) before(ctx context.Context, p *progress, plan engine.Plan) error {
+func (r *Run) takeSnapshots(ctx context.Context, p *runState, plan engine.Plan) error {
 	for _, s := range plan.Before {
 		name := s.Do.Snapshot.Cluster
 		e := engine.Event{Cluster: name, Step: s.Name}
 		var where string
-		failure := r.softly(ctx, func(ctx context.Context) *engine.Failure {
-			return r.timed(e, func(*pulse) error {
-				ctx, cancel := bounded(ctx, s)
+		failure := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
+			return r.runBetweenEvents(e, func(*stepHeartbeat) error {
+				ctx, cancel := withStepTimeout(ctx, s)
 				defer cancel()
 				var err error
 				where, err = r.Clusters.Snapshot(ctx, name)
@@ -293,7 +293,7 @@ func (r *Run) before(ctx context.Context, p *progress, plan engine.Plan) error {
 			}
 			return failure
 		}
-		r.note(engine.Event{Type: engine.StepProgress, Cluster: name, Step: s.Name, Message: where})
+		r.noteEvent(engine.Event{Type: engine.StepProgress, Cluster: name, Step: s.Name, Message: where})
 		p.saved[name] = struct{}{}
 	}
 	return nil

@@ -28,25 +28,25 @@ func TestApply(t *testing.T) {
 				site := newSite(inv)
 				b := site.Bastion("run-1")
 				often := func(r *rollout.Run) { r.Interval = 5 * time.Second }
-				check(t, ended(apply(b, serially, often), engine.ExitOK, "every host matches"), converged(site))
-				golden(t, story(b))
-				again(t, site)
+				failOnErrors(t, checkEnd(applyRun(b, runSerially, often), engine.ExitOK, "every host matches"), checkConverged(site))
+				compareGolden(t, runTranscript(b))
+				checkSecondRun(t, site)
 			})
 		})
 	}
 }
 
-// serially makes the order of events the same each time. Thousands of runs are played like that, most of whose time would be
+// runSerially makes the order of events the same each time. Thousands of runs are played like that, most of whose time would be
 // looks at hosts that boot: they look less often.
-func serially(r *rollout.Run) { r.Forks, r.Interval = 1, looks }
+func runSerially(r *rollout.Run) { r.Forks, r.Interval = 1, pollInterval }
 
-// again applies once more: one look at each host and each etcd cluster, and
+// checkSecondRun applies once more: one look at each host and each etcd cluster, and
 // nothing else.
-func again(t *testing.T, site *hosttest.Site) {
+func checkSecondRun(t *testing.T, site *hosttest.Site) {
 	t.Helper()
 	b := site.Bastion("run-again")
 	before := len(site.Log())
-	check(t, ended(apply(b), engine.ExitOK))
+	failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK))
 	if calls := b.Calls(); len(calls) != len(site.Inventory.Hosts)+len(site.Inventory.Clusters) {
 		t.Errorf("the second run made %d calls for %d hosts: %v", len(calls), len(site.Inventory.Hosts), calls)
 	}
@@ -55,8 +55,8 @@ func again(t *testing.T, site *hosttest.Site) {
 	}
 }
 
-// story tells a run's events, a line each, but for the samples of etcd.
-func story(b *hosttest.Bastion) string {
+// runTranscript tells a run's events, a line each, but for the samples of etcd.
+func runTranscript(b *hosttest.Bastion) string {
 	var s strings.Builder
 	for _, e := range b.Events() {
 		if e.Type == engine.EtcdSampled {
@@ -79,14 +79,14 @@ func story(b *hosttest.Bastion) string {
 	return s.String()
 }
 
-func golden(t *testing.T, got string) {
+func compareGolden(t *testing.T, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", strings.ReplaceAll(t.Name(), "/", "-")+".golden")
 	if *update {
-		check(t, os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644))
+		failOnErrors(t, os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	check(t, err)
+	failOnErrors(t, err)
 	was, is := strings.Split(string(want), "\n"), strings.Split(got, "\n")
 	for i := range was {
 		if i == len(is) || was[i] != is[i] {

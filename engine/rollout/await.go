@@ -13,10 +13,10 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// until calls look again and again until it has nothing to object, the host is
+// pollUntil calls look again and again until it has nothing to object, the host is
 // found to have failed for good, or the context ends. The last objection is
 // the cause of a time-out, unless it is the time-out that cut the look short.
-func (r *Run) until(ctx context.Context, pulse *pulse, look func(context.Context) (objection string, fatal error)) error {
+func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, look func(context.Context) (objection string, fatal error)) error {
 	objection := ""
 	for {
 		found, fatal := look(ctx)
@@ -26,8 +26,8 @@ func (r *Run) until(ctx context.Context, pulse *pulse, look func(context.Context
 		if ctx.Err() == nil || objection == "" {
 			objection = found
 		}
-		pulse.lacks(objection)
-		if err := r.Clock.Sleep(ctx, r.interval()); err != nil {
+		heartbeat.setMissing(objection)
+		if err := r.Clock.Sleep(ctx, r.pollInterval()); err != nil {
 			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 				return &engine.Failure{Cause: fmt.Sprintf("%s: %s", cause, objection)}
 			}
@@ -38,10 +38,10 @@ func (r *Run) until(ctx context.Context, pulse *pulse, look func(context.Context
 
 // awaitBoot waits for the host to answer from another boot, and demands the
 // planned OS. That it answers is no proof: only the boot ID is.
-func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.AwaitBoot, pulse *pulse) error {
+func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.AwaitBoot, heartbeat *stepHeartbeat) error {
 	left := want.BootID
-	return r.until(ctx, pulse, func(ctx context.Context) (string, error) {
-		f, err := r.lookAt(ctx, hp)
+	return r.pollUntil(ctx, heartbeat, func(ctx context.Context) (string, error) {
+		f, err := r.probeHost(ctx, hp)
 		switch {
 		case err != nil:
 			return "the host does not answer: " + err.Error(), nil
@@ -57,10 +57,10 @@ func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.Awa
 	})
 }
 
-// lookAt reads a host that may be going down or coming up: one try, bounded.
-func (r *Run) lookAt(ctx context.Context, hp engine.HostPlan) (engine.Facts, error) {
+// probeHost reads a host that may be going down or coming up: one try, bounded.
+func (r *Run) probeHost(ctx context.Context, hp engine.HostPlan) (engine.Facts, error) {
 	h, _ := r.Inventory.Host(hp.Host)
-	return r.read(ctx, h, r.exec)
+	return r.readFacts(ctx, h, r.runScript)
 }
 
 func wrongOS(f engine.Facts, digest string) error {
@@ -89,12 +89,12 @@ func orUnknown(version string) string {
 const mostUnits = 8
 
 // awaitUnits waits until what ran before runs again and nothing new has failed.
-func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits, pulse *pulse) error {
+func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits, heartbeat *stepHeartbeat) error {
 	lost := false       // as the last look has shown
 	var failed []string // likewise
 	logs := map[string]string{}
-	err := r.until(ctx, pulse, func(ctx context.Context) (string, error) {
-		f, err := r.lookAt(ctx, hp)
+	err := r.pollUntil(ctx, heartbeat, func(ctx context.Context) (string, error) {
+		f, err := r.probeHost(ctx, hp)
 		if err != nil {
 			if ctx.Err() == nil { // else the look was only cut short
 				lost, failed = true, nil
@@ -142,8 +142,8 @@ func (r *Run) lastLines(ctx context.Context, hp engine.HostPlan, unit string, lo
 	}
 	logs[unit] = ""
 	script := "timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit=" + hostscript.Quote(unit)
-	if reply, err := r.exec(ctx, hp.Host, Script{Text: script, Timeout: 20 * time.Second}); err == nil && reply.Code == 0 {
-		logs[unit] = tail(strings.TrimSpace(reply.Stdout), 1024)
+	if reply, err := r.runScript(ctx, hp.Host, Script{Text: script, Timeout: 20 * time.Second}); err == nil && reply.Code == 0 {
+		logs[unit] = keepTail(strings.TrimSpace(reply.Stdout), 1024)
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"holdfast/engine/planner"
 )
 
-// lookout is how the hosts of a batch see what others have taken since it was
+// sharedGather is how the hosts of a batch see what others have taken since it was
 // planned. They ask at about the same time, so they share looks: who asks while
 // a look is under way takes part in the next, as only that begins afterwards.
-type lookout struct {
+type sharedGather struct {
 	budgets planner.Budgets
 	others  []engine.Host
 	begun   atomic.Int64  // looks
@@ -24,20 +24,20 @@ type lookout struct {
 	seen    []engine.Facts
 }
 
-// lookOut is the lookout for the first batch of a plan.
-func (r *Run) lookOut(p *progress, plan engine.Plan) *lookout {
+// newSharedGather is the lookout for the first batch of a plan.
+func (r *Run) newSharedGather(p *runState, plan engine.Plan) *sharedGather {
 	b := planner.NewBudgets(r.Inventory, p.facts, plan)
-	return &lookout{budgets: b, others: b.Others(), turn: make(chan struct{}, 1)}
+	return &sharedGather{budgets: b, others: b.Others(), turn: make(chan struct{}, 1)}
 }
 
 // checkBudget proves, with the host's hold taken, that its pool and the site may
 // lose it now, together with the rest of its batch.
 func (r *Run) checkBudget(ctx context.Context, pool string) error {
-	seen, err := r.lookout.since(ctx, r.holdsOf)
+	seen, err := r.sharedGather.gatherSince(ctx, r.gatherHolds)
 	if err != nil {
 		return err
 	}
-	cause, held := r.lookout.budgets.Exceeded(pool, seen)
+	cause, held := r.sharedGather.budgets.Exceeded(pool, seen)
 	switch {
 	case cause == "":
 		return nil
@@ -47,8 +47,8 @@ func (r *Run) checkBudget(ctx context.Context, pool string) error {
 	return &engine.Failure{Kind: KindUnsafe, Cause: cause}
 }
 
-// since gives what a look has shown that began after the call.
-func (l *lookout) since(ctx context.Context, look func(context.Context, []engine.Host) []engine.Facts) ([]engine.Facts, error) {
+// gatherSince gives what a look has shown that began after the call.
+func (l *sharedGather) gatherSince(ctx context.Context, look func(context.Context, []engine.Host) []engine.Facts) ([]engine.Facts, error) {
 	before := l.begun.Load()
 	select {
 	case l.turn <- struct{}{}:
@@ -68,14 +68,14 @@ func (l *lookout) since(ctx context.Context, look func(context.Context, []engine
 	return seen, nil
 }
 
-// holdsOf reads the holds of hosts side by side, and nothing else.
-func (r *Run) holdsOf(ctx context.Context, hosts []engine.Host) []engine.Facts {
+// gatherHolds reads the holds of hosts side by side, and nothing else.
+func (r *Run) gatherHolds(ctx context.Context, hosts []engine.Host) []engine.Facts {
 	const quick = 20 * time.Second
 	facts := make([]engine.Facts, len(hosts))
-	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
+	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
 	for i, h := range hosts {
 		workers.Go(func() {
-			reply, err := r.insist(ctx, h.Name, Script{Text: hostscript.HoldLookScript(), Timeout: quick})
+			reply, err := r.runIdempotent(ctx, h.Name, Script{Text: hostscript.HoldLookScript(), Timeout: quick})
 			if facts[i].Host = h.Name; err != nil {
 				facts[i].Unreachable = err.Error()
 				return

@@ -50,16 +50,16 @@ func TestTakenMeanwhile(t *testing.T) {
 						c.happens(last)
 					}
 				}
-				errs := []error{ended(apply(b), c.exit, c.words...), lawful(site)}
+				errs := []error{checkEnd(applyRun(b), c.exit, c.words...), checkLaws(site)}
 				for _, name := range []string{"worker-0", "worker-1"} {
 					if c.goes {
-						errs = append(errs, updated(site.Host(name)))
+						errs = append(errs, checkUpdated(site.Host(name)))
 					} else {
-						errs = append(errs, untouched(site.Host(name)))
+						errs = append(errs, checkUntouched(site.Host(name)))
 					}
 				}
 				if err := errors.Join(errs...); err != nil {
-					t.Fatalf("%v\n%s", err, story(b))
+					t.Fatalf("%v\n%s", err, runTranscript(b))
 				}
 			})
 		})
@@ -75,7 +75,7 @@ func TestBatchSharesLooks(t *testing.T) {
 		site := newSite(workers(40, most(10)))
 		b := site.Bastion("run-1")
 		b.Latency = func(hosttest.Call) time.Duration { return time.Second }
-		check(t, ended(apply(b), engine.ExitOK), converged(site))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), checkConverged(site))
 		looks := 0
 		for _, c := range b.Calls() {
 			if c.Verb == "look" {

@@ -43,21 +43,21 @@ func TestCountsAreNotStale(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		end := run(t, func(e engine.Event) bool { return e.Type == engine.StepEnded && e.Step == "stage" }, false)
-		check(t, ended(end, engine.ExitStopped))
+		failOnErrors(t, checkEnd(end, engine.ExitStopped))
 		if got := worker(end); got[engine.Staged] != 1 || got[engine.Pending] != 2 {
 			t.Errorf("one of three is staged, and the counts are %v", got)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		end := run(t, func(e engine.Event) bool { return e.Type == engine.StepStarted && e.Step == "wait for boot" }, true)
-		check(t, ended(end, engine.ExitStopped))
+		failOnErrors(t, checkEnd(end, engine.ExitStopped))
 		if len(end.Pools) > 0 {
 			t.Errorf("nobody has looked, and the counts are %v", worker(end))
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // nothing was begun, so what was seen is so
 		site := newSite(hosttest.Fleet(0, 3))
-		end := apply(site.Bastion("run-1"), func(r *rollout.Run) {
+		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Approve = func(context.Context, engine.Plan) error { return rollout.ErrDeclined }
 		})
 		if got := worker(end); got[engine.Pending] != 3 {
@@ -72,12 +72,12 @@ func TestLimitedRunCallsNoSickSiteComplete(t *testing.T) {
 	workers := func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Cluster == "" } }
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 2))
-		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK), converged(site))
-		if end := apply(site.Bastion("run-2"), workers); !end.Complete || end.Exit != engine.ExitOK {
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkConverged(site))
+		if end := applyRun(site.Bastion("run-2"), workers); !end.Complete || end.Exit != engine.ExitOK {
 			t.Errorf("exit %d, complete %v", end.Exit, end.Complete)
 		}
 		site.Host("etcd-1").StopEtcd()
-		if end := apply(site.Bastion("run-3"), workers); end.Complete || end.Exit != engine.ExitOK {
+		if end := applyRun(site.Bastion("run-3"), workers); end.Complete || end.Exit != engine.ExitOK {
 			t.Errorf("exit %d, complete %v with a stopped etcd member", end.Exit, end.Complete)
 		}
 	})

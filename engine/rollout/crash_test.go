@@ -14,24 +14,24 @@ import (
 
 // points gives the events and calls of an undisturbed run of a play, but for
 // samples of etcd. N of a call counts those of its kind.
-func (p play) points(t *testing.T) (events []engine.Event, calls []hosttest.Call) {
+func (p playFixture) points(t *testing.T) (events []engine.Event, calls []hosttest.Call) {
 	t.Helper()
-	check(t, inBubble(t, func() error {
+	failOnErrors(t, runInBubble(t, func() error {
 		b := p.site().Bastion("run-1")
-		end := apply(b, serially)
+		end := applyRun(b, runSerially)
 		for _, e := range b.Events() {
 			if e.Type != engine.EtcdSampled {
 				events = append(events, e)
 			}
 		}
-		nth := counting()
+		nth := countRepeats()
 		for _, c := range b.Calls() {
 			if look := c.Verb == "probe" || c.Verb == "observe"; c.Verb != "sample" && !(p.brief && look) {
 				c.N = nth(c)
 				calls = append(calls, c)
 			}
 		}
-		return ended(end, engine.ExitOK)
+		return checkEnd(end, engine.ExitOK)
 	}))
 	every := longtest.Pick(usualPoints, 1)
 	return thinOut(events, every), thinOut(calls, every)
@@ -46,8 +46,8 @@ func thinOut[T any](list []T, every int) []T {
 	return kept
 }
 
-// at lets something happen once the event of that number is journaled.
-func at(b *hosttest.Bastion, seq int, do func()) {
+// doAtEvent lets something happen once the event of that number is journaled.
+func doAtEvent(b *hosttest.Bastion, seq int, do func()) {
 	b.Watch = func(e engine.Event) {
 		if e.Seq == seq {
 			do()
@@ -55,9 +55,9 @@ func at(b *hosttest.Bastion, seq int, do func()) {
 	}
 }
 
-// counting counts calls of each kind to each host and cluster: hosts of a batch
+// countRepeats counts calls of each kind to each host and cluster: hosts of a batch
 // go side by side, in no certain order.
-func counting() func(hosttest.Call) int {
+func countRepeats() func(hosttest.Call) int {
 	var mu sync.Mutex
 	seen := map[hosttest.Call]int{}
 	return func(c hosttest.Call) int {
@@ -71,7 +71,7 @@ func counting() func(hosttest.Call) int {
 
 // faultAt lets a call of points go wrong.
 func faultAt(b *hosttest.Bastion, call hosttest.Call, f hosttest.Fault) {
-	nth := counting()
+	nth := countRepeats()
 	b.Fault = func(c hosttest.Call) hosttest.Fault {
 		if c.N = nth(c); c == call {
 			return f
@@ -84,7 +84,7 @@ func faultAt(b *hosttest.Bastion, call hosttest.Call, f hosttest.Fault) {
 // of the same bastion finishes at once, whether it begins the same moment or
 // later: each event takes one of the pauses, in turn.
 func TestKilled(t *testing.T) {
-	each(t, func(t *testing.T, p play) {
+	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, calls := p.points(t)
 		pauses := []time.Duration{0, 30 * time.Second, time.Hour}
 		if p.brief {
@@ -95,7 +95,7 @@ func TestKilled(t *testing.T) {
 				if i%len(pauses) != n && !longtest.On() {
 					continue
 				}
-				p.killed(t, pause, told(e), func(b *hosttest.Bastion) { at(b, e.Seq, b.Kill) })
+				p.killed(t, pause, eventLabel(e), func(b *hosttest.Bastion) { doAtEvent(b, e.Seq, b.Kill) })
 			}
 		}
 		for _, c := range calls {
@@ -104,22 +104,22 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// told names an event as the moment something happens.
-func told(e engine.Event) string {
+// eventLabel names an event as the moment something happens.
+func eventLabel(e engine.Event) string {
 	return fmt.Sprintf("after event %d, %s %s %s", e.Seq, e.Type, e.Host, e.Step)
 }
 
-func (p play) killed(t *testing.T, pause time.Duration, when string, kill func(*hosttest.Bastion)) {
+func (p playFixture) killed(t *testing.T, pause time.Duration, when string, kill func(*hosttest.Bastion)) {
 	t.Helper()
-	err := inBubble(t, func() error {
+	err := runInBubble(t, func() error {
 		site := p.site()
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
 		kill(first)
-		apply(first, serially)
+		applyRun(first, runSerially)
 		time.Sleep(pause)
-		end := apply(second, serially, successor(first))
-		if err := errors.Join(ended(end, engine.ExitOK), p.done(site)); err != nil {
-			return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, story(first), story(second))
+		end := applyRun(second, runSerially, successorOf(first))
+		if err := errors.Join(checkEnd(end, engine.ExitOK), p.done(site)); err != nil {
+			return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, runTranscript(first), runTranscript(second))
 		}
 		return nil
 	})
@@ -131,33 +131,33 @@ func (p play) killed(t *testing.T, pause time.Duration, when string, kill func(*
 // TestKilledElsewhere kills a run after every event. A run of another bastion,
 // which cannot know, leaves the hold alone until it has expired.
 func TestKilledElsewhere(t *testing.T) {
-	each(t, func(t *testing.T, p play) {
+	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.points(t)
 		for _, e := range events {
-			err := inBubble(t, func() error {
+			err := runInBubble(t, func() error {
 				site := p.site()
 				first := site.Bastion("run-1")
-				at(first, e.Seq, first.Kill)
-				apply(first, serially)
+				doAtEvent(first, e.Seq, first.Kill)
+				applyRun(first, runSerially)
 				time.Sleep(5 * time.Minute)
 				return p.elsewhere(site)
 			})
 			if err != nil {
-				t.Errorf("killed %s: %v", told(e), err)
+				t.Errorf("killed %s: %v", eventLabel(e), err)
 			}
 		}
 	})
 }
 
-func (p play) elsewhere(site *hosttest.Site) error {
+func (p playFixture) elsewhere(site *hosttest.Site) error {
 	for _, h := range site.Hosts() {
 		hold := h.Hold()
 		if hold == nil {
 			continue
 		}
 		before := h.State()
-		end := apply(site.Bastion("run-2"))
-		if err := errors.Join(ended(end, engine.ExitRefused, h.Name), heldFor(h, "run-1")); err != nil {
+		end := applyRun(site.Bastion("run-2"))
+		if err := errors.Join(checkEnd(end, engine.ExitRefused, h.Name), checkHeldFor(h, "run-1")); err != nil {
 			return err
 		}
 		if after := h.State(); fmt.Sprint(after) != fmt.Sprint(before) {
@@ -165,7 +165,7 @@ func (p play) elsewhere(site *hosttest.Site) error {
 		}
 		time.Sleep(time.Until(hold.Expires) + time.Minute)
 	}
-	return errors.Join(ended(apply(site.Bastion("run-3")), engine.ExitOK), p.done(site))
+	return errors.Join(checkEnd(applyRun(site.Bastion("run-3")), engine.ExitOK), p.done(site))
 }
 
 // TestKilledForGood: the host that a dead run was rebooting never comes back.
@@ -173,7 +173,7 @@ func (p play) elsewhere(site *hosttest.Site) error {
 func TestKilledForGood(t *testing.T) {
 	inv := hosttest.Fleet(0, 6)
 	inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2}
-	check(t, inBubble(t, func() error {
+	failOnErrors(t, runInBubble(t, func() error {
 		site := newSite(inv)
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
 		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
@@ -182,23 +182,23 @@ func TestKilledForGood(t *testing.T) {
 				first.Kill()
 			}
 		}
-		apply(first, serially)
+		applyRun(first, runSerially)
 		began := time.Now()
-		errs := []error{ended(apply(second, successor(first)), engine.ExitUnreachable, "worker-0 is unreachable")}
+		errs := []error{checkEnd(applyRun(second, successorOf(first)), engine.ExitUnreachable, "worker-0 is unreachable")}
 		for _, h := range site.Hosts()[1:] {
 			errs = append(errs, matching(h))
 		}
 		if took := time.Since(began); took > 40*time.Minute {
 			errs = append(errs, fmt.Errorf("it took %s", took))
 		}
-		return errors.Join(append(errs, lawful(site))...)
+		return errors.Join(append(errs, checkLaws(site))...)
 	}))
 }
 
 // TestPowerCut cuts the power of each host after every event: of the event's own host after each, of the others in turn.
 // The host comes back by itself. However the run ends, it says so, and the next one finishes.
 func TestPowerCut(t *testing.T) {
-	each(t, func(t *testing.T, p play) {
+	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.points(t)
 		hosts := p.site().Inventory.Hosts
 		for n, h := range hosts {
@@ -207,30 +207,30 @@ func TestPowerCut(t *testing.T) {
 				if e.Host != h.Name && (p.brief || !turn) {
 					continue
 				}
-				if err := inBubble(t, func() error { return p.powerCut(h.Name, e) }); err != nil {
-					t.Errorf("power of %s cut %s: %v", h.Name, told(e), err)
+				if err := runInBubble(t, func() error { return p.powerCut(h.Name, e) }); err != nil {
+					t.Errorf("power of %s cut %s: %v", h.Name, eventLabel(e), err)
 				}
 			}
 		}
 	})
 }
 
-func (p play) powerCut(host string, e engine.Event) error {
+func (p playFixture) powerCut(host string, e engine.Event) error {
 	site := p.site()
 	first, second := site.Bastion("run-1"), site.Bastion("run-2")
-	at(first, e.Seq, site.Host(host).Reset)
-	end := apply(first, serially)
-	errs := []error{lawful(site)}
+	doAtEvent(first, e.Seq, site.Host(host).Reset)
+	end := applyRun(first, runSerially)
+	errs := []error{checkLaws(site)}
 	if end.Exit != engine.ExitFailed && end.Exit != engine.ExitUnreachable {
-		errs = append(errs, ended(end, engine.ExitOK))
+		errs = append(errs, checkEnd(end, engine.ExitOK))
 	}
 	time.Sleep(10 * time.Minute)
-	errs = append(errs, ended(apply(second, serially, successor(first)), engine.ExitOK), lawful(site))
+	errs = append(errs, checkEnd(applyRun(second, runSerially, successorOf(first)), engine.ExitOK), checkLaws(site))
 	for _, h := range site.Hosts() {
 		errs = append(errs, matching(h))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, story(first), story(second))
+		return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, runTranscript(first), runTranscript(second))
 	}
 	return nil
 }

@@ -14,16 +14,16 @@ type emitter struct {
 	err error
 }
 
-// failed is the first error of the sink.
-func (e *emitter) failed() error {
+// firstError is the first error of the sink.
+func (e *emitter) firstError() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.err
 }
 
-// emit sends an event. After an error the run stops at the next step; the sink
+// emitEvent sends an event. After an error the run stops at the next step; the sink
 // still gets what happens until then, for who watches.
-func (r *Run) emit(e engine.Event) error {
+func (r *Run) emitEvent(e engine.Event) error {
 	r.events.mu.Lock()
 	defer r.events.mu.Unlock()
 	r.events.seq++
@@ -35,31 +35,33 @@ func (r *Run) emit(e engine.Event) error {
 	return r.events.err
 }
 
-// note emits an event whose loss is noticed at the next step.
-func (r *Run) note(e engine.Event) { _ = r.emit(e) }
+// noteEvent emits an event whose loss is noticed at the next step.
+func (r *Run) noteEvent(e engine.Event) { _ = r.emitEvent(e) }
 
-func (r *Run) warn(message string) { r.note(engine.Event{Type: engine.Warned, Message: message}) }
+func (r *Run) emitWarning(message string) {
+	r.noteEvent(engine.Event{Type: engine.Warned, Message: message})
+}
 
-// timed runs f between a started and an ended event of a step. The started
+// runBetweenEvents runs f between a started and an ended event of a step. The started
 // event is written before f begins.
-func (r *Run) timed(e engine.Event, f func(*pulse) error) *engine.Failure {
+func (r *Run) runBetweenEvents(e engine.Event, f func(*stepHeartbeat) error) *engine.Failure {
 	e.Type = engine.StepStarted
-	if err := r.emit(e); err != nil {
+	if err := r.emitEvent(e); err != nil {
 		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
 	}
-	failure := r.ending(e, f)
-	if err := r.events.failed(); err != nil && failure == nil {
+	failure := r.runAndEmitEnd(e, f)
+	if err := r.events.firstError(); err != nil && failure == nil {
 		return &engine.Failure{Host: e.Host, Step: e.Step, Cause: err.Error(), Kind: KindJournal}
 	}
 	return failure
 }
 
-// ending runs f and emits the ended event of its step.
-func (r *Run) ending(e engine.Event, f func(*pulse) error) *engine.Failure {
+// runAndEmitEnd runs f and emits the ended event of its step.
+func (r *Run) runAndEmitEnd(e engine.Event, f func(*stepHeartbeat) error) *engine.Failure {
 	began := r.Clock.Now()
 	e.Type = engine.StepProgress
-	failure := asFailure(r.withPulse(e, f), e.Host, e.Step)
+	failure := asFailure(r.runWithHeartbeat(e, f), e.Host, e.Step)
 	e.Type, e.Took, e.Failure, e.Until = engine.StepEnded, engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)), failure, time.Time{}
-	r.note(e)
+	r.noteEvent(e)
 	return failure
 }

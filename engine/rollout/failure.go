@@ -45,20 +45,20 @@ func asFailure(err error, host, step string) *engine.Failure {
 		whole.Step = step
 	}
 	// Scripts say themselves which step they are.
-	whole.Cause = inWords.Replace(strings.TrimPrefix(whole.Cause, whole.Step+": "))
+	whole.Cause = contextErrors.Replace(strings.TrimPrefix(whole.Cause, whole.Step+": "))
 	return &whole
 }
 
-// inWords says in words what the context package has to say.
-var inWords = strings.NewReplacer(context.Canceled.Error(), errStopped.Error(), context.DeadlineExceeded.Error(), "no answer in time")
+// contextErrors says in words what the context package has to say.
+var contextErrors = strings.NewReplacer(context.Canceled.Error(), errStopped.Error(), context.DeadlineExceeded.Error(), "no answer in time")
 
 // scriptFailure is a script that exited with another status than 0.
 func scriptFailure(reply Reply, cause string) *engine.Failure {
-	return &engine.Failure{Stderr: tail(reply.Stderr, 4096), Cause: cause}
+	return &engine.Failure{Stderr: keepTail(reply.Stderr, 4096), Cause: cause}
 }
 
-// tail is the end of s, which is where programs say what went wrong.
-func tail(s string, most int) string {
+// keepTail is the end of s, which is where programs say what went wrong.
+func keepTail(s string, most int) string {
 	s = strings.TrimSpace(s)
 	if len(s) > most {
 		s = "…" + s[len(s)-most:]

@@ -12,76 +12,76 @@ import (
 func beforehand() map[string]failureCase {
 	return map[string]failureCase{
 		"ill member with work": {
-			breaks: func(s scene) { s.Host("etcd-2").StopEtcd() },
+			breaks: func(s failureWorld) { s.Host("etcd-2").StopEtcd() },
 			exit:   engine.ExitFailed, words: []string{"not safe", "etcd-2 is not healthy", "--repair-member etcd-2"},
-			hosts:  map[string]is{"": untouched},
-			repair: func(s scene) { s.Host("etcd-2").StartEtcd() },
+			hosts:  map[string]hostCheck{"": checkUntouched},
+			repair: func(s failureWorld) { s.Host("etcd-2").StartEtcd() },
 		},
 		"ill member is to be repaired": {
-			breaks: func(s scene) { s.Host("etcd-2").StopEtcd() },
+			breaks: func(s failureWorld) { s.Host("etcd-2").StopEtcd() },
 			change: func(r *rollout.Run) { r.Repair = []string{"etcd-2"} },
 			exit:   engine.ExitOK,
-			hosts:  map[string]is{"": updated},
+			hosts:  map[string]hostCheck{"": checkUpdated},
 		},
 		"member ill": {
-			breaks: func(s scene) { s.Host("etcd-2").Boot(hosttest.V2); s.Host("etcd-2").StopEtcd() },
+			breaks: func(s failureWorld) { s.Host("etcd-2").Boot(hosttest.V2); s.Host("etcd-2").StopEtcd() },
 			exit:   engine.ExitFailed, words: []string{"not safe", "etcd-2 is not healthy"},
-			hosts:  map[string]is{"etcd-2": free, "": untouched},
-			repair: func(s scene) { s.Host("etcd-2").StartEtcd() },
+			hosts:  map[string]hostCheck{"etcd-2": checkFree, "": checkUntouched},
+			repair: func(s failureWorld) { s.Host("etcd-2").StartEtcd() },
 		},
 		"member unreachable": {
-			breaks: func(s scene) { s.Host("etcd-1").Cut() },
+			breaks: func(s failureWorld) { s.Host("etcd-1").Cut() },
 			exit:   engine.ExitFailed, words: []string{"etcd-1"},
-			hosts:  map[string]is{"": untouched},
-			repair: func(s scene) { s.Host("etcd-1").Heal() },
+			hosts:  map[string]hostCheck{"": checkUntouched},
+			repair: func(s failureWorld) { s.Host("etcd-1").Heal() },
 		},
 		"worker unreachable takes the budget": {
-			breaks: func(s scene) { s.Host("worker-2").Cut() },
+			breaks: func(s failureWorld) { s.Host("worker-2").Cut() },
 			exit:   engine.ExitUnreachable, words: []string{"worker-2 is unreachable", "connection refused"},
-			hosts:  map[string]is{"worker": untouched, "etcd": updated},
-			repair: func(s scene) { s.Host("worker-2").Heal() },
+			hosts:  map[string]hostCheck{"worker": checkUntouched, "etcd": checkUpdated},
+			repair: func(s failureWorld) { s.Host("worker-2").Heal() },
 		},
 		"worker unreachable": {
 			inventory: twoAtOnce,
-			breaks:    func(s scene) { s.Host("worker-2").Cut() },
+			breaks:    func(s failureWorld) { s.Host("worker-2").Cut() },
 			exit:      engine.ExitUnreachable, words: []string{"worker-2 is unreachable"},
-			hosts:  map[string]is{"worker-2": untouched, "": updated},
-			repair: func(s scene) { s.Host("worker-2").Heal() },
+			hosts:  map[string]hostCheck{"worker-2": checkUntouched, "": checkUpdated},
+			repair: func(s failureWorld) { s.Host("worker-2").Heal() },
 		},
 		"worker in maintenance": {
 			inventory: twoAtOnce,
-			breaks: func(s scene) {
+			breaks: func(s failureWorld) {
 				s.Host("worker-0").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b9", Run: "m-1", Reason: "DIMM swap"})
 			},
 			exit: engine.ExitRefused, words: []string{"worker-0 is held", "DIMM swap", "bob@b9"},
-			hosts:  map[string]is{"worker-0": all(still, heldBy("m-1")), "": updated},
-			repair: func(s scene) { s.Host("worker-0").SetHold(nil) },
+			hosts:  map[string]hostCheck{"worker-0": allOf(still, isHeldBy("m-1")), "": checkUpdated},
+			repair: func(s failureWorld) { s.Host("worker-0").SetHold(nil) },
 		},
 		"hold that cannot be read": {
 			inventory: twoAtOnce,
-			breaks:    func(s scene) { s.Host("worker-0").Garble() },
+			breaks:    func(s failureWorld) { s.Host("worker-0").Garble() },
 			exit:      engine.ExitRefused, words: []string{"worker-0 is held", "is not a hold"},
-			hosts: map[string]is{"worker-0": untouched, "": updated},
+			hosts: map[string]hostCheck{"worker-0": checkUntouched, "": checkUpdated},
 			again: engine.ExitRefused,
 		},
 		"refuse": {
-			breaks: func(s scene) { s.Host("worker-0").SetHold(byBob()) },
-			change: func(r *rollout.Run) { r.Refuse = true },
+			breaks: func(s failureWorld) { s.Host("worker-0").SetHold(byBob()) },
+			change: func(r *rollout.Run) { r.RefuseHeld = true },
 			exit:   engine.ExitRefused, words: []string{"held by somebody else", "nothing was touched"},
-			hosts:  map[string]is{"worker-0": heldBy("run-9"), "": untouched},
-			repair: func(s scene) { s.Host("worker-0").SetHold(nil) },
+			hosts:  map[string]hostCheck{"worker-0": isHeldBy("run-9"), "": checkUntouched},
+			repair: func(s failureWorld) { s.Host("worker-0").SetHold(nil) },
 		},
 		"member held": {
-			breaks: func(s scene) { s.Host("etcd-1").SetHold(byBob()) },
+			breaks: func(s failureWorld) { s.Host("etcd-1").SetHold(byBob()) },
 			exit:   engine.ExitRefused, words: []string{"etcd-1 is held"},
-			hosts:  map[string]is{"etcd-1": heldBy("run-9"), "": untouched},
-			repair: func(s scene) { s.Host("etcd-1").SetHold(nil) },
+			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-9"), "": checkUntouched},
+			repair: func(s failureWorld) { s.Host("etcd-1").SetHold(nil) },
 		},
 		"unclear": {
 			inventory: twoAtOnce,
 			breaks:    trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
 			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments", "failure_budget is 0"},
-			hosts:  map[string]is{"etcd": updated, "": untouched},
+			hosts:  map[string]hostCheck{"etcd": checkUpdated, "": checkUntouched},
 			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
 		},
 		"unclear, within the failure budget": {
@@ -91,7 +91,7 @@ func beforehand() map[string]failureCase {
 			},
 			breaks: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
 			exit:   engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments"},
-			hosts:  map[string]is{"worker-0": untouched, "": updated},
+			hosts:  map[string]hostCheck{"worker-0": checkUntouched, "": checkUpdated},
 			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
 		},
 		"unclear, and best effort": {
@@ -99,30 +99,30 @@ func beforehand() map[string]failureCase {
 			breaks:    trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
 			change:    func(r *rollout.Run) { r.BestEffort = true },
 			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear"},
-			hosts:  map[string]is{"worker-0": untouched, "": updated},
+			hosts:  map[string]hostCheck{"worker-0": checkUntouched, "": checkUpdated},
 			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
 		},
 		"disk full": {
 			breaks: trait("worker-1", func(t *hosttest.Traits) { t.DiskFull = true }),
 			exit:   engine.ExitFailed, words: []string{"worker-1: stage: ", "12 MiB are free"},
-			hosts: map[string]is{"": untouched},
+			hosts: map[string]hostCheck{"": checkUntouched},
 		},
 		"staging does nothing": {
 			breaks: trait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = true }),
 			exit:   engine.ExitFailed, words: []string{"etcd-0: stage: "},
-			hosts:  map[string]is{"etcd-0": untouched, "etcd": updated, "worker": untouched},
+			hosts:  map[string]hostCheck{"etcd-0": checkUntouched, "etcd": checkUpdated, "worker": checkUntouched},
 			repair: trait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = false }),
 		},
 		"declined": {
-			breaks: func(scene) {},
+			breaks: func(failureWorld) {},
 			change: func(r *rollout.Run) {
 				r.Approve = func(context.Context, engine.Plan) error { return rollout.ErrDeclined }
 			},
 			exit: engine.ExitStopped, words: []string{"not approved"},
-			hosts: map[string]is{"": untouched},
+			hosts: map[string]hostCheck{"": checkUntouched},
 		},
 		"no snapshot": {
-			breaks: func(s scene) {
+			breaks: func(s failureWorld) {
 				s.run.Fault = func(c hosttest.Call) hosttest.Fault {
 					if c.Verb == "snapshot" {
 						return hosttest.Fails
@@ -131,13 +131,13 @@ func beforehand() map[string]failureCase {
 				}
 			},
 			exit: engine.ExitFailed, words: []string{"snapshot etcd"},
-			hosts: map[string]is{"": untouched},
+			hosts: map[string]hostCheck{"": checkUntouched},
 		},
 		"gate before the batch": {
 			inventory: gate(0, "false", engine.BeforeBatch),
-			breaks:    func(scene) {},
+			breaks:    func(failureWorld) {},
 			exit:      engine.ExitFailed, words: []string{"gate g"},
-			hosts: map[string]is{"": untouched},
+			hosts: map[string]hostCheck{"": checkUntouched},
 			again: engine.ExitFailed,
 		},
 	}

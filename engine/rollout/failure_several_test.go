@@ -49,8 +49,8 @@ func TestAnUnsafeQuorumIsNotHiddenByATolerableFailure(t *testing.T) {
 		}
 		b.Command = failing("drain", "worker-0")
 		site.After(4*time.Minute, func() { site.Host("etcd-2").StopEtcd() })
-		end := apply(b)
-		check(t, ended(end, engine.ExitFailed, "check quorum", "etcd-2 is not healthy"), lawful(site))
+		end := applyRun(b)
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "check quorum", "etcd-2 is not healthy"), checkLaws(site))
 		if got := gone(b); !slices.Equal(got, []string{"worker-1"}) {
 			t.Errorf("%v went", got)
 		}
@@ -69,8 +69,8 @@ func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 				site.Host("worker-1").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Run: "m", Holder: "bob@other", Reason: "disk"})
 			}
 		}
-		end := apply(b)
-		check(t, ended(end, engine.ExitFailed, "worker-1: ", "bob@other", "worker-0 has failed"), lawful(site))
+		end := applyRun(b)
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-1: ", "bob@other", "worker-0 has failed"), checkLaws(site))
 		if got := gone(b); len(got) > 0 {
 			t.Errorf("%v went", got)
 		}
@@ -91,11 +91,11 @@ func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
 			}
 			return nil
 		}
-		end := apply(b)
+		end := applyRun(b)
 		if strings.Contains(end.Reason, "hosts have failed") {
 			t.Errorf("hosts of other pools are counted: %s", end.Reason)
 		}
-		check(t, ended(end, engine.ExitFailed, "etcd-1: drain: exit status 1"), lawful(site))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "etcd-1: drain: exit status 1"), checkLaws(site))
 	})
 }
 
@@ -134,9 +134,9 @@ func TestGatesAfterABatchLeaveOutWhatFailed(t *testing.T) {
 					}
 					return 200, ""
 				}
-				end := apply(b)
-				if check(t, lawful(site)); len(end.Left) > 0 || tc.fails == (end.Exit == engine.ExitOK) || asked == 0 {
-					t.Errorf("asked %d times; %+v\n%s", asked, end, story(b))
+				end := applyRun(b)
+				if failOnErrors(t, checkLaws(site)); len(end.Left) > 0 || tc.fails == (end.Exit == engine.ExitOK) || asked == 0 {
+					t.Errorf("asked %d times; %+v\n%s", asked, end, runTranscript(b))
 				}
 			})
 		})
@@ -158,7 +158,7 @@ func TestOnlyTheCanaryOfABatchMayNotFail(t *testing.T) {
 				site := newSite(inv)
 				site.Host(host).Change(func(t *hosttest.Traits) { t.Stubborn = true })
 				b := site.Bastion("run-1")
-				check(t, ended(apply(b), engine.ExitFailed, host), lawful(site))
+				failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, host), checkLaws(site))
 				if slices.Contains(gone(b), "worker-1") != goOn {
 					t.Errorf("%v went", gone(b))
 				}

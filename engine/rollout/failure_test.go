@@ -11,14 +11,14 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// scene is a site and the first run on it.
-type scene struct {
+// failureWorld is a site and the first run on it.
+type failureWorld struct {
 	*hosttest.Site
 	run *hosttest.Bastion
 }
 
 // when lets something happen once, at the start of a step of a host.
-func (s scene) when(host, step string, do func()) {
+func (s failureWorld) when(host, step string, do func()) {
 	s.run.Watch = func(e engine.Event) {
 		if e.Type == engine.StepStarted && e.Host == host && e.Step == step && do != nil {
 			happens := do
@@ -29,7 +29,7 @@ func (s scene) when(host, step string, do func()) {
 }
 
 // refuse lets a command of the bastion fail, having done what it does.
-func (s scene) refuse(text string) {
+func (s failureWorld) refuse(text string) {
 	s.run.Command = func(c hosttest.Command) *rollout.Reply {
 		if c.Text == text {
 			return &rollout.Reply{Code: 1, Stderr: text + " does not work\n"}
@@ -38,15 +38,15 @@ func (s scene) refuse(text string) {
 	}
 }
 
-// is is what must be true of a host.
-type is func(*hosttest.Host) error
+// hostCheck is what must be true of a host.
+type hostCheck func(*hosttest.Host) error
 
-func heldBy(run string, words ...string) is {
-	return func(h *hosttest.Host) error { return heldFor(h, run, words...) }
+func isHeldBy(run string, words ...string) hostCheck {
+	return func(h *hosttest.Host) error { return checkHeldFor(h, run, words...) }
 }
 
-// all demands several things.
-func all(demands ...is) is {
+// allOf demands several things.
+func allOf(demands ...hostCheck) hostCheck {
 	return func(h *hosttest.Host) error {
 		var errs []error
 		for _, d := range demands {
@@ -76,19 +76,19 @@ func matching(h *hosttest.Host) error {
 	if st := h.State(); !st.Matches || !st.Well {
 		return fmt.Errorf("%s does not match: %+v", h.Name, st)
 	}
-	return free(h)
+	return checkFree(h)
 }
 
 // failureCase is one thing that goes wrong in a run of three members and three
 // workers.
 type failureCase struct {
 	inventory func(*engine.Inventory)
-	breaks    func(scene)
+	breaks    func(failureWorld)
 	change    func(*rollout.Run)
 	exit      engine.ExitCode
-	words     []string      // in the reason of the end
-	hosts     map[string]is // of the first run; "etcd", "worker" and "" stand for those not named
-	repair    func(scene)   // before the next run, which is to finish
+	words     []string             // in the reason of the end
+	hosts     map[string]hostCheck // of the first run; "etcd", "worker" and "" stand for those not named
+	repair    func(failureWorld)   // before the next run, which is to finish
 	again     engine.ExitCode
 }
 
@@ -97,14 +97,14 @@ func (c failureCase) run(t *testing.T) {
 	if c.inventory != nil {
 		c.inventory(&inv)
 	}
-	s := scene{Site: newSite(inv)}
+	s := failureWorld{Site: newSite(inv)}
 	s.run = s.Bastion("run-1")
 	c.breaks(s)
 	if c.change == nil {
 		c.change = func(*rollout.Run) {}
 	}
-	end := apply(s.run, c.change)
-	errs := []error{ended(end, c.exit, c.words...), lawful(s.Site)}
+	end := applyRun(s.run, c.change)
+	errs := []error{checkEnd(end, c.exit, c.words...), checkLaws(s.Site)}
 	for i, h := range s.Hosts() {
 		demand := c.hosts[h.Name]
 		if demand == nil {
@@ -116,7 +116,7 @@ func (c failureCase) run(t *testing.T) {
 		errs = append(errs, demand(h))
 	}
 	if err := errors.Join(errs...); err != nil {
-		t.Fatalf("%v\n%s", err, story(s.run))
+		t.Fatalf("%v\n%s", err, runTranscript(s.run))
 	}
 	for _, h := range s.Hosts() {
 		h.Change(func(t *hosttest.Traits) {
@@ -127,14 +127,14 @@ func (c failureCase) run(t *testing.T) {
 		c.repair(s)
 	}
 	next := s.Bastion("run-2")
-	errs = []error{ended(apply(next, successor(s.run)), c.again), lawful(s.Site)}
+	errs = []error{checkEnd(applyRun(next, successorOf(s.run)), c.again), checkLaws(s.Site)}
 	for _, h := range s.Hosts() {
 		if c.again == engine.ExitOK {
 			errs = append(errs, matching(h))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		t.Fatalf("the next run: %v\n%s", err, story(next))
+		t.Fatalf("the next run: %v\n%s", err, runTranscript(next))
 	}
 }
 
@@ -148,8 +148,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func trait(host string, f func(*hosttest.Traits)) func(scene) {
-	return func(s scene) { s.Host(host).Change(f) }
+func trait(host string, f func(*hosttest.Traits)) func(failureWorld) {
+	return func(s failureWorld) { s.Host(host).Change(f) }
 }
 
 func gate(pool int, command string, when engine.GateWhen) func(*engine.Inventory) {

@@ -30,12 +30,12 @@ func (x *failures) all() []*engine.Failure {
 	return slices.Clone(x.list)
 }
 
-func (x *failures) worst() *engine.Failure { return worst(x.all()) }
+func (x *failures) worst() *engine.Failure { return worstFailure(x.all()) }
 
-// worst is the failure that a run ends with that ends because of all of these:
+// worstFailure is the failure that a run ends with that ends because of all of these:
 // one that no budget is for, else one of a host, else one that a hold or the
 // operator made; of several the first.
-func worst(list []*engine.Failure) *engine.Failure {
+func worstFailure(list []*engine.Failure) *engine.Failure {
 	if len(list) == 0 {
 		return nil
 	}
@@ -43,7 +43,7 @@ func worst(list []*engine.Failure) *engine.Failure {
 		switch {
 		case f.Exit() != engine.ExitFailed:
 			return 2
-		case ofHost(f):
+		case isHostFailure(f):
 			return 1
 		}
 		return 0
@@ -51,9 +51,9 @@ func worst(list []*engine.Failure) *engine.Failure {
 	return slices.MinFunc(list, func(a, b *engine.Failure) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// ofHost reports whether a failure is that of a host, which its pool's budget
+// isHostFailure reports whether a failure is that of a host, which its pool's budget
 // is for. All others end the run in any case.
-func ofHost(f *engine.Failure) bool {
+func isHostFailure(f *engine.Failure) bool {
 	switch f.Kind {
 	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
 		return false
@@ -61,28 +61,28 @@ func ofHost(f *engine.Failure) bool {
 	return true
 }
 
-// ends gives the failure because of which the run does not go on after a batch,
+// fatalFailure gives the failure because of which the run does not go on after a batch,
 // nil if it does: each is within the failure budget of its host's pool, and
 // none is that of a canary. Then it says so.
-func (r *Run) ends(p *progress, b engine.Batch, list []*engine.Failure) *engine.Failure {
-	spent, failed := r.input(p.sight, p).ExceededFailureBudget(), p.failures()
+func (r *Run) fatalFailure(p *runState, b engine.Batch, list []*engine.Failure) *engine.Failure {
+	spent, failed := r.planInput(p.gathered, p).ExceededFailureBudget(), p.failureByHost()
 	tolerable := func(f *engine.Failure) bool {
 		h, _ := r.Inventory.Host(f.Host)
 		_, counted := failed[f.Host]
 		canary := slices.Contains(b.Canaries, h.Pool) && !r.BestEffort
-		return ofHost(f) && counted && !canary && !spent.Covers(h)
+		return isHostFailure(f) && counted && !canary && !spent.Covers(h)
 	}
 	if fatal := slices.DeleteFunc(slices.Clone(list), tolerable); len(fatal) > 0 {
-		return worst(fatal)
+		return worstFailure(fatal)
 	}
 	for _, f := range list {
-		r.warn(f.Host + " failed at " + f.Step + "; " + r.forgiven(p) + " lets the run go on without it")
+		r.emitWarning(f.Host + " failed at " + f.Step + "; " + r.toleratedBy(p) + " lets the run go on without it")
 	}
 	return nil
 }
 
-// forgiven names what lets a run go on although hosts have failed.
-func (r *Run) forgiven(p *progress) string {
+// toleratedBy names what lets a run go on although hosts have failed.
+func (r *Run) toleratedBy(p *runState) string {
 	switch {
 	case r.BestEffort:
 		return "--best-effort"

@@ -14,27 +14,27 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// finish turns how the loop ended into the outcome of the run.
-func (r *Run) finish(ctx context.Context, p *progress, last []engine.Plan, err error) engine.RunEnd {
+// finishRun turns how the loop ended into the outcome of the run.
+func (r *Run) finishRun(ctx context.Context, p *runState, last []engine.Plan, err error) engine.RunEnd {
 	sort.Strings(p.updated)
-	p.updated = slices.DeleteFunc(p.updated, p.undone)
-	verdict := r.judge(ctx, p, last, err)
+	p.updated = slices.DeleteFunc(p.updated, p.isUndone)
+	verdict := r.makeVerdict(ctx, p, last, err)
 	end := engine.RunEnd{
-		Exit: verdict.Exit, Verdict: verdict, Reason: r.reason(ctx, p, last, err),
-		Updated: p.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(p.failed)), Left: left(last, p),
+		Exit: verdict.Exit, Verdict: verdict, Reason: r.endReason(ctx, p, last, err),
+		Updated: p.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(p.failed)), Left: unfinishedHosts(last, p),
 	}
-	if journal := r.events.failed(); err == nil && journal != nil {
-		end = unjournaled(end, journal)
+	if journal := r.events.firstError(); err == nil && journal != nil {
+		end = markUnjournaled(end, journal)
 	}
-	if r.stopping() && end.Exit == engine.ExitStopped && !stoppedBy(ctx, err) {
+	if r.isStopping() && end.Exit == engine.ExitStopped && !stoppedBy(ctx, err) {
 		end.Reason = "stopped by the operator; " + end.Reason
 	}
-	r.counts(ctx, p, &end)
+	r.countPools(ctx, p, &end)
 	return end
 }
 
-// reason says in a sentence how the run ended.
-func (r *Run) reason(ctx context.Context, p *progress, last []engine.Plan, err error) string {
+// endReason says in a sentence how the run ended.
+func (r *Run) endReason(ctx context.Context, p *runState, last []engine.Plan, err error) string {
 	var f *engine.Failure
 	switch {
 	case errors.Is(err, ErrDeclined) && p.earlier > 0:
@@ -44,16 +44,16 @@ func (r *Run) reason(ctx context.Context, p *progress, last []engine.Plan, err e
 	case ctx.Err() != nil:
 		return "stopped at once by the operator; holds stay, and the next run goes on from here"
 	case errors.As(err, &f):
-		text := f.Error() + r.spent(p)
-		if others := unnamed(p, nil, f.Host); f.Exit() == engine.ExitRefused && others != "" {
+		text := f.Error() + r.describeSpentBudget(p)
+		if others := describeUnnamedFailures(p, nil, f.Host); f.Exit() == engine.ExitRefused && others != "" {
 			text += "; " + others
 		}
 		return text
 	case err != nil:
 		return err.Error()
 	}
-	text := r.endings(last)
-	if others := unnamed(p, last, ""); others != "" {
+	text := r.describePlayEnds(last)
+	if others := describeUnnamedFailures(p, last, ""); others != "" {
 		text = others + "; apart from that: " + text
 	}
 	return text
@@ -73,9 +73,9 @@ func (r *Run) notBegun(last []engine.Plan, err error) []string {
 	return names
 }
 
-// unnamed says which hosts have failed that no plan names as such, nor the end.
-func unnamed(p *progress, plans []engine.Plan, named string) string {
-	how := p.failures()
+// describeUnnamedFailures says which hosts have failed that no plan names as such, nor the end.
+func describeUnnamedFailures(p *runState, plans []engine.Plan, named string) string {
+	how := p.failureByHost()
 	delete(how, named)
 	for _, plan := range plans {
 		for _, x := range plan.Excluded {
@@ -94,9 +94,9 @@ func unnamed(p *progress, plans []engine.Plan, named string) string {
 	}
 }
 
-// spent says that a failure budget is used up, where there was one.
-func (r *Run) spent(p *progress) string {
-	of := r.input(p.sight, p).ExceededFailureBudget()
+// describeSpentBudget says that a failure budget is used up, where there was one.
+func (r *Run) describeSpentBudget(p *runState) string {
+	of := r.planInput(p.gathered, p).ExceededFailureBudget()
 	failed := 0
 	for host := range p.failed {
 		if h, _ := r.Inventory.Host(host); of.Covers(h) {
@@ -109,38 +109,38 @@ func (r *Run) spent(p *progress) string {
 	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of %s allows (--best-effort goes on with the others)", failed, of)
 }
 
-// counts tells how far each pool was when it was last seen. A run that was stopped
+// countPools tells how far each pool was when it was last seen. A run that was stopped
 // at once has not seen what it did, and tells nothing.
-func (r *Run) counts(ctx context.Context, p *progress, end *engine.RunEnd) {
-	if p.sight.Facts == nil || ctx.Err() != nil && p.hasBegun() {
+func (r *Run) countPools(ctx context.Context, p *runState, end *engine.RunEnd) {
+	if p.gathered.Facts == nil || ctx.Err() != nil && p.hasBegun() {
 		return
 	}
-	in := r.input(p.sight, p)
+	in := r.planInput(p.gathered, p)
 	in.Play, in.Modules, in.Selected = nil, r.Modules, nil
 	if end.Exit == engine.ExitOK { // then it says whether the whole site is complete
-		in.Clusters = r.observeOthers(ctx, in)
+		in.Clusters = r.gatherMissingClusters(ctx, in)
 	}
 	status := planner.NewStatus(in)
 	end.Pools, end.Complete = status.Pools, status.Complete && end.Exit == engine.ExitOK
 }
 
-// endings says how the plays ended: the worst of them.
-func (r *Run) endings(last []engine.Plan) string {
+// describePlayEnds says how the plays ended: the worst of them.
+func (r *Run) describePlayEnds(last []engine.Plan) string {
 	if len(r.Plays) == 0 {
-		return ending(last[0])
+		return describePlanEnd(last[0])
 	}
 	worst, why := engine.ExitOK, "the playbook is done; holdfast status says whether every host matches"
 	for _, plan := range last {
-		exit := endedPlan(plan).Verdict().Exit
+		exit := withoutWaitingLanes(plan).Verdict().Exit
 		if exit != worst && exit.Worse(worst) == exit {
-			worst, why = exit, "play "+plan.Play+": "+ending(plan)
+			worst, why = exit, "play "+plan.Play+": "+describePlanEnd(plan)
 		}
 	}
 	return why
 }
 
-// unjournaled is the end of a run whose journal is not whole.
-func unjournaled(end engine.RunEnd, err error) engine.RunEnd {
+// markUnjournaled is the end of a run whose journal is not whole.
+func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
 	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == KindJournal }) {
 		return end // that is why it ended
 	}
@@ -151,23 +151,23 @@ func unjournaled(end engine.RunEnd, err error) engine.RunEnd {
 	return end
 }
 
-// ending says how a plan ends on which nothing more can be done.
-func ending(plan engine.Plan) string {
+// describePlanEnd says how a plan ends on which nothing more can be done.
+func describePlanEnd(plan engine.Plan) string {
 	switch {
 	case len(plan.Refusals) > 0:
 		return "not safe to go on: " + strings.Join(plan.Refusals, "; ")
 	case len(plan.Unfinished) > 0:
-		return "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + some(plan.Unfinished)
+		return "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + describeUnfinished(plan.Unfinished)
 	}
 	var parts []string
 	for _, s := range plan.UnhealthyClusters {
 		parts = append(parts, s.String())
 	}
 	if len(plan.Excluded) > 0 {
-		parts = append(parts, absences(plan.Excluded))
+		parts = append(parts, describeExclusions(plan.Excluded))
 	}
 	if len(plan.Drift) > 0 {
-		parts = append(parts, drift(plan.Drift))
+		parts = append(parts, describeDrift(plan.Drift))
 	}
 	switch {
 	case len(parts) > 0:
@@ -178,15 +178,15 @@ func ending(plan engine.Plan) string {
 	return "every host matches"
 }
 
-// waits reports whether the hosts of a lane wait for their window.
-func waits(plan engine.Plan, l engine.Lane) bool {
+// waitsForWindow reports whether the hosts of a lane wait for their window.
+func waitsForWindow(plan engine.Plan, l engine.Lane) bool {
 	return !slices.ContainsFunc(l.Hosts, func(h string) bool {
 		return !slices.ContainsFunc(plan.Excluded, func(x engine.Exclusion) bool { return x.Host == h && x.Why == engine.Closed })
 	})
 }
 
-// some gives the first few of a list.
-func some(list []engine.UnfinishedHost) string {
+// describeUnfinished gives the first few of a list.
+func describeUnfinished(list []engine.UnfinishedHost) string {
 	var parts []string
 	for _, u := range list[:min(mostReasons, len(list))] {
 		parts = append(parts, u.String())
@@ -194,8 +194,8 @@ func some(list []engine.UnfinishedHost) string {
 	return strings.Join(textutil.AndMore(parts, len(list)), "; ")
 }
 
-// drift names the hosts whose pools only report that somebody changed them.
-func drift(list []engine.HostDrift) string {
+// describeDrift names the hosts whose pools only report that somebody changed them.
+func describeDrift(list []engine.HostDrift) string {
 	var hosts []string
 	for _, d := range list {
 		hosts = append(hosts, d.Host)
@@ -206,19 +206,19 @@ func drift(list []engine.HostDrift) string {
 // mostReasons is how many reasons fit into a sentence.
 const mostReasons = 3
 
-// absences says which hosts are left out and why, in one sentence; if there
+// describeExclusions says which hosts are left out and why, in one sentence; if there
 // are many reasons, the plan is where to read them.
-func absences(list []engine.Exclusion) string {
-	reason := func(x engine.Exclusion) string { return fmt.Sprintf("%s (%s)", standing(x.Why), x.Reason) }
-	if parts := sorted(list, reason); len(parts) <= mostReasons {
+func describeExclusions(list []engine.Exclusion) string {
+	reason := func(x engine.Exclusion) string { return fmt.Sprintf("%s (%s)", describeExclusionKind(x.Why), x.Reason) }
+	if parts := groupByReason(list, reason); len(parts) <= mostReasons {
 		return strings.Join(parts, "; ")
 	}
-	why := func(x engine.Exclusion) string { return standing(x.Why) }
-	return strings.Join(sorted(list, why), "; ") + "; holdfast plan says why"
+	why := func(x engine.Exclusion) string { return describeExclusionKind(x.Why) }
+	return strings.Join(groupByReason(list, why), "; ") + "; holdfast plan says why"
 }
 
-// standing is where a host stands that was left out, after "is".
-func standing(why engine.ExclusionKind) string {
+// describeExclusionKind is where a host stands that was left out, after "is".
+func describeExclusionKind(why engine.ExclusionKind) string {
 	switch why {
 	case engine.Closed:
 		return "waiting for a maintenance window"
@@ -230,8 +230,8 @@ func standing(why engine.ExclusionKind) string {
 	return string(why)
 }
 
-// sorted puts hosts of which the same is to be said together.
-func sorted(list []engine.Exclusion, say func(engine.Exclusion) string) []string {
+// groupByReason puts hosts of which the same is to be said together.
+func groupByReason(list []engine.Exclusion, say func(engine.Exclusion) string) []string {
 	var order []string
 	hosts := map[string][]string{}
 	for _, x := range list {
@@ -252,8 +252,8 @@ func sorted(list []engine.Exclusion, say func(engine.Exclusion) string) []string
 	return parts
 }
 
-// left names the hosts with work that this run did not finish.
-func left(plans []engine.Plan, p *progress) []string {
+// unfinishedHosts names the hosts with work that this run did not finish.
+func unfinishedHosts(plans []engine.Plan, p *runState) []string {
 	var out []string
 	add := func(host string) {
 		_, failed := p.failed[host]

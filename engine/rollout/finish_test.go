@@ -19,7 +19,7 @@ func TestAbsences(t *testing.T) {
 		"w-[1,3] are unreachable (connection refused); w-2 is held (ann)": few,
 		"w-[1,3-5] are unreachable; w-2 is held; holdfast plan says why":  many,
 	} {
-		if got := absences(list); got != want {
+		if got := describeExclusions(list); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}

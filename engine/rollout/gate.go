@@ -22,42 +22,42 @@ const gateInterval = engine.Duration(5 * time.Second)
 
 // askGate asks a gate about a host until its answer is good, or no more bad
 // ones are allowed, or its time is up.
-func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
+func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	if hp.Host == "" && asksHosts(*s.Do.Gate) {
 		return errors.New("it asks hosts, and there is none to ask")
 	}
-	return r.ask(ctx, hp, s, pulse.says)
+	return r.askUntilGood(ctx, hp, s, heartbeat.reportMessage)
 }
 
 // askBatchGate asks a gate about the hosts of a batch. If it is about hosts it
 // is asked about each of those whose pool has it, side by side, and every one
 // must be well; the first that is not ends the asking, and the failure names
 // it. Else it is asked once, about their pool.
-func (r *Run) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, pulse *pulse) error {
-	hosts := r.ofGate(b.Hosts, *s.Do.Gate)
+func (r *Run) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, heartbeat *stepHeartbeat) error {
+	hosts := r.hostsWithGate(b.Hosts, *s.Do.Gate)
 	if !asksHosts(*s.Do.Gate) || len(hosts) == 0 {
-		hp := engine.HostPlan{Pool: cmp.Or(r.poolsOf(hosts), joined(b.Pools))}
-		return r.askGate(ctx, hp, s, pulse)
+		hp := engine.HostPlan{Pool: cmp.Or(r.poolsOf(hosts), joinNames(b.Pools))}
+		return r.askGate(ctx, hp, s, heartbeat)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failures := make([]*engine.Failure, len(hosts))
-	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
+	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
 	for i, name := range hosts {
 		workers.Go(func() {
 			about := engine.HostPlan{Host: name, Pool: r.poolsOf(hosts[i : i+1])}
-			if failures[i] = asFailure(r.ask(ctx, about, s, func(message string) { pulse.says(name + ": " + message) }), name, s.Name); failures[i] != nil {
+			if failures[i] = asFailure(r.askUntilGood(ctx, about, s, func(message string) { heartbeat.reportMessage(name + ": " + message) }), name, s.Name); failures[i] != nil {
 				cancel()
 			}
 		})
 	}
 	workers.Wait()
-	return together(failures)
+	return joinGateFailures(failures)
 }
 
-// together makes one failure of those of the hosts of a batch: the first, with
+// joinGateFailures makes one failure of those of the hosts of a batch: the first, with
 // the names of the others. Where one failed, the others were told to stop.
-func together(failures []*engine.Failure) error {
+func joinGateFailures(failures []*engine.Failure) error {
 	var first, stopped *engine.Failure
 	var also []string
 	for _, f := range failures {
@@ -99,9 +99,9 @@ func asksHosts(g engine.Gate) bool {
 	return strings.Contains(text, "{host}") || strings.Contains(text, "{address}")
 }
 
-// ofGate keeps the hosts whose pool has the gate: a batch may have hosts of
+// hostsWithGate keeps the hosts whose pool has the gate: a batch may have hosts of
 // other pools. Of a gate that no pool has, all are kept.
-func (r *Run) ofGate(hosts []string, g engine.Gate) []string {
+func (r *Run) hostsWithGate(hosts []string, g engine.Gate) []string {
 	var of []string
 	for _, name := range hosts {
 		h, _ := r.Inventory.Host(name)
@@ -123,25 +123,25 @@ func (r *Run) poolsOf(hosts []string) string {
 			pools = append(pools, h.Pool)
 		}
 	}
-	return joined(pools)
+	return joinNames(pools)
 }
 
-// ask asks again and again. An answer that the end of the time cut short says
+// askUntilGood asks again and again. An answer that the end of the time cut short says
 // nothing about what was asked.
-func (r *Run) ask(ctx context.Context, hp engine.HostPlan, s engine.Step, tell func(string)) error {
-	t := tally{gate: *s.Do.Gate, tell: tell}
+func (r *Run) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Step, tell func(string)) error {
+	t := gateTally{gate: *s.Do.Gate, report: tell}
 	for ctx.Err() == nil {
-		a := r.answer(ctx, hp, s)
-		if !a.good() && ctx.Err() != nil {
-			if t.last.good() && t.inRow == 0 {
-				t.last = answer{what: "no answer until then", command: a.command, stderr: a.stderr}
+		a := r.askOnce(ctx, hp, s)
+		if !a.isGood() && ctx.Err() != nil {
+			if t.last.isGood() && t.inRow == 0 {
+				t.last = gateAnswer{problem: "no answer until then", command: a.command, stderr: a.stderr}
 			}
 			break
 		}
-		if done, err := t.count(a); done || err != nil {
+		if done, err := t.countAnswer(a); done || err != nil {
 			return err
 		}
-		if r.Clock.Sleep(ctx, duration(cmp.Or(t.gate.Interval, gateInterval))) != nil {
+		if r.Clock.Sleep(ctx, toDuration(cmp.Or(t.gate.Interval, gateInterval))) != nil {
 			break
 		}
 	}
@@ -152,62 +152,62 @@ func (r *Run) ask(ctx context.Context, hp engine.HostPlan, s engine.Step, tell f
 	case errors.Is(cause, context.Canceled):
 		return cause
 	}
-	return t.last.failure(strings.Join(t.parts(cause.Error()), "; "))
+	return t.last.toFailure(strings.Join(t.timeoutReasons(cause.Error()), "; "))
 }
 
-// tally is how a gate was answered so far.
-type tally struct {
-	gate    engine.Gate
-	tell    func(string)
-	inRow   int    // good answers since the last bad one
-	bad     int    // bad answers in all
-	last    answer // the last bad one
-	picture string // what was told last
+// gateTally is how a gate was answered so far.
+type gateTally struct {
+	gate     engine.Gate
+	report   func(string)
+	inRow    int        // good answers since the last bad one
+	bad      int        // bad answers in all
+	last     gateAnswer // the last bad one
+	reported string     // what was told last
 }
 
-// count takes the next answer. It tells what changes the picture, as long as
+// countAnswer takes the next answer. It tells what changes the picture, as long as
 // the gate is asked again.
-func (t *tally) count(a answer) (done bool, err error) {
-	if a.good() {
+func (t *gateTally) countAnswer(a gateAnswer) (done bool, err error) {
+	if a.isGood() {
 		t.inRow++
 		t.last.command = a.command
 		if t.inRow >= t.gate.Successes {
 			return true, nil
 		}
-		t.show("good", fmt.Sprintf("a good answer; it takes %d in a row", t.gate.Successes))
+		t.reportChange("good", fmt.Sprintf("a good answer; it takes %d in a row", t.gate.Successes))
 		return false, nil
 	}
 	t.inRow, t.last = 0, a
 	t.bad++
 	switch most := t.gate.Retries; {
 	case a.final:
-		return false, a.failure(a.text())
+		return false, a.toFailure(a.problemLine())
 	case most != nil && *most == 0:
-		return false, a.failure(a.text())
+		return false, a.toFailure(a.problemLine())
 	case most != nil && t.bad > *most:
-		return false, a.failure(fmt.Sprintf("%s; that is bad answer %d, and retries = %d", a.text(), t.bad, *most))
+		return false, a.toFailure(fmt.Sprintf("%s; that is bad answer %d, and retries = %d", a.problemLine(), t.bad, *most))
 	}
-	t.show(a.picture(), a.text())
+	t.reportChange(a.comparisonKey(), a.problemLine())
 	return false, nil
 }
 
-func (t *tally) show(picture, message string) {
-	if t.picture != picture {
-		t.picture = picture
-		t.tell(message)
+func (t *gateTally) reportChange(picture, message string) {
+	if t.reported != picture {
+		t.reported = picture
+		t.report(message)
 	}
 }
 
-// parts say why the time was not enough.
-func (t *tally) parts(timeout string) []string {
+// timeoutReasons say why the time was not enough.
+func (t *gateTally) timeoutReasons(timeout string) []string {
 	row := fmt.Sprintf("%d of %d good answers in a row", t.inRow, t.gate.Successes)
 	switch {
-	case t.last.good() && t.inRow == 0:
+	case t.last.isGood() && t.inRow == 0:
 		return []string{timeout}
-	case t.last.good():
+	case t.last.isGood():
 		return []string{timeout + ": " + row}
 	case t.inRow == 0:
-		return []string{timeout + ": " + t.last.text()}
+		return []string{timeout + ": " + t.last.problemLine()}
 	}
-	return []string{timeout + ": " + t.last.text(), row}
+	return []string{timeout + ": " + t.last.problemLine(), row}
 }

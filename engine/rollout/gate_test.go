@@ -27,9 +27,9 @@ type reply struct {
 	text string
 }
 
-// gateScene is a site on which everything gives the same answers, one after
+// gateWorld is a site on which everything gives the same answers, one after
 // the other, the last again and again. Everybody that is asked has its own row.
-type gateScene struct {
+type gateWorld struct {
 	site    *hosttest.Site
 	b       *hosttest.Bastion
 	run     *rollout.Run
@@ -40,12 +40,12 @@ type gateScene struct {
 	began time.Time
 }
 
-func newGateScene(inv engine.Inventory, replies ...reply) *gateScene {
-	s := &gateScene{site: hosttest.New(inv, hosttest.V1), replies: replies, asked: map[string]int{}, began: time.Now()}
+func newGateWorld(inv engine.Inventory, replies ...reply) *gateWorld {
+	s := &gateWorld{site: hosttest.New(inv, hosttest.V1), replies: replies, asked: map[string]int{}, began: time.Now()}
 	s.b = s.site.Bastion("run-1")
-	s.b.Answer = func(url string) (int, string) { r := s.next(url); return r.code, r.text }
+	s.b.Answer = func(url string) (int, string) { r := s.nextReply(url); return r.code, r.text }
 	s.b.Command = func(c hosttest.Command) *rollout.Reply {
-		r := s.next(c.Text)
+		r := s.nextReply(c.Text)
 		return &rollout.Reply{Code: r.code, Stderr: r.text}
 	}
 	s.run = s.b.Run()
@@ -53,15 +53,15 @@ func newGateScene(inv engine.Inventory, replies ...reply) *gateScene {
 	return s
 }
 
-func (s *gateScene) next(who string) reply {
+func (s *gateWorld) nextReply(who string) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[who]++
 	return s.replies[min(s.asked[who], len(s.replies))-1]
 }
 
-// ask asks a gate about worker-0.
-func (s *gateScene) ask(ctx context.Context, g engine.Gate) *engine.Failure {
+// askGate asks a gate about worker-0.
+func (s *gateWorld) askGate(ctx context.Context, g engine.Gate) *engine.Failure {
 	return s.run.AskGate(ctx, engine.HostPlan{Host: "worker-0", Pool: "worker"}, gateStep(g))
 }
 
@@ -70,7 +70,7 @@ func gateStep(g engine.Gate) engine.Step {
 }
 
 // told are the messages of the events.
-func (s *gateScene) told() []string {
+func (s *gateWorld) told() []string {
 	var messages []string
 	for _, e := range s.b.Events() {
 		if e.Took == 0 { // else it only says that the step goes on
@@ -83,12 +83,12 @@ func (s *gateScene) told() []string {
 // commandHosts lets hosts answer the commands of gates.
 type commandHosts struct {
 	rollout.Hosts
-	s *gateScene
+	s *gateWorld
 }
 
 type commandConn struct {
 	rollout.Conn
-	s    *gateScene
+	s    *gateWorld
 	host string
 }
 
@@ -101,7 +101,7 @@ func (c commandConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, 
 	if s.Op.Gate == nil {
 		return c.Conn.Run(ctx, s)
 	}
-	r := c.s.next(c.host + ": " + s.Text)
+	r := c.s.nextReply(c.host + ": " + s.Text)
 	return rollout.Reply{Code: r.code, Stderr: r.text}, nil
 }
 
@@ -171,8 +171,8 @@ func TestGateAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newGateScene(hosttest.Fleet(0, 1), c.reply)
-				f := s.ask(t.Context(), c.gate)
+				s := newGateWorld(hosttest.Fleet(0, 1), c.reply)
+				f := s.askGate(t.Context(), c.gate)
 				if c.bad == "" {
 					if took := time.Since(s.began); f != nil || took > 0 || len(s.told()) > 0 {
 						t.Fatalf("failure %v after %s, told %q", f, took, s.told())
@@ -198,8 +198,8 @@ func TestGateHopeless(t *testing.T) {
 		`bad_data: invalid parameter "query": 1:4: parse error: unexpected end of i`: {400, `{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": 1:4: parse error: unexpected end of input"}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newGateScene(hosttest.Fleet(0, 1), reply)
-			f := s.ask(t.Context(), promGate("up["))
+			s := newGateWorld(hosttest.Fleet(0, 1), reply)
+			f := s.askGate(t.Context(), promGate("up["))
 			if f == nil || !strings.Contains(f.Cause, words) || time.Since(s.began) > 0 || f.Command != "GET http://prom:9090/api/v1/query?query=up[" {
 				t.Errorf("got %+v after %s", f, time.Since(s.began))
 			}
@@ -275,9 +275,9 @@ func TestGateCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newGateScene(hosttest.Fleet(0, 1), c.replies...)
+				s := newGateWorld(hosttest.Fleet(0, 1), c.replies...)
 				c.gate.Command = "ready"
-				f := s.ask(t.Context(), c.gate)
+				f := s.askGate(t.Context(), c.gate)
 				if took := time.Since(s.began); took != c.took {
 					t.Errorf("it took %s, not %s", took, c.took)
 				}
@@ -307,7 +307,7 @@ func TestGateCutShort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newGateScene(hosttest.Fleet(0, 1), c.replies...)
+				s := newGateWorld(hosttest.Fleet(0, 1), c.replies...)
 				n := 0
 				s.b.Takes = func(hosttest.Command) time.Duration {
 					if n++; n == len(c.replies) {
@@ -315,7 +315,7 @@ func TestGateCutShort(t *testing.T) {
 					}
 					return time.Second
 				}
-				f := s.ask(t.Context(), engine.Gate{Command: "ready", Timeout: engine.Duration(7 * time.Second)})
+				f := s.askGate(t.Context(), engine.Gate{Command: "ready", Timeout: engine.Duration(7 * time.Second)})
 				if f == nil || f.Cause != c.cause || f.Command != "ready" || time.Since(s.began) != 7*time.Second {
 					t.Errorf("got %+v after %s", f, time.Since(s.began))
 				}
@@ -331,7 +331,7 @@ func TestGateStopped(t *testing.T) {
 		for _, twice := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", at once ", twice), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newGateScene(hosttest.Fleet(0, 2), reply{1, "no"})
+					s := newGateWorld(hosttest.Fleet(0, 2), reply{1, "no"})
 					ctx, stop := context.WithCancel(context.Background())
 					defer stop()
 					if s.run.Soft = ctx; !twice {
@@ -361,7 +361,7 @@ func TestGateOfBatch(t *testing.T) {
 	inv.Pools[1].Gates = []engine.Gate{g}
 	batch := []string{"etcd-0", "worker-0", "worker-1", "worker-2"}
 	synctest.Test(t, func(t *testing.T) {
-		s := newGateScene(inv, reply{1, "no\n"}, reply{0, ""})
+		s := newGateWorld(inv, reply{1, "no\n"}, reply{0, ""})
 		f := s.run.AskBatchGate(t.Context(), batch, engine.HostPlan{Pool: "etcd, worker"}, gateStep(g))
 		if took := time.Since(s.began); f != nil || took != 10*time.Second {
 			t.Fatalf("%+v after %s", f, took)
@@ -380,7 +380,7 @@ func TestGateOfBatch(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		s := newGateScene(inv, reply{0, ""})
+		s := newGateWorld(inv, reply{0, ""})
 		s.site.Host("worker-1").Cut()
 		s.site.Host("worker-2").Cut()
 		f := s.run.AskBatchGate(t.Context(), batch, engine.HostPlan{}, gateStep(g))
@@ -390,7 +390,7 @@ func TestGateOfBatch(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		s := newGateScene(inv, reply{0, ""})
+		s := newGateWorld(inv, reply{0, ""})
 		s.site.Host("worker-2").Cut()
 		s.site.After(8*time.Second, s.site.Host("worker-2").Heal)
 		if f := s.run.AskBatchGate(t.Context(), batch, engine.HostPlan{}, gateStep(g)); f != nil || time.Since(s.began) != 15*time.Second {
@@ -400,7 +400,7 @@ func TestGateOfBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		none := 0
 		eager := engine.Gate{HTTP: &engine.HTTPGate{URL: "http://{address}/"}, Retries: &none}
-		s := newGateScene(inv)
+		s := newGateWorld(inv)
 		s.b.Answer = func(url string) (int, string) {
 			if url == "http://worker-1/" {
 				return 200, ""
@@ -418,7 +418,7 @@ func TestGateOfBatch(t *testing.T) {
 // TestGateOfBatchAtOnce: no host is waited for when another has failed.
 func TestGateOfBatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newGateScene(hosttest.Fleet(0, 3))
+		s := newGateWorld(hosttest.Fleet(0, 3))
 		s.b.Answer = func(url string) (int, string) {
 			if strings.Contains(url, "worker-1") && time.Since(s.began) > 8*time.Second {
 				return 200, result("matrix", "[]").text
@@ -449,15 +449,15 @@ func TestGateStoppedInRun(t *testing.T) {
 					time.AfterFunc(8*time.Second, stop)
 				}
 			}
-			end := apply(b, func(r *rollout.Run) { r.Soft = soft })
-			errs := []error{ended(end, engine.ExitStopped), untouched(site.Host("worker-0")), lawful(site)}
+			end := applyRun(b, func(r *rollout.Run) { r.Soft = soft })
+			errs := []error{checkEnd(end, engine.ExitStopped), checkUntouched(site.Host("worker-0")), checkLaws(site)}
 			for _, e := range b.Events() {
 				if e.Type == engine.StepEnded && e.Step == "gate web" && (e.Failure == nil || e.Failure.Kind != rollout.KindStopped || e.Took != engine.Duration(8*time.Second)) {
 					errs = append(errs, fmt.Errorf("the gate ended with %+v after %s", e.Failure, e.Took))
 				}
 			}
 			if err := errors.Join(errs...); err != nil {
-				t.Errorf("%s: %v\n%s", when, err, story(b))
+				t.Errorf("%s: %v\n%s", when, err, runTranscript(b))
 			}
 		})
 	}
@@ -470,7 +470,7 @@ func TestGateOfPools(t *testing.T) {
 	inv := hosttest.Fleet(1, 4)
 	inv.Pools[1].Gates = []engine.Gate{g}
 	synctest.Test(t, func(t *testing.T) {
-		s := newGateScene(inv, reply{200, ""})
+		s := newGateWorld(inv, reply{200, ""})
 		f := s.run.AskBatchGate(t.Context(), []string{"etcd-0", "worker-0", "worker-1"}, engine.HostPlan{Pool: "etcd, worker"}, gateStep(g))
 		if f != nil || len(s.asked) != 1 || s.asked["http://state/worker"] != 1 {
 			t.Fatalf("%+v, asked %v", f, s.asked)
@@ -512,7 +512,7 @@ func TestGateURLs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inv := hosttest.Fleet(0, 1)
 				inv.Hosts[0].Address = c.address
-				s := newGateScene(inv, reply{404, "no"})
+				s := newGateWorld(inv, reply{404, "no"})
 				_ = s.run.AskGate(t.Context(), engine.HostPlan{Host: "worker-0", Pool: cmp.Or(c.pool, "worker")}, gateStep(c.gate))
 				if s.asked[c.url] == 0 {
 					t.Errorf("asked %v", s.asked)
@@ -534,8 +534,8 @@ func TestGateUntrusted(t *testing.T) {
 	} {
 		for _, r := range []reply{{500, evil}, {500, `{"status":"error","errorType":"\u001b[31m","error":"\u001b[31m"}`}, {200, `{"status":"success","data":{"resultType":"\u001b[31m"}}`}} {
 			synctest.Test(t, func(t *testing.T) {
-				s := newGateScene(hosttest.Fleet(0, 1), r)
-				f := s.ask(t.Context(), g)
+				s := newGateWorld(hosttest.Fleet(0, 1), r)
+				f := s.askGate(t.Context(), g)
 				if f == nil {
 					return // a web server may say what it likes with a 200
 				}
@@ -575,14 +575,14 @@ func TestGateNoAnswer(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newGateScene(hosttest.Fleet(0, 1), result("vector", aSample))
+			s := newGateWorld(hosttest.Fleet(0, 1), result("vector", aSample))
 			s.run.Web = webFunc(func(ctx context.Context, url string) (int, []byte, error) {
 				if time.Since(s.began) < 20*time.Second {
 					return 0, nil, c.err
 				}
 				return s.b.Get(ctx, url)
 			})
-			f := s.ask(t.Context(), c.gate)
+			f := s.askGate(t.Context(), c.gate)
 			if f != nil || time.Since(s.began) != 20*time.Second || !slices.Equal(s.told(), []string{c.want}) {
 				t.Errorf("%s: %+v after %s, told %q", name, f, time.Since(s.began), s.told())
 			}
@@ -612,10 +612,10 @@ func TestGateInRun(t *testing.T) {
 			}
 			return 200, result("vector", aSample).text
 		}
-		end := apply(b)
-		if err := errors.Join(ended(end, engine.ExitFailed, "worker-1: gate web: not done within 5m0s: HTTP 500 from http://worker-1/: not now"),
-			updated(site.Host("worker-0")), untouched(site.Host("worker-1")), lawful(site)); err != nil {
-			t.Fatalf("%v\n%s", err, story(b))
+		end := applyRun(b)
+		if err := errors.Join(checkEnd(end, engine.ExitFailed, "worker-1: gate web: not done within 5m0s: HTTP 500 from http://worker-1/: not now"),
+			checkUpdated(site.Host("worker-0")), checkUntouched(site.Host("worker-1")), checkLaws(site)); err != nil {
+			t.Fatalf("%v\n%s", err, runTranscript(b))
 		}
 	})
 }

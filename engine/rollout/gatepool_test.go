@@ -20,7 +20,7 @@ func TestGateBeforeRunKnowsItsPool(t *testing.T) {
 			asked = append(asked, url)
 			return 200, ""
 		}
-		check(t, ended(apply(b), engine.ExitOK))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK))
 		if !slices.Equal(asked, []string{"http://ready/worker"}) {
 			t.Errorf("asked %q", asked)
 		}

@@ -28,41 +28,41 @@ type promReply struct {
 	} `json:"data"`
 }
 
-// answerOfPrometheus asks for the value of a query now. What is shown has the
+// askPrometheus asks for the value of a query now. What is shown has the
 // query as the inventory has it, so that secrets in it are found and hidden.
-func (r *Run) answerOfPrometheus(ctx context.Context, x subject, g engine.PromQLGate) answer {
-	shown, query := withoutUser(g.URL), x.fill(g.Query, asIs, false)
-	a := answer{command: "GET " + queryURL(shown, query)}
+func (r *Run) askPrometheus(ctx context.Context, x gateSubject, g engine.PromQLGate) gateAnswer {
+	shown, query := withoutUser(g.URL), x.fillText(g.Query, asIs, false)
+	a := gateAnswer{command: "GET " + queryURL(shown, query)}
 	status, body, err := r.Web.Get(ctx, queryURL(g.URL, url.QueryEscape(query)))
 	if err != nil {
-		return a.unanswered(shown, err)
+		return a.withConnectionError(shown, err)
 	}
 	var reply promReply
 	switch broken := json.Unmarshal(body, &reply); {
 	case broken == nil && reply.Status == "error": // with a status of 4xx or 5xx
-		a.what, a.detail = shown+" refuses the query: "+snippet(reply.ErrorType), reply.Error
+		a.problem, a.detail = shown+" refuses the query: "+firstPrintableLine(reply.ErrorType), reply.Error
 		a.final = reply.ErrorType == "bad_data"
 	case status == http.StatusNotFound:
-		a.what, a.detail = shown+" has no /api/v1/query (HTTP 404); if Prometheus is below a path there, url has to say so", string(body)
+		a.problem, a.detail = shown+" has no /api/v1/query (HTTP 404); if Prometheus is below a path there, url has to say so", string(body)
 	case status/100 != 2:
-		a.what, a.detail = httpStatus(status, shown), string(body)
+		a.problem, a.detail = describeHTTPStatus(status, shown), string(body)
 	case broken != nil && strings.HasPrefix(strings.TrimSpace(string(body)), "{"):
-		a.what, a.detail = shown+" gives an answer that is too long or broken; a query of many samples is better counted: count(…) > 0", broken.Error()
+		a.problem, a.detail = shown+" gives an answer that is too long or broken; a query of many samples is better counted: count(…) > 0", broken.Error()
 	case broken != nil && strings.HasPrefix(strings.TrimSpace(string(body)), "<"):
-		a.what = shown + " does not answer as Prometheus does, but with a web page, such as a login"
+		a.problem = shown + " does not answer as Prometheus does, but with a web page, such as a login"
 	case broken != nil || reply.Status != "success":
-		a.what, a.detail = shown+" does not answer as Prometheus does", string(body)
+		a.problem, a.detail = shown+" does not answer as Prometheus does", string(body)
 	default:
-		return a.judged(shown, reply)
+		return a.judgeReply(shown, reply)
 	}
 	return a
 }
 
-// lacks says what data a server had not got for its answer; "" for none. What
+// missingData says what data a server had not got for its answer; "" for none. What
 // is said about the query itself, which Prometheus has among the warnings from
 // 2.48 on, be it that a metric's name is odd, is no reason to doubt the answer.
 // Source: util/annotations of Prometheus.
-func (p promReply) lacks() string {
+func (p promReply) missingData() string {
 	for _, w := range p.Warnings {
 		if !strings.HasPrefix(w, "PromQL ") {
 			return cmp.Or(w, "a warning")
@@ -74,46 +74,46 @@ func (p promReply) lacks() string {
 	return ""
 }
 
-// judged is the answer with what is wrong about a reply.
-func (a answer) judged(who string, reply promReply) answer {
+// judgeReply is the answer with what is wrong about a reply.
+func (a gateAnswer) judgeReply(who string, reply promReply) gateAnswer {
 	strange := who + " does not answer as Prometheus does"
 	switch result := reply.Data.Result; reply.Data.ResultType {
 	case "vector":
-		found, number, err := samples(result)
+		found, number, err := parseVector(result)
 		switch {
 		case err != nil:
-			a.what, a.detail = strange, err.Error()
+			a.problem, a.detail = strange, err.Error()
 		case !found:
-			a.what = who + " has no sample for the query: what it compares does not hold, or there is none of it"
+			a.problem = who + " has no sample for the query: what it compares does not hold, or there is none of it"
 		case !number:
-			a.what = who + " gives NaN for the query"
+			a.problem = who + " gives NaN for the query"
 		}
 	case "scalar":
-		value, err := scalar(result)
+		value, err := parseScalar(result)
 		switch {
 		case err != nil:
-			a.what, a.detail = strange, err.Error()
+			a.problem, a.detail = strange, err.Error()
 		case math.IsNaN(value):
-			a.what = who + " gives NaN for the query, as scalar(…) does unless there is just one series"
+			a.problem = who + " gives NaN for the query, as scalar(…) does unless there is just one series"
 		case value == 0:
-			a.what = who + " gives 0 for the query"
+			a.problem = who + " gives 0 for the query"
 		}
 	case "matrix":
-		a.what, a.final = "the query gives a range of samples; write one that gives an instant vector or a scalar, such as a comparison of max_over_time(…)", true
+		a.problem, a.final = "the query gives a range of samples; write one that gives an instant vector or a scalar, such as a comparison of max_over_time(…)", true
 	case "string":
-		a.what, a.final = "the query gives a text; write one that gives an instant vector or a scalar, such as a comparison", true
+		a.problem, a.final = "the query gives a text; write one that gives an instant vector or a scalar, such as a comparison", true
 	default:
-		a.what, a.detail = strange, "a result of the type "+strconv.Quote(reply.Data.ResultType)
+		a.problem, a.detail = strange, "a result of the type "+strconv.Quote(reply.Data.ResultType)
 	}
-	if lacks := reply.lacks(); lacks != "" {
-		a.what, a.detail = cmp.Or(a.what, who+" has only a part of the data for the query"), cmp.Or(a.detail, lacks)
+	if lacks := reply.missingData(); lacks != "" {
+		a.problem, a.detail = cmp.Or(a.problem, who+" has only a part of the data for the query"), cmp.Or(a.detail, lacks)
 	}
 	return a
 }
 
-// samples reports whether a vector has samples, and any that is a number. What
+// parseVector reports whether a vector has samples, and any that is a number. What
 // has no value is a histogram, which is more than one.
-func samples(result json.RawMessage) (found, number bool, err error) {
+func parseVector(result json.RawMessage) (found, number bool, err error) {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(result, &list); err != nil {
 		return false, false, err
@@ -121,7 +121,7 @@ func samples(result json.RawMessage) (found, number bool, err error) {
 	for _, s := range list {
 		value := 1.0
 		if text, ok := s["value"]; ok {
-			if value, err = scalar(text); err != nil {
+			if value, err = parseScalar(text); err != nil {
 				return false, false, err
 			}
 		}
@@ -130,8 +130,8 @@ func samples(result json.RawMessage) (found, number bool, err error) {
 	return len(list) > 0, number, nil
 }
 
-// scalar reads a value with its time. It is text, as JSON has no NaN.
-func scalar(result json.RawMessage) (float64, error) {
+// parseScalar reads a value with its time. It is text, as JSON has no NaN.
+func parseScalar(result json.RawMessage) (float64, error) {
 	var sample []json.RawMessage
 	if err := json.Unmarshal(result, &sample); err != nil || len(sample) != 2 {
 		return 0, errors.New("a value is not a time and a number")

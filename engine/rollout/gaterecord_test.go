@@ -72,10 +72,10 @@ func TestGateRecorded(t *testing.T) {
 		"remote read fails, none": {bad: noSample + ": " + lacks},
 	}
 	paths, err := filepath.Glob("testdata/prometheus/*.txtar")
-	check(t, err)
+	failOnErrors(t, err)
 	for _, path := range paths {
 		archive, err := txtar.ParseFile(path)
-		check(t, err)
+		failOnErrors(t, err)
 		if len(archive.Files) != len(wants) {
 			t.Errorf("%s has %d answers, of which %d are expected", path, len(archive.Files), len(wants))
 		}
@@ -87,8 +87,8 @@ func TestGateRecorded(t *testing.T) {
 			}
 			t.Run(f.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newGateScene(hosttest.Fleet(0, 1), recorded(t, string(f.Data)))
-					failure := s.ask(t.Context(), promGate("up == 1"))
+					s := newGateWorld(hosttest.Fleet(0, 1), recorded(t, string(f.Data)))
+					failure := s.askGate(t.Context(), promGate("up == 1"))
 					took := time.Since(s.began)
 					cause := want.bad
 					if !want.final {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// subject is what a gate asks about, in place of {host}, {address} and {pool}.
-type subject struct{ host, address, pool string }
+// gateSubject is what a gate asks about, in place of {host}, {address} and {pool}.
+type gateSubject struct{ host, address, pool string }
 
 func asIs(s string) string { return s }
 
-// url fills in a URL: path and query escape what they are given each in their
+// fillURL fills in a URL: path and query escape what they are given each in their
 // part, and hosts stay names. What comes after # is not sent.
-func (x subject) url(text string, path, query func(string) string) string {
+func (x gateSubject) fillURL(text string, path, query func(string) string) string {
 	text, _, _ = strings.Cut(text, "#")
 	text, params, asks := strings.Cut(text, "?")
 	scheme, rest, whole := strings.Cut(text, "://")
@@ -20,22 +20,22 @@ func (x subject) url(text string, path, query func(string) string) string {
 		scheme, rest = "", text
 	}
 	end := strings.IndexByte(rest+"/", '/')
-	filled := x.fill(rest[:end], asIs, true) + x.fill(rest[end:], path, false)
+	filled := x.fillText(rest[:end], asIs, true) + x.fillText(rest[end:], path, false)
 	if whole {
 		filled = scheme + "://" + filled
 	}
 	if asks {
-		filled += "?" + x.fill(params, query, false)
+		filled += "?" + x.fillText(params, query, false)
 	}
 	return filled
 }
 
-// fill replaces the placeholders in a text. An IPv6 address stands in brackets
+// fillText replaces the placeholders in a text. An IPv6 address stands in brackets
 // where it is the host of a URL, and where a port follows.
-func (x subject) fill(text string, escape func(string) string, host bool) string {
+func (x gateSubject) fillText(text string, escape func(string) string, host bool) string {
 	var b strings.Builder
 	for text != "" {
-		name, value := x.at(text)
+		name, value := x.placeholderAt(text)
 		if name == "" {
 			b.WriteByte(text[0])
 			text = text[1:]
@@ -58,8 +58,8 @@ func (x subject) fill(text string, escape func(string) string, host bool) string
 	return b.String()
 }
 
-// at is the placeholder with which a text begins, and what it stands for.
-func (x subject) at(text string) (name, value string) {
+// placeholderAt is the placeholder with which a text begins, and what it stands for.
+func (x gateSubject) placeholderAt(text string) (name, value string) {
 	for _, p := range [][2]string{{"{host}", x.host}, {"{address}", x.address}, {"{pool}", x.pool}} {
 		if strings.HasPrefix(text, p[0]) {
 			return p[0], p[1]

@@ -18,8 +18,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// Sight is what the site was seen to be at one moment.
-type Sight struct {
+// Gathered is what the site was seen to be at one moment.
+type Gathered struct {
 	Facts    map[string]engine.Facts
 	Clusters map[string]engine.ClusterFacts
 
@@ -35,13 +35,15 @@ const (
 	shutdownTimeout = 3 * time.Minute
 )
 
-// Look gathers the facts of every host, in one round trip each and side by
+// GatherSite gathers the facts of every host, in one round trip each and side by
 // side, and then those of the etcd clusters that the work concerns.
-func (r *Run) Look(ctx context.Context) (Sight, error) { return r.look(ctx, newProgress()) }
+func (r *Run) GatherSite(ctx context.Context) (Gathered, error) {
+	return r.gatherSite(ctx, newRunState())
+}
 
-func (r *Run) look(ctx context.Context, p *progress) (Sight, error) {
+func (r *Run) gatherSite(ctx context.Context, p *runState) (Gathered, error) {
 	began := r.Clock.Now()
-	s := Sight{Facts: r.gatherAll(ctx), Clusters: map[string]engine.ClusterFacts{}}
+	s := Gathered{Facts: r.gatherHosts(ctx), Clusters: map[string]engine.ClusterFacts{}}
 	if err := ctx.Err(); err != nil {
 		return s, err
 	}
@@ -51,14 +53,14 @@ func (r *Run) look(ctx context.Context, p *progress) (Sight, error) {
 			reached++
 		}
 	}
-	in := r.input(s, p)
+	in := r.planInput(s, p)
 	s.survey = planner.NewSurvey(in)
 	names := s.survey.ClustersAtWork()
-	if p.sight.Facts == nil { // the first look is at everything
+	if p.gathered.Facts == nil { // the first look is at everything
 		names = planner.ClustersConcerned(in)
 	}
-	s.Clusters = r.observe(ctx, names)
-	r.note(engine.Event{
+	s.Clusters = r.gatherClusters(ctx, names)
+	r.noteEvent(engine.Event{
 		Type:    engine.HostsGathered,
 		Message: fmt.Sprintf("%d of %d hosts reached", reached, len(r.Inventory.Hosts)),
 		Took:    engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond)),
@@ -66,37 +68,37 @@ func (r *Run) look(ctx context.Context, p *progress) (Sight, error) {
 	return s, ctx.Err()
 }
 
-// completeSight looks at the clusters of the run's hosts that were not looked
+// addMissingClusters looks at the clusters of the run's hosts that were not looked
 // at, as they have no work. It reports whether there were any.
-func (r *Run) completeSight(ctx context.Context, p *progress, s Sight) bool {
+func (r *Run) addMissingClusters(ctx context.Context, p *runState, s Gathered) bool {
 	before := len(s.Clusters)
-	maps.Copy(s.Clusters, r.observeOthers(ctx, r.input(s, p)))
+	maps.Copy(s.Clusters, r.gatherMissingClusters(ctx, r.planInput(s, p)))
 	return len(s.Clusters) > before
 }
 
-// observeOthers looks at the clusters that an input is about and that it does not
+// gatherMissingClusters looks at the clusters that an input is about and that it does not
 // have. It returns these and those it has.
-func (r *Run) observeOthers(ctx context.Context, in planner.Input) map[string]engine.ClusterFacts {
+func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[string]engine.ClusterFacts {
 	missing := slices.DeleteFunc(planner.ClustersConcerned(in), func(name string) bool {
 		_, seen := in.Clusters[name]
 		return seen
 	})
-	seen := r.observe(ctx, missing)
+	seen := r.gatherClusters(ctx, missing)
 	maps.Copy(seen, in.Clusters)
 	return seen
 }
 
-// Gather reads every host, in one round trip each and side by side. What goes
+// GatherHosts reads every host, in one round trip each and side by side. What goes
 // wrong with one is in its facts.
-func (r *Run) Gather(ctx context.Context) map[string]engine.Facts { return r.gatherAll(ctx) }
+func (r *Run) GatherHosts(ctx context.Context) map[string]engine.Facts { return r.gatherHosts(ctx) }
 
-func (r *Run) gatherAll(ctx context.Context) map[string]engine.Facts {
+func (r *Run) gatherHosts(ctx context.Context) map[string]engine.Facts {
 	var mu sync.Mutex
 	facts := make(map[string]engine.Facts, len(r.Inventory.Hosts))
-	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
+	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
 	for _, h := range r.Inventory.Hosts {
 		workers.Go(func() {
-			f := r.gatherAwaited(ctx, h)
+			f := r.gatherAwaitedHost(ctx, h)
 			mu.Lock()
 			defer mu.Unlock()
 			facts[h.Name] = f
@@ -106,21 +108,21 @@ func (r *Run) gatherAll(ctx context.Context) map[string]engine.Facts {
 	return facts
 }
 
-func (r *Run) forks(fallback int) int {
+func (r *Run) forkCount(fallback int) int {
 	if r.Forks > 0 {
 		return r.Forks
 	}
 	return fallback
 }
 
-// gatherAwaited gathers a host; if a dead run was rebooting it, it is waited
+// gatherAwaitedHost gathers a host; if a dead run was rebooting it, it is waited
 // for as long as that run would have, once. What is staged and not locked is on
 // its way into a reboot, also before systemd says that it is stopping: logind
 // may delay a shutdown that it was asked for (InhibitDelayMaxSec).
-func (r *Run) gatherAwaited(ctx context.Context, h engine.Host) engine.Facts {
-	f := r.gather(ctx, h)
+func (r *Run) gatherAwaitedHost(ctx context.Context, h engine.Host) engine.Facts {
+	f := r.gatherHost(ctx, h)
 	run := r.Awaited[h.Name]
-	if run == "" || f.Reached() && !goingDown(f) {
+	if run == "" || f.Reached() && !isGoingDown(f) {
 		return f
 	}
 	if _, before := r.waited.LoadOrStore(h.Name, true); before {
@@ -128,35 +130,35 @@ func (r *Run) gatherAwaited(ctx context.Context, h engine.Host) engine.Facts {
 	}
 	p, _ := r.Inventory.Pool(h.Pool)
 	limit := time.Duration(p.Timeouts.WithDefaults().Reboot)
-	r.warn(fmt.Sprintf("%s: run %s was rebooting it when it ended; waiting up to %s for it to come back", h.Name, run, limit))
+	r.emitWarning(fmt.Sprintf("%s: run %s was rebooting it when it ended; waiting up to %s for it to come back", h.Name, run, limit))
 	began := r.Clock.Now()
-	for !r.stopping() {
+	for !r.isStopping() {
 		waited := r.Clock.Now().Sub(began)
-		if f.Reached() && (!goingDown(f) || waited > shutdownTimeout) || waited > limit || r.Clock.Sleep(ctx, r.interval()) != nil {
+		if f.Reached() && (!isGoingDown(f) || waited > shutdownTimeout) || waited > limit || r.Clock.Sleep(ctx, r.pollInterval()) != nil {
 			break
 		}
-		f = r.gather(ctx, h)
+		f = r.gatherHost(ctx, h)
 	}
 	return f
 }
 
-func goingDown(f engine.Facts) bool {
+func isGoingDown(f engine.Facts) bool {
 	d := f.Staged()
 	return d != nil && !d.Locked
 }
 
-// gather reads one host. What goes wrong is in the facts: only that host is
+// gatherHost reads one host. What goes wrong is in the facts: only that host is
 // out. One that is shutting down is as good as gone: whatever is begun there
 // now is cut short, and what it tells is not what it will be.
-func (r *Run) gather(ctx context.Context, h engine.Host) engine.Facts {
-	f, err := r.read(ctx, h, r.insist)
+func (r *Run) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
+	f, err := r.readFacts(ctx, h, r.runIdempotent)
 	if err == nil && f.Stopping {
 		err = errors.New("it is shutting down")
 	}
 	if err != nil {
 		failure := asFailure(err, h.Name, "gather facts")
 		failure.Kind = KindUnreachable
-		r.note(engine.Event{Type: engine.HostGathered, Host: h.Name, Failure: failure})
+		r.noteEvent(engine.Event{Type: engine.HostGathered, Host: h.Name, Failure: failure})
 		unreachable := failure.Cause
 		if failure.Hint != "" {
 			unreachable += "; " + failure.Hint
@@ -166,11 +168,11 @@ func (r *Run) gather(ctx context.Context, h engine.Host) engine.Facts {
 	return f
 }
 
-// runner runs a script on a host: exec or insist.
-type runner func(ctx context.Context, host string, s Script) (Reply, error)
+// scriptRunner runs a script on a host: exec or insist.
+type scriptRunner func(ctx context.Context, host string, s Script) (Reply, error)
 
-// read asks a host everything the modules want to know, in one round trip.
-func (r *Run) read(ctx context.Context, h engine.Host, run runner) (engine.Facts, error) {
+// readFacts asks a host everything the modules want to know, in one round trip.
+func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (engine.Facts, error) {
 	desired := r.Desired[h.Name]
 	var commands []engine.Command
 	for _, m := range r.Modules {
@@ -198,19 +200,19 @@ func randomMark() string {
 	return "=holdfast-" + hex.EncodeToString(b)
 }
 
-// Observe looks at every etcd cluster of the inventory with a selected member.
-func (r *Run) Observe(ctx context.Context) map[string]engine.ClusterFacts {
-	return r.observe(ctx, planner.ClustersConcerned(planner.Input{Inventory: r.Inventory, Selected: r.Selected}))
+// GatherClusters looks at every etcd cluster of the inventory with a selected member.
+func (r *Run) GatherClusters(ctx context.Context) map[string]engine.ClusterFacts {
+	return r.gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Inventory: r.Inventory, Selected: r.Selected}))
 }
 
-// observe looks at etcd clusters side by side.
-func (r *Run) observe(ctx context.Context, names []string) map[string]engine.ClusterFacts {
+// gatherClusters looks at etcd clusters side by side.
+func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]engine.ClusterFacts {
 	var mu sync.Mutex
 	seen := make(map[string]engine.ClusterFacts, len(names))
-	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
+	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
 	for _, name := range names {
 		workers.Go(func() {
-			c := r.Clusters.Observe(ctx, name)
+			c := r.Clusters.Gather(ctx, name)
 			mu.Lock()
 			defer mu.Unlock()
 			seen[name] = c

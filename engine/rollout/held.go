@@ -16,27 +16,29 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// owner is this run, as its holds name it.
-func (r *Run) owner() engine.HoldOwner { return engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion} }
+// holdOwner is this run, as its holds name it.
+func (r *Run) holdOwner() engine.HoldOwner {
+	return engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion}
+}
 
 // takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
-	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.noted(t.Reason), Units: awaited(hp), From: t.From}
-	reply, err := r.insist(ctx, hp.Host, Script{Text: hostscript.TakeScript(h, t), Op: engine.Op{TakeHold: &t}})
+	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.redactForHold(t.Reason), Units: awaitedUnits(hp), From: t.From}
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.TakeScript(h, t), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
 		return err
 	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: whose(reply)}
+		return &engine.Failure{Kind: KindHeld, Cause: describeHolder(reply)}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("take the hold: exit status %d", reply.Code))
 	}
 	return nil
 }
 
-// awaited names the services that have to run before the host is released. The
+// awaitedUnits names the services that have to run before the host is released. The
 // hold keeps them for a run that has to take it over.
-func awaited(hp engine.HostPlan) []string {
+func awaitedUnits(hp engine.HostPlan) []string {
 	for _, s := range hp.Sequence {
 		if s.Do.AwaitUnits != nil {
 			return s.Do.AwaitUnits.Running
@@ -45,40 +47,40 @@ func awaited(hp engine.HostPlan) []string {
 	return nil
 }
 
-// whose reads a hold that is in the way, or who has its lock.
-func whose(reply Reply) string {
+// describeHolder reads a hold that is in the way, or who has its lock.
+func describeHolder(reply Reply) string {
 	text := reply.Stdout
 	if text == "" && reply.Stderr != "" {
-		return strings.TrimPrefix(firstLine(tail(reply.Stderr, 4096)), "hold: ")
+		return strings.TrimPrefix(firstLine(keepTail(reply.Stderr, 4096)), "hold: ")
 	}
 	var h engine.Hold
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return "held, by a hold that cannot be read: " + textutil.Printable(tail(text, 200))
+		return "held, by a hold that cannot be read: " + textutil.Printable(keepTail(text, 200))
 	}
 	return h.String()
 }
 
-func (r *Run) release(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
-	reply, err := r.insist(ctx, hp.Host, Script{Text: hostscript.ReleaseScript(r.owner(), f), Op: engine.Op{Release: &f}})
+func (r *Run) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Release) error {
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.ReleaseScript(r.holdOwner(), f), Op: engine.Op{Release: &f}})
 	switch {
 	case err != nil:
 		return err
 	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply)}
+		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + describeHolder(reply)}
 	case reply.Code != 0:
 		return scriptFailure(reply, fmt.Sprintf("release the hold: exit status %d", reply.Code))
 	}
 	return nil
 }
 
-// stillHeld proves that the host is held by this run, right before a step that
+// checkHold proves that the host is held by this run, right before a step that
 // disrupts it from elsewhere: a script on the host sees that for itself.
-func (r *Run) stillHeld(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	if s.Do.Exec != nil || !s.ChangesHost && s.Do.MoveLeader == nil {
 		return nil
 	}
 	const quick = 20 * time.Second
-	reply, err := r.insist(ctx, hp.Host, Script{Text: hostscript.CheckHoldScript(r.owner()), Timeout: quick})
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.CheckHoldScript(r.holdOwner()), Timeout: quick})
 	undone := "; " + s.Name + " was not done"
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -88,7 +90,7 @@ func (r *Run) stillHeld(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	case reply.Code == hostscript.ScriptHeld && reply.Stdout == "":
 		return &engine.Failure{Kind: KindHeld, Cause: "the hold of this run is gone" + undone}
 	case reply.Code == hostscript.ScriptHeld:
-		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + whose(reply) + undone}
+		return &engine.Failure{Kind: KindHeld, Cause: "the hold is not ours any more: " + describeHolder(reply) + undone}
 	case reply.Code != 0:
 		f := scriptFailure(reply, fmt.Sprintf("ask whether the host is still held by this run: exit status %d", reply.Code)+undone)
 		f.Kind = KindCannot
@@ -105,19 +107,19 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 	cluster := q.Cluster
 	c, _ := r.Inventory.Cluster(cluster)
 	var away, foreign []string
-	for _, f := range r.others(ctx, hp.Host, cluster) {
+	for _, f := range r.gatherOtherMembers(ctx, hp.Host, cluster) {
 		switch {
 		case !f.Reached():
 			away = append(away, f.Host)
 		case f.Held():
 			away = append(away, f.Host)
-			if f.Stance(r.owner(), nil) != engine.OwnHold {
+			if f.Stance(r.holdOwner(), nil) != engine.OwnHold {
 				foreign = append(foreign, f.Host)
 			}
 		}
 	}
-	facts := r.Clusters.Observe(ctx, cluster)
-	r.note(engine.Event{Type: engine.EtcdSampled, Cluster: cluster, Etcd: sampleOf(facts)})
+	facts := r.Clusters.Gather(ctx, cluster)
+	r.noteEvent(engine.Event{Type: engine.EtcdSampled, Cluster: cluster, Etcd: sampleOf(facts)})
 	err := facts.MayLose(hp.Host, away, c.AllowOutage)
 	if why := facts.UnhealthyMember(hp.Host); err == nil && why != "" && !q.Down {
 		err = errors.New(why)
@@ -133,14 +135,14 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
 }
 
-// others gathers the other members of a host's cluster side by side, in the
+// gatherOtherMembers gathers the other members of a host's cluster side by side, in the
 // order of the inventory.
-func (r *Run) others(ctx context.Context, host, cluster string) []engine.Facts {
+func (r *Run) gatherOtherMembers(ctx context.Context, host, cluster string) []engine.Facts {
 	members := slices.DeleteFunc(r.Inventory.Members(cluster), func(h engine.Host) bool { return h.Name == host })
 	facts := make([]engine.Facts, len(members))
-	workers := pool.New().WithMaxGoroutines(r.forks(gatherForks))
+	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
 	for i, h := range members {
-		workers.Go(func() { facts[i] = r.gather(ctx, h) })
+		workers.Go(func() { facts[i] = r.gatherHost(ctx, h) })
 	}
 	workers.Wait()
 	return facts

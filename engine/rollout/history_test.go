@@ -43,13 +43,13 @@ type enacted struct {
 	best     bool // effort
 	over     bool // another OS may follow a roll-out that is not finished
 	plays    []engine.Play
-	troubles []trouble
+	troubles []incident
 }
 
-// trouble is one thing that goes wrong at some moment of a run: when so many
+// incident is one thing that goes wrong at some moment of a run: when so many
 // events about a host are journaled or, for what happens to a call, at that
 // call about it. At 0 it is before the run.
-type trouble struct {
+type incident struct {
 	kind string
 	host string // to which it happens
 	on   string // whose events or calls are counted; "": those that are about no host
@@ -57,7 +57,7 @@ type trouble struct {
 	late time.Duration // after that moment, for holds
 }
 
-func (t trouble) String() string {
+func (t incident) String() string {
 	return fmt.Sprintf("%s (%s, %s after %d of %q)", t.kind, t.host, t.late, t.at, t.on)
 }
 
@@ -94,7 +94,7 @@ func (d dice) act(inv engine.Inventory, names []string) act {
 	}
 	for i := range a.runs {
 		for range d.IntN(4) {
-			a.runs[i].troubles = append(a.runs[i].troubles, d.trouble(names))
+			a.runs[i].troubles = append(a.runs[i].troubles, d.newIncident(names))
 		}
 	}
 	if d.oneIn(6) {
@@ -106,9 +106,9 @@ func (d dice) act(inv engine.Inventory, names []string) act {
 	return a
 }
 
-func (d dice) trouble(names []string) trouble {
-	t := trouble{kind: anyOf(d, kinds()...), host: anyOf(d, names...), at: d.IntN(28)}
-	if happens()[t.kind] == nil {
+func (d dice) newIncident(names []string) incident {
+	t := incident{kind: anyOf(d, incidentKinds()...), host: anyOf(d, names...), at: d.IntN(28)}
+	if hostIncidents()[t.kind] == nil {
 		t.at = max(1, t.at)
 	}
 	switch d.IntN(4) {
@@ -288,7 +288,7 @@ func (h history) smaller() []history {
 func (h history) involves(host string) bool {
 	for _, a := range h.acts {
 		for _, r := range a.runs {
-			if slices.ContainsFunc(r.troubles, func(t trouble) bool { return t.host == host || t.on == host }) {
+			if slices.ContainsFunc(r.troubles, func(t incident) bool { return t.host == host || t.on == host }) {
 				return true
 			}
 		}

@@ -41,7 +41,7 @@ func (d dice) late(h *history) {
 		for n := range h.acts[i].runs {
 			troubles := h.acts[i].runs[n].troubles
 			for k := range troubles {
-				if holds(troubles[k].kind) && !d.oneIn(4) {
+				if takesHold(troubles[k].kind) && !d.oneIn(4) {
 					troubles[k].late = d.moment()
 				}
 			}
@@ -58,7 +58,7 @@ func (d dice) middles(h *history) {
 				continue
 			}
 			host, run := anyOf(d, h.inv.Hosts...).Name, &h.acts[i].runs[n]
-			run.troubles = append(run.troubles, trouble{kind: "maintenance", host: host, on: host, at: 1 + d.IntN(2), late: d.moment()})
+			run.troubles = append(run.troubles, incident{kind: "maintenance", host: host, on: host, at: 1 + d.IntN(2), late: d.moment()})
 		}
 	}
 }
@@ -180,7 +180,7 @@ func playText(p engine.Play) string {
 
 // made reports whether a run that has ended well has made the host what it was
 // to: all of it, or what the plays of its playbook say.
-func (d *drama) made(h *hosttest.Host) bool {
+func (d *simulatedRun) made(h *hosttest.Host) bool {
 	st := h.State()
 	host, _ := d.site.Inventory.Host(h.Name)
 	if len(d.asked.Plays) == 0 {
@@ -210,7 +210,7 @@ func (d *drama) made(h *hosttest.Host) bool {
 }
 
 // did reports whether the play of that number was carried out on the host.
-func (d *drama) did(play int, host string) bool {
+func (d *simulatedRun) did(play int, host string) bool {
 	n := -1
 	for _, e := range d.run.Events() {
 		if e.Type == engine.Planned {

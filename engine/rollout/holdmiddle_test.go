@@ -54,7 +54,7 @@ func (m middle) play(sabotage func(*hosttest.Site, *rollout.Run)) (site *hosttes
 	every(site, func(t *hosttest.Traits) { t.Upload, t.Stage = time.Minute, time.Minute })
 	b = site.Bastion("run-1")
 	holdDuring(site, b, m.step)
-	end = apply(b, func(r *rollout.Run) {
+	end = applyRun(b, func(r *rollout.Run) {
 		if sabotage != nil {
 			sabotage(site, r)
 		}
@@ -67,7 +67,7 @@ func (m middle) play(sabotage func(*hosttest.Site, *rollout.Run)) (site *hosttes
 func TestHoldInTheMiddle(t *testing.T) {
 	for name, m := range middles() {
 		t.Run(name, func(t *testing.T) {
-			check(t, inBubble(t, func() error {
+			failOnErrors(t, runInBubble(t, func() error {
 				site, b, end := m.play(nil)
 				st, hold := site.Host("worker-0").State(), site.Host("worker-0").Hold()
 				says := func(e engine.Event) bool {
@@ -86,9 +86,9 @@ func TestHoldInTheMiddle(t *testing.T) {
 				case end.Exit == engine.ExitOK:
 					errs = append(errs, errors.New("all is well, it says"))
 				case !slices.ContainsFunc(b.Events(), says) && !strings.Contains(end.Reason, "held"):
-					errs = append(errs, fmt.Errorf("nothing says who holds it: %s\n%s", end.Reason, tale(site, []*hosttest.Bastion{b})))
+					errs = append(errs, fmt.Errorf("nothing says who holds it: %s\n%s", end.Reason, siteTranscript(site, []*hosttest.Bastion{b})))
 				}
-				return errors.Join(append(errs, lawful(site))...)
+				return errors.Join(append(errs, checkLaws(site))...)
 			}))
 		})
 	}
@@ -98,7 +98,7 @@ func TestHoldInTheMiddle(t *testing.T) {
 func TestHoldInTheMiddleBites(t *testing.T) {
 	for name, m := range middles() {
 		t.Run(name, func(t *testing.T) {
-			check(t, inBubble(t, func() error {
+			failOnErrors(t, runInBubble(t, func() error {
 				site, _, _ := m.play(m.broken)
 				told := func(v string) bool {
 					return strings.Contains(v, "arrives on the disk of worker-0, which is held by bob@b9")

@@ -22,9 +22,9 @@ func TestTheReasonOfAHoldIsShort(t *testing.T) {
 				t.Failing = append(t.Failing, fmt.Sprintf("container-%d@payments-frontend.service", i))
 			}
 		})
-		end := apply(site.Bastion("run-1"))
+		end := applyRun(site.Bastion("run-1"))
 		hold := site.Host("worker-0").Hold()
-		check(t, ended(end, engine.ExitFailed, "container-0@payments-frontend.service has failed"), heldFor(site.Host("worker-0"), "run-1", "and 1992 more units"))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "container-0@payments-frontend.service has failed"), checkHeldFor(site.Host("worker-0"), "run-1", "and 1992 more units"))
 		if len(hold.Reason) > 1100 || len(end.Reason) > 1100 {
 			t.Errorf("a reason of %d bytes, and one of %d", len(hold.Reason), len(end.Reason))
 		}
@@ -44,7 +44,7 @@ func TestAHoldOfALongTaskIsShort(t *testing.T) {
 				first = site.Host("worker-0").Hold().Reason
 			}
 		}
-		apply(b, playbook(aPlay(engine.Play{Name: "p", Tasks: []engine.Task{disrupts(command)}})), func(r *rollout.Run) {
+		applyRun(b, playbook(aPlay(engine.Play{Name: "p", Tasks: []engine.Task{disrupts(command)}})), func(r *rollout.Run) {
 			r.Hide = func(s string) string { return strings.ReplaceAll(s, "s3cret", "***") }
 		})
 		hold := site.Host("worker-0").Hold()

@@ -15,9 +15,9 @@ const (
 	StoppingAtOnce = "stopping at once; holds stay on the hosts"
 )
 
-// listen puts the operator's Ctrl-C into the journal when it comes, whatever is
+// journalInterrupts puts the operator's Ctrl-C into the journal when it comes, whatever is
 // under way. What it gives ends that; then nothing comes any more.
-func (r *Run) listen(ctx context.Context) (stop func()) {
+func (r *Run) journalInterrupts(ctx context.Context) (stop func()) {
 	over := make(chan struct{})
 	var soft <-chan struct{}
 	if r.Soft != nil {
@@ -30,15 +30,15 @@ func (r *Run) listen(ctx context.Context) (stop func()) {
 		case <-soft:
 		case <-ctx.Done():
 		}
-		if r.stopping() { // also where both have come by now
-			r.note(engine.Event{Type: engine.Interrupted, Message: Stopping})
+		if r.isStopping() { // also where both have come by now
+			r.noteEvent(engine.Event{Type: engine.Interrupted, Message: Stopping})
 			select {
 			case <-over:
 			case <-ctx.Done():
 			}
 		}
 		if ctx.Err() != nil {
-			r.note(engine.Event{Type: engine.Interrupted, Message: StoppingAtOnce})
+			r.noteEvent(engine.Event{Type: engine.Interrupted, Message: StoppingAtOnce})
 		}
 	})
 	return func() {

@@ -38,7 +38,7 @@ func TestInterruptedIsJournaled(t *testing.T) {
 		}
 		r := b.Run()
 		r.Soft = soft
-		check(t, ended(b.Apply(hard, r), engine.ExitStopped))
+		failOnErrors(t, checkEnd(b.Apply(hard, r), engine.ExitStopped))
 		var began engine.Event
 		for _, e := range b.Events() {
 			if e.Type == engine.StepStarted && e.Step == "wait for boot" {
@@ -80,7 +80,7 @@ func TestInterruptedOnce(t *testing.T) {
 					time.AfterFunc(10*time.Minute, stop)
 				}
 			}
-			end := apply(b, func(r *rollout.Run) { r.Soft = soft })
+			end := applyRun(b, func(r *rollout.Run) { r.Soft = soft })
 			got := interruptions(b.Events())
 			if press && (end.Exit != engine.ExitStopped || len(got) != 1 || got[0].Message != rollout.Stopping) || !press && (end.Exit != engine.ExitOK || len(got) > 0) {
 				t.Errorf("press %t: exit %d, %+v", press, end.Exit, got)

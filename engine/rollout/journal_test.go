@@ -13,15 +13,15 @@ import (
 // TestJournal: from some event on nothing can be journaled. The run does
 // nothing more that has to be, says so, and the next one finishes.
 func TestJournal(t *testing.T) {
-	each(t, func(t *testing.T, p play) {
+	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.points(t)
 		for _, e := range events {
-			check(t, inBubble(t, func() error { return p.unjournaled(e) }))
+			failOnErrors(t, runInBubble(t, func() error { return p.unjournaled(e) }))
 		}
 	})
 }
 
-func (p play) unjournaled(first engine.Event) error {
+func (p playFixture) unjournaled(first engine.Event) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	calls := -1
@@ -34,9 +34,9 @@ func (p play) unjournaled(first engine.Event) error {
 		}
 		return errors.New("write journal: no space left on device")
 	}
-	end := apply(b, serially)
-	errs := []error{lawful(site)}
-	errs = append(errs, ended(end, engine.ExitFailed, "write journal: no space left on device"))
+	end := applyRun(b, runSerially)
+	errs := []error{checkLaws(site)}
+	errs = append(errs, checkEnd(end, engine.ExitFailed, "write journal: no space left on device"))
 	begun := open(b)
 	for _, c := range b.Calls()[calls:] {
 		if p.brief && begun[c.Host] { // side by side with what could not be journaled
@@ -46,9 +46,9 @@ func (p play) unjournaled(first engine.Event) error {
 			errs = append(errs, fmt.Errorf("%+v although event %d was not journaled", c, first.Seq))
 		}
 	}
-	errs = append(errs, ended(apply(site.Bastion("run-2"), serially, successor(b)), engine.ExitOK), p.done(site))
+	errs = append(errs, checkEnd(applyRun(site.Bastion("run-2"), runSerially, successorOf(b)), engine.ExitOK), p.done(site))
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%s: %w\n%s", told(first), err, story(b))
+		return fmt.Errorf("%s: %w\n%s", eventLabel(first), err, runTranscript(b))
 	}
 	return nil
 }

@@ -14,33 +14,33 @@ const (
 	whileLines = 10 * time.Second
 )
 
-// output passes lines of a script on.
-type output struct {
-	tell func(string)
-	now  func() time.Time
+// outputThrottle passes lines of a script on.
+type outputThrottle struct {
+	report func(string)
+	now    func() time.Time
 
-	mu   sync.Mutex // a connection that was lost may still give lines
-	told int
-	left int // that were not passed on
-	next time.Time
+	mu     sync.Mutex // a connection that was lost may still give lines
+	passed int
+	left   int // that were not passed on
+	next   time.Time
 }
 
-func (o *output) line(text string) {
+func (o *outputThrottle) addLine(text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.told >= firstLines && o.now().Before(o.next) {
+	if o.passed >= firstLines && o.now().Before(o.next) {
 		o.left++
 		return
 	}
-	o.told, o.next = o.told+1, o.now().Add(whileLines)
-	o.tell(text)
+	o.passed, o.next = o.passed+1, o.now().Add(whileLines)
+	o.report(text)
 }
 
-// end says how many lines there were besides.
-func (o *output) end() {
+// reportRest says how many lines there were besides.
+func (o *outputThrottle) reportRest() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.left > 0 {
-		o.tell(fmt.Sprintf("it has printed %d more lines", o.left))
+		o.report(fmt.Sprintf("it has printed %d more lines", o.left))
 	}
 }

@@ -40,7 +40,7 @@ func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, e
 func TestOutputIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newSite(hosttest.Fleet(0, 1)).Bastion("run-1")
-		check(t, ended(apply(b, func(r *rollout.Run) { r.Hosts = chattyHosts{r.Hosts} }), engine.ExitOK))
+		failOnErrors(t, checkEnd(applyRun(b, func(r *rollout.Run) { r.Hosts = chattyHosts{r.Hosts} }), engine.ExitOK))
 		var told []string
 		for _, e := range b.Events() {
 			if e.Type == engine.StepProgress && e.Step == "stage" {

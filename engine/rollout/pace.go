@@ -6,33 +6,33 @@ import (
 	"holdfast/engine"
 )
 
-// soak waits as long as the canaries still have to run. The operator may cut
+// waitForSoak waits as long as the canaries still have to run. The operator may cut
 // that short.
-func (r *Run) soak(ctx context.Context, p *progress, b engine.Batch) *engine.Failure {
-	e := engine.Event{Pool: joined(b.Pools), Step: "soak", Batch: p.batches, Until: r.Clock.Now().Add(duration(b.Soak))}
-	return r.softly(ctx, func(ctx context.Context) *engine.Failure {
-		return r.timed(e, func(*pulse) error { return r.Clock.Sleep(ctx, duration(b.Soak)) })
+func (r *Run) waitForSoak(ctx context.Context, p *runState, b engine.Batch) *engine.Failure {
+	e := engine.Event{Pool: joinNames(b.Pools), Step: "soak", Batch: p.batches, Until: r.Clock.Now().Add(toDuration(b.Soak))}
+	return r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
+		return r.runBetweenEvents(e, func(*stepHeartbeat) error { return r.Clock.Sleep(ctx, toDuration(b.Soak)) })
 	})
 }
 
-// gatesBefore asks the gates before a batch.
-func (r *Run) gatesBefore(ctx context.Context, b engine.Batch, number int) *engine.Failure {
+// askGatesBefore asks the gates before a batch.
+func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *engine.Failure {
 	for _, s := range b.Before {
 		about := engine.Batch{Pools: b.Pools, Hosts: b.AskedBefore(*s.Do.Gate)}
-		if f := r.gates(ctx, about, []engine.Step{s}, number); f != nil {
+		if f := r.askGates(ctx, about, []engine.Step{s}, number); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-// lastLook looks at the hosts once more where staging or a batch was cut short, so
+// gatherAtEnd looks at the hosts once more where staging or a batch was cut short, so
 // that the end of the run tells how they are and not how they were before it.
-func (r *Run) lastLook(ctx context.Context, p *progress, err error) {
-	if err == nil || !p.hasBegun() || ctx.Err() != nil || r.events.failed() != nil {
+func (r *Run) gatherAtEnd(ctx context.Context, p *runState, err error) {
+	if err == nil || !p.hasBegun() || ctx.Err() != nil || r.events.firstError() != nil {
 		return
 	}
-	if sight, err := r.look(ctx, p); err == nil {
-		p.sight = sight
+	if gathered, err := r.gatherSite(ctx, p); err == nil {
+		p.gathered = gathered
 	}
 }

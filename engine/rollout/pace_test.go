@@ -52,8 +52,8 @@ func TestCanarySoaks(t *testing.T) {
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Hour)}
 		}))
 		b := site.Bastion("run-1")
-		end := apply(b)
-		check(t, ended(end, engine.ExitOK), converged(site))
+		end := applyRun(b)
+		failOnErrors(t, checkEnd(end, engine.ExitOK), checkConverged(site))
 		at := rebooted(b)
 		if at["worker-0"] > 5 {
 			t.Errorf("the canary went after %d minutes", at["worker-0"])
@@ -87,10 +87,10 @@ func TestCanarySoaksOn(t *testing.T) {
 				first.Kill()
 			}
 		}
-		apply(first)
+		applyRun(first)
 		time.Sleep(40 * time.Minute)
 		second := site.Bastion("run-2")
-		check(t, ended(apply(second, successor(first)), engine.ExitOK), converged(site))
+		failOnErrors(t, checkEnd(applyRun(second, successorOf(first)), engine.ExitOK), checkConverged(site))
 		if at := rebooted(second)["worker-1"]; at < 15 || at > 22 {
 			t.Errorf("worker-1 went after %d minutes, and 20 of 60 were left", at)
 		}
@@ -109,9 +109,9 @@ func TestCanaryFailsItsGate(t *testing.T) {
 		}))
 		for run := range 2 {
 			b := site.Bastion(fmt.Sprint("run-", run))
-			end := apply(b)
-			check(t, ended(end, engine.ExitFailed, "gate ceph"), lawful(site), updated(site.Host("worker-0")),
-				untouched(site.Host("worker-1")), untouched(site.Host("worker-2")), untouched(site.Host("worker-3")))
+			end := applyRun(b)
+			failOnErrors(t, checkEnd(end, engine.ExitFailed, "gate ceph"), checkLaws(site), checkUpdated(site.Host("worker-0")),
+				checkUntouched(site.Host("worker-1")), checkUntouched(site.Host("worker-2")), checkUntouched(site.Host("worker-3")))
 		}
 	})
 }
@@ -125,8 +125,8 @@ func TestCanaryFails(t *testing.T) {
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}
 		}))
 		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
-		check(t, ended(apply(site.Bastion("run-1")), engine.ExitFailed, "worker-0"), lawful(site),
-			untouched(site.Host("worker-1")), untouched(site.Host("worker-2")), untouched(site.Host("worker-3")))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitFailed, "worker-0"), checkLaws(site),
+			checkUntouched(site.Host("worker-1")), checkUntouched(site.Host("worker-2")), checkUntouched(site.Host("worker-3")))
 	})
 }
 
@@ -139,7 +139,7 @@ func TestWindow(t *testing.T) {
 			p.BatchTakes = engine.Duration(6 * time.Minute)
 		}))
 		first := site.Bastion("run-1")
-		check(t, ended(apply(first), engine.ExitRefused, "window", "01:00"), lawful(site))
+		failOnErrors(t, checkEnd(applyRun(first), engine.ExitRefused, "window", "01:00"), checkLaws(site))
 		for _, h := range site.Hosts() {
 			if st := h.State(); st.Staged != hosttest.V2 || len(st.Reboots) > 0 {
 				t.Errorf("%s is %+v", h.Name, st)
@@ -147,7 +147,7 @@ func TestWindow(t *testing.T) {
 		}
 		time.Sleep(time.Until(time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)))
 		second := site.Bastion("run-2")
-		check(t, ended(apply(second), engine.ExitRefused, "window"), lawful(site))
+		failOnErrors(t, checkEnd(applyRun(second), engine.ExitRefused, "window"), checkLaws(site))
 		want := 0
 		for h, at := range rebooted(second) {
 			if want++; at > 5 {
@@ -186,11 +186,11 @@ func TestFailureBudget(t *testing.T) {
 					site.Host(h).Change(func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} })
 				}
 				b := site.Bastion("run-1")
-				end := apply(b, func(r *rollout.Run) {
+				end := applyRun(b, func(r *rollout.Run) {
 					r.BestEffort = c.best
 					r.Inventory.Pools = slices.Clone(r.Inventory.Pools)
 				})
-				check(t, ended(end, engine.ExitFailed), lawful(site))
+				failOnErrors(t, checkEnd(end, engine.ExitFailed), checkLaws(site))
 				if !slices.Equal(end.Failed, c.fails[:len(end.Failed)]) || len(end.Failed) == 0 {
 					t.Errorf("failed: %v", end.Failed)
 				}
@@ -198,7 +198,7 @@ func TestFailureBudget(t *testing.T) {
 					t.Errorf("%d hosts went, not about %d: %v", n, c.gone, gone(b))
 				}
 				for _, h := range end.Failed {
-					check(t, heldFor(site.Host(h), "run-1", "sshd.service"))
+					failOnErrors(t, checkHeldFor(site.Host(h), "run-1", "sshd.service"))
 				}
 			})
 		})
@@ -210,10 +210,10 @@ func TestRetriedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(4, func(*engine.Pool) {}))
 		site.Host("worker-2").Change(func(t *hosttest.Traits) { t.DiskFull = true })
-		check(t, ended(apply(site.Bastion("run-1")), engine.ExitFailed, "worker-2"))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitFailed, "worker-2"))
 		site.Host("worker-2").Change(func(t *hosttest.Traits) { t.DiskFull = false })
 		b := site.Bastion("run-2")
-		check(t, ended(apply(b, func(r *rollout.Run) { r.Retry = []string{"worker-2"} }), engine.ExitOK), converged(site))
+		failOnErrors(t, checkEnd(applyRun(b, func(r *rollout.Run) { r.Retry = []string{"worker-2"} }), engine.ExitOK), checkConverged(site))
 		if got := gone(b); got[0] != "worker-2" {
 			t.Errorf("they went as %v", got)
 		}
@@ -226,13 +226,13 @@ func TestPaused(t *testing.T) {
 		inv := hosttest.Fleet(3, 2)
 		inv.Pools[1].Paused = true
 		site := newSite(inv)
-		end := apply(site.Bastion("run-1"))
-		check(t, ended(end, engine.ExitRefused, "worker-[0-1] are paused"), lawful(site), updated(site.Host("etcd-0")))
+		end := applyRun(site.Bastion("run-1"))
+		failOnErrors(t, checkEnd(end, engine.ExitRefused, "worker-[0-1] are paused"), checkLaws(site), checkUpdated(site.Host("etcd-0")))
 		for _, h := range []string{"worker-0", "worker-1"} {
 			if st := site.Host(h).State(); st.Staged != "" {
 				t.Errorf("%s is staged", h)
 			}
-			check(t, untouched(site.Host(h)))
+			failOnErrors(t, checkUntouched(site.Host(h)))
 		}
 		if end.Complete || len(end.Pools) != 2 || !end.Pools[0].Complete || end.Pools[1].Counts[engine.PausedState] != 2 {
 			t.Errorf("%+v", end.Pools)
@@ -247,13 +247,13 @@ func TestUnfinished(t *testing.T) {
 		inv := hosttest.Fleet(3, 2)
 		inv.Pools[1].Paused = true
 		site := newSite(inv)
-		check(t, ended(apply(site.Bastion("run-1")), engine.ExitRefused))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitRefused))
 		for i := range site.Inventory.Pools {
 			site.Inventory.Pools[i].OS, site.Inventory.Pools[i].Paused = &engine.OS{Driver: "hosttest", Commit: "v3"}, false
 		}
 		b := site.Bastion("run-2")
-		refused := apply(b)
-		check(t, ended(refused, engine.ExitRefused, "worker-0 runs v1, and not v2 of run run-1"), lawful(site))
+		refused := applyRun(b)
+		failOnErrors(t, checkEnd(refused, engine.ExitRefused, "worker-0 runs v1, and not v2 of run run-1"), checkLaws(site))
 		for _, h := range site.Hosts() {
 			if st := h.State(); st.Staged != "" || st.Booted == "v3" {
 				t.Errorf("%s: %+v", h.Name, st)
@@ -265,8 +265,8 @@ func TestUnfinished(t *testing.T) {
 				t.Errorf("%+v", e.Plan.Unfinished)
 			}
 		}
-		over := apply(site.Bastion("run-3"), func(r *rollout.Run) { r.OverIncomplete = true })
-		check(t, ended(over, engine.ExitOK), lawful(site))
+		over := applyRun(site.Bastion("run-3"), func(r *rollout.Run) { r.OverIncomplete = true })
+		failOnErrors(t, checkEnd(over, engine.ExitOK), checkLaws(site))
 	})
 }
 
@@ -275,13 +275,13 @@ func TestUnfinished(t *testing.T) {
 func TestFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(0, 3))
-		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK))
 		site.Host("worker-2").PowerOff()
 		site.Inventory.Pools[1].OS = &engine.OS{Driver: "hosttest", Commit: "v3"}
 		site.Inventory.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
-		check(t, ended(apply(site.Bastion("run-2")), engine.ExitRefused, "worker-2 is not known to run v2"))
-		known := func(r *rollout.Run) { r.Complete = map[string]string{"worker": "v2"} }
-		check(t, ended(apply(site.Bastion("run-3"), known), engine.ExitUnreachable, "worker-2 is unreachable"), lawful(site))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2")), engine.ExitRefused, "worker-2 is not known to run v2"))
+		known := func(r *rollout.Run) { r.CompletedOS = map[string]string{"worker": "v2"} }
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), known), engine.ExitUnreachable, "worker-2 is unreachable"), checkLaws(site))
 	})
 }
 
@@ -290,7 +290,7 @@ func TestStepByStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(0, 3))
 		var asked []string
-		end := apply(site.Bastion("run-1"), func(r *rollout.Run) {
+		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Step = func(_ context.Context, p engine.Plan) error {
 				asked = append(asked, strings.Join(p.Batches[0].Hosts, " "))
 				if len(asked) == 2 {
@@ -299,7 +299,7 @@ func TestStepByStep(t *testing.T) {
 				return nil
 			}
 		})
-		check(t, ended(end, engine.ExitStopped), lawful(site), updated(site.Host("worker-0")), untouched(site.Host("worker-1")), untouched(site.Host("worker-2")))
+		failOnErrors(t, checkEnd(end, engine.ExitStopped), checkLaws(site), checkUpdated(site.Host("worker-0")), checkUntouched(site.Host("worker-1")), checkUntouched(site.Host("worker-2")))
 		if !slices.Equal(asked, []string{"worker-0", "worker-1"}) {
 			t.Errorf("asked about %q", asked)
 		}
@@ -315,10 +315,10 @@ func TestStepByStepBeforeAFallback(t *testing.T) {
 		site.Want("worker-0", "restart-2")
 		h.Change(func(t *hosttest.Traits) { t.ActFails = true })
 		asked := 0
-		end := apply(site.Bastion("run-1"), func(r *rollout.Run) {
+		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Step = func(context.Context, engine.Plan) error { asked++; return nil }
 		})
-		check(t, ended(end, engine.ExitOK), lawful(site))
+		failOnErrors(t, checkEnd(end, engine.ExitOK), checkLaws(site))
 		if n := len(h.State().Reboots); asked != 2 || n != 1 {
 			t.Errorf("asked %d times, rebooted %d times", asked, n)
 		}
@@ -334,15 +334,15 @@ func TestGatesBeforeRun(t *testing.T) {
 					p.Gates = []engine.Gate{{Name: "ready", Command: command, When: []engine.GateWhen{engine.BeforeRun}, Timeout: engine.Duration(time.Minute)}}
 				}))
 				b := site.Bastion("run-1")
-				end := apply(b)
+				end := applyRun(b)
 				if command == "true" {
-					check(t, ended(end, engine.ExitOK), converged(site))
+					failOnErrors(t, checkEnd(end, engine.ExitOK), checkConverged(site))
 					if n := len(b.Commands()); n != 1+4 { // drained and undrained twice
 						t.Errorf("%d commands: %v", n, b.Commands())
 					}
 					return
 				}
-				check(t, ended(end, engine.ExitFailed, "gate ready"), untouched(site.Host("worker-0")), untouched(site.Host("worker-1")))
+				failOnErrors(t, checkEnd(end, engine.ExitFailed, "gate ready"), checkUntouched(site.Host("worker-0")), checkUntouched(site.Host("worker-1")))
 				if st := site.Host("worker-0").State(); st.Staged != "" {
 					t.Errorf("worker-0 is staged: %+v", st)
 				}
@@ -359,13 +359,13 @@ func TestPlaysFollow(t *testing.T) {
 		site := newSite(inv)
 		b := site.Bastion("run-1")
 		pool := func(name string) func(engine.Host) bool { return func(h engine.Host) bool { return h.Pool == name } }
-		end := apply(b, func(r *rollout.Run) {
+		end := applyRun(b, func(r *rollout.Run) {
 			r.Plays = []rollout.Play{
 				{Play: engine.Play{Name: "members"}, Modules: r.Modules, Selected: pool("etcd")},
 				{Play: engine.Play{Name: "workers", Serial: []engine.CountOrPercent{{Count: 1}, {Count: 2}}}, Modules: r.Modules, Selected: pool("worker")},
 			}
 		})
-		check(t, ended(end, engine.ExitOK), converged(site))
+		failOnErrors(t, checkEnd(end, engine.ExitOK), checkConverged(site))
 		var sizes []int
 		var plays []string
 		for _, e := range b.Events() {
@@ -391,8 +391,8 @@ func TestFailedComesBeforeUnreachable(t *testing.T) {
 			p.FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 		}))
 		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
-		end := apply(site.Bastion("run-1"))
-		check(t, ended(end, engine.ExitFailed, "worker-0 is unreachable"), lawful(site), updated(site.Host("worker-1")), updated(site.Host("worker-2")))
+		end := applyRun(site.Bastion("run-1"))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0 is unreachable"), checkLaws(site), checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")))
 	})
 }
 
@@ -430,7 +430,7 @@ func TestGateAfterCanariesAsksThem(t *testing.T) {
 				}
 				return 200, "v2"
 			}
-			check(t, ended(apply(b), engine.ExitOK))
+			failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK))
 			slices.Sort(first)
 			want := []string{"worker-0"}
 			if len(when) == 2 {
@@ -466,9 +466,9 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 					first.Kill()
 				}
 			}
-			apply(first)
-			check(t, updated(site.Host("worker-0")), untouched(site.Host("worker-2")))
-			check(t, ended(apply(site.Bastion("20261120-124500-cc33"), successor(first)), engine.ExitOK), converged(site))
+			applyRun(first)
+			failOnErrors(t, checkUpdated(site.Host("worker-0")), checkUntouched(site.Host("worker-2")))
+			failOnErrors(t, checkEnd(applyRun(site.Bastion("20261120-124500-cc33"), successorOf(first)), engine.ExitOK), checkConverged(site))
 		})
 	})
 	t.Run("a host is lost", func(t *testing.T) {
@@ -480,8 +480,8 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 			site := newSite(inv)
 			remember(site, "run-0")
 			site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
-			check(t, ended(apply(site.Bastion("run-1")), engine.ExitFailed, "worker-0 is unreachable"), lawful(site),
-				updated(site.Host("worker-1")), updated(site.Host("worker-2")), updated(site.Host("worker-3")))
+			failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitFailed, "worker-0 is unreachable"), checkLaws(site),
+				checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")), checkUpdated(site.Host("worker-3")))
 			if r := site.Host("worker-1").Remembers().Rollout; r.Run != "run-1" || r.Targets["worker"] != hosttest.V2 {
 				t.Errorf("worker-1 remembers %+v", r)
 			}
@@ -503,8 +503,8 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 					site.After(time.Second, site.Host("worker-3").PowerOn)
 				}
 			}
-			end := apply(b, func(r *rollout.Run) { r.Complete = map[string]string{"worker": "v0"} })
-			check(t, lawful(site), updated(site.Host("worker-1")), updated(site.Host("worker-2")))
+			end := applyRun(b, func(r *rollout.Run) { r.CompletedOS = map[string]string{"worker": "v0"} })
+			failOnErrors(t, checkLaws(site), checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")))
 			if strings.Contains(end.Reason, "roll-out") {
 				t.Errorf("%+v", end)
 			}
@@ -517,7 +517,7 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 func TestUnfinishedSinceApproved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(0, 3))
-		end := apply(site.Bastion("run-1"), func(r *rollout.Run) {
+		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Approve = func(context.Context, engine.Plan) error {
 				time.Sleep(time.Hour)
 				h := site.Host("worker-2")
@@ -526,7 +526,7 @@ func TestUnfinishedSinceApproved(t *testing.T) {
 				return nil
 			}
 		})
-		check(t, ended(end, engine.ExitRefused, "worker-0 runs v1, and not v3 of run run-2"), untouched(site.Host("worker-0")), untouched(site.Host("worker-1")))
+		failOnErrors(t, checkEnd(end, engine.ExitRefused, "worker-0 runs v1, and not v3 of run run-2"), checkUntouched(site.Host("worker-0")), checkUntouched(site.Host("worker-1")))
 	})
 }
 
@@ -540,7 +540,7 @@ func TestCanaryOfTheFutureSoaks(t *testing.T) {
 		site.Host("worker-0").Boot(hosttest.V2)
 		site.Host("worker-0").Remember(hosttest.Remembered{Updated: time.Now().Add(365 * 24 * time.Hour)})
 		b := site.Bastion("run-1")
-		check(t, ended(apply(b), engine.ExitOK))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK))
 		if at := rebooted(b)["worker-1"]; at < 10 || at > 12 {
 			t.Errorf("worker-1 went after %d minutes", at)
 		}

@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// play is a site with something to do, and how it is when that is done.
-type play struct {
+// playFixture is a site with something to do, and how it is when that is done.
+type playFixture struct {
 	site func() *hosttest.Site
 	done func(*hosttest.Site) error
 
@@ -20,9 +20,9 @@ type play struct {
 }
 
 // osPlay updates the OS of every host.
-func osPlay(members, workers int) play {
+func osPlay(members, workers int) playFixture {
 	inv := hosttest.Fleet(members, workers)
-	return play{site: func() *hosttest.Site { return newSite(inv) }, done: converged}
+	return playFixture{site: func() *hosttest.Site { return newSite(inv) }, done: checkConverged}
 }
 
 // role is what a host's setting was and is to be, and how often it is to be
@@ -34,8 +34,8 @@ type role struct {
 }
 
 // settingPlay changes the settings of the hosts of a fleet.
-func settingPlay(inv engine.Inventory, roles map[string]role) play {
-	return play{
+func settingPlay(inv engine.Inventory, roles map[string]role) playFixture {
+	return playFixture{
 		brief: true,
 		site: func() *hosttest.Site {
 			site := newSite(inv)
@@ -49,7 +49,7 @@ func settingPlay(inv engine.Inventory, roles map[string]role) play {
 			return site
 		},
 		done: func(site *hosttest.Site) error {
-			errs := []error{lawful(site)}
+			errs := []error{checkLaws(site)}
 			for _, h := range site.Hosts() {
 				errs = append(errs, matching(h))
 				if n := len(h.State().Reboots); n != roles[h.Name].reboots {
@@ -69,9 +69,9 @@ func noOS(inv engine.Inventory) engine.Inventory {
 	return inv
 }
 
-// plays are what is killed, cut and lost at every point: the OS alone, settings
+// playFixtures are what is killed, cut and lost at every point: the OS alone, settings
 // alone, and both.
-func plays() map[string]play {
+func playFixtures() map[string]playFixture {
 	together := func(wants ...string) map[string]role {
 		roles := map[string]role{}
 		for i, name := range []string{"etcd-0", "etcd-1", "etcd-2", "worker-0"} {
@@ -79,7 +79,7 @@ func plays() map[string]play {
 		}
 		return roles
 	}
-	return map[string]play{
+	return map[string]playFixture{
 		"os": osPlay(3, 1),
 		"settings": settingPlay(noOS(hosttest.Fleet(3, 2)), map[string]role{
 			"etcd-0":   {had: "none-1", want: "restart-2"},
@@ -99,9 +99,9 @@ func plays() map[string]play {
 	}
 }
 
-// each runs a test on every play.
-func each(t *testing.T, f func(*testing.T, play)) {
-	for name, p := range plays() {
+// eachPlay runs a test on every play.
+func eachPlay(t *testing.T, f func(*testing.T, playFixture)) {
+	for name, p := range playFixtures() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f(t, p)
@@ -111,15 +111,15 @@ func each(t *testing.T, f func(*testing.T, play)) {
 
 // TestPlays: each play comes to its end by itself, and twice changes nothing.
 func TestPlays(t *testing.T) {
-	each(t, func(t *testing.T, p play) {
-		check(t, inBubble(t, func() error {
+	eachPlay(t, func(t *testing.T, p playFixture) {
+		failOnErrors(t, runInBubble(t, func() error {
 			site := p.site()
 			b := site.Bastion("run-1")
-			end := apply(b, serially)
-			if err := errors.Join(ended(end, engine.ExitOK, "every host matches"), p.done(site)); err != nil {
-				return fmt.Errorf("%w\n%s", err, story(b))
+			end := applyRun(b, runSerially)
+			if err := errors.Join(checkEnd(end, engine.ExitOK, "every host matches"), p.done(site)); err != nil {
+				return fmt.Errorf("%w\n%s", err, runTranscript(b))
 			}
-			again(t, site)
+			checkSecondRun(t, site)
 			return nil
 		}))
 	})

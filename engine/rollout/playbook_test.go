@@ -64,8 +64,8 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 		b := site.Bastion("run-1")
 		p := engine.Play{Name: "p", Tasks: []engine.Task{{Name: "config", Module: engine.ConfigTask}}, PostTasks: []engine.Task{tells("verify")}}
 		b.Command = failing("verify", "worker-0")
-		end := apply(b, playbook(aPlay(p, looking{}, hosttest.Settings{})))
-		check(t, ended(end, engine.ExitFailed, "worker-0 has failed (verify: exit status 1)"), lawful(site))
+		end := applyRun(b, playbook(aPlay(p, looking{}, hosttest.Settings{})))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0 has failed (verify: exit status 1)"), checkLaws(site))
 		if !slices.Equal(end.Failed, []string{"worker-0"}) {
 			t.Errorf("%v failed", end.Failed)
 		}
@@ -129,9 +129,9 @@ func TestAPlayStagesAndSavesFirst(t *testing.T) {
 					site.Want("worker-0", tc.wants)
 				}
 				b := site.Bastion("run-1")
-				end := apply(b, playbook(aPlay(engine.Play{Name: "p", Tasks: tc.tasks}, tc.modules...)))
-				if err := errors.Join(ended(end, engine.ExitOK), lawful(site)); err != nil {
-					t.Errorf("%v\n%s", err, story(b))
+				end := applyRun(b, playbook(aPlay(engine.Play{Name: "p", Tasks: tc.tasks}, tc.modules...)))
+				if err := errors.Join(checkEnd(end, engine.ExitOK), checkLaws(site)); err != nil {
+					t.Errorf("%v\n%s", err, runTranscript(b))
 				}
 				if got := steps(b, "stage", "tell", "write", "reboot", "snapshot etcd", "compact"); !slices.Equal(got, tc.want) {
 					t.Errorf("%q, not %q", got, tc.want)
@@ -161,8 +161,8 @@ func TestWhatACommandHasDoneIsNotLeftHalfWay(t *testing.T) {
 						site.After(time.Minute, stop)
 					}
 				}
-				end := apply(b, playbook(aPlay(p)), func(r *rollout.Run) { r.Soft = soft })
-				check(t, ended(end, engine.ExitStopped), lawful(site), free(site.Host("worker-0")), free(site.Host("worker-1")))
+				end := applyRun(b, playbook(aPlay(p)), func(r *rollout.Run) { r.Soft = soft })
+				failOnErrors(t, checkEnd(end, engine.ExitStopped), checkLaws(site), checkFree(site.Host("worker-0")), checkFree(site.Host("worker-1")))
 				if got := commands(b); !slices.Equal(got, []string{"worker-0 power off", "worker-0 power on"}) {
 					t.Errorf("it ran %q", got)
 				}

@@ -21,8 +21,8 @@ func TestPlaysThatWereNotBegun(t *testing.T) {
 		site := newSite(noOS(hosttest.Fleet(0, 2)))
 		b := site.Bastion("run-1")
 		b.Command = failing("two", "worker-0")
-		end := apply(b, playbook(aPlay(one), aPlay(two), aPlay(three)))
-		check(t, ended(end, engine.ExitFailed, "worker-0: two"), lawful(site))
+		end := applyRun(b, playbook(aPlay(one), aPlay(two), aPlay(three)))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0: two"), checkLaws(site))
 		if !slices.Equal(end.Updated, []string{"worker-1"}) || !slices.Equal(end.Failed, []string{"worker-0"}) || !slices.Equal(end.NotBegun, []string{"three"}) {
 			t.Errorf("%v updated, %v failed, %v not begun", end.Updated, end.Failed, end.NotBegun)
 		}
@@ -30,7 +30,7 @@ func TestPlaysThatWereNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(hosttest.Fleet(0, 2)))
 		asked := 0
-		end := apply(site.Bastion("run-1"), playbook(aPlay(one), aPlay(two), aPlay(three)), func(r *rollout.Run) {
+		end := applyRun(site.Bastion("run-1"), playbook(aPlay(one), aPlay(two), aPlay(three)), func(r *rollout.Run) {
 			r.Approve = func(context.Context, engine.Plan) error {
 				if asked++; asked == 2 {
 					return rollout.ErrDeclined
@@ -38,7 +38,7 @@ func TestPlaysThatWereNotBegun(t *testing.T) {
 				return nil
 			}
 		})
-		check(t, ended(end, engine.ExitStopped, "play two was not begun; what plays before it did stays"), lawful(site))
+		failOnErrors(t, checkEnd(end, engine.ExitStopped, "play two was not begun; what plays before it did stays"), checkLaws(site))
 		if !slices.Equal(end.NotBegun, []string{"two", "three"}) {
 			t.Errorf("%v not begun", end.NotBegun)
 		}

@@ -39,15 +39,15 @@ func (h history) play() (err error) {
 		}
 	}
 	var all []*hosttest.Bastion
-	pasts := []*past{{awaited: map[string]string{}}, {awaited: map[string]string{}}}
+	pasts := []*earlierRuns{{awaited: map[string]string{}}, {awaited: map[string]string{}}}
 	for i, a := range h.acts {
 		h.begin(site, i)
-		dramas := h.dramas(site, i)
+		dramas := h.simulatedRuns(site, i)
 		for _, d := range dramas {
 			all = append(all, d.run)
 		}
 		if err := a.play(site, dramas, pasts); err != nil {
-			return fmt.Errorf("act %d: %w\n%s", i, err, tale(site, all))
+			return fmt.Errorf("act %d: %w\n%s", i, err, siteTranscript(site, all))
 		}
 		time.Sleep(a.pause)
 	}
@@ -55,10 +55,10 @@ func (h history) play() (err error) {
 	h.begin(site, len(h.acts))
 	last, err := h.finish(site, pasts)
 	if h.tell != nil {
-		h.tell(tale(site, append(all, last)))
+		h.tell(siteTranscript(site, append(all, last)))
 	}
 	if err != nil {
-		return fmt.Errorf("the last run: %w\n%s", err, tale(site, append(all, last)))
+		return fmt.Errorf("the last run: %w\n%s", err, siteTranscript(site, append(all, last)))
 	}
 	return nil
 }
@@ -74,10 +74,10 @@ func (h history) begin(site *hosttest.Site, i int) {
 	}
 }
 
-func (h history) dramas(site *hosttest.Site, i int) []*drama {
-	var list []*drama
+func (h history) simulatedRuns(site *hosttest.Site, i int) []*simulatedRun {
+	var list []*simulatedRun
 	for n, e := range h.acts[i].runs {
-		d := newDrama(site, fmt.Sprintf("run-%d%c", i+1, 'a'+n), e.troubles)
+		d := newSimulatedRun(site, fmt.Sprintf("run-%d%c", i+1, 'a'+n), e.troubles)
 		d.best, d.sabotage = e.best, h.sabotage
 		d.asked = hosttest.Asked{Over: e.over, Plays: e.plays}
 		for _, before := range h.acts[:i+1] {
@@ -91,20 +91,20 @@ func (h history) dramas(site *hosttest.Site, i int) []*drama {
 }
 
 // play lets the runs of an act happen. What one alone says of itself has to fit.
-func (a act) play(site *hosttest.Site, dramas []*drama, pasts []*past) error {
+func (a act) play(site *hosttest.Site, dramas []*simulatedRun, pasts []*earlierRuns) error {
 	var wg conc.WaitGroup
 	for i, d := range dramas {
 		wg.Go(func() {
 			time.Sleep(a.runs[i].later)
-			d.play(pasts[(a.by+i)%2])
+			d.applyRun(pasts[(a.by+i)%2])
 		})
 	}
 	wg.Wait()
-	err := lawful(site)
+	err := checkLaws(site)
 	for i, d := range dramas {
-		pasts[(a.by+i)%2].add(d.run)
+		pasts[(a.by+i)%2].addRun(d.run)
 		if len(dramas) == 1 {
-			err = errors.Join(err, d.verify())
+			err = errors.Join(err, d.verifyEnd())
 		}
 	}
 	return err
@@ -113,19 +113,19 @@ func (a act) play(site *hosttest.Site, dramas []*drama, pasts []*past) error {
 // finish lets an undisturbed run of somebody who knows all that was do the
 // rest, and one more find nothing to do. Where something is to be said against
 // the first, it is said, and another run is told to go on.
-func (h history) finish(site *hosttest.Site, pasts []*past) (*hosttest.Bastion, error) {
+func (h history) finish(site *hosttest.Site, pasts []*earlierRuns) (*hosttest.Bastion, error) {
 	var last *hosttest.Bastion
 	var end engine.RunEnd
 	var over, retries bool
 	knowing := func(r *rollout.Run) {
-		pasts[0].inherited(r)
-		pasts[1].inherited(r)
-		r.Interval, r.OverIncomplete, r.RetryRejected = looks, over, retries
+		pasts[0].configureRun(r)
+		pasts[1].configureRun(r)
+		r.Interval, r.OverIncomplete, r.RetryRejected = pollInterval, over, retries
 	}
 	for _, id := range []string{"run-last", "run-last-2", "run-last-3", "run-last-4"} {
 		last = site.Bastion(id)
 		last.Asked = &hosttest.Asked{Over: over}
-		end = apply(last, serially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotaged(site))
+		end = applyRun(last, runSerially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotaged(site))
 		switch {
 		case end.Exit == engine.ExitRefused && strings.Contains(end.Reason, "earlier roll-out"):
 			if over || !site.MayRefuse() {
@@ -151,17 +151,17 @@ func (h history) finish(site *hosttest.Site, pasts []*past) (*hosttest.Bastion, 
 
 // finished: the last run has left everything as it is to be.
 func (h history) finished(site *hosttest.Site, end engine.RunEnd) error {
-	exit, errs := engine.ExitOK, []error{lawful(site)}
+	exit, errs := engine.ExitOK, []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
 		if reported(site, h) {
-			exit, errs = engine.ExitWork, append(errs, free(h))
+			exit, errs = engine.ExitWork, append(errs, checkFree(h))
 		} else {
 			errs = append(errs, matching(h))
 		}
 	}
-	errs = append(errs, ended(end, exit))
+	errs = append(errs, checkEnd(end, exit))
 	before := site.Log()
-	errs = append(errs, ended(apply(site.Bastion("run-more"), serially, h.sabotaged(site)), exit))
+	errs = append(errs, checkEnd(applyRun(site.Bastion("run-more"), runSerially, h.sabotaged(site)), exit))
 	if after := site.Log(); len(after) > len(before) {
 		errs = append(errs, fmt.Errorf("a second run does something: %v", after[len(before):]))
 	}
@@ -256,27 +256,27 @@ func reported(site *hosttest.Site, h *hosttest.Host) bool {
 	return pool.Drift == engine.ReportDrift && h.State().Drifted
 }
 
-// past is what the next run of a bastion inherits.
-type past struct {
+// earlierRuns is what the next run of a bastion inherits.
+type earlierRuns struct {
 	dead     []string
 	awaited  map[string]string
 	failed   []string          // in the last run that has done anything
 	complete map[string]string // by pool
 }
 
-func (p *past) add(b *hosttest.Bastion) {
+func (p *earlierRuns) addRun(b *hosttest.Bastion) {
 	p.dead = append(p.dead, b.ID)
-	for host, run := range inFlight(b) {
+	for host, run := range rebootingHosts(b) {
 		p.awaited[host] = run
 	}
 	for _, e := range b.Events() {
 		if e.End != nil {
-			p.ended(*e.End)
+			p.noteEnd(*e.End)
 		}
 	}
 }
 
-func (p *past) ended(end engine.RunEnd) {
+func (p *earlierRuns) noteEnd(end engine.RunEnd) {
 	if len(end.Failed)+len(end.Updated) > 0 {
 		p.failed = end.Failed
 	}
@@ -293,13 +293,13 @@ func (p *past) ended(end engine.RunEnd) {
 	}
 }
 
-func (p *past) inherited(r *rollout.Run) {
+func (p *earlierRuns) configureRun(r *rollout.Run) {
 	r.Dead, r.Retry = append(r.Dead, p.dead...), append(r.Retry, p.failed...)
 	if r.Awaited == nil {
-		r.Awaited, r.Complete = map[string]string{}, map[string]string{}
+		r.Awaited, r.CompletedOS = map[string]string{}, map[string]string{}
 	}
 	maps.Copy(r.Awaited, p.awaited)
-	maps.Copy(r.Complete, p.complete)
+	maps.Copy(r.CompletedOS, p.complete)
 }
 
 // apart makes hosts that go side by side go at times of their own, so that what
@@ -316,8 +316,8 @@ func apart(b *hosttest.Bastion) func(hosttest.Call) time.Duration {
 	}
 }
 
-// tale is what runs told and what was done to the hosts, in time.
-func tale(site *hosttest.Site, runs []*hosttest.Bastion) string {
+// siteTranscript is what runs told and what was done to the hosts, in time.
+func siteTranscript(site *hosttest.Site, runs []*hosttest.Bastion) string {
 	var lines []string
 	for _, l := range site.Log() {
 		lines = append(lines, l[:21]+"   "+l[21:])

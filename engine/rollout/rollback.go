@@ -10,7 +10,7 @@ import (
 // ran before: its pool says so, and the new one was found not to do. What is
 // only said about the host, such as that it is released, may fail on the best of
 // OSes, and so may a look that does not come through.
-func (q sequence) mayRollBack(ctx context.Context, hp engine.HostPlan, s engine.Step, failure *engine.Failure) bool {
+func (q sequenceState) mayRollBack(ctx context.Context, hp engine.HostPlan, s engine.Step, failure *engine.Failure) bool {
 	switch failure.Kind {
 	case KindHeld, KindStopped, KindJournal, KindUnreachable:
 		return false
@@ -19,22 +19,22 @@ func (q sequence) mayRollBack(ctx context.Context, hp engine.HostPlan, s engine.
 	return q.back && judges && len(hp.Rollback) > 0 && ctx.Err() == nil
 }
 
-// rollBack brings the OS back that the host ran before. It is done once for
+// rollBackHost brings the OS back that the host ran before. It is done once for
 // each OS, as the host keeps which ones failed there. A host on which that
 // fails, too, stays held.
-func (r *Run) rollBack(ctx context.Context, p *progress, hp engine.HostPlan, passed sequence, cause *engine.Failure) *engine.Failure {
-	r.warn(hp.Host + ": " + cause.Step + ": " + firstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
+func (r *Run) rollBackHost(ctx context.Context, p *runState, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
+	r.emitWarning(hp.Host + ": " + cause.Step + ": " + firstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
 	said := "it could not be rolled back: "
 	for _, s := range hp.Rollback {
-		if f := r.step(ctx, hp, s); f != nil {
+		if f := r.runStep(ctx, hp, s); f != nil {
 			failure := *cause
 			failure.Cause += "; and " + said + f.Step + ": " + f.Cause
-			return r.giveUp(ctx, p, hp, passed, &failure)
+			return r.giveUpHost(ctx, p, hp, passed, &failure)
 		}
 		if s.Do.AwaitBoot != nil {
 			said = "it is not well with the OS it ran before, to which it was rolled back: "
 		}
 	}
-	r.failAs(p, hp, cause, engine.RolledBackFate, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
+	r.failHostAs(p, hp, cause, engine.RolledBackFate, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
 	return cause
 }

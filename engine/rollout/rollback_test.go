@@ -38,7 +38,7 @@ func wentBack(h *hosttest.Host) error {
 	case !r.Updated.IsZero():
 		return fmt.Errorf("%s counts as updated since %s", h.Name, r.Updated)
 	}
-	return free(h)
+	return checkFree(h)
 }
 
 // A host on which the new OS fails runs the old one again, is nobody's, and is
@@ -49,12 +49,12 @@ func TestAHostGoesBackToItsPreviousOSOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(inv)
 				site.Host(name).Change(bad)
-				end := apply(site.Bastion("run-1"))
-				check(t, ended(end, engine.ExitFailed), wentBack(site.Host(name)), lawful(site))
+				end := applyRun(site.Bastion("run-1"))
+				failOnErrors(t, checkEnd(end, engine.ExitFailed), wentBack(site.Host(name)), checkLaws(site))
 
 				boots := site.Host(name).State().Boots
-				apply(site.Bastion("run-2"))
-				check(t, wentBack(site.Host(name)), lawful(site))
+				applyRun(site.Bastion("run-2"))
+				failOnErrors(t, wentBack(site.Host(name)), checkLaws(site))
 				if got := site.Host(name).State().Boots; got != boots {
 					t.Errorf("%s was booted %d times more", name, got-boots)
 				}
@@ -70,8 +70,8 @@ func TestEtcdIsAskedRightBeforeEachReboot(t *testing.T) {
 		site := newSite(goesBack(3, 0))
 		site.Host("etcd-1").Change(bad)
 		b := site.Bastion("run-1")
-		end := apply(b)
-		check(t, ended(end, engine.ExitFailed), wentBack(site.Host("etcd-1")), lawful(site))
+		end := applyRun(b)
+		failOnErrors(t, checkEnd(end, engine.ExitFailed), wentBack(site.Host("etcd-1")), checkLaws(site))
 		var did []string
 		for _, e := range b.Events() {
 			if e.Type == engine.StepStarted && e.Host == "etcd-1" {
@@ -94,10 +94,10 @@ func TestAHostDoesNotGoBackAndForth(t *testing.T) {
 		site := newSite(goesBack(0, 1))
 		h := site.Host("worker-0")
 		h.Change(bad)
-		apply(site.Bastion("run-1"))
-		check(t, wentBack(h))
-		end := apply(site.Bastion("run-2"), onceMore)
-		check(t, ended(end, engine.ExitFailed), heldFor(h, "run-2", "app.service has failed"), lawful(site))
+		applyRun(site.Bastion("run-1"))
+		failOnErrors(t, wentBack(h))
+		end := applyRun(site.Bastion("run-2"), onceMore)
+		failOnErrors(t, checkEnd(end, engine.ExitFailed), checkHeldFor(h, "run-2", "app.service has failed"), checkLaws(site))
 		if got := h.State().Booted; got != hosttest.V2 {
 			t.Errorf("it runs %s", got)
 		}
@@ -109,28 +109,28 @@ func TestAHostDoesNotGoBackAndForth(t *testing.T) {
 func TestARunThatDiesWhileItRollsBack(t *testing.T) {
 	inv := goesBack(0, 1)
 	var events []engine.Event
-	check(t, inBubble(t, func() error {
+	failOnErrors(t, runInBubble(t, func() error {
 		site := newSite(inv)
 		site.Host("worker-0").Change(bad)
 		b := site.Bastion("run-1")
-		apply(b)
+		applyRun(b)
 		events = b.Events()
 		return wentBack(site.Host("worker-0"))
 	}))
 	for _, e := range events {
 		for _, pause := range []time.Duration{0, time.Hour} {
-			check(t, inBubble(t, func() error {
+			failOnErrors(t, runInBubble(t, func() error {
 				site := newSite(inv)
 				h := site.Host("worker-0")
 				h.Change(bad)
 				first, second := site.Bastion("run-1"), site.Bastion("run-2")
-				at(first, e.Seq, first.Kill)
-				apply(first)
+				doAtEvent(first, e.Seq, first.Kill)
+				applyRun(first)
 				time.Sleep(pause)
-				end := apply(second, successor(first))
+				end := applyRun(second, successorOf(first))
 				time.Sleep(time.Hour)
-				if err := errors.Join(lawful(site), ended(end, engine.ExitFailed), wentBack(h)); err != nil {
-					return fmt.Errorf("%w\n%s, and %s\nfirst\n%s\nsecond\n%s", err, told(e), pause, story(first), story(second))
+				if err := errors.Join(checkLaws(site), checkEnd(end, engine.ExitFailed), wentBack(h)); err != nil {
+					return fmt.Errorf("%w\n%s, and %s\nfirst\n%s\nsecond\n%s", err, eventLabel(e), pause, runTranscript(first), runTranscript(second))
 				}
 				return nil
 			}))
@@ -160,14 +160,14 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 				h.Change(bad)
 				c.do(site, h)
 				b := site.Bastion("run-1")
-				end := apply(b)
+				end := applyRun(b)
 				var told []string
 				for _, e := range b.Events() {
 					if e.Type == engine.HostFailed {
 						told = append(told, e.Failure.Cause)
 					}
 				}
-				check(t, ended(end, engine.ExitFailed), lawful(site))
+				failOnErrors(t, checkEnd(end, engine.ExitFailed), checkLaws(site))
 				if h.Hold() == nil {
 					t.Error("it is not held")
 				}
@@ -183,7 +183,7 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 func TestHostsRememberTheirRollOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 1))
-		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK), converged(site))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkConverged(site))
 		var errs []error
 		for _, h := range site.Hosts() {
 			r := h.Remembers()
@@ -194,7 +194,7 @@ func TestHostsRememberTheirRollOut(t *testing.T) {
 				errs = append(errs, fmt.Errorf("%s remembers %+v", h.Name, r))
 			}
 		}
-		check(t, errors.Join(errs...))
+		failOnErrors(t, errors.Join(errs...))
 	})
 }
 
@@ -205,13 +205,13 @@ func TestRollsBack(t *testing.T) {
 		site := newSite(workers(2, func(p *engine.Pool) { p.OnFailure = engine.RollbackFailed }))
 		site.Host("worker-0").Change(bad)
 		for run := range 2 {
-			end := apply(site.Bastion(fmt.Sprint("run-", run)))
-			check(t, ended(end, engine.ExitFailed, "worker-0"), lawful(site), free(site.Host("worker-0")), untouched(site.Host("worker-1")))
+			end := applyRun(site.Bastion(fmt.Sprint("run-", run)))
+			failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0"), checkLaws(site), checkFree(site.Host("worker-0")), checkUntouched(site.Host("worker-1")))
 			if st := site.Host("worker-0").State(); st.Booted != hosttest.V1 || !st.Well || len(st.Reboots) != 2 {
 				t.Errorf("after run %d: %+v", run, st)
 			}
 		}
-		check(t, ended(apply(site.Bastion("run-3"), onceMore), engine.ExitFailed, "worker-0"), lawful(site), heldFor(site.Host("worker-0"), "run-3"))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), onceMore), engine.ExitFailed, "worker-0"), checkLaws(site), checkHeldFor(site.Host("worker-0"), "run-3"))
 		if st := site.Host("worker-0").State(); st.Booted != hosttest.V2 || len(st.Reboots) != 3 {
 			t.Errorf("it was tried again, and rolled back again: %+v", st)
 		}
@@ -228,7 +228,7 @@ func accepted(h *hosttest.Host) error {
 	case len(r.Rejected) > 0:
 		return fmt.Errorf("%s runs %s, and has rejected %v", h.Name, st.Booted, r.Rejected)
 	}
-	return free(h)
+	return checkFree(h)
 }
 
 // A host that a gate finds unwell with the new OS goes back to the one before.
@@ -244,7 +244,7 @@ func TestAGateRollsBack(t *testing.T) {
 			}
 			return nil
 		}
-		check(t, ended(apply(b), engine.ExitFailed, "worker-0: gate well"), wentBack(site.Host("worker-0")), lawful(site))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "worker-0: gate well"), wentBack(site.Host("worker-0")), checkLaws(site))
 	})
 }
 
@@ -294,10 +294,10 @@ func TestAWellHostIsNotRolledBack(t *testing.T) {
 				site.Want("worker-0", "reboot-2")
 				b := site.Bastion("run-1")
 				breaks(b)
-				end := apply(b)
-				check(t, ended(end, engine.ExitFailed, "worker-0"), lawful(site))
+				end := applyRun(b)
+				failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0"), checkLaws(site))
 				if st := h.State(); st.Booted != hosttest.V2 || len(st.Reboots) != 1 || len(h.Remembers().Rejected) > 0 || h.Hold() == nil {
-					t.Errorf("it is %+v, has rejected %v, and its hold is %v\n%s", st, h.Remembers().Rejected, h.Hold(), story(b))
+					t.Errorf("it is %+v, has rejected %v, and its hold is %v\n%s", st, h.Remembers().Rejected, h.Hold(), runTranscript(b))
 				}
 			})
 		})
@@ -311,7 +311,7 @@ func rejecting() (*hosttest.Site, *hosttest.Host) {
 	site := newSite(goesBack(0, 1))
 	h := site.Host("worker-0")
 	h.Change(bad)
-	apply(site.Bastion("run-1"))
+	applyRun(site.Bastion("run-1"))
 	return site, h
 }
 
@@ -323,11 +323,11 @@ func repaired(t *hosttest.Traits) { t.Bad = "" }
 func TestAnOSThatGoesWellIsNotRejectedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, h := rejecting()
-		check(t, wentBack(h))
+		failOnErrors(t, wentBack(h))
 		other := "an OS that others have left"
 		h.Remember(hosttest.Remembered{Rejected: []string{other, hosttest.V2}})
 		h.Change(repaired)
-		check(t, ended(apply(site.Bastion("run-2"), onceMore), engine.ExitOK), lawful(site))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), onceMore), engine.ExitOK), checkLaws(site))
 		if got := h.Remembers().Rejected; !slices.Equal(got, []string{other}) {
 			t.Errorf("it has rejected %v", got)
 		}
@@ -339,15 +339,15 @@ func TestAnOSThatGoesWellIsNotRejectedAnyMore(t *testing.T) {
 func TestAnOSThatWasRepairedIsNotRejectedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, h := rejecting()
-		apply(site.Bastion("run-2"), onceMore)
-		check(t, heldFor(h, "run-2", "app.service has failed"))
+		applyRun(site.Bastion("run-2"), onceMore)
+		failOnErrors(t, checkHeldFor(h, "run-2", "app.service has failed"))
 		if got := h.Remembers().Rejected; !slices.Equal(got, []string{hosttest.V2}) {
 			t.Errorf("it failed again, and has rejected %v", got)
 		}
 		boots := h.State().Boots
 		h.Change(repaired)
 		h.StartUnits()
-		check(t, ended(apply(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = append(r.Dead, "run-2") }), engine.ExitOK), accepted(h), lawful(site))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = append(r.Dead, "run-2") }), engine.ExitOK), accepted(h), checkLaws(site))
 		if got := h.State().Boots; got != boots {
 			t.Errorf("it was booted %d times more", got-boots)
 		}
@@ -358,26 +358,26 @@ func TestAnOSThatWasRepairedIsNotRejectedAnyMore(t *testing.T) {
 // the host to it, and it has not failed there any more.
 func TestARunThatDiesWhileItTriesAgain(t *testing.T) {
 	var events []engine.Event
-	check(t, inBubble(t, func() error {
+	failOnErrors(t, runInBubble(t, func() error {
 		site, h := rejecting()
 		h.Change(repaired)
 		b := site.Bastion("run-2")
-		end := apply(b, onceMore)
+		end := applyRun(b, onceMore)
 		events = b.Events()
-		return errors.Join(ended(end, engine.ExitOK), accepted(h), lawful(site))
+		return errors.Join(checkEnd(end, engine.ExitOK), accepted(h), checkLaws(site))
 	}))
 	for _, e := range events {
 		for _, pause := range []time.Duration{0, time.Hour} {
-			check(t, inBubble(t, func() error {
+			failOnErrors(t, runInBubble(t, func() error {
 				site, h := rejecting()
 				h.Change(repaired)
 				first, second := site.Bastion("run-2"), site.Bastion("run-3")
-				at(first, e.Seq, first.Kill)
-				apply(first, onceMore)
+				doAtEvent(first, e.Seq, first.Kill)
+				applyRun(first, onceMore)
 				time.Sleep(pause)
-				end := apply(second, onceMore, successor(first))
-				if err := errors.Join(ended(end, engine.ExitOK), accepted(h), lawful(site)); err != nil {
-					return fmt.Errorf("%w\n%s, and %s\nfirst\n%s\nsecond\n%s", err, told(e), pause, story(first), story(second))
+				end := applyRun(second, onceMore, successorOf(first))
+				if err := errors.Join(checkEnd(end, engine.ExitOK), accepted(h), checkLaws(site)); err != nil {
+					return fmt.Errorf("%w\n%s, and %s\nfirst\n%s\nsecond\n%s", err, eventLabel(e), pause, runTranscript(first), runTranscript(second))
 				}
 				return nil
 			}))

@@ -47,7 +47,7 @@ type Hosts interface {
 
 // Clusters talks to etcd clusters, by their name in the inventory.
 type Clusters interface {
-	Observe(ctx context.Context, cluster string) engine.ClusterFacts
+	Gather(ctx context.Context, cluster string) engine.ClusterFacts
 	MoveLeader(ctx context.Context, cluster, host string) (to string, err error)
 	// AwaitMember waits until the host's member is back, and tells meanwhile what is missing.
 	AwaitMember(ctx context.Context, cluster, host string, tell func(missing string)) error
@@ -105,18 +105,18 @@ type Run struct {
 	Sink     Sink
 	Clock    Clock
 
-	Forks    int                                      // hosts looked at or staged at the same time; 0: 64 and 8
-	Dead     []string                                 // runs of this bastion that ended without releasing their holds
-	Awaited  map[string]string                        // hosts that a dead run was rebooting, and its ID: they are waited for
-	Approve  func(context.Context, engine.Plan) error // asks the operator; nil: approved
-	Soft     context.Context                          // done at the first Ctrl-C; the context of a call ends at the second
-	Hide     func(string) string                      // takes secrets out of what is written to hosts; nil: there are none
-	Plays    []Play                                   // of a playbook, one after the other; none: everything is made to match
-	Refuse   bool                                     // refuse the run if any host is held by somebody else
-	Retry    []string                                 // hosts that failed in the run before: they go before others
-	Complete map[string]string                        // by pool: the OS at which a run of this bastion has last seen all its hosts
-	Step     func(context.Context, engine.Plan) error // asks the operator before each batch that disrupts; nil: goes on
-	Interval time.Duration                            // between looks at something that is waited for; 0: 500 ms
+	Forks       int                                      // hosts looked at or staged at the same time; 0: 64 and 8
+	Dead        []string                                 // runs of this bastion that ended without releasing their holds
+	Awaited     map[string]string                        // hosts that a dead run was rebooting, and its ID: they are waited for
+	Approve     func(context.Context, engine.Plan) error // asks the operator; nil: approved
+	Soft        context.Context                          // done at the first Ctrl-C; the context of a call ends at the second
+	Hide        func(string) string                      // takes secrets out of what is written to hosts; nil: there are none
+	Plays       []Play                                   // of a playbook, one after the other; none: everything is made to match
+	RefuseHeld  bool                                     // refuse the run if any host is held by somebody else
+	Retry       []string                                 // hosts that failed in the run before: they go before others
+	CompletedOS map[string]string                        // by pool: the OS at which a run of this bastion has last seen all its hosts
+	Step        func(context.Context, engine.Plan) error // asks the operator before each batch that disrupts; nil: goes on
+	Interval    time.Duration                            // between looks at something that is waited for; 0: 500 ms
 
 	BestEffort     bool // failed hosts do not keep those of their pool from being begun
 	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
@@ -124,31 +124,31 @@ type Run struct {
 
 	Repair []string // hosts that may be disrupted although their own etcd member is not healthy
 
-	events  emitter
-	waited  sync.Map // hosts of Awaited that were waited for
-	lookout *lookout // of the batch that is under way
+	events       emitter
+	waited       sync.Map      // hosts of Awaited that were waited for
+	sharedGather *sharedGather // of the batch that is under way
 }
 
-func (r *Run) interval() time.Duration {
+func (r *Run) pollInterval() time.Duration {
 	if r.Interval > 0 {
 		return r.Interval
 	}
 	return 500 * time.Millisecond
 }
 
-func (r *Run) stopping() bool {
+func (r *Run) isStopping() bool {
 	return r.Soft != nil && r.Soft.Err() != nil
 }
 
-// input is what a plan depends on, with what was just seen.
-func (r *Run) input(s Sight, p *progress) planner.Input {
+// planInput is what a plan depends on, with what was just seen.
+func (r *Run) planInput(s Gathered, p *runState) planner.Input {
 	if p.began.IsZero() {
 		p.began = r.Clock.Now()
 	}
 	in := planner.Input{
 		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
-		Modules: r.Modules, Run: r.ID, Bastion: r.Start.Bastion, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved, Ran: p.ran(),
-		Now: r.Clock.Now(), Began: p.began, Batches: p.batches - p.earlier, Done: p.doneSince(), Failed: p.failures(), Retry: r.Retry, ActionFailed: p.acted(), Resumed: p.takenOver(), Complete: r.Complete,
+		Modules: r.Modules, Run: r.ID, Bastion: r.Start.Bastion, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved, Ran: p.runningBefore(),
+		Now: r.Clock.Now(), Began: p.began, Batches: p.batches - p.earlier, Done: p.doneSince(), Failed: p.failureByHost(), Retry: r.Retry, ActionFailed: p.hostsWithFailedAction(), Resumed: p.adoptedHosts(), Complete: r.CompletedOS,
 		BestEffort: r.BestEffort, OverIncomplete: r.OverIncomplete, RetryRejected: r.RetryRejected, Repair: r.Repair,
 	}
 	if p.play != nil {

@@ -17,11 +17,11 @@ const (
 	sampleTimeout = 30 * time.Second
 )
 
-// sample watches the etcd clusters that a plan works on, each on its own so
+// sampleClusters watches the etcd clusters that a plan works on, each on its own so
 // that one that is slow to answer costs the others nothing, until stop is
 // called. It only tells: what a sample shows, or that there is none, changes
 // nothing about the run.
-func (r *Run) sample(ctx context.Context, plan engine.Plan) (stop func()) {
+func (r *Run) sampleClusters(ctx context.Context, plan engine.Plan) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg conc.WaitGroup
 	for _, name := range clustersOf(plan) {
@@ -39,7 +39,7 @@ func (r *Run) sampleCluster(ctx context.Context, name string) {
 		if ctx.Err() != nil { // it was cut short, and says nothing about the cluster
 			return
 		}
-		if r.emit(engine.Event{Type: engine.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
+		if r.emitEvent(engine.Event{Type: engine.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
 			return
 		}
 		if r.Clock.Sleep(ctx, sampleEvery) != nil {

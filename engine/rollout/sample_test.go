@@ -30,7 +30,7 @@ func TestSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 1))
 		b := site.Bastion("run-1")
-		check(t, ended(apply(b, serially), engine.ExitOK))
+		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK))
 		all := samples(b)
 		took := b.Events()[len(b.Events())-1].Time.Sub(b.Events()[0].Time)
 		if want := int(took / (10 * time.Second)); len(all) < want-1 || len(all) > want+1 {
@@ -77,7 +77,7 @@ func TestSampleFails(t *testing.T) {
 				site := newSite(hosttest.Fleet(3, 0))
 				b := site.Bastion("run-1")
 				breaks(b)
-				check(t, ended(apply(b, serially), engine.ExitOK), converged(site))
+				failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkConverged(site))
 				all := samples(b)
 				if len(all) == 0 {
 					t.Error("nothing is said")
@@ -111,7 +111,7 @@ func TestSampleAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 0))
 		var under atomic.Int32
-		check(t, ended(apply(site.Bastion("run-1"), func(r *rollout.Run) { r.Clusters = slowClusters{r.Clusters, &under} }), engine.ExitOK))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1"), func(r *rollout.Run) { r.Clusters = slowClusters{r.Clusters, &under} }), engine.ExitOK))
 		if n := under.Load(); n != 0 {
 			t.Errorf("%d samples are under way", n)
 		}

@@ -20,7 +20,7 @@ func thousand() engine.Inventory { return hosttest.Large(1000, 20, 30) }
 func TestManyHosts(t *testing.T) {
 	t.Parallel()
 	inv := hosttest.Large(longtest.Pick(250, 1000), 20, 30)
-	synctest.Test(t, func(t *testing.T) { check(t, updateTwice(newSite(inv))) })
+	synctest.Test(t, func(t *testing.T) { failOnErrors(t, updateTwice(newSite(inv))) })
 }
 
 // counted counts how often hosts are compared.
@@ -50,9 +50,9 @@ func TestHostsAreComparedOnce(t *testing.T) {
 }
 
 func updateTwice(site *hosttest.Site) error {
-	errs := []error{ended(apply(site.Bastion("run-1")), engine.ExitOK), converged(site)}
+	errs := []error{checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkConverged(site)}
 	before := len(site.Log())
-	errs = append(errs, ended(apply(site.Bastion("run-2")), engine.ExitOK))
+	errs = append(errs, checkEnd(applyRun(site.Bastion("run-2")), engine.ExitOK))
 	if after := site.Log(); len(after) != before {
 		errs = append(errs, errors.New("the second run did something: "+after[before]))
 	}
@@ -66,19 +66,19 @@ func BenchmarkThousandHosts(b *testing.B) {
 	inv := thousand()
 	var allocated, live uint64
 	for b.Loop() {
-		bubble(b, func(t *testing.T) error {
+		benchmarkInBubble(b, func(t *testing.T) error {
 			site := newSite(inv)
-			before := heap()
+			before := heapStats()
 			plan, sight, err := site.Bastion("run-0").Run().Plan(t.Context())
-			after := heap()
+			after := heapStats()
 			live += after.HeapAlloc - before.HeapAlloc
 			runtime.KeepAlive(plan)
 			runtime.KeepAlive(sight)
 			if err != nil || len(plan.Hosts) != len(inv.Hosts) {
 				return errors.Join(err, fmt.Errorf("%d hosts are planned", len(plan.Hosts)))
 			}
-			err = ended(apply(site.Bastion("run-1")), engine.ExitOK)
-			allocated += heap().TotalAlloc - after.TotalAlloc
+			err = checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK)
+			allocated += heapStats().TotalAlloc - after.TotalAlloc
 			return err
 		})
 	}
@@ -87,16 +87,16 @@ func BenchmarkThousandHosts(b *testing.B) {
 	b.ReportMetric(float64(allocated)/hosts, "allocated-bytes/host")
 }
 
-// heap is what memory is in use.
-func heap() (m runtime.MemStats) {
+// heapStats is what memory is in use.
+func heapStats() (m runtime.MemStats) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m
 }
 
-// bubble runs f with virtual time for a benchmark. A bubble of testing/synctest
+// benchmarkInBubble runs f with virtual time for a benchmark. A bubble of testing/synctest
 // needs a test.
-func bubble(b *testing.B, f func(*testing.T) error) {
+func benchmarkInBubble(b *testing.B, f func(*testing.T) error) {
 	b.Helper()
 	var err error
 	test := testing.InternalTest{Name: b.Name(), F: func(t *testing.T) {

@@ -36,25 +36,25 @@ func powerCutInScript(t *testing.T, word, point string, os bool) {
 	for _, name := range []string{"etcd-1", "worker-0"} {
 		site.Host(name).Change(func(t *hosttest.Traits) { t.CutsPower = point })
 	}
-	past := &past{awaited: map[string]string{}}
+	past := &earlierRuns{awaited: map[string]string{}}
 	for n := range 3 {
 		b := site.Bastion(fmt.Sprintf("run-%d", n))
-		end := apply(b, past.inherited)
-		check(t, lawful(site))
+		end := applyRun(b, past.configureRun)
+		failOnErrors(t, checkLaws(site))
 		if end.Exit == engine.ExitOK {
 			break
 		}
-		past.add(b)
+		past.addRun(b)
 		time.Sleep(10 * time.Minute)
 	}
-	check(t, lawful(site))
+	failOnErrors(t, checkLaws(site))
 	for _, h := range site.Hosts() {
-		check(t, matching(h))
+		failOnErrors(t, matching(h))
 		if n := len(h.State().Reboots); n > 1 {
 			t.Errorf("%s was rebooted %d times", h.Name, n)
 		}
 	}
-	again(t, site)
+	checkSecondRun(t, site)
 }
 
 // A run is killed between the write and the record. The next one finishes what
@@ -73,13 +73,13 @@ func TestKilledBeforeRecord(t *testing.T) {
 						b.Kill()
 					}
 				}
-				apply(b)
+				applyRun(b)
 				time.Sleep(10 * time.Minute)
 				if st := h.State(); st.Disk != word || st.Record != "" {
 					t.Errorf("the first run left %+v", st)
 				}
-				check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), lawful(site), matching(h))
-				again(t, site)
+				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkLaws(site), matching(h))
+				checkSecondRun(t, site)
 			})
 		})
 	}
@@ -110,16 +110,16 @@ func TestEditedMeanwhile(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					site := wanting(0, 1, word)
 					h, b := site.Host("worker-0"), site.Bastion("run-1")
-					end := apply(b, func(r *rollout.Run) { edit(site, r, b) })
+					end := applyRun(b, func(r *rollout.Run) { edit(site, r, b) })
 					st := h.State()
-					errs := []error{ended(end, engine.ExitFailed, "worker-0", "setting"), lawful(site)}
+					errs := []error{checkEnd(end, engine.ExitFailed, "worker-0", "setting"), checkLaws(site)}
 					if st.Disk != "mine" || st.Writes > 0 || len(st.Reboots) > 0 {
 						errs = append(errs, fmt.Errorf("it was changed: %+v", st))
 					}
 					if err := errors.Join(errs...); err != nil {
-						t.Errorf("%v\n%s", err, story(b))
+						t.Errorf("%v\n%s", err, runTranscript(b))
 					}
-					check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), lawful(site), matching(h))
+					failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkLaws(site), matching(h))
 				})
 			})
 		}

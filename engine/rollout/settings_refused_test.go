@@ -14,18 +14,18 @@ import (
 // drained before stays held, as after every failure then.
 func TestWriteRefused(t *testing.T) {
 	full := func(t *hosttest.Traits) { t.DiskFull = true }
-	for word, demand := range map[string]is{"reload-2": free, "restart-2": free, "drain-reload-2": all(drained, heldBy("run-1", "no space left"))} {
+	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": checkFree, "drain-reload-2": allOf(drained, isHeldBy("run-1", "no space left"))} {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := wanting(0, 2, word)
 				h, b := site.Host("worker-0"), site.Bastion("run-1")
 				h.Change(full)
-				check(t, ended(apply(b), engine.ExitFailed, "worker-0: write: ", "no space left"), lawful(site), demand(h))
+				failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "worker-0: write: ", "no space left"), checkLaws(site), demand(h))
 				if st := h.State(); st.Disk != "none-1" || st.Record != "none-1" {
 					t.Errorf("%+v", st)
 				}
 				h.Change(func(t *hosttest.Traits) { t.DiskFull = false })
-				check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), finished(site, 0))
+				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), finished(site, 0))
 			})
 		})
 	}
@@ -48,7 +48,7 @@ func TestQuietForks(t *testing.T) {
 			}
 			most = max(most, now)
 		}
-		check(t, ended(apply(b), engine.ExitOK), finished(site, 0))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), finished(site, 0))
 		if most > 64 {
 			t.Errorf("%d hosts at once", most)
 		}
@@ -62,10 +62,10 @@ func TestActionHangs(t *testing.T) {
 			site := wanting(0, 2, word)
 			every(site, func(t *hosttest.Traits) { t.ActHangs = true })
 			b := site.Bastion("run-1")
-			check(t, ended(apply(b), engine.ExitOK), finished(site, 1))
+			failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), finished(site, 1))
 			for _, e := range b.Events() {
 				if f := e.Failure; f != nil && (f.Kind != "action" || time.Duration(e.Took) != 2*time.Minute) {
-					t.Error(fmt.Errorf("%s: %w after %s", told(e), f, e.Took))
+					t.Error(fmt.Errorf("%s: %w after %s", eventLabel(e), f, e.Took))
 				}
 			}
 		})
@@ -79,16 +79,16 @@ func TestQuorumGoneDuringDrain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			inv := noOS(hosttest.Fleet(3, 1))
 			inv.Pools[0].Drain = inv.Pools[1].Drain
-			s := scene{Site: wantingOf(inv, word)}
+			s := failureWorld{Site: wantingOf(inv, word)}
 			s.run = s.Bastion("run-1")
 			s.when("etcd-1", "drain", func() { s.Host("etcd-2").StopEtcd() })
-			check(t, ended(apply(s.run), engine.ExitFailed, "etcd-1: check quorum", "etcd-2 is not healthy"), lawful(s.Site))
-			check(t, all(drained, heldBy("run-1", "etcd-2 is not healthy"))(s.Host("etcd-1")))
+			failOnErrors(t, checkEnd(applyRun(s.run), engine.ExitFailed, "etcd-1: check quorum", "etcd-2 is not healthy"), checkLaws(s.Site))
+			failOnErrors(t, allOf(drained, isHeldBy("run-1", "etcd-2 is not healthy"))(s.Host("etcd-1")))
 			if st := s.Host("etcd-1").State(); st.Effect != "none-1" || word != "reboot-2" && st.Writes > 0 {
 				t.Errorf("%+v", st)
 			}
 			s.Host("etcd-2").StartEtcd()
-			check(t, ended(apply(s.Bastion("run-2"), successor(s.run)), engine.ExitOK), lawful(s.Site))
+			failOnErrors(t, checkEnd(applyRun(s.Bastion("run-2"), successorOf(s.run)), engine.ExitOK), checkLaws(s.Site))
 		})
 	}
 }

@@ -41,7 +41,7 @@ func actFails(t *hosttest.Traits) { t.ActFails = true }
 
 // finished: every host is as it is to be, and was rebooted that often.
 func finished(site *hosttest.Site, reboots int) error {
-	errs := []error{lawful(site)}
+	errs := []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
 		if n := len(h.State().Reboots); n != reboots {
 			errs = append(errs, fmt.Errorf("%s was rebooted %d times, not %d", h.Name, n, reboots))
@@ -62,7 +62,7 @@ func TestQuiet(t *testing.T) {
 		inv.Pools[1].After = nil
 		site := wantingOf(inv, "reload-2")
 		b := site.Bastion("run-1")
-		check(t, ended(apply(b), engine.ExitOK, "every host matches"), finished(site, 0))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK, "every host matches"), finished(site, 0))
 		calls := map[string]int{}
 		for _, c := range b.Calls() {
 			if c.Host == "" && c.Verb == "observe" {
@@ -81,7 +81,7 @@ func TestQuiet(t *testing.T) {
 		if batches != 1 {
 			t.Errorf("%d batches", batches)
 		}
-		again(t, site)
+		checkSecondRun(t, site)
 	})
 }
 
@@ -96,14 +96,14 @@ func TestFallback(t *testing.T) {
 				site := wantingOf(inv, word)
 				every(site, actFails)
 				b := site.Bastion("run-1")
-				end := apply(b)
-				if err := errors.Join(ended(end, engine.ExitOK), finished(site, 1)); err != nil {
-					t.Fatalf("%v\n%s", err, story(b))
+				end := applyRun(b)
+				if err := errors.Join(checkEnd(end, engine.ExitOK), finished(site, 1)); err != nil {
+					t.Fatalf("%v\n%s", err, runTranscript(b))
 				}
 				if len(end.Updated) != 13 || len(end.Failed)+len(end.Left) > 0 {
 					t.Errorf("%+v", end)
 				}
-				again(t, site)
+				checkSecondRun(t, site)
 			})
 		})
 	}
@@ -123,10 +123,10 @@ func TestFallbackKeepsHold(t *testing.T) {
 				failed = false
 			}
 			if hold := h.Hold(); failed && (hold == nil || hold.Run != "run-1" || !h.State().Drained) {
-				t.Errorf("%s: %v, %+v", told(e), hold, h.State())
+				t.Errorf("%s: %v, %+v", eventLabel(e), hold, h.State())
 			}
 		}
-		check(t, ended(apply(b), engine.ExitOK), finished(site, 1))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), finished(site, 1))
 	})
 }
 
@@ -134,14 +134,14 @@ func TestFallbackKeepsHold(t *testing.T) {
 // again. That does not go on for ever.
 func TestFallbackForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for word, demand := range map[string]is{"reload-2": free, "restart-2": heldBy("run-1", "exit status 1")} {
+		for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": isHeldBy("run-1", "exit status 1")} {
 			site := wanting(0, 2, word)
 			site.Host("worker-0").Change(func(t *hosttest.Traits) { t.ActFails, t.Forgets = true, true })
 			b := site.Bastion("run-1")
-			end := apply(b)
-			check(t, ended(end, engine.ExitFailed, "worker-0: "), lawful(site), demand(site.Host("worker-0")))
+			end := applyRun(b)
+			failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0: "), checkLaws(site), demand(site.Host("worker-0")))
 			every(site, func(t *hosttest.Traits) { t.ActFails, t.Forgets = false, false })
-			check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), finished(site, 0))
+			failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), finished(site, 0))
 		}
 	})
 }
@@ -154,10 +154,10 @@ func TestFallbackWatchesUnits(t *testing.T) {
 			site := wanting(0, 3, word)
 			every(site, func(t *hosttest.Traits) { t.ActFails, t.AppDies = true, true })
 			b := site.Bastion("run-1")
-			check(t, ended(apply(b), engine.ExitFailed, "wait for units", "app.service has failed"), lawful(site))
+			failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "wait for units", "app.service has failed"), checkLaws(site))
 			for _, h := range site.Hosts()[1:] {
 				if n := len(h.State().Reboots); n > 0 {
-					t.Errorf("%s was rebooted too\n%s", h.Name, story(b))
+					t.Errorf("%s was rebooted too\n%s", h.Name, runTranscript(b))
 				}
 			}
 		})
@@ -167,7 +167,7 @@ func TestFallbackWatchesUnits(t *testing.T) {
 // A pool says that an action that fails is no reason to reboot: the run fails,
 // and the next one tries the action again.
 func TestStopOnError(t *testing.T) {
-	for word, demand := range map[string]is{"reload-2": free, "drain-reload-2": all(drained, heldBy("run-1", "exit status 1")), "restart-2": heldBy("run-1", "exit status 1")} {
+	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "drain-reload-2": allOf(drained, isHeldBy("run-1", "exit status 1")), "restart-2": isHeldBy("run-1", "exit status 1")} {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inv := noOS(hosttest.Fleet(0, 2))
@@ -175,14 +175,14 @@ func TestStopOnError(t *testing.T) {
 				site := wantingOf(inv, word)
 				site.Host("worker-0").Change(actFails)
 				b := site.Bastion("run-1")
-				end := apply(b)
-				check(t, ended(end, engine.ExitFailed, "worker-0: ", "exit status 1"), lawful(site), demand(site.Host("worker-0")))
+				end := applyRun(b)
+				failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0: ", "exit status 1"), checkLaws(site), demand(site.Host("worker-0")))
 				if fmt.Sprint(end.Failed) != "[worker-0]" {
 					t.Errorf("%+v", end)
 				}
-				check(t, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitFailed), lawful(site))
+				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitFailed), checkLaws(site))
 				site.Host("worker-0").Change(func(t *hosttest.Traits) { t.ActFails = false })
-				check(t, ended(apply(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = []string{"run-1", "run-2"} }), engine.ExitOK), finished(site, 0))
+				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = []string{"run-1", "run-2"} }), engine.ExitOK), finished(site, 0))
 			})
 		})
 	}
@@ -202,13 +202,13 @@ func TestDrift(t *testing.T) {
 				h.Set(word)
 				h.Edit("mine")
 			}
-			end := apply(site.Bastion("run-1"))
-			check(t, ended(end, engine.ExitWork, "worker-0", "drift"), lawful(site), matching(site.Host("worker-1")), free(site.Host("worker-0")))
+			end := applyRun(site.Bastion("run-1"))
+			failOnErrors(t, checkEnd(end, engine.ExitWork, "worker-0", "drift"), checkLaws(site), matching(site.Host("worker-1")), checkFree(site.Host("worker-0")))
 			if st := site.Host("worker-0").State(); st.Disk != "mine" || st.Writes > 0 || st.Boots > 1 {
 				t.Errorf("%+v", st)
 			}
-			end = apply(site.Bastion("run-2"))
-			check(t, ended(end, engine.ExitWork, "drift"))
+			end = applyRun(site.Bastion("run-2"))
+			failOnErrors(t, checkEnd(end, engine.ExitWork, "drift"))
 			state := statusOf(t, site)
 			if state["worker-0"] != engine.Drifted || state["worker-1"] != engine.Updated {
 				t.Errorf("%v", state)
@@ -223,14 +223,14 @@ func statusOf(t *testing.T, site *hosttest.Site) map[string]engine.HostState {
 	states := map[string]engine.HostState{}
 	look := func(ctx context.Context) error {
 		r := b.Run()
-		sight, err := r.Look(ctx)
+		sight, err := r.GatherSite(ctx)
 		in := planner.Input{Inventory: r.Inventory, Desired: r.Desired, Facts: sight.Facts, Modules: r.Modules, Run: r.ID}
 		for _, h := range planner.NewStatus(in).Hosts {
 			states[h.Host] = h.State
 		}
 		return err
 	}
-	check(t, look(t.Context()))
+	failOnErrors(t, look(t.Context()))
 	return states
 }
 
@@ -243,7 +243,7 @@ func planOf(t *testing.T, site *hosttest.Site, run string, change ...func(*rollo
 		c(r)
 	}
 	plan, _, err := r.Plan(t.Context())
-	check(t, err)
+	failOnErrors(t, err)
 	return plan
 }
 
@@ -256,7 +256,7 @@ func TestFallbackIsApproved(t *testing.T) {
 			plan := planOf(t, site, "run-0")
 			text, err := json.Marshal(plan)
 			var saved engine.Plan
-			check(t, err, json.Unmarshal(text, &saved), planner.Same(plan, saved))
+			failOnErrors(t, err, json.Unmarshal(text, &saved), planner.Same(plan, saved))
 			every(site, actFails)
 			b := site.Bastion("run-1")
 			b.Watch = func(e engine.Event) {
@@ -264,12 +264,12 @@ func TestFallbackIsApproved(t *testing.T) {
 					b.Kill()
 				}
 			}
-			apply(b)
-			later := planOf(t, site, "run-2", successor(b))
+			applyRun(b)
+			later := planOf(t, site, "run-2", successorOf(b))
 			if hp := later.Host("worker-0"); hp == nil || len(hp.Actions) != 2 || hp.Actions[1].Type != engine.RebootAction {
 				t.Errorf("%s: it is not to be rebooted: %+v", word, hp)
 			}
-			check(t, planner.Check(later, plan), planner.Check(later, saved))
+			failOnErrors(t, planner.Check(later, plan), planner.Check(later, saved))
 			stops := saved
 			stops.Hosts = nil
 			if planner.Check(later, stops) == nil {
@@ -284,10 +284,10 @@ func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := wanting(3, 1, "restart-end-2")
 		began := time.Now()
-		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK), finished(site, 0))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), finished(site, 0))
 		if took := time.Since(began); took > 5*time.Minute {
 			t.Errorf("it took %s", took)
 		}
-		again(t, site)
+		checkSecondRun(t, site)
 	})
 }

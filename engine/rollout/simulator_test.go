@@ -39,7 +39,7 @@ func TestSimulator(t *testing.T) {
 func simulate(t *testing.T, seed uint64) {
 	t.Helper()
 	h := newHistory(seed)
-	err := inBubble(t, h.play)
+	err := runInBubble(t, h.play)
 	if err == nil {
 		return
 	}
@@ -55,7 +55,7 @@ func shrink(t *testing.T, h history, err error) (history, error) {
 		before := h
 		for _, less := range h.smaller() {
 			plays++
-			if e := inBubble(t, less.play); e != nil {
+			if e := runInBubble(t, less.play); e != nil {
 				h, err = less, e
 				break
 			}
@@ -81,7 +81,7 @@ func TestSameSeedSameStory(t *testing.T) {
 				slices.Sort(lines)
 				tales[i] = strings.Join(lines, "\n")
 			}
-			check(t, inBubble(t, h.play))
+			failOnErrors(t, runInBubble(t, h.play))
 		}
 		if tales[0] != tales[1] {
 			t.Fatalf("seed %d tells\n%s\nand then\n%s", s+1, tales[0], tales[1])

@@ -12,18 +12,18 @@ import (
 
 const stageForks = 8
 
-func duration(d engine.Duration) time.Duration { return time.Duration(d) }
+func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 
-// stage puts the new OS on disk everywhere while everything runs. Lanes go
+// stageLanes puts the new OS on disk everywhere while everything runs. Lanes go
 // side by side, the hosts of a lane one after the other. The first failure
 // keeps hosts from being started; those under way are finished.
-func (r *Run) stage(ctx context.Context, p *progress, plan engine.Plan, lanes []engine.Lane) error {
+func (r *Run) stageLanes(ctx context.Context, p *runState, plan engine.Plan, lanes []engine.Lane) error {
 	began := r.Clock.Now()
-	if err := r.emit(engine.Event{Type: engine.StageStarted}); err != nil {
+	if err := r.emitEvent(engine.Event{Type: engine.StageStarted}); err != nil {
 		return err
 	}
 	var failed failures
-	workers := pool.New().WithMaxGoroutines(r.forks(stageForks))
+	workers := pool.New().WithMaxGoroutines(r.forkCount(stageForks))
 	for _, lane := range lanes {
 		workers.Go(func() {
 			for _, name := range lane.Hosts {
@@ -31,13 +31,13 @@ func (r *Run) stage(ctx context.Context, p *progress, plan engine.Plan, lanes []
 					return
 				}
 				if f := r.stageHost(ctx, p, *plan.Host(name)); f != nil {
-					failed.add(r.ends(p, engine.Batch{}, []*engine.Failure{f}))
+					failed.add(r.fatalFailure(p, engine.Batch{}, []*engine.Failure{f}))
 				}
 			}
 		})
 	}
 	workers.Wait()
-	r.note(engine.Event{Type: engine.StageEnded, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
+	r.noteEvent(engine.Event{Type: engine.StageEnded, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
 	if f := failed.worst(); f != nil {
 		return f
 	}
@@ -46,48 +46,48 @@ func (r *Run) stage(ctx context.Context, p *progress, plan engine.Plan, lanes []
 
 // stageHost runs a host's staging steps. At the first Ctrl-C the transfer is
 // stopped; what has arrived stays and is not fetched again.
-func (r *Run) stageHost(ctx context.Context, p *progress, hp engine.HostPlan) *engine.Failure {
+func (r *Run) stageHost(ctx context.Context, p *runState, hp engine.HostPlan) *engine.Failure {
 	if len(hp.Stage) == 0 {
 		return nil
 	}
 	if err := p.mayStage(hp.Host); err != nil {
 		failure := asFailure(err, hp.Host, hp.Stage[0].Name)
-		r.fail(p, hp, failure, "it was not disrupted and is not held")
+		r.failHost(p, hp, failure, "it was not disrupted and is not held")
 		return failure
 	}
 	for _, s := range hp.Stage {
-		failure := r.softly(ctx, func(ctx context.Context) *engine.Failure { return r.step(ctx, hp, s) })
+		failure := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure { return r.runStep(ctx, hp, s) })
 		if failure == nil {
 			continue
 		}
 		if failure.Kind == KindStopped {
 			failure.Cause = errStopped.Error() + "; what has arrived stays on the host"
-			r.abort(ctx, hp, s)
+			r.abortStep(ctx, hp, s)
 			return failure
 		}
-		r.fail(p, hp, failure, "it was not disrupted and is not held")
+		r.failHost(p, hp, failure, "it was not disrupted and is not held")
 		return failure
 	}
 	return nil
 }
 
-// abort ends on the host what an interrupted step has started there.
-func (r *Run) abort(ctx context.Context, hp engine.HostPlan, s engine.Step) {
+// abortStep ends on the host what an interrupted step has started there.
+func (r *Run) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) {
 	if s.Do.Exec == nil || s.Do.Exec.Abort == "" || ctx.Err() != nil {
 		return
 	}
-	if _, err := r.insist(ctx, hp.Host, Script{Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
-		r.warn(hp.Host + ": stop " + s.Name + ": " + err.Error())
+	if _, err := r.runIdempotent(ctx, hp.Host, Script{Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
+		r.emitWarning(hp.Host + ": stop " + s.Name + ": " + err.Error())
 	}
 }
 
-// lines calls f for every line of a stream that arrives in pieces.
-type lines struct {
+// lineSplitter calls f for every line of a stream that arrives in pieces.
+type lineSplitter struct {
 	f    func(string)
 	rest string
 }
 
-func (l *lines) write(b []byte) {
+func (l *lineSplitter) write(b []byte) {
 	all := strings.Split(l.rest+string(b), "\n")
 	l.rest = all[len(all)-1]
 	if len(l.rest) > 4096 {
@@ -101,7 +101,7 @@ func (l *lines) write(b []byte) {
 }
 
 // end passes on a last line that has no end.
-func (l *lines) end() {
+func (l *lineSplitter) end() {
 	if rest := strings.TrimSpace(l.rest); rest != "" {
 		l.f(rest)
 	}

@@ -46,9 +46,9 @@ func TestLostBeforeTheBatch(t *testing.T) {
 				}
 				staged(t, site)
 				b := site.Bastion("run-1")
-				end := apply(b, func(r *rollout.Run) { waits(b, r, site.Host("worker-2").PowerOff) })
-				check(t, ended(end, engine.ExitUnreachable, "worker-2 is unreachable"), lawful(site),
-					untouched(site.Host("worker-0")), untouched(site.Host("worker-1")))
+				end := applyRun(b, func(r *rollout.Run) { waits(b, r, site.Host("worker-2").PowerOff) })
+				failOnErrors(t, checkEnd(end, engine.ExitUnreachable, "worker-2 is unreachable"), checkLaws(site),
+					checkUntouched(site.Host("worker-0")), checkUntouched(site.Host("worker-1")))
 			})
 		})
 	}
@@ -63,7 +63,7 @@ func staged(t *testing.T, site *hosttest.Site) {
 			b.Kill()
 		}
 	}
-	apply(b, serially)
+	applyRun(b, runSerially)
 	for _, h := range site.Hosts() {
 		if st := h.State(); st.Staged != hosttest.V2 {
 			t.Fatalf("%s is not staged: %+v", h.Name, st)
@@ -85,8 +85,8 @@ func TestIllDuringSnapshot(t *testing.T) {
 			return time.Minute
 		}
 		site.Host("etcd-2").Boot(hosttest.V2)
-		end := apply(b)
-		check(t, ended(end, engine.ExitFailed, "not safe to go on", "etcd-2"), lawful(site), untouched(site.Host("etcd-0")), untouched(site.Host("etcd-1")))
+		end := applyRun(b)
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "not safe to go on", "etcd-2"), checkLaws(site), checkUntouched(site.Host("etcd-0")), checkUntouched(site.Host("etcd-1")))
 		for _, c := range b.Calls() {
 			if c.Verb == "hold" {
 				t.Errorf("%s was held", c.Host)
@@ -103,10 +103,10 @@ func TestComesBack(t *testing.T) {
 		site := newSite(inv)
 		site.Host("worker-0").Cut()
 		site.After(time.Minute, site.Host("worker-0").Heal)
-		end := apply(site.Bastion("run-1"))
-		check(t, ended(end, engine.ExitUnreachable, "worker-0"), lawful(site), untouched(site.Host("worker-0")),
-			updated(site.Host("worker-1")), updated(site.Host("worker-2")),
-			ended(apply(site.Bastion("run-2")), engine.ExitOK), converged(site))
+		end := applyRun(site.Bastion("run-1"))
+		failOnErrors(t, checkEnd(end, engine.ExitUnreachable, "worker-0"), checkLaws(site), checkUntouched(site.Host("worker-0")),
+			checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")),
+			checkEnd(applyRun(site.Bastion("run-2")), engine.ExitOK), checkConverged(site))
 	})
 }
 
@@ -117,7 +117,7 @@ func TestDawn(t *testing.T) {
 		for _, h := range site.Hosts() {
 			h.Change(func(t *hosttest.Traits) { t.Dawn = 8 * time.Second })
 		}
-		check(t, ended(apply(site.Bastion("run-1")), engine.ExitOK), converged(site))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkConverged(site))
 	})
 }
 
@@ -131,7 +131,7 @@ func TestRecoveredFirst(t *testing.T) {
 				first.Kill()
 			}
 		}
-		apply(first, serially)
+		applyRun(first, runSerially)
 		time.Sleep(10 * time.Minute)
 		for _, h := range site.Hosts() {
 			if h.Hold() == nil {
@@ -139,7 +139,7 @@ func TestRecoveredFirst(t *testing.T) {
 			}
 		}
 		time.Sleep(10 * time.Minute)
-		check(t, ended(apply(second, serially, successor(first)), engine.ExitOK), lawful(site))
+		failOnErrors(t, checkEnd(applyRun(second, runSerially, successorOf(first)), engine.ExitOK), checkLaws(site))
 		for _, e := range second.Events() {
 			if e.Type == engine.StepStarted {
 				if e.Host != "etcd-1" || e.Step != "hold" {
@@ -157,7 +157,7 @@ func TestNoJournal(t *testing.T) {
 		site := newSite(hosttest.Fleet(1, 1))
 		b := site.Bastion("run-1")
 		b.Journal = func(engine.Event) error { return errors.New("write journal: read-only file system") }
-		check(t, ended(apply(b), engine.ExitFailed, "write journal: read-only file system", "nothing was touched"))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "write journal: read-only file system", "nothing was touched"))
 		if calls := b.Calls(); len(calls) > 0 {
 			t.Errorf("it made calls: %v", calls)
 		}

@@ -14,43 +14,43 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// step interprets one step of a host, between its events.
-func (r *Run) step(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
-	_, failure := r.stepIn(ctx, hp, s, 0)
+// runStep interprets one step of a host, between its events.
+func (r *Run) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
+	_, failure := r.runStepInBatch(ctx, hp, s, 0)
 	return failure
 }
 
-// stepIn interprets one step of a host in a batch. If it could not be
+// runStepInBatch interprets one step of a host in a batch. If it could not be
 // journaled it has not begun.
-func (r *Run) stepIn(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
-	failure = r.timed(stepEvent(hp, s, batch), func(pulse *pulse) error {
+func (r *Run) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
+	failure = r.runBetweenEvents(stepEvent(hp, s, batch), func(heartbeat *stepHeartbeat) error {
 		begun = true
-		return r.interpretWithin(ctx, hp, s, pulse)
+		return r.runOperationInTime(ctx, hp, s, heartbeat)
 	})
 	return begun, failure
 }
 
-// stepBack interprets a step that takes something back, whether or not that
+// runUndoStep interprets a step that takes something back, whether or not that
 // can be journaled.
-func (r *Run) stepBack(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
+func (r *Run) runUndoStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
 	e := stepEvent(hp, s, 0)
 	e.Type = engine.StepStarted
-	r.note(e)
-	return r.ending(e, func(pulse *pulse) error { return r.interpretWithin(ctx, hp, s, pulse) })
+	r.noteEvent(e)
+	return r.runAndEmitEnd(e, func(heartbeat *stepHeartbeat) error { return r.runOperationInTime(ctx, hp, s, heartbeat) })
 }
 
 func stepEvent(hp engine.HostPlan, s engine.Step, batch int) engine.Event {
 	return engine.Event{Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Kind: s.Kind(), Batch: batch}
 }
 
-func (r *Run) interpretWithin(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
-	ctx, cancel := bounded(ctx, s)
+func (r *Run) runOperationInTime(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+	ctx, cancel := withStepTimeout(ctx, s)
 	defer cancel()
-	return r.interpret(ctx, hp, s, pulse)
+	return r.runOperation(ctx, hp, s, heartbeat)
 }
 
-// softly runs what the operator's first Ctrl-C may cut short.
-func (r *Run) softly(ctx context.Context, do func(context.Context) *engine.Failure) *engine.Failure {
+// runInterruptible runs what the operator's first Ctrl-C may cut short.
+func (r *Run) runInterruptible(ctx context.Context, do func(context.Context) *engine.Failure) *engine.Failure {
 	soft, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if r.Soft != nil {
@@ -63,30 +63,30 @@ func (r *Run) softly(ctx context.Context, do func(context.Context) *engine.Failu
 	return &engine.Failure{Host: failure.Host, Step: failure.Step, Cause: errStopped.Error(), Kind: KindStopped}
 }
 
-// bounded gives a step the time it may take.
-func bounded(ctx context.Context, s engine.Step) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, duration(s.Timeout), fmt.Errorf("not done within %s", s.Timeout))
+// withStepTimeout gives a step the time it may take.
+func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, toDuration(s.Timeout), fmt.Errorf("not done within %s", s.Timeout))
 }
 
-// interpret is the only place where a step becomes a deed.
-func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
-	if err := r.stillHeld(ctx, hp, s); err != nil {
+// runOperation is the only place where a step becomes a deed.
+func (r *Run) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+	if err := r.checkHold(ctx, hp, s); err != nil {
 		return err
 	}
 	do := s.Do
 	switch {
 	case do.Exec != nil:
-		return r.execStep(ctx, hp, s, pulse)
+		return r.runExec(ctx, hp, s, heartbeat)
 	case do.Command != nil:
-		return r.local(ctx, hp, s)
+		return r.runCommand(ctx, hp, s)
 	case do.Gate != nil:
-		return r.askGate(ctx, hp, s, pulse)
+		return r.askGate(ctx, hp, s, heartbeat)
 	case do.Pause != nil:
-		return r.Clock.Sleep(ctx, duration(do.Pause.For))
+		return r.Clock.Sleep(ctx, toDuration(do.Pause.For))
 	case do.TakeHold != nil:
 		return r.takeHold(ctx, hp, *do.TakeHold)
 	case do.Release != nil:
-		return r.release(ctx, hp, *do.Release)
+		return r.releaseHold(ctx, hp, *do.Release)
 	case do.Quorum != nil:
 		return r.checkQuorum(ctx, hp, *do.Quorum)
 	case do.Budget != nil:
@@ -94,47 +94,47 @@ func (r *Run) interpret(ctx context.Context, hp engine.HostPlan, s engine.Step, 
 	case do.MoveLeader != nil:
 		return r.moveLeader(ctx, hp, s, do.MoveLeader.Cluster)
 	case do.AwaitBoot != nil:
-		return r.awaitBoot(ctx, hp, *do.AwaitBoot, pulse)
+		return r.awaitBoot(ctx, hp, *do.AwaitBoot, heartbeat)
 	case do.AwaitUnits != nil:
-		return r.awaitUnits(ctx, hp, *do.AwaitUnits, pulse)
+		return r.awaitUnits(ctx, hp, *do.AwaitUnits, heartbeat)
 	case do.AwaitEtcd != nil:
-		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host, pulse.lacks)
+		return r.Clusters.AwaitMember(ctx, do.AwaitEtcd.Cluster, hp.Host, heartbeat.setMissing)
 	case do.Defragment != nil:
 		freed, err := r.Clusters.Defragment(ctx, do.Defragment.Cluster, hp.Host)
 		if err == nil {
-			r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: fmt.Sprintf("gave %.1f MiB back", float64(freed)/(1<<20))})
+			r.noteEvent(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: hp.Cluster, Step: s.Name, Message: fmt.Sprintf("gave %.1f MiB back", float64(freed)/(1<<20))})
 		}
 		return err
 	}
 	return fmt.Errorf("this version does not know how to %q", s.Name)
 }
 
-// exec runs a script on a host, connecting anew where the connection is gone.
-func (r *Run) exec(ctx context.Context, host string, s Script) (Reply, error) {
-	conn, err := r.connect(ctx, host)
+// runScript runs a script on a host, connecting anew where the connection is gone.
+func (r *Run) runScript(ctx context.Context, host string, s Script) (Reply, error) {
+	conn, err := r.connectHost(ctx, host)
 	if err != nil {
 		return Reply{}, err
 	}
 	return conn.Run(ctx, s)
 }
 
-// insist runs a script that does no harm when it runs twice. If its connection
+// runIdempotent runs a script that does no harm when it runs twice. If its connection
 // is lost, it is run once more on another.
-func (r *Run) insist(ctx context.Context, host string, s Script) (Reply, error) {
-	conn, err := r.connect(ctx, host)
+func (r *Run) runIdempotent(ctx context.Context, host string, s Script) (Reply, error) {
+	conn, err := r.connectHost(ctx, host)
 	if err != nil {
 		return Reply{}, err
 	}
 	began := r.Clock.Now()
 	reply, err := conn.Run(ctx, s)
 	late := s.Timeout > 0 && r.Clock.Now().Sub(began) >= s.Timeout
-	if err == nil || late || errors.As(err, &TooMuchOutput{}) || r.Clock.Sleep(ctx, r.interval()) != nil {
+	if err == nil || late || errors.As(err, &TooMuchOutput{}) || r.Clock.Sleep(ctx, r.pollInterval()) != nil {
 		return reply, err
 	}
-	return r.exec(ctx, host, s)
+	return r.runScript(ctx, host, s)
 }
 
-func (r *Run) connect(ctx context.Context, host string) (Conn, error) {
+func (r *Run) connectHost(ctx context.Context, host string) (Conn, error) {
 	h, ok := r.Inventory.Host(host)
 	if !ok {
 		return nil, fmt.Errorf("no host %q in the inventory", host)
@@ -142,24 +142,24 @@ func (r *Run) connect(ctx context.Context, host string) (Conn, error) {
 	return r.Hosts.Connect(ctx, h)
 }
 
-func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, pulse *pulse) error {
-	told := &output{now: r.Clock.Now, tell: func(line string) { pulse.says(textutil.Printable(line)) }}
-	defer told.end()
-	progress := lines{f: told.line}
-	run := r.insist
+func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+	throttle := &outputThrottle{now: r.Clock.Now, report: func(line string) { heartbeat.reportMessage(textutil.Printable(line)) }}
+	defer throttle.reportRest()
+	progress := lineSplitter{f: throttle.addLine}
+	run := r.runIdempotent
 	if s.ChangesHost || s.Reboots || s.Do.Exec.Once {
-		run = r.exec
+		run = r.runScript
 	}
 	defer progress.end()
 	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.write, Op: s.Do})
-	if f := refusal(reply, s); err == nil && f != nil {
+	if f := scriptRefusal(reply, s); err == nil && f != nil {
 		return f
 	}
 	if s.Reboots {
-		return r.broken(ctx, hp, s, reply, err)
+		return r.checkRebootOrder(ctx, hp, s, reply, err)
 	}
 	if err != nil {
-		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: tail(reply.Stderr, 4096)}
+		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: keepTail(reply.Stderr, 4096)}
 	}
 	if reply.Code != 0 {
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
@@ -172,8 +172,8 @@ func (r *Run) execStep(ctx context.Context, hp engine.HostPlan, s engine.Step, p
 	return nil
 }
 
-// refusal reads the exit statuses by which a script says that it did nothing.
-func refusal(reply Reply, s engine.Step) *engine.Failure {
+// scriptRefusal reads the exit statuses by which a script says that it did nothing.
+func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	causes := map[int]engine.Failure{
 		hostscript.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},
 		hostscript.ScriptChanged: {Kind: KindChanged, Cause: "the host is not as planned any more; nothing was done"},
@@ -184,14 +184,14 @@ func refusal(reply Reply, s engine.Step) *engine.Failure {
 	if !ok {
 		return nil
 	}
-	f.Stderr, f.Command = tail(reply.Stderr, 4096), s.Do.Exec.DisplayText()
-	f.Cause = cmp.Or(telling(f.Stderr, reply.Code), f.Cause)
+	f.Stderr, f.Command = keepTail(reply.Stderr, 4096), s.Do.Exec.DisplayText()
+	f.Cause = cmp.Or(refusalLine(f.Stderr, reply.Code), f.Cause)
 	return &f
 }
 
-// telling is the line that says what is the matter: the first, but where a disk
+// refusalLine is the line that says what is the matter: the first, but where a disk
 // is full that is what a tool has said last, perhaps into a log that is shown.
-func telling(stderr string, code int) string {
+func refusalLine(stderr string, code int) string {
 	if code != hostscript.ScriptNoSpace {
 		return firstLine(stderr)
 	}
@@ -203,14 +203,14 @@ func telling(stderr string, code int) string {
 	return ""
 }
 
-// broken judges a script that orders a reboot. That its connection is lost or
+// checkRebootOrder judges a script that orders a reboot. That its connection is lost or
 // its exit status odd means nothing: systemd may take sshd away first. Only a
 // host that answers, in the same boot and not going down, has refused.
-func (r *Run) broken(ctx context.Context, hp engine.HostPlan, s engine.Step, reply Reply, err error) error {
+func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine.Step, reply Reply, err error) error {
 	if err != nil || reply.Code == 0 {
 		return nil
 	}
-	state, err := r.exec(ctx, hp.Host, Script{Text: "systemctl is-system-running", Timeout: 10 * time.Second})
+	state, err := r.runScript(ctx, hp.Host, Script{Text: "systemctl is-system-running", Timeout: 10 * time.Second})
 	if err != nil || firstLine(state.Stdout) == "stopping" {
 		return nil
 	}
@@ -219,13 +219,13 @@ func (r *Run) broken(ctx context.Context, hp engine.HostPlan, s engine.Step, rep
 	return f
 }
 
-// local runs a command of the inventory on the bastion.
-func (r *Run) local(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
-	return r.bastion(ctx, hp, s.Do.Command.Command)
+// runCommand runs a command of the inventory on the bastion.
+func (r *Run) runCommand(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
+	return r.runOnBastion(ctx, hp, s.Do.Command.Command)
 }
 
-// bastion runs a command there, about a host or a batch.
-func (r *Run) bastion(ctx context.Context, hp engine.HostPlan, command string) error {
+// runOnBastion runs a command there, about a host or a batch.
+func (r *Run) runOnBastion(ctx context.Context, hp engine.HostPlan, command string) error {
 	h, _ := r.Inventory.Host(hp.Host)
 	env := []string{"HOLDFAST_HOST=" + hp.Host, "HOLDFAST_ADDRESS=" + h.Address, "HOLDFAST_POOL=" + hp.Pool, "HOLDFAST_RUN=" + r.ID}
 	reply, err := r.Local.Run(ctx, command, env)
@@ -248,7 +248,7 @@ func (r *Run) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step,
 	}
 	to, err := r.Clusters.MoveLeader(ctx, cluster, hp.Host)
 	if err == nil && to != "" {
-		r.note(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: cluster, Step: s.Name, Message: "leader is now " + to})
+		r.noteEvent(engine.Event{Type: engine.StepProgress, Host: hp.Host, Pool: hp.Pool, Cluster: cluster, Step: s.Name, Message: "leader is now " + to})
 	}
 	return err
 }

@@ -18,7 +18,7 @@ import (
 // stopAtEvent presses Ctrl-C once the nth event is journaled.
 func stopAtEvent(b *hosttest.Bastion, n int) func(*rollout.Run) {
 	soft, stop := context.WithCancel(context.Background())
-	at(b, n, stop)
+	doAtEvent(b, n, stop)
 	return func(r *rollout.Run) { r.Soft = soft }
 }
 
@@ -26,43 +26,43 @@ func stopAtEvent(b *hosttest.Bastion, n int) func(*rollout.Run) {
 // updated or wholly as it was, nobody holds it, and the next run completes.
 // Where an action has failed and the reboot was still to come, the host says so.
 func TestStopped(t *testing.T) {
-	each(t, func(t *testing.T, p play) {
+	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.points(t)
 		for _, e := range events {
-			if err := inBubble(t, func() error { return p.stopped(e) }); err != nil {
-				t.Errorf("stopped %s: %v", told(e), err)
+			if err := runInBubble(t, func() error { return p.stopped(e) }); err != nil {
+				t.Errorf("stopped %s: %v", eventLabel(e), err)
 			}
 		}
 	})
 }
 
-func (p play) stopped(e engine.Event) error {
+func (p playFixture) stopped(e engine.Event) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	before := states(site)
-	end := apply(b, serially, stopAtEvent(b, e.Seq))
-	errs := []error{lawful(site)}
+	end := applyRun(b, runSerially, stopAtEvent(b, e.Seq))
+	errs := []error{checkLaws(site)}
 	if p.done(site) != nil {
-		errs = append(errs, ended(end, engine.ExitStopped))
+		errs = append(errs, checkEnd(end, engine.ExitStopped))
 	}
 	for _, h := range site.Hosts() {
 		st := h.State()
 		switch {
 		case st.Failed != "" && h.Hold() != nil:
-			errs = append(errs, heldFor(h, "run-1"))
+			errs = append(errs, checkHeldFor(h, "run-1"))
 			if h.Hold().Step == "" {
 				errs = append(errs, fmt.Errorf("%s is %s, and that does not say why", h.Name, h.Hold()))
 			}
 		case st.Failed == "" && matching(h) != nil:
-			errs = append(errs, same(h, before[h.Name]), free(h))
+			errs = append(errs, same(h, before[h.Name]), checkFree(h))
 		}
 		if st.Staging {
 			errs = append(errs, fmt.Errorf("%s is still staging", h.Name))
 		}
 	}
-	errs = append(errs, accounted(site, end), ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), p.done(site))
+	errs = append(errs, accounted(site, end), checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), p.done(site))
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%w\n%s", err, story(b))
+		return fmt.Errorf("%w\n%s", err, runTranscript(b))
 	}
 	return nil
 }
@@ -107,22 +107,22 @@ func accounted(site *hosttest.Site, end engine.RunEnd) error {
 // TestStoppedAtOnce presses Ctrl-C twice: holds stay, and the next run of the
 // same bastion completes.
 func TestStoppedAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, p play) {
+	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.points(t)
 		for _, e := range events[:len(events)-1] {
-			if err := inBubble(t, func() error { return p.stoppedAtOnce(e) }); err != nil {
-				t.Errorf("stopped at once %s: %v", told(e), err)
+			if err := runInBubble(t, func() error { return p.stoppedAtOnce(e) }); err != nil {
+				t.Errorf("stopped at once %s: %v", eventLabel(e), err)
 			}
 		}
 	})
 }
 
-func (p play) stoppedAtOnce(e engine.Event) error {
+func (p playFixture) stoppedAtOnce(e engine.Event) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	ctx, stop := context.WithTimeout(context.Background(), endless)
 	defer stop()
-	at(b, e.Seq, stop)
+	doAtEvent(b, e.Seq, stop)
 	r := b.Run()
 	r.Forks, r.Soft, r.Interval = 1, ctx, 5*time.Second
 	var held []string
@@ -143,9 +143,9 @@ func (p play) stoppedAtOnce(e engine.Event) error {
 	if e = b.Events()[e.Seq-1]; e.Type == engine.StepStarted && e.Step == "wait for boot" && len(held) == 0 {
 		return fmt.Errorf("nothing is held after %s of %s", e.Step, e.Host)
 	}
-	second := apply(site.Bastion("run-2"), serially, successor(b))
-	if err := errors.Join(ended(first, engine.ExitStopped), ended(second, engine.ExitOK), p.done(site)); err != nil {
-		return fmt.Errorf("%w\n%s", err, story(b))
+	second := applyRun(site.Bastion("run-2"), runSerially, successorOf(b))
+	if err := errors.Join(checkEnd(first, engine.ExitStopped), checkEnd(second, engine.ExitOK), p.done(site)); err != nil {
+		return fmt.Errorf("%w\n%s", err, runTranscript(b))
 	}
 	return nil
 }
@@ -165,8 +165,8 @@ func TestAHostThatFailsAfterAStop(t *testing.T) {
 		b := site.Bastion("run-1")
 		stop, press := context.WithCancel(context.Background())
 		defer press()
-		scene{site, b}.when("worker-0", "wait for boot", press)
-		end := apply(b, func(r *rollout.Run) { r.Soft = stop })
-		check(t, ended(end, engine.ExitStopped, "stopped by the operator; worker-0"), lawful(site), heldFor(site.Host("worker-0"), "run-1"), untouched(site.Host("worker-1")))
+		failureWorld{site, b}.when("worker-0", "wait for boot", press)
+		end := applyRun(b, func(r *rollout.Run) { r.Soft = stop })
+		failOnErrors(t, checkEnd(end, engine.ExitStopped, "stopped by the operator; worker-0"), checkLaws(site), checkHeldFor(site.Host("worker-0"), "run-1"), checkUntouched(site.Host("worker-1")))
 	})
 }

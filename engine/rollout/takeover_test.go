@@ -19,9 +19,9 @@ func leaveBehind(site *hosttest.Site, updated bool) *hosttest.Bastion {
 	if updated {
 		h.Change(func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} })
 	} else {
-		scene{site, b}.refuse("drain")
+		failureWorld{site, b}.refuse("drain")
 	}
-	apply(b, serially)
+	applyRun(b, runSerially)
 	h.Change(func(t *hosttest.Traits) { t.Missing = nil })
 	h.StartUnits()
 	return b
@@ -35,23 +35,23 @@ func TestStoppedTakenOver(t *testing.T) {
 		inv := hosttest.Fleet(0, 1)
 		for n := 1; ; n++ {
 			over := false
-			check(t, inBubble(t, func() error {
+			failOnErrors(t, runInBubble(t, func() error {
 				site := newSite(inv)
 				first, second := leaveBehind(site, updated), site.Bastion("run-2")
-				if err := errors.Join(drained(site.Host("worker-0")), heldFor(site.Host("worker-0"), "run-1")); err != nil {
+				if err := errors.Join(drained(site.Host("worker-0")), checkHeldFor(site.Host("worker-0"), "run-1")); err != nil {
 					return err
 				}
-				end := apply(second, serially, successor(first), stopAtEvent(second, n))
+				end := applyRun(second, runSerially, successorOf(first), stopAtEvent(second, n))
 				over = len(second.Events()) < n
-				errs := []error{lawful(site)}
+				errs := []error{checkLaws(site)}
 				if hold := site.Host("worker-0").Hold(); hold == nil {
 					errs = append(errs, matching(site.Host("worker-0")))
 				} else {
-					errs = append(errs, ended(end, engine.ExitStopped, "stopped by the operator"))
+					errs = append(errs, checkEnd(end, engine.ExitStopped, "stopped by the operator"))
 				}
-				errs = append(errs, ended(apply(site.Bastion("run-3"), successor(first), successor(second)), engine.ExitOK), matching(site.Host("worker-0")))
+				errs = append(errs, checkEnd(applyRun(site.Bastion("run-3"), successorOf(first), successorOf(second)), engine.ExitOK), matching(site.Host("worker-0")))
 				if err := errors.Join(errs...); err != nil {
-					return fmt.Errorf("updated %v, stopped after event %d: %w\n%s", updated, n, err, story(second))
+					return fmt.Errorf("updated %v, stopped after event %d: %w\n%s", updated, n, err, runTranscript(second))
 				}
 				return nil
 			}))
@@ -70,13 +70,13 @@ func TestTakenOverAndRefused(t *testing.T) {
 		inv.Pools[0].Drain = &engine.Drain{Command: "drain", Undo: "undrain"}
 		site := newSite(inv)
 		b := site.Bastion("run-1")
-		scene{site, b}.refuse("drain")
-		apply(b, serially)
+		failureWorld{site, b}.refuse("drain")
+		applyRun(b, runSerially)
 		second := site.Bastion("run-2")
-		scene{site, second}.when("etcd-1", "check quorum", site.Host("etcd-2").StopEtcd)
-		end := apply(second, serially, successor(b))
-		check(t, ended(end, engine.ExitFailed, "etcd-1: check quorum"), lawful(site),
-			heldFor(site.Host("etcd-1"), "run-2", "etcd-2 is not healthy"), drained(site.Host("etcd-1")))
+		failureWorld{site, second}.when("etcd-1", "check quorum", site.Host("etcd-2").StopEtcd)
+		end := applyRun(second, runSerially, successorOf(b))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "etcd-1: check quorum"), checkLaws(site),
+			checkHeldFor(site.Host("etcd-1"), "run-2", "etcd-2 is not healthy"), drained(site.Host("etcd-1")))
 	})
 }
 
@@ -105,11 +105,11 @@ func TestStoppedSoon(t *testing.T) {
 				b.Latency = func(x hosttest.Call) time.Duration { return longIf(x.Verb == c.slow) }
 				var pressed time.Time
 				soft := stopAfterStart(b, c.slow, c.name, &pressed)
-				end := apply(b, soft)
+				end := applyRun(b, soft)
 				if took := time.Since(pressed); pressed.IsZero() || took > 10*time.Second {
-					t.Errorf("it ended %s after Ctrl-C\n%s", took, story(b))
+					t.Errorf("it ended %s after Ctrl-C\n%s", took, runTranscript(b))
 				}
-				check(t, ended(end, engine.ExitStopped), lawful(site), untouched(site.Host("worker-0")))
+				failOnErrors(t, checkEnd(end, engine.ExitStopped), checkLaws(site), checkUntouched(site.Host("worker-0")))
 			})
 		})
 	}
@@ -150,6 +150,6 @@ func TestHoldLost(t *testing.T) {
 			}
 			return hosttest.NoFault
 		}
-		check(t, ended(apply(b), engine.ExitFailed, "worker-0: hold: connection lost"), lawful(site), untouched(site.Host("worker-0")))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "worker-0: hold: connection lost"), checkLaws(site), checkUntouched(site.Host("worker-0")))
 	})
 }

@@ -68,8 +68,8 @@ func TestASecondDisruptionIsNotBegunWithoutAQuorum(t *testing.T) {
 				site.After(10*time.Minute, site.Host("etcd-0").StopEtcd)
 			}
 		}
-		end := apply(b, playing(engine.Play{Tasks: []engine.Task{disrupting("first", "disrupt"), napping(30 * time.Minute), disrupting("second", "disrupt")}}))
-		check(t, lawful(site), ended(end, engine.ExitFailed, "check quorum: etcd cluster main: member etcd-0 is not healthy"), heldFor(site.Host("etcd-1"), b.ID, "member etcd-0 is not healthy"))
+		end := applyRun(b, playing(engine.Play{Tasks: []engine.Task{disrupting("first", "disrupt"), napping(30 * time.Minute), disrupting("second", "disrupt")}}))
+		failOnErrors(t, checkLaws(site), checkEnd(end, engine.ExitFailed, "check quorum: etcd cluster main: member etcd-0 is not healthy"), checkHeldFor(site.Host("etcd-1"), b.ID, "member etcd-0 is not healthy"))
 		if list := commandsOf(b); len(list) != 1 {
 			t.Errorf("%q", list)
 		}
@@ -101,10 +101,10 @@ func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
 				site := newSite(hosttest.Fleet(3, 0))
 				b := site.Bastion("run-1")
 				change(site, b)
-				end := apply(b, playing(engine.Play{}, hosttest.Module{}, harmless{}))
-				check(t, lawful(site), ended(end, engine.ExitFailed))
+				end := applyRun(b, playing(engine.Play{}, hosttest.Module{}, harmless{}))
+				failOnErrors(t, checkLaws(site), checkEnd(end, engine.ExitFailed))
 				for _, h := range site.Hosts() {
-					check(t, untouched(h))
+					failOnErrors(t, checkUntouched(h))
 				}
 				if n := strings.Count(fmt.Sprint(b.Calls()), "abort"); n != 1 {
 					t.Errorf("it was run %d times", n)
@@ -149,15 +149,15 @@ func TestALaterPlayDoesTheTasksThatADeadRunLeft(t *testing.T) {
 				first.Kill()
 			}
 		}
-		apply(first, plays)
+		applyRun(first, plays)
 		time.Sleep(time.Hour)
 		second := site.Bastion("run-2")
-		check(t, ended(apply(second, plays, successor(first)), engine.ExitOK), converged(site))
+		failOnErrors(t, checkEnd(applyRun(second, plays, successorOf(first)), engine.ExitOK), checkConverged(site))
 		if did := fmt.Sprint(commandsOf(second)); did != "[undrain in out drain undrain in]" {
 			t.Errorf("did %s", did)
 		}
 		third := site.Bastion("run-3")
-		check(t, ended(apply(third, plays, successor(second)), engine.ExitOK))
+		failOnErrors(t, checkEnd(applyRun(third, plays, successorOf(second)), engine.ExitOK))
 		if did := commandsOf(third); len(did) > 0 {
 			t.Errorf("did %q", did)
 		}
@@ -207,19 +207,19 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 				site := newSite(hosttest.Fleet(0, 1))
 				first := site.Bastion("run-1")
 				c.first(first)
-				apply(first, c.plays...)
+				applyRun(first, c.plays...)
 				time.Sleep(time.Hour)
 				second := site.Bastion("run-2")
 				failing(second)
-				check(t, ended(apply(second, append(c.plays, successor(first))...), engine.ExitFailed, "in: exit status 1"))
+				failOnErrors(t, checkEnd(applyRun(second, append(c.plays, successorOf(first))...), engine.ExitFailed, "in: exit status 1"))
 				time.Sleep(time.Hour)
 				third := site.Bastion("run-3")
-				end := apply(third, append(c.plays, successor(second))...)
-				check(t, converged(site), ended(end, engine.ExitOK))
+				end := applyRun(third, append(c.plays, successorOf(second))...)
+				failOnErrors(t, checkConverged(site), checkEnd(end, engine.ExitOK))
 				if did := fmt.Sprint(commandsOf(second), commandsOf(third)); did != c.did {
 					t.Errorf("did %s, not %s", did, c.did)
 				}
-				check(t, ended(apply(site.Bastion("run-4"), c.plays...), engine.ExitOK))
+				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-4"), c.plays...), engine.ExitOK))
 			})
 		})
 	}
@@ -234,7 +234,7 @@ func TestTasksAreNotDoneAgainBeforeAFallback(t *testing.T) {
 			every(site, actFails)
 			b := site.Bastion("run-1")
 			config := matchingTask(engine.ConfigTask)
-			check(t, ended(apply(b,
+			failOnErrors(t, checkEnd(applyRun(b,
 				playing(engine.Play{PreTasks: []engine.Task{tell("pre")}, Tasks: []engine.Task{disrupting("m", "migrate"), config}, PostTasks: []engine.Task{tell("post")}}, hosttest.Settings{}),
 				playing(engine.Play{PreTasks: []engine.Task{tell("pre2")}, Tasks: []engine.Task{disrupting("m", "migrate2"), config}}, hosttest.Settings{}),
 			), engine.ExitOK), finished(site, 1))

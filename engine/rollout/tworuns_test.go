@@ -37,7 +37,7 @@ func TestTwoRuns(t *testing.T) {
 		if rapid.Bool().Draw(rt, "workers") {
 			inv = crews(rapid.IntRange(1, 4).Draw(rt, "max_unavailable"), rapid.IntRange(0, 4).Draw(rt, "max_unavailable of the site"))
 		}
-		if err := inBubble(t, func() error { return together(twoRunsPlay(inv, word, fails), delays, later, changes...) }); err != nil {
+		if err := runInBubble(t, func() error { return together(twoRunsPlay(inv, word, fails), delays, later, changes...) }); err != nil {
 			rt.Fatal(err)
 		}
 	})
@@ -72,9 +72,9 @@ func fromTheEnd(reverse bool) func(*rollout.Run) {
 }
 
 // twoRunsPlay installs a new OS, or changes a setting to that word.
-func twoRunsPlay(inv engine.Inventory, word string, fails bool) play {
+func twoRunsPlay(inv engine.Inventory, word string, fails bool) playFixture {
 	if word == "" {
-		return play{site: func() *hosttest.Site { return newSite(inv) }}
+		return playFixture{site: func() *hosttest.Site { return newSite(inv) }}
 	}
 	roles := map[string]role{}
 	for _, h := range inv.Hosts {
@@ -84,7 +84,7 @@ func twoRunsPlay(inv engine.Inventory, word string, fails bool) play {
 }
 
 // together lets a run of each bastion happen, the second that much later.
-func together(p play, delays [][]int, later time.Duration, changes ...func(*rollout.Run)) error {
+func together(p playFixture, delays [][]int, later time.Duration, changes ...func(*rollout.Run)) error {
 	site := p.site()
 	ann, bob := site.Bastion("run-ann"), site.Bastion("run-bob")
 	for i, b := range []*hosttest.Bastion{ann, bob} {
@@ -94,13 +94,13 @@ func together(p play, delays [][]int, later time.Duration, changes ...func(*roll
 	}
 	ends := make([]engine.RunEnd, 2)
 	var wg conc.WaitGroup
-	wg.Go(func() { ends[0] = apply(ann, changes[0]) })
+	wg.Go(func() { ends[0] = applyRun(ann, changes[0]) })
 	wg.Go(func() {
 		time.Sleep(later)
-		ends[1] = apply(bob, changes[1])
+		ends[1] = applyRun(bob, changes[1])
 	})
 	wg.Wait()
-	errs := []error{lawful(site)}
+	errs := []error{checkLaws(site)}
 	for i, end := range ends {
 		inTheWay := func(words string) bool { return strings.Contains(end.Reason, words) }
 		away := end.Exit == engine.ExitFailed && slices.ContainsFunc([]string{"etcd cluster main: member", "connect to ", "max_unavailable"}, inTheWay) ||
@@ -111,15 +111,15 @@ func together(p play, delays [][]int, later time.Duration, changes ...func(*roll
 		}
 	}
 	third := site.Bastion("run-3")
-	errs = append(errs, ended(apply(third, func(r *rollout.Run) { r.Dead = []string{"run-ann", "run-bob"} }), engine.ExitOK), lawful(site))
+	errs = append(errs, checkEnd(applyRun(third, func(r *rollout.Run) { r.Dead = []string{"run-ann", "run-bob"} }), engine.ExitOK), checkLaws(site))
 	for _, h := range site.Hosts() {
 		errs = append(errs, matching(h))
 	}
 	if !p.brief {
-		errs = append(errs, converged(site))
+		errs = append(errs, checkConverged(site))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%w\nann\n%s\nbob\n%s", err, story(ann), story(bob))
+		return fmt.Errorf("%w\nann\n%s\nbob\n%s", err, runTranscript(ann), runTranscript(bob))
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (c carelessConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply,
 func TestTwoRunsBite(t *testing.T) {
 	for broken, inv := range map[string]engine.Inventory{"hosts at once, its budget is 2": crews(2, 0), "the site loses": crews(5, 3)} {
 		t.Run(broken, func(t *testing.T) {
-			err := inBubble(t, func() error {
+			err := runInBubble(t, func() error {
 				careless := func(r *rollout.Run) { r.Hosts = carelessHosts{r.Hosts} }
 				lastFirst := fromTheEnd(true)
 				return together(twoRunsPlay(inv, "", false), [][]int{{1}, {1}}, time.Second, careless, func(r *rollout.Run) {

@@ -9,8 +9,8 @@ import (
 	"holdfast/engine"
 )
 
-// judge collects everything that the run found, and returns the verdict.
-func (r *Run) judge(ctx context.Context, p *progress, last []engine.Plan, err error) engine.Verdict {
+// makeVerdict collects everything that the run found, and returns the verdict.
+func (r *Run) makeVerdict(ctx context.Context, p *runState, last []engine.Plan, err error) engine.Verdict {
 	var f engine.Findings
 	var failed *engine.Failure
 	switch {
@@ -21,7 +21,7 @@ func (r *Run) judge(ctx context.Context, p *progress, last []engine.Plan, err er
 	case err != nil:
 		f.Failures = append(f.Failures, engine.Failure{Cause: err.Error()})
 	}
-	how := p.failures()
+	how := p.failureByHost()
 	for _, host := range slices.Sorted(maps.Keys(how)) {
 		if failed == nil || failed.Host != host {
 			f.Failures = append(f.Failures, engine.Failure{Host: host, Cause: how[host]})
@@ -29,9 +29,9 @@ func (r *Run) judge(ctx context.Context, p *progress, last []engine.Plan, err er
 	}
 	v := engine.Judge(f)
 	for _, plan := range last {
-		v = v.And(endedPlan(plan).unlessFailed(err).Verdict())
+		v = v.And(withoutWaitingLanes(plan).unlessFailed(err).Verdict())
 	}
-	if r.stopping() && v.Exit != engine.ExitOK {
+	if r.isStopping() && v.Exit != engine.ExitOK {
 		f = v.Findings
 		f.Stopped = true
 		v = engine.Judge(f)
@@ -45,19 +45,19 @@ func stoppedBy(ctx context.Context, err error) bool {
 	return errors.Is(err, ErrDeclined) || errors.Is(err, ErrNoStep) || ctx.Err() != nil || errors.As(err, &f) && f.Kind == KindStopped
 }
 
-// ended is a plan of which nothing more can be done.
-type ended struct{ engine.Plan }
+// finishedPlan is a plan of which nothing more can be done.
+type finishedPlan struct{ engine.Plan }
 
-// endedPlan leaves out of a plan the lanes of hosts that wait for their window:
+// withoutWaitingLanes leaves out of a plan the lanes of hosts that wait for their window:
 // they may have lost what was staged, and the run that disrupts them stages it
 // again.
-func endedPlan(plan engine.Plan) ended {
-	plan.Lanes = slices.DeleteFunc(slices.Clone(plan.Lanes), func(l engine.Lane) bool { return waits(plan, l) })
-	return ended{plan}
+func withoutWaitingLanes(plan engine.Plan) finishedPlan {
+	plan.Lanes = slices.DeleteFunc(slices.Clone(plan.Lanes), func(l engine.Lane) bool { return waitsForWindow(plan, l) })
+	return finishedPlan{plan}
 }
 
 // unlessFailed leaves the work out that a failure has kept the run from.
-func (e ended) unlessFailed(err error) engine.Plan {
+func (e finishedPlan) unlessFailed(err error) engine.Plan {
 	if err != nil {
 		e.Batches, e.Lanes, e.Before = nil, nil, nil
 	}

@@ -12,12 +12,12 @@ import (
 	"holdfast/engine/planner"
 )
 
-// progress is what a run has achieved so far.
-type progress struct {
-	sight   Sight               // what was last seen
-	saved   map[string]struct{} // clusters that have their snapshot
-	batches int                 // that have begun
-	began   time.Time           // when the run did; zero before its first plan
+// runState is what a run has achieved so far.
+type runState struct {
+	gathered Gathered            // what was last seen
+	saved    map[string]struct{} // clusters that have their snapshot
+	batches  int                 // that have begun
+	began    time.Time           // when the run did; zero before its first plan
 
 	// Of the play that is being carried out.
 	play      *Play
@@ -29,35 +29,35 @@ type progress struct {
 	gated     string                  // hosts of the batch whose gates let it begin
 	agreed    string                  // hosts of the batch that the operator agreed to
 
-	mu      sync.Mutex
-	staged  map[string]int // how often each host was
-	updated []string
-	done    map[string]time.Time // hosts that the play has done with
-	failed  map[string]string    // hosts that failed, and how
-	begun   map[string]bool
-	fell    map[string]*fallback
-	resumed map[string]bool // hosts that a dead run had left behind and this one has taken up
+	mu            sync.Mutex
+	staged        map[string]int // how often each host was
+	updated       []string
+	done          map[string]time.Time // hosts that the play has done with
+	failed        map[string]string    // hosts that failed, and how
+	begun         map[string]bool
+	failedActions map[string]*fallback
+	adopted       map[string]bool // hosts that a dead run had left behind and this one has taken up
 }
 
-func newProgress() *progress {
-	return &progress{
+func newRunState() *runState {
+	return &runState{
 		saved: map[string]struct{}{}, staged: map[string]int{}, done: map[string]time.Time{},
-		failed: map[string]string{}, begun: map[string]bool{}, fell: map[string]*fallback{}, resumed: map[string]bool{},
+		failed: map[string]string{}, begun: map[string]bool{}, failedActions: map[string]*fallback{}, adopted: map[string]bool{},
 	}
 }
 
-// stages reports whether what the plan has to stage is staged before anything
+// mustStageFirst reports whether what the plan has to stage is staged before anything
 // else is done: once, and at the end of a play once more what got lost meanwhile
 // on hosts that are only staged.
-func (p *progress) stages(plan engine.Plan) bool {
+func (p *runState) mustStageFirst(plan engine.Plan) bool {
 	if len(plan.Lanes) == 0 || p.stagedAll && len(plan.Batches) > 0 {
 		return false
 	}
 	return !p.stagedAll || slices.ContainsFunc(plan.Hosts, func(hp engine.HostPlan) bool { return len(hp.Stage) > 0 && len(hp.Sequence) == 0 })
 }
 
-// begin turns to a play.
-func (p *progress) begin(play *Play) {
+// beginPlay turns to a play.
+func (p *runState) beginPlay(play *Play) {
 	p.play, p.earlier, p.approved, p.started, p.stagedAll, p.gated, p.agreed = play, p.batches, nil, false, false, "", ""
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,66 +67,66 @@ func (p *progress) begin(play *Play) {
 // fallback is a host on which a reboot is to stand in for an action that failed.
 type fallback struct {
 	hp      engine.HostPlan
-	passed  sequence
+	passed  sequenceState
 	failure *engine.Failure
 	pending bool     // nothing has been done about it yet
-	ran     []string // services that ran before
+	running []string // services that ran before
 	play    *Play    // in which it failed
 }
 
-// fallBack keeps that a host is to be rebooted in place of an action. It is
+// noteFallback keeps that a host is to be rebooted in place of an action. It is
 // false for one that was to be already: what failed then was not on record.
-func (p *progress) fallBack(hp engine.HostPlan, passed sequence, failure *engine.Failure) bool {
+func (p *runState) noteFallback(hp engine.HostPlan, passed sequenceState, failure *engine.Failure) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.fell[hp.Host] != nil {
+	if p.failedActions[hp.Host] != nil {
 		return false
 	}
-	p.fell[hp.Host] = &fallback{hp, passed, failure, true, p.facts[hp.Host].Running, p.play}
+	p.failedActions[hp.Host] = &fallback{hp, passed, failure, true, p.facts[hp.Host].Running, p.play}
 	return true
 }
 
-// ran gives the services that ran before an action failed, by host.
-func (p *progress) ran() map[string][]string {
+// runningBefore gives the services that ran before an action failed, by host.
+func (p *runState) runningBefore() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	services := map[string][]string{}
-	for host, f := range p.fell {
-		services[host] = f.ran
+	for host, f := range p.failedActions {
+		services[host] = f.running
 	}
 	return services
 }
 
-// acted tells on which hosts an action has failed in this play.
-func (p *progress) acted() map[string]bool {
+// hostsWithFailedAction tells on which hosts an action has failed in this play.
+func (p *runState) hostsWithFailedAction() map[string]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	hosts := map[string]bool{}
-	for host, f := range p.fell {
+	for host, f := range p.failedActions {
 		hosts[host] = f.play == p.play
 	}
 	return hosts
 }
 
-// takenUp notes that something is being done about a host, perhaps one that
+// noteBegun notes that something is being done about a host, perhaps one that
 // another run has left.
-func (p *progress) takenUp(host string, left bool) {
+func (p *runState) noteBegun(host string, left bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if left {
-		p.resumed[host] = true
+		p.adopted[host] = true
 	}
 	p.begun[host] = true
-	if f := p.fell[host]; f != nil {
+	if f := p.failedActions[host]; f != nil {
 		f.pending = false
 	}
 }
 
-// stranded lists the hosts that are still to be rebooted in place of an action,
+// pendingFallbacks lists the hosts that are still to be rebooted in place of an action,
 // but for those that match after all.
-func (p *progress) stranded(last engine.Plan) []*fallback {
+func (p *runState) pendingFallbacks(last engine.Plan) []*fallback {
 	var list []*fallback
-	for host, f := range p.fell {
+	for host, f := range p.failedActions {
 		if f.pending && !slices.Contains(last.Matching, host) {
 			list = append(list, f)
 		}
@@ -140,7 +140,7 @@ func (p *progress) stranded(last engine.Plan) []*fallback {
 const mostStagings = 3
 
 // mayStage counts the stagings of a host.
-func (p *progress) mayStage(host string) error {
+func (p *runState) mayStage(host string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.staged[host] == mostStagings {
@@ -150,8 +150,8 @@ func (p *progress) mayStage(host string) error {
 	return nil
 }
 
-// finished notes that a host is what it is to be.
-func (p *progress) finished(host string, at time.Time) {
+// noteDone notes that a host is what it is to be.
+func (p *runState) noteDone(host string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done[host] = at
@@ -161,51 +161,51 @@ func (p *progress) finished(host string, at time.Time) {
 }
 
 // hasBegun reports whether the run has done anything to a host.
-func (p *progress) hasBegun() bool {
+func (p *runState) hasBegun() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.batches > 0 || len(p.staged) > 0
 }
 
-// undone reports whether a host failed, or the last play began on it and was not
+// isUndone reports whether a host failed, or the last play began on it and was not
 // done with it, whatever plays before did.
-func (p *progress) undone(host string) bool {
+func (p *runState) isUndone(host string) bool {
 	_, failed := p.failed[host]
 	_, done := p.done[host]
 	return failed || p.begun[host] && !done
 }
 
 // doneSince tells when the play was done with each host.
-func (p *progress) doneSince() map[string]time.Time {
+func (p *runState) doneSince() map[string]time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.done)
 }
 
-// takenOver tells which hosts a dead run had left behind and this one took up.
-func (p *progress) takenOver() map[string]bool {
+// adoptedHosts tells which hosts a dead run had left behind and this one took up.
+func (p *runState) adoptedHosts() map[string]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return maps.Clone(p.resumed)
+	return maps.Clone(p.adopted)
 }
 
-func (p *progress) failedHost(host string, f *engine.Failure) {
+func (p *runState) noteFailure(host string, f *engine.Failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed[host] = f.Step + ": " + f.Cause
 }
 
-// failures tells which hosts have failed, and how.
-func (p *progress) failures() map[string]string {
+// failureByHost tells which hosts have failed, and how.
+func (p *runState) failureByHost() map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.failed)
 }
 
-// check refuses what the operator did not see, and to do anything twice: a
+// checkPlan refuses what the operator did not see, and to do anything twice: a
 // host that does not match after all went well never will. What was staged there
 // may get lost.
-func (p *progress) check(plan engine.Plan) error {
+func (p *runState) checkPlan(plan engine.Plan) error {
 	if err := planner.Check(plan, *p.approved); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
@@ -214,13 +214,13 @@ func (p *progress) check(plan engine.Plan) error {
 	}
 	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // always the same is named
 		if hp := plan.Host(host); hp != nil && len(hp.Sequence) > 0 {
-			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + whatIsLeft(*hp)}
+			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + firstRemaining(*hp)}
 		}
 	}
 	return nil
 }
 
-func whatIsLeft(hp engine.HostPlan) string {
+func firstRemaining(hp engine.HostPlan) string {
 	if len(hp.Changes) == 0 {
 		return "run " + hp.Adopt + " holds it"
 	}

@@ -14,11 +14,11 @@ import (
 // TestLost loses each call of a run, on its way or with its answer, or lets it
 // fail. The run ends in one way or another, and the next ones finish.
 func TestLost(t *testing.T) {
-	each(t, func(t *testing.T, p play) {
+	eachPlay(t, func(t *testing.T, p playFixture) {
 		_, calls := p.points(t)
 		for _, fault := range []hosttest.Fault{hosttest.LostThere, hosttest.LostBack, hosttest.Fails} {
 			for _, c := range calls {
-				check(t, inBubble(t, func() error { return p.lost(c, fault) }))
+				failOnErrors(t, runInBubble(t, func() error { return p.lost(c, fault) }))
 			}
 		}
 	})
@@ -29,12 +29,12 @@ func twice(verb string) bool {
 	return slices.Contains([]string{"probe", "hold", "stage", "record", "release", "check hold"}, verb)
 }
 
-func (p play) lost(c hosttest.Call, fault hosttest.Fault) error {
+func (p playFixture) lost(c hosttest.Call, fault hosttest.Fault) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	faultAt(b, c, fault)
-	end := apply(b, serially)
-	errs := []error{lawful(site)}
+	end := applyRun(b, runSerially)
+	errs := []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
 		if len(h.State().Reboots) > 1 {
 			errs = append(errs, fmt.Errorf("%s was rebooted twice", h.Name))
@@ -44,12 +44,12 @@ func (p play) lost(c hosttest.Call, fault hosttest.Fault) error {
 		errs = append(errs, p.done(site))
 	}
 	if fault != hosttest.Fails && twice(c.Verb) || fault == hosttest.LostBack && c.Verb == "reboot" {
-		errs = append(errs, ended(end, engine.ExitOK), p.done(site))
+		errs = append(errs, checkEnd(end, engine.ExitOK), p.done(site))
 	}
 	time.Sleep(time.Hour)
-	errs = append(errs, ended(apply(site.Bastion("run-2"), successor(b)), engine.ExitOK), p.done(site))
+	errs = append(errs, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), p.done(site))
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("fault %d, %+v: exit %d: %w\n%s", fault, c, end.Exit, err, story(b))
+		return fmt.Errorf("fault %d, %+v: exit %d: %w\n%s", fault, c, end.Exit, err, runTranscript(b))
 	}
 	return nil
 }

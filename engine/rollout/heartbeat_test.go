@@ -28,7 +28,7 @@ func TestStepsThatTakeLongTell(t *testing.T) {
 				site := newSite(hosttest.Fleet(3, 1))
 				site.Host("etcd-1").Change(test.trait)
 				b := site.Bastion("run-1")
-				end := apply(b)
+				end := applyRun(b)
 				var last time.Time
 				told := 0
 				for _, e := range b.Events() {
@@ -57,7 +57,7 @@ func TestUnitsThatFailSayWhy(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 1))
 		site.Host("etcd-1").Change(func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} })
 		b := site.Bastion("run-1")
-		apply(b)
+		applyRun(b)
 		for _, e := range b.Events() {
 			if e.Type == engine.HostFailed && e.Host == "etcd-1" {
 				if !strings.Contains(e.Failure.Stderr, "its last words") {

@@ -103,9 +103,9 @@ func TestSettingLawsBite(t *testing.T) {
 				steps: func(s *engine.Steps) { s.Record = nil },
 			}
 			first := s.Bastion("run-0")
-			apply(first, m.in)
+			applyRun(first, m.in)
 			m.in(r)
-			successor(first)(r)
+			successorOf(first)(r)
 		}, "worker-0 is rebooted once more"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestSettingLawsBite(t *testing.T) {
 					inv.Pools[1].Drift = engine.ReportDrift
 				}
 				site := wantingOf(inv, c.word)
-				apply(site.Bastion("run-1"), func(r *rollout.Run) { c.sabotage(site, r) })
+				applyRun(site.Bastion("run-1"), func(r *rollout.Run) { c.sabotage(site, r) })
 				for _, v := range site.Violations() {
 					if strings.Contains(v, c.broken) {
 						return

@@ -10,10 +10,10 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// giveUp ends a host's sequence early. Where there is a way back, the host is
+// giveUpHost ends a host's sequence early. Where there is a way back, the host is
 // given back as it was, and released. Else it stays held, with the reason in
 // its hold.
-func (r *Run) giveUp(ctx context.Context, p *progress, hp engine.HostPlan, passed sequence, cause *engine.Failure) *engine.Failure {
+func (r *Run) giveUpHost(ctx context.Context, p *runState, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
 	failure := *cause
 	message := ""
 	switch {
@@ -27,47 +27,47 @@ func (r *Run) giveUp(ctx context.Context, p *progress, hp engine.HostPlan, passe
 		message = r.keepHeld(ctx, hp, &failure)
 	case !passed.held && hp.Adopt != "":
 		message = "it was left as it is, held by run " + hp.Adopt
-	case !passed.held && passed.disturbed:
+	case !passed.held && passed.changed:
 		message = "it was changed without being disturbed, and is not held; the next run goes on with it"
 	case !passed.held && failure.Kind == KindHeld: // by somebody else
 		message = "it was not disturbed, and this run does not hold it"
 	case !passed.held:
 		message = "it was not disturbed and is not held"
 	case passed.mayRetreat(hp, &failure):
-		message = r.retreat(ctx, hp, passed)
+		message = r.undoAndRelease(ctx, hp, passed)
 	default:
 		message = r.keepHeld(ctx, hp, &failure)
 	}
-	r.fail(p, hp, &failure, message)
+	r.failHost(p, hp, &failure, message)
 	return &failure
 }
 
-// fail reports a host that could not be brought to its desired state.
-func (r *Run) fail(p *progress, hp engine.HostPlan, failure *engine.Failure, message string) {
-	r.failAs(p, hp, failure, "", message)
+// failHost reports a host that could not be brought to its desired state.
+func (r *Run) failHost(p *runState, hp engine.HostPlan, failure *engine.Failure, message string) {
+	r.failHostAs(p, hp, failure, "", message)
 }
 
-// failAs reports a host that failed, and where it was left.
-func (r *Run) failAs(p *progress, hp engine.HostPlan, failure *engine.Failure, fate engine.HostFate, message string) {
+// failHostAs reports a host that failed, and where it was left.
+func (r *Run) failHostAs(p *runState, hp engine.HostPlan, failure *engine.Failure, fate engine.HostFate, message string) {
 	if failure.Kind != KindStopped && failure.Kind != KindHeld {
-		p.failedHost(hp.Host, failure)
+		p.noteFailure(hp.Host, failure)
 	}
-	r.note(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, Fate: fate, Message: message})
+	r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, Fate: fate, Message: message})
 }
 
-// retreat takes back what was done to a host that is not rebooting, and
+// undoAndRelease takes back what was done to a host that is not rebooting, and
 // releases it. It does not stop where nothing can be journaled: what it does
 // only ends what is in the journal.
-func (r *Run) retreat(ctx context.Context, hp engine.HostPlan, passed sequence) string {
+func (r *Run) undoAndRelease(ctx context.Context, hp engine.HostPlan, passed sequenceState) string {
 	for _, s := range passed.undo {
 		undo := s
 		undo.Name, undo.Do = "undo "+s.Name, engine.Op{Command: &engine.Local{Command: s.Do.Command.Undo}}
-		if f := r.stepBack(ctx, hp, undo); f != nil {
+		if f := r.runUndoStep(ctx, hp, undo); f != nil {
 			return r.keepHeld(ctx, hp, f)
 		}
 	}
 	release := engine.Step{Name: "release", On: hp.Host, Do: engine.Op{Release: &engine.Release{}}, Timeout: engine.Duration(time.Minute)}
-	if f := r.stepBack(ctx, hp, release); f != nil {
+	if f := r.runUndoStep(ctx, hp, release); f != nil {
 		return "its hold could not be released: " + f.Cause
 	}
 	return "it was given back as it was, and is not held"
@@ -75,23 +75,23 @@ func (r *Run) retreat(ctx context.Context, hp engine.HostPlan, passed sequence) 
 
 // keepHeld writes the reason into the hold of a host that failed.
 func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) string {
-	script := hostscript.FailHoldScript(r.owner(), r.noted(failure.Cause), r.noted(failure.Step))
-	reply, err := r.insist(ctx, hp.Host, Script{Text: script, Timeout: time.Minute})
+	script := hostscript.FailHoldScript(r.holdOwner(), r.redactForHold(failure.Cause), r.redactForHold(failure.Step))
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: script, Timeout: time.Minute})
 	switch {
 	case err != nil:
 		return "it stays held; the reason could not be written into its hold: " + err.Error()
 	case reply.Code == hostscript.ScriptHeld:
 		return "its hold is gone or somebody else's, and was left as it is"
 	case reply.Code != 0:
-		return "it stays held; the reason could not be written into its hold: " + tail(reply.Stderr, 200)
+		return "it stays held; the reason could not be written into its hold: " + keepTail(reply.Stderr, 200)
 	}
 	return "it stays held, with the reason in its hold; the next run takes it up first"
 }
 
-// noted is a text as it may be written into a hold, which everybody who logs in
+// redactForHold is a text as it may be written into a hold, which everybody who logs in
 // may read: without secrets, fit for a terminal, and short, as a hold that is too long
 // cannot be read any more.
-func (r *Run) noted(text string) string {
+func (r *Run) redactForHold(text string) string {
 	const most = 1024
 	if r.Hide != nil {
 		text = r.Hide(text)

@@ -16,8 +16,8 @@ import (
 // blindClusters see nothing wrong with any member but that it leads.
 type blindClusters struct{ rollout.Clusters }
 
-func (c blindClusters) Observe(ctx context.Context, name string) engine.ClusterFacts {
-	f := c.Clusters.Observe(ctx, name)
+func (c blindClusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
+	f := c.Clusters.Gather(ctx, name)
 	for i := range f.Members {
 		f.Members[i].Healthy = true
 	}
@@ -37,9 +37,9 @@ type rashClusters struct {
 	seen map[string]engine.ClusterFacts
 }
 
-func (c rashClusters) Observe(ctx context.Context, name string) engine.ClusterFacts {
+func (c rashClusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
 	if _, ok := c.seen[name]; !ok {
-		c.seen[name] = c.Clusters.Observe(ctx, name)
+		c.seen[name] = c.Clusters.Gather(ctx, name)
 	}
 	return c.seen[name]
 }
@@ -120,7 +120,7 @@ func TestLawsBite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(c.inv)
-				apply(site.Bastion("run-1"), func(r *rollout.Run) { c.sabotage(site, r) })
+				applyRun(site.Bastion("run-1"), func(r *rollout.Run) { c.sabotage(site, r) })
 				for _, v := range site.Violations() {
 					if strings.Contains(v, c.broken) {
 						return

@@ -11,11 +11,11 @@ import (
 // its hold. Somebody else's hold may have come after that look had passed its host,
 // so the host takes part in one that begins later.
 func TestLookFromBeforeTheHoldDoesNotCount(t *testing.T) {
-	l := &lookout{turn: make(chan struct{}, 1)}
+	l := &sharedGather{turn: make(chan struct{}, 1)}
 	begun, finish, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = l.since(t.Context(), func(context.Context, []engine.Host) []engine.Facts {
+		_, _ = l.gatherSince(t.Context(), func(context.Context, []engine.Host) []engine.Facts {
 			close(begun)
 			<-finish
 			return []engine.Facts{{Host: "before"}}
@@ -29,7 +29,7 @@ func TestLookFromBeforeTheHoldDoesNotCount(t *testing.T) {
 	asked := make(chan []engine.Facts)
 	go func() {
 		close(finish) // before or after the question below is asked: neither look may answer it
-		seen, _ := l.since(t.Context(), func(context.Context, []engine.Host) []engine.Facts { return []engine.Facts{{Host: "after"}} })
+		seen, _ := l.gatherSince(t.Context(), func(context.Context, []engine.Host) []engine.Facts { return []engine.Facts{{Host: "after"}} })
 		asked <- seen
 	}()
 	if seen := <-asked; len(seen) != 1 || seen[0].Host != "after" {

@@ -174,7 +174,7 @@ func TestSimulatorBites(t *testing.T) {
 				}
 				played++
 				h.sabotage = c.sabotage
-				if err := inBubble(t, h.play); err != nil && strings.Contains(err.Error(), "BROKEN") && strings.Contains(err.Error(), c.broken) {
+				if err := runInBubble(t, h.play); err != nil && strings.Contains(err.Error(), "BROKEN") && strings.Contains(err.Error(), c.broken) {
 					t.Logf("seed %d tells", s)
 					return
 				}

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// happens are the kinds of trouble that come over a host.
-func happens() map[string]func(*hosttest.Site, *hosttest.Host) {
+// hostIncidents are the kinds of trouble that come over a host.
+func hostIncidents() map[string]func(*hosttest.Site, *hosttest.Host) {
 	change := func(f func(*hosttest.Traits)) func(*hosttest.Site, *hosttest.Host) {
 		return func(_ *hosttest.Site, h *hosttest.Host) { h.Change(f) }
 	}
@@ -49,32 +49,32 @@ func happens() map[string]func(*hosttest.Site, *hosttest.Host) {
 	}
 }
 
-// holds reports whether somebody takes a hold in that kind of trouble.
-func holds(kind string) bool { return kind == "other run" || kind == "maintenance" }
+// takesHold reports whether somebody takes a hold in that kind of trouble.
+func takesHold(kind string) bool { return kind == "other run" || kind == "maintenance" }
 
-// faults are the kinds of trouble that come over a call.
-func faults() map[string]hosttest.Fault {
+// callFaults are the kinds of trouble that come over a call.
+func callFaults() map[string]hosttest.Fault {
 	return map[string]hosttest.Fault{
 		"call lost": hosttest.LostThere, "answer lost": hosttest.LostBack, "call fails": hosttest.Fails,
 		"killed before": hosttest.KillBefore, "killed after": hosttest.KillAfter,
 	}
 }
 
-// ofRun are the kinds of trouble that come over the run itself.
-func ofRun() []string {
+// runIncidents are the kinds of trouble that come over the run itself.
+func runIncidents() []string {
 	return []string{"killed", "Ctrl-C", "Ctrl-C twice", "journal full", "gate shut", "gate late"}
 }
 
-// kinds are all of them, in order.
-func kinds() []string {
+// incidentKinds are all of them, in order.
+func incidentKinds() []string {
 	var all []string
-	for k := range happens() {
+	for k := range hostIncidents() {
 		all = append(all, k)
 	}
-	for k := range faults() {
+	for k := range callFaults() {
 		all = append(all, k)
 	}
-	all = append(all, ofRun()...)
+	all = append(all, runIncidents()...)
 	slices.Sort(all)
 	return all
 }

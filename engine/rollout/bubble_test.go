@@ -17,9 +17,9 @@ import (
 // endless is longer in virtual time than any run may take.
 const endless = 48 * time.Hour
 
-// inBubble runs f with virtual time and gives its error. It is how a property
+// runInBubble runs f with virtual time and gives its error. It is how a property
 // of rapid, which must fail by itself, uses a bubble.
-func inBubble(t *testing.T, f func() error) (err error) {
+func runInBubble(t *testing.T, f func() error) (err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { err = f() })
 	return err
@@ -36,8 +36,8 @@ func newSite(inv engine.Inventory) *hosttest.Site {
 	return site
 }
 
-// apply carries out a run, with an end should it have none of its own.
-func apply(b *hosttest.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
+// applyRun carries out a run, with an end should it have none of its own.
+func applyRun(b *hosttest.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), endless, errors.New("there is no end to it"))
 	defer cancel()
 	r := b.Run()
@@ -52,8 +52,8 @@ func apply(b *hosttest.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
 	return end
 }
 
-// ended compares how a run ended.
-func ended(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
+// checkEnd compares how a run ended.
+func checkEnd(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
 	if end.Exit != exit {
 		return fmt.Errorf("exit %d (%s), not %d", end.Exit, end.Reason, exit)
 	}
@@ -65,25 +65,25 @@ func ended(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
 	return nil
 }
 
-// lawful says which laws were broken.
-func lawful(site *hosttest.Site) error {
+// checkLaws says which laws were broken.
+func checkLaws(site *hosttest.Site) error {
 	if v := site.Violations(); len(v) > 0 {
 		return errors.New(v[0])
 	}
 	return nil
 }
 
-// converged: every host runs the new OS, was rebooted into it once, is well
+// checkConverged: every host runs the new OS, was rebooted into it once, is well
 // and nobody's.
-func converged(site *hosttest.Site) error {
-	errs := []error{lawful(site)}
+func checkConverged(site *hosttest.Site) error {
+	errs := []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
-		errs = append(errs, updated(h))
+		errs = append(errs, checkUpdated(h))
 	}
 	return errors.Join(errs...)
 }
 
-func updated(h *hosttest.Host) error {
+func checkUpdated(h *hosttest.Host) error {
 	st := h.State()
 	switch {
 	case st.Booted != hosttest.V2 || !st.Well:
@@ -91,18 +91,18 @@ func updated(h *hosttest.Host) error {
 	case len(st.Reboots) != 1:
 		return fmt.Errorf("%s was rebooted %d times", h.Name, len(st.Reboots))
 	}
-	return free(h)
+	return checkFree(h)
 }
 
-// untouched: the host runs what it ran, never went down, and is nobody's.
-func untouched(h *hosttest.Host) error {
+// checkUntouched: the host runs what it ran, never went down, and is nobody's.
+func checkUntouched(h *hosttest.Host) error {
 	if st := h.State(); st.Booted != hosttest.V1 || st.Boots != 1 || len(st.Reboots) > 0 {
 		return fmt.Errorf("%s was touched: %+v", h.Name, st)
 	}
-	return free(h)
+	return checkFree(h)
 }
 
-func free(h *hosttest.Host) error {
+func checkFree(h *hosttest.Host) error {
 	if h.State().Drained {
 		return fmt.Errorf("%s is drained", h.Name)
 	}
@@ -112,8 +112,8 @@ func free(h *hosttest.Host) error {
 	return nil
 }
 
-// heldFor: the host is held by that run, for a reason with these words.
-func heldFor(h *hosttest.Host, run string, words ...string) error {
+// checkHeldFor: the host is held by that run, for a reason with these words.
+func checkHeldFor(h *hosttest.Host, run string, words ...string) error {
 	hold := h.Hold()
 	if hold == nil || hold.Run != run {
 		return fmt.Errorf("%s is not held by %s: %v", h.Name, run, hold)
@@ -126,9 +126,9 @@ func heldFor(h *hosttest.Host, run string, words ...string) error {
 	return nil
 }
 
-// inFlight names the hosts that a run had ordered to reboot and not seen come
+// rebootingHosts names the hosts that a run had ordered to reboot and not seen come
 // back, as the next run reads them from the journal.
-func inFlight(b *hosttest.Bastion) map[string]string {
+func rebootingHosts(b *hosttest.Bastion) map[string]string {
 	hosts := map[string]string{}
 	for _, e := range b.Events() {
 		switch {
@@ -142,14 +142,14 @@ func inFlight(b *hosttest.Bastion) map[string]string {
 	return hosts
 }
 
-// successor is what the next run of the same bastion knows of the one before.
-func successor(before *hosttest.Bastion) func(*rollout.Run) {
+// successorOf is what the next run of the same bastion knows of the one before.
+func successorOf(before *hosttest.Bastion) func(*rollout.Run) {
 	return func(r *rollout.Run) {
-		r.Dead, r.Awaited = append(r.Dead, before.ID), inFlight(before)
+		r.Dead, r.Awaited = append(r.Dead, before.ID), rebootingHosts(before)
 	}
 }
 
-func check(t *testing.T, errs ...error) {
+func failOnErrors(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)

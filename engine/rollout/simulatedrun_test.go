@@ -14,14 +14,14 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// looks is how long lies between two looks at what is waited for.
-const looks = 15 * time.Second
+// pollInterval is how long lies between two looks at what is waited for.
+const pollInterval = 15 * time.Second
 
-// drama is one run with its troubles.
-type drama struct {
+// simulatedRun is one run with its troubles.
+type simulatedRun struct {
 	site     *hosttest.Site
 	run      *hosttest.Bastion
-	troubles []trouble
+	troubles []incident
 	before   map[string]hosttest.State
 
 	best     bool // effort
@@ -38,20 +38,20 @@ type drama struct {
 
 	mu     sync.Mutex
 	timers []*time.Timer // of troubles that come later
-	fired  []trouble
+	fired  []incident
 	events map[string]int // about each host
 	calls  map[string]int
 }
 
-func newDrama(site *hosttest.Site, id string, troubles []trouble) *drama {
-	d := &drama{site: site, run: site.Bastion(id), troubles: troubles, before: map[string]hosttest.State{}, events: map[string]int{}, calls: map[string]int{}}
+func newSimulatedRun(site *hosttest.Site, id string, troubles []incident) *simulatedRun {
+	d := &simulatedRun{site: site, run: site.Bastion(id), troubles: troubles, before: map[string]hosttest.State{}, events: map[string]int{}, calls: map[string]int{}}
 	for _, h := range site.Hosts() {
 		d.before[h.Name] = h.State()
 	}
 	d.hard, d.stopHard = context.WithTimeout(context.Background(), endless)
 	d.soft, d.stopSoft = context.WithCancel(d.hard)
-	d.run.Watch = d.watch
-	d.run.Fault, d.run.Latency, d.run.Command = d.fault, apart(d.run), d.gate
+	d.run.Watch = d.watchEvent
+	d.run.Fault, d.run.Latency, d.run.Command = d.faultOf, apart(d.run), d.answerGate
 	d.run.Journal = func(engine.Event) error {
 		if d.unjournaled {
 			return errors.New("write journal: no space left on device")
@@ -61,10 +61,10 @@ func newDrama(site *hosttest.Site, id string, troubles []trouble) *drama {
 	return d
 }
 
-func (d *drama) play(p *past) {
+func (d *simulatedRun) applyRun(p *earlierRuns) {
 	r := d.run.Run()
-	r.Forks, r.Interval, r.Soft, r.BestEffort = 1, looks, d.soft, d.best
-	p.inherited(r)
+	r.Forks, r.Interval, r.Soft, r.BestEffort = 1, pollInterval, d.soft, d.best
+	p.configureRun(r)
 	d.asked.Retry = r.Retry
 	r.OverIncomplete = d.asked.Over
 	for _, play := range d.asked.Plays {
@@ -75,7 +75,7 @@ func (d *drama) play(p *past) {
 	if d.sabotage != nil {
 		d.sabotage(d.site, r)
 	}
-	d.come("", 0)
+	d.raiseDue("", 0)
 	d.end = d.run.Apply(d.hard, r)
 	for _, timer := range d.timers {
 		timer.Stop()
@@ -84,26 +84,26 @@ func (d *drama) play(p *past) {
 	d.stopHard()
 }
 
-// watch lets come over hosts and the run what is due.
-func (d *drama) watch(e engine.Event) {
+// watchEvent lets come over hosts and the run what is due.
+func (d *simulatedRun) watchEvent(e engine.Event) {
 	if e.Type == engine.EtcdSampled || e.Type == engine.Interrupted { // they come beside the others
 		return
 	}
 	d.events[e.Host]++
-	d.come(e.Host, d.events[e.Host])
+	d.raiseDue(e.Host, d.events[e.Host])
 }
 
-// come lets come what is due at an event.
-func (d *drama) come(on string, at int) {
+// raiseDue lets come what is due at an event.
+func (d *simulatedRun) raiseDue(on string, at int) {
 	for _, t := range d.troubles {
 		if t.at != at || t.on != on && at > 0 {
 			continue
 		}
 		if t.late > 0 {
-			d.timers = append(d.timers, time.AfterFunc(t.late, func() { d.happen(t) }))
+			d.timers = append(d.timers, time.AfterFunc(t.late, func() { d.raiseIncident(t) }))
 			continue
 		}
-		d.happen(t)
+		d.raiseIncident(t)
 		switch t.kind {
 		case "killed":
 			d.killed = true
@@ -124,21 +124,21 @@ func (d *drama) come(on string, at int) {
 	}
 }
 
-// happen lets come over a host what comes over hosts.
-func (d *drama) happen(t trouble) {
-	d.fire(t)
-	if do := happens()[t.kind]; do != nil {
+// raiseIncident lets come over a host what comes over hosts.
+func (d *simulatedRun) raiseIncident(t incident) {
+	d.recordFired(t)
+	if do := hostIncidents()[t.kind]; do != nil {
 		do(d.site, d.site.Host(t.host))
 	}
 }
 
-func (d *drama) fire(t trouble) {
+func (d *simulatedRun) recordFired(t incident) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fired = append(d.fired, t)
 }
 
-func (d *drama) fault(c hosttest.Call) hosttest.Fault {
+func (d *simulatedRun) faultOf(c hosttest.Call) hosttest.Fault {
 	if c.Verb == "sample" {
 		return hosttest.NoFault
 	}
@@ -146,7 +146,7 @@ func (d *drama) fault(c hosttest.Call) hosttest.Fault {
 	defer d.mu.Unlock()
 	d.calls[c.Host]++
 	for _, t := range d.troubles {
-		if f := faults()[t.kind]; t.on == c.Host && t.at == d.calls[c.Host] && f != hosttest.NoFault {
+		if f := callFaults()[t.kind]; t.on == c.Host && t.at == d.calls[c.Host] && f != hosttest.NoFault {
 			d.fired = append(d.fired, t)
 			d.killed = d.killed || strings.HasPrefix(t.kind, "killed")
 			return f
@@ -155,16 +155,16 @@ func (d *drama) fault(c hosttest.Call) hosttest.Fault {
 	return hosttest.NoFault
 }
 
-// gate answers gates.
-func (d *drama) gate(c hosttest.Command) *rollout.Reply {
+// answerGate answers gates.
+func (d *simulatedRun) answerGate(c hosttest.Command) *rollout.Reply {
 	if c.Text == "ready" && time.Now().Before(d.shut) {
 		return &rollout.Reply{Code: 1, Stderr: "not ready\n"}
 	}
 	return nil
 }
 
-// verify holds how the run ended against the hosts.
-func (d *drama) verify() error {
+// verifyEnd holds how the run ended against the hosts.
+func (d *simulatedRun) verifyEnd() error {
 	if d.killed {
 		return nil // it could not say anything; the laws say the rest
 	}
@@ -176,7 +176,7 @@ func (d *drama) verify() error {
 	return errors.Join(errs...)
 }
 
-func (d *drama) verifyExit() error {
+func (d *simulatedRun) verifyExit() error {
 	if d.end.Reason == "" {
 		return errors.New("it does not say why it ended")
 	}
@@ -184,8 +184,8 @@ func (d *drama) verifyExit() error {
 	switch d.end.Exit {
 	case engine.ExitOK:
 		for _, h := range d.site.Hosts() {
-			late := h.State().Disk == "mine" && d.edited(h.Name) // perhaps after the last look
-			fits = fits && (d.made(h) || late) && !d.holdsIt(h) && (!h.State().Drained || len(d.asked.Plays) > 0)
+			late := h.State().Disk == "mine" && d.wasEdited(h.Name) // perhaps after the last look
+			fits = fits && (d.made(h) || late) && !d.isHolder(h) && (!h.State().Drained || len(d.asked.Plays) > 0)
 		}
 	case engine.ExitWork:
 		fits = false
@@ -212,28 +212,28 @@ func (d *drama) verifyExit() error {
 	return nil
 }
 
-func (d *drama) edited(host string) bool {
-	return slices.ContainsFunc(d.fired, func(t trouble) bool { return t.kind == "edit" && t.host == host })
+func (d *simulatedRun) wasEdited(host string) bool {
+	return slices.ContainsFunc(d.fired, func(t incident) bool { return t.kind == "edit" && t.host == host })
 }
 
-func (d *drama) holdsIt(h *hosttest.Host) bool {
+func (d *simulatedRun) isHolder(h *hosttest.Host) bool {
 	hold := h.Hold()
 	return hold != nil && hold.Run == d.run.ID
 }
 
-// account is what a run's journal says about a host.
-type account struct {
+// hostAccount is what a run's journal says about a host.
+type hostAccount struct {
 	held, done bool
 	failed     *engine.Event
 }
 
-func (d *drama) accounts() map[string]account {
-	all := map[string]account{}
+func (d *simulatedRun) accounts() map[string]hostAccount {
+	all := map[string]hostAccount{}
 	for _, e := range d.run.Events() {
 		t := all[e.Host]
 		switch {
 		case e.Type == engine.StepStarted && e.Step == "hold":
-			t = account{held: true}
+			t = hostAccount{held: true}
 		case e.Type == engine.HostDone:
 			t.done = true
 		case e.Type == engine.HostFailed:
@@ -246,9 +246,9 @@ func (d *drama) accounts() map[string]account {
 	return all
 }
 
-func (d *drama) verifyHost(h *hosttest.Host, said account) error {
+func (d *simulatedRun) verifyHost(h *hosttest.Host, said hostAccount) error {
 	st, hold := h.State(), h.Hold()
-	ours := d.holdsIt(h)
+	ours := d.isHolder(h)
 	was := d.before[h.Name]
 	switch {
 	case len(st.Reboots) > len(was.Reboots)+d.reboots && st.Reboots[len(st.Reboots)-1] != was.Booted: // to which it goes back
@@ -275,18 +275,18 @@ func (d *drama) verifyHost(h *hosttest.Host, said account) error {
 }
 
 // verifyFailed holds what was said about a host that failed against it.
-func (d *drama) verifyFailed(h *hosttest.Host, e engine.Event) error {
+func (d *simulatedRun) verifyFailed(h *hosttest.Host, e engine.Event) error {
 	hold := h.Hold()
 	fits := true
 	switch {
 	case strings.HasPrefix(e.Message, "it stays held, with the reason"):
-		fits = d.holdsIt(h) && hold.Reason == e.Failure.Cause && hold.Step == e.Failure.Step && hold.Expires.IsZero()
+		fits = d.isHolder(h) && hold.Reason == e.Failure.Cause && hold.Step == e.Failure.Step && hold.Expires.IsZero()
 	case strings.Contains(e.Message, "is not held"):
-		fits = !d.holdsIt(h)
+		fits = !d.isHolder(h)
 	case strings.HasPrefix(e.Message, "it was left as it is, held by run"):
-		fits = hold != nil && !d.holdsIt(h)
+		fits = hold != nil && !d.isHolder(h)
 	case strings.HasPrefix(e.Message, "its hold is gone"):
-		fits = !d.holdsIt(h)
+		fits = !d.isHolder(h)
 	}
 	if !fits {
 		return fmt.Errorf("%s is %v, and said to have failed with %q: %s", h.Name, hold, e.Failure, e.Message)

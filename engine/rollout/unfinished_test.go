@@ -23,9 +23,9 @@ func twoPools() engine.Inventory {
 	return inv
 }
 
-// says changes what the inventory says about the pools: the OS of each, and which
+// setPools changes what the inventory says about the pools: the OS of each, and which
 // of them are paused.
-func says(site *hosttest.Site, x, y string, paused ...string) {
+func setPools(site *hosttest.Site, x, y string, paused ...string) {
 	site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
 	for i, os := range []string{x, y} {
 		p := &site.Inventory.Pools[i]
@@ -34,10 +34,10 @@ func says(site *hosttest.Site, x, y string, paused ...string) {
 	}
 }
 
-func over(r *rollout.Run) { r.OverIncomplete = true }
+func continueOverIncomplete(r *rollout.Run) { r.OverIncomplete = true }
 
-// asked gives a run the plays that its bastion was asked for.
-func asked(b *hosttest.Bastion) func(*rollout.Run) {
+// withAskedPlays gives a run the plays that its bastion was asked for.
+func withAskedPlays(b *hosttest.Bastion) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		for _, p := range b.Asked.Plays {
 			r.Plays = append(r.Plays, hosttest.NewPlay(p))
@@ -53,16 +53,16 @@ func TestNothingElseBeginsWherePoolsWerePaused(t *testing.T) {
 		site := newSite(twoPools())
 		oldOS := func(old bool) { site.Host("x-1").Change(func(t *hosttest.Traits) { t.OldOS = old }) }
 		oldOS(true)
-		says(site, hosttest.V2, hosttest.V2, "y")
+		setPools(site, hosttest.V2, hosttest.V2, "y")
 		b1, b2, b3, b4 := site.Bastion("run-1"), site.Bastion("run-2"), site.Bastion("run-3"), site.Bastion("run-4")
-		check(t, ended(apply(b1), engine.ExitFailed, "x-1"))
-		says(site, hosttest.V2, hosttest.V3, "y")
-		check(t, ended(apply(b2, successor(b1)), engine.ExitFailed, "x-1"))
-		says(site, hosttest.V2, hosttest.V3)
-		check(t, ended(apply(b3, successor(b2)), engine.ExitRefused, "x-1 runs v1, and not v2 of run run-1"), untouched(site.Host("y-0")), untouched(site.Host("y-1")))
+		failOnErrors(t, checkEnd(applyRun(b1), engine.ExitFailed, "x-1"))
+		setPools(site, hosttest.V2, hosttest.V3, "y")
+		failOnErrors(t, checkEnd(applyRun(b2, successorOf(b1)), engine.ExitFailed, "x-1"))
+		setPools(site, hosttest.V2, hosttest.V3)
+		failOnErrors(t, checkEnd(applyRun(b3, successorOf(b2)), engine.ExitRefused, "x-1 runs v1, and not v2 of run run-1"), checkUntouched(site.Host("y-0")), checkUntouched(site.Host("y-1")))
 		oldOS(false)
-		says(site, hosttest.V2, hosttest.V2)
-		check(t, ended(apply(b4, successor(b2)), engine.ExitOK, "every host matches"), lawful(site))
+		setPools(site, hosttest.V2, hosttest.V2)
+		failOnErrors(t, checkEnd(applyRun(b4, successorOf(b2)), engine.ExitOK, "every host matches"), checkLaws(site))
 	})
 }
 
@@ -76,9 +76,9 @@ func TestARollOutThatIsBegunAgainIsTheLast(t *testing.T) {
 				site.Host("x-0").Change(func(t *hosttest.Traits) { t.OldOS = true })
 				var dead []string
 				run := func(id, os string, change func(*rollout.Run), paused ...string) engine.RunEnd {
-					says(site, os, os, paused...)
+					setPools(site, os, os, paused...)
 					b := site.Bastion(id)
-					end := apply(b, serially, func(r *rollout.Run) {
+					end := applyRun(b, runSerially, func(r *rollout.Run) {
 						if r.Dead = slices.Clone(dead); change != nil {
 							change(r)
 						}
@@ -86,16 +86,16 @@ func TestARollOutThatIsBegunAgainIsTheLast(t *testing.T) {
 					dead = append(dead, id)
 					return end
 				}
-				check(t, ended(run("run-1", hosttest.V2, nil, "y"), engine.ExitFailed, "x-0"))
-				check(t, ended(run("run-2", hosttest.V3, over, "x"), engine.ExitRefused, "paused"))
-				check(t, ended(run("run-3", hosttest.V2, over, "y"), engine.ExitFailed, "x-0"))
+				failOnErrors(t, checkEnd(run("run-1", hosttest.V2, nil, "y"), engine.ExitFailed, "x-0"))
+				failOnErrors(t, checkEnd(run("run-2", hosttest.V3, continueOverIncomplete, "x"), engine.ExitRefused, "paused"))
+				failOnErrors(t, checkEnd(run("run-3", hosttest.V2, continueOverIncomplete, "y"), engine.ExitFailed, "x-0"))
 				site.Host("x-0").Change(func(t *hosttest.Traits) { t.OldOS = false })
 				end := run("run-4", next, nil)
 				if next == hosttest.V3 {
-					check(t, ended(end, engine.ExitRefused, "of run run-3"), lawful(site))
+					failOnErrors(t, checkEnd(end, engine.ExitRefused, "of run run-3"), checkLaws(site))
 					return
 				}
-				check(t, ended(end, engine.ExitOK, "every host matches"), lawful(site))
+				failOnErrors(t, checkEnd(end, engine.ExitOK, "every host matches"), checkLaws(site))
 			})
 		})
 	}
@@ -120,8 +120,8 @@ func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
 					{Name: "one", Hosts: "x", Tasks: []engine.Task{task("finalize")}},
 					{Name: "two", Hosts: "x,y", Tasks: []engine.Task{task("upset")}, AnyFatal: true},
 				}}
-				end := apply(b, serially, asked(b))
-				check(t, ended(end, engine.ExitFailed), lawful(site), updated(site.Host("x-1")))
+				end := applyRun(b, runSerially, withAskedPlays(b))
+				failOnErrors(t, checkEnd(end, engine.ExitFailed), checkLaws(site), checkUpdated(site.Host("x-1")))
 				for _, c := range b.Commands() {
 					if c.Text == hosttest.DisruptingCommand {
 						t.Errorf("%s is disrupted by a play of which a host has failed", c.Host)
@@ -148,8 +148,8 @@ func TestAPlayIsOverWhenNoRebootIsLeft(t *testing.T) {
 			{Name: "one", Hosts: "x", Tasks: []engine.Task{task("config")}},
 			{Name: "two", Hosts: "y", Tasks: []engine.Task{task("upset")}},
 		}}
-		end := apply(b, serially, asked(b))
-		check(t, ended(end, engine.ExitFailed, "x-0: write: reload app.service"), lawful(site))
+		end := applyRun(b, runSerially, withAskedPlays(b))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed, "x-0: write: reload app.service"), checkLaws(site))
 		if c := b.Commands(); len(c) > 0 {
 			t.Errorf("the play after it has begun: %v", c)
 		}

@@ -11,10 +11,10 @@ import (
 
 // PowerOff takes the host away at once, for good.
 func (h *Host) PowerOff() {
-	h.site.with(func(now time.Time) {
+	h.site.withLock(func(now time.Time) {
 		if h.up {
 			h.goes = time.Time{}
-			h.down(now)
+			h.goDown(now)
 		}
 		h.returns = time.Time{}
 	})
@@ -22,7 +22,7 @@ func (h *Host) PowerOff() {
 
 // PowerOn brings a host back that is off. What was not finalized is not booted.
 func (h *Host) PowerOn() {
-	h.site.with(func(now time.Time) {
+	h.site.withLock(func(now time.Time) {
 		if !h.up {
 			h.comeUp(now)
 		}
@@ -31,10 +31,10 @@ func (h *Host) PowerOn() {
 
 // Reset is a power cut: the host comes back by itself, with the OS it had.
 func (h *Host) Reset() {
-	h.site.with(func(now time.Time) {
+	h.site.withLock(func(now time.Time) {
 		if h.up {
 			h.staged, h.goes = "", time.Time{}
-			h.down(now)
+			h.goDown(now)
 			h.returns = now.Add(h.traits.Boot)
 		}
 	})
@@ -42,7 +42,7 @@ func (h *Host) Reset() {
 
 // Boot is somebody rebooting the host at once into the OS of that digest.
 func (h *Host) Boot(digest string) {
-	h.site.with(func(now time.Time) {
+	h.site.withLock(func(now time.Time) {
 		h.booted, h.staged, h.next, h.goes = digest, "", "", time.Time{}
 		h.comeUp(now)
 		h.since = now.Add(-h.traits.Settle)
@@ -50,47 +50,47 @@ func (h *Host) Boot(digest string) {
 }
 
 // Cut makes the host unreachable for bastions, and only for them.
-func (h *Host) Cut() { h.site.with(func(time.Time) { h.cut = true }) }
+func (h *Host) Cut() { h.site.withLock(func(time.Time) { h.cut = true }) }
 
 // Heal ends a Cut.
-func (h *Host) Heal() { h.site.with(func(time.Time) { h.cut = false }) }
+func (h *Host) Heal() { h.site.withLock(func(time.Time) { h.cut = false }) }
 
 // StopEtcd ends the host's etcd member; StartEtcd brings it back.
 func (h *Host) StopEtcd() {
-	h.site.with(func(now time.Time) { h.etcd, h.lost = false, now })
+	h.site.withLock(func(now time.Time) { h.etcd, h.lost = false, now })
 }
 
 // StartEtcd brings the host's etcd member back, at once caught up.
-func (h *Host) StartEtcd() { h.site.with(func(time.Time) { h.etcd = true }) }
+func (h *Host) StartEtcd() { h.site.withLock(func(time.Time) { h.etcd = true }) }
 
 // StartUnits brings the host's units back that have failed or do not run.
 func (h *Host) StartUnits() {
-	h.site.with(func(time.Time) { h.failed, h.units = nil, h.enabled() })
+	h.site.withLock(func(time.Time) { h.failed, h.units = nil, h.enabledUnits() })
 }
 
 // SetHold puts a hold on the host, or removes the one there is (nil): who does
 // that answers for how the host is left.
 func (h *Host) SetHold(hold *engine.Hold) {
-	h.site.with(func(time.Time) {
+	h.site.withLock(func(time.Time) {
 		h.hold, h.freed = hold, hold == nil
 		if hold != nil {
-			h.site.note("%s holds %s", hold.Holder, h.Name)
+			h.site.addToLog("%s holds %s", hold.Holder, h.Name)
 			h.endStaging()
 		}
 	})
 }
 
 // Undrain is a person letting work back to the host.
-func (h *Host) Undrain() { h.site.with(func(time.Time) { h.drained = false }) }
+func (h *Host) Undrain() { h.site.withLock(func(time.Time) { h.drained = false }) }
 
 // Garble makes the host's hold file unreadable.
 func (h *Host) Garble() {
-	h.site.with(func(time.Time) { h.garbage = engine.HoldPath + " is not a hold" })
+	h.site.withLock(func(time.Time) { h.garbage = engine.HoldPath + " is not a hold" })
 }
 
 // Hold is the host's hold, or nil.
 func (h *Host) Hold() (hold *engine.Hold) {
-	h.site.with(func(time.Time) { hold = h.holdCopy() })
+	h.site.withLock(func(time.Time) { hold = h.holdCopy() })
 	return hold
 }
 
@@ -124,11 +124,11 @@ type State struct {
 
 // State tells how the host is now.
 func (h *Host) State() (st State) {
-	want := h.site.desired(h)
-	h.site.with(func(now time.Time) {
+	want := h.site.desiredOf(h)
+	h.site.withLock(func(now time.Time) {
 		st = State{
 			Up: h.up, Booted: h.booted, Staged: h.staged, Locked: h.locked, Staging: h.staging != "", Drained: h.drained, Member: h.host.Cluster != "",
-			Well: h.well(now), Boots: h.boot, Reboots: slices.Clone(h.reboots),
+			Well: h.isWell(now), Boots: h.boot, Reboots: slices.Clone(h.reboots),
 			Disk: h.setting.disk, Effect: h.setting.effect, Writes: h.setting.writes,
 		}
 		if a := h.setting.applied; a != nil && a.Unfinished == nil {
@@ -146,8 +146,8 @@ func (h *Host) State() (st State) {
 	return st
 }
 
-// matches reports whether the host is what it is to be.
-func (h *Host) matches() bool {
+// matchesDesired reports whether the host is what it is to be.
+func (h *Host) matchesDesired() bool {
 	return h.runsIt() && h.isSet()
 }
 
@@ -168,21 +168,21 @@ func (h *Host) isSet() bool {
 
 // Set gives the host a setting: on its disk, in effect and on record.
 func (h *Host) Set(word string) {
-	h.site.with(func(time.Time) {
+	h.site.withLock(func(time.Time) {
 		h.setting = setting{disk: word, effect: word, applied: &engine.Applied{Schema: engine.AppliedSchema, Config: Setting(word)}}
-		h.units = h.enabled()
+		h.units = h.enabledUnits()
 	})
 }
 
 // Edit is a person changing the setting on the host's disk.
 func (h *Host) Edit(word string) {
-	h.site.with(func(now time.Time) {
+	h.site.withLock(func(now time.Time) {
 		h.setting.disk, h.setting.edited = word, now
-		h.site.note("somebody edits %s: %s", h.Name, word)
+		h.site.addToLog("somebody edits %s: %s", h.Name, word)
 	})
 }
 
-// well reports whether the host serves whom it is there for.
-func (h *Host) well(now time.Time) bool {
-	return h.up && (h.host.Cluster == "" || h.member(now))
+// isWell reports whether the host serves whom it is there for.
+func (h *Host) isWell(now time.Time) bool {
+	return h.up && (h.host.Cluster == "" || h.hasHealthyMember(now))
 }

@@ -1,0 +1,93 @@
+package rollout
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// heartbeatInterval is how long a step may be silent before it tells that it goes
+// on. It is a little less than half a minute, so that in tests with virtual time
+// it never falls on the moment at which something else happens.
+const heartbeatInterval = 29900 * time.Millisecond
+
+// stepHeartbeat tells now and then that a step that takes long goes on, and what it
+// waits for.
+type stepHeartbeat struct {
+	r     *Run
+	about engine.Event
+	began time.Time
+
+	mu         sync.Mutex
+	missing    string    // what the step waits for, as last seen
+	reportedAt time.Time // when the step last told anything
+}
+
+// runWithHeartbeat runs f, which may take long, and tells meanwhile that it goes on. A
+// step whose start says until when it waits needs no more words.
+func (r *Run) runWithHeartbeat(e engine.Event, f func(*stepHeartbeat) error) error {
+	now := r.Clock.Now()
+	p := &stepHeartbeat{r: r, about: e, began: now, reportedAt: now}
+	if !e.Until.IsZero() {
+		return f(p)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wait conc.WaitGroup
+	wait.Go(func() { p.reportWhileSilent(ctx) })
+	defer wait.Wait()
+	defer cancel()
+	return f(p)
+}
+
+// reportWhileSilent tells that the step goes on, whenever it has been silent for too long.
+func (p *stepHeartbeat) reportWhileSilent(ctx context.Context) {
+	for {
+		silent := p.r.Clock.Now().Sub(p.lastReport())
+		if silent < heartbeatInterval {
+			if p.r.Clock.Sleep(ctx, heartbeatInterval-silent) != nil {
+				return
+			}
+			continue
+		}
+		p.emitProgress()
+	}
+}
+
+func (p *stepHeartbeat) lastReport() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reportedAt
+}
+
+func (p *stepHeartbeat) emitProgress() {
+	p.mu.Lock()
+	p.reportedAt = p.r.Clock.Now()
+	e := p.about
+	e.Type, e.Message, e.Took = engine.StepProgress, p.missing, engine.Duration(p.reportedAt.Sub(p.began).Round(time.Second))
+	p.mu.Unlock()
+	p.r.noteEvent(e)
+}
+
+// setMissing notes what the step waits for.
+func (p *stepHeartbeat) setMissing(missing string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.missing = textutil.Printable(strings.TrimSpace(missing))
+}
+
+// reportMessage tells a message of the step now.
+func (p *stepHeartbeat) reportMessage(message string) {
+	p.setMissing(message)
+	p.mu.Lock()
+	p.reportedAt = p.r.Clock.Now()
+	e := p.about
+	e.Type, e.Message = engine.StepProgress, message
+	p.mu.Unlock()
+	p.r.noteEvent(e)
+}
