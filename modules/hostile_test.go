@@ -125,7 +125,7 @@ func TestWritesAreSafeOnHostileGround(t *testing.T) {
 		for i, how := range slices.Sorted(maps.Keys(meddlers)) {
 			t.Run(fmt.Sprintf("%s, fails %v", how, fails), func(t *testing.T) {
 				t.Parallel()
-				stride := longtest.Pick(101, 1)
+				stride := longtest.Pick(211, 1)
 				for n := 1 + 13*i%stride; ; n += stride {
 					if !meddledWrite(t, how, n, fails) {
 						break

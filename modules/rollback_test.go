@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
 	"holdfast/engine/pathtest"
 )
 
@@ -377,7 +378,7 @@ func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 		old := b.observe(d).Booted().Digest
 		script := b.failed(d)
 		saved := b.root
-		for n := 1; ; n++ {
+		for n := 1; ; n += longtest.Pick(3, 1) {
 			copied := filepath.Join(b.t.TempDir(), "box")
 			b.check(exec.Command("cp", "-a", saved, copied).Run())
 			c := &box{t: b.t, root: copied}
