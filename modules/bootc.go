@@ -12,7 +12,7 @@ import (
 // bootc updates hosts whose OS is a container image.
 type bootc struct{}
 
-func (bootc) probe() []engine.Command {
+func (bootc) probeCommands() []engine.Command {
 	return []engine.Command{
 		{Name: "bootc version", Script: "bootc --version"},
 		{Name: "bootc status", Script: "bootc status --json"},
@@ -41,13 +41,13 @@ type bootcEntry struct {
 	Composefs json.RawMessage
 }
 
-func (bootc) read(o engine.Outputs, f engine.Facts) engine.Facts {
+func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	out := o["bootc version"]
 	if out.Code != 0 {
 		return f
 	}
 	f.Tool = strings.TrimSpace(out.Stdout)
-	text, problem := output(o, "bootc status")
+	text, problem := commandOutput(o, "bootc status")
 	var host struct {
 		Status struct {
 			Staged, Booted, Rollback *bootcEntry
@@ -60,17 +60,17 @@ func (bootc) read(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		f.Deployments, f.Problems = nil, add(f.Problems, problem)
+		f.Deployments, f.Problems = nil, appendCopy(f.Problems, problem)
 		return f
 	}
 	fromOstree := f.Deployments
 	f.Deployments, f.Features = nil, nil
 	keep := func(e *bootcEntry, mark func(*engine.Deployment)) {
 		if e != nil {
-			d := e.deployment(fromOstree)
+			d := e.toDeployment(fromOstree)
 			mark(&d)
 			f.Deployments = append(f.Deployments, d)
-			f.Features = e.features(d.Booted, f.Features)
+			f.Features = e.appendFeatures(d.Booted, f.Features)
 		}
 	}
 	keep(host.Status.Staged, func(d *engine.Deployment) { d.Staged = true })
@@ -82,9 +82,9 @@ func (bootc) read(o engine.Outputs, f engine.Facts) engine.Facts {
 	return f
 }
 
-// deployment joins what bootc says with what ostree does of the same
+// toDeployment joins what bootc says with what ostree does of the same
 // deployment: versions of bootc before 1.12 do not tell about the lock.
-func (e bootcEntry) deployment(fromOstree []engine.Deployment) engine.Deployment {
+func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
 	d := engine.Deployment{Pinned: e.Pinned, Locked: e.DownloadOnly}
 	if e.Ostree != nil {
 		d.Digest = e.Ostree.Checksum
@@ -108,7 +108,7 @@ const (
 	signedImages     = "signed-required" // images must be signed, whatever the policy's default
 )
 
-func (e bootcEntry) features(booted bool, list []string) []string {
+func (e bootcEntry) appendFeatures(booted bool, list []string) []string {
 	if !booted {
 		return list
 	}
@@ -129,8 +129,8 @@ func (e bootcEntry) features(booted bool, list []string) []string {
 // others, nor stage that locked.
 var errBootcArgs = errors.New("the bootc driver changes no kernel arguments; those of a bootc host belong into its image, in /usr/lib/bootc/kargs.d")
 
-func (bootc) check(u osUpdate, f engine.Facts) error {
-	if !u.args.empty() {
+func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {
+	if !u.args.isEmpty() {
 		return errBootcArgs
 	}
 	for _, feature := range f.Features {
@@ -147,9 +147,9 @@ func (bootc) check(u osUpdate, f engine.Facts) error {
 	return nil
 }
 
-func (bootc) back() string { return bootcBackScript }
+func (bootc) restoreFunctions() string { return bootcBackScript }
 
-func (bootc) job(u osUpdate, f engine.Facts) script {
+func (bootc) stageJob(u osUpdate, f engine.Facts) script {
 	policy := ""
 	for _, feature := range f.Features {
 		if feature == signedImages {

@@ -97,8 +97,8 @@ func (b *box) run(script string) engine.Output {
 	return engine.Output{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-// observe gathers facts as a run does.
-func (b *box) observe(d engine.Desired) engine.Facts {
+// gatherFacts gathers facts as a run does.
+func (b *box) gatherFacts(d engine.Desired) engine.Facts {
 	b.t.Helper()
 	var commands []engine.Command
 	for _, m := range All() {
@@ -118,7 +118,7 @@ func (b *box) observe(d engine.Desired) engine.Facts {
 // steps plans the host as it is now; it must need an OS change.
 func (b *box) steps(d engine.Desired) engine.Steps {
 	b.t.Helper()
-	f := b.observe(d)
+	f := b.gatherFacts(d)
 	changes, err := operatingSystem{}.Diff(d, f)
 	if err != nil || len(changes) == 0 {
 		b.t.Fatalf("changes %v, %v in %+v", changes, err, f)
@@ -169,5 +169,5 @@ func (b *box) want(out engine.Output, code int, says string) {
 // by is a run of a bastion without an identity.
 func by(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }
 
-// outside is a text with paths of the box as they are on a host.
-func (b *box) outside(text string) string { return strings.ReplaceAll(text, b.root, "") }
+// hostPaths is a text with paths of the box as they are on a host.
+func (b *box) hostPaths(text string) string { return strings.ReplaceAll(text, b.root, "") }

@@ -32,7 +32,7 @@ func (configuration) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, er
 	if err != nil {
 		return nil, err
 	}
-	changes := x.changes()
+	changes := x.listChanges()
 	for i := range changes {
 		changes[i].Kept = x
 	}
@@ -58,23 +58,23 @@ func (configuration) Steps(t engine.Target, changes []engine.Change) engine.Step
 	if !wanted {
 		return engine.Steps{}
 	}
-	if x == nil || !repair && x.drifts() {
+	if x == nil || !repair && x.hasDrift() {
 		var err error
 		if x, err = newConfigDiff(t.Desired, t.Facts, repair); err != nil { // then Diff has given no changes
 			return engine.Steps{}
 		}
 	}
-	return x.steps(t)
+	return x.buildSteps(t)
 }
 
 // writeTimeout bounds a write: mostly the time of uploading it.
 const writeTimeout = engine.Duration(10 * time.Minute)
 
-func (x *configDiff) steps(t engine.Target) engine.Steps {
-	w := x.write(t)
+func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
+	w := x.buildWrite(t)
 	var s engine.Steps
-	if !w.empty() {
-		text, uploads := w.script()
+	if !w.isEmpty() {
+		text, uploads := w.buildScript()
 		s.Write = []engine.Step{scriptStep(t, "write", text, uploads, writeTimeout)}
 	}
 	for _, a := range x.diff.Actions {
@@ -83,22 +83,22 @@ func (x *configDiff) steps(t engine.Target) engine.Steps {
 		}
 		s.Actions = append(s.Actions, a.Action)
 	}
-	for _, a := range acting(x.diff.Actions) {
+	for _, a := range scriptedActions(x.diff.Actions) {
 		text, uploads := actScript(t.Owner(), a, w.failure(a.String()))
-		step := scriptStep(t, a.String(), text, uploads, actionTime(a))
+		step := scriptStep(t, a.String(), text, uploads, actionScriptTimeout(a))
 		step.Do.Exec.Fallback = !t.Desired.StopOnError
 		s.Act = append(s.Act, step)
 	}
 	text, uploads := recordScript(t.Owner(), w.after, false)
 	s.Record = []engine.Step{scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))}
-	s.Quiet = []engine.Step{x.quietly(t, w)}
-	s.Ends = x.ends()
+	s.Quiet = []engine.Step{x.nonDisruptiveStep(t, w)}
+	s.Ends = x.endingServices()
 	return s
 }
 
-// ends lists the services that need not run after a boot: the configuration
+// endingServices lists the services that need not run after a boot: the configuration
 // disables or masks them, or does not have them any more.
-func (x *configDiff) ends() []string {
+func (x *configDiff) endingServices() []string {
 	var names []string
 	stays := map[string]bool{}
 	for _, u := range x.want.Units {
@@ -115,25 +115,25 @@ func (x *configDiff) ends() []string {
 	return names
 }
 
-// quietly does all of it in one script, and so in one round trip.
-func (x *configDiff) quietly(t engine.Target, w write) engine.Step {
-	if w.empty() && len(acting(x.diff.Actions)) == 0 {
+// nonDisruptiveStep does all of it in one script, and so in one round trip.
+func (x *configDiff) nonDisruptiveStep(t engine.Target, w hostWrite) engine.Step {
+	if w.isEmpty() && len(scriptedActions(x.diff.Actions)) == 0 {
 		text, uploads := recordScript(t.Owner(), w.after, true)
 		return scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))
 	}
-	w.quiet, w.acts = true, acting(x.diff.Actions)
+	w.quiet, w.acts = true, scriptedActions(x.diff.Actions)
 	limit := writeTimeout
 	for _, a := range w.acts {
-		limit += actionTime(a)
+		limit += actionScriptTimeout(a)
 	}
-	text, uploads := w.script(holders(t)...)
+	text, uploads := w.buildScript(allowedHolders(t)...)
 	step := scriptStep(t, "write", text, uploads, limit)
 	step.Do.Exec.Fallback = !t.Desired.StopOnError && len(w.acts) > 0
 	return step
 }
 
-// acting leaves out what is not done by a script of its own.
-func acting(actions []rules.Action) []rules.Action {
+// scriptedActions leaves out what is not done by a script of its own.
+func scriptedActions(actions []rules.Action) []rules.Action {
 	var list []rules.Action
 	for _, a := range actions {
 		if a.Type == engine.ReloadDaemon || a.Type == engine.ReloadUnit || a.Type == engine.RestartUnit {
@@ -144,13 +144,13 @@ func acting(actions []rules.Action) []rules.Action {
 }
 
 func scriptStep(t engine.Target, name, text string, uploads []engine.Upload, limit engine.Duration) engine.Step {
-	step := onHost(t, name, text, limit)
+	step := hostStep(t, name, text, limit)
 	step.Do.Exec.Uploads = uploads
 	return step
 }
 
-// actionTime is how long the script of an action may take: the host bounds the
+// actionScriptTimeout is how long the script of an action may take: the host bounds the
 // action itself.
-func actionTime(a rules.Action) engine.Duration {
-	return actionLimit(a) + engine.Duration(time.Minute)
+func actionScriptTimeout(a rules.Action) engine.Duration {
+	return actionTimeout(a) + engine.Duration(time.Minute)
 }

@@ -15,14 +15,14 @@ type accountList struct {
 	originals, groups, users, keys, keysBack, remove []string
 }
 
-func newAccountList(w write) accountList {
+func newAccountList(w hostWrite) accountList {
 	var a accountList
 	for _, g := range w.groups {
 		a.addGroup(g)
 	}
 	for i, u := range w.users {
 		a.any = a.any || u.account || u.password || u.retire || u.revive
-		a.users = append(a.users, changeUser(u)...)
+		a.users = append(a.users, userLines(u)...)
 		if u.keep {
 			a.originals = append(a.originals, "keeppassword shadow "+hostscript.Quote(u.want.Name))
 		}
@@ -49,10 +49,10 @@ func (a *accountList) addGroup(g groupEdit) {
 	a.any = true
 	name := hostscript.Quote(g.want.Name)
 	if g.want.Absent {
-		a.remove = append(a.remove, account(g.want.Name, "groupdel"))
+		a.remove = append(a.remove, accountCommand(g.want.Name, "groupdel"))
 		return
 	}
-	if line := changeGroup(g); line != "" && !g.leaves {
+	if line := groupLine(g); line != "" && !g.leaves {
 		a.groups = append(a.groups, line)
 	}
 	if g.keep {
@@ -68,8 +68,8 @@ func (a *accountList) addGroup(g groupEdit) {
 	}
 }
 
-// functions gives the shell functions that change accounts.
-func (a accountList) functions() string {
+// shellFunctions gives the shell functions that change accounts.
+func (a accountList) shellFunctions() string {
 	function := func(name string, lines ...string) string {
 		return name + "() {\n:\n" + strings.Join(append(lines, "}"), "\n") + "\n"
 	}
@@ -81,11 +81,11 @@ func (a accountList) functions() string {
 		function("keys", slices.Concat(place, a.keys)...) + function("keysback", a.keysBack...)
 }
 
-func account(name, command string, args ...string) string {
-	return "account " + hostscript.Quote(name) + " " + command + words(args) + " -- " + hostscript.Quote(name)
+func accountCommand(name, command string, args ...string) string {
+	return "account " + hostscript.Quote(name) + " " + command + quoteWords(args) + " -- " + hostscript.Quote(name)
 }
 
-func changeGroup(g groupEdit) string {
+func groupLine(g groupEdit) string {
 	var args []string
 	if g.want.GID != nil {
 		args = append(args, "-g", strconv.Itoa(*g.want.GID))
@@ -94,22 +94,22 @@ func changeGroup(g groupEdit) string {
 		if len(args) == 0 {
 			return ""
 		}
-		return account(g.want.Name, "groupmod", args...)
+		return accountCommand(g.want.Name, "groupmod", args...)
 	}
 	if g.want.System {
 		args = append(args, "-r")
 	}
-	return account(g.want.Name, "groupadd", args...)
+	return accountCommand(g.want.Name, "groupadd", args...)
 }
 
-// changeUser gives the lines for an account and its password. The home of one
+// userLines gives the lines for an account and its password. The home of one
 // that goes stays.
-func changeUser(u loginEdit) []string {
+func userLines(u loginEdit) []string {
 	name := u.want.Name
 	var list []string
 	if u.account && u.want.Account.Absent {
 		if u.was != nil {
-			list = append(list, account(name, "userdel"))
+			list = append(list, accountCommand(name, "userdel"))
 		}
 		return list
 	}
@@ -118,16 +118,16 @@ func changeUser(u loginEdit) []string {
 		return append(list, "retire "+quoted)
 	}
 	if u.revive {
-		list = append(list, account(name, "usermod", "-e", ""))
+		list = append(list, accountCommand(name, "usermod", "-e", ""))
 	}
 	fresh := u.account && u.was == nil
 	if home := u.want.Account.HomeDir; fresh && home != "" && !u.want.Account.NoCreateHome {
 		list = append(list, "safehome "+quoted+" "+hostscript.Quote(home))
 	}
 	if fresh {
-		list = append(list, account(name, "useradd", newUser(u.want.Account)...))
-	} else if args := changedUser(u); u.account && len(args) > 0 {
-		list = append(list, account(name, "usermod", args...))
+		list = append(list, accountCommand(name, "useradd", useraddOptions(u.want.Account)...))
+	} else if args := usermodOptions(u); u.account && len(args) > 0 {
+		list = append(list, accountCommand(name, "usermod", args...))
 	}
 	switch {
 	case fresh && u.want.PasswordHash == "":
@@ -145,9 +145,9 @@ func changeUser(u loginEdit) []string {
 	return list
 }
 
-// newUser gives the options of useradd.
-func newUser(a engine.Account) []string {
-	args := sharedOptions(a)
+// useraddOptions gives the options of useradd.
+func useraddOptions(a engine.Account) []string {
+	args := sharedUserOptions(a)
 	if a.UID != nil {
 		args = append(args, "-u", strconv.Itoa(*a.UID))
 	}
@@ -162,8 +162,8 @@ func newUser(a engine.Account) []string {
 	return args
 }
 
-// changedUser gives the options of usermod for what differs.
-func changedUser(u loginEdit) []string {
+// usermodOptions gives the options of usermod for what differs.
+func usermodOptions(u loginEdit) []string {
 	a := u.want.Account
 	if a.PrimaryGroup == u.was.Group {
 		a.PrimaryGroup = ""
@@ -180,7 +180,7 @@ func changedUser(u loginEdit) []string {
 	if a.Shell == u.was.Shell {
 		a.Shell = ""
 	}
-	args := sharedOptions(a)
+	args := sharedUserOptions(a)
 	if a.UID != nil && *a.UID != u.was.UID {
 		args = append(args, "-u", strconv.Itoa(*a.UID))
 	}
@@ -191,7 +191,7 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-func sharedOptions(a engine.Account) []string {
+func sharedUserOptions(a engine.Account) []string {
 	var args []string
 	for _, o := range [][2]string{{"-g", a.PrimaryGroup}, {"-G", strings.Join(a.Groups, ",")}, {"-c", a.Gecos}, {"-d", a.HomeDir}, {"-s", a.Shell}} {
 		if o[1] != "" {
@@ -224,12 +224,12 @@ func unitFunctions(units []unitEdit) string {
 			if len(names) == 0 {
 				continue
 			}
-			do.WriteString("unit " + when + " " + verb + " --" + words(names) + "\n")
+			do.WriteString("unit " + when + " " + verb + " --" + quoteWords(names) + "\n")
 			if len(were) > 0 && verb != "enable" {
-				back.WriteString("unback " + when + " " + verb + " enable" + words(were) + "\n")
+				back.WriteString("unback " + when + " " + verb + " enable" + quoteWords(were) + "\n")
 			}
 			if len(others) > 0 && verb != "disable" {
-				back.WriteString("unback " + when + " " + verb + " disable" + words(others) + "\n")
+				back.WriteString("unback " + when + " " + verb + " disable" + quoteWords(others) + "\n")
 			}
 		}
 		do.WriteString(";;\n")

@@ -29,26 +29,26 @@ const (
 	key2    = "ssh-ed25519 BBBB two"
 )
 
-func (b *writeBox) accountWrite(groups []groupEdit, users ...loginEdit) write {
-	w := b.plan(contents{"/etc/a": "1"}, file("/etc/a"))
+func (b *writeBox) accountWrite(groups []groupEdit, users ...loginEdit) hostWrite {
+	w := b.planWrite(contents{"/etc/a": "1"}, file("/etc/a"))
 	w.groups, w.users = groups, users
 	w.data[engine.Digest([]byte(newHash))] = []byte(newHash)
 	return w
 }
 
-func hash() string { return engine.Digest([]byte(newHash)) }
+func passwordDigest() string { return engine.Digest([]byte(newHash)) }
 
 func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 	b := accountSite(t)
 	uid, gid := 1234, 77
 	ann := engine.User{Name: "ann", SSHKeys: []string{key1, key2}, Account: engine.Account{UID: &uid, Gecos: "Ann 'O", Groups: []string{"wheel", "web"}, Shell: "/bin/bash"}}
 	w := b.accountWrite([]groupEdit{
-		{want: engine.Group{Name: "web", GID: &gid, System: true, PasswordHash: hash()}},
+		{want: engine.Group{Name: "web", GID: &gid, System: true, PasswordHash: passwordDigest()}},
 		{want: engine.Group{Name: "wheel", Absent: true}, exists: true},
 	},
 		loginEdit{want: ann, account: true, keys: true},
-		loginEdit{want: engine.User{Name: "core", PasswordHash: hash(), Account: engine.Account{Gecos: "Admin", Shell: "/bin/sh"}}, was: &core, account: true, password: true, keep: true})
-	b.must(w)
+		loginEdit{want: engine.User{Name: "core", PasswordHash: passwordDigest(), Account: engine.Account{Gecos: "Admin", Shell: "/bin/sh"}}, was: &core, account: true, password: true, keep: true})
+	b.mustWrite(w)
 	for _, want := range []string{
 		"groupadd -g 77 -r -- web\n", "groupdel -- wheel\n", "useradd -G wheel,web -c Ann 'O -s /bin/bash -u 1234 -m -- ann\n", "usermod -c Admin -- core\n", "runuser -u ann\n",
 	} {
@@ -78,7 +78,7 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 	// The hash comes back, and its original is not needed any more then.
 	w = b.accountWrite(nil, loginEdit{want: engine.User{Name: "core"}, was: &core, password: true, back: true},
 		loginEdit{want: engine.User{Name: "ann", Account: engine.Account{Absent: true}}, was: &engine.Login{}, account: true, keys: true})
-	b.must(w)
+	b.mustWrite(w)
 	if shadow := b.read("/etc/shadow"); !strings.Contains(shadow, "core:$6$old$hash:") || strings.Contains(shadow, "ann") {
 		t.Errorf("shadow:\n%s", shadow)
 	}
@@ -86,7 +86,7 @@ func TestAccountsAreMadeChangedAndRemoved(t *testing.T) {
 		t.Error("the original hash is left, or the home is not")
 	}
 	w = b.accountWrite(nil, loginEdit{want: engine.User{Name: "core"}, was: &core, password: true})
-	b.must(w)
+	b.mustWrite(w)
 	if shadow := b.read("/etc/shadow"); !strings.Contains(shadow, "core:*:") {
 		t.Errorf("shadow:\n%s", shadow)
 	}
@@ -124,7 +124,7 @@ func TestSSHKeysGoWhereSSHDReadsThem(t *testing.T) {
 				b.put("/sshd-T", test.sshd+"\n", 0o644)
 			}
 			for range 2 {
-				b.must(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: test.keys}, was: &core, keys: true}))
+				b.mustWrite(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: test.keys}, was: &core, keys: true}))
 				for path, want := range map[string]string{"/home/core/.ssh/authorized_keys": test.after, "/home/core/.ssh/authorized_keys.d/ignition": test.own} {
 					got := "-"
 					if b.exists(path[1:]) {
@@ -150,16 +150,16 @@ func TestAccountsAreUndone(t *testing.T) {
 			b := accountSite(t)
 			w := b.accountWrite([]groupEdit{{want: engine.Group{Name: "web"}}},
 				loginEdit{want: engine.User{Name: "ann"}, account: true},
-				loginEdit{want: engine.User{Name: "core", SSHKeys: []string{key1}, PasswordHash: hash()}, was: &core, password: true, keys: true})
+				loginEdit{want: engine.User{Name: "core", SSHKeys: []string{key1}, PasswordHash: passwordDigest()}, was: &core, password: true, keys: true})
 			w.units = []unitEdit{{name: "x.service", do: "enable"}}
 			sabotage(b)
-			before := b.tree()
+			before := b.listTree()
 			out := b.write(w)
 			b.want(out, hostscript.ScriptCannot, "write: all was put back")
 			if strings.Contains(out.Stderr, "$6$") {
 				t.Errorf("a hash is shown: %s", out.Stderr)
 			}
-			for line := range strings.Lines(difference(before, b.tree())) {
+			for line := range strings.Lines(differingLinesOf(before, b.listTree())) {
 				if !strings.Contains(line, "/originals/password-core") && !strings.Contains(line, " /home/") && !strings.Contains(line, " /wants ") {
 					t.Errorf("changed: %s", line)
 				}
@@ -174,12 +174,12 @@ func TestAccountsAreUndone(t *testing.T) {
 // A file may belong to a user that the same transaction makes.
 func TestAFileMayBelongToANewUser(t *testing.T) {
 	b := accountSite(t)
-	b.tool("chown", "printf 'chown %s\\n' \"$*\" >>$BOX/log\n")
+	b.addTool("chown", "printf 'chown %s\\n' \"$*\" >>$BOX/log\n")
 	w := b.accountWrite([]groupEdit{{want: engine.Group{Name: "web"}}}, loginEdit{want: engine.User{Name: "ann"}, account: true})
 	w.edits[0].user, w.edits[0].group = "ann", "web"
-	link := edit{path: "/etc/link", kind: engine.LinkNode, data: "x", user: "ann", group: "web"}
+	link := pathEdit{path: "/etc/link", kind: engine.LinkNode, data: "x", user: "ann", group: "web"}
 	w.edits = append(w.edits, link)
-	b.must(w)
+	b.mustWrite(w)
 	made, owned := strings.Index(b.log(), "useradd"), strings.Index(b.log(), "chown ann:web "+b.at("/var/lib/holdfast/tx/r1/new/"))
 	if made < 0 || owned < made || strings.Count(b.log(), "chown") != 2 || !strings.Contains(b.log(), "chown -h ann:web ./link-") {
 		t.Errorf("log:\n%s", b.log())
@@ -192,7 +192,7 @@ func TestAFileMayBelongToANewUser(t *testing.T) {
 func TestTheFirstHashOfAUserIsKept(t *testing.T) {
 	b := accountSite(t)
 	for _, first := range []bool{true, false} {
-		b.must(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", PasswordHash: hash()}, was: &core, password: true, keep: first}))
+		b.mustWrite(b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", PasswordHash: passwordDigest()}, was: &core, password: true, keep: first}))
 	}
 	if got := b.read("/var/lib/holdfast/originals/password-core"); got != "$6$old$hash" {
 		t.Errorf("original hash %q", got)

@@ -41,14 +41,14 @@ func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []e
 
 // actLine calls the function of act.sh.
 func actLine(n int, a rules.Action) string {
-	limit := actionLimit(a)
+	limit := actionTimeout(a)
 	seconds := max(1, int64(time.Duration(limit)/time.Second))
 	args := []string{"act", strconv.Itoa(n), string(a.Type), hostscript.Quote(a.Unit), fmt.Sprint(seconds), hostscript.Quote(time.Duration(limit).String())}
 	return strings.Join(args, " ") + "\n"
 }
 
-// actionLimit is how long an action may take.
-func actionLimit(a rules.Action) engine.Duration {
+// actionTimeout is how long an action may take.
+func actionTimeout(a rules.Action) engine.Duration {
 	if a.Timeout <= 0 {
 		return engine.DefaultActionTimeout
 	}

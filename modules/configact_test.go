@@ -14,8 +14,8 @@ func action(kind engine.ActionType, unit string) rules.Action {
 	return rules.Action{Action: engine.Action{Type: kind, Unit: unit}}
 }
 
-// looks are what systemd says of a unit, one after the other.
-func looks(lines ...string) func(*writeBox) {
+// unitStates are what systemd says of a unit, one after the other.
+func unitStates(lines ...string) func(*writeBox) {
 	return func(b *writeBox) { b.put("/looks", strings.Join(lines, "\n")+"\n", 0o644) }
 }
 
@@ -49,7 +49,7 @@ func TestActions(t *testing.T) {
 		"reload that hangs": {
 			do: rules.Action{Action: engine.Action{Type: engine.ReloadUnit, Unit: "crio.service"}, Timeout: engine.Duration(90e9)}, prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
-				b.tool("timeout", "case $* in *' reload '*) echo \"$*\" >>$BOX/log; exit 124;; esac; [ $1 != -k ] || shift 2; shift; exec \"$@\"\n")
+				b.addTool("timeout", "case $* in *' reload '*) echo \"$*\" >>$BOX/log; exit 124;; esac; [ $1 != -k ] || shift 2; shift; exec \"$@\"\n")
 			},
 			code: hostscript.ScriptActed, says: "reload crio.service: not done within 1m30s", log: "-k 10 90 systemctl reload crio.service\n",
 		},
@@ -63,36 +63,36 @@ func TestActions(t *testing.T) {
 			code: hostscript.ScriptActed, says: "restart crio.service: the unit has failed",
 		},
 		"restart of what dies a moment later": {
-			do: action(engine.RestartUnit, "crio.service"), prepare: looks("active running 0 simple", "active running 0 simple", "failed failed 0 simple"),
+			do: action(engine.RestartUnit, "crio.service"), prepare: unitStates("active running 0 simple", "active running 0 simple", "failed failed 0 simple"),
 			code: hostscript.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
 		},
 		"restart of what dies while it starts": {
-			do: action(engine.RestartUnit, "crio.service"), prepare: looks("activating start 0 notify", "activating start 0 notify", "failed failed 0 notify"),
+			do: action(engine.RestartUnit, "crio.service"), prepare: unitStates("activating start 0 notify", "activating start 0 notify", "failed failed 0 notify"),
 			code: hostscript.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
 		},
 		"restart of what is started again and again": {
-			do: action(engine.RestartUnit, "crio.service"), prepare: looks("active running 0 simple", "activating auto-restart 0 simple", "active running 1 simple", "activating auto-restart 1 simple", "active running 2 simple"),
+			do: action(engine.RestartUnit, "crio.service"), prepare: unitStates("active running 0 simple", "activating auto-restart 0 simple", "active running 1 simple", "activating auto-restart 1 simple", "active running 2 simple"),
 			code: hostscript.ScriptActed, says: "restart crio.service: the unit has ended and was started again by systemd, 2 times by now\nthe last line of its journal\n",
 		},
 		"restart of what is up at the second try": {
-			do: action(engine.RestartUnit, "crio.service"), prepare: looks("activating auto-restart 0 notify", "activating start 1 notify", "active running 1 notify"),
+			do: action(engine.RestartUnit, "crio.service"), prepare: unitStates("activating auto-restart 0 notify", "activating start 1 notify", "active running 1 notify"),
 			log: "systemctl restart crio.service\n",
 		},
 		"restart of what waits for its next try": {
-			do: rules.Action{Action: engine.Action{Type: engine.RestartUnit, Unit: "crio.service"}, Timeout: engine.Duration(9e9)}, prepare: looks("activating auto-restart 0 simple"),
+			do: rules.Action{Action: engine.Action{Type: engine.RestartUnit, Unit: "crio.service"}, Timeout: engine.Duration(9e9)}, prepare: unitStates("activating auto-restart 0 simple"),
 			code: hostscript.ScriptActed, says: "restart crio.service: the unit is activating (auto-restart) after 9s",
 		},
 		"restart of a daemon that ends": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
-				looks("active running 0 simple", "inactive dead 0 simple")(b)
+				unitStates("active running 0 simple", "inactive dead 0 simple")(b)
 			},
 			code: hostscript.ScriptActed, says: "restart crio.service: the unit ran before, and has ended",
 		},
 		"reload of what dies of it": {
 			do: action(engine.ReloadUnit, "crio.service"), prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
-				looks("active running 3 simple", "failed failed 3 simple")(b)
+				unitStates("active running 3 simple", "failed failed 3 simple")(b)
 			},
 			code: hostscript.ScriptActed, says: "reload crio.service: the unit has failed (exit-code)",
 		},
@@ -105,11 +105,11 @@ func TestActions(t *testing.T) {
 			t.Parallel()
 			b := newWriteBox(t)
 			b.put(engine.AppliedPath, "before", 0o600)
-			b.tool("journalctl", "echo 'the last line of its journal'\n")
+			b.addTool("journalctl", "echo 'the last line of its journal'\n")
 			if test.prepare != nil {
 				test.prepare(b)
 			}
-			out := b.send(actScript(by("r1"), test.do, []byte("failed")))
+			out := b.runScript(actScript(by("r1"), test.do, []byte("failed")))
 			b.want(out, test.code, test.says)
 			if !strings.Contains(b.log(), test.log) {
 				t.Errorf("log %s", b.log())
@@ -127,7 +127,7 @@ func TestActions(t *testing.T) {
 			if info, err := os.Stat(b.at(engine.AppliedPath)); err != nil || info.Mode() != 0o600 {
 				t.Errorf("record %v, %v", info, err)
 			}
-			b.clean()
+			b.checkClean()
 		})
 	}
 }
@@ -137,7 +137,7 @@ func TestAnActionKeepsWhatTheRecordNeeds(t *testing.T) {
 	b := crashSite(t)
 	w := b.crashWrite(false)
 	b.want(b.write(w), 0, "")
-	b.want(b.send(actScript(by("r1"), action(engine.ReloadUnit, "crio.service"), []byte("failed"))), 0, "")
+	b.want(b.runScript(actScript(by("r1"), action(engine.ReloadUnit, "crio.service"), []byte("failed"))), 0, "")
 	b.record(w)
 	b.crashWritten()
 }
@@ -145,15 +145,15 @@ func TestAnActionKeepsWhatTheRecordNeeds(t *testing.T) {
 func TestAnActionNeedsTheHold(t *testing.T) {
 	b := newWriteBox(t)
 	b.hold(engine.RunHold, "r2")
-	b.want(b.send(actScript(by("r1"), action(engine.RestartUnit, "crio.service"), nil)), hostscript.ScriptHeld, "")
-	b.want(b.send(recordScript(by("r1"), []byte("x"), false)), hostscript.ScriptHeld, "")
-	b.want(b.send(recordScript(by("r1"), []byte("x"), true)), hostscript.ScriptHeld, "")
+	b.want(b.runScript(actScript(by("r1"), action(engine.RestartUnit, "crio.service"), nil)), hostscript.ScriptHeld, "")
+	b.want(b.runScript(recordScript(by("r1"), []byte("x"), false)), hostscript.ScriptHeld, "")
+	b.want(b.runScript(recordScript(by("r1"), []byte("x"), true)), hostscript.ScriptHeld, "")
 	b.remove("var/lib/holdfast/hold.json")
-	b.want(b.send(recordScript(by("r1"), []byte("x"), false)), hostscript.ScriptHeld, "")
+	b.want(b.runScript(recordScript(by("r1"), []byte("x"), false)), hostscript.ScriptHeld, "")
 	if b.exists("var/lib/holdfast/applied.json") || b.log() != "" {
 		t.Error("something was done")
 	}
-	b.want(b.send(recordScript(by("r1"), []byte("x"), true)), 0, "")
+	b.want(b.runScript(recordScript(by("r1"), []byte("x"), true)), 0, "")
 }
 
 // A quiet write does all of it, and records which action failed.
@@ -161,7 +161,7 @@ func TestAQuietWriteActsAndRecords(t *testing.T) {
 	b := newWriteBox(t)
 	b.remove("var/lib/holdfast/hold.json")
 	b.put("/units/crio.service", "active\n", 0o644)
-	w := b.plan(contents{"/etc/a": "1"}, file("/etc/a"))
+	w := b.planWrite(contents{"/etc/a": "1"}, file("/etc/a"))
 	w.quiet = true
 	w.acts = []rules.Action{action(engine.ReloadUnit, "crio.service"), action(engine.RestartUnit, "kubelet.service"), action(engine.RestartUnit, "never.service")}
 	w.failure = func(action string) []byte { return []byte("failed: " + action) }
@@ -174,13 +174,13 @@ func TestAQuietWriteActsAndRecords(t *testing.T) {
 		t.Errorf("log %s", b.log())
 	}
 	b.remove("after-restart")
-	w = b.plan(contents{"/etc/a": "1"}, file("/etc/a"))
+	w = b.planWrite(contents{"/etc/a": "1"}, file("/etc/a"))
 	w.quiet = true
 	b.want(b.write(w), 0, "")
 	if got := b.read(engine.AppliedPath); got != `{"after":1}` {
 		t.Errorf("record %s", got)
 	}
-	b.clean()
+	b.checkClean()
 }
 
 func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
@@ -188,14 +188,14 @@ func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
 	b.put("/units/crio.service", "active\n", 0o644)
 	b.put("/etc/a/x", "", 0o644)
 	b.put("/etc/mine", "", 0o644)
-	w := b.plan(contents{}, edit{path: "/etc/a", mode: -1}) // says that it stays
-	text, uploads := w.script()
-	out := b.send("exec >&- 2>&-\n"+text, uploads)
+	w := b.planWrite(contents{}, pathEdit{path: "/etc/a", mode: -1}) // says that it stays
+	text, uploads := w.buildScript()
+	out := b.runScript("exec >&- 2>&-\n"+text, uploads)
 	if out.Code != 0 || b.read(engine.AppliedPath) != `{"before":1}` {
 		t.Errorf("%+v", out)
 	}
 	text, uploads = actScript(by("r1"), action(engine.ReloadUnit, "none.service"), []byte("failed"))
-	b.send("exec >&- 2>&-\n"+text, uploads)
+	b.runScript("exec >&- 2>&-\n"+text, uploads)
 	if got := b.read(engine.AppliedPath); got != "failed" {
 		t.Errorf("record %q", got)
 	}
@@ -207,6 +207,6 @@ func TestTheRecordOfAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	w := b.crashWrite(false)
 	b.want(b.write(w), 0, "")
 	b.hold(engine.RunHold, "r2")
-	b.want(b.send(recordScript(by("r2"), w.after, false)), 0, "")
+	b.want(b.runScript(recordScript(by("r2"), w.after, false)), 0, "")
 	b.crashWritten()
 }

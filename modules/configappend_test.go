@@ -47,7 +47,7 @@ func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := x.write(engine.Target{Desired: d, Facts: engine.Facts{BootID: boot, Config: facts}, Run: "r"})
+			w := x.buildWrite(engine.Target{Desired: d, Facts: engine.Facts{BootID: boot, Config: facts}, Run: "r"})
 			got := c.host
 			for _, e := range w.edits {
 				got = "-"
@@ -68,10 +68,10 @@ func TestARemainderHasTheModeOfItsOriginal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newWriteBox(t)
 			b.put("/etc/a", "own\n", 0o640)
-			appended := b.plan(contents{"/etc/a": "own\nours\n"}, edit{path: "/etc/a", kind: engine.FileNode, mode: mode, save: true})
-			b.must(appended)
+			appended := b.planWrite(contents{"/etc/a": "own\nours\n"}, pathEdit{path: "/etc/a", kind: engine.FileNode, mode: mode, save: true})
+			b.mustWrite(appended)
 			b.put("/etc/a", "own\nours\nforeign\n", os.FileMode(mode))
-			b.must(b.plan(contents{"/etc/a": "own\nforeign\n"}, edit{path: "/etc/a", kind: engine.FileNode, mode: mode, restore: true}))
+			b.mustWrite(b.planWrite(contents{"/etc/a": "own\nforeign\n"}, pathEdit{path: "/etc/a", kind: engine.FileNode, mode: mode, restore: true}))
 			if b.read("/etc/a") != "own\nforeign\n" || b.node("/etc/a").Mode != 0o640 || b.exists("var/lib/holdfast/originals/%2Fetc%2Fa") {
 				t.Errorf("%q %+v", b.read("/etc/a"), b.node("/etc/a"))
 			}

@@ -8,57 +8,57 @@ import (
 	"holdfast/engine/rules"
 )
 
-// base finds out what the host has from holdfast. A boot after an unfinished
+// findBaseline finds out what the host has from holdfast. A boot after an unfinished
 // write has taken all of that into effect; what it should have removed and did
 // not is still there to be removed. Without such a boot, the record holds, and
 // what the write may have made beside is to be undone.
-func (x *configDiff) base(want engine.Config) {
-	a := x.seen.Applied
+func (x *configDiff) findBaseline(want engine.Config) {
+	a := x.facts.Applied
 	if a == nil {
 		x.was = want
 		return
 	}
-	x.recorded, x.was = true, x.asFound(onlyConfig(a.Config))
+	x.hasRecord, x.was = true, x.withFoundDigests(onlyConfig(a.Config))
 	u := a.Unfinished
 	if u == nil {
-		x.own(x.was)
+		x.markOwned(x.was)
 		return
 	}
-	x.ours = setOf(u.Ours)
-	x.was = written(x.was, x.has)
-	next := written(x.asFound(onlyConfig(u.Config)), x.has)
-	x.own(x.was)
-	x.own(next)
+	x.ownedBefore = setOf(u.Ours)
+	x.was = filterWritten(x.was, x.wasWritten)
+	next := filterWritten(x.withFoundDigests(onlyConfig(u.Config)), x.wasWritten)
+	x.markOwned(x.was)
+	x.markOwned(next)
 	if u.Boot != x.boot {
 		before := map[subject]bool{}
 		for _, e := range entriesOf(x.was) {
 			before[e.about] = true
 		}
-		next = written(next, func(e entry) bool { return !before[e.about] || e.fits(x.seen.Nodes) })
-		there := func(e entry) bool { return x.seen.Nodes[e.edit.path].Type != engine.NoNode }
-		x.was = x.leavingOutGone(written(x.joined(next, x.was, x.has), there), want)
+		next = filterWritten(next, func(e desiredEntry) bool { return !before[e.about] || e.matchesHost(x.facts.Nodes) })
+		there := func(e desiredEntry) bool { return x.facts.Nodes[e.edit.path].Type != engine.NoNode }
+		x.was = x.withDeletedAccounts(filterWritten(x.joinConfigs(next, x.was, x.wasWritten), there), want)
 		return
 	}
 	wanted := map[subject]bool{}
 	for _, e := range entriesOf(want) {
 		wanted[e.about] = true
 	}
-	x.was = x.joined(x.was, next, func(e entry) bool { return x.has(e) && !wanted[e.about] })
+	x.was = x.joinConfigs(x.was, next, func(e desiredEntry) bool { return x.wasWritten(e) && !wanted[e.about] })
 	for _, name := range u.Touched {
-		x.redo[name] = true
+		x.notInEffect[name] = true
 	}
 }
 
-// own notes paths as holdfast's.
-func (x *configDiff) own(c engine.Config) {
+// markOwned notes paths as holdfast's.
+func (x *configDiff) markOwned(c engine.Config) {
 	for _, e := range entriesOf(c) {
-		x.mine[e.edit.path] = true
+		x.owned[e.edit.path] = true
 	}
 }
 
-// written is of a configuration what was written, and not taken away again.
+// filterWritten is of a configuration what was written, and not taken away again.
 // What the host has otherwise in these places is its own.
-func written(next engine.Config, has func(entry) bool) engine.Config {
+func filterWritten(next engine.Config, has func(desiredEntry) bool) engine.Config {
 	ours := map[subject]bool{}
 	for _, e := range entriesOf(next) {
 		ours[e.about] = ours[e.about] || has(e)
@@ -67,14 +67,14 @@ func written(next engine.Config, has func(entry) bool) engine.Config {
 	for _, u := range next.Units {
 		units[subject{rules.Unit, u.Name}] = len(unitEntries(u)) == 0
 	}
-	return leavingOut(next, func(s subject) bool { return !ours[s] && !units[s] })
+	return dropSubjects(next, func(s subject) bool { return !ours[s] && !units[s] })
 }
 
-// has reports whether an entry was written and not removed again: the host has
+// wasWritten reports whether an entry was written and not removed again: the host has
 // it as it is asked for, or the original in its place is still kept, or the
 // path was holdfast's before and did not get back an original.
-func (x *configDiff) has(e entry) bool {
-	return e.fits(x.seen.Nodes) || x.seen.Saved[e.edit.path] || x.ours[e.edit.path]
+func (x *configDiff) wasWritten(e desiredEntry) bool {
+	return e.matchesHost(x.facts.Nodes) || x.facts.Saved[e.edit.path] || x.ownedBefore[e.edit.path]
 }
 
 func setOf(list []string) map[string]bool {
@@ -85,8 +85,8 @@ func setOf(list []string) map[string]bool {
 	return set
 }
 
-// joined is first, and of second what it has not, if that is on the host.
-func (x *configDiff) joined(first, second engine.Config, has func(entry) bool) engine.Config {
+// joinConfigs is first, and of second what it has not, if that is on the host.
+func (x *configDiff) joinConfigs(first, second engine.Config, has func(desiredEntry) bool) engine.Config {
 	there := map[string]bool{}
 	for _, e := range entriesOf(first) {
 		there[e.edit.path] = true
@@ -97,14 +97,14 @@ func (x *configDiff) joined(first, second engine.Config, has func(entry) bool) e
 			whole[e.about] = true
 		}
 	}
-	first.Files = adding(first.Files, second.Files, func(f engine.File) bool { return whole[subject{rules.File, f.Path}] })
-	first.Directories = adding(first.Directories, second.Directories, func(d engine.Directory) bool { return whole[subject{rules.Directory, d.Path}] })
-	first.Links = adding(first.Links, second.Links, func(l engine.Link) bool { return whole[subject{rules.Link, l.Path}] })
+	first.Files = appendMatching(first.Files, second.Files, func(f engine.File) bool { return whole[subject{rules.File, f.Path}] })
+	first.Directories = appendMatching(first.Directories, second.Directories, func(d engine.Directory) bool { return whole[subject{rules.Directory, d.Path}] })
+	first.Links = appendMatching(first.Links, second.Links, func(l engine.Link) bool { return whole[subject{rules.Link, l.Path}] })
 	names := map[string]bool{}
 	for _, u := range first.Units {
 		names[u.Name] = true
 	}
-	first.Units = adding(first.Units, second.Units, func(u engine.Unit) bool { return whole[subject{rules.Unit, u.Name}] && !names[u.Name] })
+	first.Units = appendMatching(first.Units, second.Units, func(u engine.Unit) bool { return whole[subject{rules.Unit, u.Name}] && !names[u.Name] })
 	first.Users = x.joinUsers(first.Users, second.Users)
 	first.Groups = x.joinGroups(first.Groups, second.Groups)
 	return first
@@ -121,7 +121,7 @@ func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
 	}
 	for _, u := range second {
 		i, both := at[u.Name]
-		_, exists := x.seen.Users[u.Name]
+		_, exists := x.facts.Users[u.Name]
 		switch {
 		case !both:
 			list = append(list, u)
@@ -138,23 +138,23 @@ func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
 	return list
 }
 
-// leavingOutGone returns was with the users and groups that the host does not
+// withDeletedAccounts returns was with the users and groups that the host does not
 // have as they are in want, where their absence is desired: they are deleted,
 // which takes no second reboot.
-func (x *configDiff) leavingOutGone(was, want engine.Config) engine.Config {
+func (x *configDiff) withDeletedAccounts(was, want engine.Config) engine.Config {
 	gone := map[string]bool{}
 	for _, u := range want.Users {
-		_, exists := x.seen.Users[u.Name]
+		_, exists := x.facts.Users[u.Name]
 		gone[u.Name] = u.Account.Absent && !exists
 	}
 	for _, g := range want.Groups {
-		_, exists := x.seen.Groups[g.Name]
+		_, exists := x.facts.Groups[g.Name]
 		gone[groupName(g.Name)] = g.Absent && !exists
 	}
-	was.Users = without(was.Users, func(u engine.User) bool { return gone[u.Name] })
-	was.Users = adding(was.Users, want.Users, func(u engine.User) bool { return gone[u.Name] })
-	was.Groups = without(was.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
-	was.Groups = adding(was.Groups, want.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
+	was.Users = dropMatching(was.Users, func(u engine.User) bool { return gone[u.Name] })
+	was.Users = appendMatching(was.Users, want.Users, func(u engine.User) bool { return gone[u.Name] })
+	was.Groups = dropMatching(was.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
+	was.Groups = appendMatching(was.Groups, want.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
 	return was
 }
 
@@ -168,7 +168,7 @@ func (x *configDiff) joinGroups(first, second []engine.Group) []engine.Group {
 	}
 	for _, g := range second {
 		i, both := at[g.Name]
-		_, exists := x.seen.Groups[g.Name]
+		_, exists := x.facts.Groups[g.Name]
 		switch {
 		case !both && g.PasswordHash == "":
 		case !both:
@@ -183,7 +183,7 @@ func (x *configDiff) joinGroups(first, second []engine.Group) []engine.Group {
 	return list
 }
 
-func adding[T any](list, more []T, take func(T) bool) []T {
+func appendMatching[T any](list, more []T, take func(T) bool) []T {
 	list = slices.Clone(list)
 	for _, m := range more {
 		if take(m) {

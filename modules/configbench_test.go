@@ -10,18 +10,18 @@ import (
 
 // answerOf is what a host prints that has n files of 4 KiB, which the
 // configuration asks for.
-func answerOf(tb testing.TB, n int) (looked, engine.Desired, engine.Outputs) {
+func answerOf(tb testing.TB, n int) (gatheredHost, engine.Desired, engine.Outputs) {
 	s := newLooked(tb)
 	c := engine.Config{}
 	for i := range n {
 		text := strings.Repeat(fmt.Sprintf("%07d\n", i), 512)
 		f := engine.File{Path: fmt.Sprintf("/etc/holdfast-test.d/%03d/%05d.conf", i%100, i), Digest: engine.Digest([]byte(text))}
-		s.write(f.Path, text, 0o644)
+		s.writeFile(f.Path, text, 0o644)
 		c.Files = append(c.Files, f)
 	}
-	s.record(engine.Applied{Schema: 1, Config: c})
+	s.writeRecord(engine.Applied{Schema: 1, Config: c})
 	d := engine.Desired{Config: &c}
-	return s, d, s.answer(d)
+	return s, d, s.probeAnswer(d)
 }
 
 func TestManyFiles(t *testing.T) {
@@ -46,7 +46,7 @@ func BenchmarkConfigRead(b *testing.B) {
 					b.Fatal(f.Config.Problem)
 				}
 			}
-			b.ReportMetric(float64(len(outputs[lookName].Stdout)), "bytes/answer")
+			b.ReportMetric(float64(len(outputs[configProbeName].Stdout)), "bytes/answer")
 		})
 	}
 }
@@ -57,7 +57,7 @@ func BenchmarkLook(b *testing.B) {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
 			s, d, _ := answerOf(b, n)
 			for b.Loop() {
-				s.answer(d)
+				s.probeAnswer(d)
 			}
 		})
 	}

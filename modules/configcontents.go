@@ -12,11 +12,11 @@ import (
 	"holdfast/engine"
 )
 
-// contents reads KIND PATH BASE64. They have to be what the digest of the same
+// readContents reads KIND PATH BASE64. They have to be what the digest of the same
 // look is about, or an account of the host may have put another file there for a
 // moment. What is wrong with a file that is appended to is a problem; of one that
 // only helps to choose a rule, nothing is known then.
-func (l *look) contents(c engine.Config) error {
+func (l *probeReader) readContents(c engine.Config) error {
 	appended := map[string]*engine.File{}
 	configs := []engine.Config{c}
 	if l.facts.Applied != nil {
@@ -32,16 +32,16 @@ func (l *look) contents(c engine.Config) error {
 	read := map[string]bool{}
 	for _, line := range l.parts["contents"] {
 		w := strings.SplitN(line, "\t", 3)
-		if len(w) != 3 || !l.asked[w[1]] {
-			return strange("contents", line)
+		if len(w) != 3 || !l.requested[w[1]] {
+			return malformedLineError("contents", line)
 		}
 		data, err := base64.StdEncoding.DecodeString(w[2])
 		if err != nil {
-			return strange("contents", line)
+			return malformedLineError("contents", line)
 		}
 		n := l.facts.Nodes[w[1]]
 		if w[0] == "base" {
-			err = bounded(w[1], data)
+			err = checkContentSize(w[1], data)
 			n.Base = data
 		} else {
 			n.Contents, err = contentsOf(n, w[0], w[1], data)
@@ -59,7 +59,7 @@ func (l *look) contents(c engine.Config) error {
 	}
 	for p := range appended {
 		if l.facts.Nodes[p].Type == engine.FileNode && !read[p] {
-			return unsteady(p)
+			return changedWhileReadError(p)
 		}
 	}
 	return nil
@@ -72,38 +72,38 @@ func contentsOf(n engine.Node, kind, path string, data []byte) ([]byte, error) {
 		archive := tar.NewReader(bytes.NewReader(data))
 		h, err := archive.Next()
 		if err != nil || h.Typeflag != tar.TypeReg || int(h.Mode&0o7777) != n.Mode || h.Uid != n.UID || h.Gid != n.GID {
-			return nil, unsteady(path)
+			return nil, changedWhileReadError(path)
 		}
 		data, err = io.ReadAll(io.LimitReader(archive, maxContents+1))
 		if err != nil && len(data) <= maxContents {
-			return nil, unsteady(path)
+			return nil, changedWhileReadError(path)
 		}
 	}
-	if err := bounded(path, data); err != nil {
+	if err := checkContentSize(path, data); err != nil {
 		return nil, err
 	}
 	if engine.Digest(data) != n.Digest {
-		return nil, unsteady(path)
+		return nil, changedWhileReadError(path)
 	}
 	return data, nil
 }
 
-func bounded(path string, data []byte) error {
+func checkContentSize(path string, data []byte) error {
 	if len(data) > maxContents {
 		return fmt.Errorf("%s has more than %d MiB, which is too much to append to, or to take out again what was appended; shorten it, or give its contents instead", path, maxContents>>20)
 	}
 	return nil
 }
 
-func unsteady(path string) error {
-	return fmt.Errorf("%s: %s changed while it was looked at; look again", lookName, path)
+func changedWhileReadError(path string) error {
+	return fmt.Errorf("%s: %s changed while it was looked at; look again", configProbeName, path)
 }
 
 // staysAsClosed demands of a file that others than root can swap that appending
 // to it opens it to nobody. Else an account could move a file of somebody else
 // there, and would get its contents.
 func staysAsClosed(f engine.File, n engine.Node) error {
-	if owns(f.Owner.User, n.UID, n.User) && owns(f.Owner.Group, n.GID, n.Group) && (f.Mode == nil || *f.Mode&^n.Mode&0o077 == 0) {
+	if namesAccount(f.Owner.User, n.UID, n.User) && namesAccount(f.Owner.Group, n.GID, n.Group) && (f.Mode == nil || *f.Mode&^n.Mode&0o077 == 0) {
 		return nil
 	}
 	return fmt.Errorf("%s is %s's with mode %04o, in a directory that others than root can change; with another owner or more rights it would open what is in it: "+

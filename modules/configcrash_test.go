@@ -20,8 +20,8 @@ func (b *writeBox) stopAt(point, do string) {
 	b.put("/on-sleep", do, 0o600)
 }
 
-// hit demands that the script has come to the point.
-func (b *writeBox) hit(point string) {
+// awaitPoint demands that the script has come to the point.
+func (b *writeBox) awaitPoint(point string) {
 	b.t.Helper()
 	if !b.exists("run/holdfast/fault-hit") {
 		b.t.Fatalf("the script does not come to the point %q\n%s", point, b.log())
@@ -45,19 +45,19 @@ func crashSite(t *testing.T) *writeBox {
 	return b
 }
 
-func (b *writeBox) crashWrite(quiet bool) write {
+func (b *writeBox) crashWrite(quiet bool) hostWrite {
 	saved := func(path string) bool {
 		name := "var/lib/holdfast/originals/" + originalName(path)
 		return b.exists(name) || b.exists(name+".default")
 	}
-	w := b.plan(contents{"/etc/foreign.conf": "ours\n", "/etc/a/b/new.conf": "new\n", "/etc/link2": "was a link\n"},
-		edit{path: "/etc/foreign.conf", kind: engine.FileNode, mode: 0o644, save: !saved("/etc/foreign.conf")},
+	w := b.planWrite(contents{"/etc/foreign.conf": "ours\n", "/etc/a/b/new.conf": "new\n", "/etc/link2": "was a link\n"},
+		pathEdit{path: "/etc/foreign.conf", kind: engine.FileNode, mode: 0o644, save: !saved("/etc/foreign.conf")},
 		file("/etc/a/b/new.conf"),
-		edit{path: "/etc/dir", kind: engine.DirectoryNode, mode: 0o750},
-		edit{path: "/etc/link", kind: engine.LinkNode, data: "new target"},
-		edit{path: "/etc/hard", kind: engine.LinkNode, hard: true, data: "/etc/a/b/new.conf"},
-		edit{path: "/etc/mine.conf", mode: -1, restore: saved("/etc/mine.conf")},
-		edit{path: "/etc/default.conf", mode: -1, restore: saved("/etc/default.conf")},
+		pathEdit{path: "/etc/dir", kind: engine.DirectoryNode, mode: 0o750},
+		pathEdit{path: "/etc/link", kind: engine.LinkNode, data: "new target"},
+		pathEdit{path: "/etc/hard", kind: engine.LinkNode, hard: true, data: "/etc/a/b/new.conf"},
+		pathEdit{path: "/etc/mine.conf", mode: -1, restore: saved("/etc/mine.conf")},
+		pathEdit{path: "/etc/default.conf", mode: -1, restore: saved("/etc/default.conf")},
 		gone("/etc/going.conf"))
 	if b.exists("var/lib/holdfast/applied.json") && b.read(engine.AppliedPath) == string(w.after) {
 		w.edits = w.edits[:5] // what goes is not ours any more
@@ -83,14 +83,14 @@ func (b *writeBox) crashWritten() {
 		}
 	}
 	if b.node("/etc/link").Target != "new target" || b.node("/etc/dir").Mode != 0o750 || b.node("/etc/mine.conf").Mode != 0o640 || b.exists("etc/going.conf") || !b.exists("wants/new.service") {
-		b.t.Errorf("not as written:\n%s", b.tree())
+		b.t.Errorf("not as written:\n%s", b.listTree())
 	}
 	names, err := os.ReadDir(b.at("/var/lib/holdfast/originals"))
 	b.check(err)
 	if len(names) != 1 {
 		b.t.Errorf("originals %v", names)
 	}
-	b.clean()
+	b.checkClean()
 }
 
 // Killed at any point, with the power cut or not, the next run finishes. Up to "written" the script does the same whether
@@ -115,7 +115,7 @@ func TestAWriteThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 				if out := b.write(b.crashWrite(quiet)); out.Code != -1 {
 					t.Fatalf("not killed: %d %s", out.Code, out.Stderr)
 				}
-				b.hit(point)
+				b.awaitPoint(point)
 				if b.exists("etc/a/b/new.conf") && !b.exists("var/lib/holdfast/applied.json") {
 					t.Error("something is written, and no record says so")
 				}
@@ -131,7 +131,7 @@ func TestAWriteThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 }
 
 // rename is the point right before a path is replaced.
-func (w write) rename(path string) string {
+func (w hostWrite) rename(path string) string {
 	for i, it := range newListing(w).items {
 		if it.path == path {
 			return fmt.Sprint("rename ", i)
@@ -148,8 +148,8 @@ func TestARecordThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 			w := b.crashWrite(false)
 			b.want(b.write(w), 0, "")
 			b.stopAt(point, "kill -9 0")
-			b.send(recordScript(by("r1"), w.after, false))
-			b.hit(point)
+			b.runScript(recordScript(by("r1"), w.after, false))
+			b.awaitPoint(point)
 			b.record(w)
 			b.record(w)
 			b.crashWritten()
@@ -164,10 +164,10 @@ func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	w := b.crashWrite(false)
 	b.want(b.write(w), 0, "")
 	b.stopAt("recorded", "kill -9 0")
-	b.send(recordScript(by("r1"), w.after, false))
-	b.hit("recorded")
+	b.runScript(recordScript(by("r1"), w.after, false))
+	b.awaitPoint("recorded")
 	b.hold(engine.RunHold, "r2")
-	w = b.plan(contents{"/etc/mine.conf": "3\n"}, edit{path: "/etc/mine.conf", kind: engine.FileNode, mode: 0o644, save: true})
+	w = b.planWrite(contents{"/etc/mine.conf": "3\n"}, pathEdit{path: "/etc/mine.conf", kind: engine.FileNode, mode: 0o644, save: true})
 	w.owner = by("r2")
 	b.want(b.write(w), 0, "")
 	if got := b.read("/var/lib/holdfast/originals/%2Fetc%2Fmine.conf"); got != "1\n" {
@@ -195,26 +195,26 @@ func TestWhatFailsHalfWayIsUndone(t *testing.T) {
 			b := crashSite(t)
 			b.put("/var/lib/holdfast/applied.json", "old record", 0o600)
 			for tool, path := range map[string]string{"rm": "./going.conf", "mv": "../link"} { // fails once
-				b.tool(tool, fmt.Sprintf("case $* in *%s) [ ! -e $BOX/run/no-%s ] || { %s $BOX/run/no-*; echo no >&2; exit 1; };; esac; exec %s \"$@\"\n", path, tool, real(t, "rm"), real(t, tool)))
+				b.addTool(tool, fmt.Sprintf("case $* in *%s) [ ! -e $BOX/run/no-%s ] || { %s $BOX/run/no-*; echo no >&2; exit 1; };; esac; exec %s \"$@\"\n", path, tool, real(t, "rm"), real(t, tool)))
 			}
 			w := b.crashWrite(false)
-			before := b.tree()
+			before := b.listTree()
 			if strings.HasPrefix(point, "/") {
 				point = w.rename(point)
 			}
 			b.stopAt(point, sabotage+goOn)
 			out := b.write(w)
-			b.hit(point)
+			b.awaitPoint(point)
 			b.want(out, hostscript.ScriptCannot, "write: all was put back")
 			if strings.Count(out.Stderr, "\n") != 2 {
 				t.Errorf("%s", out.Stderr)
 			}
 			_ = os.Remove(b.at("/no-new.service"))
-			after := b.tree()
-			if d := difference(before, after); !onlyOriginals(d) {
+			after := b.listTree()
+			if d := differingLinesOf(before, after); !onlyOriginals(d) {
 				t.Errorf("something has changed:\n%s", d)
 			}
-			b.clean()
+			b.checkClean()
 		})
 	}
 }
@@ -246,10 +246,10 @@ func TestDirectoriesAndLinksAreUndone(t *testing.T) {
 	b.link("/etc/link", "old")
 	b.put("/etc/file", "file", 0o4755)
 	b.put("/no-x.service", "", 0o644)
-	before := b.tree()
-	w := b.plan(contents{"/etc/link": "x", "/etc/new/y": "y"}, edit{path: "/etc/kept", kind: engine.DirectoryNode, mode: 0o700},
-		edit{path: "/etc/new", kind: engine.DirectoryNode, mode: 0o700}, file("/etc/new/y"), file("/etc/link"),
-		edit{path: "/etc/file", kind: engine.LinkNode, data: "x"},
+	before := b.listTree()
+	w := b.planWrite(contents{"/etc/link": "x", "/etc/new/y": "y"}, pathEdit{path: "/etc/kept", kind: engine.DirectoryNode, mode: 0o700},
+		pathEdit{path: "/etc/new", kind: engine.DirectoryNode, mode: 0o700}, file("/etc/new/y"), file("/etc/link"),
+		pathEdit{path: "/etc/file", kind: engine.LinkNode, data: "x"},
 		gone("/etc/empty/a/b/ours"), gone("/etc/empty/a/b"), gone("/etc/empty/a"), gone("/etc/empty"))
 	w.units = []unitEdit{{name: "going.service", do: "disable", enabled: true, early: true}, {name: "on.service", do: "enable"}, {name: "x.service", do: "enable"}}
 	b.put("/wants/going.service", "", 0o644)
@@ -261,8 +261,8 @@ func TestDirectoriesAndLinksAreUndone(t *testing.T) {
 		t.Error("the unit that was enabled is not disabled again")
 	}
 	b.check(os.RemoveAll(b.at("/wants")))
-	if after := b.tree(); after != before {
-		t.Error(difference(before, after))
+	if after := b.listTree(); after != before {
+		t.Error(differingLinesOf(before, after))
 	}
-	b.clean()
+	b.checkClean()
 }

@@ -15,22 +15,22 @@ import (
 
 // configDiff is what leads one host to its desired configuration.
 type configDiff struct {
-	seen     engine.ConfigFacts
-	boot     string
-	desired  engine.Config    // as the documents say it
-	want     engine.Config    // desired, with what depends on the host's own files filled in
-	was      engine.Config    // what holdfast has made the host have, or tried to
-	recorded bool             // was is from a record; else the host is taken as it is found
-	repair   bool             // drift is done away with
-	mine     map[string]bool  // paths that are holdfast's
-	ours     map[string]bool  // paths that were before an unfinished write, and stay so or go
-	follows  map[subject]bool // hard links that go where their targets go
-	redo     map[string]bool  // what unfinished writes have changed: it may not have taken effect
-	changed  map[subject]bool // what the desired configuration says otherwise than was
-	diff     rules.Diff
-	entries  []entry           // of want
-	left     []entry           // of was, that want has not
-	contents map[string][]byte // of files that begin with what the host has, by digest
+	facts           engine.ConfigFacts
+	boot            string
+	desired         engine.Config    // as the documents say it
+	want            engine.Config    // desired, with what depends on the host's own files filled in
+	was             engine.Config    // what holdfast has made the host have, or tried to
+	hasRecord       bool             // was is from a record; else the host is taken as it is found
+	repair          bool             // drift is done away with
+	owned           map[string]bool  // paths that are holdfast's
+	ownedBefore     map[string]bool  // paths that were before an unfinished write, and stay so or go
+	followingLinks  map[subject]bool // hard links that go where their targets go
+	notInEffect     map[string]bool  // what unfinished writes have changed: it may not have taken effect
+	changedSubjects map[subject]bool // what the desired configuration says otherwise than was
+	diff            rules.Diff
+	entries         []desiredEntry    // of want
+	leaving         []desiredEntry    // of was, that want has not
+	contents        map[string][]byte // of files that begin with what the host has, by digest
 
 	origins     map[string]engine.AccountOrigin // as in engine.Applied
 	noDocuments bool
@@ -54,30 +54,30 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	if err != nil {
 		return nil, err
 	}
-	x := &configDiff{seen: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changed: map[subject]bool{}, redo: map[string]bool{}, follows: map[subject]bool{}, mine: map[string]bool{}, contents: map[string][]byte{}, noDocuments: d.NoDocuments}
-	x.base(onlyConfig(*d.Config))
+	x := &configDiff{facts: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changedSubjects: map[subject]bool{}, notInEffect: map[string]bool{}, followingLinks: map[subject]bool{}, owned: map[string]bool{}, contents: map[string][]byte{}, noDocuments: d.NoDocuments}
+	x.findBaseline(onlyConfig(*d.Config))
 	if d.NoDocuments { // what only an installation can change stays
 		x.desired.Fixed = x.was.Fixed
 	}
-	x.want = x.inherited(onlyConfig(x.desired))
+	x.want = x.fillInherited(onlyConfig(x.desired))
 	x.origins = x.findOrigins()
 	x.entries = entriesOf(x.want)
-	x.left = leaving(entriesOf(x.was), x.entries)
-	documents, err := rules.Compare(asDocumented(x.was), onlyConfig(x.desired), policy)
+	x.leaving = leavingEntries(entriesOf(x.was), x.entries)
+	documents, err := rules.Compare(withoutHostDigests(x.was), onlyConfig(x.desired), policy)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range documents.Changes {
-		x.changed[subject{c.Domain, c.Name}] = true
+		x.changedSubjects[subject{c.Domain, c.Name}] = true
 	}
-	x.follow()
-	if err := x.obstacles(); err != nil {
+	x.markFollowingLinks()
+	if err := x.findObstacles(); err != nil {
 		return nil, err
 	}
-	if x.diff, err = rules.Compare(x.effective(), x.want, policy); err != nil {
+	if x.diff, err = rules.Compare(x.comparedConfig(), x.want, policy); err != nil {
 		return nil, err
 	}
-	if u := x.unfinished(); u != nil && u.Failed != "" && u.Boot == x.boot && !d.StopOnError {
+	if u := x.unfinishedWrite(); u != nil && u.Failed != "" && u.Boot == x.boot && !d.StopOnError {
 		x.fallBack(u.Failed)
 	}
 	return x, nil
@@ -90,21 +90,21 @@ func onlyConfig(c engine.Config) engine.Config {
 	return c
 }
 
-func (x *configDiff) unfinished() *engine.Unfinished {
-	if x.seen.Applied == nil {
+func (x *configDiff) unfinishedWrite() *engine.Unfinished {
+	if x.facts.Applied == nil {
 		return nil
 	}
-	return x.seen.Applied.Unfinished
+	return x.facts.Applied.Unfinished
 }
 
-// leaving lists what was asked for and is not any more, what is in a directory
+// leavingEntries lists what was asked for and is not any more, what is in a directory
 // before it.
-func leaving(was, want []entry) []entry {
+func leavingEntries(was, want []desiredEntry) []desiredEntry {
 	kept := map[string]bool{}
 	for _, e := range want {
 		kept[e.edit.path] = true
 	}
-	var gone []entry
+	var gone []desiredEntry
 	for _, e := range slices.Backward(was) {
 		if !kept[e.edit.path] {
 			gone = append(gone, e)
@@ -113,15 +113,15 @@ func leaving(was, want []entry) []entry {
 	return gone
 }
 
-// obstacles finds what is in the way on the host, all of it.
-func (x *configDiff) obstacles() error {
+// findObstacles finds what is in the way on the host, all of it.
+func (x *configDiff) findObstacles() error {
 	var wrong []error
 	for _, e := range x.entries {
-		n := x.seen.Nodes[e.edit.path]
+		n := x.facts.Nodes[e.edit.path]
 		isDir, wantDir := n.Type == engine.DirectoryNode, e.edit.kind == engine.DirectoryNode
 		switch {
-		case n.Type == engine.NoNode || e.fits(x.seen.Nodes):
-		case e.keep && !x.mine[e.edit.path]:
+		case n.Type == engine.NoNode || e.matchesHost(x.facts.Nodes):
+		case e.keep && !x.owned[e.edit.path]:
 			wrong = append(wrong, fmt.Errorf("%s is on the host already, and is not to be overwritten (overwrite = false): remove it there, or take it out of the configuration", e.edit.path))
 		case isDir && !wantDir:
 			wrong = append(wrong, fmt.Errorf("%s is a directory on the host, and is to be a %s: remove it there", e.edit.path, e.edit.kind))
@@ -131,33 +131,33 @@ func (x *configDiff) obstacles() error {
 			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", e.edit.path))
 		}
 	}
-	comes := brought(x.entries)
+	comes := unitsAmong(x.entries)
 	for _, u := range x.want.Units {
-		missing := x.seen.Units[u.Name] == "not-found" || x.seen.Units[u.Name] == ""
-		if missing && u.Enabled != nil && *u.Enabled && !comes[u.Name] && !comes[template(u.Name)] {
+		missing := x.facts.Units[u.Name] == "not-found" || x.facts.Units[u.Name] == ""
+		if missing && u.Enabled != nil && *u.Enabled && !comes[u.Name] && !comes[unitTemplate(u.Name)] {
 			wrong = append(wrong, fmt.Errorf("unit %s is to be enabled, and the host does not have it: add its contents, or take it out of the configuration", u.Name))
 		}
 	}
-	return errors.Join(slices.Concat(wrong, x.ways(), x.lockout())...)
+	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findLockout())...)
 }
 
-// follow finds the hard links whose targets are replaced: they would stay links
+// markFollowingLinks finds the hard links whose targets are replaced: they would stay links
 // to what was there.
-func (x *configDiff) follow() {
+func (x *configDiff) markFollowingLinks() {
 	replaced := map[string]bool{}
 	for _, e := range x.entries {
-		replaced[e.edit.path] = !e.fits(x.seen.Nodes) && !x.spare(e.about)
+		replaced[e.edit.path] = !e.matchesHost(x.facts.Nodes) && !x.isReportOnly(e.about)
 	}
 	for _, e := range x.entries {
 		if e.edit.hard && replaced[e.edit.data] {
-			x.follows[e.about] = true
+			x.followingLinks[e.about] = true
 		}
 	}
 }
 
-// brought lists the units, and templates of units, that come with these
+// unitsAmong lists the units, and templates of units, that come with these
 // entries, as units or as files.
-func brought(entries []entry) map[string]bool {
+func unitsAmong(entries []desiredEntry) map[string]bool {
 	units := map[string]bool{}
 	for _, e := range entries {
 		if dir, name := path.Split(e.edit.path); strings.HasSuffix(dir, "/systemd/system/") {
@@ -176,7 +176,7 @@ func (x *configDiff) fallBack(failed string) {
 	reboot := []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}}
 	changes := slices.Clone(x.diff.Changes)
 	for i := range changes {
-		if effective(changes[i].Actions) {
+		if hasEffect(changes[i].Actions) {
 			changes[i].Rule, changes[i].Actions = rule, reboot
 		}
 	}
@@ -186,18 +186,18 @@ func (x *configDiff) fallBack(failed string) {
 	}
 }
 
-func effective(actions []engine.Action) bool {
+func hasEffect(actions []engine.Action) bool {
 	return slices.ContainsFunc(actions, func(a engine.Action) bool { return a.Type != engine.NoAction })
 }
 
-// drift reports whether a change undoes one that nobody planned: the documents
+// isDrift reports whether a change undoes one that nobody planned: the documents
 // say what they said when they were applied, and nothing is half done.
-func (x *configDiff) drift(s subject) bool {
-	return x.recorded && x.unfinished() == nil && !x.changed[s] && !x.follows[s]
+func (x *configDiff) isDrift(s subject) bool {
+	return x.hasRecord && x.unfinishedWrite() == nil && !x.changedSubjects[s] && !x.followingLinks[s]
 }
 
-// spare reports whether a difference is only to be reported.
-func (x *configDiff) spare(s subject) bool { return !x.repair && x.drift(s) }
+// isReportOnly reports whether a difference is only to be reported.
+func (x *configDiff) isReportOnly(s subject) bool { return !x.repair && x.isDrift(s) }
 
 // kindOf returns the kind of resource that a change is of, for people.
 func kindOf(c rules.Change) string {
@@ -207,31 +207,31 @@ func kindOf(c rules.Change) string {
 	return string(c.Domain)
 }
 
-// changes lists what is to be done, for people. Where nothing is, but that is
+// listChanges lists what is to be done, for people. Where nothing is, but that is
 // not on record, the record is the change.
-func (x *configDiff) changes() []engine.Change {
+func (x *configDiff) listChanges() []engine.Change {
 	var list []engine.Change
 	for _, c := range x.diff.Changes {
-		before, after := x.sides(c)
+		before, after := x.describeChange(c)
 		if before == after {
 			before += map[bool]string{true: ", but others", false: ", not in effect"}[c.Domain == rules.User]
 		}
 		list = append(list, engine.Change{
 			Module: "config", Kind: kindOf(c), Resource: string(c.Domain) + " " + c.Name, Before: before, After: after,
-			Rule: c.Rule, Verb: string(c.Verb), Why: c.Why, Drift: x.drift(subject{c.Domain, c.Name}), Actions: c.Actions,
-			Warnings: x.warnings(c),
+			Rule: c.Rule, Verb: string(c.Verb), Why: c.Why, Drift: x.isDrift(subject{c.Domain, c.Name}), Actions: c.Actions,
+			Warnings: x.changeWarnings(c),
 		})
 	}
-	if all := x.everything(); all != "" && len(list) > 0 {
+	if all := x.removalWarning(); all != "" && len(list) > 0 {
 		list[0].Warnings = append([]string{all}, list[0].Warnings...)
 	}
-	if len(list) > 0 || x.onRecord() {
+	if len(list) > 0 || x.matchesRecord() {
 		return list
 	}
 	before, why := "absent", "the host matches; what leaves the configuration later is known from the record"
-	if u := x.unfinished(); u != nil {
+	if u := x.unfinishedWrite(); u != nil {
 		before, why = "unfinished, by run "+u.Run, "the host matches, and that is not on record"
-	} else if x.recorded {
+	} else if x.hasRecord {
 		before, why = "of another configuration", "what differs is not about files, units, users or groups"
 	}
 	return []engine.Change{{
@@ -240,15 +240,15 @@ func (x *configDiff) changes() []engine.Change {
 	}}
 }
 
-// drifts reports whether something has drifted from what was applied.
-func (x *configDiff) drifts() bool {
-	return slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool { return x.drift(subject{c.Domain, c.Name}) })
+// hasDrift reports whether something has drifted from what was applied.
+func (x *configDiff) hasDrift() bool {
+	return slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool { return x.isDrift(subject{c.Domain, c.Name}) })
 }
 
-// onRecord reports whether the host's record says just what is desired.
-func (x *configDiff) onRecord() bool {
-	a := x.seen.Applied
-	return a != nil && a.Unfinished == nil && sameRecord(asDocumented(a.Config), x.desired)
+// matchesRecord reports whether the host's record says just what is desired.
+func (x *configDiff) matchesRecord() bool {
+	a := x.facts.Applied
+	return a != nil && a.Unfinished == nil && sameRecord(withoutHostDigests(a.Config), x.desired)
 }
 
 // sameRecord reports whether two configurations are written down the same. Of

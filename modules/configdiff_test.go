@@ -25,7 +25,7 @@ func TestUnitThatBecomesOneToEnable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := x.write(engine.Target{Desired: d, Run: "r1"})
+	w := x.buildWrite(engine.Target{Desired: d, Run: "r1"})
 	if len(w.units) != 1 || w.units[0] != (unitEdit{name: "a.service", do: "enable"}) {
 		t.Errorf("units %+v", w.units)
 	}
@@ -108,7 +108,7 @@ func TestHardLinkFollows(t *testing.T) {
 		t.Fatalf("changes %+v, %v", changes, err)
 	}
 	x, err := newConfigDiff(d, f, true)
-	if err != nil || len(x.write(engine.Target{Desired: d, Run: "r1"}).edits) != 2 {
+	if err != nil || len(x.buildWrite(engine.Target{Desired: d, Run: "r1"}).edits) != 2 {
 		t.Errorf("the link is not written: %v", err)
 	}
 	if changes, err := (configuration{}).Diff(engine.Desired{Config: config("1")}, f); err != nil || len(changes) > 0 {
@@ -138,7 +138,7 @@ func TestUnitsThatLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := x.write(engine.Target{Desired: d, Run: "r1"}).units
+	got := x.buildWrite(engine.Target{Desired: d, Run: "r1"}).units
 	want := []unitEdit{
 		{name: "a@1.service", do: "disable", early: true, enabled: true},
 		{name: "os.service", do: "preset", enabled: true},
@@ -181,10 +181,10 @@ func TestPasswordsAreToldInWords(t *testing.T) {
 		"$6$ab": "password sha256:" + engine.ShortDigest(engine.Digest([]byte("$6$ab"))),
 	} {
 		x := configDiff{
-			seen: engine.ConfigFacts{Users: map[string]engine.Login{"core": {Password: engine.Digest([]byte(hash))}}},
-			want: engine.Config{Users: []engine.User{{Name: "core", PasswordHash: engine.Digest([]byte("$6$new"))}}},
+			facts: engine.ConfigFacts{Users: map[string]engine.Login{"core": {Password: engine.Digest([]byte(hash))}}},
+			want:  engine.Config{Users: []engine.User{{Name: "core", PasswordHash: engine.Digest([]byte("$6$new"))}}},
 		}
-		if before, after := x.userSides("core"); before != "no SSH keys, "+want || !strings.Contains(after, "password sha256:") {
+		if before, after := x.describeUserChange("core"); before != "no SSH keys, "+want || !strings.Contains(after, "password sha256:") {
 			t.Errorf("%q: %q -> %q", hash, before, after)
 		}
 	}

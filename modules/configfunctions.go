@@ -8,38 +8,38 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// statistics, digests and targets are what the host prints, if it is as
+// expectedStats, digests and targets are what the host prints, if it is as
 // planned, about what the functions present, files and links list.
-func (l listing) statistics() string {
-	return l.join(func(n engine.Node) string { return stat(n) }, engine.FileNode, engine.DirectoryNode, engine.LinkNode)
+func (l listing) expectedStats() string {
+	return l.joinPresent(func(n engine.Node) string { return formatStat(n) }, engine.FileNode, engine.DirectoryNode, engine.LinkNode)
 }
 
-func (l listing) digests() string {
+func (l listing) expectedDigests() string {
 	var list []string
-	for _, it := range l.present(engine.FileNode) {
+	for _, it := range l.presentItems(engine.FileNode) {
 		list = append(list, it.was.Digest+"  ."+it.path)
 	}
 	slices.Sort(list)
 	return strings.Join(list, "\n")
 }
 
-func (l listing) targets() string {
-	return l.join(func(n engine.Node) string { return n.Target }, engine.LinkNode)
+func (l listing) expectedTargets() string {
+	return l.joinPresent(func(n engine.Node) string { return n.Target }, engine.LinkNode)
 }
 
-func (l listing) join(of func(engine.Node) string, types ...engine.NodeType) string {
+func (l listing) joinPresent(of func(engine.Node) string, types ...engine.NodeType) string {
 	var list []string
-	for _, it := range l.present(types...) {
+	for _, it := range l.presentItems(types...) {
 		list = append(list, of(it.was))
 	}
 	return strings.TrimRight(strings.Join(list, "\n"), "\n")
 }
 
-// functions gives the shell functions that know what changes.
-func (l listing) functions() string {
+// shellFunctions gives the shell functions that know what changes.
+func (l listing) shellFunctions() string {
 	paths := func(types ...engine.NodeType) []string {
 		var list []string
-		for _, it := range l.present(types...) {
+		for _, it := range l.presentItems(types...) {
 			list = append(list, it.path)
 		}
 		return list
@@ -50,30 +50,30 @@ func (l listing) functions() string {
 		files[it.path] = it.kind == engine.FileNode
 	}
 	for i, it := range l.items {
-		calls.WriteString(it.call(i, files))
+		calls.WriteString(it.shellCall(i, files))
 	}
 	was := paths(engine.FileNode, engine.LinkNode)
 	return "edits() {\nspot=''\n" + calls.String() + "}\n" +
-		"absent() {\nfor file in" + words(paths(engine.NoNode)) + "; do ! found \"$root$file\" || return 1; done\n}\n" +
-		printing("present", `"$root"%s\\0`, paths(engine.FileNode, engine.DirectoryNode, engine.LinkNode)) +
-		printing("files", `.%s\\n`, paths(engine.FileNode)) +
-		printing("links", `"$root"%s\\0`, paths(engine.LinkNode)) +
-		printing("changing", `.%s\\n`, was) +
-		printing("keeping", `.%s\\0`, l.some(func(it item) (string, bool) { return it.path, it.save && it.was.Type == engine.FileNode })) +
-		printing("places", `%s\\0`, l.some(func(it item) (string, bool) { return it.path, true })) +
-		printing("grounds", `%s\\n`, l.grounds()) +
-		l.touched() + l.names() + l.copying()
+		"absent() {\nfor file in" + quoteWords(paths(engine.NoNode)) + "; do ! found \"$root$file\" || return 1; done\n}\n" +
+		printFunction("present", `"$root"%s\\0`, paths(engine.FileNode, engine.DirectoryNode, engine.LinkNode)) +
+		printFunction("files", `.%s\\n`, paths(engine.FileNode)) +
+		printFunction("links", `"$root"%s\\0`, paths(engine.LinkNode)) +
+		printFunction("changing", `.%s\\n`, was) +
+		printFunction("keeping", `.%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, it.save && it.was.Type == engine.FileNode })) +
+		printFunction("places", `%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, true })) +
+		printFunction("grounds", `%s\\n`, l.parentDirs()) +
+		l.directoriesFunction() + l.namesFunction() + l.sourcesFunction()
 }
 
-// printing gives a function that prints words, each as the format says.
-func printing(name, format string, list []string) string {
+// printFunction gives a function that prints words, each as the format says.
+func printFunction(name, format string, list []string) string {
 	if len(list) == 0 {
 		return name + "() { :; }\n"
 	}
-	return name + "() {\nprintf " + format + words(list) + "\n}\n"
+	return name + "() {\nprintf " + format + quoteWords(list) + "\n}\n"
 }
 
-func words(list []string) string {
+func quoteWords(list []string) string {
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString(" " + hostscript.Quote(s))
@@ -81,9 +81,9 @@ func words(list []string) string {
 	return b.String()
 }
 
-// touched gives the function that prints the directories in which something
+// directoriesFunction gives the function that prints the directories in which something
 // has changed, those that are there.
-func (l listing) touched() string {
+func (l listing) directoriesFunction() string {
 	var list []string
 	for _, it := range l.items {
 		list = append(list, dirOf(it.path))
@@ -92,12 +92,12 @@ func (l listing) touched() string {
 		}
 	}
 	slices.Sort(list)
-	return "directories() {\nfor dir in" + words(slices.Compact(list)) +
+	return "directories() {\nfor dir in" + quoteWords(slices.Compact(list)) +
 		"; do if [ -d \"$root$dir/\" ]; then printf \"$root\"%s/\\\\0 \"$dir\"; fi; done\n}\n"
 }
 
-// grounds are the directories in which something may be made.
-func (l listing) grounds() []string {
+// parentDirs are the directories in which something may be made.
+func (l listing) parentDirs() []string {
 	var list []string
 	for _, it := range l.items {
 		list = append(list, dirOf(it.path))
@@ -109,9 +109,9 @@ func (l listing) grounds() []string {
 	return slices.Compact(list)
 }
 
-// names gives the function that demands the users and groups that are named
+// namesFunction gives the function that demands the users and groups that are named
 // and not made by the same transaction.
-func (l listing) names() string {
+func (l listing) namesFunction() string {
 	var b strings.Builder
 	seen := map[string]bool{}
 	demand := func(base, word, name, about string) {
@@ -131,15 +131,15 @@ func (l listing) names() string {
 	return "names() {\n:\n" + b.String() + "}\n"
 }
 
-// copying gives the function that gives what was sent its modes and owners.
+// sourcesFunction gives the function that gives what was sent its modes and owners.
 // Changing the owner takes setuid bits away, so modes come last.
-func (l listing) copying() string {
+func (l listing) sourcesFunction() string {
 	const most = 500 // words of a command
 	var lines []string
 	for _, c := range l.copies {
 		lines = append(lines, "cp "+c[0]+" "+c[1])
 	}
-	group := func(command string, of func(item) string) {
+	group := func(command string, of func(listedEdit) string) {
 		by := map[string][]string{}
 		for _, it := range l.items {
 			if it.kind == engine.FileNode && of(it) != "" {
@@ -154,16 +154,16 @@ func (l listing) copying() string {
 		for _, k := range keys {
 			slices.Sort(by[k])
 			for list := range slices.Chunk(slices.Compact(by[k]), most) {
-				lines = append(lines, command+" "+hostscript.Quote(k)+words(list))
+				lines = append(lines, command+" "+hostscript.Quote(k)+quoteWords(list))
 			}
 		}
 	}
-	group("owned", func(it item) string {
+	group("owned", func(it listedEdit) string {
 		if it.late {
 			return ""
 		}
 		return it.owner
 	})
-	group("chmod", func(it item) string { return octal(it.mode) })
+	group("chmod", func(it listedEdit) string { return formatMode(it.mode) })
 	return "sources() {\nsaid=$({\ncd \"$tx/new\"" + strings.Join(append([]string{""}, lines...), " &&\n") + "\n} 2>&1)\n}\n"
 }

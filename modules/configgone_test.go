@@ -15,22 +15,22 @@ func noDocuments() engine.Desired {
 	return engine.Desired{Config: &engine.Config{}, NoDocuments: true}
 }
 
-// gather looks at the host as a plan does.
-func (s looked) gather(d engine.Desired) engine.Facts {
+// gatherFacts looks at the host as a plan does.
+func (s gatheredHost) gatherFacts(d engine.Desired) engine.Facts {
 	s.tb.Helper()
-	return configRead(d, s.answer(d), engine.Facts{BootID: boot})
+	return configRead(d, s.probeAnswer(d), engine.Facts{BootID: boot})
 }
 
-func (s looked) link(path, target string) {
+func (s gatheredHost) addLink(path, target string) {
 	s.tb.Helper()
-	s.check(os.MkdirAll(filepath.Dir(s.root+path), 0o755))
-	s.check(os.Symlink(target, s.root+path))
+	s.checkFacts(os.MkdirAll(filepath.Dir(s.root+path), 0o755))
+	s.checkFacts(os.Symlink(target, s.root+path))
 }
 
 // A host without documents that holdfast never wrote to is left alone.
 func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
 	s := newLooked(t)
-	f := s.gather(noDocuments())
+	f := s.gatherFacts(noDocuments())
 	changes, err := configuration{}.Diff(noDocuments(), f)
 	if err != nil || len(changes) > 0 || f.Config.Problem != "" {
 		t.Errorf("%v %v %+v", changes, err, f.Config)
@@ -40,14 +40,14 @@ func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
 // A record without documents is work: all of it goes, and that is told loudly.
 func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	s := newLooked(t)
-	s.write("/etc/a", "1", 0o644)
+	s.writeFile("/etc/a", "1", 0o644)
 	c := engine.Config{
 		Files: []engine.File{aFile("/etc/a")},
 		Users: []engine.User{{Name: "bob", SSHKeys: []string{key1}}},
 		Fixed: []engine.Fixed{{Name: "storage.disks /dev/sda", Digest: "x"}},
 	}
-	s.record(engine.Applied{Schema: engine.AppliedSchema, Config: c})
-	f := s.gather(noDocuments())
+	s.writeRecord(engine.Applied{Schema: engine.AppliedSchema, Config: c})
+	f := s.gatherFacts(noDocuments())
 	changes, err := configuration{}.Diff(noDocuments(), f)
 	if err != nil || len(changes) != 2 {
 		t.Fatalf("%v %v", changes, err)
@@ -63,7 +63,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after := x.records("r")
+	_, after := x.buildRecords("r")
 	f.Config.Applied = &after
 	if changes, err := (configuration{}).Diff(noDocuments(), f); err != nil || len(changes) > 0 || len(after.Config.Fixed) != 1 {
 		t.Errorf("%v %v %+v", changes, err, after)
@@ -73,8 +73,8 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 // A record that is not understood is no match, with documents or without.
 func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 	s := newLooked(t)
-	s.write(engine.AppliedPath, "hello\n", 0o600)
-	if changes, err := (configuration{}).Diff(noDocuments(), s.gather(noDocuments())); err == nil {
+	s.writeFile(engine.AppliedPath, "hello\n", 0o600)
+	if changes, err := (configuration{}).Diff(noDocuments(), s.gatherFacts(noDocuments())); err == nil {
 		t.Errorf("%v", changes)
 	}
 }
@@ -106,11 +106,11 @@ func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
 // A link on the way, or a file system in memory, is found when planning.
 func TestTheWayToAFileIsLookedAt(t *testing.T) {
 	s := newLooked(t)
-	s.write("/srv/app/x", "", 0o644)
-	s.link("/etc/app", "/srv/app")
-	s.link("/home", "srv")
+	s.writeFile("/srv/app/x", "", 0o644)
+	s.addLink("/etc/app", "/srv/app")
+	s.addLink("/home", "srv")
 	d := engine.Desired{Config: &engine.Config{Files: []engine.File{aFile("/etc/app/deep/x"), aFile("/etc/app/y"), aFile("/home/z")}}}
-	f := s.gather(d)
+	f := s.gatherFacts(d)
 	_, err := configuration{}.Diff(d, f)
 	if err == nil || !strings.Contains(err.Error(), "/etc/app/deep/x: /etc/app is a symbolic link to /srv/app; write the path it leads to") || strings.Contains(err.Error(), "/home") {
 		t.Errorf("%v", err)

@@ -24,10 +24,10 @@ func TestAWriteDoesNotGoPastAHoldThatAppearsMeanwhile(t *testing.T) {
 				if quiet {
 					b.remove(engine.HoldPath)
 				}
-				before := b.tree()
+				before := b.listTree()
 				b.stopAt(point, "printf '%s' '"+theirHold+"' >\"$BOX"+engine.HoldPath+"\""+goOn)
 				out := b.write(w)
-				b.hit(point)
+				b.awaitPoint(point)
 				b.want(out, hostscript.ScriptHeld, "held by someone else; nothing was done")
 				if !strings.Contains(out.Stdout, "DIMM swap") {
 					t.Errorf("does not say who: %s", out.Stdout)
@@ -36,17 +36,17 @@ func TestAWriteDoesNotGoPastAHoldThatAppearsMeanwhile(t *testing.T) {
 				if !quiet {
 					b.hold(engine.RunHold, "r1")
 				}
-				if added, gone := differences(before, b.tree()); len(added)+len(gone) > 0 {
+				if added, gone := differingLines(before, b.listTree()); len(added)+len(gone) > 0 {
 					t.Errorf("something is written: %q\nin place of %q", added, gone)
 				}
-				b.clean()
+				b.checkClean()
 			})
 		}
 	}
 }
 
-// differences are the lines of two trees that only one has, but for the hold.
-func differences(before, after string) (added, gone []string) {
+// differingLines are the lines of two trees that only one has, but for the hold.
+func differingLines(before, after string) (added, gone []string) {
 	for line := range strings.Lines(after) {
 		if !strings.Contains(before, line) && !strings.HasPrefix(line, engine.HoldPath) {
 			added = append(added, line)
@@ -76,7 +76,7 @@ func TestAHoldIsNotTakenInTheMiddleOfAWrite(t *testing.T) {
 			b.put("/run/hold.sh", hold, 0o600)
 			b.stopAt(point, `sh "$BOX/run/hold.sh" >"$BOX/run/hold.out" 2>&1 9>&-; echo $? >>"$BOX/run/hold.out"`+goOn)
 			b.want(b.write(b.crashWrite(true)), 0, "")
-			b.hit(point)
+			b.awaitPoint(point)
 			if said := b.read("/run/hold.out"); !strings.Contains(said, "busy with run r1, write, since 2") || !strings.HasSuffix(said, "\n75\n") {
 				t.Errorf("hold says %q", said)
 			}
@@ -93,7 +93,7 @@ func TestAHoldIsNotTakenInTheMiddleOfAWrite(t *testing.T) {
 func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
 	b := newBox(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
-	f := b.observe(d)
+	f := b.gatherFacts(d)
 	changes, err := operatingSystem{}.Diff(d, f)
 	b.check(err)
 	script := operatingSystem{}.Steps(target(d, f), changes).Stage[0].Do.Exec.Script

@@ -17,7 +17,7 @@ func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
 		return engine.Config{Users: []engine.User{u}}
 	}
 	const early, late, whole = 2, 3, -1 // where a write is cut short: before and after the account changes
-	hashed := user(func(u *engine.User) { u.PasswordHash = hash() })
+	hashed := user(func(u *engine.User) { u.PasswordHash = passwordDigest() })
 	keyed := user(func(u *engine.User) { u.SSHKeys = []string{key1} })
 	plain, gone, none := user(func(*engine.User) {}), user(func(u *engine.User) { u.Account.Absent = true }), engine.Config{}
 	type run struct {
@@ -51,7 +51,7 @@ func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
 					h.users["bob"] = engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
 				}
 				for _, r := range test.runs {
-					h.run(t, r.config, r.stop)
+					h.runOnce(t, r.config, r.stop)
 				}
 				login := h.users["bob"]
 				login.Password = test.drift
@@ -59,14 +59,14 @@ func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
 				if reboots {
 					h.boot++
 				}
-				h.run(t, test.last, whole)
-				h.check(t, test.last)
+				h.runOnce(t, test.last, whole)
+				h.checkAccounts(t, test.last)
 				want := map[bool]string{false: "bob's own", true: lockHash}[test.missing]
 				if got := h.users["bob"].Password; got != want {
 					t.Errorf("bob has the password %q, want %q", got, want)
 				}
-				h.run(t, hashed, whole)
-				h.check(t, hashed)
+				h.runOnce(t, hashed, whole)
+				h.checkAccounts(t, hashed)
 			})
 		}
 	}
@@ -80,11 +80,11 @@ func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
 			t.Parallel()
 			own := engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
 			h := newAccountHost(map[string]engine.Login{"bob": own})
-			h.run(t, engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}, stop)
+			h.runOnce(t, engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}, stop)
 			h.users["bob"] = own
-			for _, c := range []engine.Config{{}, {Users: []engine.User{{Name: "bob", PasswordHash: hash()}}}, {}} {
-				h.run(t, c, -1)
-				h.check(t, c)
+			for _, c := range []engine.Config{{}, {Users: []engine.User{{Name: "bob", PasswordHash: passwordDigest()}}}, {}} {
+				h.runOnce(t, c, -1)
+				h.checkAccounts(t, c)
 			}
 			if got := h.users["bob"]; got.Retired() || got.Password != own.Password {
 				t.Errorf("bob is %+v", got)
@@ -97,11 +97,11 @@ func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
 // the first and its record.
 func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
 	h := newAccountHost(map[string]engine.Login{"bob": {UID: 1000, Group: "bob", Password: "bob's own"}})
-	h.run(t, engine.Config{Users: []engine.User{{Name: "bob", PasswordHash: hash()}}}, -1)
+	h.runOnce(t, engine.Config{Users: []engine.User{{Name: "bob", PasswordHash: passwordDigest()}}}, -1)
 	gone := engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}
-	h.run(t, gone, 3)
+	h.runOnce(t, gone, 3)
 	h.boot++
-	changes, err := configuration{}.Diff(engine.Desired{Config: &gone}, h.facts())
+	changes, err := configuration{}.Diff(engine.Desired{Config: &gone}, h.gatherFacts())
 	if err != nil || len(changes) != 1 || changes[0].Resource != engine.RecordResource {
 		t.Errorf("%+v, %v", changes, err)
 	}
@@ -110,7 +110,7 @@ func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
 // A write that should give a group its hash back is cut short: the next one
 // does, also when the host has rebooted in between, and keeps no other hash.
 func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
-	hashed := engine.Config{Groups: []engine.Group{{Name: "web", PasswordHash: hash()}}}
+	hashed := engine.Config{Groups: []engine.Group{{Name: "web", PasswordHash: passwordDigest()}}}
 	for name, test := range map[string]struct{ before, unfinished, last engine.Config }{
 		"leaving":        {before: hashed},
 		"hash":           {before: hashed, unfinished: engine.Config{Groups: []engine.Group{{Name: "web"}}}, last: engine.Config{Groups: []engine.Group{{Name: "web"}}}},
@@ -129,11 +129,11 @@ func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w := x.write(engine.Target{Desired: d, Facts: f, Run: "s"})
+				w := x.buildWrite(engine.Target{Desired: d, Facts: f, Run: "s"})
 				if len(w.groups) != 1 || !w.groups[0].back || w.groups[0].keep {
 					t.Errorf("%+v", w.groups)
 				}
-				if hashes(decodeRecord(w.before).Unfinished.Config)["group/web"] == "" {
+				if passwordHashes(decodeRecord(w.before).Unfinished.Config)["group/web"] == "" {
 					t.Errorf("the record forgets the hash: %s", w.before)
 				}
 			})
@@ -144,21 +144,21 @@ func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 // Nobody knows who made an account of a record that an earlier version wrote.
 func TestAccountsOfAnEarlierRecord(t *testing.T) {
 	record := &engine.Applied{Schema: 1, Config: engine.Config{Users: []engine.User{
-		{Name: "core", PasswordHash: hash()}, {Name: "bob", PasswordHash: hash()}, {Name: "etcd", PasswordHash: hash()},
+		{Name: "core", PasswordHash: passwordDigest()}, {Name: "bob", PasswordHash: passwordDigest()}, {Name: "etcd", PasswordHash: passwordDigest()},
 	}}}
 	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{
-		"core": {UID: 1000, Group: "core", Password: hash(), Connects: true}, "bob": {UID: 1001, Group: "bob", Password: hash()}, "etcd": {UID: 998, Group: "etcd", Password: hash()},
+		"core": {UID: 1000, Group: "core", Password: passwordDigest(), Connects: true}, "bob": {UID: 1001, Group: "bob", Password: passwordDigest()}, "etcd": {UID: 998, Group: "etcd", Password: passwordDigest()},
 	}}}
 	x, err := newConfigDiff(engine.Desired{Config: &engine.Config{}}, f, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, u := range x.write(engine.Target{Desired: engine.Desired{Config: &engine.Config{}}, Facts: f, Run: "r"}).users {
+	for _, u := range x.buildWrite(engine.Target{Desired: engine.Desired{Config: &engine.Config{}}, Facts: f, Run: "r"}).users {
 		if u.back || u.keep || u.retire != (u.want.Name == "bob") || !u.password {
 			t.Errorf("%+v", u)
 		}
 	}
-	if _, after := x.records("r"); after.Accounts["bob"] != engine.MadeAccount || after.Accounts["core"] != "" {
+	if _, after := x.buildRecords("r"); after.Accounts["bob"] != engine.MadeAccount || after.Accounts["core"] != "" {
 		t.Errorf("%+v", after.Accounts)
 	}
 }

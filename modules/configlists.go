@@ -11,9 +11,9 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// item is an edit as the scripts know it: what is left open is filled in.
-type item struct {
-	edit
+// listedEdit is an edit as the scripts know it: what is left open is filled in.
+type listedEdit struct {
+	pathEdit
 	parent bool   // only a directory on the way, made if it is missing
 	about  string // the path that it is for
 	source string // file among what was sent that has its contents, mode and owner
@@ -23,11 +23,11 @@ type item struct {
 
 // listing is all that changes in the file system, parents first.
 type listing struct {
-	items  []item
+	items  []listedEdit
 	copies [][2]string // among what was sent: contents needed with different owners or modes
 }
 
-func newListing(w write) listing {
+func newListing(w hostWrite) listing {
 	l := listing{}
 	created := map[string]bool{}
 	for _, u := range w.users {
@@ -42,23 +42,23 @@ func newListing(w write) listing {
 			known[e.path] = true
 		}
 	}
-	for _, e := range inOrder(w.edits) {
+	for _, e := range sortEdits(w.edits) {
 		if e.kind != engine.NoNode || e.restore {
-			l.parents(e.path, path.Dir(e.path), known)
+			l.addParents(e.path, path.Dir(e.path), known)
 		}
-		it := item{edit: e, about: e.path}
-		it.fill()
+		it := listedEdit{pathEdit: e, about: e.path}
+		it.fillDefaults()
 		it.late = created[it.user] || created[it.group]
 		l.items = append(l.items, it)
 	}
-	l.sources()
+	l.assignSources()
 	return l
 }
 
-// inOrder puts directories before what is in them, and what goes last, what is
+// sortEdits puts directories before what is in them, and what goes last, what is
 // in a directory before it.
-func inOrder(edits []edit) []edit {
-	return slices.SortedStableFunc(slices.Values(edits), func(a, b edit) int {
+func sortEdits(edits []pathEdit) []pathEdit {
+	return slices.SortedStableFunc(slices.Values(edits), func(a, b pathEdit) int {
 		switch aGoes, bGoes := a.kind == engine.NoNode, b.kind == engine.NoNode; {
 		case aGoes && bGoes:
 			return strings.Compare(b.path, a.path)
@@ -71,18 +71,18 @@ func inOrder(edits []edit) []edit {
 	})
 }
 
-// parents adds the directories above a path that are not in the list.
-func (l *listing) parents(about, dir string, known map[string]bool) {
+// addParents adds the directories above a path that are not in the list.
+func (l *listing) addParents(about, dir string, known map[string]bool) {
 	if known[dir] {
 		return
 	}
 	known[dir] = true
-	l.parents(about, path.Dir(dir), known)
-	l.items = append(l.items, item{edit: edit{path: dir, mode: 0o755}, parent: true, about: about, owner: "0:0"})
+	l.addParents(about, path.Dir(dir), known)
+	l.items = append(l.items, listedEdit{pathEdit: pathEdit{path: dir, mode: 0o755}, parent: true, about: about, owner: "0:0"})
 }
 
-// fill decides what the edit leaves as it is, or to the default.
-func (it *item) fill() {
+// fillDefaults decides what the edit leaves as it is, or to the default.
+func (it *listedEdit) fillDefaults() {
 	same := it.was.Type == it.kind
 	if it.mode < 0 {
 		it.mode = 0o644
@@ -108,9 +108,9 @@ func (it *item) fill() {
 	it.owner = it.user + ":" + it.group
 }
 
-// sources gives each file what is copied for it: what was sent, or a copy of
+// assignSources gives each file what is copied for it: what was sent, or a copy of
 // it where another file has the same contents with another owner or mode.
-func (l *listing) sources() {
+func (l *listing) assignSources() {
 	taken := map[string]string{} // by digest and name
 	count := map[string]int{}
 	for i := range l.items {
@@ -131,8 +131,8 @@ func (l *listing) sources() {
 	}
 }
 
-// word is what the scripts call what it is to be.
-func (it item) word() string {
+// kindWord is what the scripts call what it is to be.
+func (it listedEdit) kindWord() string {
 	switch {
 	case it.parent:
 		return "parent"
@@ -147,7 +147,7 @@ func (it item) word() string {
 // dirOf is the directory of a path, as a prefix of it: nothing for /.
 func dirOf(p string) string { return strings.TrimSuffix(path.Dir(p), "/") }
 
-func octal(mode int) string { return fmt.Sprintf("%05o", mode) }
+func formatMode(mode int) string { return fmt.Sprintf("%05o", mode) }
 
 func yesIf(is bool) string {
 	if is {
@@ -156,8 +156,8 @@ func yesIf(is bool) string {
 	return ""
 }
 
-// stat is what stat prints of a node as %f %u %g.
-func stat(n engine.Node) string {
+// formatStat is what stat prints of a node as %f %u %g.
+func formatStat(n engine.Node) string {
 	kinds := map[engine.NodeType]int{engine.FileNode: 0o100000, engine.DirectoryNode: 0o040000, engine.LinkNode: 0o120000}
 	mode := n.Mode
 	if n.Type == engine.LinkNode {
@@ -166,8 +166,8 @@ func stat(n engine.Node) string {
 	return fmt.Sprintf("%x %d %d", kinds[n.Type]|mode, n.UID, n.GID)
 }
 
-// call gives the lines that call "$1" for the item.
-func (it item) call(n int, files map[string]bool) string {
+// shellCall gives the lines that call "$1" for the item.
+func (it listedEdit) shellCall(n int, files map[string]bool) string {
 	was, wasData := "none", ""
 	switch it.was.Type {
 	case engine.NoNode:
@@ -187,23 +187,23 @@ func (it item) call(n int, files map[string]bool) string {
 	}
 	vars := [][2]string{
 		{"n", strconv.Itoa(n)},
-		{"kind", it.word()},
+		{"kind", it.kindWord()},
 		{"about", it.about},
 		{"path", it.path},
 		{"dir", dirOf(it.path)},
 		{"name", path.Base(it.path)},
-		{"fresh", it.word() + "-" + strconv.Itoa(n)},
+		{"fresh", it.kindWord() + "-" + strconv.Itoa(n)},
 		{"source", it.source},
 		{"data", data},
 		{"targetdir", targetDir},
 		{"targetname", targetName},
 		{"targetcomes", yesIf(files[it.data])},
-		{"mode", octal(it.mode)},
+		{"mode", formatMode(it.mode)},
 		{"owner", it.owner},
 		{"late", yesIf(it.late)},
 		{"was", was},
-		{"wasstat", stat(it.was)},
-		{"wasmode", octal(it.was.Mode)},
+		{"wasstat", formatStat(it.was)},
+		{"wasmode", formatMode(it.was.Mode)},
 		{"wasdata", wasData},
 		{"inode", directoryInode(it.was)},
 		{"save", yesIf(it.save)},
@@ -225,8 +225,8 @@ func directoryInode(n engine.Node) string {
 	return n.Inode
 }
 
-// some gives a word of each item that is chosen.
-func (l listing) some(of func(item) (string, bool)) []string {
+// collectWords gives a word of each item that is chosen.
+func (l listing) collectWords(of func(listedEdit) (string, bool)) []string {
 	var list []string
 	for _, it := range l.items {
 		if s, ok := of(it); ok {
@@ -236,11 +236,11 @@ func (l listing) some(of func(item) (string, bool)) []string {
 	return list
 }
 
-// hasRests reports whether a file stays without what was appended to it.
-func (l listing) hasRests() bool {
-	return slices.ContainsFunc(l.items, func(it item) bool { return it.kind == engine.FileNode && it.restore })
+// keepsRemainder reports whether a file stays without what was appended to it.
+func (l listing) keepsRemainder() bool {
+	return slices.ContainsFunc(l.items, func(it listedEdit) bool { return it.kind == engine.FileNode && it.restore })
 }
 
-func (l listing) present(types ...engine.NodeType) []item {
-	return slices.DeleteFunc(slices.Clone(l.items), func(it item) bool { return it.parent || !slices.Contains(types, it.was.Type) })
+func (l listing) presentItems(types ...engine.NodeType) []listedEdit {
+	return slices.DeleteFunc(slices.Clone(l.items), func(it listedEdit) bool { return it.parent || !slices.Contains(types, it.was.Type) })
 }

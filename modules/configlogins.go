@@ -9,16 +9,16 @@ import (
 	"holdfast/engine"
 )
 
-// groups reads lines of group(5).
-func (l *look) groups(engine.Config) error {
+// readGroups reads lines of group(5).
+func (l *probeReader) readGroups(engine.Config) error {
 	for _, line := range l.parts["group"] {
 		w := strings.Split(line, ":")
 		if len(w) < 3 {
-			return strange("groups", line)
+			return malformedLineError("groups", line)
 		}
 		gid, err := strconv.ParseUint(w[2], 10, 32)
 		if err != nil {
-			return strange("groups", line)
+			return malformedLineError("groups", line)
 		}
 		if l.facts.Groups == nil {
 			l.facts.Groups = map[string]int{}
@@ -28,18 +28,18 @@ func (l *look) groups(engine.Config) error {
 	return nil
 }
 
-// users reads lines of passwd(5).
-func (l *look) users(engine.Config) error {
+// readUsers reads lines of passwd(5).
+func (l *probeReader) readUsers(engine.Config) error {
 	l.facts.KeyDir = len(l.parts["keys"]) > 0
 	for _, line := range l.parts["passwd"] {
 		w := strings.Split(line, ":")
 		if len(w) != 7 {
-			return strange("users", line)
+			return malformedLineError("users", line)
 		}
 		uid, err := strconv.ParseUint(w[2], 10, 32)
 		gid, err2 := strconv.ParseUint(w[3], 10, 32)
 		if err != nil || err2 != nil {
-			return strange("users", line)
+			return malformedLineError("users", line)
 		}
 		if l.facts.Users == nil {
 			l.facts.Users = map[string]engine.Login{}
@@ -49,16 +49,16 @@ func (l *look) users(engine.Config) error {
 	return nil
 }
 
-// logins reads what else is known of users: KIND NAME TEXT.
-func (l *look) logins(engine.Config) error {
+// readLogins reads what else is known of users: KIND NAME TEXT.
+func (l *probeReader) readLogins(engine.Config) error {
 	for _, line := range l.parts["logins"] {
 		w := strings.SplitN(line, "\t", 3)
 		if len(w) != 3 {
-			return strange("logins", line)
+			return malformedLineError("logins", line)
 		}
 		login, ok := l.facts.Users[w[1]]
 		if !ok {
-			return strange("logins", line)
+			return malformedLineError("logins", line)
 		}
 		switch w[0] {
 		case "groups":
@@ -67,12 +67,12 @@ func (l *look) logins(engine.Config) error {
 			}
 		case "password":
 			if login.Password, _, _ = strings.Cut(w[2], " "); !isDigest(login.Password) {
-				return strange("logins", line)
+				return malformedLineError("logins", line)
 			}
 		case "keys":
 			data, err := base64.StdEncoding.DecodeString(w[2])
 			if err != nil {
-				return strange("logins", line)
+				return malformedLineError("logins", line)
 			}
 			if len(data) > maxContents {
 				return fmt.Errorf("the authorized keys of %s are more than %d MiB; remove some by hand", w[1], maxContents>>20)
@@ -85,7 +85,7 @@ func (l *look) logins(engine.Config) error {
 		case "otherkeys", "sessions":
 			n, err := strconv.ParseUint(w[2], 10, 31)
 			if err != nil {
-				return strange("logins", line)
+				return malformedLineError("logins", line)
 			}
 			if w[0] == "sessions" {
 				login.Sessions = int(n)
@@ -93,7 +93,7 @@ func (l *look) logins(engine.Config) error {
 				login.OtherKeys = int(n)
 			}
 		default:
-			return strange("logins", line)
+			return malformedLineError("logins", line)
 		}
 		l.facts.Users[w[1]] = login
 	}

@@ -12,14 +12,14 @@ import (
 	"holdfast/engine"
 )
 
-// nodes reads MODE SIZE UID GID INODE USER GROUP PATH, of what there is.
-func (l *look) nodes(engine.Config) error {
+// readNodes reads MODE SIZE UID GID INODE USER GROUP PATH, of what there is.
+func (l *probeReader) readNodes(engine.Config) error {
 	for _, line := range l.parts["nodes"] {
 		w := strings.SplitN(line, "\t", 8)
 		if len(w) != 8 {
-			return strange("nodes", line)
+			return malformedLineError("nodes", line)
 		}
-		p, err := l.path("nodes", w[7])
+		p, err := l.requestedPath("nodes", w[7])
 		if err != nil {
 			return err
 		}
@@ -28,11 +28,11 @@ func (l *look) nodes(engine.Config) error {
 		uid, err2 := strconv.ParseUint(w[2], 10, 32)
 		gid, err3 := strconv.ParseUint(w[3], 10, 32)
 		if errors.Join(err, err1, err2, err3) != nil {
-			return strange("nodes", line)
+			return malformedLineError("nodes", line)
 		}
 		n := engine.Node{
 			Type: nodeType(mode), Mode: int(mode & 0o7777), UID: int(uid), GID: int(gid),
-			User: known(w[5]), Group: known(w[6]), Inode: w[4],
+			User: knownName(w[5]), Group: knownName(w[6]), Inode: w[4],
 		}
 		if n.Type == engine.FileNode && size >= maxDigested {
 			n.Digest = "large"
@@ -58,20 +58,20 @@ func nodeType(mode uint64) engine.NodeType {
 	return engine.OtherNode
 }
 
-// known is the name of a user or group; stat says UNKNOWN of an ID without one.
-func known(name string) string {
+// knownName is the name of a user or group; stat says UNKNOWN of an ID without one.
+func knownName(name string) string {
 	if name == "UNKNOWN" {
 		return ""
 	}
 	return name
 }
 
-func (l *look) digests(engine.Config) error {
+func (l *probeReader) readFileDigests(engine.Config) error {
 	for _, line := range l.parts["digests"] {
 		sum, name, ok := strings.Cut(line, "  ")
-		p, err := l.path("digests", name)
+		p, err := l.requestedPath("digests", name)
 		if err != nil || !ok || !isDigest(sum) {
-			return strange("digests", line)
+			return malformedLineError("digests", line)
 		}
 		n := l.facts.Nodes[p]
 		n.Digest = sum
@@ -80,9 +80,9 @@ func (l *look) digests(engine.Config) error {
 	return nil
 }
 
-// checkRead refuses a look that has not read every file: one below a link that
+// checkAllRead refuses a look that has not read every file: one below a link that
 // is not the OS's own is never read.
-func (l *look) checkRead(engine.Config) error {
+func (l *probeReader) checkAllRead(engine.Config) error {
 	for _, p := range slices.Sorted(maps.Keys(l.facts.Nodes)) {
 		n := l.facts.Nodes[p]
 		if n.Type != engine.FileNode || n.Digest != "" {
@@ -93,7 +93,7 @@ func (l *look) checkRead(engine.Config) error {
 				return fmt.Errorf("%s: %s is a symbolic link to %s; write the path it leads to", p, dir, target)
 			}
 		}
-		return fmt.Errorf("%s: %s was not read; it changes, or cannot be read", lookName, p)
+		return fmt.Errorf("%s: %s was not read; it changes, or cannot be read", configProbeName, p)
 	}
 	return nil
 }
@@ -102,17 +102,17 @@ func isDigest(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// targets reads PATH, a tab, PATH -> TARGET.
-func (l *look) targets(engine.Config) error {
+// readTargets reads PATH, a tab, PATH -> TARGET.
+func (l *probeReader) readTargets(engine.Config) error {
 	for _, line := range l.parts["targets"] {
 		name, arrow, _ := strings.Cut(line, "\t")
-		p, err := l.path("targets", name)
+		p, err := l.requestedPath("targets", name)
 		target, ok := strings.CutPrefix(arrow, name+" -> ")
 		if err == nil && arrow == name { // no link any more
-			return unsteady(p)
+			return changedWhileReadError(p)
 		}
 		if err != nil || !ok {
-			return strange("targets", line)
+			return malformedLineError("targets", line)
 		}
 		n := l.facts.Nodes[p]
 		n.Target = target
@@ -121,14 +121,14 @@ func (l *look) targets(engine.Config) error {
 	return nil
 }
 
-// links reads PATH, a tab, PATH -> TARGET of directories that are links.
-func (l *look) links(engine.Config) error {
+// readLinks reads PATH, a tab, PATH -> TARGET of directories that are links.
+func (l *probeReader) readLinks(engine.Config) error {
 	for _, line := range l.parts["links"] {
 		name, arrow, _ := strings.Cut(line, "\t")
 		target, ok := strings.CutPrefix(arrow, name+" -> ")
 		link, below := strings.CutPrefix(name, ".")
 		if !ok || !below || !path.IsAbs(link) {
-			return strange("links", line)
+			return malformedLineError("links", line)
 		}
 		if l.facts.Links == nil {
 			l.facts.Links = map[string]string{}
@@ -138,19 +138,19 @@ func (l *look) links(engine.Config) error {
 	return nil
 }
 
-// fleeting reads the paths of directories that live in memory.
-func (l *look) fleeting(engine.Config) error {
+// readVolatileDirs reads the paths of directories that live in memory.
+func (l *probeReader) readVolatileDirs(engine.Config) error {
 	for _, line := range l.parts["fleeting"] {
 		dir, ok := strings.CutPrefix(line, ".")
 		if !ok || !path.IsAbs(dir) {
-			return strange("fleeting", line)
+			return malformedLineError("fleeting", line)
 		}
 		l.facts.Fleeting = append(l.facts.Fleeting, dir)
 	}
 	return nil
 }
 
-func (l *look) originals(engine.Config) error {
+func (l *probeReader) readOriginals(engine.Config) error {
 	kept := map[string]bool{}
 	for _, name := range l.parts["originals"] {
 		kept[strings.TrimSuffix(name, defaultMark)] = true
@@ -159,7 +159,7 @@ func (l *look) originals(engine.Config) error {
 		return nil
 	}
 	l.facts.Saved = map[string]bool{}
-	for p := range l.asked {
+	for p := range l.requested {
 		if kept[originalName(p)] {
 			l.facts.Saved[p] = true
 		}
@@ -167,17 +167,17 @@ func (l *look) originals(engine.Config) error {
 	return nil
 }
 
-func (l *look) units(engine.Config) error {
+func (l *probeReader) readUnits(engine.Config) error {
 	names, states := l.parts["units"], l.parts["states"]
 	if len(names) != len(states) {
-		return fmt.Errorf("%s: systemctl is-enabled says nothing about some units", lookName)
+		return fmt.Errorf("%s: systemctl is-enabled says nothing about some units", configProbeName)
 	}
 	if len(names) > 0 {
 		l.facts.Units = map[string]string{}
 	}
 	for i, state := range states {
 		if state == "" || strings.Trim(state, "abcdefghijklmnopqrstuvwxyz-") != "" {
-			return fmt.Errorf("%s: systemctl is-enabled %s: %s", lookName, names[i], state)
+			return fmt.Errorf("%s: systemctl is-enabled %s: %s", configProbeName, names[i], state)
 		}
 		l.facts.Units[names[i]] = state
 	}

@@ -26,7 +26,7 @@ type modelHost struct {
 	over    []string               // originals that are not needed any more, once the record says so
 }
 
-func (h *modelHost) facts() engine.Facts {
+func (h *modelHost) gatherFacts() engine.Facts {
 	saved, nodes := map[string]bool{}, maps.Clone(h.nodes)
 	for p, original := range h.saved {
 		saved[p] = true
@@ -40,10 +40,10 @@ func (h *modelHost) facts() engine.Facts {
 	}}
 }
 
-// carryOut writes, and stops where told: 0 before anything, n after the record
+// stepsOfTasks writes, and stops where told: 0 before anything, n after the record
 // of what is under way and n-1 edits; -1 not at all, -2 when only originals are
 // left to be forgotten, -3 before the record.
-func (h *modelHost) carryOut(w write, stop int) {
+func (h *modelHost) carryOut(w hostWrite, stop int) {
 	if stop == 0 {
 		return
 	}
@@ -62,7 +62,7 @@ func (h *modelHost) carryOut(w write, stop int) {
 		if stop == i+1 {
 			return
 		}
-		h.edit(e)
+		h.applyEdit(e)
 		if e.restore {
 			over = append(over, e.path)
 		}
@@ -85,7 +85,7 @@ func (h *modelHost) carryOut(w write, stop int) {
 	}
 }
 
-func (h *modelHost) edit(e edit) {
+func (h *modelHost) applyEdit(e pathEdit) {
 	switch {
 	case e.kind != engine.NoNode:
 		n := engine.Node{Type: e.kind, Mode: max(0, e.mode)}
@@ -167,9 +167,9 @@ func TestConfigConverges(t *testing.T) {
 		for i := range rapid.IntRange(1, 5).Draw(t, "runs") {
 			name := fmt.Sprint("run ", i, " ")
 			d := engine.Desired{Config: ptr(anyConfig(t, name)), Policy: modelPolicy()}
-			h.run(t, d, rapid.IntRange(-3, 7).Draw(t, name+"stop"))
+			h.runOnce(t, d, rapid.IntRange(-3, 7).Draw(t, name+"stop"))
 			if rapid.Bool().Draw(t, name+"reboot") {
-				h.reboot()
+				h.simulateReboot()
 			}
 			if p := rapid.SampledFrom(modelPaths[:5]).Draw(t, name+"drift"); rapid.IntRange(0, 3).Draw(t, name+"drifts") == 0 && h.nodes[p].Type == engine.FileNode && h.applied != nil && h.applied.Unfinished == nil {
 				if slices.ContainsFunc(h.applied.Config.Files, func(f engine.File) bool { return f.Path == p }) {
@@ -179,8 +179,8 @@ func TestConfigConverges(t *testing.T) {
 		}
 		foreign := h.addForeignLine(t)
 		d := engine.Desired{Config: ptr(anyConfig(t, "last ")), Policy: modelPolicy()}
-		h.run(t, d, -1)
-		if changes, err := (configuration{}).Diff(d, h.facts()); err != nil || len(changes) > 0 {
+		h.runOnce(t, d, -1)
+		if changes, err := (configuration{}).Diff(d, h.gatherFacts()); err != nil || len(changes) > 0 {
 			t.Fatalf("not done: %v %v", changes, err)
 		}
 		if i := slices.IndexFunc(d.Config.Files, func(f engine.File) bool { return f.Inherit }); i >= 0 {
@@ -197,7 +197,7 @@ func TestConfigConverges(t *testing.T) {
 		}
 		wanted := entriesOf(*d.Config)
 		for _, p := range modelPaths {
-			i := slices.IndexFunc(wanted, func(e entry) bool { return e.edit.path == p })
+			i := slices.IndexFunc(wanted, func(e desiredEntry) bool { return e.edit.path == p })
 			n, was := h.nodes[p], own[p]
 			if i < 0 && n.Type != was.Type || i < 0 && n.Digest != was.Digest {
 				t.Fatalf("%s is %+v, and was %+v before holdfast", p, n, was)
@@ -205,7 +205,7 @@ func TestConfigConverges(t *testing.T) {
 			if e := h.effect[p]; e.Type != n.Type || e.Digest != n.Digest || e.Mode != n.Mode {
 				t.Fatalf("%s is %+v, and what has taken effect is %+v", p, n, e)
 			}
-			if i >= 0 && !wanted[i].fits(h.nodes) {
+			if i >= 0 && !wanted[i].matchesHost(h.nodes) {
 				t.Fatalf("%s is %+v", p, n)
 			}
 		}
@@ -226,13 +226,13 @@ func (h *modelHost) addForeignLine(t *rapid.T) string {
 	return line
 }
 
-func (h *modelHost) reboot() {
+func (h *modelHost) simulateReboot() {
 	h.boot++
 	h.effect = maps.Clone(h.nodes)
 }
 
-// act makes changes take effect that were wholly written.
-func (h *modelHost) act(x *configDiff) {
+// applyActions makes changes take effect that were wholly written.
+func (h *modelHost) applyActions(x *configDiff) {
 	for _, c := range x.diff.Changes {
 		path := c.Name
 		if c.Domain == rules.Unit {
@@ -248,22 +248,22 @@ func (h *modelHost) act(x *configDiff) {
 
 func ptr[T any](v T) *T { return &v }
 
-// run plans and carries out one run. A step that reboots does.
-func (h *modelHost) run(t *rapid.T, d engine.Desired, stop int) {
-	changes, err := configuration{}.Diff(d, h.facts())
+// runOnce plans and carries out one run. A step that reboots does.
+func (h *modelHost) runOnce(t *rapid.T, d engine.Desired, stop int) {
+	changes, err := configuration{}.Diff(d, h.gatherFacts())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(changes) == 0 {
 		return
 	}
-	x, err := newConfigDiff(d, h.facts(), true)
+	x, err := newConfigDiff(d, h.gatherFacts(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.carryOut(x.write(engine.Target{Desired: d, Facts: h.facts(), Run: "r"}), stop)
+	h.carryOut(x.buildWrite(engine.Target{Desired: d, Facts: h.gatherFacts(), Run: "r"}), stop)
 	if stop < 0 {
-		h.act(x)
+		h.applyActions(x)
 	}
 }
 

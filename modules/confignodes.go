@@ -21,10 +21,10 @@ type subject struct {
 	name   string
 }
 
-// entry is one entry of the file system that a configuration asks for.
-type entry struct {
+// desiredEntry is one entry of the file system that a configuration asks for.
+type desiredEntry struct {
 	about   subject
-	edit    edit
+	edit    pathEdit
 	keep    bool          // what the host has in its place stays, and is a problem
 	inherit bool          // a file that begins with what the host has
 	write   func() []byte // contents that are not in the Desired; nil if they are
@@ -32,41 +32,41 @@ type entry struct {
 
 // entriesOf lists what a compact configuration asks for in the file system, by
 // path, so that directories come before what is in them.
-func entriesOf(c engine.Config) []entry {
-	var list []entry
+func entriesOf(c engine.Config) []desiredEntry {
+	var list []desiredEntry
 	for _, d := range c.Directories {
-		e := edit{path: d.Path, kind: engine.DirectoryNode, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
-		list = append(list, entry{about: subject{rules.Directory, d.Path}, edit: e})
+		e := pathEdit{path: d.Path, kind: engine.DirectoryNode, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
+		list = append(list, desiredEntry{about: subject{rules.Directory, d.Path}, edit: e})
 	}
 	for _, f := range c.Files {
-		e := edit{path: f.Path, kind: engine.FileNode, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
-		list = append(list, entry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep, inherit: f.Inherit})
+		e := pathEdit{path: f.Path, kind: engine.FileNode, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
+		list = append(list, desiredEntry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep, inherit: f.Inherit})
 	}
 	for _, l := range c.Links {
-		e := edit{path: l.Path, kind: engine.LinkNode, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}
-		list = append(list, entry{about: subject{rules.Link, l.Path}, edit: e, keep: l.Keep})
+		e := pathEdit{path: l.Path, kind: engine.LinkNode, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}
+		list = append(list, desiredEntry{about: subject{rules.Link, l.Path}, edit: e, keep: l.Keep})
 	}
 	for _, u := range c.Units {
 		list = append(list, unitEntries(u)...)
 	}
-	slices.SortStableFunc(list, func(a, b entry) int { return strings.Compare(a.edit.path, b.edit.path) })
+	slices.SortStableFunc(list, func(a, b desiredEntry) int { return strings.Compare(a.edit.path, b.edit.path) })
 	return list
 }
 
 // unitEntries are the files of a unit, which belong to root.
-func unitEntries(u engine.Unit) []entry {
+func unitEntries(u engine.Unit) []desiredEntry {
 	about := subject{rules.Unit, u.Name}
-	file := func(path, text string) entry {
-		e := edit{path: path, kind: engine.FileNode, mode: 0o644, user: "0", group: "0", data: engine.Digest([]byte(text))}
-		return entry{about: about, edit: e, write: func() []byte { return []byte(text) }}
+	file := func(path, text string) desiredEntry {
+		e := pathEdit{path: path, kind: engine.FileNode, mode: 0o644, user: "0", group: "0", data: engine.Digest([]byte(text))}
+		return desiredEntry{about: about, edit: e, write: func() []byte { return []byte(text) }}
 	}
-	var list []entry
+	var list []desiredEntry
 	if u.Contents != "" {
 		list = append(list, file(unitDir+u.Name, u.Contents))
 	}
 	if u.Masked != nil && *u.Masked {
-		e := edit{path: unitDir + u.Name, kind: engine.LinkNode, mode: -1, user: "0", group: "0", data: maskTarget}
-		list = append(list, entry{about: about, edit: e})
+		e := pathEdit{path: unitDir + u.Name, kind: engine.LinkNode, mode: -1, user: "0", group: "0", data: maskTarget}
+		list = append(list, desiredEntry{about: about, edit: e})
 	}
 	for _, d := range u.Dropins {
 		list = append(list, file(unitDir+u.Name+".d/"+d.Name, d.Contents))
@@ -81,8 +81,8 @@ func modeOf(mode *int) int {
 	return *mode
 }
 
-// fits reports whether the host has the entry as it is asked for.
-func (e entry) fits(nodes map[string]engine.Node) bool {
+// matchesHost reports whether the host has the entry as it is asked for.
+func (e desiredEntry) matchesHost(nodes map[string]engine.Node) bool {
 	n, want := nodes[e.edit.path], e.edit
 	switch {
 	case want.hard:
@@ -95,12 +95,12 @@ func (e entry) fits(nodes map[string]engine.Node) bool {
 	case want.mode >= 0 && n.Mode != want.mode:
 		return false
 	}
-	return owns(want.user, n.UID, n.User) && owns(want.group, n.GID, n.Group)
+	return namesAccount(want.user, n.UID, n.User) && namesAccount(want.group, n.GID, n.Group)
 }
 
-// owns reports whether an account as a configuration names it is the one of
+// namesAccount reports whether an account as a configuration names it is the one of
 // that ID and name.
-func owns(wanted string, id int, name string) bool {
+func namesAccount(wanted string, id int, name string) bool {
 	if wanted == "" {
 		return true
 	}

@@ -16,7 +16,7 @@ func groupName(name string) string { return rules.GroupName(name) }
 // record knows, but not where it comes from, was recorded by an earlier version.
 func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 	origins, recorded := map[string]engine.AccountOrigin{}, map[string]bool{}
-	if a := x.seen.Applied; a != nil {
+	if a := x.facts.Applied; a != nil {
 		maps.Copy(origins, a.Accounts)
 		for _, c := range recordedConfigs(*a) {
 			for _, u := range c.Users {
@@ -36,12 +36,12 @@ func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 		}
 	}
 	for _, u := range x.want.Users {
-		if _, exists := x.seen.Users[u.Name]; !u.Account.Absent {
+		if _, exists := x.facts.Users[u.Name]; !u.Account.Absent {
 			note(u.Name, exists)
 		}
 	}
 	for _, g := range x.want.Groups {
-		if _, exists := x.seen.Groups[g.Name]; !g.Absent {
+		if _, exists := x.facts.Groups[g.Name]; !g.Absent {
 			note(groupName(g.Name), exists)
 		}
 	}
@@ -63,17 +63,17 @@ func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 		}
 	}
 	for _, u := range x.leavingUsers() {
-		_, exists := x.seen.Users[u.Name]
+		_, exists := x.facts.Users[u.Name]
 		switch {
 		case u.Account.Absent && exists: // not deleted, or made by others since: it stays as it is
-		case x.retires(u.Name):
+		case x.retiresUser(u.Name):
 			origins[u.Name] = engine.MadeAccount
 		default:
 			delete(origins, u.Name)
 		}
 	}
 	for _, g := range x.leavingGroups() {
-		if _, exists := x.seen.Groups[g.Name]; !exists || origins[groupName(g.Name)] == engine.FoundAccount {
+		if _, exists := x.facts.Groups[g.Name]; !exists || origins[groupName(g.Name)] == engine.FoundAccount {
 			delete(origins, groupName(g.Name))
 		}
 	}
@@ -86,7 +86,7 @@ func (x *configDiff) leavingUsers() []engine.User {
 	for _, u := range x.want.Users {
 		wanted[u.Name] = true
 	}
-	return without(x.was.Users, func(u engine.User) bool { return wanted[u.Name] })
+	return dropMatching(x.was.Users, func(u engine.User) bool { return wanted[u.Name] })
 }
 
 // leavingGroups lists the groups that are not desired any more.
@@ -95,30 +95,30 @@ func (x *configDiff) leavingGroups() []engine.Group {
 	for _, g := range x.want.Groups {
 		wanted[g.Name] = true
 	}
-	return without(x.was.Groups, func(g engine.Group) bool { return wanted[g.Name] })
+	return dropMatching(x.was.Groups, func(g engine.Group) bool { return wanted[g.Name] })
 }
 
-// firstPerson is the lowest UID of accounts that are of persons.
-const firstPerson = 1000
+// firstPersonUID is the lowest UID of accounts that are of persons.
+const firstPersonUID = 1000
 
-// retires reports whether an account that leaves the configuration is locked:
+// retiresUser reports whether an account that leaves the configuration is locked:
 // one that holdfast made. Where that is not known, an account of a person is
 // locked, but not the one that holdfast logs in as.
-func (x *configDiff) retires(name string) bool {
-	login, exists := x.seen.Users[name]
+func (x *configDiff) retiresUser(name string) bool {
+	login, exists := x.facts.Users[name]
 	switch origin := x.origins[name]; {
 	case !exists || login.UID == 0 || origin == engine.FoundAccount:
 		return false
 	case origin == engine.MadeAccount:
 		return true
 	}
-	return login.UID >= firstPerson && !login.Connects
+	return login.UID >= firstPersonUID && !login.Connects
 }
 
-// retired reports whether a desired account is locked as holdfast locks those
+// isRetired reports whether a desired account is locked as holdfast locks those
 // that leave. What the host had before holdfast is not holdfast's to unlock.
-func (x *configDiff) retired(name string) bool {
-	return x.seen.Users[name].Retired() && x.origins[name] != engine.FoundAccount
+func (x *configDiff) isRetired(name string) bool {
+	return x.facts.Users[name].Retired() && x.origins[name] != engine.FoundAccount
 }
 
 // keepsHash reports whether the hash that a user or group has now is to be kept:
@@ -128,19 +128,19 @@ func (x *configDiff) keepsHash(name string) bool {
 	if x.origins[name] != engine.FoundAccount {
 		return false
 	}
-	if x.seen.Applied == nil {
+	if x.facts.Applied == nil {
 		return true
 	}
-	for _, c := range recordedConfigs(*x.seen.Applied) {
-		if _, set := hashes(c)[name]; set {
+	for _, c := range recordedConfigs(*x.facts.Applied) {
+		if _, set := passwordHashes(c)[name]; set {
 			return false
 		}
 	}
 	return true
 }
 
-// hashes gives the digests of the hashes that a configuration sets.
-func hashes(c engine.Config) map[string]string {
+// passwordHashes gives the digests of the hashes that a configuration sets.
+func passwordHashes(c engine.Config) map[string]string {
 	set := map[string]string{}
 	for _, u := range c.Users {
 		if u.PasswordHash != "" {
@@ -158,7 +158,7 @@ func hashes(c engine.Config) map[string]string {
 // accountWarning tells an operator about a change of a user who can still get
 // in although it leaves, or as whom holdfast cannot log in any more.
 func (x *configDiff) accountWarning(name string) string {
-	login, exists := x.seen.Users[name]
+	login, exists := x.facts.Users[name]
 	if !exists {
 		return ""
 	}
@@ -172,15 +172,15 @@ func (x *configDiff) accountWarning(name string) string {
 	if login.Connects && len(login.Keys) > 0 && len(is.SSHKeys) == 0 && login.OtherKeys == 0 {
 		return "user " + name + ", whom holdfast logs in as, loses its last SSH key"
 	}
-	if !leaves || !x.retires(name) {
+	if !leaves || !x.retiresUser(name) {
 		return ""
 	}
 	var left []string
 	if login.Sessions > 0 {
-		left = append(left, numberOf(login.Sessions, "session", "sessions")+", which go on until they end or the host reboots (loginctl terminate-user "+name+")")
+		left = append(left, formatCount(login.Sessions, "session", "sessions")+", which go on until they end or the host reboots (loginctl terminate-user "+name+")")
 	}
 	if login.OtherKeys > 0 {
-		left = append(left, numberOf(login.OtherKeys, "SSH key", "SSH keys")+" that others have put there, which a locked account cannot use")
+		left = append(left, formatCount(login.OtherKeys, "SSH key", "SSH keys")+" that others have put there, which a locked account cannot use")
 	}
 	if len(left) == 0 {
 		return ""
@@ -188,36 +188,36 @@ func (x *configDiff) accountWarning(name string) string {
 	return "user " + name + " leaves the configuration and has " + strings.Join(left, ", and ")
 }
 
-func numberOf(n int, one, many string) string {
+func formatCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// warnings lists what an operator has to know before approving a change.
-func (x *configDiff) warnings(c rules.Change) []string {
+// changeWarnings lists what an operator has to know before approving a change.
+func (x *configDiff) changeWarnings(c rules.Change) []string {
 	if text := x.accountWarning(c.Name); c.Domain == rules.User && text != "" {
 		return []string{text}
 	}
 	return nil
 }
 
-// everything tells an operator that nothing is left of a configuration; "" if
+// removalWarning tells an operator that nothing is left of a configuration; "" if
 // something is.
-func (x *configDiff) everything() string {
-	if things(x.want) != "" || things(x.was) == "" {
+func (x *configDiff) removalWarning() string {
+	if countResources(x.want) != "" || countResources(x.was) == "" {
 		return ""
 	}
 	why := "its documents say nothing any more"
 	if x.noDocuments {
 		why = "no document is left for it"
 	}
-	return why + ": EVERYTHING that holdfast has made there is taken away: " + things(x.was)
+	return why + ": EVERYTHING that holdfast has made there is taken away: " + countResources(x.was)
 }
 
-// things counts what a configuration is about; "" is nothing.
-func things(c engine.Config) string {
+// countResources counts what a configuration is about; "" is nothing.
+func countResources(c engine.Config) string {
 	var list []string
 	for _, kind := range []struct {
 		n         int
@@ -231,7 +231,7 @@ func things(c engine.Config) string {
 		{len(c.Groups), "group", "groups"},
 	} {
 		if kind.n > 0 {
-			list = append(list, numberOf(kind.n, kind.one, kind.many))
+			list = append(list, formatCount(kind.n, kind.one, kind.many))
 		}
 	}
 	return strings.Join(list, ", ")

@@ -17,7 +17,7 @@ import (
 func TestStrangeNames(t *testing.T) {
 	b := newWriteBox(t)
 	data := contents{}
-	var made, again []edit
+	var made, again []pathEdit
 	for i, name := range []string{
 		"with space", "it's", `"quoted"`, `back\slash`, `\`, `\n`, "100%", "%s%d", "%2F", "-rf", "--help", "a|b", "$(reboot)", "`reboot`", "*", "?", "[a]", "~",
 		"ünï", "日本", "a;b", "a&b", "#x", "!", "{a,b}", "=", "a=b", "end ", " start", "\xff\xfe", strings.Repeat("x", 255), strings.Repeat("ü", 127), "..x", "...", "x.default",
@@ -26,11 +26,11 @@ func TestStrangeNames(t *testing.T) {
 			data[path] = path + " contents\n"
 			made = append(made, file(path))
 		}
-		l := edit{path: "/etc/links/" + name, kind: engine.LinkNode, data: name}
+		l := pathEdit{path: "/etc/links/" + name, kind: engine.LinkNode, data: name}
 		made = append(made, l)
 		again = append(again, file("/etc/"+name), gone("/etc/links/"+name))
 	}
-	b.must(b.plan(data, made...))
+	b.mustWrite(b.planWrite(data, made...))
 	for path, text := range data {
 		if got := b.read(path); got != text {
 			t.Errorf("%q: %q", path, got)
@@ -46,7 +46,7 @@ func TestStrangeNames(t *testing.T) {
 		again[i].save = true
 		data[again[i].path] = "again\n"
 	}
-	b.must(b.plan(data, again...))
+	b.mustWrite(b.planWrite(data, again...))
 	for _, e := range again {
 		if n := b.node(e.path); n.Type != e.kind || n.Type == engine.FileNode && b.read(e.path) != "again\n" {
 			t.Errorf("%q: %+v", e.path, n)
@@ -66,17 +66,17 @@ func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
 	b.link("/etc/link", "old target")
 	b.put("/etc/one", "one\n", 0o644)
 	b.check(os.Link(b.at("/etc/one"), b.at("/etc/two")))
-	b.must(b.plan(contents{"/etc/link": "new\n"},
-		edit{path: "/etc/file", kind: engine.LinkNode, data: "target", save: true},
-		edit{path: "/etc/link", kind: engine.FileNode, mode: -1, save: true},
-		edit{path: "/etc/two", kind: engine.LinkNode, hard: true, data: "/etc/one"})) // as it is: nothing to rename
+	b.mustWrite(b.planWrite(contents{"/etc/link": "new\n"},
+		pathEdit{path: "/etc/file", kind: engine.LinkNode, data: "target", save: true},
+		pathEdit{path: "/etc/link", kind: engine.FileNode, mode: -1, save: true},
+		pathEdit{path: "/etc/two", kind: engine.LinkNode, hard: true, data: "/etc/one"})) // as it is: nothing to rename
 	if n := b.node("/etc/file"); n.Target != "target" {
 		t.Errorf("%+v", n)
 	}
 	if n := b.node("/etc/link"); n.Type != engine.FileNode || n.Mode != 0o644 || b.read("/etc/link") != "new\n" {
 		t.Errorf("%+v", n)
 	}
-	b.must(b.plan(nil, edit{path: "/etc/file", mode: -1, restore: true}, edit{path: "/etc/link", mode: -1, restore: true}))
+	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/file", mode: -1, restore: true}, pathEdit{path: "/etc/link", mode: -1, restore: true}))
 	if n := b.node("/etc/file"); n.Mode != 0o640 || b.read("/etc/file") != "file\n" {
 		t.Errorf("%+v", n)
 	}
@@ -96,12 +96,12 @@ func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 	}
 	b.check(os.Chmod(b.at("/etc/mode"), 0o600))
 	names := []string{"/etc/same", "/etc/dropped", "/etc/mode", "/etc/link"}
-	var edits, back []edit
+	var edits, back []pathEdit
 	for _, name := range names {
-		edits = append(edits, edit{path: name, kind: engine.FileNode, mode: 0o644, save: true})
-		back = append(back, edit{path: name, mode: -1, restore: true})
+		edits = append(edits, pathEdit{path: name, kind: engine.FileNode, mode: 0o644, save: true})
+		back = append(back, pathEdit{path: name, mode: -1, restore: true})
 	}
-	b.must(b.plan(nil, edits...))
+	b.mustWrite(b.planWrite(nil, edits...))
 	for name, want := range map[string]bool{"same": true, "dropped": true, "link": true, "mode": false} {
 		if got := b.exists("var/lib/holdfast/originals/%2Fetc%2F" + name + ".default"); got != want {
 			t.Errorf("%s is marked as the OS's own: %v", name, got)
@@ -109,9 +109,9 @@ func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 	}
 	b.put("/usr/etc/same", "of the next OS\n", 0o640)
 	b.check(os.Remove(b.at("/usr/etc/dropped")))
-	b.must(b.plan(nil, back...))
+	b.mustWrite(b.planWrite(nil, back...))
 	if b.read("/etc/same") != "of the next OS\n" || b.node("/etc/same").Mode != 0o640 || b.exists("etc/dropped") || b.node("/etc/mode").Mode != 0o600 || b.node("/etc/link").Target != "shipped" {
-		t.Errorf("not as the OS has it:\n%s", b.tree())
+		t.Errorf("not as the OS has it:\n%s", b.listTree())
 	}
 	left, err := filepath.Glob(b.at("/var/lib/holdfast/originals/*"))
 	b.check(err)
@@ -127,9 +127,9 @@ func TestWhatTheOSShipsIsNotTakenAway(t *testing.T) {
 	for _, name := range []string{"/etc/same", "/usr/etc/same", "/etc/other", "/usr/local/same", "/usr/usr/local/same"} {
 		b.put(name, "shipped\n", 0o644)
 	}
-	b.must(b.plan(nil, gone("/etc/same"), gone("/etc/other"), gone("/usr/local/same")))
+	b.mustWrite(b.planWrite(nil, gone("/etc/same"), gone("/etc/other"), gone("/usr/local/same")))
 	if b.read("/etc/same") != "shipped\n" || b.exists("etc/other") || b.exists("usr/local/same") {
-		t.Errorf("got:\n%s", b.tree())
+		t.Errorf("got:\n%s", b.listTree())
 	}
 }
 
@@ -137,7 +137,7 @@ func TestAnOriginalIsNeverOverwritten(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/foo", "first\n", 0o644)
 	for _, text := range []string{"second\n", "third\n"} {
-		b.must(b.plan(contents{"/etc/foo": text}, edit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, save: true}))
+		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, save: true}))
 	}
 	if got := b.read("/var/lib/holdfast/originals/%2Fetc%2Ffoo"); got != "first\n" {
 		t.Errorf("original %q", got)
@@ -149,10 +149,10 @@ func TestADirectoryThatIsNotEmptyStays(t *testing.T) {
 	b.put("/etc/full/theirs", "", 0o644)
 	b.put("/etc/full/ours", "", 0o644)
 	b.put("/etc/empty/a/ours", "", 0o644)
-	out := b.write(b.plan(nil, gone("/etc/full/ours"), gone("/etc/empty/a/ours"), gone("/etc/empty/a"), gone("/etc/empty"), gone("/etc/full")))
+	out := b.write(b.planWrite(nil, gone("/etc/full/ours"), gone("/etc/empty/a/ours"), gone("/etc/empty/a"), gone("/etc/empty"), gone("/etc/full")))
 	b.want(out, 0, "/etc/full stays, because it is not empty")
 	if b.exists("etc/full/ours") || !b.exists("etc/full/theirs") || b.exists("etc/empty") {
-		t.Errorf("%s", b.tree())
+		t.Errorf("%s", b.listTree())
 	}
 }
 
@@ -160,17 +160,17 @@ func TestDirectoriesGetTheirModesAndKeepWhatIsInThem(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/d/x", "x", 0o644)
 	b.check(os.Chmod(b.at("/etc/d"), 0o2775|os.ModeSetgid))
-	b.must(b.plan(contents{"/etc/n/y": "y"}, edit{path: "/etc/d", kind: engine.DirectoryNode, mode: 0o700},
-		edit{path: "/etc/n", kind: engine.DirectoryNode, mode: 0o1777}, file("/etc/n/y")))
+	b.mustWrite(b.planWrite(contents{"/etc/n/y": "y"}, pathEdit{path: "/etc/d", kind: engine.DirectoryNode, mode: 0o700},
+		pathEdit{path: "/etc/n", kind: engine.DirectoryNode, mode: 0o1777}, file("/etc/n/y")))
 	if b.node("/etc/d").Mode != 0o700 || b.node("/etc/n").Mode != 0o1777 || b.read("/etc/d/x") != "x" || b.read("/etc/n/y") != "y" {
-		t.Errorf("%s", b.tree())
+		t.Errorf("%s", b.listTree())
 	}
 }
 
 func TestTheSameContentsWithOtherModes(t *testing.T) {
 	b := newWriteBox(t)
-	b.must(b.plan(contents{"/etc/a": "x", "/etc/b": "x", "/etc/c": "x"}, file("/etc/a"),
-		edit{path: "/etc/b", kind: engine.FileNode, mode: 0o600}, edit{path: "/etc/c", kind: engine.FileNode, mode: 0o4755}))
+	b.mustWrite(b.planWrite(contents{"/etc/a": "x", "/etc/b": "x", "/etc/c": "x"}, file("/etc/a"),
+		pathEdit{path: "/etc/b", kind: engine.FileNode, mode: 0o600}, pathEdit{path: "/etc/c", kind: engine.FileNode, mode: 0o4755}))
 	for path, mode := range map[string]int{"/etc/a": 0o644, "/etc/b": 0o600, "/etc/c": 0o4755} {
 		if n := b.node(path); n.Mode != mode || b.read(path) != "x" {
 			t.Errorf("%s: %o", path, n.Mode)
@@ -180,10 +180,10 @@ func TestTheSameContentsWithOtherModes(t *testing.T) {
 
 func TestSELinuxContexts(t *testing.T) {
 	b := newWriteBox(t)
-	b.tool("selinuxenabled", "exit 0\n")
-	b.tool("matchpathcon", "shift; [ $1 != -- ] || shift; for p; do case $p in */none) echo '<<none>>' ;; *) echo \"system_u:object_r:$p:s0\" ;; esac; done\n")
-	b.tool("chcon", "printf 'chcon %s\\n' \"$*\" >>$BOX/log\n")
-	b.must(b.plan(nil, file("/etc/a"), file("/etc/none"), edit{path: "/etc/link", kind: engine.LinkNode, data: "x"}, file("/etc/new/b")))
+	b.addTool("selinuxenabled", "exit 0\n")
+	b.addTool("matchpathcon", "shift; [ $1 != -- ] || shift; for p; do case $p in */none) echo '<<none>>' ;; *) echo \"system_u:object_r:$p:s0\" ;; esac; done\n")
+	b.addTool("chcon", "printf 'chcon %s\\n' \"$*\" >>$BOX/log\n")
+	b.mustWrite(b.planWrite(nil, file("/etc/a"), file("/etc/none"), pathEdit{path: "/etc/link", kind: engine.LinkNode, data: "x"}, file("/etc/new/b")))
 	for path, made := range map[string]string{"/etc/a": "file-1", "/etc/link": "link-2", "/etc/new": "parent-3", "/etc/new/b": "file-4"} {
 		if want := "chcon -h system_u:object_r:" + path + ":s0 ./" + made + "\n"; !strings.Contains(b.log(), want) {
 			t.Errorf("no %q in\n%s", want, b.log())
@@ -201,21 +201,21 @@ func TestASignalNeverLeavesHalf(t *testing.T) {
 			t.Parallel()
 			b := newWriteBox(t)
 			b.put("/etc/foo", "old\n", 0o644)
-			before := b.tree()
-			w := b.plan(contents{"/etc/foo": "new\n", "/etc/x": ""}, file("/etc/x"), file("/etc/foo"))
+			before := b.listTree()
+			w := b.planWrite(contents{"/etc/foo": "new\n", "/etc/x": ""}, file("/etc/x"), file("/etc/foo"))
 			b.stopAt(point, "for signal in HUP PIPE TERM; do kill -$signal $PPID; done"+goOn)
 			b.want(b.write(w), code, "")
-			b.hit(point)
+			b.awaitPoint(point)
 			if code == 0 {
 				if b.read("/etc/foo") != "new\n" {
 					t.Error("not written")
 				}
 				return
 			}
-			if after := b.tree(); after != before {
-				t.Error(difference(before, after))
+			if after := b.listTree(); after != before {
+				t.Error(differingLinesOf(before, after))
 			}
-			b.clean()
+			b.checkClean()
 		})
 	}
 }
@@ -234,7 +234,7 @@ func childrenTime(b *writeBox) time.Duration {
 func TestManyFilesAreFast(t *testing.T) {
 	b := newWriteBox(t)
 	data := contents{}
-	var edits []edit
+	var edits []pathEdit
 	for i := range 500 {
 		path := fmt.Sprintf("/etc/d%d/file-%d.conf", i%50, i)
 		data[path] = fmt.Sprint("contents ", i)
@@ -245,7 +245,7 @@ func TestManyFilesAreFast(t *testing.T) {
 			data[path] += what
 		}
 		before := childrenTime(b)
-		b.must(b.plan(data, edits...))
+		b.mustWrite(b.planWrite(data, edits...))
 		took := childrenTime(b) - before
 		t.Logf("%s: %v", what, took)
 		if took > 10*time.Second {
@@ -257,9 +257,9 @@ func TestManyFilesAreFast(t *testing.T) {
 func TestAnOriginalComesBackIntoADirectoryThatIsGone(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/d/e/foo", "theirs\n", 0o600)
-	b.must(b.plan(nil, edit{path: "/etc/d/e/foo", kind: engine.FileNode, mode: 0o644, save: true}))
+	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/d/e/foo", kind: engine.FileNode, mode: 0o644, save: true}))
 	b.check(os.RemoveAll(b.at("/etc/d")))
-	b.must(b.plan(nil, edit{path: "/etc/d/e/foo", mode: -1, restore: true}))
+	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/d/e/foo", mode: -1, restore: true}))
 	if got := b.read("/etc/d/e/foo"); got != "theirs\n" {
 		t.Errorf("%q", got)
 	}
@@ -268,10 +268,10 @@ func TestAnOriginalComesBackIntoADirectoryThatIsGone(t *testing.T) {
 func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/old/x/y", "", 0o644)
-	b.must(b.plan(contents{"/etc/a/b/c": "c"}, gone("/etc/old"), gone("/etc/old/x"), gone("/etc/old/x/y"), file("/etc/a/b/c"),
-		edit{path: "/etc/a/b", kind: engine.DirectoryNode, mode: 0o711}, edit{path: "/etc/a", kind: engine.DirectoryNode, mode: 0o700}))
+	b.mustWrite(b.planWrite(contents{"/etc/a/b/c": "c"}, gone("/etc/old"), gone("/etc/old/x"), gone("/etc/old/x/y"), file("/etc/a/b/c"),
+		pathEdit{path: "/etc/a/b", kind: engine.DirectoryNode, mode: 0o711}, pathEdit{path: "/etc/a", kind: engine.DirectoryNode, mode: 0o700}))
 	if b.exists("etc/old") || b.node("/etc/a").Mode != 0o700 || b.node("/etc/a/b").Mode != 0o711 || b.read("/etc/a/b/c") != "c" {
-		t.Errorf("%s", b.tree())
+		t.Errorf("%s", b.listTree())
 	}
 }
 
@@ -280,7 +280,7 @@ func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/d/there", "", 0o644)
-	w := b.plan(contents{"/etc/d/new": "x", "/etc/e/f/new": "y"}, file("/etc/d/new"), file("/etc/e/f/new"))
+	w := b.planWrite(contents{"/etc/d/new": "x", "/etc/e/f/new": "y"}, file("/etc/d/new"), file("/etc/e/f/new"))
 	b.stopAt("prepared", "kill -9 0")
 	if out := b.write(w); out.Code != -1 {
 		t.Fatalf("not killed: %d %s", out.Code, out.Stderr)
@@ -292,7 +292,7 @@ func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
 			t.Errorf("%s: %v", dir, left)
 		}
 	}
-	b.must(b.plan(contents{"/etc/other": "x"}, file("/etc/other")))
+	b.mustWrite(b.planWrite(contents{"/etc/other": "x"}, file("/etc/other")))
 }
 
 // Once it is known that the OS's own was there, nothing else is kept.
@@ -301,10 +301,10 @@ func TestTheMarkOfADefaultStays(t *testing.T) {
 	b.put("/etc/foo", "shipped\n", 0o644)
 	b.put("/usr/etc/foo", "shipped\n", 0o644)
 	for _, text := range []string{"first\n", "second\n"} {
-		b.must(b.plan(contents{"/etc/foo": text}, edit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, save: true}))
+		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, save: true}))
 	}
 	if name := "var/lib/holdfast/originals/%2Fetc%2Ffoo"; b.exists(name) || !b.exists(name+".default") {
-		t.Errorf("%s", b.tree())
+		t.Errorf("%s", b.listTree())
 	}
 }
 
@@ -315,5 +315,5 @@ func TestALinkInTheRootOfSomebodyElseIsNotFollowed(t *testing.T) {
 	if os.Getuid() != 0 || os.Lchown(b.at("/mnt"), 1234, 1234) != nil {
 		t.Skip("only root can give links away")
 	}
-	b.refused(b.plan(nil, file("/mnt/x")), hostscript.ScriptCannot, "/mnt is a symbolic link to tmp")
+	b.checkRefused(b.planWrite(nil, file("/mnt/x")), hostscript.ScriptCannot, "/mnt is a symbolic link to tmp")
 }

@@ -12,14 +12,14 @@ import (
 	"holdfast/engine"
 )
 
-//go:embed sh/look.sh
-var lookScript string
+//go:embed sh/configprobe.sh
+var configProbeScript string
 
 const (
-	lookName     = "configuration"                // of the command
-	originalsDir = engine.StateDir + "/originals" // what was there before holdfast
-	maxApplied   = 16 << 20                       // bytes of a record
-	maxContents  = 1 << 20                        // bytes of a file whose contents are read
+	configProbeName = "configuration"                // of the command
+	originalsDir    = engine.StateDir + "/originals" // what was there before holdfast
+	maxApplied      = 16 << 20                       // bytes of a record
+	maxContents     = 1 << 20                        // bytes of a file whose contents are read
 )
 
 // configProbe gives the command that looks at all that the desired
@@ -29,27 +29,27 @@ func configProbe(d engine.Desired) []engine.Command {
 	if d.Config == nil {
 		return nil
 	}
-	look := script{text: groundScript + lookScript, vars: map[string]string{
+	look := script{text: groundScript + configProbeScript, vars: map[string]string{
 		"root":      "",
 		"record":    engine.AppliedPath,
 		"originals": originalsDir,
-		"wanted":    strings.Join(wanted(*d.Config), "\n"),
+		"wanted":    strings.Join(probeSubjects(*d.Config), "\n"),
 		"maxrecord": strconv.Itoa(maxApplied + 1),
 		"limit":     strconv.Itoa(maxContents + 1),
 	}}
-	return []engine.Command{{Name: lookName, Script: look.String()}}
+	return []engine.Command{{Name: configProbeName, Script: look.String()}}
 }
 
-// wanted is what the script is told to look at: what the configuration is
+// probeSubjects is what the script is told to look at: what the configuration is
 // about, and the files that something is appended to, each with the name of its
 // original.
-func wanted(c engine.Config) []string {
-	return append(about(c), inheriting(c)...)
+func probeSubjects(c engine.Config) []string {
+	return append(subjectLines(c), inheritLines(c)...)
 }
 
-// inheriting names the files of configurations that begin with what the host
+// inheritLines names the files of configurations that begin with what the host
 // has, each with the name of its original. No path has two slashes in a row.
-func inheriting(configs ...engine.Config) []string {
+func inheritLines(configs ...engine.Config) []string {
 	var list []string
 	for _, c := range configs {
 		for _, f := range c.Files {
@@ -73,16 +73,16 @@ func recordedConfigs(a engine.Applied) []engine.Config {
 // recordedNames is the list in front of a record, which look.sh reads.
 func recordedNames(a engine.Applied) []string {
 	configs := recordedConfigs(a)
-	list := about(configs...)
+	list := subjectLines(configs...)
 	if a.Schema >= 2 {
-		list = append(list, inheriting(configs...)...)
+		list = append(list, inheritLines(configs...)...)
 	}
 	return list
 }
 
-// about lists what configurations are about, sorted: path, unit, user, owner
+// subjectLines lists what configurations are about, sorted: path, unit, user, owner
 // (an account that is only named by others) or group, a space, and the name.
-func about(configs ...engine.Config) []string {
+func subjectLines(configs ...engine.Config) []string {
 	var list []string
 	name := func(kind, name string) {
 		if name != "" && strings.Trim(name, "0123456789") != "" { // else it is an ID

@@ -18,8 +18,8 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// looked is a tree that is looked at as a host's, with tools of its own.
-type looked struct {
+// gatheredHost is a tree that is looked at as a host's, with tools of its own.
+type gatheredHost struct {
 	tb   testing.TB
 	root string
 }
@@ -43,38 +43,38 @@ for name; do grep "^$name:" "$BOX/$file" || code=2; done
 exit $code`,
 }
 
-func newLooked(tb testing.TB) looked {
-	s := looked{tb: tb, root: tb.TempDir()}
+func newLooked(tb testing.TB) gatheredHost {
+	s := gatheredHost{tb: tb, root: tb.TempDir()}
 	for name, text := range lookTools {
-		s.write("/fake/"+name, "#!/bin/sh\n"+text+"\n", 0o755)
+		s.writeFile("/fake/"+name, "#!/bin/sh\n"+text+"\n", 0o755)
 	}
 	for _, name := range []string{"/fake/passwd", "/fake/group", "/fake/shadow", "/fake/sshd.conf"} {
-		s.write(name, "", 0o644)
+		s.writeFile(name, "", 0o644)
 	}
 	return s
 }
 
-func (s looked) check(err error) {
+func (s gatheredHost) checkFacts(err error) {
 	s.tb.Helper()
 	if err != nil {
 		s.tb.Fatal(err)
 	}
 }
 
-func (s looked) write(path, text string, mode os.FileMode) {
+func (s gatheredHost) writeFile(path, text string, mode os.FileMode) {
 	s.tb.Helper()
-	s.check(os.MkdirAll(filepath.Dir(s.root+path), 0o755))
-	s.check(os.WriteFile(s.root+path, []byte(text), mode))
-	s.check(os.Chmod(s.root+path, mode))
+	s.checkFacts(os.MkdirAll(filepath.Dir(s.root+path), 0o755))
+	s.checkFacts(os.WriteFile(s.root+path, []byte(text), mode))
+	s.checkFacts(os.Chmod(s.root+path, mode))
 }
 
-func (s looked) record(a engine.Applied) {
+func (s gatheredHost) writeRecord(a engine.Applied) {
 	s.tb.Helper()
-	s.write(engine.AppliedPath, string(encodeApplied(a)), 0o600)
+	s.writeFile(engine.AppliedPath, string(encodeApplied(a)), 0o600)
 }
 
-// answer is what the probe prints.
-func (s looked) answer(d engine.Desired) engine.Outputs {
+// probeAnswer is what the probe prints.
+func (s gatheredHost) probeAnswer(d engine.Desired) engine.Outputs {
 	s.tb.Helper()
 	commands := configProbe(d)
 	text := hostscript.ProbeScript(commands, "b05e21")
@@ -85,22 +85,22 @@ func (s looked) answer(d engine.Desired) engine.Outputs {
 	cmd.Env = []string{"PATH=" + s.root + "/fake:" + pathtest.Tools(), "BOX=" + s.root + "/fake"}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	s.check(cmd.Run())
+	s.checkFacts(cmd.Run())
 	outputs, err := hostscript.ReadOutputs(commands, "b05e21", stdout.String(), stderr.String())
-	s.check(err)
+	s.checkFacts(err)
 	return outputs
 }
 
-func (s looked) look(c engine.Config) *engine.ConfigFacts {
+func (s gatheredHost) readAnswer(c engine.Config) *engine.ConfigFacts {
 	s.tb.Helper()
 	d := engine.Desired{Config: &c}
-	return configRead(d, s.answer(d), engine.Facts{}).Config
+	return configRead(d, s.probeAnswer(d), engine.Facts{}).Config
 }
 
 // mustLook is look where there is to be no problem.
-func (s looked) mustLook(c engine.Config) *engine.ConfigFacts {
+func (s gatheredHost) mustLook(c engine.Config) *engine.ConfigFacts {
 	s.tb.Helper()
-	f := s.look(c)
+	f := s.readAnswer(c)
 	if f.Problem != "" {
 		s.tb.Fatal(f.Problem)
 	}
@@ -129,7 +129,7 @@ func TestEveryPathIsLookedAt(t *testing.T) {
 	var desired, recorded, unfinished engine.Config
 	paths := oddPaths[:len(oddPaths)-1]
 	for i, p := range paths {
-		s.write(p, p, 0o640)
+		s.writeFile(p, p, 0o640)
 		switch i % 3 {
 		case 0:
 			desired.Files = append(desired.Files, aFile(p))
@@ -139,7 +139,7 @@ func TestEveryPathIsLookedAt(t *testing.T) {
 			unfinished.Links = append(unfinished.Links, engine.Link{Path: p + "~", Target: p, Hard: true})
 		}
 	}
-	s.record(engine.Applied{Schema: 1, Config: recorded, Unfinished: &engine.Unfinished{Run: "r1", Boot: boot, Config: unfinished}})
+	s.writeRecord(engine.Applied{Schema: 1, Config: recorded, Unfinished: &engine.Unfinished{Run: "r1", Boot: boot, Config: unfinished}})
 	f := s.mustLook(desired)
 	for i, p := range paths {
 		n, ok := f.Nodes[p]
@@ -157,19 +157,19 @@ func TestEveryPathIsLookedAt(t *testing.T) {
 
 func TestKindsOfNodes(t *testing.T) {
 	s := newLooked(t)
-	s.write("/etc/file", "x", 0o4755)
-	s.write("/etc/empty", "", 0o600)
-	s.check(os.Chmod(s.root+"/etc/file", 0o755|os.ModeSetuid))
-	s.check(os.Mkdir(s.root+"/etc/dir", 0o700))
-	s.check(os.Symlink("/no where -> else", s.root+"/etc/a -> link"))
-	s.check(os.Link(s.root+"/etc/file", s.root+"/etc/hard"))
-	s.check(exec.Command("mkfifo", s.root+"/etc/fifo").Run())
-	s.check(os.MkdirAll(s.root+"/etc/systemd/system", 0o755))
-	s.check(os.Symlink("/dev/null", s.root+"/etc/systemd/system/m.service"))
+	s.writeFile("/etc/file", "x", 0o4755)
+	s.writeFile("/etc/empty", "", 0o600)
+	s.checkFacts(os.Chmod(s.root+"/etc/file", 0o755|os.ModeSetuid))
+	s.checkFacts(os.Mkdir(s.root+"/etc/dir", 0o700))
+	s.checkFacts(os.Symlink("/no where -> else", s.root+"/etc/a -> link"))
+	s.checkFacts(os.Link(s.root+"/etc/file", s.root+"/etc/hard"))
+	s.checkFacts(exec.Command("mkfifo", s.root+"/etc/fifo").Run())
+	s.checkFacts(os.MkdirAll(s.root+"/etc/systemd/system", 0o755))
+	s.checkFacts(os.Symlink("/dev/null", s.root+"/etc/systemd/system/m.service"))
 	large, err := os.Create(s.root + "/etc/large")
-	s.check(err)
-	s.check(large.Truncate(maxDigested))
-	s.check(large.Close())
+	s.checkFacts(err)
+	s.checkFacts(large.Truncate(maxDigested))
+	s.checkFacts(large.Close())
 	c := engine.Config{
 		Directories: []engine.Directory{{Path: "/etc/dir"}, {Path: "/etc/file/below"}},
 		Files:       []engine.File{aFile("/etc/fifo"), aFile("/etc/none"), aFile("/etc/large"), aFile("/etc/empty")},
@@ -220,15 +220,15 @@ func TestRecordThatIsNotUnderstood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newLooked(t)
-			s.write(engine.AppliedPath, c.text, 0o600)
-			f := s.look(engine.Config{Files: []engine.File{aFile("/etc/x")}})
+			s.writeFile(engine.AppliedPath, c.text, 0o600)
+			f := s.readAnswer(engine.Config{Files: []engine.File{aFile("/etc/x")}})
 			if !strings.Contains(f.Problem, c.says) || !strings.Contains(f.Problem, engine.AppliedPath) || f.Applied != nil || strings.ContainsAny(f.Problem, "\n\x1b") {
 				t.Errorf("problem %q", f.Problem)
 			}
 		})
 	}
 	s := newLooked(t)
-	s.write(engine.AppliedPath, whole, 0o600)
+	s.writeFile(engine.AppliedPath, whole, 0o600)
 	if f := s.mustLook(engine.Config{}); len(f.Nodes) != 2 {
 		t.Error(f)
 	}
@@ -251,7 +251,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		return c
 	})
 	dir := t.TempDir()
-	_, sed, _ := strings.Cut(lookScript, "\nsay() {")
+	_, sed, _ := strings.Cut(configProbeScript, "\nsay() {")
 	sed, _, _ = strings.Cut(sed, "\nall=$(")
 	rapid.Check(t, func(t *rapid.T) {
 		a := engine.Applied{Schema: 1, Config: config.Draw(t, "config")}
@@ -275,7 +275,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		if a.Unfinished != nil {
 			configs = append(configs, a.Unfinished.Config)
 		}
-		if want := strings.Join(about(configs...), "\n"); err != nil || strings.TrimRight(string(out), "\n") != want {
+		if want := strings.Join(subjectLines(configs...), "\n"); err != nil || strings.TrimRight(string(out), "\n") != want {
 			t.Fatalf("%v\ngot  %q\nwant %q\n%s", err, out, want, data)
 		}
 	})

@@ -20,37 +20,37 @@ func configRead(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts
 		return f
 	}
 	f.Config = &engine.ConfigFacts{}
-	text, problem := output(o, lookName)
-	switch complaint := strings.TrimSpace(o[lookName].Stderr); {
+	text, problem := commandOutput(o, configProbeName)
+	switch complaint := strings.TrimSpace(o[configProbeName].Stderr); {
 	case problem != "":
 		f.Config.Problem = textutil.Printable(problem)
 		return f
 	case complaint != "":
-		f.Config.Problem = textutil.Printable(lookName + ": " + lastLine(complaint))
+		f.Config.Problem = textutil.Printable(configProbeName + ": " + lastLine(complaint))
 		return f
 	}
-	if strings.TrimSpace(text) == "== none" && len(wanted(*d.Config)) == 0 {
+	if strings.TrimSpace(text) == "== none" && len(probeSubjects(*d.Config)) == 0 {
 		return f
 	}
-	l := look{facts: f.Config}
-	if err := l.read(*d.Config, text); err != nil {
+	l := probeReader{facts: f.Config}
+	if err := l.parseOutput(*d.Config, text); err != nil {
 		f.Config = &engine.ConfigFacts{Problem: textutil.Printable(err.Error())}
 	}
 	return f
 }
 
-// look takes apart what look.sh printed.
-type look struct {
-	facts *engine.ConfigFacts
-	parts map[string][]string // lines by section
-	asked map[string]bool     // paths
+// probeReader takes apart what look.sh printed.
+type probeReader struct {
+	facts     *engine.ConfigFacts
+	parts     map[string][]string // lines by section
+	requested map[string]bool     // paths
 }
 
-func (l *look) read(c engine.Config, text string) error {
-	if err := l.split(text); err != nil {
+func (l *probeReader) parseOutput(c engine.Config, text string) error {
+	if err := l.splitSections(text); err != nil {
 		return err
 	}
-	for _, step := range []func(engine.Config) error{l.record, l.nodes, l.digests, l.targets, l.links, l.checkRead, l.fleeting, l.contents, l.originals, l.units, l.groups, l.users, l.logins} {
+	for _, step := range []func(engine.Config) error{l.readRecord, l.readNodes, l.readFileDigests, l.readTargets, l.readLinks, l.checkAllRead, l.readVolatileDirs, l.readContents, l.readOriginals, l.readUnits, l.readGroups, l.readUsers, l.readLogins} {
 		if err := step(c); err != nil {
 			return err
 		}
@@ -58,8 +58,8 @@ func (l *look) read(c engine.Config, text string) error {
 	return nil
 }
 
-// split takes the answer apart at its headings, whose order is given.
-func (l *look) split(text string) error {
+// splitSections takes the answer apart at its headings, whose order is given.
+func (l *probeReader) splitSections(text string) error {
 	names := []string{"asked", "nodes", "digests", "targets", "links", "fleeting", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
 	l.parts = map[string][]string{}
 	at := -1
@@ -72,15 +72,15 @@ func (l *look) split(text string) error {
 		}
 	}
 	if at+1 < len(names) {
-		return fmt.Errorf("%s: the answer has no %s", lookName, names[at+1])
+		return fmt.Errorf("%s: the answer has no %s", configProbeName, names[at+1])
 	}
 	return nil
 }
 
-// record reads the record, and proves that the script looked at what the
+// readRecord reads the record, and proves that the script looked at what the
 // configurations are about, no less.
-func (l *look) record(c engine.Config) error {
-	list := wanted(c)
+func (l *probeReader) readRecord(c engine.Config) error {
+	list := probeSubjects(c)
 	configs := []engine.Config{c}
 	if lines := l.parts["record"]; lines != nil {
 		text := strings.Join(lines, "\n")
@@ -103,10 +103,10 @@ func (l *look) record(c engine.Config) error {
 	if first, _, _ := strings.Cut(strings.Join(l.parts["asked"], ""), " "); first != sum {
 		return fmt.Errorf("%s is not as holdfast writes it: its list of what it is about is of something else; %s", engine.AppliedPath, recordHelp)
 	}
-	l.asked, l.facts.Nodes = map[string]bool{}, map[string]engine.Node{}
+	l.requested, l.facts.Nodes = map[string]bool{}, map[string]engine.Node{}
 	for _, config := range configs {
 		for _, p := range nodePaths(config) {
-			l.asked[p] = true
+			l.requested[p] = true
 			l.facts.Nodes[p] = engine.Node{}
 		}
 	}
@@ -147,16 +147,16 @@ func unfinishedPaths(a engine.Applied) []string {
 	return nodePaths(a.Unfinished.Config)
 }
 
-// path takes the path of a line, which is one that was asked for.
-func (l *look) path(part, name string) (string, error) {
-	if p, ok := strings.CutPrefix(name, "."); ok && l.asked[p] {
+// requestedPath takes the path of a line, which is one that was asked for.
+func (l *probeReader) requestedPath(part, name string) (string, error) {
+	if p, ok := strings.CutPrefix(name, "."); ok && l.requested[p] {
 		return p, nil
 	}
-	return "", strange(part, name)
+	return "", malformedLineError(part, name)
 }
 
-// strange says that a line is not of the form it should have. Its text stays
+// malformedLineError says that a line is not of the form it should have. Its text stays
 // away: it may hold what nobody should read.
-func strange(part, line string) error {
-	return fmt.Errorf("%s: a line of %d bytes among the %s is not understood", lookName, len(line), part)
+func malformedLineError(part, line string) error {
+	return fmt.Errorf("%s: a line of %d bytes among the %s is not understood", configProbeName, len(line), part)
 }

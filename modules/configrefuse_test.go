@@ -14,62 +14,62 @@ import (
 
 // Each of these is refused with a reason, and nothing has changed.
 func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
-	link := func(path, target string) edit { return edit{path: path, kind: engine.LinkNode, data: target} }
+	link := func(path, target string) pathEdit { return pathEdit{path: path, kind: engine.LinkNode, data: target} }
 	for name, test := range map[string]struct {
 		prepare func(*writeBox)
-		edit    edit
-		meddle  func(*writeBox, *write) // after the plan
+		edit    pathEdit
+		meddle  func(*writeBox, *hostWrite) // after the plan
 		code    int
 		says    string
 	}{
 		"changed contents": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.put("/etc/foo", "other\n", 0o644) },
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.put("/etc/foo", "other\n", 0o644) },
 			code: hostscript.ScriptChanged, says: "write: /etc/foo is not as it was when this was planned (its contents changed)",
 		},
 		"changed mode": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.check(os.Chmod(b.at("/etc/foo"), 0o600)) },
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.check(os.Chmod(b.at("/etc/foo"), 0o600)) },
 			code: hostscript.ScriptChanged, says: "/etc/foo is not as it was when this was planned (its mode or owner changed)",
 		},
 		"gone meanwhile": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.check(os.Remove(b.at("/etc/foo"))) },
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.check(os.Remove(b.at("/etc/foo"))) },
 			code: hostscript.ScriptChanged, says: "(it is gone)",
 		},
 		"there meanwhile": {
-			edit: file("/etc/new"), meddle: func(b *writeBox, _ *write) { b.put("/etc/new", "", 0o644) },
+			edit: file("/etc/new"), meddle: func(b *writeBox, _ *hostWrite) { b.put("/etc/new", "", 0o644) },
 			code: hostscript.ScriptChanged, says: "(it is there now)",
 		},
 		"a dangling link there meanwhile": {
-			edit: file("/etc/new"), meddle: func(b *writeBox, _ *write) { b.link("/etc/new", "/nowhere") },
+			edit: file("/etc/new"), meddle: func(b *writeBox, _ *hostWrite) { b.link("/etc/new", "/nowhere") },
 			code: hostscript.ScriptChanged, says: "(it is there now)",
 		},
 		"another kind": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) {
 				b.check(os.Remove(b.at("/etc/foo")))
 				b.link("/etc/foo", "/etc/shadow")
 			},
 			code: hostscript.ScriptChanged, says: "(it is of another kind)",
 		},
 		"changed target": {
-			edit: file("/etc/link"), meddle: func(b *writeBox, _ *write) {
+			edit: file("/etc/link"), meddle: func(b *writeBox, _ *hostWrite) {
 				b.check(os.Remove(b.at("/etc/link")))
 				b.link("/etc/link", "elsewhere")
 			},
 			code: hostscript.ScriptChanged, says: "(its target changed)",
 		},
 		"removal of what changed": {
-			edit: gone("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.put("/etc/foo", "other\n", 0o644) },
+			edit: gone("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.put("/etc/foo", "other\n", 0o644) },
 			code: hostscript.ScriptChanged, says: "(its contents changed)",
 		},
 		"rebooted": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.box.write("proc/sys/kernel/random/boot_id", "another") },
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.box.write("proc/sys/kernel/random/boot_id", "another") },
 			code: hostscript.ScriptChanged, says: "rebooted since it was planned",
 		},
 		"held by someone else": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *write) { b.hold(engine.MaintenanceHold, "") },
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.hold(engine.MaintenanceHold, "") },
 			code: hostscript.ScriptHeld, says: "held by someone else",
 		},
 		"held by someone else, quiet": {
-			edit: file("/etc/foo"), meddle: func(b *writeBox, w *write) {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, w *hostWrite) {
 				w.quiet = true
 				b.hold(engine.MaintenanceHold, "")
 			},
@@ -102,7 +102,7 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		"file where a directory is": {edit: file("/etc"), code: hostscript.ScriptCannot, says: "it is directory where a file is to be"},
 		"link where a directory is": {edit: link("/etc", "x"), code: hostscript.ScriptCannot, says: "it is directory where a link is to be"},
 		"directory where a file is": {
-			edit: edit{path: "/etc/foo", kind: engine.DirectoryNode, mode: 0o755}, code: hostscript.ScriptCannot, says: "it is file where a directory is to be",
+			edit: pathEdit{path: "/etc/foo", kind: engine.DirectoryNode, mode: 0o755}, code: hostscript.ScriptCannot, says: "it is file where a directory is to be",
 		},
 		"file where a pipe is": {
 			prepare: func(b *writeBox) { b.check(syscall.Mkfifo(b.at("/etc/pipe"), 0o644)) },
@@ -115,15 +115,15 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 			edit: file("/etc/foo"), code: hostscript.ScriptCannot, says: "something is mounted on it",
 		},
 		"no such user": {
-			edit: edit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, user: "nobody-here"},
+			edit: pathEdit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, user: "nobody-here"},
 			code: hostscript.ScriptCannot, says: "write: /etc/foo: there is no user nobody-here",
 		},
 		"no such group": {
-			edit: edit{path: "/etc/new", kind: engine.FileNode, mode: 0o644, group: "nobody-here"},
+			edit: pathEdit{path: "/etc/new", kind: engine.FileNode, mode: 0o644, group: "nobody-here"},
 			code: hostscript.ScriptCannot, says: "write: /etc/new: there is no group nobody-here",
 		},
 		"hard link to nothing": {
-			edit: edit{path: "/etc/new", kind: engine.LinkNode, hard: true, data: "/etc/none"},
+			edit: pathEdit{path: "/etc/new", kind: engine.LinkNode, hard: true, data: "/etc/none"},
 			code: hostscript.ScriptCannot, says: "/etc/new: its target /etc/none is not a file",
 		},
 	} {
@@ -136,7 +136,7 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 				test.prepare(b)
 			}
 			user, group := test.edit.user, test.edit.group
-			w := b.plan(contents{test.edit.path: "new\n", "/etc/first": "1\n"}, file("/etc/first"), test.edit)
+			w := b.planWrite(contents{test.edit.path: "new\n", "/etc/first": "1\n"}, file("/etc/first"), test.edit)
 			if user != "" {
 				w.edits[1].user = user
 			}
@@ -149,7 +149,7 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 				test.meddle(b, &w)
 				w.edits = edits
 			}
-			b.refused(w, test.code, test.says)
+			b.checkRefused(w, test.code, test.says)
 			if b.exists("var/lib/holdfast/applied.json") {
 				t.Error("there is a record")
 			}
@@ -159,37 +159,37 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 
 func TestAllThatChangedIsNamed(t *testing.T) {
 	b := newWriteBox(t)
-	w := b.plan(contents{}, file("/etc/a"), file("/etc/b"), file("/etc/c"))
+	w := b.planWrite(contents{}, file("/etc/a"), file("/etc/b"), file("/etc/c"))
 	b.put("/etc/a", "", 0o644)
 	b.put("/etc/c", "", 0o644)
-	before := b.tree()
+	before := b.listTree()
 	out := b.write(w)
 	b.want(out, hostscript.ScriptChanged, "write: /etc/a is not")
 	b.want(out, hostscript.ScriptChanged, "write: /etc/c is not")
-	if strings.Contains(out.Stderr, "/etc/b") || b.tree() != before {
+	if strings.Contains(out.Stderr, "/etc/b") || b.listTree() != before {
 		t.Errorf("%s", out.Stderr)
 	}
 }
 
 func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
 	b := newWriteBox(t)
-	w := b.plan(contents{"/etc/foo": "foo\n"}, file("/etc/foo"))
-	text, uploads := w.script()
+	w := b.planWrite(contents{"/etc/foo": "foo\n"}, file("/etc/foo"))
+	text, uploads := w.buildScript()
 	for i := range uploads {
 		if string(uploads[i].Data) == "foo\n" {
 			uploads[i].Data = []byte("fo\n")
 		}
 	}
-	before := b.tree()
-	b.want(b.send(text, uploads), hostscript.ScriptCannot, "has not arrived whole")
-	b.want(b.send(text, nil), hostscript.ScriptCannot, "has not arrived whole")
-	if b.tree() != before {
+	before := b.listTree()
+	b.want(b.runScript(text, uploads), hostscript.ScriptCannot, "has not arrived whole")
+	b.want(b.runScript(text, nil), hostscript.ScriptCannot, "has not arrived whole")
+	if b.listTree() != before {
 		t.Error("something has changed")
 	}
 }
 
-// tool puts a program in front of the host's own.
-func (b *writeBox) tool(name, text string) {
+// addTool puts a program in front of the host's own.
+func (b *writeBox) addTool(name, text string) {
 	b.t.Helper()
 	b.put("/bin/"+name, "#!/bin/sh\n"+text, 0o755)
 	b.path = b.at("/bin") + ":"
@@ -218,9 +218,9 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 			b := newWriteBox(t)
 			b.put("/etc/foo", "foo\n", 0o644)
 			b.put("/var/lib/holdfast/applied.json", "old record", 0o600)
-			b.tool(tool[0], strings.ReplaceAll(tool[1], "CP", real(t, "cp")))
-			w := b.plan(contents{"/etc/foo": "new\n", "/etc/a/b": "new\n"}, file("/etc/foo"), file("/etc/a/b"))
-			b.refused(w, hostscript.ScriptNoSpace, "No space left on device")
+			b.addTool(tool[0], strings.ReplaceAll(tool[1], "CP", real(t, "cp")))
+			w := b.planWrite(contents{"/etc/foo": "new\n", "/etc/a/b": "new\n"}, file("/etc/foo"), file("/etc/a/b"))
+			b.checkRefused(w, hostscript.ScriptNoSpace, "No space left on device")
 		})
 	}
 }
@@ -228,8 +228,8 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 func TestWhatATurnedDownToolSaysIsPassedOn(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/foo", "foo\n", 0o644)
-	b.tool("cp", "case $* in *./file-*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
-	b.refused(b.plan(contents{"/etc/foo": "new\n"}, file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
+	b.addTool("cp", "case $* in *./file-*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
+	b.checkRefused(b.planWrite(contents{"/etc/foo": "new\n"}, file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
 }
 
 func TestAnImmutableFileIsRefused(t *testing.T) {
@@ -239,17 +239,17 @@ func TestAnImmutableFileIsRefused(t *testing.T) {
 		t.Skip("this file system or user cannot make files immutable")
 	}
 	t.Cleanup(func() { _ = exec.Command("chattr", "-i", b.at("/etc/foo")).Run() })
-	b.refused(b.plan(contents{"/etc/foo": "new\n", "/etc/bar": ""}, file("/etc/bar"), file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: it cannot be replaced: it is immutable")
+	b.checkRefused(b.planWrite(contents{"/etc/foo": "new\n", "/etc/bar": ""}, file("/etc/bar"), file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: it cannot be replaced: it is immutable")
 }
 
 func TestOnlyOneWritesAtATime(t *testing.T) {
 	b := newWriteBox(t)
-	b.must(b.plan(contents{}, file("/etc/before")))
+	b.mustWrite(b.planWrite(contents{}, file("/etc/before")))
 	lock, err := os.OpenFile(b.at("/var/lib/holdfast/write.lock"), os.O_RDWR, 0)
 	b.check(err)
 	defer func() { _ = lock.Close() }()
 	b.check(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
-	b.refused(b.plan(contents{}, file("/etc/foo")), hostscript.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
+	b.checkRefused(b.planWrite(contents{}, file("/etc/foo")), hostscript.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
 }
 
 // Links that the OS has directly in / and as /usr/local lead where they lead.
@@ -260,7 +260,7 @@ func TestTheLinksOfTheOSAreFollowed(t *testing.T) {
 		b.link(path, target)
 		b.mkdir(filepath.Join(filepath.Dir(path), target))
 	}
-	b.must(b.plan(contents{"/home/bob/x": "1", "/usr/local/bin/tool": "2", "/opt/a": "3"},
+	b.mustWrite(b.planWrite(contents{"/home/bob/x": "1", "/usr/local/bin/tool": "2", "/opt/a": "3"},
 		file("/home/bob/x"), file("/usr/local/bin/tool"), file("/opt/a")))
 	for path, want := range map[string]string{"/var/home/bob/x": "1", "/var/usrlocal/bin/tool": "2", "/var/opt/a": "3"} {
 		if got := b.read(path); got != want {

@@ -13,7 +13,7 @@ import (
 )
 
 // accountHost is a host with accounts, on which writes are carried out as
-// loginEdit says they are, in memory.
+// newLoginEdit says they are, in memory.
 type accountHost struct {
 	users   map[string]engine.Login
 	kept    map[string]string // original hashes
@@ -33,7 +33,7 @@ func newAccountHost(users map[string]engine.Login) *accountHost {
 	}
 }
 
-func (h *accountHost) facts() engine.Facts {
+func (h *accountHost) gatherFacts() engine.Facts {
 	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &engine.ConfigFacts{
 		Applied: h.applied, Nodes: map[string]engine.Node{}, Users: maps.Clone(h.users),
 	}}
@@ -47,8 +47,8 @@ const (
 	intruder  = "intruder"
 )
 
-// carryOut writes, and stops after as many steps as told; negative: at the end.
-func (h *accountHost) carryOut(w write, stop int) {
+// stepsOfTasks writes, and stops after as many steps as told; negative: at the end.
+func (h *accountHost) carryOut(w hostWrite, stop int) {
 	step := func() bool { stop--; return stop == -1 }
 	if step() {
 		return
@@ -67,7 +67,7 @@ func (h *accountHost) carryOut(w write, stop int) {
 		if step() {
 			return
 		}
-		over = append(over, h.edit(u)...)
+		over = append(over, h.applyEdit(u)...)
 	}
 	if step() {
 		return
@@ -79,8 +79,8 @@ func (h *accountHost) carryOut(w write, stop int) {
 	}
 }
 
-// edit changes an account, and names it if its original is not needed any more.
-func (h *accountHost) edit(u loginEdit) []string {
+// applyEdit changes an account, and names it if its original is not needed any more.
+func (h *accountHost) applyEdit(u loginEdit) []string {
 	name := u.want.Name
 	login, exists := h.users[name]
 	switch {
@@ -146,8 +146,8 @@ func anyAccounts(t *rapid.T, name string) engine.Config {
 	return c
 }
 
-// drift is what somebody on the host does to an account.
-func (h *accountHost) drift(t *rapid.T, name string) {
+// driftRandomly is what somebody on the host does to an account.
+func (h *accountHost) driftRandomly(t *rapid.T, name string) {
 	user := rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, name+"drifts")
 	login, exists := h.users[user]
 	if !exists {
@@ -168,20 +168,20 @@ func (h *accountHost) drift(t *rapid.T, name string) {
 	h.users[user] = login
 }
 
-func (h *accountHost) run(t rapid.TB, c engine.Config, stop int) {
+func (h *accountHost) runOnce(t rapid.TB, c engine.Config, stop int) {
 	d := engine.Desired{Config: &c}
-	changes, err := configuration{}.Diff(d, h.facts())
+	changes, err := configuration{}.Diff(d, h.gatherFacts())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(changes) == 0 {
 		return
 	}
-	x, err := newConfigDiff(d, h.facts(), true)
+	x, err := newConfigDiff(d, h.gatherFacts(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := x.write(engine.Target{Desired: d, Facts: h.facts(), Run: "r"})
+	w := x.buildWrite(engine.Target{Desired: d, Facts: h.gatherFacts(), Run: "r"})
 	for name, login := range h.users {
 		if !h.set[name] {
 			h.own[name] = append(h.own[name], login.Password)
@@ -203,25 +203,25 @@ func TestAccountsConverge(t *testing.T) {
 		for i := range rapid.IntRange(1, 6).Draw(t, "runs") {
 			name := fmt.Sprint("run ", i, " ")
 			c := anyAccounts(t, name)
-			h.run(t, c, rapid.IntRange(-1, 6).Draw(t, name+"stop"))
+			h.runOnce(t, c, rapid.IntRange(-1, 6).Draw(t, name+"stop"))
 			if rapid.Bool().Draw(t, name+"reboot") {
 				h.boot++
 			}
-			h.drift(t, name)
+			h.driftRandomly(t, name)
 			if rapid.Bool().Draw(t, name+"repaired") {
-				h.run(t, c, -1)
-				h.run(t, c, -1)
-				h.check(t, c)
+				h.runOnce(t, c, -1)
+				h.runOnce(t, c, -1)
+				h.checkAccounts(t, c)
 			}
 		}
 		c := anyAccounts(t, "last ")
-		h.run(t, c, -1)
-		h.check(t, c)
-		if changes, err := (configuration{}).Diff(engine.Desired{Config: &c}, h.facts()); err != nil || len(changes) > 0 {
+		h.runOnce(t, c, -1)
+		h.checkAccounts(t, c)
+		if changes, err := (configuration{}).Diff(engine.Desired{Config: &c}, h.gatherFacts()); err != nil || len(changes) > 0 {
 			t.Fatalf("not done: %v %v", changes, err)
 		}
-		h.run(t, engine.Config{}, -1)
-		h.check(t, engine.Config{})
+		h.runOnce(t, engine.Config{}, -1)
+		h.checkAccounts(t, engine.Config{})
 		for name, login := range h.users { // what was opened after it had left is the host's own
 			leaves := slices.ContainsFunc(c.Users, func(u engine.User) bool { return u.Name == name })
 			if h.made[name] && leaves && !(login.Retired() && login.Password == lockHash && len(login.Keys) == 0) {
@@ -231,8 +231,8 @@ func TestAccountsConverge(t *testing.T) {
 	})
 }
 
-// check demands that accounts are as a configuration says that was applied.
-func (h *accountHost) check(t rapid.TB, c engine.Config) {
+// checkAccounts demands that accounts are as a configuration says that was applied.
+func (h *accountHost) checkAccounts(t rapid.TB, c engine.Config) {
 	hashed, keyed := map[string]bool{}, map[string]bool{}
 	for _, u := range c.Users {
 		hashed[u.Name], keyed[u.Name] = u.PasswordHash != "", len(u.SSHKeys) > 0
@@ -273,22 +273,22 @@ func TestAMadeAccountIsLocked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := accountSite(t)
-			bob := engine.User{Name: "bob", PasswordHash: hash(), SSHKeys: []string{key1}}
-			b.must(b.accountWrite(nil, loginEdit{want: bob, account: true, keys: true}))
+			bob := engine.User{Name: "bob", PasswordHash: passwordDigest(), SSHKeys: []string{key1}}
+			b.mustWrite(b.accountWrite(nil, loginEdit{want: bob, account: true, keys: true}))
 			login := engine.Login{UID: 1500, Group: "bob", Home: "/home/bob", Keys: []string{key1}}
 			b.put("/etc/shadow", strings.Replace(b.read("/etc/shadow"), "bob:"+newHash+":", "bob:"+drift+":", 1), 0o600)
-			b.must(b.accountWrite(nil, loginEdit{want: bob, was: &login, password: true}))
+			b.mustWrite(b.accountWrite(nil, loginEdit{want: bob, was: &login, password: true}))
 			if b.exists("var/lib/holdfast/originals/password-bob") {
 				t.Errorf("drift is kept as an original: %q", b.read("/var/lib/holdfast/originals/password-bob"))
 			}
-			b.must(b.accountWrite(nil, loginEdit{want: engine.User{Name: "bob"}, was: &login, retire: true, password: true, keys: true}))
+			b.mustWrite(b.accountWrite(nil, loginEdit{want: engine.User{Name: "bob"}, was: &login, retire: true, password: true, keys: true}))
 			if shadow := b.read("/etc/shadow"); !strings.Contains(shadow, "bob:!:20000:0:99999:7::1:\n") {
 				t.Errorf("shadow:\n%s", shadow)
 			}
 			if b.exists("home/bob/.ssh/authorized_keys") {
 				t.Error("the keys are left")
 			}
-			b.must(b.accountWrite(nil, loginEdit{want: bob, was: &login, revive: true, password: true, keys: true}))
+			b.mustWrite(b.accountWrite(nil, loginEdit{want: bob, was: &login, revive: true, password: true, keys: true}))
 			if shadow := b.read("/etc/shadow"); !strings.Contains(shadow, "bob:"+newHash+":20000:0:99999:7:::\n") {
 				t.Errorf("shadow:\n%s", shadow)
 			}

@@ -10,24 +10,24 @@ import (
 	"holdfast/engine/rules"
 )
 
-// effective is the configuration that the host is compared as: what it was seen
+// comparedConfig is the configuration that the host is compared as: what it was seen
 // to have, without what has not taken effect. A unit or user of which documents
 // change something is as it was applied, for what they do not say any more can
 // only be told from that.
-func (x *configDiff) effective() engine.Config {
+func (x *configDiff) comparedConfig() engine.Config {
 	old := engine.Config{Fixed: x.was.Fixed}
-	old.Files = effectively(x, rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile)
-	old.Directories = effectively(x, rules.Directory, x.was.Directories, x.want.Directories, func(d engine.Directory) string { return d.Path }, x.seenDirectory)
-	old.Links = effectively(x, rules.Link, x.was.Links, x.want.Links, func(l engine.Link) string { return l.Path }, x.seenLink)
-	old.Units = effectively(x, rules.Unit, x.was.Units, x.want.Units, func(u engine.Unit) string { return u.Name }, x.seenUnit)
-	old.Users = effectively(x, rules.User, x.was.Users, x.want.Users, func(u engine.User) string { return u.Name }, x.seenUser)
-	old.Groups = effectively(x, rules.User, x.was.Groups, x.want.Groups, func(g engine.Group) string { return rules.GroupName(g.Name) }, x.seenGroup)
+	old.Files = comparedResources(x, rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile)
+	old.Directories = comparedResources(x, rules.Directory, x.was.Directories, x.want.Directories, func(d engine.Directory) string { return d.Path }, x.seenDirectory)
+	old.Links = comparedResources(x, rules.Link, x.was.Links, x.want.Links, func(l engine.Link) string { return l.Path }, x.seenLink)
+	old.Units = comparedResources(x, rules.Unit, x.was.Units, x.want.Units, func(u engine.Unit) string { return u.Name }, x.seenUnit)
+	old.Users = comparedResources(x, rules.User, x.was.Users, x.want.Users, func(u engine.User) string { return u.Name }, x.seenUser)
+	old.Groups = comparedResources(x, rules.User, x.was.Groups, x.want.Groups, func(g engine.Group) string { return rules.GroupName(g.Name) }, x.seenGroup)
 	return old
 }
 
-// effectively does that for one kind of thing. See says how the host has what
+// comparedResources does that for one kind of thing. See says how the host has what
 // is wanted; false if not at all.
-func effectively[T any](x *configDiff, domain rules.Domain, was, want []T, name func(T) string, see func(T) (T, bool)) []T {
+func comparedResources[T any](x *configDiff, domain rules.Domain, was, want []T, name func(T) string, see func(T) (T, bool)) []T {
 	before := make(map[string]T, len(was))
 	for _, a := range was {
 		before[name(a)] = a
@@ -39,37 +39,37 @@ func effectively[T any](x *configDiff, domain rules.Domain, was, want []T, name 
 		wanted[s.name] = true
 		a, had := before[s.name]
 		switch seen, there := see(w); {
-		case x.recorded && x.changed[s] && had && (x.redone(s) || domain == rules.Unit || domain == rules.User):
+		case x.hasRecord && x.changedSubjects[s] && had && (x.needsRedo(s) || domain == rules.Unit || domain == rules.User):
 			list = append(list, a)
-		case x.spare(s):
+		case x.isReportOnly(s):
 			list = append(list, w)
-		case x.redone(s): // it is there, and has not taken effect, or must go where its target goes
+		case x.needsRedo(s): // it is there, and has not taken effect, or must go where its target goes
 		case there:
 			list = append(list, seen)
 		}
 	}
 	for _, a := range was {
-		if s := (subject{domain, name(a)}); !wanted[s.name] && !x.absent(s) {
+		if s := (subject{domain, name(a)}); !wanted[s.name] && !x.needsNoRemoval(s) {
 			list = append(list, a)
 		}
 	}
 	return list
 }
 
-func (x *configDiff) redone(s subject) bool {
-	return x.follows[s] || len(x.redo) > 0 && x.redo[s.String()]
+func (x *configDiff) needsRedo(s subject) bool {
+	return x.followingLinks[s] || len(x.notInEffect) > 0 && x.notInEffect[s.String()]
 }
 
-// absent reports whether nothing is to be done about something that leaves the
+// needsNoRemoval reports whether nothing is to be done about something that leaves the
 // configuration: it is not there any more, or it was there before.
-func (x *configDiff) absent(s subject) bool {
+func (x *configDiff) needsNoRemoval(s subject) bool {
 	switch {
-	case x.redone(s):
+	case x.needsRedo(s):
 		return false
-	case s.domain == rules.Directory && x.seen.Applied != nil && slices.Contains(x.seen.Applied.Existed, s.name):
+	case s.domain == rules.Directory && x.facts.Applied != nil && slices.Contains(x.facts.Applied.Existed, s.name):
 		return true
 	case s.domain == rules.File, s.domain == rules.Link, s.domain == rules.Directory:
-		return x.seen.Nodes[s.name].Type == engine.NoNode && !x.seen.Saved[s.name]
+		return x.facts.Nodes[s.name].Type == engine.NoNode && !x.facts.Saved[s.name]
 	}
 	return false
 }
@@ -78,7 +78,7 @@ func (x *configDiff) absent(s subject) bool {
 func (s subject) String() string { return string(s.domain) + " " + s.name }
 
 func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
-	n := x.seen.Nodes[f.Path]
+	n := x.facts.Nodes[f.Path]
 	if n.Type == engine.NoNode {
 		return f, false
 	}
@@ -97,17 +97,17 @@ func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
 // seenOwner is whom a node belongs to, in the words that are wanted where it
 // is that one.
 func seenOwner(o engine.Owner, n engine.Node) engine.Owner {
-	if !owns(o.User, n.UID, n.User) {
+	if !namesAccount(o.User, n.UID, n.User) {
 		o.User = strconv.Itoa(n.UID)
 	}
-	if !owns(o.Group, n.GID, n.Group) {
+	if !namesAccount(o.Group, n.GID, n.Group) {
 		o.Group = strconv.Itoa(n.GID)
 	}
 	return o
 }
 
 func (x *configDiff) seenDirectory(d engine.Directory) (engine.Directory, bool) {
-	n := x.seen.Nodes[d.Path]
+	n := x.facts.Nodes[d.Path]
 	if n.Type != engine.DirectoryNode {
 		return d, false
 	}
@@ -119,12 +119,12 @@ func (x *configDiff) seenDirectory(d engine.Directory) (engine.Directory, bool) 
 }
 
 func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
-	n := x.seen.Nodes[l.Path]
-	e := edit{path: l.Path, kind: engine.LinkNode, hard: l.Hard, mode: -1, data: l.Target}
+	n := x.facts.Nodes[l.Path]
+	e := pathEdit{path: l.Path, kind: engine.LinkNode, hard: l.Hard, mode: -1, data: l.Target}
 	switch {
 	case n.Type == engine.NoNode:
 		return l, false
-	case !(entry{edit: e}).fits(x.seen.Nodes):
+	case !(desiredEntry{edit: e}).matchesHost(x.facts.Nodes):
 		l.Target = string(n.Type) + " " + n.Target
 	}
 	if !l.Hard {
@@ -136,24 +136,24 @@ func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
 // seenUnit is the unit with what is wanted of it, as far as the host has it.
 func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	there := false
-	node := x.seen.Nodes[unitDir+u.Name]
+	node := x.facts.Nodes[unitDir+u.Name]
 	masked := node.Type == engine.LinkNode && node.Target == maskTarget
 	dropins := u.Dropins
 	if u.Contents != "" {
 		there = there || node.Type != engine.NoNode
-		if !unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})[0].fits(x.seen.Nodes) {
+		if !unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})[0].matchesHost(x.facts.Nodes) {
 			u.Contents = seenMark + node.Digest
 		}
 	}
 	u.Dropins = nil
 	for _, d := range dropins {
 		e := unitEntries(engine.Unit{Name: u.Name, Dropins: []engine.Dropin{d}})[0]
-		n := x.seen.Nodes[e.edit.path]
+		n := x.facts.Nodes[e.edit.path]
 		if n.Type == engine.NoNode {
 			continue
 		}
 		there = true
-		if !e.fits(x.seen.Nodes) {
+		if !e.matchesHost(x.facts.Nodes) {
 			d.Contents = seenMark + n.Digest
 		}
 		u.Dropins = append(u.Dropins, d)
@@ -162,7 +162,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 		there = there || masked || !*u.Masked
 		u.Masked = &masked
 	}
-	if state := x.seen.Units[u.Name]; u.Enabled != nil {
+	if state := x.facts.Units[u.Name]; u.Enabled != nil {
 		exists := state != "not-found" && state != ""
 		nothing := u.Contents == "" && len(dropins) == 0 && !*u.Enabled // what is not there is not enabled
 		there = there || exists || nothing
@@ -187,7 +187,7 @@ func enabledAs(state string, wanted bool) bool {
 }
 
 func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
-	login, there := x.seen.Users[u.Name]
+	login, there := x.facts.Users[u.Name]
 	if u.Account.Absent {
 		u.Account.Absent = !there
 		return u, true
@@ -195,13 +195,13 @@ func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
 	if !there {
 		return u, false
 	}
-	if keys := sorted(login.Keys); len(u.SSHKeys) > 0 && !slices.Equal(keys, sorted(u.SSHKeys)) {
+	if keys := sortedSet(login.Keys); len(u.SSHKeys) > 0 && !slices.Equal(keys, sortedSet(u.SSHKeys)) {
 		u.SSHKeys = keys
 	}
 	if u.PasswordHash != "" && u.PasswordHash != login.Password {
 		u.PasswordHash = seenMark + login.Password
 	}
-	u.Account, u.Retired = seenAccount(u.Account, login), x.retired(u.Name)
+	u.Account, u.Retired = seenAccount(u.Account, login), x.isRetired(u.Name)
 	return u, true
 }
 
@@ -214,7 +214,7 @@ func seenAccount(a engine.Account, l engine.Login) engine.Account {
 		a.PrimaryGroup = l.Group
 	}
 	supplementary := func(list []string) []string {
-		return slices.DeleteFunc(sorted(list), func(g string) bool { return g == l.Group })
+		return slices.DeleteFunc(sortedSet(list), func(g string) bool { return g == l.Group })
 	}
 	if groups := supplementary(l.Groups); len(a.Groups) > 0 && !slices.Equal(supplementary(a.Groups), groups) {
 		a.Groups = groups
@@ -228,7 +228,7 @@ func seenAccount(a engine.Account, l engine.Login) engine.Account {
 }
 
 func (x *configDiff) seenGroup(g engine.Group) (engine.Group, bool) {
-	gid, there := x.seen.Groups[g.Name]
+	gid, there := x.facts.Groups[g.Name]
 	if g.Absent {
 		g.Absent = !there
 		return g, true
@@ -239,7 +239,7 @@ func (x *configDiff) seenGroup(g engine.Group) (engine.Group, bool) {
 	return g, there
 }
 
-func sorted(list []string) []string {
+func sortedSet(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -251,6 +251,8 @@ func sameAccount(a, b engine.Account) bool { return reflect.DeepEqual(a, b) }
 // configuration has the digest of a document: the two never are the same.
 const seenMark = "seen "
 
-// cutSeen returns the digest that a host was seen to have; ok is false if the
+// cutSeenMark returns the digest that a host was seen to have; ok is false if the
 // digest is that of a document.
-func cutSeen(contents string) (digest string, ok bool) { return strings.CutPrefix(contents, seenMark) }
+func cutSeenMark(contents string) (digest string, ok bool) {
+	return strings.CutPrefix(contents, seenMark)
+}

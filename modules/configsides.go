@@ -11,25 +11,25 @@ import (
 
 const absent = "absent"
 
-// sides says what a change is from and to, for people. Contents are named by
+// describeChange says what a change is from and to, for people. Contents are named by
 // their digests, keys and passwords by how many there are.
-func (x *configDiff) sides(c rules.Change) (before, after string) {
+func (x *configDiff) describeChange(c rules.Change) (before, after string) {
 	s := subject{c.Domain, c.Name}
 	switch c.Domain {
 	case rules.Unit:
-		return x.unitSides(c.Name)
+		return x.describeUnitChange(c.Name)
 	case rules.User:
-		return x.userSides(c.Name)
+		return x.describeUserChange(c.Name)
 	}
-	before, after = nodeText(x.seen.Nodes[c.Name]), absent
+	before, after = describeNode(x.facts.Nodes[c.Name]), absent
 	if e, ok := x.entryOf(s); ok {
-		return before, e.text()
+		return before, e.describeEntry()
 	}
-	if x.seen.Saved[c.Name] {
+	if x.facts.Saved[c.Name] {
 		after = "as it was before holdfast"
 	}
-	for _, e := range x.left {
-		if _, stays := x.remainder(e); stays && e.about == s {
+	for _, e := range x.leaving {
+		if _, stays := x.remainingContents(e); stays && e.about == s {
 			after = "without what holdfast appended"
 		}
 	}
@@ -38,20 +38,20 @@ func (x *configDiff) sides(c rules.Change) (before, after string) {
 
 // entryOf finds the entry that is all of a subject. Entries are in the order
 // of their paths, which are the names of subjects that are no units.
-func (x *configDiff) entryOf(s subject) (entry, bool) {
-	i, found := slices.BinarySearchFunc(x.entries, s.name, func(e entry, path string) int { return strings.Compare(e.edit.path, path) })
+func (x *configDiff) entryOf(s subject) (desiredEntry, bool) {
+	i, found := slices.BinarySearchFunc(x.entries, s.name, func(e desiredEntry, path string) int { return strings.Compare(e.edit.path, path) })
 	if !found || x.entries[i].about != s {
-		return entry{}, false
+		return desiredEntry{}, false
 	}
 	return x.entries[i], true
 }
 
-// nodeText names what the host has, as entry.text does what is wanted.
-func nodeText(n engine.Node) string {
+// describeNode names what the host has, as entry.describeEntry does what is wanted.
+func describeNode(n engine.Node) string {
 	if n.Type == engine.NoNode {
 		return absent
 	}
-	e := edit{kind: n.Type, mode: n.Mode, user: fmt.Sprint(n.UID), group: fmt.Sprint(n.GID), data: n.Digest}
+	e := pathEdit{kind: n.Type, mode: n.Mode, user: fmt.Sprint(n.UID), group: fmt.Sprint(n.GID), data: n.Digest}
 	if n.Type == engine.LinkNode {
 		e.data = n.Target
 	}
@@ -61,12 +61,12 @@ func nodeText(n engine.Node) string {
 	if n.Group != "" && n.GID != 0 {
 		e.group = n.Group
 	}
-	return entry{edit: e}.text()
+	return desiredEntry{edit: e}.describeEntry()
 }
 
-// text names what is wanted: kind, contents, mode, and whose it is if not
+// describeEntry names what is wanted: kind, contents, mode, and whose it is if not
 // root's.
-func (e entry) text() string {
+func (e desiredEntry) describeEntry() string {
 	var parts []string
 	switch {
 	case e.edit.hard:
@@ -81,52 +81,52 @@ func (e entry) text() string {
 	if e.edit.mode >= 0 && e.edit.kind != engine.LinkNode {
 		parts = append(parts, fmt.Sprintf("%04o", e.edit.mode))
 	}
-	if owner := ownerText(e.edit.user, e.edit.group); owner != "" {
+	if owner := describeOwner(e.edit.user, e.edit.group); owner != "" {
 		parts = append(parts, owner)
 	}
 	return strings.Join(parts, " ")
 }
 
-func ownerText(user, group string) string {
+func describeOwner(user, group string) string {
 	if (user == "" || user == "0") && (group == "" || group == "0") {
 		return ""
 	}
 	return strings.TrimSuffix(user+":"+group, ":")
 }
 
-func (x *configDiff) unitSides(name string) (before, after string) {
+func (x *configDiff) describeUnitChange(name string) (before, after string) {
 	before, after = absent, absent
 	for _, u := range x.want.Units {
 		if u.Name != name {
 			continue
 		}
 		seen, there := x.seenUnit(u)
-		after = unitText(u)
+		after = describeUnit(u)
 		if there {
-			before = unitText(seen)
+			before = describeUnit(seen)
 		}
 		return before, after
 	}
 	for _, u := range x.was.Units {
 		if u.Name == name {
-			before = unitText(u)
+			before = describeUnit(u)
 		}
 	}
 	return before, after
 }
 
-// unitText says what of a unit is holdfast's.
-func unitText(u engine.Unit) string {
+// describeUnit says what of a unit is holdfast's.
+func describeUnit(u engine.Unit) string {
 	var parts []string
 	if u.Contents != "" {
-		digest, seen := cutSeen(u.Contents)
+		digest, seen := cutSeenMark(u.Contents)
 		if !seen {
 			digest = engine.Digest([]byte(u.Contents))
 		}
 		parts = append(parts, "sha256:"+engine.ShortDigest(digest))
 	}
 	for _, d := range u.Dropins {
-		digest, seen := cutSeen(d.Contents)
+		digest, seen := cutSeenMark(d.Contents)
 		if !seen {
 			digest = engine.Digest([]byte(d.Contents))
 		}
@@ -149,27 +149,27 @@ func unitText(u engine.Unit) string {
 	return strings.Join(parts, ", ")
 }
 
-func (x *configDiff) userSides(name string) (before, after string) {
+func (x *configDiff) describeUserChange(name string) (before, after string) {
 	if group, ok := rules.GroupOf(name); ok {
-		return x.groupSides(group)
+		return x.describeGroupChange(group)
 	}
 	before, after = absent, absent
-	login, there := x.seen.Users[name]
+	login, there := x.facts.Users[name]
 	if there {
-		before = keysText(len(login.Keys))
+		before = describeKeys(len(login.Keys))
 	}
-	if x.retired(name) {
+	if x.isRetired(name) {
 		before += ", locked"
 	}
 	for _, u := range x.want.Users {
 		if u.Name != name || u.Account.Absent {
 			continue
 		}
-		after = keysText(len(u.SSHKeys))
+		after = describeKeys(len(u.SSHKeys))
 		if u.PasswordHash != "" {
-			after += ", " + passwordText(u.PasswordHash)
+			after += ", " + describePassword(u.PasswordHash)
 			if there && login.Password != "" {
-				before += ", " + passwordText(login.Password)
+				before += ", " + describePassword(login.Password)
 			}
 		}
 		return before, after
@@ -180,7 +180,7 @@ func (x *configDiff) userSides(name string) (before, after string) {
 		}
 	}
 	switch {
-	case there && x.retires(name):
+	case there && x.retiresUser(name):
 		after = "locked and expired, without the keys of holdfast"
 	case there:
 		after = "as the host had it, without the keys and the password of holdfast"
@@ -188,8 +188,8 @@ func (x *configDiff) userSides(name string) (before, after string) {
 	return before, after
 }
 
-// passwordText tells of a password by the digest of its hash in the database.
-func passwordText(digest string) string {
+// describePassword tells of a password by the digest of its hash in the database.
+func describePassword(digest string) string {
 	switch digest {
 	case engine.Digest(nil):
 		return "no password, so that none is asked for"
@@ -199,7 +199,7 @@ func passwordText(digest string) string {
 	return "password sha256:" + engine.ShortDigest(digest)
 }
 
-func keysText(n int) string {
+func describeKeys(n int) string {
 	switch n {
 	case 0:
 		return "no SSH keys"
@@ -209,9 +209,9 @@ func keysText(n int) string {
 	return fmt.Sprintf("%d SSH keys", n)
 }
 
-func (x *configDiff) groupSides(name string) (before, after string) {
+func (x *configDiff) describeGroupChange(name string) (before, after string) {
 	before, after = absent, absent
-	if gid, ok := x.seen.Groups[name]; ok {
+	if gid, ok := x.facts.Groups[name]; ok {
 		before = fmt.Sprintf("GID %d", gid)
 	}
 	if before != absent {

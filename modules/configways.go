@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// ways finds what keeps files from being written where they are wanted, or from
+// findPathProblems finds what keeps files from being written where they are wanted, or from
 // staying there: a link on the way to them, or a file system that a reboot
 // empties. Each is told once.
-func (x *configDiff) ways() []error {
+func (x *configDiff) findPathProblems() []error {
 	var wrong []error
 	told := map[string]bool{}
 	for _, e := range x.entries {
-		if e.fits(x.seen.Nodes) || x.spare(e.about) {
+		if e.matchesHost(x.facts.Nodes) || x.isReportOnly(e.about) {
 			continue
 		}
 		for dir := path.Dir(e.edit.path); dir != "/"; dir = path.Dir(dir) {
-			target, link := x.seen.Links[dir]
-			fleets := slices.Contains(x.seen.Fleeting, dir)
+			target, link := x.facts.Links[dir]
+			fleets := slices.Contains(x.facts.Fleeting, dir)
 			if told[dir] || !link && !fleets {
 				continue
 			}
@@ -34,16 +34,16 @@ func (x *configDiff) ways() []error {
 	return wrong
 }
 
-// lockout finds whether holdfast would lock the account that it logs in as.
-func (x *configDiff) lockout() []error {
+// findLockout finds whether holdfast would lock the account that it logs in as.
+func (x *configDiff) findLockout() []error {
 	var wrong []error
 	for _, u := range x.leavingUsers() {
-		if x.retires(u.Name) && x.seen.Users[u.Name].Connects {
+		if x.retiresUser(u.Name) && x.facts.Users[u.Name].Connects {
 			wrong = append(wrong, fmt.Errorf("user %s leaves the configuration and would be locked, and holdfast logs in as %s: keep it in the documents, or log in as another user", u.Name, u.Name))
 		}
 	}
 	for _, u := range x.want.Users {
-		if login, exists := x.seen.Users[u.Name]; exists && u.Account.Absent && login.Connects {
+		if login, exists := x.facts.Users[u.Name]; exists && u.Account.Absent && login.Connects {
 			wrong = append(wrong, fmt.Errorf("user %s is to be removed (should_exist: false), and holdfast logs in as %s: log in as another user", u.Name, u.Name))
 		}
 	}

@@ -38,13 +38,13 @@ var (
 	recordedScript string
 )
 
-// script gives the script of the whole transaction and what it is sent. It
+// buildScript gives the script of the whole transaction and what it is sent. It
 // exits with ScriptHeld, ScriptChanged or ScriptNoSpace, or 1 where something
 // cannot be written, each time with nothing changed; and with ScriptActed where
 // all is written, but an action has failed. Holders are the runs that may hold
 // the host if it is quiet.
-func (w write) script(holders ...engine.HoldOwner) (text string, uploads []engine.Upload) {
-	uploads = w.uploads()
+func (w hostWrite) buildScript(holders ...engine.HoldOwner) (text string, uploads []engine.Upload) {
+	uploads = w.listUploads()
 	list := newListing(w)
 	accounts := newAccountList(w)
 	yes := ""
@@ -54,29 +54,29 @@ func (w write) script(holders ...engine.HoldOwner) (text string, uploads []engin
 	s := script{
 		vars: map[string]string{
 			"run": w.owner.Run, "doing": "write", "root": "", "boot": w.boot,
-			"statistics": list.statistics(), "digests": list.digests(), "targets": list.targets(), "hasaccounts": yes, "hasrests": yesIf(list.hasRests()),
+			"statistics": list.expectedStats(), "digests": list.expectedDigests(), "targets": list.expectedTargets(), "hasaccounts": yes, "hasrests": yesIf(list.keepsRemainder()),
 		},
 		job: keysScript,
 		text: strings.Join([]string{
 			pointScript, groundScript, roomScript, txScript, placeScript, replaceScript, appendScript, accountsScript, undoScript, actionScript, recordedScript,
-			list.functions(), accounts.functions(), unitFunctions(w.units), uploaded(uploads),
-			writeScript, w.end(),
+			list.shellFunctions(), accounts.shellFunctions(), unitFunctions(w.units), uploadedFunction(uploads),
+			writeScript, w.closingLines(),
 		}, ""),
 	}
-	return strict + w.allowed(holders) + s.String(), uploads
+	return strict + w.holdCheck(holders) + s.String(), uploads
 }
 
-// allowed gives the lines that check the hold.
-func (w write) allowed(holders []engine.HoldOwner) string {
+// holdCheck gives the lines that check the hold.
+func (w hostWrite) holdCheck(holders []engine.HoldOwner) string {
 	if w.quiet {
 		return hostscript.CheckFreeSnippet(holders...)
 	}
 	return hostscript.CheckHoldSnippet(w.owner)
 }
 
-// end gives the lines that follow when all is written: the actions and the
+// closingLines gives the lines that follow when all is written: the actions and the
 // record, if they are not steps of their own.
-func (w write) end() string {
+func (w hostWrite) closingLines() string {
 	if !w.quiet {
 		return "trim\n"
 	}
@@ -87,9 +87,9 @@ func (w write) end() string {
 	return b.String() + "point acted\nrecorded\n"
 }
 
-// uploads are what the transaction is sent: data by digest, records and SSH
+// listUploads are what the transaction is sent: data by digest, records and SSH
 // keys by name.
-func (w write) uploads() []engine.Upload {
+func (w hostWrite) listUploads() []engine.Upload {
 	var list []engine.Upload
 	add := func(name string, data []byte) { list = append(list, engine.Upload{Name: name, Data: data}) }
 	for digest, data := range w.data {
@@ -106,16 +106,16 @@ func (w write) uploads() []engine.Upload {
 		if !u.keys {
 			continue
 		}
-		add("keys-"+strconv.Itoa(i), lines(u.want.SSHKeys))
+		add("keys-"+strconv.Itoa(i), joinLines(u.want.SSHKeys))
 		if u.was != nil {
-			add("oldkeys-"+strconv.Itoa(i), lines(u.was.Keys))
+			add("oldkeys-"+strconv.Itoa(i), joinLines(u.was.Keys))
 		}
 	}
 	slices.SortFunc(list, func(a, b engine.Upload) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-func lines(list []string) []byte {
+func joinLines(list []string) []byte {
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString(s + "\n")
@@ -123,9 +123,9 @@ func lines(list []string) []byte {
 	return []byte(b.String())
 }
 
-// uploaded gives the function that prints the digests of what is sent, for
+// uploadedFunction gives the function that prints the digests of what is sent, for
 // sha256sum.
-func uploaded(uploads []engine.Upload) string {
+func uploadedFunction(uploads []engine.Upload) string {
 	var b strings.Builder
 	for _, u := range uploads {
 		b.WriteString(engine.Digest(u.Data) + "  " + u.Name + "\n")

@@ -11,15 +11,15 @@ func TestAWriteMakesFilesDirectoriesAndLinks(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/old.conf", "old\n", 0o600)
 	b.put("/etc/gone.conf", "gone\n", 0o644)
-	w := b.plan(contents{"/etc/old.conf": "new\n", "/etc/a/b/new.conf": "made\n", "/etc/tool": "#!/bin/sh\n"},
-		edit{path: "/etc/dir", kind: engine.DirectoryNode, mode: 0o2750},
-		edit{path: "/etc/old.conf", kind: engine.FileNode, mode: -1, save: true},
+	w := b.planWrite(contents{"/etc/old.conf": "new\n", "/etc/a/b/new.conf": "made\n", "/etc/tool": "#!/bin/sh\n"},
+		pathEdit{path: "/etc/dir", kind: engine.DirectoryNode, mode: 0o2750},
+		pathEdit{path: "/etc/old.conf", kind: engine.FileNode, mode: -1, save: true},
 		file("/etc/a/b/new.conf"),
-		edit{path: "/etc/tool", kind: engine.FileNode, mode: 0o4755},
-		edit{path: "/etc/link", kind: engine.LinkNode, data: "../x y"},
-		edit{path: "/etc/hard", kind: engine.LinkNode, hard: true, data: "/etc/old.conf"},
+		pathEdit{path: "/etc/tool", kind: engine.FileNode, mode: 0o4755},
+		pathEdit{path: "/etc/link", kind: engine.LinkNode, data: "../x y"},
+		pathEdit{path: "/etc/hard", kind: engine.LinkNode, hard: true, data: "/etc/old.conf"},
 		gone("/etc/gone.conf"), gone("/etc/never.conf"))
-	b.must(w)
+	b.mustWrite(w)
 	for path, want := range map[string]engine.Node{
 		"/etc/old.conf":     {Type: engine.FileNode, Mode: 0o600, Digest: engine.Digest([]byte("new\n"))},
 		"/etc/hard":         {Type: engine.FileNode, Mode: 0o600, Digest: engine.Digest([]byte("new\n"))},

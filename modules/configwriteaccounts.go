@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/rules"
 )
 
-// writeAccounts puts together how groups and users change.
-func (x *configDiff) writeAccounts(d engine.Desired, w *write) {
+// addAccountEdits puts together how groups and users change.
+func (x *configDiff) addAccountEdits(d engine.Desired, w *hostWrite) {
 	differs := map[string]bool{}
 	for _, c := range x.diff.Changes {
 		if c.Domain == rules.User {
@@ -20,16 +20,16 @@ func (x *configDiff) writeAccounts(d engine.Desired, w *write) {
 			w.data[digest] = d.Contents[digest]
 		}
 	}
-	was := hashes(x.was)
+	was := passwordHashes(x.was)
 	for _, g := range x.want.Groups {
-		if _, exists := x.seen.Groups[g.Name]; differs[groupName(g.Name)] && !(g.Absent && !exists) {
-			w.groups = append(w.groups, x.groupEdit(g, exists, was[groupName(g.Name)]))
+		if _, exists := x.facts.Groups[g.Name]; differs[groupName(g.Name)] && !(g.Absent && !exists) {
+			w.groups = append(w.groups, x.newGroupEdit(g, exists, was[groupName(g.Name)]))
 			need(g.PasswordHash)
 		}
 	}
 	for _, g := range x.leavingGroups() {
-		if _, exists := x.seen.Groups[g.Name]; exists && g.PasswordHash != "" {
-			e := x.groupEdit(engine.Group{Name: g.Name}, true, g.PasswordHash)
+		if _, exists := x.facts.Groups[g.Name]; exists && g.PasswordHash != "" {
+			e := x.newGroupEdit(engine.Group{Name: g.Name}, true, g.PasswordHash)
 			e.leaves = true
 			w.groups = append(w.groups, e)
 		}
@@ -40,7 +40,7 @@ func (x *configDiff) writeAccounts(d engine.Desired, w *write) {
 	}
 	for _, u := range x.want.Users {
 		if differs[u.Name] {
-			e := x.loginEdit(recorded[u.Name], u)
+			e := x.newLoginEdit(recorded[u.Name], u)
 			w.users = append(w.users, e)
 			if e.password {
 				need(u.PasswordHash)
@@ -48,14 +48,14 @@ func (x *configDiff) writeAccounts(d engine.Desired, w *write) {
 		}
 	}
 	for _, u := range x.leavingUsers() {
-		if e := x.leavingEdit(u); e.was != nil && (e.password || e.keys || e.retire) {
+		if e := x.newLeavingEdit(u); e.was != nil && (e.password || e.keys || e.retire) {
 			w.users = append(w.users, e)
 		}
 	}
 }
 
-// groupEdit is what is to be done to a group that had this hash from holdfast.
-func (x *configDiff) groupEdit(want engine.Group, exists bool, hash string) groupEdit {
+// newGroupEdit is what is to be done to a group that had this hash from holdfast.
+func (x *configDiff) newGroupEdit(want engine.Group, exists bool, hash string) groupEdit {
 	e := groupEdit{want: want, exists: exists}
 	name := groupName(want.Name)
 	switch {
@@ -69,9 +69,9 @@ func (x *configDiff) groupEdit(want engine.Group, exists bool, hash string) grou
 	return e
 }
 
-// leavingEdit is what is to be done to an account that is not desired any more.
-func (x *configDiff) leavingEdit(was engine.User) loginEdit {
-	e := x.loginEdit(was, engine.User{Name: was.Name})
+// newLeavingEdit is what is to be done to an account that is not desired any more.
+func (x *configDiff) newLeavingEdit(was engine.User) loginEdit {
+	e := x.newLoginEdit(was, engine.User{Name: was.Name})
 	if was.Account.Absent {
 		return loginEdit{want: e.want}
 	}
@@ -79,16 +79,16 @@ func (x *configDiff) leavingEdit(was engine.User) loginEdit {
 	if e.was == nil {
 		return e
 	}
-	e.retire = x.retires(was.Name)
+	e.retire = x.retiresUser(was.Name)
 	e.password = was.PasswordHash != ""
 	e.keys = len(was.SSHKeys) > 0 || e.retire && len(e.was.Keys) > 0
 	return e
 }
 
-// loginEdit is what is to be done to an account.
-func (x *configDiff) loginEdit(was, want engine.User) loginEdit {
+// newLoginEdit is what is to be done to an account.
+func (x *configDiff) newLoginEdit(was, want engine.User) loginEdit {
 	e := loginEdit{want: want}
-	if login, ok := x.seen.Users[want.Name]; ok {
+	if login, ok := x.facts.Users[want.Name]; ok {
 		e.was = &login
 	}
 	if want.Account.Absent {
@@ -105,6 +105,6 @@ func (x *configDiff) loginEdit(was, want engine.User) loginEdit {
 	e.password = want.PasswordHash != "" && want.PasswordHash != e.was.Password || want.PasswordHash == "" && (was.PasswordHash != "" || e.revive)
 	e.back = e.password && want.PasswordHash == "" && x.origins[want.Name] == engine.FoundAccount
 	e.keep = e.password && want.PasswordHash != "" && x.keepsHash(want.Name)
-	e.keys = len(want.SSHKeys) > 0 && !slices.Equal(sorted(want.SSHKeys), sorted(e.was.Keys)) || len(want.SSHKeys) == 0 && len(was.SSHKeys) > 0
+	e.keys = len(want.SSHKeys) > 0 && !slices.Equal(sortedSet(want.SSHKeys), sortedSet(e.was.Keys)) || len(want.SSHKeys) == 0 && len(was.SSHKeys) > 0
 	return e
 }

@@ -11,10 +11,10 @@ import (
 	"holdfast/engine/rules"
 )
 
-// write puts together what is to be written.
-func (x *configDiff) write(t engine.Target) write {
-	w := write{owner: t.Owner(), boot: x.boot, data: map[string][]byte{}}
-	before, after := x.records(t.Run)
+// buildWrite puts together what is to be written.
+func (x *configDiff) buildWrite(t engine.Target) hostWrite {
+	w := hostWrite{owner: t.Owner(), boot: x.boot, data: map[string][]byte{}}
+	before, after := x.buildRecords(t.Run)
 	w.before, w.after = encodeApplied(before), encodeApplied(after)
 	failures := map[string][]byte{}
 	w.failure = func(action string) []byte {
@@ -27,72 +27,72 @@ func (x *configDiff) write(t engine.Target) write {
 		}
 		return failures[action]
 	}
-	x.writeNodes(t.Desired, &w)
-	x.writeAccounts(t.Desired, &w)
-	x.writeUnits(&w)
+	x.addNodeEdits(t.Desired, &w)
+	x.addAccountEdits(t.Desired, &w)
+	x.addUnitEdits(&w)
 	return w
 }
 
-// empty reports whether nothing but the record is to be written.
-func (w write) empty() bool {
+// isEmpty reports whether nothing but the record is to be written.
+func (w hostWrite) isEmpty() bool {
 	return len(w.edits) == 0 && len(w.groups) == 0 && len(w.users) == 0 && len(w.units) == 0
 }
 
-// records are what the host is to have on record while the write is under way,
+// buildRecords are what the host is to have on record while the write is under way,
 // and afterwards.
-func (x *configDiff) records(run string) (before, after engine.Applied) {
+func (x *configDiff) buildRecords(run string) (before, after engine.Applied) {
 	before = engine.Applied{Schema: engine.AppliedSchema, Accounts: x.origins}
-	switch a := x.seen.Applied; {
+	switch a := x.facts.Applied; {
 	case a == nil:
-		before.Config = x.matching()
+		before.Config = x.matchingConfig()
 	case a.Unfinished != nil && a.Unfinished.Boot != x.boot: // all of it is in effect
 		before.Config, before.Existed = onlyConfig(x.was), a.Existed
-		before.Config.KernelArgs = sorted(slices.Concat(a.Config.KernelArgs, a.Unfinished.Config.KernelArgs))
+		before.Config.KernelArgs = sortedSet(slices.Concat(a.Config.KernelArgs, a.Unfinished.Config.KernelArgs))
 	default:
 		before.Config, before.Existed = a.Config, a.Existed
 	}
 	existed := setOf(before.Existed)
 	before.Existed = slices.Clone(before.Existed)
 	for _, e := range x.entries {
-		known := existed[e.edit.path] || x.mine[e.edit.path]
-		if e.edit.kind == engine.DirectoryNode && x.seen.Nodes[e.edit.path].Type == engine.DirectoryNode && !known {
+		known := existed[e.edit.path] || x.owned[e.edit.path]
+		if e.edit.kind == engine.DirectoryNode && x.facts.Nodes[e.edit.path].Type == engine.DirectoryNode && !known {
 			before.Existed = append(before.Existed, e.edit.path)
 		}
 	}
 	slices.Sort(before.Existed)
 	// What an earlier write left unfinished and this one takes away is not to be
 	// forgotten if this one is cut short, too.
-	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: x.joined(x.resolved(), x.was, func(entry) bool { return true })}
+	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: x.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
 	for _, c := range x.diff.Changes {
 		u.Touched = append(u.Touched, subject{c.Domain, c.Name}.String())
 	}
-	for name := range x.redo {
+	for name := range x.notInEffect {
 		u.Touched = append(u.Touched, name)
 	}
 	slices.Sort(u.Touched)
 	u.Touched = slices.Compact(u.Touched)
-	u.Ours = x.stillOurs()
-	if earlier := x.unfinished(); earlier != nil {
+	u.Ours = x.remainingOwned()
+	if earlier := x.unfinishedWrite(); earlier != nil {
 		known := append(slices.Clone(earlier.Appended), earlier.Config.Files...)
-		u.Appended = without(known, func(f engine.File) bool { return !f.Inherit })
+		u.Appended = dropMatching(known, func(f engine.File) bool { return !f.Inherit })
 		slices.SortFunc(u.Appended, func(a, b engine.File) int {
 			return cmp.Or(strings.Compare(a.Path, b.Path), bytes.Compare(a.Append, b.Append))
 		})
 		u.Appended = slices.CompactFunc(u.Appended, func(a, b engine.File) bool { return a.Path == b.Path && bytes.Equal(a.Append, b.Append) })
 	}
 	before.Unfinished = u
-	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.resolved(), Existed: before.Existed, Accounts: x.originsAfter()}
+	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.originsAfter()}
 }
 
-// stillOurs lists the paths that are holdfast's, but for those that get back an
+// remainingOwned lists the paths that are holdfast's, but for those that get back an
 // original: of these the kept original tells.
-func (x *configDiff) stillOurs() []string {
+func (x *configDiff) remainingOwned() []string {
 	returning := map[string]bool{}
-	for _, e := range x.left {
-		returning[e.edit.path] = x.seen.Saved[e.edit.path]
+	for _, e := range x.leaving {
+		returning[e.edit.path] = x.facts.Saved[e.edit.path]
 	}
 	var paths []string
-	for p := range x.mine {
+	for p := range x.owned {
 		if !returning[p] {
 			paths = append(paths, p)
 		}
@@ -101,41 +101,41 @@ func (x *configDiff) stillOurs() []string {
 	return paths
 }
 
-// matching is what the host has of the desired configuration, which is what a
+// matchingConfig is what the host has of the desired configuration, which is what a
 // record says where there was none.
-func (x *configDiff) matching() engine.Config {
+func (x *configDiff) matchingConfig() engine.Config {
 	differs := map[subject]bool{}
 	for _, c := range x.diff.Changes {
 		differs[subject{c.Domain, c.Name}] = true
 	}
-	c := leavingOut(x.resolved(), func(s subject) bool { return differs[s] })
+	c := dropSubjects(x.resolvedConfig(), func(s subject) bool { return differs[s] })
 	c.KernelArgs, c.NoKernelArgs = nil, nil
-	c.Users = without(c.Users, func(u engine.User) bool { return differs[subject{rules.User, u.Name}] })
-	c.Groups = without(c.Groups, func(g engine.Group) bool { return differs[subject{rules.User, rules.GroupName(g.Name)}] })
+	c.Users = dropMatching(c.Users, func(u engine.User) bool { return differs[subject{rules.User, u.Name}] })
+	c.Groups = dropMatching(c.Groups, func(g engine.Group) bool { return differs[subject{rules.User, rules.GroupName(g.Name)}] })
 	return c
 }
 
-// leavingOut is the configuration without some of its files, directories, links
+// dropSubjects is the configuration without some of its files, directories, links
 // and units.
-func leavingOut(c engine.Config, drop func(subject) bool) engine.Config {
-	c.Files = without(c.Files, func(f engine.File) bool { return drop(subject{rules.File, f.Path}) })
-	c.Directories = without(c.Directories, func(d engine.Directory) bool { return drop(subject{rules.Directory, d.Path}) })
-	c.Links = without(c.Links, func(l engine.Link) bool { return drop(subject{rules.Link, l.Path}) })
-	c.Units = without(c.Units, func(u engine.Unit) bool { return drop(subject{rules.Unit, u.Name}) })
+func dropSubjects(c engine.Config, drop func(subject) bool) engine.Config {
+	c.Files = dropMatching(c.Files, func(f engine.File) bool { return drop(subject{rules.File, f.Path}) })
+	c.Directories = dropMatching(c.Directories, func(d engine.Directory) bool { return drop(subject{rules.Directory, d.Path}) })
+	c.Links = dropMatching(c.Links, func(l engine.Link) bool { return drop(subject{rules.Link, l.Path}) })
+	c.Units = dropMatching(c.Units, func(u engine.Unit) bool { return drop(subject{rules.Unit, u.Name}) })
 	return c
 }
 
-func without[T any](list []T, drop func(T) bool) []T {
+func dropMatching[T any](list []T, drop func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
-func (x *configDiff) writeNodes(d engine.Desired, w *write) {
+func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.entries {
-		n := x.seen.Nodes[e.edit.path]
+		n := x.facts.Nodes[e.edit.path]
 		// What the host has already, and not from us, is its original.
-		e.edit.was, e.edit.save = n, !x.mine[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
-		original := x.recorded && e.edit.save
-		if e.fits(x.seen.Nodes) && !x.follows[e.about] && !original || x.spare(e.about) {
+		e.edit.was, e.edit.save = n, !x.owned[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
+		original := x.hasRecord && e.edit.save
+		if e.matchesHost(x.facts.Nodes) && !x.followingLinks[e.about] && !original || x.isReportOnly(e.about) {
 			continue
 		}
 		w.edits = append(w.edits, e.edit)
@@ -144,18 +144,18 @@ func (x *configDiff) writeNodes(d engine.Desired, w *write) {
 		}
 	}
 	before := map[string]bool{}
-	if x.seen.Applied != nil {
-		before = setOf(x.seen.Applied.Existed)
+	if x.facts.Applied != nil {
+		before = setOf(x.facts.Applied.Existed)
 	}
-	for _, e := range x.left {
-		n, saved := x.seen.Nodes[e.edit.path], x.seen.Saved[e.edit.path]
+	for _, e := range x.leaving {
+		n, saved := x.facts.Nodes[e.edit.path], x.facts.Saved[e.edit.path]
 		existed := e.edit.kind == engine.DirectoryNode && before[e.edit.path]
-		back := x.unfinished() != nil && !x.has(e) // an earlier write gave it back already
+		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write gave it back already
 		if n.Type == engine.NoNode && !saved || existed || back {
 			continue
 		}
-		leaves := edit{path: e.edit.path, was: n, mode: -1, restore: saved}
-		if rest, stays := x.remainder(e); stays {
+		leaves := pathEdit{path: e.edit.path, was: n, mode: -1, restore: saved}
+		if rest, stays := x.remainingContents(e); stays {
 			leaves.kind, leaves.mode, leaves.data = engine.FileNode, n.Mode, engine.Digest(rest)
 			leaves.user, leaves.group = strconv.Itoa(n.UID), strconv.Itoa(n.GID)
 			w.data[leaves.data] = rest
@@ -164,15 +164,15 @@ func (x *configDiff) writeNodes(d engine.Desired, w *write) {
 	}
 	for _, u := range x.want.Units {
 		path := unitDir + u.Name
-		n := x.seen.Nodes[path]
-		if u.Masked != nil && !*u.Masked && u.Contents == "" && n.Target == maskTarget && !x.spare(subject{rules.Unit, u.Name}) {
-			w.edits = append(w.edits, edit{path: path, was: n, mode: -1})
+		n := x.facts.Nodes[path]
+		if u.Masked != nil && !*u.Masked && u.Contents == "" && n.Target == maskTarget && !x.isReportOnly(subject{rules.Unit, u.Name}) {
+			w.edits = append(w.edits, pathEdit{path: path, was: n, mode: -1})
 		}
 	}
 }
 
 // dataOf are the contents of a file that is to be written.
-func (x *configDiff) dataOf(d engine.Desired, e entry) []byte {
+func (x *configDiff) dataOf(d engine.Desired, e desiredEntry) []byte {
 	if e.write != nil {
 		return e.write()
 	}

@@ -5,12 +5,12 @@ import (
 	"holdfast/engine/rules"
 )
 
-// write is everything that is to be written to a host, in one transaction.
-type write struct {
+// hostWrite is everything that is to be written to a host, in one transaction.
+type hostWrite struct {
 	owner   engine.HoldOwner // whose hold is demanded, and whose run the transaction belongs to
 	quiet   bool             // without a hold: the host must be held by nobody, or by a run in holders
 	boot    string           // boot ID as planned: another one ends the script with ScriptChanged
-	edits   []edit           // parents before what is in them; what goes comes last, and what is in a directory before it
+	edits   []pathEdit       // parents before what is in them; what goes comes last, and what is in a directory before it
 	groups  []groupEdit      // before users, as users are before files
 	users   []loginEdit
 	units   []unitEdit                 // after the files
@@ -21,8 +21,8 @@ type write struct {
 	data    map[string][]byte          // by digest: contents and password hashes that edits name
 }
 
-// edit is one entry of the file system that is to change.
-type edit struct {
+// pathEdit is one entry of the file system that is to change.
+type pathEdit struct {
 	path        string
 	was         engine.Node     // as the plan saw it; if it is not that any more, nothing at all is written
 	kind        engine.NodeType // what it is to be; NoNode: it goes, or its original comes back
@@ -34,7 +34,7 @@ type edit struct {
 	restore     bool            // of one that goes: an original is kept
 }
 
-// groupEdit makes, changes or removes a group.
+// newGroupEdit makes, changes or removes a group.
 type groupEdit struct {
 	want   engine.Group // PasswordHash is the digest of the hash, which is in data
 	exists bool
@@ -44,7 +44,7 @@ type groupEdit struct {
 	lock   bool // no password is to be let in
 }
 
-// loginEdit makes, changes or removes an account, and sets what logs it in.
+// newLoginEdit makes, changes or removes an account, and sets what logs it in.
 type loginEdit struct {
 	want     engine.User   // PasswordHash is the digest of the hash, which is in data
 	was      *engine.Login // nil: there is no such account

@@ -34,9 +34,9 @@ func TestSignsOfEtcd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)
 			tc.make(b)
-			f := b.observe(engine.Desired{})
+			f := b.gatherFacts(engine.Desired{})
 			for i, sign := range f.Etcd { // the box is not the root
-				f.Etcd[i] = b.outside(sign)
+				f.Etcd[i] = b.hostPaths(sign)
 			}
 			if !slices.Equal(f.Etcd, tc.want) || slices.ContainsFunc(f.Problems, func(p string) bool { return p[:4] == "etcd" }) {
 				t.Errorf("signs %q, want %q; problems %q", f.Etcd, tc.want, f.Problems)

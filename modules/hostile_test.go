@@ -38,8 +38,8 @@ var meddlers = map[string]string{
 // meddled are the programs that touch paths.
 var meddled = []string{"cp", "ln", "mv", "mkdir", "chown", "chmod", "rm", "rmdir", "dd", "tar", "head", "sha256sum", "stat", "readlink", "sync"}
 
-// meddle has an account do something right before the nth of these programs.
-func meddle(t *testing.T, write func(path, text string), root, how string, n int) {
+// meddleBefore has an account do something right before the nth of these programs.
+func meddleBefore(t *testing.T, write func(path, text string), root, how string, n int) {
 	t.Helper()
 	write("/attack", strings.NewReplacer("$D", root+"/srv/app", "$S", root+"/root").Replace(meddlers[how])+"\n")
 	write("/count", "0\n")
@@ -53,7 +53,7 @@ const secret = "the secret of root"
 
 // hostileSite is a host with a directory of everybody's that a configuration
 // writes to, and things of root's that have the same names.
-func hostileSite(t *testing.T) (*writeBox, write) {
+func hostileSite(t *testing.T) (*writeBox, hostWrite) {
 	b := newWriteBox(t)
 	b.put("/srv/app/changed.conf", "old\n", 0o644)
 	b.put("/srv/app/gone.conf", "gone\n", 0o644)
@@ -68,20 +68,20 @@ func hostileSite(t *testing.T) (*writeBox, write) {
 	for _, dir := range []string{"/srv", "/srv/app", "/srv/app/dir"} {
 		b.check(os.Chmod(b.at(dir), 0o777))
 	}
-	w := b.plan(contents{"/srv/app/changed.conf": "new\n", "/srv/app/new.conf": "new\n", "/srv/app/made/y": "y\n", "/srv/app/dir/x": "x\n", "/etc/z": "z\n"},
-		edit{path: "/srv/app/changed.conf", kind: engine.FileNode, mode: 0o640, save: true},
+	w := b.planWrite(contents{"/srv/app/changed.conf": "new\n", "/srv/app/new.conf": "new\n", "/srv/app/made/y": "y\n", "/srv/app/dir/x": "x\n", "/etc/z": "z\n"},
+		pathEdit{path: "/srv/app/changed.conf", kind: engine.FileNode, mode: 0o640, save: true},
 		file("/srv/app/new.conf"), file("/srv/app/made/y"), file("/etc/z"),
-		edit{path: "/srv/app/link", kind: engine.LinkNode, data: "new"},
-		edit{path: "/srv/app/hard", kind: engine.LinkNode, hard: true, data: "/srv/app/new.conf"},
-		edit{path: "/srv/app/dir", kind: engine.DirectoryNode, mode: 0o755},
+		pathEdit{path: "/srv/app/link", kind: engine.LinkNode, data: "new"},
+		pathEdit{path: "/srv/app/hard", kind: engine.LinkNode, hard: true, data: "/srv/app/new.conf"},
+		pathEdit{path: "/srv/app/dir", kind: engine.DirectoryNode, mode: 0o755},
 		file("/srv/app/dir/x"),
-		edit{path: "/srv/app/original.conf", mode: -1, restore: true},
+		pathEdit{path: "/srv/app/original.conf", mode: -1, restore: true},
 		gone("/srv/app/gone.conf"))
 	return b, w
 }
 
-// owned is all that is root's: what nobody else may change or read.
-func (b *writeBox) owned() string {
+// rootOwned is all that is root's: what nobody else may change or read.
+func (b *writeBox) rootOwned() string {
 	b.t.Helper()
 	var list strings.Builder
 	b.check(filepath.WalkDir(b.at("/root"), func(path string, d fs.DirEntry, err error) error {
@@ -95,8 +95,8 @@ func (b *writeBox) owned() string {
 	return list.String()
 }
 
-// leaked lists the files with the secret that others than root can read.
-func (b *writeBox) leaked() []string {
+// leakedFiles lists the files with the secret that others than root can read.
+func (b *writeBox) leakedFiles() []string {
 	b.t.Helper()
 	var list []string
 	b.check(filepath.WalkDir(b.root, func(path string, d fs.DirEntry, err error) error {
@@ -144,9 +144,9 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 		w.units = []unitEdit{{name: "x.service", do: "enable"}}
 		b.put("/no-x.service", "", 0o644)
 	}
-	meddle(t, func(path, text string) { b.put(path, text, 0o755) }, b.root, how, n)
+	meddleBefore(t, func(path, text string) { b.put(path, text, 0o755) }, b.root, how, n)
 	b.path = b.at("/meddled") + ":"
-	before := b.owned()
+	before := b.rootOwned()
 	out := b.write(w)
 	what := fmt.Sprintf("%s before program %d", how, n)
 	switch out.Code {
@@ -154,10 +154,10 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	default:
 		t.Errorf("%s: exit status %d\n%s", what, out.Code, out.Stderr)
 	}
-	if after := b.owned(); after != before {
-		t.Errorf("%s: what is root's has changed\n%s\n%s", what, difference(before, after), out.Stderr)
+	if after := b.rootOwned(); after != before {
+		t.Errorf("%s: what is root's has changed\n%s\n%s", what, differingLinesOf(before, after), out.Stderr)
 	}
-	if leaked := b.leaked(); len(leaked) > 0 || strings.Contains(out.Stdout+out.Stderr, secret) {
+	if leaked := b.leakedFiles(); len(leaked) > 0 || strings.Contains(out.Stdout+out.Stderr, secret) {
 		t.Errorf("%s: the secret is in %v\n%s", what, leaked, out.Stderr)
 	}
 	count := strings.TrimSpace(b.read("/count"))
@@ -169,25 +169,25 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	b.check(os.RemoveAll(b.at("/srv")))
 	b.check(os.MkdirAll(b.at("/srv/app"), 0o777))
 	data := contents{"/srv/app/new.conf": "after\n"}
-	if out := b.write(b.plan(data, file("/srv/app/new.conf"))); out.Code != 0 || b.read("/srv/app/new.conf") != "after\n" {
+	if out := b.write(b.planWrite(data, file("/srv/app/new.conf"))); out.Code != 0 || b.read("/srv/app/new.conf") != "after\n" {
 		t.Errorf("%s: the next write: %d %s", what, out.Code, out.Stderr)
 	}
 	return true
 }
 
 // hostileLook is a host with files of a directory of everybody's to look at.
-func hostileLook(t *testing.T) (looked, engine.Config) {
+func hostileLook(t *testing.T) (gatheredHost, engine.Config) {
 	s := newLooked(t)
-	s.check(os.Chmod(s.root, 0o755))
+	s.checkFacts(os.Chmod(s.root, 0o755))
 	for _, name := range []string{"app.conf", "other.conf"} {
-		s.write("/srv/app/"+name, "theirs\n", 0o644)
-		s.write("/root/"+name, secret, 0o600)
+		s.writeFile("/srv/app/"+name, "theirs\n", 0o644)
+		s.writeFile("/root/"+name, secret, 0o600)
 	}
-	s.write("/root/secret", secret, 0o600)
-	s.check(os.Mkdir(s.root+"/srv/app/dir", 0o755))
-	s.check(os.Mkdir(s.root+"/srv/app/root", 0o755))
+	s.writeFile("/root/secret", secret, 0o600)
+	s.checkFacts(os.Mkdir(s.root+"/srv/app/dir", 0o755))
+	s.checkFacts(os.Mkdir(s.root+"/srv/app/root", 0o755))
 	for _, dir := range []string{"/srv", "/srv/app"} {
-		s.check(os.Chmod(s.root+dir, 0o777))
+		s.checkFacts(os.Chmod(s.root+dir, 0o777))
 	}
 	return s, engine.Config{Files: []engine.File{{Path: "/srv/app/app.conf", Inherit: true, Append: []byte("ours\n")}, aFile("/srv/app/other.conf"), aFile("/srv/app/new.conf")}}
 }
@@ -200,11 +200,11 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 			t.Parallel()
 			for n := 1; ; n += longtest.Pick(7, 1) {
 				s, c := hostileLook(t)
-				meddle(t, func(path, text string) { s.write(path, text, 0o755) }, s.root, how, n)
+				meddleBefore(t, func(path, text string) { s.writeFile(path, text, 0o755) }, s.root, how, n)
 				for _, tool := range meddled {
-					s.check(os.Rename(s.root+"/meddled/"+tool, s.root+"/fake/"+tool))
+					s.checkFacts(os.Rename(s.root+"/meddled/"+tool, s.root+"/fake/"+tool))
 				}
-				f := s.look(c)
+				f := s.readAnswer(c)
 				for path, node := range f.Nodes {
 					if strings.Contains(string(node.Contents), "secret") {
 						t.Errorf("%s before program %d: %s is %q", how, n, path, node.Contents)
@@ -214,7 +214,7 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 					}
 				}
 				text, err := os.ReadFile(s.root + "/count")
-				s.check(err)
+				s.checkFacts(err)
 				if count, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || count < n {
 					return
 				}
@@ -232,17 +232,17 @@ func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newLooked(t)
-			s.record(engine.Applied{Schema: engine.AppliedSchema})
-			s.check(os.MkdirAll(s.root+"/srv/app", 0o777))
-			s.check(os.Mkdir(s.root+"/etc", 0o755))
-			s.check(os.Symlink("else", s.root+"/etc/z"))
-			s.check(os.Symlink(target, s.root+"/srv/app/link"))
+			s.writeRecord(engine.Applied{Schema: engine.AppliedSchema})
+			s.checkFacts(os.MkdirAll(s.root+"/srv/app", 0o777))
+			s.checkFacts(os.Mkdir(s.root+"/etc", 0o755))
+			s.checkFacts(os.Symlink("else", s.root+"/etc/z"))
+			s.checkFacts(os.Symlink(target, s.root+"/srv/app/link"))
 			c := engine.Config{
 				Links: []engine.Link{{Path: "/srv/app/link", Target: "x"}, {Path: "/etc/z", Target: "wanted"}},
 				Users: []engine.User{{Name: "core"}},
 			}
-			s.write("/fake/passwd", "core:x:1000:1000::/home/core:/bin/sh\n", 0o644)
-			s.write("/fake/ids/core", "core\n", 0o644)
+			s.writeFile("/fake/passwd", "core:x:1000:1000::/home/core:/bin/sh\n", 0o644)
+			s.writeFile("/fake/ids/core", "core\n", 0o644)
 			f := s.mustLook(c)
 			if f.Applied == nil || len(f.Users) != 1 || f.Nodes["/etc/z"].Target != "else" {
 				t.Errorf("the link has spoken for the host: %+v", f)
@@ -257,8 +257,8 @@ func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 // The same goes for directories on the way that are links.
 func TestLinksOnTheWayAreNoOtherAnswers(t *testing.T) {
 	s := newLooked(t)
-	s.check(os.MkdirAll(s.root+"/srv/app", 0o777))
-	s.check(os.Symlink(".\n== fleeting\n== contents", s.root+"/srv/app/dir"))
+	s.checkFacts(os.MkdirAll(s.root+"/srv/app", 0o777))
+	s.checkFacts(os.Symlink(".\n== fleeting\n== contents", s.root+"/srv/app/dir"))
 	f := s.mustLook(engine.Config{Files: []engine.File{aFile("/srv/app/dir/x")}})
 	if target := f.Links["/srv/app/dir"]; !strings.HasPrefix(target, ".") || !strings.HasSuffix(target, "contents") {
 		t.Errorf("links %q", f.Links)
@@ -307,14 +307,14 @@ func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
 			// It is away, or a pipe, until it is to be read, and is a link by then.
 			away := "mv " + file + " " + file + ".away 2>/dev/null\n"
 			if late == "pipe" {
-				s.check(os.Remove(s.root + "/srv/app/app.conf"))
-				s.check(syscall.Mkfifo(s.root+"/srv/app/app.conf", 0o644))
+				s.checkFacts(os.Remove(s.root + "/srv/app/app.conf"))
+				s.checkFacts(syscall.Mkfifo(s.root+"/srv/app/app.conf", 0o644))
 				away = ""
 			}
-			s.write("/fake/xargs", "#!/bin/sh\ncase \"$*\" in *'%f %u %n'*) "+away+" ;; esac\nexec "+real(t, "xargs")+" \"$@\"\n", 0o755)
-			s.write("/fake/stat", "#!/bin/sh\ncase \"$*\" in *'-f -c %T'*) rm -f "+file+"; echo theirs >"+file+" ;; esac\nexec "+real(t, "stat")+" \"$@\"\n", 0o755)
-			s.write("/fake/head", "#!/bin/sh\ncase \"$*\" in *app.conf*) rm -f "+file+"; mkfifo "+file+"; (sleep 5; timeout 1 sh -c ': >'"+file+") & echo by path >>"+hostscript.Quote(s.root)+"/fake/head-said ;; esac\nexec "+real(t, "head")+" \"$@\"\n", 0o755)
-			s.look(c)
+			s.writeFile("/fake/xargs", "#!/bin/sh\ncase \"$*\" in *'%f %u %n'*) "+away+" ;; esac\nexec "+real(t, "xargs")+" \"$@\"\n", 0o755)
+			s.writeFile("/fake/stat", "#!/bin/sh\ncase \"$*\" in *'-f -c %T'*) rm -f "+file+"; echo theirs >"+file+" ;; esac\nexec "+real(t, "stat")+" \"$@\"\n", 0o755)
+			s.writeFile("/fake/head", "#!/bin/sh\ncase \"$*\" in *app.conf*) rm -f "+file+"; mkfifo "+file+"; (sleep 5; timeout 1 sh -c ': >'"+file+") & echo by path >>"+hostscript.Quote(s.root)+"/fake/head-said ;; esac\nexec "+real(t, "head")+" \"$@\"\n", 0o755)
+			s.readAnswer(c)
 			if said, err := os.ReadFile(s.root + "/fake/head-said"); err == nil {
 				t.Errorf("a file of an account was read by its path: %s", said)
 			}
@@ -352,12 +352,12 @@ func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, config := hostileLook(t)
-			s.check(os.Chmod(s.root+"/srv/app/app.conf", os.FileMode(c.mode)))
+			s.checkFacts(os.Chmod(s.root+"/srv/app/app.conf", os.FileMode(c.mode)))
 			if c.mode == 0 {
-				s.check(os.Remove(s.root + "/srv/app/app.conf"))
+				s.checkFacts(os.Remove(s.root + "/srv/app/app.conf"))
 			}
 			config.Files[0].Mode, config.Files[0].Owner = c.file.Mode, c.file.Owner
-			if f := s.look(config); !strings.Contains(f.Problem, c.says) || (f.Problem == "") != (c.says == "") {
+			if f := s.readAnswer(config); !strings.Contains(f.Problem, c.says) || (f.Problem == "") != (c.says == "") {
 				t.Errorf("problem %q", f.Problem)
 			}
 		})
@@ -369,9 +369,9 @@ func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 func TestAppendingMayOpenAFileThatNobodyCanSwap(t *testing.T) {
 	s, config := hostileLook(t)
 	for _, dir := range []string{"/srv", "/srv/app"} {
-		s.check(os.Chmod(s.root+dir, 0o755))
+		s.checkFacts(os.Chmod(s.root+dir, 0o755))
 	}
-	s.check(os.Chmod(s.root+"/srv/app/app.conf", 0o660))
+	s.checkFacts(os.Chmod(s.root+"/srv/app/app.conf", 0o660))
 	config.Files[0].Mode = new(0o664)
 	f := s.mustLook(config)
 	if got := f.Nodes["/srv/app/app.conf"]; got.Mode != 0o660 || len(got.Contents) == 0 {
@@ -383,17 +383,17 @@ func TestAppendingMayOpenAFileThatNobodyCanSwap(t *testing.T) {
 // root.
 func TestKeysAreReadThroughLinksOfRootOnly(t *testing.T) {
 	s := accounts(t)
-	s.check(os.Chmod(s.root, 0o755))
+	s.checkFacts(os.Chmod(s.root, 0o755))
 	want := s.mustLook(people()).Users["core"].Keys
-	s.check(os.Chmod(s.root+"/home/core", 0o777))
-	s.check(os.Rename(s.root+"/home", s.root+"/data"))
-	s.check(os.Symlink("data", s.root+"/home"))
+	s.checkFacts(os.Chmod(s.root+"/home/core", 0o777))
+	s.checkFacts(os.Rename(s.root+"/home", s.root+"/data"))
+	s.checkFacts(os.Symlink("data", s.root+"/home"))
 	if keys := s.mustLook(people()).Users["core"].Keys; len(want) == 0 || len(keys) != len(want) {
 		t.Errorf("keys %q, want %q", keys, want)
 	}
-	s.check(os.Rename(s.root+"/data/core/.ssh", s.root+"/elsewhere"))
-	s.check(os.Symlink(s.root+"/elsewhere", s.root+"/data/core/.ssh"))
-	if f := s.look(people()); !strings.Contains(f.Problem, "behind a symbolic link in /home/core") {
+	s.checkFacts(os.Rename(s.root+"/data/core/.ssh", s.root+"/elsewhere"))
+	s.checkFacts(os.Symlink(s.root+"/elsewhere", s.root+"/data/core/.ssh"))
+	if f := s.readAnswer(people()); !strings.Contains(f.Problem, "behind a symbolic link in /home/core") {
 		t.Errorf("problem %q, users %+v", f.Problem, f.Users)
 	}
 }
@@ -413,7 +413,7 @@ func TestReadScript(t *testing.T) {
 		"/etc/etcd/pki/peer.key": "key\n", "/etc/etcd/peer.key": "key\n", "/etc/alias/peer.key": "key\n", "/srv/etcd/peer.key": "their key\n",
 		"/etc/none": "", "/none/x": "", "/srv/etcd/link.key": "", "/srv/etcd/dir/secret": "", "/srv/etcd/pipe": "",
 	} {
-		out := b.send(ReadScript(path, 1<<20), nil)
+		out := b.runScript(ReadFileScript(path, 1<<20), nil)
 		if out.Stdout != want || (out.Code == 0) != (want != "") || out.Code != 0 && out.Stderr == "" {
 			t.Errorf("%s: %d %q %q", path, out.Code, out.Stdout, out.Stderr)
 		}
@@ -429,9 +429,9 @@ func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := accountSite(t)
-			b.tool("runuser", runuser)
-			b.tool("sleep", "exec "+real(t, "sleep")+" \"$@\"\n")
-			b.tool("timeout", "[ $1 != -k ] || shift 2; shift; exec "+real(t, "timeout")+" -k 1 3 \"$@\"\n")
+			b.addTool("runuser", runuser)
+			b.addTool("sleep", "exec "+real(t, "sleep")+" \"$@\"\n")
+			b.addTool("timeout", "[ $1 != -k ] || shift 2; shift; exec "+real(t, "timeout")+" -k 1 3 \"$@\"\n")
 			b.check(os.Remove(b.at("/bin/sleep")))
 			w := b.accountWrite(nil, loginEdit{want: engine.User{Name: "core", SSHKeys: []string{"ssh-rsa K"}}, was: &core, keys: true})
 			began := time.Now()
@@ -440,7 +440,7 @@ func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
 				t.Errorf("%v", took)
 			}
 			t.Logf("%d %q", out.Code, out.Stderr)
-			if next := b.write(b.plan(contents{}, file("/etc/x"))); next.Code == hostscript.ScriptHeld {
+			if next := b.write(b.planWrite(contents{}, file("/etc/x"))); next.Code == hostscript.ScriptHeld {
 				t.Errorf("the lock is held on to: %s", next.Stderr)
 			}
 		})

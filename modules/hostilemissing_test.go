@@ -25,10 +25,10 @@ func TestLooksAreSafeFromFilesThatWereMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, c := hostileLook(t)
 			script := strings.NewReplacer("$S", s.root)
-			s.check(os.Rename(s.root+"/srv/app/app.conf", s.root+"/srv/aside"))
-			s.write("/fake/stat", "#!/bin/sh\n"+script.Replace("[ \"$1\" != -f ] || [ ! -e $S/srv/aside ] || mv $S/srv/aside $S/srv/app/app.conf\n")+"exec "+real(t, "stat")+" \"$@\"\n", 0o755)
+			s.checkFacts(os.Rename(s.root+"/srv/app/app.conf", s.root+"/srv/aside"))
+			s.writeFile("/fake/stat", "#!/bin/sh\n"+script.Replace("[ \"$1\" != -f ] || [ ! -e $S/srv/aside ] || mv $S/srv/aside $S/srv/app/app.conf\n")+"exec "+real(t, "stat")+" \"$@\"\n", 0o755)
 			for _, tool := range []string{"head", "tar"} {
-				s.write("/fake/"+tool, "#!/bin/sh\n"+script.Replace("[ ! -e $S/srv/app/app.conf ] || { rm $S/srv/app/app.conf; "+attack+"; }\n")+"exec "+real(t, tool)+" \"$@\"\n", 0o755)
+				s.writeFile("/fake/"+tool, "#!/bin/sh\n"+script.Replace("[ ! -e $S/srv/app/app.conf ] || { rm $S/srv/app/app.conf; "+attack+"; }\n")+"exec "+real(t, tool)+" \"$@\"\n", 0o755)
 			}
 			opened := time.AfterFunc(20*time.Second, func() { // nobody waits for ever
 				t.Error("the look waits for a pipe")
@@ -37,11 +37,11 @@ func TestLooksAreSafeFromFilesThatWereMissing(t *testing.T) {
 				}
 			})
 			secretFile := s.root + "/root/app.conf"
-			s.check(os.Chtimes(secretFile, time.Unix(0, 0), time.Time{}))
-			_ = s.look(c)
+			s.checkFacts(os.Chtimes(secretFile, time.Unix(0, 0), time.Time{}))
+			_ = s.readAnswer(c)
 			opened.Stop()
 			info, err := os.Stat(secretFile)
-			s.check(err)
+			s.checkFacts(err)
 			if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Atim.Sec != 0 {
 				t.Error("a file of root's was read")
 			}
@@ -56,15 +56,15 @@ func TestWritesAreSafeFromFilesThatWereMissing(t *testing.T) {
 			b := newWriteBox(t)
 			b.put("/srv/app/a", "own\n", 0o644)
 			b.check(os.Chmod(b.at("/srv/app"), fs.ModePerm))
-			b.must(b.plan(contents{"/srv/app/a": "own\nours\n"}, edit{path: "/srv/app/a", kind: engine.FileNode, mode: 0o600, save: true}))
+			b.mustWrite(b.planWrite(contents{"/srv/app/a": "own\nours\n"}, pathEdit{path: "/srv/app/a", kind: engine.FileNode, mode: 0o600, save: true}))
 			b.put("/srv/app/a", "own\nours\n"+secret, 0o600)
-			w := b.plan(contents{"/srv/app/a": "own\n" + secret}, edit{path: "/srv/app/a", kind: engine.FileNode, mode: 0o600, restore: true})
+			w := b.planWrite(contents{"/srv/app/a": "own\n" + secret}, pathEdit{path: "/srv/app/a", kind: engine.FileNode, mode: 0o600, restore: true})
 			if fails {
 				w.units = []unitEdit{{name: "x.service", do: "enable"}}
 				b.put("/no-x.service", "", 0o644)
 			}
 			path, aside := hostscript.Quote(b.at("/srv/app/a")), hostscript.Quote(filepath.Join(b.root, "srv", "aside"))
-			b.tool("stat", "case $2 in\n'%f %u %n') mv "+path+" "+aside+"; "+real(t, "stat")+" \"$@\"; code=$?; mv "+aside+" "+path+"; exit $code ;;\nesac\nexec "+real(t, "stat")+" \"$@\"\n")
+			b.addTool("stat", "case $2 in\n'%f %u %n') mv "+path+" "+aside+"; "+real(t, "stat")+" \"$@\"; code=$?; mv "+aside+" "+path+"; exit $code ;;\nesac\nexec "+real(t, "stat")+" \"$@\"\n")
 			out := b.write(w)
 			want := "own\n" + secret
 			if fails {

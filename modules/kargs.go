@@ -16,18 +16,18 @@ type kernelArgs struct {
 	add    []string
 }
 
-func (k kernelArgs) empty() bool { return len(k.remove)+len(k.add) == 0 }
+func (k kernelArgs) isEmpty() bool { return len(k.remove)+len(k.add) == 0 }
 
-// digest names the change; "" is none.
-func (k kernelArgs) digest() string {
-	if k.empty() {
+// changeDigest names the change; "" is none.
+func (k kernelArgs) changeDigest() string {
+	if k.isEmpty() {
 		return ""
 	}
-	return engine.Digest([]byte(strings.Join(k.options("-", "+"), "\n")))
+	return engine.Digest([]byte(strings.Join(k.commandOptions("-", "+"), "\n")))
 }
 
-// options gives the change as options of a command.
-func (k kernelArgs) options(remove, add string) []string {
+// commandOptions gives the change as options of a command.
+func (k kernelArgs) commandOptions(remove, add string) []string {
 	var list []string
 	for _, a := range k.remove {
 		list = append(list, remove+a)
@@ -40,8 +40,8 @@ func (k kernelArgs) options(remove, add string) []string {
 
 // wantedArgs is what is demanded of a host's kernel arguments.
 type wantedArgs struct {
-	there []string // in that order among each other, as often as they are named
-	gone  []string // each once
+	present []string // in that order among each other, as often as they are named
+	absent  []string // each once
 }
 
 // newWantedArgs gives what a configuration demands. What a record says that
@@ -54,38 +54,38 @@ func newWantedArgs(c engine.Config, record *engine.Applied) wantedArgs {
 			gone = append(gone, record.Unfinished.Config.KernelArgs...)
 		}
 	}
-	w := wantedArgs{there: c.KernelArgs}
+	w := wantedArgs{present: c.KernelArgs}
 	for _, a := range gone {
-		if !slices.Contains(w.there, a) && !slices.Contains(w.gone, a) {
-			w.gone = append(w.gone, a)
+		if !slices.Contains(w.present, a) && !slices.Contains(w.absent, a) {
+			w.absent = append(w.absent, a)
 		}
 	}
 	return w
 }
 
-// change gives what makes now as it is wanted. Arguments that nobody speaks of
+// computeChange gives what makes now as it is wanted. Arguments that nobody speaks of
 // stay where they are.
-func (w wantedArgs) change(now []string) kernelArgs {
+func (w wantedArgs) computeChange(now []string) kernelArgs {
 	var k kernelArgs
 	var have []string
 	for _, a := range now {
-		if slices.Contains(w.gone, a) {
+		if slices.Contains(w.absent, a) {
 			k.remove = append(k.remove, a)
-		} else if slices.Contains(w.there, a) {
+		} else if slices.Contains(w.present, a) {
 			have = append(have, a)
 		}
 	}
-	if n := len(have); n <= len(w.there) && slices.Equal(have, w.there[:n]) {
-		k.add = slices.Clone(w.there[n:])
+	if n := len(have); n <= len(w.present) && slices.Equal(have, w.present[:n]) {
+		k.add = slices.Clone(w.present[n:])
 		return k
 	}
-	k.remove, k.add = append(k.remove, have...), slices.Clone(w.there)
+	k.remove, k.add = append(k.remove, have...), slices.Clone(w.present)
 	return k
 }
 
-// changes names the difference between now and what is wanted, one change for
+// listChanges names the difference between now and what is wanted, one change for
 // each argument. There is none exactly if change gives none.
-func (w wantedArgs) changes(now []string, drift bool) []engine.Change {
+func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	var list []engine.Change
 	add := func(arg, before, after, verb, why string) {
 		list = append(list, engine.Change{
@@ -94,19 +94,19 @@ func (w wantedArgs) changes(now []string, drift bool) []engine.Change {
 			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 		})
 	}
-	moved := w.moved(now)
-	for _, arg := range firsts(append(slices.Clone(w.gone), w.there...)) {
-		was, is := count(now, arg), count(w.there, arg)
+	moved := w.movedArgs(now)
+	for _, arg := range uniqueElements(append(slices.Clone(w.absent), w.present...)) {
+		was, is := countElement(now, arg), countElement(w.present, arg)
 		switch {
 		case was == is && slices.Contains(moved, arg):
 			add(arg, "out of order", "in order", "update", "the order of kernel arguments matters")
 		case was == is:
 		case was == 0:
-			add(arg, times(arg, was), times(arg, is), "create", "")
+			add(arg, describeCount(arg, was), describeCount(arg, is), "create", "")
 		case is == 0:
-			add(arg, times(arg, was), times(arg, is), "delete", "")
+			add(arg, describeCount(arg, was), describeCount(arg, is), "delete", "")
 		default:
-			add(arg, times(arg, was), times(arg, is), "update", "")
+			add(arg, describeCount(arg, was), describeCount(arg, is), "update", "")
 		}
 	}
 	return list
@@ -115,9 +115,9 @@ func (w wantedArgs) changes(now []string, drift bool) []engine.Change {
 // kernelArgument begins the name of a change of one.
 const kernelArgument = "kernel argument "
 
-// moved gives the arguments that are there and wanted, but elsewhere.
-func (w wantedArgs) moved(now []string) []string {
-	was, is := common(now, w.there), common(w.there, now)
+// movedArgs gives the arguments that are there and wanted, but elsewhere.
+func (w wantedArgs) movedArgs(now []string) []string {
+	was, is := commonElements(now, w.present), commonElements(w.present, now)
 	var list []string
 	for i := range is {
 		if was[i] != is[i] {
@@ -127,8 +127,8 @@ func (w wantedArgs) moved(now []string) []string {
 	return list
 }
 
-// common gives the elements of list that other has too, as often.
-func common(list, other []string) []string {
+// commonElements gives the elements of list that other has too, as often.
+func commonElements(list, other []string) []string {
 	other = slices.Clone(other)
 	var both []string
 	for _, s := range list {
@@ -140,8 +140,8 @@ func common(list, other []string) []string {
 	return both
 }
 
-// firsts gives each element once, where it first is.
-func firsts(list []string) []string {
+// uniqueElements gives each element once, where it first is.
+func uniqueElements(list []string) []string {
 	var once []string
 	for _, s := range list {
 		if !slices.Contains(once, s) {
@@ -151,7 +151,7 @@ func firsts(list []string) []string {
 	return once
 }
 
-func count(list []string, s string) int {
+func countElement(list []string, s string) int {
 	n := 0
 	for _, x := range list {
 		if x == s {
@@ -161,7 +161,7 @@ func count(list []string, s string) int {
 	return n
 }
 
-func times(arg string, n int) string {
+func describeCount(arg string, n int) string {
 	switch arg = textutil.Printable(arg); n {
 	case 0:
 		return "absent"

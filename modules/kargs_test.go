@@ -40,12 +40,12 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 			record := &engine.Applied{Unfinished: &engine.Unfinished{Config: engine.Config{KernelArgs: commandLine(c.was)}}}
 			for range 2 { // wherever it is recorded
 				w := newWantedArgs(engine.Config{KernelArgs: commandLine(c.there), NoKernelArgs: commandLine(c.not)}, record)
-				k := w.change(commandLine(c.now))
+				k := w.computeChange(commandLine(c.now))
 				if !slices.Equal(k.remove, commandLine(c.remove)) || !slices.Equal(k.add, commandLine(c.add)) {
 					t.Errorf("remove %q, add %q", k.remove, k.add)
 				}
 				var said []string
-				for _, x := range w.changes(commandLine(c.now), false) {
+				for _, x := range w.listChanges(commandLine(c.now), false) {
 					said = append(said, x.Verb+" "+strings.TrimPrefix(x.Resource, "kernel argument ")+": "+x.Before+" → "+x.After)
 				}
 				if got := strings.Join(said, "; "); got != c.changes {
@@ -83,22 +83,22 @@ func TestAChangeOfKernelArgumentsLeavesNothingToDo(t *testing.T) {
 			engine.Config{KernelArgs: list.Draw(t, "there"), NoKernelArgs: list.Draw(t, "not there")},
 			&engine.Applied{Config: engine.Config{KernelArgs: list.Draw(t, "recorded")}},
 		)
-		k := w.change(now)
-		if changes := w.changes(now, false); (len(changes) == 0) != k.empty() {
+		k := w.computeChange(now)
+		if changes := w.listChanges(now, false); (len(changes) == 0) != k.isEmpty() {
 			t.Fatalf("%v makes these changes: %v", k, changes)
 		}
 		next := applied(now, k, true)
 		if other := applied(now, k, false); !slices.Equal(next, other) {
 			t.Fatalf("ostree makes %v of it, rpm-ostree %v", next, other)
 		}
-		if more := w.change(next); !more.empty() {
+		if more := w.computeChange(next); !more.isEmpty() {
 			t.Fatalf("then, from %v, still %v", next, more)
 		}
-		spoken := func(a string) bool { return slices.Contains(w.there, a) }
-		if got := slices.DeleteFunc(slices.Clone(next), func(a string) bool { return !spoken(a) }); !slices.Equal(got, w.there) {
+		spoken := func(a string) bool { return slices.Contains(w.present, a) }
+		if got := slices.DeleteFunc(slices.Clone(next), func(a string) bool { return !spoken(a) }); !slices.Equal(got, w.present) {
 			t.Fatalf("of what is wanted there is %v in %v", got, next)
 		}
-		ours := func(a string) bool { return spoken(a) || slices.Contains(w.gone, a) }
+		ours := func(a string) bool { return spoken(a) || slices.Contains(w.absent, a) }
 		was, is := slices.DeleteFunc(slices.Clone(now), ours), slices.DeleteFunc(slices.Clone(next), ours)
 		if !slices.Equal(was, is) {
 			t.Fatalf("others were %v and are %v", was, is)
@@ -108,7 +108,7 @@ func TestAChangeOfKernelArgumentsLeavesNothingToDo(t *testing.T) {
 
 func TestChangesOfKernelArgumentsAreTold(t *testing.T) {
 	names := map[string]bool{}
-	for _, c := range newWantedArgs(engine.Config{KernelArgs: []string{"a", "a", "b", "c\x1b"}, NoKernelArgs: []string{"d", "d"}}, nil).changes([]string{"d"}, true) {
+	for _, c := range newWantedArgs(engine.Config{KernelArgs: []string{"a", "a", "b", "c\x1b"}, NoKernelArgs: []string{"d", "d"}}, nil).listChanges([]string{"d"}, true) {
 		if names[c.Resource] {
 			t.Errorf("%s is named twice", c.Resource)
 		}

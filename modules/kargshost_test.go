@@ -56,7 +56,7 @@ func forArgs(t *testing.T, test func(*box, site, engine.Desired)) {
 
 func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
 	forArgs(t, func(b *box, s site, d engine.Desired) {
-		f := b.observe(d)
+		f := b.gatherFacts(d)
 		changes, err := operatingSystem{}.Diff(d, f)
 		if err != nil || len(changes) != 4 {
 			b.t.Fatalf("%v, %v", changes, err)
@@ -65,7 +65,7 @@ func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
 		if strings.Contains(b.log(), "\nunlocked\n") {
 			b.t.Error("it was staged unlocked for a moment")
 		}
-		if steps := b.steps(d); len(steps.Stage) != 0 || b.observe(d).StagedArgs == "" {
+		if steps := b.steps(d); len(steps.Stage) != 0 || b.gatherFacts(d).StagedArgs == "" {
 			b.t.Fatal("it is staged again")
 		}
 		b.hold(engine.RunHold, "r1")
@@ -74,14 +74,14 @@ func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
 			b.t.Errorf("log:\n%s", b.log())
 		}
 		b.reboot()
-		b.settled(d, newCmdLine)
+		b.checkSettledArgs(d, newCmdLine)
 	})
 }
 
-// settled demands those kernel arguments, and that nothing more is to do.
-func (b *box) settled(d engine.Desired, cmdline string) {
+// checkSettledArgs demands those kernel arguments, and that nothing more is to do.
+func (b *box) checkSettledArgs(d engine.Desired, cmdline string) {
 	b.t.Helper()
-	f := b.observe(d)
+	f := b.gatherFacts(d)
 	if got := strings.Join(f.CmdLine, " "); got != cmdline {
 		b.t.Errorf("booted with %s", got)
 	}
@@ -112,11 +112,11 @@ func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
 			}
 			b.want(b.finalize(d), 0, "rebooting into "+v1)
 			b.reboot()
-			b.settled(d, newCmdLine)
+			b.checkSettledArgs(d, newCmdLine)
 			if b.exists("origin") && strings.Contains(b.read("origin"), "pinned") {
 				t.Error("it is pinned like the booted one")
 			}
-			if origin := b.observe(d).Booted().Origin; origin != "lab:lab/stable" {
+			if origin := b.gatherFacts(d).Booted().Origin; origin != "lab:lab/stable" {
 				t.Errorf("follows %s", origin)
 			}
 		})
@@ -165,7 +165,7 @@ func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
 				b.want(b.stage(d), 0, "staged and locked")
 				b.want(b.finalize(d), 0, "rebooting into")
 				b.reboot()
-				b.settled(d, newCmdLine)
+				b.checkSettledArgs(d, newCmdLine)
 			}
 		})
 	}
@@ -180,7 +180,7 @@ func TestWithoutArgumentsThoseOfTheBootedOSStay(t *testing.T) {
 		b.want(b.stage(d), 0, "staged and locked") // the arguments are not wanted any more
 		b.want(b.finalize(d), 0, "rebooting into")
 		b.reboot()
-		b.settled(d, "root=LABEL=root rw console=tty0 ostree=/ostree/boot.1/lab/1/0")
+		b.checkSettledArgs(d, "root=LABEL=root rw console=tty0 ostree=/ostree/boot.1/lab/1/0")
 	}
 }
 
@@ -202,7 +202,7 @@ func TestAnUnlockedDeploymentIsLockedAgainWithItsArguments(t *testing.T) {
 func TestStepsMakeTheChangesTheyAreGiven(t *testing.T) {
 	b := newBox(t)
 	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}})
-	f := b.observe(d)
+	f := b.gatherFacts(d)
 	changes, err := operatingSystem{}.Diff(d, f)
 	b.check(err)
 	i := slices.IndexFunc(changes, func(c engine.Change) bool { return c.Resource == "os" })
@@ -259,7 +259,7 @@ func TestAHostIsStagedOnlyWithItsArguments(t *testing.T) {
 		}).Hosts[0].State
 	}
 	b.want(b.stage(d), 0, "staged and locked")
-	f := b.observe(d)
+	f := b.gatherFacts(d)
 	if got := state(f); got != engine.Staged {
 		t.Errorf("staged with its arguments it is %s", got)
 	}

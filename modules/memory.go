@@ -46,16 +46,16 @@ func memoryProbe(version string) []engine.Command {
 // readMemory adds what memoryProbe has seen. What holdfast has not written so
 // is as good as nothing.
 func readMemory(o engine.Outputs, f engine.Facts) engine.Facts {
-	f.Rollout, f.RolloutProblem = readRollout(remembered(o["roll-out"]))
-	f.Updated = readTime(strings.TrimSpace(remembered(o["updated"])))
-	f.Rejected = readDigests(remembered(o["rejected"]))
+	f.Rollout, f.RolloutProblem = readRollout(memoryText(o["roll-out"]))
+	f.Updated = readTime(strings.TrimSpace(memoryText(o["updated"])))
+	f.Rejected = readDigests(memoryText(o["rejected"]))
 	if out := o["version"]; out.Code == 0 {
 		f.Version = readVersion(out.Stdout)
 	}
 	return f
 }
 
-func remembered(out engine.Output) string {
+func memoryText(out engine.Output) string {
 	if out.Code != 0 || len(out.Stdout) > maxMemory {
 		return ""
 	}
@@ -104,7 +104,7 @@ func readDigests(text string) []string {
 	var list []string
 	for line := range strings.Lines(text) {
 		digest := strings.TrimSpace(line)
-		if hexadecimal(strings.TrimPrefix(digest, "sha256:"), 64) && !slices.Contains(list, digest) {
+		if isHexadecimal(strings.TrimPrefix(digest, "sha256:"), 64) && !slices.Contains(list, digest) {
 			list = append(list, digest)
 		}
 	}

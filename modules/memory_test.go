@@ -14,20 +14,20 @@ import (
 
 func TestWhatAHostRemembers(t *testing.T) {
 	b := newBox(t)
-	f := b.observe(engine.Desired{})
+	f := b.gatherFacts(engine.Desired{})
 	if f.Rollout != nil || !f.Updated.IsZero() || f.Rejected != nil || f.Version != "" || len(f.Problems) > 0 {
 		t.Errorf("a new host remembers %+v", f)
 	}
 	h := engine.Hold{Kind: engine.RunHold, Holder: "ann@bastion", Run: "r1", Reason: "test"}
 	targets := map[string]string{"workers": v2, `a "quoted" pool`: v3}
 	b.want(b.run(hostscript.HoldScript(h, 0, "", &engine.Rollout{Run: "r1", Targets: targets})), 0, "")
-	f = b.observe(engine.Desired{})
+	f = b.gatherFacts(engine.Desired{})
 	if f.Rollout == nil || f.Rollout.Run != "r1" || len(f.Rollout.Targets) != 2 || f.Rollout.Targets["workers"] != v2 || f.Rollout.Targets[`a "quoted" pool`] != v3 {
 		t.Errorf("it remembers %+v", f.Rollout)
 	}
 	b.write(hostscript.RejectedPath, v2+"\n\n"+v2+"\nno digest\n"+v3+" \nsha256:"+v1+"\n"+v1+"0\n"+strings.ToUpper(strings.Repeat("ab", 32))+"\n\x00\xff\nsha256:")
 	b.write(hostscript.UpdatedPath, "2026-11-22T04:05:06Z")
-	f = b.observe(engine.Desired{})
+	f = b.gatherFacts(engine.Desired{})
 	if got := strings.Join(f.Rejected, " "); got != v2+" "+v3+" sha256:"+v1 {
 		t.Errorf("rejected %s", got)
 	}
@@ -46,7 +46,7 @@ func TestGarbageInWhatAHostRemembersIsAsGoodAsNothing(t *testing.T) {
 		for _, path := range []string{hostscript.RolloutPath, hostscript.UpdatedPath, hostscript.RejectedPath} {
 			b.write(path, text)
 		}
-		f := b.observe(engine.Desired{})
+		f := b.gatherFacts(engine.Desired{})
 		if f.Rollout != nil || !f.Updated.IsZero() || f.Rejected != nil || len(f.Problems) > 0 || !f.Reached() {
 			t.Errorf("%.40q is read as %+v, %s, %v (%v)", text, f.Rollout, f.Updated, f.Rejected, f.Problems)
 		}
@@ -58,7 +58,7 @@ func TestGarbageInWhatAHostRemembersIsAsGoodAsNothing(t *testing.T) {
 	for _, path := range []string{hostscript.RolloutPath, hostscript.UpdatedPath, hostscript.RejectedPath} {
 		b.mkdir(path)
 	}
-	if f := b.observe(engine.Desired{}); f.Rollout != nil || len(f.Problems) > 0 {
+	if f := b.gatherFacts(engine.Desired{}); f.Rollout != nil || len(f.Problems) > 0 {
 		t.Errorf("directories are read as %+v", f)
 	}
 }
@@ -78,7 +78,7 @@ func TestTheVersionOfAHost(t *testing.T) {
 		"read -r x <$HOME; kill -9 $$":         "",
 	} {
 		b := newBox(t)
-		f := b.observe(engine.Desired{VersionCommand: command})
+		f := b.gatherFacts(engine.Desired{VersionCommand: command})
 		if f.Version != want || len(f.Problems) > 0 {
 			t.Errorf("%q gives %q, want %q (%v)", command, f.Version, want, f.Problems)
 		}

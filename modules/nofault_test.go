@@ -14,7 +14,7 @@ import (
 // was built as usual.
 func TestHostsAreSentNoTestHook(t *testing.T) {
 	w := crashSite(t).crashWrite(true)
-	write, _ := w.script(by("r1"))
+	write, _ := w.buildScript(by("r1"))
 	act, _ := actScript(by("r1"), rules.Action{Action: engine.Action{Type: engine.ReloadDaemon}}, nil)
 	record, _ := recordScript(by("r1"), nil, false)
 	for name, script := range map[string]string{"write": write, "act": act, "record": record} {

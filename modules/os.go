@@ -14,19 +14,19 @@ import (
 // driver knows one tool that updates the OS of a host. Below all of them is
 // ostree, which keeps the deployments and the lock of the staged one.
 type driver interface {
-	// probe lists what to look at besides ostree.
-	probe() []engine.Command
-	// read names the deployments that ostree has listed as the tool does.
-	read(engine.Outputs, engine.Facts) engine.Facts
-	// check reports what speaks against updating the host.
-	check(osUpdate, engine.Facts) error
-	// job gives the variables and functions of the shell function stage, and
+	// probeCommands lists what to look at besides ostree.
+	probeCommands() []engine.Command
+	// readStatus names the deployments that ostree has listed as the tool does.
+	readStatus(engine.Outputs, engine.Facts) engine.Facts
+	// checkUpdate reports what speaks against updating the host.
+	checkUpdate(osUpdate, engine.Facts) error
+	// stageJob gives the variables and functions of the shell function stage, and
 	// its arguments.
-	job(osUpdate, engine.Facts) script
-	// back gives the shell functions restore, which makes the previous
+	stageJob(osUpdate, engine.Facts) script
+	// restoreFunctions gives the shell functions restore, which makes the previous
 	// deployment the one that is booted next, and drop, which takes away the
 	// staged one.
-	back() string
+	restoreFunctions() string
 }
 
 // osUpdate is what a host's next deployment is to be.
@@ -65,7 +65,7 @@ func (operatingSystem) Probe(d engine.Desired) []engine.Command {
 	if err != nil {
 		return nil
 	}
-	return append(ostreeProbe(), tool.probe()...)
+	return append(ostreeProbe(), tool.probeCommands()...)
 }
 
 // Read adds the deployments and the state of the OS tool to the facts.
@@ -77,7 +77,7 @@ func (operatingSystem) Read(d engine.Desired, o engine.Outputs, f engine.Facts) 
 	if err != nil {
 		return f
 	}
-	return tool.read(o, readOstree(o, f))
+	return tool.readStatus(o, readOstree(o, f))
 }
 
 // Diff compares the booted OS and its kernel arguments with the desired ones.
@@ -86,7 +86,7 @@ func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, 
 		return nil, err
 	}
 	if d.OS == nil {
-		return nil, leftover(d, f)
+		return nil, checkLeftoverArgs(d, f)
 	}
 	tool, err := driverOf(*d.OS)
 	if err != nil {
@@ -97,7 +97,7 @@ func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, 
 	}
 	booted := f.Booted()
 	if booted == nil {
-		return nil, notBooted(f)
+		return nil, notBootedError(f)
 	}
 	changes, err := argumentChanges(d, f)
 	if err != nil {
@@ -106,7 +106,7 @@ func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, 
 	if digest := d.OS.Digest(); digest != "" && digest != booted.Digest {
 		changes = append([]engine.Change{{
 			Module: "os", Resource: "os",
-			Before: nameOf(*booted), After: engine.ShortDigest(digest),
+			Before: describeDeployment(*booted), After: engine.ShortDigest(digest),
 			Rule:    "built-in: an OS image takes effect at a reboot",
 			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 		}}, changes...)
@@ -114,7 +114,7 @@ func (operatingSystem) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, 
 	if len(changes) == 0 {
 		return nil, nil
 	}
-	if err := tool.check(newUpdate(d, f, changes), f); err != nil {
+	if err := tool.checkUpdate(newUpdate(d, f, changes), f); err != nil {
 		return nil, err
 	}
 	if f.BootID == "" {
@@ -136,7 +136,7 @@ func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.St
 	}
 	u := newUpdate(t.Desired, t.Facts, changes)
 	steps := engine.Steps{Reboot: finalizeSteps(t, u), Rollback: rollbackSteps(t, u, tool, t.Facts.Booted())}
-	if !t.Facts.Ready(u.digest, u.args.digest()) {
+	if !t.Facts.Ready(u.digest, u.args.changeDigest()) {
 		steps.Stage = []engine.Step{stageStep(t, u, tool)}
 	}
 	return steps
@@ -150,7 +150,7 @@ func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpda
 		switch {
 		case c.Module != "os":
 		case strings.HasPrefix(c.Resource, kernelArgument):
-			u.args = wantedOf(d, f).change(f.CmdLine)
+			u.args = wantedOf(d, f).computeChange(f.CmdLine)
 		default:
 			u.again, u.digest = false, d.OS.Digest()
 		}
@@ -165,7 +165,7 @@ func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpda
 // ones.
 func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	wanted := wantedOf(d, f)
-	if len(wanted.there)+len(wanted.gone) == 0 {
+	if len(wanted.present)+len(wanted.absent) == 0 {
 		return nil, nil
 	}
 	if len(f.CmdLine) == 0 {
@@ -174,13 +174,13 @@ func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 	was := recordOf(f)
 	drift := was != nil && was.Unfinished == nil && !rolledBack(f) &&
 		slices.Equal(was.Config.KernelArgs, d.Config.KernelArgs) && slices.Equal(was.Config.NoKernelArgs, d.Config.NoKernelArgs)
-	return wanted.changes(f.CmdLine, drift), nil
+	return wanted.listChanges(f.CmdLine, drift), nil
 }
 
-// leftover reports kernel arguments that should go from a host without an OS
+// checkLeftoverArgs reports kernel arguments that should go from a host without an OS
 // block, which nothing could take away.
-func leftover(d engine.Desired, f engine.Facts) error {
-	if gone := wantedOf(d, f).gone; len(gone) > 0 {
+func checkLeftoverArgs(d engine.Desired, f engine.Facts) error {
+	if gone := wantedOf(d, f).absent; len(gone) > 0 {
 		return fmt.Errorf(`kernel argument %s was set by holdfast and is not desired any more; an os block with a driver removes it: os { driver = "ostree" }`, textutil.Printable(gone[0]))
 	}
 	return nil
@@ -200,9 +200,9 @@ func recordOf(f engine.Facts) *engine.Applied {
 	return f.Config.Applied
 }
 
-// notBooted tells a host that is not booted from a deployment from one of which
+// notBootedError tells a host that is not booted from a deployment from one of which
 // that is not known.
-func notBooted(f engine.Facts) error {
+func notBootedError(f engine.Facts) error {
 	for _, p := range f.Problems {
 		if tool, _, ok := strings.Cut(p, " status: "); ok && !strings.Contains(tool, ":") {
 			return fmt.Errorf("what it has booted is not known: %s", p)
@@ -211,8 +211,8 @@ func notBooted(f engine.Facts) error {
 	return errors.New("not booted from an ostree deployment")
 }
 
-// nameOf names a deployment for people.
-func nameOf(d engine.Deployment) string {
+// describeDeployment names a deployment for people.
+func describeDeployment(d engine.Deployment) string {
 	if d.Version == "" {
 		return engine.ShortDigest(d.Digest)
 	}

@@ -11,39 +11,39 @@ import (
 // ostree updates hosts with the ostree command itself.
 type ostree struct{}
 
-func (ostree) probe() []engine.Command { return nil }
+func (ostree) probeCommands() []engine.Command { return nil }
 
-func (ostree) read(o engine.Outputs, f engine.Facts) engine.Facts {
+func (ostree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	if out := o["ostree version"]; out.Code == 0 {
 		f.Tool, f.Features = yamlVersion("ostree", out.Stdout)
 	}
 	return f
 }
 
-func (ostree) check(u osUpdate, f engine.Facts) error {
-	if len(u.args.remove) > 1 && before(f.Tool, 2023, 7) {
+func (ostree) checkUpdate(u osUpdate, f engine.Facts) error {
+	if len(u.args.remove) > 1 && isOlder(f.Tool, 2023, 7) {
 		return fmt.Errorf("%s removes only one kernel argument at once, and %d are to go; versions from 2023.7 on can do it", f.Tool, len(u.args.remove))
 	}
 	if u.again {
 		return nil
 	}
-	if remote, ref := source(u.os, f); remote == "" || ref == "" {
+	if remote, ref := followedRef(u.os, f); remote == "" || ref == "" {
 		return errors.New("the booted deployment follows no ref of a remote; give remote and ref in its os block")
 	}
 	return nil
 }
 
-func (ostree) back() string { return ostreeBackScript }
+func (ostree) restoreFunctions() string { return ostreeBackScript }
 
-func (ostree) job(u osUpdate, f engine.Facts) script {
+func (ostree) stageJob(u osUpdate, f engine.Facts) script {
 	s := script{
 		vars: map[string]string{"remote": "", "ref": "", "origin": ""},
-		args: u.args.options("--karg-delete=", "--karg-append="), text: ostreeScript,
+		args: u.args.commandOptions("--karg-delete=", "--karg-append="), text: ostreeScript,
 	}
 	if u.again {
 		s.vars["origin"] = originFile(*f.Booted())
 	} else {
-		s.vars["remote"], s.vars["ref"] = source(u.os, f)
+		s.vars["remote"], s.vars["ref"] = followedRef(u.os, f)
 	}
 	return s
 }
@@ -54,9 +54,9 @@ func originFile(d engine.Deployment) string {
 	return "/ostree/deploy/" + d.ID[:max(i, 0)] + "/deploy/" + d.ID[i+1:] + ".origin"
 }
 
-// before tells whether "TOOL YEAR.RELEASE" is older than that. A version that
+// isOlder tells whether "TOOL YEAR.RELEASE" is older than that. A version that
 // is not understood is taken for a newer one.
-func before(tool string, year, release int) bool {
+func isOlder(tool string, year, release int) bool {
 	var y, r int
 	_, version, _ := strings.Cut(tool, " ")
 	if _, err := fmt.Sscanf(version, "%d.%d", &y, &r); err != nil {
@@ -65,9 +65,9 @@ func before(tool string, year, release int) bool {
 	return y < year || y == year && r < release
 }
 
-// source gives the remote and ref to follow: those of the inventory, else those
+// followedRef gives the remote and ref to follow: those of the inventory, else those
 // the booted deployment follows.
-func source(o engine.OS, f engine.Facts) (remote, ref string) {
+func followedRef(o engine.OS, f engine.Facts) (remote, ref string) {
 	remote, ref = o.Remote, o.Ref
 	if booted := f.Booted(); booted != nil {
 		bootedRemote, bootedRef, ok := strings.Cut(booted.Origin, ":")

@@ -36,7 +36,7 @@ fi`},
 
 // readOstree reads what ostreeProbe printed.
 func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
-	text, problem := output(o, "ostree status")
+	text, problem := commandOutput(o, "ostree status")
 	f.Deployments = statusText(text)
 	if out := o["ostree status json"]; out.Code == 0 {
 		if list, ok := statusJSON(out.Stdout, f.Deployments); ok {
@@ -44,7 +44,7 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		f.Problems = add(f.Problems, problem)
+		f.Problems = appendCopy(f.Problems, problem)
 	}
 	for i := range f.Deployments {
 		if strings.TrimSpace(o["ostree lock"].Stdout) == "locked" && f.Deployments[i].Staged {
@@ -55,7 +55,7 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	if f.Staged() != nil {
 		f.StagedArgs = stagedArgs(o["staged arguments"].Stdout)
 	}
-	text, problem = output(o, "free space")
+	text, problem = commandOutput(o, "free space")
 	if problem == "" {
 		var err error
 		if f.FreeBytes, err = freeBytes(text); err != nil {
@@ -63,11 +63,11 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		f.Problems = add(f.Problems, problem)
+		f.Problems = appendCopy(f.Problems, problem)
 	}
-	text, problem = output(o, "finalize failure")
+	text, problem = commandOutput(o, "finalize failure")
 	if problem != "" {
-		f.Problems = add(f.Problems, problem)
+		f.Problems = appendCopy(f.Problems, problem)
 	}
 	f.FinalizeErr = finalizeErr(text)
 	return f
@@ -125,7 +125,7 @@ func deploymentLine(line string) (engine.Deployment, bool) {
 		return engine.Deployment{}, false
 	}
 	commit, serial, ok := strings.Cut(fields[1], ".")
-	if _, err := strconv.ParseUint(serial, 10, 32); !ok || err != nil || !hexadecimal(commit, 64) {
+	if _, err := strconv.ParseUint(serial, 10, 32); !ok || err != nil || !isHexadecimal(commit, 64) {
 		return engine.Deployment{}, false
 	}
 	locked := strings.Contains(line, "(finalization locked)")
@@ -136,8 +136,8 @@ func deploymentLine(line string) (engine.Deployment, bool) {
 	}, true
 }
 
-// hexadecimal reports whether s is n lower-case hexadecimal digits.
-func hexadecimal(s string, n int) bool {
+// isHexadecimal reports whether s is n lower-case hexadecimal digits.
+func isHexadecimal(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
@@ -163,7 +163,7 @@ func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment,
 	}
 	var list []engine.Deployment
 	for _, s := range status.Deployments {
-		if !hexadecimal(s.Checksum, 64) {
+		if !isHexadecimal(s.Checksum, 64) {
 			return nil, false
 		}
 		d := engine.Deployment{

@@ -9,13 +9,13 @@ import (
 	"holdfast/engine/planner"
 )
 
-// sequence is what a play does to a member of an etcd cluster of three whose
+// playSequence is what a play does to a member of an etcd cluster of three whose
 // pool drains, or to a worker, by the names of its steps.
-func sequence(play engine.Play, member bool) string {
+func playSequence(play engine.Play, member bool) string {
 	pool := engine.Pool{Name: "p", Drain: &engine.Drain{Command: "drain", Undo: "undrain"}}
 	in := planner.Input{
 		Inventory: engine.Inventory{Pools: []engine.Pool{pool}}, Desired: map[string]engine.Desired{}, Facts: map[string]engine.Facts{},
-		Clusters: map[string]engine.ClusterFacts{}, Modules: For(play), Play: &play, Run: "r1", Now: time.Unix(1e9, 0),
+		Clusters: map[string]engine.ClusterFacts{}, Modules: ForPlay(play), Play: &play, Run: "r1", Now: time.Unix(1e9, 0),
 	}
 	cluster := engine.ClusterFacts{Name: "main"}
 	for i, name := range []string{"a", "b", "c"} {
@@ -38,7 +38,7 @@ func sequence(play engine.Play, member bool) string {
 	return strings.Join(names, ", ")
 }
 
-func named(name string, t engine.Task) engine.Task {
+func stepNames(name string, t engine.Task) engine.Task {
 	t.Name = name
 	return t
 }
@@ -57,8 +57,8 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 		back  = "wait for units, wait for etcd, "
 		end   = back + "undrain, release"
 	)
-	restart, again := named("restart", service("etcd.service", false)), named("again", service("etcd.service", false))
-	stop, start := named("stop", disruptive("stop")), named("start", disruptive("start"))
+	restart, again := stepNames("restart", service("etcd.service", false)), stepNames("again", service("etcd.service", false))
+	stop, start := stepNames("stop", disruptive("stop")), stepNames("start", disruptive("start"))
 	defrag := engine.Task{Name: "defrag", Module: engine.EtcdDefragTask}
 	reboot := engine.Task{Name: "reboot", Module: engine.RebootTask}
 	for name, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 		"one after the other": {[]engine.Task{stop, start}, begin + ask + "stop, " + ask + "start, " + back + "release"},
 		"once":                {[]engine.Task{defrag}, begin + ask + "defrag, " + back + "release"},
 	} {
-		if got := sequence(engine.Play{Name: "p", Hosts: "all", Tasks: c.tasks}, true); got != c.want {
+		if got := playSequence(engine.Play{Name: "p", Hosts: "all", Tasks: c.tasks}, true); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 // disrupts it once more.
 func TestWorkReturnsBeforeWhatDisruptsNothing(t *testing.T) {
 	begin := "hold, check budget, drain, sync disks, reboot, wait for boot, wait for units, "
-	look, flash := named("look", command("true")), named("flash", disruptive("flash"))
+	look, flash := stepNames("look", command("true")), stepNames("flash", disruptive("flash"))
 	reboot := engine.Task{Name: "reboot", Module: engine.RebootTask}
 	for _, c := range []struct {
 		play engine.Play
@@ -92,7 +92,7 @@ func TestWorkReturnsBeforeWhatDisruptsNothing(t *testing.T) {
 		{engine.Play{Tasks: []engine.Task{reboot, look}}, begin + "undrain, look, release"},
 		{engine.Play{Tasks: []engine.Task{reboot, look, flash}}, begin + "look, flash, wait for units, undrain, release"},
 	} {
-		if got := sequence(c.play, false); got != c.want {
+		if got := playSequence(c.play, false); got != c.want {
 			t.Errorf("got %s\nwant %s", got, c.want)
 		}
 	}

@@ -11,12 +11,12 @@ import (
 const (
 	// rebootUnit is the transient unit on a host that reboots it.
 	rebootUnit = engine.RebootUnit
-	// syncTime is how long it may take to write to disk all that a host still has
+	// syncTimeout is how long it may take to write to disk all that a host still has
 	// in memory.
-	syncTime = engine.Duration(3 * time.Minute)
-	// rebootOrder is how long it may take until a reboot has been ordered: longer
+	syncTimeout = engine.Duration(3 * time.Minute)
+	// orderTimeout is how long it may take until a reboot has been ordered: longer
 	// than the host itself allows, so that its refusal is heard.
-	rebootOrder = engine.Duration(2 * time.Minute)
+	orderTimeout = engine.Duration(2 * time.Minute)
 )
 
 // timeOrder notes when, in the host's uptime, the order to reboot came.
@@ -24,7 +24,7 @@ const timeOrder = "read -r asked rest </proc/uptime\n"
 
 // finalizeSteps unlock the staged deployment, reboot into it, and wait for it.
 func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
-	vars := map[string]string{"digest": u.digest, "args": u.args.digest()}
+	vars := map[string]string{"digest": u.digest, "args": u.args.changeDigest()}
 	return rebootSteps(t, "finalize", finalizeScript, vars)
 }
 
@@ -57,7 +57,7 @@ func rebootSteps(t engine.Target, name, check string, vars map[string]string) []
 // syncDisks is a step that comes before the order to reboot, and before what the
 // engine checks last, so that little is left to write from then on.
 func syncDisks(t engine.Target) engine.Step {
-	return onHost(t, "sync disks", strict+hostscript.CheckHoldSnippet(t.Owner())+syncScript, syncTime)
+	return hostStep(t, "sync disks", strict+hostscript.CheckHoldSnippet(t.Owner())+syncScript, syncTimeout)
 }
 
 // orderReboot is a step that runs a check on a host that the run holds, and then
@@ -69,7 +69,7 @@ func orderReboot(t engine.Target, name, what string, check, job script) engine.S
 	job.text = held + job.text
 	check.job = job.String()
 	check.text += orderScript
-	step := onHost(t, name, strict+held+timeOrder+check.String(), rebootOrder)
+	step := hostStep(t, name, strict+held+timeOrder+check.String(), orderTimeout)
 	step.Reboots = true
 	return step
 }

@@ -10,9 +10,9 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// plain gives the order to reboot of a host as it is now.
-func (b *box) plain() string {
-	f := b.observe(engine.Desired{})
+// plainRebootStep gives the order to reboot of a host as it is now.
+func (b *box) plainRebootStep() string {
+	f := b.gatherFacts(engine.Desired{})
 	return orderOf(rebootPlain(target(engine.Desired{}, f)))
 }
 
@@ -28,7 +28,7 @@ func TestAPlainRebootWaitsForAnyOSOfAnotherBoot(t *testing.T) {
 func TestARebootSyncsBeforeItsOrder(t *testing.T) {
 	b := newBox(t)
 	b.hold(engine.RunHold, "r1")
-	steps := rebootPlain(target(engine.Desired{}, b.observe(engine.Desired{})))
+	steps := rebootPlain(target(engine.Desired{}, b.gatherFacts(engine.Desired{})))
 	long := regexp.MustCompile(`timeout ([0-9]{2,}) sync`)
 	if steps[0].Reboots || !long.MatchString(steps[0].Do.Exec.Script) {
 		t.Errorf("the first step is %+v", steps[0])
@@ -48,13 +48,13 @@ func TestARebootSyncsBeforeItsOrder(t *testing.T) {
 func TestARebootThatComesLate(t *testing.T) {
 	b := newBox(t)
 	b.hold(engine.RunHold, "r1")
-	script := b.plain()
+	script := b.plainRebootStep()
 	late := strings.Replace(script, "\nsystemd-run --quiet", "\necho 1300.00 9.00 >/proc/uptime\nsystemd-run --quiet", 1)
 	if late == script {
 		t.Fatal("the script has no such line")
 	}
 	b.want(b.run(late), hostscript.ScriptChanged, "300 s have passed since the order to reboot")
-	if strings.Contains(b.log(), "rebooted") || b.observe(engine.Desired{}).Stopping {
+	if strings.Contains(b.log(), "rebooted") || b.gatherFacts(engine.Desired{}).Stopping {
 		t.Error("the host reboots")
 	}
 	b.want(b.run(script), 0, "rebooting")
@@ -66,19 +66,19 @@ func TestARebootThatComesLate(t *testing.T) {
 func TestARebootThatIsDelayed(t *testing.T) {
 	b := newBox(t)
 	b.hold(engine.RunHold, "r1")
-	script := b.plain()
+	script := b.plainRebootStep()
 	b.write("fail-reboot", "Call to Reboot failed: Access denied")
 	b.want(b.run(script), 1, "Access denied")
-	if b.observe(engine.Desired{}).Stopping {
+	if b.gatherFacts(engine.Desired{}).Stopping {
 		t.Error("a host that has refused is going down")
 	}
 	b.remove("fail-reboot")
 	b.want(b.run(script), 0, "rebooting")
-	if !b.observe(engine.Desired{}).Stopping {
+	if !b.gatherFacts(engine.Desired{}).Stopping {
 		t.Error("a host that was told to reboot is not going down")
 	}
 	b.write("run/holdfast/rebooting", "-700\n")
-	if b.observe(engine.Desired{}).Stopping {
+	if b.gatherFacts(engine.Desired{}).Stopping {
 		t.Error("a host that was told to reboot long ago is still going down")
 	}
 }
@@ -113,7 +113,7 @@ func TestAPlainReboot(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
 			b.hold(engine.RunHold, "r1")
-			script := b.plain()
+			script := b.plainRebootStep()
 			c.do(b)
 			before := b.log()
 			b.want(b.run(script), c.code, c.says)
@@ -136,7 +136,7 @@ func TestAPlainReboot(t *testing.T) {
 func TestARebootAsksForTheHoldOnceMore(t *testing.T) {
 	b := newBox(t)
 	b.hold(engine.RunHold, "r1")
-	script := b.plain()
+	script := b.plainRebootStep()
 	b.write("theirs", theirHold)
 	swapped := strings.Replace(script, "\nsystemd-run --quiet", "\ncp \"$BOX/theirs\" "+engine.HoldPath+"\nsystemd-run --quiet", 1)
 	if swapped == script {

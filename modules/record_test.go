@@ -17,7 +17,7 @@ func TestProvisionedHostsMatch(t *testing.T) {
 		Directories: []engine.Directory{{Path: "/etc/d", Mode: &folder, Owner: owner}},
 	}.Compact()
 	facts := engine.Facts{BootID: "boot", Config: &engine.ConfigFacts{
-		Applied: decodeRecord(Record(full)),
+		Applied: decodeRecord(InitialRecord(full)),
 		Nodes: map[string]engine.Node{
 			"/etc/a": {Type: engine.FileNode, Digest: engine.Digest([]byte("a")), Mode: mode},
 			"/etc/d": {Type: engine.DirectoryNode, Mode: folder},

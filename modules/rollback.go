@@ -28,7 +28,7 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deploym
 	}
 	check := script{vars: vars(), text: libScript + deploymentsScript + rollbackScript}
 	check.vars["rejected"] = hostscript.RejectedPath
-	job := script{vars: vars(), text: libScript + deploymentsScript + tool.back() + rollbackJobScript + rebootScript}
+	job := script{vars: vars(), text: libScript + deploymentsScript + tool.restoreFunctions() + rollbackJobScript + rebootScript}
 	order := orderReboot(t, "roll back", " back into "+old.Digest, check, job)
 	return []engine.Step{syncDisks(t), order, {
 		Name: "wait for the previous OS", On: t.Host.Name,
@@ -55,7 +55,7 @@ func (operatingSystem) Back(t engine.Target) []engine.Step {
 // commitOf is the ostree commit of a deployment, whatever its digest is of.
 func commitOf(d engine.Deployment) string {
 	commit, _, _ := strings.Cut(d.ID[strings.LastIndex(d.ID, "-")+1:], ".")
-	if !hexadecimal(commit, 64) {
+	if !isHexadecimal(commit, 64) {
 		return ""
 	}
 	return commit

@@ -22,17 +22,17 @@ func backTarget(d engine.Desired, f engine.Facts) engine.Target {
 	return t
 }
 
-// back gives the steps that roll the host back from the OS it is to boot.
-func (b *box) back(d engine.Desired) []engine.Step {
+// rollbackSteps gives the steps that roll the host back from the OS it is to boot.
+func (b *box) rollbackSteps(d engine.Desired) []engine.Step {
 	b.t.Helper()
-	f := b.observe(d)
+	f := b.gatherFacts(d)
 	changes, err := operatingSystem{}.Diff(d, f)
 	b.check(err)
 	return operatingSystem{}.Steps(backTarget(d, f), changes).Rollback
 }
 
-// boots goes through a reboot: what is first takes effect, unless it is locked.
-func (b *box) boots() {
+// simulateBoot goes through a reboot: what is first takes effect, unless it is locked.
+func (b *box) simulateBoot() {
 	b.t.Helper()
 	next := ""
 	switch {
@@ -52,22 +52,22 @@ func (b *box) boots() {
 	b.write("proc/sys/kernel/random/boot_id", fmt.Sprint("boot-", strings.Count(b.log(), "systemctl reboot")))
 }
 
-// failed brings the host to where its new OS fails, and gives the script that
+// failNewOS brings the host to where its new OS fails, and gives the script that
 // rolls it back.
-func (b *box) failed(d engine.Desired) string {
+func (b *box) failNewOS(d engine.Desired) string {
 	b.t.Helper()
 	b.want(b.stage(d), 0, "staged and locked")
 	b.hold(engine.RunHold, "r1")
-	steps := b.back(d)
+	steps := b.rollbackSteps(d)
 	if len(steps) != 3 || steps[0].Reboots || !steps[1].Reboots || steps[2].Do.AwaitBoot == nil {
 		b.t.Fatalf("the rollback is %+v", steps)
 	}
-	if want := b.observe(d).Booted().Digest; steps[2].Do.AwaitBoot.Digest != want || steps[2].Do.AwaitBoot.BootID != "" {
+	if want := b.gatherFacts(d).Booted().Digest; steps[2].Do.AwaitBoot.Digest != want || steps[2].Do.AwaitBoot.BootID != "" {
 		b.t.Errorf("it waits for %+v, not for any boot of %s", steps[2].Do.AwaitBoot, want)
 	}
 	b.want(b.finalize(d), 0, "rebooting into")
-	b.boots()
-	if got := b.observe(d).Booted().Digest; got != d.OS.Digest() {
+	b.simulateBoot()
+	if got := b.gatherFacts(d).Booted().Digest; got != d.OS.Digest() {
 		b.t.Fatalf("it has booted %s", got)
 	}
 	return orderOf(steps)
@@ -77,7 +77,7 @@ func (b *box) failed(d engine.Desired) string {
 // it is not rolled back from the one that failed again.
 func (b *box) isBack(d engine.Desired, digest string) {
 	b.t.Helper()
-	f := b.observe(d)
+	f := b.gatherFacts(d)
 	if f.Booted() == nil || f.Booted().Digest != digest || f.Staged() != nil || len(f.Problems) > 0 {
 		b.t.Fatalf("not back: %+v", f.Deployments)
 	}
@@ -87,11 +87,11 @@ func (b *box) isBack(d engine.Desired, digest string) {
 	if changes, err := (operatingSystem{}).Diff(d, f); err != nil || len(changes) != 1 {
 		b.t.Errorf("the difference is not what it was: %v, %v", changes, err)
 	}
-	if steps := b.back(d); len(steps) > 0 {
+	if steps := b.rollbackSteps(d); len(steps) > 0 {
 		b.t.Error("it would be rolled back from the same OS again")
 	}
-	b.boots()
-	if got := b.observe(d).Booted().Digest; got != digest {
+	b.simulateBoot()
+	if got := b.gatherFacts(d).Booted().Digest; got != digest {
 		b.t.Errorf("the next boot brings %s", got)
 	}
 }
@@ -103,9 +103,9 @@ func backSites(t *testing.T, test func(*box, site, engine.Desired)) {
 
 func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 	backSites(t, func(b *box, s site, d engine.Desired) {
-		old := b.observe(d).Booted().Digest
+		old := b.gatherFacts(d).Booted().Digest
 		before := b.read("proc/cmdline")
-		script := b.failed(d)
+		script := b.failNewOS(d)
 		b.want(b.run(script), 0, "rebooting back into "+old)
 		if !strings.Contains(b.log(), "--unit="+rebootUnit) || !strings.HasSuffix(b.log(), "rebooted unlocked\n") {
 			b.t.Errorf("log:\n%s", b.log())
@@ -116,7 +116,7 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(b.root, hostscript.RejectedPath)); err != nil || info.Mode() != 0o600 {
 			b.t.Errorf("%v, %v", info, err)
 		}
-		b.boots()
+		b.simulateBoot()
 		if got := b.read("proc/cmdline"); got != before {
 			b.t.Errorf("booted with %s", got)
 		}
@@ -128,10 +128,10 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 // names: by the same script, as long as it has that OS still.
 func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 	backSites(t, func(b *box, s site, d engine.Desired) {
-		old := b.observe(d).Booted().Digest
-		b.failed(d)
+		old := b.gatherFacts(d).Booted().Digest
+		b.failNewOS(d)
 		again := func(from string) []engine.Step {
-			f := b.observe(d)
+			f := b.gatherFacts(d)
 			f.Hold.From = from
 			return operatingSystem{}.Back(backTarget(d, f))
 		}
@@ -145,7 +145,7 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 			t.Fatalf("%+v", steps)
 		}
 		b.want(b.run(orderOf(steps)), 0, "rebooting back into "+old)
-		b.boots()
+		b.simulateBoot()
 		b.isBack(d, old)
 		if steps := again(old); len(steps) > 0 {
 			t.Error("it would be rolled back once more")
@@ -157,19 +157,19 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 // name that it was put there with.
 func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
 	backSites(t, func(b *box, s site, d engine.Desired) {
-		script := b.failed(d)
+		script := b.failNewOS(d)
 		b.want(b.run(script), 0, "rebooting back into")
-		b.boots()
+		b.simulateBoot()
 		b.want(b.stage(d), 0, "staged and locked")
 		b.hold(engine.RunHold, "r1")
 		b.want(b.finalize(d), 0, "rebooting into")
-		b.boots()
-		f := b.observe(d)
+		b.simulateBoot()
+		f := b.gatherFacts(d)
 		if f.Booted() == nil || f.Booted().Digest != d.OS.Digest() || strings.Join(f.Rejected, " ") != d.OS.Digest() {
 			b.t.Fatalf("it runs %+v and has rejected %v", f.Booted(), f.Rejected)
 		}
 		b.want(b.run(hostscript.ReleaseScript(by("r1"), engine.Release{Updated: true, Accepts: f.Booted().Digest})), 0, "")
-		if f := b.observe(d); len(f.Rejected) > 0 || f.Hold != nil || f.Updated.IsZero() {
+		if f := b.gatherFacts(d); len(f.Rejected) > 0 || f.Hold != nil || f.Updated.IsZero() {
 			b.t.Errorf("it has rejected %v, is held by %v, and was updated at %s", f.Rejected, f.Hold, f.Updated)
 		}
 	})
@@ -182,7 +182,7 @@ func TestAnOldOSTreeGoesBackWithTheArgumentsOfBefore(t *testing.T) {
 	b := newBox(t)
 	b.write("ostree-version", "2022.7")
 	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}})
-	script := b.failed(d)
+	script := b.failNewOS(d)
 	entry := func(n int, options, id string) {
 		link := fmt.Sprintf("ostree/boot.1/lab/%d", n)
 		b.mkdir("ostree/boot.1/lab")
@@ -192,11 +192,11 @@ func TestAnOldOSTreeGoesBackWithTheArgumentsOfBefore(t *testing.T) {
 	entry(0, "root=LABEL=root new=1", v2+".0")
 	entry(1, "root=LABEL=root rw console=tty0 glob=*", v1+".0")
 	b.want(b.run(strings.ReplaceAll(script, "/boot/loader", b.root+"/boot/loader")), 0, "rebooting back into "+v1)
-	b.boots()
+	b.simulateBoot()
 	if got := b.read("proc/cmdline"); got != "root=LABEL=root rw console=tty0 glob=* quiet" {
 		t.Errorf("booted with %s", got)
 	}
-	if got := b.observe(d).Booted(); got.Digest != v1 || got.Origin != "lab:lab/stable" {
+	if got := b.gatherFacts(d).Booted(); got.Digest != v1 || got.Origin != "lab:lab/stable" {
 		t.Errorf("booted %+v", got)
 	}
 }
@@ -221,7 +221,7 @@ func TestAHostThatIsNotAsExpectedIsNotRolledBack(t *testing.T) {
 	}
 	for name, c := range cases {
 		on2(t, name, c.site, func(b *box, s site, d engine.Desired) {
-			script := b.failed(d)
+			script := b.failNewOS(d)
 			c.do(b)
 			before := b.log()
 			b.want(b.run(script), c.code, c.says)
@@ -243,14 +243,14 @@ func on2(t *testing.T, name, siteName string, test func(*box, site, engine.Desir
 func TestWhatIsStagedDoesNotComeBackAfterARollback(t *testing.T) {
 	for _, locked := range []bool{true, false} {
 		one(t, func(b *box, s site, d engine.Desired) {
-			old := b.observe(d).Booted().Digest
-			script := b.failed(d)
+			old := b.gatherFacts(d).Booted().Digest
+			script := b.failNewOS(d)
 			b.run("ostree pull lab lab/stable@" + v3 + "; ostree admin deploy --lock-finalization lab:lab/stable")
 			if !locked {
 				b.run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
 			}
 			b.want(b.run(script), 0, "rebooting back into "+old)
-			b.boots()
+			b.simulateBoot()
 			b.isBack(d, old)
 		})
 	}
@@ -259,13 +259,13 @@ func TestWhatIsStagedDoesNotComeBackAfterARollback(t *testing.T) {
 // The tools of hosts swap the OS back again when they are asked twice.
 func TestARollbackThatIsDoneAgainStays(t *testing.T) {
 	backSites(t, func(b *box, s site, d engine.Desired) {
-		old := b.observe(d).Booted().Digest
-		script := b.failed(d)
+		old := b.gatherFacts(d).Booted().Digest
+		script := b.failNewOS(d)
 		b.write("fail-reboot", "Call to Reboot failed: Access denied")
 		b.want(b.run(script), 1, "Access denied")
 		b.remove("fail-reboot")
 		b.want(b.run(script), 0, "rebooting back into "+old)
-		b.boots()
+		b.simulateBoot()
 		b.isBack(d, old)
 		b.want(b.run(script), hostscript.ScriptChanged, "runs "+old+" already")
 	})
@@ -274,7 +274,7 @@ func TestARollbackThatIsDoneAgainStays(t *testing.T) {
 func TestAToolThatDoesNotGoBackIsReported(t *testing.T) {
 	b := newBox(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
-	script := b.failed(d)
+	script := b.failNewOS(d)
 	broken := strings.ReplaceAll(script, `ostree admin set-default "$index"`, ":")
 	before := b.log()
 	b.want(b.run(broken), 1, "would still not boot "+v1)
@@ -286,7 +286,7 @@ func TestAToolThatDoesNotGoBackIsReported(t *testing.T) {
 func TestNotedDigestsAreFewAndOnce(t *testing.T) {
 	b := newBox(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
-	script := b.failed(d)
+	script := b.failNewOS(d)
 	var old []string
 	for i := range 150 {
 		old = append(old, fmt.Sprintf("%064x", i))
@@ -294,7 +294,7 @@ func TestNotedDigestsAreFewAndOnce(t *testing.T) {
 	text := strings.Join(old, "\n") + "\n" + v2 + "\n" + v3 // no newline at the end
 	b.check(os.WriteFile(filepath.Join(b.root, hostscript.RejectedPath), []byte(text), 0o600))
 	b.want(b.run(script), 0, "rebooting")
-	got := b.observe(d).Rejected
+	got := b.gatherFacts(d).Rejected
 	if n := len(got); n != 99 || got[n-1] != v2 || got[n-2] != v3 || got[0] != old[149-96] {
 		t.Errorf("%d: %v", n, got)
 	}
@@ -375,8 +375,8 @@ func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 // the OS of before.
 func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 	on(t, []string{"ostree", "bootc"}, func(b *box, s site, d engine.Desired) {
-		old := b.observe(d).Booted().Digest
-		script := b.failed(d)
+		old := b.gatherFacts(d).Booted().Digest
+		script := b.failNewOS(d)
 		saved := b.root
 		for n := 1; ; n += longtest.Pick(3, 1) {
 			copied := filepath.Join(b.t.TempDir(), "box")
@@ -389,7 +389,7 @@ func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 			if !strings.HasSuffix(c.log(), "rebooted unlocked\n") || !c.exists("pending") {
 				c.want(c.run(script), 0, "rebooting back into "+old)
 			}
-			c.boots()
+			c.simulateBoot()
 			c.isBack(d, old)
 			if !killed {
 				if n < 8 {

@@ -12,7 +12,7 @@ import (
 // container images.
 type rpmOstree struct{}
 
-func (rpmOstree) probe() []engine.Command {
+func (rpmOstree) probeCommands() []engine.Command {
 	return []engine.Command{
 		{Name: "rpm-ostree version", Script: "rpm-ostree --version"},
 		{Name: "rpm-ostree status", Script: "rpm-ostree status --json"},
@@ -35,13 +35,13 @@ type rpmDeployment struct {
 	ImageDigest  string `json:"container-image-reference-digest"`
 }
 
-func (rpmOstree) read(o engine.Outputs, f engine.Facts) engine.Facts {
+func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	if out := o["rpm-ostree version"]; out.Code == 0 {
 		f.Tool, f.Features = yamlVersion("rpm-ostree", out.Stdout)
 	} else {
 		return f
 	}
-	text, problem := output(o, "rpm-ostree status")
+	text, problem := commandOutput(o, "rpm-ostree status")
 	var status struct{ Deployments []rpmDeployment }
 	if problem == "" {
 		if err := json.Unmarshal([]byte(text), &status); err != nil {
@@ -50,20 +50,20 @@ func (rpmOstree) read(o engine.Outputs, f engine.Facts) engine.Facts {
 	}
 	if problem != "" {
 		// What ostree calls a digest may not be what rpm-ostree does.
-		f.Deployments, f.Problems = nil, add(f.Problems, problem)
+		f.Deployments, f.Problems = nil, appendCopy(f.Problems, problem)
 		return f
 	}
 	var list []engine.Deployment
 	for _, d := range status.Deployments {
-		list = append(list, d.deployment(f.Deployments))
+		list = append(list, d.toDeployment(f.Deployments))
 	}
 	f.Deployments = list
 	return f
 }
 
-// deployment joins what rpm-ostree says with what ostree does of the same
+// toDeployment joins what rpm-ostree says with what ostree does of the same
 // deployment.
-func (d rpmDeployment) deployment(fromOstree []engine.Deployment) engine.Deployment {
+func (d rpmDeployment) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
 	digest := d.ImageDigest
 	for _, other := range []string{d.BaseChecksum, d.Checksum} {
 		if digest == "" && d.Image == "" {
@@ -87,28 +87,28 @@ func (d rpmDeployment) deployment(fromOstree []engine.Deployment) engine.Deploym
 	return joined
 }
 
-func (rpmOstree) check(u osUpdate, f engine.Facts) error {
+func (rpmOstree) checkUpdate(u osUpdate, f engine.Facts) error {
 	if u.again || u.os.Image != "" {
 		return nil
 	}
-	if remote, ref := source(u.os, f); remote == "" || ref == "" {
+	if remote, ref := followedRef(u.os, f); remote == "" || ref == "" {
 		return errors.New("the booted deployment follows no ref of a remote; give remote and ref in its os block")
 	}
 	return nil
 }
 
-func (rpmOstree) back() string { return rpmOstreeBackScript }
+func (rpmOstree) restoreFunctions() string { return rpmOstreeBackScript }
 
-func (rpmOstree) job(u osUpdate, f engine.Facts) script {
+func (rpmOstree) stageJob(u osUpdate, f engine.Facts) script {
 	vars := map[string]string{"image": "", "remote": "", "ref": ""}
 	switch {
 	case u.again:
 	case u.os.Image != "":
 		vars["image"] = imageReference(u.os.Image, f)
 	default:
-		vars["remote"], vars["ref"] = source(u.os, f)
+		vars["remote"], vars["ref"] = followedRef(u.os, f)
 	}
-	return script{vars: vars, args: u.args.options("--delete=", "--append="), text: rpmOstreeScript}
+	return script{vars: vars, args: u.args.commandOptions("--delete=", "--append="), text: rpmOstreeScript}
 }
 
 // imageReference gives the image as rpm-ostree wants it, to be verified in the

@@ -85,9 +85,9 @@ func (s script) String() string {
 
 const strict = "set -eu\n"
 
-// holders are the runs that may hold a host on which something is done that
+// allowedHolders are the runs that may hold a host on which something is done that
 // disrupts nothing: this one, and one whose hold is taken over.
-func holders(t engine.Target) []engine.HoldOwner {
+func allowedHolders(t engine.Target) []engine.HoldOwner {
 	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
 		return []engine.HoldOwner{t.Owner(), h.Owner()}
 	}
@@ -98,28 +98,28 @@ func holders(t engine.Target) []engine.HoldOwner {
 // is the run's own or one it takes over; any other is respected.
 func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	timeout := t.Pool.Timeouts.WithDefaults().Stage
-	job := tool.job(u, t.Facts)
+	job := tool.stageJob(u, t.Facts)
 	job.vars["digest"] = u.digest
-	job.vars["args"] = u.args.digest()
+	job.vars["args"] = u.args.changeDigest()
 	job.vars["etcd"] = t.Host.Cluster
-	free := hostscript.CheckFreeSnippet(holders(t)...)
+	free := hostscript.CheckFreeSnippet(allowedHolders(t)...)
 	job.text = libScript + job.text + free + jobScript
 	stage := script{
 		vars: map[string]string{
-			"digest": u.digest, "args": u.args.digest(), "unit": StageUnit, "sysroot": "/sysroot",
+			"digest": u.digest, "args": u.args.changeDigest(), "unit": StageUnit, "sysroot": "/sysroot",
 			"minfree": strconv.FormatInt(minFree(u.os), 10),
 			"limit":   strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
 		},
 		job:  job.String(),
 		text: libScript + stageScript,
 	}
-	step := onHost(t, "stage", strict+free+stage.String(), timeout)
+	step := hostStep(t, "stage", strict+free+stage.String(), timeout)
 	// The script goes on when its connection is cut, so its unit may start yet.
 	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + StageUnit + " || :; sleep 1; done"
 	return step
 }
 
-func onHost(t engine.Target, name, text string, timeout engine.Duration) engine.Step {
+func hostStep(t engine.Target, name, text string, timeout engine.Duration) engine.Step {
 	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: text}}, Timeout: timeout}
 }
 

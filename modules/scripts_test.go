@@ -12,7 +12,7 @@ import (
 func TestStagedOnceThenFinalized(t *testing.T) {
 	each(t, func(b *box, s site, d engine.Desired) {
 		b.want(b.stage(d), 0, "staged and locked: "+s.os.Digest())
-		f := b.observe(d)
+		f := b.gatherFacts(d)
 		if !f.Ready(s.os.Digest(), "") || len(f.Problems) > 0 {
 			b.t.Fatalf("not ready: %+v", f)
 		}
@@ -59,12 +59,12 @@ func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
 		if strings.Count(b.log(), "systemd-run") != runs {
 			b.t.Error("locking it again took a staging")
 		}
-		if !b.observe(d).Ready(s.os.Digest(), "") {
+		if !b.gatherFacts(d).Ready(s.os.Digest(), "") {
 			b.t.Error("not locked again")
 		}
 		b.want(b.run(script), 0, "staged and locked: "+v3)
 		b.want(b.stage(d), 0, "staged and locked")
-		if !b.observe(d).Ready(s.os.Digest(), "") {
+		if !b.gatherFacts(d).Ready(s.os.Digest(), "") {
 			b.t.Error("what was staged instead was not replaced")
 		}
 		if strings.Contains(b.log(), "\nunlocked\n") {
@@ -75,7 +75,7 @@ func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
 
 // planStage gives the stage step as if nothing were staged.
 func (b *box) planStage(d engine.Desired) string {
-	f := b.observe(d)
+	f := b.gatherFacts(d)
 	for i := range f.Deployments {
 		f.Deployments[i].Locked = false
 	}
@@ -127,13 +127,13 @@ func TestAnUnlockedDeploymentNeverStaysWithoutAReboot(t *testing.T) {
 		b.hold(engine.RunHold, "r1")
 		b.write("fail-reboot", "Call to Reboot failed: Connection reset by peer")
 		b.want(b.finalize(d), 1, "Connection reset by peer")
-		if !b.observe(d).Ready(s.os.Digest(), "") {
+		if !b.gatherFacts(d).Ready(s.os.Digest(), "") {
 			b.t.Fatal("the reboot was refused and the deployment stays unlocked")
 		}
 
 		b.write("system", "stopping")
 		b.want(b.finalize(d), 0, "rebooting into")
-		if f := b.observe(d); f.Staged() == nil || f.Staged().Locked {
+		if f := b.gatherFacts(d); f.Staged() == nil || f.Staged().Locked {
 			b.t.Error("the reboot was ordered and the deployment is locked again")
 		}
 	})
@@ -216,7 +216,7 @@ func TestMembersOfEtcdWriteObjectByObject(t *testing.T) {
 		}
 		d := engine.Desired{OS: &s.os}
 		changes := []engine.Change{{Module: "os"}}
-		tgt := target(d, b.observe(d))
+		tgt := target(d, b.gatherFacts(d))
 		tgt.Host.Cluster = "main"
 		b.want(b.run(operatingSystem{}.Steps(tgt, changes).Stage[0].Do.Exec.Script), 0, "staged and locked")
 		flag := strings.Contains(b.log(), "ostree pull --per-object-fsync lab")

@@ -25,10 +25,10 @@ const maxClock = 253402300800
 // ten minutes will not.
 const orderedScript = `if read -r at 2>/dev/null </run/holdfast/rebooting && read -r up rest </proc/uptime && [ "${up%%.*}" -lt $((at + 600)) ]; then echo ordered; fi`
 
-// etcdLookScript prints what says that etcd runs on the host, a line each: the
+// etcdProbeScript prints what says that etcd runs on the host, a line each: the
 // manifest of a static pod, or a listener on a port of etcd. That a unit of etcd
 // runs is seen among the services.
-const etcdLookScript = `for f in /etc/kubernetes/manifests/etcd*; do if [ -f "$f" ]; then echo "static pod $f"; fi; done
+const etcdProbeScript = `for f in /etc/kubernetes/manifests/etcd*; do if [ -f "$f" ]; then echo "static pod $f"; fi; done
 for p in "2379 094B" "2380 094C"; do
 	if grep -qsE "^ *[0-9]+: [0-9A-F]+:${p#* } [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6; then echo "a listener on port ${p% *}"; fi
 done`
@@ -52,7 +52,7 @@ func (system) Probe(d engine.Desired) []engine.Command {
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
 		// Not list-unit-files, which makes systemd read the files of all units: it takes most of the time of a look.
 		{Name: "services", Script: "systemctl show --property=Id,SubState,UnitFileState --state=running '*.service'"},
-		{Name: "etcd", Script: etcdLookScript},
+		{Name: "etcd", Script: etcdProbeScript},
 		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + StageUnit},
 	}, memoryProbe(d.VersionCommand)...)
 }
@@ -60,9 +60,9 @@ func (system) Probe(d engine.Desired) []engine.Command {
 // Read adds what was seen to the facts.
 func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	text := func(name string) string {
-		out, problem := output(o, name)
+		out, problem := commandOutput(o, name)
 		if problem != "" {
-			f.Problems = add(f.Problems, problem)
+			f.Problems = appendCopy(f.Problems, problem)
 		}
 		return out
 	}
@@ -70,24 +70,24 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	if s, err := strconv.ParseUint(strings.TrimSpace(text("clock")), 10, 64); err == nil && s < maxClock {
 		f.Clock = time.Unix(int64(s), 0).UTC()
 	} else {
-		f.Problems = add(f.Problems, "clock: no time of this age")
+		f.Problems = appendCopy(f.Problems, "clock: no time of this age")
 	}
-	f.Stopping = stopping(text("state"))
+	f.Stopping = isStopping(text("state"))
 	f.Hold, f.HoldProblem = hostscript.ReadHold(o["hold"])
 	f.Failed = unitNames(text("failed units"))
 	f.Running = enabledServices(text("services"))
 	f.Etcd = etcdSigns(o["services"].Stdout, text("etcd"))
-	if unit := properties(text("stage unit")); unit["LoadState"] != "not-found" {
+	if unit := parseProperties(text("stage unit")); unit["LoadState"] != "not-found" {
 		f.StageUnit = unit["ActiveState"]
 	}
 	return readMemory(o, f)
 }
 
-// mostSigns is how many signs of etcd are kept.
-const mostSigns = 4
+// maxEtcdSigns is how many signs of etcd are kept.
+const maxEtcdSigns = 4
 
 // etcdSigns returns what says that etcd runs on the host: units among the
-// services that run, and what etcdLookScript printed.
+// services that run, and what etcdProbeScript printed.
 func etcdSigns(services, looked string) []string {
 	var signs []string
 	for line := range strings.Lines(services) {
@@ -98,13 +98,13 @@ func etcdSigns(services, looked string) []string {
 	for line := range strings.Lines(looked) {
 		signs = append(signs, textutil.Printable(strings.TrimSpace(line)))
 	}
-	return signs[:min(mostSigns, len(signs))]
+	return signs[:min(maxEtcdSigns, len(signs))]
 }
 
-// stopping reads the state of the system, that of the unit that reboots it, and
+// isStopping reads the state of the system, that of the unit that reboots it, and
 // whether it has ordered that: a host whose reboot is ordered is as good as gone
 // before systemd knows it.
-func stopping(states string) bool {
+func isStopping(states string) bool {
 	lines := strings.Split(strings.TrimSpace(states), "\n")
 	return lines[0] == "stopping" || slices.ContainsFunc(lines[1:], func(s string) bool {
 		return slices.Contains([]string{"active", "activating", "deactivating", "reloading", "ordered"}, s)
@@ -117,8 +117,8 @@ func (system) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { retu
 // Steps are none.
 func (system) Steps(engine.Target, []engine.Change) engine.Steps { return engine.Steps{} }
 
-// output gives what a command printed, or why that is not to be used.
-func output(o engine.Outputs, name string) (text, problem string) {
+// commandOutput gives what a command printed, or why that is not to be used.
+func commandOutput(o engine.Outputs, name string) (text, problem string) {
 	out, ok := o[name]
 	switch {
 	case !ok:
@@ -134,5 +134,5 @@ func lastLine(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// add appends without touching what another copy of the facts may share.
-func add(list []string, s string) []string { return append(list[:len(list):len(list)], s) }
+// appendCopy appends without touching what another copy of the facts may share.
+func appendCopy(list []string, s string) []string { return append(list[:len(list):len(list)], s) }

@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// For gives the modules of a play, in the order in which a host is changed.
+// ForPlay gives the modules of a play, in the order in which a host is changed.
 // They look at what those of All look at, and what makes a host match gives
 // changes only as far as the play has a task for it: "config" for the
 // configuration, "finalize" for the OS and kernel arguments, "stage" for
@@ -24,16 +24,16 @@ import (
 //
 // for hosts that have changes.
 //
-// A play with etcd_defrag goes through OnMembers first.
-func For(play engine.Play) []engine.Module {
+// A play with etcd_defrag goes through SkipNonMembers first.
+func ForPlay(play engine.Play) []engine.Module {
 	return []engine.Module{
 		system{}, taskOS{play: play}, tasks{play, true}, taskConfig{play: play}, surroundingTasks{tasks{play, false}},
 	}
 }
 
-// OnMembers is the play as it is for a site: hosts that are members of no etcd
+// SkipNonMembers is the play as it is for a site: hosts that are members of no etcd
 // cluster skip the tasks that are about theirs.
-func OnMembers(play engine.Play, inv engine.Inventory) engine.Play {
+func SkipNonMembers(play engine.Play, inv engine.Inventory) engine.Play {
 	tasks := make([]engine.Task, len(play.Tasks))
 	for i, t := range play.Tasks {
 		if t.Module == engine.EtcdDefragTask {
@@ -75,8 +75,8 @@ func (m tasks) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 		return nil, nil
 	}
 	var changes []engine.Change
-	for _, p := range arrange(m.play, f.Host) {
-		if !p.change || m.early != (p.at == writing) || m.early && f.ActionFailed {
+	for _, p := range arrangeTasks(m.play, f.Host) {
+		if !p.change || m.early != (p.at == beforeWrite) || m.early && f.ActionFailed {
 			continue
 		}
 		if p.Module == engine.RebootTask && f.BootID == "" {
@@ -94,19 +94,19 @@ func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	if len(changes) == 0 {
 		return s
 	}
-	var early, late []placed
-	for _, p := range arrange(m.play, t.Host.Name) {
+	var early, late []placedTask
+	for _, p := range arrangeTasks(m.play, t.Host.Name) {
 		switch {
 		case p.Module == engine.RebootTask && !m.early && p.change:
 			s.Reboot = taskReboot(t)
-		case p.at == writing && m.early:
+		case p.at == beforeWrite && m.early:
 			early = append(early, p)
-		case p.at == inPlace && !m.early:
+		case p.at == withActions && !m.early:
 			late = append(late, p)
-			s.Actions = append(s.Actions, p.actions()...)
+			s.Actions = append(s.Actions, p.ownActions()...)
 		}
 	}
-	s.Write, s.Act = carryOut(t, early), carryOut(t, late)
+	s.Write, s.Act = stepsOfTasks(t, early), stepsOfTasks(t, late)
 	if !slices.ContainsFunc(changes, func(c engine.Change) bool { return needsHold(c.Actions) }) {
 		s.Quiet = append(slices.Clone(s.Write), s.Act...)
 	}
@@ -120,15 +120,15 @@ type surroundingTasks struct{ tasks }
 // Around gives what is done on a host before its changes are made, and when it
 // is back. Tasks that have been carried out are not among it.
 func (m surroundingTasks) Around(t engine.Target) (before, after []engine.Step) {
-	var first, last []placed
-	for _, p := range arrange(m.play, t.Host.Name) {
+	var first, last []placedTask
+	for _, p := range arrangeTasks(m.play, t.Host.Name) {
 		switch {
-		case p.change && t.Facts.Finished, p.at == ahead && t.Facts.ActionFailed:
-		case p.at == ahead:
+		case p.change && t.Facts.Finished, p.at == beforeDrain && t.Facts.ActionFailed:
+		case p.at == beforeDrain:
 			first = append(first, p)
-		case p.at == behind && p.Module != engine.RebootTask:
+		case p.at == afterReturn && p.Module != engine.RebootTask:
 			last = append(last, p)
 		}
 	}
-	return carryOut(t, first), carryOut(t, last)
+	return stepsOfTasks(t, first), stepsOfTasks(t, last)
 }

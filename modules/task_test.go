@@ -20,7 +20,7 @@ func playOf(modules ...string) engine.Play {
 // nothing to write there.
 func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *engine.Applied {
 	t.Helper()
-	m := For(play)[3]
+	m := ForPlay(play)[3]
 	changes, err := m.Diff(d, f)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestDriftIsNotStaged(t *testing.T) {
 	}
 	for _, report := range []bool{false, true} {
 		d.ReportDrift = report
-		changes, err := For(playOf("stage"))[1].Diff(d, f)
+		changes, err := ForPlay(playOf("stage"))[1].Diff(d, f)
 		if err != nil || (len(changes) == 0) != report {
 			t.Errorf("reported only: %v, changes %v, %v", report, changes, err)
 		}
@@ -96,7 +96,7 @@ func TestOnMembers(t *testing.T) {
 	play := playOf("etcd_defrag", "reboot")
 	play.Tasks[0].Skip = map[string]bool{"etcd-1": true}
 	inv := engine.Inventory{Hosts: []engine.Host{{Name: "etcd-0", Cluster: "main"}, {Name: "etcd-1", Cluster: "main"}, {Name: "w-1"}}}
-	got := OnMembers(play, inv)
+	got := SkipNonMembers(play, inv)
 	for name, want := range map[string]bool{"etcd-0": true, "etcd-1": false, "w-1": false} {
 		if hasTask(got, engine.EtcdDefragTask, name) != want {
 			t.Errorf("%s is to defragment: %v", name, !want)
@@ -117,7 +117,7 @@ func TestAroundAFinishedHost(t *testing.T) {
 	restart, look := service("a.service", false), command("true")
 	play.PreTasks, play.PostTasks = []engine.Task{look}, []engine.Task{look}
 	play.Tasks = append(play.Tasks, restart, look)
-	modules := For(play)
+	modules := ForPlay(play)
 	last := modules[len(modules)-1].(engine.Surround)
 	for _, finished := range []bool{false, true} {
 		f := engine.Facts{Host: "w-1", BootID: boot, Finished: finished}
@@ -144,7 +144,7 @@ func TestAroundAFinishedHost(t *testing.T) {
 // Exactly one module surrounds, or its tasks would happen twice.
 func TestOneModuleSurrounds(t *testing.T) {
 	n := 0
-	for _, m := range For(playOf("config")) {
+	for _, m := range ForPlay(playOf("config")) {
 		if _, ok := m.(engine.Surround); ok {
 			n++
 		}
@@ -164,7 +164,7 @@ func TestPlaysLookAtTheSame(t *testing.T) {
 		}
 		return list
 	}
-	if got, want := probes(For(engine.Play{})), probes(All()); !reflect.DeepEqual(got, want) {
+	if got, want := probes(ForPlay(engine.Play{})), probes(All()); !reflect.DeepEqual(got, want) {
 		t.Errorf("%d probes, want %d", len(got), len(want))
 	}
 }
@@ -176,7 +176,7 @@ func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
 	play.PreTasks, play.PostTasks = []engine.Task{command("true")}, []engine.Task{command("true")}
 	for host, want := range map[string]int{"w-1": 0, "w-2": 1} { // that skips it
 		play.Tasks[0].Skip = map[string]bool{host: true}
-		before, after := For(play)[4].(engine.Surround).Around(target(engine.Desired{}, engine.Facts{Host: "w-1"}))
+		before, after := ForPlay(play)[4].(engine.Surround).Around(target(engine.Desired{}, engine.Facts{Host: "w-1"}))
 		if len(before) != want || len(after) != want {
 			t.Errorf("%s skips: before %v, after %v", host, before, after)
 		}
@@ -190,7 +190,7 @@ func TestATaskSaysItsCommand(t *testing.T) {
 		"touch /run/mark":                  {Command: &engine.CommandTask{Command: "touch /run/mark"}},
 		"systemctl restart chrony.service": {Service: &engine.ServiceTask{Unit: "chrony.service"}},
 	} {
-		steps := placed{Task: task}.steps(target(engine.Desired{}, engine.Facts{Host: "w-1"}))
+		steps := placedTask{Task: task}.taskSteps(target(engine.Desired{}, engine.Facts{Host: "w-1"}))
 		if x := steps[0].Do.Exec; x.DisplayText() != want {
 			t.Errorf("it says %q, not %q", x.DisplayText(), want)
 		}

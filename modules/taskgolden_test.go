@@ -65,16 +65,16 @@ func taskResults(t *testing.T, input []txtar.File) []txtar.File {
 			}
 		}
 	}
-	changes, steps, err := shares(play, to)
+	changes, steps, err := describePlay(play, to)
 	if err != nil {
 		return []txtar.File{section("want error", err.Error())}
 	}
 	return []txtar.File{section("want changes", changes), section("want steps", steps)}
 }
 
-// shares writes down what the modules of a play find and do, in the order in
+// describePlay writes down what the modules of a play find and do, in the order in
 // which a host is changed.
-func shares(play engine.Play, to engine.Target) (changes, steps string, err error) {
+func describePlay(play engine.Play, to engine.Target) (changes, steps string, err error) {
 	var c strings.Builder
 	parts := map[string]*strings.Builder{}
 	names := []string{"stage", "before", "write", "act", "reboot", "record", "after", "quiet"}
@@ -87,7 +87,7 @@ func shares(play engine.Play, to engine.Target) (changes, steps string, err erro
 		}
 	}
 	found := 0
-	for _, m := range For(play) {
+	for _, m := range ForPlay(play) {
 		list, err := m.Diff(to.Desired, to.Facts)
 		if err != nil {
 			return "", "", err
@@ -110,7 +110,7 @@ func shares(play engine.Play, to engine.Target) (changes, steps string, err erro
 		show("record", s.Record)
 		show("quiet", s.Quiet)
 	}
-	for _, m := range For(play) {
+	for _, m := range ForPlay(play) {
 		if a, ok := m.(engine.Surround); ok && found > 0 {
 			before, after := a.Around(to)
 			show("before", before)

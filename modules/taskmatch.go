@@ -32,7 +32,7 @@ func (m taskOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
-	if u := newUpdate(d, f, changes); f.Ready(u.digest, u.args.digest()) {
+	if u := newUpdate(d, f, changes); f.Ready(u.digest, u.args.changeDigest()) {
 		return nil, nil
 	}
 	for i := range changes {
@@ -61,20 +61,20 @@ func (m taskConfig) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, err
 	if !hasTask(m.play, engine.ConfigTask, f.Host) {
 		return nil, nil
 	}
-	return m.configuration.Diff(m.desired(d, f), f)
+	return m.configuration.Diff(m.desiredForRecord(d, f), f)
 }
 
 // Steps write the configuration and make it take effect.
 func (m taskConfig) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	t.Desired = m.desired(t.Desired, t.Facts)
+	t.Desired = m.desiredForRecord(t.Desired, t.Facts)
 	return m.configuration.Steps(t, changes)
 }
 
-// desired is the desired state that is to be on record. Of a play that does not
+// desiredForRecord is the desired state that is to be on record. Of a play that does not
 // finalize, the record says of the system what it said before: kernel arguments
 // that are said to be applied and are not would be taken for drift, and those
 // that have gone would be forgotten.
-func (m taskConfig) desired(d engine.Desired, f engine.Facts) engine.Desired {
+func (m taskConfig) desiredForRecord(d engine.Desired, f engine.Facts) engine.Desired {
 	if d.Config == nil || hasTask(m.play, engine.FinalizeTask, f.Host) {
 		return d
 	}

@@ -8,33 +8,33 @@ import (
 	"holdfast/engine"
 )
 
-// place is where in a host's sequence a task is carried out.
-type place int
+// taskPlace is where in a host's sequence a task is carried out.
+type taskPlace int
 
 const (
-	ahead   place = iota // before the drain
-	writing              // after the drain, before files are written
-	inPlace              // where actions make changes take effect
-	behind               // when the host is back
+	beforeDrain taskPlace = iota // before the drain
+	beforeWrite                  // after the drain, before files are written
+	withActions                  // where actions make changes take effect
+	afterReturn                  // when the host is back
 )
 
-// placed is a task with its place on one host.
-type placed struct {
+// placedTask is a task with its place on one host.
+type placedTask struct {
 	engine.Task
 	list   string // the list it is in, for people: task, pre-task or post-task
 	number int    // in that list, from 1
-	at     place
+	at     taskPlace
 	change bool // it is one of its own
 }
 
-// arrange gives the tasks of a play for a host, in the order in which they are
+// arrangeTasks gives the tasks of a play for a host, in the order in which they are
 // carried out, which is the order in which they are written. The host is made
 // to match, and rebooted, once: where the first task stands that is about that.
 // What only surrounds the tasks that disturb a host does so before the drain
 // and when the host is back.
-func arrange(play engine.Play, host string) []placed {
-	list := ofHost(play.PreTasks, host, "pre-task", ahead)
-	all := ofHost(play.Tasks, host, "task", ahead)
+func arrangeTasks(play engine.Play, host string) []placedTask {
+	list := tasksOfHost(play.PreTasks, host, "pre-task", beforeDrain)
+	all := tasksOfHost(play.Tasks, host, "task", beforeDrain)
 	if len(all) == 0 {
 		return nil // there is nothing to surround
 	}
@@ -44,7 +44,7 @@ func arrange(play engine.Play, host string) []placed {
 		if matches && matching < 0 {
 			matching = i
 		}
-		if matches || p.disturbs() {
+		if matches || p.changesHost() {
 			last = i
 			if first < 0 {
 				first = i
@@ -54,30 +54,30 @@ func arrange(play engine.Play, host string) []placed {
 	for i, p := range all {
 		switch {
 		case first < 0:
-			p.at, p.change = inPlace, true
+			p.at, p.change = withActions, true
 		case i < first:
 		case matching >= 0 && i < matching:
-			p.at = writing
+			p.at = beforeWrite
 		case matching >= 0 || i > last:
-			p.at = behind
+			p.at = afterReturn
 		default:
-			p.at = inPlace
+			p.at = withActions
 		}
 		if p.Module != engine.ConfigTask && p.Module != engine.FinalizeTask {
 			list = append(list, p)
 		}
 	}
-	return append(list, ofHost(play.PostTasks, host, "post-task", behind)...)
+	return append(list, tasksOfHost(play.PostTasks, host, "post-task", afterReturn)...)
 }
 
-// ofHost gives the tasks of a list that a host does not skip, without those
+// tasksOfHost gives the tasks of a list that a host does not skip, without those
 // that others than this module carry out, before everything else.
-func ofHost(tasks []engine.Task, host, list string, at place) []placed {
-	var some []placed
+func tasksOfHost(tasks []engine.Task, host, list string, at taskPlace) []placedTask {
+	var some []placedTask
 	for i, t := range tasks {
 		if !t.Skip[host] && t.Module != engine.StageTask && t.Module != engine.EtcdSnapshotTask {
-			p := placed{Task: t, list: list, number: i + 1, at: at}
-			p.change = p.disturbs()
+			p := placedTask{Task: t, list: list, number: i + 1, at: at}
+			p.change = p.changesHost()
 			some = append(some, p)
 		}
 	}
@@ -94,9 +94,9 @@ func hasTask(play engine.Play, module, host string) bool {
 	return false
 }
 
-// disturbs reports whether the task is one for the sake of which a host is
+// changesHost reports whether the task is one for the sake of which a host is
 // disturbed, or has something reloaded.
-func (p placed) disturbs() bool {
+func (p placedTask) changesHost() bool {
 	switch {
 	case p.Command != nil:
 		return p.Command.Disrupts || p.Command.Drain
@@ -107,16 +107,16 @@ func (p placed) disturbs() bool {
 }
 
 // asChange is the task as a change that the host needs.
-func (p placed) asChange(play engine.Play) engine.Change {
+func (p placedTask) asChange(play engine.Play) engine.Change {
 	return engine.Change{
-		Module: p.Module, Resource: p.resource(),
+		Module: p.Module, Resource: p.resourceName(),
 		After: fmt.Sprintf("%s %d of %s", p.list, p.number, cmp.Or(play.Name, play.Hosts)),
-		Rule:  "playbook: " + p.Name, Task: true, Why: p.said(), Actions: p.allActions(),
+		Rule:  "playbook: " + p.Name, Task: true, Why: p.commandText(), Actions: p.allActions(),
 	}
 }
 
-// said is a command on one line, for who wants to know what is run.
-func (p placed) said() string {
+// commandText is a command on one line, for who wants to know what is run.
+func (p placedTask) commandText() string {
 	if p.Command == nil {
 		return ""
 	}
@@ -127,12 +127,12 @@ func (p placed) said() string {
 	return "runs " + where + ": " + strings.ReplaceAll(strings.TrimSpace(p.Command.Command), "\n", "; ")
 }
 
-func (p placed) resource() string {
+func (p placedTask) resourceName() string {
 	switch {
 	case p.Command != nil:
 		return "run " + p.Name
 	case p.Service != nil:
-		return p.actions()[0].String()
+		return p.ownActions()[0].String()
 	case p.WaitFor != nil:
 		return "wait for " + p.Name
 	case p.Pause != nil:
@@ -144,17 +144,17 @@ func (p placed) resource() string {
 }
 
 // allActions gives what the task takes, so that budgets and quorum can be kept.
-func (p placed) allActions() []engine.Action {
+func (p placedTask) allActions() []engine.Action {
 	drain := p.Command != nil && p.Command.Drain || p.Service != nil && p.Service.Drain || p.Module == engine.RebootTask
-	list := p.actions()
+	list := p.ownActions()
 	if drain {
 		list = append([]engine.Action{{Type: engine.DrainAction}}, list...)
 	}
 	return list
 }
 
-// actions gives what the task does itself.
-func (p placed) actions() []engine.Action {
+// ownActions gives what the task does itself.
+func (p placedTask) ownActions() []engine.Action {
 	switch {
 	case p.Service != nil && p.Service.Reload:
 		return []engine.Action{{Type: engine.ReloadUnit, Unit: p.Service.Unit}}
@@ -164,7 +164,7 @@ func (p placed) actions() []engine.Action {
 		return []engine.Action{{Type: engine.RebootAction}}
 	case p.Module == engine.EtcdDefragTask:
 		return []engine.Action{{Type: engine.DefragAction}}
-	case p.Command != nil && p.disturbs():
+	case p.Command != nil && p.changesHost():
 		return []engine.Action{{Type: engine.CommandAction}}
 	}
 	return []engine.Action{{Type: engine.NoAction}}

@@ -19,7 +19,7 @@ import (
 
 // taskScript gives the script of a task that runs one on the host.
 func taskScript(task engine.Task) string {
-	return placed{Task: task}.steps(target(engine.Desired{}, engine.Facts{Host: "w-1"}))[0].Do.Exec.Script
+	return placedTask{Task: task}.taskSteps(target(engine.Desired{}, engine.Facts{Host: "w-1"}))[0].Do.Exec.Script
 }
 
 func command(text string) engine.Task {
@@ -57,7 +57,7 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newWriteBox(t)
-			out := b.send(taskScript(test.do), nil)
+			out := b.runScript(taskScript(test.do), nil)
 			if out.Code != test.code || out.Stdout != test.stdout || out.Stderr != test.stderr {
 				t.Errorf("exit status %d, %q, %q", out.Code, out.Stdout, out.Stderr)
 			}
@@ -68,7 +68,7 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 // What a command says at most: the end of it, after how it ended.
 func TestACommandThatSaysALot(t *testing.T) {
 	b := newWriteBox(t)
-	out := b.send(taskScript(command("yes | head -c 1000000 >&2; echo the end >&2; exit 1")), nil)
+	out := b.runScript(taskScript(command("yes | head -c 1000000 >&2; echo the end >&2; exit 1")), nil)
 	if !strings.HasPrefix(out.Stderr, "exit status 1\n") || !strings.HasSuffix(out.Stderr, "\nthe end\n") || len(out.Stderr) > 5000 {
 		t.Errorf("%d bytes: %.40q", len(out.Stderr), out.Stderr)
 	}
@@ -86,7 +86,7 @@ func TestACommandThatTakesTooLong(t *testing.T) {
 	task := disruptive("echo begun; (trap '' TERM; " + sleep + " 60; echo survived) & echo why >&2; " + sleep + " 60")
 	task.Command.Timeout = engine.Duration(time.Second)
 	began := time.Now()
-	out := b.send(taskScript(task), nil)
+	out := b.runScript(taskScript(task), nil)
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("took %s", took)
 	}
@@ -103,7 +103,7 @@ func TestACommandIsCutShort(t *testing.T) {
 	b.check(syscall.Mkfifo(fifo, 0o600))
 	task := command("echo begun; cat " + fifo)
 	task.Command.Timeout = engine.Duration(20 * time.Second)
-	before := b.tree()
+	before := b.listTree()
 	cmd := exec.Command("sh", "-c", strings.ReplaceAll(taskScript(task), "/var/lib/holdfast", b.root+"/var/lib/holdfast"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdout, err := cmd.StdoutPipe()
@@ -120,11 +120,11 @@ func TestACommandIsCutShort(t *testing.T) {
 		t.Errorf("%q, %v", rest, err)
 	}
 	_ = cmd.Wait() // it was killed
-	if after := b.tree(); after != before {
-		t.Errorf("it has left\n%s", difference(before, after))
+	if after := b.listTree(); after != before {
+		t.Errorf("it has left\n%s", differingLinesOf(before, after))
 	}
 	go feed()
-	b.want(b.send(taskScript(task), nil), 0, "begun\nfed\n")
+	b.want(b.runScript(taskScript(task), nil), 0, "begun\nfed\n")
 }
 
 func TestTasksRespectHolds(t *testing.T) {
@@ -135,7 +135,7 @@ func TestTasksRespectHolds(t *testing.T) {
 	try := func(codes ...int) {
 		t.Helper()
 		for i, script := range []string{quiet, rough, taskScript(service("a.service", true)), taskScript(service("a.service", false))} {
-			if out := b.send(script, nil); out.Code != codes[i] {
+			if out := b.runScript(script, nil); out.Code != codes[i] {
 				t.Errorf("script %d: exit status %d, want %d: %s", i, out.Code, codes[i], out.Stderr)
 			}
 		}
@@ -179,7 +179,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 		"restart that hangs": {
 			prepare: func(b *writeBox) {
 				unit("active")(b)
-				b.tool("timeout", "case $* in *' restart '*) exit 124;; esac; [ $1 != -k ] || shift 2; shift; exec \"$@\"\n")
+				b.addTool("timeout", "case $* in *' restart '*) exit 124;; esac; [ $1 != -k ] || shift 2; shift; exec \"$@\"\n")
 			},
 			code: hostscript.ScriptActed, says: "restart a.service: not done within 2m0s",
 		},
@@ -191,7 +191,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 		},
 		"no such unit": {code: hostscript.ScriptCannot, says: "a.service: the host has no such unit; nothing was done"},
 		"masked": {
-			prepare: func(b *writeBox) { b.tool("systemctl", "echo LoadState=masked; echo ActiveState=inactive\n") },
+			prepare: func(b *writeBox) { b.addTool("systemctl", "echo LoadState=masked; echo ActiveState=inactive\n") },
 			code:    hostscript.ScriptCannot, says: "a.service: the unit is masked; nothing was done",
 		},
 		"systemd does not answer": {
@@ -202,11 +202,11 @@ func TestServicesOfPlaybooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newWriteBox(t)
-			b.tool("journalctl", "echo 'the last line of its journal'\n")
+			b.addTool("journalctl", "echo 'the last line of its journal'\n")
 			if test.prepare != nil {
 				test.prepare(b)
 			}
-			b.want(b.send(taskScript(service("a.service", test.reload)), nil), test.code, test.says)
+			b.want(b.runScript(taskScript(service("a.service", test.reload)), nil), test.code, test.says)
 			did := ""
 			for line := range strings.Lines(b.log()) {
 				if verb, ok := strings.CutPrefix(line, "systemctl "); ok && !strings.HasPrefix(verb, "show ") && !strings.HasPrefix(verb, "is-failed ") {
@@ -219,7 +219,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 			if b.exists(engine.AppliedPath) {
 				t.Error("a record was written")
 			}
-			b.clean()
+			b.checkClean()
 		})
 	}
 }
@@ -288,8 +288,8 @@ func TestRebootOfAPlaybook(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}
 	b.want(b.stage(d), 0, "staged and locked")
 	b.hold(engine.RunHold, "r1")
-	f := b.observe(d)
-	m := For(playOf("reboot"))[4]
+	f := b.gatherFacts(d)
+	m := ForPlay(playOf("reboot"))[4]
 	changes, err := m.Diff(d, f)
 	if err != nil || len(changes) != 1 {
 		t.Fatal(changes, err)

@@ -22,31 +22,31 @@ var (
 
 // How long tasks may take whose playbook does not say.
 const (
-	commandTime = engine.Duration(5 * time.Minute)
-	waitTime    = engine.Duration(5 * time.Minute)
-	// defragTime is more than etcd takes for the 8 GiB that it is said to work
+	defaultCommandTimeout = engine.Duration(5 * time.Minute)
+	defaultWaitTimeout    = engine.Duration(5 * time.Minute)
+	// defragTimeout is more than etcd takes for the 8 GiB that it is said to work
 	// well with at most, on a disk that writes 20 MB a second.
-	defragTime = engine.Duration(10 * time.Minute)
-	// longer is what a step has beyond what the host itself allows its deed.
-	longer = engine.Duration(time.Minute)
+	defragTimeout = engine.Duration(10 * time.Minute)
+	// stepMargin is what a step has beyond what the host itself allows its deed.
+	stepMargin = engine.Duration(time.Minute)
 )
 
 var errNoBootID = errors.New("its boot ID is not known, so a reboot could not be told")
 
-// carryOut gives the steps of tasks that are done one after the other at a
+// stepsOfTasks gives the steps of tasks that are done one after the other at a
 // place. Before every one that disrupts a member, leadership moves off it and
 // its cluster is asked, whatever was asked before: only right before the first
 // action the engine does that. Then the member is waited for, also by the engine
 // where nothing follows, but not after a command: it may have stopped the member
 // for what the next one does.
-func carryOut(t engine.Target, list []placed) (steps []engine.Step) {
+func stepsOfTasks(t engine.Target, list []placedTask) (steps []engine.Step) {
 	for i, p := range list {
 		disrupts := t.Cluster != nil && needsHold(p.allActions())
-		if disrupts && (i > 0 || p.at != inPlace) {
-			steps = append(steps, askEtcd(t)...)
+		if disrupts && (i > 0 || p.at != withActions) {
+			steps = append(steps, etcdCheckSteps(t)...)
 		}
-		steps = append(steps, p.steps(t)...)
-		if disrupts && p.Command == nil && (i < len(list)-1 || p.at == writing) {
+		steps = append(steps, p.taskSteps(t)...)
+		if disrupts && p.Command == nil && (i < len(list)-1 || p.at == beforeWrite) {
 			steps = append(steps, engine.Step{
 				Name: "wait for etcd", On: t.Host.Name, Do: engine.Op{AwaitEtcd: &engine.AwaitEtcd{Cluster: t.Cluster.Name}}, Timeout: t.Pool.Timeouts.WithDefaults().Health,
 			})
@@ -55,35 +55,35 @@ func carryOut(t engine.Target, list []placed) (steps []engine.Step) {
 	return steps
 }
 
-// askEtcd moves leadership off the host and asks whether its cluster may lose it.
-func askEtcd(t engine.Target) []engine.Step {
+// etcdCheckSteps moves leadership off the host and asks whether its cluster may lose it.
+func etcdCheckSteps(t engine.Target) []engine.Step {
 	on, name := t.Host.Name, t.Cluster.Name
 	return []engine.Step{
-		{Name: "move etcd leader", On: on, Do: engine.Op{MoveLeader: &engine.MoveLeader{Cluster: name}}, Timeout: longer},
-		{Name: "check quorum", On: on, Do: engine.Op{Quorum: &engine.Quorum{Cluster: name, Down: true}}, Timeout: longer},
+		{Name: "move etcd leader", On: on, Do: engine.Op{MoveLeader: &engine.MoveLeader{Cluster: name}}, Timeout: stepMargin},
+		{Name: "check quorum", On: on, Do: engine.Op{Quorum: &engine.Quorum{Cluster: name, Down: true}}, Timeout: stepMargin},
 	}
 }
 
-// steps carry out the task, each under the task's name. Those of a reboot are
+// taskSteps carry out the task, each under the task's name. Those of a reboot are
 // not among them.
-func (p placed) steps(t engine.Target) []engine.Step {
+func (p placedTask) taskSteps(t engine.Target) []engine.Step {
 	switch {
 	case p.Command != nil && p.Command.Bastion:
 		return []engine.Step{{
 			Name: p.Name, On: t.Host.Name, Do: engine.Op{Command: &engine.Local{Command: p.Command.Command}},
-			Timeout: cmp.Or(p.Command.Timeout, commandTime), ChangesHost: p.disturbs(),
+			Timeout: cmp.Or(p.Command.Timeout, defaultCommandTimeout), ChangesHost: p.changesHost(),
 		}}
 	case p.Command != nil:
 		return []engine.Step{p.hostCommand(t)}
 	case p.Service != nil:
-		return []engine.Step{p.service(t)}
+		return []engine.Step{p.serviceStep(t)}
 	case p.WaitFor != nil:
-		limit := cmp.Or(p.WaitFor.Timeout, waitTime)
+		limit := cmp.Or(p.WaitFor.Timeout, defaultWaitTimeout)
 		return []engine.Step{{Name: p.Name, On: t.Host.Name, Do: engine.Op{Gate: waitGate(p.Name, *p.WaitFor, limit)}, Timeout: limit}}
 	case p.Pause != nil:
-		return []engine.Step{{Name: p.Name, On: t.Host.Name, Do: engine.Op{Pause: p.Pause}, Timeout: p.Pause.For + longer}}
+		return []engine.Step{{Name: p.Name, On: t.Host.Name, Do: engine.Op{Pause: p.Pause}, Timeout: p.Pause.For + stepMargin}}
 	case p.Module == engine.EtcdDefragTask:
-		return p.defragment(t)
+		return p.defragSteps(t)
 	}
 	return nil
 }
@@ -93,9 +93,9 @@ func (p placed) steps(t engine.Target) []engine.Step {
 // escapes that. It may not run twice where its answer is lost. Where it is not
 // for disrupting, the host is as it was, by what the playbook says, whether or
 // not it fails: there is a way back.
-func (p placed) hostCommand(t engine.Target) engine.Step {
-	limit, failed := cmp.Or(p.Command.Timeout, commandTime), hostscript.ScriptCannot
-	if p.disturbs() {
+func (p placedTask) hostCommand(t engine.Target) engine.Step {
+	limit, failed := cmp.Or(p.Command.Timeout, defaultCommandTimeout), hostscript.ScriptCannot
+	if p.changesHost() {
 		failed = hostscript.ScriptActed
 	}
 	s := script{
@@ -104,31 +104,31 @@ func (p placed) hostCommand(t engine.Target) engine.Step {
 		},
 		text: taskCommandScript,
 	}
-	step := onHost(t, p.Name, strict+p.allowed(t)+s.String(), limit+longer)
-	step.Do.Exec.Once, step.Do.Exec.Display, step.ChangesHost = true, p.Command.Command, p.disturbs()
+	step := hostStep(t, p.Name, strict+p.holdCheck(t)+s.String(), limit+stepMargin)
+	step.Do.Exec.Once, step.Do.Exec.Display, step.ChangesHost = true, p.Command.Command, p.changesHost()
 	return step
 }
 
-// service restarts or reloads the unit if it runs. One that the host does not
+// serviceStep restarts or reloads the unit if it runs. One that the host does not
 // have, or has masked, is refused.
-func (p placed) service(t engine.Target) engine.Step {
-	do := rules.Action{Action: p.actions()[0], Timeout: p.Service.Timeout}
+func (p placedTask) serviceStep(t engine.Target) engine.Step {
+	do := rules.Action{Action: p.ownActions()[0], Timeout: p.Service.Timeout}
 	s := script{
 		vars: map[string]string{"verb": string(do.Type), "unit": do.Unit},
 		text: taskServiceScript + actionScript + actLine(0, do),
 	}
-	step := onHost(t, p.Name, strict+p.allowed(t)+s.String(), actionTime(do))
+	step := hostStep(t, p.Name, strict+p.holdCheck(t)+s.String(), actionScriptTimeout(do))
 	step.Do.Exec.Display, step.ChangesHost = "systemctl "+string(do.Type)+" "+do.Unit, true
 	return step
 }
 
-// allowed gives the lines that check the hold: a task that disrupts needs the
+// holdCheck gives the lines that check the hold: a task that disrupts needs the
 // run's, any other leaves alone what somebody else holds.
-func (p placed) allowed(t engine.Target) string {
+func (p placedTask) holdCheck(t engine.Target) string {
 	if needsHold(p.allActions()) {
 		return hostscript.CheckHoldSnippet(t.Owner())
 	}
-	return hostscript.CheckFreeSnippet(holders(t)...)
+	return hostscript.CheckFreeSnippet(allowedHolders(t)...)
 }
 
 // needsHold reports whether a host is disrupted by what these actions do.
@@ -138,12 +138,12 @@ func needsHold(actions []engine.Action) bool {
 	})
 }
 
-func (p placed) defragment(t engine.Target) []engine.Step {
+func (p placedTask) defragSteps(t engine.Target) []engine.Step {
 	if t.Cluster == nil {
 		return nil
 	}
 	return []engine.Step{{
-		Name: p.Name, On: t.Host.Name, Do: engine.Op{Defragment: &engine.Defragment{Cluster: t.Cluster.Name}}, Timeout: defragTime, ChangesHost: true,
+		Name: p.Name, On: t.Host.Name, Do: engine.Op{Defragment: &engine.Defragment{Cluster: t.Cluster.Name}}, Timeout: defragTimeout, ChangesHost: true,
 	}}
 }
 

@@ -32,7 +32,7 @@ func isUnitName(word string) bool {
 func enabledServices(text string) []string {
 	var names []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		unit := properties(paragraph)
+		unit := parseProperties(paragraph)
 		name := unit["Id"]
 		switch {
 		case unit["SubState"] != "running" || unit["UnitFileState"] != "enabled" && unit["UnitFileState"] != "enabled-runtime":
@@ -44,9 +44,9 @@ func enabledServices(text string) []string {
 	return names
 }
 
-// template gives getty@.service for getty@tty1.service, and "" for a unit that
+// unitTemplate gives getty@.service for getty@tty1.service, and "" for a unit that
 // is not an instance.
-func template(name string) string {
+func unitTemplate(name string) string {
 	prefix, instance, ok := strings.Cut(name, "@")
 	dot := strings.LastIndexByte(instance, '.')
 	if !ok || dot < 0 {
@@ -55,8 +55,8 @@ func template(name string) string {
 	return prefix + "@" + instance[dot:]
 }
 
-// properties reads what systemctl show prints.
-func properties(text string) map[string]string {
+// parseProperties reads what systemctl show prints.
+func parseProperties(text string) map[string]string {
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {

@@ -90,10 +90,10 @@ func (b *writeBox) read(path string) string {
 	return string(text)
 }
 
-// plan gives a write of edits as a plan made now would have it: what they are
+// planWrite gives a write of edits as a plan made now would have it: what they are
 // to replace is as it is now, and whose they are is who runs the test.
-func (b *writeBox) plan(data map[string]string, edits ...edit) write {
-	w := write{
+func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrite {
+	w := hostWrite{
 		owner: by("r1"), boot: boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failure: func(string) []byte { return []byte(`{"failed":1}`) },
 		data: map[string][]byte{},
 	}
@@ -121,11 +121,11 @@ func (b *writeBox) plan(data map[string]string, edits ...edit) write {
 // contents are data for plan.
 type contents = map[string]string
 
-func file(path string) edit { return edit{path: path, kind: engine.FileNode, mode: 0o644} }
-func gone(path string) edit { return edit{path: path, mode: -1} }
+func file(path string) pathEdit { return pathEdit{path: path, kind: engine.FileNode, mode: 0o644} }
+func gone(path string) pathEdit { return pathEdit{path: path, mode: -1} }
 
-// send runs a script with its uploads, in a process group of its own.
-func (b *writeBox) send(script string, uploads []engine.Upload) engine.Output {
+// runScript runs a script with its uploads, in a process group of its own.
+func (b *writeBox) runScript(script string, uploads []engine.Upload) engine.Output {
 	b.t.Helper()
 	script = strings.Replace(script, "\nroot=''\n", "\nroot="+hostscript.Quote(b.root)+"\n", 1)
 	fault, err := os.ReadFile("sh/fault.sh")
@@ -166,13 +166,13 @@ func (b *writeBox) send(script string, uploads []engine.Upload) engine.Output {
 	return engine.Output{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-func (b *writeBox) write(w write) engine.Output {
+func (b *writeBox) write(w hostWrite) engine.Output {
 	b.t.Helper()
-	return b.send(w.script(by("r1")))
+	return b.runScript(w.buildScript(by("r1")))
 }
 
-// must writes, records and demands that it works and leaves nothing behind.
-func (b *writeBox) must(w write) {
+// mustWrite writes, records and demands that it works and leaves nothing behind.
+func (b *writeBox) mustWrite(w hostWrite) {
 	b.t.Helper()
 	b.want(b.write(w), 0, "")
 	if got := b.read("/var/lib/holdfast/applied.json"); got != `{"before":1}` {
@@ -181,17 +181,17 @@ func (b *writeBox) must(w write) {
 	b.record(w)
 }
 
-func (b *writeBox) record(w write) {
+func (b *writeBox) record(w hostWrite) {
 	b.t.Helper()
-	b.want(b.send(recordScript(by("r1"), w.after, false)), 0, "")
+	b.want(b.runScript(recordScript(by("r1"), w.after, false)), 0, "")
 	if got := b.read("/var/lib/holdfast/applied.json"); got != string(w.after) {
 		b.t.Fatalf("record: %s", got)
 	}
-	b.clean()
+	b.checkClean()
 }
 
-// clean demands that nothing temporary is left.
-func (b *writeBox) clean() {
+// checkClean demands that nothing temporary is left.
+func (b *writeBox) checkClean() {
 	b.t.Helper()
 	b.check(filepath.WalkDir(b.root, func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasPrefix(filepath.Base(path), ".holdfast-") || strings.Contains(path, "/tx/") || strings.Contains(path, ".applied.") {
@@ -201,9 +201,9 @@ func (b *writeBox) clean() {
 	}))
 }
 
-// tree is all that is in the box, but for what scripts keep for themselves,
+// listTree is all that is in the box, but for what scripts keep for themselves,
 // with times: what has not been touched is the same in two of them.
-func (b *writeBox) tree() string {
+func (b *writeBox) listTree() string {
 	b.t.Helper()
 	var list strings.Builder
 	b.check(filepath.WalkDir(b.root, func(path string, d fs.DirEntry, err error) error {
@@ -230,19 +230,19 @@ func (b *writeBox) tree() string {
 	return list.String()
 }
 
-// refused demands that a write ends so, and that nothing has changed.
-func (b *writeBox) refused(w write, code int, says string) {
+// checkRefused demands that a write ends so, and that nothing has changed.
+func (b *writeBox) checkRefused(w hostWrite, code int, says string) {
 	b.t.Helper()
-	before := b.tree()
+	before := b.listTree()
 	b.want(b.write(w), code, says)
-	if after := b.tree(); after != before {
-		b.t.Errorf("something has changed:\n%s", difference(before, after))
+	if after := b.listTree(); after != before {
+		b.t.Errorf("something has changed:\n%s", differingLinesOf(before, after))
 	}
-	b.clean()
+	b.checkClean()
 }
 
-// difference gives the lines that only one of two texts has.
-func difference(before, after string) string {
+// differingLinesOf gives the lines that only one of two texts has.
+func differingLinesOf(before, after string) string {
 	var b strings.Builder
 	for line := range strings.Lines(before) {
 		if !strings.Contains(after, line) {

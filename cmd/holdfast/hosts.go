@@ -215,7 +215,7 @@ func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte
 		if err != nil {
 			return nil, err
 		}
-		r, err := c.Run(ctx, remote.Command{Script: modules.ReadScript(path, mostFile), Become: true, MaxOutput: mostFile})
+		r, err := c.Run(ctx, remote.Command{Script: modules.ReadFileScript(path, mostFile), Become: true, MaxOutput: mostFile})
 		switch {
 		case err != nil:
 			return nil, err

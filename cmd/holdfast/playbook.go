@@ -75,9 +75,9 @@ func (a *app) readPlays(s *site, f bookFlags) error {
 		if err != nil {
 			return fmt.Errorf("%s:%d: hosts: %w", f.file, p.Line, err)
 		}
-		p = modules.OnMembers(p, s.inv)
+		p = modules.SkipNonMembers(p, s.inv)
 		s.run.Plays = append(s.run.Plays, rollout.Play{
-			Play: p, Modules: modules.For(p),
+			Play: p, Modules: modules.ForPlay(p),
 			Selected: func(h engine.Host) bool { return selected(h) && s.selectFn(h) },
 		})
 	}

@@ -25,7 +25,7 @@ func aPlay(p engine.Play, first ...engine.Module) rollout.Play {
 	if len(first) == 0 {
 		first = []engine.Module{looking{}}
 	}
-	all := modules.For(p)
+	all := modules.ForPlay(p)
 	return rollout.Play{Play: p, Modules: append(first, all[2], all[4]), Selected: func(engine.Host) bool { return true }}
 }
 

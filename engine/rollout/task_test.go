@@ -16,7 +16,7 @@ import (
 // playing lets a run carry out a play whose other tasks are done by these modules.
 func playing(p engine.Play, match ...engine.Module) func(*rollout.Run) {
 	p.Name, p.Hosts = "p", "all"
-	all := modules.For(p)
+	all := modules.ForPlay(p)
 	look := []engine.Module{lookOnly{}}
 	if len(match) > 0 {
 		look = nil // one of them does
@@ -130,7 +130,7 @@ func (harmless) Around(t engine.Target) (before, after []engine.Step) {
 // modulesStep is a command on a host as a playbook has it.
 func modulesStep(t engine.Target) engine.Step {
 	p := engine.Play{Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PreTasks: []engine.Task{{Name: "harmless", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true"}}}}
-	before, _ := modules.For(p)[4].(engine.Surround).Around(t)
+	before, _ := modules.ForPlay(p)[4].(engine.Surround).Around(t)
 	return before[0]
 }
 
