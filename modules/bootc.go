@@ -82,8 +82,8 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	return f
 }
 
-// toDeployment joins what bootc says with what ostree does of the same
-// deployment: versions of bootc before 1.12 do not tell about the lock.
+// toDeployment combines the status of bootc with the lock that ostree reports:
+// bootc before 1.12 does not report it.
 func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
 	d := engine.Deployment{Pinned: e.Pinned, Locked: e.DownloadOnly}
 	if e.Ostree != nil {
@@ -105,7 +105,7 @@ func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployme
 const (
 	composefsBackend = "composefs"       // deployments are not ostree's
 	localChanges     = "local-changes"   // made by rpm-ostree; bootc then refuses to update
-	signedImages     = "signed-required" // images must be signed, whatever the policy's default
+	signedImages     = "signed-required" // images must be signed, even if the default policy accepts unsigned ones
 )
 
 func (e bootcEntry) appendFeatures(booted bool, list []string) []string {
@@ -124,9 +124,9 @@ func (e bootcEntry) appendFeatures(booted bool, list []string) []string {
 	return list
 }
 
-// errBootcArgs is all there is to say about kernel arguments with this driver.
-// From 1.15.2 on bootc can give a host some (loader-entries), but not remove
-// others, nor stage that locked.
+// errBootcArgs refuses every change of kernel arguments. From 1.15.2 on, bootc
+// can add some (loader-entries), but it can neither remove others nor stage
+// such a deployment locked.
 var errBootcArgs = errors.New("the bootc driver changes no kernel arguments; those of a bootc host belong into its image, in /usr/lib/bootc/kargs.d")
 
 func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {

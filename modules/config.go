@@ -7,23 +7,22 @@ import (
 	"holdfast/engine/rules"
 )
 
-// configuration makes files, directories, links, units, users and groups what
-// the desired configuration says.
+// configuration manages files, directories, links, units, users and groups.
 type configuration struct{}
 
 // Name is the module's name in plans.
 func (configuration) Name() string { return "config" }
 
-// Probe lists what to look at; nothing where no configuration is desired.
+// Probe returns no command if no configuration is desired.
 func (configuration) Probe(d engine.Desired) []engine.Command { return configProbe(d) }
 
-// Read adds what was seen to the facts.
+// Read adds the observed configuration to the facts.
 func (configuration) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	return configRead(d, o, f)
 }
 
-// Diff compares the host with its desired configuration. Drift is marked, also
-// where it is only to be reported.
+// Diff compares the host with its desired configuration. It marks drift, even
+// if drift is only reported.
 func (configuration) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	if d.Config == nil || hasNothing(d, f) {
 		return nil, nil
@@ -39,8 +38,7 @@ func (configuration) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, er
 	return changes, nil
 }
 
-// hasNothing reports whether there are neither documents for a host nor a
-// record on it.
+// hasNothing reports whether the host has neither documents nor a record.
 func hasNothing(d engine.Desired, f engine.Facts) bool {
 	return d.NoDocuments && f.Config != nil && f.Config.Problem == "" && f.Config.Applied == nil
 }
@@ -60,7 +58,7 @@ func (configuration) Steps(t engine.Target, changes []engine.Change) engine.Step
 	}
 	if x == nil || !repair && x.hasDrift() {
 		var err error
-		if x, err = newConfigDiff(t.Desired, t.Facts, repair); err != nil { // then Diff has given no changes
+		if x, err = newConfigDiff(t.Desired, t.Facts, repair); err != nil { // Diff has then returned no changes
 			return engine.Steps{}
 		}
 	}
@@ -96,8 +94,8 @@ func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	return s
 }
 
-// endingServices lists the services that need not run after a boot: the configuration
-// disables or masks them, or does not have them any more.
+// endingServices lists the services that the configuration disables, masks or
+// no longer has. After a boot they need not run.
 func (x *configDiff) endingServices() []string {
 	var names []string
 	stays := map[string]bool{}
@@ -115,7 +113,8 @@ func (x *configDiff) endingServices() []string {
 	return names
 }
 
-// nonDisruptiveStep does all of it in one script, and so in one round trip.
+// nonDisruptiveStep writes, acts and records in one script, to save round
+// trips.
 func (x *configDiff) nonDisruptiveStep(t engine.Target, w hostWrite) engine.Step {
 	if w.isEmpty() && len(scriptedActions(x.diff.Actions)) == 0 {
 		text, uploads := recordScript(t.Owner(), w.after, true)
@@ -132,7 +131,6 @@ func (x *configDiff) nonDisruptiveStep(t engine.Target, w hostWrite) engine.Step
 	return step
 }
 
-// scriptedActions leaves out what is not done by a script of its own.
 func scriptedActions(actions []rules.Action) []rules.Action {
 	var list []rules.Action
 	for _, a := range actions {
@@ -149,8 +147,8 @@ func scriptStep(t engine.Target, name, text string, uploads []engine.Upload, lim
 	return step
 }
 
-// actionScriptTimeout is how long the script of an action may take: the host bounds the
-// action itself.
+// actionScriptTimeout is longer than the timeout of the action, which the host
+// itself enforces.
 func actionScriptTimeout(a rules.Action) engine.Duration {
 	return actionTimeout(a) + engine.Duration(time.Minute)
 }

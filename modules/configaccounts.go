@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// accountList is how groups and users change, as lines of scripts.
+// accountList holds the script lines that change groups and users.
 type accountList struct {
 	any                                              bool
 	originals, groups, users, keys, keysBack, remove []string
@@ -44,7 +44,6 @@ func newAccountList(w hostWrite) accountList {
 	return a
 }
 
-// addGroup adds the lines for a group and its password.
 func (a *accountList) addGroup(g groupEdit) {
 	a.any = true
 	name := hostscript.Quote(g.want.Name)
@@ -68,7 +67,6 @@ func (a *accountList) addGroup(g groupEdit) {
 	}
 }
 
-// shellFunctions gives the shell functions that change accounts.
 func (a accountList) shellFunctions() string {
 	function := func(name string, lines ...string) string {
 		return name + "() {\n:\n" + strings.Join(append(lines, "}"), "\n") + "\n"
@@ -102,8 +100,8 @@ func groupLine(g groupEdit) string {
 	return accountCommand(g.want.Name, "groupadd", args...)
 }
 
-// userLines gives the lines for an account and its password. The home of one
-// that goes stays.
+// userLines returns the commands for an account and its password. They never
+// remove a home directory.
 func userLines(u loginEdit) []string {
 	name := u.want.Name
 	var list []string
@@ -131,7 +129,8 @@ func userLines(u loginEdit) []string {
 	}
 	switch {
 	case fresh && u.want.PasswordHash == "":
-		// Else sshd takes it for locked, and refuses keys too.
+		// Without this, sshd regards the account as locked and refuses keys,
+		// too.
 		list = append(list, "nopassword shadow "+quoted)
 	case fresh:
 		list = append(list, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
@@ -145,7 +144,6 @@ func userLines(u loginEdit) []string {
 	return list
 }
 
-// useraddOptions gives the options of useradd.
 func useraddOptions(a engine.Account) []string {
 	args := sharedUserOptions(a)
 	if a.UID != nil {
@@ -162,7 +160,6 @@ func useraddOptions(a engine.Account) []string {
 	return args
 }
 
-// usermodOptions gives the options of usermod for what differs.
 func usermodOptions(u loginEdit) []string {
 	a := u.want.Account
 	if a.PrimaryGroup == u.was.Group {
@@ -201,8 +198,8 @@ func sharedUserOptions(a engine.Account) []string {
 	return args
 }
 
-// unitFunctions gives the shell functions that change whether units are
-// started at boot: units early or late, and unitsback to undo that.
+// unitFunctions returns the shell function units, which enables and disables
+// units early or late, and unitsback, which undoes that.
 func unitFunctions(units []unitEdit) string {
 	var do, back strings.Builder
 	for _, when := range []string{"early", "late"} {

@@ -11,9 +11,9 @@ import (
 	"holdfast/engine/rules"
 )
 
-// actScript gives the script of one action on a host that the run holds. If it
-// fails or takes too long, failed becomes the host's record, and the script
-// exits with ScriptActed.
+// actScript returns the script of one action on a host that the run holds. If
+// the action fails or takes too long, the script makes failed the record of the
+// host and exits with ScriptActed.
 func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (string, []engine.Upload) {
 	uploads := []engine.Upload{{Name: "failed-0", Data: failed}}
 	s := script{
@@ -24,9 +24,9 @@ func actScript(owner engine.HoldOwner, a rules.Action, failed []byte) (string, [
 	return strict + hostscript.CheckHoldSnippet(owner) + s.String(), uploads
 }
 
-// recordScript gives the script that records the applied configuration on a
-// host, when all of it has taken effect, and ends the transaction of the run. If
-// it is quiet, nobody else may hold the host; else the run must.
+// recordScript returns the script that records the applied configuration after
+// all of it has taken effect, and ends the write of the run. If quiet, it
+// requires that nobody else holds the host; otherwise, that the run holds it.
 func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []engine.Upload) {
 	check := hostscript.CheckHoldSnippet(owner)
 	if quiet {
@@ -39,7 +39,6 @@ func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []e
 	return strict + check + s.String(), []engine.Upload{{Name: "after", Data: after}}
 }
 
-// actLine calls the function of act.sh.
 func actLine(n int, a rules.Action) string {
 	limit := actionTimeout(a)
 	seconds := max(1, int64(time.Duration(limit)/time.Second))
@@ -47,7 +46,6 @@ func actLine(n int, a rules.Action) string {
 	return strings.Join(args, " ") + "\n"
 }
 
-// actionTimeout is how long an action may take.
 func actionTimeout(a rules.Action) engine.Duration {
 	if a.Timeout <= 0 {
 		return engine.DefaultActionTimeout

@@ -8,10 +8,11 @@ import (
 	"holdfast/engine/rules"
 )
 
-// findBaseline finds out what the host has from holdfast. A boot after an unfinished
-// write has taken all of that into effect; what it should have removed and did
-// not is still there to be removed. Without such a boot, the record holds, and
-// what the write may have made beside is to be undone.
+// findBaseline sets x.was to the state that holdfast has given the host. After
+// an unfinished write and a boot, all that was written is in effect, and
+// deletions that were not carried out are still to be done. Without a boot, the
+// record is valid, and everything else that the write may have created is to be
+// undone.
 func (x *configDiff) findBaseline(want engine.Config) {
 	a := x.facts.Applied
 	if a == nil {
@@ -49,15 +50,14 @@ func (x *configDiff) findBaseline(want engine.Config) {
 	}
 }
 
-// markOwned notes paths as holdfast's.
 func (x *configDiff) markOwned(c engine.Config) {
 	for _, e := range entriesOf(c) {
 		x.owned[e.edit.path] = true
 	}
 }
 
-// filterWritten is of a configuration what was written, and not taken away again.
-// What the host has otherwise in these places is its own.
+// filterWritten keeps the parts of a configuration that were written and not
+// removed again. Anything else at these paths belongs to the host.
 func filterWritten(next engine.Config, has func(desiredEntry) bool) engine.Config {
 	ours := map[subject]bool{}
 	for _, e := range entriesOf(next) {
@@ -70,9 +70,9 @@ func filterWritten(next engine.Config, has func(desiredEntry) bool) engine.Confi
 	return dropSubjects(next, func(s subject) bool { return !ours[s] && !units[s] })
 }
 
-// wasWritten reports whether an entry was written and not removed again: the host has
-// it as it is asked for, or the original in its place is still kept, or the
-// path was holdfast's before and did not get back an original.
+// wasWritten reports whether an entry was written and not removed again: the
+// host matches it, or its original is still kept, or holdfast owned the path
+// before and the original was not restored.
 func (x *configDiff) wasWritten(e desiredEntry) bool {
 	return e.matchesHost(x.facts.Nodes) || x.facts.Saved[e.edit.path] || x.ownedBefore[e.edit.path]
 }
@@ -85,13 +85,14 @@ func setOf(list []string) map[string]bool {
 	return set
 }
 
-// joinConfigs is first, and of second what it has not, if that is on the host.
+// joinConfigs returns first with those resources of second that first lacks and
+// the host has.
 func (x *configDiff) joinConfigs(first, second engine.Config, has func(desiredEntry) bool) engine.Config {
 	there := map[string]bool{}
 	for _, e := range entriesOf(first) {
 		there[e.edit.path] = true
 	}
-	whole := map[subject]bool{} // what of second is on the host, and not of first
+	whole := map[subject]bool{} // in second and on the host, but not in first
 	for _, e := range entriesOf(second) {
 		if !there[e.edit.path] && has(e) {
 			whole[e.about] = true
@@ -111,8 +112,8 @@ func (x *configDiff) joinConfigs(first, second engine.Config, has func(desiredEn
 }
 
 // joinUsers returns the users of first, and those that only second has. A user
-// in both keeps the hash and the SSH keys of second that first does not have:
-// the write that should remove them, or the account, may have been cut short.
+// in both keeps the hash and the SSH keys of second if first has none: an
+// interrupted write may not have removed them, or the account.
 func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
 	list := slices.Clone(first)
 	at := map[string]int{}
@@ -138,9 +139,9 @@ func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
 	return list
 }
 
-// withDeletedAccounts returns was with the users and groups that the host does not
-// have as they are in want, where their absence is desired: they are deleted,
-// which takes no second reboot.
+// withDeletedAccounts replaces the users and groups in was that are desired to
+// be absent and are absent: they are deleted already, which takes no second
+// reboot.
 func (x *configDiff) withDeletedAccounts(was, want engine.Config) engine.Config {
 	gone := map[string]bool{}
 	for _, u := range want.Users {
@@ -158,8 +159,8 @@ func (x *configDiff) withDeletedAccounts(was, want engine.Config) engine.Config 
 	return was
 }
 
-// joinGroups joins groups as joinUsers joins users. A group without a hash that
-// only second has is left out: it stays on the host as it is.
+// joinGroups joins groups as joinUsers joins users. It omits a group without a
+// hash that only second has: it stays on the host unchanged.
 func (x *configDiff) joinGroups(first, second []engine.Group) []engine.Group {
 	list := slices.Clone(first)
 	at := map[string]int{}

@@ -12,17 +12,17 @@ import (
 	"holdfast/engine"
 )
 
-// readContents reads KIND PATH BASE64. They have to be what the digest of the same
-// look is about, or an account of the host may have put another file there for a
-// moment. What is wrong with a file that is appended to is a problem; of one that
-// only helps to choose a rule, nothing is known then.
+// readContents reads KIND PATH BASE64. The contents must match the digest of
+// the same probe, because a local account may have put another file there for a
+// moment. An error is a problem for a file that is appended to; contents that
+// only help to choose a rule are ignored then.
 func (l *probeReader) readContents(c engine.Config) error {
 	appended := map[string]*engine.File{}
 	configs := []engine.Config{c}
 	if l.facts.Applied != nil {
 		configs = append(configs, recordedConfigs(*l.facts.Applied)...)
 	}
-	for _, c := range configs { // the desired one first: it says what the file becomes
+	for _, c := range configs { // the desired one first: it decides owner and mode
 		for i, f := range c.Files {
 			if f.Inherit && appended[f.Path] == nil {
 				appended[f.Path] = &c.Files[i]
@@ -65,8 +65,8 @@ func (l *probeReader) readContents(c engine.Config) error {
 	return nil
 }
 
-// contentsOf returns the contents of a file that was seen as a node. An archive
-// says itself whose they are.
+// contentsOf returns the contents of a file. An archive has its own header,
+// with the owner and mode of these contents.
 func contentsOf(n engine.Node, kind, path string, data []byte) ([]byte, error) {
 	if kind == "archive" {
 		archive := tar.NewReader(bytes.NewReader(data))
@@ -99,9 +99,9 @@ func changedWhileReadError(path string) error {
 	return fmt.Errorf("%s: %s changed while it was looked at; look again", configProbeName, path)
 }
 
-// staysAsClosed demands of a file that others than root can swap that appending
-// to it opens it to nobody. Else an account could move a file of somebody else
-// there, and would get its contents.
+// staysAsClosed refuses to append to a file in a directory that other accounts
+// can change, if that would give anybody more access. Otherwise an account
+// could move the file of another account there and get its contents.
 func staysAsClosed(f engine.File, n engine.Node) error {
 	if namesAccount(f.Owner.User, n.UID, n.User) && namesAccount(f.Owner.Group, n.GID, n.Group) && (f.Mode == nil || *f.Mode&^n.Mode&0o077 == 0) {
 		return nil

@@ -13,34 +13,34 @@ import (
 	"holdfast/engine/rules"
 )
 
-// configDiff is what leads one host to its desired configuration.
+// configDiff is the difference between a host and its desired configuration.
 type configDiff struct {
 	facts           engine.ConfigFacts
 	boot            string
-	desired         engine.Config    // as the documents say it
-	want            engine.Config    // desired, with what depends on the host's own files filled in
-	was             engine.Config    // what holdfast has made the host have, or tried to
-	hasRecord       bool             // was is from a record; else the host is taken as it is found
-	repair          bool             // drift is done away with
-	owned           map[string]bool  // paths that are holdfast's
-	ownedBefore     map[string]bool  // paths that were before an unfinished write, and stay so or go
-	followingLinks  map[subject]bool // hard links that go where their targets go
-	notInEffect     map[string]bool  // what unfinished writes have changed: it may not have taken effect
-	changedSubjects map[subject]bool // what the desired configuration says otherwise than was
+	desired         engine.Config    // as in the documents
+	want            engine.Config    // desired, with the contents that depend on files of the host
+	was             engine.Config    // the state that holdfast has applied, or tried to apply
+	hasRecord       bool             // was is from a record; otherwise it is the desired configuration
+	repair          bool             // drift is repaired, not only reported
+	owned           map[string]bool  // paths that holdfast owns
+	ownedBefore     map[string]bool  // paths that holdfast owned before an unfinished write
+	followingLinks  map[subject]bool // hard links whose targets are replaced
+	notInEffect     map[string]bool  // resources changed by an unfinished write: they may not be in effect
+	changedSubjects map[subject]bool // resources that differ between was and the documents
 	diff            rules.Diff
 	entries         []desiredEntry    // of want
-	leaving         []desiredEntry    // of was, that want has not
-	contents        map[string][]byte // of files that begin with what the host has, by digest
+	leaving         []desiredEntry    // of was, but not of want
+	contents        map[string][]byte // by digest: contents of files that are appended to
 
 	origins     map[string]engine.AccountOrigin // as in engine.Applied
 	noDocuments bool
 }
 
-// newConfigDiff compares a host with its desired configuration. Whether it has
-// drifted from what was applied counts only with repair.
+// newConfigDiff compares a host with its desired configuration. Drift counts
+// only with repair.
 //
-// A change is one from what the host was seen to have, without what an
-// unfinished write may have kept from taking effect, to what is desired.
+// A change leads from the observed state to the desired state. Resources that
+// an unfinished write may have left without effect count as not observed.
 func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, error) {
 	switch {
 	case f.Config == nil:
@@ -56,7 +56,7 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	}
 	x := &configDiff{facts: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changedSubjects: map[subject]bool{}, notInEffect: map[string]bool{}, followingLinks: map[subject]bool{}, owned: map[string]bool{}, contents: map[string][]byte{}, noDocuments: d.NoDocuments}
 	x.findBaseline(onlyConfig(*d.Config))
-	if d.NoDocuments { // what only an installation can change stays
+	if d.NoDocuments { // only an installation can change these
 		x.desired.Fixed = x.was.Fixed
 	}
 	x.want = x.fillInherited(onlyConfig(x.desired))
@@ -83,7 +83,8 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	return x, nil
 }
 
-// onlyConfig leaves out what the OS module does.
+// onlyConfig returns the configuration without the parts that the OS module
+// applies.
 func onlyConfig(c engine.Config) engine.Config {
 	c.OSImage, c.ExtensionsImage, c.KernelType = "", "", ""
 	c.Extensions, c.KernelArgs, c.NoKernelArgs = nil, nil, nil
@@ -97,8 +98,8 @@ func (x *configDiff) unfinishedWrite() *engine.Unfinished {
 	return x.facts.Applied.Unfinished
 }
 
-// leavingEntries lists what was asked for and is not any more, what is in a directory
-// before it.
+// leavingEntries returns the entries of was that want lacks, the contents of a
+// directory before the directory.
 func leavingEntries(was, want []desiredEntry) []desiredEntry {
 	kept := map[string]bool{}
 	for _, e := range want {
@@ -113,7 +114,6 @@ func leavingEntries(was, want []desiredEntry) []desiredEntry {
 	return gone
 }
 
-// findObstacles finds what is in the way on the host, all of it.
 func (x *configDiff) findObstacles() error {
 	var wrong []error
 	for _, e := range x.entries {
@@ -141,8 +141,8 @@ func (x *configDiff) findObstacles() error {
 	return errors.Join(slices.Concat(wrong, x.findPathProblems(), x.findLockout())...)
 }
 
-// markFollowingLinks finds the hard links whose targets are replaced: they would stay links
-// to what was there.
+// markFollowingLinks marks hard links whose targets are replaced: otherwise
+// they would still link to the old file.
 func (x *configDiff) markFollowingLinks() {
 	replaced := map[string]bool{}
 	for _, e := range x.entries {
@@ -155,8 +155,8 @@ func (x *configDiff) markFollowingLinks() {
 	}
 }
 
-// unitsAmong lists the units, and templates of units, that come with these
-// entries, as units or as files.
+// unitsAmong returns the units and unit templates that these entries write, as
+// units or as files.
 func unitsAmong(entries []desiredEntry) map[string]bool {
 	units := map[string]bool{}
 	for _, e := range entries {
@@ -167,7 +167,7 @@ func unitsAmong(entries []desiredEntry) map[string]bool {
 	return units
 }
 
-// fallBack makes a reboot stand in for actions of which one has failed.
+// fallBack replaces all actions by a reboot after one of them has failed.
 func (x *configDiff) fallBack(failed string) {
 	if len(x.diff.Changes) == 0 {
 		return
@@ -190,16 +190,16 @@ func hasEffect(actions []engine.Action) bool {
 	return slices.ContainsFunc(actions, func(a engine.Action) bool { return a.Type != engine.NoAction })
 }
 
-// isDrift reports whether a change undoes one that nobody planned: the documents
-// say what they said when they were applied, and nothing is half done.
+// isDrift reports whether a difference was not caused by the documents or by an
+// unfinished write.
 func (x *configDiff) isDrift(s subject) bool {
 	return x.hasRecord && x.unfinishedWrite() == nil && !x.changedSubjects[s] && !x.followingLinks[s]
 }
 
-// isReportOnly reports whether a difference is only to be reported.
+// isReportOnly reports whether a difference is drift that must not be repaired.
 func (x *configDiff) isReportOnly(s subject) bool { return !x.repair && x.isDrift(s) }
 
-// kindOf returns the kind of resource that a change is of, for people.
+// kindOf returns the kind of resource to show.
 func kindOf(c rules.Change) string {
 	if _, group := rules.GroupOf(c.Name); c.Domain == rules.User && group {
 		return "group"
@@ -207,8 +207,8 @@ func kindOf(c rules.Change) string {
 	return string(c.Domain)
 }
 
-// listChanges lists what is to be done, for people. Where nothing is, but that is
-// not on record, the record is the change.
+// listChanges returns the changes to show. If the host matches but its record
+// differs, the record is the only change.
 func (x *configDiff) listChanges() []engine.Change {
 	var list []engine.Change
 	for _, c := range x.diff.Changes {
@@ -240,19 +240,17 @@ func (x *configDiff) listChanges() []engine.Change {
 	}}
 }
 
-// hasDrift reports whether something has drifted from what was applied.
 func (x *configDiff) hasDrift() bool {
 	return slices.ContainsFunc(x.diff.Changes, func(c rules.Change) bool { return x.isDrift(subject{c.Domain, c.Name}) })
 }
 
-// matchesRecord reports whether the host's record says just what is desired.
 func (x *configDiff) matchesRecord() bool {
 	a := x.facts.Applied
 	return a != nil && a.Unfinished == nil && sameRecord(withoutHostDigests(a.Config), x.desired)
 }
 
-// sameRecord reports whether two configurations are written down the same. Of
-// files there are thousands, which are not written down for it.
+// sameRecord reports whether two configurations have the same JSON. It compares
+// files without encoding them, because there may be thousands.
 func sameRecord(a, b engine.Config) bool {
 	if !slices.EqualFunc(a.Files, b.Files, sameRecordedFile) {
 		return false

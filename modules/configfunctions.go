@@ -8,8 +8,9 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// expectedStats, digests and targets are what the host prints, if it is as
-// planned, about what the functions present, files and links list.
+// expectedStats, expectedDigests and expectedTargets return the output of the
+// shell functions present, files and links on a host that has not changed since
+// the plan.
 func (l listing) expectedStats() string {
 	return l.joinPresent(func(n engine.Node) string { return formatStat(n) }, engine.FileNode, engine.DirectoryNode, engine.LinkNode)
 }
@@ -35,7 +36,8 @@ func (l listing) joinPresent(of func(engine.Node) string, types ...engine.NodeTy
 	return strings.TrimRight(strings.Join(list, "\n"), "\n")
 }
 
-// shellFunctions gives the shell functions that know what changes.
+// shellFunctions returns the shell functions that list the edits and their
+// paths.
 func (l listing) shellFunctions() string {
 	paths := func(types ...engine.NodeType) []string {
 		var list []string
@@ -65,7 +67,8 @@ func (l listing) shellFunctions() string {
 		l.directoriesFunction() + l.namesFunction() + l.sourcesFunction()
 }
 
-// printFunction gives a function that prints words, each as the format says.
+// printFunction returns a shell function that prints each word in a format of
+// printf.
 func printFunction(name, format string, list []string) string {
 	if len(list) == 0 {
 		return name + "() { :; }\n"
@@ -81,8 +84,8 @@ func quoteWords(list []string) string {
 	return b.String()
 }
 
-// directoriesFunction gives the function that prints the directories in which something
-// has changed, those that are there.
+// directoriesFunction returns the shell function that prints the existing
+// directories in which something has changed.
 func (l listing) directoriesFunction() string {
 	var list []string
 	for _, it := range l.items {
@@ -96,7 +99,7 @@ func (l listing) directoriesFunction() string {
 		"; do if [ -d \"$root$dir/\" ]; then printf \"$root\"%s/\\\\0 \"$dir\"; fi; done\n}\n"
 }
 
-// parentDirs are the directories in which something may be made.
+// parentDirs returns the directories in which the script may create files.
 func (l listing) parentDirs() []string {
 	var list []string
 	for _, it := range l.items {
@@ -109,8 +112,8 @@ func (l listing) parentDirs() []string {
 	return slices.Compact(list)
 }
 
-// namesFunction gives the function that demands the users and groups that are named
-// and not made by the same transaction.
+// namesFunction returns the shell function that fails if a named user or group
+// is missing and the same write does not create it.
 func (l listing) namesFunction() string {
 	var b strings.Builder
 	seen := map[string]bool{}
@@ -131,8 +134,8 @@ func (l listing) namesFunction() string {
 	return "names() {\n:\n" + b.String() + "}\n"
 }
 
-// sourcesFunction gives the function that gives what was sent its modes and owners.
-// Changing the owner takes setuid bits away, so modes come last.
+// sourcesFunction returns the shell function that sets modes and owners of the
+// uploaded files. A change of owner clears setuid bits, so modes are set last.
 func (l listing) sourcesFunction() string {
 	const most = 500 // words of a command
 	var lines []string

@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// fillInherited fills in the files that begin with what the host has: their
-// contents depend on the host. Only what was appended is holdfast's.
+// fillInherited computes the contents of files that are appended to, which
+// depend on the host. holdfast owns only the appended text.
 func (x *configDiff) fillInherited(c engine.Config) engine.Config {
 	c.Files = slices.Clone(c.Files)
 	for i := range c.Files {
@@ -26,9 +26,9 @@ func (x *configDiff) fillInherited(c engine.Config) engine.Config {
 	return c
 }
 
-// appendTo returns the contents of a file with what is to be appended, and
-// what of them is the host's. What was appended before is replaced where it
-// is, so that lines that others have added since stay.
+// appendTo returns the contents of a file after appending (whole), and the part
+// of them that belongs to the host (rest). It replaces earlier appended text in
+// place, so that lines that others have added since then stay.
 func (x *configDiff) appendTo(f engine.File) (whole, rest []byte) {
 	n := x.facts.Nodes[f.Path]
 	if at, text, found := x.findAppended(f.Path); found {
@@ -38,7 +38,7 @@ func (x *configDiff) appendTo(f engine.File) (whole, rest []byte) {
 		}
 		return slices.Concat(n.Contents[:at.from], f.Append, n.Contents[at.to:]), rest
 	}
-	if at, found := findText(n, f.Append); found { // the host was provisioned so
+	if at, found := findText(n, f.Append); found { // the host was provisioned with it
 		return n.Contents, at.cutFrom(n.Contents)
 	}
 	rest = n.Contents
@@ -48,8 +48,8 @@ func (x *configDiff) appendTo(f engine.File) (whole, rest []byte) {
 	return slices.Concat(rest, f.Append), rest
 }
 
-// findAppended finds what holdfast has appended to a file: the longest of the
-// texts that it has appended, or tried to.
+// findAppended finds the longest text in a file that holdfast has appended, or
+// tried to append.
 func (x *configDiff) findAppended(path string) (at span, text []byte, found bool) {
 	n := x.facts.Nodes[path]
 	for _, f := range x.appendedFiles(path) {
@@ -60,7 +60,8 @@ func (x *configDiff) findAppended(path string) (at span, text []byte, found bool
 	return at, text, found
 }
 
-// appendedFiles lists what holdfast has appended to a file, or tried to.
+// appendedFiles returns the recorded versions of a file that holdfast has
+// appended to, including unfinished writes.
 func (x *configDiff) appendedFiles(path string) []engine.File {
 	var files []engine.File
 	add := func(list []engine.File) {
@@ -80,8 +81,8 @@ func (x *configDiff) appendedFiles(path string) []engine.File {
 	return files
 }
 
-// wroteWhole reports whether all that is in a file was written by holdfast,
-// when the configuration gave its contents.
+// wroteWhole reports whether holdfast wrote the whole file, when the
+// configuration had its contents.
 func (x *configDiff) wroteWhole(path, digest string) bool {
 	if x.facts.Applied == nil {
 		return false
@@ -91,8 +92,8 @@ func (x *configDiff) wroteWhole(path, digest string) bool {
 	})
 }
 
-// firstBase is the digest of what a file had from the host when holdfast first
-// appended to it; "" if it has not.
+// firstBase returns the digest of the contents before holdfast first appended
+// to the file, or "".
 func (x *configDiff) firstBase(path string) string {
 	for _, f := range x.appendedFiles(path) {
 		if f.Base != "" {
@@ -102,9 +103,10 @@ func (x *configDiff) firstBase(path string) string {
 	return ""
 }
 
-// remainingContents returns what is to stay of a file that leaves the configuration
-// and was only appended to: the lines that others have added to it, and what it
-// had before. It is false where nothing but the original is to be put back.
+// remainingContents returns the contents that stay when a file that was only
+// appended to leaves the configuration: its earlier contents, and lines that
+// others have added. stays is false if the script only has to restore the
+// original.
 func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool) {
 	n := x.facts.Nodes[e.edit.path]
 	if !e.inherit || n.Type != engine.FileNode || n.Contents == nil {
@@ -120,8 +122,8 @@ func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool)
 	return rest, len(rest) > 0
 }
 
-// withFoundDigests gives the files of a recorded configuration that were appended to
-// the digests that they have on the host, where that is still in them.
+// withFoundDigests sets the digests of recorded files that were appended to. It
+// takes them from the host if the appended text is still there.
 func (x *configDiff) withFoundDigests(c engine.Config) engine.Config {
 	c.Files = slices.Clone(c.Files)
 	for i, f := range c.Files {
@@ -136,7 +138,8 @@ func (x *configDiff) withFoundDigests(c engine.Config) engine.Config {
 // span is a part of the contents of a file.
 type span struct{ from, to int }
 
-// cutFrom returns the contents without the part. What comes after it begins a line.
+// cutFrom returns the contents without the span. The text after it starts on a
+// new line.
 func (s span) cutFrom(contents []byte) []byte {
 	before, after := contents[:s.from], contents[s.to:]
 	if len(before) > 0 && len(after) > 0 && before[len(before)-1] != '\n' {
@@ -145,9 +148,9 @@ func (s span) cutFrom(contents []byte) []byte {
 	return slices.Concat(before, after)
 }
 
-// findText finds a text that was appended to a file: right after what the file had
-// before, if that is still there; else where it last makes whole lines; else at
-// the end, unless what the file had before is known to have ended a line.
+// findText finds an appended text in this order: directly after the earlier
+// contents; at the last place where it forms whole lines; at the end of the
+// file, unless the earlier contents are known to end with a newline.
 func findText(n engine.Node, text []byte) (span, bool) {
 	if len(text) == 0 {
 		return span{}, false
@@ -170,15 +173,15 @@ func findText(n engine.Node, text []byte) (span, bool) {
 	return span{from, len(n.Contents)}, bytes.HasSuffix(n.Contents, text) && !bytes.HasSuffix(n.Base, []byte("\n"))
 }
 
-// resolvedConfig is the desired configuration with the digests of such files as they
-// become on this host: by them the next plan knows what was written.
+// resolvedConfig returns the desired configuration with the digests that
+// appended files will have on this host. The next plan compares with them.
 func (x *configDiff) resolvedConfig() engine.Config {
 	c := x.desired
 	c.Files = x.want.Files
 	return c
 }
 
-// withoutHostDigests leaves these digests out again: documents say nothing of them.
+// withoutHostDigests removes these digests: documents do not have them.
 func withoutHostDigests(c engine.Config) engine.Config {
 	c.Files = slices.Clone(c.Files)
 	for i := range c.Files {

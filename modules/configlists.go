@@ -11,20 +11,20 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// listedEdit is an edit as the scripts know it: what is left open is filled in.
+// listedEdit is an edit with all defaults filled in, as scripts need it.
 type listedEdit struct {
 	pathEdit
-	parent bool   // only a directory on the way, made if it is missing
-	about  string // the path that it is for
-	source string // file among what was sent that has its contents, mode and owner
+	parent bool   // a parent directory, created only if it is missing
+	about  string // the path that needs it
+	source string // uploaded file with its contents, mode and owner
 	owner  string
-	late   bool // its owner is made by the same transaction
+	late   bool // the same write creates its owner
 }
 
-// listing is all that changes in the file system, parents first.
+// listing holds all edits of the file system, parents first.
 type listing struct {
 	items  []listedEdit
-	copies [][2]string // among what was sent: contents needed with different owners or modes
+	copies [][2]string // uploaded files to copy, because several paths need other owners or modes
 }
 
 func newListing(w hostWrite) listing {
@@ -55,8 +55,8 @@ func newListing(w hostWrite) listing {
 	return l
 }
 
-// sortEdits puts directories before what is in them, and what goes last, what is
-// in a directory before it.
+// sortEdits puts directories before their contents, and deletions last,
+// contents before their directory.
 func sortEdits(edits []pathEdit) []pathEdit {
 	return slices.SortedStableFunc(slices.Values(edits), func(a, b pathEdit) int {
 		switch aGoes, bGoes := a.kind == engine.NoNode, b.kind == engine.NoNode; {
@@ -71,7 +71,6 @@ func sortEdits(edits []pathEdit) []pathEdit {
 	})
 }
 
-// addParents adds the directories above a path that are not in the list.
 func (l *listing) addParents(about, dir string, known map[string]bool) {
 	if known[dir] {
 		return
@@ -81,7 +80,8 @@ func (l *listing) addParents(about, dir string, known map[string]bool) {
 	l.items = append(l.items, listedEdit{pathEdit: pathEdit{path: dir, mode: 0o755}, parent: true, about: about, owner: "0:0"})
 }
 
-// fillDefaults decides what the edit leaves as it is, or to the default.
+// fillDefaults sets mode and owner if the edit leaves them open: unchanged, or
+// the defaults.
 func (it *listedEdit) fillDefaults() {
 	same := it.was.Type == it.kind
 	if it.mode < 0 {
@@ -108,8 +108,8 @@ func (it *listedEdit) fillDefaults() {
 	it.owner = it.user + ":" + it.group
 }
 
-// assignSources gives each file what is copied for it: what was sent, or a copy of
-// it where another file has the same contents with another owner or mode.
+// assignSources sets the uploaded file of each edit. It adds a copy if another
+// path has the same contents with another owner or mode.
 func (l *listing) assignSources() {
 	taken := map[string]string{} // by digest and name
 	count := map[string]int{}
@@ -131,7 +131,6 @@ func (l *listing) assignSources() {
 	}
 }
 
-// kindWord is what the scripts call what it is to be.
 func (it listedEdit) kindWord() string {
 	switch {
 	case it.parent:
@@ -144,7 +143,7 @@ func (it listedEdit) kindWord() string {
 	return string(it.kind)
 }
 
-// dirOf is the directory of a path, as a prefix of it: nothing for /.
+// dirOf returns the directory of a path without a final slash: "" for /.
 func dirOf(p string) string { return strings.TrimSuffix(path.Dir(p), "/") }
 
 func formatMode(mode int) string { return fmt.Sprintf("%05o", mode) }
@@ -156,7 +155,7 @@ func yesIf(is bool) string {
 	return ""
 }
 
-// formatStat is what stat prints of a node as %f %u %g.
+// formatStat formats a node as stat prints %f %u %g.
 func formatStat(n engine.Node) string {
 	kinds := map[engine.NodeType]int{engine.FileNode: 0o100000, engine.DirectoryNode: 0o040000, engine.LinkNode: 0o120000}
 	mode := n.Mode
@@ -166,7 +165,7 @@ func formatStat(n engine.Node) string {
 	return fmt.Sprintf("%x %d %d", kinds[n.Type]|mode, n.UID, n.GID)
 }
 
-// shellCall gives the lines that call "$1" for the item.
+// shellCall returns the lines that set the variables of the edit and call "$1".
 func (it listedEdit) shellCall(n int, files map[string]bool) string {
 	was, wasData := "none", ""
 	switch it.was.Type {
@@ -217,7 +216,8 @@ func (it listedEdit) shellCall(n int, files map[string]bool) string {
 	return strings.Join(words, " ") + "\n\"$1\"\n"
 }
 
-// directoryInode is what tells a directory from one that is put in its place.
+// directoryInode returns the inode of a directory, which shows whether another
+// directory has replaced it.
 func directoryInode(n engine.Node) string {
 	if n.Type != engine.DirectoryNode {
 		return ""
@@ -225,7 +225,6 @@ func directoryInode(n engine.Node) string {
 	return n.Inode
 }
 
-// collectWords gives a word of each item that is chosen.
 func (l listing) collectWords(of func(listedEdit) (string, bool)) []string {
 	var list []string
 	for _, it := range l.items {
@@ -236,7 +235,8 @@ func (l listing) collectWords(of func(listedEdit) (string, bool)) []string {
 	return list
 }
 
-// keepsRemainder reports whether a file stays without what was appended to it.
+// keepsRemainder reports whether a file stays after the appended text is
+// removed from it.
 func (l listing) keepsRemainder() bool {
 	return slices.ContainsFunc(l.items, func(it listedEdit) bool { return it.kind == engine.FileNode && it.restore })
 }

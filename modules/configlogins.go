@@ -9,7 +9,6 @@ import (
 	"holdfast/engine"
 )
 
-// readGroups reads lines of group(5).
 func (l *probeReader) readGroups(engine.Config) error {
 	for _, line := range l.parts["group"] {
 		w := strings.Split(line, ":")
@@ -28,7 +27,6 @@ func (l *probeReader) readGroups(engine.Config) error {
 	return nil
 }
 
-// readUsers reads lines of passwd(5).
 func (l *probeReader) readUsers(engine.Config) error {
 	l.facts.KeyDir = len(l.parts["keys"]) > 0
 	for _, line := range l.parts["passwd"] {
@@ -49,7 +47,7 @@ func (l *probeReader) readUsers(engine.Config) error {
 	return nil
 }
 
-// readLogins reads what else is known of users: KIND NAME TEXT.
+// readLogins reads the other facts about users: KIND NAME TEXT.
 func (l *probeReader) readLogins(engine.Config) error {
 	for _, line := range l.parts["logins"] {
 		w := strings.SplitN(line, "\t", 3)
@@ -100,7 +98,6 @@ func (l *probeReader) readLogins(engine.Config) error {
 	return nil
 }
 
-// keyLines are the SSH keys in a file of them.
 func keyLines(text string) []string {
 	var keys []string
 	for line := range strings.SplitSeq(text, "\n") {

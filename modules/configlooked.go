@@ -12,7 +12,8 @@ import (
 	"holdfast/engine"
 )
 
-// readNodes reads MODE SIZE UID GID INODE USER GROUP PATH, of what there is.
+// readNodes reads MODE SIZE UID GID INODE USER GROUP PATH of each existing
+// path.
 func (l *probeReader) readNodes(engine.Config) error {
 	for _, line := range l.parts["nodes"] {
 		w := strings.SplitN(line, "\t", 8)
@@ -42,8 +43,9 @@ func (l *probeReader) readNodes(engine.Config) error {
 	return nil
 }
 
-// maxDigested is from how many bytes on a file is too large to be hashed at
-// every look. It is more than a configuration can hold.
+// maxDigested is the size in bytes from which files are not hashed, which would
+// take too long each time facts are gathered. No configuration can have such a
+// file.
 const maxDigested = 100_000_000
 
 func nodeType(mode uint64) engine.NodeType {
@@ -58,7 +60,7 @@ func nodeType(mode uint64) engine.NodeType {
 	return engine.OtherNode
 }
 
-// knownName is the name of a user or group; stat says UNKNOWN of an ID without one.
+// knownName returns "" for UNKNOWN, which stat prints for an ID without a name.
 func knownName(name string) string {
 	if name == "UNKNOWN" {
 		return ""
@@ -80,8 +82,8 @@ func (l *probeReader) readFileDigests(engine.Config) error {
 	return nil
 }
 
-// checkAllRead refuses a look that has not read every file: one below a link that
-// is not the OS's own is never read.
+// checkAllRead fails if a file was not read. Files below a link that does not
+// belong to the OS are never read.
 func (l *probeReader) checkAllRead(engine.Config) error {
 	for _, p := range slices.Sorted(maps.Keys(l.facts.Nodes)) {
 		n := l.facts.Nodes[p]
@@ -121,7 +123,7 @@ func (l *probeReader) readTargets(engine.Config) error {
 	return nil
 }
 
-// readLinks reads PATH, a tab, PATH -> TARGET of directories that are links.
+// readLinks reads PATH, a tab, PATH -> TARGET for directories that are links.
 func (l *probeReader) readLinks(engine.Config) error {
 	for _, line := range l.parts["links"] {
 		name, arrow, _ := strings.Cut(line, "\t")
@@ -138,7 +140,7 @@ func (l *probeReader) readLinks(engine.Config) error {
 	return nil
 }
 
-// readVolatileDirs reads the paths of directories that live in memory.
+// readVolatileDirs reads the paths of directories on file systems in memory.
 func (l *probeReader) readVolatileDirs(engine.Config) error {
 	for _, line := range l.parts["fleeting"] {
 		dir, ok := strings.CutPrefix(line, ".")

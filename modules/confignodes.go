@@ -9,29 +9,29 @@ import (
 	"holdfast/engine/rules"
 )
 
-// unitDir is where units and their drop-ins are written.
+// unitDir is the directory of units and their drop-ins, with a final slash.
 const unitDir = engine.UnitDir + "/"
 
-// maskTarget is what a masked unit is a link to.
+// maskTarget is the link target of a masked unit.
 const maskTarget = "/dev/null"
 
-// subject is what a change is about, as engine/rules names it.
+// subject names the resource of a change, in the form of engine/rules.
 type subject struct {
 	domain rules.Domain
 	name   string
 }
 
-// desiredEntry is one entry of the file system that a configuration asks for.
+// desiredEntry is a path that a configuration asks for.
 type desiredEntry struct {
 	about   subject
 	edit    pathEdit
-	keep    bool          // what the host has in its place stays, and is a problem
-	inherit bool          // a file that begins with what the host has
-	write   func() []byte // contents that are not in the Desired; nil if they are
+	keep    bool          // an existing file in its place is a problem and stays
+	inherit bool          // a file that is appended to
+	write   func() []byte // returns the contents; nil: they are in Desired.Contents
 }
 
-// entriesOf lists what a compact configuration asks for in the file system, by
-// path, so that directories come before what is in them.
+// entriesOf returns the paths that a compact configuration asks for, sorted, so
+// that directories come before their contents.
 func entriesOf(c engine.Config) []desiredEntry {
 	var list []desiredEntry
 	for _, d := range c.Directories {
@@ -53,7 +53,7 @@ func entriesOf(c engine.Config) []desiredEntry {
 	return list
 }
 
-// unitEntries are the files of a unit, which belong to root.
+// unitEntries returns the files of a unit, which belong to root.
 func unitEntries(u engine.Unit) []desiredEntry {
 	about := subject{rules.Unit, u.Name}
 	file := func(path, text string) desiredEntry {
@@ -81,7 +81,6 @@ func modeOf(mode *int) int {
 	return *mode
 }
 
-// matchesHost reports whether the host has the entry as it is asked for.
 func (e desiredEntry) matchesHost(nodes map[string]engine.Node) bool {
 	n, want := nodes[e.edit.path], e.edit
 	switch {
@@ -98,8 +97,8 @@ func (e desiredEntry) matchesHost(nodes map[string]engine.Node) bool {
 	return namesAccount(want.user, n.UID, n.User) && namesAccount(want.group, n.GID, n.Group)
 }
 
-// namesAccount reports whether an account as a configuration names it is the one of
-// that ID and name.
+// namesAccount reports whether wanted (a name, an ID, or "" for any) means the
+// account with that ID and name.
 func namesAccount(wanted string, id int, name string) bool {
 	if wanted == "" {
 		return true

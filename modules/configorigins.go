@@ -9,11 +9,11 @@ import (
 	"holdfast/engine/rules"
 )
 
-// groupName names a group where users and groups are listed together.
+// groupName returns the name of a group in lists that have users, too.
 func groupName(name string) string { return rules.GroupName(name) }
 
-// findOrigins finds where the accounts come from that are desired. One that the
-// record knows, but not where it comes from, was recorded by an earlier version.
+// findOrigins returns the origin of each desired account. An account that is in
+// the record without an origin was recorded by an earlier version.
 func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 	origins, recorded := map[string]engine.AccountOrigin{}, map[string]bool{}
 	if a := x.facts.Applied; a != nil {
@@ -48,8 +48,9 @@ func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
 	return origins
 }
 
-// originsAfter is what is known of accounts when the write is done: what
-// holdfast locks is its own from then on, and what it leaves to the host is not.
+// originsAfter returns the origins to record after the write: an account that
+// holdfast locks is its own from then on, an account that it leaves to the host
+// is not.
 func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 	origins := maps.Clone(x.origins)
 	for _, u := range x.want.Users {
@@ -65,7 +66,7 @@ func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 	for _, u := range x.leavingUsers() {
 		_, exists := x.facts.Users[u.Name]
 		switch {
-		case u.Account.Absent && exists: // not deleted, or made by others since: it stays as it is
+		case u.Account.Absent && exists: // not deleted, or created by others since: it stays unchanged
 		case x.retiresUser(u.Name):
 			origins[u.Name] = engine.MadeAccount
 		default:
@@ -80,7 +81,6 @@ func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
 	return origins
 }
 
-// leavingUsers lists the users that are not desired any more.
 func (x *configDiff) leavingUsers() []engine.User {
 	wanted := map[string]bool{}
 	for _, u := range x.want.Users {
@@ -89,7 +89,6 @@ func (x *configDiff) leavingUsers() []engine.User {
 	return dropMatching(x.was.Users, func(u engine.User) bool { return wanted[u.Name] })
 }
 
-// leavingGroups lists the groups that are not desired any more.
 func (x *configDiff) leavingGroups() []engine.Group {
 	wanted := map[string]bool{}
 	for _, g := range x.want.Groups {
@@ -98,12 +97,12 @@ func (x *configDiff) leavingGroups() []engine.Group {
 	return dropMatching(x.was.Groups, func(g engine.Group) bool { return wanted[g.Name] })
 }
 
-// firstPersonUID is the lowest UID of accounts that are of persons.
+// firstPersonUID is the lowest UID of accounts of persons.
 const firstPersonUID = 1000
 
-// retiresUser reports whether an account that leaves the configuration is locked:
-// one that holdfast made. Where that is not known, an account of a person is
-// locked, but not the one that holdfast logs in as.
+// retiresUser reports whether a user that leaves the configuration is locked:
+// holdfast created it. If the origin is unknown, the account of a person is
+// locked, unless holdfast logs in as it.
 func (x *configDiff) retiresUser(name string) bool {
 	login, exists := x.facts.Users[name]
 	switch origin := x.origins[name]; {
@@ -115,15 +114,16 @@ func (x *configDiff) retiresUser(name string) bool {
 	return login.UID >= firstPersonUID && !login.Connects
 }
 
-// isRetired reports whether a desired account is locked as holdfast locks those
-// that leave. What the host had before holdfast is not holdfast's to unlock.
+// isRetired reports whether a desired account is locked in the way that
+// holdfast locks leaving accounts. An account that the host had before holdfast
+// is never unlocked.
 func (x *configDiff) isRetired(name string) bool {
 	return x.facts.Users[name].Retired() && x.origins[name] != engine.FoundAccount
 }
 
-// keepsHash reports whether the hash that a user or group has now is to be kept:
-// holdfast is about to replace the one that it had before holdfast. What
-// the host has after that is holdfast's, or drift, and never an original.
+// keepsHash reports whether to keep the current hash of a user or group as the
+// original: holdfast is about to replace it for the first time. A later hash
+// comes from holdfast, or is drift, and never an original.
 func (x *configDiff) keepsHash(name string) bool {
 	if x.origins[name] != engine.FoundAccount {
 		return false
@@ -139,7 +139,6 @@ func (x *configDiff) keepsHash(name string) bool {
 	return true
 }
 
-// passwordHashes gives the digests of the hashes that a configuration sets.
 func passwordHashes(c engine.Config) map[string]string {
 	set := map[string]string{}
 	for _, u := range c.Users {
@@ -155,8 +154,8 @@ func passwordHashes(c engine.Config) map[string]string {
 	return set
 }
 
-// accountWarning tells an operator about a change of a user who can still get
-// in although it leaves, or as whom holdfast cannot log in any more.
+// accountWarning warns about a leaving user who can still get in, and about a
+// user that holdfast logs in as and then cannot any more.
 func (x *configDiff) accountWarning(name string) string {
 	login, exists := x.facts.Users[name]
 	if !exists {
@@ -195,7 +194,6 @@ func formatCount(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// changeWarnings lists what an operator has to know before approving a change.
 func (x *configDiff) changeWarnings(c rules.Change) []string {
 	if text := x.accountWarning(c.Name); c.Domain == rules.User && text != "" {
 		return []string{text}
@@ -203,8 +201,7 @@ func (x *configDiff) changeWarnings(c rules.Change) []string {
 	return nil
 }
 
-// removalWarning tells an operator that nothing is left of a configuration; "" if
-// something is.
+// removalWarning warns that a configuration becomes empty; "" if it does not.
 func (x *configDiff) removalWarning() string {
 	if countResources(x.want) != "" || countResources(x.was) == "" {
 		return ""
@@ -216,7 +213,8 @@ func (x *configDiff) removalWarning() string {
 	return why + ": EVERYTHING that holdfast has made there is taken away: " + countResources(x.was)
 }
 
-// countResources counts what a configuration is about; "" is nothing.
+// countResources returns the numbers of resources as text; "" if there are
+// none.
 func countResources(c engine.Config) string {
 	var list []string
 	for _, kind := range []struct {

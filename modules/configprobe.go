@@ -17,14 +17,14 @@ var configProbeScript string
 
 const (
 	configProbeName = "configuration"                // of the command
-	originalsDir    = engine.StateDir + "/originals" // what was there before holdfast
+	originalsDir    = engine.StateDir + "/originals" // files from before holdfast
 	maxApplied      = 16 << 20                       // bytes of a record
 	maxContents     = 1 << 20                        // bytes of a file whose contents are read
 )
 
-// configProbe gives the command that looks at all that the desired
-// configuration and the record on the host are about; none if no configuration
-// is desired.
+// configProbe returns the command that probes every resource of the desired
+// configuration and of the record on the host; none if no configuration is
+// desired.
 func configProbe(d engine.Desired) []engine.Command {
 	if d.Config == nil {
 		return nil
@@ -40,15 +40,14 @@ func configProbe(d engine.Desired) []engine.Command {
 	return []engine.Command{{Name: configProbeName, Script: look.String()}}
 }
 
-// probeSubjects is what the script is told to look at: what the configuration is
-// about, and the files that something is appended to, each with the name of its
-// original.
+// probeSubjects returns the lines that tell the script which resources to
+// probe, and which files to read because text is appended to them.
 func probeSubjects(c engine.Config) []string {
 	return append(subjectLines(c), inheritLines(c)...)
 }
 
-// inheritLines names the files of configurations that begin with what the host
-// has, each with the name of its original. No path has two slashes in a row.
+// inheritLines returns a line for each file that is appended to, with the name
+// of its original. No path has two slashes in a row.
 func inheritLines(configs ...engine.Config) []string {
 	var list []string
 	for _, c := range configs {
@@ -62,7 +61,6 @@ func inheritLines(configs ...engine.Config) []string {
 	return slices.Compact(list)
 }
 
-// recordedConfigs are the configurations in a record.
 func recordedConfigs(a engine.Applied) []engine.Config {
 	if a.Unfinished == nil {
 		return []engine.Config{a.Config}
@@ -70,7 +68,8 @@ func recordedConfigs(a engine.Applied) []engine.Config {
 	return []engine.Config{a.Config, a.Unfinished.Config}
 }
 
-// recordedNames is the list in front of a record, which look.sh reads.
+// recordedNames returns the list in front of a record, which configprobe.sh
+// reads.
 func recordedNames(a engine.Applied) []string {
 	configs := recordedConfigs(a)
 	list := subjectLines(configs...)
@@ -80,8 +79,8 @@ func recordedNames(a engine.Applied) []string {
 	return list
 }
 
-// subjectLines lists what configurations are about, sorted: path, unit, user, owner
-// (an account that is only named by others) or group, a space, and the name.
+// subjectLines returns sorted lines: path, unit, user, owner (an account that
+// is only referred to) or group, a space, and the name.
 func subjectLines(configs ...engine.Config) []string {
 	var list []string
 	name := func(kind, name string) {
@@ -124,8 +123,8 @@ func subjectLines(configs ...engine.Config) []string {
 	return slices.Compact(list)
 }
 
-// nodePaths lists every path that the configuration is about, sorted: what it
-// asks for, and the targets of hard links.
+// nodePaths returns every path of a configuration, sorted, with the targets of
+// hard links.
 func nodePaths(c engine.Config) []string {
 	var list []string
 	for _, f := range c.Files {
@@ -149,9 +148,9 @@ func nodePaths(c engine.Config) []string {
 	return slices.Compact(list)
 }
 
-// originalName is the name, in the directory of originals, of what a path was
-// before holdfast. NAME.default beside it says instead that it was what the OS
-// has in /usr/etc; no original has such a name.
+// originalName returns the file name of the original of a path, in the
+// directory of originals. A file NAME.default beside it means that the path had
+// the default of the OS from /usr/etc. No original has such a name.
 func originalName(p string) string {
 	name := escapePath.Replace(path.Clean(p))
 	if len(name) > 200 || strings.HasSuffix(name, defaultMark) {
@@ -162,12 +161,12 @@ func originalName(p string) string {
 
 var escapePath = strings.NewReplacer("%", "%25", "/", "%2F")
 
-// defaultMark ends the name of a file that says that there was no original
-// but the OS's own.
+// defaultMark ends the name of a file that marks the default of the OS as the
+// original.
 const defaultMark = ".default"
 
-// encodeApplied writes a record: JSON, one member a line, after a list of what
-// it is about that look.sh takes apart without a parser.
+// encodeApplied encodes a record as JSON, one member a line. In front is a list
+// of its resources, which configprobe.sh reads without a parser.
 func encodeApplied(a engine.Applied) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n\"about\":[\n")
@@ -187,8 +186,8 @@ func encodeApplied(a engine.Applied) []byte {
 	return b.Bytes()
 }
 
-// plainString writes a string of JSON in which nothing but quotes and
-// backslashes is escaped, unless it has what configurations do not.
+// plainString encodes a string of JSON. It escapes only quotes and backslashes,
+// unless the string has characters that no configuration has.
 func plainString(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\uFFFD' }) {
 		text, _ := json.Marshal(s) // a string always marshals

@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// configRead adds what the host was seen to have of its configuration. Whatever
-// cannot be understood is a problem, and then nothing is written to the host.
+// configRead adds the observed configuration to the facts. Output that it
+// cannot parse becomes a problem, and then nothing is written to the host.
 func configRead(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	if d.Config == nil {
 		return f
@@ -39,7 +39,7 @@ func configRead(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts
 	return f
 }
 
-// probeReader takes apart what look.sh printed.
+// probeReader parses the output of configprobe.sh.
 type probeReader struct {
 	facts     *engine.ConfigFacts
 	parts     map[string][]string // lines by section
@@ -58,7 +58,7 @@ func (l *probeReader) parseOutput(c engine.Config, text string) error {
 	return nil
 }
 
-// splitSections takes the answer apart at its headings, whose order is given.
+// splitSections splits the output at its headings, whose order is fixed.
 func (l *probeReader) splitSections(text string) error {
 	names := []string{"asked", "nodes", "digests", "targets", "links", "fleeting", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
 	l.parts = map[string][]string{}
@@ -77,8 +77,8 @@ func (l *probeReader) splitSections(text string) error {
 	return nil
 }
 
-// readRecord reads the record, and proves that the script looked at what the
-// configurations are about, no less.
+// readRecord reads the record, and checks that the script has probed all
+// resources of the configurations.
 func (l *probeReader) readRecord(c engine.Config) error {
 	list := probeSubjects(c)
 	configs := []engine.Config{c}
@@ -115,7 +115,8 @@ func (l *probeReader) readRecord(c engine.Config) error {
 
 const recordHelp = "put back a copy of it, or remove it: what is there counts as the host's own then"
 
-// readApplied reads a record, of which the script left out the list in front.
+// readApplied parses a record without the list in front, which the script has
+// removed.
 func readApplied(text string) (*engine.Applied, error) {
 	if len(text) > maxApplied {
 		return nil, fmt.Errorf("has more than %d MiB; %s", maxApplied>>20, recordHelp)
@@ -147,7 +148,7 @@ func unfinishedPaths(a engine.Applied) []string {
 	return nodePaths(a.Unfinished.Config)
 }
 
-// requestedPath takes the path of a line, which is one that was asked for.
+// requestedPath returns the path of a line, which must be a requested one.
 func (l *probeReader) requestedPath(part, name string) (string, error) {
 	if p, ok := strings.CutPrefix(name, "."); ok && l.requested[p] {
 		return p, nil
@@ -155,8 +156,8 @@ func (l *probeReader) requestedPath(part, name string) (string, error) {
 	return "", malformedLineError(part, name)
 }
 
-// malformedLineError says that a line is not of the form it should have. Its text stays
-// away: it may hold what nobody should read.
+// malformedLineError does not include the text of the line, which may be
+// secret.
 func malformedLineError(part, line string) error {
 	return fmt.Errorf("%s: a line of %d bytes among the %s is not understood", configProbeName, len(line), part)
 }

@@ -10,10 +10,10 @@ import (
 	"holdfast/engine/rules"
 )
 
-// comparedConfig is the configuration that the host is compared as: what it was seen
-// to have, without what has not taken effect. A unit or user of which documents
-// change something is as it was applied, for what they do not say any more can
-// only be told from that.
+// comparedConfig returns the observed configuration, without parts that have
+// not taken effect. A unit or user that the documents change is returned as it
+// was applied: only that version has the settings that the documents no longer
+// mention.
 func (x *configDiff) comparedConfig() engine.Config {
 	old := engine.Config{Fixed: x.was.Fixed}
 	old.Files = comparedResources(x, rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile)
@@ -25,8 +25,9 @@ func (x *configDiff) comparedConfig() engine.Config {
 	return old
 }
 
-// comparedResources does that for one kind of thing. See says how the host has what
-// is wanted; false if not at all.
+// comparedResources returns the compared resources of one kind. The function
+// see returns the resource as the host has it, or false if the host does not
+// have it.
 func comparedResources[T any](x *configDiff, domain rules.Domain, was, want []T, name func(T) string, see func(T) (T, bool)) []T {
 	before := make(map[string]T, len(was))
 	for _, a := range was {
@@ -43,7 +44,7 @@ func comparedResources[T any](x *configDiff, domain rules.Domain, was, want []T,
 			list = append(list, a)
 		case x.isReportOnly(s):
 			list = append(list, w)
-		case x.needsRedo(s): // it is there, and has not taken effect, or must go where its target goes
+		case x.needsRedo(s): // it exists, but has no effect yet, or must be linked to its new target
 		case there:
 			list = append(list, seen)
 		}
@@ -60,8 +61,8 @@ func (x *configDiff) needsRedo(s subject) bool {
 	return x.followingLinks[s] || len(x.notInEffect) > 0 && x.notInEffect[s.String()]
 }
 
-// needsNoRemoval reports whether nothing is to be done about something that leaves the
-// configuration: it is not there any more, or it was there before.
+// needsNoRemoval reports whether a resource that leaves the configuration needs
+// no change: it does not exist any more, or it existed before holdfast.
 func (x *configDiff) needsNoRemoval(s subject) bool {
 	switch {
 	case x.needsRedo(s):
@@ -74,7 +75,6 @@ func (x *configDiff) needsNoRemoval(s subject) bool {
 	return false
 }
 
-// String names the subject as changes do.
 func (s subject) String() string { return string(s.domain) + " " + s.name }
 
 func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
@@ -94,8 +94,8 @@ func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
 	return f, true
 }
 
-// seenOwner is whom a node belongs to, in the words that are wanted where it
-// is that one.
+// seenOwner returns the owner of a node. It keeps the wanted name or ID if it
+// means the same account.
 func seenOwner(o engine.Owner, n engine.Node) engine.Owner {
 	if !namesAccount(o.User, n.UID, n.User) {
 		o.User = strconv.Itoa(n.UID)
@@ -133,7 +133,8 @@ func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
 	return l, true
 }
 
-// seenUnit is the unit with what is wanted of it, as far as the host has it.
+// seenUnit returns the wanted settings of a unit with the values that the host
+// has.
 func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	there := false
 	node := x.facts.Nodes[unitDir+u.Name]
@@ -164,7 +165,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	}
 	if state := x.facts.Units[u.Name]; u.Enabled != nil {
 		exists := state != "not-found" && state != ""
-		nothing := u.Contents == "" && len(dropins) == 0 && !*u.Enabled // what is not there is not enabled
+		nothing := u.Contents == "" && len(dropins) == 0 && !*u.Enabled // a missing unit is not enabled
 		there = there || exists || nothing
 		if !enabledAs(state, *u.Enabled) {
 			is := !*u.Enabled
@@ -174,8 +175,9 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	return u, there
 }
 
-// enabledAs reports whether a state of systemctl is-enabled is what is wanted.
-// What cannot be enabled or disabled (static, generated …) is as good as both.
+// enabledAs reports whether a state of systemctl is-enabled is the wanted one.
+// A unit that cannot be enabled or disabled (static, generated …) satisfies
+// both.
 func enabledAs(state string, wanted bool) bool {
 	switch state {
 	case "enabled":
@@ -205,7 +207,8 @@ func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
 	return u, true
 }
 
-// seenAccount is the account with what is wanted of it as the host has it.
+// seenAccount returns the wanted settings of an account with the values that
+// the host has.
 func seenAccount(a engine.Account, l engine.Login) engine.Account {
 	if a.UID != nil && *a.UID != l.UID {
 		a.UID = &l.UID
@@ -247,12 +250,12 @@ func sortedSet(list []string) []string {
 
 func sameAccount(a, b engine.Account) bool { return reflect.DeepEqual(a, b) }
 
-// seenMark goes before a digest that a host was seen to have, where a
-// configuration has the digest of a document: the two never are the same.
+// seenMark precedes an observed digest in a field that otherwise has the
+// contents from a document: the two are never equal.
 const seenMark = "seen "
 
-// cutSeenMark returns the digest that a host was seen to have; ok is false if the
-// digest is that of a document.
+// cutSeenMark returns the observed digest; ok is false if the contents are from
+// a document.
 func cutSeenMark(contents string) (digest string, ok bool) {
 	return strings.CutPrefix(contents, seenMark)
 }

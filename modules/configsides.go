@@ -11,8 +11,8 @@ import (
 
 const absent = "absent"
 
-// describeChange says what a change is from and to, for people. Contents are named by
-// their digests, keys and passwords by how many there are.
+// describeChange returns both sides of a change as text. It shows contents as
+// digests, and keys as a number.
 func (x *configDiff) describeChange(c rules.Change) (before, after string) {
 	s := subject{c.Domain, c.Name}
 	switch c.Domain {
@@ -36,8 +36,8 @@ func (x *configDiff) describeChange(c rules.Change) (before, after string) {
 	return before, after
 }
 
-// entryOf finds the entry that is all of a subject. Entries are in the order
-// of their paths, which are the names of subjects that are no units.
+// entryOf finds the entry of a subject that has only one. Entries are sorted by
+// path, which is the name of a subject other than a unit.
 func (x *configDiff) entryOf(s subject) (desiredEntry, bool) {
 	i, found := slices.BinarySearchFunc(x.entries, s.name, func(e desiredEntry, path string) int { return strings.Compare(e.edit.path, path) })
 	if !found || x.entries[i].about != s {
@@ -46,7 +46,7 @@ func (x *configDiff) entryOf(s subject) (desiredEntry, bool) {
 	return x.entries[i], true
 }
 
-// describeNode names what the host has, as entry.describeEntry does what is wanted.
+// describeNode describes the state of a path in the form of describeEntry.
 func describeNode(n engine.Node) string {
 	if n.Type == engine.NoNode {
 		return absent
@@ -64,8 +64,7 @@ func describeNode(n engine.Node) string {
 	return desiredEntry{edit: e}.describeEntry()
 }
 
-// describeEntry names what is wanted: kind, contents, mode, and whose it is if not
-// root's.
+// describeEntry returns kind, contents, mode, and the owner if it is not root.
 func (e desiredEntry) describeEntry() string {
 	var parts []string
 	switch {
@@ -115,7 +114,7 @@ func (x *configDiff) describeUnitChange(name string) (before, after string) {
 	return before, after
 }
 
-// describeUnit says what of a unit is holdfast's.
+// describeUnit describes the settings of a unit that holdfast manages.
 func describeUnit(u engine.Unit) string {
 	var parts []string
 	if u.Contents != "" {
@@ -188,7 +187,8 @@ func (x *configDiff) describeUserChange(name string) (before, after string) {
 	return before, after
 }
 
-// describePassword tells of a password by the digest of its hash in the database.
+// describePassword takes the digest of the hash in the database, and never
+// shows the hash.
 func describePassword(digest string) string {
 	switch digest {
 	case engine.Digest(nil):

@@ -36,8 +36,8 @@ func (x *configDiff) addUnitEdits(w *hostWrite) {
 	}
 }
 
-// addLeavingUnits disables units that go, and presets those that were only enabled
-// or disabled.
+// addLeavingUnits disables units that are removed. It presets units that were
+// only enabled or disabled.
 func (x *configDiff) addLeavingUnits(gone map[string]engine.Unit, add func(name, do string, early bool)) {
 	taken := unitsAmong(x.leaving)
 	for _, u := range x.was.Units {
@@ -56,7 +56,6 @@ func (x *configDiff) addLeavingUnits(gone map[string]engine.Unit, add func(name,
 	}
 }
 
-// enabledWord is the state of a unit that can be enabled and disabled.
 func enabledWord(enabled bool) string {
 	if enabled {
 		return "enabled"
@@ -64,8 +63,8 @@ func enabledWord(enabled bool) string {
 	return "disabled"
 }
 
-// rewritesUnit reports whether the unit itself is written: what cannot be enabled
-// now, because it says nothing of that, may be one that can.
+// rewritesUnit reports whether the unit file changes: a unit that cannot be
+// enabled now, without an Install section, may become one that can.
 func (x *configDiff) rewritesUnit(u engine.Unit) bool {
 	file := unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})
 	return u.Contents != "" && !file[0].matchesHost(x.facts.Nodes)

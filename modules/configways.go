@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// findPathProblems finds what keeps files from being written where they are wanted, or from
-// staying there: a link on the way to them, or a file system that a reboot
-// empties. Each is told once.
+// findPathProblems finds links above the wanted paths, and file systems that a
+// reboot empties. It reports each of them once.
 func (x *configDiff) findPathProblems() []error {
 	var wrong []error
 	told := map[string]bool{}
@@ -34,7 +33,8 @@ func (x *configDiff) findPathProblems() []error {
 	return wrong
 }
 
-// findLockout finds whether holdfast would lock the account that it logs in as.
+// findLockout reports whether holdfast would lock or remove the account that it
+// logs in as.
 func (x *configDiff) findLockout() []error {
 	var wrong []error
 	for _, u := range x.leavingUsers() {

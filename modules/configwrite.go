@@ -38,11 +38,11 @@ var (
 	recordedScript string
 )
 
-// buildScript gives the script of the whole transaction and what it is sent. It
-// exits with ScriptHeld, ScriptChanged or ScriptNoSpace, or 1 where something
-// cannot be written, each time with nothing changed; and with ScriptActed where
-// all is written, but an action has failed. Holders are the runs that may hold
-// the host if it is quiet.
+// buildScript returns the script of the whole write, and its uploads. The
+// script exits with ScriptHeld, ScriptChanged or ScriptNoSpace, or with 1 if a
+// write fails, each time with nothing changed. It exits with ScriptActed if all
+// is written, but an action has failed. If the write is quiet, only these
+// holders may hold the host.
 func (w hostWrite) buildScript(holders ...engine.HoldOwner) (text string, uploads []engine.Upload) {
 	uploads = w.listUploads()
 	list := newListing(w)
@@ -66,7 +66,6 @@ func (w hostWrite) buildScript(holders ...engine.HoldOwner) (text string, upload
 	return strict + w.holdCheck(holders) + s.String(), uploads
 }
 
-// holdCheck gives the lines that check the hold.
 func (w hostWrite) holdCheck(holders []engine.HoldOwner) string {
 	if w.quiet {
 		return hostscript.CheckFreeSnippet(holders...)
@@ -74,8 +73,8 @@ func (w hostWrite) holdCheck(holders []engine.HoldOwner) string {
 	return hostscript.CheckHoldSnippet(w.owner)
 }
 
-// closingLines gives the lines that follow when all is written: the actions and the
-// record, if they are not steps of their own.
+// closingLines returns the lines after the write: the actions and the record,
+// if they are not steps of their own.
 func (w hostWrite) closingLines() string {
 	if !w.quiet {
 		return "trim\n"
@@ -87,8 +86,7 @@ func (w hostWrite) closingLines() string {
 	return b.String() + "point acted\nrecorded\n"
 }
 
-// listUploads are what the transaction is sent: data by digest, records and SSH
-// keys by name.
+// listUploads names data by digest, records and SSH keys by name.
 func (w hostWrite) listUploads() []engine.Upload {
 	var list []engine.Upload
 	add := func(name string, data []byte) { list = append(list, engine.Upload{Name: name, Data: data}) }
@@ -123,8 +121,8 @@ func joinLines(list []string) []byte {
 	return []byte(b.String())
 }
 
-// uploadedFunction gives the function that prints the digests of what is sent, for
-// sha256sum.
+// uploadedFunction returns the shell function that prints the digests of the
+// uploads, for sha256sum.
 func uploadedFunction(uploads []engine.Upload) string {
 	var b strings.Builder
 	for _, u := range uploads {

@@ -7,7 +7,6 @@ import (
 	"holdfast/engine/rules"
 )
 
-// addAccountEdits puts together how groups and users change.
 func (x *configDiff) addAccountEdits(d engine.Desired, w *hostWrite) {
 	differs := map[string]bool{}
 	for _, c := range x.diff.Changes {
@@ -54,7 +53,8 @@ func (x *configDiff) addAccountEdits(d engine.Desired, w *hostWrite) {
 	}
 }
 
-// newGroupEdit is what is to be done to a group that had this hash from holdfast.
+// newGroupEdit returns the edit of a group. The hash is the one that holdfast
+// set before, or "".
 func (x *configDiff) newGroupEdit(want engine.Group, exists bool, hash string) groupEdit {
 	e := groupEdit{want: want, exists: exists}
 	name := groupName(want.Name)
@@ -69,7 +69,7 @@ func (x *configDiff) newGroupEdit(want engine.Group, exists bool, hash string) g
 	return e
 }
 
-// newLeavingEdit is what is to be done to an account that is not desired any more.
+// newLeavingEdit returns the edit of an account that is no longer desired.
 func (x *configDiff) newLeavingEdit(was engine.User) loginEdit {
 	e := x.newLoginEdit(was, engine.User{Name: was.Name})
 	if was.Account.Absent {
@@ -85,7 +85,6 @@ func (x *configDiff) newLeavingEdit(was engine.User) loginEdit {
 	return e
 }
 
-// newLoginEdit is what is to be done to an account.
 func (x *configDiff) newLoginEdit(was, want engine.User) loginEdit {
 	e := loginEdit{want: want}
 	if login, ok := x.facts.Users[want.Name]; ok {

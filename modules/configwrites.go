@@ -11,7 +11,6 @@ import (
 	"holdfast/engine/rules"
 )
 
-// buildWrite puts together what is to be written.
 func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 	w := hostWrite{owner: t.Owner(), boot: x.boot, data: map[string][]byte{}}
 	before, after := x.buildRecords(t.Run)
@@ -33,13 +32,12 @@ func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 	return w
 }
 
-// isEmpty reports whether nothing but the record is to be written.
+// isEmpty reports whether the write would change nothing but the record.
 func (w hostWrite) isEmpty() bool {
 	return len(w.edits) == 0 && len(w.groups) == 0 && len(w.users) == 0 && len(w.units) == 0
 }
 
-// buildRecords are what the host is to have on record while the write is under way,
-// and afterwards.
+// buildRecords returns the records for the time during the write, and after it.
 func (x *configDiff) buildRecords(run string) (before, after engine.Applied) {
 	before = engine.Applied{Schema: engine.AppliedSchema, Accounts: x.origins}
 	switch a := x.facts.Applied; {
@@ -60,8 +58,8 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Applied) {
 		}
 	}
 	slices.Sort(before.Existed)
-	// What an earlier write left unfinished and this one takes away is not to be
-	// forgotten if this one is cut short, too.
+	// Resources that an earlier unfinished write left behind and this write
+	// removes stay on record, in case this write is interrupted, too.
 	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: x.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
 	for _, c := range x.diff.Changes {
 		u.Touched = append(u.Touched, subject{c.Domain, c.Name}.String())
@@ -84,8 +82,8 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Applied) {
 	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.originsAfter()}
 }
 
-// remainingOwned lists the paths that are holdfast's, but for those that get back an
-// original: of these the kept original tells.
+// remainingOwned returns the owned paths, except for those whose originals are
+// restored: the kept originals show these.
 func (x *configDiff) remainingOwned() []string {
 	returning := map[string]bool{}
 	for _, e := range x.leaving {
@@ -101,8 +99,8 @@ func (x *configDiff) remainingOwned() []string {
 	return paths
 }
 
-// matchingConfig is what the host has of the desired configuration, which is what a
-// record says where there was none.
+// matchingConfig returns the part of the desired configuration that the host
+// has already. It becomes the record if there was none.
 func (x *configDiff) matchingConfig() engine.Config {
 	differs := map[subject]bool{}
 	for _, c := range x.diff.Changes {
@@ -115,8 +113,8 @@ func (x *configDiff) matchingConfig() engine.Config {
 	return c
 }
 
-// dropSubjects is the configuration without some of its files, directories, links
-// and units.
+// dropSubjects returns the configuration without some of its files,
+// directories, links and units.
 func dropSubjects(c engine.Config, drop func(subject) bool) engine.Config {
 	c.Files = dropMatching(c.Files, func(f engine.File) bool { return drop(subject{rules.File, f.Path}) })
 	c.Directories = dropMatching(c.Directories, func(d engine.Directory) bool { return drop(subject{rules.Directory, d.Path}) })
@@ -132,7 +130,7 @@ func dropMatching[T any](list []T, drop func(T) bool) []T {
 func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.edit.path]
-		// What the host has already, and not from us, is its original.
+		// A file that exists and does not come from holdfast is the original.
 		e.edit.was, e.edit.save = n, !x.owned[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
 		original := x.hasRecord && e.edit.save
 		if e.matchesHost(x.facts.Nodes) && !x.followingLinks[e.about] && !original || x.isReportOnly(e.about) {
@@ -150,7 +148,7 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.leaving {
 		n, saved := x.facts.Nodes[e.edit.path], x.facts.Saved[e.edit.path]
 		existed := e.edit.kind == engine.DirectoryNode && before[e.edit.path]
-		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write gave it back already
+		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write has restored it already
 		if n.Type == engine.NoNode && !saved || existed || back {
 			continue
 		}
@@ -171,7 +169,6 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	}
 }
 
-// dataOf are the contents of a file that is to be written.
 func (x *configDiff) dataOf(d engine.Desired, e desiredEntry) []byte {
 	if e.write != nil {
 		return e.write()

@@ -9,16 +9,16 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// kernelArgs says how the kernel arguments of a host are to change. Removing
-// takes the first one of its kind away; what is added comes to the end.
+// kernelArgs is a change of kernel arguments. A removal takes the first
+// argument that is equal; additions are appended at the end.
 type kernelArgs struct {
-	remove []string // each as often as it goes
+	remove []string // one element for each removal
 	add    []string
 }
 
 func (k kernelArgs) isEmpty() bool { return len(k.remove)+len(k.add) == 0 }
 
-// changeDigest names the change; "" is none.
+// changeDigest identifies the change; "" if there is none.
 func (k kernelArgs) changeDigest() string {
 	if k.isEmpty() {
 		return ""
@@ -26,7 +26,6 @@ func (k kernelArgs) changeDigest() string {
 	return engine.Digest([]byte(strings.Join(k.commandOptions("-", "+"), "\n")))
 }
 
-// commandOptions gives the change as options of a command.
 func (k kernelArgs) commandOptions(remove, add string) []string {
 	var list []string
 	for _, a := range k.remove {
@@ -38,14 +37,14 @@ func (k kernelArgs) commandOptions(remove, add string) []string {
 	return list
 }
 
-// wantedArgs is what is demanded of a host's kernel arguments.
+// wantedArgs is the demand on the kernel arguments of a host.
 type wantedArgs struct {
-	present []string // in that order among each other, as often as they are named
+	present []string // in this order, one element for each occurrence
 	absent  []string // each once
 }
 
-// newWantedArgs gives what a configuration demands. What a record says that
-// holdfast has put there goes when it is not desired any more.
+// newWantedArgs returns the demand of a configuration. Arguments that the
+// record has and the configuration lacks are removed.
 func newWantedArgs(c engine.Config, record *engine.Applied) wantedArgs {
 	gone := slices.Clone(c.NoKernelArgs)
 	if record != nil {
@@ -63,8 +62,8 @@ func newWantedArgs(c engine.Config, record *engine.Applied) wantedArgs {
 	return w
 }
 
-// computeChange gives what makes now as it is wanted. Arguments that nobody speaks of
-// stay where they are.
+// computeChange returns the change from now to the demand. Arguments that are
+// in neither list stay in place.
 func (w wantedArgs) computeChange(now []string) kernelArgs {
 	var k kernelArgs
 	var have []string
@@ -83,8 +82,8 @@ func (w wantedArgs) computeChange(now []string) kernelArgs {
 	return k
 }
 
-// listChanges names the difference between now and what is wanted, one change for
-// each argument. There is none exactly if change gives none.
+// listChanges returns one change for each argument that differs, and none
+// exactly if computeChange is empty.
 func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	var list []engine.Change
 	add := func(arg, before, after, verb, why string) {
@@ -112,10 +111,10 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 	return list
 }
 
-// kernelArgument begins the name of a change of one.
+// kernelArgument is the prefix of the resource of a change.
 const kernelArgument = "kernel argument "
 
-// movedArgs gives the arguments that are there and wanted, but elsewhere.
+// movedArgs returns the arguments that are present and wanted in another order.
 func (w wantedArgs) movedArgs(now []string) []string {
 	was, is := commonElements(now, w.present), commonElements(w.present, now)
 	var list []string
@@ -127,7 +126,8 @@ func (w wantedArgs) movedArgs(now []string) []string {
 	return list
 }
 
-// commonElements gives the elements of list that other has too, as often.
+// commonElements returns the elements of list that other has, too. Each counts
+// as often as it occurs in both.
 func commonElements(list, other []string) []string {
 	other = slices.Clone(other)
 	var both []string
@@ -140,7 +140,6 @@ func commonElements(list, other []string) []string {
 	return both
 }
 
-// uniqueElements gives each element once, where it first is.
 func uniqueElements(list []string) []string {
 	var once []string
 	for _, s := range list {
@@ -171,8 +170,8 @@ func describeCount(arg string, n int) string {
 	return fmt.Sprintf("%s, %d times", arg, n)
 }
 
-// kargsProblem says why the kernel arguments of a desired state cannot be had,
-// as far as that can be told without a host.
+// kargsProblem reports kernel arguments that no host can have. It needs no
+// facts.
 func kargsProblem(d engine.Desired) error {
 	if d.Config == nil || len(d.Config.KernelArgs)+len(d.Config.NoKernelArgs) == 0 {
 		return nil
@@ -191,7 +190,7 @@ func kargsProblem(d engine.Desired) error {
 	return nil
 }
 
-// commandLine takes a kernel command line apart as the kernel does: at spaces
+// commandLine splits a kernel command line like the kernel does: at spaces
 // outside double quotes.
 func commandLine(text string) []string {
 	quoted := false

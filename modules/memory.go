@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	// maxMemory is how many bytes are read of a file in which a host remembers
+	// maxMemory bounds, in bytes, each file in which a host remembers
 	// roll-outs; holdfast writes far less.
 	maxMemory = 64 << 10
-	// maxVersion is how many bytes of what a version command prints are kept.
+	// maxVersion bounds, in bytes, the version that is kept of the output of a
+	// version command.
 	maxVersion = 200
-	// maxPools and maxName bound what a host says of a roll-out.
+	// maxPools and maxName bound the last roll-out that a host reports.
 	maxPools = 1000
 	maxName  = 256
 )
 
-// memoryProbe looks at what the host remembers of roll-outs, and at its version
-// if there is a command for that. What is not there prints nothing.
+// memoryProbe reads the files in which the host remembers roll-outs, and runs
+// the version command if there is one. A missing file prints nothing.
 func memoryProbe(version string) []engine.Command {
 	file := func(path string) string {
 		return "[ ! -e " + path + " ] || head -c " + strconv.Itoa(maxMemory+1) + " " + path + " 2>/dev/null || :"
@@ -39,12 +40,13 @@ func memoryProbe(version string) []engine.Command {
 	if version == "" {
 		return list
 	}
-	// What is cut off must not keep the command waiting, nor hide how it ended.
+	// Output beyond the limit must not block the command, nor hide its exit
+	// status.
 	return append(list, engine.Command{Name: "version", Script: "code=$({ { timeout -k 2 10 sh -c " + hostscript.Quote(version) + " 4>&-; echo $? >&3; } | { head -c 4096 >&4; cat >/dev/null; }; } 3>&1) 4>&1\nexit \"$code\""})
 }
 
-// readMemory adds what memoryProbe has seen. What holdfast has not written so
-// is as good as nothing.
+// readMemory adds the output of memoryProbe. It ignores text that holdfast
+// cannot have written.
 func readMemory(o engine.Outputs, f engine.Facts) engine.Facts {
 	f.Rollout, f.RolloutProblem = readRollout(memoryText(o["roll-out"]))
 	f.Updated = readTime(strings.TrimSpace(memoryText(o["updated"])))
@@ -62,8 +64,8 @@ func memoryText(out engine.Output) string {
 	return out.Stdout
 }
 
-// readRollout reads the last roll-out. What it says decides whether others may
-// begin, on all hosts, so it has to be what holdfast could have written.
+// readRollout parses the last roll-out. It decides whether other hosts may
+// start, so it must have a form that holdfast writes.
 func readRollout(text string) (r *engine.Rollout, problem string) {
 	r = &engine.Rollout{}
 	if json.Unmarshal([]byte(text), r) != nil || r.Run == "" || len(r.Targets) == 0 {
@@ -85,12 +87,12 @@ func readRollout(text string) (r *engine.Rollout, problem string) {
 	return r, ""
 }
 
-// isName reports whether a text can be that of a run, a pool or an OS.
+// isName reports whether a text can be the name of a run, a pool or an OS.
 func isName(text string) bool {
 	return text != "" && len(text) <= maxName && textutil.Printable(text) == text && !strings.ContainsAny(text, "\n\t")
 }
 
-// readTime reads a time that can be written as JSON again.
+// readTime parses a time that JSON can represent.
 func readTime(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 9999 {
@@ -99,7 +101,7 @@ func readTime(text string) time.Time {
 	return t
 }
 
-// readDigests reads digests as holdfast names OS by them, one a line.
+// readDigests parses digests of OS images, one a line.
 func readDigests(text string) []string {
 	var list []string
 	for line := range strings.Lines(text) {
@@ -111,8 +113,7 @@ func readDigests(text string) []string {
 	return list
 }
 
-// readVersion gives the first line that a version command has printed, as far
-// as it may be shown.
+// readVersion returns the first line, printable and shortened to maxVersion.
 func readVersion(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	line = textutil.Printable(strings.TrimSpace(line))

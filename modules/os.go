@@ -11,30 +11,30 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// driver knows one tool that updates the OS of a host. Below all of them is
+// driver knows one tool that updates the OS of a host. Every driver is based on
 // ostree, which keeps the deployments and the lock of the staged one.
 type driver interface {
-	// probeCommands lists what to look at besides ostree.
+	// probeCommands returns the probes in addition to those of ostree.
 	probeCommands() []engine.Command
-	// readStatus names the deployments that ostree has listed as the tool does.
+	// readStatus adds the deployments as the tool reports them. The facts
+	// already have those of ostree.
 	readStatus(engine.Outputs, engine.Facts) engine.Facts
-	// checkUpdate reports what speaks against updating the host.
+	// checkUpdate returns the reason why the host cannot be updated, or nil.
 	checkUpdate(osUpdate, engine.Facts) error
-	// stageJob gives the variables and functions of the shell function stage, and
-	// its arguments.
+	// stageJob returns the variables, functions and arguments of the shell
+	// function stage.
 	stageJob(osUpdate, engine.Facts) script
-	// restoreFunctions gives the shell functions restore, which makes the previous
-	// deployment the one that is booted next, and drop, which takes away the
-	// staged one.
+	// restoreFunctions returns the shell functions restore, which boots the
+	// previous deployment next, and drop, which removes the staged deployment.
 	restoreFunctions() string
 }
 
-// osUpdate is what a host's next deployment is to be.
+// osUpdate describes the next deployment of a host.
 type osUpdate struct {
 	os     engine.OS
 	digest string     // of the OS
-	again  bool       // it is the booted OS, with other kernel arguments
-	args   kernelArgs // changed from those of the booted deployment
+	again  bool       // the booted OS, with other kernel arguments
+	args   kernelArgs // changes from the booted deployment
 }
 
 func driverOf(o engine.OS) (driver, error) {
@@ -56,7 +56,7 @@ type operatingSystem struct{}
 // Name is the module's name in plans.
 func (operatingSystem) Name() string { return "os" }
 
-// Probe lists what to look at; nothing where no OS is desired.
+// Probe returns no command if no OS is desired.
 func (operatingSystem) Probe(d engine.Desired) []engine.Command {
 	if d.OS == nil {
 		return nil
@@ -142,8 +142,8 @@ func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.St
 	return steps
 }
 
-// newUpdate gives what brings some of the changes about: those that are drift
-// may have been left out.
+// newUpdate returns the update for some of the changes: drift may have been
+// left out.
 func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpdate {
 	u := osUpdate{os: *d.OS, again: true}
 	for _, c := range changes {
@@ -161,8 +161,6 @@ func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpda
 	return u
 }
 
-// argumentChanges compares the kernel arguments of this boot with the desired
-// ones.
 func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	wanted := wantedOf(d, f)
 	if len(wanted.present)+len(wanted.absent) == 0 {
@@ -177,8 +175,8 @@ func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 	return wanted.listChanges(f.CmdLine, drift), nil
 }
 
-// checkLeftoverArgs reports kernel arguments that should go from a host without an OS
-// block, which nothing could take away.
+// checkLeftoverArgs reports kernel arguments that must be removed from a host
+// without an OS block, which has no tool to do so.
 func checkLeftoverArgs(d engine.Desired, f engine.Facts) error {
 	if gone := wantedOf(d, f).absent; len(gone) > 0 {
 		return fmt.Errorf(`kernel argument %s was set by holdfast and is not desired any more; an os block with a driver removes it: os { driver = "ostree" }`, textutil.Printable(gone[0]))
@@ -200,8 +198,8 @@ func recordOf(f engine.Facts) *engine.Applied {
 	return f.Config.Applied
 }
 
-// notBootedError tells a host that is not booted from a deployment from one of which
-// that is not known.
+// notBootedError distinguishes a host that is not booted from a deployment from
+// a host of which that is unknown.
 func notBootedError(f engine.Facts) error {
 	for _, p := range f.Problems {
 		if tool, _, ok := strings.Cut(p, " status: "); ok && !strings.Contains(tool, ":") {
@@ -211,7 +209,6 @@ func notBootedError(f engine.Facts) error {
 	return errors.New("not booted from an ostree deployment")
 }
 
-// describeDeployment names a deployment for people.
 func describeDeployment(d engine.Deployment) string {
 	if d.Version == "" {
 		return engine.ShortDigest(d.Digest)
@@ -219,14 +216,14 @@ func describeDeployment(d engine.Deployment) string {
 	return d.Version + " (" + engine.ShortDigest(d.Digest) + ")"
 }
 
-// freeBytes reads what df -Pk prints about one file system.
+// freeBytes parses the output of df -Pk for one file system.
 func freeBytes(text string) (int64, error) {
 	_, line, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	fields := strings.Fields(line)
 	if len(fields) < 6 {
 		return 0, fmt.Errorf("df prints %q", text)
 	}
-	// The name of the device may contain spaces; what follows it does not.
+	// The name of the device may contain spaces; the columns after it do not.
 	kib, err := strconv.ParseInt(fields[len(fields)-3], 10, 53)
 	return kib * 1024, err
 }

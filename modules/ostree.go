@@ -48,14 +48,15 @@ func (ostree) stageJob(u osUpdate, f engine.Facts) script {
 	return s
 }
 
-// originFile is where ostree keeps what a deployment follows.
+// originFile returns the path of the file in which ostree keeps the origin of a
+// deployment.
 func originFile(d engine.Deployment) string {
 	i := strings.LastIndex(d.ID, "-")
 	return "/ostree/deploy/" + d.ID[:max(i, 0)] + "/deploy/" + d.ID[i+1:] + ".origin"
 }
 
-// isOlder tells whether "TOOL YEAR.RELEASE" is older than that. A version that
-// is not understood is taken for a newer one.
+// isOlder reports whether "TOOL YEAR.RELEASE" is older than the given release.
+// It regards an unknown format as newer.
 func isOlder(tool string, year, release int) bool {
 	var y, r int
 	_, version, _ := strings.Cut(tool, " ")
@@ -65,7 +66,7 @@ func isOlder(tool string, year, release int) bool {
 	return y < year || y == year && r < release
 }
 
-// followedRef gives the remote and ref to follow: those of the inventory, else those
+// followedRef returns the remote and ref of the inventory, or else those that
 // the booted deployment follows.
 func followedRef(o engine.OS, f engine.Facts) (remote, ref string) {
 	remote, ref = o.Remote, o.Ref

@@ -8,12 +8,12 @@ import (
 	"holdfast/engine"
 )
 
-// ostreeProbe looks at the deployments, the lock, and what went wrong at the
-// last finalize. The JSON appeared in ostree 2025.3, and lacks the origin
-// before 2026.2, so the text is always asked for.
+// ostreeProbe returns the probes for the deployments, the lock, and the failure
+// of the last finalize. JSON is available from ostree 2025.3 on, and lacks the
+// origin before 2026.2, so the text is always read, too.
 //
 // When a finalize fails, ostree writes a stamp to /boot; at the next boot
-// ostree-boot-complete.service fails with what is in it, and removes it.
+// ostree-boot-complete.service fails with its text, and removes it.
 func ostreeProbe() []engine.Command {
 	return []engine.Command{
 		{Name: "ostree version", Script: "ostree --version"},
@@ -34,7 +34,6 @@ fi`},
 	}
 }
 
-// readOstree reads what ostreeProbe printed.
 func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	text, problem := commandOutput(o, "ostree status")
 	f.Deployments = statusText(text)
@@ -73,8 +72,9 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 	return f
 }
 
-// stagedArgs reads the mark of a staging, and the sum of what is staged, which
-// is that in the mark unless somebody else has staged something since.
+// stagedArgs returns the digest in the mark of a staging. It returns "" if the
+// checksum in the mark is not the one of the staged deployment: somebody else
+// has staged another one since.
 func stagedArgs(text string) string {
 	f := strings.Fields(text)
 	if len(f) != 4 || f[0] != f[2] {
@@ -136,13 +136,12 @@ func deploymentLine(line string) (engine.Deployment, bool) {
 	}, true
 }
 
-// isHexadecimal reports whether s is n lower-case hexadecimal digits.
 func isHexadecimal(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// statusJSON reads "ostree admin status --json", and takes what it lacks from
-// the deployments that the text had.
+// statusJSON parses "ostree admin status --json". It takes missing origins from
+// the deployments of the text.
 func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment, bool) {
 	var status struct {
 		Deployments []struct {
@@ -181,8 +180,8 @@ func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment,
 	return list, true
 }
 
-// finalizeErr picks the reason from a stamp or from what
-// ostree-boot-complete.service logged.
+// finalizeErr returns the reason in a stamp, or in the log of
+// ostree-boot-complete.service.
 func finalizeErr(text string) string {
 	const mark = "failed on previous boot: "
 	if i := strings.LastIndex(text, mark); i >= 0 {

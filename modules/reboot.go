@@ -11,15 +11,14 @@ import (
 const (
 	// rebootUnit is the transient unit on a host that reboots it.
 	rebootUnit = engine.RebootUnit
-	// syncTimeout is how long it may take to write to disk all that a host still has
-	// in memory.
+	// syncTimeout bounds the time to write all cached data of a host to disk.
 	syncTimeout = engine.Duration(3 * time.Minute)
-	// orderTimeout is how long it may take until a reboot has been ordered: longer
-	// than the host itself allows, so that its refusal is heard.
+	// orderTimeout bounds the order to reboot. It is longer than the timeout on
+	// the host, so that the message of a refusal arrives.
 	orderTimeout = engine.Duration(2 * time.Minute)
 )
 
-// timeOrder notes when, in the host's uptime, the order to reboot came.
+// timeOrder notes the uptime of the host at which the order to reboot arrived.
 const timeOrder = "read -r asked rest </proc/uptime\n"
 
 // finalizeSteps unlock the staged deployment, reboot into it, and wait for it.
@@ -28,17 +27,17 @@ func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
 	return rebootSteps(t, "finalize", finalizeScript, vars)
 }
 
-// rebootPlain reboots into the OS that runs now, for what takes effect at boot.
-// One that is staged and not locked would be booted instead, so then it
-// refuses. One that is staged and locked is lost; that only costs staging it
-// again.
+// rebootPlain reboots into the running OS, for changes that take effect at
+// boot. It refuses if a deployment is staged and not locked, because the host
+// would boot that one. A reboot drops a staged and locked deployment, which
+// only has to be staged again.
 func rebootPlain(t engine.Target) []engine.Step {
 	return rebootSteps(t, "reboot", plainRebootScript, map[string]string{"digest": "", "args": ""})
 }
 
-// rebootSteps sync the disks of the host, make it reboot if a check finds nothing
-// against it, and wait until it has come back from another boot with the OS of
-// that digest ("": whichever it is).
+// rebootSteps sync the disks of the host, run a check, reboot the host if the
+// check passes, and wait for another boot with the OS of vars["digest"] (""
+// accepts any OS).
 func rebootSteps(t engine.Target, name, check string, vars map[string]string) []engine.Step {
 	digest, what := vars["digest"], ""
 	if digest != "" {
@@ -54,15 +53,15 @@ func rebootSteps(t engine.Target, name, check string, vars map[string]string) []
 	}}
 }
 
-// syncDisks is a step that comes before the order to reboot, and before what the
-// engine checks last, so that little is left to write from then on.
+// syncDisks comes before the order to reboot, and before the last checks of the
+// engine, so that little is left to write after them.
 func syncDisks(t engine.Target) engine.Step {
 	return hostStep(t, "sync disks", strict+hostscript.CheckHoldSnippet(t.Owner())+syncScript, syncTimeout)
 }
 
-// orderReboot is a step that runs a check on a host that the run holds, and then
-// the job, which reboots it, as the work of a transient unit. What is said for
-// people about the reboot follows the word.
+// orderReboot runs a check on a host that the run holds, and then starts the
+// job, which reboots the host, as a transient unit. The text of what completes
+// the message about the reboot.
 func orderReboot(t engine.Target, name, what string, check, job script) engine.Step {
 	check.vars["unit"], check.vars["what"] = rebootUnit, what
 	held := hostscript.CheckHoldSnippet(t.Owner())

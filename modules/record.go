@@ -2,10 +2,10 @@ package modules
 
 import "holdfast/engine"
 
-// InitialRecord is what a host has at engine.AppliedPath that was provisioned with a
-// configuration (compact), so that it has it from the beginning. Which of its
-// directories were there before is not known: they all stay when they leave
-// the configuration.
+// InitialRecord returns the file to put at engine.AppliedPath of a host that is
+// provisioned with a (compact) configuration. It is unknown which of its
+// directories existed before, so none of them is removed when it leaves the
+// configuration.
 func InitialRecord(c engine.Config) []byte {
 	a := engine.Applied{Schema: engine.AppliedSchema, Config: c}
 	for _, d := range c.Directories {

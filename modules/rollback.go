@@ -8,13 +8,14 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// rollbackSteps make a host that has failed with a new OS boot the one it ran
-// before, once for each OS: one that has been rejected already is not, so that
-// no host goes back and forth. There are none where the OS stays.
+// rollbackSteps make a host that has failed with a new OS boot the previous
+// one, once for each OS: an OS that was rejected before is not rolled back, so
+// that no host goes back and forth. There are no steps if the OS does not
+// change.
 //
-// The host notes the digest that failed before anything is done about it. The
-// previous deployment has its own /etc, as it was when the new one was finalized:
-// with what the run had written to the host, as the record in /var says.
+// The host notes the failed digest first. The previous deployment has its own
+// /etc from the time when the new one was finalized, with everything that the
+// run had written until then. That matches the record in /var.
 func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deployment) []engine.Step {
 	if t.Pool.OnFailure != engine.RollbackFailed || old == nil || u.digest == old.Digest || slices.Contains(t.Facts.Rejected, u.digest) {
 		return nil
@@ -32,13 +33,13 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deploym
 	order := orderReboot(t, "roll back", " back into "+old.Digest, check, job)
 	return []engine.Step{syncDisks(t), order, {
 		Name: "wait for the previous OS", On: t.Host.Name,
-		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, // out of a boot that is not known yet
+		Do:      engine.Op{AwaitBoot: &engine.AwaitBoot{Digest: old.Digest}}, // the ID of the failed boot is not known yet
 		Timeout: t.Pool.Timeouts.WithDefaults().Reboot,
 	}}
 }
 
-// Back gives how a host that was left behind with another OS returns to the
-// one it ran before.
+// Back returns the steps by which a host that an earlier run left with another
+// OS returns to its previous OS.
 func (operatingSystem) Back(t engine.Target) []engine.Step {
 	booted, os, hold := t.Facts.Booted(), t.Desired.OS, t.Facts.Hold
 	if booted == nil || os == nil || hold == nil || hold.From == "" || booted.Digest != os.Digest() {
@@ -52,7 +53,8 @@ func (operatingSystem) Back(t engine.Target) []engine.Step {
 	return rollbackSteps(t, osUpdate{os: *os, digest: booted.Digest}, tool, &t.Facts.Deployments[i])
 }
 
-// commitOf is the ostree commit of a deployment, whatever its digest is of.
+// commitOf returns the ostree commit of a deployment, also if its digest is of
+// an image.
 func commitOf(d engine.Deployment) string {
 	commit, _, _ := strings.Cut(d.ID[strings.LastIndex(d.ID, "-")+1:], ".")
 	if !isHexadecimal(commit, 64) {
@@ -62,8 +64,8 @@ func commitOf(d engine.Deployment) string {
 }
 
 // rolledBack reports whether the host was rolled back from an OS that is still
-// on its disk, as it is until the next comes. Its record may tell of kernel
-// arguments that went with that OS.
+// on its disk, until the next one is staged. Its record may have kernel
+// arguments of that OS.
 func rolledBack(f engine.Facts) bool {
 	return slices.ContainsFunc(f.Deployments, func(d engine.Deployment) bool {
 		return !d.Booted && !d.Staged && slices.Contains(f.Rejected, d.Digest)

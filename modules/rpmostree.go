@@ -49,7 +49,7 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		// What ostree calls a digest may not be what rpm-ostree does.
+		// The digests of ostree and rpm-ostree may differ.
 		f.Deployments, f.Problems = nil, appendCopy(f.Problems, problem)
 		return f
 	}
@@ -61,8 +61,8 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	return f
 }
 
-// toDeployment joins what rpm-ostree says with what ostree does of the same
-// deployment.
+// toDeployment combines the status of rpm-ostree with the lock that ostree
+// reports.
 func (d rpmDeployment) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
 	digest := d.ImageDigest
 	for _, other := range []string{d.BaseChecksum, d.Checksum} {
@@ -111,10 +111,10 @@ func (rpmOstree) stageJob(u osUpdate, f engine.Facts) script {
 	return script{vars: vars, args: u.args.commandOptions("--delete=", "--append="), text: rpmOstreeScript}
 }
 
-// imageReference gives the image as rpm-ostree wants it, to be verified in the
-// way that the booted one was. Where that says nothing, it is the host's own
-// containers-policy.json that decides, which "unverified" does not switch off:
-// it only accepts a policy that lets everything in.
+// imageReference returns the image in the form of rpm-ostree, with the same
+// verification as the booted one. If the booted one has none,
+// containers-policy.json of the host decides: "unverified" does not disable it,
+// but only accepts a policy that accepts every image.
 func imageReference(image string, f engine.Facts) string {
 	origin := ""
 	if booted := f.Booted(); booted != nil {

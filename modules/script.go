@@ -50,8 +50,8 @@ var (
 	bootcBackScript string
 )
 
-// script is a shell script: variables and arguments, and text that uses them.
-// One of the variables may be another script, for a transient unit.
+// script is a shell script with variables and arguments. job, another script
+// for a transient unit, becomes a variable, too.
 type script struct {
 	vars map[string]string
 	args []string
@@ -59,7 +59,7 @@ type script struct {
 	text string
 }
 
-// String gives the whole script, with every value quoted.
+// String returns the whole script, with every value quoted.
 func (s script) String() string {
 	names := make([]string, 0, len(s.vars))
 	for name := range s.vars {
@@ -85,8 +85,8 @@ func (s script) String() string {
 
 const strict = "set -eu\n"
 
-// allowedHolders are the runs that may hold a host on which something is done that
-// disrupts nothing: this one, and one whose hold is taken over.
+// allowedHolders returns the runs that may hold a host during a non-disruptive
+// change: this run, and a run whose hold it adopts.
 func allowedHolders(t engine.Target) []engine.HoldOwner {
 	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
 		return []engine.HoldOwner{t.Owner(), h.Owner()}
@@ -94,8 +94,8 @@ func allowedHolders(t engine.Target) []engine.HoldOwner {
 	return []engine.HoldOwner{t.Owner()}
 }
 
-// stageStep puts the OS on the host's disk. A hold that the plan was made with
-// is the run's own or one it takes over; any other is respected.
+// stageStep writes the OS to the disk of the host. Only this run, or the run
+// whose hold it adopts, may hold the host.
 func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	timeout := t.Pool.Timeouts.WithDefaults().Stage
 	job := tool.stageJob(u, t.Facts)
@@ -114,7 +114,8 @@ func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 		text: libScript + stageScript,
 	}
 	step := hostStep(t, "stage", strict+free+stage.String(), timeout)
-	// The script goes on when its connection is cut, so its unit may start yet.
+	// The script continues after its connection is lost, so it may still start
+	// its unit.
 	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + StageUnit + " || :; sleep 1; done"
 	return step
 }

@@ -19,29 +19,29 @@ const StageUnit = engine.StageUnit
 // written as JSON.
 const maxClock = 253402300800
 
-// orderedScript tells, on a third line, of a reboot that was ordered in this
-// boot and may still be delayed: by inhibitors of logind, of which that of the
-// kubelet lasts for minutes (shutdownGracePeriod). One that has not begun after
-// ten minutes will not.
+// orderedScript prints a third line if a reboot was ordered in this boot and
+// may still be delayed by an inhibitor of logind. The one of the kubelet lasts
+// for minutes (shutdownGracePeriod). A reboot that has not started after ten
+// minutes will not start.
 const orderedScript = `if read -r at 2>/dev/null </run/holdfast/rebooting && read -r up rest </proc/uptime && [ "${up%%.*}" -lt $((at + 600)) ]; then echo ordered; fi`
 
-// etcdProbeScript prints what says that etcd runs on the host, a line each: the
-// manifest of a static pod, or a listener on a port of etcd. That a unit of etcd
-// runs is seen among the services.
+// etcdProbeScript prints signs that etcd runs on the host, one a line: the
+// manifest of a static pod, or a listener on a port of etcd. Units of etcd are
+// found among the services.
 const etcdProbeScript = `for f in /etc/kubernetes/manifests/etcd*; do if [ -f "$f" ]; then echo "static pod $f"; fi; done
 for p in "2379 094B" "2380 094C"; do
 	if grep -qsE "^ *[0-9]+: [0-9A-F]+:${p#* } [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6; then echo "a listener on port ${p% *}"; fi
 done`
 
-// system observes what holds for every host: its boot, clock, hold, units, and
-// what it remembers of roll-outs.
-// It wants nothing changed.
+// system gathers the facts of every host: its boot, clock, hold and units, and
+// the roll-outs that it remembers. It makes no changes.
 type system struct{}
 
 // Name is the module's name in plans.
 func (system) Name() string { return "system" }
 
-// Probe lists what to look at.
+// Probe returns the same commands for every host, and the version command of
+// its pool.
 func (system) Probe(d engine.Desired) []engine.Command {
 	return append([]engine.Command{
 		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
@@ -50,14 +50,15 @@ func (system) Probe(d engine.Desired) []engine.Command {
 		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + rebootUnit + " || :\n" + orderedScript},
 		{Name: "hold", Script: hostscript.HoldLookScript()},
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
-		// Not list-unit-files, which makes systemd read the files of all units: it takes most of the time of a look.
+		// Not list-unit-files: it makes systemd read all unit files, which
+		// takes most of the time of a probe.
 		{Name: "services", Script: "systemctl show --property=Id,SubState,UnitFileState --state=running '*.service'"},
 		{Name: "etcd", Script: etcdProbeScript},
 		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + StageUnit},
 	}, memoryProbe(d.VersionCommand)...)
 }
 
-// Read adds what was seen to the facts.
+// Read adds the output of the probes to the facts.
 func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
 	text := func(name string) string {
 		out, problem := commandOutput(o, name)
@@ -86,8 +87,8 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 // maxEtcdSigns is how many signs of etcd are kept.
 const maxEtcdSigns = 4
 
-// etcdSigns returns what says that etcd runs on the host: units among the
-// services that run, and what etcdProbeScript printed.
+// etcdSigns returns signs that etcd runs on the host: running units, and the
+// output of etcdProbeScript.
 func etcdSigns(services, looked string) []string {
 	var signs []string
 	for line := range strings.Lines(services) {
@@ -101,9 +102,8 @@ func etcdSigns(services, looked string) []string {
 	return signs[:min(maxEtcdSigns, len(signs))]
 }
 
-// isStopping reads the state of the system, that of the unit that reboots it, and
-// whether it has ordered that: a host whose reboot is ordered is as good as gone
-// before systemd knows it.
+// isStopping reports whether the host is shutting down. That includes a reboot
+// that was ordered, before systemd knows it.
 func isStopping(states string) bool {
 	lines := strings.Split(strings.TrimSpace(states), "\n")
 	return lines[0] == "stopping" || slices.ContainsFunc(lines[1:], func(s string) bool {
@@ -117,7 +117,8 @@ func (system) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { retu
 // Steps are none.
 func (system) Steps(engine.Target, []engine.Change) engine.Steps { return engine.Steps{} }
 
-// commandOutput gives what a command printed, or why that is not to be used.
+// commandOutput returns the output of a command, or the problem that makes it
+// unusable.
 func commandOutput(o engine.Outputs, name string) (text, problem string) {
 	out, ok := o[name]
 	switch {
@@ -134,5 +135,5 @@ func lastLine(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// appendCopy appends without touching what another copy of the facts may share.
+// appendCopy appends to a copy, because other facts may share the list.
 func appendCopy(list []string, s string) []string { return append(list[:len(list):len(list)], s) }

@@ -7,18 +7,17 @@ import (
 	"holdfast/engine"
 )
 
-// ForPlay gives the modules of a play, in the order in which a host is changed.
-// They look at what those of All look at, and what makes a host match gives
-// changes only as far as the play has a task for it: "config" for the
-// configuration, "finalize" for the OS and kernel arguments, "stage" for
-// putting those on disk.
+// ForPlay returns the modules of a play, in the order in which a host is
+// changed. They use the probes of All. They return the changes that make a host
+// match only if the play has a task for them: "config" for the configuration,
+// "finalize" for the OS and kernel arguments, "stage" to put those on disk.
 //
-// All other tasks are carried out once on each host of a run: they give a change
-// until Facts.Finished. A play whose tasks disturb nothing and make nothing
-// match gives one for each of them; in other plays those that disturb nothing
-// happen only on hosts on which something else does, and give none. What comes
-// before the actions is not done again where one of these has failed. That, and
-// pre_tasks and post_tasks, comes from the last of the modules, which is also
+// All other tasks are carried out once on each host of a run: they return a
+// change until Facts.Finished. In a play without disruptive and matching tasks
+// every task returns a change. In other plays, non-disruptive tasks return
+// none, and are carried out only on hosts that another task changes. Tasks
+// before the actions are not repeated after an action has failed. These tasks,
+// and pre_tasks and post_tasks, come from the last module, which is also
 //
 //	type Surround interface { Around(Target) (before, after []Step) }
 //
@@ -31,8 +30,8 @@ func ForPlay(play engine.Play) []engine.Module {
 	}
 }
 
-// SkipNonMembers is the play as it is for a site: hosts that are members of no etcd
-// cluster skip the tasks that are about theirs.
+// SkipNonMembers returns the play in which hosts that are members of no etcd
+// cluster skip the tasks for their cluster.
 func SkipNonMembers(play engine.Play, inv engine.Inventory) engine.Play {
 	tasks := make([]engine.Task, len(play.Tasks))
 	for i, t := range play.Tasks {
@@ -52,24 +51,25 @@ func SkipNonMembers(play engine.Play, inv engine.Inventory) engine.Play {
 	return play
 }
 
-// tasks are those tasks of a play that are carried out once on each host of a
-// run: the early ones are in place of a write, before files are written.
+// tasks is the module for tasks that are carried out once on each host of a
+// run. The early ones run before files are written.
 type tasks struct {
 	play  engine.Play
 	early bool
 }
 
-// Name is the module's name in errors. Changes have that of their task.
+// Name is the module's name in errors. A change has the name of its task
+// instead.
 func (tasks) Name() string { return "tasks" }
 
-// Probe lists nothing to look at.
+// Probe returns no commands.
 func (tasks) Probe(engine.Desired) []engine.Command { return nil }
 
 // Read adds nothing to the facts.
 func (tasks) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
 
-// Diff gives the tasks that are left to do on the host, but for those that only
-// surround the others.
+// Diff returns the tasks that are left to do on the host, without those that
+// only surround others.
 func (m tasks) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	if f.Finished {
 		return nil, nil
@@ -87,8 +87,8 @@ func (m tasks) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	return changes, nil
 }
 
-// Steps carry out the tasks that have changes, and what is between them.
-// Without a hold that is done only if none of them needs one.
+// Steps carry out the tasks that have changes, and the tasks between them.
+// Steps that run without a hold are set only if no task needs one.
 func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	var s engine.Steps
 	if len(changes) == 0 {
@@ -113,12 +113,12 @@ func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	return s
 }
 
-// surroundingTasks are the tasks that are not early, with those that surround
-// what is done to a host.
+// surroundingTasks is the module for the tasks that are not early, and for the
+// tasks before and after the changes of a host.
 type surroundingTasks struct{ tasks }
 
-// Around gives what is done on a host before its changes are made, and when it
-// is back. Tasks that have been carried out are not among it.
+// Around returns the steps before the changes of a host, and those after its
+// return. It omits tasks that are done already.
 func (m surroundingTasks) Around(t engine.Target) (before, after []engine.Step) {
 	var first, last []placedTask
 	for _, p := range arrangeTasks(m.play, t.Host.Name) {

@@ -15,9 +15,9 @@ type taskOS struct {
 	play engine.Play
 }
 
-// Diff gives the changes of the OS and of kernel arguments to a play that
-// finalizes them. One that only stages has them as long as they are not staged,
-// and then takes nothing.
+// Diff returns the changes of the OS and of kernel arguments if the play
+// finalizes them. If it only stages, it returns them until they are staged,
+// without actions.
 func (m taskOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	switch {
 	case hasTask(m.play, engine.FinalizeTask, f.Host):
@@ -70,10 +70,10 @@ func (m taskConfig) Steps(t engine.Target, changes []engine.Change) engine.Steps
 	return m.configuration.Steps(t, changes)
 }
 
-// desiredForRecord is the desired state that is to be on record. Of a play that does not
-// finalize, the record says of the system what it said before: kernel arguments
-// that are said to be applied and are not would be taken for drift, and those
-// that have gone would be forgotten.
+// desiredForRecord returns the desired state to record. If the play does not
+// finalize, kernel arguments and other settings of the OS stay as in the old
+// record. Otherwise, arguments that are not applied yet would count as drift,
+// and removed ones would be forgotten.
 func (m taskConfig) desiredForRecord(d engine.Desired, f engine.Facts) engine.Desired {
 	if d.Config == nil || hasTask(m.play, engine.FinalizeTask, f.Host) {
 		return d

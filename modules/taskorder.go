@@ -8,35 +8,35 @@ import (
 	"holdfast/engine"
 )
 
-// taskPlace is where in a host's sequence a task is carried out.
+// taskPlace is the part of the sequence of a host in which a task is carried
+// out.
 type taskPlace int
 
 const (
 	beforeDrain taskPlace = iota // before the drain
 	beforeWrite                  // after the drain, before files are written
-	withActions                  // where actions make changes take effect
+	withActions                  // among the actions
 	afterReturn                  // when the host is back
 )
 
-// placedTask is a task with its place on one host.
+// placedTask is a task with its place in the sequence of one host.
 type placedTask struct {
 	engine.Task
-	list   string // the list it is in, for people: task, pre-task or post-task
+	list   string // task, pre-task or post-task
 	number int    // in that list, from 1
 	at     taskPlace
-	change bool // it is one of its own
+	change bool // the task is a change, and does not only surround others
 }
 
-// arrangeTasks gives the tasks of a play for a host, in the order in which they are
-// carried out, which is the order in which they are written. The host is made
-// to match, and rebooted, once: where the first task stands that is about that.
-// What only surrounds the tasks that disturb a host does so before the drain
-// and when the host is back.
+// arrangeTasks returns the tasks of a play for a host, in their order in the
+// playbook. The host is updated and rebooted once: at the first task for that.
+// Non-disruptive tasks before and after the others run before the drain and
+// after the return.
 func arrangeTasks(play engine.Play, host string) []placedTask {
 	list := tasksOfHost(play.PreTasks, host, "pre-task", beforeDrain)
 	all := tasksOfHost(play.Tasks, host, "task", beforeDrain)
 	if len(all) == 0 {
-		return nil // there is nothing to surround
+		return nil // no task to surround
 	}
 	matching, first, last := -1, -1, -1
 	for i, p := range all {
@@ -70,8 +70,8 @@ func arrangeTasks(play engine.Play, host string) []placedTask {
 	return append(list, tasksOfHost(play.PostTasks, host, "post-task", afterReturn)...)
 }
 
-// tasksOfHost gives the tasks of a list that a host does not skip, without those
-// that others than this module carry out, before everything else.
+// tasksOfHost returns the tasks of a list that a host does not skip, without
+// those of other modules, which run before everything else.
 func tasksOfHost(tasks []engine.Task, host, list string, at taskPlace) []placedTask {
 	var some []placedTask
 	for i, t := range tasks {
@@ -84,7 +84,6 @@ func tasksOfHost(tasks []engine.Task, host, list string, at taskPlace) []placedT
 	return some
 }
 
-// hasTask reports whether a play has a task of that module for a host.
 func hasTask(play engine.Play, module, host string) bool {
 	for _, t := range play.Tasks {
 		if t.Module == module && !t.Skip[host] {
@@ -94,8 +93,7 @@ func hasTask(play engine.Play, module, host string) bool {
 	return false
 }
 
-// changesHost reports whether the task is one for the sake of which a host is
-// disturbed, or has something reloaded.
+// changesHost reports whether the task disrupts a host, or reloads a unit.
 func (p placedTask) changesHost() bool {
 	switch {
 	case p.Command != nil:
@@ -106,7 +104,6 @@ func (p placedTask) changesHost() bool {
 	return p.Module == engine.RebootTask || p.Module == engine.EtcdDefragTask
 }
 
-// asChange is the task as a change that the host needs.
 func (p placedTask) asChange(play engine.Play) engine.Change {
 	return engine.Change{
 		Module: p.Module, Resource: p.resourceName(),
@@ -115,7 +112,7 @@ func (p placedTask) asChange(play engine.Play) engine.Change {
 	}
 }
 
-// commandText is a command on one line, for who wants to know what is run.
+// commandText returns the command on one line, to show to the operator.
 func (p placedTask) commandText() string {
 	if p.Command == nil {
 		return ""
@@ -143,7 +140,8 @@ func (p placedTask) resourceName() string {
 	return p.Module
 }
 
-// allActions gives what the task takes, so that budgets and quorum can be kept.
+// allActions returns the actions of the task with the drain before them, for
+// budgets and quorum.
 func (p placedTask) allActions() []engine.Action {
 	drain := p.Command != nil && p.Command.Drain || p.Service != nil && p.Service.Drain || p.Module == engine.RebootTask
 	list := p.ownActions()
@@ -153,7 +151,7 @@ func (p placedTask) allActions() []engine.Action {
 	return list
 }
 
-// ownActions gives what the task does itself.
+// ownActions returns the actions of the task without a drain.
 func (p placedTask) ownActions() []engine.Action {
 	switch {
 	case p.Service != nil && p.Service.Reload:

@@ -20,25 +20,26 @@ var (
 	taskServiceScript string
 )
 
-// How long tasks may take whose playbook does not say.
+// Defaults for tasks whose playbook sets no timeout.
 const (
 	defaultCommandTimeout = engine.Duration(5 * time.Minute)
 	defaultWaitTimeout    = engine.Duration(5 * time.Minute)
-	// defragTimeout is more than etcd takes for the 8 GiB that it is said to work
-	// well with at most, on a disk that writes 20 MB a second.
+	// defragTimeout is longer than etcd takes for 8 GiB, its recommended
+	// maximum, on a disk that writes 20 MB a second.
 	defragTimeout = engine.Duration(10 * time.Minute)
-	// stepMargin is what a step has beyond what the host itself allows its deed.
+	// stepMargin is the time that a step has in addition to the timeout on the
+	// host.
 	stepMargin = engine.Duration(time.Minute)
 )
 
 var errNoBootID = errors.New("its boot ID is not known, so a reboot could not be told")
 
-// stepsOfTasks gives the steps of tasks that are done one after the other at a
-// place. Before every one that disrupts a member, leadership moves off it and
-// its cluster is asked, whatever was asked before: only right before the first
-// action the engine does that. Then the member is waited for, also by the engine
-// where nothing follows, but not after a command: it may have stopped the member
-// for what the next one does.
+// stepsOfTasks returns the steps of tasks that run one after the other at one
+// place. Before each task that disrupts a member, it moves leadership away and
+// checks the quorum of the cluster again, because the engine does so only
+// before the first action. After the task it waits for the member. The engine
+// does so after the last action. After a command it does not wait: the command
+// may have stopped the member for the next task.
 func stepsOfTasks(t engine.Target, list []placedTask) (steps []engine.Step) {
 	for i, p := range list {
 		disrupts := t.Cluster != nil && needsHold(p.allActions())
@@ -55,7 +56,8 @@ func stepsOfTasks(t engine.Target, list []placedTask) (steps []engine.Step) {
 	return steps
 }
 
-// etcdCheckSteps moves leadership off the host and asks whether its cluster may lose it.
+// etcdCheckSteps move leadership off the host, and check that its cluster keeps
+// quorum without it.
 func etcdCheckSteps(t engine.Target) []engine.Step {
 	on, name := t.Host.Name, t.Cluster.Name
 	return []engine.Step{
@@ -64,8 +66,8 @@ func etcdCheckSteps(t engine.Target) []engine.Step {
 	}
 }
 
-// taskSteps carry out the task, each under the task's name. Those of a reboot are
-// not among them.
+// taskSteps returns the steps of a task, with the name of the task, except for
+// those of a reboot.
 func (p placedTask) taskSteps(t engine.Target) []engine.Step {
 	switch {
 	case p.Command != nil && p.Command.Bastion:
@@ -88,11 +90,11 @@ func (p placedTask) taskSteps(t engine.Target) []engine.Step {
 	return nil
 }
 
-// hostCommand runs the command on the host, which ends it with what it has
-// started where it takes too long; only what has left its process group
-// escapes that. It may not run twice where its answer is lost. Where it is not
-// for disrupting, the host is as it was, by what the playbook says, whether or
-// not it fails: there is a way back.
+// hostCommand runs the command on the host. The host kills the command with its
+// process group after the timeout; processes that left the group survive. It
+// must not run twice if its answer is lost. If the playbook declares it as
+// non-disruptive, the host counts as unchanged even after a failure, and the
+// run can go back.
 func (p placedTask) hostCommand(t engine.Target) engine.Step {
 	limit, failed := cmp.Or(p.Command.Timeout, defaultCommandTimeout), hostscript.ScriptCannot
 	if p.changesHost() {
@@ -109,8 +111,8 @@ func (p placedTask) hostCommand(t engine.Target) engine.Step {
 	return step
 }
 
-// serviceStep restarts or reloads the unit if it runs. One that the host does not
-// have, or has masked, is refused.
+// serviceStep restarts or reloads the unit if it runs. It refuses a unit that
+// the host does not have, or has masked.
 func (p placedTask) serviceStep(t engine.Target) engine.Step {
 	do := rules.Action{Action: p.ownActions()[0], Timeout: p.Service.Timeout}
 	s := script{
@@ -122,8 +124,8 @@ func (p placedTask) serviceStep(t engine.Target) engine.Step {
 	return step
 }
 
-// holdCheck gives the lines that check the hold: a task that disrupts needs the
-// run's, any other leaves alone what somebody else holds.
+// holdCheck returns the check of the hold: a disruptive task needs the hold of
+// the run, any other task only leaves alone the holds of others.
 func (p placedTask) holdCheck(t engine.Target) string {
 	if needsHold(p.allActions()) {
 		return hostscript.CheckHoldSnippet(t.Owner())
@@ -131,7 +133,7 @@ func (p placedTask) holdCheck(t engine.Target) string {
 	return hostscript.CheckFreeSnippet(allowedHolders(t)...)
 }
 
-// needsHold reports whether a host is disrupted by what these actions do.
+// needsHold reports whether these actions disrupt a host.
 func needsHold(actions []engine.Action) bool {
 	return slices.ContainsFunc(actions, func(a engine.Action) bool {
 		return a.Type != engine.NoAction && a.Type != engine.ReloadUnit
@@ -147,9 +149,9 @@ func (p placedTask) defragSteps(t engine.Target) []engine.Step {
 	}}
 }
 
-// taskReboot reboots the host into the OS that it runs. Its steps are named as
-// those of other reboots: by the name a later run knows from the journal that it
-// has to wait for the host.
+// taskReboot reboots the host into the running OS. Its steps have the names of
+// other reboots: by them, a later run learns from the journal that it must wait
+// for the host.
 func taskReboot(t engine.Target) []engine.Step {
 	steps := rebootPlain(t)
 	for i, s := range steps {
@@ -162,7 +164,7 @@ func taskReboot(t engine.Target) []engine.Step {
 	return steps
 }
 
-// inSeconds gives whole seconds, for timeout(1): at least one.
+// inSeconds returns whole seconds for timeout(1), at least one.
 func inSeconds(d engine.Duration) string {
 	return strconv.FormatInt(max(1, int64((time.Duration(d)+time.Second-1)/time.Second)), 10)
 }

@@ -7,7 +7,8 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// waitGate is what a task waits for. It is asked until it is so, or time is up.
+// waitGate returns the gate of a task that waits. A run asks it until it
+// succeeds or times out.
 func waitGate(name string, w engine.WaitForTask, limit engine.Duration) *engine.Gate {
 	g := engine.Gate{Name: name, Timeout: limit}
 	switch {
@@ -23,12 +24,12 @@ func waitGate(name string, w engine.WaitForTask, limit engine.Duration) *engine.
 	return &g
 }
 
-// portScript succeeds where something listens on a TCP port of the host, on
-// whichever address: a socket in state 0A of /proc/net/tcp or tcp6, whose
-// columns are local address, remote address (nobody's) and state, in
-// hexadecimal (Linux, Documentation/networking/proc_net_tcp). No connection is
-// made, so it takes no tool, and a service sees none that says nothing. A port
-// that the kernel forwards elsewhere is not seen.
+// portScript succeeds if a process listens on a TCP port of the host, on any
+// address: a socket in state 0A of /proc/net/tcp or tcp6, whose columns are
+// local address, remote address (all zero) and state, in hexadecimal (Linux,
+// Documentation/networking/proc_net_tcp). It needs no tool, and makes no
+// connection, which a service would see. It does not find a port that the
+// kernel forwards elsewhere.
 func portScript(port int) string {
 	return fmt.Sprintf(`case $(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null || :) in
 *:%04[1]X' 00000000:0000 0A '* | *:%04[1]X' 00000000000000000000000000000000:0000 0A '*) exit 0 ;;

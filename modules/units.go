@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// unitNames reads the unit of each line of systemctl's lists. It is the first
-// column, or the second where some versions put the mark of a failed unit in
-// front, with --plain too. A unit's name has a dot, a mark has none.
+// unitNames returns the unit of each line of a list of systemctl. It is the
+// first column, or the second if the version prints a mark before a failed
+// unit, even with --plain. The name of a unit has a dot, a mark has none.
 func unitNames(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -26,9 +26,10 @@ func isUnitName(word string) bool {
 	return dot > 0 && dot < len(word)-1
 }
 
-// enabledServices returns the running services that are enabled: those that
-// also run after a reboot. It reads what systemctl show prints, a paragraph for
-// each service. Users' managers and sessions come and go with people.
+// enabledServices returns the running services that are enabled, and so run
+// again after a reboot. It reads the output of systemctl show, a paragraph for
+// each service. It omits user managers and sessions, which start and stop with
+// logins.
 func enabledServices(text string) []string {
 	var names []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
@@ -44,8 +45,8 @@ func enabledServices(text string) []string {
 	return names
 }
 
-// unitTemplate gives getty@.service for getty@tty1.service, and "" for a unit that
-// is not an instance.
+// unitTemplate returns getty@.service for getty@tty1.service, and "" for a unit
+// that is not an instance.
 func unitTemplate(name string) string {
 	prefix, instance, ok := strings.Cut(name, "@")
 	dot := strings.LastIndexByte(instance, '.')
@@ -55,7 +56,7 @@ func unitTemplate(name string) string {
 	return prefix + "@" + instance[dot:]
 }
 
-// parseProperties reads what systemctl show prints.
+// parseProperties parses the output of systemctl show.
 func parseProperties(text string) map[string]string {
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
