@@ -18,7 +18,7 @@ func classifyConnect(err error) (Kind, string) {
 	case errors.As(err, &dns):
 		return Resolve, "check the address in the inventory, or the name service"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return Refused, "check that sshd runs there and that the port is right"
+		return Refused, "check that sshd runs there on this port"
 	case KindOf(err) == Lost:
 		return Lost, "the connection to the jump host ended"
 	}
@@ -31,7 +31,7 @@ func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 	case err.Reason == ssh.Prohibited:
 		return Forward, "allow it on the jump host (AllowTcpForwarding, PermitOpen in sshd_config)"
 	case strings.Contains(m, "refused"):
-		return Refused, "check that sshd runs there and that the port is right"
+		return Refused, "check that sshd runs there on this port"
 	case strings.Contains(m, "name or service not known"), strings.Contains(m, "no such host"), strings.Contains(m, "name resolution"):
 		return Resolve, "the jump host resolves the name: check the address in the inventory, or its name service"
 	}
