@@ -31,7 +31,7 @@ type app struct {
 	diffs     bool // contents of files are shown
 }
 
-func (a *app) command() *cobra.Command {
+func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "holdfast",
 		Short: "Keep ostree-based hosts in their desired state without costing etcd its quorum",
@@ -47,7 +47,7 @@ unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
 		SilenceUsage:  true,
 		Version:       readBuild().String(),
 
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.given(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.checkFlags(cmd) },
 	}
 	f := root.PersistentFlags()
 	f.StringArrayVarP(&a.inventory, "inventory", "i", defaultInventory(), "inventory: file or folder `PATH` (repeatable; default $HOLDFAST_INVENTORY, else inventory.hcl)")
@@ -75,16 +75,16 @@ func defaultInventory() []string {
 	return []string{"inventory.hcl"}
 }
 
-// warn tells the operator of something that does not keep the command from going on.
-func (a *app) warn(text string) { fmt.Fprintln(a.stderr, "holdfast: warning:", text) }
+// printWarning tells the operator of something that does not keep the command from going on.
+func (a *app) printWarning(text string) { fmt.Fprintln(a.stderr, "holdfast: warning:", text) }
 
-// terminal reports whether a stream is a terminal that may get colours.
-func terminal(f *os.File) bool {
+// isColourTerminal reports whether a stream is a terminal that may get colours.
+func isColourTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// confirm asks a question on the terminal; anything but yes is no.
-func (a *app) confirm(text string) bool {
-	answer, err := question{text: text}.ask(a.soft)
+// askForYes asks a question on the terminal; anything but yes is no.
+func (a *app) askForYes(text string) bool {
+	answer, err := question{text: text}.askOperator(a.soft)
 	return err == nil && string(answer) == "yes"
 }

@@ -25,7 +25,7 @@ type applyFlags struct {
 	saved  string
 	onHeld string
 	step   bool
-	book   bookFlags
+	book   playbookFlags
 
 	bestEffort, overIncomplete, retryRolledBack bool
 
@@ -50,13 +50,13 @@ Twice: stop at once; holds stay, and the next run goes on from there. A lost
 terminal is like the first Ctrl-C.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			outlastReader()
-			if err := f.book.take(args); err != nil {
+			if err := f.book.parseArgs(args); err != nil {
 				return err
 			}
 			if f.onHeld != "skip" && f.onHeld != "refuse" {
 				return fmt.Errorf("apply: --on-held %q: there are skip and refuse", f.onHeld)
 			}
-			return a.apply(cmd.Context(), f)
+			return a.runApply(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
@@ -67,7 +67,7 @@ terminal is like the first Ctrl-C.`,
 	cmd.Flags().BoolVar(&f.overIncomplete, "continue-over-incomplete", false, "roll out another OS although an earlier one has not reached every host")
 	cmd.Flags().BoolVar(&f.retryRolledBack, "retry-rolled-back", false, "try an OS again on hosts that were rolled back from it")
 	addRepair(cmd, &f.repair)
-	f.book.add(cmd)
+	f.book.addFlags(cmd)
 	return cmd
 }
 
@@ -77,8 +77,8 @@ func addRepair(cmd *cobra.Command, hosts *[]string) {
 	cmd.Flags().StringSliceVar(hosts, "repair-member", nil, "disrupt `HOST` although its own etcd member is not healthy: the work is to repair it (repeatable)")
 }
 
-// repairs takes the hosts of --repair-member.
-func (s *site) repairs(names []string) error {
+// setRepairHosts takes the hosts of --repair-member.
+func (s *site) setRepairHosts(names []string) error {
 	for _, name := range names {
 		if h, ok := s.inv.Host(name); !ok || h.Cluster == "" {
 			return fmt.Errorf("--repair-member %s: no host of that name is a member of an etcd cluster", name)
@@ -88,8 +88,8 @@ func (s *site) repairs(names []string) error {
 	return nil
 }
 
-func (a *app) apply(ctx context.Context, f applyFlags) error {
-	a.otherVars = a.bookVars(f.book)
+func (a *app) runApply(ctx context.Context, f applyFlags) error {
+	a.otherVars = a.playbookVariables(f.book)
 	var saved *engine.Plan
 	if f.saved != "" {
 		p, err := a.readPlan(f.saved)
@@ -109,7 +109,7 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if saved != nil && len(f.repair) == 0 {
 		f.repair = saved.Repair
 	}
-	if err := s.repairs(f.repair); err != nil {
+	if err := s.setRepairHosts(f.repair); err != nil {
 		return err
 	}
 	if err := a.readPlays(s, f.book); err != nil {
@@ -127,12 +127,12 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 	if err := a.keepBastion(s); err != nil {
 		return err
 	}
-	unlock, err := s.lock()
+	unlock, err := s.lockSite()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if _, err := s.inherit(); err != nil {
+	if _, err := s.inheritRuns(); err != nil {
 		return err
 	}
 	written, err := journal.Create(s.runsDir, s.run.ID)
@@ -140,23 +140,23 @@ func (a *app) apply(ctx context.Context, f applyFlags) error {
 		return failWith(engine.ExitFailed, fmt.Errorf("%w; nothing was touched", err))
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
-	view, done := a.view(s, f.yes, f.step)
-	told := &untilEnd{Sink: view}
+	view, done := a.newRunView(s, f.yes, f.step)
+	told := &endWatcher{Sink: view}
 	s.run.Sink = report.Redactor{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: told}}
 	s.run.Hide = func(text string) string { return report.HideSensitive(text, s.loaded.Sensitive) }
 	s.run.RefuseHeld = f.onHeld == "refuse"
-	s.run.Approve = a.approval(s, f, saved)
+	s.run.Approve = a.approvePlan(s, f, saved)
 	s.run.BestEffort, s.run.OverIncomplete, s.run.RetryRejected = f.bestEffort, f.overIncomplete, f.retryRolledBack
 	if f.step {
 		s.run.Step = a.askBatch
 	}
 	defer done()
-	a.gently(a.tells())
+	a.gently(a.showsStopping())
 	end := s.run.Apply(ctx)
 	if !told.ended { // a journal that broke has taken the last word with it
 		return failWith(end.Exit, errors.New(s.run.Hide(end.Reason)))
 	}
-	return exit(end.Exit)
+	return exitWith(end.Exit)
 }
 
 // canAsk objects where somebody is to be asked and nobody can be.
@@ -172,14 +172,14 @@ func (a *app) canAsk(f applyFlags) error {
 	return nil
 }
 
-// untilEnd knows whether what is shown has come to the run's end.
-type untilEnd struct {
+// endWatcher knows whether what is shown has come to the run's end.
+type endWatcher struct {
 	report.Sink
 	ended bool
 }
 
 // Emit passes an event on.
-func (u *untilEnd) Emit(e engine.Event) error {
+func (u *endWatcher) Emit(e engine.Event) error {
 	u.ended = u.ended || e.Type == engine.RunEnded
 	return u.Sink.Emit(e)
 }
@@ -187,13 +187,13 @@ func (u *untilEnd) Emit(e engine.Event) error {
 // limitTo limits the work to the hosts of a plan that was made with a limit.
 func (s *site) limitTo(p engine.Plan) {
 	if len(p.Selected) > 0 {
-		s.only(p.Selected)
+		s.selectOnly(p.Selected)
 		s.run.Selected = s.selectFn
 	}
 }
 
-// lock takes the site's lock for the run.
-func (s *site) lock() (func(), error) {
+// lockSite takes the site's lock for the run.
+func (s *site) lockSite() (func(), error) {
 	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: clock{}.Now().Truncate(time.Second)}
 	unlock, err := journal.LockSite(s.runsDir, s.inv.Site, info)
 	var busy *journal.BusyError
@@ -203,22 +203,22 @@ func (s *site) lock() (func(), error) {
 	return unlock, err
 }
 
-// inherit finds out what earlier runs of this bastion left behind, and gives
+// inheritRuns finds out what earlier runs of this bastion left behind, and gives
 // what they have seen. It needs the site's lock: only then are they all known to
 // be over.
-func (s *site) inherit() (journal.History, error) {
+func (s *site) inheritRuns() (journal.History, error) {
 	runs, err := journal.ListRuns(s.runsDir)
 	if err != nil {
 		return journal.History{}, err
 	}
-	left := journal.SummarizeRuns(runs, s.inv.Site, s.owner())
+	left := journal.SummarizeRuns(runs, s.inv.Site, s.holdOwner())
 	s.run.Dead, s.run.Awaited, s.run.Retry, s.run.CompletedOS = left.Dead, left.Rebooting, left.Failed, left.History.Complete
 	return left.History, nil
 }
 
-// approval is how the plan gets the operator's consent: it is the saved one,
+// approvePlan is how the plan gets the operator's consent: it is the saved one,
 // or --yes was given, or they are asked.
-func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.Context, engine.Plan) error {
+func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(context.Context, engine.Plan) error {
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
 		case saved != nil:
@@ -236,7 +236,7 @@ func (a *app) approval(s *site, f applyFlags, saved *engine.Plan) func(context.C
 		if err := a.showPlan(s, plan); err != nil {
 			return err
 		}
-		if !a.confirm("Carry this out? Only \"yes\" is taken for an answer:") {
+		if !a.askForYes("Carry this out? Only \"yes\" is taken for an answer:") {
 			return rollout.ErrDeclined
 		}
 		return nil
@@ -254,27 +254,27 @@ func (a *app) askBatch(_ context.Context, plan engine.Plan) error {
 		where += " of " + strings.Join(b.Canaries, ", ")
 	}
 	text := fmt.Sprintf("Next: %s (%s). Go on? Only \"yes\" is taken for an answer:", strings.Join(textutil.FoldNames(b.Hosts), ", "), where)
-	if !a.confirm(text) {
+	if !a.askForYes(text) {
 		return rollout.ErrNoStep
 	}
 	return nil
 }
 
-// view is what shows the run: JSON lines, or lines for people. done ends it.
-func (a *app) view(s *site, showPlan, asks bool) (report.Sink, func()) {
+// newRunView is what shows the run: JSON lines, or lines for people. done ends it.
+func (a *app) newRunView(s *site, showPlan, asks bool) (report.Sink, func()) {
 	if a.json {
 		return report.JSONLines{W: a.stdout}, func() {}
 	}
-	style := report.Style{Colour: terminal(a.stdout)}
-	if !terminal(a.stdout) || a.verbose || asks || os.Getenv("CI") != "" {
+	style := report.Style{Colour: isColourTerminal(a.stdout)}
+	if !isColourTerminal(a.stdout) || a.verbose || asks || os.Getenv("CI") != "" {
 		return &report.Plain{W: a.stdout, Style: style, Plan: showPlan, Full: a.verbose}, func() {}
 	}
 	live := report.NewLive(a.stdout, style, showPlan)
 	return live, live.Close
 }
 
-// tells reports whether the operator reads what becomes of a Ctrl-C in the lines
+// showsStopping reports whether the operator reads what becomes of a Ctrl-C in the lines
 // of the run: these go to the terminal, or to where standard error goes, too.
-func (a *app) tells() bool {
+func (a *app) showsStopping() bool {
 	return !a.json && (term.IsTerminal(int(a.stdout.Fd())) || !term.IsTerminal(int(a.stderr.Fd())))
 }

@@ -15,7 +15,7 @@ func TestArchive(t *testing.T) {
 	for _, n := range []int{0, 1, 511, 512, 513, 100_000} {
 		files = append(files, engine.Upload{Name: engine.Digest(make([]byte, n)), Data: bytes.Repeat([]byte{7}, n)})
 	}
-	r, err := archive(files)
+	r, err := tarArchive(files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// given refuses flags that were given and say nothing. They are not as if they
+// checkFlags refuses flags that were given and say nothing. They are not as if they
 // were left out: an empty limit is a mistake, and would mean all hosts.
-func (a *app) given(cmd *cobra.Command) error {
+func (a *app) checkFlags(cmd *cobra.Command) error {
 	var problems []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if hasEmpty(f.Value) {
@@ -47,9 +47,9 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// count asks for as many arguments as the command's usage names; most is -1
+// expectArgs asks for as many arguments as the command's usage names; most is -1
 // where any number will do.
-func count(least, most int) cobra.PositionalArgs {
+func expectArgs(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if n := len(args); n < least || most >= 0 && n > most {
 			return fmt.Errorf("usage: %s", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
@@ -58,9 +58,9 @@ func count(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// group makes a command that has others below it show its help, and refuse
+// requireSubcommand makes a command that has others below it show its help, and refuse
 // those it does not have.
-func group(cmd *cobra.Command) {
+func requireSubcommand(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()

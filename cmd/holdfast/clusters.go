@@ -22,22 +22,22 @@ type clusters struct {
 	run   string
 
 	mu   sync.Mutex // of the maps; never held while somebody is asked
-	open map[string]*opening
+	open map[string]*clusterSlot
 	last map[string]etcd.Metrics // by host
 }
 
-// opening is the place of one cluster. Whoever needs it first opens it, while the others wait.
-type opening struct {
+// clusterSlot is the place of one cluster. Whoever needs it first opens it, while the others wait.
+type clusterSlot struct {
 	turn    chan struct{}
 	cluster *etcd.Cluster // nil: not open yet
 }
 
 func newClusters(inv engine.Inventory, hosts *hosts, dir, run string) *clusters {
-	return &clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*opening{}, last: map[string]etcd.Metrics{}}
+	return &clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*clusterSlot{}, last: map[string]etcd.Metrics{}}
 }
 
-func (c *clusters) get(ctx context.Context, name string) (*etcd.Cluster, error) {
-	o := c.opening(name)
+func (c *clusters) openOnce(ctx context.Context, name string) (*etcd.Cluster, error) {
+	o := c.clusterSlot(name)
 	select {
 	case o.turn <- struct{}{}:
 		defer func() { <-o.turn }()
@@ -52,11 +52,11 @@ func (c *clusters) get(ctx context.Context, name string) (*etcd.Cluster, error) 
 	return o.cluster, err
 }
 
-func (c *clusters) opening(name string) *opening {
+func (c *clusters) clusterSlot(name string) *clusterSlot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open[name] == nil {
-		c.open[name] = &opening{turn: make(chan struct{}, 1)}
+		c.open[name] = &clusterSlot{turn: make(chan struct{}, 1)}
 	}
 	return c.open[name]
 }
@@ -73,13 +73,13 @@ func (c *clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 			RoundTrip: func() time.Duration { return c.hosts.roundTrip(h) },
 		})
 	}
-	c.hosts.measure(ctx, c.inv.Members(name))
+	c.hosts.measureRoundTrips(ctx, c.inv.Members(name))
 	return etcd.Open(ctx, cfg)
 }
 
 // Gather looks at a cluster; what goes wrong is in the facts.
 func (c *clusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
-	cluster, err := c.get(ctx, name)
+	cluster, err := c.openOnce(ctx, name)
 	if err != nil {
 		return engine.ClusterFacts{Name: name, Problem: err.Error()}
 	}
@@ -88,7 +88,7 @@ func (c *clusters) Gather(ctx context.Context, name string) engine.ClusterFacts 
 
 // MoveLeader moves leadership off a host.
 func (c *clusters) MoveLeader(ctx context.Context, name, host string) (string, error) {
-	cluster, err := c.get(ctx, name)
+	cluster, err := c.openOnce(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +97,7 @@ func (c *clusters) MoveLeader(ctx context.Context, name, host string) (string, e
 
 // AwaitMember waits until the member on a host is back.
 func (c *clusters) AwaitMember(ctx context.Context, name, host string, tell func(string)) error {
-	cluster, err := c.get(ctx, name)
+	cluster, err := c.openOnce(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (c *clusters) AwaitMember(ctx context.Context, name, host string, tell func
 // Snapshot saves a cluster for the run, and removes snapshots of earlier runs
 // that are not kept.
 func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
-	cluster, err := c.get(ctx, name)
+	cluster, err := c.openOnce(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -143,7 +143,7 @@ func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 	if facts.Problem != "" {
 		sample.Problems = append(sample.Problems, facts.Problem)
 	}
-	cluster, err := c.get(ctx, name)
+	cluster, err := c.openOnce(ctx, name)
 	if err != nil {
 		sample.Problems = append(sample.Problems, err.Error())
 		return sample
@@ -153,7 +153,7 @@ func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 			sample.Problems = append(sample.Problems, m.Name+": "+m.Problem)
 			continue
 		}
-		switch point, ok, err := c.latency(ctx, cluster, m.Host); {
+		switch point, ok, err := c.measureLatency(ctx, cluster, m.Host); {
 		case err != nil:
 			sample.Problems = append(sample.Problems, m.Name+": measure its disk: "+err.Error())
 		case ok:
@@ -163,8 +163,8 @@ func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 	return sample
 }
 
-// latency scrapes one member and compares with the scrape before.
-func (c *clusters) latency(ctx context.Context, cluster *etcd.Cluster, host string) (point engine.LatencyPoint, ok bool, err error) {
+// measureLatency scrapes one member and compares with the scrape before.
+func (c *clusters) measureLatency(ctx context.Context, cluster *etcd.Cluster, host string) (point engine.LatencyPoint, ok bool, err error) {
 	now, err := cluster.Scrape(ctx, host)
 	if err != nil {
 		return engine.LatencyPoint{}, false, err
@@ -184,7 +184,7 @@ func (c *clusters) latency(ctx context.Context, cluster *etcd.Cluster, host stri
 
 // Defragment gives the unused space of a member's database back.
 func (c *clusters) Defragment(ctx context.Context, name, host string) (int64, error) {
-	cluster, err := c.get(ctx, name)
+	cluster, err := c.openOnce(ctx, name)
 	if err != nil {
 		return 0, err
 	}

@@ -22,8 +22,8 @@ const (
 	maxSiteFiles = 1000
 )
 
-// wanted is a file that a plan changes: what it is to be.
-type wanted struct {
+// wantedContents is a file that a plan changes: what it is to be.
+type wantedContents struct {
 	path string
 	data []byte // nil: it goes
 	mode int    // -1: not known
@@ -70,15 +70,15 @@ func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return report.WriteContents(a.stdout, slices.Concat(found...), report.Style{Colour: terminal(a.stdout)})
+	return report.WriteContents(a.stdout, slices.Concat(found...), report.Style{Colour: isColourTerminal(a.stdout)})
 }
 
 // wantedFiles lists the files that changes of a host are about.
-func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wanted {
+func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wantedContents {
 	if d.Config == nil || f.Config == nil {
 		return nil
 	}
-	var list []wanted
+	var list []wantedContents
 	for _, c := range changes {
 		kind, name, _ := strings.Cut(c.Resource, " ")
 		switch {
@@ -96,13 +96,13 @@ func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wa
 
 // wantedFile returns what a file is to be. One that goes and comes back as it
 // was before is not known here.
-func wantedFile(d engine.Desired, f engine.Facts, path string) (wanted, bool) {
+func wantedFile(d engine.Desired, f engine.Facts, path string) (wantedContents, bool) {
 	i := slices.IndexFunc(d.Config.Files, func(file engine.File) bool { return file.Path == path })
 	if i < 0 {
-		return wanted{path: path, mode: -1}, !f.Config.Saved[path]
+		return wantedContents{path: path, mode: -1}, !f.Config.Saved[path]
 	}
 	file := d.Config.Files[i]
-	w := wanted{path: path, data: d.Contents[file.Digest], mode: -1}
+	w := wantedContents{path: path, data: d.Contents[file.Digest], mode: -1}
 	if file.Mode != nil {
 		w.mode = *file.Mode
 	}
@@ -113,25 +113,25 @@ func wantedFile(d engine.Desired, f engine.Facts, path string) (wanted, bool) {
 }
 
 // wantedUnit returns the files of a unit.
-func wantedUnit(d engine.Desired, name string) []wanted {
-	var list []wanted
+func wantedUnit(d engine.Desired, name string) []wantedContents {
+	var list []wantedContents
 	for _, u := range d.Config.Units {
 		if u.Name != name {
 			continue
 		}
 		const dir = "/etc/systemd/system/"
 		if u.Contents != "" {
-			list = append(list, wanted{path: dir + name, data: []byte(u.Contents), mode: -1})
+			list = append(list, wantedContents{path: dir + name, data: []byte(u.Contents), mode: -1})
 		}
 		for _, drop := range u.Dropins {
-			list = append(list, wanted{path: dir + name + ".d/" + drop.Name, data: []byte(drop.Contents), mode: -1})
+			list = append(list, wantedContents{path: dir + name + ".d/" + drop.Name, data: []byte(drop.Contents), mode: -1})
 		}
 	}
 	return list
 }
 
 // contentsOf reads what a host has of the files, and compares.
-func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wanted) []report.Contents {
+func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedContents) []report.Contents {
 	var list []report.Contents
 	var read []engine.Command
 	for _, w := range files {

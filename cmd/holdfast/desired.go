@@ -22,15 +22,15 @@ type configs struct {
 	fs     fs.FS
 	fetch  func(config.Remote) ([]byte, error)
 	read   *config.Cache
-	groups map[string]*shared
+	groups map[string]*configGroup
 
 	problems  []string // each once
 	warnings  []string // each once
 	documents map[config.Document]bool
 }
 
-// shared is what hosts with the same documents share.
-type shared struct {
+// configGroup is what hosts with the same documents share.
+type configGroup struct {
 	loaded   config.Loaded
 	compact  *engine.Config
 	contents map[string][]byte
@@ -38,18 +38,18 @@ type shared struct {
 }
 
 func (a *app) newConfigs(ctx context.Context, site inventory.Loaded) *configs {
-	c := &configs{site: site, fs: a.inputs().fs("/"), read: config.NewCache(), groups: map[string]*shared{}, documents: map[config.Document]bool{}}
-	c.fetch = a.newFetcher(ctx, c.warn).fetch
+	c := &configs{site: site, fs: a.newInputs().newFS("/"), read: config.NewCache(), groups: map[string]*configGroup{}, documents: map[config.Document]bool{}}
+	c.fetch = a.newFetcher(ctx, c.addWarning).fetchContents
 	return c
 }
 
-func (c *configs) warn(text string) { c.warnings = once(c.warnings, text) }
+func (c *configs) addWarning(text string) { c.warnings = appendOnce(c.warnings, text) }
 
-func (c *configs) problem(text string) {
-	c.problems = once(c.problems, report.HideSensitive(text, c.site.Sensitive))
+func (c *configs) addProblem(text string) {
+	c.problems = appendOnce(c.problems, report.HideSensitive(text, c.site.Sensitive))
 }
 
-func once(list []string, text string) []string {
+func appendOnce(list []string, text string) []string {
 	if slices.Contains(list, text) {
 		return list
 	}
@@ -60,8 +60,8 @@ func once(list []string, text string) []string {
 // every host.
 const maxProblems = 100
 
-// err is everything that is wrong so far.
-func (c *configs) err() error {
+// joinProblems is everything that is wrong so far.
+func (c *configs) joinProblems() error {
 	if len(c.problems) == 0 {
 		return nil
 	}
@@ -72,25 +72,25 @@ func (c *configs) err() error {
 	return errors.New(strings.Join(shown, "\n"))
 }
 
-// desired gives every host's desired state, or an error with all that is wrong.
-func (c *configs) desired() (map[string]engine.Desired, error) {
+// desiredStates gives every host's desired state, or an error with all that is wrong.
+func (c *configs) desiredStates() (map[string]engine.Desired, error) {
 	desired := c.site.Inventory.Desired()
 	for _, h := range c.site.Inventory.Hosts {
 		d := desired[h.Name]
-		if g := c.of(h); g != nil && !g.broken {
+		if g := c.groupOf(h); g != nil && !g.broken {
 			d.Config, d.Contents = g.compact, g.contents
-			d.OS = c.system(h, g)
+			d.OS = c.desiredOS(h, g)
 		} else if g == nil {
-			c.alone(h, d.OS)
+			c.requireBootcImage(h, d.OS)
 			d.Config, d.NoDocuments = &engine.Config{}, true
 		}
 		desired[h.Name] = d
 	}
-	return desired, c.err()
+	return desired, c.joinProblems()
 }
 
-// of reads the documents of a host; nil if it has none.
-func (c *configs) of(h engine.Host) *shared {
+// groupOf reads the documents of a host; nil if it has none.
+func (c *configs) groupOf(h engine.Host) *configGroup {
 	pool, _ := c.site.Inventory.Pool(h.Pool)
 	if len(pool.Configs)+len(h.Configs) == 0 {
 		return nil
@@ -99,19 +99,19 @@ func (c *configs) of(h engine.Host) *shared {
 	if pool.OS != nil {
 		image = pool.OS.Image
 	}
-	key := fmt.Sprintf("%q %q %q", image, named(pool.Configs, "pool "+pool.Name), named(h.Configs, "host "+h.Name))
+	key := fmt.Sprintf("%q %q %q", image, sourceKey(pool.Configs, "pool "+pool.Name), sourceKey(h.Configs, "host "+h.Name))
 	if c.groups[key] == nil {
 		s := &sources{site: c.site, src: config.Source{FS: c.fs, Root: "/", OSImage: image, Texts: map[string]config.Text{}, Fetch: c.fetch, Cache: c.read, Known: c.site.Read}}
-		s.add(pool.Configs, "pool "+pool.Name)
-		s.add(h.Configs, "host "+h.Name)
-		c.groups[key] = c.load(s)
+		s.addSources(pool.Configs, "pool "+pool.Name)
+		s.addSources(h.Configs, "host "+h.Name)
+		c.groups[key] = c.loadGroup(s)
 	}
 	return c.groups[key]
 }
 
-// named tells lists of sources apart. Only what stands in the inventory itself
+// sourceKey tells lists of sources apart. Only what stands in the inventory itself
 // belongs to the pool or host it is in.
-func named(list []engine.ConfigSource, of string) []string {
+func sourceKey(list []engine.ConfigSource, of string) []string {
 	var names []string
 	for _, s := range list {
 		if s.Name != "" {
@@ -129,7 +129,7 @@ type sources struct {
 	missing []string
 }
 
-func (s *sources) add(list []engine.ConfigSource, of string) {
+func (s *sources) addSources(list []engine.ConfigSource, of string) {
 	for _, c := range list {
 		if c.Name != "" {
 			name := fmt.Sprintf("config %q of %s", c.Name, of)
@@ -143,11 +143,11 @@ func (s *sources) add(list []engine.ConfigSource, of string) {
 	}
 }
 
-// load reads the documents of a group, and notes what is wrong with them.
-func (c *configs) load(s *sources) *shared {
-	g := &shared{broken: len(s.missing) > 0}
+// loadGroup reads the documents of a group, and notes what is wrong with them.
+func (c *configs) loadGroup(s *sources) *configGroup {
+	g := &configGroup{broken: len(s.missing) > 0}
 	for _, m := range s.missing {
-		c.problem(m)
+		c.addProblem(m)
 	}
 	if len(s.src.Paths) == 0 {
 		return g
@@ -156,13 +156,13 @@ func (c *configs) load(s *sources) *shared {
 	var list config.Errors
 	if errors.As(err, &list) {
 		for _, p := range list {
-			c.problem(p.String())
+			c.addProblem(p.String())
 		}
 	} else if err != nil {
-		c.problem(err.Error())
+		c.addProblem(err.Error())
 	}
 	for _, w := range loaded.Warnings {
-		c.warn(w)
+		c.addWarning(w)
 	}
 	for _, d := range loaded.Documents {
 		c.documents[d] = true

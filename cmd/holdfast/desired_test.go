@@ -66,7 +66,7 @@ func fleetOfConfigs(t testing.TB, hosts int, own bool) *configs {
 	}
 	write("site.hcl", fmt.Sprintf("site \"s\" {}\npool \"w\" { configs = [\"base\"] }\nhosts \"w\" {\n  range   = \"1-%d\"\n  address = \"w-${id}\"\n  pool    = \"w\"\n%s}\n", hosts, document))
 	a := &app{inventory: []string{filepath.Join(dir, "site.hcl")}}
-	loaded, err := a.load()
+	loaded, err := a.loadInventory()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,14 +75,14 @@ func fleetOfConfigs(t testing.TB, hosts int, own bool) *configs {
 
 // Hosts with the same documents share what was read of them.
 func TestHostsShareConfigurations(t *testing.T) {
-	desired, err := fleetOfConfigs(t, 1000, false).desired()
+	desired, err := fleetOfConfigs(t, 1000, false).desiredStates()
 	if err != nil || desired["w-1"].Config == nil || desired["w-1"].Config != desired["w-1000"].Config {
 		t.Errorf("%v: hosts with the same documents have configurations of their own", err)
 	}
 	if d := desired["w-1"]; len(d.Config.Files) != 10 || d.Config.Files[0].Contents != nil || string(d.Contents[d.Config.Files[0].Digest]) != "x" {
 		t.Errorf("not compact: %+v", d)
 	}
-	desired, err = fleetOfConfigs(t, 3, true).desired()
+	desired, err = fleetOfConfigs(t, 3, true).desiredStates()
 	if err != nil || desired["w-1"].Config == desired["w-2"].Config || len(desired["w-3"].Config.Files) != 11 {
 		t.Errorf("%v: hosts with documents of their own share them", err)
 	}
@@ -116,7 +116,7 @@ func BenchmarkDesired(b *testing.B) {
 	for _, own := range []bool{false, true} {
 		b.Run(fmt.Sprintf("hosts=1000/own=%t", own), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := fleetOfConfigs(b, 1000, own).desired(); err != nil {
+				if _, err := fleetOfConfigs(b, 1000, own).desiredStates(); err != nil {
 					b.Fatal(err)
 				}
 			}

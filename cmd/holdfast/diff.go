@@ -32,15 +32,15 @@ no inventory and no host.
 
 Exit status: 0 nothing changes; 2 something changes; 1 a document is invalid,
 or the change needs a new installation.`,
-		Args: count(2, 2),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args, explain) },
+		Args: expectArgs(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runDiff(cmd.Context(), args, explain) },
 	}
 	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say for each change what about it changed, and why its rule asks for what it does")
 	return cmd
 }
 
-func (a *app) diff(ctx context.Context, args []string, explain bool) error {
+func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 	was, errOld := a.loadConfig(ctx, args[0])
 	is, errNew := a.loadConfig(ctx, args[1])
 	if err := errors.Join(errOld, errNew); err != nil {
@@ -57,26 +57,26 @@ func (a *app) diff(ctx context.Context, args []string, explain bool) error {
 		err = writeDiff(a.stdout, d)
 	}
 	if err == nil && a.diffs && !a.json {
-		err = report.WriteContents(a.stdout, configContents(was, is, d), report.Style{Colour: terminal(a.stdout)})
+		err = report.WriteContents(a.stdout, configContents(was, is, d), report.Style{Colour: isColourTerminal(a.stdout)})
 	}
 	if err != nil || d.Equal() {
 		return err
 	}
-	return exit(engine.ExitWork)
+	return exitWith(engine.ExitWork)
 }
 
 // loadConfig reads the documents of one argument.
 func (a *app) loadConfig(ctx context.Context, arg string) (engine.Config, error) {
-	src := config.Source{FS: a.inputs().fs("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
+	src := config.Source{FS: a.newInputs().newFS("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
 	if !filepath.IsLocal(arg) {
-		p, err := rooted(arg)
+		p, err := pathBelowRoot(arg)
 		if err != nil {
 			return engine.Config{}, err
 		}
-		src = config.Source{FS: a.inputs().fs("/"), Root: "/", Paths: []string{p}}
+		src = config.Source{FS: a.newInputs().newFS("/"), Root: "/", Paths: []string{p}}
 	}
 	warn := func(w string) { fmt.Fprintln(a.stderr, "holdfast: warning:", w) }
-	src.Fetch = a.newFetcher(ctx, warn).fetch
+	src.Fetch = a.newFetcher(ctx, warn).fetchContents
 	loaded, err := config.Load(src)
 	for _, w := range loaded.Warnings {
 		warn(w)
@@ -95,16 +95,16 @@ func writeDiff(w io.Writer, d rules.Diff) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Changes\n")
 	for _, c := range d.Changes {
-		fmt.Fprintf(&b, "  %s %s %s\n      %s  (%s)\n", marks[c.Verb], c.Domain, cell(c.Name), actionList(c.Actions), cell(c.Rule))
+		fmt.Fprintf(&b, "  %s %s %s\n      %s  (%s)\n", marks[c.Verb], c.Domain, printableLine(c.Name), actionList(c.Actions), printableLine(c.Rule))
 		if c.Why != "" {
-			fmt.Fprintf(&b, "      %s\n", cell(c.Why))
+			fmt.Fprintf(&b, "      %s\n", printableLine(c.Why))
 		}
 	}
 	fmt.Fprintf(&b, "\nActions, in this order\n")
 	for i, x := range d.Actions {
 		fmt.Fprintf(&b, "  %d. %s", i+1, x.Action.String())
 		if len(x.Rules) > 0 {
-			fmt.Fprintf(&b, "  (%s)", cell(strings.Join(x.Rules, ", ")))
+			fmt.Fprintf(&b, "  (%s)", printableLine(strings.Join(x.Rules, ", ")))
 		}
 		b.WriteByte('\n')
 	}
@@ -112,8 +112,8 @@ func writeDiff(w io.Writer, d rules.Diff) error {
 	return err
 }
 
-// cell is text that stays on its line.
-func cell(s string) string {
+// printableLine is text that stays on its line.
+func printableLine(s string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(textutil.Printable(s))
 }
 

@@ -52,7 +52,7 @@ func checkCommand(t *testing.T, page, line string, prose bool) bool {
 	for _, w := range shellWord.FindAllString(line, -1) {
 		words = append(words, strings.Trim(w, `"'`))
 	}
-	root := (&app{}).command()
+	root := (&app{}).rootCommand()
 	cmd, rest, err := root.Find(words)
 	if err != nil || cmd == root {
 		if !prose {

@@ -29,18 +29,18 @@ not so.`,
 	}, &cobra.Command{
 		Use:   "snapshot [CLUSTER] [FILE]",
 		Short: "Save a cluster's data to this machine and check its hash",
-		Args:  count(0, 2),
+		Args:  expectArgs(0, 2),
 		Long: `snapshot saves the data of a cluster to a file, CLUSTER-TIME.db if no other is
 named, and checks its hash. A file that is there is never replaced. Where the
 inventory has one cluster its name may be left out.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.etcdSnapshot(cmd.Context(), args) },
 	})
-	group(cmd)
+	requireSubcommand(cmd)
 	return cmd
 }
 
 func (a *app) etcdStatus(ctx context.Context, names []string) error {
-	s, err := a.open(ctx, nil)
+	s, err := a.openSite(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -77,16 +77,16 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 	if a.json {
 		err = a.printJSON(clusters)
 	} else {
-		err = report.WriteEtcd(a.stdout, clusters, report.Style{Colour: terminal(a.stdout)})
+		err = report.WriteEtcd(a.stdout, clusters, report.Style{Colour: isColourTerminal(a.stdout)})
 	}
 	if err != nil {
 		return err
 	}
-	return exit(code)
+	return exitWith(code)
 }
 
 func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
-	s, err := a.open(ctx, nil)
+	s, err := a.openSite(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("etcd snapshot: %s is there already, and is not replaced; name another file", path)
 	}
-	cluster, err := s.clusters.get(ctx, name)
+	cluster, err := s.clusters.openOnce(ctx, name)
 	if err != nil {
 		return err
 	}

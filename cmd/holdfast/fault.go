@@ -23,8 +23,8 @@ func abortOnFatal() {
 	}
 }
 
-// recoverFault turns a panic into an exit code. It must be deferred.
-func recoverFault(stderr *os.File, code *engine.ExitCode) {
+// recoverPanic turns a panic into an exit code. It must be deferred.
+func recoverPanic(stderr *os.File, code *engine.ExitCode) {
 	fault := recover()
 	if fault == nil {
 		return

@@ -43,7 +43,7 @@ func TestFaultsAreNotTakenForWork(t *testing.T) {
 	if name := os.Getenv(env); name != "" { // the child
 		abortOnFatal()
 		os.Exit(int(func() (code engine.ExitCode) {
-			defer recoverFault(os.Stderr, &code)
+			defer recoverPanic(os.Stderr, &code)
 			faults[name]()
 			return engine.ExitOK
 		}()))

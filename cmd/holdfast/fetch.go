@@ -40,8 +40,8 @@ func (a *app) newFetcher(ctx context.Context, warn func(string)) *fetcher {
 
 var hashRule = regexp.MustCompile(`^sha(256|512)-[0-9a-f]+$`)
 
-// fetch gives the contents, from the cache if they are there.
-func (f *fetcher) fetch(r config.Remote) ([]byte, error) {
+// fetchContents gives the contents, from the cache if they are there.
+func (f *fetcher) fetchContents(r config.Remote) ([]byte, error) {
 	hash := strings.ToLower(r.Hash)
 	if !hashRule.MatchString(hash) {
 		return nil, errors.New("its hash is of no known kind")
@@ -51,22 +51,22 @@ func (f *fetcher) fetch(r config.Remote) ([]byte, error) {
 			return data, nil
 		}
 	}
-	fetched, err := f.get(r)
+	fetched, err := f.download(r)
 	if err != nil {
 		return nil, err
 	}
 	data, err := r.Contents(fetched)
 	if err == nil && f.dir != "" {
-		if err := keep(f.dir, hash, data); err != nil {
+		if err := writeCached(f.dir, hash, data); err != nil {
 			f.warn(fmt.Sprintf("contents from %s are not kept for later: %v", r.Redacted(), err))
 		}
 	}
 	return data, err
 }
 
-// get asks for what is at the address. Its errors do not show the address: it
+// download asks for what is at the address. Its errors do not show the address: it
 // may hold a password.
-func (f *fetcher) get(r config.Remote) ([]byte, error) {
+func (f *fetcher) download(r config.Remote) ([]byte, error) {
 	request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, r.URL, nil)
 	if err != nil {
 		return nil, errors.New("it is no address; correct it")
@@ -87,7 +87,7 @@ func (f *fetcher) get(r config.Remote) ([]byte, error) {
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport, Timeout: fetchWhole}).Do(request)
 	if err != nil {
-		return nil, plainly(err)
+		return nil, withoutAddress(err)
 	}
 	defer func() { _ = response.Body.Close() }() // only read
 	if response.StatusCode != http.StatusOK {
@@ -95,13 +95,13 @@ func (f *fetcher) get(r config.Remote) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, config.MaxRemote+1)) // what is more is refused
 	if err != nil {
-		return nil, plainly(err)
+		return nil, withoutAddress(err)
 	}
 	return data, nil
 }
 
-// plainly is what went wrong with a request, without its address.
-func plainly(err error) error {
+// withoutAddress is what went wrong with a request, without its address.
+func withoutAddress(err error) error {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return errors.New("there is no answer in time")
@@ -115,8 +115,8 @@ func plainly(err error) error {
 	}
 }
 
-// keep writes contents that were verified, whole or not at all.
-func keep(dir, name string, data []byte) error {
+// writeCached writes contents that were verified, whole or not at all.
+func writeCached(dir, name string, data []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func hang() {
 	waits := &waits{}
 	signals := catchSignals(os.Stderr, waits)
 	defer signals.stop()
-	defer waits.begin("reading /a/disk/that/hangs")()
+	defer waits.beginWait("reading /a/disk/that/hangs")()
 	_, _ = os.Stderr.WriteString("it hangs now\n")
 	select {}
 }
@@ -216,7 +216,7 @@ func TestEndByForce(t *testing.T) {
 func TestPasswordCommandLimit(t *testing.T) {
 	t.Parallel()
 	s := &secrets{limit: 100 * time.Millisecond, turn: make(chan struct{}, 1)}
-	_, err := s.fromCommand(t.Context(), "sleep 600 & sleep 600")
+	_, err := s.runPasswordCommand(t.Context(), "sleep 600 & sleep 600")
 	if err == nil || !strings.Contains(err.Error(), "become_password_command: it has not ended within 100ms") {
 		t.Error(err)
 	}

@@ -43,7 +43,7 @@ bastion that has the host in its plan, and where an etcd cluster would be left
 with just its quorum; where it would not even have that, hold refuses.`,
 		Example: `  holdfast hold worker-03 --reason "DIMM swap" --ticket OPS-17 --for 4h
   holdfast hold worker-03 --extend --for 2d`,
-		Args: count(1, -1),
+		Args: expectArgs(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := parseFor(f.lasts)
 			switch {
@@ -57,9 +57,9 @@ with just its quorum; where it would not even have that, hold refuses.`,
 				return fmt.Errorf("hold: --reason and --ticket have more than %d bytes", maxReason)
 			}
 			if f.extend {
-				return a.extend(cmd.Context(), args, f, d)
+				return a.extendHolds(cmd.Context(), args, f, d)
 			}
-			return a.hold(cmd.Context(), args, f, d)
+			return a.runHold(cmd.Context(), args, f, d)
 		},
 	}
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why (required, but with --extend)")
@@ -90,8 +90,8 @@ func randomID() string {
 	return "m-" + hex.EncodeToString(b)
 }
 
-func (a *app) hold(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
-	s, err := a.open(ctx, names)
+func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
+	s, err := a.openSite(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -99,25 +99,25 @@ func (a *app) hold(ctx context.Context, names []string, f holdFlags, lasts engin
 	if err := a.keepBastion(s); err != nil {
 		return err
 	}
-	if err := a.mayTake(ctx, s, f.force); err != nil {
+	if err := a.checkMayHold(ctx, s, f.force); err != nil {
 		return err
 	}
-	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: holder(), Run: randomID(), Bastion: s.run.Start.Bastion, Reason: f.reason, Ticket: f.ticket}
-	code := a.onHosts(ctx, s, func(engine.Host) rollout.Script {
+	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: holderName(), Run: randomID(), Bastion: s.run.Start.Bastion, Reason: f.reason, Ticket: f.ticket}
+	code := a.runOnHosts(ctx, s, func(engine.Host) rollout.Script {
 		return rollout.Script{Text: hostscript.HoldScript(h, lasts, "", nil), Timeout: 2 * time.Minute}
 	}, "held")
-	return exit(code)
+	return exitWith(code)
 }
 
-// mayTake warns of a run that has the hosts in its plan, and asks whether their
+// checkMayHold warns of a run that has the hosts in its plan, and asks whether their
 // etcd clusters can do without them.
-func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
+func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 	runs, err := journal.ListRuns(s.runsDir)
 	if err != nil {
 		return err
 	}
 	var taken []string
-	for _, h := range s.selected() {
+	for _, h := range s.selectedHosts() {
 		taken = append(taken, h.Name)
 	}
 	for _, r := range runs {
@@ -125,12 +125,12 @@ func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
 		if err != nil || r.Site != s.inv.Site {
 			continue
 		}
-		if both := common(planned, taken); len(both) > 0 {
+		if both := namesInBoth(planned, taken); len(both) > 0 {
 			fmt.Fprintf(a.stderr, "holdfast: warning: run %s of %s is under way and has %s in its plan; it leaves out what is held before it begins with it\n", r.ID, textutil.Printable(r.Holder), strings.Join(textutil.FoldNames(both), ", "))
 		}
 	}
 	for _, c := range s.inv.Clusters {
-		o, ok := s.outlook(ctx, c.Name, taken)
+		o, ok := s.forecastQuorum(ctx, c.Name, taken)
 		switch {
 		case !ok:
 		case o.Lost() && !force && !(c.AllowOutage && o.Voters <= 2 && o.Problem == ""):
@@ -142,19 +142,19 @@ func (a *app) mayTake(ctx context.Context, s *site, force bool) error {
 	return nil
 }
 
-// outlook is how a cluster would be without the hosts that are to be taken; ok is
+// forecastQuorum is how a cluster would be without the hosts that are to be taken; ok is
 // false if none of them is a member.
-func (s *site) outlook(ctx context.Context, cluster string, taken []string) (o engine.QuorumForecast, ok bool) {
+func (s *site) forecastQuorum(ctx context.Context, cluster string, taken []string) (o engine.QuorumForecast, ok bool) {
 	members := s.inv.Members(cluster)
 	var names []string
 	for _, m := range members {
 		names = append(names, m.Name)
 	}
-	if len(common(names, taken)) == 0 {
+	if len(namesInBoth(names, taken)) == 0 {
 		return engine.QuorumForecast{}, false
 	}
 	away := map[string]string{}
-	for _, h := range s.holds(ctx, members) {
+	for _, h := range s.readHolds(ctx, members) {
 		switch {
 		case h.err != nil:
 			away[h.host.Name] = "cannot be reached"
@@ -167,8 +167,8 @@ func (s *site) outlook(ctx context.Context, cluster string, taken []string) (o e
 	return s.clusters.Gather(ctx, cluster).ForecastQuorum(taken, away), true
 }
 
-// common are the names that are in both lists.
-func common(a, b []string) []string {
+// namesInBoth are the names that are in both lists.
+func namesInBoth(a, b []string) []string {
 	var both []string
 	for _, name := range a {
 		if slices.Contains(b, name) {
@@ -178,8 +178,8 @@ func common(a, b []string) []string {
 	return both
 }
 
-// onHosts runs a script on each selected host and tells how it went.
-func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
+// runOnHosts runs a script on each selected host and tells how it went.
+func (a *app) runOnHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
 	outlastReader()
 	var mu sync.Mutex
 	worst := engine.ExitOK
@@ -194,7 +194,7 @@ func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rol
 		fmt.Fprintf(out, format+"\n", args...)
 	}
 	workers := pool.New().WithMaxGoroutines(32)
-	for _, h := range s.selected() {
+	for _, h := range s.selectedHosts() {
 		workers.Go(func() {
 			c, err := s.hosts.Connect(ctx, h)
 			if err != nil {
@@ -206,7 +206,7 @@ func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rol
 			case err != nil:
 				tell(engine.ExitUnreachable, "%s: %v", h.Name, err)
 			case reply.Code == hostscript.ScriptHeld:
-				tell(engine.ExitRefused, "%s: %s", h.Name, whose(reply))
+				tell(engine.ExitRefused, "%s: %s", h.Name, describeHold(reply))
 			case reply.Code != 0:
 				tell(engine.ExitFailed, "%s: exit status %d: %s", h.Name, reply.Code, textutil.Printable(strings.TrimSpace(reply.Stderr)))
 			default:
@@ -218,7 +218,7 @@ func (a *app) onHosts(ctx context.Context, s *site, script func(engine.Host) rol
 	return worst
 }
 
-func whose(reply rollout.Reply) string {
+func describeHold(reply rollout.Reply) string {
 	var h engine.Hold
 	if said := strings.TrimSpace(reply.Stderr); reply.Stdout == "" && said != "" {
 		return textutil.Printable(strings.TrimPrefix(said, "hold: "))

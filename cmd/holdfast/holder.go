@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// holder names who runs holdfast, and where: user@bastion.
-func holder() string {
+// holderName names who runs holdfast, and where: user@bastion.
+func holderName() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
 		name = u.Username

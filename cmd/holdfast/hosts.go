@@ -45,14 +45,14 @@ func newHosts(o remote.Options) *hosts {
 
 // Connect gives the connection of a host.
 func (h *hosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
-	c, err := h.connect(ctx, host)
+	c, err := h.connectHost(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	return conn{c}, nil
 }
 
-func (h *hosts) connect(ctx context.Context, host engine.Host) (*remote.Host, error) {
+func (h *hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host, error) {
 	h.mu.Lock()
 	s := h.slots[host.Name]
 	if s == nil {
@@ -66,7 +66,7 @@ func (h *hosts) connect(ctx context.Context, host engine.Host) (*remote.Host, er
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if s.conn != nil && alive(s.conn) {
+	if s.conn != nil && isConnected(s.conn) {
 		return s.conn, nil
 	}
 	c, err := h.dialer.Dial(ctx, targetOf(host))
@@ -80,7 +80,7 @@ func (h *hosts) connect(ctx context.Context, host engine.Host) (*remote.Host, er
 	return c, nil
 }
 
-func alive(c *remote.Host) bool {
+func isConnected(c *remote.Host) bool {
 	select {
 	case <-c.Done():
 		return false
@@ -128,7 +128,7 @@ type conn struct{ host *remote.Host }
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
 	command := remote.Command{Script: s.Text, Become: true, Stdout: s.Live, Timeout: s.Timeout, MaxOutput: mostOutput}
 	if len(s.Uploads) > 0 {
-		files, err := archive(s.Uploads)
+		files, err := tarArchive(s.Uploads)
 		if err != nil {
 			return rollout.Reply{}, err
 		}
@@ -151,8 +151,8 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 // 50,000 files.
 const mostOutput = 32 << 20
 
-// archive is a tar archive of files for a script. Their data are not copied.
-func archive(files []engine.Upload) (io.Reader, error) {
+// tarArchive is a tar archive of files for a script. Their data are not copied.
+func tarArchive(files []engine.Upload) (io.Reader, error) {
 	const block = 512 // files are padded to that, and two empty ones are the end
 	var parts []io.Reader
 	for _, f := range files {
@@ -170,7 +170,7 @@ func archive(files []engine.Upload) (io.Reader, error) {
 // dialFrom connects from a host itself, through its SSH connection.
 func (h *hosts) dialFrom(host engine.Host) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := h.connect(ctx, host)
+		c, err := h.connectHost(ctx, host)
 		if err != nil {
 			return nil, err
 		}
@@ -188,16 +188,16 @@ func (h *hosts) roundTrip(host engine.Host) time.Duration {
 	return 0
 }
 
-// measure connects to hosts of which none has been connected to, to know how far away they are. Those that cannot be reached
+// measureRoundTrips connects to hosts of which none has been connected to, to know how far away they are. Those that cannot be reached
 // are told of by whoever needs them.
-func (h *hosts) measure(ctx context.Context, members []engine.Host) {
+func (h *hosts) measureRoundTrips(ctx context.Context, members []engine.Host) {
 	if slices.ContainsFunc(members, func(m engine.Host) bool { return h.roundTrip(m) > 0 }) {
 		return
 	}
 	var work conc.WaitGroup
 	for _, m := range members {
 		work.Go(func() {
-			if c, err := h.connect(ctx, m); err == nil {
+			if c, err := h.connectHost(ctx, m); err == nil {
 				c.AwaitRoundTrip(ctx)
 			}
 		})
@@ -211,7 +211,7 @@ const mostFile = 1 << 20
 // readFile reads a file of a host as root.
 func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte, error) {
 	return func(ctx context.Context, path string) ([]byte, error) {
-		c, err := h.connect(ctx, host)
+		c, err := h.connectHost(ctx, host)
 		if err != nil {
 			return nil, err
 		}

@@ -28,8 +28,8 @@ type inputs struct {
 	quiet time.Duration // 0: inputQuiet
 }
 
-// inputs returns the reader for the files of this command.
-func (a *app) inputs() inputs {
+// newInputs returns the reader for the files of this command.
+func (a *app) newInputs() inputs {
 	ctx := a.hard
 	if ctx == nil {
 		ctx = context.Background()
@@ -39,8 +39,8 @@ func (a *app) inputs() inputs {
 
 // ReadFile reads a whole file of at most maxInput bytes.
 func (in inputs) ReadFile(path string) ([]byte, error) {
-	defer in.waits.begin("reading " + path)()
-	f, err := in.open(path)
+	defer in.waits.beginWait("reading " + path)()
+	f, err := in.openInput(path)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func (in inputs) ReadFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// open opens a regular file, a folder or a pipe. Opening never waits for somebody who writes.
-func (in inputs) open(path string) (*inputFile, error) {
+// openInput opens a regular file, a folder or a pipe. Opening never waits for somebody who writes.
+func (in inputs) openInput(path string) (*inputFile, error) {
 	info, err := os.Stat(path) // before: to open a device may do something
 	if err == nil {
 		err = checkInput(path, info)
@@ -111,14 +111,14 @@ type inputFile struct {
 // Read reads what there is, and waits for more of a pipe as long as it is not quiet for too long.
 func (f *inputFile) Read(p []byte) (int, error) {
 	if f.pipe {
-		_ = f.SetReadDeadline(time.Now().Add(f.in.limit()))
+		_ = f.SetReadDeadline(time.Now().Add(f.in.quietLimit()))
 		if f.in.ctx.Err() != nil {
 			return 0, context.Cause(f.in.ctx)
 		}
 	}
 	n, err := f.File.Read(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = f.in.late()
+		err = f.in.timeoutError()
 	}
 	return n, err
 }
@@ -129,19 +129,19 @@ func (f *inputFile) Close() error {
 	return f.File.Close()
 }
 
-func (in inputs) limit() time.Duration {
+func (in inputs) quietLimit() time.Duration {
 	if in.quiet > 0 {
 		return in.quiet
 	}
 	return inputQuiet
 }
 
-// late returns why a read was given up.
-func (in inputs) late() error {
+// timeoutError returns why a read was given up.
+func (in inputs) timeoutError() error {
 	if in.ctx.Err() != nil {
 		return context.Cause(in.ctx)
 	}
-	return fmt.Errorf("nobody has written to the pipe for %s", in.limit())
+	return fmt.Errorf("nobody has written to the pipe for %s", in.quietLimit())
 }
 
 // awaitWriter waits until somebody writes to a pipe, or has written and gone: before that, a read finds the end at once.
@@ -151,7 +151,7 @@ func (f *inputFile) awaitWriter() error {
 	if err != nil {
 		return err
 	}
-	for until := time.Now().Add(f.in.limit()); time.Now().Before(until) && f.in.ctx.Err() == nil; {
+	for until := time.Now().Add(f.in.quietLimit()); time.Now().Before(until) && f.in.ctx.Err() == nil; {
 		ready := 0
 		err := raw.Control(func(fd uintptr) {
 			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -161,7 +161,7 @@ func (f *inputFile) awaitWriter() error {
 			return err
 		}
 	}
-	return &fs.PathError{Op: "read", Path: f.Name(), Err: f.in.late()}
+	return &fs.PathError{Op: "read", Path: f.Name(), Err: f.in.timeoutError()}
 }
 
 // inputFS is the file system of the machine, from a folder on, with the bounds of inputs.
@@ -170,10 +170,10 @@ type inputFS struct {
 	dir string
 }
 
-func (in inputs) fs(dir string) fs.FS { return inputFS{in: in, dir: dir} }
+func (in inputs) newFS(dir string) fs.FS { return inputFS{in: in, dir: dir} }
 
-// path returns the path of a name; an fs.FS takes no others than these.
-func (f inputFS) path(op, name string) (string, error) {
+// resolvePath returns the path of a name; an fs.FS takes no others than these.
+func (f inputFS) resolvePath(op, name string) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
@@ -182,16 +182,16 @@ func (f inputFS) path(op, name string) (string, error) {
 
 // Open opens a file.
 func (f inputFS) Open(name string) (fs.File, error) {
-	path, err := f.path("open", name)
+	path, err := f.resolvePath("open", name)
 	if err != nil {
 		return nil, err
 	}
-	return f.in.open(path)
+	return f.in.openInput(path)
 }
 
 // ReadFile reads a whole file.
 func (f inputFS) ReadFile(name string) ([]byte, error) {
-	path, err := f.path("open", name)
+	path, err := f.resolvePath("open", name)
 	if err != nil {
 		return nil, err
 	}
@@ -200,20 +200,20 @@ func (f inputFS) ReadFile(name string) ([]byte, error) {
 
 // Stat tells of a file.
 func (f inputFS) Stat(name string) (fs.FileInfo, error) {
-	path, err := f.path("stat", name)
+	path, err := f.resolvePath("stat", name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.in.waits.begin("looking at " + path)()
+	defer f.in.waits.beginWait("looking at " + path)()
 	return os.Stat(path)
 }
 
 // ReadDir lists a folder.
 func (f inputFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	path, err := f.path("open", name)
+	path, err := f.resolvePath("open", name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.in.waits.begin("reading folder " + path)()
+	defer f.in.waits.beginWait("reading folder " + path)()
 	return os.ReadDir(path)
 }

@@ -28,7 +28,7 @@ type bastion struct {
 // asked to. A command that has ended well may leave others running; what they
 // print after that is lost.
 func (b bastion) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
-	cmd := shell(ctx, command)
+	cmd := shellCommand(ctx, command)
 	cmd.Dir = b.dir
 	cmd.Env = append(cmd.Env, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -78,9 +78,9 @@ func endGroup(group int, until time.Time) {
 	_ = syscall.Kill(-group, syscall.SIGKILL) // there may be none left
 }
 
-// shell runs a command of the inventory with sh. It may have a secret in it,
+// shellCommand runs a command of the inventory with sh. It may have a secret in it,
 // so it is in no argument, where every user of the bastion could see it.
-func shell(ctx context.Context, command string) *exec.Cmd {
+func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	const variable = "HOLDFAST_COMMAND"
 	cmd := exec.CommandContext(ctx, "sh", "-c", "set -- \"$"+variable+"\"; unset "+variable+"; eval \"shift; $1\"")
 	cmd.Env = append(os.Environ(), variable+"="+command)

@@ -36,8 +36,8 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// exit ends a command with a code and no more words.
-func exit(code engine.ExitCode) error {
+// exitWith ends a command with a code and no more words.
+func exitWith(code engine.ExitCode) error {
 	if code == engine.ExitOK {
 		return nil
 	}
@@ -48,12 +48,12 @@ func failWith(code engine.ExitCode, err error) error { return &exitError{code: c
 
 // run is main without the process: it gives the exit code.
 func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.ExitCode) {
-	defer recoverFault(stderr, &code)
+	defer recoverPanic(stderr, &code)
 	waits := &waits{}
 	signals := catchSignals(stderr, waits)
 	defer signals.stop()
 	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, hard: signals.hard, waits: waits, gently: signals.gently}
-	cmd := app.command()
+	cmd := app.rootCommand()
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
 	cmd.SetOut(stdout)

@@ -15,7 +15,7 @@ import (
 
 func (a *app) planCommand() *cobra.Command {
 	var out string
-	var book bookFlags
+	var book playbookFlags
 	var over, retry bool
 	var repair []string
 	cmd := &cobra.Command{
@@ -32,26 +32,26 @@ all that is left is held, paused or outside of its window, or an earlier roll-ou
 is unfinished; 5: all that is left cannot be reached. Of a playbook it shows
 every play, as if it were the first.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := book.take(args); err != nil {
+			if err := book.parseArgs(args); err != nil {
 				return err
 			}
-			return a.plan(cmd.Context(), out, book, func(s *site) error {
+			return a.runPlan(cmd.Context(), out, book, func(s *site) error {
 				s.run.OverIncomplete, s.run.RetryRejected = over, retry
-				return s.repairs(repair)
+				return s.setRepairHosts(repair)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&over, "continue-over-incomplete", false, "plan another OS although an earlier one has not reached every host")
 	cmd.Flags().BoolVar(&retry, "retry-rolled-back", false, "plan an OS again on hosts that were rolled back from it")
 	addRepair(cmd, &repair)
-	book.add(cmd)
+	book.addFlags(cmd)
 	cmd.Flags().BoolVar(&a.diffs, "diff", false, "show contents of changed files line by line, of those that are not secret, binary or large")
 	cmd.Flags().StringVar(&out, "out", "", "save the plan to `FILE`, for apply --plan")
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*site) error) error {
-	a.otherVars = a.bookVars(book)
+func (a *app) runPlan(ctx context.Context, out string, book playbookFlags, how func(*site) error) error {
+	a.otherVars = a.playbookVariables(book)
 	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
@@ -66,15 +66,15 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*si
 	if a.diffs && (len(s.run.Plays) > 0 || a.json) {
 		return errors.New("plan: --diff is for people, and for no playbook: leave out --json and the playbook")
 	}
-	if _, err := s.survey(); err != nil {
+	if _, err := s.inheritIfIdle(); err != nil {
 		return err
 	}
-	plans, sight, err := s.plans(ctx)
+	plans, sight, err := s.planAll(ctx)
 	if err != nil {
 		return err
 	}
 	if out != "" {
-		if err := savePlan(out, sealed(plans[0], s.loaded.Sensitive)); err != nil {
+		if err := savePlan(out, sealPlan(plans[0], s.loaded.Sensitive)); err != nil {
 			return err
 		}
 	}
@@ -90,12 +90,12 @@ func (a *app) plan(ctx context.Context, out string, book bookFlags, how func(*si
 	for _, p := range plans[1:] {
 		verdict = verdict.And(p.Verdict())
 	}
-	return exit(verdict.Exit)
+	return exitWith(verdict.Exit)
 }
 
-// plans gives the plan of each play, or the one plan there is without a playbook.
+// planAll gives the plan of each play, or the one plan there is without a playbook.
 // What was seen comes with the latter.
-func (s *site) plans(ctx context.Context) ([]engine.Plan, rollout.Gathered, error) {
+func (s *site) planAll(ctx context.Context) ([]engine.Plan, rollout.Gathered, error) {
 	if len(s.run.Plays) > 0 {
 		plans, err := s.run.PlanPlays(ctx)
 		return plans, rollout.Gathered{}, err
@@ -118,7 +118,7 @@ func savePlan(path string, plan engine.Plan) error {
 
 func (a *app) readPlan(path string) (engine.Plan, error) {
 	var plan engine.Plan
-	b, err := a.inputs().ReadFile(path)
+	b, err := a.newInputs().ReadFile(path)
 	if err != nil {
 		return plan, fmt.Errorf("read plan: %w", err)
 	}

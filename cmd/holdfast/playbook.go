@@ -15,19 +15,19 @@ import (
 	"holdfast/modules"
 )
 
-// bookFlags are the flags of commands that take a playbook.
-type bookFlags struct {
+// playbookFlags are the flags of commands that take a playbook.
+type playbookFlags struct {
 	tags, skipTags []string
 	file           string // "": none
 }
 
-func (f *bookFlags) add(cmd *cobra.Command) {
+func (f *playbookFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.tags, "tags", nil, "of a playbook, only plays and tasks with one of these `TAGS`")
 	cmd.Flags().StringSliceVar(&f.skipTags, "skip-tags", nil, "of a playbook, no plays and tasks with one of these `TAGS`")
 }
 
-// take takes the playbook that a command may be given.
-func (f *bookFlags) take(args []string) error {
+// parseArgs takes the playbook that a command may be given.
+func (f *playbookFlags) parseArgs(args []string) error {
 	switch {
 	case len(args) > 1:
 		return fmt.Errorf("%q is one word too many; there is one playbook, and hosts are chosen with --limit", args[1])
@@ -39,21 +39,21 @@ func (f *bookFlags) take(args []string) error {
 	return nil
 }
 
-// bookVars are the variables that a playbook has, which --var may set.
-func (a *app) bookVars(f bookFlags) []string {
-	rooted, err := rooted(f.file)
+// playbookVariables are the variables that a playbook has, which --var may set.
+func (a *app) playbookVariables(f playbookFlags) []string {
+	rooted, err := pathBelowRoot(f.file)
 	if f.file == "" || err != nil {
 		return nil
 	}
-	return playbook.Variables(a.inputs().fs("/"), rooted)
+	return playbook.Variables(a.newInputs().newFS("/"), rooted)
 }
 
 // readPlays reads the playbook, if there is one, and gives the run its plays.
-func (a *app) readPlays(s *site, f bookFlags) error {
+func (a *app) readPlays(s *site, f playbookFlags) error {
 	if f.file == "" {
 		return nil
 	}
-	file, err := rooted(f.file)
+	file, err := pathBelowRoot(f.file)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *app) readPlays(s *site, f bookFlags) error {
 			opts.Vars[name] = value
 		}
 	}
-	book, err := playbook.Load(a.inputs().fs("/"), file, opts)
+	book, err := playbook.Load(a.newInputs().newFS("/"), file, opts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; hosts are chosen with --limit", err)
 	}

@@ -20,9 +20,9 @@ type question struct {
 // maxAnswer bounds an answer in bytes.
 const maxAnswer = 4096
 
-// ask gives the answer, a line. It ends with the context's cause when any of
+// askOperator gives the answer, a line. It ends with the context's cause when any of
 // the contexts does: a person who is asked must be able to leave with Ctrl-C.
-func (q question) ask(contexts ...context.Context) ([]byte, error) {
+func (q question) askOperator(contexts ...context.Context) ([]byte, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return nil, errors.New("there is no terminal to ask for it")
@@ -33,7 +33,7 @@ func (q question) ask(contexts ...context.Context) ([]byte, error) {
 
 func (q question) askAt(tty *os.File, contexts ...context.Context) ([]byte, error) {
 	if q.hidden {
-		show, err := hide(tty)
+		show, err := hideTyping(tty)
 		if err != nil {
 			return nil, fmt.Errorf("hide what is typed: %w", err)
 		}
@@ -49,7 +49,7 @@ func (q question) askAt(tty *os.File, contexts ...context.Context) ([]byte, erro
 	if _, err := fmt.Fprint(tty, q.text+" "); err != nil {
 		return nil, err
 	}
-	answer, err := line(tty)
+	answer, err := readLine(tty)
 	if q.hidden || err != nil {
 		_, _ = fmt.Fprintln(tty) // the person's own was not shown
 	}
@@ -69,8 +69,8 @@ func forgetTyped(tty *os.File) {
 	}
 }
 
-// line reads up to the end of a line, and no further.
-func line(f *os.File) ([]byte, error) {
+// readLine reads up to the end of a line, and no further.
+func readLine(f *os.File) ([]byte, error) {
 	var answer []byte
 	var b [1]byte
 	for len(answer) < maxAnswer {
@@ -86,9 +86,9 @@ func line(f *os.File) ([]byte, error) {
 	return nil, errors.New("the answer is too long")
 }
 
-// hide keeps the terminal from showing what is typed, until show is called.
+// hideTyping keeps the terminal from showing what is typed, until show is called.
 // The file stays in the mode that lets its deadline end a read.
-func hide(tty *os.File) (show func(), err error) {
+func hideTyping(tty *os.File) (show func(), err error) {
 	raw, err := tty.SyscallConn()
 	if err != nil {
 		return nil, err

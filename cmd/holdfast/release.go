@@ -16,8 +16,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// seenHold is what a look at a host's hold has shown.
-type seenHold struct {
+// hostHold is what a look at a host's hold has shown.
+type hostHold struct {
 	host    engine.Host
 	err     error        // the host cannot be reached
 	hold    *engine.Hold // nil: none, or none that can be read
@@ -25,9 +25,9 @@ type seenHold struct {
 	text    string       // as it is there
 }
 
-// holds looks at the holds of hosts side by side, and at nothing else.
-func (s *site) holds(ctx context.Context, hosts []engine.Host) []seenHold {
-	seen := make([]seenHold, len(hosts))
+// readHolds looks at the holds of hosts side by side, and at nothing else.
+func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
+	seen := make([]hostHold, len(hosts))
 	workers := pool.New().WithMaxGoroutines(32)
 	for i, h := range hosts {
 		workers.Go(func() {
@@ -49,13 +49,13 @@ func (s *site) holds(ctx context.Context, hosts []engine.Host) []seenHold {
 // isMine reports whether a maintenance hold was taken by the same person on the
 // same bastion. Holds of earlier versions do not name their bastion.
 func (s *site) isMine(h engine.Hold) bool {
-	return h.Kind == engine.MaintenanceHold && h.Holder == holder() && (h.Bastion == "" || h.Bastion == s.run.Start.Bastion)
+	return h.Kind == engine.MaintenanceHold && h.Holder == holderName() && (h.Bastion == "" || h.Bastion == s.run.Start.Bastion)
 }
 
-// extend gives holds that are there more time. A hold never gets less by that.
-func (a *app) extend(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
+// extendHolds gives holds that are there more time. A hold never gets less by that.
+func (a *app) extendHolds(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
 	outlastReader()
-	s, err := a.open(ctx, names)
+	s, err := a.openSite(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *app) extend(ctx context.Context, names []string, f holdFlags, lasts eng
 	}
 	held := map[string]engine.Hold{}
 	var longer []string
-	for _, h := range s.holds(ctx, s.selected()) {
+	for _, h := range s.readHolds(ctx, s.selectedHosts()) {
 		name := h.host.Name
 		switch {
 		case h.err != nil:
@@ -86,8 +86,8 @@ func (a *app) extend(ctx context.Context, names []string, f holdFlags, lasts eng
 			held[name], longer = hold, append(longer, name)
 		}
 	}
-	s.only(longer)
-	return exit(code.Worse(a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
+	s.selectOnly(longer)
+	return exitWith(code.Worse(a.runOnHosts(ctx, s, func(h engine.Host) rollout.Script {
 		return rollout.Script{Text: hostscript.HoldScript(held[h.Name], lasts, "", nil), Timeout: time.Minute}
 	}, "extended")))
 }
@@ -103,16 +103,16 @@ the host. A hold that a run has taken is ended by that run, or taken up by the
 next one; --force ends it all the same: do so only when you know that the run is
 dead and what state the host is in. --force also ends what is no hold that can be
 read, and shows it.`,
-		Args: count(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.release(cmd.Context(), args, force) },
+		Args: expectArgs(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.releaseHolds(cmd.Context(), args, force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "end a run's hold, other people's, and what cannot be read, too")
 	return cmd
 }
 
-func (a *app) release(ctx context.Context, names []string, force bool) error {
+func (a *app) releaseHolds(ctx context.Context, names []string, force bool) error {
 	outlastReader()
-	s, err := a.open(ctx, names)
+	s, err := a.openSite(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 	}
 	shown := map[string]string{}
 	var ending []string
-	for _, h := range s.holds(ctx, s.selected()) {
+	for _, h := range s.readHolds(ctx, s.selectedHosts()) {
 		name := h.host.Name
 		switch {
 		case h.err != nil:
@@ -154,8 +154,8 @@ func (a *app) release(ctx context.Context, names []string, force bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.only(ending)
-	return exit(code.Worse(a.onHosts(ctx, s, func(h engine.Host) rollout.Script {
+	s.selectOnly(ending)
+	return exitWith(code.Worse(a.runOnHosts(ctx, s, func(h engine.Host) rollout.Script {
 		return rollout.Script{Text: hostscript.EndHoldScript(shown[h.Name]), Timeout: time.Minute}
 	}, "released")))
 }

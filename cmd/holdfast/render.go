@@ -24,13 +24,13 @@ elsewhere embedded, and the record of what was applied, so that a host that
 was provisioned from it has nothing to change.
 
 It holds secrets. What Ignition cannot say is told on standard error.`,
-		Args: count(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.render(cmd.Context(), args[0]) },
+		Args: expectArgs(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runRender(cmd.Context(), args[0]) },
 	}
 }
 
-func (a *app) render(ctx context.Context, name string) error {
-	site, err := a.load()
+func (a *app) runRender(ctx context.Context, name string) error {
+	site, err := a.loadInventory()
 	if err != nil {
 		return err
 	}
@@ -39,14 +39,14 @@ func (a *app) render(ctx context.Context, name string) error {
 		return err
 	}
 	c := a.newConfigs(ctx, site)
-	g := c.of(host)
+	g := c.groupOf(host)
 	if g == nil {
 		return fmt.Errorf("%s has no configuration; name some with configs in pool %q or in the host", host.Name, host.Pool)
 	}
 	if !g.broken {
-		c.system(host, g)
+		c.desiredOS(host, g)
 	}
-	if err := c.err(); err != nil {
+	if err := c.joinProblems(); err != nil {
 		return err
 	}
 	mode := 0o600
@@ -54,7 +54,7 @@ func (a *app) render(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range append(c.warnings, unsaid(g.loaded.Config)...) {
+	for _, w := range append(c.warnings, ignitionGaps(g.loaded.Config)...) {
 		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 	}
 	if term.IsTerminal(int(a.stdout.Fd())) {
@@ -83,8 +83,8 @@ func oneHost(inv engine.Inventory, name string) (engine.Host, error) {
 	return found[0], nil
 }
 
-// unsaid is what a configuration says and Ignition cannot.
-func unsaid(c engine.Config) []string {
+// ignitionGaps is what a configuration says and Ignition cannot.
+func ignitionGaps(c engine.Config) []string {
 	var list []string
 	if c.OSImage != "" {
 		list = append(list, "the OS image is not in the Ignition config: install "+c.OSImage+", or the first apply brings it")

@@ -19,14 +19,14 @@ func (a *app) runsCommand() *cobra.Command {
 		Short: "List the runs of this bastion, the newest first, or read one",
 		Long: `runs lists the runs of this bastion, the newest first. With the ID of one, or the beginning of its
 ID, it shows that run as a log would have it; --verbose shows every step.`,
-		Args: count(0, 1),
+		Args: expectArgs(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := a.runsFolder()
 			if err != nil {
 				return err
 			}
 			if len(args) == 1 {
-				return a.replay(dir, args[0])
+				return a.showRun(dir, args[0])
 			}
 			runs, err := journal.ListRuns(dir)
 			if err != nil {
@@ -47,20 +47,20 @@ func (a *app) runsFolder() (string, error) {
 	if a.runsDir != "" {
 		return a.runsDir, nil
 	}
-	loaded, err := a.load()
+	loaded, err := a.loadInventory()
 	if err != nil {
 		return "", err
 	}
 	return filepath.Join(loaded.Dir, "runs"), nil
 }
 
-// replay shows a run from its journal.
-func (a *app) replay(dir, name string) error {
+// showRun shows a run from its journal.
+func (a *app) showRun(dir, name string) error {
 	id, err := journal.FindRun(dir, name)
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
 	}
-	var view report.Sink = &report.Plain{W: a.stdout, Style: report.Style{Colour: terminal(a.stdout)}, Plan: true, Full: a.verbose}
+	var view report.Sink = &report.Plain{W: a.stdout, Style: report.Style{Colour: isColourTerminal(a.stdout)}, Plan: true, Full: a.verbose}
 	if a.json {
 		view = report.JSONLines{W: a.stdout}
 	}
@@ -77,7 +77,7 @@ func (a *app) pruneCommand() *cobra.Command {
 and of these not the newest --keep. A journal stays that a later run needs: of a
 run that did not end well or not at all, or that tells which hosts failed or
 which pools are complete.`,
-		Args: count(0, 0),
+		Args: expectArgs(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			var age engine.Duration
 			var err error

@@ -25,8 +25,8 @@ const (
 	saltLength = 16
 )
 
-// sealed is a plan with the digest of its secrets, and without them.
-func sealed(p engine.Plan, sensitive []string) engine.Plan {
+// sealPlan is a plan with the digest of its secrets, and without them.
+func sealPlan(p engine.Plan, sensitive []string) engine.Plan {
 	secrets := secretsOf(p, sensitive)
 	p = report.HideSensitive(p, sensitive)
 	if len(secrets) > 0 {

@@ -35,7 +35,7 @@ const (
 // newSecrets asks for the sudo password if -K was given: now, before there is
 // anything else on the terminal and before a host waits for it.
 func newSecrets(a *app, inv engine.Inventory) (*secrets, error) {
-	s := &secrets{ask: a.askPass, soft: a.soft, files: map[string]engine.SSH{}, in: a.inputs(), turn: make(chan struct{}, 1), known: map[string][]byte{}}
+	s := &secrets{ask: a.askPass, soft: a.soft, files: map[string]engine.SSH{}, in: a.newInputs(), turn: make(chan struct{}, 1), known: map[string][]byte{}}
 	for _, h := range inv.Hosts {
 		s.files[h.Name] = h.SSH
 	}
@@ -50,11 +50,11 @@ func newSecrets(a *app, inv engine.Inventory) (*secrets, error) {
 
 // Passphrase asks for the passphrase of a key file.
 func (s *secrets) Passphrase(ctx context.Context, keyfile string) ([]byte, error) {
-	if err := s.wait(ctx); err != nil {
+	if err := s.takeTurn(ctx); err != nil {
 		return nil, err
 	}
-	defer s.done()
-	return question{text: "Passphrase of " + keyfile + ":", hidden: true}.ask(ctx, s.soft)
+	defer s.endTurn()
+	return question{text: "Passphrase of " + keyfile + ":", hidden: true}.askOperator(ctx, s.soft)
 }
 
 // BecomePassword gives the sudo password for a host, or nil if there is none.
@@ -62,17 +62,17 @@ func (s *secrets) BecomePassword(ctx context.Context, host string) ([]byte, erro
 	ssh := s.files[host]
 	switch {
 	case s.ask: // a person's word counts more than the inventory's
-		return s.once(ctx, "terminal", func() ([]byte, error) { return question{text: "sudo password:", hidden: true}.ask(ctx, s.soft) })
+		return s.rememberSecret(ctx, "terminal", func() ([]byte, error) { return question{text: "sudo password:", hidden: true}.askOperator(ctx, s.soft) })
 	case ssh.BecomeFile != "":
-		return s.once(ctx, "file "+ssh.BecomeFile, func() ([]byte, error) { return s.in.ReadFile(ssh.BecomeFile) })
+		return s.rememberSecret(ctx, "file "+ssh.BecomeFile, func() ([]byte, error) { return s.in.ReadFile(ssh.BecomeFile) })
 	case ssh.BecomeCommand != "":
-		return s.once(ctx, "command "+ssh.BecomeCommand, func() ([]byte, error) { return s.fromCommand(ctx, ssh.BecomeCommand) })
+		return s.rememberSecret(ctx, "command "+ssh.BecomeCommand, func() ([]byte, error) { return s.runPasswordCommand(ctx, ssh.BecomeCommand) })
 	}
 	return nil, nil
 }
 
-// wait waits for the turn to ask.
-func (s *secrets) wait(ctx context.Context) error {
+// takeTurn waits for the turn to ask.
+func (s *secrets) takeTurn(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
 		return nil
@@ -81,14 +81,14 @@ func (s *secrets) wait(ctx context.Context) error {
 	}
 }
 
-func (s *secrets) done() { <-s.turn }
+func (s *secrets) endTurn() { <-s.turn }
 
-// once gets a secret the first time and remembers its first line.
-func (s *secrets) once(ctx context.Context, key string, get func() ([]byte, error)) ([]byte, error) {
-	if err := s.wait(ctx); err != nil {
+// rememberSecret gets a secret the first time and remembers its first line.
+func (s *secrets) rememberSecret(ctx context.Context, key string, get func() ([]byte, error)) ([]byte, error) {
+	if err := s.takeTurn(ctx); err != nil {
 		return nil, err
 	}
-	defer s.done()
+	defer s.endTurn()
 	if v, ok := s.known[key]; ok {
 		return v, nil
 	}
@@ -105,15 +105,15 @@ func (s *secrets) once(ctx context.Context, key string, get func() ([]byte, erro
 	return line, nil
 }
 
-// fromCommand runs the command that prints the sudo password. What it prints
+// runPasswordCommand runs the command that prints the sudo password. What it prints
 // never becomes part of an error. It has a session of its own, so that all it
 // starts can be ended, and no terminal.
-func (s *secrets) fromCommand(ctx context.Context, command string) ([]byte, error) {
-	defer s.in.waits.begin("running become_password_command")()
+func (s *secrets) runPasswordCommand(ctx context.Context, command string) ([]byte, error) {
+	defer s.in.waits.beginWait("running become_password_command")()
 	limit := cmp.Or(s.limit, passwordTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended within %s", limit))
 	defer cancel()
-	cmd := shell(ctx, command)
+	cmd := shellCommand(ctx, command)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Stderr = os.Stderr
 	var out bounded

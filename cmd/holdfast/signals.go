@@ -105,7 +105,7 @@ func catchSignals(stderr *os.File, waits *waits) signals {
 // endByForce ends the process, and says what it was waiting for.
 func endByForce(stderr *os.File, waits *waits) {
 	text := "ended, although something still goes on"
-	if list := waits.list(); len(list) > 0 {
+	if list := waits.listWaits(); len(list) > 0 {
 		text = "ended while " + strings.Join(list, "; ")
 	}
 	fmt.Fprintln(stderr, "\nholdfast: "+textutil.Printable(text))

@@ -28,24 +28,24 @@ type site struct {
 	run      *rollout.Run
 }
 
-// load reads the inventory and the limit; it touches no host.
-func (a *app) load() (inventory.Loaded, error) {
-	src := inventory.Source{FS: a.inputs().fs("/"), Root: "/", Vars: a.vars, Others: a.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
+// loadInventory reads the inventory and the limit; it touches no host.
+func (a *app) loadInventory() (inventory.Loaded, error) {
+	src := inventory.Source{FS: a.newInputs().newFS("/"), Root: "/", Vars: a.vars, Others: a.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
 	for _, p := range a.inventory {
-		rooted, err := rooted(p)
+		rooted, err := pathBelowRoot(p)
 		if err != nil {
 			return inventory.Loaded{}, err
 		}
 		src.Paths = append(src.Paths, rooted)
 	}
 	for _, p := range a.varFiles {
-		rooted, err := rooted(p)
+		rooted, err := pathBelowRoot(p)
 		if err != nil {
 			return inventory.Loaded{}, err
 		}
 		src.VarFiles = append(src.VarFiles, rooted)
 	}
-	loaded, err := a.evaluate(src)
+	loaded, err := a.evaluateInventory(src)
 	if err == nil && len(loaded.Inventory.Hosts) == 0 { // else every command would find nothing wrong
 		return loaded, fmt.Errorf("%s: the inventory has no hosts; add a host or a hosts block", strings.Join(a.inventory, ", "))
 	}
@@ -56,9 +56,9 @@ func (a *app) load() (inventory.Loaded, error) {
 // seconds. Tests shorten it.
 var maxEvaluation = 5 * time.Minute
 
-// evaluate loads an inventory, or gives up on one that takes too long: a few
+// evaluateInventory loads an inventory, or gives up on one that takes too long: a few
 // functions within loops can go on for days.
-func (a *app) evaluate(src inventory.Source) (inventory.Loaded, error) {
+func (a *app) evaluateInventory(src inventory.Source) (inventory.Loaded, error) {
 	type result struct {
 		loaded inventory.Loaded
 		err    error
@@ -76,8 +76,8 @@ func (a *app) evaluate(src inventory.Source) (inventory.Loaded, error) {
 	}
 }
 
-// rooted is a path as fs.FS names it below /.
-func rooted(p string) (string, error) {
+// pathBelowRoot is a path as fs.FS names it below /.
+func pathBelowRoot(p string) (string, error) {
 	abs, err := filepath.Abs(p)
 	if err != nil {
 		return "", err
@@ -88,10 +88,10 @@ func rooted(p string) (string, error) {
 	return strings.TrimPrefix(abs, "/"), nil
 }
 
-// open loads the inventory and makes everything ready to reach its hosts,
+// openSite loads the inventory and makes everything ready to reach its hosts,
 // without connecting to any. names limit the hosts, beside --limit.
-func (a *app) open(_ context.Context, names []string) (*site, error) {
-	loaded, err := a.load()
+func (a *app) openSite(_ context.Context, names []string) (*site, error) {
+	loaded, err := a.loadInventory()
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 	if s.runsDir == "" {
 		s.runsDir = filepath.Join(loaded.Dir, "runs")
 	}
-	if s.selectFn, err = a.selection(s.inv, names); err != nil {
+	if s.selectFn, err = a.parseSelection(s.inv, names); err != nil {
 		return nil, err
 	}
 	id := newRunID(clock{}.Now())
@@ -107,11 +107,11 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.hosts = newHosts(remote.Options{Secrets: secrets, Warn: a.warn, ReadFile: a.inputs().ReadFile})
+	s.hosts = newHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile})
 	s.clusters = newClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
 		ID:        id,
-		Start:     engine.RunStart{Site: s.inv.Site, Holder: holder(), PID: os.Getpid(), Version: version(), Args: os.Args[1:]},
+		Start:     engine.RunStart{Site: s.inv.Site, Holder: holderName(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
 		Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn,
 		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Web: web{}, Sink: discard{}, Clock: clock{},
 		Forks: a.forks, Soft: a.soft,
@@ -122,20 +122,20 @@ func (a *app) open(_ context.Context, names []string) (*site, error) {
 	return s, nil
 }
 
-// owner is this run, as its holds name it.
-func (s *site) owner() engine.HoldOwner {
+// holdOwner is this run, as its holds name it.
+func (s *site) holdOwner() engine.HoldOwner {
 	return engine.HoldOwner{Run: s.run.ID, Bastion: s.run.Start.Bastion}
 }
 
 // openDesired opens the site and reads what its hosts are to be, for commands
 // that compare hosts with it. Others work however wrong a configuration is.
 func (a *app) openDesired(ctx context.Context) (*site, error) {
-	s, err := a.open(ctx, nil)
+	s, err := a.openSite(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	c := a.newConfigs(ctx, s.loaded)
-	if s.run.Desired, err = c.desired(); err != nil {
+	if s.run.Desired, err = c.desiredStates(); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -145,8 +145,8 @@ func (a *app) openDesired(ctx context.Context) (*site, error) {
 
 func (s *site) close() { s.hosts.Close() }
 
-// selected are the hosts to work on.
-func (s *site) selected() []engine.Host {
+// selectedHosts are the hosts to work on.
+func (s *site) selectedHosts() []engine.Host {
 	var hosts []engine.Host
 	for _, h := range s.inv.Hosts {
 		if s.selectFn(h) {
@@ -159,12 +159,12 @@ func (s *site) selected() []engine.Host {
 // gatherSelected reads the hosts to work on and no others, for commands that
 // are about hosts and not about the site.
 func (s *site) gatherSelected(ctx context.Context) (map[string]engine.Facts, error) {
-	s.run.Inventory.Hosts = s.selected()
+	s.run.Inventory.Hosts = s.selectedHosts()
 	return s.run.GatherHosts(ctx), ctx.Err()
 }
 
-// only narrows the selection to these hosts.
-func (s *site) only(names []string) {
+// selectOnly narrows the selection to these hosts.
+func (s *site) selectOnly(names []string) {
 	in := map[string]bool{}
 	for _, n := range names {
 		in[n] = true
@@ -172,8 +172,8 @@ func (s *site) only(names []string) {
 	s.selectFn = func(h engine.Host) bool { return in[h.Name] }
 }
 
-// selection is --limit and the hosts named as arguments, both as patterns.
-func (a *app) selection(inv engine.Inventory, names []string) (func(engine.Host) bool, error) {
+// parseSelection is --limit and the hosts named as arguments, both as patterns.
+func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.Host) bool, error) {
 	all := func(engine.Host) bool { return true }
 	limit, named := all, all
 	var err error

@@ -30,22 +30,22 @@ clusters alone. Exit status 0: complete; 2: there is work to do, or
 drift; 3: an etcd cluster is not healthy; 5: everything that can be reached
 matches.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStatus(cmd.Context()) },
 	}
 }
 
-func (a *app) status(ctx context.Context) error {
+func (a *app) runStatus(ctx context.Context) error {
 	s, err := a.openDesired(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	history, err := s.survey()
+	history, err := s.inheritIfIdle()
 	if err != nil {
 		return err
 	}
 	if a.limit != "" {
-		s.narrow()
+		s.narrowToSelected()
 	}
 	status := planner.NewStatus(planner.Input{
 		Inventory: s.run.Inventory, Desired: s.run.Desired, Modules: s.run.Modules, Selected: s.selectFn,
@@ -61,19 +61,19 @@ func (a *app) status(ctx context.Context) error {
 	if a.json {
 		err = a.printJSON(status)
 	} else {
-		err = report.WriteStatus(a.stdout, status, report.Style{Colour: terminal(a.stdout)}, a.verbose)
+		err = report.WriteStatus(a.stdout, status, report.Style{Colour: isColourTerminal(a.stdout)}, a.verbose)
 	}
 	if err != nil {
 		return err
 	}
-	return exit(planner.Verdict(status).Exit)
+	return exitWith(planner.Verdict(status).Exit)
 }
 
-// narrow makes the site that of the selected hosts, their pools and clusters,
+// narrowToSelected makes the site that of the selected hosts, their pools and clusters,
 // for commands that only look.
-func (s *site) narrow() {
+func (s *site) narrowToSelected() {
 	inv := &s.run.Inventory
-	inv.Hosts = s.selected()
+	inv.Hosts = s.selectedHosts()
 	has := func(match func(engine.Host) bool) bool { return slices.ContainsFunc(inv.Hosts, match) }
 	inv.Pools = slices.DeleteFunc(slices.Clone(inv.Pools), func(p engine.Pool) bool {
 		return !has(func(h engine.Host) bool { return h.Pool == p.Name })
@@ -88,12 +88,12 @@ func (a *app) holdsCommand() *cobra.Command {
 		Use:   "holds",
 		Short: "List the hosts that are held, by whom, why and until when",
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.holds(cmd.Context()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.listHolds(cmd.Context()) },
 	}
 }
 
-func (a *app) holds(ctx context.Context) error {
-	s, err := a.open(ctx, nil)
+func (a *app) listHolds(ctx context.Context) error {
+	s, err := a.openSite(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (a *app) holds(ctx context.Context) error {
 		return err
 	}
 	held, unreached, code := []report.HeldHost{}, 0, engine.ExitOK
-	for _, h := range s.selected() {
+	for _, h := range s.selectedHosts() {
 		f := facts[h.Name]
 		switch {
 		case !f.Reached():
@@ -123,29 +123,29 @@ func (a *app) holds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return exit(code)
+	return exitWith(code)
 }
 
 func (a *app) validateCommand() *cobra.Command {
-	var book bookFlags
+	var book playbookFlags
 	cmd := &cobra.Command{
 		Use:   "validate [PLAYBOOK]",
 		Short: "Check everything that can be checked without a host",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := book.take(args); err != nil {
+			if err := book.parseArgs(args); err != nil {
 				return err
 			}
-			a.otherVars = a.bookVars(book)
-			loaded, err := a.load()
+			a.otherVars = a.playbookVariables(book)
+			loaded, err := a.loadInventory()
 			if err != nil {
 				return err
 			}
 			inv := loaded.Inventory
-			if _, err := a.selection(inv, nil); err != nil {
+			if _, err := a.parseSelection(inv, nil); err != nil {
 				return err
 			}
 			c := a.newConfigs(cmd.Context(), loaded)
-			if _, err := c.desired(); err != nil {
+			if _, err := c.desiredStates(); err != nil {
 				return err
 			}
 			plays := &site{inv: inv, run: &rollout.Run{}}
@@ -173,6 +173,6 @@ func (a *app) validateCommand() *cobra.Command {
 			return nil
 		},
 	}
-	book.add(cmd)
+	book.addFlags(cmd)
 	return cmd
 }

@@ -8,16 +8,16 @@ import (
 	"holdfast/engine/report"
 )
 
-// survey lets commands that only look judge holds as the next apply would: if
+// inheritIfIdle lets commands that only look judge holds as the next apply would: if
 // no run of this bastion is under way, the earlier ones are over. It gives what
 // the earlier ones have seen.
-func (s *site) survey() (journal.History, error) {
-	unlock, err := s.lock()
+func (s *site) inheritIfIdle() (journal.History, error) {
+	unlock, err := s.lockSite()
 	if err != nil { // a run is under way, or there is nothing to inherit: its holds are respected
 		return journal.ReadHistory(s.runsDir, s.inv.Site)
 	}
 	defer unlock()
-	history, err := s.inherit()
+	history, err := s.inheritRuns()
 	s.run.Awaited = nil // who only looks does not wait
 	return history, err
 }
@@ -53,7 +53,7 @@ func (a *app) showPlan(s *site, plan engine.Plan) error {
 	for _, w := range s.loaded.Warnings {
 		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 	}
-	return report.WritePlan(a.stdout, clean, report.Style{Colour: terminal(a.stdout)}, a.verbose)
+	return report.WritePlan(a.stdout, clean, report.Style{Colour: isColourTerminal(a.stdout)}, a.verbose)
 }
 
 func (a *app) printJSON(v any) error { return report.WriteJSON(a.stdout, v) }

@@ -48,8 +48,8 @@ func (b build) String() string {
 	return text
 }
 
-// version is the commit that the program was built from, else its version.
-func version() string {
+// buildID is the commit that the program was built from, else its version.
+func buildID() string {
 	b := readBuild()
 	if len(b.Commit) >= 12 {
 		return b.Commit[:12]
@@ -61,7 +61,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of holdfast and the commit it was built from",
-		Args:  count(0, 0),
+		Args:  expectArgs(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
 				return a.printJSON(readBuild())

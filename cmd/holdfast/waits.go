@@ -13,8 +13,8 @@ type waits struct {
 	m    map[int]string
 }
 
-// begin notes a wait until end is called.
-func (w *waits) begin(text string) (end func()) {
+// beginWait notes a wait until end is called.
+func (w *waits) beginWait(text string) (end func()) {
 	if w == nil {
 		return func() {}
 	}
@@ -33,8 +33,8 @@ func (w *waits) begin(text string) (end func()) {
 	}
 }
 
-// list returns the waits, each text once.
-func (w *waits) list() []string {
+// listWaits returns the waits, each text once.
+func (w *waits) listWaits() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Compact(slices.Sorted(maps.Values(w.m)))

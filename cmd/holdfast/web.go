@@ -31,8 +31,8 @@ func (web) Get(ctx context.Context, address string) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, errors.New("GET: the URL is not well formed") // the cause has a part of it
 	}
-	request.Header.Set("User-Agent", "holdfast/"+version())
-	status, body, err := do(request)
+	request.Header.Set("User-Agent", "holdfast/"+buildID())
+	status, body, err := sendRequest(request)
 	if err == nil {
 		return status, body, nil
 	}
@@ -47,7 +47,7 @@ func (web) Get(ctx context.Context, address string) (int, []byte, error) {
 	return 0, nil, fmt.Errorf("GET %s: %w", u.String(), err)
 }
 
-func do(request *http.Request) (int, []byte, error) {
+func sendRequest(request *http.Request) (int, []byte, error) {
 	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader}}
 	reply, err := client.Do(request)
 	if err != nil {
