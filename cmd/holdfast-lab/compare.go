@@ -38,15 +38,15 @@ func compareCommand(open opener) *cobra.Command {
 			if !l.IsUp() {
 				return lab.ErrDown
 			}
-			return compare(cmd.Context(), l, rounds, cmd.OutOrStdout())
+			return printComparison(cmd.Context(), l, rounds, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().IntVar(&rounds, "rounds", 11, "how often each is measured")
 	return cmd
 }
 
-// compare prints how long logging in to all hosts and planning them takes.
-func compare(ctx context.Context, l *lab.Lab, rounds int, out io.Writer) error {
+// printComparison prints how long logging in to all hosts and planning them takes.
+func printComparison(ctx context.Context, l *lab.Lab, rounds int, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "holdfast-")
 	if err != nil {
 		return fmt.Errorf("build holdfast: %w", err)
@@ -58,11 +58,11 @@ func compare(ctx context.Context, l *lab.Lab, rounds int, out io.Writer) error {
 	}
 	var logins, plans []time.Duration
 	for range rounds {
-		login, err := measure(func() error { return logInToAll(ctx, l) })
+		login, err := measureTime(func() error { return logInToAll(ctx, l) })
 		if err != nil {
 			return err
 		}
-		plan, err := measure(func() error {
+		plan, err := measureTime(func() error {
 			return runInLab(ctx, l, binary, "plan", "-i", filepath.Join(l.Site(), site.Inventory))
 		})
 		if err != nil {
@@ -70,19 +70,19 @@ func compare(ctx context.Context, l *lab.Lab, rounds int, out io.Writer) error {
 		}
 		logins, plans = append(logins, login), append(plans, plan)
 	}
-	login, plan := median(logins), median(plans)
+	login, plan := medianOf(logins), medianOf(plans)
 	fmt.Fprintf(out, "%d hosts, medians of %d rounds\n  ssh HOST true, side by side  %4d ms\n  holdfast plan                %4d ms, %.2f times as long\n",
 		len(l.Hosts()), rounds, login.Milliseconds(), plan.Milliseconds(), float64(plan)/float64(login))
 	return nil
 }
 
-func measure(do func() error) (time.Duration, error) {
+func measureTime(do func() error) (time.Duration, error) {
 	began := time.Now()
 	err := do()
 	return time.Since(began), err
 }
 
-func median(all []time.Duration) time.Duration {
+func medianOf(all []time.Duration) time.Duration {
 	slices.Sort(all)
 	return all[len(all)/2]
 }

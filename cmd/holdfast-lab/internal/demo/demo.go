@@ -37,19 +37,19 @@ func (d Demo) Run(ctx context.Context) error {
 	}
 	var binary string
 	setUp := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
-	setUp.Go(d.prepare)
+	setUp.Go(d.bringUpFirst)
 	setUp.Go(func(ctx context.Context) (err error) {
-		binary, err = d.build(ctx)
+		binary, err = d.buildBinary(ctx)
 		return err
 	})
 	if err := setUp.Wait(); err != nil {
 		return err
 	}
-	before, err := d.rest(ctx)
+	before, err := d.measureIdle(ctx)
 	if err != nil {
 		return err
 	}
-	d.say("How long is a member away when its host just reboots? Measured on each, one after the other.")
+	d.printLine("How long is a member away when its host just reboots? Measured on each, one after the other.")
 	bare, err := d.bareReboots(ctx)
 	if err != nil {
 		return err
@@ -59,32 +59,32 @@ func (d Demo) Run(ctx context.Context) error {
 		return err
 	}
 	site := []string{"-i", filepath.Join(d.Lab.Site(), "inventory.hcl"), "--var", "commit=" + target}
-	if err := d.holdfast(ctx, 2, append([]string{binary, "plan"}, site...)...); err != nil {
+	if err := d.runHoldfast(ctx, 2, append([]string{binary, "plan"}, site...)...); err != nil {
 		return err
 	}
 	p, err := d.Lab.Probe(ctx, cluster)
 	if err != nil {
 		return err
 	}
-	applyErr := d.holdfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...)
+	applyErr := d.runHoldfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...)
 	report, err := p.Stop()
 	if err := errors.Join(applyErr, err); err != nil {
 		return err
 	}
-	d.say("Once more: there must be nothing left to do.")
-	if err := d.holdfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...); err != nil {
+	d.printLine("Once more: there must be nothing left to do.")
+	if err := d.runHoldfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...); err != nil {
 		return err
 	}
-	if err := d.booted(ctx, target); err != nil {
+	if err := d.checkBooted(ctx, target); err != nil {
 		return err
 	}
-	d.table(report, bare)
+	d.printTable(report, bare)
 	fmt.Fprintf(d.Out, "\nThe demo took %.0f s. The hosts are still up: holdfast-lab status, ssh, down.\n", time.Since(start).Seconds())
-	return d.conclude(ctx, check(report, bare), before)
+	return d.reportMisses(ctx, findMisses(report, bare), before)
 }
 
-// prepare brings the lab up with every host on the first version.
-func (d Demo) prepare(ctx context.Context) error {
+// bringUpFirst brings the lab up with every host on the first version.
+func (d Demo) bringUpFirst(ctx context.Context) error {
 	s, err := spec.Parse("default.hcl", spec.DefaultHCL)
 	if err != nil {
 		return err
@@ -102,15 +102,15 @@ func (d Demo) prepare(ctx context.Context) error {
 			return err
 		}
 		if commit != first {
-			d.say("The hosts are not all on the first version; starting over with fresh ones.")
+			d.printLine("The hosts are not all on the first version; starting over with fresh ones.")
 			return d.Lab.Reset(ctx)
 		}
 	}
 	return nil
 }
 
-// build compiles holdfast from the checkout the demo runs in.
-func (d Demo) build(ctx context.Context) (string, error) {
+// buildBinary compiles holdfast from the checkout the demo runs in.
+func (d Demo) buildBinary(ctx context.Context) (string, error) {
 	return Build(ctx, filepath.Join(d.Lab.Dir(), "demo"))
 }
 
@@ -129,8 +129,8 @@ func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	return binary, nil
 }
 
-// holdfast runs a command inside the lab's network and demands its exit code.
-func (d Demo) holdfast(ctx context.Context, code int, argv ...string) error {
+// runHoldfast runs a command inside the lab's network and demands its exit code.
+func (d Demo) runHoldfast(ctx context.Context, code int, argv ...string) error {
 	fmt.Fprintf(d.Out, "\n$ holdfast %s\n", strings.Join(argv[1:], " "))
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, d.Out, os.Stderr
@@ -185,8 +185,8 @@ func (d Demo) rebootMembers(ctx context.Context) error {
 	return nil
 }
 
-// booted checks, host by host and not through holdfast, what runs.
-func (d Demo) booted(ctx context.Context, target string) error {
+// checkBooted checks, host by host and not through holdfast, what runs.
+func (d Demo) checkBooted(ctx context.Context, target string) error {
 	fmt.Fprintln(d.Out)
 	var wrong []error
 	for _, h := range d.Lab.Hosts() {
@@ -202,6 +202,6 @@ func (d Demo) booted(ctx context.Context, target string) error {
 	return errors.Join(wrong...)
 }
 
-func (d Demo) say(text string) { fmt.Fprintf(d.Out, "\n%s\n", text) }
+func (d Demo) printLine(text string) { fmt.Fprintf(d.Out, "\n%s\n", text) }
 
-func (d Demo) table(r probe.Report, bare map[string]time.Duration) { Table(d.Out, r, bare) }
+func (d Demo) printTable(r probe.Report, bare map[string]time.Duration) { Table(d.Out, r, bare) }

@@ -16,12 +16,12 @@ func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 	row := func(name string, value any) { fmt.Fprintf(t, "  %s\t%v\n", name, value) }
 	row("writes", r.Writes)
 	row("failed writes", r.Failed)
-	row("latency p50 / p99 / max", fmt.Sprintf("%s / %s / %s", ms(r.P50), ms(r.P99), ms(r.Max)))
-	row("longest time without a commit", fmt.Sprintf("%s (promised: under %s)", ms(r.Gap), maxGap))
+	row("latency p50 / p99 / max", fmt.Sprintf("%s / %s / %s", formatMillis(r.P50), formatMillis(r.P99), formatMillis(r.Max)))
+	row("longest time without a commit", fmt.Sprintf("%s (promised: under %s)", formatMillis(r.Gap), maxGap))
 	row("fewest voters at any moment", fmt.Sprintf("%d of %d (quorum %d)", r.MinVoters, len(r.Members), r.Quorum))
 	row("changes of leader", r.LeaderChanges)
 	for _, m := range r.Members {
-		row(m.Name+" away", fmt.Sprintf("%s (bare reboot: %s)", seconds(m.Longest()), seconds(bare[m.Name])))
+		row(m.Name+" away", fmt.Sprintf("%s (bare reboot: %s)", formatSeconds(m.Longest()), formatSeconds(bare[m.Name])))
 	}
 	_ = t.Flush() // what it writes to is the caller's concern
 	for _, e := range r.Errors {
@@ -29,6 +29,6 @@ func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 	}
 }
 
-func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/1e6) }
+func formatMillis(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/1e6) }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+func formatSeconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

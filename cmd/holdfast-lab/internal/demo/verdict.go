@@ -18,42 +18,42 @@ const (
 	finalizeCost = 2 * time.Second
 )
 
-// hopeless is a time without a commit that no busy machine explains: etcd has
+// quorumLossGap is a time without a commit that no busy machine explains: etcd has
 // lost its quorum, or a leader that was not moved away.
-const hopeless = 2 * time.Second
+const quorumLossGap = 2 * time.Second
 
-// finding is a promise that was not kept. A busy machine may be the cause,
+// missedPromise is a promise that was not kept. A busy machine may be the cause,
 // unless it is certain that it is not.
-type finding struct {
+type missedPromise struct {
 	text    string
 	certain bool
 }
 
-// check compares what was measured with the promises.
-func check(r probe.Report, bare map[string]time.Duration) []finding {
-	var list []finding
+// findMisses compares what was measured with the promises.
+func findMisses(r probe.Report, bare map[string]time.Duration) []missedPromise {
+	var list []missedPromise
 	add := func(certain bool, format string, args ...any) {
-		list = append(list, finding{fmt.Sprintf(format, args...), certain})
+		list = append(list, missedPromise{fmt.Sprintf(format, args...), certain})
 	}
 	if r.Gap >= maxGap {
-		add(r.Gap >= hopeless, "etcd committed nothing for %s; promised is less than %s", ms(r.Gap), maxGap)
+		add(r.Gap >= quorumLossGap, "etcd committed nothing for %s; promised is less than %s", formatMillis(r.Gap), maxGap)
 	}
 	if r.MinVoters < r.Quorum { // who answers late is taken for away; without a quorum nothing is committed
-		add(r.Gap >= hopeless, "only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum)
+		add(r.Gap >= quorumLossGap, "only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum)
 	}
 	for _, m := range r.Members {
 		away, reboot := m.Longest(), bare[m.Name]
 		if reboot == 0 || away == 0 {
 			add(true, "%s was not seen to be away at a reboot: what was measured cannot be right", m.Name)
 		} else if limit := reboot + finalizeCost; away > limit {
-			add(away > 3*limit, "%s was away for %s; promised is its bare reboot and %s more: %s", m.Name, seconds(away), finalizeCost, seconds(limit))
+			add(away > 3*limit, "%s was away for %s; promised is its bare reboot and %s more: %s", m.Name, formatSeconds(away), finalizeCost, formatSeconds(limit))
 		}
 	}
 	return list
 }
 
-// rested is what the machine can do while nothing goes on in the lab.
-type rested struct {
+// idleLoad is what the machine can do while nothing goes on in the lab.
+type idleLoad struct {
 	taken float64       // share of the processors' time that is used
 	gap   time.Duration // the longest time without a commit
 }
@@ -65,18 +65,18 @@ const (
 	mostTaken = 0.5
 )
 
-// busy reports whether a machine has too much else to do for the promises, and
+// isBusy reports whether a machine has too much else to do for the promises, and
 // says what.
-func (r rested) busy() (string, bool) {
-	text := fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %s at a time", 100*r.taken, ms(r.gap))
+func (r idleLoad) isBusy() (string, bool) {
+	text := fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %s at a time", 100*r.taken, formatMillis(r.gap))
 	return text, r.taken > mostTaken || r.gap >= maxGap/2
 }
 
-// rest measures what the machine can do.
-func (d Demo) rest(ctx context.Context) (rested, error) {
+// measureIdle measures what the machine can do.
+func (d Demo) measureIdle(ctx context.Context) (idleLoad, error) {
 	p, err := d.Lab.Probe(ctx, cluster)
 	if err != nil {
-		return rested{}, err
+		return idleLoad{}, err
 	}
 	idle, all, statErr := processorTime()
 	select {
@@ -86,9 +86,9 @@ func (d Demo) rest(ctx context.Context) (rested, error) {
 	idle2, all2, statErr2 := processorTime()
 	report, err := p.Stop()
 	if err := errors.Join(statErr, statErr2, err, ctx.Err()); err != nil {
-		return rested{}, fmt.Errorf("measure the machine: %w", err)
+		return idleLoad{}, fmt.Errorf("measure the machine: %w", err)
 	}
-	r := rested{gap: report.Gap}
+	r := idleLoad{gap: report.Gap}
 	if all2 > all {
 		r.taken = 1 - float64(idle2-idle)/float64(all2-all)
 	}
@@ -113,31 +113,31 @@ func processorTime() (idle, all int64, err error) {
 	return t[3] + t[4], all, nil
 }
 
-// conclude says what became of the promises. Its error is that one was broken:
+// reportMisses says what became of the promises. Its error is that one was broken:
 // not kept by a machine that had nothing else to do, before the update and after
 // it, or missed by so much that this is no excuse.
-func (d Demo) conclude(ctx context.Context, list []finding, before rested) error {
+func (d Demo) reportMisses(ctx context.Context, list []missedPromise, before idleLoad) error {
 	if len(list) == 0 {
 		return nil
 	}
-	after, err := d.rest(ctx)
+	after, err := d.measureIdle(ctx)
 	if err != nil {
 		return err
 	}
-	missed, broken := judge(list, before, after)
+	missed, broken := splitMisses(list, before, after)
 	if missed != "" {
-		d.say(missed)
+		d.printLine(missed)
 	}
 	return broken
 }
 
-// judge tells promises that a busy machine missed from those that were broken.
-func judge(list []finding, before, after rested) (missed string, broken error) {
+// splitMisses tells promises that a busy machine missed from those that were broken.
+func splitMisses(list []missedPromise, before, after idleLoad) (missed string, broken error) {
 	when := "before the update "
-	excuse, busy := before.busy()
+	excuse, busy := before.isBusy()
 	if !busy {
 		when = "after the update "
-		excuse, busy = after.busy()
+		excuse, busy = after.isBusy()
 	}
 	var lines []string
 	var errs []error

@@ -20,13 +20,13 @@ func measured(gap, away time.Duration) probe.Report {
 
 func TestAMissOnABusyMachineIsNoBrokenPromise(t *testing.T) {
 	bare := map[string]time.Duration{"etcd-0": 5 * time.Second, "etcd-1": 5 * time.Second, "etcd-2": 5 * time.Second}
-	quiet, loaded, slow := rested{taken: 0.1, gap: 60 * time.Millisecond}, rested{taken: 0.97, gap: 60 * time.Millisecond}, rested{taken: 0.2, gap: 300 * time.Millisecond}
+	quiet, loaded, slow := idleLoad{taken: 0.1, gap: 60 * time.Millisecond}, idleLoad{taken: 0.97, gap: 60 * time.Millisecond}, idleLoad{taken: 0.2, gap: 300 * time.Millisecond}
 	few := measured(100*time.Millisecond, 6*time.Second)
 	few.MinVoters = 1
 	unseen := measured(100*time.Millisecond, 0)
 	for name, c := range map[string]struct {
 		report         probe.Report
-		before, after  rested
+		before, after  idleLoad
 		missed, broken string
 	}{
 		"all is well":                   {measured(100*time.Millisecond, 6*time.Second), loaded, loaded, "", ""},
@@ -43,7 +43,7 @@ func TestAMissOnABusyMachineIsNoBrokenPromise(t *testing.T) {
 		"nothing was seen":              {unseen, loaded, loaded, "", "cannot be right"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			missed, err := judge(check(c.report, bare), c.before, c.after)
+			missed, err := splitMisses(findMisses(c.report, bare), c.before, c.after)
 			broken := ""
 			if err != nil {
 				broken = err.Error()

@@ -57,15 +57,15 @@ func mountCgroups() error {
 	return nil
 }
 
-// clean removes what an earlier boot left. A group of a killed container must
+// removeSubgroups removes what an earlier boot left. A group of a killed container must
 // not be used again: on recent kernels what systemd clones into it may be
 // killed at once.
-func (c cgroup) clean() error { return removeGroups(string(c), false) }
+func (c cgroup) removeSubgroups() error { return removeGroups(string(c), false) }
 
 // removeGroups kills what still runs below a group and removes all groups
 // there. Something runs only if a supervisor was killed.
 func removeGroups(top string, itself bool) error {
-	for _, pid := range processes(top) {
+	for _, pid := range listProcesses(top) {
 		_ = unix.Kill(pid, unix.SIGKILL) // gone already is as good
 	}
 	var dirs []string
@@ -76,13 +76,13 @@ func removeGroups(top string, itself bool) error {
 		return nil // what vanishes meanwhile is as good as removed
 	})
 	for _, dir := range slices.Backward(dirs) {
-		err = errors.Join(err, rmdir(dir))
+		err = errors.Join(err, removeGroup(dir))
 	}
 	return err
 }
 
-// rmdir waits a moment for processes that are still dying.
-func rmdir(dir string) error {
+// removeGroup waits a moment for processes that are still dying.
+func removeGroup(dir string) error {
 	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		err := unix.Rmdir(dir)
 		if err == nil || errors.Is(err, unix.ENOENT) {
@@ -94,19 +94,19 @@ func rmdir(dir string) error {
 	}
 }
 
-// first is the process that is process 1 inside the container. Killing it
+// findInit is the process that is process 1 inside the container. Killing it
 // takes the whole container down at once; killing systemd-nspawn would not.
-func (c cgroup) first() (int, bool) {
-	for _, pid := range processes(string(c)) {
-		if isFirst(pid) {
+func (c cgroup) findInit() (int, bool) {
+	for _, pid := range listProcesses(string(c)) {
+		if isContainerInit(pid) {
 			return pid, true
 		}
 	}
 	return 0, false
 }
 
-// processes lists the processes of a group and all groups below it.
-func processes(top string) []int {
+// listProcesses lists the processes of a group and all groups below it.
+func listProcesses(top string) []int {
 	var pids []int
 	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
@@ -126,8 +126,8 @@ func processes(top string) []int {
 	return pids
 }
 
-// isFirst says whether a process is number 1 of an inner process namespace.
-func isFirst(pid int) bool {
+// isContainerInit says whether a process is number 1 of an inner process namespace.
+func isContainerInit(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return false
@@ -141,8 +141,8 @@ func isFirst(pid int) bool {
 	return false
 }
 
-// freeze stops or resumes every process of the container.
-func (c cgroup) freeze(frozen bool) error {
+// setFrozen stops or resumes every process of the container.
+func (c cgroup) setFrozen(frozen bool) error {
 	value := "0"
 	if frozen {
 		value = "1"

@@ -40,8 +40,8 @@ type boot struct {
 	deployment string // absolute path in the mounted system root
 }
 
-// choose plays the boot loader.
-func choose(root string) (boot, error) {
+// chooseBoot plays the boot loader.
+func chooseBoot(root string) (boot, error) {
 	entry, err := DefaultEntry(os.DirFS(filepath.Join(root, "boot")))
 	if err != nil {
 		return boot{}, err
@@ -57,9 +57,9 @@ func choose(root string) (boot, error) {
 	return boot{entry: entry, deployment: dir}, nil
 }
 
-// prepare writes what the container's first process needs: an empty tree with
+// writeInitialTree writes what the container's first process needs: an empty tree with
 // the links that make /usr usable, the script, and the kernel command line.
-func (f Folder) prepare(b boot) error {
+func (f Folder) writeInitialTree(b boot) error {
 	dir := f.path("initrd")
 	for _, name := range []string{"usr", "sysroot", "proc", "sys", "dev", "run", "tmp", "etc", "var"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
@@ -85,14 +85,14 @@ func (f Folder) prepare(b boot) error {
 	return nil
 }
 
-// start starts the container in its own control group and time namespace, so
+// startContainer starts the container in its own control group and time namespace, so
 // that uptime counts from this boot.
-func (f Folder) start(c Config, s Settings, b boot, group cgroup) (*exec.Cmd, error) {
-	boottime, err := seconds(unix.CLOCK_BOOTTIME)
+func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exec.Cmd, error) {
+	boottime, err := clockSeconds(unix.CLOCK_BOOTTIME)
 	if err != nil {
 		return nil, err
 	}
-	monotonic, err := seconds(unix.CLOCK_MONOTONIC)
+	monotonic, err := clockSeconds(unix.CLOCK_MONOTONIC)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (f Folder) nspawnArgs(c Config, s Settings, b boot) []string {
 	}
 	return []string{
 		"--quiet", "--register=no", "--keep-unit",
-		"--machine=" + netns.Machine(c.Host.Index), "--uuid=" + uuid(MachineID(c.Host)),
+		"--machine=" + netns.Machine(c.Host.Index), "--uuid=" + formatUUID(MachineID(c.Host)),
 		"--directory=" + f.path("initrd"),
 		"--bind=" + f.Root() + ":/sysroot", "--bind-ro=" + b.deployment + "/usr:/usr",
 		"--bind-ro=" + f.path("init") + ":/init", "--bind-ro=" + f.path("cmdline") + ":/cmdline",
@@ -137,12 +137,12 @@ func (f Folder) nspawnArgs(c Config, s Settings, b boot) []string {
 	}
 }
 
-// uuid writes a machine ID as systemd-nspawn wants it.
-func uuid(id string) string {
+// formatUUID writes a machine ID as systemd-nspawn wants it.
+func formatUUID(id string) string {
 	return strings.Join([]string{id[:8], id[8:12], id[12:16], id[16:20], id[20:]}, "-")
 }
 
-func seconds(clock int32) (int64, error) {
+func clockSeconds(clock int32) (int64, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(clock, &t); err != nil {
 		return 0, fmt.Errorf("read clock: %w", err)

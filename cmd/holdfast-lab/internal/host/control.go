@@ -97,9 +97,9 @@ func (f Folder) State(ctx context.Context) (State, error) {
 	return State(answer), err
 }
 
-// lock makes sure that a host has one supervisor; the kernel releases it with
+// lockHost makes sure that a host has one supervisor; the kernel releases it with
 // the process.
-func (f Folder) lock() (*os.File, error) {
+func (f Folder) lockHost() (*os.File, error) {
 	file, err := os.OpenFile(f.path("lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock host: %w", err)
@@ -110,9 +110,9 @@ func (f Folder) lock() (*os.File, error) {
 	return file, nil
 }
 
-// listen opens the control socket. The caller holds the lock, so a socket that
+// listenControl opens the control socket. The caller holds the lock, so a socket that
 // is there is a dead one.
-func (f Folder) listen() (net.Listener, error) {
+func (f Folder) listenControl() (net.Listener, error) {
 	if err := os.Remove(f.path("control")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("listen for commands: %w", err)
 	}
@@ -123,9 +123,9 @@ func (f Folder) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// accept hands commands to requests until the listener is closed, and returns
+// acceptCommands hands commands to requests until the listener is closed, and returns
 // when all of them are answered or done is closed.
-func accept(l net.Listener, requests chan<- request, done <-chan struct{}) {
+func acceptCommands(l net.Listener, requests chan<- request, done <-chan struct{}) {
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	for {
@@ -133,11 +133,11 @@ func accept(l net.Listener, requests chan<- request, done <-chan struct{}) {
 		if err != nil {
 			return
 		}
-		wg.Go(func() { serve(conn, requests, done) })
+		wg.Go(func() { serveCommand(conn, requests, done) })
 	}
 }
 
-func serve(conn net.Conn, requests chan<- request, done <-chan struct{}) {
+func serveCommand(conn net.Conn, requests chan<- request, done <-chan struct{}) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 	line, err := bufio.NewReader(io.LimitReader(conn, 64)).ReadString('\n')
@@ -162,7 +162,7 @@ func serve(conn net.Conn, requests chan<- request, done <-chan struct{}) {
 // WaitOff waits until the host's supervisor has ended.
 func (f Folder) WaitOff(ctx context.Context) error {
 	for {
-		lock, err := f.lock()
+		lock, err := f.lockHost()
 		if err == nil {
 			return lock.Close()
 		}

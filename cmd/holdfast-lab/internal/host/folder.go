@@ -69,11 +69,11 @@ func (f Folder) PowerLog() string { return f.path("power.log") }
 func (f Folder) Console() string { return f.path("console.log") }
 
 // Config reads the host's configuration.
-func (f Folder) Config() (c Config, err error) { return c, read(f.path("host.json"), &c) }
+func (f Folder) Config() (c Config, err error) { return c, readJSON(f.path("host.json"), &c) }
 
 // Settings reads the host's settings.
 func (f Folder) Settings() (s Settings, err error) {
-	err = read(f.path("settings.json"), &s)
+	err = readJSON(f.path("settings.json"), &s)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -82,7 +82,7 @@ func (f Folder) Settings() (s Settings, err error) {
 
 // SetSettings replaces the host's settings; Tell(Reload) makes a running host
 // use them.
-func (f Folder) SetSettings(s Settings) error { return write(f.path("settings.json"), s) }
+func (f Folder) SetSettings(s Settings) error { return replaceJSON(f.path("settings.json"), s) }
 
 // Create writes a host's configuration and the identity that its supervisor
 // installs at the next boot. The disk itself is made by package image.
@@ -90,15 +90,15 @@ func (f Folder) Create(c Config, id Identity) error {
 	if err := os.MkdirAll(f.Root(), 0o755); err != nil {
 		return fmt.Errorf("make host folder: %w", err)
 	}
-	if err := write(f.path("host.json"), c); err != nil {
+	if err := replaceJSON(f.path("host.json"), c); err != nil {
 		return err
 	}
-	return write(f.path("identity.json"), id.Files())
+	return replaceJSON(f.path("identity.json"), id.Files())
 }
 
-// identity reads the files that are still to be installed, if any.
-func (f Folder) identity() (files []File, err error) {
-	err = read(f.path("identity.json"), &files)
+// readIdentity reads the files that are still to be installed, if any.
+func (f Folder) readIdentity() (files []File, err error) {
+	err = readJSON(f.path("identity.json"), &files)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -107,7 +107,7 @@ func (f Folder) identity() (files []File, err error) {
 
 func (f Folder) forgetIdentity() error { return os.Remove(f.path("identity.json")) }
 
-func read(name string, v any) error {
+func readJSON(name string, v any) error {
 	raw, err := os.ReadFile(name)
 	if err != nil {
 		return fmt.Errorf("read host: %w", err)
@@ -118,8 +118,8 @@ func read(name string, v any) error {
 	return nil
 }
 
-// write replaces a file at once, so that a reader never sees half of it.
-func write(name string, v any) error {
+// replaceJSON replaces a file at once, so that a reader never sees half of it.
+func replaceJSON(name string, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write host: %w", err)

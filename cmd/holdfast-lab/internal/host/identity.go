@@ -111,9 +111,9 @@ func (id Identity) etcdFiles() []File {
 	}
 }
 
-// install writes files below a deployment and its state root's var, and onto
+// installFiles writes files below a deployment and its state root's var, and onto
 // the disk: an installer's work survives any power cut.
-func install(files []File, deployment, stateroot string) error {
+func installFiles(files []File, deployment, stateroot string) error {
 	passwd, err := os.ReadFile(filepath.Join(deployment, "etc/passwd"))
 	if err != nil {
 		return fmt.Errorf("write identity: %w", err)
@@ -123,11 +123,11 @@ func install(files []File, deployment, stateroot string) error {
 		if strings.HasPrefix(f.Path, "var/") {
 			root = stateroot
 		}
-		uid, gid, err := owner(string(passwd), f.Owner)
+		uid, gid, err := lookUpOwner(string(passwd), f.Owner)
 		if err != nil {
 			return err
 		}
-		if err := f.write(filepath.Join(root, f.Path), uid, gid); err != nil {
+		if err := f.writeTo(filepath.Join(root, f.Path), uid, gid); err != nil {
 			return fmt.Errorf("write identity: %w", err)
 		}
 	}
@@ -146,7 +146,7 @@ func syncAll(dir string) error {
 	return nil
 }
 
-func (f File) write(name string, uid, gid int) error {
+func (f File) writeTo(name string, uid, gid int) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ func (f File) write(name string, uid, gid int) error {
 	return os.Chmod(name, f.Mode)
 }
 
-// owner finds the IDs of a user in the content of a passwd file.
-func owner(passwd, name string) (uid, gid int, err error) {
+// lookUpOwner finds the IDs of a user in the content of a passwd file.
+func lookUpOwner(passwd, name string) (uid, gid int, err error) {
 	if name == "" {
 		return 0, 0, nil
 	}

@@ -34,30 +34,30 @@ type machine struct {
 // process of its own, inside the lab's network namespace and in a private
 // mount namespace. When ctx ends, the power is cut.
 func Supervise(ctx context.Context, f Folder) (err error) {
-	lock, err := f.lock()
+	lock, err := f.lockHost()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	m := &machine{Folder: f, requests: make(chan request)}
-	if err := m.open(); err != nil {
+	if err := m.openMachine(); err != nil {
 		return err
 	}
-	listener, err := f.listen()
+	listener, err := f.listenControl()
 	if err != nil {
 		return err
 	}
 	done := make(chan struct{})
 	var wg conc.WaitGroup
-	wg.Go(func() { accept(listener, m.requests, done) })
-	err = m.run(ctx)
+	wg.Go(func() { acceptCommands(listener, m.requests, done) })
+	err = m.runUntilOff(ctx)
 	err = errors.Join(err, listener.Close())
 	close(done)
 	wg.Wait()
 	return err
 }
 
-func (m *machine) open() (err error) {
+func (m *machine) openMachine() (err error) {
 	if m.config, err = m.Config(); err != nil {
 		return err
 	}
@@ -74,17 +74,17 @@ func (m *machine) open() (err error) {
 	return err
 }
 
-// run is firmware and power switch: it boots until the power is off.
-func (m *machine) run(ctx context.Context) error {
+// runUntilOff is firmware and power switch: it boots until the power is off.
+func (m *machine) runUntilOff(ctx context.Context) error {
 	for {
-		fresh, err := m.identity()
+		fresh, err := m.readIdentity()
 		if err != nil {
 			return err
 		}
-		if len(fresh) == 0 && !m.post(ctx) {
+		if len(fresh) == 0 && !m.waitFirmware(ctx) {
 			return nil
 		}
-		again, err := m.life(ctx, fresh)
+		again, err := m.runOneBoot(ctx, fresh)
 		for _, r := range m.waiting {
 			r.answer <- "ok"
 		}
@@ -95,8 +95,8 @@ func (m *machine) run(ctx context.Context) error {
 	}
 }
 
-// post waits as long as the firmware takes and says whether to go on.
-func (m *machine) post(ctx context.Context) bool {
+// waitFirmware waits as long as the firmware takes and says whether to go on.
+func (m *machine) waitFirmware(ctx context.Context) bool {
 	timer := time.NewTimer(m.settings.Post)
 	defer timer.Stop()
 	for {
@@ -113,7 +113,7 @@ func (m *machine) post(ctx context.Context) bool {
 				timer.Reset(m.settings.Post)
 				r.answer <- "ok"
 			case Reload:
-				r.answer <- result(m.reload(ctx))
+				r.answer <- formatResult(m.reloadSettings(ctx))
 			case Status:
 				r.answer <- "ok " + string(StatePost)
 			default:
@@ -123,44 +123,44 @@ func (m *machine) post(ctx context.Context) bool {
 	}
 }
 
-// life is one boot from power on to exit. It says whether another follows.
-func (m *machine) life(ctx context.Context, fresh []File) (again bool, err error) {
-	if err := m.group.clean(); err != nil {
+// runOneBoot is one boot from power on to exit. It says whether another follows.
+func (m *machine) runOneBoot(ctx context.Context, fresh []File) (again bool, err error) {
+	if err := m.group.removeSubgroups(); err != nil {
 		return false, err
 	}
-	if err := m.mount(); err != nil {
+	if err := m.mountDisk(); err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, m.unmount()) }()
-	b, err := choose(m.Root())
+	defer func() { err = errors.Join(err, m.unmountDisk()) }()
+	b, err := chooseBoot(m.Root())
 	if err != nil {
 		return false, err
 	}
 	if len(fresh) > 0 {
 		stateroot := filepath.Join(m.Root(), "ostree/deploy", image.OS)
-		if err := install(fresh, b.deployment, stateroot); err != nil {
+		if err := installFiles(fresh, b.deployment, stateroot); err != nil {
 			return false, err
 		}
 		if err := m.forgetIdentity(); err != nil {
 			return false, err
 		}
 	}
-	if err := m.prepare(b); err != nil {
+	if err := m.writeInitialTree(b); err != nil {
 		return false, err
 	}
-	m.record("boot %s %s", b.entry.File, filepath.Base(b.deployment))
-	cmd, err := m.start(m.config, m.settings, b, m.group)
+	m.logPower("boot %s %s", b.entry.File, filepath.Base(b.deployment))
+	cmd, err := m.startContainer(m.config, m.settings, b, m.group)
 	if err != nil {
 		return false, err
 	}
 	m.frozen = false
-	code, again := m.watch(ctx, cmd)
-	m.record("exit %d", code)
+	code, again := m.serveUntilExit(ctx, cmd)
+	m.logPower("exit %d", code)
 	return again, nil
 }
 
-// watch serves commands until the container has ended.
-func (m *machine) watch(ctx context.Context, cmd *exec.Cmd) (code int, again bool) {
+// serveUntilExit serves commands until the container has ended.
+func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, again bool) {
 	exited := make(chan struct{})
 	var wg conc.WaitGroup
 	defer wg.Wait()
@@ -175,7 +175,7 @@ func (m *machine) watch(ctx context.Context, cmd *exec.Cmd) (code int, again boo
 	cut := ctx.Done()
 	end := func(c Command) {
 		next, cutAt = c, time.Now()
-		m.kill(cmd, cutAt)
+		m.killContainer(cmd, cutAt)
 	}
 	for {
 		select {
@@ -187,20 +187,20 @@ func (m *machine) watch(ctx context.Context, cmd *exec.Cmd) (code int, again boo
 			end(Off)
 		case <-kill.C:
 			if next != "" {
-				m.kill(cmd, cutAt)
+				m.killContainer(cmd, cutAt)
 			}
 		case r := <-m.requests:
-			if ended := m.handle(ctx, cmd, r); ended != "" {
+			if ended := m.handleCommand(ctx, cmd, r); ended != "" {
 				end(ended)
 			}
 		}
 	}
 }
 
-// handle carries out a command on a running host. It returns the command if
+// handleCommand carries out a command on a running host. It returns the command if
 // the host's life must end for it; Off and Lossy are then answered by the end
 // of the supervisor.
-func (m *machine) handle(ctx context.Context, cmd *exec.Cmd, r request) Command {
+func (m *machine) handleCommand(ctx context.Context, cmd *exec.Cmd, r request) Command {
 	switch r.command {
 	case Off:
 		return Off
@@ -210,7 +210,7 @@ func (m *machine) handle(ctx context.Context, cmd *exec.Cmd, r request) Command 
 			return ""
 		}
 		if err := disk.Lose(m.Root()); err != nil {
-			r.answer <- result(err)
+			r.answer <- formatResult(err)
 			return ""
 		}
 		return Off
@@ -218,16 +218,16 @@ func (m *machine) handle(ctx context.Context, cmd *exec.Cmd, r request) Command 
 		m.waiting = append(m.waiting, r)
 		return Reset
 	case Soft:
-		r.answer <- result(cmd.Process.Signal(unix.SIGTERM)) // systemd-nspawn passes on its --kill-signal
+		r.answer <- formatResult(cmd.Process.Signal(unix.SIGTERM)) // systemd-nspawn passes on its --kill-signal
 	case Freeze, Thaw:
 		frozen := r.command == Freeze
-		err := m.group.freeze(frozen)
+		err := m.group.setFrozen(frozen)
 		if err == nil {
 			m.frozen = frozen
 		}
-		r.answer <- result(err)
+		r.answer <- formatResult(err)
 	case Reload:
-		r.answer <- result(m.reload(ctx))
+		r.answer <- formatResult(m.reloadSettings(ctx))
 	case Status:
 		state := StateOn
 		if m.frozen {
@@ -240,29 +240,29 @@ func (m *machine) handle(ctx context.Context, cmd *exec.Cmd, r request) Command 
 	return ""
 }
 
-func result(err error) string {
+func formatResult(err error) string {
 	if err != nil {
 		return err.Error()
 	}
 	return "ok"
 }
 
-// patience is how long systemd-nspawn may take to notice that its container
+// nspawnTimeout is how long systemd-nspawn may take to notice that its container
 // is gone, or to make one that can be killed.
-const patience = 5 * time.Second
+const nspawnTimeout = 5 * time.Second
 
-// kill ends the container. systemd-nspawn then cleans up and ends itself; it
+// killContainer ends the container. systemd-nspawn then cleans up and ends itself; it
 // is killed only if it does not.
-func (m *machine) kill(cmd *exec.Cmd, since time.Time) {
-	if pid, ok := m.group.first(); ok {
+func (m *machine) killContainer(cmd *exec.Cmd, since time.Time) {
+	if pid, ok := m.group.findInit(); ok {
 		_ = unix.Kill(pid, unix.SIGKILL) // gone already is as good
-	} else if time.Since(since) > patience {
+	} else if time.Since(since) > nspawnTimeout {
 		_ = cmd.Process.Kill()
 	}
 }
 
-// record appends to the power log, in milliseconds since 1970.
-func (m *machine) record(format string, args ...any) {
+// logPower appends to the power log, in milliseconds since 1970.
+func (m *machine) logPower(format string, args ...any) {
 	f, err := os.OpenFile(m.PowerLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return

@@ -9,17 +9,17 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/netns"
 )
 
-// reload applies changed settings.
-func (m *machine) reload(ctx context.Context) error {
+// reloadSettings applies changed settings.
+func (m *machine) reloadSettings(ctx context.Context) error {
 	s, err := m.Settings()
 	if err != nil {
 		return err
 	}
 	m.settings = s
-	return errors.Join(netns.Plug(ctx, m.config.Host.Index, !s.Cut), m.limit())
+	return errors.Join(netns.Plug(ctx, m.config.Host.Index, !s.Cut), m.limitDisk())
 }
 
-func (m *machine) limit() error {
+func (m *machine) limitDisk() error {
 	if m.loop == nil {
 		return nil
 	}
@@ -32,29 +32,29 @@ func (m *machine) limit() error {
 	return m.throttle.Limit(m.loop.Lower(), m.settings.Speed)
 }
 
-func (m *machine) mount() (err error) {
+func (m *machine) mountDisk() (err error) {
 	if m.config.Kind == OnDir {
 		return disk.MountBoot(filepath.Join(m.Root(), "boot"), string(m.Folder))
 	}
 	if m.loop, err = disk.Attach(m.Image()); err != nil {
 		return err
 	}
-	if err := errors.Join(m.limit(), disk.Mount(m.loop.Device(), m.Root())); err != nil {
-		return errors.Join(err, m.detach())
+	if err := errors.Join(m.limitDisk(), disk.Mount(m.loop.Device(), m.Root())); err != nil {
+		return errors.Join(err, m.detachDisk())
 	}
 	return nil
 }
 
-func (m *machine) unmount() error {
+func (m *machine) unmountDisk() error {
 	if m.config.Kind == OnDir {
 		return disk.UnmountBoot(filepath.Join(m.Root(), "boot"))
 	}
-	return errors.Join(disk.Unmount(m.loop.Device(), m.Root()), m.detach())
+	return errors.Join(disk.Unmount(m.loop.Device(), m.Root()), m.detachDisk())
 }
 
-// detach lifts the limit before it gives the devices up: the next user of the
+// detachDisk lifts the limit before it gives the devices up: the next user of the
 // same device number must not inherit it.
-func (m *machine) detach() error {
+func (m *machine) detachDisk() error {
 	var err error
 	if m.throttle != nil {
 		err = m.throttle.Limit(m.loop.Lower(), disk.Speed{})

@@ -17,13 +17,13 @@ const blobSize = 5 << 20
 // commitFirst commits the shaped tree and gives the tree up.
 func (s Store) commitFirst(ctx context.Context) error {
 	repo := "--repo=" + s.Repo()
-	if _, err := run(ctx, "ostree", "init", repo, "--mode=archive"); err != nil {
+	if _, err := runCommand(ctx, "ostree", "init", repo, "--mode=archive"); err != nil {
 		return err
 	}
-	if _, err := run(ctx, "ostree", "config", repo, "set", "archive.zlib-level", "1"); err != nil {
+	if _, err := runCommand(ctx, "ostree", "config", repo, "set", "archive.zlib-level", "1"); err != nil {
 		return err
 	}
-	if _, err := s.commit(ctx, First, "--tree=dir="+s.path("tree")); err != nil {
+	if _, err := s.commitTrees(ctx, First, "--tree=dir="+s.path("tree")); err != nil {
 		return err
 	}
 	return s.keepBase()
@@ -74,7 +74,7 @@ func (s Store) Commit(ctx context.Context, version string, payload int64) (Versi
 	if err := s.writeOverlay(over, version, payload); err != nil {
 		return Version{}, fmt.Errorf("commit version %s: %w", version, err)
 	}
-	return s.commit(ctx, version, "--tree=ref="+list[0].Commit, "--tree=dir="+over.root)
+	return s.commitTrees(ctx, version, "--tree=ref="+list[0].Commit, "--tree=dir="+over.root)
 }
 
 func (s Store) writeOverlay(over tree, version string, payload int64) error {
@@ -90,9 +90,9 @@ func (s Store) writeOverlay(over tree, version string, payload int64) error {
 		"usr/lib/os-release":                                   withVersion(string(osRelease), version),
 		"usr/etc/lab-release":                                  version + "\n",
 		"usr/etc/lab-" + version + ".conf":                     "new default of " + version + "\n",
-		"usr/lib/modules/" + string(kernel) + "/initramfs.img": initramfs(version),
+		"usr/lib/modules/" + string(kernel) + "/initramfs.img": fakeInitramfs(version),
 	} {
-		if err := over.write(name, content, 0o644); err != nil {
+		if err := over.writeFile(name, content, 0o644); err != nil {
 			return err
 		}
 	}
@@ -118,12 +118,12 @@ func writePayload(dir string, size int64) error {
 	return nil
 }
 
-func (s Store) commit(ctx context.Context, version string, trees ...string) (Version, error) {
+func (s Store) commitTrees(ctx context.Context, version string, trees ...string) (Version, error) {
 	args := append([]string{
 		"commit", "--repo=" + s.Repo(), "-b", Ref, "-s", "lab " + version,
 		"--add-metadata-string=version=" + version, "--bootable",
 	}, trees...)
-	out, err := run(ctx, "ostree", args...)
+	out, err := runCommand(ctx, "ostree", args...)
 	if err != nil {
 		return Version{}, err
 	}
@@ -131,8 +131,8 @@ func (s Store) commit(ctx context.Context, version string, trees ...string) (Ver
 	if len(out) != 64 || strings.ContainsAny(out, " \n") {
 		return v, fmt.Errorf("commit version %s: ostree printed %q", version, out)
 	}
-	if _, err := run(ctx, "ostree", "summary", "--repo="+s.Repo(), "-u"); err != nil {
+	if _, err := runCommand(ctx, "ostree", "summary", "--repo="+s.Repo(), "-u"); err != nil {
 		return v, err
 	}
-	return v, s.record(v)
+	return v, s.recordVersion(v)
 }

@@ -80,16 +80,16 @@ func (s Store) Build(ctx context.Context) error {
 		name string
 		do   func(context.Context) error
 	}{
-		{"base tree", s.bootstrap},
-		{"shape tree", s.shape},
+		{"base tree", s.bootstrapTree},
+		{"shape tree", s.shapeTree},
 		{"commit " + First, s.commitFirst},
-		{"system root", s.deploy},
+		{"system root", s.makeSysroot},
 		{"commit " + Second, func(ctx context.Context) error {
 			_, err := s.Commit(ctx, Second, DefaultPayload)
 			return err
 		}},
 	} {
-		if err := s.timed(step.name, func() error { return step.do(ctx) }); err != nil {
+		if err := s.logDuration(step.name, func() error { return step.do(ctx) }); err != nil {
 			return fmt.Errorf("build image: %s: %w", step.name, err)
 		}
 	}
@@ -112,7 +112,7 @@ func (s Store) Versions() ([]Version, error) {
 	return list, nil
 }
 
-func (s Store) record(v Version) error {
+func (s Store) recordVersion(v Version) error {
 	list, err := s.Versions()
 	if err != nil {
 		return err
@@ -124,26 +124,26 @@ func (s Store) record(v Version) error {
 	return os.WriteFile(s.path("versions.json"), raw, 0o644)
 }
 
-func (s Store) timed(name string, do func() error) error {
+func (s Store) logDuration(name string, do func() error) error {
 	start := time.Now()
 	err := do()
 	s.Log("%-24s %5.1f s", name, time.Since(start).Seconds())
 	return err
 }
 
-// run runs a command and returns what it printed on stdout. The end of its
+// runCommand runs a command and returns what it printed on stdout. The end of its
 // stderr becomes part of the error.
-func run(ctx context.Context, name string, args ...string) (string, error) {
+func runCommand(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("run %s %s: %w: %s", name, strings.Join(args, " "), err, tail(stderr.String()))
+		return "", fmt.Errorf("run %s %s: %w: %s", name, strings.Join(args, " "), err, lastBytes(stderr.String()))
 	}
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-func tail(s string) string {
+func lastBytes(s string) string {
 	const limit = 800
 	s = strings.TrimSpace(s)
 	return s[max(0, len(s)-limit):]
@@ -161,7 +161,7 @@ func Remove(ctx context.Context, dir, deployments string) error {
 	}
 	for _, root := range roots {
 		if info, err := os.Stat(root); err == nil && info.IsDir() {
-			if _, err := run(ctx, "chattr", "-i", root); err != nil {
+			if _, err := runCommand(ctx, "chattr", "-i", root); err != nil {
 				return err
 			}
 		}

@@ -33,14 +33,14 @@ func InstallTools(ctx context.Context, log func(format string, args ...any)) err
 		return nil
 	}
 	log("install packages: %v", missing)
-	if err := apt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...); err == nil {
+	if err := runApt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...); err == nil {
 		return nil
 	}
 	// The package lists may be missing or older than the mirror.
-	if err := apt(ctx, "update"); err != nil {
+	if err := runApt(ctx, "update"); err != nil {
 		return err
 	}
-	return apt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...)
+	return runApt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...)
 }
 
 func missingPackages() []string {
@@ -58,12 +58,12 @@ func missingPackages() []string {
 	return pkgs
 }
 
-func apt(ctx context.Context, args ...string) error {
+func runApt(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q", "-o", "DPkg::Lock::Timeout=120"}, args...)...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("apt-get %s: %w: %s", args[0], err, tail(string(out)))
+		return fmt.Errorf("apt-get %s: %w: %s", args[0], err, lastBytes(string(out)))
 	}
 	return nil
 }

@@ -26,13 +26,13 @@ ostree admin deploy --sysroot="$S" --os="$OS" --karg=root=LABEL=root --karg=rw -
 cp -a "$S/boot/." "$S.boot/"
 `
 
-// deploy makes the pristine system root.
-func (s Store) deploy(ctx context.Context) error {
+// makeSysroot makes the pristine system root.
+func (s Store) makeSysroot(ctx context.Context) error {
 	list, err := s.Versions()
 	if err != nil {
 		return err
 	}
-	if _, err := run(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c", deployScript, "sh",
+	if _, err := runCommand(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c", deployScript, "sh",
 		s.Sysroot(), s.Repo(), list[0].Commit, Ref, OS, Remote, s.URL); err != nil {
 		return err
 	}
@@ -48,11 +48,11 @@ func (s Store) deploy(ctx context.Context) error {
 func (s Store) CopyDisk(ctx context.Context, size, target string) error {
 	master := s.path("disk-" + size + ".img")
 	if _, err := os.Stat(master); errors.Is(err, fs.ErrNotExist) {
-		if err := s.timed("disk of "+size, func() error { return s.makeDisk(ctx, size, master) }); err != nil {
+		if err := s.logDuration("disk of "+size, func() error { return s.makeDisk(ctx, size, master) }); err != nil {
 			return fmt.Errorf("make disk of %s: %w", size, err)
 		}
 	}
-	_, err := run(ctx, "cp", "--sparse=always", "--reflink=auto", master, target)
+	_, err := runCommand(ctx, "cp", "--sparse=always", "--reflink=auto", master, target)
 	return err
 }
 
@@ -61,10 +61,10 @@ func (s Store) makeDisk(ctx context.Context, size, master string) error {
 	if err := os.RemoveAll(part); err != nil {
 		return err
 	}
-	if _, err := run(ctx, "truncate", "-s", size, part); err != nil {
+	if _, err := runCommand(ctx, "truncate", "-s", size, part); err != nil {
 		return err
 	}
-	if _, err := run(ctx, "mkfs.ext4", "-q", "-L", "root", "-d", s.Sysroot(), part); err != nil {
+	if _, err := runCommand(ctx, "mkfs.ext4", "-q", "-L", "root", "-d", s.Sysroot(), part); err != nil {
 		return err
 	}
 	return os.Rename(part, master)
@@ -93,6 +93,6 @@ done
 
 // CopyDir makes the system root of a host without a disk of its own.
 func (s Store) CopyDir(ctx context.Context, target string) error {
-	_, err := run(ctx, "sh", "-c", copyDirScript, "sh", s.Sysroot(), target)
+	_, err := runCommand(ctx, "sh", "-c", copyDirScript, "sh", s.Sysroot(), target)
 	return err
 }

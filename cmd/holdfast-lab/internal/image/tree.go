@@ -19,21 +19,21 @@ var excluded = []string{
 	"/usr/lib/modules/*/kernel/*", "/usr/lib/udev/hwdb.d/*",
 }
 
-// bootstrap makes a plain Debian tree.
-func (s Store) bootstrap(ctx context.Context) error {
+// bootstrapTree makes a plain Debian tree.
+func (s Store) bootstrapTree(ctx context.Context) error {
 	args := []string{"INITRD=No", "mmdebstrap", "--quiet", "--variant=apt", "--include=" + included}
 	for _, pattern := range excluded {
 		args = append(args, "--dpkgopt=path-exclude="+pattern)
 	}
-	_, err := run(ctx, "env", append(args, suite, s.path("tree"))...)
+	_, err := runCommand(ctx, "env", append(args, suite, s.path("tree"))...)
 	return err
 }
 
-// shape turns the Debian tree into an ostree tree, in place.
-func (s Store) shape(ctx context.Context) error {
+// shapeTree turns the Debian tree into an ostree tree, in place.
+func (s Store) shapeTree(ctx context.Context) error {
 	t := tree{root: s.path("tree")}
 	for _, step := range []func(context.Context) error{
-		t.forgetIdentity, t.setUpUsers, t.setUpUnits, t.emptyVar, t.moveKernel, t.linkTopLevel, t.finish,
+		t.forgetIdentity, t.setUpUsers, t.setUpUnits, t.emptyVar, t.moveKernel, t.linkTopLevel, t.markVersion,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -47,7 +47,7 @@ type tree struct{ root string }
 
 func (t tree) path(name string) string { return filepath.Join(t.root, name) }
 
-func (t tree) write(name, content string, mode os.FileMode) error {
+func (t tree) writeFile(name, content string, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(t.path(name)), 0o755); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (t tree) write(name, content string, mode os.FileMode) error {
 	return os.Chmod(t.path(name), mode)
 }
 
-func (t tree) remove(patterns ...string) error {
+func (t tree) removeAll(patterns ...string) error {
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(t.path(pattern))
 		if err != nil {
@@ -72,8 +72,8 @@ func (t tree) remove(patterns ...string) error {
 	return nil
 }
 
-func (t tree) chroot(ctx context.Context, args ...string) error {
-	_, err := run(ctx, "chroot", append([]string{t.root}, args...)...)
+func (t tree) runInside(ctx context.Context, args ...string) error {
+	_, err := runCommand(ctx, "chroot", append([]string{t.root}, args...)...)
 	return err
 }
 
@@ -81,43 +81,43 @@ func (t tree) chroot(ctx context.Context, args ...string) error {
 // ID becomes empty rather than absent: without the file systemd takes the
 // boot for the first one and resets which units are enabled.
 func (t tree) forgetIdentity(context.Context) error {
-	err := t.remove("etc/ssh/ssh_host_*", "etc/hostname", "etc/resolv.conf", "etc/fstab",
+	err := t.removeAll("etc/ssh/ssh_host_*", "etc/hostname", "etc/resolv.conf", "etc/fstab",
 		"etc/udev/hwdb.bin", "usr/lib/udev/hwdb.bin", ".updated", "run/*", "tmp/*")
 	if err != nil {
 		return err
 	}
-	return t.write("etc/machine-id", "", 0o444)
+	return t.writeFile("etc/machine-id", "", 0o444)
 }
 
 // setUpUsers makes the user core. Its password is "*" (there is none), not
 // "!" (locked): sshd refuses a locked user even with a key.
 func (t tree) setUpUsers(ctx context.Context) error {
-	if err := t.chroot(ctx, "useradd", "-u", "1000", "-U", "-M", "-d", "/var/home/core",
+	if err := t.runInside(ctx, "useradd", "-u", "1000", "-U", "-M", "-d", "/var/home/core",
 		"-s", "/bin/bash", "-G", "adm", "-p", "*", "core"); err != nil {
 		return err
 	}
-	if err := t.write("etc/sudoers.d/core", "core ALL=(ALL) NOPASSWD: ALL\n", 0o440); err != nil {
+	if err := t.writeFile("etc/sudoers.d/core", "core ALL=(ALL) NOPASSWD: ALL\n", 0o440); err != nil {
 		return err
 	}
-	return t.write("etc/ssh/sshd_config.d/10-lab.conf",
+	return t.writeFile("etc/ssh/sshd_config.d/10-lab.conf",
 		"UseDNS no\nGSSAPIAuthentication no\nPasswordAuthentication no\nMaxStartups 50:30:200\n", 0o644)
 }
 
 // setUpUnits enables what a host runs. Debian's etcd.service starts before
 // the address is there and does not retry.
 func (t tree) setUpUnits(ctx context.Context) error {
-	if err := t.chroot(ctx, "systemctl", "enable", "ssh.service", "systemd-networkd.service"); err != nil {
+	if err := t.runInside(ctx, "systemctl", "enable", "ssh.service", "systemd-networkd.service"); err != nil {
 		return err
 	}
-	if err := t.chroot(ctx, "systemctl", "disable", "etcd.service"); err != nil {
+	if err := t.runInside(ctx, "systemctl", "disable", "etcd.service"); err != nil {
 		return err
 	}
-	if err := t.chroot(ctx, "systemctl", "mask", "apt-daily.timer", "apt-daily-upgrade.timer",
+	if err := t.runInside(ctx, "systemctl", "mask", "apt-daily.timer", "apt-daily-upgrade.timer",
 		"dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer", "getty@tty1.service", "console-getty.service",
 		"systemd-udev-hwdb-update.service", "ldconfig.service"); err != nil {
 		return err
 	}
-	return t.write("usr/lib/systemd/system/etcd.service.d/10-lab.conf",
+	return t.writeFile("usr/lib/systemd/system/etcd.service.d/10-lab.conf",
 		"[Unit]\nAfter=network-online.target\n[Service]\nRestart=always\nRestartSec=1\n", 0o644)
 }
 
@@ -141,10 +141,10 @@ func (t tree) emptyVar(context.Context) error {
 	if err := os.Rename(t.path("var/lib/dpkg"), t.path("usr/lib/sysimage/dpkg")); err != nil {
 		return err
 	}
-	if err := t.remove("var/*", "var/.[!.]*"); err != nil {
+	if err := t.removeAll("var/*", "var/.[!.]*"); err != nil {
 		return err
 	}
-	return t.write("usr/lib/tmpfiles.d/lab.conf", varEntries, 0o644)
+	return t.writeFile("usr/lib/tmpfiles.d/lab.conf", varEntries, 0o644)
 }
 
 // moveKernel puts the kernel where ostree looks for it.
@@ -157,16 +157,16 @@ func (t tree) moveKernel(context.Context) error {
 	if err := os.Rename(t.path("boot/vmlinuz-"+release), t.path(dir+"/vmlinuz")); err != nil {
 		return err
 	}
-	if err := t.remove("boot/*", "initrd.img*", "vmlinuz*"); err != nil {
+	if err := t.removeAll("boot/*", "initrd.img*", "vmlinuz*"); err != nil {
 		return err
 	}
-	return t.write(dir+"/initramfs.img", initramfs(First), 0o644)
+	return t.writeFile(dir+"/initramfs.img", fakeInitramfs(First), 0o644)
 }
 
-// initramfs is a stand-in. Hosts share the machine's kernel, so nothing ever
+// fakeInitramfs is a stand-in. Hosts share the machine's kernel, so nothing ever
 // unpacks it, but ostree wants one in the commit and derives the name of the
 // boot folder from its content: each version gets another.
-func initramfs(version string) string {
+func fakeInitramfs(version string) string {
 	return strings.Repeat("initramfs of lab "+version+"\n", 64)
 }
 
@@ -192,7 +192,7 @@ var topLevel = []struct{ name, target string }{
 
 func (t tree) linkTopLevel(context.Context) error {
 	for _, l := range topLevel {
-		if err := t.remove(l.name); err != nil {
+		if err := t.removeAll(l.name); err != nil {
 			return err
 		}
 		if err := os.Symlink(l.target, t.path(l.name)); err != nil {
@@ -202,23 +202,23 @@ func (t tree) linkTopLevel(context.Context) error {
 	if err := os.MkdirAll(t.path("sysroot"), 0o755); err != nil {
 		return err
 	}
-	return t.write("usr/lib/ostree/prepare-root.conf", "[sysroot]\nreadonly=true\n", 0o644)
+	return t.writeFile("usr/lib/ostree/prepare-root.conf", "[sysroot]\nreadonly=true\n", 0o644)
 }
 
-// finish marks the version; moving /etc comes last because the tools of the
+// markVersion marks the version; moving /etc comes last because the tools of the
 // other steps need it.
-func (t tree) finish(context.Context) error {
+func (t tree) markVersion(context.Context) error {
 	release, err := os.ReadFile(t.path("usr/lib/os-release"))
 	if err != nil {
 		return err
 	}
-	if err := t.write("usr/lib/os-release", withVersion(string(release), First), 0o644); err != nil {
+	if err := t.writeFile("usr/lib/os-release", withVersion(string(release), First), 0o644); err != nil {
 		return err
 	}
-	if err := t.write("etc/lab-release", First+"\n", 0o644); err != nil {
+	if err := t.writeFile("etc/lab-release", First+"\n", 0o644); err != nil {
 		return err
 	}
-	if err := t.remove("dev/*"); err != nil {
+	if err := t.removeAll("dev/*"); err != nil {
 		return err
 	}
 	return os.Rename(t.path("etc"), t.path("usr/etc"))

@@ -17,7 +17,7 @@ func (l *Lab) Has(s spec.Spec) bool { return reflect.DeepEqual(l.state.Spec, s) 
 // Prepare installs the tools and builds the image, which takes minutes the
 // first time, without bringing anything up.
 func (l *Lab) Prepare(ctx context.Context) error {
-	unlock, err := l.exclusive(ctx)
+	unlock, err := l.lockLab(ctx)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (l *Lab) Prepare(ctx context.Context) error {
 	if err := image.InstallTools(ctx, l.log); err != nil {
 		return err
 	}
-	return l.store().Build(ctx)
+	return l.imageStore().Build(ctx)
 }
 
 // Quiet ends the messages about what takes time.

@@ -15,7 +15,7 @@ import (
 // gives the machine its own settings back. The image stays for the next Up
 // unless all is set. What others have put into the lab's folder stays.
 func (l *Lab) Down(ctx context.Context, all bool) error {
-	unlock, err := l.exclusive(ctx)
+	unlock, err := l.lockLab(ctx)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (l *Lab) Down(ctx context.Context, all bool) error {
 }
 
 func (l *Lab) tearDown(ctx context.Context) error {
-	hosts, err := l.leftHosts()
+	hosts, err := l.hostsWithFolder()
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func (l *Lab) tearDown(ctx context.Context) error {
 	return nil
 }
 
-// leftHosts are the hosts that have a folder.
-func (l *Lab) leftHosts() ([]*Host, error) {
+// hostsWithFolder are the hosts that have a folder.
+func (l *Lab) hostsWithFolder() ([]*Host, error) {
 	entries, err := os.ReadDir(l.path("hosts"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -68,7 +68,7 @@ func (l *Lab) leftHosts() ([]*Host, error) {
 	}
 	var hosts []*Host
 	for _, e := range entries {
-		hosts = append(hosts, l.host(spec.Host{Name: e.Name()}))
+		hosts = append(hosts, l.newHost(spec.Host{Name: e.Name()}))
 	}
 	return hosts, nil
 }

@@ -27,11 +27,11 @@ func (l *Lab) EtcdConfig(cluster string, members ...string) (clientv3.Config, er
 	if !ok {
 		return clientv3.Config{}, fmt.Errorf("find etcd cluster %s: the lab has no such cluster", cluster)
 	}
-	ca, err := l.pair(cluster, "ca")
+	ca, err := l.readPair(cluster, "ca")
 	if err != nil {
 		return clientv3.Config{}, err
 	}
-	client, err := l.pair(cluster, "client")
+	client, err := l.readPair(cluster, "client")
 	if err != nil {
 		return clientv3.Config{}, err
 	}
@@ -87,7 +87,7 @@ func (h *Host) WaitEtcd(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if pauseErr := pause(ctx, 100*time.Millisecond); pauseErr != nil {
+		if pauseErr := sleepContext(ctx, 100*time.Millisecond); pauseErr != nil {
 			return errors.Join(err, pauseErr)
 		}
 	}

@@ -33,7 +33,7 @@ func ownNames() []string {
 // Claim makes the lab's folder, unless it is there. One that holds files and is
 // not a lab's is refused: a lab is taken down by removing what it is made of.
 func (l *Lab) Claim() error {
-	if err := ours(l.dir); err != nil {
+	if err := checkOwnFolder(l.dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
@@ -46,10 +46,10 @@ func (l *Lab) Claim() error {
 	return f.Close()
 }
 
-// ours objects to a folder that is neither empty nor a lab's. A lab's has the
+// checkOwnFolder objects to a folder that is neither empty nor a lab's. A lab's has the
 // lock, which comes first. Until it has its image or state it holds the lab's
 // own names only.
-func ours(dir string) error {
+func checkOwnFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -68,11 +68,11 @@ func ours(dir string) error {
 	if len(names) == 0 || has(lockName) && (has(imageName) || has(stateName) || !slices.ContainsFunc(names, foreign)) {
 		return nil
 	}
-	return fmt.Errorf("%s is not a lab, and it is not empty: it holds %s; name another folder with --dir", dir, some(names))
+	return fmt.Errorf("%s is not a lab, and it is not empty: it holds %s; name another folder with --dir", dir, nameSome(names))
 }
 
-// some names a few of many.
-func some(names []string) string {
+// nameSome names a few of many.
+func nameSome(names []string) string {
 	const most = 3
 	if more := len(names) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)

@@ -38,13 +38,13 @@ const (
 
 // Power operates the power switch.
 func (h *Host) Power(ctx context.Context, p Power) error {
-	if err := h.power(ctx, p); err != nil {
+	if err := h.switchPower(ctx, p); err != nil {
 		return fmt.Errorf("power %s %s: %w", p, h.Name, err)
 	}
 	return nil
 }
 
-func (h *Host) power(ctx context.Context, p Power) error {
+func (h *Host) switchPower(ctx context.Context, p Power) error {
 	if p == On {
 		return h.powerOn(ctx)
 	}
@@ -70,7 +70,7 @@ func (h *Host) powerOn(ctx context.Context) error {
 	if err := h.folder.WaitOff(ctx); err != nil {
 		return err
 	}
-	if err := h.lab.spawn(ctx, h.supervisorLog(), "supervise", string(h.folder)); err != nil {
+	if err := h.lab.startDetached(ctx, h.supervisorLog(), "supervise", string(h.folder)); err != nil {
 		return err
 	}
 	return h.waitSupervisor(ctx)
@@ -78,9 +78,9 @@ func (h *Host) powerOn(ctx context.Context) error {
 
 func (h *Host) supervisorLog() string { return h.lab.path("hosts", h.Name, "supervisor.log") }
 
-// supervisorSaid is why the host's last supervisor ended, or nothing if all
+// supervisorError is why the host's last supervisor ended, or nothing if all
 // was well.
-func (h *Host) supervisorSaid() error {
+func (h *Host) supervisorError() error {
 	said, err := os.ReadFile(h.supervisorLog())
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(said) == 0 {
 		return nil
@@ -97,13 +97,13 @@ func (h *Host) waitSupervisor(ctx context.Context) error {
 		if err != nil || state != host.StateOff {
 			return err
 		}
-		if err := h.supervisorSaid(); err != nil {
+		if err := h.supervisorError(); err != nil {
 			return err
 		}
 		if time.Now().After(deadline) {
 			return errors.New("its supervisor does not answer")
 		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
+		if err := sleepContext(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -116,12 +116,12 @@ func (h *Host) State(ctx context.Context) (host.State, error) { return h.folder.
 func (h *Host) WaitOff(ctx context.Context) error { return h.folder.WaitOff(ctx) }
 
 // Freeze hangs the host: nothing in it runs any more, connections stay.
-func (h *Host) Freeze(ctx context.Context) error { return h.tell(ctx, host.Freeze) }
+func (h *Host) Freeze(ctx context.Context) error { return h.sendCommand(ctx, host.Freeze) }
 
 // Thaw lets a frozen host go on.
-func (h *Host) Thaw(ctx context.Context) error { return h.tell(ctx, host.Thaw) }
+func (h *Host) Thaw(ctx context.Context) error { return h.sendCommand(ctx, host.Thaw) }
 
-func (h *Host) tell(ctx context.Context, c host.Command) error {
+func (h *Host) sendCommand(ctx context.Context, c host.Command) error {
 	if _, err := h.folder.Tell(ctx, c); err != nil {
 		return fmt.Errorf("%s %s: %w", c, h.Name, err)
 	}
@@ -130,12 +130,12 @@ func (h *Host) tell(ctx context.Context, c host.Command) error {
 
 // Cut pulls the host's network cable, until Heal. It lasts over power cycles.
 func (h *Host) Cut(ctx context.Context) error {
-	return h.set(ctx, func(s *host.Settings) { s.Cut = true })
+	return h.changeSettings(ctx, func(s *host.Settings) { s.Cut = true })
 }
 
 // Heal plugs the network cable in again.
 func (h *Host) Heal(ctx context.Context) error {
-	return h.set(ctx, func(s *host.Settings) { s.Cut = false })
+	return h.changeSettings(ctx, func(s *host.Settings) { s.Cut = false })
 }
 
 // Slow limits the host's disk; a zero Speed makes it fast again.
@@ -148,16 +148,16 @@ func (h *Host) Slow(ctx context.Context, speed disk.Speed) error {
 	} else if err := t.Close(); err != nil {
 		return fmt.Errorf("slow %s: %w", h.Name, err)
 	}
-	return h.set(ctx, func(s *host.Settings) { s.Speed = speed })
+	return h.changeSettings(ctx, func(s *host.Settings) { s.Speed = speed })
 }
 
 // SetPost sets how long the firmware takes before each boot.
 func (h *Host) SetPost(ctx context.Context, d time.Duration) error {
-	return h.set(ctx, func(s *host.Settings) { s.Post = d })
+	return h.changeSettings(ctx, func(s *host.Settings) { s.Post = d })
 }
 
-// set changes the host's settings, now if it has power.
-func (h *Host) set(ctx context.Context, change func(*host.Settings)) error {
+// changeSettings changes the host's settings, now if it has power.
+func (h *Host) changeSettings(ctx context.Context, change func(*host.Settings)) error {
 	s, err := h.folder.Settings()
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (h *Host) set(ctx context.Context, change func(*host.Settings)) error {
 	if err := h.folder.SetSettings(s); err != nil {
 		return err
 	}
-	err = h.tell(ctx, host.Reload)
+	err = h.sendCommand(ctx, host.Reload)
 	if errors.Is(err, host.ErrOff) {
 		return nil
 	}
@@ -205,8 +205,8 @@ func parsePowerLog(log string) ([]PowerEvent, error) {
 // Console is the path of the log of everything the host printed.
 func (h *Host) Console() string { return h.folder.Console() }
 
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
+// sleepContext waits for d or until ctx ends.
+func sleepContext(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

@@ -86,7 +86,7 @@ func Open(dir string, log Logf) (*Lab, error) {
 	}
 	l := &Lab{dir: abs, log: log, space: netns.Namespace(nameOf(abs))}
 	l.self = sync.OnceValues(l.installSelf)
-	return l, l.load()
+	return l, l.loadState()
 }
 
 // nameOf names the network namespace and the control group of the lab in a
@@ -103,7 +103,7 @@ func (l *Lab) path(elem ...string) string {
 	return filepath.Join(append([]string{l.dir}, elem...)...)
 }
 
-func (l *Lab) load() error {
+func (l *Lab) loadState() error {
 	raw, err := os.ReadFile(l.path(stateName))
 	if errors.Is(err, fs.ErrNotExist) {
 		l.state = state{}
@@ -118,7 +118,7 @@ func (l *Lab) load() error {
 	return nil
 }
 
-func (l *Lab) save() error {
+func (l *Lab) saveState() error {
 	raw, err := json.MarshalIndent(l.state, "", "  ")
 	if err != nil {
 		return fmt.Errorf("save lab: %w", err)
@@ -129,10 +129,10 @@ func (l *Lab) save() error {
 	return os.Rename(l.path(stateName+".new"), l.path(stateName))
 }
 
-// exclusive keeps other commands from changing the lab meanwhile. The
+// lockLab keeps other commands from changing the lab meanwhile. The
 // returned function ends that.
-func (l *Lab) exclusive(ctx context.Context) (func(), error) {
-	if err := ours(l.dir); err != nil {
+func (l *Lab) lockLab(ctx context.Context) (func(), error) {
+	if err := checkOwnFolder(l.dir); err != nil {
 		return nil, err
 	}
 	if os.Geteuid() != 0 {
@@ -155,7 +155,7 @@ func (l *Lab) exclusive(ctx context.Context) (func(), error) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	if err := l.load(); err != nil {
+	if err := l.loadState(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return func() { _ = f.Close() }, nil
@@ -180,19 +180,19 @@ func (l *Lab) Host(name string) (*Host, error) {
 	if !ok {
 		return nil, fmt.Errorf("find host %s: the lab has no such host", name)
 	}
-	return l.host(h), nil
+	return l.newHost(h), nil
 }
 
 // Hosts are all hosts in the order of the inventory.
 func (l *Lab) Hosts() []*Host {
 	hosts := make([]*Host, 0, len(l.state.Spec.Hosts))
 	for _, h := range l.state.Spec.Hosts {
-		hosts = append(hosts, l.host(h))
+		hosts = append(hosts, l.newHost(h))
 	}
 	return hosts
 }
 
-func (l *Lab) host(h spec.Host) *Host {
+func (l *Lab) newHost(h spec.Host) *Host {
 	return &Host{Host: h, lab: l, folder: host.Folder(l.path("hosts", h.Name))}
 }
 
@@ -226,7 +226,7 @@ func (l *Lab) Exec(ctx context.Context, argv ...string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (l *Lab) store() image.Store {
+func (l *Lab) imageStore() image.Store {
 	return image.Store{Dir: l.path(imageName), URL: "http://" + repoAddress + "/", Log: l.log}
 }
 
@@ -244,19 +244,19 @@ func (l *Lab) Commits() (v1, v2 string, err error) {
 }
 
 // Versions are all versions of the operating system, oldest first.
-func (l *Lab) Versions() ([]image.Version, error) { return l.store().Versions() }
+func (l *Lab) Versions() ([]image.Version, error) { return l.imageStore().Versions() }
 
 // Commit makes another version with payload bytes of new data and returns its
 // commit.
 func (l *Lab) Commit(ctx context.Context, version string, payload int64) (string, error) {
-	unlock, err := l.exclusive(ctx)
+	unlock, err := l.lockLab(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	if err := l.store().Build(ctx); err != nil {
+	if err := l.imageStore().Build(ctx); err != nil {
 		return "", err
 	}
-	v, err := l.store().Commit(ctx, version, payload)
+	v, err := l.imageStore().Commit(ctx, version, payload)
 	return v.Commit, err
 }

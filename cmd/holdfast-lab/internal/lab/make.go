@@ -35,7 +35,7 @@ func (l *Lab) makeHost(ctx context.Context, h *Host) error {
 	if size, ok := o.Disks[h.Name]; ok {
 		config.Size = size
 	}
-	id, err := l.identity(h.Host)
+	id, err := l.identityOf(h.Host)
 	if err != nil {
 		return err
 	}
@@ -43,9 +43,9 @@ func (l *Lab) makeHost(ctx context.Context, h *Host) error {
 		return err
 	}
 	if config.Kind == host.OnDir {
-		err = l.store().CopyDir(ctx, h.folder.Root())
+		err = l.imageStore().CopyDir(ctx, h.folder.Root())
 	} else {
-		err = l.store().CopyDisk(ctx, config.Size, h.folder.Image())
+		err = l.imageStore().CopyDisk(ctx, config.Size, h.folder.Image())
 	}
 	if err != nil {
 		return err
@@ -56,8 +56,8 @@ func (l *Lab) makeHost(ctx context.Context, h *Host) error {
 	return h.folder.Create(config, id)
 }
 
-// identity is what makes a host the one of that name.
-func (l *Lab) identity(h spec.Host) (host.Identity, error) {
+// identityOf is what makes a host the one of that name.
+func (l *Lab) identityOf(h spec.Host) (host.Identity, error) {
 	k := l.state.HostKeys[h.Name]
 	id := host.Identity{
 		Host: h, Peers: l.state.Spec.Hosts,
@@ -66,7 +66,7 @@ func (l *Lab) identity(h spec.Host) (host.Identity, error) {
 	if h.Cluster == "" {
 		return id, nil
 	}
-	ca, err := l.pair(h.Cluster, "ca")
+	ca, err := l.readPair(h.Cluster, "ca")
 	if err != nil {
 		return id, err
 	}
@@ -83,8 +83,8 @@ func (l *Lab) identity(h spec.Host) (host.Identity, error) {
 	return id, nil
 }
 
-// pair reads a certificate and key of a cluster: "ca" or "client".
-func (l *Lab) pair(cluster, name string) (pki.Pair, error) {
+// readPair reads a certificate and key of a cluster: "ca" or "client".
+func (l *Lab) readPair(cluster, name string) (pki.Pair, error) {
 	cert, err1 := os.ReadFile(l.path("pki", cluster, name+".crt"))
 	key, err2 := os.ReadFile(l.path("pki", cluster, name+".key"))
 	if err := errors.Join(err1, err2); err != nil {
@@ -98,31 +98,31 @@ func (l *Lab) pair(cluster, name string) (pki.Pair, error) {
 // etcd cluster are reset together, because a member that lost its data would
 // not be taken back. No name means all hosts.
 func (l *Lab) Reset(ctx context.Context, names ...string) error {
-	unlock, err := l.exclusive(ctx)
+	unlock, err := l.lockLab(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	hosts, err := l.together(names)
+	hosts, err := l.withClusterPeers(names)
 	if err != nil {
 		return err
 	}
-	err = l.timed("remove hosts", func() error { return removeHosts(ctx, hosts) })
+	err = l.logDuration("remove hosts", func() error { return removeHosts(ctx, hosts) })
 	if err != nil {
 		return err
 	}
 	if err := l.Serve(ctx, 0); err != nil {
 		return err
 	}
-	err = l.timed("make hosts", func() error { return l.makeHosts(ctx, hosts) })
+	err = l.logDuration("make hosts", func() error { return l.makeHosts(ctx, hosts) })
 	if err != nil {
 		return err
 	}
 	return l.bootAll(ctx, hosts)
 }
 
-// together finds hosts by name and adds the other members of their clusters.
-func (l *Lab) together(names []string) ([]*Host, error) {
+// withClusterPeers finds hosts by name and adds the other members of their clusters.
+func (l *Lab) withClusterPeers(names []string) ([]*Host, error) {
 	if len(names) == 0 {
 		return l.Hosts(), nil
 	}

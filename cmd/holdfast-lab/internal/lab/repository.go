@@ -24,13 +24,13 @@ const repoAddress = spec.Gateway + ":8080"
 // already is replaced unless it is the same.
 func (l *Lab) Serve(ctx context.Context, bytesPerSecond int) error {
 	want := strconv.Itoa(bytesPerSecond)
-	if have, pid := l.server(); pid != 0 && have == want {
+	if have, pid := l.findServer(); pid != 0 && have == want {
 		return nil
 	}
 	if err := l.StopServing(ctx); err != nil {
 		return err
 	}
-	if err := l.spawn(ctx, l.path("serve.log"), "serve", want); err != nil {
+	if err := l.startDetached(ctx, l.path("serve.log"), "serve", want); err != nil {
 		return fmt.Errorf("serve repository: %w", err)
 	}
 	return l.waitServer(ctx)
@@ -44,7 +44,7 @@ func (l *Lab) waitServer(ctx context.Context) error {
 		if err == nil {
 			return conn.Close()
 		}
-		if pauseErr := pause(ctx, 10*time.Millisecond); pauseErr != nil {
+		if pauseErr := sleepContext(ctx, 10*time.Millisecond); pauseErr != nil {
 			return fmt.Errorf("serve repository: %w", errors.Join(err, pauseErr))
 		}
 	}
@@ -52,7 +52,7 @@ func (l *Lab) waitServer(ctx context.Context) error {
 
 // StopServing makes the repository unreachable.
 func (l *Lab) StopServing(ctx context.Context) error {
-	_, pid := l.server()
+	_, pid := l.findServer()
 	if pid == 0 {
 		return nil
 	}
@@ -60,10 +60,10 @@ func (l *Lab) StopServing(ctx context.Context) error {
 		return fmt.Errorf("stop serving: %w", err)
 	}
 	for {
-		if _, pid := l.server(); pid == 0 {
+		if _, pid := l.findServer(); pid == 0 {
 			return nil
 		}
-		if err := pause(ctx, 5*time.Millisecond); err != nil {
+		if err := sleepContext(ctx, 5*time.Millisecond); err != nil {
 			return fmt.Errorf("stop serving: %w", err)
 		}
 	}
@@ -95,12 +95,12 @@ func (l *Lab) ServeHere(ctx context.Context, bytesPerSecond int) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(serve.Run(ctx, repoAddress, l.store().Repo(), bytesPerSecond), claim.Close())
+	return errors.Join(serve.Run(ctx, repoAddress, l.imageStore().Repo(), bytesPerSecond), claim.Close())
 }
 
-// server finds the running server: its limit and its process, 0 if there is
+// findServer finds the running server: its limit and its process, 0 if there is
 // none.
-func (l *Lab) server() (limit string, pid int) {
+func (l *Lab) findServer() (limit string, pid int) {
 	f, err := os.Open(l.path("serve.lock"))
 	if err != nil {
 		return "", 0

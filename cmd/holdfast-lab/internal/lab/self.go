@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spawn starts a hidden command of this program inside the lab's network,
+// startDetached starts a hidden command of this program inside the lab's network,
 // detached from this process: in a session of its own, with private mounts,
 // adopted by process 1. What it prints goes to log.
-func (l *Lab) spawn(ctx context.Context, log string, args ...string) error {
+func (l *Lab) startDetached(ctx context.Context, log string, args ...string) error {
 	program, err := l.self()
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ const attemptTimeout = 3 * time.Second
 // own. An exit status other than zero is no error; it is -1 if the connection
 // was lost before there was one.
 func (h *Host) Run(ctx context.Context, script string) (stdout, stderr string, code int, err error) {
-	client, err := h.connect(ctx)
+	client, err := h.dialSSH(ctx)
 	if err != nil {
 		return "", "", -1, fmt.Errorf("run on %s: %w", h.Name, err)
 	}
@@ -61,7 +61,7 @@ func (h *Host) Output(ctx context.Context, script string) (string, error) {
 	return strings.TrimSpace(stdout), nil
 }
 
-func (h *Host) connect(ctx context.Context) (*ssh.Client, error) {
+func (h *Host) dialSSH(ctx context.Context) (*ssh.Client, error) {
 	signer, err := ssh.ParsePrivateKey([]byte(h.lab.state.User.Private))
 	if err != nil {
 		return nil, fmt.Errorf("read ssh key: %w", err)
@@ -108,11 +108,11 @@ func (h *Host) WaitUp(ctx context.Context, old string) error {
 			return fmt.Errorf("wait for %s: %w", h.Name, errors.Join(ctx.Err(), err))
 		}
 		if state, stateErr := h.State(ctx); stateErr == nil && state == host.StateOff {
-			if err := h.supervisorSaid(); err != nil {
+			if err := h.supervisorError(); err != nil {
 				return fmt.Errorf("wait for %s: %w", h.Name, err)
 			}
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := sleepContext(ctx, 50*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", h.Name, err)
 		}
 	}

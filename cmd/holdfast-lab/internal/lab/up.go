@@ -37,7 +37,7 @@ const (
 // until all answer and every etcd cluster is healthy. A lab with other hosts
 // must be taken down first.
 func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
-	unlock, err := l.exclusive(ctx)
+	unlock, err := l.lockLab(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,22 +48,22 @@ func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 	if l.IsUp() && !reflect.DeepEqual(l.state.Spec, s) {
 		return errors.New(`bring lab up: it is up with other hosts; "holdfast-lab down" first`)
 	}
-	if err := l.prepare(ctx, s, o); err != nil {
+	if err := l.makeLab(ctx, s, o); err != nil {
 		return err
 	}
 	return l.bootAll(ctx, l.Hosts())
 }
 
-// prepare makes everything but running hosts.
-func (l *Lab) prepare(ctx context.Context, s spec.Spec, o Options) error {
+// makeLab makes everything but running hosts.
+func (l *Lab) makeLab(ctx context.Context, s spec.Spec, o Options) error {
 	if err := image.InstallTools(ctx, l.log); err != nil {
 		return err
 	}
-	if err := l.store().Build(ctx); err != nil {
+	if err := l.imageStore().Build(ctx); err != nil {
 		return err
 	}
 	if !l.IsUp() {
-		if err := l.found(s, o); err != nil {
+		if err := l.initState(s, o); err != nil {
 			return err
 		}
 	}
@@ -79,11 +79,11 @@ func (l *Lab) prepare(ctx context.Context, s spec.Spec, o Options) error {
 	if err := l.writeSite(); err != nil {
 		return err
 	}
-	return l.timed("make hosts", func() error { return l.makeHosts(ctx, l.Hosts()) })
+	return l.logDuration("make hosts", func() error { return l.makeHosts(ctx, l.Hosts()) })
 }
 
-// found decides everything about a new lab that must not change later.
-func (l *Lab) found(s spec.Spec, o Options) error {
+// initState decides everything about a new lab that must not change later.
+func (l *Lab) initState(s spec.Spec, o Options) error {
 	current, err := os.ReadFile(watchesPath)
 	if err != nil {
 		return fmt.Errorf("read inotify limit: %w", err)
@@ -106,15 +106,15 @@ func (l *Lab) found(s spec.Spec, o Options) error {
 		l.state.HostKeys[h.Name] = k
 	}
 	for _, c := range s.Clusters {
-		if err := l.foundCluster(c.Name); err != nil {
+		if err := l.makeCertificates(c.Name); err != nil {
 			return err
 		}
 	}
-	return l.save()
+	return l.saveState()
 }
 
-// foundCluster makes the certificates of a cluster's authority and client.
-func (l *Lab) foundCluster(name string) error {
+// makeCertificates makes the certificates of a cluster's authority and client.
+func (l *Lab) makeCertificates(name string) error {
 	ca, err := pki.NewAuthority(name)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (l *Lab) writeSite() error {
 
 // bootAll gives power to hosts and waits for them and their clusters.
 func (l *Lab) bootAll(ctx context.Context, hosts []*Host) error {
-	err := l.timed("boot hosts", func() error {
+	err := l.logDuration("boot hosts", func() error {
 		p := pool.New().WithErrors().WithMaxGoroutines(bootAtOnce)
 		for _, h := range hosts {
 			p.Go(func() error {
@@ -186,10 +186,10 @@ func (l *Lab) bootAll(ctx context.Context, hosts []*Host) error {
 	if err != nil {
 		return err
 	}
-	return l.timed("etcd healthy", func() error { return l.waitEtcd(ctx, hosts) })
+	return l.logDuration("etcd healthy", func() error { return l.waitEtcd(ctx, hosts) })
 }
 
-func (l *Lab) timed(name string, do func() error) error {
+func (l *Lab) logDuration(name string, do func() error) error {
 	start := time.Now()
 	err := do()
 	l.log("%-24s %5.1f s", name, time.Since(start).Seconds())

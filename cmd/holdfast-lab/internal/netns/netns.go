@@ -48,7 +48,7 @@ func (n Namespace) Up(ctx context.Context) error {
 		{"-n", string(n), "addr", "add", spec.Gateway + "/24", "dev", Bridge},
 		{"-n", string(n), "link", "set", Bridge, "up"},
 	} {
-		if err := ip(ctx, args...); err != nil {
+		if err := runIP(ctx, args...); err != nil {
 			return err
 		}
 	}
@@ -60,10 +60,10 @@ func (n Namespace) Down(ctx context.Context) error {
 	if !n.Exists() {
 		return nil
 	}
-	return ip(ctx, "netns", "del", string(n))
+	return runIP(ctx, "netns", "del", string(n))
 }
 
-func ip(ctx context.Context, args ...string) error {
+func runIP(ctx context.Context, args ...string) error {
 	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
@@ -76,14 +76,14 @@ func ip(ctx context.Context, args ...string) error {
 // namespace for as long as they live.
 func (n Namespace) Do(fn func() error) (err error) {
 	var wg conc.WaitGroup
-	wg.Go(func() { err = n.onThread(fn) })
+	wg.Go(func() { err = n.doOnThread(fn) })
 	wg.Wait()
 	return err
 }
 
-// onThread ends with the thread locked, hence destroyed together with its
+// doOnThread ends with the thread locked, hence destroyed together with its
 // goroutine, if there is no way back into the outer namespace.
-func (n Namespace) onThread(fn func() error) error {
+func (n Namespace) doOnThread(fn func() error) error {
 	runtime.LockOSThread()
 	outer, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {
@@ -91,7 +91,7 @@ func (n Namespace) onThread(fn func() error) error {
 		return fmt.Errorf("open own network namespace: %w", err)
 	}
 	defer func() { _ = outer.Close() }()
-	if err := n.enter(); err != nil {
+	if err := n.enterOnThread(); err != nil {
 		runtime.UnlockOSThread()
 		return err
 	}
@@ -102,8 +102,8 @@ func (n Namespace) onThread(fn func() error) error {
 	return err
 }
 
-// enter moves the calling thread into the namespace.
-func (n Namespace) enter() error {
+// enterOnThread moves the calling thread into the namespace.
+func (n Namespace) enterOnThread() error {
 	f, err := os.Open(n.path())
 	if err != nil {
 		return fmt.Errorf("open network namespace (is the lab up?): %w", err)

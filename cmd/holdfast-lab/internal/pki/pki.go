@@ -35,7 +35,7 @@ func NewAuthority(name string) (Pair, error) {
 	template.IsCA = true
 	template.BasicConstraintsValid = true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
-	return sign(template, nil)
+	return signCertificate(template, nil)
 }
 
 // Issue makes a certificate that is good for servers and clients. A name that
@@ -54,7 +54,7 @@ func (ca Pair) Issue(names ...string) (Pair, error) {
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}
-	return sign(template, &ca)
+	return signCertificate(template, &ca)
 }
 
 // Client is the TLS configuration of a client that shows pair and trusts ca.
@@ -84,9 +84,9 @@ func newTemplate(name string) (*x509.Certificate, error) {
 	}, nil
 }
 
-// sign makes a key for the template and signs it by ca, or by itself if ca is
+// signCertificate makes a key for the template and signs it by ca, or by itself if ca is
 // nil.
-func sign(template *x509.Certificate, ca *Pair) (Pair, error) {
+func signCertificate(template *x509.Certificate, ca *Pair) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return Pair{}, fmt.Errorf("make key: %w", err)

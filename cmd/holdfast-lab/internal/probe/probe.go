@@ -66,17 +66,17 @@ func Start(ctx context.Context, c Config) (*Probe, error) {
 		c.Timeout = defaultWrite
 	}
 	p := &Probe{config: c}
-	if err := p.connect(); err != nil {
-		return nil, errors.Join(err, p.close())
+	if err := p.connectClients(); err != nil {
+		return nil, errors.Join(err, p.closeClients())
 	}
 	if _, err := p.writer.Put(ctx, key, "start"); err != nil {
-		return nil, errors.Join(fmt.Errorf("start probe: %w", err), p.close())
+		return nil, errors.Join(fmt.Errorf("start probe: %w", err), p.closeClients())
 	}
 	running, cancel := context.WithCancel(context.Background())
 	p.cancel, p.started = cancel, time.Now()
-	p.wg.Go(func() { p.write(running) })
+	p.wg.Go(func() { p.writeAtPace(running) })
 	for i, m := range c.Members {
-		p.wg.Go(func() { p.watch(running, p.clients[i], m) })
+		p.wg.Go(func() { p.watchMember(running, p.clients[i], m) })
 	}
 	return p, nil
 }
@@ -92,7 +92,7 @@ func (p *Probe) Stop() (Report, error) {
 	}
 	return Summarize(Record{
 		Members: names, Start: p.started, End: stopped, Writes: p.writes, Samples: p.samples,
-	}), p.close()
+	}), p.closeClients()
 }
 
 // Healthy is how many voters answered when last asked.
@@ -112,22 +112,22 @@ func (p *Probe) Healthy() int {
 	return n
 }
 
-func (p *Probe) connect() (err error) {
+func (p *Probe) connectClients() (err error) {
 	var endpoints []string
 	for _, m := range p.config.Members {
-		client, err := p.client(m.Endpoint)
+		client, err := p.newClient(m.Endpoint)
 		if err != nil {
 			return err
 		}
 		p.clients = append(p.clients, client)
 		endpoints = append(endpoints, m.Endpoint)
 	}
-	p.writer, err = p.client(endpoints...)
+	p.writer, err = p.newClient(endpoints...)
 	return err
 }
 
-// client reconnects quickly, so that a member counts as back when it is back.
-func (p *Probe) client(endpoints ...string) (*clientv3.Client, error) {
+// newClient reconnects quickly, so that a member counts as back when it is back.
+func (p *Probe) newClient(endpoints ...string) (*clientv3.Client, error) {
 	c := p.config.Etcd
 	c.Endpoints = endpoints
 	c.DialKeepAliveTime, c.DialKeepAliveTimeout = time.Second, time.Second
@@ -142,7 +142,7 @@ func (p *Probe) client(endpoints ...string) (*clientv3.Client, error) {
 	return client, nil
 }
 
-func (p *Probe) close() error {
+func (p *Probe) closeClients() error {
 	var errs []error
 	for _, c := range append(p.clients, p.writer) {
 		if c != nil {
@@ -152,8 +152,8 @@ func (p *Probe) close() error {
 	return errors.Join(errs...)
 }
 
-// write writes at a fixed pace, whether earlier writes have ended or not.
-func (p *Probe) write(ctx context.Context) {
+// writeAtPace writes at a fixed pace, whether earlier writes have ended or not.
+func (p *Probe) writeAtPace(ctx context.Context) {
 	ticker := time.NewTicker(p.config.Every)
 	defer ticker.Stop()
 	var wg conc.WaitGroup
@@ -182,8 +182,8 @@ func (p *Probe) writeOne(i int) {
 	p.writes = append(p.writes, w)
 }
 
-// watch asks one member, one question at a time.
-func (p *Probe) watch(ctx context.Context, client *clientv3.Client, m Member) {
+// watchMember asks one member, one question at a time.
+func (p *Probe) watchMember(ctx context.Context, client *clientv3.Client, m Member) {
 	ticker := time.NewTicker(p.config.Every)
 	defer ticker.Stop()
 	for {

@@ -94,7 +94,7 @@ func Summarize(rec Record) Report {
 	samples := slices.SortedStableFunc(slices.Values(rec.Samples), func(a, b Sample) int { return a.At.Compare(b.At) })
 	r.addWrites(rec)
 	for _, name := range rec.Members {
-		r.Members = append(r.Members, MemberReport{Name: name, Away: away(name, rec, samples)})
+		r.Members = append(r.Members, MemberReport{Name: name, Away: findAbsences(name, rec, samples)})
 	}
 	r.addVoters(rec)
 	r.addLeaders(rec, samples)
@@ -138,9 +138,9 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[max(rank, 1)-1]
 }
 
-// away finds when a member did not answer, from its last answer before to its
+// findAbsences finds when a member did not answer, from its last answer before to its
 // first after. Before the first sample every member counts as answering.
-func away(name string, rec Record, samples []Sample) []Span {
+func findAbsences(name string, rec Record, samples []Sample) []Span {
 	var spans []Span
 	last, gone := rec.Start, false
 	for _, s := range samples {
@@ -216,13 +216,13 @@ func (r *Report) addLeaders(rec Record, samples []Sample) {
 // String is a table for people.
 func (r Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "writes %d, failed %d; latency p50 %s, p99 %s, max %s\n", r.Writes, r.Failed, ms(r.P50), ms(r.P99), ms(r.Max))
+	fmt.Fprintf(&b, "writes %d, failed %d; latency p50 %s, p99 %s, max %s\n", r.Writes, r.Failed, formatMillis(r.P50), formatMillis(r.P99), formatMillis(r.Max))
 	fmt.Fprintf(&b, "longest time without a commit %s; leader changes %d; fewest voters %d of %d (quorum %d)\n",
-		ms(r.Gap), r.LeaderChanges, r.MinVoters, len(r.Members), r.Quorum)
+		formatMillis(r.Gap), r.LeaderChanges, r.MinVoters, len(r.Members), r.Quorum)
 	for _, m := range r.Members {
-		fmt.Fprintf(&b, "%s away %s\n", m.Name, ms(m.Longest()))
+		fmt.Fprintf(&b, "%s away %s\n", m.Name, formatMillis(m.Longest()))
 	}
 	return b.String()
 }
 
-func ms(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }
+func formatMillis(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }

@@ -16,7 +16,7 @@ import (
 	"holdfast/engine"
 )
 
-func number(ts *testscript.TestScript, text string) uint64 {
+func parseNumber(ts *testscript.TestScript, text string) uint64 {
 	n, err := strconv.ParseUint(text, 10, 63)
 	ts.Check(err)
 	return n
@@ -33,7 +33,7 @@ func cmdBooted(ts *testscript.TestScript, neg bool, args []string) {
 		want = known
 	}
 	for _, name := range args[1:] {
-		commit, version, err := s.host(ts, name).Booted(s.ctx)
+		commit, version, err := s.findHost(ts, name).Booted(s.ctx)
 		ts.Check(err)
 		if commit != want {
 			ts.Fatalf("%s runs %s (%.12s), not %s", name, version, commit, args[0])
@@ -48,16 +48,16 @@ func cmdBoots(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	for _, name := range args[1:] {
-		boots, err := s.boots(s.host(ts, name))
+		boots, err := s.countBoots(s.findHost(ts, name))
 		ts.Check(err)
-		if want := int(number(ts, args[0])); boots != want {
+		if want := int(parseNumber(ts, args[0])); boots != want {
 			ts.Fatalf("%s booted %d times, not %d", name, boots, want)
 		}
 	}
 }
 
-// boots counts how often a host booted since the scenario began.
-func (s *stage) boots(h *lab.Host) (int, error) {
+// countBoots counts how often a host booted since the scenario began.
+func (s *stage) countBoots(h *lab.Host) (int, error) {
 	events, err := h.PowerLog()
 	if err != nil {
 		return 0, err
@@ -78,10 +78,10 @@ func cmdBack(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: back TIMES HOST…")
 	}
 	s := stageOf(ts)
-	want := int(number(ts, args[0]))
+	want := int(parseNumber(ts, args[0]))
 	for _, name := range args[1:] {
-		ts.Check(s.within(time.Minute, func() error {
-			boots, err := s.boots(s.host(ts, name))
+		ts.Check(s.waitUntilOK(time.Minute, func() error {
+			boots, err := s.countBoots(s.findHost(ts, name))
 			if err == nil && boots < want {
 				err = fmt.Errorf("%s booted %d times, not %d", name, boots, want)
 			}
@@ -91,8 +91,8 @@ func cmdBack(ts *testscript.TestScript, neg bool, args []string) {
 	cmdUp(ts, neg, args[1:])
 }
 
-// hold reads the hold of a host; nil if there is none.
-func (s *stage) hold(h *lab.Host) (*engine.Hold, error) {
+// readHold reads the hold of a host; nil if there is none.
+func (s *stage) readHold(h *lab.Host) (*engine.Hold, error) {
 	text, err := h.Output(s.ctx, "sudo cat "+engine.HoldPath+" 2>/dev/null || [ ! -e "+engine.HoldPath+" ]")
 	if err != nil || text == "" {
 		return nil, err
@@ -107,7 +107,7 @@ func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: held HOST [REGEXP]")
 	}
 	s := stageOf(ts)
-	h, err := s.hold(s.host(ts, args[0]))
+	h, err := s.readHold(s.findHost(ts, args[0]))
 	ts.Check(err)
 	if h == nil {
 		ts.Fatalf("%s is not held", args[0])
@@ -128,7 +128,7 @@ func cmdFree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	for _, name := range args {
-		h, err := s.hold(s.host(ts, name))
+		h, err := s.readHold(s.findHost(ts, name))
 		ts.Check(err)
 		if h != nil {
 			ts.Fatalf("%s is %s", name, h)
@@ -139,7 +139,7 @@ func cmdFree(ts *testscript.TestScript, neg bool, args []string) {
 // cmdLeader puts the host of a cluster's leader into $leader and the hosts of
 // the other members into $follower1, $follower2 and so on.
 func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 1, "leader CLUSTER")
+	requireArgs(ts, neg, args, 1, "leader CLUSTER")
 	s := stageOf(ts)
 	c, ok := s.Lab.Spec().Cluster(args[0])
 	if !ok {
@@ -147,7 +147,7 @@ func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	followers := 0
 	for _, name := range c.Hosts {
-		status, err := s.host(ts, name).EtcdHealth(s.ctx)
+		status, err := s.findHost(ts, name).EtcdHealth(s.ctx)
 		ts.Check(err)
 		if status.Header.MemberId == status.Leader {
 			ts.Setenv("leader", name)
@@ -160,21 +160,21 @@ func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
 
 // cmdHealthy demands that every member of a cluster answers reads.
 func cmdHealthy(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 1, "healthy CLUSTER")
+	requireArgs(ts, neg, args, 1, "healthy CLUSTER")
 	s := stageOf(ts)
 	c, ok := s.Lab.Spec().Cluster(args[0])
 	if !ok {
 		ts.Fatalf("the lab has no cluster %s", args[0])
 	}
 	for _, name := range c.Hosts {
-		_, err := s.host(ts, name).EtcdHealth(s.ctx)
+		_, err := s.findHost(ts, name).EtcdHealth(s.ctx)
 		ts.Check(err)
 	}
 }
 
 // cmdWatch begins to write to a cluster and to watch its members.
 func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 1, "watch CLUSTER")
+	requireArgs(ts, neg, args, 1, "watch CLUSTER")
 	s := stageOf(ts)
 	p, err := s.Lab.Probe(s.ctx, args[0])
 	ts.Check(err)
@@ -199,8 +199,8 @@ func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Logf("%s%s", r, strings.Join(r.Errors, "\n"))
 	e := expectation{min: max(len(r.Members)-1, r.Quorum), failed: defaultFailed, gap: defaultGap}
-	ts.Check(e.parse(args[1:]))
-	ts.Check(e.check(r))
+	ts.Check(e.parseArgs(args[1:]))
+	ts.Check(e.checkReport(r))
 }
 
 // What a watch tolerates unless told otherwise: a write that is under way to a
@@ -211,7 +211,7 @@ const (
 	defaultGap    = 2 * time.Second
 )
 
-func (e *expectation) parse(args []string) error {
+func (e *expectation) parseArgs(args []string) error {
 	for _, a := range args {
 		key, value, _ := strings.Cut(a, "=")
 		var err error

@@ -25,7 +25,7 @@ func deeds(t *testing.T, s script) []string {
 			found = append(found, words[0]+" "+words[1])
 		case len(words) > 2 && words[0] == "signal":
 			found = append(found, words[0]+" "+words[2])
-		case len(words) > 0 && commands()[words[0]] != nil:
+		case len(words) > 0 && scriptCommands()[words[0]] != nil:
 			found = append(found, words[0])
 		}
 	}
@@ -47,7 +47,7 @@ var laws = []string{
 // several minutes and run with --all: kills and power cuts at each point of a write or of a roll-out (the core has one of each),
 // a hostile account, and a second target.
 func TestCoreHasEveryKind(t *testing.T) {
-	all, err := list()
+	all, err := listScripts()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,13 +70,13 @@ func TestCoreHasEveryKind(t *testing.T) {
 }
 
 func TestSelection(t *testing.T) {
-	all, err := list()
+	all, err := listScripts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	count := func(r Runner) (n int) {
 		for _, s := range all {
-			if r.selects(s) {
+			if r.isSelected(s) {
 				n++
 			}
 		}

@@ -24,25 +24,25 @@ const hitTime = 40 * time.Second
 
 // cmdFault makes the next write to a host stop at a point.
 func cmdFault(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 2, "fault HOST POINT")
+	requireArgs(ts, neg, args, 2, "fault HOST POINT")
 	s := stageOf(ts)
-	ts.Check(s.fault(s.host(ts, args[0]), args[1]))
+	ts.Check(s.setFault(s.findHost(ts, args[0]), args[1]))
 }
 
-func (s *stage) fault(h *lab.Host, point string) error {
+func (s *stage) setFault(h *lab.Host, point string) error {
 	_, err := h.Output(s.ctx, fmt.Sprintf(`sudo sh -c 'mkdir -p -m 0700 /run/holdfast; rm -f %s %s; echo "%s" >%s'`, faultHit, faultGo, point, faultFile))
 	return err
 }
 
 // cmdHit waits until the write has stopped there.
 func cmdHit(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 1, "hit HOST")
+	requireArgs(ts, neg, args, 1, "hit HOST")
 	s := stageOf(ts)
-	ts.Check(s.hit(s.host(ts, args[0])))
+	ts.Check(s.awaitFault(s.findHost(ts, args[0])))
 }
 
-func (s *stage) hit(h *lab.Host) error {
-	return s.within(hitTime, func() error {
+func (s *stage) awaitFault(h *lab.Host) error {
+	return s.waitUntilOK(hitTime, func() error {
 		_, err := h.Output(s.ctx, "sudo test -e "+faultHit)
 		if err != nil {
 			return fmt.Errorf("%s has not come to its fault: %w", h.Name, err)
@@ -53,12 +53,12 @@ func (s *stage) hit(h *lab.Host) error {
 
 // cmdResume lets it go on.
 func cmdResume(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 1, "resume HOST")
+	requireArgs(ts, neg, args, 1, "resume HOST")
 	s := stageOf(ts)
-	ts.Check(s.resume(s.host(ts, args[0])))
+	ts.Check(s.resumeWrite(s.findHost(ts, args[0])))
 }
 
-func (s *stage) resume(h *lab.Host) error {
+func (s *stage) resumeWrite(h *lab.Host) error {
 	_, err := h.Output(s.ctx, "sudo touch "+faultGo)
 	return err
 }
@@ -86,66 +86,66 @@ func cmdCrash(ts *testscript.TestScript, neg bool, args []string) {
 		versions: [2]string{args[2], args[3]}, trees: [2]string{"old", "new"}, hosts: strings.Split(args[4], ","),
 	}
 	for i := range c.versions {
-		c.apply(i)
+		c.applyVersion(i)
 		cmdTree(ts, false, append([]string{c.trees[i]}, c.hosts...))
 	}
-	c.apply(0)
+	c.applyVersion(0)
 	cmdSame(ts, false, append([]string{c.trees[0]}, c.hosts...))
 	way := 1
 	for points := range slices.Chunk(args[5:], len(c.hosts)) {
-		c.at(points, way)
+		c.crashAt(points, way)
 		if !c.power {
-			c.at(points, 1-way)
+			c.crashAt(points, 1-way)
 			continue
 		}
 		way = 1 - way // a boot takes its time
 	}
 	if way == 0 {
-		c.apply(0)
+		c.applyVersion(0)
 	}
 }
 
-// want makes a version of the document the desired one.
-func (c *crashes) want(version int) {
+// setDocument makes a version of the document the desired one.
+func (c *crashes) setDocument(version int) {
 	text := c.ts.ReadFile(c.versions[version])
 	c.ts.Check(os.WriteFile(c.ts.MkAbs(c.document), []byte(text), 0o600))
 }
 
-// apply makes all hosts match a version.
-func (c *crashes) apply(version int) {
-	c.want(version)
+// applyVersion makes all hosts match a version.
+func (c *crashes) applyVersion(version int) {
+	c.setDocument(version)
 	cmdHoldfast(c.ts, false, []string{"0", "apply", "--yes"})
 }
 
-// at crashes each host at one of the points, on the way to a version.
-func (c *crashes) at(points []string, version int) {
+// crashAt crashes each host at one of the points, on the way to a version.
+func (c *crashes) crashAt(points []string, version int) {
 	hosts := c.hosts[:len(points)]
 	c.ts.Logf("crash on the way to %s: %q", c.versions[version], points)
 	for i, name := range hosts {
-		c.ts.Check(c.fault(c.host(c.ts, name), points[i]))
+		c.ts.Check(c.setFault(c.findHost(c.ts, name), points[i]))
 	}
-	c.want(version)
+	c.setDocument(version)
 	cmdStart(c.ts, false, []string{"crash", "apply", "--yes"})
 	for i, name := range hosts {
-		if err := c.hitOrEnd(name); err != nil {
-			text, _ := c.jobs["crash"].out.seen()
+		if err := c.awaitPoint(name); err != nil {
+			text, _ := c.jobs["crash"].out.textSoFar()
 			c.ts.Fatalf("%s: %v; it printed:\n%s", points[i], err, text)
 		}
-		c.whole(name, points[i])
+		c.checkNotHalfWritten(name, points[i])
 	}
 	cmdSignal(c.ts, false, []string{"crash", "KILL"})
 	delete(c.jobs, "crash")
 	if c.power {
-		c.lose(hosts)
+		c.losePower(hosts)
 	}
 	for i, name := range hosts {
 		if !c.power {
-			h := c.host(c.ts, name)
-			c.ts.Check(c.resume(h))
+			h := c.findHost(c.ts, name)
+			c.ts.Check(c.resumeWrite(h))
 			_, err := h.Output(c.ctx, "sudo flock -w 60 /var/lib/holdfast/write.lock true")
 			c.ts.Check(err)
 		}
-		c.whole(name, points[i])
+		c.checkNotHalfWritten(name, points[i])
 	}
 	cmdHoldfast(c.ts, false, []string{"0", "apply", "--yes"})
 	cmdSame(c.ts, false, append([]string{c.trees[version]}, hosts...))
@@ -156,11 +156,11 @@ func (c *crashes) at(points []string, version int) {
 	}
 }
 
-// hitOrEnd waits until a host has come to its point; the run must not end
+// awaitPoint waits until a host has come to its point; the run must not end
 // before.
-func (c *crashes) hitOrEnd(name string) error {
-	h, j := c.host(c.ts, name), c.jobs["crash"]
-	return c.within(hitTime, func() error {
+func (c *crashes) awaitPoint(name string) error {
+	h, j := c.findHost(c.ts, name), c.jobs["crash"]
+	return c.waitUntilOK(hitTime, func() error {
 		_, err := h.Output(c.ctx, "sudo test -e "+faultHit)
 		if err != nil {
 			select {
@@ -173,22 +173,22 @@ func (c *crashes) hitOrEnd(name string) error {
 	})
 }
 
-// lose cuts the power of hosts, with what was not synced, and gives it back.
-func (c *crashes) lose(hosts []string) {
+// losePower cuts the power of hosts, with what was not synced, and gives it back.
+func (c *crashes) losePower(hosts []string) {
 	for _, name := range hosts {
-		c.ts.Check(c.host(c.ts, name).Power(c.ctx, lab.Lossy))
+		c.ts.Check(c.findHost(c.ts, name).Power(c.ctx, lab.Lossy))
 	}
 	for _, name := range hosts {
-		c.ts.Check(c.host(c.ts, name).Power(c.ctx, lab.On))
+		c.ts.Check(c.findHost(c.ts, name).Power(c.ctx, lab.On))
 	}
 	cmdUp(c.ts, false, hosts)
 }
 
-// whole demands that every entry is as in one or the other version.
-func (c *crashes) whole(name, point string) {
-	t, err := c.tree(c.host(c.ts, name))
+// checkNotHalfWritten demands that every entry is as in one or the other version.
+func (c *crashes) checkNotHalfWritten(name, point string) {
+	t, err := c.readTree(c.findHost(c.ts, name))
 	c.ts.Check(err)
-	wrong := t.between(c.stage.trees[c.trees[0]+" "+name], c.stage.trees[c.trees[1]+" "+name])
+	wrong := t.diffFromBoth(c.stage.trees[c.trees[0]+" "+name], c.stage.trees[c.trees[1]+" "+name])
 	if len(wrong) > 0 {
 		c.ts.Fatalf("%s at %s: half written:\n%s", name, point, strings.Join(wrong, "\n"))
 	}

@@ -19,10 +19,10 @@ type expectation struct {
 	order  bool // away counts
 }
 
-// blink is an absence too short to be a reboot: one answer that came late.
-const blink = 1200 * time.Millisecond
+// shortestReboot is an absence too short to be a reboot: one answer that came late.
+const shortestReboot = 1200 * time.Millisecond
 
-func (e *expectation) check(r probe.Report) error {
+func (e *expectation) checkReport(r probe.Report) error {
 	var wrong []error
 	if r.MinVoters < e.min {
 		wrong = append(wrong, fmt.Errorf("only %d voters answered at some moment, not %d", r.MinVoters, e.min))
@@ -49,7 +49,7 @@ func awayInOrder(r probe.Report) []string {
 	var leaves []leave
 	for _, m := range r.Members {
 		for _, span := range m.Away {
-			if span.To.Sub(span.From) > blink {
+			if span.To.Sub(span.From) > shortestReboot {
 				leaves = append(leaves, leave{m.Name, span.From})
 			}
 		}

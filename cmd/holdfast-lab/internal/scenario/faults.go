@@ -12,14 +12,14 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// commands are what scripts can use besides those of testscript.
-func commands() map[string]func(*testscript.TestScript, bool, []string) {
+// scriptCommands are what scripts can use besides those of testscript.
+func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"lab": cmdLab, "site": cmdSite, "amend": cmdAmend,
 		"holdfast": cmdHoldfast, "start": cmdStart, "await": cmdAwait, "signal": cmdSignal, "finish": cmdFinish,
 		"on": cmdOn, "power": cmdPower, "up": cmdUp, "back": cmdBack,
-		"cut": each((*lab.Host).Cut), "heal": each((*lab.Host).Heal),
-		"freeze": each((*lab.Host).Freeze), "thaw": each((*lab.Host).Thaw),
+		"cut": forEachHost((*lab.Host).Cut), "heal": forEachHost((*lab.Host).Heal),
+		"freeze": forEachHost((*lab.Host).Freeze), "thaw": forEachHost((*lab.Host).Thaw),
 		"slow": cmdSlow, "post": cmdPost, "repository": cmdRepository,
 		"booted": cmdBooted, "boots": cmdBoots, "held": cmdHeld, "free": cmdFree,
 		"login": cmdLogin, "script": cmdScript, "ignite": cmdIgnite,
@@ -29,15 +29,15 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// each makes a command that does one thing to each host it names.
-func each(do func(*lab.Host, context.Context) error) func(*testscript.TestScript, bool, []string) {
+// forEachHost makes a command that does one thing to each host it names.
+func forEachHost(do func(*lab.Host, context.Context) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) == 0 {
 			ts.Fatalf("usage: COMMAND HOST…")
 		}
 		s := stageOf(ts)
 		for _, name := range args {
-			ts.Check(do(s.host(ts, name), s.ctx))
+			ts.Check(do(s.findHost(ts, name), s.ctx))
 		}
 	}
 }
@@ -67,7 +67,7 @@ func cmdPower(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	for _, name := range args[1:] {
-		ts.Check(s.host(ts, name).Power(s.ctx, lab.Power(args[0])))
+		ts.Check(s.findHost(ts, name).Power(s.ctx, lab.Power(args[0])))
 	}
 }
 
@@ -78,7 +78,7 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	for _, name := range args {
-		h := s.host(ts, name)
+		h := s.findHost(ts, name)
 		ts.Check(h.WaitUp(s.ctx, ""))
 		if h.Cluster != "" {
 			ts.Check(h.WaitEtcd(s.ctx))
@@ -88,23 +88,23 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 
 // cmdSlow limits a host's disk to so many bytes per second.
 func cmdSlow(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 2, "slow HOST BYTES")
+	requireArgs(ts, neg, args, 2, "slow HOST BYTES")
 	s := stageOf(ts)
-	ts.Check(s.host(ts, args[0]).Slow(s.ctx, disk.Speed{BytesPerSecond: number(ts, args[1])}))
+	ts.Check(s.findHost(ts, args[0]).Slow(s.ctx, disk.Speed{BytesPerSecond: parseNumber(ts, args[1])}))
 }
 
 // cmdPost sets how long the firmware of a host takes.
 func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 2, "post HOST DURATION")
+	requireArgs(ts, neg, args, 2, "post HOST DURATION")
 	d, err := time.ParseDuration(args[1])
 	ts.Check(err)
 	s := stageOf(ts)
-	ts.Check(s.host(ts, args[0]).SetPost(s.ctx, d))
+	ts.Check(s.findHost(ts, args[0]).SetPost(s.ctx, d))
 }
 
 // cmdRepository makes the repository slow, or lets it vanish.
 func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 1, "repository fast|stop|BYTES")
+	requireArgs(ts, neg, args, 1, "repository fast|stop|BYTES")
 	s := stageOf(ts)
 	switch args[0] {
 	case "stop":
@@ -112,6 +112,6 @@ func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
 	case "fast":
 		ts.Check(s.Lab.Serve(s.ctx, 0))
 	default:
-		ts.Check(s.Lab.Serve(s.ctx, int(number(ts, args[0]))))
+		ts.Check(s.Lab.Serve(s.ctx, int(parseNumber(ts, args[0]))))
 	}
 }

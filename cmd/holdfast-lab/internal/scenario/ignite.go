@@ -21,18 +21,18 @@ import (
 // cmdIgnite does on a host what Ignition does at a first boot, as far as what
 // holdfast renders needs it. The config must be one that Ignition takes.
 func cmdIgnite(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 2, "ignite HOST FILE")
+	requireArgs(ts, neg, args, 2, "ignite HOST FILE")
 	c, report, err := v3_5.ParseCompatibleVersion([]byte(ts.ReadFile(args[1])))
 	if err != nil {
 		ts.Fatalf("Ignition does not take %s: %v\n%s", args[1], err, report.String())
 	}
 	i := &ignition{}
-	for _, step := range []func(types.Config) error{i.accounts, i.nodes, i.units} {
+	for _, step := range []func(types.Config) error{i.addAccounts, i.addResources, i.addUnits} {
 		ts.Check(step(c))
 	}
-	i.arguments(c)
+	i.addKernelArguments(c)
 	s := stageOf(ts)
-	ts.Check(s.asRoot(s.host(ts, args[0]), i.script.String()))
+	ts.Check(s.asRoot(s.findHost(ts, args[0]), i.script.String()))
 }
 
 // cmdScript runs a shell script on a host as root.
@@ -42,14 +42,14 @@ func cmdScript(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	for _, name := range args[1:] {
-		ts.Check(s.asRoot(s.host(ts, name), ts.ReadFile(args[0])))
+		ts.Check(s.asRoot(s.findHost(ts, name), ts.ReadFile(args[0])))
 	}
 }
 
 // ignition is a shell script that grows.
 type ignition struct{ script strings.Builder }
 
-func (i *ignition) do(format string, args ...any) {
+func (i *ignition) addLine(format string, args ...any) {
 	for n, a := range args {
 		if text, ok := a.(string); ok {
 			args[n] = hostscript.Quote(text)
@@ -58,78 +58,78 @@ func (i *ignition) do(format string, args ...any) {
 	fmt.Fprintf(&i.script, format+"\n", args...)
 }
 
-// accounts makes groups and users. Like Ignition on Fedora CoreOS it writes SSH
+// addAccounts makes groups and users. Like Ignition on Fedora CoreOS it writes SSH
 // keys to a file of their own.
-func (i *ignition) accounts(c types.Config) error {
+func (i *ignition) addAccounts(c types.Config) error {
 	for _, g := range c.Passwd.Groups {
-		i.do("getent group %s >/dev/null || groupadd %s", g.Name, g.Name)
+		i.addLine("getent group %s >/dev/null || groupadd %s", g.Name, g.Name)
 	}
 	for _, u := range c.Passwd.Users {
-		i.do("getent passwd %s >/dev/null || useradd -m -p '*' %s", u.Name, u.Name)
+		i.addLine("getent passwd %s >/dev/null || useradd -m -p '*' %s", u.Name, u.Name)
 		if u.PasswordHash != nil {
-			i.do("usermod -p %s %s", *u.PasswordHash, u.Name)
+			i.addLine("usermod -p %s %s", *u.PasswordHash, u.Name)
 		}
 		var keys strings.Builder
 		for _, k := range u.SSHAuthorizedKeys {
 			keys.WriteString(string(k) + "\n")
 		}
 		if keys.Len() > 0 {
-			i.do("home=$(getent passwd %s | cut -d: -f6); dir=$home/.ssh/authorized_keys.d", u.Name)
-			i.do("mkdir -p \"$dir\"; printf %%s %s >\"$dir/ignition\"; chmod 0600 \"$dir/ignition\"", keys.String())
-			i.do("chmod 0700 \"$home/.ssh\" \"$dir\"; chown -R %s: \"$home/.ssh\"", u.Name)
+			i.addLine("home=$(getent passwd %s | cut -d: -f6); dir=$home/.ssh/authorized_keys.d", u.Name)
+			i.addLine("mkdir -p \"$dir\"; printf %%s %s >\"$dir/ignition\"; chmod 0600 \"$dir/ignition\"", keys.String())
+			i.addLine("chmod 0700 \"$home/.ssh\" \"$dir\"; chown -R %s: \"$home/.ssh\"", u.Name)
 		}
 	}
 	return nil
 }
 
-// nodes makes directories, files and links.
-func (i *ignition) nodes(c types.Config) error {
+// addResources makes directories, files and links.
+func (i *ignition) addResources(c types.Config) error {
 	for _, d := range c.Storage.Directories {
-		i.do("mkdir -p %s", d.Path)
-		i.node(d.Node, d.Mode, 0o755)
+		i.addLine("mkdir -p %s", d.Path)
+		i.setOwnerAndMode(d.Node, d.Mode, 0o755)
 	}
 	for _, f := range c.Storage.Files {
-		data, err := contents(f.Contents)
+		data, err := decodeContents(f.Contents)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
-		i.do("mkdir -p %s", path.Dir(f.Path))
+		i.addLine("mkdir -p %s", path.Dir(f.Path))
 		if f.Contents.Source == nil {
-			i.do("[ -e %s ] || : >%s", f.Path, f.Path)
+			i.addLine("[ -e %s ] || : >%s", f.Path, f.Path)
 		} else {
-			i.do("base64 -d >%s <<'END'\n%s\nEND", f.Path, raw(base64.StdEncoding.EncodeToString(data)))
+			i.addLine("base64 -d >%s <<'END'\n%s\nEND", f.Path, unquoted(base64.StdEncoding.EncodeToString(data)))
 		}
 		for _, a := range f.Append {
-			data, err := contents(a)
+			data, err := decodeContents(a)
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.Path, err)
 			}
-			i.do("base64 -d >>%s <<'END'\n%s\nEND", f.Path, raw(base64.StdEncoding.EncodeToString(data)))
+			i.addLine("base64 -d >>%s <<'END'\n%s\nEND", f.Path, unquoted(base64.StdEncoding.EncodeToString(data)))
 		}
-		i.node(f.Node, f.Mode, 0o644)
+		i.setOwnerAndMode(f.Node, f.Mode, 0o644)
 	}
 	for _, l := range c.Storage.Links {
-		flag := raw("-s")
+		flag := unquoted("-s")
 		if l.Hard != nil && *l.Hard {
 			flag = "-P"
 		}
-		i.do("mkdir -p %s; ln -f %s -T %s %s", path.Dir(l.Path), flag, *l.Target, l.Path)
+		i.addLine("mkdir -p %s; ln -f %s -T %s %s", path.Dir(l.Path), flag, *l.Target, l.Path)
 	}
 	return nil
 }
 
-// raw is text that needs no quoting.
-type raw string
+// unquoted is text that needs no quoting.
+type unquoted string
 
-// node gives an entry its owner and mode.
-func (i *ignition) node(n types.Node, mode *int, otherwise int) {
+// setOwnerAndMode gives an entry its owner and mode.
+func (i *ignition) setOwnerAndMode(n types.Node, mode *int, otherwise int) {
 	if mode == nil {
 		mode = &otherwise
 	}
-	i.do("chown %s %s; chmod %o %s", name(n.User.Name, n.User.ID)+":"+name(n.Group.Name, n.Group.ID), n.Path, *mode, n.Path)
+	i.addLine("chown %s %s; chmod %o %s", nameOrID(n.User.Name, n.User.ID)+":"+nameOrID(n.Group.Name, n.Group.ID), n.Path, *mode, n.Path)
 }
 
-func name(name *string, id *int) string {
+func nameOrID(name *string, id *int) string {
 	switch {
 	case name != nil && *name != "":
 		return *name
@@ -139,40 +139,40 @@ func name(name *string, id *int) string {
 	return "0"
 }
 
-// units writes units and says which are enabled, by a preset as Ignition does.
-func (i *ignition) units(c types.Config) error {
+// addUnits writes units and says which are enabled, by a preset as Ignition does.
+func (i *ignition) addUnits(c types.Config) error {
 	for _, u := range c.Systemd.Units {
 		file := "/etc/systemd/system/" + u.Name
 		if u.Contents != nil && *u.Contents != "" {
-			i.do("printf %%s %s >%s", *u.Contents, file)
+			i.addLine("printf %%s %s >%s", *u.Contents, file)
 		}
 		if u.Mask != nil && *u.Mask {
-			i.do("ln -sfT /dev/null %s", file)
+			i.addLine("ln -sfT /dev/null %s", file)
 		}
 		for _, d := range u.Dropins {
 			if d.Contents != nil && *d.Contents != "" {
-				i.do("mkdir -p %s; printf %%s %s >%s", file+".d", *d.Contents, file+".d/"+d.Name)
+				i.addLine("mkdir -p %s; printf %%s %s >%s", file+".d", *d.Contents, file+".d/"+d.Name)
 			}
 		}
 		if u.Enabled != nil && *u.Enabled {
-			i.do("systemctl enable %s", u.Name)
+			i.addLine("systemctl enable %s", u.Name)
 		} else if u.Enabled != nil {
-			i.do("systemctl disable %s", u.Name)
+			i.addLine("systemctl disable %s", u.Name)
 		}
 	}
 	return nil
 }
 
-// arguments changes the kernel arguments of the next boot. ostree's own way
+// addKernelArguments changes the kernel arguments of the next boot. ostree's own way
 // adds an entry of another name, which the lab's boot loader does not prefer.
-func (i *ignition) arguments(c types.Config) {
+func (i *ignition) addKernelArguments(c types.Config) {
 	for _, a := range c.KernelArguments.ShouldExist {
-		i.do("sed -i %s /boot/loader/entries/*.conf; sync", "/^options /s|$| "+string(a)+"|")
+		i.addLine("sed -i %s /boot/loader/entries/*.conf; sync", "/^options /s|$| "+string(a)+"|")
 	}
 }
 
-// contents decodes a data URL.
-func contents(r types.Resource) ([]byte, error) {
+// decodeContents decodes a data URL.
+func decodeContents(r types.Resource) ([]byte, error) {
 	if r.Source == nil || *r.Source == "" {
 		return nil, nil
 	}

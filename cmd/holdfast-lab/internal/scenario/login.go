@@ -15,7 +15,7 @@ func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: [!] login HOST KEY")
 	}
 	s := stageOf(ts)
-	h := s.host(ts, args[0])
+	h := s.findHost(ts, args[0])
 	var said bytes.Buffer
 	cmd := exec.CommandContext(s.ctx, "ssh", "-F", "none", "-i", ts.MkAbs(args[1]), "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
 		"-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "UserKnownHostsFile="+ts.MkAbs("site/known_hosts"), "core@"+h.Address(), "true")

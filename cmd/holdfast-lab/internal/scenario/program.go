@@ -16,9 +16,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// argv is holdfast with the site's inventory. The first arguments may be
+// holdfastCommand is holdfast with the site's inventory. The first arguments may be
 // "--site DIR".
-func (s *stage) argv(args []string) []string {
+func (s *stage) holdfastCommand(args []string) []string {
 	site := "site"
 	if len(args) > 1 && args[0] == "--site" {
 		site, args = args[1], args[2:]
@@ -34,7 +34,7 @@ func cmdHoldfast(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: holdfast CODE [--site DIR] ARGUMENT…")
 	}
 	s := stageOf(ts)
-	argv := append([]string{"--dir", s.Lab.Dir(), "exec", "--"}, s.argv(args[1:])...)
+	argv := append([]string{"--dir", s.Lab.Dir(), "exec", "--"}, s.holdfastCommand(args[1:])...)
 	err := ts.Exec(s.Self, argv...)
 	if got := strconv.Itoa(exitCode(ts, err)); !slices.Contains(strings.Split(args[0], "|"), got) {
 		ts.Fatalf("exit code %s, not %s", got, args[0])
@@ -79,8 +79,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// seen is all so far, and a channel that is closed when there is more.
-func (o *output) seen() (string, <-chan struct{}) {
+// textSoFar is all so far, and a channel that is closed when there is more.
+func (o *output) textSoFar() (string, <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.more == nil {
@@ -89,7 +89,7 @@ func (o *output) seen() (string, <-chan struct{}) {
 	return o.text.String(), o.more
 }
 
-func (j *job) kill() {
+func (j *job) killAndWait() {
 	_ = j.cmd.Process.Kill() // it may have ended
 	<-j.done
 }
@@ -100,7 +100,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: start NAME [--site DIR] ARGUMENT…")
 	}
 	s := stageOf(ts)
-	argv := s.argv(args[1:])
+	argv := s.holdfastCommand(args[1:])
 	j := &job{cmd: exec.CommandContext(s.ctx, argv[0], argv[1:]...), done: make(chan struct{})}
 	j.cmd.Dir = ts.MkAbs(".")
 	j.cmd.Env = os.Environ()
@@ -119,7 +119,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	}()
 }
 
-func (s *stage) job(ts *testscript.TestScript, name string) *job {
+func (s *stage) findJob(ts *testscript.TestScript, name string) *job {
 	j := s.jobs[name]
 	if j == nil {
 		ts.Fatalf("nothing was started as %s", name)
@@ -129,23 +129,23 @@ func (s *stage) job(ts *testscript.TestScript, name string) *job {
 
 // cmdAwait waits until a job has printed something.
 func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 2, "await NAME REGEXP")
+	requireArgs(ts, neg, args, 2, "await NAME REGEXP")
 	s := stageOf(ts)
-	j := s.job(ts, args[0])
+	j := s.findJob(ts, args[0])
 	want, err := regexp.Compile("(?m)" + args[1])
 	ts.Check(err)
 	for {
-		text, more := j.out.seen()
+		text, more := j.out.textSoFar()
 		if want.MatchString(text) {
 			return
 		}
 		select {
 		case <-more:
 		case <-j.done:
-			if text, _ := j.out.seen(); want.MatchString(text) {
+			if text, _ := j.out.textSoFar(); want.MatchString(text) {
 				return
 			}
-			text, _ := j.out.seen()
+			text, _ := j.out.textSoFar()
 			ts.Fatalf("%s ended without printing %s; it printed:\n%s", args[0], args[1], text)
 		case <-s.ctx.Done():
 			ts.Fatalf("%s never printed %s; it printed:\n%s", args[0], args[1], text)
@@ -157,8 +157,8 @@ var signals = map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTER
 
 // cmdSignal sends a signal to a job, and to it alone.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 2, "signal NAME INT|TERM|KILL")
-	j := stageOf(ts).job(ts, args[0])
+	requireArgs(ts, neg, args, 2, "signal NAME INT|TERM|KILL")
+	j := stageOf(ts).findJob(ts, args[0])
 	signal, ok := signals[args[1]]
 	if !ok {
 		ts.Fatalf("no signal %s", args[1])
@@ -172,11 +172,11 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 // cmdFinish waits until a job ends, demands its exit code and keeps what it
 // printed in NAME.out.
 func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 2, "finish NAME CODE")
+	requireArgs(ts, neg, args, 2, "finish NAME CODE")
 	s := stageOf(ts)
-	j := s.job(ts, args[0])
+	j := s.findJob(ts, args[0])
 	<-j.done
-	text, _ := j.out.seen()
+	text, _ := j.out.textSoFar()
 	ts.Logf("[%s printed]\n%s", args[0], text)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), []byte(text), 0o600))
 	want, err := strconv.Atoi(args[1])

@@ -38,29 +38,29 @@ func cmdPursue(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	p := &pursuit{stage: stageOf(ts), ts: ts, hosts: strings.Split(args[1], ","), power: args[0] == "power", target: 2}
 	for _, event := range args[2:] {
-		p.at(event)
+		p.strikeAt(event)
 	}
-	p.finish()
+	p.finishRollout()
 }
 
-// at lets it happen at the next such event. Where the roll-out ends before, the
+// strikeAt lets it happen at the next such event. Where the roll-out ends before, the
 // next one begins.
-func (p *pursuit) at(event string) {
+func (p *pursuit) strikeAt(event string) {
 	for range 3 {
-		host, came := p.run(event)
+		host, came := p.runUntilEvent(event)
 		if came {
 			p.ts.Logf("pursue: %s of %s", event, host)
 			return
 		}
-		p.over()
+		p.checkRollout()
 	}
 	p.ts.Fatalf("pursue: no run comes to %q", event)
 }
 
-// run starts a run, and lets it happen when the event is in its journal.
-func (p *pursuit) run(event string) (host string, came bool) {
-	before := p.journals()
-	cmdStart(p.ts, false, []string{"pursued", "apply", "--yes", p.update()})
+// runUntilEvent starts a run, and lets it happen when the event is in its journal.
+func (p *pursuit) runUntilEvent(event string) (host string, came bool) {
+	before := p.journalFiles()
+	cmdStart(p.ts, false, []string{"pursued", "apply", "--yes", p.targetFlag()})
 	j := p.jobs["pursued"]
 	var journal string
 	seen := 0
@@ -70,14 +70,14 @@ func (p *pursuit) run(event string) (host string, came bool) {
 			journal = p.newJournal(before)
 		}
 		for _, e := range readEvents(p.ts, journal, &seen) {
-			if is(e, event) {
-				p.strike(j, e.Host)
+			if matchesEvent(e, event) {
+				p.strikeHost(j, e.Host)
 				return e.Host, true
 			}
 		}
 		if ended {
 			if code := j.cmd.ProcessState.ExitCode(); code != 0 {
-				text, _ := j.out.seen()
+				text, _ := j.out.textSoFar()
 				p.ts.Fatalf("pursue: a run that nothing happened to ended with %d before %q:\n%s", code, event, text)
 			}
 			delete(p.jobs, "pursued")
@@ -86,28 +86,28 @@ func (p *pursuit) run(event string) (host string, came bool) {
 		select {
 		case <-j.done:
 		case <-p.ctx.Done():
-			text, _ := j.out.seen()
+			text, _ := j.out.textSoFar()
 			p.ts.Fatalf("pursue: no end before %q:\n%s", event, text)
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
 }
 
-// strike is what happens.
-func (p *pursuit) strike(j *job, host string) {
+// strikeHost is what happens.
+func (p *pursuit) strikeHost(j *job, host string) {
 	if !p.power {
 		cmdSignal(p.ts, false, []string{"pursued", "KILL"})
 		delete(p.jobs, "pursued")
 		return
 	}
-	h := p.host(p.ts, host)
+	h := p.findHost(p.ts, host)
 	p.ts.Check(h.Power(p.ctx, lab.Lossy))
 	p.ts.Check(h.Power(p.ctx, lab.On))
 	select {
 	case <-j.done:
 	case <-p.ctx.Done():
 	}
-	text, _ := j.out.seen()
+	text, _ := j.out.textSoFar()
 	p.ts.Logf("[pursued printed]\n%s", text)
 	if code := j.cmd.ProcessState.ExitCode(); !slices.Contains([]int{0, 3, 5}, code) {
 		p.ts.Fatalf("pursue: after a power cut of %s the run ended with %d", host, code)
@@ -116,9 +116,9 @@ func (p *pursuit) strike(j *job, host string) {
 	cmdUp(p.ts, false, p.hosts)
 }
 
-// over is the end of a roll-out: every host runs its version, is free, and,
+// checkRollout is the end of a roll-out: every host runs its version, is free, and,
 // where only holdfast was killed, has booted no more than once for it.
-func (p *pursuit) over() {
+func (p *pursuit) checkRollout() {
 	cmdBooted(p.ts, false, append([]string{fmt.Sprint("v", p.target)}, p.hosts...))
 	cmdFree(p.ts, false, p.hosts)
 	if p.done++; !p.power {
@@ -127,29 +127,29 @@ func (p *pursuit) over() {
 	p.target = 3 - p.target
 }
 
-// finish lets the last roll-out come to its end, and demands that there is
+// finishRollout lets the last roll-out come to its end, and demands that there is
 // nothing left to do.
-func (p *pursuit) finish() {
-	cmdHoldfast(p.ts, false, []string{"0", "apply", "--yes", p.update()})
-	update := p.update()
-	p.over()
+func (p *pursuit) finishRollout() {
+	cmdHoldfast(p.ts, false, []string{"0", "apply", "--yes", p.targetFlag()})
+	update := p.targetFlag()
+	p.checkRollout()
 	cmdHoldfast(p.ts, false, []string{"0", "apply", "--yes", update})
 	if out := p.ts.ReadFile("stdout"); !strings.Contains(out, "Nothing to do") {
 		p.ts.Fatalf("pursue: there is something to do once more:\n%s", out)
 	}
 }
 
-func (p *pursuit) update() string {
+func (p *pursuit) targetFlag() string {
 	return "--var=commit=" + p.ts.Getenv(fmt.Sprint("v", p.target))
 }
 
-func (p *pursuit) journals() []string {
+func (p *pursuit) journalFiles() []string {
 	files, _ := filepath.Glob(p.ts.MkAbs("site/runs/*.jsonl")) // the pattern is well formed
 	return files
 }
 
 func (p *pursuit) newJournal(before []string) string {
-	for _, f := range p.journals() {
+	for _, f := range p.journalFiles() {
 		if !slices.Contains(before, f) {
 			return f
 		}
@@ -177,8 +177,8 @@ func readEvents(ts *testscript.TestScript, journal string, seen *int) []engine.E
 	}
 }
 
-// is reports whether an event is "TYPE" or "TYPE STEP".
-func is(e engine.Event, event string) bool {
+// matchesEvent reports whether an event is "TYPE" or "TYPE STEP".
+func matchesEvent(e engine.Event, event string) bool {
 	kind, step, _ := strings.Cut(event, " ")
 	return string(e.Type) == kind && (step == "" || e.Step == step)
 }

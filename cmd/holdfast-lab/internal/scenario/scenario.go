@@ -60,7 +60,7 @@ type script struct {
 
 // Names lists all scenarios in the order they run, those of the core with that word behind them.
 func Names() ([]string, error) {
-	all, err := list()
+	all, err := listScripts()
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func Names() ([]string, error) {
 
 var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?$`)
 
-// list reads the scenarios, those of one lab next to each other.
-func list() ([]script, error) {
+// listScripts reads the scenarios, those of one lab next to each other.
+func listScripts() ([]script, error) {
 	paths, err := fs.Glob(scripts, "scripts/*.txtar")
 	if err != nil {
 		return nil, err
@@ -102,11 +102,11 @@ func list() ([]script, error) {
 // Run runs the selected scenarios one after the other. Its error counts those
 // that failed.
 func (r *Runner) Run(ctx context.Context) error {
-	all, err := list()
+	all, err := listScripts()
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(s script) bool { return !r.selects(s) })
+	all = slices.DeleteFunc(all, func(s script) bool { return !r.isSelected(s) })
 	if len(all) == 0 {
 		return errors.New("select scenarios: none has such a name")
 	}
@@ -115,14 +115,14 @@ func (r *Runner) Run(ctx context.Context) error {
 		return fmt.Errorf("run scenarios: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	files, err := unpack(dir, all)
+	files, err := unpackScripts(dir, all)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	t := &runT{ctx: ctx, out: r.Out, verbose: r.Verbose}
-	t.guard(func() {
-		testscript.RunT(t, testscript.Params{Files: files, Setup: r.setup(ctx), Cmds: commands(), RequireExplicitExec: true})
+	t.runRecovered(func() {
+		testscript.RunT(t, testscript.Params{Files: files, Setup: r.newStage(ctx), Cmds: scriptCommands(), RequireExplicitExec: true})
 	})
 	fmt.Fprintf(r.Out, "%d scenarios, %d failed, %.0f s\n", t.count, len(t.failures), time.Since(began).Seconds())
 	if len(t.failures) > 0 {
@@ -134,15 +134,15 @@ func (r *Runner) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// selects reports whether a scenario is to run.
-func (r *Runner) selects(s script) bool {
+// isSelected reports whether a scenario is to run.
+func (r *Runner) isSelected(s script) bool {
 	if r.Match != nil {
 		return r.Match.MatchString(s.name)
 	}
 	return r.All || s.core
 }
 
-func unpack(dir string, all []script) ([]string, error) {
+func unpackScripts(dir string, all []script) ([]string, error) {
 	var files []string
 	for _, s := range all {
 		text, err := fs.ReadFile(scripts, s.path)
@@ -158,9 +158,9 @@ func unpack(dir string, all []script) ([]string, error) {
 	return files, nil
 }
 
-// use brings up the lab of that name, in place of another, with every host at
+// bringUpLab brings up the lab of that name, in place of another, with every host at
 // its first boot.
-func (r *Runner) use(ctx context.Context, name string) error {
+func (r *Runner) bringUpLab(ctx context.Context, name string) error {
 	source := spec.DefaultHCL
 	if name != "default" {
 		text, err := fs.ReadFile(labs, "labs/"+name+".hcl")

@@ -23,7 +23,7 @@ const siegeBound = 3 * time.Minute
 // on that may make runs fail, and demands that they end in time with an exit
 // code for that, and show no secret.
 func cmdSiege(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 4, "siege TIMES DOCUMENT OLD NEW")
+	requireArgs(ts, neg, args, 4, "siege TIMES DOCUMENT OLD NEW")
 	times, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	s, began, longest := stageOf(ts), time.Now(), time.Duration(0)
@@ -32,27 +32,27 @@ func cmdSiege(ts *testscript.TestScript, neg bool, args []string) {
 		text := ts.ReadFile(args[2+i%2])
 		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 		if i%10 == 0 {
-			s.besieged(ts, "plan")
+			s.runBounded(ts, "plan")
 		}
 		start := time.Now()
-		codes[s.besieged(ts, "apply", "--yes")]++
+		codes[s.runBounded(ts, "apply", "--yes")]++
 		longest = max(longest, time.Since(start))
 	}
-	s.report(ts, "%d runs in %.0f s, the longest %.1f s; how many ended with which exit code: %v", times, time.Since(began).Seconds(), longest.Seconds(), codes)
+	s.printReport(ts, "%d runs in %.0f s, the longest %.1f s; how many ended with which exit code: %v", times, time.Since(began).Seconds(), longest.Seconds(), codes)
 }
 
-// besieged runs holdfast to its end and returns its exit code.
-func (s *stage) besieged(ts *testscript.TestScript, args ...string) int {
+// runBounded runs holdfast to its end and returns its exit code.
+func (s *stage) runBounded(ts *testscript.TestScript, args ...string) int {
 	cmdStart(ts, false, append([]string{"besieged"}, args...))
 	j := s.jobs["besieged"]
 	select {
 	case <-j.done:
 	case <-time.After(siegeBound):
-		text, _ := j.out.seen()
+		text, _ := j.out.textSoFar()
 		ts.Fatalf("holdfast %s did not end within %s; it printed:\n%s", args[0], siegeBound, text)
 	}
 	delete(s.jobs, "besieged")
-	text, _ := j.out.seen()
+	text, _ := j.out.textSoFar()
 	ts.Logf("[holdfast %s printed]\n%s", args[0], text)
 	if secret := planted.FindString(text); secret != "" {
 		ts.Fatalf("a secret of a host is in the output of %s: %s", args[0], secret)
@@ -64,8 +64,8 @@ func (s *stage) besieged(ts *testscript.TestScript, args ...string) int {
 	return code
 }
 
-// report prints what somebody who runs the scenario wants to see even if all is well.
-func (s *stage) report(ts *testscript.TestScript, format string, args ...any) {
+// printReport prints what somebody who runs the scenario wants to see even if all is well.
+func (s *stage) printReport(ts *testscript.TestScript, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	ts.Logf("%s", text)
 	fmt.Fprintf(s.Out, "\n    %s ", text)
@@ -74,14 +74,14 @@ func (s *stage) report(ts *testscript.TestScript, format string, args ...any) {
 // traceFile is where scripts that write to a host note the points they come to.
 const traceFile = "/run/holdfast/trace"
 
-// toll counts how far writes came: runs that wrote to any host, and writes over all hosts.
-type toll struct {
+// writeCounts counts how far writes came: runs that wrote to any host, and writes over all hosts.
+type writeCounts struct {
 	runs                                     map[string]bool
 	writes, removals, undos, restored, ended int
 }
 
-// add counts the points that scripts have noted on one host.
-func (t *toll) add(trace string) {
+// addTrace counts the points that scripts have noted on one host.
+func (t *writeCounts) addTrace(trace string) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(trace) {
 		words := strings.Fields(line)
@@ -112,8 +112,8 @@ func (t *toll) add(trace string) {
 	}
 }
 
-// check returns what is less than demanded.
-func (t *toll) check(demands []string) error {
+// checkMinimums returns what is less than demanded.
+func (t *writeCounts) checkMinimums(demands []string) error {
 	have := map[string]int{"runs": len(t.runs), "writes": t.writes, "removals": t.removals, "undos": t.undos, "struck": t.undos - t.restored}
 	for _, d := range demands {
 		key, value, _ := strings.Cut(d, "=")
@@ -136,13 +136,13 @@ func cmdToll(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: toll [runs=N] [writes=N] [removals=N] [undos=N] [struck=N] HOST…")
 	}
 	s := stageOf(ts)
-	t := &toll{runs: map[string]bool{}}
+	t := &writeCounts{runs: map[string]bool{}}
 	for _, name := range args[first:] {
-		trace, err := s.host(ts, name).Output(s.ctx, "sudo sh -c 'cat "+traceFile+" && : >"+traceFile+"'")
+		trace, err := s.findHost(ts, name).Output(s.ctx, "sudo sh -c 'cat "+traceFile+" && : >"+traceFile+"'")
 		ts.Check(err)
-		t.add(trace)
+		t.addTrace(trace)
 	}
-	s.report(ts, "%d runs wrote: %d writes begun over all hosts, %d ended, %d came to removals, %d were undone, %d of these wholly",
+	s.printReport(ts, "%d runs wrote: %d writes begun over all hosts, %d ended, %d came to removals, %d were undone, %d of these wholly",
 		len(t.runs), t.writes, t.ended, t.removals, t.undos, t.restored)
-	ts.Check(t.check(args[:first]))
+	ts.Check(t.checkMinimums(args[:first]))
 }

@@ -11,7 +11,7 @@ import (
 // cmdSmallDisk makes a folder of the bastion a file system of its own, which
 // can be filled without harm to anybody else.
 func cmdSmallDisk(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 2, "smalldisk DIR SIZE")
+	requireArgs(ts, neg, args, 2, "smalldisk DIR SIZE")
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(dir, 0o700))
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+args[1]); err != nil {

@@ -41,15 +41,15 @@ func stageOf(ts *testscript.TestScript) *stage {
 	return s
 }
 
-// setup gives each script a stage and cleans up after it.
-func (r *Runner) setup(ctx context.Context) func(*testscript.Env) error {
+// newStage gives each script a stage and cleans up after it.
+func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		s := &stage{Runner: r, ctx: ctx, cancel: cancel, watches: map[string]*probe.Probe{}, jobs: map[string]*job{}, trees: map[string]tree{}}
 		env.Values[stageKey{}] = s
 		env.Defer(func() {
 			for _, j := range s.jobs {
-				j.kill()
+				j.killAndWait()
 			}
 			for _, w := range s.watches {
 				_, _ = w.Stop() // the scenario has failed already
@@ -80,7 +80,7 @@ func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 2 {
 		s.ctx, s.cancel = context.WithTimeout(s.ctx, coreLimit)
 	}
-	ts.Check(s.use(s.ctx, args[0]))
+	ts.Check(s.bringUpLab(s.ctx, args[0]))
 	s.began = time.Now()
 	ts.Check(copySite(s.Lab.Site(), ts.MkAbs("site")))
 	v1, v2, err := s.Lab.Commits()
@@ -92,7 +92,7 @@ func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 
 // cmdSite copies the site once more, as another bastion would have it.
 func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
-	plain(ts, neg, args, 1, "site DIR")
+	requireArgs(ts, neg, args, 1, "site DIR")
 	ts.Check(copySite(ts.MkAbs("site"), ts.MkAbs(args[0])))
 }
 
@@ -134,22 +134,22 @@ func cmdAmend(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(path, []byte(strings.ReplaceAll(text, anchor, anchor+added)), 0o600))
 }
 
-func (s *stage) host(ts *testscript.TestScript, name string) *lab.Host {
+func (s *stage) findHost(ts *testscript.TestScript, name string) *lab.Host {
 	h, err := s.Lab.Host(name)
 	ts.Check(err)
 	return h
 }
 
-// plain refuses "!" and another number of arguments.
-func plain(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {
+// requireArgs refuses "!" and another number of arguments.
+func requireArgs(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {
 	if neg || len(args) != n {
 		ts.Fatalf("usage: %s", usage)
 	}
 }
 
-// within waits until check is content and says what was wrong if that never
+// waitUntilOK waits until check is content and says what was wrong if that never
 // comes.
-func (s *stage) within(d time.Duration, check func() error) error {
+func (s *stage) waitUntilOK(d time.Duration, check func() error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, d)
 	defer cancel()
 	for {

@@ -35,7 +35,7 @@ func (t *runT) Run(name string, f func(testscript.T)) {
 	fmt.Fprintf(t.out, "%-34s ", name)
 	sub := &runT{ctx: t.ctx, out: t.out, verbose: t.verbose}
 	began := time.Now()
-	sub.guard(func() { f(sub) })
+	sub.runRecovered(func() { f(sub) })
 	t.count++
 	verdict := "ok"
 	switch {
@@ -47,12 +47,12 @@ func (t *runT) Run(name string, f func(testscript.T)) {
 	}
 	fmt.Fprintf(t.out, "%-8s %5.1f s\n", verdict, time.Since(began).Seconds())
 	if sub.failed || t.verbose {
-		fmt.Fprintln(t.out, indent(sub.log.String()))
+		fmt.Fprintln(t.out, indentLines(sub.log.String()))
 	}
 }
 
-// guard runs f until it ends or leaves.
-func (t *runT) guard(f func()) {
+// runRecovered runs f until it ends or leaves.
+func (t *runT) runRecovered(f func()) {
 	defer func() {
 		switch p := recover(); p {
 		case nil, errLeave:
@@ -64,7 +64,7 @@ func (t *runT) guard(f func()) {
 	f()
 }
 
-func indent(text string) string {
+func indentLines(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
 

@@ -27,8 +27,8 @@ find "$@" ! \( $not \) -printf "%y\t%m %U:%G\t%l\t%p\n"
 echo ==
 find "$@" ! \( $not \) -type f -print0 | xargs -0 sha256sum --'`
 
-// tree reads what a host has.
-func (s *stage) tree(h *lab.Host) (tree, error) {
+// readTree reads what a host has.
+func (s *stage) readTree(h *lab.Host) (tree, error) {
 	out, err := h.Output(s.ctx, treeScript)
 	if err != nil {
 		return nil, err
@@ -63,30 +63,30 @@ func parseTree(text string) (tree, error) {
 	return t, nil
 }
 
-// against lists what differs from another tree.
-func (t tree) against(want tree) []string {
+// diffFrom lists what differs from another tree.
+func (t tree) diffFrom(want tree) []string {
 	var wrong []string
-	for _, name := range names(t, want) {
+	for _, name := range allPaths(t, want) {
 		if t[name] != want[name] {
-			wrong = append(wrong, fmt.Sprintf("%s: %s, not %s", name, or(t[name]), or(want[name])))
+			wrong = append(wrong, fmt.Sprintf("%s: %s, not %s", name, entryOrAbsent(t[name]), entryOrAbsent(want[name])))
 		}
 	}
 	return wrong
 }
 
-// between lists what is neither as in the one nor as in the other tree. What
+// diffFromBoth lists what is neither as in the one nor as in the other tree. What
 // holdfast keeps beside a file until it is renamed may be there.
-func (t tree) between(a, b tree) []string {
+func (t tree) diffFromBoth(a, b tree) []string {
 	var wrong []string
-	for _, name := range names(t, a, b) {
-		if t[name] != a[name] && t[name] != b[name] && !temporary(name) {
-			wrong = append(wrong, fmt.Sprintf("%s: %s, neither %s nor %s", name, or(t[name]), or(a[name]), or(b[name])))
+	for _, name := range allPaths(t, a, b) {
+		if t[name] != a[name] && t[name] != b[name] && !isTemporary(name) {
+			wrong = append(wrong, fmt.Sprintf("%s: %s, neither %s nor %s", name, entryOrAbsent(t[name]), entryOrAbsent(a[name]), entryOrAbsent(b[name])))
 		}
 	}
 	return wrong
 }
 
-func names(trees ...tree) []string {
+func allPaths(trees ...tree) []string {
 	all := map[string]string{}
 	for _, t := range trees {
 		maps.Copy(all, t)
@@ -94,15 +94,15 @@ func names(trees ...tree) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-func or(entry string) string {
+func entryOrAbsent(entry string) string {
 	if entry == "" {
 		return "absent"
 	}
 	return entry
 }
 
-// temporary reports whether a path is one that holdfast uses while it writes.
-func temporary(name string) bool {
+// isTemporary reports whether a path is one that holdfast uses while it writes.
+func isTemporary(name string) bool {
 	base := path.Base(name)
 	return strings.Contains(name, "/.holdfast-") || strings.HasPrefix(base, ".") && strings.Contains(base, "holdfast") || strings.HasSuffix(base, ".holdfast")
 }
@@ -114,7 +114,7 @@ func cmdTree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	for _, name := range args[1:] {
-		t, err := s.tree(s.host(ts, name))
+		t, err := s.readTree(s.findHost(ts, name))
 		ts.Check(err)
 		s.trees[args[0]+" "+name] = t
 	}
@@ -131,9 +131,9 @@ func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 		if want == nil {
 			ts.Fatalf("no tree of %s is known as %s", name, args[0])
 		}
-		t, err := s.tree(s.host(ts, name))
+		t, err := s.readTree(s.findHost(ts, name))
 		ts.Check(err)
-		if wrong := t.against(want); len(wrong) > 0 {
+		if wrong := t.diffFrom(want); len(wrong) > 0 {
 			ts.Fatalf("%s is not as it was:\n%s", name, strings.Join(wrong, "\n"))
 		}
 	}
@@ -147,11 +147,11 @@ func cmdClean(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := stageOf(ts)
 	for _, name := range args {
-		h := s.host(ts, name)
-		t, err := s.tree(h)
+		h := s.findHost(ts, name)
+		t, err := s.readTree(h)
 		ts.Check(err)
 		for path := range t {
-			if temporary(path) {
+			if isTemporary(path) {
 				ts.Fatalf("%s has %s left over", name, path)
 			}
 		}

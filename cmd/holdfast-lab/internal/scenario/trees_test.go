@@ -39,16 +39,16 @@ func TestTrees(t *testing.T) {
 		"half of an old file": {map[string]string{"/etc/both": "1", "/etc/gone file": "9"}, "/etc/gone file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wrong := listed(t, c.files).between(old, fresh)
+			wrong := listed(t, c.files).diffFromBoth(old, fresh)
 			if c.wrong == "" && len(wrong) > 0 || c.wrong != "" && !slices.ContainsFunc(wrong, func(s string) bool { return strings.HasPrefix(s, c.wrong+": ") }) {
 				t.Errorf("wrong is %q, want %q", wrong, c.wrong)
 			}
 		})
 	}
-	if wrong := old.against(old); len(wrong) > 0 {
+	if wrong := old.diffFrom(old); len(wrong) > 0 {
 		t.Errorf("a tree differs from itself: %q", wrong)
 	}
-	if wrong := old.against(fresh); len(wrong) != 3 {
+	if wrong := old.diffFrom(fresh); len(wrong) != 3 {
 		t.Errorf("against another tree: %q, want three differences", wrong)
 	}
 	if _, err := parseTree("d\t755"); err == nil {

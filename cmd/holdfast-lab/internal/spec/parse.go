@@ -58,20 +58,20 @@ func Parse(name string, src []byte) (Spec, error) {
 	if diags := gohcl.DecodeBody(f.Body, nil, &doc); diags.HasErrors() {
 		return Spec{}, fmt.Errorf("read inventory: %w", diags)
 	}
-	s, err := doc.spec()
+	s, err := doc.toSpec()
 	if err != nil {
 		return Spec{}, fmt.Errorf("read inventory %s: %w", name, err)
 	}
 	return s, s.Validate()
 }
 
-func (d document) spec() (Spec, error) {
+func (d document) toSpec() (Spec, error) {
 	var s Spec
 	for _, h := range d.Hosts {
 		s.Hosts = append(s.Hosts, Host{Name: h.Name, Pool: h.Pool, Cluster: h.Cluster, Zone: h.Zone})
 	}
 	for _, r := range d.Ranges {
-		ids, err := expand(r.Range)
+		ids, err := expandRange(r.Range)
 		if err != nil {
 			return s, fmt.Errorf("hosts %q: %w", r.Name, err)
 		}
@@ -94,9 +94,9 @@ func (d document) spec() (Spec, error) {
 	return s, nil
 }
 
-// expand turns "01-03" into 01, 02, 03; the width of the first number holds
+// expandRange turns "01-03" into 01, 02, 03; the width of the first number holds
 // for all.
-func expand(r string) ([]string, error) {
+func expandRange(r string) ([]string, error) {
 	first, last, ok := strings.Cut(r, "-")
 	lo, err1 := strconv.Atoi(first)
 	hi, err2 := strconv.Atoi(last)
