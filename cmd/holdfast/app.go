@@ -9,18 +9,17 @@ import (
 	"golang.org/x/term"
 )
 
-// app is what all commands share: the streams, the flags, and the operator's
-// first Ctrl-C.
+// app has the streams, the flags and the contexts that all commands share.
 type app struct {
 	stdin, stdout, stderr *os.File
 	soft                  context.Context
 	hard                  context.Context // ends when the command must end at once; nil: never
 	waits                 *waits
-	gently                func(told bool) // makes the first Ctrl-C end soft only, not the command, and perhaps say nothing
+	gently                func(shown bool) // makes the first Ctrl-C end soft only, and without a message if the run shows one
 
 	inventory []string
 	vars      []string
-	otherVars []string // names in vars that a playbook has
+	otherVars []string // names in vars that a playbook defines
 	varFiles  []string
 	limit     string
 	runsDir   string
@@ -28,7 +27,7 @@ type app struct {
 	json      bool
 	askPass   bool
 	verbose   bool
-	diffs     bool // contents of files are shown
+	diffs     bool // show contents of files
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -51,7 +50,7 @@ unfinished roll-out; 5 hosts unreachable; 6 stopped by you.`,
 	}
 	f := root.PersistentFlags()
 	f.StringArrayVarP(&a.inventory, "inventory", "i", defaultInventory(), "inventory: file or folder `PATH` (repeatable; default $HOLDFAST_INVENTORY, else inventory.hcl)")
-	f.Lookup("inventory").DefValue = "[]" // the text above says it
+	f.Lookup("inventory").DefValue = "[]" // the usage text has the default
 	f.StringArrayVar(&a.vars, "var", nil, "set a variable of the inventory: `NAME=VALUE` (repeatable)")
 	f.StringArrayVar(&a.varFiles, "var-file", nil, "`FILE` of NAME = VALUE lines (repeatable)")
 	f.StringVarP(&a.limit, "limit", "l", "", "hosts to work on, as an Ansible `PATTERN`: worker*:!worker-03:&zone=rack-a")
@@ -75,15 +74,13 @@ func defaultInventory() []string {
 	return []string{"inventory.hcl"}
 }
 
-// printWarning tells the operator of something that does not keep the command from going on.
 func (a *app) printWarning(text string) { fmt.Fprintln(a.stderr, "holdfast: warning:", text) }
 
-// isColourTerminal reports whether a stream is a terminal that may get colours.
 func isColourTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// askForYes asks a question on the terminal; anything but yes is no.
+// askForYes asks a question on the terminal. Every answer but "yes" means no.
 func (a *app) askForYes(text string) bool {
 	answer, err := question{text: text}.askOperator(a.soft)
 	return err == nil && string(answer) == "yes"

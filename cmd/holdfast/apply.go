@@ -19,7 +19,6 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// applyFlags are the flags of apply.
 type applyFlags struct {
 	yes    bool
 	saved  string
@@ -71,13 +70,12 @@ terminal is like the first Ctrl-C.`,
 	return cmd
 }
 
-// addRepair adds the flag by which the operator names hosts whose etcd member is
-// down and that may be disrupted all the same.
+// addRepair adds --repair-member, which names hosts that may be disrupted
+// although their etcd member is unhealthy.
 func addRepair(cmd *cobra.Command, hosts *[]string) {
 	cmd.Flags().StringSliceVar(hosts, "repair-member", nil, "disrupt `HOST` although its own etcd member is not healthy: the work is to repair it (repeatable)")
 }
 
-// setRepairHosts takes the hosts of --repair-member.
 func (s *site) setRepairHosts(names []string) error {
 	for _, name := range names {
 		if h, ok := s.inv.Host(name); !ok || h.Cluster == "" {
@@ -141,8 +139,8 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	}
 	defer func() { _ = written.Close() }() // every event is on disk already
 	view, done := a.newRunView(s, f.yes, f.step)
-	told := &endWatcher{Sink: view}
-	s.run.Sink = report.Redactor{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: told}}
+	watcher := &endWatcher{Sink: view}
+	s.run.Sink = report.Redactor{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: watcher}}
 	s.run.Hide = func(text string) string { return report.HideSensitive(text, s.loaded.Sensitive) }
 	s.run.RefuseHeld = f.onHeld == "refuse"
 	s.run.Approve = a.approvePlan(s, f, saved)
@@ -153,13 +151,14 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	defer done()
 	a.gently(a.showsStopping())
 	end := s.run.Apply(ctx)
-	if !told.ended { // a journal that broke has taken the last word with it
+	if !watcher.ended { // a journal that cannot be written hides the end of the run
 		return failWith(end.Exit, errors.New(s.run.Hide(end.Reason)))
 	}
 	return exitWith(end.Exit)
 }
 
-// canAsk objects where somebody is to be asked and nobody can be.
+// canAsk returns an error if the command must ask the operator and has no
+// terminal.
 func (a *app) canAsk(f applyFlags) error {
 	switch {
 	case term.IsTerminal(int(a.stdin.Fd())):
@@ -172,7 +171,8 @@ func (a *app) canAsk(f applyFlags) error {
 	return nil
 }
 
-// endWatcher knows whether what is shown has come to the run's end.
+// endWatcher is a sink that remembers whether it has passed on the end of the
+// run.
 type endWatcher struct {
 	report.Sink
 	ended bool
@@ -184,7 +184,7 @@ func (u *endWatcher) Emit(e engine.Event) error {
 	return u.Sink.Emit(e)
 }
 
-// limitTo limits the work to the hosts of a plan that was made with a limit.
+// limitTo selects the hosts of a plan that was made with a limit.
 func (s *site) limitTo(p engine.Plan) {
 	if len(p.Selected) > 0 {
 		s.selectOnly(p.Selected)
@@ -192,7 +192,6 @@ func (s *site) limitTo(p engine.Plan) {
 	}
 }
 
-// lockSite takes the site's lock for the run.
 func (s *site) lockSite() (func(), error) {
 	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: clock{}.Now().Truncate(time.Second)}
 	unlock, err := journal.LockSite(s.runsDir, s.inv.Site, info)
@@ -203,9 +202,9 @@ func (s *site) lockSite() (func(), error) {
 	return unlock, err
 }
 
-// inheritRuns finds out what earlier runs of this bastion left behind, and gives
-// what they have seen. It needs the site's lock: only then are they all known to
-// be over.
+// inheritRuns passes the run the holds and failures of earlier runs of this
+// bastion, and returns the history. It needs the lock of the site: only then
+// are all earlier runs over.
 func (s *site) inheritRuns() (journal.History, error) {
 	runs, err := journal.ListRuns(s.runsDir)
 	if err != nil {
@@ -216,8 +215,8 @@ func (s *site) inheritRuns() (journal.History, error) {
 	return left.History, nil
 }
 
-// approvePlan is how the plan gets the operator's consent: it is the saved one,
-// or --yes was given, or they are asked.
+// approvePlan returns the function that asks for approval of a plan. A saved
+// plan and --yes count as approval.
 func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(context.Context, engine.Plan) error {
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
@@ -243,7 +242,6 @@ func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(contex
 	}
 }
 
-// askBatch asks the operator before a batch.
 func (a *app) askBatch(_ context.Context, plan engine.Plan) error {
 	b := plan.Batches[0]
 	where := "pool " + strings.Join(b.Pools, ", ")
@@ -260,7 +258,8 @@ func (a *app) askBatch(_ context.Context, plan engine.Plan) error {
 	return nil
 }
 
-// newRunView is what shows the run: JSON lines, or lines for people. done ends it.
+// newRunView returns the sink that shows the run, as JSON lines or as text, and
+// a function that ends it.
 func (a *app) newRunView(s *site, showPlan, asks bool) (report.Sink, func()) {
 	if a.json {
 		return report.JSONLines{W: a.stdout}, func() {}
@@ -273,8 +272,9 @@ func (a *app) newRunView(s *site, showPlan, asks bool) (report.Sink, func()) {
 	return live, live.Close
 }
 
-// showsStopping reports whether the operator reads what becomes of a Ctrl-C in the lines
-// of the run: these go to the terminal, or to where standard error goes, too.
+// showsStopping reports whether the output of the run shows the effect of
+// Ctrl-C to the operator. It does if it goes to the terminal, or to the same
+// place as standard error.
 func (a *app) showsStopping() bool {
 	return !a.json && (term.IsTerminal(int(a.stdout.Fd())) || !term.IsTerminal(int(a.stderr.Fd())))
 }

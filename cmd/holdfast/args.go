@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// checkFlags refuses flags that were given and say nothing. They are not as if they
-// were left out: an empty limit is a mistake, and would mean all hosts.
+// checkFlags refuses flags with an empty value. An empty --limit, for one, is a
+// mistake and would select all hosts.
 func (a *app) checkFlags(cmd *cobra.Command) error {
 	var problems []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -31,7 +31,8 @@ func (a *app) checkFlags(cmd *cobra.Command) error {
 	return errors.Join(problems...)
 }
 
-// hasEmpty reports whether a flag has an empty text, or one in its list.
+// hasEmpty reports whether the value of a flag, or an element of its list, is
+// empty.
 func hasEmpty(v pflag.Value) bool {
 	if list, ok := v.(pflag.SliceValue); ok {
 		return len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
@@ -39,7 +40,7 @@ func hasEmpty(v pflag.Value) bool {
 	return v.String() == ""
 }
 
-// noArgs refuses arguments of commands that choose hosts with --limit.
+// noArgs refuses arguments of commands that select hosts with --limit.
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%q is one word too many; hosts are chosen with --limit", args[0])
@@ -47,8 +48,8 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// expectArgs asks for as many arguments as the command's usage names; most is -1
-// where any number will do.
+// expectArgs checks the number of arguments. most is -1 if there is no upper
+// limit.
 func expectArgs(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if n := len(args); n < least || most >= 0 && n > most {
@@ -58,8 +59,8 @@ func expectArgs(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// requireSubcommand makes a command that has others below it show its help, and refuse
-// those it does not have.
+// requireSubcommand makes a command without arguments print its help, and
+// refuse unknown subcommands.
 func requireSubcommand(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -14,19 +14,20 @@ import (
 	"holdfast/engine/journal"
 )
 
-// clusters opens etcd clusters when they are first needed.
+// clusters connects to each etcd cluster when it is needed first.
 type clusters struct {
 	inv   engine.Inventory
 	hosts *hosts
-	dir   string // of journals; snapshots go below it unless the inventory says where
+	dir   string // of journals; snapshots go below it unless the inventory names a folder
 	run   string
 
-	mu   sync.Mutex // of the maps; never held while somebody is asked
+	mu   sync.Mutex // guards the maps; never held during a request
 	open map[string]*clusterSlot
 	last map[string]etcd.Metrics // by host
 }
 
-// clusterSlot is the place of one cluster. Whoever needs it first opens it, while the others wait.
+// clusterSlot holds the connection of one cluster. The first caller opens it,
+// and the others wait.
 type clusterSlot struct {
 	turn    chan struct{}
 	cluster *etcd.Cluster // nil: not open yet
@@ -77,7 +78,7 @@ func (c *clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster,
 	return etcd.Open(ctx, cfg)
 }
 
-// Gather looks at a cluster; what goes wrong is in the facts.
+// Gather gathers the facts of a cluster. The facts include any failure.
 func (c *clusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
 	cluster, err := c.openOnce(ctx, name)
 	if err != nil {
@@ -95,7 +96,7 @@ func (c *clusters) MoveLeader(ctx context.Context, name, host string) (string, e
 	return cluster.MoveLeader(ctx, host)
 }
 
-// AwaitMember waits until the member on a host is back.
+// AwaitMember waits until the member on a host is healthy again.
 func (c *clusters) AwaitMember(ctx context.Context, name, host string, tell func(string)) error {
 	cluster, err := c.openOnce(ctx, name)
 	if err != nil {
@@ -104,8 +105,8 @@ func (c *clusters) AwaitMember(ctx context.Context, name, host string, tell func
 	return cluster.AwaitMember(ctx, host, tell)
 }
 
-// Snapshot saves a cluster for the run, and removes snapshots of earlier runs
-// that are not kept.
+// Snapshot saves the data of a cluster, and removes the snapshots of earlier
+// runs that the settings do not keep.
 func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
 	cluster, err := c.openOnce(ctx, name)
 	if err != nil {
@@ -135,8 +136,8 @@ func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
 	return text, nil
 }
 
-// Sample observes a cluster and measures the disks of its members since the
-// sample before.
+// Sample gathers the facts of a cluster, and measures the disk latency of its
+// members since the previous sample.
 func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 	facts := c.Gather(ctx, name)
 	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.Healthy(), Down: facts.Down(), Leader: facts.Leader()}
@@ -163,7 +164,8 @@ func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 	return sample
 }
 
-// measureLatency scrapes one member and compares with the scrape before.
+// measureLatency compares the metrics of a member with the previous ones. ok is
+// false if there are none.
 func (c *clusters) measureLatency(ctx context.Context, cluster *etcd.Cluster, host string) (point engine.LatencyPoint, ok bool, err error) {
 	now, err := cluster.Scrape(ctx, host)
 	if err != nil {
@@ -182,7 +184,7 @@ func (c *clusters) measureLatency(ctx context.Context, cluster *etcd.Cluster, ho
 	return engine.LatencyPoint{Host: host, WALFsyncP99: wal.Value.Seconds(), BackendCommitP99: commit.Value.Seconds()}, ok1 || ok2, nil
 }
 
-// Defragment gives the unused space of a member's database back.
+// Defragment frees the unused space of a member's database.
 func (c *clusters) Defragment(ctx context.Context, name, host string) (int64, error) {
 	cluster, err := c.openOnce(ctx, name)
 	if err != nil {

@@ -16,23 +16,23 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// Bounds of what is read from hosts to show it.
+// Limits of the files that are read from hosts to show them.
 const (
 	maxHostFiles = 40 // files of one host
 	maxSiteFiles = 1000
 )
 
-// wantedContents is a file that a plan changes: what it is to be.
+// wantedContents is the desired content of a file that a plan changes.
 type wantedContents struct {
 	path string
-	data []byte // nil: it goes
-	mode int    // -1: not known
-	why  string // it is not shown; "": it is
+	data []byte // nil: the file is removed
+	mode int    // -1: unknown
+	why  string // reason why it is not shown; "": it is shown
 }
 
-// showContents shows line by line what a plan, and drift, change in files that
-// are neither secret nor binary nor large. It reads the files of each host in
-// one more round trip.
+// showContents shows line by line how a plan, and drift, change files that are
+// neither secret nor binary nor large. It reads the files of each host in one
+// more round trip.
 func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Gathered) error {
 	changes := map[string][]engine.Change{}
 	var order []string
@@ -73,7 +73,7 @@ func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight
 	return report.WriteContents(a.stdout, slices.Concat(found...), report.Style{Colour: isColourTerminal(a.stdout)})
 }
 
-// wantedFiles lists the files that changes of a host are about.
+// wantedFiles lists the files that the changes of a host concern.
 func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wantedContents {
 	if d.Config == nil || f.Config == nil {
 		return nil
@@ -94,8 +94,8 @@ func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wa
 	return list
 }
 
-// wantedFile returns what a file is to be. One that goes and comes back as it
-// was before is not known here.
+// wantedFile returns the desired content of a file. It returns false if the
+// host restores the content from before, which is unknown here.
 func wantedFile(d engine.Desired, f engine.Facts, path string) (wantedContents, bool) {
 	i := slices.IndexFunc(d.Config.Files, func(file engine.File) bool { return file.Path == path })
 	if i < 0 {
@@ -112,7 +112,6 @@ func wantedFile(d engine.Desired, f engine.Facts, path string) (wantedContents, 
 	return w, true
 }
 
-// wantedUnit returns the files of a unit.
 func wantedUnit(d engine.Desired, name string) []wantedContents {
 	var list []wantedContents
 	for _, u := range d.Config.Units {
@@ -130,14 +129,15 @@ func wantedUnit(d engine.Desired, name string) []wantedContents {
 	return list
 }
 
-// contentsOf reads what a host has of the files, and compares.
+// contentsOf reads files from a host and compares them with their desired
+// contents.
 func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedContents) []report.Contents {
 	var list []report.Contents
 	var read []engine.Command
 	for _, w := range files {
 		node := f.Config.Nodes[w.path]
 		if node.Type == engine.FileNode && node.Digest == engine.Digest(w.data) {
-			continue // what changes is its mode or owner
+			continue // only mode or owner change
 		}
 		c := report.Contents{Host: f.Host, Path: w.path, New: w.data}
 		switch {
@@ -165,7 +165,7 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 			list[i].Withheld = "not read: " + err.Error()
 		case len(old) > report.MaxContents:
 			list[i].Withheld = report.WithholdReason(old, -1, nil)
-		case engine.Digest(old) != node.Digest: // whatever it is, it is not what was looked at
+		case engine.Digest(old) != node.Digest: // it has changed since the facts were gathered
 			list[i].Withheld = "changed since it was looked at"
 		default:
 			list[i].Old, list[i].Withheld = old, report.WithholdReason(old, node.Mode, s.loaded.Sensitive)
@@ -174,15 +174,16 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 	return list
 }
 
-// readCommand reads a file on a host: no more of it than is shown, no link, and
-// nothing that makes the reader wait. Somebody may swap the file meanwhile, so
-// what it prints counts only if it has the digest that was looked at.
+// readCommand returns a command that reads a file on a host. It follows no
+// link, does not block, and reads no more than is shown. The file may be
+// replaced meanwhile, so the caller has to compare the digest of the output
+// with the facts.
 func readCommand(path string) engine.Command {
 	return engine.Command{Name: path, Script: fmt.Sprintf("timeout 10 dd if=%s bs=%d count=1 iflag=nofollow,nonblock,fullblock status=none",
 		hostscript.Quote(path), report.MaxContents+1)}
 }
 
-// readOn runs commands that only read, in one round trip.
+// readOn runs read-only commands on a host in one round trip.
 func (s *site) readOn(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error) {
 	if len(commands) == 0 {
 		return nil, nil

@@ -15,8 +15,8 @@ import (
 	"holdfast/engine/report"
 )
 
-// configs reads the configurations of hosts. Hosts whose documents are the
-// same share what was read.
+// configs reads the configurations of hosts. Hosts with the same documents
+// share the result.
 type configs struct {
 	site   inventory.Loaded
 	fs     fs.FS
@@ -29,7 +29,7 @@ type configs struct {
 	documents map[config.Document]bool
 }
 
-// configGroup is what hosts with the same documents share.
+// configGroup is the configuration of all hosts with the same documents.
 type configGroup struct {
 	loaded   config.Loaded
 	compact  *engine.Config
@@ -56,11 +56,11 @@ func appendOnce(list []string, text string) []string {
 	return append(list, text)
 }
 
-// maxProblems is how many problems are shown: a mistake in a template is one of
-// every host.
+// maxProblems limits how many problems are shown. A mistake in a template
+// appears once per host.
 const maxProblems = 100
 
-// joinProblems is everything that is wrong so far.
+// joinProblems returns all problems so far as one error.
 func (c *configs) joinProblems() error {
 	if len(c.problems) == 0 {
 		return nil
@@ -72,7 +72,8 @@ func (c *configs) joinProblems() error {
 	return errors.New(strings.Join(shown, "\n"))
 }
 
-// desiredStates gives every host's desired state, or an error with all that is wrong.
+// desiredStates returns the desired state of every host, or an error with all
+// problems.
 func (c *configs) desiredStates() (map[string]engine.Desired, error) {
 	desired := c.site.Inventory.Desired()
 	for _, h := range c.site.Inventory.Hosts {
@@ -89,7 +90,7 @@ func (c *configs) desiredStates() (map[string]engine.Desired, error) {
 	return desired, c.joinProblems()
 }
 
-// groupOf reads the documents of a host; nil if it has none.
+// groupOf reads the documents of a host. It returns nil if the host has none.
 func (c *configs) groupOf(h engine.Host) *configGroup {
 	pool, _ := c.site.Inventory.Pool(h.Pool)
 	if len(pool.Configs)+len(h.Configs) == 0 {
@@ -109,8 +110,8 @@ func (c *configs) groupOf(h engine.Host) *configGroup {
 	return c.groups[key]
 }
 
-// sourceKey tells lists of sources apart. Only what stands in the inventory itself
-// belongs to the pool or host it is in.
+// sourceKey returns a key of a list of sources. Text in the inventory itself
+// belongs to one pool or host, so its key contains the owner.
 func sourceKey(list []engine.ConfigSource, of string) []string {
 	var names []string
 	for _, s := range list {
@@ -122,7 +123,7 @@ func sourceKey(list []engine.ConfigSource, of string) []string {
 	return names
 }
 
-// sources gathers what engine/config is to read.
+// sources collects the documents for engine/config.
 type sources struct {
 	site    inventory.Loaded
 	src     config.Source
@@ -143,7 +144,7 @@ func (s *sources) addSources(list []engine.ConfigSource, of string) {
 	}
 }
 
-// loadGroup reads the documents of a group, and notes what is wrong with them.
+// loadGroup reads the documents of a group and records their problems.
 func (c *configs) loadGroup(s *sources) *configGroup {
 	g := &configGroup{broken: len(s.missing) > 0}
 	for _, m := range s.missing {

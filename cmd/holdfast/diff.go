@@ -65,7 +65,7 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 	return exitWith(engine.ExitWork)
 }
 
-// loadConfig reads the documents of one argument.
+// loadConfig reads the documents that an argument names.
 func (a *app) loadConfig(ctx context.Context, arg string) (engine.Config, error) {
 	src := config.Source{FS: a.newInputs().newFS("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
 	if !filepath.IsLocal(arg) {
@@ -86,7 +86,6 @@ func (a *app) loadConfig(ctx context.Context, arg string) (engine.Config, error)
 
 var marks = map[rules.Verb]string{rules.Create: "+", rules.Update: "~", rules.Delete: "-"}
 
-// writeDiff shows a difference to a person.
 func writeDiff(w io.Writer, d rules.Diff) error {
 	if d.Equal() {
 		_, err := fmt.Fprintln(w, "Nothing changes.")
@@ -112,7 +111,6 @@ func writeDiff(w io.Writer, d rules.Diff) error {
 	return err
 }
 
-// printableLine is text that stays on its line.
 func printableLine(s string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(textutil.Printable(s))
 }
@@ -125,7 +123,7 @@ func actionList(actions []engine.Action) string {
 	return strings.Join(names, ", ")
 }
 
-// configContents lists the contents of the files that differ.
+// configContents lists the old and new contents of files that differ.
 func configContents(was, is engine.Config, d rules.Diff) []report.Contents {
 	var list []report.Contents
 	for _, c := range d.Changes {
@@ -145,8 +143,8 @@ func configContents(was, is engine.Config, d rules.Diff) []report.Contents {
 	return list
 }
 
-// contentsIn returns what a configuration says of a file or a unit, with the mode
-// of a file.
+// contentsIn returns the contents of a file or unit in a configuration, and the
+// mode of a file.
 func contentsIn(c engine.Config, change rules.Change) (data []byte, mode int) {
 	for _, f := range c.Files {
 		if change.Domain == rules.File && f.Path == change.Name {

@@ -50,7 +50,7 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 			return fmt.Errorf("no etcd cluster %q in the inventory", n)
 		}
 	}
-	if len(names) > 0 { // whatever the limit is
+	if len(names) > 0 { // named clusters do not depend on --limit
 		s.run.Selected = nil
 	}
 	seen := s.run.GatherClusters(ctx)
@@ -116,8 +116,8 @@ func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
 	return nil
 }
 
-// snapshotOf returns the cluster and the file that the arguments name. One
-// argument that is no cluster is the file, where there is one cluster.
+// snapshotOf returns the cluster and the file that the arguments name. With a
+// single cluster in the inventory, one argument may be the file.
 func (s *site) snapshotOf(args []string) (name, path string, err error) {
 	var names []string
 	for _, c := range s.inv.Clusters {

@@ -10,10 +10,10 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// abortOnFatal makes errors that a Go program cannot recover from, such as a
-// stack overflow, lack of memory, or a panic of a goroutine nobody waits for,
-// end the process with SIGABRT. Go itself would exit with 2, which means that
-// there is work to do. No core file is left: it could hold secrets.
+// abortOnFatal makes fatal errors of the Go runtime, such as a stack overflow,
+// lack of memory or an unrecovered panic, end the process with SIGABRT. Go
+// would exit with 2, which means here that there is work to do. No core file
+// remains, because it could contain secrets.
 func abortOnFatal() {
 	debug.SetTraceback("crash")
 	var limit syscall.Rlimit

@@ -16,15 +16,15 @@ import (
 	"holdfast/engine/config"
 )
 
-// fetcher gets contents of files that configurations name by address and hash.
-// It keeps them, so that a bastion needs the network only once.
+// fetcher downloads the files that configurations name by address and hash. It
+// caches them, so that a bastion needs the network only once.
 type fetcher struct {
 	ctx  context.Context
-	dir  string // where they are kept, by hash; "": nowhere
+	dir  string // cache, by hash; "": none
 	warn func(string)
 }
 
-// Bounds of a request: until it is answered, and altogether.
+// Timeouts of a request: until the answer begins, and in total.
 const (
 	fetchAnswer = 30 * time.Second
 	fetchWhole  = 10 * time.Minute
@@ -40,7 +40,6 @@ func (a *app) newFetcher(ctx context.Context, warn func(string)) *fetcher {
 
 var hashRule = regexp.MustCompile(`^sha(256|512)-[0-9a-f]+$`)
 
-// fetchContents gives the contents, from the cache if they are there.
 func (f *fetcher) fetchContents(r config.Remote) ([]byte, error) {
 	hash := strings.ToLower(r.Hash)
 	if !hashRule.MatchString(hash) {
@@ -64,8 +63,8 @@ func (f *fetcher) fetchContents(r config.Remote) ([]byte, error) {
 	return data, err
 }
 
-// download asks for what is at the address. Its errors do not show the address: it
-// may hold a password.
+// download requests the contents from their address. Its errors do not contain
+// the address, which may include a password.
 func (f *fetcher) download(r config.Remote) ([]byte, error) {
 	request, err := http.NewRequestWithContext(f.ctx, http.MethodGet, r.URL, nil)
 	if err != nil {
@@ -79,7 +78,7 @@ func (f *fetcher) download(r config.Remote) ([]byte, error) {
 		DialContext:           (&net.Dialer{Timeout: fetchAnswer}).DialContext,
 		TLSHandshakeTimeout:   fetchAnswer,
 		ResponseHeaderTimeout: fetchAnswer,
-		DisableCompression:    true, // what is there is what the hash, or gzip, is about
+		DisableCompression:    true, // the hash is of the bytes as served
 		ForceAttemptHTTP2:     true,
 
 		MaxResponseHeaderBytes: maxHeader,
@@ -93,14 +92,13 @@ func (f *fetcher) download(r config.Remote) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	}
-	data, err := io.ReadAll(io.LimitReader(response.Body, config.MaxRemote+1)) // what is more is refused
+	data, err := io.ReadAll(io.LimitReader(response.Body, config.MaxRemote+1)) // the caller refuses longer contents
 	if err != nil {
 		return nil, withoutAddress(err)
 	}
 	return data, nil
 }
 
-// withoutAddress is what went wrong with a request, without its address.
 func withoutAddress(err error) error {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
@@ -115,7 +113,7 @@ func withoutAddress(err error) error {
 	}
 }
 
-// writeCached writes contents that were verified, whole or not at all.
+// writeCached writes verified contents atomically.
 func writeCached(dir, name string, data []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -22,7 +22,6 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// holdFlags are the flags of hold.
 type holdFlags struct {
 	reason, ticket, lasts string
 	extend, force         bool
@@ -70,7 +69,7 @@ with just its quorum; where it would not even have that, hold refuses.`,
 	return cmd
 }
 
-// maxReason bounds what a person writes into a hold.
+// maxReason limits the reason and ticket of a hold, in bytes.
 const maxReason = 2000
 
 func parseFor(s string) (engine.Duration, error) {
@@ -109,8 +108,8 @@ func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts en
 	return exitWith(code)
 }
 
-// checkMayHold warns of a run that has the hosts in its plan, and asks whether their
-// etcd clusters can do without them.
+// checkMayHold warns about a running run with the hosts in its plan, and
+// refuses to hold hosts without which their etcd cluster has no quorum.
 func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 	runs, err := journal.ListRuns(s.runsDir)
 	if err != nil {
@@ -142,8 +141,8 @@ func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 	return nil
 }
 
-// forecastQuorum is how a cluster would be without the hosts that are to be taken; ok is
-// false if none of them is a member.
+// forecastQuorum returns the quorum of a cluster without the hosts. ok is false
+// if none of them is a member.
 func (s *site) forecastQuorum(ctx context.Context, cluster string, taken []string) (o engine.QuorumForecast, ok bool) {
 	members := s.inv.Members(cluster)
 	var names []string
@@ -167,7 +166,6 @@ func (s *site) forecastQuorum(ctx context.Context, cluster string, taken []strin
 	return s.clusters.Gather(ctx, cluster).ForecastQuorum(taken, away), true
 }
 
-// namesInBoth are the names that are in both lists.
 func namesInBoth(a, b []string) []string {
 	var both []string
 	for _, name := range a {
@@ -178,7 +176,8 @@ func namesInBoth(a, b []string) []string {
 	return both
 }
 
-// runOnHosts runs a script on each selected host and tells how it went.
+// runOnHosts runs a script on each selected host, prints the outcomes and
+// returns the worst exit code.
 func (a *app) runOnHosts(ctx context.Context, s *site, script func(engine.Host) rollout.Script, done string) engine.ExitCode {
 	outlastReader()
 	var mu sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// holderName names who runs holdfast, and where: user@bastion.
+// holderName returns who runs holdfast, as user@bastion.
 func holderName() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
@@ -27,9 +27,9 @@ func holderName() string {
 	return name + "@" + host
 }
 
-// stateDir is the folder that keeps the identity of this bastion: never that of an
-// inventory or its journals, which people copy. What root keeps for the whole
-// machine is also everybody's who may read it.
+// stateDir returns the folder for the identity of this bastion. It is not next
+// to the inventory or its journals, because people copy those. Users who can
+// read the folder of root share its identity.
 func stateDir() string {
 	const machineWide = "/var/lib/holdfast-bastion"
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
@@ -43,16 +43,16 @@ func stateDir() string {
 	return filepath.Join(home, ".local", "state", "holdfast")
 }
 
-// thisMachine is by what this machine can be told from one that its disk was
-// copied to.
+// thisMachine returns the properties that distinguish this machine from one
+// with a copy of its disk.
 func thisMachine() journal.Machine {
 	id, _ := os.ReadFile("/etc/machine-id") // not every container has one
 	name, _ := os.Hostname()
 	return journal.Machine{ID: strings.TrimSpace(string(id)), Name: name}
 }
 
-// keepBastion makes sure that holds that the command takes can be told from those
-// of other bastions.
+// keepBastion records the identity of this bastion in the run, which
+// distinguishes its holds from the holds of other bastions.
 func (a *app) keepBastion(s *site) error {
 	here, err := journal.EnsureBastion(stateDir(), thisMachine())
 	if err != nil {

@@ -22,18 +22,19 @@ import (
 	"holdfast/modules"
 )
 
-// hosts keeps one SSH connection per host for the run, and makes a new one
-// only when the old one is gone.
+// hosts keeps one SSH connection per host for the run. It reconnects only if
+// the connection was lost.
 type hosts struct {
 	dialer *remote.Dialer
 
 	mu     sync.Mutex
 	slots  map[string]*slot
-	latest map[string]*remote.Host // the last connection, also when it has ended
+	latest map[string]*remote.Host // the last connection, even if it has ended
 }
 
-// slot is the place of one host's connection. A caller has the turn while it dials, so that two never open two, and the others
-// wait no longer than their contexts.
+// slot holds the connection of one host. A caller takes the turn while it
+// dials, so that a host never gets two connections. The other callers wait
+// until their contexts end.
 type slot struct {
 	turn chan struct{}
 	conn *remote.Host
@@ -43,7 +44,7 @@ func newHosts(o remote.Options) *hosts {
 	return &hosts{dialer: remote.NewDialer(o), slots: map[string]*slot{}, latest: map[string]*remote.Host{}}
 }
 
-// Connect gives the connection of a host.
+// Connect returns the connection to a host, and opens it if necessary.
 func (h *hosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
 	c, err := h.connectHost(ctx, host)
 	if err != nil {
@@ -99,7 +100,8 @@ func targetOf(h engine.Host) remote.Target {
 	}
 }
 
-// withoutHost takes the host's name off an error: whoever prints it says it.
+// withoutHost removes the host's name from an error, because the caller prints
+// it.
 func withoutHost(err error) error {
 	var e *remote.Error
 	if !errors.As(err, &e) {
@@ -122,7 +124,7 @@ func (h *hosts) Close() {
 	_ = h.dialer.Close()
 }
 
-// conn makes a remote host a rollout.Conn.
+// conn implements rollout.Conn.
 type conn struct{ host *remote.Host }
 
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
@@ -147,13 +149,14 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 	return reply, nil
 }
 
-// mostOutput is how many bytes a host may reply to one script: facts about
-// 50,000 files.
+// mostOutput limits the output of one script, in bytes. Facts about 50,000
+// files fit.
 const mostOutput = 32 << 20
 
-// tarArchive is a tar archive of files for a script. Their data are not copied.
+// tarArchive returns a tar archive of files for a script, without copying their
+// data.
 func tarArchive(files []engine.Upload) (io.Reader, error) {
-	const block = 512 // files are padded to that, and two empty ones are the end
+	const block = 512 // files are padded to blocks, and two empty blocks end the archive
 	var parts []io.Reader
 	for _, f := range files {
 		var header bytes.Buffer
@@ -167,7 +170,8 @@ func tarArchive(files []engine.Upload) (io.Reader, error) {
 	return io.MultiReader(append(parts, bytes.NewReader(make([]byte, 2*block)))...), nil
 }
 
-// dialFrom connects from a host itself, through its SSH connection.
+// dialFrom returns a dialer that connects from the host itself, through its SSH
+// connection.
 func (h *hosts) dialFrom(host engine.Host) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := h.connectHost(ctx, host)
@@ -178,7 +182,8 @@ func (h *hosts) dialFrom(host engine.Host) func(context.Context, string, string)
 	}
 }
 
-// roundTrip returns how long a question to the host and its answer were last under way, 0 if it has not been connected to.
+// roundTrip returns the last measured round-trip time of a host, or 0 before
+// the first connection.
 func (h *hosts) roundTrip(host engine.Host) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,8 +193,8 @@ func (h *hosts) roundTrip(host engine.Host) time.Duration {
 	return 0
 }
 
-// measureRoundTrips connects to hosts of which none has been connected to, to know how far away they are. Those that cannot be reached
-// are told of by whoever needs them.
+// measureRoundTrips connects to all members unless the round-trip time of one
+// is known. It ignores unreachable hosts: later requests report them.
 func (h *hosts) measureRoundTrips(ctx context.Context, members []engine.Host) {
 	if slices.ContainsFunc(members, func(m engine.Host) bool { return h.roundTrip(m) > 0 }) {
 		return
@@ -205,10 +210,10 @@ func (h *hosts) measureRoundTrips(ctx context.Context, members []engine.Host) {
 	work.Wait()
 }
 
-// mostFile is how many bytes of a file are read.
+// mostFile limits the files that are read from hosts, in bytes.
 const mostFile = 1 << 20
 
-// readFile reads a file of a host as root.
+// readFile returns a function that reads a file of a host as root.
 func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte, error) {
 	return func(ctx context.Context, path string) ([]byte, error) {
 		c, err := h.connectHost(ctx, host)

@@ -13,22 +13,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of files that a person names.
+// Limits of input files.
 const (
 	maxInput   = 128 << 20   // bytes of one file
-	inputQuiet = time.Minute // a pipe that says nothing for so long is given up
+	inputQuiet = time.Minute // reading a pipe ends after this long without data
 )
 
-// inputs reads the files that a person names: inventories, documents, plans, keys, known_hosts. They are regular files, or pipes,
-// as `-i <(command)` gives. Reading ends with the context and after inputQuiet, so that a pipe to which nobody writes keeps no
-// command from ending.
+// inputs reads the files that the operator names: inventories, documents,
+// plans, keys, known_hosts. They are regular files or pipes, such as `-i
+// <(command)`. Reading ends with the context, and after inputQuiet without
+// data.
 type inputs struct {
 	ctx   context.Context
 	waits *waits
 	quiet time.Duration // 0: inputQuiet
 }
 
-// newInputs returns the reader for the files of this command.
 func (a *app) newInputs() inputs {
 	ctx := a.hard
 	if ctx == nil {
@@ -55,9 +55,10 @@ func (in inputs) ReadFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// openInput opens a regular file, a folder or a pipe. Opening never waits for somebody who writes.
+// openInput opens a regular file, a folder or a pipe. It never blocks until
+// somebody opens the pipe for writing.
 func (in inputs) openInput(path string) (*inputFile, error) {
-	info, err := os.Stat(path) // before: to open a device may do something
+	info, err := os.Stat(path) // first: opening a device may have side effects
 	if err == nil {
 		err = checkInput(path, info)
 	}
@@ -88,7 +89,7 @@ func (in inputs) openInput(path string) (*inputFile, error) {
 	return opened, nil
 }
 
-// checkInput refuses files that cannot be read to an end.
+// checkInput refuses devices, terminals and sockets.
 func checkInput(path string, info fs.FileInfo) error {
 	switch info.Mode().Type() {
 	case 0, fs.ModeDir, fs.ModeNamedPipe:
@@ -100,7 +101,7 @@ func checkInput(path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: path, Err: errors.New("it is a device, a terminal or a socket; name a file or a pipe")}
 }
 
-// inputFile is an opened file, or a pipe whose reads end in time.
+// inputFile is an opened file, or a pipe whose reads time out.
 type inputFile struct {
 	*os.File
 	in   inputs
@@ -108,7 +109,7 @@ type inputFile struct {
 	stop func() bool
 }
 
-// Read reads what there is, and waits for more of a pipe as long as it is not quiet for too long.
+// Read reads the available data. On a pipe it waits for data until the limit.
 func (f *inputFile) Read(p []byte) (int, error) {
 	if f.pipe {
 		_ = f.SetReadDeadline(time.Now().Add(f.in.quietLimit()))
@@ -136,7 +137,7 @@ func (in inputs) quietLimit() time.Duration {
 	return inputQuiet
 }
 
-// timeoutError returns why a read was given up.
+// timeoutError returns the reason why a read ended early.
 func (in inputs) timeoutError() error {
 	if in.ctx.Err() != nil {
 		return context.Cause(in.ctx)
@@ -144,7 +145,8 @@ func (in inputs) timeoutError() error {
 	return fmt.Errorf("nobody has written to the pipe for %s", in.quietLimit())
 }
 
-// awaitWriter waits until somebody writes to a pipe, or has written and gone: before that, a read finds the end at once.
+// awaitWriter waits until a pipe has data or had a writer. A read before that
+// returns the end of the file at once.
 func (f *inputFile) awaitWriter() error {
 	const tick = 50 * time.Millisecond
 	raw, err := f.SyscallConn()
@@ -164,7 +166,7 @@ func (f *inputFile) awaitWriter() error {
 	return &fs.PathError{Op: "read", Path: f.Name(), Err: f.in.timeoutError()}
 }
 
-// inputFS is the file system of the machine, from a folder on, with the bounds of inputs.
+// inputFS is the file system below a folder, with the limits of inputs.
 type inputFS struct {
 	in  inputs
 	dir string
@@ -172,7 +174,6 @@ type inputFS struct {
 
 func (in inputs) newFS(dir string) fs.FS { return inputFS{in: in, dir: dir} }
 
-// resolvePath returns the path of a name; an fs.FS takes no others than these.
 func (f inputFS) resolvePath(op, name string) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -198,7 +199,7 @@ func (f inputFS) ReadFile(name string) ([]byte, error) {
 	return f.in.ReadFile(path)
 }
 
-// Stat tells of a file.
+// Stat describes a file.
 func (f inputFS) Stat(name string) (fs.FileInfo, error) {
 	path, err := f.resolvePath("stat", name)
 	if err != nil {

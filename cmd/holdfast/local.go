@@ -13,20 +13,19 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// maxOutput bounds what is kept of each stream of a bastion command.
+// maxOutput limits each stream of a bastion command, in bytes.
 const maxOutput = 1 << 20
 
 // bastion runs the inventory's commands (drains, gates) with sh.
 type bastion struct {
 	dir   string
-	grace time.Duration // for what is to end, and for output after the command has ended; 0: 5 s
+	grace time.Duration // for processes to end, and for output after the end of the command; 0: 5 s
 }
 
-// Run runs one command in the inventory's folder, in a process group of its
-// own: Ctrl-C in the terminal is for holdfast to act on, and a time-out ends
-// everything the command has started, by force what does not end when it is
-// asked to. A command that has ended well may leave others running; what they
-// print after that is lost.
+// Run runs a command in the inventory's folder, in a process group of its own:
+// Ctrl-C in the terminal must reach holdfast only. A timeout ends all processes
+// of the group, after the grace by force. Processes that a successful command
+// leaves behind continue, and their later output is lost.
 func (b bastion) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
 	cmd := shellCommand(ctx, command)
 	cmd.Dir = b.dir
@@ -49,11 +48,13 @@ func (b bastion) Run(ctx context.Context, command string, env []string) (rollout
 	return reply, err
 }
 
-// bastionGrace is how long a command may take to end when it is asked to, and its output to end after it.
+// bastionGrace is how long a command may take to end after SIGTERM, and its
+// output to end after the command.
 const bastionGrace = 5 * time.Second
 
-// runGroup runs a command that leads a process group. When its context ends, all processes of the group are asked to end, and
-// killed after the grace. It returns by then, also where a process that has left the group keeps the output open.
+// runGroup runs a command that leads a process group. When its context ends, it
+// sends SIGTERM to all processes of the group, and SIGKILL after the grace. It
+// returns by then, even if a process that left the group keeps the output open.
 func runGroup(cmd *exec.Cmd, grace time.Duration) error {
 	var until time.Time
 	cmd.Cancel = func() error {
@@ -68,8 +69,8 @@ func runGroup(cmd *exec.Cmd, grace time.Duration) error {
 	return err
 }
 
-// endGroup waits for the processes of a group that were asked to end, and kills
-// those that are left then.
+// endGroup waits until the processes of a group have ended, and kills the
+// remaining ones at the deadline.
 func endGroup(group int, until time.Time) {
 	const pause = 20 * time.Millisecond
 	for time.Now().Before(until) && syscall.Kill(-group, 0) == nil {
@@ -78,8 +79,9 @@ func endGroup(group int, until time.Time) {
 	_ = syscall.Kill(-group, syscall.SIGKILL) // there may be none left
 }
 
-// shellCommand runs a command of the inventory with sh. It may have a secret in it,
-// so it is in no argument, where every user of the bastion could see it.
+// shellCommand returns a command that runs a text of the inventory with sh. The
+// text may contain a secret, so it is in no argument, where every user of the
+// bastion could see it.
 func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	const variable = "HOLDFAST_COMMAND"
 	cmd := exec.CommandContext(ctx, "sh", "-c", "set -- \"$"+variable+"\"; unset "+variable+"; eval \"shift; $1\"")
@@ -87,7 +89,7 @@ func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	return cmd
 }
 
-// bounded keeps the beginning of a stream and forgets the rest.
+// bounded keeps the beginning of a stream and drops the rest.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {

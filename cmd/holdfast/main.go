@@ -21,7 +21,7 @@ func main() {
 	os.Exit(int(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)))
 }
 
-// exitError ends the program with a code; its text, if any, goes to stderr.
+// exitError ends the program with a code, and prints its error if there is one.
 type exitError struct {
 	code engine.ExitCode
 	err  error
@@ -36,7 +36,8 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// exitWith ends a command with a code and no more words.
+// exitWith returns an error that ends a command with a code and without a
+// message.
 func exitWith(code engine.ExitCode) error {
 	if code == engine.ExitOK {
 		return nil
@@ -46,7 +47,7 @@ func exitWith(code engine.ExitCode) error {
 
 func failWith(code engine.ExitCode, err error) error { return &exitError{code: code, err: err} }
 
-// run is main without the process: it gives the exit code.
+// run runs a command line and returns the exit code.
 func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.ExitCode) {
 	defer recoverPanic(stderr, &code)
 	waits := &waits{}

@@ -93,8 +93,8 @@ func (a *app) runPlan(ctx context.Context, out string, book playbookFlags, how f
 	return exitWith(verdict.Exit)
 }
 
-// planAll gives the plan of each play, or the one plan there is without a playbook.
-// What was seen comes with the latter.
+// planAll returns the plan of each play, or the single plan if there is no
+// playbook. Only the latter comes with the gathered facts.
 func (s *site) planAll(ctx context.Context) ([]engine.Plan, rollout.Gathered, error) {
 	if len(s.run.Plays) > 0 {
 		plans, err := s.run.PlanPlays(ctx)
@@ -104,7 +104,6 @@ func (s *site) planAll(ctx context.Context) ([]engine.Plan, rollout.Gathered, er
 	return []engine.Plan{plan}, sight, err
 }
 
-// savePlan writes a plan for apply --plan.
 func savePlan(path string, plan engine.Plan) error {
 	b, err := json.MarshalIndent(plan, "", "  ")
 	if err != nil {

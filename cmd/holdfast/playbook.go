@@ -15,7 +15,7 @@ import (
 	"holdfast/modules"
 )
 
-// playbookFlags are the flags of commands that take a playbook.
+// playbookFlags are the flags of commands that accept a playbook.
 type playbookFlags struct {
 	tags, skipTags []string
 	file           string // "": none
@@ -26,7 +26,6 @@ func (f *playbookFlags) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.skipTags, "skip-tags", nil, "of a playbook, no plays and tasks with one of these `TAGS`")
 }
 
-// parseArgs takes the playbook that a command may be given.
 func (f *playbookFlags) parseArgs(args []string) error {
 	switch {
 	case len(args) > 1:
@@ -39,7 +38,7 @@ func (f *playbookFlags) parseArgs(args []string) error {
 	return nil
 }
 
-// playbookVariables are the variables that a playbook has, which --var may set.
+// playbookVariables returns the variables of a playbook that --var may set.
 func (a *app) playbookVariables(f playbookFlags) []string {
 	rooted, err := pathBelowRoot(f.file)
 	if f.file == "" || err != nil {
@@ -48,7 +47,7 @@ func (a *app) playbookVariables(f playbookFlags) []string {
 	return playbook.Variables(a.newInputs().newFS("/"), rooted)
 }
 
-// readPlays reads the playbook, if there is one, and gives the run its plays.
+// readPlays reads the playbook, if there is one, and adds its plays to the run.
 func (a *app) readPlays(s *site, f playbookFlags) error {
 	if f.file == "" {
 		return nil
@@ -82,7 +81,7 @@ func (a *app) readPlays(s *site, f playbookFlags) error {
 		})
 	}
 	if a.limit != "" && s.selectFn != nil && !slices.ContainsFunc(s.run.Plays, func(p rollout.Play) bool { return slices.ContainsFunc(s.inv.Hosts, p.Selected) }) {
-		return fmt.Errorf("%s: none of its plays is for a host within --limit %s", f.file, a.limit) // else nothing would be done, and that well
+		return fmt.Errorf("%s: none of its plays is for a host within --limit %s", f.file, a.limit) // otherwise the run would do nothing and succeed
 	}
 	return nil
 }

@@ -10,18 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// question asks the person at the terminal, whatever standard input and output
-// are connected to.
+// question asks the operator at the terminal, even if standard input and output
+// are redirected.
 type question struct {
 	text   string
-	hidden bool // what is typed is not shown
+	hidden bool // do not show the typed answer
 }
 
-// maxAnswer bounds an answer in bytes.
+// maxAnswer limits an answer, in bytes.
 const maxAnswer = 4096
 
-// askOperator gives the answer, a line. It ends with the context's cause when any of
-// the contexts does: a person who is asked must be able to leave with Ctrl-C.
+// askOperator returns the answer, one line. It ends with the cause of the first
+// context that ends, so that Ctrl-C works during a question.
 func (q question) askOperator(contexts ...context.Context) ([]byte, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -51,7 +51,7 @@ func (q question) askAt(tty *os.File, contexts ...context.Context) ([]byte, erro
 	}
 	answer, err := readLine(tty)
 	if q.hidden || err != nil {
-		_, _ = fmt.Fprintln(tty) // the person's own was not shown
+		_, _ = fmt.Fprintln(tty) // the typed newline was not shown
 	}
 	for _, ctx := range contexts {
 		if err != nil && ctx.Err() != nil {
@@ -61,15 +61,15 @@ func (q question) askAt(tty *os.File, contexts ...context.Context) ([]byte, erro
 	return answer, err
 }
 
-// forgetTyped drops what was typed before a question: it cannot be meant as its
-// answer. What is no terminal has nothing to drop.
+// forgetTyped drops input from before a question, which cannot be its answer.
+// It does nothing without a terminal.
 func forgetTyped(tty *os.File) {
 	if raw, err := tty.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = flushInput(int(fd)) })
 	}
 }
 
-// readLine reads up to the end of a line, and no further.
+// readLine reads one line and no byte more.
 func readLine(f *os.File) ([]byte, error) {
 	var answer []byte
 	var b [1]byte
@@ -86,8 +86,8 @@ func readLine(f *os.File) ([]byte, error) {
 	return nil, errors.New("the answer is too long")
 }
 
-// hideTyping keeps the terminal from showing what is typed, until show is called.
-// The file stays in the mode that lets its deadline end a read.
+// hideTyping turns off the echo of the terminal until show is called. The file
+// stays in the mode in which a deadline ends a read.
 func hideTyping(tty *os.File) (show func(), err error) {
 	raw, err := tty.SyscallConn()
 	if err != nil {

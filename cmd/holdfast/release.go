@@ -16,16 +16,16 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// hostHold is what a look at a host's hold has shown.
+// hostHold is the hold of a host as read from it.
 type hostHold struct {
 	host    engine.Host
 	err     error        // the host cannot be reached
-	hold    *engine.Hold // nil: none, or none that can be read
-	problem string       // why it cannot be read
-	text    string       // as it is there
+	hold    *engine.Hold // nil: none, or an unreadable one
+	problem string       // reason why it cannot be read
+	text    string       // content of the hold file
 }
 
-// readHolds looks at the holds of hosts side by side, and at nothing else.
+// readHolds reads the holds of hosts side by side.
 func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
 	seen := make([]hostHold, len(hosts))
 	workers := pool.New().WithMaxGoroutines(32)
@@ -46,13 +46,14 @@ func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
 	return seen
 }
 
-// isMine reports whether a maintenance hold was taken by the same person on the
-// same bastion. Holds of earlier versions do not name their bastion.
+// isMine reports whether the same person on the same bastion took a maintenance
+// hold. Holds of earlier versions do not name their bastion.
 func (s *site) isMine(h engine.Hold) bool {
 	return h.Kind == engine.MaintenanceHold && h.Holder == holderName() && (h.Bastion == "" || h.Bastion == s.run.Start.Bastion)
 }
 
-// extendHolds gives holds that are there more time. A hold never gets less by that.
+// extendHolds moves the expiry of holds to a later time. It never shortens a
+// hold.
 func (a *app) extendHolds(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {
 	outlastReader()
 	s, err := a.openSite(ctx, names)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// newRunID names a run so that names sort by time. The 64 random bits keep runs
-// of different bastions apart: a run owns each hold that has its ID.
+// newRunID returns a run ID that sorts by time. Its 64 random bits keep runs of
+// different bastions apart: a run owns each hold with its ID.
 func newRunID(now time.Time) string {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails, says its documentation

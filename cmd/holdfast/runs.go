@@ -42,7 +42,6 @@ ID, it shows that run as a log would have it; --verbose shows every step.`,
 	return cmd
 }
 
-// runsFolder is where the journals are.
 func (a *app) runsFolder() (string, error) {
 	if a.runsDir != "" {
 		return a.runsDir, nil
@@ -54,7 +53,6 @@ func (a *app) runsFolder() (string, error) {
 	return filepath.Join(loaded.Dir, "runs"), nil
 }
 
-// showRun shows a run from its journal.
 func (a *app) showRun(dir, name string) error {
 	id, err := journal.FindRun(dir, name)
 	if err != nil {

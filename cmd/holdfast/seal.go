@@ -14,10 +14,10 @@ import (
 	"holdfast/engine/report"
 )
 
-// A saved plan has no secrets, and has to notice that one has changed. It keeps
-// a digest of all commands with a secret together, under a salt of its own. Who
-// has the file can only try guesses, for all its secrets at once, and each costs
-// as much time and memory as it cost to make the digest.
+// A saved plan contains no secrets, but apply must notice a changed one. The plan
+// keeps a salted digest of all commands with a secret together. A reader of the
+// file can only guess all secrets at once, and each guess costs as much time and
+// memory as the digest.
 const (
 	sealPasses = 3
 	sealMemory = 64 << 10 // KiB
@@ -25,7 +25,7 @@ const (
 	saltLength = 16
 )
 
-// sealPlan is a plan with the digest of its secrets, and without them.
+// sealPlan replaces the secrets of a plan by their digest.
 func sealPlan(p engine.Plan, sensitive []string) engine.Plan {
 	secrets := secretsOf(p, sensitive)
 	p = report.HideSensitive(p, sensitive)
@@ -37,7 +37,7 @@ func sealPlan(p engine.Plan, sensitive []string) engine.Plan {
 	return p
 }
 
-// sameSecrets compares the secrets of a plan with those of one that was saved.
+// sameSecrets compares the secrets of a plan with the digest in a saved one.
 func sameSecrets(p, saved engine.Plan, sensitive []string) error {
 	secrets := secretsOf(p, sensitive)
 	if len(secrets) == 0 && saved.Secrets == nil {
@@ -53,7 +53,8 @@ func sameSecrets(p, saved engine.Plan, sensitive []string) error {
 	return errors.New("a secret in a command, a gate or a task has changed since the plan was saved\nplan again")
 }
 
-// secretsOf returns what is compared with a saved plan and has a secret in it.
+// secretsOf returns the texts with a secret that are compared with a saved
+// plan.
 func secretsOf(p engine.Plan, sensitive []string) []string {
 	var secrets []string
 	for _, text := range planner.Compared(p) {
@@ -64,7 +65,7 @@ func secretsOf(p engine.Plan, sensitive []string) []string {
 	return secrets
 }
 
-// digestOf is slow to compute, so that a short secret cannot be guessed at leisure.
+// digestOf is slow to compute, so that guessing a short secret takes long.
 func digestOf(secrets []string, salt []byte) []byte {
 	var all []byte
 	for _, s := range secrets {

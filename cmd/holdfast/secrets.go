@@ -13,8 +13,8 @@ import (
 	"holdfast/engine"
 )
 
-// secrets gets passphrases and sudo passwords from where the inventory says,
-// or from the person at the terminal, and asks for each only once.
+// secrets reads passphrases and sudo passwords from the sources in the
+// inventory or from the operator at the terminal. It asks for each only once.
 type secrets struct {
 	ask   bool // -K: ask for the sudo password
 	soft  context.Context
@@ -26,14 +26,14 @@ type secrets struct {
 	known map[string][]byte
 }
 
-// How long become_password_command may take, and to end when it is asked to.
+// Timeouts of become_password_command: to run, and to end after SIGTERM.
 const (
 	passwordTime  = time.Minute
 	passwordGrace = time.Second
 )
 
-// newSecrets asks for the sudo password if -K was given: now, before there is
-// anything else on the terminal and before a host waits for it.
+// newSecrets asks for the sudo password if -K was given, before other output is
+// on the terminal and before a host needs it.
 func newSecrets(a *app, inv engine.Inventory) (*secrets, error) {
 	s := &secrets{ask: a.askPass, soft: a.soft, files: map[string]engine.SSH{}, in: a.newInputs(), turn: make(chan struct{}, 1), known: map[string][]byte{}}
 	for _, h := range inv.Hosts {
@@ -57,11 +57,11 @@ func (s *secrets) Passphrase(ctx context.Context, keyfile string) ([]byte, error
 	return question{text: "Passphrase of " + keyfile + ":", hidden: true}.askOperator(ctx, s.soft)
 }
 
-// BecomePassword gives the sudo password for a host, or nil if there is none.
+// BecomePassword returns the sudo password for a host, or nil if there is none.
 func (s *secrets) BecomePassword(ctx context.Context, host string) ([]byte, error) {
 	ssh := s.files[host]
 	switch {
-	case s.ask: // a person's word counts more than the inventory's
+	case s.ask: // -K takes precedence over the inventory
 		return s.rememberSecret(ctx, "terminal", func() ([]byte, error) { return question{text: "sudo password:", hidden: true}.askOperator(ctx, s.soft) })
 	case ssh.BecomeFile != "":
 		return s.rememberSecret(ctx, "file "+ssh.BecomeFile, func() ([]byte, error) { return s.in.ReadFile(ssh.BecomeFile) })
@@ -71,7 +71,6 @@ func (s *secrets) BecomePassword(ctx context.Context, host string) ([]byte, erro
 	return nil, nil
 }
 
-// takeTurn waits for the turn to ask.
 func (s *secrets) takeTurn(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -83,7 +82,8 @@ func (s *secrets) takeTurn(ctx context.Context) error {
 
 func (s *secrets) endTurn() { <-s.turn }
 
-// rememberSecret gets a secret the first time and remembers its first line.
+// rememberSecret returns the first line of a secret, and gets the secret only
+// once.
 func (s *secrets) rememberSecret(ctx context.Context, key string, get func() ([]byte, error)) ([]byte, error) {
 	if err := s.takeTurn(ctx); err != nil {
 		return nil, err
@@ -105,9 +105,9 @@ func (s *secrets) rememberSecret(ctx context.Context, key string, get func() ([]
 	return line, nil
 }
 
-// runPasswordCommand runs the command that prints the sudo password. What it prints
-// never becomes part of an error. It has a session of its own, so that all it
-// starts can be ended, and no terminal.
+// runPasswordCommand runs the command that prints the sudo password. Its output
+// never becomes part of an error. It gets a session of its own, so that all its
+// processes can be ended, and no terminal.
 func (s *secrets) runPasswordCommand(ctx context.Context, command string) ([]byte, error) {
 	defer s.in.waits.beginWait("running become_password_command")()
 	limit := cmp.Or(s.limit, passwordTime)

@@ -17,21 +17,24 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// signals are the operator's two wishes: to stop at a safe point (the first
-// Ctrl-C, or a lost terminal) and to stop now (the second Ctrl-C). Both are one
-// until gently is called, by the command that has safe points. It says whether
-// what it shows tells the operator what comes of them, so that nobody else has to.
+// signals has the two requests of the operator: stop at a safe point (the first
+// Ctrl-C, or a lost terminal) and stop now (the second Ctrl-C). The first also
+// means stop now until a command with safe points calls gently. Its argument is
+// true if the output of the command shows the effect, so that no message is
+// needed.
 //
-// Whatever the program does then, it ends: lastResort after the wish to stop now, or with the next signal. A read from a disk that
-// hangs, for one, hears of no context.
+// The program always ends: lastResort after the request to stop now, or with
+// the next signal. A read from a disk that hangs, for one, ignores every
+// context.
 type signals struct {
 	soft   context.Context
 	hard   context.Context
-	gently func(told bool)
+	gently func(shown bool)
 	stop   func()
 }
 
-// lastResort is how long the program may take to end by itself. Commands on the bastion are killed before that.
+// lastResort is how long the program may take to end by itself. Commands on the
+// bastion are killed earlier.
 const lastResort = 10 * time.Second
 
 func catchSignals(stderr *os.File, waits *waits) signals {
@@ -39,7 +42,7 @@ func catchSignals(stderr *os.File, waits *waits) signals {
 	soft, cancelSoft := context.WithCancel(hard)
 	caught := make(chan os.Signal, 4)
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(caught, syscall.SIGHUP)
 	}
 	var wait conc.WaitGroup
@@ -50,7 +53,7 @@ func catchSignals(stderr *os.File, waits *waits) signals {
 			fmt.Fprintln(stderr, "\nholdfast: "+message)
 		}
 	}
-	var late <-chan time.Time // once hard has ended
+	var late <-chan time.Time // set when hard has ended
 	end := func() {
 		cancelHard()
 		late = time.After(lastResort)
@@ -77,12 +80,12 @@ func catchSignals(stderr *os.File, waits *waits) signals {
 				continue
 			}
 			if soft.Err() == nil {
-				cancelSoft() // before it is said: a terminal may be stopped
+				cancelSoft() // before the message: a stopped terminal blocks it
 				tell(rollout.Stopping)
 				continue
 			}
 			if got == syscall.SIGHUP {
-				continue // a lost terminal is told of by the kernel and by the shell
+				continue // the kernel and the shell both send it for one lost terminal
 			}
 			end()
 			tell(rollout.StoppingAtOnce)
@@ -95,14 +98,14 @@ func catchSignals(stderr *os.File, waits *waits) signals {
 		cancelSoft()
 		cancelHard()
 	}
-	gently := func(told bool) {
-		silent.Store(told)
+	gently := func(shown bool) {
+		silent.Store(shown)
 		gentle.Store(true)
 	}
 	return signals{soft: soft, hard: hard, gently: gently, stop: stop}
 }
 
-// endByForce ends the process, and says what it was waiting for.
+// endByForce prints the waits that block the program, and ends the process.
 func endByForce(stderr *os.File, waits *waits) {
 	text := "ended, although something still goes on"
 	if list := waits.listWaits(); len(list) > 0 {
@@ -112,10 +115,9 @@ func endByForce(stderr *os.File, waits *waits) {
 	os.Exit(int(engine.ExitStopped))
 }
 
-// outlastReader makes that nobody reads stdout or stderr any more an error of
-// what is written there, and not the end of the process, for commands that must
-// not end in the midst of their work. Commands that holdfast starts are not
-// touched by it.
+// outlastReader turns SIGPIPE into a write error, for commands that must not
+// end in the middle of their work because stdout or stderr is closed. It does
+// not affect commands that holdfast starts.
 func outlastReader() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // ignored, it would be in children, too
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // children would inherit an ignored signal
 }

@@ -17,7 +17,7 @@ import (
 	"holdfast/modules"
 )
 
-// site is an opened inventory, with the means to reach its hosts.
+// site is an opened inventory with connections to its hosts and clusters.
 type site struct {
 	loaded   inventory.Loaded
 	inv      engine.Inventory
@@ -28,7 +28,6 @@ type site struct {
 	run      *rollout.Run
 }
 
-// loadInventory reads the inventory and the limit; it touches no host.
 func (a *app) loadInventory() (inventory.Loaded, error) {
 	src := inventory.Source{FS: a.newInputs().newFS("/"), Root: "/", Vars: a.vars, Others: a.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
 	for _, p := range a.inventory {
@@ -46,18 +45,18 @@ func (a *app) loadInventory() (inventory.Loaded, error) {
 		src.VarFiles = append(src.VarFiles, rooted)
 	}
 	loaded, err := a.evaluateInventory(src)
-	if err == nil && len(loaded.Inventory.Hosts) == 0 { // else every command would find nothing wrong
+	if err == nil && len(loaded.Inventory.Hosts) == 0 { // otherwise every command would succeed
 		return loaded, fmt.Errorf("%s: the inventory has no hosts; add a host or a hosts block", strings.Join(a.inventory, ", "))
 	}
 	return loaded, err
 }
 
-// maxEvaluation is how long an inventory may take: those of large sites take a few
-// seconds. Tests shorten it.
+// maxEvaluation limits the evaluation of an inventory. Inventories of large
+// sites take a few seconds. Tests shorten it.
 var maxEvaluation = 5 * time.Minute
 
-// evaluateInventory loads an inventory, or gives up on one that takes too long: a few
-// functions within loops can go on for days.
+// evaluateInventory loads an inventory, and returns an error if that takes too
+// long: a few functions within loops can run for days.
 func (a *app) evaluateInventory(src inventory.Source) (inventory.Loaded, error) {
 	type result struct {
 		loaded inventory.Loaded
@@ -76,7 +75,7 @@ func (a *app) evaluateInventory(src inventory.Source) (inventory.Loaded, error) 
 	}
 }
 
-// pathBelowRoot is a path as fs.FS names it below /.
+// pathBelowRoot returns a path below / in the form of package fs.
 func pathBelowRoot(p string) (string, error) {
 	abs, err := filepath.Abs(p)
 	if err != nil {
@@ -88,8 +87,8 @@ func pathBelowRoot(p string) (string, error) {
 	return strings.TrimPrefix(abs, "/"), nil
 }
 
-// openSite loads the inventory and makes everything ready to reach its hosts,
-// without connecting to any. names limit the hosts, beside --limit.
+// openSite loads the inventory and prepares the connections to its hosts
+// without connecting. names limit the hosts, together with --limit.
 func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 	loaded, err := a.loadInventory()
 	if err != nil {
@@ -116,19 +115,19 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Web: web{}, Sink: discard{}, Clock: clock{},
 		Forks: a.forks, Soft: a.soft,
 	}
-	if here, err := journal.ReadBastion(stateDir(), thisMachine()); err == nil { // else no hold is of this bastion
+	if here, err := journal.ReadBastion(stateDir(), thisMachine()); err == nil { // without an identity no hold belongs to this bastion
 		s.run.Start.Bastion = here.Identity
 	}
 	return s, nil
 }
 
-// holdOwner is this run, as its holds name it.
 func (s *site) holdOwner() engine.HoldOwner {
 	return engine.HoldOwner{Run: s.run.ID, Bastion: s.run.Start.Bastion}
 }
 
-// openDesired opens the site and reads what its hosts are to be, for commands
-// that compare hosts with it. Others work however wrong a configuration is.
+// openDesired opens the site and reads the desired states, for commands that
+// compare hosts with them. The other commands work even with an invalid
+// configuration.
 func (a *app) openDesired(ctx context.Context) (*site, error) {
 	s, err := a.openSite(ctx, nil)
 	if err != nil {
@@ -145,7 +144,6 @@ func (a *app) openDesired(ctx context.Context) (*site, error) {
 
 func (s *site) close() { s.hosts.Close() }
 
-// selectedHosts are the hosts to work on.
 func (s *site) selectedHosts() []engine.Host {
 	var hosts []engine.Host
 	for _, h := range s.inv.Hosts {
@@ -156,14 +154,13 @@ func (s *site) selectedHosts() []engine.Host {
 	return hosts
 }
 
-// gatherSelected reads the hosts to work on and no others, for commands that
-// are about hosts and not about the site.
+// gatherSelected gathers the facts of the selected hosts only, for commands
+// that do not need the whole site.
 func (s *site) gatherSelected(ctx context.Context) (map[string]engine.Facts, error) {
 	s.run.Inventory.Hosts = s.selectedHosts()
 	return s.run.GatherHosts(ctx), ctx.Err()
 }
 
-// selectOnly narrows the selection to these hosts.
 func (s *site) selectOnly(names []string) {
 	in := map[string]bool{}
 	for _, n := range names {
@@ -172,7 +169,8 @@ func (s *site) selectOnly(names []string) {
 	s.selectFn = func(h engine.Host) bool { return in[h.Name] }
 }
 
-// parseSelection is --limit and the hosts named as arguments, both as patterns.
+// parseSelection combines --limit with the hosts in the arguments. Both are
+// patterns.
 func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.Host) bool, error) {
 	all := func(engine.Host) bool { return true }
 	limit, named := all, all
@@ -188,13 +186,13 @@ func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.
 		}
 	}
 	both := func(h engine.Host) bool { return limit(h) && named(h) }
-	if len(names) > 0 && !slices.ContainsFunc(inv.Hosts, both) { // else nothing would be done, and that well
+	if len(names) > 0 && !slices.ContainsFunc(inv.Hosts, both) { // otherwise the command would do nothing and succeed
 		return nil, fmt.Errorf("%s: none of these hosts is within --limit %s", strings.Join(names, ","), a.limit)
 	}
 	return both, nil
 }
 
-// discard is the sink of commands that keep no journal.
+// discard is the sink of commands without a journal.
 type discard struct{}
 
 func (discard) Emit(engine.Event) error { return nil }

@@ -54,7 +54,7 @@ func (a *app) runStatus(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if status.Limited = a.limit != ""; !status.Limited { // runs have seen whole pools
+	if status.Limited = a.limit != ""; !status.Limited { // the history is of whole pools
 		status = history.WithSince(status)
 	}
 	status = report.HideSensitive(status, s.loaded.Sensitive)
@@ -69,8 +69,8 @@ func (a *app) runStatus(ctx context.Context) error {
 	return exitWith(planner.Verdict(status).Exit)
 }
 
-// narrowToSelected makes the site that of the selected hosts, their pools and clusters,
-// for commands that only look.
+// narrowToSelected limits the site to the selected hosts, their pools and their
+// clusters, for read-only commands.
 func (s *site) narrowToSelected() {
 	inv := &s.run.Inventory
 	inv.Hosts = s.selectedHosts()

@@ -8,21 +8,20 @@ import (
 	"holdfast/engine/report"
 )
 
-// inheritIfIdle lets commands that only look judge holds as the next apply would: if
-// no run of this bastion is under way, the earlier ones are over. It gives what
-// the earlier ones have seen.
+// inheritIfIdle lets read-only commands treat holds as the next apply would:
+// unless a run of this bastion is running, all earlier runs are over. It
+// returns the history of the earlier runs.
 func (s *site) inheritIfIdle() (journal.History, error) {
 	unlock, err := s.lockSite()
-	if err != nil { // a run is under way, or there is nothing to inherit: its holds are respected
+	if err != nil { // a run is running, or there are no runs: respect all holds
 		return journal.ReadHistory(s.runsDir, s.inv.Site)
 	}
 	defer unlock()
 	history, err := s.inheritRuns()
-	s.run.Awaited = nil // who only looks does not wait
+	s.run.Awaited = nil // read-only commands do not wait
 	return history, err
 }
 
-// showPlans prints the plan, or those of all plays of a playbook.
 func (a *app) showPlans(s *site, plans []engine.Plan) error {
 	if len(s.run.Plays) == 0 {
 		return a.showPlan(s, plans[0])
@@ -41,7 +40,6 @@ func (a *app) showPlans(s *site, plans []engine.Plan) error {
 	return nil
 }
 
-// showPlan prints a plan for people, or as JSON.
 func (a *app) showPlan(s *site, plan engine.Plan) error {
 	clean, err := report.RedactPlan(plan, s.loaded.Sensitive)
 	if err != nil {

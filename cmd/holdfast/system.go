@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/inventory"
 )
 
-// desiredOS gives the OS that a host is to run, from its pool and its documents,
-// and refuses what these say about the system and nobody would carry out.
+// desiredOS returns the OS of a host according to its pool and its documents.
+// It reports settings in the documents that holdfast cannot apply.
 func (c *configs) desiredOS(h engine.Host, g *configGroup) *engine.OS {
 	pool, _ := c.site.Inventory.Pool(h.Pool)
 	want := g.loaded.Config
@@ -36,7 +36,7 @@ func (c *configs) desiredOS(h engine.Host, g *configGroup) *engine.OS {
 	return pool.OS
 }
 
-// mergeOSImage gives the OS of a pool whose documents name one.
+// mergeOSImage returns the OS of a pool with the image from its documents.
 func (c *configs) mergeOSImage(pool engine.Pool, g *configGroup) *engine.OS {
 	image, os := g.loaded.Config.OSImage, pool.OS
 	switch {
@@ -58,14 +58,14 @@ func (c *configs) mergeOSImage(pool engine.Pool, g *configGroup) *engine.OS {
 	return os
 }
 
-// requireBootcImage refuses a driver without an OS that can do nothing at all.
 func (c *configs) requireBootcImage(h engine.Host, os *engine.OS) {
 	if os != nil && os.Driver == "bootc" && os.Image == "" {
 		c.addProblem(fmt.Sprintf("pool %q has the driver bootc and no image, and the configurations of %s have no osImageURL; add one or the other", h.Pool, h.Name))
 	}
 }
 
-// addProblemAt notes what is wrong with a setting, where a document has it.
+// addProblemAt records a problem with a setting, with its position in the
+// documents.
 func (c *configs) addProblemAt(g *configGroup, setting, text string) {
 	place := g.loaded.SettingPlace(setting).String()
 	if place == "" {

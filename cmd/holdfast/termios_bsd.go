@@ -4,13 +4,13 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// How a terminal's mode is read and written.
+// Requests that read and write the mode of a terminal.
 const (
 	readTermios  = unix.TIOCGETA
 	writeTermios = unix.TIOCSETA
 )
 
-// flushInput drops what was typed at a terminal and not read yet.
+// flushInput drops unread input of a terminal.
 func flushInput(fd int) error {
 	const reading = 1 // FREAD
 	return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, reading)

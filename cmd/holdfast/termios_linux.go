@@ -2,11 +2,11 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// How a terminal's mode is read and written.
+// Requests that read and write the mode of a terminal.
 const (
 	readTermios  = unix.TCGETS
 	writeTermios = unix.TCSETS
 )
 
-// flushInput drops what was typed at a terminal and not read yet.
+// flushInput drops unread input of a terminal.
 func flushInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

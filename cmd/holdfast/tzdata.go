@@ -1,6 +1,5 @@
 package main
 
-// Maintenance windows name time zones. The binary runs on bastions that have no
-// zone files, and carries its own; those of the system are used where there are
-// some.
+// Maintenance windows name time zones. The binary contains the zone files, because
+// some bastions have none. It prefers the files of the system.
 import _ "time/tzdata"

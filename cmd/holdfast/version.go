@@ -7,14 +7,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build is which program this is.
+// build identifies the program.
 type build struct {
 	Version string `json:"version"`            // of the release, or devel
-	Commit  string `json:"commit,omitempty"`   // that it was built from
-	Changed bool   `json:"modified,omitempty"` // it was built from a checkout with changes that are in no commit
+	Commit  string `json:"commit,omitempty"`   // the program was built from
+	Changed bool   `json:"modified,omitempty"` // the checkout had uncommitted changes
 }
 
-// readBuild returns what the toolchain has put into the program.
+// readBuild returns the build information that the toolchain put into the
+// program.
 func readBuild() build {
 	b := build{Version: "devel"}
 	info, ok := debug.ReadBuildInfo()
@@ -35,7 +36,7 @@ func readBuild() build {
 	return b
 }
 
-// String names version and commit.
+// String returns version and commit.
 func (b build) String() string {
 	text := b.Version
 	if b.Commit != "" {
@@ -48,7 +49,8 @@ func (b build) String() string {
 	return text
 }
 
-// buildID is the commit that the program was built from, else its version.
+// buildID returns the commit of the program, or its version if the commit is
+// unknown.
 func buildID() string {
 	b := readBuild()
 	if len(b.Commit) >= 12 {

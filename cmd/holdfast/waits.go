@@ -6,14 +6,15 @@ import (
 	"sync"
 )
 
-// waits knows for what the program waits that a signal may not end, such as a read from a disk that hangs. Its zero value is ready.
+// waits lists the operations that a signal cannot interrupt, such as a read
+// from a disk that hangs. Its zero value is ready.
 type waits struct {
 	mu   sync.Mutex
 	last int
 	m    map[int]string
 }
 
-// beginWait notes a wait until end is called.
+// beginWait adds a wait until end is called.
 func (w *waits) beginWait(text string) (end func()) {
 	if w == nil {
 		return func() {}
@@ -33,7 +34,6 @@ func (w *waits) beginWait(text string) (end func()) {
 	}
 }
 
-// listWaits returns the waits, each text once.
 func (w *waits) listWaits() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// web asks web servers, for gates.
+// web sends the HTTP requests of gates.
 type web struct{}
 
-// webTimeout bounds a request with its redirects and its answer.
+// webTimeout limits a request, including redirects and body.
 const webTimeout = 10 * time.Second
 
-// maxHeader bounds the headers of a web server's answer, in bytes.
+// maxHeader limits the headers of an HTTP answer, in bytes.
 const maxHeader = 1 << 20
 
-// Get gives the status and at most the first MiB of the body. It follows
+// Get returns the status and at most the first MiB of the body. It follows
 // redirects, uses the proxies of the environment, and verifies certificates
-// with the system's roots. Each request has a connection of its own: a kept one
-// may lead to a server that has long been replaced. The error names the URL
-// without what may be secret in it, its user and its query.
+// with the system's roots. It opens a connection for each request, because a
+// kept one may lead to a server that was replaced since. The error names the
+// URL without the user and the query, which may be secret.
 func (web) Get(ctx context.Context, address string) (int, []byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, webTimeout, fmt.Errorf("no answer within %s", webTimeout))
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return 0, nil, errors.New("GET: the URL is not well formed") // the cause has a part of it
+		return 0, nil, errors.New("GET: the URL is not well formed") // the cause contains part of the URL
 	}
 	request.Header.Set("User-Agent", "holdfast/"+buildID())
 	status, body, err := sendRequest(request)
 	if err == nil {
 		return status, body, nil
 	}
-	var wrapped *url.Error // with the whole URL
+	var wrapped *url.Error // contains the whole URL
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
