@@ -45,7 +45,8 @@ func compareCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// printComparison prints how long logging in to all hosts and planning them takes.
+// printComparison measures by turns how long it takes to log in to all hosts
+// and to plan them, and prints the medians.
 func printComparison(ctx context.Context, l *lab.Lab, rounds int, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "holdfast-")
 	if err != nil {
@@ -87,7 +88,7 @@ func medianOf(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// logInToAll runs "true" on all hosts at once.
+// logInToAll runs "true" on all hosts side by side.
 func logInToAll(ctx context.Context, l *lab.Lab) error {
 	workers := pool.New().WithContext(ctx).WithFirstError()
 	for _, h := range l.Hosts() {
@@ -96,7 +97,7 @@ func logInToAll(ctx context.Context, l *lab.Lab) error {
 	return workers.Wait()
 }
 
-// runInLab runs a command inside the lab's network. It must succeed.
+// runInLab runs a command inside the lab's network. The command must succeed.
 func runInLab(ctx context.Context, l *lab.Lab, argv ...string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if err := l.Start(cmd); err != nil {

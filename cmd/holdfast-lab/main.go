@@ -1,4 +1,4 @@
-// Command holdfast-lab makes real test hosts on one machine: systemd, sshd, a
+// Command holdfast-lab runs real test hosts on one machine: systemd, sshd, a
 // booted ostree deployment and etcd with TLS on each member, with power
 // switches, cables and disks that can fail.
 package main

@@ -11,7 +11,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// onHosts runs do on each named host.
+// onHosts calls do for each named host.
 func onHosts(open opener, cmd *cobra.Command, names []string, do func(*lab.Host) error) error {
 	l, err := open(cmd)
 	if err != nil {
@@ -63,7 +63,7 @@ func powerCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// switchCommands are the commands that take hosts and nothing else.
+// switchCommands returns the commands that take hosts and no other arguments.
 func switchCommands(open opener) []*cobra.Command {
 	var cmds []*cobra.Command
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/host"
 )
 
-// superviseCommand is the process that runs one host. The lab starts it; it
-// is of no use by hand.
+// superviseCommand returns the hidden command of the process that runs one
+// host. The lab starts it.
 func superviseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "supervise FOLDER",
@@ -22,7 +22,8 @@ func superviseCommand() *cobra.Command {
 	}
 }
 
-// serveCommand is the process that serves the repository.
+// serveCommand returns the hidden command of the process that serves the
+// repository.
 func serveCommand(open opener) *cobra.Command {
 	return &cobra.Command{
 		Use:    "serve BYTES-PER-SECOND",

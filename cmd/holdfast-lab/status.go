@@ -14,7 +14,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// statusTimeout bounds what a host that does not answer may cost.
+// statusTimeout limits the wait for a host that does not answer.
 const statusTimeout = 4 * time.Second
 
 func statusCommand(open opener) *cobra.Command {

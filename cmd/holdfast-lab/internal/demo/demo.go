@@ -1,6 +1,6 @@
-// Package demo shows holdfast's main job on real hosts: a site of five takes
-// an OS update while a writer puts a key into etcd every 50 ms. What it prints
-// is what was measured.
+// Package demo shows the main task of holdfast on real hosts: a site of five
+// takes an OS update while a writer puts a key into etcd every 50 ms. The demo
+// prints the measurements.
 package demo
 
 import (
@@ -22,17 +22,18 @@ import (
 
 const cluster = "main"
 
-// Demo is one showing.
+// Demo is one run of the demo.
 type Demo struct {
 	Lab *lab.Lab
-	Out *os.File // what people see; holdfast writes to it, too
+	Out *os.File // output of the demo and of holdfast
 }
 
-// Run brings the lab up, shows the update and checks every claim. Its error
-// says which did not hold. What a busy machine cannot keep is printed as missed.
+// Run brings the lab up, shows the update and checks every promise. It returns
+// an error with the broken ones. Promises that a busy machine cannot keep are
+// printed as missed.
 func (d Demo) Run(ctx context.Context) error {
 	start := time.Now()
-	if err := d.Lab.Claim(); err != nil { // before anything is built in it
+	if err := d.Lab.Claim(); err != nil { // before the first build in it
 		return err
 	}
 	var binary string
@@ -109,13 +110,12 @@ func (d Demo) bringUpFirst(ctx context.Context) error {
 	return nil
 }
 
-// buildBinary compiles holdfast from the checkout the demo runs in.
 func (d Demo) buildBinary(ctx context.Context) (string, error) {
 	return Build(ctx, filepath.Join(d.Lab.Dir(), "demo"))
 }
 
-// Build compiles holdfast with build tags, from the module in the working
-// directory, into a folder.
+// Build compiles holdfast with build tags into a folder. The working directory
+// must be in its module.
 func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("build holdfast: %w", err)
@@ -129,7 +129,7 @@ func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	return binary, nil
 }
 
-// runHoldfast runs a command inside the lab's network and demands its exit code.
+// runHoldfast runs a command inside the lab's network and checks its exit code.
 func (d Demo) runHoldfast(ctx context.Context, code int, argv ...string) error {
 	fmt.Fprintf(d.Out, "\n$ holdfast %s\n", strings.Join(argv[1:], " "))
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -145,8 +145,8 @@ func (d Demo) runHoldfast(ctx context.Context, code int, argv ...string) error {
 	return nil
 }
 
-// bareReboots measures how long each member is away when its host reboots
-// without any update.
+// bareReboots measures for each member how long it does not answer when its
+// host reboots without an update.
 func (d Demo) bareReboots(ctx context.Context) (map[string]time.Duration, error) {
 	p, err := d.Lab.Probe(ctx, cluster)
 	if err != nil {
@@ -173,7 +173,7 @@ func (d Demo) rebootMembers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Its exit status means nothing: the connection may go first.
+		// The exit status means nothing: the connection may end first.
 		_, _, _, _ = h.Run(ctx, "sudo systemctl reboot")
 		if err := h.WaitUp(ctx, old); err != nil {
 			return err
@@ -185,7 +185,7 @@ func (d Demo) rebootMembers(ctx context.Context) error {
 	return nil
 }
 
-// checkBooted checks, host by host and not through holdfast, what runs.
+// checkBooted asks each host for its booted commit, independently of holdfast.
 func (d Demo) checkBooted(ctx context.Context, target string) error {
 	fmt.Fprintln(d.Out)
 	var wrong []error

@@ -9,7 +9,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// Table prints what a client of etcd noticed of the update.
+// Table prints the effects of the update on a client of etcd.
 func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 	fmt.Fprintf(w, "\nWhat a writer that puts a key every 50 ms noticed, in %.0f s:\n\n", r.Took.Seconds())
 	t := tabwriter.NewWriter(w, 2, 0, 3, ' ', 0)
@@ -23,7 +23,7 @@ func Table(w io.Writer, r probe.Report, bare map[string]time.Duration) {
 	for _, m := range r.Members {
 		row(m.Name+" away", fmt.Sprintf("%s (bare reboot: %s)", formatSeconds(m.Longest()), formatSeconds(bare[m.Name])))
 	}
-	_ = t.Flush() // what it writes to is the caller's concern
+	_ = t.Flush() // the caller handles write errors
 	for _, e := range r.Errors {
 		fmt.Fprintf(w, "  a write failed: %s\n", e)
 	}

@@ -11,25 +11,25 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// The promises the demo checks. A member may be away as long as its own bare
-// reboot takes, and this much longer for writing the new deployment.
+// Promises that the demo checks. A member may be down as long as during its own
+// bare reboot, and finalizeCost longer to write the new deployment.
 const (
 	maxGap       = 250 * time.Millisecond
 	finalizeCost = 2 * time.Second
 )
 
-// quorumLossGap is a time without a commit that no busy machine explains: etcd has
-// lost its quorum, or a leader that was not moved away.
+// quorumLossGap is a time without a commit that no busy machine explains: etcd
+// lost its quorum, or a leader that was not moved.
 const quorumLossGap = 2 * time.Second
 
-// missedPromise is a promise that was not kept. A busy machine may be the cause,
-// unless it is certain that it is not.
+// missedPromise is a promise that was not kept. A busy machine may be the cause
+// unless certain is set.
 type missedPromise struct {
 	text    string
 	certain bool
 }
 
-// findMisses compares what was measured with the promises.
+// findMisses compares the measurements with the promises.
 func findMisses(r probe.Report, bare map[string]time.Duration) []missedPromise {
 	var list []missedPromise
 	add := func(certain bool, format string, args ...any) {
@@ -38,7 +38,7 @@ func findMisses(r probe.Report, bare map[string]time.Duration) []missedPromise {
 	if r.Gap >= maxGap {
 		add(r.Gap >= quorumLossGap, "etcd committed nothing for %s; promised is less than %s", formatMillis(r.Gap), maxGap)
 	}
-	if r.MinVoters < r.Quorum { // who answers late is taken for away; without a quorum nothing is committed
+	if r.MinVoters < r.Quorum { // a late answer counts as none; etcd commits nothing without a quorum
 		add(r.Gap >= quorumLossGap, "only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum)
 	}
 	for _, m := range r.Members {
@@ -52,27 +52,27 @@ func findMisses(r probe.Report, bare map[string]time.Duration) []missedPromise {
 	return list
 }
 
-// idleLoad is what the machine can do while nothing goes on in the lab.
+// idleLoad is the load of the machine while the lab is idle.
 type idleLoad struct {
-	taken float64       // share of the processors' time that is used
+	taken float64       // used share of the processors' time
 	gap   time.Duration // the longest time without a commit
 }
 
-// restTime is how long the machine is measured; mostTaken is how much of its
-// processors an idle lab leaves to others, and then some.
+// restTime is how long the machine is measured. A machine is busy above mostTaken,
+// the used share of its processors.
 const (
 	restTime  = 5 * time.Second
 	mostTaken = 0.5
 )
 
-// isBusy reports whether a machine has too much else to do for the promises, and
-// says what.
+// isBusy reports whether a machine is too busy for the promises, and describes
+// its load.
 func (r idleLoad) isBusy() (string, bool) {
 	text := fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %s at a time", 100*r.taken, formatMillis(r.gap))
 	return text, r.taken > mostTaken || r.gap >= maxGap/2
 }
 
-// measureIdle measures what the machine can do.
+// measureIdle measures the load of the machine while the lab is idle.
 func (d Demo) measureIdle(ctx context.Context) (idleLoad, error) {
 	p, err := d.Lab.Probe(ctx, cluster)
 	if err != nil {
@@ -95,8 +95,7 @@ func (d Demo) measureIdle(ctx context.Context) (idleLoad, error) {
 	return r, nil
 }
 
-// processorTime reads how much time the processors had so far, and how much of
-// it they were idle.
+// processorTime reads the total and idle time of the processors since boot.
 func processorTime() (idle, all int64, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -113,9 +112,9 @@ func processorTime() (idle, all int64, err error) {
 	return t[3] + t[4], all, nil
 }
 
-// reportMisses says what became of the promises. Its error is that one was broken:
-// not kept by a machine that had nothing else to do, before the update and after
-// it, or missed by so much that this is no excuse.
+// reportMisses prints the promises that a busy machine missed, and returns the
+// broken ones as an error. A promise is broken if the machine was idle before
+// and after the update, or if load cannot explain the result.
 func (d Demo) reportMisses(ctx context.Context, list []missedPromise, before idleLoad) error {
 	if len(list) == 0 {
 		return nil
@@ -131,7 +130,7 @@ func (d Demo) reportMisses(ctx context.Context, list []missedPromise, before idl
 	return broken
 }
 
-// splitMisses tells promises that a busy machine missed from those that were broken.
+// splitMisses separates promises that a busy machine missed from broken ones.
 func splitMisses(list []missedPromise, before, after idleLoad) (missed string, broken error) {
 	when := "before the update "
 	excuse, busy := before.isBusy()

@@ -20,7 +20,7 @@ const (
 	noLogFlush        = 2          // EXT4_GOING_FLAGS_NOLOGFLUSH
 )
 
-// closeTimeout bounds the wait for a filesystem that something still holds.
+// closeTimeout limits the wait for a filesystem that is still in use.
 const closeTimeout = 10 * time.Second
 
 // Mount mounts the ext4 filesystem on the device.
@@ -31,9 +31,9 @@ func Mount(device, dir string) error {
 	return nil
 }
 
-// Unmount unmounts the filesystem and waits until it is really closed. It
-// thaws it first: a host killed while ostree had frozen it would otherwise
-// leave it frozen, invisible and alive for ever.
+// Unmount thaws and unmounts the filesystem, and waits until it is closed. A
+// host that was killed while ostree had frozen its filesystem would otherwise
+// leave it frozen, invisible and mounted for ever.
 func Unmount(device, dir string) error {
 	thawErr := onDir(dir, ioctlThaw, 0)
 	if errors.Is(thawErr, unix.EINVAL) || errors.Is(thawErr, unix.EIO) {
@@ -56,8 +56,8 @@ func waitClosed(name string) error {
 	}
 }
 
-// Lose makes the filesystem forget everything that was not synced, at once,
-// as a power cut would. It must be unmounted afterwards.
+// Lose makes the filesystem drop everything that was not synced, like a power
+// cut. It must be unmounted afterwards.
 func Lose(dir string) error {
 	if err := onDir(dir, ioctlExt4Shutdown, noLogFlush); err != nil {
 		return fmt.Errorf("shut down filesystem %s: %w", dir, err)
@@ -78,9 +78,9 @@ func onDir(dir string, request uintptr, argument uint32) error {
 	return nil
 }
 
-// MountBoot puts an overlay on the /boot of a host that is a plain directory.
-// ostree freezes the filesystem of /boot when it writes boot entries; an
-// overlay refuses that, the filesystem beneath would not.
+// MountBoot mounts an overlay on /boot of a directory host. ostree freezes the
+// filesystem of /boot when it writes boot entries. An overlay refuses that; the
+// filesystem of the machine would not.
 func MountBoot(boot, state string) error {
 	upper, work := filepath.Join(state, "boot.upper"), filepath.Join(state, "boot.work")
 	for _, dir := range []string{upper, work} {
@@ -95,7 +95,7 @@ func MountBoot(boot, state string) error {
 	return nil
 }
 
-// UnmountBoot takes the overlay away.
+// UnmountBoot removes the overlay.
 func UnmountBoot(boot string) error {
 	if err := unix.Unmount(boot, 0); err != nil {
 		return fmt.Errorf("unmount boot overlay: %w", err)

@@ -1,8 +1,8 @@
-// Package disk gives a host its own disk: an image file behind two loop
-// devices (the upper one carries the filesystem, the lower one can be made
-// slow), and the operations that a filesystem needs when power comes and goes.
-// Loop devices are opened with autoclear: the kernel removes them with their
-// last user, even if the lab is killed.
+// Package disk manages the disk of a host: an image file behind two loop
+// devices, and the filesystem operations for power on and off. The upper device
+// carries the filesystem, and the lower one can be slowed down. Loop devices
+// are opened with autoclear: the kernel removes them with their last user, even
+// if the lab is killed.
 package disk
 
 import (
@@ -21,9 +21,9 @@ type Loop struct {
 	lower, upper *os.File
 }
 
-// Attach puts an image file behind a fresh pair of loop devices, both with
-// direct I/O so that the page cache holds its content once and a throttle on
-// the lower device is felt.
+// Attach puts an image file behind a new pair of loop devices. Both use direct
+// I/O, so that the page cache holds the content once and a throttle on the
+// lower device has an effect.
 func Attach(image string) (*Loop, error) {
 	if err := waitFree(image); err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func Attach(image string) (*Loop, error) {
 	return &Loop{lower: lower, upper: upper}, nil
 }
 
-// waitFree waits until no loop device uses the image: a host whose supervisor
-// was killed may still be dying, and two mounts of one disk would destroy it.
+// waitFree waits until no loop device uses the image. The processes of a killed
+// supervisor may still be ending, and two mounts of one disk would destroy it.
 func waitFree(image string) error {
 	for deadline := time.Now().Add(closeTimeout); ; time.Sleep(10 * time.Millisecond) {
 		used, err := inUse(image)
@@ -70,13 +70,13 @@ func inUse(image string) (bool, error) {
 	return false, nil
 }
 
-// Device is the path of the device with the filesystem.
+// Device returns the path of the device with the filesystem.
 func (l *Loop) Device() string { return l.upper.Name() }
 
-// Lower is the path of the device beneath it.
+// Lower returns the path of the device beneath it.
 func (l *Loop) Lower() string { return l.lower.Name() }
 
-// Close gives both devices up; they vanish once the filesystem is unmounted.
+// Close closes both devices. They vanish when the filesystem is unmounted.
 func (l *Loop) Close() error { return errors.Join(l.upper.Close(), l.lower.Close()) }
 
 func attachOne(backing string) (*os.File, error) {

@@ -10,21 +10,21 @@ import (
 
 // Speed limits a disk; zero means unlimited.
 type Speed struct {
-	// BytesPerSecond and IOPS hold for reading and for writing separately.
+	// BytesPerSecond and IOPS limit reads and writes separately.
 	BytesPerSecond uint64 `json:"bytes_per_second,omitempty"`
 	IOPS           uint64 `json:"iops,omitempty"`
 }
 
 // Throttle limits devices through the root group of the blkio controller of
-// cgroup v1. In the root group a limit covers a process's own I/O, write-back
+// cgroup v1. In the root group a limit covers the I/O of processes, write-back
 // and the journal alike.
 type Throttle struct{ dir *os.File }
 
-// ErrNoThrottle says that this machine cannot make disks slow.
+// ErrNoThrottle means that this machine cannot slow disks down.
 var ErrNoThrottle = errors.New("slow disks need the blkio controller of cgroup v1, and this machine does not mount it")
 
-// OpenThrottle finds the controller. The returned Throttle goes on working
-// when something is mounted over /sys/fs/cgroup later.
+// OpenThrottle finds the controller. The returned Throttle keeps working if
+// something is mounted over /sys/fs/cgroup later.
 func OpenThrottle() (*Throttle, error) {
 	const dir = "/sys/fs/cgroup/blkio"
 	if _, err := os.Stat(dir + "/blkio.throttle.write_bps_device"); err != nil {
@@ -56,5 +56,5 @@ func (t *Throttle) Limit(device string, s Speed) error {
 	return nil
 }
 
-// Close gives the controller up; limits stay.
+// Close closes the controller. Limits stay.
 func (t *Throttle) Close() error { return t.dir.Close() }

@@ -17,7 +17,7 @@ type Entry struct {
 	Options string
 }
 
-// Deployment is the path of the entry's deployment link, from the options.
+// Deployment returns the path of the entry's deployment link, from its options.
 func (e Entry) Deployment() (string, error) {
 	for _, option := range strings.Fields(e.Options) {
 		if target, ok := strings.CutPrefix(option, "ostree="); ok {
@@ -27,7 +27,6 @@ func (e Entry) Deployment() (string, error) {
 	return "", fmt.Errorf("read boot entry %s: no ostree= in its options", e.File)
 }
 
-// parseEntry reads one entry.
 func parseEntry(file, content string) (Entry, error) {
 	e := Entry{File: file, Version: -1}
 	for line := range strings.Lines(content) {
@@ -47,9 +46,9 @@ func parseEntry(file, content string) (Entry, error) {
 	return e, nil
 }
 
-// DefaultEntry is the entry that a boot loader boots by default: the one with
-// the highest version. File names say nothing, they differ between versions
-// of ostree.
+// DefaultEntry returns the entry that a boot loader boots by default: the one
+// with the highest version. File names do not matter, because they differ
+// between versions of ostree.
 func DefaultEntry(boot fs.FS) (Entry, error) {
 	const dir = "loader/entries"
 	files, err := fs.ReadDir(boot, dir)

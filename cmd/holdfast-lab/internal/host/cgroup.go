@@ -16,9 +16,9 @@ import (
 
 const cgroupMount = "/sys/fs/cgroup"
 
-// cgroup is a host's own control group. The supervisor mounts the version 2
-// hierarchy over /sys/fs/cgroup in its own mount namespace, so that one layout
-// holds whatever the machine uses: version 2 alone, or both versions.
+// cgroup is the control group of a host. The supervisor mounts the version 2
+// hierarchy over /sys/fs/cgroup in its own mount namespace, so that the layout
+// is the same on machines with version 2 alone and with both versions.
 type cgroup string
 
 // enterCgroups mounts the hierarchy, moves the supervisor out of the session
@@ -41,8 +41,8 @@ func enterCgroups(lab, name string) (cgroup, error) {
 	return cgroup(group), nil
 }
 
-// mountCgroups does nothing on a machine that uses version 2 alone; there the
-// kernel would refuse the same mount twice.
+// mountCgroups does nothing on a machine with version 2 alone, where the kernel
+// would refuse a second mount.
 func mountCgroups() error {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(cgroupMount, &fs); err != nil {
@@ -57,23 +57,23 @@ func mountCgroups() error {
 	return nil
 }
 
-// removeSubgroups removes what an earlier boot left. A group of a killed container must
-// not be used again: on recent kernels what systemd clones into it may be
-// killed at once.
+// removeSubgroups removes the groups of an earlier boot. The group of a killed
+// container must not be reused: recent kernels may kill a process at once that
+// systemd clones into it.
 func (c cgroup) removeSubgroups() error { return removeGroups(string(c), false) }
 
-// removeGroups kills what still runs below a group and removes all groups
-// there. Something runs only if a supervisor was killed.
+// removeGroups kills the processes below a group and removes all groups there.
+// Processes remain only if a supervisor was killed.
 func removeGroups(top string, itself bool) error {
 	for _, pid := range listProcesses(top) {
-		_ = unix.Kill(pid, unix.SIGKILL) // gone already is as good
+		_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
 	}
 	var dirs []string
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && (itself || path != top) {
 			dirs = append(dirs, path)
 		}
-		return nil // what vanishes meanwhile is as good as removed
+		return nil // a group may vanish meanwhile
 	})
 	for _, dir := range slices.Backward(dirs) {
 		err = errors.Join(err, removeGroup(dir))
@@ -81,7 +81,8 @@ func removeGroups(top string, itself bool) error {
 	return err
 }
 
-// removeGroup waits a moment for processes that are still dying.
+// removeGroup removes a group, and waits up to 2 s for processes that are
+// ending.
 func removeGroup(dir string) error {
 	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		err := unix.Rmdir(dir)
@@ -94,8 +95,8 @@ func removeGroup(dir string) error {
 	}
 }
 
-// findInit is the process that is process 1 inside the container. Killing it
-// takes the whole container down at once; killing systemd-nspawn would not.
+// findInit returns process 1 of the container. Killing it ends the whole
+// container at once; killing systemd-nspawn does not.
 func (c cgroup) findInit() (int, bool) {
 	for _, pid := range listProcesses(string(c)) {
 		if isContainerInit(pid) {
@@ -105,12 +106,12 @@ func (c cgroup) findInit() (int, bool) {
 	return 0, false
 }
 
-// listProcesses lists the processes of a group and all groups below it.
+// listProcesses lists the processes of a group and of all groups below it.
 func listProcesses(top string) []int {
 	var pids []int
 	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
-			return nil // what vanishes meanwhile has no process
+			return nil // a group may vanish meanwhile
 		}
 		procs, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
 		if err != nil {
@@ -126,7 +127,8 @@ func listProcesses(top string) []int {
 	return pids
 }
 
-// isContainerInit says whether a process is number 1 of an inner process namespace.
+// isContainerInit reports whether a process is process 1 of an inner process
+// namespace.
 func isContainerInit(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -153,8 +155,8 @@ func (c cgroup) setFrozen(frozen bool) error {
 	return nil
 }
 
-// RemoveCgroups removes the groups of all hosts of a lab. It needs a mounted version 2
-// hierarchy and does nothing without one.
+// RemoveCgroups removes the groups of all hosts of a lab. Without a mounted
+// version 2 hierarchy it does nothing.
 func RemoveCgroups(lab string) error {
 	for _, mount := range []string{cgroupMount, cgroupMount + "/unified"} {
 		top := filepath.Join(mount, lab)

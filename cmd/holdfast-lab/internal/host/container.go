@@ -16,13 +16,13 @@ import (
 //go:embed init.sh
 var initScript []byte
 
-// rebootStatus is how systemd-nspawn says that the host rebooted.
+// rebootStatus is the exit status of systemd-nspawn after a reboot of the host.
 const rebootStatus = 133
 
-// nspawnState is where systemd-nspawn keeps locks and sockets.
+// nspawnState is the folder of systemd-nspawn for locks and sockets.
 const nspawnState = "/run/systemd/nspawn"
 
-// hideNspawn gives the supervisor's systemd-nspawn a state folder of its own,
+// hideNspawn mounts a private state folder for the supervisor's systemd-nspawn,
 // so that nothing of it stays on the machine and labs do not share it.
 func hideNspawn() error {
 	if err := os.MkdirAll(nspawnState, 0o755); err != nil {
@@ -34,7 +34,7 @@ func hideNspawn() error {
 	return nil
 }
 
-// boot is one start of a host: what the boot loader chose.
+// boot is the choice of the boot loader for one start of a host.
 type boot struct {
 	entry      Entry
 	deployment string // absolute path in the mounted system root
@@ -57,8 +57,9 @@ func chooseBoot(root string) (boot, error) {
 	return boot{entry: entry, deployment: dir}, nil
 }
 
-// writeInitialTree writes what the container's first process needs: an empty tree with
-// the links that make /usr usable, the script, and the kernel command line.
+// writeInitialTree writes the files that the container's first process needs:
+// an empty tree with the links that make /usr usable, the script, and the
+// kernel command line.
 func (f Folder) writeInitialTree(b boot) error {
 	dir := f.path("initrd")
 	for _, name := range []string{"usr", "sysroot", "proc", "sys", "dev", "run", "tmp", "etc", "var"} {
@@ -85,8 +86,8 @@ func (f Folder) writeInitialTree(b boot) error {
 	return nil
 }
 
-// startContainer starts the container in its own control group and time namespace, so
-// that uptime counts from this boot.
+// startContainer starts the container in its own control group and time
+// namespace, so that uptime counts from this boot.
 func (f Folder) startContainer(c Config, s Settings, b boot, group cgroup) (*exec.Cmd, error) {
 	boottime, err := clockSeconds(unix.CLOCK_BOOTTIME)
 	if err != nil {
@@ -137,7 +138,7 @@ func (f Folder) nspawnArgs(c Config, s Settings, b boot) []string {
 	}
 }
 
-// formatUUID writes a machine ID as systemd-nspawn wants it.
+// formatUUID returns a machine ID in the format of systemd-nspawn.
 func formatUUID(id string) string {
 	return strings.Join([]string{id[:8], id[8:12], id[12:16], id[16:20], id[20:]}, "-")
 }

@@ -15,19 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Command is what a supervisor can be told.
+// Command is a request to a supervisor.
 type Command string
 
 const (
-	// Off cuts the power. What was written is written.
+	// Off cuts the power. Written data stays.
 	Off Command = "off"
 	// Lossy cuts the power and loses everything that was not synced.
 	Lossy Command = "lossy"
 	// Soft presses the power button: an orderly halt.
 	Soft Command = "soft"
-	// Reset cuts the power and gives it back.
+	// Reset cuts the power and turns it on again.
 	Reset Command = "reset"
-	// Freeze stops the host without cutting anything; Thaw resumes it.
+	// Freeze stops all processes of the host; Thaw resumes them.
 	Freeze Command = "freeze"
 	Thaw   Command = "thaw"
 	// Reload makes the host use its changed settings.
@@ -36,11 +36,11 @@ const (
 	Status Command = "status"
 )
 
-// State is what a supervisor answers to Status.
+// State is the answer of a supervisor to Status.
 type State string
 
 const (
-	// Powered off; no supervisor answers.
+	// StateOff means powered off; no supervisor answers.
 	StateOff State = "off"
 	// StatePost means in the firmware, before a boot.
 	StatePost State = "post"
@@ -50,18 +50,18 @@ const (
 	StateFrozen State = "frozen"
 )
 
-// ErrOff says that the host has no power.
+// ErrOff means that the host has no power.
 var ErrOff = errors.New("the host is off")
 
-// request is a command on its way to the machine, answered exactly once.
+// request is a command to the machine. It is answered exactly once.
 type request struct {
 	command Command
 	answer  chan string
 }
 
-// Tell sends a command to the host's supervisor and returns its answer. Off
-// and Lossy return when the host is off and its disk closed. It returns ErrOff
-// if there is no supervisor.
+// Tell sends a command to the host's supervisor and returns the answer. Off and
+// Lossy return when the host is off and its disk closed. Without a supervisor
+// it returns ErrOff.
 func (f Folder) Tell(ctx context.Context, c Command) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", f.path("control"))
@@ -88,7 +88,7 @@ func (f Folder) Tell(ctx context.Context, c Command) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// State asks for the host's power state.
+// State returns the host's power state.
 func (f Folder) State(ctx context.Context) (State, error) {
 	answer, err := f.Tell(ctx, Status)
 	if errors.Is(err, ErrOff) {
@@ -97,8 +97,8 @@ func (f Folder) State(ctx context.Context) (State, error) {
 	return State(answer), err
 }
 
-// lockHost makes sure that a host has one supervisor; the kernel releases it with
-// the process.
+// lockHost makes sure that a host has one supervisor. The kernel releases the
+// lock with the process.
 func (f Folder) lockHost() (*os.File, error) {
 	file, err := os.OpenFile(f.path("lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -110,8 +110,8 @@ func (f Folder) lockHost() (*os.File, error) {
 	return file, nil
 }
 
-// listenControl opens the control socket. The caller holds the lock, so a socket that
-// is there is a dead one.
+// listenControl opens the control socket. The caller holds the lock, so nobody
+// listens on an existing socket.
 func (f Folder) listenControl() (net.Listener, error) {
 	if err := os.Remove(f.path("control")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("listen for commands: %w", err)
@@ -123,8 +123,8 @@ func (f Folder) listenControl() (net.Listener, error) {
 	return l, nil
 }
 
-// acceptCommands hands commands to requests until the listener is closed, and returns
-// when all of them are answered or done is closed.
+// acceptCommands passes commands to requests until the listener is closed. It
+// returns when all of them are answered or done is closed.
 func acceptCommands(l net.Listener, requests chan<- request, done <-chan struct{}) {
 	var wg conc.WaitGroup
 	defer wg.Wait()

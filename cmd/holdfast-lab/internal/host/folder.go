@@ -1,10 +1,10 @@
-// Package host is one machine of the lab: its disk, its firmware and boot
-// loader, its power switch and its identity. A supervisor process per host
-// plays all of them, so a host lives on when the command that started it ends.
+// Package host is one machine of the lab: its disk, firmware, boot loader,
+// power switch and identity. One supervisor process per host plays all of them,
+// so a host continues to run after the command that started it.
 //
-// A host is a systemd-nspawn container whose first process runs the operating
-// system's own ostree-prepare-root: what is booted is decided by the boot
-// loader entries on the host's disk, as on a real machine.
+// A host is a systemd-nspawn container whose first process runs
+// ostree-prepare-root of its own operating system. As on a real machine, the
+// boot loader entries on the disk determine the booted deployment.
 package host
 
 import (
@@ -20,27 +20,27 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// Kind is how a host keeps its files.
+// Kind is the way a host stores its files.
 type Kind string
 
 const (
-	// OnLoop gives a host its own ext4 filesystem.
+	// OnLoop is an ext4 filesystem of its own.
 	OnLoop Kind = "loop"
-	// OnDir makes it a directory that shares unchanged files with all others.
+	// OnDir is a directory that shares unchanged files with all other hosts.
 	OnDir Kind = "dir"
 )
 
-// Config is what a supervisor must know of its host.
+// Config describes a host for its supervisor.
 type Config struct {
 	Host spec.Host `json:"host"`
-	// Group is the control group that holds those of all the lab's hosts.
+	// Group is the parent of the control groups of all hosts of the lab.
 	Group string `json:"group"`
 	Kind  Kind   `json:"kind"`
 	// Size of the disk, like "4G"; loop hosts only.
 	Size string `json:"size,omitempty"`
 }
 
-// Settings are what can be changed while a host runs. They survive its power.
+// Settings can change while a host runs. They survive power cycles.
 type Settings struct {
 	// Post is how long the firmware takes before each boot but the first.
 	Post time.Duration `json:"post,omitempty"`
@@ -50,22 +50,22 @@ type Settings struct {
 	Speed disk.Speed `json:"speed,omitzero"`
 }
 
-// Folder is where a host's files are.
+// Folder is the path of a host's files.
 type Folder string
 
 func (f Folder) path(name string) string { return filepath.Join(string(f), name) }
 
-// Image is the path of a loop host's disk.
+// Image returns the path of a loop host's disk.
 func (f Folder) Image() string { return f.path("disk.img") }
 
-// Root is where the system root is mounted, or the system root itself of a
-// directory host. The mount is visible to the supervisor only.
+// Root returns the mount point of the system root, or the system root itself of
+// a directory host. The mount is visible to the supervisor only.
 func (f Folder) Root() string { return f.path("disk") }
 
-// PowerLog is the path of the record of boots and exits, one a line.
+// PowerLog returns the path of the log of boots and exits, one per line.
 func (f Folder) PowerLog() string { return f.path("power.log") }
 
-// Console is the path of everything the host printed on its console.
+// Console returns the path of the host's console output.
 func (f Folder) Console() string { return f.path("console.log") }
 
 // Config reads the host's configuration.
@@ -80,12 +80,12 @@ func (f Folder) Settings() (s Settings, err error) {
 	return s, err
 }
 
-// SetSettings replaces the host's settings; Tell(Reload) makes a running host
+// SetSettings replaces the host's settings. Tell(Reload) makes a running host
 // use them.
 func (f Folder) SetSettings(s Settings) error { return replaceJSON(f.path("settings.json"), s) }
 
 // Create writes a host's configuration and the identity that its supervisor
-// installs at the next boot. The disk itself is made by package image.
+// installs at the next boot. Package image makes the disk.
 func (f Folder) Create(c Config, id Identity) error {
 	if err := os.MkdirAll(f.Root(), 0o755); err != nil {
 		return fmt.Errorf("make host folder: %w", err)
@@ -96,7 +96,7 @@ func (f Folder) Create(c Config, id Identity) error {
 	return replaceJSON(f.path("identity.json"), id.Files())
 }
 
-// readIdentity reads the files that are still to be installed, if any.
+// readIdentity reads the files that the next boot installs, if any.
 func (f Folder) readIdentity() (files []File, err error) {
 	err = readJSON(f.path("identity.json"), &files)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +118,7 @@ func readJSON(name string, v any) error {
 	return nil
 }
 
-// replaceJSON replaces a file at once, so that a reader never sees half of it.
+// replaceJSON replaces a file atomically, so that no reader sees half of it.
 func replaceJSON(name string, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {

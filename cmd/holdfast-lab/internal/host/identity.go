@@ -13,7 +13,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// Identity is what makes one host of many: what an installer would write.
+// Identity distinguishes one host from the others, as an installer would.
 type Identity struct {
 	Host spec.Host
 	// Peers are all hosts of the lab, for /etc/hosts.
@@ -25,7 +25,7 @@ type Identity struct {
 	Etcd *Member
 }
 
-// Member is one member of an etcd cluster.
+// Member describes one member of an etcd cluster.
 type Member struct {
 	Cluster string
 	Members []spec.Host
@@ -45,7 +45,7 @@ type File struct {
 	Link string `json:"link,omitempty"`
 }
 
-// MachineID is the host's machine ID, the same for its whole life.
+// MachineID returns the host's machine ID, which never changes.
 func MachineID(h spec.Host) string { return fmt.Sprintf("a%031x", 0x1ab00000+h.Index) }
 
 // Files lists the files of the identity.
@@ -111,8 +111,8 @@ func (id Identity) etcdFiles() []File {
 	}
 }
 
-// installFiles writes files below a deployment and its state root's var, and onto
-// the disk: an installer's work survives any power cut.
+// installFiles writes files below a deployment and its state root's var, and
+// syncs them: like the work of an installer they must survive a power cut.
 func installFiles(files []File, deployment, stateroot string) error {
 	passwd, err := os.ReadFile(filepath.Join(deployment, "etc/passwd"))
 	if err != nil {

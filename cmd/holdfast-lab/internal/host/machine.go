@@ -23,16 +23,16 @@ type machine struct {
 	config   Config
 	settings Settings
 	group    cgroup
-	throttle *disk.Throttle // nil where disks cannot be slow
+	throttle *disk.Throttle // nil if the machine cannot slow disks down
 	loop     *disk.Loop     // nil for directory hosts and between boots
 	requests chan request
-	waiting  []request // answered when this life has ended
+	waiting  []request // answered when this boot has ended
 	frozen   bool
 }
 
-// Supervise runs a host until it is powered off. It must be called in a
-// process of its own, inside the lab's network namespace and in a private
-// mount namespace. When ctx ends, the power is cut.
+// Supervise runs a host until it is powered off. It must be called in a process
+// of its own, inside the lab's network namespace and in a private mount
+// namespace. The end of ctx cuts the power.
 func Supervise(ctx context.Context, f Folder) (err error) {
 	lock, err := f.lockHost()
 	if err != nil {
@@ -74,7 +74,8 @@ func (m *machine) openMachine() (err error) {
 	return err
 }
 
-// runUntilOff is firmware and power switch: it boots until the power is off.
+// runUntilOff plays firmware and power switch: it boots the host again until
+// the power is off.
 func (m *machine) runUntilOff(ctx context.Context) error {
 	for {
 		fresh, err := m.readIdentity()
@@ -95,7 +96,8 @@ func (m *machine) runUntilOff(ctx context.Context) error {
 	}
 }
 
-// waitFirmware waits as long as the firmware takes and says whether to go on.
+// waitFirmware waits for the duration of the firmware. It returns false if the
+// power goes off meanwhile.
 func (m *machine) waitFirmware(ctx context.Context) bool {
 	timer := time.NewTimer(m.settings.Post)
 	defer timer.Stop()
@@ -123,7 +125,8 @@ func (m *machine) waitFirmware(ctx context.Context) bool {
 	}
 }
 
-// runOneBoot is one boot from power on to exit. It says whether another follows.
+// runOneBoot runs one boot from power on to exit, and reports whether another
+// follows.
 func (m *machine) runOneBoot(ctx context.Context, fresh []File) (again bool, err error) {
 	if err := m.group.removeSubgroups(); err != nil {
 		return false, err
@@ -159,16 +162,16 @@ func (m *machine) runOneBoot(ctx context.Context, fresh []File) (again bool, err
 	return again, nil
 }
 
-// serveUntilExit serves commands until the container has ended.
+// serveUntilExit answers commands until the container has ended.
 func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, again bool) {
 	exited := make(chan struct{})
 	var wg conc.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {
-		_ = cmd.Wait() // the exit code says it all
+		_ = cmd.Wait() // the exit code is enough
 		close(exited)
 	})
-	var next Command // what ends this life, if anything did
+	var next Command // ends this boot; "": none
 	var cutAt time.Time
 	kill := time.NewTicker(20 * time.Millisecond)
 	defer kill.Stop()
@@ -197,9 +200,9 @@ func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, 
 	}
 }
 
-// handleCommand carries out a command on a running host. It returns the command if
-// the host's life must end for it; Off and Lossy are then answered by the end
-// of the supervisor.
+// handleCommand carries out a command on a running host. It returns the command
+// if this boot must end for it. The end of the supervisor then answers Off and
+// Lossy.
 func (m *machine) handleCommand(ctx context.Context, cmd *exec.Cmd, r request) Command {
 	switch r.command {
 	case Off:
@@ -247,21 +250,22 @@ func formatResult(err error) string {
 	return "ok"
 }
 
-// nspawnTimeout is how long systemd-nspawn may take to notice that its container
-// is gone, or to make one that can be killed.
+// nspawnTimeout limits how long systemd-nspawn may take to notice that its
+// container has ended, or to start one that can be killed.
 const nspawnTimeout = 5 * time.Second
 
-// killContainer ends the container. systemd-nspawn then cleans up and ends itself; it
-// is killed only if it does not.
+// killContainer ends the container. systemd-nspawn then cleans up and ends. It
+// is killed only after nspawnTimeout.
 func (m *machine) killContainer(cmd *exec.Cmd, since time.Time) {
 	if pid, ok := m.group.findInit(); ok {
-		_ = unix.Kill(pid, unix.SIGKILL) // gone already is as good
+		_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
 	} else if time.Since(since) > nspawnTimeout {
 		_ = cmd.Process.Kill()
 	}
 }
 
-// logPower appends to the power log, in milliseconds since 1970.
+// logPower appends to the power log, with a time stamp in milliseconds since
+// 1970.
 func (m *machine) logPower(format string, args ...any) {
 	f, err := os.OpenFile(m.PowerLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

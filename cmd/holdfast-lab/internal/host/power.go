@@ -9,7 +9,6 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/netns"
 )
 
-// reloadSettings applies changed settings.
 func (m *machine) reloadSettings(ctx context.Context) error {
 	s, err := m.Settings()
 	if err != nil {
@@ -52,8 +51,8 @@ func (m *machine) unmountDisk() error {
 	return errors.Join(disk.Unmount(m.loop.Device(), m.Root()), m.detachDisk())
 }
 
-// detachDisk lifts the limit before it gives the devices up: the next user of the
-// same device number must not inherit it.
+// detachDisk removes the limit before it closes the devices. The next user of
+// the same device number must not inherit it.
 func (m *machine) detachDisk() error {
 	var err error
 	if m.throttle != nil {

@@ -14,7 +14,7 @@ import (
 // blobSize is the size of one payload file, in bytes.
 const blobSize = 5 << 20
 
-// commitFirst commits the shaped tree and gives the tree up.
+// commitFirst commits the shaped tree and removes it.
 func (s Store) commitFirst(ctx context.Context) error {
 	repo := "--repo=" + s.Repo()
 	if _, err := runCommand(ctx, "ostree", "init", repo, "--mode=archive"); err != nil {
@@ -29,7 +29,7 @@ func (s Store) commitFirst(ctx context.Context) error {
 	return s.keepBase()
 }
 
-// keepBase keeps the two facts of the first tree that later versions need and
+// keepBase keeps the two facts of the first tree that later versions need, and
 // removes the tree.
 func (s Store) keepBase() error {
 	release, err := kernelRelease(s.path("tree"))
@@ -49,13 +49,12 @@ func (s Store) keepBase() error {
 	return os.RemoveAll(s.path("tree"))
 }
 
-// ErrVersionExists says that a version of that name was made before.
+// ErrVersionExists means that the version exists already.
 var ErrVersionExists = errors.New("version exists")
 
-// Commit makes a version: the first one with another kernel and initramfs
-// checksum, another default file in /etc, another release file and payload
-// bytes of new data that does not compress. Hosts see it as the newest commit
-// of Ref.
+// Commit makes a version from the first one. It changes the checksum of kernel
+// and initramfs, a default file in /etc and the release file, and adds payload
+// bytes of incompressible data. Hosts see it as the newest commit of Ref.
 func (s Store) Commit(ctx context.Context, version string, payload int64) (Version, error) {
 	list, err := s.Versions()
 	if err != nil {

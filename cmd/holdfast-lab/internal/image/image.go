@@ -1,9 +1,10 @@
-// Package image builds what hosts run: a Debian tree shaped for ostree, an
-// ostree repository with its versions, and a pristine system root from which
-// every host's disk is copied. All of it is kept and built once.
+// Package image builds the operating system of the hosts: a Debian tree shaped
+// for ostree, an ostree repository with its versions, and a pristine system
+// root from which every host's disk is copied. All of it is built once and
+// kept.
 //
-// How a distribution's tree becomes an ostree tree is described in
-// https://ostreedev.github.io/ostree/adapting-existing/.
+// See https://ostreedev.github.io/ostree/adapting-existing/ for how a
+// distribution's tree becomes an ostree tree.
 package image
 
 import (
@@ -31,7 +32,7 @@ const (
 	First, Second = "1.0", "2.0"
 
 	suite = "trixie"
-	// format changes whenever an older cached image must not be used.
+	// format changes when older cached images become unusable.
 	format = "2"
 )
 
@@ -39,12 +40,12 @@ const (
 // in bytes.
 const DefaultPayload = 60 << 20
 
-// Store is the folder that holds the image.
+// Store is the folder with the image.
 type Store struct {
 	Dir string
-	// URL is where hosts will find the repository.
+	// URL is the address of the repository for hosts.
 	URL string
-	// Log is told of every step that takes time.
+	// Log prints each slow step.
 	Log func(format string, args ...any)
 }
 
@@ -54,17 +55,17 @@ type Version struct {
 	Commit  string `json:"commit"`
 }
 
-// Repo is the path of the repository that hosts pull from.
+// Repo returns the path of the repository that hosts pull from.
 func (s Store) Repo() string { return filepath.Join(s.Dir, "repo") }
 
-// Sysroot is the path of the pristine system root with the first version.
+// Sysroot returns the path of the pristine system root with the first version.
 func (s Store) Sysroot() string { return filepath.Join(s.Dir, "sysroot") }
 
 func (s Store) path(elem ...string) string {
 	return filepath.Join(append([]string{s.Dir}, elem...)...)
 }
 
-// Build makes the image unless it is there: the first two versions and the
+// Build makes the image unless it exists: the first two versions and the
 // pristine system root.
 func (s Store) Build(ctx context.Context) error {
 	if have, err := os.ReadFile(s.path("format")); err == nil && string(have) == format {
@@ -131,8 +132,8 @@ func (s Store) logDuration(name string, do func() error) error {
 	return err
 }
 
-// runCommand runs a command and returns what it printed on stdout. The end of its
-// stderr becomes part of the error.
+// runCommand runs a command and returns its stdout. Errors contain the end of
+// its stderr.
 func runCommand(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var stdout, stderr bytes.Buffer
@@ -149,10 +150,10 @@ func lastBytes(s string) string {
 	return s[max(0, len(s)-limit):]
 }
 
-// Deployments is where a system root has its deployments, as a pattern.
+// Deployments is the pattern of the deployments in a system root.
 const Deployments = "ostree/deploy/*/deploy/*.[0-9]*"
 
-// Remove removes a folder that may hold ostree deployments, whose roots are
+// Remove removes a folder that may contain ostree deployments, whose roots are
 // immutable. Deployments is a pattern relative to the folder.
 func Remove(ctx context.Context, dir, deployments string) error {
 	roots, err := filepath.Glob(filepath.Join(dir, deployments))

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 )
 
-// tools maps what the lab runs to the Debian or Ubuntu package that has it.
+// tools maps the programs of the lab to their Debian or Ubuntu packages.
 var tools = []struct{ path, pkg string }{
 	{"/usr/bin/systemd-nspawn", "systemd-container"},
 	{"/usr/bin/ostree", "ostree"},
@@ -26,7 +26,7 @@ var searched = []struct{ name, pkg string }{
 	{"chattr", "e2fsprogs"},
 }
 
-// InstallTools installs the packages the lab needs and this machine lacks.
+// InstallTools installs the packages that the lab needs and this machine lacks.
 func InstallTools(ctx context.Context, log func(format string, args ...any)) error {
 	missing := missingPackages()
 	if len(missing) == 0 {

@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// deployScript installs the first version into an empty system root. /boot is
-// a tmpfs meanwhile: ostree freezes the filesystem that holds it, and that
-// must never be the machine's own.
+// deployScript installs the first version into an empty system root. Meanwhile
+// /boot is a tmpfs: ostree freezes the filesystem of /boot, which must never be
+// the machine's own.
 const deployScript = `set -eu
 S=$1 REPO=$2 COMMIT=$3 REF=$4 OS=$5 REMOTE=$6 URL=$7
 mkdir -p "$S/boot" "$S.boot"
@@ -26,7 +26,6 @@ ostree admin deploy --sysroot="$S" --os="$OS" --karg=root=LABEL=root --karg=rw -
 cp -a "$S/boot/." "$S.boot/"
 `
 
-// makeSysroot makes the pristine system root.
 func (s Store) makeSysroot(ctx context.Context) error {
 	list, err := s.Versions()
 	if err != nil {
@@ -44,7 +43,7 @@ func (s Store) makeSysroot(ctx context.Context) error {
 
 // CopyDisk makes a host's disk: an ext4 filesystem of the given size ("4G")
 // with the pristine system root. The first copy of a size takes seconds, later
-// ones a fraction of one.
+// ones a fraction of a second.
 func (s Store) CopyDisk(ctx context.Context, size, target string) error {
 	master := s.path("disk-" + size + ".img")
 	if _, err := os.Stat(master); errors.Is(err, fs.ErrNotExist) {
@@ -70,8 +69,8 @@ func (s Store) makeDisk(ctx context.Context, size, master string) error {
 	return os.Rename(part, master)
 }
 
-// copyDirScript copies the system root with objects and /usr as hard links and
-// everything a host may change as its own files.
+// copyDirScript copies the system root, with objects and /usr as hard links.
+// Files that a host may change are real copies.
 const copyDirScript = `set -eu
 FROM=$1 TO=$2
 mkdir -p "$TO"

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// included are the packages of the hosts' operating system.
+// included lists the packages of the hosts' operating system.
 const included = "linux-image-cloud-amd64,systemd,systemd-sysv,udev,openssh-server,ostree,ostree-boot," +
 	"etcd-server,etcd-client,iproute2,ca-certificates,dbus,sudo"
 
-// excluded is never unpacked: hosts share the machine's kernel, so kernel
-// modules and the hardware database have no use, and nobody reads manuals there.
+// excluded paths are not unpacked: hosts share the machine's kernel and need no
+// kernel modules, hardware database or manuals.
 var excluded = []string{
 	"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*",
 	"/usr/lib/modules/*/kernel/*", "/usr/lib/udev/hwdb.d/*",
@@ -42,7 +42,7 @@ func (s Store) shapeTree(ctx context.Context) error {
 	return nil
 }
 
-// tree is a Debian tree that is being shaped.
+// tree is a Debian tree while it is shaped.
 type tree struct{ root string }
 
 func (t tree) path(name string) string { return filepath.Join(t.root, name) }
@@ -77,9 +77,9 @@ func (t tree) runInside(ctx context.Context, args ...string) error {
 	return err
 }
 
-// forgetIdentity removes what belongs to a host, not to an image. The machine
-// ID becomes empty rather than absent: without the file systemd takes the
-// boot for the first one and resets which units are enabled.
+// forgetIdentity removes files that belong to a host, not to an image. The
+// machine ID becomes empty rather than absent: without the file systemd treats
+// the boot as the first one and resets the enabled units.
 func (t tree) forgetIdentity(context.Context) error {
 	err := t.removeAll("etc/ssh/ssh_host_*", "etc/hostname", "etc/resolv.conf", "etc/fstab",
 		"etc/udev/hwdb.bin", "usr/lib/udev/hwdb.bin", ".updated", "run/*", "tmp/*")
@@ -89,8 +89,8 @@ func (t tree) forgetIdentity(context.Context) error {
 	return t.writeFile("etc/machine-id", "", 0o444)
 }
 
-// setUpUsers makes the user core. Its password is "*" (there is none), not
-// "!" (locked): sshd refuses a locked user even with a key.
+// setUpUsers makes the user core. Its password is "*" (none), not "!" (locked),
+// because sshd refuses a locked user even with a key.
 func (t tree) setUpUsers(ctx context.Context) error {
 	if err := t.runInside(ctx, "useradd", "-u", "1000", "-U", "-M", "-d", "/var/home/core",
 		"-s", "/bin/bash", "-G", "adm", "-p", "*", "core"); err != nil {
@@ -103,8 +103,8 @@ func (t tree) setUpUsers(ctx context.Context) error {
 		"UseDNS no\nGSSAPIAuthentication no\nPasswordAuthentication no\nMaxStartups 50:30:200\n", 0o644)
 }
 
-// setUpUnits enables what a host runs. Debian's etcd.service starts before
-// the address is there and does not retry.
+// setUpUnits enables the units of a host. Debian's etcd.service starts before
+// the address exists and does not retry.
 func (t tree) setUpUnits(ctx context.Context) error {
 	if err := t.runInside(ctx, "systemctl", "enable", "ssh.service", "systemd-networkd.service"); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (t tree) setUpUnits(ctx context.Context) error {
 		"[Unit]\nAfter=network-online.target\n[Service]\nRestart=always\nRestartSec=1\n", 0o644)
 }
 
-// varEntries recreates /var, which ostree never updates, from nothing.
+// varEntries recreates /var, which ostree never updates.
 const varEntries = `L+ /var/lib/dpkg - - - - ../../usr/lib/sysimage/dpkg
 d /var/home 0755 root root -
 d /var/home/core 0755 core core -
@@ -147,7 +147,7 @@ func (t tree) emptyVar(context.Context) error {
 	return t.writeFile("usr/lib/tmpfiles.d/lab.conf", varEntries, 0o644)
 }
 
-// moveKernel puts the kernel where ostree looks for it.
+// moveKernel moves the kernel to the path that ostree expects.
 func (t tree) moveKernel(context.Context) error {
 	release, err := kernelRelease(t.root)
 	if err != nil {
@@ -163,9 +163,10 @@ func (t tree) moveKernel(context.Context) error {
 	return t.writeFile(dir+"/initramfs.img", fakeInitramfs(First), 0o644)
 }
 
-// fakeInitramfs is a stand-in. Hosts share the machine's kernel, so nothing ever
-// unpacks it, but ostree wants one in the commit and derives the name of the
-// boot folder from its content: each version gets another.
+// fakeInitramfs returns a stand-in for the initramfs. Hosts share the machine's
+// kernel, so nothing ever unpacks it, but ostree requires one in the commit and
+// derives the name of the boot folder from its content. Each version gets
+// another.
 func fakeInitramfs(version string) string {
 	return strings.Repeat("initramfs of lab "+version+"\n", 64)
 }
@@ -178,7 +179,7 @@ func kernelRelease(root string) (string, error) {
 	return filepath.Base(found[0]), nil
 }
 
-// topLevel are the links that an ostree tree has for its writable folders.
+// topLevel lists the links of an ostree tree to its writable folders.
 var topLevel = []struct{ name, target string }{
 	{"home", "var/home"},
 	{"root", "var/roothome"},
@@ -205,8 +206,8 @@ func (t tree) linkTopLevel(context.Context) error {
 	return t.writeFile("usr/lib/ostree/prepare-root.conf", "[sysroot]\nreadonly=true\n", 0o644)
 }
 
-// markVersion marks the version; moving /etc comes last because the tools of the
-// other steps need it.
+// markVersion writes the version and moves /etc. It comes last, because the
+// tools of the other steps need /etc.
 func (t tree) markVersion(context.Context) error {
 	release, err := os.ReadFile(t.path("usr/lib/os-release"))
 	if err != nil {

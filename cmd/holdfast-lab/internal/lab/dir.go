@@ -8,14 +8,14 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// Dir is the folder that holds the lab.
+// Dir returns the folder of the lab.
 func (l *Lab) Dir() string { return l.dir }
 
-// Has says whether the lab consists of exactly this.
+// Has reports whether the lab has exactly this spec.
 func (l *Lab) Has(s spec.Spec) bool { return reflect.DeepEqual(l.state.Spec, s) }
 
-// Prepare installs the tools and builds the image, which takes minutes the
-// first time, without bringing anything up.
+// Prepare installs the tools and builds the image without bringing anything up.
+// The first time takes minutes.
 func (l *Lab) Prepare(ctx context.Context) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
@@ -28,5 +28,5 @@ func (l *Lab) Prepare(ctx context.Context) error {
 	return l.imageStore().Build(ctx)
 }
 
-// Quiet ends the messages about what takes time.
+// Quiet turns off the messages about slow steps.
 func (l *Lab) Quiet() { l.log = func(string, ...any) {} }

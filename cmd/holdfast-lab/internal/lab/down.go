@@ -12,8 +12,8 @@ import (
 )
 
 // Down removes the hosts, the network and everything else that Up made, and
-// gives the machine its own settings back. The image stays for the next Up
-// unless all is set. What others have put into the lab's folder stays.
+// restores the machine's own settings. The image stays for the next Up unless
+// all is set. Files of others in the lab's folder stay.
 func (l *Lab) Down(ctx context.Context, all bool) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
@@ -48,16 +48,15 @@ func (l *Lab) tearDown(ctx context.Context) error {
 			return err
 		}
 	}
-	// Last, so that a Down that was stopped can be repeated.
+	// Last, so that an interrupted Down can be repeated.
 	if err := os.Remove(l.path(stateName)); err != nil {
 		return err
 	}
 	l.state = state{}
-	l.self = sync.OnceValues(l.installSelf) // the copy is gone, too
+	l.self = sync.OnceValues(l.installSelf) // the copy was removed, too
 	return nil
 }
 
-// hostsWithFolder are the hosts that have a folder.
 func (l *Lab) hostsWithFolder() ([]*Host, error) {
 	entries, err := os.ReadDir(l.path("hosts"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -17,11 +17,11 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// etcdTimeout bounds the wait for a cluster, with the machine busy.
+// etcdTimeout limits the wait for a cluster on a busy machine.
 const etcdTimeout = 2 * time.Minute
 
-// EtcdConfig is how a client inside the lab's network reaches the members of
-// a cluster: all of them, or the named ones.
+// EtcdConfig returns the configuration of a client inside the lab's network for
+// the named members of a cluster, or for all.
 func (l *Lab) EtcdConfig(cluster string, members ...string) (clientv3.Config, error) {
 	c, ok := l.state.Spec.Cluster(cluster)
 	if !ok {
@@ -53,8 +53,8 @@ func (l *Lab) EtcdConfig(cluster string, members ...string) (clientv3.Config, er
 	return config, nil
 }
 
-// EtcdHealth asks one member whether it is started, knows a leader and can
-// read through it.
+// EtcdHealth returns the status of one member. It is an error if the member
+// knows no leader or cannot read.
 func (h *Host) EtcdHealth(ctx context.Context) (*clientv3.StatusResponse, error) {
 	config, err := h.lab.EtcdConfig(h.Cluster, h.Name)
 	if err != nil {
@@ -93,7 +93,7 @@ func (h *Host) WaitEtcd(ctx context.Context) error {
 	}
 }
 
-// waitEtcd waits for all members among hosts.
+// waitEtcd waits until the members among hosts are healthy.
 func (l *Lab) waitEtcd(ctx context.Context, hosts []*Host) error {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()

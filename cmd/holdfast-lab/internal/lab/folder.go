@@ -14,24 +14,24 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/image"
 )
 
-// Names in the lab's folder. There are no others, so that nothing else is ever
-// removed: a person may have put files beside.
+// Names in the lab's folder. The lab removes no others, because people may put
+// files next to them.
 const (
 	lockName  = "lock"
 	stateName = "lab.json"
 	imageName = "image"
 )
 
-// hostsNames are what a lab with hosts has beside lab.json.
+// hostsNames are the names in a lab with hosts, in addition to lab.json.
 var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"}
 
-// ownNames are all names that a lab's folder may have.
+// ownNames returns all names that the folder of a lab may contain.
 func ownNames() []string {
 	return append(slices.Clone(hostsNames), imageName, stateName+".new", stateName, lockName)
 }
 
-// Claim makes the lab's folder, unless it is there. One that holds files and is
-// not a lab's is refused: a lab is taken down by removing what it is made of.
+// Claim makes the lab's folder unless it exists. It refuses a folder with other
+// files, because Down would remove parts of it.
 func (l *Lab) Claim() error {
 	if err := checkOwnFolder(l.dir); err != nil {
 		return err
@@ -46,9 +46,9 @@ func (l *Lab) Claim() error {
 	return f.Close()
 }
 
-// checkOwnFolder objects to a folder that is neither empty nor a lab's. A lab's has the
-// lock, which comes first. Until it has its image or state it holds the lab's
-// own names only.
+// checkOwnFolder refuses a folder that is neither empty nor a lab's. The folder
+// of a lab has the lock, which is made first. Before it has its image or state,
+// it has only names of the lab.
 func checkOwnFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +59,7 @@ func checkOwnFolder(dir string) error {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Name() != "lost+found" { // a new disk has it
+		if e.Name() != "lost+found" { // every new disk has one
 			names = append(names, e.Name())
 		}
 	}
@@ -71,7 +71,7 @@ func checkOwnFolder(dir string) error {
 	return fmt.Errorf("%s is not a lab, and it is not empty: it holds %s; name another folder with --dir", dir, nameSome(names))
 }
 
-// nameSome names a few of many.
+// nameSome joins the first names and counts the others.
 func nameSome(names []string) string {
 	const most = 3
 	if more := len(names) - most; more > 0 {
@@ -80,18 +80,17 @@ func nameSome(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// removeAll removes what any lab's folder holds, and the folder if nothing else
-// is in it.
+// removeAll removes the files of a lab, and the folder if it is empty then.
 func (l *Lab) removeAll(ctx context.Context) error {
 	if err := image.Remove(ctx, l.path(imageName), "sysroot/"+image.Deployments); err != nil {
 		return err
 	}
-	for _, name := range ownNames() { // the image is gone already, the lock goes last
+	for _, name := range ownNames() { // the image is removed already; the lock is the last
 		if err := os.RemoveAll(l.path(name)); err != nil {
 			return err
 		}
 	}
-	err := unix.Rmdir(l.dir) // not os.Remove, which takes away a symbolic link to it
+	err := unix.Rmdir(l.dir) // os.Remove would remove a symbolic link to it
 	switch {
 	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EEXIST):
 		l.log("%s stays: there are files in it that are not the lab's", l.dir)

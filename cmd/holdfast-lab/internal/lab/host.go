@@ -20,19 +20,19 @@ type Host struct {
 	folder host.Folder
 }
 
-// Power is what can be done with a power switch.
+// Power is an operation of a power switch.
 type Power string
 
 const (
-	// On gives power; it returns when the firmware runs, not when the system
-	// is up.
+	// On turns the power on. It returns when the firmware runs, not when the
+	// system is up.
 	On Power = "on"
-	// Off cuts the power; Lossy also loses what was not synced to the disk.
+	// Off cuts the power; Lossy also loses data that was not synced to the disk.
 	Off   Power = "off"
 	Lossy Power = "lossy"
 	// Soft presses the power button and returns before the host is down.
 	Soft Power = "soft"
-	// Reset cuts the power and gives it back.
+	// Reset cuts the power and turns it on again.
 	Reset Power = "reset"
 )
 
@@ -78,8 +78,8 @@ func (h *Host) powerOn(ctx context.Context) error {
 
 func (h *Host) supervisorLog() string { return h.lab.path("hosts", h.Name, "supervisor.log") }
 
-// supervisorError is why the host's last supervisor ended, or nothing if all
-// was well.
+// supervisorError returns the error that ended the host's last supervisor, or
+// nil.
 func (h *Host) supervisorError() error {
 	said, err := os.ReadFile(h.supervisorLog())
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(said) == 0 {
@@ -109,16 +109,16 @@ func (h *Host) waitSupervisor(ctx context.Context) error {
 	}
 }
 
-// State is the host's power state.
+// State returns the host's power state.
 func (h *Host) State(ctx context.Context) (host.State, error) { return h.folder.State(ctx) }
 
 // WaitOff waits until the host has no power.
 func (h *Host) WaitOff(ctx context.Context) error { return h.folder.WaitOff(ctx) }
 
-// Freeze hangs the host: nothing in it runs any more, connections stay.
+// Freeze hangs the host: all its processes stop, and connections stay open.
 func (h *Host) Freeze(ctx context.Context) error { return h.sendCommand(ctx, host.Freeze) }
 
-// Thaw lets a frozen host go on.
+// Thaw resumes a frozen host.
 func (h *Host) Thaw(ctx context.Context) error { return h.sendCommand(ctx, host.Thaw) }
 
 func (h *Host) sendCommand(ctx context.Context, c host.Command) error {
@@ -128,7 +128,7 @@ func (h *Host) sendCommand(ctx context.Context, c host.Command) error {
 	return nil
 }
 
-// Cut pulls the host's network cable, until Heal. It lasts over power cycles.
+// Cut pulls the host's network cable until Heal, even over power cycles.
 func (h *Host) Cut(ctx context.Context) error {
 	return h.changeSettings(ctx, func(s *host.Settings) { s.Cut = true })
 }
@@ -138,7 +138,7 @@ func (h *Host) Heal(ctx context.Context) error {
 	return h.changeSettings(ctx, func(s *host.Settings) { s.Cut = false })
 }
 
-// Slow limits the host's disk; a zero Speed makes it fast again.
+// Slow limits the host's disk. A zero Speed removes the limit.
 func (h *Host) Slow(ctx context.Context, speed disk.Speed) error {
 	if h.lab.state.Options.Kind == host.OnDir {
 		return fmt.Errorf("slow %s: a directory host has no disk of its own", h.Name)
@@ -156,7 +156,7 @@ func (h *Host) SetPost(ctx context.Context, d time.Duration) error {
 	return h.changeSettings(ctx, func(s *host.Settings) { s.Post = d })
 }
 
-// changeSettings changes the host's settings, now if it has power.
+// changeSettings changes the host's settings, at once if it has power.
 func (h *Host) changeSettings(ctx context.Context, change func(*host.Settings)) error {
 	s, err := h.folder.Settings()
 	if err != nil {
@@ -180,7 +180,7 @@ type PowerEvent struct {
 	What string
 }
 
-// PowerLog lists when the host booted what and how it ended, oldest first.
+// PowerLog lists the boots and exits of the host, oldest first.
 func (h *Host) PowerLog() ([]PowerEvent, error) {
 	raw, err := os.ReadFile(h.folder.PowerLog())
 	if err != nil {
@@ -202,7 +202,7 @@ func parsePowerLog(log string) ([]PowerEvent, error) {
 	return events, nil
 }
 
-// Console is the path of the log of everything the host printed.
+// Console returns the path of the host's console output.
 func (h *Host) Console() string { return h.folder.Console() }
 
 // sleepContext waits for d or until ctx ends.

@@ -1,7 +1,7 @@
-// Package lab is real test hosts on one machine: hosts with systemd, sshd, a
+// Package lab runs real test hosts on one machine: hosts with systemd, sshd, a
 // booted ostree deployment and, on members, etcd with TLS, in a network of
-// their own. It is what the commands of holdfast-lab and its scenarios are
-// made of. Everything that changes hosts needs root.
+// their own. The commands of holdfast-lab and its scenarios use it. Everything
+// that changes hosts needs root.
 package lab
 
 import (
@@ -27,13 +27,13 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// DefaultDir is where a lab keeps everything.
+// DefaultDir is the default folder of a lab.
 const DefaultDir = "/var/lib/holdfast-lab"
 
-// ErrDown says that there is no lab to use.
+// ErrDown means that there is no lab.
 var ErrDown = errors.New(`the lab is not up; "holdfast-lab up" brings it up`)
 
-// Logf is told what takes time.
+// Logf prints messages about slow steps.
 type Logf func(format string, args ...any)
 
 // Lab is the lab of one folder.
@@ -47,7 +47,7 @@ type Lab struct {
 	space netns.Namespace
 }
 
-// Options are how hosts are made.
+// Options determine how hosts are made.
 type Options struct {
 	// Kind is host.OnLoop unless set.
 	Kind host.Kind `json:"kind"`
@@ -59,11 +59,11 @@ type Options struct {
 	Post time.Duration `json:"post,omitempty"`
 }
 
-// state is what must be remembered between commands.
+// state is remembered between commands.
 type state struct {
 	Spec    spec.Spec `json:"spec"`
 	Options Options   `json:"options"`
-	// Watches is the machine's own limit of inotify instances.
+	// Watches is the machine's original limit of inotify instances.
 	Watches string `json:"watches"`
 	// HostKeys are the hosts' SSH keys, User the key that may log in.
 	HostKeys map[string]key `json:"host_keys"`
@@ -89,8 +89,8 @@ func Open(dir string, log Logf) (*Lab, error) {
 	return l, l.loadState()
 }
 
-// nameOf names the network namespace and the control group of the lab in a
-// folder, so that labs in several folders do not meet.
+// nameOf returns the name of the network namespace and the control group of the
+// lab in a folder. It differs between folders, so that labs do not interfere.
 func nameOf(dir string) string {
 	const name = "holdfast-lab"
 	if dir == DefaultDir {
@@ -129,8 +129,8 @@ func (l *Lab) saveState() error {
 	return os.Rename(l.path(stateName+".new"), l.path(stateName))
 }
 
-// lockLab keeps other commands from changing the lab meanwhile. The
-// returned function ends that.
+// lockLab keeps other commands from changing the lab until the returned
+// function is called.
 func (l *Lab) lockLab(ctx context.Context) (func(), error) {
 	if err := checkOwnFolder(l.dir); err != nil {
 		return nil, err
@@ -161,13 +161,13 @@ func (l *Lab) lockLab(ctx context.Context) (func(), error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// IsUp says whether there are hosts, with power or without.
+// IsUp reports whether there are hosts, with or without power.
 func (l *Lab) IsUp() bool { return len(l.state.Spec.Hosts) > 0 }
 
-// Spec is what the lab consists of.
+// Spec returns the description of the lab.
 func (l *Lab) Spec() spec.Spec { return l.state.Spec }
 
-// Site is the folder with the inventory, known_hosts and SSH key for the
+// Site returns the folder with the inventory, known_hosts and SSH key for the
 // program under test.
 func (l *Lab) Site() string { return l.path("site") }
 
@@ -183,7 +183,7 @@ func (l *Lab) Host(name string) (*Host, error) {
 	return l.newHost(h), nil
 }
 
-// Hosts are all hosts in the order of the inventory.
+// Hosts returns all hosts in the order of the inventory.
 func (l *Lab) Hosts() []*Host {
 	hosts := make([]*Host, 0, len(l.state.Spec.Hosts))
 	for _, h := range l.state.Spec.Hosts {
@@ -205,7 +205,7 @@ func (l *Lab) DialContext(ctx context.Context, network, address string) (net.Con
 func (l *Lab) Start(cmd *exec.Cmd) error { return l.space.Start(cmd) }
 
 // Replace replaces this process by argv inside the lab's network. It returns
-// only if that is impossible.
+// only after an error.
 func (l *Lab) Replace(argv []string) error {
 	if !l.IsUp() {
 		return ErrDown
@@ -213,8 +213,8 @@ func (l *Lab) Replace(argv []string) error {
 	return l.space.Exec(argv)
 }
 
-// Exec runs a command inside the lab's network and returns what it printed on
-// stdout and stderr together.
+// Exec runs a command inside the lab's network and returns its stdout and
+// stderr together.
 func (l *Lab) Exec(ctx context.Context, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var out bytes.Buffer
@@ -230,8 +230,8 @@ func (l *Lab) imageStore() image.Store {
 	return image.Store{Dir: l.path(imageName), URL: "http://" + repoAddress + "/", Log: l.log}
 }
 
-// Commits are the first two versions of the operating system: hosts start
-// with v1, v2 is the update.
+// Commits returns the first two versions of the operating system. Hosts start
+// with v1; v2 is the update.
 func (l *Lab) Commits() (v1, v2 string, err error) {
 	versions, err := l.Versions()
 	if err != nil {
@@ -243,7 +243,7 @@ func (l *Lab) Commits() (v1, v2 string, err error) {
 	return versions[0].Commit, versions[1].Commit, nil
 }
 
-// Versions are all versions of the operating system, oldest first.
+// Versions returns all versions of the operating system, oldest first.
 func (l *Lab) Versions() ([]image.Version, error) { return l.imageStore().Versions() }
 
 // Commit makes another version with payload bytes of new data and returns its

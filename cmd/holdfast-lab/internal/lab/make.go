@@ -15,7 +15,7 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// makeHosts makes the hosts that do not exist.
+// makeHosts makes the missing hosts.
 func (l *Lab) makeHosts(ctx context.Context, hosts []*Host) error {
 	// One after the other: the first disk of a size becomes the master of all.
 	for _, h := range hosts {
@@ -56,7 +56,6 @@ func (l *Lab) makeHost(ctx context.Context, h *Host) error {
 	return h.folder.Create(config, id)
 }
 
-// identityOf is what makes a host the one of that name.
 func (l *Lab) identityOf(h spec.Host) (host.Identity, error) {
 	k := l.state.HostKeys[h.Name]
 	id := host.Identity{
@@ -83,7 +82,7 @@ func (l *Lab) identityOf(h spec.Host) (host.Identity, error) {
 	return id, nil
 }
 
-// readPair reads a certificate and key of a cluster: "ca" or "client".
+// readPair reads a certificate and its key of a cluster: "ca" or "client".
 func (l *Lab) readPair(cluster, name string) (pki.Pair, error) {
 	cert, err1 := os.ReadFile(l.path("pki", cluster, name+".crt"))
 	key, err2 := os.ReadFile(l.path("pki", cluster, name+".key"))
@@ -93,10 +92,10 @@ func (l *Lab) readPair(cluster, name string) (pki.Pair, error) {
 	return pki.Pair{Cert: cert, Key: key}, nil
 }
 
-// Reset puts hosts back to the state after the first up: the first version,
-// no changed file, empty etcd, all settings at their defaults. Members of an
-// etcd cluster are reset together, because a member that lost its data would
-// not be taken back. No name means all hosts.
+// Reset restores the state of hosts after the first Up: the first version, no
+// changed file, empty etcd, default settings. Members of an etcd cluster are
+// reset together, because the cluster would refuse a member that lost its data.
+// No name means all hosts.
 func (l *Lab) Reset(ctx context.Context, names ...string) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
@@ -121,7 +120,8 @@ func (l *Lab) Reset(ctx context.Context, names ...string) error {
 	return l.bootAll(ctx, hosts)
 }
 
-// withClusterPeers finds hosts by name and adds the other members of their clusters.
+// withClusterPeers finds hosts by name and adds the other members of their
+// clusters.
 func (l *Lab) withClusterPeers(names []string) ([]*Host, error) {
 	if len(names) == 0 {
 		return l.Hosts(), nil

@@ -16,12 +16,12 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// repoAddress is where hosts find the repository.
+// repoAddress is the address of the repository for hosts.
 const repoAddress = spec.Gateway + ":8080"
 
-// Serve serves the repository to the hosts, at a number of bytes per second
-// for all of them together; zero is as fast as it goes. A server that runs
-// already is replaced unless it is the same.
+// Serve serves the repository to the hosts. bytesPerSecond limits all of them
+// together; zero means no limit. A running server is replaced unless its limit
+// is the same.
 func (l *Lab) Serve(ctx context.Context, bytesPerSecond int) error {
 	want := strconv.Itoa(bytesPerSecond)
 	if have, pid := l.findServer(); pid != 0 && have == want {
@@ -69,8 +69,8 @@ func (l *Lab) StopServing(ctx context.Context) error {
 	}
 }
 
-// claimServer records the calling process as the server until the returned
-// file is closed.
+// claimServer records the calling process as the server until the returned file
+// is closed.
 func (l *Lab) claimServer(bytesPerSecond int) (io.Closer, error) {
 	f, err := os.OpenFile(l.path("serve.lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -88,8 +88,8 @@ func (l *Lab) claimServer(bytesPerSecond int) (io.Closer, error) {
 	return f, nil
 }
 
-// ServeHere serves the repository in the calling process, which must be inside
-// the lab's network, until ctx ends.
+// ServeHere serves the repository in the calling process until ctx ends. The
+// process must be inside the lab's network.
 func (l *Lab) ServeHere(ctx context.Context, bytesPerSecond int) error {
 	claim, err := l.claimServer(bytesPerSecond)
 	if err != nil {
@@ -98,8 +98,8 @@ func (l *Lab) ServeHere(ctx context.Context, bytesPerSecond int) error {
 	return errors.Join(serve.Run(ctx, repoAddress, l.imageStore().Repo(), bytesPerSecond), claim.Close())
 }
 
-// findServer finds the running server: its limit and its process, 0 if there is
-// none.
+// findServer returns the limit and the process of the running server, or 0 if
+// there is none.
 func (l *Lab) findServer() (limit string, pid int) {
 	f, err := os.Open(l.path("serve.lock"))
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/site"
 )
 
-// attemptTimeout bounds one attempt to log in while waiting for a host.
+// attemptTimeout limits one attempt to log in while waiting for a host.
 const attemptTimeout = 3 * time.Second
 
-// Run runs a shell script on the host as user core, over a connection of its
-// own. An exit status other than zero is no error; it is -1 if the connection
-// was lost before there was one.
+// Run runs a shell script on the host as user core, over a new connection. A
+// nonzero exit status is no error. It is -1 if the connection was lost before
+// the script ended.
 func (h *Host) Run(ctx context.Context, script string) (stdout, stderr string, code int, err error) {
 	client, err := h.dialSSH(ctx)
 	if err != nil {
@@ -48,8 +48,8 @@ func (h *Host) Run(ctx context.Context, script string) (stdout, stderr string, c
 	return out.String(), errOut.String(), 0, nil
 }
 
-// Output runs a script that must succeed and returns what it printed on
-// stdout, without surrounding space.
+// Output runs a script that must succeed, and returns its stdout without
+// surrounding space.
 func (h *Host) Output(ctx context.Context, script string) (string, error) {
 	stdout, stderr, code, err := h.Run(ctx, script)
 	if err != nil {
@@ -89,13 +89,13 @@ func (h *Host) dialSSH(ctx context.Context) (*ssh.Client, error) {
 	return ssh.NewClient(c, channels, requests), nil
 }
 
-// BootID is the identifier of the running boot.
+// BootID returns the identifier of the running boot.
 func (h *Host) BootID(ctx context.Context) (string, error) {
 	return h.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
 }
 
 // WaitUp waits until the host answers with another boot ID than old, which may
-// be empty. It ends early if the host's supervisor has come to grief.
+// be empty. It returns early if the host's supervisor has failed.
 func (h *Host) WaitUp(ctx context.Context, old string) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -118,7 +118,7 @@ func (h *Host) WaitUp(ctx context.Context, old string) error {
 	}
 }
 
-// Booted is the commit and the version of the running deployment.
+// Booted returns the commit and the version of the running deployment.
 func (h *Host) Booted(ctx context.Context) (commit, version string, err error) {
 	const script = `. /etc/os-release; d=$(sed -n 's/.*ostree=\([^ ]*\).*/\1/p' /proc/cmdline)
 basename "$(readlink -f "/sysroot$d")"; echo "$OSTREE_VERSION"`

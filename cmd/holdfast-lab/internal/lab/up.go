@@ -21,21 +21,20 @@ import (
 )
 
 const (
-	// defaultSize of a host's disk; the file is sparse.
+	// defaultSize is the size of a host's disk; the file is sparse.
 	defaultSize = "4G"
 	// watches is enough for hundreds of hosts: each systemd uses about five
 	// inotify instances and the kernel's default of 128 stops at 25 hosts.
 	watches = 8192
-	// bootAtOnce keeps a small machine from being swamped by booting hosts.
+	// bootAtOnce limits the hosts that boot together, for small machines.
 	bootAtOnce = 5
-	// upTimeout bounds one host's boot, with the machine busy.
+	// upTimeout limits one host's boot on a busy machine.
 	upTimeout = 3 * time.Minute
 )
 
-// Up brings the lab up: it installs and builds what is missing, makes the
-// hosts that do not exist, gives power to those that have none, and waits
-// until all answer and every etcd cluster is healthy. A lab with other hosts
-// must be taken down first.
+// Up brings the lab up: it installs and builds missing parts, makes missing
+// hosts, turns on the power of all, and waits until all answer and every etcd
+// cluster is healthy. A lab with other hosts must be taken down first.
 func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 	unlock, err := l.lockLab(ctx)
 	if err != nil {
@@ -54,7 +53,7 @@ func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 	return l.bootAll(ctx, l.Hosts())
 }
 
-// makeLab makes everything but running hosts.
+// makeLab makes everything except running hosts.
 func (l *Lab) makeLab(ctx context.Context, s spec.Spec, o Options) error {
 	if err := image.InstallTools(ctx, l.log); err != nil {
 		return err
@@ -82,7 +81,7 @@ func (l *Lab) makeLab(ctx context.Context, s spec.Spec, o Options) error {
 	return l.logDuration("make hosts", func() error { return l.makeHosts(ctx, l.Hosts()) })
 }
 
-// initState decides everything about a new lab that must not change later.
+// initState sets the properties of a new lab that must not change later.
 func (l *Lab) initState(s spec.Spec, o Options) error {
 	current, err := os.ReadFile(watchesPath)
 	if err != nil {
@@ -137,7 +136,7 @@ func (l *Lab) makeCertificates(name string) error {
 	return nil
 }
 
-// writeSite writes the folder that the program under test uses.
+// writeSite writes the folder for the program under test.
 func (l *Lab) writeSite() error {
 	v1, _, err := l.Commits()
 	if err != nil {
@@ -167,7 +166,7 @@ func (l *Lab) writeSite() error {
 	return nil
 }
 
-// bootAll gives power to hosts and waits for them and their clusters.
+// bootAll turns on the power of hosts and waits for them and their clusters.
 func (l *Lab) bootAll(ctx context.Context, hosts []*Host) error {
 	err := l.logDuration("boot hosts", func() error {
 		p := pool.New().WithErrors().WithMaxGoroutines(bootAtOnce)

@@ -1,7 +1,6 @@
 // Package netns is the lab's network: one private network namespace with one
-// bridge, no uplink and no route out. Hosts, the OS content server and the
-// program under test all live in it, so nothing they do reaches beyond the
-// machine.
+// bridge and no route out. Hosts, the OS content server and the program under
+// test run in it, so that they cannot reach beyond the machine.
 package netns
 
 import (
@@ -30,7 +29,7 @@ type Namespace string
 
 func (n Namespace) path() string { return "/run/netns/" + string(n) }
 
-// Exists says whether the namespace is there.
+// Exists reports whether the namespace exists.
 func (n Namespace) Exists() bool {
 	_, err := os.Stat(n.path())
 	return !errors.Is(err, fs.ErrNotExist)
@@ -71,9 +70,8 @@ func runIP(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// Do calls fn on a thread that is inside the namespace. Processes started and
-// sockets opened by fn itself, not by goroutines it starts, belong to the
-// namespace for as long as they live.
+// Do calls fn on a thread inside the namespace. Processes and sockets that fn
+// itself opens, not goroutines that it starts, stay in the namespace.
 func (n Namespace) Do(fn func() error) (err error) {
 	var wg conc.WaitGroup
 	wg.Go(func() { err = n.doOnThread(fn) })
@@ -81,8 +79,8 @@ func (n Namespace) Do(fn func() error) (err error) {
 	return err
 }
 
-// doOnThread ends with the thread locked, hence destroyed together with its
-// goroutine, if there is no way back into the outer namespace.
+// doOnThread calls fn on a locked thread. If it cannot return to the outer
+// namespace, the thread stays locked and ends with its goroutine.
 func (n Namespace) doOnThread(fn func() error) error {
 	runtime.LockOSThread()
 	outer, err := os.Open("/proc/thread-self/ns/net")
@@ -115,8 +113,8 @@ func (n Namespace) enterOnThread() error {
 	return nil
 }
 
-// DialContext connects from inside the namespace. The address must be
-// numeric: there is no name service in the lab.
+// DialContext connects from inside the namespace. The address must be numeric,
+// because the lab has no name service.
 func (n Namespace) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	var conn net.Conn
 	err := n.Do(func() (err error) {
@@ -131,7 +129,7 @@ func (n Namespace) DialContext(ctx context.Context, network, address string) (ne
 func (n Namespace) Start(cmd *exec.Cmd) error { return n.Do(cmd.Start) }
 
 // Exec replaces the calling process by argv inside the namespace. It returns
-// only if that is impossible.
+// only after an error.
 func (n Namespace) Exec(argv []string) error {
 	file, err := exec.LookPath(argv[0])
 	if err != nil {

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// Machine is the container name of a host. It is short because the kernel
-// allows interface names of 15 characters only.
+// Machine returns the container name of a host. It is short because the kernel
+// limits interface names to 15 characters.
 func Machine(index int) string { return fmt.Sprintf("lab%d", index) }
 
-// Plug connects (or disconnects) the cable of a host: its port gets or loses
-// its carrier. It must be called from a process inside the namespace, and it
-// is no error if the port does not exist yet.
+// Plug connects or disconnects the cable of a host by the carrier of its port.
+// It must be called inside the namespace. A missing port is no error.
 func Plug(ctx context.Context, index int, connected bool) error {
 	for _, port := range []string{"vb-" + Machine(index), "ve-" + Machine(index)} {
 		if _, err := net.InterfaceByName(port); err != nil {

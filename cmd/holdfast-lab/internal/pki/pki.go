@@ -1,5 +1,5 @@
 // Package pki makes the certificates of an etcd cluster: one authority per
-// cluster, one certificate per member and one for clients outside it.
+// cluster, one certificate per member and one for clients outside the cluster.
 package pki
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// lifetime is far longer than any lab lives.
+// lifetime is far longer than the lifetime of a lab.
 const lifetime = 10 * 365 * 24 * time.Hour
 
 // Pair is a certificate and its private key in PEM.
@@ -38,8 +38,8 @@ func NewAuthority(name string) (Pair, error) {
 	return signCertificate(template, nil)
 }
 
-// Issue makes a certificate that is good for servers and clients. A name that
-// is an IP address becomes an IP name of the certificate.
+// Issue makes a certificate for servers and clients. A name that is an IP
+// address becomes an IP name of the certificate.
 func (ca Pair) Issue(names ...string) (Pair, error) {
 	template, err := newTemplate(names[0])
 	if err != nil {
@@ -57,7 +57,8 @@ func (ca Pair) Issue(names ...string) (Pair, error) {
 	return signCertificate(template, &ca)
 }
 
-// Client is the TLS configuration of a client that shows pair and trusts ca.
+// Client returns the TLS configuration of a client that presents pair and
+// trusts ca.
 func Client(ca []byte, pair Pair) (*tls.Config, error) {
 	cert, err := tls.X509KeyPair(pair.Cert, pair.Key)
 	if err != nil {
@@ -84,8 +85,8 @@ func newTemplate(name string) (*x509.Certificate, error) {
 	}, nil
 }
 
-// signCertificate makes a key for the template and signs it by ca, or by itself if ca is
-// nil.
+// signCertificate makes a key for the template. ca signs the certificate, or
+// the key itself if ca is nil.
 func signCertificate(template *x509.Certificate, ca *Pair) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

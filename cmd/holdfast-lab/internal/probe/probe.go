@@ -1,6 +1,6 @@
-// Package probe watches an etcd cluster from the outside: it writes a key at a
-// fixed pace through all members and asks each member for its status, and
-// reports what clients would have noticed.
+// Package probe watches an etcd cluster from the outside. It writes a key at a
+// fixed pace through all members, asks each member for its status, and reports
+// the effects that clients would notice.
 package probe
 
 import (
@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// Config says what to watch. Zero durations get defaults.
+// Config describes the watched cluster. Zero durations get defaults.
 type Config struct {
 	// Members of the cluster, all of them voters.
 	Members []Member
@@ -56,8 +56,8 @@ type Probe struct {
 	samples []Sample
 }
 
-// Start begins to watch. It returns when the first write has gone through.
-// Stop must be called; ctx only bounds the start.
+// Start begins to watch. It returns after the first successful write. Stop must
+// be called; ctx limits the start only.
 func Start(ctx context.Context, c Config) (*Probe, error) {
 	if c.Every == 0 {
 		c.Every = defaultEvery
@@ -81,7 +81,7 @@ func Start(ctx context.Context, c Config) (*Probe, error) {
 	return p, nil
 }
 
-// Stop ends the watch, waits for writes under way and reports.
+// Stop ends the watch, waits for running writes and reports.
 func (p *Probe) Stop() (Report, error) {
 	stopped := time.Now()
 	p.cancel()
@@ -95,7 +95,7 @@ func (p *Probe) Stop() (Report, error) {
 	}), p.closeClients()
 }
 
-// Healthy is how many voters answered when last asked.
+// Healthy returns how many voters answered the last request.
 func (p *Probe) Healthy() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +126,8 @@ func (p *Probe) connectClients() (err error) {
 	return err
 }
 
-// newClient reconnects quickly, so that a member counts as back when it is back.
+// newClient returns a client that reconnects quickly, so that a member counts
+// as healthy as soon as it is.
 func (p *Probe) newClient(endpoints ...string) (*clientv3.Client, error) {
 	c := p.config.Etcd
 	c.Endpoints = endpoints
@@ -152,7 +153,8 @@ func (p *Probe) closeClients() error {
 	return errors.Join(errs...)
 }
 
-// writeAtPace writes at a fixed pace, whether earlier writes have ended or not.
+// writeAtPace starts writes at a fixed pace, even if earlier writes have not
+// ended.
 func (p *Probe) writeAtPace(ctx context.Context) {
 	ticker := time.NewTicker(p.config.Every)
 	defer ticker.Stop()
@@ -182,7 +184,7 @@ func (p *Probe) writeOne(i int) {
 	p.writes = append(p.writes, w)
 }
 
-// watchMember asks one member, one question at a time.
+// watchMember asks one member for its status, one request at a time.
 func (p *Probe) watchMember(ctx context.Context, client *clientv3.Client, m Member) {
 	ticker := time.NewTicker(p.config.Every)
 	defer ticker.Stop()

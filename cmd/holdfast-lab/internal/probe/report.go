@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Record is everything a probe saw.
+// Record contains all observations of a probe.
 type Record struct {
 	Members []string
 	Start   time.Time
@@ -17,14 +17,14 @@ type Record struct {
 	Samples []Sample
 }
 
-// Write is one attempt to write; Err is empty if it was committed.
+// Write is one attempt to write. Err is empty if it was committed.
 type Write struct {
 	Start time.Time
 	Took  time.Duration
 	Err   string
 }
 
-// Sample is one answer of one member, or the lack of one. Leader is 0 while
+// Sample is one answer of one member, or a missing answer. Leader is 0 while
 // the member knows none; Term is its raft term.
 type Sample struct {
 	At           time.Time
@@ -33,12 +33,12 @@ type Sample struct {
 	Leader, Term uint64
 }
 
-// Report is what clients would have noticed.
+// Report contains the effects that clients would notice.
 type Report struct {
 	// Took is how long the probe ran.
 	Took time.Duration
-	// Writes is how many were tried; Failed how many of them were not
-	// confirmed; Errors the distinct reasons.
+	// Writes counts all attempts, Failed the unconfirmed ones, and Errors has
+	// the distinct reasons.
 	Writes, Failed int
 	Errors         []string
 	// P50, P99 and Max are latencies of committed writes.
@@ -52,31 +52,31 @@ type Report struct {
 	// is the longest time in which members answered but knew none.
 	LeaderChanges int
 	Leaderless    time.Duration
-	// Voters is how many answered over time, one entry per change; MinVoters
-	// the fewest at any moment; Quorum how many it takes.
+	// Voters counts the answering voters, one entry per change; MinVoters is the
+	// lowest count, and Quorum the required one.
 	Voters    []Voters
 	MinVoters int
 	Quorum    int
 }
 
-// MemberReport is how long a member did not answer.
+// MemberReport lists the times in which a member did not answer.
 type MemberReport struct {
 	Name string
 	Away []Span
 }
 
-// Span is a time between two answers of a member in which it gave none.
+// Span is a time between two answers of a member, without an answer in it.
 type Span struct {
 	From, To time.Time
 }
 
-// Voters is how many voters answered from a moment on.
+// Voters is the number of answering voters from a moment on.
 type Voters struct {
 	At    time.Time
 	Count int
 }
 
-// Longest is the longest time the member was away at once.
+// Longest returns the longest time without an answer of the member.
 func (m MemberReport) Longest() time.Duration {
 	var d time.Duration
 	for _, s := range m.Away {
@@ -125,8 +125,8 @@ func (r *Report) addWrites(rec Record) {
 	}
 }
 
-// quantile is the smallest value that is not less than a share q of all; the
-// values are sorted.
+// quantile returns the smallest of the sorted values that is not less than a
+// share q of them.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -138,8 +138,9 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[max(rank, 1)-1]
 }
 
-// findAbsences finds when a member did not answer, from its last answer before to its
-// first after. Before the first sample every member counts as answering.
+// findAbsences finds the times in which a member did not answer, from the last
+// answer before to the first one after. Before the first sample every member
+// counts as answering.
 func findAbsences(name string, rec Record, samples []Sample) []Span {
 	var spans []Span
 	last, gone := rec.Start, false
@@ -172,7 +173,7 @@ func (r *Report) addVoters(rec Record) {
 			changes = append(changes, change{s.From, -1}, change{s.To, +1})
 		}
 	}
-	// At the same moment who comes back counts first.
+	// At the same moment, a returning member counts first.
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), b.by-a.by) })
 	count := len(rec.Members)
 	r.MinVoters = count
@@ -184,8 +185,8 @@ func (r *Report) addVoters(rec Record) {
 	}
 }
 
-// addLeaders counts by term: members that learn of a new leader late must not
-// count as a change back.
+// addLeaders counts leaders by term: a member that learns of a new leader late
+// must not count as a change back.
 func (r *Report) addLeaders(rec Record, samples []Sample) {
 	var leader, term uint64
 	seen, lost := rec.Start, false
@@ -213,7 +214,7 @@ func (r *Report) addLeaders(rec Record, samples []Sample) {
 	}
 }
 
-// String is a table for people.
+// String returns a table for people.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "writes %d, failed %d; latency p50 %s, p99 %s, max %s\n", r.Writes, r.Failed, formatMillis(r.P50), formatMillis(r.P99), formatMillis(r.Max))

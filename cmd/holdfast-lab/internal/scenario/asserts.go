@@ -22,7 +22,7 @@ func parseNumber(ts *testscript.TestScript, text string) uint64 {
 	return n
 }
 
-// cmdBooted demands that hosts run a commit, "v1" or "v2" for the lab's own.
+// cmdBooted checks that hosts run a commit; "v1" and "v2" are the lab's own.
 func cmdBooted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: booted VERSION HOST…")
@@ -41,7 +41,7 @@ func cmdBooted(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdBoots demands how often hosts have booted since the scenario began.
+// cmdBoots checks how often hosts have booted since the scenario began.
 func cmdBoots(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: boots TIMES HOST…")
@@ -56,7 +56,7 @@ func cmdBoots(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// countBoots counts how often a host booted since the scenario began.
+// countBoots counts the boots of a host since the scenario began.
 func (s *stage) countBoots(h *lab.Host) (int, error) {
 	events, err := h.PowerLog()
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *stage) countBoots(h *lab.Host) (int, error) {
 	return boots, nil
 }
 
-// cmdBack waits until hosts have booted so often since the scenario began, and
-// answer.
+// cmdBack waits until hosts have booted a number of times since the scenario
+// began, and answer.
 func cmdBack(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: back TIMES HOST…")
@@ -101,7 +101,7 @@ func (s *stage) readHold(h *lab.Host) (*engine.Hold, error) {
 	return hold, json.Unmarshal([]byte(text), hold)
 }
 
-// cmdHeld demands that a host is held, for a reason.
+// cmdHeld checks that a host is held, and for the reason.
 func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: held HOST [REGEXP]")
@@ -121,7 +121,7 @@ func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdFree demands that hosts are not held.
+// cmdFree checks that hosts are not held.
 func cmdFree(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: free HOST…")
@@ -136,7 +136,7 @@ func cmdFree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdLeader puts the host of a cluster's leader into $leader and the hosts of
+// cmdLeader puts the host of a cluster's leader into $leader, and the hosts of
 // the other members into $follower1, $follower2 and so on.
 func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "leader CLUSTER")
@@ -158,7 +158,7 @@ func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdHealthy demands that every member of a cluster answers reads.
+// cmdHealthy checks that every member of a cluster answers reads.
 func cmdHealthy(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "healthy CLUSTER")
 	s := stageOf(ts)
@@ -181,10 +181,10 @@ func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
 	s.watches[args[0]] = p
 }
 
-// cmdUnwatch ends a watch. Every voter but one must have answered at all
-// times, and a quorum in any case, unless min= says how many; failed= is how
-// many writes may have failed, defaultFailed unless said; gap= bounds the
-// longest time without a commit; away= lists who was away, in that order.
+// cmdUnwatch ends a watch. By default all voters but one must have answered at
+// all times, and always a quorum; min= sets another number. failed= limits the
+// failed writes (default defaultFailed), gap= the longest time without a
+// commit, and away= lists the members that rebooted, in order.
 func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: unwatch CLUSTER [min=N] [failed=N] [gap=DURATION] [away=HOST,…]")
@@ -203,9 +203,8 @@ func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(e.checkReport(r))
 }
 
-// What a watch tolerates unless told otherwise: a write that is under way to a
-// member that shuts down may end in an error of its connection, and on a busy
-// machine everything takes longer.
+// Default limits of a watch. A write to a member that shuts down may fail with a
+// connection error, and on a busy machine everything takes longer.
 const (
 	defaultFailed = 5
 	defaultGap    = 2 * time.Second

@@ -12,14 +12,14 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// Scripts that write to a host stop at the point that a file names.
+// Scripts that write to a host stop at the point that faultFile names.
 const (
 	faultFile = "/run/holdfast/fault"
 	faultHit  = "/run/holdfast/fault-hit"
 	faultGo   = "/run/holdfast/fault-go"
 )
 
-// hitTime is how long a host may take to get to a point.
+// hitTime limits how long a host may take to reach a point.
 const hitTime = 40 * time.Second
 
 // cmdFault makes the next write to a host stop at a point.
@@ -34,7 +34,7 @@ func (s *stage) setFault(h *lab.Host, point string) error {
 	return err
 }
 
-// cmdHit waits until the write has stopped there.
+// cmdHit waits until the write has stopped.
 func cmdHit(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "hit HOST")
 	s := stageOf(ts)
@@ -51,7 +51,7 @@ func (s *stage) awaitFault(h *lab.Host) error {
 	})
 }
 
-// cmdResume lets it go on.
+// cmdResume continues a stopped write.
 func cmdResume(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "resume HOST")
 	s := stageOf(ts)
@@ -63,20 +63,20 @@ func (s *stage) resumeWrite(h *lab.Host) error {
 	return err
 }
 
-// crashes lets a write end at points, on the way from one configuration to
-// another and back, and demands that the next run finishes.
+// crashes interrupts writes at points, on the way from one configuration to
+// another and back, and checks that the next run completes them.
 type crashes struct {
 	*stage
 	ts       *testscript.TestScript
 	power    bool // the hosts lose power; else holdfast is killed
 	document string
 	versions [2]string // files with the old and the new document
-	trees    [2]string // what the hosts have then
+	trees    [2]string // names of the trees of the hosts after each version
 	hosts    []string
 }
 
-// cmdCrash crashes at each point. As many points are tried at once as there
-// are hosts.
+// cmdCrash crashes at each point. It tries as many points at once as there are
+// hosts.
 func cmdCrash(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 6 || args[0] != "bastion" && args[0] != "power" {
 		ts.Fatalf("usage: crash bastion|power DOCUMENT OLD NEW HOST,… POINT…")
@@ -98,7 +98,7 @@ func cmdCrash(ts *testscript.TestScript, neg bool, args []string) {
 			c.crashAt(points, 1-way)
 			continue
 		}
-		way = 1 - way // a boot takes its time
+		way = 1 - way // one way only: a boot is slow
 	}
 	if way == 0 {
 		c.applyVersion(0)
@@ -111,7 +111,6 @@ func (c *crashes) setDocument(version int) {
 	c.ts.Check(os.WriteFile(c.ts.MkAbs(c.document), []byte(text), 0o600))
 }
 
-// applyVersion makes all hosts match a version.
 func (c *crashes) applyVersion(version int) {
 	c.setDocument(version)
 	cmdHoldfast(c.ts, false, []string{"0", "apply", "--yes"})
@@ -156,7 +155,7 @@ func (c *crashes) crashAt(points []string, version int) {
 	}
 }
 
-// awaitPoint waits until a host has come to its point; the run must not end
+// awaitPoint waits until a host has reached its point. The run must not end
 // before.
 func (c *crashes) awaitPoint(name string) error {
 	h, j := c.findHost(c.ts, name), c.jobs["crash"]
@@ -173,7 +172,7 @@ func (c *crashes) awaitPoint(name string) error {
 	})
 }
 
-// losePower cuts the power of hosts, with what was not synced, and gives it back.
+// losePower cuts the power of hosts without a sync, and turns it on again.
 func (c *crashes) losePower(hosts []string) {
 	for _, name := range hosts {
 		c.ts.Check(c.findHost(c.ts, name).Power(c.ctx, lab.Lossy))
@@ -184,7 +183,8 @@ func (c *crashes) losePower(hosts []string) {
 	cmdUp(c.ts, false, hosts)
 }
 
-// checkNotHalfWritten demands that every entry is as in one or the other version.
+// checkNotHalfWritten checks that every resource matches one of the two
+// versions.
 func (c *crashes) checkNotHalfWritten(name, point string) {
 	t, err := c.readTree(c.findHost(c.ts, name))
 	c.ts.Check(err)

@@ -10,16 +10,17 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// expectation is what a watch must have seen.
+// expectation contains the limits for the report of a watch.
 type expectation struct {
 	min    int
 	failed int
 	gap    time.Duration
 	away   []string
-	order  bool // away counts
+	order  bool // compare away
 }
 
-// shortestReboot is an absence too short to be a reboot: one answer that came late.
+// shortestReboot is longer than any late answer of a member that did not
+// reboot.
 const shortestReboot = 1200 * time.Millisecond
 
 func (e *expectation) checkReport(r probe.Report) error {
@@ -39,8 +40,8 @@ func (e *expectation) checkReport(r probe.Report) error {
 	return errors.Join(wrong...)
 }
 
-// awayInOrder lists the members that were away long enough to reboot, in the
-// order they went, once for each time.
+// awayInOrder lists the members that did not answer for long enough to reboot,
+// once for each time, in order.
 func awayInOrder(r probe.Report) []string {
 	type leave struct {
 		name string

@@ -12,7 +12,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// scriptCommands are what scripts can use besides those of testscript.
+// scriptCommands returns the commands of scenarios, in addition to those of
+// testscript.
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"lab": cmdLab, "site": cmdSite, "amend": cmdAmend,
@@ -29,7 +30,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// forEachHost makes a command that does one thing to each host it names.
+// forEachHost returns a command that does one thing to each named host.
 func forEachHost(do func(*lab.Host, context.Context) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) == 0 {
@@ -86,7 +87,7 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSlow limits a host's disk to so many bytes per second.
+// cmdSlow limits a host's disk to a number of bytes per second.
 func cmdSlow(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "slow HOST BYTES")
 	s := stageOf(ts)
@@ -102,7 +103,7 @@ func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.findHost(ts, args[0]).SetPost(s.ctx, d))
 }
 
-// cmdRepository makes the repository slow, or lets it vanish.
+// cmdRepository slows the repository down, or stops it.
 func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "repository fast|stop|BYTES")
 	s := stageOf(ts)

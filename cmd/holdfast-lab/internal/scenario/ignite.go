@@ -18,8 +18,8 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// cmdIgnite does on a host what Ignition does at a first boot, as far as what
-// holdfast renders needs it. The config must be one that Ignition takes.
+// cmdIgnite applies an Ignition config to a host as at a first boot, as far as
+// the output of holdfast render needs it. Ignition must accept the config.
 func cmdIgnite(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "ignite HOST FILE")
 	c, report, err := v3_5.ParseCompatibleVersion([]byte(ts.ReadFile(args[1])))
@@ -46,7 +46,7 @@ func cmdScript(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// ignition is a shell script that grows.
+// ignition collects the lines of a shell script.
 type ignition struct{ script strings.Builder }
 
 func (i *ignition) addLine(format string, args ...any) {
@@ -58,8 +58,8 @@ func (i *ignition) addLine(format string, args ...any) {
 	fmt.Fprintf(&i.script, format+"\n", args...)
 }
 
-// addAccounts makes groups and users. Like Ignition on Fedora CoreOS it writes SSH
-// keys to a file of their own.
+// addAccounts makes groups and users. Like Ignition on Fedora CoreOS it writes
+// SSH keys to a file of their own.
 func (i *ignition) addAccounts(c types.Config) error {
 	for _, g := range c.Passwd.Groups {
 		i.addLine("getent group %s >/dev/null || groupadd %s", g.Name, g.Name)
@@ -121,7 +121,6 @@ func (i *ignition) addResources(c types.Config) error {
 // unquoted is text that needs no quoting.
 type unquoted string
 
-// setOwnerAndMode gives an entry its owner and mode.
 func (i *ignition) setOwnerAndMode(n types.Node, mode *int, otherwise int) {
 	if mode == nil {
 		mode = &otherwise
@@ -139,7 +138,7 @@ func nameOrID(name *string, id *int) string {
 	return "0"
 }
 
-// addUnits writes units and says which are enabled, by a preset as Ignition does.
+// addUnits writes units and enables them.
 func (i *ignition) addUnits(c types.Config) error {
 	for _, u := range c.Systemd.Units {
 		file := "/etc/systemd/system/" + u.Name
@@ -163,15 +162,15 @@ func (i *ignition) addUnits(c types.Config) error {
 	return nil
 }
 
-// addKernelArguments changes the kernel arguments of the next boot. ostree's own way
-// adds an entry of another name, which the lab's boot loader does not prefer.
+// addKernelArguments changes the kernel arguments of the next boot. ostree
+// would add an entry with another name, which the lab's boot loader does not
+// prefer.
 func (i *ignition) addKernelArguments(c types.Config) {
 	for _, a := range c.KernelArguments.ShouldExist {
 		i.addLine("sed -i %s /boot/loader/entries/*.conf; sync", "/^options /s|$| "+string(a)+"|")
 	}
 }
 
-// decodeContents decodes a data URL.
 func decodeContents(r types.Resource) ([]byte, error) {
 	if r.Source == nil || *r.Source == "" {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// cmdLogin demands that a private key logs in as core, or, with "!", that sshd
+// cmdLogin checks that a private key logs in as core, or, with "!", that sshd
 // refuses it.
 func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {

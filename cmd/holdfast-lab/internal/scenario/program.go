@@ -16,8 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// holdfastCommand is holdfast with the site's inventory. The first arguments may be
-// "--site DIR".
+// holdfastCommand returns a holdfast command with the site's inventory. The
+// first arguments may be "--site DIR".
 func (s *stage) holdfastCommand(args []string) []string {
 	site := "site"
 	if len(args) > 1 && args[0] == "--site" {
@@ -27,8 +27,8 @@ func (s *stage) holdfastCommand(args []string) []string {
 	return append(argv, "-i", site+"/inventory.hcl")
 }
 
-// cmdHoldfast runs holdfast inside the lab's network and demands its exit
-// code, or one of several ("0|3").
+// cmdHoldfast runs holdfast inside the lab's network and checks its exit code,
+// or one of several ("0|3").
 func cmdHoldfast(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: holdfast CODE [--site DIR] ARGUMENT…")
@@ -53,7 +53,7 @@ func exitCode(ts *testscript.TestScript, err error) int {
 	return -1
 }
 
-// job is a holdfast that runs while the script goes on.
+// job is a holdfast that runs while the script continues.
 type job struct {
 	cmd  *exec.Cmd
 	out  output
@@ -61,14 +61,14 @@ type job struct {
 	err  error
 }
 
-// output is what a job has printed so far, stdout and stderr together.
+// output is the stdout and stderr of a job so far.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	more chan struct{} // closed when more is printed
+	more chan struct{} // closed at the next output
 }
 
-// Write takes what is printed.
+// Write appends output.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,7 +79,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// textSoFar is all so far, and a channel that is closed when there is more.
+// textSoFar returns the output so far, and a channel that is closed at the next
+// output.
 func (o *output) textSoFar() (string, <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -94,7 +95,7 @@ func (j *job) killAndWait() {
 	<-j.done
 }
 
-// cmdStart starts holdfast and goes on.
+// cmdStart starts holdfast and continues.
 func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: start NAME [--site DIR] ARGUMENT…")
@@ -104,7 +105,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	j := &job{cmd: exec.CommandContext(s.ctx, argv[0], argv[1:]...), done: make(chan struct{})}
 	j.cmd.Dir = ts.MkAbs(".")
 	j.cmd.Env = os.Environ()
-	for _, name := range []string{"HOME", "XDG_STATE_HOME"} { // by which a bastion knows its own runs
+	for _, name := range []string{"HOME", "XDG_STATE_HOME"} { // for the identity of the bastion
 		j.cmd.Env = append(j.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
@@ -127,7 +128,7 @@ func (s *stage) findJob(ts *testscript.TestScript, name string) *job {
 	return j
 }
 
-// cmdAwait waits until a job has printed something.
+// cmdAwait waits until the output of a job matches.
 func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "await NAME REGEXP")
 	s := stageOf(ts)
@@ -155,7 +156,7 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 
 var signals = map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
 
-// cmdSignal sends a signal to a job, and to it alone.
+// cmdSignal sends a signal to a job, and to no other process.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "signal NAME INT|TERM|KILL")
 	j := stageOf(ts).findJob(ts, args[0])
@@ -169,8 +170,8 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdFinish waits until a job ends, demands its exit code and keeps what it
-// printed in NAME.out.
+// cmdFinish waits until a job ends, checks its exit code and saves its output
+// in NAME.out.
 func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "finish NAME CODE")
 	s := stageOf(ts)

@@ -16,22 +16,21 @@ import (
 	"holdfast/engine"
 )
 
-// pursuit takes hosts from one version of the OS to the other and back, again
-// and again, and lets something happen at moments of the runs that do that. What
-// one run does not come to the next does, so that many moments cost little more
-// than the roll-outs themselves.
+// pursuit updates hosts from one version of the OS to the other and back, again
+// and again, and interrupts the runs at events. If a run ends before an event,
+// the next run continues, so that many events cost little more than the
+// roll-outs themselves.
 type pursuit struct {
 	*stage
 	ts     *testscript.TestScript
 	hosts  []string
 	power  bool // a host loses power; else holdfast is killed
-	target int  // version that is being rolled out: 1 or 2
-	done   int  // roll-outs that are over
+	target int  // version of the current roll-out: 1 or 2
+	done   int  // completed roll-outs
 }
 
-// cmdPursue kills holdfast, or cuts the power of the host that an event is
-// about, after each of these events, and demands that the runs that follow
-// finish what was begun.
+// cmdPursue kills holdfast, or cuts the power of the host of an event, after
+// each of these events, and checks that the next runs finish the roll-out.
 func cmdPursue(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || args[0] != "bastion" && args[0] != "power" {
 		ts.Fatalf("usage: pursue bastion|power HOST,… EVENT…")
@@ -43,8 +42,8 @@ func cmdPursue(ts *testscript.TestScript, neg bool, args []string) {
 	p.finishRollout()
 }
 
-// strikeAt lets it happen at the next such event. Where the roll-out ends before, the
-// next one begins.
+// strikeAt interrupts a run at the next such event. If the roll-out ends
+// before, the next one begins.
 func (p *pursuit) strikeAt(event string) {
 	for range 3 {
 		host, came := p.runUntilEvent(event)
@@ -57,7 +56,8 @@ func (p *pursuit) strikeAt(event string) {
 	p.ts.Fatalf("pursue: no run comes to %q", event)
 }
 
-// runUntilEvent starts a run, and lets it happen when the event is in its journal.
+// runUntilEvent starts a run, and interrupts it when the event is in its
+// journal.
 func (p *pursuit) runUntilEvent(event string) (host string, came bool) {
 	before := p.journalFiles()
 	cmdStart(p.ts, false, []string{"pursued", "apply", "--yes", p.targetFlag()})
@@ -93,7 +93,8 @@ func (p *pursuit) runUntilEvent(event string) (host string, came bool) {
 	}
 }
 
-// strikeHost is what happens.
+// strikeHost kills holdfast, or cuts the power of the host and waits for the
+// end of the run.
 func (p *pursuit) strikeHost(j *job, host string) {
 	if !p.power {
 		cmdSignal(p.ts, false, []string{"pursued", "KILL"})
@@ -116,8 +117,8 @@ func (p *pursuit) strikeHost(j *job, host string) {
 	cmdUp(p.ts, false, p.hosts)
 }
 
-// checkRollout is the end of a roll-out: every host runs its version, is free, and,
-// where only holdfast was killed, has booted no more than once for it.
+// checkRollout checks the end of a roll-out: every host runs its version, is
+// free and, if only holdfast was killed, has booted no more than once for it.
 func (p *pursuit) checkRollout() {
 	cmdBooted(p.ts, false, append([]string{fmt.Sprint("v", p.target)}, p.hosts...))
 	cmdFree(p.ts, false, p.hosts)
@@ -127,8 +128,8 @@ func (p *pursuit) checkRollout() {
 	p.target = 3 - p.target
 }
 
-// finishRollout lets the last roll-out come to its end, and demands that there is
-// nothing left to do.
+// finishRollout completes the last roll-out, and checks that there is nothing
+// left to do.
 func (p *pursuit) finishRollout() {
 	cmdHoldfast(p.ts, false, []string{"0", "apply", "--yes", p.targetFlag()})
 	update := p.targetFlag()
@@ -157,7 +158,8 @@ func (p *pursuit) newJournal(before []string) string {
 	return ""
 }
 
-// readEvents gives the whole lines of a journal that were not seen before.
+// readEvents returns the complete lines of a journal that it has not returned
+// before.
 func readEvents(ts *testscript.TestScript, journal string, seen *int) []engine.Event {
 	if journal == "" {
 		return nil

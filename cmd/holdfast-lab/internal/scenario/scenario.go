@@ -1,10 +1,10 @@
 // Package scenario runs testscript files against real hosts: scripts that
-// operate power switches, cables and disks, run holdfast, and assert what is
-// true of hosts and of etcd afterwards.
+// operate power switches, cables and disks, run holdfast, and check the state
+// of hosts and of etcd afterwards.
 //
 // The first command of a script names the lab it needs, so that scripts with
 // the same lab run one after the other in it. Every script starts with hosts at
-// their first boot. doc.txt says what a script can do.
+// their first boot. doc.txt describes the commands of scripts.
 package scenario
 
 import (
@@ -36,7 +36,7 @@ var labs embed.FS
 //go:embed doc.txt
 var doc string
 
-// Doc is the manual of the commands a script can use.
+// Doc returns the manual of the commands that a script can use.
 func Doc() string { return doc }
 
 // Runner runs scenarios.
@@ -58,7 +58,8 @@ type script struct {
 	core            bool
 }
 
-// Names lists all scenarios in the order they run, those of the core with that word behind them.
+// Names lists all scenarios in the order they run, with "core" after the names
+// of core scenarios.
 func Names() ([]string, error) {
 	all, err := listScripts()
 	if err != nil {
@@ -76,7 +77,7 @@ func Names() ([]string, error) {
 
 var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?$`)
 
-// listScripts reads the scenarios, those of one lab next to each other.
+// listScripts reads the scenarios and groups them by lab.
 func listScripts() ([]script, error) {
 	paths, err := fs.Glob(scripts, "scripts/*.txtar")
 	if err != nil {
@@ -99,8 +100,8 @@ func listScripts() ([]script, error) {
 	return all, nil
 }
 
-// Run runs the selected scenarios one after the other. Its error counts those
-// that failed.
+// Run runs the selected scenarios one after the other. Its error names the
+// failed ones.
 func (r *Runner) Run(ctx context.Context) error {
 	all, err := listScripts()
 	if err != nil {
@@ -134,7 +135,6 @@ func (r *Runner) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// isSelected reports whether a scenario is to run.
 func (r *Runner) isSelected(s script) bool {
 	if r.Match != nil {
 		return r.Match.MatchString(s.name)
@@ -158,7 +158,7 @@ func unpackScripts(dir string, all []script) ([]string, error) {
 	return files, nil
 }
 
-// bringUpLab brings up the lab of that name, in place of another, with every host at
+// bringUpLab brings up the named lab in place of another, with every host at
 // its first boot.
 func (r *Runner) bringUpLab(ctx context.Context, name string) error {
 	source := spec.DefaultHCL

@@ -12,16 +12,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// planted is a secret that a scenario has put on its hosts.
+// planted matches a secret that a scenario has put on its hosts.
 var planted = regexp.MustCompile(`PLANTED-[0-9a-f]{16}`)
 
-// siegeBound is how long one run may take, whatever is done to its hosts: two
-// looks of at most a minute each, and a write.
+// siegeBound limits one run, including two gathers of at most a minute each,
+// and a write.
 const siegeBound = 3 * time.Minute
 
-// cmdSiege applies two versions of a document by turns while something is going
-// on that may make runs fail, and demands that they end in time with an exit
-// code for that, and show no secret.
+// cmdSiege applies two versions of a document by turns while something may make
+// runs fail, and checks that they end in time with a fitting exit code and show
+// no secret.
 func cmdSiege(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 4, "siege TIMES DOCUMENT OLD NEW")
 	times, err := strconv.Atoi(args[0])
@@ -41,7 +41,8 @@ func cmdSiege(ts *testscript.TestScript, neg bool, args []string) {
 	s.printReport(ts, "%d runs in %.0f s, the longest %.1f s; how many ended with which exit code: %v", times, time.Since(began).Seconds(), longest.Seconds(), codes)
 }
 
-// runBounded runs holdfast to its end and returns its exit code.
+// runBounded runs holdfast to its end within siegeBound and returns its exit
+// code.
 func (s *stage) runBounded(ts *testscript.TestScript, args ...string) int {
 	cmdStart(ts, false, append([]string{"besieged"}, args...))
 	j := s.jobs["besieged"]
@@ -64,23 +65,25 @@ func (s *stage) runBounded(ts *testscript.TestScript, args ...string) int {
 	return code
 }
 
-// printReport prints what somebody who runs the scenario wants to see even if all is well.
+// printReport prints a result that is of interest even without a failure.
 func (s *stage) printReport(ts *testscript.TestScript, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	ts.Logf("%s", text)
 	fmt.Fprintf(s.Out, "\n    %s ", text)
 }
 
-// traceFile is where scripts that write to a host note the points they come to.
+// traceFile is the file on a host to which scripts append the points they
+// reach.
 const traceFile = "/run/holdfast/trace"
 
-// writeCounts counts how far writes came: runs that wrote to any host, and writes over all hosts.
+// writeCounts counts the runs that wrote to any host, and the writes over all
+// hosts by how far they came.
 type writeCounts struct {
 	runs                                     map[string]bool
 	writes, removals, undos, restored, ended int
 }
 
-// addTrace counts the points that scripts have noted on one host.
+// addTrace counts the points in the trace of one host.
 func (t *writeCounts) addTrace(trace string) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(trace) {
@@ -112,7 +115,7 @@ func (t *writeCounts) addTrace(trace string) {
 	}
 }
 
-// checkMinimums returns what is less than demanded.
+// checkMinimums returns an error for the first count below its minimum.
 func (t *writeCounts) checkMinimums(demands []string) error {
 	have := map[string]int{"runs": len(t.runs), "writes": t.writes, "removals": t.removals, "undos": t.undos, "struck": t.undos - t.restored}
 	for _, d := range demands {
@@ -129,7 +132,7 @@ func (t *writeCounts) checkMinimums(demands []string) error {
 	return nil
 }
 
-// cmdToll demands how far runs came on hosts since the last time.
+// cmdToll checks how far writes came on hosts since the last time.
 func cmdToll(ts *testscript.TestScript, neg bool, args []string) {
 	first := slices.IndexFunc(args, func(a string) bool { return !strings.Contains(a, "=") })
 	if neg || first < 0 {

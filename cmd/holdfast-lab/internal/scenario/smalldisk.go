@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cmdSmallDisk makes a folder of the bastion a file system of its own, which
-// can be filled without harm to anybody else.
+// cmdSmallDisk mounts a small file system on a folder of the bastion. Filling
+// it does not affect the rest of the machine.
 func cmdSmallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "smalldisk DIR SIZE")
 	dir := ts.MkAbs(args[0])

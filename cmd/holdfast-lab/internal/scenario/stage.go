@@ -14,13 +14,13 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// limit bounds one scenario, coreLimit one of the core.
+// Time limits of one scenario, and of one of the core.
 const (
 	limit     = 25 * time.Minute
 	coreLimit = 5 * time.Minute
 )
 
-// stage is what one scenario works with.
+// stage is the environment of one scenario.
 type stage struct {
 	*Runner
 	ctx     context.Context
@@ -41,7 +41,8 @@ func stageOf(ts *testscript.TestScript) *stage {
 	return s
 }
 
-// newStage gives each script a stage and cleans up after it.
+// newStage returns a function that creates the stage of each script and cleans
+// up after it.
 func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
@@ -71,7 +72,8 @@ func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 	}
 }
 
-// cmdLab brings up a lab and copies its site to where the script works.
+// cmdLab brings up a lab and copies its site to the work directory of the
+// script.
 func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != "core" {
 		ts.Fatalf("usage: lab NAME [core]")
@@ -90,13 +92,13 @@ func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("update", "--var=commit="+v2)
 }
 
-// cmdSite copies the site once more, as another bastion would have it.
+// cmdSite copies the site once more, for another bastion.
 func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "site DIR")
 	ts.Check(copySite(ts.MkAbs("site"), ts.MkAbs(args[0])))
 }
 
-// copySite copies the files of a site, without what runs have left in it.
+// copySite copies the files of a site, without the folders of its runs.
 func copySite(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -140,15 +142,15 @@ func (s *stage) findHost(ts *testscript.TestScript, name string) *lab.Host {
 	return h
 }
 
-// requireArgs refuses "!" and another number of arguments.
+// requireArgs refuses "!" and any other number of arguments.
 func requireArgs(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {
 	if neg || len(args) != n {
 		ts.Fatalf("usage: %s", usage)
 	}
 }
 
-// waitUntilOK waits until check is content and says what was wrong if that never
-// comes.
+// waitUntilOK repeats check until it succeeds, and returns its last error after
+// d.
 func (s *stage) waitUntilOK(d time.Duration, check func() error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, d)
 	defer cancel()

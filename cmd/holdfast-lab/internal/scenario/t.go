@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// runT is what testscript needs of a test, for a program: scenarios run in
-// turn, and the log of one is printed when it has failed.
+// runT implements testscript.T for a program: scenarios run one after the
+// other, and the log of a failed one is printed.
 type runT struct {
 	ctx      context.Context
 	out      io.Writer
@@ -51,7 +51,7 @@ func (t *runT) Run(name string, f func(testscript.T)) {
 	}
 }
 
-// runRecovered runs f until it ends or leaves.
+// runRecovered runs f until it ends, fails or skips.
 func (t *runT) runRecovered(f func()) {
 	defer func() {
 		switch p := recover(); p {
@@ -68,7 +68,7 @@ func indentLines(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
 
-// Skip ends the scenario without a verdict.
+// Skip ends the scenario without an outcome.
 func (t *runT) Skip(args ...any) {
 	t.Log(args...)
 	t.skipped = true
@@ -87,7 +87,7 @@ func (t *runT) FailNow() {
 	panic(errLeave)
 }
 
-// Log keeps text until it is known whether the scenario fails.
+// Log keeps text until the outcome of the scenario is known.
 func (t *runT) Log(args ...any) { fmt.Fprintln(&t.log, args...) }
 
 // Parallel does nothing: there is one lab.

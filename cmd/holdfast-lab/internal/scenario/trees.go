@@ -12,14 +12,14 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// tree is what is in the folders of a host that configurations are about: by
-// path, the kind, mode and owner of an entry, and its digest or target. When
-// it was written is left out.
+// tree describes the folders of a host that configurations concern: by path,
+// the kind, mode and owner of a resource, and its digest or target. Times are
+// not included.
 type tree map[string]string
 
-// treeScript lists a tree in two parts. Left out are copies that useradd and the
-// like keep, their lock, when systemd last saw another /usr, and the notice of a
-// hold.
+// treeScript lists a tree in two parts. It omits backups and locks of useradd
+// and similar tools, the time stamp that systemd keeps for /usr, and the notice
+// of a hold.
 const treeScript = `sudo sh -c '
 set -f -- /etc/ /srv/ /opt/ /usr/local/ /var/home/
 not="-name .pwd.lock -o -name .updated -o -name passwd[-+] -o -name shadow[-+] -o -name group[-+] -o -name gshadow[-+] -o -name subuid[-+] -o -name subgid[-+] -o -name .bash_history -o -path /etc/motd.d*"
@@ -27,7 +27,6 @@ find "$@" ! \( $not \) -printf "%y\t%m %U:%G\t%l\t%p\n"
 echo ==
 find "$@" ! \( $not \) -type f -print0 | xargs -0 sha256sum --'`
 
-// readTree reads what a host has.
 func (s *stage) readTree(h *lab.Host) (tree, error) {
 	out, err := h.Output(s.ctx, treeScript)
 	if err != nil {
@@ -63,7 +62,7 @@ func parseTree(text string) (tree, error) {
 	return t, nil
 }
 
-// diffFrom lists what differs from another tree.
+// diffFrom lists the differences from another tree.
 func (t tree) diffFrom(want tree) []string {
 	var wrong []string
 	for _, name := range allPaths(t, want) {
@@ -74,8 +73,8 @@ func (t tree) diffFrom(want tree) []string {
 	return wrong
 }
 
-// diffFromBoth lists what is neither as in the one nor as in the other tree. What
-// holdfast keeps beside a file until it is renamed may be there.
+// diffFromBoth lists resources that match neither tree. It ignores the
+// temporary files that holdfast keeps next to a file until it renames them.
 func (t tree) diffFromBoth(a, b tree) []string {
 	var wrong []string
 	for _, name := range allPaths(t, a, b) {
@@ -101,13 +100,13 @@ func entryOrAbsent(entry string) string {
 	return entry
 }
 
-// isTemporary reports whether a path is one that holdfast uses while it writes.
+// isTemporary reports whether a path is a temporary one of holdfast.
 func isTemporary(name string) bool {
 	base := path.Base(name)
 	return strings.Contains(name, "/.holdfast-") || strings.HasPrefix(base, ".") && strings.Contains(base, "holdfast") || strings.HasSuffix(base, ".holdfast")
 }
 
-// cmdTree remembers what hosts have, as NAME.
+// cmdTree saves the trees of hosts as NAME.
 func cmdTree(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: tree NAME HOST…")
@@ -120,7 +119,7 @@ func cmdTree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSame demands that hosts have what they had, and nothing is left over.
+// cmdSame checks that hosts match a saved tree, and that nothing is left over.
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: same NAME HOST…")
@@ -140,7 +139,7 @@ func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	cmdClean(ts, false, args[1:])
 }
 
-// cmdClean demands that no transaction and no temporary file is left.
+// cmdClean checks that no transaction and no temporary file is left.
 func cmdClean(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: clean HOST…")

@@ -1,5 +1,5 @@
-// Package serve offers the operating system's repository to the hosts over
-// HTTP, as fast as it is told to.
+// Package serve serves the operating system's repository to the hosts over
+// HTTP, with a limited rate.
 package serve
 
 import (
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// chunk is how many bytes are sent at once under a limit.
+// chunk is the number of bytes per write under a limit.
 const chunk = 16 << 10
 
 // Run serves the files below dir on address until ctx ends. All connections

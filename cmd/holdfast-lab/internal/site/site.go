@@ -1,6 +1,6 @@
-// Package site writes what the program under test needs to reach the lab: an
-// inventory, known_hosts and an SSH key, with relative paths so that the folder
-// can be copied. It does no I/O.
+// Package site writes the files that the program under test needs to reach the
+// lab: an inventory, known_hosts and an SSH key. Their paths are relative, so
+// that the folder can be copied. The package does no I/O.
 package site
 
 import (
@@ -94,8 +94,8 @@ func renderHost(h spec.Host) string {
 	return b.String()
 }
 
-// RenderKnownHosts writes a known_hosts file from host names to public keys
-// in the format of authorized_keys.
+// RenderKnownHosts returns a known_hosts file. keys maps host names to public
+// keys in the format of authorized_keys.
 func RenderKnownHosts(s spec.Spec, keys map[string]string) []byte {
 	var b strings.Builder
 	for _, h := range s.Hosts {

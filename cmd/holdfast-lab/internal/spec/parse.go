@@ -16,8 +16,8 @@ import (
 //go:embed default.hcl
 var DefaultHCL []byte
 
-// document is the part of an inventory that decides which hosts exist;
-// everything else stays unread in the remains.
+// document is the part of an inventory that determines the hosts. The rest is
+// ignored.
 type document struct {
 	Clusters []named  `hcl:"etcd_cluster,block"`
 	Pools    []named  `hcl:"pool,block"`
@@ -48,7 +48,7 @@ type ranged struct {
 	Rest    hcl.Body `hcl:",remain"`
 }
 
-// Parse reads an inventory. The name of the file is used in errors only.
+// Parse reads an inventory. Only errors use the name of the file.
 func Parse(name string, src []byte) (Spec, error) {
 	f, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
@@ -94,8 +94,8 @@ func (d document) toSpec() (Spec, error) {
 	return s, nil
 }
 
-// expandRange turns "01-03" into 01, 02, 03; the width of the first number holds
-// for all.
+// expandRange turns "01-03" into 01, 02, 03. All numbers have the width of the
+// first.
 func expandRange(r string) ([]string, error) {
 	first, last, ok := strings.Cut(r, "-")
 	lo, err1 := strconv.Atoi(first)

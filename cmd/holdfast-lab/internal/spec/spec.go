@@ -1,6 +1,6 @@
-// Package spec says which hosts a lab has: their names, pools, etcd clusters,
-// zones and addresses. It reads them from the part of an inventory that it
-// understands and ignores the rest. It does no I/O.
+// Package spec describes the hosts of a lab: their names, pools, etcd clusters,
+// zones and addresses. It reads them from part of an inventory and ignores the
+// rest. It does no I/O.
 package spec
 
 import (
@@ -29,7 +29,7 @@ type Spec struct {
 }
 
 // Host is one machine. Index counts from 1 in the order of the inventory and
-// fixes the address.
+// determines the address.
 type Host struct {
 	Name    string `json:"name"`
 	Pool    string `json:"pool"`
@@ -44,7 +44,7 @@ type Cluster struct {
 	Hosts []string `json:"hosts"`
 }
 
-// Address is the host's IPv4 address.
+// Address returns the host's IPv4 address.
 func (h Host) Address() string { return fmt.Sprintf("%s.%d", Network, firstHost+h.Index) }
 
 // Host finds a host by name.
@@ -79,7 +79,7 @@ func (s Spec) Pools() []string {
 // A name becomes a host name, a file name and a part of a certificate.
 var nameRule = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// Validate returns everything that is wrong with s, joined.
+// Validate returns all problems of s, joined.
 func (s Spec) Validate() error {
 	var errs []error
 	if len(s.Hosts) == 0 {
