@@ -11,30 +11,27 @@ import (
 	"path/filepath"
 )
 
-// Machine is by what a bastion knows itself: its machine ID ("" if it has none)
-// and its host name.
+// Machine identifies the hardware or image of a bastion: its machine ID ("" if it has none) and host name.
 type Machine struct {
 	ID   string `json:"machine_id"`
 	Name string `json:"hostname"`
 }
 
-// Bastion is the identity of a bastion. It is kept on the machine and not with the
-// journals, because those are kept in git or copied between bastions, and holds
-// that a bastion takes over have to be its own.
+// Bastion is the identity of a bastion. It is not kept with the journals, because people put those into git
+// or copy them to other bastions, and a bastion must adopt only its own holds.
 type Bastion struct {
 	Identity string `json:"identity"` // random
 	Machine
 
-	Replaced Machine `json:"-"` // for which the file was made that was found, if that is another
+	Replaced Machine `json:"-"` // machine of the file that was found, if it is another one
 }
 
 const stateFolderHint = "set XDG_STATE_HOME to a folder that lasts and can be written"
 
-// bastionFile is the name of the file that keeps the identity.
 const bastionFile = "bastion.json"
 
-// ReadBastion reads the identity that dir keeps for this machine. It is the zero
-// value if there is none: then no hold is of this bastion.
+// ReadBastion reads the identity from dir. It returns the zero value, which owns no hold, if there is none
+// for this machine.
 func ReadBastion(dir string, here Machine) (Bastion, error) {
 	path := filepath.Join(dir, bastionFile)
 	text, err := os.ReadFile(path)
@@ -54,8 +51,8 @@ func ReadBastion(dir string, here Machine) (Bastion, error) {
 	return b, nil
 }
 
-// EnsureBastion reads the identity, and makes one where dir has none or that of
-// another machine, as a copied disk or home has.
+// EnsureBastion reads the identity. It creates a new one if dir has none, or has one of another machine, as
+// on a copied disk.
 func EnsureBastion(dir string, here Machine) (Bastion, error) {
 	old, err := ReadBastion(dir, here)
 	if err != nil || old.Identity != "" {
@@ -65,19 +62,18 @@ func EnsureBastion(dir string, here Machine) (Bastion, error) {
 	if err := b.writeTo(dir, old.Replaced != Machine{}); err != nil {
 		return Bastion{}, fmt.Errorf("keep the identity of this bastion: %w; holds could not be told from those of other bastions; %s", err, stateFolderHint)
 	}
-	kept, err := ReadBastion(dir, here) // another run may have been faster
+	kept, err := ReadBastion(dir, here) // another run may have created it first
 	kept.Replaced = old.Replaced
 	return kept, err
 }
 
 func newIdentity() string {
 	b := make([]byte, 16)
-	_, _ = rand.Read(b) // never fails, says its documentation
+	_, _ = rand.Read(b) // never fails, as documented
 	return hex.EncodeToString(b)
 }
 
-// writeTo puts the identity into dir, whole or not at all. Only that of another
-// machine is replaced.
+// writeTo writes the identity into dir atomically. It replaces an existing file only if replace is set.
 func (b Bastion) writeTo(dir string, replace bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

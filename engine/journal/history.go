@@ -11,36 +11,33 @@ import (
 	"holdfast/engine"
 )
 
-// History is what the runs of a bastion tell the next one about a site.
+// History holds the facts that earlier runs of a bastion have recorded about a site.
 type History struct {
-	Failed   []string          // hosts that failed when they were last worked on, sorted
-	Complete map[string]string // by pool: digest of the OS that it was last to run, if it has been seen complete with that, and no host has been seen since that differs
+	Failed   []string          // hosts whose last work failed, sorted
+	Complete map[string]string // digest of the OS of each pool that was complete with it, if no host has differed since
 
 	spans map[string]completeSince
 }
 
-// completeSince is the newest runs in a row that have seen a pool complete, with one
-// OS, or have seen it not complete.
+// completeSince is the newest series of runs that agree on one pool: complete with one OS, or not complete.
 type completeSince struct {
 	complete bool
 	os       string
-	from     time.Time // end of the first of them
-	broken   bool      // an older run has seen something else
-	begun    bool      // an older run was to roll out another OS
-	lost     bool      // a run has seen hosts that differ, so that nothing older tells what they run
+	from     time.Time // end of the oldest run of the series
+	broken   bool      // an older run has reported another status
+	begun    bool      // an older run rolled out another OS
+	lost     bool      // a run has reported hosts that differ, so older runs do not count
 }
 
-// ReadHistory reads of each journal in dir who has run and how it ended, and
-// nothing in between. Journals of runs that did not come to their end, and
-// files that are no journals, tell nothing. A folder that does not exist has
-// none.
+// ReadHistory reads the first and the last event of each journal in dir. It skips unfinished journals and
+// other files. A folder that does not exist has no history.
 func ReadHistory(dir, site string) (History, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return History{}, fmt.Errorf("read history: %w", err)
 	}
 	var runs []Run
-	for _, e := range slices.Backward(newestJournals(entries)) { // by name, so the newest comes first
+	for _, e := range slices.Backward(newestJournals(entries)) { // the newest name first
 		if id := runID(e.Name()); id != "" && e.Type().IsRegular() {
 			if run, ok := readEnd(dir, id); ok {
 				runs = append(runs, run)
@@ -50,8 +47,8 @@ func ReadHistory(dir, site string) (History, error) {
 	return foldRuns(runs, site, ""), nil
 }
 
-// foldRuns folds the runs of a site, given and taken the newest first. IDs order
-// those of one second by chance; two runs of a site are never under way at once.
+// foldRuns folds the runs of a site, the newest first. IDs do not order runs within one second, but two runs
+// of a site are never active at once, so their start times do.
 func foldRuns(runs []Run, site, self string) History {
 	h := History{Complete: map[string]string{}, spans: map[string]completeSince{}}
 	decided := map[string]bool{}
@@ -75,9 +72,8 @@ func foldRuns(runs []Run, site, self string) History {
 	return h
 }
 
-// addFailures takes what became of the hosts of a run, unless a newer one has
-// worked on them, too. It reports whether older runs do not matter any more:
-// the run has worked on hosts and was not cut short.
+// addFailures adds the failed hosts of a run, except hosts that a newer run has worked on. It reports whether
+// older runs no longer matter: this run has worked on hosts and was not cut short.
 func (h *History) addFailures(r Run, decided map[string]bool) bool {
 	failed := r.Failed
 	if r.End != nil {
@@ -95,8 +91,7 @@ func (h *History) addFailures(r Run, decided map[string]bool) bool {
 	return !r.wasCutShort() && len(failed)+len(r.Updated) > 0
 }
 
-// addPool takes what a run, older than those before, has seen of a pool at its
-// end.
+// addPool adds the status of a pool at the end of a run. Runs must be added from new to old.
 func (h *History) addPool(p engine.PoolStatus, at time.Time) {
 	if !p.Since.IsZero() && p.Since.Before(at) {
 		at = p.Since
@@ -116,8 +111,8 @@ func (h *History) addPool(p engine.PoolStatus, at time.Time) {
 	h.spans[p.Name] = s
 }
 
-// hasDifferingHosts reports whether hosts of a pool were there and did not match. Of those
-// that could not be reached, or are held by a person, nothing new is known.
+// hasDifferingHosts reports whether reachable hosts of a pool did not match. Unreachable hosts and those that
+// a person holds do not count.
 func hasDifferingHosts(p engine.PoolStatus) bool {
 	for _, state := range []engine.HostState{engine.Pending, engine.Staged, engine.Updating, engine.Degraded, engine.PausedState} {
 		if p.Counts[state] > 0 {
@@ -127,14 +122,14 @@ func hasDifferingHosts(p engine.PoolStatus) bool {
 	return false
 }
 
-// matchesStatus reports whether a pool is as it was in the streak. One that is not
-// complete stays that, whichever OS it is to run.
+// matchesStatus reports whether a pool has the same status as the series. For an incomplete pool the OS does
+// not matter.
 func (s completeSince) matchesStatus(p engine.PoolStatus) bool {
 	return p.Complete == s.complete && (!p.Complete || p.OS == s.os)
 }
 
-// WithSince is a status that says of each pool since when it is complete, or not.
-// Where the runs have last seen it otherwise nobody knows when that changed.
+// WithSince returns the status with the time since when each pool is complete or not. The time stays unset
+// for pools that the last run reported differently.
 func (h History) WithSince(s engine.Status) engine.Status {
 	s.Pools = slices.Clone(s.Pools)
 	for i, p := range s.Pools {

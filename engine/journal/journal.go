@@ -15,12 +15,11 @@ import (
 	"holdfast/engine/wire"
 )
 
-// Writer writes the events of a run to disk, one JSON object per line. It is
-// write-ahead: an event has reached the disk when Emit returns, except the
-// progress of steps, whose loss costs nothing.
+// Writer writes the events of a run to disk, one JSON object per line. An event is on disk when Emit returns,
+// except progress and samples, whose loss is harmless.
 type Writer struct{ f *os.File }
 
-// Create creates the journal of a run in dir, which it makes if need be.
+// Create creates the journal of a run in dir, and dir if needed.
 func Create(dir, run string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create journal: %w", err)
@@ -36,8 +35,8 @@ func Create(dir, run string) (*Writer, error) {
 	return &Writer{f: f}, nil
 }
 
-// syncFolder makes the names in a folder last: a run whose journal is gone
-// after a power cut would leave holds that nobody knows to be dead.
+// syncFolder syncs the names in a folder to disk. A power cut must not remove the journal of a run that took
+// holds: nobody could tell that they belong to a dead run.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -67,7 +66,7 @@ func (w *Writer) Emit(e engine.Event) error {
 	return nil
 }
 
-// Close ends the journal.
+// Close closes the journal.
 func (w *Writer) Close() error { return w.f.Close() }
 
 // Bounds of a journal that is read, in bytes.
@@ -76,8 +75,8 @@ const (
 	maxJournal = 4 << 30   // of all lines
 )
 
-// Read calls each for every event of a journal. A last line that is
-// torn, because the bastion died while it was written, is left out.
+// Read calls each for every event of a journal. It skips an incomplete last line, which remains when the
+// bastion dies while writing.
 func Read(path string, each func(engine.Event) error) error {
 	return readLines(path, func(line []byte) error {
 		var e engine.Event
@@ -88,7 +87,6 @@ func Read(path string, each func(engine.Event) error) error {
 	})
 }
 
-// readLines calls each for every whole line of a journal.
 func readLines(path string, each func(line []byte) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -100,7 +98,7 @@ func readLines(path string, each func(line []byte) error) error {
 	for number := 1; ; number++ {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) && whole.N > 0 {
-			return nil // what has no end of line is torn
+			return nil // a line without an end is incomplete
 		}
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("the journal is longer than %d GiB", maxJournal>>30)
@@ -114,7 +112,6 @@ func readLines(path string, each func(line []byte) error) error {
 	}
 }
 
-// readLine reads to the next end of line.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -131,7 +128,6 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// runID is the ID of the run a journal belongs to, or "".
 func runID(name string) string {
 	run, ok := strings.CutSuffix(name, ".jsonl")
 	if !ok {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	firstTailSize = 64 << 10 // bytes at the end of a journal that are looked at first; the end of most runs is in them
-	maxTail       = 16 << 20 // no run's end is longer, whatever the site
-	maxStart      = 1 << 20  // no run's start is longer
+	firstTailSize = 64 << 10 // bytes that are read first; most last lines fit
+	maxTail       = 16 << 20 // bound of the last line
+	maxStart      = 1 << 20  // bound of the first line
 )
 
-// readEnd tells of a run from the first and the last line of its journal. A
-// run without an end, and a file that is no journal, give nothing.
+// readEnd reads a run from the first and the last line of its journal. It returns false for a run without an
+// end, and for other files.
 func readEnd(dir, id string) (Run, bool) {
 	f, err := os.Open(journalPath(dir, id))
 	if err != nil {
@@ -45,7 +45,8 @@ func readEnd(dir, id string) (Run, bool) {
 	}, true
 }
 
-// IsOver reports whether a run has come to its end, or has no journal in dir. One that died has not: its snapshot may be needed yet.
+// IsOver reports whether a run has ended, or has no journal in dir. A run that died has not: its snapshot may
+// still be needed.
 func IsOver(dir, id string) bool {
 	if _, err := os.Lstat(journalPath(dir, id)); errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -54,8 +55,8 @@ func IsOver(dir, id string) bool {
 	return ended
 }
 
-// lastLine is the last line of a file that has an end, without that. A file of
-// one line has none: a run has ended after it began.
+// lastLine returns the last complete line of a file, without its end. A file of one line has none: a run has
+// ended after it began.
 func lastLine(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {

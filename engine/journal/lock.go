@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLock bounds what is read of a lock, in bytes.
+// maxLock is the number of bytes that are read of a lock.
 const maxLock = 64 << 10
 
-// LockInfo says who has a site's lock.
+// LockInfo names the owner of the lock of a site.
 type LockInfo struct {
 	Run    string    `json:"run"`
 	Holder string    `json:"holder"`
@@ -37,9 +37,8 @@ func (b *BusyError) Error() string {
 	return fmt.Sprintf("run %s of site %s is under way: %s, process %d, since %s", b.By.Run, b.Site, b.By.Holder, b.By.PID, b.By.Since.Format(time.DateTime))
 }
 
-// LockSite takes the lock that keeps two runs of a bastion from working on one
-// site. The kernel gives it back when the process ends, however it ends. The
-// error is a *Busy if another run has it.
+// LockSite takes the lock that prevents two runs of a bastion on one site. The kernel releases it when the
+// process ends, also after a crash. The error is a *BusyError if another run has the lock.
 func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock site: %w", err)
@@ -52,7 +51,7 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 		defer func() { _ = f.Close() }()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			busy := &BusyError{Site: site}
-			_ = json.NewDecoder(io.LimitReader(f, maxLock)).Decode(&busy.By) // who it is, is a courtesy
+			_ = json.NewDecoder(io.LimitReader(f, maxLock)).Decode(&busy.By) // the owner is optional in the error
 			return nil, busy
 		}
 		return nil, fmt.Errorf("lock site: %w", err)
@@ -65,12 +64,11 @@ func LockSite(dir, site string, info LockInfo) (unlock func(), err error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock site: %w", err)
 	}
-	return func() { _ = f.Close() }, nil // closing gives the lock back
+	return func() { _ = f.Close() }, nil // closing releases the lock
 }
 
-// hasLock reports whether a run has the lock of its site now. Runs that have had
-// it before a later one are not asked for, so that looking at old ones is in no
-// run's way.
+// hasLock reports whether a run has the lock of its site now. It tries the lock only if this run was the last
+// owner, so that listing old runs blocks no new one.
 func hasLock(dir, site, run string) bool {
 	f, err := os.Open(filepath.Join(dir, filepath.Base(site+".lock")))
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"holdfast/engine"
 )
 
-// FindRun returns the ID of the run whose ID is name, or the only one that
-// begins with it.
+// FindRun returns the ID of the run with this ID, or of the only run whose ID begins with name.
 func FindRun(dir, name string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -44,9 +43,8 @@ func Replay(dir, id string, each func(engine.Event) error) error {
 	return Read(journalPath(dir, id), each)
 }
 
-// Prune removes the journals of runs that ended well and began before a time,
-// but the newest of each site and those that later runs need. It returns the
-// runs that are gone.
+// Prune removes the journals of successful runs that began before a time. It keeps the newest runs of each
+// site, and those that the history needs. It returns the IDs of the removed runs.
 func Prune(dir string, keep int, before time.Time) (gone []string, err error) {
 	runs, err := ListRuns(dir)
 	if err != nil {
@@ -70,7 +68,6 @@ func Prune(dir string, keep int, before time.Time) (gone []string, err error) {
 	return gone, nil
 }
 
-// sameHistory reports whether two histories tell the next run the same.
 func sameHistory(a, b History) bool {
 	return slices.Equal(a.Failed, b.Failed) && maps.Equal(a.Complete, b.Complete)
 }

@@ -14,25 +14,24 @@ import (
 	"holdfast/engine"
 )
 
-// Run is a run as its journal tells it.
+// Run is the summary of the journal of one run.
 type Run struct {
 	ID       string            `json:"id"`
 	Site     string            `json:"site"`
 	Holder   string            `json:"holder"`
 	Bastion  string            `json:"bastion,omitempty"` // identity of the bastion
 	Started  time.Time         `json:"started"`
-	Last     time.Time         `json:"last"` // of its last event
+	Last     time.Time         `json:"last"` // time of the last event
 	End      *engine.RunEnd    `json:"end,omitempty"`
 	Updated  []string          `json:"updated,omitempty"`
 	Failed   []string          `json:"failed,omitempty"`
-	Steps    map[string]string `json:"steps,omitempty"`     // the last step that began on each host that is not done
-	Rebooted map[string]bool   `json:"rebooted,omitempty"`  // hosts that were, or may have been, ordered to reboot and are not done
+	Steps    map[string]string `json:"steps,omitempty"`     // the last step that began on each unfinished host
+	Rebooted map[string]bool   `json:"rebooted,omitempty"`  // unfinished hosts that were, or may have been, ordered to reboot
 	Problem  string            `json:"problem,omitempty"`   // why the journal could not be read to its end
-	UnderWay bool              `json:"under_way,omitempty"` // it has not ended, and its process has the site's lock
+	UnderWay bool              `json:"under_way,omitempty"` // the run has not ended, and its process has the lock of the site
 }
 
-// ListRuns reads the journals in dir, the newest first. A folder that does not
-// exist has none.
+// ListRuns reads the journals in dir, the newest first. A folder that does not exist has none.
 func ListRuns(dir string) ([]Run, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,19 +52,17 @@ func ListRuns(dir string) ([]Run, error) {
 	return runs, nil
 }
 
-// maxJournals is how many journals are read, the newest: what older ones tell does not matter to the next run.
+// maxJournals is the number of journals that are read. Older ones do not matter to the next run.
 const maxJournals = 1000
 
-// newestJournals returns the journals of a folder that are read, sorted by name and so by time.
 func newestJournals(entries []fs.DirEntry) []fs.DirEntry {
 	journals := slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return runID(e.Name()) == "" || !e.Type().IsRegular() })
 	return journals[max(0, len(journals)-maxJournals):]
 }
 
-// withoutPlan is the line of an event without its plan, which is most of a
-// journal, takes long to read, and says nothing about what became of the run.
-// It cuts where the plan begins: a quote inside a text is always escaped, so
-// that these bytes are nothing else, and no field of the event follows.
+// withoutPlan cuts the plan out of the line of an event: it is most of a journal, slow to parse, and unused
+// here. The plan is the last field of an event, and a quote inside a text is always escaped, so these bytes
+// occur only where it begins.
 func withoutPlan(line []byte) []byte {
 	head, _, found := bytes.Cut(line, []byte(`,"plan":{`))
 	if !found || !bytes.Contains(head, []byte(`"type":"`+engine.Planned+`"`)) {
@@ -90,7 +87,6 @@ func readRun(dir, id string) Run {
 	return run
 }
 
-// addEvent folds one event into what is known of a run.
 func (r *Run) addEvent(e engine.Event) {
 	r.Last = e.Time
 	switch e.Type {
@@ -122,20 +118,20 @@ func (r *Run) forgetHost(host string) {
 	delete(r.Rebooted, host)
 }
 
-// wasCutShort reports whether the run did not come to its own end.
+// wasCutShort reports whether the run ended before it was done: it died, or was stopped.
 func (r Run) wasCutShort() bool { return r.End == nil || r.End.Exit == engine.ExitStopped }
 
-// EarlierRuns is what earlier runs of a bastion left behind, for the next one.
+// EarlierRuns holds the leftovers of earlier runs of a bastion.
 type EarlierRuns struct {
-	Dead      []string          // runs that are over, whose holds may be taken over
-	Rebooting map[string]string // hosts that the latest of them, cut short, may have been rebooting, and its ID
+	Dead      []string          // dead runs, whose holds this run may adopt
+	Rebooting map[string]string // by host that may be rebooting: ID of the run that was cut short
 
 	History
 }
 
-// SummarizeRuns reads the journals of a site. It must be called with the site's
-// lock held: then no other run of this bastion is alive, so all are over. Runs of
-// other bastions, whose journals are here because the folder was copied, may live.
+// SummarizeRuns collects the leftovers of the runs of a site. The caller must hold the lock of the site: then
+// all other runs of this bastion are over. Runs of other bastions, whose journals came with a copied folder,
+// may still be active.
 func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 	left := EarlierRuns{Rebooting: map[string]string{}, History: foldRuns(runs, site, self.Run)}
 	latest := true
@@ -143,7 +139,7 @@ func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 		if r.ID == self.Run || (r.Site != site && r.Site != "") || (r.Bastion != self.Bastion && r.Bastion != "") {
 			continue
 		}
-		if r.End == nil || r.End.Exit != engine.ExitOK { // one that ended well holds nothing
+		if r.End == nil || r.End.Exit != engine.ExitOK { // a successful run leaves no holds
 			left.Dead = append(left.Dead, r.ID)
 		}
 		if latest = latest && r.wasCutShort(); !latest {
@@ -158,8 +154,7 @@ func SummarizeRuns(runs []Run, site string, self engine.HoldOwner) EarlierRuns {
 	return left
 }
 
-// PlannedHosts returns the hosts that a run which is under way has in its latest plan;
-// none if it is over.
+// PlannedHosts returns the hosts in the latest plan of an active run, and none if the run is over.
 func PlannedHosts(dir string, run Run) ([]string, error) {
 	if !run.UnderWay {
 		return nil, nil

@@ -8,9 +8,8 @@ import (
 	"holdfast/engine"
 )
 
-// writeActions shows what a host's changes take, in the order in which it is done,
-// with the rules that ask for each. Where one rule asks for all of it, it
-// stands there already.
+// writeActions writes the actions of a host in their order, with the rules that ask for each. It writes
+// nothing where a single rule asks for all of them: that rule stands with the changes.
 func (v *planView) writeActions(b *strings.Builder, hp engine.HostPlan) {
 	groups := groupByRule(hp.Changes)
 	if len(groups) > 1 && !hasActionType(hp.Actions, engine.NoAction) || len(groups) == 1 && groups[0].actions != actionNames(hp.Actions) {
@@ -26,7 +25,6 @@ func (v *planView) writeActions(b *strings.Builder, hp engine.HostPlan) {
 	}
 }
 
-// writeActionList lists actions; those in a row that the same rules ask for share a line.
 func (v *planView) writeActionList(b *strings.Builder, hp engine.HostPlan) {
 	for i := 0; i < len(hp.Actions); {
 		rules := rulesOf(hp.Changes, hp.Actions[i])
@@ -50,7 +48,6 @@ func (v *planView) writeActionList(b *strings.Builder, hp engine.HostPlan) {
 	}
 }
 
-// rulesOf names the rules of a host's changes that ask for an action.
 func rulesOf(changes []engine.Change, a engine.Action) []string {
 	var rules []string
 	for _, c := range changes {
@@ -61,14 +58,13 @@ func rulesOf(changes []engine.Change, a engine.Action) []string {
 	return rules
 }
 
-// supersededActions lists the actions that changes ask for and a reboot makes needless.
 func supersededActions(hp engine.HostPlan) []engine.Action {
 	var list []engine.Action
 	if !hasActionType(hp.Actions, engine.RebootAction) {
 		return nil
 	}
 	for _, c := range hp.Changes {
-		if isTask(c) { // it has steps of its own
+		if isTask(c) { // a task has steps of its own
 			continue
 		}
 		for _, a := range c.Actions {
@@ -80,7 +76,6 @@ func supersededActions(hp engine.HostPlan) []engine.Action {
 	return list
 }
 
-// hasActionType reports whether any of the actions is of one of these types.
 func hasActionType(list []engine.Action, types ...engine.ActionType) bool {
 	return slices.ContainsFunc(list, func(a engine.Action) bool { return slices.Contains(types, a.Type) })
 }

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// adviceLines is what to do next: one line, and what to know of it.
+// adviceLines returns the one thing to do next: a command, and remarks about it.
 func (s *summary) adviceLines(end engine.RunEnd, touched bool) []string {
 	switch {
 	case end.Exit == engine.ExitStopped:
@@ -34,9 +34,8 @@ func (s *summary) adviceLines(end engine.RunEnd, touched bool) []string {
 
 const retryRolledBack = "--retry-rolled-back"
 
-// resumeAdvice is how to go on with a run that has begun. A playbook does on every host
-// again what is no matter of matching, so it is limited to those that it has not
-// done with.
+// resumeAdvice returns the command that continues a run. A play repeats tasks on every host, such as a
+// reboot, so its command is limited to the hosts that are not done.
 func (s *summary) resumeAdvice(what string, end engine.RunEnd, flags ...string) []string {
 	open := slices.Concat(end.Failed, end.Left)
 	slices.Sort(open)
@@ -53,12 +52,10 @@ func (s *summary) resumeAdvice(what string, end engine.RunEnd, flags ...string) 
 	return lines
 }
 
-// limitPattern is a pattern for hosts.
 func limitPattern(hosts []string) string {
 	return strings.Join(textutil.FoldNames(slices.Compact(hosts)), ",")
 }
 
-// hasRollback reports whether a host was rolled back, in this run or before.
 func (s *summary) hasRollback() bool {
 	for _, h := range s.hosts {
 		if h.failure != nil && h.rolledBack() {
@@ -68,7 +65,6 @@ func (s *summary) hasRollback() bool {
 	return slices.ContainsFunc(s.openExclusions(), func(x engine.Exclusion) bool { return x.Why == engine.RolledBack })
 }
 
-// beyondLimitAdvice is how to go on with hosts that this run was not for.
 func (s *summary) beyondLimitAdvice() string {
 	args := withoutFlag(s.args, "--plan", "")
 	if rest := withoutFlag(args, "--limit", "-l"); len(rest) < len(args) || len(s.savedPlanLimit()) > 0 {
@@ -77,7 +73,6 @@ func (s *summary) beyondLimitAdvice() string {
 	return "to see what is left to do: " + commandLine("plan", planArguments(s.args))
 }
 
-// hasFailures reports whether something went wrong in the run, or made it refuse.
 func (s *summary) hasFailures() bool {
 	for _, h := range s.hosts {
 		if h.failure != nil {
@@ -87,8 +82,7 @@ func (s *summary) hasFailures() bool {
 	return len(s.others)+len(s.plan.Refusals) > 0
 }
 
-// finishAdvice is how to finish a run in which nothing failed: all that the hosts that
-// were left out wait for. It is "" where nobody can say.
+// finishAdvice returns how to finish a run in which nothing failed, or "" if that is unknown.
 func (s *summary) finishAdvice(end engine.RunEnd) string {
 	all := s.awaitedKinds(end)
 	if len(all) == 1 {
@@ -124,8 +118,7 @@ func (s *summary) finishAdvice(end engine.RunEnd) string {
 	return "to finish, " + strings.Join(parts, "; ") + "; and then: " + s.rerunCommand(flags...)
 }
 
-// awaitedKinds lists, once each, why hosts were left out. Those that are left out
-// because of others that are, wait for these.
+// awaitedKinds returns the kinds of exclusions, each once. It skips hosts that wait for other excluded hosts.
 func (s *summary) awaitedKinds(end engine.RunEnd) []engine.ExclusionKind {
 	var all []engine.ExclusionKind
 	for _, x := range s.openExclusions() {
@@ -141,8 +134,8 @@ func (s *summary) awaitedKinds(end engine.RunEnd) []engine.ExclusionKind {
 	return all
 }
 
-// savedPlanLimit is the hosts that a saved plan is for, if it is not for all: it was
-// saved with a limit, which is in no argument of this run.
+// savedPlanLimit returns the hosts of a saved plan that was made with a limit. The arguments of the run do
+// not contain that limit.
 func (s *summary) savedPlanLimit() []string {
 	if len(withoutFlag(s.args, "--plan", "")) == len(s.args) || len(withoutFlag(s.args, "--limit", "-l")) < len(s.args) {
 		return nil
@@ -150,8 +143,8 @@ func (s *summary) savedPlanLimit() []string {
 	return slices.Clone(s.plan.Selected)
 }
 
-// hasBegunRollout reports whether another roll-out than the one before has begun: a
-// host keeps it from the hold on.
+// hasBegunRollout reports whether the run has recorded another roll-out on a host. The step that takes the
+// hold records it.
 func (s *summary) hasBegunRollout() bool {
 	for _, hp := range s.plan.Hosts {
 		if h := s.hosts[hp.Host]; h != nil && !h.neverHeld && slices.ContainsFunc(hp.Sequence, func(step engine.Step) bool {
@@ -163,12 +156,11 @@ func (s *summary) hasBegunRollout() bool {
 	return false
 }
 
-// rerunCommand is the command that starts the same run once more, with more flags. A
-// saved plan is left out of it, but for its limit: it no longer fits hosts that
-// were changed.
+// rerunCommand returns the command that starts the same run again, with more flags. It replaces a saved plan
+// by its limit: the plan does not fit hosts that have changed.
 func (s *summary) rerunCommand(flags ...string) string {
 	args := withoutFlag(s.args, "--plan", "")
-	if s.hasBegunRollout() { // and may go on
+	if s.hasBegunRollout() { // the new roll-out may continue without the flag
 		args = withoutSwitch(args, "--continue-over-incomplete", "")
 	}
 	if kept := s.savedPlanLimit(); len(kept) > 0 {

@@ -11,19 +11,17 @@ import (
 )
 
 const (
-	planWidth    = 80 // how wide a plan is, unless a name in it is wider
-	mostChanges  = 12 // of one rule that are shown one by one
-	shownChanges = 10 // of more than that
+	planWidth    = 80 // width of a plan; only long names exceed it
+	mostChanges  = 12 // changes of one rule that are all shown
+	shownChanges = 10 // changes that are shown of a longer group
 )
 
-// ruleGroup is changes that have their actions from the same rule.
+// ruleGroup holds the changes that have their actions from the same rule.
 type ruleGroup struct {
 	rule, actions string
 	changes       []engine.Change
 }
 
-// groupByRule puts changes together that have the same rule and the same actions,
-// in the order in which they first come.
 func groupByRule(changes []engine.Change) []ruleGroup {
 	type key struct{ rule, actions string }
 	at := map[key]int{}
@@ -41,8 +39,8 @@ func groupByRule(changes []engine.Change) []ruleGroup {
 	return groups
 }
 
-// writeChanges shows changes by their rules. Of many with one rule it shows some,
-// unless all is set, which shows why, too.
+// writeChanges writes changes grouped by rule. Unless all is set it shortens long groups and leaves out the
+// reasons.
 func (v *planView) writeChanges(b *strings.Builder, indent string, list []engine.Change, all bool) {
 	for _, g := range groupByRule(list) {
 		shown := g.changes
@@ -66,7 +64,6 @@ func (v *planView) writeChanges(b *strings.Builder, indent string, list []engine
 	}
 }
 
-// writeChange is one change, on two lines where one would be too long.
 func (v *planView) writeChange(b *strings.Builder, indent string, c engine.Change) {
 	if c.String() == c.Resource {
 		fmt.Fprintf(b, "%s%s %s\n", indent, v.verbMark(c.Verb), c.Resource)
@@ -79,7 +76,6 @@ func (v *planView) writeChange(b *strings.Builder, indent string, c engine.Chang
 	fmt.Fprintf(b, "%s%s %s%s%s %s %s\n", indent, v.verbMark(c.Verb), c.Resource, space, c.Before, v.style.faint("→"), c.After)
 }
 
-// writePair is what is done and why, on two lines where one would be too long.
 func (v *planView) writePair(b *strings.Builder, indent, what, why string) {
 	space := "  "
 	if ansi.StringWidth(indent+what+space+why) > planWidth {
@@ -88,7 +84,6 @@ func (v *planView) writePair(b *strings.Builder, indent, what, why string) {
 	fmt.Fprintf(b, "%s%s%s%s\n", indent, what, space, v.style.faint(why))
 }
 
-// verbMark is the mark of a verb, as Terraform has it.
 func (v *planView) verbMark(verb string) string {
 	switch verb {
 	case "create":
@@ -99,7 +94,6 @@ func (v *planView) verbMark(verb string) string {
 	return v.style.yellow("~")
 }
 
-// countVerbs counts what is not shown of changes by its verb, if they have several.
 func countVerbs(all, more []engine.Change) string {
 	several := slices.ContainsFunc(all, func(c engine.Change) bool { return c.Verb != all[0].Verb })
 	if !several {

@@ -7,7 +7,6 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// commandLine is a command line of holdfast as a shell takes it.
 func commandLine(name string, args []string) string {
 	words := []string{"holdfast"}
 	if !slices.Contains(args, name) {
@@ -19,7 +18,6 @@ func commandLine(name string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// withoutFlag is a command line without a flag and its value.
 func withoutFlag(args []string, long, short string) []string {
 	rest := []string{}
 	for i := 0; i < len(args); i++ {
@@ -34,15 +32,13 @@ func withoutFlag(args []string, long, short string) []string {
 	return rest
 }
 
-// withoutSwitch is a command line without a flag that has no value.
 func withoutSwitch(args []string, long, short string) []string {
 	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		return arg == long || strings.HasPrefix(arg, long+"=") || arg == short && short != ""
 	})
 }
 
-// planArguments are the arguments of apply that plan takes, too, and that say which
-// inventory is meant. What is of a playbook is left out.
+// planArguments returns the arguments of apply that plan accepts, too. It drops playbooks and their flags.
 func planArguments(args []string) []string {
 	for _, f := range []string{"--plan", "--on-held", "--tags", "--skip-tags"} {
 		args = withoutFlag(args, f, "")
@@ -66,8 +62,7 @@ func planArguments(args []string) []string {
 	return rest
 }
 
-// withoutHidden is a command line without the flags whose values are secret, and
-// what these flags are, with the names of variables.
+// withoutHidden drops the flags with secret values, and returns the names of these flags and variables.
 func withoutHidden(args []string) (rest, left []string) {
 	for _, arg := range args {
 		flag, value := "", arg

@@ -8,10 +8,9 @@ import (
 	"holdfast/engine"
 )
 
-// mostNamed is how many pools that are not complete are shown one by one.
+// mostNamed is the number of incomplete pools that are listed one by one.
 const mostNamed = 20
 
-// completenessText says how far each pool was when the run ended.
 func (p *Plain) completenessText(end engine.RunEnd) string {
 	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && p.sum.formatSummary() != "" {
 		return "how far each pool is was not looked at any more; holdfast status tells\n"
@@ -46,7 +45,7 @@ func (p *Plain) completenessText(end engine.RunEnd) string {
 	return b.String()
 }
 
-// incompleteReason says why a run is not complete although every host matches.
+// incompleteReason explains why a run is not complete although every host matches.
 func incompleteReason(end engine.RunEnd) string {
 	switch v := end.Verdict; {
 	case len(v.UnhealthyClusters) > 0:
@@ -59,7 +58,6 @@ func incompleteReason(end engine.RunEnd) string {
 	return "the run did not do all that it was to do"
 }
 
-// countNotUpdated counts the other hosts of a pool by where they stand.
 func countNotUpdated(p engine.PoolStatus) string {
 	var parts []string
 	for _, state := range engine.HostStates() {

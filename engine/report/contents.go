@@ -12,23 +12,23 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Contents is one file as it is and as it is to be, on one host. An empty one
-// is not there.
+// Contents holds the current and the desired contents of one file on one host. A file that does not exist is
+// empty.
 type Contents struct {
-	Host     string // "": of no host
+	Host     string // "" if the file belongs to no host
 	Path     string
 	Old, New []byte
-	Withheld string // why it is not shown; "": it is
+	Withheld string // why the contents are not shown, or ""
 }
 
-// Bounds of what is shown of contents.
+// Bounds of the contents that are shown.
 const (
 	MaxContents  = 64 << 10 // bytes of a file
 	maxDiffLines = 200      // lines of one difference
-	maxAllLines  = 2000     // lines of all
+	maxAllLines  = 2000     // lines of all differences
 )
 
-// WithholdReason returns why contents are not shown, or "".
+// WithholdReason returns why contents must not be shown, or "".
 func WithholdReason(data []byte, mode int, sensitive []string) string {
 	switch {
 	case mode >= 0 && mode&0o004 == 0:
@@ -49,8 +49,7 @@ func WithholdReason(data []byte, mode int, sensitive []string) string {
 	return ""
 }
 
-// WriteContents shows differences line by line, once for hosts that have the
-// same.
+// WriteContents writes differences line by line. Hosts with the same difference share one.
 func WriteContents(w io.Writer, list []Contents, style Style) error {
 	if len(list) == 0 {
 		return nil
@@ -96,7 +95,7 @@ func paintLine(line string, style Style) string {
 	return line
 }
 
-// diffText is the difference as it is shown, whatever the host.
+// diffText formats the difference without the name of the host, so that equal differences can be folded.
 func (c Contents) diffText() string {
 	head := "    " + oneLine.Replace(textutil.Printable(c.Path))
 	if c.Withheld != "" {

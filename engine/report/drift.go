@@ -10,7 +10,6 @@ import (
 
 const driftTitle = "Drift: changed on the host since it was applied"
 
-// splitChanges gives the changes that are not of a kind, and those that are.
 func splitChanges(changes []engine.Change, kind func(engine.Change) bool) (others, those []engine.Change) {
 	for _, c := range changes {
 		if kind(c) {
@@ -24,10 +23,8 @@ func splitChanges(changes []engine.Change, kind func(engine.Change) bool) (other
 
 func isDrift(c engine.Change) bool { return c.Drift }
 
-// isOS reports whether the change is made by staging a deployment.
 func isOS(c engine.Change) bool { return c.Module == "os" }
 
-// writeDrift shows what pools only report, once for hosts that have the same.
 func (v *planView) writeDrift() {
 	if len(v.p.Drift) == 0 {
 		return
@@ -62,7 +59,6 @@ func (v *planView) writeDrift() {
 	v.writeLine("")
 }
 
-// foldHosts names hosts, and counts them if there are several.
 func foldHosts(names []string) string {
 	text := strings.Join(textutil.FoldNames(names), ", ")
 	if n := len(names); n > 1 {

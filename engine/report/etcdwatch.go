@@ -7,20 +7,18 @@ import (
 	"holdfast/engine"
 )
 
-// etcdWatch follows how many voters of an etcd cluster are healthy. A sample is
-// minutes old when a host goes down; what the run itself takes down is down from
-// the order until its member was seen back.
+// etcdWatch tracks the healthy voters of an etcd cluster. A sample can be minutes old when a host goes down,
+// so a member that the run takes down counts as down from the order to reboot until it answers again.
 type etcdWatch struct {
-	sample    engine.Sample   // the last that knew the voters, or the first that did not
-	at        time.Time       // of it
-	down      map[string]bool // hosts whose member the run took down; false: the next sample tells what became of it
+	sample    engine.Sample   // the last with voters, or the first if none has any
+	at        time.Time       // time of the sample
+	down      map[string]bool // hosts whose member the run took down; false until the next sample for failed hosts
 	takenDown []string        // hosts whose member the run took down at any time
 }
 
-// etcdWatches are those of a run, by cluster.
+// etcdWatches holds the watches of a run, by cluster.
 type etcdWatches map[string]*etcdWatch
 
-// addEvent takes an event, and returns the watch that it changed, or nil.
 func (all etcdWatches) addEvent(e engine.Event) *etcdWatch {
 	w := all[e.Cluster]
 	switch {
@@ -48,7 +46,7 @@ func (all etcdWatches) addEvent(e engine.Event) *etcdWatch {
 	return w
 }
 
-// markUnknown leaves it to the next sample what became of the member of a host.
+// markUnknown leaves it to the next sample whether the member of a failed host is down.
 func (all etcdWatches) markUnknown(host string) *etcdWatch {
 	for _, w := range all {
 		if w.down[host] {
@@ -59,8 +57,7 @@ func (all etcdWatches) markUnknown(host string) *etcdWatch {
 	return nil
 }
 
-// addSample takes a sample. One in which nothing is known of the voters leaves the
-// last one that did as it was.
+// addSample stores a sample. A sample without voters does not replace one that has some.
 func (w *etcdWatch) addSample(s engine.Sample, at time.Time) {
 	if s.Voters == 0 && w.sample.Voters > 0 {
 		return
@@ -73,9 +70,8 @@ func (w *etcdWatch) addSample(s engine.Sample, at time.Time) {
 	}
 }
 
-// takesMemberDown reports whether the member of the event's host stops answering with
-// it. An order to reboot that was refused takes nothing down; of one that was
-// cut short nobody knows.
+// takesMemberDown reports whether the member of the host stops answering with this event. A refused order to
+// reboot takes nothing down; an interrupted one may have.
 func takesMemberDown(e engine.Event) bool {
 	switch e.Kind {
 	case engine.RebootStep:
@@ -86,15 +82,12 @@ func takesMemberDown(e engine.Event) bool {
 	return false
 }
 
-// isMemberBack reports whether the member of the event's host was seen to be there.
 func isMemberBack(e engine.Event) bool {
 	return e.Type == engine.StepEnded && (e.Kind == engine.EtcdStep && e.Failure == nil || e.Kind == engine.DefragStep)
 }
 
-// downHosts returns the hosts whose member the run took down and has not seen back.
 func (w *etcdWatch) downHosts() []string { return sortedKeys(w.down) }
 
-// healthyVoters returns how many voters are healthy, as far as is known.
 func (w *etcdWatch) healthyVoters() int {
 	gone := map[string]bool{}
 	for _, host := range slices.Concat(w.sample.Down, w.downHosts()) {

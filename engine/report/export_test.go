@@ -6,7 +6,7 @@ import (
 	"holdfast/engine"
 )
 
-// Board is what the live view shows of events on a terminal of that size.
+// Board renders the live status after these events, for a terminal of that size.
 func Board(events []engine.Event, width, height int, now time.Time) string {
 	b := newLiveStatus(Style{})
 	for _, e := range events {

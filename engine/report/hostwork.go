@@ -8,7 +8,6 @@ import (
 	"holdfast/engine"
 )
 
-// describeWork is what a plan does to a host, in a few words.
 func describeWork(hp engine.HostPlan) string {
 	if len(hp.Changes) == 0 {
 		return "take over from run " + hp.Adopt
@@ -37,15 +36,14 @@ func describeWork(hp engine.HostPlan) string {
 	return strings.Join(parts, "; ")
 }
 
-// isTask reports whether a change is a task of a playbook that is carried out
-// once, and makes nothing match.
+// isTask reports whether a change is a task of a playbook. Tasks are carried out once, and make nothing
+// match.
 func isTask(c engine.Change) bool { return c.Task }
 
-// longName is how long the name of a change may be in a table.
+// longName is the longest name of a change in a table, in bytes.
 const longName = 36
 
-// countKinds counts changes by what they are of: 12 files, 2 units, 1 user. One
-// alone is named.
+// countKinds counts changes by kind: 12 files, 2 units, 1 user. It names a single change.
 func countKinds(changes []engine.Change) string {
 	if first := changes[0].Resource; len(changes) == 1 && first == engine.RecordResource {
 		return "put on record"

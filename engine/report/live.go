@@ -11,19 +11,17 @@ import (
 	"holdfast/engine"
 )
 
-// Live shows a run on a terminal: lines that stay, as Plain writes them but
-// without each step, and below them a board of what goes on now. The board is
-// there from the first staging or batch to the end of the run. It reads no
-// input, catches no signal, and asks the terminal nothing: all that is the
-// program's business. While the board is there a terminal that does not take
-// what is written, as after Ctrl-S, does not hold up the run.
+// Live shows a run on a terminal: the lines of Plain without single steps, and below them the live status,
+// from the first staging or batch to the end of the run. It reads no input, catches no signal and queries no
+// terminal: these are left to the program. While the live status is shown, a terminal that accepts no output,
+// as after Ctrl-S, does not block the run.
 type Live struct {
 	plain  Plain
 	status *liveStatus
 	out    io.Writer
 
 	mu   sync.Mutex
-	feed *eventFeed // while the board is there
+	feed *eventFeed // nil while no live status is shown
 	wait conc.WaitGroup
 }
 
@@ -52,8 +50,7 @@ func (l *Live) Emit(e engine.Event) error {
 	return err
 }
 
-// Close takes the board away, whatever became of the run. It may be called
-// more than once.
+// Close removes the live status. It may be called more than once.
 func (l *Live) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,10 +59,10 @@ func (l *Live) Close() {
 
 func (l *Live) startStatus() {
 	l.feed = newEventFeed()
-	window := newViewport(l.status, l.out, time.Now())
+	view := newViewport(l.status, l.out, time.Now())
 	feed := l.feed
-	l.wait.Go(window.run)
-	l.wait.Go(func() { feed.forwardTo(window) })
+	l.wait.Go(view.run)
+	l.wait.Go(func() { feed.forwardTo(view) })
 }
 
 func (l *Live) stopStatus() {
@@ -77,13 +74,13 @@ func (l *Live) stopStatus() {
 	l.feed = nil
 }
 
-// liveEvent is what the board is told: an event, and its line that stays, if it has one.
+// liveEvent is an event for the live status, with its permanent line if it has one.
 type liveEvent struct {
 	line  string
 	event engine.Event
 }
 
-// eventFeed keeps news in order until the board takes them. Putting never waits.
+// eventFeed queues events for the viewport, in order and without bounds. putEvent never waits.
 type eventFeed struct {
 	mu    sync.Mutex
 	more  *sync.Cond
@@ -111,7 +108,7 @@ func (f *eventFeed) endFeed() {
 	f.more.Signal()
 }
 
-// takeEvents gives what there is, waiting for it; nothing means that it has ended.
+// takeEvents waits for events and returns all of them. An empty list means that the feed has ended.
 func (f *eventFeed) takeEvents() []liveEvent {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +120,6 @@ func (f *eventFeed) takeEvents() []liveEvent {
 	return list
 }
 
-// forwardTo gives everything to the window, and then ends it.
 func (f *eventFeed) forwardTo(w *viewport) {
 	for list := f.takeEvents(); len(list) > 0; list = f.takeEvents() {
 		for _, n := range list {

@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// liveStatus is what the live view shows below the lines: how far each pool is,
-// which hosts are in which step, and how etcd is. It is a fold over events.
+// liveStatus is the part of the live view below the lines: progress of pools, active steps and etcd clusters.
+// It is computed from events alone.
 type liveStatus struct {
 	pools    []*poolCount
 	poolOf   map[string]*poolCount
@@ -24,19 +24,18 @@ type poolCount struct {
 	staged, done, failed int
 }
 
-// activeStep is the step that a host or a cluster is in.
+// activeStep is the current step of a host or a cluster.
 type activeStep struct {
-	name, message string // what it said last
-	calm          bool   // it disrupts nothing: it is of staging, or of a host that needs no hold
+	name, message string // message: of the last progress
+	calm          bool   // disrupts nothing: staging, or a host without a hold
 	since         time.Time
-	until         time.Time // of a step that only waits; else zero
+	until         time.Time // end of a waiting step; else zero
 }
 
 func newLiveStatus(style Style) *liveStatus {
 	return &liveStatus{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, held: map[string]bool{}, clusters: etcdWatches{}, style: style}
 }
 
-// addEvent takes the next event.
 func (b *liveStatus) addEvent(e engine.Event) {
 	e = withSafeTexts(e)
 	b.clusters.addEvent(e)
@@ -66,8 +65,8 @@ func (b *liveStatus) addEvent(e engine.Event) {
 	}
 }
 
-// addHostEnd takes the end of a host. One that the operator or another's hold
-// stopped has not failed.
+// addHostEnd counts the end of a host. A host that stopped for the operator or for the hold of somebody else
+// has not failed.
 func (b *liveStatus) addHostEnd(e engine.Event) {
 	delete(b.active, eventSubject(e))
 	switch {
@@ -84,7 +83,6 @@ func (b *liveStatus) updatePool(host string, add func(*poolCount)) {
 	}
 }
 
-// eventSubject is what an event is about: a host, a cluster, a pool, or the bastion.
 func eventSubject(e engine.Event) string {
 	switch {
 	case e.Host != "":
@@ -97,8 +95,8 @@ func eventSubject(e engine.Event) string {
 	return engine.Bastion
 }
 
-// setPlan takes the hosts with work, of the whole run or of a play. Those that
-// wait for their window are only staged.
+// setPlan replaces the pools by the pools of a plan, of the whole run or of a play. Hosts that wait for their
+// window are only staged.
 func (b *liveStatus) setPlan(p engine.Plan) {
 	byName := map[string]*poolCount{}
 	b.pools, b.poolOf = nil, map[string]*poolCount{}

@@ -9,9 +9,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// nextSteps is what a person has to know and do when a run did not succeed, or has
-// left hosts that do not match: each kind of failure in short, who was left out,
-// and the one thing to do then.
+// nextSteps returns the lines that follow a run that failed or left hosts to do: each kind of failure, the
+// exclusions, and one thing to do next.
 func (s *summary) nextSteps(end engine.RunEnd) []string {
 	touched := s.formatSummary() != ""
 	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
@@ -26,7 +25,7 @@ func (s *summary) nextSteps(end engine.RunEnd) []string {
 	for _, l := range unfinishedLines(s.plan.Unfinished, false) {
 		lines = append(lines, "unfinished: "+l)
 	}
-	if cut { // it has some of many hosts, and they are told together
+	if cut { // a cut reason names only some hosts, so list all of them
 		told = ""
 	}
 	lines = append(lines, s.exclusionLines(told)...)
@@ -36,11 +35,9 @@ func (s *summary) nextSteps(end engine.RunEnd) []string {
 	return append(lines, s.adviceLines(end, touched)...)
 }
 
-// failedKinds is how many kinds of failure are shown.
+// failedKinds is the number of kinds of failure that are shown.
 const failedKinds = 5
 
-// failureLines shows each kind of failure once, with the hosts that met it, unless
-// it is told already.
 func (s *summary) failureLines(told string) []string {
 	type key struct{ step, cause string }
 	hosts := map[key][]*hostSummary{}
@@ -67,7 +64,6 @@ func (s *summary) failureLines(told string) []string {
 	return lines
 }
 
-// failureGroupLines is one kind of failure, as the first of its hosts met it.
 func failureGroupLines(hosts []*hostSummary, told string) []string {
 	var names []string
 	for _, h := range hosts {
@@ -77,9 +73,8 @@ func failureGroupLines(hosts []*hostSummary, told string) []string {
 	return shortFailureLines(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+f.Step, f, told, len(hosts) > 1)
 }
 
-// shortFailureLines is a failure in a line, with the hint that came with it. The cause is
-// not told twice; what is then left is not told at all, unless there is more to
-// it.
+// shortFailureLines returns a failure as one line and its hint. It repeats no cause that the reason of the
+// run has already, and returns nothing if no news is left.
 func shortFailureLines(what string, f engine.Failure, told string, more bool) []string {
 	var lines []string
 	if f.Hint != "" {
@@ -94,7 +89,6 @@ func shortFailureLines(what string, f engine.Failure, told string, more bool) []
 	return append([]string{what}, lines...)
 }
 
-// failureDetails are what is known of a failure beyond its cause, indented.
 func failureDetails(host, became string, f engine.Failure) []string {
 	var lines []string
 	if became != "" {
@@ -112,8 +106,8 @@ func failureDetails(host, became string, f engine.Failure) []string {
 	return lines
 }
 
-// openExclusions are the hosts that plans left out and that are not updated either.
-// Those of which it is told how they failed are not among them.
+// openExclusions returns the exclusions of hosts that were not updated later. It leaves out hosts whose
+// failure is shown elsewhere.
 func (s *summary) openExclusions() []engine.Exclusion {
 	var list []engine.Exclusion
 	for _, x := range s.excluded {
@@ -126,7 +120,6 @@ func (s *summary) openExclusions() []engine.Exclusion {
 	return list
 }
 
-// exclusionLines names the hosts that were left out, unless that is told already.
 func (s *summary) exclusionLines(told string) []string {
 	var lines []string
 	untold := slices.DeleteFunc(s.openExclusions(), func(x engine.Exclusion) bool { return strings.Contains(told, x.Reason) })
@@ -136,7 +129,6 @@ func (s *summary) exclusionLines(told string) []string {
 	return lines
 }
 
-// driftLines names the hosts that apply leaves as they are, and the ways out.
 func (s *summary) driftLines() []string {
 	var lines, order []string
 	hosts := map[string][]string{}
@@ -154,6 +146,5 @@ func (s *summary) driftLines() []string {
 		"to keep what was changed: put it into the documents; to undo it: take drift = \"report\" out of the pool")
 }
 
-// maxReason is how long a reason may be, in bytes, to be shown whole. A longer one names
-// many hosts, one by one.
+// maxReason is the longest reason that is shown whole, in bytes. Longer ones name many hosts one by one.
 const maxReason = 400

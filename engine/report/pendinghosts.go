@@ -6,14 +6,13 @@ import (
 	"holdfast/engine"
 )
 
-// pendingHosts folds what would be said of each host of a large batch that is changed
-// without disruption into one line. Such a host takes no hold.
+// pendingHosts folds the lines of hosts in a large batch that change without disruption into one line. These
+// hosts take no hold.
 type pendingHosts struct {
-	rest map[string]bool // hosts of a large batch that have neither ended nor begun to take a hold
-	done []string        // of them, those that match
+	rest map[string]bool // hosts of a large batch that have neither ended nor started to take a hold
+	done []string        // hosts that match, and have no line yet
 }
 
-// addEvent takes the next event.
 func (c *pendingHosts) addEvent(e engine.Event) {
 	switch {
 	case e.Type == engine.BatchStarted:
@@ -31,7 +30,7 @@ func (c *pendingHosts) addEvent(e engine.Event) {
 	}
 }
 
-// foldsLine reports whether the line of an event is left to the crowd's.
+// foldsLine reports whether doneLine covers the line of this event.
 func (c *pendingHosts) foldsLine(e engine.Event) bool {
 	switch e.Type {
 	case engine.HostDone:
@@ -42,8 +41,7 @@ func (c *pendingHosts) foldsLine(e engine.Event) bool {
 	return false
 }
 
-// doneLine is what is said of all of them, when there are no more, or the batch or
-// run is over.
+// doneLine returns the line for all of these hosts, once none is left or the batch or the run has ended.
 func (c *pendingHosts) doneLine(e engine.Event) string {
 	over := len(c.rest) == 0 || e.Type == engine.BatchEnded || e.Type == engine.RunEnded
 	if len(c.done) == 0 || !over {

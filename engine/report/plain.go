@@ -12,19 +12,19 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Plain writes a line for each thing worth knowing, for cron, CI and logs.
+// Plain writes a line for each notable event, for cron, CI and logs.
 type Plain struct {
 	W     io.Writer
 	Style Style
-	Short bool // no time in front
-	Plan  bool // the plan is shown when it is made
-	Terse bool // steps that go well are left out
-	Full  bool // every step is shown, when it begins and when it ends
+	Short bool // omit the time of each line
+	Plan  bool // show each plan
+	Terse bool // omit successful steps
+	Full  bool // show the begin and the end of every step
 
 	sum       *summary
 	pending   pendingHosts
 	steps     planSteps
-	unreached []string // hosts that could not be reached when all were last looked at
+	unreached []string // unreachable hosts since facts were last gathered
 }
 
 // Emit writes the line of an event, if it has one.
@@ -33,8 +33,8 @@ func (p *Plain) Emit(e engine.Event) error {
 	return err
 }
 
-// eventLine is the line of an event with its time, or "". What is folded may come
-// before it. The end of a run brings the summary with it.
+// eventLine returns the line of an event with its time, or "". Folded lines may precede it, and the summary
+// follows the end of a run.
 func (p *Plain) eventLine(e engine.Event) string {
 	if p.sum == nil {
 		p.sum = newSummary()
@@ -52,14 +52,13 @@ func (p *Plain) eventLine(e engine.Event) string {
 	if e.Type == engine.RunEnded {
 		text = p.sum.formatSummary() + strings.TrimSuffix(text, "\n") + "\n" + p.completenessText(*e.End) + p.nextStepsText(*e.End)
 	}
-	crowd := p.pending.doneLine(e)
-	if crowd != "" {
-		crowd = p.withTime(e, "  "+p.Style.green(crowd))
+	done := p.pending.doneLine(e)
+	if done != "" {
+		done = p.withTime(e, "  "+p.Style.green(done))
 	}
-	return crowd + text
+	return done + text
 }
 
-// withTime is a text with the time of an event in front.
 func (p *Plain) withTime(e engine.Event, text string) string {
 	if text == "" {
 		return ""
@@ -70,7 +69,6 @@ func (p *Plain) withTime(e engine.Event, text string) string {
 	return text + "\n"
 }
 
-// eventText is what a person reads about an event.
 func (p *Plain) eventText(e engine.Event) string {
 	switch e.Type {
 	case engine.RunStarted:
@@ -109,7 +107,6 @@ func (p *Plain) eventText(e engine.Event) string {
 	return ""
 }
 
-// batchName names a batch.
 func batchName(e engine.Event) string {
 	name := fmt.Sprintf("batch %d", e.Batch)
 	if len(e.Canaries) > 0 {
@@ -127,7 +124,7 @@ func (p *Plain) planText(e engine.Event) string {
 	return strings.TrimRight("plan\n"+b.String(), "\n")
 }
 
-// quickStep steps that say nothing are not worth a line.
+// quickStep is the duration below which a step without a message gets no line.
 const quickStep = engine.Duration(500 * time.Millisecond)
 
 func (p *Plain) stepText(e engine.Event) string {
@@ -139,7 +136,7 @@ func (p *Plain) stepText(e engine.Event) string {
 	case e.Failure != nil && e.Host == "" && e.Failure.Kind != engine.StoppedFailure:
 		return fullFailure(p.Style.red("  "+stepName(e)+" failed"), e, *e.Failure)
 	case p.Terse && (e.Host != "" || e.Type == engine.StepProgress && e.Took > 0):
-		return "" // the board shows it
+		return "" // the live status shows the step
 	case e.Type == engine.StepProgress && e.Took > 0:
 		return longStepLine(where, e)
 	case e.Type == engine.StepProgress && where == "":
@@ -156,7 +153,6 @@ func (p *Plain) stepText(e engine.Event) string {
 	return fmt.Sprintf("  %s: %s %s", where, e.Step, p.Style.faint(formatDuration(e.Took)))
 }
 
-// failureText is all that is known of why a host failed, and what became of it.
 func (p *Plain) failureText(e engine.Event) string {
 	if e.Failure.Kind == engine.StoppedFailure {
 		return fullFailure(p.Style.yellow("  "+e.Host)+" stopped at "+e.Failure.Step, e, *e.Failure)
@@ -164,7 +160,6 @@ func (p *Plain) failureText(e engine.Event) string {
 	return fullFailure(p.Style.red("  "+e.Host+" failed")+" at "+e.Failure.Step, e, *e.Failure)
 }
 
-// stepName names a step of no host.
 func stepName(e engine.Event) string {
 	if e.Cluster != "" {
 		return e.Step + " of " + e.Cluster
@@ -172,7 +167,6 @@ func stepName(e engine.Event) string {
 	return e.Step
 }
 
-// fullFailure is a failure where it happens.
 func fullFailure(what string, e engine.Event, f engine.Failure) string {
 	lines := []string{what + ": " + f.Cause}
 	for _, l := range failureDetails(e.Host, e.Message, f) {
@@ -181,7 +175,6 @@ func fullFailure(what string, e engine.Event, f engine.Failure) string {
 	return strings.Join(lines, "\n")
 }
 
-// commandName is a command of one line, or says how long a script is.
 func commandName(s string) string {
 	s = strings.TrimSpace(s)
 	if n := strings.Count(s, "\n"); n > 0 {
@@ -192,7 +185,6 @@ func commandName(s string) string {
 
 var longHash = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 
-// shortHashes cuts commits and digests to what tells them apart.
 func shortHashes(s string) string {
 	return longHash.ReplaceAllStringFunc(s, func(h string) string { return h[:12] })
 }
@@ -222,7 +214,6 @@ func (p *Plain) endText(end engine.RunEnd) string {
 	return strings.Join(lines, "\n")
 }
 
-// nextStepsText is what is to be done about a run that did not succeed.
 func (p *Plain) nextStepsText(end engine.RunEnd) string {
 	lines := p.sum.nextSteps(end)
 	if len(lines) == 0 {
@@ -231,7 +222,6 @@ func (p *Plain) nextStepsText(end engine.RunEnd) string {
 	return p.Style.bold("What to do") + "\n  " + strings.Join(lines, "\n  ") + "\n"
 }
 
-// formatDuration is a duration without false precision.
 func formatDuration(d engine.Duration) string {
 	t := time.Duration(d)
 	switch {

@@ -12,9 +12,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// WritePlan shows a plan to a person: what changes, why and how on each group
-// of hosts that are alike, in which order, what is left out, and the totals.
-// With verbose every step is shown with its bound.
+// WritePlan writes a plan for a person: changes, rules and actions of each group of alike hosts, the order,
+// the exclusions and the totals. With verbose it adds every step with its timeout.
 func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
 	v := planView{p: withSafeTexts(p), byHost: map[string]*engine.HostPlan{}, style: style, verbose: verbose}
 	for i := range v.p.Hosts {
@@ -40,8 +39,8 @@ func WritePlan(w io.Writer, p engine.Plan, style Style, verbose bool) error {
 type planView struct {
 	b        strings.Builder
 	p        engine.Plan
-	later    []engine.Exclusion // of hosts that wait for their window to open
-	excluded []engine.Exclusion // of all others
+	later    []engine.Exclusion // hosts that wait for their window
+	excluded []engine.Exclusion // all other exclusions
 	byHost   map[string]*engine.HostPlan
 	style    Style
 	verbose  bool
@@ -60,7 +59,6 @@ func (v *planView) writeRefusals() {
 	v.writeLine("")
 }
 
-// writeGroups shows hosts whose changes read the same once, folded.
 func (v *planView) writeGroups() {
 	var order []string
 	hosts := map[string][]engine.HostPlan{}
@@ -106,7 +104,6 @@ func planHostNames(group []engine.HostPlan) []string {
 	return out
 }
 
-// describeHost is a host's changes and actions as text; all of it, or folded.
 func (v *planView) describeHost(hp engine.HostPlan, all bool) string {
 	var b strings.Builder
 	wanted, drift := splitChanges(hp.Changes, isDrift)
@@ -140,7 +137,6 @@ func (v *planView) writeSteps(hp engine.HostPlan) {
 	}
 }
 
-// writeCommands shows what a play runs on a host and asks about it, each on a line.
 func (v *planView) writeCommands(hp engine.HostPlan) {
 	var lines []string
 	for _, s := range slices.Concat(hp.Stage, hp.Sequence) {
@@ -170,7 +166,6 @@ func (v *planView) writeStepList(indent string, steps []engine.Step) {
 	}
 }
 
-// writeOrder shows what happens when: staging first, then batch by batch.
 func (v *planView) writeOrder() {
 	if len(v.p.Refusals) > 0 || !v.p.HasWork() && len(v.later) == 0 {
 		return
@@ -191,7 +186,6 @@ func (v *planView) writeOrder() {
 	v.writeLine("")
 }
 
-// writeLanes shows staging: members of a cluster in turn, all others side by side.
 func (v *planView) writeLanes() {
 	var alone []string
 	for _, l := range v.p.Lanes {
@@ -217,8 +211,7 @@ func (v *planView) writeExcluded() {
 	v.writeLine("")
 }
 
-// writeUnhealthy names the etcd clusters with which something is wrong, unless they are
-// why the plan is refused.
+// writeUnhealthy names the unhealthy etcd clusters. It skips a refused plan, because the refusals name them.
 func (v *planView) writeUnhealthy() {
 	if len(v.p.UnhealthyClusters) == 0 || len(v.p.Refusals) > 0 {
 		return

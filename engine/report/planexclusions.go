@@ -7,8 +7,6 @@ import (
 	"holdfast/engine"
 )
 
-// splitExclusions parts the hosts that are left out only until their window opens, and
-// are staged meanwhile, from the others.
 func (v *planView) splitExclusions() (later, out []engine.Exclusion) {
 	refused := len(v.p.Refusals)+len(v.p.Unfinished) > 0
 	for _, x := range v.p.Excluded {
@@ -21,7 +19,6 @@ func (v *planView) splitExclusions() (later, out []engine.Exclusion) {
 	return later, out
 }
 
-// writeWindows shows who is disrupted later, and when.
 func (v *planView) writeWindows() {
 	staged := v.stagedHosts()
 	type key struct {
@@ -49,7 +46,6 @@ func (v *planView) writeWindows() {
 	}
 }
 
-// stagedHosts are the hosts that this run stages.
 func (v *planView) stagedHosts() map[string]bool {
 	staged := map[string]bool{}
 	for _, l := range v.p.Lanes {
@@ -60,8 +56,8 @@ func (v *planView) stagedHosts() map[string]bool {
 	return staged
 }
 
-// writeUnfinished shows which hosts an earlier roll-out has not reached, which is
-// why no other one is begun, and the ways out.
+// writeUnfinished writes the hosts that an earlier roll-out left unfinished, which refuses the plan, and the
+// ways out.
 func (v *planView) writeUnfinished() {
 	if len(v.p.Unfinished) == 0 {
 		return
@@ -81,8 +77,7 @@ func (v *planView) writeUnfinished() {
 	v.writeLine("  %s\n", "to leave it unfinished: add --continue-over-incomplete")
 }
 
-// unfinishedLines folds hosts of which the same is to be said. Of many that differ it
-// gives some, unless all is set.
+// unfinishedLines groups hosts with the same reason. Unless all is set it shortens a long list.
 func unfinishedLines(list []engine.UnfinishedHost, all bool) []string {
 	var order []string
 	hosts := map[string][]string{}
@@ -110,7 +105,6 @@ func unfinishedLines(list []engine.UnfinishedHost, all bool) []string {
 	return lines
 }
 
-// writeSoak shows how long canaries run before a batch.
 func (v *planView) writeSoak(d engine.Duration, first bool) {
 	switch {
 	case d <= 0:
@@ -121,7 +115,6 @@ func (v *planView) writeSoak(d engine.Duration, first bool) {
 	}
 }
 
-// writeGates shows what is asked before and after a batch.
 func (v *planView) writeGates(b engine.Batch) {
 	if !v.verbose {
 		return
@@ -135,8 +128,7 @@ func (v *planView) writeGates(b engine.Batch) {
 	}
 }
 
-// operationDetail is what a step takes with it: a command, a question, or files for the
-// host.
+// operationDetail returns the command, the question or the size of the uploads of a step.
 func operationDetail(do engine.Op) string {
 	switch {
 	case do.Command != nil:
@@ -159,7 +151,6 @@ func operationDetail(do engine.Op) string {
 	return ""
 }
 
-// gateQuestion is what a gate asks, and where.
 func gateQuestion(g engine.Gate) string {
 	switch {
 	case g.HTTP != nil:
@@ -172,7 +163,6 @@ func gateQuestion(g engine.Gate) string {
 	return g.Command
 }
 
-// gateDemands are how good the answers of a gate must be, where it says so.
 func gateDemands(g engine.Gate) string {
 	text := ""
 	if g.HTTP != nil && g.HTTP.Status != 0 {

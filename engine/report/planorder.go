@@ -9,21 +9,20 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// batchView is a batch as it is shown: its hosts by pool, with the zone they
-// are in.
+// batchView is a batch as a plan shows it: its hosts by pool and zone.
 type batchView struct {
 	parts []batchPart
-	soak  engine.Duration // before it
+	soak  engine.Duration // before the batch
 }
 
-// batchPart is what a batch has of one pool; hosts that are not disrupted take no
-// seat of it and are apart.
+// batchPart holds the hosts that a batch has of one pool. Hosts without disruption use no budget and have a
+// part of their own.
 type batchPart struct {
 	pool, zone string
 	quiet      bool
 	canary     bool
 	hosts      []string
-	pace       int // hosts at a time, where many batches are shown as one
+	pace       int // hosts at a time, if one line stands for many batches
 }
 
 func (v *planView) viewBatch(b engine.Batch) batchView {
@@ -45,19 +44,18 @@ func (v *planView) viewBatch(b engine.Batch) batchView {
 	return out
 }
 
-// isAlike reports whether a batch comes right after another, and they differ in
-// nothing but which hosts they have.
+// isAlike reports whether two batches without a soak between them differ only in their hosts.
 func (b batchView) isAlike(other batchView) bool {
 	return b.soak == 0 && slices.EqualFunc(b.parts, other.parts, func(x, y batchPart) bool {
 		return x.pool == y.pool && x.zone == y.zone && x.quiet == y.quiet && x.canary == y.canary && len(x.hosts) == len(y.hosts)
 	})
 }
 
-// minAlikeBatches is how many batches in a row must be alike to be shown as one line.
+// minAlikeBatches is the number of alike batches in a row that are shown as one line.
 const minAlikeBatches = 4
 
-// writeBatches shows who is disrupted together, in order; a long row of batches
-// that are alike is one line, unless verbose.
+// writeBatches writes the batches in order. Unless verbose, it folds long rows of alike batches into one
+// line.
 func (v *planView) writeBatches() {
 	views := make([]batchView, 0, len(v.p.Batches))
 	for _, b := range v.p.Batches {
@@ -80,7 +78,6 @@ func (v *planView) writeBatches() {
 	}
 }
 
-// formatAlikeBatches shows batches that are alike as one.
 func (v *planView) formatAlikeBatches(views []batchView) string {
 	all := batchView{parts: slices.Clone(views[0].parts)}
 	for n := range all.parts {
@@ -114,18 +111,18 @@ func (v *planView) formatBatch(b batchView) string {
 	return strings.Join(parts, "  ")
 }
 
-// exclusionGroup is hosts that are left out for one kind of reason.
+// exclusionGroup holds the excluded hosts with one kind of reason.
 type exclusionGroup struct {
 	why  engine.ExclusionKind
 	text string
 }
 
-// maxExclusionRows is how many hosts may be left out for one kind of reason before they
-// are folded into one line with an example.
+// maxExclusionRows is the number of hosts with one kind of reason before they are folded into one line with
+// an example.
 const maxExclusionRows = 10
 
-// groupExclusions shows each host with its own reason; hosts with the same reason
-// are folded, and so are many hosts of one kind, unless all is set.
+// groupExclusions groups hosts by their reason. Unless all is set it folds many hosts of one kind, even if
+// their reasons differ.
 func groupExclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 	kinds := map[engine.ExclusionKind]int{}
 	for _, x := range list {
@@ -160,7 +157,6 @@ func groupExclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 	return groups
 }
 
-// exampleReason is the reason of the first host that is left out like that.
 func exampleReason(list []engine.Exclusion, why engine.ExclusionKind) string {
 	i := slices.IndexFunc(list, func(x engine.Exclusion) bool { return x.Why == why })
 	return ", such as " + list[i].Host + ": " + list[i].Reason

@@ -7,7 +7,6 @@ import (
 	"holdfast/engine"
 )
 
-// totalsText is a plan in numbers.
 func (v *planView) totalsText() string {
 	p := v.p
 	matching := formatCount(len(p.Matching), "host matches", "hosts match")
@@ -36,7 +35,6 @@ func (v *planView) totalsText() string {
 	return text
 }
 
-// changeCounts counts the hosts that are changed, and how; now, or in a window.
 func (v *planView) changeCounts() string {
 	later := map[string]bool{}
 	for _, x := range v.later {

@@ -10,8 +10,7 @@ import (
 	"holdfast/engine/wire"
 )
 
-// Redactor hides sensitive values from everything behind it: each is replaced
-// wherever it appears in an event.
+// Redactor replaces sensitive values in every event before it passes the event on.
 type Redactor struct {
 	Sensitive []string
 	To        Sink
@@ -27,7 +26,7 @@ func (r Redactor) Emit(e engine.Event) error {
 	return r.To.Emit(HideSensitive(e, r.Sensitive))
 }
 
-// RedactPlan is a plan without the sensitive values. The error is always nil.
+// RedactPlan returns a plan without the sensitive values. The error is always nil.
 func RedactPlan(p engine.Plan, sensitive []string) (engine.Plan, error) {
 	if len(sensitive) == 0 {
 		return p, nil
@@ -35,9 +34,9 @@ func RedactPlan(p engine.Plan, sensitive []string) (engine.Plan, error) {
 	return HideSensitive(p, sensitive), nil
 }
 
-// HideSensitive is v with the sensitive values in every text of it replaced. The words
-// of the program stay: they say nothing about a value that happens to be one of
-// them, and without them an event could not be read.
+// HideSensitive returns v with the sensitive values replaced in every text. It keeps the words of the
+// program, such as the kind of an event: a value that equals one of them stays secret, and without these
+// words nothing can read the event.
 func HideSensitive[T any](v T, sensitive []string) T {
 	if len(sensitive) == 0 {
 		return v
@@ -45,7 +44,7 @@ func HideSensitive[T any](v T, sensitive []string) T {
 	return wire.RewriteTexts(v, false, newReplacer(sensitive).Replace)
 }
 
-// newReplacer replaces the longest values first, since one may contain another.
+// newReplacer returns a replacer that prefers the longest value, because one value may contain another.
 func newReplacer(sensitive []string) *strings.Replacer {
 	var values []string
 	for _, v := range sensitive {
@@ -63,12 +62,12 @@ func newReplacer(sensitive []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// longLine is how long, in bytes, a line of a sensitive value of many lines
-// must be to be hidden on its own: shorter ones, such as "}", are everywhere.
+// longLine is the minimum length, in bytes, at which a single line of a long sensitive value is hidden.
+// Shorter lines, such as "}", are too common.
 const longLine = 8
 
-// valueSpellings are the forms in which a value may turn up: as it is, without the
-// space around it, as sh and as Go and JSON quote it, and line by line.
+// valueSpellings returns the forms in which a value may appear: unchanged, trimmed, quoted by sh, by Go and
+// by JSON, and line by line.
 func valueSpellings(v string) []string {
 	trimmed := strings.TrimSpace(v)
 	plain := []string{v, trimmed}
@@ -86,5 +85,4 @@ func valueSpellings(v string) []string {
 	return all
 }
 
-// withoutQuotes is a quoted text without its quotes.
 func withoutQuotes(quoted string) string { return quoted[1 : len(quoted)-1] }

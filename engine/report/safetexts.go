@@ -7,13 +7,11 @@ import (
 	"holdfast/engine/wire"
 )
 
-// withSafeTexts returns v with every text in it made fit to be shown. What a host says is
-// untrusted: it can neither do anything to the terminal nor make lines that
-// could be taken for holdfast's own.
+// withSafeTexts returns v with every text made safe for a terminal. Text from hosts is untrusted: it must not
+// control the terminal, or imitate the lines of holdfast.
 func withSafeTexts[T any](v T) T { return wire.RewriteTexts(v, true, safeText) }
 
-// safeText is a text of a host for a terminal; its lines but the first are
-// indented further than any line of holdfast's own.
+// safeText makes a text of a host safe. It indents all lines but the first further than any line of holdfast.
 func safeText(s string) string {
 	s = textutil.Printable(s)
 	if !strings.ContainsAny(s, "\n\t") {

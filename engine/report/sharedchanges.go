@@ -11,13 +11,13 @@ import (
 // ownContents stands for contents that differ from host to host.
 const ownContents = "(differs from host to host)"
 
-// mayDifferByHost reports whether hosts may be shown as one though the change
-// has other contents on each: a file that is made from one template.
+// mayDifferByHost reports whether a plan may show hosts together although the contents of this change differ:
+// a file made from one template.
 func mayDifferByHost(c engine.Change) bool {
 	return c.Module == "config" && strings.HasPrefix(c.Resource, "file ")
 }
 
-// changeShape is what two changes have in common that differ in contents only.
+// changeShape returns a key that is equal for changes that differ only in contents.
 func changeShape(c engine.Change) string {
 	text := fmt.Sprintf("%q %q %q %q %t %q", c.Module, c.Resource, c.Verb, c.Rule, c.Drift, actionNames(c.Actions))
 	if !mayDifferByHost(c) {
@@ -26,7 +26,6 @@ func changeShape(c engine.Change) string {
 	return text
 }
 
-// changeShapes is what lists of changes have in common that differ in contents only.
 func changeShapes(changes []engine.Change) string {
 	var lines []string
 	for _, c := range changes {
@@ -35,8 +34,7 @@ func changeShapes(changes []engine.Change) string {
 	return strings.Join(lines, "\n")
 }
 
-// mergeChanges is the changes of hosts of one shape, with a word in place of contents
-// that differ.
+// mergeChanges merges the changes of hosts of one shape. Contents that differ become ownContents.
 func mergeChanges(lists [][]engine.Change) []engine.Change {
 	out := slices.Clone(lists[0])
 	for _, other := range lists[1:] {

@@ -7,14 +7,13 @@ import (
 	"holdfast/engine"
 )
 
-// maxCause is how long a cause may be, in bytes, where it is told in short.
+// maxCause is the longest cause of a failure in a summary, in bytes.
 const maxCause = 200
 
 var exitStatus = regexp.MustCompile(`exit status \d+$`)
 
-// shortCause is the cause of a failure in one line that is not too long. A bare exit
-// status says nothing, so that the last that was said on standard error follows,
-// which is where programs say what went wrong.
+// shortCause returns the cause of a failure in one short line. It adds the last line of standard error to a
+// bare exit status, because programs report their error there.
 func shortCause(f engine.Failure) string {
 	if !exitStatus.MatchString(f.Cause) {
 		return shortenText(f.Cause)
@@ -26,7 +25,7 @@ func shortCause(f engine.Failure) string {
 	return shortenText(f.Cause + ": " + lines[len(lines)-1])
 }
 
-// shortenText is the first line of a text, or the beginning of it.
+// shortenText returns the first line of a text, cut at maxCause.
 func shortenText(text string) string {
 	line, more, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if len(line) > maxCause {
@@ -38,7 +37,6 @@ func shortenText(text string) string {
 	return strings.TrimSpace(line) + " …"
 }
 
-// stderrLines is what a failure has on standard error, but for what its cause says.
 func stderrLines(f engine.Failure) []string {
 	var lines []string
 	for _, l := range strings.Split(f.Stderr, "\n") {
@@ -49,8 +47,8 @@ func stderrLines(f engine.Failure) []string {
 	return lines
 }
 
-// shortReason is why a run ended, with the causes of failures in short: they stand
-// whole where they happened. Where that is still too long it is cut.
+// shortReason returns the reason why a run ended, with shortened causes: the lines of the failures have them
+// whole. It cuts a reason that is still too long.
 func (s *summary) shortReason(end engine.RunEnd) (text string, cut bool) {
 	text = end.Reason
 	for _, f := range s.allFailures() {
@@ -64,7 +62,6 @@ func (s *summary) shortReason(end engine.RunEnd) (text string, cut bool) {
 	return text, false
 }
 
-// cutReason is as many whole words of a text as make a long reason.
 func cutReason(text string) string {
 	text = strings.ToValidUTF8(text[:maxReason], "")
 	if words := strings.LastIndexByte(text, ' '); words > maxReason/2 {
@@ -73,7 +70,6 @@ func cutReason(text string) string {
 	return strings.TrimRight(text, " ,;:(")
 }
 
-// allFailures are those of hosts, and of steps of none.
 func (s *summary) allFailures() []engine.Failure {
 	var list []engine.Failure
 	for _, name := range sortedKeys(s.hosts) {

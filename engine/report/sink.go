@@ -2,28 +2,27 @@ package report
 
 import "holdfast/engine"
 
-// Sink takes events.
+// Sink receives events.
 type Sink interface {
 	Emit(engine.Event) error
 }
 
-// Journaled gives each event to the journal and then to who watches. The
-// journal is what counts: its first error stops the run, and it is written to no
-// more, so that it has no gap. Who watches sees all the same how the run ends
-// then, and which hosts it gives back; that a terminal has gone away stops nothing.
+// Journaled sends each event to the journal and then to the view. The first error of the journal stops the
+// run, and ends the journal, so that it has no gap. The view still shows how the run ends and which hosts it
+// releases. Errors of the view are ignored: a lost terminal must not stop a run.
 type Journaled struct {
 	Journal, View Sink
 
 	broken error
 }
 
-// Emit gives the event to both.
+// Emit passes the event to both. A step whose start is not in the journal does not begin.
 func (j *Journaled) Emit(e engine.Event) error {
 	if j.broken == nil {
 		if j.broken = j.Journal.Emit(e); j.broken != nil && e.Type == engine.StepStarted {
-			return j.broken // so it does not begin
+			return j.broken // the step must not begin
 		}
 	}
-	_ = j.View.Emit(e) // see above
+	_ = j.View.Emit(e) // a lost terminal must not stop the run
 	return j.broken
 }

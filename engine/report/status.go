@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// WriteStatus shows the fleet: counts by pool, with since when it is complete or
-// not, then the hosts that are not updated, and etcd clusters.
+// WriteStatus writes the counts of each pool and since when it is complete, then the hosts that are not
+// updated, and the etcd clusters.
 func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error {
 	s = withSafeTexts(s)
 	head := []string{"POOL", "TOTAL"}
@@ -64,7 +64,6 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 	return writeUnhealthyClusters(w, s.UnhealthyClusters, style)
 }
 
-// writeUnhealthyClusters names the etcd clusters with which something is wrong.
 func writeUnhealthyClusters(w io.Writer, sick []engine.UnhealthyCluster, style Style) error {
 	for _, s := range sick {
 		if _, err := fmt.Fprintln(w, style.red(s.String())); err != nil {
@@ -74,7 +73,6 @@ func writeUnhealthyClusters(w io.Writer, sick []engine.UnhealthyCluster, style S
 	return nil
 }
 
-// sinceText is since when, if that is known.
 func sinceText(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -82,7 +80,6 @@ func sinceText(t time.Time) string {
 	return ", since " + t.UTC().Format(timeLayout)
 }
 
-// countUpdated says how many hosts of pools are updated.
 func countUpdated(pools []engine.PoolStatus) string {
 	updated, total := 0, 0
 	for _, p := range pools {
@@ -92,8 +89,8 @@ func countUpdated(pools []engine.PoolStatus) string {
 	return fmt.Sprintf("%d of %s updated", updated, formatCount(total, "host", "hosts"))
 }
 
-// shownStates are the states that have a column: all, so that a table looks the
-// same every day, but those that are only of interest where a host is in them.
+// shownStates returns the states that have a column. Pending and drifted have one only if a host is in them;
+// all others always have one, so that tables look the same every day.
 func shownStates(s engine.Status) []engine.HostState {
 	return slices.DeleteFunc(engine.HostStates(), func(state engine.HostState) bool {
 		rare := state == engine.Pending || state == engine.Drifted
@@ -101,8 +98,7 @@ func shownStates(s engine.Status) []engine.HostState {
 	})
 }
 
-// writeHosts lists hosts; unless verbose, those alike are folded and updated
-// ones are not listed.
+// writeHosts writes a table of hosts. Unless verbose it folds hosts that are alike, and omits updated ones.
 func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 	type key struct{ state, version, note string }
 	var order []key
@@ -136,8 +132,8 @@ func writeHosts(w io.Writer, s engine.Status, verbose bool) error {
 	return writeHostTable(w, rows)
 }
 
-// writeHostTable writes a table of hosts. What is to change on a host, where that is too
-// long for its line, comes below it.
+// writeHostTable writes a table of hosts. For hosts with changes it allows less width, so that longer notes
+// go below the row.
 func writeHostTable(w io.Writer, rows [][]string) error {
 	return writeTableWithNotes(w, rows, func(row []string) int {
 		if slices.Contains([]engine.HostState{engine.Pending, engine.Staged, engine.Drifted, engine.PausedState}, engine.HostState(row[1])) {
@@ -147,7 +143,6 @@ func writeHostTable(w io.Writer, rows [][]string) error {
 	})
 }
 
-// wrapText is a text in lines that are not too long, unless a word is.
 func wrapText(indent, text string) string {
 	var b strings.Builder
 	line := indent
@@ -171,7 +166,6 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// shortDigest is the beginning of a digest, as people know it from git.
 func shortDigest(digest string) string {
 	return strings.TrimPrefix(engine.ShortDigest(digest), "sha256:")
 }

@@ -13,16 +13,15 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// terminalSize is that of a terminal, in columns and lines. Zero is not known.
+// terminalSize is the size of a terminal in columns and lines. Zero means unknown.
 type terminalSize struct{ width, height int }
 
 const (
-	mostActive = 8 // lines about what goes on now
-	mostPools  = 6 // more are shown as one
+	mostActive = 8 // lines about active steps
+	mostPools  = 6 // more pools are summed up in one line
 )
 
-// renderStatus is the board on a terminal of that size, now. It leaves the terminal
-// a line for what scrolls by above it.
+// renderStatus renders the status for a terminal. It leaves one line free for the output that scrolls above.
 func (b *liveStatus) renderStatus(on terminalSize, now time.Time) string {
 	var lines []string
 	rows := b.poolRows(on.height)
@@ -34,7 +33,7 @@ func (b *liveStatus) renderStatus(on terminalSize, now time.Time) string {
 		lines = append(lines, firstFitting(on.width, b.poolVariants(p, wide)))
 	}
 	for _, name := range sortedKeys(b.clusters) {
-		if s := b.clusters[name].sample; s.Voters == 0 && len(s.Problems) == 0 { // no news yet
+		if s := b.clusters[name].sample; s.Voters == 0 && len(s.Problems) == 0 { // no sample yet
 			continue
 		}
 		lines = append(lines, b.clusterLine(name, *b.clusters[name], on.width, now))
@@ -53,7 +52,6 @@ func (b *liveStatus) renderStatus(on terminalSize, now time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
-// poolRows are the pools, or their sum if there are too many for the terminal.
 func (b *liveStatus) poolRows(height int) []*poolCount {
 	if len(b.pools) <= mostPools && (height == 0 || len(b.pools) < height/2) || len(b.pools) < 2 {
 		return b.pools
@@ -69,8 +67,6 @@ func (b *liveStatus) poolRows(height int) []*poolCount {
 	return []*poolCount{sum}
 }
 
-// firstFitting is the first of some ways to say the same that is not too wide, or the
-// last.
 func firstFitting(width int, ways []string) string {
 	for _, w := range ways {
 		if ansi.StringWidth(w) <= width {
@@ -80,8 +76,7 @@ func firstFitting(width int, ways []string) string {
 	return ways[len(ways)-1]
 }
 
-// poolVariants says how far a pool is, in ways that get shorter; names are padded to
-// wide columns.
+// poolVariants returns lines about a pool, the longest first. It pads the name to wide columns.
 func (b *liveStatus) poolVariants(p *poolCount, wide int) []string {
 	name := b.style.bold(p.name) + strings.Repeat(" ", wide-ansi.StringWidth(p.name))
 	done, staged, failed := fmt.Sprintf("  done %d/%d", p.done, p.hosts), "", ""
@@ -91,13 +86,13 @@ func (b *liveStatus) poolVariants(p *poolCount, wide int) []string {
 	if p.failed > 0 {
 		failed = b.style.red(fmt.Sprintf("  failed %d", p.failed))
 	}
-	if p.hosts == 0 { // its window is closed
+	if p.hosts == 0 { // the window is closed
 		return []string{name + staged + failed}
 	}
 	return []string{name + " " + progressBar(p.done, p.hosts) + done + staged + failed, name + done + staged + failed, name + done + failed}
 }
 
-// clusterLine says how an etcd cluster is, and how old that news is.
+// clusterLine returns the line of an etcd cluster, with the age of the last sample.
 func (b *liveStatus) clusterLine(name string, w etcdWatch, width int, now time.Time) string {
 	s := w.sample
 	if s.Voters == 0 {
@@ -127,8 +122,8 @@ func (b *liveStatus) clusterLine(name string, w etcdWatch, width int, now time.T
 	return text
 }
 
-// stepLines says what goes on now in at most that many lines: by host, or by step
-// if there are more hosts than that. Hosts that are disrupted come first.
+// stepLines returns at most that many lines about active steps, disrupted hosts first. It groups by step if
+// there are more hosts.
 func (b *liveStatus) stepLines(most int, now time.Time) []string {
 	names := sortedKeys(b.active)
 	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(b.calmRank(x), b.calmRank(y)) })
@@ -154,7 +149,6 @@ func (b *liveStatus) stepLines(most int, now time.Time) []string {
 	return lines
 }
 
-// calmRank returns 1 for a step that disrupts nothing, which sorts it behind others.
 func (b *liveStatus) calmRank(name string) int {
 	if b.active[name].calm {
 		return 1
@@ -187,7 +181,6 @@ func (b *liveStatus) foldedStepLines(names []string, most int, now time.Time) []
 	return lines
 }
 
-// formatElapsed is the time since then, in whole seconds.
 func formatElapsed(since, now time.Time) string {
 	d := max(0, now.Sub(since)).Truncate(time.Second)
 	if d < 2*time.Minute {
@@ -196,7 +189,6 @@ func formatElapsed(since, now time.Time) string {
 	return d.String()
 }
 
-// progressBar is done of all, ten wide.
 func progressBar(done, all int) string {
 	const width = 10
 	full := 0

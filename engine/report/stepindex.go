@@ -8,12 +8,12 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// planSteps are the steps of a plan, by where they are done and by name.
+// planSteps holds the steps of a plan by host and name.
 type planSteps map[string]engine.Step
 
 func stepKey(host, step string) string { return host + "\x00" + step }
 
-// indexSteps indexes the steps of a plan. Those of batches are of no host.
+// indexSteps indexes the steps of a plan. Steps of batches have no host.
 func indexSteps(p engine.Plan) planSteps {
 	all := planSteps{}
 	add := func(host string, steps []engine.Step) {
@@ -31,14 +31,13 @@ func indexSteps(p engine.Plan) planSteps {
 	return all
 }
 
-// isNotable reports whether a step is worth a line however short it is: it changes
-// the host, asks a gate, or runs what somebody has written.
+// isNotable reports whether a step deserves a line however short it takes: it changes the host, asks a gate,
+// or runs a command of the operator.
 func (p planSteps) isNotable(e engine.Event) bool {
 	s, ok := p[stepKey(e.Host, e.Step)]
 	return ok && (s.ChangesHost || s.Do.Gate != nil || s.Do.Command != nil || s.Do.Exec != nil && s.Do.Exec.Display != "")
 }
 
-// stepBeginText is the line of a step that begins, where every step is shown.
 func (p *Plain) stepBeginText(e engine.Event) string {
 	if !p.Full {
 		return ""
@@ -54,7 +53,6 @@ func (p *Plain) stepBeginText(e engine.Event) string {
 	return p.Style.faint("  " + commandName(line))
 }
 
-// gatheredText says how many hosts were reached, and names those that were not.
 func (p *Plain) gatheredText(e engine.Event) string {
 	text := e.Message + " in " + e.Took.String()
 	if len(p.unreached) > 0 {

@@ -2,7 +2,7 @@ package report
 
 import "charm.land/lipgloss/v2"
 
-// Style colours text on terminals that want it, and leaves it alone elsewhere.
+// Style colours text on a terminal.
 type Style struct{ Colour bool }
 
 func (s Style) paint(style lipgloss.Style, text string) string {

@@ -7,22 +7,21 @@ import (
 	"holdfast/engine"
 )
 
-// summary folds the events of a run into what is worth knowing at its end:
-// what became of each host and how long it took, what etcd went through
-// meanwhile, and what is to be done if the run did not succeed.
+// summary collects the results of a run: the outcome of each host, durations, the health of etcd, and the next
+// step.
 type summary struct {
 	hosts      map[string]*hostSummary
 	clusters   map[string]*clusterSummary
 	etcd       etcdWatches
 	others     []engine.Event  // steps that failed on no host: gates, snapshots
-	plan       engine.Plan     // the last, as approved
-	play       int             // that it is of, from 1: there is a plan for each
-	excluded   []playExclusion // by any of the plans
+	plan       engine.Plan     // the last approved plan
+	play       int             // number of the play of that plan, from 1
+	excluded   []playExclusion // by any plan of the run
 	args       []string        // of the run
 	began, now time.Time
 }
 
-// playExclusion is a host that the plan of a play leaves alone.
+// playExclusion is a host that the plan of a play excludes.
 type playExclusion struct {
 	engine.Exclusion
 	play int
@@ -30,27 +29,27 @@ type playExclusion struct {
 
 type hostSummary struct {
 	name          string
-	did           string       // in the plays in which a step of it has begun
-	due           *plannedWork // in a play in which none has
-	begun         bool         // a step of it has begun
+	did           string       // work of the plays in which a step of the host has begun
+	due           *plannedWork // work of a play in which none has; nil without such a play
+	begun         bool         // a step of the host has begun
 	staged        engine.Duration
-	held          time.Time       // zero when it is not
-	heldFor       engine.Duration // until it was released
-	neverHeld     bool            // it was never held: nothing disrupted it
+	held          time.Time       // zero while the host is not held
+	heldFor       engine.Duration // total time from hold to release
+	neverHeld     bool            // nothing disrupted the host
 	last          time.Time       // start of the last step
-	rebootOrdered time.Time       // when it was ordered to reboot, zero when it is back
-	unavailable   engine.Duration // in all, from each order until it answered again
-	updated       bool            // what was begun of it was done
-	play          int             // the last in which it was
+	rebootOrdered time.Time       // zero once the host is back
+	unavailable   engine.Duration // total time from an order to reboot until the host answers
+	updated       bool            // all work that has begun is done
+	play          int             // the last play that updated the host
 	failure       *engine.Failure
-	became        string // of a host that failed
+	became        string // state of a failed host, in words
 	fate          engine.HostFate
-	hasFallback   bool // its plan has a reboot stand in for an action that fails
+	hasFallback   bool // a reboot replaces an action that fails
 
-	failedAction *engine.Failure // the action that failed, so that it was drained and rebooted instead
+	failedAction *engine.Failure // the failed action that the reboot replaced
 }
 
-// plannedWork is what a play is to do to a host.
+// plannedWork is the work of a play on a host.
 type plannedWork struct {
 	did         string
 	hasFallback bool
@@ -67,7 +66,6 @@ func newSummary() *summary {
 	return &summary{hosts: map[string]*hostSummary{}, clusters: map[string]*clusterSummary{}, etcd: etcdWatches{}}
 }
 
-// addEvent takes the next event.
 func (s *summary) addEvent(e engine.Event) {
 	if s.began.IsZero() {
 		s.began = e.Time
@@ -79,7 +77,7 @@ func (s *summary) addEvent(e engine.Event) {
 		s.args = e.Start.Args
 	case e.Type == engine.Planned && e.Plan != nil:
 		s.addPlan(*e.Plan)
-	case e.Type == engine.EtcdSampled: // followed
+	case e.Type == engine.EtcdSampled: // followEtcd has handled it
 	case e.Host != "":
 		s.hostNamed(e.Host).addEvent(e, s.play)
 	case e.Type == engine.StepEnded && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:
@@ -87,8 +85,8 @@ func (s *summary) addEvent(e engine.Event) {
 	}
 }
 
-// followEtcd keeps the least number of healthy voters of each cluster, at every
-// moment of the run and not only when somebody looked.
+// followEtcd keeps the lowest number of healthy voters of each cluster, over all events and not only over the
+// samples.
 func (s *summary) followEtcd(e engine.Event) {
 	if e.Type == engine.EtcdSampled && e.Etcd != nil {
 		s.clusterNamed(e.Cluster).addSample(*e.Etcd)
@@ -142,7 +140,7 @@ func (h *hostSummary) addEvent(e engine.Event, play int) {
 		switch {
 		case e.Failure == nil:
 			h.addPassedStep(e)
-		case e.Kind == engine.RebootStep: // it refused
+		case e.Kind == engine.RebootStep: // the host refused to reboot
 			h.rebootOrdered = time.Time{}
 		case h.hasFallback && e.Failure.Kind == engine.ActionFailure:
 			h.failedAction = e.Failure
@@ -156,8 +154,8 @@ func (h *hostSummary) addEvent(e engine.Event, play int) {
 	}
 }
 
-// beginPlay turns to what the last plan is to do to the host: it is not done by what
-// a play before it did.
+// beginPlay replaces the work of the play before with the work of the last plan. The host is not updated
+// until that is done, too.
 func (h *hostSummary) beginPlay() {
 	if h.due == nil {
 		return
@@ -169,7 +167,7 @@ func (h *hostSummary) beginPlay() {
 	h.hasFallback, h.updated, h.due = h.due.hasFallback, false, nil
 }
 
-// workText is what was done to the host, and what was to be and was not begun.
+// workText returns the work that was done on the host, and the work that was planned and not begun.
 func (h *hostSummary) workText() string {
 	switch {
 	case h.due == nil:
@@ -198,10 +196,8 @@ func (h *hostSummary) addPassedStep(e engine.Event) {
 	}
 }
 
-// stillHeld reports whether the run took the host's hold and did not end it.
 func (h *hostSummary) stillHeld() bool { return !h.held.IsZero() }
 
-// isNonDisruptive reports whether the host was never held: nothing disrupted it.
 func (h *hostSummary) isNonDisruptive() bool { return h.begun && h.neverHeld }
 
 func durationBetween(from, to time.Time) engine.Duration {
@@ -211,10 +207,8 @@ func durationBetween(from, to time.Time) engine.Duration {
 	return engine.Duration(to.Sub(from))
 }
 
-// rolledBack reports whether the host runs the OS again that it ran before.
 func (h *hostSummary) rolledBack() bool { return h.fate == engine.RolledBackFate }
 
-// outcomeText is what became of the host, in a word or two.
 func (h *hostSummary) outcomeText() string {
 	switch {
 	case h.updated && h.failedAction != nil:

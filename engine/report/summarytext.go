@@ -10,10 +10,10 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// maxHostRows is how many hosts are shown one by one; more are folded.
+// maxHostRows is the number of hosts that are shown one by one; more are folded.
 const maxHostRows = 12
 
-// formatSummary is the summary for people, or "" if no host was touched.
+// formatSummary formats the summary for people. It returns "" if the run touched no host.
 func (s *summary) formatSummary() string {
 	var touched []*hostSummary
 	for _, name := range sortedKeys(s.hosts) {
@@ -52,7 +52,6 @@ func writeHostRows(b *strings.Builder, hosts []*hostSummary) {
 	_ = writeLongTable(b, dropEmptyColumns(rows)) // a builder takes everything
 }
 
-// dropEmptyColumns leaves out the columns in which there is nothing but dashes.
 func dropEmptyColumns(rows [][]string) [][]string {
 	var out [][]string
 	for range rows {
@@ -69,7 +68,6 @@ func dropEmptyColumns(rows [][]string) [][]string {
 	return out
 }
 
-// writeFoldedRows shows many hosts by what became of them, the failed first.
 func writeFoldedRows(b *strings.Builder, hosts []*hostSummary) {
 	type key struct{ result, held, did string }
 	groups := map[key][]string{}
@@ -92,7 +90,6 @@ func writeFoldedRows(b *strings.Builder, hosts []*hostSummary) {
 	_ = writeLongTable(b, rows) // a builder takes everything
 }
 
-// writeExtremes shows of many hosts the median and the slowest.
 func writeExtremes(b *strings.Builder, hosts []*hostSummary) {
 	for _, what := range []struct {
 		name string
@@ -113,8 +110,6 @@ func writeExtremes(b *strings.Builder, hosts []*hostSummary) {
 	}
 }
 
-// writeFallbacks names the hosts that were to be rebooted because an action failed,
-// with what became of it.
 func writeFallbacks(b *strings.Builder, hosts []*hostSummary) {
 	var order []string
 	fell := map[string][]string{}
@@ -136,7 +131,7 @@ func writeFallbacks(b *strings.Builder, hosts []*hostSummary) {
 func (s *summary) writeEtcdLines(b *strings.Builder) {
 	for _, name := range sortedKeys(s.clusters) {
 		c := s.clusters[name]
-		if c.samples+c.unknown == 0 { // it was not to be disrupted
+		if c.samples+c.unknown == 0 { // the run disrupts no member
 			continue
 		}
 		if c.samples == 0 {
@@ -158,7 +153,6 @@ func (s *summary) writeEtcdLines(b *strings.Builder) {
 	}
 }
 
-// formatMilliseconds is a latency in seconds as people compare it.
 func formatMilliseconds(seconds float64) string {
 	if ms := seconds * 1000; ms < 10 {
 		return fmt.Sprintf("%.1f ms", ms)

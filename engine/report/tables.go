@@ -16,7 +16,6 @@ import (
 
 var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
 
-// writeTable writes aligned columns.
 func writeTable(w io.Writer, rows [][]string) error {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
@@ -24,7 +23,7 @@ func writeTable(w io.Writer, rows [][]string) error {
 		for i := range r {
 			r[i] = oneLine.Replace(textutil.Printable(r[i]))
 		}
-		_, _ = fmt.Fprintln(t, strings.Join(r, "\t")) // into a builder
+		_, _ = fmt.Fprintln(t, strings.Join(r, "\t")) // a builder returns no error
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -37,17 +36,15 @@ func writeTable(w io.Writer, rows [][]string) error {
 	return nil
 }
 
-// maxTableWidth is how wide a table may be, unless its other columns are wider: what
-// does not fit of the last column comes below its row.
+// maxTableWidth is the width above which the last column of a row goes below it. Wide other columns can
+// exceed it.
 const maxTableWidth = 140
 
-// writeLongTable writes a table whose last column may be long.
 func writeLongTable(w io.Writer, rows [][]string) error {
 	return writeTableWithNotes(w, rows, func([]string) int { return maxTableWidth })
 }
 
-// writeTableWithNotes writes a table. Where a row is wider than it may be, its last
-// column comes below it.
+// writeTableWithNotes writes a table. In a row that exceeds its width the last column goes below.
 func writeTableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) int) error {
 	wide := 0
 	for n := range len(rows[0]) - 1 {
@@ -76,7 +73,7 @@ func writeTableWithNotes(w io.Writer, rows [][]string, mayBe func(row []string) 
 	return nil
 }
 
-// WriteEtcd shows etcd clusters and their members.
+// WriteEtcd writes etcd clusters and their members.
 func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
 	clusters = withSafeTexts(clusters)
 	rows := [][]string{{"CLUSTER", "MEMBER", "HOST", "ROLE", "HEALTH", "VERSION", "DB", "RAFT INDEX"}}
@@ -140,7 +137,7 @@ func formatMegabytes(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// HeldHost is a host and the hold on it.
+// HeldHost is a host with its hold.
 type HeldHost struct {
 	Host    string       `json:"host"`
 	Hold    *engine.Hold `json:"hold,omitempty"`
@@ -148,7 +145,7 @@ type HeldHost struct {
 	Expired bool         `json:"expired,omitempty"`
 }
 
-// WriteHolds lists holds; unreached is how many hosts could not be asked.
+// WriteHolds writes a table of holds. unreached is the number of unreachable hosts.
 func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 	if len(held) == 0 {
 		text := "no host is held"
@@ -185,7 +182,7 @@ func WriteHolds(w io.Writer, held []HeldHost, unreached int) error {
 
 const timeLayout = "2006-01-02 15:04 MST"
 
-// WriteRuns lists runs.
+// WriteRuns writes a table of runs.
 func WriteRuns(w io.Writer, runs []journal.Run) error {
 	if len(runs) == 0 {
 		_, err := fmt.Fprintln(w, "no runs")

@@ -9,17 +9,16 @@ import (
 	"holdfast/engine"
 )
 
-// viewport is the board on a terminal. It leaves the terminal as it found it at
-// every moment: no raw mode, the cursor stays visible, and no mode is set, so
-// that even a killed program leaves nothing to be restored.
+// viewport shows the live status on a terminal. It sets no mode: no raw mode, no hidden cursor. So even a
+// killed program leaves a usable terminal.
 type viewport struct {
 	program *tea.Program
 	out     io.Writer
-	ended   chan struct{} // closed when the program has ended, whyever
+	ended   chan struct{} // closed when the program has ended
 }
 
-// silentEnvironment is an environment in which bubbletea asks the terminal nothing:
-// nobody would read the answers, and they would end up in the operator's shell.
+// silentEnvironment makes bubbletea send no queries to the terminal. Nobody would read the answers, and they
+// would appear in the shell of the operator.
 var silentEnvironment = []string{"TERM=xterm-256color", "SSH_TTY=none"}
 
 func newViewport(b *liveStatus, out io.Writer, now time.Time) *viewport {
@@ -28,25 +27,24 @@ func newViewport(b *liveStatus, out io.Writer, now time.Time) *viewport {
 	return &viewport{program: program, out: out, ended: make(chan struct{})}
 }
 
-// run shows the board until it is closed. That it ends with an error is no
-// reason to stop a run; from then on lines are written as they are.
+// run shows the status until the viewport is closed. An error does not stop the run: showEvent then writes
+// plain lines.
 func (w *viewport) run() {
 	defer close(w.ended)
 	_, _ = w.program.Run()
 }
 
-// showEvent tells the board.
 func (w *viewport) showEvent(n liveEvent) {
 	select {
 	case <-w.ended:
 		if n.line != "" {
-			_, _ = io.WriteString(w.out, n.line+"\n") // a terminal that has gone away is no reason to stop
+			_, _ = io.WriteString(w.out, n.line+"\n") // a lost terminal must not stop the run
 		}
 		return
 	default:
 	}
 	if n.line != "" {
-		w.program.Send(tea.Println(n.line)()) // unlike the program's own Println this never waits for one that has ended
+		w.program.Send(tea.Println(n.line)()) // the program's own Println would block after its end
 	}
 	if n.event.Type != "" {
 		w.program.Send(n.event)
@@ -58,14 +56,14 @@ func (w *viewport) close() {
 	<-w.ended
 }
 
-// userCursorShape makes bubbletea leave the shape of the cursor as the operator likes
-// it: with it the style is 0, which is what it takes the terminal to have.
+// userCursorShape makes bubbletea keep the shape of the cursor that the operator has set: it becomes style 0,
+// the style that bubbletea assumes.
 const userCursorShape tea.CursorShape = -1
 
-// endOfEvents ends the board.
+// endOfEvents ends the viewport.
 type endOfEvents struct{}
 
-// screen is the board as bubbletea wants it.
+// screen is the model of bubbletea for the live status.
 type screen struct {
 	status *liveStatus
 	now    time.Time
@@ -82,7 +80,7 @@ func clockTick() tea.Cmd {
 // Init starts the clock.
 func (s screen) Init() tea.Cmd { return clockTick() }
 
-// Update takes an event, the time, the size of the terminal, or the end.
+// Update handles an event, a tick, the size of the terminal, or the end.
 func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := msg.(type) {
 	case engine.Event:
@@ -99,7 +97,7 @@ func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// View draws the board; the last frame, when the run is over, is empty.
+// View renders the status. After the end of the run it renders nothing.
 func (s screen) View() tea.View {
 	text := ""
 	if s.size.width > 0 && !s.ended {

@@ -7,8 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// waitLine is the line of a step that only waits, when it begins: hosts have
-// others that say more.
+// waitLine returns the line of a waiting step that begins. Steps of hosts have other lines.
 func waitLine(e engine.Event) string {
 	if e.Host != "" || e.Until.IsZero() {
 		return ""
@@ -23,8 +22,6 @@ func waitLine(e engine.Event) string {
 	return fmt.Sprintf("  %s%s until %s", where, e.Step, formatTime(e.Until, e.Time))
 }
 
-// longStepLine is the line of a step that takes long: for how long by now, and what it
-// waits for.
 func longStepLine(where string, e engine.Event) string {
 	line := "  "
 	if where != "" {
@@ -37,8 +34,7 @@ func longStepLine(where string, e engine.Event) string {
 	return line
 }
 
-// formatTime is a time as a person reads it now: with the day, where the time alone
-// would be taken for another day's.
+// formatTime formats a time, and adds the day if it is more than 24 hours away.
 func formatTime(t, now time.Time) string {
 	if t.Sub(now) < 24*time.Hour {
 		return t.UTC().Format("15:04:05 MST")

@@ -13,7 +13,7 @@ import (
 
 // MarshalEvent returns an event as a line of JSON.
 func MarshalEvent(e engine.Event) ([]byte, error) {
-	if e.Plan != nil { // nothing else in an event has lists that may be null
+	if e.Plan != nil { // only a plan has lists that may be nil
 		e = withLists(e)
 	}
 	line, err := json.Marshal(e)
@@ -33,9 +33,8 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
-// escapeControls escapes characters that JSON allows in texts and that do
-// something to a terminal: C1 controls, and characters that turn a line around
-// or are invisible. To a program the text stays the same.
+// escapeControls escapes characters that JSON allows in texts and that affect a terminal: C1 controls, and
+// bidirectional or invisible characters. The text stays the same to programs.
 func escapeControls(text []byte) []byte {
 	isWild := func(r rune) bool { return r >= 0x7f && r != utf8.RuneError && !unicode.IsGraphic(r) }
 	if bytes.IndexFunc(text, isWild) < 0 {
@@ -48,7 +47,7 @@ func escapeControls(text []byte) []byte {
 			b.WriteRune(r)
 		case r < 0x10000:
 			fmt.Fprintf(&b, `\u%04x`, r)
-		default: // as two halves
+		default: // as a surrogate pair
 			r -= 0x10000
 			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
 		}

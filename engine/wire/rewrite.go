@@ -2,18 +2,15 @@ package wire
 
 import "reflect"
 
-// RewriteTexts returns v with f applied to every text in it, however deep: fields,
-// elements of lists, keys and values of maps. v itself stays as it is. It goes
-// by the types, so that no field can be forgotten. Times, durations and numbers
-// are no texts (a time has no fields that can be set); words of the program,
-// such as the kind of an event, are texts only if words is set.
+// RewriteTexts returns a copy of v with f applied to every text: fields, elements of lists, keys and values
+// of maps. It uses the types of v, so that no field can be forgotten. Words of the program, such as the kind
+// of an event, are texts only if words is set. Times, durations and numbers never are.
 func RewriteTexts[T any](v T, words bool, f func(string) string) T {
 	rewriter{words: words, f: f}.rewriteValue(reflect.ValueOf(&v).Elem())
 	return v
 }
 
-// withLists returns v with an empty list for each that is nil, which JSON would
-// show as null.
+// withLists returns a copy of v with an empty list in place of each nil one, which JSON would show as null.
 func withLists[T any](v T) T {
 	rewriter{lists: true}.rewriteValue(reflect.ValueOf(&v).Elem())
 	return v
@@ -21,14 +18,14 @@ func withLists[T any](v T) T {
 
 type rewriter struct {
 	words bool
-	lists bool                // make lists that are not there empty ones
-	f     func(string) string // nil: texts stay
+	lists bool                // make nil lists empty
+	f     func(string) string // nil keeps texts
 }
 
 var textType = reflect.TypeFor[string]()
 
-// rewriteValue rewrites the texts of v, which can be set. What v only points to is
-// copied first, as others hold it, too.
+// rewriteValue rewrites the texts of v, which must be settable. It copies everything behind pointers first,
+// because others hold it, too.
 func (w rewriter) rewriteValue(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -50,7 +47,7 @@ func (w rewriter) rewriteValue(v reflect.Value) {
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return // data, which is in no output, and may be large
+			return // bytes are in no output, and may be many
 		}
 		if !v.IsNil() || w.lists {
 			list := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
