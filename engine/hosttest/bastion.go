@@ -11,20 +11,20 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// Bastion is where one run happens. It gives the run its hosts, clusters,
-// local commands, journal and clock, and can be killed.
+// Bastion is the place of one run. It provides hosts, clusters, local commands,
+// journal and clock to the run, and can be killed.
 type Bastion struct {
 	ID       string // of the run
 	Identity string // of the bastion, which several runs may share
 
 	Fault   func(Call) Fault               // asked before each call; may be nil
-	Watch   func(engine.Event)             // sees each event once it is journaled; may be nil
+	Watch   func(engine.Event)             // is called with each journaled event; may be nil
 	Journal func(engine.Event) error       // an error refuses the event; may be nil
 	Latency func(Call) time.Duration       // how long a call takes each way; may be nil
 	Command func(Command) *rollout.Reply   // answers a local command; nil: hosttest does
 	Takes   func(Command) time.Duration    // how long a local command takes; may be nil
 	Answer  func(url string) (int, string) // of web servers; nil: they do not answer
-	Asked   *Asked                         // of the run, for the laws; nil: what the run is told
+	Asked   *Asked                         // options of the run, for the laws; nil: read from the run
 
 	site  *Site
 	clock Clock
@@ -38,15 +38,15 @@ type Bastion struct {
 	begun    map[string]string // the step of each host that was journaled last, if it has not ended
 
 	// Guarded by the site's lock.
-	seen     map[string]time.Time // when the run last looked at each host
-	missed   map[string]time.Time // and last found that it does not answer
-	gathered map[string]time.Time // and cluster
-	took     map[string]time.Time // when it took each host's hold
+	seen     map[string]time.Time // when the run last gathered each host
+	missed   map[string]time.Time // when it last found each host unreachable
+	gathered map[string]time.Time // when it last gathered each cluster
+	took     map[string]time.Time // when it took the hold of each host
 	reports  runReports
 	followed followed
 	asked    *Asked
-	best     bool // it goes on with the healthy hosts of a pool where others have failed
-	retries  bool // it tries an OS again where that was rolled back
+	best     bool // other hosts of a pool begin although some have failed
+	retries  bool // hosts try an OS again that they rejected
 }
 
 type state int
@@ -64,7 +64,7 @@ type Command struct {
 	Env  []string
 }
 
-// Bastion makes a place for a run of that ID.
+// Bastion adds a bastion for a run of that ID.
 func (s *Site) Bastion(run string) *Bastion {
 	b := &Bastion{
 		ID: run, Identity: "b1", site: s, begun: map[string]string{},
@@ -76,8 +76,7 @@ func (s *Site) Bastion(run string) *Bastion {
 	return b
 }
 
-// Run gives a run that happens here, of every host, to be changed as a test
-// likes before Apply.
+// Run returns a run on this bastion, of every host. A test may change it before Apply.
 func (b *Bastion) Run() *rollout.Run {
 	return &rollout.Run{
 		Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
@@ -86,7 +85,6 @@ func (b *Bastion) Run() *rollout.Run {
 	}
 }
 
-// holdOwner is the run, as its holds name it.
 func (b *Bastion) holdOwner() engine.HoldOwner {
 	return engine.HoldOwner{Run: b.ID, Bastion: b.Identity}
 }
@@ -105,8 +103,7 @@ func (b *Bastion) Apply(ctx context.Context, r *rollout.Run) engine.RunEnd {
 	return r.Apply(ctx)
 }
 
-// Kill ends the run as SIGKILL does: nothing of it reaches a host or its
-// journal any more.
+// Kill ends the run like SIGKILL: nothing reaches a host or the journal any more.
 func (b *Bastion) Kill() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -156,21 +153,21 @@ func (b *Bastion) Emit(e engine.Event) error {
 	return nil
 }
 
-// Events are those that were journaled.
+// Events returns the journaled events.
 func (b *Bastion) Events() []engine.Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.events)
 }
 
-// Calls are what the run asked of hosts, clusters and the bastion, in order.
+// Calls returns the calls of the run to hosts, clusters and the bastion, in order.
 func (b *Bastion) Calls() []Call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.calls)
 }
 
-// Commands are those that ran on the bastion, in order.
+// Commands returns the commands that ran on the bastion, in order.
 func (b *Bastion) Commands() []Command {
 	b.mu.Lock()
 	defer b.mu.Unlock()

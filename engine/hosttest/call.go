@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// Call is one thing a run asks of the world.
+// Call is one call of a run to the world.
 type Call struct {
 	Verb    string // probe, hold, stage, reboot, release, fail hold, observe, local …
 	Host    string
@@ -20,7 +20,7 @@ type Call struct {
 	N       int // counts the run's calls, from 1
 }
 
-// Fault is what goes wrong with a call.
+// Fault is the failure of a call.
 type Fault int
 
 // The faults: none; the call is lost on its way there, or its answer on the
@@ -40,7 +40,6 @@ var (
 	errFails = errors.New("it was told to fail")
 )
 
-// deliverCall lets a call happen, with what it takes to go there and back.
 func (b *Bastion) deliverCall(ctx context.Context, c Call, do func(now time.Time) error) error {
 	b.mu.Lock()
 	c.N = len(b.calls) + 1
@@ -88,7 +87,7 @@ func (b *Bastion) sleepLatency(ctx context.Context, c Call) error {
 	return b.clock.Sleep(ctx, b.Latency(c))
 }
 
-// Connect gives a connection to a host.
+// Connect returns a connection to a host.
 func (b *Bastion) Connect(_ context.Context, h engine.Host) (rollout.Conn, error) {
 	if b.hasState(ended) {
 		return nil, errKilled
@@ -108,7 +107,7 @@ type conn struct {
 	h *Host
 }
 
-// harmless are the scripts that do nothing to a host, or end what is done.
+// harmless lists the scripts that change nothing on a host, or only end something.
 var harmless = map[string]bool{"probe": true, "look": true, "check hold": true, "abort": true, "release": true, "fail hold": true, "renew hold": true, "other": true}
 
 // Run runs a script on the host.
@@ -159,7 +158,6 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 	return c.awaitStaging(ctx, s, stages)
 }
 
-// awaitStaging waits for the host to have staged what it was told to.
 func (c conn) awaitStaging(ctx context.Context, s rollout.Script, takes time.Duration) (reply rollout.Reply, err error) {
 	if s.Live != nil {
 		s.Live([]byte("staging\n"))

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine"
 )
 
-// cluster is an etcd cluster; its health is that of its hosts.
+// cluster is an etcd cluster; its health follows from its hosts.
 type cluster struct {
 	name        string
 	allowOutage bool
@@ -29,8 +29,7 @@ func (c *cluster) countHealthy(now time.Time) int {
 
 func (c *cluster) quorum() int { return len(c.members)/2 + 1 }
 
-// electLeader keeps the leader while it is well, else makes the first healthy member
-// lead if enough of them can vote.
+// electLeader keeps a healthy leader. Else the first healthy member leads, if there is a quorum.
 func (c *cluster) electLeader(now time.Time) {
 	switch {
 	case c.countHealthy(now) < c.quorum():
@@ -67,7 +66,7 @@ func (c *cluster) clusterFacts(now time.Time) engine.ClusterFacts {
 	return f
 }
 
-// Leader is the host that leads the etcd cluster, or "".
+// Leader returns the host that leads the etcd cluster, or "".
 func (s *Site) Leader(cluster string) (leader string) {
 	s.withLock(func(now time.Time) { leader = s.clusters[cluster].clusterFacts(now).Leader() })
 	return leader
@@ -78,7 +77,7 @@ func (h *Host) Lead() {
 	h.site.withLock(func(time.Time) { h.site.clusters[h.host.Cluster].leader = h })
 }
 
-// Gather looks at an etcd cluster.
+// Gather returns the facts of an etcd cluster.
 func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
 	facts := engine.ClusterFacts{Name: name}
 	err := b.deliverCall(ctx, Call{Verb: "observe", Cluster: name}, func(now time.Time) error {
@@ -96,7 +95,7 @@ func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
 	return facts
 }
 
-// MoveLeader moves leadership off the host, if it has it.
+// MoveLeader moves leadership off the host, if the host leads.
 func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string, err error) {
 	err = b.deliverCall(ctx, Call{Verb: "move leader", Cluster: name, Host: host}, func(now time.Time) error {
 		c := b.site.clusters[name]
@@ -132,7 +131,7 @@ func (b *Bastion) AwaitMember(ctx context.Context, name, host string, tell func(
 	}
 }
 
-// Snapshot saves nothing and says where.
+// Snapshot saves nothing, and returns a file name.
 func (b *Bastion) Snapshot(ctx context.Context, name string) (string, error) {
 	err := b.deliverCall(ctx, Call{Verb: "snapshot", Cluster: name}, func(time.Time) error {
 		b.site.addToLog("%s snapshot of %s", b.ID, name)
@@ -151,9 +150,8 @@ func (b *Bastion) Defragment(ctx context.Context, name, host string) (int64, err
 	return 1, err
 }
 
-// Sample is a look at a cluster for the journal, which the run does not act
-// on. It takes a millisecond, so that it never falls on the same moment as what
-// happens on full seconds: the order of events stays the same.
+// Sample reads a cluster for the journal. It takes a millisecond, so that it never coincides with
+// events on full seconds, and the order of events is stable.
 func (b *Bastion) Sample(ctx context.Context, name string) engine.Sample {
 	var f engine.ClusterFacts
 	err := b.clock.Sleep(ctx, time.Millisecond)

@@ -13,8 +13,8 @@ const (
 	V3 = "v3"
 )
 
-// Fleet is an inventory of so many members of one etcd cluster and workers,
-// which come after them. Workers are drained.
+// Fleet returns an inventory with that many members of one etcd cluster, and then workers, which
+// are drained.
 func Fleet(members, workers int) engine.Inventory {
 	os := &engine.OS{Driver: "hosttest", Commit: V2}
 	inv := engine.Inventory{Site: "test", Pools: []engine.Pool{
@@ -33,10 +33,9 @@ func Fleet(members, workers int) engine.Inventory {
 	return inv
 }
 
-// Large is an inventory of so many hosts, as a large site has them: clusters of
-// three and of five members by turns, two to a pool and in three zones; the other
-// hosts in worker pools that come after a pool of members and, by threes, after
-// each other. A tenth of a pool may be away at once.
+// Large returns the inventory of a large site: clusters of three and five members by turns, two to
+// a pool, in three zones. The other hosts are in worker pools that come after a pool of members
+// and, in groups of three, after each other. A tenth of a pool may be unavailable.
 func Large(hosts, clusters, pools int) engine.Inventory {
 	os := &engine.OS{Driver: "hosttest", Commit: V2}
 	tenth := engine.CountOrPercent{Percent: 10, Set: true}

@@ -11,11 +11,11 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// Hold scripts are known by the variables they set: what engine.HoldScript and
-// its kin say is obeyed to the letter, and nothing else is known about them.
+// Hold scripts of package hostscript are recognized by the variables that they
+// set, and nothing else is known about them.
 
-// holdVariables reads the assignments a hold script begins with, as far as its
-// first empty line; nil if it is no hold script.
+// holdVariables reads the assignments at the beginning of a hold script, up to the first empty
+// line. It returns nil for other scripts.
 func holdVariables(script string) map[string]string {
 	if !strings.HasPrefix(script, "set -eu\numask 077\n") {
 		return nil
@@ -37,7 +37,6 @@ func holdVariables(script string) map[string]string {
 	return vars
 }
 
-// unquote undoes engine.Quote.
 func unquote(word string) string {
 	var b strings.Builder
 	for word != "" {
@@ -55,14 +54,13 @@ func unquote(word string) string {
 	return b.String()
 }
 
-// parseHoldFields reads the members of a JSON object that are written a line each.
 func parseHoldFields(lines string) engine.Hold {
 	var h engine.Hold
-	_ = json.Unmarshal([]byte("{"+strings.TrimRight(strings.TrimSpace(lines), ",")+"}"), &h) // what is no JSON names no run
+	_ = json.Unmarshal([]byte("{"+strings.TrimRight(strings.TrimSpace(lines), ",")+"}"), &h) // text that is no JSON names no run
 	return h
 }
 
-// holdScript obeys a hold script. ok is false if it is not one.
+// holdScript carries out a hold script. ok is false for other scripts.
 func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout.Reply, ok bool) {
 	vars := holdVariables(text)
 	own, isHold := vars["own"]
@@ -142,7 +140,6 @@ func (h *Host) takeHold(run string, hold engine.Hold, lasts string, now time.Tim
 	return h.printHold(0)
 }
 
-// endStaging ends a staging, because somebody takes the host.
 func (h *Host) endStaging() {
 	if h.staging != "" && !h.traits.StagesOn {
 		h.site.addToLog("the staging of %s ends", h.Name)
@@ -172,7 +169,6 @@ func (h *Host) printHold(code int) rollout.Reply {
 	return rollout.Reply{Stdout: string(text), Code: code}
 }
 
-// checkHold says whether that run holds the host.
 func (h *Host) checkHold(run string) rollout.Reply {
 	if h.isHeld() && !h.heldBut(run) {
 		return rollout.Reply{}
@@ -182,7 +178,6 @@ func (h *Host) checkHold(run string) rollout.Reply {
 	return reply
 }
 
-// heldBut reports whether anybody but these runs holds the host.
 func (h *Host) heldBut(runs ...string) bool {
 	if h.garbage != "" {
 		return true

@@ -8,8 +8,7 @@ import (
 	"holdfast/engine"
 )
 
-// Traits are how a host behaves. The zero value is a host that does what it is
-// told in no time.
+// Traits is the behaviour of a host. With the zero value all operations succeed at once.
 type Traits struct {
 	Stage    time.Duration // from the order to stage until the OS is on disk
 	Upload   time.Duration // from the start of a write until all that it writes has arrived
@@ -19,22 +18,22 @@ type Traits struct {
 	Settle   time.Duration // from the answer until its units run and its etcd member has caught up
 	Skew     time.Duration // how far its clock is ahead
 
-	DiskFull  bool     // nothing can be staged
-	Forgetful bool     // what it says it has staged is not there
+	DiskFull  bool     // staging fails: no space
+	Forgetful bool     // a staged OS gets lost
 	NoReturn  bool     // it does not come back from a reboot
 	OldOS     bool     // it comes back from a reboot with the OS it had
 	Stubborn  bool     // it refuses to reboot
 	Failing   []string // units that have failed after a reboot
 	Missing   []string // units that do not run after a reboot
 	NoEtcd    bool     // its etcd member does not come back from a reboot
-	StagesOn  bool     // a hold that is taken does not end a staging
+	StagesOn  bool     // taking a hold does not end a staging
 	Bad       string   // digest of an OS in which a unit fails
-	Unclear   string   // why its module does not understand it
+	Unclear   string   // the error of its module
 
 	ReadOnly  bool   // no setting can be written
 	ActFails  bool   // no action works
 	ActHangs  bool   // no action comes to an end
-	Forgets   bool   // that an action failed cannot be recorded
+	Forgets   bool   // the failure of an action is not recorded
 	AppDies   bool   // an action that fails ends the service, and so does every boot
 	CutsPower string // where the power is cut in a script about the setting, once: before, written, acted or recorded
 }
@@ -53,30 +52,30 @@ type Host struct {
 	returns time.Time // when it comes back; zero: it does not
 
 	booted, staged string
-	bootedAt       time.Time // when it came to run that; zero: always has
-	orderedBy      *Bastion  // to boot what is staged
-	previous       string    // OS that it ran before, and has still; "" if there is none
-	next           string    // OS that it boots next, although it does not run it; "" if that is the one it runs
+	bootedAt       time.Time // when it first ran booted; zero: since the start
+	orderedBy      *Bastion  // the bastion that ordered it to boot the staged OS
+	previous       string    // the OS of its rollback deployment; "" if there is none
+	next           string    // the OS that it boots next; "" if that is the running one
 	locked         bool
 	staging        string
 	stagedBy       time.Time
-	stager         *Bastion // whose run stages
+	stager         *Bastion // the bastion whose run stages
 	finalizeErr    string
-	plain          bool // it goes down to boot what is on its disk, and says so at once
+	plain          bool // it reboots into the OS on its disk, and reports that at once
 	setting        setting
 	memory         memory
 
 	hold     *engine.Hold
 	garbage  string // a hold file that cannot be read
-	freed    bool   // somebody has taken the last hold away
+	freed    bool   // a person removed the last hold
 	units    []string
-	ran      []string // units that ran when the host was taken
+	ran      []string // units that ran when the hold was taken
 	failed   []string
 	etcd     bool
 	drained  bool
-	rolledBy string    // run that disrupted it and has not wholly brought it back
-	rolledAt time.Time // when it did
-	lost     time.Time // when it last went from well to not
+	rolledBy string    // the run that disrupted it, until it is completely back
+	rolledAt time.Time // time of that disruption
+	lost     time.Time // when it last became unavailable
 	reboots  []string  // digests it was ordered to reboot into
 }
 
@@ -97,12 +96,11 @@ func (h *Host) enabledUnits() []string {
 	return units
 }
 
-// Change changes how the host behaves from now on.
+// Change changes the behaviour of the host.
 func (h *Host) Change(f func(*Traits)) {
 	h.site.withLock(func(time.Time) { f(&h.traits) })
 }
 
-// advanceTo lets what is due by now happen to the host.
 func (h *Host) advanceTo(now time.Time) {
 	for {
 		switch {
@@ -121,7 +119,7 @@ func (h *Host) advanceTo(now time.Time) {
 
 func isDue(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
 
-// goDown is the host going away. It comes back by itself if it was rebooting.
+// goDown takes the host down. It comes back only if it was rebooting.
 func (h *Host) goDown(at time.Time) {
 	rebooting := !h.goes.IsZero()
 	h.up, h.goes, h.staging = false, time.Time{}, ""
@@ -132,7 +130,6 @@ func (h *Host) goDown(at time.Time) {
 	h.site.addToLog("%s is down", h.Name)
 }
 
-// comeUp is the host answering from its next boot.
 func (h *Host) comeUp(at time.Time) {
 	h.up, h.since, h.returns, h.finalizeErr = true, at, time.Time{}, ""
 	h.boot++
@@ -162,16 +159,14 @@ func (h *Host) comeUp(at time.Time) {
 	h.site.addToLog("%s is up with %s", h.Name, h.booted)
 }
 
-// hasHealthyMember reports whether the host's etcd runs and has caught up.
 func (h *Host) hasHealthyMember(now time.Time) bool {
 	return h.up && h.etcd && !now.Before(h.since.Add(h.traits.Settle))
 }
 
 func (h *Host) bootID() string { return fmt.Sprintf("%s-boot-%d", h.Name, h.boot) }
 
-// hostFacts is what the host says about itself.
 func (h *Host) hostFacts(now time.Time) engine.Facts {
-	// logind takes half of the time before the shutdown begins.
+	// logind delays the shutdown for half of the time.
 	staged, stopping := h.staged, !h.goes.IsZero() && (h.plain || isDue(h.goes.Add(-h.traits.Shutdown/2), now))
 	if h.traits.Forgetful || stopping { // ostree finalizes early in a shutdown
 		staged = ""

@@ -9,9 +9,9 @@ import (
 	"holdfast/engine"
 )
 
-// The laws that no run may break, in the words of one who watches the hosts.
-// What a run could not know is no breach: that a host got lost by itself after
-// the run had last looked at it.
+// The laws that no run may break, as seen from the hosts. A run does not break a
+// law by an event that it could not know, such as a host that became unavailable
+// after the run had last gathered its facts.
 
 func (b *Bastion) reportViolation(format string, args ...any) {
 	what := fmt.Sprintf("run %s: ", b.ID) + fmt.Sprintf(format, args...)
@@ -19,8 +19,7 @@ func (b *Bastion) reportViolation(format string, args ...any) {
 	b.site.violations = append(b.site.violations, what+"\n  "+strings.Join(b.site.log, "\n  "))
 }
 
-// isDisrupted reports whether a run has disrupted the host and it is not wholly
-// back.
+// isDisrupted reports whether a run has disrupted the host and not brought it back completely.
 func (h *Host) isDisrupted(now time.Time) bool {
 	if h.rolledBy != "" && h.goes.IsZero() && !h.drained && h.isWell(now) && !h.lacksUnits() {
 		h.rolledBy = ""
@@ -28,14 +27,12 @@ func (h *Host) isDisrupted(now time.Time) bool {
 	return h.rolledBy != ""
 }
 
-// lacksUnits reports whether any unit does not run that ran when the host was
-// taken, and is to.
 func (h *Host) lacksUnits() bool {
 	enabled := h.enabledUnits()
 	return slices.ContainsFunc(h.ran, func(u string) bool { return slices.Contains(enabled, u) && !slices.Contains(h.units, u) })
 }
 
-// lawDisrupt is asked before a run drains a host or takes it down.
+// lawDisrupt checks all laws about disruption, before a run drains a host or takes it down.
 func (b *Bastion) lawDisrupt(h *Host, down bool, now time.Time) {
 	b.lawOwn(h, "disrupted")
 	if down && len(h.reboots) > 0 && h.booted == h.staged {
@@ -58,8 +55,8 @@ func (b *Bastion) lawDisrupt(h *Host, down bool, now time.Time) {
 	h.rolledBy = b.ID
 }
 
-// lawCluster: one member at a time, never without a quorum, and not while
-// another member is known to be ill.
+// lawCluster checks that one member of a cluster is disrupted at a time, never without a quorum,
+// and not while another member is known to be unhealthy.
 func (b *Bastion) lawCluster(c *cluster, h *Host, down bool, now time.Time) {
 	left := 0
 	for _, m := range c.members {
@@ -77,14 +74,14 @@ func (b *Bastion) lawCluster(c *cluster, h *Host, down bool, now time.Time) {
 	if down && left < c.quorum() && !small {
 		b.reportViolation("%s goes down and leaves %d of %d voters of cluster %s", h.Name, left, len(c.members), c.name)
 	}
-	chosen := wasUnseen(c.elected, b.gathered[c.name]) // by its members, and nobody could know
+	chosen := wasUnseen(c.elected, b.gathered[c.name]) // the members chose a leader, and no run could know
 	if down && c.leader == h && len(c.members) > 1 && left > 0 && !small && !chosen {
 		b.reportViolation("%s goes down while it leads cluster %s", h.Name, c.name)
 	}
 }
 
-// lawPool: no more hosts of a pool are unavailable than its budget, and no more
-// of the site than that of the site, but for those that were unavailable anyway.
+// lawPool checks that the unavailable hosts of a pool and of the site stay within the budgets,
+// apart from hosts that were unavailable before.
 func (b *Bastion) lawPool(h *Host, now time.Time) {
 	p, _ := b.site.Inventory.Pool(h.host.Pool)
 	size, gone, all := 0, []string{h.Name}, []string{h.Name}
@@ -108,10 +105,9 @@ func (b *Bastion) lawPool(h *Host, now time.Time) {
 	}
 }
 
-// knowsGone reports whether the host is unavailable and the run could know that.
-// Of what another run has disrupted and holds it has to know, as both have looked
-// after they took their holds. A host that the run has taken over was held by
-// then, and may go.
+// knowsGone reports whether the host is unavailable and the run could know that. A run has to know
+// the hosts that another run holds, because both gather holds after they took their own. A host
+// that the run adopted was held before, and may be disrupted.
 func (b *Bastion) knowsGone(h *Host, taken bool, now time.Time) bool {
 	if h.isDisrupted(now) {
 		return h.rolledBy == b.ID || !wasUnseen(h.rolledAt, b.seen[h.Name]) || taken && h.hold != nil && h.hold.Kind == engine.RunHold
@@ -119,6 +115,6 @@ func (b *Bastion) knowsGone(h *Host, taken bool, now time.Time) bool {
 	return !h.up && b.missed[h.Name].After(h.lost)
 }
 
-// wasUnseen reports whether what happened then was not to be seen by who looked.
-// What happened at the same moment may have come after.
+// wasUnseen reports whether an event came after the facts were gathered. An event at the same
+// moment may have come later.
 func wasUnseen(happened, looked time.Time) bool { return !happened.Before(looked) }

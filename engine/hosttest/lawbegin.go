@@ -7,11 +7,11 @@ import (
 	"holdfast/engine"
 )
 
-// The laws about roll-outs: whom a run may begin with, and when. A host that a
-// run left behind, and that the next takes up, has been begun before.
+// The laws about roll-outs: which hosts a run may begin, and when. An adopted host
+// has begun before.
 
-// lawPlanned: what is disrupted is what the plan says that was journaled, and
-// what has failed since to take effect without.
+// lawPlanned checks that only hosts that the journaled plan disrupts are disrupted, and hosts whose
+// action has failed since.
 func (b *Bastion) lawPlanned(h *Host) {
 	a := h.setting.applied
 	failed := a != nil && a.Unfinished != nil && a.Unfinished.Failed != ""
@@ -20,21 +20,20 @@ func (b *Bastion) lawPlanned(h *Host) {
 	}
 }
 
-// lawPaused: nothing is done about a host that is paused, or whose pool is.
+// lawPaused checks that a paused host, or a host of a paused pool, is not changed.
 func (b *Bastion) lawPaused(h *Host) {
 	if h.isPaused() {
 		b.reportViolation("%s is paused, and is touched", h.Name)
 	}
 }
 
-// isPaused reports whether the inventory pauses the host, or its pool.
 func (h *Host) isPaused() bool {
 	now, _ := h.site.Inventory.Host(h.Name)
 	p, _ := h.site.Inventory.Pool(h.host.Pool)
 	return p.Paused || now.Paused
 }
 
-// lawBegin is asked before a run disrupts a host that was not disrupted.
+// lawBegin checks all laws about a host that was not disrupted before.
 func (b *Bastion) lawBegin(h *Host, now time.Time) {
 	p, _ := b.site.Inventory.Pool(h.host.Pool)
 	if zone, ok := b.reports.zones[p.Name]; ok && zone != h.host.Zone {
@@ -54,8 +53,7 @@ func (b *Bastion) lawBegin(h *Host, now time.Time) {
 	}
 }
 
-// lawOrder: the pools that a pool comes after are as they are to be, directly
-// and through others.
+// lawOrder checks that all pools that the pool comes after, directly or not, match first.
 func (b *Bastion) lawOrder(h *Host, p engine.Pool) {
 	first := map[string]bool{}
 	var visit func(engine.Pool)
@@ -76,8 +74,7 @@ func (b *Bastion) lawOrder(h *Host, p engine.Pool) {
 	}
 }
 
-// lawCanary: as long as not enough hosts of a pool have run what they are to run
-// for long enough, no others are begun than those that are to be the first.
+// lawCanary checks that until enough hosts of a pool have passed, only canaries begin.
 func (b *Bastion) lawCanary(h *Host, p engine.Pool, now time.Time) {
 	if p.Canary == nil {
 		return
@@ -91,7 +88,7 @@ func (b *Bastion) lawCanary(h *Host, p engine.Pool, now time.Time) {
 		done, here := b.reports.done[o.Name]
 		switch {
 		case o == h || b.reports.failed[o.Name]:
-		case b.isSatisfied(o) && (!b.isUnderstood(o) || o.heldBut(b.ID)): // who is to know
+		case b.isSatisfied(o) && (!b.isUnderstood(o) || o.heldBut(b.ID)): // no run could know
 		case b.isSatisfied(o) && (!here || now.Sub(done) >= time.Duration(p.Canary.Soak)):
 			soaked++
 		case b.isSatisfied(o), o.isDisrupted(now) && o.rolledBy == b.ID:
@@ -103,10 +100,10 @@ func (b *Bastion) lawCanary(h *Host, p engine.Pool, now time.Time) {
 	}
 }
 
-// lawWindow: a batch begins when the windows of its pools are open, and stay so
-// for as long as it is to take.
+// lawWindow checks that the windows of the pool are open when a batch begins, and stay open for its
+// expected time.
 func (b *Bastion) lawWindow(h *Host, p engine.Pool, now time.Time) {
-	const look = time.Minute // that old may be the look that let it begin
+	const look = time.Minute // the facts that let it begin may be that old
 	takes := 30 * time.Minute
 	if p.BatchTakes > 0 {
 		takes = time.Duration(p.BatchTakes)
@@ -120,7 +117,6 @@ func (b *Bastion) lawWindow(h *Host, p engine.Pool, now time.Time) {
 	}
 }
 
-// isAnyOpen reports whether any of the windows is open, by the calendar where it is.
 func isAnyOpen(windows []engine.Window, now time.Time) bool {
 	return len(windows) == 0 || slices.ContainsFunc(windows, func(w engine.Window) bool {
 		where := w.Location

@@ -7,10 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// The laws about holds, looks and the journal.
+// The laws about holds, fresh facts and the journal.
 
-// lawOwn: nothing that disrupts a host, or takes that back, is done without the
-// run's own hold.
+// lawOwn checks that a run disrupts or undrains only hosts that it holds.
 func (b *Bastion) lawOwn(h *Host, what string) {
 	switch {
 	case h.garbage != "" || h.hold == nil:
@@ -20,8 +19,7 @@ func (b *Bastion) lawOwn(h *Host, what string) {
 	}
 }
 
-// lawAdopt: a hold is taken over only from a run that is dead, or when it has
-// expired.
+// lawAdopt checks that a run adopts only a hold of a dead run, or a hold that has expired.
 func (b *Bastion) lawAdopt(h *Host, now time.Time) {
 	b.reports.adopted[h.Name] = true
 	if h.hold.Expired(now) {
@@ -34,23 +32,21 @@ func (b *Bastion) lawAdopt(h *Host, now time.Time) {
 	}
 }
 
-// lawStage: no staging begins on a host that a person holds, or another run
-// that lives.
+// lawStage checks that no staging begins on a host that is held by a person or by another live run.
 func (b *Bastion) lawStage(h *Host) {
 	if b.isKeptOut(h) {
 		b.reportViolation("%s is staged while it is %s", h.Name, h.hold)
 	}
 }
 
-// lawArrives: nothing reaches the disk of a host while a person holds it, or
-// another run that lives. When it was sent makes no difference.
+// lawArrives checks that nothing is written to a host that is held by a person or by another live
+// run. The time at which it was sent makes no difference.
 func (b *Bastion) lawArrives(h *Host, what string) {
 	if b.isKeptOut(h) {
 		b.reportViolation("%s arrives on the disk of %s, which is %s", what, h.Name, h.hold)
 	}
 }
 
-// isKeptOut reports whether a person holds the host, or another run that lives.
 func (b *Bastion) isKeptOut(h *Host) bool {
 	if h.hold == nil || h.hold.Run == b.ID {
 		return false
@@ -59,7 +55,7 @@ func (b *Bastion) isKeptOut(h *Host) bool {
 		slices.ContainsFunc(b.site.bastions, func(o *Bastion) bool { return o.ID == h.hold.Run && o.isAlive() })
 }
 
-// lawStageOne: a run stages one member of a cluster at a time.
+// lawStageOne checks that a run stages one member of a cluster at a time.
 func (b *Bastion) lawStageOne(h *Host) {
 	if h.host.Cluster == "" {
 		return
@@ -71,8 +67,8 @@ func (b *Bastion) lawStageOne(h *Host) {
 	}
 }
 
-// lawRelease: a host is released when it is wholly back, as far as the run
-// could know.
+// lawRelease checks that a host is released when it is completely back, as far as the run could
+// know.
 func (b *Bastion) lawRelease(h *Host, now time.Time) {
 	if !h.isDisrupted(now) {
 		return
@@ -88,13 +84,13 @@ func (b *Bastion) lawRelease(h *Host, now time.Time) {
 	case h.lacksUnits():
 		b.reportViolation("%s is released, and of its units only %v run", h.Name, h.units)
 	case b.seen[h.Name].After(h.rolledAt) && (h.host.Cluster == "" || b.gathered[h.host.Cluster].After(h.rolledAt)):
-		h.rolledBy = "" // it was found well; what has happened to it since is not the run's
+		h.rolledBy = "" // it was healthy; the run does not answer for later events
 	}
 }
 
-// lawFresh: before a member goes down, and after its hold was taken, the run
-// has looked at the holds of all other members and at the cluster. Without
-// that, two runs could each take a member down.
+// lawFresh checks that before a member goes down, and after its hold was taken, the run gathers the
+// holds of all other members and the facts of the cluster. Otherwise two runs could take down a
+// member each.
 func (b *Bastion) lawFresh(h *Host, now time.Time) {
 	c := b.site.clusters[h.host.Cluster]
 	if c == nil {
@@ -112,7 +108,7 @@ func (b *Bastion) lawFresh(h *Host, now time.Time) {
 	}
 }
 
-// lawJournaled: what a run does to a host is in its journal before.
+// lawJournaled checks that a step is in the journal before it changes a host.
 func (b *Bastion) lawJournaled(h *Host, step string) {
 	b.mu.Lock()
 	begun := b.begun[h.Name]

@@ -7,26 +7,23 @@ import (
 	"holdfast/engine"
 )
 
-// The law about whose turn it is within a pool.
+// The laws about the order within a pool.
 
-// lawBatch: what a run begins to disrupt is in the batch that it has said to begin.
+// lawBatch checks that a run disrupts only hosts of the batch that it has announced.
 func (b *Bastion) lawBatch(h *Host) {
 	if !slices.Contains(b.followed.batch, h.Name) {
 		b.reportViolation("%s is begun, and is not in the batch", h.Name)
 	}
 }
 
-// poolQueue is the queue before a batch, of one pool: who could go in it as well as
-// those who do.
+// poolQueue has the hosts of one pool that could join a batch.
 type poolQueue struct {
 	first *Host   // in the batch
-	left  []*Host // out of it
+	left  []*Host // not in the batch
 }
 
-// buildQueues keeps who is left out of the batch that begins, although nothing is to
-// be seen that keeps them from going. It is about hosts that a run begins to
-// disrupt; members of etcd clusters have their reasons, and so have hosts that
-// boot another OS where others do not, if there is a limit on versions.
+// buildQueues notes the hosts that a batch leaves out although nothing visible keeps them from it.
+// It ignores members of etcd clusters, which have more reasons to wait.
 func (b *Bastion) buildQueues() {
 	b.followed.queues = map[string]*poolQueue{}
 	for _, h := range b.site.all {
@@ -49,16 +46,16 @@ func (b *Bastion) buildQueues() {
 	}
 }
 
-// couldJoinBatch reports whether the host has something to be done to it that disrupts
-// it, and nothing is to be seen against that.
+// couldJoinBatch reports whether a run must disrupt the host, and nothing visible keeps it from
+// that.
 func (b *Bastion) couldJoinBatch(h *Host) bool {
 	well := h.up && !h.cut && h.goes.IsZero() && h.returns.IsZero() && b.followed.reached[h.Name]
 	return well && b.reports.clear[h.Name] && !b.reports.bad[h.Name] && !b.reports.failed[h.Name] &&
 		!h.isPaused() && !b.followed.taken[h.Name] && !b.isSatisfied(h)
 }
 
-// lawTurn: of a zone, no host goes before another whose turn it is; and the zone
-// that goes is that of the host whose turn it is first.
+// lawTurn checks that within a zone, hosts follow the order of the pool; the zone of the host that
+// comes first is next.
 func (b *Bastion) lawTurn(h *Host) {
 	t := b.followed.queues[h.host.Pool]
 	if t == nil || h.host.Cluster != "" || t.first == nil {
@@ -74,8 +71,8 @@ func (b *Bastion) lawTurn(h *Host) {
 	}
 }
 
-// comesFirst reports whether a host comes before another of its pool: who failed last
-// time, then zone by zone, then as the order says.
+// comesFirst reports whether a host comes before another of its pool: hosts that failed last time
+// first, then by zone, then by the order.
 func (b *Bastion) comesFirst(h, o *Host) bool {
 	p, _ := b.site.Inventory.Pool(h.host.Pool)
 	order := p.Order
@@ -106,15 +103,12 @@ func (b *Bastion) comesFirst(h, o *Host) bool {
 	return hosts < 0
 }
 
-// inventoryPosition is where the host stands in the inventory, or the first of its pool
-// and zone.
 func (s *Site) inventoryPosition(h *Host, zone bool) int {
 	return slices.IndexFunc(s.all, func(o *Host) bool {
 		return o == h || zone && o.host.Pool == h.host.Pool && o.host.Zone == h.host.Zone
 	})
 }
 
-// hasSkewLimit reports whether versions of the pool are.
 func (s *Site) hasSkewLimit(pool string) bool {
 	return slices.ContainsFunc(s.Inventory.Pools, func(p engine.Pool) bool {
 		_, ok := s.skewLimit(pool, p.Name)

@@ -11,17 +11,15 @@ import (
 
 // The laws about playbooks.
 
-// Asked is what a run was asked to do otherwise than to make every host match,
-// as far as laws are about that.
+// Asked has the options of a run that laws depend on.
 type Asked struct {
-	Over  bool          // another OS may follow a roll-out that is not finished
+	Over  bool          // another OS may follow an unfinished roll-out
 	Retry []string      // hosts that failed last time
 	Plays []engine.Play // as NewPlay takes them
 
 	Orders map[string]engine.Order // of pools, in place of the inventory's
 }
 
-// askedOf is what a run is told.
 func askedOf(r *rollout.Run) *Asked {
 	a := &Asked{Over: r.OverIncomplete, Retry: r.Retry, Orders: map[string]engine.Order{}}
 	for _, p := range r.Inventory.Pools {
@@ -30,14 +28,14 @@ func askedOf(r *rollout.Run) *Asked {
 	return a
 }
 
-// followed is what a run has said about how far it is.
+// followed is the progress that a run has reported.
 type followed struct {
-	reached map[string]bool       // hosts that the last look has reached
+	reached map[string]bool       // hosts that were reached at the last gather
 	play    int                   // its number, from 0; -1: none has begun
 	batches int                   // of that play
 	batch   []string              // hosts of the last one
 	taken   map[string]bool       // hosts of all of them
-	ended   map[string]bool       // hosts of which it was said how they ended
+	ended   map[string]bool       // hosts whose outcome was reported
 	queues  map[string]*poolQueue // of the last batch, by pool
 }
 
@@ -45,7 +43,6 @@ func newFollowed() followed {
 	return followed{play: -1, reached: map[string]bool{}, taken: map[string]bool{}, ended: map[string]bool{}}
 }
 
-// followEvent keeps what an event says.
 func (b *Bastion) followEvent(e engine.Event) {
 	f := &b.followed
 	switch e.Type {
@@ -76,7 +73,6 @@ func (b *Bastion) followEvent(e engine.Event) {
 	}
 }
 
-// currentPlay is the play that is being carried out, or nil.
 func (b *Bastion) currentPlay() *engine.Play {
 	if n := b.followed.play; n >= 0 && n < len(b.asked.Plays) {
 		return &b.asked.Plays[n]
@@ -84,8 +80,8 @@ func (b *Bastion) currentPlay() *engine.Play {
 	return nil
 }
 
-// lawPlay: plays follow each other as they are written, and none begins before
-// the one before it is over: all that it has begun is done, or has failed.
+// lawPlay checks that plays run in order, and a play begins when every host of the play before it
+// is done or has failed.
 func (b *Bastion) lawPlay(name string) {
 	next := b.followed.play + 1
 	if len(b.asked.Plays) > 0 && (next >= len(b.asked.Plays) || b.asked.Plays[next].Name != name) {
@@ -98,7 +94,7 @@ func (b *Bastion) lawPlay(name string) {
 	}
 }
 
-// lawSerial: a batch of a play has no more hosts than its serial says.
+// lawSerial checks that a batch of a play is no larger than its serial.
 func (b *Bastion) lawSerial() {
 	play := b.currentPlay()
 	if play == nil || len(play.Serial) == 0 {
@@ -110,7 +106,6 @@ func (b *Bastion) lawSerial() {
 	}
 }
 
-// hostsOfPlay are the hosts of a play.
 func (s *Site) hostsOfPlay(play engine.Play) (hosts []*Host) {
 	for _, h := range s.all {
 		if selectsHost(play, h.host) {
@@ -120,7 +115,6 @@ func (s *Site) hostsOfPlay(play engine.Play) (hosts []*Host) {
 	return hosts
 }
 
-// lawTask is asked when a command of a play runs.
 func (b *Bastion) lawTask(h *Host, name string, now time.Time) {
 	play := b.currentPlay()
 	if play == nil || !selectsHost(*play, h.host) {
@@ -134,8 +128,7 @@ func (b *Bastion) lawTask(h *Host, name string, now time.Time) {
 	b.site.addToLog("%s does %s for %s", b.ID, name, h.Name)
 }
 
-// isSatisfied reports whether the host is as the run, or the play, is to make it;
-// hosts of other plays are.
+// isSatisfied reports whether the host matches, as far as the run or the play concerns it.
 func (b *Bastion) isSatisfied(h *Host) bool {
 	play := b.currentPlay()
 	if play == nil {
@@ -147,8 +140,7 @@ func (b *Bastion) isSatisfied(h *Host) bool {
 		(!play.Has(engine.FinalizeTask) || h.runsIt()) && (!play.Has(engine.ConfigTask) || h.isSet()) && (!deeds || done)
 }
 
-// isUnderstood reports whether the last look has shown the host to be as it was, as
-// far as the run, or the play, wants to know.
+// isUnderstood reports whether the run knew, when it last gathered facts, that the host matches.
 func (b *Bastion) isUnderstood(h *Host) bool {
 	play := b.currentPlay()
 	if play == nil || play.Has(engine.StageTask) || play.Has(engine.FinalizeTask) || play.Has(engine.ConfigTask) {
@@ -157,8 +149,8 @@ func (b *Bastion) isUnderstood(h *Host) bool {
 	return b.followed.reached[h.Name]
 }
 
-// spentPlayBudgets says in which pools no more hosts may be begun, because of those of
-// the play that have failed.
+// spentPlayBudgets returns the pools in which no more hosts may begin because hosts of the play
+// failed.
 func (b *Bastion) spentPlayBudgets(play engine.Play) map[string]string {
 	failed, all := map[string]int{}, 0
 	hosts := b.site.hostsOfPlay(play)
@@ -185,7 +177,6 @@ func (b *Bastion) spentPlayBudgets(play engine.Play) map[string]string {
 	return spent
 }
 
-// failureLimit is how many of n hosts may fail.
 func failureLimit(l engine.CountOrPercent, n int) int {
 	if l.Percent > 0 {
 		return n * l.Percent / 100

@@ -9,24 +9,23 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// runReports is what a run has said in its journal about its roll-out.
+// runReports is the part of a run's journal about its roll-out.
 type runReports struct {
 	plan    map[string]bool      // hosts of the plan, and whether it disrupts them
-	clear   map[string]bool      // hosts that the last look has shown to be as they were
-	bad     map[string]bool      // hosts that it has shown to be not understood, or rolled back from what they are to run
+	clear   map[string]bool      // hosts that were reached and understood at the last gather
+	bad     map[string]bool      // hosts that were not understood, or had rejected their OS, at the last gather
 	batch   time.Time            // when the last batch began
-	zones   map[string]string    // of the hosts of each pool that it has disrupted
+	zones   map[string]string    // zone of the disrupted hosts, by pool
 	done    map[string]time.Time // hosts that match, and since when
 	failed  map[string]bool
-	adopted map[string]bool   // hosts whose hold the run has taken over from another
-	spent   map[string]string // pools that had lost more hosts to failures than they may when the last batch began, and how many
+	adopted map[string]bool   // hosts that the run adopted
+	spent   map[string]string // pools over their failure budget when the last batch began, with a description
 }
 
 func newRunReports() runReports {
 	return runReports{plan: map[string]bool{}, clear: map[string]bool{}, bad: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
 }
 
-// keepReport keeps what an event says.
 func (b *Bastion) keepReport(e engine.Event) {
 	switch {
 	case e.Type == engine.Planned && e.Plan != nil:
@@ -48,13 +47,11 @@ func (b *Bastion) keepReport(e engine.Event) {
 	}
 }
 
-// rejectsDesiredOS reports whether the host is to run an OS from which it was rolled back.
 func (h *Host) rejectsDesiredOS() bool {
 	p, _ := h.site.Inventory.Pool(h.host.Pool)
 	return p.OS != nil && h.booted != p.OS.Digest() && slices.Contains(h.memory.rejected, p.OS.Digest()) && !h.isPaused()
 }
 
-// spentBudgets says which pools have lost more hosts to failures than their budgets.
 func (b *Bastion) spentBudgets() map[string]string {
 	if play := b.currentPlay(); play != nil {
 		return b.spentPlayBudgets(*play)

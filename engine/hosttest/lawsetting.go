@@ -8,8 +8,8 @@ import (
 
 // The laws about the setting.
 
-// lawSetting is asked before a script writes the setting, makes it take effect
-// or puts it on record.
+// lawSetting checks all laws about a script that writes the setting, makes it take effect or
+// records it.
 func (b *Bastion) lawSetting(h *Host, o settingOrder, quiet bool) {
 	switch {
 	case quiet && h.heldBut(b.ID):
@@ -28,8 +28,8 @@ func (b *Bastion) lawSetting(h *Host, o settingOrder, quiet bool) {
 	}
 }
 
-// lawWrite: what takes a drain or a reboot is written when the host is held and
-// drained, and drift that is only to be reported stays.
+// lawWrite checks that a change that needs a drain or a reboot is written while the host is held
+// and drained, and drift that is only reported stays.
 func (b *Bastion) lawWrite(h *Host, word string, quiet bool) {
 	pool, _ := b.site.Inventory.Pool(h.host.Pool)
 	takes := actionsOf(word)
@@ -45,8 +45,8 @@ func (b *Bastion) lawWrite(h *Host, word string, quiet bool) {
 	}
 }
 
-// lawRecord: what is put on record is in effect. What somebody has edited since
-// it was written is not: the next plan finds that on the disk.
+// lawRecord checks that a recorded setting is in effect, unless a person has edited it since: the
+// next plan finds that edit.
 func (b *Bastion) lawRecord(h *Host, word string) {
 	edited := h.setting.disk != word && !h.setting.edited.IsZero()
 	if h.setting.effect != word && !edited {
@@ -54,7 +54,7 @@ func (b *Bastion) lawRecord(h *Host, word string) {
 	}
 }
 
-// lawFallback: a reboot stands in for the action of a change only once.
+// lawFallback checks that a reboot replaces the failed action of a change only once.
 func (b *Bastion) lawFallback(h *Host) {
 	a := h.setting.applied
 	if a == nil || a.Unfinished == nil || a.Unfinished.Failed == "" {

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// The law about the versions that pools run at the same time.
+// The law about max_skew.
 
-// versionLabel is what an OS says of itself.
 func (s *Site) versionLabel(digest string) string {
 	if label, ok := s.Labels[digest]; ok {
 		return label
@@ -16,19 +15,16 @@ func (s *Site) versionLabel(digest string) string {
 	return digest
 }
 
-// lawBooted is asked when a host has come up with the OS that a run has ordered
-// it to boot.
+// lawBooted checks the laws about an OS that a run has ordered a host to boot.
 func (h *Host) lawBooted() {
 	if b := h.orderedBy; b != nil {
 		b.lawSkew(h, h.booted)
 	}
 }
 
-// lawSkew: no host of a pool goes to a version that is further from that of any
-// host of a pool that it comes after, or that comes after it, than max_skew. What
-// the run has not seen, because somebody else has done it meanwhile or because the
-// host could not be reached, it is not to be blamed for; and going back to what
-// ran before is bound by nothing.
+// lawSkew checks that no host gets a version that is more than max_skew away from a host of a
+// related pool. A run is not to blame for hosts that it could not know, and a rollback is always
+// allowed.
 func (b *Bastion) lawSkew(h *Host, digest string) {
 	for _, o := range b.site.all {
 		limit, ok := b.site.skewLimit(h.host.Pool, o.host.Pool)
@@ -43,8 +39,7 @@ func (b *Bastion) lawSkew(h *Host, digest string) {
 	}
 }
 
-// skewLimit is how many minor versions may lie between hosts of two pools, if
-// that is limited.
+// skewLimit returns the max_skew that applies to two pools, if there is one.
 func (s *Site) skewLimit(pool, other string) (limit int, ok bool) {
 	limit = math.MaxInt
 	for _, pair := range [][2]string{{pool, other}, {other, pool}} {
@@ -55,15 +50,13 @@ func (s *Site) skewLimit(pool, other string) (limit int, ok bool) {
 	return limit, ok
 }
 
-// comesAfter reports whether a pool comes after the other, directly or through
-// others.
 func (s *Site) comesAfter(pool, other string) bool {
 	p, _ := s.Inventory.Pool(pool)
 	return slices.ContainsFunc(p.After, func(first string) bool { return first == other || s.comesAfter(first, other) })
 }
 
-// minorDistance is how many minor versions are between two labels such as 4.18.1. What
-// is of another major version is as far away as can be; what is no version is not.
+// minorDistance returns the number of minor versions between two labels such as 4.18.1. It is the
+// maximum for different major versions, and 0 if a label is no version.
 func minorDistance(a, b string) int {
 	var x, y struct{ major, minor int }
 	if _, err := fmt.Sscanf(a, "%d.%d", &x.major, &x.minor); err != nil {
@@ -78,9 +71,8 @@ func minorDistance(a, b string) int {
 	return max(x.minor-y.minor, y.minor-x.minor)
 }
 
-// TooFar reports whether the host may not go to the OS that it is to run, as
-// things are, because of what hosts of other pools run; or because a host of a
-// pool that its own comes after may not.
+// TooFar reports whether max_skew keeps the host from its desired OS, directly or because of a pool
+// that its own pool comes after.
 func (s *Site) TooFar(host string) (far bool) {
 	s.settle()
 	s.mu.Lock()

@@ -2,10 +2,9 @@ package hosttest
 
 import "time"
 
-// lawState looks at the whole site once an event is journaled: what this run
-// has done to it keeps within the laws at any moment, not only when it does
-// something. What happens to hosts by themselves is no breach. Once a law is
-// broken there is nothing to learn from that.
+// lawState checks the whole site once an event is journaled, because a run must keep the laws at
+// any moment. Events that a host causes itself break no law. After the first violation it checks
+// nothing.
 func (b *Bastion) lawState(now time.Time) {
 	if len(b.site.violations) > 0 {
 		return
@@ -44,7 +43,6 @@ func (b *Bastion) lawState(now time.Time) {
 	}
 }
 
-// poolSize is how many hosts a pool has.
 func (s *Site) poolSize(pool string) int {
 	n := 0
 	for _, h := range s.all {
@@ -55,7 +53,6 @@ func (s *Site) poolSize(pool string) int {
 	return n
 }
 
-// siteBudget is how many hosts of the site may be unavailable, if that is limited.
 func (s *Site) siteBudget() (n int, ok bool) {
 	l := s.Inventory.MaxUnavailable
 	return l.Of(len(s.all)), l.Set

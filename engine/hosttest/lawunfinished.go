@@ -10,19 +10,15 @@ import (
 
 // The law about a roll-out that follows another.
 
-// rollOut is a roll-out: the OS that it brings each pool, and the hosts that it
-// has begun.
+// rollOut has the OS that a roll-out brings to each pool, and the hosts it has begun.
 type rollOut struct {
 	targets map[string]string
 	hosts   map[string]bool
 }
 
-// lawUnfinished is asked when a run takes a host to bring it an OS. As long as
-// any host has not come to what the last roll-out was to bring, none is brought
-// anything else, unless the run was told to. Where nobody is to be seen whom that
-// roll-out has begun with, who is to know. A roll-out that is not over goes on
-// with the pools that the run brings the same: what it is to bring others, and does
-// not, begins nothing.
+// lawUnfinished checks that no other OS begins while a host has not got the OS of the last
+// roll-out, unless the run may continue over that. If the run could reach no host of that roll-out,
+// it could not know about it. Pools whose OS stays the same continue the roll-out.
 func (b *Bastion) lawUnfinished(h *Host, members string) {
 	var note engine.Rollout
 	if json.Unmarshal([]byte("{"+members+"}"), &note) != nil || len(note.Targets) == 0 {
@@ -41,16 +37,13 @@ func (b *Bastion) lawUnfinished(h *Host, members string) {
 	b.site.rollOut.hosts[h.Name] = true
 }
 
-// knownUnfinished names the hosts that the last roll-out has not come to, as far as
-// the run could see.
 func (b *Bastion) knownUnfinished() []string {
 	return slices.DeleteFunc(b.site.unfinishedHosts(), func(name string) bool {
 		return wasUnseen(b.site.hosts[name].bootedAt, b.seen[name])
 	})
 }
 
-// unfinishedHosts names the hosts that do not run what the last roll-out was to bring, but
-// for an OS that failed and that nobody asks for any more.
+// unfinishedHosts ignores an OS that failed and that no pool asks for any more.
 func (s *Site) unfinishedHosts() (names []string) {
 	for _, h := range s.all {
 		if target := s.rollOut.targets[h.host.Pool]; target != "" && h.booted != target && !s.isAbandoned(h, target) {
@@ -60,17 +53,14 @@ func (s *Site) unfinishedHosts() (names []string) {
 	return names
 }
 
-// isAbandoned reports whether a host somewhere was rolled back from an OS that
-// the pool of the host is not to run.
 func (s *Site) isAbandoned(h *Host, digest string) bool {
 	p, _ := s.Inventory.Pool(h.host.Pool)
 	return (p.OS == nil || p.OS.Digest() != digest) &&
 		slices.ContainsFunc(s.all, func(o *Host) bool { return slices.Contains(o.memory.rejected, digest) })
 }
 
-// MayRefuse reports whether a run may be refused because of the last roll-out:
-// it is not known to have come to every host, and some pool is to run another OS
-// now.
+// MayRefuse reports whether a run may refuse to start: the last roll-out is not known to be
+// finished, and some pool asks for another OS.
 func (s *Site) MayRefuse() bool {
 	s.settle()
 	s.mu.Lock()

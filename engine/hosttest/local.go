@@ -9,9 +9,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// local runs the bastion's commands. "drain" and "undrain" drain the host and
-// take that back; "disrupt" does what its etcd member may not survive; those of
-// plays are noted; "false" fails; every other command succeeds.
+// local runs the commands of the bastion. "drain" and "undrain" do that to the host; "disrupt"
+// harms its etcd member; commands of plays are logged; "false" fails; all others succeed.
 type local struct{ b *Bastion }
 
 // Run runs a command.
@@ -43,8 +42,8 @@ func (l local) Run(ctx context.Context, command string, env []string) (reply rol
 	return reply, err
 }
 
-// obeyCommand does what the command says. It counts as done even if the test lets it
-// fail afterwards: that is a drain that got half way.
+// obeyCommand carries out a command. It counts as done even if the test lets it fail afterwards,
+// like a drain that failed halfway.
 func (b *Bastion) obeyCommand(c Command, now time.Time) rollout.Reply {
 	h := b.site.hosts[c.Host]
 	switch c.Text {

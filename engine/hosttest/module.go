@@ -13,7 +13,7 @@ const factsScript = "hosttest facts"
 // Module updates the OS of hosts that exist only in memory.
 type Module struct{}
 
-// Modules are what a run on a site needs.
+// Modules returns the modules of a run.
 func Modules() []engine.Module { return []engine.Module{Module{}, Settings{}} }
 
 // Name is the module's name in plans.
@@ -68,15 +68,13 @@ func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	return steps
 }
 
-// plain stands for the digest in the order to reboot into the OS that runs.
+// plain is the digest in an order to reboot into the running OS.
 const plain = "-"
 
-// syncDisks is a step that changes nothing.
 func syncDisks(t engine.Target) engine.Step {
 	return engine.Step{Name: "sync disks", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "hosttest sync " + t.Run}}, Timeout: 60e9}
 }
 
-// rebootSteps reboot the host, and wait for it to have booted that OS.
 func rebootSteps(t engine.Target, digest string) []engine.Step {
 	await := engine.AwaitBoot{BootID: t.Facts.BootID, Digest: digest}
 	if digest == plain {

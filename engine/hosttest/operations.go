@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// What happens to hosts without holdfast, and what a test wants to know.
+// Operations of tests on hosts, without holdfast.
 
-// PowerOff takes the host away at once, for good.
+// PowerOff takes the host down at once, for good.
 func (h *Host) PowerOff() {
 	h.site.withLock(func(now time.Time) {
 		if h.up {
@@ -20,7 +20,7 @@ func (h *Host) PowerOff() {
 	})
 }
 
-// PowerOn brings a host back that is off. What was not finalized is not booted.
+// PowerOn starts a host that is off. An OS that was not finalized is not booted.
 func (h *Host) PowerOn() {
 	h.site.withLock(func(now time.Time) {
 		if !h.up {
@@ -29,7 +29,7 @@ func (h *Host) PowerOn() {
 	})
 }
 
-// Reset is a power cut: the host comes back by itself, with the OS it had.
+// Reset cuts the power for a moment: the host boots again, with the OS it had.
 func (h *Host) Reset() {
 	h.site.withLock(func(now time.Time) {
 		if h.up {
@@ -40,7 +40,7 @@ func (h *Host) Reset() {
 	})
 }
 
-// Boot is somebody rebooting the host at once into the OS of that digest.
+// Boot reboots the host at once into the OS of that digest, as a person may do.
 func (h *Host) Boot(digest string) {
 	h.site.withLock(func(now time.Time) {
 		h.booted, h.staged, h.next, h.goes = digest, "", "", time.Time{}
@@ -55,7 +55,7 @@ func (h *Host) Cut() { h.site.withLock(func(time.Time) { h.cut = true }) }
 // Heal ends a Cut.
 func (h *Host) Heal() { h.site.withLock(func(time.Time) { h.cut = false }) }
 
-// StopEtcd ends the host's etcd member; StartEtcd brings it back.
+// StopEtcd ends the host's etcd member.
 func (h *Host) StopEtcd() {
 	h.site.withLock(func(now time.Time) { h.etcd, h.lost = false, now })
 }
@@ -63,13 +63,13 @@ func (h *Host) StopEtcd() {
 // StartEtcd brings the host's etcd member back, at once caught up.
 func (h *Host) StartEtcd() { h.site.withLock(func(time.Time) { h.etcd = true }) }
 
-// StartUnits brings the host's units back that have failed or do not run.
+// StartUnits starts all enabled units of the host.
 func (h *Host) StartUnits() {
 	h.site.withLock(func(time.Time) { h.failed, h.units = nil, h.enabledUnits() })
 }
 
-// SetHold puts a hold on the host, or removes the one there is (nil): who does
-// that answers for how the host is left.
+// SetHold sets or removes (nil) the hold of the host, as a person may do. That person answers for
+// the state of the host.
 func (h *Host) SetHold(hold *engine.Hold) {
 	h.site.withLock(func(time.Time) {
 		h.hold, h.freed = hold, hold == nil
@@ -80,7 +80,7 @@ func (h *Host) SetHold(hold *engine.Hold) {
 	})
 }
 
-// Undrain is a person letting work back to the host.
+// Undrain lets work return to the host, as a person may do.
 func (h *Host) Undrain() { h.site.withLock(func(time.Time) { h.drained = false }) }
 
 // Garble makes the host's hold file unreadable.
@@ -88,7 +88,7 @@ func (h *Host) Garble() {
 	h.site.withLock(func(time.Time) { h.garbage = engine.HoldPath + " is not a hold" })
 }
 
-// Hold is the host's hold, or nil.
+// Hold returns the host's hold, or nil.
 func (h *Host) Hold() (hold *engine.Hold) {
 	h.site.withLock(func(time.Time) { hold = h.holdCopy() })
 	return hold
@@ -102,27 +102,27 @@ func (h *Host) holdCopy() *engine.Hold {
 	return &hold
 }
 
-// State is what a test may want to know about a host.
+// State is the state of a host.
 type State struct {
 	Up      bool
 	Booted  string   // digest
 	Staged  string   // digest, "" if nothing is staged
-	Locked  bool     // what is staged is locked
+	Locked  bool     // the staged OS is locked
 	Staging bool     // an OS is being staged
 	Drained bool     // drained, and not undrained since
 	Member  bool     // of an etcd cluster
 	Well    bool     // up, and its etcd member healthy
-	Matches bool     // it is what it is to be, and has its setting in effect and on record
-	Drifted bool     // somebody has changed the setting that is on record
-	Boots   int      // since the site was made, which counts as the first
-	Reboots []string // digests that it was ordered to reboot into; "-" of one into the OS that it ran
+	Matches bool     // it has its desired state, with the setting in effect and on record
+	Drifted bool     // a person has changed the recorded setting
+	Boots   int      // number of boots; a new host has 1
+	Reboots []string // digests of the ordered reboots; "-" for the running OS
 
 	Disk, Effect, Record string // the setting; the record is "" where it is not finished
 	Failed               string // action that has failed, by the record
 	Writes               int    // of the setting
 }
 
-// State tells how the host is now.
+// State returns the state of the host.
 func (h *Host) State() (st State) {
 	want := h.site.desiredOf(h)
 	h.site.withLock(func(now time.Time) {
@@ -146,18 +146,15 @@ func (h *Host) State() (st State) {
 	return st
 }
 
-// matchesDesired reports whether the host is what it is to be.
 func (h *Host) matchesDesired() bool {
 	return h.runsIt() && h.isSet()
 }
 
-// runsIt reports whether the host runs the OS that it is to run.
 func (h *Host) runsIt() bool {
 	p, _ := h.site.Inventory.Pool(h.host.Pool)
 	return p.OS == nil || h.booted == p.OS.Digest()
 }
 
-// isSet reports whether the host has its setting, as far as runs are to care.
 func (h *Host) isSet() bool {
 	p, _ := h.site.Inventory.Pool(h.host.Pool)
 	word, ok := h.site.settings[h.Name]
@@ -166,7 +163,7 @@ func (h *Host) isSet() bool {
 	return !ok || onRecord && (h.setting.disk == word && h.setting.effect == word || p.Drift == engine.ReportDrift)
 }
 
-// Set gives the host a setting: on its disk, in effect and on record.
+// Set changes the setting of the host: on its disk, in effect and on record.
 func (h *Host) Set(word string) {
 	h.site.withLock(func(time.Time) {
 		h.setting = setting{disk: word, effect: word, applied: &engine.Applied{Schema: engine.AppliedSchema, Config: Setting(word)}}
@@ -174,7 +171,7 @@ func (h *Host) Set(word string) {
 	})
 }
 
-// Edit is a person changing the setting on the host's disk.
+// Edit changes the setting on the host's disk, as a person may do.
 func (h *Host) Edit(word string) {
 	h.site.withLock(func(now time.Time) {
 		h.setting.disk, h.setting.edited = word, now
@@ -182,7 +179,6 @@ func (h *Host) Edit(word string) {
 	})
 }
 
-// isWell reports whether the host serves whom it is there for.
 func (h *Host) isWell(now time.Time) bool {
 	return h.up && (h.host.Cluster == "" || h.hasHealthyMember(now))
 }

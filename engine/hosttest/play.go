@@ -15,9 +15,8 @@ const (
 	DisruptingCommand = "upset"
 )
 
-// NewPlay gives the play to a run. Its hosts are those of the pools that it
-// names, with commas between them. Of tasks it may have stage, config, finalize,
-// reboot and the commands above.
+// NewPlay prepares a play for a run. Its hosts field is a list of pools, separated by commas. Its
+// tasks may be stage, config, finalize, reboot and the commands above.
 func NewPlay(p engine.Play) rollout.Play {
 	return rollout.Play{
 		Play: p, Modules: []engine.Module{playOS{play: p}, playSettings{play: p}, playOperations{p}},
@@ -25,19 +24,18 @@ func NewPlay(p engine.Play) rollout.Play {
 	}
 }
 
-// selectsHost reports whether a host is one of the play's.
 func selectsHost(p engine.Play, h engine.Host) bool {
 	return slices.Contains(strings.Split(p.Hosts, ","), h.Pool)
 }
 
-// playOS updates the OS as far as a play says.
+// playOS updates the OS with the tasks of a play.
 type playOS struct {
 	Module
 
 	play engine.Play
 }
 
-// Diff compares the OS. A play that only stages has nothing to do where it is staged.
+// Diff compares the OS. A play that only stages skips hosts where the OS is staged.
 func (m playOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	stages, finalizes := m.play.Has(engine.StageTask), m.play.Has(engine.FinalizeTask)
 	if !stages && !finalizes {
@@ -63,7 +61,7 @@ func (m playOS) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	return s
 }
 
-// playSettings changes the setting if a play says so.
+// playSettings changes the setting if a play has a config task.
 type playSettings struct {
 	Settings
 
@@ -90,7 +88,7 @@ func (playOperations) Probe(engine.Desired) []engine.Command { return nil }
 // Read adds nothing.
 func (playOperations) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
 
-// Diff gives what is left to do.
+// Diff returns the operations that are left.
 func (m playOperations) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	var changes []engine.Change
 	for _, t := range m.play.Tasks {
@@ -110,7 +108,7 @@ func (m playOperations) Diff(_ engine.Desired, f engine.Facts) ([]engine.Change,
 	return changes, nil
 }
 
-// Steps do it.
+// Steps returns the steps of the operations.
 func (m playOperations) Steps(t engine.Target, _ []engine.Change) (s engine.Steps) {
 	for _, task := range m.play.Tasks {
 		switch {
@@ -125,7 +123,7 @@ func (m playOperations) Steps(t engine.Target, _ []engine.Change) (s engine.Step
 	return s
 }
 
-// Around gives the commands that disturb nothing, where others do.
+// Around returns the commands that disrupt nothing, if the play has others that do.
 func (m playOperations) Around(t engine.Target) (before, after []engine.Step) {
 	for _, task := range m.play.Tasks {
 		if isOperation(task) && !disruptsHost(task) && !m.isNonDisruptive() {
@@ -135,7 +133,6 @@ func (m playOperations) Around(t engine.Target) (before, after []engine.Step) {
 	return before, nil
 }
 
-// isNonDisruptive reports whether the play has commands that disturb nothing, and nothing else.
 func (m playOperations) isNonDisruptive() bool {
 	return !slices.ContainsFunc(m.play.Tasks, func(t engine.Task) bool { return !isOperation(t) || disruptsHost(t) })
 }

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// memory is what a host remembers of roll-outs, whatever OS it boots.
+// memory has the notes of a host about roll-outs, which every OS of the host keeps.
 type memory struct {
 	rollout  *engine.Rollout
 	updated  time.Time
@@ -20,20 +20,20 @@ type memory struct {
 	back     []string // OS from which it was ordered to go back
 }
 
-// Remembered is what a host remembers of roll-outs, in its facts, too.
+// Remembered has the notes of a host about roll-outs, as in its facts.
 type Remembered struct {
 	Rollout  *engine.Rollout // that has begun here last
 	Updated  time.Time       // by the host's clock
 	Rejected []string        // digests
 }
 
-// Remembers tells what the host remembers of roll-outs.
+// Remembers returns the notes of the host about roll-outs.
 func (h *Host) Remembers() (r Remembered) {
 	h.site.withLock(func(time.Time) { r = h.memory.remembered() })
 	return r
 }
 
-// Remember makes the host remember something else, as if a run had left it.
+// Remember replaces the notes of the host, as if a run had left them.
 func (h *Host) Remember(r Remembered) {
 	h.site.withLock(func(time.Time) {
 		h.memory.rollout, h.memory.updated, h.memory.rejected = r.Rollout, r.Updated, r.Rejected
@@ -50,8 +50,6 @@ func (m memory) remembered() Remembered {
 	return r
 }
 
-// noteRollout notes the roll-out that a hold is taken for: members of a JSON object
-// that the script has for it.
 func (m *memory) noteRollout(members string) {
 	var note engine.Rollout
 	if json.Unmarshal([]byte("{"+members+"}"), &note) == nil && len(note.Targets) > 0 {
@@ -59,16 +57,15 @@ func (m *memory) noteRollout(members string) {
 	}
 }
 
-// acceptOS takes an OS out of those that failed here, with which the host is well
-// now: it may fail, and be left, once more.
+// acceptOS forgets that an OS failed, because the host is healthy with it. It may fail once more.
 func (m *memory) acceptOS(digest string) {
 	it := func(d string) bool { return d == digest }
 	m.rejected = slices.DeleteFunc(m.rejected, it)
 	m.back = slices.DeleteFunc(m.back, it)
 }
 
-// rollbackSteps boot the OS again that the host runs, if the one of that digest
-// fails, unless it has failed there before.
+// rollbackSteps boot the running OS again if the new one fails, unless the new one has failed
+// before.
 func rollbackSteps(t engine.Target, digest string) []engine.Step {
 	if booted := t.Facts.Booted(); booted != nil {
 		return backSteps(t, digest, booted.Digest)
@@ -76,7 +73,7 @@ func rollbackSteps(t engine.Target, digest string) []engine.Step {
 	return nil
 }
 
-// Back does the same for a host that a dead run has left with that OS.
+// Back returns the rollback steps for a host of a dead run.
 func (Module) Back(t engine.Target) []engine.Step {
 	booted, os, hold := t.Facts.Booted(), t.Desired.OS, t.Facts.Hold
 	if booted == nil || os == nil || booted.Digest != os.Digest() || hold == nil || hold.From == "" {
@@ -103,8 +100,6 @@ func backSteps(t engine.Target, digest, old string) []engine.Step {
 // rollBack is the name of the step that orders a host back.
 const rollBack = "roll back"
 
-// orderRollback makes the OS the one that is booted next that the host ran before,
-// and reboots, if it runs the one that failed.
 func (h *Host) orderRollback(b *Bastion, bad, good, run string, now time.Time) rollout.Reply {
 	changed := func(why string) rollout.Reply {
 		return rollout.Reply{Code: hostscript.ScriptChanged, Stderr: "rollback: " + why + "; nothing was done\n"}
@@ -135,8 +130,8 @@ func (h *Host) orderRollback(b *Bastion, bad, good, run string, now time.Time) r
 	return rollout.Reply{}
 }
 
-// lawRollBack: a host goes back with the hold, the journal and the say of its
-// etcd cluster that every reboot takes, and once from each OS.
+// lawRollBack checks that a rollback needs the hold, the journal entry and the quorum of every
+// reboot, and happens once for each OS.
 func (b *Bastion) lawRollBack(h *Host, bad string, now time.Time) {
 	if slices.Contains(h.memory.back, bad) {
 		b.reportViolation("%s is rolled back from %s once more", h.Name, bad)
@@ -153,15 +148,13 @@ func (b *Bastion) lawRollBack(h *Host, bad string, now time.Time) {
 	h.rolledBy = b.ID
 }
 
-// lawAccepts: only the OS that a host runs, and is released with, has not failed
-// there any more.
+// lawAccepts checks that only the OS that runs at the release may be accepted again.
 func (b *Bastion) lawAccepts(h *Host, digest string) {
 	if h.booted != digest || !h.goes.IsZero() {
 		b.reportViolation("%s runs %s, and is released as well with %s", h.Name, h.booted, digest)
 	}
 }
 
-// bootsNext is the host booting what is first, if nothing staged takes effect.
 func (h *Host) bootsNext() {
 	if h.next != "" {
 		h.previous, h.booted, h.next = h.booted, h.next, ""

@@ -11,7 +11,6 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// scriptVerb says what a script is for, in a word or two.
 func scriptVerb(text string) string {
 	if strings.HasPrefix(text, probeStart) {
 		return "probe"
@@ -43,7 +42,7 @@ func scriptVerb(text string) string {
 	return "other"
 }
 
-// runScript obeys a script, with the lock held.
+// runScript carries out a script, with the lock held.
 func (h *Host) runScript(b *Bastion, text string, now time.Time) rollout.Reply {
 	if commands, ok := strings.CutPrefix(text, probeStart); ok {
 		b.seen[h.Name] = now
@@ -95,7 +94,6 @@ const probeStart = "export LC_ALL=C\n( "
 // checkStart is how a script of engine.CheckHoldScript begins.
 const checkStart = "set -eu\nexport LC_ALL=C\ncheckhold() {\n"
 
-// answerProbe answers the commands of a probe, of which it knows one.
 func (h *Host) answerProbe(commands string, now time.Time) rollout.Reply {
 	var reply rollout.Reply
 	for _, c := range strings.Split("\n"+commands, "\n( ") {
@@ -113,7 +111,6 @@ func (h *Host) answerProbe(commands string, now time.Time) rollout.Reply {
 	return reply
 }
 
-// startStaging begins to put an OS on disk. The host goes on with that by itself.
 func (h *Host) startStaging(b *Bastion, digest string, holders []string, now time.Time) rollout.Reply {
 	switch {
 	case h.heldBut(holders...):
@@ -137,7 +134,6 @@ func (h *Host) startStaging(b *Bastion, digest string, holders []string, now tim
 	return rollout.Reply{}
 }
 
-// orderReboot lets what is staged take effect and reboots, if all is as planned.
 func (h *Host) orderReboot(b *Bastion, digest, boot, run string, now time.Time) rollout.Reply {
 	switch {
 	case !h.isHeld() || h.heldBut(run):

@@ -30,7 +30,6 @@ func (s *setting) configFacts(problem string) *engine.ConfigFacts {
 	return f
 }
 
-// settingScript obeys a script of the module of settings.
 func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollout.Reply {
 	var o settingOrder
 	_, rest, _ := strings.Cut(text, verb+" ")
@@ -61,7 +60,6 @@ func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollo
 	return rollout.Reply{}
 }
 
-// isForeign reports whether the hold of the host is none that the script may go on with.
 func (h *Host) isForeign(o settingOrder, quiet bool) bool {
 	if quiet {
 		return h.heldBut(append(o.Holders, o.Run)...)
@@ -71,8 +69,8 @@ func (h *Host) isForeign(o settingOrder, quiet bool) bool {
 
 var notHeld = rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else, or by nobody; nothing was done\n"}
 
-// receiveUpload lets what a script writes arrive. It returns the script's reply if its
-// first look at the hold ends it, before anything has been sent.
+// receiveUpload waits until the uploads of a script have arrived. It returns the reply if the first
+// check of the hold refuses the script.
 func (c conn) receiveUpload(ctx context.Context, verb, text string) (refused *rollout.Reply, err error) {
 	var o settingOrder
 	_, rest, _ := strings.Cut(text, verb+" ")
@@ -91,7 +89,6 @@ func (c conn) receiveUpload(ctx context.Context, verb, text string) (refused *ro
 	return nil, c.b.clock.Sleep(ctx, takes)
 }
 
-// cutAt cuts the power where the host's traits say so.
 func (h *Host) cutAt(where string, now time.Time) *rollout.Reply {
 	if h.traits.CutsPower != where {
 		return nil
@@ -103,7 +100,6 @@ func (h *Host) cutAt(where string, now time.Time) *rollout.Reply {
 	return &rollout.Reply{Code: 1}
 }
 
-// writeSetting puts the setting on disk. What needs no action is in effect at once.
 func (h *Host) writeSetting(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 	if o.Before == nil {
 		return nil
@@ -123,7 +119,6 @@ func (h *Host) writeSetting(b *Bastion, o settingOrder, now time.Time) *rollout.
 	return h.cutAt("written", now)
 }
 
-// runAction makes what is on disk take effect, if it is the action that this takes.
 func (h *Host) runAction(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 	if o.Action == "" {
 		return nil
@@ -152,7 +147,6 @@ func (h *Host) runAction(b *Bastion, o settingOrder, now time.Time) *rollout.Rep
 	return h.cutAt("acted", now)
 }
 
-// hangTime is how long a script takes that the host had to end.
 func (h *Host) hangTime(reply rollout.Reply) time.Duration {
 	if !h.setting.failing || reply.Code != hostscript.ScriptActed {
 		return 0
@@ -161,7 +155,6 @@ func (h *Host) hangTime(reply rollout.Reply) time.Duration {
 	return actionLimit
 }
 
-// putOnRecord says that the setting is in effect.
 func (h *Host) putOnRecord(b *Bastion, o settingOrder, now time.Time) *rollout.Reply {
 	if o.After == nil {
 		return nil

@@ -10,23 +10,21 @@ import (
 	"holdfast/engine"
 )
 
-// Settings is a module for the one setting that every host has: a word on its
-// disk, one in effect and one on record. What a change takes is told by the
-// wanted word: "reload-3", "drain-reload-4", "restart-5", "restart-end-6" (its
-// service does not run any more), "reboot-7", "none-8". It decides as the module
-// of configurations does.
+// Settings is a module for the one setting of every host: a word that is on disk, in effect and on
+// record. The word names its actions: "reload-3", "drain-reload-4", "restart-5", "restart-end-6"
+// (the service ends), "reboot-7", "none-8". The module decides like the one for configurations.
 type Settings struct{}
 
-// settingPath is where the setting is, as far as a configuration says.
+// settingPath is the path of the setting in a configuration.
 const settingPath = "/etc/setting"
 
-// appUnit is the service that the setting is for.
+// appUnit is the service that reads the setting.
 const appUnit = "app.service"
 
-// actionLimit is how long a host lets an action take.
+// actionLimit is how long an action may take on a host.
 const actionLimit = 2 * time.Minute
 
-// Setting is a configuration that says what the setting is to be.
+// Setting returns a configuration with that setting.
 func Setting(word string) engine.Config {
 	return engine.Config{Files: []engine.File{{Path: settingPath, Digest: word}}}
 }
@@ -38,7 +36,6 @@ func wordOf(c engine.Config) string {
 	return ""
 }
 
-// actionsOf tells what a change to that word takes.
 func actionsOf(word string) []engine.Action {
 	var list []engine.Action
 	for _, kind := range strings.Split(word, "-") {
@@ -65,17 +62,17 @@ func rebootActions() []engine.Action {
 
 func endsService(word string) bool { return slices.Contains(strings.Split(word, "-"), "end") }
 
-// settingOrder is what a script about the setting says, as JSON.
+// settingOrder is the JSON in a script about the setting.
 type settingOrder struct {
 	Run     string          `json:"run"`
-	Holders []string        `json:"holders,omitempty"` // of quiet: other runs whose holds do not count
+	Holders []string        `json:"holders,omitempty"` // of a quiet write: other runs whose holds do not count
 	Boot    string          `json:"boot,omitempty"`    // as planned
 	Was     string          `json:"was,omitempty"`     // on disk, as planned
-	Before  *engine.Applied `json:"before,omitempty"`  // on record while it is under way; nil: nothing is written
-	Claim   bool            `json:"claim,omitempty"`   // look at the hold again when all has arrived
+	Before  *engine.Applied `json:"before,omitempty"`  // the record during the write; nil: no write
+	Claim   bool            `json:"claim,omitempty"`   // check the hold again when the upload is complete
 	Action  string          `json:"action,omitempty"`
-	Failed  *engine.Applied `json:"failed,omitempty"` // on record if the action fails
-	After   *engine.Applied `json:"after,omitempty"`  // on record at the end
+	Failed  *engine.Applied `json:"failed,omitempty"` // the record if the action fails
+	After   *engine.Applied `json:"after,omitempty"`  // the record at the end
 }
 
 func (o settingOrder) scriptText(verb string) string {
@@ -92,7 +89,7 @@ func (Settings) Probe(engine.Desired) []engine.Command { return nil }
 // Read adds nothing.
 func (Settings) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
 
-// settingDiff is what leads a host to its setting.
+// settingDiff is the difference between a host and its setting.
 type settingDiff struct {
 	want, disk string
 	applied    *engine.Applied
@@ -117,7 +114,7 @@ func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
 	}
 	redo := u != nil && u.Boot == f.BootID && len(u.Touched) > 0
 	if u != nil && u.Boot != f.BootID {
-		was = wordOf(u.Config) // a boot has taken into effect what was written
+		was = wordOf(u.Config) // the boot made the written setting take effect
 	}
 	switch {
 	case was != x.want:

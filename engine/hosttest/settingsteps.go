@@ -6,7 +6,6 @@ import (
 	"holdfast/engine"
 )
 
-// settingSteps are those of one change of the setting, or of its record alone.
 func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 	before, after := x.buildRecords(t)
 	record := settingOrder{Run: t.Run, After: &after}
@@ -49,7 +48,6 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 	return s
 }
 
-// buildRecords are what is on record while the change is under way, and afterwards.
 func (x settingDiff) buildRecords(t engine.Target) (before, after engine.Applied) {
 	after = engine.Applied{Schema: engine.AppliedSchema, Config: Setting(x.want)}
 	before = engine.Applied{Schema: engine.AppliedSchema, Unfinished: &engine.Unfinished{Run: t.Run, Boot: t.Facts.BootID, Config: Setting(x.want)}}

@@ -9,34 +9,34 @@ import (
 	"holdfast/engine"
 )
 
-// Site is a world of hosts and etcd clusters. All its methods, and those of
-// its hosts, may be called from several goroutines.
+// Site is a world of hosts and etcd clusters. Its methods, and the methods of its hosts, are safe
+// for concurrent use.
 type Site struct {
 	Inventory engine.Inventory
-	Labels    map[string]string // what each OS says of itself, by digest; without one it is the digest
+	Labels    map[string]string // version label of each OS, by digest; the default is the digest
 
 	mu         sync.Mutex
 	hosts      map[string]*Host
 	all        []*Host // in the order of the inventory, as are clusters
 	clusters   map[string]*cluster
 	etcd       []*cluster
-	at         time.Time // the world is as it is then
+	at         time.Time // time of the state
 	bastions   []*Bastion
 	due        []happening
 	log        []string
 	violations []string
 	settings   map[string]string // wanted, by host
-	rollOut    rollOut           // the last that has begun
+	rollOut    rollOut           // the last one
 }
 
-// happening is something the world does by itself at some time.
+// happening is a future event of the world.
 type happening struct {
 	at time.Time
 	do func()
 }
 
-// New makes a site of the inventory's hosts. All are up, run the OS of that
-// digest, and lead healthy clusters.
+// New makes a site with the hosts of the inventory. All hosts are up and run the OS of that digest;
+// all clusters are healthy.
 func New(inv engine.Inventory, digest string) *Site {
 	s := &Site{Inventory: inv, hosts: map[string]*Host{}, clusters: map[string]*cluster{}, settings: map[string]string{}}
 	for _, c := range inv.Clusters {
@@ -67,12 +67,12 @@ func (s *Site) Host(name string) *Host {
 // Hosts returns every host, in inventory order.
 func (s *Site) Hosts() []*Host { return slices.Clone(s.all) }
 
-// Want makes runs that begin from now on want that setting of a host.
+// Want sets the desired setting of a host for runs that begin later.
 func (s *Site) Want(host, word string) {
 	s.withLock(func(time.Time) { s.settings[host] = word })
 }
 
-// Desired is what every host is to be.
+// Desired returns the desired state of every host.
 func (s *Site) Desired() map[string]engine.Desired {
 	desired := s.Inventory.Desired()
 	s.withLock(func(time.Time) {
@@ -85,7 +85,6 @@ func (s *Site) Desired() map[string]engine.Desired {
 	return desired
 }
 
-// desiredOf is what a host is to be.
 func (s *Site) desiredOf(h *Host) engine.Desired {
 	one := s.Inventory
 	one.Hosts = []engine.Host{h.host}
@@ -99,8 +98,7 @@ func (s *Site) desiredOf(h *Host) engine.Desired {
 	return d
 }
 
-// After lets f happen when that much time has passed. It may use the methods
-// of the site's hosts.
+// After calls f when that much time has passed. f may call methods of the site's hosts.
 func (s *Site) After(d time.Duration, f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +106,8 @@ func (s *Site) After(d time.Duration, f func()) {
 	slices.SortStableFunc(s.due, func(a, b happening) int { return a.at.Compare(b.at) })
 }
 
-// Violations lists the laws that were broken, each with what had happened
-// until then. There ought to be none, whatever the test does to the site.
+// Violations returns the broken laws, each with the log until then. There must be none, under any
+// faults a test causes.
 func (s *Site) Violations() []string {
 	s.settle()
 	s.mu.Lock()
@@ -117,7 +115,7 @@ func (s *Site) Violations() []string {
 	return slices.Clone(s.violations)
 }
 
-// Log is what was done to the hosts, in order, a line each.
+// Log returns the operations on hosts, in order, one a line.
 func (s *Site) Log() []string {
 	s.settle()
 	s.mu.Lock()
@@ -125,13 +123,12 @@ func (s *Site) Log() []string {
 	return slices.Clone(s.log)
 }
 
-// settle lets everything happen that is due. It may not be called with the
-// lock held, because what happens takes it.
+// settle runs all events that are due. Do not call it with the lock held: the events take it.
 func (s *Site) settle() {
 	for {
 		s.mu.Lock()
 		if len(s.due) == 0 || s.due[0].at.After(time.Now()) {
-			if now := time.Now(); now.After(s.at) { // else it is as the last deed has left it
+			if now := time.Now(); now.After(s.at) { // else the last operation has advanced it
 				s.advanceTo(now)
 			}
 			s.mu.Unlock()
@@ -145,7 +142,6 @@ func (s *Site) settle() {
 	}
 }
 
-// advanceTo brings hosts and clusters to that time.
 func (s *Site) advanceTo(now time.Time) {
 	s.at = now
 	for _, h := range s.all {
@@ -158,7 +154,7 @@ func (s *Site) advanceTo(now time.Time) {
 	}
 }
 
-// withLock calls f with the lock held and the world up to date.
+// withLock calls f with the lock held, after all events that are due.
 func (s *Site) withLock(f func(now time.Time)) {
 	s.settle()
 	s.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Get asks the web server that the test plays.
+// Get asks the web server of the test.
 func (b *Bastion) Get(ctx context.Context, url string) (status int, body []byte, err error) {
 	err = b.deliverCall(ctx, Call{Verb: "get"}, func(time.Time) error {
 		if b.Answer == nil {

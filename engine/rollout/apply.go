@@ -10,13 +10,13 @@ import (
 	"holdfast/engine/planner"
 )
 
-// ErrDeclined is what Approve returns when the operator says no.
+// ErrDeclined is the error of Approve when the operator declines the plan.
 var ErrDeclined = errors.New("not approved; nothing was changed")
 
-// ErrNoStep is Step's answer to a batch that the operator declines.
+// ErrNoStep is the error of Step when the operator declines a batch.
 var ErrNoStep = errors.New("not approved: the run ends before this batch; what was done stays")
 
-// Plan looks at the site and plans; it touches nothing.
+// Plan gathers facts and plans. It changes nothing.
 func (r *Run) Plan(ctx context.Context) (engine.Plan, Gathered, error) {
 	return r.makePlan(ctx, newRunState())
 }
@@ -42,18 +42,17 @@ func (r *Run) makePlan(ctx context.Context, p *runState) (engine.Plan, Gathered,
 		return engine.Plan{}, gathered, err
 	}
 	plan := gathered.survey.Plan(r.Clock.Now(), gathered.Clusters)
-	if !plan.HasWork() && r.addMissingClusters(ctx, p, gathered) { // what is said at the end is about all clusters
+	if !plan.HasWork() && r.addMissingClusters(ctx, p, gathered) { // the end of the run reports all clusters
 		plan = gathered.survey.Plan(r.Clock.Now(), gathered.Clusters)
 	}
-	gathered.survey = planner.Survey{} // its part of the memory of a large site
+	gathered.survey = planner.Survey{} // a large site needs the memory
 	p.gathered, p.facts = gathered, gathered.Facts
 	return plan, gathered, ctx.Err()
 }
 
-// Apply makes the hosts match: it plans, asks, stages, and rolls batch by
-// batch, planning anew before each. It returns when the hosts match, or when
-// it is not safe to go on, and says which. The plays of a playbook are carried
-// out one after the other.
+// Apply makes the hosts match: it plans, asks for approval, stages, and runs batch by batch, with a
+// new plan before each. It returns when the hosts match, or when it is not safe to go on. It
+// carries out the plays of a playbook one after the other.
 func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	p := newRunState()
 	start := r.Start
@@ -63,7 +62,7 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	}
 	stop := r.journalInterrupts(ctx)
 	last, err := r.applyPlays(ctx, p)
-	_ = r.giveUpFallbacks(ctx, p, last[len(last)-1]) // the run has ended with another failure, or tells by its last plan
+	_ = r.giveUpFallbacks(ctx, p, last[len(last)-1]) // the run ended with another failure, or its last plan reports them
 	r.gatherAtEnd(ctx, p, err)
 	stop()
 	end := r.finishRun(ctx, p, last, err)
@@ -73,9 +72,8 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	return end
 }
 
-// applyPlays carries out the plays, and gives the last plan of each. Hosts that a
-// play left out, the next leaves out as well, if nothing has changed; what is
-// not safe ends the run.
+// applyPlays returns the last plan of each play. The next play excludes the hosts that the play
+// before it excluded, if nothing has changed. Anything unsafe ends the run.
 func (r *Run) applyPlays(ctx context.Context, p *runState) (last []engine.Plan, err error) {
 	if len(r.Plays) == 0 {
 		plan, err := r.applyPlay(ctx, p)
@@ -127,10 +125,10 @@ func (r *Run) applyPlay(ctx context.Context, p *runState) (engine.Plan, error) {
 	return r.carryOut(ctx, p, plan)
 }
 
-// maxPlanAge is how old a look at the hosts may be when a batch begins.
+// maxPlanAge is the longest time between gathering facts and the batch that relies on them.
 const maxPlanAge = 5 * time.Second
 
-// replanAndCheck looks at the world again, and refuses what was not approved.
+// replanAndCheck gathers facts, plans, and refuses a plan that nobody approved.
 func (r *Run) replanAndCheck(ctx context.Context, p *runState) (engine.Plan, error) {
 	plan, _, err := r.makePlan(ctx, p)
 	if err != nil {
@@ -139,8 +137,8 @@ func (r *Run) replanAndCheck(ctx context.Context, p *runState) (engine.Plan, err
 	return plan, p.checkPlan(plan)
 }
 
-// carryOut is the loop. Each turn does one thing and then looks at the world
-// again, so that a batch begins on what was seen right before it.
+// carryOut is the loop of a run. Each turn does one thing and then plans again, so that a batch
+// begins with facts that were gathered right before it.
 func (r *Run) carryOut(ctx context.Context, p *runState, plan engine.Plan) (engine.Plan, error) {
 	for len(plan.Batches) > 0 || p.mustStageFirst(plan) || len(plan.Before) > 0 {
 		if err := r.mayGoOn(ctx); err != nil {
@@ -158,10 +156,9 @@ func (r *Run) carryOut(ctx context.Context, p *runState, plan engine.Plan) (engi
 	return plan, nil
 }
 
-// runTurn does the next thing: bring back what a dead run left behind, ask the
-// gates of the run, stage everything once, stage what got lost, save etcd, let
-// canaries soak, ask the operator and the gates before a batch, or disrupt that
-// batch.
+// runTurn does the next thing. In this order: recover the hosts of a dead run, ask the gates of the
+// run, stage all hosts once, stage again where that got lost, save etcd, let canaries soak, ask the
+// operator and the gates before a batch, disrupt the batch.
 func (r *Run) runTurn(ctx context.Context, p *runState, plan engine.Plan) error {
 	var b engine.Batch
 	if len(plan.Batches) > 0 {
@@ -197,8 +194,7 @@ func (r *Run) runTurn(ctx context.Context, p *runState, plan engine.Plan) error 
 	return r.runBatch(ctx, p, plan)
 }
 
-// batchOfAll is all hosts with work as a batch, so that a gate that is asked
-// about them knows of which pools they are.
+// batchOfAll lets a gate that is asked about all hosts know their pools.
 func batchOfAll(plan engine.Plan) (b engine.Batch) {
 	for _, hp := range plan.Hosts {
 		b.Hosts = append(b.Hosts, hp.Host)
@@ -206,7 +202,7 @@ func batchOfAll(plan engine.Plan) (b engine.Batch) {
 	return b
 }
 
-// asError keeps that there was no failure.
+// asError avoids an error that is not nil and holds a nil failure.
 func asError(f *engine.Failure) error {
 	if f == nil {
 		return nil
@@ -214,14 +210,14 @@ func asError(f *engine.Failure) error {
 	return f
 }
 
-// isNonDisruptive reports whether the hosts of a batch notice nothing, so that there is
-// nothing to stage or to save for them.
+// isNonDisruptive reports whether no host of a batch is disrupted, so that nothing has to be staged
+// or saved for it.
 func isNonDisruptive(plan engine.Plan, b engine.Batch) bool {
 	return !slices.ContainsFunc(b.Hosts, func(h string) bool { return !plan.Host(h).NonDisruptive() })
 }
 
-// onlyRecoversHosts reports whether there is nothing to do on the hosts of a batch but
-// to bring them back. That comes before all else: until then they are away.
+// onlyRecoversHosts reports whether the hosts of a batch need nothing but to be brought back. That
+// comes first: until then they are unavailable.
 func onlyRecoversHosts(plan engine.Plan, b engine.Batch) bool {
 	for _, h := range b.Hosts {
 		if len(plan.Host(h).Changes) > 0 {
@@ -250,7 +246,6 @@ func needsStage(plan engine.Plan, b engine.Batch) bool {
 	return false
 }
 
-// lanesOf keeps of the lanes what concerns a batch.
 func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
 	in := map[string]bool{}
 	for _, h := range b.Hosts {
@@ -271,8 +266,7 @@ func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
 	return out
 }
 
-// takeSnapshots does what comes once before the first disruption: etcd snapshots.
-// The operator may cut it short.
+// takeSnapshots saves the etcd clusters before the first disruption. The operator may interrupt it.
 func (r *Run) takeSnapshots(ctx context.Context, p *runState, plan engine.Plan) error {
 	for _, s := range plan.Before {
 		name := s.Do.Snapshot.Cluster

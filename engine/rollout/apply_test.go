@@ -36,8 +36,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// runSerially makes the order of events the same each time. Thousands of runs are played like that, most of whose time would be
-// looks at hosts that boot: they look less often.
+// runSerially makes the order of events deterministic. It probes booting hosts less often, because
+// that takes most of the time of thousands of runs.
 func runSerially(r *rollout.Run) { r.Forks, r.Interval = 1, pollInterval }
 
 // checkSecondRun applies once more: one look at each host and each etcd cluster, and

@@ -13,9 +13,9 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// pollUntil calls look again and again until it has nothing to object, the host is
-// found to have failed for good, or the context ends. The last objection is
-// the cause of a time-out, unless it is the time-out that cut the look short.
+// pollUntil calls probe until it finds nothing missing, the host has failed for good, or the
+// context ends. The cause of a time-out is the last thing that was missing, unless the time-out cut
+// that probe short.
 func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, look func(context.Context) (objection string, fatal error)) error {
 	objection := ""
 	for {
@@ -36,8 +36,8 @@ func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, look func
 	}
 }
 
-// awaitBoot waits for the host to answer from another boot, and demands the
-// planned OS. That it answers is no proof: only the boot ID is.
+// awaitBoot waits until the host answers from another boot, and fails if it runs another OS than
+// planned. An answer alone proves nothing; only the boot ID does.
 func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.AwaitBoot, heartbeat *stepHeartbeat) error {
 	left := want.BootID
 	return r.pollUntil(ctx, heartbeat, func(ctx context.Context) (string, error) {
@@ -47,7 +47,7 @@ func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.Awa
 			return "the host does not answer: " + err.Error(), nil
 		case f.BootID != "" && f.BootID == left:
 			return "the host has not gone down", nil
-		case f.BootID == "", want.Digest != "" && f.Booted() == nil: // still coming up, perhaps
+		case f.BootID == "", want.Digest != "" && f.Booted() == nil: // perhaps still booting
 			return "it answers, but what it has booted is not known: " + strings.Join(f.Problems, "; "), nil
 		case left == "" && want.Digest != "" && f.Booted().Digest != want.Digest:
 			left = f.BootID
@@ -57,7 +57,7 @@ func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.Awa
 	})
 }
 
-// probeHost reads a host that may be going down or coming up: one try, bounded.
+// probeHost reads a host that may be going down or coming up, in one bounded attempt.
 func (r *Run) probeHost(ctx context.Context, hp engine.HostPlan) (engine.Facts, error) {
 	h, _ := r.Inventory.Host(hp.Host)
 	return r.readFacts(ctx, h, r.runScript)
@@ -69,7 +69,7 @@ func wrongOS(f engine.Facts, digest string) error {
 	}
 	booted := f.Booted()
 	if booted.Digest == digest {
-		return nil // what the OS tool may report is about an earlier try
+		return nil // a report of the OS tool is about an earlier attempt
 	}
 	cause := fmt.Sprintf("it came back with %s (%s), not with the planned %s", orUnknown(booted.Version), engine.ShortDigest(booted.Digest), engine.ShortDigest(digest))
 	if f.FinalizeErr != "" {
@@ -85,18 +85,18 @@ func orUnknown(version string) string {
 	return version
 }
 
-// mostUnits is how many units fit into a reason.
+// mostUnits is the number of units that fit into a reason.
 const mostUnits = 8
 
-// awaitUnits waits until what ran before runs again and nothing new has failed.
+// awaitUnits waits until all units that ran before run again and no other unit has failed.
 func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.AwaitUnits, heartbeat *stepHeartbeat) error {
-	lost := false       // as the last look has shown
-	var failed []string // likewise
+	lost := false       // at the last probe
+	var failed []string // at the last probe
 	logs := map[string]string{}
 	err := r.pollUntil(ctx, heartbeat, func(ctx context.Context) (string, error) {
 		f, err := r.probeHost(ctx, hp)
 		if err != nil {
-			if ctx.Err() == nil { // else the look was only cut short
+			if ctx.Err() == nil { // else the probe was cut short
 				lost, failed = true, nil
 			}
 			return "the host does not answer: " + err.Error(), nil
@@ -134,8 +134,8 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 	return err
 }
 
-// lastLines keeps what a unit that has failed wrote last into the host's
-// journal, of the first few units.
+// lastLines keeps the last lines that a failed unit wrote to the journal, for the first mostUnits
+// units.
 func (r *Run) lastLines(ctx context.Context, hp engine.HostPlan, unit string, logs map[string]string) {
 	if _, known := logs[unit]; known || len(logs) >= mostUnits {
 		return

@@ -11,10 +11,9 @@ import (
 	"holdfast/engine"
 )
 
-// runBatch disrupts the hosts of a batch side by side, each by its own sequence.
-// Budgets bound how many those are; of hosts that are not disrupted there may be
-// any number, so they go as many at a time as they are looked at.
-// A host that fails does not stop the others of its batch: they reach the end.
+// runBatch disrupts the hosts of a batch in parallel. Budgets bound their number. Hosts that are
+// not disrupted have no budget, so as many run at once as facts are gathered from. The failure of
+// one host does not stop the others.
 func (r *Run) runBatch(ctx context.Context, p *runState, plan engine.Plan) error {
 	b := plan.Batches[0]
 	began := r.Clock.Now()
@@ -48,9 +47,8 @@ func (r *Run) runBatch(ctx context.Context, p *runState, plan engine.Plan) error
 	return nil
 }
 
-// askGatesAfter asks the gates after a batch. Those about hosts are about the ones
-// that the run is done with: others have failed, and may do so, or are still to
-// be rebooted.
+// askGatesAfter asks the gates after a batch. A gate about hosts skips those that failed or still
+// wait for a reboot.
 func (r *Run) askGatesAfter(ctx context.Context, p *runState, b engine.Batch, number int) *engine.Failure {
 	done := p.doneSince()
 	for _, s := range b.After {
@@ -68,7 +66,6 @@ func (r *Run) askGatesAfter(ctx context.Context, p *runState, b engine.Batch, nu
 	return nil
 }
 
-// askGates asks the gates before or after a batch. The operator may cut that short.
 func (r *Run) askGates(ctx context.Context, b engine.Batch, steps []engine.Step, number int) *engine.Failure {
 	for _, s := range steps {
 		f := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {

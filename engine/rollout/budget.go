@@ -12,26 +12,25 @@ import (
 	"holdfast/engine/planner"
 )
 
-// sharedGather is how the hosts of a batch see what others have taken since it was
-// planned. They ask at about the same time, so they share looks: who asks while
-// a look is under way takes part in the next, as only that begins afterwards.
+// sharedGather lets the hosts of a batch share the holds that were gathered since the batch was
+// planned. A host that asks while the holds are being gathered takes part in the next round,
+// because only that one begins after its own hold.
 type sharedGather struct {
 	budgets planner.Budgets
 	others  []engine.Host
-	begun   atomic.Int64  // looks
-	turn    chan struct{} // has room for the one who looks; guards what follows
-	ended   int64         // the last look that came to its end
+	begun   atomic.Int64  // rounds
+	turn    chan struct{} // a lock for the fields below, with one place
+	ended   int64         // the last complete round
 	seen    []engine.Facts
 }
 
-// newSharedGather is the lookout for the first batch of a plan.
 func (r *Run) newSharedGather(p *runState, plan engine.Plan) *sharedGather {
 	b := planner.NewBudgets(r.Inventory, p.facts, plan)
 	return &sharedGather{budgets: b, others: b.Others(), turn: make(chan struct{}, 1)}
 }
 
-// checkBudget proves, with the host's hold taken, that its pool and the site may
-// lose it now, together with the rest of its batch.
+// checkBudget proves, once the hold of the host is taken, that its pool and the site may lose it
+// now, together with the rest of its batch.
 func (r *Run) checkBudget(ctx context.Context, pool string) error {
 	seen, err := r.sharedGather.gatherSince(ctx, r.gatherHolds)
 	if err != nil {
@@ -47,7 +46,7 @@ func (r *Run) checkBudget(ctx context.Context, pool string) error {
 	return &engine.Failure{Kind: KindUnsafe, Cause: cause}
 }
 
-// gatherSince gives what a look has shown that began after the call.
+// gatherSince returns facts whose gathering began after the call.
 func (l *sharedGather) gatherSince(ctx context.Context, look func(context.Context, []engine.Host) []engine.Facts) ([]engine.Facts, error) {
 	before := l.begun.Load()
 	select {
@@ -61,14 +60,13 @@ func (l *sharedGather) gatherSince(ctx context.Context, look func(context.Contex
 	}
 	number := l.begun.Add(1)
 	seen := look(ctx, l.others)
-	if ctx.Err() != nil { // it was cut short, and tells nothing to anybody
+	if ctx.Err() != nil { // cut short: nobody may rely on it
 		return nil, context.Cause(ctx)
 	}
 	l.ended, l.seen = number, seen
 	return seen, nil
 }
 
-// gatherHolds reads the holds of hosts side by side, and nothing else.
 func (r *Run) gatherHolds(ctx context.Context, hosts []engine.Host) []engine.Facts {
 	const quick = 20 * time.Second
 	facts := make([]engine.Facts, len(hosts))

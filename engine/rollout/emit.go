@@ -14,15 +14,14 @@ type emitter struct {
 	err error
 }
 
-// firstError is the first error of the sink.
 func (e *emitter) firstError() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.err
 }
 
-// emitEvent sends an event. After an error the run stops at the next step; the sink
-// still gets what happens until then, for who watches.
+// emitEvent returns the first error of the sink, and the run stops at its next step. Until then the
+// sink still gets all events.
 func (r *Run) emitEvent(e engine.Event) error {
 	r.events.mu.Lock()
 	defer r.events.mu.Unlock()
@@ -35,15 +34,15 @@ func (r *Run) emitEvent(e engine.Event) error {
 	return r.events.err
 }
 
-// noteEvent emits an event whose loss is noticed at the next step.
+// noteEvent emits an event; the next step notices if it got lost.
 func (r *Run) noteEvent(e engine.Event) { _ = r.emitEvent(e) }
 
 func (r *Run) emitWarning(message string) {
 	r.noteEvent(engine.Event{Type: engine.Warned, Message: message})
 }
 
-// runBetweenEvents runs f between a started and an ended event of a step. The started
-// event is written before f begins.
+// runBetweenEvents runs f between the started and the ended event of a step. f begins only when the
+// started event is written.
 func (r *Run) runBetweenEvents(e engine.Event, f func(*stepHeartbeat) error) *engine.Failure {
 	e.Type = engine.StepStarted
 	if err := r.emitEvent(e); err != nil {
@@ -56,7 +55,6 @@ func (r *Run) runBetweenEvents(e engine.Event, f func(*stepHeartbeat) error) *en
 	return failure
 }
 
-// runAndEmitEnd runs f and emits the ended event of its step.
 func (r *Run) runAndEmitEnd(e engine.Event, f func(*stepHeartbeat) error) *engine.Failure {
 	began := r.Clock.Now()
 	e.Type = engine.StepProgress

@@ -22,10 +22,10 @@ const (
 	KindAction      = engine.ActionFailure
 )
 
-// errStopped is why the operator's first Ctrl-C ends something.
+// errStopped is the cause of everything that the operator's first Ctrl-C ends.
 var errStopped = errors.New("stopped by the operator")
 
-// asFailure completes an error of a step with where it happened.
+// asFailure adds host and step to the error of a step.
 func asFailure(err error, host, step string) *engine.Failure {
 	if err == nil {
 		return nil
@@ -44,20 +44,19 @@ func asFailure(err error, host, step string) *engine.Failure {
 	if whole.Step == "" {
 		whole.Step = step
 	}
-	// Scripts say themselves which step they are.
+	// Scripts begin their message with the name of the step.
 	whole.Cause = contextErrors.Replace(strings.TrimPrefix(whole.Cause, whole.Step+": "))
 	return &whole
 }
 
-// contextErrors says in words what the context package has to say.
+// contextErrors replaces the texts of package context.
 var contextErrors = strings.NewReplacer(context.Canceled.Error(), errStopped.Error(), context.DeadlineExceeded.Error(), "no answer in time")
 
-// scriptFailure is a script that exited with another status than 0.
 func scriptFailure(reply Reply, cause string) *engine.Failure {
 	return &engine.Failure{Stderr: keepTail(reply.Stderr, 4096), Cause: cause}
 }
 
-// keepTail is the end of s, which is where programs say what went wrong.
+// keepTail returns the end of s, where programs report the error.
 func keepTail(s string, most int) string {
 	s = strings.TrimSpace(s)
 	if len(s) > most {

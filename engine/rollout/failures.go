@@ -8,14 +8,13 @@ import (
 	"holdfast/engine"
 )
 
-// failures are those of work that is done side by side, in the order in which
-// they came.
+// failures collects the failures of parallel work, in the order of their arrival.
 type failures struct {
 	mu   sync.Mutex
 	list []*engine.Failure
 }
 
-// add keeps a failure, if there is one.
+// add ignores nil.
 func (x *failures) add(f *engine.Failure) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -32,9 +31,8 @@ func (x *failures) all() []*engine.Failure {
 
 func (x *failures) worst() *engine.Failure { return worstFailure(x.all()) }
 
-// worstFailure is the failure that a run ends with that ends because of all of these:
-// one that no budget is for, else one of a host, else one that a hold or the
-// operator made; of several the first.
+// worstFailure returns the failure to report: a fatal one, else a host's, else a hold or a stop;
+// among equals the first.
 func worstFailure(list []*engine.Failure) *engine.Failure {
 	if len(list) == 0 {
 		return nil
@@ -51,8 +49,8 @@ func worstFailure(list []*engine.Failure) *engine.Failure {
 	return slices.MinFunc(list, func(a, b *engine.Failure) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// isHostFailure reports whether a failure is that of a host, which its pool's budget
-// is for. All others end the run in any case.
+// isHostFailure reports whether a failure counts against the failure budget of a pool. All others
+// end the run.
 func isHostFailure(f *engine.Failure) bool {
 	switch f.Kind {
 	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
@@ -61,9 +59,8 @@ func isHostFailure(f *engine.Failure) bool {
 	return true
 }
 
-// fatalFailure gives the failure because of which the run does not go on after a batch,
-// nil if it does: each is within the failure budget of its host's pool, and
-// none is that of a canary. Then it says so.
+// fatalFailure returns the failure that ends the run after a batch. It returns nil, and warns, if
+// each failure is within the failure budget of its pool and no canary failed.
 func (r *Run) fatalFailure(p *runState, b engine.Batch, list []*engine.Failure) *engine.Failure {
 	spent, failed := r.planInput(p.gathered, p).ExceededFailureBudget(), p.failureByHost()
 	tolerable := func(f *engine.Failure) bool {
@@ -81,7 +78,7 @@ func (r *Run) fatalFailure(p *runState, b engine.Batch, list []*engine.Failure) 
 	return nil
 }
 
-// toleratedBy names what lets a run go on although hosts have failed.
+// toleratedBy names the setting that lets a run go on although hosts have failed.
 func (r *Run) toleratedBy(p *runState) string {
 	switch {
 	case r.BestEffort:

@@ -14,7 +14,6 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// finishRun turns how the loop ended into the outcome of the run.
 func (r *Run) finishRun(ctx context.Context, p *runState, last []engine.Plan, err error) engine.RunEnd {
 	sort.Strings(p.updated)
 	p.updated = slices.DeleteFunc(p.updated, p.isUndone)
@@ -33,7 +32,6 @@ func (r *Run) finishRun(ctx context.Context, p *runState, last []engine.Plan, er
 	return end
 }
 
-// endReason says in a sentence how the run ended.
 func (r *Run) endReason(ctx context.Context, p *runState, last []engine.Plan, err error) string {
 	var f *engine.Failure
 	switch {
@@ -59,8 +57,6 @@ func (r *Run) endReason(ctx context.Context, p *runState, last []engine.Plan, er
 	return text
 }
 
-// notBegun names the plays that the run did not come to, or that the operator
-// declined.
 func (r *Run) notBegun(last []engine.Plan, err error) []string {
 	begun := len(last)
 	if errors.Is(err, ErrDeclined) {
@@ -73,7 +69,8 @@ func (r *Run) notBegun(last []engine.Plan, err error) []string {
 	return names
 }
 
-// describeUnnamedFailures says which hosts have failed that no plan names as such, nor the end.
+// describeUnnamedFailures names the failed hosts that neither the plans nor the end of the run
+// name.
 func describeUnnamedFailures(p *runState, plans []engine.Plan, named string) string {
 	how := p.failureByHost()
 	delete(how, named)
@@ -94,7 +91,6 @@ func describeUnnamedFailures(p *runState, plans []engine.Plan, named string) str
 	}
 }
 
-// describeSpentBudget says that a failure budget is used up, where there was one.
 func (r *Run) describeSpentBudget(p *runState) string {
 	of := r.planInput(p.gathered, p).ExceededFailureBudget()
 	failed := 0
@@ -109,22 +105,21 @@ func (r *Run) describeSpentBudget(p *runState) string {
 	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of %s allows (--best-effort goes on with the others)", failed, of)
 }
 
-// countPools tells how far each pool was when it was last seen. A run that was stopped
-// at once has not seen what it did, and tells nothing.
+// countPools adds the progress of each pool. A run that was stopped at once does not know its own
+// effect and adds nothing.
 func (r *Run) countPools(ctx context.Context, p *runState, end *engine.RunEnd) {
 	if p.gathered.Facts == nil || ctx.Err() != nil && p.hasBegun() {
 		return
 	}
 	in := r.planInput(p.gathered, p)
 	in.Play, in.Modules, in.Selected = nil, r.Modules, nil
-	if end.Exit == engine.ExitOK { // then it says whether the whole site is complete
+	if end.Exit == engine.ExitOK { // then it reports whether the whole site is complete
 		in.Clusters = r.gatherMissingClusters(ctx, in)
 	}
 	status := planner.NewStatus(in)
 	end.Pools, end.Complete = status.Pools, status.Complete && end.Exit == engine.ExitOK
 }
 
-// describePlayEnds says how the plays ended: the worst of them.
 func (r *Run) describePlayEnds(last []engine.Plan) string {
 	if len(r.Plays) == 0 {
 		return describePlanEnd(last[0])
@@ -139,10 +134,10 @@ func (r *Run) describePlayEnds(last []engine.Plan) string {
 	return why
 }
 
-// markUnjournaled is the end of a run whose journal is not whole.
+// markUnjournaled changes the end of a run whose journal is incomplete.
 func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
 	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == KindJournal }) {
-		return end // that is why it ended
+		return end // the verdict has it already
 	}
 	end.Reason = err.Error() + "; apart from that: " + end.Reason
 	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: KindJournal})
@@ -151,7 +146,6 @@ func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
 	return end
 }
 
-// describePlanEnd says how a plan ends on which nothing more can be done.
 func describePlanEnd(plan engine.Plan) string {
 	switch {
 	case len(plan.Refusals) > 0:
@@ -178,14 +172,12 @@ func describePlanEnd(plan engine.Plan) string {
 	return "every host matches"
 }
 
-// waitsForWindow reports whether the hosts of a lane wait for their window.
 func waitsForWindow(plan engine.Plan, l engine.Lane) bool {
 	return !slices.ContainsFunc(l.Hosts, func(h string) bool {
 		return !slices.ContainsFunc(plan.Excluded, func(x engine.Exclusion) bool { return x.Host == h && x.Why == engine.Closed })
 	})
 }
 
-// describeUnfinished gives the first few of a list.
 func describeUnfinished(list []engine.UnfinishedHost) string {
 	var parts []string
 	for _, u := range list[:min(mostReasons, len(list))] {
@@ -194,7 +186,6 @@ func describeUnfinished(list []engine.UnfinishedHost) string {
 	return strings.Join(textutil.AndMore(parts, len(list)), "; ")
 }
 
-// describeDrift names the hosts whose pools only report that somebody changed them.
 func describeDrift(list []engine.HostDrift) string {
 	var hosts []string
 	for _, d := range list {
@@ -203,11 +194,11 @@ func describeDrift(list []engine.HostDrift) string {
 	return strings.Join(textutil.FoldNames(hosts), ", ") + ": drift, which is only to be reported; holdfast plan says what"
 }
 
-// mostReasons is how many reasons fit into a sentence.
+// mostReasons is the number of reasons that fit into a sentence.
 const mostReasons = 3
 
-// describeExclusions says which hosts are left out and why, in one sentence; if there
-// are many reasons, the plan is where to read them.
+// describeExclusions explains the exclusions in one sentence. If there are many reasons, it refers
+// to the plan.
 func describeExclusions(list []engine.Exclusion) string {
 	reason := func(x engine.Exclusion) string { return fmt.Sprintf("%s (%s)", describeExclusionKind(x.Why), x.Reason) }
 	if parts := groupByReason(list, reason); len(parts) <= mostReasons {
@@ -217,7 +208,7 @@ func describeExclusions(list []engine.Exclusion) string {
 	return strings.Join(groupByReason(list, why), "; ") + "; holdfast plan says why"
 }
 
-// describeExclusionKind is where a host stands that was left out, after "is".
+// describeExclusionKind returns the words that follow "is" or "are".
 func describeExclusionKind(why engine.ExclusionKind) string {
 	switch why {
 	case engine.Closed:
@@ -230,7 +221,7 @@ func describeExclusionKind(why engine.ExclusionKind) string {
 	return string(why)
 }
 
-// groupByReason puts hosts of which the same is to be said together.
+// groupByReason joins hosts with the same reason.
 func groupByReason(list []engine.Exclusion, say func(engine.Exclusion) string) []string {
 	var order []string
 	hosts := map[string][]string{}
@@ -252,7 +243,6 @@ func groupByReason(list []engine.Exclusion, say func(engine.Exclusion) string) [
 	return parts
 }
 
-// unfinishedHosts names the hosts with work that this run did not finish.
 func unfinishedHosts(plans []engine.Plan, p *runState) []string {
 	var out []string
 	add := func(host string) {

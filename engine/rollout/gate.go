@@ -16,12 +16,11 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// gateInterval is how long lies between two times of asking a gate that does
-// not say.
+// gateInterval is the default time between two questions to a gate.
 const gateInterval = engine.Duration(5 * time.Second)
 
-// askGate asks a gate about a host until its answer is good, or no more bad
-// ones are allowed, or its time is up.
+// askGate asks a gate about a host until its answer is good, there were too many bad answers, or
+// the time is over.
 func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	if hp.Host == "" && asksHosts(*s.Do.Gate) {
 		return errors.New("it asks hosts, and there is none to ask")
@@ -29,10 +28,9 @@ func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 	return r.askUntilGood(ctx, hp, s, heartbeat.reportMessage)
 }
 
-// askBatchGate asks a gate about the hosts of a batch. If it is about hosts it
-// is asked about each of those whose pool has it, side by side, and every one
-// must be well; the first that is not ends the asking, and the failure names
-// it. Else it is asked once, about their pool.
+// askBatchGate asks a gate about the hosts of a batch. If the gate is about hosts, it asks about
+// all hosts whose pool has the gate in parallel, and all answers must be good; the first bad one
+// ends it. Else it asks once, about their pools.
 func (r *Run) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, heartbeat *stepHeartbeat) error {
 	hosts := r.hostsWithGate(b.Hosts, *s.Do.Gate)
 	if !asksHosts(*s.Do.Gate) || len(hosts) == 0 {
@@ -55,8 +53,8 @@ func (r *Run) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, h
 	return joinGateFailures(failures)
 }
 
-// joinGateFailures makes one failure of those of the hosts of a batch: the first, with
-// the names of the others. Where one failed, the others were told to stop.
+// joinGateFailures returns the first failure, with the names of the other hosts. It ignores hosts
+// that were stopped because another one failed.
 func joinGateFailures(failures []*engine.Failure) error {
 	var first, stopped *engine.Failure
 	var also []string
@@ -85,7 +83,6 @@ func joinGateFailures(failures []*engine.Failure) error {
 	return &whole
 }
 
-// asksHosts reports whether a gate is about single hosts.
 func asksHosts(g engine.Gate) bool {
 	text := ""
 	switch {
@@ -99,8 +96,8 @@ func asksHosts(g engine.Gate) bool {
 	return strings.Contains(text, "{host}") || strings.Contains(text, "{address}")
 }
 
-// hostsWithGate keeps the hosts whose pool has the gate: a batch may have hosts of
-// other pools. Of a gate that no pool has, all are kept.
+// hostsWithGate keeps the hosts whose pool has the gate, because a batch may have hosts of several
+// pools. If no pool has it, all are kept.
 func (r *Run) hostsWithGate(hosts []string, g engine.Gate) []string {
 	var of []string
 	for _, name := range hosts {
@@ -126,8 +123,7 @@ func (r *Run) poolsOf(hosts []string) string {
 	return joinNames(pools)
 }
 
-// askUntilGood asks again and again. An answer that the end of the time cut short says
-// nothing about what was asked.
+// askUntilGood ignores an answer that was cut short because the time was over.
 func (r *Run) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Step, tell func(string)) error {
 	t := gateTally{gate: *s.Do.Gate, report: tell}
 	for ctx.Err() == nil {
@@ -155,18 +151,18 @@ func (r *Run) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Ste
 	return t.last.toFailure(strings.Join(t.timeoutReasons(cause.Error()), "; "))
 }
 
-// gateTally is how a gate was answered so far.
+// gateTally counts the answers of a gate.
 type gateTally struct {
 	gate     engine.Gate
 	report   func(string)
 	inRow    int        // good answers since the last bad one
-	bad      int        // bad answers in all
-	last     gateAnswer // the last bad one
-	reported string     // what was told last
+	bad      int        // all bad answers
+	last     gateAnswer // the last bad answer
+	reported string     // comparison key of the last report
 }
 
-// countAnswer takes the next answer. It tells what changes the picture, as long as
-// the gate is asked again.
+// countAnswer reports an answer that differs from the one before, as long as the gate is asked
+// again.
 func (t *gateTally) countAnswer(a gateAnswer) (done bool, err error) {
 	if a.isGood() {
 		t.inRow++
@@ -198,7 +194,6 @@ func (t *gateTally) reportChange(picture, message string) {
 	}
 }
 
-// timeoutReasons say why the time was not enough.
 func (t *gateTally) timeoutReasons(timeout string) []string {
 	row := fmt.Sprintf("%d of %d good answers in a row", t.inRow, t.gate.Successes)
 	switch {

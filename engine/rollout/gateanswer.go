@@ -17,19 +17,18 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// gateAnswer is what a gate was answered.
+// gateAnswer is one answer of a gate.
 type gateAnswer struct {
-	problem string // is wrong; "": nothing, the answer is good
-	detail  string // of that, in the words of who answered, which are untrusted
-	command string // that was run, or what was asked
+	problem string // "": the answer is good
+	detail  string // untrusted text of the answer
+	command string // the command, or the request
 	stderr  string
-	final   bool // it would be the same if asked again
-	lost    bool // the host was not reached
+	final   bool // another question would get the same answer
+	lost    bool // the host is unreachable
 }
 
 func (a gateAnswer) isGood() bool { return a.problem == "" }
 
-// problemLine is what is wrong, in a line.
 func (a gateAnswer) problemLine() string {
 	if detail := firstPrintableLine(a.detail); detail != "" {
 		return textutil.Printable(a.problem) + ": " + detail
@@ -37,13 +36,12 @@ func (a gateAnswer) problemLine() string {
 	return textutil.Printable(a.problem)
 }
 
-// comparisonKey is what tells two answers apart. Numbers in details do not: counts
-// and local ports differ each time, and would make every answer news.
+// comparisonKey tells answers apart. It ignores numbers in details: counts and local ports differ
+// each time.
 func (a gateAnswer) comparisonKey() string {
 	return a.problem + "\n" + strings.Join(strings.FieldsFunc(firstPrintableLine(a.detail), unicode.IsDigit), "#")
 }
 
-// toFailure is a gate that failed with this answer.
 func (a gateAnswer) toFailure(cause string) *engine.Failure {
 	f := &engine.Failure{Cause: cause, Command: a.command, Stderr: textutil.Printable(keepTail(a.stderr, 4096))}
 	if a.lost {
@@ -52,11 +50,10 @@ func (a gateAnswer) toFailure(cause string) *engine.Failure {
 	return f
 }
 
-// longDetail is how many characters of an untrusted text fit into a line.
+// longDetail is the number of characters of an untrusted text that fit into a line.
 const longDetail = 200
 
-// firstPrintableLine is the first line of a text, fit to be shown. That of a web page says
-// nothing.
+// firstPrintableLine returns "" for a web page, whose first line has no information.
 func firstPrintableLine(text string) string {
 	line := textutil.Printable(firstLine(text[:min(len(text), 4*longDetail)]))
 	if strings.HasPrefix(line, "<") {
@@ -68,7 +65,6 @@ func firstPrintableLine(text string) string {
 	return line
 }
 
-// askOnce asks a gate once.
 func (r *Run) askOnce(ctx context.Context, hp engine.HostPlan, s engine.Step) gateAnswer {
 	g := *s.Do.Gate
 	h, _ := r.Inventory.Host(hp.Host)
@@ -88,8 +84,8 @@ func (r *Run) askOnce(ctx context.Context, hp engine.HostPlan, s engine.Step) ga
 	return gateAnswer{command: g.Command}
 }
 
-// askHost runs a gate's command on the host, with the variables that
-// commands on the bastion have.
+// askHost runs the command of a gate on the host, with the same variables as commands on the
+// bastion.
 func (r *Run) askHost(ctx context.Context, x gateSubject, s engine.Step) gateAnswer {
 	command := s.Do.Gate.HostCommand
 	text := fmt.Sprintf("export HOLDFAST_HOST=%s HOLDFAST_ADDRESS=%s HOLDFAST_POOL=%s HOLDFAST_RUN=%s\n%s\n",
@@ -104,8 +100,7 @@ func (r *Run) askHost(ctx context.Context, x gateSubject, s engine.Step) gateAns
 	return gateAnswer{command: command}
 }
 
-// askWeb asks a web server. Redirects were followed: only the status at
-// their end counts.
+// askWeb asks a web server. Redirects are followed; only the last status counts.
 func (r *Run) askWeb(ctx context.Context, x gateSubject, g engine.HTTPGate) gateAnswer {
 	shown := withoutUser(x.fillURL(g.URL, asIs, asIs))
 	a := gateAnswer{command: "GET " + shown}
@@ -131,7 +126,6 @@ func (r *Run) askWeb(ctx context.Context, x gateSubject, g engine.HTTPGate) gate
 	return a
 }
 
-// describeHTTPStatus is what is wrong with an answer that has another status than 2xx.
 func describeHTTPStatus(status int, who string) string {
 	text := fmt.Sprintf("HTTP %d from %s", status, who)
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
@@ -140,8 +134,8 @@ func describeHTTPStatus(status int, who string) string {
 	return text
 }
 
-// withConnectionError is the answer that there is none. An error that begins with what
-// was asked says it a second time.
+// withConnectionError drops the URL at the beginning of the error, because the answer has it
+// already.
 func (a gateAnswer) withConnectionError(who string, err error) gateAnswer {
 	a.problem, a.detail = "no answer from "+who, err.Error()
 	if rest, ok := strings.CutPrefix(a.detail, "GET "); ok {

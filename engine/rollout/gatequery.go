@@ -14,8 +14,8 @@ import (
 	"holdfast/engine"
 )
 
-// promReply is the envelope of Prometheus's HTTP API, with the data of a query.
-// Source: https://prometheus.io/docs/prometheus/latest/querying/api/
+// promReply is the envelope of Prometheus's HTTP API, with the data of a query. Source:
+// https://prometheus.io/docs/prometheus/latest/querying/api/
 type promReply struct {
 	Status    string   `json:"status"` // success or error
 	ErrorType string   `json:"errorType"`
@@ -28,8 +28,8 @@ type promReply struct {
 	} `json:"data"`
 }
 
-// askPrometheus asks for the value of a query now. What is shown has the
-// query as the inventory has it, so that secrets in it are found and hidden.
+// askPrometheus evaluates a query now. Messages show the query of the inventory, so that its
+// secrets are found and hidden.
 func (r *Run) askPrometheus(ctx context.Context, x gateSubject, g engine.PromQLGate) gateAnswer {
 	shown, query := withoutUser(g.URL), x.fillText(g.Query, asIs, false)
 	a := gateAnswer{command: "GET " + queryURL(shown, query)}
@@ -39,7 +39,7 @@ func (r *Run) askPrometheus(ctx context.Context, x gateSubject, g engine.PromQLG
 	}
 	var reply promReply
 	switch broken := json.Unmarshal(body, &reply); {
-	case broken == nil && reply.Status == "error": // with a status of 4xx or 5xx
+	case broken == nil && reply.Status == "error": // the HTTP status is 4xx or 5xx
 		a.problem, a.detail = shown+" refuses the query: "+firstPrintableLine(reply.ErrorType), reply.Error
 		a.final = reply.ErrorType == "bad_data"
 	case status == http.StatusNotFound:
@@ -58,9 +58,8 @@ func (r *Run) askPrometheus(ctx context.Context, x gateSubject, g engine.PromQLG
 	return a
 }
 
-// missingData says what data a server had not got for its answer; "" for none. What
-// is said about the query itself, which Prometheus has among the warnings from
-// 2.48 on, be it that a metric's name is odd, is no reason to doubt the answer.
+// missingData returns a warning that the server had only a part of the data, or "". It ignores
+// warnings about the query itself, such as an odd metric name, which Prometheus adds since 2.48.
 // Source: util/annotations of Prometheus.
 func (p promReply) missingData() string {
 	for _, w := range p.Warnings {
@@ -74,7 +73,6 @@ func (p promReply) missingData() string {
 	return ""
 }
 
-// judgeReply is the answer with what is wrong about a reply.
 func (a gateAnswer) judgeReply(who string, reply promReply) gateAnswer {
 	strange := who + " does not answer as Prometheus does"
 	switch result := reply.Data.Result; reply.Data.ResultType {
@@ -111,8 +109,8 @@ func (a gateAnswer) judgeReply(who string, reply promReply) gateAnswer {
 	return a
 }
 
-// parseVector reports whether a vector has samples, and any that is a number. What
-// has no value is a histogram, which is more than one.
+// parseVector reports whether a vector has samples, and whether one of them is a number. A sample
+// without a value is a histogram, which counts as a number.
 func parseVector(result json.RawMessage) (found, number bool, err error) {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(result, &list); err != nil {
@@ -130,7 +128,7 @@ func parseVector(result json.RawMessage) (found, number bool, err error) {
 	return len(list) > 0, number, nil
 }
 
-// parseScalar reads a value with its time. It is text, as JSON has no NaN.
+// parseScalar reads a pair of a time and a value. The value is text, because JSON has no NaN.
 func parseScalar(result json.RawMessage) (float64, error) {
 	var sample []json.RawMessage
 	if err := json.Unmarshal(result, &sample); err != nil || len(sample) != 2 {
@@ -143,7 +141,6 @@ func parseScalar(result json.RawMessage) (float64, error) {
 	return strconv.ParseFloat(text, 64)
 }
 
-// queryURL is where a server, which may be below a path, is asked a query.
 func queryURL(server, query string) string {
 	return strings.TrimRight(server, "/") + "/api/v1/query?query=" + query
 }

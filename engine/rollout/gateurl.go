@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// gateSubject is what a gate asks about, in place of {host}, {address} and {pool}.
+// gateSubject has the values of {host}, {address} and {pool} in a gate.
 type gateSubject struct{ host, address, pool string }
 
 func asIs(s string) string { return s }
 
-// fillURL fills in a URL: path and query escape what they are given each in their
-// part, and hosts stay names. What comes after # is not sent.
+// fillURL fills in a URL. It escapes the values in path and query, keeps host names, and drops the
+// fragment.
 func (x gateSubject) fillURL(text string, path, query func(string) string) string {
 	text, _, _ = strings.Cut(text, "#")
 	text, params, asks := strings.Cut(text, "?")
@@ -30,8 +30,8 @@ func (x gateSubject) fillURL(text string, path, query func(string) string) strin
 	return filled
 }
 
-// fillText replaces the placeholders in a text. An IPv6 address stands in brackets
-// where it is the host of a URL, and where a port follows.
+// fillText replaces the placeholders in a text. It puts brackets around an IPv6 address that is the
+// host of a URL, or that a port follows.
 func (x gateSubject) fillText(text string, escape func(string) string, host bool) string {
 	var b strings.Builder
 	for text != "" {
@@ -45,7 +45,7 @@ func (x gateSubject) fillText(text string, escape func(string) string, host bool
 		if ip, err := netip.ParseAddr(value); err == nil && ip.Is6() {
 			bare := !strings.HasSuffix(b.String(), "[") && (host || strings.HasPrefix(text, ":"))
 			if host {
-				value = strings.ReplaceAll(value, "%", "%25") // a zone, as RFC 6874 has it
+				value = strings.ReplaceAll(value, "%", "%25") // a zone, see RFC 6874
 			}
 			if value = escape(value); bare {
 				value = "[" + value + "]"
@@ -58,7 +58,7 @@ func (x gateSubject) fillText(text string, escape func(string) string, host bool
 	return b.String()
 }
 
-// placeholderAt is the placeholder with which a text begins, and what it stands for.
+// placeholderAt returns the placeholder at the beginning of a text, and its value.
 func (x gateSubject) placeholderAt(text string) (name, value string) {
 	for _, p := range [][2]string{{"{host}", x.host}, {"{address}", x.address}, {"{pool}", x.pool}} {
 		if strings.HasPrefix(text, p[0]) {
@@ -68,8 +68,7 @@ func (x gateSubject) placeholderAt(text string) (name, value string) {
 	return "", ""
 }
 
-// withoutUser is a URL without the name and password that may stand before its
-// host.
+// withoutUser removes user name and password from a URL.
 func withoutUser(url string) string {
 	scheme, rest, whole := strings.Cut(url, "://")
 	if !whole {

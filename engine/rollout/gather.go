@@ -18,7 +18,7 @@ import (
 	"holdfast/engine/planner"
 )
 
-// Gathered is what the site was seen to be at one moment.
+// Gathered has the facts of the site at one moment.
 type Gathered struct {
 	Facts    map[string]engine.Facts
 	Clusters map[string]engine.ClusterFacts
@@ -30,13 +30,13 @@ const (
 	gatherTimeout = time.Minute
 	gatherForks   = 64
 
-	// shutdownTimeout is how long a host that was ordered to reboot may go on
-	// answering; systemd gives each unit 90 s to stop.
+	// shutdownTimeout is how long a host may answer after the order to reboot;
+	// systemd allows each unit 90 s to stop.
 	shutdownTimeout = 3 * time.Minute
 )
 
-// GatherSite gathers the facts of every host, in one round trip each and side by
-// side, and then those of the etcd clusters that the work concerns.
+// GatherSite gathers the facts of all hosts, in parallel with one round trip each, and then those
+// of the etcd clusters that the work concerns.
 func (r *Run) GatherSite(ctx context.Context) (Gathered, error) {
 	return r.gatherSite(ctx, newRunState())
 }
@@ -56,7 +56,7 @@ func (r *Run) gatherSite(ctx context.Context, p *runState) (Gathered, error) {
 	in := r.planInput(s, p)
 	s.survey = planner.NewSurvey(in)
 	names := s.survey.ClustersAtWork()
-	if p.gathered.Facts == nil { // the first look is at everything
+	if p.gathered.Facts == nil { // the first time, gather all
 		names = planner.ClustersConcerned(in)
 	}
 	s.Clusters = r.gatherClusters(ctx, names)
@@ -68,16 +68,16 @@ func (r *Run) gatherSite(ctx context.Context, p *runState) (Gathered, error) {
 	return s, ctx.Err()
 }
 
-// addMissingClusters looks at the clusters of the run's hosts that were not looked
-// at, as they have no work. It reports whether there were any.
+// addMissingClusters gathers the clusters of the run's hosts that have no work, and reports whether
+// there were any.
 func (r *Run) addMissingClusters(ctx context.Context, p *runState, s Gathered) bool {
 	before := len(s.Clusters)
 	maps.Copy(s.Clusters, r.gatherMissingClusters(ctx, r.planInput(s, p)))
 	return len(s.Clusters) > before
 }
 
-// gatherMissingClusters looks at the clusters that an input is about and that it does not
-// have. It returns these and those it has.
+// gatherMissingClusters returns all clusters that an input concerns. It gathers those that the
+// input lacks.
 func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[string]engine.ClusterFacts {
 	missing := slices.DeleteFunc(planner.ClustersConcerned(in), func(name string) bool {
 		_, seen := in.Clusters[name]
@@ -88,8 +88,8 @@ func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[s
 	return seen
 }
 
-// GatherHosts reads every host, in one round trip each and side by side. What goes
-// wrong with one is in its facts.
+// GatherHosts reads all hosts, in parallel with one round trip each. An error is part of the facts
+// of its host.
 func (r *Run) GatherHosts(ctx context.Context) map[string]engine.Facts { return r.gatherHosts(ctx) }
 
 func (r *Run) gatherHosts(ctx context.Context) map[string]engine.Facts {
@@ -115,10 +115,9 @@ func (r *Run) forkCount(fallback int) int {
 	return fallback
 }
 
-// gatherAwaitedHost gathers a host; if a dead run was rebooting it, it is waited
-// for as long as that run would have, once. What is staged and not locked is on
-// its way into a reboot, also before systemd says that it is stopping: logind
-// may delay a shutdown that it was asked for (InhibitDelayMaxSec).
+// gatherAwaitedHost waits for a host that a dead run was rebooting, once, as long as that run would
+// have. A staged deployment that is not locked is about to be booted, even before systemd reports
+// that it is stopping: logind may delay a shutdown (InhibitDelayMaxSec).
 func (r *Run) gatherAwaitedHost(ctx context.Context, h engine.Host) engine.Facts {
 	f := r.gatherHost(ctx, h)
 	run := r.Awaited[h.Name]
@@ -147,9 +146,8 @@ func isGoingDown(f engine.Facts) bool {
 	return d != nil && !d.Locked
 }
 
-// gatherHost reads one host. What goes wrong is in the facts: only that host is
-// out. One that is shutting down is as good as gone: whatever is begun there
-// now is cut short, and what it tells is not what it will be.
+// gatherHost reads one host. An error is part of the facts. A host that is shutting down counts as
+// unreachable: its facts are about to change, and the shutdown would interrupt all work on it.
 func (r *Run) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
 	f, err := r.readFacts(ctx, h, r.runIdempotent)
 	if err == nil && f.Stopping {
@@ -168,10 +166,10 @@ func (r *Run) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
 	return f
 }
 
-// scriptRunner runs a script on a host: exec or insist.
+// scriptRunner is runScript or runIdempotent.
 type scriptRunner func(ctx context.Context, host string, s Script) (Reply, error)
 
-// readFacts asks a host everything the modules want to know, in one round trip.
+// readFacts runs the probes of all modules in one round trip.
 func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (engine.Facts, error) {
 	desired := r.Desired[h.Name]
 	var commands []engine.Command
@@ -196,16 +194,15 @@ func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (e
 
 func randomMark() string {
 	b := make([]byte, 16)
-	_, _ = rand.Read(b) // never fails, says its documentation
+	_, _ = rand.Read(b) // never fails, see its documentation
 	return "=holdfast-" + hex.EncodeToString(b)
 }
 
-// GatherClusters looks at every etcd cluster of the inventory with a selected member.
+// GatherClusters gathers every etcd cluster of the inventory that has a selected member.
 func (r *Run) GatherClusters(ctx context.Context) map[string]engine.ClusterFacts {
 	return r.gatherClusters(ctx, planner.ClustersConcerned(planner.Input{Inventory: r.Inventory, Selected: r.Selected}))
 }
 
-// gatherClusters looks at etcd clusters side by side.
 func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]engine.ClusterFacts {
 	var mu sync.Mutex
 	seen := make(map[string]engine.ClusterFacts, len(names))

@@ -12,25 +12,23 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// heartbeatInterval is how long a step may be silent before it tells that it goes
-// on. It is a little less than half a minute, so that in tests with virtual time
-// it never falls on the moment at which something else happens.
+// heartbeatInterval is how long a step may be silent before it reports that it goes on. It is a
+// little less than half a minute, so that it never coincides with another event in tests with
+// virtual time.
 const heartbeatInterval = 29900 * time.Millisecond
 
-// stepHeartbeat tells now and then that a step that takes long goes on, and what it
-// waits for.
+// stepHeartbeat reports from time to time that a long step goes on, and the thing it waits for.
 type stepHeartbeat struct {
 	r     *Run
 	about engine.Event
 	began time.Time
 
 	mu         sync.Mutex
-	missing    string    // what the step waits for, as last seen
-	reportedAt time.Time // when the step last told anything
+	missing    string    // the condition that the step waits for
+	reportedAt time.Time // time of the last report
 }
 
-// runWithHeartbeat runs f, which may take long, and tells meanwhile that it goes on. A
-// step whose start says until when it waits needs no more words.
+// runWithHeartbeat runs f with a heartbeat. A step whose start has an end time needs none.
 func (r *Run) runWithHeartbeat(e engine.Event, f func(*stepHeartbeat) error) error {
 	now := r.Clock.Now()
 	p := &stepHeartbeat{r: r, about: e, began: now, reportedAt: now}
@@ -45,7 +43,6 @@ func (r *Run) runWithHeartbeat(e engine.Event, f func(*stepHeartbeat) error) err
 	return f(p)
 }
 
-// reportWhileSilent tells that the step goes on, whenever it has been silent for too long.
 func (p *stepHeartbeat) reportWhileSilent(ctx context.Context) {
 	for {
 		silent := p.r.Clock.Now().Sub(p.lastReport())
@@ -74,14 +71,12 @@ func (p *stepHeartbeat) emitProgress() {
 	p.r.noteEvent(e)
 }
 
-// setMissing notes what the step waits for.
 func (p *stepHeartbeat) setMissing(missing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.missing = textutil.Printable(strings.TrimSpace(missing))
 }
 
-// reportMessage tells a message of the step now.
 func (p *stepHeartbeat) reportMessage(message string) {
 	p.setMissing(message)
 	p.mu.Lock()

@@ -16,12 +16,10 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// holdOwner is this run, as its holds name it.
 func (r *Run) holdOwner() engine.HoldOwner {
 	return engine.HoldOwner{Run: r.ID, Bastion: r.Start.Bastion}
 }
 
-// takeHold takes the hold of a host for this run, or finds out who has it.
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
 	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.redactForHold(t.Reason), Units: awaitedUnits(hp), From: t.From}
 	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.TakeScript(h, t), Op: engine.Op{TakeHold: &t}})
@@ -36,8 +34,8 @@ func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHol
 	return nil
 }
 
-// awaitedUnits names the services that have to run before the host is released. The
-// hold keeps them for a run that has to take it over.
+// awaitedUnits returns the services that must run before the host is released. The hold keeps them
+// for a run that adopts it.
 func awaitedUnits(hp engine.HostPlan) []string {
 	for _, s := range hp.Sequence {
 		if s.Do.AwaitUnits != nil {
@@ -47,7 +45,7 @@ func awaitedUnits(hp engine.HostPlan) []string {
 	return nil
 }
 
-// describeHolder reads a hold that is in the way, or who has its lock.
+// describeHolder describes the hold, or the lock of a hold, that is in the way.
 func describeHolder(reply Reply) string {
 	text := reply.Stdout
 	if text == "" && reply.Stderr != "" {
@@ -73,8 +71,8 @@ func (r *Run) releaseHold(ctx context.Context, hp engine.HostPlan, f engine.Rele
 	return nil
 }
 
-// checkHold proves that the host is held by this run, right before a step that
-// disrupts it from elsewhere: a script on the host sees that for itself.
+// checkHold proves that this run holds the host, right before a step that disrupts it from
+// elsewhere. Scripts on the host check that themselves.
 func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	if s.Do.Exec != nil || !s.ChangesHost && s.Do.MoveLeader == nil {
 		return nil
@@ -99,10 +97,10 @@ func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	return nil
 }
 
-// checkQuorum proves, with the host's hold taken, that its cluster may lose it
-// now. Every run takes its own hold first and then looks at those of the other
-// members, so of two runs that want members of one cluster at the same moment
-// at least one sees the other and gives its hold back.
+// checkQuorum proves, once the hold of the host is taken, that its cluster may lose it now. Every
+// run takes its hold first and then reads the holds of the other members. So if two runs want
+// members of one cluster at the same moment, at least one of them sees the other and releases its
+// hold.
 func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quorum) error {
 	cluster := q.Cluster
 	c, _ := r.Inventory.Cluster(cluster)
@@ -135,8 +133,7 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
 }
 
-// gatherOtherMembers gathers the other members of a host's cluster side by side, in the
-// order of the inventory.
+// gatherOtherMembers returns facts in the order of the inventory.
 func (r *Run) gatherOtherMembers(ctx context.Context, host, cluster string) []engine.Facts {
 	members := slices.DeleteFunc(r.Inventory.Members(cluster), func(h engine.Host) bool { return h.Name == host })
 	facts := make([]engine.Facts, len(members))

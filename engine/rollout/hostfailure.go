@@ -10,15 +10,14 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// giveUpHost ends a host's sequence early. Where there is a way back, the host is
-// given back as it was, and released. Else it stays held, with the reason in
-// its hold.
+// giveUpHost ends a host's sequence early. If all steps can be undone, it undoes them and releases
+// the host. Else the host stays held, with the reason in its hold.
 func (r *Run) giveUpHost(ctx context.Context, p *runState, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
 	failure := *cause
 	message := ""
 	switch {
 	case ctx.Err() != nil:
-		failure.Kind = KindStopped // whatever the step made of being cut short
+		failure.Kind = KindStopped // the interrupted step may have returned another kind
 		message = "stopped at once; its hold stays"
 		if !passed.held && hp.Adopt == "" {
 			message = "stopped at once; it is not held"
@@ -42,12 +41,10 @@ func (r *Run) giveUpHost(ctx context.Context, p *runState, hp engine.HostPlan, p
 	return &failure
 }
 
-// failHost reports a host that could not be brought to its desired state.
 func (r *Run) failHost(p *runState, hp engine.HostPlan, failure *engine.Failure, message string) {
 	r.failHostAs(p, hp, failure, "", message)
 }
 
-// failHostAs reports a host that failed, and where it was left.
 func (r *Run) failHostAs(p *runState, hp engine.HostPlan, failure *engine.Failure, fate engine.HostFate, message string) {
 	if failure.Kind != KindStopped && failure.Kind != KindHeld {
 		p.noteFailure(hp.Host, failure)
@@ -55,9 +52,8 @@ func (r *Run) failHostAs(p *runState, hp engine.HostPlan, failure *engine.Failur
 	r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, Fate: fate, Message: message})
 }
 
-// undoAndRelease takes back what was done to a host that is not rebooting, and
-// releases it. It does not stop where nothing can be journaled: what it does
-// only ends what is in the journal.
+// undoAndRelease undoes the steps on a host that is not rebooting, and releases it. It also works
+// when the journal fails, because it only ends things that are in the journal.
 func (r *Run) undoAndRelease(ctx context.Context, hp engine.HostPlan, passed sequenceState) string {
 	for _, s := range passed.undo {
 		undo := s
@@ -73,7 +69,6 @@ func (r *Run) undoAndRelease(ctx context.Context, hp engine.HostPlan, passed seq
 	return "it was given back as it was, and is not held"
 }
 
-// keepHeld writes the reason into the hold of a host that failed.
 func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) string {
 	script := hostscript.FailHoldScript(r.holdOwner(), r.redactForHold(failure.Cause), r.redactForHold(failure.Step))
 	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: script, Timeout: time.Minute})
@@ -88,9 +83,8 @@ func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.
 	return "it stays held, with the reason in its hold; the next run takes it up first"
 }
 
-// redactForHold is a text as it may be written into a hold, which everybody who logs in
-// may read: without secrets, fit for a terminal, and short, as a hold that is too long
-// cannot be read any more.
+// redactForHold makes a text fit for a hold, which all users of the host can read: without secrets,
+// printable, and short, because a hold that is too long cannot be parsed.
 func (r *Run) redactForHold(text string) string {
 	const most = 1024
 	if r.Hide != nil {

@@ -8,15 +8,14 @@ import (
 	"holdfast/engine"
 )
 
-// What becomes of a run when the operator presses Ctrl-C for the first and for
-// the second time.
+// The messages at the operator's first and second Ctrl-C.
 const (
 	Stopping       = "stopping: no new batch; hosts that are under way reach a safe point; Ctrl-C again stops at once and leaves holds"
 	StoppingAtOnce = "stopping at once; holds stay on the hosts"
 )
 
-// journalInterrupts puts the operator's Ctrl-C into the journal when it comes, whatever is
-// under way. What it gives ends that; then nothing comes any more.
+// journalInterrupts writes the operator's Ctrl-C to the journal when it comes, until stop is
+// called. No event follows stop.
 func (r *Run) journalInterrupts(ctx context.Context) (stop func()) {
 	over := make(chan struct{})
 	var soft <-chan struct{}
@@ -30,7 +29,7 @@ func (r *Run) journalInterrupts(ctx context.Context) (stop func()) {
 		case <-soft:
 		case <-ctx.Done():
 		}
-		if r.isStopping() { // also where both have come by now
+		if r.isStopping() { // also if both have come
 			r.noteEvent(engine.Event{Type: engine.Interrupted, Message: Stopping})
 			select {
 			case <-over:

@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// How much of what a script prints becomes events: its first lines, and then
-// one in a while, which shows that it goes on. A host does not fill the disk of
-// the bastion.
+// The lines of a script that become events: the first ones, and then one per
+// whileLines, which shows that it goes on. So a host cannot fill the disk of the
+// bastion.
 const (
 	firstLines = 200
 	whileLines = 10 * time.Second
 )
 
-// outputThrottle passes lines of a script on.
+// outputThrottle passes on the lines of a script, and drops lines that come too fast.
 type outputThrottle struct {
 	report func(string)
 	now    func() time.Time
 
-	mu     sync.Mutex // a connection that was lost may still give lines
+	mu     sync.Mutex // a lost connection may still deliver lines
 	passed int
-	left   int // that were not passed on
+	left   int // dropped lines
 	next   time.Time
 }
 
+// addLine passes on the first lines, and then one per whileLines.
 func (o *outputThrottle) addLine(text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -36,7 +37,6 @@ func (o *outputThrottle) addLine(text string) {
 	o.report(text)
 }
 
-// reportRest says how many lines there were besides.
 func (o *outputThrottle) reportRest() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -6,8 +6,7 @@ import (
 	"holdfast/engine"
 )
 
-// waitForSoak waits as long as the canaries still have to run. The operator may cut
-// that short.
+// waitForSoak waits until the canaries have run long enough. The operator may interrupt it.
 func (r *Run) waitForSoak(ctx context.Context, p *runState, b engine.Batch) *engine.Failure {
 	e := engine.Event{Pool: joinNames(b.Pools), Step: "soak", Batch: p.batches, Until: r.Clock.Now().Add(toDuration(b.Soak))}
 	return r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
@@ -15,7 +14,6 @@ func (r *Run) waitForSoak(ctx context.Context, p *runState, b engine.Batch) *eng
 	})
 }
 
-// askGatesBefore asks the gates before a batch.
 func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *engine.Failure {
 	for _, s := range b.Before {
 		about := engine.Batch{Pools: b.Pools, Hosts: b.AskedBefore(*s.Do.Gate)}
@@ -26,8 +24,8 @@ func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *e
 	return nil
 }
 
-// gatherAtEnd looks at the hosts once more where staging or a batch was cut short, so
-// that the end of the run tells how they are and not how they were before it.
+// gatherAtEnd gathers facts once more if staging or a batch ended early, so that the end of the run
+// reports the hosts as they are.
 func (r *Run) gatherAtEnd(ctx context.Context, p *runState, err error) {
 	if err == nil || !p.hasBegun() || ctx.Err() != nil || r.events.firstError() != nil {
 		return

@@ -6,10 +6,9 @@ import (
 	"holdfast/engine"
 )
 
-// mayRollBack reports whether a host that failed at a step is to boot the OS it
-// ran before: its pool says so, and the new one was found not to do. What is
-// only said about the host, such as that it is released, may fail on the best of
-// OSes, and so may a look that does not come through.
+// mayRollBack reports whether a host boots its previous OS because a step failed: its pool asks for
+// that, and the step judges the OS. Other steps, such as the release, may fail on a good OS, and so
+// may a probe whose connection is lost.
 func (q sequenceState) mayRollBack(ctx context.Context, hp engine.HostPlan, s engine.Step, failure *engine.Failure) bool {
 	switch failure.Kind {
 	case KindHeld, KindStopped, KindJournal, KindUnreachable:
@@ -19,9 +18,8 @@ func (q sequenceState) mayRollBack(ctx context.Context, hp engine.HostPlan, s en
 	return q.back && judges && len(hp.Rollback) > 0 && ctx.Err() == nil
 }
 
-// rollBackHost brings the OS back that the host ran before. It is done once for
-// each OS, as the host keeps which ones failed there. A host on which that
-// fails, too, stays held.
+// rollBackHost boots the previous OS, once for each OS, because the host remembers the failed ones.
+// If that fails as well, the host stays held.
 func (r *Run) rollBackHost(ctx context.Context, p *runState, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
 	r.emitWarning(hp.Host + ": " + cause.Step + ": " + firstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
 	said := "it could not be rolled back: "

@@ -3,7 +3,7 @@
 // check, run the first batch, until nothing is left or it is not safe to go
 // on. It is the only place that changes hosts.
 //
-// It decides nothing about what is to be done: that is the plan's business.
+// It does not decide which work to do: the plan does.
 // It may not be imported by its siblings, and imports none of them: SSH, etcd
 // and output reach it through the interfaces below.
 package rollout
@@ -23,10 +23,10 @@ type Script struct {
 	Timeout time.Duration   // 0: only the context bounds it
 	Live    func([]byte)    // sees standard output as it comes; may be nil
 	Uploads []engine.Upload // as a tar archive on its standard input
-	Op      engine.Op       // what the script is for; hosts that exist only in memory act on it
+	Op      engine.Op       // the purpose of the script; simulated hosts act on it
 }
 
-// Reply is what a script printed and its exit status.
+// Reply has the output of a script and its exit status.
 type Reply struct {
 	Stdout, Stderr string
 	Code           int
@@ -39,8 +39,8 @@ type Conn interface {
 	Run(context.Context, Script) (Reply, error)
 }
 
-// Hosts gives connections. Connect returns the connection a host already has
-// while that works, so that a run uses one per host.
+// Hosts connects to hosts. Connect returns the open connection of a host while that works, so that
+// a run uses one per host.
 type Hosts interface {
 	Connect(context.Context, engine.Host) (Conn, error)
 }
@@ -49,10 +49,10 @@ type Hosts interface {
 type Clusters interface {
 	Gather(ctx context.Context, cluster string) engine.ClusterFacts
 	MoveLeader(ctx context.Context, cluster, host string) (to string, err error)
-	// AwaitMember waits until the host's member is back, and tells meanwhile what is missing.
+	// AwaitMember waits until the host's member is healthy, and reports meanwhile the missing condition.
 	AwaitMember(ctx context.Context, cluster, host string, tell func(missing string)) error
 	Snapshot(ctx context.Context, cluster string) (where string, err error)
-	// Defragment gives the host's member's unused space back, and says how much that was.
+	// Defragment frees unused space of the host's member, and returns the number of bytes.
 	Defragment(ctx context.Context, cluster, host string) (freed int64, err error)
 	Sample(ctx context.Context, cluster string) engine.Sample
 }
@@ -64,25 +64,24 @@ type Local interface {
 
 // Web asks web servers from the bastion.
 type Web interface {
-	// Get gives the status and the beginning of the body of the answer. The
-	// error is about the connection.
+	// Get returns the status and the beginning of the body. The error is about
+	// the connection.
 	Get(ctx context.Context, url string) (status int, body []byte, err error)
 }
 
-// Sink takes the events of a run in order. An error stops the run: what
-// cannot be journaled is not done.
+// Sink takes the events of a run in order. An error stops the run: nothing is done that cannot be
+// journaled.
 type Sink interface {
 	Emit(engine.Event) error
 }
 
-// Clock is the time, so that tests need not wait for it.
+// Clock is the time; tests replace it.
 type Clock interface {
 	Now() time.Time
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Play is a play of a playbook, with what does its tasks and the hosts that it
-// is about.
+// Play is a play of a playbook, with its modules and its hosts.
 type Play struct {
 	engine.Play
 	Modules  []engine.Module
@@ -105,28 +104,28 @@ type Run struct {
 	Sink     Sink
 	Clock    Clock
 
-	Forks       int                                      // hosts looked at or staged at the same time; 0: 64 and 8
+	Forks       int                                      // hosts gathered or staged in parallel; 0: 64 and 8
 	Dead        []string                                 // runs of this bastion that ended without releasing their holds
-	Awaited     map[string]string                        // hosts that a dead run was rebooting, and its ID: they are waited for
+	Awaited     map[string]string                        // hosts that a dead run was rebooting, and its ID; the run waits for them
 	Approve     func(context.Context, engine.Plan) error // asks the operator; nil: approved
 	Soft        context.Context                          // done at the first Ctrl-C; the context of a call ends at the second
-	Hide        func(string) string                      // takes secrets out of what is written to hosts; nil: there are none
-	Plays       []Play                                   // of a playbook, one after the other; none: everything is made to match
+	Hide        func(string) string                      // removes secrets from texts that are written to hosts; nil: there are none
+	Plays       []Play                                   // of a playbook, one after the other; none: all hosts are made to match
 	RefuseHeld  bool                                     // refuse the run if any host is held by somebody else
-	Retry       []string                                 // hosts that failed in the run before: they go before others
-	CompletedOS map[string]string                        // by pool: the OS at which a run of this bastion has last seen all its hosts
+	Retry       []string                                 // hosts that failed in the run before; they come first
+	CompletedOS map[string]string                        // by pool: the last OS that a run of this bastion found on all its hosts
 	Step        func(context.Context, engine.Plan) error // asks the operator before each batch that disrupts; nil: goes on
-	Interval    time.Duration                            // between looks at something that is waited for; 0: 500 ms
+	Interval    time.Duration                            // between two probes of a condition; 0: 500 ms
 
-	BestEffort     bool // failed hosts do not keep those of their pool from being begun
-	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
-	RetryRejected  bool // an OS from which a host was rolled back is tried again there
+	BestEffort     bool // other hosts of a pool begin although some have failed
+	OverIncomplete bool // another OS may be rolled out although the last roll-out is unfinished
+	RetryRejected  bool // hosts try an OS again that they rejected
 
-	Repair []string // hosts that may be disrupted although their own etcd member is not healthy
+	Repair []string // hosts that may be disrupted although their own etcd member is unhealthy
 
 	events       emitter
-	waited       sync.Map      // hosts of Awaited that were waited for
-	sharedGather *sharedGather // of the batch that is under way
+	waited       sync.Map      // hosts of Awaited that the run has waited for
+	sharedGather *sharedGather // of the current batch
 }
 
 func (r *Run) pollInterval() time.Duration {
@@ -140,7 +139,7 @@ func (r *Run) isStopping() bool {
 	return r.Soft != nil && r.Soft.Err() != nil
 }
 
-// planInput is what a plan depends on, with what was just seen.
+// planInput returns the input of a plan with the given facts.
 func (r *Run) planInput(s Gathered, p *runState) planner.Input {
 	if p.began.IsZero() {
 		p.began = r.Clock.Now()

@@ -12,31 +12,31 @@ import (
 	"holdfast/engine/planner"
 )
 
-// runState is what a run has achieved so far.
+// runState is the progress of a run.
 type runState struct {
-	gathered Gathered            // what was last seen
+	gathered Gathered            // the last facts
 	saved    map[string]struct{} // clusters that have their snapshot
-	batches  int                 // that have begun
+	batches  int                 // number of batches that began
 	began    time.Time           // when the run did; zero before its first plan
 
-	// Of the play that is being carried out.
+	// Of the current play.
 	play      *Play
-	earlier   int                     // batches that had begun before it
+	earlier   int                     // batches before it
 	approved  *engine.Plan            // nil before
-	facts     map[string]engine.Facts // what the last plan was made of
-	started   bool                    // the gates that are asked once were
-	stagedAll bool                    // what the plan had to stage was staged
-	gated     string                  // hosts of the batch whose gates let it begin
-	agreed    string                  // hosts of the batch that the operator agreed to
+	facts     map[string]engine.Facts // of the last plan
+	started   bool                    // the gates of the run were asked
+	stagedAll bool                    // the lanes were staged once
+	gated     string                  // hosts of the batch whose gates were good
+	agreed    string                  // hosts of the batch that the operator approved
 
 	mu            sync.Mutex
-	staged        map[string]int // how often each host was
+	staged        map[string]int // how often each host was staged
 	updated       []string
-	done          map[string]time.Time // hosts that the play has done with
-	failed        map[string]string    // hosts that failed, and how
+	done          map[string]time.Time // hosts that the play finished
+	failed        map[string]string    // hosts that failed, with the cause
 	begun         map[string]bool
 	failedActions map[string]*fallback
-	adopted       map[string]bool // hosts that a dead run had left behind and this one has taken up
+	adopted       map[string]bool // hosts whose hold was adopted from a dead run
 }
 
 func newRunState() *runState {
@@ -46,9 +46,8 @@ func newRunState() *runState {
 	}
 }
 
-// mustStageFirst reports whether what the plan has to stage is staged before anything
-// else is done: once, and at the end of a play once more what got lost meanwhile
-// on hosts that are only staged.
+// mustStageFirst reports whether the lanes come next: once at the beginning, and at the end of a
+// play once more for hosts that are only staged and lost it.
 func (p *runState) mustStageFirst(plan engine.Plan) bool {
 	if len(plan.Lanes) == 0 || p.stagedAll && len(plan.Batches) > 0 {
 		return false
@@ -56,7 +55,6 @@ func (p *runState) mustStageFirst(plan engine.Plan) bool {
 	return !p.stagedAll || slices.ContainsFunc(plan.Hosts, func(hp engine.HostPlan) bool { return len(hp.Stage) > 0 && len(hp.Sequence) == 0 })
 }
 
-// beginPlay turns to a play.
 func (p *runState) beginPlay(play *Play) {
 	p.play, p.earlier, p.approved, p.started, p.stagedAll, p.gated, p.agreed = play, p.batches, nil, false, false, "", ""
 	p.mu.Lock()
@@ -64,18 +62,18 @@ func (p *runState) beginPlay(play *Play) {
 	p.done, p.begun, p.staged = map[string]time.Time{}, map[string]bool{}, map[string]int{}
 }
 
-// fallback is a host on which a reboot is to stand in for an action that failed.
+// fallback is a host that must be rebooted because an action failed.
 type fallback struct {
 	hp      engine.HostPlan
 	passed  sequenceState
 	failure *engine.Failure
-	pending bool     // nothing has been done about it yet
-	running []string // services that ran before
-	play    *Play    // in which it failed
+	pending bool     // the reboot has not begun
+	running []string // services that ran before the action
+	play    *Play    // in which the action failed
 }
 
-// noteFallback keeps that a host is to be rebooted in place of an action. It is
-// false for one that was to be already: what failed then was not on record.
+// noteFallback notes that a reboot must replace an action. It returns false for a host that has a
+// fallback already: its failure was not on record.
 func (p *runState) noteFallback(hp engine.HostPlan, passed sequenceState, failure *engine.Failure) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +84,6 @@ func (p *runState) noteFallback(hp engine.HostPlan, passed sequenceState, failur
 	return true
 }
 
-// runningBefore gives the services that ran before an action failed, by host.
 func (p *runState) runningBefore() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +94,6 @@ func (p *runState) runningBefore() map[string][]string {
 	return services
 }
 
-// hostsWithFailedAction tells on which hosts an action has failed in this play.
 func (p *runState) hostsWithFailedAction() map[string]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,8 +104,7 @@ func (p *runState) hostsWithFailedAction() map[string]bool {
 	return hosts
 }
 
-// noteBegun notes that something is being done about a host, perhaps one that
-// another run has left.
+// noteBegun notes that work on a host begins, and that its hold was adopted.
 func (p *runState) noteBegun(host string, left bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,8 +117,8 @@ func (p *runState) noteBegun(host string, left bool) {
 	}
 }
 
-// pendingFallbacks lists the hosts that are still to be rebooted in place of an action,
-// but for those that match after all.
+// pendingFallbacks returns the hosts that still need a reboot because an action failed, unless they
+// match anyway.
 func (p *runState) pendingFallbacks(last engine.Plan) []*fallback {
 	var list []*fallback
 	for host, f := range p.failedActions {
@@ -135,11 +130,10 @@ func (p *runState) pendingFallbacks(last engine.Plan) []*fallback {
 	return list
 }
 
-// mostStagings is how often a host is staged in a run. What is staged can get
-// lost, by a reboot that nobody planned; more often than that it is removed.
+// mostStagings is how often a run stages a host. An unplanned reboot can remove the staged OS; if
+// it gets lost more often, something removes it.
 const mostStagings = 3
 
-// mayStage counts the stagings of a host.
 func (p *runState) mayStage(host string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,7 +144,6 @@ func (p *runState) mayStage(host string) error {
 	return nil
 }
 
-// noteDone notes that a host is what it is to be.
 func (p *runState) noteDone(host string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,29 +153,25 @@ func (p *runState) noteDone(host string, at time.Time) {
 	}
 }
 
-// hasBegun reports whether the run has done anything to a host.
 func (p *runState) hasBegun() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.batches > 0 || len(p.staged) > 0
 }
 
-// isUndone reports whether a host failed, or the last play began on it and was not
-// done with it, whatever plays before did.
+// isUndone reports whether a host failed, or the last play began on it and did not finish.
 func (p *runState) isUndone(host string) bool {
 	_, failed := p.failed[host]
 	_, done := p.done[host]
 	return failed || p.begun[host] && !done
 }
 
-// doneSince tells when the play was done with each host.
 func (p *runState) doneSince() map[string]time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.done)
 }
 
-// adoptedHosts tells which hosts a dead run had left behind and this one took up.
 func (p *runState) adoptedHosts() map[string]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,16 +184,14 @@ func (p *runState) noteFailure(host string, f *engine.Failure) {
 	p.failed[host] = f.Step + ": " + f.Cause
 }
 
-// failureByHost tells which hosts have failed, and how.
 func (p *runState) failureByHost() map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.failed)
 }
 
-// checkPlan refuses what the operator did not see, and to do anything twice: a
-// host that does not match after all went well never will. What was staged there
-// may get lost.
+// checkPlan refuses a plan that was not approved, and a plan that repeats work: a host that this
+// run updated must match, except that its staged OS may get lost.
 func (p *runState) checkPlan(plan engine.Plan) error {
 	if err := planner.Check(plan, *p.approved); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
@@ -212,7 +199,7 @@ func (p *runState) checkPlan(plan engine.Plan) error {
 	if err := planner.Moved(plan, *p.approved, func(host string) bool { return p.begun[host] }); err != nil {
 		return &engine.Failure{Step: "check the plan", Cause: err.Error()}
 	}
-	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // always the same is named
+	for _, host := range slices.Sorted(maps.Keys(p.doneSince())) { // always name the same host
 		if hp := plan.Host(host); hp != nil && len(hp.Sequence) > 0 {
 			return &engine.Failure{Host: host, Step: "check the plan", Cause: "this run has updated it, and it does not match: " + firstRemaining(*hp)}
 		}

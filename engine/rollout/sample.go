@@ -17,10 +17,9 @@ const (
 	sampleTimeout = 30 * time.Second
 )
 
-// sampleClusters watches the etcd clusters that a plan works on, each on its own so
-// that one that is slow to answer costs the others nothing, until stop is
-// called. It only tells: what a sample shows, or that there is none, changes
-// nothing about the run.
+// sampleClusters watches the etcd clusters of a plan until stop is called, each in a goroutine, so
+// that a slow one does not delay the others. Samples are only reported; the run decides nothing by
+// them.
 func (r *Run) sampleClusters(ctx context.Context, plan engine.Plan) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg conc.WaitGroup
@@ -36,7 +35,7 @@ func (r *Run) sampleClusters(ctx context.Context, plan engine.Plan) (stop func()
 func (r *Run) sampleCluster(ctx context.Context, name string) {
 	for {
 		s := r.sampleOnce(ctx, name)
-		if ctx.Err() != nil { // it was cut short, and says nothing about the cluster
+		if ctx.Err() != nil { // cut short: it has no information about the cluster
 			return
 		}
 		if r.emitEvent(engine.Event{Type: engine.EtcdSampled, Cluster: name, Etcd: &s}) != nil {
@@ -65,7 +64,7 @@ func (r *Run) sampleOnce(ctx context.Context, name string) engine.Sample {
 	return s
 }
 
-// clustersOf names the clusters a plan works on, in order.
+// clustersOf returns the sorted names of the clusters that a plan disrupts.
 func clustersOf(plan engine.Plan) []string {
 	var names []string
 	for _, hp := range plan.Hosts {

@@ -7,10 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// runSequence runs a host's sequence. Until the host is disturbed, a stop or a
-// failure gives the hold back and leaves the host as it was; a host that a
-// script has changed is seen through, and a failure leaves it held with the
-// reason.
+// runSequence runs a host's sequence. Until the host is changed, a stop or a failure releases the
+// hold and leaves the host alone. After a script has changed it, the sequence is completed; a
+// failure leaves the host held, with the reason.
 func (r *Run) runSequence(ctx context.Context, p *runState, hp engine.HostPlan, number int) *engine.Failure {
 	var passed sequenceState
 	p.noteBegun(hp.Host, hp.Adopt != "" && hp.Adopt != r.ID)
@@ -44,8 +43,8 @@ func (r *Run) runSequence(ctx context.Context, p *runState, hp engine.HostPlan, 
 	return nil
 }
 
-// runSequenceStep runs one step. As long as there is a way back, the operator may cut
-// short what only waits, or runs on the bastion.
+// runSequenceStep runs one step. As long as all steps can be undone, the operator may interrupt a
+// step that only waits, or runs on the bastion.
 func (r *Run) runSequenceStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequenceState, number int) (begun bool, failure *engine.Failure) {
 	do := func(ctx context.Context) *engine.Failure {
 		begun, failure = r.runStepInBatch(ctx, hp, s, number)
@@ -59,7 +58,7 @@ func (r *Run) runSequenceStep(ctx context.Context, hp engine.HostPlan, s engine.
 	return begun, failure
 }
 
-// mayRunStep asks, as long as there is a way back, whether the operator wants to stop.
+// mayRunStep checks whether the operator stopped the run, as long as all steps can be undone.
 func (r *Run) mayRunStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequenceState) *engine.Failure {
 	if ctx.Err() == nil && (passed.written || s.Do.Release != nil) {
 		return nil
@@ -67,8 +66,8 @@ func (r *Run) mayRunStep(ctx context.Context, hp engine.HostPlan, s engine.Step,
 	return asFailure(r.mayGoOn(ctx), hp.Host, s.Name)
 }
 
-// giveUpFallbacks gives up the hosts that a reboot was to help, where the run, or a play,
-// ends before it came to that. It gives the failures.
+// giveUpFallbacks gives up the hosts that still wait for a reboot when the run or the play ends,
+// and returns their failures.
 func (r *Run) giveUpFallbacks(ctx context.Context, p *runState, last engine.Plan) (failed []*engine.Failure) {
 	for _, f := range p.pendingFallbacks(last) {
 		p.noteBegun(f.hp.Host, false)
@@ -77,30 +76,29 @@ func (r *Run) giveUpFallbacks(ctx context.Context, p *runState, last engine.Plan
 	return failed
 }
 
-// isFallbackFailure reports whether a reboot stands in for what failed. The host is as
-// it was left, and has it on record: the next plan finds out, and puts the
-// reboot where budgets and quorum allow it.
+// isFallbackFailure reports whether a reboot replaces a failed action. The host has the failure on
+// record, so the next plan has the reboot, where budgets and quorum allow it.
 func isFallbackFailure(s engine.Step, failure *engine.Failure) bool {
 	return failure != nil && failure.Kind == KindAction && s.Do.Exec != nil && s.Do.Exec.Fallback
 }
 
-// sequenceState is how far a host's sequence has come.
+// sequenceState is the progress of a host's sequence.
 type sequenceState struct {
-	held    bool          // the host is, or may be, held by this run
-	changed bool          // it is, or may be, no longer as it was
-	written bool          // it was, or may have been, changed or ordered to reboot in a way that nothing takes back
-	back    bool          // it runs the OS that it is to run, and was looked at whether all else runs
-	undo    []engine.Step // what a retreat takes back
+	held    bool          // this run holds, or may hold, the host
+	changed bool          // the host is, or may be, changed
+	written bool          // as changed, by a step that has no undo
+	back    bool          // the host runs the desired OS, and its units were checked
+	undo    []engine.Step // steps that a retreat undoes
 }
 
-// noteStep keeps what a step that began did to the host. If its answer was lost
-// it may have done all of it.
+// noteStep notes the effect of a step that began. A step whose answer got lost may have had all of
+// its effect.
 func (q *sequenceState) noteStep(s engine.Step, failure *engine.Failure) {
 	if didNothing(failure) {
 		return
 	}
 	q.held = q.held || s.Do.TakeHold != nil
-	q.back = q.back || s.Do.AwaitUnits != nil // which comes after any boot
+	q.back = q.back || s.Do.AwaitUnits != nil // it comes after any boot
 	if !s.ChangesHost {
 		return
 	}
@@ -111,18 +109,18 @@ func (q *sequenceState) noteStep(s engine.Step, failure *engine.Failure) {
 	}
 }
 
-// hasNoUndo reports whether a step disturbs the host and has no undo.
+// hasNoUndo reports whether a step changes the host for good.
 func hasNoUndo(s engine.Step) bool {
 	return s.ChangesHost && (s.Do.Exec != nil || s.Do.Defragment != nil || s.Do.Command != nil && s.Do.Command.Undo == "")
 }
 
-// didNothing reports whether a script said that it did nothing.
+// didNothing reports whether the script refused to do anything.
 func didNothing(f *engine.Failure) bool {
 	return f != nil && (f.Kind == KindHeld || f.Kind == KindChanged || f.Kind == KindFull || f.Kind == KindCannot)
 }
 
-// mayRetreat reports whether the host can be given back as it was. One that a
-// dead run left behind cannot: nobody knows how it was before.
+// mayRetreat reports whether the host can be released unchanged. A host of a dead run cannot: its
+// earlier state is unknown.
 func (q sequenceState) mayRetreat(hp engine.HostPlan, failure *engine.Failure) bool {
 	stopped := (failure.Kind == KindStopped || failure.Kind == KindJournal) && !q.written
 	return hp.Adopt == "" && (!q.changed || stopped)

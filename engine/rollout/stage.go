@@ -14,9 +14,8 @@ const stageForks = 8
 
 func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 
-// stageLanes puts the new OS on disk everywhere while everything runs. Lanes go
-// side by side, the hosts of a lane one after the other. The first failure
-// keeps hosts from being started; those under way are finished.
+// stageLanes stages the new OS on all hosts while they keep running: lanes in parallel, the hosts
+// of a lane one after the other. After the first failure no other host begins; the others finish.
 func (r *Run) stageLanes(ctx context.Context, p *runState, plan engine.Plan, lanes []engine.Lane) error {
 	began := r.Clock.Now()
 	if err := r.emitEvent(engine.Event{Type: engine.StageStarted}); err != nil {
@@ -44,8 +43,8 @@ func (r *Run) stageLanes(ctx context.Context, p *runState, plan engine.Plan, lan
 	return r.mayGoOn(ctx)
 }
 
-// stageHost runs a host's staging steps. At the first Ctrl-C the transfer is
-// stopped; what has arrived stays and is not fetched again.
+// stageHost runs a host's staging steps. The first Ctrl-C stops the transfer; the next run does not
+// fetch the same data again.
 func (r *Run) stageHost(ctx context.Context, p *runState, hp engine.HostPlan) *engine.Failure {
 	if len(hp.Stage) == 0 {
 		return nil
@@ -71,7 +70,7 @@ func (r *Run) stageHost(ctx context.Context, p *runState, hp engine.HostPlan) *e
 	return nil
 }
 
-// abortStep ends on the host what an interrupted step has started there.
+// abortStep stops the work that an interrupted step has started on the host.
 func (r *Run) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) {
 	if s.Do.Exec == nil || s.Do.Exec.Abort == "" || ctx.Err() != nil {
 		return
@@ -91,7 +90,7 @@ func (l *lineSplitter) write(b []byte) {
 	all := strings.Split(l.rest+string(b), "\n")
 	l.rest = all[len(all)-1]
 	if len(l.rest) > 4096 {
-		l.rest = "" // a host's output is untrusted: no line grows without bound
+		l.rest = "" // the output is untrusted: bound the line
 	}
 	for _, line := range all[:len(all)-1] {
 		if line = strings.TrimSpace(line); line != "" {
@@ -100,7 +99,6 @@ func (l *lineSplitter) write(b []byte) {
 	}
 }
 
-// end passes on a last line that has no end.
 func (l *lineSplitter) end() {
 	if rest := strings.TrimSpace(l.rest); rest != "" {
 		l.f(rest)

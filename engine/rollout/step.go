@@ -14,14 +14,13 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// runStep interprets one step of a host, between its events.
 func (r *Run) runStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
 	_, failure := r.runStepInBatch(ctx, hp, s, 0)
 	return failure
 }
 
-// runStepInBatch interprets one step of a host in a batch. If it could not be
-// journaled it has not begun.
+// runStepInBatch runs one step of a host. The step has not begun if its start could not be
+// journaled.
 func (r *Run) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.Step, batch int) (begun bool, failure *engine.Failure) {
 	failure = r.runBetweenEvents(stepEvent(hp, s, batch), func(heartbeat *stepHeartbeat) error {
 		begun = true
@@ -30,8 +29,7 @@ func (r *Run) runStepInBatch(ctx context.Context, hp engine.HostPlan, s engine.S
 	return begun, failure
 }
 
-// runUndoStep interprets a step that takes something back, whether or not that
-// can be journaled.
+// runUndoStep runs a step that undoes another one, even if the journal fails.
 func (r *Run) runUndoStep(ctx context.Context, hp engine.HostPlan, s engine.Step) *engine.Failure {
 	e := stepEvent(hp, s, 0)
 	e.Type = engine.StepStarted
@@ -49,7 +47,7 @@ func (r *Run) runOperationInTime(ctx context.Context, hp engine.HostPlan, s engi
 	return r.runOperation(ctx, hp, s, heartbeat)
 }
 
-// runInterruptible runs what the operator's first Ctrl-C may cut short.
+// runInterruptible runs work that the operator's first Ctrl-C may interrupt.
 func (r *Run) runInterruptible(ctx context.Context, do func(context.Context) *engine.Failure) *engine.Failure {
 	soft, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -63,12 +61,11 @@ func (r *Run) runInterruptible(ctx context.Context, do func(context.Context) *en
 	return &engine.Failure{Host: failure.Host, Step: failure.Step, Cause: errStopped.Error(), Kind: KindStopped}
 }
 
-// withStepTimeout gives a step the time it may take.
 func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, toDuration(s.Timeout), fmt.Errorf("not done within %s", s.Timeout))
 }
 
-// runOperation is the only place where a step becomes a deed.
+// runOperation is the only place that carries out the operation of a step.
 func (r *Run) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	if err := r.checkHold(ctx, hp, s); err != nil {
 		return err
@@ -109,7 +106,6 @@ func (r *Run) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Ste
 	return fmt.Errorf("this version does not know how to %q", s.Name)
 }
 
-// runScript runs a script on a host, connecting anew where the connection is gone.
 func (r *Run) runScript(ctx context.Context, host string, s Script) (Reply, error) {
 	conn, err := r.connectHost(ctx, host)
 	if err != nil {
@@ -118,8 +114,7 @@ func (r *Run) runScript(ctx context.Context, host string, s Script) (Reply, erro
 	return conn.Run(ctx, s)
 }
 
-// runIdempotent runs a script that does no harm when it runs twice. If its connection
-// is lost, it is run once more on another.
+// runIdempotent retries a script once, on a new connection, if the connection is lost.
 func (r *Run) runIdempotent(ctx context.Context, host string, s Script) (Reply, error) {
 	conn, err := r.connectHost(ctx, host)
 	if err != nil {
@@ -172,7 +167,7 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 	return nil
 }
 
-// scriptRefusal reads the exit statuses by which a script says that it did nothing.
+// scriptRefusal reads the exit statuses of a script that refused to do anything.
 func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	causes := map[int]engine.Failure{
 		hostscript.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},
@@ -189,8 +184,8 @@ func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	return &f
 }
 
-// refusalLine is the line that says what is the matter: the first, but where a disk
-// is full that is what a tool has said last, perhaps into a log that is shown.
+// refusalLine returns the line with the reason: the first one. If the disk is full, it is the last
+// message of a tool, perhaps in a log.
 func refusalLine(stderr string, code int) string {
 	if code != hostscript.ScriptNoSpace {
 		return firstLine(stderr)
@@ -203,9 +198,9 @@ func refusalLine(stderr string, code int) string {
 	return ""
 }
 
-// checkRebootOrder judges a script that orders a reboot. That its connection is lost or
-// its exit status odd means nothing: systemd may take sshd away first. Only a
-// host that answers, in the same boot and not going down, has refused.
+// checkRebootOrder judges a script that orders a reboot. A lost connection or an odd exit status
+// means nothing, because systemd may stop sshd first. The host refused only if it answers, in the
+// same boot, and is not going down.
 func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine.Step, reply Reply, err error) error {
 	if err != nil || reply.Code == 0 {
 		return nil
@@ -219,12 +214,10 @@ func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine
 	return f
 }
 
-// runCommand runs a command of the inventory on the bastion.
 func (r *Run) runCommand(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
 	return r.runOnBastion(ctx, hp, s.Do.Command.Command)
 }
 
-// runOnBastion runs a command there, about a host or a batch.
 func (r *Run) runOnBastion(ctx context.Context, hp engine.HostPlan, command string) error {
 	h, _ := r.Inventory.Host(hp.Host)
 	env := []string{"HOLDFAST_HOST=" + hp.Host, "HOLDFAST_ADDRESS=" + h.Address, "HOLDFAST_POOL=" + hp.Pool, "HOLDFAST_RUN=" + r.ID}
@@ -240,8 +233,8 @@ func (r *Run) runOnBastion(ctx context.Context, hp engine.HostPlan, command stri
 	return f
 }
 
-// moveLeader moves leadership off a host. The only member of a cluster has
-// nobody to give it to; that the cluster may be without it was checked.
+// moveLeader moves leadership off a host. The only member of a cluster keeps it; the quorum was
+// checked before.
 func (r *Run) moveLeader(ctx context.Context, hp engine.HostPlan, s engine.Step, cluster string) error {
 	if len(r.Inventory.Members(cluster)) == 1 {
 		return nil

@@ -1,7 +1,7 @@
 package rollout
 
-// TooMuchOutput is the error of a script that printed more than is taken from a host. The script is not run again: it would cost
-// as much as the first time.
+// TooMuchOutput is the error of a script that printed more than the limit. The script is not run
+// again: it would cost as much as the first time.
 type TooMuchOutput struct{ Cause error }
 
 // Error returns the cause's text.

@@ -9,7 +9,6 @@ import (
 	"holdfast/engine"
 )
 
-// makeVerdict collects everything that the run found, and returns the verdict.
 func (r *Run) makeVerdict(ctx context.Context, p *runState, last []engine.Plan, err error) engine.Verdict {
 	var f engine.Findings
 	var failed *engine.Failure
@@ -39,24 +38,22 @@ func (r *Run) makeVerdict(ctx context.Context, p *runState, last []engine.Plan, 
 	return v
 }
 
-// stoppedBy reports whether the person ended the run.
 func stoppedBy(ctx context.Context, err error) bool {
 	var f *engine.Failure
 	return errors.Is(err, ErrDeclined) || errors.Is(err, ErrNoStep) || ctx.Err() != nil || errors.As(err, &f) && f.Kind == KindStopped
 }
 
-// finishedPlan is a plan of which nothing more can be done.
+// finishedPlan is a plan that no step can be run of any more.
 type finishedPlan struct{ engine.Plan }
 
-// withoutWaitingLanes leaves out of a plan the lanes of hosts that wait for their window:
-// they may have lost what was staged, and the run that disrupts them stages it
-// again.
+// withoutWaitingLanes drops the lanes of hosts that wait for their window. They may have lost the
+// staged OS; the run that disrupts them stages it again.
 func withoutWaitingLanes(plan engine.Plan) finishedPlan {
 	plan.Lanes = slices.DeleteFunc(slices.Clone(plan.Lanes), func(l engine.Lane) bool { return waitsForWindow(plan, l) })
 	return finishedPlan{plan}
 }
 
-// unlessFailed leaves the work out that a failure has kept the run from.
+// unlessFailed drops the work that a failure prevented.
 func (e finishedPlan) unlessFailed(err error) engine.Plan {
 	if err != nil {
 		e.Batches, e.Lanes, e.Before = nil, nil, nil
