@@ -54,8 +54,8 @@ func (c ClusterFacts) Leader() string {
 	return ""
 }
 
-// Healthy counts the healthy voters.
-func (c ClusterFacts) Healthy() int {
+// CountHealthy counts the healthy voters.
+func (c ClusterFacts) CountHealthy() int {
 	n := 0
 	for _, m := range c.Voters() {
 		if m.Healthy {
@@ -65,9 +65,9 @@ func (c ClusterFacts) Healthy() int {
 	return n
 }
 
-// Down returns the hosts of voters that are not healthy, by name of the member
+// UnhealthyHosts returns the hosts of voters that are not healthy, by name of the member
 // where the host is not known.
-func (c ClusterFacts) Down() []string {
+func (c ClusterFacts) UnhealthyHosts() []string {
 	var hosts []string
 	for _, m := range c.Voters() {
 		if !m.Healthy {
@@ -79,7 +79,7 @@ func (c ClusterFacts) Down() []string {
 
 // Margin is how many more voters the cluster can lose and still accept
 // writes; negative when it has lost its quorum.
-func (c ClusterFacts) Margin() int { return c.Healthy() - QuorumOf(len(c.Voters())) }
+func (c ClusterFacts) Margin() int { return c.CountHealthy() - QuorumOf(len(c.Voters())) }
 
 // MayLose reports why the host must not go down now, or nil. away are other
 // hosts that are, or may at any moment be, down: held by somebody,
@@ -90,14 +90,14 @@ func (c ClusterFacts) Margin() int { return c.Healthy() - QuorumOf(len(c.Voters(
 // clusters of one or two voters, which have none to spare.
 func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) error {
 	if c.Problem != "" {
-		return c.unsafe(c.Problem)
+		return c.quorumError(c.Problem)
 	}
 	if len(c.Alarms) > 0 {
-		return c.unsafe("alarm " + strings.Join(c.Alarms, ", "))
+		return c.quorumError("alarm " + strings.Join(c.Alarms, ", "))
 	}
 	voters := c.Voters()
 	if len(voters) < len(c.Members) {
-		return c.unsafe("a learner is being added; wait until it is promoted or remove it")
+		return c.quorumError("a learner is being added; wait until it is promoted or remove it")
 	}
 	lost, left, problems := 0, 0, []string(nil)
 	for _, m := range voters {
@@ -114,22 +114,22 @@ func (c ClusterFacts) MayLose(host string, away []string, allowOutage bool) erro
 	}
 	if len(problems) > 0 {
 		sort.Strings(problems)
-		return c.unsafe(strings.Join(problems, "; "))
+		return c.quorumError(strings.Join(problems, "; "))
 	}
 	if lost != 1 {
-		return c.unsafe(fmt.Sprintf("%d of its %d voters run on %s; there must be one", lost, len(voters), host))
+		return c.quorumError(fmt.Sprintf("%d of its %d voters run on %s; there must be one", lost, len(voters), host))
 	}
 	if quorum := QuorumOf(len(voters)); left < quorum && (!allowOutage || len(voters) > 2) {
 		hint := ""
 		if len(voters) <= 2 {
 			hint = "; allow_outage = true in its etcd_cluster block accepts that"
 		}
-		return c.unsafe(fmt.Sprintf("%d of %d voters would be left, the quorum is %d%s", left, len(voters), quorum, hint))
+		return c.quorumError(fmt.Sprintf("%d of %d voters would be left, the quorum is %d%s", left, len(voters), quorum, hint))
 	}
 	return nil
 }
 
-func (c ClusterFacts) unsafe(reason string) error {
+func (c ClusterFacts) quorumError(reason string) error {
 	return fmt.Errorf("etcd cluster %s: %s", c.Name, reason)
 }
 
@@ -163,7 +163,7 @@ func (c ClusterFacts) UnhealthyMember(host string) string {
 	for _, m := range c.Voters() {
 		if m.Host == host && host != "" && !m.Healthy {
 			return fmt.Sprintf("etcd cluster %s: member %s is not healthy: %s; %d of %d voters are healthy, and the quorum is %d",
-				c.Name, m.Name, m.Problem, c.Healthy(), len(c.Voters()), QuorumOf(len(c.Voters())))
+				c.Name, m.Name, m.Problem, c.CountHealthy(), len(c.Voters()), QuorumOf(len(c.Voters())))
 		}
 	}
 	return ""
@@ -172,17 +172,17 @@ func (c ClusterFacts) UnhealthyMember(host string) string {
 // QuorumForecast is how many voters an etcd cluster can still count on when some of its
 // hosts may go down at any moment.
 type QuorumForecast struct {
-	Cluster string
-	Problem string // why nobody knows; the numbers are zero then
-	Voters  int
-	Quorum  int
-	Left    int      // healthy voters on hosts that are to stay
-	Gone    []string // hosts that are taken now and have a voter
-	Away    []string // other voters that do not count, and why
+	Cluster     string
+	Problem     string // why nobody knows; the numbers are zero then
+	Voters      int
+	Quorum      int
+	Remaining   int      // healthy voters on hosts that are to stay
+	Disrupted   []string // hosts that are taken now and have a voter
+	Unavailable []string // other voters that do not count, and why
 }
 
-// Lost reports whether no quorum would be left, or nobody knows.
-func (o QuorumForecast) Lost() bool { return o.Problem != "" || o.Left < o.Quorum }
+// LosesQuorum reports whether no quorum would be left, or nobody knows.
+func (o QuorumForecast) LosesQuorum() bool { return o.Problem != "" || o.Remaining < o.Quorum }
 
 // ForecastQuorum counts the voters that are left where people take these hosts. away are
 // other hosts that may be down, and why.
@@ -196,30 +196,30 @@ func (c ClusterFacts) ForecastQuorum(taken []string, away map[string]string) Quo
 		why, lost := away[m.Host]
 		switch {
 		case m.Host != "" && slices.Contains(taken, m.Host):
-			o.Gone = append(o.Gone, m.Host)
+			o.Disrupted = append(o.Disrupted, m.Host)
 		case m.Host != "" && lost:
-			o.Away = append(o.Away, m.Host+" "+why)
+			o.Unavailable = append(o.Unavailable, m.Host+" "+why)
 		case !m.Healthy:
-			o.Away = append(o.Away, m.Name+" is not healthy")
+			o.Unavailable = append(o.Unavailable, m.Name+" is not healthy")
 		default:
-			o.Left++
+			o.Remaining++
 		}
 	}
 	o.Quorum = QuorumOf(o.Voters)
 	return o
 }
 
-// Tight reports whether just the quorum would be left, so that no other may fail.
-func (o QuorumForecast) Tight() bool { return o.Problem == "" && o.Left == o.Quorum }
+// HasNoMargin reports whether just the quorum would be left, so that no other may fail.
+func (o QuorumForecast) HasNoMargin() bool { return o.Problem == "" && o.Remaining == o.Quorum }
 
 // String is the arithmetic, for people.
 func (o QuorumForecast) String() string {
 	if o.Problem != "" {
 		return fmt.Sprintf("etcd cluster %s: whether its quorum would be left is not known: %s", o.Cluster, o.Problem)
 	}
-	s := fmt.Sprintf("etcd cluster %s: %d of %d voters would be left without %s, the quorum is %d", o.Cluster, o.Left, o.Voters, strings.Join(o.Gone, ", "), o.Quorum)
-	if len(o.Away) > 0 {
-		s += " (" + strings.Join(o.Away, "; ") + ")"
+	s := fmt.Sprintf("etcd cluster %s: %d of %d voters would be left without %s, the quorum is %d", o.Cluster, o.Remaining, o.Voters, strings.Join(o.Disrupted, ", "), o.Quorum)
+	if len(o.Unavailable) > 0 {
+		s += " (" + strings.Join(o.Unavailable, "; ") + ")"
 	}
 	return s
 }

@@ -25,11 +25,11 @@ func TestMayLoseEverySubset(t *testing.T) {
 				for i := range n {
 					others := 1<<n - 1 - 1<<i
 					want := up&others == others && gone&others == 0 && 2*(n-1) > n
-					if got := c.MayLose(host(i), without(away, host(i)), false) == nil; got != want {
+					if got := c.MayLose(host(i), withoutHosts(away, host(i)), false) == nil; got != want {
 						t.Fatalf("%d voters, up %07b, away %07b, lose %d: allowed %v, want %v", n, up, gone, i, got, want)
 					}
 					waived := up&others == others && gone&others == 0 && (2*(n-1) > n || n <= 2)
-					if got := c.MayLose(host(i), without(away, host(i)), true) == nil; got != waived {
+					if got := c.MayLose(host(i), withoutHosts(away, host(i)), true) == nil; got != waived {
 						t.Fatalf("%d voters, up %07b, away %07b, lose %d with allow_outage: allowed %v, want %v", n, up, gone, i, got, waived)
 					}
 				}
@@ -58,7 +58,7 @@ func subset(n, bits int) []string {
 	return names
 }
 
-func without(names []string, name string) []string {
+func withoutHosts(names []string, name string) []string {
 	var out []string
 	for _, s := range names {
 		if s != name {
@@ -127,8 +127,8 @@ func TestClusterCounts(t *testing.T) {
 		if q := engine.QuorumOf(tc.n); q != tc.quorum {
 			t.Errorf("the quorum of %d is %d, not %d", tc.n, q, tc.quorum)
 		}
-		if c.Margin() != tc.spare || len(c.Voters()) != tc.n || c.Healthy() != tc.n {
-			t.Errorf("%d voters and a learner: margin %d, voters %d, healthy %d", tc.n, c.Margin(), len(c.Voters()), c.Healthy())
+		if c.Margin() != tc.spare || len(c.Voters()) != tc.n || c.CountHealthy() != tc.n {
+			t.Errorf("%d voters and a learner: margin %d, voters %d, healthy %d", tc.n, c.Margin(), len(c.Voters()), c.CountHealthy())
 		}
 		c.Members[0].Healthy = false
 		if c.Margin() != tc.spare-1 {

@@ -5,25 +5,25 @@ import (
 	"encoding/hex"
 )
 
-// AppliedPath is where a host keeps the configuration that was last applied.
-const AppliedPath = StateDir + "/applied.json"
+// RecordPath is where a host keeps the configuration that was last applied.
+const RecordPath = StateDir + "/applied.json"
 
-// Applied is the record of the configuration that holdfast made a host have.
+// Record is the record of the configuration that holdfast made a host have.
 // It is compact: no contents of files, no hashes of passwords.
-type Applied struct {
-	Schema     int         `json:"schema"`
-	Config     Config      `json:"config"`
-	Existed    []string    `json:"existed,omitempty"` // directories of Config that the host had before; they stay when they leave it
-	Unfinished *Unfinished `json:"unfinished,omitempty"`
+type Record struct {
+	Schema     int              `json:"schema"`
+	Config     Config           `json:"config"`
+	Existed    []string         `json:"existed,omitempty"` // directories of Config that the host had before; they stay when they leave it
+	Unfinished *UnfinishedWrite `json:"unfinished,omitempty"`
 
 	// Accounts says where accounts come from: users by their names, groups as
 	// "group/NAME". Of one of Config that is not in it nobody knows.
 	Accounts map[string]AccountOrigin `json:"accounts,omitempty"`
 }
 
-// AppliedSchema is the version of Applied that is written. Version 1, which has
+// RecordSchema is the version of Applied that is written. Version 1, which has
 // no Accounts, is read too. Another is not understood.
-const AppliedSchema = 2
+const RecordSchema = 2
 
 // AccountOrigin says where an account comes from.
 type AccountOrigin string
@@ -35,9 +35,9 @@ const (
 	MadeAccount  AccountOrigin = "made"  // holdfast made it
 )
 
-// Unfinished is a configuration that was, or may have been, partly written, and
+// UnfinishedWrite is a configuration that was, or may have been, partly written, and
 // has not wholly taken effect.
-type Unfinished struct {
+type UnfinishedWrite struct {
 	Run      string   `json:"run"`                // that writes it
 	Boot     string   `json:"boot"`               // boot ID then; another boot has taken everything into effect that was written
 	Config   Config   `json:"config"`             // what is being written
@@ -51,21 +51,21 @@ type Unfinished struct {
 // about: every path, unit, user and group that the desired, the recorded or the
 // unfinished configuration names.
 type ConfigFacts struct {
-	Applied  *Applied          `json:"applied,omitempty"`  // nil: nothing was recorded
-	Problem  string            `json:"problem,omitempty"`  // why nothing may be written: a record that cannot be read, a tool that is missing
-	Nodes    map[string]Node   `json:"nodes,omitempty"`    // by path; NoNode where there is nothing
-	Saved    map[string]bool   `json:"saved,omitempty"`    // paths whose originals are kept
-	Units    map[string]string `json:"units,omitempty"`    // by name, what systemctl is-enabled says
-	Users    map[string]Login  `json:"users,omitempty"`    // by name; those there are
-	Groups   map[string]int    `json:"groups,omitempty"`   // GID by name; those there are
-	KeyDir   bool              `json:"key_dir,omitempty"`  // sshd reads ~/.ssh/authorized_keys.d, so SSH keys go there
-	Links    map[string]string `json:"links,omitempty"`    // directories on the way to Nodes that are symbolic links, and their targets
-	Fleeting []string          `json:"fleeting,omitempty"` // directories on the way to Nodes that are lost when the host reboots
+	Applied  *Record              `json:"applied,omitempty"`  // nil: nothing was recorded
+	Problem  string               `json:"problem,omitempty"`  // why nothing may be written: a record that cannot be read, a tool that is missing
+	Nodes    map[string]PathFacts `json:"nodes,omitempty"`    // by path; PathMissing where there is nothing
+	Saved    map[string]bool      `json:"saved,omitempty"`    // paths whose originals are kept
+	Units    map[string]string    `json:"units,omitempty"`    // by name, what systemctl is-enabled says
+	Users    map[string]Login     `json:"users,omitempty"`    // by name; those there are
+	Groups   map[string]int       `json:"groups,omitempty"`   // GID by name; those there are
+	KeyDir   bool                 `json:"key_dir,omitempty"`  // sshd reads ~/.ssh/authorized_keys.d, so SSH keys go there
+	Links    map[string]string    `json:"links,omitempty"`    // directories on the way to Nodes that are symbolic links, and their targets
+	Fleeting []string             `json:"fleeting,omitempty"` // directories on the way to Nodes that are lost when the host reboots
 }
 
-// Node is an entry of a host's file system.
-type Node struct {
-	Type     NodeType `json:"type"`
+// PathFacts is an entry of a host's file system.
+type PathFacts struct {
+	Type     PathType `json:"type"`
 	Digest   string   `json:"digest,omitempty"` // of a file: SHA-256, hexadecimal; "large" of one from 100 MB on
 	Target   string   `json:"target,omitempty"` // of a symbolic link
 	Mode     int      `json:"mode"`             // permission bits, with setuid, setgid and sticky
@@ -78,16 +78,16 @@ type Node struct {
 	Base     []byte   `json:"-"`               // of a file that something is appended to: its original, if one is kept
 }
 
-// NodeType is a kind of Node.
-type NodeType string
+// PathType is a kind of Node.
+type PathType string
 
 // The kinds of nodes.
 const (
-	NoNode        NodeType = ""
-	FileNode      NodeType = "file"
-	DirectoryNode NodeType = "directory"
-	LinkNode      NodeType = "link"
-	OtherNode     NodeType = "other"
+	PathMissing   PathType = ""
+	PathFile      PathType = "file"
+	PathDirectory PathType = "directory"
+	PathLink      PathType = "link"
+	PathOther     PathType = "other"
 )
 
 // Login is an account of a host.

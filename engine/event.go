@@ -9,29 +9,29 @@ const EventSchema = 1
 // JSON output and report are all made from the one ordered stream of events,
 // so that replaying a journal equals watching the run.
 type Event struct {
-	Schema   int       `json:"schema"`
-	Seq      int       `json:"seq"`
-	Time     time.Time `json:"time"`
-	Run      string    `json:"run"`
-	Type     EventType `json:"type"`
-	Host     string    `json:"host,omitempty"`
-	Pool     string    `json:"pool,omitempty"`
-	Cluster  string    `json:"cluster,omitempty"`
-	Batch    int       `json:"batch,omitempty"`    // from 1
-	Hosts    []string  `json:"hosts,omitempty"`    // of a batch that starts
-	Canaries []string  `json:"canaries,omitempty"` // pools whose canaries the hosts of a batch are
-	Step     string    `json:"step,omitempty"`
-	Kind     StepKind  `json:"kind,omitempty"` // what the step does, where that matters to who follows
-	Message  string    `json:"message,omitempty"`
-	Took     Duration  `json:"took,omitempty"` // also by now, of a step that goes on
-	Until    time.Time `json:"until,omitzero"` // when a step that only waits is to end, of its start
-	Failure  *Failure  `json:"failure,omitempty"`
-	Fate     HostFate  `json:"fate,omitempty"` // of a host that failed
-	Start    *RunStart `json:"start,omitempty"`
-	Plan     *Plan     `json:"plan,omitempty"`
-	Progress *Progress `json:"progress,omitempty"`
-	Etcd     *Sample   `json:"etcd,omitempty"`
-	End      *RunEnd   `json:"end,omitempty"`
+	Schema      int         `json:"schema"`
+	Seq         int         `json:"seq"`
+	Time        time.Time   `json:"time"`
+	Run         string      `json:"run"`
+	Type        EventType   `json:"type"`
+	Host        string      `json:"host,omitempty"`
+	Pool        string      `json:"pool,omitempty"`
+	Cluster     string      `json:"cluster,omitempty"`
+	Batch       int         `json:"batch,omitempty"`    // from 1
+	Hosts       []string    `json:"hosts,omitempty"`    // of a batch that starts
+	Canaries    []string    `json:"canaries,omitempty"` // pools whose canaries the hosts of a batch are
+	Step        string      `json:"step,omitempty"`
+	Kind        StepKind    `json:"kind,omitempty"` // what the step does, where that matters to who follows
+	Message     string      `json:"message,omitempty"`
+	Took        Duration    `json:"took,omitempty"` // also by now, of a step that goes on
+	Until       time.Time   `json:"until,omitzero"` // when a step that only waits is to end, of its start
+	Failure     *Failure    `json:"failure,omitempty"`
+	HostOutcome HostOutcome `json:"fate,omitempty"` // of a host that failed
+	Start       *RunStart   `json:"start,omitempty"`
+	Plan        *Plan       `json:"plan,omitempty"`
+	Progress    *Progress   `json:"progress,omitempty"`
+	Etcd        *Sample     `json:"etcd,omitempty"`
+	End         *RunEnd     `json:"end,omitempty"`
 }
 
 // EventType is a kind of event.
@@ -59,12 +59,12 @@ const (
 	RunEnded      EventType = "run-ended"   // End
 )
 
-// HostFate is where a host that failed was left.
-type HostFate string
+// HostOutcome is where a host that failed was left.
+type HostOutcome string
 
 // The fates of hosts that views tell apart.
 const (
-	RolledBackFate HostFate = "rolled-back" // it runs the OS again that it ran before, and is not held
+	RolledBackOutcome HostOutcome = "rolled-back" // it runs the OS again that it ran before, and is not held
 )
 
 // RunStart says who runs what.
@@ -105,12 +105,12 @@ type LatencyPoint struct {
 
 // RunEnd is the outcome of a run.
 type RunEnd struct {
-	Exit    ExitCode `json:"exit"`
-	Reason  string   `json:"reason"`           // a sentence
-	Verdict Verdict  `json:"verdict,omitzero"` // on everything that the run found, in parts
-	Updated []string `json:"updated,omitempty"`
-	Failed  []string `json:"failed,omitempty"`
-	Left    []string `json:"left,omitempty"` // hosts with work that were not touched
+	Exit      ExitCode `json:"exit"`
+	Reason    string   `json:"reason"`           // a sentence
+	Verdict   Verdict  `json:"verdict,omitzero"` // on everything that the run found, in parts
+	Updated   []string `json:"updated,omitempty"`
+	Failed    []string `json:"failed,omitempty"`
+	Untouched []string `json:"left,omitempty"` // hosts with work that were not touched
 
 	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not come to
 

@@ -81,12 +81,12 @@ func ShortDigest(digest string) string {
 
 // Booted returns the deployment the host runs, or nil.
 func (f Facts) Booted() *Deployment {
-	return f.deployment(func(d Deployment) bool { return d.Booted })
+	return f.findDeployment(func(d Deployment) bool { return d.Booted })
 }
 
 // Staged returns the deployment that is to take effect at the next reboot, or nil.
 func (f Facts) Staged() *Deployment {
-	return f.deployment(func(d Deployment) bool { return d.Staged })
+	return f.findDeployment(func(d Deployment) bool { return d.Staged })
 }
 
 // Ready reports whether the deployment of that digest is staged and locked,
@@ -97,7 +97,7 @@ func (f Facts) Ready(digest, args string) bool {
 	return d != nil && d.Digest == digest && d.Locked && f.StagedArgs == args
 }
 
-func (f Facts) deployment(is func(Deployment) bool) *Deployment {
+func (f Facts) findDeployment(is func(Deployment) bool) *Deployment {
 	for i := range f.Deployments {
 		if is(f.Deployments[i]) {
 			return &f.Deployments[i]

@@ -25,20 +25,20 @@ const (
 // Hold is the lock file on a host: who disrupts it, why and until when. All
 // times are the host's own clock.
 type Hold struct {
-	Kind      HoldKind  `json:"kind"`
-	Holder    string    `json:"holder"`            // user@bastion
-	Run       string    `json:"run,omitempty"`     // ID of the run that took it; for maintenance a random ID
-	Bastion   string    `json:"bastion,omitempty"` // identity of the bastion that took it; "" in holds of earlier versions
-	Reason    string    `json:"reason"`
-	Ticket    string    `json:"ticket,omitempty"`
-	Step      string    `json:"step,omitempty"` // of a run that failed: the step it failed at
-	Acquired  time.Time `json:"acquired"`
-	Renewed   time.Time `json:"renewed"`
-	Expires   time.Time `json:"expires,omitzero"`     // zero: never
-	Units     []string  `json:"units,omitempty"`      // of a run: services that ran before, and have to run again before it is released
-	UnitsLeft int       `json:"units_left,omitempty"` // how many more there were than fit into Units
-	From      string    `json:"from,omitempty"`       // of a run: digest of the OS that the host ran before, if the run brings it another
-	Stopped   []string  `json:"stopped,omitempty"`    // reboot helpers that were stopped and are to be started again
+	Kind       HoldKind  `json:"kind"`
+	Holder     string    `json:"holder"`            // user@bastion
+	Run        string    `json:"run,omitempty"`     // ID of the run that took it; for maintenance a random ID
+	Bastion    string    `json:"bastion,omitempty"` // identity of the bastion that took it; "" in holds of earlier versions
+	Reason     string    `json:"reason"`
+	Ticket     string    `json:"ticket,omitempty"`
+	Step       string    `json:"step,omitempty"` // of a run that failed: the step it failed at
+	Acquired   time.Time `json:"acquired"`
+	Renewed    time.Time `json:"renewed"`
+	Expires    time.Time `json:"expires,omitzero"`     // zero: never
+	Units      []string  `json:"units,omitempty"`      // of a run: services that ran before, and have to run again before it is released
+	UnitsLeft  int       `json:"units_left,omitempty"` // how many more there were than fit into Units
+	PreviousOS string    `json:"from,omitempty"`       // of a run: digest of the OS that the host ran before, if the run brings it another
+	Stopped    []string  `json:"stopped,omitempty"`    // reboot helpers that were stopped and are to be started again
 }
 
 // Expired reports whether the hold has run out at the host's time now.
@@ -95,11 +95,11 @@ type HoldOwner struct {
 // Owner returns the run that has taken the hold.
 func (h Hold) Owner() HoldOwner { return HoldOwner{Run: h.Run, Bastion: h.Bastion} }
 
-// Stance judges the hold in facts for a run. dead are runs whose journals this
+// HoldRelation judges the hold in facts for a run. dead are runs whose journals this
 // bastion has, and that are known to have ended without releasing what they held.
 // Journals travel with the folder they are in; only a hold that also names this
 // bastion is one that this bastion has left.
-func (f Facts) Stance(self HoldOwner, dead []string) HoldRelation {
+func (f Facts) HoldRelation(self HoldOwner, dead []string) HoldRelation {
 	if f.HoldProblem != "" {
 		return ForeignHold
 	}

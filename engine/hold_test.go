@@ -66,11 +66,11 @@ func TestStance(t *testing.T) {
 		if tc.facts.Clock.IsZero() {
 			tc.facts.Clock = now
 		}
-		if got := tc.facts.Stance(engine.HoldOwner{Run: thisRun, Bastion: thisBastion}, []string{"another", deadRun}); got != tc.want {
+		if got := tc.facts.HoldRelation(engine.HoldOwner{Run: thisRun, Bastion: thisBastion}, []string{"another", deadRun}); got != tc.want {
 			t.Errorf("%s: stance %d, want %d", tc.name, got, tc.want)
 		}
 	}
-	if got := (engine.Facts{Hold: run("", now)}).Stance(engine.HoldOwner{}, nil); got != engine.ForeignHold {
+	if got := (engine.Facts{Hold: run("", now)}).HoldRelation(engine.HoldOwner{}, nil); got != engine.ForeignHold {
 		t.Errorf("a plan that belongs to no run owns a hold: %d", got)
 	}
 }

@@ -36,8 +36,8 @@ func (s source) imports() []string {
 	return paths
 }
 
-// sources parses every Go file below the named folders of the module.
-func sources(t *testing.T, folders ...string) []source {
+// parseSources parses every Go file below the named folders of the module.
+func parseSources(t *testing.T, folders ...string) []source {
 	t.Helper()
 	var all []source
 	for _, folder := range folders {
@@ -78,7 +78,7 @@ var core = []string{"engine", "engine/hostscript", "engine/planner", "engine/tex
 // The same input always gives the same plan: engine and modules see no files,
 // no network, no clock and no chance, and start no goroutines.
 func TestCoreIsPure(t *testing.T) {
-	for _, s := range sources(t, "engine", "modules") {
+	for _, s := range parseSources(t, "engine", "modules") {
 		if !slices.Contains(core, s.dir) || s.test() {
 			continue
 		}
@@ -94,12 +94,12 @@ func TestCoreIsPure(t *testing.T) {
 				t.Errorf("%s imports %s", s.path(), p)
 			}
 		}
-		impurities(s.tree, func(what string) { t.Errorf("%s: %s", s.path(), what) })
+		findImpurities(s.tree, func(what string) { t.Errorf("%s: %s", s.path(), what) })
 	}
 }
 
-// impurities finds readings of the clock, goroutines, channels and init.
-func impurities(tree *ast.File, found func(string)) {
+// findImpurities finds readings of the clock, goroutines, channels and init.
+func findImpurities(tree *ast.File, found func(string)) {
 	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	name := "time"
 	for _, i := range tree.Imports {
@@ -163,7 +163,7 @@ func mayImport(dir, pkg string) bool {
 // tests (…test) are for tests.
 func TestSiblingsAreStrangers(t *testing.T) {
 	used := map[string]bool{}
-	for _, s := range sources(t, "engine", "modules") {
+	for _, s := range parseSources(t, "engine", "modules") {
 		for _, p := range s.imports() {
 			used[s.dir+" "+p] = used[s.dir+" "+p] || !s.test()
 		}
@@ -190,7 +190,7 @@ func TestSiblingsAreStrangers(t *testing.T) {
 // A file that needs scrolling is two files.
 func TestFilesAreShort(t *testing.T) {
 	const limit = 300
-	for _, s := range sources(t, "engine", "modules", "cmd") {
+	for _, s := range parseSources(t, "engine", "modules", "cmd") {
 		if s.lines > limit && !s.test() {
 			t.Errorf("%s has %d lines, more than %d", s.path(), s.lines, limit)
 		}
@@ -200,7 +200,7 @@ func TestFilesAreShort(t *testing.T) {
 // Every package says what it is for.
 func TestPackagesAreDocumented(t *testing.T) {
 	documented := map[string]bool{}
-	for _, s := range sources(t, "engine", "modules", "cmd") {
+	for _, s := range parseSources(t, "engine", "modules", "cmd") {
 		if !s.test() {
 			documented[s.dir] = documented[s.dir] || s.tree.Doc != nil
 		}
@@ -227,7 +227,7 @@ func TestImpuritiesAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		impurities(tree, func(what string) { got = what })
+		findImpurities(tree, func(what string) { got = what })
 		if got != want {
 			t.Errorf("%s: found %q, want %q", text, got, want)
 		}

@@ -121,17 +121,17 @@ type Latency struct {
 
 // Host returns the host of that name.
 func (inv Inventory) Host(name string) (Host, bool) {
-	return find(inv.Hosts, name, func(h Host) string { return h.Name })
+	return findByName(inv.Hosts, name, func(h Host) string { return h.Name })
 }
 
 // Pool returns the pool of that name.
 func (inv Inventory) Pool(name string) (Pool, bool) {
-	return find(inv.Pools, name, func(p Pool) string { return p.Name })
+	return findByName(inv.Pools, name, func(p Pool) string { return p.Name })
 }
 
 // Cluster returns the etcd cluster of that name.
 func (inv Inventory) Cluster(name string) (Cluster, bool) {
-	return find(inv.Clusters, name, func(c Cluster) string { return c.Name })
+	return findByName(inv.Clusters, name, func(c Cluster) string { return c.Name })
 }
 
 // Members returns the hosts that say they are members of the cluster, in
@@ -146,7 +146,7 @@ func (inv Inventory) Members(cluster string) []Host {
 	return hosts
 }
 
-func find[T any](list []T, name string, key func(T) string) (T, bool) {
+func findByName[T any](list []T, name string, key func(T) string) (T, bool) {
 	for _, x := range list {
 		if key(x) == name {
 			return x, true

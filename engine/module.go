@@ -64,23 +64,23 @@ type Steps struct {
 	Before   []Step // tasks of a playbook, before the drain
 	After    []Step // tasks of a playbook, when the host is back
 
-	Quiet   []Step   // in place of Write, Act and Record, and without a hold, where nothing disrupts the host
-	Actions []Action // in the order in which Act carries them out
-	Ends    []string // services that run and will not afterwards, on purpose
+	NonDisruptive   []Step   // in place of Write, Act and Record, and without a hold, where nothing disrupts the host
+	Actions         []Action // in the order in which Act carries them out
+	StoppedServices []string // services that run and will not afterwards, on purpose
 }
 
-// Return is a module that can bring a host back to the OS it ran before when
+// RollbackModule is a module that can bring a host back to the OS it ran before when
 // the run that brought it another has died.
-type Return interface {
-	// Back gives the steps for a host that runs the OS it is to run, and is still
+type RollbackModule interface {
+	// RollbackSteps gives the steps for a host that runs the OS it is to run, and is still
 	// held by the dead run, whose hold says which OS it ran before. There are none
 	// unless its pool asks for it, and the host has that OS still.
-	Back(Target) []Step
+	RollbackSteps(Target) []Step
 }
 
-// Surround is a module that has more to do on a host with changes than they ask
+// TaskModule is a module that has more to do on a host with changes than they ask
 // for: the tasks of a playbook that go around them.
-type Surround interface {
-	// Around gives the steps before the host is drained and when it is back.
-	Around(Target) (before, after []Step)
+type TaskModule interface {
+	// TasksAround gives the steps before the host is drained and when it is back.
+	TasksAround(Target) (before, after []Step)
 }

@@ -37,7 +37,7 @@ func ParsePattern(pattern string, inv Inventory) (func(Host) bool, error) {
 			return nil, err
 		}
 		if !matchesAny(term, inv) {
-			return nil, &NoMatchError{Term: text, Near: textutil.Nearest(text, inv.names())}
+			return nil, &NoMatchError{Term: text, Near: textutil.Nearest(text, inv.hostAndPoolNames())}
 		}
 		*list = append(*list, term)
 	}
@@ -65,8 +65,8 @@ func (e *NoMatchError) Error() string {
 	return text
 }
 
-// names lists what a term may be: all, and the names of hosts and their pools.
-func (inv Inventory) names() []string {
+// hostAndPoolNames lists what a term may be: all, and the names of hosts and their pools.
+func (inv Inventory) hostAndPoolNames() []string {
 	names := []string{"all"}
 	for _, h := range inv.Hosts {
 		names = append(names, h.Name)

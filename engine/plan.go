@@ -84,24 +84,24 @@ type Lane struct {
 
 // Batch is a set of hosts that are disrupted together.
 type Batch struct {
-	Pools    []string `json:"pools"`
-	Hosts    []string `json:"hosts"`
-	Before   []Step   `json:"before,omitempty"` // gates
-	After    []Step   `json:"after,omitempty"`
-	Canaries []string `json:"canaries,omitempty"` // pools whose hosts in it go before their others
-	Soak     Duration `json:"soak,omitempty"`     // what is left of the time that canaries have to run before this batch
-	Proven   []string `json:"proven,omitempty"`   // canaries that have gone: the gates of after_batch in before ask about them
+	Pools          []string `json:"pools"`
+	Hosts          []string `json:"hosts"`
+	Before         []Step   `json:"before,omitempty"` // gates
+	After          []Step   `json:"after,omitempty"`
+	Canaries       []string `json:"canaries,omitempty"` // pools whose hosts in it go before their others
+	Soak           Duration `json:"soak,omitempty"`     // what is left of the time that canaries have to run before this batch
+	PassedCanaries []string `json:"proven,omitempty"`   // canaries that have gone: the gates of after_batch in before ask about them
 }
 
-// AskedBefore gives the hosts about which a gate of Before is asked: those of
+// HostsToAsk gives the hosts about which a gate of Before is asked: those of
 // the batch, and for what is asked after a batch, the canaries that it follows.
-func (b Batch) AskedBefore(g Gate) []string {
+func (b Batch) HostsToAsk(g Gate) []string {
 	var hosts []string
 	if g.At(BeforeBatch) {
 		hosts = append(hosts, b.Hosts...)
 	}
 	if g.At(AfterBatch) {
-		hosts = append(hosts, b.Proven...)
+		hosts = append(hosts, b.PassedCanaries...)
 	}
 	return hosts
 }
@@ -109,7 +109,7 @@ func (b Batch) AskedBefore(g Gate) []string {
 // Exclusion is a host with, or possibly with, work that the plan leaves alone.
 type Exclusion struct {
 	Host   string        `json:"host"`
-	Why    ExclusionKind `json:"why"`
+	Kind   ExclusionKind `json:"why"`
 	Reason string        `json:"reason"` // a sentence for people
 }
 
@@ -148,10 +148,10 @@ func (p Plan) Empty() bool {
 	return len(p.Hosts) == 0 && len(p.Excluded) == 0 && len(p.Refusals) == 0 && len(p.Drift) == 0 && len(p.UnhealthyClusters) == 0
 }
 
-// Has reports whether a host was excluded for that reason.
-func (p Plan) Has(why ExclusionKind) bool {
+// HasExclusion reports whether a host was excluded for that reason.
+func (p Plan) HasExclusion(why ExclusionKind) bool {
 	for _, x := range p.Excluded {
-		if x.Why == why {
+		if x.Kind == why {
 			return true
 		}
 	}

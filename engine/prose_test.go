@@ -87,7 +87,7 @@ func isText(x ast.Expr) bool {
 // Types decide. Texts are for people: what makes them is free to word them anew.
 func TestNothingIsDecidedByProse(t *testing.T) {
 	used := map[string]bool{}
-	for _, s := range sources(t, "engine", "modules", "cmd/holdfast") {
+	for _, s := range parseSources(t, "engine", "modules", "cmd/holdfast") {
 		if s.test() || strings.Contains(s.dir, "test") { // packages for tests, as well
 			continue
 		}

@@ -104,16 +104,16 @@ type Defragment struct {
 
 // TakeHold takes the host's hold for the run, or adopts one left over.
 type TakeHold struct {
-	Reason string   `json:"reason"`
-	For    Duration `json:"for"`             // how long it lasts unless renewed
-	Adopt  string   `json:"adopt,omitempty"` // run whose hold is replaced: dead, or expired
-	From   string   `json:"from,omitempty"`  // digest of the OS that the host ran before, if another comes, or a dead run has brought one
+	Reason     string   `json:"reason"`
+	For        Duration `json:"for"`             // how long it lasts unless renewed
+	Adopt      string   `json:"adopt,omitempty"` // run whose hold is replaced: dead, or expired
+	PreviousOS string   `json:"from,omitempty"`  // digest of the OS that the host ran before, if another comes, or a dead run has brought one
 
-	Seen time.Time `json:"seen,omitzero"` // when the hold to adopt had been renewed last: one that was renewed since is not replaced
+	Renewed time.Time `json:"seen,omitzero"` // when the hold to adopt had been renewed last: one that was renewed since is not replaced
 
-	Targets map[string]string `json:"targets,omitempty"` // of the roll-out that begins here: the OS of each pool, by digest. The host keeps them
-	Began   string            `json:"began,omitempty"`   // the first run of that roll-out, which the host keeps, too
-	Number  int               `json:"number,omitempty"`  // of that roll-out, which the host keeps, too
+	Targets       map[string]string `json:"targets,omitempty"` // of the roll-out that begins here: the OS of each pool, by digest. The host keeps them
+	RolloutRun    string            `json:"began,omitempty"`   // the first run of that roll-out, which the host keeps, too
+	RolloutNumber int               `json:"number,omitempty"`  // of that roll-out, which the host keeps, too
 }
 
 // Release ends the run's hold.

@@ -28,7 +28,7 @@ const (
 // TestFunctionsAreShort holds the limits on lines and parameters.
 func TestFunctionsAreShort(t *testing.T) {
 	var long, wide []string
-	for _, s := range sources(t, "engine", "modules", "cmd") {
+	for _, s := range parseSources(t, "engine", "modules", "cmd") {
 		if s.test() {
 			continue
 		}
@@ -59,7 +59,7 @@ func TestFunctionsAreShort(t *testing.T) {
 // follows is the default. Types of events only get more, and a reader passes
 // over those it does not know: they need no default.
 func TestSwitchesAreExhaustive(t *testing.T) {
-	all := sources(t, "engine", "modules", "cmd")
+	all := parseSources(t, "engine", "modules", "cmd")
 	enums := enumsOf(all)
 	if len(enums) < 10 {
 		t.Fatalf("only %d enums were found", len(enums))

@@ -22,32 +22,32 @@ type Verdict struct {
 	Findings
 }
 
-// Judge returns the verdict on findings. The first of these decides: the person
+// NewVerdict returns the verdict on findings. The first of these decides: the person
 // stopped it; something failed, is sick or not safe; an earlier roll-out is
 // unfinished; there is work that can be done now; a person keeps hosts from it;
 // hosts cannot be reached; others wait for no reason that is named; there is
 // drift that is only reported. docs/exit-codes.md says the same.
-func Judge(f Findings) Verdict {
-	exit := f.exit()
+func NewVerdict(f Findings) Verdict {
+	exit := f.exitCode()
 	return Verdict{Exit: exit, Complete: exit == ExitOK, Findings: f}
 }
 
-func (f Findings) exit() ExitCode {
+func (f Findings) exitCode() ExitCode {
 	failed := slices.ContainsFunc(f.Failures, func(x Failure) bool { return x.Exit() == ExitFailed })
 	switch {
 	case f.Stopped:
 		return ExitStopped
-	case failed, len(f.Refusals) > 0, len(f.UnhealthyClusters) > 0, f.leftOut(Unclear, Failed, RolledBack):
+	case failed, len(f.Refusals) > 0, len(f.UnhealthyClusters) > 0, f.hasExcluded(Unclear, Failed, RolledBack):
 		return ExitFailed
 	case len(f.Failures) > 0, len(f.Unfinished) > 0: // a hold
 		return ExitRefused
 	case len(f.Work) > 0:
 		return ExitWork
-	case f.leftOut(Held, Paused, Closed):
+	case f.hasExcluded(Held, Paused, Closed):
 		return ExitRefused
-	case f.leftOut(Unreachable):
+	case f.hasExcluded(Unreachable):
 		return ExitUnreachable
-	case f.leftOut(Blocked):
+	case f.hasExcluded(Blocked):
 		return ExitFailed
 	case len(f.Drift) > 0:
 		return ExitWork
@@ -56,8 +56,8 @@ func (f Findings) exit() ExitCode {
 }
 
 // findExclusion reports whether a host was left out for one of these reasons.
-func (f Findings) leftOut(whys ...ExclusionKind) bool {
-	return slices.ContainsFunc(f.Excluded, func(x Exclusion) bool { return slices.Contains(whys, x.Why) })
+func (f Findings) hasExcluded(whys ...ExclusionKind) bool {
+	return slices.ContainsFunc(f.Excluded, func(x Exclusion) bool { return slices.Contains(whys, x.Kind) })
 }
 
 // And returns the verdict on two parts of one thing, such as two plays.
@@ -66,19 +66,19 @@ func (v Verdict) And(w Verdict) Verdict {
 		Exit: v.Exit.Worse(w.Exit), Complete: v.Complete && w.Complete,
 		Findings: Findings{
 			Stopped:           v.Stopped || w.Stopped,
-			Failures:          union(v.Failures, w.Failures),
-			Refusals:          union(v.Refusals, w.Refusals),
-			Unfinished:        union(v.Unfinished, w.Unfinished),
-			Work:              union(v.Work, w.Work),
-			Excluded:          union(v.Excluded, w.Excluded),
-			Drift:             union(v.Drift, w.Drift),
+			Failures:          appendNew(v.Failures, w.Failures),
+			Refusals:          appendNew(v.Refusals, w.Refusals),
+			Unfinished:        appendNew(v.Unfinished, w.Unfinished),
+			Work:              appendNew(v.Work, w.Work),
+			Excluded:          appendNew(v.Excluded, w.Excluded),
+			Drift:             appendNew(v.Drift, w.Drift),
 			UnhealthyClusters: slices.CompactFunc(slices.Concat(v.UnhealthyClusters, w.UnhealthyClusters), func(a, b UnhealthyCluster) bool { return a.Cluster == b.Cluster }),
 		},
 	}
 }
 
-// union appends what is new.
-func union[T comparable](a, b []T) []T {
+// appendNew appends what is new.
+func appendNew[T comparable](a, b []T) []T {
 	all := slices.Clone(a)
 	for _, x := range b {
 		if !slices.Contains(all, x) {
@@ -102,7 +102,7 @@ func (p Plan) Verdict() Verdict {
 	for _, d := range p.Drift {
 		f.Drift = append(f.Drift, d.Host)
 	}
-	return Judge(f)
+	return NewVerdict(f)
 }
 
 // Exit returns the exit code that a failure alone ends a run with.

@@ -24,7 +24,7 @@ func OpenUntil(windows []Window, now time.Time) (end time.Time, open bool) {
 	if len(windows) == 0 {
 		return time.Time{}, true
 	}
-	return openUntil(openings(windows, now), now)
+	return openUntil(mergedOpenings(windows, now), now)
 }
 
 // MayBegin reports whether something that takes that long may begin now and
@@ -34,7 +34,7 @@ func MayBegin(windows []Window, now time.Time, takes Duration) (ok bool, opens t
 	if len(windows) == 0 {
 		return true, time.Time{}
 	}
-	all := openings(windows, now)
+	all := mergedOpenings(windows, now)
 	end, open := openUntil(all, now)
 	if open && (end.IsZero() || end.Sub(now) >= time.Duration(takes)) {
 		return true, time.Time{}
@@ -64,8 +64,8 @@ func openUntil(all []opening, now time.Time) (end time.Time, open bool) {
 	return time.Time{}, false
 }
 
-// openings gives those around and after now, in order and apart.
-func openings(windows []Window, now time.Time) []opening {
+// mergedOpenings gives those around and after now, in order and apart.
+func mergedOpenings(windows []Window, now time.Time) []opening {
 	var all []opening
 	for _, w := range windows {
 		for d := -windowDaysBack; d <= windowDaysAhead; d++ {

@@ -89,8 +89,8 @@ func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
 	}
 	text, uploads := recordScript(t.Owner(), w.after, false)
 	s.Record = []engine.Step{scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))}
-	s.Quiet = []engine.Step{x.nonDisruptiveStep(t, w)}
-	s.Ends = x.endingServices()
+	s.NonDisruptive = []engine.Step{x.nonDisruptiveStep(t, w)}
+	s.StoppedServices = x.endingServices()
 	return s
 }
 

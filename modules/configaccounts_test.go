@@ -177,7 +177,7 @@ func TestAFileMayBelongToANewUser(t *testing.T) {
 	b.addTool("chown", "printf 'chown %s\\n' \"$*\" >>$BOX/log\n")
 	w := b.accountWrite([]groupEdit{{want: engine.Group{Name: "web"}}}, loginEdit{want: engine.User{Name: "ann"}, account: true})
 	w.edits[0].user, w.edits[0].group = "ann", "web"
-	link := pathEdit{path: "/etc/link", kind: engine.LinkNode, data: "x", user: "ann", group: "web"}
+	link := pathEdit{path: "/etc/link", kind: engine.PathLink, data: "x", user: "ann", group: "web"}
 	w.edits = append(w.edits, link)
 	b.mustWrite(w)
 	made, owned := strings.Index(b.log(), "useradd"), strings.Index(b.log(), "chown ann:web "+b.at("/var/lib/holdfast/tx/r1/new/"))

@@ -37,21 +37,21 @@ func TestActions(t *testing.T) {
 			says: "crio.service is not running, so there is nothing to reload",
 		},
 		"reload of what is missing": {
-			do: action(engine.ReloadUnit, "crio.service"), code: hostscript.ScriptActed, says: "reload crio.service: exit status 1: crio.service is not active",
+			do: action(engine.ReloadUnit, "crio.service"), code: hostscript.ScriptActionFailed, says: "reload crio.service: exit status 1: crio.service is not active",
 		},
 		"reload that fails": {
 			do: action(engine.ReloadUnit, "crio.service"), prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
 				b.put("/fail-reload", "Job for crio.service failed.\n", 0o644)
 			},
-			code: hostscript.ScriptActed, says: "reload crio.service: exit status 1: Job for crio.service failed.",
+			code: hostscript.ScriptActionFailed, says: "reload crio.service: exit status 1: Job for crio.service failed.",
 		},
 		"reload that hangs": {
 			do: rules.Action{Action: engine.Action{Type: engine.ReloadUnit, Unit: "crio.service"}, Timeout: engine.Duration(90e9)}, prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
 				b.addTool("timeout", "case $* in *' reload '*) echo \"$*\" >>$BOX/log; exit 124;; esac; [ $1 != -k ] || shift 2; shift; exec \"$@\"\n")
 			},
-			code: hostscript.ScriptActed, says: "reload crio.service: not done within 1m30s", log: "-k 10 90 systemctl reload crio.service\n",
+			code: hostscript.ScriptActionFailed, says: "reload crio.service: not done within 1m30s", log: "-k 10 90 systemctl reload crio.service\n",
 		},
 		"restart": {do: action(engine.RestartUnit, "crio.service"), log: "systemctl restart crio.service\n"},
 		"restart of what ends by itself": {
@@ -60,19 +60,19 @@ func TestActions(t *testing.T) {
 		},
 		"restart that leaves it failed": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/after-restart", "failed\n", 0o644) },
-			code: hostscript.ScriptActed, says: "restart crio.service: the unit has failed",
+			code: hostscript.ScriptActionFailed, says: "restart crio.service: the unit has failed",
 		},
 		"restart of what dies a moment later": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: unitStates("active running 0 simple", "active running 0 simple", "failed failed 0 simple"),
-			code: hostscript.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
+			code: hostscript.ScriptActionFailed, says: "restart crio.service: the unit has failed (exit-code)",
 		},
 		"restart of what dies while it starts": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: unitStates("activating start 0 notify", "activating start 0 notify", "failed failed 0 notify"),
-			code: hostscript.ScriptActed, says: "restart crio.service: the unit has failed (exit-code)",
+			code: hostscript.ScriptActionFailed, says: "restart crio.service: the unit has failed (exit-code)",
 		},
 		"restart of what is started again and again": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: unitStates("active running 0 simple", "activating auto-restart 0 simple", "active running 1 simple", "activating auto-restart 1 simple", "active running 2 simple"),
-			code: hostscript.ScriptActed, says: "restart crio.service: the unit has ended and was started again by systemd, 2 times by now\nthe last line of its journal\n",
+			code: hostscript.ScriptActionFailed, says: "restart crio.service: the unit has ended and was started again by systemd, 2 times by now\nthe last line of its journal\n",
 		},
 		"restart of what is up at the second try": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: unitStates("activating auto-restart 0 notify", "activating start 1 notify", "active running 1 notify"),
@@ -80,21 +80,21 @@ func TestActions(t *testing.T) {
 		},
 		"restart of what waits for its next try": {
 			do: rules.Action{Action: engine.Action{Type: engine.RestartUnit, Unit: "crio.service"}, Timeout: engine.Duration(9e9)}, prepare: unitStates("activating auto-restart 0 simple"),
-			code: hostscript.ScriptActed, says: "restart crio.service: the unit is activating (auto-restart) after 9s",
+			code: hostscript.ScriptActionFailed, says: "restart crio.service: the unit is activating (auto-restart) after 9s",
 		},
 		"restart of a daemon that ends": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
 				unitStates("active running 0 simple", "inactive dead 0 simple")(b)
 			},
-			code: hostscript.ScriptActed, says: "restart crio.service: the unit ran before, and has ended",
+			code: hostscript.ScriptActionFailed, says: "restart crio.service: the unit ran before, and has ended",
 		},
 		"reload of what dies of it": {
 			do: action(engine.ReloadUnit, "crio.service"), prepare: func(b *writeBox) {
 				b.put("/units/crio.service", "active\n", 0o644)
 				unitStates("active running 3 simple", "failed failed 3 simple")(b)
 			},
-			code: hostscript.ScriptActed, says: "reload crio.service: the unit has failed (exit-code)",
+			code: hostscript.ScriptActionFailed, says: "reload crio.service: the unit has failed (exit-code)",
 		},
 		"restart of what changed on disk": {
 			do: action(engine.RestartUnit, "crio.service"), prepare: func(b *writeBox) { b.put("/need-reload", "", 0o644) },
@@ -104,7 +104,7 @@ func TestActions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newWriteBox(t)
-			b.put(engine.AppliedPath, "before", 0o600)
+			b.put(engine.RecordPath, "before", 0o600)
 			b.addTool("journalctl", "echo 'the last line of its journal'\n")
 			if test.prepare != nil {
 				test.prepare(b)
@@ -121,10 +121,10 @@ func TestActions(t *testing.T) {
 					t.Errorf("%s", out.Stderr)
 				}
 			}
-			if got := b.read(engine.AppliedPath); got != want {
+			if got := b.read(engine.RecordPath); got != want {
 				t.Errorf("record %q, want %q", got, want)
 			}
-			if info, err := os.Stat(b.at(engine.AppliedPath)); err != nil || info.Mode() != 0o600 {
+			if info, err := os.Stat(b.at(engine.RecordPath)); err != nil || info.Mode() != 0o600 {
 				t.Errorf("record %v, %v", info, err)
 			}
 			b.checkClean()
@@ -166,8 +166,8 @@ func TestAQuietWriteActsAndRecords(t *testing.T) {
 	w.acts = []rules.Action{action(engine.ReloadUnit, "crio.service"), action(engine.RestartUnit, "kubelet.service"), action(engine.RestartUnit, "never.service")}
 	w.failure = func(action string) []byte { return []byte("failed: " + action) }
 	b.put("/after-restart", "failed\n", 0o644)
-	b.want(b.write(w), hostscript.ScriptActed, "restart kubelet.service: the unit has failed")
-	if got := b.read(engine.AppliedPath); got != "failed: restart kubelet.service" {
+	b.want(b.write(w), hostscript.ScriptActionFailed, "restart kubelet.service: the unit has failed")
+	if got := b.read(engine.RecordPath); got != "failed: restart kubelet.service" {
 		t.Errorf("record %s", got)
 	}
 	if strings.Contains(b.log(), "never") || b.read("/etc/a") != "1" {
@@ -177,7 +177,7 @@ func TestAQuietWriteActsAndRecords(t *testing.T) {
 	w = b.planWrite(contents{"/etc/a": "1"}, file("/etc/a"))
 	w.quiet = true
 	b.want(b.write(w), 0, "")
-	if got := b.read(engine.AppliedPath); got != `{"after":1}` {
+	if got := b.read(engine.RecordPath); got != `{"after":1}` {
 		t.Errorf("record %s", got)
 	}
 	b.checkClean()
@@ -191,12 +191,12 @@ func TestAFailureIsKnownThoughTheConnectionIsGone(t *testing.T) {
 	w := b.planWrite(contents{}, pathEdit{path: "/etc/a", mode: -1}) // says that it stays
 	text, uploads := w.buildScript()
 	out := b.runScript("exec >&- 2>&-\n"+text, uploads)
-	if out.Code != 0 || b.read(engine.AppliedPath) != `{"before":1}` {
+	if out.Code != 0 || b.read(engine.RecordPath) != `{"before":1}` {
 		t.Errorf("%+v", out)
 	}
 	text, uploads = actScript(by("r1"), action(engine.ReloadUnit, "none.service"), []byte("failed"))
 	b.runScript("exec >&- 2>&-\n"+text, uploads)
-	if got := b.read(engine.AppliedPath); got != "failed" {
+	if got := b.read(engine.RecordPath); got != "failed" {
 		t.Errorf("record %q", got)
 	}
 }

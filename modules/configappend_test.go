@@ -31,12 +31,12 @@ func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 			file := func(text string) engine.File {
 				return engine.File{Path: "/etc/a", Inherit: true, Append: []byte(text), Base: engine.Digest([]byte(c.base))}
 			}
-			n := engine.Node{Type: engine.FileNode, Mode: 0o644, Contents: []byte(c.host), Digest: engine.Digest([]byte(c.host))}
-			facts := &engine.ConfigFacts{Applied: &engine.Applied{Schema: engine.AppliedSchema, Config: engine.Config{Files: []engine.File{file(c.was)}}}}
+			n := engine.PathFacts{Type: engine.PathFile, Mode: 0o644, Contents: []byte(c.host), Digest: engine.Digest([]byte(c.host))}
+			facts := &engine.ConfigFacts{Applied: &engine.Record{Schema: engine.RecordSchema, Config: engine.Config{Files: []engine.File{file(c.was)}}}}
 			if c.base != "-" {
 				n.Base, facts.Saved = []byte(c.base), map[string]bool{"/etc/a": true}
 			}
-			facts.Nodes = map[string]engine.Node{"/etc/a": n}
+			facts.Nodes = map[string]engine.PathFacts{"/etc/a": n}
 			d := engine.Desired{Config: &engine.Config{}}
 			if c.want != "-" {
 				f := file(c.want)
@@ -51,7 +51,7 @@ func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 			got := c.host
 			for _, e := range w.edits {
 				got = "-"
-				if e.kind == engine.FileNode {
+				if e.kind == engine.PathFile {
 					got = string(w.data[e.data])
 				}
 			}
@@ -68,10 +68,10 @@ func TestARemainderHasTheModeOfItsOriginal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newWriteBox(t)
 			b.put("/etc/a", "own\n", 0o640)
-			appended := b.planWrite(contents{"/etc/a": "own\nours\n"}, pathEdit{path: "/etc/a", kind: engine.FileNode, mode: mode, save: true})
+			appended := b.planWrite(contents{"/etc/a": "own\nours\n"}, pathEdit{path: "/etc/a", kind: engine.PathFile, mode: mode, save: true})
 			b.mustWrite(appended)
 			b.put("/etc/a", "own\nours\nforeign\n", os.FileMode(mode))
-			b.mustWrite(b.planWrite(contents{"/etc/a": "own\nforeign\n"}, pathEdit{path: "/etc/a", kind: engine.FileNode, mode: mode, restore: true}))
+			b.mustWrite(b.planWrite(contents{"/etc/a": "own\nforeign\n"}, pathEdit{path: "/etc/a", kind: engine.PathFile, mode: mode, restore: true}))
 			if b.read("/etc/a") != "own\nforeign\n" || b.node("/etc/a").Mode != 0o640 || b.exists("var/lib/holdfast/originals/%2Fetc%2Fa") {
 				t.Errorf("%q %+v", b.read("/etc/a"), b.node("/etc/a"))
 			}

@@ -36,7 +36,7 @@ func (x *configDiff) findBaseline(want engine.Config) {
 			before[e.about] = true
 		}
 		next = filterWritten(next, func(e desiredEntry) bool { return !before[e.about] || e.matchesHost(x.facts.Nodes) })
-		there := func(e desiredEntry) bool { return x.facts.Nodes[e.edit.path].Type != engine.NoNode }
+		there := func(e desiredEntry) bool { return x.facts.Nodes[e.edit.path].Type != engine.PathMissing }
 		x.was = x.withDeletedAccounts(filterWritten(x.joinConfigs(next, x.was, x.wasWritten), there), want)
 		return
 	}

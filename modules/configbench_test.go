@@ -19,7 +19,7 @@ func answerOf(tb testing.TB, n int) (gatheredHost, engine.Desired, engine.Output
 		s.writeFile(f.Path, text, 0o644)
 		c.Files = append(c.Files, f)
 	}
-	s.writeRecord(engine.Applied{Schema: 1, Config: c})
+	s.writeRecord(engine.Record{Schema: 1, Config: c})
 	d := engine.Desired{Config: &c}
 	return s, d, s.probeAnswer(d)
 }

@@ -58,7 +58,7 @@ func (l *probeReader) readContents(c engine.Config) error {
 		}
 	}
 	for p := range appended {
-		if l.facts.Nodes[p].Type == engine.FileNode && !read[p] {
+		if l.facts.Nodes[p].Type == engine.PathFile && !read[p] {
 			return changedWhileReadError(p)
 		}
 	}
@@ -67,7 +67,7 @@ func (l *probeReader) readContents(c engine.Config) error {
 
 // contentsOf returns the contents of a file. An archive has its own header,
 // with the owner and mode of these contents.
-func contentsOf(n engine.Node, kind, path string, data []byte) ([]byte, error) {
+func contentsOf(n engine.PathFacts, kind, path string, data []byte) ([]byte, error) {
 	if kind == "archive" {
 		archive := tar.NewReader(bytes.NewReader(data))
 		h, err := archive.Next()
@@ -102,7 +102,7 @@ func changedWhileReadError(path string) error {
 // staysAsClosed refuses to append to a file in a directory that other accounts
 // can change, if that would give anybody more access. Otherwise an account
 // could move the file of another account there and get its contents.
-func staysAsClosed(f engine.File, n engine.Node) error {
+func staysAsClosed(f engine.File, n engine.PathFacts) error {
 	if namesAccount(f.Owner.User, n.UID, n.User) && namesAccount(f.Owner.Group, n.GID, n.Group) && (f.Mode == nil || *f.Mode&^n.Mode&0o077 == 0) {
 		return nil
 	}
@@ -110,7 +110,7 @@ func staysAsClosed(f engine.File, n engine.Node) error {
 		"change its owner and mode on the host, or give its contents instead of appending", f.Path, ownerName(n), n.Mode)
 }
 
-func ownerName(n engine.Node) string {
+func ownerName(n engine.PathFacts) string {
 	if n.User != "" {
 		return n.User
 	}

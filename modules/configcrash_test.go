@@ -51,15 +51,15 @@ func (b *writeBox) crashWrite(quiet bool) hostWrite {
 		return b.exists(name) || b.exists(name+".default")
 	}
 	w := b.planWrite(contents{"/etc/foreign.conf": "ours\n", "/etc/a/b/new.conf": "new\n", "/etc/link2": "was a link\n"},
-		pathEdit{path: "/etc/foreign.conf", kind: engine.FileNode, mode: 0o644, save: !saved("/etc/foreign.conf")},
+		pathEdit{path: "/etc/foreign.conf", kind: engine.PathFile, mode: 0o644, save: !saved("/etc/foreign.conf")},
 		file("/etc/a/b/new.conf"),
-		pathEdit{path: "/etc/dir", kind: engine.DirectoryNode, mode: 0o750},
-		pathEdit{path: "/etc/link", kind: engine.LinkNode, data: "new target"},
-		pathEdit{path: "/etc/hard", kind: engine.LinkNode, hard: true, data: "/etc/a/b/new.conf"},
+		pathEdit{path: "/etc/dir", kind: engine.PathDirectory, mode: 0o750},
+		pathEdit{path: "/etc/link", kind: engine.PathLink, data: "new target"},
+		pathEdit{path: "/etc/hard", kind: engine.PathLink, hard: true, data: "/etc/a/b/new.conf"},
 		pathEdit{path: "/etc/mine.conf", mode: -1, restore: saved("/etc/mine.conf")},
 		pathEdit{path: "/etc/default.conf", mode: -1, restore: saved("/etc/default.conf")},
 		gone("/etc/going.conf"))
-	if b.exists("var/lib/holdfast/applied.json") && b.read(engine.AppliedPath) == string(w.after) {
+	if b.exists("var/lib/holdfast/applied.json") && b.read(engine.RecordPath) == string(w.after) {
 		w.edits = w.edits[:5] // what goes is not ours any more
 	}
 	w.units = []unitEdit{{name: "new.service", do: "enable"}}
@@ -167,7 +167,7 @@ func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	b.runScript(recordScript(by("r1"), w.after, false))
 	b.awaitPoint("recorded")
 	b.hold(engine.RunHold, "r2")
-	w = b.planWrite(contents{"/etc/mine.conf": "3\n"}, pathEdit{path: "/etc/mine.conf", kind: engine.FileNode, mode: 0o644, save: true})
+	w = b.planWrite(contents{"/etc/mine.conf": "3\n"}, pathEdit{path: "/etc/mine.conf", kind: engine.PathFile, mode: 0o644, save: true})
 	w.owner = by("r2")
 	b.want(b.write(w), 0, "")
 	if got := b.read("/var/lib/holdfast/originals/%2Fetc%2Fmine.conf"); got != "1\n" {
@@ -247,9 +247,9 @@ func TestDirectoriesAndLinksAreUndone(t *testing.T) {
 	b.put("/etc/file", "file", 0o4755)
 	b.put("/no-x.service", "", 0o644)
 	before := b.listTree()
-	w := b.planWrite(contents{"/etc/link": "x", "/etc/new/y": "y"}, pathEdit{path: "/etc/kept", kind: engine.DirectoryNode, mode: 0o700},
-		pathEdit{path: "/etc/new", kind: engine.DirectoryNode, mode: 0o700}, file("/etc/new/y"), file("/etc/link"),
-		pathEdit{path: "/etc/file", kind: engine.LinkNode, data: "x"},
+	w := b.planWrite(contents{"/etc/link": "x", "/etc/new/y": "y"}, pathEdit{path: "/etc/kept", kind: engine.PathDirectory, mode: 0o700},
+		pathEdit{path: "/etc/new", kind: engine.PathDirectory, mode: 0o700}, file("/etc/new/y"), file("/etc/link"),
+		pathEdit{path: "/etc/file", kind: engine.PathLink, data: "x"},
 		gone("/etc/empty/a/b/ours"), gone("/etc/empty/a/b"), gone("/etc/empty/a"), gone("/etc/empty"))
 	w.units = []unitEdit{{name: "going.service", do: "disable", enabled: true, early: true}, {name: "on.service", do: "enable"}, {name: "x.service", do: "enable"}}
 	b.put("/wants/going.service", "", 0o644)

@@ -32,7 +32,7 @@ type configDiff struct {
 	leaving         []desiredEntry    // of was, but not of want
 	contents        map[string][]byte // by digest: contents of files that are appended to
 
-	origins     map[string]engine.AccountOrigin // as in engine.Applied
+	origins     map[string]engine.AccountOrigin // as in engine.Record
 	noDocuments bool
 }
 
@@ -91,7 +91,7 @@ func onlyConfig(c engine.Config) engine.Config {
 	return c
 }
 
-func (x *configDiff) unfinishedWrite() *engine.Unfinished {
+func (x *configDiff) unfinishedWrite() *engine.UnfinishedWrite {
 	if x.facts.Applied == nil {
 		return nil
 	}
@@ -118,16 +118,16 @@ func (x *configDiff) findObstacles() error {
 	var wrong []error
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.edit.path]
-		isDir, wantDir := n.Type == engine.DirectoryNode, e.edit.kind == engine.DirectoryNode
+		isDir, wantDir := n.Type == engine.PathDirectory, e.edit.kind == engine.PathDirectory
 		switch {
-		case n.Type == engine.NoNode || e.matchesHost(x.facts.Nodes):
+		case n.Type == engine.PathMissing || e.matchesHost(x.facts.Nodes):
 		case e.keep && !x.owned[e.edit.path]:
 			wrong = append(wrong, fmt.Errorf("%s is on the host already, and is not to be overwritten (overwrite = false): remove it there, or take it out of the configuration", e.edit.path))
 		case isDir && !wantDir:
 			wrong = append(wrong, fmt.Errorf("%s is a directory on the host, and is to be a %s: remove it there", e.edit.path, e.edit.kind))
 		case wantDir && !isDir:
 			wrong = append(wrong, fmt.Errorf("%s is a %s on the host, and is to be a directory: remove it there", e.edit.path, n.Type))
-		case n.Type == engine.OtherNode:
+		case n.Type == engine.PathOther:
 			wrong = append(wrong, fmt.Errorf("%s is neither a file nor a directory nor a link on the host: remove it there", e.edit.path))
 		}
 	}

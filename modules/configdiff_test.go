@@ -18,7 +18,7 @@ func TestUnitThatBecomesOneToEnable(t *testing.T) {
 	c, _ := engine.Config{Units: []engine.Unit{{Name: "a.service", Contents: "[Install]\nWantedBy=multi-user.target\n", Enabled: &yes}}}.Compact()
 	d := engine.Desired{Config: &c}
 	seen := &engine.ConfigFacts{
-		Nodes: map[string]engine.Node{unitDir + "a.service": {Type: engine.FileNode, Digest: engine.Digest(nil), Mode: 0o644}},
+		Nodes: map[string]engine.PathFacts{unitDir + "a.service": {Type: engine.PathFile, Digest: engine.Digest(nil), Mode: 0o644}},
 		Units: map[string]string{"a.service": "static"},
 	}
 	x, err := newConfigDiff(d, engine.Facts{BootID: boot, Config: seen}, true)
@@ -59,10 +59,10 @@ func TestComparedOnce(t *testing.T) {
 	c, contents := engine.Config{Files: []engine.File{file("/etc/a", "new"), file("/etc/b", "b")}}.Compact()
 	was, _ := engine.Config{Files: []engine.File{file("/etc/a", "old"), file("/etc/b", "b")}}.Compact()
 	d := engine.Desired{Config: &c, Contents: contents}
-	node := func(text string) engine.Node {
-		return engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte(text)), Mode: mode}
+	node := func(text string) engine.PathFacts {
+		return engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte(text)), Mode: mode}
 	}
-	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: &engine.Applied{Schema: 1, Config: was}, Nodes: map[string]engine.Node{"/etc/a": node("old"), "/etc/b": node("drifted")}}}
+	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: &engine.Record{Schema: 1, Config: was}, Nodes: map[string]engine.PathFacts{"/etc/a": node("old"), "/etc/b": node("drifted")}}}
 	changes, err := (configuration{}).Diff(d, f)
 	if err != nil || len(changes) != 2 || !changes[1].Drift {
 		t.Fatalf("%v %v", changes, err)
@@ -82,7 +82,7 @@ func TestComparedOnce(t *testing.T) {
 func TestUnitThatIsNotThereIsDisabled(t *testing.T) {
 	no := false
 	c, _ := engine.Config{Units: []engine.Unit{{Name: "none.service", Enabled: &no}}}.Compact()
-	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: &engine.Applied{Schema: 1, Config: c}, Units: map[string]string{"none.service": "not-found"}}}
+	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: &engine.Record{Schema: 1, Config: c}, Units: map[string]string{"none.service": "not-found"}}}
 	changes, err := (configuration{}).Diff(engine.Desired{Config: &c}, f)
 	if err != nil || len(changes) > 0 {
 		t.Errorf("changes %v, %v", changes, err)
@@ -98,9 +98,9 @@ func TestHardLinkFollows(t *testing.T) {
 		}.Compact()
 		return &c
 	}
-	node := engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("1")), Mode: mode, Inode: "1:2"}
+	node := engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("1")), Mode: mode, Inode: "1:2"}
 	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{
-		Applied: &engine.Applied{Schema: 1, Config: *config("1")}, Nodes: map[string]engine.Node{"/etc/a": node, "/etc/b": node},
+		Applied: &engine.Record{Schema: 1, Config: *config("1")}, Nodes: map[string]engine.PathFacts{"/etc/a": node, "/etc/b": node},
 	}}
 	d := engine.Desired{Config: config("2")}
 	changes, err := configuration{}.Diff(d, f)
@@ -127,10 +127,10 @@ func TestUnitsThatLeave(t *testing.T) {
 		{Name: "os.service", Enabled: &yes},
 		{Name: "own.service", Contents: "[Service]\n", Enabled: &yes},
 	}}.Compact()
-	file := engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("[Service]\n")), Mode: 0o644}
+	file := engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("[Service]\n")), Mode: 0o644}
 	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{
-		Applied: &engine.Applied{Schema: 1, Config: was},
-		Nodes:   map[string]engine.Node{unitDir + "a@.service": file, unitDir + "own.service": file},
+		Applied: &engine.Record{Schema: 1, Config: was},
+		Nodes:   map[string]engine.PathFacts{unitDir + "a@.service": file, unitDir + "own.service": file},
 		Units:   map[string]string{"a@.service": "disabled", "a@1.service": "enabled", "none.service": "not-found", "os.service": "enabled", "own.service": "enabled"},
 	}}
 	d := engine.Desired{Config: &engine.Config{}}

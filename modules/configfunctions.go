@@ -12,12 +12,12 @@ import (
 // shell functions present, files and links on a host that has not changed since
 // the plan.
 func (l listing) expectedStats() string {
-	return l.joinPresent(func(n engine.Node) string { return formatStat(n) }, engine.FileNode, engine.DirectoryNode, engine.LinkNode)
+	return l.joinPresent(func(n engine.PathFacts) string { return formatStat(n) }, engine.PathFile, engine.PathDirectory, engine.PathLink)
 }
 
 func (l listing) expectedDigests() string {
 	var list []string
-	for _, it := range l.presentItems(engine.FileNode) {
+	for _, it := range l.presentItems(engine.PathFile) {
 		list = append(list, it.was.Digest+"  ."+it.path)
 	}
 	slices.Sort(list)
@@ -25,10 +25,10 @@ func (l listing) expectedDigests() string {
 }
 
 func (l listing) expectedTargets() string {
-	return l.joinPresent(func(n engine.Node) string { return n.Target }, engine.LinkNode)
+	return l.joinPresent(func(n engine.PathFacts) string { return n.Target }, engine.PathLink)
 }
 
-func (l listing) joinPresent(of func(engine.Node) string, types ...engine.NodeType) string {
+func (l listing) joinPresent(of func(engine.PathFacts) string, types ...engine.PathType) string {
 	var list []string
 	for _, it := range l.presentItems(types...) {
 		list = append(list, of(it.was))
@@ -39,7 +39,7 @@ func (l listing) joinPresent(of func(engine.Node) string, types ...engine.NodeTy
 // shellFunctions returns the shell functions that list the edits and their
 // paths.
 func (l listing) shellFunctions() string {
-	paths := func(types ...engine.NodeType) []string {
+	paths := func(types ...engine.PathType) []string {
 		var list []string
 		for _, it := range l.presentItems(types...) {
 			list = append(list, it.path)
@@ -49,19 +49,19 @@ func (l listing) shellFunctions() string {
 	files := map[string]bool{}
 	var calls strings.Builder
 	for _, it := range l.items {
-		files[it.path] = it.kind == engine.FileNode
+		files[it.path] = it.kind == engine.PathFile
 	}
 	for i, it := range l.items {
 		calls.WriteString(it.shellCall(i, files))
 	}
-	was := paths(engine.FileNode, engine.LinkNode)
+	was := paths(engine.PathFile, engine.PathLink)
 	return "edits() {\nspot=''\n" + calls.String() + "}\n" +
-		"absent() {\nfor file in" + quoteWords(paths(engine.NoNode)) + "; do ! found \"$root$file\" || return 1; done\n}\n" +
-		printFunction("present", `"$root"%s\\0`, paths(engine.FileNode, engine.DirectoryNode, engine.LinkNode)) +
-		printFunction("files", `.%s\\n`, paths(engine.FileNode)) +
-		printFunction("links", `"$root"%s\\0`, paths(engine.LinkNode)) +
+		"absent() {\nfor file in" + quoteWords(paths(engine.PathMissing)) + "; do ! found \"$root$file\" || return 1; done\n}\n" +
+		printFunction("present", `"$root"%s\\0`, paths(engine.PathFile, engine.PathDirectory, engine.PathLink)) +
+		printFunction("files", `.%s\\n`, paths(engine.PathFile)) +
+		printFunction("links", `"$root"%s\\0`, paths(engine.PathLink)) +
 		printFunction("changing", `.%s\\n`, was) +
-		printFunction("keeping", `.%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, it.save && it.was.Type == engine.FileNode })) +
+		printFunction("keeping", `.%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, it.save && it.was.Type == engine.PathFile })) +
 		printFunction("places", `%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, true })) +
 		printFunction("grounds", `%s\\n`, l.parentDirs()) +
 		l.directoriesFunction() + l.namesFunction() + l.sourcesFunction()
@@ -90,7 +90,7 @@ func (l listing) directoriesFunction() string {
 	var list []string
 	for _, it := range l.items {
 		list = append(list, dirOf(it.path))
-		if it.kind == engine.DirectoryNode {
+		if it.kind == engine.PathDirectory {
 			list = append(list, it.path)
 		}
 	}
@@ -125,7 +125,7 @@ func (l listing) namesFunction() string {
 		b.WriteString("getent " + base + " -- " + hostscript.Quote(name) + " >/dev/null || problem " + hostscript.Quote(about+": there is no "+word+" "+name) + "\n")
 	}
 	for _, it := range l.items {
-		if it.parent || it.late || it.hard || it.kind == engine.NoNode {
+		if it.parent || it.late || it.hard || it.kind == engine.PathMissing {
 			continue
 		}
 		demand("passwd", "user", it.user, it.path)
@@ -145,7 +145,7 @@ func (l listing) sourcesFunction() string {
 	group := func(command string, of func(listedEdit) string) {
 		by := map[string][]string{}
 		for _, it := range l.items {
-			if it.kind == engine.FileNode && of(it) != "" {
+			if it.kind == engine.PathFile && of(it) != "" {
 				by[of(it)] = append(by[of(it)], it.source)
 			}
 		}

@@ -46,7 +46,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 		Users: []engine.User{{Name: "bob", SSHKeys: []string{key1}}},
 		Fixed: []engine.Fixed{{Name: "storage.disks /dev/sda", Digest: "x"}},
 	}
-	s.writeRecord(engine.Applied{Schema: engine.AppliedSchema, Config: c})
+	s.writeRecord(engine.Record{Schema: engine.RecordSchema, Config: c})
 	f := s.gatherFacts(noDocuments())
 	changes, err := configuration{}.Diff(noDocuments(), f)
 	if err != nil || len(changes) != 2 {
@@ -73,7 +73,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 // A record that is not understood is no match, with documents or without.
 func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 	s := newLooked(t)
-	s.writeFile(engine.AppliedPath, "hello\n", 0o600)
+	s.writeFile(engine.RecordPath, "hello\n", 0o600)
 	if changes, err := (configuration{}).Diff(noDocuments(), s.gatherFacts(noDocuments())); err == nil {
 		t.Errorf("%v", changes)
 	}
@@ -81,8 +81,8 @@ func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 
 // Where the account that holdfast logs in as would be locked, nothing is written.
 func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
-	record := &engine.Applied{
-		Schema: engine.AppliedSchema, Config: engine.Config{Users: []engine.User{{Name: "ops", SSHKeys: []string{key1}}}},
+	record := &engine.Record{
+		Schema: engine.RecordSchema, Config: engine.Config{Users: []engine.User{{Name: "ops", SSHKeys: []string{key1}}}},
 		Accounts: map[string]engine.AccountOrigin{"ops": engine.MadeAccount},
 	}
 	login := engine.Login{UID: 1001, Group: "ops", Keys: []string{key1}, Connects: true}

@@ -109,7 +109,7 @@ func (x *configDiff) firstBase(path string) string {
 // original.
 func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool) {
 	n := x.facts.Nodes[e.edit.path]
-	if !e.inherit || n.Type != engine.FileNode || n.Contents == nil {
+	if !e.inherit || n.Type != engine.PathFile || n.Contents == nil {
 		return nil, false
 	}
 	rest = n.Contents
@@ -128,7 +128,7 @@ func (x *configDiff) withFoundDigests(c engine.Config) engine.Config {
 	c.Files = slices.Clone(c.Files)
 	for i, f := range c.Files {
 		n := x.facts.Nodes[f.Path]
-		if _, found := findText(n, f.Append); f.Inherit && n.Type == engine.FileNode && n.Contents != nil && (found || len(f.Append) == 0) {
+		if _, found := findText(n, f.Append); f.Inherit && n.Type == engine.PathFile && n.Contents != nil && (found || len(f.Append) == 0) {
 			c.Files[i].Digest = n.Digest
 		}
 	}
@@ -151,7 +151,7 @@ func (s span) cutFrom(contents []byte) []byte {
 // findText finds an appended text in this order: directly after the earlier
 // contents; at the last place where it forms whole lines; at the end of the
 // file, unless the earlier contents are known to end with a newline.
-func findText(n engine.Node, text []byte) (span, bool) {
+func findText(n engine.PathFacts, text []byte) (span, bool) {
 	if len(text) == 0 {
 		return span{}, false
 	}

@@ -120,9 +120,9 @@ func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 		for _, bootThen := range []string{boot, "boot-earlier"} {
 			t.Run(name+", "+bootThen, func(t *testing.T) {
 				t.Parallel()
-				f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Groups: map[string]int{"web": 77}, Applied: &engine.Applied{
-					Schema: engine.AppliedSchema, Config: test.before, Accounts: map[string]engine.AccountOrigin{"group/web": engine.FoundAccount},
-					Unfinished: &engine.Unfinished{Run: "r", Boot: bootThen, Config: test.unfinished},
+				f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Groups: map[string]int{"web": 77}, Applied: &engine.Record{
+					Schema: engine.RecordSchema, Config: test.before, Accounts: map[string]engine.AccountOrigin{"group/web": engine.FoundAccount},
+					Unfinished: &engine.UnfinishedWrite{Run: "r", Boot: bootThen, Config: test.unfinished},
 				}}}
 				d := engine.Desired{Config: &test.last}
 				x, err := newConfigDiff(d, f, true)
@@ -143,7 +143,7 @@ func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 
 // Nobody knows who made an account of a record that an earlier version wrote.
 func TestAccountsOfAnEarlierRecord(t *testing.T) {
-	record := &engine.Applied{Schema: 1, Config: engine.Config{Users: []engine.User{
+	record := &engine.Record{Schema: 1, Config: engine.Config{Users: []engine.User{
 		{Name: "core", PasswordHash: passwordDigest()}, {Name: "bob", PasswordHash: passwordDigest()}, {Name: "etcd", PasswordHash: passwordDigest()},
 	}}}
 	f := engine.Facts{BootID: boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{

@@ -38,12 +38,12 @@ func newListing(w hostWrite) listing {
 	}
 	known := map[string]bool{"/": true}
 	for _, e := range w.edits {
-		if e.kind != engine.NoNode {
+		if e.kind != engine.PathMissing {
 			known[e.path] = true
 		}
 	}
 	for _, e := range sortEdits(w.edits) {
-		if e.kind != engine.NoNode || e.restore {
+		if e.kind != engine.PathMissing || e.restore {
 			l.addParents(e.path, path.Dir(e.path), known)
 		}
 		it := listedEdit{pathEdit: e, about: e.path}
@@ -59,7 +59,7 @@ func newListing(w hostWrite) listing {
 // contents before their directory.
 func sortEdits(edits []pathEdit) []pathEdit {
 	return slices.SortedStableFunc(slices.Values(edits), func(a, b pathEdit) int {
-		switch aGoes, bGoes := a.kind == engine.NoNode, b.kind == engine.NoNode; {
+		switch aGoes, bGoes := a.kind == engine.PathMissing, b.kind == engine.PathMissing; {
 		case aGoes && bGoes:
 			return strings.Compare(b.path, a.path)
 		case aGoes:
@@ -86,7 +86,7 @@ func (it *listedEdit) fillDefaults() {
 	same := it.was.Type == it.kind
 	if it.mode < 0 {
 		it.mode = 0o644
-		if it.kind == engine.DirectoryNode {
+		if it.kind == engine.PathDirectory {
 			it.mode = 0o755
 		}
 		if same {
@@ -115,7 +115,7 @@ func (l *listing) assignSources() {
 	count := map[string]int{}
 	for i := range l.items {
 		it := &l.items[i]
-		if it.kind != engine.FileNode {
+		if it.kind != engine.PathFile {
 			continue
 		}
 		key := fmt.Sprintf("%s %o %s", it.data, it.mode, it.owner)
@@ -137,7 +137,7 @@ func (it listedEdit) kindWord() string {
 		return "parent"
 	case it.hard:
 		return "hard"
-	case it.kind == engine.NoNode:
+	case it.kind == engine.PathMissing:
 		return "gone"
 	}
 	return string(it.kind)
@@ -156,10 +156,10 @@ func yesIf(is bool) string {
 }
 
 // formatStat formats a node as stat prints %f %u %g.
-func formatStat(n engine.Node) string {
-	kinds := map[engine.NodeType]int{engine.FileNode: 0o100000, engine.DirectoryNode: 0o040000, engine.LinkNode: 0o120000}
+func formatStat(n engine.PathFacts) string {
+	kinds := map[engine.PathType]int{engine.PathFile: 0o100000, engine.PathDirectory: 0o040000, engine.PathLink: 0o120000}
 	mode := n.Mode
-	if n.Type == engine.LinkNode {
+	if n.Type == engine.PathLink {
 		mode = 0o777
 	}
 	return fmt.Sprintf("%x %d %d", kinds[n.Type]|mode, n.UID, n.GID)
@@ -169,16 +169,16 @@ func formatStat(n engine.Node) string {
 func (it listedEdit) shellCall(n int, files map[string]bool) string {
 	was, wasData := "none", ""
 	switch it.was.Type {
-	case engine.NoNode:
-	case engine.FileNode:
+	case engine.PathMissing:
+	case engine.PathFile:
 		was, wasData = "file", it.was.Digest
-	case engine.LinkNode:
+	case engine.PathLink:
 		was, wasData = "link", it.was.Target
 	default:
 		was = string(it.was.Type)
 	}
 	data, targetDir, targetName := "", "", ""
-	if it.kind == engine.LinkNode {
+	if it.kind == engine.PathLink {
 		data = it.data
 	}
 	if it.hard {
@@ -218,8 +218,8 @@ func (it listedEdit) shellCall(n int, files map[string]bool) string {
 
 // directoryInode returns the inode of a directory, which shows whether another
 // directory has replaced it.
-func directoryInode(n engine.Node) string {
-	if n.Type != engine.DirectoryNode {
+func directoryInode(n engine.PathFacts) string {
+	if n.Type != engine.PathDirectory {
 		return ""
 	}
 	return n.Inode
@@ -238,9 +238,9 @@ func (l listing) collectWords(of func(listedEdit) (string, bool)) []string {
 // keepsRemainder reports whether a file stays after the appended text is
 // removed from it.
 func (l listing) keepsRemainder() bool {
-	return slices.ContainsFunc(l.items, func(it listedEdit) bool { return it.kind == engine.FileNode && it.restore })
+	return slices.ContainsFunc(l.items, func(it listedEdit) bool { return it.kind == engine.PathFile && it.restore })
 }
 
-func (l listing) presentItems(types ...engine.NodeType) []listedEdit {
+func (l listing) presentItems(types ...engine.PathType) []listedEdit {
 	return slices.DeleteFunc(slices.Clone(l.items), func(it listedEdit) bool { return it.parent || !slices.Contains(types, it.was.Type) })
 }

@@ -31,11 +31,11 @@ func (l *probeReader) readNodes(engine.Config) error {
 		if errors.Join(err, err1, err2, err3) != nil {
 			return malformedLineError("nodes", line)
 		}
-		n := engine.Node{
+		n := engine.PathFacts{
 			Type: nodeType(mode), Mode: int(mode & 0o7777), UID: int(uid), GID: int(gid),
 			User: knownName(w[5]), Group: knownName(w[6]), Inode: w[4],
 		}
-		if n.Type == engine.FileNode && size >= maxDigested {
+		if n.Type == engine.PathFile && size >= maxDigested {
 			n.Digest = "large"
 		}
 		l.facts.Nodes[p] = n
@@ -48,16 +48,16 @@ func (l *probeReader) readNodes(engine.Config) error {
 // file.
 const maxDigested = 100_000_000
 
-func nodeType(mode uint64) engine.NodeType {
+func nodeType(mode uint64) engine.PathType {
 	switch mode >> 12 {
 	case 0o4:
-		return engine.DirectoryNode
+		return engine.PathDirectory
 	case 0o10:
-		return engine.FileNode
+		return engine.PathFile
 	case 0o12:
-		return engine.LinkNode
+		return engine.PathLink
 	}
-	return engine.OtherNode
+	return engine.PathOther
 }
 
 // knownName returns "" for UNKNOWN, which stat prints for an ID without a name.
@@ -87,7 +87,7 @@ func (l *probeReader) readFileDigests(engine.Config) error {
 func (l *probeReader) checkAllRead(engine.Config) error {
 	for _, p := range slices.Sorted(maps.Keys(l.facts.Nodes)) {
 		n := l.facts.Nodes[p]
-		if n.Type != engine.FileNode || n.Digest != "" {
+		if n.Type != engine.PathFile || n.Digest != "" {
 			continue
 		}
 		for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {

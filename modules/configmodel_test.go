@@ -16,14 +16,14 @@ import (
 // modelHost is a host on which writes are carried out as edit says they are,
 // in memory.
 type modelHost struct {
-	nodes   map[string]engine.Node
-	saved   map[string]engine.Node
+	nodes   map[string]engine.PathFacts
+	saved   map[string]engine.PathFacts
 	units   map[string]string
-	applied *engine.Applied
+	applied *engine.Record
 	boot    int
 	data    map[string][]byte
-	effect  map[string]engine.Node // what has taken effect
-	over    []string               // originals that are not needed any more, once the record says so
+	effect  map[string]engine.PathFacts // what has taken effect
+	over    []string                    // originals that are not needed any more, once the record says so
 }
 
 func (h *modelHost) gatherFacts() engine.Facts {
@@ -87,9 +87,9 @@ func (h *modelHost) carryOut(w hostWrite, stop int) {
 
 func (h *modelHost) applyEdit(e pathEdit) {
 	switch {
-	case e.kind != engine.NoNode:
-		n := engine.Node{Type: e.kind, Mode: max(0, e.mode)}
-		if e.kind == engine.LinkNode {
+	case e.kind != engine.PathMissing:
+		n := engine.PathFacts{Type: e.kind, Mode: max(0, e.mode)}
+		if e.kind == engine.PathLink {
 			n.Target = e.data
 		} else {
 			n.Digest = e.data
@@ -145,22 +145,22 @@ func anyConfig(t *rapid.T, name string) engine.Config {
 // to do.
 func TestConfigConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := &modelHost{nodes: map[string]engine.Node{}, saved: map[string]engine.Node{}, units: map[string]string{"f.service": "disabled"}}
+		h := &modelHost{nodes: map[string]engine.PathFacts{}, saved: map[string]engine.PathFacts{}, units: map[string]string{"f.service": "disabled"}}
 		if rapid.Bool().Draw(t, "has a record") {
-			h.applied = &engine.Applied{Schema: engine.AppliedSchema}
+			h.applied = &engine.Record{Schema: engine.RecordSchema}
 		}
 		for _, p := range modelPaths[:5] {
 			switch rapid.IntRange(0, 3).Draw(t, "host has "+p) {
 			case 0:
-				h.nodes[p] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("host's own")), Mode: 0o640}
+				h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("host's own")), Mode: 0o640}
 			case 1: // what may be desired one day; without a record it is taken for provisioned
 				if h.applied != nil {
-					h.nodes[p] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("1")), Mode: 0o600}
+					h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("1")), Mode: 0o600}
 				}
 			}
 		}
 		if rapid.Bool().Draw(t, "host has /etc/appended") {
-			h.nodes["/etc/appended"] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("own\n")), Mode: 0o640, Contents: []byte("own\n")}
+			h.nodes["/etc/appended"] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("own\n")), Mode: 0o640, Contents: []byte("own\n")}
 		}
 		own := maps.Clone(h.nodes)
 		h.effect = maps.Clone(h.nodes)
@@ -171,9 +171,9 @@ func TestConfigConverges(t *testing.T) {
 			if rapid.Bool().Draw(t, name+"reboot") {
 				h.simulateReboot()
 			}
-			if p := rapid.SampledFrom(modelPaths[:5]).Draw(t, name+"drift"); rapid.IntRange(0, 3).Draw(t, name+"drifts") == 0 && h.nodes[p].Type == engine.FileNode && h.applied != nil && h.applied.Unfinished == nil {
+			if p := rapid.SampledFrom(modelPaths[:5]).Draw(t, name+"drift"); rapid.IntRange(0, 3).Draw(t, name+"drifts") == 0 && h.nodes[p].Type == engine.PathFile && h.applied != nil && h.applied.Unfinished == nil {
 				if slices.ContainsFunc(h.applied.Config.Files, func(f engine.File) bool { return f.Path == p }) {
-					h.nodes[p] = engine.Node{Type: engine.FileNode, Digest: engine.Digest([]byte("edited")), Mode: 0o644}
+					h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("edited")), Mode: 0o644}
 				}
 			}
 		}
@@ -216,7 +216,7 @@ func TestConfigConverges(t *testing.T) {
 // is there and nobody's but the host's without that.
 func (h *modelHost) addForeignLine(t *rapid.T) string {
 	n := h.nodes["/etc/appended"]
-	if n.Type != engine.FileNode || !rapid.Bool().Draw(t, "a foreign line") {
+	if n.Type != engine.PathFile || !rapid.Bool().Draw(t, "a foreign line") {
 		return ""
 	}
 	const line = "foreign\n"
@@ -267,7 +267,7 @@ func (h *modelHost) runOnce(t *rapid.T, d engine.Desired, stop int) {
 	}
 }
 
-func decodeRecord(text []byte) *engine.Applied {
+func decodeRecord(text []byte) *engine.Record {
 	a, err := readApplied(string(text))
 	if err != nil {
 		panic(err)

@@ -26,7 +26,7 @@ func TestStrangeNames(t *testing.T) {
 			data[path] = path + " contents\n"
 			made = append(made, file(path))
 		}
-		l := pathEdit{path: "/etc/links/" + name, kind: engine.LinkNode, data: name}
+		l := pathEdit{path: "/etc/links/" + name, kind: engine.PathLink, data: name}
 		made = append(made, l)
 		again = append(again, file("/etc/"+name), gone("/etc/links/"+name))
 	}
@@ -37,7 +37,7 @@ func TestStrangeNames(t *testing.T) {
 		}
 	}
 	for _, e := range made {
-		if e.kind == engine.LinkNode && b.node(e.path).Target != e.data {
+		if e.kind == engine.PathLink && b.node(e.path).Target != e.data {
 			t.Errorf("%q: %+v", e.path, b.node(e.path))
 		}
 	}
@@ -48,10 +48,10 @@ func TestStrangeNames(t *testing.T) {
 	}
 	b.mustWrite(b.planWrite(data, again...))
 	for _, e := range again {
-		if n := b.node(e.path); n.Type != e.kind || n.Type == engine.FileNode && b.read(e.path) != "again\n" {
+		if n := b.node(e.path); n.Type != e.kind || n.Type == engine.PathFile && b.read(e.path) != "again\n" {
 			t.Errorf("%q: %+v", e.path, n)
 		}
-		if e.kind != engine.FileNode {
+		if e.kind != engine.PathFile {
 			continue
 		}
 		if got, err := os.ReadFile(b.at(originalsDir + "/" + originalName(e.path))); err != nil || string(got) != e.path+" contents\n" {
@@ -67,13 +67,13 @@ func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
 	b.put("/etc/one", "one\n", 0o644)
 	b.check(os.Link(b.at("/etc/one"), b.at("/etc/two")))
 	b.mustWrite(b.planWrite(contents{"/etc/link": "new\n"},
-		pathEdit{path: "/etc/file", kind: engine.LinkNode, data: "target", save: true},
-		pathEdit{path: "/etc/link", kind: engine.FileNode, mode: -1, save: true},
-		pathEdit{path: "/etc/two", kind: engine.LinkNode, hard: true, data: "/etc/one"})) // as it is: nothing to rename
+		pathEdit{path: "/etc/file", kind: engine.PathLink, data: "target", save: true},
+		pathEdit{path: "/etc/link", kind: engine.PathFile, mode: -1, save: true},
+		pathEdit{path: "/etc/two", kind: engine.PathLink, hard: true, data: "/etc/one"})) // as it is: nothing to rename
 	if n := b.node("/etc/file"); n.Target != "target" {
 		t.Errorf("%+v", n)
 	}
-	if n := b.node("/etc/link"); n.Type != engine.FileNode || n.Mode != 0o644 || b.read("/etc/link") != "new\n" {
+	if n := b.node("/etc/link"); n.Type != engine.PathFile || n.Mode != 0o644 || b.read("/etc/link") != "new\n" {
 		t.Errorf("%+v", n)
 	}
 	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/file", mode: -1, restore: true}, pathEdit{path: "/etc/link", mode: -1, restore: true}))
@@ -98,7 +98,7 @@ func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 	names := []string{"/etc/same", "/etc/dropped", "/etc/mode", "/etc/link"}
 	var edits, back []pathEdit
 	for _, name := range names {
-		edits = append(edits, pathEdit{path: name, kind: engine.FileNode, mode: 0o644, save: true})
+		edits = append(edits, pathEdit{path: name, kind: engine.PathFile, mode: 0o644, save: true})
 		back = append(back, pathEdit{path: name, mode: -1, restore: true})
 	}
 	b.mustWrite(b.planWrite(nil, edits...))
@@ -137,7 +137,7 @@ func TestAnOriginalIsNeverOverwritten(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/foo", "first\n", 0o644)
 	for _, text := range []string{"second\n", "third\n"} {
-		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, save: true}))
+		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: engine.PathFile, mode: 0o644, save: true}))
 	}
 	if got := b.read("/var/lib/holdfast/originals/%2Fetc%2Ffoo"); got != "first\n" {
 		t.Errorf("original %q", got)
@@ -160,8 +160,8 @@ func TestDirectoriesGetTheirModesAndKeepWhatIsInThem(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/d/x", "x", 0o644)
 	b.check(os.Chmod(b.at("/etc/d"), 0o2775|os.ModeSetgid))
-	b.mustWrite(b.planWrite(contents{"/etc/n/y": "y"}, pathEdit{path: "/etc/d", kind: engine.DirectoryNode, mode: 0o700},
-		pathEdit{path: "/etc/n", kind: engine.DirectoryNode, mode: 0o1777}, file("/etc/n/y")))
+	b.mustWrite(b.planWrite(contents{"/etc/n/y": "y"}, pathEdit{path: "/etc/d", kind: engine.PathDirectory, mode: 0o700},
+		pathEdit{path: "/etc/n", kind: engine.PathDirectory, mode: 0o1777}, file("/etc/n/y")))
 	if b.node("/etc/d").Mode != 0o700 || b.node("/etc/n").Mode != 0o1777 || b.read("/etc/d/x") != "x" || b.read("/etc/n/y") != "y" {
 		t.Errorf("%s", b.listTree())
 	}
@@ -170,7 +170,7 @@ func TestDirectoriesGetTheirModesAndKeepWhatIsInThem(t *testing.T) {
 func TestTheSameContentsWithOtherModes(t *testing.T) {
 	b := newWriteBox(t)
 	b.mustWrite(b.planWrite(contents{"/etc/a": "x", "/etc/b": "x", "/etc/c": "x"}, file("/etc/a"),
-		pathEdit{path: "/etc/b", kind: engine.FileNode, mode: 0o600}, pathEdit{path: "/etc/c", kind: engine.FileNode, mode: 0o4755}))
+		pathEdit{path: "/etc/b", kind: engine.PathFile, mode: 0o600}, pathEdit{path: "/etc/c", kind: engine.PathFile, mode: 0o4755}))
 	for path, mode := range map[string]int{"/etc/a": 0o644, "/etc/b": 0o600, "/etc/c": 0o4755} {
 		if n := b.node(path); n.Mode != mode || b.read(path) != "x" {
 			t.Errorf("%s: %o", path, n.Mode)
@@ -183,7 +183,7 @@ func TestSELinuxContexts(t *testing.T) {
 	b.addTool("selinuxenabled", "exit 0\n")
 	b.addTool("matchpathcon", "shift; [ $1 != -- ] || shift; for p; do case $p in */none) echo '<<none>>' ;; *) echo \"system_u:object_r:$p:s0\" ;; esac; done\n")
 	b.addTool("chcon", "printf 'chcon %s\\n' \"$*\" >>$BOX/log\n")
-	b.mustWrite(b.planWrite(nil, file("/etc/a"), file("/etc/none"), pathEdit{path: "/etc/link", kind: engine.LinkNode, data: "x"}, file("/etc/new/b")))
+	b.mustWrite(b.planWrite(nil, file("/etc/a"), file("/etc/none"), pathEdit{path: "/etc/link", kind: engine.PathLink, data: "x"}, file("/etc/new/b")))
 	for path, made := range map[string]string{"/etc/a": "file-1", "/etc/link": "link-2", "/etc/new": "parent-3", "/etc/new/b": "file-4"} {
 		if want := "chcon -h system_u:object_r:" + path + ":s0 ./" + made + "\n"; !strings.Contains(b.log(), want) {
 			t.Errorf("no %q in\n%s", want, b.log())
@@ -257,7 +257,7 @@ func TestManyFilesAreFast(t *testing.T) {
 func TestAnOriginalComesBackIntoADirectoryThatIsGone(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/d/e/foo", "theirs\n", 0o600)
-	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/d/e/foo", kind: engine.FileNode, mode: 0o644, save: true}))
+	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/d/e/foo", kind: engine.PathFile, mode: 0o644, save: true}))
 	b.check(os.RemoveAll(b.at("/etc/d")))
 	b.mustWrite(b.planWrite(nil, pathEdit{path: "/etc/d/e/foo", mode: -1, restore: true}))
 	if got := b.read("/etc/d/e/foo"); got != "theirs\n" {
@@ -269,7 +269,7 @@ func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/old/x/y", "", 0o644)
 	b.mustWrite(b.planWrite(contents{"/etc/a/b/c": "c"}, gone("/etc/old"), gone("/etc/old/x"), gone("/etc/old/x/y"), file("/etc/a/b/c"),
-		pathEdit{path: "/etc/a/b", kind: engine.DirectoryNode, mode: 0o711}, pathEdit{path: "/etc/a", kind: engine.DirectoryNode, mode: 0o700}))
+		pathEdit{path: "/etc/a/b", kind: engine.PathDirectory, mode: 0o711}, pathEdit{path: "/etc/a", kind: engine.PathDirectory, mode: 0o700}))
 	if b.exists("etc/old") || b.node("/etc/a").Mode != 0o700 || b.node("/etc/a/b").Mode != 0o711 || b.read("/etc/a/b/c") != "c" {
 		t.Errorf("%s", b.listTree())
 	}
@@ -301,7 +301,7 @@ func TestTheMarkOfADefaultStays(t *testing.T) {
 	b.put("/etc/foo", "shipped\n", 0o644)
 	b.put("/usr/etc/foo", "shipped\n", 0o644)
 	for _, text := range []string{"first\n", "second\n"} {
-		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, save: true}))
+		b.mustWrite(b.planWrite(contents{"/etc/foo": text}, pathEdit{path: "/etc/foo", kind: engine.PathFile, mode: 0o644, save: true}))
 	}
 	if name := "var/lib/holdfast/originals/%2Fetc%2Ffoo"; b.exists(name) || !b.exists(name+".default") {
 		t.Errorf("%s", b.listTree())

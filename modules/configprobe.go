@@ -31,7 +31,7 @@ func configProbe(d engine.Desired) []engine.Command {
 	}
 	look := script{text: groundScript + configProbeScript, vars: map[string]string{
 		"root":      "",
-		"record":    engine.AppliedPath,
+		"record":    engine.RecordPath,
 		"originals": originalsDir,
 		"wanted":    strings.Join(probeSubjects(*d.Config), "\n"),
 		"maxrecord": strconv.Itoa(maxApplied + 1),
@@ -61,7 +61,7 @@ func inheritLines(configs ...engine.Config) []string {
 	return slices.Compact(list)
 }
 
-func recordedConfigs(a engine.Applied) []engine.Config {
+func recordedConfigs(a engine.Record) []engine.Config {
 	if a.Unfinished == nil {
 		return []engine.Config{a.Config}
 	}
@@ -70,7 +70,7 @@ func recordedConfigs(a engine.Applied) []engine.Config {
 
 // recordedNames returns the list in front of a record, which configprobe.sh
 // reads.
-func recordedNames(a engine.Applied) []string {
+func recordedNames(a engine.Record) []string {
 	configs := recordedConfigs(a)
 	list := subjectLines(configs...)
 	if a.Schema >= 2 {
@@ -167,7 +167,7 @@ const defaultMark = ".default"
 
 // encodeApplied encodes a record as JSON, one member a line. In front is a list
 // of its resources, which configprobe.sh reads without a parser.
-func encodeApplied(a engine.Applied) []byte {
+func encodeApplied(a engine.Record) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n\"about\":[\n")
 	for i, line := range recordedNames(a) {

@@ -68,9 +68,9 @@ func (s gatheredHost) writeFile(path, text string, mode os.FileMode) {
 	s.checkFacts(os.Chmod(s.root+path, mode))
 }
 
-func (s gatheredHost) writeRecord(a engine.Applied) {
+func (s gatheredHost) writeRecord(a engine.Record) {
 	s.tb.Helper()
-	s.writeFile(engine.AppliedPath, string(encodeApplied(a)), 0o600)
+	s.writeFile(engine.RecordPath, string(encodeApplied(a)), 0o600)
 }
 
 // probeAnswer is what the probe prints.
@@ -139,14 +139,14 @@ func TestEveryPathIsLookedAt(t *testing.T) {
 			unfinished.Links = append(unfinished.Links, engine.Link{Path: p + "~", Target: p, Hard: true})
 		}
 	}
-	s.writeRecord(engine.Applied{Schema: 1, Config: recorded, Unfinished: &engine.Unfinished{Run: "r1", Boot: boot, Config: unfinished}})
+	s.writeRecord(engine.Record{Schema: 1, Config: recorded, Unfinished: &engine.UnfinishedWrite{Run: "r1", Boot: boot, Config: unfinished}})
 	f := s.mustLook(desired)
 	for i, p := range paths {
 		n, ok := f.Nodes[p]
-		if !ok || n.Type != engine.FileNode || n.Digest != engine.Digest([]byte(p)) || n.Mode != 0o640 || n.UID != os.Getuid() || n.Inode == "" {
+		if !ok || n.Type != engine.PathFile || n.Digest != engine.Digest([]byte(p)) || n.Mode != 0o640 || n.UID != os.Getuid() || n.Inode == "" {
 			t.Errorf("%s: %+v", p, n)
 		}
-		if n, ok := f.Nodes[p+"~"]; ok != (i%3 == 2) || n.Type != engine.NoNode {
+		if n, ok := f.Nodes[p+"~"]; ok != (i%3 == 2) || n.Type != engine.PathMissing {
 			t.Errorf("%s~: %t %+v", p, ok, n)
 		}
 	}
@@ -186,7 +186,7 @@ func TestKindsOfNodes(t *testing.T) {
 		"/etc/dir": "directory 700 ", "/etc/fifo": got["/etc/fifo"], "/etc/none": " 0 ", "/etc/file/below": " 0 ",
 		"/etc/a -> link": "link 777 /no where -> else", "/etc/systemd/system/m.service": "link 777 /dev/null", "/etc/systemd/system/m.service.d/10.conf": " 0 ",
 	}
-	if !reflect.DeepEqual(got, want) || f.Nodes["/etc/fifo"].Type != engine.OtherNode {
+	if !reflect.DeepEqual(got, want) || f.Nodes["/etc/fifo"].Type != engine.PathOther {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	if f.Nodes["/etc/hard"].Inode != f.Nodes["/etc/file"].Inode || f.Nodes["/etc/file"].Inode == f.Nodes["/etc/empty"].Inode {
@@ -195,7 +195,7 @@ func TestKindsOfNodes(t *testing.T) {
 }
 
 func TestRecordThatIsNotUnderstood(t *testing.T) {
-	whole := string(encodeApplied(engine.Applied{Schema: 1, Config: engine.Config{Files: []engine.File{aFile("/etc/a"), aFile("/etc/b")}}}))
+	whole := string(encodeApplied(engine.Record{Schema: 1, Config: engine.Config{Files: []engine.File{aFile("/etc/a"), aFile("/etc/b")}}}))
 	compact := &bytes.Buffer{}
 	if err := json.Compact(compact, []byte(whole)); err != nil {
 		t.Fatal(err)
@@ -215,20 +215,20 @@ func TestRecordThatIsNotUnderstood(t *testing.T) {
 		"path added by hand":  {strings.Replace(whole, `"/etc/a"`, `"/etc/c"`, 1), "put back a copy"},
 		"relative path":       {strings.ReplaceAll(whole, `/etc/a`, `etc/a`), "no path"},
 		"path that climbs":    {strings.ReplaceAll(whole, `/etc/a`, `/etc/../a`), "no path"},
-		"control character":   {string(encodeApplied(engine.Applied{Schema: 1, Config: engine.Config{Files: []engine.File{aFile("/etc/a\nb")}}})), "control characters"},
+		"control character":   {string(encodeApplied(engine.Record{Schema: 1, Config: engine.Config{Files: []engine.File{aFile("/etc/a\nb")}}})), "control characters"},
 		"too large":           {whole + strings.Repeat(" ", maxApplied), "more than 16 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newLooked(t)
-			s.writeFile(engine.AppliedPath, c.text, 0o600)
+			s.writeFile(engine.RecordPath, c.text, 0o600)
 			f := s.readAnswer(engine.Config{Files: []engine.File{aFile("/etc/x")}})
-			if !strings.Contains(f.Problem, c.says) || !strings.Contains(f.Problem, engine.AppliedPath) || f.Applied != nil || strings.ContainsAny(f.Problem, "\n\x1b") {
+			if !strings.Contains(f.Problem, c.says) || !strings.Contains(f.Problem, engine.RecordPath) || f.Applied != nil || strings.ContainsAny(f.Problem, "\n\x1b") {
 				t.Errorf("problem %q", f.Problem)
 			}
 		})
 	}
 	s := newLooked(t)
-	s.writeFile(engine.AppliedPath, whole, 0o600)
+	s.writeFile(engine.RecordPath, whole, 0o600)
 	if f := s.mustLook(engine.Config{}); len(f.Nodes) != 2 {
 		t.Error(f)
 	}
@@ -254,12 +254,12 @@ func TestRecordRoundTrip(t *testing.T) {
 	_, sed, _ := strings.Cut(configProbeScript, "\nsay() {")
 	sed, _, _ = strings.Cut(sed, "\nall=$(")
 	rapid.Check(t, func(t *rapid.T) {
-		a := engine.Applied{Schema: 1, Config: config.Draw(t, "config")}
+		a := engine.Record{Schema: 1, Config: config.Draw(t, "config")}
 		if rapid.Bool().Draw(t, "unfinished") {
-			a.Unfinished = &engine.Unfinished{Run: "r", Boot: "b", Config: config.Draw(t, "next")}
+			a.Unfinished = &engine.UnfinishedWrite{Run: "r", Boot: "b", Config: config.Draw(t, "next")}
 		}
 		data := encodeApplied(a)
-		var back engine.Applied
+		var back engine.Record
 		if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(a, back) {
 			t.Fatalf("%v\n%s\n%+v\n%+v", err, data, a, back)
 		}

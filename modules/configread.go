@@ -86,7 +86,7 @@ func (l *probeReader) readRecord(c engine.Config) error {
 		text := strings.Join(lines, "\n")
 		a, err := readApplied(text)
 		if err != nil {
-			return fmt.Errorf("%s %w", engine.AppliedPath, err)
+			return fmt.Errorf("%s %w", engine.RecordPath, err)
 		}
 		l.facts.Applied = a
 		list = append(list, recordedNames(*a)...)
@@ -96,18 +96,18 @@ func (l *probeReader) readRecord(c engine.Config) error {
 	list = slices.Compact(list)
 	for _, line := range list {
 		if strings.ContainsFunc(line, unicode.IsControl) {
-			return fmt.Errorf("%s: %q has control characters, which holdfast writes in no name", engine.AppliedPath, line)
+			return fmt.Errorf("%s: %q has control characters, which holdfast writes in no name", engine.RecordPath, line)
 		}
 	}
 	sum := engine.Digest([]byte(strings.Join(list, "\n") + "\n"))
 	if first, _, _ := strings.Cut(strings.Join(l.parts["asked"], ""), " "); first != sum {
-		return fmt.Errorf("%s is not as holdfast writes it: its list of what it is about is of something else; %s", engine.AppliedPath, recordHelp)
+		return fmt.Errorf("%s is not as holdfast writes it: its list of what it is about is of something else; %s", engine.RecordPath, recordHelp)
 	}
-	l.requested, l.facts.Nodes = map[string]bool{}, map[string]engine.Node{}
+	l.requested, l.facts.Nodes = map[string]bool{}, map[string]engine.PathFacts{}
 	for _, config := range configs {
 		for _, p := range nodePaths(config) {
 			l.requested[p] = true
-			l.facts.Nodes[p] = engine.Node{}
+			l.facts.Nodes[p] = engine.PathFacts{}
 		}
 	}
 	return nil
@@ -117,21 +117,21 @@ const recordHelp = "put back a copy of it, or remove it: what is there counts as
 
 // readApplied parses a record without the list in front, which the script has
 // removed.
-func readApplied(text string) (*engine.Applied, error) {
+func readApplied(text string) (*engine.Record, error) {
 	if len(text) > maxApplied {
 		return nil, fmt.Errorf("has more than %d MiB; %s", maxApplied>>20, recordHelp)
 	}
-	var a engine.Applied
+	var a engine.Record
 	err := json.Unmarshal([]byte(text), &a)
 	if a.Schema == 0 && err == nil {
 		err = errors.New("it has no schema")
 	}
 	var syntax *json.SyntaxError
 	switch {
-	case errors.As(err, &syntax), err != nil && a.Schema <= engine.AppliedSchema:
+	case errors.As(err, &syntax), err != nil && a.Schema <= engine.RecordSchema:
 		return nil, fmt.Errorf("is not a record (%w); %s", err, recordHelp)
-	case a.Schema < 1 || a.Schema > engine.AppliedSchema:
-		return nil, fmt.Errorf("is of schema %d, and this holdfast knows 1 to %d; use the version that wrote it, or a later one", a.Schema, engine.AppliedSchema)
+	case a.Schema < 1 || a.Schema > engine.RecordSchema:
+		return nil, fmt.Errorf("is of schema %d, and this holdfast knows 1 to %d; use the version that wrote it, or a later one", a.Schema, engine.RecordSchema)
 	}
 	for _, p := range append(nodePaths(a.Config), unfinishedPaths(a)...) {
 		if !path.IsAbs(p) || path.Clean(p) != p {
@@ -141,7 +141,7 @@ func readApplied(text string) (*engine.Applied, error) {
 	return &a, nil
 }
 
-func unfinishedPaths(a engine.Applied) []string {
+func unfinishedPaths(a engine.Record) []string {
 	if a.Unfinished == nil {
 		return nil
 	}

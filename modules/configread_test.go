@@ -26,7 +26,7 @@ func TestContentsThatPlansDependOn(t *testing.T) {
 	s.writeFile(engine.StateDir+"/originals/"+originalName("/etc/motd")+".default", "", 0o644)
 	s.writeFile("/etc/empty", "", 0o644)
 	c := engine.Config{Files: []engine.File{aFile("/etc/plain"), inherit("/etc/own"), inherit("/etc/a b"), inherit("/etc/motd"), inherit("/etc/empty"), inherit("/etc/none")}}
-	s.writeRecord(engine.Applied{Schema: 1, Config: engine.Config{Files: []engine.File{aFile(registries)}}})
+	s.writeRecord(engine.Record{Schema: 1, Config: engine.Config{Files: []engine.File{aFile(registries)}}})
 	f := s.mustLook(c)
 	got := map[string]string{}
 	for p, n := range f.Nodes {
@@ -107,7 +107,7 @@ func people() engine.Config {
 
 func TestAccounts(t *testing.T) {
 	s := accounts(t)
-	s.writeRecord(engine.Applied{Schema: 1, Config: engine.Config{Users: []engine.User{{Name: "old"}}}})
+	s.writeRecord(engine.Record{Schema: 1, Config: engine.Config{Users: []engine.User{{Name: "old"}}}})
 	f := s.mustLook(people())
 	want := map[string]engine.Login{
 		"core": {
@@ -181,7 +181,7 @@ func TestContentsAreNotReadThroughLinks(t *testing.T) {
 	s.checkFacts(os.MkdirAll(s.root+"/etc/containers", 0o755))
 	s.checkFacts(os.Symlink(s.root+"/etc/shadow", s.root+"/etc/containers/registries.conf"))
 	n := s.mustLook(engine.Config{Files: []engine.File{aFile("/etc/containers/registries.conf")}}).Nodes["/etc/containers/registries.conf"]
-	if n.Type != engine.LinkNode || n.Contents != nil || n.Digest != "" {
+	if n.Type != engine.PathLink || n.Contents != nil || n.Digest != "" {
 		t.Errorf("%+v", n)
 	}
 }
@@ -231,7 +231,7 @@ func FuzzConfigRead(f *testing.F) {
 	c.Files = append(c.Files, engine.File{Path: "/etc/app", Inherit: true})
 	c.Links = []engine.Link{{Path: "/etc/l", Target: "/a"}}
 	c.Units = []engine.Unit{{Name: "a.service"}}
-	s.writeRecord(engine.Applied{Schema: 1, Config: c})
+	s.writeRecord(engine.Record{Schema: 1, Config: c})
 	d := engine.Desired{Config: &c}
 	whole := s.probeAnswer(d)[configProbeName].Stdout
 	f.Add(whole, "", 0)
@@ -255,7 +255,7 @@ func FuzzConfigRead(f *testing.F) {
 			t.Fatalf("problem %q", facts.Problem)
 		}
 		for p, n := range facts.Nodes {
-			if n.Type == engine.FileNode && n.Digest == "" {
+			if n.Type == engine.PathFile && n.Digest == "" {
 				t.Fatalf("%s has no digest", p)
 			}
 		}

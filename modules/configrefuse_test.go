@@ -14,7 +14,7 @@ import (
 
 // Each of these is refused with a reason, and nothing has changed.
 func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
-	link := func(path, target string) pathEdit { return pathEdit{path: path, kind: engine.LinkNode, data: target} }
+	link := func(path, target string) pathEdit { return pathEdit{path: path, kind: engine.PathLink, data: target} }
 	for name, test := range map[string]struct {
 		prepare func(*writeBox)
 		edit    pathEdit
@@ -102,7 +102,7 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		"file where a directory is": {edit: file("/etc"), code: hostscript.ScriptCannot, says: "it is directory where a file is to be"},
 		"link where a directory is": {edit: link("/etc", "x"), code: hostscript.ScriptCannot, says: "it is directory where a link is to be"},
 		"directory where a file is": {
-			edit: pathEdit{path: "/etc/foo", kind: engine.DirectoryNode, mode: 0o755}, code: hostscript.ScriptCannot, says: "it is file where a directory is to be",
+			edit: pathEdit{path: "/etc/foo", kind: engine.PathDirectory, mode: 0o755}, code: hostscript.ScriptCannot, says: "it is file where a directory is to be",
 		},
 		"file where a pipe is": {
 			prepare: func(b *writeBox) { b.check(syscall.Mkfifo(b.at("/etc/pipe"), 0o644)) },
@@ -115,15 +115,15 @@ func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 			edit: file("/etc/foo"), code: hostscript.ScriptCannot, says: "something is mounted on it",
 		},
 		"no such user": {
-			edit: pathEdit{path: "/etc/foo", kind: engine.FileNode, mode: 0o644, user: "nobody-here"},
+			edit: pathEdit{path: "/etc/foo", kind: engine.PathFile, mode: 0o644, user: "nobody-here"},
 			code: hostscript.ScriptCannot, says: "write: /etc/foo: there is no user nobody-here",
 		},
 		"no such group": {
-			edit: pathEdit{path: "/etc/new", kind: engine.FileNode, mode: 0o644, group: "nobody-here"},
+			edit: pathEdit{path: "/etc/new", kind: engine.PathFile, mode: 0o644, group: "nobody-here"},
 			code: hostscript.ScriptCannot, says: "write: /etc/new: there is no group nobody-here",
 		},
 		"hard link to nothing": {
-			edit: pathEdit{path: "/etc/new", kind: engine.LinkNode, hard: true, data: "/etc/none"},
+			edit: pathEdit{path: "/etc/new", kind: engine.PathLink, hard: true, data: "/etc/none"},
 			code: hostscript.ScriptCannot, says: "/etc/new: its target /etc/none is not a file",
 		},
 	} {

@@ -17,7 +17,7 @@ import (
 type accountHost struct {
 	users   map[string]engine.Login
 	kept    map[string]string // original hashes
-	applied *engine.Applied
+	applied *engine.Record
 	boot    int
 	set     map[string]bool     // accounts that have a hash from holdfast, or had it and it drifted
 	own     map[string][]string // hashes that an account had before that
@@ -35,7 +35,7 @@ func newAccountHost(users map[string]engine.Login) *accountHost {
 
 func (h *accountHost) gatherFacts() engine.Facts {
 	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &engine.ConfigFacts{
-		Applied: h.applied, Nodes: map[string]engine.Node{}, Users: maps.Clone(h.users),
+		Applied: h.applied, Nodes: map[string]engine.PathFacts{}, Users: maps.Clone(h.users),
 	}}
 }
 

@@ -70,7 +70,7 @@ func (x *configDiff) needsNoRemoval(s subject) bool {
 	case s.domain == rules.Directory && x.facts.Applied != nil && slices.Contains(x.facts.Applied.Existed, s.name):
 		return true
 	case s.domain == rules.File, s.domain == rules.Link, s.domain == rules.Directory:
-		return x.facts.Nodes[s.name].Type == engine.NoNode && !x.facts.Saved[s.name]
+		return x.facts.Nodes[s.name].Type == engine.PathMissing && !x.facts.Saved[s.name]
 	}
 	return false
 }
@@ -79,10 +79,10 @@ func (s subject) String() string { return string(s.domain) + " " + s.name }
 
 func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
 	n := x.facts.Nodes[f.Path]
-	if n.Type == engine.NoNode {
+	if n.Type == engine.PathMissing {
 		return f, false
 	}
-	if n.Type != engine.FileNode || n.Digest != f.Digest {
+	if n.Type != engine.PathFile || n.Digest != f.Digest {
 		f.Digest, f.Contents = string(n.Type)+" "+n.Digest, n.Contents
 	}
 	if f.Mode == nil || *f.Mode != n.Mode {
@@ -96,7 +96,7 @@ func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
 
 // seenOwner returns the owner of a node. It keeps the wanted name or ID if it
 // means the same account.
-func seenOwner(o engine.Owner, n engine.Node) engine.Owner {
+func seenOwner(o engine.Owner, n engine.PathFacts) engine.Owner {
 	if !namesAccount(o.User, n.UID, n.User) {
 		o.User = strconv.Itoa(n.UID)
 	}
@@ -108,7 +108,7 @@ func seenOwner(o engine.Owner, n engine.Node) engine.Owner {
 
 func (x *configDiff) seenDirectory(d engine.Directory) (engine.Directory, bool) {
 	n := x.facts.Nodes[d.Path]
-	if n.Type != engine.DirectoryNode {
+	if n.Type != engine.PathDirectory {
 		return d, false
 	}
 	if d.Mode != nil && *d.Mode != n.Mode {
@@ -120,9 +120,9 @@ func (x *configDiff) seenDirectory(d engine.Directory) (engine.Directory, bool) 
 
 func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
 	n := x.facts.Nodes[l.Path]
-	e := pathEdit{path: l.Path, kind: engine.LinkNode, hard: l.Hard, mode: -1, data: l.Target}
+	e := pathEdit{path: l.Path, kind: engine.PathLink, hard: l.Hard, mode: -1, data: l.Target}
 	switch {
-	case n.Type == engine.NoNode:
+	case n.Type == engine.PathMissing:
 		return l, false
 	case !(desiredEntry{edit: e}).matchesHost(x.facts.Nodes):
 		l.Target = string(n.Type) + " " + n.Target
@@ -138,10 +138,10 @@ func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
 func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	there := false
 	node := x.facts.Nodes[unitDir+u.Name]
-	masked := node.Type == engine.LinkNode && node.Target == maskTarget
+	masked := node.Type == engine.PathLink && node.Target == maskTarget
 	dropins := u.Dropins
 	if u.Contents != "" {
-		there = there || node.Type != engine.NoNode
+		there = there || node.Type != engine.PathMissing
 		if !unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})[0].matchesHost(x.facts.Nodes) {
 			u.Contents = seenMark + node.Digest
 		}
@@ -150,7 +150,7 @@ func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	for _, d := range dropins {
 		e := unitEntries(engine.Unit{Name: u.Name, Dropins: []engine.Dropin{d}})[0]
 		n := x.facts.Nodes[e.edit.path]
-		if n.Type == engine.NoNode {
+		if n.Type == engine.PathMissing {
 			continue
 		}
 		there = true

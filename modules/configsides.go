@@ -47,12 +47,12 @@ func (x *configDiff) entryOf(s subject) (desiredEntry, bool) {
 }
 
 // describeNode describes the state of a path in the form of describeEntry.
-func describeNode(n engine.Node) string {
-	if n.Type == engine.NoNode {
+func describeNode(n engine.PathFacts) string {
+	if n.Type == engine.PathMissing {
 		return absent
 	}
 	e := pathEdit{kind: n.Type, mode: n.Mode, user: fmt.Sprint(n.UID), group: fmt.Sprint(n.GID), data: n.Digest}
-	if n.Type == engine.LinkNode {
+	if n.Type == engine.PathLink {
 		e.data = n.Target
 	}
 	if n.User != "" && n.UID != 0 {
@@ -70,14 +70,14 @@ func (e desiredEntry) describeEntry() string {
 	switch {
 	case e.edit.hard:
 		return "hard link to " + e.edit.data
-	case e.edit.kind == engine.LinkNode:
+	case e.edit.kind == engine.PathLink:
 		parts = append(parts, "link to "+e.edit.data)
-	case e.edit.kind == engine.FileNode:
+	case e.edit.kind == engine.PathFile:
 		parts = append(parts, "sha256:"+engine.ShortDigest(e.edit.data))
 	default:
 		parts = append(parts, string(e.edit.kind))
 	}
-	if e.edit.mode >= 0 && e.edit.kind != engine.LinkNode {
+	if e.edit.mode >= 0 && e.edit.kind != engine.PathLink {
 		parts = append(parts, fmt.Sprintf("%04o", e.edit.mode))
 	}
 	if owner := describeOwner(e.edit.user, e.edit.group); owner != "" {

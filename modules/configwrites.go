@@ -38,8 +38,8 @@ func (w hostWrite) isEmpty() bool {
 }
 
 // buildRecords returns the records for the time during the write, and after it.
-func (x *configDiff) buildRecords(run string) (before, after engine.Applied) {
-	before = engine.Applied{Schema: engine.AppliedSchema, Accounts: x.origins}
+func (x *configDiff) buildRecords(run string) (before, after engine.Record) {
+	before = engine.Record{Schema: engine.RecordSchema, Accounts: x.origins}
 	switch a := x.facts.Applied; {
 	case a == nil:
 		before.Config = x.matchingConfig()
@@ -53,14 +53,14 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Applied) {
 	before.Existed = slices.Clone(before.Existed)
 	for _, e := range x.entries {
 		known := existed[e.edit.path] || x.owned[e.edit.path]
-		if e.edit.kind == engine.DirectoryNode && x.facts.Nodes[e.edit.path].Type == engine.DirectoryNode && !known {
+		if e.edit.kind == engine.PathDirectory && x.facts.Nodes[e.edit.path].Type == engine.PathDirectory && !known {
 			before.Existed = append(before.Existed, e.edit.path)
 		}
 	}
 	slices.Sort(before.Existed)
 	// Resources that an earlier unfinished write left behind and this write
 	// removes stay on record, in case this write is interrupted, too.
-	u := &engine.Unfinished{Run: run, Boot: x.boot, Config: x.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
+	u := &engine.UnfinishedWrite{Run: run, Boot: x.boot, Config: x.joinConfigs(x.resolvedConfig(), x.was, func(desiredEntry) bool { return true })}
 	for _, c := range x.diff.Changes {
 		u.Touched = append(u.Touched, subject{c.Domain, c.Name}.String())
 	}
@@ -79,7 +79,7 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Applied) {
 		u.Appended = slices.CompactFunc(u.Appended, func(a, b engine.File) bool { return a.Path == b.Path && bytes.Equal(a.Append, b.Append) })
 	}
 	before.Unfinished = u
-	return before, engine.Applied{Schema: engine.AppliedSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.originsAfter()}
+	return before, engine.Record{Schema: engine.RecordSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.originsAfter()}
 }
 
 // remainingOwned returns the owned paths, except for those whose originals are
@@ -131,13 +131,13 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	for _, e := range x.entries {
 		n := x.facts.Nodes[e.edit.path]
 		// A file that exists and does not come from holdfast is the original.
-		e.edit.was, e.edit.save = n, !x.owned[e.edit.path] && (n.Type == engine.FileNode || n.Type == engine.LinkNode)
+		e.edit.was, e.edit.save = n, !x.owned[e.edit.path] && (n.Type == engine.PathFile || n.Type == engine.PathLink)
 		original := x.hasRecord && e.edit.save
 		if e.matchesHost(x.facts.Nodes) && !x.followingLinks[e.about] && !original || x.isReportOnly(e.about) {
 			continue
 		}
 		w.edits = append(w.edits, e.edit)
-		if e.edit.kind == engine.FileNode {
+		if e.edit.kind == engine.PathFile {
 			w.data[e.edit.data] = x.dataOf(d, e)
 		}
 	}
@@ -147,14 +147,14 @@ func (x *configDiff) addNodeEdits(d engine.Desired, w *hostWrite) {
 	}
 	for _, e := range x.leaving {
 		n, saved := x.facts.Nodes[e.edit.path], x.facts.Saved[e.edit.path]
-		existed := e.edit.kind == engine.DirectoryNode && before[e.edit.path]
+		existed := e.edit.kind == engine.PathDirectory && before[e.edit.path]
 		back := x.unfinishedWrite() != nil && !x.wasWritten(e) // an earlier write has restored it already
-		if n.Type == engine.NoNode && !saved || existed || back {
+		if n.Type == engine.PathMissing && !saved || existed || back {
 			continue
 		}
 		leaves := pathEdit{path: e.edit.path, was: n, mode: -1, restore: saved}
 		if rest, stays := x.remainingContents(e); stays {
-			leaves.kind, leaves.mode, leaves.data = engine.FileNode, n.Mode, engine.Digest(rest)
+			leaves.kind, leaves.mode, leaves.data = engine.PathFile, n.Mode, engine.Digest(rest)
 			leaves.user, leaves.group = strconv.Itoa(n.UID), strconv.Itoa(n.GID)
 			w.data[leaves.data] = rest
 		}

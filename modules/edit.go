@@ -25,14 +25,14 @@ type hostWrite struct {
 // pathEdit is the change of one path.
 type pathEdit struct {
 	path        string
-	was         engine.Node     // at the time of the plan; if it differs now, nothing at all is written
-	kind        engine.NodeType // the new type; NoNode: remove it, or restore its original
-	hard        bool            // a hard link
-	mode        int             // permission bits; -1: unchanged, or 0644, or 0755 for a directory
-	user, group string          // names or decimal IDs; "": unchanged, or root
-	data        string          // of a file: digest of its contents; of a link: its target
-	save        bool            // keep the existing file as the original
-	restore     bool            // when removed: an original is kept
+	was         engine.PathFacts // at the time of the plan; if it differs now, nothing at all is written
+	kind        engine.PathType  // the new type; NoNode: remove it, or restore its original
+	hard        bool             // a hard link
+	mode        int              // permission bits; -1: unchanged, or 0644, or 0755 for a directory
+	user, group string           // names or decimal IDs; "": unchanged, or root
+	data        string           // of a file: digest of its contents; of a link: its target
+	save        bool             // keep the existing file as the original
+	restore     bool             // when removed: an original is kept
 }
 
 // groupEdit creates, changes or removes a group.

@@ -183,13 +183,13 @@ func list(steps engine.Steps) string {
 	for _, part := range []struct {
 		name  string
 		steps []engine.Step
-	}{{"act", steps.Act}, {"record", steps.Record}, {"instead, if quiet", steps.Quiet}} {
+	}{{"act", steps.Act}, {"record", steps.Record}, {"instead, if quiet", steps.NonDisruptive}} {
 		for _, s := range part.steps {
 			fmt.Fprintf(&b, "%s: %s within %s, a reboot stands in for it: %v\n", part.name, s.Name, s.Timeout, s.Do.Exec.Fallback)
 		}
 	}
-	if len(steps.Ends) > 0 {
-		fmt.Fprintf(&b, "not waited for: %s\n", strings.Join(steps.Ends, ", "))
+	if len(steps.StoppedServices) > 0 {
+		fmt.Fprintf(&b, "not waited for: %s\n", strings.Join(steps.StoppedServices, ", "))
 	}
 	return b.String()
 }

@@ -69,11 +69,11 @@ func hostileSite(t *testing.T) (*writeBox, hostWrite) {
 		b.check(os.Chmod(b.at(dir), 0o777))
 	}
 	w := b.planWrite(contents{"/srv/app/changed.conf": "new\n", "/srv/app/new.conf": "new\n", "/srv/app/made/y": "y\n", "/srv/app/dir/x": "x\n", "/etc/z": "z\n"},
-		pathEdit{path: "/srv/app/changed.conf", kind: engine.FileNode, mode: 0o640, save: true},
+		pathEdit{path: "/srv/app/changed.conf", kind: engine.PathFile, mode: 0o640, save: true},
 		file("/srv/app/new.conf"), file("/srv/app/made/y"), file("/etc/z"),
-		pathEdit{path: "/srv/app/link", kind: engine.LinkNode, data: "new"},
-		pathEdit{path: "/srv/app/hard", kind: engine.LinkNode, hard: true, data: "/srv/app/new.conf"},
-		pathEdit{path: "/srv/app/dir", kind: engine.DirectoryNode, mode: 0o755},
+		pathEdit{path: "/srv/app/link", kind: engine.PathLink, data: "new"},
+		pathEdit{path: "/srv/app/hard", kind: engine.PathLink, hard: true, data: "/srv/app/new.conf"},
+		pathEdit{path: "/srv/app/dir", kind: engine.PathDirectory, mode: 0o755},
 		file("/srv/app/dir/x"),
 		pathEdit{path: "/srv/app/original.conf", mode: -1, restore: true},
 		gone("/srv/app/gone.conf"))
@@ -232,7 +232,7 @@ func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newLooked(t)
-			s.writeRecord(engine.Applied{Schema: engine.AppliedSchema})
+			s.writeRecord(engine.Record{Schema: engine.RecordSchema})
 			s.checkFacts(os.MkdirAll(s.root+"/srv/app", 0o777))
 			s.checkFacts(os.Mkdir(s.root+"/etc", 0o755))
 			s.checkFacts(os.Symlink("else", s.root+"/etc/z"))

@@ -56,9 +56,9 @@ func TestWritesAreSafeFromFilesThatWereMissing(t *testing.T) {
 			b := newWriteBox(t)
 			b.put("/srv/app/a", "own\n", 0o644)
 			b.check(os.Chmod(b.at("/srv/app"), fs.ModePerm))
-			b.mustWrite(b.planWrite(contents{"/srv/app/a": "own\nours\n"}, pathEdit{path: "/srv/app/a", kind: engine.FileNode, mode: 0o600, save: true}))
+			b.mustWrite(b.planWrite(contents{"/srv/app/a": "own\nours\n"}, pathEdit{path: "/srv/app/a", kind: engine.PathFile, mode: 0o600, save: true}))
 			b.put("/srv/app/a", "own\nours\n"+secret, 0o600)
-			w := b.planWrite(contents{"/srv/app/a": "own\n" + secret}, pathEdit{path: "/srv/app/a", kind: engine.FileNode, mode: 0o600, restore: true})
+			w := b.planWrite(contents{"/srv/app/a": "own\n" + secret}, pathEdit{path: "/srv/app/a", kind: engine.PathFile, mode: 0o600, restore: true})
 			if fails {
 				w.units = []unitEdit{{name: "x.service", do: "enable"}}
 				b.put("/no-x.service", "", 0o644)

@@ -45,7 +45,7 @@ type wantedArgs struct {
 
 // newWantedArgs returns the demand of a configuration. Arguments that the
 // record has and the configuration lacks are removed.
-func newWantedArgs(c engine.Config, record *engine.Applied) wantedArgs {
+func newWantedArgs(c engine.Config, record *engine.Record) wantedArgs {
 	gone := slices.Clone(c.NoKernelArgs)
 	if record != nil {
 		gone = append(gone, record.Config.KernelArgs...)

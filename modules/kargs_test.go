@@ -37,7 +37,7 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			record := &engine.Applied{Unfinished: &engine.Unfinished{Config: engine.Config{KernelArgs: commandLine(c.was)}}}
+			record := &engine.Record{Unfinished: &engine.UnfinishedWrite{Config: engine.Config{KernelArgs: commandLine(c.was)}}}
 			for range 2 { // wherever it is recorded
 				w := newWantedArgs(engine.Config{KernelArgs: commandLine(c.there), NoKernelArgs: commandLine(c.not)}, record)
 				k := w.computeChange(commandLine(c.now))
@@ -51,8 +51,8 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 				if got := strings.Join(said, "; "); got != c.changes {
 					t.Errorf("says %s", got)
 				}
-				record = &engine.Applied{Config: record.Unfinished.Config}
-				record.Unfinished = &engine.Unfinished{}
+				record = &engine.Record{Config: record.Unfinished.Config}
+				record.Unfinished = &engine.UnfinishedWrite{}
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func TestAChangeOfKernelArgumentsLeavesNothingToDo(t *testing.T) {
 		now := list.Draw(t, "now")
 		w := newWantedArgs(
 			engine.Config{KernelArgs: list.Draw(t, "there"), NoKernelArgs: list.Draw(t, "not there")},
-			&engine.Applied{Config: engine.Config{KernelArgs: list.Draw(t, "recorded")}},
+			&engine.Record{Config: engine.Config{KernelArgs: list.Draw(t, "recorded")}},
 		)
 		k := w.computeChange(now)
 		if changes := w.listChanges(now, false); (len(changes) == 0) != k.isEmpty() {

@@ -225,7 +225,7 @@ func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
 	a, ab := engine.Config{NoKernelArgs: []string{"a"}}, engine.Config{NoKernelArgs: []string{"a", "b"}}
 	unknown, applied := booted, booted
 	unknown.CmdLine = nil
-	applied.Config = &engine.ConfigFacts{Applied: &engine.Applied{Config: engine.Config{KernelArgs: []string{"a"}}}}
+	applied.Config = &engine.ConfigFacts{Applied: &engine.Record{Config: engine.Config{KernelArgs: []string{"a"}}}}
 	cases := map[string]struct {
 		d    engine.Desired
 		f    engine.Facts
@@ -273,14 +273,14 @@ func TestArgumentsThatWereAppliedAndAreGoneAreDrift(t *testing.T) {
 	want := engine.Config{KernelArgs: []string{"a"}, NoKernelArgs: []string{"b"}}
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &want, ReportDrift: true}
 	cases := map[string]struct {
-		record *engine.Applied
+		record *engine.Record
 		drift  bool
 	}{
-		"the same":             {&engine.Applied{Config: want}, true},
+		"the same":             {&engine.Record{Config: want}, true},
 		"never recorded":       {nil, false},
-		"not finished":         {&engine.Applied{Config: want, Unfinished: &engine.Unfinished{Config: want}}, false},
-		"other arguments":      {&engine.Applied{Config: engine.Config{NoKernelArgs: []string{"b"}}}, false},
-		"others were unwanted": {&engine.Applied{Config: engine.Config{KernelArgs: []string{"a"}}}, false},
+		"not finished":         {&engine.Record{Config: want, Unfinished: &engine.UnfinishedWrite{Config: want}}, false},
+		"other arguments":      {&engine.Record{Config: engine.Config{NoKernelArgs: []string{"b"}}}, false},
+		"others were unwanted": {&engine.Record{Config: engine.Config{KernelArgs: []string{"a"}}}, false},
 	}
 	for name, c := range cases {
 		f := engine.Facts{

@@ -191,7 +191,7 @@ func wantedOf(d engine.Desired, f engine.Facts) wantedArgs {
 	return newWantedArgs(*d.Config, recordOf(f))
 }
 
-func recordOf(f engine.Facts) *engine.Applied {
+func recordOf(f engine.Facts) *engine.Record {
 	if f.Config == nil {
 		return nil
 	}

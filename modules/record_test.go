@@ -18,9 +18,9 @@ func TestProvisionedHostsMatch(t *testing.T) {
 	}.Compact()
 	facts := engine.Facts{BootID: "boot", Config: &engine.ConfigFacts{
 		Applied: decodeRecord(InitialRecord(full)),
-		Nodes: map[string]engine.Node{
-			"/etc/a": {Type: engine.FileNode, Digest: engine.Digest([]byte("a")), Mode: mode},
-			"/etc/d": {Type: engine.DirectoryNode, Mode: folder},
+		Nodes: map[string]engine.PathFacts{
+			"/etc/a": {Type: engine.PathFile, Digest: engine.Digest([]byte("a")), Mode: mode},
+			"/etc/d": {Type: engine.PathDirectory, Mode: folder},
 		},
 	}}
 	if changes, err := (configuration{}).Diff(engine.Desired{Config: &full}, facts); err != nil || len(changes) > 0 {

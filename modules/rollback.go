@@ -38,15 +38,15 @@ func rollbackSteps(t engine.Target, u osUpdate, tool driver, old *engine.Deploym
 	}}
 }
 
-// Back returns the steps by which a host that an earlier run left with another
+// RollbackSteps returns the steps by which a host that an earlier run left with another
 // OS returns to its previous OS.
-func (operatingSystem) Back(t engine.Target) []engine.Step {
+func (operatingSystem) RollbackSteps(t engine.Target) []engine.Step {
 	booted, os, hold := t.Facts.Booted(), t.Desired.OS, t.Facts.Hold
-	if booted == nil || os == nil || hold == nil || hold.From == "" || booted.Digest != os.Digest() {
+	if booted == nil || os == nil || hold == nil || hold.PreviousOS == "" || booted.Digest != os.Digest() {
 		return nil
 	}
 	tool, err := driverOf(*os)
-	i := slices.IndexFunc(t.Facts.Deployments, func(d engine.Deployment) bool { return !d.Staged && d.Digest == hold.From })
+	i := slices.IndexFunc(t.Facts.Deployments, func(d engine.Deployment) bool { return !d.Staged && d.Digest == hold.PreviousOS })
 	if err != nil || i < 0 {
 		return nil
 	}

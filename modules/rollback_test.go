@@ -132,8 +132,8 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 		b.failNewOS(d)
 		again := func(from string) []engine.Step {
 			f := b.gatherFacts(d)
-			f.Hold.From = from
-			return operatingSystem{}.Back(backTarget(d, f))
+			f.Hold.PreviousOS = from
+			return operatingSystem{}.RollbackSteps(backTarget(d, f))
 		}
 		for what, from := range map[string]string{"none": "", "the one that failed": d.OS.Digest(), "one that it has not got": v3} {
 			if steps := again(from); len(steps) > 0 {
@@ -358,7 +358,7 @@ func TestValuesReachRollbacksQuoted(t *testing.T) {
 func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 	want := engine.Config{KernelArgs: []string{"a"}}
 	f := engine.Facts{
-		BootID: boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &engine.ConfigFacts{Applied: &engine.Applied{Config: want}}, Rejected: []string{v2},
+		BootID: boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &engine.ConfigFacts{Applied: &engine.Record{Config: want}}, Rejected: []string{v2},
 		Deployments: []engine.Deployment{{Digest: v1, ID: "lab-" + v1 + ".0", Booted: true}, {Digest: v2, ID: "lab-" + v2 + ".0", Rollback: true}},
 	}
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &want, ReportDrift: true}

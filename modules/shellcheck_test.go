@@ -57,5 +57,5 @@ func scriptsOfCases(t *testing.T) map[string]string {
 }
 
 func stepsOf(s engine.Steps) []engine.Step {
-	return slices.Concat(s.Stage, s.Write, s.Act, s.Reboot, s.Record, s.Rollback, s.Before, s.After, s.Quiet)
+	return slices.Concat(s.Stage, s.Write, s.Act, s.Reboot, s.Record, s.Rollback, s.Before, s.After, s.NonDisruptive)
 }

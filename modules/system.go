@@ -48,7 +48,7 @@ func (system) Probe(d engine.Desired) []engine.Command {
 		{Name: "clock", Script: "date -u +%s"},
 		// Both exit with another status than 0 in most states.
 		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + rebootUnit + " || :\n" + orderedScript},
-		{Name: "hold", Script: hostscript.HoldLookScript()},
+		{Name: "hold", Script: hostscript.HoldProbeScript()},
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
 		// Not list-unit-files: it makes systemd read all unit files, which
 		// takes most of the time of a probe.

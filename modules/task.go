@@ -108,7 +108,7 @@ func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	}
 	s.Write, s.Act = stepsOfTasks(t, early), stepsOfTasks(t, late)
 	if !slices.ContainsFunc(changes, func(c engine.Change) bool { return needsHold(c.Actions) }) {
-		s.Quiet = append(slices.Clone(s.Write), s.Act...)
+		s.NonDisruptive = append(slices.Clone(s.Write), s.Act...)
 	}
 	return s
 }
@@ -117,9 +117,9 @@ func (m tasks) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 // tasks before and after the changes of a host.
 type surroundingTasks struct{ tasks }
 
-// Around returns the steps before the changes of a host, and those after its
+// TasksAround returns the steps before the changes of a host, and those after its
 // return. It omits tasks that are done already.
-func (m surroundingTasks) Around(t engine.Target) (before, after []engine.Step) {
+func (m surroundingTasks) TasksAround(t engine.Target) (before, after []engine.Step) {
 	var first, last []placedTask
 	for _, p := range arrangeTasks(m.play, t.Host.Name) {
 		switch {

@@ -18,7 +18,7 @@ func playOf(modules ...string) engine.Play {
 
 // recorded gives what a play would have on record of a host, or nil if it has
 // nothing to write there.
-func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *engine.Applied {
+func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *engine.Record {
 	t.Helper()
 	m := ForPlay(play)[3]
 	changes, err := m.Diff(d, f)
@@ -28,7 +28,7 @@ func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) 
 	if len(changes) == 0 {
 		return nil
 	}
-	var a engine.Applied
+	var a engine.Record
 	if err := json.Unmarshal(m.Steps(target(d, f), changes).Record[0].Do.Exec.Uploads[0].Data, &a); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	mode := 0o644
 	files := []engine.File{{Path: "/etc/a", Digest: engine.Digest([]byte("a")), Mode: &mode, Owner: engine.Owner{User: "0", Group: "0"}}}
 	d := engine.Desired{Config: &engine.Config{KernelArgs: []string{"new"}, Files: files}}
-	f := engine.Facts{Host: "w-1", BootID: boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.Node{}}}
+	f := engine.Facts{Host: "w-1", BootID: boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{}}}
 	args := func(play engine.Play) []string {
 		t.Helper()
 		a := recorded(t, play, d, f)
@@ -56,7 +56,7 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	if got := args(playOf("config", "finalize")); !reflect.DeepEqual(got, []string{"new"}) {
 		t.Errorf("%v are on record", got)
 	}
-	f.Config.Applied = &engine.Applied{Config: engine.Config{KernelArgs: []string{"old"}}}
+	f.Config.Applied = &engine.Record{Config: engine.Config{KernelArgs: []string{"old"}}}
 	if got := args(playOf("stage", "config")); !reflect.DeepEqual(got, []string{"old"}) {
 		t.Errorf("%v are on record", got)
 	}
@@ -64,7 +64,7 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	// What has been written is not written again; that the arguments are not on
 	// record is the business of a play that finalizes.
 	f.Config.Applied.Config.Files = files
-	f.Config.Nodes["/etc/a"] = engine.Node{Type: engine.FileNode, Mode: mode, User: "root", Group: "root", Digest: files[0].Digest}
+	f.Config.Nodes["/etc/a"] = engine.PathFacts{Type: engine.PathFile, Mode: mode, User: "root", Group: "root", Digest: files[0].Digest}
 	if a := recorded(t, playOf("config"), d, f); a != nil {
 		t.Errorf("writes %+v", a)
 	}
@@ -79,7 +79,7 @@ func TestDriftIsNotStaged(t *testing.T) {
 	f := engine.Facts{
 		Host: "w-1", BootID: boot, Tool: "ostree 2025.2", CmdLine: []string{"rw"},
 		Deployments: []engine.Deployment{{Digest: v1, ID: "lab-" + v1 + ".0", Booted: true}},
-		Config:      &engine.ConfigFacts{Applied: &engine.Applied{Config: engine.Config{KernelArgs: []string{"quiet"}}}},
+		Config:      &engine.ConfigFacts{Applied: &engine.Record{Config: engine.Config{KernelArgs: []string{"quiet"}}}},
 	}
 	for _, report := range []bool{false, true} {
 		d.ReportDrift = report
@@ -118,10 +118,10 @@ func TestAroundAFinishedHost(t *testing.T) {
 	play.PreTasks, play.PostTasks = []engine.Task{look}, []engine.Task{look}
 	play.Tasks = append(play.Tasks, restart, look)
 	modules := ForPlay(play)
-	last := modules[len(modules)-1].(engine.Surround)
+	last := modules[len(modules)-1].(engine.TaskModule)
 	for _, finished := range []bool{false, true} {
 		f := engine.Facts{Host: "w-1", BootID: boot, Finished: finished}
-		before, after := last.Around(target(engine.Desired{}, f))
+		before, after := last.TasksAround(target(engine.Desired{}, f))
 		want := []string{"s", "c", "c"}
 		if finished {
 			want = []string{"c", "c"}
@@ -145,7 +145,7 @@ func TestAroundAFinishedHost(t *testing.T) {
 func TestOneModuleSurrounds(t *testing.T) {
 	n := 0
 	for _, m := range ForPlay(playOf("config")) {
-		if _, ok := m.(engine.Surround); ok {
+		if _, ok := m.(engine.TaskModule); ok {
 			n++
 		}
 	}
@@ -176,7 +176,7 @@ func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
 	play.PreTasks, play.PostTasks = []engine.Task{command("true")}, []engine.Task{command("true")}
 	for host, want := range map[string]int{"w-1": 0, "w-2": 1} { // that skips it
 		play.Tasks[0].Skip = map[string]bool{host: true}
-		before, after := ForPlay(play)[4].(engine.Surround).Around(target(engine.Desired{}, engine.Facts{Host: "w-1"}))
+		before, after := ForPlay(play)[4].(engine.TaskModule).TasksAround(target(engine.Desired{}, engine.Facts{Host: "w-1"}))
 		if len(before) != want || len(after) != want {
 			t.Errorf("%s skips: before %v, after %v", host, before, after)
 		}

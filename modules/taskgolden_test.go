@@ -108,11 +108,11 @@ func describePlay(play engine.Play, to engine.Target) (changes, steps string, er
 		show("act", s.Act)
 		show("reboot", s.Reboot)
 		show("record", s.Record)
-		show("quiet", s.Quiet)
+		show("quiet", s.NonDisruptive)
 	}
 	for _, m := range ForPlay(play) {
-		if a, ok := m.(engine.Surround); ok && found > 0 {
-			before, after := a.Around(to)
+		if a, ok := m.(engine.TaskModule); ok && found > 0 {
+			before, after := a.TasksAround(to)
 			show("before", before)
 			show("after", after)
 		}

@@ -49,7 +49,7 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 		"has no input":            {do: command("cat; echo end"), stdout: "end\n"},
 		"pipes":                   {do: command("yes | head -n 1"), stdout: "y\n"},
 		"fails":                   {do: command("echo out; echo why >&2; exit 3"), code: hostscript.ScriptCannot, stdout: "out\n", stderr: "exit status 3\nwhy\n"},
-		"fails and had disrupted": {do: disruptive("echo why >&2; exit 75"), code: hostscript.ScriptActed, stderr: "exit status 75\nwhy\n"},
+		"fails and had disrupted": {do: disruptive("echo why >&2; exit 75"), code: hostscript.ScriptActionFailed, stderr: "exit status 75\nwhy\n"},
 		"fails without a word":    {do: command("exit 124"), code: hostscript.ScriptCannot, stderr: "exit status 124\n"},
 		"is not there":            {do: command("/no/such/tool 2>/dev/null"), code: hostscript.ScriptCannot, stderr: "exit status 127\n"},
 		"kills itself":            {do: command("kill -9 $$"), code: hostscript.ScriptCannot, stderr: "exit status 137\n"},
@@ -90,7 +90,7 @@ func TestACommandThatTakesTooLong(t *testing.T) {
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("took %s", took)
 	}
-	if want := "not done within 1s; it was killed, with what it had started\nwhy\n"; out.Code != hostscript.ScriptActed || out.Stdout != "begun\n" || out.Stderr != want {
+	if want := "not done within 1s; it was killed, with what it had started\nwhy\n"; out.Code != hostscript.ScriptActionFailed || out.Stdout != "begun\n" || out.Stderr != want {
 		t.Errorf("exit status %d, %q, %q", out.Code, out.Stdout, out.Stderr)
 	}
 }
@@ -171,7 +171,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 		"restart of what does not run": {prepare: unit("inactive"), says: "a.service is not running, so there is nothing to restart"},
 		"restart that leaves it failed": {
 			prepare: func(b *writeBox) { unit("active")(b); b.put("/after-restart", "failed\n", 0o644) },
-			code:    hostscript.ScriptActed, says: "restart a.service: the unit has failed (exit-code)\nthe last line of its journal\n", log: "restart a.service\n",
+			code:    hostscript.ScriptActionFailed, says: "restart a.service: the unit has failed (exit-code)\nthe last line of its journal\n", log: "restart a.service\n",
 		},
 		"restart of what changed on disk": {
 			prepare: func(b *writeBox) { unit("active")(b); b.put("/need-reload", "", 0o644) }, log: "daemon-reload\nrestart a.service\n",
@@ -181,13 +181,13 @@ func TestServicesOfPlaybooks(t *testing.T) {
 				unit("active")(b)
 				b.addTool("timeout", "case $* in *' restart '*) exit 124;; esac; [ $1 != -k ] || shift 2; shift; exec \"$@\"\n")
 			},
-			code: hostscript.ScriptActed, says: "restart a.service: not done within 2m0s",
+			code: hostscript.ScriptActionFailed, says: "restart a.service: not done within 2m0s",
 		},
 		"reload":                      {reload: true, prepare: unit("active"), log: "reload a.service\n"},
 		"reload of what does not run": {reload: true, prepare: unit("inactive"), says: "nothing to reload"},
 		"reload that fails": {
 			reload: true, prepare: func(b *writeBox) { unit("active")(b); b.put("/fail-reload", "Job failed.\n", 0o644) },
-			code: hostscript.ScriptActed, says: "reload a.service: exit status 1: Job failed.\n", log: "reload a.service\n",
+			code: hostscript.ScriptActionFailed, says: "reload a.service: exit status 1: Job failed.\n", log: "reload a.service\n",
 		},
 		"no such unit": {code: hostscript.ScriptCannot, says: "a.service: the host has no such unit; nothing was done"},
 		"masked": {
@@ -216,7 +216,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 			if did != test.log {
 				t.Errorf("did %q, want %q", did, test.log)
 			}
-			if b.exists(engine.AppliedPath) {
+			if b.exists(engine.RecordPath) {
 				t.Error("a record was written")
 			}
 			b.checkClean()

@@ -98,7 +98,7 @@ func (p placedTask) taskSteps(t engine.Target) []engine.Step {
 func (p placedTask) hostCommand(t engine.Target) engine.Step {
 	limit, failed := cmp.Or(p.Command.Timeout, defaultCommandTimeout), hostscript.ScriptCannot
 	if p.changesHost() {
-		failed = hostscript.ScriptActed
+		failed = hostscript.ScriptActionFailed
 	}
 	s := script{
 		vars: map[string]string{

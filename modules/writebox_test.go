@@ -58,27 +58,27 @@ func (b *writeBox) link(path, target string) {
 }
 
 // node is what the plan sees of a path.
-func (b *writeBox) node(path string) engine.Node {
+func (b *writeBox) node(path string) engine.PathFacts {
 	b.t.Helper()
 	info, err := os.Lstat(b.at(path))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return engine.Node{}
+		return engine.PathFacts{}
 	}
 	b.check(err)
 	sys := info.Sys().(*syscall.Stat_t)
-	n := engine.Node{Mode: int(sys.Mode & 0o7777), UID: int(sys.Uid), GID: int(sys.Gid)}
+	n := engine.PathFacts{Mode: int(sys.Mode & 0o7777), UID: int(sys.Uid), GID: int(sys.Gid)}
 	switch {
 	case info.IsDir():
-		n.Type = engine.DirectoryNode
+		n.Type = engine.PathDirectory
 	case info.Mode()&fs.ModeSymlink != 0:
-		n.Type = engine.LinkNode
+		n.Type = engine.PathLink
 		n.Target, err = os.Readlink(b.at(path))
 		b.check(err)
 	case info.Mode().IsRegular():
-		n.Type = engine.FileNode
+		n.Type = engine.PathFile
 		n.Digest = engine.Digest([]byte(b.read(path)))
 	default:
-		n.Type = engine.OtherNode
+		n.Type = engine.PathOther
 	}
 	return n
 }
@@ -99,16 +99,16 @@ func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrit
 	}
 	for _, e := range edits {
 		e.was = b.node(e.path)
-		if e.user == "" && e.was.Type == engine.NoNode {
+		if e.user == "" && e.was.Type == engine.PathMissing {
 			e.user = fmt.Sprint(os.Getuid())
 		}
-		if e.group == "" && e.was.Type == engine.NoNode {
+		if e.group == "" && e.was.Type == engine.PathMissing {
 			e.group = fmt.Sprint(os.Getgid())
 		}
 		if e.kind != e.was.Type {
 			e.user, e.group = fmt.Sprint(os.Getuid()), fmt.Sprint(os.Getgid())
 		}
-		if e.kind == engine.FileNode {
+		if e.kind == engine.PathFile {
 			text := data[e.path]
 			e.data = engine.Digest([]byte(text))
 			w.data[e.data] = []byte(text)
@@ -121,7 +121,7 @@ func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrit
 // contents are data for plan.
 type contents = map[string]string
 
-func file(path string) pathEdit { return pathEdit{path: path, kind: engine.FileNode, mode: 0o644} }
+func file(path string) pathEdit { return pathEdit{path: path, kind: engine.PathFile, mode: 0o644} }
 func gone(path string) pathEdit { return pathEdit{path: path, mode: -1} }
 
 // runScript runs a script with its uploads, in a process group of its own.
@@ -220,7 +220,7 @@ func (b *writeBox) listTree() string {
 			return err
 		}
 		when := info.ModTime().String()
-		if d.IsDir() || name == engine.AppliedPath {
+		if d.IsDir() || name == engine.RecordPath {
 			when = "" // temporary files have been in it; the record may have been put back
 		}
 		n := b.node(name)

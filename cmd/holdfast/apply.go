@@ -221,7 +221,7 @@ func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(contex
 	return func(_ context.Context, plan engine.Plan) error {
 		switch {
 		case saved != nil:
-			err := planner.Same(report.HideSensitive(plan, s.loaded.Sensitive), *saved)
+			err := planner.CheckSame(report.HideSensitive(plan, s.loaded.Sensitive), *saved)
 			if err == nil {
 				err = sameSecrets(plan, *saved, s.loaded.Sensitive)
 			}

@@ -140,7 +140,7 @@ func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
 // members since the previous sample.
 func (c *clusters) Sample(ctx context.Context, name string) engine.Sample {
 	facts := c.Gather(ctx, name)
-	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.Healthy(), Down: facts.Down(), Leader: facts.Leader()}
+	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.CountHealthy(), Down: facts.UnhealthyHosts(), Leader: facts.Leader()}
 	if facts.Problem != "" {
 		sample.Problems = append(sample.Problems, facts.Problem)
 	}

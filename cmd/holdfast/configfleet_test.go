@@ -193,7 +193,7 @@ func (f *configFleet) provision() {
 			}
 			f.check(os.WriteFile(path, data.Data, 0o600))
 			f.check(os.Chmod(path, file.Mode))
-			if file.Path != engine.AppliedPath {
+			if file.Path != engine.RecordPath {
 				first = path
 			}
 		}

@@ -136,19 +136,19 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 	var read []engine.Command
 	for _, w := range files {
 		node := f.Config.Nodes[w.path]
-		if node.Type == engine.FileNode && node.Digest == engine.Digest(w.data) {
+		if node.Type == engine.PathFile && node.Digest == engine.Digest(w.data) {
 			continue // only mode or owner change
 		}
 		c := report.Contents{Host: f.Host, Path: w.path, New: w.data}
 		switch {
-		case node.Type == engine.FileNode:
+		case node.Type == engine.PathFile:
 			c.Withheld = cmp.Or(w.why, report.WithholdReason(w.data, w.mode, s.loaded.Sensitive), report.WithholdReason(nil, node.Mode, nil))
-		case node.Type == engine.NoNode:
+		case node.Type == engine.PathMissing:
 			c.Withheld = cmp.Or(w.why, report.WithholdReason(w.data, w.mode, s.loaded.Sensitive))
 		default:
 			c.Withheld = "in the place of something that is no file"
 		}
-		if c.Withheld == "" && node.Type == engine.FileNode {
+		if c.Withheld == "" && node.Type == engine.PathFile {
 			read = append(read, readCommand(w.path))
 		}
 		list = append(list, c)
@@ -156,7 +156,7 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 	outputs, err := s.readOn(ctx, f.Host, read)
 	for i := range list {
 		node := f.Config.Nodes[list[i].Path]
-		if list[i].Withheld != "" || node.Type != engine.FileNode {
+		if list[i].Withheld != "" || node.Type != engine.PathFile {
 			continue
 		}
 		old := []byte(outputs[list[i].Path].Stdout)

@@ -67,7 +67,7 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 			continue
 		}
 		clusters = append(clusters, facts)
-		if facts.Problem != "" || len(facts.Alarms) > 0 || len(facts.Members) == 0 || facts.Healthy() < len(facts.Members) {
+		if facts.Problem != "" || len(facts.Alarms) > 0 || len(facts.Members) == 0 || facts.CountHealthy() < len(facts.Members) {
 			code = engine.ExitFailed
 		}
 	}

@@ -132,9 +132,9 @@ func (a *app) checkMayHold(ctx context.Context, s *site, force bool) error {
 		o, ok := s.forecastQuorum(ctx, c.Name, taken)
 		switch {
 		case !ok:
-		case o.Lost() && !force && !(c.AllowOutage && o.Voters <= 2 && o.Problem == ""):
+		case o.LosesQuorum() && !force && !(c.AllowOutage && o.Voters <= 2 && o.Problem == ""):
 			return failWith(engine.ExitRefused, fmt.Errorf("refused: %s; nothing was held. --force holds them all the same", textutil.Printable(o.String())))
-		case o.Lost(), o.Tight():
+		case o.LosesQuorum(), o.HasNoMargin():
 			fmt.Fprintf(a.stderr, "holdfast: warning: %s\n", textutil.Printable(o.String()))
 		}
 	}

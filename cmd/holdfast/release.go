@@ -37,7 +37,7 @@ func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
 				seen[i].err = err
 				return
 			}
-			reply, err := c.Run(ctx, rollout.Script{Text: hostscript.HoldLookScript(), Timeout: time.Minute})
+			reply, err := c.Run(ctx, rollout.Script{Text: hostscript.HoldProbeScript(), Timeout: time.Minute})
 			seen[i].err, seen[i].text = err, reply.Stdout
 			seen[i].hold, seen[i].problem = hostscript.ReadHold(engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code})
 		})

@@ -50,7 +50,7 @@ func (a *app) runRender(ctx context.Context, name string) error {
 		return err
 	}
 	mode := 0o600
-	text, err := g.loaded.Ignition(engine.File{Path: engine.AppliedPath, Contents: modules.InitialRecord(*g.compact), Mode: &mode})
+	text, err := g.loaded.Ignition(engine.File{Path: engine.RecordPath, Contents: modules.InitialRecord(*g.compact), Mode: &mode})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func sameSecrets(p, saved engine.Plan, sensitive []string) error {
 // plan.
 func secretsOf(p engine.Plan, sensitive []string) []string {
 	var secrets []string
-	for _, text := range planner.Compared(p) {
+	for _, text := range planner.ComparedTexts(p) {
 		if report.HideSensitive(text, sensitive) != text {
 			secrets = append(secrets, text)
 		}

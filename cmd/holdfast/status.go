@@ -66,7 +66,7 @@ func (a *app) runStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return exitWith(planner.Verdict(status).Exit)
+	return exitWith(planner.StatusVerdict(status).Exit)
 }
 
 // narrowToSelected limits the site to the selected hosts, their pools and their

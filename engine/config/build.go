@@ -59,13 +59,13 @@ func (b *builder) buildSystem() {
 	}
 }
 
-func (b *builder) extensionPlace(name string) engine.Place {
+func (b *builder) extensionPlace(name string) engine.SourcePosition {
 	for _, d := range slices.Backward(b.docs) {
 		if i := slices.Index(d.spec.Extensions, name); i >= 0 {
 			return d.specPlace("extensions", i)
 		}
 	}
-	return engine.Place{}
+	return engine.SourcePosition{}
 }
 
 func sortUnique(list []string) []string {

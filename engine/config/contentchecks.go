@@ -49,6 +49,6 @@ func fullContents(f engine.File) []byte {
 	return append(f.Contents[:len(f.Contents):len(f.Contents)], f.Append...)
 }
 
-func (b *builder) contentsPlace(f engine.File) engine.Place {
+func (b *builder) contentsPlace(f engine.File) engine.SourcePosition {
 	return b.places.entryPlace("node "+f.Path, "contents")
 }

@@ -31,11 +31,11 @@ type document struct {
 	report           *problems
 }
 
-func (d *document) ignitionPlace(p fieldPath) engine.Place {
+func (d *document) ignitionPlace(p fieldPath) engine.SourcePosition {
 	return d.documentPlace(d.prefix.with(p...))
 }
 
-func (d *document) documentPlace(p fieldPath) engine.Place {
+func (d *document) documentPlace(p fieldPath) engine.SourcePosition {
 	shown := p
 	if d.butane {
 		p = snakePath(p)
@@ -44,7 +44,7 @@ func (d *document) documentPlace(p fieldPath) engine.Place {
 	if d.butane {
 		shown = p[:steps]
 	}
-	return engine.Place{File: d.file, Line: n.line, Column: n.column, Path: shown.String()}
+	return engine.SourcePosition{File: d.file, Line: n.line, Column: n.column, Path: shown.String()}
 }
 
 func (d *document) addError(p fieldPath, format string, args ...any) {

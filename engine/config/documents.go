@@ -19,7 +19,7 @@ func (l *loader) readFile(p string) []*document {
 	shown := l.displayPath(p)
 	text, wrong := l.readText(p)
 	if wrong != "" {
-		l.problems.addError(engine.Place{File: shown}, "%s", wrong)
+		l.problems.addError(engine.SourcePosition{File: shown}, "%s", wrong)
 		return nil
 	}
 	return l.readDocuments(Text{Name: path.Base(p), Dir: path.Dir(shown), Data: text}, shown)
@@ -59,7 +59,7 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 	stem := strings.TrimSuffix(t.Name, path.Ext(t.Name))
 	text := strings.TrimPrefix(t.Data, "\xef\xbb\xbf")
 	if wrong := l.src.Cache.contents.countText(len(text)); wrong != "" {
-		l.problems.addError(engine.Place{File: shown}, "%s", wrong)
+		l.problems.addError(engine.SourcePosition{File: shown}, "%s", wrong)
 		return nil
 	}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -83,14 +83,14 @@ func (l *loader) readDocuments(t Text, shown string) []*document {
 		n.dropLongText()
 	}
 	if len(docs) == 0 && len(l.problems.errors) == before {
-		l.problems.addError(engine.Place{File: shown}, "has no document; write one, or remove the file")
+		l.problems.addError(engine.SourcePosition{File: shown}, "has no document; write one, or remove the file")
 	}
 	return nameDocuments(docs, stem)
 }
 
 func (l *loader) splitChunks(text, shown string) []yamlChunk {
 	if strings.Count(text, "\n---")+strings.Count(text, "\n...") > maxYAMLDocuments {
-		l.problems.addError(engine.Place{File: shown}, "has more than %d documents; write fewer into one file", maxYAMLDocuments)
+		l.problems.addError(engine.SourcePosition{File: shown}, "has more than %d documents; write fewer into one file", maxYAMLDocuments)
 		return nil
 	}
 	return splitYAML([]byte(text))
@@ -127,7 +127,7 @@ func (l *loader) refuseListFields(n *node, shown string) {
 		switch k.name {
 		case "apiVersion", "kind", "metadata", "items":
 		default:
-			l.problems.addError(engine.Place{File: shown, Line: k.line, Column: k.column, Path: shortenName(k.name)}, "is not a field of a list; remove it")
+			l.problems.addError(engine.SourcePosition{File: shown, Line: k.line, Column: k.column, Path: shortenName(k.name)}, "is not a field of a list; remove it")
 		}
 	}
 }

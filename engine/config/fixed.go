@@ -15,7 +15,7 @@ import (
 // stores digests, because a LUKS key file is a secret.
 func (b *builder) buildFixed() []engine.Fixed {
 	var list []engine.Fixed
-	add := func(name string, value any, at engine.Place) {
+	add := func(name string, value any, at engine.SourcePosition) {
 		text, err := json.Marshal(value)
 		if err != nil { // cannot happen: the value was decoded from JSON
 			b.problems.addError(at, "cannot be written as JSON")
@@ -52,7 +52,7 @@ func (b *builder) buildFixed() []engine.Fixed {
 	return list
 }
 
-func (b *builder) sectionPlace(p ...any) engine.Place {
+func (b *builder) sectionPlace(p ...any) engine.SourcePosition {
 	for _, d := range slices.Backward(b.docs) {
 		want := d.prefix.with(p...)
 		if d.butane {
@@ -62,14 +62,14 @@ func (b *builder) sectionPlace(p ...any) engine.Place {
 			return d.ignitionPlace(p)
 		}
 	}
-	return engine.Place{}
+	return engine.SourcePosition{}
 }
 
-func (b *builder) fipsPlace() engine.Place {
+func (b *builder) fipsPlace() engine.SourcePosition {
 	for _, d := range slices.Backward(b.docs) {
 		if d.spec.FIPS {
 			return d.specPlace("fips")
 		}
 	}
-	return engine.Place{}
+	return engine.SourcePosition{}
 }

@@ -77,13 +77,13 @@ type Loaded struct {
 
 	merged        types.Config
 	contents      *contentStore
-	settingPlaces map[string]engine.Place
+	settingPlaces map[string]engine.SourcePosition
 }
 
 // SettingPlace returns the place of the last document that has a setting:
 // osImageURL, baseOSExtensionsContainerImage, extensions, kernelType,
 // kernelArguments or fips.
-func (l Loaded) SettingPlace(setting string) engine.Place { return l.settingPlaces[setting] }
+func (l Loaded) SettingPlace(setting string) engine.SourcePosition { return l.settingPlaces[setting] }
 
 // Load reads, checks and merges documents. Within each path it merges as the
 // Machine Config Operator does. Its error is an Errors with all problems.
@@ -100,7 +100,7 @@ func Load(src Source) (Loaded, error) {
 		docs = append(docs, found...)
 	}
 	if len(src.Paths) == 0 {
-		l.problems.addError(engine.Place{}, "no document is named; name a file or a folder of documents")
+		l.problems.addError(engine.SourcePosition{}, "no document is named; name a file or a folder of documents")
 	}
 	if err := l.problems.asError(); err != nil {
 		return Loaded{}, err
@@ -155,7 +155,7 @@ func (l *loader) readOnce(known map[string]*cachedDocuments, p string, read func
 }
 
 func (l *loader) readPath(p string) []*document {
-	at := engine.Place{File: l.displayPath(p)}
+	at := engine.SourcePosition{File: l.displayPath(p)}
 	info, err := fs.Stat(l.src.FS, p)
 	if err != nil {
 		l.problems.addError(at, "cannot be read: %v", errorWithoutPath(err))
@@ -176,7 +176,7 @@ func (l *loader) readPath(p string) []*document {
 	l.refuseSameNames(docs)
 	for _, f := range others {
 		if !slices.ContainsFunc(docs, func(d *document) bool { return d.butane && d.source.namesLocalFile(path.Base(f)) }) {
-			l.problems.addWarning(engine.Place{File: l.displayPath(f)}, "is ignored: its name does not end in %s, and no document uses it as a local file", strings.Join(extensions, ", "))
+			l.problems.addWarning(engine.SourcePosition{File: l.displayPath(f)}, "is ignored: its name does not end in %s, and no document uses it as a local file", strings.Join(extensions, ", "))
 		}
 	}
 	return docs
@@ -190,7 +190,7 @@ var extensions = []string{".bu", ".ign", ".json", ".yaml", ".yml"}
 func (l *loader) listFolder(p string) (files, others []string) {
 	list, err := fs.ReadDir(l.src.FS, p)
 	if err != nil {
-		l.problems.addError(engine.Place{File: l.displayPath(p)}, "cannot be read: %v", errorWithoutPath(err))
+		l.problems.addError(engine.SourcePosition{File: l.displayPath(p)}, "cannot be read: %v", errorWithoutPath(err))
 		return nil, nil
 	}
 	for _, e := range list {
@@ -211,7 +211,7 @@ func (l *loader) listFolder(p string) (files, others []string) {
 func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	for _, d := range found {
 		if slices.ContainsFunc(before, func(x *document) bool { return x.file == d.file }) {
-			l.problems.addError(engine.Place{File: d.file}, "is listed twice, the second time by %s; remove one: appended contents would be added twice", l.displayPath(p))
+			l.problems.addError(engine.SourcePosition{File: d.file}, "is listed twice, the second time by %s; remove one: appended contents would be added twice", l.displayPath(p))
 		}
 	}
 }
@@ -222,7 +222,7 @@ func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {
 		if other := seen[d.name]; other != nil {
-			l.problems.addError(engine.Place{File: d.file, Line: d.source.line}, "has the same name %s as a document in %s; rename one: documents are merged in the order of their names", shortenName(d.name), other.file)
+			l.problems.addError(engine.SourcePosition{File: d.file, Line: d.source.line}, "has the same name %s as a document in %s; rename one: documents are merged in the order of their names", shortenName(d.name), other.file)
 		}
 		seen[d.name] = d
 	}

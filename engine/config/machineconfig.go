@@ -126,7 +126,7 @@ func (d *document) checkSpec() {
 	}
 }
 
-func (d *document) specPlace(p ...any) engine.Place {
+func (d *document) specPlace(p ...any) engine.SourcePosition {
 	if d.butane {
 		return d.documentPlace(fieldPath{"openshift"}.with(p...))
 	}

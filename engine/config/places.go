@@ -70,15 +70,15 @@ func locateEntries(docs []*document) places {
 	return known
 }
 
-func (k places) entryPlace(key string, field ...any) engine.Place {
+func (k places) entryPlace(key string, field ...any) engine.SourcePosition {
 	o, ok := k[key]
 	if !ok {
-		return engine.Place{}
+		return engine.SourcePosition{}
 	}
 	return o.doc.ignitionPlace(o.at.with(field...))
 }
 
-func (k places) pathPlace(merged types.Config, p fieldPath) engine.Place {
+func (k places) pathPlace(merged types.Config, p fieldPath) engine.SourcePosition {
 	if len(p) >= 3 {
 		for _, e := range listEntries(merged) {
 			if e.at[0] == p[0] && e.at[1] == p[1] && e.at[2] == p[2] {
@@ -86,5 +86,5 @@ func (k places) pathPlace(merged types.Config, p fieldPath) engine.Place {
 			}
 		}
 	}
-	return engine.Place{Path: p.String()}
+	return engine.SourcePosition{Path: p.String()}
 }

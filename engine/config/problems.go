@@ -11,7 +11,7 @@ import (
 
 // Problem is one error or warning about a document.
 type Problem struct {
-	Place engine.Place
+	Place engine.SourcePosition
 	Text  string // cause and next step; never a value of the document
 }
 
@@ -34,13 +34,13 @@ func (e Errors) Error() string {
 type problems struct {
 	errors   Errors
 	warnings Errors
-	silenced map[engine.Place]bool // places without paths at which further errors are dropped
+	silenced map[engine.SourcePosition]bool // places without paths at which further errors are dropped
 }
 
 // silencePlace drops further errors at a place.
-func (p *problems) silencePlace(at engine.Place) {
+func (p *problems) silencePlace(at engine.SourcePosition) {
 	if p.silenced == nil {
-		p.silenced = map[engine.Place]bool{}
+		p.silenced = map[engine.SourcePosition]bool{}
 	}
 	at.Path = ""
 	p.silenced[at] = true
@@ -50,14 +50,14 @@ func (p *problems) silencePlace(at engine.Place) {
 // warnings.
 const maxProblems = 10_000
 
-func (p *problems) addError(at engine.Place, format string, args ...any) {
-	if place := (engine.Place{File: at.File, Line: at.Line, Column: at.Column}); len(p.errors) >= maxProblems || p.silenced[place] {
+func (p *problems) addError(at engine.SourcePosition, format string, args ...any) {
+	if place := (engine.SourcePosition{File: at.File, Line: at.Line, Column: at.Column}); len(p.errors) >= maxProblems || p.silenced[place] {
 		return
 	}
 	p.errors = append(p.errors, Problem{Place: at, Text: fmt.Sprintf(format, args...)})
 }
 
-func (p *problems) addWarning(at engine.Place, format string, args ...any) {
+func (p *problems) addWarning(at engine.SourcePosition, format string, args ...any) {
 	if len(p.warnings) >= maxProblems {
 		return
 	}
@@ -91,7 +91,7 @@ func sortProblems(list Errors) Errors {
 		return a.Place.Column - b.Place.Column
 	})
 	list = slices.CompactFunc(list, func(a, b Problem) bool { return a == b })
-	known := map[engine.Place]bool{}
+	known := map[engine.SourcePosition]bool{}
 	for _, p := range list {
 		known[p.Place] = known[p.Place] || p.Text != unknownProblem
 	}

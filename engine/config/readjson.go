@@ -16,7 +16,7 @@ const maxDepth = 100
 
 func readJSON(file, text string, report *problems) *node {
 	if !utf8.ValidString(text) {
-		report.addError(engine.Place{File: file}, "is not UTF-8 text; save it as UTF-8")
+		report.addError(engine.SourcePosition{File: file}, "is not UTF-8 text; save it as UTF-8")
 		return nil
 	}
 	r := &jsonReader{file: file, text: text, report: report, line: 1, names: map[string]string{}}
@@ -26,7 +26,7 @@ func readJSON(file, text string, report *problems) *node {
 		err = r.expectEnd()
 	}
 	if err != nil {
-		report.addError(engine.Place{File: file, Line: r.line, Column: r.column()}, "%s", err)
+		report.addError(engine.SourcePosition{File: file, Line: r.line, Column: r.column()}, "%s", err)
 		return nil
 	}
 	return n
@@ -229,7 +229,7 @@ func (r *jsonReader) readObject(n *node, depth int) error {
 			return err
 		}
 		if !seen.add(k.name) {
-			r.report.addError(engine.Place{File: r.file, Line: k.line, Column: k.column}, "field %s is duplicated; keep one", shortenName(k.name))
+			r.report.addError(engine.SourcePosition{File: r.file, Line: k.line, Column: k.column}, "field %s is duplicated; keep one", shortenName(k.name))
 		} else {
 			n.keys, n.items = append(n.keys, k), append(n.items, item)
 		}

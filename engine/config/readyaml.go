@@ -55,16 +55,16 @@ var yamlLine = regexp.MustCompile(`line (\d+)`)
 func readYAML(file string, c yamlChunk, report *problems) *node {
 	r := &yamlReader{file: file, linesBefore: c.line, report: report}
 	if !utf8.Valid(c.text) {
-		report.addError(engine.Place{File: file, Line: c.line + 1}, "is not UTF-8 text; save it as UTF-8")
+		report.addError(engine.SourcePosition{File: file, Line: c.line + 1}, "is not UTF-8 text; save it as UTF-8")
 		return nil
 	}
 	if hasTooManyValues(c.text) {
-		report.addError(engine.Place{File: file, Line: c.line + 1}, "has more than %d values; split the document", maxNodes)
+		report.addError(engine.SourcePosition{File: file, Line: c.line + 1}, "has more than %d values; split the document", maxNodes)
 		return nil
 	}
 	var root yaml.Node
 	if err := yaml.Unmarshal(c.text, &root); err != nil {
-		at := engine.Place{File: file, Line: c.line + 1}
+		at := engine.SourcePosition{File: file, Line: c.line + 1}
 		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 			if line, err := strconv.Atoi(m[1]); err == nil {
 				at.Line = c.line + line
@@ -105,7 +105,7 @@ type yamlReader struct {
 }
 
 func (r *yamlReader) addError(y *yaml.Node, format string, args ...any) {
-	r.report.addError(engine.Place{File: r.file, Line: r.linesBefore + y.Line, Column: y.Column}, format, args...)
+	r.report.addError(engine.SourcePosition{File: r.file, Line: r.linesBefore + y.Line, Column: y.Column}, format, args...)
 }
 
 func (r *yamlReader) readValue(y *yaml.Node, depth int) *node {

@@ -8,16 +8,20 @@ import (
 
 // settingPlaces returns the place of each system setting in the last document
 // that has it. For the OS image, it is the document whose image is in effect.
-func (b *builder) settingPlaces() map[string]engine.Place {
-	found := map[string]engine.Place{}
-	note := func(name string, said bool, at func() engine.Place) {
+func (b *builder) settingPlaces() map[string]engine.SourcePosition {
+	found := map[string]engine.SourcePosition{}
+	note := func(name string, said bool, at func() engine.SourcePosition) {
 		if _, known := found[name]; said && !known {
 			found[name] = at()
 		}
 	}
 	for _, d := range slices.Backward(b.docs) {
-		spec := func(p ...any) func() engine.Place { return func() engine.Place { return d.specPlace(p...) } }
-		ign := func(p ...any) func() engine.Place { return func() engine.Place { return d.ignitionPlace(p) } }
+		spec := func(p ...any) func() engine.SourcePosition {
+			return func() engine.SourcePosition { return d.specPlace(p...) }
+		}
+		ign := func(p ...any) func() engine.SourcePosition {
+			return func() engine.SourcePosition { return d.ignitionPlace(p) }
+		}
 		s, k := d.spec, d.ignition.KernelArguments
 		note("osImageURL", s.OSImageURL != "" && s.OSImageURL == b.spec.OSImageURL, spec("osImageURL"))
 		note("baseOSExtensionsContainerImage", s.BaseOSExtensionsContainerImage != "", spec("baseOSExtensionsContainerImage"))

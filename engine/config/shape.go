@@ -18,8 +18,8 @@ type shapeChecker struct {
 	fields map[reflect.Type]map[string]reflect.Type
 }
 
-func (s shapeChecker) nodePlace(n *node, p fieldPath) engine.Place {
-	return engine.Place{File: s.file, Line: n.line, Column: n.column, Path: p.String()}
+func (s shapeChecker) nodePlace(n *node, p fieldPath) engine.SourcePosition {
+	return engine.SourcePosition{File: s.file, Line: n.line, Column: n.column, Path: p.String()}
 }
 
 func (s *shapeChecker) checkValue(n *node, t reflect.Type, p fieldPath) {
@@ -75,7 +75,7 @@ func (s *shapeChecker) checkObject(n *node, t reflect.Type, p fieldPath) {
 	for i, k := range n.keys {
 		field, ok := fields[k.name]
 		if !ok {
-			at := engine.Place{File: s.file, Line: k.line, Column: k.column, Path: p.with(k.name).String()}
+			at := engine.SourcePosition{File: s.file, Line: k.line, Column: k.column, Path: p.with(k.name).String()}
 			s.report.addError(at, "is not a field of %s; %s", s.format, fieldAdvice(k.name, fields))
 			continue
 		}

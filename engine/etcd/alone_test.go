@@ -122,7 +122,7 @@ func breaks(t *testing.T, cluster *etcdtest.Cluster) {
 		return n, nil
 	})))
 	facts := client.Gather(t.Context())
-	if facts.Healthy() != 0 {
+	if facts.CountHealthy() != 0 {
 		t.Errorf("facts %+v", facts)
 	}
 	text := facts.Problem

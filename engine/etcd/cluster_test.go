@@ -74,7 +74,7 @@ func contains(t *testing.T, text string, parts ...string) {
 
 func wellFacts(t *testing.T, facts engine.ClusterFacts, n int) {
 	t.Helper()
-	if facts.Problem != "" || len(facts.Alarms) > 0 || len(facts.Members) != n || facts.Healthy() != n || facts.Leader() == "" {
+	if facts.Problem != "" || len(facts.Alarms) > 0 || len(facts.Members) != n || facts.CountHealthy() != n || facts.Leader() == "" {
 		t.Fatalf("not a well cluster of %d: %+v", n, facts)
 	}
 }

@@ -41,7 +41,7 @@ func leaveHoles(t *testing.T, cluster *etcdtest.Cluster, member *etcdtest.Member
 
 func sizeOn(t *testing.T, client *etcd.Cluster, host string) int64 {
 	t.Helper()
-	facts := see(t, client, func(f engine.ClusterFacts) bool { return f.Healthy() == len(f.Members) && f.Problem == "" })
+	facts := see(t, client, func(f engine.ClusterFacts) bool { return f.CountHealthy() == len(f.Members) && f.Problem == "" })
 	return member(t, facts, host).DBBytes
 }
 

@@ -71,7 +71,7 @@ func TestFarCluster(t *testing.T) {
 			cfg := cfg
 			cfg.Timeout = c.timeout
 			facts := open(t, cfg).Gather(t.Context())
-			if c.well && (facts.Healthy() != 3 || facts.Problem != "") {
+			if c.well && (facts.CountHealthy() != 3 || facts.Problem != "") {
 				t.Errorf("facts %+v", facts)
 			}
 			if !c.well && !strings.Contains(facts.Problem, "no member answers") {

@@ -45,7 +45,7 @@ func dialling(host, address string) func(*etcd.Config) {
 func frozen(t *testing.T, cluster *etcdtest.Cluster) {
 	short := func(c *etcd.Config) { c.Timeout = time.Second }
 	client := open(t, config(cluster, short, dialling("etcd-2", silent(t))))
-	facts := see(t, client, func(f engine.ClusterFacts) bool { return f.Healthy() == 2 && f.Margin() == 0 })
+	facts := see(t, client, func(f engine.ClusterFacts) bool { return f.CountHealthy() == 2 && f.Margin() == 0 })
 	contains(t, member(t, facts, "etcd-2").Problem, "does not answer")
 	if _, err := client.Scrape(t.Context(), "etcd-2"); err == nil {
 		t.Error("scraped a frozen host")
@@ -60,7 +60,7 @@ func comeBack(t *testing.T, cluster *etcdtest.Cluster, client *etcd.Cluster) {
 	m.Stop()
 	facts := client.Gather(t.Context())
 	down := member(t, facts, m.Host)
-	if down.Healthy || facts.Healthy() != 2 {
+	if down.Healthy || facts.CountHealthy() != 2 {
 		t.Fatalf("facts %+v", facts)
 	}
 	contains(t, down.Problem, "refused")
@@ -127,7 +127,7 @@ func learner(t *testing.T, cluster *etcdtest.Cluster) {
 	client := open(t, config(cluster))
 	facts := client.Gather(t.Context())
 	got := member(t, facts, m.Host)
-	if facts.Problem != "" || !got.Learner || got.Healthy || len(facts.Voters()) != 3 || facts.Healthy() != 3 {
+	if facts.Problem != "" || !got.Learner || got.Healthy || len(facts.Voters()) != 3 || facts.CountHealthy() != 3 {
 		t.Errorf("facts %+v", facts)
 	}
 	contains(t, got.Problem, "learner")
@@ -147,7 +147,7 @@ func unstarted(t *testing.T, cluster *etcdtest.Cluster) {
 	m := cluster.AddUnstarted(t)
 	facts := open(t, config(cluster)).Gather(t.Context())
 	got := member(t, facts, m.Host) // placed by the address in its peer URL
-	if got.Healthy || facts.Healthy() != 3 || got.Name != got.ID {
+	if got.Healthy || facts.CountHealthy() != 3 || got.Name != got.ID {
 		t.Errorf("facts %+v", facts)
 	}
 	contains(t, got.Problem, "has not started", "etcdctl member remove "+got.ID)
@@ -216,7 +216,7 @@ func noQuorum(t *testing.T, cluster *etcdtest.Cluster) {
 		}
 	}
 	facts := see(t, client, func(f engine.ClusterFacts) bool { return len(f.Members) > 0 })
-	if facts.Healthy() != 0 || facts.Margin() != -2 {
+	if facts.CountHealthy() != 0 || facts.Margin() != -2 {
 		t.Errorf("facts %+v", facts)
 	}
 	contains(t, member(t, facts, last.Host).Problem, "linearizable read: no answer in time")

@@ -86,7 +86,7 @@ func (b *box) run(script string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-func (b *box) must(script string) string {
+func (b *box) mustRun(script string) string {
 	b.t.Helper()
 	out, errs, code := b.run(script)
 	if code != 0 || errs != "" {
@@ -95,7 +95,7 @@ func (b *box) must(script string) string {
 	return out
 }
 
-func (b *box) refused(script string) string {
+func (b *box) mustBeRefused(script string) string {
 	b.t.Helper()
 	out, errs, code := b.run(script)
 	if code != hostscript.ScriptHeld || !strings.Contains(errs, "hold: ") {
@@ -139,5 +139,5 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// by is a run of a bastion without an identity.
-func by(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }
+// ownerOf is a run of a bastion without an identity.
+func ownerOf(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }

@@ -57,9 +57,9 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 	scripts := map[string]string{
 		"take":    hostscript.HoldScript(runHold("r1"), hour, "", nil),
 		"adopt":   hostscript.HoldScript(runHold("r1"), hour, "r0", nil),
-		"renew":   hostscript.RenewScript(by("r0"), hour),
-		"fail":    hostscript.FailHoldScript(by("r0"), "reason", "step"),
-		"release": hostscript.ReleaseScript(by("r0"), engine.Release{}),
+		"renew":   hostscript.RenewScript(ownerOf("r0"), hour),
+		"fail":    hostscript.FailHoldScript(ownerOf("r0"), "reason", "step"),
+		"release": hostscript.ReleaseScript(ownerOf("r0"), engine.Release{}),
 	}
 	helper := engine.RebootHelpers()[0]
 	for name, script := range scripts {
@@ -69,7 +69,7 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 				b := newBox(t)
 				b.unit(helper)
 				if name != "take" {
-					b.must(hostscript.HoldScript(runHold("r0"), hour, "", nil))
+					b.mustRun(hostscript.HoldScript(runHold("r0"), hour, "", nil))
 				}
 				b.killAt(n)
 				_, _, code := b.run(script)
@@ -80,10 +80,10 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 				}
 				for _, run := range []string{"r0", "r1"} {
 					if h != nil && h.Run == run {
-						b.must(hostscript.ReleaseScript(by(run), engine.Release{}))
+						b.mustRun(hostscript.ReleaseScript(ownerOf(run), engine.Release{}))
 					}
 				}
-				b.must(hostscript.ReleaseScript(by("r1"), engine.Release{}))
+				b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
 				if !b.active(helper) {
 					t.Fatalf("killed at command %d: %s does not run again after the release", n, helper)
 				}

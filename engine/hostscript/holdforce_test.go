@@ -18,7 +18,7 @@ func TestAHoldThatNobodyCanReadIsEnded(t *testing.T) {
 		b := newBox(t)
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
-		shown, _, _ := b.run(hostscript.HoldLookScript())
+		shown, _, _ := b.run(hostscript.HoldProbeScript())
 		if _, _, code := b.run(hostscript.EndHoldScript(shown + "x")); code != hostscript.ScriptHeld {
 			t.Errorf("%s: what was not shown is ended, exit status %d", name, code)
 		}
@@ -31,9 +31,9 @@ func TestAHoldThatNobodyCanReadIsEnded(t *testing.T) {
 	}
 	b := newBox(t)
 	check(t, os.MkdirAll(b.root+engine.HoldPath+"/x", 0o700))
-	b.must(hostscript.EndHoldScript(""))
-	b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
-	shown, _, _ := b.run(hostscript.HoldLookScript())
-	b.must(hostscript.EndHoldScript(shown))
-	b.must(hostscript.EndHoldScript(shown)) // its answer may have been lost
+	b.mustRun(hostscript.EndHoldScript(""))
+	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	shown, _, _ := b.run(hostscript.HoldProbeScript())
+	b.mustRun(hostscript.EndHoldScript(shown))
+	b.mustRun(hostscript.EndHoldScript(shown)) // its answer may have been lost
 }

@@ -24,10 +24,10 @@ func TestHoldOfAHostWithThousandsOfServices(t *testing.T) {
 			for i := range c.services {
 				h.Units = append(h.Units, fmt.Sprintf("%0*d.service", c.length-len(".service"), i))
 			}
-			b.must(hostscript.HoldScript(h, hour, "", nil))
+			b.mustRun(hostscript.HoldScript(h, hour, "", nil))
 			look := func() *engine.Hold {
 				t.Helper()
-				out, errs, code := b.run(hostscript.HoldLookScript())
+				out, errs, code := b.run(hostscript.HoldProbeScript())
 				got, problem := hostscript.ReadHold(engine.Output{Stdout: out, Stderr: errs, Code: code})
 				if problem != "" {
 					t.Fatal(problem)
@@ -40,12 +40,12 @@ func TestHoldOfAHostWithThousandsOfServices(t *testing.T) {
 			}
 			next := runHold("r2")
 			next.Units = got.Units
-			b.must(hostscript.HoldScript(next, hour, "r1", nil))
-			b.must(hostscript.FailHoldScript(by("r2"), strings.Repeat("\n", 100_000), "wait for units"))
+			b.mustRun(hostscript.HoldScript(next, hour, "r1", nil))
+			b.mustRun(hostscript.FailHoldScript(ownerOf("r2"), strings.Repeat("\n", 100_000), "wait for units"))
 			if got := look(); got.Run != "r2" || len(got.Units) != c.kept || got.Step != "wait for units" {
 				t.Errorf("adopted and failed: run %s, %d units, step %q", got.Run, len(got.Units), got.Step)
 			}
-			b.must(hostscript.ReleaseScript(by("r2"), engine.Release{}))
+			b.mustRun(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}))
 			if b.hold() != nil {
 				t.Error("is still held")
 			}

@@ -27,16 +27,16 @@ const (
 func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine.Rollout) string {
 	t := engine.TakeHold{For: lasts, Adopt: adopt}
 	if roll != nil {
-		t.Targets, t.Began, t.Number = roll.Targets, roll.Run, roll.Number
+		t.Targets, t.RolloutRun, t.RolloutNumber = roll.Targets, roll.Run, roll.Number
 	}
-	return TakeScript(h, t)
+	return TakeHoldScript(h, t)
 }
 
-// TakeScript gives the HoldScript of a step. The hold that it adopts has to be
+// TakeHoldScript gives the HoldScript of a step. The hold that it adopts has to be
 // as it was seen: a run that was taken for dead, or whose hold had expired, and
 // that has renewed it since, lives.
-func TakeScript(h engine.Hold, t engine.TakeHold) string {
-	h = Bounded(h)
+func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
+	h = TruncateHold(h)
 	var head []string
 	for _, f := range [][2]string{
 		{"kind", string(h.Kind)},
@@ -46,7 +46,7 @@ func TakeScript(h engine.Hold, t engine.TakeHold) string {
 		{"reason", h.Reason},
 		{"ticket", h.Ticket},
 		{"step", h.Step},
-		{"from", h.From},
+		{"from", h.PreviousOS},
 	} {
 		if f[1] != "" || f[0] == "reason" {
 			head = append(head, jsonField(f[0], f[1])+",")
@@ -64,15 +64,15 @@ func TakeScript(h engine.Hold, t engine.TakeHold) string {
 		adoptLine = jsonField("run", t.Adopt)
 	}
 	seenLine := ""
-	if !t.Seen.IsZero() {
-		seenLine = jsonField("renewed", t.Seen.UTC().Format(time.RFC3339))
+	if !t.Renewed.IsZero() {
+		seenLine = jsonField("renewed", t.Renewed.UTC().Format(time.RFC3339))
 	}
 	note := ""
 	if len(t.Targets) > 0 {
 		targets, _ := json.Marshal(t.Targets) // a map of strings always marshals, by key
-		note = jsonField("run", t.Began) + ",\n" + `"targets":` + string(targets)
-		if t.Number > 0 {
-			note += fmt.Sprintf(",\n\"number\":%d", t.Number)
+		note = jsonField("run", t.RolloutRun) + ",\n" + `"targets":` + string(targets)
+		if t.RolloutNumber > 0 {
+			note += fmt.Sprintf(",\n\"number\":%d", t.RolloutNumber)
 		}
 	}
 	return holdVars(h.Owner()) +
@@ -81,8 +81,8 @@ func TakeScript(h engine.Hold, t engine.TakeHold) string {
 		"note=" + Quote(note) + "\n" +
 		"rollout=" + RolloutPath + "\n" +
 		"head=" + Quote(strings.Join(head, "\n")) + "\n" +
-		"lasts=" + seconds(t.For) + "\n" +
-		"motd=" + Quote(motd(h)) + "\n" +
+		"lasts=" + inSeconds(t.For) + "\n" +
+		"motd=" + Quote(noticeText(h)) + "\n" +
 		holdLib + takeBody
 }
 
@@ -90,7 +90,7 @@ func TakeScript(h engine.Hold, t engine.TakeHold) string {
 // from now. A hold without an end keeps none. It exits with ScriptHeld, and
 // prints the hold there is, if it is not the run's.
 func RenewScript(owner engine.HoldOwner, lasts engine.Duration) string {
-	return holdVars(owner) + "lasts=" + seconds(lasts) + "\nfailed=\n" + holdLib + rewriteBody
+	return holdVars(owner) + "lasts=" + inSeconds(lasts) + "\nfailed=\n" + holdLib + rewriteBody
 }
 
 // FailHoldScript gives the script that notes in the run's own hold at which
@@ -98,7 +98,7 @@ func RenewScript(owner engine.HoldOwner, lasts engine.Duration) string {
 // until a later run of the same bastion takes it up, or a person releases it.
 // It exits with ScriptHeld like RenewScript.
 func FailHoldScript(owner engine.HoldOwner, reason, step string) string {
-	failed := jsonField("reason", shortened(reason)) + ",\n" + jsonField("step", shortened(step)) + ","
+	failed := jsonField("reason", truncateText(reason)) + ",\n" + jsonField("step", truncateText(step)) + ","
 	return holdVars(owner) + "lasts=0\nfailed=" + Quote(failed) + "\n" + holdLib + rewriteBody
 }
 
@@ -122,7 +122,7 @@ func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 		holdLib + releaseBody
 }
 
-// EndHoldScript returns the script that ends whatever hold a HoldLookScript has
+// EndHoldScript returns the script that ends whatever hold a HoldProbeScript has
 // printed, also one that nobody can read. If there is another by now, that is
 // printed and stays: ScriptHeld.
 func EndHoldScript(printed string) string {
@@ -150,7 +150,7 @@ func checkSnippet(must bool, owners ...engine.HoldOwner) string {
 	var own []string
 	for _, o := range owners {
 		if o.Run != "" {
-			own = append(own, "*"+Quote(lines(o))+"*) ;;\n")
+			own = append(own, "*"+Quote(ownerLines(o))+"*) ;;\n")
 		}
 	}
 	missing := ""
@@ -186,7 +186,7 @@ fi
 func holdVars(owner engine.HoldOwner) string {
 	own := ""
 	if owner.Run != "" {
-		own = lines(owner)
+		own = ownerLines(owner)
 	}
 	return "set -eu\numask 077\nexport LC_ALL=C\n" +
 		"dir=" + engine.StateDir + "\nfile=" + engine.HoldPath + "\n" +
@@ -196,8 +196,8 @@ func holdVars(owner engine.HoldOwner) string {
 		"own=" + Quote(own) + "\nshown=\nmost=" + fmt.Sprint(MaxHold+1) + "\n"
 }
 
-// lines are the owner's lines of the hold, as the scripts write and find them.
-func lines(o engine.HoldOwner) string {
+// ownerLines are the owner's lines of the hold, as the scripts write and find them.
+func ownerLines(o engine.HoldOwner) string {
 	if o.Bastion == "" {
 		return jsonField("run", o.Run)
 	}
@@ -212,13 +212,13 @@ func jsonField(name, value string) string {
 	return `"` + name + `":` + string(text)
 }
 
-func seconds(d engine.Duration) string {
+func inSeconds(d engine.Duration) string {
 	return fmt.Sprint(int64(time.Duration(d) / time.Second))
 }
 
-// motd is the sentence for who logs in, less its end, without characters that
+// noticeText is the sentence for who logs in, less its end, without characters that
 // a terminal would obey.
-func motd(h engine.Hold) string {
+func noticeText(h engine.Hold) string {
 	s := fmt.Sprintf("holdfast: this host is held by %s for %q", h.Holder, h.Reason)
 	if h.Ticket != "" {
 		s += " (" + h.Ticket + ")"

@@ -21,7 +21,7 @@ func runHold(run string) engine.Hold {
 func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	b := newBox(t)
 	start := time.Now().UTC().Truncate(time.Second)
-	got := readHold(t, b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
+	got := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
 	if got.Run != "r1" || got.Kind != engine.RunHold || got.Reason != "os 1.0 → 2.0" || got.Acquired.Before(start) {
 		t.Fatalf("hold is %+v", got)
 	}
@@ -39,65 +39,65 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 
 	for _, script := range []string{
 		hostscript.HoldScript(runHold("r2"), hour, "", nil), hostscript.HoldScript(runHold("r2"), hour, "r3", nil),
-		hostscript.HoldScript(runHold(""), hour, "", nil), hostscript.ReleaseScript(by("r2"), engine.Release{}), hostscript.ReleaseScript(by(""), engine.Release{}),
-		hostscript.RenewScript(by("r2"), hour), hostscript.FailHoldScript(by("r2"), "x", "y"), hostscript.CheckHoldSnippet(by("r2")), hostscript.CheckFreeSnippet(by("r2")),
+		hostscript.HoldScript(runHold(""), hour, "", nil), hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}), hostscript.ReleaseScript(ownerOf(""), engine.Release{}),
+		hostscript.RenewScript(ownerOf("r2"), hour), hostscript.FailHoldScript(ownerOf("r2"), "x", "y"), hostscript.CheckHoldSnippet(ownerOf("r2")), hostscript.CheckFreeSnippet(ownerOf("r2")),
 	} {
-		if other := readHold(t, b.refused(script)); other.Run != "r1" {
+		if other := readHold(t, b.mustBeRefused(script)); other.Run != "r1" {
 			t.Errorf("printed %+v", other)
 		}
 	}
-	b.must(hostscript.CheckHoldSnippet(by("r1")))
-	b.must(hostscript.CheckFreeSnippet(by("r2"), by("r1")))
+	b.mustRun(hostscript.CheckHoldSnippet(ownerOf("r1")))
+	b.mustRun(hostscript.CheckFreeSnippet(ownerOf("r2"), ownerOf("r1")))
 
-	b.must(hostscript.ReleaseScript(by("r1"), engine.Release{}))
+	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
 	if b.hold() != nil || b.motd() != "" {
 		t.Error("something is left after release")
 	}
-	b.must(hostscript.ReleaseScript(by("r1"), engine.Release{}))
-	b.must(hostscript.CheckFreeSnippet(by("r1")))
-	b.refused(hostscript.CheckHoldSnippet(by("r1")))
-	b.refused(hostscript.RenewScript(by("r1"), hour))
-	b.must(hostscript.HoldScript(runHold("r2"), hour, "", nil))
+	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
+	b.mustRun(hostscript.CheckFreeSnippet(ownerOf("r1")))
+	b.mustBeRefused(hostscript.CheckHoldSnippet(ownerOf("r1")))
+	b.mustBeRefused(hostscript.RenewScript(ownerOf("r1"), hour))
+	b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "", nil))
 }
 
 func TestHoldIsAdoptedFromTheRunThatWasNamedOnly(t *testing.T) {
 	b := newBox(t)
-	b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
-	if h := readHold(t, b.must(hostscript.HoldScript(runHold("r2"), hour, "r1", nil))); h.Run != "r2" {
+	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	if h := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "r1", nil))); h.Run != "r2" {
 		t.Errorf("hold is %+v", h)
 	}
-	b.refused(hostscript.HoldScript(runHold("r3"), hour, "r1", nil))
-	b.must(hostscript.ReleaseScript(by("r2"), engine.Release{}))
+	b.mustBeRefused(hostscript.HoldScript(runHold("r3"), hour, "r1", nil))
+	b.mustRun(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}))
 
 	maintenance := runHold("m1")
 	maintenance.Kind, maintenance.Ticket = engine.MaintenanceHold, "OPS-7"
-	h := readHold(t, b.must(hostscript.HoldScript(maintenance, 0, "", nil)))
+	h := readHold(t, b.mustRun(hostscript.HoldScript(maintenance, 0, "", nil)))
 	if !h.Expires.IsZero() || h.Ticket != "OPS-7" || !strings.Contains(b.motd(), "(OPS-7)") {
 		t.Errorf("hold is %+v, motd %q", h, b.motd())
 	}
-	b.refused(hostscript.HoldScript(runHold("r3"), hour, "m1", nil))
+	b.mustBeRefused(hostscript.HoldScript(runHold("r3"), hour, "m1", nil))
 }
 
 // A run that looked when a hold had expired, or was a dead run's, does not take
 // one that has been renewed since.
 func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
 	b := newBox(t)
-	b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
 	text, err := os.ReadFile(b.root + engine.HoldPath)
 	check(t, err)
 	old := []byte(strings.ReplaceAll(string(text), b.hold().Renewed.Format(time.RFC3339), "2026-03-01T12:00:00Z"))
 	check(t, os.WriteFile(b.root+engine.HoldPath, old, 0o600))
 	seen := b.hold()
-	take := hostscript.TakeScript(runHold("r2"), engine.TakeHold{For: hour, Adopt: "r1", Seen: seen.Renewed})
+	take := hostscript.TakeHoldScript(runHold("r2"), engine.TakeHold{For: hour, Adopt: "r1", Renewed: seen.Renewed})
 
-	b.must(hostscript.RenewScript(by("r1"), hour))
-	b.refused(take)
+	b.mustRun(hostscript.RenewScript(ownerOf("r1"), hour))
+	b.mustBeRefused(take)
 	if h := b.hold(); h.Run != "r1" {
 		t.Errorf("hold is %+v", h)
 	}
 	check(t, os.WriteFile(b.root+engine.HoldPath, old, 0o600))
 	for range 2 { // the answer to the first may have been lost
-		if h := readHold(t, b.must(take)); h.Run != "r2" {
+		if h := readHold(t, b.mustRun(take)); h.Run != "r2" {
 			t.Errorf("hold is %+v", h)
 		}
 	}
@@ -105,21 +105,21 @@ func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
 
 func TestHoldIsRenewedAndMarkedAsFailed(t *testing.T) {
 	b := newBox(t)
-	first := readHold(t, b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
-	h := readHold(t, b.must(hostscript.RenewScript(by("r1"), 2*hour)))
+	first := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
+	h := readHold(t, b.mustRun(hostscript.RenewScript(ownerOf("r1"), 2*hour)))
 	if h.Expires.Sub(h.Renewed) != 2*time.Hour || !h.Acquired.Equal(first.Acquired) || h.Reason != first.Reason {
 		t.Errorf("renewed: %+v", h)
 	}
 	for range 2 { // the second replaces the first
-		h = readHold(t, b.must(hostscript.FailHoldScript(by("r1"), "unit \"x\" failed\n\\ again", "wait for units")))
+		h = readHold(t, b.mustRun(hostscript.FailHoldScript(ownerOf("r1"), "unit \"x\" failed\n\\ again", "wait for units")))
 		if h.Reason != "unit \"x\" failed\n\\ again" || h.Step != "wait for units" || !h.Expires.IsZero() || !h.Acquired.Equal(first.Acquired) {
 			t.Errorf("failed: %+v", h)
 		}
 	}
-	if h = readHold(t, b.must(hostscript.RenewScript(by("r1"), hour))); !h.Expires.IsZero() {
+	if h = readHold(t, b.mustRun(hostscript.RenewScript(ownerOf("r1"), hour))); !h.Expires.IsZero() {
 		t.Errorf("renewing gave a failed hold an end: %+v", h)
 	}
-	if h = readHold(t, b.must(hostscript.HoldScript(runHold("r2"), hour, "r1", nil))); h.Step != "" || h.Expires.IsZero() {
+	if h = readHold(t, b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "r1", nil))); h.Step != "" || h.Expires.IsZero() {
 		t.Errorf("adopted: %+v", h)
 	}
 }
@@ -135,18 +135,18 @@ func TestTextOfAHoldIsNeverTakenForItsOwner(t *testing.T) {
 		h := runHold("r1")
 		h.Holder, h.Reason, h.Ticket = text, text, text
 		script := hostscript.HoldScript(h, hour, "", nil)
-		got := readHold(t, b.must(script))
+		got := readHold(t, b.mustRun(script))
 		if want := strings.ToValidUTF8(text, "\ufffd"); text != "\xff\xfe" && (got.Reason != want || got.Holder != want) {
 			t.Errorf("%q became %q, %q", want, got.Reason, got.Holder)
 		}
-		b.refused(hostscript.ReleaseScript(by("r2"), engine.Release{}))
-		b.refused(hostscript.CheckHoldSnippet(by("r2")))
-		b.must(hostscript.FailHoldScript(by("r1"), text, text))
-		b.refused(hostscript.ReleaseScript(by("r2"), engine.Release{}))
+		b.mustBeRefused(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}))
+		b.mustBeRefused(hostscript.CheckHoldSnippet(ownerOf("r2")))
+		b.mustRun(hostscript.FailHoldScript(ownerOf("r1"), text, text))
+		b.mustBeRefused(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}))
 		if m := b.motd(); strings.ContainsAny(m, "\x1b\a\u202e") || strings.Count(m, "\n") != 1 {
 			t.Errorf("motd: %q", m)
 		}
-		b.must(hostscript.ReleaseScript(by("r1"), engine.Release{}))
+		b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
 		if _, err := os.Stat(b.root + "/pwned"); err == nil {
 			t.Fatalf("%q was carried out", text)
 		}
@@ -162,10 +162,10 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
 		for _, script := range []string{
-			hostscript.HoldScript(runHold("r1"), hour, "r0", nil), hostscript.ReleaseScript(by("r1"), engine.Release{}), hostscript.RenewScript(by("r1"), hour),
-			hostscript.FailHoldScript(by("r1"), "", ""), hostscript.CheckHoldSnippet(by("r1")), hostscript.CheckFreeSnippet(by("r1")), hostscript.CheckFreeSnippet(),
+			hostscript.HoldScript(runHold("r1"), hour, "r0", nil), hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}), hostscript.RenewScript(ownerOf("r1"), hour),
+			hostscript.FailHoldScript(ownerOf("r1"), "", ""), hostscript.CheckHoldSnippet(ownerOf("r1")), hostscript.CheckFreeSnippet(ownerOf("r1")), hostscript.CheckFreeSnippet(),
 		} {
-			b.refused(script)
+			b.mustBeRefused(script)
 			if got, err := os.ReadFile(b.root + engine.HoldPath); err != nil || string(got) != text {
 				t.Fatalf("%s: became %q (%v)", name, got, err)
 			}
@@ -174,8 +174,8 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 	b := newBox(t)
 	check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 	check(t, os.Symlink("/nowhere", b.root+engine.HoldPath))
-	b.refused(hostscript.HoldScript(runHold("r1"), hour, "", nil))
-	b.refused(hostscript.CheckFreeSnippet(by("r1")))
+	b.mustBeRefused(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	b.mustBeRefused(hostscript.CheckFreeSnippet(ownerOf("r1")))
 }
 
 func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
@@ -184,7 +184,7 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 	b.unit(helpers[0])
 	b.unit(helpers[1])
 	check(t, os.Remove(b.root+"/active/"+helpers[1])) // enabled, but does not run
-	h := readHold(t, b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
+	h := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
 	if !slices.Equal(h.Stopped, helpers[:1]) || b.active(helpers[0]) {
 		t.Fatalf("stopped %v", h.Stopped)
 	}
@@ -194,15 +194,15 @@ func TestRebootHelpersRestWhileAHostIsHeld(t *testing.T) {
 			t.Errorf("%s: %q %v", unit, text, err)
 		}
 	}
-	h = readHold(t, b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
-	h2 := readHold(t, b.must(hostscript.HoldScript(runHold("r2"), hour, "r1", nil)))
-	h3 := readHold(t, b.must(hostscript.FailHoldScript(by("r2"), "x", "y")))
+	h = readHold(t, b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
+	h2 := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "r1", nil)))
+	h3 := readHold(t, b.mustRun(hostscript.FailHoldScript(ownerOf("r2"), "x", "y")))
 	for _, h := range []*engine.Hold{h, h2, h3} {
 		if !slices.Equal(h.Stopped, helpers[:1]) {
 			t.Errorf("forgot what was stopped: %+v", h)
 		}
 	}
-	b.must(hostscript.ReleaseScript(by("r2"), engine.Release{}))
+	b.mustRun(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}))
 	if !b.active(helpers[0]) || !b.active(helpers[1]) || b.active(helpers[2]) {
 		t.Error("not all helpers that are enabled run again")
 	}
@@ -219,12 +219,12 @@ func TestAHoldEndsStaging(t *testing.T) {
 	b.unit("holdfast-stage.service")
 	hold := runHold("m-1")
 	hold.Kind = engine.MaintenanceHold
-	b.must(hostscript.HoldScript(hold, hour, "", nil))
+	b.mustRun(hostscript.HoldScript(hold, hour, "", nil))
 	if b.active("holdfast-stage.service") {
 		t.Error("the host is held, and is still staged")
 	}
 	b.unit("holdfast-stage.service")
-	b.must(hostscript.HoldScript(hold, 2*hour, "", nil))
+	b.mustRun(hostscript.HoldScript(hold, 2*hour, "", nil))
 	if !b.active("holdfast-stage.service") {
 		t.Error("holding a host for longer has ended what its holder does")
 	}

@@ -3,9 +3,9 @@ package hostscript
 // Exit statuses of scripts that steps run on hosts, from the range sysexits
 // leaves to the application. Any other status is the failing command's own.
 const (
-	ScriptHeld    = 75 // somebody else holds the host; nothing was done
-	ScriptChanged = 76 // the host is not as planned; nothing was done
-	ScriptNoSpace = 77 // too little free space; nothing was done
-	ScriptActed   = 78 // an action failed; applied.json says so
-	ScriptCannot  = 79 // the host does not let itself be changed so; it is as it was
+	ScriptHeld         = 75 // somebody else holds the host; nothing was done
+	ScriptChanged      = 76 // the host is not as planned; nothing was done
+	ScriptNoSpace      = 77 // too little free space; nothing was done
+	ScriptActionFailed = 78 // an action failed; applied.json says so
+	ScriptCannot       = 79 // the host does not let itself be changed so; it is as it was
 )

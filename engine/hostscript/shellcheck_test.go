@@ -22,7 +22,7 @@ func TestShellcheck(t *testing.T) {
 		"release":     hostscript.ReleaseScript(owner, engine.Release{}),
 		"updated":     hostscript.ReleaseScript(owner, engine.Release{Updated: true, Accepts: "abc", BootID: "b"}),
 		"end":         hostscript.EndHoldScript("held by ann@bastion"),
-		"look":        hostscript.HoldLookScript(),
+		"look":        hostscript.HoldProbeScript(),
 		"check":       hostscript.CheckHoldScript(owner),
 		"free":        "set -e\n" + hostscript.CheckFreeSnippet(owner),
 		"probe":       hostscript.ProbeScript([]engine.Command{{Name: "a", Script: "uptime"}, {Name: "b", Script: "uname -r"}}, "mark"),

@@ -121,12 +121,12 @@ func (b *Bastion) AwaitMember(ctx context.Context, name, host string, tell func(
 		if seen := b.Gather(ctx, name); ctx.Err() == nil {
 			facts = seen
 		}
-		if ctx.Err() == nil && facts.Problem == "" && facts.Healthy() == len(facts.Members) {
+		if ctx.Err() == nil && facts.Problem == "" && facts.CountHealthy() == len(facts.Members) {
 			return nil
 		}
-		tell(fmt.Sprintf("%d of %d members are healthy", facts.Healthy(), len(facts.Members)))
+		tell(fmt.Sprintf("%d of %d members are healthy", facts.CountHealthy(), len(facts.Members)))
 		if err := b.clock.Sleep(ctx, time.Second); err != nil {
-			return fmt.Errorf("wait for the member on %s: %d of %d members are healthy: %w", host, facts.Healthy(), len(facts.Members), context.Cause(ctx))
+			return fmt.Errorf("wait for the member on %s: %d of %d members are healthy: %w", host, facts.CountHealthy(), len(facts.Members), context.Cause(ctx))
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (b *Bastion) Sample(ctx context.Context, name string) engine.Sample {
 			return nil
 		})
 	}
-	s := engine.Sample{Voters: len(f.Members), Healthy: f.Healthy(), Down: f.Down(), Leader: f.Leader()}
+	s := engine.Sample{Voters: len(f.Members), Healthy: f.CountHealthy(), Down: f.UnhealthyHosts(), Leader: f.Leader()}
 	if err != nil {
 		s.Problems = []string{err.Error()}
 	}

@@ -166,7 +166,7 @@ func (h *Host) isSet() bool {
 // Set changes the setting of the host: on its disk, in effect and on record.
 func (h *Host) Set(word string) {
 	h.site.withLock(func(time.Time) {
-		h.setting = setting{disk: word, effect: word, applied: &engine.Applied{Schema: engine.AppliedSchema, Config: Setting(word)}}
+		h.setting = setting{disk: word, effect: word, applied: &engine.Record{Schema: engine.RecordSchema, Config: Setting(word)}}
 		h.units = h.enabledUnits()
 	})
 }

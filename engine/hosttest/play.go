@@ -117,14 +117,14 @@ func (m playOperations) Steps(t engine.Target, _ []engine.Change) (s engine.Step
 		case disruptsHost(task):
 			s.Act = append(s.Act, operationStep(t, task))
 		case isOperation(task) && m.isNonDisruptive():
-			s.Quiet = append(s.Quiet, operationStep(t, task))
+			s.NonDisruptive = append(s.NonDisruptive, operationStep(t, task))
 		}
 	}
 	return s
 }
 
-// Around returns the commands that disrupt nothing, if the play has others that do.
-func (m playOperations) Around(t engine.Target) (before, after []engine.Step) {
+// TasksAround returns the commands that disrupt nothing, if the play has others that do.
+func (m playOperations) TasksAround(t engine.Target) (before, after []engine.Step) {
 	for _, task := range m.play.Tasks {
 		if isOperation(task) && !disruptsHost(task) && !m.isNonDisruptive() {
 			before = append(before, operationStep(t, task))

@@ -73,13 +73,13 @@ func rollbackSteps(t engine.Target, digest string) []engine.Step {
 	return nil
 }
 
-// Back returns the rollback steps for a host of a dead run.
-func (Module) Back(t engine.Target) []engine.Step {
+// RollbackSteps returns the rollback steps for a host of a dead run.
+func (Module) RollbackSteps(t engine.Target) []engine.Step {
 	booted, os, hold := t.Facts.Booted(), t.Desired.OS, t.Facts.Hold
-	if booted == nil || os == nil || booted.Digest != os.Digest() || hold == nil || hold.From == "" {
+	if booted == nil || os == nil || booted.Digest != os.Digest() || hold == nil || hold.PreviousOS == "" {
 		return nil
 	}
-	return backSteps(t, booted.Digest, hold.From)
+	return backSteps(t, booted.Digest, hold.PreviousOS)
 }
 
 func backSteps(t engine.Target, digest, old string) []engine.Step {

@@ -19,7 +19,7 @@ func scriptVerb(text string) string {
 		word, _, _ := strings.Cut(order, " ")
 		return word
 	}
-	if text == hostscript.HoldLookScript() {
+	if text == hostscript.HoldProbeScript() {
 		return "look"
 	}
 	if strings.HasPrefix(text, checkStart) {
@@ -48,7 +48,7 @@ func (h *Host) runScript(b *Bastion, text string, now time.Time) rollout.Reply {
 		b.seen[h.Name] = now
 		return h.answerProbe(commands, now)
 	}
-	if text == hostscript.HoldLookScript() {
+	if text == hostscript.HoldProbeScript() {
 		if !h.isHeld() {
 			return rollout.Reply{Code: hostscript.NoHold}
 		}

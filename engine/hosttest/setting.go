@@ -15,7 +15,7 @@ import (
 // setting is the setting of a host.
 type setting struct {
 	disk, effect string
-	applied      *engine.Applied
+	applied      *engine.Record
 	edited       time.Time      // when a person last changed it
 	writes       int            // how often runs have
 	fallbacks    map[string]int // reboots in place of an action, by the word that is not yet on record
@@ -23,9 +23,9 @@ type setting struct {
 }
 
 func (s *setting) configFacts(problem string) *engine.ConfigFacts {
-	f := &engine.ConfigFacts{Applied: s.applied, Problem: problem, Nodes: map[string]engine.Node{}}
+	f := &engine.ConfigFacts{Applied: s.applied, Problem: problem, Nodes: map[string]engine.PathFacts{}}
 	if s.disk != "" {
-		f.Nodes[settingPath] = engine.Node{Type: engine.FileNode, Digest: s.disk}
+		f.Nodes[settingPath] = engine.PathFacts{Type: engine.PathFile, Digest: s.disk}
 	}
 	return f
 }
@@ -137,7 +137,7 @@ func (h *Host) runAction(b *Bastion, o settingOrder, now time.Time) *rollout.Rep
 			h.units = slices.DeleteFunc(h.units, func(u string) bool { return u == appUnit })
 		}
 		h.setting.failing = h.traits.ActHangs
-		return &rollout.Reply{Code: hostscript.ScriptActed, Stderr: o.Action + ": exit status 1\n"}
+		return &rollout.Reply{Code: hostscript.ScriptActionFailed, Stderr: o.Action + ": exit status 1\n"}
 	}
 	takes := actionsOf(h.setting.disk)
 	if last := takes[len(takes)-1]; string(last.Type)+" "+last.Unit == o.Action {
@@ -148,7 +148,7 @@ func (h *Host) runAction(b *Bastion, o settingOrder, now time.Time) *rollout.Rep
 }
 
 func (h *Host) hangTime(reply rollout.Reply) time.Duration {
-	if !h.setting.failing || reply.Code != hostscript.ScriptActed {
+	if !h.setting.failing || reply.Code != hostscript.ScriptActionFailed {
 		return 0
 	}
 	h.setting.failing = false

@@ -64,15 +64,15 @@ func endsService(word string) bool { return slices.Contains(strings.Split(word, 
 
 // settingOrder is the JSON in a script about the setting.
 type settingOrder struct {
-	Run     string          `json:"run"`
-	Holders []string        `json:"holders,omitempty"` // of a quiet write: other runs whose holds do not count
-	Boot    string          `json:"boot,omitempty"`    // as planned
-	Was     string          `json:"was,omitempty"`     // on disk, as planned
-	Before  *engine.Applied `json:"before,omitempty"`  // the record during the write; nil: no write
-	Claim   bool            `json:"claim,omitempty"`   // check the hold again when the upload is complete
-	Action  string          `json:"action,omitempty"`
-	Failed  *engine.Applied `json:"failed,omitempty"` // the record if the action fails
-	After   *engine.Applied `json:"after,omitempty"`  // the record at the end
+	Run     string         `json:"run"`
+	Holders []string       `json:"holders,omitempty"` // of a quiet write: other runs whose holds do not count
+	Boot    string         `json:"boot,omitempty"`    // as planned
+	Was     string         `json:"was,omitempty"`     // on disk, as planned
+	Before  *engine.Record `json:"before,omitempty"`  // the record during the write; nil: no write
+	Claim   bool           `json:"claim,omitempty"`   // check the hold again when the upload is complete
+	Action  string         `json:"action,omitempty"`
+	Failed  *engine.Record `json:"failed,omitempty"` // the record if the action fails
+	After   *engine.Record `json:"after,omitempty"`  // the record at the end
 }
 
 func (o settingOrder) scriptText(verb string) string {
@@ -92,7 +92,7 @@ func (Settings) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.
 // settingDiff is the difference between a host and its setting.
 type settingDiff struct {
 	want, disk string
-	applied    *engine.Applied
+	applied    *engine.Record
 	differs    bool
 	drift      bool
 	actions    []engine.Action
@@ -108,7 +108,7 @@ func newSettingDiff(d engine.Desired, f engine.Facts) (settingDiff, error) {
 	}
 	x := settingDiff{want: wordOf(*d.Config), disk: f.Config.Nodes[settingPath].Digest, applied: f.Config.Applied}
 	was, old := x.want, x.disk
-	var u *engine.Unfinished
+	var u *engine.UnfinishedWrite
 	if x.applied != nil {
 		was, u = wordOf(x.applied.Config), x.applied.Unfinished
 	}

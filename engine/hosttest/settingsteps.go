@@ -11,8 +11,8 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 	record := settingOrder{Run: t.Run, After: &after}
 	if !x.differs {
 		return engine.Steps{
-			Record: []engine.Step{settingStep(t, "record", record.scriptText("record"), false)},
-			Quiet:  []engine.Step{settingStep(t, "record", record.scriptText("quiet"), false)},
+			Record:        []engine.Step{settingStep(t, "record", record.scriptText("record"), false)},
+			NonDisruptive: []engine.Step{settingStep(t, "record", record.scriptText("quiet"), false)},
 		}
 	}
 	write := settingOrder{Run: t.Run, Boot: t.Facts.BootID, Was: x.disk, Before: &before, Claim: true}
@@ -41,16 +41,16 @@ func (x settingDiff) settingSteps(t engine.Target) engine.Steps {
 		}
 	}
 	s.Record = []engine.Step{settingStep(t, "record", record.scriptText("record"), false)}
-	s.Quiet = []engine.Step{settingStep(t, "write", quiet.scriptText("quiet"), quiet.Action != "" && !t.Desired.StopOnError)}
+	s.NonDisruptive = []engine.Step{settingStep(t, "write", quiet.scriptText("quiet"), quiet.Action != "" && !t.Desired.StopOnError)}
 	if endsService(x.want) {
-		s.Ends = []string{appUnit}
+		s.StoppedServices = []string{appUnit}
 	}
 	return s
 }
 
-func (x settingDiff) buildRecords(t engine.Target) (before, after engine.Applied) {
-	after = engine.Applied{Schema: engine.AppliedSchema, Config: Setting(x.want)}
-	before = engine.Applied{Schema: engine.AppliedSchema, Unfinished: &engine.Unfinished{Run: t.Run, Boot: t.Facts.BootID, Config: Setting(x.want)}}
+func (x settingDiff) buildRecords(t engine.Target) (before, after engine.Record) {
+	after = engine.Record{Schema: engine.RecordSchema, Config: Setting(x.want)}
+	before = engine.Record{Schema: engine.RecordSchema, Unfinished: &engine.UnfinishedWrite{Run: t.Run, Boot: t.Facts.BootID, Config: Setting(x.want)}}
 	if x.applied != nil {
 		before.Config = x.applied.Config
 		if wordOf(before.Config) == x.want {

@@ -66,7 +66,7 @@ func (e *Errors) writeError(b *strings.Builder, d *hcl.Diagnostic, lines map[str
 	if at.End.Line != at.Start.Line {
 		width = 1
 	}
-	fmt.Fprintln(b, textutil.Marked(at.Start.Line, line, at.Start.Column, width))
+	fmt.Fprintln(b, textutil.MarkColumns(at.Start.Line, line, at.Start.Column, width))
 }
 
 // redactText removes sensitive values that a function quoted before they were known to be sensitive.

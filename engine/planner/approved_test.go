@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// planned is a plan for one host with one change, which takes these actions.
-func planned(c engine.Change, fallback bool, actions ...engine.Action) engine.Plan {
+// planOf is a plan for one host with one change, which takes these actions.
+func planOf(c engine.Change, fallback bool, actions ...engine.Action) engine.Plan {
 	c.Module, c.Actions = "config", actions
 	act := engine.Step{Name: "act", On: "w", Do: engine.Op{Exec: &engine.Exec{Script: "true", Fallback: fallback}}}
 	return engine.Plan{Hosts: []engine.HostPlan{{Host: "w", Changes: []engine.Change{c}, Actions: actions, Sequence: []engine.Step{act}}}}
@@ -29,12 +29,12 @@ func TestCheckFallback(t *testing.T) {
 		approved, later engine.Plan
 		passes          bool
 	}{
-		"fallback":               {planned(file, true, reload), planned(file, false, drain, reboot), true},
-		"no fallback":            {planned(file, false, reload), planned(file, false, drain, reboot), false},
-		"another change":         {planned(file, true, reload), planned(other, false, drain, reboot), false},
-		"another action":         {planned(file, true, reload), planned(file, true, engine.Action{Type: engine.RestartUnit, Unit: "crio.service"}), false},
-		"record of what is done": {planned(file, true, reload), planned(record, false, none), true},
-		"record of nothing":      {engine.Plan{}, planned(record, false, none), false},
+		"fallback":               {planOf(file, true, reload), planOf(file, false, drain, reboot), true},
+		"no fallback":            {planOf(file, false, reload), planOf(file, false, drain, reboot), false},
+		"another change":         {planOf(file, true, reload), planOf(other, false, drain, reboot), false},
+		"another action":         {planOf(file, true, reload), planOf(file, true, engine.Action{Type: engine.RestartUnit, Unit: "crio.service"}), false},
+		"record of what is done": {planOf(file, true, reload), planOf(record, false, none), true},
+		"record of nothing":      {engine.Plan{}, planOf(record, false, none), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(c.approved)
@@ -46,7 +46,7 @@ func TestCheckFallback(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, approved := range []engine.Plan{c.approved, saved} {
-				if err := planner.Check(c.later, approved); (err == nil) != c.passes {
+				if err := planner.CheckApproved(c.later, approved); (err == nil) != c.passes {
 					t.Errorf("passes: %t, not %t: %v", err == nil, c.passes, err)
 				}
 			}
@@ -58,10 +58,10 @@ func TestCheckFallback(t *testing.T) {
 func TestMoved(t *testing.T) {
 	none := engine.Action{Type: engine.NoAction}
 	change := func(before, verb string) engine.Plan {
-		return planned(engine.Change{Resource: "file /a", Before: before, After: "2", Verb: verb}, false, none)
+		return planOf(engine.Change{Resource: "file /a", Before: before, After: "2", Verb: verb}, false, none)
 	}
 	record := func(before string) engine.Plan {
-		return planned(engine.Change{Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: "update"}, false, none)
+		return planOf(engine.Change{Resource: engine.RecordResource, Before: before, After: "of this configuration", Verb: "update"}, false, none)
 	}
 	for name, c := range map[string]struct {
 		approved, later engine.Plan
@@ -77,7 +77,7 @@ func TestMoved(t *testing.T) {
 		"nothing left to do": {change("1", "update"), engine.Plan{}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := planner.Moved(c.later, c.approved, func(string) bool { return c.begun })
+			err := planner.CheckUnedited(c.later, c.approved, func(string) bool { return c.begun })
 			if (err != nil) != c.moved {
 				t.Fatalf("moved: %v", err)
 			}

@@ -7,23 +7,23 @@ import (
 	"holdfast/engine"
 )
 
-// pick chooses the hosts of the next batch. Hosts that a dead run left behind
+// pickBatch chooses the hosts of the next batch. Hosts that a dead run left behind
 // come first and alone: until they are back, they are the disruption. Where
 // none of them can go yet, they count as unavailable for the others. A host
 // that leads etcd waits for the other members, unless nothing else can go. Hosts
 // that notice nothing go before any that does, so that a key does not wait for
 // the staging, the snapshots and the batches of others.
 // Pools whose canaries still have to run wait until nothing else can go.
-func (sc *scheduler) pick() []*engine.HostPlan {
-	for _, sc.patient = range []bool{true, false} {
-		if hosts := sc.pickNow(); len(hosts) > 0 {
+func (sc *scheduler) pickBatch() []*engine.HostPlan {
+	for _, sc.waitForSoak = range []bool{true, false} {
+		if hosts := sc.pickInOrder(); len(hosts) > 0 {
 			return hosts
 		}
 	}
 	return nil
 }
 
-func (sc *scheduler) pickNow() []*engine.HostPlan {
+func (sc *scheduler) pickInOrder() []*engine.HostPlan {
 	for _, turn := range []struct {
 		from, to rank
 		quiet    bool // nobody else goes
@@ -34,11 +34,11 @@ func (sc *scheduler) pickNow() []*engine.HostPlan {
 		{plainRank, leaderRank, false, true},
 		{leaderRank, leaderRank, false, false},
 	} {
-		sc.clear()
+		sc.resetBatch()
 		var hosts []*engine.HostPlan
 		for _, q := range sc.queues {
 			if turn.from <= q.rank && q.rank <= turn.to {
-				hosts = append(hosts, sc.draw(q, turn.quiet, turn.patient)...)
+				hosts = append(hosts, sc.drawHosts(q, turn.quiet, turn.patient)...)
 			}
 		}
 		if len(hosts) > 0 {
@@ -48,24 +48,24 @@ func (sc *scheduler) pickNow() []*engine.HostPlan {
 	return nil
 }
 
-// clear begins a new batch.
-func (sc *scheduler) clear() {
+// resetBatch begins a new batch.
+func (sc *scheduler) resetBatch() {
 	sc.picked = 0
 	for _, w := range sc.poolStates {
 		w.inBatch, w.batchZone, w.site.inBatch = 0, 0, 0
 	}
 	for _, c := range sc.clusters {
-		c.taken = false
+		c.inBatch = false
 	}
 }
 
-// draw takes from a queue the hosts that can join the batch. It stops where
+// drawHosts takes from a queue the hosts that can join the batch. It stops where
 // none of those further back can.
-func (sc *scheduler) draw(q *queue, quiet, patient bool) []*engine.HostPlan {
+func (sc *scheduler) drawHosts(q *queue, quiet, patient bool) []*engine.HostPlan {
 	var drawn, kept []*engine.HostPlan
 	seen := 0
 	for _, hp := range q.hosts {
-		if sc.exhausted(q, hp) || quiet && q.quiet == 0 {
+		if sc.isExhausted(q, hp) || quiet && q.nonDisruptive == 0 {
 			break
 		}
 		seen++
@@ -75,44 +75,44 @@ func (sc *scheduler) draw(q *queue, quiet, patient bool) []*engine.HostPlan {
 			continue
 		}
 		drawn = append(drawn, hp)
-		sc.take(hp, q)
+		sc.addToBatch(hp, q)
 	}
 	q.hosts = q.hosts[seen-len(kept):]
 	copy(q.hosts, kept)
 	return drawn
 }
 
-// exhausted reports whether neither the host nor any behind it can join the
+// isExhausted reports whether neither the host nor any behind it can join the
 // batch: nobody is left but hosts to disrupt, and for those the pool has to
 // wait, or there is no seat, or only other zones are left.
-func (sc *scheduler) exhausted(q *queue, hp *engine.HostPlan) bool {
-	w, at := q.ward, sc.places[hp.Host]
+func (sc *scheduler) isExhausted(q *queue, hp *engine.HostPlan) bool {
+	w, at := q.pool, sc.sortKeys[hp.Host]
 	if q.rank != leftOverRank && w.firstIncompletePredecessor() != nil {
 		return true
 	}
-	return q.quiet == 0 && (w.freeSeats(q.rank == leftOverRank) <= 0 || w.inBatch > 0 && at.late && at.zone > w.batchZone)
+	return q.nonDisruptive == 0 && (w.freeSeats(q.rank == leftOverRank) <= 0 || w.inBatch > 0 && at.late && at.zone > w.batchZone)
 }
 
-// take puts a host into the batch.
-func (sc *scheduler) take(hp *engine.HostPlan, q *queue) {
+// addToBatch puts a host into the batch.
+func (sc *scheduler) addToBatch(hp *engine.HostPlan, q *queue) {
 	sc.picked++
 	if hp.Disruptive() {
-		q.ward.inBatch++
-		q.ward.site.inBatch++
-		q.ward.batchZone = sc.places[hp.Host].zone
+		q.pool.inBatch++
+		q.pool.site.inBatch++
+		q.pool.batchZone = sc.sortKeys[hp.Host].zone
 	} else {
-		q.quiet--
+		q.nonDisruptive--
 	}
 	if c := sc.clusters[hp.Cluster]; c != nil && !hp.NonDisruptive() {
-		c.taken = true
+		c.inBatch = true
 	}
 }
 
-// batch gives the batch of these hosts with the gates of their pools. A pool
+// newBatch gives the batch of these hosts with the gates of their pools. A pool
 // of which hosts are only recovered is not asked before: it may well be those
 // hosts that it misses. What follows canaries is asked what came after them,
 // about them, too: they have run for a while, or the run that updated them has ended.
-func (sc *scheduler) batch(hosts []*engine.HostPlan) engine.Batch {
+func (sc *scheduler) newBatch(hosts []*engine.HostPlan) engine.Batch {
 	var b engine.Batch
 	seen, asked, followed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, hp := range hosts {
@@ -138,7 +138,7 @@ func (sc *scheduler) batch(hosts []*engine.HostPlan) engine.Batch {
 		b.Soak = max(b.Soak, w.soakLeft)
 		again := gateSteps(w.Pool, engine.AfterBatch, engine.Bastion)
 		if len(again) > 0 {
-			b.Proven = append(b.Proven, w.firstCanaries...)
+			b.PassedCanaries = append(b.PassedCanaries, w.firstCanaries...)
 		}
 		for _, s := range again {
 			if !s.Do.Gate.At(engine.BeforeBatch) {

@@ -11,7 +11,7 @@ import (
 
 // blocker is why a host may not join a batch now.
 type blocker struct {
-	why    engine.ExclusionKind // Blocked or Held; "" means that it is not safe at all
+	kind   engine.ExclusionKind // Blocked or Held; "" means that it is not safe at all
 	reason func() string
 }
 
@@ -19,7 +19,7 @@ type blocker struct {
 // which there is nothing to do but to recover it needs no room.
 func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	w, c := sc.poolStates[hp.Pool], sc.clusters[hp.Cluster]
-	if sc.serial != nil && sc.picked >= sc.serial(sc.number) {
+	if sc.batchSize != nil && sc.picked >= sc.batchSize(sc.batchNumber) {
 		return &blocker{engine.Blocked, func() string { return "serial leaves no room in the batch" }}
 	}
 	if len(hp.Changes) > 0 && !sc.adopted[hp.Host] { // else it is disrupted already, and may be what the others wait for
@@ -27,7 +27,7 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 			return &blocker{engine.Blocked, func() string { return sc.describePredecessor(w, first) }}
 		}
 	}
-	if c != nil && c.taken {
+	if c != nil && c.inBatch {
 		return &blocker{engine.Blocked, func() string { return "another member of etcd cluster " + hp.Cluster + " is being updated" }}
 	}
 	if !hp.Disruptive() {
@@ -44,7 +44,7 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	switch {
 	case w.freeSeats(sc.adopted[hp.Host]) <= 0:
 		return &blocker{engine.Blocked, func() string { return sc.describeBudget(w, sc.adopted[hp.Host]) }}
-	case w.inBatch > 0 && w.batchZone != sc.places[hp.Host].zone:
+	case w.inBatch > 0 && w.batchZone != sc.sortKeys[hp.Host].zone:
 		return &blocker{engine.Blocked, func() string { return "another zone is being updated" }}
 	}
 	return nil
@@ -62,7 +62,7 @@ func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker
 		return &blocker{engine.Blocked, w.describeFailures}
 	case !adopted && w.canarySeats() <= 0:
 		return &blocker{engine.Blocked, func() string { return "canaries of the pool go first" }}
-	case !adopted && sc.patient && w.soakLeft > 0:
+	case !adopted && sc.waitForSoak && w.soakLeft > 0:
 		return &blocker{engine.Blocked, func() string { return "canaries of the pool still have to run for " + w.soakLeft.String() }}
 	}
 	if far := sc.skew.findBlocker(hp); far != "" {
@@ -76,11 +76,11 @@ func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker
 func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *blocker {
 	var away, notHeld []string
 	for _, m := range c.members {
-		if m == hp.Host || sc.away[m] == "" && !sc.adopted[m] {
+		if m == hp.Host || sc.unavailable[m] == "" && !sc.adopted[m] {
 			continue
 		}
 		away = append(away, m)
-		if !sc.held[m] {
+		if !sc.heldByOthers[m] {
 			notHeld = append(notHeld, m)
 		}
 	}
@@ -116,7 +116,7 @@ func (sc *scheduler) checkOwnMember(hp *engine.HostPlan, c *clusterState) error 
 func (sc *scheduler) withoutHolds(c engine.ClusterFacts) engine.ClusterFacts {
 	c.Members = append([]engine.Member(nil), c.Members...)
 	for i, m := range c.Members {
-		if sc.held[m.Host] {
+		if sc.heldByOthers[m.Host] {
 			c.Members[i].Healthy = true
 		}
 	}
@@ -126,15 +126,15 @@ func (sc *scheduler) withoutHolds(c engine.ClusterFacts) engine.ClusterFacts {
 // excludeBlocked files every host that could not be scheduled: as a refusal where it
 // is not safe to go on, else as left out.
 func (sc *scheduler) excludeBlocked() {
-	sc.clear()
+	sc.resetBatch()
 	seen := map[string]bool{}
 	for _, q := range sc.queues {
 		for _, hp := range q.hosts {
 			o := sc.findBlocker(hp)
 			reason := o.reason()
 			switch {
-			case o.why != "":
-				sc.blocked = append(sc.blocked, engine.Exclusion{Host: hp.Host, Why: o.why, Reason: reason})
+			case o.kind != "":
+				sc.blocked = append(sc.blocked, engine.Exclusion{Host: hp.Host, Kind: o.kind, Reason: reason})
 			case !seen[reason]:
 				seen[reason] = true
 				sc.refusals = append(sc.refusals, reason)
@@ -150,7 +150,7 @@ func (sc *scheduler) describePredecessor(w, first *poolState) string {
 
 func (sc *scheduler) describeUnfinished(w *poolState) string {
 	for _, q := range sc.queues {
-		if q.ward == w && len(q.hosts) > 0 {
+		if q.pool == w && len(q.hosts) > 0 {
 			return q.hosts[0].Host + " is not updated"
 		}
 	}
@@ -170,10 +170,10 @@ func (sc *scheduler) describePoolBudget(w *poolState) string {
 	const examples = 3
 	var who []string
 	for _, h := range w.unavailable[:min(examples, len(w.unavailable))] {
-		who = append(who, h+" is "+sc.away[h])
+		who = append(who, h+" is "+sc.unavailable[h])
 	}
 	for _, q := range sc.queues {
-		if q.ward != w || q.rank != leftOverRank {
+		if q.pool != w || q.rank != leftOverRank {
 			continue
 		}
 		for _, hp := range q.hosts[:min(examples-len(who), len(q.hosts))] {

@@ -23,19 +23,19 @@ import (
 // A host with a left-over hold does not ask. It has been held, and counted by
 // everybody, since before any of this.
 type Budgets struct {
-	hosts   []engine.Host
-	pools   map[string]string // of each host
-	limits  map[string]int    // hosts that may be unavailable, by pool; "": of the site, if that is limited
-	counted map[string]int    // hosts that are, or will be, by pool; "": of the site
-	gone    map[string]bool   // these hosts
-	asking  map[string]bool   // pools of which the batch disrupts hosts
+	hosts          []engine.Host
+	pools          map[string]string // of each host
+	limits         map[string]int    // hosts that may be unavailable, by pool; "": of the site, if that is limited
+	counted        map[string]int    // hosts that are, or will be, by pool; "": of the site
+	unavailable    map[string]bool   // these hosts
+	disruptedPools map[string]bool   // pools of which the batch disrupts hosts
 }
 
 // NewBudgets counts for the first batch of a plan that was made of these facts.
 func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine.Plan) Budgets {
 	b := Budgets{
 		hosts: inv.Hosts, pools: map[string]string{}, limits: map[string]int{}, counted: map[string]int{},
-		gone: map[string]bool{}, asking: map[string]bool{},
+		unavailable: map[string]bool{}, disruptedPools: map[string]bool{},
 	}
 	batch := map[string]bool{}
 	for _, name := range plan.Batches[0].Hosts {
@@ -43,7 +43,7 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 	}
 	for _, hp := range plan.Hosts {
 		if batch[hp.Host] && hp.Disruptive() {
-			b.gone[hp.Host], b.asking[hp.Pool] = true, true
+			b.unavailable[hp.Host], b.disruptedPools[hp.Pool] = true, true
 		}
 	}
 	sizes := map[string]int{}
@@ -51,9 +51,9 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 		sizes[h.Pool]++
 		b.pools[h.Name] = h.Pool
 		if f, seen := facts[h.Name]; !seen || isUnavailable(f) {
-			b.gone[h.Name] = true
+			b.unavailable[h.Name] = true
 		}
-		if b.gone[h.Name] {
+		if b.unavailable[h.Name] {
 			b.counted[h.Pool]++
 			b.counted[""]++
 		}
@@ -67,13 +67,13 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 	return b
 }
 
-// Others lists the hosts that may have become unavailable since, where that
+// UncountedHosts lists the hosts that may have become unavailable since, where that
 // matters to the batch, in the order of the inventory.
-func (b Budgets) Others() []engine.Host {
+func (b Budgets) UncountedHosts() []engine.Host {
 	_, site := b.limits[""]
 	var others []engine.Host
 	for _, h := range b.hosts {
-		if !b.gone[h.Name] && (site || b.asking[h.Pool]) {
+		if !b.unavailable[h.Name] && (site || b.disruptedPools[h.Pool]) {
 			others = append(others, h)
 		}
 	}
@@ -101,20 +101,20 @@ func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held b
 		if of != "" {
 			whose = "pool " + of
 		}
-		cause := fmt.Sprintf("max_unavailable of %s is %d, and %d of its hosts would be unavailable: since this batch was planned, %s", whose, limit, count, changed(anew))
+		cause := fmt.Sprintf("max_unavailable of %s is %d, and %d of its hosts would be unavailable: since this batch was planned, %s", whose, limit, count, describeNewlyUnavailable(anew))
 		return cause, slices.ContainsFunc(anew, engine.Facts.Held)
 	}
 	return "", false
 }
 
-// changed says of up to three hosts what has become of them, held ones first.
-func changed(hosts []engine.Facts) string {
+// describeNewlyUnavailable says of up to three hosts what has become of them, held ones first.
+func describeNewlyUnavailable(hosts []engine.Facts) string {
 	const most = 3
 	var said []string
 	for _, held := range []bool{true, false} {
 		for _, f := range hosts {
 			if f.Held() == held {
-				said = append(said, f.Host+" "+whyUnavailable(f))
+				said = append(said, f.Host+" "+describeUnavailable(f))
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func changed(hosts []engine.Facts) string {
 // isUnavailable reports whether a host is lost to its users, or may be at any moment.
 func isUnavailable(f engine.Facts) bool { return !f.Reached() || f.Held() }
 
-func whyUnavailable(f engine.Facts) string {
+func describeUnavailable(f engine.Facts) string {
 	switch {
 	case !f.Reached():
 		return "cannot be reached (" + f.Unreachable + ")"

@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// crew is a pool of so many workers that are to be rebooted.
-func crew(hosts, limit int) *world {
+// rebootingWorkers is a pool of so many workers that are to be rebooted.
+func rebootingWorkers(hosts, limit int) *world {
 	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: limit, Set: true}}}, clusters: map[string]*etcd{}}
 	for i := range hosts {
 		m := worker(i)
@@ -52,7 +52,7 @@ func TestWhoChecksTheBudget(t *testing.T) {
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := crew(3, 1)
+			w := rebootingWorkers(3, 1)
 			c.change(w)
 			plan := planner.NewPlan(w.input())
 			var steps []string
@@ -99,12 +99,12 @@ func TestBudgetExceeded(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := crew(6, c.limit).input()
+			in := rebootingWorkers(6, c.limit).input()
 			plan := planner.NewPlan(in)
 			plan.Batches[0].Hosts = []string{"worker-0", "worker-1"}
 			b := planner.NewBudgets(in.Inventory, in.Facts, plan)
 			var seen []engine.Facts
-			for i, h := range b.Others() {
+			for i, h := range b.UncountedHosts() {
 				f := engine.Facts{Host: h.Name}
 				if i < len(c.others) {
 					c.others[i](&f)
@@ -136,12 +136,12 @@ func TestBudgetsFollowTheWorld(t *testing.T) {
 		}
 		batch := plan.Batches[0].Hosts
 		b := planner.NewBudgets(in.Inventory, in.Facts, plan)
-		others := b.Others()
+		others := b.UncountedHosts()
 		odds := rapid.SampledFrom([]int{0, 3, 30}).Draw(rt, "odds of what becomes of others")
 		var changed []*machine
 		for _, m := range w.hosts {
 			disrupted := slices.Contains(batch, m.name) && m.disrupts()
-			if m.unavailable() || disrupted || !rare(rt, odds) {
+			if m.unavailable() || disrupted || !isRare(rt, odds) {
 				continue
 			}
 			if rapid.Bool().Draw(rt, "lost") {

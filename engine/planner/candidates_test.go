@@ -55,9 +55,9 @@ var conditions = map[string]machine{
 	"released":     {work: "reboot"}, // failed in the run before; a person released it
 }
 
-// candidacy is one pool without etcd and zones, and what becomes of it. Its
+// candidateCase is one pool without etcd and zones, and what becomes of it. Its
 // hosts are a, b, c …; the lists name them.
-type candidacy struct {
+type candidateCase struct {
 	name  string
 	limit int
 	hosts string // the condition of each
@@ -69,7 +69,7 @@ type candidacy struct {
 	why string // it is otherwise here
 }
 
-func (c candidacy) input(spare int) planner.Input {
+func (c candidateCase) input(spare int) planner.Input {
 	w := &world{pools: []engine.Pool{{Name: "worker", MaxUnavailable: engine.CountOrPercent{Count: c.limit, Set: true}}}}
 	list := append(strings.Fields(c.hosts), slices.Repeat([]string{"waiting"}, spare)...)
 	var retry []string
@@ -89,8 +89,8 @@ func (c candidacy) input(spare int) planner.Input {
 	return in
 }
 
-// told gives a plan as a candidacy names it.
-func told(p engine.Plan) (first, then, out string) {
+// describePlan gives a plan as a candidacy names it.
+func describePlan(p engine.Plan) (first, then, out string) {
 	var batches []string
 	for _, b := range p.Batches {
 		batches = append(batches, strings.Join(b.Hosts, " "))
@@ -100,14 +100,14 @@ func told(p engine.Plan) (first, then, out string) {
 	}
 	var left []string
 	for _, x := range p.Excluded {
-		left = append(left, x.Host+" "+string(x.Why))
+		left = append(left, x.Host+" "+string(x.Kind))
 	}
 	return first, then, strings.Join(left, ", ")
 }
 
 // capacity is how many hosts of the pool may go down together: as many as do
 // if enough of them wait.
-func (c candidacy) capacity() int {
+func (c candidateCase) capacity() int {
 	p := planner.NewPlan(c.input(5))
 	if len(p.Batches) == 0 {
 		return 0
@@ -118,64 +118,64 @@ func (c candidacy) capacity() int {
 // The selection of the MCO, case by case. room is its capacity.
 func TestCandidates(t *testing.T) {
 	for _, c := range []struct {
-		candidacy
+		candidateCase
 		room int
 	}{
-		{candidacy{name: "nothing to do", limit: 1, hosts: "done done done"}, 1},
-		{candidacy{name: "nothing to do, and one is down", limit: 1, hosts: "done done notReady", out: "c unreachable"}, 0},
-		{candidacy{name: "one is down and one on its way", limit: 1, hosts: "done notReady working", out: "b unreachable, c held"}, 0},
-		{candidacy{name: "who is down is passed over and uses up a place", limit: 2, hosts: "notReady waiting waiting", first: "b", then: "c", out: "a unreachable"}, 1},
-		{candidacy{name: "who is on its way uses up a place, too", limit: 3, hosts: "done notReady working waiting waiting", first: "d", then: "e", out: "b unreachable, c held"}, 1},
-		{candidacy{name: "the only place is taken", limit: 1, hosts: "done done working waiting waiting", out: "c held, d blocked, e blocked"}, 0},
-		{candidacy{name: "a host stuck on the way to an older target goes to the new one", limit: 1, hosts: "done stuck waiting", first: "b", then: "c"}, 1},
+		{candidateCase{name: "nothing to do", limit: 1, hosts: "done done done"}, 1},
+		{candidateCase{name: "nothing to do, and one is down", limit: 1, hosts: "done done notReady", out: "c unreachable"}, 0},
+		{candidateCase{name: "one is down and one on its way", limit: 1, hosts: "done notReady working", out: "b unreachable, c held"}, 0},
+		{candidateCase{name: "who is down is passed over and uses up a place", limit: 2, hosts: "notReady waiting waiting", first: "b", then: "c", out: "a unreachable"}, 1},
+		{candidateCase{name: "who is on its way uses up a place, too", limit: 3, hosts: "done notReady working waiting waiting", first: "d", then: "e", out: "b unreachable, c held"}, 1},
+		{candidateCase{name: "the only place is taken", limit: 1, hosts: "done done working waiting waiting", out: "c held, d blocked, e blocked"}, 0},
+		{candidateCase{name: "a host stuck on the way to an older target goes to the new one", limit: 1, hosts: "done stuck waiting", first: "b", then: "c"}, 1},
 		{
-			candidacy{
+			candidateCase{
 				name: "a host that has what it should, and is not well, is seen through first", limit: 1, hosts: "done shaky waiting", first: "b", then: "c",
 				mco: "nobody", why: "the MCO's daemon tries again by itself; here that is what a run does",
 			}, 1,
 		},
-		{candidacy{name: "a host that fails in this run is not tried again, and nobody else is begun", limit: 1, hosts: "done failing waiting", out: "b failed, c blocked"}, 0},
+		{candidateCase{name: "a host that fails in this run is not tried again, and nobody else is begun", limit: 1, hosts: "done failing waiting", out: "b failed, c blocked"}, 0},
 		{
-			candidacy{
+			candidateCase{
 				name: "the next run tries it again before others", limit: 1, hosts: "done failedBefore waiting", first: "b", then: "c",
 				mco: "nobody", why: "the MCO's daemon tries again by itself; here that is what a run does",
 			}, 1,
 		},
-		{candidacy{name: "back to what it had, before it left that", limit: 1, hosts: "done done turnedBack done", first: "c"}, 1},
-		{candidacy{name: "back to what it had, after it left that", limit: 1, hosts: "done done stuck done", first: "c"}, 1},
-		{candidacy{name: "another run has it and has not begun", limit: 1, hosts: "done takenAway done", out: "b held"}, 0},
-		{candidacy{name: "all of it in one pool", limit: 4, hosts: "done notReady working waiting waiting waiting waiting done done", first: "d e", then: "f g", out: "b unreachable, c held"}, 2},
-		{candidacy{name: "the same for an image, and one more is down", limit: 4, hosts: "done notReady working notReady waiting waiting waiting done done", first: "e", then: "f, g", out: "b unreachable, c held, d unreachable"}, 1},
-		{candidacy{name: "a first image, ordered and not begun", limit: 1, hosts: "taken waiting waiting", out: "a held, b blocked, c blocked"}, 0},
-		{candidacy{name: "a first image, begun", limit: 1, hosts: "rebooting waiting waiting", out: "a unreachable, b blocked, c blocked"}, 0},
-		{candidacy{name: "back from an image, ordered and not begun", limit: 1, hosts: "taken done done", out: "a held"}, 0},
-		{candidacy{name: "back from an image, begun", limit: 1, hosts: "rebooting done done", out: "a unreachable"}, 0},
+		{candidateCase{name: "back to what it had, before it left that", limit: 1, hosts: "done done turnedBack done", first: "c"}, 1},
+		{candidateCase{name: "back to what it had, after it left that", limit: 1, hosts: "done done stuck done", first: "c"}, 1},
+		{candidateCase{name: "another run has it and has not begun", limit: 1, hosts: "done takenAway done", out: "b held"}, 0},
+		{candidateCase{name: "all of it in one pool", limit: 4, hosts: "done notReady working waiting waiting waiting waiting done done", first: "d e", then: "f g", out: "b unreachable, c held"}, 2},
+		{candidateCase{name: "the same for an image, and one more is down", limit: 4, hosts: "done notReady working notReady waiting waiting waiting done done", first: "e", then: "f, g", out: "b unreachable, c held, d unreachable"}, 1},
+		{candidateCase{name: "a first image, ordered and not begun", limit: 1, hosts: "taken waiting waiting", out: "a held, b blocked, c blocked"}, 0},
+		{candidateCase{name: "a first image, begun", limit: 1, hosts: "rebooting waiting waiting", out: "a unreachable, b blocked, c blocked"}, 0},
+		{candidateCase{name: "back from an image, ordered and not begun", limit: 1, hosts: "taken done done", out: "a held"}, 0},
+		{candidateCase{name: "back from an image, begun", limit: 1, hosts: "rebooting done done", out: "a unreachable"}, 0},
 
-		{candidacy{name: "held for maintenance, limit 1", limit: 1, hosts: "cordoned waiting waiting waiting waiting", out: "a held, b blocked, c blocked, d blocked, e blocked"}, 0},
-		{candidacy{name: "held for maintenance, limit 2", limit: 2, hosts: "cordoned waiting waiting waiting waiting", first: "b", then: "c, d, e", out: "a held"}, 1},
-		{candidacy{name: "held for maintenance, limit 3", limit: 3, hosts: "cordoned waiting waiting waiting waiting", first: "b c", then: "d e", out: "a held"}, 2},
-		{candidacy{name: "held for maintenance, limit 4", limit: 4, hosts: "cordoned waiting waiting waiting waiting", first: "b c d", then: "e", out: "a held"}, 3},
+		{candidateCase{name: "held for maintenance, limit 1", limit: 1, hosts: "cordoned waiting waiting waiting waiting", out: "a held, b blocked, c blocked, d blocked, e blocked"}, 0},
+		{candidateCase{name: "held for maintenance, limit 2", limit: 2, hosts: "cordoned waiting waiting waiting waiting", first: "b", then: "c, d, e", out: "a held"}, 1},
+		{candidateCase{name: "held for maintenance, limit 3", limit: 3, hosts: "cordoned waiting waiting waiting waiting", first: "b c", then: "d e", out: "a held"}, 2},
+		{candidateCase{name: "held for maintenance, limit 4", limit: 4, hosts: "cordoned waiting waiting waiting waiting", first: "b c d", then: "e", out: "a held"}, 3},
 
 		{
-			candidacy{
+			candidateCase{
 				name: "left half done: alone, although there is room", limit: 4, hosts: "waiting stuck waiting waiting", first: "b", then: "a c d",
 				mco: "a b c d", why: "until it is back it is not known whether what it failed at awaits the others",
 			}, 1,
 		},
 		{
-			candidacy{
+			candidateCase{
 				name: "left half done: all of them, as the limit allows", limit: 2, hosts: "stuck waiting failedBefore stuck", first: "c a", then: "d, b",
 				mco: "a", why: "what failed last time goes before what waits, and what a run left half done before what none has touched",
 			}, 2,
 		},
 		{
-			candidacy{
+			candidateCase{
 				name: "left half done: tried although others use up the limit", limit: 1, hosts: "notReady stuck waiting", first: "b", out: "a unreachable, c blocked",
 				mco: "nobody", why: "it is unavailable as it is, and would stay so for ever",
 			}, 1,
 		},
 		{
-			candidacy{
+			candidateCase{
 				name: "failed last time and released by a person: before others", limit: 1, hosts: "waiting released waiting", first: "b", then: "a, c",
 				mco: "a", why: "an operator who has repaired a host wants to see it work",
 			}, 1,
@@ -183,7 +183,7 @@ func TestCandidates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := planner.NewPlan(c.input(0))
-			if first, then, out := told(p); first != c.first || then != c.then || out != c.out || len(p.Refusals) > 0 {
+			if first, then, out := describePlan(p); first != c.first || then != c.then || out != c.out || len(p.Refusals) > 0 {
 				t.Errorf("first %q, then %q, without %q; want %q, %q, %q; refused %q", first, then, out, c.first, c.then, c.out, p.Refusals)
 			}
 			if got := c.capacity(); got != c.room {
@@ -221,7 +221,7 @@ func TestUnavailableHosts(t *testing.T) {
 	} {
 		gone := strings.Fields(c.unavailable)
 		for limit := 1; limit <= 4; limit++ {
-			pool := candidacy{limit: limit, hosts: c.hosts}
+			pool := candidateCase{limit: limit, hosts: c.hosts}
 			if got, want := pool.capacity(), max(0, limit-len(gone)); got != want {
 				t.Errorf("%s: limit %d: %d may go down together, want %d", c.hosts, limit, got, want)
 			}
@@ -243,7 +243,7 @@ func TestCandidatesOfEveryPool(t *testing.T) {
 	names := []string{"done", "waiting", "working", "notReady", "cordoned", "stuck", "failedBefore"}
 	leftOver := map[string]bool{"stuck": true, "failedBefore": true}
 	away := map[string]bool{"working": true, "notReady": true, "cordoned": true}
-	choices(len(names), 4, true, func(pick []int) {
+	eachChoice(len(names), 4, true, func(pick []int) {
 		var list []string
 		count := map[string]int{}
 		for _, p := range pick {
@@ -260,8 +260,8 @@ func TestCandidatesOfEveryPool(t *testing.T) {
 			if count["left over"] > 0 {
 				want = min(count["left over"], max(1, free))
 			}
-			c := candidacy{limit: limit, hosts: strings.Join(list, " ")}
-			first, _, _ := told(planner.NewPlan(c.input(0)))
+			c := candidateCase{limit: limit, hosts: strings.Join(list, " ")}
+			first, _, _ := describePlan(planner.NewPlan(c.input(0)))
 			got := strings.Fields(first)
 			for _, h := range got {
 				condition := list[h[0]-'a']
@@ -293,11 +293,11 @@ func TestCandidatesBesideFailures(t *testing.T) {
 		{"failing notReady waiting waiting", 3, 1, false, "c", ""},
 		{"failing waiting waiting waiting", 4, 0, false, "", "b blocked, c blocked, d blocked"}, // the MCO: three of them; the first failure stops a run unless the pool says otherwise
 	} {
-		in := candidacy{limit: c.limit, hosts: c.hosts}.input(0)
+		in := candidateCase{limit: c.limit, hosts: c.hosts}.input(0)
 		in.Inventory.Pools[0].FailureBudget = engine.CountOrPercent{Count: c.budget, Set: true}
 		in.BestEffort = c.bestEffort
 		p := planner.NewPlan(in)
-		first, _, out := told(p)
+		first, _, out := describePlan(p)
 		var blocked []string
 		for _, x := range strings.Split(out, ", ") {
 			if strings.HasSuffix(x, " blocked") {
@@ -332,7 +332,7 @@ func TestCandidatesOfEtcd(t *testing.T) {
 		{"done done failedBefore", 1, "c", "", ""},
 		{"waiting waiting failedBefore", 3, "c", "b, a", ""},
 	} {
-		in := candidacy{limit: c.limit, hosts: c.hosts}.input(0)
+		in := candidateCase{limit: c.limit, hosts: c.hosts}.input(0)
 		in.Inventory.Clusters = []engine.Cluster{{Name: "main"}}
 		members := engine.ClusterFacts{Name: "main"}
 		for i := range in.Inventory.Hosts {
@@ -342,7 +342,7 @@ func TestCandidatesOfEtcd(t *testing.T) {
 		}
 		in.Clusters = map[string]engine.ClusterFacts{"main": members}
 		p := planner.NewPlan(in)
-		if first, then, out := told(p); first != c.first || then != c.then || out != c.out || len(p.Refusals) > 0 {
+		if first, then, out := describePlan(p); first != c.first || then != c.then || out != c.out || len(p.Refusals) > 0 {
 			t.Errorf("%s: limit %d: first %q, then %q, without %q; want %q, %q, %q; refused %q", c.hosts, c.limit, first, then, out, c.first, c.then, c.out, p.Refusals)
 		}
 	}
@@ -367,7 +367,7 @@ func TestCandidatesOfZones(t *testing.T) {
 		{"stuck stuck waiting waiting", "1 2 1 2", 4, "a | b | c | d"},
 	} {
 		zones := strings.Fields(c.zones)
-		in := candidacy{limit: c.limit, hosts: c.hosts}.input(0)
+		in := candidateCase{limit: c.limit, hosts: c.hosts}.input(0)
 		for i, z := range zones {
 			in.Inventory.Hosts[i].Zone = strings.Trim(z, "-")
 		}

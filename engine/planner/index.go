@@ -5,25 +5,25 @@ import "holdfast/engine"
 // index finds the parts of an inventory by name. A planner that searched the
 // lists for every host would need the square of the hosts.
 type index struct {
-	pools    map[string]engine.Pool
-	sizes    map[string]int // hosts of each pool
-	clusters map[string]*engine.Cluster
-	peers    map[[2]string]int           // hosts of each pool in each cluster
-	members  map[string][]string         // hosts of each cluster, in inventory order
-	leftOut  map[string]engine.Exclusion // hosts that the approved plan left out
-	targets  map[string]string           // OS of each pool, by digest
-	rejected map[string]string           // by digest of an OS: the first host that was rolled back from it
-	last     *engine.Rollout             // the newest that any host has seen
-	rollout  engine.Rollout              // the one that goes on, or begins
+	pools              map[string]engine.Pool
+	sizes              map[string]int // hosts of each pool
+	clusters           map[string]*engine.Cluster
+	peers              map[[2]string]int           // hosts of each pool in each cluster
+	members            map[string][]string         // hosts of each cluster, in inventory order
+	approvedExclusions map[string]engine.Exclusion // hosts that the approved plan left out
+	targets            map[string]string           // OS of each pool, by digest
+	rejected           map[string]string           // by digest of an OS: the first host that was rolled back from it
+	last               *engine.Rollout             // the newest that any host has seen
+	rollout            engine.Rollout              // the one that goes on, or begins
 }
 
 func newIndex(in Input) index {
 	inv := in.Inventory
-	x := index{pools: map[string]engine.Pool{}, sizes: map[string]int{}, clusters: map[string]*engine.Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, leftOut: map[string]engine.Exclusion{}, targets: map[string]string{}, rejected: map[string]string{}}
+	x := index{pools: map[string]engine.Pool{}, sizes: map[string]int{}, clusters: map[string]*engine.Cluster{}, peers: map[[2]string]int{}, members: map[string][]string{}, approvedExclusions: map[string]engine.Exclusion{}, targets: map[string]string{}, rejected: map[string]string{}}
 	if in.Approved != nil {
 		for _, e := range in.Approved.Excluded {
-			if e.Why != engine.Closed { // its changes were approved
-				x.leftOut[e.Host] = e
+			if e.Kind != engine.Closed { // its changes were approved
+				x.approvedExclusions[e.Host] = e
 			}
 		}
 	}
@@ -53,9 +53,9 @@ func newIndex(in Input) index {
 	return x
 }
 
-// before gives every pool that comes before the pool of that name, directly
+// predecessorsOf gives every pool that comes before the pool of that name, directly
 // or through others: a pool without work does not end the order.
-func (x index) before(pool string) []string {
+func (x index) predecessorsOf(pool string) []string {
 	var names []string
 	seen := map[string]bool{}
 	var visit func(string)

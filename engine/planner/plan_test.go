@@ -39,7 +39,7 @@ func TestPlanIsAValue(t *testing.T) {
 		if read := encode(t, back); read != text {
 			t.Fatalf("saved and read:\n%s\nnot\n%s", read, text)
 		}
-		if err := planner.Check(back, p); err != nil {
+		if err := planner.CheckApproved(back, p); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -171,7 +171,7 @@ func TestPlanExit(t *testing.T) {
 	out := func(whys ...engine.ExclusionKind) []engine.Exclusion {
 		var list []engine.Exclusion
 		for _, w := range whys {
-			list = append(list, engine.Exclusion{Host: "x", Why: w})
+			list = append(list, engine.Exclusion{Host: "x", Kind: w})
 		}
 		return list
 	}
@@ -235,7 +235,7 @@ func TestCheck(t *testing.T) {
 		{"a drain that was not", plan("a", file("2", engine.DrainAction)), plan("a", file("2", engine.RebootAction)), false},
 		{"nothing was approved", plan("a", other), engine.Plan{}, false},
 	} {
-		err := planner.Check(tc.now, tc.approved)
+		err := planner.CheckApproved(tc.now, tc.approved)
 		if (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, err)
 		}
@@ -268,29 +268,29 @@ func TestHostsThatComeBack(t *testing.T) {
 			}
 		}
 		for p := approved; len(p.Batches) > 0 && len(done) <= len(w.hosts); {
-			if err := w.allowed(p.Batches[0].Hosts...); err != nil {
+			if err := w.findViolation(p.Batches[0].Hosts...); err != nil {
 				t.Fatal(err)
 			}
 			for _, h := range p.Batches[0].Hosts {
 				done[h]++
 			}
-			w.update(p.Batches[0].Hosts...)
+			w.updateMachines(p.Batches[0].Hosts...)
 			for _, m := range w.hosts {
 				comeBack(t, m)
 			}
 			in := w.input()
 			in.Approved = &approved
 			p = planner.NewPlan(in)
-			if err := planner.Check(p, approved); err != nil {
+			if err := planner.CheckApproved(p, approved); err != nil {
 				t.Fatal(err)
 			}
 			if len(p.Refusals) > 0 {
 				t.Fatalf("refused half way: %v", p.Refusals)
 			}
 		}
-		turned := slices.ContainsFunc(w.pools, func(p engine.Pool) bool { return w.sore(p) && !before.sore(p) })
+		turned := slices.ContainsFunc(w.pools, func(p engine.Pool) bool { return w.exceedsFailureBudget(p) && !before.exceedsFailureBudget(p) })
 		for h := range want {
-			if done[h] == 0 && turned && w.allowed(h) != nil {
+			if done[h] == 0 && turned && w.findViolation(h) != nil {
 				delete(want, h)
 			}
 		}
@@ -347,7 +347,7 @@ func TestLeftOutStaysOut(t *testing.T) {
 	in.Approved = &approved
 	p := planner.NewPlan(in)
 	const reason = "the approved plan leaves it out; the next run takes it"
-	want := []engine.Exclusion{{Host: "worker-0", Why: engine.Unreachable, Reason: reason}, {Host: "worker-2", Why: engine.Unclear, Reason: reason}}
+	want := []engine.Exclusion{{Host: "worker-0", Kind: engine.Unreachable, Reason: reason}, {Host: "worker-2", Kind: engine.Unclear, Reason: reason}}
 	if !reflect.DeepEqual(p.Excluded, want) || len(p.Hosts) > 0 || !slices.Equal(p.Matching, []string{"worker-1"}) {
 		t.Errorf("%+v", p)
 	}

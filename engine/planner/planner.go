@@ -24,16 +24,16 @@ type Input struct {
 	Approved  *engine.Plan           // what the operator has approved: hosts it left out stay left out; nil before
 	Ran       map[string][]string    // services of hosts that ran before an action failed there in this run
 
-	Now          time.Time            // by the bastion's clock
-	Began        time.Time            // when the run did, by the bastion's clock
-	Batches      int                  // that this run has begun
-	Done         map[string]time.Time // hosts that this run has brought to their desired state, and when
-	Failed       map[string]string    // hosts that failed in this run, and how: it does not try them again
-	Retry        []string             // hosts that failed in the run before: they go before others
-	ActionFailed map[string]bool      // hosts on which an action failed in this play, and for which a reboot is to stand in
-	Resumed      map[string]bool      // hosts that an earlier play of this run has taken over from a dead one
-	Complete     map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
-	Play         *engine.Play         // of a playbook; nil: everything is made to match
+	Now            time.Time            // by the bastion's clock
+	Began          time.Time            // when the run did, by the bastion's clock
+	Batches        int                  // that this run has begun
+	Done           map[string]time.Time // hosts that this run has brought to their desired state, and when
+	Failed         map[string]string    // hosts that failed in this run, and how: it does not try them again
+	Retry          []string             // hosts that failed in the run before: they go before others
+	ActionFailed   map[string]bool      // hosts on which an action failed in this play, and for which a reboot is to stand in
+	AdoptedEarlier map[string]bool      // hosts that an earlier play of this run has taken over from a dead one
+	CompletedOS    map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
+	Play           *engine.Play         // of a playbook; nil: everything is made to match
 
 	BestEffort     bool // failed hosts do not keep those of their pool from being begun
 	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
@@ -78,18 +78,18 @@ func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) eng
 	in, x, survey := s.in, s.index, s.result
 	in.Now, in.Clusters = now, clusters
 	schedule := newScheduler(in, x, survey)
-	warnings := schedule.skew.warnings()
+	warnings := schedule.skew.listWarnings()
 	p := engine.Plan{
 		Schema: engine.PlanSchema, Site: in.Inventory.Site, Total: len(in.Inventory.Hosts),
 		Matching: survey.matching, Warnings: slices.Clip(survey.warnings), Drift: survey.drift,
-		Batches: schedule.run(), Refusals: schedule.refusals,
+		Batches: schedule.planBatches(), Refusals: schedule.refusals,
 		Excluded:   append(slices.Clip(survey.excluded), schedule.blocked...),
 		Unfinished: findUnfinishedHosts(in, x, survey), LastRollout: x.last, Rollout: x.rollout, UnhealthyClusters: in.unhealthyClusters(), Repair: in.Repair,
 	}
 	if in.Play != nil {
 		p.Play = in.Play.Name
 	}
-	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.endedRollouts(x))
+	p.Warnings = slices.Concat(changeWarnings(survey.work), p.Warnings, warnings, in.warnOfRepairs(survey.work), in.describeEndedRollouts(x))
 	sort.SliceStable(p.Excluded, func(i, j int) bool { return p.Excluded[i].Host < p.Excluded[j].Host })
 	p.Hosts = notBlocked(survey.work, schedule.blocked)
 	p.Selected, p.Settings = namesOfSelected(in), rolloutSettings(in, x, p.Hosts)
@@ -104,8 +104,10 @@ func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) eng
 	return p
 }
 
-// self is the run that plans.
-func (in Input) self() engine.HoldOwner { return engine.HoldOwner{Run: in.Run, Bastion: in.Bastion} }
+// planningRun is the run that plans.
+func (in Input) planningRun() engine.HoldOwner {
+	return engine.HoldOwner{Run: in.Run, Bastion: in.Bastion}
+}
 
 func (in Input) withSelection() Input {
 	if in.Selected == nil {
@@ -119,7 +121,7 @@ func (in Input) withSelection() Input {
 func notBlocked(work []engine.HostPlan, blocked []engine.Exclusion) []engine.HostPlan {
 	out := map[string]bool{}
 	for _, x := range blocked {
-		out[x.Host] = x.Why != engine.Closed
+		out[x.Host] = x.Kind != engine.Closed
 	}
 	var kept []engine.HostPlan
 	for _, hp := range work {
@@ -138,7 +140,7 @@ func byHost(plans []engine.HostPlan) map[string]*engine.HostPlan {
 	return m
 }
 
-func (in Input) target(x index, h engine.Host, f engine.Facts) engine.Target {
+func (in Input) newTarget(x index, h engine.Host, f engine.Facts) engine.Target {
 	f = f.WithRunning(in.Ran[h.Name])
 	_, f.Finished = in.Done[h.Name]
 	f.ActionFailed = in.ActionFailed[h.Name]
@@ -166,8 +168,8 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 			return difference{}, fmt.Errorf("%s: %w", m.Name(), err)
 		}
 		if t.Desired.ReportDrift {
-			d.drift = append(d.drift, drifted(found, true)...)
-			found = drifted(found, false)
+			d.drift = append(d.drift, filterDrift(found, true)...)
+			found = filterDrift(found, false)
 			for i := range d.drift {
 				d.drift[i].Kept = nil
 			}
@@ -187,14 +189,14 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 		}
 		all.Act = append(all.Act, steps.Act...)
 		all.Record = append(all.Record, steps.Record...)
-		all.Quiet = append(all.Quiet, steps.Quiet...)
+		all.NonDisruptive = append(all.NonDisruptive, steps.NonDisruptive...)
 		all.Actions = append(all.Actions, steps.Actions...)
-		all.Ends = append(all.Ends, steps.Ends...)
+		all.StoppedServices = append(all.StoppedServices, steps.StoppedServices...)
 		all.Before = append(all.Before, steps.Before...)
 		all.After = append(all.After, steps.After...)
 		all.Rollback = append(all.Rollback, steps.Rollback...)
 	}
-	if adoptableRun(t.Facts, in.self(), in.Dead) != "" {
+	if adoptableRun(t.Facts, in.planningRun(), in.Dead) != "" {
 		all.Rollback = in.rollbackPlan(t, all.Rollback)
 	}
 	in.addSurroundingTasks(t, &d)
@@ -205,15 +207,15 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 // dead run has left behind may lack those that come last, although it matches:
 // they go with its recovery, or, where an earlier play saw to that, alone.
 func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
-	left := adoptableRun(t.Facts, in.self(), in.Dead) != ""
-	resumed := in.Resumed[t.Host.Name] && !t.Facts.Finished
+	left := adoptableRun(t.Facts, in.planningRun(), in.Dead) != ""
+	resumed := in.AdoptedEarlier[t.Host.Name] && !t.Facts.Finished
 	if len(d.changes) == 0 && !left && !resumed {
 		return
 	}
 	var before, after []engine.Step
 	for _, m := range in.Modules {
-		if around, ok := m.(engine.Surround); ok {
-			b, a := around.Around(t)
+		if around, ok := m.(engine.TaskModule); ok {
+			b, a := around.TasksAround(t)
 			before, after = append(before, b...), append(after, a...)
 		}
 	}
@@ -223,7 +225,7 @@ func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
 	case left:
 		d.steps.After = after
 	case len(after) > 0:
-		d.steps.Quiet = after
+		d.steps.NonDisruptive = after
 		d.changes = []engine.Change{{
 			Module: "tasks", Resource: "the tasks that come last", After: "done",
 			Rule: "playbook: the run that has updated it was cut short", Task: true, Actions: []engine.Action{{Type: engine.NoAction}},
@@ -235,15 +237,15 @@ func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
 // unless that follows from its changes.
 func (in Input) rollbackPlan(t engine.Target, steps []engine.Step) []engine.Step {
 	for _, m := range in.Modules {
-		if r, ok := m.(engine.Return); ok && len(steps) == 0 {
-			steps = r.Back(t)
+		if r, ok := m.(engine.RollbackModule); ok && len(steps) == 0 {
+			steps = r.RollbackSteps(t)
 		}
 	}
 	return steps
 }
 
-// drifted gives the changes that undo drift, or the others.
-func drifted(changes []engine.Change, drift bool) []engine.Change {
+// filterDrift gives the changes that undo drift, or the others.
+func filterDrift(changes []engine.Change, drift bool) []engine.Change {
 	var list []engine.Change
 	for _, c := range changes {
 		if c.Drift == drift {

@@ -74,9 +74,9 @@ func (m *machine) in(s machine) *machine {
 	return &s
 }
 
-// choices calls f with every way to choose k of n things in order, with
+// eachChoice calls f with every way to choose k of n things in order, with
 // repetition; or, if only their number matters, once for each multiset.
-func choices(n, k int, ordered bool, f func([]int)) {
+func eachChoice(n, k int, ordered bool, f func([]int)) {
 	pick := make([]int, k)
 	var next func(int)
 	next = func(i int) {
@@ -102,7 +102,7 @@ func TestClusterEveryState(t *testing.T) {
 	t.Parallel()
 	conditions := []etcd{{}, {allowOutage: true}, {learner: true}, {alarm: true, allowOutage: true}, {unknown: true}}
 	for n := 1; n <= 3; n++ {
-		choices(len(states), n, true, func(pick []int) {
+		eachChoice(len(states), n, true, func(pick []int) {
 			var members []*machine
 			for i, s := range pick {
 				members = append(members, member(i).in(states[s]))
@@ -122,7 +122,7 @@ func TestClusterLargeEveryState(t *testing.T) {
 	t.Parallel()
 	few := []machine{{}, {work: "reboot"}, {work: "reboot", sick: true}, {hold: "foreign"}, {work: "reboot", hold: "dead"}, {hold: "dead", sick: true}, {lost: true}}
 	for n := 4; n <= 7; n++ {
-		choices(len(few), n, false, func(pick []int) {
+		eachChoice(len(few), n, false, func(pick []int) {
 			var members []*machine
 			for i, s := range pick {
 				members = append(members, member(i).in(few[s]))
@@ -141,7 +141,7 @@ func TestPoolEveryState(t *testing.T) {
 	t.Parallel()
 	limits := []engine.CountOrPercent{{Count: 1}, {Count: 2}, {Percent: 50}, {Percent: 100}, {}}
 	for n := 1; n <= 4; n++ {
-		choices(len(states), n, n < 4, func(pick []int) {
+		eachChoice(len(states), n, n < 4, func(pick []int) {
 			for z, limit := range limits {
 				if n == 4 && z%2 == 0 {
 					continue
@@ -169,7 +169,7 @@ func TestPoolsInOrder(t *testing.T) {
 		{{"none"}, nil, {"none"}},
 		{nil, nil, {"none"}},
 	}
-	choices(len(few), 5, true, func(pick []int) {
+	eachChoice(len(few), 5, true, func(pick []int) {
 		if (pick[0]+pick[1]*3+pick[2]*5+pick[3]*2+pick[4])%3 != 0 {
 			return // a third of the 16807, spread evenly
 		}
@@ -230,7 +230,7 @@ func TestPaceEveryState(t *testing.T) {
 			}
 		}
 	}
-	choices(len(few), 3, true, func(pick []int) {
+	eachChoice(len(few), 3, true, func(pick []int) {
 		for n, p := range paces {
 			w := &world{pools: []engine.Pool{p, {Name: "edge"}}, site: engine.CountOrPercent{Count: 1 + n%3, Set: n%2 == 0}}
 			for i, s := range pick {

@@ -147,13 +147,13 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 		wards[p.Name] = w
 	}
 	for name, w := range wards {
-		for _, first := range x.before(name) {
+		for _, first := range x.predecessorsOf(name) {
 			w.predecessors = append(w.predecessors, wards[first])
 		}
 	}
 	missing := map[string]engine.ExclusionKind{}
 	for _, e := range s.excluded {
-		missing[e.Host] = e.Why
+		missing[e.Host] = e.Kind
 	}
 	for _, h := range in.Inventory.Hosts {
 		w := wards[h.Pool]

@@ -27,7 +27,7 @@ func TestAHostThatWasRolledBackAndIsHeld(t *testing.T) {
 			t.Errorf("it warns of %s", all)
 		}
 		switch {
-		case budget == 0 && (len(p.Batches) != 1 || len(p.Excluded) != 2 || p.Excluded[0].Why != engine.Blocked):
+		case budget == 0 && (len(p.Batches) != 1 || len(p.Excluded) != 2 || p.Excluded[0].Kind != engine.Blocked):
 			t.Errorf("others go on: %+v", p)
 		case budget == 1 && (len(p.Batches) != 3 || !slices.Equal(p.Batches[1].Canaries, []string{"worker"}) || len(p.Batches[2].Canaries) > 0):
 			t.Errorf("the canary is not the first that is updated: %+v", p.Batches)
@@ -43,7 +43,7 @@ func TestAHostThatReturnsAndWasRolledBack(t *testing.T) {
 	w.hosts[0].lost = false
 	in := w.input()
 	in.Approved = &approved
-	if p := planner.NewPlan(in); len(p.Excluded) != 1 || p.Excluded[0].Why != engine.RolledBack || !strings.Contains(p.Excluded[0].Reason, "--retry-rolled-back") {
+	if p := planner.NewPlan(in); len(p.Excluded) != 1 || p.Excluded[0].Kind != engine.RolledBack || !strings.Contains(p.Excluded[0].Reason, "--retry-rolled-back") {
 		t.Errorf("%+v", p.Excluded)
 	}
 }
@@ -68,7 +68,7 @@ func TestPlaysOnHostsThatWereRolledBack(t *testing.T) {
 		if goes := len(p.Batches) == 1; goes != c.goes {
 			t.Errorf("%s in play %v: %+v", c.work, c.play, p)
 		}
-		out := slices.ContainsFunc(p.Excluded, func(e engine.Exclusion) bool { return e.Why == engine.RolledBack })
+		out := slices.ContainsFunc(p.Excluded, func(e engine.Exclusion) bool { return e.Kind == engine.RolledBack })
 		if out == c.goes {
 			t.Errorf("%s in play %v: %+v", c.work, c.play, p.Excluded)
 		}

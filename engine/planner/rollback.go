@@ -19,7 +19,7 @@ func rollbackSteps(t engine.Target, steps engine.Steps, drained bool) []engine.S
 	if len(steps.Rollback) == 0 {
 		return nil
 	}
-	back := append(withQuorumCheck(t, steps.Rollback), recoverySteps(t, engine.Steps{Ends: steps.Ends}, drained)...)
+	back := append(withQuorumCheck(t, steps.Rollback), recoverySteps(t, engine.Steps{StoppedServices: steps.StoppedServices}, drained)...)
 	return append(back, releaseStep(t, engine.Release{}))
 }
 
@@ -31,14 +31,14 @@ func withQuorumCheck(t engine.Target, reboot []engine.Step) []engine.Step {
 	return slices.Concat(reboot[:i], leaderSteps(t), markHostChanges(reboot[i:]))
 }
 
-// ranBefore is the OS to which a host may have to go back: the one that it runs,
+// previousOS is the OS to which a host may have to go back: the one that it runs,
 // if it gets another, or else what a left-over hold says.
-func ranBefore(t engine.Target, newOS bool) string {
+func previousOS(t engine.Target, newOS bool) string {
 	if booted := t.Facts.Booted(); newOS && booted != nil {
 		return booted.Digest
 	}
 	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
-		return h.From
+		return h.PreviousOS
 	}
 	return ""
 }

@@ -10,11 +10,11 @@ import (
 	"holdfast/engine"
 )
 
-// Same compares a plan with one that was saved: it must be the very work that
+// CheckSame compares a plan with one that was saved: it must be the very work that
 // was approved, on the very hosts, neither more nor less, done in the same way
 // and at the same pace. What changes by itself does not count: the ID of the
 // run, which services run, who leads a cluster, what time it is.
-func Same(p engine.Plan, saved engine.Plan) error {
+func CheckSame(p engine.Plan, saved engine.Plan) error {
 	if p.Play != saved.Play {
 		return fmt.Errorf("the saved plan is that of play %q, and this is play %q", saved.Play, p.Play)
 	}
@@ -31,9 +31,9 @@ func Same(p engine.Plan, saved engine.Plan) error {
 	return fmt.Errorf("%s:\n  %s\nplan again", what, strings.Join(diffs, "\n  "))
 }
 
-// Compared returns the texts that Same compares, but for the changes of hosts,
+// ComparedTexts returns the texts that Same compares, but for the changes of hosts,
 // each once and in order: those in which a secret can be.
-func Compared(p engine.Plan) []string {
+func ComparedTexts(p engine.Plan) []string {
 	var texts []string
 	for name, value := range p.Settings {
 		texts = append(texts, name+": "+value)
@@ -190,7 +190,7 @@ func withoutVolatile(s engine.Step) engine.Step {
 	case do.Exec != nil:
 		s.Do.Exec = &engine.Exec{Fallback: do.Exec.Fallback}
 	case do.TakeHold != nil:
-		s.Do.TakeHold = &engine.TakeHold{Adopt: do.TakeHold.Adopt, From: do.TakeHold.From, Targets: do.TakeHold.Targets}
+		s.Do.TakeHold = &engine.TakeHold{Adopt: do.TakeHold.Adopt, PreviousOS: do.TakeHold.PreviousOS, Targets: do.TakeHold.Targets}
 	case do.AwaitUnits != nil:
 		s.Do.AwaitUnits = &engine.AwaitUnits{}
 	}

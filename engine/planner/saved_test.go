@@ -126,7 +126,7 @@ func TestSame(t *testing.T) {
 			check(t, err)
 			var saved engine.Plan
 			check(t, json.Unmarshal(text, &saved))
-			err = planner.Same(plan(c.now), saved)
+			err = planner.CheckSame(plan(c.now), saved)
 			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("%v, not %q", err, c.says)
 			}
@@ -138,18 +138,18 @@ func TestSame(t *testing.T) {
 func TestSameChange(t *testing.T) {
 	none := engine.Action{Type: engine.NoAction}
 	file := func(why string) engine.Plan {
-		return planned(engine.Change{Resource: "file /a", Before: "1", After: "2", Verb: "update", Why: why}, false, none)
+		return planOf(engine.Change{Resource: "file /a", Before: "1", After: "2", Verb: "update", Why: why}, false, none)
 	}
-	err := planner.Same(file("owner"), file("mode"))
+	err := planner.CheckSame(file("owner"), file("mode"))
 	if err == nil || !strings.Contains(err.Error(), "w: file /a is another change now (owner), and was: mode") {
 		t.Error(err)
 	}
-	if err := planner.Same(file("mode"), file("mode")); err != nil {
+	if err := planner.CheckSame(file("mode"), file("mode")); err != nil {
 		t.Error(err)
 	}
 	restart, reboot := engine.Action{Type: engine.RestartUnit, Unit: "x"}, engine.Action{Type: engine.RebootAction}
 	c := engine.Change{Resource: "file /a", After: "2"}
-	if planner.Same(planned(c, false, reboot), planned(c, true, restart)) == nil {
+	if planner.CheckSame(planOf(c, false, reboot), planOf(c, true, restart)) == nil {
 		t.Error("a saved plan allows for a reboot in place of an action that has not failed in its run")
 	}
 }

@@ -12,22 +12,22 @@ import (
 // The hosts wait in queues, one for each pool and rank, so that a batch looks
 // at few more hosts than it takes.
 type scheduler struct {
-	queues     []*queue // in order of preference
-	poolStates map[string]*poolState
-	clusters   map[string]*clusterState
-	away       map[string]string // hosts that count as unavailable throughout, and why
-	held       map[string]bool   // those of them that are held
-	adopted    map[string]bool   // hosts with a left-over hold that are not yet recovered
-	places     map[string]place
-	skew       *skew
-	patient    bool              // pools whose canaries still have to run wait
-	serial     func(n int) int   // hosts that the n-th batch may have, from 0; nil: any number
-	number     int               // batch that is being picked
-	picked     int               // hosts in it
-	failed     map[string]string // hosts that failed in this run
-	repair     []string          // hosts that may go although their own member is down
-	refusals   []string
-	blocked    []engine.Exclusion
+	queues       []*queue // in order of preference
+	poolStates   map[string]*poolState
+	clusters     map[string]*clusterState
+	unavailable  map[string]string // hosts that count as unavailable throughout, and why
+	heldByOthers map[string]bool   // those of them that are held
+	adopted      map[string]bool   // hosts with a left-over hold that are not yet recovered
+	sortKeys     map[string]sortKey
+	skew         *skew
+	waitForSoak  bool              // pools whose canaries still have to run wait
+	batchSize    func(n int) int   // hosts that the n-th batch may have, from 0; nil: any number
+	batchNumber  int               // batch that is being picked
+	picked       int               // hosts in it
+	failed       map[string]string // hosts that failed in this run
+	repair       []string          // hosts that may go although their own member is down
+	refusals     []string
+	blocked      []engine.Exclusion
 }
 
 // rank is how soon a host goes.
@@ -44,10 +44,10 @@ const (
 
 // queue is the waiting hosts of one pool and rank, in their order.
 type queue struct {
-	ward  *poolState
-	rank  rank
-	hosts []*engine.HostPlan
-	quiet int // of them, hosts that are not disrupted and so need no seat
+	pool          *poolState
+	rank          rank
+	hosts         []*engine.HostPlan
+	nonDisruptive int // of them, hosts that are not disrupted and so need no seat
 }
 
 // clusterState is an etcd cluster and how far it is.
@@ -56,46 +56,46 @@ type clusterState struct {
 	facts   engine.ClusterFacts
 	members []string
 	waiting int
-	taken   bool // a member is in the batch being picked, and is disturbed
+	inBatch bool // a member is in the batch being picked, and is disturbed
 }
 
 func newScheduler(in Input, x index, s surveyResult) *scheduler {
 	sc := &scheduler{
-		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, away: s.unavailable, held: s.held, adopted: map[string]bool{},
-		places: places(in, x, s.work), skew: newSkew(in, x, s.work), serial: in.serial(), number: in.Batches, failed: in.Failed, repair: in.Repair,
+		poolStates: newPoolStates(in, x, s), clusters: map[string]*clusterState{}, unavailable: s.unavailable, heldByOthers: s.held, adopted: map[string]bool{},
+		sortKeys: newSortKeys(in, x, s.work), skew: newSkew(in, x, s.work), batchSize: in.batchSizes(), batchNumber: in.Batches, failed: in.Failed, repair: in.Repair,
 	}
 	for i := range s.work {
 		if len(s.work[i].Sequence) > 0 { // else it is only staged
-			sc.enter(&s.work[i], in, x)
+			sc.countWaiting(&s.work[i], in, x)
 		}
 	}
 	for r := range ranks {
 		queues := map[string]*queue{}
 		for _, p := range in.Inventory.Pools {
-			queues[p.Name] = &queue{ward: sc.poolStates[p.Name], rank: r}
+			queues[p.Name] = &queue{pool: sc.poolStates[p.Name], rank: r}
 			sc.queues = append(sc.queues, queues[p.Name])
 		}
 		for i := range s.work {
-			if hp := &s.work[i]; len(hp.Sequence) > 0 && sc.rank(hp) == r {
-				queues[hp.Pool].add(hp)
+			if hp := &s.work[i]; len(hp.Sequence) > 0 && sc.rankOf(hp) == r {
+				queues[hp.Pool].addHost(hp)
 			}
 		}
 	}
 	for _, q := range sc.queues {
-		slices.SortFunc(q.hosts, func(a, b *engine.HostPlan) int { return sc.places[a.Host].compare(sc.places[b.Host]) })
+		slices.SortFunc(q.hosts, func(a, b *engine.HostPlan) int { return sc.sortKeys[a.Host].compare(sc.sortKeys[b.Host]) })
 	}
 	return sc
 }
 
-func (q *queue) add(hp *engine.HostPlan) {
+func (q *queue) addHost(hp *engine.HostPlan) {
 	q.hosts = append(q.hosts, hp)
 	if !hp.Disruptive() {
-		q.quiet++
+		q.nonDisruptive++
 	}
 }
 
-// enter counts a host where it waits.
-func (sc *scheduler) enter(hp *engine.HostPlan, in Input, x index) {
+// countWaiting counts a host where it waits.
+func (sc *scheduler) countWaiting(hp *engine.HostPlan, in Input, x index) {
 	w := sc.poolStates[hp.Pool]
 	w.waitingHosts++
 	if hp.Adopt != "" {
@@ -128,7 +128,7 @@ func newClusterState(in Input, x index, name string) *clusterState {
 	return c
 }
 
-func (sc *scheduler) rank(hp *engine.HostPlan) rank {
+func (sc *scheduler) rankOf(hp *engine.HostPlan) rank {
 	switch {
 	case hp.Adopt != "":
 		return leftOverRank
@@ -138,8 +138,8 @@ func (sc *scheduler) rank(hp *engine.HostPlan) rank {
 	return plainRank
 }
 
-// serial gives how many hosts each batch of the play may have.
-func (in Input) serial() func(int) int {
+// batchSizes gives how many hosts each batch of the play may have.
+func (in Input) batchSizes() func(int) int {
 	if in.Play == nil || len(in.Play.Serial) == 0 {
 		return nil
 	}
@@ -147,24 +147,24 @@ func (in Input) serial() func(int) int {
 	return func(n int) int { return list[min(n, len(list)-1)].Of(hosts) }
 }
 
-func (sc *scheduler) run() []engine.Batch {
+func (sc *scheduler) planBatches() []engine.Batch {
 	var batches []engine.Batch
 	for {
-		hosts := sc.pick()
+		hosts := sc.pickBatch()
 		if len(hosts) == 0 {
 			sc.excludeBlocked()
 			return batches
 		}
-		batches = append(batches, sc.batch(hosts))
+		batches = append(batches, sc.newBatch(hosts))
 		for _, hp := range hosts {
-			sc.settle(hp)
+			sc.markUpdated(hp)
 		}
-		sc.number++
+		sc.batchNumber++
 	}
 }
 
-// settle plays the host's part of a batch: it is updated, healthy and free.
-func (sc *scheduler) settle(hp *engine.HostPlan) {
+// markUpdated plays the host's part of a batch: it is updated, healthy and free.
+func (sc *scheduler) markUpdated(hp *engine.HostPlan) {
 	w := sc.poolStates[hp.Pool]
 	w.waitingHosts--
 	if hp.Disruptive() && !sc.adopted[hp.Host] {
@@ -178,7 +178,7 @@ func (sc *scheduler) settle(hp *engine.HostPlan) {
 	if len(w.firstCanaries) < w.canaries {
 		w.firstCanaries = append(w.firstCanaries, hp.Host)
 	}
-	sc.skew.settle(hp)
+	sc.skew.moveToTarget(hp)
 	if sc.adopted[hp.Host] {
 		delete(sc.adopted, hp.Host)
 		w.adoptedHosts--

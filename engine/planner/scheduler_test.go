@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// batches plans a world and gives the hosts of each batch.
-func batches(w *world) [][]string {
+// planBatches plans a world and gives the hosts of each batch.
+func planBatches(w *world) [][]string {
 	var out [][]string
 	for _, b := range planner.NewPlan(w.input()).Batches {
 		out = append(out, b.Hosts)
@@ -123,7 +123,7 @@ func TestBatches(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			simulate(t, &tc.world)
-			if got := batches(&tc.world); !reflect.DeepEqual(got, tc.want) {
+			if got := planBatches(&tc.world); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
@@ -174,7 +174,7 @@ func TestBatchesAreFull(t *testing.T) {
 				m.work = "reboot"
 				w.hosts = append(w.hosts, m)
 			}
-			if got, want := len(batches(w)), (n+limit-1)/limit; got != want {
+			if got, want := len(planBatches(w)), (n+limit-1)/limit; got != want {
 				t.Fatalf("%d hosts, %d at a time: %d batches, want %d", n, limit, got, want)
 			}
 		}
@@ -216,7 +216,7 @@ func TestReasons(t *testing.T) {
 				said = append(said, "refused: "+r)
 			}
 			for _, x := range p.Excluded {
-				said = append(said, fmt.Sprintf("%s %s: %s", x.Host, x.Why, x.Reason))
+				said = append(said, fmt.Sprintf("%s %s: %s", x.Host, x.Kind, x.Reason))
 			}
 			if got := strings.Join(said, "\n"); !strings.Contains("\n"+got+"\n", "\n"+tc.want+"\n") {
 				t.Errorf("got\n%s\nwant among it\n%s", got, tc.want)
@@ -261,7 +261,7 @@ func anyFleet(t *rapid.T) *world {
 		name := fmt.Sprint("cluster-", c)
 		voters := rapid.IntRange(1, 7).Draw(t, "voters")
 		leader := rapid.IntRange(0, voters-1).Draw(t, "leader")
-		w.clusters[name] = &etcd{leader: fmt.Sprintf("%s-%d", name, leader), learner: rare(t, odds), alarm: rare(t, odds), allowOutage: rare(t, 100-odds)}
+		w.clusters[name] = &etcd{leader: fmt.Sprintf("%s-%d", name, leader), learner: isRare(t, odds), alarm: isRare(t, odds), allowOutage: isRare(t, 100-odds)}
 		for i := range voters {
 			w.hosts = append(w.hosts, anyMachine(t, &machine{name: fmt.Sprintf("%s-%d", name, i), cluster: name}, pools, odds))
 		}
@@ -272,7 +272,7 @@ func anyFleet(t *rapid.T) *world {
 	return w
 }
 
-func rare(t *rapid.T, percent int) bool {
+func isRare(t *rapid.T, percent int) bool {
 	return rapid.IntRange(0, 99).Draw(t, "odds") < percent
 }
 
@@ -280,11 +280,11 @@ func anyMachine(t *rapid.T, m *machine, pools, odds int) *machine {
 	m.pool = fmt.Sprint("pool-", rapid.IntRange(0, pools-1).Draw(t, "pool"))
 	m.zone = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")
 	state := machine{work: rapid.SampledFrom([]string{"", "reboot", "reboot", "reboot", "restart", "quiet"}).Draw(t, "work")}
-	if rare(t, odds) {
+	if isRare(t, odds) {
 		state = states[rapid.IntRange(0, len(states)-1).Draw(t, "state")]
-		state.paused = rare(t, odds)
-		state.rejected = rare(t, odds) && !state.leftOver() // such a one is only brought back: TestRolledBackIsReleased
-		if rare(t, odds) && (state.hold == "" || state.hold == "own") {
+		state.paused = isRare(t, odds)
+		state.rejected = isRare(t, odds) && !state.leftOver() // such a one is only brought back: TestRolledBackIsReleased
+		if isRare(t, odds) && (state.hold == "" || state.hold == "own") {
 			state.failed = true
 		}
 	}

@@ -10,20 +10,20 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// hostPlan composes everything that is done to one host. The roll sequence
+// newHostPlan composes everything that is done to one host. The roll sequence
 // reads as it happens: hold, prove that it is safe, drain, write, sync disks, move
 // the etcd leader, reboot, wait until everything is back, release. What disrupts nothing
 // is written without all that, in one step; what is only staged has none.
-func hostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, adopt string) engine.HostPlan {
+func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, adopt string) engine.HostPlan {
 	hp := engine.HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
 		Adopt: adopt, Changes: changes, Actions: engine.MergeActions(changes, steps.Actions), Stage: engine.MarkStaging(steps.Stage),
 	}
-	if hp.NonDisruptive() && len(steps.Quiet) > 0 {
-		hp.Sequence = append(append(slices.Clone(steps.Before), markHostChanges(steps.Quiet)...), steps.After...)
+	if hp.NonDisruptive() && len(steps.NonDisruptive) > 0 {
+		hp.Sequence = append(append(slices.Clone(steps.Before), markHostChanges(steps.NonDisruptive)...), steps.After...)
 		return hp
 	}
-	if len(changes) == 0 || onlyStage(steps) {
+	if len(changes) == 0 || stagesOnly(steps) {
 		if adopt != "" {
 			hp.Rollback = rollbackSteps(t, steps, true)
 			hp.Sequence = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, engine.Steps{After: steps.After}, true), false, sumTimeouts(hp.Rollback))
@@ -75,9 +75,9 @@ func hasDrain(hp engine.HostPlan) bool {
 	return engine.HasAction(hp.Actions, engine.DrainAction) || engine.HasAction(hp.Actions, engine.RebootAction)
 }
 
-// onlyStage reports whether nothing but staging is to be done.
-func onlyStage(s engine.Steps) bool {
-	return len(s.Stage) > 0 && len(s.Write)+len(s.Act)+len(s.Reboot)+len(s.Record)+len(s.Quiet) == 0
+// stagesOnly reports whether nothing but staging is to be done.
+func stagesOnly(s engine.Steps) bool {
+	return len(s.Stage) > 0 && len(s.Write)+len(s.Act)+len(s.Reboot)+len(s.Record)+len(s.NonDisruptive) == 0
 }
 
 // markHostChanges marks the scripts among the steps of modules that change a host.
@@ -93,11 +93,11 @@ func markHostChanges(steps []engine.Step) []engine.Step {
 // which lasts as long as everything in between, and more, may take. A sequence
 // that brings another OS leaves on the host which OS all pools are to have.
 func withHold(t engine.Target, adopt, reason string, roll []engine.Step, newOS bool, more engine.Duration) []engine.Step {
-	take := engine.TakeHold{Reason: reason, For: engine.Duration(10*time.Minute) + sumTimeouts(roll) + more, Adopt: adopt, Seen: t.Facts.HoldRenewed()}
+	take := engine.TakeHold{Reason: reason, For: engine.Duration(10*time.Minute) + sumTimeouts(roll) + more, Adopt: adopt, Renewed: t.Facts.HoldRenewed()}
 	if newOS {
-		take.Targets, take.Began, take.Number = t.Rollout.Targets, t.Rollout.Run, t.Rollout.Number
+		take.Targets, take.RolloutRun, take.RolloutNumber = t.Rollout.Targets, t.Rollout.Run, t.Rollout.Number
 	}
-	take.From = ranBefore(t, newOS)
+	take.PreviousOS = previousOS(t, newOS)
 	first := engine.Step{Name: "hold", On: t.Host.Name, Do: engine.Op{TakeHold: &take}, Timeout: engine.CommandTimeout}
 	return append(append([]engine.Step{first}, roll...), releaseStep(t, releaseOfMatching(t.Facts, roll)))
 }
@@ -152,7 +152,7 @@ func drainStep(t engine.Target) []engine.Step {
 // come after follow, or come before the work returns if they disturb it once
 // more; then the gates.
 func recoverySteps(t engine.Target, of engine.Steps, drained bool) []engine.Step {
-	back := backSteps(t, of.Ends)
+	back := backSteps(t, of.StoppedServices)
 	steps := back
 	disturb := slices.ContainsFunc(of.After, func(s engine.Step) bool { return s.ChangesHost })
 	if disturb {

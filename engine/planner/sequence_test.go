@@ -80,7 +80,7 @@ func readable(p engine.Plan) string {
 		}
 		fmt.Fprintf(&b, "%s\n", title)
 		for _, s := range steps {
-			fmt.Fprintf(&b, "  %-17s on %-8s within %-7s %s\n", s.Name, s.On, s.Timeout, deed(s))
+			fmt.Fprintf(&b, "  %-17s on %-8s within %-7s %s\n", s.Name, s.On, s.Timeout, describeOperation(s))
 		}
 	}
 	section("before the first disruption", p.Before)
@@ -99,8 +99,8 @@ func readable(p engine.Plan) string {
 	return b.String()
 }
 
-// deed says what a step does, and what kind of step it is.
-func deed(s engine.Step) string {
+// describeOperation says what a step does, and what kind of step it is.
+func describeOperation(s engine.Step) string {
 	var words []string
 	switch do := s.Do; {
 	case do.Exec != nil:

@@ -22,12 +22,12 @@ func simulate(t *testing.T, start *world) {
 }
 
 func trial(start *world) error {
-	w, end := start.clone(), start.reachable()
+	w, end := start.clone(), start.reachableWorlds()
 	approved := planner.NewPlan(w.input())
 	if err := wellFormed(w, approved); err != nil {
 		return err
 	}
-	if unsafe := end.unsafe(); (len(approved.Refusals) > 0) != (unsafe != "") {
+	if unsafe := end.findUnsafeHost(); (len(approved.Refusals) > 0) != (unsafe != "") {
 		return fmt.Errorf("refusals are %q, and the host that is unsafe for good is %q", approved.Refusals, unsafe)
 	}
 	if len(approved.Refusals) > 0 {
@@ -38,22 +38,22 @@ func trial(start *world) error {
 		if len(done) > len(w.hosts) {
 			return fmt.Errorf("there is no end to it")
 		}
-		if err := planner.Check(p, approved); err != nil {
+		if err := planner.CheckApproved(p, approved); err != nil {
 			return err
 		}
 		if len(p.Refusals) > 0 {
 			return fmt.Errorf("refused half way: %q", p.Refusals)
 		}
-		if err := turn(w, p.Batches[0], done); err != nil {
+		if err := playBatch(w, p.Batches[0], done); err != nil {
 			return err
 		}
 	}
-	return complete(start, end, w, approved, done)
+	return checkComplete(start, end, w, approved, done)
 }
 
-// turn plays one batch in the world.
-func turn(w *world, b engine.Batch, done map[string]int) error {
-	if err := w.allowed(b.Hosts...); err != nil {
+// playBatch plays one batch in the world.
+func playBatch(w *world, b engine.Batch, done map[string]int) error {
+	if err := w.findViolation(b.Hosts...); err != nil {
 		return err
 	}
 	if err := leftOversFirst(w, b); err != nil {
@@ -65,7 +65,7 @@ func turn(w *world, b engine.Batch, done map[string]int) error {
 		}
 		done[h]++
 	}
-	w.update(b.Hosts...)
+	w.updateMachines(b.Hosts...)
 	return nil
 }
 
@@ -74,7 +74,7 @@ func turn(w *world, b engine.Batch, done map[string]int) error {
 func leftOversFirst(w *world, b engine.Batch) error {
 	fresh := slices.ContainsFunc(b.Hosts, func(h string) bool { return !w.machine(h).leftOver() })
 	for _, m := range w.hosts {
-		if fresh && m.leftOver() && !slices.Contains(b.Hosts, m.name) && w.allowed(m.name) == nil {
+		if fresh && m.leftOver() && !slices.Contains(b.Hosts, m.name) && w.findViolation(m.name) == nil {
 			return fmt.Errorf("%v go before %s, which was left behind", b.Hosts, m.name)
 		}
 	}
@@ -84,20 +84,20 @@ func leftOversFirst(w *world, b engine.Batch) error {
 // leaderLast: a leader does not go down while another member could.
 func leaderLast(w *world, h string) error {
 	m := w.machine(h)
-	if m.quiet() || m.cluster == "" || w.clusters[m.cluster].leader != h || w.clusters[m.cluster].unknown || m.leftOver() {
+	if m.isNonDisruptive() || m.cluster == "" || w.clusters[m.cluster].leader != h || w.clusters[m.cluster].unknown || m.leftOver() {
 		return nil
 	}
 	for _, o := range w.hosts {
-		if o.cluster == m.cluster && o != m && o.unfinished() && w.allowed(o.name) == nil {
+		if o.cluster == m.cluster && o != m && o.unfinished() && w.findViolation(o.name) == nil {
 			return fmt.Errorf("%s leads, and goes before %s", h, o.name)
 		}
 	}
 	return nil
 }
 
-// complete: every host that some order of steps could have reached was worked
+// checkComplete: every host that some order of steps could have reached was worked
 // on once, and nothing else was; the plan had said so.
-func complete(start, end, w *world, approved engine.Plan, done map[string]int) error {
+func checkComplete(start, end, w *world, approved engine.Plan, done map[string]int) error {
 	planned := map[string]int{}
 	for _, b := range approved.Batches {
 		for _, h := range b.Hosts {
@@ -114,31 +114,31 @@ func complete(start, end, w *world, approved engine.Plan, done map[string]int) e
 		}
 	}
 	for _, x := range approved.Excluded {
-		if got, want := x.Why, end.fate(end.machine(x.Host)); got != want {
+		if got, want := x.Kind, end.exclusionOf(end.machine(x.Host)); got != want {
 			return fmt.Errorf("%s is excluded as %s, not %s: %s", x.Host, got, want, x.Reason)
 		}
 	}
 	last := planner.NewPlan(w.input())
-	if got, want := last.Verdict().Exit, end.exit(); got != want && !(len(last.Lanes) > 0 && got == engine.ExitWork) {
+	if got, want := last.Verdict().Exit, end.expectedExit(); got != want && !(len(last.Lanes) > 0 && got == engine.ExitWork) {
 		return fmt.Errorf("exit %d at the end, not %d", got, want)
 	}
 	return nil
 }
 
-// unsafe names a host that is ready to go, in a world where nothing more can
+// findUnsafeHost names a host that is ready to go, in a world where nothing more can
 // be done, and that its cluster cannot spare even if nobody held anything.
-func (w *world) unsafe() string {
+func (w *world) findUnsafeHost() string {
 	for _, m := range w.hosts {
-		if w.fate(m) == "" && m.ours() && m.unfinished() {
+		if w.exclusionOf(m) == "" && m.mayBeChanged() && m.unfinished() {
 			return m.name
 		}
 	}
 	return ""
 }
 
-// fate is why a machine is left out, in a world where nothing more can be
+// exclusionOf is why a machine is left out, in a world where nothing more can be
 // done; "" if it is done or unsafe.
-func (w *world) fate(m *machine) engine.ExclusionKind {
+func (w *world) exclusionOf(m *machine) engine.ExclusionKind {
 	switch {
 	case m.lost:
 		return engine.Unreachable
@@ -158,9 +158,9 @@ func (w *world) fate(m *machine) engine.ExclusionKind {
 	if _, early := w.tooEarly(m); early {
 		return engine.Blocked
 	}
-	if p := w.pool(m.pool); m.disrupts() && shut(p) {
+	if p := w.pool(m.pool); m.disrupts() && isOutsideWindow(p) {
 		return engine.Closed
-	} else if m.disrupts() && m.hold == "" && w.sore(p) {
+	} else if m.disrupts() && m.hold == "" && w.exceedsFailureBudget(p) {
 		return engine.Blocked
 	}
 	if m.cluster == "" || w.keepsCluster(m, nil, false) == nil {
@@ -175,20 +175,20 @@ func (w *world) fate(m *machine) engine.ExclusionKind {
 	return ""
 }
 
-// ill reports whether a cluster is not in order, but for members whose hosts
+// isUnhealthy reports whether a cluster is not in order, but for members whose hosts
 // somebody holds.
-func (w *world) ill(name string) bool {
+func (w *world) isUnhealthy(name string) bool {
 	return w.clusters[name].alarm || w.clusters[name].learner ||
 		slices.ContainsFunc(w.hosts, func(m *machine) bool { return m.cluster == name && m.sick && (m.hold == "" || m.lost) })
 }
 
-// exit is the exit code for a world where nothing more can be done.
-func (w *world) exit() engine.ExitCode {
+// expectedExit is the exit code for a world where nothing more can be done.
+func (w *world) expectedExit() engine.ExitCode {
 	fates := map[engine.ExclusionKind]bool{}
 	for _, m := range w.hosts {
 		if !m.ignored {
-			fates[w.fate(m)] = true
-			if c := w.clusters[m.cluster]; c != nil && !c.unknown && w.ill(m.cluster) {
+			fates[w.exclusionOf(m)] = true
+			if c := w.clusters[m.cluster]; c != nil && !c.unknown && w.isUnhealthy(m.cluster) {
 				return 3
 			}
 		}
@@ -207,7 +207,7 @@ func (w *world) exit() engine.ExitCode {
 func (w *world) String() string {
 	s := "this world:\n"
 	for _, p := range w.pools {
-		s += fmt.Sprintf("  pool %s after %v, max_unavailable %s, failure_budget %v, canary %v, closed %t\n", p.Name, p.After, p.MaxUnavailable, p.FailureBudget, p.Canary, shut(p))
+		s += fmt.Sprintf("  pool %s after %v, max_unavailable %s, failure_budget %v, canary %v, closed %t\n", p.Name, p.After, p.MaxUnavailable, p.FailureBudget, p.Canary, isOutsideWindow(p))
 	}
 	for _, name := range sortedKeys(w.clusters) {
 		s += fmt.Sprintf("  cluster %s %+v\n", name, *w.clusters[name])
@@ -234,7 +234,7 @@ func wellFormed(w *world, p engine.Plan) error {
 		}
 	}
 	for _, x := range p.Excluded {
-		if x.Why == engine.Closed {
+		if x.Kind == engine.Closed {
 			waits[x.Host] = true
 			continue
 		}

@@ -12,13 +12,13 @@ import (
 
 // skew watches how far the versions of pools are apart.
 type skew struct {
-	limits  []skewLimit
-	version map[string]map[string]int // by pool: how many hosts run each version
-	runs    map[string]string         // version of each host
-	target  map[string]string         // version of the OS of each host that is to be changed; "" if it is not known
-	staged  map[string]bool           // it should be, as there is nothing left to stage
-	silent  map[string]string         // hosts on which version_command gives none, and their pools
-	unsaid  []string                  // other hosts whose version nobody knows
+	limits           []skewLimit
+	version          map[string]map[string]int // by pool: how many hosts run each version
+	runs             map[string]string         // version of each host
+	target           map[string]string         // version of the OS of each host that is to be changed; "" if it is not known
+	staged           map[string]bool           // it should be, as there is nothing left to stage
+	noVersionPrinted map[string]string         // hosts on which version_command gives none, and their pools
+	unknownVersion   []string                  // other hosts whose version nobody knows
 }
 
 // skewLimit bounds how many minor versions the hosts of two pools may differ.
@@ -28,13 +28,13 @@ type skewLimit struct {
 }
 
 func newSkew(in Input, x index, work []engine.HostPlan) *skew {
-	k := &skew{version: map[string]map[string]int{}, runs: map[string]string{}, target: map[string]string{}, staged: map[string]bool{}, silent: map[string]string{}}
+	k := &skew{version: map[string]map[string]int{}, runs: map[string]string{}, target: map[string]string{}, staged: map[string]bool{}, noVersionPrinted: map[string]string{}}
 	for _, p := range in.Inventory.Pools {
 		k.version[p.Name] = map[string]int{}
 		if p.MaxSkew == nil {
 			continue
 		}
-		for _, other := range x.before(p.Name) {
+		for _, other := range x.predecessorsOf(p.Name) {
 			k.limits = append(k.limits, skewLimit{p.Name, other, *p.MaxSkew})
 		}
 	}
@@ -53,7 +53,7 @@ func newSkew(in Input, x index, work []engine.HostPlan) *skew {
 		}
 	}
 	for _, h := range in.Inventory.Hosts {
-		k.see(h, x.pools[h.Pool], in.Facts[h.Name], said)
+		k.countVersion(h, x.pools[h.Pool], in.Facts[h.Name], said)
 	}
 	for _, hp := range work {
 		os := in.Desired[hp.Host].OS
@@ -69,10 +69,10 @@ func newSkew(in Input, x index, work []engine.HostPlan) *skew {
 	return k
 }
 
-// see counts the version that a host runs: what version_command printed there,
+// countVersion counts the version that a host runs: what version_command printed there,
 // what the inventory says of its OS, or else the label of that, which says nothing
 // where there is a command.
-func (k *skew) see(h engine.Host, p engine.Pool, f engine.Facts, said map[string]string) {
+func (k *skew) countVersion(h engine.Host, p engine.Pool, f engine.Facts, said map[string]string) {
 	v := f.Version
 	if b := f.Booted(); b != nil && v == "" {
 		if v = said[b.Digest]; v == "" && p.VersionCommand == "" {
@@ -86,19 +86,19 @@ func (k *skew) see(h engine.Host, p engine.Pool, f engine.Facts, said map[string
 		k.version[h.Pool][v]++
 	case !f.Reached() || !limited:
 	case p.VersionCommand != "":
-		k.silent[h.Name] = h.Pool
+		k.noVersionPrinted[h.Name] = h.Pool
 	default:
-		k.unsaid = append(k.unsaid, h.Name)
+		k.unknownVersion = append(k.unknownVersion, h.Name)
 	}
 }
 
-// warnings say what could not be compared.
-func (k *skew) warnings() (list []string) {
-	if k.unknown() {
+// listWarnings say what could not be compared.
+func (k *skew) listWarnings() (list []string) {
+	if k.hasUnknownTarget() {
 		list = append(list, "the version of an OS is not known before it is staged: max_skew is checked then")
 	}
-	if len(k.target) > 0 && len(k.unsaid) > 0 {
-		list = append(list, fmt.Sprintf("the versions that these run are not known: %s; so max_skew does not count them, and a version_command in their pool would say it", strings.Join(textutil.FoldNames(k.unsaid), ", ")))
+	if len(k.target) > 0 && len(k.unknownVersion) > 0 {
+		list = append(list, fmt.Sprintf("the versions that these run are not known: %s; so max_skew does not count them, and a version_command in their pool would say it", strings.Join(textutil.FoldNames(k.unknownVersion), ", ")))
 	}
 	return list
 }
@@ -134,8 +134,8 @@ func (k *skew) findBlocker(hp *engine.HostPlan) string {
 			}
 			continue
 		}
-		for _, host := range slices.Sorted(maps.Keys(k.silent)) {
-			if k.silent[host] == other {
+		for _, host := range slices.Sorted(maps.Keys(k.noVersionPrinted)) {
+			if k.noVersionPrinted[host] == other {
 				return fmt.Sprintf("version_command of pool %s gives no version on %s, and pool %s has max_skew; repair the host or the command, or take either out of the inventory", other, host, l.pool)
 			}
 		}
@@ -151,8 +151,8 @@ func (k *skew) findBlocker(hp *engine.HostPlan) string {
 	return ""
 }
 
-// settle takes the host to its version.
-func (k *skew) settle(hp *engine.HostPlan) {
+// moveToTarget takes the host to its version.
+func (k *skew) moveToTarget(hp *engine.HostPlan) {
 	target := k.target[hp.Host]
 	if target == "" {
 		return
@@ -160,13 +160,13 @@ func (k *skew) settle(hp *engine.HostPlan) {
 	if was := k.runs[hp.Host]; was != "" {
 		k.version[hp.Pool][was]--
 	}
-	delete(k.silent, hp.Host)
+	delete(k.noVersionPrinted, hp.Host)
 	k.runs[hp.Host] = target
 	k.version[hp.Pool][target]++
 }
 
-// unknown names a host of which the version that it goes to is not known yet.
-func (k *skew) unknown() bool {
+// hasUnknownTarget names a host of which the version that it goes to is not known yet.
+func (k *skew) hasUnknownTarget() bool {
 	for host, target := range k.target {
 		if target == "" && !k.staged[host] {
 			return true

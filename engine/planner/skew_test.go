@@ -9,10 +9,10 @@ import (
 	"holdfast/engine/planner"
 )
 
-// versions is a site of one control plane host and two workers that come after
+// newVersionSite is a site of one control plane host and two workers that come after
 // it. Versions are booted>target; a target that is not staged anywhere is not
 // known unless the inventory says it.
-func versions(control, first, second string, skew int, say func(*planner.Input)) engine.Plan {
+func newVersionSite(control, first, second string, skew int, say func(*planner.Input)) engine.Plan {
 	w := &world{pools: []engine.Pool{{Name: "control"}, {Name: "worker", After: []string{"control"}, MaxSkew: &skew}}}
 	in := planner.Input{Facts: map[string]engine.Facts{}, Desired: map[string]engine.Desired{}}
 	work := map[string]string{}
@@ -65,7 +65,7 @@ func (versionModule) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 func TestSkewNamesTheSameVersion(t *testing.T) {
 	said := map[string]bool{}
 	for range 50 {
-		for _, x := range versions("4.16.1>4.20.0", "4.14.0", "4.15.0", 1, nil).Excluded {
+		for _, x := range newVersionSite("4.16.1>4.20.0", "4.14.0", "4.15.0", 1, nil).Excluded {
 			said[x.Reason] = true
 		}
 	}
@@ -117,7 +117,7 @@ func TestSkewOfPools(t *testing.T) {
 		{"a label that says nothing", "4.16.1>stable", "4.16.1", "4.16.1", 1, nil, ";c: it would run stable"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := versions(tc.control, tc.first, tc.second, tc.skew, tc.say)
+			p := newVersionSite(tc.control, tc.first, tc.second, tc.skew, tc.say)
 			var batches, out []string
 			for _, b := range p.Batches {
 				batches = append(batches, strings.Join(b.Hosts, " "))
@@ -135,7 +135,7 @@ func TestSkewOfPools(t *testing.T) {
 
 // A host that is not compared is named.
 func TestSkewNamesWhatIsNotCompared(t *testing.T) {
-	p := versions("4.14.0", "4.14.0>4.15.0", "4.14.0", 1, func(in *planner.Input) { in.Facts["c"].Deployments[0].Version = "" })
+	p := newVersionSite("4.14.0", "4.14.0>4.15.0", "4.14.0", 1, func(in *planner.Input) { in.Facts["c"].Deployments[0].Version = "" })
 	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "these run are not known: c;") {
 		t.Errorf("%q", p.Warnings)
 	}

@@ -77,29 +77,29 @@ func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostSta
 		return engine.HeldState, f.Hold.String()
 	case f.Hold != nil && f.Hold.Step != "":
 		return engine.Degraded, "failed at " + f.Hold.Step + ": " + f.Hold.Reason
-	case f.Hold != nil && f.Stance(in.self(), in.Dead) == engine.AdoptHold:
+	case f.Hold != nil && f.HoldRelation(in.planningRun(), in.Dead) == engine.AdoptHold:
 		return engine.Updating, "its run has ended and left it; the next apply goes on from there: " + f.Hold.String()
 	case f.Hold != nil:
 		return engine.Updating, f.Hold.String()
 	case in.isRejected(h, f):
 		return engine.Degraded, "rolled back from " + engine.ShortDigest(digestOf(in.Desired[h.Name].OS)) + "; give it another OS, or apply --retry-rolled-back"
 	}
-	changes, err := in.changes(h, f)
+	changes, err := in.changesOf(h, f)
 	switch {
 	case err != nil:
 		return engine.Degraded, err.Error()
 	case len(changes) == 0:
 		return engine.Updated, ""
-	case in.Desired[h.Name].ReportDrift && len(drifted(changes, false)) == 0:
+	case in.Desired[h.Name].ReportDrift && len(filterDrift(changes, false)) == 0:
 		return engine.Drifted, "drift, only reported: " + holdReason(changes)
 	case h.Paused:
-		return engine.PausedState, "paused by the inventory; " + summary(changes)
+		return engine.PausedState, "paused by the inventory; " + summarizeChanges(changes)
 	case in.poolPaused(h):
-		return engine.PausedState, "its pool is paused by the inventory; " + summary(changes)
-	case in.staged(h, f):
-		return engine.Staged, summary(changes)
+		return engine.PausedState, "its pool is paused by the inventory; " + summarizeChanges(changes)
+	case in.isStaged(h, f):
+		return engine.Staged, summarizeChanges(changes)
 	}
-	return engine.Pending, summary(changes)
+	return engine.Pending, summarizeChanges(changes)
 }
 
 func (in Input) poolPaused(h engine.Host) bool {
@@ -107,7 +107,7 @@ func (in Input) poolPaused(h engine.Host) bool {
 	return pool.Paused
 }
 
-func (in Input) changes(h engine.Host, f engine.Facts) ([]engine.Change, error) {
+func (in Input) changesOf(h engine.Host, f engine.Facts) ([]engine.Change, error) {
 	if !f.Reached() {
 		return nil, nil
 	}
@@ -122,9 +122,9 @@ func (in Input) changes(h engine.Host, f engine.Facts) ([]engine.Change, error) 
 	return all, nil
 }
 
-// staged reports whether the deployment that the host is to boot is staged, and
+// isStaged reports whether the deployment that the host is to boot is staged, and
 // nothing is left to stage.
-func (in Input) staged(h engine.Host, f engine.Facts) bool {
+func (in Input) isStaged(h engine.Host, f engine.Facts) bool {
 	st := f.Staged()
 	if st == nil {
 		return false
@@ -142,33 +142,33 @@ func (in Input) staged(h engine.Host, f engine.Facts) bool {
 	return false
 }
 
-// summary says what differs, drift first.
-func summary(changes []engine.Change) string {
-	drift := drifted(changes, true)
+// summarizeChanges says what differs, drift first.
+func summarizeChanges(changes []engine.Change) string {
+	drift := filterDrift(changes, true)
 	switch len(drift) {
 	case 0:
 		return holdReason(changes)
 	case len(changes):
 		return "drift: " + holdReason(drift)
 	}
-	return "drift: " + holdReason(drift) + "; changes: " + holdReason(drifted(changes, false))
+	return "drift: " + holdReason(drift) + "; changes: " + holdReason(filterDrift(changes, false))
 }
 
-// Verdict judges the hosts that the status shows, and its clusters. It refuses
+// StatusVerdict judges the hosts that the status shows, and its clusters. It refuses
 // nothing: a host that is held, paused or degraded counts as work to do, for
 // somebody.
-func Verdict(s engine.Status) engine.Verdict {
+func StatusVerdict(s engine.Status) engine.Verdict {
 	f := engine.Findings{UnhealthyClusters: s.UnhealthyClusters}
 	for _, h := range s.Hosts {
 		switch h.State {
 		case engine.Updated:
 		case engine.Unreached:
-			f.Excluded = append(f.Excluded, engine.Exclusion{Host: h.Host, Why: engine.Unreachable, Reason: h.Note})
+			f.Excluded = append(f.Excluded, engine.Exclusion{Host: h.Host, Kind: engine.Unreachable, Reason: h.Note})
 		case engine.Drifted:
 			f.Drift = append(f.Drift, h.Host)
 		default:
 			f.Work = append(f.Work, h.Host)
 		}
 	}
-	return engine.Judge(f)
+	return engine.NewVerdict(f)
 }

@@ -53,7 +53,7 @@ func surveyHosts(in Input, x index) surveyResult {
 			s.surveyHost(in, x, h, f)
 		case in.Selected(h):
 			s.markUnavailable(h, why)
-			s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Why: why, Reason: reason})
+			s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason})
 			if _, failed := in.Failed[h.Name]; failed { // whatever has become of it since
 				s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
 			}
@@ -64,13 +64,13 @@ func surveyHosts(in Input, x index) surveyResult {
 	}
 	for _, p := range in.Inventory.Pools {
 		if n := s.outsideLimit[p.Name]; n > 0 && in.Play == nil {
-			s.addWarning("pool %s: outside the limit %s either; pools that come after it do not wait for that", p.Name, doNotMatch(n))
+			s.addWarning("pool %s: outside the limit %s either; pools that come after it do not wait for that", p.Name, countMismatches(n))
 		}
 	}
 	return s
 }
 
-func doNotMatch(n int) string {
+func countMismatches(n int) string {
 	if n == 1 {
 		return "1 host does not match"
 	}
@@ -93,7 +93,7 @@ func findAbsence(in Input, h engine.Host, f engine.Facts) (engine.ExclusionKind,
 	switch {
 	case !f.Reached():
 		return engine.Unreachable, f.Unreachable
-	case f.Stance(in.self(), in.Dead) != engine.ForeignHold:
+	case f.HoldRelation(in.planningRun(), in.Dead) != engine.ForeignHold:
 		return "", ""
 	case f.HoldProblem != "":
 		return engine.Held, f.HoldProblem
@@ -107,12 +107,12 @@ func findAbsence(in Input, h engine.Host, f engine.Facts) (engine.ExclusionKind,
 // host with a left-over hold is work in any case, and where this run does not
 // do that work, the host counts as unavailable.
 func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Facts) {
-	target := in.target(x, h, f)
+	target := in.newTarget(x, h, f)
 	d, err := in.compareHost(target)
 	if len(d.drift) > 0 && in.Selected(h) {
 		s.drift = append(s.drift, engine.HostDrift{Host: h.Name, Changes: d.drift})
 	}
-	adopt := adoptableRun(f, in.self(), in.Dead)
+	adopt := adoptableRun(f, in.planningRun(), in.Dead)
 	if err == nil && len(d.changes) == 0 && adopt == "" {
 		if in.passesAsCanary(h) {
 			s.passedCanaries[h.Pool] = append(s.passedCanaries[h.Pool], passedCanary{h.Name, in.updatedAt(h, f)})
@@ -133,8 +133,8 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 	}
 	hp := engine.HostPlan{}
 	if in.Selected(h) && why == "" {
-		hp = hostPlan(target, d.changes, d.steps, adopt)
-		if stray := strayEtcd(h, f, hp); stray != "" {
+		hp = newHostPlan(target, d.changes, d.steps, adopt)
+		if stray := describeStrayEtcd(h, f, hp); stray != "" {
 			why, reason = engine.Unclear, stray
 		}
 	}
@@ -150,7 +150,7 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 		s.work = append(s.work, hp)
 		return
 	case in.Selected(h):
-		s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Why: why, Reason: reason})
+		s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason})
 	case err == nil && len(d.changes) > 0:
 		s.outsideLimit[h.Pool]++
 	}
@@ -164,10 +164,10 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 	}
 }
 
-// strayEtcd returns why a host is left out that is to be disrupted and runs etcd
+// describeStrayEtcd returns why a host is left out that is to be disrupted and runs etcd
 // of which the inventory knows nothing: nobody could be asked whether it may go.
 // It returns "" for every other host.
-func strayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string {
+func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string {
 	if len(f.Etcd) == 0 || h.Cluster != "" || h.IgnoreEtcd || !hp.Disruptive() {
 		return ""
 	}
@@ -178,7 +178,7 @@ func strayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string {
 // findExclusion says why nothing is done about a host with work, or "".
 func (in Input) findExclusion(x index, h engine.Host, f engine.Facts, err error, rejected bool) (engine.ExclusionKind, string) {
 	failed, again := in.Failed[h.Name]
-	left := x.leftOut[h.Name]
+	left := x.approvedExclusions[h.Name]
 	switch {
 	case again:
 		return engine.Failed, failed
@@ -188,10 +188,10 @@ func (in Input) findExclusion(x index, h engine.Host, f engine.Facts, err error,
 		return engine.Paused, "the inventory pauses it"
 	case x.pools[h.Pool].Paused:
 		return engine.Paused, "the inventory pauses pool " + h.Pool
-	case left.Why == engine.Blocked:
+	case left.Kind == engine.Blocked:
 		return engine.Blocked, left.Reason
-	case left.Why != "" && (!rejected || adoptableRun(f, in.self(), in.Dead) != ""):
-		return left.Why, "the approved plan leaves it out; the next run takes it"
+	case left.Kind != "" && (!rejected || adoptableRun(f, in.planningRun(), in.Dead) != ""):
+		return left.Kind, "the approved plan leaves it out; the next run takes it"
 	case rejected:
 		return engine.RolledBack, fmt.Sprintf("it was rolled back from %s, which failed there; give it another OS, or try again with --retry-rolled-back", engine.ShortDigest(in.Desired[h.Name].OS.Digest()))
 	}
@@ -233,7 +233,7 @@ func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 // adoptableRun names the run whose hold this run finds and takes over: a dead
 // one's, an expired one's, or its own from a host that failed before.
 func adoptableRun(f engine.Facts, self engine.HoldOwner, dead []string) string {
-	switch f.Stance(self, dead) {
+	switch f.HoldRelation(self, dead) {
 	case engine.AdoptHold, engine.ExpiredHold, engine.OwnHold:
 		return f.Hold.Run
 	}
@@ -247,7 +247,7 @@ func describeAdoption(in Input, h engine.Host, f engine.Facts) string {
 		hold.UnitsLeft, whole.Hold = 0, &hold
 		return fmt.Sprintf("%s; it names %d services that ran before, and not %d others: see to those yourself", describeAdoption(in, h, whole), len(hold.Units), left)
 	}
-	switch f.Stance(in.self(), in.Dead) {
+	switch f.HoldRelation(in.planningRun(), in.Dead) {
 	case engine.OwnHold:
 		return fmt.Sprintf("%s: this run holds it already, and takes it up again: %s", h.Name, f.Hold)
 	case engine.ExpiredHold:

@@ -18,7 +18,7 @@ import (
 // they are. What somebody else has begun since is.
 func findUnfinishedHosts(in Input, x index, s surveyResult) []engine.UnfinishedHost {
 	last := x.last
-	if last == nil || in.OverIncomplete || in.Approved != nil && !last.After(in.Approved.LastRollout, in.Run) || !startsOther(in, s, *last) {
+	if last == nil || in.OverIncomplete || in.Approved != nil && !last.After(in.Approved.LastRollout, in.Run) || !startsOtherRollout(in, s, *last) {
 		return nil
 	}
 	var out []engine.UnfinishedHost
@@ -35,32 +35,32 @@ func (in Input) isBehind(x index, h engine.Host, roll engine.Rollout) (late engi
 	target, f := roll.Targets[h.Pool], in.Facts[h.Name]
 	b := f.Booted()
 	switch {
-	case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target, x.givenUp(h.Pool, target):
+	case target == "", x.targets[h.Pool] == "", f.Reached() && b != nil && b.Digest == target, x.isAbandoned(h.Pool, target):
 		return engine.UnfinishedHost{}, false
 	case f.Reached() && b != nil:
 		return engine.UnfinishedHost{Host: h.Name, Reason: fmt.Sprintf("runs %s, and not %s of run %s", engine.ShortDigest(b.Digest), engine.ShortDigest(target), roll.Run), Target: target}, true
-	case in.Complete[h.Pool] != target:
+	case in.CompletedOS[h.Pool] != target:
 		return engine.UnfinishedHost{Host: h.Name, Reason: fmt.Sprintf("is not known to run %s of run %s", engine.ShortDigest(target), roll.Run), Target: target}, true
 	}
 	return engine.UnfinishedHost{}, false
 }
 
-// givenUp reports whether an OS failed on a host, which was rolled back, and the
+// isAbandoned reports whether an OS failed on a host, which was rolled back, and the
 // inventory no longer asks a pool for it: nobody wants that roll-out finished.
-func (x index) givenUp(pool, digest string) bool {
+func (x index) isAbandoned(pool, digest string) bool {
 	return x.rejected[digest] != "" && x.targets[pool] != digest
 }
 
-// endedRollouts says which part of the last roll-out is over, although hosts do
+// describeEndedRollouts says which part of the last roll-out is over, although hosts do
 // not run what it was to bring.
-func (in Input) endedRollouts(x index) (said []string) {
+func (in Input) describeEndedRollouts(x index) (said []string) {
 	if x.last == nil || in.Play != nil {
 		return nil
 	}
 	told := map[string]bool{}
 	for _, p := range in.Inventory.Pools {
 		digest := x.last.Targets[p.Name]
-		if !told[digest] && x.targets[p.Name] != "" && x.givenUp(p.Name, digest) {
+		if !told[digest] && x.targets[p.Name] != "" && x.isAbandoned(p.Name, digest) {
 			told[digest] = true
 			said = append(said, fmt.Sprintf("the roll-out of %s (run %s) is over: %s was rolled back from it, and pool %s no longer asks for it",
 				engine.ShortDigest(digest), x.last.Run, x.rejected[digest], p.Name))
@@ -80,8 +80,8 @@ func lastRollout(in Input) *engine.Rollout {
 	return last
 }
 
-// startsOther reports whether the work brings a pool another OS than that roll-out.
-func startsOther(in Input, s surveyResult, last engine.Rollout) bool {
+// startsOtherRollout reports whether the work brings a pool another OS than that roll-out.
+func startsOtherRollout(in Input, s surveyResult, last engine.Rollout) bool {
 	for _, hp := range s.work {
 		target := last.Targets[hp.Pool]
 		os := in.Desired[hp.Host].OS

@@ -45,7 +45,7 @@ func (in Input) unhealthyClusters() []engine.UnhealthyCluster {
 			continue
 		}
 		voters := len(facts.Voters())
-		s := engine.UnhealthyCluster{Cluster: name, Problems: problems, Voters: voters, Healthy: facts.Healthy()}
+		s := engine.UnhealthyCluster{Cluster: name, Problems: problems, Voters: voters, Healthy: facts.CountHealthy()}
 		if voters > 0 {
 			s.Quorum = engine.QuorumOf(voters)
 		}

@@ -14,7 +14,7 @@ import (
 // of demands on the exit code.
 func TestVerdictOfEverything(t *testing.T) {
 	out := func(why engine.ExclusionKind) engine.Findings {
-		return engine.Findings{Excluded: []engine.Exclusion{{Host: "h-" + string(why), Why: why}}}
+		return engine.Findings{Excluded: []engine.Exclusion{{Host: "h-" + string(why), Kind: why}}}
 	}
 	parts := []struct {
 		name string
@@ -46,8 +46,8 @@ func TestVerdictOfEverything(t *testing.T) {
 				v.Findings = join(v.Findings, p.f)
 			}
 		}
-		v = engine.Judge(v.Findings)
-		for _, demand := range demands(has) {
+		v = engine.NewVerdict(v.Findings)
+		for _, demand := range checkDemands(has) {
 			if !demand.met(v) {
 				t.Fatalf("%v: %s, but exit %d, complete %v", has, demand.says, v.Exit, v.Complete)
 			}
@@ -69,7 +69,7 @@ type demand struct {
 	met  func(engine.Verdict) bool
 }
 
-func demands(has map[string]bool) []demand {
+func checkDemands(has map[string]bool) []demand {
 	any := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return has[n] })
 	}
@@ -116,9 +116,9 @@ func demands(has map[string]bool) []demand {
 // TestVerdictOfParts: a whole is as bad as the worst of its parts, and knows
 // what each has found.
 func TestVerdictOfParts(t *testing.T) {
-	held := engine.Judge(engine.Findings{Excluded: []engine.Exclusion{{Host: "a", Why: engine.Held}}})
-	sick := engine.Judge(engine.Findings{UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main"}}, Excluded: held.Excluded})
-	fine := engine.Judge(engine.Findings{})
+	held := engine.NewVerdict(engine.Findings{Excluded: []engine.Exclusion{{Host: "a", Kind: engine.Held}}})
+	sick := engine.NewVerdict(engine.Findings{UnhealthyClusters: []engine.UnhealthyCluster{{Cluster: "main"}}, Excluded: held.Excluded})
+	fine := engine.NewVerdict(engine.Findings{})
 	for _, v := range []engine.Verdict{held.And(sick), sick.And(held), sick.And(sick).And(fine)} {
 		if v.Exit != engine.ExitFailed || v.Complete || len(v.UnhealthyClusters) != 1 || len(v.Excluded) != 1 {
 			t.Errorf("%+v", v)
@@ -161,7 +161,7 @@ func TestSickClusters(t *testing.T) {
 		if got := plan.Verdict(); got.Exit != tc.plan || got.Exit == 3 && len(got.UnhealthyClusters) != 1 {
 			t.Errorf("%s: plan ends with %d, want %d: %+v", tc.name, got.Exit, tc.plan, got.Findings)
 		}
-		if got := planner.Verdict(status); got.Exit != tc.stat || status.Complete != (len(status.UnhealthyClusters) == 0 && tc.sick.hold == "") && !tc.sick.ignored {
+		if got := planner.StatusVerdict(status); got.Exit != tc.stat || status.Complete != (len(status.UnhealthyClusters) == 0 && tc.sick.hold == "") && !tc.sick.ignored {
 			t.Errorf("%s: status ends with %d, want %d; complete %v: %+v", tc.name, got.Exit, tc.stat, status.Complete, got.Findings)
 		}
 	}
@@ -187,7 +187,7 @@ func TestRepairMember(t *testing.T) {
 	}
 	without := w
 	without.repair = nil
-	if err := planner.Same(planner.NewPlan(without.input()), plan); err == nil {
+	if err := planner.CheckSame(planner.NewPlan(without.input()), plan); err == nil {
 		t.Error("a saved plan that repairs a member is the same as one that does not")
 	}
 }

@@ -53,21 +53,21 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func (m *machine) leftOver() bool { return m.hold == "dead" || m.hold == "expired" || m.hold == "own" }
 
-// ours reports whether this run may do anything to the machine at all.
-func (m *machine) ours() bool {
-	return !m.ignored && !m.lost && !m.paused && !m.broken() && (m.hold == "" || m.leftOver())
+// mayBeChanged reports whether this run may do anything to the machine at all.
+func (m *machine) mayBeChanged() bool {
+	return !m.ignored && !m.lost && !m.paused && !m.hasFailed() && (m.hold == "" || m.leftOver())
 }
 
-// broken reports whether the machine failed and nobody tries again.
-func (m *machine) broken() bool {
+// hasFailed reports whether the machine failed and nobody tries again.
+func (m *machine) hasFailed() bool {
 	if m.lost || m.hold != "" && !m.leftOver() {
 		return m.failed
 	}
 	return m.work == "unclear" || m.work != "" && (m.failed || m.rejected && !m.paused && m.hold == "") || m.failed && m.hold != ""
 }
 
-// quiet reports whether the machine does not notice what is done to it.
-func (m *machine) quiet() bool { return m.work == "quiet" && m.hold == "" }
+// isNonDisruptive reports whether the machine does not notice what is done to it.
+func (m *machine) isNonDisruptive() bool { return m.work == "quiet" && m.hold == "" }
 
 func (m *machine) disrupts() bool { return m.work == "reboot" || m.work == "restart" }
 
@@ -94,11 +94,11 @@ func (w *world) pool(name string) engine.Pool {
 	return engine.Pool{}
 }
 
-// allowed says which law forbids that these machines go down together now.
-func (w *world) allowed(names ...string) error {
+// findViolation says which law forbids that these machines go down together now.
+func (w *world) findViolation(names ...string) error {
 	for _, name := range names {
 		m := w.machine(name)
-		if !m.ours() || !m.unfinished() {
+		if !m.mayBeChanged() || !m.unfinished() {
 			return fmt.Errorf("%s is not to be touched", name)
 		}
 		if p, ok := w.tooEarly(m); ok {
@@ -130,17 +130,19 @@ var (
 	open   = engine.Window{From: 600, To: 900}
 )
 
-// shut reports whether a pool may not be disrupted now.
-func shut(p engine.Pool) bool { return len(p.Windows) == 1 && p.Windows[0].From == closed.From }
+// isOutsideWindow reports whether a pool may not be disrupted now.
+func isOutsideWindow(p engine.Pool) bool {
+	return len(p.Windows) == 1 && p.Windows[0].From == closed.From
+}
 
-// sore reports whether too many of a pool have failed to go on with others.
-func (w *world) sore(p engine.Pool) bool {
+// exceedsFailureBudget reports whether too many of a pool have failed to go on with others.
+func (w *world) exceedsFailureBudget(p engine.Pool) bool {
 	size, broken := 0, 0
 	for _, m := range w.hosts {
 		if m.pool == p.Name {
 			size++
 			goneBack := !m.lost && m.work != "" && m.rejected && !m.paused && m.leftOver() // held still, or not
-			if (m.broken() || goneBack) && !m.ignored {
+			if (m.hasFailed() || goneBack) && !m.ignored {
 				broken++
 			}
 		}
@@ -157,10 +159,10 @@ func (w *world) keepsPace(p engine.Pool, names []string) error {
 		case m.work == "" && m.hold == "" && !m.lost:
 			proven++
 		case !slices.Contains(names, m.name) || !m.disrupts():
-		case shut(p):
+		case isOutsideWindow(p):
 			return fmt.Errorf("%s goes outside its window", m.name)
 		case m.hold != "": // it is disrupted already
-		case w.sore(p):
+		case w.exceedsFailureBudget(p):
 			return fmt.Errorf("%s goes although others have failed", m.name)
 		default:
 			anew++
@@ -203,7 +205,7 @@ func (w *world) keepsCluster(m *machine, together []string, forgiving bool) erro
 		if o.cluster != m.cluster {
 			continue
 		}
-		if o != m && slices.Contains(together, o.name) && !(m.quiet() && o.quiet()) {
+		if o != m && slices.Contains(together, o.name) && !(m.isNonDisruptive() && o.isNonDisruptive()) {
 			return errTwoMembers
 		}
 		voters++
@@ -256,7 +258,7 @@ func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string
 		goes := slices.Contains(names, m.name) && m.disrupts()
 		if m.unavailable() {
 			before++
-			if !m.ours() {
+			if !m.mayBeChanged() {
 				given++
 			} else if goes {
 				again++
@@ -279,19 +281,19 @@ func (w *world) keepsBudget(what string, l engine.CountOrPercent, names []string
 	return nil
 }
 
-// update is what becomes of machines that a run has worked on.
-func (w *world) update(names ...string) {
+// updateMachines is what becomes of machines that a run has worked on.
+func (w *world) updateMachines(names ...string) {
 	for _, name := range names {
 		m := w.machine(name)
 		c := w.clusters[m.cluster]
 		if c != nil && c.leader == name && m.disrupts() {
-			w.elect(c, m)
+			w.electLeader(c, m)
 		}
 		m.work, m.hold, m.sick = "", "", false
 	}
 }
 
-func (w *world) elect(c *etcd, gone *machine) {
+func (w *world) electLeader(c *etcd, gone *machine) {
 	c.leader = ""
 	for _, m := range w.hosts {
 		if m.cluster == gone.cluster && m != gone && !m.sick && !m.lost {
@@ -313,16 +315,16 @@ func (w *world) clone() *world {
 	return c
 }
 
-// reachable takes every step that no law forbids, one machine at a time, and
+// reachableWorlds takes every step that no law forbids, one machine at a time, and
 // gives the world in which no further step is left. A step never spoils
 // another, so that the order does not matter.
-func (w *world) reachable() *world {
+func (w *world) reachableWorlds() *world {
 	end := w.clone()
 	for moved := true; moved; {
 		moved = false
 		for _, m := range end.hosts {
-			if m.unfinished() && end.allowed(m.name) == nil {
-				end.update(m.name)
+			if m.unfinished() && end.findViolation(m.name) == nil {
+				end.updateMachines(m.name)
 				moved = true
 			}
 		}

@@ -63,5 +63,5 @@ func (e *Errors) formatProblem(p problem) string {
 	if p.line > len(e.lines) {
 		return head
 	}
-	return head + "\n" + textutil.Marked(p.line, e.lines[p.line-1], p.column, p.width)
+	return head + "\n" + textutil.MarkColumns(p.line, e.lines[p.line-1], p.column, p.width)
 }

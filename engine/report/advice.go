@@ -37,7 +37,7 @@ const retryRolledBack = "--retry-rolled-back"
 // resumeAdvice returns the command that continues a run. A play repeats tasks on every host, such as a
 // reboot, so its command is limited to the hosts that are not done.
 func (s *summary) resumeAdvice(what string, end engine.RunEnd, flags ...string) []string {
-	open := slices.Concat(end.Failed, end.Left)
+	open := slices.Concat(end.Failed, end.Untouched)
 	slices.Sort(open)
 	if s.plan.Play == "" || len(open) == 0 {
 		return []string{what + s.rerunCommand(flags...)}
@@ -62,7 +62,7 @@ func (s *summary) hasRollback() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.openExclusions(), func(x engine.Exclusion) bool { return x.Why == engine.RolledBack })
+	return slices.ContainsFunc(s.openExclusions(), func(x engine.Exclusion) bool { return x.Kind == engine.RolledBack })
 }
 
 func (s *summary) beyondLimitAdvice() string {
@@ -122,12 +122,12 @@ func (s *summary) finishAdvice(end engine.RunEnd) string {
 func (s *summary) awaitedKinds(end engine.RunEnd) []engine.ExclusionKind {
 	var all []engine.ExclusionKind
 	for _, x := range s.openExclusions() {
-		if x.Why != engine.Blocked && x.Why != engine.Failed && !slices.Contains(all, x.Why) {
-			all = append(all, x.Why)
+		if x.Kind != engine.Blocked && x.Kind != engine.Failed && !slices.Contains(all, x.Kind) {
+			all = append(all, x.Kind)
 		}
 	}
 	for _, x := range end.Verdict.Excluded { // the window may have closed during the run
-		if x.Why == engine.Closed && !slices.Contains(all, engine.Closed) {
+		if x.Kind == engine.Closed && !slices.Contains(all, engine.Closed) {
 			all = append(all, engine.Closed)
 		}
 	}

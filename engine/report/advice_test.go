@@ -13,7 +13,7 @@ import (
 func TestAdvice(t *testing.T) {
 	left := func(why engine.ExclusionKind, hosts ...string) (list []engine.Exclusion) {
 		for _, h := range hosts {
-			list = append(list, engine.Exclusion{Host: h, Why: why, Reason: string(why)})
+			list = append(list, engine.Exclusion{Host: h, Kind: why, Reason: string(why)})
 		}
 		return list
 	}
@@ -82,7 +82,7 @@ func TestAdvice(t *testing.T) {
 				s.reboots("worker-01", time.Minute)
 				s.fails("worker-02", "reboot", "exit status 1", "it stays held")
 			},
-			engine.RunEnd{Exit: engine.ExitFailed, Updated: []string{"worker-01"}, Failed: []string{"worker-02"}, Left: []string{"worker-03"}, NotBegun: []string{"tidy up"}},
+			engine.RunEnd{Exit: engine.ExitFailed, Updated: []string{"worker-01"}, Failed: []string{"worker-02"}, Untouched: []string{"worker-03"}, NotBegun: []string{"tidy up"}},
 			"put right: holdfast apply night.yaml -l 'worker-[02-03]'\n  without that limit, hosts that are done get all tasks again, such as a reboot\n  the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags\n",
 		},
 		"one host failed, and another had been rolled back": {

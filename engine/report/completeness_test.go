@@ -46,10 +46,10 @@ func (s *script) updates(hosts ...string) {
 func TestCompleteness(t *testing.T) {
 	paused := []engine.Exclusion{}
 	for _, h := range []string{"gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"} {
-		paused = append(paused, engine.Exclusion{Host: h, Why: engine.Paused, Reason: "the inventory pauses pool gpu"})
+		paused = append(paused, engine.Exclusion{Host: h, Kind: engine.Paused, Reason: "the inventory pauses pool gpu"})
 	}
 	one := func(host string, why engine.ExclusionKind, reason string) []engine.Exclusion {
-		return []engine.Exclusion{{Host: host, Why: why, Reason: reason}}
+		return []engine.Exclusion{{Host: host, Kind: why, Reason: reason}}
 	}
 	planned := func(s *script, excluded []engine.Exclusion, hosts ...string) {
 		p := engine.Plan{Total: 20, Excluded: excluded}
@@ -77,7 +77,7 @@ func TestCompleteness(t *testing.T) {
 			s.at = s.step("worker-02", "hold", s.at, time.Second, nil)
 			f := &engine.Failure{Host: "worker-02", Step: "wait for units", Cause: "crio.service has failed"}
 			s.step("worker-02", "wait for units", s.at, time.Minute, f)
-			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-02", Failure: f, Fate: engine.RolledBackFate, Message: "it was rolled back to 1.0, and stays held"})
+			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-02", Failure: f, HostOutcome: engine.RolledBackOutcome, Message: "it was rolled back to 1.0, and stays held"})
 			end := engine.RunEnd{Exit: engine.ExitFailed, Reason: "incomplete: gpu-[0-4] are paused; worker-02 is not updated, because of a failure; worker-03 is held; worker-04 is unreachable; worker-05 is unclear; worker-06 is rolled back; holdfast plan says why"}
 			end.Updated, end.Failed = []string{"worker-01"}, []string{"worker-02"}
 			end.Pools = seenPools(map[engine.HostState]int{engine.HeldState: 1, engine.Unreached: 1, engine.Degraded: 3}, engine.PausedState)

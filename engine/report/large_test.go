@@ -41,12 +41,12 @@ func largePlan() engine.Plan {
 		last.Hosts = append(last.Hosts, name)
 	}
 	for i := range 30 {
-		p.Excluded = append(p.Excluded, engine.Exclusion{Host: fmt.Sprintf("edge-%02d", i), Why: engine.Unreachable, Reason: fmt.Sprintf("connect to 10.0.9.%d:22: no route to host", i)})
+		p.Excluded = append(p.Excluded, engine.Exclusion{Host: fmt.Sprintf("edge-%02d", i), Kind: engine.Unreachable, Reason: fmt.Sprintf("connect to 10.0.9.%d:22: no route to host", i)})
 	}
 	for i := range 3 {
-		p.Excluded = append(p.Excluded, engine.Exclusion{Host: fmt.Sprintf("gpu-%d", i), Why: engine.Blocked, Reason: "pool gpu comes after pool worker, where edge-00 is not updated"})
+		p.Excluded = append(p.Excluded, engine.Exclusion{Host: fmt.Sprintf("gpu-%d", i), Kind: engine.Blocked, Reason: "pool gpu comes after pool worker, where edge-00 is not updated"})
 	}
-	p.Excluded = append(p.Excluded, engine.Exclusion{Host: "gpu-3", Why: engine.Held, Reason: "held by ann@bastion since 2026-11-21 07:00 UTC for \"fans\""})
+	p.Excluded = append(p.Excluded, engine.Exclusion{Host: "gpu-3", Kind: engine.Held, Reason: "held by ann@bastion since 2026-11-21 07:00 UTC for \"fans\""})
 	return p
 }
 

@@ -102,7 +102,7 @@ func (b *liveStatus) setPlan(p engine.Plan) {
 	b.pools, b.poolOf = nil, map[string]*poolCount{}
 	later := map[string]bool{}
 	for _, x := range p.Excluded {
-		later[x.Host] = x.Why == engine.Closed
+		later[x.Host] = x.Kind == engine.Closed
 	}
 	for _, hp := range p.Hosts {
 		c := byName[hp.Pool]

@@ -112,7 +112,7 @@ func (s *summary) openExclusions() []engine.Exclusion {
 	var list []engine.Exclusion
 	for _, x := range s.excluded {
 		h := s.hosts[x.Host]
-		if h != nil && (h.updated && h.play >= x.play || h.failure != nil && x.Why == engine.Failed) {
+		if h != nil && (h.updated && h.play >= x.play || h.failure != nil && x.Kind == engine.Failed) {
 			continue
 		}
 		list = append(list, x.Exclusion)

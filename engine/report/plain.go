@@ -203,7 +203,7 @@ func (p *Plain) endText(end engine.RunEnd) string {
 	for _, part := range []struct {
 		what  string
 		hosts []string
-	}{{"updated", end.Updated}, {"failed", end.Failed}, {"not updated", end.Left}} {
+	}{{"updated", end.Updated}, {"failed", end.Failed}, {"not updated", end.Untouched}} {
 		if len(part.hosts) > 0 {
 			lines = append(lines, "  "+part.what+": "+strings.Join(textutil.FoldNames(part.hosts), ", "))
 		}

@@ -10,7 +10,7 @@ import (
 func (v *planView) splitExclusions() (later, out []engine.Exclusion) {
 	refused := len(v.p.Refusals)+len(v.p.Unfinished) > 0
 	for _, x := range v.p.Excluded {
-		if x.Why == engine.Closed && v.byHost[x.Host] != nil && !refused {
+		if x.Kind == engine.Closed && v.byHost[x.Host] != nil && !refused {
 			later = append(later, x)
 		} else {
 			out = append(out, x)

@@ -126,7 +126,7 @@ const maxExclusionRows = 10
 func groupExclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 	kinds := map[engine.ExclusionKind]int{}
 	for _, x := range list {
-		kinds[x.Why]++
+		kinds[x.Kind]++
 	}
 	type key struct {
 		why    engine.ExclusionKind
@@ -135,8 +135,8 @@ func groupExclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 	var order []key
 	hosts := map[key][]string{}
 	for _, x := range list {
-		k := key{x.Why, x.Reason}
-		if kinds[x.Why] > maxExclusionRows && !all {
+		k := key{x.Kind, x.Reason}
+		if kinds[x.Kind] > maxExclusionRows && !all {
 			k.reason = ""
 		}
 		if hosts[k] == nil {
@@ -158,6 +158,6 @@ func groupExclusions(list []engine.Exclusion, all bool) []exclusionGroup {
 }
 
 func exampleReason(list []engine.Exclusion, why engine.ExclusionKind) string {
-	i := slices.IndexFunc(list, func(x engine.Exclusion) bool { return x.Why == why })
+	i := slices.IndexFunc(list, func(x engine.Exclusion) bool { return x.Kind == why })
 	return ", such as " + list[i].Host + ": " + list[i].Reason
 }

@@ -66,7 +66,7 @@ func TestPlaysEnd(t *testing.T) {
 			s.start("apply", "twice.yaml")
 			s.play("one", "reboot", "worker-01")
 			s.reboots("worker-01", 20*time.Second)
-			p := engine.Plan{Total: 3, Play: "two", Excluded: []engine.Exclusion{{Host: "worker-01", Why: engine.Held, Reason: "held by ann@bastion"}}}
+			p := engine.Plan{Total: 3, Play: "two", Excluded: []engine.Exclusion{{Host: "worker-01", Kind: engine.Held, Reason: "held by ann@bastion"}}}
 			s.add(engine.Event{Type: engine.Planned, Plan: &p})
 			s.end(engine.ExitRefused, "play two: incomplete: worker-01 is held")
 		},
@@ -81,7 +81,7 @@ func TestPlaysEnd(t *testing.T) {
 			at = s.step("worker-01", "roll back", at, time.Second, nil)
 			at = s.step("worker-01", "wait for the previous OS", at, 30*time.Second, nil)
 			s.step("worker-01", "release", at, time.Second, nil)
-			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, Fate: engine.RolledBackFate, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
+			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, HostOutcome: engine.RolledBackOutcome, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
 			s.end(engine.ExitFailed, f.Error())
 		},
 	} {

@@ -44,13 +44,13 @@ func rollingPlan() engine.Plan {
 			hp.Stage = nil
 		}
 		p.Hosts = append(p.Hosts, hp)
-		p.Excluded = append(p.Excluded, engine.Exclusion{Host: name, Why: engine.Closed, Reason: closed})
+		p.Excluded = append(p.Excluded, engine.Exclusion{Host: name, Kind: engine.Closed, Reason: closed})
 	}
 	p.Excluded = append(p.Excluded,
-		engine.Exclusion{Host: "gpu-0", Why: engine.Paused, Reason: "the inventory pauses pool gpu"},
-		engine.Exclusion{Host: "gpu-1", Why: engine.Paused, Reason: "the inventory pauses pool gpu"},
-		engine.Exclusion{Host: "worker-12", Why: engine.RolledBack, Reason: "it was rolled back from bc30253b4147, which failed there; give it another OS, or try again with --retry-rolled-back"},
-		engine.Exclusion{Host: "worker-13", Why: engine.Failed, Reason: "gate ceph: exit status 1"},
+		engine.Exclusion{Host: "gpu-0", Kind: engine.Paused, Reason: "the inventory pauses pool gpu"},
+		engine.Exclusion{Host: "gpu-1", Kind: engine.Paused, Reason: "the inventory pauses pool gpu"},
+		engine.Exclusion{Host: "worker-12", Kind: engine.RolledBack, Reason: "it was rolled back from bc30253b4147, which failed there; give it another OS, or try again with --retry-rolled-back"},
+		engine.Exclusion{Host: "worker-13", Kind: engine.Failed, Reason: "gate ceph: exit status 1"},
 	)
 	return p
 }

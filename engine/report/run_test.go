@@ -55,7 +55,7 @@ func aRun() []engine.Event {
 	add(0, engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, Message: "it stays held"})
 	add(0, engine.Event{Type: engine.Warned, Message: "etcd-2: the clock is 3 s behind"})
 	add(0, engine.Event{Type: engine.BatchEnded, Batch: 1, Took: engine.Duration(612 * time.Second)})
-	add(0, engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: finalize: exit status 1", Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}, Left: []string{"etcd-0", "etcd-2", "worker-02"}}})
+	add(0, engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: finalize: exit status 1", Updated: []string{"etcd-1"}, Failed: []string{"worker-01"}, Untouched: []string{"etcd-0", "etcd-2", "worker-02"}}})
 	return events
 }
 

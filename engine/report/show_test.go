@@ -56,8 +56,8 @@ func plan() engine.Plan {
 			{Host: "worker-05", Pool: "worker", Adopt: "20261120-220000-aa11c35e7f90d284", Actions: []engine.Action{}, Sequence: []engine.Step{}},
 		},
 		Excluded: []engine.Exclusion{
-			{Host: "worker-03", Why: engine.Unreachable, Reason: "connect to 10.0.1.3:22: no answer within 10s"},
-			{Host: "worker-06", Why: engine.Held, Reason: "held by ann@bastion since 2026-11-21 07:00 UTC for \"DIMM \x1b[31mswap\" (OPS-17)"},
+			{Host: "worker-03", Kind: engine.Unreachable, Reason: "connect to 10.0.1.3:22: no answer within 10s"},
+			{Host: "worker-06", Kind: engine.Held, Reason: "held by ann@bastion since 2026-11-21 07:00 UTC for \"DIMM \x1b[31mswap\" (OPS-17)"},
 		},
 		Before:   []engine.Step{{Name: "snapshot etcd", On: "main", Do: engine.Op{Snapshot: &engine.Snapshot{Cluster: "main"}}}},
 		Lanes:    []engine.Lane{{Cluster: "main", Hosts: []string{"etcd-1", "etcd-2", "etcd-0"}}, {Hosts: []string{"worker-01"}}, {Hosts: []string{"worker-02"}}},

@@ -43,7 +43,7 @@ type hostSummary struct {
 	play          int             // the last play that updated the host
 	failure       *engine.Failure
 	became        string // state of a failed host, in words
-	fate          engine.HostFate
+	fate          engine.HostOutcome
 	hasFallback   bool // a reboot replaces an action that fails
 
 	failedAction *engine.Failure // the failed action that the reboot replaced
@@ -150,7 +150,7 @@ func (h *hostSummary) addEvent(e engine.Event, play int) {
 		h.updated, h.play = true, play
 	case engine.HostFailed:
 		h.beginPlay()
-		h.failure, h.became, h.fate = e.Failure, e.Message, e.Fate
+		h.failure, h.became, h.fate = e.Failure, e.Message, e.HostOutcome
 	}
 }
 
@@ -207,7 +207,7 @@ func durationBetween(from, to time.Time) engine.Duration {
 	return engine.Duration(to.Sub(from))
 }
 
-func (h *hostSummary) rolledBack() bool { return h.fate == engine.RolledBackFate }
+func (h *hostSummary) rolledBack() bool { return h.fate == engine.RolledBackOutcome }
 
 func (h *hostSummary) outcomeText() string {
 	switch {

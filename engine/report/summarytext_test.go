@@ -118,7 +118,7 @@ func TestEndings(t *testing.T) {
 			s.add(engine.Event{Type: engine.Planned, Plan: &left})
 			reason := "incomplete: "
 			for _, x := range left.Excluded {
-				reason += fmt.Sprintf("%s is %s (%s); ", x.Host, x.Why, x.Reason)
+				reason += fmt.Sprintf("%s is %s (%s); ", x.Host, x.Kind, x.Reason)
 			}
 			s.end(engine.ExitUnreachable, reason)
 		},

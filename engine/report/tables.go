@@ -86,7 +86,7 @@ func WriteEtcd(w io.Writer, clusters []engine.ClusterFacts, style Style) error {
 			}
 		}
 		if voters := len(c.Voters()); voters > 0 {
-			notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.Healthy(), voters, engine.QuorumOf(voters), marginText(c)))
+			notes = append(notes, fmt.Sprintf("cluster %s: %d of %d voters healthy, quorum %d, %s", c.Name, c.CountHealthy(), voters, engine.QuorumOf(voters), marginText(c)))
 		}
 		if c.Problem != "" {
 			notes = append(notes, style.red("cluster "+c.Name+": "+c.Problem))

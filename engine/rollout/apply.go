@@ -102,7 +102,7 @@ func (r *Run) applyPlay(ctx context.Context, p *runState) (engine.Plan, error) {
 		return plan, err
 	}
 	r.noteEvent(engine.Event{Type: engine.Planned, Plan: &plan})
-	if r.RefuseHeld && plan.Has(engine.Held) {
+	if r.RefuseHeld && plan.HasExclusion(engine.Held) {
 		return plan, &engine.Failure{Step: "plan", Cause: "hosts are held by somebody else, and this run was told to refuse then; nothing was touched", Kind: KindHeld}
 	}
 	if !plan.HasWork() {

@@ -72,7 +72,7 @@ func runTranscript(b *hosttest.Bastion) string {
 			line += " FAILED " + e.Failure.Cause
 		}
 		if e.End != nil {
-			line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, e.End.Reason, e.End.Updated, e.End.Failed, e.End.Left)
+			line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, e.End.Reason, e.End.Updated, e.End.Failed, e.End.Untouched)
 		}
 		s.WriteString(line + "\n")
 	}

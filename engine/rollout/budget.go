@@ -26,7 +26,7 @@ type sharedGather struct {
 
 func (r *Run) newSharedGather(p *runState, plan engine.Plan) *sharedGather {
 	b := planner.NewBudgets(r.Inventory, p.facts, plan)
-	return &sharedGather{budgets: b, others: b.Others(), turn: make(chan struct{}, 1)}
+	return &sharedGather{budgets: b, others: b.UncountedHosts(), turn: make(chan struct{}, 1)}
 }
 
 // checkBudget proves, once the hold of the host is taken, that its pool and the site may lose it
@@ -73,7 +73,7 @@ func (r *Run) gatherHolds(ctx context.Context, hosts []engine.Host) []engine.Fac
 	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
 	for i, h := range hosts {
 		workers.Go(func() {
-			reply, err := r.runIdempotent(ctx, h.Name, Script{Text: hostscript.HoldLookScript(), Timeout: quick})
+			reply, err := r.runIdempotent(ctx, h.Name, Script{Text: hostscript.HoldProbeScript(), Timeout: quick})
 			if facts[i].Host = h.Name; err != nil {
 				facts[i].Unreachable = err.Error()
 				return

@@ -20,7 +20,7 @@ func (r *Run) finishRun(ctx context.Context, p *runState, last []engine.Plan, er
 	verdict := r.makeVerdict(ctx, p, last, err)
 	end := engine.RunEnd{
 		Exit: verdict.Exit, Verdict: verdict, Reason: r.endReason(ctx, p, last, err),
-		Updated: p.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(p.failed)), Left: unfinishedHosts(last, p),
+		Updated: p.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(p.failed)), Untouched: unfinishedHosts(last, p),
 	}
 	if journal := r.events.firstError(); err == nil && journal != nil {
 		end = markUnjournaled(end, journal)
@@ -76,7 +76,7 @@ func describeUnnamedFailures(p *runState, plans []engine.Plan, named string) str
 	delete(how, named)
 	for _, plan := range plans {
 		for _, x := range plan.Excluded {
-			if x.Why == engine.Failed {
+			if x.Kind == engine.Failed {
 				delete(how, x.Host)
 			}
 		}
@@ -141,7 +141,7 @@ func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
 	}
 	end.Reason = err.Error() + "; apart from that: " + end.Reason
 	end.Verdict.Failures = append(slices.Clip(end.Verdict.Failures), engine.Failure{Cause: err.Error(), Kind: KindJournal})
-	end.Verdict = engine.Judge(end.Verdict.Findings)
+	end.Verdict = engine.NewVerdict(end.Verdict.Findings)
 	end.Exit, end.Complete = end.Verdict.Exit, false
 	return end
 }
@@ -174,7 +174,7 @@ func describePlanEnd(plan engine.Plan) string {
 
 func waitsForWindow(plan engine.Plan, l engine.Lane) bool {
 	return !slices.ContainsFunc(l.Hosts, func(h string) bool {
-		return !slices.ContainsFunc(plan.Excluded, func(x engine.Exclusion) bool { return x.Host == h && x.Why == engine.Closed })
+		return !slices.ContainsFunc(plan.Excluded, func(x engine.Exclusion) bool { return x.Host == h && x.Kind == engine.Closed })
 	})
 }
 
@@ -200,11 +200,13 @@ const mostReasons = 3
 // describeExclusions explains the exclusions in one sentence. If there are many reasons, it refers
 // to the plan.
 func describeExclusions(list []engine.Exclusion) string {
-	reason := func(x engine.Exclusion) string { return fmt.Sprintf("%s (%s)", describeExclusionKind(x.Why), x.Reason) }
+	reason := func(x engine.Exclusion) string {
+		return fmt.Sprintf("%s (%s)", describeExclusionKind(x.Kind), x.Reason)
+	}
 	if parts := groupByReason(list, reason); len(parts) <= mostReasons {
 		return strings.Join(parts, "; ")
 	}
-	why := func(x engine.Exclusion) string { return describeExclusionKind(x.Why) }
+	why := func(x engine.Exclusion) string { return describeExclusionKind(x.Kind) }
 	return strings.Join(groupByReason(list, why), "; ") + "; holdfast plan says why"
 }
 
@@ -256,7 +258,7 @@ func unfinishedHosts(plans []engine.Plan, p *runState) []string {
 			add(hp.Host)
 		}
 		for _, x := range plan.Excluded {
-			if x.Why == engine.Blocked {
+			if x.Kind == engine.Blocked {
 				add(x.Host)
 			}
 		}

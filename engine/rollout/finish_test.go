@@ -9,7 +9,7 @@ import (
 // TestAbsences: the end of a run is a sentence, however many hosts are out.
 func TestAbsences(t *testing.T) {
 	x := func(host string, why engine.ExclusionKind, reason string) engine.Exclusion {
-		return engine.Exclusion{Host: host, Why: why, Reason: reason}
+		return engine.Exclusion{Host: host, Kind: why, Reason: reason}
 	}
 	few := []engine.Exclusion{
 		x("w-1", engine.Unreachable, "connection refused"), x("w-2", engine.Held, "ann"), x("w-3", engine.Unreachable, "connection refused"),

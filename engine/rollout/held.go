@@ -21,8 +21,8 @@ func (r *Run) holdOwner() engine.HoldOwner {
 }
 
 func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHold) error {
-	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.redactForHold(t.Reason), Units: awaitedUnits(hp), From: t.From}
-	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.TakeScript(h, t), Op: engine.Op{TakeHold: &t}})
+	h := engine.Hold{Kind: engine.RunHold, Holder: r.Start.Holder, Run: r.ID, Bastion: r.Start.Bastion, Reason: r.redactForHold(t.Reason), Units: awaitedUnits(hp), PreviousOS: t.PreviousOS}
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.TakeHoldScript(h, t), Op: engine.Op{TakeHold: &t}})
 	switch {
 	case err != nil:
 		return err
@@ -111,7 +111,7 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 			away = append(away, f.Host)
 		case f.Held():
 			away = append(away, f.Host)
-			if f.Stance(r.holdOwner(), nil) != engine.OwnHold {
+			if f.HoldRelation(r.holdOwner(), nil) != engine.OwnHold {
 				foreign = append(foreign, f.Host)
 			}
 		}
@@ -146,7 +146,7 @@ func (r *Run) gatherOtherMembers(ctx context.Context, host, cluster string) []en
 }
 
 func sampleOf(c engine.ClusterFacts) *engine.Sample {
-	s := &engine.Sample{Voters: len(c.Voters()), Healthy: c.Healthy(), Down: c.Down(), Leader: c.Leader()}
+	s := &engine.Sample{Voters: len(c.Voters()), Healthy: c.CountHealthy(), Down: c.UnhealthyHosts(), Leader: c.Leader()}
 	if s.Voters > 0 {
 		s.Quorum = engine.QuorumOf(s.Voters)
 	}

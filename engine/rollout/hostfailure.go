@@ -45,11 +45,11 @@ func (r *Run) failHost(p *runState, hp engine.HostPlan, failure *engine.Failure,
 	r.failHostAs(p, hp, failure, "", message)
 }
 
-func (r *Run) failHostAs(p *runState, hp engine.HostPlan, failure *engine.Failure, fate engine.HostFate, message string) {
+func (r *Run) failHostAs(p *runState, hp engine.HostPlan, failure *engine.Failure, fate engine.HostOutcome, message string) {
 	if failure.Kind != KindStopped && failure.Kind != KindHeld {
 		p.noteFailure(hp.Host, failure)
 	}
-	r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, Fate: fate, Message: message})
+	r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, HostOutcome: fate, Message: message})
 }
 
 // undoAndRelease undoes the steps on a host that is not rebooting, and releases it. It also works

@@ -16,7 +16,7 @@ func (r *Run) waitForSoak(ctx context.Context, p *runState, b engine.Batch) *eng
 
 func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *engine.Failure {
 	for _, s := range b.Before {
-		about := engine.Batch{Pools: b.Pools, Hosts: b.AskedBefore(*s.Do.Gate)}
+		about := engine.Batch{Pools: b.Pools, Hosts: b.HostsToAsk(*s.Do.Gate)}
 		if f := r.askGates(ctx, about, []engine.Step{s}, number); f != nil {
 			return f
 		}

@@ -332,7 +332,7 @@ func siteTranscript(site *hosttest.Site, runs []*hosttest.Bastion) string {
 				line += " FAILED " + string(e.Failure.Kind) + " " + e.Failure.Cause
 			}
 			if e.End != nil {
-				line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, e.End.Reason, e.End.Updated, e.End.Failed, e.End.Left)
+				line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, e.End.Reason, e.End.Updated, e.End.Failed, e.End.Untouched)
 			}
 			lines = append(lines, line)
 		}

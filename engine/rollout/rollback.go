@@ -33,6 +33,6 @@ func (r *Run) rollBackHost(ctx context.Context, p *runState, hp engine.HostPlan,
 			said = "it is not well with the OS it ran before, to which it was rolled back: "
 		}
 	}
-	r.failHostAs(p, hp, cause, engine.RolledBackFate, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
+	r.failHostAs(p, hp, cause, engine.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
 	return cause
 }

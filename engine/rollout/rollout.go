@@ -147,7 +147,7 @@ func (r *Run) planInput(s Gathered, p *runState) planner.Input {
 	in := planner.Input{
 		Inventory: r.Inventory, Desired: r.Desired, Facts: s.Facts, Clusters: s.Clusters,
 		Modules: r.Modules, Run: r.ID, Bastion: r.Start.Bastion, Dead: r.Dead, Selected: r.Selected, Saved: p.saved, Approved: p.approved, Ran: p.runningBefore(),
-		Now: r.Clock.Now(), Began: p.began, Batches: p.batches - p.earlier, Done: p.doneSince(), Failed: p.failureByHost(), Retry: r.Retry, ActionFailed: p.hostsWithFailedAction(), Resumed: p.adoptedHosts(), Complete: r.CompletedOS,
+		Now: r.Clock.Now(), Began: p.began, Batches: p.batches - p.earlier, Done: p.doneSince(), Failed: p.failureByHost(), Retry: r.Retry, ActionFailed: p.hostsWithFailedAction(), AdoptedEarlier: p.adoptedHosts(), CompletedOS: r.CompletedOS,
 		BestEffort: r.BestEffort, OverIncomplete: r.OverIncomplete, RetryRejected: r.RetryRejected, Repair: r.Repair,
 	}
 	if p.play != nil {

@@ -100,7 +100,7 @@ func TestFallback(t *testing.T) {
 				if err := errors.Join(checkEnd(end, engine.ExitOK), finished(site, 1)); err != nil {
 					t.Fatalf("%v\n%s", err, runTranscript(b))
 				}
-				if len(end.Updated) != 13 || len(end.Failed)+len(end.Left) > 0 {
+				if len(end.Updated) != 13 || len(end.Failed)+len(end.Untouched) > 0 {
 					t.Errorf("%+v", end)
 				}
 				checkSecondRun(t, site)
@@ -256,7 +256,7 @@ func TestFallbackIsApproved(t *testing.T) {
 			plan := planOf(t, site, "run-0")
 			text, err := json.Marshal(plan)
 			var saved engine.Plan
-			failOnErrors(t, err, json.Unmarshal(text, &saved), planner.Same(plan, saved))
+			failOnErrors(t, err, json.Unmarshal(text, &saved), planner.CheckSame(plan, saved))
 			every(site, actFails)
 			b := site.Bastion("run-1")
 			b.Watch = func(e engine.Event) {
@@ -269,10 +269,10 @@ func TestFallbackIsApproved(t *testing.T) {
 			if hp := later.Host("worker-0"); hp == nil || len(hp.Actions) != 2 || hp.Actions[1].Type != engine.RebootAction {
 				t.Errorf("%s: it is not to be rebooted: %+v", word, hp)
 			}
-			failOnErrors(t, planner.Check(later, plan), planner.Check(later, saved))
+			failOnErrors(t, planner.CheckApproved(later, plan), planner.CheckApproved(later, saved))
 			stops := saved
 			stops.Hosts = nil
-			if planner.Check(later, stops) == nil {
+			if planner.CheckApproved(later, stops) == nil {
 				t.Errorf("%s: a plan without the host allows the reboot", word)
 			}
 		}

@@ -159,7 +159,7 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 	if reply.Code != 0 {
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
 		f.Command = s.Do.Exec.DisplayText()
-		if reply.Code == hostscript.ScriptActed {
+		if reply.Code == hostscript.ScriptActionFailed {
 			f.Kind, f.Cause = KindAction, cmp.Or(firstLine(f.Stderr), f.Cause)
 		}
 		return f

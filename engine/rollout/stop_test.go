@@ -88,7 +88,7 @@ func same(h *hosttest.Host, was hosttest.State) error {
 // accounted: the end of a run names each host once, as what became of it.
 func accounted(site *hosttest.Site, end engine.RunEnd) error {
 	seen := map[string]string{}
-	for what, hosts := range map[string][]string{"updated": end.Updated, "failed": end.Failed, "left": end.Left} {
+	for what, hosts := range map[string][]string{"updated": end.Updated, "failed": end.Failed, "left": end.Untouched} {
 		for _, h := range hosts {
 			if seen[h] != "" {
 				return fmt.Errorf("%s is both %s and %s", h, seen[h], what)

@@ -121,7 +121,7 @@ func (harmless) Probe(engine.Desired) []engine.Command { return nil }
 
 func (harmless) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.Facts { return f }
 
-func (harmless) Around(t engine.Target) (before, after []engine.Step) {
+func (harmless) TasksAround(t engine.Target) (before, after []engine.Step) {
 	step := modulesStep(t)
 	step.Do.Exec.Script = "hosttest abort" // which a host in memory knows
 	return []engine.Step{step}, nil
@@ -130,7 +130,7 @@ func (harmless) Around(t engine.Target) (before, after []engine.Step) {
 // modulesStep is a command on a host as a playbook has it.
 func modulesStep(t engine.Target) engine.Step {
 	p := engine.Play{Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PreTasks: []engine.Task{{Name: "harmless", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true"}}}}
-	before, _ := modules.ForPlay(p)[4].(engine.Surround).Around(t)
+	before, _ := modules.ForPlay(p)[4].(engine.TaskModule).TasksAround(t)
 	return before[0]
 }
 

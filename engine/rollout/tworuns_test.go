@@ -136,7 +136,7 @@ func (h carelessHosts) Connect(ctx context.Context, host engine.Host) (rollout.C
 type carelessConn struct{ rollout.Conn }
 
 func (c carelessConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Text == hostscript.HoldLookScript() {
+	if s.Text == hostscript.HoldProbeScript() {
 		return rollout.Reply{Code: hostscript.NoHold}, nil
 	}
 	return c.Conn.Run(ctx, s)

@@ -26,14 +26,14 @@ func (r *Run) makeVerdict(ctx context.Context, p *runState, last []engine.Plan, 
 			f.Failures = append(f.Failures, engine.Failure{Host: host, Cause: how[host]})
 		}
 	}
-	v := engine.Judge(f)
+	v := engine.NewVerdict(f)
 	for _, plan := range last {
 		v = v.And(withoutWaitingLanes(plan).unlessFailed(err).Verdict())
 	}
 	if r.isStopping() && v.Exit != engine.ExitOK {
 		f = v.Findings
 		f.Stopped = true
-		v = engine.Judge(f)
+		v = engine.NewVerdict(f)
 	}
 	return v
 }

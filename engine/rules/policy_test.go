@@ -102,7 +102,7 @@ func TestTimeoutIsTheLongest(t *testing.T) {
 func TestNewInstallationIsRefused(t *testing.T) {
 	disk := func(name, digest string, line int) func(*engine.Config) {
 		return func(c *engine.Config) {
-			c.Fixed = append(c.Fixed, engine.Fixed{Name: name, Digest: digest, From: engine.Place{File: "x.bu", Line: line, Column: 2}})
+			c.Fixed = append(c.Fixed, engine.Fixed{Name: name, Digest: digest, From: engine.SourcePosition{File: "x.bu", Line: line, Column: 2}})
 		}
 	}
 	_, err := Compare(side{disk("a", "1", 1), disk("b", "1", 2), disk("c", "1", 3)}.buildConfig(), side{disk("d", "1", 4), disk("b", "2", 5), disk("a", "1", 6)}.buildConfig(), Policy{})

@@ -17,9 +17,9 @@ type Refused struct {
 
 // Refusal is one setting that differs.
 type Refusal struct {
-	Name  string       // storage.disks /dev/sda
-	Verb  Verb         // the change that is not possible
-	Place engine.Place // position in the new configuration, or in the old one if it was deleted
+	Name  string                // storage.disks /dev/sda
+	Verb  Verb                  // the change that is not possible
+	Place engine.SourcePosition // position in the new configuration, or in the old one if it was deleted
 }
 
 // Error formats each setting on a line of its own.

@@ -13,7 +13,7 @@ import (
 // Go escape, such as \x1b or \u202e; bytes that are not UTF-8 become U+FFFD. A backslash stays as it is: the result is for
 // people and cannot be turned back.
 func Printable(s string) string {
-	first := strings.IndexFunc(s, unsafe)
+	first := strings.IndexFunc(s, isUnprintable)
 	if first < 0 {
 		return s
 	}
@@ -22,7 +22,7 @@ func Printable(s string) string {
 	b.WriteString(s[:first])
 	for _, r := range s[first:] {
 		switch {
-		case !unsafe(r) || r == utf8.RuneError:
+		case !isUnprintable(r) || r == utf8.RuneError:
 			b.WriteRune(r)
 		case r == '\r':
 			b.WriteString(`\r`)
@@ -37,8 +37,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// unsafe reports whether r may not reach a terminal as it is. U+FFFD is among them because invalid bytes decode to it and have
+// isUnprintable reports whether r may not reach a terminal as it is. U+FFFD is among them because invalid bytes decode to it and have
 // to be replaced.
-func unsafe(r rune) bool {
+func isUnprintable(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == utf8.RuneError)
 }

@@ -23,11 +23,11 @@ const (
 	maxHoldText = 4 << 10
 )
 
-// Bounded returns the hold as it fits into a hold file: long texts end early, and of
+// TruncateHold returns the hold as it fits into a hold file: long texts end early, and of
 // more units than fit the first are kept, and how many more there were.
-func Bounded(h engine.Hold) engine.Hold {
-	for _, text := range []*string{&h.Holder, &h.Run, &h.Bastion, &h.Reason, &h.Ticket, &h.Step, &h.From} {
-		*text = shortened(*text)
+func TruncateHold(h engine.Hold) engine.Hold {
+	for _, text := range []*string{&h.Holder, &h.Run, &h.Bastion, &h.Reason, &h.Ticket, &h.Step, &h.PreviousOS} {
+		*text = truncateText(*text)
 	}
 	room := maxUnits
 	for i, unit := range h.Units {
@@ -41,26 +41,26 @@ func Bounded(h engine.Hold) engine.Hold {
 	return h
 }
 
-// shortened returns a text that takes no more than maxHoldText as JSON.
-func shortened(text string) string {
+// truncateText returns a text that takes no more than maxHoldText as JSON.
+func truncateText(text string) string {
 	for len(jsonField("", text)) > maxHoldText {
 		text = strings.ToValidUTF8(text[:len(text)-1-len(text)/8], "") + "…"
 	}
 	return text
 }
 
-// NoHold is the exit status of HoldLookScript where there is no hold.
+// NoHold is the exit status of HoldProbeScript where there is no hold.
 const NoHold = 3
 
-// HoldLookScript gives the script that prints the host's hold, or its beginning
+// HoldProbeScript gives the script that prints the host's hold, or its beginning
 // if it is too large, and exits with NoHold if there is none. Every look at a host
 // has it; some have nothing else.
-func HoldLookScript() string {
+func HoldProbeScript() string {
 	return "export LC_ALL=C\n[ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ] || exit " + strconv.Itoa(NoHold) + "\n" +
 		"head -c " + strconv.Itoa(MaxHold+1) + " " + engine.HoldPath
 }
 
-// ReadHold reads what a HoldLookScript has found. Whatever is there but is not a
+// ReadHold reads what a HoldProbeScript has found. Whatever is there but is not a
 // hold that can be understood is a problem: nobody may take the host then.
 func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 	switch {

@@ -29,8 +29,8 @@ func TestOutlookOfACluster(t *testing.T) {
 		"a cluster nobody can see": {engine.ClusterFacts{Name: "main", Problem: "no member answers"}, []string{"e-0"}, nil, true, false, "etcd cluster main: whether its quorum would be left is not known: no member answers"},
 	} {
 		o := c.facts.ForecastQuorum(c.taken, c.away)
-		if o.Lost() != c.lost || o.Tight() != c.tight || o.String() != c.text {
-			t.Errorf("%s: lost %v, tight %v: %s", name, o.Lost(), o.Tight(), o)
+		if o.LosesQuorum() != c.lost || o.HasNoMargin() != c.tight || o.String() != c.text {
+			t.Errorf("%s: lost %v, tight %v: %s", name, o.LosesQuorum(), o.HasNoMargin(), o)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // A look at the hold of a host tells what a probe would tell of it.
 func TestHoldLook(t *testing.T) {
 	look := func(b *box) engine.Facts {
-		out, _, code := b.run(hostscript.HoldLookScript())
+		out, _, code := b.run(hostscript.HoldProbeScript())
 		hold, problem := hostscript.ReadHold(engine.Output{Stdout: out, Code: code})
 		return engine.Facts{Hold: hold, HoldProblem: problem}
 	}
@@ -19,12 +19,12 @@ func TestHoldLook(t *testing.T) {
 	if f := look(b); f.Hold != nil || f.HoldProblem != "" || !f.Reached() {
 		t.Errorf("nobody's: %+v", f)
 	}
-	b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
 	if f := look(b); f.Hold == nil || f.Hold.Run != "r1" || f.HoldProblem != "" {
 		t.Errorf("held: %+v", f)
 	}
 	for _, text := range []string{"", "{", "no hold"} {
-		b.put(engine.HoldPath, text)
+		b.writeFile(engine.HoldPath, text)
 		if f := look(b); f.Hold != nil || f.HoldProblem == "" {
 			t.Errorf("%q is no hold: %+v", text, f)
 		}

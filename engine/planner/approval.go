@@ -7,10 +7,10 @@ import (
 	"holdfast/engine"
 )
 
-// Check compares the plan with one the operator has approved: nothing may be
+// CheckApproved compares the plan with one the operator has approved: nothing may be
 // done that is not in it, neither a change nor what it takes to make it. What
 // is in it and done by now is fine.
-func Check(p engine.Plan, approved engine.Plan) error {
+func CheckApproved(p engine.Plan, approved engine.Plan) error {
 	news := unapprovedChanges(p, approved, "")
 	if len(news) == 0 {
 		return nil
@@ -18,10 +18,10 @@ func Check(p engine.Plan, approved engine.Plan) error {
 	return fmt.Errorf("the hosts have changed since the plan was approved; these changes are not in it:\n  %s\nplan again", strings.Join(news, "\n  "))
 }
 
-// Moved compares what is to be changed with how it was when the plan was
+// CheckUnedited compares what is to be changed with how it was when the plan was
 // approved: what somebody has edited since is not overwritten. Hosts that the
 // run has begun are not asked. What an OS was before does not matter.
-func Moved(p engine.Plan, approved engine.Plan, begun func(host string) bool) error {
+func CheckUnedited(p engine.Plan, approved engine.Plan, begun func(host string) bool) error {
 	was := byHost(approved.Hosts)
 	var moved []string
 	for _, hp := range p.Hosts {

@@ -31,7 +31,7 @@ func (b *box) rollout() *engine.Rollout {
 	return &r
 }
 
-func (b *box) put(path, text string) {
+func (b *box) writeFile(path, text string) {
 	check(b.t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 	check(b.t, os.WriteFile(b.root+path, []byte(text), 0o600))
 }
@@ -41,7 +41,7 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 	b := newBox(t)
 	first, second := map[string]string{"workers": "2222", "control 'plane'": "3333"}, map[string]string{"workers": "2222"}
 	take := func(run, adopt, began string, targets map[string]string) {
-		b.must(hostscript.HoldScript(runHold(run), hour, adopt, &engine.Rollout{Run: began, Targets: targets}))
+		b.mustRun(hostscript.HoldScript(runHold(run), hour, adopt, &engine.Rollout{Run: began, Targets: targets}))
 	}
 	want := func(run string, targets map[string]string) {
 		t.Helper()
@@ -68,19 +68,19 @@ func TestAHostRemembersTheRunThatBeganARollOut(t *testing.T) {
 	want("r2", first)
 	take("r2", "", "r2", nil)
 	want("r2", first)
-	b.refused(hostscript.HoldScript(runHold("r3"), hour, "", &engine.Rollout{Run: "r3", Targets: second}))
+	b.mustBeRefused(hostscript.HoldScript(runHold("r3"), hour, "", &engine.Rollout{Run: "r3", Targets: second}))
 	want("r2", first)
-	b.must(hostscript.ReleaseScript(by("r2"), engine.Release{Updated: true}))
+	b.mustRun(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{Updated: true}))
 	want("r2", first)
 	if left, _ := filepath.Glob(b.root + engine.StateDir + "/.hold.*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 
 	for _, garbage := range []string{"", "\x00\xff", "{", `{"run":"r1","targets":{"workers":"2222"}}`, "{\n\"run\":\"r1\",\n\"targets\":{\"workers\":\"2222\"}\n}\nand more\n"} {
-		b.put(hostscript.RolloutPath, garbage)
+		b.writeFile(hostscript.RolloutPath, garbage)
 		take("r4", "", "r4", second)
 		want("r4", second)
-		b.must(hostscript.ReleaseScript(by("r4"), engine.Release{}))
+		b.mustRun(hostscript.ReleaseScript(ownerOf("r4"), engine.Release{}))
 	}
 }
 
@@ -93,23 +93,23 @@ func TestAHostRemembersWhenItWasUpdated(t *testing.T) {
 		}
 		return string(text)
 	}
-	b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
-	b.refused(hostscript.ReleaseScript(by("r2"), engine.Release{Updated: true}))
-	b.must(hostscript.ReleaseScript(by("r1"), engine.Release{}))
-	b.must(hostscript.ReleaseScript(by("r1"), engine.Release{Updated: true})) // there is no hold
+	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	b.mustBeRefused(hostscript.ReleaseScript(ownerOf("r2"), engine.Release{Updated: true}))
+	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
+	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{Updated: true})) // there is no hold
 	if got := updated(); got != "" {
 		t.Errorf("it remembers %q", got)
 	}
-	b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
 	start := time.Now().UTC().Truncate(time.Second)
-	b.must(hostscript.ReleaseScript(by("r1"), engine.Release{Updated: true}))
+	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{Updated: true}))
 	at, err := time.Parse(time.RFC3339, strings.TrimSuffix(updated(), "\n"))
 	if err != nil || at.Before(start) || at.After(time.Now()) || !strings.HasSuffix(updated(), "Z\n") {
 		t.Errorf("it remembers %q (%v)", updated(), err)
 	}
 	old := updated()
-	b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
-	b.must(hostscript.ReleaseScript(by("r1"), engine.Release{}))
+	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
 	if got := updated(); got != old {
 		t.Errorf("it remembers %q", got)
 	}
@@ -142,13 +142,13 @@ func TestAHostForgetsThatAnOSFailed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)
-			b.must(hostscript.HoldScript(runHold("r1"), hour, "", nil))
+			b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
 			if c.before != "none" {
-				b.put(hostscript.RejectedPath, c.before)
+				b.writeFile(hostscript.RejectedPath, c.before)
 			}
-			b.refused(hostscript.ReleaseScript(by("r2"), c.release))
-			b.must(hostscript.ReleaseScript(by("r1"), c.release))
-			b.must(hostscript.ReleaseScript(by("r1"), c.release))
+			b.mustBeRefused(hostscript.ReleaseScript(ownerOf("r2"), c.release))
+			b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), c.release))
+			b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), c.release))
 			got, err := os.ReadFile(b.root + hostscript.RejectedPath)
 			if errors.Is(err, os.ErrNotExist) {
 				got, err = []byte("none"), nil
@@ -174,8 +174,8 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 	old, next := &engine.Rollout{Run: "r0", Targets: map[string]string{"p": "1111"}}, &engine.Rollout{Run: "r1", Targets: map[string]string{"p": "2222"}}
 	for n := 1; ; n++ {
 		b := newBox(t)
-		b.must(hostscript.HoldScript(runHold("r0"), hour, "", old))
-		b.must(hostscript.ReleaseScript(by("r0"), engine.Release{}))
+		b.mustRun(hostscript.HoldScript(runHold("r0"), hour, "", old))
+		b.mustRun(hostscript.ReleaseScript(ownerOf("r0"), engine.Release{}))
 		b.killAt(n)
 		take := hostscript.HoldScript(runHold("r1"), hour, "", next)
 		_, _, code := b.run(take)
@@ -183,7 +183,7 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 			t.Fatalf("killed at command %d: %+v, held: %v", n, got, b.hold() != nil)
 		}
 		b.path = b.root + "/bin:" + pathtest.Tools()
-		b.must(take)
+		b.mustRun(take)
 		if got := b.rollout(); got == nil || got.Run != "r1" {
 			t.Fatalf("killed at command %d and run again: %+v", n, got)
 		}
@@ -193,10 +193,10 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 	}
 	for n := 1; ; n++ {
 		b := newBox(t)
-		b.must(hostscript.HoldScript(runHold("r0"), hour, "", nil))
-		b.put(hostscript.RejectedPath, "1111\n2222\n3333\n")
+		b.mustRun(hostscript.HoldScript(runHold("r0"), hour, "", nil))
+		b.writeFile(hostscript.RejectedPath, "1111\n2222\n3333\n")
 		b.killAt(n)
-		release := hostscript.ReleaseScript(by("r0"), engine.Release{Updated: true, Accepts: "2222"})
+		release := hostscript.ReleaseScript(ownerOf("r0"), engine.Release{Updated: true, Accepts: "2222"})
 		_, _, code := b.run(release)
 		b.path = b.root + "/bin:" + pathtest.Tools()
 		text, err := os.ReadFile(b.root + hostscript.UpdatedPath)
@@ -210,7 +210,7 @@ func TestAPowerCutLeavesWhatIsRememberedWhole(t *testing.T) {
 		if all := string(rejected) == "1111\n2222\n3333\n"; err != nil || !all && string(rejected) != "1111\n3333\n" || all && b.hold() == nil {
 			t.Fatalf("killed at command %d: it has rejected %q (%v), held: %v", n, rejected, err, b.hold() != nil)
 		}
-		b.must(release)
+		b.mustRun(release)
 		if _, err := os.Stat(b.root + hostscript.UpdatedPath); err != nil || b.hold() != nil {
 			t.Fatalf("killed at command %d and run again: %v", n, err)
 		}

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Marked shows a line of a file for people: its number, the line, and below it
+// MarkColumns shows a line of a file for people: its number, the line, and below it
 // as many marks as the place is wide, from a column on. Numbers and columns
 // count from 1. Of a very long line it shows the part around the place.
-func Marked(number int, line string, column, width int) string {
-	line, column = excerpt(line, column)
+func MarkColumns(number int, line string, column, width int) string {
+	line, column = excerptAround(line, column)
 	width = max(1, min(width, len([]rune(line))-column+1))
 	head := fmt.Sprintf("%5d", number)
-	return fmt.Sprintf("%s | %s\n%s | %s%s", head, Printable(line), strings.Repeat(" ", len(head)), indent(line, column-1), strings.Repeat("^", width))
+	return fmt.Sprintf("%s | %s\n%s | %s%s", head, Printable(line), strings.Repeat(" ", len(head)), indentLike(line, column-1), strings.Repeat("^", width))
 }
 
-// excerpt is the part of a very long line that is around a column, and where
+// excerptAround is the part of a very long line that is around a column, and where
 // that column is in it.
-func excerpt(line string, column int) (string, int) {
+func excerptAround(line string, column int) (string, int) {
 	const long, before = 200, 80
 	runes := []rune(line)
 	if len(runes) <= long {
@@ -34,8 +34,8 @@ func excerpt(line string, column int) (string, int) {
 	return shown, column
 }
 
-// indent is white space as wide as the first n columns of a line.
-func indent(line string, n int) string {
+// indentLike is white space as wide as the first n columns of a line.
+func indentLike(line string, n int) string {
 	var b strings.Builder
 	for i, r := range []rune(line) {
 		if i >= n {
