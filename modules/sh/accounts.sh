@@ -5,9 +5,9 @@ account() {
 	attempt "$@" </dev/null || refuse "$said"
 }
 
-# safehome refuses to have useradd make a home where others than root can swap what
-# it makes: it goes by paths, and gives what is there to the user. Arguments: user,
-# home.
+# safehome refuses to let useradd create a home in a directory where other accounts can
+# swap files: useradd works with paths, and gives the files to the user. Arguments:
+# user, home.
 safehome() {
 	about="account $1"
 	parent=${2%/*}
@@ -18,7 +18,7 @@ safehome() {
 
 accountfiles='passwd shadow group gshadow subuid subgid'
 
-# keepaccounts copies what accounts are made of, for accountsback.
+# keepaccounts copies the account databases, for accountsback.
 keepaccounts() {
 	mkdir -p "$tx/accounts"
 	for file in $accountfiles; do
@@ -26,7 +26,7 @@ keepaccounts() {
 	done
 }
 
-# accountsback may lose what somebody else has changed in these few moments.
+# accountsback may lose changes that somebody else has made in these few moments.
 accountsback() {
 	[ -n "$accounts" ] || return 0
 	for file in $accountfiles; do
@@ -35,8 +35,8 @@ accountsback() {
 	done
 }
 
-# password sets the hash of a user (with chpasswd) or a group (chgpasswd),
-# which shows nowhere: command, name, file with the hash.
+# password sets the hash of a user (with chpasswd) or a group (chgpasswd). No process
+# list shows the hash. Arguments: command, name, file with the hash.
 password() {
 	about="password of $2"
 	said=$({
@@ -46,8 +46,8 @@ password() {
 	} | "$1" -e 2>&1) || refuse "$said"
 }
 
-# hashname sets hash to the name of the original that keeps the hash of a user
-# (shadow) or group (gshadow), and tool to what sets it: database, name.
+# hashname sets hash to the name of the original of the hash of a user (shadow) or group
+# (gshadow), and tool to the command that sets it. Arguments: database, name.
 hashname() {
 	about="password of $2"
 	case $1 in
@@ -56,9 +56,9 @@ hashname() {
 	esac
 }
 
-# keeppassword keeps the hash that is there before holdfast first sets one. It
-# comes before the record says that this is under way: from then on
-# what is there is holdfast's, or drift, and never an original.
+# keeppassword keeps the existing hash before holdfast first sets one. It runs before
+# the record is written: from then on the existing hash comes from holdfast, or is
+# drift, and never is an original.
 keeppassword() {
 	hashname "$@"
 	attempt getent "$1" -- "$2" || [ "$1" = gshadow ] || refuse "$said"
@@ -67,8 +67,8 @@ keeppassword() {
 	sync "$originals"
 }
 
-# oldpassword puts that hash back. Where none was kept, or there was no
-# password at all, none is let in.
+# oldpassword restores that hash. If none was kept, or there was no password, it locks
+# the password.
 oldpassword() {
 	hashname "$@"
 	if [ -s "$originals/$hash" ]; then
@@ -85,9 +85,8 @@ nopassword() {
 	printf '%s\n' "$hash" >>"$tx/restored"
 }
 
-# retire locks an account for good: no password, no key and no job of it is let
-# in. An expired account is one to sshd, su and cron alike; no hash is left that
-# unlocking would bring back.
+# retire locks an account for good: passwords, keys and jobs are refused. sshd, su and
+# cron all refuse an expired account. No hash is left that unlocking would restore.
 retire() {
 	account "$1" usermod -e 1 -- "$1"
 	hashname shadow "$1"
@@ -96,7 +95,7 @@ retire() {
 	printf '%s\n' "$hash" >>"$tx/restored"
 }
 
-# remains tells what still runs as an account that was locked.
+# remains prints the sessions of an account that was locked.
 remains() {
 	sessions=$(loginctl list-sessions --no-legend --no-pager 2>/dev/null | while read -r session _ user _; do
 		[ "$user" != "$1" ] || printf ' %s' "$session"
@@ -104,14 +103,15 @@ remains() {
 	say "user $1 is locked and expired${sessions:+, and has sessions that go on until they end (loginctl terminate-user $1):$sessions}"
 }
 
-# sshkeys makes the lines of a file a user's keys, with the user's own rights:
-# links in a home cannot make root write elsewhere.
+# sshkeys writes the lines of a file as the SSH keys of a user, with the rights of the
+# user: links in a home cannot make root write elsewhere.
 sshkeys() {
 	about="SSH keys of $1"
 	home=$(getent passwd -- "$1" | cut -d: -f6)
 	[ -n "$home" ] || refuse "there is no such user"
-	# What runs as the user the user can take over: it gets nothing of root's that
-	# it could hold on to, and neither a pipe of theirs nor a flood is waited for.
+	# The user can take over a process of the user. So the process gets no file of root
+	# that it could keep, and the script waits neither for a pipe nor for endless
+	# output.
 	{
 		code=0
 		timeout -k 5 60 runuser -u "$1" -- sh -c "$job" keys "$root$home" "$place" <"$2" 2>&1 5<&- 6<&- 7<&- 8>&- 9>&- || code=$?

@@ -1,5 +1,5 @@
-# act carries out an action: N, type, unit, seconds, and these for people. Its
-# failure is recorded, so that the next plan reboots the host.
+# act carries out an action: N, type, unit, seconds, and the same as text. It records a
+# failure, so that the next plan reboots the host.
 act() {
 	point "act $1"
 	what=$2${3:+ $3} done=0 now='' reason=''
@@ -9,7 +9,7 @@ act() {
 		*NeedDaemonReload=yes*) bounded "$4" systemctl daemon-reload ;;
 		esac
 	fi
-	# What does not run reads its configuration when it starts.
+	# A unit that does not run reads its configuration when it starts.
 	case $2:$done:$now in
 	reload:0:*LoadState=not-found*) ;;
 	reload:0:*ActiveState=inactive*)
@@ -40,9 +40,9 @@ act() {
 	exit 78
 }
 
-# settle looks at a unit after an action, which is: verb, unit, seconds, state
-# before. It sets reason where the unit has failed, does not come up, or ends: a
-# daemon that cannot use its configuration may die a moment after it was started.
+# settle checks a unit after an action: verb, unit, seconds, state before. It sets
+# reason if the unit has failed, does not start, or stops: a daemon that cannot use its
+# configuration may exit a moment after its start.
 settle() {
 	good=0 looks=0 first='' need=5
 	[ "$1" = restart ] || need=2
@@ -74,7 +74,7 @@ settle() {
 }
 property() { printf '%s\n' "$unit" | sed -n "s/^$1=//p"; }
 
-# bounded runs a command no longer than that many seconds.
+# bounded runs a command with a timeout in seconds.
 bounded() {
 	limit=$1
 	shift

@@ -1,8 +1,7 @@
-# Looks at everything that a configuration is about: what is wanted, and what
-# the record on the host says that was applied. It changes nothing.
-# It needs: root (what paths of configurations are below; nothing on hosts),
-# record, originals, wanted (see about), maxrecord and limit (bytes). No name
-# has a tab or a newline.
+# Probes every resource of the desired configuration (wanted) and of the record on the
+# host. It changes nothing. It needs: root (prefix of all paths of configurations; empty
+# on hosts), record, originals, wanted (see subjectLines), maxrecord and limit (bytes).
+# No name has a tab or a newline.
 set -euf
 export LC_ALL=C QUOTING_STYLE=literal
 PATH=$PATH:$root/usr/sbin:$root/sbin
@@ -13,8 +12,8 @@ IFS=$newline
 cd "$root/"
 
 say() { printf '%s\n' "$*"; }
-# targets prints PATH, a tab and PATH -> TARGET of links, one a line: whoever made a
-# link may have put line ends into its target.
+# targets prints PATH, a tab and PATH -> TARGET of links, one a line. A target may
+# contain line ends of an attacker.
 targets() { xargs -0 -r stat --printf='%n\t%N\0' -- | tr '\n\000' '\001\n'; }
 pick() { say "$all" | sed -n "s/^$1 //p"; }
 each() { tr '\n' '\0' | xargs -0 -r "$@"; }
@@ -27,14 +26,14 @@ only() { # ORDINARY COMMAND...: an exit status that is none of these is passed o
 	}
 }
 
-# A host without documents and without a record has nothing to look at.
+# On a host without documents and without a record there is nothing to probe.
 if [ -z "$wanted" ] && [ ! -e "$record" ] && [ ! -L "$record" ]; then
 	say '== none'
 	exit 0
 fi
 
-# The record lists what it is about, one string of JSON a line (encodeApplied).
-# A newline stands for a backslash while the others are taken away.
+# The record lists its resources, one string of JSON a line (encodeApplied). A newline
+# stands for a backslash while the others are removed.
 applied=
 if [ -e "$record" ] || [ -L "$record" ]; then applied=$(head -c "$maxrecord" -- "$record"); fi
 if [ "${#applied}" -ge "$maxrecord" ]; then
@@ -61,8 +60,7 @@ all=$({
 say '== asked'
 say "$all" | sha256sum
 
-# What is missing is told by its absence; anything else that stat complains
-# about is a diagnostic.
+# A missing path is missing in the output; any other complaint of stat is a diagnostic.
 say '== nodes'
 nodes=$({
 	say "$all" | sed -n 's/^path /./p' |
@@ -77,8 +75,8 @@ say "$graded" | digests
 say '== targets'
 say "$nodes" | sed -n "s/^a.*$tab//p" | tr '\n' '\0' | targets
 
-# Directories on the way are looked at, too: links that the OS has not put there
-# itself (see enter in place.sh), and file systems that live in memory.
+# Parent directories are probed, too: links that do not belong to the OS (see enter in
+# ground.sh), and file systems in memory.
 dirs=$(say "$all" | sed -n 's/^path //p' | sed -n ':up
 s,/[^/]*$,,
 t above
@@ -102,9 +100,9 @@ tmpfs | ramfs) ;;
 *) say "$dirs" | each stat -f -c "%T$tab%n" -- 2>/dev/null | sed -n -e "s/^tmpfs$tab//p" -e "s/^ramfs$tab//p" ;;
 esac
 
-# show KIND PATH FILE prints what is in a regular file, up to a byte more than
-# may be. Unless nobody but root can swap it, it comes as an archive, which says
-# whose these contents are, and not those of another moment.
+# show KIND PATH FILE prints the contents of a regular file, up to a byte more than the
+# limit. Unless only root can swap it, it prints an archive, whose header has the owner
+# of these contents at that moment.
 show() {
 	if [ ! -f "$3" ] || [ -L "$3" ]; then return 0; fi
 	case $1:$newline$even$newline in
@@ -143,8 +141,8 @@ done
 say '== originals'
 if [ -d "$originals" ]; then ls -A -- "$originals"; fi
 
-# systemctl before version 253 says nothing about a unit that it does not find,
-# and then no more; each is asked for alone then.
+# Before version 253, systemctl reports nothing for a unit that it does not find, and
+# stops; then each unit is queried alone.
 say '== units'
 units=$(pick unit)
 states=
@@ -189,7 +187,7 @@ if [ -n "$users" ]; then
 	passwd=$(only 2 getent passwd -- $users)
 fi
 
-# leaving tells whether a user leaves the configuration.
+# leaving reports whether a user leaves the configuration.
 leaving() {
 	case $newline$wanted$newline in
 	*"${newline}user $1$newline"*) return 1 ;;
@@ -199,7 +197,7 @@ leaving() {
 sessions() {
 	loginctl list-sessions --no-legend --no-pager 2>/dev/null | sed "s/^ *//; s/  */$tab/g" | cut -f 3 | grep -cxF -- "$1" || :
 }
-# otherkeys counts SSH keys in a home that are not holdfast's.
+# otherkeys counts SSH keys in a home that holdfast does not manage.
 # shellcheck disable=SC2012 # a name with a line break is two that are not there
 otherkeys() {
 	for file in authorized_keys authorized_keys2 $(follow "$1/.ssh/authorized_keys.d/." && ls -A | head -n 100 | sed 's,^,authorized_keys.d/,'); do

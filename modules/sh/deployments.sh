@@ -1,8 +1,7 @@
-# deployments looks at what the host boots. It sets, to commits, booted, first
-# (what it boots next, unless one is staged) and marked (what its tools take for
-# the one to roll back to), and of the previous OS: index, osname and version
-# (COMMIT.SERIAL), or nothing if the host has not got it any more.
-# It needs: previous (commit).
+# deployments reads the deployments. It sets booted, first (the next to boot, unless one
+# is staged) and marked (the rollback deployment of the tools) to commits. It sets
+# index, osname and version (COMMIT.SERIAL) of the previous OS, or to nothing if the
+# host no longer has it. It needs: previous (commit).
 deployments() {
 	booted='' first='' marked='' index='' osname='' version=''
 	n=-1

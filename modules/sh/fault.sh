@@ -1,15 +1,15 @@
-# Stops a script that writes to a host, for tests only: builds for production
-# have a point() that does nothing.
+# Stops a script that writes to a host, for tests only: in builds for production,
+# point() does nothing.
 #
-# A script stops at a named point where /run/holdfast/fault holds that name: it
-# removes the file, makes fault-hit, and waits for fault-go. The points, in order:
-# locked, unpacked, checked, prepared, saved, before, groups, users, rename N
-# (before the Nth entry of the list of edits is replaced or goes), replaced, keys,
-# units, written, act N, acted, record, recorded; where a write is undone: undoing,
-# undone (all was put back).
+# A script stops at a named point if /run/holdfast/fault holds that name: it removes the
+# file, creates fault-hit, and waits for fault-go. The points, in order: locked,
+# unpacked, checked, prepared, saved, before, groups, users, rename N (before the Nth
+# entry of the list of edits is replaced or removed), replaced, keys, units, written,
+# act N, acted, record, recorded; while a write is undone: undoing, undone (all is
+# restored).
 #
-# Where /run/holdfast/trace exists, each point is noted in it: run, point, kind of
-# the entry.
+# If /run/holdfast/trace exists, each point is added to it: run, point, kind of the
+# entry.
 point() {
 	[ ! -e /run/holdfast/trace ] || printf '%s %s %s\n' "${run-}" "$1" "${kind-}" >>/run/holdfast/trace
 	[ ! -e /run/holdfast/fault ] || fault "$1"

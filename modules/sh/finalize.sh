@@ -1,6 +1,6 @@
-# Checks that the staged deployment may take effect. Whatever is not as planned
-# ends the script before anything has changed.
-# It needs: boot (ID of the boot that was planned for).
+# Checks that the staged deployment may take effect. If anything differs from the plan,
+# the script ends before it changes anything. It needs: boot (ID of the boot at the time
+# of the plan).
 now=$(cat /proc/sys/kernel/random/boot_id)
 [ "$now" = "$boot" ] || changed "finalize: the host has rebooted since it was planned"
 look

@@ -1,17 +1,17 @@
-# Paths of the host, on hostile ground: a local account may own a directory, one
-# above it or a file, and swap things between any two system calls. So a script
-# goes into a directory, makes sure where it is, and from then on uses names in
-# it, wherever its path leads by then. See "Hostile ground" in engine/DESIGN.md.
+# Paths of the host, on hostile ground: a local account may own a directory, a parent or
+# a file, and swap files between any two system calls. So a script enters a directory,
+# checks where it is, and from then on uses names in it, even if its path leads
+# elsewhere by then. See "Hostile ground" in engine/DESIGN.md.
 #
-# It needs: root (what paths of configurations are below; nothing on hosts).
+# It needs: root (prefix of all paths of configurations; empty on hosts).
 uid=$(stat -c %u "$root/.")
 lf='
 '
 spot='' # where enter went last
 
-# enter DIR goes to a directory without following a link on the way; only those
-# are followed that the OS has directly in / or as /usr/local. It returns 1 if
-# there is no such directory, and 2 if a link leads elsewhere ($link).
+# enter DIR enters a directory without following links in its path, except links of the
+# OS directly in / or as /usr/local. It returns 1 if the directory does not exist, and 2
+# if a link leads elsewhere ($link).
 enter() {
 	[ "$spot" != "in $1" ] || return 0
 	spot=
@@ -32,15 +32,15 @@ enter() {
 	return 2
 }
 
-# locate sets here to the path of the directory that the script is in. It asks the
-# kernel: some shells only remember by which path they came.
+# locate sets here to the path of the current directory. It asks the kernel: some shells
+# only remember the path that they used.
 locate() {
 	here=$(readlink -n /proc/self/cwd && echo .) || here=
 	here=${here%.}
 	[ "$here" != / ] || here=
 }
 
-# shortcut tells whether a link of the OS leads from DIR to $here.
+# shortcut reports whether a link of the OS leads from DIR to $here.
 shortcut() {
 	top=${1#/}
 	top=/${top%%/*}
@@ -56,7 +56,7 @@ shortcut() {
 	return 1
 }
 
-# target sets base to the path that a link of the OS leads to, by its text alone.
+# target sets base to the path in the text of a link of the OS.
 target() {
 	base=$(readlink "$root$1")
 	case $1:$base in
@@ -67,8 +67,8 @@ target() {
 	esac
 }
 
-# firm tells whether a directory and all above it are directories that nobody but
-# root can change, so that nobody else swaps what a path below means.
+# firm reports whether only root can change a directory and all its parents, so that
+# nobody else can swap the meaning of a path below.
 firm() {
 	chain=$root/.
 	walked=
@@ -82,10 +82,10 @@ firm() {
 	[ -z "$weak" ]
 }
 
-# grade reads paths of the host, ./PATH, one a line, and prints those that are
-# there: =./PATH if nobody but root can change or swap it, so that it may be read
-# by its path; else !./PATH. What was missing for a moment is in neither list: only
-# = says that a path is safe. It has to run in the root of the host.
+# grade reads paths of the host, ./PATH, one a line, and prints those that exist:
+# =./PATH if only root can change or swap it, so that a script may read it by path;
+# otherwise !./PATH. A path that was missing for a moment is in neither list: only =
+# means that a path is safe. grade must run in the root of the host.
 grade() (
 	IFS=$lf
 	set -f
@@ -94,7 +94,7 @@ grade() (
 	above=$(printf '%s\n' "$paths" | sed -n ':up
 		s,/[^/]*$,,p
 		t up' | sort -u)
-	# A link of the OS is as good as what it leads to.
+	# A link of the OS is as safe as its target.
 	links=
 	for top in $above; do
 		case $top in
@@ -130,11 +130,11 @@ grade() (
 	s/^/=/" || :
 )
 
-# large is more bytes than a file of a configuration can have.
+# large exceeds the size in bytes of any file of a configuration.
 large=100000000
 
-# digest prints the digest of a file ./NAME in the directory that the script is
-# in, if it is a file: a link is not followed, a pipe not waited for.
+# digest prints the digest of a file ./NAME in the current directory, if it is a regular
+# file: it follows no link and waits for no pipe.
 digest() {
 	{
 		code=$({
@@ -147,8 +147,8 @@ digest() {
 	[ "$code" = 0 ]
 }
 
-# digests reads lines of grade, and prints "DIGEST  ./PATH" of those that can be
-# read: of all that may be read by path in one process.
+# digests reads lines of grade, and prints "DIGEST  ./PATH" of readable files. It reads
+# all files that are safe to read by path in one process.
 digests() {
 	graded=$(cat)
 	printf '%s\n' "$graded" | sed -n 's/^=//p' | tr '\n' '\0' | xargs -0 -r sha256sum -z -- | tr '\0' '\n'
@@ -159,9 +159,9 @@ digests() {
 	done
 }
 
-# follow PATH goes to the directory of a path, and sets name to what is left of it.
-# It follows links where nobody but root can have made them. It returns 1 if there
-# is no such directory, and 2 if another link is on the way.
+# follow PATH enters the directory of a path, and sets name to the rest of it. It
+# follows links that only root can have created. It returns 1 if the directory does not
+# exist, and 2 if another link is in the path.
 follow() {
 	spot=
 	cd -P "$root/." || return 1

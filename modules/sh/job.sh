@@ -1,8 +1,7 @@
-# Runs as the transient unit: does what the driver's function stage says, given
-# options that change kernel arguments. Its output goes to the journal and to a
-# log, which also a script that joins a unit it has not started can read.
-# Objects that were pulled stay on disk whatever happens, so a staging that is
-# cut short is resumed by the next.
+# Runs as the transient unit: calls the function stage of the driver, with options that
+# change kernel arguments. The output goes to the journal, and to a log that a script
+# can read that joins a unit of another script. Objects that were pulled stay on disk in
+# any case, so the next staging resumes an interrupted one.
 set -eu
 umask 022
 rm -f "$0" "$work/stage.result"

@@ -1,5 +1,5 @@
-# Runs as the user whose SSH keys are on standard input, one a line. Arguments:
-# home, and where they go: fragment (a file of their own) or block (of lines in
+# Runs as the user whose SSH keys are on standard input, one a line. Arguments: home,
+# and the place of the keys: fragment (a file of their own) or block (lines in
 # authorized_keys; others stay).
 set -eu
 umask 077
@@ -9,7 +9,7 @@ cd "$1"
 begin='# BEGIN holdfast'
 end='# END holdfast'
 
-# file makes standard input a file.
+# file writes standard input to a file.
 file() {
 	cat >"$1.holdfast"
 	sync "$1.holdfast"
@@ -17,8 +17,8 @@ file() {
 	sync "${1%/*}"
 }
 
-# others prints the lines of standard input that are not ours, each whole. A block
-# without an end is none.
+# others prints the lines of standard input outside of our block. A block without an end
+# is ignored.
 others() {
 	block='' inside=''
 	while IFS= read -r line || [ -n "$line" ]; do

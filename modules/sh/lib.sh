@@ -1,5 +1,5 @@
-# What all OS scripts share. It needs: digest, the planned OS, and args, a
-# digest of what is planned to change in its kernel arguments, or nothing.
+# Shared by all OS scripts. It needs: digest, the planned OS, and args, a digest of the
+# planned change of kernel arguments, or nothing.
 export LC_ALL=C
 repo=/ostree/repo
 deployment=/run/ostree/staged-deployment
@@ -13,10 +13,10 @@ changed() {
 	exit 76
 }
 
-# look sets staged to COMMIT.SERIAL of the staged deployment, or to nothing,
-# and locked to yes or no. ostree's own status is asked whatever the driver:
-# rpm-ostree does not see a lock that is kept in the deployment only. Lines of
-# deployments begin with two columns, all others are indented further.
+# look sets staged to COMMIT.SERIAL of the staged deployment, or to nothing, and locked
+# to yes or no. It asks ostree with every driver: rpm-ostree does not report a lock that
+# is only in the deployment. Lines of deployments begin with two columns, all others are
+# indented further.
 look() {
 	staged='' locked=''
 	status=$(ostree admin status)
@@ -39,9 +39,9 @@ END
 	if [ "$locked" = no ] && [ -e "$lockfile" ]; then locked=yes; fi
 }
 
-# made tells whether a commit is the OS of that digest: it is the digest, or was
-# made from the image of that digest. Packages layered by rpm-ostree are a commit
-# on top, so its parent counts then.
+# made reports whether a commit is the OS with that digest: it is the digest, or it was
+# made from the image with that digest. Packages layered by rpm-ostree are a commit on
+# top, so the parent counts then.
 made() { # COMMIT DIGEST
 	commit=$1
 	if [ "$(meta rpmostree.clientlayer)" = true ]; then
@@ -50,12 +50,12 @@ made() { # COMMIT DIGEST
 	[ "$commit" = "$2" ] || [ "$(meta ostree.manifest-digest)" = "'$2'" ]
 }
 
-# planned tells whether the staged deployment is the planned OS.
+# planned reports whether the staged deployment is the planned OS.
 planned() { [ -n "$staged" ] && made "${staged%.*}" "$digest"; }
 
-# argued tells whether the staged deployment has the planned kernel arguments.
-# ostree does not list them before the reboot, so who stages marks the very
-# deployment, and a mark of another means nothing.
+# argued reports whether the staged deployment has the planned kernel arguments. ostree
+# does not list them before the reboot. So the staging marks its deployment, and the
+# mark of another deployment does not count.
 argued() {
 	has=''
 	if [ -e "$mark" ] && sum=$(stagedsum); then
@@ -73,8 +73,8 @@ stagedsum() {
 	say "${sum%% *}"
 }
 
-# note marks the staged deployment as having the planned kernel arguments. To
-# lock or unlock it makes another one of it.
+# note marks the staged deployment as having the planned kernel arguments. Locking or
+# unlocking creates a new deployment, which needs a new mark.
 note() {
 	rm -f "$mark"
 	[ -z "$args" ] || say "$(stagedsum) $args" >"$mark"
@@ -82,8 +82,8 @@ note() {
 
 meta() { ostree show --repo="$repo" --print-metadata-key="$1" "$commit" 2>/dev/null || :; }
 
-# lock keeps the staged deployment from taking effect at a reboot. Before
-# ostree 2023.8 the file is all there is; later versions obey it too.
+# lock prevents the staged deployment from taking effect at a reboot. Before ostree
+# 2023.8 the file is the only lock; later versions obey it, too.
 lock() {
 	ostree admin lock-finalization >/dev/null 2>&1 || {
 		mkdir -p "${lockfile%/*}"
@@ -92,8 +92,8 @@ lock() {
 	note
 }
 
-# origin keeps in $work/origin what a deployment follows, but for what belongs to
-# that deployment alone, like being pinned: file.
+# origin copies the origin of a deployment to $work/origin, without the settings of that
+# deployment alone, such as its pin. Argument: file.
 origin() {
 	keep=yes
 	while IFS= read -r line; do
@@ -105,7 +105,7 @@ origin() {
 	done <"$1" >"$work/origin"
 }
 
-# prepare is what is to be done right before a reboot is ordered.
+# prepare runs right before a reboot is ordered.
 prepare() { :; }
 
 unlock() {

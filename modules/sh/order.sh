@@ -1,6 +1,6 @@
-# Reboots, as the work of one transient unit, so that no end of this script or
-# its connection leaves it half done. It needs: what (for people), unit, job, and
-# asked (uptime at which the order came).
+# Reboots in one transient unit, so that it continues if this script or its connection
+# ends. It needs: what (for messages), unit, job, and asked (uptime at which the order
+# arrived).
 [ -d "$work" ] || mkdir -m 0700 "$work"
 script=$(mktemp "$work/finalize.XXXXXX")
 printf '%s\n' "asked=${asked%%.*}" "$job" >"$script"

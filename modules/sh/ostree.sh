@@ -1,11 +1,11 @@
-# The ref is set to the planned commit, as if it were the remote's latest, so
-# that the deployment's origin stays a ref while its content is pinned.
-# Signatures are checked as the remote is configured on the host.
+# The ref is set to the planned commit, as if it were the latest of the remote, so that
+# the origin of the deployment stays a ref while its content is pinned. Signatures are
+# checked as configured for the remote on the host.
 #
-# With an origin it is the booted commit that is deployed once more, with that
-# file for its origin, but for what belongs to a deployment alone, like being
-# pinned. Kernel arguments come from the booted deployment; those to append are
-# added before the first ones of a kind are deleted.
+# With an origin, the booted commit is deployed once more, with that file for its
+# origin, without the settings of one deployment alone, such as its pin. Kernel
+# arguments come from the booted deployment; additions are applied before the first ones
+# of a kind are deleted.
 stage() {
 	if [ -n "$origin" ]; then
 		origin "$origin"

@@ -1,6 +1,6 @@
-# Versions of ostree that cannot change the order of deployments deploy the
-# previous commit once more, with the kernel arguments it was booted with, which
-# its boot loader entry lists. It then has the /etc of now, not its own.
+# Versions of ostree that cannot change the order of deployments deploy the previous
+# commit once more, with the kernel arguments of its boot loader entry. It then has the
+# current /etc, not its own.
 restore() {
 	case $(ostree admin --help 2>&1) in
 	*set-default*)
@@ -19,8 +19,8 @@ restore() {
 }
 drop() { ostree admin undeploy 0; } # a staged deployment is always the first
 
-# arguments lists the kernel arguments of the previous deployment but ostree=,
-# which names a link to it.
+# arguments lists the kernel arguments of the previous deployment except ostree=, which
+# names a link to it.
 arguments() {
 	set +f
 	for entry in /boot/loader/entries/*.conf; do

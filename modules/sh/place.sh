@@ -1,9 +1,9 @@
 found() { [ -e "$1" ] || [ -L "$1" ]; }
 
-# What follows is called for each entry of the list of edits; see
-# item.call in configlists.go for the variables.
+# The functions below are called for each entry of the list of edits; see
+# listedEdit.shellCall in configlists.go for the variables.
 
-# place finds what cannot be written to as it is.
+# place reports paths that cannot be written to in their present state.
 place() {
 	code=0
 	enter "$dir" || code=$?
@@ -54,7 +54,7 @@ place() {
 	esac
 }
 
-# differs names what is not as it was planned with, and in what.
+# differs reports which property differs from the plan.
 differs() {
 	[ "$kind" != parent ] || return 0
 	how=

@@ -1,6 +1,6 @@
-# Checks that a reboot comes back with the OS that runs now. A deployment that
-# is staged and locked does not take effect; it is lost, and staged again by
-# who wants it. It needs: boot (ID of the boot that was planned for).
+# Checks that a reboot returns to the running OS. A staged and locked deployment does
+# not take effect; the reboot drops it, and a later run stages it again. It needs: boot
+# (ID of the boot at the time of the plan).
 now=$(cat /proc/sys/kernel/random/boot_id)
 [ "$now" = "$boot" ] || changed "reboot: the host has rebooted since it was planned"
 if [ -e "$deployment" ]; then

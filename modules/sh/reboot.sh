@@ -1,7 +1,7 @@
-# Runs as the transient unit. Being ordered after ostree-finalize-staged.service
-# it is also stopped before that, which then finds the deployment unlocked.
-# Without a digest no deployment is to take effect, and none is touched.
-# It needs: asked (uptime, in seconds, at which the order to reboot came).
+# Runs as the transient unit. It is ordered after ostree-finalize-staged.service, so
+# systemd stops it before that service, which then finds the deployment unlocked.
+# Without a digest it changes no deployment. It needs: asked (uptime, in seconds, at
+# which the order to reboot arrived).
 set -eu
 trap '' HUP TERM # the shutdown it orders must not end it half way
 exec >"$work/finalize.log" 2>&1
@@ -19,13 +19,13 @@ allow() {
 	locked=no
 	[ -z "$digest" ] || unlock
 }
-# From here on the host is as good as gone. logind may delay the shutdown that it
-# is asked for, and this unit is over by then: nothing else tells until it begins.
+# From here on the host counts as rebooting. logind may delay the shutdown, and this
+# unit ends before: only this file shows the reboot until it starts.
 read -r up rest </proc/uptime
 say "${up%%.*}" >"$work/rebooting"
 if allow && systemctl reboot; then exit 0; fi
-# The order may have been heard although systemctl says that it failed,
-# because the bus goes down with everything else.
+# The order may have arrived although systemctl reports a failure, because the bus stops
+# with all other services.
 n=0
 while [ "$n" -lt 10 ] && [ "$locked" = no ]; do
 	[ "$(systemctl is-system-running)" != stopping ] || exit 0

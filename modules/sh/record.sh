@@ -1,6 +1,6 @@
-# recorded makes the file "after" the record, when all has taken effect, and
-# ends the transaction. What says which originals are not needed any more stays
-# until they are gone; see finish.
+# recorded makes the file "after" the record when all has taken effect, and ends the
+# write. The list of originals that are no longer needed stays until they are removed;
+# see finish.
 recorded() {
 	point record
 	mkdir -p "$tx"

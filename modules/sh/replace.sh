@@ -1,15 +1,14 @@
-# attempt runs a command that may fail, and keeps what it says.
+# attempt runs a command that may fail, and keeps its output.
 attempt() { said=$("$@" 2>&1); }
 
-# refuse ends the script because of the entry it is at.
+# refuse ends the script because of the current entry.
 refuse() {
 	complain "$doing: $about: $*"
 	full "$*" && exit 77
 	exit 1
 }
 
-# prepare makes what the entry is to be in the room of its directory, under the
-# name $fresh.
+# prepare creates the new entry in the room of its directory, under the name $fresh.
 prepare() {
 	context=
 	[ -z "$contexts" ] || IFS= read -r context <&7 || :
@@ -57,12 +56,11 @@ prepare() {
 	esac
 }
 
-# replace puts what was made in the place of what is there, if that is not a
-# directory with something in it.
+# replace moves the new entry to its place, unless a directory with contents is there.
 # shellcheck disable=SC2086 # an option or nothing
 replace() { mv $nocopy -fT "./$fresh" "../$name"; }
 
-# syncrooms brings the new files to the disk.
+# syncrooms writes the new files to disk.
 syncrooms() {
 	while IFS= read -r dir; do
 		[ -n "$dir" ] || continue
@@ -77,7 +75,7 @@ $rooms
 END
 }
 
-# belated prepares again what belongs to an account that is there only now.
+# belated prepares the entries of accounts that exist only now once more.
 belated() {
 	[ -n "$late" ] || return 0
 	case $kind in
@@ -98,9 +96,9 @@ belated() {
 	esac
 }
 
-# keep copies what is there, if it was not copied with all that can be read by
-# path. Linked into a room it stays the same file, whatever its name means by
-# then; it has to be what was planned with.
+# keep copies the existing file, unless it was copied with the files that are safe to
+# read by path. It links the file into a room, where it stays the same file even if its
+# name changes meaning; it must be the planned one.
 keep() {
 	case $was in
 	file | link) ;;
@@ -123,14 +121,14 @@ keep() {
 	exit 76
 }
 
-# copyfile gives up on a file that grows without end.
+# copyfile stops at a file that grows without end.
 copyfile() {
 	ulimit -f $((large / 512 + 1)) 2>/dev/null
 	timeout -k 5 120 cp -a "./old-$n" "$copy"
 }
 
-# preserve keeps what is there as the original; the OS's own is only noted,
-# because the OS that is there when it comes back may have another.
+# preserve keeps the existing file as the original. It only notes a default of the OS,
+# because a later OS may have another default.
 preserve() {
 	[ "$save" = yes ] && [ "$was" != none ] && ! found "$originals/$orig" && [ ! -e "$originals/$orig.default" ] || return 0
 	case $path in
@@ -144,7 +142,7 @@ preserve() {
 	attempt ln -PT "$tx/old$path" "$originals/$orig" || refuse "$said"
 }
 
-# default tells whether the entry is as the OS has it.
+# default reports whether the entry is the default of the OS.
 default() {
 	shipped=$root/usr$path
 	[ -d "$root/usr/etc" ] && found "$shipped" || return 1
@@ -156,7 +154,7 @@ default() {
 	esac
 }
 
-# swap replaces the entry, unless it goes or is a hard link: those come last.
+# swap replaces the entry, unless it is removed or is a hard link: those come last.
 swap() {
 	case $kind in
 	parent | hard | gone) return ;;
@@ -174,8 +172,8 @@ swap() {
 	esac
 }
 
-# attributes gives the directory that the script is in its owner and mode, if it
-# is the one that was made, or planned with, and none that was put in its place.
+# attributes sets owner and mode of the current directory, if it is the new or the
+# planned one, and not another that has replaced it.
 attributes() {
 	id=$(stat -c '%d:%i' .)
 	now=$(stat -c '%f %u %g' .)
@@ -193,8 +191,8 @@ attributes() {
 	attempt chmod "$mode" . || refuse "$said"
 }
 
-# hardlink replaces the entry by a hard link, unless it is that already: two
-# links to the same file cannot be renamed to each other.
+# hardlink replaces the entry by a hard link, unless it is that link already: rename
+# does nothing for two links to the same file.
 hardlink() {
 	[ "$kind" = hard ] || return 0
 	point "rename $n"
@@ -210,7 +208,7 @@ hardlink() {
 	exec 5<&-
 }
 
-# leave removes the entry, or puts its original back.
+# leave removes the entry, or restores its original.
 leave() {
 	[ "$kind" = gone ] || return 0
 	point "rename $n"
@@ -234,10 +232,10 @@ leave() {
 	restored
 }
 
-# restored notes that the original is not needed any more once the record says so.
+# restored notes that the original is not needed after the record is written.
 restored() { [ "$restore" != yes ] || printf '%s\n' "$orig" >>"$tx/restored"; }
 
-# onward goes to the directory of what goes, if that is not gone itself.
+# onward enters the directory of a removed entry, if the directory still exists.
 onward() {
 	code=0
 	enter "$dir" || code=$?
@@ -248,5 +246,5 @@ onward() {
 	esac
 }
 
-# owned gives files an owner: owner, files.
+# owned sets the owner of files: owner, files.
 owned() { [ "$1" = "$me" ] || chown "$@"; }

@@ -1,7 +1,7 @@
-# Checks that the host runs the OS that failed and still has the one before, and
-# notes which failed. Nothing else has changed when it ends.
-# It needs: bad and good (digests of these), previous (commit of the latter),
-# tool (that the host is updated with), rejected (file for what failed).
+# Checks that the host runs the failed OS and still has the previous one, and notes the
+# failed one. It changes nothing else. It needs: bad and good (their digests), previous
+# (commit of the good one), tool (update tool of the host), rejected (file for failed
+# digests).
 cannot() {
 	printf '%s\n' "rollback: $*; nothing was done" >&2
 	exit 79
@@ -19,7 +19,7 @@ ostree) ;;
 *) [ "$first" = "$previous" ] || [ "$marked" = "$previous" ] || cannot "$tool would go back to ${marked:-nothing}, which is not $good" ;;
 esac
 
-# The latest come last, and are all that has to be known.
+# The latest digests come last, and are the only ones needed.
 rm -f "$rejected".*
 umask 077
 {

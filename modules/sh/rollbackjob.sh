@@ -1,7 +1,7 @@
-# prepare makes the previous OS the one that is booted next. What is staged would
-# be booted instead, or hide it from the tools, so it goes. Done again it finds
-# that there is nothing left to do: the tools would swap the two once more.
-# It needs: previous (commit), good (digest), and the functions drop and restore.
+# prepare makes the previous OS the one to boot next. It removes a staged deployment,
+# which would be booted instead, or hide the previous one from the tools. A second call
+# must find that nothing is left to do: the tools would swap the two once more. It
+# needs: previous (commit), good (digest), and the functions drop and restore.
 prepare() {
 	look
 	if [ -n "$staged" ]; then drop; fi

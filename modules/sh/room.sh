@@ -1,10 +1,9 @@
-# A room is a directory of root's own that the transaction has in a directory in
-# which it makes something: nobody else can swap what is in it, and it stays in
-# that directory, for to move it elsewhere takes the right to write to it. In a
-# room, ../NAME is NAME in that directory.
+# A room is a directory of root that the write creates in a directory that it changes:
+# nobody else can swap its contents, and it stays in that directory, because moving it
+# takes the right to write to it. In a room, ../NAME is NAME in that directory.
 #
-# It needs: tx, state, and the functions attempt, refuse and grounds (which prints
-# all directories that may get a room).
+# It needs: tx, state, and the functions attempt, refuse and grounds (which prints all
+# directories that may get a room).
 room='' token='' # its name, and that of a file in it, which nobody else knows
 rooms=$lf        # directories that have one, each with / and a line end
 
@@ -23,7 +22,7 @@ nameroom() {
 	done
 }
 
-# recordrooms puts them on disk for whoever has to clean up, before there is any
+# recordrooms writes name and token to disk, for a later cleanup, before it creates any
 # room.
 recordrooms() {
 	{
@@ -33,14 +32,14 @@ recordrooms() {
 	sync "$tx/rooms" "$tx" "$state/tx" "$state"
 }
 
-# inside goes to the room of the directory that the script is in, and that is open
-# as 6 from then on. A link to another room has another directory above.
+# inside enters the room of the current directory, which is open as descriptor 6 from
+# then on. A link to another room has another parent directory.
 inside() {
 	command exec 6<. && cd -P "./$room/." 2>/dev/null && [ .. -ef /proc/self/fd/6 ] && [ -f "./$token" ]
 }
 
-# enterroom DIR goes to the room of a directory, and makes it if there is none. It
-# returns what enter does, and 3 if it cannot be made ($said).
+# enterroom DIR enters the room of a directory, and creates it if necessary. It returns
+# the status of enter, or 3 if it cannot create the room ($said).
 enterroom() {
 	[ "$spot" != "room $1" ] || return 0
 	spot=
@@ -69,7 +68,7 @@ makeroom() {
 	: >"./$token"
 }
 
-# needroom is enterroom for what cannot be done without.
+# needroom calls enterroom, and ends the script on failure.
 needroom() {
 	code=0
 	enterroom "$1" || code=$?
@@ -81,15 +80,15 @@ needroom() {
 	esac
 }
 
-# emptyroom removes the room of the directory that the script is in, and leaves it
-# there. What is not a room of this name and token stays.
+# emptyroom removes the room of the current directory, and stays there. It keeps a
+# directory with another name or token.
 emptyroom() {
 	[ -d "./$room" ] && [ ! -L "./$room" ] || return 0
 	if inside; then rm -rf -- ./*; fi
 	cd -P /proc/self/fd/6/. && rmdir "./$room" 2>/dev/null || :
 }
 
-# sweep removes the rooms of a list that recordrooms has made.
+# sweep removes the rooms of a list of recordrooms.
 sweep() {
 	{
 		IFS= read -r room && IFS= read -r token || return 0

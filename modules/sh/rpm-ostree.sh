@@ -1,9 +1,9 @@
-# The daemon does the work, so the unit's priorities are given to it too, for
-# as long as this lasts. It ends by itself when it is idle; only then may it be
-# stopped, so that it starts again with them.
+# The daemon does the work, so it gets the priorities of the unit, too, while this runs.
+# It exits when it is idle. Only then may it be stopped, so that it starts again with
+# the priorities.
 #
-# Kernel arguments are changed in the deployment that is staged. What is staged
-# already would hand down its own, so it is taken away first where it matters.
+# Kernel arguments are changed in the staged deployment. An already staged one would
+# pass on its own arguments, so it is removed first if that matters.
 stage() {
 	dropin=/run/systemd/system/rpm-ostreed.service.d
 	trap 'rm -f "$dropin/50-holdfast.conf"; rmdir "$dropin" 2>/dev/null; systemctl daemon-reload' EXIT
@@ -31,8 +31,8 @@ deploy() {
 		rpm-ostree rebase $options "$image"
 		return
 	fi
-	# A rebase to the ref that is followed already is refused; then, and only
-	# then, it is a deploy.
+	# rpm-ostree refuses a rebase to the ref that it follows already; then, and only
+	# then, the script deploys.
 	refused=$work/rebase.err
 	if rpm-ostree rebase $options "$remote:$ref" "$digest" 2>"$refused"; then return; fi
 	cat "$refused"

@@ -1,6 +1,6 @@
-# Puts the planned OS on disk as the staged, locked deployment. The work is
-# done by a transient unit, which outlives this script and its connection.
-# It needs: unit, job (script), sysroot, minfree (bytes), limit (seconds).
+# Puts the planned OS on disk as the staged, locked deployment. A transient unit does
+# the work, which outlives this script and its connection. It needs: unit, job (script),
+# sysroot, minfree (bytes), limit (seconds).
 log=$work/stage.log
 result=$work/stage.result
 
@@ -12,7 +12,7 @@ busy() {
 	esac
 }
 
-# settle waits for the unit's end, and tells whether the OS is ready then.
+# settle waits for the end of the unit, and reports whether the OS is staged.
 settle() {
 	while busy; do sleep 0.5; done
 	look

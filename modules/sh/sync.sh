@@ -1,3 +1,3 @@
-# Writes to disk all that is not there yet: it may take long, and a reboot waits
-# for it. The kernel does not always let it be ended.
+# Writes all cached data to disk: that may take long, and a reboot waits for it. The
+# kernel does not always let it be killed.
 timeout 120 sync || :

@@ -1,16 +1,16 @@
-# Runs a command of a playbook with sh, and ends it where it takes too long. It
-# needs: command, limit (seconds), within (that, for people) and failed (the
-# exit status that says that it failed).
+# Runs a command of a playbook with sh, and kills it after the timeout. It needs:
+# command, limit (seconds), within (the same as text) and failed (the exit status for a
+# failure).
 #
-# What it prints is passed on as it comes. What it says on the other stream is
-# kept, its end only, so that the line that tells how it ended comes first.
+# Standard output is passed on immediately. Only the end of standard error is kept, so
+# that the line about the exit comes first.
 export LC_ALL=C
 claim "a command of a playbook"
 began=$(date +%s)
 exec 3>&1
 said=$({
-	# timeout makes a process group of its own, which what the command starts
-	# is in, too. What of that outlives the signal is killed here.
+	# timeout creates a process group, which also has the children of the command.
+	# Processes of it that survive the signal are killed here.
 	timeout -k 10 "$limit" sh -c "$command" 2>&1 >&3 3>&- 9>&- </dev/null &
 	group=$!
 	code=0

@@ -1,6 +1,6 @@
-# Looks at a unit that a playbook restarts or reloads, before act does. It
-# needs: verb and unit. Of what act needs, these functions do nothing: no
-# configuration waits for it, so that it failed is on no record.
+# Checks a unit that a playbook restarts or reloads, before act does so. It needs: verb
+# and unit. The functions that act needs do nothing here: no configuration waits for the
+# unit, so a failure is not recorded.
 export LC_ALL=C
 tx=''
 say() { printf '%s\n' "$*" 2>/dev/null || :; }

@@ -1,6 +1,5 @@
-# What the scripts share that write a configuration to a host. It needs: run
-# (whose transaction it is), doing (what a person calls it) and root (what paths
-# of configurations are below; nothing on hosts).
+# Shared by the scripts that write a configuration to a host. It needs: run (its ID),
+# doing (for messages) and root (prefix of all paths of configurations; empty on hosts).
 # point NAME marks a place where a test may stop the script; see fault.sh.
 export LC_ALL=C
 PATH=$PATH:$root/usr/sbin:$root/sbin
@@ -10,13 +9,13 @@ applied=$state/applied.json
 originals=$state/originals
 tx=$state/tx/$run
 
-# The connection may be gone, which stops nothing.
+# The script continues if the connection is lost.
 trap '' HUP PIPE
 say() { printf '%s\n' "$*" 2>/dev/null || :; }
 complain() { printf '%s\n' "$*" >&2 || :; }
 
-# lock keeps out other scripts that write. Hold scripts have a lock of their
-# own: a hold is renewed while this goes on.
+# lock excludes other scripts that write. Scripts for holds have a lock of their own: a
+# hold may be renewed meanwhile.
 lock() {
 	[ -d "$state" ] || mkdir -m 0700 "$state"
 	case $(stat -c '%f %u' "$state") in
@@ -49,23 +48,23 @@ receive() {
 }
 full() { case $1 in *'No space left on device'* | *'quota exceeded'*) ;; *) false ;; esac; }
 
-# record makes a file the host's record, wholly or not at all.
+# record makes a file the record of the host, in one step.
 record() {
 	rm -f "$state"/.applied.*
 	cp "$1" "$state/.applied.$$" && sync "$state/.applied.$$" &&
 		mv -fT "$state/.applied.$$" "$applied" && sync "$state"
 }
 
-# trim leaves of the transaction only what says which originals are not needed
-# any more once the record says so.
+# trim removes the write, except for the list of originals that are not needed after the
+# record is written.
 trim() {
 	cd /
 	rm -rf "$tx/new" "$tx/old" "$tx/accounts" "$tx/applied" "$tx/contexts" "$tx/password" "$tx/said" "$tx/code"
 	rmdir "$tx" 2>/dev/null || :
 }
 
-# forget ends all transactions, and removes the originals that have been put
-# back. It is for when the record says that their paths are not ours any more.
+# forget ends all writes, and removes the originals that were restored. It runs after
+# the record has dropped their paths.
 forget() {
 	for left in "$state"/tx/*; do
 		[ -e "$left/restored" ] || continue
@@ -77,8 +76,7 @@ forget() {
 	rm -rf "$state/tx"
 }
 
-# finish ends transactions that were cut short. A record that was written last
-# is taken for such.
+# finish ends interrupted writes. A write whose record came last counts as one of them.
 finish() {
 	for left in "$state"/tx/*/after; do
 		if [ -e "$left" ] && [ -e "$applied" ] && [ "$(sha256sum <"$left")" = "$(sha256sum <"$applied")" ]; then

@@ -1,5 +1,4 @@
-# ended is called at whatever end before all is written, and leaves the host as
-# it was.
+# ended runs at every exit before all is written, and restores the host.
 ended() {
 	code=$?
 	trap - EXIT
@@ -32,14 +31,14 @@ ended() {
 	exit "$code"
 }
 
-# unmake removes a directory that was made.
+# unmake removes a directory that the write created.
 unmake() {
 	case $made in
 	*" $n="*) if enter "$dir" && rmdir "./$name" 2>/dev/null; then changed=yes; fi ;;
 	esac
 }
 
-# back undoes what has been written, last things first.
+# back undoes the write in reverse order.
 back() {
 	unitsback late
 	keysback
@@ -53,7 +52,8 @@ back() {
 	accountsback
 }
 
-# unback undoes what systemctl has done, or may have: when, what, how, units.
+# unback undoes a change by systemctl, also one that may not have happened: early or
+# late, verb, inverse verb, units.
 unback() {
 	case $unitsdone in
 	*" $1 $2 "*) ;;
@@ -64,8 +64,7 @@ unback() {
 	timeout -k 10 300 systemctl "$verb" -- "$@" >/dev/null 2>&1 8>&- 9>&- || kept="$kept, whether these are enabled: $*"
 }
 
-# redirect makes a directory again that was removed, once the one that it was in
-# is there.
+# redirect creates a removed directory again, after its parent.
 redirect() {
 	case $gone in
 	*" $n "*) ;;
@@ -76,7 +75,7 @@ redirect() {
 	changed=yes
 }
 
-# inherit gives a directory the owner and mode that it had.
+# inherit restores the owner and mode of a directory.
 inherit() {
 	owned=${wasstat#* }
 	chown "${owned% *}:${owned#* }" "$1" && chmod "$wasmode" "$1"
@@ -104,7 +103,7 @@ putback() {
 	esac
 }
 
-# given tells whether this is the directory whose owner and mode were changed.
+# given reports whether this is the directory whose owner and mode were changed.
 given() {
 	case $given in
 	*" $n=$1 "*) ;;

@@ -1,12 +1,11 @@
-# The transaction that writes a configuration to a host. Until the record says
-# that it is under way, whatever fails leaves the host as it was; from then on
-# it is undone. Cut short, it leaves a record of what is unfinished, and the
-# next write does all of it again.
+# The script that writes a configuration to a host. Before it has updated the record,
+# any failure leaves the host unchanged; after that, a failure undoes the write. If it
+# is killed, the record has the unfinished write, and the next write repeats all of it.
 #
-# It needs: boot (ID of the boot that was planned for), what present entries are
-# to be like (statistics, digests, targets), hasaccounts (whether accounts
-# change), hasrests (whether files stay without what was appended), job (keys.sh), and the functions of configlists.go and
-# configaccounts.go.
+# It needs: boot (ID of the boot at the time of the plan), the expected output for
+# present entries (statistics, digests, targets), hasaccounts (whether accounts change),
+# hasrests (whether files stay without the appended text), job (keys.sh), and the
+# functions of configlists.go and configaccounts.go.
 wrong=
 problem() {
 	complain "write: $*"
@@ -44,7 +43,7 @@ receive
 }
 point unpacked
 
-# What is as planned is seen all at once; else each entry is looked at.
+# One comparison covers all entries; only if it fails, each entry is compared.
 edits place
 settled 1
 nowstatistics() { present | xargs -0 -r stat --printf '%f %u %g\n' --; }
@@ -89,7 +88,7 @@ edits preserve
 originalhashes
 sync "$originals"
 point saved
-# From here on it is finished, or undone.
+# From here on, the write is completed or undone.
 if [ -e "$applied" ]; then cp "$applied" "$tx/applied"; fi
 trap '' TERM INT
 phase=writing
