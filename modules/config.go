@@ -38,7 +38,6 @@ func (configuration) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, er
 	return changes, nil
 }
 
-// hasNothing reports whether the host has neither documents nor a record.
 func hasNothing(d engine.Desired, f engine.Facts) bool {
 	return d.NoDocuments && f.Config != nil && f.Config.Problem == "" && f.Config.Applied == nil
 }

@@ -100,8 +100,6 @@ func groupLine(g groupEdit) string {
 	return accountCommand(g.want.Name, "groupadd", args...)
 }
 
-// userLines returns the commands for an account and its password. They never
-// remove a home directory.
 func userLines(u loginEdit) []string {
 	name := u.want.Name
 	var list []string

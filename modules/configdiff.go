@@ -83,8 +83,6 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	return x, nil
 }
 
-// onlyConfig returns the configuration without the parts that the OS module
-// applies.
 func onlyConfig(c engine.Config) engine.Config {
 	c.OSImage, c.ExtensionsImage, c.KernelType = "", "", ""
 	c.Extensions, c.KernelArgs, c.NoKernelArgs = nil, nil, nil
@@ -98,8 +96,6 @@ func (x *configDiff) unfinishedWrite() *engine.UnfinishedWrite {
 	return x.facts.Applied.Unfinished
 }
 
-// leavingEntries returns the entries of was that want lacks, the contents of a
-// directory before the directory.
 func leavingEntries(was, want []desiredEntry) []desiredEntry {
 	kept := map[string]bool{}
 	for _, e := range want {
@@ -155,8 +151,6 @@ func (x *configDiff) markFollowingLinks() {
 	}
 }
 
-// unitsAmong returns the units and unit templates that these entries write, as
-// units or as files.
 func unitsAmong(entries []desiredEntry) map[string]bool {
 	units := map[string]bool{}
 	for _, e := range entries {
@@ -167,7 +161,6 @@ func unitsAmong(entries []desiredEntry) map[string]bool {
 	return units
 }
 
-// fallBack replaces all actions by a reboot after one of them has failed.
 func (x *configDiff) fallBack(failed string) {
 	if len(x.diff.Changes) == 0 {
 		return
@@ -196,10 +189,8 @@ func (x *configDiff) isDrift(s subject) bool {
 	return x.hasRecord && x.unfinishedWrite() == nil && !x.changedSubjects[s] && !x.followingLinks[s]
 }
 
-// isReportOnly reports whether a difference is drift that must not be repaired.
 func (x *configDiff) isReportOnly(s subject) bool { return !x.repair && x.isDrift(s) }
 
-// kindOf returns the kind of resource to show.
 func kindOf(c rules.Change) string {
 	if _, group := rules.GroupOf(c.Name); c.Domain == rules.User && group {
 		return "group"

@@ -36,8 +36,6 @@ func (l listing) joinPresent(of func(engine.PathFacts) string, types ...engine.P
 	return strings.TrimRight(strings.Join(list, "\n"), "\n")
 }
 
-// shellFunctions returns the shell functions that list the edits and their
-// paths.
 func (l listing) shellFunctions() string {
 	paths := func(types ...engine.PathType) []string {
 		var list []string
@@ -67,8 +65,6 @@ func (l listing) shellFunctions() string {
 		l.directoriesFunction() + l.namesFunction() + l.sourcesFunction()
 }
 
-// printFunction returns a shell function that prints each word in a format of
-// printf.
 func printFunction(name, format string, list []string) string {
 	if len(list) == 0 {
 		return name + "() { :; }\n"
@@ -84,8 +80,6 @@ func quoteWords(list []string) string {
 	return b.String()
 }
 
-// directoriesFunction returns the shell function that prints the existing
-// directories in which something has changed.
 func (l listing) directoriesFunction() string {
 	var list []string
 	for _, it := range l.items {
@@ -99,7 +93,6 @@ func (l listing) directoriesFunction() string {
 		"; do if [ -d \"$root$dir/\" ]; then printf \"$root\"%s/\\\\0 \"$dir\"; fi; done\n}\n"
 }
 
-// parentDirs returns the directories in which the script may create files.
 func (l listing) parentDirs() []string {
 	var list []string
 	for _, it := range l.items {

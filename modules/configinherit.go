@@ -48,8 +48,6 @@ func (x *configDiff) appendTo(f engine.File) (whole, rest []byte) {
 	return slices.Concat(rest, f.Append), rest
 }
 
-// findAppended finds the longest text in a file that holdfast has appended, or
-// tried to append.
 func (x *configDiff) findAppended(path string) (at span, text []byte, found bool) {
 	n := x.facts.Nodes[path]
 	for _, f := range x.appendedFiles(path) {
@@ -60,8 +58,6 @@ func (x *configDiff) findAppended(path string) (at span, text []byte, found bool
 	return at, text, found
 }
 
-// appendedFiles returns the recorded versions of a file that holdfast has
-// appended to, including unfinished writes.
 func (x *configDiff) appendedFiles(path string) []engine.File {
 	var files []engine.File
 	add := func(list []engine.File) {
@@ -81,8 +77,6 @@ func (x *configDiff) appendedFiles(path string) []engine.File {
 	return files
 }
 
-// wroteWhole reports whether holdfast wrote the whole file, when the
-// configuration had its contents.
 func (x *configDiff) wroteWhole(path, digest string) bool {
 	if x.facts.Applied == nil {
 		return false
@@ -181,7 +175,6 @@ func (x *configDiff) resolvedConfig() engine.Config {
 	return c
 }
 
-// withoutHostDigests removes these digests: documents do not have them.
 func withoutHostDigests(c engine.Config) engine.Config {
 	c.Files = slices.Clone(c.Files)
 	for i := range c.Files {

@@ -80,8 +80,6 @@ func (l *listing) addParents(about, dir string, known map[string]bool) {
 	l.items = append(l.items, listedEdit{pathEdit: pathEdit{path: dir, mode: 0o755}, parent: true, about: about, owner: "0:0"})
 }
 
-// fillDefaults sets mode and owner if the edit leaves them open: unchanged, or
-// the defaults.
 func (it *listedEdit) fillDefaults() {
 	same := it.was.Type == it.kind
 	if it.mode < 0 {
@@ -143,7 +141,6 @@ func (it listedEdit) kindWord() string {
 	return string(it.kind)
 }
 
-// dirOf returns the directory of a path without a final slash: "" for /.
 func dirOf(p string) string { return strings.TrimSuffix(path.Dir(p), "/") }
 
 func formatMode(mode int) string { return fmt.Sprintf("%05o", mode) }
@@ -155,7 +152,6 @@ func yesIf(is bool) string {
 	return ""
 }
 
-// formatStat formats a node as stat prints %f %u %g.
 func formatStat(n engine.PathFacts) string {
 	kinds := map[engine.PathType]int{engine.PathFile: 0o100000, engine.PathDirectory: 0o040000, engine.PathLink: 0o120000}
 	mode := n.Mode
@@ -165,7 +161,6 @@ func formatStat(n engine.PathFacts) string {
 	return fmt.Sprintf("%x %d %d", kinds[n.Type]|mode, n.UID, n.GID)
 }
 
-// shellCall returns the lines that set the variables of the edit and call "$1".
 func (it listedEdit) shellCall(n int, files map[string]bool) string {
 	was, wasData := "none", ""
 	switch it.was.Type {
@@ -235,8 +230,6 @@ func (l listing) collectWords(of func(listedEdit) (string, bool)) []string {
 	return list
 }
 
-// keepsRemainder reports whether a file stays after the appended text is
-// removed from it.
 func (l listing) keepsRemainder() bool {
 	return slices.ContainsFunc(l.items, func(it listedEdit) bool { return it.kind == engine.PathFile && it.restore })
 }

@@ -47,7 +47,7 @@ func (l *probeReader) readUsers(engine.Config) error {
 	return nil
 }
 
-// readLogins reads the other facts about users: KIND NAME TEXT.
+// readLogins reads lines KIND NAME TEXT.
 func (l *probeReader) readLogins(engine.Config) error {
 	for _, line := range l.parts["logins"] {
 		w := strings.SplitN(line, "\t", 3)

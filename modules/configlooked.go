@@ -60,7 +60,6 @@ func nodeType(mode uint64) engine.PathType {
 	return engine.PathOther
 }
 
-// knownName returns "" for UNKNOWN, which stat prints for an ID without a name.
 func knownName(name string) string {
 	if name == "UNKNOWN" {
 		return ""
@@ -104,7 +103,6 @@ func isDigest(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// readTargets reads PATH, a tab, PATH -> TARGET.
 func (l *probeReader) readTargets(engine.Config) error {
 	for _, line := range l.parts["targets"] {
 		name, arrow, _ := strings.Cut(line, "\t")
@@ -140,7 +138,6 @@ func (l *probeReader) readLinks(engine.Config) error {
 	return nil
 }
 
-// readVolatileDirs reads the paths of directories on file systems in memory.
 func (l *probeReader) readVolatileDirs(engine.Config) error {
 	for _, line := range l.parts["fleeting"] {
 		dir, ok := strings.CutPrefix(line, ".")

@@ -53,7 +53,6 @@ func entriesOf(c engine.Config) []desiredEntry {
 	return list
 }
 
-// unitEntries returns the files of a unit, which belong to root.
 func unitEntries(u engine.Unit) []desiredEntry {
 	about := subject{rules.Unit, u.Name}
 	file := func(path, text string) desiredEntry {

@@ -9,7 +9,6 @@ import (
 	"holdfast/engine/rules"
 )
 
-// groupName returns the name of a group in lists that have users, too.
 func groupName(name string) string { return rules.GroupName(name) }
 
 // findOrigins returns the origin of each desired account. An account that is in
@@ -154,8 +153,6 @@ func passwordHashes(c engine.Config) map[string]string {
 	return set
 }
 
-// accountWarning warns about a leaving user who can still get in, and about a
-// user that holdfast logs in as and then cannot any more.
 func (x *configDiff) accountWarning(name string) string {
 	login, exists := x.facts.Users[name]
 	if !exists {
@@ -201,7 +198,6 @@ func (x *configDiff) changeWarnings(c rules.Change) []string {
 	return nil
 }
 
-// removalWarning warns that a configuration becomes empty; "" if it does not.
 func (x *configDiff) removalWarning() string {
 	if countResources(x.want) != "" || countResources(x.was) == "" {
 		return ""
@@ -213,8 +209,6 @@ func (x *configDiff) removalWarning() string {
 	return why + ": EVERYTHING that holdfast has made there is taken away: " + countResources(x.was)
 }
 
-// countResources returns the numbers of resources as text; "" if there are
-// none.
 func countResources(c engine.Config) string {
 	var list []string
 	for _, kind := range []struct {

@@ -46,8 +46,6 @@ func probeSubjects(c engine.Config) []string {
 	return append(subjectLines(c), inheritLines(c)...)
 }
 
-// inheritLines returns a line for each file that is appended to, with the name
-// of its original. No path has two slashes in a row.
 func inheritLines(configs ...engine.Config) []string {
 	var list []string
 	for _, c := range configs {
@@ -68,8 +66,6 @@ func recordedConfigs(a engine.Record) []engine.Config {
 	return []engine.Config{a.Config, a.Unfinished.Config}
 }
 
-// recordedNames returns the list in front of a record, which configprobe.sh
-// reads.
 func recordedNames(a engine.Record) []string {
 	configs := recordedConfigs(a)
 	list := subjectLines(configs...)
@@ -123,8 +119,6 @@ func subjectLines(configs ...engine.Config) []string {
 	return slices.Compact(list)
 }
 
-// nodePaths returns every path of a configuration, sorted, with the targets of
-// hard links.
 func nodePaths(c engine.Config) []string {
 	var list []string
 	for _, f := range c.Files {

@@ -58,7 +58,6 @@ func (l *probeReader) parseOutput(c engine.Config, text string) error {
 	return nil
 }
 
-// splitSections splits the output at its headings, whose order is fixed.
 func (l *probeReader) splitSections(text string) error {
 	names := []string{"asked", "nodes", "digests", "targets", "links", "fleeting", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
 	l.parts = map[string][]string{}
@@ -115,8 +114,6 @@ func (l *probeReader) readRecord(c engine.Config) error {
 
 const recordHelp = "put back a copy of it, or remove it: what is there counts as the host's own then"
 
-// readApplied parses a record without the list in front, which the script has
-// removed.
 func readApplied(text string) (*engine.Record, error) {
 	if len(text) > maxApplied {
 		return nil, fmt.Errorf("has more than %d MiB; %s", maxApplied>>20, recordHelp)
@@ -148,7 +145,6 @@ func unfinishedPaths(a engine.Record) []string {
 	return nodePaths(a.Unfinished.Config)
 }
 
-// requestedPath returns the path of a line, which must be a requested one.
 func (l *probeReader) requestedPath(part, name string) (string, error) {
 	if p, ok := strings.CutPrefix(name, "."); ok && l.requested[p] {
 		return p, nil

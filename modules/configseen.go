@@ -94,8 +94,6 @@ func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
 	return f, true
 }
 
-// seenOwner returns the owner of a node. It keeps the wanted name or ID if it
-// means the same account.
 func seenOwner(o engine.Owner, n engine.PathFacts) engine.Owner {
 	if !namesAccount(o.User, n.UID, n.User) {
 		o.User = strconv.Itoa(n.UID)
@@ -133,8 +131,6 @@ func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
 	return l, true
 }
 
-// seenUnit returns the wanted settings of a unit with the values that the host
-// has.
 func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
 	there := false
 	node := x.facts.Nodes[unitDir+u.Name]
@@ -207,8 +203,6 @@ func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
 	return u, true
 }
 
-// seenAccount returns the wanted settings of an account with the values that
-// the host has.
 func seenAccount(a engine.Account, l engine.Login) engine.Account {
 	if a.UID != nil && *a.UID != l.UID {
 		a.UID = &l.UID
@@ -254,8 +248,6 @@ func sameAccount(a, b engine.Account) bool { return reflect.DeepEqual(a, b) }
 // contents from a document: the two are never equal.
 const seenMark = "seen "
 
-// cutSeenMark returns the observed digest; ok is false if the contents are from
-// a document.
 func cutSeenMark(contents string) (digest string, ok bool) {
 	return strings.CutPrefix(contents, seenMark)
 }

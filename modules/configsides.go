@@ -36,8 +36,6 @@ func (x *configDiff) describeChange(c rules.Change) (before, after string) {
 	return before, after
 }
 
-// entryOf finds the entry of a subject that has only one. Entries are sorted by
-// path, which is the name of a subject other than a unit.
 func (x *configDiff) entryOf(s subject) (desiredEntry, bool) {
 	i, found := slices.BinarySearchFunc(x.entries, s.name, func(e desiredEntry, path string) int { return strings.Compare(e.edit.path, path) })
 	if !found || x.entries[i].about != s {
@@ -46,7 +44,6 @@ func (x *configDiff) entryOf(s subject) (desiredEntry, bool) {
 	return x.entries[i], true
 }
 
-// describeNode describes the state of a path in the form of describeEntry.
 func describeNode(n engine.PathFacts) string {
 	if n.Type == engine.PathMissing {
 		return absent
@@ -64,7 +61,6 @@ func describeNode(n engine.PathFacts) string {
 	return desiredEntry{edit: e}.describeEntry()
 }
 
-// describeEntry returns kind, contents, mode, and the owner if it is not root.
 func (e desiredEntry) describeEntry() string {
 	var parts []string
 	switch {
@@ -114,7 +110,6 @@ func (x *configDiff) describeUnitChange(name string) (before, after string) {
 	return before, after
 }
 
-// describeUnit describes the settings of a unit that holdfast manages.
 func describeUnit(u engine.Unit) string {
 	var parts []string
 	if u.Contents != "" {

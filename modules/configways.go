@@ -6,8 +6,6 @@ import (
 	"slices"
 )
 
-// findPathProblems finds links above the wanted paths, and file systems that a
-// reboot empties. It reports each of them once.
 func (x *configDiff) findPathProblems() []error {
 	var wrong []error
 	told := map[string]bool{}
@@ -33,8 +31,6 @@ func (x *configDiff) findPathProblems() []error {
 	return wrong
 }
 
-// findLockout reports whether holdfast would lock or remove the account that it
-// logs in as.
 func (x *configDiff) findLockout() []error {
 	var wrong []error
 	for _, u := range x.leavingUsers() {

@@ -73,8 +73,6 @@ func (w hostWrite) holdCheck(holders []engine.HoldOwner) string {
 	return hostscript.CheckHoldSnippet(w.owner)
 }
 
-// closingLines returns the lines after the write: the actions and the record,
-// if they are not steps of their own.
 func (w hostWrite) closingLines() string {
 	if !w.quiet {
 		return "trim\n"
@@ -86,7 +84,6 @@ func (w hostWrite) closingLines() string {
 	return b.String() + "point acted\nrecorded\n"
 }
 
-// listUploads names data by digest, records and SSH keys by name.
 func (w hostWrite) listUploads() []engine.Upload {
 	var list []engine.Upload
 	add := func(name string, data []byte) { list = append(list, engine.Upload{Name: name, Data: data}) }
@@ -121,8 +118,6 @@ func joinLines(list []string) []byte {
 	return []byte(b.String())
 }
 
-// uploadedFunction returns the shell function that prints the digests of the
-// uploads, for sha256sum.
 func uploadedFunction(uploads []engine.Upload) string {
 	var b strings.Builder
 	for _, u := range uploads {

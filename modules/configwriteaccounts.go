@@ -53,8 +53,6 @@ func (x *configDiff) addAccountEdits(d engine.Desired, w *hostWrite) {
 	}
 }
 
-// newGroupEdit returns the edit of a group. The hash is the one that holdfast
-// set before, or "".
 func (x *configDiff) newGroupEdit(want engine.Group, exists bool, hash string) groupEdit {
 	e := groupEdit{want: want, exists: exists}
 	name := groupName(want.Name)
@@ -69,7 +67,6 @@ func (x *configDiff) newGroupEdit(want engine.Group, exists bool, hash string) g
 	return e
 }
 
-// newLeavingEdit returns the edit of an account that is no longer desired.
 func (x *configDiff) newLeavingEdit(was engine.User) loginEdit {
 	e := x.newLoginEdit(was, engine.User{Name: was.Name})
 	if was.Account.Absent {

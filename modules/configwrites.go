@@ -32,12 +32,10 @@ func (x *configDiff) buildWrite(t engine.Target) hostWrite {
 	return w
 }
 
-// isEmpty reports whether the write would change nothing but the record.
 func (w hostWrite) isEmpty() bool {
 	return len(w.edits) == 0 && len(w.groups) == 0 && len(w.users) == 0 && len(w.units) == 0
 }
 
-// buildRecords returns the records for the time during the write, and after it.
 func (x *configDiff) buildRecords(run string) (before, after engine.Record) {
 	before = engine.Record{Schema: engine.RecordSchema, Accounts: x.origins}
 	switch a := x.facts.Applied; {
@@ -113,8 +111,6 @@ func (x *configDiff) matchingConfig() engine.Config {
 	return c
 }
 
-// dropSubjects returns the configuration without some of its files,
-// directories, links and units.
 func dropSubjects(c engine.Config, drop func(subject) bool) engine.Config {
 	c.Files = dropMatching(c.Files, func(f engine.File) bool { return drop(subject{rules.File, f.Path}) })
 	c.Directories = dropMatching(c.Directories, func(d engine.Directory) bool { return drop(subject{rules.Directory, d.Path}) })

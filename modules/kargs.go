@@ -18,7 +18,6 @@ type kernelArgs struct {
 
 func (k kernelArgs) isEmpty() bool { return len(k.remove)+len(k.add) == 0 }
 
-// changeDigest identifies the change; "" if there is none.
 func (k kernelArgs) changeDigest() string {
 	if k.isEmpty() {
 		return ""
@@ -114,7 +113,6 @@ func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
 // kernelArgument is the prefix of the resource of a change.
 const kernelArgument = "kernel argument "
 
-// movedArgs returns the arguments that are present and wanted in another order.
 func (w wantedArgs) movedArgs(now []string) []string {
 	was, is := commonElements(now, w.present), commonElements(w.present, now)
 	var list []string
@@ -170,8 +168,6 @@ func describeCount(arg string, n int) string {
 	return fmt.Sprintf("%s, %d times", arg, n)
 }
 
-// kargsProblem reports kernel arguments that no host can have. It needs no
-// facts.
 func kargsProblem(d engine.Desired) error {
 	if d.Config == nil || len(d.Config.KernelArgs)+len(d.Config.NoKernelArgs) == 0 {
 		return nil

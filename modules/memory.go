@@ -87,7 +87,6 @@ func readRollout(text string) (r *engine.Rollout, problem string) {
 	return r, ""
 }
 
-// isName reports whether a text can be the name of a run, a pool or an OS.
 func isName(text string) bool {
 	return text != "" && len(text) <= maxName && textutil.Printable(text) == text && !strings.ContainsAny(text, "\n\t")
 }
@@ -101,7 +100,6 @@ func readTime(text string) time.Time {
 	return t
 }
 
-// readDigests parses digests of OS images, one a line.
 func readDigests(text string) []string {
 	var list []string
 	for line := range strings.Lines(text) {
@@ -113,7 +111,6 @@ func readDigests(text string) []string {
 	return list
 }
 
-// readVersion returns the first line, printable and shortened to maxVersion.
 func readVersion(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	line = textutil.Printable(strings.TrimSpace(line))

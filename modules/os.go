@@ -14,10 +14,10 @@ import (
 // driver knows one tool that updates the OS of a host. Every driver is based on
 // ostree, which keeps the deployments and the lock of the staged one.
 type driver interface {
-	// probeCommands returns the probes in addition to those of ostree.
+	// probeCommands returns the probes of the tool, without the ostree probes.
 	probeCommands() []engine.Command
-	// readStatus adds the deployments as the tool reports them. The facts
-	// already have those of ostree.
+	// readStatus replaces the deployments of ostree in the facts by the ones
+	// that the tool reports.
 	readStatus(engine.Outputs, engine.Facts) engine.Facts
 	// checkUpdate returns the reason why the host cannot be updated, or nil.
 	checkUpdate(osUpdate, engine.Facts) error
@@ -198,8 +198,6 @@ func recordOf(f engine.Facts) *engine.Record {
 	return f.Config.Applied
 }
 
-// notBootedError distinguishes a host that is not booted from a deployment from
-// a host of which that is unknown.
 func notBootedError(f engine.Facts) error {
 	for _, p := range f.Problems {
 		if tool, _, ok := strings.Cut(p, " status: "); ok && !strings.Contains(tool, ":") {
@@ -216,7 +214,6 @@ func describeDeployment(d engine.Deployment) string {
 	return d.Version + " (" + engine.ShortDigest(d.Digest) + ")"
 }
 
-// freeBytes parses the output of df -Pk for one file system.
 func freeBytes(text string) (int64, error) {
 	_, line, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	fields := strings.Fields(line)

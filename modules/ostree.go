@@ -48,8 +48,6 @@ func (ostree) stageJob(u osUpdate, f engine.Facts) script {
 	return s
 }
 
-// originFile returns the path of the file in which ostree keeps the origin of a
-// deployment.
 func originFile(d engine.Deployment) string {
 	i := strings.LastIndex(d.ID, "-")
 	return "/ostree/deploy/" + d.ID[:max(i, 0)] + "/deploy/" + d.ID[i+1:] + ".origin"
@@ -66,8 +64,6 @@ func isOlder(tool string, year, release int) bool {
 	return y < year || y == year && r < release
 }
 
-// followedRef returns the remote and ref of the inventory, or else those that
-// the booted deployment follows.
 func followedRef(o engine.OS, f engine.Facts) (remote, ref string) {
 	remote, ref = o.Remote, o.Ref
 	if booted := f.Booted(); booted != nil {
@@ -82,7 +78,8 @@ func followedRef(o engine.OS, f engine.Facts) (remote, ref string) {
 	return remote, ref
 }
 
-// yamlVersion reads what "ostree --version" and "rpm-ostree --version" print:
+// yamlVersion parses the output of "ostree --version" and "rpm-ostree
+// --version":
 //
 //	ostree:
 //	 Version: '2025.2'

@@ -180,8 +180,6 @@ func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment,
 	return list, true
 }
 
-// finalizeErr returns the reason in a stamp, or in the log of
-// ostree-boot-complete.service.
 func finalizeErr(text string) string {
 	const mark = "failed on previous boot: "
 	if i := strings.LastIndex(text, mark); i >= 0 {

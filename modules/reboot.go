@@ -21,7 +21,6 @@ const (
 // timeOrder notes the uptime of the host at which the order to reboot arrived.
 const timeOrder = "read -r asked rest </proc/uptime\n"
 
-// finalizeSteps unlock the staged deployment, reboot into it, and wait for it.
 func finalizeSteps(t engine.Target, u osUpdate) []engine.Step {
 	vars := map[string]string{"digest": u.digest, "args": u.args.changeDigest()}
 	return rebootSteps(t, "finalize", finalizeScript, vars)
@@ -60,8 +59,8 @@ func syncDisks(t engine.Target) engine.Step {
 }
 
 // orderReboot runs a check on a host that the run holds, and then starts the
-// job, which reboots the host, as a transient unit. The text of what completes
-// the message about the reboot.
+// job, which reboots the host, as a transient unit. The variable what completes
+// messages about the reboot.
 func orderReboot(t engine.Target, name, what string, check, job script) engine.Step {
 	check.vars["unit"], check.vars["what"] = rebootUnit, what
 	held := hostscript.CheckHoldSnippet(t.Owner())

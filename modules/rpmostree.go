@@ -61,8 +61,6 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	return f
 }
 
-// toDeployment combines the status of rpm-ostree with the lock that ostree
-// reports.
 func (d rpmDeployment) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
 	digest := d.ImageDigest
 	for _, other := range []string{d.BaseChecksum, d.Checksum} {

@@ -94,8 +94,6 @@ func allowedHolders(t engine.Target) []engine.HoldOwner {
 	return []engine.HoldOwner{t.Owner()}
 }
 
-// stageStep writes the OS to the disk of the host. Only this run, or the run
-// whose hold it adopts, may hold the host.
 func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
 	timeout := t.Pool.Timeouts.WithDefaults().Stage
 	job := tool.stageJob(u, t.Facts)

@@ -87,8 +87,6 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 // maxEtcdSigns is how many signs of etcd are kept.
 const maxEtcdSigns = 4
 
-// etcdSigns returns signs that etcd runs on the host: running units, and the
-// output of etcdProbeScript.
 func etcdSigns(services, looked string) []string {
 	var signs []string
 	for line := range strings.Lines(services) {
@@ -117,8 +115,6 @@ func (system) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { retu
 // Steps are none.
 func (system) Steps(engine.Target, []engine.Change) engine.Steps { return engine.Steps{} }
 
-// commandOutput returns the output of a command, or the problem that makes it
-// unusable.
 func commandOutput(o engine.Outputs, name string) (text, problem string) {
 	out, ok := o[name]
 	switch {

@@ -70,8 +70,8 @@ func arrangeTasks(play engine.Play, host string) []placedTask {
 	return append(list, tasksOfHost(play.PostTasks, host, "post-task", afterReturn)...)
 }
 
-// tasksOfHost returns the tasks of a list that a host does not skip, without
-// those of other modules, which run before everything else.
+// tasksOfHost returns the tasks of a list that a host does not skip. It omits
+// tasks of other modules, which run before everything else.
 func tasksOfHost(tasks []engine.Task, host, list string, at taskPlace) []placedTask {
 	var some []placedTask
 	for i, t := range tasks {
@@ -93,7 +93,6 @@ func hasTask(play engine.Play, module, host string) bool {
 	return false
 }
 
-// changesHost reports whether the task disrupts a host, or reloads a unit.
 func (p placedTask) changesHost() bool {
 	switch {
 	case p.Command != nil:
@@ -112,7 +111,6 @@ func (p placedTask) asChange(play engine.Play) engine.Change {
 	}
 }
 
-// commandText returns the command on one line, to show to the operator.
 func (p placedTask) commandText() string {
 	if p.Command == nil {
 		return ""
@@ -140,8 +138,6 @@ func (p placedTask) resourceName() string {
 	return p.Module
 }
 
-// allActions returns the actions of the task with the drain before them, for
-// budgets and quorum.
 func (p placedTask) allActions() []engine.Action {
 	drain := p.Command != nil && p.Command.Drain || p.Service != nil && p.Service.Drain || p.Module == engine.RebootTask
 	list := p.ownActions()
@@ -151,7 +147,6 @@ func (p placedTask) allActions() []engine.Action {
 	return list
 }
 
-// ownActions returns the actions of the task without a drain.
 func (p placedTask) ownActions() []engine.Action {
 	switch {
 	case p.Service != nil && p.Service.Reload:

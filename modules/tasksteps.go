@@ -56,8 +56,6 @@ func stepsOfTasks(t engine.Target, list []placedTask) (steps []engine.Step) {
 	return steps
 }
 
-// etcdCheckSteps move leadership off the host, and check that its cluster keeps
-// quorum without it.
 func etcdCheckSteps(t engine.Target) []engine.Step {
 	on, name := t.Host.Name, t.Cluster.Name
 	return []engine.Step{
@@ -66,8 +64,8 @@ func etcdCheckSteps(t engine.Target) []engine.Step {
 	}
 }
 
-// taskSteps returns the steps of a task, with the name of the task, except for
-// those of a reboot.
+// taskSteps returns the steps of a task, with the name of the task. It omits
+// the steps of a reboot.
 func (p placedTask) taskSteps(t engine.Target) []engine.Step {
 	switch {
 	case p.Command != nil && p.Command.Bastion:
@@ -111,8 +109,6 @@ func (p placedTask) hostCommand(t engine.Target) engine.Step {
 	return step
 }
 
-// serviceStep restarts or reloads the unit if it runs. It refuses a unit that
-// the host does not have, or has masked.
 func (p placedTask) serviceStep(t engine.Target) engine.Step {
 	do := rules.Action{Action: p.ownActions()[0], Timeout: p.Service.Timeout}
 	s := script{
@@ -133,7 +129,6 @@ func (p placedTask) holdCheck(t engine.Target) string {
 	return hostscript.CheckFreeSnippet(allowedHolders(t)...)
 }
 
-// needsHold reports whether these actions disrupt a host.
 func needsHold(actions []engine.Action) bool {
 	return slices.ContainsFunc(actions, func(a engine.Action) bool {
 		return a.Type != engine.NoAction && a.Type != engine.ReloadUnit
@@ -164,7 +159,6 @@ func taskReboot(t engine.Target) []engine.Step {
 	return steps
 }
 
-// inSeconds returns whole seconds for timeout(1), at least one.
 func inSeconds(d engine.Duration) string {
 	return strconv.FormatInt(max(1, int64((time.Duration(d)+time.Second-1)/time.Second)), 10)
 }

@@ -7,8 +7,6 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// waitGate returns the gate of a task that waits. A run asks it until it
-// succeeds or times out.
 func waitGate(name string, w engine.WaitForTask, limit engine.Duration) *engine.Gate {
 	g := engine.Gate{Name: name, Timeout: limit}
 	switch {

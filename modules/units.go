@@ -20,7 +20,6 @@ func unitNames(text string) []string {
 	return names
 }
 
-// isUnitName reports whether a word has the form NAME.TYPE.
 func isUnitName(word string) bool {
 	dot := strings.LastIndexByte(word, '.')
 	return dot > 0 && dot < len(word)-1
@@ -56,7 +55,6 @@ func unitTemplate(name string) string {
 	return prefix + "@" + instance[dot:]
 }
 
-// parseProperties parses the output of systemctl show.
 func parseProperties(text string) map[string]string {
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
