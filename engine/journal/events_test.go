@@ -8,8 +8,8 @@ import (
 
 var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// plan is of one host of an etcd cluster and one worker.
-func plan() engine.Plan {
+// examplePlan is of one host of an etcd cluster and one worker.
+func examplePlan() engine.Plan {
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 3, Matching: []string{"worker-04"}}
 	for _, host := range []string{"etcd-1", "worker-01"} {
 		p.Hosts = append(p.Hosts, engine.HostPlan{
@@ -21,9 +21,9 @@ func plan() engine.Plan {
 	return p
 }
 
-// aRun is the events of a run in which one host is updated and one fails.
-func aRun() []engine.Event {
-	p := plan()
+// exampleRun is the events of a run in which one host is updated and one fails.
+func exampleRun() []engine.Event {
+	p := examplePlan()
 	at := began
 	var events []engine.Event
 	add := func(after time.Duration, e engine.Event) {

@@ -13,22 +13,22 @@ import (
 	"holdfast/engine/journal"
 )
 
-// ended is the journal of a run of berlin that ended hours after began.
-func ended(t testing.TB, dir string, hours int, end engine.RunEnd) {
+// writeEndedRun is the journal of a run of berlin that ended hours after began.
+func writeEndedRun(t testing.TB, dir string, hours int, end engine.RunEnd) {
 	t.Helper()
-	p := plan()
+	p := examplePlan()
 	at := began.Add(time.Duration(hours) * time.Hour)
-	write(t, dir, "run-"+at.Format("0102-1504"), []engine.Event{
+	writeJournal(t, dir, "run-"+at.Format("0102-1504"), []engine.Event{
 		{Type: engine.RunStarted, Time: at.Add(-time.Minute), Start: &engine.RunStart{Site: "berlin"}},
 		{Type: engine.Planned, Time: at.Add(-time.Minute), Plan: &p},
 		{Type: engine.RunEnded, Time: at, End: &end},
 	})
 }
 
-// saw is what a run has seen of pools: "worker=A" is complete with OS A,
+// poolStatuses is what a run has seen of pools: "worker=A" is complete with OS A,
 // "worker!A" is not, as a host could not be reached, and of "worker<A" one that
 // was there did not match.
-func saw(pools ...string) []engine.PoolStatus {
+func poolStatuses(pools ...string) []engine.PoolStatus {
 	var list []engine.PoolStatus
 	for _, p := range pools {
 		i := strings.IndexAny(p, "=!<")
@@ -66,13 +66,13 @@ func TestHistory(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for i, seen := range c.runs {
-			ended(t, dir, i+1, engine.RunEnd{Pools: saw(strings.Fields(seen)...)})
+			writeEndedRun(t, dir, i+1, engine.RunEnd{Pools: poolStatuses(strings.Fields(seen)...)})
 		}
 		h, err := journal.ReadHistory(dir, "berlin")
 		if err != nil {
 			t.Fatal(err)
 		}
-		status := engine.Status{Pools: saw(c.now)}
+		status := engine.Status{Pools: poolStatuses(c.now)}
 		since := h.WithSince(status).Pools[0].Since
 		want := time.Time{}
 		if c.since > 0 {
@@ -100,35 +100,35 @@ func TestHistoryWithinASecond(t *testing.T) {
 	dir := t.TempDir()
 	for i, run := range []string{"20261121-080000-bbbb", "20261121-080000-aaaa"} {
 		at := began.Add(time.Duration(i) * 300 * time.Millisecond)
-		write(t, dir, run, []engine.Event{
+		writeJournal(t, dir, run, []engine.Event{
 			{Type: engine.RunStarted, Time: at, Start: &engine.RunStart{Site: "berlin"}},
-			{Type: engine.RunEnded, Time: at.Add(100 * time.Millisecond), End: &engine.RunEnd{Pools: saw([]string{"w!A", "w=A"}[i])}},
+			{Type: engine.RunEnded, Time: at.Add(100 * time.Millisecond), End: &engine.RunEnd{Pools: poolStatuses([]string{"w!A", "w=A"}[i])}},
 		})
 	}
 	h, err := journal.ReadHistory(dir, "berlin")
-	if got := h.WithSince(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || got.IsZero() {
+	if got := h.WithSince(engine.Status{Pools: poolStatuses("w=A")}).Pools[0].Since; err != nil || got.IsZero() {
 		t.Errorf("since %s, %v", got, err)
 	}
 }
 
-// TestHistoryIsHandedOn: what a run has known of the time before, its end
+// TestHistoryOutlivesJournals: what a run has known of the time before, its end
 // tells, although older journals are gone.
-func TestHistoryIsHandedOn(t *testing.T) {
+func TestHistoryOutlivesJournals(t *testing.T) {
 	dir := t.TempDir()
-	pools := saw("w=A")
+	pools := poolStatuses("w=A")
 	pools[0].Since = began
-	ended(t, dir, 5, engine.RunEnd{Pools: pools})
+	writeEndedRun(t, dir, 5, engine.RunEnd{Pools: pools})
 	h, err := journal.ReadHistory(dir, "berlin")
-	if got := h.WithSince(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began) {
+	if got := h.WithSince(engine.Status{Pools: poolStatuses("w=A")}).Pools[0].Since; err != nil || !got.Equal(began) {
 		t.Errorf("since %s, %v", got, err)
 	}
 }
 
-// TestHistoryPassesOverWhatIsNone: runs that were cut short, other sites and
+// TestHistorySkipsOtherFiles: runs that were cut short, other sites and
 // files that are no journals tell nothing, and are no error.
-func TestHistoryPassesOverWhatIsNone(t *testing.T) {
+func TestHistorySkipsOtherFiles(t *testing.T) {
 	dir := t.TempDir()
-	ended(t, dir, 1, engine.RunEnd{Pools: saw("w=A")})
+	writeEndedRun(t, dir, 1, engine.RunEnd{Pools: poolStatuses("w=A")})
 	whole, err := os.ReadFile(filepath.Join(dir, "run-1121-0900.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -139,13 +139,13 @@ func TestHistoryPassesOverWhatIsNone(t *testing.T) {
 		strings.Replace(later, `"site":"berlin"`, `"site":"oslo"`, 1), strings.Repeat("x", 200_000), later + "null\n", later + `{"type":"run-ended"}` + "\n",
 		strings.SplitAfter(later, "\n")[0] + strings.Repeat("x", 20<<20) + "\n",
 	} {
-		save(t, dir, fmt.Sprintf("run-2-%02d", i), []byte(text))
+		saveJournal(t, dir, fmt.Sprintf("run-2-%02d", i), []byte(text))
 	}
 	if err := os.Mkdir(filepath.Join(dir, "run-3.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	h, err := journal.ReadHistory(dir, "berlin")
-	if got := h.WithSince(engine.Status{Pools: saw("w=A")}).Pools[0].Since; err != nil || !got.Equal(began.Add(time.Hour)) {
+	if got := h.WithSince(engine.Status{Pools: poolStatuses("w=A")}).Pools[0].Since; err != nil || !got.Equal(began.Add(time.Hour)) {
 		t.Errorf("since %s, %v", got, err)
 	}
 	if h, err := journal.ReadHistory(filepath.Join(dir, "none"), "berlin"); err != nil || len(h.Complete) > 0 {
@@ -156,20 +156,20 @@ func TestHistoryPassesOverWhatIsNone(t *testing.T) {
 // TestHistoryOfALargeRun: the end of a run is found, however long it is.
 func TestHistoryOfALargeRun(t *testing.T) {
 	dir := t.TempDir()
-	end := engine.RunEnd{Pools: saw("w=A")}
+	end := engine.RunEnd{Pools: poolStatuses("w=A")}
 	for i := range 40_000 {
 		end.Updated = append(end.Updated, fmt.Sprintf("worker-%05d.berlin.example", i))
 	}
-	ended(t, dir, 1, end)
+	writeEndedRun(t, dir, 1, end)
 	h, err := journal.ReadHistory(dir, "berlin")
 	if err != nil || h.Complete["w"] != "A" {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
 
-// TestTriedAgain: the hosts that are to be tried first are those that failed
+// TestFailedHosts: the hosts that are to be tried first are those that failed
 // when somebody last worked on them.
-func TestTriedAgain(t *testing.T) {
+func TestFailedHosts(t *testing.T) {
 	stopped := func(end engine.RunEnd) engine.RunEnd {
 		end.Exit = engine.ExitStopped
 		return end
@@ -188,7 +188,7 @@ func TestTriedAgain(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for i, end := range c.runs {
-			ended(t, dir, i, end)
+			writeEndedRun(t, dir, i, end)
 		}
 		h, err := journal.ReadHistory(dir, "berlin")
 		if err != nil || !slices.Equal(h.Failed, c.want) {

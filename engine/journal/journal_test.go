@@ -16,7 +16,7 @@ import (
 )
 
 // journal writes events as a run does and gives its file.
-func write(t testing.TB, dir, run string, events []engine.Event) string {
+func writeJournal(t testing.TB, dir, run string, events []engine.Event) string {
 	t.Helper()
 	j, err := journal.Create(dir, run)
 	if err != nil {
@@ -33,10 +33,10 @@ func write(t testing.TB, dir, run string, events []engine.Event) string {
 	return filepath.Join(dir, run+".jsonl")
 }
 
-// TestTornJournal: wherever the bastion died while it wrote, all events that
+// TestIncompleteLastLine: wherever the bastion died while it wrote, all events that
 // were written whole are read, and nothing else.
-func TestTornJournal(t *testing.T) {
-	path := write(t, t.TempDir(), "r", aRun())
+func TestIncompleteLastLine(t *testing.T) {
+	path := writeJournal(t, t.TempDir(), "r", exampleRun())
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -51,27 +51,27 @@ func TestTornJournal(t *testing.T) {
 			got = append(got, e)
 			return nil
 		})
-		want := aRun()[:strings.Count(string(whole[:n]), "\n")]
+		want := exampleRun()[:strings.Count(string(whole[:n]), "\n")]
 		if err != nil || len(got) != len(want) {
 			t.Fatalf("%d events, %v; want %d", len(got), err, len(want))
 		}
 		for i := range got {
-			if !same(got[i], want[i]) {
+			if !equalEvents(got[i], want[i]) {
 				t.Fatalf("event %d: %+v, want %+v", i, got[i], want[i])
 			}
 		}
 	})
 }
 
-// TestTornAnywhere cuts a small journal after each of its bytes.
-func TestTornAnywhere(t *testing.T) {
-	events := []engine.Event{aRun()[0], aRun()[1], {Seq: 3, Type: engine.Warned, Message: "a \"quoted\" é\nline ,\"plan\":{ \"type\":\"planned\""}, {Seq: 4, Type: engine.Planned, Plan: &engine.Plan{Site: "x"}}, aRun()[len(aRun())-1]}
-	whole, dir := lines(t, events), t.TempDir()
+// TestIncompleteAtEachByte cuts a small journal after each of its bytes.
+func TestIncompleteAtEachByte(t *testing.T) {
+	events := []engine.Event{exampleRun()[0], exampleRun()[1], {Seq: 3, Type: engine.Warned, Message: "a \"quoted\" é\nline ,\"plan\":{ \"type\":\"planned\""}, {Seq: 4, Type: engine.Planned, Plan: &engine.Plan{Site: "x"}}, exampleRun()[len(exampleRun())-1]}
+	whole, dir := journalLines(t, events), t.TempDir()
 	for n := range len(whole) + 1 {
-		save(t, dir, "r", whole[:n])
+		saveJournal(t, dir, "r", whole[:n])
 		want, seen := strings.Count(string(whole[:n]), "\n"), 0
 		err := journal.Read(filepath.Join(dir, "r.jsonl"), func(e engine.Event) error {
-			if !same(e, events[seen]) {
+			if !equalEvents(e, events[seen]) {
 				t.Fatalf("cut after %d bytes: event %d is %+v", n, seen, e)
 			}
 			seen++
@@ -84,18 +84,18 @@ func TestTornAnywhere(t *testing.T) {
 	}
 }
 
-// TestRunsKnowWhatPlannedDoes: that the plan is skipped loses nothing else.
-func TestRunsKnowWhatPlannedDoes(t *testing.T) {
+// TestRunsSkipPlan: that the plan is skipped loses nothing else.
+func TestRunsSkipPlan(t *testing.T) {
 	dir := t.TempDir()
-	events := aRun()[:3]
-	save(t, dir, "r", lines(t, events))
+	events := exampleRun()[:3]
+	saveJournal(t, dir, "r", journalLines(t, events))
 	runs, err := journal.ListRuns(dir)
 	if err != nil || events[2].Type != engine.Planned || runs[0].Problem != "" || !runs[0].Last.Equal(events[2].Time) || runs[0].Site != "berlin" {
 		t.Errorf("%+v, %v", runs, err)
 	}
 }
 
-func same(a, b engine.Event) bool {
+func equalEvents(a, b engine.Event) bool {
 	x, _ := wire.MarshalEvent(a)
 	y, _ := wire.MarshalEvent(b)
 	return string(x) == string(y)
@@ -104,7 +104,7 @@ func same(a, b engine.Event) bool {
 // TestRunsOfAJournal: a killed run is found with what it left behind.
 func TestRunsOfAJournal(t *testing.T) {
 	dir := t.TempDir()
-	events := aRun()
+	events := exampleRun()
 	done := len(events)
 	var cut int
 	for i, e := range events {
@@ -114,9 +114,9 @@ func TestRunsOfAJournal(t *testing.T) {
 	}
 	well := append([]engine.Event(nil), events[:done]...)
 	well[done-1].End = &engine.RunEnd{Exit: engine.ExitOK, Reason: "every host matches"}
-	write(t, dir, "20261121-060000-0000", well) // it holds nothing any more
-	write(t, dir, "20261121-070000-0000", events[:done])
-	write(t, dir, "20261121-080000-0001", events[:cut])
+	writeJournal(t, dir, "20261121-060000-0000", well) // it holds nothing any more
+	writeJournal(t, dir, "20261121-070000-0000", events[:done])
+	writeJournal(t, dir, "20261121-080000-0001", events[:cut])
 	if err := os.WriteFile(filepath.Join(dir, "20261121-090000-0002.jsonl"), []byte("{}\nrubbish\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestRunsOfAJournal(t *testing.T) {
 // whose journals are in the same folder: they may be under way over there.
 func TestJournalsOfAnotherBastion(t *testing.T) {
 	dir := t.TempDir()
-	events := aRun()
+	events := exampleRun()
 	for i, e := range events {
 		if e.Start != nil {
 			start := *e.Start
@@ -158,7 +158,7 @@ func TestJournalsOfAnotherBastion(t *testing.T) {
 			break
 		}
 	}
-	write(t, dir, "20261121-080000-0001", events)
+	writeJournal(t, dir, "20261121-080000-0001", events)
 	runs, err := journal.ListRuns(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestJournalsOfAnotherBastion(t *testing.T) {
 // TestJournalIsNotReplaced: a run never writes into the journal of another.
 func TestJournalIsNotReplaced(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "r", nil)
+	writeJournal(t, dir, "r", nil)
 	if _, err := journal.Create(dir, "r"); err == nil {
 		t.Error("the journal was opened twice")
 	}
@@ -195,8 +195,8 @@ func BenchmarkJournal(b *testing.B) {
 	}
 }
 
-// lines are events as a journal has them.
-func lines(t testing.TB, events []engine.Event) []byte {
+// journalLines are events as a journal has them.
+func journalLines(t testing.TB, events []engine.Event) []byte {
 	t.Helper()
 	var all []byte
 	for _, e := range events {
@@ -209,19 +209,19 @@ func lines(t testing.TB, events []engine.Event) []byte {
 	return all
 }
 
-func save(t testing.TB, dir, run string, text []byte) {
+func saveJournal(t testing.TB, dir, run string, text []byte) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, run+".jsonl"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestAHostOnItsWayBackIsAwaited: whatever a step is called that orders a host
+// TestRebootingHostIsAwaited: whatever a step is called that orders a host
 // to reboot, the next run waits for that host.
-func TestAHostOnItsWayBackIsAwaited(t *testing.T) {
+func TestRebootingHostIsAwaited(t *testing.T) {
 	for _, step := range []string{"finalize", "reboot", "roll back", "reboot into the kernel of the playbook"} {
 		dir := t.TempDir()
-		write(t, dir, "20261121-080000-0001", []engine.Event{
+		writeJournal(t, dir, "20261121-080000-0001", []engine.Event{
 			{Schema: 1, Seq: 1, Type: engine.RunStarted, Time: began, Start: &engine.RunStart{Site: "berlin"}},
 			{Schema: 1, Seq: 2, Type: engine.StepStarted, Time: began, Host: "app-1", Step: step, Kind: engine.RebootStep},
 		})

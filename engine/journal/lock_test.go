@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	unlock()
 }
 
-// states says of each run in dir whether it is under way, the newest first.
-func states(t *testing.T, dir string) string {
+// runStates says of each run in dir whether it is under way, the newest first.
+func runStates(t *testing.T, dir string) string {
 	t.Helper()
 	runs, err := journal.ListRuns(dir)
 	if err != nil {
@@ -50,9 +50,9 @@ func states(t *testing.T, dir string) string {
 func TestLockSite(t *testing.T) {
 	dir := t.TempDir()
 	for _, run := range []string{"r0", "r1"} { // neither has come to its end
-		write(t, dir, run, aRun()[:3])
+		writeJournal(t, dir, run, exampleRun()[:3])
 	}
-	if got := states(t, dir); got != "r1 false, r0 false" {
+	if got := runStates(t, dir); got != "r1 false, r0 false" {
 		t.Errorf("before anybody has locked it: %s", got)
 	}
 	child := exec.Command(os.Args[0])
@@ -71,7 +71,7 @@ func TestLockSite(t *testing.T) {
 	if _, err := journal.LockSite(dir, "berlin", journal.LockInfo{}); !errors.As(err, &busy) || busy.By.Run != "r1" || !strings.Contains(err.Error(), "ann@bastion") {
 		t.Errorf("while it is locked: %v", err)
 	}
-	if got := states(t, dir); got != "r1 true, r0 false" {
+	if got := runStates(t, dir); got != "r1 true, r0 false" {
 		t.Errorf("while r1 has the lock: %s", got)
 	}
 	if unlock, err := journal.LockSite(dir, "oslo", journal.LockInfo{}); err != nil {
@@ -83,14 +83,14 @@ func TestLockSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = child.Wait()
-	if got := states(t, dir); got != "r1 false, r0 false" {
+	if got := runStates(t, dir); got != "r1 false, r0 false" {
 		t.Errorf("after r1 was killed: %s", got)
 	}
 	unlock, err := journal.LockSite(dir, "berlin", journal.LockInfo{Run: "r2"})
 	if err != nil {
 		t.Fatalf("after its holder was killed: %v", err)
 	}
-	if got := states(t, dir); got != "r1 false, r0 false" {
+	if got := runStates(t, dir); got != "r1 false, r0 false" {
 		t.Errorf("while a later run has the lock: %s", got)
 	}
 	unlock()

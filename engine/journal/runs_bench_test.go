@@ -16,7 +16,7 @@ func BenchmarkListRuns(b *testing.B) {
 	dir := b.TempDir()
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 480}
 	for i := range 480 {
-		hp := plan().Hosts[1]
+		hp := examplePlan().Hosts[1]
 		hp.Host, hp.Sequence = fmt.Sprintf("worker-%03d", i), slices.Clone(hp.Sequence)
 		p.Hosts = append(p.Hosts, hp)
 	}
@@ -30,9 +30,9 @@ func BenchmarkListRuns(b *testing.B) {
 		events = append(events, engine.Event{Type: engine.HostDone, Host: fmt.Sprintf("worker-%03d", i)})
 	}
 	events = append(events, engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{}})
-	whole := lines(b, events)
+	whole := journalLines(b, events)
 	for i := range 50 {
-		save(b, dir, fmt.Sprintf("20261121-08%02d00-0001", i), whole)
+		saveJournal(b, dir, fmt.Sprintf("20261121-08%02d00-0001", i), whole)
 	}
 	b.SetBytes(int64(50 * len(whole)))
 	for b.Loop() {

@@ -17,8 +17,8 @@ func TestAdvice(t *testing.T) {
 		}
 		return list
 	}
-	planned := func(s *script, p engine.Plan) { s.add(engine.Event{Type: engine.Planned, Plan: &p}) }
-	open := seenPools(map[engine.HostState]int{engine.Pending: 3}, engine.Pending)
+	planned := func(s *script, p engine.Plan) { s.addEvent(engine.Event{Type: engine.Planned, Plan: &p}) }
+	open := poolStatuses(map[engine.HostState]int{engine.Pending: 3}, engine.Pending)
 	rolling := osPlan("worker-01", "worker", "", "")
 	rolling.Sequence = []engine.Step{{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{Targets: map[string]string{"worker": "bc30"}}}}}
 	for name, c := range map[string]struct {
@@ -51,7 +51,7 @@ func TestAdvice(t *testing.T) {
 			[]string{"apply", "-y", "--continue-over-incomplete"},
 			func(s *script) {
 				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{rolling}})
-				s.fails("worker-01", "finalize", "exit status 1", "it stays held")
+				s.failHost("worker-01", "finalize", "exit status 1", "it stays held")
 			},
 			engine.RunEnd{Exit: engine.ExitFailed},
 			"to go on from here, when that is put right: holdfast apply -y\n",
@@ -60,7 +60,7 @@ func TestAdvice(t *testing.T) {
 			[]string{"apply", "-y", "--continue-over-incomplete"},
 			func(s *script) {
 				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{rolling}})
-				s.step("worker-01", "stage", s.at, time.Second, nil)
+				s.runStep("worker-01", "stage", s.at, time.Second, nil)
 			},
 			engine.RunEnd{Exit: engine.ExitStopped},
 			"to go on from here: holdfast apply -y --continue-over-incomplete\n",
@@ -78,9 +78,9 @@ func TestAdvice(t *testing.T) {
 		"a play failed": {
 			[]string{"apply", "night.yaml", "-l", "worker"},
 			func(s *script) {
-				s.play("reboot", "reboot", "worker-01", "worker-02")
-				s.reboots("worker-01", time.Minute)
-				s.fails("worker-02", "reboot", "exit status 1", "it stays held")
+				s.beginPlay("reboot", "reboot", "worker-01", "worker-02")
+				s.rebootHost("worker-01", time.Minute)
+				s.failHost("worker-02", "reboot", "exit status 1", "it stays held")
 			},
 			engine.RunEnd{Exit: engine.ExitFailed, Updated: []string{"worker-01"}, Failed: []string{"worker-02"}, Untouched: []string{"worker-03"}, NotBegun: []string{"tidy up"}},
 			"put right: holdfast apply night.yaml -l 'worker-[02-03]'\n  without that limit, hosts that are done get all tasks again, such as a reboot\n  the plays that were not begun are for all their hosts: give these plays tags to choose them with --tags\n",
@@ -89,17 +89,17 @@ func TestAdvice(t *testing.T) {
 			[]string{"apply"},
 			func(s *script) {
 				planned(s, engine.Plan{Total: 20, Hosts: []engine.HostPlan{osPlan("worker-01", "worker", "", "")}, Excluded: left(engine.RolledBack, "worker-02")})
-				s.fails("worker-01", "finalize", "exit status 1", "it stays held")
+				s.failHost("worker-01", "finalize", "exit status 1", "it stays held")
 			},
 			engine.RunEnd{Exit: engine.ExitFailed},
 			"try this one again: holdfast apply --retry-rolled-back\n",
 		},
 	} {
 		var s script
-		s.start(c.args...)
+		s.startRun(c.args...)
 		c.tell(&s)
-		s.add(engine.Event{Type: engine.RunEnded, End: &c.end})
-		if text := s.ending(t); !strings.HasSuffix(text, c.want) {
+		s.addEvent(engine.Event{Type: engine.RunEnded, End: &c.end})
+		if text := s.printEnding(t); !strings.HasSuffix(text, c.want) {
 			t.Errorf("%s: it does not end with\n%s\nbut is\n%s", name, c.want, text)
 		}
 	}

@@ -19,8 +19,8 @@ var (
 	trust         = []engine.Action{{Type: engine.RestartUnit, Unit: "coreos-update-ca-trust.service"}, {Type: engine.RestartUnit, Unit: "crio.service"}}
 )
 
-// config is a change of a configuration.
-func config(verb, resource, rule string, actions []engine.Action) engine.Change {
+// configChange is a change of a configuration.
+func configChange(verb, resource, rule string, actions []engine.Action) engine.Change {
 	c := engine.Change{Module: "config", Kind: kindOfResource(resource), Resource: resource, Verb: verb, Rule: rule, Actions: actions, Before: "sha256:1a2b3c4d5e6f 0644", After: "sha256:9f8e7d6c5b4a 0644"}
 	switch verb {
 	case "create":
@@ -31,25 +31,25 @@ func config(verb, resource, rule string, actions []engine.Action) engine.Change 
 	return c
 }
 
-func because(c engine.Change, why string) engine.Change {
+func withReason(c engine.Change, why string) engine.Change {
 	c.Why = why
 	return c
 }
 
-func drift(c engine.Change) engine.Change {
+func asDrift(c engine.Change) engine.Change {
 	c.Drift = true
 	return c
 }
 
-func user(name string) engine.Change {
-	c := config("update", "user "+name, "built-in: SSH keys and password hashes", none)
+func userChange(name string) engine.Change {
+	c := configChange("update", "user "+name, "built-in: SSH keys and password hashes", none)
 	c.Before, c.After = "1 SSH key", "2 SSH keys"
 	return c
 }
 
-// changed is a host with these changes and actions. As in real plans, those
+// hostWithChanges is a host with these changes and actions. As in real plans, those
 // of a quiet host are one step.
-func changed(host string, actions []engine.Action, changes ...engine.Change) engine.HostPlan {
+func hostWithChanges(host string, actions []engine.Action, changes ...engine.Change) engine.HostPlan {
 	hp := engine.HostPlan{Host: host, Pool: "worker", Changes: changes, Actions: actions}
 	exec := &engine.Exec{Script: "x", Fallback: true, Uploads: []engine.Upload{{Name: "1", Data: []byte("hunter2")}}}
 	write := engine.Step{Name: "write", On: host, Timeout: engine.Duration(12 * time.Minute), ChangesHost: true, Do: engine.Op{Exec: exec}}
@@ -66,49 +66,49 @@ const noRule = "default: no rule"
 func inDirectory(verb, dir string, n int) []engine.Change {
 	var list []engine.Change
 	for i := range n {
-		list = append(list, config(verb, fmt.Sprintf("file %s/%03d.yaml", dir, i), "built-in: "+dir, reloadCrio))
+		list = append(list, configChange(verb, fmt.Sprintf("file %s/%03d.yaml", dir, i), "built-in: "+dir, reloadCrio))
 	}
 	return list
 }
 
 // configPlans are plans of configurations, by what is special about them.
 func configPlans() map[string]engine.Plan {
-	policy := because(config("update", "file /etc/containers/policy.json", "built-in: /etc/containers/policy.json", reloadCrio), "contents")
-	chrony := config("update", "file /etc/chrony.conf", "policy: path /etc/chrony.conf", restartChrony)
-	ca := config("create", "file /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "built-in: /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", trust)
-	sysctl := config("create", "file /etc/sysctl.d/90-mine.conf", noRule, reboot)
+	policy := withReason(configChange("update", "file /etc/containers/policy.json", "built-in: /etc/containers/policy.json", reloadCrio), "contents")
+	chrony := configChange("update", "file /etc/chrony.conf", "policy: path /etc/chrony.conf", restartChrony)
+	ca := configChange("create", "file /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", "built-in: /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt", trust)
+	sysctl := configChange("create", "file /etc/sysctl.d/90-mine.conf", noRule, reboot)
 	image := engine.Change{Module: "os", Resource: "os", Before: "1.0 (ffe304ca31ef)", After: "bc30253b4147", Rule: "built-in: an OS image takes effect at a reboot", Actions: reboot}
 	karg := engine.Change{Module: "os", Kind: "kernel argument", Resource: "kernel argument nosmt", Before: "absent", After: "nosmt", Rule: "fixed: kernel arguments", Verb: "create", Actions: reboot}
-	unit := because(config("delete", "unit old.service", noRule, reboot), "no rule covers it")
+	unit := withReason(configChange("delete", "unit old.service", noRule, reboot), "no rule covers it")
 	batch := func(hosts ...string) engine.Batch {
 		return engine.Batch{Pools: []string{"worker"}, Hosts: hosts}
 	}
 	many := append(inDirectory("delete", "/etc/containers/registries.d", 3), inDirectory("create", "/etc/containers/registries.d", 397)...)
 	many = append(many, inDirectory("update", "/etc/crio/policies", 12)...)
-	staged := changed("worker-02", reboot, image, karg, sysctl, policy)
+	staged := hostWithChanges("worker-02", reboot, image, karg, sysctl, policy)
 	staged.Stage = osPlan("worker-02", "worker", "", "").Stage
-	stops := changed("worker-03", restartChrony, chrony)
+	stops := hostWithChanges("worker-03", restartChrony, chrony)
 	stops.Sequence = slices.Clone(stops.Sequence[:1])
 	return map[string]engine.Plan{
 		"quiet": {
-			Hosts:   []engine.HostPlan{changed("worker-01", reloadCrio, policy, user("core")), changed("worker-02", reloadCrio, policy, user("core")), changed("worker-03", none, user("core"))},
+			Hosts:   []engine.HostPlan{hostWithChanges("worker-01", reloadCrio, policy, userChange("core")), hostWithChanges("worker-02", reloadCrio, policy, userChange("core")), hostWithChanges("worker-03", none, userChange("core"))},
 			Batches: []engine.Batch{batch("worker-01", "worker-02", "worker-03")}, Matching: []string{"worker-04"},
 		},
-		"many": {Hosts: []engine.HostPlan{changed("worker-01", reloadCrio, many...)}, Batches: []engine.Batch{batch("worker-01")}},
+		"many": {Hosts: []engine.HostPlan{hostWithChanges("worker-01", reloadCrio, many...)}, Batches: []engine.Batch{batch("worker-01")}},
 		"actions": {Hosts: []engine.HostPlan{
-			changed("worker-01", slices.Concat([]engine.Action{{Type: engine.ReloadDaemon}}, trust[:1], reloadCrio, trust[1:], restartChrony[1:]), policy, chrony, ca),
-			staged, stops, changed("worker-04", reboot, image, unit), changed("worker-05", reloadCrio, policy),
+			hostWithChanges("worker-01", slices.Concat([]engine.Action{{Type: engine.ReloadDaemon}}, trust[:1], reloadCrio, trust[1:], restartChrony[1:]), policy, chrony, ca),
+			staged, stops, hostWithChanges("worker-04", reboot, image, unit), hostWithChanges("worker-05", reloadCrio, policy),
 		}, Lanes: []engine.Lane{{Hosts: []string{"worker-02"}}}, Batches: []engine.Batch{batch("worker-01", "worker-05"), batch("worker-02"), batch("worker-03"), batch("worker-04")}},
 		"drift": {
-			Hosts:   []engine.HostPlan{changed("worker-01", restartChrony, user("core"), drift(chrony)), changed("worker-02", restartChrony, drift(chrony))},
+			Hosts:   []engine.HostPlan{hostWithChanges("worker-01", restartChrony, userChange("core"), asDrift(chrony)), hostWithChanges("worker-02", restartChrony, asDrift(chrony))},
 			Batches: []engine.Batch{batch("worker-01"), batch("worker-02")},
-			Drift:   []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{drift(chrony)}}, {Host: "edge-02", Changes: []engine.Change{drift(chrony)}}, {Host: "edge-03", Changes: []engine.Change{drift(config("create", "file /etc/motd", noRule, reboot))}}},
+			Drift:   []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{asDrift(chrony)}}, {Host: "edge-02", Changes: []engine.Change{asDrift(chrony)}}, {Host: "edge-03", Changes: []engine.Change{asDrift(configChange("create", "file /etc/motd", noRule, reboot))}}},
 		},
-		"reboot-and-service": {Hosts: []engine.HostPlan{changed("worker-01", reboot,
+		"reboot-and-service": {Hosts: []engine.HostPlan{hostWithChanges("worker-01", reboot,
 			engine.Change{Resource: "reboot", Rule: "playbook: reboot", Task: true, Actions: reboot},
 			engine.Change{Resource: "restart chronyd.service", Rule: "playbook: chronyd", Task: true, Actions: restartChrony[1:]},
 		)}, Batches: []engine.Batch{batch("worker-01")}},
-		"drift-only": {Matching: []string{"edge-02", "edge-03"}, Drift: []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{drift(chrony)}}}},
+		"drift-only": {Matching: []string{"edge-02", "edge-03"}, Drift: []engine.HostDrift{{Host: "edge-01", Changes: []engine.Change{asDrift(chrony)}}}},
 	}
 }
 
@@ -123,7 +123,7 @@ func TestWriteConfigPlan(t *testing.T) {
 			if err := report.WritePlan(&b, p, report.Style{}, verbose); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "plan-config-"+name+suffix, b.String())
+			compareGolden(t, "plan-config-"+name+suffix, b.String())
 		}
 	}
 }
@@ -146,15 +146,15 @@ func TestStatusOfConfigs(t *testing.T) {
 	if err := report.WriteStatus(&b, s, report.Style{}, false); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "status-configs", b.String())
+	compareGolden(t, "status-configs", b.String())
 }
 
 // TestFoldedChangesTellApart: hosts that differ only in what is not shown are
 // not shown as one.
 func TestFoldedChangesTellApart(t *testing.T) {
 	changes := inDirectory("create", "/etc/containers/registries.d", 40)
-	other := append(slices.Clone(changes[:39]), config("create", "file /etc/containers/registries.d/other.yaml", changes[0].Rule, reloadCrio))
-	p := engine.Plan{Hosts: []engine.HostPlan{changed("worker-01", reloadCrio, changes...), changed("worker-02", reloadCrio, other...), changed("worker-03", reloadCrio, changes...)}}
+	other := append(slices.Clone(changes[:39]), configChange("create", "file /etc/containers/registries.d/other.yaml", changes[0].Rule, reloadCrio))
+	p := engine.Plan{Hosts: []engine.HostPlan{hostWithChanges("worker-01", reloadCrio, changes...), hostWithChanges("worker-02", reloadCrio, other...), hostWithChanges("worker-03", reloadCrio, changes...)}}
 	var b bytes.Buffer
 	if err := report.WritePlan(&b, p, report.Style{}, false); err != nil {
 		t.Fatal(err)

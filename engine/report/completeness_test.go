@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// seenPools are those of a site of 20 hosts, with that many in other states.
-func seenPools(worker map[engine.HostState]int, gpu engine.HostState) []engine.PoolStatus {
+// poolStatuses are those of a site of 20 hosts, with that many in other states.
+func poolStatuses(worker map[engine.HostState]int, gpu engine.HostState) []engine.PoolStatus {
 	updated := 12
 	counts := map[engine.HostState]int{}
 	for state, n := range worker {
@@ -24,20 +24,20 @@ func seenPools(worker map[engine.HostState]int, gpu engine.HostState) []engine.P
 	return list
 }
 
-func (s *script) incomplete(end engine.RunEnd) {
+func (s *script) endIncomplete(end engine.RunEnd) {
 	end.Complete = true
 	for _, p := range end.Pools {
 		end.Complete = end.Complete && p.Complete
 	}
-	s.add(engine.Event{Type: engine.RunEnded, End: &end})
+	s.addEvent(engine.Event{Type: engine.RunEnded, End: &end})
 }
 
-func (s *script) updates(hosts ...string) {
+func (s *script) updateHosts(hosts ...string) {
 	for _, h := range hosts {
-		at := s.step(h, "hold", s.at, time.Second, nil)
-		at = s.step(h, "wait for boot", at, time.Minute, nil)
-		s.step(h, "release", at, time.Second, nil)
-		s.add(engine.Event{Type: engine.HostDone, Host: h})
+		at := s.runStep(h, "hold", s.at, time.Second, nil)
+		at = s.runStep(h, "wait for boot", at, time.Minute, nil)
+		s.runStep(h, "release", at, time.Second, nil)
+		s.addEvent(engine.Event{Type: engine.HostDone, Host: h})
 	}
 }
 
@@ -56,85 +56,85 @@ func TestCompleteness(t *testing.T) {
 		for _, h := range hosts {
 			p.Hosts = append(p.Hosts, osPlan(h, "worker", "", ""))
 		}
-		s.add(engine.Event{Type: engine.Planned, Plan: &p})
+		s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
 	}
 	closed := "pool worker: outside its maintenance window for a batch of 30m (Sat 22:00-04:00 UTC); the next may begin on Sat 2026-11-21 22:00 UTC"
 	for name, tell := range map[string]func(s *script){
 		"end-complete": func(s *script) {
-			s.start("apply")
+			s.startRun("apply")
 			planned(s, nil, "worker-01", "worker-02")
-			s.updates("worker-01", "worker-02")
-			s.incomplete(engine.RunEnd{Reason: "every host matches", Updated: []string{"worker-01", "worker-02"}, Pools: seenPools(nil, engine.Updated)})
+			s.updateHosts("worker-01", "worker-02")
+			s.endIncomplete(engine.RunEnd{Reason: "every host matches", Updated: []string{"worker-01", "worker-02"}, Pools: poolStatuses(nil, engine.Updated)})
 		},
 		"end-incomplete": func(s *script) {
-			s.start("apply", "--yes")
+			s.startRun("apply", "--yes")
 			left := append(one("worker-03", engine.Held, "held by ann@bastion since 2026-11-21 07:00 UTC for \"fans\""), paused...)
 			left = append(left, one("worker-04", engine.Unreachable, "connect to 10.0.1.4:22: no route to host")...)
 			left = append(left, one("worker-05", engine.Unclear, "two deployments are booted")...)
 			left = append(left, one("worker-06", engine.RolledBack, "it was rolled back from bc30253b4147, which failed there; give it another OS, or try again with --retry-rolled-back")...)
 			planned(s, left, "worker-01", "worker-02")
-			s.updates("worker-01")
-			s.at = s.step("worker-02", "hold", s.at, time.Second, nil)
+			s.updateHosts("worker-01")
+			s.at = s.runStep("worker-02", "hold", s.at, time.Second, nil)
 			f := &engine.Failure{Host: "worker-02", Step: "wait for units", Cause: "crio.service has failed"}
-			s.step("worker-02", "wait for units", s.at, time.Minute, f)
-			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-02", Failure: f, HostOutcome: engine.RolledBackOutcome, Message: "it was rolled back to 1.0, and stays held"})
+			s.runStep("worker-02", "wait for units", s.at, time.Minute, f)
+			s.addEvent(engine.Event{Type: engine.HostFailed, Host: "worker-02", Failure: f, HostOutcome: engine.RolledBackOutcome, Message: "it was rolled back to 1.0, and stays held"})
 			end := engine.RunEnd{Exit: engine.ExitFailed, Reason: "incomplete: gpu-[0-4] are paused; worker-02 is not updated, because of a failure; worker-03 is held; worker-04 is unreachable; worker-05 is unclear; worker-06 is rolled back; holdfast plan says why"}
 			end.Updated, end.Failed = []string{"worker-01"}, []string{"worker-02"}
-			end.Pools = seenPools(map[engine.HostState]int{engine.HeldState: 1, engine.Unreached: 1, engine.Degraded: 3}, engine.PausedState)
-			s.incomplete(end)
+			end.Pools = poolStatuses(map[engine.HostState]int{engine.HeldState: 1, engine.Unreached: 1, engine.Degraded: 3}, engine.PausedState)
+			s.endIncomplete(end)
 		},
 		"end-paused": func(s *script) {
-			s.start("apply")
+			s.startRun("apply")
 			planned(s, paused, "worker-01")
-			s.updates("worker-01")
-			s.incomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: gpu-[0-4] are paused (the inventory pauses pool gpu)", Pools: seenPools(nil, engine.PausedState)})
+			s.updateHosts("worker-01")
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: gpu-[0-4] are paused (the inventory pauses pool gpu)", Pools: poolStatuses(nil, engine.PausedState)})
 		},
 		"end-closed": func(s *script) {
-			s.start("apply", "--yes")
+			s.startRun("apply", "--yes")
 			planned(s, one("worker-01", engine.Closed, closed))
-			s.step("worker-01", "stage", s.at, time.Minute, nil)
-			s.incomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-01 is waiting for a maintenance window (" + closed + ")", Pools: seenPools(map[engine.HostState]int{engine.Staged: 1}, engine.Updated)})
+			s.runStep("worker-01", "stage", s.at, time.Minute, nil)
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-01 is waiting for a maintenance window (" + closed + ")", Pools: poolStatuses(map[engine.HostState]int{engine.Staged: 1}, engine.Updated)})
 		},
 		"end-rolled-back": func(s *script) {
-			s.start("apply", "--yes")
+			s.startRun("apply", "--yes")
 			planned(s, one("worker-01", engine.RolledBack, "it was rolled back from bc30253b4147"))
-			s.incomplete(engine.RunEnd{Exit: engine.ExitFailed, Reason: "incomplete: worker-01 is rolled back (it was rolled back from bc30253b4147)", Pools: seenPools(map[engine.HostState]int{engine.Degraded: 1}, engine.Updated)})
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitFailed, Reason: "incomplete: worker-01 is rolled back (it was rolled back from bc30253b4147)", Pools: poolStatuses(map[engine.HostState]int{engine.Degraded: 1}, engine.Updated)})
 		},
 		"end-unfinished": func(s *script) {
-			s.start()
+			s.startRun()
 			p := engine.Plan{Unfinished: []engine.UnfinishedHost{{Host: "worker-01", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}, {Host: "worker-02", Reason: "runs ffe304ca31ef, and not bc30253b4147 of run r1"}}}
-			s.add(engine.Event{Type: engine.Planned, Plan: &p})
-			s.incomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "refused: an earlier roll-out has not reached every host", Pools: seenPools(map[engine.HostState]int{engine.Pending: 12}, engine.Pending)})
+			s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "refused: an earlier roll-out has not reached every host", Pools: poolStatuses(map[engine.HostState]int{engine.Pending: 12}, engine.Pending)})
 		},
 		"end-limit": func(s *script) {
-			s.start("apply", "-y", "-l", "x", "-lworker-01", "--limit=worker-01")
+			s.startRun("apply", "-y", "-l", "x", "-lworker-01", "--limit=worker-01")
 			planned(s, nil, "worker-01")
-			s.updates("worker-01")
-			s.incomplete(engine.RunEnd{Reason: "every host within the limit matches", Updated: []string{"worker-01"}, Pools: seenPools(map[engine.HostState]int{engine.Pending: 11}, engine.Updated)})
+			s.updateHosts("worker-01")
+			s.endIncomplete(engine.RunEnd{Reason: "every host within the limit matches", Updated: []string{"worker-01"}, Pools: poolStatuses(map[engine.HostState]int{engine.Pending: 11}, engine.Updated)})
 		},
 		"end-failed-held": func(s *script) {
-			s.start("apply", "-y", "-lworker*")
+			s.startRun("apply", "-y", "-lworker*")
 			planned(s, one("worker-03", engine.Held, "held by ann@bastion"), "worker-01")
 			f := &engine.Failure{Host: "worker-01", Step: "stage", Cause: "no space left on device"}
-			s.step("worker-01", "stage", s.at, time.Minute, f)
-			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f})
-			s.incomplete(engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device", Pools: seenPools(map[engine.HostState]int{engine.HeldState: 1, engine.Pending: 1}, engine.Updated)})
+			s.runStep("worker-01", "stage", s.at, time.Minute, f)
+			s.addEvent(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f})
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device", Pools: poolStatuses(map[engine.HostState]int{engine.HeldState: 1, engine.Pending: 1}, engine.Updated)})
 		},
 		"end-held-paused": func(s *script) {
-			s.start("apply", "-y")
+			s.startRun("apply", "-y")
 			planned(s, append(one("worker-03", engine.Held, "held by ann@bastion"), paused...))
-			s.incomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-03 is held (held by ann@bastion); gpu-[0-4] are paused (the inventory pauses pool gpu)", Pools: seenPools(map[engine.HostState]int{engine.HeldState: 1}, engine.PausedState)})
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "incomplete: worker-03 is held (held by ann@bastion); gpu-[0-4] are paused (the inventory pauses pool gpu)", Pools: poolStatuses(map[engine.HostState]int{engine.HeldState: 1}, engine.PausedState)})
 		},
 		"end-plays": func(s *script) {
-			s.start("apply", "restart.yaml")
+			s.startRun("apply", "restart.yaml")
 			planned(s, one("worker-01", engine.Blocked, "pool worker: no seat"), "worker-02")
 			planned(s, one("worker-03", engine.Held, "held by ann@bastion"), "worker-01")
-			s.updates("worker-02", "worker-01")
-			s.incomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "play restart: incomplete: worker-03 is held", Pools: seenPools(map[engine.HostState]int{engine.HeldState: 1}, engine.Updated)})
+			s.updateHosts("worker-02", "worker-01")
+			s.endIncomplete(engine.RunEnd{Exit: engine.ExitRefused, Reason: "play restart: incomplete: worker-03 is held", Pools: poolStatuses(map[engine.HostState]int{engine.HeldState: 1}, engine.Updated)})
 		},
 	} {
 		var s script
 		tell(&s)
-		golden(t, name, s.ending(t))
+		compareGolden(t, name, s.printEnding(t))
 	}
 }

@@ -15,57 +15,57 @@ type member struct {
 	at time.Time
 }
 
-func (m *member) step(host, name string, took time.Duration, f *engine.Failure) {
+func (m *member) runStep(host, name string, took time.Duration, f *engine.Failure) {
 	for _, e := range []engine.Event{{Type: engine.StepStarted}, {Type: engine.StepEnded, Failure: f}} {
 		e.Host, e.Cluster, e.Step, e.Kind = host, "main", name, kindOf[name]
 		m.s.at = m.at
-		m.s.add(e)
+		m.s.addEvent(e)
 		m.at = m.at.Add(took)
 	}
 }
 
-func (m *member) looked(healthy int, down ...string) {
+func (m *member) addSample(healthy int, down ...string) {
 	m.s.at = m.at
-	m.s.add(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
+	m.s.addEvent(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
 }
 
-// TestTheLeastIsWhatTheRunTookDown: a member that the run took down was down,
+// TestMembersTakenDownCount: a member that the run took down was down,
 // whether or not anybody looked meanwhile.
-func TestTheLeastIsWhatTheRunTookDown(t *testing.T) {
+func TestMembersTakenDownCount(t *testing.T) {
 	away := func(m *member, host string) {
-		m.step(host, "hold", time.Second, nil)
-		m.looked(3)
-		m.step(host, "finalize", time.Second, nil)
-		m.step(host, "wait for boot", 3*time.Second, nil) // shorter than between two samples
-		m.step(host, "wait for etcd", time.Second, nil)
-		m.step(host, "release", time.Second, nil)
+		m.runStep(host, "hold", time.Second, nil)
+		m.addSample(3)
+		m.runStep(host, "finalize", time.Second, nil)
+		m.runStep(host, "wait for boot", 3*time.Second, nil) // shorter than between two samples
+		m.runStep(host, "wait for etcd", time.Second, nil)
+		m.runStep(host, "release", time.Second, nil)
 	}
 	for name, tc := range map[string]struct {
 		tell func(m *member)
 		want string
 	}{
-		"nobody looked while it was away": {func(m *member) { away(m, "etcd-0"); m.looked(3); away(m, "etcd-1"); m.looked(3) }, "2 of 3 voters healthy at the least (quorum 2, 4 samples; taken down: etcd-[0-1])"},
-		"the sample says so, too":         {func(m *member) { away(m, "etcd-0"); m.looked(2, "etcd-0") }, "2 of 3 voters healthy at the least (quorum 2, 2 samples; taken down: etcd-0)"},
+		"nobody looked while it was away": {func(m *member) { away(m, "etcd-0"); m.addSample(3); away(m, "etcd-1"); m.addSample(3) }, "2 of 3 voters healthy at the least (quorum 2, 4 samples; taken down: etcd-[0-1])"},
+		"the sample says so, too":         {func(m *member) { away(m, "etcd-0"); m.addSample(2, "etcd-0") }, "2 of 3 voters healthy at the least (quorum 2, 2 samples; taken down: etcd-0)"},
 		"another is down as well": {func(m *member) {
-			m.looked(2, "etcd-2")
-			m.step("etcd-0", "finalize", time.Second, nil)
+			m.addSample(2, "etcd-2")
+			m.runStep("etcd-0", "finalize", time.Second, nil)
 		}, "1 of 3 voters healthy at the least"},
 		"it is the one that is down": {func(m *member) {
-			m.looked(2, "etcd-0")
-			m.step("etcd-0", "finalize", time.Second, nil)
+			m.addSample(2, "etcd-0")
+			m.runStep("etcd-0", "finalize", time.Second, nil)
 		}, "2 of 3 voters healthy at the least"},
 		"it refused to go down": {func(m *member) {
-			m.looked(3)
-			m.step("etcd-0", "finalize", time.Second, &engine.Failure{Host: "etcd-0", Step: "finalize", Cause: "not staged any more", Kind: engine.ChangedFailure})
+			m.addSample(3)
+			m.runStep("etcd-0", "finalize", time.Second, &engine.Failure{Host: "etcd-0", Step: "finalize", Cause: "not staged any more", Kind: engine.ChangedFailure})
 		}, "3 of 3 voters healthy at the least (quorum 2, 1 sample)"},
-		"nothing was taken down": {func(m *member) { m.step("etcd-0", "hold", time.Second, nil); m.looked(3) }, "3 of 3 voters healthy at the least (quorum 2, 1 sample)"},
+		"nothing was taken down": {func(m *member) { m.runStep("etcd-0", "hold", time.Second, nil); m.addSample(3) }, "3 of 3 voters healthy at the least (quorum 2, 1 sample)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s script
-			s.start("apply")
+			s.startRun("apply")
 			tc.tell(&member{&s, began})
-			s.end(engine.ExitOK, "every host matches")
-			if got := s.ending(t); !strings.Contains(got, "etcd main: "+tc.want) {
+			s.endRun(engine.ExitOK, "every host matches")
+			if got := s.printEnding(t); !strings.Contains(got, "etcd main: "+tc.want) {
 				t.Errorf("it ends with\n%s\nwithout %q", got, tc.want)
 			}
 		})

@@ -15,7 +15,7 @@ import (
 func TestWritePlanSteps(t *testing.T) {
 	none, two := 0, 2
 	pool := engine.Gate{Name: "pool", Command: "ready"}
-	p := plan()
+	p := examplePlan()
 	p.Batches = p.Batches[:1]
 	p.Batches[0].Before = []engine.Step{{Name: "gate pool", On: engine.Bastion, Do: engine.Op{Gate: &pool}}}
 	p.Batches[0].After = p.Batches[0].Before

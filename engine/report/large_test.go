@@ -56,14 +56,14 @@ func TestWriteLargePlan(t *testing.T) {
 	if err := report.WritePlan(&b, largePlan(), report.Style{}, false); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "plan-large", b.String())
+	compareGolden(t, "plan-large", b.String())
 }
 
 // BenchmarkWriteConfigPlan shows a plan of many hosts with many changes each.
 func BenchmarkWriteConfigPlan(b *testing.B) {
 	var p engine.Plan
 	for i := range 500 {
-		p.Hosts = append(p.Hosts, changed(fmt.Sprintf("worker-%03d", i), reloadCrio, inDirectory("create", "/etc/containers/registries.d", 500)...))
+		p.Hosts = append(p.Hosts, hostWithChanges(fmt.Sprintf("worker-%03d", i), reloadCrio, inDirectory("create", "/etc/containers/registries.d", 500)...))
 	}
 	for b.Loop() {
 		if err := report.WritePlan(io.Discard, p, report.Style{}, false); err != nil {

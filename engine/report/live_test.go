@@ -36,7 +36,7 @@ func showLive(how string) {
 	signal.Notify(caught, os.Interrupt)
 	live := report.NewLive(os.Stdout, report.Style{Colour: true}, false)
 	defer live.Close()
-	for _, e := range aRun() {
+	for _, e := range exampleRun() {
 		if err := live.Emit(e); err != nil {
 			os.Exit(1)
 		}
@@ -73,8 +73,8 @@ type terminal struct {
 	seen   bytes.Buffer
 }
 
-// onTerminal starts this test binary as that child, on a terminal of its own.
-func onTerminal(t *testing.T, how string) *terminal {
+// startOnTerminal starts this test binary as that child, on a terminal of its own.
+func startOnTerminal(t *testing.T, how string) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -111,8 +111,8 @@ func onTerminal(t *testing.T, how string) *terminal {
 	return &terminal{t: t, master: master, cmd: cmd, before: *before}
 }
 
-// await reads until the terminal was sent that text.
-func (p *terminal) await(text string) {
+// awaitText reads until the terminal was sent that text.
+func (p *terminal) awaitText(text string) {
 	p.t.Helper()
 	buf := make([]byte, 4096)
 	for !strings.Contains(p.seen.String(), text) {
@@ -124,16 +124,16 @@ func (p *terminal) await(text string) {
 	}
 }
 
-func (p *terminal) press(keys string) {
+func (p *terminal) pressKey(keys string) {
 	p.t.Helper()
 	if _, err := p.master.WriteString(keys); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// rest reads to the end and gives everything that was sent, and checks that
+// readRest reads to the end and gives everything that was sent, and checks that
 // the terminal is as it was.
-func (p *terminal) rest() string {
+func (p *terminal) readRest() string {
 	p.t.Helper()
 	after, err := unix.IoctlGetTermios(int(p.master.Fd()), unix.TCGETS)
 	if err != nil || *after != p.before {
@@ -162,14 +162,14 @@ var (
 // TestLiveLeavesCtrlC: Ctrl-C is a signal to the program, the first and the
 // second, and not a key that somebody swallows.
 func TestLiveLeavesCtrlC(t *testing.T) {
-	p := onTerminal(t, "signals")
-	p.await("wait for boot")
-	p.press("\x03")
-	p.await("the board lives")
-	p.press("\x03")
-	p.await("ended")
-	p.press("\x03")
-	seen := strings.TrimSpace(strings.ReplaceAll(clock.ReplaceAllString(onScreen(p.rest()), ""), "^C", ""))
+	p := startOnTerminal(t, "signals")
+	p.awaitText("wait for boot")
+	p.pressKey("\x03")
+	p.awaitText("the board lives")
+	p.pressKey("\x03")
+	p.awaitText("ended")
+	p.pressKey("\x03")
+	seen := strings.TrimSpace(strings.ReplaceAll(clock.ReplaceAllString(onScreen(p.readRest()), ""), "^C", ""))
 	if want := "etcd-1, worker-01\nstopping softly\nstopping at once\nended"; !strings.HasSuffix(seen, want) {
 		t.Errorf("the board is not gone, or took lines with it:\n%s", seen)
 	}
@@ -177,29 +177,29 @@ func TestLiveLeavesCtrlC(t *testing.T) {
 
 // TestLiveRestores: a panic and a kill leave the terminal as it was.
 func TestLiveRestores(t *testing.T) {
-	p := onTerminal(t, "panic")
-	p.await("panic: a bug")
-	if seen := onScreen(p.rest()); strings.Contains(seen, "[....") {
+	p := startOnTerminal(t, "panic")
+	p.awaitText("panic: a bug")
+	if seen := onScreen(p.readRest()); strings.Contains(seen, "[....") {
 		t.Errorf("the board is not gone:\n%s", seen)
 	}
-	p = onTerminal(t, "kill")
-	p.await("wait for boot")
-	p.await("\x1b[?25h")
+	p = startOnTerminal(t, "kill")
+	p.awaitText("wait for boot")
+	p.awaitText("\x1b[?25h")
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.rest()
+	p.readRest()
 }
 
-// stuck is a terminal that takes nothing from when the board is there, as
+// stuckTerminal is a terminal that takes nothing from when the board is there, as
 // after Ctrl-S, until it is let go.
-type stuck struct {
+type stuckTerminal struct {
 	blocked, open chan struct{}
 	once          sync.Once
 	bytes.Buffer
 }
 
-func (s *stuck) Write(b []byte) (int, error) {
+func (s *stuckTerminal) Write(b []byte) (int, error) {
 	if strings.Contains(s.String(), "staging") {
 		s.once.Do(func() { close(s.blocked) })
 		<-s.open
@@ -210,9 +210,9 @@ func (s *stuck) Write(b []byte) (int, error) {
 // TestLiveNeverWaits: a terminal that takes nothing holds up no event, and
 // misses none.
 func TestLiveNeverWaits(t *testing.T) {
-	out := &stuck{blocked: make(chan struct{}), open: make(chan struct{})}
+	out := &stuckTerminal{blocked: make(chan struct{}), open: make(chan struct{})}
 	live := report.NewLive(out, report.Style{}, false)
-	events := aRun()
+	events := exampleRun()
 	for _, e := range events[:len(events)-1] {
 		if err := live.Emit(e); err != nil {
 			t.Fatal(err)
@@ -236,13 +236,13 @@ func TestLiveNeverWaits(t *testing.T) {
 	}
 }
 
-// broken is a terminal that goes away.
-type broken struct {
+// brokenTerminal is a terminal that goes away.
+type brokenTerminal struct {
 	bytes.Buffer
 	after int
 }
 
-func (b *broken) Write(p []byte) (int, error) {
+func (b *brokenTerminal) Write(p []byte) (int, error) {
 	if b.after--; b.after < 0 {
 		return 0, io.ErrClosedPipe
 	}
@@ -253,8 +253,8 @@ func (b *broken) Write(p []byte) (int, error) {
 // at whatever moment.
 func TestLiveOutlivesItsTerminal(t *testing.T) {
 	for after := range 12 {
-		live := report.NewLive(&broken{after: after}, report.Style{}, false)
-		for _, e := range aRun() {
+		live := report.NewLive(&brokenTerminal{after: after}, report.Style{}, false)
+		for _, e := range exampleRun() {
 			_ = live.Emit(e)
 		}
 		live.Close()

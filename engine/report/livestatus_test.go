@@ -14,8 +14,8 @@ import (
 	"holdfast/engine/report"
 )
 
-// staging is a run in the middle of its staging.
-func staging() []engine.Event {
+// stagingRun is a run in the middle of its staging.
+func stagingRun() []engine.Event {
 	p := largePlan()
 	p.Hosts = p.Hosts[:9]
 	return []engine.Event{
@@ -30,9 +30,9 @@ func staging() []engine.Event {
 	}
 }
 
-// rolling is a run of which 14 hosts are away, some have failed, and a member
+// rollingRun is a run of which 14 hosts are away, some have failed, and a member
 // of etcd is away, too.
-func rolling() []engine.Event {
+func rollingRun() []engine.Event {
 	p := engine.Plan{}
 	for _, h := range []string{"etcd-0", "etcd-1", "etcd-2"} {
 		p.Hosts = append(p.Hosts, osPlan(h, "etcd", "main", ""))
@@ -64,8 +64,8 @@ func rolling() []engine.Event {
 	return events
 }
 
-// pools is a run over many pools.
-func pools() []engine.Event {
+// manyPoolsRun is a run over many pools.
+func manyPoolsRun() []engine.Event {
 	p := engine.Plan{}
 	for i := range 9 {
 		p.Hosts = append(p.Hosts, osPlan(fmt.Sprintf("h-%d", i), fmt.Sprintf("pool-%d", i), "", ""))
@@ -73,18 +73,18 @@ func pools() []engine.Event {
 	return []engine.Event{{Type: engine.Planned, Plan: &p}, {Type: engine.HostDone, Host: "h-3"}, {Type: engine.StepStarted, Step: "gate ceph", Time: began}}
 }
 
-// writing is a run that writes to many hosts; only one of them is disrupted.
-func writing() []engine.Event {
-	events := quietRun()[:3]
+// writingRun is a run that writes to many hosts; only one of them is disrupted.
+func writingRun() []engine.Event {
+	events := nonDisruptiveRun()[:3]
 	for _, hp := range events[1].Plan.Hosts[:6] {
 		events = append(events, engine.Event{Type: engine.StepStarted, Host: hp.Host, Step: "write", Time: began})
 	}
 	return append(events, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "hold", Kind: engine.HoldStep, Time: began}, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "write", Time: began})
 }
 
-// soaking is a run that waits until its canaries have run for long enough,
+// soakingRun is a run that waits until its canaries have run for long enough,
 // while hosts of another pool are staged for their window.
-func soaking() []engine.Event {
+func soakingRun() []engine.Event {
 	p := rollingPlan()
 	return []engine.Event{
 		{Type: engine.Planned, Plan: &p},
@@ -147,22 +147,22 @@ func TestBoardOfPlays(t *testing.T) {
 
 // TestBoard draws runs on terminals of three widths, and on a low one.
 func TestBoard(t *testing.T) {
-	for name, events := range map[string][]engine.Event{"board-staging": staging(), "board-rolling": rolling(), "board-pools": pools(), "board-quiet": writing(), "board-soaking": soaking()} {
+	for name, events := range map[string][]engine.Event{"board-staging": stagingRun(), "board-rolling": rollingRun(), "board-pools": manyPoolsRun(), "board-quiet": writingRun(), "board-soaking": soakingRun()} {
 		var got strings.Builder
 		for _, on := range []struct{ width, height int }{{40, 24}, {80, 24}, {200, 50}, {80, 6}} {
 			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, report.Board(events, on.width, on.height, began.Add(5*time.Minute)))
 		}
-		golden(t, name, got.String())
+		compareGolden(t, name, got.String())
 	}
 }
 
 // TestBoardFits: on every terminal, at every moment of a run, and whatever
 // hosts say, the board leaves a line free and does nothing to the terminal.
 func TestBoardFits(t *testing.T) {
-	e := poisoned[engine.Event]()
-	hostiles := append(rolling(), engine.Event{Type: engine.StepStarted, Host: hostile, Step: hostile}, engine.Event{Type: engine.StepProgress, Host: hostile, Step: hostile, Message: hostile},
+	e := hostileValue[engine.Event]()
+	hostiles := append(rollingRun(), engine.Event{Type: engine.StepStarted, Host: hostile, Step: hostile}, engine.Event{Type: engine.StepProgress, Host: hostile, Step: hostile, Message: hostile},
 		engine.Event{Type: engine.EtcdSampled, Cluster: hostile, Etcd: e.Etcd}, engine.Event{Type: engine.EtcdSampled, Cluster: "x", Etcd: &engine.Sample{Problems: []string{hostile}}})
-	runs := [][]engine.Event{staging(), soaking(), rolling(), pools(), writing(), aRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
+	runs := [][]engine.Event{stagingRun(), soakingRun(), rollingRun(), manyPoolsRun(), writingRun(), exampleRun(), hostiles, {{Type: engine.Planned, Plan: e.Plan}}}
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SampledFrom(runs).Draw(t, "run")
 		events = events[:rapid.IntRange(0, len(events)).Draw(t, "events")]

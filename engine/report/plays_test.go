@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/report"
 )
 
-// play begins one that does something to these hosts.
-func (s *script) play(name, does string, hosts ...string) {
+// beginPlay begins one that does something to these hosts.
+func (s *script) beginPlay(name, does string, hosts ...string) {
 	p := engine.Plan{Total: 3, Play: name}
 	for _, h := range hosts {
 		hp := osPlan(h, "worker", "", "")
@@ -20,24 +20,24 @@ func (s *script) play(name, does string, hosts ...string) {
 		}
 		p.Hosts = append(p.Hosts, hp)
 	}
-	s.add(engine.Event{Type: engine.Planned, Plan: &p})
+	s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
 }
 
-// reboots holds a host, is away for that long, and releases it.
-func (s *script) reboots(host string, away time.Duration) {
-	at := s.step(host, "hold", s.at, time.Second, nil)
-	at = s.step(host, "reboot", at, time.Second, nil)
-	at = s.step(host, "wait for boot", at, away-time.Second, nil)
-	s.step(host, "release", at, time.Second, nil)
-	s.add(engine.Event{Type: engine.HostDone, Host: host})
+// rebootHost holds a host, is away for that long, and releases it.
+func (s *script) rebootHost(host string, away time.Duration) {
+	at := s.runStep(host, "hold", s.at, time.Second, nil)
+	at = s.runStep(host, "reboot", at, time.Second, nil)
+	at = s.runStep(host, "wait for boot", at, away-time.Second, nil)
+	s.runStep(host, "release", at, time.Second, nil)
+	s.addEvent(engine.Event{Type: engine.HostDone, Host: host})
 }
 
-// fails has a host fail while it is held.
-func (s *script) fails(host, step, cause, became string) {
+// failHost has a host fail while it is held.
+func (s *script) failHost(host, step, cause, became string) {
 	f := &engine.Failure{Host: host, Step: step, Cause: cause}
-	s.step(host, "hold", s.at, time.Second, nil)
-	s.step(host, step, s.at, time.Second, f)
-	s.add(engine.Event{Type: engine.HostFailed, Host: host, Failure: f, Message: became})
+	s.runStep(host, "hold", s.at, time.Second, nil)
+	s.runStep(host, step, s.at, time.Second, f)
+	s.addEvent(engine.Event{Type: engine.HostFailed, Host: host, Failure: f, Message: became})
 }
 
 // TestPlaysEnd: the end of a playbook tells of each host what all plays did to
@@ -45,49 +45,49 @@ func (s *script) fails(host, step, cause, became string) {
 func TestPlaysEnd(t *testing.T) {
 	for name, tell := range map[string]func(s *script){
 		"end-second-play": func(s *script) {
-			s.start("apply", "night.yaml")
-			s.play("upgrade", "", "worker-01", "worker-02")
-			s.reboots("worker-01", time.Minute)
-			s.reboots("worker-02", time.Minute)
-			s.play("journald", "restart systemd-journald.service", "worker-01", "worker-02")
-			s.fails("worker-01", "service systemd-journald.service", "exit status 1", "it stays held, with the reason in its hold")
-			s.add(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}}})
+			s.startRun("apply", "night.yaml")
+			s.beginPlay("upgrade", "", "worker-01", "worker-02")
+			s.rebootHost("worker-01", time.Minute)
+			s.rebootHost("worker-02", time.Minute)
+			s.beginPlay("journald", "restart systemd-journald.service", "worker-01", "worker-02")
+			s.failHost("worker-01", "service systemd-journald.service", "exit status 1", "it stays held, with the reason in its hold")
+			s.addEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: service systemd-journald.service: exit status 1", Updated: []string{"worker-02"}, Failed: []string{"worker-01"}, NotBegun: []string{"reboot", "tidy up"}}})
 		},
 		"end-two-reboots": func(s *script) {
-			s.start("apply", "twice.yaml")
-			s.play("one", "reboot", "worker-01")
-			s.reboots("worker-01", 20*time.Second)
+			s.startRun("apply", "twice.yaml")
+			s.beginPlay("one", "reboot", "worker-01")
+			s.rebootHost("worker-01", 20*time.Second)
 			s.at = s.at.Add(time.Hour)
-			s.play("two", "reboot", "worker-01")
-			s.reboots("worker-01", 30*time.Second)
-			s.end(engine.ExitOK, "the playbook is done; holdfast status says whether every host matches")
+			s.beginPlay("two", "reboot", "worker-01")
+			s.rebootHost("worker-01", 30*time.Second)
+			s.endRun(engine.ExitOK, "the playbook is done; holdfast status says whether every host matches")
 		},
 		"end-held-in-second-play": func(s *script) {
-			s.start("apply", "twice.yaml")
-			s.play("one", "reboot", "worker-01")
-			s.reboots("worker-01", 20*time.Second)
+			s.startRun("apply", "twice.yaml")
+			s.beginPlay("one", "reboot", "worker-01")
+			s.rebootHost("worker-01", 20*time.Second)
 			p := engine.Plan{Total: 3, Play: "two", Excluded: []engine.Exclusion{{Host: "worker-01", Kind: engine.Held, Reason: "held by ann@bastion"}}}
-			s.add(engine.Event{Type: engine.Planned, Plan: &p})
-			s.end(engine.ExitRefused, "play two: incomplete: worker-01 is held")
+			s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
+			s.endRun(engine.ExitRefused, "play two: incomplete: worker-01 is held")
 		},
 		"end-went-back": func(s *script) {
-			s.start("apply")
-			s.play("", "", "worker-01")
-			at := s.step("worker-01", "hold", s.at, time.Second, nil)
-			at = s.step("worker-01", "finalize", at, time.Second, nil)
-			at = s.step("worker-01", "wait for boot", at, 20*time.Second, nil)
+			s.startRun("apply")
+			s.beginPlay("", "", "worker-01")
+			at := s.runStep("worker-01", "hold", s.at, time.Second, nil)
+			at = s.runStep("worker-01", "finalize", at, time.Second, nil)
+			at = s.runStep("worker-01", "wait for boot", at, 20*time.Second, nil)
 			f := &engine.Failure{Host: "worker-01", Step: "wait for units", Cause: "crio.service has failed"}
-			at = s.step("worker-01", "wait for units", at, time.Hour, f)
-			at = s.step("worker-01", "roll back", at, time.Second, nil)
-			at = s.step("worker-01", "wait for the previous OS", at, 30*time.Second, nil)
-			s.step("worker-01", "release", at, time.Second, nil)
-			s.add(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, HostOutcome: engine.RolledBackOutcome, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
-			s.end(engine.ExitFailed, f.Error())
+			at = s.runStep("worker-01", "wait for units", at, time.Hour, f)
+			at = s.runStep("worker-01", "roll back", at, time.Second, nil)
+			at = s.runStep("worker-01", "wait for the previous OS", at, 30*time.Second, nil)
+			s.runStep("worker-01", "release", at, time.Second, nil)
+			s.addEvent(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f, HostOutcome: engine.RolledBackOutcome, Message: "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed"})
+			s.endRun(engine.ExitFailed, f.Error())
 		},
 	} {
 		var s script
 		tell(&s)
-		golden(t, name, s.ending(t))
+		compareGolden(t, name, s.printEnding(t))
 	}
 }
 
@@ -102,7 +102,7 @@ func TestPlayShowsItsCommands(t *testing.T) {
 		run("mark", "touch /run/mark;\necho done"),
 		{Name: "drain", On: "worker-01", Do: engine.Op{Command: &engine.Local{Command: "kubectl drain worker-01"}}},
 		{Name: "finalize", On: "worker-01", Do: engine.Op{Exec: &engine.Exec{Script: "set -eu\nfinalize"}}},
-		gate("ceph", "worker-01", engine.Gate{HostCommand: "ceph health"}),
+		gateStep("ceph", "worker-01", engine.Gate{HostCommand: "ceph health"}),
 		run("long", strings.Repeat("a long command ", 20)),
 		run("systemctl restart a", "systemctl restart a"),
 	}
@@ -111,5 +111,5 @@ func TestPlayShowsItsCommands(t *testing.T) {
 	if err := report.WritePlan(&b, p, report.Style{}, false); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "plan-play", b.String())
+	compareGolden(t, "plan-play", b.String())
 }

@@ -14,8 +14,8 @@ import (
 	"holdfast/engine/report"
 )
 
-// redacted is an event after redaction.
-func redacted(t *testing.T, e engine.Event, secrets ...string) engine.Event {
+// redactEvent is an event after redaction.
+func redactEvent(t *testing.T, e engine.Event, secrets ...string) engine.Event {
 	t.Helper()
 	var got engine.Event
 	sink := sinkFunc(func(clean engine.Event) error { got = clean; return nil })
@@ -31,7 +31,7 @@ func redacted(t *testing.T, e engine.Event, secrets ...string) engine.Event {
 func TestRedactKeepsTheRunGoing(t *testing.T) {
 	for _, secret := range []string{"", "0", "s", "m", "2026", "T", "stage", "step-ended", "true", "null", `"`, `\`} {
 		e := engine.Event{Schema: 1, Seq: 10, Time: began, Run: "r", Type: engine.StepEnded, Took: engine.Duration(90 * time.Minute), Message: "m", Etcd: &engine.Sample{Voters: 10}}
-		got := redacted(t, e, secret)
+		got := redactEvent(t, e, secret)
 		if got.Type != e.Type || got.Took != e.Took || !got.Time.Equal(e.Time) || got.Seq != 10 || got.Etcd.Voters != 10 {
 			t.Errorf("with %q: %+v", secret, got)
 		}
@@ -51,7 +51,7 @@ func TestRedactOtherSpellings(t *testing.T) {
 		"-----BEGIN-----\nhunter2hunter2\nhunter2rabbits\n": {"hunter2hunter2", "+ hunter2rabbits"},
 	} {
 		for _, s := range said {
-			if got := redacted(t, engine.Event{Message: s}, secret); strings.Contains(got.Message, "hunter2") {
+			if got := redactEvent(t, engine.Event{Message: s}, secret); strings.Contains(got.Message, "hunter2") {
 				t.Errorf("%q is shown as %q", secret, got.Message)
 			}
 		}
@@ -60,7 +60,7 @@ func TestRedactOtherSpellings(t *testing.T) {
 
 // TestRedactChangesNothing: what it is given stays as it is; others hold it.
 func TestRedactChangesNothing(t *testing.T) {
-	p := plan()
+	p := examplePlan()
 	before, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
@@ -86,12 +86,12 @@ func TestRedactEverywhere(t *testing.T) {
 		secret := rapid.StringN(1, 40, 80).Draw(r, "secret") + "#hunter2"
 		around := rapid.StringOfN(rapid.RuneFrom([]rune("ab/ é\n\"'")), 0, 5, -1)
 		text := around.Draw(r, "before") + secret + around.Draw(r, "after")
-		e := filled[engine.Event](text)
+		e := filledValue[engine.Event](text)
 		clean, err := report.RedactPlan(*e.Plan, []string{secret})
 		if err != nil {
 			r.Fatal(err)
 		}
-		for _, v := range []any{redacted(t, e, secret), clean} {
+		for _, v := range []any{redactEvent(t, e, secret), clean} {
 			shown, err := json.Marshal(v)
 			if err != nil || strings.Contains(string(shown), "hunter2") || !strings.Contains(string(shown), "(sensitive)") {
 				r.Fatalf("%q is shown: %s %v", secret, shown, err)
@@ -103,7 +103,7 @@ func TestRedactEverywhere(t *testing.T) {
 // TestRedactLeavesData: files for hosts, which are in no output, are neither
 // read nor copied: a plan may have gigabytes of them.
 func TestRedactLeavesData(t *testing.T) {
-	p := engine.Plan{Hosts: []engine.HostPlan{changed("w-1", reloadCrio, user("core"))}}
+	p := engine.Plan{Hosts: []engine.HostPlan{hostWithChanges("w-1", reloadCrio, userChange("core"))}}
 	clean := report.HideSensitive(p, []string{"hunter2", "u"})
 	was, is := p.Hosts[0].Sequence[0].Do.Exec.Uploads[0].Data, clean.Hosts[0].Sequence[0].Do.Exec.Uploads[0].Data
 	if len(is) == 0 || &was[0] != &is[0] {

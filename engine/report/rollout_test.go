@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/report"
 )
 
-func gate(name, on string, g engine.Gate) engine.Step {
+func gateStep(name, on string, g engine.Gate) engine.Step {
 	g.Name = name
 	return engine.Step{Name: "gate " + name, On: on, Do: engine.Op{Gate: &g}, Timeout: engine.Duration(5 * time.Minute)}
 }
@@ -19,8 +19,8 @@ func gate(name, on string, g engine.Gate) engine.Step {
 // rollingPlan has a canary, a soak, gates, a window, and a way back.
 func rollingPlan() engine.Plan {
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 20, Play: "upgrade the workers", Matching: []string{"etcd-0"}}
-	ceph := gate("ceph", engine.Bastion, engine.Gate{Command: "ceph health | grep -q HEALTH_OK"})
-	p.Start = []engine.Step{gate("no alerts", engine.Bastion, engine.Gate{PromQL: &engine.PromQLGate{URL: "http://prom.example:9090", Query: "absent(ALERTS)"}})}
+	ceph := gateStep("ceph", engine.Bastion, engine.Gate{Command: "ceph health | grep -q HEALTH_OK"})
+	p.Start = []engine.Step{gateStep("no alerts", engine.Bastion, engine.Gate{PromQL: &engine.PromQLGate{URL: "http://prom.example:9090", Query: "absent(ALERTS)"}})}
 	worker := func(i int) string {
 		name := fmt.Sprintf("worker-%02d", i)
 		hp := osPlan(name, "worker", "", "")
@@ -31,7 +31,7 @@ func rollingPlan() engine.Plan {
 	}
 	p.Batches = []engine.Batch{{Pools: []string{"worker"}, Hosts: []string{worker(1)}, Canaries: []string{"worker"}, Before: []engine.Step{ceph}}}
 	for i := range 5 {
-		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{worker(2*i + 2), worker(2*i + 3)}, After: []engine.Step{gate("console", engine.Bastion, engine.Gate{HTTP: &engine.HTTPGate{URL: "https://{pool}.example/healthz"}})}})
+		p.Batches = append(p.Batches, engine.Batch{Pools: []string{"worker"}, Hosts: []string{worker(2*i + 2), worker(2*i + 3)}, After: []engine.Step{gateStep("console", engine.Bastion, engine.Gate{HTTP: &engine.HTTPGate{URL: "https://{pool}.example/healthz"}})}})
 	}
 	p.Batches[1].Soak = engine.Duration(10 * time.Minute)
 	closed := "pool edge: outside its maintenance window for a batch of 30m (Sat 22:00-04:00 Europe/Berlin); the next may begin on Sat 2026-11-21 22:00 CET"
@@ -95,7 +95,7 @@ func TestWriteRollout(t *testing.T) {
 		if err := report.WritePlan(&b, c.plan, report.Style{}, c.verbose); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.String())
+		compareGolden(t, name, b.String())
 	}
 }
 

@@ -16,9 +16,9 @@ var kindOf = map[string]engine.StepKind{
 	"wait for boot": engine.BootStep, "wait for the previous OS": engine.BootStep, "wait for etcd": engine.EtcdStep,
 }
 
-// aRun is the events of a run in which one host is updated and one fails.
-func aRun() []engine.Event {
-	p := plan()
+// exampleRun is the events of a run in which one host is updated and one fails.
+func exampleRun() []engine.Event {
+	p := examplePlan()
 	at := began
 	var events []engine.Event
 	add := func(after time.Duration, e engine.Event) {
@@ -65,17 +65,17 @@ func TestPlain(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		p.W = &b
-		emit(t, &p)
-		golden(t, name, b.String())
+		emitAll(t, &p)
+		compareGolden(t, name, b.String())
 		if strings.Contains(b.String(), "\x1b") {
 			t.Errorf("%s: what a host said reaches the terminal as it is", name)
 		}
 	}
 }
 
-func emit(t *testing.T, s report.Sink) {
+func emitAll(t *testing.T, s report.Sink) {
 	t.Helper()
-	for _, e := range aRun() {
+	for _, e := range exampleRun() {
 		if err := s.Emit(e); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestCanaryLines(t *testing.T) {
 func TestLive(t *testing.T) {
 	var out bytes.Buffer
 	live := report.NewLive(&out, report.Style{}, true)
-	emit(t, live)
+	emitAll(t, live)
 	live.Close()
 	text := out.String()
 	if strings.Contains(text, "$p") {

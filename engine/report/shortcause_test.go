@@ -10,15 +10,15 @@ import (
 	"holdfast/engine/report"
 )
 
-// long is a cause of many lines, such as a policy that was asked, of which each
+// longCause is a cause of many lines, such as a policy that was asked, of which each
 // is long.
-func long() string {
+func longCause() string {
 	return "the first line says it" + strings.Repeat("\nand another line that nobody reads twice", 40)
 }
 
-// printed are the lines of a run of these events, and of them those from its
+// printRun are the lines of a run of these events, and of them those from its
 // summary on.
-func printed(t *testing.T, events []engine.Event, terse bool) (all, end string) {
+func printRun(t *testing.T, events []engine.Event, terse bool) (all, end string) {
 	t.Helper()
 	var b bytes.Buffer
 	p := report.Plain{W: &b, Short: true, Terse: terse}
@@ -41,23 +41,23 @@ func TestCauseOnce(t *testing.T) {
 		reason  string // after "HOST: STEP: CAUSE"
 		short   string
 	}{
-		"of many lines":       {engine.Failure{Step: "finalize", Cause: long(), Stderr: "error: no\nspace left"}, "", "finalize: the first line says it …"},
+		"of many lines":       {engine.Failure{Step: "finalize", Cause: longCause(), Stderr: "error: no\nspace left"}, "", "finalize: the first line says it …"},
 		"of one long line":    {engine.Failure{Step: "wait for units", Cause: strings.Repeat("one.service has failed; ", 40)}, "; 3 hosts have failed", strings.Repeat("one.service has failed; ", 8)},
 		"a status alone":      {engine.Failure{Step: "stage", Cause: "exit status 5", Stderr: "the end of the log:\nerror: HTTP 404\nexit status 5", Hint: "look at the server"}, "", "stage: exit status 5: error: HTTP 404\n      hint: look at the server\n"},
 		"short, with a hint":  {engine.Failure{Step: "drain", Cause: "no answer", Hint: "ask it"}, "", "worker-01 failed at drain\n      hint: ask it\n"},
 		"short, and it is it": {engine.Failure{Step: "drain", Cause: "no answer"}, "", "exit 3: worker-01: drain: no answer\n"},
 	} {
-		p := plan()
+		p := examplePlan()
 		f := c.failure
 		f.Host = "worker-01"
 		var s script
-		s.start("apply")
-		s.add(engine.Event{Type: engine.Planned, Plan: &p})
-		s.step(f.Host, f.Step, began, time.Minute, &f)
-		s.add(engine.Event{Type: engine.HostFailed, Host: f.Host, Failure: &f, Message: "it stays held"})
-		s.end(engine.ExitFailed, f.Error()+c.reason)
+		s.startRun("apply")
+		s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
+		s.runStep(f.Host, f.Step, began, time.Minute, &f)
+		s.addEvent(engine.Event{Type: engine.HostFailed, Host: f.Host, Failure: &f, Message: "it stays held"})
+		s.endRun(engine.ExitFailed, f.Error()+c.reason)
 		for _, terse := range []bool{false, true} {
-			all, end := printed(t, s.events, terse)
+			all, end := printRun(t, s.events, terse)
 			before := strings.TrimSuffix(all, end)
 			for line := range strings.Lines(f.Cause + "\n" + f.Stderr) {
 				if !strings.Contains(before, strings.TrimSpace(line)) {
@@ -78,15 +78,15 @@ func TestCauseOnce(t *testing.T) {
 
 // TestCauseOfNoHost: what fails on no host is told where it happens, too.
 func TestCauseOfNoHost(t *testing.T) {
-	p := plan()
+	p := examplePlan()
 	f := &engine.Failure{Step: "gate ceph", Cause: "not done within 5m0s: exit status 1: HEALTH_WARN", Command: "ceph health", Stderr: "HEALTH_WARN\n1 osd down"}
 	var s script
-	s.start("apply")
-	s.add(engine.Event{Type: engine.Planned, Plan: &p})
-	s.step("", "gate ceph", began, time.Minute, f)
-	s.end(engine.ExitFailed, f.Error())
+	s.startRun("apply")
+	s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
+	s.runStep("", "gate ceph", began, time.Minute, f)
+	s.endRun(engine.ExitFailed, f.Error())
 	for _, terse := range []bool{false, true} {
-		all, end := printed(t, s.events, terse)
+		all, end := printRun(t, s.events, terse)
 		want := "  gate ceph failed: not done within 5m0s: exit status 1: HEALTH_WARN\n      command: ceph health\n      stderr: 1 osd down\n"
 		if !strings.Contains(strings.TrimSuffix(all, end), want) {
 			t.Errorf("%q is missing in\n%s", want, all)
@@ -96,7 +96,7 @@ func TestCauseOfNoHost(t *testing.T) {
 		}
 	}
 	f.Kind = "stopped"
-	if all, _ := printed(t, s.events, false); strings.Contains(all, "gate ceph failed") {
+	if all, _ := printRun(t, s.events, false); strings.Contains(all, "gate ceph failed") {
 		t.Errorf("what was stopped has not failed:\n%s", all)
 	}
 }

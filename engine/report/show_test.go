@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens")
 
-func golden(t *testing.T, name, got string) {
+func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
 	if *update {
@@ -47,7 +47,7 @@ func osPlan(host, pool, cluster, zone string) engine.HostPlan {
 	}
 }
 
-func plan() engine.Plan {
+func examplePlan() engine.Plan {
 	return engine.Plan{
 		Schema: 1, Site: "berlin", Total: 9, Matching: []string{"worker-04"},
 		Hosts: []engine.HostPlan{
@@ -67,20 +67,20 @@ func plan() engine.Plan {
 }
 
 func TestWritePlan(t *testing.T) {
-	refused := plan()
+	refused := examplePlan()
 	refused.Refusals, refused.Lanes, refused.Batches = []string{"etcd cluster main: member etcd-1 is not healthy: no answer in time"}, nil, nil
 	for name, c := range map[string]struct {
 		plan    engine.Plan
 		verbose bool
 	}{
-		"plan": {plan(), false}, "plan-verbose": {plan(), true}, "plan-refused": {refused, false},
+		"plan": {examplePlan(), false}, "plan-verbose": {examplePlan(), true}, "plan-refused": {refused, false},
 		"plan-nothing": {engine.Plan{Total: 5, Matching: []string{"a", "b", "c", "d", "e"}}, false},
 	} {
 		var b bytes.Buffer
 		if err := report.WritePlan(&b, c.plan, report.Style{}, c.verbose); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.String())
+		compareGolden(t, name, b.String())
 	}
 }
 
@@ -134,6 +134,6 @@ func TestTables(t *testing.T) {
 		if err := write(); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.String())
+		compareGolden(t, name, b.String())
 	}
 }

@@ -24,7 +24,7 @@ func (f sinkFunc) Emit(e engine.Event) error { return f(e) }
 func TestRedact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-zA-Z0-9"\\/<>&é]{6,20}`).Draw(t, "secret") + "#hunter2"
-		for _, e := range aRun() {
+		for _, e := range exampleRun() {
 			e.Message += " " + secret
 			if e.Failure != nil {
 				f := *e.Failure

@@ -17,32 +17,32 @@ type script struct {
 	events []engine.Event
 }
 
-func (s *script) add(e engine.Event) {
+func (s *script) addEvent(e engine.Event) {
 	e.Schema, e.Seq, e.Run, e.Time = 1, len(s.events)+1, "20261121-080000-0001", s.at
 	s.events = append(s.events, e)
 }
 
-func (s *script) start(args ...string) {
+func (s *script) startRun(args ...string) {
 	s.at = began
-	s.add(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion", Args: args}})
+	s.addEvent(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion", Args: args}})
 }
 
-// step is one that takes that long, and leaves the time where it began, as
+// runStep is one that takes that long, and leaves the time where it began, as
 // others run beside it.
-func (s *script) step(host, name string, at time.Time, took time.Duration, f *engine.Failure) time.Time {
+func (s *script) runStep(host, name string, at time.Time, took time.Duration, f *engine.Failure) time.Time {
 	s.at = at
-	s.add(engine.Event{Type: engine.StepStarted, Host: host, Step: name, Kind: kindOf[name]})
+	s.addEvent(engine.Event{Type: engine.StepStarted, Host: host, Step: name, Kind: kindOf[name]})
 	s.at = at.Add(took)
-	s.add(engine.Event{Type: engine.StepEnded, Host: host, Step: name, Kind: kindOf[name], Took: engine.Duration(took), Failure: f})
+	s.addEvent(engine.Event{Type: engine.StepEnded, Host: host, Step: name, Kind: kindOf[name], Took: engine.Duration(took), Failure: f})
 	return s.at
 }
 
-func (s *script) end(exit engine.ExitCode, reason string) {
-	s.add(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: exit, Reason: reason}})
+func (s *script) endRun(exit engine.ExitCode, reason string) {
+	s.addEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: exit, Reason: reason}})
 }
 
-// ending is what a person reads at the end of these events, and nothing before.
-func (s *script) ending(t *testing.T) string {
+// printEnding is what a person reads at the end of these events, and nothing before.
+func (s *script) printEnding(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
 	p := report.Plain{W: &b, Short: true, Terse: true}
@@ -57,85 +57,85 @@ func (s *script) ending(t *testing.T) string {
 	return b.String()
 }
 
-// rolled is a worker that is staged, away for some minutes, and back.
-func (s *script) rolled(i int) {
+// rollHost is a worker that is staged, away for some minutes, and back.
+func (s *script) rollHost(i int) {
 	host := fmt.Sprintf("worker-%03d", i)
-	s.step(host, "stage", began, time.Duration(30+i%7)*time.Second, nil)
+	s.runStep(host, "stage", began, time.Duration(30+i%7)*time.Second, nil)
 	at := began.Add(time.Minute + time.Duration(i/20)*15*time.Minute)
-	at = s.step(host, "hold", at, 300*time.Millisecond, nil)
-	at = s.step(host, "finalize", at, 2*time.Second, nil)
+	at = s.runStep(host, "hold", at, 300*time.Millisecond, nil)
+	at = s.runStep(host, "finalize", at, 2*time.Second, nil)
 	if i%160 == 7 {
-		at = s.step(host, "wait for boot", at, 20*time.Minute, &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s"})
+		at = s.runStep(host, "wait for boot", at, 20*time.Minute, &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s"})
 		s.at = at
-		s.add(engine.Event{Type: engine.HostFailed, Host: host, Message: "it stays held, with the reason in its hold; the next run takes it up first", Failure: &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s", Hint: "look at its console"}})
+		s.addEvent(engine.Event{Type: engine.HostFailed, Host: host, Message: "it stays held, with the reason in its hold; the next run takes it up first", Failure: &engine.Failure{Host: host, Step: "wait for boot", Cause: "did not come back within 20m0s", Hint: "look at its console"}})
 		return
 	}
-	at = s.step(host, "wait for boot", at, time.Duration(600+i%11)*time.Second, nil)
-	s.step(host, "release", at, 200*time.Millisecond, nil)
-	s.add(engine.Event{Type: engine.HostDone, Host: host})
+	at = s.runStep(host, "wait for boot", at, time.Duration(600+i%11)*time.Second, nil)
+	s.runStep(host, "release", at, 200*time.Millisecond, nil)
+	s.addEvent(engine.Event{Type: engine.HostDone, Host: host})
 }
 
 // TestEndings: what a person reads at the end of a run, however it ends.
 func TestEndings(t *testing.T) {
 	large := largePlan()
-	small := plan()
+	small := examplePlan()
 	for name, tell := range map[string]func(s *script){
 		"end-many": func(s *script) {
-			s.start("apply", "--yes")
-			s.add(engine.Event{Type: engine.Planned, Plan: &large})
+			s.startRun("apply", "--yes")
+			s.addEvent(engine.Event{Type: engine.Planned, Plan: &large})
 			for i := range 480 {
-				s.rolled(i)
+				s.rollHost(i)
 			}
 			s.at = began.Add(7 * time.Hour)
-			s.end(engine.ExitFailed, "worker-007: wait for boot: did not come back within 20m0s")
+			s.endRun(engine.ExitFailed, "worker-007: wait for boot: did not come back within 20m0s")
 		},
 		"end-snapshot": func(s *script) {
-			s.start("apply", "--yes")
-			s.add(engine.Event{Type: engine.Planned, Plan: &small})
-			s.step("etcd-1", "stage", began, 42*time.Second, nil)
+			s.startRun("apply", "--yes")
+			s.addEvent(engine.Event{Type: engine.Planned, Plan: &small})
+			s.runStep("etcd-1", "stage", began, 42*time.Second, nil)
 			f := &engine.Failure{Step: "snapshot etcd", Cause: "no space left on device", Hint: "nothing was disrupted; snapshot = false in the etcd_cluster block skips the snapshot"}
-			s.add(engine.Event{Type: engine.StepEnded, Cluster: "main", Step: "snapshot etcd", Failure: f})
-			s.end(engine.ExitFailed, "snapshot etcd: no space left on device")
+			s.addEvent(engine.Event{Type: engine.StepEnded, Cluster: "main", Step: "snapshot etcd", Failure: f})
+			s.endRun(engine.ExitFailed, "snapshot etcd: no space left on device")
 		},
 		"end-stopped": func(s *script) {
-			s.start("apply")
-			s.add(engine.Event{Type: engine.Planned, Plan: &small})
-			s.step("etcd-1", "hold", began, time.Second, nil)
-			s.step("etcd-1", "finalize", s.at, time.Second, nil)
+			s.startRun("apply")
+			s.addEvent(engine.Event{Type: engine.Planned, Plan: &small})
+			s.runStep("etcd-1", "hold", began, time.Second, nil)
+			s.runStep("etcd-1", "finalize", s.at, time.Second, nil)
 			f := &engine.Failure{Host: "etcd-1", Step: "wait for boot", Cause: "context canceled", Kind: "stopped"}
-			s.step("etcd-1", "wait for boot", s.at, time.Minute, f)
-			s.add(engine.Event{Type: engine.HostFailed, Host: "etcd-1", Failure: f, Message: "stopped at once; its hold stays"})
-			s.end(engine.ExitStopped, "stopped at once by the operator; holds stay, and the next run goes on from here")
+			s.runStep("etcd-1", "wait for boot", s.at, time.Minute, f)
+			s.addEvent(engine.Event{Type: engine.HostFailed, Host: "etcd-1", Failure: f, Message: "stopped at once; its hold stays"})
+			s.endRun(engine.ExitStopped, "stopped at once by the operator; holds stay, and the next run goes on from here")
 		},
 		"end-declined": func(s *script) {
-			s.start("apply")
-			s.add(engine.Event{Type: engine.Planned, Plan: &small})
-			s.end(engine.ExitStopped, "not approved; nothing was changed")
+			s.startRun("apply")
+			s.addEvent(engine.Event{Type: engine.Planned, Plan: &small})
+			s.endRun(engine.ExitStopped, "not approved; nothing was changed")
 		},
 		"end-unreachable": func(s *script) {
-			s.start("apply", "--limit", "edge*")
+			s.startRun("apply", "--limit", "edge*")
 			left := engine.Plan{Excluded: large.Excluded[:30]}
-			s.add(engine.Event{Type: engine.Planned, Plan: &left})
+			s.addEvent(engine.Event{Type: engine.Planned, Plan: &left})
 			reason := "incomplete: "
 			for _, x := range left.Excluded {
 				reason += fmt.Sprintf("%s is %s (%s); ", x.Host, x.Kind, x.Reason)
 			}
-			s.end(engine.ExitUnreachable, reason)
+			s.endRun(engine.ExitUnreachable, reason)
 		},
 		"end-well": func(s *script) {
-			s.start("apply")
-			s.add(engine.Event{Type: engine.Planned, Plan: &small})
-			s.step("worker-05", "hold", began, time.Second, nil)
-			s.step("worker-05", "wait for units", s.at, time.Second, nil)
-			s.step("worker-05", "release", s.at, time.Second, nil)
-			s.add(engine.Event{Type: engine.HostDone, Host: "worker-05"})
-			s.add(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Problems: []string{"no answer"}}})
-			s.end(engine.ExitOK, "every host matches")
+			s.startRun("apply")
+			s.addEvent(engine.Event{Type: engine.Planned, Plan: &small})
+			s.runStep("worker-05", "hold", began, time.Second, nil)
+			s.runStep("worker-05", "wait for units", s.at, time.Second, nil)
+			s.runStep("worker-05", "release", s.at, time.Second, nil)
+			s.addEvent(engine.Event{Type: engine.HostDone, Host: "worker-05"})
+			s.addEvent(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Problems: []string{"no answer"}}})
+			s.endRun(engine.ExitOK, "every host matches")
 		},
 	} {
 		var s script
 		tell(&s)
-		golden(t, name, s.ending(t))
+		compareGolden(t, name, s.printEnding(t))
 	}
 }
 
@@ -147,12 +147,12 @@ func TestAdviceHasNoHiddenArguments(t *testing.T) {
 		{"apply", "--var=token=(sensitive)", "-i", "site.hcl"},
 	} {
 		var s script
-		s.start(args...)
+		s.startRun(args...)
 		f := &engine.Failure{Host: "worker-01", Step: "stage", Cause: "no space left on device"}
-		s.step("worker-01", "stage", s.at, time.Minute, f)
-		s.add(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f})
-		s.add(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device"}})
-		text := s.ending(t)
+		s.runStep("worker-01", "stage", s.at, time.Minute, f)
+		s.addEvent(engine.Event{Type: engine.HostFailed, Host: "worker-01", Failure: f})
+		s.addEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: "worker-01: stage: no space left on device"}})
+		text := s.printEnding(t)
 		if strings.Contains(text, "(sensitive)") || !strings.Contains(text, "holdfast apply -i site.hcl (and --var token as before)") {
 			t.Errorf("%q: %s", args, text)
 		}
@@ -162,13 +162,13 @@ func TestAdviceHasNoHiddenArguments(t *testing.T) {
 // A reason that is too long ends after a whole word.
 func TestLongReasonsEndAfterAWord(t *testing.T) {
 	var s script
-	s.start("apply")
+	s.startRun("apply")
 	words := ""
 	for i := range 90 {
 		words += fmt.Sprintf("worker-%02d, ", i)
 	}
-	s.add(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: words}})
-	if text := s.ending(t); !strings.Contains(text, "worker-35 … (the journal has all of it)") {
+	s.addEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: engine.ExitFailed, Reason: words}})
+	if text := s.printEnding(t); !strings.Contains(text, "worker-35 … (the journal has all of it)") {
 		t.Error(text)
 	}
 }

@@ -22,9 +22,9 @@ import (
 // window, turns the line around, and then pretends to be another line.
 const hostile = "x\x1b[2J\x1b]0;t\x07\u202e\u009b1m\r\nworker-99 done"
 
-// fill puts that text into every text of v, which is filled as deep as its
+// fillTexts puts that text into every text of v, which is filled as deep as its
 // types go. Words of the program stay empty.
-func fill(v reflect.Value, text string, depth int) {
+func fillTexts(v reflect.Value, text string, depth int) {
 	switch v.Kind() {
 	case reflect.String:
 		if v.Type() == reflect.TypeFor[string]() {
@@ -33,36 +33,36 @@ func fill(v reflect.Value, text string, depth int) {
 	case reflect.Pointer:
 		if depth > 0 {
 			v.Set(reflect.New(v.Type().Elem()))
-			fill(v.Elem(), text, depth-1)
+			fillTexts(v.Elem(), text, depth-1)
 		}
 	case reflect.Slice:
 		if depth > 0 {
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-			fill(v.Index(0), text, depth-1)
+			fillTexts(v.Index(0), text, depth-1)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type() != reflect.TypeFor[time.Time]() && v.Field(i).CanSet() {
-				fill(v.Field(i), text, depth)
+				fillTexts(v.Field(i), text, depth)
 			}
 		}
 	}
 }
 
-func filled[T any](text string) T {
+func filledValue[T any](text string) T {
 	var v T
-	fill(reflect.ValueOf(&v).Elem(), text, 8)
+	fillTexts(reflect.ValueOf(&v).Elem(), text, 8)
 	return v
 }
 
-func poisoned[T any]() T { return filled[T](hostile) }
+func hostileValue[T any]() T { return filledValue[T](hostile) }
 
 // forged is a line that passes for one of holdfast's own.
 var forged = regexp.MustCompile(`^( {0,7}|\d\d:\d\d:\d\d +)worker-99 done`)
 
-// harmless reports what of a text would do something to a terminal, or would
+// checkHarmless reports what of a text would do something to a terminal, or would
 // pass for a line of holdfast's own.
-func harmless(t *testing.T, what, text string) {
+func checkHarmless(t *testing.T, what, text string) {
 	t.Helper()
 	if text == "" {
 		t.Errorf("%s shows nothing", what)
@@ -81,31 +81,35 @@ func harmless(t *testing.T, what, text string) {
 
 // TestUntrustedTables: nothing a host says does anything to a terminal.
 func TestUntrustedTables(t *testing.T) {
-	status := poisoned[engine.Status]()
+	status := hostileValue[engine.Status]()
 	status.Hosts[0].State, status.Pools[0].Counts = engine.Degraded, map[engine.HostState]int{engine.Degraded: 1}
-	differs := poisoned[engine.Status]()
+	differs := hostileValue[engine.Status]()
 	differs.Hosts[0].State, differs.Pools[0].Counts = engine.Drifted, map[engine.HostState]int{engine.Drifted: 1}
-	held := poisoned[report.HeldHost]()
+	held := hostileValue[report.HeldHost]()
 	held.Hold.Kind = hostile
 	for name, write := range map[string]func(io.Writer) error{
-		"plan":            func(w io.Writer) error { return report.WritePlan(w, poisoned[engine.Plan](), report.Style{}, false) },
-		"plan, verbose":   func(w io.Writer) error { return report.WritePlan(w, poisoned[engine.Plan](), report.Style{}, true) },
+		"plan": func(w io.Writer) error {
+			return report.WritePlan(w, hostileValue[engine.Plan](), report.Style{}, false)
+		},
+		"plan, verbose": func(w io.Writer) error {
+			return report.WritePlan(w, hostileValue[engine.Plan](), report.Style{}, true)
+		},
 		"status":          func(w io.Writer) error { return report.WriteStatus(w, status, report.Style{}, false) },
 		"status, verbose": func(w io.Writer) error { return report.WriteStatus(w, status, report.Style{}, true) },
 		"status, drifted": func(w io.Writer) error { return report.WriteStatus(w, differs, report.Style{}, false) },
 		"etcd": func(w io.Writer) error {
-			return report.WriteEtcd(w, []engine.ClusterFacts{poisoned[engine.ClusterFacts]()}, report.Style{})
+			return report.WriteEtcd(w, []engine.ClusterFacts{hostileValue[engine.ClusterFacts]()}, report.Style{})
 		},
 		"holds": func(w io.Writer) error {
 			return report.WriteHolds(w, []report.HeldHost{held, {Host: hostile, Problem: hostile}}, 1)
 		},
-		"runs": func(w io.Writer) error { return report.WriteRuns(w, []journal.Run{poisoned[journal.Run]()}) },
+		"runs": func(w io.Writer) error { return report.WriteRuns(w, []journal.Run{hostileValue[journal.Run]()}) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
 			t.Fatal(err)
 		}
-		harmless(t, name, b.String())
+		checkHarmless(t, name, b.String())
 	}
 }
 
@@ -125,7 +129,7 @@ func TestUntrustedLines(t *testing.T) {
 		p := report.Plain{W: &b, Plan: true, Terse: terse}
 		for _, typ := range eventTypes() {
 			for _, failure := range []*engine.Failure{{}, nil} {
-				e := poisoned[engine.Event]()
+				e := hostileValue[engine.Event]()
 				e.Type, e.Time, e.Took, e.End.Exit = typ, began, engine.Duration(time.Minute), engine.ExitFailed
 				e.Etcd.Voters, e.Etcd.Healthy, e.Etcd.Latency[0].WALFsyncP99 = 3, 2, 1
 				if failure == nil && typ != engine.HostFailed {
@@ -136,7 +140,7 @@ func TestUntrustedLines(t *testing.T) {
 				}
 			}
 		}
-		harmless(t, "a run", b.String())
+		checkHarmless(t, "a run", b.String())
 	}
 }
 

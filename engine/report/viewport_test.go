@@ -12,12 +12,12 @@ func onScreen(sent string) string {
 	s := screen{lines: make([][]rune, 24)}
 	for sent != "" {
 		if loc := escapes.FindStringSubmatchIndex(sent); loc != nil && loc[0] == 0 {
-			s.escape(sent[:loc[1]])
+			s.readEscape(sent[:loc[1]])
 			sent = sent[loc[1]:]
 			continue
 		}
 		r := []rune(sent)[0]
-		s.put(r)
+		s.putRune(r)
 		sent = sent[len(string(r)):]
 	}
 	var out []string
@@ -33,7 +33,7 @@ type screen struct {
 	row, column int
 }
 
-func (s *screen) put(r rune) {
+func (s *screen) putRune(r rune) {
 	switch r {
 	case '\r':
 		s.column = 0
@@ -56,7 +56,7 @@ func (s *screen) put(r rune) {
 
 var csi = regexp.MustCompile(`^\x1b\[([0-9]*)([A-Z])$`)
 
-func (s *screen) escape(sequence string) {
+func (s *screen) readEscape(sequence string) {
 	m := csi.FindStringSubmatch(sequence)
 	if m == nil {
 		return // colours, and the cursor's look
