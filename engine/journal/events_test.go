@@ -8,7 +8,7 @@ import (
 
 var began = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// examplePlan is of one host of an etcd cluster and one worker.
+// examplePlan returns a plan for one host of an etcd cluster and one worker.
 func examplePlan() engine.Plan {
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 3, Matching: []string{"worker-04"}}
 	for _, host := range []string{"etcd-1", "worker-01"} {
@@ -21,7 +21,7 @@ func examplePlan() engine.Plan {
 	return p
 }
 
-// exampleRun is the events of a run in which one host is updated and one fails.
+// exampleRun returns a run with one updated and one failed host.
 func exampleRun() []engine.Event {
 	p := examplePlan()
 	at := began

@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/journal"
 )
 
-// writeEndedRun is the journal of a run of berlin that ended hours after began.
+// writeEndedRun writes the journal of a run of berlin that ended some hours after its begin.
 func writeEndedRun(t testing.TB, dir string, hours int, end engine.RunEnd) {
 	t.Helper()
 	p := examplePlan()
@@ -25,9 +25,8 @@ func writeEndedRun(t testing.TB, dir string, hours int, end engine.RunEnd) {
 	})
 }
 
-// poolStatuses is what a run has seen of pools: "worker=A" is complete with OS A,
-// "worker!A" is not, as a host could not be reached, and of "worker<A" one that
-// was there did not match.
+// poolStatuses parses pools: "worker=A" is complete with OS A, "worker!A" is not, because of an unreachable
+// host, and in "worker<A" a reachable host did not match.
 func poolStatuses(pools ...string) []engine.PoolStatus {
 	var list []engine.PoolStatus
 	for _, p := range pools {
@@ -38,12 +37,12 @@ func poolStatuses(pools ...string) []engine.PoolStatus {
 	return list
 }
 
-// TestHistory: since when pools are complete or not, and with which OS.
+// TestHistory: the history has since when pools are complete or not, and their OS.
 func TestHistory(t *testing.T) {
 	for name, c := range map[string]struct {
-		runs     []string // each what it has seen, an hour after the other
+		runs     []string // the status of each run, one run an hour
 		now      string
-		since    int // hours; 0 is not known
+		since    int // hours; 0 means unknown
 		complete string
 	}{
 		"no runs":                                    {nil, "w=A", 0, ""},
@@ -94,8 +93,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryWithinASecond: of two runs that began in the same second the later
-// is the newer, whichever ID is greater.
+// TestHistoryWithinASecond: of two runs in the same second, the one that began later is newer, not the one
+// with the greater ID.
 func TestHistoryWithinASecond(t *testing.T) {
 	dir := t.TempDir()
 	for i, run := range []string{"20261121-080000-bbbb", "20261121-080000-aaaa"} {
@@ -111,8 +110,8 @@ func TestHistoryWithinASecond(t *testing.T) {
 	}
 }
 
-// TestHistoryOutlivesJournals: what a run has known of the time before, its end
-// tells, although older journals are gone.
+// TestHistoryOutlivesJournals: the end of a run repeats the history before it, so that older journals can be
+// removed.
 func TestHistoryOutlivesJournals(t *testing.T) {
 	dir := t.TempDir()
 	pools := poolStatuses("w=A")
@@ -124,8 +123,7 @@ func TestHistoryOutlivesJournals(t *testing.T) {
 	}
 }
 
-// TestHistorySkipsOtherFiles: runs that were cut short, other sites and
-// files that are no journals tell nothing, and are no error.
+// TestHistorySkipsOtherFiles: interrupted runs, other sites and other files add nothing, and cause no error.
 func TestHistorySkipsOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	writeEndedRun(t, dir, 1, engine.RunEnd{Pools: poolStatuses("w=A")})
@@ -153,7 +151,7 @@ func TestHistorySkipsOtherFiles(t *testing.T) {
 	}
 }
 
-// TestHistoryOfALargeRun: the end of a run is found, however long it is.
+// TestHistoryOfALargeRun: the end of a run is found at any length.
 func TestHistoryOfALargeRun(t *testing.T) {
 	dir := t.TempDir()
 	end := engine.RunEnd{Pools: poolStatuses("w=A")}
@@ -167,8 +165,7 @@ func TestHistoryOfALargeRun(t *testing.T) {
 	}
 }
 
-// TestFailedHosts: the hosts that are to be tried first are those that failed
-// when somebody last worked on them.
+// TestFailedHosts: the history has the hosts whose last work failed.
 func TestFailedHosts(t *testing.T) {
 	stopped := func(end engine.RunEnd) engine.RunEnd {
 		end.Exit = engine.ExitStopped

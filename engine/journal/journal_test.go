@@ -15,7 +15,7 @@ import (
 	"holdfast/engine/wire"
 )
 
-// journal writes events as a run does and gives its file.
+// writeJournal writes events as a run does, and returns the path of the journal.
 func writeJournal(t testing.TB, dir, run string, events []engine.Event) string {
 	t.Helper()
 	j, err := journal.Create(dir, run)
@@ -33,8 +33,7 @@ func writeJournal(t testing.TB, dir, run string, events []engine.Event) string {
 	return filepath.Join(dir, run+".jsonl")
 }
 
-// TestIncompleteLastLine: wherever the bastion died while it wrote, all events that
-// were written whole are read, and nothing else.
+// TestIncompleteLastLine: after a crash during a write, all complete events are read, and nothing else.
 func TestIncompleteLastLine(t *testing.T) {
 	path := writeJournal(t, t.TempDir(), "r", exampleRun())
 	whole, err := os.ReadFile(path)
@@ -84,7 +83,7 @@ func TestIncompleteAtEachByte(t *testing.T) {
 	}
 }
 
-// TestRunsSkipPlan: that the plan is skipped loses nothing else.
+// TestRunsSkipPlan: skipping the plan loses nothing else of a run.
 func TestRunsSkipPlan(t *testing.T) {
 	dir := t.TempDir()
 	events := exampleRun()[:3]
@@ -101,7 +100,7 @@ func equalEvents(a, b engine.Event) bool {
 	return string(x) == string(y)
 }
 
-// TestRunsOfAJournal: a killed run is found with what it left behind.
+// TestRunsOfAJournal: a killed run is found with its leftovers.
 func TestRunsOfAJournal(t *testing.T) {
 	dir := t.TempDir()
 	events := exampleRun()
@@ -114,7 +113,7 @@ func TestRunsOfAJournal(t *testing.T) {
 	}
 	well := append([]engine.Event(nil), events[:done]...)
 	well[done-1].End = &engine.RunEnd{Exit: engine.ExitOK, Reason: "every host matches"}
-	writeJournal(t, dir, "20261121-060000-0000", well) // it holds nothing any more
+	writeJournal(t, dir, "20261121-060000-0000", well) // a successful run leaves no holds
 	writeJournal(t, dir, "20261121-070000-0000", events[:done])
 	writeJournal(t, dir, "20261121-080000-0001", events[:cut])
 	if err := os.WriteFile(filepath.Join(dir, "20261121-090000-0002.jsonl"), []byte("{}\nrubbish\n"), 0o600); err != nil {
@@ -142,8 +141,8 @@ func TestRunsOfAJournal(t *testing.T) {
 	}
 }
 
-// TestJournalsOfAnotherBastion leaves alone what runs of another bastion have left,
-// whose journals are in the same folder: they may be under way over there.
+// TestJournalsOfAnotherBastion: runs of another bastion with a journal in the same folder are not dead,
+// because they may be active there.
 func TestJournalsOfAnotherBastion(t *testing.T) {
 	dir := t.TempDir()
 	events := exampleRun()
@@ -180,7 +179,7 @@ func TestJournalIsNotReplaced(t *testing.T) {
 	}
 }
 
-// BenchmarkJournal is the cost of a durable event.
+// BenchmarkJournal measures the cost of a durable event.
 func BenchmarkJournal(b *testing.B) {
 	j, err := journal.Create(b.TempDir(), "r")
 	if err != nil {
@@ -195,7 +194,6 @@ func BenchmarkJournal(b *testing.B) {
 	}
 }
 
-// journalLines are events as a journal has them.
 func journalLines(t testing.TB, events []engine.Event) []byte {
 	t.Helper()
 	var all []byte
@@ -216,8 +214,7 @@ func saveJournal(t testing.TB, dir, run string, text []byte) {
 	}
 }
 
-// TestRebootingHostIsAwaited: whatever a step is called that orders a host
-// to reboot, the next run waits for that host.
+// TestRebootingHostIsAwaited: the next run waits for a host that was ordered to reboot, by a step of any name.
 func TestRebootingHostIsAwaited(t *testing.T) {
 	for _, step := range []string{"finalize", "reboot", "roll back", "reboot into the kernel of the playbook"} {
 		dir := t.TempDir()

@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/journal"
 )
 
-// TestIsOver: a run is over once its journal has an end, or where it has no journal; one that is under way or has died is not.
+// TestIsOver: a run is over if its journal has an end, or if it has no journal. An active run or a dead run
+// is not over.
 func TestIsOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -41,7 +42,7 @@ func TestIsOver(t *testing.T) {
 	}
 }
 
-// TestJournalsAreBounded: of a folder with very many journals the newest are read.
+// TestJournalsAreBounded: only the newest journals of a large folder are read.
 func TestJournalsAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 
 const lockChild = "HOLDFAST_TEST_LOCK"
 
-// TestMain holds a site's lock when it is run as the child of a test.
+// TestMain holds the lock of a site when it runs as a child of a test.
 func TestMain(m *testing.M) {
 	dir := os.Getenv(lockChild)
 	if dir == "" {
@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	fmt.Println("locked")
-	time.Sleep(time.Hour) // the test kills it long before
+	time.Sleep(time.Hour) // the test kills this process earlier
 	unlock()
 }
 
-// runStates says of each run in dir whether it is under way, the newest first.
+// runStates returns for each run in dir whether it is active, the newest first.
 func runStates(t *testing.T, dir string) string {
 	t.Helper()
 	runs, err := journal.ListRuns(dir)
@@ -45,11 +45,11 @@ func runStates(t *testing.T, dir string) string {
 	return strings.Join(list, ", ")
 }
 
-// TestLockSite: while another process has the lock it is refused, with who
-// that is; when that process is killed the lock is free.
+// TestLockSite: the lock is refused, with the name of the owner, while another process has it. It is free
+// after that process is killed.
 func TestLockSite(t *testing.T) {
 	dir := t.TempDir()
-	for _, run := range []string{"r0", "r1"} { // neither has come to its end
+	for _, run := range []string{"r0", "r1"} { // neither has ended
 		writeJournal(t, dir, run, exampleRun()[:3])
 	}
 	if got := runStates(t, dir); got != "r1 false, r0 false" {

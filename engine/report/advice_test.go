@@ -8,8 +8,8 @@ import (
 	"holdfast/engine"
 )
 
-// TestAdvice: the command that goes on has what the run was given, and nothing
-// that would make it another one, or would not finish.
+// TestAdvice: the suggested command repeats the arguments of the run, except those that would start another
+// run or not finish this one.
 func TestAdvice(t *testing.T) {
 	left := func(why engine.ExclusionKind, hosts ...string) (list []engine.Exclusion) {
 		for _, h := range hosts {

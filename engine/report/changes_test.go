@@ -19,7 +19,6 @@ var (
 	trust         = []engine.Action{{Type: engine.RestartUnit, Unit: "coreos-update-ca-trust.service"}, {Type: engine.RestartUnit, Unit: "crio.service"}}
 )
 
-// configChange is a change of a configuration.
 func configChange(verb, resource, rule string, actions []engine.Action) engine.Change {
 	c := engine.Change{Module: "config", Kind: kindOfResource(resource), Resource: resource, Verb: verb, Rule: rule, Actions: actions, Before: "sha256:1a2b3c4d5e6f 0644", After: "sha256:9f8e7d6c5b4a 0644"}
 	switch verb {
@@ -47,8 +46,8 @@ func userChange(name string) engine.Change {
 	return c
 }
 
-// hostWithChanges is a host with these changes and actions. As in real plans, those
-// of a quiet host are one step.
+// hostWithChanges returns a host with these changes and actions. Like a real plan it uses one step for a host
+// without disruption.
 func hostWithChanges(host string, actions []engine.Action, changes ...engine.Change) engine.HostPlan {
 	hp := engine.HostPlan{Host: host, Pool: "worker", Changes: changes, Actions: actions}
 	exec := &engine.Exec{Script: "x", Fallback: true, Uploads: []engine.Upload{{Name: "1", Data: []byte("hunter2")}}}
@@ -62,7 +61,7 @@ func hostWithChanges(host string, actions []engine.Action, changes ...engine.Cha
 
 const noRule = "default: no rule"
 
-// inDirectory is changes of many files of one rule.
+// inDirectory returns changes of n files of one rule.
 func inDirectory(verb, dir string, n int) []engine.Change {
 	var list []engine.Change
 	for i := range n {
@@ -71,7 +70,7 @@ func inDirectory(verb, dir string, n int) []engine.Change {
 	return list
 }
 
-// configPlans are plans of configurations, by what is special about them.
+// configPlans returns plans of configurations, by their subject.
 func configPlans() map[string]engine.Plan {
 	policy := withReason(configChange("update", "file /etc/containers/policy.json", "built-in: /etc/containers/policy.json", reloadCrio), "contents")
 	chrony := configChange("update", "file /etc/chrony.conf", "policy: path /etc/chrony.conf", restartChrony)
@@ -112,7 +111,7 @@ func configPlans() map[string]engine.Plan {
 	}
 }
 
-// TestWriteConfigPlan: what changes on hosts reads well, however much it is.
+// TestWriteConfigPlan: plans of configurations are readable at any size.
 func TestWriteConfigPlan(t *testing.T) {
 	for name, p := range configPlans() {
 		for suffix, verbose := range map[string]bool{"": false, "-verbose": true} {
@@ -128,8 +127,7 @@ func TestWriteConfigPlan(t *testing.T) {
 	}
 }
 
-// TestStatusOfConfigs: what differs on a host, and which drift its pool only
-// reports, is read on a narrow terminal, too.
+// TestStatusOfConfigs: the notes about pending and reported changes fit on a narrow terminal.
 func TestStatusOfConfigs(t *testing.T) {
 	note := "file /etc/chrony.conf sha256:1a2b3c4d5e6f 0644 → sha256:9f8e7d6c5b4a 0644, unit chronyd.service enabled → sha256:9f8e7d6c5b4a, enabled, user core 1 SSH key → 2 SSH keys, and 497 more"
 	s := engine.Status{
@@ -149,8 +147,7 @@ func TestStatusOfConfigs(t *testing.T) {
 	compareGolden(t, "status-configs", b.String())
 }
 
-// TestFoldedChangesTellApart: hosts that differ only in what is not shown are
-// not shown as one.
+// TestFoldedChangesTellApart: hosts are not folded if they differ only in a part that the plan hides.
 func TestFoldedChangesTellApart(t *testing.T) {
 	changes := inDirectory("create", "/etc/containers/registries.d", 40)
 	other := append(slices.Clone(changes[:39]), configChange("create", "file /etc/containers/registries.d/other.yaml", changes[0].Rule, reloadCrio))
@@ -166,7 +163,7 @@ func TestFoldedChangesTellApart(t *testing.T) {
 	}
 }
 
-// kindOfResource is the kind of a resource in these tests: file /etc/motd.
+// kindOfResource returns the kind of a resource in these tests: file for file /etc/motd.
 func kindOfResource(resource string) string {
 	kind, name, _ := strings.Cut(resource, " ")
 	if strings.HasPrefix(name, "group/") {

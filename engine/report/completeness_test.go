@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// poolStatuses are those of a site of 20 hosts, with that many in other states.
+// poolStatuses returns the pools of a site of 20 hosts, with these hosts in other states.
 func poolStatuses(worker map[engine.HostState]int, gpu engine.HostState) []engine.PoolStatus {
 	updated := 12
 	counts := map[engine.HostState]int{}
@@ -41,8 +41,8 @@ func (s *script) updateHosts(hosts ...string) {
 	}
 }
 
-// TestCompleteness: the end of a run says whether every host of every pool is
-// updated; who is not, and why; and the one thing to do next.
+// TestCompleteness: the end of a run shows whether every host of every pool is updated, which hosts are not,
+// the reason, and one thing to do next.
 func TestCompleteness(t *testing.T) {
 	paused := []engine.Exclusion{}
 	for _, h := range []string{"gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"} {

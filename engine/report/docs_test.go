@@ -13,9 +13,8 @@ var (
 	quoted    = regexp.MustCompile(`"([^"\n]*)"`)
 )
 
-// TestDocumentedOutput: what the documentation of roll-outs shows is what is
-// printed, or what the planner is tested to say about windows. Lines are left
-// out only where it has a "…".
+// TestDocumentedOutput: the output in docs/rollouts.md is printed exactly so, or tested in the planner. Only
+// "…" stands for missing lines.
 func TestDocumentedOutput(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rollouts.md")
 	if err != nil {
@@ -55,7 +54,7 @@ func TestDocumentedOutput(t *testing.T) {
 	}
 }
 
-// hasParts reports whether a text has all the parts, of whole lines, in order.
+// hasParts reports whether a text contains all parts, as whole lines and in order.
 func hasParts(text string, parts []string) bool {
 	for _, part := range parts {
 		_, rest, found := strings.Cut(text, "\n"+part)

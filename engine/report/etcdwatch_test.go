@@ -8,8 +8,7 @@ import (
 	"holdfast/engine"
 )
 
-// member is what a run does to a member of etcd, a step after the other; looked
-// is a sample, with so many healthy voters and these down.
+// member makes the events of one etcd member: steps and samples in order.
 type member struct {
 	s  *script
 	at time.Time
@@ -29,14 +28,14 @@ func (m *member) addSample(healthy int, down ...string) {
 	m.s.addEvent(engine.Event{Type: engine.EtcdSampled, Cluster: "main", Etcd: &engine.Sample{Voters: 3, Healthy: healthy, Quorum: 2, Down: down}})
 }
 
-// TestMembersTakenDownCount: a member that the run took down was down,
-// whether or not anybody looked meanwhile.
+// TestMembersTakenDownCount: a member that the run took down counts as down, with or without a sample at that
+// time.
 func TestMembersTakenDownCount(t *testing.T) {
 	away := func(m *member, host string) {
 		m.runStep(host, "hold", time.Second, nil)
 		m.addSample(3)
 		m.runStep(host, "finalize", time.Second, nil)
-		m.runStep(host, "wait for boot", 3*time.Second, nil) // shorter than between two samples
+		m.runStep(host, "wait for boot", 3*time.Second, nil) // shorter than the interval of samples
 		m.runStep(host, "wait for etcd", time.Second, nil)
 		m.runStep(host, "release", time.Second, nil)
 	}

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/report"
 )
 
-// TestWritePlanSteps: verbose, a plan says what each step waits for, asks, and
-// how good the answers must be.
+// TestWritePlanSteps: a verbose plan shows the question and the demands of each gate, and the duration of
+// each pause.
 func TestWritePlanSteps(t *testing.T) {
 	none, two := 0, 2
 	pool := engine.Gate{Name: "pool", Command: "ready"}
@@ -40,8 +40,7 @@ func TestWritePlanSteps(t *testing.T) {
 	}
 }
 
-// TestPlainGates: a line says what a gate waits for, with the host it is about
-// or, of a batch, without one.
+// TestPlainGates: the line of a gate has its last answer, and the host for gates of hosts.
 func TestPlainGates(t *testing.T) {
 	var b bytes.Buffer
 	for _, e := range []engine.Event{

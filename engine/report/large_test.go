@@ -10,8 +10,7 @@ import (
 	"holdfast/engine/report"
 )
 
-// largePlan is a site of two etcd clusters and 480 workers, some of which
-// cannot be reached and some of which are staged already.
+// largePlan returns a site of two etcd clusters and 480 workers, some of them unreachable, some staged.
 func largePlan() engine.Plan {
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 520}
 	for _, cluster := range []string{"events", "main"} {
@@ -50,7 +49,7 @@ func largePlan() engine.Plan {
 	return p
 }
 
-// TestWriteLargePlan: a large site reads as well as a small one.
+// TestWriteLargePlan: the plan of a large site is readable.
 func TestWriteLargePlan(t *testing.T) {
 	var b bytes.Buffer
 	if err := report.WritePlan(&b, largePlan(), report.Style{}, false); err != nil {
@@ -59,7 +58,7 @@ func TestWriteLargePlan(t *testing.T) {
 	compareGolden(t, "plan-large", b.String())
 }
 
-// BenchmarkWriteConfigPlan shows a plan of many hosts with many changes each.
+// BenchmarkWriteConfigPlan writes a plan of many hosts with many changes each.
 func BenchmarkWriteConfigPlan(b *testing.B) {
 	var p engine.Plan
 	for i := range 500 {

@@ -21,7 +21,7 @@ import (
 
 const liveChild = "HOLDFAST_TEST_LIVE"
 
-// TestMain shows a run when it is run as the child of a test.
+// TestMain shows a run when it runs as a child of a test.
 func TestMain(m *testing.M) {
 	if how := os.Getenv(liveChild); how != "" {
 		showLive(how)
@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// showLive is the child of a test that shows a run on its terminal, up to the
-// middle of a batch, and then ends as it is told to, or waits for Ctrl-C.
+// showLive runs in a child of the test: it shows half a batch on its terminal, and then ends as how says, or
+// waits for Ctrl-C.
 func showLive(how string) {
 	caught := make(chan os.Signal, 2)
 	signal.Notify(caught, os.Interrupt)
@@ -60,11 +60,11 @@ func showLive(how string) {
 	}
 	live.Close()
 	fmt.Println("ended")
-	<-caught // what nobody has read yet would be gone with this program
+	<-caught // unread output is lost when this program ends
 	os.Exit(0)
 }
 
-// terminal is a pseudo terminal with a program on it.
+// terminal is a pseudo terminal that runs a program.
 type terminal struct {
 	t      *testing.T
 	master *os.File
@@ -73,7 +73,7 @@ type terminal struct {
 	seen   bytes.Buffer
 }
 
-// startOnTerminal starts this test binary as that child, on a terminal of its own.
+// startOnTerminal starts this test binary as the child, on its own terminal.
 func startOnTerminal(t *testing.T, how string) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -111,7 +111,7 @@ func startOnTerminal(t *testing.T, how string) *terminal {
 	return &terminal{t: t, master: master, cmd: cmd, before: *before}
 }
 
-// awaitText reads until the terminal was sent that text.
+// awaitText reads until the terminal has received the text.
 func (p *terminal) awaitText(text string) {
 	p.t.Helper()
 	buf := make([]byte, 4096)
@@ -131,15 +131,15 @@ func (p *terminal) pressKey(keys string) {
 	}
 }
 
-// readRest reads to the end and gives everything that was sent, and checks that
-// the terminal is as it was.
+// readRest reads and returns the remaining output, and checks that the modes of the terminal have not
+// changed.
 func (p *terminal) readRest() string {
 	p.t.Helper()
 	after, err := unix.IoctlGetTermios(int(p.master.Fd()), unix.TCGETS)
 	if err != nil || *after != p.before {
 		p.t.Errorf("the terminal's mode was changed: %+v, was %+v (%v)", after, p.before, err)
 	}
-	_, _ = io.Copy(&p.seen, p.master) // ends with EIO, when nobody has the terminal any more
+	_, _ = io.Copy(&p.seen, p.master) // ends with EIO once no process has the terminal
 	_ = p.cmd.Wait()
 	text := p.seen.String()
 	for _, sequence := range escapes.FindAllString(text, -1) {
@@ -159,8 +159,7 @@ var (
 	benign  = regexp.MustCompile(`^\x1b(\[[0-9;]*[A-HJ-MPX@dm]|\[\?25[hl]|M)$`) // moves, erases, colours, and the cursor
 )
 
-// TestLiveLeavesCtrlC: Ctrl-C is a signal to the program, the first and the
-// second, and not a key that somebody swallows.
+// TestLiveLeavesCtrlC: each Ctrl-C reaches the program as a signal, and is not read as a key.
 func TestLiveLeavesCtrlC(t *testing.T) {
 	p := startOnTerminal(t, "signals")
 	p.awaitText("wait for boot")
@@ -175,7 +174,7 @@ func TestLiveLeavesCtrlC(t *testing.T) {
 	}
 }
 
-// TestLiveRestores: a panic and a kill leave the terminal as it was.
+// TestLiveRestores: after a panic and after a kill the terminal has its old modes.
 func TestLiveRestores(t *testing.T) {
 	p := startOnTerminal(t, "panic")
 	p.awaitText("panic: a bug")
@@ -191,8 +190,7 @@ func TestLiveRestores(t *testing.T) {
 	p.readRest()
 }
 
-// stuckTerminal is a terminal that takes nothing from when the board is there, as
-// after Ctrl-S, until it is let go.
+// stuckTerminal accepts nothing from the first live status until it is released, as after Ctrl-S.
 type stuckTerminal struct {
 	blocked, open chan struct{}
 	once          sync.Once
@@ -207,8 +205,7 @@ func (s *stuckTerminal) Write(b []byte) (int, error) {
 	return s.Buffer.Write(b)
 }
 
-// TestLiveNeverWaits: a terminal that takes nothing holds up no event, and
-// misses none.
+// TestLiveNeverWaits: a terminal that accepts nothing delays no event, and gets all of them later.
 func TestLiveNeverWaits(t *testing.T) {
 	out := &stuckTerminal{blocked: make(chan struct{}), open: make(chan struct{})}
 	live := report.NewLive(out, report.Style{}, false)
@@ -236,7 +233,7 @@ func TestLiveNeverWaits(t *testing.T) {
 	}
 }
 
-// brokenTerminal is a terminal that goes away.
+// brokenTerminal fails all writes except the first ones.
 type brokenTerminal struct {
 	bytes.Buffer
 	after int
@@ -249,8 +246,7 @@ func (b *brokenTerminal) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// TestLiveOutlivesItsTerminal: a run goes on when its terminal has gone away,
-// at whatever moment.
+// TestLiveOutlivesItsTerminal: a run continues after it loses its terminal, at any moment.
 func TestLiveOutlivesItsTerminal(t *testing.T) {
 	for after := range 12 {
 		live := report.NewLive(&brokenTerminal{after: after}, report.Style{}, false)

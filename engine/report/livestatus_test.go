@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/report"
 )
 
-// stagingRun is a run in the middle of its staging.
+// stagingRun returns a run in the middle of staging.
 func stagingRun() []engine.Event {
 	p := largePlan()
 	p.Hosts = p.Hosts[:9]
@@ -30,8 +30,7 @@ func stagingRun() []engine.Event {
 	}
 }
 
-// rollingRun is a run of which 14 hosts are away, some have failed, and a member
-// of etcd is away, too.
+// rollingRun returns a run with 14 unavailable hosts, some failed hosts, and an etcd member that is down.
 func rollingRun() []engine.Event {
 	p := engine.Plan{}
 	for _, h := range []string{"etcd-0", "etcd-1", "etcd-2"} {
@@ -64,7 +63,6 @@ func rollingRun() []engine.Event {
 	return events
 }
 
-// manyPoolsRun is a run over many pools.
 func manyPoolsRun() []engine.Event {
 	p := engine.Plan{}
 	for i := range 9 {
@@ -73,7 +71,7 @@ func manyPoolsRun() []engine.Event {
 	return []engine.Event{{Type: engine.Planned, Plan: &p}, {Type: engine.HostDone, Host: "h-3"}, {Type: engine.StepStarted, Step: "gate ceph", Time: began}}
 }
 
-// writingRun is a run that writes to many hosts; only one of them is disrupted.
+// writingRun returns a run that writes to many hosts and disrupts one of them.
 func writingRun() []engine.Event {
 	events := nonDisruptiveRun()[:3]
 	for _, hp := range events[1].Plan.Hosts[:6] {
@@ -82,8 +80,7 @@ func writingRun() []engine.Event {
 	return append(events, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "hold", Kind: engine.HoldStep, Time: began}, engine.Event{Type: engine.StepStarted, Host: "worker-300", Step: "write", Time: began})
 }
 
-// soakingRun is a run that waits until its canaries have run for long enough,
-// while hosts of another pool are staged for their window.
+// soakingRun returns a run that waits for the soak of its canaries while it stages hosts of another pool.
 func soakingRun() []engine.Event {
 	p := rollingPlan()
 	return []engine.Event{
@@ -95,8 +92,8 @@ func soakingRun() []engine.Event {
 	}
 }
 
-// TestWaiting: a step that only waits says until when, with the date if that is
-// more than a day away, and how long that is.
+// TestWaiting: the line of a waiting step has its end, with the date if that is more than a day away, and the
+// remaining time.
 func TestWaiting(t *testing.T) {
 	start := began.Add(200 * time.Second)
 	for _, c := range []struct {
@@ -126,7 +123,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestBoardOfPlays: the board counts the hosts of the play that goes on.
+// TestBoardOfPlays: the live status counts the hosts of the current play.
 func TestBoardOfPlays(t *testing.T) {
 	first, second := engine.Plan{}, engine.Plan{}
 	for i := range 4 {
@@ -156,8 +153,8 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// TestBoardFits: on every terminal, at every moment of a run, and whatever
-// hosts say, the board leaves a line free and does nothing to the terminal.
+// TestBoardFits: on every terminal and at every moment the live status leaves a line free, and texts of hosts
+// cannot control the terminal.
 func TestBoardFits(t *testing.T) {
 	e := hostileValue[engine.Event]()
 	hostiles := append(rollingRun(), engine.Event{Type: engine.StepStarted, Host: hostile, Step: hostile}, engine.Event{Type: engine.StepProgress, Host: hostile, Step: hostile, Message: hostile},

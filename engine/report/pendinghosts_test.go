@@ -10,9 +10,8 @@ import (
 	"holdfast/engine/report"
 )
 
-// nonDisruptiveRun is the events of a run that writes to many hosts without disrupting
-// them. On one of them a reload fails, and a reboot stands in for it; one more
-// fails.
+// nonDisruptiveRun returns a run that writes to many hosts without disruption. On one of them a reload fails
+// and a reboot replaces it; another one fails.
 func nonDisruptiveRun() []engine.Event {
 	policy := configChange("update", "file /etc/containers/policy.json", "built-in: /etc/containers/policy.json", reloadCrio)
 	changes := append(inDirectory("create", "/etc/containers/registries.d", 498), policy, userChange("core"))
@@ -52,7 +51,7 @@ func nonDisruptiveRun() []engine.Event {
 	return s.events
 }
 
-// holdHost is a host that is held for these steps, and then matches.
+// holdHost holds a host during these steps, and ends with a match.
 func (s *script) holdHost(host string, steps ...string) {
 	s.runStep(host, "hold", s.at, 100*time.Millisecond, nil)
 	for _, name := range steps {
@@ -74,15 +73,14 @@ func showEvents(t *testing.T, events []engine.Event, terse bool) string {
 	return b.String()
 }
 
-// TestManyNonDisruptiveHosts: hundreds of hosts that are not disrupted are no hundreds
-// of lines; what fails among them is told at once.
+// TestManyNonDisruptiveHosts: hundreds of hosts without disruption share a line, but failures among them are
+// shown at once.
 func TestManyNonDisruptiveHosts(t *testing.T) {
 	compareGolden(t, "run-quiet", showEvents(t, nonDisruptiveRun(), false))
 	compareGolden(t, "run-quiet-terse", showEvents(t, nonDisruptiveRun(), true))
 }
 
-// TestStoppedBatchNamesHosts: a run that ends in the middle of a batch still names the
-// hosts that were done.
+// TestStoppedBatchNamesHosts: a run that is stopped in a batch still names the hosts that are done.
 func TestStoppedBatchNamesHosts(t *testing.T) {
 	events := nonDisruptiveRun()[:63]
 	end := engine.Event{Type: engine.RunEnded, Time: events[62].Time, End: &engine.RunEnd{Exit: engine.ExitStopped, Reason: "stopped"}}
@@ -92,8 +90,7 @@ func TestStoppedBatchNamesHosts(t *testing.T) {
 	}
 }
 
-// TestReportedDriftEnds: a run that leaves nothing but drift which is only
-// reported says where it is and what can be done.
+// TestReportedDriftEnds: a run that leaves only reported drift names the hosts and the ways out.
 func TestReportedDriftEnds(t *testing.T) {
 	p := configPlans()["drift"]
 	p.Hosts, p.Batches = nil, nil
@@ -104,7 +101,7 @@ func TestReportedDriftEnds(t *testing.T) {
 	compareGolden(t, "end-drift", s.printEnding(t))
 }
 
-// TestSummaryOfConfigs: the last column stays short, however much is written.
+// TestSummaryOfConfigs: the last column of the summary stays short for any number of changes.
 func TestSummaryOfConfigs(t *testing.T) {
 	image := osPlan("w-1", "worker", "", "").Changes[0]
 	group, dir, link := configChange("create", "user group/wheel", noRule, none), configChange("create", "directory /srv/a", noRule, none), configChange("delete", "link /etc/localtime", noRule, none)

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/report"
 )
 
-// beginPlay begins one that does something to these hosts.
+// beginPlay begins a play with one change of these hosts.
 func (s *script) beginPlay(name, does string, hosts ...string) {
 	p := engine.Plan{Total: 3, Play: name}
 	for _, h := range hosts {
@@ -23,7 +23,7 @@ func (s *script) beginPlay(name, does string, hosts ...string) {
 	s.addEvent(engine.Event{Type: engine.Planned, Plan: &p})
 }
 
-// rebootHost holds a host, is away for that long, and releases it.
+// rebootHost holds a host, reboots it for that long, and releases it.
 func (s *script) rebootHost(host string, away time.Duration) {
 	at := s.runStep(host, "hold", s.at, time.Second, nil)
 	at = s.runStep(host, "reboot", at, time.Second, nil)
@@ -32,7 +32,7 @@ func (s *script) rebootHost(host string, away time.Duration) {
 	s.addEvent(engine.Event{Type: engine.HostDone, Host: host})
 }
 
-// failHost has a host fail while it is held.
+// failHost fails a host while it is held.
 func (s *script) failHost(host, step, cause, became string) {
 	f := &engine.Failure{Host: host, Step: step, Cause: cause}
 	s.runStep(host, "hold", s.at, time.Second, nil)
@@ -40,8 +40,8 @@ func (s *script) failHost(host, step, cause, became string) {
 	s.addEvent(engine.Event{Type: engine.HostFailed, Host: host, Failure: f, Message: became})
 }
 
-// TestPlaysEnd: the end of a playbook tells of each host what all plays did to
-// it, and of the last play what it did not come to.
+// TestPlaysEnd: the summary of a playbook has the work of all plays for each host, and the work that the last
+// play did not begin.
 func TestPlaysEnd(t *testing.T) {
 	for name, tell := range map[string]func(s *script){
 		"end-second-play": func(s *script) {
@@ -91,8 +91,8 @@ func TestPlaysEnd(t *testing.T) {
 	}
 }
 
-// TestPlayShowsItsCommands: who approves a play has seen what it runs, also
-// without --verbose.
+// TestPlayShowsItsCommands: the plan of a play shows its commands without --verbose, so that nobody approves
+// a command unseen.
 func TestPlayShowsItsCommands(t *testing.T) {
 	hp := osPlan("worker-01", "worker", "", "")
 	run := func(name, what string) engine.Step {

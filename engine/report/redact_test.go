@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/report"
 )
 
-// redactEvent is an event after redaction.
+// redactEvent returns the event after redaction.
 func redactEvent(t *testing.T, e engine.Event, secrets ...string) engine.Event {
 	t.Helper()
 	var got engine.Event
@@ -25,9 +25,8 @@ func redactEvent(t *testing.T, e engine.Event, secrets ...string) engine.Event {
 	return got
 }
 
-// TestRedactKeepsTheRunGoing: no sensitive value, however short or common, may
-// make an event unreadable to the program: the journal would end, and with it
-// the run.
+// TestRedactKeepsTheRunGoing: no sensitive value, however short or common, makes an event unreadable to the
+// program. That would end the journal, and with it the run.
 func TestRedactKeepsTheRunGoing(t *testing.T) {
 	for _, secret := range []string{"", "0", "s", "m", "2026", "T", "stage", "step-ended", "true", "null", `"`, `\`} {
 		e := engine.Event{Schema: 1, Seq: 10, Time: began, Run: "r", Type: engine.StepEnded, Took: engine.Duration(90 * time.Minute), Message: "m", Etcd: &engine.Sample{Voters: 10}}
@@ -41,8 +40,8 @@ func TestRedactKeepsTheRunGoing(t *testing.T) {
 	}
 }
 
-// TestRedactOtherSpellings: a value is hidden as sh and Go write it, too, and
-// line by line, as the output of a command arrives.
+// TestRedactOtherSpellings: a value is also hidden as sh and Go quote it, and line by line, as the output of
+// a command arrives.
 func TestRedactOtherSpellings(t *testing.T) {
 	for secret, said := range map[string][]string{
 		"it's-hunter2":      {"login " + hostscript.Quote("it's-hunter2"), fmt.Sprintf("%q", "it's-hunter2")},
@@ -58,7 +57,7 @@ func TestRedactOtherSpellings(t *testing.T) {
 	}
 }
 
-// TestRedactChangesNothing: what it is given stays as it is; others hold it.
+// TestRedactChangesNothing: redaction copies its input, because others hold it.
 func TestRedactChangesNothing(t *testing.T) {
 	p := examplePlan()
 	before, err := json.Marshal(p)
@@ -79,8 +78,7 @@ func TestRedactChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRedactEverywhere: a value that is in every text there is, is in none
-// afterwards; not in those of a plan, however deep, either.
+// TestRedactEverywhere: redaction removes a value from every text of an event, and from all levels of a plan.
 func TestRedactEverywhere(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		secret := rapid.StringN(1, 40, 80).Draw(r, "secret") + "#hunter2"
@@ -100,8 +98,8 @@ func TestRedactEverywhere(t *testing.T) {
 	})
 }
 
-// TestRedactLeavesData: files for hosts, which are in no output, are neither
-// read nor copied: a plan may have gigabytes of them.
+// TestRedactLeavesData: redaction neither reads nor copies files for hosts. They are in no output, and a plan
+// may have gigabytes of them.
 func TestRedactLeavesData(t *testing.T) {
 	p := engine.Plan{Hosts: []engine.HostPlan{hostWithChanges("w-1", reloadCrio, userChange("core"))}}
 	clean := report.HideSensitive(p, []string{"hunter2", "u"})

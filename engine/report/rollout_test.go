@@ -16,7 +16,7 @@ func gateStep(name, on string, g engine.Gate) engine.Step {
 	return engine.Step{Name: "gate " + name, On: on, Do: engine.Op{Gate: &g}, Timeout: engine.Duration(5 * time.Minute)}
 }
 
-// rollingPlan has a canary, a soak, gates, a window, and a way back.
+// rollingPlan returns a plan with a canary, a soak, gates, a window and a rollback.
 func rollingPlan() engine.Plan {
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 20, Play: "upgrade the workers", Matching: []string{"etcd-0"}}
 	ceph := gateStep("ceph", engine.Bastion, engine.Gate{Command: "ceph health | grep -q HEALTH_OK"})
@@ -55,8 +55,7 @@ func rollingPlan() engine.Plan {
 	return p
 }
 
-// TestWriteRollout: what a person reads of canaries, soaks, gates, windows,
-// ways back, and of a roll-out that stands in the way.
+// TestWriteRollout: the plan shows canaries, soaks, gates, windows, rollbacks, and an unfinished roll-out.
 func TestWriteRollout(t *testing.T) {
 	windowsOnly := rollingPlan()
 	windowsOnly.Hosts, windowsOnly.Lanes = windowsOnly.Hosts[11:], windowsOnly.Lanes[11:]
@@ -99,8 +98,7 @@ func TestWriteRollout(t *testing.T) {
 	}
 }
 
-// TestManyUnfinished: hosts that an earlier roll-out has not reached are folded
-// where they are alike, and there are not too many lines where they are not.
+// TestManyUnfinished: unfinished hosts with the same reason are folded, and a long list of reasons is cut.
 func TestManyUnfinished(t *testing.T) {
 	var p engine.Plan
 	for i := range 500 {

@@ -16,7 +16,7 @@ var kindOf = map[string]engine.StepKind{
 	"wait for boot": engine.BootStep, "wait for the previous OS": engine.BootStep, "wait for etcd": engine.EtcdStep,
 }
 
-// exampleRun is the events of a run in which one host is updated and one fails.
+// exampleRun returns a run with one updated and one failed host.
 func exampleRun() []engine.Event {
 	p := examplePlan()
 	at := began
@@ -82,8 +82,7 @@ func emitAll(t *testing.T, s report.Sink) {
 	}
 }
 
-// TestCanaryLines: who reads along knows of which pools the hosts of a batch are
-// canaries, also on a terminal.
+// TestCanaryLines: the line of a batch names the pools whose canaries it has, also on a terminal.
 func TestCanaryLines(t *testing.T) {
 	events := []engine.Event{
 		{Type: engine.BatchStarted, Batch: 1, Hosts: []string{"edge-0", "worker-01", "worker-02"}, Canaries: []string{"edge", "worker"}},
@@ -112,8 +111,7 @@ func TestCanaryLines(t *testing.T) {
 	}
 }
 
-// TestLive: on a terminal, all lines are there at the end, in order, and the
-// board is gone.
+// TestLive: at the end a terminal has all lines in order, and no live status.
 func TestLive(t *testing.T) {
 	var out bytes.Buffer
 	live := report.NewLive(&out, report.Style{}, true)

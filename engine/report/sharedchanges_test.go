@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/report"
 )
 
-// ownFile is a change of a file that has other contents on each host.
+// ownFile returns a change of a file with contents of its own on each host.
 func ownFile(i int) engine.Change {
 	return engine.Change{
 		Module: "config", Kind: "file", Resource: "file /etc/node.conf", Verb: "update", Rule: "no rule",
@@ -19,8 +19,8 @@ func ownFile(i int) engine.Change {
 	}
 }
 
-// Hosts that differ only in what one template gives each of them are one, and it
-// is told what differs.
+// TestHostsWithOwnContentsAreFolded: hosts that differ only in values of a template are folded, and the plan
+// marks these values.
 func TestHostsWithOwnContentsAreFolded(t *testing.T) {
 	p := engine.Plan{Schema: 1, Site: "berlin", Total: 100}
 	for i := range 48 {
@@ -43,7 +43,7 @@ func TestHostsWithOwnContentsAreFolded(t *testing.T) {
 	}
 }
 
-// What is long comes below its row, so that a table stays as wide as a screen.
+// TestTablesAreNotWide: a long last column goes below its row, so that a table fits on a screen.
 func TestTablesAreNotWide(t *testing.T) {
 	long := strings.Repeat("no answer from 10.0.0.11:2379 within 2 s, ", 12)
 	for name, write := range map[string]func(*bytes.Buffer) error{

@@ -10,14 +10,12 @@ import (
 	"holdfast/engine/report"
 )
 
-// longCause is a cause of many lines, such as a policy that was asked, of which each
-// is long.
+// longCause returns a cause of many long lines, as of a policy engine.
 func longCause() string {
 	return "the first line says it" + strings.Repeat("\nand another line that nobody reads twice", 40)
 }
 
-// printRun are the lines of a run of these events, and of them those from its
-// summary on.
+// printRun returns the lines of a run, and separately the lines from its summary on.
 func printRun(t *testing.T, events []engine.Event, terse bool) (all, end string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -33,8 +31,8 @@ func printRun(t *testing.T, events []engine.Event, terse bool) (all, end string)
 	return b.String(), strings.TrimPrefix(b.String(), all)
 }
 
-// TestCauseOnce: a long cause stands whole where it happens, and at the end in
-// short, with the host and the step, once.
+// TestCauseOnce: a long cause is whole at its failure, and short at the end of the run, once with host and
+// step.
 func TestCauseOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure engine.Failure
@@ -76,7 +74,7 @@ func TestCauseOnce(t *testing.T) {
 	}
 }
 
-// TestCauseOfNoHost: what fails on no host is told where it happens, too.
+// TestCauseOfNoHost: a failure without a host is shown when it happens, too.
 func TestCauseOfNoHost(t *testing.T) {
 	p := examplePlan()
 	f := &engine.Failure{Step: "gate ceph", Cause: "not done within 5m0s: exit status 1: HEALTH_WARN", Command: "ceph health", Stderr: "HEALTH_WARN\n1 osd down"}

@@ -14,13 +14,12 @@ import (
 	"holdfast/engine/report"
 )
 
-// sinkFunc is a sink in a function.
+// sinkFunc is a function that is a sink.
 type sinkFunc func(engine.Event) error
 
 func (f sinkFunc) Emit(e engine.Event) error { return f(e) }
 
-// TestRedact: a sensitive value passes in no field of any event, and nothing
-// else is changed.
+// TestRedact: a sensitive value remains in no field of any event, and nothing else changes.
 func TestRedact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-zA-Z0-9"\\/<>&é]{6,20}`).Draw(t, "secret") + "#hunter2"
@@ -56,9 +55,8 @@ func TestRedact(t *testing.T) {
 	})
 }
 
-// The journal comes first and only its errors count. After its first nothing
-// more is written to it, but who watches still sees what happens; what was not
-// journaled does not begin.
+// TestJournaled: the first error of the journal ends the journal but not the view, and a step without an
+// entry in the journal does not begin.
 func TestJournaled(t *testing.T) {
 	broken := errors.New("broken")
 	var written, seen int
@@ -76,7 +74,7 @@ func TestJournaled(t *testing.T) {
 	}
 }
 
-// BenchmarkWritePlan shows a plan for 10,000 hosts that are alike.
+// BenchmarkWritePlan writes a plan for 10,000 alike hosts.
 func BenchmarkWritePlan(b *testing.B) {
 	p := engine.Plan{}
 	for i := range 10_000 {

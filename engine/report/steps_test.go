@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/report"
 )
 
-// stepEvents are of a run in which all steps are short.
+// stepEvents returns a run with short steps only.
 func stepEvents() []engine.Event {
 	gate := engine.Step{Name: "gate ceph", Do: engine.Op{Gate: &engine.Gate{Command: "ceph health"}}}
 	hold := engine.Step{Name: "hold", Do: engine.Op{TakeHold: &engine.TakeHold{}}}
@@ -34,9 +34,8 @@ func stepEvents() []engine.Event {
 	return events
 }
 
-// A log has a line for gates, commands and what changes a host, however short,
-// and names the hosts that were not reached. In full it has every step, and what
-// each runs or asks.
+// TestPlainSteps: a log has a line for gates, commands and changes of hosts, however short, and names
+// unreachable hosts. The full log has every step with its command or question.
 func TestPlainSteps(t *testing.T) {
 	for full, want := range map[bool]string{
 		false: "1 of 2 hosts reached in 0s; not reached: w-2\n  gate ceph 0.1 s\n  w-1: drain 0.1 s\n  w-1: write 0.1 s\n",

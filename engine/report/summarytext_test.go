@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/report"
 )
 
-// script makes the events of a run, each at its time.
+// script makes the events of a run, with their times.
 type script struct {
 	at     time.Time
 	events []engine.Event
@@ -27,8 +27,7 @@ func (s *script) startRun(args ...string) {
 	s.addEvent(engine.Event{Type: engine.RunStarted, Start: &engine.RunStart{Site: "berlin", Holder: "ann@bastion", Args: args}})
 }
 
-// runStep is one that takes that long, and leaves the time where it began, as
-// others run beside it.
+// runStep adds a step of that duration, and returns its end.
 func (s *script) runStep(host, name string, at time.Time, took time.Duration, f *engine.Failure) time.Time {
 	s.at = at
 	s.addEvent(engine.Event{Type: engine.StepStarted, Host: host, Step: name, Kind: kindOf[name]})
@@ -41,7 +40,7 @@ func (s *script) endRun(exit engine.ExitCode, reason string) {
 	s.addEvent(engine.Event{Type: engine.RunEnded, End: &engine.RunEnd{Exit: exit, Reason: reason}})
 }
 
-// printEnding is what a person reads at the end of these events, and nothing before.
+// printEnding returns the lines that the end of the run prints.
 func (s *script) printEnding(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -57,7 +56,7 @@ func (s *script) printEnding(t *testing.T) string {
 	return b.String()
 }
 
-// rollHost is a worker that is staged, away for some minutes, and back.
+// rollHost stages and reboots a worker.
 func (s *script) rollHost(i int) {
 	host := fmt.Sprintf("worker-%03d", i)
 	s.runStep(host, "stage", began, time.Duration(30+i%7)*time.Second, nil)
@@ -75,7 +74,7 @@ func (s *script) rollHost(i int) {
 	s.addEvent(engine.Event{Type: engine.HostDone, Host: host})
 }
 
-// TestEndings: what a person reads at the end of a run, however it ends.
+// TestEndings: the last page of a run, for every way to end.
 func TestEndings(t *testing.T) {
 	large := largePlan()
 	small := examplePlan()
@@ -139,8 +138,8 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// A secret that was given on the command line is hidden, and what is hidden is no
-// command to type.
+// TestAdviceHasNoHiddenArguments: a secret argument is hidden, and the advice has no placeholder that
+// somebody might type.
 func TestAdviceHasNoHiddenArguments(t *testing.T) {
 	for _, args := range [][]string{
 		{"apply", "--var", "token=(sensitive)", "-i", "site.hcl"},
@@ -159,7 +158,7 @@ func TestAdviceHasNoHiddenArguments(t *testing.T) {
 	}
 }
 
-// A reason that is too long ends after a whole word.
+// TestLongReasonsEndAfterAWord: a reason that is too long ends after a whole word.
 func TestLongReasonsEndAfterAWord(t *testing.T) {
 	var s script
 	s.startRun("apply")

@@ -18,12 +18,11 @@ import (
 	"holdfast/engine/report"
 )
 
-// hostile is what a host may answer: it clears the screen, retitles the
-// window, turns the line around, and then pretends to be another line.
+// hostile is a possible answer of a host: it clears the screen, changes the title of the window, reverses the
+// line, and then imitates another line.
 const hostile = "x\x1b[2J\x1b]0;t\x07\u202e\u009b1m\r\nworker-99 done"
 
-// fillTexts puts that text into every text of v, which is filled as deep as its
-// types go. Words of the program stay empty.
+// fillTexts sets every text of v, at all depths of its types. Words of the program stay empty.
 func fillTexts(v reflect.Value, text string, depth int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -57,11 +56,10 @@ func filledValue[T any](text string) T {
 
 func hostileValue[T any]() T { return filledValue[T](hostile) }
 
-// forged is a line that passes for one of holdfast's own.
+// forged matches a line that imitates a line of holdfast.
 var forged = regexp.MustCompile(`^( {0,7}|\d\d:\d\d:\d\d +)worker-99 done`)
 
-// checkHarmless reports what of a text would do something to a terminal, or would
-// pass for a line of holdfast's own.
+// checkHarmless checks that a text neither controls a terminal nor imitates a line of holdfast.
 func checkHarmless(t *testing.T, what, text string) {
 	t.Helper()
 	if text == "" {
@@ -79,7 +77,7 @@ func checkHarmless(t *testing.T, what, text string) {
 	}
 }
 
-// TestUntrustedTables: nothing a host says does anything to a terminal.
+// TestUntrustedTables: text from hosts cannot control the terminal.
 func TestUntrustedTables(t *testing.T) {
 	status := hostileValue[engine.Status]()
 	status.Hosts[0].State, status.Pools[0].Counts = engine.Degraded, map[engine.HostState]int{engine.Degraded: 1}
@@ -113,7 +111,7 @@ func TestUntrustedTables(t *testing.T) {
 	}
 }
 
-// eventTypes are all kinds of event.
+// eventTypes returns all kinds of events.
 func eventTypes() []engine.EventType {
 	return []engine.EventType{
 		engine.RunStarted, engine.HostsGathered, engine.HostGathered, engine.Planned, engine.StageStarted, engine.StageEnded,
@@ -122,7 +120,7 @@ func eventTypes() []engine.EventType {
 	}
 }
 
-// TestUntrustedLines: the same for the lines of a run.
+// TestUntrustedLines: text from hosts cannot control the terminal in the lines of a run either.
 func TestUntrustedLines(t *testing.T) {
 	for _, terse := range []bool{false, true} {
 		var b bytes.Buffer
@@ -144,8 +142,7 @@ func TestUntrustedLines(t *testing.T) {
 	}
 }
 
-// TestUntrustedJSON: JSON on a terminal does nothing to it either, and a
-// program reads what the host said, to the letter.
+// TestUntrustedJSON: JSON does not control a terminal either, and programs read the exact text of the host.
 func TestUntrustedJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		said := rapid.String().Draw(t, "said") + hostile + "\x7f\U000e0041<é>\u2028"
@@ -170,7 +167,7 @@ func TestUntrustedJSON(t *testing.T) {
 	})
 }
 
-// TestListsAreNeverNull: who reads JSON may go through every list there is.
+// TestListsAreNeverNull: programs can iterate over every list in JSON.
 func TestListsAreNeverNull(t *testing.T) {
 	for _, v := range []any{engine.Status{}, engine.Inventory{}, engine.Plan{Hosts: []engine.HostPlan{{}}, Batches: []engine.Batch{{}}}, []engine.ClusterFacts{}, []report.HeldHost(nil), &engine.Status{}} {
 		var b bytes.Buffer

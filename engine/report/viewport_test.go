@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// onScreen is what a person sees on a terminal of 24 lines that was sent that
-// text: what has scrolled away, and the screen, without empty lines at the end.
+// onScreen returns the scrolled lines and the screen of a terminal of 24 lines after this output, without
+// empty lines at the end.
 func onScreen(sent string) string {
 	s := screen{lines: make([][]rune, 24)}
 	for sent != "" {
@@ -27,7 +27,7 @@ func onScreen(sent string) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// screen is a terminal as far as the board needs one.
+// screen is a terminal with the few functions that the live status uses.
 type screen struct {
 	gone, lines [][]rune
 	row, column int
@@ -59,7 +59,7 @@ var csi = regexp.MustCompile(`^\x1b\[([0-9]*)([A-Z])$`)
 func (s *screen) readEscape(sequence string) {
 	m := csi.FindStringSubmatch(sequence)
 	if m == nil {
-		return // colours, and the cursor's look
+		return // colours and the shape of the cursor
 	}
 	n, err := strconv.Atoi(m[1])
 	if err != nil {
