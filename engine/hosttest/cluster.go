@@ -29,7 +29,6 @@ func (c *cluster) countHealthy(now time.Time) int {
 
 func (c *cluster) quorum() int { return len(c.members)/2 + 1 }
 
-// electLeader keeps a healthy leader. Else the first healthy member leads, if there is a quorum.
 func (c *cluster) electLeader(now time.Time) {
 	switch {
 	case c.countHealthy(now) < c.quorum():

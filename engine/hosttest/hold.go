@@ -14,8 +14,6 @@ import (
 // Hold scripts of package hostscript are recognized by the variables that they
 // set, and nothing else is known about them.
 
-// holdVariables reads the assignments at the beginning of a hold script, up to the first empty
-// line. It returns nil for other scripts.
 func holdVariables(script string) map[string]string {
 	if !strings.HasPrefix(script, "set -eu\numask 077\n") {
 		return nil

@@ -119,7 +119,6 @@ func (h *Host) advanceTo(now time.Time) {
 
 func isDue(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
 
-// goDown takes the host down. It comes back only if it was rebooting.
 func (h *Host) goDown(at time.Time) {
 	rebooting := !h.goes.IsZero()
 	h.up, h.goes, h.staging = false, time.Time{}, ""

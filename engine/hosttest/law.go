@@ -19,7 +19,6 @@ func (b *Bastion) reportViolation(format string, args ...any) {
 	b.site.violations = append(b.site.violations, what+"\n  "+strings.Join(b.site.log, "\n  "))
 }
 
-// isDisrupted reports whether a run has disrupted the host and not brought it back completely.
 func (h *Host) isDisrupted(now time.Time) bool {
 	if h.rolledBy != "" && h.goes.IsZero() && !h.drained && h.isWell(now) && !h.lacksUnits() {
 		h.rolledBy = ""

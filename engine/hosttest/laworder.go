@@ -46,8 +46,6 @@ func (b *Bastion) buildQueues() {
 	}
 }
 
-// couldJoinBatch reports whether a run must disrupt the host, and nothing visible keeps it from
-// that.
 func (b *Bastion) couldJoinBatch(h *Host) bool {
 	well := h.up && !h.cut && h.goes.IsZero() && h.returns.IsZero() && b.followed.reached[h.Name]
 	return well && b.reports.clear[h.Name] && !b.reports.bad[h.Name] && !b.reports.failed[h.Name] &&

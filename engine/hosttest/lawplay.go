@@ -140,7 +140,6 @@ func (b *Bastion) isSatisfied(h *Host) bool {
 		(!play.Has(engine.FinalizeTask) || h.runsIt()) && (!play.Has(engine.ConfigTask) || h.isSet()) && (!deeds || done)
 }
 
-// isUnderstood reports whether the run knew, when it last gathered facts, that the host matches.
 func (b *Bastion) isUnderstood(h *Host) bool {
 	play := b.currentPlay()
 	if play == nil || play.Has(engine.StageTask) || play.Has(engine.FinalizeTask) || play.Has(engine.ConfigTask) {
@@ -149,8 +148,6 @@ func (b *Bastion) isUnderstood(h *Host) bool {
 	return b.followed.reached[h.Name]
 }
 
-// spentPlayBudgets returns the pools in which no more hosts may begin because hosts of the play
-// failed.
 func (b *Bastion) spentPlayBudgets(play engine.Play) map[string]string {
 	failed, all := map[string]int{}, 0
 	hosts := b.site.hostsOfPlay(play)

@@ -39,7 +39,6 @@ func (b *Bastion) lawSkew(h *Host, digest string) {
 	}
 }
 
-// skewLimit returns the max_skew that applies to two pools, if there is one.
 func (s *Site) skewLimit(pool, other string) (limit int, ok bool) {
 	limit = math.MaxInt
 	for _, pair := range [][2]string{{pool, other}, {other, pool}} {

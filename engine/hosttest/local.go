@@ -42,8 +42,6 @@ func (l local) Run(ctx context.Context, command string, env []string) (reply rol
 	return reply, err
 }
 
-// obeyCommand carries out a command. It counts as done even if the test lets it fail afterwards,
-// like a drain that failed halfway.
 func (b *Bastion) obeyCommand(c Command, now time.Time) rollout.Reply {
 	h := b.site.hosts[c.Host]
 	switch c.Text {

@@ -64,8 +64,6 @@ func (m *memory) acceptOS(digest string) {
 	m.back = slices.DeleteFunc(m.back, it)
 }
 
-// rollbackSteps boot the running OS again if the new one fails, unless the new one has failed
-// before.
 func rollbackSteps(t engine.Target, digest string) []engine.Step {
 	if booted := t.Facts.Booted(); booted != nil {
 		return backSteps(t, digest, booted.Digest)

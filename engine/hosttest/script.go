@@ -42,7 +42,6 @@ func scriptVerb(text string) string {
 	return "other"
 }
 
-// runScript carries out a script, with the lock held.
 func (h *Host) runScript(b *Bastion, text string, now time.Time) rollout.Reply {
 	if commands, ok := strings.CutPrefix(text, probeStart); ok {
 		b.seen[h.Name] = now

@@ -69,8 +69,6 @@ func (h *Host) isForeign(o settingOrder, quiet bool) bool {
 
 var notHeld = rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else, or by nobody; nothing was done\n"}
 
-// receiveUpload waits until the uploads of a script have arrived. It returns the reply if the first
-// check of the hold refuses the script.
 func (c conn) receiveUpload(ctx context.Context, verb, text string) (refused *rollout.Reply, err error) {
 	var o settingOrder
 	_, rest, _ := strings.Cut(text, verb+" ")

@@ -128,7 +128,6 @@ func (r *Run) applyPlay(ctx context.Context, p *runState) (engine.Plan, error) {
 // maxPlanAge is the longest time between gathering facts and the batch that relies on them.
 const maxPlanAge = 5 * time.Second
 
-// replanAndCheck gathers facts, plans, and refuses a plan that nobody approved.
 func (r *Run) replanAndCheck(ctx context.Context, p *runState) (engine.Plan, error) {
 	plan, _, err := r.makePlan(ctx, p)
 	if err != nil {
@@ -194,7 +193,6 @@ func (r *Run) runTurn(ctx context.Context, p *runState, plan engine.Plan) error 
 	return r.runBatch(ctx, p, plan)
 }
 
-// batchOfAll lets a gate that is asked about all hosts know their pools.
 func batchOfAll(plan engine.Plan) (b engine.Batch) {
 	for _, hp := range plan.Hosts {
 		b.Hosts = append(b.Hosts, hp.Host)
@@ -210,8 +208,6 @@ func asError(f *engine.Failure) error {
 	return f
 }
 
-// isNonDisruptive reports whether no host of a batch is disrupted, so that nothing has to be staged
-// or saved for it.
 func isNonDisruptive(plan engine.Plan, b engine.Batch) bool {
 	return !slices.ContainsFunc(b.Hosts, func(h string) bool { return !plan.Host(h).NonDisruptive() })
 }
@@ -266,7 +262,6 @@ func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
 	return out
 }
 
-// takeSnapshots saves the etcd clusters before the first disruption. The operator may interrupt it.
 func (r *Run) takeSnapshots(ctx context.Context, p *runState, plan engine.Plan) error {
 	for _, s := range plan.Before {
 		name := s.Do.Snapshot.Cluster

@@ -57,7 +57,6 @@ func (r *Run) awaitBoot(ctx context.Context, hp engine.HostPlan, want engine.Awa
 	})
 }
 
-// probeHost reads a host that may be going down or coming up, in one bounded attempt.
 func (r *Run) probeHost(ctx context.Context, hp engine.HostPlan) (engine.Facts, error) {
 	h, _ := r.Inventory.Host(hp.Host)
 	return r.readFacts(ctx, h, r.runScript)
@@ -134,8 +133,6 @@ func (r *Run) awaitUnits(ctx context.Context, hp engine.HostPlan, want engine.Aw
 	return err
 }
 
-// lastLines keeps the last lines that a failed unit wrote to the journal, for the first mostUnits
-// units.
 func (r *Run) lastLines(ctx context.Context, hp engine.HostPlan, unit string, logs map[string]string) {
 	if _, known := logs[unit]; known || len(logs) >= mostUnits {
 		return

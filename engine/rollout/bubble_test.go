@@ -17,15 +17,15 @@ import (
 // endless is longer in virtual time than any run may take.
 const endless = 48 * time.Hour
 
-// runInBubble runs f with virtual time and gives its error. It is how a property
-// of rapid, which must fail by itself, uses a bubble.
+// runInBubble runs f with virtual time and returns its error. A property of rapid must fail outside
+// of the bubble.
 func runInBubble(t *testing.T, f func() error) (err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { err = f() })
 	return err
 }
 
-// newSite is a site whose hosts take their time.
+// newSite returns a site whose operations take time.
 func newSite(inv engine.Inventory) *hosttest.Site {
 	site := hosttest.New(inv, hosttest.V1)
 	for _, h := range site.Hosts() {
@@ -36,7 +36,7 @@ func newSite(inv engine.Inventory) *hosttest.Site {
 	return site
 }
 
-// applyRun carries out a run, with an end should it have none of its own.
+// applyRun applies a run, with a time limit.
 func applyRun(b *hosttest.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), endless, errors.New("there is no end to it"))
 	defer cancel()
@@ -52,7 +52,7 @@ func applyRun(b *hosttest.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
 	return end
 }
 
-// checkEnd compares how a run ended.
+// checkEnd compares the end of a run.
 func checkEnd(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
 	if end.Exit != exit {
 		return fmt.Errorf("exit %d (%s), not %d", end.Exit, end.Reason, exit)
@@ -65,7 +65,7 @@ func checkEnd(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
 	return nil
 }
 
-// checkLaws says which laws were broken.
+// checkLaws returns the broken laws.
 func checkLaws(site *hosttest.Site) error {
 	if v := site.Violations(); len(v) > 0 {
 		return errors.New(v[0])
@@ -73,8 +73,7 @@ func checkLaws(site *hosttest.Site) error {
 	return nil
 }
 
-// checkConverged: every host runs the new OS, was rebooted into it once, is well
-// and nobody's.
+// checkConverged checks that every host runs the new OS after one reboot, is healthy and not held.
 func checkConverged(site *hosttest.Site) error {
 	errs := []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
@@ -94,7 +93,7 @@ func checkUpdated(h *hosttest.Host) error {
 	return checkFree(h)
 }
 
-// checkUntouched: the host runs what it ran, never went down, and is nobody's.
+// checkUntouched checks that the host runs its old OS, never went down, and is not held.
 func checkUntouched(h *hosttest.Host) error {
 	if st := h.State(); st.Booted != hosttest.V1 || st.Boots != 1 || len(st.Reboots) > 0 {
 		return fmt.Errorf("%s was touched: %+v", h.Name, st)
@@ -112,7 +111,7 @@ func checkFree(h *hosttest.Host) error {
 	return nil
 }
 
-// checkHeldFor: the host is held by that run, for a reason with these words.
+// checkHeldFor checks that the host is held by that run, with these words in the reason.
 func checkHeldFor(h *hosttest.Host, run string, words ...string) error {
 	hold := h.Hold()
 	if hold == nil || hold.Run != run {
@@ -142,7 +141,7 @@ func rebootingHosts(b *hosttest.Bastion) map[string]string {
 	return hosts
 }
 
-// successorOf is what the next run of the same bastion knows of the one before.
+// successorOf returns the knowledge that the next run of the same bastion has of the one before.
 func successorOf(before *hosttest.Bastion) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		r.Dead, r.Awaited = append(r.Dead, before.ID), rebootingHosts(before)

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// The counts at the end of a run are of what is so then: where staging was cut
-// short they have what is staged, and a run that was stopped at once has none.
+// TestCountsAreNotStale checks that the counts at the end of a run are current: they include staged
+// hosts when staging was cut short, and a run that was stopped at once has no counts.
 func TestCountsAreNotStale(t *testing.T) {
 	run := func(t *testing.T, at func(engine.Event) bool, hard bool) engine.RunEnd {
 		site := newSite(hosttest.Fleet(0, 3))

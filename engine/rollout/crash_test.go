@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// points gives the events and calls of an undisturbed run of a play, but for
-// samples of etcd. N of a call counts those of its kind.
+// points returns the events and calls of a run without incidents, except samples of etcd. N counts
+// the calls of one kind.
 func (p playFixture) points(t *testing.T) (events []engine.Event, calls []hosttest.Call) {
 	t.Helper()
 	failOnErrors(t, runInBubble(t, func() error {
@@ -195,8 +195,9 @@ func TestKilledForGood(t *testing.T) {
 	}))
 }
 
-// TestPowerCut cuts the power of each host after every event: of the event's own host after each, of the others in turn.
-// The host comes back by itself. However the run ends, it says so, and the next one finishes.
+// TestPowerCut cuts the power of a host after every event: of the event's own host after each, of
+// the others in turn. The host boots by itself. The end of the run must be true, and the next run
+// finishes.
 func TestPowerCut(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.points(t)

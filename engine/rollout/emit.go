@@ -34,7 +34,6 @@ func (r *Run) emitEvent(e engine.Event) error {
 	return r.events.err
 }
 
-// noteEvent emits an event; the next step notices if it got lost.
 func (r *Run) noteEvent(e engine.Event) { _ = r.emitEvent(e) }
 
 func (r *Run) emitWarning(message string) {

@@ -56,7 +56,6 @@ func scriptFailure(reply Reply, cause string) *engine.Failure {
 	return &engine.Failure{Stderr: keepTail(reply.Stderr, 4096), Cause: cause}
 }
 
-// keepTail returns the end of s, where programs report the error.
 func keepTail(s string, most int) string {
 	s = strings.TrimSpace(s)
 	if len(s) > most {

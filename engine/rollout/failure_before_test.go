@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// beforehand: what speaks against the run is there when it begins.
+// beforehand has obstacles that exist before the run begins.
 func beforehand() map[string]failureCase {
 	return map[string]failureCase{
 		"ill member with work": {

@@ -34,7 +34,8 @@ func bothPools(members, workers, mayFail int) engine.Inventory {
 	return inv
 }
 
-// A quorum in danger ends the run, whatever else may fail in the same batch.
+// TestAnUnsafeQuorumIsNotHiddenByATolerableFailure checks that a quorum in danger ends the run,
+// even if other hosts of the batch fail.
 func TestAnUnsafeQuorumIsNotHiddenByATolerableFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := bothPools(3, 4, 2)
@@ -57,8 +58,8 @@ func TestAnUnsafeQuorumIsNotHiddenByATolerableFailure(t *testing.T) {
 	})
 }
 
-// Somebody else's hold ends the run, whatever else may fail in the same batch;
-// that a host has failed is in the exit code.
+// TestAForeignHoldIsNotHiddenByATolerableFailure checks that somebody else's hold ends the run,
+// even if other hosts of the batch fail; the exit code shows the failed host.
 func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(bothPools(0, 5, 2))

@@ -28,7 +28,7 @@ func (s failureWorld) when(host, step string, do func()) {
 	}
 }
 
-// refuse lets a command of the bastion fail, having done what it does.
+// refuse lets a command of the bastion fail after it has done its work.
 func (s failureWorld) refuse(text string) {
 	s.run.Command = func(c hosttest.Command) *rollout.Reply {
 		if c.Text == text {
@@ -38,7 +38,7 @@ func (s failureWorld) refuse(text string) {
 	}
 }
 
-// hostCheck is what must be true of a host.
+// hostCheck checks the state of a host.
 type hostCheck func(*hosttest.Host) error
 
 func isHeldBy(run string, words ...string) hostCheck {
@@ -71,7 +71,7 @@ func drained(h *hosttest.Host) error {
 	return nil
 }
 
-// matching: the host is what it is to be, well and nobody's, however it got there.
+// matching checks that the host has its desired state, is healthy and is not held.
 func matching(h *hosttest.Host) error {
 	if st := h.State(); !st.Matches || !st.Well {
 		return fmt.Errorf("%s does not match: %+v", h.Name, st)

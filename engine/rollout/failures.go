@@ -14,7 +14,6 @@ type failures struct {
 	list []*engine.Failure
 }
 
-// add ignores nil.
 func (x *failures) add(f *engine.Failure) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -78,7 +77,6 @@ func (r *Run) fatalFailure(p *runState, b engine.Batch, list []*engine.Failure) 
 	return nil
 }
 
-// toleratedBy names the setting that lets a run go on although hosts have failed.
 func (r *Run) toleratedBy(p *runState) string {
 	switch {
 	case r.BestEffort:

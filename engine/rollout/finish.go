@@ -134,7 +134,6 @@ func (r *Run) describePlayEnds(last []engine.Plan) string {
 	return why
 }
 
-// markUnjournaled changes the end of a run whose journal is incomplete.
 func markUnjournaled(end engine.RunEnd, err error) engine.RunEnd {
 	if slices.ContainsFunc(end.Verdict.Failures, func(f engine.Failure) bool { return f.Kind == KindJournal }) {
 		return end // the verdict has it already
@@ -197,8 +196,6 @@ func describeDrift(list []engine.HostDrift) string {
 // mostReasons is the number of reasons that fit into a sentence.
 const mostReasons = 3
 
-// describeExclusions explains the exclusions in one sentence. If there are many reasons, it refers
-// to the plan.
 func describeExclusions(list []engine.Exclusion) string {
 	reason := func(x engine.Exclusion) string {
 		return fmt.Sprintf("%s (%s)", describeExclusionKind(x.Kind), x.Reason)
@@ -210,7 +207,6 @@ func describeExclusions(list []engine.Exclusion) string {
 	return strings.Join(groupByReason(list, why), "; ") + "; holdfast plan says why"
 }
 
-// describeExclusionKind returns the words that follow "is" or "are".
 func describeExclusionKind(why engine.ExclusionKind) string {
 	switch why {
 	case engine.Closed:
@@ -223,7 +219,6 @@ func describeExclusionKind(why engine.ExclusionKind) string {
 	return string(why)
 }
 
-// groupByReason joins hosts with the same reason.
 func groupByReason(list []engine.Exclusion, say func(engine.Exclusion) string) []string {
 	var order []string
 	hosts := map[string][]string{}

@@ -19,8 +19,6 @@ import (
 // gateInterval is the default time between two questions to a gate.
 const gateInterval = engine.Duration(5 * time.Second)
 
-// askGate asks a gate about a host until its answer is good, there were too many bad answers, or
-// the time is over.
 func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	if hp.Host == "" && asksHosts(*s.Do.Gate) {
 		return errors.New("it asks hosts, and there is none to ask")
@@ -161,8 +159,6 @@ type gateTally struct {
 	reported string     // comparison key of the last report
 }
 
-// countAnswer reports an answer that differs from the one before, as long as the gate is asked
-// again.
 func (t *gateTally) countAnswer(a gateAnswer) (done bool, err error) {
 	if a.isGood() {
 		t.inRow++

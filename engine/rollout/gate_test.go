@@ -20,15 +20,14 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// reply is what a gate is answered: an exit status with stderr, or an HTTP
-// status with a body.
+// reply is an answer to a gate: an exit status with stderr, or an HTTP status with a body.
 type reply struct {
 	code int
 	text string
 }
 
-// gateWorld is a site on which everything gives the same answers, one after
-// the other, the last again and again. Everybody that is asked has its own row.
+// gateWorld is a site whose servers and hosts have a list of answers each. The last answer is
+// repeated.
 type gateWorld struct {
 	site    *hosttest.Site
 	b       *hosttest.Bastion
@@ -118,7 +117,7 @@ func result(kind, result string) reply {
 
 const aSample = `[{"metric":{"job":"node"},"value":[1435781451.781,"0"]}]`
 
-// TestGateAnswers: which answers of each kind are good, and what a bad one says.
+// TestGateAnswers checks which answers of each kind are good, and the messages of bad ones.
 func TestGateAnswers(t *testing.T) {
 	ready := httpGate("http://app:8080/healthz")
 	matching, created := ready, ready
@@ -207,8 +206,7 @@ func TestGateHopeless(t *testing.T) {
 	}
 }
 
-// TestGateCounts: how answers add up, how long that takes, and what somebody
-// who watches is told.
+// TestGateCounts checks how answers add up, how long that takes, and the reported messages.
 func TestGateCounts(t *testing.T) {
 	yes, no, other := reply{0, ""}, reply{1, "7 of 9 are down\n"}, reply{2, "no quorum\n"}
 	n := func(n int) *int { return &n }
@@ -295,8 +293,7 @@ func TestGateCounts(t *testing.T) {
 	}
 }
 
-// TestGateCutShort: an answer that the end of the time cuts short does not
-// stand for what was asked.
+// TestGateCutShort checks that an answer that the end of the time cuts short does not count.
 func TestGateCutShort(t *testing.T) {
 	for name, c := range map[string]struct {
 		replies []reply
@@ -490,8 +487,7 @@ func TestGateOfPools(t *testing.T) {
 	})
 }
 
-// TestGateURLs: what stands for a host, its address and its pool arrives whole,
-// wherever in a URL or a query it is.
+// TestGateURLs checks that host, address and pool are filled in at any place of a URL or a query.
 func TestGateURLs(t *testing.T) {
 	for name, c := range map[string]struct {
 		address, pool string
@@ -522,9 +518,8 @@ func TestGateURLs(t *testing.T) {
 	}
 }
 
-// TestGateUntrusted: what a server or a host says is made fit to be shown
-// before it is in any event, and is bounded; the password of a URL is in none,
-// and the rest of it is as the inventory has it.
+// TestGateUntrusted checks that texts of servers and hosts are printable and bounded in every
+// event, and that no event has the password of a URL.
 func TestGateUntrusted(t *testing.T) {
 	evil := "\x1b]0;owned\a\u202e" + strings.Repeat("x", 1<<16) + "\x1b[2J\r"
 	for name, g := range map[string]engine.Gate{

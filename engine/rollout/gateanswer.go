@@ -84,8 +84,6 @@ func (r *Run) askOnce(ctx context.Context, hp engine.HostPlan, s engine.Step) ga
 	return gateAnswer{command: g.Command}
 }
 
-// askHost runs the command of a gate on the host, with the same variables as commands on the
-// bastion.
 func (r *Run) askHost(ctx context.Context, x gateSubject, s engine.Step) gateAnswer {
 	command := s.Do.Gate.HostCommand
 	text := fmt.Sprintf("export HOLDFAST_HOST=%s HOLDFAST_ADDRESS=%s HOLDFAST_POOL=%s HOLDFAST_RUN=%s\n%s\n",
@@ -100,7 +98,6 @@ func (r *Run) askHost(ctx context.Context, x gateSubject, s engine.Step) gateAns
 	return gateAnswer{command: command}
 }
 
-// askWeb asks a web server. Redirects are followed; only the last status counts.
 func (r *Run) askWeb(ctx context.Context, x gateSubject, g engine.HTTPGate) gateAnswer {
 	shown := withoutUser(x.fillURL(g.URL, asIs, asIs))
 	a := gateAnswer{command: "GET " + shown}
@@ -134,8 +131,6 @@ func describeHTTPStatus(status int, who string) string {
 	return text
 }
 
-// withConnectionError drops the URL at the beginning of the error, because the answer has it
-// already.
 func (a gateAnswer) withConnectionError(who string, err error) gateAnswer {
 	a.problem, a.detail = "no answer from "+who, err.Error()
 	if rest, ok := strings.CutPrefix(a.detail, "GET "); ok {

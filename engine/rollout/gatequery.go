@@ -128,7 +128,6 @@ func parseVector(result json.RawMessage) (found, number bool, err error) {
 	return len(list) > 0, number, nil
 }
 
-// parseScalar reads a pair of a time and a value. The value is text, because JSON has no NaN.
 func parseScalar(result json.RawMessage) (float64, error) {
 	var sample []json.RawMessage
 	if err := json.Unmarshal(result, &sample); err != nil || len(sample) != 2 {

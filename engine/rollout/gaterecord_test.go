@@ -14,9 +14,8 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// TestGateRecorded: how gates take the answers that servers gave to real
-// questions. What is said of a bad one ends with what is wrong and whether it
-// is asked again.
+// TestGateRecorded checks gates with recorded answers of real servers. Each bad one ends with the
+// problem, and whether the gate is asked again.
 func TestGateRecorded(t *testing.T) {
 	const (
 		noSample = "http://prom:9090 has no sample for the query: what it compares does not hold, or there is none of it"
@@ -106,7 +105,7 @@ func TestGateRecorded(t *testing.T) {
 	}
 }
 
-// recorded is an answer as it came over the wire, below what was asked.
+// recorded reads a recorded answer, which follows its question.
 func recorded(t *testing.T, text string) reply {
 	t.Helper()
 	_, answer, _ := strings.Cut(text, "\n\n")

@@ -58,7 +58,6 @@ func (x gateSubject) fillText(text string, escape func(string) string, host bool
 	return b.String()
 }
 
-// placeholderAt returns the placeholder at the beginning of a text, and its value.
 func (x gateSubject) placeholderAt(text string) (name, value string) {
 	for _, p := range [][2]string{{"{host}", x.host}, {"{address}", x.address}, {"{pool}", x.pool}} {
 		if strings.HasPrefix(text, p[0]) {
@@ -68,7 +67,6 @@ func (x gateSubject) placeholderAt(text string) (name, value string) {
 	return "", ""
 }
 
-// withoutUser removes user name and password from a URL.
 func withoutUser(url string) string {
 	scheme, rest, whole := strings.Cut(url, "://")
 	if !whole {

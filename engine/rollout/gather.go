@@ -68,8 +68,6 @@ func (r *Run) gatherSite(ctx context.Context, p *runState) (Gathered, error) {
 	return s, ctx.Err()
 }
 
-// addMissingClusters gathers the clusters of the run's hosts that have no work, and reports whether
-// there were any.
 func (r *Run) addMissingClusters(ctx context.Context, p *runState, s Gathered) bool {
 	before := len(s.Clusters)
 	maps.Copy(s.Clusters, r.gatherMissingClusters(ctx, r.planInput(s, p)))
@@ -169,7 +167,6 @@ func (r *Run) gatherHost(ctx context.Context, h engine.Host) engine.Facts {
 // scriptRunner is runScript or runIdempotent.
 type scriptRunner func(ctx context.Context, host string, s Script) (Reply, error)
 
-// readFacts runs the probes of all modules in one round trip.
 func (r *Run) readFacts(ctx context.Context, h engine.Host, run scriptRunner) (engine.Facts, error) {
 	desired := r.Desired[h.Name]
 	var commands []engine.Command

@@ -28,7 +28,6 @@ type stepHeartbeat struct {
 	reportedAt time.Time // time of the last report
 }
 
-// runWithHeartbeat runs f with a heartbeat. A step whose start has an end time needs none.
 func (r *Run) runWithHeartbeat(e engine.Event, f func(*stepHeartbeat) error) error {
 	now := r.Clock.Now()
 	p := &stepHeartbeat{r: r, about: e, began: now, reportedAt: now}

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// A step that takes long tells at least every half a minute that it goes on, and
-// what it waits for.
+// TestStepsThatTakeLongTell checks that a long step reports at least every half a minute that it
+// goes on, and the condition that it waits for.
 func TestStepsThatTakeLongTell(t *testing.T) {
 	for name, test := range map[string]struct {
 		trait   func(*hosttest.Traits)
@@ -51,7 +51,7 @@ func TestStepsThatTakeLongTell(t *testing.T) {
 	}
 }
 
-// The error of a unit that has failed has what that wrote last.
+// TestUnitsThatFailSayWhy checks that the error of a failed unit has the last lines of the unit.
 func TestUnitsThatFailSayWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 1))

@@ -34,8 +34,6 @@ func (r *Run) takeHold(ctx context.Context, hp engine.HostPlan, t engine.TakeHol
 	return nil
 }
 
-// awaitedUnits returns the services that must run before the host is released. The hold keeps them
-// for a run that adopts it.
 func awaitedUnits(hp engine.HostPlan) []string {
 	for _, s := range hp.Sequence {
 		if s.Do.AwaitUnits != nil {
@@ -45,7 +43,6 @@ func awaitedUnits(hp engine.HostPlan) []string {
 	return nil
 }
 
-// describeHolder describes the hold, or the lock of a hold, that is in the way.
 func describeHolder(reply Reply) string {
 	text := reply.Stdout
 	if text == "" && reply.Stderr != "" {
@@ -133,7 +130,6 @@ func (r *Run) checkQuorum(ctx context.Context, hp engine.HostPlan, q engine.Quor
 	return &engine.Failure{Kind: kind, Cause: err.Error()}
 }
 
-// gatherOtherMembers returns facts in the order of the inventory.
 func (r *Run) gatherOtherMembers(ctx context.Context, host, cluster string) []engine.Facts {
 	members := slices.DeleteFunc(r.Inventory.Members(cluster), func(h engine.Host) bool { return h.Name == host })
 	facts := make([]engine.Facts, len(members))

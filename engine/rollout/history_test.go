@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// history is a site and what is to happen to it.
+// history is a site with a list of runs and incidents.
 type history struct {
 	inv     engine.Inventory
 	begins  time.Duration       // after the midnight before a Saturday
@@ -29,7 +29,7 @@ type history struct {
 	sabotage func(*hosttest.Site, *rollout.Run) // of every run; may be nil
 }
 
-// act is a run, or two at once from two bastions, with what goes wrong.
+// act is a run, or two at once from two bastions, with incidents.
 type act struct {
 	by     int // bastion
 	runs   []enacted
@@ -46,9 +46,8 @@ type enacted struct {
 	troubles []incident
 }
 
-// incident is one thing that goes wrong at some moment of a run: when so many
-// events about a host are journaled or, for what happens to a call, at that
-// call about it. At 0 it is before the run.
+// incident is one fault at a moment of a run: after that many journaled events about a host or, for
+// a fault of a call, at that call to it. At 0 it is before the run.
 type incident struct {
 	kind string
 	host string // to which it happens
@@ -61,7 +60,7 @@ func (t incident) String() string {
 	return fmt.Sprintf("%s (%s, %s after %d of %q)", t.kind, t.host, t.late, t.at, t.on)
 }
 
-// dice are what makes a history random.
+// dice are the random numbers of a history.
 type dice struct{ *rand.Rand }
 
 func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
@@ -213,7 +212,7 @@ func (h history) String() string {
 	return s.String()
 }
 
-// smaller gives histories with less in them.
+// smaller returns histories with fewer parts.
 func (h history) smaller() []history {
 	var list []history
 	add := func(change func(*history)) {

@@ -10,8 +10,7 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// more gives some histories another OS while the first is rolled out, limits to
-// how far versions are apart, and playbooks.
+// more adds another OS during the roll-out, max_skew and playbooks to some histories.
 func (d dice) more(h *history) {
 	if slices.ContainsFunc(h.inv.Pools, func(p engine.Pool) bool { return p.OS != nil }) {
 		if d.oneIn(4) {
@@ -66,8 +65,7 @@ func (d dice) middles(h *history) {
 // moment is up to 40 seconds. No call is at the same nanosecond.
 func (d dice) moment() time.Duration { return time.Duration(d.IntN(int(40*time.Second))) | 1 }
 
-// targets draws what OS each act is to bring, and which runs may begin one over
-// another.
+// targets draws the OS of each act, and the runs that may begin one over an unfinished roll-out.
 func (d dice) targets(h *history) {
 	os := hosttest.V2
 	for range len(h.acts) + 1 {
@@ -178,8 +176,8 @@ func playText(p engine.Play) string {
 	return text
 }
 
-// made reports whether a run that has ended well has made the host what it was
-// to: all of it, or what the plays of its playbook say.
+// made reports whether a successful run left the host with its desired state, or with the parts
+// that its playbook has tasks for.
 func (d *simulatedRun) made(h *hosttest.Host) bool {
 	st := h.State()
 	host, _ := d.site.Inventory.Host(h.Name)

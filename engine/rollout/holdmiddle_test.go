@@ -40,7 +40,7 @@ func middles() map[string]middle {
 	}
 }
 
-// stagesOn lets stagings go on whoever takes the host.
+// stagesOn lets stagings continue when somebody takes a hold.
 func stagesOn(site *hosttest.Site, _ *rollout.Run) {
 	every(site, func(t *hosttest.Traits) { t.StagesOn = true })
 }
@@ -62,8 +62,8 @@ func (m middle) play(sabotage func(*hosttest.Site, *rollout.Run)) (site *hosttes
 	return site, b, end
 }
 
-// TestHoldInTheMiddle: a person takes a host while what is to be written is on its way there, or while an OS is staged. Nothing of
-// it reaches the disk, the person's hold stays, and the run names the host as held.
+// TestHoldInTheMiddle checks that a hold of a person, taken during an upload or a staging, keeps
+// all of it off the disk. The hold stays, and the run reports the host as held.
 func TestHoldInTheMiddle(t *testing.T) {
 	for name, m := range middles() {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestHoldInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestHoldInTheMiddleBites breaks what keeps such a hold, and sees that the law is watched.
+// TestHoldInTheMiddleBites disables the checks of holds, and expects a violation.
 func TestHoldInTheMiddleBites(t *testing.T) {
 	for name, m := range middles() {
 		t.Run(name, func(t *testing.T) {

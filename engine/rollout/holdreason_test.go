@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// What a hold says is short, however much failed: one that is too long could
-// not be read by anybody.
+// TestTheReasonOfAHoldIsShort checks that the reason of a hold is bounded, because a hold that is
+// too long cannot be parsed.
 func TestTheReasonOfAHoldIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(0, 1))
@@ -31,7 +31,7 @@ func TestTheReasonOfAHoldIsShort(t *testing.T) {
 	})
 }
 
-// Neither the reason nor the step is long or has secrets, whoever has written them.
+// TestAHoldOfALongTaskIsShort checks that reason and step of a hold are short and have no secrets.
 func TestAHoldOfALongTaskIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(hosttest.Fleet(0, 1)))

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// hostIncidents are the kinds of trouble that come over a host.
+// hostIncidents returns the incidents of hosts, by kind.
 func hostIncidents() map[string]func(*hosttest.Site, *hosttest.Host) {
 	change := func(f func(*hosttest.Traits)) func(*hosttest.Site, *hosttest.Host) {
 		return func(_ *hosttest.Site, h *hosttest.Host) { h.Change(f) }
@@ -49,10 +49,10 @@ func hostIncidents() map[string]func(*hosttest.Site, *hosttest.Host) {
 	}
 }
 
-// takesHold reports whether somebody takes a hold in that kind of trouble.
+// takesHold reports whether somebody takes a hold in that kind of incident.
 func takesHold(kind string) bool { return kind == "other run" || kind == "maintenance" }
 
-// callFaults are the kinds of trouble that come over a call.
+// callFaults returns the faults of calls, by kind.
 func callFaults() map[string]hosttest.Fault {
 	return map[string]hosttest.Fault{
 		"call lost": hosttest.LostThere, "answer lost": hosttest.LostBack, "call fails": hosttest.Fails,
@@ -60,12 +60,12 @@ func callFaults() map[string]hosttest.Fault {
 	}
 }
 
-// runIncidents are the kinds of trouble that come over the run itself.
+// runIncidents returns the kinds of incidents of the run itself.
 func runIncidents() []string {
 	return []string{"killed", "Ctrl-C", "Ctrl-C twice", "journal full", "gate shut", "gate late"}
 }
 
-// incidentKinds are all of them, in order.
+// incidentKinds returns all kinds, sorted.
 func incidentKinds() []string {
 	var all []string
 	for k := range hostIncidents() {

@@ -21,8 +21,8 @@ func interruptions(events []engine.Event) []engine.Event {
 	return list
 }
 
-// TestInterruptedIsJournaled: each Ctrl-C is in the journal when it comes, while
-// what is under way goes on, and says what happens next.
+// TestInterruptedIsJournaled checks that each Ctrl-C is journaled when it comes, while the work
+// goes on, with the next step of the run.
 func TestInterruptedIsJournaled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(3, func(*engine.Pool) {}))

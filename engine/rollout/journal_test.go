@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// TestJournal: from some event on nothing can be journaled. The run does
-// nothing more that has to be, says so, and the next one finishes.
+// TestJournal lets the journal fail from some event on. The run does only the necessary work and
+// reports the failure, and the next run finishes.
 func TestJournal(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.points(t)

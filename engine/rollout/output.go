@@ -25,7 +25,6 @@ type outputThrottle struct {
 	next   time.Time
 }
 
-// addLine passes on the first lines, and then one per whileLines.
 func (o *outputThrottle) addLine(text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -35,8 +35,8 @@ func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, e
 	return c.Conn.Run(ctx, s)
 }
 
-// What a script prints is told from the beginning, and then now and then: no
-// host fills the journal.
+// TestOutputIsBounded checks that the first lines of a script become events, and later lines only
+// at intervals, so that no host fills the journal.
 func TestOutputIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newSite(hosttest.Fleet(0, 1)).Bastion("run-1")

@@ -6,7 +6,6 @@ import (
 	"holdfast/engine"
 )
 
-// waitForSoak waits until the canaries have run long enough. The operator may interrupt it.
 func (r *Run) waitForSoak(ctx context.Context, p *runState, b engine.Batch) *engine.Failure {
 	e := engine.Event{Pool: joinNames(b.Pools), Step: "soak", Batch: p.batches, Until: r.Clock.Now().Add(toDuration(b.Soak))}
 	return r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {

@@ -205,7 +205,7 @@ func TestFailureBudget(t *testing.T) {
 	}
 }
 
-// What failed is retried first by the next run, held or not.
+// TestRetriedFirst checks that the next run retries failed hosts first, held or not.
 func TestRetriedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(4, func(*engine.Pool) {}))
@@ -240,8 +240,8 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// Another OS is refused while an earlier one has not reached every host,
-// whoever asks, unless it is said that this is meant.
+// TestUnfinished checks that another OS is refused while a roll-out is unfinished, on every
+// bastion, unless the operator asks for it.
 func TestUnfinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := hosttest.Fleet(3, 2)
@@ -382,8 +382,7 @@ func TestPlaysFollow(t *testing.T) {
 	})
 }
 
-// A host that failed and cannot be reached any more has failed: that comes
-// before what else keeps the run from being complete.
+// TestFailedComesBeforeUnreachable checks that a failed host that is unreachable counts as failed.
 func TestFailedComesBeforeUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(3, func(p *engine.Pool) {
@@ -396,8 +395,8 @@ func TestFailedComesBeforeUnreachable(t *testing.T) {
 	})
 }
 
-// What a gate asks of hosts after a batch is asked of the canaries again before
-// others follow, and not of those: they are still to be updated.
+// TestGateAfterCanariesAsksThem checks that a gate after canaries is asked about the canaries again
+// before others follow, and not about the others.
 func TestGateAfterCanariesAsksThem(t *testing.T) {
 	for _, when := range [][]engine.GateWhen{{engine.AfterBatch}, {engine.BeforeBatch, engine.AfterBatch}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -443,9 +442,9 @@ func TestGateAfterCanariesAsksThem(t *testing.T) {
 	}
 }
 
-// A run is not refused as it goes for what it has been begun in spite of: the
-// clock of a bastion that was ahead, or a host that it loses within the budget,
-// or one that comes back with the OS from before.
+// TestUnfinishedIsAskedOnce checks that a run does not stop halfway because a roll-out is
+// unfinished, if it was allowed to start: the clock of a bastion was ahead, a host became
+// unavailable within the budget, or came back with the old OS.
 func TestUnfinishedIsAskedOnce(t *testing.T) {
 	remember := func(site *hosttest.Site, run string) {
 		for _, h := range site.Hosts() {

@@ -25,8 +25,7 @@ func osPlay(members, workers int) playFixture {
 	return playFixture{site: func() *hosttest.Site { return newSite(inv) }, done: checkConverged}
 }
 
-// role is what a host's setting was and is to be, and how often it is to be
-// rebooted for that.
+// role is the old and the desired setting of a host, and the expected number of reboots.
 type role struct {
 	had, want string
 	fails     bool // its actions do
@@ -69,7 +68,7 @@ func noOS(inv engine.Inventory) engine.Inventory {
 	return inv
 }
 
-// playFixtures are what is killed, cut and lost at every point: the OS alone, settings
+// playFixtures returns the runs that are killed, cut and lost at every point: OS alone, settings
 // alone, and both.
 func playFixtures() map[string]playFixture {
 	together := func(wants ...string) map[string]role {

@@ -20,7 +20,7 @@ type looking struct{ hosttest.Module }
 
 func (looking) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
 
-// aPlay is a play with its tasks of modules, and what makes hosts in memory match.
+// aPlay returns a play with the modules of its tasks, and the modules of simulated hosts.
 func aPlay(p engine.Play, first ...engine.Module) rollout.Play {
 	if len(first) == 0 {
 		first = []engine.Module{looking{}}
@@ -45,7 +45,7 @@ func disrupts(command string) engine.Task {
 	return t
 }
 
-// commands gives what a run has run on the bastion.
+// commands returns the commands that a run ran on the bastion.
 func commands(b *hosttest.Bastion) (list []string) {
 	for _, c := range b.Commands() {
 		list = append(list, c.Host+" "+c.Text)
@@ -96,7 +96,7 @@ func (staging) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.F
 
 var stageTask = engine.Task{Name: "stage", Module: engine.StageTask}
 
-// steps gives the steps of these names that a run has begun, in their order.
+// steps returns the steps of these names that a run began, in order.
 func steps(b *hosttest.Bastion, of ...string) (list []string) {
 	for _, e := range b.Events() {
 		if e.Type == engine.StepStarted && slices.Contains(of, e.Step) {
@@ -141,8 +141,8 @@ func TestAPlayStagesAndSavesFirst(t *testing.T) {
 	}
 }
 
-// A host to which a command has done what nothing takes back is seen through
-// when the operator wants to stop, whatever the command is doing then.
+// TestWhatACommandHasDoneIsNotLeftHalfWay checks that a host is completed after a command without
+// undo, even if the operator stops the run.
 func TestWhatACommandHasDoneIsNotLeftHalfWay(t *testing.T) {
 	for _, step := range []string{"power off", "nap"} {
 		t.Run(step, func(t *testing.T) {

@@ -168,7 +168,7 @@ func (h history) finished(site *hosttest.Site, end engine.RunEnd) error {
 	return errors.Join(errs...)
 }
 
-// rejected reports whether any host was rolled back from what it is to run.
+// rejected reports whether any host was rolled back from its desired OS.
 func rejected(site *hosttest.Site) bool {
 	return slices.ContainsFunc(site.Hosts(), func(h *hosttest.Host) bool {
 		target := targetOf(site, h)
@@ -185,9 +185,8 @@ func targetOf(site *hosttest.Site, h *hosttest.Host) string {
 	return ""
 }
 
-// tooFar reports whether each host that does not run what it is to run is kept
-// from it by the versions of others, and there is one. One of them is enough if
-// it is held and its cluster is not safe without it.
+// tooFar reports whether some hosts do not run their desired OS, and max_skew is the reason for
+// each. One such host is enough if it is held and its cluster is not safe without it.
 func tooFar(site *hosttest.Site, end engine.RunEnd) bool {
 	kept := func(h *hosttest.Host) bool { return site.TooFar(h.Name) }
 	behind := slices.DeleteFunc(site.Hosts(), func(h *hosttest.Host) bool { return h.State().Booted == targetOf(site, h) })
@@ -256,7 +255,7 @@ func reported(site *hosttest.Site, h *hosttest.Host) bool {
 	return pool.Drift == engine.ReportDrift && h.State().Drifted
 }
 
-// earlierRuns is what the next run of a bastion inherits.
+// earlierRuns has the knowledge that the next run of a bastion inherits.
 type earlierRuns struct {
 	dead     []string
 	awaited  map[string]string
@@ -302,9 +301,7 @@ func (p *earlierRuns) configureRun(r *rollout.Run) {
 	maps.Copy(r.CompletedOS, p.complete)
 }
 
-// apart makes hosts that go side by side go at times of their own, so that what
-// they do has an order: taking a hold, or writing without one, takes each host
-// another time.
+// apart gives hosts of a batch different latencies, so that their holds and writes have an order.
 func apart(b *hosttest.Bastion) func(hosttest.Call) time.Duration {
 	return func(c hosttest.Call) time.Duration {
 		if c.Verb != "hold" && c.Verb != "quiet" && c.Verb != "stage" {
@@ -316,7 +313,7 @@ func apart(b *hosttest.Bastion) func(hosttest.Call) time.Duration {
 	}
 }
 
-// siteTranscript is what runs told and what was done to the hosts, in time.
+// siteTranscript returns the events of runs and the operations on hosts, in order.
 func siteTranscript(site *hosttest.Site, runs []*hosttest.Bastion) string {
 	var lines []string
 	for _, l := range site.Log() {

@@ -138,8 +138,8 @@ func TestARunThatDiesWhileItRollsBack(t *testing.T) {
 	}
 }
 
-// Where the OS before does not come up either, or is not to be had any more,
-// the host stays held and says so.
+// TestAHostThatCannotGoBackStaysHeld checks that a host stays held if its previous OS does not
+// boot, or is not there any more.
 func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 	cases := map[string]struct {
 		do   func(*hosttest.Site, *hosttest.Host)
@@ -179,7 +179,7 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 	}
 }
 
-// What a host remembers is what its roll-out was.
+// TestHostsRememberTheirRollOut checks the note of a host about its roll-out.
 func TestHostsRememberTheirRollOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 1))
@@ -198,8 +198,8 @@ func TestHostsRememberTheirRollOut(t *testing.T) {
 	})
 }
 
-// An OS that fails on a host is left again, once: the host runs what it ran,
-// is nobody's, and is not given that OS a second time.
+// TestRollsBack checks that a host leaves a failed OS once: it runs the old OS, is not held, and
+// does not get that OS again.
 func TestRollsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workers(2, func(p *engine.Pool) { p.OnFailure = engine.RollbackFailed }))
@@ -248,8 +248,8 @@ func TestAGateRollsBack(t *testing.T) {
 	})
 }
 
-// What fails once a host is well with the new OS is not the OS: the host stays
-// held, with the new one, and does not hold it against it.
+// TestAWellHostIsNotRolledBack checks that a failure on a host that is healthy with the new OS does
+// not reject that OS: the host stays held, with the new one.
 func TestAWellHostIsNotRolledBack(t *testing.T) {
 	for name, breaks := range map[string]func(*hosttest.Bastion){
 		"undrain": func(b *hosttest.Bastion) { b.Command = failing("undrain", "worker-0") },

@@ -139,7 +139,6 @@ func (r *Run) isStopping() bool {
 	return r.Soft != nil && r.Soft.Err() != nil
 }
 
-// planInput returns the input of a plan with the given facts.
 func (r *Run) planInput(s Gathered, p *runState) planner.Input {
 	if p.began.IsZero() {
 		p.began = r.Clock.Now()

@@ -104,7 +104,6 @@ func (p *runState) hostsWithFailedAction() map[string]bool {
 	return hosts
 }
 
-// noteBegun notes that work on a host begins, and that its hold was adopted.
 func (p *runState) noteBegun(host string, left bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,8 +116,6 @@ func (p *runState) noteBegun(host string, left bool) {
 	}
 }
 
-// pendingFallbacks returns the hosts that still need a reboot because an action failed, unless they
-// match anyway.
 func (p *runState) pendingFallbacks(last engine.Plan) []*fallback {
 	var list []*fallback
 	for host, f := range p.failedActions {
@@ -159,7 +156,6 @@ func (p *runState) hasBegun() bool {
 	return p.batches > 0 || len(p.staged) > 0
 }
 
-// isUndone reports whether a host failed, or the last play began on it and did not finish.
 func (p *runState) isUndone(host string) bool {
 	_, failed := p.failed[host]
 	_, done := p.done[host]

@@ -64,7 +64,6 @@ func (r *Run) sampleOnce(ctx context.Context, name string) engine.Sample {
 	return s
 }
 
-// clustersOf returns the sorted names of the clusters that a plan disrupts.
 func clustersOf(plan engine.Plan) []string {
 	var names []string
 	for _, hp := range plan.Hosts {

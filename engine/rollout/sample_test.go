@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// samples gives the samples of a run that were not part of a quorum check.
+// samples returns the samples of a run that were not part of a quorum check.
 func samples(b *hosttest.Bastion) (all []engine.Event) {
 	for _, e := range b.Events() {
 		if e.Type == engine.EtcdSampled && (e.Time.Nanosecond() != 0 || len(e.Etcd.Problems) > 0) {

@@ -59,9 +59,8 @@ func updateTwice(site *hosttest.Site) error {
 	return errors.Join(errs...)
 }
 
-// BenchmarkThousandHosts tells what a site of 1,000 hosts takes: the time of a
-// run, the memory that it allocates all in all, and what a look at the hosts and
-// a plan of them keep in use.
+// BenchmarkThousandHosts measures a site of 1,000 hosts: the time of a run, its allocations, and
+// the memory that facts and a plan keep in use.
 func BenchmarkThousandHosts(b *testing.B) {
 	inv := thousand()
 	var allocated, live uint64
@@ -87,7 +86,7 @@ func BenchmarkThousandHosts(b *testing.B) {
 	b.ReportMetric(float64(allocated)/hosts, "allocated-bytes/host")
 }
 
-// heapStats is what memory is in use.
+// heapStats returns the memory in use.
 func heapStats() (m runtime.MemStats) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)

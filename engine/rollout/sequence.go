@@ -58,7 +58,6 @@ func (r *Run) runSequenceStep(ctx context.Context, hp engine.HostPlan, s engine.
 	return begun, failure
 }
 
-// mayRunStep checks whether the operator stopped the run, as long as all steps can be undone.
 func (r *Run) mayRunStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequenceState) *engine.Failure {
 	if ctx.Err() == nil && (passed.written || s.Do.Release != nil) {
 		return nil
@@ -66,8 +65,6 @@ func (r *Run) mayRunStep(ctx context.Context, hp engine.HostPlan, s engine.Step,
 	return asFailure(r.mayGoOn(ctx), hp.Host, s.Name)
 }
 
-// giveUpFallbacks gives up the hosts that still wait for a reboot when the run or the play ends,
-// and returns their failures.
 func (r *Run) giveUpFallbacks(ctx context.Context, p *runState, last engine.Plan) (failed []*engine.Failure) {
 	for _, f := range p.pendingFallbacks(last) {
 		p.noteBegun(f.hp.Host, false)
@@ -109,12 +106,10 @@ func (q *sequenceState) noteStep(s engine.Step, failure *engine.Failure) {
 	}
 }
 
-// hasNoUndo reports whether a step changes the host for good.
 func hasNoUndo(s engine.Step) bool {
 	return s.ChangesHost && (s.Do.Exec != nil || s.Do.Defragment != nil || s.Do.Command != nil && s.Do.Command.Undo == "")
 }
 
-// didNothing reports whether the script refused to do anything.
 func didNothing(f *engine.Failure) bool {
 	return f != nil && (f.Kind == KindHeld || f.Kind == KindChanged || f.Kind == KindFull || f.Kind == KindCannot)
 }

@@ -57,8 +57,8 @@ func powerCutInScript(t *testing.T, word, point string, os bool) {
 	checkSecondRun(t, site)
 }
 
-// A run is killed between the write and the record. The next one finishes what
-// is left, and one more changes nothing.
+// TestKilledBeforeRecord kills a run between the write and the record. The next run finishes, and
+// one more changes nothing.
 func TestKilledBeforeRecord(t *testing.T) {
 	for word, begins := range map[string]string{"restart-2": "record", "drain-reload-2": "reload app.service", "reboot-2": "reboot", "none-2": "record"} {
 		t.Run(word, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestKilledBeforeRecord(t *testing.T) {
 	}
 }
 
-// Somebody edits a host after the plan was approved: nothing is written there,
-// and the run says so.
+// TestEditedMeanwhile edits a host after the approval: nothing is written there, and the run
+// reports it.
 func TestEditedMeanwhile(t *testing.T) {
 	for _, word := range []string{"reload-2", "reboot-2"} {
 		for when, edit := range map[string]func(*hosttest.Site, *rollout.Run, *hosttest.Bastion){

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// A host refuses to be written to. It is as it was, and nobody's; what was
-// drained before stays held, as after every failure then.
+// TestWriteRefused lets a host refuse a write. The host is unchanged and not held; a drained host
+// stays held, as after every failure.
 func TestWriteRefused(t *testing.T) {
 	full := func(t *hosttest.Traits) { t.DiskFull = true }
 	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": checkFree, "drain-reload-2": allOf(drained, isHeldBy("run-1", "no space left"))} {

@@ -51,8 +51,8 @@ func finished(site *hosttest.Site, reboots int) error {
 	return errors.Join(errs...)
 }
 
-// What disturbs nobody reaches everybody at once: members of one cluster and
-// hosts of all zones in one batch, with three calls for each host in all.
+// TestQuiet checks that non-disruptive changes reach all hosts in one batch, members of one cluster
+// and hosts of all zones alike, with three calls for each host.
 func TestQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := noOS(hosttest.Fleet(3, 50))

@@ -17,7 +17,7 @@ import (
 // pollInterval is how long lies between two looks at what is waited for.
 const pollInterval = 15 * time.Second
 
-// simulatedRun is one run with its troubles.
+// simulatedRun is one run with its incidents.
 type simulatedRun struct {
 	site     *hosttest.Site
 	run      *hosttest.Bastion
@@ -84,7 +84,7 @@ func (d *simulatedRun) applyRun(p *earlierRuns) {
 	d.stopHard()
 }
 
-// watchEvent lets come over hosts and the run what is due.
+// watchEvent raises the incidents that are due at an event, about its host and about the run.
 func (d *simulatedRun) watchEvent(e engine.Event) {
 	if e.Type == engine.EtcdSampled || e.Type == engine.Interrupted { // they come beside the others
 		return
@@ -93,7 +93,7 @@ func (d *simulatedRun) watchEvent(e engine.Event) {
 	d.raiseDue(e.Host, d.events[e.Host])
 }
 
-// raiseDue lets come what is due at an event.
+// raiseDue raises the incidents that are due at that event of that host.
 func (d *simulatedRun) raiseDue(on string, at int) {
 	for _, t := range d.troubles {
 		if t.at != at || t.on != on && at > 0 {
@@ -124,7 +124,7 @@ func (d *simulatedRun) raiseDue(on string, at int) {
 	}
 }
 
-// raiseIncident lets come over a host what comes over hosts.
+// raiseIncident changes the host of an incident.
 func (d *simulatedRun) raiseIncident(t incident) {
 	d.recordFired(t)
 	if do := hostIncidents()[t.kind]; do != nil {
@@ -221,7 +221,7 @@ func (d *simulatedRun) isHolder(h *hosttest.Host) bool {
 	return hold != nil && hold.Run == d.run.ID
 }
 
-// hostAccount is what a run's journal says about a host.
+// hostAccount is the report of a run's journal about a host.
 type hostAccount struct {
 	held, done bool
 	failed     *engine.Event
@@ -274,7 +274,7 @@ func (d *simulatedRun) verifyHost(h *hosttest.Host, said hostAccount) error {
 	return d.verifyFailed(h, *said.failed)
 }
 
-// verifyFailed holds what was said about a host that failed against it.
+// verifyFailed compares the report about a failed host with the host.
 func (d *simulatedRun) verifyFailed(h *hosttest.Host, e engine.Event) error {
 	hold := h.Hold()
 	fits := true

@@ -14,11 +14,10 @@ import (
 
 var seed = flag.Uint64("seed", 0, "the one history that TestSimulator plays; 0: all of them")
 
-// TestSimulator plays random histories of random sites: apply runs again and
-// again, from two bastions, while hosts, bastions, people and the network do
-// what they do. No law is broken at any event; every run ends as it says, with
-// each host as it says; and a last run without trouble finishes, after which
-// another does nothing. A seed always gives the same history.
+// TestSimulator plays random histories of random sites: apply runs repeatedly, from two bastions,
+// with faults of hosts, bastions, people and the network. No law is broken at any event; each run
+// reports its end and its hosts correctly; a last run without incidents finishes, and one more
+// changes nothing. A seed always yields the same history.
 func TestSimulator(t *testing.T) {
 	if *seed != 0 {
 		simulate(t, *seed)
@@ -47,8 +46,7 @@ func simulate(t *testing.T, seed uint64) {
 	t.Errorf("seed %d: go test ./engine/rollout -run TestSimulator -seed %d\n%s\n%v\nwith less in it: %s\n%v", seed, seed, h, err, small, smallErr)
 }
 
-// shrink takes away from a history that fails what it fails without, as far as
-// that goes with so many plays.
+// shrink removes parts of a failing history that it fails without, within a limit of attempts.
 func shrink(t *testing.T, h history, err error) (history, error) {
 	t.Helper()
 	for plays := 0; plays < 500; {
@@ -67,8 +65,8 @@ func shrink(t *testing.T, h history, err error) (history, error) {
 	return h, err
 }
 
-// TestSameSeedSameStory plays histories twice. What happens at the same
-// nanosecond, on hosts side by side, has no order.
+// TestSameSeedSameStory plays histories twice. Parallel operations at the same nanosecond have no
+// order.
 func TestSameSeedSameStory(t *testing.T) {
 	for s := range uint64(100) {
 		var tales [2]string

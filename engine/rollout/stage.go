@@ -70,7 +70,6 @@ func (r *Run) stageHost(ctx context.Context, p *runState, hp engine.HostPlan) *e
 	return nil
 }
 
-// abortStep stops the work that an interrupted step has started on the host.
 func (r *Run) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) {
 	if s.Do.Exec == nil || s.Do.Exec.Abort == "" || ctx.Err() != nil {
 		return

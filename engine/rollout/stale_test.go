@@ -110,7 +110,7 @@ func TestComesBack(t *testing.T) {
 	})
 }
 
-// A host that has just come up answers before it knows what it has booted.
+// TestDawn checks a host that answers before it knows its booted OS.
 func TestDawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 1))
@@ -121,7 +121,7 @@ func TestDawn(t *testing.T) {
 	})
 }
 
-// What a dead run left behind is brought back before anything is staged.
+// TestRecoveredFirst checks that hosts of a dead run are recovered before anything is staged.
 func TestRecoveredFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 1))

@@ -47,7 +47,6 @@ func (r *Run) runOperationInTime(ctx context.Context, hp engine.HostPlan, s engi
 	return r.runOperation(ctx, hp, s, heartbeat)
 }
 
-// runInterruptible runs work that the operator's first Ctrl-C may interrupt.
 func (r *Run) runInterruptible(ctx context.Context, do func(context.Context) *engine.Failure) *engine.Failure {
 	soft, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -65,7 +64,6 @@ func withStepTimeout(ctx context.Context, s engine.Step) (context.Context, conte
 	return context.WithTimeoutCause(ctx, toDuration(s.Timeout), fmt.Errorf("not done within %s", s.Timeout))
 }
 
-// runOperation is the only place that carries out the operation of a step.
 func (r *Run) runOperation(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
 	if err := r.checkHold(ctx, hp, s); err != nil {
 		return err
@@ -167,7 +165,6 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 	return nil
 }
 
-// scriptRefusal reads the exit statuses of a script that refused to do anything.
 func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	causes := map[int]engine.Failure{
 		hostscript.ScriptHeld:    {Kind: KindHeld, Cause: "somebody else holds the host"},

@@ -22,9 +22,9 @@ func stopAtEvent(b *hosttest.Bastion, n int) func(*rollout.Run) {
 	return func(r *rollout.Run) { r.Soft = soft }
 }
 
-// TestStopped presses Ctrl-C once, after every event: every host is wholly
-// updated or wholly as it was, nobody holds it, and the next run completes.
-// Where an action has failed and the reboot was still to come, the host says so.
+// TestStopped presses Ctrl-C once, after every event: every host is completely updated or
+// unchanged, no host is held, and the next run completes. If a reboot had to follow a failed
+// action, the host has that on record.
 func TestStopped(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		events, _ := p.points(t)
@@ -75,7 +75,7 @@ func states(site *hosttest.Site) map[string]hosttest.State {
 	return all
 }
 
-// same: the host is as it was, but that an OS may be staged.
+// same checks that the host is unchanged, except for a staged OS.
 func same(h *hosttest.Host, was hosttest.State) error {
 	is := h.State()
 	is.Staged, is.Locked = was.Staged, was.Locked
@@ -85,7 +85,7 @@ func same(h *hosttest.Host, was hosttest.State) error {
 	return nil
 }
 
-// accounted: the end of a run names each host once, as what became of it.
+// accounted checks that the end of a run names each host once, with the right outcome.
 func accounted(site *hosttest.Site, end engine.RunEnd) error {
 	seen := map[string]string{}
 	for what, hosts := range map[string][]string{"updated": end.Updated, "failed": end.Failed, "left": end.Untouched} {

@@ -62,8 +62,8 @@ func TestStoppedTakenOver(t *testing.T) {
 	}
 }
 
-// A member that was left behind may not go down, because another is ill. It
-// stays held: nobody knows what state it is in.
+// TestTakenOverAndRefused checks that a member of a dead run does not go down while another member
+// is unhealthy. It stays held: its state is unknown.
 func TestTakenOverAndRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inv := hosttest.Fleet(3, 0)
@@ -80,7 +80,8 @@ func TestTakenOverAndRefused(t *testing.T) {
 	})
 }
 
-// The first Ctrl-C does not wait for what only waits, or runs on the bastion.
+// TestStoppedSoon checks that the first Ctrl-C interrupts steps that only wait, or run on the
+// bastion.
 func TestStoppedSoon(t *testing.T) {
 	inventory := func(when engine.GateWhen) engine.Inventory {
 		inv := hosttest.Fleet(1, 1)
@@ -137,7 +138,7 @@ func stopAfterStart(b *hosttest.Bastion, slow, name string, pressed *time.Time) 
 	return func(r *rollout.Run) { r.Soft = soft }
 }
 
-// The answer to taking a hold is lost, twice: the run gives it back.
+// TestHoldLost loses the reply to taking a hold twice: the run releases the hold.
 func TestHoldLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(0, 2))

@@ -49,7 +49,7 @@ func napping(d time.Duration) engine.Task {
 
 func matchingTask(module string) engine.Task { return engine.Task{Name: module, Module: module} }
 
-// commandsOf gives the commands that a run ran on the bastion, in order.
+// commandsOf returns the commands that a run ran on the bastion, in order.
 func commandsOf(b *hosttest.Bastion) (list []string) {
 	for _, c := range b.Commands() {
 		list = append(list, c.Text)
@@ -134,8 +134,8 @@ func modulesStep(t engine.Target) engine.Step {
 	return before[0]
 }
 
-// A host that a dead run has left behind is taken over by the first play that
-// has it, and a later one does what it has for hosts that are back.
+// TestALaterPlayDoesTheTasksThatADeadRunLeft checks that the first play that has a host of a dead
+// run adopts it, and a later one runs its own tasks for hosts that are back.
 func TestALaterPlayDoesTheTasksThatADeadRunLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(0, 2))
@@ -169,9 +169,9 @@ func balanced() engine.Play {
 	return engine.Play{PreTasks: []engine.Task{tell("out")}, Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PostTasks: []engine.Task{tell("in")}}
 }
 
-// A run that finds a host that a dead one has brought to its OS does what the
-// play has for it when it is back. Where an earlier play takes the host over, a
-// later one does.
+// TestPostTasksOfAHostThatWasLeftBehind checks that a run carries out the post-tasks of its play on
+// a host that a dead run brought to its OS. If an earlier play adopts the host, a later play does
+// it.
 func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 	killAt := func(step string, on engine.EventType) func(*hosttest.Bastion) {
 		return func(b *hosttest.Bastion) {
@@ -225,8 +225,8 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 	}
 }
 
-// What a play has done before an action failed is not done again before the
-// reboot that stands in for it; what comes last is done once.
+// TestTasksAreNotDoneAgainBeforeAFallback checks that tasks before a failed action are not repeated
+// before the reboot that replaces the action; later tasks run once.
 func TestTasksAreNotDoneAgainBeforeAFallback(t *testing.T) {
 	for _, want := range []string{"restart-2", "reload-2", "drain-restart-2"} {
 		synctest.Test(t, func(t *testing.T) {

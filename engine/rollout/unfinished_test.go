@@ -23,8 +23,7 @@ func twoPools() engine.Inventory {
 	return inv
 }
 
-// setPools changes what the inventory says about the pools: the OS of each, and which
-// of them are paused.
+// setPools changes the OS of each pool in the inventory, and the paused pools.
 func setPools(site *hosttest.Site, x, y string, paused ...string) {
 	site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
 	for i, os := range []string{x, y} {
@@ -36,7 +35,7 @@ func setPools(site *hosttest.Site, x, y string, paused ...string) {
 
 func continueOverIncomplete(r *rollout.Run) { r.OverIncomplete = true }
 
-// withAskedPlays gives a run the plays that its bastion was asked for.
+// withAskedPlays returns an option that sets the plays of the bastion's Asked.
 func withAskedPlays(b *hosttest.Bastion) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		for _, p := range b.Asked.Plays {
@@ -101,8 +100,8 @@ func TestARollOutThatIsBegunAgainIsTheLast(t *testing.T) {
 	}
 }
 
-// A host that has failed counts against what a play says itself about failures,
-// whichever play it failed in, which pool it is in, and whether it can be reached.
+// TestFailuresOfAPlayAreOfAllItsPools checks that max_fail_percentage of a play counts failed hosts
+// of all plays and pools, reachable or not.
 func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
 	for name, fails := range map[string]func(*hosttest.Traits){
 		"held": func(t *hosttest.Traits) { t.OldOS = true },
@@ -132,8 +131,8 @@ func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
 	}
 }
 
-// A host on which a reboot is to stand in for what did not work has failed when its
-// play can do no more: the next one does not begin on top of that.
+// TestAPlayIsOverWhenNoRebootIsLeft checks that a host that still needs a reboot after a failed
+// action counts as failed at the end of its play, and the next play does not begin.
 func TestAPlayIsOverWhenNoRebootIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(twoPools()))

@@ -53,7 +53,6 @@ func withoutWaitingLanes(plan engine.Plan) finishedPlan {
 	return finishedPlan{plan}
 }
 
-// unlessFailed drops the work that a failure prevented.
 func (e finishedPlan) unlessFailed(err error) engine.Plan {
 	if err != nil {
 		e.Batches, e.Lanes, e.Before = nil, nil, nil

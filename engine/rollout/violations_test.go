@@ -54,7 +54,7 @@ func (s lateSink) Emit(e engine.Event) error {
 	return s.Sink.Emit(e)
 }
 
-// hastyHosts release a host as soon as it was ordered to reboot.
+// hastyHosts release a host right after the order to reboot.
 type hastyHosts struct {
 	rollout.Hosts
 	run string
