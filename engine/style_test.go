@@ -22,7 +22,7 @@ const (
 // numbers only get smaller.
 const (
 	maxTooLong = 2
-	maxTooWide = 20
+	maxTooWide = 16
 )
 
 // TestFunctionsAreShort holds the limits on lines and parameters.
