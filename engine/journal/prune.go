@@ -45,7 +45,7 @@ func Replay(dir, id string, each func(engine.Event) error) error {
 
 // Prune removes the journals of successful runs that began before a time. It keeps the newest runs of each
 // site, and those that the history needs. It returns the IDs of the removed runs.
-func Prune(dir string, keep int, before time.Time) (gone []string, err error) {
+func Prune(dir string, keep int, before time.Time) (removed []string, err error) {
 	runs, err := ListRuns(dir)
 	if err != nil {
 		return nil, err
@@ -61,11 +61,11 @@ func Prune(dir string, keep int, before time.Time) (gone []string, err error) {
 			continue
 		}
 		if err := os.Remove(journalPath(dir, r.ID)); err != nil {
-			return gone, fmt.Errorf("prune runs: %w", err)
+			return removed, fmt.Errorf("prune runs: %w", err)
 		}
-		gone, runs = append(gone, r.ID), rest
+		removed, runs = append(removed, r.ID), rest
 	}
-	return gone, nil
+	return removed, nil
 }
 
 func sameHistory(a, b History) bool {

@@ -89,9 +89,9 @@ func isMemberBack(e engine.Event) bool {
 func (w *etcdWatch) downHosts() []string { return sortedKeys(w.down) }
 
 func (w *etcdWatch) healthyVoters() int {
-	gone := map[string]bool{}
+	down := map[string]bool{}
 	for _, host := range slices.Concat(w.sample.Down, w.downHosts()) {
-		gone[host] = true
+		down[host] = true
 	}
-	return min(w.sample.Healthy, max(0, w.sample.Voters-len(gone)))
+	return min(w.sample.Healthy, max(0, w.sample.Voters-len(down)))
 }

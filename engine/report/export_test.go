@@ -6,8 +6,8 @@ import (
 	"holdfast/engine"
 )
 
-// Board renders the live status after these events, for a terminal of that size.
-func Board(events []engine.Event, width, height int, now time.Time) string {
+// LiveStatus renders the live status after these events, for a terminal of that size.
+func LiveStatus(events []engine.Event, width, height int, now time.Time) string {
 	b := newLiveStatus(Style{})
 	for _, e := range events {
 		b.addEvent(e)

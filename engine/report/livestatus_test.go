@@ -109,7 +109,7 @@ func TestWaiting(t *testing.T) {
 		{time.Time{}, "", ""},
 	} {
 		e := engine.Event{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: start, Until: c.until}
-		text := report.Board([]engine.Event{e}, 80, 24, began.Add(5*time.Minute))
+		text := report.LiveStatus([]engine.Event{e}, 80, 24, began.Add(5*time.Minute))
 		if !strings.HasPrefix(text, "  pool worker  soak 100 s") || !strings.HasSuffix(text, c.left) || (c.left == "") == strings.Contains(text, "left") {
 			t.Errorf("%s: %q, want %q", c.until, text, c.left)
 		}
@@ -123,14 +123,14 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestBoardOfPlays: the live status counts the hosts of the current play.
-func TestBoardOfPlays(t *testing.T) {
+// TestLiveStatusOfPlays: the live status counts the hosts of the current play.
+func TestLiveStatusOfPlays(t *testing.T) {
 	first, second := engine.Plan{}, engine.Plan{}
 	for i := range 4 {
 		first.Hosts = append(first.Hosts, osPlan(fmt.Sprintf("etcd-%d", i), "etcd", "", ""))
 	}
 	second.Hosts = []engine.HostPlan{osPlan("etcd-0", "etcd", "", ""), osPlan("worker-0", "worker", "", "")}
-	text := report.Board([]engine.Event{
+	text := report.LiveStatus([]engine.Event{
 		{Type: engine.Planned, Plan: &first},
 		{Type: engine.HostDone, Host: "etcd-0"},
 		{Type: engine.HostDone, Host: "etcd-1"},
@@ -142,20 +142,20 @@ func TestBoardOfPlays(t *testing.T) {
 	}
 }
 
-// TestBoard draws runs on terminals of three widths, and on a low one.
-func TestBoard(t *testing.T) {
+// TestLiveStatus draws runs on terminals of three widths, and on a low one.
+func TestLiveStatus(t *testing.T) {
 	for name, events := range map[string][]engine.Event{"board-staging": stagingRun(), "board-rolling": rollingRun(), "board-pools": manyPoolsRun(), "board-quiet": writingRun(), "board-soaking": soakingRun()} {
 		var got strings.Builder
 		for _, on := range []struct{ width, height int }{{40, 24}, {80, 24}, {200, 50}, {80, 6}} {
-			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, report.Board(events, on.width, on.height, began.Add(5*time.Minute)))
+			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, report.LiveStatus(events, on.width, on.height, began.Add(5*time.Minute)))
 		}
 		compareGolden(t, name, got.String())
 	}
 }
 
-// TestBoardFits: on every terminal and at every moment the live status leaves a line free, and texts of hosts
+// TestLiveStatusFits: on every terminal and at every moment the live status leaves a line free, and texts of hosts
 // cannot control the terminal.
-func TestBoardFits(t *testing.T) {
+func TestLiveStatusFits(t *testing.T) {
 	e := hostileValue[engine.Event]()
 	hostiles := append(rollingRun(), engine.Event{Type: engine.StepStarted, Host: hostile, Step: hostile}, engine.Event{Type: engine.StepProgress, Host: hostile, Step: hostile, Message: hostile},
 		engine.Event{Type: engine.EtcdSampled, Cluster: hostile, Etcd: e.Etcd}, engine.Event{Type: engine.EtcdSampled, Cluster: "x", Etcd: &engine.Sample{Problems: []string{hostile}}})
@@ -164,7 +164,7 @@ func TestBoardFits(t *testing.T) {
 		events := rapid.SampledFrom(runs).Draw(t, "run")
 		events = events[:rapid.IntRange(0, len(events)).Draw(t, "events")]
 		width, height := rapid.IntRange(1, 220).Draw(t, "width"), rapid.IntRange(2, 60).Draw(t, "height")
-		text := report.Board(events, width, height, began)
+		text := report.LiveStatus(events, width, height, began)
 		lines := strings.Split(text, "\n")
 		if len(lines) >= height {
 			t.Fatalf("%d lines on %d:\n%s", len(lines), height, text)

@@ -18,28 +18,28 @@ type batchView struct {
 // batchPart holds the hosts that a batch has of one pool. Hosts without disruption use no budget and have a
 // part of their own.
 type batchPart struct {
-	pool, zone string
-	quiet      bool
-	canary     bool
-	hosts      []string
-	pace       int // hosts at a time, if one line stands for many batches
+	pool, zone    string
+	nonDisruptive bool
+	canary        bool
+	hosts         []string
+	pace          int // hosts at a time, if one line stands for many batches
 }
 
 func (v *planView) viewBatch(b engine.Batch) batchView {
 	out := batchView{soak: b.Soak}
 	for _, pool := range b.Pools {
-		shares := []batchPart{{pool: pool, canary: slices.Contains(b.Canaries, pool)}, {pool: pool, quiet: true}}
+		parts := []batchPart{{pool: pool, canary: slices.Contains(b.Canaries, pool)}, {pool: pool, nonDisruptive: true}}
 		for _, h := range b.Hosts {
 			hp := v.byHost[h]
 			switch {
 			case hp == nil || hp.Pool != pool:
 			case hp.NonDisruptive():
-				shares[1].hosts = append(shares[1].hosts, h)
+				parts[1].hosts = append(parts[1].hosts, h)
 			default:
-				shares[0].hosts, shares[0].zone = append(shares[0].hosts, h), hp.Zone
+				parts[0].hosts, parts[0].zone = append(parts[0].hosts, h), hp.Zone
 			}
 		}
-		out.parts = append(out.parts, slices.DeleteFunc(shares, func(s batchPart) bool { return len(s.hosts) == 0 })...)
+		out.parts = append(out.parts, slices.DeleteFunc(parts, func(s batchPart) bool { return len(s.hosts) == 0 })...)
 	}
 	return out
 }
@@ -47,7 +47,7 @@ func (v *planView) viewBatch(b engine.Batch) batchView {
 // isAlike reports whether two batches without a soak between them differ only in their hosts.
 func (b batchView) isAlike(other batchView) bool {
 	return b.soak == 0 && slices.EqualFunc(b.parts, other.parts, func(x, y batchPart) bool {
-		return x.pool == y.pool && x.zone == y.zone && x.quiet == y.quiet && x.canary == y.canary && len(x.hosts) == len(y.hosts)
+		return x.pool == y.pool && x.zone == y.zone && x.nonDisruptive == y.nonDisruptive && x.canary == y.canary && len(x.hosts) == len(y.hosts)
 	})
 }
 
@@ -97,7 +97,7 @@ func (v *planView) formatBatch(b batchView) string {
 		if s.zone != "" {
 			where += ", zone " + s.zone
 		}
-		if s.quiet {
+		if s.nonDisruptive {
 			where += ", without disruption"
 		}
 		if s.canary {

@@ -40,7 +40,7 @@ func (v *planView) changeCounts() string {
 	for _, x := range v.later {
 		later[x.Host] = true
 	}
-	hosts, reboots, quiet, staged := 0, 0, 0, 0
+	hosts, reboots, nonDisruptive, staged := 0, 0, 0, 0
 	for _, hp := range v.p.Hosts {
 		if later[hp.Host] {
 			continue
@@ -54,7 +54,7 @@ func (v *planView) changeCounts() string {
 			reboots++
 		}
 		if hp.NonDisruptive() {
-			quiet++
+			nonDisruptive++
 		}
 	}
 	if hosts == 0 && len(later) > 0 {
@@ -64,8 +64,8 @@ func (v *planView) changeCounts() string {
 		return formatCount(staged, "host", "hosts") + " to stage, nothing to disrupt"
 	}
 	how := []string{formatCount(reboots, "reboot", "reboots")}
-	if quiet > 0 {
-		how = append(how, fmt.Sprintf("%d without disruption", quiet))
+	if nonDisruptive > 0 {
+		how = append(how, fmt.Sprintf("%d without disruption", nonDisruptive))
 	}
 	text := fmt.Sprintf("%s to change (%s) in %s", formatCount(hosts, "host", "hosts"), strings.Join(how, ", "), formatCount(len(v.p.Batches), "batch", "batches"))
 	if len(later) > 0 {

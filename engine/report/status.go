@@ -64,8 +64,8 @@ func WriteStatus(w io.Writer, s engine.Status, style Style, verbose bool) error 
 	return writeUnhealthyClusters(w, s.UnhealthyClusters, style)
 }
 
-func writeUnhealthyClusters(w io.Writer, sick []engine.UnhealthyCluster, style Style) error {
-	for _, s := range sick {
+func writeUnhealthyClusters(w io.Writer, unhealthy []engine.UnhealthyCluster, style Style) error {
+	for _, s := range unhealthy {
 		if _, err := fmt.Fprintln(w, style.red(s.String())); err != nil {
 			return err
 		}

@@ -161,12 +161,12 @@ func formatMilliseconds(seconds float64) string {
 }
 
 func (s *summary) writeTotals(b *strings.Builder, touched []*hostSummary) {
-	updated, quiet, held := 0, 0, 0
+	updated, nonDisruptive, held := 0, 0, 0
 	for _, h := range touched {
 		if h.updated {
 			updated++
 			if h.isNonDisruptive() {
-				quiet++
+				nonDisruptive++
 			}
 		}
 		if h.stillHeld() {
@@ -174,8 +174,8 @@ func (s *summary) writeTotals(b *strings.Builder, touched []*hostSummary) {
 		}
 	}
 	fmt.Fprintf(b, "  in all: %s touched, %d updated", formatCount(len(touched), "host", "hosts"), updated)
-	if quiet > 0 {
-		fmt.Fprintf(b, " (%d without disruption)", quiet)
+	if nonDisruptive > 0 {
+		fmt.Fprintf(b, " (%d without disruption)", nonDisruptive)
 	}
 	if held > 0 {
 		fmt.Fprintf(b, ", %d still held", held)
