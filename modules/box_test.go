@@ -115,7 +115,7 @@ func (b *box) gatherFacts(d engine.Desired) engine.Facts {
 	return f
 }
 
-// steps plans the host as it is now; it must need an OS change.
+// steps plans the host in its present state; it must need a change of the OS.
 func (b *box) steps(d engine.Desired) engine.Steps {
 	b.t.Helper()
 	f := b.gatherFacts(d)
@@ -146,7 +146,7 @@ func (b *box) finalize(d engine.Desired) engine.Output {
 	return b.run(orderOf(b.steps(d).Reboot))
 }
 
-// orderOf gives the script of the step among these that orders the reboot.
+// orderOf returns the script of the step that orders the reboot.
 func orderOf(steps []engine.Step) string {
 	return steps[slices.IndexFunc(steps, func(s engine.Step) bool { return s.Reboots })].Do.Exec.Script
 }
@@ -166,8 +166,8 @@ func (b *box) want(out engine.Output, code int, says string) {
 	}
 }
 
-// by is a run of a bastion without an identity.
+// by returns a run of a bastion without an identity.
 func by(run string) engine.HoldOwner { return engine.HoldOwner{Run: run} }
 
-// hostPaths is a text with paths of the box as they are on a host.
+// hostPaths replaces the paths of the box in a text by paths of a host.
 func (b *box) hostPaths(text string) string { return strings.ReplaceAll(text, b.root, "") }

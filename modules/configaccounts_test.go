@@ -139,7 +139,7 @@ func TestSSHKeysGoWhereSSHDReadsThem(t *testing.T) {
 	}
 }
 
-// What fails after accounts have changed puts them back.
+// A failure after accounts have changed restores them.
 func TestAccountsAreUndone(t *testing.T) {
 	for name, sabotage := range map[string]func(*writeBox){
 		"password": func(b *writeBox) { b.put("/fail-hash", "", 0o600) },
@@ -171,7 +171,7 @@ func TestAccountsAreUndone(t *testing.T) {
 	}
 }
 
-// A file may belong to a user that the same transaction makes.
+// A file may belong to a user that the same write creates.
 func TestAFileMayBelongToANewUser(t *testing.T) {
 	b := accountSite(t)
 	b.addTool("chown", "printf 'chown %s\\n' \"$*\" >>$BOX/log\n")

@@ -14,7 +14,7 @@ func action(kind engine.ActionType, unit string) rules.Action {
 	return rules.Action{Action: engine.Action{Type: kind, Unit: unit}}
 }
 
-// unitStates are what systemd says of a unit, one after the other.
+// unitStates returns answers of systemd about a unit, one for each query.
 func unitStates(lines ...string) func(*writeBox) {
 	return func(b *writeBox) { b.put("/looks", strings.Join(lines, "\n")+"\n", 0o644) }
 }
@@ -132,7 +132,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// What was put back before an action is forgotten when the record says so.
+// A restored original is forgotten after the record is written.
 func TestAnActionKeepsWhatTheRecordNeeds(t *testing.T) {
 	b := crashSite(t)
 	w := b.crashWrite(false)

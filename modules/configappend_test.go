@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// Of a file that is appended to, only what was appended is holdfast's.
+// In a file that is appended to, holdfast owns only the appended text.
 func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 	for name, c := range map[string]struct {
 		host, base string // base "-": no original is kept
@@ -62,7 +62,7 @@ func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
 	}
 }
 
-// A file that stays without what was appended has again the mode of its original.
+// A file that stays without the appended text gets the mode of its original.
 func TestARemainderHasTheModeOfItsOriginal(t *testing.T) {
 	for name, mode := range map[string]int{"of root": 0o600, "that its group may change": 0o660} {
 		t.Run(name, func(t *testing.T) {

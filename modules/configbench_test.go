@@ -8,7 +8,7 @@ import (
 	"holdfast/engine"
 )
 
-// answerOf is what a host prints that has n files of 4 KiB, which the
+// answerOf returns the output of a host that has n files of 4 KiB, which the
 // configuration asks for.
 func answerOf(tb testing.TB, n int) (gatheredHost, engine.Desired, engine.Outputs) {
 	s := newLooked(tb)
@@ -51,7 +51,7 @@ func BenchmarkConfigRead(b *testing.B) {
 	}
 }
 
-// BenchmarkLook is what a look takes on the host.
+// BenchmarkLook measures a probe of the configuration on the host.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{0, 500, 10000} {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/rules"
 )
 
-// stopAt makes the next script stop at a point, and do this there.
+// stopAt makes the next script stop at a point, and calls a function there.
 func (b *writeBox) stopAt(point, do string) {
 	b.t.Helper()
 	_ = os.Remove(b.at("/run/holdfast/fault-hit"))
@@ -20,7 +20,7 @@ func (b *writeBox) stopAt(point, do string) {
 	b.put("/on-sleep", do, 0o600)
 }
 
-// awaitPoint demands that the script has come to the point.
+// awaitPoint requires that the script reaches the point.
 func (b *writeBox) awaitPoint(point string) {
 	b.t.Helper()
 	if !b.exists("run/holdfast/fault-hit") {
@@ -30,7 +30,7 @@ func (b *writeBox) awaitPoint(point string) {
 
 const goOn = "\n: >\"$BOX/run/holdfast/fault-go\"\n"
 
-// crashSite is a host on which every kind of change is due.
+// crashSite is a host that needs every kind of change.
 func crashSite(t *testing.T) *writeBox {
 	b := newWriteBox(t)
 	b.put("/etc/mine.conf", "2\n", 0o644)
@@ -60,7 +60,7 @@ func (b *writeBox) crashWrite(quiet bool) hostWrite {
 		pathEdit{path: "/etc/default.conf", mode: -1, restore: saved("/etc/default.conf")},
 		gone("/etc/going.conf"))
 	if b.exists("var/lib/holdfast/applied.json") && b.read(engine.RecordPath) == string(w.after) {
-		w.edits = w.edits[:5] // what goes is not ours any more
+		w.edits = w.edits[:5] // removed paths are not ours any more
 	}
 	w.units = []unitEdit{{name: "new.service", do: "enable"}}
 	w.quiet = quiet
@@ -130,7 +130,7 @@ func TestAWriteThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// rename is the point right before a path is replaced.
+// rename returns the point right before a path is replaced.
 func (w hostWrite) rename(path string) string {
 	for i, it := range newListing(w).items {
 		if it.path == path {
@@ -157,8 +157,8 @@ func TestARecordThatIsCutShortIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// What was put back is forgotten even if the run that did it died right after
-// the record, and another writes.
+// A restored original is forgotten even if the run died right after the record,
+// and another run writes.
 func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	b := crashSite(t)
 	w := b.crashWrite(false)
@@ -178,8 +178,8 @@ func TestAnotherRunForgetsWhatWasPutBack(t *testing.T) {
 	}
 }
 
-// Whatever fails half way is undone, whether it has been replaced, made or
-// removed by then.
+// A write that fails halfway is undone, also entries that were replaced or
+// removed already.
 func TestWhatFailsHalfWayIsUndone(t *testing.T) {
 	for point, sabotage := range map[string]string{
 		"/etc/foreign.conf": "rm $BOX/etc/.holdfast-*/*-*",
@@ -219,7 +219,7 @@ func TestWhatFailsHalfWayIsUndone(t *testing.T) {
 	}
 }
 
-// onlyOriginals reports whether a difference is only an original that is kept.
+// onlyOriginals reports whether the only difference is a kept original.
 func onlyOriginals(d string) bool {
 	for line := range strings.Lines(d) {
 		if !strings.HasPrefix(line, "+ /var/lib/holdfast/originals/%2Fetc%2Fforeign.conf ") && !strings.HasPrefix(line, "+ /wants ") {

@@ -11,8 +11,7 @@ import (
 	"holdfast/engine"
 )
 
-// A unit that cannot be enabled as the host has it may be one that can as it is
-// written.
+// A unit that cannot be enabled now may become one that can when it is written.
 func TestUnitThatBecomesOneToEnable(t *testing.T) {
 	yes := true
 	c, _ := engine.Config{Units: []engine.Unit{{Name: "a.service", Contents: "[Install]\nWantedBy=multi-user.target\n", Enabled: &yes}}}.Compact()
@@ -31,8 +30,8 @@ func TestUnitThatBecomesOneToEnable(t *testing.T) {
 	}
 }
 
-// Instances are enabled of a template that the configuration brings along, and
-// units that are written as files.
+// A configuration may enable instances of a template that it writes itself, and
+// units that it writes as files.
 func TestUnitsThatTheConfigurationBrings(t *testing.T) {
 	yes, mode := true, 0o644
 	d := func(units ...engine.Unit) engine.Desired {
@@ -49,8 +48,8 @@ func TestUnitsThatTheConfigurationBrings(t *testing.T) {
 	}
 }
 
-// The steps of a host come from the comparison that gave its changes, unless
-// drift is to be left out of them.
+// The steps of a host use the comparison that returned its changes, unless
+// drift must be left out.
 func TestComparedOnce(t *testing.T) {
 	mode := 0o644
 	file := func(path, text string) engine.File {
@@ -89,7 +88,7 @@ func TestUnitThatIsNotThereIsDisabled(t *testing.T) {
 	}
 }
 
-// A hard link goes where its target goes, which is no drift.
+// A hard link whose target is replaced is replaced, too, which is no drift.
 func TestHardLinkFollows(t *testing.T) {
 	mode := 0o644
 	config := func(text string) *engine.Config {
@@ -116,8 +115,8 @@ func TestHardLinkFollows(t *testing.T) {
 	}
 }
 
-// A unit that goes is disabled before; one that was only enabled is preset, if
-// the host has it.
+// A unit is disabled before it is removed. A unit that was only enabled is
+// preset, if the host has it.
 func TestUnitsThatLeave(t *testing.T) {
 	yes := true
 	was, _ := engine.Config{Units: []engine.Unit{
@@ -149,8 +148,7 @@ func TestUnitsThatLeave(t *testing.T) {
 	}
 }
 
-// Two files are recorded the same if they are written down the same, whichever
-// field differs.
+// sameRecordedFile compares every field of a file that the record has.
 func TestSameRecord(t *testing.T) {
 	mode := 0o644
 	file := engine.File{Path: "/a", Contents: []byte("c"), Append: []byte("p"), Digest: "d", Mode: &mode, Owner: engine.Owner{User: "u", Group: "g"}}
@@ -171,7 +169,7 @@ func TestSameRecord(t *testing.T) {
 	}
 }
 
-// A password is told by its digest, and none as what it is.
+// A password is shown by its digest, and its absence in words.
 func TestPasswordsAreToldInWords(t *testing.T) {
 	for hash, want := range map[string]string{
 		"":      "no password, so that none is asked for",

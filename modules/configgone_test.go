@@ -10,12 +10,12 @@ import (
 	"holdfast/engine"
 )
 
-// noDocuments is the desired state of a host that the inventory names no documents for.
+// noDocuments returns the desired state of a host for which the inventory names
+// no documents.
 func noDocuments() engine.Desired {
 	return engine.Desired{Config: &engine.Config{}, NoDocuments: true}
 }
 
-// gatherFacts looks at the host as a plan does.
 func (s gatheredHost) gatherFacts(d engine.Desired) engine.Facts {
 	s.tb.Helper()
 	return configRead(d, s.probeAnswer(d), engine.Facts{BootID: boot})
@@ -37,7 +37,8 @@ func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
 	}
 }
 
-// A record without documents is work: all of it goes, and that is told loudly.
+// If a host has a record and no documents, everything is removed, with a clear
+// warning.
 func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	s := newLooked(t)
 	s.writeFile("/etc/a", "1", 0o644)
@@ -58,7 +59,7 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	if slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Drift }) {
 		t.Error("a removal is taken for drift, which a pool may only report")
 	}
-	// Once it is done, nothing is left to do, and what an installation made stays.
+	// Afterwards nothing is left to do, and files from an installation stay.
 	x, err := newConfigDiff(noDocuments(), f, true)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,8 @@ func TestARecordWithoutDocumentsIsWork(t *testing.T) {
 	}
 }
 
-// A record that is not understood is no match, with documents or without.
+// A host with a record that cannot be parsed never matches, with documents or
+// without.
 func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 	s := newLooked(t)
 	s.writeFile(engine.RecordPath, "hello\n", 0o600)
@@ -79,7 +81,7 @@ func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
 	}
 }
 
-// Where the account that holdfast logs in as would be locked, nothing is written.
+// Nothing is written if holdfast would lock the account that it logs in as.
 func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
 	record := &engine.Record{
 		Schema: engine.RecordSchema, Config: engine.Config{Users: []engine.User{{Name: "ops", SSHKeys: []string{key1}}}},
@@ -90,7 +92,7 @@ func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
 	if changes, err := (configuration{}).Diff(noDocuments(), f); err == nil || !strings.Contains(err.Error(), "logs in as ops") {
 		t.Errorf("%v %v", changes, err)
 	}
-	// One that the host had is only warned of.
+	// An account that the host had before only causes a warning.
 	record.Accounts["ops"] = engine.FoundAccount
 	changes, err := configuration{}.Diff(noDocuments(), f)
 	if err != nil || len(changes) != 1 || !slices.ContainsFunc(changes[0].Warnings, func(w string) bool { return strings.Contains(w, "loses its last SSH key") }) {
@@ -103,7 +105,7 @@ func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
 	}
 }
 
-// A link on the way, or a file system in memory, is found when planning.
+// The plan reports links in paths, and file systems in memory.
 func TestTheWayToAFileIsLookedAt(t *testing.T) {
 	s := newLooked(t)
 	s.writeFile("/srv/app/x", "", 0o644)

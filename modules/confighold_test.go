@@ -11,8 +11,8 @@ import (
 
 const theirHold = `{"kind":"maintenance","holder":"bob@b2","run":"m-1","reason":"DIMM swap"}`
 
-// A hold that appears while the files of a write are still on their way stops it
-// before anything is replaced.
+// A hold that appears during the upload of a write stops it before anything is
+// replaced.
 func TestAWriteDoesNotGoPastAHoldThatAppearsMeanwhile(t *testing.T) {
 	for name, quiet := range map[string]bool{"under its own hold, which was ended": false, "quiet": true} {
 		for _, point := range []string{"locked", "unpacked", "checked", "prepared"} {
@@ -45,7 +45,8 @@ func TestAWriteDoesNotGoPastAHoldThatAppearsMeanwhile(t *testing.T) {
 	}
 }
 
-// differingLines are the lines of two trees that only one has, but for the hold.
+// differingLines returns the lines that only one of two trees has, without the
+// hold.
 func differingLines(before, after string) (added, gone []string) {
 	for line := range strings.Lines(after) {
 		if !strings.Contains(before, line) && !strings.HasPrefix(line, engine.HoldPath) {
@@ -60,8 +61,8 @@ func differingLines(before, after string) (added, gone []string) {
 	return added, gone
 }
 
-// From the first rename to the end, a quiet write keeps holds away: who wants one is
-// told who writes.
+// From the first rename to the end, a quiet write prevents holds, and reports
+// who writes.
 func TestAHoldIsNotTakenInTheMiddleOfAWrite(t *testing.T) {
 	for _, point := range []string{"saved", "replaced", "act 0", "recorded"} {
 		t.Run(point, func(t *testing.T) {
@@ -88,8 +89,8 @@ func TestAHoldIsNotTakenInTheMiddleOfAWrite(t *testing.T) {
 	}
 }
 
-// A hold that is taken after a staging has looked, and before its unit begins, keeps
-// the unit from staging anything.
+// A hold that is taken after the check of a staging, and before its unit
+// starts, keeps the unit from staging.
 func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
 	b := newBox(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}

@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// A write that should take a hash, keys or an account away is cut short before
-// it does, or one that sets them after it did. The next that is not cut short
-// takes away all that is holdfast's, also when the host has rebooted in between.
+// A write is interrupted before it removes a hash, keys or an account, or after
+// it has set them. The next complete write removes everything that comes from
+// holdfast, also after a reboot in between.
 func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
 	user := func(change func(*engine.User)) engine.Config {
 		u := engine.User{Name: "bob"}
@@ -72,8 +72,8 @@ func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
 	}
 }
 
-// An account that the host has although its absence was desired once is not
-// holdfast's, and is never locked.
+// An account that exists although its absence was desired before does not
+// belong to holdfast, and is never locked.
 func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
 	for name, stop := range map[string]int{"not deleted": 2, "made again": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
 	}
 }
 
-// An account that is deleted takes no second reboot when a run has died between
-// the first and its record.
+// Deleting an account takes no second reboot if a run has died between the
+// first reboot and its record.
 func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
 	h := newAccountHost(map[string]engine.Login{"bob": {UID: 1000, Group: "bob", Password: "bob's own"}})
 	h.runOnce(t, engine.Config{Users: []engine.User{{Name: "bob", PasswordHash: passwordDigest()}}}, -1)
@@ -107,8 +107,8 @@ func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
 	}
 }
 
-// A write that should give a group its hash back is cut short: the next one
-// does, also when the host has rebooted in between, and keeps no other hash.
+// A write that should restore the hash of a group is interrupted. The next one
+// restores it, also after a reboot in between, and keeps no other hash.
 func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 	hashed := engine.Config{Groups: []engine.Group{{Name: "web", PasswordHash: passwordDigest()}}}
 	for name, test := range map[string]struct{ before, unfinished, last engine.Config }{
@@ -141,7 +141,7 @@ func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
 	}
 }
 
-// Nobody knows who made an account of a record that an earlier version wrote.
+// The origin of an account in a record of an earlier version is unknown.
 func TestAccountsOfAnEarlierRecord(t *testing.T) {
 	record := &engine.Record{Schema: 1, Config: engine.Config{Users: []engine.User{
 		{Name: "core", PasswordHash: passwordDigest()}, {Name: "bob", PasswordHash: passwordDigest()}, {Name: "etcd", PasswordHash: passwordDigest()},

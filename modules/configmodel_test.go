@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/rules"
 )
 
-// modelHost is a host on which writes are carried out as edit says they are,
-// in memory.
+// modelHost is a host in memory that carries out writes by the rules in
+// edit.go.
 type modelHost struct {
 	nodes   map[string]engine.PathFacts
 	saved   map[string]engine.PathFacts
@@ -22,8 +22,8 @@ type modelHost struct {
 	applied *engine.Record
 	boot    int
 	data    map[string][]byte
-	effect  map[string]engine.PathFacts // what has taken effect
-	over    []string                    // originals that are not needed any more, once the record says so
+	effect  map[string]engine.PathFacts // contents that have taken effect
+	over    []string                    // originals that are not needed after the record is written
 }
 
 func (h *modelHost) gatherFacts() engine.Facts {
@@ -40,9 +40,9 @@ func (h *modelHost) gatherFacts() engine.Facts {
 	}}
 }
 
-// stepsOfTasks writes, and stops where told: 0 before anything, n after the record
-// of what is under way and n-1 edits; -1 not at all, -2 when only originals are
-// left to be forgotten, -3 before the record.
+// carryOut writes, and stops at a point: 0 before anything, n after the record
+// of the unfinished write and n-1 edits; -1 not at all, -2 when only originals
+// are left to forget, -3 before the record.
 func (h *modelHost) carryOut(w hostWrite, stop int) {
 	if stop == 0 {
 		return
@@ -114,8 +114,8 @@ func modelPolicy() []engine.Rule {
 	}
 }
 
-// anyConfig is a configuration of some of the paths, as files or links, and of
-// a unit.
+// anyConfig draws a configuration of some of the paths, as files or links, and
+// of a unit.
 func anyConfig(t *rapid.T, name string) engine.Config {
 	var c engine.Config
 	for _, p := range modelPaths[:5] {
@@ -139,10 +139,9 @@ func anyConfig(t *rapid.T, name string) engine.Config {
 	return compact
 }
 
-// Whatever was cut short, and whatever the next configuration is, the next run
-// that is not cut short makes the host match; what was there before holdfast is
-// there again wherever the configuration says nothing; and then nothing is left
-// to do.
+// After any interruption, and with any next configuration, the next complete
+// run makes the host match; files from before holdfast are restored where the
+// configuration has nothing; and then nothing is left to do.
 func TestConfigConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &modelHost{nodes: map[string]engine.PathFacts{}, saved: map[string]engine.PathFacts{}, units: map[string]string{"f.service": "disabled"}}
@@ -153,7 +152,7 @@ func TestConfigConverges(t *testing.T) {
 			switch rapid.IntRange(0, 3).Draw(t, "host has "+p) {
 			case 0:
 				h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("host's own")), Mode: 0o640}
-			case 1: // what may be desired one day; without a record it is taken for provisioned
+			case 1: // paths that may be desired later; without a record they count as provisioned
 				if h.applied != nil {
 					h.nodes[p] = engine.PathFacts{Type: engine.PathFile, Digest: engine.Digest([]byte("1")), Mode: 0o600}
 				}
@@ -212,8 +211,8 @@ func TestConfigConverges(t *testing.T) {
 	})
 }
 
-// addForeignLine lets somebody add a line to the file that is appended to, if it
-// is there and nobody's but the host's without that.
+// addForeignLine adds a line to the file that is appended to, if it exists and
+// belongs to the host.
 func (h *modelHost) addForeignLine(t *rapid.T) string {
 	n := h.nodes["/etc/appended"]
 	if n.Type != engine.PathFile || !rapid.Bool().Draw(t, "a foreign line") {
@@ -231,7 +230,7 @@ func (h *modelHost) simulateReboot() {
 	h.effect = maps.Clone(h.nodes)
 }
 
-// applyActions makes changes take effect that were wholly written.
+// applyActions makes complete writes take effect.
 func (h *modelHost) applyActions(x *configDiff) {
 	for _, c := range x.diff.Changes {
 		path := c.Name
@@ -248,7 +247,7 @@ func (h *modelHost) applyActions(x *configDiff) {
 
 func ptr[T any](v T) *T { return &v }
 
-// runOnce plans and carries out one run. A step that reboots does.
+// runOnce plans and carries out one run. A step may reboot the host.
 func (h *modelHost) runOnce(t *rapid.T, d engine.Desired, stop int) {
 	changes, err := configuration{}.Diff(d, h.gatherFacts())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// Names mean nothing to the shell or the tools, whatever is in them.
+// No character in a name has a meaning to the shell or the tools.
 func TestStrangeNames(t *testing.T) {
 	b := newWriteBox(t)
 	data := contents{}
@@ -69,7 +69,7 @@ func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
 	b.mustWrite(b.planWrite(contents{"/etc/link": "new\n"},
 		pathEdit{path: "/etc/file", kind: engine.PathLink, data: "target", save: true},
 		pathEdit{path: "/etc/link", kind: engine.PathFile, mode: -1, save: true},
-		pathEdit{path: "/etc/two", kind: engine.PathLink, hard: true, data: "/etc/one"})) // as it is: nothing to rename
+		pathEdit{path: "/etc/two", kind: engine.PathLink, hard: true, data: "/etc/one"})) // unchanged: nothing to rename
 	if n := b.node("/etc/file"); n.Target != "target" {
 		t.Errorf("%+v", n)
 	}
@@ -85,7 +85,8 @@ func TestAFileBecomesALinkAndALinkAFile(t *testing.T) {
 	}
 }
 
-// Where the host had what the OS ships, the OS's own comes back, as it is then.
+// If the host had the default of the OS, the current default of the OS is
+// restored.
 func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 	b := newWriteBox(t)
 	for _, dir := range []string{"/etc", "/usr/etc"} {
@@ -120,8 +121,8 @@ func TestADefaultOfTheOSComesBackAsItIsThen(t *testing.T) {
 	}
 }
 
-// Where no original was kept, because the host had the same all along, what the
-// OS ships comes back all the same.
+// If no original was kept, because the host always had the same contents, the
+// default of the OS is restored, too.
 func TestWhatTheOSShipsIsNotTakenAway(t *testing.T) {
 	b := newWriteBox(t)
 	for _, name := range []string{"/etc/same", "/usr/etc/same", "/etc/other", "/usr/local/same", "/usr/usr/local/same"} {
@@ -194,7 +195,8 @@ func TestSELinuxContexts(t *testing.T) {
 	}
 }
 
-// A signal while all can still be left as it is ends the script; later it goes on.
+// A signal ends the script while it can still leave everything unchanged; later
+// the script continues.
 func TestASignalNeverLeavesHalf(t *testing.T) {
 	for point, code := range map[string]int{"prepared": 143, "before": 0, "rename 2": 0, "units": 0} {
 		t.Run(point, func(t *testing.T) {
@@ -229,8 +231,8 @@ func childrenTime(b *writeBox) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Hundreds of files are a matter of a second or two of processor time, which a
-// busy machine does not blur.
+// Hundreds of files take a second or two of processor time, which does not
+// depend on the load of the machine.
 func TestManyFilesAreFast(t *testing.T) {
 	b := newWriteBox(t)
 	data := contents{}
@@ -275,8 +277,8 @@ func TestTheOrderOfEditsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// What a write that was cut short has left in directories goes with the next,
-// whatever that writes.
+// The next write removes the temporary files that an interrupted write has
+// left, also in directories that it does not change.
 func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/d/there", "", 0o644)
@@ -295,7 +297,7 @@ func TestWhatAnEarlierWriteLeftIsRemoved(t *testing.T) {
 	b.mustWrite(b.planWrite(contents{"/etc/other": "x"}, file("/etc/other")))
 }
 
-// Once it is known that the OS's own was there, nothing else is kept.
+// After the default of the OS is noted, no other original is kept.
 func TestTheMarkOfADefaultStays(t *testing.T) {
 	b := newWriteBox(t)
 	b.put("/etc/foo", "shipped\n", 0o644)
@@ -308,7 +310,7 @@ func TestTheMarkOfADefaultStays(t *testing.T) {
 	}
 }
 
-// A link directly in / is followed only if it is of who owns /.
+// A link directly in / is followed only if the owner of / owns it.
 func TestALinkInTheRootOfSomebodyElseIsNotFollowed(t *testing.T) {
 	b := newWriteBox(t)
 	b.link("/mnt", "tmp")

@@ -18,15 +18,15 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// gatheredHost is a tree that is looked at as a host's, with tools of its own.
+// gatheredHost is a tree that is probed like a host, with tools of its own.
 type gatheredHost struct {
 	tb   testing.TB
 	root string
 }
 
-// lookTools answer from files below host: states/UNIT, passwd, group, shadow,
+// probeTools answer from files below host: states/UNIT, passwd, group, shadow,
 // sshd.conf.
-var lookTools = map[string]string{
+var probeTools = map[string]string{
 	"systemctl": `[ "$1 $2" = "is-enabled --" ] || exit 64
 shift 2
 [ ! -e "$BOX/bus" ] || { cat "$BOX/bus" >&2; exit 1; }
@@ -45,7 +45,7 @@ exit $code`,
 
 func newLooked(tb testing.TB) gatheredHost {
 	s := gatheredHost{tb: tb, root: tb.TempDir()}
-	for name, text := range lookTools {
+	for name, text := range probeTools {
 		s.writeFile("/fake/"+name, "#!/bin/sh\n"+text+"\n", 0o755)
 	}
 	for _, name := range []string{"/fake/passwd", "/fake/group", "/fake/shadow", "/fake/sshd.conf"} {
@@ -73,7 +73,6 @@ func (s gatheredHost) writeRecord(a engine.Record) {
 	s.writeFile(engine.RecordPath, string(encodeApplied(a)), 0o600)
 }
 
-// probeAnswer is what the probe prints.
 func (s gatheredHost) probeAnswer(d engine.Desired) engine.Outputs {
 	s.tb.Helper()
 	commands := configProbe(d)
@@ -97,8 +96,8 @@ func (s gatheredHost) readAnswer(c engine.Config) *engine.ConfigFacts {
 	return configRead(d, s.probeAnswer(d), engine.Facts{}).Config
 }
 
-// mustLook is look where there is to be no problem.
-func (s gatheredHost) mustLook(c engine.Config) *engine.ConfigFacts {
+// mustProbe returns the facts, which must have no problem.
+func (s gatheredHost) mustProbe(c engine.Config) *engine.ConfigFacts {
 	s.tb.Helper()
 	f := s.readAnswer(c)
 	if f.Problem != "" {
@@ -118,7 +117,7 @@ func TestNothingIsLookedAtWithoutConfiguration(t *testing.T) {
 	}
 }
 
-// oddPaths are the paths that a script is likely to get wrong.
+// oddPaths are paths that a script may handle wrongly.
 var oddPaths = []string{
 	"/etc/a b", "/etc/-n", "/etc/q'uote", `/etc/d"quote`, `/etc/back\slash`, `/etc/b\n`, "/etc/p%s%20", "/etc/ümläut ☃", "/etc/$(touch x)", "/etc/*",
 	"/etc/ lead", "/etc/trail ", "/etc/a&b<c>", `/etc/end\`, `/etc/end",`, "/etc/],", `/etc/\"x\\"`, "/etc/a -> b", "/etc/line\u2028separator", "/etc/x== digests", "/== end", "/etc/.",
@@ -140,7 +139,7 @@ func TestEveryPathIsLookedAt(t *testing.T) {
 		}
 	}
 	s.writeRecord(engine.Record{Schema: 1, Config: recorded, Unfinished: &engine.UnfinishedWrite{Run: "r1", Boot: boot, Config: unfinished}})
-	f := s.mustLook(desired)
+	f := s.mustProbe(desired)
 	for i, p := range paths {
 		n, ok := f.Nodes[p]
 		if !ok || n.Type != engine.PathFile || n.Digest != engine.Digest([]byte(p)) || n.Mode != 0o640 || n.UID != os.Getuid() || n.Inode == "" {
@@ -176,7 +175,7 @@ func TestKindsOfNodes(t *testing.T) {
 		Links:       []engine.Link{{Path: "/etc/a -> link", Target: "/x"}, {Path: "/etc/hard", Target: "/etc/file", Hard: true}},
 		Units:       []engine.Unit{{Name: "m.service", Dropins: []engine.Dropin{{Name: "10.conf", Contents: "x"}}}},
 	}
-	f := s.mustLook(c)
+	f := s.mustProbe(c)
 	got := map[string]string{}
 	for p, n := range f.Nodes {
 		got[p] = fmt.Sprintf("%s %o %s%.5s", n.Type, n.Mode, n.Target, n.Digest)
@@ -229,7 +228,7 @@ func TestRecordThatIsNotUnderstood(t *testing.T) {
 	}
 	s := newLooked(t)
 	s.writeFile(engine.RecordPath, whole, 0o600)
-	if f := s.mustLook(engine.Config{}); len(f.Nodes) != 2 {
+	if f := s.mustProbe(engine.Config{}); len(f.Nodes) != 2 {
 		t.Error(f)
 	}
 }

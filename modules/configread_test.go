@@ -27,7 +27,7 @@ func TestContentsThatPlansDependOn(t *testing.T) {
 	s.writeFile("/etc/empty", "", 0o644)
 	c := engine.Config{Files: []engine.File{aFile("/etc/plain"), inherit("/etc/own"), inherit("/etc/a b"), inherit("/etc/motd"), inherit("/etc/empty"), inherit("/etc/none")}}
 	s.writeRecord(engine.Record{Schema: 1, Config: engine.Config{Files: []engine.File{aFile(registries)}}})
-	f := s.mustLook(c)
+	f := s.mustProbe(c)
 	got := map[string]string{}
 	for p, n := range f.Nodes {
 		got[p] = fmt.Sprintf("%q %q", n.Contents, n.Base)
@@ -65,12 +65,12 @@ func TestEnablementOfUnits(t *testing.T) {
 			s.writeFile("/fake/states/a.service", "enabled\n", 0o644)
 			s.writeFile(`/fake/states/dev-b\x2dc.swap`, "disabled\n", 0o644)
 			c := engine.Config{Units: []engine.Unit{{Name: "-.mount"}, {Name: "a.service"}, {Name: `dev-b\x2dc.swap`}}}
-			f := s.mustLook(c)
+			f := s.mustProbe(c)
 			want := map[string]string{"-.mount": "not-found", "a.service": "enabled", `dev-b\x2dc.swap`: "disabled"}
 			if !reflect.DeepEqual(f.Units, want) {
 				t.Errorf("got %v, want %v", f.Units, want)
 			}
-			f = s.mustLook(engine.Config{Units: []engine.Unit{{Name: "none.service"}}})
+			f = s.mustProbe(engine.Config{Units: []engine.Unit{{Name: "none.service"}}})
 			if want := map[string]string{"none.service": "not-found"}; !reflect.DeepEqual(f.Units, want) {
 				t.Errorf("got %v, want %v", f.Units, want)
 			}
@@ -108,7 +108,7 @@ func people() engine.Config {
 func TestAccounts(t *testing.T) {
 	s := accounts(t)
 	s.writeRecord(engine.Record{Schema: 1, Config: engine.Config{Users: []engine.User{{Name: "old"}}}})
-	f := s.mustLook(people())
+	f := s.mustProbe(people())
 	want := map[string]engine.Login{
 		"core": {
 			UID: 1000, GID: 1001, Group: "coregroup", Groups: []string{"wheel", "sudo"}, Gecos: "Core, a b", Home: "/home/core", Shell: "/bin/bash",
@@ -139,7 +139,7 @@ func TestKeysWhereSshdReadsADirectory(t *testing.T) {
 	for _, says := range []string{"authorizedkeysfile .ssh/authorized_keys .ssh/authorized_keys.d/ignition", "authorizedkeyscommand /usr/libexec/ssh-key-dir %u"} {
 		s := accounts(t)
 		s.writeFile("/fake/sshd.conf", "port 22\n"+says+"\n", 0o644)
-		f := s.mustLook(people())
+		f := s.mustProbe(people())
 		if keys := f.Users["core"].Keys; !f.KeyDir || !reflect.DeepEqual(keys, []string{"ssh-ed25519 ignition", "ssh-ed25519 second"}) {
 			t.Errorf("%s: %t %q", says, f.KeyDir, keys)
 		}
@@ -151,12 +151,12 @@ func TestKeysAreOnlyReadFromRegularFiles(t *testing.T) {
 	s.writeFile("/etc/secret", "# BEGIN holdfast\nsecret\n# END holdfast\n", 0o600)
 	s.checkFacts(os.Remove(s.root + "/home/core/.ssh/authorized_keys"))
 	s.checkFacts(os.Symlink(s.root+"/etc/secret", s.root+"/home/core/.ssh/authorized_keys"))
-	if keys := s.mustLook(people()).Users["core"].Keys; keys != nil {
+	if keys := s.mustProbe(people()).Users["core"].Keys; keys != nil {
 		t.Errorf("keys %q", keys)
 	}
 }
 
-// tool is the path of a real one, for a fake of the same name.
+// tool returns the path of a real tool, for a fake of the same name.
 func tool(t *testing.T, name string) string {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -180,7 +180,7 @@ func TestContentsAreNotReadThroughLinks(t *testing.T) {
 	s.writeFile("/etc/shadow", "secret", 0o600)
 	s.checkFacts(os.MkdirAll(s.root+"/etc/containers", 0o755))
 	s.checkFacts(os.Symlink(s.root+"/etc/shadow", s.root+"/etc/containers/registries.conf"))
-	n := s.mustLook(engine.Config{Files: []engine.File{aFile("/etc/containers/registries.conf")}}).Nodes["/etc/containers/registries.conf"]
+	n := s.mustProbe(engine.Config{Files: []engine.File{aFile("/etc/containers/registries.conf")}}).Nodes["/etc/containers/registries.conf"]
 	if n.Type != engine.PathLink || n.Contents != nil || n.Digest != "" {
 		t.Errorf("%+v", n)
 	}

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// Each of these is refused with a reason, and nothing has changed.
+// Each case is refused with a reason, and nothing has changed.
 func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 	link := func(path, target string) pathEdit { return pathEdit{path: path, kind: engine.PathLink, data: target} }
 	for name, test := range map[string]struct {
@@ -188,14 +188,14 @@ func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
 	}
 }
 
-// addTool puts a program in front of the host's own.
+// addTool adds a program before those of the host in PATH.
 func (b *writeBox) addTool(name, text string) {
 	b.t.Helper()
 	b.put("/bin/"+name, "#!/bin/sh\n"+text, 0o755)
 	b.path = b.at("/bin") + ":"
 }
 
-// real is the path of a program of this machine.
+// real returns the path of a program of this machine.
 func real(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -252,7 +252,7 @@ func TestOnlyOneWritesAtATime(t *testing.T) {
 	b.checkRefused(b.planWrite(contents{}, file("/etc/foo")), hostscript.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
 }
 
-// Links that the OS has directly in / and as /usr/local lead where they lead.
+// Links of the OS directly in / and as /usr/local are followed.
 func TestTheLinksOfTheOSAreFollowed(t *testing.T) {
 	b := newWriteBox(t)
 	b.check(os.Remove(b.at("/home")))

@@ -12,8 +12,8 @@ import (
 	"holdfast/engine"
 )
 
-// accountHost is a host with accounts, on which writes are carried out as
-// newLoginEdit says they are, in memory.
+// accountHost is a host with accounts, in memory, that carries out writes by
+// the rules of loginEdit.
 type accountHost struct {
 	users   map[string]engine.Login
 	kept    map[string]string // original hashes
@@ -47,7 +47,7 @@ const (
 	intruder  = "intruder"
 )
 
-// stepsOfTasks writes, and stops after as many steps as told; negative: at the end.
+// carryOut writes, and stops after that number of steps; negative: at the end.
 func (h *accountHost) carryOut(w hostWrite, stop int) {
 	step := func() bool { stop--; return stop == -1 }
 	if step() {
@@ -79,7 +79,8 @@ func (h *accountHost) carryOut(w hostWrite, stop int) {
 	}
 }
 
-// applyEdit changes an account, and names it if its original is not needed any more.
+// applyEdit changes an account, and returns its name if its original is not
+// needed any more.
 func (h *accountHost) applyEdit(u loginEdit) []string {
 	name := u.want.Name
 	login, exists := h.users[name]
@@ -124,7 +125,7 @@ func (h *accountHost) applyEdit(u loginEdit) []string {
 	return over
 }
 
-// anyAccounts is a configuration of some accounts.
+// anyAccounts draws a configuration of some accounts.
 func anyAccounts(t *rapid.T, name string) engine.Config {
 	var c engine.Config
 	for _, user := range []string{"ann", "bob"} {
@@ -146,7 +147,7 @@ func anyAccounts(t *rapid.T, name string) engine.Config {
 	return c
 }
 
-// driftRandomly is what somebody on the host does to an account.
+// driftRandomly changes an account as somebody on the host might.
 func (h *accountHost) driftRandomly(t *rapid.T, name string) {
 	user := rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, name+"drifts")
 	login, exists := h.users[user]
@@ -190,9 +191,9 @@ func (h *accountHost) runOnce(t rapid.TB, c engine.Config, stop int) {
 	h.carryOut(w, stop)
 }
 
-// Whatever drifts and is cut short: an account that holdfast made is locked when
-// it leaves and open when it comes back, one that the host had gets back the
-// hash that it had before holdfast set one, and never one from later; and then
+// With any drift and any interruption: an account that holdfast created is
+// locked when it leaves, and open when it returns; an account that the host had
+// gets the hash from before holdfast set one, and never a later one; and then
 // nothing is left to do.
 func TestAccountsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -222,7 +223,7 @@ func TestAccountsConverge(t *testing.T) {
 		}
 		h.runOnce(t, engine.Config{}, -1)
 		h.checkAccounts(t, engine.Config{})
-		for name, login := range h.users { // what was opened after it had left is the host's own
+		for name, login := range h.users { // an account that was unlocked after it left belongs to the host
 			leaves := slices.ContainsFunc(c.Users, func(u engine.User) bool { return u.Name == name })
 			if h.made[name] && leaves && !(login.Retired() && login.Password == lockHash && len(login.Keys) == 0) {
 				t.Fatalf("%s was made by holdfast, has left, and is %+v", name, login)
@@ -231,7 +232,7 @@ func TestAccountsConverge(t *testing.T) {
 	})
 }
 
-// checkAccounts demands that accounts are as a configuration says that was applied.
+// checkAccounts requires that the accounts match an applied configuration.
 func (h *accountHost) checkAccounts(t rapid.TB, c engine.Config) {
 	hashed, keyed := map[string]bool{}, map[string]bool{}
 	for _, u := range c.Users {
@@ -267,7 +268,7 @@ func (h *accountHost) checkAccounts(t rapid.TB, c engine.Config) {
 	}
 }
 
-// bob is made, his password drifts, is repaired, and he leaves.
+// holdfast creates bob, his password drifts and is repaired, and he leaves.
 func TestAMadeAccountIsLocked(t *testing.T) {
 	for name, drift := range map[string]string{"emptied": emptyHash, "an intruder's": "$6$intruder$x"} {
 		t.Run(name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"holdfast/engine"
 )
 
-// TestSignsOfEtcd: a unit, a static pod or a listener says that etcd runs on a
-// host, whoever runs it. Connections to etcd elsewhere say nothing.
+// TestSignsOfEtcd: a unit, a static pod or a listener is a sign that etcd runs
+// on a host, under any name. Connections to etcd elsewhere are none.
 func TestSignsOfEtcd(t *testing.T) {
 	const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 	for name, tc := range map[string]struct {

@@ -19,12 +19,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the cases in testdata expect")
 
-// A case is a txtar file: "desired" is JSON; a section named like a command is
-// what it printed, "NAME (exit 1)" with that status, "NAME stderr" on the
-// other stream. "record" is what was applied before, "rejected before" what
-// failed before, "pool" is JSON. Sections that begin with
-// "want" are what the module makes of it, for a host of an etcd cluster when
-// "cluster" is there.
+// A case is a txtar file: "desired" is JSON; a section with the name of a
+// command is its output, "NAME (exit 1)" with that status, "NAME stderr" on
+// standard error. "record" is the record on the host, "rejected before" has
+// digests that failed before, "pool" is JSON. Sections that begin with "want"
+// are the results of the module, for a host of an etcd cluster if "cluster" is
+// present.
 func TestCases(t *testing.T) {
 	for _, m := range All() {
 		paths, err := filepath.Glob(filepath.Join("testdata", m.Name(), "*.txtar"))
@@ -58,8 +58,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// results runs a module over a case.
-// planned are what a module makes of a case.
+// planned has the results of a module for a case.
 type planned struct {
 	desired engine.Desired
 	facts   engine.Facts
@@ -159,8 +158,8 @@ func toJSON(t *testing.T, v any) string {
 	return b.String()
 }
 
-// list writes steps with the variables of their scripts; what the scripts do
-// with them is tested by running them.
+// list writes steps with the variables of their scripts. Other tests run the
+// scripts.
 func list(steps engine.Steps) string {
 	var b strings.Builder
 	for _, s := range slices.Concat(steps.Stage, steps.Write, steps.Reboot, steps.Rollback) {

@@ -18,13 +18,13 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// meddlers are what an account can do in a directory that everybody can write to,
-// $D, to have root read or write $S, which is root's. They are run right before a
-// program that root runs.
+// meddlers are actions of an account in a directory that everybody can write
+// to, $D, that try to make root read or write $S, which belongs to root. They
+// run right before a program of root.
 var meddlers = map[string]string{
-	// What a transaction has made for itself leads elsewhere.
+	// A file that the write has created leads elsewhere.
 	"rooms": `for r in $D/.holdfast-*; do [ -e $r ] || continue; mv $r $D/away; ln -s $S $r; done`,
-	// A name that can be guessed is a link already.
+	// A predictable name is a link already.
 	"guess": `for f in changed.conf new.conf original.conf; do ln -s $S/$f $D/.holdfast-$(printf %s /srv/app/$f | sha256sum | cut -c1-16); done`,
 	// The directory itself leads elsewhere.
 	"directory": `mv $D $D.away; ln -s $S $D`,
@@ -35,10 +35,11 @@ var meddlers = map[string]string{
 	"swap":      `mv $D/dir $D/other; mv $D/root $D/dir`,
 }
 
-// meddled are the programs that touch paths.
+// meddled are the programs that use paths.
 var meddled = []string{"cp", "ln", "mv", "mkdir", "chown", "chmod", "rm", "rmdir", "dd", "tar", "head", "sha256sum", "stat", "readlink", "sync"}
 
-// meddleBefore has an account do something right before the nth of these programs.
+// meddleBefore makes an account do something right before the nth of these
+// programs.
 func meddleBefore(t *testing.T, write func(path, text string), root, how string, n int) {
 	t.Helper()
 	write("/attack", strings.NewReplacer("$D", root+"/srv/app", "$S", root+"/root").Replace(meddlers[how])+"\n")
@@ -51,8 +52,8 @@ func meddleBefore(t *testing.T, write func(path, text string), root, how string,
 
 const secret = "the secret of root"
 
-// hostileSite is a host with a directory of everybody's that a configuration
-// writes to, and things of root's that have the same names.
+// hostileSite is a host with a directory that everybody can write to, and that
+// a configuration writes to. It has files of root with the same names.
 func hostileSite(t *testing.T) (*writeBox, hostWrite) {
 	b := newWriteBox(t)
 	b.put("/srv/app/changed.conf", "old\n", 0o644)
@@ -80,7 +81,7 @@ func hostileSite(t *testing.T) (*writeBox, hostWrite) {
 	return b, w
 }
 
-// rootOwned is all that is root's: what nobody else may change or read.
+// rootOwned lists the files of root that nobody else may change or read.
 func (b *writeBox) rootOwned() string {
 	b.t.Helper()
 	var list strings.Builder
@@ -95,7 +96,7 @@ func (b *writeBox) rootOwned() string {
 	return list.String()
 }
 
-// leakedFiles lists the files with the secret that others than root can read.
+// leakedFiles lists the files with the secret that other accounts can read.
 func (b *writeBox) leakedFiles() []string {
 	b.t.Helper()
 	var list []string
@@ -117,9 +118,9 @@ func (b *writeBox) leakedFiles() []string {
 	return list
 }
 
-// Whatever an account does in its directory, and whenever: root writes and reads
-// nothing elsewhere, waits for nothing, and the next write finishes. The undoing
-// of a write that fails is no other.
+// At any time and with any action of an account in its directory: root writes
+// and reads nothing elsewhere, waits for nothing, and the next write finishes.
+// The same holds while a failed write is undone.
 func TestWritesAreSafeOnHostileGround(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		for i, how := range slices.Sorted(maps.Keys(meddlers)) {
@@ -136,7 +137,7 @@ func TestWritesAreSafeOnHostileGround(t *testing.T) {
 	}
 }
 
-// meddledWrite reports whether there was a program of that number.
+// meddledWrite reports whether the write has run a program with that number.
 func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	t.Helper()
 	b, w := hostileSite(t)
@@ -164,7 +165,7 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	if done, err := strconv.Atoi(count); err != nil || done < n {
 		return false
 	}
-	// The account stops, and somebody tidies up after it.
+	// The account stops, and somebody cleans up.
 	b.path = ""
 	b.check(os.RemoveAll(b.at("/srv")))
 	b.check(os.MkdirAll(b.at("/srv/app"), 0o777))
@@ -175,8 +176,9 @@ func meddledWrite(t *testing.T, how string, n int, fails bool) bool {
 	return true
 }
 
-// hostileLook is a host with files of a directory of everybody's to look at.
-func hostileLook(t *testing.T) (gatheredHost, engine.Config) {
+// hostileProbe is a host with files to probe in a directory that everybody can
+// write to.
+func hostileProbe(t *testing.T) (gatheredHost, engine.Config) {
 	s := newLooked(t)
 	s.checkFacts(os.Chmod(s.root, 0o755))
 	for _, name := range []string{"app.conf", "other.conf"} {
@@ -192,14 +194,14 @@ func hostileLook(t *testing.T) (gatheredHost, engine.Config) {
 	return s, engine.Config{Files: []engine.File{{Path: "/srv/app/app.conf", Inherit: true, Append: []byte("ours\n")}, aFile("/srv/app/other.conf"), aFile("/srv/app/new.conf")}}
 }
 
-// Whatever an account does in its directory while a host is looked at, nothing of
-// root's is taken for the account's, and the look ends.
+// With any action of an account in its directory during a probe, no file of
+// root counts as one of the account, and the probe ends.
 func TestLooksAreSafeOnHostileGround(t *testing.T) {
 	for how := range meddlers {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			for n := 1; ; n += longtest.Pick(7, 1) {
-				s, c := hostileLook(t)
+				s, c := hostileProbe(t)
 				meddleBefore(t, func(path, text string) { s.writeFile(path, text, 0o755) }, s.root, how, n)
 				for _, tool := range meddled {
 					s.checkFacts(os.Rename(s.root+"/meddled/"+tool, s.root+"/fake/"+tool))
@@ -223,8 +225,8 @@ func TestLooksAreSafeOnHostileGround(t *testing.T) {
 	}
 }
 
-// A link says where it leads in the words of whoever made it. No words of theirs
-// are taken for something else that was looked at.
+// The target of a link may be any text. No such text counts as another part of
+// the output.
 func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 	for name, target := range map[string]string{
 		"lines":    "x\n./etc/z\t./etc/z -> wanted",
@@ -243,7 +245,7 @@ func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 			}
 			s.writeFile("/fake/passwd", "core:x:1000:1000::/home/core:/bin/sh\n", 0o644)
 			s.writeFile("/fake/ids/core", "core\n", 0o644)
-			f := s.mustLook(c)
+			f := s.mustProbe(c)
 			if f.Applied == nil || len(f.Users) != 1 || f.Nodes["/etc/z"].Target != "else" {
 				t.Errorf("the link has spoken for the host: %+v", f)
 			}
@@ -254,18 +256,18 @@ func TestTargetsOfLinksAreNoOtherAnswers(t *testing.T) {
 	}
 }
 
-// The same goes for directories on the way that are links.
+// The same holds for parent directories that are links.
 func TestLinksOnTheWayAreNoOtherAnswers(t *testing.T) {
 	s := newLooked(t)
 	s.checkFacts(os.MkdirAll(s.root+"/srv/app", 0o777))
 	s.checkFacts(os.Symlink(".\n== fleeting\n== contents", s.root+"/srv/app/dir"))
-	f := s.mustLook(engine.Config{Files: []engine.File{aFile("/srv/app/dir/x")}})
+	f := s.mustProbe(engine.Config{Files: []engine.File{aFile("/srv/app/dir/x")}})
 	if target := f.Links["/srv/app/dir"]; !strings.HasPrefix(target, ".") || !strings.HasSuffix(target, "contents") {
 		t.Errorf("links %q", f.Links)
 	}
 }
 
-// A home is not made where an account could lead its owner elsewhere meanwhile.
+// A home is not created where an account could swap its parent meanwhile.
 func TestHomesAreMadeOnFirmGroundOnly(t *testing.T) {
 	for home, says := range map[string]string{
 		"/srv/app/ann":     "would be made in a directory that others than root can change",
@@ -295,14 +297,15 @@ func TestHomesAreMadeOnFirmGroundOnly(t *testing.T) {
 	}
 }
 
-// A file that nobody had seen as a file, or not for long, is not read by its path.
+// A file that was not graded as a file, or only for a moment, is not read by
+// its path.
 func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
 	for name, late := range map[string]string{
 		"before it is graded": "tr",
 		"pipe":                "pipe",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, c := hostileLook(t)
+			s, c := hostileProbe(t)
 			file := hostscript.Quote(s.root + "/srv/app/app.conf")
 			// It is away, or a pipe, until it is to be read, and is a link by then.
 			away := "mv " + file + " " + file + ".away 2>/dev/null\n"
@@ -322,10 +325,10 @@ func TestFilesThatComeLateAreReadAsHostile(t *testing.T) {
 	}
 }
 
-// A file that its owner can swap is read as well as any other while nobody does.
+// A file that its owner can swap is read like any other while nobody swaps it.
 func TestFilesOnHostileGroundAreRead(t *testing.T) {
-	s, c := hostileLook(t)
-	f := s.mustLook(c)
+	s, c := hostileProbe(t)
+	f := s.mustProbe(c)
 	for path, want := range map[string]string{"/srv/app/app.conf": "theirs\n", "/srv/app/other.conf": ""} {
 		if n := f.Nodes[path]; string(n.Contents) != want || n.Digest != engine.Digest([]byte("theirs\n")) {
 			t.Errorf("%s: %+v", path, n)
@@ -333,8 +336,8 @@ func TestFilesOnHostileGroundAreRead(t *testing.T) {
 	}
 }
 
-// What is appended to is not opened to others by its owner or mode, where an
-// account could have moved a file of somebody else.
+// Appending does not open a file to others by owner or mode if an account could
+// have moved the file of another account there.
 func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode int
@@ -351,7 +354,7 @@ func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 		"no such file": {0, engine.File{Owner: engine.Owner{User: "4711"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, config := hostileLook(t)
+			s, config := hostileProbe(t)
 			s.checkFacts(os.Chmod(s.root+"/srv/app/app.conf", os.FileMode(c.mode)))
 			if c.mode == 0 {
 				s.checkFacts(os.Remove(s.root + "/srv/app/app.conf"))
@@ -364,31 +367,31 @@ func TestAppendingOpensNoFileOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// A file that belongs to somebody, where nobody but root can put another in its
-// place, keeps no secret of anybody else: it may become more open.
+// A file may become more open if only root can put another file in its place:
+// it has no secret of another account.
 func TestAppendingMayOpenAFileThatNobodyCanSwap(t *testing.T) {
-	s, config := hostileLook(t)
+	s, config := hostileProbe(t)
 	for _, dir := range []string{"/srv", "/srv/app"} {
 		s.checkFacts(os.Chmod(s.root+dir, 0o755))
 	}
 	s.checkFacts(os.Chmod(s.root+"/srv/app/app.conf", 0o660))
 	config.Files[0].Mode = new(0o664)
-	f := s.mustLook(config)
+	f := s.mustProbe(config)
 	if got := f.Nodes["/srv/app/app.conf"]; got.Mode != 0o660 || len(got.Contents) == 0 {
 		t.Errorf("mode %o, contents %q", got.Mode, got.Contents)
 	}
 }
 
-// Keys are not read through links that their user can make, but through those of
-// root.
+// Keys are not read through links that their user can create, but through links
+// of root.
 func TestKeysAreReadThroughLinksOfRootOnly(t *testing.T) {
 	s := accounts(t)
 	s.checkFacts(os.Chmod(s.root, 0o755))
-	want := s.mustLook(people()).Users["core"].Keys
+	want := s.mustProbe(people()).Users["core"].Keys
 	s.checkFacts(os.Chmod(s.root+"/home/core", 0o777))
 	s.checkFacts(os.Rename(s.root+"/home", s.root+"/data"))
 	s.checkFacts(os.Symlink("data", s.root+"/home"))
-	if keys := s.mustLook(people()).Users["core"].Keys; len(want) == 0 || len(keys) != len(want) {
+	if keys := s.mustProbe(people()).Users["core"].Keys; len(want) == 0 || len(keys) != len(want) {
 		t.Errorf("keys %q, want %q", keys, want)
 	}
 	s.checkFacts(os.Rename(s.root+"/data/core/.ssh", s.root+"/elsewhere"))
@@ -420,7 +423,8 @@ func TestReadScript(t *testing.T) {
 	}
 }
 
-// What runs as a user may hold on to all that it was given, and print without end.
+// A process of a user may keep every file that it was given, and print without
+// end.
 func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
 	for name, runuser := range map[string]string{
 		"stays":  "(trap '' TERM; exec sleep 300) & exit 0\n",
@@ -447,7 +451,7 @@ func TestSSHKeysDoNotWaitForTheirUser(t *testing.T) {
 	}
 }
 
-// A file of keys that is no file, or very large, is not read for ever.
+// Reading keys ends, also if the file is a pipe, or very large.
 func TestKeysScriptReadsNoPipesAndNoFloods(t *testing.T) {
 	for name, prepare := range map[string]func(b *writeBox){
 		"pipe": func(b *writeBox) { b.check(syscall.Mkfifo(b.at("/home/core/.ssh/authorized_keys"), 0o600)) },

@@ -13,17 +13,17 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// An account can let a file be missing while paths are graded by who can swap
-// them, and bring it back before it is used.
+// An account can remove a file while paths are graded, and restore it before it
+// is used.
 
-// A look does not follow what such a file is by then, and does not wait for it.
+// A probe does not follow such a link, and does not wait for such a pipe.
 func TestLooksAreSafeFromFilesThatWereMissing(t *testing.T) {
 	for name, attack := range map[string]string{
 		"link": "ln -s $S/root/app.conf $S/srv/app/app.conf",
 		"pipe": "mkfifo $S/srv/app/app.conf",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, c := hostileLook(t)
+			s, c := hostileProbe(t)
 			script := strings.NewReplacer("$S", s.root)
 			s.checkFacts(os.Rename(s.root+"/srv/app/app.conf", s.root+"/srv/aside"))
 			s.writeFile("/fake/stat", "#!/bin/sh\n"+script.Replace("[ \"$1\" != -f ] || [ ! -e $S/srv/aside ] || mv $S/srv/aside $S/srv/app/app.conf\n")+"exec "+real(t, "stat")+" \"$@\"\n", 0o755)

@@ -58,8 +58,8 @@ func TestKernelArgumentsToAddAndRemove(t *testing.T) {
 	}
 }
 
-// What ostree makes of a change: it adds, and then removes the first ones.
-// rpm-ostree removes first.
+// applied changes arguments like ostree: it adds, and then removes the first
+// ones. rpm-ostree removes first.
 func applied(now []string, k kernelArgs, addFirst bool) []string {
 	now = slices.Clone(now)
 	if addFirst {

@@ -32,8 +32,8 @@ func (b *box) reboot() {
 	b.write("proc/sys/kernel/random/boot_id", "another")
 }
 
-// withArgs adds kernel arguments to what a site desires. One of those of
-// newBox goes, two come.
+// withArgs adds kernel arguments to the desired state of a site. One argument
+// of newBox is removed, two are added.
 func withArgs(d engine.Desired) engine.Desired {
 	d.Config = &engine.Config{KernelArgs: []string{"a=1", "$(touch${IFS}pwned)'b"}, NoKernelArgs: []string{"console=tty0"}}
 	return d
@@ -78,7 +78,8 @@ func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
 	})
 }
 
-// checkSettledArgs demands those kernel arguments, and that nothing more is to do.
+// checkSettledArgs requires these kernel arguments, and that nothing is left to
+// do.
 func (b *box) checkSettledArgs(d engine.Desired, cmdline string) {
 	b.t.Helper()
 	f := b.gatherFacts(d)
@@ -99,7 +100,7 @@ func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
 			t.Parallel()
 			b := newBox(t)
 			d := onlyArgs(driver)
-			// What somebody else has staged is another OS, and other arguments.
+			// Somebody else has staged another OS, with other arguments.
 			b.run("ostree pull lab lab/stable@" + v3 + "; ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable")
 			b.want(b.stage(d), 0, "staged and locked: "+v1)
 			b.hold(engine.RunHold, "r1")

@@ -10,8 +10,7 @@ import (
 	"holdfast/engine/rules"
 )
 
-// A file in /run/holdfast cannot stop the scripts of a program that
-// was built as usual.
+// A file in /run/holdfast cannot stop the scripts of a production build.
 func TestHostsAreSentNoTestHook(t *testing.T) {
 	w := crashSite(t).crashWrite(true)
 	write, _ := w.buildScript(by("r1"))

@@ -90,7 +90,7 @@ func stagedArgs(text string) string {
 //	    origin refspec: lab:lab/trixie/x86_64
 //	* lab 0330….0
 //
-// Deployments begin in column one or three, what belongs to them in five.
+// Deployments begin in column one or three, their properties in five.
 func statusText(text string) []engine.Deployment {
 	var list []engine.Deployment
 	for line := range strings.Lines(text) {

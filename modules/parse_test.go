@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// FuzzRead feeds every module with whatever a host may print.
+// FuzzRead feeds every module with any output of a host.
 func FuzzRead(f *testing.F) {
 	f.Add("ostree", "* lab "+v1+".0\n    Version: 1.0\n", `{"deployments":[{"checksum":"`+v1+`","booted":true}]}`)
 	f.Add("rpm-ostree", "  lab "+v2+".0 (staged)\n", `{"deployments":[{"id":"lab-`+v2+`.0","checksum":"`+v2+`","staged":true}]}`)

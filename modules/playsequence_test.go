@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/planner"
 )
 
-// playSequence is what a play does to a member of an etcd cluster of three whose
-// pool drains, or to a worker, by the names of its steps.
+// playSequence returns the names of the steps of a play on a member of an etcd
+// cluster of three, or on a worker, in a pool that drains.
 func playSequence(play engine.Play, member bool) string {
 	pool := engine.Pool{Name: "p", Drain: &engine.Drain{Command: "drain", Undo: "undrain"}}
 	in := planner.Input{
@@ -47,8 +47,8 @@ func pause() engine.Task {
 	return engine.Task{Name: "pause", Module: engine.PauseTask, Pause: &engine.Pause{For: engine.Duration(time.Hour)}}
 }
 
-// A member's cluster is asked before everything that disrupts the member,
-// however often a play does that, and not only before the first.
+// The quorum of the cluster is checked before each disruption of a member, and
+// not only before the first.
 func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 	const (
 		ask   = "move etcd leader, check quorum, "
@@ -78,8 +78,8 @@ func TestQuorumIsAskedBeforeEveryDisruption(t *testing.T) {
 	}
 }
 
-// Work returns to a host before what is done on it when it is back, unless that
-// disrupts it once more.
+// Work returns to a host before the tasks after its return, unless these
+// disrupt it again.
 func TestWorkReturnsBeforeWhatDisruptsNothing(t *testing.T) {
 	begin := "hold, check budget, drain, sync disks, reboot, wait for boot, wait for units, "
 	look, flash := stepNames("look", command("true")), stepNames("flash", disruptive("flash"))

@@ -59,8 +59,8 @@ func syncDisks(t engine.Target) engine.Step {
 }
 
 // orderReboot runs a check on a host that the run holds, and then starts the
-// job, which reboots the host, as a transient unit. The variable what completes
-// messages about the reboot.
+// job, which reboots the host, as a transient unit. Messages about the reboot
+// end with the text after the name.
 func orderReboot(t engine.Target, name, what string, check, job script) engine.Step {
 	check.vars["unit"], check.vars["what"] = rebootUnit, what
 	held := hostscript.CheckHoldSnippet(t.Owner())

@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// plainRebootStep gives the order to reboot of a host as it is now.
+// plainRebootStep returns the order to reboot for a host in its present state.
 func (b *box) plainRebootStep() string {
 	f := b.gatherFacts(engine.Desired{})
 	return orderOf(rebootPlain(target(engine.Desired{}, f)))
@@ -23,8 +23,8 @@ func TestAPlainRebootWaitsForAnyOSOfAnotherBoot(t *testing.T) {
 	}
 }
 
-// Disks are synced in a step of its own, after which the engine asks etcd; the
-// order to reboot has nothing in it that may take as long.
+// A step of its own syncs the disks, and then the engine checks etcd; the order
+// to reboot does nothing that may take as long.
 func TestARebootSyncsBeforeItsOrder(t *testing.T) {
 	b := newBox(t)
 	b.hold(engine.RunHold, "r1")
@@ -43,8 +43,7 @@ func TestARebootSyncsBeforeItsOrder(t *testing.T) {
 	b.want(b.run(steps[0].Do.Exec.Script), hostscript.ScriptHeld, "not held by this run")
 }
 
-// A host that gets to its reboot long after the order does not reboot: etcd was
-// asked before that.
+// A host does not reboot long after the order: etcd was checked before that.
 func TestARebootThatComesLate(t *testing.T) {
 	b := newBox(t)
 	b.hold(engine.RunHold, "r1")
@@ -60,9 +59,9 @@ func TestARebootThatComesLate(t *testing.T) {
 	b.want(b.run(script), 0, "rebooting")
 }
 
-// A host whose reboot is ordered is as good as gone, also where logind delays
-// the shutdown; one that has refused to reboot is not, and neither is one that
-// was to reboot long ago.
+// A host whose reboot is ordered is unavailable, also if logind delays the
+// shutdown. A host that has refused to reboot is available, and so is one whose
+// order is old.
 func TestARebootThatIsDelayed(t *testing.T) {
 	b := newBox(t)
 	b.hold(engine.RunHold, "r1")
@@ -131,8 +130,8 @@ func TestAPlainReboot(t *testing.T) {
 	}
 }
 
-// A person who takes the host after the order to reboot was checked, and before its
-// unit begins, keeps it.
+// A person who takes a hold after the check of the order to reboot, and before
+// its unit starts, keeps the host.
 func TestARebootAsksForTheHoldOnceMore(t *testing.T) {
 	b := newBox(t)
 	b.hold(engine.RunHold, "r1")

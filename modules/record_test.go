@@ -6,8 +6,8 @@ import (
 	"holdfast/engine"
 )
 
-// A host that was provisioned with a configuration and the record of it has
-// nothing to change, and knows what is its own when the configuration shrinks.
+// A host that was provisioned with a configuration and its record needs no
+// change, and removes its own resources when the configuration shrinks.
 func TestProvisionedHostsMatch(t *testing.T) {
 	mode, folder := 0o600, 0o755
 	owner := engine.Owner{User: "0", Group: "0"}

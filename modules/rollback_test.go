@@ -15,23 +15,24 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// backTarget is a host of a pool whose failed hosts are rolled back.
-func backTarget(d engine.Desired, f engine.Facts) engine.Target {
+// rollbackTarget returns a host of a pool whose failed hosts are rolled back.
+func rollbackTarget(d engine.Desired, f engine.Facts) engine.Target {
 	t := target(d, f)
 	t.Pool.OnFailure = engine.RollbackFailed
 	return t
 }
 
-// rollbackSteps gives the steps that roll the host back from the OS it is to boot.
+// rollbackSteps returns the steps that roll the host back from the OS that it
+// will boot.
 func (b *box) rollbackSteps(d engine.Desired) []engine.Step {
 	b.t.Helper()
 	f := b.gatherFacts(d)
 	changes, err := operatingSystem{}.Diff(d, f)
 	b.check(err)
-	return operatingSystem{}.Steps(backTarget(d, f), changes).Rollback
+	return operatingSystem{}.Steps(rollbackTarget(d, f), changes).Rollback
 }
 
-// simulateBoot goes through a reboot: what is first takes effect, unless it is locked.
+// simulateBoot reboots: the first deployment takes effect, unless it is locked.
 func (b *box) simulateBoot() {
 	b.t.Helper()
 	next := ""
@@ -52,7 +53,7 @@ func (b *box) simulateBoot() {
 	b.write("proc/sys/kernel/random/boot_id", fmt.Sprint("boot-", strings.Count(b.log(), "systemctl reboot")))
 }
 
-// failNewOS brings the host to where its new OS fails, and gives the script that
+// failNewOS runs the host until its new OS fails, and returns the script that
 // rolls it back.
 func (b *box) failNewOS(d engine.Desired) string {
 	b.t.Helper()
@@ -73,8 +74,8 @@ func (b *box) failNewOS(d engine.Desired) string {
 	return orderOf(steps)
 }
 
-// isBack demands that the host runs the OS it had before, for good, and that
-// it is not rolled back from the one that failed again.
+// isBack requires that the host runs its previous OS for good, and that the
+// failed OS is not rolled back again.
 func (b *box) isBack(d engine.Desired, digest string) {
 	b.t.Helper()
 	f := b.gatherFacts(d)
@@ -124,8 +125,8 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 	})
 }
 
-// A host that a dead run left with the new OS goes back to the one that its hold
-// names: by the same script, as long as it has that OS still.
+// A host that a dead run left with the new OS returns to the OS in its hold, by
+// the same script, as long as it still has that OS.
 func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 	backSites(t, func(b *box, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
@@ -133,7 +134,7 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 		again := func(from string) []engine.Step {
 			f := b.gatherFacts(d)
 			f.Hold.PreviousOS = from
-			return operatingSystem{}.RollbackSteps(backTarget(d, f))
+			return operatingSystem{}.RollbackSteps(rollbackTarget(d, f))
 		}
 		for what, from := range map[string]string{"none": "", "the one that failed": d.OS.Digest(), "one that it has not got": v3} {
 			if steps := again(from); len(steps) > 0 {
@@ -153,8 +154,8 @@ func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
 	})
 }
 
-// An OS that is tried once more and goes well leaves those that failed, by the
-// name that it was put there with.
+// An OS that succeeds at a later attempt is removed from the rejected ones, by
+// the name under which it was added.
 func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
 	backSites(t, func(b *box, s site, d engine.Desired) {
 		script := b.failNewOS(d)
@@ -175,9 +176,9 @@ func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
 	})
 }
 
-// With an ostree that cannot change the order of deployments, the previous one
-// is deployed anew: with its own kernel arguments, not those of the one that
-// failed.
+// If ostree cannot change the order of deployments, the previous one is
+// deployed again, with its own kernel arguments, not with those of the failed
+// one.
 func TestAnOldOSTreeGoesBackWithTheArgumentsOfBefore(t *testing.T) {
 	b := newBox(t)
 	b.write("ostree-version", "2022.7")
@@ -256,7 +257,7 @@ func TestWhatIsStagedDoesNotComeBackAfterARollback(t *testing.T) {
 	}
 }
 
-// The tools of hosts swap the OS back again when they are asked twice.
+// The tools of hosts swap the deployments back when they are called twice.
 func TestARollbackThatIsDoneAgainStays(t *testing.T) {
 	backSites(t, func(b *box, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
@@ -342,7 +343,7 @@ func TestValuesReachRollbacksQuoted(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "x", Commit: evil}}
 	f := engine.Facts{BootID: boot, Deployments: []engine.Deployment{{Digest: evil, ID: "lab-" + v1 + ".0", Booted: true}}}
 	d.OS.Commit += "new"
-	tgt := backTarget(d, f)
+	tgt := rollbackTarget(d, f)
 	tgt.Run = evil
 	script := orderOf(operatingSystem{}.Steps(tgt, []engine.Change{{Module: "os"}}).Rollback)
 	b.run(script)
@@ -353,8 +354,8 @@ func TestValuesReachRollbacksQuoted(t *testing.T) {
 	}
 }
 
-// A host that has been rolled back was given its arguments in a deployment that
-// it does not run any more: that they are gone is no drift.
+// The arguments of a rolled-back host are in a deployment that it does not run
+// any more: their absence is no drift.
 func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 	want := engine.Config{KernelArgs: []string{"a"}}
 	f := engine.Facts{
@@ -371,8 +372,7 @@ func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
 	}
 }
 
-// Wherever a rollback is cut short, it can be done again, and the host boots
-// the OS of before.
+// An interrupted rollback can be repeated, and the host boots the previous OS.
 func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 	on(t, []string{"ostree", "bootc"}, func(b *box, s site, d engine.Desired) {
 		old := b.gatherFacts(d).Booted().Digest
@@ -401,8 +401,8 @@ func TestARollbackCutShortIsDoneAgain(t *testing.T) {
 	})
 }
 
-// runKilledAt runs a script whose nth command that changes something, or looks
-// at deployments, kills the shell that gave it; false if there is no nth.
+// runKilledAt kills the shell of a script at its nth command that changes
+// something or reads deployments; false if there is no nth.
 func (b *box) runKilledAt(script string, n int) bool {
 	b.t.Helper()
 	fakes, err := filepath.Abs("../testdata/fake")

@@ -73,7 +73,7 @@ func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
 	})
 }
 
-// planStage gives the stage step as if nothing were staged.
+// planStage returns the stage step for a host without a staged deployment.
 func (b *box) planStage(d engine.Desired) string {
 	f := b.gatherFacts(d)
 	for i := range f.Deployments {
@@ -150,7 +150,7 @@ func TestStageLeavesAHeldHostAlone(t *testing.T) {
 	if strings.Contains(b.log(), "systemd-run") {
 		t.Error("something was staged")
 	}
-	b.want(b.stage(d), 0, "staged and locked") // a plan that saw the run's hold takes it over
+	b.want(b.stage(d), 0, "staged and locked") // a plan with the hold of the run adopts it
 	b.run("ostree admin undeploy 0")
 	b.hold(engine.MaintenanceHold, "x1")
 	b.want(b.stage(d), hostscript.ScriptHeld, "someone else")
@@ -200,7 +200,7 @@ func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
 			b.t.Error("it staged as well")
 		}
 
-		// The unit ends without having staged what is wanted.
+		// The unit ends without having staged the wanted OS.
 		b.run("ostree admin undeploy 0")
 		b.write("units/"+StageUnit, "deactivating")
 		b.write("on-sleep", `rm "$BOX/units/`+StageUnit+`"`)

@@ -13,8 +13,7 @@ const (
 	image2 = "quay.io/acme/os@sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 )
 
-// site is a driver with a host for it, and what must be seen in the log when
-// it stages.
+// site is a driver with a host, and the expected log of a staging.
 type site struct {
 	os   engine.OS
 	prep func(*box)

@@ -16,8 +16,8 @@ func playOf(modules ...string) engine.Play {
 	return p
 }
 
-// recorded gives what a play would have on record of a host, or nil if it has
-// nothing to write there.
+// recorded returns the record of a host after a play, or nil if the play writes
+// none.
 func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *engine.Record {
 	t.Helper()
 	m := ForPlay(play)[3]
@@ -36,7 +36,7 @@ func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) 
 }
 
 // A play that writes the configuration and leaves the kernel arguments alone
-// puts none on record: they would be taken for drift, or be forgotten.
+// does not record them: they would count as drift, or be forgotten.
 func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 	mode := 0o644
 	files := []engine.File{{Path: "/etc/a", Digest: engine.Digest([]byte("a")), Mode: &mode, Owner: engine.Owner{User: "0", Group: "0"}}}
@@ -61,8 +61,8 @@ func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
 		t.Errorf("%v are on record", got)
 	}
 
-	// What has been written is not written again; that the arguments are not on
-	// record is the business of a play that finalizes.
+	// Written files are not written again. Recording the arguments is up to a
+	// play that finalizes.
 	f.Config.Applied.Config.Files = files
 	f.Config.Nodes["/etc/a"] = engine.PathFacts{Type: engine.PathFile, Mode: mode, User: "root", Group: "root", Digest: files[0].Digest}
 	if a := recorded(t, playOf("config"), d, f); a != nil {
@@ -90,8 +90,8 @@ func TestDriftIsNotStaged(t *testing.T) {
 	}
 }
 
-// Hosts that are no members of an etcd cluster skip what is about theirs, and
-// the play that was read stays as it is.
+// Hosts that are members of no etcd cluster skip tasks for their cluster, and
+// the original play is unchanged.
 func TestOnMembers(t *testing.T) {
 	play := playOf("etcd_defrag", "reboot")
 	play.Tasks[0].Skip = map[string]bool{"etcd-1": true}
@@ -110,8 +110,8 @@ func TestOnMembers(t *testing.T) {
 	}
 }
 
-// What the run has carried out on a host is not carried out around other
-// changes; what surrounds any change is.
+// Tasks that the run has carried out on a host are not repeated for other
+// changes; tasks that surround any change are.
 func TestAroundAFinishedHost(t *testing.T) {
 	play := playOf("config")
 	restart, look := service("a.service", false), command("true")
@@ -141,7 +141,7 @@ func TestAroundAFinishedHost(t *testing.T) {
 	}
 }
 
-// Exactly one module surrounds, or its tasks would happen twice.
+// Exactly one module returns surrounding steps, or its tasks would run twice.
 func TestOneModuleSurrounds(t *testing.T) {
 	n := 0
 	for _, m := range ForPlay(playOf("config")) {
@@ -154,8 +154,8 @@ func TestOneModuleSurrounds(t *testing.T) {
 	}
 }
 
-// What a play probes is what everything else is probed for, so that status and
-// plan see the same host.
+// A play uses the same probes as other commands, so that status and plan have
+// the same facts.
 func TestPlaysLookAtTheSame(t *testing.T) {
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{}}
 	probes := func(modules []engine.Module) (list []engine.Command) {
@@ -169,8 +169,8 @@ func TestPlaysLookAtTheSame(t *testing.T) {
 	}
 }
 
-// A host that skips all tasks of a play is none of its business, even if it has
-// to be brought back from what another run has left.
+// A host that skips all tasks of a play is left alone, even if an earlier run
+// left it with another OS.
 func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
 	play := playOf("config")
 	play.PreTasks, play.PostTasks = []engine.Task{command("true")}, []engine.Task{command("true")}
@@ -183,8 +183,8 @@ func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
 	}
 }
 
-// What people are told of a command or service is what the playbook says, not
-// the script around it.
+// Operators see the command or service of the playbook, not the script around
+// it.
 func TestATaskSaysItsCommand(t *testing.T) {
 	for want, task := range map[string]engine.Task{
 		"touch /run/mark":                  {Command: &engine.CommandTask{Command: "touch /run/mark"}},

@@ -14,9 +14,9 @@ import (
 	"holdfast/engine"
 )
 
-// A case is a txtar file: "play", "desired" and "facts" are JSON; "cluster" is
-// that of the host. Sections that begin with "want" are what the modules of the
-// play make of it.
+// A case is a txtar file: "play", "desired" and "facts" are JSON; "cluster"
+// names the cluster of the host. Sections that begin with "want" are the
+// results of the modules of the play.
 func TestTasks(t *testing.T) {
 	paths, err := filepath.Glob("testdata/task/*.txtar")
 	if err != nil || len(paths) < 10 {
@@ -72,8 +72,8 @@ func taskResults(t *testing.T, input []txtar.File) []txtar.File {
 	return []txtar.File{section("want changes", changes), section("want steps", steps)}
 }
 
-// describePlay writes down what the modules of a play find and do, in the order in
-// which a host is changed.
+// describePlay writes the changes and steps of all modules of a play, in the
+// order in which a host is changed.
 func describePlay(play engine.Play, to engine.Target) (changes, steps string, err error) {
 	var c strings.Builder
 	parts := map[string]*strings.Builder{}

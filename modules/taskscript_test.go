@@ -17,7 +17,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// taskScript gives the script of a task that runs one on the host.
+// taskScript returns the script of a task that runs a command on the host.
 func taskScript(task engine.Task) string {
 	return placedTask{Task: task}.taskSteps(target(engine.Desired{}, engine.Facts{Host: "w-1"}))[0].Do.Exec.Script
 }
@@ -65,7 +65,7 @@ func TestCommandsOfPlaybooks(t *testing.T) {
 	}
 }
 
-// What a command says at most: the end of it, after how it ended.
+// The end of the error output of a command, after the line about its exit.
 func TestACommandThatSaysALot(t *testing.T) {
 	b := newWriteBox(t)
 	out := b.runScript(taskScript(command("yes | head -c 1000000 >&2; echo the end >&2; exit 1")), nil)
@@ -74,8 +74,8 @@ func TestACommandThatSaysALot(t *testing.T) {
 	}
 }
 
-// A command that takes too long is ended with what it has started, also what
-// would not hear of it; else this would wait for that.
+// A command that takes too long is killed with its children, also those that
+// ignore signals; otherwise the script would wait for them.
 func TestACommandThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	sleep, err := exec.LookPath("sleep")
@@ -95,7 +95,7 @@ func TestACommandThatTakesTooLong(t *testing.T) {
 	}
 }
 
-// The script leaves nothing on the host, wherever it ends, and may run again.
+// The script leaves no file on the host at any exit, and may run again.
 func TestACommandIsCutShort(t *testing.T) {
 	t.Parallel()
 	b := newWriteBox(t)
@@ -164,7 +164,7 @@ func TestServicesOfPlaybooks(t *testing.T) {
 		prepare func(*writeBox)
 		code    int
 		says    string
-		log     string // what systemctl was asked to do
+		log     string // commands of systemctl
 	}{
 		"restart":                      {prepare: unit("active"), log: "restart a.service\n"},
 		"restart of what has failed":   {prepare: unit("failed"), log: "restart a.service\n"},
@@ -254,7 +254,7 @@ func TestWaitForAPort(t *testing.T) {
 		if code, _ := sh(t, portScript(port(conn.LocalAddr()))); code != 1 {
 			t.Errorf("%s is only connected: exit status %d", conn.LocalAddr(), code)
 		}
-		_ = conn.Close() // what comes of it is nobody's business
+		_ = conn.Close() // the result does not matter
 		_ = l.Close()
 		want := "nothing listens on TCP port " + strconv.Itoa(port(l.Addr())) + "\n"
 		if code, stderr := sh(t, portScript(port(l.Addr()))); code != 1 || stderr != want {
@@ -281,8 +281,8 @@ func TestWaitForAPath(t *testing.T) {
 	}
 }
 
-// A host is rebooted into the OS that it runs: never into one that is staged,
-// which is refused unless it is locked.
+// A host is rebooted into its running OS, never into a staged one. An unlocked
+// staged deployment is refused.
 func TestRebootOfAPlaybook(t *testing.T) {
 	b := newBox(t)
 	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: v2}}

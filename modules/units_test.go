@@ -7,7 +7,7 @@ import (
 	"holdfast/engine"
 )
 
-// A unit keeps its whole name, whatever it begins with; the mark of a failed
+// A unit keeps its whole name, with any first character; the mark of a failed
 // unit is a column of its own.
 func TestUnitNamesAreRead(t *testing.T) {
 	text := "xinetd.service loaded active running Internet superserver\n" +
@@ -33,8 +33,8 @@ func TestAServiceThatBeginsWithXIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A host is asked for the services that run and are enabled, and for no other: to list all units takes it longer than all the
-// rest of a look.
+// The probe lists only services that run and are enabled: listing all units
+// takes longer than all other probes.
 func TestServicesThatRunAfterAReboot(t *testing.T) {
 	text := "Id=etcd.service\nSubState=running\nUnitFileState=enabled\n" +
 		"\nId=serial-getty@ttyS0.service\nSubState=running\nUnitFileState=enabled-runtime\n" +

@@ -43,7 +43,7 @@ func newWriteBox(t *testing.T) *writeBox {
 
 func (b *writeBox) at(path string) string { return filepath.Join(b.root, path) }
 
-// put makes a file of the box exactly this.
+// put writes a file of the box with exactly these contents.
 func (b *writeBox) put(path, text string, mode fs.FileMode) {
 	b.t.Helper()
 	b.check(os.MkdirAll(filepath.Dir(b.at(path)), 0o755))
@@ -57,7 +57,7 @@ func (b *writeBox) link(path, target string) {
 	b.check(os.Symlink(target, b.at(path)))
 }
 
-// node is what the plan sees of a path.
+// node returns the facts that the plan has about a path.
 func (b *writeBox) node(path string) engine.PathFacts {
 	b.t.Helper()
 	info, err := os.Lstat(b.at(path))
@@ -90,8 +90,8 @@ func (b *writeBox) read(path string) string {
 	return string(text)
 }
 
-// planWrite gives a write of edits as a plan made now would have it: what they are
-// to replace is as it is now, and whose they are is who runs the test.
+// planWrite returns a write of edits for the present state of the box. New
+// files belong to the user of the test.
 func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrite {
 	w := hostWrite{
 		owner: by("r1"), boot: boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failure: func(string) []byte { return []byte(`{"failed":1}`) },
@@ -171,7 +171,8 @@ func (b *writeBox) write(w hostWrite) engine.Output {
 	return b.runScript(w.buildScript(by("r1")))
 }
 
-// mustWrite writes, records and demands that it works and leaves nothing behind.
+// mustWrite writes and records, and requires that both succeed and leave no
+// temporary file.
 func (b *writeBox) mustWrite(w hostWrite) {
 	b.t.Helper()
 	b.want(b.write(w), 0, "")
@@ -190,7 +191,7 @@ func (b *writeBox) record(w hostWrite) {
 	b.checkClean()
 }
 
-// checkClean demands that nothing temporary is left.
+// checkClean requires that no temporary file is left.
 func (b *writeBox) checkClean() {
 	b.t.Helper()
 	b.check(filepath.WalkDir(b.root, func(path string, _ fs.DirEntry, err error) error {
@@ -201,8 +202,8 @@ func (b *writeBox) checkClean() {
 	}))
 }
 
-// listTree is all that is in the box, but for what scripts keep for themselves,
-// with times: what has not been touched is the same in two of them.
+// listTree returns all files of the box, without the private files of scripts,
+// with times: an untouched file is equal in two lists.
 func (b *writeBox) listTree() string {
 	b.t.Helper()
 	var list strings.Builder
@@ -230,7 +231,8 @@ func (b *writeBox) listTree() string {
 	return list.String()
 }
 
-// checkRefused demands that a write ends so, and that nothing has changed.
+// checkRefused requires that a write ends with this status, and that nothing
+// has changed.
 func (b *writeBox) checkRefused(w hostWrite, code int, says string) {
 	b.t.Helper()
 	before := b.listTree()
@@ -241,7 +243,6 @@ func (b *writeBox) checkRefused(w hostWrite, code int, says string) {
 	b.checkClean()
 }
 
-// differingLinesOf gives the lines that only one of two texts has.
 func differingLinesOf(before, after string) string {
 	var b strings.Builder
 	for line := range strings.Lines(before) {
