@@ -44,7 +44,6 @@ func commitCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// parseSize reads a number of bytes with an optional K, M or G.
 func parseSize(s string) (int64, error) {
 	digits, shift := s, 0
 	for unit, bits := range map[string]int{"K": 10, "M": 20, "G": 30} {

@@ -184,7 +184,6 @@ func (u *endWatcher) Emit(e engine.Event) error {
 	return u.Sink.Emit(e)
 }
 
-// limitTo selects the hosts of a plan that was made with a limit.
 func (s *site) limitTo(p engine.Plan) {
 	if len(p.Selected) > 0 {
 		s.selectOnly(p.Selected)
@@ -258,8 +257,6 @@ func (a *app) askBatch(_ context.Context, plan engine.Plan) error {
 	return nil
 }
 
-// newRunView returns the sink that shows the run, as JSON lines or as text, and
-// a function that ends it.
 func (a *app) newRunView(s *site, showPlan, asks bool) (report.Sink, func()) {
 	if a.json {
 		return report.JSONLines{W: a.stdout}, func() {}

@@ -31,8 +31,6 @@ func (a *app) checkFlags(cmd *cobra.Command) error {
 	return errors.Join(problems...)
 }
 
-// hasEmpty reports whether the value of a flag, or an element of its list, is
-// empty.
 func hasEmpty(v pflag.Value) bool {
 	if list, ok := v.(pflag.SliceValue); ok {
 		return len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
@@ -40,7 +38,6 @@ func hasEmpty(v pflag.Value) bool {
 	return v.String() == ""
 }
 
-// noArgs refuses arguments of commands that select hosts with --limit.
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%q is one word too many; hosts are chosen with --limit", args[0])
@@ -59,8 +56,6 @@ func expectArgs(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// requireSubcommand makes a command without arguments print its help, and
-// refuse unknown subcommands.
 func requireSubcommand(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -73,7 +73,6 @@ func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight
 	return report.WriteContents(a.stdout, slices.Concat(found...), report.Style{Colour: isColourTerminal(a.stdout)})
 }
 
-// wantedFiles lists the files that the changes of a host concern.
 func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wantedContents {
 	if d.Config == nil || f.Config == nil {
 		return nil
@@ -183,7 +182,6 @@ func readCommand(path string) engine.Command {
 		hostscript.Quote(path), report.MaxContents+1)}
 }
 
-// readOn runs read-only commands on a host in one round trip.
 func (s *site) readOn(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error) {
 	if len(commands) == 0 {
 		return nil, nil

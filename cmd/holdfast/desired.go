@@ -60,7 +60,6 @@ func appendOnce(list []string, text string) []string {
 // appears once per host.
 const maxProblems = 100
 
-// joinProblems returns all problems so far as one error.
 func (c *configs) joinProblems() error {
 	if len(c.problems) == 0 {
 		return nil
@@ -72,8 +71,6 @@ func (c *configs) joinProblems() error {
 	return errors.New(strings.Join(shown, "\n"))
 }
 
-// desiredStates returns the desired state of every host, or an error with all
-// problems.
 func (c *configs) desiredStates() (map[string]engine.Desired, error) {
 	desired := c.site.Inventory.Desired()
 	for _, h := range c.site.Inventory.Hosts {
@@ -144,7 +141,6 @@ func (s *sources) addSources(list []engine.ConfigSource, of string) {
 	}
 }
 
-// loadGroup reads the documents of a group and records their problems.
 func (c *configs) loadGroup(s *sources) *configGroup {
 	g := &configGroup{broken: len(s.missing) > 0}
 	for _, m := range s.missing {

@@ -65,7 +65,6 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 	return exitWith(engine.ExitWork)
 }
 
-// loadConfig reads the documents that an argument names.
 func (a *app) loadConfig(ctx context.Context, arg string) (engine.Config, error) {
 	src := config.Source{FS: a.newInputs().newFS("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
 	if !filepath.IsLocal(arg) {
@@ -123,7 +122,6 @@ func actionList(actions []engine.Action) string {
 	return strings.Join(names, ", ")
 }
 
-// configContents lists the old and new contents of files that differ.
 func configContents(was, is engine.Config, d rules.Diff) []report.Contents {
 	var list []report.Contents
 	for _, c := range d.Changes {
@@ -143,8 +141,6 @@ func configContents(was, is engine.Config, d rules.Diff) []report.Contents {
 	return list
 }
 
-// contentsIn returns the contents of a file or unit in a configuration, and the
-// mode of a file.
 func contentsIn(c engine.Config, change rules.Change) (data []byte, mode int) {
 	for _, f := range c.Files {
 		if change.Domain == rules.File && f.Path == change.Name {

@@ -11,7 +11,6 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// holderName returns who runs holdfast, as user@bastion.
 func holderName() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {

@@ -153,8 +153,6 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 // files fit.
 const mostOutput = 32 << 20
 
-// tarArchive returns a tar archive of files for a script, without copying their
-// data.
 func tarArchive(files []engine.Upload) (io.Reader, error) {
 	const block = 512 // files are padded to blocks, and two empty blocks end the archive
 	var parts []io.Reader
@@ -170,8 +168,6 @@ func tarArchive(files []engine.Upload) (io.Reader, error) {
 	return io.MultiReader(append(parts, bytes.NewReader(make([]byte, 2*block)))...), nil
 }
 
-// dialFrom returns a dialer that connects from the host itself, through its SSH
-// connection.
 func (h *hosts) dialFrom(host engine.Host) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := h.connectHost(ctx, host)
@@ -213,7 +209,6 @@ func (h *hosts) measureRoundTrips(ctx context.Context, members []engine.Host) {
 // mostFile limits the files that are read from hosts, in bytes.
 const mostFile = 1 << 20
 
-// readFile returns a function that reads a file of a host as root.
 func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte, error) {
 	return func(ctx context.Context, path string) ([]byte, error) {
 		c, err := h.connectHost(ctx, host)

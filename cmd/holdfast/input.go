@@ -89,7 +89,6 @@ func (in inputs) openInput(path string) (*inputFile, error) {
 	return opened, nil
 }
 
-// checkInput refuses devices, terminals and sockets.
 func checkInput(path string, info fs.FileInfo) error {
 	switch info.Mode().Type() {
 	case 0, fs.ModeDir, fs.ModeNamedPipe:
@@ -137,7 +136,6 @@ func (in inputs) quietLimit() time.Duration {
 	return inputQuiet
 }
 
-// timeoutError returns the reason why a read ended early.
 func (in inputs) timeoutError() error {
 	if in.ctx.Err() != nil {
 		return context.Cause(in.ctx)

@@ -69,8 +69,6 @@ func runGroup(cmd *exec.Cmd, grace time.Duration) error {
 	return err
 }
 
-// endGroup waits until the processes of a group have ended, and kills the
-// remaining ones at the deadline.
 func endGroup(group int, until time.Time) {
 	const pause = 20 * time.Millisecond
 	for time.Now().Before(until) && syscall.Kill(-group, 0) == nil {

@@ -36,8 +36,6 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// exitWith returns an error that ends a command with a code and without a
-// message.
 func exitWith(code engine.ExitCode) error {
 	if code == engine.ExitOK {
 		return nil

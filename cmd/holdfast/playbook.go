@@ -38,7 +38,6 @@ func (f *playbookFlags) parseArgs(args []string) error {
 	return nil
 }
 
-// playbookVariables returns the variables of a playbook that --var may set.
 func (a *app) playbookVariables(f playbookFlags) []string {
 	rooted, err := pathBelowRoot(f.file)
 	if f.file == "" || err != nil {
@@ -47,7 +46,6 @@ func (a *app) playbookVariables(f playbookFlags) []string {
 	return playbook.Variables(a.newInputs().newFS("/"), rooted)
 }
 
-// readPlays reads the playbook, if there is one, and adds its plays to the run.
 func (a *app) readPlays(s *site, f playbookFlags) error {
 	if f.file == "" {
 		return nil

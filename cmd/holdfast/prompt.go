@@ -69,7 +69,6 @@ func forgetTyped(tty *os.File) {
 	}
 }
 
-// readLine reads one line and no byte more.
 func readLine(f *os.File) ([]byte, error) {
 	var answer []byte
 	var b [1]byte

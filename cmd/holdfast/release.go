@@ -25,7 +25,6 @@ type hostHold struct {
 	text    string       // content of the hold file
 }
 
-// readHolds reads the holds of hosts side by side.
 func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
 	seen := make([]hostHold, len(hosts))
 	workers := pool.New().WithMaxGoroutines(32)

@@ -64,7 +64,6 @@ func (a *app) runRender(ctx context.Context, name string) error {
 	return err
 }
 
-// oneHost returns the single host that a name or pattern selects.
 func oneHost(inv engine.Inventory, name string) (engine.Host, error) {
 	match, err := engine.ParsePattern(name, inv)
 	if err != nil {
@@ -83,8 +82,6 @@ func oneHost(inv engine.Inventory, name string) (engine.Host, error) {
 	return found[0], nil
 }
 
-// ignitionGaps lists the settings of a configuration that Ignition cannot
-// express.
 func ignitionGaps(c engine.Config) []string {
 	var list []string
 	if c.OSImage != "" {

@@ -25,7 +25,6 @@ const (
 	saltLength = 16
 )
 
-// sealPlan replaces the secrets of a plan by their digest.
 func sealPlan(p engine.Plan, sensitive []string) engine.Plan {
 	secrets := secretsOf(p, sensitive)
 	p = report.HideSensitive(p, sensitive)
@@ -37,7 +36,6 @@ func sealPlan(p engine.Plan, sensitive []string) engine.Plan {
 	return p
 }
 
-// sameSecrets compares the secrets of a plan with the digest in a saved one.
 func sameSecrets(p, saved engine.Plan, sensitive []string) error {
 	secrets := secretsOf(p, sensitive)
 	if len(secrets) == 0 && saved.Secrets == nil {
@@ -53,8 +51,6 @@ func sameSecrets(p, saved engine.Plan, sensitive []string) error {
 	return errors.New("a secret in a command, a gate or a task has changed since the plan was saved\nplan again")
 }
 
-// secretsOf returns the texts with a secret that are compared with a saved
-// plan.
 func secretsOf(p engine.Plan, sensitive []string) []string {
 	var secrets []string
 	for _, text := range planner.ComparedTexts(p) {

@@ -105,7 +105,6 @@ func catchSignals(stderr *os.File, waits *waits) signals {
 	return signals{soft: soft, hard: hard, gently: gently, stop: stop}
 }
 
-// endByForce prints the waits that block the program, and ends the process.
 func endByForce(stderr *os.File, waits *waits) {
 	text := "ended, although something still goes on"
 	if list := waits.listWaits(); len(list) > 0 {

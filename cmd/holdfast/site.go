@@ -169,8 +169,6 @@ func (s *site) selectOnly(names []string) {
 	s.selectFn = func(h engine.Host) bool { return in[h.Name] }
 }
 
-// parseSelection combines --limit with the hosts in the arguments. Both are
-// patterns.
 func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.Host) bool, error) {
 	all := func(engine.Host) bool { return true }
 	limit, named := all, all

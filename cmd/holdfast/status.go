@@ -69,8 +69,6 @@ func (a *app) runStatus(ctx context.Context) error {
 	return exitWith(planner.StatusVerdict(status).Exit)
 }
 
-// narrowToSelected limits the site to the selected hosts, their pools and their
-// clusters, for read-only commands.
 func (s *site) narrowToSelected() {
 	inv := &s.run.Inventory
 	inv.Hosts = s.selectedHosts()

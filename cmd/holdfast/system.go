@@ -36,7 +36,6 @@ func (c *configs) desiredOS(h engine.Host, g *configGroup) *engine.OS {
 	return pool.OS
 }
 
-// mergeOSImage returns the OS of a pool with the image from its documents.
 func (c *configs) mergeOSImage(pool engine.Pool, g *configGroup) *engine.OS {
 	image, os := g.loaded.Config.OSImage, pool.OS
 	switch {
@@ -64,8 +63,6 @@ func (c *configs) requireBootcImage(h engine.Host, os *engine.OS) {
 	}
 }
 
-// addProblemAt records a problem with a setting, with its position in the
-// documents.
 func (c *configs) addProblemAt(g *configGroup, setting, text string) {
 	place := g.loaded.SettingPlace(setting).String()
 	if place == "" {

@@ -10,7 +10,6 @@ const (
 	writeTermios = unix.TIOCSETA
 )
 
-// flushInput drops unread input of a terminal.
 func flushInput(fd int) error {
 	const reading = 1 // FREAD
 	return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, reading)

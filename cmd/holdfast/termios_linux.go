@@ -8,5 +8,4 @@ const (
 	writeTermios = unix.TCSETS
 )
 
-// flushInput drops unread input of a terminal.
 func flushInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

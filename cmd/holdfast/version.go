@@ -14,8 +14,6 @@ type build struct {
 	Changed bool   `json:"modified,omitempty"` // the checkout had uncommitted changes
 }
 
-// readBuild returns the build information that the toolchain put into the
-// program.
 func readBuild() build {
 	b := build{Version: "devel"}
 	info, ok := debug.ReadBuildInfo()

@@ -14,7 +14,6 @@ type waits struct {
 	m    map[int]string
 }
 
-// beginWait adds a wait until end is called.
 func (w *waits) beginWait(text string) (end func()) {
 	if w == nil {
 		return func() {}

@@ -84,7 +84,6 @@ func (d Demo) Run(ctx context.Context) error {
 	return d.reportMisses(ctx, findMisses(report, bare), before)
 }
 
-// bringUpFirst brings the lab up with every host on the first version.
 func (d Demo) bringUpFirst(ctx context.Context) error {
 	s, err := spec.Parse("default.hcl", spec.DefaultHCL)
 	if err != nil {
@@ -129,7 +128,6 @@ func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	return binary, nil
 }
 
-// runHoldfast runs a command inside the lab's network and checks its exit code.
 func (d Demo) runHoldfast(ctx context.Context, code int, argv ...string) error {
 	fmt.Fprintf(d.Out, "\n$ holdfast %s\n", strings.Join(argv[1:], " "))
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)

@@ -29,7 +29,6 @@ type missedPromise struct {
 	certain bool
 }
 
-// findMisses compares the measurements with the promises.
 func findMisses(r probe.Report, bare map[string]time.Duration) []missedPromise {
 	var list []missedPromise
 	add := func(certain bool, format string, args ...any) {
@@ -72,7 +71,6 @@ func (r idleLoad) isBusy() (string, bool) {
 	return text, r.taken > mostTaken || r.gap >= maxGap/2
 }
 
-// measureIdle measures the load of the machine while the lab is idle.
 func (d Demo) measureIdle(ctx context.Context) (idleLoad, error) {
 	p, err := d.Lab.Probe(ctx, cluster)
 	if err != nil {
@@ -95,7 +93,6 @@ func (d Demo) measureIdle(ctx context.Context) (idleLoad, error) {
 	return r, nil
 }
 
-// processorTime reads the total and idle time of the processors since boot.
 func processorTime() (idle, all int64, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -130,7 +127,6 @@ func (d Demo) reportMisses(ctx context.Context, list []missedPromise, before idl
 	return broken
 }
 
-// splitMisses separates promises that a busy machine missed from broken ones.
 func splitMisses(list []missedPromise, before, after idleLoad) (missed string, broken error) {
 	when := "before the update "
 	excuse, busy := before.isBusy()

@@ -106,7 +106,6 @@ func (c cgroup) findInit() (int, bool) {
 	return 0, false
 }
 
-// listProcesses lists the processes of a group and of all groups below it.
 func listProcesses(top string) []int {
 	var pids []int
 	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
@@ -127,8 +126,6 @@ func listProcesses(top string) []int {
 	return pids
 }
 
-// isContainerInit reports whether a process is process 1 of an inner process
-// namespace.
 func isContainerInit(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -143,7 +140,6 @@ func isContainerInit(pid int) bool {
 	return false
 }
 
-// setFrozen stops or resumes every process of the container.
 func (c cgroup) setFrozen(frozen bool) error {
 	value := "0"
 	if frozen {

@@ -138,7 +138,6 @@ func (f Folder) nspawnArgs(c Config, s Settings, b boot) []string {
 	}
 }
 
-// formatUUID returns a machine ID in the format of systemd-nspawn.
 func formatUUID(id string) string {
 	return strings.Join([]string{id[:8], id[8:12], id[12:16], id[16:20], id[20:]}, "-")
 }

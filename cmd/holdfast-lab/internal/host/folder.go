@@ -96,7 +96,6 @@ func (f Folder) Create(c Config, id Identity) error {
 	return replaceJSON(f.path("identity.json"), id.Files())
 }
 
-// readIdentity reads the files that the next boot installs, if any.
 func (f Folder) readIdentity() (files []File, err error) {
 	err = readJSON(f.path("identity.json"), &files)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -166,7 +166,6 @@ func (f File) writeTo(name string, uid, gid int) error {
 	return os.Chmod(name, f.Mode)
 }
 
-// lookUpOwner finds the IDs of a user in the content of a passwd file.
 func lookUpOwner(passwd, name string) (uid, gid int, err error) {
 	if name == "" {
 		return 0, 0, nil

@@ -162,7 +162,6 @@ func (m *machine) runOneBoot(ctx context.Context, fresh []File) (again bool, err
 	return again, nil
 }
 
-// serveUntilExit answers commands until the container has ended.
 func (m *machine) serveUntilExit(ctx context.Context, cmd *exec.Cmd) (code int, again bool) {
 	exited := make(chan struct{})
 	var wg conc.WaitGroup
@@ -264,8 +263,6 @@ func (m *machine) killContainer(cmd *exec.Cmd, since time.Time) {
 	}
 }
 
-// logPower appends to the power log, with a time stamp in milliseconds since
-// 1970.
 func (m *machine) logPower(format string, args ...any) {
 	f, err := os.OpenFile(m.PowerLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

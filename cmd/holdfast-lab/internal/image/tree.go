@@ -19,7 +19,6 @@ var excluded = []string{
 	"/usr/lib/modules/*/kernel/*", "/usr/lib/udev/hwdb.d/*",
 }
 
-// bootstrapTree makes a plain Debian tree.
 func (s Store) bootstrapTree(ctx context.Context) error {
 	args := []string{"INITRD=No", "mmdebstrap", "--quiet", "--variant=apt", "--include=" + included}
 	for _, pattern := range excluded {
@@ -29,7 +28,6 @@ func (s Store) bootstrapTree(ctx context.Context) error {
 	return err
 }
 
-// shapeTree turns the Debian tree into an ostree tree, in place.
 func (s Store) shapeTree(ctx context.Context) error {
 	t := tree{root: s.path("tree")}
 	for _, step := range []func(context.Context) error{
@@ -147,7 +145,6 @@ func (t tree) emptyVar(context.Context) error {
 	return t.writeFile("usr/lib/tmpfiles.d/lab.conf", varEntries, 0o644)
 }
 
-// moveKernel moves the kernel to the path that ostree expects.
 func (t tree) moveKernel(context.Context) error {
 	release, err := kernelRelease(t.root)
 	if err != nil {
@@ -225,7 +222,6 @@ func (t tree) markVersion(context.Context) error {
 	return os.Rename(t.path("etc"), t.path("usr/etc"))
 }
 
-// withVersion sets OSTREE_VERSION in the content of an os-release file.
 func withVersion(release, version string) string {
 	var kept []string
 	for line := range strings.Lines(release) {

@@ -93,7 +93,6 @@ func (h *Host) WaitEtcd(ctx context.Context) error {
 	}
 }
 
-// waitEtcd waits until the members among hosts are healthy.
 func (l *Lab) waitEtcd(ctx context.Context, hosts []*Host) error {
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()

@@ -25,7 +25,6 @@ const (
 // hostsNames are the names in a lab with hosts, in addition to lab.json.
 var hostsNames = []string{"hosts", "site", "pki", "bin", "demo", "serve.lock", "serve.log"}
 
-// ownNames returns all names that the folder of a lab may contain.
 func ownNames() []string {
 	return append(slices.Clone(hostsNames), imageName, stateName+".new", stateName, lockName)
 }
@@ -71,7 +70,6 @@ func checkOwnFolder(dir string) error {
 	return fmt.Errorf("%s is not a lab, and it is not empty: it holds %s; name another folder with --dir", dir, nameSome(names))
 }
 
-// nameSome joins the first names and counts the others.
 func nameSome(names []string) string {
 	const most = 3
 	if more := len(names) - most; more > 0 {

@@ -61,7 +61,6 @@ func (h *Host) switchPower(ctx context.Context, p Power) error {
 	return err
 }
 
-// powerOn starts the host's supervisor.
 func (h *Host) powerOn(ctx context.Context) error {
 	state, err := h.folder.State(ctx)
 	if err != nil || state != host.StateOff {
@@ -156,7 +155,6 @@ func (h *Host) SetPost(ctx context.Context, d time.Duration) error {
 	return h.changeSettings(ctx, func(s *host.Settings) { s.Post = d })
 }
 
-// changeSettings changes the host's settings, at once if it has power.
 func (h *Host) changeSettings(ctx context.Context, change func(*host.Settings)) error {
 	s, err := h.folder.Settings()
 	if err != nil {
@@ -176,7 +174,7 @@ func (h *Host) changeSettings(ctx context.Context, change func(*host.Settings)) 
 // PowerEvent is one line of a host's power log.
 type PowerEvent struct {
 	At time.Time
-	// What is "boot ENTRY DEPLOYMENT" or "exit CODE".
+	// What has the form "boot ENTRY DEPLOYMENT" or "exit CODE".
 	What string
 }
 
@@ -205,7 +203,6 @@ func parsePowerLog(log string) ([]PowerEvent, error) {
 // Console returns the path of the host's console output.
 func (h *Host) Console() string { return h.folder.Console() }
 
-// sleepContext waits for d or until ctx ends.
 func sleepContext(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -15,7 +15,6 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// makeHosts makes the missing hosts.
 func (l *Lab) makeHosts(ctx context.Context, hosts []*Host) error {
 	// One after the other: the first disk of a size becomes the master of all.
 	for _, h := range hosts {
@@ -144,7 +143,6 @@ func (l *Lab) withClusterPeers(names []string) ([]*Host, error) {
 	return hosts, nil
 }
 
-// removeHosts cuts the power of hosts and deletes them.
 func removeHosts(ctx context.Context, hosts []*Host) error {
 	p := pool.New().WithErrors()
 	for _, h := range hosts {

@@ -53,7 +53,6 @@ func (l *Lab) Up(ctx context.Context, s spec.Spec, o Options) error {
 	return l.bootAll(ctx, l.Hosts())
 }
 
-// makeLab makes everything except running hosts.
 func (l *Lab) makeLab(ctx context.Context, s spec.Spec, o Options) error {
 	if err := image.InstallTools(ctx, l.log); err != nil {
 		return err
@@ -112,7 +111,6 @@ func (l *Lab) initState(s spec.Spec, o Options) error {
 	return l.saveState()
 }
 
-// makeCertificates makes the certificates of a cluster's authority and client.
 func (l *Lab) makeCertificates(name string) error {
 	ca, err := pki.NewAuthority(name)
 	if err != nil {
@@ -136,7 +134,6 @@ func (l *Lab) makeCertificates(name string) error {
 	return nil
 }
 
-// writeSite writes the folder for the program under test.
 func (l *Lab) writeSite() error {
 	v1, _, err := l.Commits()
 	if err != nil {
@@ -166,7 +163,6 @@ func (l *Lab) writeSite() error {
 	return nil
 }
 
-// bootAll turns on the power of hosts and waits for them and their clusters.
 func (l *Lab) bootAll(ctx context.Context, hosts []*Host) error {
 	err := l.logDuration("boot hosts", func() error {
 		p := pool.New().WithErrors().WithMaxGoroutines(bootAtOnce)

@@ -100,7 +100,6 @@ func (n Namespace) doOnThread(fn func() error) error {
 	return err
 }
 
-// enterOnThread moves the calling thread into the namespace.
 func (n Namespace) enterOnThread() error {
 	f, err := os.Open(n.path())
 	if err != nil {

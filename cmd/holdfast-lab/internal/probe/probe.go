@@ -127,7 +127,7 @@ func (p *Probe) connectClients() (err error) {
 }
 
 // newClient returns a client that reconnects quickly, so that a member counts
-// as healthy as soon as it is.
+// as healthy without delay.
 func (p *Probe) newClient(endpoints ...string) (*clientv3.Client, error) {
 	c := p.config.Etcd
 	c.Endpoints = endpoints

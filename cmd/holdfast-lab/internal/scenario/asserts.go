@@ -22,7 +22,6 @@ func parseNumber(ts *testscript.TestScript, text string) uint64 {
 	return n
 }
 
-// cmdBooted checks that hosts run a commit; "v1" and "v2" are the lab's own.
 func cmdBooted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: booted VERSION HOST…")
@@ -41,7 +40,6 @@ func cmdBooted(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdBoots checks how often hosts have booted since the scenario began.
 func cmdBoots(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: boots TIMES HOST…")
@@ -56,7 +54,6 @@ func cmdBoots(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// countBoots counts the boots of a host since the scenario began.
 func (s *stage) countBoots(h *lab.Host) (int, error) {
 	events, err := h.PowerLog()
 	if err != nil {
@@ -71,8 +68,6 @@ func (s *stage) countBoots(h *lab.Host) (int, error) {
 	return boots, nil
 }
 
-// cmdBack waits until hosts have booted a number of times since the scenario
-// began, and answer.
 func cmdBack(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: back TIMES HOST…")
@@ -101,7 +96,6 @@ func (s *stage) readHold(h *lab.Host) (*engine.Hold, error) {
 	return hold, json.Unmarshal([]byte(text), hold)
 }
 
-// cmdHeld checks that a host is held, and for the reason.
 func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: held HOST [REGEXP]")
@@ -121,7 +115,6 @@ func cmdHeld(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdFree checks that hosts are not held.
 func cmdFree(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: free HOST…")
@@ -158,7 +151,6 @@ func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdHealthy checks that every member of a cluster answers reads.
 func cmdHealthy(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "healthy CLUSTER")
 	s := stageOf(ts)
@@ -172,7 +164,6 @@ func cmdHealthy(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdWatch begins to write to a cluster and to watch its members.
 func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "watch CLUSTER")
 	s := stageOf(ts)

@@ -22,7 +22,6 @@ const (
 // hitTime limits how long a host may take to reach a point.
 const hitTime = 40 * time.Second
 
-// cmdFault makes the next write to a host stop at a point.
 func cmdFault(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "fault HOST POINT")
 	s := stageOf(ts)
@@ -34,7 +33,6 @@ func (s *stage) setFault(h *lab.Host, point string) error {
 	return err
 }
 
-// cmdHit waits until the write has stopped.
 func cmdHit(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "hit HOST")
 	s := stageOf(ts)
@@ -51,7 +49,6 @@ func (s *stage) awaitFault(h *lab.Host) error {
 	})
 }
 
-// cmdResume continues a stopped write.
 func cmdResume(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "resume HOST")
 	s := stageOf(ts)
@@ -116,7 +113,6 @@ func (c *crashes) applyVersion(version int) {
 	cmdHoldfast(c.ts, false, []string{"0", "apply", "--yes"})
 }
 
-// crashAt crashes each host at one of the points, on the way to a version.
 func (c *crashes) crashAt(points []string, version int) {
 	hosts := c.hosts[:len(points)]
 	c.ts.Logf("crash on the way to %s: %q", c.versions[version], points)

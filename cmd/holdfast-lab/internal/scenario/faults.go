@@ -12,8 +12,6 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/lab"
 )
 
-// scriptCommands returns the commands of scenarios, in addition to those of
-// testscript.
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"lab": cmdLab, "site": cmdSite, "amend": cmdAmend,
@@ -30,7 +28,6 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// forEachHost returns a command that does one thing to each named host.
 func forEachHost(do func(*lab.Host, context.Context) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) == 0 {
@@ -43,7 +40,6 @@ func forEachHost(do func(*lab.Host, context.Context) error) func(*testscript.Tes
 	}
 }
 
-// cmdOn runs a shell command on a host as user core.
 func cmdOn(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] on HOST COMMAND")
@@ -72,7 +68,6 @@ func cmdPower(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdUp waits until hosts answer.
 func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: up HOST…")
@@ -87,14 +82,12 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSlow limits a host's disk to a number of bytes per second.
 func cmdSlow(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "slow HOST BYTES")
 	s := stageOf(ts)
 	ts.Check(s.findHost(ts, args[0]).Slow(s.ctx, disk.Speed{BytesPerSecond: parseNumber(ts, args[1])}))
 }
 
-// cmdPost sets how long the firmware of a host takes.
 func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "post HOST DURATION")
 	d, err := time.ParseDuration(args[1])
@@ -103,7 +96,6 @@ func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.findHost(ts, args[0]).SetPost(s.ctx, d))
 }
 
-// cmdRepository slows the repository down, or stops it.
 func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "repository fast|stop|BYTES")
 	s := stageOf(ts)

@@ -35,7 +35,6 @@ func cmdIgnite(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.asRoot(s.findHost(ts, args[0]), i.script.String()))
 }
 
-// cmdScript runs a shell script on a host as root.
 func cmdScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: script FILE HOST…")
@@ -82,7 +81,6 @@ func (i *ignition) addAccounts(c types.Config) error {
 	return nil
 }
 
-// addResources makes directories, files and links.
 func (i *ignition) addResources(c types.Config) error {
 	for _, d := range c.Storage.Directories {
 		i.addLine("mkdir -p %s", d.Path)
@@ -138,7 +136,6 @@ func nameOrID(name *string, id *int) string {
 	return "0"
 }
 
-// addUnits writes units and enables them.
 func (i *ignition) addUnits(c types.Config) error {
 	for _, u := range c.Systemd.Units {
 		file := "/etc/systemd/system/" + u.Name

@@ -8,8 +8,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// cmdLogin checks that a private key logs in as core, or, with "!", that sshd
-// refuses it.
 func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: [!] login HOST KEY")

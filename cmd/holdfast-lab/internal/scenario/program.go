@@ -95,7 +95,6 @@ func (j *job) killAndWait() {
 	<-j.done
 }
 
-// cmdStart starts holdfast and continues.
 func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: start NAME [--site DIR] ARGUMENT…")
@@ -128,7 +127,6 @@ func (s *stage) findJob(ts *testscript.TestScript, name string) *job {
 	return j
 }
 
-// cmdAwait waits until the output of a job matches.
 func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "await NAME REGEXP")
 	s := stageOf(ts)
@@ -156,7 +154,6 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 
 var signals = map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
 
-// cmdSignal sends a signal to a job, and to no other process.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "signal NAME INT|TERM|KILL")
 	j := stageOf(ts).findJob(ts, args[0])
@@ -170,8 +167,6 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdFinish waits until a job ends, checks its exit code and saves its output
-// in NAME.out.
 func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 2, "finish NAME CODE")
 	s := stageOf(ts)

@@ -179,7 +179,6 @@ func readEvents(ts *testscript.TestScript, journal string, seen *int) []engine.E
 	}
 }
 
-// matchesEvent reports whether an event is "TYPE" or "TYPE STEP".
 func matchesEvent(e engine.Event, event string) bool {
 	kind, step, _ := strings.Cut(event, " ")
 	return string(e.Type) == kind && (step == "" || e.Step == step)

@@ -77,7 +77,6 @@ func Names() ([]string, error) {
 
 var labLine = regexp.MustCompile(`(?m)^lab (\S+)( core)?$`)
 
-// listScripts reads the scenarios and groups them by lab.
 func listScripts() ([]script, error) {
 	paths, err := fs.Glob(scripts, "scripts/*.txtar")
 	if err != nil {

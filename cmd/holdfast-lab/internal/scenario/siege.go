@@ -83,7 +83,6 @@ type writeCounts struct {
 	writes, removals, undos, restored, ended int
 }
 
-// addTrace counts the points in the trace of one host.
 func (t *writeCounts) addTrace(trace string) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(trace) {
@@ -132,7 +131,6 @@ func (t *writeCounts) checkMinimums(demands []string) error {
 	return nil
 }
 
-// cmdToll checks how far writes came on hosts since the last time.
 func cmdToll(ts *testscript.TestScript, neg bool, args []string) {
 	first := slices.IndexFunc(args, func(a string) bool { return !strings.Contains(a, "=") })
 	if neg || first < 0 {

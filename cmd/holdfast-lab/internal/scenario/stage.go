@@ -72,8 +72,6 @@ func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 	}
 }
 
-// cmdLab brings up a lab and copies its site to the work directory of the
-// script.
 func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != "core" {
 		ts.Fatalf("usage: lab NAME [core]")
@@ -92,7 +90,6 @@ func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("update", "--var=commit="+v2)
 }
 
-// cmdSite copies the site once more, for another bastion.
 func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, 1, "site DIR")
 	ts.Check(copySite(ts.MkAbs("site"), ts.MkAbs(args[0])))
@@ -122,7 +119,6 @@ func copySite(from, to string) error {
 	return nil
 }
 
-// cmdAmend adds lines after a line of the inventory.
 func cmdAmend(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: amend AFTER LINE…")

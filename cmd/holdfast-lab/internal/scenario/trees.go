@@ -62,7 +62,6 @@ func parseTree(text string) (tree, error) {
 	return t, nil
 }
 
-// diffFrom lists the differences from another tree.
 func (t tree) diffFrom(want tree) []string {
 	var wrong []string
 	for _, name := range allPaths(t, want) {
@@ -100,13 +99,11 @@ func entryOrAbsent(entry string) string {
 	return entry
 }
 
-// isTemporary reports whether a path is a temporary one of holdfast.
 func isTemporary(name string) bool {
 	base := path.Base(name)
 	return strings.Contains(name, "/.holdfast-") || strings.HasPrefix(base, ".") && strings.Contains(base, "holdfast") || strings.HasSuffix(base, ".holdfast")
 }
 
-// cmdTree saves the trees of hosts as NAME.
 func cmdTree(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: tree NAME HOST…")
@@ -119,7 +116,6 @@ func cmdTree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSame checks that hosts match a saved tree, and that nothing is left over.
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: same NAME HOST…")
@@ -139,7 +135,6 @@ func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	cmdClean(ts, false, args[1:])
 }
 
-// cmdClean checks that no transaction and no temporary file is left.
 func cmdClean(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: clean HOST…")
