@@ -21,12 +21,12 @@ func BenchmarkConfigNoChange(b *testing.B) {
 	for _, n := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("hosts=%d/files=500", n), func(b *testing.B) {
 			f := newConfigFleet(b, n, 500)
-			seen := f.visits(nil, 0, 0)
+			seen := f.checkVisits(nil, 0, 0)
 			var cpu time.Duration
 			for b.Loop() {
-				cpu += f.run(engine.ExitOK, "apply", "--yes").cpu
+				cpu += f.runProgram(engine.ExitOK, "apply", "--yes").cpu
 			}
-			f.visits(seen, b.N, b.N)
+			f.checkVisits(seen, b.N, b.N)
 			b.ReportMetric(float64(cpu)/float64(b.N*n), "bastion-cpu-ns/host")
 		})
 	}
@@ -38,16 +38,16 @@ func BenchmarkConfigQuiet(b *testing.B) {
 	for _, n := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("hosts=%d/files=500", n), func(b *testing.B) {
 			f := newConfigFleet(b, n, 500)
-			seen := f.visits(nil, 0, 0)
+			seen := f.checkVisits(nil, 0, 0)
 			var cpu time.Duration
 			for b.Loop() {
 				b.StopTimer()
 				f.files["/etc/mild.conf"] += "x"
-				f.document()
+				f.writeDocuments()
 				b.StartTimer()
-				cpu += f.run(engine.ExitOK, "apply", "--yes").cpu
+				cpu += f.runProgram(engine.ExitOK, "apply", "--yes").cpu
 			}
-			f.visits(seen, b.N, 3*b.N)
+			f.checkVisits(seen, b.N, 3*b.N)
 			b.ReportMetric(float64(cpu)/float64(b.N*n), "bastion-cpu-ns/host")
 		})
 	}
@@ -83,15 +83,15 @@ func planInput(b *testing.B, hosts int, changed bool) planner.Input {
 	f := newConfigFleet(b, 1, 500)
 	if changed {
 		f.files["/etc/free.conf"] = "new"
-		f.document()
+		f.writeDocuments()
 	}
 	a := &app{inventory: []string{filepath.Join(f.dir, "site.hcl")}, soft: b.Context()}
 	s, err := a.openDesired(b.Context())
-	f.check(err)
+	f.checkError(err)
 	defer s.close()
 	facts := s.run.GatherHosts(b.Context())["w-00"]
 	text, err := json.Marshal(facts)
-	f.check(err)
+	f.checkError(err)
 	in := planner.Input{Inventory: s.inv, Desired: map[string]engine.Desired{}, Facts: map[string]engine.Facts{}, Modules: modules.All(), Run: "r1"}
 	first := s.inv.Hosts[0]
 	in.Inventory.Hosts = nil
@@ -100,7 +100,7 @@ func planInput(b *testing.B, hosts int, changed bool) planner.Input {
 		h.Name = fmt.Sprintf("w-%04d", i)
 		own := facts
 		own.Config = nil
-		f.check(json.Unmarshal([]byte(strings.ReplaceAll(string(text), `"w-00"`, `"`+h.Name+`"`)), &own))
+		f.checkError(json.Unmarshal([]byte(strings.ReplaceAll(string(text), `"w-00"`, `"`+h.Name+`"`)), &own))
 		in.Inventory.Hosts = append(in.Inventory.Hosts, h)
 		in.Desired[h.Name], in.Facts[h.Name] = s.run.Desired["w-00"], own
 	}

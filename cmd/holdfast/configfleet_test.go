@@ -46,20 +46,20 @@ func newConfigFleet(tb testing.TB, n, files int) *configFleet {
 		f.files[fmt.Sprintf("/etc/app/%03d/%04d.conf", i%20, i)] = strings.Repeat(fmt.Sprintf("%07d\n", i), 512)
 	}
 	f.files["/etc/free.conf"], f.files["/etc/mild.conf"] = "old", "old"
-	f.document()
+	f.writeDocuments()
 	identity := filepath.Join(f.dir, "id")
 	private, key, err := newKey("")
-	f.check(err)
-	f.check(os.WriteFile(identity, private, 0o600))
+	f.checkError(err)
+	f.checkError(os.WriteFile(identity, private, 0o600))
 	var hosts, known strings.Builder
 	for i := range n {
-		s := f.host(filepath.Join(f.dir, "boxes", strconv.Itoa(i)), key)
+		s := f.startHost(filepath.Join(f.dir, "boxes", strconv.Itoa(i)), key)
 		known.WriteString(knownhosts.Line([]string{s.Addr()}, s.HostKey()) + "\n")
 		fmt.Fprintf(&hosts, "host \"w-%02d\" {\n  address = \"127.0.0.1\"\n  pool = \"worker\"\n  ssh { port = %d }\n}\n", i, s.Port())
 	}
-	f.check(os.WriteFile(filepath.Join(f.dir, "known_hosts"), []byte(known.String()), 0o600))
-	f.check(os.WriteFile(filepath.Join(f.dir, "site.hcl"), []byte(fleetSite+hosts.String()), 0o600))
-	f.provision()
+	f.checkError(os.WriteFile(filepath.Join(f.dir, "known_hosts"), []byte(known.String()), 0o600))
+	f.checkError(os.WriteFile(filepath.Join(f.dir, "site.hcl"), []byte(fleetSite+hosts.String()), 0o600))
+	f.provisionHosts()
 	return f
 }
 
@@ -85,8 +85,8 @@ pool "worker" {
 }
 `
 
-// document writes the files down, as those of whoever runs the test.
-func (f *configFleet) document() {
+// writeDocuments writes the files down, as those of whoever runs the test.
+func (f *configFleet) writeDocuments() {
 	f.tb.Helper()
 	type id struct {
 		ID int `json:"id"`
@@ -107,20 +107,20 @@ func (f *configFleet) document() {
 		list = append(list, file{path, 0o644, id{os.Getuid()}, id{os.Getgid()}, contents{source}})
 	}
 	text, err := json.Marshal(map[string]any{"ignition": map[string]string{"version": "3.4.0"}, "storage": map[string]any{"files": list}})
-	f.check(err)
-	f.check(os.WriteFile(filepath.Join(f.dir, "app.ign"), text, 0o600))
+	f.checkError(err)
+	f.checkError(os.WriteFile(filepath.Join(f.dir, "app.ign"), text, 0o600))
 }
 
-// host starts one host.
-func (f *configFleet) host(box string, key ssh.PublicKey) *sshtest.Server {
+// startHost starts one host.
+func (f *configFleet) startHost(box string, key ssh.PublicKey) *sshtest.Server {
 	f.tb.Helper()
 	h := &testHost{box: box}
-	f.check(h.furnish())
-	f.check(os.WriteFile(filepath.Join(box, "units", "x.service"), []byte("active\n"), 0o600))
+	f.checkError(h.writeState())
+	f.checkError(os.WriteFile(filepath.Join(box, "units", "x.service"), []byte("active\n"), 0o600))
 	fakes, err := filepath.Abs("../../testdata/fake")
-	f.check(err)
+	f.checkError(err)
 	more, err := filepath.Abs("testdata/bin")
-	f.check(err)
+	f.checkError(err)
 	bin := filepath.Join(box, "home", "bin")
 	s, err := sshtest.New(filepath.Join(box, "home"), sshtest.Config{
 		Authorized: []ssh.PublicKey{key},
@@ -129,7 +129,7 @@ func (f *configFleet) host(box string, key ssh.PublicKey) *sshtest.Server {
 			return &movedScript{in: bufio.NewReader(&belowRoot{in: bufio.NewReader(r), root: box}), box: box}
 		},
 	})
-	f.check(err)
+	f.checkError(err)
 	f.tb.Cleanup(s.Close)
 	f.servers = append(f.servers, s)
 	return s
@@ -166,9 +166,9 @@ func (r *belowRoot) Read(p []byte) (int, error) {
 	return r.in.Read(p)
 }
 
-// provision gives all hosts what an installation with the rendered
+// provisionHosts gives all hosts what an installation with the rendered
 // configuration does.
-func (f *configFleet) provision() {
+func (f *configFleet) provisionHosts() {
 	f.tb.Helper()
 	var doc struct {
 		Storage struct {
@@ -179,20 +179,20 @@ func (f *configFleet) provision() {
 			}
 		}
 	}
-	f.check(json.Unmarshal([]byte(f.run(engine.ExitOK, "render", "w-00").stdout), &doc))
+	f.checkError(json.Unmarshal([]byte(f.runProgram(engine.ExitOK, "render", "w-00").stdout), &doc))
 	for _, file := range doc.Storage.Files {
 		data, err := dataurl.DecodeString(file.Contents.Source)
-		f.check(err)
+		f.checkError(err)
 		first := ""
 		for i := range f.servers {
-			path := f.at(i, file.Path)
-			f.check(os.MkdirAll(filepath.Dir(path), 0o755))
+			path := f.hostPath(i, file.Path)
+			f.checkError(os.MkdirAll(filepath.Dir(path), 0o755))
 			if first != "" {
-				f.check(os.Link(first, path))
+				f.checkError(os.Link(first, path))
 				continue
 			}
-			f.check(os.WriteFile(path, data.Data, 0o600))
-			f.check(os.Chmod(path, file.Mode))
+			f.checkError(os.WriteFile(path, data.Data, 0o600))
+			f.checkError(os.Chmod(path, file.Mode))
 			if file.Path != engine.RecordPath {
 				first = path
 			}
@@ -200,12 +200,12 @@ func (f *configFleet) provision() {
 	}
 }
 
-// at is where a host has a path.
-func (f *configFleet) at(host int, path string) string {
+// hostPath is where a host has a path.
+func (f *configFleet) hostPath(host int, path string) string {
 	return filepath.Join(f.dir, "boxes", strconv.Itoa(host), path)
 }
 
-func (f *configFleet) check(err error) {
+func (f *configFleet) checkError(err error) {
 	f.tb.Helper()
 	if err != nil {
 		f.tb.Fatal(err)
@@ -218,8 +218,8 @@ type ran struct {
 	cpu    time.Duration
 }
 
-// run runs the program, which must end with that exit status.
-func (f *configFleet) run(code engine.ExitCode, args ...string) ran {
+// runProgram runs the program, which must end with that exit status.
+func (f *configFleet) runProgram(code engine.ExitCode, args ...string) ran {
 	f.tb.Helper()
 	cmd := exec.Command("holdfast", append(args, "-i", filepath.Join(f.dir, "site.hcl"))...)
 	cmd.Env = append(os.Environ(), "HOME="+f.dir, "XDG_STATE_HOME="+f.dir, "SSH_AUTH_SOCK=")
@@ -235,9 +235,9 @@ func (f *configFleet) run(code engine.ExitCode, args ...string) ran {
 	return ran{stdout.String(), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
-// visits demands that each host has seen so many connections and commands
+// checkVisits demands that each host has seen so many connections and commands
 // since the last call.
-func (f *configFleet) visits(since []visit, connections, sessions int) []visit {
+func (f *configFleet) checkVisits(since []visit, connections, sessions int) []visit {
 	f.tb.Helper()
 	var now []visit
 	for i, s := range f.servers {
@@ -255,11 +255,11 @@ func (f *configFleet) visits(since []visit, connections, sessions int) []visit {
 
 type visit struct{ connections, sessions int }
 
-// log is what a host's tools were asked for.
-func (f *configFleet) log(host int) string {
+// readToolLog is what a host's tools were asked for.
+func (f *configFleet) readToolLog(host int) string {
 	f.tb.Helper()
-	text, err := os.ReadFile(f.at(host, "log"))
-	f.check(err)
+	text, err := os.ReadFile(f.hostPath(host, "log"))
+	f.checkError(err)
 	return string(text)
 }
 
@@ -269,32 +269,32 @@ func TestConfigRoundTrips(t *testing.T) {
 	t.Parallel()
 	hosts := longtest.Pick(4, 50)
 	f := newConfigFleet(t, hosts, longtest.Pick(50, 500))
-	seen := f.visits(nil, 0, 0)
+	seen := f.checkVisits(nil, 0, 0)
 	nothing := func(args ...string) {
 		t.Helper()
-		if out := f.run(engine.ExitOK, args...); !strings.Contains(out.stdout, fmt.Sprintf("Nothing to do: %d hosts match.", hosts)) {
+		if out := f.runProgram(engine.ExitOK, args...); !strings.Contains(out.stdout, fmt.Sprintf("Nothing to do: %d hosts match.", hosts)) {
 			t.Errorf("%v:\n%s", args, out.stdout)
 		}
-		seen = f.visits(seen, 1, 1)
+		seen = f.checkVisits(seen, 1, 1)
 	}
 	nothing("plan")
 	nothing("apply", "--yes")
 
 	f.files["/etc/free.conf"], f.files["/etc/mild.conf"] = "new", "new"
-	f.document()
-	out := f.run(engine.ExitOK, "apply", "--yes")
-	seen = f.visits(seen, 1, 3)
+	f.writeDocuments()
+	out := f.runProgram(engine.ExitOK, "apply", "--yes")
+	seen = f.checkVisits(seen, 1, 3)
 	if want := fmt.Sprintf("%[1]d updated (%[1]d without disruption)", hosts); !strings.Contains(out.stdout, want) {
 		t.Errorf("no %q in\n%s", want, out.stdout)
 	}
 	nothing("apply", "--yes")
 	for i := range f.servers {
 		for _, path := range []string{"/etc/free.conf", "/etc/mild.conf", "/etc/app/000/0000.conf"} {
-			if got, err := os.ReadFile(f.at(i, path)); err != nil || string(got) != f.files[path] {
+			if got, err := os.ReadFile(f.hostPath(i, path)); err != nil || string(got) != f.files[path] {
 				t.Errorf("w-%02d: %s: %.10q, %v", i, path, got, err)
 			}
 		}
-		if log := f.log(i); strings.Count(log, "systemctl reload x.service\n") != 1 || strings.Contains(log, "systemctl reboot") {
+		if log := f.readToolLog(i); strings.Count(log, "systemctl reload x.service\n") != 1 || strings.Contains(log, "systemctl reboot") {
 			t.Errorf("w-%02d:\n%s", i, log)
 		}
 	}

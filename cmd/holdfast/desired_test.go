@@ -30,7 +30,7 @@ func TestExamplesAreValid(t *testing.T) {
 			if info, err := os.Stat(p); err != nil || !info.IsDir() && filepath.Ext(p) != ".hcl" {
 				continue
 			}
-			code, stdout, stderr := holdfast(t, args...)
+			code, stdout, stderr := runHoldfast(t, args...)
 			if code != engine.ExitOK || stderr != "" {
 				t.Errorf("%s: exit %d: %s", p, code, stderr)
 			}

@@ -21,7 +21,7 @@ var faults = map[string]func(){
 	},
 	"stack overflow": func() {
 		debug.SetMaxStack(32 << 20) // by default it is 1 GB, which takes seconds to fill
-		overflow(make([]byte, 1<<10))
+		overflowStack(make([]byte, 1<<10))
 	},
 	"lack of memory": func() {
 		_ = syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: 2 << 30, Max: 2 << 30})
@@ -34,7 +34,7 @@ var faults = map[string]func(){
 }
 
 //lint:ignore SA5007 to overflow the stack is its purpose
-func overflow(b []byte) int { return overflow(append(b, 1)[:len(b)]) + 1 }
+func overflowStack(b []byte) int { return overflowStack(append(b, 1)[:len(b)]) + 1 }
 
 // TestFaultsAreNotTakenForWork: no fault of the program ends it with an exit
 // code that means something about the site.

@@ -31,8 +31,8 @@ func remoteSite(t *testing.T, document string) string {
 	return dir
 }
 
-// holdfast runs the program and gives what it prints.
-func holdfast(t *testing.T, args ...string) (code engine.ExitCode, stdout, stderr string) {
+// runHoldfast runs the program and gives what it prints.
+func runHoldfast(t *testing.T, args ...string) (code engine.ExitCode, stdout, stderr string) {
 	t.Helper()
 	out, err := os.CreateTemp(t.TempDir(), "out")
 	if err != nil {
@@ -81,13 +81,13 @@ func TestRemoteContents(t *testing.T) {
   "source": "%s/a.gz?q=secret", "compression": "gzip", "verification": {"hash": "%s"},
   "httpHeaders": [{"name": "Authorization", "value": "Bearer t0ken"}]}}]}}`, server.URL, hashOf("fetched")))
 	site := filepath.Join(dir, "site.hcl")
-	code, first, stderr := holdfast(t, "render", "h", "-i", site)
+	code, first, stderr := runHoldfast(t, "render", "h", "-i", site)
 	if code != engine.ExitOK || !strings.Contains(first, "ZmV0Y2hlZA==") || stderr != "" {
 		t.Fatalf("exit %d: %s%s", code, first, stderr)
 	}
 	server.Close()
 	for _, args := range [][]string{{"render", "h", "-i", site}, {"validate", "-i", site}, {"diff", dir + "/a.ign", dir + "/a.ign"}} {
-		if code, _, stderr := holdfast(t, args...); code != engine.ExitOK || stderr != "" {
+		if code, _, stderr := runHoldfast(t, args...); code != engine.ExitOK || stderr != "" {
 			t.Errorf("%v without the server: exit %d: %s", args, code, stderr)
 		}
 	}
@@ -103,7 +103,7 @@ func TestRemoteContents(t *testing.T) {
 	if err := os.WriteFile(kept, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr = holdfast(t, "validate", "-i", site)
+	code, _, stderr = runHoldfast(t, "validate", "-i", site)
 	if code != engine.ExitUsage || !strings.Contains(stderr, "a.ign:2:13: storage.files[0].contents.source: cannot be fetched from "+server.URL+"/a.gz: connection refused") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
@@ -145,7 +145,7 @@ func TestRemoteContentsThatCannotBeHad(t *testing.T) {
 	} {
 		dir := remoteSite(t, fmt.Sprintf(`{"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/a", "contents": {
   "source": "%s?token=secret", "verification": {"hash": "%s"}}}]}}`, with+path, hashOf("wanted")))
-		code, stdout, stderr := holdfast(t, "validate", "-i", filepath.Join(dir, "site.hcl"))
+		code, stdout, stderr := runHoldfast(t, "validate", "-i", filepath.Join(dir, "site.hcl"))
 		want := fmt.Sprintf("holdfast: %s/a.ign:2:13: storage.files[0].contents.source: cannot be fetched from %s: %s\n", dir, server.URL+path, want)
 		if code != engine.ExitUsage || stdout != "" || stderr != want {
 			t.Errorf("exit %d: %s%s\nwant %s", code, stdout, stderr, want)
@@ -165,7 +165,7 @@ func TestRemoteContentsThatCannotBeKept(t *testing.T) {
 	defer server.Close()
 	dir := remoteSite(t, fmt.Sprintf(`{"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/a", "contents": {
   "source": "%s/x?token=secret", "verification": {"hash": "%s"}}}]}}`, server.URL, hashOf("x")))
-	code, _, stderr := holdfast(t, "validate", "-i", filepath.Join(dir, "site.hcl"))
+	code, _, stderr := runHoldfast(t, "validate", "-i", filepath.Join(dir, "site.hcl"))
 	if code != engine.ExitOK || !strings.Contains(stderr, "holdfast: warning: contents from "+server.URL+"/x are not kept for later: ") || strings.Contains(stderr, "secret") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}

@@ -40,15 +40,15 @@ func BenchmarkGather(b *testing.B) {
 				var gather, bare spent
 				b.ReportAllocs()
 				for b.Loop() {
-					gather.on(func() { f.gather(b) })
+					gather.addTimeOf(func() { f.gatherFacts(b) })
 					b.StopTimer()
-					bare.on(func() { f.bare(b) })
+					bare.addTimeOf(func() { f.logInBare(b) })
 					b.StartTimer()
 				}
 				b.ReportMetric(float64(gather.wall)/float64(bare.wall), "x-bare")
 				b.ReportMetric(float64(gather.cpu)/float64(bare.cpu), "x-bare-cpu")
 				b.ReportMetric(float64(gather.cpu)/float64(b.N*n), "cpu-ns/host")
-				f.once(b)
+				f.checkVisitedOnce(b)
 			})
 		}
 	}
@@ -57,7 +57,7 @@ func BenchmarkGather(b *testing.B) {
 // spent is time that something took.
 type spent struct{ wall, cpu time.Duration }
 
-func (s *spent) on(f func()) {
+func (s *spent) addTimeOf(f func()) {
 	wall, cpu := time.Now(), processorTime()
 	f()
 	s.wall += time.Since(wall)
@@ -82,10 +82,10 @@ func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 	f := &benchFleet{desired: map[string]engine.Desired{}, inv: engine.Inventory{Site: "bench", Pools: []engine.Pool{{Name: "worker"}}}}
 	want := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: strings.Repeat("1", 64)}}
 	key := sshtest.Start(b, sshtest.Config{}) // whose identity is good for all
-	reply := recorded(b, want)
+	reply := recordedOutputs(b, want)
 	var known strings.Builder
 	for i := range n {
-		s := sshtest.Start(b, sshtest.Config{Exec: reply.exec, Authorized: []ssh.PublicKey{key.Key.PublicKey()}})
+		s := sshtest.Start(b, sshtest.Config{Exec: reply.answerExec, Authorized: []ssh.PublicKey{key.Key.PublicKey()}})
 		f.servers = append(f.servers, s)
 		address := knownhosts.Normalize(s.Addr())
 		if hashed {
@@ -106,8 +106,8 @@ func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 	return f
 }
 
-// gather is what plan and status do first.
-func (f *benchFleet) gather(b *testing.B) {
+// gatherFacts is what plan and status do first.
+func (f *benchFleet) gatherFacts(b *testing.B) {
 	f.rounds++
 	secrets, err := newSecrets(&app{soft: b.Context()}, f.inv)
 	if err != nil {
@@ -123,8 +123,8 @@ func (f *benchFleet) gather(b *testing.B) {
 	}
 }
 
-// bare logs in with the SSH library alone and runs "true", once per host.
-func (f *benchFleet) bare(b *testing.B) {
+// logInBare logs in with the SSH library alone and runs "true", once per host.
+func (f *benchFleet) logInBare(b *testing.B) {
 	f.rounds++
 	workers := pool.New().WithMaxGoroutines(64).WithErrors()
 	for _, s := range f.servers {
@@ -149,8 +149,8 @@ func (f *benchFleet) bare(b *testing.B) {
 	}
 }
 
-// once checks that every host saw one connection and one command each time.
-func (f *benchFleet) once(b *testing.B) {
+// checkVisitedOnce checks that every host saw one connection and one command each time.
+func (f *benchFleet) checkVisitedOnce(b *testing.B) {
 	for i, s := range f.servers {
 		if s.Connections() != f.rounds || s.Sessions() != f.rounds {
 			b.Errorf("%s: %d connections and %d commands in %d rounds", f.inv.Hosts[i].Name, s.Connections(), s.Sessions(), f.rounds)
@@ -163,8 +163,8 @@ type reply struct{ stdout, stderr string }
 
 const anyMark = "=MARK="
 
-// recorded puts the recorded outputs of the modules' test cases together.
-func recorded(b *testing.B, want engine.Desired) reply {
+// recordedOutputs puts the recorded outputs of the modules' test cases together.
+func recordedOutputs(b *testing.B, want engine.Desired) reply {
 	outputs := map[string]string{}
 	for _, path := range []string{"system/healthy.txtar", "os/ostree-behind.txtar"} {
 		archive, err := txtar.ParseFile(filepath.Join("../../modules/testdata", path))
@@ -196,8 +196,8 @@ func recorded(b *testing.B, want engine.Desired) reply {
 
 var markLine = regexp.MustCompile(`=holdfast-[0-9a-f]+`)
 
-// exec answers "true", and the launcher that gets a probe script.
-func (r reply) exec(line string, stdin io.Reader, stdout, stderr io.Writer) int {
+// answerExec answers "true", and the launcher that gets a probe script.
+func (r reply) answerExec(line string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if line == "true" {
 		return 0
 	}

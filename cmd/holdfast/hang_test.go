@@ -96,7 +96,7 @@ func startProgram(t *testing.T, args ...string) *started {
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	pipe := func(t *testing.T) (string, func()) {
-		path := fifo(t)
+		path := makeFIFO(t)
 		w := make(chan struct{})
 		return path, func() { // when the program has it open
 			go func() {
@@ -146,7 +146,7 @@ func TestHangs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for until := time.Now().Add(20 * time.Second); lives(strings.TrimSpace(string(child))); time.Sleep(10 * time.Millisecond) {
+		for until := time.Now().Add(20 * time.Second); isProcessRunning(strings.TrimSpace(string(child))); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatal("what the command has started goes on")
 			}
@@ -175,8 +175,8 @@ func endsBySignal(t *testing.T, p *started) {
 	}
 }
 
-// hang is a program that waits for a disk that hangs.
-func hang() {
+// hangingProgram is a program that waits for a disk that hangs.
+func hangingProgram() {
 	waits := &waits{}
 	signals := catchSignals(os.Stderr, waits)
 	defer signals.stop()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// fifo makes a pipe with a name.
-func fifo(t *testing.T) string {
+// makeFIFO makes a pipe with a name.
+func makeFIFO(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -43,7 +43,7 @@ func TestInputs(t *testing.T) {
 		}
 	})
 	t.Run("a pipe that somebody opens later", func(t *testing.T) {
-		path := fifo(t)
+		path := makeFIFO(t)
 		go func() {
 			_ = os.WriteFile(path, []byte(strings.Repeat("text", 50_000)), 0)
 		}()
@@ -64,7 +64,7 @@ func TestInputs(t *testing.T) {
 		}
 	})
 	t.Run("a pipe to which nobody writes", func(t *testing.T) {
-		_, err := inputs{ctx: t.Context(), quiet: 100 * time.Millisecond}.ReadFile(fifo(t))
+		_, err := inputs{ctx: t.Context(), quiet: 100 * time.Millisecond}.ReadFile(makeFIFO(t))
 		if err == nil || !strings.Contains(err.Error(), "nobody has written to the pipe for 100ms") {
 			t.Error(err)
 		}
@@ -84,7 +84,7 @@ func TestInputs(t *testing.T) {
 	t.Run("the program is stopped", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		if _, err := (inputs{ctx: ctx}).ReadFile(fifo(t)); !errors.Is(err, context.Canceled) {
+		if _, err := (inputs{ctx: ctx}).ReadFile(makeFIFO(t)); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	})

@@ -50,7 +50,7 @@ func TestJSONReference(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s lacks the marks around what is generated", page)
 	}
-	want := head + from + "\n" + newReference(t).text() + to + tail
+	want := head + from + "\n" + newReference(t).writeText() + to + tail
 	if want == string(text) {
 		return
 	}
@@ -76,24 +76,24 @@ func newReference(t *testing.T) *reference {
 	return &reference{t: t, said: readSource(t), done: map[reflect.Type]bool{}, used: map[string]bool{}}
 }
 
-func (r *reference) text() string {
+func (r *reference) writeText() string {
 	r.out.WriteString("| command | prints |\n|---|---|\n")
 	for _, p := range printed {
-		fmt.Fprintf(&r.out, "| `%s --json` | %s |\n", p.command, strings.TrimRight(link(reflect.TypeOf(p.value))+", "+p.how, ", "))
+		fmt.Fprintf(&r.out, "| `%s --json` | %s |\n", p.command, strings.TrimRight(typeLink(reflect.TypeOf(p.value))+", "+p.how, ", "))
 	}
 	r.out.WriteString("\n")
 	for _, p := range printed {
-		r.describe(reflect.TypeOf(p.value))
+		r.describeType(reflect.TypeOf(p.value))
 	}
 	for _, typ := range r.words {
-		r.values(typ)
+		r.valuesOf(typ)
 	}
-	r.unused()
+	r.unusedMeanings()
 	return r.out.String()
 }
 
-// unused finds meanings of what is no longer there.
-func (r *reference) unused() {
+// unusedMeanings finds meanings of what is no longer there.
+func (r *reference) unusedMeanings() {
 	for _, table := range []map[string]string{meanings, everywhere} {
 		for key := range table {
 			if !r.used[key] {
@@ -126,16 +126,16 @@ func shownAs(typ reflect.Type) reflect.Type {
 	return typ
 }
 
-// describe writes the fields of a type, and then of those it is made of.
-func (r *reference) describe(typ reflect.Type) {
+// describeType writes the fields of a type, and then of those it is made of.
+func (r *reference) describeType(typ reflect.Type) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
 		if typ.Kind() == reflect.Map {
-			r.describe(typ.Key())
+			r.describeType(typ.Key())
 		}
 		typ = typ.Elem()
 	}
 	typ = shownAs(typ)
-	if r.done[typ] || special(typ) != "" || typ.PkgPath() == "" {
+	if r.done[typ] || specialForm(typ) != "" || typ.PkgPath() == "" {
 		return
 	}
 	r.done[typ] = true
@@ -143,19 +143,19 @@ func (r *reference) describe(typ reflect.Type) {
 		r.words = append(r.words, typ)
 		return
 	}
-	fmt.Fprintf(&r.out, "## %s\n\n%s\n\n", title(typ), r.meaning(title(typ), "", r.said.of(typ, "")))
+	fmt.Fprintf(&r.out, "## %s\n\n%s\n\n", typeTitle(typ), r.meaningOf(typeTitle(typ), "", r.said.commentOf(typ, "")))
 	fields := fieldsOf(typ)
 	if len(fields) > 0 {
 		r.out.WriteString("| field | type | meaning |\n|---|---|---|\n")
 	}
 	for _, f := range fields {
-		r.field(f)
+		r.describeField(f)
 	}
 	if len(fields) > 0 {
 		r.out.WriteString("\n")
 	}
 	for _, f := range fields {
-		r.describe(f.Type)
+		r.describeType(f.Type)
 	}
 }
 
@@ -184,19 +184,19 @@ func fieldsOf(typ reflect.Type) []member {
 	return fields
 }
 
-func (r *reference) field(f member) {
+func (r *reference) describeField(f member) {
 	if f.name == "" {
 		r.t.Errorf("%s.%s has no name in JSON", f.owner, f.Name)
 	}
-	meaning := r.meaning(title(f.owner)+"."+f.name, f.name, r.said.of(f.owner, f.Name))
+	meaning := r.meaningOf(typeTitle(f.owner)+"."+f.name, f.name, r.said.commentOf(f.owner, f.Name))
 	if f.missing {
 		meaning += " *(may be missing)*"
 	}
-	fmt.Fprintf(&r.out, "| `%s` | %s | %s |\n", f.name, kind(f.Type), strings.ReplaceAll(meaning, "|", `\|`))
+	fmt.Fprintf(&r.out, "| `%s` | %s | %s |\n", f.name, kindOf(f.Type), strings.ReplaceAll(meaning, "|", `\|`))
 }
 
-// meaning is what the tables say about a field or value, else the code.
-func (r *reference) meaning(key, name, comment string) string {
+// meaningOf is what the tables say about a field or value, else the code.
+func (r *reference) meaningOf(key, name, comment string) string {
 	if s := meanings[key]; s != "" {
 		r.used[key] = true
 		return s
@@ -212,25 +212,25 @@ func (r *reference) meaning(key, name, comment string) string {
 	return ""
 }
 
-// values lists the words that a type of text may be.
-func (r *reference) values(typ reflect.Type) {
+// valuesOf lists the words that a type of text may be.
+func (r *reference) valuesOf(typ reflect.Type) {
 	values := r.said.values[typ.PkgPath()+"."+typ.Name()]
 	if len(values) == 0 && typ.Kind() == reflect.String {
 		r.t.Errorf("%s has no values", typ)
 	}
-	fmt.Fprintf(&r.out, "## %s\n\n%s\n\n| value | meaning |\n|---|---|\n", title(typ), r.meaning(title(typ), "", r.said.of(typ, "")))
+	fmt.Fprintf(&r.out, "## %s\n\n%s\n\n| value | meaning |\n|---|---|\n", typeTitle(typ), r.meaningOf(typeTitle(typ), "", r.said.commentOf(typ, "")))
 	for _, v := range values {
 		text := "`" + v.text + "`"
 		if v.text == "" {
 			text = "*missing*"
 		}
-		fmt.Fprintf(&r.out, "| %s | %s |\n", text, r.meaning(title(typ)+" "+v.text, "", v.comment))
+		fmt.Fprintf(&r.out, "| %s | %s |\n", text, r.meaningOf(typeTitle(typ)+" "+v.text, "", v.comment))
 	}
 	r.out.WriteString("\n")
 }
 
-// special is how types print themselves that are no objects or words in JSON.
-func special(typ reflect.Type) string {
+// specialForm is how types print themselves that are no objects or words in JSON.
+func specialForm(typ reflect.Type) string {
 	switch typ {
 	case reflect.TypeFor[time.Time]():
 		return "time"
@@ -242,37 +242,37 @@ func special(typ reflect.Type) string {
 	return ""
 }
 
-// kind is what a field has, as a reader of JSON sees it.
-func kind(typ reflect.Type) string {
+// kindOf is what a field has, as a reader of JSON sees it.
+func kindOf(typ reflect.Type) string {
 	typ = shownAs(typ)
-	if s := special(typ); s != "" {
+	if s := specialForm(typ); s != "" {
 		return s
 	}
 	switch typ.Kind() {
 	case reflect.Pointer:
-		return kind(typ.Elem())
+		return kindOf(typ.Elem())
 	case reflect.Slice:
-		return "list of " + kind(typ.Elem())
+		return "list of " + kindOf(typ.Elem())
 	case reflect.Map:
-		return "object: " + kind(typ.Key()) + " to " + kind(typ.Elem())
+		return "object: " + kindOf(typ.Key()) + " to " + kindOf(typ.Elem())
 	}
 	switch {
 	case typ.PkgPath() != "":
-		return link(typ)
+		return typeLink(typ)
 	case typ.Kind() == reflect.Bool, typ.Kind() == reflect.String:
 		return typ.Kind().String()
 	}
 	return "number"
 }
 
-// title is the heading of a type. Those of rules have namesakes in engine.
-func title(typ reflect.Type) string {
+// typeTitle is the heading of a type. Those of rules have namesakes in engine.
+func typeTitle(typ reflect.Type) string {
 	if strings.HasSuffix(typ.PkgPath(), "/rules") && !strings.HasPrefix(typ.Name(), "Diff") {
 		return "Diff" + typ.Name()
 	}
 	return strings.ToUpper(typ.Name()[:1]) + typ.Name()[1:]
 }
 
-func link(typ reflect.Type) string {
-	return fmt.Sprintf("[%s](#%s)", title(typ), strings.ToLower(title(typ)))
+func typeLink(typ reflect.Type) string {
+	return fmt.Sprintf("[%s](#%s)", typeTitle(typ), strings.ToLower(typeTitle(typ)))
 }

@@ -21,8 +21,8 @@ type source struct {
 // word is one value of a type whose values are listed.
 type word struct{ text, comment string }
 
-// of is the comment of a field, or of the type itself.
-func (s source) of(typ reflect.Type, field string) string {
+// commentOf is the comment of a field, or of the type itself.
+func (s source) commentOf(typ reflect.Type, field string) string {
 	key := typ.PkgPath() + "." + typ.Name()
 	if field != "" {
 		key += "." + field
@@ -48,7 +48,7 @@ func readSource(t *testing.T) source {
 			}
 			for _, d := range parsed.Decls {
 				if g, ok := d.(*ast.GenDecl); ok {
-					s.collect("holdfast/"+dir+".", g)
+					s.collectTypes("holdfast/"+dir+".", g)
 				}
 			}
 		}
@@ -56,22 +56,22 @@ func readSource(t *testing.T) source {
 	return s
 }
 
-func (s source) collect(pkg string, decl *ast.GenDecl) {
+func (s source) collectTypes(pkg string, decl *ast.GenDecl) {
 	for _, spec := range decl.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
 			name := pkg + spec.Name.Name
 			s.comments[name] = oneLine(decl.Doc.Text() + spec.Doc.Text())
 			if fields, ok := spec.Type.(*ast.StructType); ok {
-				s.fields(name, fields)
+				s.collectFields(name, fields)
 			}
 		case *ast.ValueSpec:
-			s.constant(pkg, spec)
+			s.collectConstant(pkg, spec)
 		}
 	}
 }
 
-func (s source) fields(name string, list *ast.StructType) {
+func (s source) collectFields(name string, list *ast.StructType) {
 	for _, f := range list.Fields.List {
 		for _, n := range f.Names {
 			s.comments[name+"."+n.Name] = oneLine(f.Doc.Text() + " " + f.Comment.Text())
@@ -79,8 +79,8 @@ func (s source) fields(name string, list *ast.StructType) {
 	}
 }
 
-// constant takes a constant of a named type with a literal value.
-func (s source) constant(pkg string, spec *ast.ValueSpec) {
+// collectConstant takes a constant of a named type with a literal value.
+func (s source) collectConstant(pkg string, spec *ast.ValueSpec) {
 	typ, ok := spec.Type.(*ast.Ident)
 	if !ok || len(spec.Values) != 1 {
 		return

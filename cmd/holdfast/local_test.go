@@ -43,7 +43,7 @@ func TestBastionCommandIsEndedWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for limit := time.Now().Add(5 * time.Second); lives(strings.TrimSpace(string(pid))); time.Sleep(10 * time.Millisecond) {
+			for limit := time.Now().Add(5 * time.Second); isProcessRunning(strings.TrimSpace(string(pid))); time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(limit) {
 					t.Fatal("what it has started goes on")
 				}
@@ -52,9 +52,9 @@ func TestBastionCommandIsEndedWhole(t *testing.T) {
 	}
 }
 
-// lives reports whether a process runs: one that has ended and that nobody has
+// isProcessRunning reports whether a process runs: one that has ended and that nobody has
 // asked about does not.
-func lives(pid string) bool {
+func isProcessRunning(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	return err == nil && !strings.HasPrefix(rest, "Z")

@@ -19,7 +19,7 @@ func TestRenderOnATerminal(t *testing.T) {
 		t.Skip("no terminals here:", err)
 	}
 	var work conc.WaitGroup
-	shown := watch(person, &work)
+	shown := watchTerminal(person, &work)
 	dir := remoteSite(t, `{"ignition": {"version": "3.4.0"}, "kernelArguments": {}}`)
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
@@ -28,7 +28,7 @@ func TestRenderOnATerminal(t *testing.T) {
 	if code := run([]string{"render", "h", "-i", filepath.Join(dir, "site.hcl")}, os.Stdin, tty, stderr); code != engine.ExitOK {
 		t.Errorf("exit %d", code)
 	}
-	if err := shown.await("applied.json"); err != nil {
+	if err := shown.awaitText("applied.json"); err != nil {
 		t.Error(err)
 	}
 	_ = tty.Close()

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	if slices.Equal(os.Args, []string{"holdfast", "hang-in-tests"}) {
-		hang()
+		hangingProgram()
 	}
 	testscript.Main(guarded{m}, map[string]func(){"holdfast": main})
 }
@@ -60,7 +60,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": exits, "connections": connections, "interrupt": interrupt, "hangup": hangUp, "answer": answer,
+			"host": startHost, "halt": haltHost, "lockkey": lockKey, "exits": cmdExits, "connections": cmdConnections, "interrupt": cmdInterrupt, "hangup": hangUp, "answer": cmdAnswer,
 		},
 	})
 }
@@ -88,7 +88,7 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("HOLDFAST_INVENTORY", site)
 	env.Setenv("SSH_AUTH_SOCK", "")
 	return errors.Join(
-		unless(filepath.Join(site, "site.hcl"), defaultSite),
+		writeUnlessExists(filepath.Join(site, "site.hcl"), defaultSite),
 		os.WriteFile(filepath.Join(site, "id"), private, 0o600),
 		os.WriteFile(filepath.Join(site, "known_hosts"), nil, 0o600),
 	)
@@ -115,8 +115,8 @@ pool "worker" {
 }
 `
 
-// unless writes a file unless it exists.
-func unless(path, text string) error {
+// writeUnlessExists writes a file unless it exists.
+func writeUnlessExists(path, text string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
@@ -171,13 +171,13 @@ func lockKey(ts *testscript.TestScript, _ bool, args []string) {
 	fleetOf(ts).key = key
 }
 
-func connections(ts *testscript.TestScript, _ bool, args []string) {
+func cmdConnections(ts *testscript.TestScript, _ bool, args []string) {
 	if got := strconv.Itoa(hostOfArg(ts, args).server.Connections()); len(args) != 2 || got != args[1] {
 		ts.Fatalf("%s connections, want %v", got, args[1:])
 	}
 }
 
-func exits(ts *testscript.TestScript, neg bool, args []string) {
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND…")
 	}

@@ -49,7 +49,7 @@ type screen struct {
 	end  bool
 }
 
-func watch(person *os.File, work *conc.WaitGroup) *screen {
+func watchTerminal(person *os.File, work *conc.WaitGroup) *screen {
 	s := &screen{}
 	s.cond = sync.NewCond(&s.mu)
 	work.Go(func() {
@@ -70,8 +70,8 @@ func watch(person *os.File, work *conc.WaitGroup) *screen {
 	return s
 }
 
-// await waits until the text is there, or reports what is there instead.
-func (s *screen) await(text string) error {
+// awaitText waits until the text is there, or reports what is there instead.
+func (s *screen) awaitText(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !strings.Contains(s.seen.String(), text) {
@@ -83,8 +83,8 @@ func (s *screen) await(text string) error {
 	return nil
 }
 
-// ended is an error once nothing more will be seen.
-func (s *screen) ended() error {
+// endError is an error once nothing more will be seen.
+func (s *screen) endError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.end {
@@ -99,16 +99,16 @@ func (s *screen) text() string {
 	return s.seen.String()
 }
 
-// interrupt runs the program on a terminal and types Ctrl-C when a text is
+// cmdInterrupt runs the program on a terminal and types Ctrl-C when a text is
 // seen, or when a host is connected to (@NAME).
-func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || args[2] != "holdfast" {
 		ts.Fatalf("usage: interrupt CODE TEXT|@HOST holdfast …")
 	}
 	atTerminal(ts, args[0], args[2:], func(person *os.File, seen *screen) error {
 		if host, ok := strings.CutPrefix(args[1], "@"); ok {
 			fleetOf(ts).hosts[host].server.AwaitConnections(1)
-		} else if err := seen.await(args[1]); err != nil {
+		} else if err := seen.awaitText(args[1]); err != nil {
 			return err
 		}
 		_, err := person.WriteString("\x03")
@@ -126,7 +126,7 @@ func hangUp(ts *testscript.TestScript, neg bool, args []string) {
 			if _, err := os.Stat(ts.MkAbs(args[1])); err == nil {
 				return person.Close()
 			}
-			if err := seen.ended(); err != nil {
+			if err := seen.endError(); err != nil {
 				return err
 			}
 			time.Sleep(5 * time.Millisecond) // nothing tells of a file
@@ -134,16 +134,16 @@ func hangUp(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// answer runs the program on a terminal and types an answer, and Enter, each
+// cmdAnswer runs the program on a terminal and types an answer, and Enter, each
 // time that a text is seen.
-func answer(ts *testscript.TestScript, neg bool, args []string) {
+func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	end := slices.Index(args, "holdfast")
 	if neg || end < 3 || end%2 == 0 {
 		ts.Fatalf("usage: answer CODE TEXT ANSWER [TEXT ANSWER…] holdfast …")
 	}
 	atTerminal(ts, args[0], args[end:], func(person *os.File, seen *screen) error {
 		for i := 1; i < end; i += 2 {
-			if err := seen.await(args[i]); err != nil {
+			if err := seen.awaitText(args[i]); err != nil {
 				return err
 			}
 			if _, err := person.WriteString(args[i+1] + "\n"); err != nil {
@@ -171,7 +171,7 @@ func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*
 	_ = tty.Close()
 	var work conc.WaitGroup
 	defer func() { _ = person.Close(); work.Wait() }()
-	seen := watch(person, &work)
+	seen := watchTerminal(person, &work)
 	if err := do(person, seen); err != nil {
 		ts.Fatalf("%v", err)
 	}
@@ -193,15 +193,15 @@ func TestQuestionTypedAhead(t *testing.T) {
 	}
 	var work conc.WaitGroup
 	defer func() { _, _ = tty.Close(), person.Close(); work.Wait() }()
-	seen := watch(person, &work)
+	seen := watchTerminal(person, &work)
 	if _, err := person.WriteString("yes\ny"); err != nil {
 		t.Fatal(err)
 	}
-	if err := seen.await("yes\r\ny"); err != nil { // the terminal has it, and shows it
+	if err := seen.awaitText("yes\r\ny"); err != nil { // the terminal has it, and shows it
 		t.Fatal(err)
 	}
 	work.Go(func() {
-		if err := seen.await("Carry this out? "); err != nil {
+		if err := seen.awaitText("Carry this out? "); err != nil {
 			t.Error(err)
 		}
 		_, _ = person.WriteString("no\n")
@@ -223,10 +223,10 @@ func TestQuestion(t *testing.T) {
 			}
 			var work conc.WaitGroup
 			defer func() { _, _ = tty.Close(), person.Close(); work.Wait() }()
-			seen := watch(person, &work)
+			seen := watchTerminal(person, &work)
 			typed := func(text string, wait string) {
 				work.Go(func() {
-					if err := seen.await(wait); err != nil {
+					if err := seen.awaitText(wait); err != nil {
 						t.Error(err)
 					}
 					_, _ = person.WriteString(text)
@@ -240,7 +240,7 @@ func TestQuestion(t *testing.T) {
 
 			ctx, cancel := context.WithCancel(t.Context())
 			work.Go(func() {
-				if err := seen.await("second: "); err != nil {
+				if err := seen.awaitText("second: "); err != nil {
 					t.Error(err)
 				}
 				cancel()

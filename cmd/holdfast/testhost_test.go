@@ -42,7 +42,7 @@ func hostOf(ts *testscript.TestScript, name string, args []string) (*testHost, e
 	if err != nil {
 		return nil, err
 	}
-	if err := h.furnish(); err != nil {
+	if err := h.writeState(); err != nil {
 		return nil, err
 	}
 	bin := filepath.Join(h.box, "home", "bin")
@@ -56,7 +56,7 @@ func hostOf(ts *testscript.TestScript, name string, args []string) (*testHost, e
 		return nil, err
 	}
 	ts.Setenv(strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"_PORT", strconv.Itoa(h.server.Port()))
-	return h, h.enter(ts, name, set)
+	return h, h.addToInventory(ts, name, set)
 }
 
 // The OS versions of the hosts: they run the first.
@@ -65,8 +65,8 @@ const (
 	v2 = "2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-// furnish writes the state that the fakes keep.
-func (h *testHost) furnish() error {
+// writeState writes the state that the fakes keep.
+func (h *testHost) writeState() error {
 	for name, text := range map[string]string{
 		"ostree-version": "2025.2", "bootc-version": "1.16.9", "free": "2000000", "booted": v1 + " lab:lab/stable",
 		"meta/" + v1 + "/version": "1.0", "meta/" + v2 + "/version": "2.0", "boots": "1",
@@ -89,8 +89,8 @@ func (h *testHost) furnish() error {
 	return nil
 }
 
-// enter writes the host into the inventory and into known_hosts.
-func (h *testHost) enter(ts *testscript.TestScript, name string, set map[string]string) error {
+// addToInventory writes the host into the inventory and into known_hosts.
+func (h *testHost) addToInventory(ts *testscript.TestScript, name string, set map[string]string) error {
 	site := filepath.Join(ts.Getenv("WORK"), "site")
 	key := h.server.HostKey()
 	if set["key"] == "wrong" {
@@ -100,7 +100,7 @@ func (h *testHost) enter(ts *testscript.TestScript, name string, set map[string]
 		}
 		key = other
 	}
-	if err := add(filepath.Join(site, "known_hosts"), knownhosts.Line([]string{h.server.Addr()}, key)+"\n"); err != nil || set["hcl"] == "no" {
+	if err := appendFile(filepath.Join(site, "known_hosts"), knownhosts.Line([]string{h.server.Addr()}, key)+"\n"); err != nil || set["hcl"] == "no" {
 		return err
 	}
 	var hcl strings.Builder
@@ -111,11 +111,11 @@ func (h *testHost) enter(ts *testscript.TestScript, name string, set map[string]
 		}
 	}
 	fmt.Fprintf(&hcl, "  ssh { port = %d }\n}\n", h.server.Port())
-	return add(filepath.Join(site, "hosts.hcl"), hcl.String())
+	return appendFile(filepath.Join(site, "hosts.hcl"), hcl.String())
 }
 
-// add appends to a file.
-func add(path, text string) error {
+// appendFile appends to a file.
+func appendFile(path, text string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ type movedScript struct {
 
 func (m *movedScript) Read(p []byte) (int, error) {
 	if m.ready.Len() == 0 && !m.moved {
-		if err := m.next(); err != nil {
+		if err := m.moveLine(); err != nil {
 			return 0, err
 		}
 	}
@@ -148,7 +148,7 @@ func (m *movedScript) Read(p []byte) (int, error) {
 	return m.in.Read(p)
 }
 
-func (m *movedScript) next() error {
+func (m *movedScript) moveLine() error {
 	line, err := m.in.ReadString('\n')
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// measured is a report of three members of which one was away for so long.
-func measured(gap, away time.Duration) probe.Report {
+// memberReport is a report of three members of which one was away for so long.
+func memberReport(gap, away time.Duration) probe.Report {
 	r := probe.Report{Gap: gap, MinVoters: 2, Quorum: 2}
 	from := time.Unix(0, 0)
 	for _, name := range []string{"etcd-0", "etcd-1", "etcd-2"} {
@@ -21,23 +21,23 @@ func measured(gap, away time.Duration) probe.Report {
 func TestAMissOnABusyMachineIsNoBrokenPromise(t *testing.T) {
 	bare := map[string]time.Duration{"etcd-0": 5 * time.Second, "etcd-1": 5 * time.Second, "etcd-2": 5 * time.Second}
 	quiet, loaded, slow := idleLoad{taken: 0.1, gap: 60 * time.Millisecond}, idleLoad{taken: 0.97, gap: 60 * time.Millisecond}, idleLoad{taken: 0.2, gap: 300 * time.Millisecond}
-	few := measured(100*time.Millisecond, 6*time.Second)
+	few := memberReport(100*time.Millisecond, 6*time.Second)
 	few.MinVoters = 1
-	unseen := measured(100*time.Millisecond, 0)
+	unseen := memberReport(100*time.Millisecond, 0)
 	for name, c := range map[string]struct {
 		report         probe.Report
 		before, after  idleLoad
 		missed, broken string
 	}{
-		"all is well":                   {measured(100*time.Millisecond, 6*time.Second), loaded, loaded, "", ""},
-		"a gap on a quiet machine":      {measured(400*time.Millisecond, 6*time.Second), quiet, quiet, "", "a promise was broken: etcd committed nothing for 400 ms"},
-		"a gap on a busy machine":       {measured(400*time.Millisecond, 6*time.Second), loaded, loaded, "the machine was busy: with nothing going on in the lab before the update 97 % of its processors", ""},
-		"a gap, busy since":             {measured(400*time.Millisecond, 6*time.Second), quiet, loaded, "after the update 97 % of its processors", ""},
-		"a gap on a slow disk":          {measured(400*time.Millisecond, 6*time.Second), slow, slow, "etcd committed nothing for 300 ms at a time", ""},
-		"no quorum, however busy":       {measured(3*time.Second, 6*time.Second), loaded, loaded, "", "a promise was broken: etcd committed nothing for 3000 ms"},
-		"a slow boot on a busy machine": {measured(100*time.Millisecond, 9*time.Second), loaded, loaded, "etcd-0 was away for 9.00 s", ""},
-		"a slow boot":                   {measured(100*time.Millisecond, 9*time.Second), quiet, quiet, "", "etcd-2 was away for 9.00 s"},
-		"away for much too long":        {measured(100*time.Millisecond, 30*time.Second), loaded, loaded, "", "etcd-1 was away for 30.00 s"},
+		"all is well":                   {memberReport(100*time.Millisecond, 6*time.Second), loaded, loaded, "", ""},
+		"a gap on a quiet machine":      {memberReport(400*time.Millisecond, 6*time.Second), quiet, quiet, "", "a promise was broken: etcd committed nothing for 400 ms"},
+		"a gap on a busy machine":       {memberReport(400*time.Millisecond, 6*time.Second), loaded, loaded, "the machine was busy: with nothing going on in the lab before the update 97 % of its processors", ""},
+		"a gap, busy since":             {memberReport(400*time.Millisecond, 6*time.Second), quiet, loaded, "after the update 97 % of its processors", ""},
+		"a gap on a slow disk":          {memberReport(400*time.Millisecond, 6*time.Second), slow, slow, "etcd committed nothing for 300 ms at a time", ""},
+		"no quorum, however busy":       {memberReport(3*time.Second, 6*time.Second), loaded, loaded, "", "a promise was broken: etcd committed nothing for 3000 ms"},
+		"a slow boot on a busy machine": {memberReport(100*time.Millisecond, 9*time.Second), loaded, loaded, "etcd-0 was away for 9.00 s", ""},
+		"a slow boot":                   {memberReport(100*time.Millisecond, 9*time.Second), quiet, quiet, "", "etcd-2 was away for 9.00 s"},
+		"away for much too long":        {memberReport(100*time.Millisecond, 30*time.Second), loaded, loaded, "", "etcd-1 was away for 30.00 s"},
 		"a voter that answers late":     {few, loaded, quiet, "only 1 voters answered", ""},
 		"too few voters":                {few, quiet, quiet, "", "only 1 voters answered"},
 		"nothing was seen":              {unseen, loaded, loaded, "", "cannot be right"},

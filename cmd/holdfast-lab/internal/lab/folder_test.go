@@ -9,8 +9,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// folder makes a folder with these entries; those that end in / are folders.
-func folder(t *testing.T, entries ...string) string {
+// makeFolder makes a folder with these entries; those that end in / are folders.
+func makeFolder(t *testing.T, entries ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, e := range entries {
@@ -48,7 +48,7 @@ func TestAFolderWithOtherFilesIsRefused(t *testing.T) {
 		{"lock", "status"},
 		{"lab.json"},
 	} {
-		dir := folder(t, entries...)
+		dir := makeFolder(t, entries...)
 		before := names(t, dir)
 		l := labIn(t, dir)
 		for what, do := range map[string]func() error{
@@ -78,7 +78,7 @@ func TestALabsFolderIsTaken(t *testing.T) {
 		{"lock", "bin/", "pki/", "lab.json.new", "lost+found/"},
 		{"lock", "image/", "lab.json", "hosts/", "notes.txt"},
 	} {
-		dir := folder(t, entries...)
+		dir := makeFolder(t, entries...)
 		if err := labIn(t, dir).Claim(); err != nil {
 			t.Errorf("a folder with %s: %v", entries, err)
 		}
@@ -94,14 +94,14 @@ func TestALabsFolderIsTaken(t *testing.T) {
 func TestDownAllLeavesWhatIsNotTheLabs(t *testing.T) {
 	t.Parallel()
 	own := []string{"lock", "lab.json", "lab.json.new", "image/", "hosts/", "site/", "pki/", "bin/", "demo/", "serve.lock", "serve.log"}
-	dir := folder(t, own...)
+	dir := makeFolder(t, own...)
 	if err := labIn(t, dir).removeAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the folder of a lab that is gone: %v", err)
 	}
-	dir = folder(t, append(own, "notes.txt", ".git/")...)
+	dir = makeFolder(t, append(own, "notes.txt", ".git/")...)
 	if err := labIn(t, dir).removeAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}

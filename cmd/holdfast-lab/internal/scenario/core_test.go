@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// deeds lists the commands of a scenario that do something to hosts or check them, with the
+// commandsOf lists the commands of a scenario that do something to hosts or check them, with the
 // kind of switch or signal, and the laws that it is about.
-func deeds(t *testing.T, s script) []string {
+func commandsOf(t *testing.T, s script) []string {
 	t.Helper()
 	text, err := fs.ReadFile(scripts, s.path)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestCoreHasEveryKind(t *testing.T) {
 	long := []string{"pursue power", "pursue bastion", "crash power", "crash bastion", "siege", "toll", "continue-over"}
 	kinds, core := map[string]string{}, map[string]bool{}
 	for _, s := range all {
-		for _, deed := range deeds(t, s) {
+		for _, deed := range commandsOf(t, s) {
 			kinds[deed] = s.name
 			core[deed] = core[deed] || s.core
 		}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// listed is what a host prints: a directory, a link, and files with one digit
+// listedTree is what a host prints: a directory, a link, and files with one digit
 // each for the digest.
-func listed(t *testing.T, files map[string]string) tree {
+func listedTree(t *testing.T, files map[string]string) tree {
 	t.Helper()
 	nodes, sums := []string{"d\t755 0:0\t\t/etc/", "l\t777 0:0\ta b\t/etc/link"}, []string{}
 	for name, digit := range files {
@@ -23,8 +23,8 @@ func listed(t *testing.T, files map[string]string) tree {
 }
 
 func TestTrees(t *testing.T) {
-	old := listed(t, map[string]string{"/etc/both": "1", "/etc/gone file": "2"})
-	fresh := listed(t, map[string]string{"/etc/both": "3", "/etc/come": "4"})
+	old := listedTree(t, map[string]string{"/etc/both": "1", "/etc/gone file": "2"})
+	fresh := listedTree(t, map[string]string{"/etc/both": "3", "/etc/come": "4"})
 	for name, c := range map[string]struct {
 		files map[string]string
 		wrong string // path that is neither old nor new
@@ -39,7 +39,7 @@ func TestTrees(t *testing.T) {
 		"half of an old file": {map[string]string{"/etc/both": "1", "/etc/gone file": "9"}, "/etc/gone file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wrong := listed(t, c.files).diffFromBoth(old, fresh)
+			wrong := listedTree(t, c.files).diffFromBoth(old, fresh)
 			if c.wrong == "" && len(wrong) > 0 || c.wrong != "" && !slices.ContainsFunc(wrong, func(s string) bool { return strings.HasPrefix(s, c.wrong+": ") }) {
 				t.Errorf("wrong is %q, want %q", wrong, c.wrong)
 			}
