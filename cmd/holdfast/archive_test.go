@@ -9,7 +9,7 @@ import (
 	"holdfast/engine"
 )
 
-// What is sent with a script can be unpacked, whatever its size.
+// TestArchive unpacks uploads of several sizes.
 func TestArchive(t *testing.T) {
 	var files []engine.Upload
 	for _, n := range []int{0, 1, 511, 512, 513, 100_000} {

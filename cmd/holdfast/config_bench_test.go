@@ -13,10 +13,10 @@ import (
 	"holdfast/modules"
 )
 
-// BenchmarkConfigNoChange runs "holdfast apply --yes" over hosts that have
-// their 500 files of 4 KiB. The time of an operation has in it what the hosts
-// take on the same machine, for each reads and hashes its files;
-// bastion-cpu-ns/host is the processor time of the program alone.
+// BenchmarkConfigNoChange runs "holdfast apply --yes" over hosts that match:
+// 500 files of 4 KiB each. The time of an operation includes the hosts on the
+// same machine, each of which reads and hashes its files; bastion-cpu-ns/host
+// is the processor time of the program alone.
 func BenchmarkConfigNoChange(b *testing.B) {
 	for _, n := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("hosts=%d/files=500", n), func(b *testing.B) {
@@ -32,8 +32,8 @@ func BenchmarkConfigNoChange(b *testing.B) {
 	}
 }
 
-// BenchmarkConfigQuiet changes a file that takes no disruption on all hosts:
-// look, write, look.
+// BenchmarkConfigQuiet changes a non-disruptive file on all hosts: gather,
+// write, gather.
 func BenchmarkConfigQuiet(b *testing.B) {
 	for _, n := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("hosts=%d/files=500", n), func(b *testing.B) {
@@ -53,9 +53,9 @@ func BenchmarkConfigQuiet(b *testing.B) {
 	}
 }
 
-// BenchmarkConfigPlan plans 1,000 hosts of 500 files from what a host was seen
-// to have: where all match, and where all differ in one file. Each host has
-// facts of its own, as it has in a run.
+// BenchmarkConfigPlan plans 1,000 hosts of 500 files from the facts of one
+// host: once with hosts that all match, and once with one changed file on each.
+// Each host has its own copy of the facts, as in a run.
 func BenchmarkConfigPlan(b *testing.B) {
 	const hosts = 1000
 	for _, changed := range []bool{false, true} {

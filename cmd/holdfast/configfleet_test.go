@@ -26,10 +26,9 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// configFleet is hosts that run the real scripts, each in a box of its own, and
-// a site whose one pool gives them a configuration of many files. The program
-// runs as a process of its own, so that its processor time is told from that
-// of the hosts.
+// configFleet is a fleet of hosts that run the real scripts, each in its own
+// box, and a site whose single pool configures many files. The program runs as
+// a separate process, so that its processor time does not include the hosts.
 type configFleet struct {
 	tb      testing.TB
 	dir     string // the site, and the boxes below it
@@ -37,9 +36,9 @@ type configFleet struct {
 	files   map[string]string
 }
 
-// newConfigFleet makes n hosts that were provisioned from what "holdfast
-// render" prints. What they have of it are hard links of the same files, which
-// are replaced and never written to.
+// newConfigFleet makes n hosts that were provisioned from the output of
+// "holdfast render". Their files are hard links, which are replaced and never
+// written to.
 func newConfigFleet(tb testing.TB, n, files int) *configFleet {
 	f := &configFleet{tb: tb, dir: tb.TempDir(), files: map[string]string{}}
 	for i := range files {
@@ -85,7 +84,7 @@ pool "worker" {
 }
 `
 
-// writeDocuments writes the files down, as those of whoever runs the test.
+// writeDocuments writes the documents, owned by the user who runs the test.
 func (f *configFleet) writeDocuments() {
 	f.tb.Helper()
 	type id struct {
@@ -111,7 +110,6 @@ func (f *configFleet) writeDocuments() {
 	f.checkError(os.WriteFile(filepath.Join(f.dir, "app.ign"), text, 0o600))
 }
 
-// startHost starts one host.
 func (f *configFleet) startHost(box string, key ssh.PublicKey) *sshtest.Server {
 	f.tb.Helper()
 	h := &testHost{box: box}
@@ -135,8 +133,8 @@ func (f *configFleet) startHost(box string, key ssh.PublicKey) *sshtest.Server {
 	return s
 }
 
-// belowRoot moves the paths of configurations below root, in the script that
-// comes as its length on a line and as many bytes.
+// belowRoot moves the paths of configurations below root in a script. The
+// script arrives as its length on a line, followed by its bytes.
 type belowRoot struct {
 	in    *bufio.Reader
 	root  string
@@ -166,8 +164,8 @@ func (r *belowRoot) Read(p []byte) (int, error) {
 	return r.in.Read(p)
 }
 
-// provisionHosts gives all hosts what an installation with the rendered
-// configuration does.
+// provisionHosts writes the rendered configuration to all hosts, as an
+// installation does.
 func (f *configFleet) provisionHosts() {
 	f.tb.Helper()
 	var doc struct {
@@ -200,7 +198,6 @@ func (f *configFleet) provisionHosts() {
 	}
 }
 
-// hostPath is where a host has a path.
 func (f *configFleet) hostPath(host int, path string) string {
 	return filepath.Join(f.dir, "boxes", strconv.Itoa(host), path)
 }
@@ -212,13 +209,13 @@ func (f *configFleet) checkError(err error) {
 	}
 }
 
-// ran is what one run of the program printed and took.
+// ran is the output and the processor time of one run of the program.
 type ran struct {
 	stdout string
 	cpu    time.Duration
 }
 
-// runProgram runs the program, which must end with that exit status.
+// runProgram runs the program and checks its exit status.
 func (f *configFleet) runProgram(code engine.ExitCode, args ...string) ran {
 	f.tb.Helper()
 	cmd := exec.Command("holdfast", append(args, "-i", filepath.Join(f.dir, "site.hcl"))...)
@@ -235,8 +232,8 @@ func (f *configFleet) runProgram(code engine.ExitCode, args ...string) ran {
 	return ran{stdout.String(), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
-// checkVisits demands that each host has seen so many connections and commands
-// since the last call.
+// checkVisits checks how many connections and commands each host received since
+// the last call.
 func (f *configFleet) checkVisits(since []visit, connections, sessions int) []visit {
 	f.tb.Helper()
 	var now []visit
@@ -255,7 +252,7 @@ func (f *configFleet) checkVisits(since []visit, connections, sessions int) []vi
 
 type visit struct{ connections, sessions int }
 
-// readToolLog is what a host's tools were asked for.
+// readToolLog returns the calls of a host's tools.
 func (f *configFleet) readToolLog(host int) string {
 	f.tb.Helper()
 	text, err := os.ReadFile(f.hostPath(host, "log"))
@@ -263,8 +260,9 @@ func (f *configFleet) readToolLog(host int) string {
 	return string(text)
 }
 
-// A run over hosts that have their files takes one round trip each, however many
-// files they are. A change that disrupts nothing takes three: look, write, look.
+// TestConfigRoundTrips checks that a run over matching hosts takes one round
+// trip each, for any number of files. A non-disruptive change takes three:
+// gather, write, gather.
 func TestConfigRoundTrips(t *testing.T) {
 	t.Parallel()
 	hosts := longtest.Pick(4, 50)

@@ -44,8 +44,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// fleetOfConfigs is a site of hosts of one pool with a folder of documents; each host
-// has a document of its own, if own.
+// fleetOfConfigs returns a site of hosts of one pool with a folder of
+// documents; with own, each host also has a document of its own.
 func fleetOfConfigs(t testing.TB, hosts int, own bool) *configs {
 	t.Helper()
 	dir := t.TempDir()
@@ -73,7 +73,8 @@ func fleetOfConfigs(t testing.TB, hosts int, own bool) *configs {
 	return a.newConfigs(context.Background(), loaded)
 }
 
-// Hosts with the same documents share what was read of them.
+// TestHostsShareConfigurations checks that hosts with the same documents share
+// the result.
 func TestHostsShareConfigurations(t *testing.T) {
 	desired, err := fleetOfConfigs(t, 1000, false).desiredStates()
 	if err != nil || desired["w-1"].Config == nil || desired["w-1"].Config != desired["w-1000"].Config {
@@ -88,8 +89,8 @@ func TestHostsShareConfigurations(t *testing.T) {
 	}
 }
 
-// The OS image of a MachineConfig is that of the hosts that have it, and of no
-// others of the inventory.
+// TestOSOfTheDocuments checks that the OS image of a MachineConfig applies only
+// to the hosts with that document.
 func TestOSOfTheDocuments(t *testing.T) {
 	dir := t.TempDir()
 	image := "quay.example/os@sha256:" + strings.Repeat("4", 64)

@@ -15,9 +15,9 @@ var (
 	shellWord = regexp.MustCompile(`"[^"]*"|'[^']*'|[^\s"']+`)
 )
 
-// TestDocumentedCommands: every holdfast command line in the documentation
-// has a command, flags and arguments that there are. What stands in a line of
-// its own and is not indented may be prose.
+// TestDocumentedCommands checks that every holdfast command line in the
+// documentation has existing commands, flags and arguments. A line without
+// indentation may be prose.
 func TestDocumentedCommands(t *testing.T) {
 	lines := 0
 	for _, pattern := range documents {

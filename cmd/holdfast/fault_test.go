@@ -12,7 +12,7 @@ import (
 	"holdfast/engine"
 )
 
-// faults are what can go wrong with a program itself, by name.
+// faults are fatal errors of the program, by name.
 var faults = map[string]func(){
 	"panic": func() { panic("a nil map") },
 	"panic of a goroutine": func() {
@@ -36,8 +36,8 @@ var faults = map[string]func(){
 //lint:ignore SA5007 to overflow the stack is its purpose
 func overflowStack(b []byte) int { return overflowStack(append(b, 1)[:len(b)]) + 1 }
 
-// TestFaultsAreNotTakenForWork: no fault of the program ends it with an exit
-// code that means something about the site.
+// TestFaultsAreNotTakenForWork checks that no fatal error ends the program with
+// an exit code about the site.
 func TestFaultsAreNotTakenForWork(t *testing.T) {
 	const env = "TEST_FAULT"
 	if name := os.Getenv(env); name != "" { // the child

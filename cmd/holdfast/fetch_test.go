@@ -16,7 +16,7 @@ import (
 	"holdfast/engine"
 )
 
-// remoteSite is a folder with an inventory whose one host has one document.
+// remoteSite makes a folder with an inventory of one host with one document.
 func remoteSite(t *testing.T, document string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func remoteSite(t *testing.T, document string) string {
 	return dir
 }
 
-// runHoldfast runs the program and gives what it prints.
+// runHoldfast runs the program and returns its output.
 func runHoldfast(t *testing.T, args ...string) (code engine.ExitCode, stdout, stderr string) {
 	t.Helper()
 	out, err := os.CreateTemp(t.TempDir(), "out")
@@ -58,8 +58,9 @@ func hashOf(text string) string {
 	return "sha512-" + hex.EncodeToString(s[:])
 }
 
-// Contents with an address and a hash are fetched once, with the headers that
-// the document gives, and then kept: the server may be gone.
+// TestRemoteContents checks that contents with an address and a hash are
+// fetched once, with the headers of the document, and then cached: the server
+// may be down later.
 func TestRemoteContents(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(t.TempDir(), "cache"))
@@ -99,7 +100,7 @@ func TestRemoteContents(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v %v", info, err)
 	}
-	// What was kept and has been changed is not taken.
+	// A changed file of the cache is not used.
 	if err := os.WriteFile(kept, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +110,8 @@ func TestRemoteContents(t *testing.T) {
 	}
 }
 
-// What goes wrong is said with its place, and without what may be secret in
-// the address.
+// TestRemoteContentsThatCannotBeHad checks that errors name the position in the
+// document, without secrets of the address.
 func TestRemoteContentsThatCannotBeHad(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -153,7 +154,8 @@ func TestRemoteContentsThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// A bastion without a place to keep contents fetches them each time, and says so.
+// TestRemoteContentsThatCannotBeKept checks that a bastion without a cache
+// fetches contents each time, and warns.
 func TestRemoteContentsThatCannotBeKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -21,7 +21,7 @@ import (
 	"holdfast/modules"
 )
 
-// floodHosts is a fleet on which every script prints without end.
+// floodHosts returns hosts on which every script prints without end.
 func floodHosts(t *testing.T, n int) engine.Inventory {
 	t.Helper()
 	key := sshtest.Start(t, sshtest.Config{}) // whose identity is good for all
@@ -53,7 +53,8 @@ func floodHosts(t *testing.T, n int) engine.Inventory {
 	return inv
 }
 
-// peakMemory runs f and returns how much memory the process had of the system at most, above what it had before.
+// peakMemory runs f and returns the peak memory of the process above its memory
+// before.
 func peakMemory(f func()) uint64 {
 	inUse := func() uint64 {
 		s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
@@ -77,8 +78,9 @@ func peakMemory(f func()) uint64 {
 	}
 }
 
-// TestFloodOfHosts: hosts that print without end are given up, each with its name and the limit, and all together cost no more
-// memory than a few of them. HOLDFAST_FLOOD_HOSTS is how many there are.
+// TestFloodOfHosts checks that hosts that print without end fail with their
+// name and the limit, and that many of them cost no more memory than a few.
+// HOLDFAST_FLOOD_HOSTS is their number.
 func TestFloodOfHosts(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("HOLDFAST_FLOOD_HOSTS"))
 	if err != nil {

@@ -27,11 +27,11 @@ import (
 
 // BenchmarkGather reads the facts of whole fleets as every command does: it
 // connects to each host, sends all probes at once and reads the replies. x-bare
-// is how many times as long that takes as what cannot be avoided: a handshake
-// and "true" on each of the same servers, as many at a time. The servers answer
-// from memory in this process, so it is the bastion's work that is measured.
-// x-bare-cpu says the same in processor time, which a busy machine does not
-// blur. Both, and the allocations, include what the servers take.
+// is the ratio to the unavoidable work: a handshake and "true" on each of the
+// same servers, with the same concurrency. The servers answer from memory in
+// this process, so the work of the bastion is measured. x-bare-cpu is the same
+// ratio in processor time, which a busy machine does not affect. Both, and the
+// allocations, include the servers.
 func BenchmarkGather(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 500} {
 		for _, hashed := range []bool{false, true} {
@@ -54,7 +54,7 @@ func BenchmarkGather(b *testing.B) {
 	}
 }
 
-// spent is time that something took.
+// spent is elapsed and processor time.
 type spent struct{ wall, cpu time.Duration }
 
 func (s *spent) addTimeOf(f func()) {
@@ -70,7 +70,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// benchFleet is hosts that answer from memory.
+// benchFleet is a fleet of hosts that answer from memory.
 type benchFleet struct {
 	inv     engine.Inventory
 	desired map[string]engine.Desired
@@ -106,7 +106,7 @@ func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 	return f
 }
 
-// gatherFacts is what plan and status do first.
+// gatherFacts gathers facts as plan and status do.
 func (f *benchFleet) gatherFacts(b *testing.B) {
 	f.rounds++
 	secrets, err := newSecrets(&app{soft: b.Context()}, f.inv)
@@ -149,7 +149,8 @@ func (f *benchFleet) logInBare(b *testing.B) {
 	}
 }
 
-// checkVisitedOnce checks that every host saw one connection and one command each time.
+// checkVisitedOnce checks that every host received one connection and one
+// command each time.
 func (f *benchFleet) checkVisitedOnce(b *testing.B) {
 	for i, s := range f.servers {
 		if s.Connections() != f.rounds || s.Sessions() != f.rounds {
@@ -158,12 +159,13 @@ func (f *benchFleet) checkVisitedOnce(b *testing.B) {
 	}
 }
 
-// reply is what a host of the lab printed, with a mark to be replaced.
+// reply is the recorded output of a host of the lab, with a mark to be
+// replaced.
 type reply struct{ stdout, stderr string }
 
 const anyMark = "=MARK="
 
-// recordedOutputs puts the recorded outputs of the modules' test cases together.
+// recordedOutputs joins the recorded outputs of the modules' test cases.
 func recordedOutputs(b *testing.B, want engine.Desired) reply {
 	outputs := map[string]string{}
 	for _, path := range []string{"system/healthy.txtar", "os/ostree-behind.txtar"} {
@@ -196,7 +198,7 @@ func recordedOutputs(b *testing.B, want engine.Desired) reply {
 
 var markLine = regexp.MustCompile(`=holdfast-[0-9a-f]+`)
 
-// answerExec answers "true", and the launcher that gets a probe script.
+// answerExec answers "true", and the launcher that receives a probe script.
 func (r reply) answerExec(line string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if line == "true" {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// hangingSite is an inventory with one host, whose settings are added.
+// hangingSite makes an inventory with one host and the given SSH settings.
 func hangingSite(t *testing.T, ssh string) string {
 	t.Helper()
 	s := sshtest.Start(t, sshtest.Config{Sudo: "password:x"})
@@ -55,7 +55,7 @@ host "w-1" {
 	return path
 }
 
-// started is the program while it runs.
+// started is a running program.
 type started struct {
 	*exec.Cmd
 
@@ -63,7 +63,7 @@ type started struct {
 	said bytes.Buffer
 }
 
-// Write keeps what the program prints.
+// Write keeps the output of the program.
 func (s *started) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,11 +80,11 @@ func (s *started) text() string {
 func startProgram(t *testing.T, args ...string) *started {
 	t.Helper()
 	s := &started{Cmd: exec.Command(os.Args[0])}
-	s.Args = append([]string{"holdfast"}, args...) // by whose first the test is the program
+	s.Args = append([]string{"holdfast"}, args...) // the first argument makes the test binary the program
 	s.Env = append(os.Environ(), "SSH_AUTH_SOCK=", "HOME="+t.TempDir())
 	s.Stdout, s.Stderr = s, s
 	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	s.WaitDelay = time.Second // for what it has left running
+	s.WaitDelay = time.Second // for processes it has left behind
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func startProgram(t *testing.T, args ...string) *started {
 	return s
 }
 
-// TestHangs: whatever hangs, a signal ends the program.
+// TestHangs checks that a signal ends the program during every kind of hang.
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	pipe := func(t *testing.T) (string, func()) {
@@ -136,7 +136,7 @@ func TestHangs(t *testing.T) {
 		t.Parallel()
 		pid := filepath.Join(t.TempDir(), "pid")
 		p := startProgram(t, "plan", "-i", hangingSite(t, `become_password_command = "trap '' TERM INT; sleep 600 & echo $! >`+pid+`.new; mv `+pid+`.new `+pid+`; wait; sleep 600"`))
-		for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) { // nothing tells of a file
+		for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) { // no event to wait for
 			if _, err := os.Stat(pid); err == nil {
 				break
 			}
@@ -154,7 +154,8 @@ func TestHangs(t *testing.T) {
 	})
 }
 
-// endsBySignal sends a signal and demands that the program ends as one that was stopped, long before it would by itself.
+// endsBySignal sends a signal and checks that the program ends as stopped, long
+// before it would end by itself.
 func endsBySignal(t *testing.T, p *started) {
 	t.Helper()
 	began := time.Now()
@@ -195,7 +196,8 @@ func awaitText(t *testing.T, p *started, text string) {
 	}
 }
 
-// TestEndByForce: where something hears of no context, the second signal ends the program, and it says what hung.
+// TestEndByForce checks that the second signal ends a program that ignores its
+// context, and prints the cause.
 func TestEndByForce(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, "hang-in-tests")
@@ -212,7 +214,8 @@ func TestEndByForce(t *testing.T) {
 	}
 }
 
-// TestPasswordCommandLimit: a command for the password that does not end is ended at its limit.
+// TestPasswordCommandLimit checks that a password command without end is ended
+// at its limit.
 func TestPasswordCommandLimit(t *testing.T) {
 	t.Parallel()
 	s := &secrets{limit: 100 * time.Millisecond, turn: make(chan struct{}, 1)}

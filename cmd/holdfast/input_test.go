@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// makeFIFO makes a pipe with a name.
+// makeFIFO makes a named pipe.
 func makeFIFO(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
@@ -23,8 +23,9 @@ func makeFIFO(t *testing.T) string {
 	return path
 }
 
-// TestInputs: a person may name files and pipes; a pipe to which nobody writes is given up, by its time and with the context, and
-// devices are refused before they are opened.
+// TestInputs checks that files and pipes can be read, that reading an unused
+// pipe ends with its limit and with the context, and that devices are refused
+// before they are opened.
 func TestInputs(t *testing.T) {
 	t.Parallel()
 	well := inputs{ctx: t.Context()}

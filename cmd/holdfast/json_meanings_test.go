@@ -1,16 +1,16 @@
 package main
 
-// everywhere is the meaning of fields that mean the same wherever they are and
-// whose names say it all in the code.
+// everywhere describes fields that mean the same in all types and whose names
+// are clear in the code.
 var everywhere = map[string]string{
 	"schema": "version of this format; it only grows", "site": "name of the site", "host": "name of the host",
 	"pool": "name of the pool", "cluster": "name of the etcd cluster", "zone": "zone of the host", "name": "name of it",
 	"actions": "what makes it take effect, in order",
 }
 
-// meanings is what fields, types and values mean, by TYPE.FIELD, TYPE and
-// "TYPE VALUE" as in docs/json.md, where the code does not say it, or says it
-// to those who read code.
+// meanings describes fields, types and values by TYPE.FIELD, TYPE and "TYPE
+// VALUE" as in docs/json.md, if the code has no comment or one for readers of
+// code.
 var meanings = map[string]string{
 	"Plan":           "What a run will do, and what it will not do and why. A host is in at most one batch and one lane, and then it is in `hosts`, too. No batch has two members of an etcd cluster. With a refusal there are no lanes and no batches.",
 	"Plan.matching":  "names of the hosts that match",

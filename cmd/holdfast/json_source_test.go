@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// source is what the code says about the types that are printed.
+// source has the comments and constants of the printed types.
 type source struct {
 	comments map[string]string // PACKAGE.Type and PACKAGE.Type.Field to their comments
 	values   map[string][]word // PACKAGE.Type to its constants
@@ -21,7 +21,7 @@ type source struct {
 // word is one value of a type whose values are listed.
 type word struct{ text, comment string }
 
-// commentOf is the comment of a field, or of the type itself.
+// commentOf returns the comment of a field, or of the type itself.
 func (s source) commentOf(typ reflect.Type, field string) string {
 	key := typ.PkgPath() + "." + typ.Name()
 	if field != "" {
@@ -79,7 +79,7 @@ func (s source) collectFields(name string, list *ast.StructType) {
 	}
 }
 
-// collectConstant takes a constant of a named type with a literal value.
+// collectConstant adds a constant of a named type with a literal value.
 func (s source) collectConstant(pkg string, spec *ast.ValueSpec) {
 	typ, ok := spec.Type.(*ast.Ident)
 	if !ok || len(spec.Values) != 1 {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A command that has ended well is not waited for by what it leaves running.
+// TestBastionCommandLeavesAnotherRunning checks that a successful command does
+// not wait for processes it leaves behind.
 func TestBastionCommandLeavesAnotherRunning(t *testing.T) {
 	b := bastion{dir: t.TempDir(), grace: 50 * time.Millisecond}
 	for command, want := range map[string]int{"sleep 20 & echo done": 0, "sleep 20 & echo done; exit 3": 3} {
@@ -24,8 +25,8 @@ func TestBastionCommandLeavesAnotherRunning(t *testing.T) {
 	}
 }
 
-// A command that takes too long is ended with all that it has started, also
-// where that does not want to.
+// TestBastionCommandIsEndedWhole checks that a timeout ends a command with all
+// its processes, even if they ignore SIGTERM.
 func TestBastionCommandIsEndedWhole(t *testing.T) {
 	for name, command := range map[string]string{
 		"obedient":        `sleep 60 & echo $! >pid; wait`,
@@ -52,8 +53,7 @@ func TestBastionCommandIsEndedWhole(t *testing.T) {
 	}
 }
 
-// isProcessRunning reports whether a process runs: one that has ended and that nobody has
-// asked about does not.
+// isProcessRunning reports whether a process runs. A zombie does not.
 func isProcessRunning(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	_, rest, _ := strings.Cut(string(stat), ") ")

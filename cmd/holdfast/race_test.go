@@ -2,5 +2,5 @@
 
 package main
 
-// raceDetector reports whether the tests look for races.
+// raceDetector reports whether the race detector is on.
 const raceDetector = true

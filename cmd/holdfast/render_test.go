@@ -11,8 +11,8 @@ import (
 	"holdfast/engine"
 )
 
-// On a terminal, render says that what it prints is secret; elsewhere (see
-// testdata/script/render.txtar) it says nothing.
+// TestRenderOnATerminal checks that render warns about secrets on a terminal
+// only; see testdata/script/render.txtar for the rest.
 func TestRenderOnATerminal(t *testing.T) {
 	person, tty, err := terminalPair()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestRunIDsOfOneMinuteDiffer demands so many random bits that runs that start in
-// the same second on many bastions never share an ID.
+// TestRunIDsOfOneMinuteDiffer checks that IDs have enough random bits to differ
+// between runs that start in the same second on many bastions.
 func TestRunIDsOfOneMinuteDiffer(t *testing.T) {
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	seen := map[string]bool{}

@@ -21,9 +21,9 @@ import (
 	"holdfast/engine/pathtest"
 )
 
-// TestMain makes the program itself a command of the scripts. Where the tests run
-// under nohup, or in a CI that ignores SIGHUP, too, commands must not inherit that: a
-// signal that is caught here has its default there.
+// TestMain makes the program a command of the scripts. If the tests run under
+// nohup, or in a CI that ignores SIGHUP, commands must not inherit that:
+// catching a signal here restores its default there.
 func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// fleet is the hosts of a script, and the key that logs in to them.
+// fleet has the hosts of a script, and the key that logs in to them.
 type fleet struct {
 	hosts map[string]*testHost
 	key   ssh.PublicKey
@@ -94,7 +94,7 @@ func setUp(env *testscript.Env) error {
 	)
 }
 
-// defaultSite is site/site.hcl of scripts that bring none.
+// defaultSite is site/site.hcl of scripts without one.
 const defaultSite = `site "test" {
   ssh {
     user        = "core"
@@ -115,7 +115,6 @@ pool "worker" {
 }
 `
 
-// writeUnlessExists writes a file unless it exists.
 func writeUnlessExists(path, text string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil

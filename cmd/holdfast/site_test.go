@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// An inventory that would take for ever is given up, with what to do about it.
+// TestInventoryThatTakesTooLongIsGivenUp checks that the evaluation of an
+// inventory ends at its limit with advice.
 func TestInventoryThatTakesTooLongIsGivenUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "site.hcl")
 	long := `site "s" {}

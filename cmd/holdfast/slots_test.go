@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 )
 
-// hostAt is an inventory host for a server.
+// hostAt returns an inventory host for a server.
 func hostAt(name string, s *sshtest.Server) engine.Host {
 	return engine.Host{Name: name, Address: "127.0.0.1", SSH: engine.SSH{
 		User: "core", Port: s.Port(), Identities: []string{s.Identity}, Config: "none", KnownHosts: []string{s.KnownHosts}, Become: "sudo",
@@ -20,7 +20,8 @@ func hostAt(name string, s *sshtest.Server) engine.Host {
 	}}
 }
 
-// TestConnectWaits: who waits for a connection that somebody else makes, waits no longer than its context.
+// TestConnectWaits checks that waiting for a connection that another caller
+// makes ends with the context.
 func TestConnectWaits(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Silent: true})
@@ -47,7 +48,8 @@ func TestConnectWaits(t *testing.T) {
 	<-ended
 }
 
-// TestClustersOpenAlone: a cluster whose host hangs while its credentials are read keeps no other cluster waiting.
+// TestClustersOpenAlone checks that a cluster does not wait for another one
+// whose host hangs.
 func TestClustersOpenAlone(t *testing.T) {
 	t.Parallel()
 	silent, well := sshtest.Start(t, sshtest.Config{Silent: true}), sshtest.Start(t, sshtest.Config{})

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalPair is a terminal and the end that a person sits at.
+// terminalPair returns a terminal and the other end of it, for a person.
 func terminalPair() (person, tty *os.File, err error) {
 	if person, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
 		return nil, nil, err
@@ -41,7 +41,7 @@ func terminalPair() (person, tty *os.File, err error) {
 	return person, tty, err
 }
 
-// screen is what a person has seen so far.
+// screen is the output on a terminal so far.
 type screen struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -58,7 +58,7 @@ func watchTerminal(person *os.File, work *conc.WaitGroup) *screen {
 			n, err := person.Read(buf)
 			s.mu.Lock()
 			s.seen.Write(buf[:n])
-			s.end = err != nil // that nobody has the terminal open any more is an error
+			s.end = err != nil // a read fails once nobody has the terminal open
 			s.cond.Broadcast()
 			end := s.end
 			s.mu.Unlock()
@@ -70,7 +70,8 @@ func watchTerminal(person *os.File, work *conc.WaitGroup) *screen {
 	return s
 }
 
-// awaitText waits until the text is there, or reports what is there instead.
+// awaitText waits until the text is on the screen. Its error contains the
+// screen.
 func (s *screen) awaitText(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +84,7 @@ func (s *screen) awaitText(text string) error {
 	return nil
 }
 
-// endError is an error once nothing more will be seen.
+// endError returns an error if there will be no more output.
 func (s *screen) endError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +100,8 @@ func (s *screen) text() string {
 	return s.seen.String()
 }
 
-// cmdInterrupt runs the program on a terminal and types Ctrl-C when a text is
-// seen, or when a host is connected to (@NAME).
+// cmdInterrupt runs the program on a terminal and types Ctrl-C when a text
+// appears, or when a host is connected to (@NAME).
 func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || args[2] != "holdfast" {
 		ts.Fatalf("usage: interrupt CODE TEXT|@HOST holdfast …")
@@ -116,7 +117,7 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// hangUp runs the program on a terminal and takes that away when a file is there.
+// hangUp runs the program on a terminal and closes it when a file exists.
 func hangUp(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || args[2] != "holdfast" {
 		ts.Fatalf("usage: hangup CODE FILE holdfast …")
@@ -129,13 +130,13 @@ func hangUp(ts *testscript.TestScript, neg bool, args []string) {
 			if err := seen.endError(); err != nil {
 				return err
 			}
-			time.Sleep(5 * time.Millisecond) // nothing tells of a file
+			time.Sleep(5 * time.Millisecond) // no event to wait for
 		}
 	})
 }
 
 // cmdAnswer runs the program on a terminal and types an answer, and Enter, each
-// time that a text is seen.
+// time that a text appears.
 func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	end := slices.Index(args, "holdfast")
 	if neg || end < 3 || end%2 == 0 {
@@ -154,13 +155,13 @@ func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// atTerminal runs the program on a terminal, at which a person does something,
-// and demands its exit code. What they have seen is in the file screen.
+// atTerminal runs the program on a terminal with a person, checks its exit code
+// and saves its output in the file screen.
 func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*os.File, *screen) error) {
 	person, tty, err := terminalPair()
 	ts.Check(err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Args = argv // by whose first the test is the program
+	cmd.Args = argv // the first argument makes the test binary the program
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"HOME", "XDG_STATE_HOME", "HOLDFAST_INVENTORY", "SSH_AUTH_SOCK", "PATH"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
@@ -184,7 +185,8 @@ func atTerminal(ts *testscript.TestScript, code string, argv []string, do func(*
 	}
 }
 
-// TestQuestionTypedAhead: what was typed before a question does not answer it.
+// TestQuestionTypedAhead checks that text typed before a question does not
+// answer it.
 func TestQuestionTypedAhead(t *testing.T) {
 	t.Parallel()
 	person, tty, err := terminalPair()
@@ -211,8 +213,8 @@ func TestQuestionTypedAhead(t *testing.T) {
 	}
 }
 
-// TestQuestion: what a person types is not shown if it is a secret, and they
-// can leave.
+// TestQuestion checks that a typed secret is not shown, and that Ctrl-C ends a
+// question.
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	for _, hidden := range []bool{false, true} {

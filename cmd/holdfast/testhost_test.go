@@ -23,10 +23,11 @@ type testHost struct {
 	box    string
 }
 
-// hostOf starts a host. The keys are pool, zone, etcd_cluster and address (of
-// the inventory; default worker, none, none and the next of loopback), key=wrong (another
-// host key than known_hosts says), and user, sudo and silent (of
-// sshtest.Config). hcl=no leaves it out of the inventory.
+// hostOf starts a host. The keys are pool, zone, etcd_cluster and address (as
+// in the inventory; by default worker, none, none and the next loopback
+// address), key=wrong (another host key than in known_hosts), and user, sudo
+// and silent (as in sshtest.Config). hcl=no leaves the host out of the
+// inventory.
 func hostOf(ts *testscript.TestScript, name string, args []string) (*testHost, error) {
 	set := map[string]string{"pool": "worker", "address": fmt.Sprintf("127.0.0.%d", len(fleetOf(ts).hosts)+1)}
 	for _, a := range args {
@@ -65,7 +66,7 @@ const (
 	v2 = "2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-// writeState writes the state that the fakes keep.
+// writeState writes the state of the fakes.
 func (h *testHost) writeState() error {
 	for name, text := range map[string]string{
 		"ostree-version": "2025.2", "bootc-version": "1.16.9", "free": "2000000", "booted": v1 + " lab:lab/stable",
@@ -114,7 +115,6 @@ func (h *testHost) addToInventory(ts *testscript.TestScript, name string, set ma
 	return appendFile(filepath.Join(site, "hosts.hcl"), hcl.String())
 }
 
-// appendFile appends to a file.
 func appendFile(path, text string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -126,9 +126,9 @@ func appendFile(path, text string) error {
 	return f.Close()
 }
 
-// movedScript is what a host's shell reads, with the absolute paths of the
-// script moved into the box. The script comes as its length on a line and as
-// many bytes; lines before are passwords.
+// movedScript reads the input of a host's shell and moves the absolute paths of
+// the script into the box. The script arrives as its length on a line, followed
+// by its bytes; lines before it are passwords.
 type movedScript struct {
 	in    *bufio.Reader
 	box   string

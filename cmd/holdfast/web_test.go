@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestWeb: the status and the beginning of the body come back as the server
-// gave them, after redirects.
+// TestWeb checks that the status and the beginning of the body are returned
+// unchanged, after redirects.
 func TestWeb(t *testing.T) {
 	var connections atomic.Int32
 	mux := http.NewServeMux()
@@ -58,8 +58,8 @@ func TestWeb(t *testing.T) {
 	}
 }
 
-// TestWebErrors: what is wrong with a connection is said with the URL, but
-// without what may be secret in it.
+// TestWebErrors checks that connection errors contain the URL without its
+// secret parts.
 func TestWebErrors(t *testing.T) {
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close()

@@ -8,7 +8,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
-// memberReport is a report of three members of which one was away for so long.
+// memberReport returns a report of three members, one of which was down for
+// that long.
 func memberReport(gap, away time.Duration) probe.Report {
 	r := probe.Report{Gap: gap, MinVoters: 2, Quorum: 2}
 	from := time.Unix(0, 0)

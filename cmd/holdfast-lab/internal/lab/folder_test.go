@@ -9,7 +9,8 @@ import (
 	"holdfast/cmd/holdfast-lab/internal/spec"
 )
 
-// makeFolder makes a folder with these entries; those that end in / are folders.
+// makeFolder makes a folder with these entries; those that end in / are
+// folders.
 func makeFolder(t *testing.T, entries ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,8 +39,8 @@ func labIn(t *testing.T, dir string) *Lab {
 	return l
 }
 
-// Whoever names a folder of their own with --dir is told, before anything is
-// made in it or removed from it.
+// TestAFolderWithOtherFilesIsRefused checks that a folder of somebody else in
+// --dir is refused before anything is made in it or removed from it.
 func TestAFolderWithOtherFilesIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, entries := range [][]string{

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// commandsOf lists the commands of a scenario that do something to hosts or check them, with the
-// kind of switch or signal, and the laws that it is about.
+// commandsOf lists the commands of a scenario that change or check hosts, with
+// the kind of switch or signal, and its laws.
 func commandsOf(t *testing.T, s script) []string {
 	t.Helper()
 	text, err := fs.ReadFile(scripts, s.path)
@@ -37,15 +37,17 @@ func commandsOf(t *testing.T, s script) []string {
 	return found
 }
 
-// laws are words of scenarios that tell which law of roll-outs they are about, beside those that all are about.
+// laws are words in scenarios that show which law of roll-outs they check, in
+// addition to the laws that all check.
 var laws = []string{
 	"canary {", "window ", "paused", "failure_budget", "after ", "on_failure", "on_action_failure", "max_unavailable", "max_skew", "drain \"", "gate \"",
 	"policy {", "drift ", "allow_outage", "kargs", "playbook", "version_command", "continue-over", "best-effort", "lab zones", "lab small",
 }
 
-// Every kind of fault and of check that any scenario has is in the core, which runs for each change, but for those that take
-// several minutes and run with --all: kills and power cuts at each point of a write or of a roll-out (the core has one of each),
-// a hostile account, and a second target.
+// TestCoreHasEveryKind checks that the core, which runs for each change, has
+// every kind of fault and check. Exceptions take several minutes and run with
+// --all: kills and power cuts at each point of a write or of a roll-out (the
+// core has one of each), a hostile account, and a second target.
 func TestCoreHasEveryKind(t *testing.T) {
 	all, err := listScripts()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// listedTree is what a host prints: a directory, a link, and files with one digit
-// each for the digest.
+// listedTree returns the output of a host: a directory, a link, and files with
+// one digit each for the digest.
 func listedTree(t *testing.T, files map[string]string) tree {
 	t.Helper()
 	nodes, sums := []string{"d\t755 0:0\t\t/etc/", "l\t777 0:0\ta b\t/etc/link"}, []string{}
