@@ -101,23 +101,8 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 		return err
 	}
 	defer s.close()
-	if saved != nil && a.limit == "" {
-		s.limitTo(*saved)
-	}
-	if saved != nil && len(f.repair) == 0 {
-		f.repair = saved.Repair
-	}
-	if err := s.setRepairHosts(f.repair); err != nil {
+	if err := a.selectWork(s, f, saved); err != nil {
 		return err
-	}
-	if err := a.readPlays(s, f.book); err != nil {
-		return err
-	}
-	if saved != nil && len(s.run.Plays) > 1 {
-		return errors.New("apply: a saved plan is that of one play; choose the play with --tags, as when it was saved")
-	}
-	if saved != nil && saved.Play != "" && len(s.run.Plays) == 0 {
-		return fmt.Errorf("apply: %s is the plan of play %q of a playbook; give that playbook, too", f.saved, saved.Play)
 	}
 	if err := a.canAsk(f); err != nil {
 		return err
@@ -155,6 +140,30 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 		return failWith(end.Exit, errors.New(s.run.Hide(end.Reason)))
 	}
 	return exitWith(end.Exit)
+}
+
+// selectWork limits the run to the saved plan, if there is one, and to the plays of
+// the playbook.
+func (a *app) selectWork(s *site, f applyFlags, saved *engine.Plan) error {
+	if saved != nil && a.limit == "" {
+		s.limitTo(*saved)
+	}
+	if saved != nil && len(f.repair) == 0 {
+		f.repair = saved.Repair
+	}
+	if err := s.setRepairHosts(f.repair); err != nil {
+		return err
+	}
+	if err := a.readPlays(s, f.book); err != nil {
+		return err
+	}
+	if saved != nil && len(s.run.Plays) > 1 {
+		return errors.New("apply: a saved plan is that of one play; choose the play with --tags, as when it was saved")
+	}
+	if saved != nil && saved.Play != "" && len(s.run.Plays) == 0 {
+		return fmt.Errorf("apply: %s is the plan of play %q of a playbook; give that playbook, too", f.saved, saved.Play)
+	}
+	return nil
 }
 
 // canAsk returns an error if the command must ask the operator and has no
