@@ -34,18 +34,20 @@ func testCommand(open opener) *cobra.Command {
 		if all && len(args) > 0 {
 			return errors.New("--all takes no names of scenarios: give one or the other")
 		}
-		return runScenarios(cmd, open, &scenario.Runner{Out: cmd.OutOrStdout(), Verbose: verbose, All: all}, args, keep)
+		r := &scenario.Runner{Out: cmd.OutOrStdout(), Verbose: verbose, All: all}
+		if len(args) > 0 {
+			var err error
+			if r.Match, err = regexp.Compile(strings.Join(args, "|")); err != nil {
+				return fmt.Errorf("read arguments: %w", err)
+			}
+		}
+		return runScenarios(cmd, open, r, keep)
 	}
 	return cmd
 }
 
-func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, names []string, keep bool) error {
+func runScenarios(cmd *cobra.Command, open opener, r *scenario.Runner, keep bool) error {
 	var err error
-	if len(names) > 0 {
-		if r.Match, err = regexp.Compile(strings.Join(names, "|")); err != nil {
-			return fmt.Errorf("read arguments: %w", err)
-		}
-	}
 	if r.Lab, err = open(cmd); err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func cmdFree(ts *testscript.TestScript, neg bool, args []string) {
 // cmdLeader puts the host of a cluster's leader into $leader, and the hosts of
 // the other members into $follower1, $follower2 and so on.
 func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 1, "leader CLUSTER")
+	requireArgs(ts, neg, args, "leader CLUSTER")
 	s := stageOf(ts)
 	c, ok := s.Lab.Spec().Cluster(args[0])
 	if !ok {
@@ -152,7 +152,7 @@ func cmdLeader(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdHealthy(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 1, "healthy CLUSTER")
+	requireArgs(ts, neg, args, "healthy CLUSTER")
 	s := stageOf(ts)
 	c, ok := s.Lab.Spec().Cluster(args[0])
 	if !ok {
@@ -165,7 +165,7 @@ func cmdHealthy(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 1, "watch CLUSTER")
+	requireArgs(ts, neg, args, "watch CLUSTER")
 	s := stageOf(ts)
 	p, err := s.Lab.Probe(s.ctx, args[0])
 	ts.Check(err)

@@ -23,7 +23,7 @@ const (
 const hitTime = 40 * time.Second
 
 func cmdFault(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 2, "fault HOST POINT")
+	requireArgs(ts, neg, args, "fault HOST POINT")
 	s := stageOf(ts)
 	ts.Check(s.setFault(s.findHost(ts, args[0]), args[1]))
 }
@@ -34,7 +34,7 @@ func (s *stage) setFault(h *lab.Host, point string) error {
 }
 
 func cmdHit(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 1, "hit HOST")
+	requireArgs(ts, neg, args, "hit HOST")
 	s := stageOf(ts)
 	ts.Check(s.awaitFault(s.findHost(ts, args[0])))
 }
@@ -50,7 +50,7 @@ func (s *stage) awaitFault(h *lab.Host) error {
 }
 
 func cmdResume(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 1, "resume HOST")
+	requireArgs(ts, neg, args, "resume HOST")
 	s := stageOf(ts)
 	ts.Check(s.resumeWrite(s.findHost(ts, args[0])))
 }

@@ -83,13 +83,13 @@ func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdSlow(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 2, "slow HOST BYTES")
+	requireArgs(ts, neg, args, "slow HOST BYTES")
 	s := stageOf(ts)
 	ts.Check(s.findHost(ts, args[0]).Slow(s.ctx, disk.Speed{BytesPerSecond: parseNumber(ts, args[1])}))
 }
 
 func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 2, "post HOST DURATION")
+	requireArgs(ts, neg, args, "post HOST DURATION")
 	d, err := time.ParseDuration(args[1])
 	ts.Check(err)
 	s := stageOf(ts)
@@ -97,7 +97,7 @@ func cmdPost(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdRepository(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 1, "repository fast|stop|BYTES")
+	requireArgs(ts, neg, args, "repository fast|stop|BYTES")
 	s := stageOf(ts)
 	switch args[0] {
 	case "stop":

@@ -21,7 +21,7 @@ import (
 // cmdIgnite applies an Ignition config to a host as at a first boot, as far as
 // the output of holdfast render needs it. Ignition must accept the config.
 func cmdIgnite(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 2, "ignite HOST FILE")
+	requireArgs(ts, neg, args, "ignite HOST FILE")
 	c, report, err := v3_5.ParseCompatibleVersion([]byte(ts.ReadFile(args[1])))
 	if err != nil {
 		ts.Fatalf("Ignition does not take %s: %v\n%s", args[1], err, report.String())

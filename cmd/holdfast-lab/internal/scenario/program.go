@@ -128,7 +128,7 @@ func (s *stage) findJob(ts *testscript.TestScript, name string) *job {
 }
 
 func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 2, "await NAME REGEXP")
+	requireArgs(ts, neg, args, "await NAME REGEXP")
 	s := stageOf(ts)
 	j := s.findJob(ts, args[0])
 	want, err := regexp.Compile("(?m)" + args[1])
@@ -155,7 +155,7 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 var signals = map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
 
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 2, "signal NAME INT|TERM|KILL")
+	requireArgs(ts, neg, args, "signal NAME INT|TERM|KILL")
 	j := stageOf(ts).findJob(ts, args[0])
 	signal, ok := signals[args[1]]
 	if !ok {
@@ -168,7 +168,7 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 2, "finish NAME CODE")
+	requireArgs(ts, neg, args, "finish NAME CODE")
 	s := stageOf(ts)
 	j := s.findJob(ts, args[0])
 	<-j.done

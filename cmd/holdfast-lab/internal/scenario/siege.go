@@ -23,7 +23,7 @@ const siegeBound = 3 * time.Minute
 // runs fail, and checks that they end in time with a fitting exit code and show
 // no secret.
 func cmdSiege(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 4, "siege TIMES DOCUMENT OLD NEW")
+	requireArgs(ts, neg, args, "siege TIMES DOCUMENT OLD NEW")
 	times, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	s, began, longest := stageOf(ts), time.Now(), time.Duration(0)

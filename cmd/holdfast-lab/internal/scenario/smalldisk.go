@@ -11,7 +11,7 @@ import (
 // cmdSmallDisk mounts a small file system on a folder of the bastion. Filling
 // it does not affect the rest of the machine.
 func cmdSmallDisk(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 2, "smalldisk DIR SIZE")
+	requireArgs(ts, neg, args, "smalldisk DIR SIZE")
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(dir, 0o700))
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+args[1]); err != nil {

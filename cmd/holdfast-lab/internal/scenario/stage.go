@@ -91,7 +91,7 @@ func cmdLab(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
-	requireArgs(ts, neg, args, 1, "site DIR")
+	requireArgs(ts, neg, args, "site DIR")
 	ts.Check(copySite(ts.MkAbs("site"), ts.MkAbs(args[0])))
 }
 
@@ -138,9 +138,9 @@ func (s *stage) findHost(ts *testscript.TestScript, name string) *lab.Host {
 	return h
 }
 
-// requireArgs refuses "!" and any other number of arguments.
-func requireArgs(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {
-	if neg || len(args) != n {
+// requireArgs refuses "!" and another number of arguments than in the usage.
+func requireArgs(ts *testscript.TestScript, neg bool, args []string, usage string) {
+	if neg || len(args) != len(strings.Fields(usage))-1 {
 		ts.Fatalf("usage: %s", usage)
 	}
 }
