@@ -169,7 +169,7 @@ func (c Config) Compact() (Config, map[string][]byte) {
 	return c, contents
 }
 
-// isDigest tells a Digest from a hash of a password, which is never of that form.
+// isDigest distinguishes a Digest from a hash of a password, which never has that form.
 func isDigest(s string) bool {
 	_, err := hex.DecodeString(s)
 	return err == nil && len(s) == hex.EncodedLen(sha256.Size)

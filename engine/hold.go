@@ -119,7 +119,6 @@ func (f Facts) HoldRelation(self HoldOwner, dead []string) HoldRelation {
 	return ForeignHold
 }
 
-// leftByDeadRun reports whether a dead run of this bastion has left the hold.
 func (f Facts) leftByDeadRun(bastion string, dead []string) bool {
 	return bastion != "" && f.Hold.Bastion == bastion && slices.Contains(dead, f.Hold.Run)
 }

@@ -65,7 +65,6 @@ func (e *NoMatchError) Error() string {
 	return text
 }
 
-// hostAndPoolNames lists what a term may be: all, and the names of hosts and their pools.
 func (inv Inventory) hostAndPoolNames() []string {
 	names := []string{"all"}
 	for _, h := range inv.Hosts {
@@ -104,8 +103,8 @@ func allOf(list []func(Host) bool, h Host) bool {
 	return true
 }
 
-// splitPattern cuts at commas and colons outside of brackets. A regular
-// expression may contain colons, so after ~ only commas cut.
+// splitPattern cuts at commas and colons outside of brackets. A regular expression may
+// contain colons, so after ~ only commas cut.
 func splitPattern(s string) []string {
 	var terms []string
 	depth, from := 0, 0
@@ -173,13 +172,13 @@ func parseAttribute(key, value string) (func(Host) bool, error) {
 	return func(h Host) bool { ok, _ := path.Match(value, get(h)); return ok }, nil
 }
 
-// isRange tells a range of numbers from a class of letters such as [a-c].
+// isRange distinguishes a range of numbers from a class of letters such as [a-c].
 func isRange(spans string) bool {
 	return strings.ContainsAny(spans, ":-,") && strings.Trim(spans, "0123456789:-, ") == ""
 }
 
-// parseRange reads worker-[01:10] as Ansible writes it, or worker-[01-03,07]
-// as holdfast prints it.
+// parseRange reads worker-[01:10] as Ansible writes it, or worker-[01-03,07] as holdfast
+// prints it.
 func parseRange(text, prefix, spans, suffix string) (func(Host) bool, error) {
 	var list []span
 	for _, part := range strings.Split(spans, ",") {
@@ -218,8 +217,8 @@ func parseSpan(s string) (span, bool) {
 	return span{first, last, len(from)}, err1 == nil && err2 == nil && first <= last
 }
 
-// has reports whether a number is in the span and written as in it: 7 and 007
-// are other hosts than 07.
+// has reports whether a number is in the span and has its spelling: 7 and 007 are other
+// hosts than 07.
 func (s span) has(digits string) bool {
 	n, err := strconv.Atoi(digits)
 	return err == nil && n >= s.first && n <= s.last && digits == fmt.Sprintf("%0*d", s.width, n)

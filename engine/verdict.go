@@ -55,7 +55,6 @@ func (f Findings) exitCode() ExitCode {
 	return ExitOK
 }
 
-// findExclusion reports whether a host was left out for one of these reasons.
 func (f Findings) hasExcluded(whys ...ExclusionKind) bool {
 	return slices.ContainsFunc(f.Excluded, func(x Exclusion) bool { return slices.Contains(whys, x.Kind) })
 }
@@ -77,7 +76,6 @@ func (v Verdict) And(w Verdict) Verdict {
 	}
 }
 
-// appendNew appends what is new.
 func appendNew[T comparable](a, b []T) []T {
 	all := slices.Clone(a)
 	for _, x := range b {

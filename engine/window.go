@@ -64,7 +64,6 @@ func openUntil(all []opening, now time.Time) (end time.Time, open bool) {
 	return time.Time{}, false
 }
 
-// mergedOpenings gives those around and after now, in order and apart.
 func mergedOpenings(windows []Window, now time.Time) []opening {
 	var all []opening
 	for _, w := range windows {
@@ -96,9 +95,8 @@ func (w Window) TimeZone() *time.Location {
 	return w.Location
 }
 
-// opening is the one that begins that many days after now in the window's zone.
-// There may be none: on other days of the week, and where the clocks pass over
-// it.
+// openingOf returns the opening that begins that many days after now in the window's
+// zone. There may be none: on other days of the week, and where the clocks skip it.
 func (w Window) openingOf(now time.Time, days int) (opening, bool) {
 	loc := w.TimeZone()
 	y, m, d := now.In(loc).Date()
@@ -116,12 +114,11 @@ func (w Window) openingOf(now time.Time, days int) (opening, bool) {
 
 const minutesOfDay = 24 * 60
 
-// wallClock is when the clocks of the zone show that many minutes after
-// midnight. What they show twice or not at all is what time.Date makes of it:
-// one of the two, or a time as long before or after the change as it lies
-// within the hour that is missing. On no account is it on another day, where a
-// window has no business: if clocks pass over midnight, or as in Samoa in 2011
-// over a whole day, it is the moment at which they do.
+// wallClock returns when the clocks of the zone show that many minutes after midnight.
+// For a time that they show twice or not at all, it follows time.Date: one of the two,
+// or a time as long before or after the change as the time lies within the missing hour.
+// It never returns a time on another day: if clocks pass over midnight, or as in Samoa
+// in 2011 over a whole day, it is the moment of that change.
 func wallClock(y int, m time.Month, d, minutes int, loc *time.Location) time.Time {
 	want := time.Date(y, m, d, 0, minutes, 0, 0, time.UTC)
 	t := time.Date(y, m, d, 0, minutes, 0, 0, loc)

@@ -41,7 +41,6 @@ func TruncateHold(h engine.Hold) engine.Hold {
 	return h
 }
 
-// truncateText returns a text that takes no more than maxHoldText as JSON.
 func truncateText(text string) string {
 	for len(jsonField("", text)) > maxHoldText {
 		text = strings.ToValidUTF8(text[:len(text)-1-len(text)/8], "") + "…"

@@ -182,7 +182,7 @@ const lockLines = `if command -v flock >/dev/null 2>&1 && ! flock -w 30 9; then
 fi
 `
 
-// holdVars sets what all hold scripts share. A run without an ID owns nothing.
+// holdVars sets the variables of all hold scripts. A run without an ID owns nothing.
 func holdVars(owner engine.HoldOwner) string {
 	own := ""
 	if owner.Run != "" {
@@ -196,7 +196,6 @@ func holdVars(owner engine.HoldOwner) string {
 		"own=" + Quote(own) + "\nshown=\nmost=" + fmt.Sprint(MaxHold+1) + "\n"
 }
 
-// ownerLines are the owner's lines of the hold, as the scripts write and find them.
 func ownerLines(o engine.HoldOwner) string {
 	if o.Bastion == "" {
 		return jsonField("run", o.Run)
@@ -204,9 +203,9 @@ func ownerLines(o engine.HoldOwner) string {
 	return jsonField("run", o.Run) + ",\n" + jsonField("bastion", o.Bastion)
 }
 
-// jsonField writes one member of a JSON object on one line. The scripts find
-// members by this spelling: in a JSON string the quotes would be escaped, so
-// no text a person wrote can be taken for one.
+// jsonField returns one member of a JSON object on one line. The scripts search for this
+// spelling. A JSON string escapes its quotes, so no text of a person can look like a
+// member.
 func jsonField(name, value string) string {
 	text, _ := json.Marshal(value) // a string always marshals
 	return `"` + name + `":` + string(text)
@@ -216,8 +215,6 @@ func inSeconds(d engine.Duration) string {
 	return fmt.Sprint(int64(time.Duration(d) / time.Second))
 }
 
-// noticeText is the sentence for who logs in, less its end, without characters that
-// a terminal would obey.
 func noticeText(h engine.Hold) string {
 	s := fmt.Sprintf("holdfast: this host is held by %s for %q", h.Holder, h.Reason)
 	if h.Ticket != "" {

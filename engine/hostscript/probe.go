@@ -47,7 +47,6 @@ func ReadOutputs(commands []engine.Command, mark, stdout, stderr string) (engine
 	return outputs, nil
 }
 
-// lastLine gives the last thing said in s that is not a closing line.
 func lastLine(s, mark string) string {
 	lines := strings.Split(s, "\n")
 	for i := len(lines) - 1; i >= 0; i-- {

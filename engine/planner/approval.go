@@ -43,8 +43,8 @@ func CheckUnedited(p engine.Plan, approved engine.Plan, begun func(host string) 
 	return fmt.Errorf("these have been changed since the plan was approved, and nothing was written there:\n  %s\nplan again", strings.Join(moved, "\n  "))
 }
 
-// hasChange reports whether the host's plan has that change, with those actions.
-// That a change is put on record goes without saying.
+// hasChange reports whether the host's plan has that change with those actions. Its
+// entry in the record needs no approval of its own.
 func hasChange(hp engine.HostPlan, c engine.Change) bool {
 	if c.Resource == engine.RecordResource {
 		return len(hp.Changes) > 0
@@ -57,9 +57,8 @@ func hasChange(hp engine.HostPlan, c engine.Change) bool {
 	return false
 }
 
-// hasActions reports whether the host's plan has these actions. A reboot stands for
-// every other but the drain, and for an action that fails where that was
-// approved.
+// hasActions reports whether the host's plan has these actions. A reboot includes every
+// action but the drain. A fallback includes drain and reboot.
 func hasActions(hp engine.HostPlan, actions []engine.Action) bool {
 	for _, a := range actions {
 		if hp.FallsBack() && (a.Type == engine.DrainAction || a.Type == engine.RebootAction) {
@@ -73,8 +72,6 @@ func hasActions(hp engine.HostPlan, actions []engine.Action) bool {
 	return true
 }
 
-// unapprovedChanges lists the changes of one plan that another does not have, each with
-// that said of it.
 func unapprovedChanges(p, other engine.Plan, said string) []string {
 	have := byHost(other.Hosts)
 	var out []string

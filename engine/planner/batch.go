@@ -7,13 +7,11 @@ import (
 	"holdfast/engine"
 )
 
-// pickBatch chooses the hosts of the next batch. Hosts that a dead run left behind
-// come first and alone: until they are back, they are the disruption. Where
-// none of them can go yet, they count as unavailable for the others. A host
-// that leads etcd waits for the other members, unless nothing else can go. Hosts
-// that notice nothing go before any that does, so that a key does not wait for
-// the staging, the snapshots and the batches of others.
-// Pools whose canaries still have to run wait until nothing else can go.
+// pickBatch chooses the hosts of the next batch. Hosts with the hold of a dead run come
+// first and alone, because they are disrupted already; while they are blocked, they
+// count as unavailable. Non-disruptive hosts follow, so that a small change does not
+// wait for stagings, snapshots and batches. The leader of an etcd cluster follows the
+// other members, and pools with an unfinished soak come last.
 func (sc *scheduler) pickBatch() []*engine.HostPlan {
 	for _, sc.waitForSoak = range []bool{true, false} {
 		if hosts := sc.pickInOrder(); len(hosts) > 0 {
@@ -48,7 +46,6 @@ func (sc *scheduler) pickInOrder() []*engine.HostPlan {
 	return nil
 }
 
-// resetBatch begins a new batch.
 func (sc *scheduler) resetBatch() {
 	sc.picked = 0
 	for _, w := range sc.poolStates {
@@ -59,8 +56,8 @@ func (sc *scheduler) resetBatch() {
 	}
 }
 
-// drawHosts takes from a queue the hosts that can join the batch. It stops where
-// none of those further back can.
+// drawHosts moves hosts from a queue to the batch. It stops where no host further back
+// can join.
 func (sc *scheduler) drawHosts(q *queue, quiet, patient bool) []*engine.HostPlan {
 	var drawn, kept []*engine.HostPlan
 	seen := 0
@@ -82,9 +79,9 @@ func (sc *scheduler) drawHosts(q *queue, quiet, patient bool) []*engine.HostPlan
 	return drawn
 }
 
-// isExhausted reports whether neither the host nor any behind it can join the
-// batch: nobody is left but hosts to disrupt, and for those the pool has to
-// wait, or there is no seat, or only other zones are left.
+// isExhausted reports whether neither the host nor any host behind it can join the
+// batch: its pool waits for another pool, or only disruptive hosts are left and neither
+// the budget nor the zone of the batch allows them.
 func (sc *scheduler) isExhausted(q *queue, hp *engine.HostPlan) bool {
 	w, at := q.pool, sc.sortKeys[hp.Host]
 	if q.rank != leftOverRank && w.firstIncompletePredecessor() != nil {
@@ -93,7 +90,6 @@ func (sc *scheduler) isExhausted(q *queue, hp *engine.HostPlan) bool {
 	return q.nonDisruptive == 0 && (w.freeSeats(q.rank == leftOverRank) <= 0 || w.inBatch > 0 && at.late && at.zone > w.batchZone)
 }
 
-// addToBatch puts a host into the batch.
 func (sc *scheduler) addToBatch(hp *engine.HostPlan, q *queue) {
 	sc.picked++
 	if hp.Disruptive() {
@@ -108,10 +104,10 @@ func (sc *scheduler) addToBatch(hp *engine.HostPlan, q *queue) {
 	}
 }
 
-// newBatch gives the batch of these hosts with the gates of their pools. A pool
-// of which hosts are only recovered is not asked before: it may well be those
-// hosts that it misses. What follows canaries is asked what came after them,
-// about them, too: they have run for a while, or the run that updated them has ended.
+// newBatch returns the batch of these hosts with the gates of their pools. A pool whose
+// hosts are only recovered has no gates before the batch, because those hosts may be the
+// reason for a bad answer. A batch that follows canaries repeats their gates, because
+// the canaries have run for some time since.
 func (sc *scheduler) newBatch(hosts []*engine.HostPlan) engine.Batch {
 	var b engine.Batch
 	seen, asked, followed := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -149,8 +145,6 @@ func (sc *scheduler) newBatch(hosts []*engine.HostPlan) engine.Batch {
 	return b
 }
 
-// startGates gives what is asked once, before anything is touched: the gates
-// of pools with hosts that are to be changed, each once.
 func startGates(x index, hosts []engine.HostPlan) []engine.Step {
 	var steps []engine.Step
 	asked := map[string]bool{}

@@ -15,8 +15,8 @@ type blocker struct {
 	reason func() string
 }
 
-// findBlocker says what keeps a host out of the batch that is being picked. A host on
-// which there is nothing to do but to recover it needs no room.
+// findBlocker returns the reason why a host cannot join the batch, or nil. A
+// non-disruptive host needs no budget.
 func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	w, c := sc.poolStates[hp.Pool], sc.clusters[hp.Cluster]
 	if sc.batchSize != nil && sc.picked >= sc.batchSize(sc.batchNumber) {
@@ -50,9 +50,9 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	return nil
 }
 
-// findPoolBlocker asks what the pool says about when its hosts may be disrupted. A
-// host that a run left half done is retried although others of its pool failed,
-// and though no canary has gone: it is disrupted already.
+// findPoolBlocker checks window, failure budget, canaries, soak and skew of the pool. An
+// adopted host passes the failure budget and the canaries, because it is disrupted
+// already.
 func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker {
 	adopted := sc.adopted[hp.Host]
 	switch {
@@ -71,8 +71,8 @@ func (sc *scheduler) findPoolBlocker(hp *engine.HostPlan, w *poolState) *blocker
 	return nil
 }
 
-// findClusterBlocker asks the host's etcd cluster whether it may lose the host.
-// If it could but for hosts that somebody else holds, the host is held too.
+// findClusterBlocker checks whether the etcd cluster may lose the host. The kind of the
+// blocker is Held if only the holds of others prevent that.
 func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *blocker {
 	var away, notHeld []string
 	for _, m := range c.members {
@@ -101,9 +101,8 @@ func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *b
 	return &blocker{why, err.Error}
 }
 
-// checkOwnMember asks whether the host's own member is down before anything is
-// done. A run that has left its hold there may well be the reason, and the host
-// is to come back.
+// checkOwnMember returns an error if the host's own member is down. An adopted host
+// passes, because the dead run may be the reason; so does a host of --repair-member.
 func (sc *scheduler) checkOwnMember(hp *engine.HostPlan, c *clusterState) error {
 	why := c.facts.UnhealthyMember(hp.Host)
 	if why == "" || sc.adopted[hp.Host] || slices.Contains(sc.repair, hp.Host) {
@@ -112,7 +111,7 @@ func (sc *scheduler) checkOwnMember(hp *engine.HostPlan, c *clusterState) error 
 	return fmt.Errorf("%s; start the member first, or, if disrupting %s is to repair it, say --repair-member %s", why, hp.Host, hp.Host)
 }
 
-// withoutHolds is the cluster as it would be if held members were healthy.
+// withoutHolds returns the cluster as if all held members were healthy.
 func (sc *scheduler) withoutHolds(c engine.ClusterFacts) engine.ClusterFacts {
 	c.Members = append([]engine.Member(nil), c.Members...)
 	for i, m := range c.Members {
@@ -123,8 +122,8 @@ func (sc *scheduler) withoutHolds(c engine.ClusterFacts) engine.ClusterFacts {
 	return c
 }
 
-// excludeBlocked files every host that could not be scheduled: as a refusal where it
-// is not safe to go on, else as left out.
+// excludeBlocked records every host without a batch: as an exclusion if its blocker has
+// a kind, else as a refusal.
 func (sc *scheduler) excludeBlocked() {
 	sc.resetBatch()
 	seen := map[string]bool{}
@@ -143,7 +142,6 @@ func (sc *scheduler) excludeBlocked() {
 	}
 }
 
-// describePredecessor says which host keeps a pool from its turn.
 func (sc *scheduler) describePredecessor(w, first *poolState) string {
 	return fmt.Sprintf("pool %s comes after pool %s, where %s", w.Name, first.Name, sc.describeUnfinished(first))
 }
@@ -157,7 +155,6 @@ func (sc *scheduler) describeUnfinished(w *poolState) string {
 	return w.excludedHost
 }
 
-// describeBudget says who takes up a pool's budget, or that of the site.
 func (sc *scheduler) describeBudget(w *poolState, adopted bool) string {
 	if w.freePoolSeats(adopted) > 0 {
 		return fmt.Sprintf("max_unavailable of the site is %d, and %d of its hosts are unavailable already", w.site.limit, w.site.unavailable+w.site.adopted)
@@ -165,7 +162,6 @@ func (sc *scheduler) describeBudget(w *poolState, adopted bool) string {
 	return sc.describePoolBudget(w)
 }
 
-// describePoolBudget names up to three of those who take up a pool's budget.
 func (sc *scheduler) describePoolBudget(w *poolState) string {
 	const examples = 3
 	var who []string

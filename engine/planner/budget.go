@@ -107,7 +107,6 @@ func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held b
 	return "", false
 }
 
-// describeNewlyUnavailable says of up to three hosts what has become of them, held ones first.
 func describeNewlyUnavailable(hosts []engine.Facts) string {
 	const most = 3
 	var said []string
@@ -121,7 +120,6 @@ func describeNewlyUnavailable(hosts []engine.Facts) string {
 	return strings.Join(textutil.AndMore(said[:min(most, len(said))], len(said)), ", ")
 }
 
-// isUnavailable reports whether a host is lost to its users, or may be at any moment.
 func isUnavailable(f engine.Facts) bool { return !f.Reached() || f.Held() }
 
 func describeUnavailable(f engine.Facts) string {
@@ -134,9 +132,6 @@ func describeUnavailable(f engine.Facts) string {
 	return "is " + f.Hold.String()
 }
 
-// budgetStep asks whether the budgets have room, where other hosts could use
-// them up: not if all of the pool may be away, nor if they are all members of the
-// host's cluster, of which its quorum lets no second one go.
 func budgetStep(t engine.Target, adopt string) []engine.Step {
 	if adopt != "" || !t.Contested {
 		return nil
@@ -145,8 +140,9 @@ func budgetStep(t engine.Target, adopt string) []engine.Step {
 	return []engine.Step{{Name: "check budget", On: t.Host.Name, Do: engine.Op{Budget: &engine.Budget{Pool: t.Pool.Name}}, Timeout: timeout}}
 }
 
-// hasContestedBudget reports whether other hosts could use up the budgets that a host
-// needs.
+// hasContestedBudget reports whether other hosts could use up the budgets of a host.
+// They cannot if all hosts of its pool may be unavailable, or if all are members of its
+// cluster, because the quorum excludes a second one.
 func (in Input) hasContestedBudget(x index, h engine.Host) bool {
 	if l := in.Inventory.MaxUnavailable; l.Set && l.Of(len(in.Inventory.Hosts)) < len(in.Inventory.Hosts) {
 		return true

@@ -9,8 +9,6 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// changeWarnings lists what an operator has to know about the changes before
-// approving them: each thing once, with the hosts of a pool that it is about.
 func changeWarnings(work []engine.HostPlan) []string {
 	type about struct{ pool, text string }
 	hosts := map[about][]string{}

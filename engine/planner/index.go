@@ -53,8 +53,8 @@ func newIndex(in Input) index {
 	return x
 }
 
-// predecessorsOf gives every pool that comes before the pool of that name, directly
-// or through others: a pool without work does not end the order.
+// predecessorsOf returns all pools that come before a pool, directly or through others,
+// because a pool without work does not end the order.
 func (x index) predecessorsOf(pool string) []string {
 	var names []string
 	seen := map[string]bool{}

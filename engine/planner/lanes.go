@@ -6,9 +6,9 @@ import (
 	"holdfast/engine"
 )
 
-// planLanes orders the hosts that need staging: members of an etcd cluster one
-// after the other and the leader last, every other host on its own. Hosts that
-// go soon are staged first; those that wait for a window are staged, too.
+// planLanes orders the hosts to stage: members of an etcd cluster one after the other
+// with the leader last, every other host in a lane of its own. Hosts of early batches
+// come first. Hosts that wait for a window are staged, too.
 func planLanes(in Input, p engine.Plan, work map[string]*engine.HostPlan) []engine.Lane {
 	var out []engine.Lane
 	byCluster := map[string]int{}
@@ -33,7 +33,6 @@ func planLanes(in Input, p engine.Plan, work map[string]*engine.HostPlan) []engi
 	return out
 }
 
-// stagingOrder names all hosts with work, those of the first batches first.
 func stagingOrder(p engine.Plan) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -61,7 +60,6 @@ func addMember(out []engine.Lane, byCluster map[string]int, cluster, name string
 	return out
 }
 
-// snapshotSteps gives the steps that save each etcd cluster the plan will disrupt.
 func snapshotSteps(in Input, batches []engine.Batch, work map[string]*engine.HostPlan) []engine.Step {
 	disrupted := map[string]bool{}
 	for _, b := range batches {
@@ -81,7 +79,6 @@ func snapshotSteps(in Input, batches []engine.Batch, work map[string]*engine.Hos
 	return steps
 }
 
-// selectsMemberOf reports whether a member of the cluster is worked on.
 func (in Input) selectsMemberOf(cluster string) bool {
 	return slices.ContainsFunc(in.Inventory.Members(cluster), in.Selected)
 }

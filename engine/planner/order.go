@@ -27,7 +27,6 @@ func (p sortKey) compare(q sortKey) int {
 	return cmp.Or(cmp.Compare(p.zone, q.zone), cmp.Compare(p.nth, q.nth), cmp.Compare(p.name, q.name))
 }
 
-// newSortKeys gives each host with work its place.
 func newSortKeys(in Input, x index, work []engine.HostPlan) map[string]sortKey {
 	position := make(map[string]int, len(in.Inventory.Hosts))
 	for i, h := range in.Inventory.Hosts {
@@ -54,7 +53,6 @@ func newSortKeys(in Input, x index, work []engine.HostPlan) map[string]sortKey {
 	return out
 }
 
-// orderOf is that of the play, else of the pool.
 func (in Input) orderOf(p engine.Pool) engine.Order {
 	if in.Play != nil && in.Play.Order != "" {
 		return in.Play.Order
@@ -62,7 +60,6 @@ func (in Input) orderOf(p engine.Pool) engine.Order {
 	return p.Order
 }
 
-// numberZones numbers the zones of each pool as they follow each other.
 func (in Input) numberZones(x index) map[string]map[string]int {
 	names := map[string][]string{}
 	for _, h := range in.Inventory.Hosts {
@@ -87,7 +84,7 @@ func (in Input) numberZones(x index) map[string]map[string]int {
 	return numbers
 }
 
-// invertForSort is a text that sorts before others where s sorts after theirs.
+// invertForSort returns a text that sorts in the opposite order of s.
 func invertForSort(s string) string {
 	b := []byte(s)
 	for i := range b {

@@ -104,7 +104,6 @@ func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) eng
 	return p
 }
 
-// planningRun is the run that plans.
 func (in Input) planningRun() engine.HoldOwner {
 	return engine.HoldOwner{Run: in.Run, Bastion: in.Bastion}
 }
@@ -116,8 +115,8 @@ func (in Input) withSelection() Input {
 	return in
 }
 
-// notBlocked gives the plans of the hosts that are in a batch, or will be when
-// their window opens, or, in a plan that is refused, would be.
+// notBlocked returns the plans without those of blocked hosts. A host that waits for its
+// window stays.
 func notBlocked(work []engine.HostPlan, blocked []engine.Exclusion) []engine.HostPlan {
 	out := map[string]bool{}
 	for _, x := range blocked {
@@ -154,12 +153,10 @@ type difference struct {
 	steps   engine.Steps
 }
 
-// bringsOS reports whether the steps put another OS on the host than it runs.
 func (d difference) bringsOS(f engine.Facts) bool {
 	return len(d.steps.Stage) > 0 || bootsOther(d.steps.Reboot, f)
 }
 
-// compareHost asks every module, in order, for a host's changes and their steps.
 func (in Input) compareHost(t engine.Target) (d difference, err error) {
 	all := &d.steps
 	for _, m := range in.Modules {
@@ -203,9 +200,9 @@ func (in Input) compareHost(t engine.Target) (d difference, err error) {
 	return d, nil
 }
 
-// addSurroundingTasks adds the tasks that go around what is done to a host. A host that a
-// dead run has left behind may lack those that come last, although it matches:
-// they go with its recovery, or, where an earlier play saw to that, alone.
+// addSurroundingTasks adds the tasks before and after the work on a host. A matching
+// host with the hold of a dead run may lack its last tasks: they run with its recovery,
+// or alone if an earlier play has recovered it.
 func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
 	left := adoptableRun(t.Facts, in.planningRun(), in.Dead) != ""
 	resumed := in.AdoptedEarlier[t.Host.Name] && !t.Facts.Finished
@@ -233,8 +230,8 @@ func (in Input) addSurroundingTasks(t engine.Target, d *difference) {
 	}
 }
 
-// rollbackPlan gives how a host with a left-over hold returns to the OS it ran before,
-// unless that follows from its changes.
+// rollbackPlan returns the steps back to the previous OS of a host with the hold of a
+// dead run, unless its changes have such steps.
 func (in Input) rollbackPlan(t engine.Target, steps []engine.Step) []engine.Step {
 	for _, m := range in.Modules {
 		if r, ok := m.(engine.RollbackModule); ok && len(steps) == 0 {
@@ -244,7 +241,7 @@ func (in Input) rollbackPlan(t engine.Target, steps []engine.Step) []engine.Step
 	return steps
 }
 
-// filterDrift gives the changes that undo drift, or the others.
+// filterDrift returns the changes that undo drift, or all others.
 func filterDrift(changes []engine.Change, drift bool) []engine.Change {
 	var list []engine.Change
 	for _, c := range changes {

@@ -46,7 +46,6 @@ type siteBudget struct {
 	inBatch     int
 }
 
-// freeSeats is how many more hosts of the pool the batch may disrupt.
 func (w *poolState) freeSeats(adopted bool) int {
 	return min(w.freePoolSeats(adopted), w.site.freeSeats(adopted))
 }
@@ -62,10 +61,9 @@ func (s *siteBudget) freeSeats(adopted bool) int {
 	return remainingBudget(s.limit, s.unavailable, s.adopted, s.inBatch, adopted)
 }
 
-// remainingBudget is what a budget has left for a host, where so many are away, have a
-// left-over hold, and are in the batch. A host with a left-over hold counts as
-// unavailable already, so that it takes no seat of others: of those there may
-// always be one, else they would stay for ever.
+// remainingBudget returns how many more hosts a budget allows. A host with the hold of a
+// dead run counts as unavailable already. One such host is always allowed; otherwise it
+// would never be recovered.
 func remainingBudget(limit, away, leftOver, taken int, adopted bool) int {
 	if adopted {
 		return max(1, limit-away) - taken
@@ -73,7 +71,8 @@ func remainingBudget(limit, away, leftOver, taken int, adopted bool) int {
 	return limit - away - leftOver - taken
 }
 
-// canarySeats is how many more hosts may go before the canaries are proven.
+// canarySeats returns how many more hosts may be disrupted before the canaries have
+// passed.
 func (w *poolState) canarySeats() int {
 	if w.passedCanaries >= w.canaries {
 		return w.limit
@@ -81,8 +80,6 @@ func (w *poolState) canarySeats() int {
 	return w.canaries - w.passedCanaries - w.inBatch
 }
 
-// firstIncompletePredecessor gives the first pool that must be complete before this one and is
-// not, or nil.
 func (w *poolState) firstIncompletePredecessor() *poolState {
 	for _, first := range w.predecessors {
 		if first.waitingHosts > 0 || first.excludedHost != "" {
@@ -92,13 +89,10 @@ func (w *poolState) firstIncompletePredecessor() *poolState {
 	return nil
 }
 
-// exceedsFailureBudget reports whether more hosts have failed than the pool's failure
-// budget allows.
 func (w *poolState) exceedsFailureBudget() bool {
 	return w.failureBudget >= 0 && len(w.failedHosts) > w.failureBudget
 }
 
-// describeFailures says who has failed.
 func (w *poolState) describeFailures() string {
 	const most = 3
 	who := textutil.FoldNames(w.failedHosts)
@@ -111,7 +105,6 @@ func (w *poolState) describeFailures() string {
 	return fmt.Sprintf("pool %s: failed or not understood: %s; its failure_budget is %d (--best-effort goes on with the others)", w.Name, strings.Join(who, ", "), w.failureBudget)
 }
 
-// describeClosedWindow says why no batch of the pool may begin now.
 func (w *poolState) describeClosedWindow() string {
 	if w.windowOpens.IsZero() {
 		return fmt.Sprintf("pool %s: no maintenance window is long enough for a batch of %s", w.Name, w.Takes().Trimmed())
@@ -167,13 +160,10 @@ func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	return wards
 }
 
-// playHasFailureBudget reports whether a play says itself how many of its hosts may fail,
-// whichever pools they are in.
 func (in Input) playHasFailureBudget() bool {
 	return in.Play != nil && (in.Play.AnyFatal || in.Play.MaxFail != nil)
 }
 
-// allDegraded gives the hosts of all pools that failed and are not tried again.
 func (s surveyResult) allDegraded(pools []engine.Pool) (all []string) {
 	for _, p := range pools {
 		all = append(all, s.failedHosts[p.Name]...)
@@ -181,7 +171,7 @@ func (s surveyResult) allDegraded(pools []engine.Pool) (all []string) {
 	return all
 }
 
-// failureBudgetOf is how many hosts of a pool may fail while others are still begun;
+// failureBudgetOf returns how many hosts of a pool may fail before no other is begun;
 // -1: any number.
 func (in Input) failureBudgetOf(p engine.Pool, hosts int) int {
 	switch play := in.Play; {
@@ -195,7 +185,6 @@ func (in Input) failureBudgetOf(p engine.Pool, hosts int) int {
 	return p.FailureBudget.Part(hosts)
 }
 
-// countSelected counts the hosts that are worked on.
 func (in Input) countSelected() int {
 	n := 0
 	for _, h := range in.Inventory.Hosts {
@@ -206,8 +195,6 @@ func (in Input) countSelected() int {
 	return n
 }
 
-// countCanaries counts the hosts of a pool that match as its canaries, and finds out
-// how long they still have to run.
 func (w *poolState) countCanaries(now time.Time, hosts int, proven []passedCanary) {
 	w.passedCanaries = len(proven)
 	if w.Canary == nil {

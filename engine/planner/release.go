@@ -10,11 +10,9 @@ func releaseStep(t engine.Target, r engine.Release) engine.Step {
 	return engine.Step{Name: "release", On: t.Host.Name, Do: engine.Op{Release: &r}, Timeout: engine.CommandTimeout}
 }
 
-// releaseOfMatching is the release of a host that matches after these steps. An OS from
-// which it was rolled back once, and with which it is well now, has not failed
-// there any more. A host that is not rebooted may have gone down since it was
-// looked at, into another OS: it has to be in the boot that was seen. One that
-// is rebooted is seen to have booted the OS, if its step demands one.
+// releaseOfMatching returns the release of a host that matches after these steps. It
+// accepts a rejected OS that now runs well. Without a reboot the release demands the
+// boot of the facts, because the host may have booted another OS since.
 func releaseOfMatching(f engine.Facts, roll []engine.Step) engine.Release {
 	digest, boot := "", f.BootID
 	if booted := f.Booted(); booted != nil {

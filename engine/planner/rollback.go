@@ -6,15 +6,13 @@ import (
 	"holdfast/engine"
 )
 
-// wasRolledBack reports whether the host has left the OS that it is to run, as
-// that failed there.
 func wasRolledBack(t engine.Target) bool {
 	os, booted := t.Desired.OS, t.Facts.Booted()
 	return os != nil && booted != nil && booted.Digest != os.Digest() && slices.Contains(t.Facts.Rejected, os.Digest())
 }
 
-// rollbackSteps is what takes the place of the rest of a host's sequence if it fails
-// with another OS, from the proof that it is safe until the host is released.
+// rollbackSteps replace the rest of a host's sequence if it fails with another OS. They
+// reach from the quorum check to the release.
 func rollbackSteps(t engine.Target, steps engine.Steps, drained bool) []engine.Step {
 	if len(steps.Rollback) == 0 {
 		return nil
@@ -23,16 +21,15 @@ func rollbackSteps(t engine.Target, steps engine.Steps, drained bool) []engine.S
 	return append(back, releaseStep(t, engine.Release{}))
 }
 
-// withQuorumCheck gives steps that reboot a host, with the leader's move and the last
-// look at the cluster right before the one that orders it: whatever may take long
-// comes before them.
+// withQuorumCheck inserts the move of the leader and the last quorum check right before
+// the step that reboots, because the steps before it may take long.
 func withQuorumCheck(t engine.Target, reboot []engine.Step) []engine.Step {
 	i := max(0, slices.IndexFunc(reboot, func(s engine.Step) bool { return s.Reboots }))
 	return slices.Concat(reboot[:i], leaderSteps(t), markHostChanges(reboot[i:]))
 }
 
-// previousOS is the OS to which a host may have to go back: the one that it runs,
-// if it gets another, or else what a left-over hold says.
+// previousOS returns the digest of the OS to return to: the booted OS if the host gets
+// another, else the OS that the hold of a run names.
 func previousOS(t engine.Target, newOS bool) string {
 	if booted := t.Facts.Booted(); newOS && booted != nil {
 		return booted.Digest

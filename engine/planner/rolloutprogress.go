@@ -7,17 +7,16 @@ import (
 	"holdfast/engine"
 )
 
-// continuedRollout is the roll-out that a host becomes a part of when it is brought
-// another OS: that of this run, if nothing else is known; or the last one, if that
-// was to bring all pools the same.
+// continuedRollout returns the roll-out to which a host belongs when it gets another OS:
+// the last one if its targets are the same or it is unfinished, else a new one of this
+// run.
 //
-// As long as the last one has not reached every host, a run that was not told to
-// leave it unfinished goes on with it, whatever the inventory says by now about
-// pools of which the run begins no host: those that are paused, or outside of its
-// limit. Else the next run would find that the last roll-out was to bring such a
-// pool its new OS, and would begin it.
+// An unfinished roll-out keeps its targets, even if the inventory has others by now for
+// pools of which the run begins no host, because they are paused or outside of --limit.
+// Otherwise the next run would find that the last roll-out had such a target, and would
+// begin it.
 //
-// It stays what it was when the plan was approved, whatever hosts the run loses.
+// After the approval the roll-out stays the same, also if the run loses hosts.
 func continuedRollout(in Input, x index) engine.Rollout {
 	last := x.last
 	switch {
@@ -39,8 +38,6 @@ func continuedRollout(in Input, x index) engine.Rollout {
 	return engine.Rollout{Run: last.Run, Number: last.Number, Targets: targets}
 }
 
-// isUnfinished reports whether any host is not known to run what a roll-out was to
-// bring it.
 func isUnfinished(in Input, x index, roll engine.Rollout) bool {
 	return slices.ContainsFunc(in.Inventory.Hosts, func(h engine.Host) bool {
 		_, late := in.isBehind(x, h, roll)

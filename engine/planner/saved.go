@@ -71,8 +71,8 @@ func changedSettings(now, was map[string]string) []string {
 	return out
 }
 
-// changedWork lists what is to be done and was not, or otherwise, or starts from
-// something else; and then what was to be done and is not any more.
+// changedWork lists work that is not in the saved plan or differs from it, and then
+// saved work that is not needed any more.
 func changedWork(p, saved engine.Plan) []string {
 	now, was := byHost(p.Hosts), byHost(saved.Hosts)
 	var out []string
@@ -110,8 +110,6 @@ func changedWork(p, saved engine.Plan) []string {
 	return out
 }
 
-// isMissing reports whether a change is not among those of the host. That a change
-// is put on record goes without saying.
 func isMissing(hp engine.HostPlan, c engine.Change) bool {
 	if c.Resource == engine.RecordResource {
 		return len(hp.Changes) == 0
@@ -119,7 +117,6 @@ func isMissing(hp engine.HostPlan, c engine.Change) bool {
 	return !slices.ContainsFunc(hp.Changes, c.Same)
 }
 
-// changedSince lists what about the changes of a host is not as it was.
 func changedSince(hp engine.HostPlan, saved engine.HostPlan) []string {
 	var out []string
 	for _, c := range hp.Changes {
@@ -151,8 +148,6 @@ func joinActions(actions []engine.Action) string {
 	return strings.Join(names, ", ")
 }
 
-// changedSteps names the first step of a host in each of its sequences that is not
-// as it was, or what has happened that makes it another.
 func changedSteps(hp engine.HostPlan, saved engine.HostPlan) []string {
 	var out []string
 	for _, part := range [][2][]engine.Step{{hp.Stage, saved.Stage}, {hp.Sequence, saved.Sequence}, {hp.Rollback, saved.Rollback}} {
@@ -183,8 +178,8 @@ func hasStep(steps []engine.Step, name string) bool {
 	return slices.ContainsFunc(steps, func(s engine.Step) bool { return s.Name == name })
 }
 
-// withoutVolatile is the step without what changes by itself. Scripts name the run, and
-// what they bring about is in the changes of the host, and in the terms.
+// withoutVolatile returns the step without the parts that change by themselves. Scripts
+// name the run; the changes and the settings of the plan cover their effects.
 func withoutVolatile(s engine.Step) engine.Step {
 	switch do := s.Do; {
 	case do.Exec != nil:

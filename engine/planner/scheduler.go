@@ -94,7 +94,6 @@ func (q *queue) addHost(hp *engine.HostPlan) {
 	}
 }
 
-// countWaiting counts a host where it waits.
 func (sc *scheduler) countWaiting(hp *engine.HostPlan, in Input, x index) {
 	w := sc.poolStates[hp.Pool]
 	w.waitingHosts++
@@ -138,7 +137,6 @@ func (sc *scheduler) rankOf(hp *engine.HostPlan) rank {
 	return plainRank
 }
 
-// batchSizes gives how many hosts each batch of the play may have.
 func (in Input) batchSizes() func(int) int {
 	if in.Play == nil || len(in.Play.Serial) == 0 {
 		return nil
@@ -163,7 +161,8 @@ func (sc *scheduler) planBatches() []engine.Batch {
 	}
 }
 
-// markUpdated plays the host's part of a batch: it is updated, healthy and free.
+// markUpdated plays the host's part of a batch: the host is then updated, healthy and
+// released.
 func (sc *scheduler) markUpdated(hp *engine.HostPlan) {
 	w := sc.poolStates[hp.Pool]
 	w.waitingHosts--

@@ -10,10 +10,10 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// newHostPlan composes everything that is done to one host. The roll sequence
-// reads as it happens: hold, prove that it is safe, drain, write, sync disks, move
-// the etcd leader, reboot, wait until everything is back, release. What disrupts nothing
-// is written without all that, in one step; what is only staged has none.
+// newHostPlan composes the sequence of one host in the order of execution: hold, check
+// quorum, drain, write, sync disks, move the etcd leader, reboot, wait for recovery,
+// release. A non-disruptive change is written in one step without a hold. A host that is
+// only staged has no sequence.
 func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, adopt string) engine.HostPlan {
 	hp := engine.HostPlan{
 		Host: t.Host.Name, Pool: t.Pool.Name, Cluster: t.Host.Cluster, Zone: t.Host.Zone,
@@ -41,8 +41,6 @@ func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, a
 	return hp
 }
 
-// disruptionSteps is the part of a host's sequence from the proof that it is safe until
-// everything has been done to it.
 func disruptionSteps(hp engine.HostPlan, t engine.Target, steps engine.Steps) []engine.Step {
 	var roll []engine.Step
 	if hp.Disruptive() {
@@ -70,17 +68,14 @@ func disruptionSteps(hp engine.HostPlan, t engine.Target, steps engine.Steps) []
 	return append(roll, steps.Record...)
 }
 
-// hasDrain reports whether work is moved off the host.
 func hasDrain(hp engine.HostPlan) bool {
 	return engine.HasAction(hp.Actions, engine.DrainAction) || engine.HasAction(hp.Actions, engine.RebootAction)
 }
 
-// stagesOnly reports whether nothing but staging is to be done.
 func stagesOnly(s engine.Steps) bool {
 	return len(s.Stage) > 0 && len(s.Write)+len(s.Act)+len(s.Reboot)+len(s.Record)+len(s.NonDisruptive) == 0
 }
 
-// markHostChanges marks the scripts among the steps of modules that change a host.
 func markHostChanges(steps []engine.Step) []engine.Step {
 	out := append([]engine.Step(nil), steps...)
 	for i := range out {
@@ -89,9 +84,9 @@ func markHostChanges(steps []engine.Step) []engine.Step {
 	return out
 }
 
-// withHold puts a sequence between taking and releasing the host's hold,
-// which lasts as long as everything in between, and more, may take. A sequence
-// that brings another OS leaves on the host which OS all pools are to have.
+// withHold puts a sequence between taking and releasing the hold, which lasts longer
+// than all steps may take. If the sequence brings another OS, the host keeps the OS of
+// each pool in that roll-out.
 func withHold(t engine.Target, adopt, reason string, roll []engine.Step, newOS bool, more engine.Duration) []engine.Step {
 	take := engine.TakeHold{Reason: reason, For: engine.Duration(10*time.Minute) + sumTimeouts(roll) + more, Adopt: adopt, Renewed: t.Facts.HoldRenewed()}
 	if newOS {
@@ -102,7 +97,6 @@ func withHold(t engine.Target, adopt, reason string, roll []engine.Step, newOS b
 	return append(append([]engine.Step{first}, roll...), releaseStep(t, releaseOfMatching(t.Facts, roll)))
 }
 
-// sumTimeouts is how long steps may take.
 func sumTimeouts(steps []engine.Step) (total engine.Duration) {
 	for _, s := range steps {
 		total += s.Timeout
@@ -121,8 +115,8 @@ func holdReason(changes []engine.Change) string {
 	return strings.Join(textutil.AndMore(parts, len(changes)), ", ")
 }
 
-// quorumStep asks whether the cluster may lose the host; down says that the
-// host's own member may be down already.
+// quorumStep checks whether the cluster may lose the host; down allows that the host's
+// own member is down already.
 func quorumStep(t engine.Target, down bool) []engine.Step {
 	if t.Cluster == nil {
 		return nil
@@ -130,8 +124,8 @@ func quorumStep(t engine.Target, down bool) []engine.Step {
 	return []engine.Step{{Name: "check quorum", On: t.Host.Name, Do: engine.Op{Quorum: &engine.Quorum{Cluster: t.Cluster.Name, Down: down}}, Timeout: engine.CommandTimeout}}
 }
 
-// leaderSteps move leadership away and then ask once more whether the cluster
-// may lose the host: the drain may have taken long.
+// leaderSteps move the leader away and check the quorum again, because the drain may
+// have taken long.
 func leaderSteps(t engine.Target) []engine.Step {
 	if t.Cluster == nil {
 		return nil
@@ -147,10 +141,8 @@ func drainStep(t engine.Target) []engine.Step {
 	return nil
 }
 
-// recoverySteps wait until a host is wholly back, and let work return to it if
-// the host was drained. One that a person drained stays as it is. Tasks that
-// come after follow, or come before the work returns if they disturb it once
-// more; then the gates.
+// recoverySteps wait until a host is back, and undrain it if the run drained it. Tasks
+// that change the host come before the undrain, others after it. The gates come last.
 func recoverySteps(t engine.Target, of engine.Steps, drained bool) []engine.Step {
 	back := backSteps(t, of.StoppedServices)
 	steps := back
@@ -167,7 +159,6 @@ func recoverySteps(t engine.Target, of engine.Steps, drained bool) []engine.Step
 	return append(steps, gateSteps(t.Pool, engine.AfterHost, t.Host.Name)...)
 }
 
-// backSteps wait for the host's units and its etcd member.
 func backSteps(t engine.Target, ends []string) []engine.Step {
 	health := t.Pool.Timeouts.WithDefaults().Health
 	units := awaitUnits(t.Facts)
@@ -179,8 +170,8 @@ func backSteps(t engine.Target, ends []string) []engine.Step {
 	return steps
 }
 
-// awaitUnits demands what runs now. Where a run has left its hold, that may be
-// less than what ran before; the hold tells.
+// awaitUnits demands the services that run now. The hold of a dead run adds the services
+// that ran before that run.
 func awaitUnits(f engine.Facts) engine.AwaitUnits {
 	want := engine.AwaitUnits{Running: f.Running, Failed: f.Failed}
 	if f.Hold == nil || len(f.Hold.Units) == 0 {

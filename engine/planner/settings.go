@@ -10,10 +10,9 @@ import (
 	"holdfast/engine"
 )
 
-// rolloutSettings gives what the inventory and the playbook say about how the work of a
-// plan is gone about, each under what it is of: what no change and no step of a
-// host shows. The same terms may give other batches, as hosts come and go and
-// windows open.
+// rolloutSettings returns the settings of the inventory and the playbook that no change
+// and no step of a host shows, by subject. The same settings can lead to other batches,
+// because hosts and windows change.
 func rolloutSettings(in Input, x index, work []engine.HostPlan) map[string]string {
 	t := map[string]string{}
 	if in.Inventory.MaxUnavailable.Set {
@@ -100,8 +99,8 @@ func addPlaySettings(p engine.Play, t map[string]string) {
 	}
 }
 
-// encodeForComparison is everything about a value that is only to be compared. Secrets in it
-// are spelled as they are elsewhere.
+// encodeForComparison returns a value as JSON, for comparisons only. Secrets keep their
+// spelling.
 func encodeForComparison(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -110,7 +109,6 @@ func encodeForComparison(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// namesOfSelected names the hosts that a plan is for, if these are not all.
 func namesOfSelected(in Input) []string {
 	var names []string
 	for _, h := range in.Inventory.Hosts {

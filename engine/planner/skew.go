@@ -69,9 +69,9 @@ func newSkew(in Input, x index, work []engine.HostPlan) *skew {
 	return k
 }
 
-// countVersion counts the version that a host runs: what version_command printed there,
-// what the inventory says of its OS, or else the label of that, which says nothing
-// where there is a command.
+// countVersion counts the version of a host: the output of version_command, else the
+// version that the inventory gives its OS, else the label of the OS. If there is a
+// version_command, the label does not count.
 func (k *skew) countVersion(h engine.Host, p engine.Pool, f engine.Facts, said map[string]string) {
 	v := f.Version
 	if b := f.Booted(); b != nil && v == "" {
@@ -92,7 +92,6 @@ func (k *skew) countVersion(h engine.Host, p engine.Pool, f engine.Facts, said m
 	}
 }
 
-// listWarnings say what could not be compared.
 func (k *skew) listWarnings() (list []string) {
 	if k.hasUnknownTarget() {
 		list = append(list, "the version of an OS is not known before it is staged: max_skew is checked then")
@@ -103,7 +102,6 @@ func (k *skew) listWarnings() (list []string) {
 	return list
 }
 
-// bootsOther reports whether a sequence boots an OS that the host does not run.
 func bootsOther(roll []engine.Step, f engine.Facts) bool {
 	for _, s := range roll {
 		if b := s.Do.AwaitBoot; b != nil && b.Digest != "" {
@@ -113,9 +111,8 @@ func bootsOther(roll []engine.Step, f engine.Facts) bool {
 	return false
 }
 
-// findBlocker says why the host may not go to its version now, or "". The version
-// of an OS that is not staged anywhere yet may not be known; once it is staged
-// it has to be.
+// findBlocker returns the reason why the host cannot change to its version now, or "".
+// The version may be unknown until the OS is staged.
 func (k *skew) findBlocker(hp *engine.HostPlan) string {
 	target, changes := k.target[hp.Host]
 	if !changes {
@@ -151,7 +148,6 @@ func (k *skew) findBlocker(hp *engine.HostPlan) string {
 	return ""
 }
 
-// moveToTarget takes the host to its version.
 func (k *skew) moveToTarget(hp *engine.HostPlan) {
 	target := k.target[hp.Host]
 	if target == "" {
@@ -165,7 +161,6 @@ func (k *skew) moveToTarget(hp *engine.HostPlan) {
 	k.version[hp.Pool][target]++
 }
 
-// hasUnknownTarget names a host of which the version that it goes to is not known yet.
 func (k *skew) hasUnknownTarget() bool {
 	for host, target := range k.target {
 		if target == "" && !k.staged[host] {

@@ -42,7 +42,6 @@ func NewStatus(in Input) engine.Status {
 	return s
 }
 
-// digestOf is the digest of an OS, if one is given.
 func digestOf(o *engine.OS) string {
 	if o == nil {
 		return ""
@@ -50,7 +49,6 @@ func digestOf(o *engine.OS) string {
 	return o.Digest()
 }
 
-// hostStatus judges one host.
 func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 	f := in.Facts[h.Name]
 	hs := engine.HostStatus{Host: h.Name, Pool: h.Pool, Hold: f.Hold}
@@ -64,9 +62,8 @@ func (in Input) hostStatus(h engine.Host) engine.HostStatus {
 	return hs
 }
 
-// hostStateOf is where a host stands, and why. Who has the host comes first, as that
-// is true whatever it is to be; what is wrong with it comes before what is only
-// not done yet. That it is paused matters only where there is something to do.
+// hostStateOf returns the state of a host and the reason. The hold comes first, then
+// failures, then unfinished work. A pause matters only if there is work.
 func (in Input) hostStateOf(h engine.Host, f engine.Facts) (state engine.HostState, note string) {
 	switch {
 	case !f.Reached():
@@ -122,8 +119,6 @@ func (in Input) changesOf(h engine.Host, f engine.Facts) ([]engine.Change, error
 	return all, nil
 }
 
-// isStaged reports whether the deployment that the host is to boot is staged, and
-// nothing is left to stage.
 func (in Input) isStaged(h engine.Host, f engine.Facts) bool {
 	st := f.Staged()
 	if st == nil {
@@ -142,7 +137,6 @@ func (in Input) isStaged(h engine.Host, f engine.Facts) bool {
 	return false
 }
 
-// summarizeChanges says what differs, drift first.
 func summarizeChanges(changes []engine.Change) string {
 	drift := filterDrift(changes, true)
 	switch len(drift) {

@@ -88,7 +88,6 @@ func (s *surveyResult) markUnavailable(h engine.Host, why engine.ExclusionKind) 
 	}
 }
 
-// findAbsence says why a host cannot be worked on, whatever there is to do.
 func findAbsence(in Input, h engine.Host, f engine.Facts) (engine.ExclusionKind, string) {
 	switch {
 	case !f.Reached():
@@ -103,9 +102,9 @@ func findAbsence(in Input, h engine.Host, f engine.Facts) (engine.ExclusionKind,
 	return engine.Held, f.Hold.String() + f.DescribeClockSkew()
 }
 
-// surveyHost diffs one reached host and files it as matching, work or left out. A
-// host with a left-over hold is work in any case, and where this run does not
-// do that work, the host counts as unavailable.
+// surveyHost compares one reached host and adds it to the matching hosts, the work or
+// the exclusions. A host with the hold of a dead run always has work; if this run does
+// not do it, the host counts as unavailable.
 func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Facts) {
 	target := in.newTarget(x, h, f)
 	d, err := in.compareHost(target)
@@ -164,9 +163,8 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 	}
 }
 
-// describeStrayEtcd returns why a host is left out that is to be disrupted and runs etcd
-// of which the inventory knows nothing: nobody could be asked whether it may go.
-// It returns "" for every other host.
+// describeStrayEtcd returns why a host must not be disrupted that runs etcd in no known
+// cluster: nobody can check its quorum. It returns "" for other hosts.
 func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string {
 	if len(f.Etcd) == 0 || h.Cluster != "" || h.IgnoreEtcd || !hp.Disruptive() {
 		return ""
@@ -175,7 +173,6 @@ func describeStrayEtcd(h engine.Host, f engine.Facts, hp engine.HostPlan) string
 		strings.Join(f.Etcd, ", "))
 }
 
-// findExclusion says why nothing is done about a host with work, or "".
 func (in Input) findExclusion(x index, h engine.Host, f engine.Facts, err error, rejected bool) (engine.ExclusionKind, string) {
 	failed, again := in.Failed[h.Name]
 	left := x.approvedExclusions[h.Name]
@@ -198,7 +195,6 @@ func (in Input) findExclusion(x index, h engine.Host, f engine.Facts, err error,
 	return "", ""
 }
 
-// isRejected reports whether the host has to run an OS from which it was rolled back.
 func (in Input) isRejected(h engine.Host, f engine.Facts) bool {
 	os, booted := in.Desired[h.Name].OS, f.Booted()
 	if os == nil || in.RetryRejected || booted != nil && booted.Digest == os.Digest() {
@@ -207,9 +203,8 @@ func (in Input) isRejected(h engine.Host, f engine.Facts) bool {
 	return slices.Contains(f.Rejected, os.Digest())
 }
 
-// passesAsCanary reports whether a host without changes is a canary that has gone. One
-// on which a play skips tasks says nothing about them, unless the run has done
-// others there.
+// passesAsCanary reports whether a matching host counts as a passed canary. A play that
+// skips tasks on the host proves nothing, unless this run did the others.
 func (in Input) passesAsCanary(h engine.Host) bool {
 	if _, done := in.Done[h.Name]; done || in.Play == nil {
 		return true
@@ -217,9 +212,8 @@ func (in Input) passesAsCanary(h engine.Host) bool {
 	return !slices.ContainsFunc(in.Play.Tasks, func(t engine.Task) bool { return t.Skip[h.Name] })
 }
 
-// updatedAt is when the host was brought to its desired state, by the bastion's
-// clock, as far as this run or the host knows. What the host says is yet to come
-// was before this run.
+// updatedAt returns when the host reached its desired state, by the bastion's clock. A
+// time in the host's future counts as the start of this run.
 func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	if at, ok := in.Done[h.Name]; ok || f.Updated.IsZero() {
 		return at
@@ -230,8 +224,6 @@ func (in Input) updatedAt(h engine.Host, f engine.Facts) time.Time {
 	return in.Now.Add(f.Updated.Sub(f.Clock))
 }
 
-// adoptableRun names the run whose hold this run finds and takes over: a dead
-// one's, an expired one's, or its own from a host that failed before.
 func adoptableRun(f engine.Facts, self engine.HoldOwner, dead []string) string {
 	switch f.HoldRelation(self, dead) {
 	case engine.AdoptHold, engine.ExpiredHold, engine.OwnHold:

@@ -6,16 +6,14 @@ import (
 	"holdfast/engine"
 )
 
-// findUnfinishedHosts lists the hosts that an earlier roll-out has not reached, where
-// the work would begin another: a site on which two roll-outs are half done
-// runs versions that nobody has tried together. The hosts themselves keep what
-// the last roll-out was to bring, so that any bastion can tell. A host about
-// which nothing is known has been reached if a run of this bastion has seen its
-// pool complete. Pools that are to have no OS any more are not asked.
+// findUnfinishedHosts lists the hosts that an earlier roll-out has not reached, if the
+// work would begin another one: nobody has tested a site with two unfinished roll-outs.
+// The hosts themselves keep the targets of the last roll-out, so that every bastion
+// knows them. An unknown host counts as reached if a run of this bastion has seen its
+// pool complete. Pools without an OS do not count.
 //
-// What the operator has approved is not asked again: a host that the run loses
-// within its budget, or finds again, is no reason to leave the others where
-// they are. What somebody else has begun since is.
+// The check ends with the approval: a host that the run loses or finds again does not
+// stop the others. A roll-out that somebody else has begun since does.
 func findUnfinishedHosts(in Input, x index, s surveyResult) []engine.UnfinishedHost {
 	last := x.last
 	if last == nil || in.OverIncomplete || in.Approved != nil && !last.After(in.Approved.LastRollout, in.Run) || !startsOtherRollout(in, s, *last) {
@@ -30,7 +28,6 @@ func findUnfinishedHosts(in Input, x index, s surveyResult) []engine.UnfinishedH
 	return out
 }
 
-// isBehind reports whether a roll-out has not reached a host, or is not known to.
 func (in Input) isBehind(x index, h engine.Host, roll engine.Rollout) (late engine.UnfinishedHost, ok bool) {
 	target, f := roll.Targets[h.Pool], in.Facts[h.Name]
 	b := f.Booted()
@@ -45,14 +42,12 @@ func (in Input) isBehind(x index, h engine.Host, roll engine.Rollout) (late engi
 	return engine.UnfinishedHost{}, false
 }
 
-// isAbandoned reports whether an OS failed on a host, which was rolled back, and the
-// inventory no longer asks a pool for it: nobody wants that roll-out finished.
+// isAbandoned reports whether an OS failed on a host and the inventory no longer asks
+// the pool for it, so that nobody wants that roll-out finished.
 func (x index) isAbandoned(pool, digest string) bool {
 	return x.rejected[digest] != "" && x.targets[pool] != digest
 }
 
-// describeEndedRollouts says which part of the last roll-out is over, although hosts do
-// not run what it was to bring.
 func (in Input) describeEndedRollouts(x index) (said []string) {
 	if x.last == nil || in.Play != nil {
 		return nil
@@ -69,7 +64,6 @@ func (in Input) describeEndedRollouts(x index) (said []string) {
 	return said
 }
 
-// lastRollout is the newest that any host has seen.
 func lastRollout(in Input) *engine.Rollout {
 	var last *engine.Rollout
 	for _, h := range in.Inventory.Hosts {
@@ -80,7 +74,6 @@ func lastRollout(in Input) *engine.Rollout {
 	return last
 }
 
-// startsOtherRollout reports whether the work brings a pool another OS than that roll-out.
 func startsOtherRollout(in Input, s surveyResult, last engine.Rollout) bool {
 	for _, hp := range s.work {
 		target := last.Targets[hp.Pool]

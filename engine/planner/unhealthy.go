@@ -7,7 +7,6 @@ import (
 	"holdfast/engine"
 )
 
-// warnOfRepairs warns of hosts that are disrupted although their member is down.
 func (in Input) warnOfRepairs(work []engine.HostPlan) (warnings []string) {
 	for _, hp := range work {
 		facts := in.Clusters[hp.Cluster]
@@ -18,7 +17,6 @@ func (in Input) warnOfRepairs(work []engine.HostPlan) (warnings []string) {
 	return warnings
 }
 
-// describeMargin says how many more voters a cluster can lose.
 func describeMargin(c engine.ClusterFacts) string {
 	switch n := c.Margin(); {
 	case n < 0:
@@ -32,9 +30,8 @@ func describeMargin(c engine.ClusterFacts) string {
 	}
 }
 
-// unhealthyClusters returns the observed clusters of the selected hosts with which something
-// is wrong. A hold accounts for a member that is down: its host is not free,
-// and is counted as that.
+// unhealthyClusters returns the unhealthy clusters of the selected hosts. A hold
+// explains why a member is down.
 func (in Input) unhealthyClusters() []engine.UnhealthyCluster {
 	held := func(host string) bool { return in.Facts[host].Held() }
 	var out []engine.UnhealthyCluster

@@ -44,7 +44,6 @@ func FoldNames(names []string) []string {
 	return out
 }
 
-// cutNumber splits a name around the last number before its first dot.
 func cutNumber(name string) (prefix, digits, suffix string) {
 	head, _, _ := strings.Cut(name, ".")
 	end := strings.LastIndexAny(head, "0123456789") + 1
@@ -55,7 +54,6 @@ func cutNumber(name string) (prefix, digits, suffix string) {
 	return name[:start], name[start:end], name[end:]
 }
 
-// foldNumbers writes sorted numbers as ranges.
 func foldNumbers(numbers []int, width int) string {
 	var parts []string
 	for i := 0; i < len(numbers); {

@@ -15,8 +15,8 @@ func MarkColumns(number int, line string, column, width int) string {
 	return fmt.Sprintf("%s | %s\n%s | %s%s", head, Printable(line), strings.Repeat(" ", len(head)), indentLike(line, column-1), strings.Repeat("^", width))
 }
 
-// excerptAround is the part of a very long line that is around a column, and where
-// that column is in it.
+// excerptAround cuts a very long line around a column, and returns the column in the
+// rest.
 func excerptAround(line string, column int) (string, int) {
 	const long, before = 200, 80
 	runes := []rune(line)
@@ -34,7 +34,6 @@ func excerptAround(line string, column int) (string, int) {
 	return shown, column
 }
 
-// indentLike is white space as wide as the first n columns of a line.
 func indentLike(line string, n int) string {
 	var b strings.Builder
 	for i, r := range []rune(line) {

@@ -13,8 +13,6 @@ func Nearest(name string, words []string) string {
 	return best
 }
 
-// editDistance counts the bytes to insert, delete or replace to make a text of
-// another.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

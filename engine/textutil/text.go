@@ -37,8 +37,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// isUnprintable reports whether r may not reach a terminal as it is. U+FFFD is among them because invalid bytes decode to it and have
-// to be replaced.
+// isUnprintable reports whether a terminal must not receive r. It includes U+FFFD,
+// because invalid bytes decode to it and have to be replaced.
 func isUnprintable(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == utf8.RuneError)
 }
