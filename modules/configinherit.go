@@ -86,8 +86,6 @@ func (x *configDiff) wroteWhole(path, digest string) bool {
 	})
 }
 
-// firstBase returns the digest of the contents before holdfast first appended
-// to the file, or "".
 func (x *configDiff) firstBase(path string) string {
 	for _, f := range x.appendedFiles(path) {
 		if f.Base != "" {
@@ -167,8 +165,6 @@ func findText(n engine.PathFacts, text []byte) (span, bool) {
 	return span{from, len(n.Contents)}, bytes.HasSuffix(n.Contents, text) && !bytes.HasSuffix(n.Base, []byte("\n"))
 }
 
-// resolvedConfig returns the desired configuration with the digests that
-// appended files will have on this host. The next plan compares with them.
 func (x *configDiff) resolvedConfig() engine.Config {
 	c := x.desired
 	c.Files = x.want.Files

@@ -106,8 +106,6 @@ func (it *listedEdit) fillDefaults() {
 	it.owner = it.user + ":" + it.group
 }
 
-// assignSources sets the uploaded file of each edit. It adds a copy if another
-// path has the same contents with another owner or mode.
 func (l *listing) assignSources() {
 	taken := map[string]string{} // by digest and name
 	count := map[string]int{}
@@ -211,8 +209,6 @@ func (it listedEdit) shellCall(n int, files map[string]bool) string {
 	return strings.Join(words, " ") + "\n\"$1\"\n"
 }
 
-// directoryInode returns the inode of a directory, which shows whether another
-// directory has replaced it.
 func directoryInode(n engine.PathFacts) string {
 	if n.Type != engine.PathDirectory {
 		return ""

@@ -14,7 +14,7 @@ import (
 )
 
 // modelHost is a host in memory that carries out writes by the rules in
-// edit.go.
+// configedits.go.
 type modelHost struct {
 	nodes   map[string]engine.PathFacts
 	saved   map[string]engine.PathFacts

@@ -30,8 +30,6 @@ type desiredEntry struct {
 	write   func() []byte // returns the contents; nil: they are in Desired.Contents
 }
 
-// entriesOf returns the paths that a compact configuration asks for, sorted, so
-// that directories come before their contents.
 func entriesOf(c engine.Config) []desiredEntry {
 	var list []desiredEntry
 	for _, d := range c.Directories {

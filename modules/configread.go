@@ -76,8 +76,6 @@ func (l *probeReader) splitSections(text string) error {
 	return nil
 }
 
-// readRecord reads the record, and checks that the script has probed all
-// resources of the configurations.
 func (l *probeReader) readRecord(c engine.Config) error {
 	list := probeSubjects(c)
 	configs := []engine.Config{c}

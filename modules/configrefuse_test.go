@@ -188,7 +188,7 @@ func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
 	}
 }
 
-// addTool adds a program before those of the host in PATH.
+// addTool adds a program in front of the host tools in PATH.
 func (b *writeBox) addTool(name, text string) {
 	b.t.Helper()
 	b.put("/bin/"+name, "#!/bin/sh\n"+text, 0o755)

@@ -124,8 +124,6 @@ func (w wantedArgs) movedArgs(now []string) []string {
 	return list
 }
 
-// commonElements returns the elements of list that other has, too. Each counts
-// as often as it occurs in both.
 func commonElements(list, other []string) []string {
 	other = slices.Clone(other)
 	var both []string

@@ -91,7 +91,6 @@ func isName(text string) bool {
 	return text != "" && len(text) <= maxName && textutil.Printable(text) == text && !strings.ContainsAny(text, "\n\t")
 }
 
-// readTime parses a time that JSON can represent.
 func readTime(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 9999 {

@@ -142,8 +142,6 @@ func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.St
 	return steps
 }
 
-// newUpdate returns the update for some of the changes: drift may have been
-// left out.
 func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpdate {
 	u := osUpdate{os: *d.OS, again: true}
 	for _, c := range changes {

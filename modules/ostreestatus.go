@@ -140,8 +140,6 @@ func isHexadecimal(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// statusJSON parses "ostree admin status --json". It takes missing origins from
-// the deployments of the text.
 func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment, bool) {
 	var status struct {
 		Deployments []struct {

@@ -176,9 +176,9 @@ func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
 	})
 }
 
-// If ostree cannot change the order of deployments, the previous one is
-// deployed again, with its own kernel arguments, not with those of the failed
-// one.
+// If ostree cannot change the order of deployments, it deploys the previous one
+// again. That one keeps its own kernel arguments, and does not get the
+// arguments of the failed one.
 func TestAnOldOSTreeGoesBackWithTheArgumentsOfBefore(t *testing.T) {
 	b := newBox(t)
 	b.write("ostree-version", "2022.7")

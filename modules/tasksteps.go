@@ -64,8 +64,6 @@ func etcdCheckSteps(t engine.Target) []engine.Step {
 	}
 }
 
-// taskSteps returns the steps of a task, with the name of the task. It omits
-// the steps of a reboot.
 func (p placedTask) taskSteps(t engine.Target) []engine.Step {
 	switch {
 	case p.Command != nil && p.Command.Bastion:

@@ -11,8 +11,6 @@ import (
 
 const absent = "absent"
 
-// describeChange returns both sides of a change as text. It shows contents as
-// digests, and keys as a number.
 func (x *configDiff) describeChange(c rules.Change) (before, after string) {
 	s := subject{c.Domain, c.Name}
 	switch c.Domain {

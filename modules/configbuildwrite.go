@@ -80,8 +80,6 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Record) {
 	return before, engine.Record{Schema: engine.RecordSchema, Config: x.resolvedConfig(), Existed: before.Existed, Accounts: x.originsAfter()}
 }
 
-// remainingOwned returns the owned paths, except for those whose originals are
-// restored: the kept originals show these.
 func (x *configDiff) remainingOwned() []string {
 	returning := map[string]bool{}
 	for _, e := range x.leaving {
