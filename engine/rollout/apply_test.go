@@ -40,8 +40,8 @@ func TestApply(t *testing.T) {
 // that takes most of the time of thousands of runs.
 func runSerially(r *rollout.Run) { r.Forks, r.Interval = 1, pollInterval }
 
-// checkSecondRun applies once more: one look at each host and each etcd cluster, and
-// nothing else.
+// checkSecondRun applies once more, and expects one probe of each host and cluster, and nothing
+// else.
 func checkSecondRun(t *testing.T, site *hosttest.Site) {
 	t.Helper()
 	b := site.Bastion("run-again")
@@ -55,7 +55,7 @@ func checkSecondRun(t *testing.T, site *hosttest.Site) {
 	}
 }
 
-// runTranscript tells a run's events, a line each, but for the samples of etcd.
+// runTranscript returns the events of a run, one a line, except samples of etcd.
 func runTranscript(b *hosttest.Bastion) string {
 	var s strings.Builder
 	for _, e := range b.Events() {

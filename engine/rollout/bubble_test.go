@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// endless is longer in virtual time than any run may take.
+// endless is longer than any run in virtual time.
 const endless = 48 * time.Hour
 
 // runInBubble runs f with virtual time and returns its error. A property of rapid must fail outside
@@ -52,7 +52,7 @@ func applyRun(b *hosttest.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
 	return end
 }
 
-// checkEnd compares the end of a run.
+// checkEnd compares exit code and reason of a run.
 func checkEnd(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
 	if end.Exit != exit {
 		return fmt.Errorf("exit %d (%s), not %d", end.Exit, end.Reason, exit)

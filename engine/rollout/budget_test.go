@@ -11,8 +11,8 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// most lets so many hosts of a pool be away.
-func most(n int) func(*engine.Pool) {
+// setMaxUnavailable returns a change of a pool's budget.
+func setMaxUnavailable(n int) func(*engine.Pool) {
 	return func(p *engine.Pool) { p.MaxUnavailable = engine.CountOrPercent{Count: n, Set: true} }
 }
 
@@ -39,7 +39,7 @@ func TestTakenMeanwhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := newSite(workers(5, most(c.limit)))
+				site := newSite(workerFleet(5, setMaxUnavailable(c.limit)))
 				for i := range c.updated {
 					site.Host(fmt.Sprintf("worker-%d", 4-i)).Boot(hosttest.V2)
 				}
@@ -72,7 +72,7 @@ func TestTakenMeanwhile(t *testing.T) {
 func TestBatchSharesLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const batches, others, twice = 4, 30, 2
-		site := newSite(workers(40, most(10)))
+		site := newSite(workerFleet(40, setMaxUnavailable(10)))
 		b := site.Bastion("run-1")
 		b.Latency = func(hosttest.Call) time.Duration { return time.Second }
 		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), checkConverged(site))

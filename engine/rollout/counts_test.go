@@ -55,7 +55,7 @@ func TestCountsAreNotStale(t *testing.T) {
 			t.Errorf("nobody has looked, and the counts are %v", worker(end))
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // nothing was begun, so what was seen is so
+	synctest.Test(t, func(t *testing.T) { // nothing was begun, so the facts are current
 		site := newSite(hosttest.Fleet(0, 3))
 		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Approve = func(context.Context, engine.Plan) error { return rollout.ErrDeclined }
@@ -66,8 +66,8 @@ func TestCountsAreNotStale(t *testing.T) {
 	})
 }
 
-// A site with a sick etcd cluster is not complete, also for a run that was not
-// about any host of that cluster; its own hosts are as they are to be.
+// TestLimitedRunCallsNoSickSiteComplete checks that a site with an unhealthy etcd cluster is not
+// complete, even for a run whose own hosts all match.
 func TestLimitedRunCallsNoSickSiteComplete(t *testing.T) {
 	workers := func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Cluster == "" } }
 	synctest.Test(t, func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// points returns the events and calls of a run without incidents, except samples of etcd. N counts
+// interruptionPoints returns the events and calls of a run without incidents, except samples of etcd. N counts
 // the calls of one kind.
-func (p playFixture) points(t *testing.T) (events []engine.Event, calls []hosttest.Call) {
+func (p playFixture) interruptionPoints(t *testing.T) (events []engine.Event, calls []hosttest.Call) {
 	t.Helper()
 	failOnErrors(t, runInBubble(t, func() error {
 		b := p.site().Bastion("run-1")
@@ -37,7 +37,7 @@ func (p playFixture) points(t *testing.T) (events []engine.Event, calls []hostte
 	return thinOut(events, every), thinOut(calls, every)
 }
 
-// thinOut keeps the first of each so many.
+// thinOut keeps the first of every group of that size.
 func thinOut[T any](list []T, every int) []T {
 	var kept []T
 	for i := 0; i < len(list); i += every {
@@ -46,7 +46,7 @@ func thinOut[T any](list []T, every int) []T {
 	return kept
 }
 
-// doAtEvent lets something happen once the event of that number is journaled.
+// doAtEvent calls do once the event of that number is journaled.
 func doAtEvent(b *hosttest.Bastion, seq int, do func()) {
 	b.Watch = func(e engine.Event) {
 		if e.Seq == seq {
@@ -55,8 +55,8 @@ func doAtEvent(b *hosttest.Bastion, seq int, do func()) {
 	}
 }
 
-// countRepeats counts calls of each kind to each host and cluster: hosts of a batch
-// go side by side, in no certain order.
+// countRepeats counts the calls of each kind to each host and cluster, because the order of the
+// hosts of a batch is random.
 func countRepeats() func(hosttest.Call) int {
 	var mu sync.Mutex
 	seen := map[hosttest.Call]int{}
@@ -69,7 +69,7 @@ func countRepeats() func(hosttest.Call) int {
 	}
 }
 
-// faultAt lets a call of points go wrong.
+// faultAt causes a fault at a call.
 func faultAt(b *hosttest.Bastion, call hosttest.Call, f hosttest.Fault) {
 	nth := countRepeats()
 	b.Fault = func(c hosttest.Call) hosttest.Fault {
@@ -85,7 +85,7 @@ func faultAt(b *hosttest.Bastion, call hosttest.Call, f hosttest.Fault) {
 // later: each event takes one of the pauses, in turn.
 func TestKilled(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
-		events, calls := p.points(t)
+		events, calls := p.interruptionPoints(t)
 		pauses := []time.Duration{0, 30 * time.Second, time.Hour}
 		if p.brief {
 			pauses = pauses[1:2]
@@ -95,11 +95,11 @@ func TestKilled(t *testing.T) {
 				if i%len(pauses) != n && !longtest.On() {
 					continue
 				}
-				p.killed(t, pause, eventLabel(e), func(b *hosttest.Bastion) { doAtEvent(b, e.Seq, b.Kill) })
+				p.checkKilled(t, pause, eventLabel(e), func(b *hosttest.Bastion) { doAtEvent(b, e.Seq, b.Kill) })
 			}
 		}
 		for _, c := range calls {
-			p.killed(t, 0, fmt.Sprintf("after call %+v", c), func(b *hosttest.Bastion) { faultAt(b, c, hosttest.KillAfter) })
+			p.checkKilled(t, 0, fmt.Sprintf("after call %+v", c), func(b *hosttest.Bastion) { faultAt(b, c, hosttest.KillAfter) })
 		}
 	})
 }
@@ -109,7 +109,7 @@ func eventLabel(e engine.Event) string {
 	return fmt.Sprintf("after event %d, %s %s %s", e.Seq, e.Type, e.Host, e.Step)
 }
 
-func (p playFixture) killed(t *testing.T, pause time.Duration, when string, kill func(*hosttest.Bastion)) {
+func (p playFixture) checkKilled(t *testing.T, pause time.Duration, when string, kill func(*hosttest.Bastion)) {
 	t.Helper()
 	err := runInBubble(t, func() error {
 		site := p.site()
@@ -132,7 +132,7 @@ func (p playFixture) killed(t *testing.T, pause time.Duration, when string, kill
 // which cannot know, leaves the hold alone until it has expired.
 func TestKilledElsewhere(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
-		events, _ := p.points(t)
+		events, _ := p.interruptionPoints(t)
 		for _, e := range events {
 			err := runInBubble(t, func() error {
 				site := p.site()
@@ -140,7 +140,7 @@ func TestKilledElsewhere(t *testing.T) {
 				doAtEvent(first, e.Seq, first.Kill)
 				applyRun(first, runSerially)
 				time.Sleep(5 * time.Minute)
-				return p.elsewhere(site)
+				return p.checkOtherBastion(site)
 			})
 			if err != nil {
 				t.Errorf("killed %s: %v", eventLabel(e), err)
@@ -149,7 +149,7 @@ func TestKilledElsewhere(t *testing.T) {
 	})
 }
 
-func (p playFixture) elsewhere(site *hosttest.Site) error {
+func (p playFixture) checkOtherBastion(site *hosttest.Site) error {
 	for _, h := range site.Hosts() {
 		hold := h.Hold()
 		if hold == nil {
@@ -186,7 +186,7 @@ func TestKilledForGood(t *testing.T) {
 		began := time.Now()
 		errs := []error{checkEnd(applyRun(second, successorOf(first)), engine.ExitUnreachable, "worker-0 is unreachable")}
 		for _, h := range site.Hosts()[1:] {
-			errs = append(errs, matching(h))
+			errs = append(errs, checkMatching(h))
 		}
 		if took := time.Since(began); took > 40*time.Minute {
 			errs = append(errs, fmt.Errorf("it took %s", took))
@@ -200,7 +200,7 @@ func TestKilledForGood(t *testing.T) {
 // finishes.
 func TestPowerCut(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
-		events, _ := p.points(t)
+		events, _ := p.interruptionPoints(t)
 		hosts := p.site().Inventory.Hosts
 		for n, h := range hosts {
 			for i, e := range events {
@@ -208,7 +208,7 @@ func TestPowerCut(t *testing.T) {
 				if e.Host != h.Name && (p.brief || !turn) {
 					continue
 				}
-				if err := runInBubble(t, func() error { return p.powerCut(h.Name, e) }); err != nil {
+				if err := runInBubble(t, func() error { return p.checkPowerCut(h.Name, e) }); err != nil {
 					t.Errorf("power of %s cut %s: %v", h.Name, eventLabel(e), err)
 				}
 			}
@@ -216,7 +216,7 @@ func TestPowerCut(t *testing.T) {
 	})
 }
 
-func (p playFixture) powerCut(host string, e engine.Event) error {
+func (p playFixture) checkPowerCut(host string, e engine.Event) error {
 	site := p.site()
 	first, second := site.Bastion("run-1"), site.Bastion("run-2")
 	doAtEvent(first, e.Seq, site.Host(host).Reset)
@@ -228,7 +228,7 @@ func (p playFixture) powerCut(host string, e engine.Event) error {
 	time.Sleep(10 * time.Minute)
 	errs = append(errs, checkEnd(applyRun(second, runSerially, successorOf(first)), engine.ExitOK), checkLaws(site))
 	for _, h := range site.Hosts() {
-		errs = append(errs, matching(h))
+		errs = append(errs, checkMatching(h))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w\nfirst\n%s\nsecond\n%s", err, runTranscript(first), runTranscript(second))

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// beforehand has obstacles that exist before the run begins.
-func beforehand() map[string]failureCase {
+// casesBeforeRun has obstacles that exist before the run begins.
+func casesBeforeRun() map[string]failureCase {
 	return map[string]failureCase{
 		"ill member with work": {
 			breaks: func(s failureWorld) { s.Host("etcd-2").StopEtcd() },
@@ -54,7 +54,7 @@ func beforehand() map[string]failureCase {
 				s.Host("worker-0").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b9", Run: "m-1", Reason: "DIMM swap"})
 			},
 			exit: engine.ExitRefused, words: []string{"worker-0 is held", "DIMM swap", "bob@b9"},
-			hosts:  map[string]hostCheck{"worker-0": allOf(still, isHeldBy("m-1")), "": checkUpdated},
+			hosts:  map[string]hostCheck{"worker-0": allOf(checkNotRebooted, isHeldBy("m-1")), "": checkUpdated},
 			repair: func(s failureWorld) { s.Host("worker-0").SetHold(nil) },
 		},
 		"hold that cannot be read": {
@@ -79,39 +79,39 @@ func beforehand() map[string]failureCase {
 		},
 		"unclear": {
 			inventory: twoAtOnce,
-			breaks:    trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+			breaks:    setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
 			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments", "failure_budget is 0"},
 			hosts:  map[string]hostCheck{"etcd": checkUpdated, "": checkUntouched},
-			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
+			repair: setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
 		},
 		"unclear, within the failure budget": {
 			inventory: func(inv *engine.Inventory) {
 				twoAtOnce(inv)
 				inv.Pools[1].FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 			},
-			breaks: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+			breaks: setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
 			exit:   engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments"},
 			hosts:  map[string]hostCheck{"worker-0": checkUntouched, "": checkUpdated},
-			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
+			repair: setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
 		},
 		"unclear, and best effort": {
 			inventory: twoAtOnce,
-			breaks:    trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+			breaks:    setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
 			change:    func(r *rollout.Run) { r.BestEffort = true },
 			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear"},
 			hosts:  map[string]hostCheck{"worker-0": checkUntouched, "": checkUpdated},
-			repair: trait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
+			repair: setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
 		},
 		"disk full": {
-			breaks: trait("worker-1", func(t *hosttest.Traits) { t.DiskFull = true }),
+			breaks: setTrait("worker-1", func(t *hosttest.Traits) { t.DiskFull = true }),
 			exit:   engine.ExitFailed, words: []string{"worker-1: stage: ", "12 MiB are free"},
 			hosts: map[string]hostCheck{"": checkUntouched},
 		},
 		"staging does nothing": {
-			breaks: trait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = true }),
+			breaks: setTrait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = true }),
 			exit:   engine.ExitFailed, words: []string{"etcd-0: stage: "},
 			hosts:  map[string]hostCheck{"etcd-0": checkUntouched, "etcd": checkUpdated, "worker": checkUntouched},
-			repair: trait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = false }),
+			repair: setTrait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = false }),
 		},
 		"declined": {
 			breaks: func(failureWorld) {},
@@ -134,7 +134,7 @@ func beforehand() map[string]failureCase {
 			hosts: map[string]hostCheck{"": checkUntouched},
 		},
 		"gate before the batch": {
-			inventory: gate(0, "false", engine.BeforeBatch),
+			inventory: addGate(0, "false", engine.BeforeBatch),
 			breaks:    func(failureWorld) {},
 			exit:      engine.ExitFailed, words: []string{"gate g"},
 			hosts: map[string]hostCheck{"": checkUntouched},

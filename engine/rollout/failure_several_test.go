@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// failing lets a command fail on one host.
-func failing(text, host string) func(hosttest.Command) *rollout.Reply {
+// failCommand lets a command fail on one host.
+func failCommand(text, host string) func(hosttest.Command) *rollout.Reply {
 	return func(c hosttest.Command) *rollout.Reply {
 		if c.Text == text && c.Host == host {
 			return &rollout.Reply{Code: 1}
@@ -22,8 +22,7 @@ func failing(text, host string) func(hosttest.Command) *rollout.Reply {
 	}
 }
 
-// bothPools is a fleet of members and workers that go in the same batches, of
-// which some may fail.
+// bothPools returns members and workers in independent pools that tolerate that many failures.
 func bothPools(members, workers, mayFail int) engine.Inventory {
 	inv := hosttest.Fleet(members, workers)
 	for i := range inv.Pools {
@@ -48,11 +47,11 @@ func TestAnUnsafeQuorumIsNotHiddenByATolerableFailure(t *testing.T) {
 			}
 			return 0
 		}
-		b.Command = failing("drain", "worker-0")
+		b.Command = failCommand("drain", "worker-0")
 		site.After(4*time.Minute, func() { site.Host("etcd-2").StopEtcd() })
 		end := applyRun(b)
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "check quorum", "etcd-2 is not healthy"), checkLaws(site))
-		if got := gone(b); !slices.Equal(got, []string{"worker-1"}) {
+		if got := rebootedHosts(b); !slices.Equal(got, []string{"worker-1"}) {
 			t.Errorf("%v went", got)
 		}
 	})
@@ -64,7 +63,7 @@ func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(bothPools(0, 5, 2))
 		b := site.Bastion("run-1")
-		b.Command = failing("drain", "worker-0")
+		b.Command = failCommand("drain", "worker-0")
 		b.Watch = func(e engine.Event) {
 			if e.Type == engine.BatchStarted {
 				site.Host("worker-1").SetHold(&engine.Hold{Kind: engine.MaintenanceHold, Run: "m", Holder: "bob@other", Reason: "disk"})
@@ -72,7 +71,7 @@ func TestAForeignHoldIsNotHiddenByATolerableFailure(t *testing.T) {
 		}
 		end := applyRun(b)
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-1: ", "bob@other", "worker-0 has failed"), checkLaws(site))
-		if got := gone(b); len(got) > 0 {
+		if got := rebootedHosts(b); len(got) > 0 {
 			t.Errorf("%v went", got)
 		}
 	})
@@ -100,8 +99,8 @@ func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
 	})
 }
 
-// The gates after a batch are not about hosts that have failed, and may, nor
-// about one that is still to be rebooted; those of a pool are asked even so.
+// TestGatesAfterABatchLeaveOutWhatFailed checks that gates about hosts skip tolerated failures and
+// hosts that wait for a reboot; gates about pools are asked anyway.
 func TestGatesAfterABatchLeaveOutWhatFailed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		breaks func(*hosttest.Host)
@@ -160,8 +159,8 @@ func TestOnlyTheCanaryOfABatchMayNotFail(t *testing.T) {
 				site.Host(host).Change(func(t *hosttest.Traits) { t.Stubborn = true })
 				b := site.Bastion("run-1")
 				failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, host), checkLaws(site))
-				if slices.Contains(gone(b), "worker-1") != goOn {
-					t.Errorf("%v went", gone(b))
+				if slices.Contains(rebootedHosts(b), "worker-1") != goOn {
+					t.Errorf("%v went", rebootedHosts(b))
 				}
 			})
 		})

@@ -11,14 +11,14 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// failureWorld is a site and the first run on it.
+// failureWorld is a site and its first run.
 type failureWorld struct {
 	*hosttest.Site
 	run *hosttest.Bastion
 }
 
-// when lets something happen once, at the start of a step of a host.
-func (s failureWorld) when(host, step string, do func()) {
+// doAtStep calls do once, at the start of a step of a host.
+func (s failureWorld) doAtStep(host, step string, do func()) {
 	s.run.Watch = func(e engine.Event) {
 		if e.Type == engine.StepStarted && e.Host == host && e.Step == step && do != nil {
 			happens := do
@@ -28,8 +28,8 @@ func (s failureWorld) when(host, step string, do func()) {
 	}
 }
 
-// refuse lets a command of the bastion fail after it has done its work.
-func (s failureWorld) refuse(text string) {
+// failCommand lets a command of the bastion fail after it has done its work.
+func (s failureWorld) failCommand(text string) {
 	s.run.Command = func(c hosttest.Command) *rollout.Reply {
 		if c.Text == text {
 			return &rollout.Reply{Code: 1, Stderr: text + " does not work\n"}
@@ -45,7 +45,7 @@ func isHeldBy(run string, words ...string) hostCheck {
 	return func(h *hosttest.Host) error { return checkHeldFor(h, run, words...) }
 }
 
-// allOf demands several things.
+// allOf combines several checks.
 func allOf(demands ...hostCheck) hostCheck {
 	return func(h *hosttest.Host) error {
 		var errs []error
@@ -56,31 +56,30 @@ func allOf(demands ...hostCheck) hostCheck {
 	}
 }
 
-// still: the host runs the old OS and was not ordered to reboot.
-func still(h *hosttest.Host) error {
+// checkNotRebooted checks that the host runs the old OS and was not ordered to reboot.
+func checkNotRebooted(h *hosttest.Host) error {
 	if st := h.State(); st.Booted != hosttest.V1 || len(st.Reboots) > 0 {
 		return fmt.Errorf("%s was touched: %+v", h.Name, st)
 	}
 	return nil
 }
 
-func drained(h *hosttest.Host) error {
+func checkDrained(h *hosttest.Host) error {
 	if !h.State().Drained {
 		return fmt.Errorf("%s is not drained", h.Name)
 	}
 	return nil
 }
 
-// matching checks that the host has its desired state, is healthy and is not held.
-func matching(h *hosttest.Host) error {
+// checkMatching checks that the host has its desired state, is healthy and is not held.
+func checkMatching(h *hosttest.Host) error {
 	if st := h.State(); !st.Matches || !st.Well {
 		return fmt.Errorf("%s does not match: %+v", h.Name, st)
 	}
 	return checkFree(h)
 }
 
-// failureCase is one thing that goes wrong in a run of three members and three
-// workers.
+// failureCase is one failure in a run of three members and three workers.
 type failureCase struct {
 	inventory func(*engine.Inventory)
 	breaks    func(failureWorld)
@@ -92,7 +91,7 @@ type failureCase struct {
 	again     engine.ExitCode
 }
 
-func (c failureCase) run(t *testing.T) {
+func (c failureCase) runCase(t *testing.T) {
 	inv := hosttest.Fleet(3, 3)
 	if c.inventory != nil {
 		c.inventory(&inv)
@@ -130,7 +129,7 @@ func (c failureCase) run(t *testing.T) {
 	errs = []error{checkEnd(applyRun(next, successorOf(s.run)), c.again), checkLaws(s.Site)}
 	for _, h := range s.Hosts() {
 		if c.again == engine.ExitOK {
-			errs = append(errs, matching(h))
+			errs = append(errs, checkMatching(h))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -143,16 +142,16 @@ func (c failureCase) run(t *testing.T) {
 func TestFailures(t *testing.T) {
 	for name, c := range failureCases() {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, c.run)
+			synctest.Test(t, c.runCase)
 		})
 	}
 }
 
-func trait(host string, f func(*hosttest.Traits)) func(failureWorld) {
+func setTrait(host string, f func(*hosttest.Traits)) func(failureWorld) {
 	return func(s failureWorld) { s.Host(host).Change(f) }
 }
 
-func gate(pool int, command string, when engine.GateWhen) func(*engine.Inventory) {
+func addGate(pool int, command string, when engine.GateWhen) func(*engine.Inventory) {
 	return func(inv *engine.Inventory) {
 		inv.Pools[pool].Gates = []engine.Gate{{Name: "g", Command: command, When: []engine.GateWhen{when}}}
 	}
@@ -166,7 +165,7 @@ func byBob() *engine.Hold {
 
 func failureCases() map[string]failureCase {
 	cases := map[string]failureCase{}
-	for _, more := range []map[string]failureCase{beforehand(), whileRebooting(), onTheWay(), interference()} {
+	for _, more := range []map[string]failureCase{casesBeforeRun(), casesWhileRebooting(), casesDuringRun(), casesOfInterference()} {
 		for name, c := range more {
 			cases[name] = c
 		}

@@ -68,8 +68,8 @@ func gateStep(g engine.Gate) engine.Step {
 	return engine.Step{Name: "gate g", Do: engine.Op{Gate: &g}, Timeout: cmp.Or(g.Timeout, engine.Duration(time.Minute))}
 }
 
-// told are the messages of the events.
-func (s *gateWorld) told() []string {
+// progressMessages returns the messages of the progress events.
+func (s *gateWorld) progressMessages() []string {
 	var messages []string
 	for _, e := range s.b.Events() {
 		if e.Took == 0 { // else it only says that the step goes on
@@ -110,8 +110,8 @@ func promGate(query string) engine.Gate {
 	return engine.Gate{PromQL: &engine.PromQLGate{URL: "http://prom:9090", Query: query}}
 }
 
-// result is the answer of a Prometheus.
-func result(kind, result string) reply {
+// promResult returns an answer of Prometheus.
+func promResult(kind, result string) reply {
 	return reply{200, fmt.Sprintf(`{"status":"success","data":{"resultType":%q,"result":%s}}`, kind, result)}
 }
 
@@ -143,45 +143,45 @@ func TestGateAnswers(t *testing.T) {
 		"match":           {matching, reply{200, `{"ok":  true}`}, ""},
 		"no match":        {matching, reply{200, `{"ok": false}`}, `HTTP 200 from http://app:8080/healthz, and the body does not match "\"ok\": *true": {"ok": false}`},
 		"match of 500":    {matching, reply{500, `{"ok": true}`}, `HTTP 500 from http://app:8080/healthz: {"ok": true}`},
-		"a sample":        {query, result("vector", aSample), ""},
-		"no sample":       {query, result("vector", "[]"), "http://prom:9090 has no sample for the query: what it compares does not hold, or there is none of it"},
-		"scalar":          {query, result("scalar", `[1435781451.781,"0.5"]`), ""},
-		"scalar, endless": {query, result("scalar", `[1435781451.781,"-Inf"]`), ""},
-		"scalar 0":        {query, result("scalar", `[1435781451.781,"0"]`), "http://prom:9090 gives 0 for the query"},
-		"scalar NaN":      {query, result("scalar", `[1435781451.781,"NaN"]`), "http://prom:9090 gives NaN for the query, as scalar(…) does unless there is just one series"},
+		"a sample":        {query, promResult("vector", aSample), ""},
+		"no sample":       {query, promResult("vector", "[]"), "http://prom:9090 has no sample for the query: what it compares does not hold, or there is none of it"},
+		"scalar":          {query, promResult("scalar", `[1435781451.781,"0.5"]`), ""},
+		"scalar, endless": {query, promResult("scalar", `[1435781451.781,"-Inf"]`), ""},
+		"scalar 0":        {query, promResult("scalar", `[1435781451.781,"0"]`), "http://prom:9090 gives 0 for the query"},
+		"scalar NaN":      {query, promResult("scalar", `[1435781451.781,"NaN"]`), "http://prom:9090 gives NaN for the query, as scalar(…) does unless there is just one series"},
 		"busy":            {query, reply{503, `{"status":"error","errorType":"timeout","error":"query timed out"}`}, "http://prom:9090 refuses the query: timeout: query timed out"},
 		"no Prometheus":   {query, reply{404, "404 page not found\n"}, "http://prom:9090 has no /api/v1/query (HTTP 404); if Prometheus is below a path there, url has to say so: 404 page not found"},
 		"garbage":         {query, reply{200, "welcome"}, "http://prom:9090 does not answer as Prometheus does: welcome"},
 		"other JSON":      {query, reply{200, `{"ok":true}`}, `http://prom:9090 does not answer as Prometheus does: {"ok":true}`},
 		"cut off":         {query, reply{200, `{"status":"success","data":{"resultType":"vector","result":[{"metric"`}, "http://prom:9090 gives an answer that is too long or broken; a query of many samples is better counted: count(…) > 0: unexpected end of JSON input"},
-		"odd vector":      {query, result("vector", `[1]`), "http://prom:9090 does not answer as Prometheus does: json: cannot unmarshal number into Go value of type map[string]json.RawMessage"},
-		"odd scalar":      {query, result("scalar", `["0.5"]`), "http://prom:9090 does not answer as Prometheus does: a value is not a time and a number"},
-		"odd sample":      {query, result("vector", `[{"metric":{},"value":["1"]}]`), "http://prom:9090 does not answer as Prometheus does: a value is not a time and a number"},
-		"histogram":       {query, result("vector", `[{"metric":{},"histogram":[1435781451.781,{"count":"0","sum":"0"}]}]`), ""},
-		"NaN and another": {query, result("vector", `[{"metric":{"a":"1"},"value":[1,"NaN"]},{"metric":{},"value":[1,"0"]}]`), ""},
+		"odd vector":      {query, promResult("vector", `[1]`), "http://prom:9090 does not answer as Prometheus does: json: cannot unmarshal number into Go value of type map[string]json.RawMessage"},
+		"odd scalar":      {query, promResult("scalar", `["0.5"]`), "http://prom:9090 does not answer as Prometheus does: a value is not a time and a number"},
+		"odd sample":      {query, promResult("vector", `[{"metric":{},"value":["1"]}]`), "http://prom:9090 does not answer as Prometheus does: a value is not a time and a number"},
+		"histogram":       {query, promResult("vector", `[{"metric":{},"histogram":[1435781451.781,{"count":"0","sum":"0"}]}]`), ""},
+		"NaN and another": {query, promResult("vector", `[{"metric":{"a":"1"},"value":[1,"NaN"]},{"metric":{},"value":[1,"0"]}]`), ""},
 		"odd names":       {query, reply{200, `{"status":"success","data":{"resultType":"vector","result":` + aSample + `},"warnings":["PromQL info: metric might not be a counter, name does not end in _total/_sum/_count/_bucket: \"up\" (1:6)"],"infos":["x"]}`}, ""},
 		"partial, Thanos": {query, reply{200, `{"status":"success","data":{"resultType":"vector","result":` + aSample + `},"warnings":["PromQL info: x","fetch series for {r=\"b\"} store-1:10901: Unavailable"]}`}, `http://prom:9090 has only a part of the data for the query: fetch series for {r="b"} store-1:10901: Unavailable`},
 		"whole, Victoria": {query, reply{200, `{"status":"success","isPartial":false,"data":{"resultType":"vector","result":` + aSample + `}}`}, ""},
 		"part, Victoria":  {query, reply{200, `{"status":"success","isPartial":true,"data":{"resultType":"vector","result":` + aSample + `}}`}, "http://prom:9090 has only a part of the data for the query: isPartial"},
 		"login":           {query, reply{200, "<!doctype html><title>Sign in</title>"}, "http://prom:9090 does not answer as Prometheus does, but with a web page, such as a login"},
 		"403":             {ready, reply{403, "no\n"}, "HTTP 403 from http://app:8080/healthz, and gates send no password; a command can, such as curl --netrc-file: no"},
-		"new type":        {query, result("tensor", `[]`), `http://prom:9090 does not answer as Prometheus does: a result of the type "tensor"`},
-		"proxy's success": {query, reply{502, result("vector", aSample).text}, "HTTP 502 from http://prom:9090: " + result("vector", aSample).text},
+		"new type":        {query, promResult("tensor", `[]`), `http://prom:9090 does not answer as Prometheus does: a result of the type "tensor"`},
+		"proxy's success": {query, reply{502, promResult("vector", aSample).text}, "HTTP 502 from http://prom:9090: " + promResult("vector", aSample).text},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newGateWorld(hosttest.Fleet(0, 1), c.reply)
 				f := s.askGate(t.Context(), c.gate)
 				if c.bad == "" {
-					if took := time.Since(s.began); f != nil || took > 0 || len(s.told()) > 0 {
-						t.Fatalf("failure %v after %s, told %q", f, took, s.told())
+					if took := time.Since(s.began); f != nil || took > 0 || len(s.progressMessages()) > 0 {
+						t.Fatalf("failure %v after %s, told %q", f, took, s.progressMessages())
 					}
 					return
 				}
 				if f == nil || f.Cause != "not done within 1m0s: "+c.bad || f.Command == "" {
 					t.Fatalf("got %+v", f)
 				}
-				if told := s.told(); len(told) != 1 || told[0] != c.bad {
+				if told := s.progressMessages(); len(told) != 1 || told[0] != c.bad {
 					t.Fatalf("told %q", told)
 				}
 			})
@@ -192,8 +192,8 @@ func TestGateAnswers(t *testing.T) {
 // TestGateHopeless: a query that can never be answered well is not asked again.
 func TestGateHopeless(t *testing.T) {
 	for words, reply := range map[string]reply{
-		"write one that gives an instant vector or a scalar":                         result("matrix", "[]"),
-		"the query gives a text; write one":                                          result("string", `[1,"x"]`),
+		"write one that gives an instant vector or a scalar":                         promResult("matrix", "[]"),
+		"the query gives a text; write one":                                          promResult("string", `[1,"x"]`),
 		`bad_data: invalid parameter "query": 1:4: parse error: unexpected end of i`: {400, `{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": 1:4: parse error: unexpected end of input"}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestGateCounts(t *testing.T) {
 				if took := time.Since(s.began); took != c.took {
 					t.Errorf("it took %s, not %s", took, c.took)
 				}
-				if told := s.told(); !slices.Equal(told, c.told) {
+				if told := s.progressMessages(); !slices.Equal(told, c.told) {
 					t.Errorf("told %q, not %q", told, c.told)
 				}
 				if c.cause == "" && f == nil {
@@ -368,8 +368,8 @@ func TestGateOfBatch(t *testing.T) {
 			if s.asked[asked] != 3 {
 				t.Errorf("%s was asked %d times of %v", h, s.asked[asked], s.asked)
 			}
-			if !slices.Contains(s.told(), h+": exit status 1: no") {
-				t.Errorf("told %q", s.told())
+			if !slices.Contains(s.progressMessages(), h+": exit status 1: no") {
+				t.Errorf("told %q", s.progressMessages())
 			}
 		}
 		if len(s.asked) != 3 {
@@ -418,9 +418,9 @@ func TestGateOfBatchAtOnce(t *testing.T) {
 		s := newGateWorld(hosttest.Fleet(0, 3))
 		s.b.Answer = func(url string) (int, string) {
 			if strings.Contains(url, "worker-1") && time.Since(s.began) > 8*time.Second {
-				return 200, result("matrix", "[]").text
+				return 200, promResult("matrix", "[]").text
 			}
-			return 200, result("vector", "[]").text
+			return 200, promResult("vector", "[]").text
 		}
 		f := s.run.AskBatchGate(t.Context(), []string{"worker-0", "worker-1", "worker-2"}, engine.HostPlan{}, gateStep(promGate(`up{host="{host}"}`)))
 		if f == nil || !strings.HasPrefix(f.Cause, "worker-1: the query gives a range") || strings.Contains(f.Cause, "not well") || time.Since(s.began) != 10*time.Second {
@@ -532,9 +532,9 @@ func TestGateUntrusted(t *testing.T) {
 				s := newGateWorld(hosttest.Fleet(0, 1), r)
 				f := s.askGate(t.Context(), g)
 				if f == nil {
-					return // a web server may say what it likes with a 200
+					return // with a 200, any body is good
 				}
-				for _, text := range append(s.told(), f.Cause, f.Command, f.Stderr) {
+				for _, text := range append(s.progressMessages(), f.Cause, f.Command, f.Stderr) {
 					if text != textutil.Printable(text) || strings.Contains(text, "s3cret") || len(text) > 5000 {
 						t.Errorf("%s: %.300q", name, text)
 					}
@@ -570,7 +570,7 @@ func TestGateNoAnswer(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newGateWorld(hosttest.Fleet(0, 1), result("vector", aSample))
+			s := newGateWorld(hosttest.Fleet(0, 1), promResult("vector", aSample))
 			s.run.Web = webFunc(func(ctx context.Context, url string) (int, []byte, error) {
 				if time.Since(s.began) < 20*time.Second {
 					return 0, nil, c.err
@@ -578,8 +578,8 @@ func TestGateNoAnswer(t *testing.T) {
 				return s.b.Get(ctx, url)
 			})
 			f := s.askGate(t.Context(), c.gate)
-			if f != nil || time.Since(s.began) != 20*time.Second || !slices.Equal(s.told(), []string{c.want}) {
-				t.Errorf("%s: %+v after %s, told %q", name, f, time.Since(s.began), s.told())
+			if f != nil || time.Since(s.began) != 20*time.Second || !slices.Equal(s.progressMessages(), []string{c.want}) {
+				t.Errorf("%s: %+v after %s, told %q", name, f, time.Since(s.began), s.progressMessages())
 			}
 		})
 	}
@@ -605,7 +605,7 @@ func TestGateInRun(t *testing.T) {
 			if url == "http://worker-1/" {
 				return 500, "not now"
 			}
-			return 200, result("vector", aSample).text
+			return 200, promResult("vector", aSample).text
 		}
 		end := applyRun(b)
 		if err := errors.Join(checkEnd(end, engine.ExitFailed, "worker-1: gate web: not done within 5m0s: HTTP 500 from http://worker-1/: not now"),

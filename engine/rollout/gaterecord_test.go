@@ -86,7 +86,7 @@ func TestGateRecorded(t *testing.T) {
 			}
 			t.Run(f.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newGateWorld(hosttest.Fleet(0, 1), recorded(t, string(f.Data)))
+					s := newGateWorld(hosttest.Fleet(0, 1), readRecorded(t, string(f.Data)))
 					failure := s.askGate(t.Context(), promGate("up == 1"))
 					took := time.Since(s.began)
 					cause := want.bad
@@ -105,8 +105,8 @@ func TestGateRecorded(t *testing.T) {
 	}
 }
 
-// recorded reads a recorded answer, which follows its question.
-func recorded(t *testing.T, text string) reply {
+// readRecorded reads a recorded answer, which follows its question.
+func readRecorded(t *testing.T, text string) reply {
 	t.Helper()
 	_, answer, _ := strings.Cut(text, "\n\n")
 	head, body, _ := strings.Cut(answer, "\n\n")

@@ -25,7 +25,7 @@ type history struct {
 	says    bool                // the inventory says these, too
 	uploads map[string]time.Duration
 
-	tell     func(tale string)                  // is told what happened; may be nil
+	tell     func(tale string)                  // is called with the transcript; may be nil
 	sabotage func(*hosttest.Site, *rollout.Run) // of every run; may be nil
 }
 
@@ -69,7 +69,7 @@ func anyOf[T any](d dice, list ...T) T { return list[d.IntN(len(list))] }
 
 func newHistory(seed uint64) history {
 	d := dice{rand.New(rand.NewPCG(seed, 14))}
-	h := history{inv: d.site(), begins: time.Duration(d.IntN(7*24*60)) * time.Minute}
+	h := history{inv: d.newInventory(), begins: time.Duration(d.IntN(7*24*60)) * time.Minute}
 	var names []string
 	for _, host := range h.inv.Hosts {
 		names = append(names, host.Name)
@@ -78,15 +78,15 @@ func newHistory(seed uint64) history {
 		}
 	}
 	for range anyOf(d, 1, 1, 1, 2, 2, 3) {
-		h.acts = append(h.acts, d.act(h.inv, names))
+		h.acts = append(h.acts, d.newAct(h.inv, names))
 	}
-	d.settings(&h, names)
-	dice{rand.New(rand.NewPCG(seed, 15))}.more(&h)
-	dice{rand.New(rand.NewPCG(seed, 16))}.late(&h)
+	d.addSettings(&h, names)
+	dice{rand.New(rand.NewPCG(seed, 15))}.addVariants(&h)
+	dice{rand.New(rand.NewPCG(seed, 16))}.addUploadTimes(&h)
 	return h
 }
 
-func (d dice) act(inv engine.Inventory, names []string) act {
+func (d dice) newAct(inv engine.Inventory, names []string) act {
 	a := act{by: d.IntN(8) / 7, pause: anyOf(d, 0, time.Minute, 3*time.Hour, 20*time.Hour), runs: []enacted{{best: d.oneIn(8)}}}
 	if d.oneIn(8) {
 		a.runs = append(a.runs, enacted{later: time.Duration(d.IntN(300))*time.Second + 7*time.Microsecond})
@@ -119,8 +119,8 @@ func (d dice) newIncident(names []string) incident {
 	return t
 }
 
-// settings makes the history one of the OS alone, of settings alone, or of both.
-func (d dice) settings(h *history, names []string) {
+// addSettings makes the history one of the OS alone, of settings alone, or of both.
+func (d dice) addSettings(h *history, names []string) {
 	about := anyOf(d, "os", "os", "settings", "both")
 	if about == "os" {
 		return
@@ -152,9 +152,9 @@ func (d dice) settings(h *history, names []string) {
 	}
 }
 
-// inventory is that of an act, or of the last run: then nothing is paused and
+// inventoryOf returns the inventory of an act, or of the last run, where nothing is paused and all
 // windows are open.
-func (h history) inventory(i int) engine.Inventory {
+func (h history) inventoryOf(i int) engine.Inventory {
 	inv := h.inv
 	inv.Pools, inv.Hosts = slices.Clone(inv.Pools), slices.Clone(inv.Hosts)
 	var paused []string
@@ -168,7 +168,7 @@ func (h history) inventory(i int) engine.Inventory {
 			p.Windows = nil
 		}
 		if p.OS != nil && h.os != nil {
-			p.OS = h.target(h.os[i][p.Name])
+			p.OS = h.targetOS(h.os[i][p.Name])
 		}
 	}
 	for n := range inv.Hosts {
@@ -212,8 +212,8 @@ func (h history) String() string {
 	return s.String()
 }
 
-// smaller returns histories with fewer parts.
-func (h history) smaller() []history {
+// smallerHistories returns histories with fewer parts.
+func (h history) smallerHistories() []history {
 	var list []history
 	add := func(change func(*history)) {
 		less := h
@@ -258,7 +258,7 @@ func (h history) smaller() []history {
 	}
 	for i, host := range h.inv.Hosts {
 		add(func(x *history) {
-			if len(h.inv.Members(host.Cluster)) != 1 && len(h.inv.Hosts) > 1 && !h.involves(host.Name) {
+			if len(h.inv.Members(host.Cluster)) != 1 && len(h.inv.Hosts) > 1 && !h.involvesHost(host.Name) {
 				x.inv.Hosts = slices.Delete(x.inv.Hosts, i, i+1)
 			}
 		})
@@ -283,8 +283,8 @@ func (h history) smaller() []history {
 	return list
 }
 
-// involves reports whether some trouble comes over a host, or is told by it.
-func (h history) involves(host string) bool {
+// involvesHost reports whether some trouble comes over a host, or is told by it.
+func (h history) involvesHost(host string) bool {
 	for _, a := range h.acts {
 		for _, r := range a.runs {
 			if slices.ContainsFunc(r.troubles, func(t incident) bool { return t.host == host || t.on == host }) {

@@ -10,28 +10,28 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// more adds another OS during the roll-out, max_skew and playbooks to some histories.
-func (d dice) more(h *history) {
+// addVariants adds another OS during the roll-out, max_skew and playbooks to some histories.
+func (d dice) addVariants(h *history) {
 	if slices.ContainsFunc(h.inv.Pools, func(p engine.Pool) bool { return p.OS != nil }) {
 		if d.oneIn(4) {
-			d.targets(h)
+			d.addTargets(h)
 		}
 		if d.oneIn(5) {
-			d.versions(h)
+			d.addVersions(h)
 		}
 	}
 	for i := range h.acts {
 		for n := range h.acts[i].runs {
 			if d.oneIn(5) {
-				h.acts[i].runs[n].plays = d.plays(h.inv)
+				h.acts[i].runs[n].plays = d.newPlays(h.inv)
 			}
 		}
 	}
 }
 
-// late draws how long a write takes to arrive on each host, and lets most holds
+// addUploadTimes draws how long a write takes to arrive on each host, and lets most holds
 // of others appear in the middle of something: of a write, or of a staging.
-func (d dice) late(h *history) {
+func (d dice) addUploadTimes(h *history) {
 	h.uploads = map[string]time.Duration{}
 	for _, host := range h.inv.Hosts {
 		h.uploads[host.Name] = anyOf(d, 0, 20*time.Second, time.Minute)
@@ -41,32 +41,32 @@ func (d dice) late(h *history) {
 			troubles := h.acts[i].runs[n].troubles
 			for k := range troubles {
 				if takesHold(troubles[k].kind) && !d.oneIn(4) {
-					troubles[k].late = d.moment()
+					troubles[k].late = d.newMoment()
 				}
 			}
 		}
 	}
-	d.middles(h)
+	d.addHoldsInWrites(h)
 }
 
-// middles lets people take hosts in the middle of a write in some histories of settings.
-func (d dice) middles(h *history) {
+// addHoldsInWrites lets people take hosts during writes, in some histories of settings.
+func (d dice) addHoldsInWrites(h *history) {
 	for i := range h.acts {
 		for n := range h.acts[i].runs {
 			if h.wants == nil || !d.oneIn(6) {
 				continue
 			}
 			host, run := anyOf(d, h.inv.Hosts...).Name, &h.acts[i].runs[n]
-			run.troubles = append(run.troubles, incident{kind: "maintenance", host: host, on: host, at: 1 + d.IntN(2), late: d.moment()})
+			run.troubles = append(run.troubles, incident{kind: "maintenance", host: host, on: host, at: 1 + d.IntN(2), late: d.newMoment()})
 		}
 	}
 }
 
-// moment is up to 40 seconds. No call is at the same nanosecond.
-func (d dice) moment() time.Duration { return time.Duration(d.IntN(int(40*time.Second))) | 1 }
+// newMoment returns at most 40 seconds. No call is at the same nanosecond.
+func (d dice) newMoment() time.Duration { return time.Duration(d.IntN(int(40*time.Second))) | 1 }
 
-// targets draws the OS of each act, and the runs that may begin one over an unfinished roll-out.
-func (d dice) targets(h *history) {
+// addTargets draws the OS of each act, and the runs that may begin one over an unfinished roll-out.
+func (d dice) addTargets(h *history) {
 	os := hosttest.V2
 	for range len(h.acts) + 1 {
 		act := map[string]string{}
@@ -87,9 +87,9 @@ func (d dice) targets(h *history) {
 	}
 }
 
-// versions draws the versions of the OS, and how far those of pools that follow
+// addVersions draws the versions of the OS, and how far those of pools that follow
 // each other may be apart.
-func (d dice) versions(h *history) {
+func (d dice) addVersions(h *history) {
 	h.labels = map[string]string{
 		hosttest.V1: "4.17.3", hosttest.V2: anyOf(d, "4.17.9", "4.18.1", "4.18.1", "4.19.0"), hosttest.V3: anyOf(d, "4.18.5", "4.19.2", "4.20.0", "5.0.1"),
 	}
@@ -111,8 +111,8 @@ func (d dice) versions(h *history) {
 	}
 }
 
-// target is the OS of that digest as the inventory has it.
-func (h history) target(digest string) *engine.OS {
+// targetOS returns the OS of that digest as in the inventory.
+func (h history) targetOS(digest string) *engine.OS {
 	os := &engine.OS{Driver: "hosttest", Commit: digest}
 	if h.says {
 		os.Version = h.labels[digest]
@@ -120,8 +120,8 @@ func (h history) target(digest string) *engine.OS {
 	return os
 }
 
-// plays draws a playbook.
-func (d dice) plays(inv engine.Inventory) (list []engine.Play) {
+// newPlays draws a playbook.
+func (d dice) newPlays(inv engine.Inventory) (list []engine.Play) {
 	for i := range anyOf(d, 1, 2, 2, 3) {
 		var pools []string
 		for _, p := range inv.Pools {
@@ -134,10 +134,10 @@ func (d dice) plays(inv engine.Inventory) (list []engine.Play) {
 		}
 		p := engine.Play{Name: fmt.Sprintf("play %d", i+1), Hosts: strings.Join(pools, ",")}
 		for _, module := range strings.Fields(anyOf(d, "stage", "stage finalize", "finalize", "config", "config finalize", "work", "upset", "reboot", "work config finalize", "config upset", "finalize reboot")) {
-			p.Tasks = append(p.Tasks, task(module))
+			p.Tasks = append(p.Tasks, newTask(module))
 		}
 		for range anyOf(d, 0, 0, 1, 2) {
-			p.Serial = append(p.Serial, d.limit())
+			p.Serial = append(p.Serial, d.newBudget())
 		}
 		if d.oneIn(2) {
 			p.MaxFail = &engine.CountOrPercent{Percent: anyOf(d, 0, 0, 34, 50), Set: true}
@@ -157,7 +157,7 @@ func (h history) hasPlays() bool {
 	})
 }
 
-func task(name string) engine.Task {
+func newTask(name string) engine.Task {
 	if name == hosttest.PlainCommand || name == hosttest.DisruptingCommand {
 		return engine.Task{Name: name, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: name, Bastion: true, Disrupts: name == hosttest.DisruptingCommand}}
 	}
@@ -176,9 +176,9 @@ func playText(p engine.Play) string {
 	return text
 }
 
-// made reports whether a successful run left the host with its desired state, or with the parts
+// hasDesiredState reports whether a successful run left the host with its desired state, or with the parts
 // that its playbook has tasks for.
-func (d *simulatedRun) made(h *hosttest.Host) bool {
+func (d *simulatedRun) hasDesiredState(h *hosttest.Host) bool {
 	st := h.State()
 	host, _ := d.site.Inventory.Host(h.Name)
 	if len(d.asked.Plays) == 0 {
@@ -200,15 +200,15 @@ func (d *simulatedRun) made(h *hosttest.Host) bool {
 		switch {
 		case p.Has(engine.FinalizeTask) && !booted,
 			p.Has(engine.ConfigTask) && !set,
-			did && !d.did(i, h.Name):
+			did && !d.carriedOutPlay(i, h.Name):
 			return false
 		}
 	}
 	return true
 }
 
-// did reports whether the play of that number was carried out on the host.
-func (d *simulatedRun) did(play int, host string) bool {
+// carriedOutPlay reports whether the play of that number was carried out on the host.
+func (d *simulatedRun) carriedOutPlay(play int, host string) bool {
 	n := -1
 	for _, e := range d.run.Events() {
 		if e.Type == engine.Planned {

@@ -8,10 +8,10 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// site draws an inventory: up to three clusters, whose members may be of two
+// newInventory draws an inventory: up to three clusters, whose members may be of two
 // pools and share them with others, and up to four pools of workers. Most are
 // small.
-func (d dice) site() engine.Inventory {
+func (d dice) newInventory() engine.Inventory {
 	inv := engine.Inventory{Site: "random"}
 	clusters, workers := d.IntN(3), d.IntN(4)
 	if d.oneIn(10) {
@@ -27,7 +27,7 @@ func (d dice) site() engine.Inventory {
 	var heads []string
 	for i := range min(clusters, 1+d.IntN(2)) {
 		heads = append(heads, fmt.Sprintf("etcd-%d", i))
-		inv.Pools = append(inv.Pools, d.pool(heads[i], inv.Pools))
+		inv.Pools = append(inv.Pools, d.newPool(heads[i], inv.Pools))
 	}
 	zones := anyOf(d, []string{""}, []string{"a", "b"}, []string{"a", "b", "c"})
 	add := func(name, pool, cluster string) {
@@ -46,34 +46,34 @@ func (d dice) site() engine.Inventory {
 		}
 	}
 	for i := range workers {
-		p := d.pool(fmt.Sprintf("w%d", i), inv.Pools)
+		p := d.newPool(fmt.Sprintf("w%d", i), inv.Pools)
 		inv.Pools = append(inv.Pools, p)
 		for n := range 1 + d.IntN(most) {
 			add(fmt.Sprintf("%s-%d", p.Name, n), p.Name, "")
 		}
 	}
 	if d.oneIn(4) {
-		inv.MaxUnavailable = d.limit()
+		inv.MaxUnavailable = d.newBudget()
 	}
 	return inv
 }
 
-func (d dice) limit() engine.CountOrPercent {
+func (d dice) newBudget() engine.CountOrPercent {
 	if d.oneIn(2) {
 		return engine.CountOrPercent{Percent: anyOf(d, 10, 34, 50, 100), Set: true}
 	}
 	return engine.CountOrPercent{Count: 1 + d.IntN(3), Set: true}
 }
 
-// soon ends the waiting for hosts that will not come back: every look costs.
-func soon() engine.Timeouts {
+// shortTimeouts limits the time for hosts that do not come back, because every probe costs time.
+func shortTimeouts() engine.Timeouts {
 	return engine.Timeouts{
 		Stage: engine.Duration(5 * time.Minute), Reboot: engine.Duration(4 * time.Minute), Health: engine.Duration(3 * time.Minute),
 	}
 }
 
-func (d dice) pool(name string, earlier []engine.Pool) engine.Pool {
-	p := engine.Pool{Name: name, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2}, Timeouts: soon()}
+func (d dice) newPool(name string, earlier []engine.Pool) engine.Pool {
+	p := engine.Pool{Name: name, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2}, Timeouts: shortTimeouts()}
 	for _, e := range earlier {
 		if d.oneIn(3) {
 			p.After = append(p.After, e.Name)
@@ -83,25 +83,25 @@ func (d dice) pool(name string, earlier []engine.Pool) engine.Pool {
 		p.Drain = &engine.Drain{Command: "drain", Undo: "undrain"}
 	}
 	if !d.oneIn(3) {
-		p.MaxUnavailable = d.limit()
+		p.MaxUnavailable = d.newBudget()
 	}
 	for _, when := range []engine.GateWhen{engine.BeforeRun, engine.BeforeBatch, engine.BeforeHost, engine.AfterHost, engine.AfterBatch} {
 		if d.oneIn(6) {
 			p.Gates = append(p.Gates, engine.Gate{Name: string(when), Command: "ready", When: []engine.GateWhen{when}, Timeout: engine.Duration(time.Minute)})
 		}
 	}
-	d.words(&p)
+	d.addOrder(&p)
 	return p
 }
 
-// words draws how the hosts of a pool follow each other, and when.
-func (d dice) words(p *engine.Pool) {
+// addOrder draws how the hosts of a pool follow each other, and when.
+func (d dice) addOrder(p *engine.Pool) {
 	p.Order = anyOf(d, engine.Sorted, engine.ReverseSorted, engine.InInventory, engine.ReverseInventory, engine.Shuffled)
 	if d.oneIn(3) {
-		p.FailureBudget = d.limit()
+		p.FailureBudget = d.newBudget()
 	}
 	if d.oneIn(4) {
-		p.Canary = &engine.Canary{Hosts: d.limit(), Soak: engine.Duration(anyOf(d, 0, time.Minute, 6*time.Minute))}
+		p.Canary = &engine.Canary{Hosts: d.newBudget(), Soak: engine.Duration(anyOf(d, 0, time.Minute, 6*time.Minute))}
 	}
 	if d.oneIn(4) {
 		p.OnFailure = engine.RollbackFailed

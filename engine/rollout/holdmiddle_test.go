@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// holdDuring lets a person hold worker-0 half a minute after a step has begun there.
+// holdDuring lets a person take worker-0 half a minute after the start of a step.
 func holdDuring(site *hosttest.Site, b *hosttest.Bastion, step string) {
 	b.Watch = func(e engine.Event) {
 		if e.Type == engine.StepStarted && e.Host == "worker-0" && e.Step == step {
@@ -24,16 +24,16 @@ func holdDuring(site *hosttest.Site, b *hosttest.Bastion, step string) {
 	}
 }
 
-// middle is a hold that appears in the middle of something.
-type middle struct {
+// holdCase is a hold that a person takes during a step.
+type holdCase struct {
 	word   string // setting to be written; "": an OS is to be staged
 	step   string
-	broken func(*hosttest.Site, *rollout.Run) // what keeps the run from noticing
+	broken func(*hosttest.Site, *rollout.Run) // disables the check
 }
 
-func middles() map[string]middle {
+func holdCases() map[string]holdCase {
 	hurried := func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }
-	return map[string]middle{
+	return map[string]holdCase{
 		"write without a hold":    {"reload-2", "write", hurried},
 		"write of a taken host":   {"restart-2", "write", hurried},
 		"staging that is ordered": {"", "stage", stagesOn},
@@ -42,16 +42,16 @@ func middles() map[string]middle {
 
 // stagesOn lets stagings continue when somebody takes a hold.
 func stagesOn(site *hosttest.Site, _ *rollout.Run) {
-	every(site, func(t *hosttest.Traits) { t.StagesOn = true })
+	changeAll(site, func(t *hosttest.Traits) { t.StagesOn = true })
 }
 
-func (m middle) play(sabotage func(*hosttest.Site, *rollout.Run)) (site *hosttest.Site, b *hosttest.Bastion, end engine.RunEnd) {
+func (m holdCase) runCase(sabotage func(*hosttest.Site, *rollout.Run)) (site *hosttest.Site, b *hosttest.Bastion, end engine.RunEnd) {
 	if m.word == "" {
 		site = newSite(hosttest.Fleet(0, 1))
 	} else {
 		site = wantingOf(noOS(hosttest.Fleet(0, 1)), m.word)
 	}
-	every(site, func(t *hosttest.Traits) { t.Upload, t.Stage = time.Minute, time.Minute })
+	changeAll(site, func(t *hosttest.Traits) { t.Upload, t.Stage = time.Minute, time.Minute })
 	b = site.Bastion("run-1")
 	holdDuring(site, b, m.step)
 	end = applyRun(b, func(r *rollout.Run) {
@@ -65,10 +65,10 @@ func (m middle) play(sabotage func(*hosttest.Site, *rollout.Run)) (site *hosttes
 // TestHoldInTheMiddle checks that a hold of a person, taken during an upload or a staging, keeps
 // all of it off the disk. The hold stays, and the run reports the host as held.
 func TestHoldInTheMiddle(t *testing.T) {
-	for name, m := range middles() {
+	for name, m := range holdCases() {
 		t.Run(name, func(t *testing.T) {
 			failOnErrors(t, runInBubble(t, func() error {
-				site, b, end := m.play(nil)
+				site, b, end := m.runCase(nil)
 				st, hold := site.Host("worker-0").State(), site.Host("worker-0").Hold()
 				says := func(e engine.Event) bool {
 					return e.Host == "worker-0" && e.Failure != nil && strings.Contains(e.Failure.Cause+e.Message, "disk swap")
@@ -96,10 +96,10 @@ func TestHoldInTheMiddle(t *testing.T) {
 
 // TestHoldInTheMiddleBites disables the checks of holds, and expects a violation.
 func TestHoldInTheMiddleBites(t *testing.T) {
-	for name, m := range middles() {
+	for name, m := range holdCases() {
 		t.Run(name, func(t *testing.T) {
 			failOnErrors(t, runInBubble(t, func() error {
-				site, _, _ := m.play(m.broken)
+				site, _, _ := m.runCase(m.broken)
 				told := func(v string) bool {
 					return strings.Contains(v, "arrives on the disk of worker-0, which is held by bob@b9")
 				}

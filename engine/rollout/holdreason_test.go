@@ -37,14 +37,14 @@ func TestAHoldOfALongTaskIsShort(t *testing.T) {
 		site := newSite(noOS(hosttest.Fleet(0, 1)))
 		b := site.Bastion("run-1")
 		command := "login --password s3cret \x1b[2J" + strings.Repeat("ä", 40000)
-		b.Command = failing(command, "worker-0")
+		b.Command = failCommand(command, "worker-0")
 		var first string
 		b.Watch = func(e engine.Event) {
 			if e.Type == engine.StepStarted && e.Step == command {
 				first = site.Host("worker-0").Hold().Reason
 			}
 		}
-		applyRun(b, playbook(aPlay(engine.Play{Name: "p", Tasks: []engine.Task{disrupts(command)}})), func(r *rollout.Run) {
+		applyRun(b, withPlays(aPlay(engine.Play{Name: "p", Tasks: []engine.Task{disruptiveTask(command)}})), func(r *rollout.Run) {
 			r.Hide = func(s string) string { return strings.ReplaceAll(s, "s3cret", "***") }
 		})
 		hold := site.Host("worker-0").Hold()

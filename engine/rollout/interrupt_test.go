@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// interruptions are the events of a run that tell of the operator's Ctrl-C.
-func interruptions(events []engine.Event) []engine.Event {
+// interruptEvents returns the events of the operator's Ctrl-C.
+func interruptEvents(events []engine.Event) []engine.Event {
 	var list []engine.Event
 	for _, e := range events {
 		if e.Type == engine.Interrupted {
@@ -25,7 +25,7 @@ func interruptions(events []engine.Event) []engine.Event {
 // goes on, with the next step of the run.
 func TestInterruptedIsJournaled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(workers(3, func(*engine.Pool) {}))
+		site := newSite(workerFleet(3, func(*engine.Pool) {}))
 		b := site.Bastion("run-1")
 		hard, stopHard := context.WithCancel(context.Background())
 		soft, stopSoft := context.WithCancel(hard)
@@ -44,11 +44,11 @@ func TestInterruptedIsJournaled(t *testing.T) {
 			if e.Type == engine.StepStarted && e.Step == "wait for boot" {
 				began = e
 			}
-			if e.Type == engine.StepEnded && e.Step == "wait for boot" && len(interruptions(b.Events()[:e.Seq])) == 0 {
+			if e.Type == engine.StepEnded && e.Step == "wait for boot" && len(interruptEvents(b.Events()[:e.Seq])) == 0 {
 				t.Error("the step ended before it was told that it is cut short")
 			}
 		}
-		got := interruptions(b.Events())
+		got := interruptEvents(b.Events())
 		if len(got) != 2 {
 			t.Fatalf("%d interruptions: %+v", len(got), got)
 		}
@@ -69,7 +69,7 @@ func TestInterruptedIsJournaled(t *testing.T) {
 func TestInterruptedOnce(t *testing.T) {
 	for _, press := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			site := newSite(workers(3, func(p *engine.Pool) {
+			site := newSite(workerFleet(3, func(p *engine.Pool) {
 				p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Hour)}
 			}))
 			b := site.Bastion("run-1")
@@ -81,7 +81,7 @@ func TestInterruptedOnce(t *testing.T) {
 				}
 			}
 			end := applyRun(b, func(r *rollout.Run) { r.Soft = soft })
-			got := interruptions(b.Events())
+			got := interruptEvents(b.Events())
 			if press && (end.Exit != engine.ExitStopped || len(got) != 1 || got[0].Message != rollout.Stopping) || !press && (end.Exit != engine.ExitOK || len(got) > 0) {
 				t.Errorf("press %t: exit %d, %+v", press, end.Exit, got)
 			}

@@ -14,14 +14,14 @@ import (
 // reports the failure, and the next run finishes.
 func TestJournal(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
-		events, _ := p.points(t)
+		events, _ := p.interruptionPoints(t)
 		for _, e := range events {
-			failOnErrors(t, runInBubble(t, func() error { return p.unjournaled(e) }))
+			failOnErrors(t, runInBubble(t, func() error { return p.checkUnjournaled(e) }))
 		}
 	})
 }
 
-func (p playFixture) unjournaled(first engine.Event) error {
+func (p playFixture) checkUnjournaled(first engine.Event) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	calls := -1
@@ -37,9 +37,9 @@ func (p playFixture) unjournaled(first engine.Event) error {
 	end := applyRun(b, runSerially)
 	errs := []error{checkLaws(site)}
 	errs = append(errs, checkEnd(end, engine.ExitFailed, "write journal: no space left on device"))
-	begun := open(b)
+	begun := openSteps(b)
 	for _, c := range b.Calls()[calls:] {
-		if p.brief && begun[c.Host] { // side by side with what could not be journaled
+		if p.brief && begun[c.Host] { // parallel to the event that could not be journaled
 			continue
 		}
 		if !slices.Contains([]string{"probe", "observe", "sample", "check hold", "fail hold", "release", "local"}, c.Verb) {
@@ -53,9 +53,9 @@ func (p playFixture) unjournaled(first engine.Event) error {
 	return nil
 }
 
-// open names the hosts on which a step has begun that did not end, as far as
+// openSteps names the hosts on which a step has begun that did not end, as far as
 // the journal says.
-func open(b *hosttest.Bastion) map[string]bool {
+func openSteps(b *hosttest.Bastion) map[string]bool {
 	hosts := map[string]bool{}
 	for _, e := range b.Events() {
 		switch e.Type {

@@ -15,21 +15,21 @@ import (
 // fail. The run ends in one way or another, and the next ones finish.
 func TestLost(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
-		_, calls := p.points(t)
+		_, calls := p.interruptionPoints(t)
 		for _, fault := range []hosttest.Fault{hosttest.LostThere, hosttest.LostBack, hosttest.Fails} {
 			for _, c := range calls {
-				failOnErrors(t, runInBubble(t, func() error { return p.lost(c, fault) }))
+				failOnErrors(t, runInBubble(t, func() error { return p.checkLostCall(c, fault) }))
 			}
 		}
 	})
 }
 
-// twice reports whether a script does no harm when it runs twice.
-func twice(verb string) bool {
+// mayRunTwice reports whether a script does no harm when it runs twice.
+func mayRunTwice(verb string) bool {
 	return slices.Contains([]string{"probe", "hold", "stage", "record", "release", "check hold"}, verb)
 }
 
-func (p playFixture) lost(c hosttest.Call, fault hosttest.Fault) error {
+func (p playFixture) checkLostCall(c hosttest.Call, fault hosttest.Fault) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	faultAt(b, c, fault)
@@ -43,7 +43,7 @@ func (p playFixture) lost(c hosttest.Call, fault hosttest.Fault) error {
 	if end.Exit == engine.ExitOK {
 		errs = append(errs, p.done(site))
 	}
-	if fault != hosttest.Fails && twice(c.Verb) || fault == hosttest.LostBack && c.Verb == "reboot" {
+	if fault != hosttest.Fails && mayRunTwice(c.Verb) || fault == hosttest.LostBack && c.Verb == "reboot" {
 		errs = append(errs, checkEnd(end, engine.ExitOK), p.done(site))
 	}
 	time.Sleep(time.Hour)

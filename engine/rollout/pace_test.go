@@ -15,15 +15,15 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// workers is a fleet of workers alone, whose pool says how they go.
-func workers(n int, say func(*engine.Pool)) engine.Inventory {
+// workerFleet returns an inventory of workers only.
+func workerFleet(n int, say func(*engine.Pool)) engine.Inventory {
 	inv := hosttest.Fleet(0, n)
 	say(&inv.Pools[1])
 	return inv
 }
 
-// rebooted tells when each host was ordered to reboot, in minutes of the run.
-func rebooted(b *hosttest.Bastion) map[string]int {
+// rebootMinutes returns the minute of the run in which each host was ordered to reboot.
+func rebootMinutes(b *hosttest.Bastion) map[string]int {
 	at := map[string]int{}
 	for _, e := range b.Events() {
 		if e.Type == engine.StepStarted && e.Step == "reboot" {
@@ -33,8 +33,8 @@ func rebooted(b *hosttest.Bastion) map[string]int {
 	return at
 }
 
-// gone names the hosts that were ordered to reboot, in order.
-func gone(b *hosttest.Bastion) []string {
+// rebootedHosts returns the hosts that were ordered to reboot, in order.
+func rebootedHosts(b *hosttest.Bastion) []string {
 	var names []string
 	for _, e := range b.Events() {
 		if e.Type == engine.StepStarted && e.Step == "reboot" {
@@ -44,17 +44,17 @@ func gone(b *hosttest.Bastion) []string {
 	return names
 }
 
-// Canaries go alone, run for as long as they are to, and the others follow.
+// TestCanarySoaks checks that canaries begin alone, run for their soak, and the others follow.
 func TestCanarySoaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(workers(5, func(p *engine.Pool) {
+		site := newSite(workerFleet(5, func(p *engine.Pool) {
 			p.MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Hour)}
 		}))
 		b := site.Bastion("run-1")
 		end := applyRun(b)
 		failOnErrors(t, checkEnd(end, engine.ExitOK), checkConverged(site))
-		at := rebooted(b)
+		at := rebootMinutes(b)
 		if at["worker-0"] > 5 {
 			t.Errorf("the canary went after %d minutes", at["worker-0"])
 		}
@@ -78,7 +78,7 @@ func TestCanarySoaks(t *testing.T) {
 // the rest of that time: the host knows when it was updated.
 func TestCanarySoaksOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(workers(3, func(p *engine.Pool) {
+		site := newSite(workerFleet(3, func(p *engine.Pool) {
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Hour)}
 		}))
 		first := site.Bastion("run-1")
@@ -91,7 +91,7 @@ func TestCanarySoaksOn(t *testing.T) {
 		time.Sleep(40 * time.Minute)
 		second := site.Bastion("run-2")
 		failOnErrors(t, checkEnd(applyRun(second, successorOf(first)), engine.ExitOK), checkConverged(site))
-		if at := rebooted(second)["worker-1"]; at < 15 || at > 22 {
+		if at := rebootMinutes(second)["worker-1"]; at < 15 || at > 22 {
 			t.Errorf("worker-1 went after %d minutes, and 20 of 60 were left", at)
 		}
 	})
@@ -101,7 +101,7 @@ func TestCanarySoaksOn(t *testing.T) {
 // run and in the next, as long as the gate fails.
 func TestCanaryFailsItsGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(workers(4, func(p *engine.Pool) {
+		site := newSite(workerFleet(4, func(p *engine.Pool) {
 			p.MaxUnavailable = engine.CountOrPercent{Count: 3, Set: true}
 			p.FailureBudget = engine.CountOrPercent{Count: 3, Set: true}
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}
@@ -119,7 +119,7 @@ func TestCanaryFailsItsGate(t *testing.T) {
 // A canary that fails stops the run, however many hosts may fail otherwise.
 func TestCanaryFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(workers(4, func(p *engine.Pool) {
+		site := newSite(workerFleet(4, func(p *engine.Pool) {
 			p.MaxUnavailable = engine.CountOrPercent{Count: 3, Set: true}
 			p.FailureBudget = engine.CountOrPercent{Count: 3, Set: true}
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}
@@ -134,7 +134,7 @@ func TestCanaryFails(t *testing.T) {
 // batch begins that would not end in it; the next run goes on.
 func TestWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // bubbles begin at midnight UTC
-		site := newSite(workers(8, func(p *engine.Pool) {
+		site := newSite(workerFleet(8, func(p *engine.Pool) {
 			p.Windows = []engine.Window{{From: 60, To: 70}}
 			p.BatchTakes = engine.Duration(6 * time.Minute)
 		}))
@@ -149,7 +149,7 @@ func TestWindow(t *testing.T) {
 		second := site.Bastion("run-2")
 		failOnErrors(t, checkEnd(applyRun(second), engine.ExitRefused, "window"), checkLaws(site))
 		want := 0
-		for h, at := range rebooted(second) {
+		for h, at := range rebootMinutes(second) {
 			if want++; at > 5 {
 				t.Errorf("%s went after %d minutes, and after 4 its batch does not fit into the window", h, at)
 			}
@@ -176,7 +176,7 @@ func TestFailureBudget(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := newSite(workers(8, func(p *engine.Pool) {
+				site := newSite(workerFleet(8, func(p *engine.Pool) {
 					p.MaxUnavailable = engine.CountOrPercent{Count: 1, Set: true}
 					p.FailureBudget = engine.CountOrPercent{Count: c.budget, Set: true}
 				}))
@@ -194,8 +194,8 @@ func TestFailureBudget(t *testing.T) {
 				if !slices.Equal(end.Failed, c.fails[:len(end.Failed)]) || len(end.Failed) == 0 {
 					t.Errorf("failed: %v", end.Failed)
 				}
-				if n := len(gone(b)); n < c.gone || n > c.gone+len(c.fails) {
-					t.Errorf("%d hosts went, not about %d: %v", n, c.gone, gone(b))
+				if n := len(rebootedHosts(b)); n < c.gone || n > c.gone+len(c.fails) {
+					t.Errorf("%d hosts went, not about %d: %v", n, c.gone, rebootedHosts(b))
 				}
 				for _, h := range end.Failed {
 					failOnErrors(t, checkHeldFor(site.Host(h), "run-1", "sshd.service"))
@@ -208,13 +208,13 @@ func TestFailureBudget(t *testing.T) {
 // TestRetriedFirst checks that the next run retries failed hosts first, held or not.
 func TestRetriedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(workers(4, func(*engine.Pool) {}))
+		site := newSite(workerFleet(4, func(*engine.Pool) {}))
 		site.Host("worker-2").Change(func(t *hosttest.Traits) { t.DiskFull = true })
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitFailed, "worker-2"))
 		site.Host("worker-2").Change(func(t *hosttest.Traits) { t.DiskFull = false })
 		b := site.Bastion("run-2")
 		failOnErrors(t, checkEnd(applyRun(b, func(r *rollout.Run) { r.Retry = []string{"worker-2"} }), engine.ExitOK), checkConverged(site))
-		if got := gone(b); got[0] != "worker-2" {
+		if got := rebootedHosts(b); got[0] != "worker-2" {
 			t.Errorf("they went as %v", got)
 		}
 	})
@@ -330,7 +330,7 @@ func TestGatesBeforeRun(t *testing.T) {
 	for _, command := range []string{"true", "false"} {
 		t.Run(command, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := newSite(workers(2, func(p *engine.Pool) {
+				site := newSite(workerFleet(2, func(p *engine.Pool) {
 					p.Gates = []engine.Gate{{Name: "ready", Command: command, When: []engine.GateWhen{engine.BeforeRun}, Timeout: engine.Duration(time.Minute)}}
 				}))
 				b := site.Bastion("run-1")
@@ -385,7 +385,7 @@ func TestPlaysFollow(t *testing.T) {
 // TestFailedComesBeforeUnreachable checks that a failed host that is unreachable counts as failed.
 func TestFailedComesBeforeUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(workers(3, func(p *engine.Pool) {
+		site := newSite(workerFleet(3, func(p *engine.Pool) {
 			p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
 			p.FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 		}))
@@ -400,7 +400,7 @@ func TestFailedComesBeforeUnreachable(t *testing.T) {
 func TestGateAfterCanariesAsksThem(t *testing.T) {
 	for _, when := range [][]engine.GateWhen{{engine.AfterBatch}, {engine.BeforeBatch, engine.AfterBatch}} {
 		synctest.Test(t, func(t *testing.T) {
-			site := newSite(workers(3, func(p *engine.Pool) {
+			site := newSite(workerFleet(3, func(p *engine.Pool) {
 				p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Minute)}
 				p.Gates = []engine.Gate{{Name: "well", HTTP: &engine.HTTPGate{URL: "http://{host}/version", Match: "v"}, When: when}}
 			}))
@@ -472,7 +472,7 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 	})
 	t.Run("a host is lost", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			inv := workers(4, tolerant)
+			inv := workerFleet(4, tolerant)
 			for i := range inv.Hosts { // worker-0 goes alone, so that no other host knows of this run
 				inv.Hosts[i].Zone = fmt.Sprint(min(i, 1))
 			}
@@ -488,7 +488,7 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 	})
 	t.Run("a host comes back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			site := newSite(workers(4, tolerant))
+			site := newSite(workerFleet(4, tolerant))
 			for _, h := range site.Hosts() {
 				h.Remember(hosttest.Remembered{Rollout: &engine.Rollout{Run: "run-0", Targets: map[string]string{"worker": "v0"}}})
 				if h.Name != "worker-3" {
@@ -533,14 +533,14 @@ func TestUnfinishedSinceApproved(t *testing.T) {
 // beginning of the run.
 func TestCanaryOfTheFutureSoaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(workers(3, func(p *engine.Pool) {
+		site := newSite(workerFleet(3, func(p *engine.Pool) {
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(10 * time.Minute)}
 		}))
 		site.Host("worker-0").Boot(hosttest.V2)
 		site.Host("worker-0").Remember(hosttest.Remembered{Updated: time.Now().Add(365 * 24 * time.Hour)})
 		b := site.Bastion("run-1")
 		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK))
-		if at := rebooted(b)["worker-1"]; at < 10 || at > 12 {
+		if at := rebootMinutes(b)["worker-1"]; at < 10 || at > 12 {
 			t.Errorf("worker-1 went after %d minutes", at)
 		}
 	})

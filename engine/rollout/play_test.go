@@ -9,13 +9,13 @@ import (
 	"holdfast/engine/hosttest"
 )
 
-// playFixture is a site with something to do, and how it is when that is done.
+// playFixture is a site with work, and the expected result.
 type playFixture struct {
 	site func() *hosttest.Site
 	done func(*hosttest.Site) error
 
-	// What has nothing to do with settings, another play has: looks are not
-	// lost, and power is cut only on the host that something is done to.
+	// Other fixtures test everything but settings: no probe gets lost, and only
+	// the host of a step loses power.
 	brief bool
 }
 
@@ -32,7 +32,7 @@ type role struct {
 	reboots   int
 }
 
-// settingPlay changes the settings of the hosts of a fleet.
+// settingPlay returns a fixture that changes the settings of hosts.
 func settingPlay(inv engine.Inventory, roles map[string]role) playFixture {
 	return playFixture{
 		brief: true,
@@ -50,7 +50,7 @@ func settingPlay(inv engine.Inventory, roles map[string]role) playFixture {
 		done: func(site *hosttest.Site) error {
 			errs := []error{checkLaws(site)}
 			for _, h := range site.Hosts() {
-				errs = append(errs, matching(h))
+				errs = append(errs, checkMatching(h))
 				if n := len(h.State().Reboots); n != roles[h.Name].reboots {
 					errs = append(errs, fmt.Errorf("%s was rebooted %d times, not %d", h.Name, n, roles[h.Name].reboots))
 				}
@@ -60,7 +60,7 @@ func settingPlay(inv engine.Inventory, roles map[string]role) playFixture {
 	}
 }
 
-// noOS is a fleet whose OS is nobody's business.
+// noOS removes the desired OS of all pools.
 func noOS(inv engine.Inventory) engine.Inventory {
 	for i := range inv.Pools {
 		inv.Pools[i].OS = nil

@@ -15,7 +15,7 @@ import (
 	"holdfast/modules"
 )
 
-// looking reads hosts for plays that do nothing else about their OS.
+// looking reads the OS of hosts and changes nothing.
 type looking struct{ hosttest.Module }
 
 func (looking) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
@@ -29,24 +29,24 @@ func aPlay(p engine.Play, first ...engine.Module) rollout.Play {
 	return rollout.Play{Play: p, Modules: append(first, all[2], all[4]), Selected: func(engine.Host) bool { return true }}
 }
 
-func playbook(plays ...rollout.Play) func(*rollout.Run) {
+func withPlays(plays ...rollout.Play) func(*rollout.Run) {
 	return func(r *rollout.Run) { r.Plays = plays }
 }
 
-// tells is a task that runs a command on the bastion and disturbs nothing.
-func tells(command string) engine.Task {
+// plainTask returns a task that runs a command on the bastion and is not disruptive.
+func plainTask(command string) engine.Task {
 	return engine.Task{Name: command, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: command, Bastion: true}}
 }
 
-// disrupts is one that disrupts the host.
-func disrupts(command string) engine.Task {
-	t := tells(command)
+// disruptiveTask returns a task that runs a disruptive command.
+func disruptiveTask(command string) engine.Task {
+	t := plainTask(command)
 	t.Command.Disrupts = true
 	return t
 }
 
-// commands returns the commands that a run ran on the bastion.
-func commands(b *hosttest.Bastion) (list []string) {
+// commandTexts returns the commands that a run ran on the bastion.
+func commandTexts(b *hosttest.Bastion) (list []string) {
 	for _, c := range b.Commands() {
 		list = append(list, c.Host+" "+c.Text)
 	}
@@ -62,9 +62,9 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 		site := newSite(inv)
 		site.Want("worker-0", "none-2")
 		b := site.Bastion("run-1")
-		p := engine.Play{Name: "p", Tasks: []engine.Task{{Name: "config", Module: engine.ConfigTask}}, PostTasks: []engine.Task{tells("verify")}}
-		b.Command = failing("verify", "worker-0")
-		end := applyRun(b, playbook(aPlay(p, looking{}, hosttest.Settings{})))
+		p := engine.Play{Name: "p", Tasks: []engine.Task{{Name: "config", Module: engine.ConfigTask}}, PostTasks: []engine.Task{plainTask("verify")}}
+		b.Command = failCommand("verify", "worker-0")
+		end := applyRun(b, withPlays(aPlay(p, looking{}, hosttest.Settings{})))
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0 has failed (verify: exit status 1)"), checkLaws(site))
 		if !slices.Equal(end.Failed, []string{"worker-0"}) {
 			t.Errorf("%v failed", end.Failed)
@@ -72,7 +72,7 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 	})
 }
 
-// staging is a play's task to stage the OS that hosts in memory are to have.
+// staging is the module of a task that only stages the OS.
 type staging struct{ hosttest.Module }
 
 func (m staging) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
@@ -96,8 +96,8 @@ func (staging) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.F
 
 var stageTask = engine.Task{Name: "stage", Module: engine.StageTask}
 
-// steps returns the steps of these names that a run began, in order.
-func steps(b *hosttest.Bastion, of ...string) (list []string) {
+// begunSteps returns the steps of these names that a run began, in order.
+func begunSteps(b *hosttest.Bastion, of ...string) (list []string) {
 	for _, e := range b.Events() {
 		if e.Type == engine.StepStarted && slices.Contains(of, e.Step) {
 			list = append(list, cmp.Or(e.Host, e.Cluster)+" "+e.Step)
@@ -117,10 +117,10 @@ func TestAPlayStagesAndSavesFirst(t *testing.T) {
 		modules []engine.Module
 		want    []string
 	}{
-		"command":  {hosttest.Fleet(0, 1), "", []engine.Task{stageTask, tells("tell")}, []engine.Module{looking{}, staging{}}, []string{"worker-0 stage", "worker-0 tell"}},
+		"command":  {hosttest.Fleet(0, 1), "", []engine.Task{stageTask, plainTask("tell")}, []engine.Module{looking{}, staging{}}, []string{"worker-0 stage", "worker-0 tell"}},
 		"config":   {hosttest.Fleet(0, 1), "none-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, hosttest.Settings{}}, []string{"worker-0 stage", "worker-0 write"}},
 		"reboot":   {hosttest.Fleet(0, 1), "reboot-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, hosttest.Settings{}}, []string{"worker-0 stage", "worker-0 write", "worker-0 reboot", "worker-0 stage"}},
-		"snapshot": {noOS(hosttest.Fleet(1, 0)), "", []engine.Task{{Name: "save", Module: engine.EtcdSnapshotTask}, tells("compact")}, []engine.Module{looking{}}, []string{"main snapshot etcd", "etcd-0 compact"}},
+		"snapshot": {noOS(hosttest.Fleet(1, 0)), "", []engine.Task{{Name: "save", Module: engine.EtcdSnapshotTask}, plainTask("compact")}, []engine.Module{looking{}}, []string{"main snapshot etcd", "etcd-0 compact"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -129,11 +129,11 @@ func TestAPlayStagesAndSavesFirst(t *testing.T) {
 					site.Want("worker-0", tc.wants)
 				}
 				b := site.Bastion("run-1")
-				end := applyRun(b, playbook(aPlay(engine.Play{Name: "p", Tasks: tc.tasks}, tc.modules...)))
+				end := applyRun(b, withPlays(aPlay(engine.Play{Name: "p", Tasks: tc.tasks}, tc.modules...)))
 				if err := errors.Join(checkEnd(end, engine.ExitOK), checkLaws(site)); err != nil {
 					t.Errorf("%v\n%s", err, runTranscript(b))
 				}
-				if got := steps(b, "stage", "tell", "write", "reboot", "snapshot etcd", "compact"); !slices.Equal(got, tc.want) {
+				if got := begunSteps(b, "stage", "tell", "write", "reboot", "snapshot etcd", "compact"); !slices.Equal(got, tc.want) {
 					t.Errorf("%q, not %q", got, tc.want)
 				}
 			})
@@ -149,9 +149,9 @@ func TestWhatACommandHasDoneIsNotLeftHalfWay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(noOS(hosttest.Fleet(0, 2)))
 				p := engine.Play{Name: "p", Tasks: []engine.Task{
-					disrupts("power off"),
+					disruptiveTask("power off"),
 					{Name: "nap", Module: engine.PauseTask, Pause: &engine.Pause{For: engine.Duration(30 * time.Minute)}},
-					disrupts("power on"),
+					disruptiveTask("power on"),
 				}}
 				b := site.Bastion("run-1")
 				b.Takes = func(hosttest.Command) time.Duration { return 2 * time.Minute }
@@ -161,9 +161,9 @@ func TestWhatACommandHasDoneIsNotLeftHalfWay(t *testing.T) {
 						site.After(time.Minute, stop)
 					}
 				}
-				end := applyRun(b, playbook(aPlay(p)), func(r *rollout.Run) { r.Soft = soft })
+				end := applyRun(b, withPlays(aPlay(p)), func(r *rollout.Run) { r.Soft = soft })
 				failOnErrors(t, checkEnd(end, engine.ExitStopped), checkLaws(site), checkFree(site.Host("worker-0")), checkFree(site.Host("worker-1")))
-				if got := commands(b); !slices.Equal(got, []string{"worker-0 power off", "worker-0 power on"}) {
+				if got := commandTexts(b); !slices.Equal(got, []string{"worker-0 power off", "worker-0 power on"}) {
 					t.Errorf("it ran %q", got)
 				}
 			})

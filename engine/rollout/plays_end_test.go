@@ -14,14 +14,14 @@ import (
 // After a play that failed, a host is not both updated and failed, and the plays
 // that were not begun are named.
 func TestPlaysThatWereNotBegun(t *testing.T) {
-	one := engine.Play{Name: "one", Tasks: []engine.Task{disrupts("one")}}
-	two := engine.Play{Name: "two", Tasks: []engine.Task{disrupts("two")}}
-	three := engine.Play{Name: "three", Tasks: []engine.Task{disrupts("three")}}
+	one := engine.Play{Name: "one", Tasks: []engine.Task{disruptiveTask("one")}}
+	two := engine.Play{Name: "two", Tasks: []engine.Task{disruptiveTask("two")}}
+	three := engine.Play{Name: "three", Tasks: []engine.Task{disruptiveTask("three")}}
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(hosttest.Fleet(0, 2)))
 		b := site.Bastion("run-1")
-		b.Command = failing("two", "worker-0")
-		end := applyRun(b, playbook(aPlay(one), aPlay(two), aPlay(three)))
+		b.Command = failCommand("two", "worker-0")
+		end := applyRun(b, withPlays(aPlay(one), aPlay(two), aPlay(three)))
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0: two"), checkLaws(site))
 		if !slices.Equal(end.Updated, []string{"worker-1"}) || !slices.Equal(end.Failed, []string{"worker-0"}) || !slices.Equal(end.NotBegun, []string{"three"}) {
 			t.Errorf("%v updated, %v failed, %v not begun", end.Updated, end.Failed, end.NotBegun)
@@ -30,7 +30,7 @@ func TestPlaysThatWereNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(noOS(hosttest.Fleet(0, 2)))
 		asked := 0
-		end := applyRun(site.Bastion("run-1"), playbook(aPlay(one), aPlay(two), aPlay(three)), func(r *rollout.Run) {
+		end := applyRun(site.Bastion("run-1"), withPlays(aPlay(one), aPlay(two), aPlay(three)), func(r *rollout.Run) {
 			r.Approve = func(context.Context, engine.Plan) error {
 				if asked++; asked == 2 {
 					return rollout.ErrDeclined

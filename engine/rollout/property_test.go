@@ -17,8 +17,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// play lets a history happen, repairs what is broken, and finishes.
-func (h history) play() (err error) {
+// playHistory plays a history, repairs the site, and finishes.
+func (h history) playHistory() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -41,19 +41,19 @@ func (h history) play() (err error) {
 	var all []*hosttest.Bastion
 	pasts := []*earlierRuns{{awaited: map[string]string{}}, {awaited: map[string]string{}}}
 	for i, a := range h.acts {
-		h.begin(site, i)
+		h.beginAct(site, i)
 		dramas := h.simulatedRuns(site, i)
 		for _, d := range dramas {
 			all = append(all, d.run)
 		}
-		if err := a.play(site, dramas, pasts); err != nil {
+		if err := a.playAct(site, dramas, pasts); err != nil {
 			return fmt.Errorf("act %d: %w\n%s", i, err, siteTranscript(site, all))
 		}
 		time.Sleep(a.pause)
 	}
-	repair(site)
-	h.begin(site, len(h.acts))
-	last, err := h.finish(site, pasts)
+	repairSite(site)
+	h.beginAct(site, len(h.acts))
+	last, err := h.finishHistory(site, pasts)
 	if h.tell != nil {
 		h.tell(siteTranscript(site, append(all, last)))
 	}
@@ -63,9 +63,9 @@ func (h history) play() (err error) {
 	return nil
 }
 
-// begin lets the act of that number find what it wants, and what is paused.
-func (h history) begin(site *hosttest.Site, i int) {
-	site.Inventory = h.inventory(i)
+// beginAct sets the desired settings and the paused pools of an act.
+func (h history) beginAct(site *hosttest.Site, i int) {
+	site.Inventory = h.inventoryOf(i)
 	if h.wants == nil {
 		return
 	}
@@ -90,8 +90,8 @@ func (h history) simulatedRuns(site *hosttest.Site, i int) []*simulatedRun {
 	return list
 }
 
-// play lets the runs of an act happen. What one alone says of itself has to fit.
-func (a act) play(site *hosttest.Site, dramas []*simulatedRun, pasts []*earlierRuns) error {
+// playAct plays the runs of an act, and verifies the end of a single run.
+func (a act) playAct(site *hosttest.Site, dramas []*simulatedRun, pasts []*earlierRuns) error {
 	var wg conc.WaitGroup
 	for i, d := range dramas {
 		wg.Go(func() {
@@ -110,10 +110,9 @@ func (a act) play(site *hosttest.Site, dramas []*simulatedRun, pasts []*earlierR
 	return err
 }
 
-// finish lets an undisturbed run of somebody who knows all that was do the
-// rest, and one more find nothing to do. Where something is to be said against
-// the first, it is said, and another run is told to go on.
-func (h history) finish(site *hosttest.Site, pasts []*earlierRuns) (*hosttest.Bastion, error) {
+// finishHistory applies runs without incidents, with the knowledge of all earlier runs, until one
+// ends well. After a refusal or a failure with a known reason, the next run may continue over it.
+func (h history) finishHistory(site *hosttest.Site, pasts []*earlierRuns) (*hosttest.Bastion, error) {
 	var last *hosttest.Bastion
 	var end engine.RunEnd
 	var over, retries bool
@@ -125,58 +124,58 @@ func (h history) finish(site *hosttest.Site, pasts []*earlierRuns) (*hosttest.Ba
 	for _, id := range []string{"run-last", "run-last-2", "run-last-3", "run-last-4"} {
 		last = site.Bastion(id)
 		last.Asked = &hosttest.Asked{Over: over}
-		end = applyRun(last, runSerially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotaged(site))
+		end = applyRun(last, runSerially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotageOf(site))
 		switch {
 		case end.Exit == engine.ExitRefused && strings.Contains(end.Reason, "earlier roll-out"):
 			if over || !site.MayRefuse() {
 				return last, fmt.Errorf("refused: %s", end.Reason)
 			}
 			over = true
-		case end.Exit == engine.ExitFailed && rejected(site):
-			if err := named(site, knowing); err != nil {
+		case end.Exit == engine.ExitFailed && anyRejected(site):
+			if err := checkNamed(site, knowing); err != nil {
 				return last, err
 			}
 			retries = true
-		case end.Exit == engine.ExitFailed && tooFar(site, end):
-			if err := named(site, knowing); err != nil {
+		case end.Exit == engine.ExitFailed && isSkewLimited(site, end):
+			if err := checkNamed(site, knowing); err != nil {
 				return last, err
 			}
-			unlimited(site)
+			removeSkewLimits(site)
 		default:
-			return last, h.finished(site, end)
+			return last, h.checkFinished(site, end)
 		}
 	}
 	return last, fmt.Errorf("it never ends: exit %d, %s", end.Exit, end.Reason)
 }
 
-// finished: the last run has left everything as it is to be.
-func (h history) finished(site *hosttest.Site, end engine.RunEnd) error {
+// checkFinished checks that all hosts have their desired state.
+func (h history) checkFinished(site *hosttest.Site, end engine.RunEnd) error {
 	exit, errs := engine.ExitOK, []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
-		if reported(site, h) {
+		if isReportedDrift(site, h) {
 			exit, errs = engine.ExitWork, append(errs, checkFree(h))
 		} else {
-			errs = append(errs, matching(h))
+			errs = append(errs, checkMatching(h))
 		}
 	}
 	errs = append(errs, checkEnd(end, exit))
 	before := site.Log()
-	errs = append(errs, checkEnd(applyRun(site.Bastion("run-more"), runSerially, h.sabotaged(site)), exit))
+	errs = append(errs, checkEnd(applyRun(site.Bastion("run-more"), runSerially, h.sabotageOf(site)), exit))
 	if after := site.Log(); len(after) > len(before) {
 		errs = append(errs, fmt.Errorf("a second run does something: %v", after[len(before):]))
 	}
 	return errors.Join(errs...)
 }
 
-// rejected reports whether any host was rolled back from its desired OS.
-func rejected(site *hosttest.Site) bool {
+// anyRejected reports whether any host was rolled back from its desired OS.
+func anyRejected(site *hosttest.Site) bool {
 	return slices.ContainsFunc(site.Hosts(), func(h *hosttest.Host) bool {
 		target := targetOf(site, h)
 		return slices.Contains(h.Remembers().Rejected, target) && h.State().Booted != target
 	})
 }
 
-// targetOf is the OS that a host is to run.
+// targetOf returns the desired OS of a host.
 func targetOf(site *hosttest.Site, h *hosttest.Host) string {
 	host, _ := site.Inventory.Host(h.Name)
 	if pool, _ := site.Inventory.Pool(host.Pool); pool.OS != nil {
@@ -185,9 +184,9 @@ func targetOf(site *hosttest.Site, h *hosttest.Host) string {
 	return ""
 }
 
-// tooFar reports whether some hosts do not run their desired OS, and max_skew is the reason for
+// isSkewLimited reports whether some hosts do not run their desired OS, and max_skew is the reason for
 // each. One such host is enough if it is held and its cluster is not safe without it.
-func tooFar(site *hosttest.Site, end engine.RunEnd) bool {
+func isSkewLimited(site *hosttest.Site, end engine.RunEnd) bool {
 	kept := func(h *hosttest.Host) bool { return site.TooFar(h.Name) }
 	behind := slices.DeleteFunc(site.Hosts(), func(h *hosttest.Host) bool { return h.State().Booted == targetOf(site, h) })
 	if strings.HasPrefix(end.Reason, "not safe") {
@@ -196,16 +195,16 @@ func tooFar(site *hosttest.Site, end engine.RunEnd) bool {
 	return len(behind) > 0 && !slices.ContainsFunc(behind, func(h *hosttest.Host) bool { return !kept(h) })
 }
 
-// unlimited lets versions be as far apart as they like.
-func unlimited(site *hosttest.Site) {
+// removeSkewLimits lets versions be as far apart as they like.
+func removeSkewLimits(site *hosttest.Site) {
 	site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
 	for i := range site.Inventory.Pools {
 		site.Inventory.Pools[i].MaxSkew = nil
 	}
 }
 
-// named: a plan names every host that does not match, and says why.
-func named(site *hosttest.Site, knowing func(*rollout.Run)) error {
+// checkNamed checks that a plan names every host that does not match, with a reason.
+func checkNamed(site *hosttest.Site, knowing func(*rollout.Run)) error {
 	r := site.Bastion("run-looks").Run()
 	knowing(r)
 	plan, _, err := r.Plan(context.Background())
@@ -214,14 +213,14 @@ func named(site *hosttest.Site, knowing func(*rollout.Run)) error {
 	}
 	for _, h := range site.Hosts() {
 		says := func(x engine.Exclusion) bool { return x.Host == h.Name && x.Reason != "" }
-		if !h.State().Matches && !reported(site, h) && !slices.ContainsFunc(plan.Excluded, says) {
+		if !h.State().Matches && !isReportedDrift(site, h) && !slices.ContainsFunc(plan.Excluded, says) {
 			return fmt.Errorf("nothing says why %s does not match", h.Name)
 		}
 	}
 	return nil
 }
 
-func (h history) sabotaged(site *hosttest.Site) func(*rollout.Run) {
+func (h history) sabotageOf(site *hosttest.Site) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		if h.sabotage != nil {
 			h.sabotage(site, r)
@@ -229,8 +228,8 @@ func (h history) sabotaged(site *hosttest.Site) func(*rollout.Run) {
 	}
 }
 
-// repair brings back everything that trouble took away.
-func repair(site *hosttest.Site) {
+// repairSite repairs all hosts after the incidents.
+func repairSite(site *hosttest.Site) {
 	for _, h := range site.Hosts() {
 		h.Change(func(t *hosttest.Traits) {
 			*t = hosttest.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle}
@@ -248,8 +247,8 @@ func repair(site *hosttest.Site) {
 	time.Sleep(5 * time.Minute)
 }
 
-// reported: somebody has edited the host, and its pool only reports that.
-func reported(site *hosttest.Site, h *hosttest.Host) bool {
+// isReportedDrift reports whether the host has drift that its pool only reports.
+func isReportedDrift(site *hosttest.Site, h *hosttest.Host) bool {
 	host, _ := site.Inventory.Host(h.Name)
 	pool, _ := site.Inventory.Pool(host.Pool)
 	return pool.Drift == engine.ReportDrift && h.State().Drifted
@@ -301,8 +300,8 @@ func (p *earlierRuns) configureRun(r *rollout.Run) {
 	maps.Copy(r.CompletedOS, p.complete)
 }
 
-// apart gives hosts of a batch different latencies, so that their holds and writes have an order.
-func apart(b *hosttest.Bastion) func(hosttest.Call) time.Duration {
+// latencyByHost gives hosts of a batch different latencies, so that their holds and writes have an order.
+func latencyByHost(b *hosttest.Bastion) func(hosttest.Call) time.Duration {
 	return func(c hosttest.Call) time.Duration {
 		if c.Verb != "hold" && c.Verb != "quiet" && c.Verb != "stage" {
 			return 0

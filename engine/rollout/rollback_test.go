@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// goesBack is a fleet whose hosts boot their previous OS where the new one fails.
+// goesBack returns a fleet whose hosts roll back a failed OS.
 func goesBack(members, workers int) engine.Inventory {
 	inv := hosttest.Fleet(members, workers)
 	for i := range inv.Pools {
@@ -23,10 +23,10 @@ func goesBack(members, workers int) engine.Inventory {
 	return inv
 }
 
-func bad(t *hosttest.Traits) { t.Bad = hosttest.V2 }
+func failNewOS(t *hosttest.Traits) { t.Bad = hosttest.V2 }
 
-// wentBack: the host has tried the new OS once, and runs the old one since.
-func wentBack(h *hosttest.Host) error {
+// checkRolledBack checks that the host booted the new OS once, and runs the old one since.
+func checkRolledBack(h *hosttest.Host) error {
 	st, r := h.State(), h.Remembers()
 	switch {
 	case st.Booted != hosttest.V1 || !st.Well || st.Staged != "":
@@ -48,13 +48,13 @@ func TestAHostGoesBackToItsPreviousOSOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(inv)
-				site.Host(name).Change(bad)
+				site.Host(name).Change(failNewOS)
 				end := applyRun(site.Bastion("run-1"))
-				failOnErrors(t, checkEnd(end, engine.ExitFailed), wentBack(site.Host(name)), checkLaws(site))
+				failOnErrors(t, checkEnd(end, engine.ExitFailed), checkRolledBack(site.Host(name)), checkLaws(site))
 
 				boots := site.Host(name).State().Boots
 				applyRun(site.Bastion("run-2"))
-				failOnErrors(t, wentBack(site.Host(name)), checkLaws(site))
+				failOnErrors(t, checkRolledBack(site.Host(name)), checkLaws(site))
 				if got := site.Host(name).State().Boots; got != boots {
 					t.Errorf("%s was booted %d times more", name, got-boots)
 				}
@@ -68,10 +68,10 @@ func TestAHostGoesBackToItsPreviousOSOnce(t *testing.T) {
 func TestEtcdIsAskedRightBeforeEachReboot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(goesBack(3, 0))
-		site.Host("etcd-1").Change(bad)
+		site.Host("etcd-1").Change(failNewOS)
 		b := site.Bastion("run-1")
 		end := applyRun(b)
-		failOnErrors(t, checkEnd(end, engine.ExitFailed), wentBack(site.Host("etcd-1")), checkLaws(site))
+		failOnErrors(t, checkEnd(end, engine.ExitFailed), checkRolledBack(site.Host("etcd-1")), checkLaws(site))
 		var did []string
 		for _, e := range b.Events() {
 			if e.Type == engine.StepStarted && e.Host == "etcd-1" {
@@ -93,9 +93,9 @@ func TestAHostDoesNotGoBackAndForth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(goesBack(0, 1))
 		h := site.Host("worker-0")
-		h.Change(bad)
+		h.Change(failNewOS)
 		applyRun(site.Bastion("run-1"))
-		failOnErrors(t, wentBack(h))
+		failOnErrors(t, checkRolledBack(h))
 		end := applyRun(site.Bastion("run-2"), onceMore)
 		failOnErrors(t, checkEnd(end, engine.ExitFailed), checkHeldFor(h, "run-2", "app.service has failed"), checkLaws(site))
 		if got := h.State().Booted; got != hosttest.V2 {
@@ -111,25 +111,25 @@ func TestARunThatDiesWhileItRollsBack(t *testing.T) {
 	var events []engine.Event
 	failOnErrors(t, runInBubble(t, func() error {
 		site := newSite(inv)
-		site.Host("worker-0").Change(bad)
+		site.Host("worker-0").Change(failNewOS)
 		b := site.Bastion("run-1")
 		applyRun(b)
 		events = b.Events()
-		return wentBack(site.Host("worker-0"))
+		return checkRolledBack(site.Host("worker-0"))
 	}))
 	for _, e := range events {
 		for _, pause := range []time.Duration{0, time.Hour} {
 			failOnErrors(t, runInBubble(t, func() error {
 				site := newSite(inv)
 				h := site.Host("worker-0")
-				h.Change(bad)
+				h.Change(failNewOS)
 				first, second := site.Bastion("run-1"), site.Bastion("run-2")
 				doAtEvent(first, e.Seq, first.Kill)
 				applyRun(first)
 				time.Sleep(pause)
 				end := applyRun(second, successorOf(first))
 				time.Sleep(time.Hour)
-				if err := errors.Join(checkLaws(site), checkEnd(end, engine.ExitFailed), wentBack(h)); err != nil {
+				if err := errors.Join(checkLaws(site), checkEnd(end, engine.ExitFailed), checkRolledBack(h)); err != nil {
 					return fmt.Errorf("%w\n%s, and %s\nfirst\n%s\nsecond\n%s", err, eventLabel(e), pause, runTranscript(first), runTranscript(second))
 				}
 				return nil
@@ -157,7 +157,7 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(goesBack(0, 1))
 				h := site.Host("worker-0")
-				h.Change(bad)
+				h.Change(failNewOS)
 				c.do(site, h)
 				b := site.Bastion("run-1")
 				end := applyRun(b)
@@ -202,8 +202,8 @@ func TestHostsRememberTheirRollOut(t *testing.T) {
 // does not get that OS again.
 func TestRollsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(workers(2, func(p *engine.Pool) { p.OnFailure = engine.RollbackFailed }))
-		site.Host("worker-0").Change(bad)
+		site := newSite(workerFleet(2, func(p *engine.Pool) { p.OnFailure = engine.RollbackFailed }))
+		site.Host("worker-0").Change(failNewOS)
 		for run := range 2 {
 			end := applyRun(site.Bastion(fmt.Sprint("run-", run)))
 			failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0"), checkLaws(site), checkFree(site.Host("worker-0")), checkUntouched(site.Host("worker-1")))
@@ -218,9 +218,8 @@ func TestRollsBack(t *testing.T) {
 	})
 }
 
-// accepted: the host runs the new OS, and is nobody's, and does not hold a
-// former failure against it.
-func accepted(h *hosttest.Host) error {
+// checkAccepted checks that the host runs the new OS, is not held, and does not reject that OS.
+func checkAccepted(h *hosttest.Host) error {
 	st, r := h.State(), h.Remembers()
 	switch {
 	case st.Booted != hosttest.V2 || !st.Well:
@@ -244,7 +243,7 @@ func TestAGateRollsBack(t *testing.T) {
 			}
 			return nil
 		}
-		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "worker-0: gate well"), wentBack(site.Host("worker-0")), checkLaws(site))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "worker-0: gate well"), checkRolledBack(site.Host("worker-0")), checkLaws(site))
 	})
 }
 
@@ -252,7 +251,7 @@ func TestAGateRollsBack(t *testing.T) {
 // not reject that OS: the host stays held, with the new one.
 func TestAWellHostIsNotRolledBack(t *testing.T) {
 	for name, breaks := range map[string]func(*hosttest.Bastion){
-		"undrain": func(b *hosttest.Bastion) { b.Command = failing("undrain", "worker-0") },
+		"undrain": func(b *hosttest.Bastion) { b.Command = failCommand("undrain", "worker-0") },
 		"release": func(b *hosttest.Bastion) {
 			tries := 0
 			b.Fault = func(c hosttest.Call) hosttest.Fault {
@@ -306,27 +305,27 @@ func TestAWellHostIsNotRolledBack(t *testing.T) {
 
 func onceMore(r *rollout.Run) { r.RetryRejected = true }
 
-// rejecting is a site with a host that was rolled back from the new OS.
-func rejecting() (*hosttest.Site, *hosttest.Host) {
+// newRejectingSite returns a site with a host that rejects the new OS.
+func newRejectingSite() (*hosttest.Site, *hosttest.Host) {
 	site := newSite(goesBack(0, 1))
 	h := site.Host("worker-0")
-	h.Change(bad)
+	h.Change(failNewOS)
 	applyRun(site.Bastion("run-1"))
 	return site, h
 }
 
-func repaired(t *hosttest.Traits) { t.Bad = "" }
+func repairNewOS(t *hosttest.Traits) { t.Bad = "" }
 
 // An OS that is tried once more and goes well has not failed on the host any
 // more: should it be given it anew some day, nobody has to ask for that, and it
 // may be left again.
 func TestAnOSThatGoesWellIsNotRejectedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site, h := rejecting()
-		failOnErrors(t, wentBack(h))
+		site, h := newRejectingSite()
+		failOnErrors(t, checkRolledBack(h))
 		other := "an OS that others have left"
 		h.Remember(hosttest.Remembered{Rejected: []string{other, hosttest.V2}})
-		h.Change(repaired)
+		h.Change(repairNewOS)
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), onceMore), engine.ExitOK), checkLaws(site))
 		if got := h.Remembers().Rejected; !slices.Equal(got, []string{other}) {
 			t.Errorf("it has rejected %v", got)
@@ -338,16 +337,16 @@ func TestAnOSThatGoesWellIsNotRejectedAnyMore(t *testing.T) {
 // it up, as somebody has repaired it, is not rebooted, and accepts the OS.
 func TestAnOSThatWasRepairedIsNotRejectedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site, h := rejecting()
+		site, h := newRejectingSite()
 		applyRun(site.Bastion("run-2"), onceMore)
 		failOnErrors(t, checkHeldFor(h, "run-2", "app.service has failed"))
 		if got := h.Remembers().Rejected; !slices.Equal(got, []string{hosttest.V2}) {
 			t.Errorf("it failed again, and has rejected %v", got)
 		}
 		boots := h.State().Boots
-		h.Change(repaired)
+		h.Change(repairNewOS)
 		h.StartUnits()
-		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = append(r.Dead, "run-2") }), engine.ExitOK), accepted(h), checkLaws(site))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = append(r.Dead, "run-2") }), engine.ExitOK), checkAccepted(h), checkLaws(site))
 		if got := h.State().Boots; got != boots {
 			t.Errorf("it was booted %d times more", got-boots)
 		}
@@ -359,24 +358,24 @@ func TestAnOSThatWasRepairedIsNotRejectedAnyMore(t *testing.T) {
 func TestARunThatDiesWhileItTriesAgain(t *testing.T) {
 	var events []engine.Event
 	failOnErrors(t, runInBubble(t, func() error {
-		site, h := rejecting()
-		h.Change(repaired)
+		site, h := newRejectingSite()
+		h.Change(repairNewOS)
 		b := site.Bastion("run-2")
 		end := applyRun(b, onceMore)
 		events = b.Events()
-		return errors.Join(checkEnd(end, engine.ExitOK), accepted(h), checkLaws(site))
+		return errors.Join(checkEnd(end, engine.ExitOK), checkAccepted(h), checkLaws(site))
 	}))
 	for _, e := range events {
 		for _, pause := range []time.Duration{0, time.Hour} {
 			failOnErrors(t, runInBubble(t, func() error {
-				site, h := rejecting()
-				h.Change(repaired)
+				site, h := newRejectingSite()
+				h.Change(repairNewOS)
 				first, second := site.Bastion("run-2"), site.Bastion("run-3")
 				doAtEvent(first, e.Seq, first.Kill)
 				applyRun(first, onceMore)
 				time.Sleep(pause)
 				end := applyRun(second, onceMore, successorOf(first))
-				if err := errors.Join(checkEnd(end, engine.ExitOK), accepted(h), checkLaws(site)); err != nil {
+				if err := errors.Join(checkEnd(end, engine.ExitOK), checkAccepted(h), checkLaws(site)); err != nil {
 					return fmt.Errorf("%w\n%s, and %s\nfirst\n%s\nsecond\n%s", err, eventLabel(e), pause, runTranscript(first), runTranscript(second))
 				}
 				return nil

@@ -14,8 +14,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// samples returns the samples of a run that were not part of a quorum check.
-func samples(b *hosttest.Bastion) (all []engine.Event) {
+// sampleEvents returns the samples of a run that were not part of a quorum check.
+func sampleEvents(b *hosttest.Bastion) (all []engine.Event) {
 	for _, e := range b.Events() {
 		if e.Type == engine.EtcdSampled && (e.Time.Nanosecond() != 0 || len(e.Etcd.Problems) > 0) {
 			all = append(all, e)
@@ -31,7 +31,7 @@ func TestSamples(t *testing.T) {
 		site := newSite(hosttest.Fleet(3, 1))
 		b := site.Bastion("run-1")
 		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK))
-		all := samples(b)
+		all := sampleEvents(b)
 		took := b.Events()[len(b.Events())-1].Time.Sub(b.Events()[0].Time)
 		if want := int(took / (10 * time.Second)); len(all) < want-1 || len(all) > want+1 {
 			t.Errorf("%d samples in %s", len(all), took)
@@ -78,7 +78,7 @@ func TestSampleFails(t *testing.T) {
 				b := site.Bastion("run-1")
 				breaks(b)
 				failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkConverged(site))
-				all := samples(b)
+				all := sampleEvents(b)
 				if len(all) == 0 {
 					t.Error("nothing is said")
 				}
@@ -92,7 +92,7 @@ func TestSampleFails(t *testing.T) {
 	}
 }
 
-// slowClusters take a while to end a sample that is not wanted any more.
+// slowClusters take time to end a canceled sample.
 type slowClusters struct {
 	rollout.Clusters
 	under *atomic.Int32

@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/longtest"
 )
 
-// thousand is the largest site that a run has to be quick on.
-func thousand() engine.Inventory { return hosttest.Large(1000, 20, 30) }
+// thousandHosts returns the largest site that must be fast.
+func thousandHosts() engine.Inventory { return hosttest.Large(1000, 20, 30) }
 
 // TestManyHosts updates a large site, and runs again. BenchmarkThousandHosts
 // tells the cost for 1,000 hosts.
@@ -23,7 +23,7 @@ func TestManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { failOnErrors(t, updateTwice(newSite(inv))) })
 }
 
-// counted counts how often hosts are compared.
+// counted counts the comparisons of hosts.
 type counted struct {
 	engine.Module
 
@@ -62,7 +62,7 @@ func updateTwice(site *hosttest.Site) error {
 // BenchmarkThousandHosts measures a site of 1,000 hosts: the time of a run, its allocations, and
 // the memory that facts and a plan keep in use.
 func BenchmarkThousandHosts(b *testing.B) {
-	inv := thousand()
+	inv := thousandHosts()
 	var allocated, live uint64
 	for b.Loop() {
 		benchmarkInBubble(b, func(t *testing.T) error {

@@ -49,7 +49,7 @@ func powerCutInScript(t *testing.T, word, point string, os bool) {
 	}
 	failOnErrors(t, checkLaws(site))
 	for _, h := range site.Hosts() {
-		failOnErrors(t, matching(h))
+		failOnErrors(t, checkMatching(h))
 		if n := len(h.State().Reboots); n > 1 {
 			t.Errorf("%s was rebooted %d times", h.Name, n)
 		}
@@ -63,7 +63,7 @@ func TestKilledBeforeRecord(t *testing.T) {
 	for word, begins := range map[string]string{"restart-2": "record", "drain-reload-2": "reload app.service", "reboot-2": "reboot", "none-2": "record"} {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := wanting(0, 1, word)
+				site := siteWanting(0, 1, word)
 				h, b := site.Host("worker-0"), site.Bastion("run-1")
 				if word == "none-2" { // killed with the power of the host gone
 					h.Change(func(t *hosttest.Traits) { t.CutsPower = "written" })
@@ -78,7 +78,7 @@ func TestKilledBeforeRecord(t *testing.T) {
 				if st := h.State(); st.Disk != word || st.Record != "" {
 					t.Errorf("the first run left %+v", st)
 				}
-				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkLaws(site), matching(h))
+				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkLaws(site), checkMatching(h))
 				checkSecondRun(t, site)
 			})
 		})
@@ -108,7 +108,7 @@ func TestEditedMeanwhile(t *testing.T) {
 		} {
 			t.Run(word+" "+when, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					site := wanting(0, 1, word)
+					site := siteWanting(0, 1, word)
 					h, b := site.Host("worker-0"), site.Bastion("run-1")
 					end := applyRun(b, func(r *rollout.Run) { edit(site, r, b) })
 					st := h.State()
@@ -119,7 +119,7 @@ func TestEditedMeanwhile(t *testing.T) {
 					if err := errors.Join(errs...); err != nil {
 						t.Errorf("%v\n%s", err, runTranscript(b))
 					}
-					failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkLaws(site), matching(h))
+					failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkLaws(site), checkMatching(h))
 				})
 			})
 		}

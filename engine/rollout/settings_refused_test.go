@@ -14,10 +14,10 @@ import (
 // stays held, as after every failure.
 func TestWriteRefused(t *testing.T) {
 	full := func(t *hosttest.Traits) { t.DiskFull = true }
-	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": checkFree, "drain-reload-2": allOf(drained, isHeldBy("run-1", "no space left"))} {
+	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": checkFree, "drain-reload-2": allOf(checkDrained, isHeldBy("run-1", "no space left"))} {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := wanting(0, 2, word)
+				site := siteWanting(0, 2, word)
 				h, b := site.Host("worker-0"), site.Bastion("run-1")
 				h.Change(full)
 				failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "worker-0: write: ", "no space left"), checkLaws(site), demand(h))
@@ -25,7 +25,7 @@ func TestWriteRefused(t *testing.T) {
 					t.Errorf("%+v", st)
 				}
 				h.Change(func(t *hosttest.Traits) { t.DiskFull = false })
-				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), finished(site, 0))
+				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkSettings(site, 0))
 			})
 		})
 	}
@@ -35,7 +35,7 @@ func TestWriteRefused(t *testing.T) {
 // so many at a time as it does elsewhere.
 func TestQuietForks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := wanting(0, 100, "reload-2")
+		site := siteWanting(0, 100, "reload-2")
 		b := site.Bastion("run-1")
 		b.Latency = func(hosttest.Call) time.Duration { return time.Second }
 		most, now := 0, 0
@@ -48,7 +48,7 @@ func TestQuietForks(t *testing.T) {
 			}
 			most = max(most, now)
 		}
-		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), finished(site, 0))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), checkSettings(site, 0))
 		if most > 64 {
 			t.Errorf("%d hosts at once", most)
 		}
@@ -59,10 +59,10 @@ func TestQuietForks(t *testing.T) {
 func TestActionHangs(t *testing.T) {
 	for _, word := range []string{"reload-2", "drain-restart-2"} {
 		synctest.Test(t, func(t *testing.T) {
-			site := wanting(0, 2, word)
-			every(site, func(t *hosttest.Traits) { t.ActHangs = true })
+			site := siteWanting(0, 2, word)
+			changeAll(site, func(t *hosttest.Traits) { t.ActHangs = true })
 			b := site.Bastion("run-1")
-			failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), finished(site, 1))
+			failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), checkSettings(site, 1))
 			for _, e := range b.Events() {
 				if f := e.Failure; f != nil && (f.Kind != "action" || time.Duration(e.Took) != 2*time.Minute) {
 					t.Error(fmt.Errorf("%s: %w after %s", eventLabel(e), f, e.Took))
@@ -81,9 +81,9 @@ func TestQuorumGoneDuringDrain(t *testing.T) {
 			inv.Pools[0].Drain = inv.Pools[1].Drain
 			s := failureWorld{Site: wantingOf(inv, word)}
 			s.run = s.Bastion("run-1")
-			s.when("etcd-1", "drain", func() { s.Host("etcd-2").StopEtcd() })
+			s.doAtStep("etcd-1", "drain", func() { s.Host("etcd-2").StopEtcd() })
 			failOnErrors(t, checkEnd(applyRun(s.run), engine.ExitFailed, "etcd-1: check quorum", "etcd-2 is not healthy"), checkLaws(s.Site))
-			failOnErrors(t, allOf(drained, isHeldBy("run-1", "etcd-2 is not healthy"))(s.Host("etcd-1")))
+			failOnErrors(t, allOf(checkDrained, isHeldBy("run-1", "etcd-2 is not healthy"))(s.Host("etcd-1")))
 			if st := s.Host("etcd-1").State(); st.Effect != "none-1" || word != "reboot-2" && st.Writes > 0 {
 				t.Errorf("%+v", st)
 			}

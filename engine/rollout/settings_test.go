@@ -15,9 +15,9 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// wanting is a site without an OS of so many members and workers, whose
-// settings are "none-1" and are to be that word.
-func wanting(members, workers int, word string) *hosttest.Site {
+// siteWanting returns a site without an OS. Its hosts have the setting "none-1" and should get that
+// word.
+func siteWanting(members, workers int, word string) *hosttest.Site {
 	return wantingOf(noOS(hosttest.Fleet(members, workers)), word)
 }
 
@@ -30,8 +30,8 @@ func wantingOf(inv engine.Inventory, word string) *hosttest.Site {
 	return site
 }
 
-// all the hosts of a site behave like this.
-func every(site *hosttest.Site, f func(*hosttest.Traits)) {
+// changeAll changes the traits of all hosts.
+func changeAll(site *hosttest.Site, f func(*hosttest.Traits)) {
 	for _, h := range site.Hosts() {
 		h.Change(f)
 	}
@@ -39,14 +39,14 @@ func every(site *hosttest.Site, f func(*hosttest.Traits)) {
 
 func actFails(t *hosttest.Traits) { t.ActFails = true }
 
-// finished: every host is as it is to be, and was rebooted that often.
-func finished(site *hosttest.Site, reboots int) error {
+// checkSettings checks that every host has its setting after that many reboots.
+func checkSettings(site *hosttest.Site, reboots int) error {
 	errs := []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
 		if n := len(h.State().Reboots); n != reboots {
 			errs = append(errs, fmt.Errorf("%s was rebooted %d times, not %d", h.Name, n, reboots))
 		}
-		errs = append(errs, matching(h))
+		errs = append(errs, checkMatching(h))
 	}
 	return errors.Join(errs...)
 }
@@ -62,7 +62,7 @@ func TestQuiet(t *testing.T) {
 		inv.Pools[1].After = nil
 		site := wantingOf(inv, "reload-2")
 		b := site.Bastion("run-1")
-		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK, "every host matches"), finished(site, 0))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK, "every host matches"), checkSettings(site, 0))
 		calls := map[string]int{}
 		for _, c := range b.Calls() {
 			if c.Host == "" && c.Verb == "observe" {
@@ -94,10 +94,10 @@ func TestFallback(t *testing.T) {
 				inv := noOS(hosttest.Fleet(3, 10))
 				inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2}
 				site := wantingOf(inv, word)
-				every(site, actFails)
+				changeAll(site, actFails)
 				b := site.Bastion("run-1")
 				end := applyRun(b)
-				if err := errors.Join(checkEnd(end, engine.ExitOK), finished(site, 1)); err != nil {
+				if err := errors.Join(checkEnd(end, engine.ExitOK), checkSettings(site, 1)); err != nil {
 					t.Fatalf("%v\n%s", err, runTranscript(b))
 				}
 				if len(end.Updated) != 13 || len(end.Failed)+len(end.Untouched) > 0 {
@@ -113,8 +113,8 @@ func TestFallback(t *testing.T) {
 // has been rebooted.
 func TestFallbackKeepsHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := wanting(0, 1, "drain-restart-2")
-		every(site, actFails)
+		site := siteWanting(0, 1, "drain-restart-2")
+		changeAll(site, actFails)
 		b, h := site.Bastion("run-1"), site.Host("worker-0")
 		failed := false
 		b.Watch = func(e engine.Event) {
@@ -126,7 +126,7 @@ func TestFallbackKeepsHold(t *testing.T) {
 				t.Errorf("%s: %v, %+v", eventLabel(e), hold, h.State())
 			}
 		}
-		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), finished(site, 1))
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), checkSettings(site, 1))
 	})
 }
 
@@ -135,13 +135,13 @@ func TestFallbackKeepsHold(t *testing.T) {
 func TestFallbackForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": isHeldBy("run-1", "exit status 1")} {
-			site := wanting(0, 2, word)
+			site := siteWanting(0, 2, word)
 			site.Host("worker-0").Change(func(t *hosttest.Traits) { t.ActFails, t.Forgets = true, true })
 			b := site.Bastion("run-1")
 			end := applyRun(b)
 			failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0: "), checkLaws(site), demand(site.Host("worker-0")))
-			every(site, func(t *hosttest.Traits) { t.ActFails, t.Forgets = false, false })
-			failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), finished(site, 0))
+			changeAll(site, func(t *hosttest.Traits) { t.ActFails, t.Forgets = false, false })
+			failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkSettings(site, 0))
 		}
 	})
 }
@@ -151,8 +151,8 @@ func TestFallbackForgotten(t *testing.T) {
 func TestFallbackWatchesUnits(t *testing.T) {
 	for _, word := range []string{"reload-2", "drain-restart-2"} {
 		synctest.Test(t, func(t *testing.T) {
-			site := wanting(0, 3, word)
-			every(site, func(t *hosttest.Traits) { t.ActFails, t.AppDies = true, true })
+			site := siteWanting(0, 3, word)
+			changeAll(site, func(t *hosttest.Traits) { t.ActFails, t.AppDies = true, true })
 			b := site.Bastion("run-1")
 			failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "wait for units", "app.service has failed"), checkLaws(site))
 			for _, h := range site.Hosts()[1:] {
@@ -167,7 +167,7 @@ func TestFallbackWatchesUnits(t *testing.T) {
 // A pool says that an action that fails is no reason to reboot: the run fails,
 // and the next one tries the action again.
 func TestStopOnError(t *testing.T) {
-	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "drain-reload-2": allOf(drained, isHeldBy("run-1", "exit status 1")), "restart-2": isHeldBy("run-1", "exit status 1")} {
+	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "drain-reload-2": allOf(checkDrained, isHeldBy("run-1", "exit status 1")), "restart-2": isHeldBy("run-1", "exit status 1")} {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inv := noOS(hosttest.Fleet(0, 2))
@@ -182,7 +182,7 @@ func TestStopOnError(t *testing.T) {
 				}
 				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitFailed), checkLaws(site))
 				site.Host("worker-0").Change(func(t *hosttest.Traits) { t.ActFails = false })
-				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = []string{"run-1", "run-2"} }), engine.ExitOK), finished(site, 0))
+				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = []string{"run-1", "run-2"} }), engine.ExitOK), checkSettings(site, 0))
 			})
 		})
 	}
@@ -203,7 +203,7 @@ func TestDrift(t *testing.T) {
 				h.Edit("mine")
 			}
 			end := applyRun(site.Bastion("run-1"))
-			failOnErrors(t, checkEnd(end, engine.ExitWork, "worker-0", "drift"), checkLaws(site), matching(site.Host("worker-1")), checkFree(site.Host("worker-0")))
+			failOnErrors(t, checkEnd(end, engine.ExitWork, "worker-0", "drift"), checkLaws(site), checkMatching(site.Host("worker-1")), checkFree(site.Host("worker-0")))
 			if st := site.Host("worker-0").State(); st.Disk != "mine" || st.Writes > 0 || st.Boots > 1 {
 				t.Errorf("%+v", st)
 			}
@@ -234,7 +234,7 @@ func statusOf(t *testing.T, site *hosttest.Site) map[string]engine.HostState {
 	return states
 }
 
-// planOf plans as a run of that ID would.
+// planOf returns the plan of a run with that ID.
 func planOf(t *testing.T, site *hosttest.Site, run string, change ...func(*rollout.Run)) engine.Plan {
 	t.Helper()
 	b := site.Bastion(run)
@@ -252,12 +252,12 @@ func planOf(t *testing.T, site *hosttest.Site, run string, change ...func(*rollo
 func TestFallbackIsApproved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, word := range []string{"reload-2", "drain-restart-2"} {
-			site := wanting(0, 1, word)
+			site := siteWanting(0, 1, word)
 			plan := planOf(t, site, "run-0")
 			text, err := json.Marshal(plan)
 			var saved engine.Plan
 			failOnErrors(t, err, json.Unmarshal(text, &saved), planner.CheckSame(plan, saved))
-			every(site, actFails)
+			changeAll(site, actFails)
 			b := site.Bastion("run-1")
 			b.Watch = func(e engine.Event) {
 				if e.Type == engine.Warned {
@@ -282,9 +282,9 @@ func TestFallbackIsApproved(t *testing.T) {
 // A service that ends on purpose is not waited for, now or later.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := wanting(3, 1, "restart-end-2")
+		site := siteWanting(3, 1, "restart-end-2")
 		began := time.Now()
-		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), finished(site, 0))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkSettings(site, 0))
 		if took := time.Since(began); took > 5*time.Minute {
 			t.Errorf("it took %s", took)
 		}

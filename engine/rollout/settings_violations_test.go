@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// tampered is the module of settings with something wrong about it.
+// tampered is the module of settings with a defect.
 type tampered struct {
 	hosttest.Settings
 	facts   func(*engine.Facts)
@@ -20,7 +20,7 @@ type tampered struct {
 	steps   func(*engine.Steps)
 }
 
-func (m tampered) see(f engine.Facts) engine.Facts {
+func (m tampered) tamperFacts(f engine.Facts) engine.Facts {
 	if m.facts != nil && f.Config != nil && f.Config.Applied != nil && f.Config.Applied.Unfinished != nil {
 		m.facts(&f)
 	}
@@ -28,7 +28,7 @@ func (m tampered) see(f engine.Facts) engine.Facts {
 }
 
 func (m tampered) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
-	changes, err := m.Settings.Diff(d, m.see(f))
+	changes, err := m.Settings.Diff(d, m.tamperFacts(f))
 	for i := range changes {
 		if m.actions != nil {
 			changes[i].Actions = m.actions
@@ -38,7 +38,7 @@ func (m tampered) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error
 }
 
 func (m tampered) Steps(t engine.Target, changes []engine.Change) engine.Steps {
-	t.Facts = m.see(t.Facts)
+	t.Facts = m.tamperFacts(t.Facts)
 	if m.target != nil {
 		m.target(&t)
 	}
@@ -49,7 +49,7 @@ func (m tampered) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	return s
 }
 
-func (m tampered) in(r *rollout.Run) { r.Modules = []engine.Module{hosttest.Module{}, m} }
+func (m tampered) installInto(r *rollout.Run) { r.Modules = []engine.Module{hosttest.Module{}, m} }
 
 // TestSettingLawsBite makes a run break each law about settings.
 func TestSettingLawsBite(t *testing.T) {
@@ -61,13 +61,13 @@ func TestSettingLawsBite(t *testing.T) {
 		broken   string
 	}{
 		"no hold": {"reboot-2", func(_ *hosttest.Site, r *rollout.Run) {
-			tampered{actions: noAction}.in(r)
+			tampered{actions: noAction}.installInto(r)
 		}, "worker-0 gets reboot-2 without a hold"},
 		"no drain": {"drain-restart-2", func(_ *hosttest.Site, r *rollout.Run) {
-			tampered{actions: restart}.in(r)
+			tampered{actions: restart}.installInto(r)
 		}, "worker-0 gets drain-restart-2 and is not drained"},
 		"untrue record": {"restart-2", func(_ *hosttest.Site, r *rollout.Run) {
-			tampered{steps: func(s *engine.Steps) { s.Act = nil }}.in(r)
+			tampered{steps: func(s *engine.Steps) { s.Act = nil }}.installInto(r)
 		}, "worker-0 has none-1 in effect, and gets restart-2 on record"},
 		"journal": {"reload-2", func(_ *hosttest.Site, r *rollout.Run) {
 			r.Sink = lateSink{r.Sink}
@@ -80,14 +80,14 @@ func TestSettingLawsBite(t *testing.T) {
 			r.Desired["worker-0"] = d
 		}, "drift is only to be reported"},
 		"somebody else's": {"reload-2", func(s *hosttest.Site, r *rollout.Run) {
-			tampered{target: func(t *engine.Target) { t.Run = "run-9" }}.in(r)
+			tampered{target: func(t *engine.Target) { t.Run = "run-9" }}.installInto(r)
 			r.Approve = func(context.Context, engine.Plan) error {
 				s.Host("worker-0").SetHold(byBob())
 				return nil
 			}
 		}, "worker-0 is changed while somebody else holds it"},
 		"another hold": {"restart-2", func(s *hosttest.Site, r *rollout.Run) {
-			tampered{target: func(t *engine.Target) { t.Run = "run-9" }}.in(r)
+			tampered{target: func(t *engine.Target) { t.Run = "run-9" }}.installInto(r)
 			r.Hosts = swappingHosts{r.Hosts, s.Host("worker-0")}
 		}, "worker-0 is changed without a hold of that run"},
 		"second fallback": {"reload-2", func(s *hosttest.Site, r *rollout.Run) {
@@ -103,8 +103,8 @@ func TestSettingLawsBite(t *testing.T) {
 				steps: func(s *engine.Steps) { s.Record = nil },
 			}
 			first := s.Bastion("run-0")
-			applyRun(first, m.in)
-			m.in(r)
+			applyRun(first, m.installInto)
+			m.installInto(r)
 			successorOf(first)(r)
 		}, "worker-0 is rebooted once more"},
 	} {
@@ -127,7 +127,7 @@ func TestSettingLawsBite(t *testing.T) {
 	}
 }
 
-// swappingHosts give the host another hold before each write.
+// swappingHosts get another hold before each write.
 type swappingHosts struct {
 	rollout.Hosts
 	host *hosttest.Host

@@ -51,7 +51,7 @@ func newSimulatedRun(site *hosttest.Site, id string, troubles []incident) *simul
 	d.hard, d.stopHard = context.WithTimeout(context.Background(), endless)
 	d.soft, d.stopSoft = context.WithCancel(d.hard)
 	d.run.Watch = d.watchEvent
-	d.run.Fault, d.run.Latency, d.run.Command = d.faultOf, apart(d.run), d.answerGate
+	d.run.Fault, d.run.Latency, d.run.Command = d.faultOf, latencyByHost(d.run), d.answerGate
 	d.run.Journal = func(engine.Event) error {
 		if d.unjournaled {
 			return errors.New("write journal: no space left on device")
@@ -163,13 +163,13 @@ func (d *simulatedRun) answerGate(c hosttest.Command) *rollout.Reply {
 	return nil
 }
 
-// verifyEnd holds how the run ended against the hosts.
+// verifyEnd compares the end of a run with the hosts.
 func (d *simulatedRun) verifyEnd() error {
 	if d.killed {
 		return nil // it could not say anything; the laws say the rest
 	}
 	errs := []error{d.verifyExit()}
-	said := d.accounts()
+	said := d.accountsOfHosts()
 	for _, h := range d.site.Hosts() {
 		errs = append(errs, d.verifyHost(h, said[h.Name]))
 	}
@@ -185,12 +185,12 @@ func (d *simulatedRun) verifyExit() error {
 	case engine.ExitOK:
 		for _, h := range d.site.Hosts() {
 			late := h.State().Disk == "mine" && d.wasEdited(h.Name) // perhaps after the last look
-			fits = fits && (d.made(h) || late) && !d.isHolder(h) && (!h.State().Drained || len(d.asked.Plays) > 0)
+			fits = fits && (d.hasDesiredState(h) || late) && !d.isHolder(h) && (!h.State().Drained || len(d.asked.Plays) > 0)
 		}
 	case engine.ExitWork:
 		fits = false
 		for _, h := range d.site.Hosts() {
-			fits = fits || reported(d.site, h)
+			fits = fits || isReportedDrift(d.site, h)
 		}
 	case engine.ExitRefused:
 		fits = slices.ContainsFunc([]string{"held", "paused", "window"}, func(why string) bool { return strings.Contains(d.end.Reason, why) })
@@ -227,7 +227,7 @@ type hostAccount struct {
 	failed     *engine.Event
 }
 
-func (d *simulatedRun) accounts() map[string]hostAccount {
+func (d *simulatedRun) accountsOfHosts() map[string]hostAccount {
 	all := map[string]hostAccount{}
 	for _, e := range d.run.Events() {
 		t := all[e.Host]

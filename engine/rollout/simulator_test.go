@@ -20,7 +20,7 @@ var seed = flag.Uint64("seed", 0, "the one history that TestSimulator plays; 0: 
 // changes nothing. A seed always yields the same history.
 func TestSimulator(t *testing.T) {
 	if *seed != 0 {
-		simulate(t, *seed)
+		simulateSeed(t, *seed)
 		return
 	}
 	all := uint64(longtest.Pick(usualHistories, allHistories))
@@ -29,31 +29,31 @@ func TestSimulator(t *testing.T) {
 		t.Run(fmt.Sprintf("%d of %d", shard+1, shards), func(t *testing.T) {
 			t.Parallel()
 			for s := shard + 1; s <= all && !t.Failed(); s += shards {
-				simulate(t, s)
+				simulateSeed(t, s)
 			}
 		})
 	}
 }
 
-func simulate(t *testing.T, seed uint64) {
+func simulateSeed(t *testing.T, seed uint64) {
 	t.Helper()
 	h := newHistory(seed)
-	err := runInBubble(t, h.play)
+	err := runInBubble(t, h.playHistory)
 	if err == nil {
 		return
 	}
-	small, smallErr := shrink(t, h, err)
+	small, smallErr := shrinkHistory(t, h, err)
 	t.Errorf("seed %d: go test ./engine/rollout -run TestSimulator -seed %d\n%s\n%v\nwith less in it: %s\n%v", seed, seed, h, err, small, smallErr)
 }
 
-// shrink removes parts of a failing history that it fails without, within a limit of attempts.
-func shrink(t *testing.T, h history, err error) (history, error) {
+// shrinkHistory removes parts of a failing history that it fails without, within a limit of attempts.
+func shrinkHistory(t *testing.T, h history, err error) (history, error) {
 	t.Helper()
 	for plays := 0; plays < 500; {
 		before := h
-		for _, less := range h.smaller() {
+		for _, less := range h.smallerHistories() {
 			plays++
-			if e := runInBubble(t, less.play); e != nil {
+			if e := runInBubble(t, less.playHistory); e != nil {
 				h, err = less, e
 				break
 			}
@@ -79,7 +79,7 @@ func TestSameSeedSameStory(t *testing.T) {
 				slices.Sort(lines)
 				tales[i] = strings.Join(lines, "\n")
 			}
-			failOnErrors(t, runInBubble(t, h.play))
+			failOnErrors(t, runInBubble(t, h.playHistory))
 		}
 		if tales[0] != tales[1] {
 			t.Fatalf("seed %d tells\n%s\nand then\n%s", s+1, tales[0], tales[1])

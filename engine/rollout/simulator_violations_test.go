@@ -12,8 +12,8 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// blind makes a run read another inventory than there is.
-func blind(pool func(*engine.Pool), host func(*engine.Host)) func(*hosttest.Site, *rollout.Run) {
+// hideFromRun makes a run read another inventory than there is.
+func hideFromRun(pool func(*engine.Pool), host func(*engine.Host)) func(*hosttest.Site, *rollout.Run) {
 	return func(_ *hosttest.Site, r *rollout.Run) {
 		r.Inventory.Pools, r.Inventory.Hosts = slices.Clone(r.Inventory.Pools), slices.Clone(r.Inventory.Hosts)
 		for i := range r.Inventory.Pools {
@@ -29,7 +29,7 @@ func blind(pool func(*engine.Pool), host func(*engine.Host)) func(*hosttest.Site
 	}
 }
 
-// deafHosts are nobody's for a run: it takes no hold, and takes them for its own.
+// deafHosts look free to a run: it takes no hold, and believes that it holds them.
 type deafHosts struct {
 	rollout.Hosts
 	run string
@@ -52,7 +52,7 @@ func (c deafConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, err
 	return c.Conn.Run(ctx, s)
 }
 
-// hurriedHosts run writes that do not look at the hold again when all has arrived.
+// hurriedHosts write without checking the hold after the upload.
 type hurriedHosts struct{ rollout.Hosts }
 
 func (h hurriedHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
@@ -67,7 +67,7 @@ func (c hurriedConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, 
 	return c.Conn.Run(ctx, s)
 }
 
-// muteSink tells nothing of the hosts of its plan.
+// muteSink journals a plan without its hosts.
 type muteSink struct{ rollout.Sink }
 
 func (s muteSink) Emit(e engine.Event) error {
@@ -79,7 +79,7 @@ func (s muteSink) Emit(e engine.Event) error {
 	return s.Sink.Emit(e)
 }
 
-// lossySink loses the events of a type.
+// lossySink drops the events of a type.
 type lossySink struct {
 	rollout.Sink
 
@@ -112,27 +112,27 @@ func TestSimulatorBites(t *testing.T) {
 		broken   string
 		first    uint64 // seed that is tried first: the first that tells, when this was written
 	}{
-		"budget": {blind(func(p *engine.Pool) { p.MaxUnavailable = any100 }, nil), "its budget is", 1},
+		"budget": {hideFromRun(func(p *engine.Pool) { p.MaxUnavailable = any100 }, nil), "its budget is", 1},
 		"budget of the site": {func(_ *hosttest.Site, r *rollout.Run) {
 			r.Inventory.MaxUnavailable = engine.CountOrPercent{}
 		}, "the site loses", 1},
-		"zones":          {blind(nil, func(h *engine.Host) { h.Zone = "" }), "joins a batch", 33},
-		"order of pools": {blind(func(p *engine.Pool) { p.After = nil }, nil), "is as it is to be", 1},
-		"canaries":       {blind(func(p *engine.Pool) { p.Canary = nil }, nil), "have not soaked", 1},
-		"soak": {blind(func(p *engine.Pool) {
+		"zones":          {hideFromRun(nil, func(h *engine.Host) { h.Zone = "" }), "joins a batch", 33},
+		"order of pools": {hideFromRun(func(p *engine.Pool) { p.After = nil }, nil), "is as it is to be", 1},
+		"canaries":       {hideFromRun(func(p *engine.Pool) { p.Canary = nil }, nil), "have not soaked", 1},
+		"soak": {hideFromRun(func(p *engine.Pool) {
 			if p.Canary != nil {
 				p.Canary = &engine.Canary{Hosts: p.Canary.Hosts}
 			}
 		}, nil), "have not soaked", 1},
-		"windows":        {blind(func(p *engine.Pool) { p.Windows = nil }, nil), "no window is open", 1},
-		"time of batch":  {blind(func(p *engine.Pool) { p.BatchTakes = 1 }, nil), "no window is open", 78},
-		"paused pools":   {blind(func(p *engine.Pool) { p.Paused = false }, nil), "is paused, and is touched", 1},
-		"paused hosts":   {blind(nil, func(h *engine.Host) { h.Paused = false }), "is paused, and is touched", 1},
-		"failure budget": {blind(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which", 1},
+		"windows":        {hideFromRun(func(p *engine.Pool) { p.Windows = nil }, nil), "no window is open", 1},
+		"time of batch":  {hideFromRun(func(p *engine.Pool) { p.BatchTakes = 1 }, nil), "no window is open", 78},
+		"paused pools":   {hideFromRun(func(p *engine.Pool) { p.Paused = false }, nil), "is paused, and is touched", 1},
+		"paused hosts":   {hideFromRun(nil, func(h *engine.Host) { h.Paused = false }), "is paused, and is touched", 1},
+		"failure budget": {hideFromRun(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which", 1},
 		"clusters": {func(_ *hosttest.Site, r *rollout.Run) {
 			r.Inventory.Clusters = nil
 			r.Clusters = blindClusters{r.Clusters}
-			blind(nil, func(h *engine.Host) { h.Cluster = "" })(nil, r)
+			hideFromRun(nil, func(h *engine.Host) { h.Cluster = "" })(nil, r)
 		}, "of cluster", 1},
 		"quorum":  {func(_ *hosttest.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy", 95},
 		"leader":  {func(_ *hosttest.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads", 1},
@@ -144,9 +144,9 @@ func TestSimulatorBites(t *testing.T) {
 		"hold in a write":   {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }, "arrives on the disk", 4},
 		"hold in a staging": {stagesOn, "arrives on the disk", 400},
 
-		"versions":         {blind(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 58},
+		"versions":         {hideFromRun(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 58},
 		"unfinished":       {func(_ *hosttest.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 1},
-		"order in a pool":  {blind(func(p *engine.Pool) { p.Order = engine.Shuffled }, nil), "is begun before", 1},
+		"order in a pool":  {hideFromRun(func(p *engine.Pool) { p.Order = engine.Shuffled }, nil), "is begun before", 1},
 		"failed last time": {func(_ *hosttest.Site, r *rollout.Run) { r.Retry = nil }, "is begun before", 221},
 		"batch":            {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.BatchStarted} }, "is not in the batch", 1},
 		"end of a play":    {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.HostDone} }, "is not over on", 1},
@@ -174,7 +174,7 @@ func TestSimulatorBites(t *testing.T) {
 				}
 				played++
 				h.sabotage = c.sabotage
-				if err := runInBubble(t, h.play); err != nil && strings.Contains(err.Error(), "BROKEN") && strings.Contains(err.Error(), c.broken) {
+				if err := runInBubble(t, h.playHistory); err != nil && strings.Contains(err.Error(), "BROKEN") && strings.Contains(err.Error(), c.broken) {
 					t.Logf("seed %d tells", s)
 					return
 				}

@@ -38,13 +38,13 @@ func TestLostBeforeTheBatch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inv := hosttest.Fleet(0, 3)
 				if name == "gate" {
-					gate(1, "ready", engine.BeforeBatch)(&inv)
+					addGate(1, "ready", engine.BeforeBatch)(&inv)
 				}
 				site := newSite(inv)
 				for _, h := range site.Hosts() {
 					h.Change(func(t *hosttest.Traits) { t.Stage = 0 })
 				}
-				staged(t, site)
+				stopWhenStaged(t, site)
 				b := site.Bastion("run-1")
 				end := applyRun(b, func(r *rollout.Run) { waits(b, r, site.Host("worker-2").PowerOff) })
 				failOnErrors(t, checkEnd(end, engine.ExitUnreachable, "worker-2 is unreachable"), checkLaws(site),
@@ -54,8 +54,8 @@ func TestLostBeforeTheBatch(t *testing.T) {
 	}
 }
 
-// staged ends a run once everything is staged.
-func staged(t *testing.T, site *hosttest.Site) {
+// stopWhenStaged ends a run once everything is staged.
+func stopWhenStaged(t *testing.T, site *hosttest.Site) {
 	t.Helper()
 	b := site.Bastion("run-staged")
 	b.Watch = func(e engine.Event) {
@@ -135,7 +135,7 @@ func TestRecoveredFirst(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		for _, h := range site.Hosts() {
 			if h.Hold() == nil {
-				h.Reset() // what is staged is lost
+				h.Reset() // the staged OS gets lost
 			}
 		}
 		time.Sleep(10 * time.Minute)

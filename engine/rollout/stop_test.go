@@ -27,19 +27,19 @@ func stopAtEvent(b *hosttest.Bastion, n int) func(*rollout.Run) {
 // action, the host has that on record.
 func TestStopped(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
-		events, _ := p.points(t)
+		events, _ := p.interruptionPoints(t)
 		for _, e := range events {
-			if err := runInBubble(t, func() error { return p.stopped(e) }); err != nil {
+			if err := runInBubble(t, func() error { return p.checkStopped(e) }); err != nil {
 				t.Errorf("stopped %s: %v", eventLabel(e), err)
 			}
 		}
 	})
 }
 
-func (p playFixture) stopped(e engine.Event) error {
+func (p playFixture) checkStopped(e engine.Event) error {
 	site := p.site()
 	b := site.Bastion("run-1")
-	before := states(site)
+	before := hostStates(site)
 	end := applyRun(b, runSerially, stopAtEvent(b, e.Seq))
 	errs := []error{checkLaws(site)}
 	if p.done(site) != nil {
@@ -53,21 +53,21 @@ func (p playFixture) stopped(e engine.Event) error {
 			if h.Hold().Step == "" {
 				errs = append(errs, fmt.Errorf("%s is %s, and that does not say why", h.Name, h.Hold()))
 			}
-		case st.Failed == "" && matching(h) != nil:
-			errs = append(errs, same(h, before[h.Name]), checkFree(h))
+		case st.Failed == "" && checkMatching(h) != nil:
+			errs = append(errs, checkUnchanged(h, before[h.Name]), checkFree(h))
 		}
 		if st.Staging {
 			errs = append(errs, fmt.Errorf("%s is still staging", h.Name))
 		}
 	}
-	errs = append(errs, accounted(site, end), checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), p.done(site))
+	errs = append(errs, checkAccounted(site, end), checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), p.done(site))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w\n%s", err, runTranscript(b))
 	}
 	return nil
 }
 
-func states(site *hosttest.Site) map[string]hosttest.State {
+func hostStates(site *hosttest.Site) map[string]hosttest.State {
 	all := map[string]hosttest.State{}
 	for _, h := range site.Hosts() {
 		all[h.Name] = h.State()
@@ -75,8 +75,8 @@ func states(site *hosttest.Site) map[string]hosttest.State {
 	return all
 }
 
-// same checks that the host is unchanged, except for a staged OS.
-func same(h *hosttest.Host, was hosttest.State) error {
+// checkUnchanged checks that the host is unchanged, except for a staged OS.
+func checkUnchanged(h *hosttest.Host, was hosttest.State) error {
 	is := h.State()
 	is.Staged, is.Locked = was.Staged, was.Locked
 	if fmt.Sprint(is) != fmt.Sprint(was) {
@@ -85,8 +85,8 @@ func same(h *hosttest.Host, was hosttest.State) error {
 	return nil
 }
 
-// accounted checks that the end of a run names each host once, with the right outcome.
-func accounted(site *hosttest.Site, end engine.RunEnd) error {
+// checkAccounted checks that the end of a run names each host once, with the right outcome.
+func checkAccounted(site *hosttest.Site, end engine.RunEnd) error {
 	seen := map[string]string{}
 	for what, hosts := range map[string][]string{"updated": end.Updated, "failed": end.Failed, "left": end.Untouched} {
 		for _, h := range hosts {
@@ -108,16 +108,16 @@ func accounted(site *hosttest.Site, end engine.RunEnd) error {
 // same bastion completes.
 func TestStoppedAtOnce(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
-		events, _ := p.points(t)
+		events, _ := p.interruptionPoints(t)
 		for _, e := range events[:len(events)-1] {
-			if err := runInBubble(t, func() error { return p.stoppedAtOnce(e) }); err != nil {
+			if err := runInBubble(t, func() error { return p.checkStoppedAtOnce(e) }); err != nil {
 				t.Errorf("stopped at once %s: %v", eventLabel(e), err)
 			}
 		}
 	})
 }
 
-func (p playFixture) stoppedAtOnce(e engine.Event) error {
+func (p playFixture) checkStoppedAtOnce(e engine.Event) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	ctx, stop := context.WithTimeout(context.Background(), endless)
@@ -161,11 +161,11 @@ func tookHold(b *hosttest.Bastion, host string) bool {
 func TestAHostThatFailsAfterAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(0, 2))
-		site.Host("worker-0").Change(bad)
+		site.Host("worker-0").Change(failNewOS)
 		b := site.Bastion("run-1")
 		stop, press := context.WithCancel(context.Background())
 		defer press()
-		failureWorld{site, b}.when("worker-0", "wait for boot", press)
+		failureWorld{site, b}.doAtStep("worker-0", "wait for boot", press)
 		end := applyRun(b, func(r *rollout.Run) { r.Soft = stop })
 		failOnErrors(t, checkEnd(end, engine.ExitStopped, "stopped by the operator; worker-0"), checkLaws(site), checkHeldFor(site.Host("worker-0"), "run-1"), checkUntouched(site.Host("worker-1")))
 	})

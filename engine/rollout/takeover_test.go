@@ -19,7 +19,7 @@ func leaveBehind(site *hosttest.Site, updated bool) *hosttest.Bastion {
 	if updated {
 		h.Change(func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} })
 	} else {
-		failureWorld{site, b}.refuse("drain")
+		failureWorld{site, b}.failCommand("drain")
 	}
 	applyRun(b, runSerially)
 	h.Change(func(t *hosttest.Traits) { t.Missing = nil })
@@ -38,18 +38,18 @@ func TestStoppedTakenOver(t *testing.T) {
 			failOnErrors(t, runInBubble(t, func() error {
 				site := newSite(inv)
 				first, second := leaveBehind(site, updated), site.Bastion("run-2")
-				if err := errors.Join(drained(site.Host("worker-0")), checkHeldFor(site.Host("worker-0"), "run-1")); err != nil {
+				if err := errors.Join(checkDrained(site.Host("worker-0")), checkHeldFor(site.Host("worker-0"), "run-1")); err != nil {
 					return err
 				}
 				end := applyRun(second, runSerially, successorOf(first), stopAtEvent(second, n))
 				over = len(second.Events()) < n
 				errs := []error{checkLaws(site)}
 				if hold := site.Host("worker-0").Hold(); hold == nil {
-					errs = append(errs, matching(site.Host("worker-0")))
+					errs = append(errs, checkMatching(site.Host("worker-0")))
 				} else {
 					errs = append(errs, checkEnd(end, engine.ExitStopped, "stopped by the operator"))
 				}
-				errs = append(errs, checkEnd(applyRun(site.Bastion("run-3"), successorOf(first), successorOf(second)), engine.ExitOK), matching(site.Host("worker-0")))
+				errs = append(errs, checkEnd(applyRun(site.Bastion("run-3"), successorOf(first), successorOf(second)), engine.ExitOK), checkMatching(site.Host("worker-0")))
 				if err := errors.Join(errs...); err != nil {
 					return fmt.Errorf("updated %v, stopped after event %d: %w\n%s", updated, n, err, runTranscript(second))
 				}
@@ -70,13 +70,13 @@ func TestTakenOverAndRefused(t *testing.T) {
 		inv.Pools[0].Drain = &engine.Drain{Command: "drain", Undo: "undrain"}
 		site := newSite(inv)
 		b := site.Bastion("run-1")
-		failureWorld{site, b}.refuse("drain")
+		failureWorld{site, b}.failCommand("drain")
 		applyRun(b, runSerially)
 		second := site.Bastion("run-2")
-		failureWorld{site, second}.when("etcd-1", "check quorum", site.Host("etcd-2").StopEtcd)
+		failureWorld{site, second}.doAtStep("etcd-1", "check quorum", site.Host("etcd-2").StopEtcd)
 		end := applyRun(second, runSerially, successorOf(b))
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "etcd-1: check quorum"), checkLaws(site),
-			checkHeldFor(site.Host("etcd-1"), "run-2", "etcd-2 is not healthy"), drained(site.Host("etcd-1")))
+			checkHeldFor(site.Host("etcd-1"), "run-2", "etcd-2 is not healthy"), checkDrained(site.Host("etcd-1")))
 	})
 }
 
@@ -86,7 +86,7 @@ func TestStoppedSoon(t *testing.T) {
 	inventory := func(when engine.GateWhen) engine.Inventory {
 		inv := hosttest.Fleet(1, 1)
 		inv.Clusters[0].AllowOutage = true
-		gate(1, "ready", when)(&inv)
+		addGate(1, "ready", when)(&inv)
 		return inv
 	}
 	for _, c := range []struct {
@@ -123,7 +123,7 @@ func longIf(b bool) time.Duration {
 	return 0
 }
 
-// stopAfterStart presses Ctrl-C a minute after the step began that is slow.
+// stopAfterStart presses Ctrl-C a minute after the start of a slow step.
 func stopAfterStart(b *hosttest.Bastion, slow, name string, pressed *time.Time) func(*rollout.Run) {
 	soft, stop := context.WithCancel(context.Background())
 	steps := map[string]string{"ready": "gate g", "drain": "drain", "snapshot": "snapshot etcd"}

@@ -13,8 +13,8 @@ import (
 	"holdfast/modules"
 )
 
-// playing lets a run carry out a play whose other tasks are done by these modules.
-func playing(p engine.Play, match ...engine.Module) func(*rollout.Run) {
+// withPlay returns an option that sets the play and the modules of its other tasks.
+func withPlay(p engine.Play, match ...engine.Module) func(*rollout.Run) {
 	p.Name, p.Hosts = "p", "all"
 	all := modules.ForPlay(p)
 	look := []engine.Module{lookOnly{}}
@@ -27,23 +27,23 @@ func playing(p engine.Play, match ...engine.Module) func(*rollout.Run) {
 	}
 }
 
-// lookOnly looks at hosts and finds nothing to do.
+// lookOnly reads hosts and finds no work.
 type lookOnly struct{ hosttest.Module }
 
 func (lookOnly) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
 
-// tell is a task that runs a command on the bastion and disrupts nothing.
-func tell(command string) engine.Task {
+// tellTask returns a task that runs a command on the bastion and is not disruptive.
+func tellTask(command string) engine.Task {
 	return engine.Task{Name: command, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: command, Bastion: true}}
 }
 
-func disrupting(name, command string) engine.Task {
-	t := tell(command)
+func disruptingTask(name, command string) engine.Task {
+	t := tellTask(command)
 	t.Name, t.Command.Disrupts = name, true
 	return t
 }
 
-func napping(d time.Duration) engine.Task {
+func pauseTask(d time.Duration) engine.Task {
 	return engine.Task{Name: "pause", Module: engine.PauseTask, Pause: &engine.Pause{For: engine.Duration(d)}}
 }
 
@@ -68,7 +68,7 @@ func TestASecondDisruptionIsNotBegunWithoutAQuorum(t *testing.T) {
 				site.After(10*time.Minute, site.Host("etcd-0").StopEtcd)
 			}
 		}
-		end := applyRun(b, playing(engine.Play{Tasks: []engine.Task{disrupting("first", "disrupt"), napping(30 * time.Minute), disrupting("second", "disrupt")}}))
+		end := applyRun(b, withPlay(engine.Play{Tasks: []engine.Task{disruptingTask("first", "disrupt"), pauseTask(30 * time.Minute), disruptingTask("second", "disrupt")}}))
 		failOnErrors(t, checkLaws(site), checkEnd(end, engine.ExitFailed, "check quorum: etcd cluster main: member etcd-0 is not healthy"), checkHeldFor(site.Host("etcd-1"), b.ID, "member etcd-0 is not healthy"))
 		if list := commandsOf(b); len(list) != 1 {
 			t.Errorf("%q", list)
@@ -101,7 +101,7 @@ func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
 				site := newSite(hosttest.Fleet(3, 0))
 				b := site.Bastion("run-1")
 				change(site, b)
-				end := applyRun(b, playing(engine.Play{}, hosttest.Module{}, harmless{}))
+				end := applyRun(b, withPlay(engine.Play{}, hosttest.Module{}, harmless{}))
 				failOnErrors(t, checkLaws(site), checkEnd(end, engine.ExitFailed))
 				for _, h := range site.Hosts() {
 					failOnErrors(t, checkUntouched(h))
@@ -127,7 +127,7 @@ func (harmless) TasksAround(t engine.Target) (before, after []engine.Step) {
 	return []engine.Step{step}, nil
 }
 
-// modulesStep is a command on a host as a playbook has it.
+// modulesStep returns a command on a host, like a step of a module.
 func modulesStep(t engine.Target) engine.Step {
 	p := engine.Play{Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PreTasks: []engine.Task{{Name: "harmless", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true"}}}}
 	before, _ := modules.ForPlay(p)[4].(engine.TaskModule).TasksAround(t)
@@ -140,8 +140,8 @@ func TestALaterPlayDoesTheTasksThatADeadRunLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(hosttest.Fleet(0, 2))
 		plays := func(r *rollout.Run) {
-			playing(engine.Play{Tasks: []engine.Task{matchingTask(engine.StageTask)}})(r)
-			playing(balanced(), hosttest.Module{})(r)
+			withPlay(engine.Play{Tasks: []engine.Task{matchingTask(engine.StageTask)}})(r)
+			withPlay(loadBalancedPlay(), hosttest.Module{})(r)
 		}
 		first := site.Bastion("run-1")
 		first.Watch = func(e engine.Event) {
@@ -164,9 +164,9 @@ func TestALaterPlayDoesTheTasksThatADeadRunLeft(t *testing.T) {
 	})
 }
 
-// balanced takes hosts out of a load balancer while they get another OS.
-func balanced() engine.Play {
-	return engine.Play{PreTasks: []engine.Task{tell("out")}, Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PostTasks: []engine.Task{tell("in")}}
+// loadBalancedPlay returns a play that takes hosts out of a load balancer during the update.
+func loadBalancedPlay() engine.Play {
+	return engine.Play{PreTasks: []engine.Task{tellTask("out")}, Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PostTasks: []engine.Task{tellTask("in")}}
 }
 
 // TestPostTasksOfAHostThatWasLeftBehind checks that a run carries out the post-tasks of its play on
@@ -190,7 +190,7 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 			return nil
 		}
 	}
-	alone := playing(balanced(), hosttest.Module{})
+	alone := withPlay(loadBalancedPlay(), hosttest.Module{})
 	for name, c := range map[string]struct {
 		first func(*hosttest.Bastion)
 		plays []func(*rollout.Run)
@@ -200,7 +200,7 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 		"killed in the post-task":     {killAt("in", engine.StepStarted), []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
 		"killed before it reboots":    {killAt("drain", engine.StepEnded), []func(*rollout.Run){alone}, "[out drain undrain in] [undrain in]"},
 		"the post-task failed":        {failing, []func(*rollout.Run){alone}, "[undrain in] [undrain in]"},
-		"an earlier play has it, too": {failing, []func(*rollout.Run){alone, playing(engine.Play{Tasks: []engine.Task{tell("more")}})}, "[undrain in] [undrain in more]"},
+		"an earlier play has it, too": {failing, []func(*rollout.Run){alone, withPlay(engine.Play{Tasks: []engine.Task{tellTask("more")}})}, "[undrain in] [undrain in more]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -230,14 +230,14 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 func TestTasksAreNotDoneAgainBeforeAFallback(t *testing.T) {
 	for _, want := range []string{"restart-2", "reload-2", "drain-restart-2"} {
 		synctest.Test(t, func(t *testing.T) {
-			site := wanting(0, 1, want)
-			every(site, actFails)
+			site := siteWanting(0, 1, want)
+			changeAll(site, actFails)
 			b := site.Bastion("run-1")
 			config := matchingTask(engine.ConfigTask)
 			failOnErrors(t, checkEnd(applyRun(b,
-				playing(engine.Play{PreTasks: []engine.Task{tell("pre")}, Tasks: []engine.Task{disrupting("m", "migrate"), config}, PostTasks: []engine.Task{tell("post")}}, hosttest.Settings{}),
-				playing(engine.Play{PreTasks: []engine.Task{tell("pre2")}, Tasks: []engine.Task{disrupting("m", "migrate2"), config}}, hosttest.Settings{}),
-			), engine.ExitOK), finished(site, 1))
+				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre")}, Tasks: []engine.Task{disruptingTask("m", "migrate"), config}, PostTasks: []engine.Task{tellTask("post")}}, hosttest.Settings{}),
+				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre2")}, Tasks: []engine.Task{disruptingTask("m", "migrate2"), config}}, hosttest.Settings{}),
+			), engine.ExitOK), checkSettings(site, 1))
 			drains := ""
 			if want == "drain-restart-2" {
 				drains = "drain "

@@ -35,17 +35,17 @@ func TestTwoRuns(t *testing.T) {
 		changes := []func(*rollout.Run){fromTheEnd(false), fromTheEnd(rapid.Bool().Draw(rt, "bob from the end"))}
 		inv := hosttest.Fleet(rapid.SampledFrom([]int{3, 5}).Draw(rt, "members"), 0)
 		if rapid.Bool().Draw(rt, "workers") {
-			inv = crews(rapid.IntRange(1, 4).Draw(rt, "max_unavailable"), rapid.IntRange(0, 4).Draw(rt, "max_unavailable of the site"))
+			inv = twoCrews(rapid.IntRange(1, 4).Draw(rt, "max_unavailable"), rapid.IntRange(0, 4).Draw(rt, "max_unavailable of the site"))
 		}
-		if err := runInBubble(t, func() error { return together(twoRunsPlay(inv, word, fails), delays, later, changes...) }); err != nil {
+		if err := runInBubble(t, func() error { return runTogether(twoRunsPlay(inv, word, fails), delays, later, changes...) }); err != nil {
 			rt.Fatal(err)
 		}
 	})
 }
 
-// crews is a site of two pools of workers that do not wait for each other, with
-// the same budget, and one of the site (0: none).
-func crews(most, site int) engine.Inventory {
+// twoCrews returns two independent pools of workers with the same budget, and one for the site (0:
+// none).
+func twoCrews(most, site int) engine.Inventory {
 	inv := engine.Inventory{Site: "test", MaxUnavailable: engine.CountOrPercent{Count: site, Set: site > 0}}
 	for _, pool := range []string{"red", "blue"} {
 		inv.Pools = append(inv.Pools, engine.Pool{
@@ -59,7 +59,7 @@ func crews(most, site int) engine.Inventory {
 	return inv
 }
 
-// fromTheEnd lets a run begin with the last hosts of each pool, if it is to.
+// fromTheEnd returns an option that reverses the order of the pools' hosts.
 func fromTheEnd(reverse bool) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		r.Inventory.Pools = slices.Clone(r.Inventory.Pools)
@@ -71,7 +71,7 @@ func fromTheEnd(reverse bool) func(*rollout.Run) {
 	}
 }
 
-// twoRunsPlay installs a new OS, or changes a setting to that word.
+// twoRunsPlay returns a fixture that installs a new OS, or sets that setting.
 func twoRunsPlay(inv engine.Inventory, word string, fails bool) playFixture {
 	if word == "" {
 		return playFixture{site: func() *hosttest.Site { return newSite(inv) }}
@@ -83,8 +83,8 @@ func twoRunsPlay(inv engine.Inventory, word string, fails bool) playFixture {
 	return settingPlay(noOS(inv), roles)
 }
 
-// together lets a run of each bastion happen, the second that much later.
-func together(p playFixture, delays [][]int, later time.Duration, changes ...func(*rollout.Run)) error {
+// runTogether applies a run on each bastion, the second one later.
+func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...func(*rollout.Run)) error {
 	site := p.site()
 	ann, bob := site.Bastion("run-ann"), site.Bastion("run-bob")
 	for i, b := range []*hosttest.Bastion{ann, bob} {
@@ -113,7 +113,7 @@ func together(p playFixture, delays [][]int, later time.Duration, changes ...fun
 	third := site.Bastion("run-3")
 	errs = append(errs, checkEnd(applyRun(third, func(r *rollout.Run) { r.Dead = []string{"run-ann", "run-bob"} }), engine.ExitOK), checkLaws(site))
 	for _, h := range site.Hosts() {
-		errs = append(errs, matching(h))
+		errs = append(errs, checkMatching(h))
 	}
 	if !p.brief {
 		errs = append(errs, checkConverged(site))
@@ -124,8 +124,7 @@ func together(p playFixture, delays [][]int, later time.Duration, changes ...fun
 	return nil
 }
 
-// carelessHosts are held by nobody, as far as a run looks for that once it has
-// its hold.
+// carelessHosts look free to a run that holds another host already.
 type carelessHosts struct{ rollout.Hosts }
 
 func (h carelessHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
@@ -142,15 +141,15 @@ func (c carelessConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply,
 	return c.Conn.Run(ctx, s)
 }
 
-// TestTwoRunsBite lets two runs at once not look at each other's holds, and sees
-// that they break the budget of a pool, and that of the site.
+// TestTwoRunsBite lets two runs ignore each other's holds, and expects that they exceed the budgets
+// of a pool and of the site.
 func TestTwoRunsBite(t *testing.T) {
-	for broken, inv := range map[string]engine.Inventory{"hosts at once, its budget is 2": crews(2, 0), "the site loses": crews(5, 3)} {
+	for broken, inv := range map[string]engine.Inventory{"hosts at once, its budget is 2": twoCrews(2, 0), "the site loses": twoCrews(5, 3)} {
 		t.Run(broken, func(t *testing.T) {
 			err := runInBubble(t, func() error {
 				careless := func(r *rollout.Run) { r.Hosts = carelessHosts{r.Hosts} }
 				lastFirst := fromTheEnd(true)
-				return together(twoRunsPlay(inv, "", false), [][]int{{1}, {1}}, time.Second, careless, func(r *rollout.Run) {
+				return runTogether(twoRunsPlay(inv, "", false), [][]int{{1}, {1}}, time.Second, careless, func(r *rollout.Run) {
 					careless(r)
 					lastFirst(r)
 				})

@@ -10,8 +10,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// twoPools is a site of two pools with two hosts each, that do not wait for each
-// other.
+// twoPools returns two independent pools with two hosts each.
 func twoPools() engine.Inventory {
 	inv := engine.Inventory{Site: "test"}
 	for _, pool := range []string{"x", "y"} {
@@ -111,13 +110,13 @@ func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inv := twoPools()
 				inv.Pools[0].FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
-				inv.Pools[0].Timeouts, inv.Pools[0].MaxUnavailable = soon(), engine.CountOrPercent{Count: 2, Set: true}
+				inv.Pools[0].Timeouts, inv.Pools[0].MaxUnavailable = shortTimeouts(), engine.CountOrPercent{Count: 2, Set: true}
 				site := newSite(inv)
 				site.Host("x-0").Change(fails)
 				b := site.Bastion("run-1")
 				b.Asked = &hosttest.Asked{Plays: []engine.Play{
-					{Name: "one", Hosts: "x", Tasks: []engine.Task{task("finalize")}},
-					{Name: "two", Hosts: "x,y", Tasks: []engine.Task{task("upset")}, AnyFatal: true},
+					{Name: "one", Hosts: "x", Tasks: []engine.Task{newTask("finalize")}},
+					{Name: "two", Hosts: "x,y", Tasks: []engine.Task{newTask("upset")}, AnyFatal: true},
 				}}
 				end := applyRun(b, runSerially, withAskedPlays(b))
 				failOnErrors(t, checkEnd(end, engine.ExitFailed), checkLaws(site), checkUpdated(site.Host("x-1")))
@@ -144,8 +143,8 @@ func TestAPlayIsOverWhenNoRebootIsLeft(t *testing.T) {
 		site.Host("x-1").PowerOff()
 		b := site.Bastion("run-1")
 		b.Asked = &hosttest.Asked{Plays: []engine.Play{
-			{Name: "one", Hosts: "x", Tasks: []engine.Task{task("config")}},
-			{Name: "two", Hosts: "y", Tasks: []engine.Task{task("upset")}},
+			{Name: "one", Hosts: "x", Tasks: []engine.Task{newTask("config")}},
+			{Name: "two", Hosts: "y", Tasks: []engine.Task{newTask("upset")}},
 		}}
 		end := applyRun(b, runSerially, withAskedPlays(b))
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "x-0: write: reload app.service"), checkLaws(site))

@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// blindClusters see nothing wrong with any member but that it leads.
+// blindClusters report every member as healthy, except for its leadership.
 type blindClusters struct{ rollout.Clusters }
 
 func (c blindClusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
@@ -31,7 +31,7 @@ type stuckClusters struct{ rollout.Clusters }
 
 func (stuckClusters) MoveLeader(context.Context, string, string) (string, error) { return "", nil }
 
-// rashClusters look at nothing after the first look.
+// rashClusters return the facts of the first gather forever.
 type rashClusters struct {
 	rollout.Clusters
 	seen map[string]engine.ClusterFacts
@@ -44,7 +44,7 @@ func (c rashClusters) Gather(ctx context.Context, name string) engine.ClusterFac
 	return c.seen[name]
 }
 
-// lateSink journals no start of a step.
+// lateSink drops the events of step starts.
 type lateSink struct{ rollout.Sink }
 
 func (s lateSink) Emit(e engine.Event) error {
