@@ -116,4 +116,4 @@ func (b *Bastion) knowsGone(h *Host, taken bool, now time.Time) bool {
 
 // wasUnseen reports whether an event came after the facts were gathered. An event at the same
 // moment may have come later.
-func wasUnseen(happened, looked time.Time) bool { return !happened.Before(looked) }
+func wasUnseen(happened, gathered time.Time) bool { return !happened.Before(gathered) }

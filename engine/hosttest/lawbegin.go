@@ -103,12 +103,12 @@ func (b *Bastion) lawCanary(h *Host, p engine.Pool, now time.Time) {
 // lawWindow checks that the windows of the pool are open when a batch begins, and stay open for its
 // expected time.
 func (b *Bastion) lawWindow(h *Host, p engine.Pool, now time.Time) {
-	const look = time.Minute // the facts that let it begin may be that old
+	const maxAge = time.Minute // the facts that let it begin may be that old
 	takes := 30 * time.Minute
 	if p.BatchTakes > 0 {
 		takes = time.Duration(p.BatchTakes)
 	}
-	end := b.reports.batch.Add(takes - look)
+	end := b.reports.batch.Add(takes - maxAge)
 	for t := b.reports.batch; !t.After(end); t = t.Add(time.Minute) {
 		if !isAnyOpen(p.Windows, t) {
 			b.reportViolation("%s is begun at %s, by a batch of %s, and no window is open at %s", h.Name, now.UTC().Format(time.DateTime), b.reports.batch.UTC().Format(time.TimeOnly), t.UTC().Format(time.TimeOnly))

@@ -16,20 +16,20 @@ import (
 // pollUntil calls probe until it finds nothing missing, the host has failed for good, or the
 // context ends. The cause of a time-out is the last thing that was missing, unless the time-out cut
 // that probe short.
-func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, look func(context.Context) (objection string, fatal error)) error {
-	objection := ""
+func (r *Run) pollUntil(ctx context.Context, heartbeat *stepHeartbeat, probe func(context.Context) (missing string, fatal error)) error {
+	missing := ""
 	for {
-		found, fatal := look(ctx)
+		found, fatal := probe(ctx)
 		if fatal != nil || found == "" {
 			return fatal
 		}
-		if ctx.Err() == nil || objection == "" {
-			objection = found
+		if ctx.Err() == nil || missing == "" {
+			missing = found
 		}
-		heartbeat.setMissing(objection)
+		heartbeat.setMissing(missing)
 		if err := r.Clock.Sleep(ctx, r.pollInterval()); err != nil {
 			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-				return &engine.Failure{Cause: fmt.Sprintf("%s: %s", cause, objection)}
+				return &engine.Failure{Cause: fmt.Sprintf("%s: %s", cause, missing)}
 			}
 			return err
 		}

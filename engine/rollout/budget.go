@@ -47,7 +47,7 @@ func (r *Run) checkBudget(ctx context.Context, pool string) error {
 }
 
 // gatherSince returns facts whose gathering began after the call.
-func (l *sharedGather) gatherSince(ctx context.Context, look func(context.Context, []engine.Host) []engine.Facts) ([]engine.Facts, error) {
+func (l *sharedGather) gatherSince(ctx context.Context, gather func(context.Context, []engine.Host) []engine.Facts) ([]engine.Facts, error) {
 	before := l.begun.Load()
 	select {
 	case l.turn <- struct{}{}:
@@ -59,12 +59,12 @@ func (l *sharedGather) gatherSince(ctx context.Context, look func(context.Contex
 		return l.seen, nil
 	}
 	number := l.begun.Add(1)
-	seen := look(ctx, l.others)
+	facts := gather(ctx, l.others)
 	if ctx.Err() != nil { // cut short: nobody may rely on it
 		return nil, context.Cause(ctx)
 	}
-	l.ended, l.seen = number, seen
-	return seen, nil
+	l.ended, l.seen = number, facts
+	return facts, nil
 }
 
 func (r *Run) gatherHolds(ctx context.Context, hosts []engine.Host) []engine.Facts {

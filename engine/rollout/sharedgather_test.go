@@ -7,10 +7,10 @@ import (
 	"holdfast/engine"
 )
 
-// TestLookFromBeforeTheHoldDoesNotCount lets a look be under way when a host takes
-// its hold. Somebody else's hold may have come after that look had passed its host,
-// so the host takes part in one that begins later.
-func TestLookFromBeforeTheHoldDoesNotCount(t *testing.T) {
+// TestGatherFromBeforeTheHoldDoesNotCount begins to gather before a host takes its hold.
+// Another hold may have appeared after its host was read, so these facts do not count,
+// and the host takes part in the next round.
+func TestGatherFromBeforeTheHoldDoesNotCount(t *testing.T) {
 	l := &sharedGather{turn: make(chan struct{}, 1)}
 	begun, finish, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -24,7 +24,7 @@ func TestLookFromBeforeTheHoldDoesNotCount(t *testing.T) {
 	select {
 	case <-begun:
 	case <-ended:
-		t.Fatal("the first host was told without a look")
+		t.Fatal("the first host got an answer, and nothing was gathered")
 	}
 	asked := make(chan []engine.Facts)
 	go func() {
