@@ -11,13 +11,13 @@ type Change struct {
 	After    string   `json:"after"`
 	Rule     string   `json:"rule"`            // why it has these actions
 	Verb     string   `json:"verb,omitempty"`  // create, update or delete; "" of an OS
-	Why      string   `json:"why,omitempty"`   // what about it changes, and why the rule asks for what it does
+	Why      string   `json:"why,omitempty"`   // the part that changes, and why the rule demands these actions
 	Task     bool     `json:"task,omitempty"`  // a task of a playbook: it is carried out once, and makes nothing match
 	Drift    bool     `json:"drift,omitempty"` // the desired state has not changed, the host has
-	Warnings []string `json:"-"`               // what an operator has to know before approving; they are among the plan's
+	Warnings []string `json:"-"`               // for the operator before the approval; they are among the plan's
 	Actions  []Action `json:"actions"`
 
-	Kept any `json:"-"` // what its module keeps of the comparison until it is asked for steps; nil in plans
+	Kept any `json:"-"` // result of the comparison, which the module keeps for its steps; nil in plans
 }
 
 // same reports whether two changes are the same piece of work.
@@ -25,8 +25,8 @@ func (c Change) Same(d Change) bool {
 	return c.Module == d.Module && c.Resource == d.Resource && c.After == d.After
 }
 
-// String says the change in a line: what, from what, to what. A task of a
-// playbook has no more than a name.
+// String returns the change in one line: resource, state before, state after. A task of
+// a playbook has only a name.
 func (c Change) String() string {
 	if c.Before == "" && c.Verb == "" {
 		return c.Resource
@@ -34,7 +34,7 @@ func (c Change) String() string {
 	return c.Resource + " " + c.Before + " → " + c.After
 }
 
-// Action is what makes a change take effect.
+// Action makes a change take effect.
 type Action struct {
 	Type ActionType `json:"type"`
 	Unit string     `json:"unit,omitempty"` // of reload and restart
@@ -58,7 +58,7 @@ const (
 	DefragAction  ActionType = "defragment" // of an etcd member
 )
 
-// Desired is what one host is to be.
+// Desired is the desired state of one host.
 type Desired struct {
 	OS          *OS               `json:"os,omitempty"`
 	Config      *Config           `json:"config,omitempty"` // compact; nil: nothing of the host's configuration is looked at. Its kernel arguments are changed with the OS
@@ -71,8 +71,8 @@ type Desired struct {
 	VersionCommand string `json:"version_command,omitempty"` // asked for Facts.Version
 }
 
-// Desired gives the desired state of each host, by name, but for the
-// configurations, whose documents are elsewhere.
+// Desired returns the desired state of each host by name, without the configurations,
+// whose documents are elsewhere.
 func (inv Inventory) Desired() map[string]Desired {
 	desired := make(map[string]Desired, len(inv.Hosts))
 	for _, h := range inv.Hosts {

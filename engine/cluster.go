@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// ClusterFacts is what an etcd cluster was seen to be: its own member list,
-// with the health of each member.
+// ClusterFacts is the observed state of an etcd cluster: its own member list, with the
+// health of each member.
 type ClusterFacts struct {
 	Name    string   `json:"name"`
 	Members []Member `json:"members,omitempty"`
-	Problem string   `json:"problem,omitempty"` // why the cluster could not be observed, or its members do not fit the inventory
+	Problem string   `json:"problem,omitempty"` // why there are no facts, or the members do not fit the inventory
 	Alarms  []string `json:"alarms,omitempty"`
 }
 
@@ -35,7 +35,8 @@ type Member struct {
 // more than half.
 func QuorumOf(n int) int { return n/2 + 1 }
 
-// Voters returns the members that vote. They may be those of the facts themselves: callers do not change them.
+// Voters returns the members that vote. Callers must not change them: they may share
+// memory with the facts.
 func (c ClusterFacts) Voters() []Member {
 	learner := func(m Member) bool { return m.Learner }
 	if !slices.ContainsFunc(c.Members, learner) { // nearly always: a plan asks for each host, and copies would cost most
@@ -133,9 +134,8 @@ func (c ClusterFacts) quorumError(reason string) error {
 	return fmt.Errorf("etcd cluster %s: %s", c.Name, reason)
 }
 
-// FindProblems returns what is wrong with the cluster, a sentence each. A member
-// that is not healthy is no ailment of its own where explained reports that
-// something else accounts for its host, such as a hold.
+// FindProblems returns the problems of the cluster, a sentence each. An unhealthy member
+// is no problem if explained reports another reason for its host, such as a hold.
 func (c ClusterFacts) FindProblems(explained func(host string) bool) []string {
 	var out []string
 	if c.Problem != "" {

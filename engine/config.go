@@ -6,12 +6,11 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Config is the desired configuration of one host: what its documents say,
-// merged. engine/config reads it, engine/rules compares two of them. A compact
-// one has digests instead of what is large or secret; see Compact. Lists are
-// sorted by name or path, except KernelArgs, whose order matters. It holds
-// secrets (file contents, password hashes): it is recorded on hosts, never
-// printed.
+// Config is the desired configuration of one host: its merged documents. engine/config
+// reads it, engine/rules compares two of them. A compact one has digests in place of
+// large or secret contents; see Compact. Lists are sorted by name or path, except
+// KernelArgs, whose order matters. It contains secrets (file contents, password hashes):
+// hosts record it, and nothing prints it.
 type Config struct {
 	OSImage         string      `json:"os_image,omitempty"`         // osImageURL of a MachineConfig
 	ExtensionsImage string      `json:"extensions_image,omitempty"` // where extensions come from
@@ -36,7 +35,7 @@ type File struct {
 	Inherit  bool           `json:"inherit,omitempty"`  // Contents are the host's; only Append, mode and owner are ours
 	Append   []byte         `json:"append,omitempty"`   // comes after the contents
 	Digest   string         `json:"digest,omitempty"`   // of the contents, in a compact Config, where Contents are not
-	Base     string         `json:"base,omitempty"`     // in a record, of a file that inherits: digest of what it had when holdfast first appended to it
+	Base     string         `json:"base,omitempty"`     // in a record, of a file that inherits: digest of its contents when holdfast first appended to it
 	Mode     *int           `json:"mode,omitempty"`     // permission bits; nil only if it inherits: the host's, or 0644
 	Owner    Owner          `json:"owner"`
 	Keep     bool           `json:"keep,omitempty"` // overwrite = false: a file that holdfast did not write stays, and is a problem
@@ -44,7 +43,7 @@ type File struct {
 	From     SourcePosition `json:"-"`
 }
 
-// Directory is a directory; what is in it is its own business.
+// Directory is a directory without its contents.
 type Directory struct {
 	Path  string         `json:"path"`
 	Mode  *int           `json:"mode,omitempty"` // permission bits; nil: the host's, or 0755
@@ -58,7 +57,7 @@ type Link struct {
 	Target string         `json:"target"`
 	Hard   bool           `json:"hard,omitempty"`
 	Owner  Owner          `json:"owner"`          // of a symbolic link itself
-	Keep   bool           `json:"keep,omitempty"` // overwrite = false: what the host has in its place stays, and is a problem
+	Keep   bool           `json:"keep,omitempty"` // overwrite = false: another thing at that path stays, and is a problem
 	From   SourcePosition `json:"-"`
 }
 
@@ -72,10 +71,10 @@ type Owner struct {
 // Unit is a systemd unit.
 type Unit struct {
 	Name     string         `json:"name"`
-	Contents string         `json:"contents,omitempty"` // "": the unit is not ours, only what follows is
+	Contents string         `json:"contents,omitempty"` // "": the unit is not ours, only the fields below are
 	Dropins  []Dropin       `json:"dropins,omitempty"`
-	Enabled  *bool          `json:"enabled,omitempty"` // nil: as it is
-	Masked   *bool          `json:"masked,omitempty"`  // nil: as it is
+	Enabled  *bool          `json:"enabled,omitempty"` // nil: not changed
+	Masked   *bool          `json:"masked,omitempty"`  // nil: not changed
 	From     SourcePosition `json:"-"`
 }
 
@@ -91,11 +90,11 @@ type User struct {
 	SSHKeys      []string       `json:"ssh_keys,omitempty"`
 	PasswordHash string         `json:"password_hash,omitempty"` // as in shadow(5)
 	Account      Account        `json:"account"`
-	Retired      bool           `json:"-"` // of an account as it was seen: holdfast has locked it
+	Retired      bool           `json:"-"` // of an observed account: holdfast has locked it
 	From         SourcePosition `json:"-"`
 }
 
-// Account is what useradd(8) is told about a user.
+// Account has the settings of a user for useradd(8).
 type Account struct {
 	Absent       bool     `json:"absent,omitempty"` // the user is not to be there
 	UID          *int     `json:"uid,omitempty"`
@@ -123,12 +122,12 @@ type Group struct {
 // Fixed is a setting that only an installation can make, such as a disk's
 // partitions. It may be there, but not change.
 type Fixed struct {
-	Name   string         `json:"name"`   // storage.disks, fips …, with what it is about: storage.disks /dev/sda
-	Digest string         `json:"digest"` // of all it says
+	Name   string         `json:"name"`   // storage.disks, fips …, with its object: storage.disks /dev/sda
+	Digest string         `json:"digest"` // of the whole setting
 	From   SourcePosition `json:"-"`
 }
 
-// SourcePosition is where in the documents something is said.
+// SourcePosition is a position in the documents.
 type SourcePosition struct {
 	File   string // as the operator named it
 	Line   int    // from 1; 0 if not known
@@ -136,7 +135,7 @@ type SourcePosition struct {
 	Path   string // storage.files[3].mode
 }
 
-// String gives the place as FILE:LINE:COLUMN: PATH, as far as it is known.
+// String returns the known parts of FILE:LINE:COLUMN: PATH.
 func (p SourcePosition) String() string {
 	s := p.File
 	if p.Line > 0 {

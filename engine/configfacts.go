@@ -8,8 +8,8 @@ import (
 // RecordPath is where a host keeps the configuration that was last applied.
 const RecordPath = StateDir + "/applied.json"
 
-// Record is the record of the configuration that holdfast made a host have.
-// It is compact: no contents of files, no hashes of passwords.
+// Record is the record of the configuration that holdfast applied to a host. It is
+// compact: no contents of files, no hashes of passwords.
 type Record struct {
 	Schema     int              `json:"schema"`
 	Config     Config           `json:"config"`
@@ -28,7 +28,7 @@ const RecordSchema = 2
 // AccountOrigin says where an account comes from.
 type AccountOrigin string
 
-// The origins of accounts. What holdfast made has no original: when it leaves
+// The origins of accounts. An account made by holdfast has no original: when it leaves
 // the configuration it is locked, and stays in Applied.Accounts.
 const (
 	FoundAccount AccountOrigin = "found" // the host had it before holdfast
@@ -40,22 +40,21 @@ const (
 type UnfinishedWrite struct {
 	Run      string   `json:"run"`                // that writes it
 	Boot     string   `json:"boot"`               // boot ID then; another boot has taken everything into effect that was written
-	Config   Config   `json:"config"`             // what is being written
-	Touched  []string `json:"touched,omitempty"`  // what writes have changed since the last record, as changes name it: it may or may not have taken effect
+	Config   Config   `json:"config"`             // that the run writes
+	Touched  []string `json:"touched,omitempty"`  // resources that writes have changed since the last record, by name: they may or may not have taken effect
 	Ours     []string `json:"ours,omitempty"`     // paths that were holdfast's before it began, and stay so or go
-	Appended []File   `json:"appended,omitempty"` // what earlier unfinished writes appended to files of the host, or tried to
+	Appended []File   `json:"appended,omitempty"` // text that earlier unfinished writes appended to files of the host, or tried to
 	Failed   string   `json:"failed,omitempty"`   // action that failed, so that it takes a reboot
 }
 
-// ConfigFacts is what a host was seen to be, of what its configuration is
-// about: every path, unit, user and group that the desired, the recorded or the
-// unfinished configuration names.
+// ConfigFacts is the observed state of every path, unit, user and group that the
+// desired, the recorded or the unfinished configuration names.
 type ConfigFacts struct {
 	Applied  *Record              `json:"applied,omitempty"`  // nil: nothing was recorded
 	Problem  string               `json:"problem,omitempty"`  // why nothing may be written: a record that cannot be read, a tool that is missing
 	Nodes    map[string]PathFacts `json:"nodes,omitempty"`    // by path; PathMissing where there is nothing
 	Saved    map[string]bool      `json:"saved,omitempty"`    // paths whose originals are kept
-	Units    map[string]string    `json:"units,omitempty"`    // by name, what systemctl is-enabled says
+	Units    map[string]string    `json:"units,omitempty"`    // by name, the output of systemctl is-enabled
 	Users    map[string]Login     `json:"users,omitempty"`    // by name; those there are
 	Groups   map[string]int       `json:"groups,omitempty"`   // GID by name; those there are
 	KeyDir   bool                 `json:"key_dir,omitempty"`  // sshd reads ~/.ssh/authorized_keys.d, so SSH keys go there
@@ -118,7 +117,7 @@ const RetiredExpiry = "1"
 // Retired reports whether the account is locked as holdfast does it.
 func (l Login) Retired() bool { return l.Expires == RetiredExpiry }
 
-// Digest is the SHA-256 of data in hexadecimal, by which contents are named.
+// Digest returns the SHA-256 of data in hexadecimal, which names contents.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
@@ -127,9 +126,9 @@ func Digest(data []byte) string {
 // registriesConf is the one file whose old contents a rule depends on.
 const registriesConf = "/etc/containers/registries.conf"
 
-// Compact gives the configuration with digests in place of contents of files
-// and hashes of passwords, and the contents by digest. What the rules look
-// into, and what is appended to a host's own file, stays.
+// Compact returns the configuration with digests in place of file contents and password
+// hashes, and the contents by digest. It keeps contents that a rule reads, and text that
+// is appended to a file of the host.
 func (c Config) Compact() (Config, map[string][]byte) {
 	contents := map[string][]byte{}
 	named := func(secret string) string {

@@ -27,8 +27,8 @@ func ParseCountOrPercent(s string) (CountOrPercent, error) {
 	return CountOrPercent{Percent: n, Set: true}, nil
 }
 
-// Of is how many of n hosts the limit allows: a percentage rounds down but is
-// at least 1. A limit that was not set allows 1, as in a MachineConfigPool.
+// Of returns how many of n hosts the setting allows: a percentage rounds down but is at
+// least 1. The default is 1, as in a MachineConfigPool.
 func (l CountOrPercent) Of(n int) int {
 	switch {
 	case l.Percent > 0:
@@ -39,7 +39,7 @@ func (l CountOrPercent) Of(n int) int {
 	return 1
 }
 
-// String writes the limit as an operator would.
+// String returns the setting as an operator writes it.
 func (l CountOrPercent) String() string {
 	if l.Percent > 0 {
 		return strconv.Itoa(l.Percent) + "%"
@@ -47,8 +47,8 @@ func (l CountOrPercent) String() string {
 	return strconv.Itoa(l.Of(0))
 }
 
-// Part is how many of n hosts a limit on failures allows: a percentage rounds
-// down, to 0 too. One that was not set allows none.
+// Part returns how many of n hosts may fail: a percentage rounds down, also to 0. The
+// default is 0.
 func (l CountOrPercent) Part(n int) int {
 	if l.Percent > 0 {
 		return n * l.Percent / 100
@@ -56,7 +56,7 @@ func (l CountOrPercent) Part(n int) int {
 	return l.Count
 }
 
-// asWritten is the limit as it was set, "" if it was not.
+// AsWritten returns the setting as in the inventory, "" if it is not set.
 func (l CountOrPercent) AsWritten() string {
 	switch {
 	case !l.Set:

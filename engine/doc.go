@@ -4,7 +4,7 @@
 //
 // It imports the standard library only, and of that nothing that does I/O,
 // starts goroutines or reads a clock. The same is true of engine/planner, which
-// makes a plan from facts and desired state: the same input always gives the same
+// makes a plan from facts and desired state: the same input always leads to the same
 // plan, so that a plan can be printed, saved and compared. Everything that touches
 // the world lives in engine/rollout and the packages it is wired to.
 package engine

@@ -18,10 +18,10 @@ var (
 // that saved plans stay readable.
 type Duration time.Duration
 
-// String gives the duration as time.Duration prints it.
+// String returns the duration as time.Duration prints it.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// Trimmed is the duration for people, without what is zero: 10m, 1h30m.
+// Trimmed returns the duration for people, without zero units: 10m, 1h30m.
 func (d Duration) Trimmed() string {
 	text := d.String()
 	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
@@ -36,7 +36,7 @@ func (d Duration) Trimmed() string {
 // MarshalText writes the duration as text.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what ParseDuration accepts.
+// UnmarshalText accepts the same text as ParseDuration.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := ParseDuration(string(text))
 	*d = v

@@ -21,7 +21,7 @@ type Event struct {
 	Hosts       []string    `json:"hosts,omitempty"`    // of a batch that starts
 	Canaries    []string    `json:"canaries,omitempty"` // pools whose canaries the hosts of a batch are
 	Step        string      `json:"step,omitempty"`
-	Kind        StepKind    `json:"kind,omitempty"` // what the step does, where that matters to who follows
+	Kind        StepKind    `json:"kind,omitempty"` // kind of the step, if it matters to those who follow
 	Message     string      `json:"message,omitempty"`
 	Took        Duration    `json:"took,omitempty"` // also by now, of a step that goes on
 	Until       time.Time   `json:"until,omitzero"` // when a step that only waits is to end, of its start
@@ -49,25 +49,25 @@ const (
 	BatchStarted  EventType = "batch-started"
 	BatchEnded    EventType = "batch-ended"
 	StepStarted   EventType = "step-started"
-	StepProgress  EventType = "step-progress" // Progress, Message; Took where the step only goes on, and Message is then what is missing
+	StepProgress  EventType = "step-progress" // Progress, Message; Took if the step only continues; Message then names the missing part
 	StepEnded     EventType = "step-ended"    // Failure if it failed
 	HostDone      EventType = "host-done"     // the host matches and is released
 	HostFailed    EventType = "host-failed"   // Failure; the host stays held if it was disrupted
 	EtcdSampled   EventType = "etcd-sampled"  // Etcd
 	Warned        EventType = "warning"
-	Interrupted   EventType = "interrupted" // Message says what happens next
+	Interrupted   EventType = "interrupted" // Message names the next step
 	RunEnded      EventType = "run-ended"   // End
 )
 
-// HostOutcome is where a host that failed was left.
+// HostOutcome is the outcome of a failed host.
 type HostOutcome string
 
-// The fates of hosts that views tell apart.
+// The outcomes that views distinguish.
 const (
 	RolledBackOutcome HostOutcome = "rolled-back" // it runs the OS again that it ran before, and is not held
 )
 
-// RunStart says who runs what.
+// RunStart says who runs which command.
 type RunStart struct {
 	Site     string   `json:"site"`
 	Holder   string   `json:"holder"`            // user@bastion
@@ -75,7 +75,7 @@ type RunStart struct {
 	PID      int      `json:"pid"`
 	Version  string   `json:"version"`
 	Args     []string `json:"args,omitempty"`
-	Adopting []string `json:"adopting,omitempty"` // runs that ended without releasing what they held
+	Adopting []string `json:"adopting,omitempty"` // runs that ended without releasing their holds
 }
 
 // Progress is how far a step is. Zero totals are unknown.
@@ -115,5 +115,5 @@ type RunEnd struct {
 	NotBegun []string `json:"not_begun,omitempty"` // plays of the playbook that the run did not come to
 
 	Complete bool         `json:"complete,omitempty"` // the run did all it was to do, every host of every pool matches, and nothing is wrong with an etcd cluster
-	Pools    []PoolStatus `json:"pools,omitempty"`    // as they were last seen
+	Pools    []PoolStatus `json:"pools,omitempty"`    // by the last facts
 }

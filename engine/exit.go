@@ -5,7 +5,7 @@ type ExitCode int
 
 // The exit codes. They are part of the interface and never change meaning.
 const (
-	ExitOK          ExitCode = 0 // every host looked at matches
+	ExitOK          ExitCode = 0 // every surveyed host matches
 	ExitUsage       ExitCode = 1 // usage or configuration error; nothing was touched
 	ExitWork        ExitCode = 2 // there is work to do; of apply: hosts have drifted, and their pools only report it
 	ExitFailed      ExitCode = 3 // a roll-out stopped, a host failed, or it was not safe to go on
@@ -14,7 +14,7 @@ const (
 	ExitStopped     ExitCode = 6 // stopped by the person
 )
 
-// Worse gives the code of two that something with several parts ends with.
+// Worse returns the more serious of two exit codes.
 func (c ExitCode) Worse(d ExitCode) ExitCode {
 	for _, worst := range []ExitCode{ExitStopped, ExitUsage, ExitFailed, ExitRefused, ExitUnreachable, ExitWork} {
 		if c == worst || d == worst {

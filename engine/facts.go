@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Facts is what one host was seen to be, at one moment.
+// Facts is the observed state of one host at one moment.
 type Facts struct {
 	Host           string       `json:"host"`
 	Unreachable    string       `json:"unreachable,omitempty"` // why nothing else is known; "" if the host was reached
@@ -24,25 +24,25 @@ type Facts struct {
 	Running        []string     `json:"running,omitempty"`         // enabled services that run
 	StageUnit      string       `json:"stage_unit,omitempty"`      // ActiveState of StageUnit, "" if it is not loaded
 	FinalizeErr    string       `json:"finalize_err,omitempty"`    // why the last finalize failed, as the OS tool reports it
-	Problems       []string     `json:"problems,omitempty"`        // what could not be observed, and why
+	Problems       []string     `json:"problems,omitempty"`        // facts that could not be gathered, and why
 	CmdLine        []string     `json:"cmdline,omitempty"`         // kernel arguments of this boot, in order
-	StagedArgs     string       `json:"staged_args,omitempty"`     // what holdfast changed in those of the staged deployment, as a digest
-	Config         *ConfigFacts `json:"config,omitempty"`          // nil: not looked at
+	StagedArgs     string       `json:"staged_args,omitempty"`     // digest of the changes by holdfast to the arguments of the staged deployment
+	Config         *ConfigFacts `json:"config,omitempty"`          // nil: not gathered
 	Rollout        *Rollout     `json:"rollout,omitempty"`         // the last one that changed its OS, or was to
-	RolloutProblem string       `json:"rollout_problem,omitempty"` // why what it says of that is not believed
+	RolloutProblem string       `json:"rollout_problem,omitempty"` // why Rollout is not trusted
 	Updated        time.Time    `json:"updated,omitzero"`          // when a run last brought it to its desired state, by its own clock
 	Rejected       []string     `json:"rejected,omitempty"`        // digests of OS that failed here, and from which it was rolled back
-	Etcd           []string     `json:"etcd,omitempty"`            // what says that etcd runs on it, a phrase each
-	Version        string       `json:"version,omitempty"`         // what its pool's version command printed
+	Etcd           []string     `json:"etcd,omitempty"`            // signs that etcd runs on it, a phrase each
+	Version        string       `json:"version,omitempty"`         // output of its pool's version command
 	ActionFailed   bool         `json:"-"`                         // an action failed there in this play: its tasks that come before have been done
-	Finished       bool         `json:"-"`                         // this run has done with it what it was to do: tasks of a playbook give no change any more
+	Finished       bool         `json:"-"`                         // this run has done its work on it: tasks of a playbook are no changes any more
 }
 
 // Reached reports whether the facts say anything about the host.
 func (f Facts) Reached() bool { return f.Unreachable == "" }
 
-// Rollout is what a host keeps of the roll-out that last disrupted it, so that
-// whoever comes next can tell whether that is over.
+// Rollout is the entry that a host keeps of the roll-out that last disrupted it, so that
+// every bastion knows whether that roll-out is finished.
 type Rollout struct {
 	Run     string            `json:"run"`              // that began it there
 	Number  int               `json:"number,omitempty"` // how many the hosts of the site have seen, so that no clock says which is the newest; 0: not counted yet
@@ -50,7 +50,7 @@ type Rollout struct {
 }
 
 // MaxRollout is the highest number that a roll-out gets. From there on IDs of runs,
-// which sort by time, say which is newer. A host that tells of more is not believed.
+// which sort by time, say which is newer. A higher number is not trusted.
 const MaxRollout = 1_000_000
 
 // Deployment is one OS version on a host's disk.
@@ -67,10 +67,9 @@ type Deployment struct {
 	Kargs    []string `json:"kargs,omitempty"`
 }
 
-// ShortDigest names an OS for people: the first 12 hexadecimal digits of its
-// digest, after "sha256:" if it is an image. Nothing that depends on what is on
-// a host's disk is in it, so that a change is named the same before and after
-// its OS is staged.
+// ShortDigest returns a short name of an OS for people: the first 12 hexadecimal digits
+// of its digest, after "sha256:" if it is an image. It depends only on the digest, so
+// that a change has the same name before and after its OS is staged.
 func ShortDigest(digest string) string {
 	prefix := ""
 	if rest, ok := strings.CutPrefix(digest, "sha256:"); ok {
@@ -106,7 +105,8 @@ func (f Facts) findDeployment(is func(Deployment) bool) *Deployment {
 	return nil
 }
 
-// running is the host as if these services ran, so that they are waited for.
+// WithRunning returns the facts as if these services ran, so that the run waits for
+// them.
 func (f Facts) WithRunning(services []string) Facts {
 	if len(services) == 0 {
 		return f
@@ -117,9 +117,9 @@ func (f Facts) WithRunning(services []string) Facts {
 	return f
 }
 
-// after reports whether a roll-out began after another, or none. That of the run
-// that asks is the newest. Others have numbers, as clocks of bastions differ; of
-// two with the same number the IDs, which sort by those, have to do.
+// After reports whether a roll-out began after another, or there is no other. The
+// roll-out of the given run is the newest. Others have numbers, because the clocks of
+// bastions differ. With equal numbers the IDs decide, which sort by those clocks.
 func (r *Rollout) After(other *Rollout, run string) bool {
 	switch {
 	case other == nil:

@@ -1,6 +1,6 @@
 package engine
 
-// Failure is what went wrong on a host, whole enough to act on.
+// Failure is one failure on a host, with everything that a person needs to act on it.
 type Failure struct {
 	Host    string      `json:"host,omitempty"`
 	Step    string      `json:"step"`
@@ -8,10 +8,10 @@ type Failure struct {
 	Stderr  string      `json:"stderr,omitempty"`
 	Cause   string      `json:"cause"`
 	Kind    FailureKind `json:"kind,omitempty"`
-	Hint    string      `json:"hint,omitempty"` // what to do
+	Hint    string      `json:"hint,omitempty"` // next step
 }
 
-// Error gives the failure in one line.
+// Error returns the failure in one line.
 func (f *Failure) Error() string {
 	s := f.Cause
 	if f.Step != "" {
@@ -23,8 +23,8 @@ func (f *Failure) Error() string {
 	return s
 }
 
-// FailureKind is what exit codes and callers tell apart about failures. Those
-// of connections have the kinds of package remote, too.
+// FailureKind is the kind of a failure, which decides the exit code and the reaction of
+// callers. Failures of connections have the kinds of package remote, too.
 type FailureKind string
 
 // The kinds of failure.
@@ -35,7 +35,7 @@ const (
 	ChangedFailure     FailureKind = "changed"     // the host is not as planned
 	FullFailure        FailureKind = "full"        // too little free space; nothing was done
 	UnsafeFailure      FailureKind = "unsafe"      // it would not be safe to go on
-	JournalFailure     FailureKind = "journal"     // what happens cannot be journaled
+	JournalFailure     FailureKind = "journal"     // an event cannot be journaled
 	StoppedFailure     FailureKind = "stopped"     // the person stopped it
 	CannotFailure      FailureKind = "cannot"      // the host refused the change; nothing was changed
 	ActionFailure      FailureKind = "action"      // an action failed, and the host has that on record

@@ -16,17 +16,17 @@ type Gate struct {
 	Successes int        `json:"successes,omitempty"` // good answers in a row that it takes; 0: 1
 }
 
-// HTTPGate asks a web server, from the bastion. In URL, {host}, {address} and
-// {pool} stand for what is being asked about.
+// HTTPGate asks a web server, from the bastion. In URL, {host}, {address} and {pool}
+// stand for the host and its pool.
 type HTTPGate struct {
 	URL    string `json:"url"`
 	Status int    `json:"status,omitempty"` // of the answer; 0: any 2xx
 	Match  string `json:"match,omitempty"`  // regular expression (RE2) that the answer's body must match
 }
 
-// PromQLGate asks Prometheus, from the bastion. The answer is good if the query
-// gives at least one sample, as a comparison does where it holds, or a scalar
-// that is not 0. In Query, {host}, {address} and {pool} are as in HTTPGate.
+// PromQLGate asks Prometheus, from the bastion. The answer is good if the query returns
+// at least one sample, as a true comparison does, or a scalar that is not 0. In Query,
+// {host}, {address} and {pool} are as in HTTPGate.
 type PromQLGate struct {
 	URL   string `json:"url"` // of the server, without /api/v1/query
 	Query string `json:"query"`

@@ -44,11 +44,10 @@ type Hold struct {
 // Expired reports whether the hold has run out at the host's time now.
 func (h Hold) Expired(now time.Time) bool { return !h.Expires.IsZero() && now.After(h.Expires) }
 
-// Held reports whether anybody holds the host, or may, as what is there cannot be
-// read.
+// Held reports whether somebody holds the host. An unreadable hold counts as a hold.
 func (f Facts) Held() bool { return f.Hold != nil || f.HoldProblem != "" }
 
-// holdRenewed is when the host's hold was renewed last; zero if there is none.
+// HoldRenewed returns when the host's hold was last renewed; zero if there is none.
 func (f Facts) HoldRenewed() time.Time {
 	if f.Hold == nil {
 		return time.Time{}
@@ -56,7 +55,7 @@ func (f Facts) HoldRenewed() time.Time {
 	return f.Hold.Renewed
 }
 
-// String tells a person who holds the host, since when, why, and until when.
+// String returns for people who holds the host, since when, why, and until when.
 func (h Hold) String() string {
 	s := fmt.Sprintf("held by %s since %s for %q", h.Holder, h.Acquired.UTC().Format("2006-01-02 15:04 MST"), h.Reason)
 	if h.Step != "" {
@@ -71,12 +70,11 @@ func (h Hold) String() string {
 	return s + ", until " + h.Expires.UTC().Format("2006-01-02 15:04 MST")
 }
 
-// HoldRelation is what a run may do about a hold it finds.
+// HoldRelation is the relation of a run to the hold of a host.
 type HoldRelation int
 
-// The stances: there is none, it is ours, it was left by a run that is dead
-// and is adopted, it is a run's that has expired and is taken over, or it is
-// somebody else's and is respected.
+// The relations: no hold, the run's own hold, a hold of a dead run or an expired hold,
+// which the run adopts, and a hold of somebody else, which it respects.
 const (
 	NotHeld HoldRelation = iota
 	OwnHold
@@ -95,10 +93,9 @@ type HoldOwner struct {
 // Owner returns the run that has taken the hold.
 func (h Hold) Owner() HoldOwner { return HoldOwner{Run: h.Run, Bastion: h.Bastion} }
 
-// HoldRelation judges the hold in facts for a run. dead are runs whose journals this
-// bastion has, and that are known to have ended without releasing what they held.
-// Journals travel with the folder they are in; only a hold that also names this
-// bastion is one that this bastion has left.
+// HoldRelation returns the relation of a run to the hold in facts. dead are runs that
+// ended without releasing their holds, by the journals of this bastion. Journals can be
+// copied to another bastion, so an adopted hold must also name this bastion.
 func (f Facts) HoldRelation(self HoldOwner, dead []string) HoldRelation {
 	if f.HoldProblem != "" {
 		return ForeignHold
@@ -123,7 +120,7 @@ func (f Facts) leftByDeadRun(bastion string, dead []string) bool {
 	return bastion != "" && f.Hold.Bastion == bastion && slices.Contains(dead, f.Hold.Run)
 }
 
-// Expiry is whether a hold has run out.
+// Expiry says whether a hold has expired.
 type Expiry int
 
 // The states of a hold with an end. The clocks of the host and of the bastion may
@@ -138,8 +135,8 @@ const (
 // before they disagree. A run's hold lasts longer than its steps may take by more.
 const clockTolerance = 2 * time.Minute
 
-// Expiry judges the end of the hold by the host's clock, with which it was written,
-// and by that of the bastion at the moment of the look, if that is known.
+// Expiry compares the end of the hold with the host's clock, which wrote it, and with
+// the bastion's clock when the facts were gathered, if that is known.
 func (f Facts) Expiry() Expiry {
 	switch {
 	case f.Hold == nil || !f.Hold.Expired(f.Clock):
@@ -150,8 +147,8 @@ func (f Facts) Expiry() Expiry {
 	return HoldExpired
 }
 
-// describeClockSkew explains why a hold does not count as expired although it has by the
-// host's clock; "" if it does, or has not.
+// DescribeClockSkew explains why a hold does not count as expired although the host's
+// clock is past its end; "" in all other cases.
 func (f Facts) DescribeClockSkew() string {
 	if f.Expiry() != ClocksDisagree {
 		return ""

@@ -19,18 +19,18 @@ type Host struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	Pool    string `json:"pool"`
-	Cluster string `json:"cluster,omitempty"` // etcd cluster it is a member of, because the inventory says so
+	Cluster string `json:"cluster,omitempty"` // etcd cluster of which it is a member, by the inventory
 	Zone    string `json:"zone,omitempty"`
-	Paused  bool   `json:"paused,omitempty"` // nothing is done about it
+	Paused  bool   `json:"paused,omitempty"` // holdfast does not touch it
 
 	IgnoreEtcd bool `json:"ignore_etcd,omitempty"` // it may be disrupted although etcd runs on it and no cluster of the inventory has it
 	SSH        SSH  `json:"ssh"`
 
-	Configs []ConfigSource `json:"configs,omitempty"` // of this host alone; what they say wins over the pool's
+	Configs []ConfigSource `json:"configs,omitempty"` // of this host alone; they override the pool's
 }
 
-// SSH says how a host is reached: the site's defaults with what the pool and
-// the host override.
+// SSH has the settings to reach a host: the defaults of the site, with those of the pool
+// and the host in their place.
 type SSH struct {
 	User           string   `json:"user,omitempty"`
 	Port           int      `json:"port,omitempty"` // 0: from ssh_config, else 22
@@ -45,8 +45,8 @@ type SSH struct {
 	KeepAlive      Duration `json:"keep_alive,omitempty"`      // 0: 5 s; three missed answers end the connection
 }
 
-// OS is the operating system a pool's hosts are to run, pinned by digest. With
-// a driver alone the OS stays as it is, and only kernel arguments change.
+// OS is the operating system of a pool's hosts, pinned by digest. With a driver alone
+// the OS does not change, only kernel arguments do.
 type OS struct {
 	Driver  string `json:"driver"`             // ostree, rpm-ostree or bootc
 	Remote  string `json:"remote,omitempty"`   // ostree remote as configured on the host
@@ -54,14 +54,14 @@ type OS struct {
 	Commit  string `json:"commit,omitempty"`   // ostree commit, 64 hex digits
 	Image   string `json:"image,omitempty"`    // container image by digest: NAME@sha256:…
 	MinFree int64  `json:"min_free,omitempty"` // bytes that must be free before staging; 0: DefaultMinFree
-	Version string `json:"version,omitempty"`  // what it is for max_skew, where its own label does not say
+	Version string `json:"version,omitempty"`  // for max_skew, if its label does not tell
 }
 
 // DefaultMinFree is the free space in bytes a host must have before an OS is
 // staged, unless the pool says otherwise.
 const DefaultMinFree = 1 << 30
 
-// Digest is what identifies the OS: the ostree commit, or the image's digest
+// Digest returns the identity of the OS: the ostree commit, or the image's digest
 // (sha256:…).
 func (o OS) Digest() string {
 	if o.Commit != "" {
@@ -82,7 +82,7 @@ type Cluster struct {
 	ClientPort  int       `json:"client_port"`
 	TLS         *TLS      `json:"tls,omitempty"`
 	Latency     *Latency  `json:"latency,omitempty"`
-	Timeout     Duration  `json:"timeout,omitempty"` // of one look at its members; 0 follows how far away they are
+	Timeout     Duration  `json:"timeout,omitempty"` // of one probe of its members; 0 follows how far away they are
 	Snapshots   Snapshots `json:"snapshots,omitzero"`
 	NoSnapshot  bool      `json:"no_snapshot,omitempty"`  // snapshot = false: take none before the first disruption
 	AllowOutage bool      `json:"allow_outage,omitempty"` // a cluster of 1 or 2 voters may lose its quorum while a member reboots
@@ -113,7 +113,7 @@ type TLS struct {
 	Key  string `json:"key"`
 }
 
-// Latency is how slow an etcd cluster's disks may get while holdfast works.
+// Latency limits the disk latency of an etcd cluster while holdfast works.
 type Latency struct {
 	WALFsyncP99      Duration `json:"wal_fsync_p99,omitempty"`
 	BackendCommitP99 Duration `json:"backend_commit_p99,omitempty"`

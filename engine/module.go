@@ -1,29 +1,28 @@
 package engine
 
-// Module knows one kind of resource: what to look at on a host, which changes
-// follow from it, and the steps that make them. Modules are pure; they see
-// hosts only through the output of their commands.
+// Module knows one kind of resource: its probes on a host, the changes, and their steps.
+// Modules are pure; they see hosts only through the output of their commands.
 type Module interface {
 	// Name is the word used for the module in plans and playbooks.
 	Name() string
-	// Probe lists what to look at. The commands read; they never change a host.
+	// Probe lists the commands that read facts. They never change a host.
 	Probe(Desired) []Command
-	// Read adds what the commands printed to the facts.
+	// Read adds the outputs of the commands to the facts.
 	Read(Desired, Outputs, Facts) Facts
 	// Diff compares a reached host with its desired state. An error means that
 	// the host's state is not understood and that it must not be touched.
 	Diff(Desired, Facts) ([]Change, error)
-	// Steps says how the module's changes are made on a host.
+	// Steps returns the steps that make the module's changes on a host.
 	Steps(Target, []Change) Steps
 }
 
-// Command is one thing to look at on a host.
+// Command is one probe on a host.
 type Command struct {
 	Name   string // unique among a host's commands
 	Script string // POSIX sh; runs as root in a subshell of its own
 }
 
-// Output is what a command printed.
+// Output is the output of one command, and its exit status.
 type Output struct {
 	Stdout string
 	Stderr string
@@ -33,7 +32,7 @@ type Output struct {
 // Outputs are the outputs of a host's commands by name.
 type Outputs map[string]Output
 
-// Target is what a module needs to know to plan the steps of a host.
+// Target has everything that a module needs to plan the steps of a host.
 type Target struct {
 	Host    Host
 	Pool    Pool
@@ -57,7 +56,7 @@ type Steps struct {
 	Stage  []Step // before any disruption, while everything runs
 	Write  []Step // after the drain
 	Act    []Step // makes it take effect, unless the host reboots
-	Reboot []Step // reboots the host; those of the first module that gives any count
+	Reboot []Step // reboots the host; only the steps of the first module with any count
 	Record []Step // when all of it has taken effect
 
 	Rollback []Step // makes the host boot the OS it ran before, and waits for that
@@ -69,18 +68,18 @@ type Steps struct {
 	StoppedServices []string // services that run and will not afterwards, on purpose
 }
 
-// RollbackModule is a module that can bring a host back to the OS it ran before when
-// the run that brought it another has died.
+// RollbackModule is a module that can return a host to its previous OS after the run
+// that updated it has died.
 type RollbackModule interface {
-	// RollbackSteps gives the steps for a host that runs the OS it is to run, and is still
+	// RollbackSteps returns the steps for a host that runs the OS it is to run, and is still
 	// held by the dead run, whose hold says which OS it ran before. There are none
 	// unless its pool asks for it, and the host has that OS still.
 	RollbackSteps(Target) []Step
 }
 
-// TaskModule is a module that has more to do on a host with changes than they ask
-// for: the tasks of a playbook that go around them.
+// TaskModule is a module with further steps for hosts that have changes: the tasks of a
+// playbook before and after them.
 type TaskModule interface {
-	// TasksAround gives the steps before the host is drained and when it is back.
+	// TasksAround returns the steps before the drain and after the recovery of the host.
 	TasksAround(Target) (before, after []Step)
 }

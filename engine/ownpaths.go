@@ -1,8 +1,8 @@
 package engine
 
-// Paths that holdfast itself writes on a host, besides those of configurations.
+// Paths that holdfast itself writes on a host, without configurations.
 const (
-	// RunDir holds what is about one boot of the host.
+	// RunDir has the files of one boot of the host.
 	RunDir = "/run/holdfast"
 	// UnitDir is where units of the host and their drop-ins are written.
 	UnitDir = "/etc/systemd/system"
@@ -12,7 +12,7 @@ const (
 	// StageUnit stages an OS, RebootUnit reboots the host. Both are transient.
 	StageUnit  = "holdfast-stage.service"
 	RebootUnit = "holdfast-reboot.service"
-	// helperDropin keeps a unit of RebootHelpers from starting.
+	// HelperDropin keeps a unit of RebootHelpers from starting.
 	HelperDropin = "50-holdfast.conf"
 )
 

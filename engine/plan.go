@@ -10,9 +10,9 @@ import (
 // PlanSchema is the version of a plan's JSON. It only grows.
 const PlanSchema = 1
 
-// Plan is what a run will do, and what it will not do and why. It is a value:
-// the same inventory and facts give the same plan, apply carries out what the
-// operator saw, and a host that matches plans to nothing.
+// Plan is the work of a run, and the work that it leaves out, with reasons. It is a value:
+// the same inventory and facts give the same plan, apply carries out the
+// approved work, and a host that matches plans to nothing.
 //
 // These hold for every plan: a host is in at most one batch and one lane, and
 // then has a HostPlan; a host that is excluded has none, unless it only waits
@@ -37,10 +37,10 @@ type Plan struct {
 	Unfinished        []UnfinishedHost   `json:"unfinished,omitempty"` // by an earlier roll-out: no other OS may be begun
 	Warnings          []string           `json:"warnings,omitempty"`
 	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // etcd clusters of its hosts with which something is wrong, whether or not they have work
-	Drift             []HostDrift        `json:"drift,omitempty"`         // what pools only report
+	Drift             []HostDrift        `json:"drift,omitempty"`         // drift that pools only report
 
 	Selected []string          `json:"selected,omitempty"` // hosts that it is for; none: all
-	Settings map[string]string `json:"terms,omitempty"`    // what the inventory and the playbook say about how the work is gone about, by what it is of
+	Settings map[string]string `json:"terms,omitempty"`    // settings of the inventory and the playbook, by subject
 
 	Secrets *Seal `json:"secrets,omitempty"` // of a saved plan: tells whether a secret in its commands has changed
 
@@ -50,25 +50,24 @@ type Plan struct {
 	Rollout     Rollout  `json:"-"` // the one that this is a part of
 }
 
-// HostDrift is how a host differs from what was applied to it, where its pool
-// says that this is only to be reported.
+// HostDrift is the drift of a host whose pool only reports it.
 type HostDrift struct {
 	Host    string   `json:"host"`
 	Changes []Change `json:"changes"` // that would undo it
 }
 
-// HostPlan is what is to be done to one host.
+// HostPlan is the work on one host.
 type HostPlan struct {
 	Host     string   `json:"host"`
 	Pool     string   `json:"pool"`
 	Cluster  string   `json:"cluster,omitempty"`
 	Zone     string   `json:"zone,omitempty"`
-	Adopt    string   `json:"adopt,omitempty"` // run that left its hold here, which is taken over
+	Adopt    string   `json:"adopt,omitempty"` // dead run whose hold is adopted
 	Changes  []Change `json:"changes,omitempty"`
 	Actions  []Action `json:"actions"`
 	Stage    []Step   `json:"stage,omitempty"`
 	Sequence []Step   `json:"roll"`
-	Rollback []Step   `json:"rollback,omitempty"` // in place of what is left of Roll, if the host fails once it has rebooted
+	Rollback []Step   `json:"rollback,omitempty"` // replaces the rest of Sequence if the host fails after its reboot
 
 	Retried    bool `json:"-"` // it failed in the run before
 	RolledBack bool `json:"-"` // it was rolled back, and is only released
@@ -89,12 +88,12 @@ type Batch struct {
 	Before         []Step   `json:"before,omitempty"` // gates
 	After          []Step   `json:"after,omitempty"`
 	Canaries       []string `json:"canaries,omitempty"` // pools whose hosts in it go before their others
-	Soak           Duration `json:"soak,omitempty"`     // what is left of the time that canaries have to run before this batch
+	Soak           Duration `json:"soak,omitempty"`     // rest of the soak before this batch
 	PassedCanaries []string `json:"proven,omitempty"`   // canaries that have gone: the gates of after_batch in before ask about them
 }
 
-// HostsToAsk gives the hosts about which a gate of Before is asked: those of
-// the batch, and for what is asked after a batch, the canaries that it follows.
+// HostsToAsk returns the hosts for which a gate of Before is asked: the hosts of the
+// batch for a gate before it, and the canaries that it follows for a gate after a batch.
 func (b Batch) HostsToAsk(g Gate) []string {
 	var hosts []string
 	if g.At(BeforeBatch) {
@@ -119,10 +118,10 @@ type ExclusionKind string
 // The kinds of exclusion.
 const (
 	Unreachable ExclusionKind = "unreachable" // nothing is known about it
-	Held        ExclusionKind = "held"        // somebody else holds it, or holds what it depends on
+	Held        ExclusionKind = "held"        // somebody else holds it, or holds a host that it depends on
 	Unclear     ExclusionKind = "unclear"     // its state is not understood
 	Blocked     ExclusionKind = "blocked"     // its pool's budget, or a pool it comes after, leaves no room
-	Paused      ExclusionKind = "paused"      // the inventory says so
+	Paused      ExclusionKind = "paused"      // by the inventory
 	Closed      ExclusionKind = "closed"      // its pool's maintenance window is not open; it may be staged
 	Failed      ExclusionKind = "failed"      // in this run
 	RolledBack  ExclusionKind = "rolled-back" // from the OS that it is to run
@@ -158,7 +157,7 @@ func (p Plan) HasExclusion(why ExclusionKind) bool {
 	return false
 }
 
-// UnhealthyCluster is an etcd cluster with which something is wrong.
+// UnhealthyCluster is an etcd cluster with problems.
 type UnhealthyCluster struct {
 	Cluster  string   `json:"cluster"`
 	Problems []string `json:"problems"`          // a sentence each
@@ -179,7 +178,7 @@ func (s UnhealthyCluster) String() string {
 // UnfinishedHost is a host that an earlier roll-out has not reached.
 type UnfinishedHost struct {
 	Host   string `json:"host"`
-	Reason string `json:"reason"`           // what it runs instead, as a sentence without the host
+	Reason string `json:"reason"`           // the OS that it runs instead, as a sentence without the host
 	Target string `json:"target,omitempty"` // digest of the OS that it was to run
 }
 
@@ -192,8 +191,8 @@ type Seal struct {
 	Digest string `json:"digest"` // Argon2id, hexadecimal
 }
 
-// NonDisruptive reports whether the host is changed without being disturbed, so that
-// it needs no hold, no seat in its pool's budget and no say of its etcd cluster.
+// NonDisruptive reports whether the host is changed without a disruption, so that it
+// needs no hold, no budget and no quorum.
 func (hp HostPlan) NonDisruptive() bool {
 	return hp.Adopt == "" && len(hp.Changes) > 0 && !hp.Disruptive()
 }
@@ -213,8 +212,7 @@ func (hp HostPlan) FallsBack() bool {
 	return slices.ContainsFunc(hp.Sequence, func(s Step) bool { return s.Do.Exec != nil && s.Do.Exec.Fallback })
 }
 
-// RecordResource is the record that a host keeps of what was applied to it, as
-// the resource of a change.
+// RecordResource is the resource of a change that only updates the record on a host.
 const RecordResource = "record"
 
 func HasAction(list []Action, t ActionType) bool {
@@ -235,9 +233,9 @@ func ContainsAction(list []Action, a Action) bool {
 	return false
 }
 
-// mergeActions gives the actions of a host's changes, once each and in order:
-// that of a module where it gives one, else that of their types. A reboot
-// swallows everything but the drain.
+// MergeActions returns the actions of a host's changes, once each, in the order of the
+// module if it has one, else in the order of their types. A reboot replaces all others
+// but the drain.
 func MergeActions(changes []Change, order []Action) []Action {
 	var all []Action
 	for _, c := range changes {
@@ -261,7 +259,7 @@ func MergeActions(changes []Change, order []Action) []Action {
 			if i := slices.Index(order, a); i >= 0 && a.Type != DrainAction {
 				return i
 			}
-			return -1 // no module but one gives any but a drain
+			return -1 // only one module has actions other than a drain
 		}
 		slices.SortStableFunc(merged, func(a, b Action) int { return cmp.Compare(place(a), place(b)) })
 	}

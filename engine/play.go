@@ -7,17 +7,17 @@ type Playbook struct {
 	Plays []Play `json:"plays"`
 }
 
-// Play says what is done on which hosts, and how many at a time. Budgets of
-// pools, zones, windows, canaries and the quorum of etcd hold in every play: a
-// play can only be more careful. The order of pools is that of the plays: `after`
-// counts among the hosts of a play.
+// Play selects hosts, the work on them, and how many are updated at a time. Budgets of
+// pools, zones, windows, canaries and the quorum of etcd hold in every play: a play can
+// only be more careful. The order of pools follows the plays: `after` counts among the
+// hosts of a play.
 type Play struct {
 	Name      string           `json:"name"`
 	Hosts     string           `json:"hosts"`                         // pattern, as for --limit
 	Serial    []CountOrPercent `json:"serial,omitempty"`              // hosts in the first batch, the second …; the last counts for all others
 	MaxFail   *CountOrPercent  `json:"max_fail_percentage,omitempty"` // in place of the pools' FailureBudget, of the hosts of the play
 	Order     Order            `json:"order,omitempty"`               // in place of the pools'
-	AnyFatal  bool             `json:"any_errors_fatal,omitempty"`    // the first failed host stops the run, whatever the pools' budgets
+	AnyFatal  bool             `json:"any_errors_fatal,omitempty"`    // the first failed host stops the run; the pools' budgets do not count
 	PreTasks  []Task           `json:"pre_tasks,omitempty"`           // on each host, before its tasks
 	Tasks     []Task           `json:"tasks"`
 	PostTasks []Task           `json:"post_tasks,omitempty"` // on each host, when it is back
@@ -41,15 +41,15 @@ type Task struct {
 // The modules of tasks. The first three make hosts match, as far as they go;
 // the others are carried out once on each host of a run.
 const (
-	StageTask        = "stage"         // puts the OS on disk; disturbs nothing
-	ConfigTask       = "config"        // files, units, users: what configurations say
+	StageTask        = "stage"         // puts the OS on disk; disrupts nothing
+	ConfigTask       = "config"        // files, units, users of configurations
 	FinalizeTask     = "finalize"      // OS and kernel arguments, with the reboot
 	RebootTask       = "reboot"        // with drain and everything
 	ServiceTaskName  = "service"       // restarts or reloads a unit
 	CommandTaskName  = "command"       // on the host, or on the bastion
 	WaitForTaskName  = "wait_for"      // until something is so
 	PauseTask        = "pause"         // for some time
-	EtcdSnapshotTask = "etcd_snapshot" // of the clusters of the hosts, before the first of them is disturbed
+	EtcdSnapshotTask = "etcd_snapshot" // of the clusters of the hosts, before the first of them is disrupted
 	EtcdDefragTask   = "etcd_defrag"   // of the host's member
 )
 
@@ -58,7 +58,7 @@ type CommandTask struct {
 	Command  string   `json:"command"`
 	Bastion  bool     `json:"bastion,omitempty"`  // there, once for each host (delegate_to: localhost)
 	Timeout  Duration `json:"timeout,omitempty"`  // 0: 5 m
-	Disrupts bool     `json:"disrupts,omitempty"` // needs the hold, a seat in the budgets and the quorum
+	Disrupts bool     `json:"disrupts,omitempty"` // needs the hold, the budgets and the quorum
 	Drain    bool     `json:"drain,omitempty"`    // and a host from which work was moved off
 }
 

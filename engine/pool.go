@@ -19,15 +19,15 @@ type Pool struct {
 	Drift           DriftMode      `json:"drift,omitempty"`
 	OnActionFailure OnFailure      `json:"on_action_failure,omitempty"`
 
-	Paused         bool           `json:"paused,omitempty"` // nothing is done about its hosts
+	Paused         bool           `json:"paused,omitempty"` // holdfast does not touch its hosts
 	MaxUnavailable CountOrPercent `json:"max_unavailable"`
 	FailureBudget  CountOrPercent `json:"failure_budget,omitzero"` // hosts that may fail while others are still begun; not set: none
 	Order          Order          `json:"order,omitempty"`
 	Canary         *Canary        `json:"canary,omitempty"`
 	Windows        []Window       `json:"windows,omitempty"`         // in which its hosts may be disrupted; none: at any time
 	BatchTakes     Duration       `json:"batch_takes,omitempty"`     // how long a batch is expected to take; 0: 30 m
-	MaxSkew        *int           `json:"max_skew,omitempty"`        // minor versions between its hosts and those of the pools it comes after; nil: any
-	VersionCommand string         `json:"version_command,omitempty"` // prints the version of a host there, for MaxSkew; "": that of the OS
+	MaxSkew        *int           `json:"max_skew,omitempty"`        // minor versions between its hosts and the hosts of the pools before it; nil: any
+	VersionCommand string         `json:"version_command,omitempty"` // prints the version of a host there, for MaxSkew; "": the version of the OS
 	OnFailure      FailureMode    `json:"on_failure,omitempty"`
 	Drain          *Drain         `json:"drain,omitempty"`
 	Gates          []Gate         `json:"gates,omitempty"`
@@ -41,12 +41,12 @@ type Canary struct {
 	Soak  Duration       `json:"soak,omitempty"` // how long they have to run before others follow
 }
 
-// FailureMode is what is done about a host that fails after it was disrupted.
+// FailureMode is the reaction to a host that fails after it was disrupted.
 type FailureMode string
 
 // The failure modes.
 const (
-	HoldFailed     FailureMode = ""         // it stays held, as it is
+	HoldFailed     FailureMode = ""         // it stays held
 	RollbackFailed FailureMode = "rollback" // it boots its previous OS, once for each OS that fails
 )
 
@@ -56,11 +56,11 @@ type Order string
 
 // The orders.
 const (
-	Sorted           Order = "sorted" // by name; as the zones are, too. So is what says nothing
+	Sorted           Order = "sorted" // by name, zones too; the default
 	ReverseSorted    Order = "reverse_sorted"
 	InInventory      Order = "inventory"
 	ReverseInventory Order = "reverse_inventory"
-	Shuffled         Order = "shuffle" // the same for the same target, so that apply does what plan says
+	Shuffled         Order = "shuffle" // the same for the same target, so that apply follows plan
 )
 
 // ConfigSource is where documents of a desired configuration come from: a file
@@ -71,8 +71,7 @@ type ConfigSource struct {
 	Text string `json:"-"`              // that document; it may hold secrets
 }
 
-// DriftMode is what is done about a host that differs from the configuration
-// that was applied to it, although that has not changed.
+// DriftMode is the reaction to drift.
 type DriftMode string
 
 // The drift modes.
@@ -81,7 +80,7 @@ const (
 	ReportDrift DriftMode = "report" // plan and status name it; apply leaves it alone
 )
 
-// OnFailure is what is done about an action that fails or outlives its timeout.
+// OnFailure is the reaction to an action that fails or exceeds its timeout.
 type OnFailure string
 
 // The answers to a failed action.
@@ -116,7 +115,7 @@ type Window struct {
 	Location *time.Location `json:"-"`              // of Zone; nil: UTC
 }
 
-// String gives the window for people: "Fri, Sat 22:00-04:00 Europe/Berlin".
+// String returns the window for people: "Fri, Sat 22:00-04:00 Europe/Berlin".
 func (w Window) String() string {
 	zone := w.Zone
 	if zone == "" {
@@ -171,7 +170,7 @@ func (p Pool) Takes() Duration {
 	return DefaultBatchTakes
 }
 
-// WithDefaults fills in what is not set.
+// WithDefaults sets the missing timeouts to their defaults.
 func (t Timeouts) WithDefaults() Timeouts {
 	t.Stage = cmp.Or(t.Stage, stageTimeout)
 	t.Reboot = cmp.Or(t.Reboot, rebootTimeout)

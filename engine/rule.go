@@ -2,11 +2,11 @@ package engine
 
 import "time"
 
-// Rule says what makes a change of some files, or of a unit, take effect: one
-// entry of a pool's policy. Exactly one of Path, Glob and Unit is given.
+// Rule maps the changes of some files, or of a unit, to actions: one entry of a pool's
+// policy. Exactly one of Path, Glob and Unit is set.
 type Rule struct {
 	Path    string   `json:"path,omitempty"`    // the path, and everything below it
-	Glob    string   `json:"glob,omitempty"`    // as path.Match has it: * does not cross /; what matches, and everything below it
+	Glob    string   `json:"glob,omitempty"`    // as path.Match has it: * does not cross /; the matching paths, and everything below them
 	Unit    string   `json:"unit,omitempty"`    // exact name of a unit
 	Actions []Action `json:"actions"`           // of a kind that is not known: a reboot
 	Timeout Duration `json:"timeout,omitempty"` // of each action; 0: DefaultActionTimeout

@@ -13,8 +13,8 @@ type Status struct {
 	Pools             []PoolStatus       `json:"pools"`
 	Hosts             []HostStatus       `json:"hosts"`
 	Clusters          []ClusterFacts     `json:"clusters,omitempty"`
-	Limited           bool               `json:"limited,omitempty"`       // only hosts within a limit were looked at, and only these are in pools and complete
-	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // those of them with which something is wrong
+	Limited           bool               `json:"limited,omitempty"`       // only hosts within a limit were surveyed, and only these are in pools and complete
+	UnhealthyClusters []UnhealthyCluster `json:"sick_clusters,omitempty"` // the unhealthy ones of these
 }
 
 // PoolStatus counts the hosts of a pool by their state.
@@ -52,7 +52,7 @@ const (
 	Updated     HostState = "updated"     // matches, and is free
 	Pending     HostState = "pending"     // differs; nothing is staged
 	Staged      HostState = "staged"      // differs; the new OS is staged
-	Drifted     HostState = "drifted"     // differs from what was applied to it, which its pool only reports
+	Drifted     HostState = "drifted"     // has drift, which its pool only reports
 	Updating    HostState = "updating"    // held by a run
 	Degraded    HostState = "degraded"    // a run failed on it, it was rolled back, or its state is not understood
 	PausedState HostState = "paused"      // differs, and the inventory says that it is paused

@@ -16,7 +16,7 @@ type Step struct {
 
 	Stages bool `json:"stages,omitempty"` // it is of staging, while everything runs
 
-	// ChangesHost marks a step after which the host is no longer as it was. A
+	// ChangesHost marks a step that changes the host. A
 	// host that fails before the first of them is given back; one that fails
 	// later stays held.
 	ChangesHost bool `json:"disturbs,omitempty"`
@@ -25,7 +25,7 @@ type Step struct {
 // Bastion is the machine holdfast runs on, as the place of a step.
 const Bastion = "bastion"
 
-// Op is what a step does. Exactly one field is set.
+// Op is the operation of a step. Exactly one field is set.
 type Op struct {
 	Exec       *Exec       `json:"exec,omitempty"`
 	Command    *Local      `json:"command,omitempty"`
@@ -46,7 +46,7 @@ type Op struct {
 // Exec runs a script on the host, as root.
 type Exec struct {
 	Script  string   `json:"script"`            // POSIX sh
-	Abort   string   `json:"abort,omitempty"`   // ends on the host what an interrupted Script left running there
+	Abort   string   `json:"abort,omitempty"`   // ends processes that an interrupted Script left running on the host
 	Uploads []Upload `json:"uploads,omitempty"` // files for the script, in a tar archive that is its standard input
 
 	// Once says that the script is not run again where its answer is lost, as
@@ -62,7 +62,7 @@ type Exec struct {
 	Fallback bool `json:"fallback,omitempty"`
 }
 
-// DisplayText gives what people are told that is run: What, else the whole script.
+// DisplayText returns the text that people see: Display, else the whole script.
 func (x Exec) DisplayText() string {
 	if x.Display != "" {
 		return x.Display
@@ -77,7 +77,7 @@ type Upload struct {
 	Data []byte
 }
 
-// MarshalJSON gives the name and size of the file, and none of its data.
+// MarshalJSON writes the name and size of the file, and none of its data.
 func (u Upload) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Name string `json:"name"`
@@ -96,13 +96,13 @@ type Pause struct {
 	For Duration `json:"for"`
 }
 
-// Defragment gives the space back that the host's member of the cluster does
-// not use any more. The member does not answer meanwhile.
+// Defragment returns unused space of the host's etcd member to the file system. The
+// member does not answer meanwhile.
 type Defragment struct {
 	Cluster string `json:"cluster"`
 }
 
-// TakeHold takes the host's hold for the run, or adopts one left over.
+// TakeHold takes the host's hold for the run, or adopts the hold of a dead run.
 type TakeHold struct {
 	Reason     string   `json:"reason"`
 	For        Duration `json:"for"`             // how long it lasts unless renewed
@@ -132,13 +132,13 @@ type Release struct {
 type Quorum struct {
 	Cluster string `json:"cluster"`
 
-	// Down says that the host's own member may be down: what was done to the
-	// host since it was taken may have stopped it, or the operator said so.
+	// Down says that the host's own member may be down: the run may have stopped
+	// it since it took the hold, or the operator allowed it.
 	Down bool `json:"down,omitempty"`
 }
 
-// Budget checks, with the hold taken, that the budgets of the pool and of the
-// site still have room for the batch, whatever others have taken meanwhile.
+// Budget checks, with the hold taken, that the budgets of the pool and of the site still
+// allow the batch, including the hosts that others have taken meanwhile.
 type Budget struct {
 	Pool string `json:"pool"`
 }
@@ -153,10 +153,10 @@ type Snapshot struct {
 	Cluster string `json:"cluster"`
 }
 
-// AwaitBoot waits until SSH answers from another boot than BootID, and then
-// demands that the booted deployment is Digest ("": whichever it is). Without a
-// BootID, where it cannot be known beforehand, it is the boot in which the host
-// is first seen with another OS than Digest; one that runs Digest has rebooted.
+// AwaitBoot waits until SSH answers from another boot than BootID, and then demands that
+// the booted deployment is Digest ("": any). Without a BootID, when it is not known
+// beforehand, it takes the boot in which the host is first observed with another OS than
+// Digest; a host that runs Digest has rebooted.
 type AwaitBoot struct {
 	BootID string `json:"boot_id"`
 	Digest string `json:"digest,omitempty"`

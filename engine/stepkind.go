@@ -2,13 +2,13 @@ package engine
 
 import "slices"
 
-// StepKind says what a step does to its host, to whoever follows a run and must
-// not guess it from the step's name.
+// StepKind is the kind of a step for those who follow a run, so that nobody guesses it
+// from the step's name.
 type StepKind string
 
 // The kinds of step that matter to who follows a run.
 const (
-	StageStep   StepKind = "stage"      // puts on the host what it is to boot, while everything runs
+	StageStep   StepKind = "stage"      // puts the next OS on the host, while everything runs
 	HoldStep    StepKind = "hold"       // takes the host's hold
 	ReleaseStep StepKind = "release"    // ends it
 	RebootStep  StepKind = "reboot"     // orders the host to reboot
@@ -17,7 +17,7 @@ const (
 	DefragStep  StepKind = "defragment" // stops the host's etcd member from answering for as long as it lasts
 )
 
-// Kind returns what the step does, "" if that is nothing of the above.
+// Kind returns the kind of the step, "" if no view needs it.
 func (s Step) Kind() StepKind {
 	switch {
 	case s.Reboots:
@@ -38,7 +38,7 @@ func (s Step) Kind() StepKind {
 	return ""
 }
 
-// staging returns the steps, marked as those of staging.
+// MarkStaging returns the steps, marked as steps of staging.
 func MarkStaging(steps []Step) []Step {
 	marked := slices.Clone(steps)
 	for i := range marked {

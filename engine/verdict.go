@@ -2,7 +2,7 @@ package engine
 
 import "slices"
 
-// Findings are everything that a command found to be wrong, or left to do.
+// Findings has every problem that a command found, and all work that is left.
 type Findings struct {
 	Stopped           bool               `json:"stopped,omitempty"`       // by the person, before all was done
 	Failures          []Failure          `json:"failures,omitempty"`      // of the run and of its hosts
@@ -14,19 +14,19 @@ type Findings struct {
 	Drift             []string           `json:"drift,omitempty"`         // hosts whose pools only report it
 }
 
-// Verdict is the judgement on everything that a command has looked at. plan,
-// status and apply end with its exit code; none of them judges for itself.
+// Verdict is the result of a command: the exit code and all findings. plan, status and
+// apply end with its exit code; none of them decides for itself.
 type Verdict struct {
-	Exit     ExitCode `json:"exit"`     // what goes with it
+	Exit     ExitCode `json:"exit"`     // exit code of the command
 	Complete bool     `json:"complete"` // nothing is wrong and nothing is left to do
 	Findings
 }
 
 // NewVerdict returns the verdict on findings. The first of these decides: the person
-// stopped it; something failed, is sick or not safe; an earlier roll-out is
-// unfinished; there is work that can be done now; a person keeps hosts from it;
-// hosts cannot be reached; others wait for no reason that is named; there is
-// drift that is only reported. docs/exit-codes.md says the same.
+// stopped it; something failed, is unhealthy or not safe; an earlier roll-out is
+// unfinished; there is work that can be done now; a person keeps hosts from it; hosts
+// are unreachable; hosts are blocked; there is drift that is only reported.
+// docs/exit-codes.md has the same list.
 func NewVerdict(f Findings) Verdict {
 	exit := f.exitCode()
 	return Verdict{Exit: exit, Complete: exit == ExitOK, Findings: f}
@@ -86,7 +86,7 @@ func appendNew[T comparable](a, b []T) []T {
 	return all
 }
 
-// Verdict judges a plan: what a run ends with that can do nothing (more) of it.
+// Verdict returns the verdict of a run that can do nothing (more) of the plan.
 func (p Plan) Verdict() Verdict {
 	f := Findings{Refusals: p.Refusals, UnhealthyClusters: p.UnhealthyClusters, Unfinished: p.Unfinished, Excluded: p.Excluded}
 	for _, b := range p.Batches {

@@ -20,10 +20,9 @@ const maxMinor = 99_999
 // many minor versions lie between. It is not ok where one of them does not say
 // its minor version.
 //
-// What counts is the first thing in a text that looks like N.N, so that labels
-// of an OS and what commands print both do: "Kubernetes v1.31.4+k3s1" is 1.31.
-// Labels of an OS may say something else than what the hosts of a pool have to
-// agree on:
+// The first N.N in a text counts, so that labels of an OS and outputs of
+// commands both work: "Kubernetes v1.31.4+k3s1" is 1.31. Some labels of an OS
+// have another version than the one that the hosts of a pool have to share:
 //
 //   - RHCOS up to OpenShift 4.18 has "418.94.202501221327-0", which is OpenShift
 //     4.18 on RHEL 9.4, and is understood as 4.18. OKD has "418.9.…". (The

@@ -8,8 +8,8 @@ import (
 // How far openings are looked for, in days. The longest window is a day, and
 // one that began two calendar days ago may be open still where the clocks
 // change. A change of the clocks can swallow the time between two openings of
-// consecutive weeks, but not of three: what is open for longer than two weeks
-// has no end. An opening too short for a batch in the week of a change is not
+// consecutive weeks, but not of three: windows open for longer than two weeks
+// have no end. An opening too short for a batch in the week of a change is not
 // in the week after.
 const (
 	windowDaysBack  = 2
@@ -87,7 +87,7 @@ func mergedOpenings(windows []Window, now time.Time) []opening {
 	return merged
 }
 
-// location is the window's zone.
+// TimeZone returns the window's zone.
 func (w Window) TimeZone() *time.Location {
 	if w.Location == nil {
 		return time.UTC

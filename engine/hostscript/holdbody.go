@@ -4,7 +4,7 @@ package hostscript
 // systemctl, see the variables that holdVars sets.
 
 // holdLib opens the state directory, excludes other hold scripts, and defines
-// what the bodies share. Nothing here changes a hold.
+// functions for all bodies. Nothing here changes a hold.
 const holdLib = `
 [ -d "$dir" ] || mkdir -m 0700 "$dir"
 exec 9>>"$dir/lock"
@@ -156,8 +156,8 @@ sync "$dir"
 cat "$file"
 `
 
-// releaseBody ends the run's hold. What it does after the hold is gone can be
-// done again: a release that was cut short is finished by the next.
+// releaseBody ends the run's hold. Its last part can be repeated: the next
+// release finishes an interrupted one.
 const releaseBody = `
 if found; then
 	if [ -n "$shown" ]; then

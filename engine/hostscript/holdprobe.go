@@ -11,9 +11,8 @@ import (
 	"holdfast/engine"
 )
 
-// MaxHold is how large in bytes a hold file may be. What holdfast writes is
-// bounded, so that it is always less: maxUnits for the units, and for the rest
-// what Bounded leaves and what the scripts add.
+// MaxHold limits the size of a hold file in bytes. Holds that holdfast writes are always
+// smaller: maxUnits limits the units, TruncateHold the texts.
 const MaxHold = 256 << 10
 
 // How much of a hold is kept: bytes of all names of units together, each with its
@@ -23,8 +22,8 @@ const (
 	maxHoldText = 4 << 10
 )
 
-// TruncateHold returns the hold as it fits into a hold file: long texts end early, and of
-// more units than fit the first are kept, and how many more there were.
+// TruncateHold shortens a hold to fit into a hold file: it cuts long texts, keeps the
+// first units that fit, and counts the others.
 func TruncateHold(h engine.Hold) engine.Hold {
 	for _, text := range []*string{&h.Holder, &h.Run, &h.Bastion, &h.Reason, &h.Ticket, &h.Step, &h.PreviousOS} {
 		*text = truncateText(*text)
@@ -48,19 +47,19 @@ func truncateText(text string) string {
 	return text
 }
 
-// NoHold is the exit status of HoldProbeScript where there is no hold.
+// NoHold is the exit status of HoldProbeScript without a hold.
 const NoHold = 3
 
-// HoldProbeScript gives the script that prints the host's hold, or its beginning
-// if it is too large, and exits with NoHold if there is none. Every look at a host
-// has it; some have nothing else.
+// HoldProbeScript returns the script that prints the host's hold, or the beginning of
+// one that is too large, and exits with NoHold if there is none. Every probe of a host
+// includes it; some are nothing else.
 func HoldProbeScript() string {
 	return "export LC_ALL=C\n[ -e " + engine.HoldPath + " ] || [ -L " + engine.HoldPath + " ] || exit " + strconv.Itoa(NoHold) + "\n" +
 		"head -c " + strconv.Itoa(MaxHold+1) + " " + engine.HoldPath
 }
 
-// ReadHold reads what a HoldProbeScript has found. Whatever is there but is not a
-// hold that can be understood is a problem: nobody may take the host then.
+// ReadHold parses the output of a HoldProbeScript. A file that is no readable hold is a
+// problem: nobody may take the host then.
 func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 	switch {
 	case out.Code == NoHold:
@@ -85,9 +84,9 @@ func ReadHold(out engine.Output) (hold *engine.Hold, problem string) {
 	return &h, ""
 }
 
-// CheckHoldScript gives the script that asks whether the host is held by that
-// run, before something is done to the host from elsewhere. It does nothing, and
-// exits with ScriptHeld where it is not, having printed the hold there is.
+// CheckHoldScript returns the script that checks whether that run holds the host, before
+// something changes the host from elsewhere. If not, it prints the hold and exits with
+// ScriptHeld. It changes nothing.
 func CheckHoldScript(owner engine.HoldOwner) string {
 	return "set -eu\nexport LC_ALL=C\n" + CheckHoldSnippet(owner)
 }

@@ -10,20 +10,20 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Where a host keeps what it remembers of roll-outs, which survives its OS.
+// The files in which a host keeps its roll-outs. They survive its OS.
 const (
 	RolloutPath  = engine.StateDir + "/rollout.json" // a Rollout
 	UpdatedPath  = engine.StateDir + "/updated"      // a time (RFC 3339, UTC)
 	RejectedPath = engine.StateDir + "/rejected"     // digests, one a line
 )
 
-// HoldScript gives the script that takes the host's hold for h.Run, for that
-// long by the host's clock (0: for ever). It never replaces a hold, unless it
-// is the run's own, which is renewed, or that of the run adopt ("": none). It
-// prints the hold the host has afterwards, as JSON, and exits with ScriptHeld if
-// that is somebody else's. A power cut leaves either no hold or a whole one.
+// HoldScript returns the script that takes the host's hold for h.Run, for that long by
+// the host's clock (0: for ever). It replaces no hold but the run's own, which it
+// renews, and a hold of the run adopt ("": none). It prints the resulting hold as JSON,
+// and exits with ScriptHeld if somebody else holds the host. A power cut leaves either
+// no hold or a whole one.
 //
-// The roll-out, if there is one, is noted at RolloutPath.
+// The script writes the roll-out, if there is one, to RolloutPath.
 func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine.Rollout) string {
 	t := engine.TakeHold{For: lasts, Adopt: adopt}
 	if roll != nil {
@@ -32,9 +32,8 @@ func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine
 	return TakeHoldScript(h, t)
 }
 
-// TakeHoldScript gives the HoldScript of a step. The hold that it adopts has to be
-// as it was seen: a run that was taken for dead, or whose hold had expired, and
-// that has renewed it since, lives.
+// TakeHoldScript returns the HoldScript of a step. It adopts a hold only if nobody has
+// renewed it since the facts were gathered: a run that renews its hold is alive.
 func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	h = TruncateHold(h)
 	var head []string
@@ -86,29 +85,28 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		holdLib + takeBody
 }
 
-// RenewScript gives the script that makes the run's own hold last that long
-// from now. A hold without an end keeps none. It exits with ScriptHeld, and
-// prints the hold there is, if it is not the run's.
+// RenewScript returns the script that extends the run's own hold by that long from now.
+// A hold without an end keeps none. If the hold is not the run's, the script prints it
+// and exits with ScriptHeld.
 func RenewScript(owner engine.HoldOwner, lasts engine.Duration) string {
 	return holdVars(owner) + "lasts=" + inSeconds(lasts) + "\nfailed=\n" + holdLib + rewriteBody
 }
 
-// FailHoldScript gives the script that notes in the run's own hold at which
-// step the host failed and why. The hold then has no end: the host stays held
-// until a later run of the same bastion takes it up, or a person releases it.
-// It exits with ScriptHeld like RenewScript.
+// FailHoldScript returns the script that writes the failed step and the reason into the
+// run's own hold. The hold then has no end: the host stays held until a later run of the
+// same bastion adopts it, or a person releases it. It exits with ScriptHeld like
+// RenewScript.
 func FailHoldScript(owner engine.HoldOwner, reason, step string) string {
 	failed := jsonField("reason", truncateText(reason)) + ",\n" + jsonField("step", truncateText(step)) + ","
 	return holdVars(owner) + "lasts=0\nfailed=" + Quote(failed) + "\n" + holdLib + rewriteBody
 }
 
-// ReleaseScript gives the script that ends the hold of that run, removes the
-// notice for who logs in, and starts the reboot helpers again. A host without
-// a hold is left as it is, which is no error; a hold of anybody else is
-// printed and stays: ScriptHeld.
+// ReleaseScript returns the script that ends the hold of that run, removes the notice
+// for logins, and starts the reboot helpers again. A host without a hold is no error.
+// The script prints and keeps a hold of anybody else: ScriptHeld.
 //
-// What r says is noted at UpdatedPath and RejectedPath before the hold goes, so
-// that a release that was cut short is done again.
+// It writes UpdatedPath and RejectedPath before it removes the hold, so that an
+// interrupted release is repeated.
 func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 	when, accepts := "", ""
 	if r.Updated {
@@ -122,9 +120,9 @@ func ReleaseScript(owner engine.HoldOwner, r engine.Release) string {
 		holdLib + releaseBody
 }
 
-// EndHoldScript returns the script that ends whatever hold a HoldProbeScript has
-// printed, also one that nobody can read. If there is another by now, that is
-// printed and stays: ScriptHeld.
+// EndHoldScript returns the script that ends the hold that a HoldProbeScript printed,
+// also an unreadable one. If there is another hold by now, the script prints and keeps
+// it: ScriptHeld.
 func EndHoldScript(printed string) string {
 	return holdVars(engine.HoldOwner{}) +
 		"shown=" + engine.Digest([]byte(printed)) + "\n" +
@@ -132,18 +130,17 @@ func EndHoldScript(printed string) string {
 		holdLib + releaseBody
 }
 
-// CheckHoldSnippet gives the lines that every disruptive script begins with:
-// they end it with ScriptHeld unless the host is held by that run. They also
-// define two functions: checkhold does that again, and "claim DEED" does so with
-// the lock of the hold, which the script then has until it ends. So nobody takes
-// or ends a hold from there on, and who tries is told of the run and its deed.
-// Children that may outlive the script close descriptor 9.
+// CheckHoldSnippet returns the first lines of every disruptive script: they end it with
+// ScriptHeld unless that run holds the host. They also define two functions: checkhold
+// repeats the check, and "claim OPERATION" repeats it with the lock of the hold, which
+// the script keeps until it ends. So nobody takes or ends a hold from there on, and
+// their scripts name the run and its operation. Children that may outlive the script
+// close descriptor 9.
 func CheckHoldSnippet(owner engine.HoldOwner) string { return checkSnippet(true, owner) }
 
-// CheckFreeSnippet gives the lines that a script begins with which disrupts
-// nothing but must leave a held host alone: they end it with ScriptHeld if the
-// host is held by anybody but these runs, of which the first is the script's. They
-// define the same functions.
+// CheckFreeSnippet returns the first lines of a script that disrupts nothing but must
+// not touch a held host: they end it with ScriptHeld if anybody but these runs holds the
+// host. The first run is the script's. The lines define the same functions.
 func CheckFreeSnippet(owners ...engine.HoldOwner) string { return checkSnippet(false, owners...) }
 
 func checkSnippet(must bool, owners ...engine.HoldOwner) string {
@@ -171,11 +168,11 @@ func checkSnippet(must bool, owners ...engine.HoldOwner) string {
 		"checkhold\n"
 }
 
-// lockPath is the file whose lock keeps scripts apart that change the hold, or act
-// under it. In it is who has the lock, if that is more than a moment.
+// lockPath is the file whose lock separates scripts that change the hold or act under
+// it. It names the owner of a lock that lasts longer than a moment.
 const lockPath = engine.StateDir + "/lock"
 
-// lockLines take the lock on descriptor 9, or tell who has it.
+// lockLines take the lock on descriptor 9, or print who has it.
 const lockLines = `if command -v flock >/dev/null 2>&1 && ! flock -w 30 9; then
 	printf '%s\n' "hold: for 30 s the host has been busy with $(head -c 200 ` + lockPath + `); nothing was done, try again when that is over" >&2
 	exit 75

@@ -12,7 +12,7 @@ import (
 // round trip. Each command runs in a subshell; its output on both streams is
 // closed by a line with mark, which must be random, so that no content of a
 // host can be taken for it. A command that reads its standard input finds it
-// empty: what comes there may be the rest of the script.
+// empty, because the rest of the script may follow there.
 func ProbeScript(commands []engine.Command, mark string) string {
 	var b strings.Builder
 	b.WriteString("export LC_ALL=C\n")
@@ -23,8 +23,8 @@ func ProbeScript(commands []engine.Command, mark string) string {
 	return b.String()
 }
 
-// ReadOutputs takes apart what a ProbeScript printed. A reply that is cut
-// short is an error: facts are whole or they are none.
+// ReadOutputs splits the output of a ProbeScript by command. A truncated reply is an
+// error: facts are complete or absent.
 func ReadOutputs(commands []engine.Command, mark, stdout, stderr string) (engine.Outputs, error) {
 	outputs := make(engine.Outputs, len(commands))
 	for i, c := range commands {

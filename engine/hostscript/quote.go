@@ -2,11 +2,11 @@ package hostscript
 
 import "strings"
 
-// Quote returns s as one word of a POSIX shell command: sh expands it to exactly the bytes of s, whatever they are, in any
-// locale. Every value that reaches a shell goes through it. Words of harmless characters only stay as they are, so that printed
+// Quote returns s as one word of a POSIX shell command: sh expands it to exactly the bytes of s in any
+// locale. Every value that reaches a shell goes through it. Words of harmless characters only are not quoted, so that printed
 // commands can be read; such a word is meant as an argument, not as the name of the command.
 //
-// A NUL byte cannot be part of an argument in POSIX and is not quoted away: what sends scripts refuses one that contains it.
+// A NUL byte cannot be part of an argument in POSIX and is not quoted: senders refuse a script that contains it.
 func Quote(s string) string {
 	if s != "" && strings.Trim(s, harmless) == "" {
 		return s

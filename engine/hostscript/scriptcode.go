@@ -6,6 +6,6 @@ const (
 	ScriptHeld         = 75 // somebody else holds the host; nothing was done
 	ScriptChanged      = 76 // the host is not as planned; nothing was done
 	ScriptNoSpace      = 77 // too little free space; nothing was done
-	ScriptActionFailed = 78 // an action failed; applied.json says so
-	ScriptCannot       = 79 // the host does not let itself be changed so; it is as it was
+	ScriptActionFailed = 78 // an action failed; the record has it
+	ScriptCannot       = 79 // the host refused the change; nothing was changed
 )

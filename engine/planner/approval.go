@@ -7,9 +7,9 @@ import (
 	"holdfast/engine"
 )
 
-// CheckApproved compares the plan with one the operator has approved: nothing may be
-// done that is not in it, neither a change nor what it takes to make it. What
-// is in it and done by now is fine.
+// CheckApproved compares the plan with an approved one. It returns an error if the plan
+// has a change or an action that is not approved. Work of the approved plan that is done
+// by now is fine.
 func CheckApproved(p engine.Plan, approved engine.Plan) error {
 	news := unapprovedChanges(p, approved, "")
 	if len(news) == 0 {
@@ -18,9 +18,8 @@ func CheckApproved(p engine.Plan, approved engine.Plan) error {
 	return fmt.Errorf("the hosts have changed since the plan was approved; these changes are not in it:\n  %s\nplan again", strings.Join(news, "\n  "))
 }
 
-// CheckUnedited compares what is to be changed with how it was when the plan was
-// approved: what somebody has edited since is not overwritten. Hosts that the
-// run has begun are not asked. What an OS was before does not matter.
+// CheckUnedited returns an error if a resource was edited after the approval, because a
+// write would lose that edit. It skips hosts that the run has begun, and the OS.
 func CheckUnedited(p engine.Plan, approved engine.Plan, begun func(host string) bool) error {
 	was := byHost(approved.Hosts)
 	var moved []string

@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// blocker is why a host may not join a batch now.
+// blocker is the reason why a host cannot join a batch now.
 type blocker struct {
 	kind   engine.ExclusionKind // Blocked or Held; "" means that it is not safe at all
 	reason func() string
@@ -22,7 +22,7 @@ func (sc *scheduler) findBlocker(hp *engine.HostPlan) *blocker {
 	if sc.batchSize != nil && sc.picked >= sc.batchSize(sc.batchNumber) {
 		return &blocker{engine.Blocked, func() string { return "serial leaves no room in the batch" }}
 	}
-	if len(hp.Changes) > 0 && !sc.adopted[hp.Host] { // else it is disrupted already, and may be what the others wait for
+	if len(hp.Changes) > 0 && !sc.adopted[hp.Host] { // an adopted host is disrupted already, and others may wait for it
 		if first := w.firstIncompletePredecessor(); first != nil {
 			return &blocker{engine.Blocked, func() string { return sc.describePredecessor(w, first) }}
 		}
@@ -93,7 +93,7 @@ func (sc *scheduler) findClusterBlocker(hp *engine.HostPlan, c *clusterState) *b
 	}
 	why := engine.ExclusionKind("")
 	if slices.ContainsFunc(c.members, func(m string) bool { return sc.failed[m] != "" }) {
-		why = engine.Blocked // one of them failed in this run; what it keeps waiting is not unsafe
+		why = engine.Blocked // a member failed in this run; it is not unsafe that others wait for it
 	}
 	if down == nil && len(notHeld) < len(away) && sc.withoutHolds(c.facts).MayLose(hp.Host, notHeld, c.AllowOutage) == nil {
 		why = engine.Held

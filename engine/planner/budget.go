@@ -10,18 +10,17 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Budgets is what a batch counts of the budgets of pools and of the site: the
-// hosts that were unavailable when it was planned, and those that it disrupts.
+// Budgets counts, for one batch, the budgets of pools and of the site: the hosts that
+// were unavailable when it was planned, and those that it disrupts.
 //
-// A plan counts what one look at the hosts has shown, and a run from another
-// bastion that looks at the same moment counts the same. So each host asks once
-// more, with its hold taken, whether others were taken meanwhile. Whoever takes
-// a hold later looks later still, and sees that one: of any hosts that are too
-// many together, the one whose look begins last sees all others held. So it is
-// enough to ask once, however long the host then waits.
+// A plan counts the facts of one moment, and a run from another bastion may count the
+// same. So each host checks again, with its hold taken, whether others were taken
+// meanwhile. A run gathers facts after it takes its hold: of several hosts that exceed a
+// budget together, the last to gather sees the holds of all others. So one check is
+// enough, however long the host then waits.
 //
-// A host with a left-over hold does not ask. It has been held, and counted by
-// everybody, since before any of this.
+// A host with the hold of a dead run does not check: everybody has counted it as
+// unavailable before.
 type Budgets struct {
 	hosts          []engine.Host
 	pools          map[string]string // of each host
@@ -67,8 +66,8 @@ func NewBudgets(inv engine.Inventory, facts map[string]engine.Facts, plan engine
 	return b
 }
 
-// UncountedHosts lists the hosts that may have become unavailable since, where that
-// matters to the batch, in the order of the inventory.
+// UncountedHosts lists the hosts that may have become unavailable since the count and
+// share a budget with the batch, in the order of the inventory.
 func (b Budgets) UncountedHosts() []engine.Host {
 	_, site := b.limits[""]
 	var others []engine.Host
@@ -80,10 +79,10 @@ func (b Budgets) UncountedHosts() []engine.Host {
 	return others
 }
 
-// Exceeded says why a host of the batch, of that pool, must not be disrupted, as
-// others have become unavailable; "" if there is room. held reports whether
-// somebody holds one of them. Where nothing has changed there is room, whatever
-// the plan has used up: it may have let hosts go that were unavailable anyway.
+// Exceeded returns why a host of the batch, of that pool, must not be disrupted because
+// others have become unavailable; "" if the budgets allow it. held reports whether
+// somebody holds one of the others. Without a new unavailable host the budgets always
+// allow it, because the plan may include hosts that were unavailable before.
 func (b Budgets) Exceeded(pool string, now []engine.Facts) (cause string, held bool) {
 	for _, of := range []string{pool, ""} {
 		var anew []engine.Facts

@@ -8,8 +8,8 @@ import (
 	"holdfast/engine"
 )
 
-// sortKey is where a host stands among those of its pool: what failed last time
-// comes first, then zone by zone, then as the pool's order says.
+// sortKey orders the hosts of a pool: hosts that failed in the last run first, then zone
+// by zone, then in the pool's order.
 type sortKey struct {
 	late bool // it did not fail last time
 	zone int

@@ -21,7 +21,7 @@ type Input struct {
 	Dead      []string               // runs of this bastion that ended without releasing their holds
 	Selected  func(engine.Host) bool // --limit; nil selects every host
 	Saved     map[string]struct{}    // clusters that have been snapshotted in this run
-	Approved  *engine.Plan           // what the operator has approved: hosts it left out stay left out; nil before
+	Approved  *engine.Plan           // the approved plan: its excluded hosts stay excluded; nil before
 	Ran       map[string][]string    // services of hosts that ran before an action failed there in this run
 
 	Now            time.Time            // by the bastion's clock
@@ -31,19 +31,19 @@ type Input struct {
 	Failed         map[string]string    // hosts that failed in this run, and how: it does not try them again
 	Retry          []string             // hosts that failed in the run before: they go before others
 	ActionFailed   map[string]bool      // hosts on which an action failed in this play, and for which a reboot is to stand in
-	AdoptedEarlier map[string]bool      // hosts that an earlier play of this run has taken over from a dead one
+	AdoptedEarlier map[string]bool      // hosts that an earlier play of this run has adopted
 	CompletedOS    map[string]string    // by pool: the OS at which a run of this bastion has last seen all its hosts
 	Play           *engine.Play         // of a playbook; nil: everything is made to match
 
-	BestEffort     bool // failed hosts do not keep those of their pool from being begun
+	BestEffort     bool // failed hosts do not stop others of their pool
 	OverIncomplete bool // an OS may be rolled out although the one before has not reached every host
 	RetryRejected  bool // an OS from which a host was rolled back is tried again there
 
 	Repair []string // hosts that may be disrupted although their own etcd member is not healthy: the work is to repair it
 }
 
-// Survey is what hosts have and lack of their desired state. The clusters are
-// not in it: which of them there is to look at follows from it.
+// Survey is the comparison of all hosts with their desired states. It has no facts of
+// clusters: it decides which of them are needed.
 type Survey struct {
 	in     Input
 	index  index
@@ -57,8 +57,8 @@ func NewSurvey(in Input) Survey {
 	return Survey{in: in, index: x, result: surveyHosts(in, x)}
 }
 
-// ClustersAtWork names the etcd clusters that a plan has to know about: those
-// with a member that is disturbed.
+// ClustersAtWork names the etcd clusters whose facts a plan needs: those with a member
+// to disrupt.
 func (s Survey) ClustersAtWork() []string {
 	var names []string
 	for _, hp := range s.result.work {
@@ -73,7 +73,7 @@ func (s Survey) ClustersAtWork() []string {
 // lanes and batches. It takes time in proportion to the hosts.
 func NewPlan(in Input) engine.Plan { return NewSurvey(in).Plan(in.Now, in.Clusters) }
 
-// Plan puts the work into lanes and batches, as it is to go on from that time.
+// Plan puts the work into lanes and batches that start at that time.
 func (s Survey) Plan(now time.Time, clusters map[string]engine.ClusterFacts) engine.Plan {
 	in, x, survey := s.in, s.index, s.result
 	in.Now, in.Clusters = now, clusters
@@ -146,7 +146,7 @@ func (in Input) newTarget(x index, h engine.Host, f engine.Facts) engine.Target 
 	return engine.Target{Host: h, Pool: x.pools[h.Pool], Cluster: x.clusters[h.Cluster], Desired: in.Desired[h.Name], Facts: f, Run: in.Run, Bastion: in.Bastion, Rollout: x.rollout, Contested: in.hasContestedBudget(x, h), Repair: slices.Contains(in.Repair, h.Name)}
 }
 
-// difference is what modules find on a host.
+// difference has the changes that modules find on a host, and their steps.
 type difference struct {
 	changes []engine.Change
 	drift   []engine.Change // only to be reported

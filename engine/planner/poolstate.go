@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// poolState is a pool and how far it is.
+// poolState is the progress of a pool while the planner plays the roll-out forward.
 type poolState struct {
 	engine.Pool
 	site         *siteBudget
@@ -20,11 +20,11 @@ type poolState struct {
 	waitingHosts int      // hosts with work that are in no batch yet
 	excludedHost string   // a selected host that no batch will have, and why
 	unavailable  []string // hosts that count as unavailable throughout
-	adoptedHosts int      // hosts with a left-over hold that are not yet recovered
+	adoptedHosts int      // hosts with the hold of a dead run that are not yet recovered
 
-	failedHosts   []string  // hosts that failed and are not tried again, or those of all pools where a play has a limit of its own
+	failedHosts   []string  // hosts that failed and are not tried again; of all pools if a play has a failure budget of its own
 	failureBudget int       // how many of these there may be; -1: any number
-	play          string    // whose limit that is; "": the pool's
+	play          string    // play with that budget; "": the pool's
 	outsideWindow bool      // no batch may begin now
 	windowOpens   time.Time // when one may; zero: never
 	windowCloses  time.Time // when the window closes that is open, too soon for a batch; zero: none is
@@ -32,13 +32,13 @@ type poolState struct {
 	canaries       int             // hosts that have to match before others follow
 	passedCanaries int             // hosts that do
 	firstCanaries  []string        // the first of them, as many as there are canaries
-	soakLeft       engine.Duration // what is left of the time that canaries have to run
+	soakLeft       engine.Duration // rest of the soak
 
 	inBatch   int // hosts that the batch being picked disrupts
-	batchZone int // theirs
+	batchZone int // zone of these
 }
 
-// siteBudget is what pools share.
+// siteBudget is the budget that all pools share.
 type siteBudget struct {
 	limit       int // hosts that may be unavailable; 0: any number
 	unavailable int // hosts that are

@@ -10,10 +10,10 @@ import (
 	"holdfast/engine"
 )
 
-// CheckSame compares a plan with one that was saved: it must be the very work that
-// was approved, on the very hosts, neither more nor less, done in the same way
-// and at the same pace. What changes by itself does not count: the ID of the
-// run, which services run, who leads a cluster, what time it is.
+// CheckSame compares a plan with a saved one. It returns an error unless both have the
+// same work on the same hosts with the same steps and settings. Values that change by
+// themselves do not count: the ID of the run, running services, the leader of a cluster,
+// the time.
 func CheckSame(p engine.Plan, saved engine.Plan) error {
 	if p.Play != saved.Play {
 		return fmt.Errorf("the saved plan is that of play %q, and this is play %q", saved.Play, p.Play)
@@ -31,8 +31,8 @@ func CheckSame(p engine.Plan, saved engine.Plan) error {
 	return fmt.Errorf("%s:\n  %s\nplan again", what, strings.Join(diffs, "\n  "))
 }
 
-// ComparedTexts returns the texts that Same compares, but for the changes of hosts,
-// each once and in order: those in which a secret can be.
+// ComparedTexts returns the texts that CheckSame compares and that can contain a secret,
+// each once and in order. Changes of hosts are not among them.
 func ComparedTexts(p engine.Plan) []string {
 	var texts []string
 	for name, value := range p.Settings {

@@ -16,8 +16,8 @@ type scheduler struct {
 	poolStates   map[string]*poolState
 	clusters     map[string]*clusterState
 	unavailable  map[string]string // hosts that count as unavailable throughout, and why
-	heldByOthers map[string]bool   // those of them that are held
-	adopted      map[string]bool   // hosts with a left-over hold that are not yet recovered
+	heldByOthers map[string]bool   // unavailable hosts that others hold
+	adopted      map[string]bool   // hosts with the hold of a dead run that are not yet recovered
 	sortKeys     map[string]sortKey
 	skew         *skew
 	waitForSoak  bool              // pools whose canaries still have to run wait
@@ -25,16 +25,15 @@ type scheduler struct {
 	batchNumber  int               // batch that is being picked
 	picked       int               // hosts in it
 	failed       map[string]string // hosts that failed in this run
-	repair       []string          // hosts that may go although their own member is down
+	repair       []string          // hosts that may be disrupted although their own member is down
 	refusals     []string
 	blocked      []engine.Exclusion
 }
 
-// rank is how soon a host goes.
+// rank is the precedence of a host in batches.
 type rank int
 
-// The ranks: what a dead run left half done, the rest, and hosts that etcd
-// leads.
+// The ranks: hosts of dead runs, all others, and leaders of etcd clusters.
 const (
 	leftOverRank rank = iota
 	plainRank
@@ -42,21 +41,22 @@ const (
 	ranks
 )
 
-// queue is the waiting hosts of one pool and rank, in their order.
+// queue has the waiting hosts of one pool and rank, in their order.
 type queue struct {
 	pool          *poolState
 	rank          rank
 	hosts         []*engine.HostPlan
-	nonDisruptive int // of them, hosts that are not disrupted and so need no seat
+	nonDisruptive int // hosts that need no budget, because they are not disrupted
 }
 
-// clusterState is an etcd cluster and how far it is.
+// clusterState is the progress of an etcd cluster while the planner plays the roll-out
+// forward.
 type clusterState struct {
 	engine.Cluster
 	facts   engine.ClusterFacts
 	members []string
 	waiting int
-	inBatch bool // a member is in the batch being picked, and is disturbed
+	inBatch bool // a member is in the batch being picked, and is disrupted
 }
 
 func newScheduler(in Input, x index, s surveyResult) *scheduler {

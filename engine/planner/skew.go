@@ -17,7 +17,7 @@ type skew struct {
 	runs             map[string]string         // version of each host
 	target           map[string]string         // version of the OS of each host that is to be changed; "" if it is not known
 	staged           map[string]bool           // it should be, as there is nothing left to stage
-	noVersionPrinted map[string]string         // hosts on which version_command gives none, and their pools
+	noVersionPrinted map[string]string         // hosts whose version_command printed no version, and their pools
 	unknownVersion   []string                  // other hosts whose version nobody knows
 }
 

@@ -2,10 +2,10 @@ package planner
 
 import "holdfast/engine"
 
-// NewStatus judges every host of the inventory by its facts.
+// NewStatus returns the state of every host of the inventory, by its facts.
 func NewStatus(in Input) engine.Status {
 	in = in.withSelection()
-	in.RetryRejected = false // what a run is told to try again is rolled back until that has gone well
+	in.RetryRejected = false // a host stays rolled back until a retry has succeeded
 	s := engine.Status{Schema: engine.StatusSchema, Site: in.Inventory.Site, Complete: true}
 	pools := map[string]*engine.PoolStatus{}
 	for _, p := range in.Inventory.Pools {
@@ -148,9 +148,8 @@ func summarizeChanges(changes []engine.Change) string {
 	return "drift: " + holdReason(drift) + "; changes: " + holdReason(filterDrift(changes, false))
 }
 
-// StatusVerdict judges the hosts that the status shows, and its clusters. It refuses
-// nothing: a host that is held, paused or degraded counts as work to do, for
-// somebody.
+// StatusVerdict returns the verdict on the hosts and clusters of a status. It refuses
+// nothing: a host that is held, paused or degraded counts as work to do, for somebody.
 func StatusVerdict(s engine.Status) engine.Verdict {
 	f := engine.Findings{UnhealthyClusters: s.UnhealthyClusters}
 	for _, h := range s.Hosts {

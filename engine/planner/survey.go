@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// surveyResult is what was found out about the hosts, before any scheduling.
+// surveyResult is the result of the survey, before any scheduling.
 type surveyResult struct {
 	work         []engine.HostPlan
 	matching     []string
@@ -18,14 +18,14 @@ type surveyResult struct {
 	warnings     []string
 	drift        []engine.HostDrift
 	unavailable  map[string]string // hosts that count as unavailable, and why
-	held         map[string]bool   // those of them whose hold this run must leave alone
+	held         map[string]bool   // unavailable hosts whose hold this run must respect
 	outsideLimit map[string]int    // hosts of each pool with work that were not selected
 
 	passedCanaries map[string][]passedCanary // hosts of each pool that match
 	failedHosts    map[string][]string       // hosts of each pool that failed and are not tried again
 }
 
-// passedCanary is a host that matches, as a canary that has gone.
+// passedCanary is a matching host that counts as a canary.
 type passedCanary struct {
 	host string
 	at   time.Time // when it was brought to that; zero: some time ago
@@ -54,7 +54,7 @@ func surveyHosts(in Input, x index) surveyResult {
 		case in.Selected(h):
 			s.markUnavailable(h, why)
 			s.excluded = append(s.excluded, engine.Exclusion{Host: h.Name, Kind: why, Reason: reason})
-			if _, failed := in.Failed[h.Name]; failed { // whatever has become of it since
+			if _, failed := in.Failed[h.Name]; failed { // its state since does not matter
 				s.failedHosts[h.Pool] = append(s.failedHosts[h.Pool], h.Name)
 			}
 		default:
@@ -123,7 +123,7 @@ func (s *surveyResult) surveyHost(in Input, x index, h engine.Host, f engine.Fac
 	}
 	rejected := len(d.changes) > 0 && in.isRejected(h, f) && (in.Play == nil || d.bringsOS(f))
 	why, reason := in.findExclusion(x, h, f, err, rejected)
-	back := why == engine.RolledBack && adopt != "" // what is left of it is only to be ended
+	back := why == engine.RolledBack && adopt != "" // the run only releases it
 	if back {
 		why, d.changes, d.steps = "", nil, engine.Steps{}
 	}

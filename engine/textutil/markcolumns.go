@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// MarkColumns shows a line of a file for people: its number, the line, and below it
-// as many marks as the place is wide, from a column on. Numbers and columns
-// count from 1. Of a very long line it shows the part around the place.
+// MarkColumns returns a line of a file for people: its number, the line, and marks below
+// it from a column on. Numbers and columns count from 1. A very long line is cut around
+// the marks.
 func MarkColumns(number int, line string, column, width int) string {
 	line, column = excerptAround(line, column)
 	width = max(1, min(width, len([]rune(line))-column+1))

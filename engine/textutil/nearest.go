@@ -2,7 +2,7 @@ package textutil
 
 import "strings"
 
-// Nearest returns the word most like a name that there is not, or "" if none is.
+// Nearest returns the word most similar to an unknown name, or "" if none is similar.
 func Nearest(name string, words []string) string {
 	best, most := "", 3
 	for _, w := range words {

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns s in a form that is safe to show on a terminal. What a host says is untrusted: it could move the cursor,
-// retitle the window, or reorder a line so that it reads otherwise. Newline and tab stay; every other character that is not
+// Printable returns s in a form that is safe to show on a terminal. Output of a host is untrusted: it could move the cursor,
+// retitle the window, or reorder a line so that it reads differently. Newline and tab stay; every other character that is not
 // graphic (C0 and C1 controls, ESC and CR among them, bidirectional overrides, invisible and private characters) is shown as its
-// Go escape, such as \x1b or \u202e; bytes that are not UTF-8 become U+FFFD. A backslash stays as it is: the result is for
+// Go escape, such as \x1b or \u202e; bytes that are not UTF-8 become U+FFFD. A backslash is not escaped: the result is for
 // people and cannot be turned back.
 func Printable(s string) string {
 	first := strings.IndexFunc(s, isUnprintable)
