@@ -105,7 +105,7 @@ func TestNothingIsDecidedByProse(t *testing.T) {
 	}
 }
 
-// The test above sees what it looks for.
+// TestProseReadsAreFound checks that the search finds decisions made by a text.
 func TestProseReadsAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		`return strings.Contains(end.Reason, "maintenance window")`:                   "strings.Contains",

@@ -8,7 +8,7 @@ import (
 	"holdfast/engine/hostscript"
 )
 
-// A look at the hold of a host tells what a probe would tell of it.
+// The probe of a hold alone reads the same hold as the probe of a host.
 func TestHoldLook(t *testing.T) {
 	look := func(b *box) engine.Facts {
 		out, _, code := b.run(hostscript.HoldProbeScript())

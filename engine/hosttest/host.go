@@ -178,7 +178,7 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 	if h.previous != "" {
 		f.Deployments = append(f.Deployments, engine.Deployment{Digest: h.previous, Version: h.site.versionLabel(h.previous), Rollback: true})
 	}
-	remembered := h.memory.remembered()
+	remembered := h.memory.rememberedFacts()
 	f.Rollout, f.Updated, f.Rejected = remembered.Rollout, remembered.Updated, remembered.Rejected
 	f.Config = h.setting.configFacts(h.traits.Unclear)
 	if !now.Before(h.since.Add(h.traits.Settle)) {

@@ -29,7 +29,7 @@ type Remembered struct {
 
 // Remembers returns the notes of the host about roll-outs.
 func (h *Host) Remembers() (r Remembered) {
-	h.site.withLock(func(time.Time) { r = h.memory.remembered() })
+	h.site.withLock(func(time.Time) { r = h.memory.rememberedFacts() })
 	return r
 }
 
@@ -37,12 +37,12 @@ func (h *Host) Remembers() (r Remembered) {
 func (h *Host) Remember(r Remembered) {
 	h.site.withLock(func(time.Time) {
 		h.memory.rollout, h.memory.updated, h.memory.rejected = r.Rollout, r.Updated, r.Rejected
-		copied := h.memory.remembered()
+		copied := h.memory.rememberedFacts()
 		h.memory.rollout, h.memory.rejected = copied.Rollout, copied.Rejected
 	})
 }
 
-func (m memory) remembered() Remembered {
+func (m memory) rememberedFacts() Remembered {
 	r := Remembered{Updated: m.updated, Rejected: slices.Clone(m.rejected)}
 	if m.rollout != nil {
 		r.Rollout = &engine.Rollout{Run: m.rollout.Run, Number: m.rollout.Number, Targets: maps.Clone(m.rollout.Targets)}

@@ -89,7 +89,7 @@ func (c candidateCase) input(spare int) planner.Input {
 	return in
 }
 
-// describePlan gives a plan as a candidacy names it.
+// describePlan formats a plan in the notation of candidacy, to compare the two.
 func describePlan(p engine.Plan) (first, then, out string) {
 	var batches []string
 	for _, b := range p.Batches {

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/planner"
 )
 
-// planBatches plans a world and gives the hosts of each batch.
+// planBatches plans a world and returns the hosts of each batch.
 func planBatches(w *world) [][]string {
 	var out [][]string
 	for _, b := range planner.NewPlan(w.input()).Batches {

@@ -99,7 +99,7 @@ func readable(p engine.Plan) string {
 	return b.String()
 }
 
-// describeOperation says what a step does, and what kind of step it is.
+// describeOperation returns the operation of a step and its kind, for golden files.
 func describeOperation(s engine.Step) string {
 	var words []string
 	switch do := s.Do; {

@@ -66,7 +66,7 @@ func (m *machine) hasFailed() bool {
 	return m.work == "unclear" || m.work != "" && (m.failed || m.rejected && !m.paused && m.hold == "") || m.failed && m.hold != ""
 }
 
-// isNonDisruptive reports whether the machine does not notice what is done to it.
+// isNonDisruptive reports whether the work leaves the machine in service.
 func (m *machine) isNonDisruptive() bool { return m.work == "quiet" && m.hold == "" }
 
 func (m *machine) disrupts() bool { return m.work == "reboot" || m.work == "restart" }

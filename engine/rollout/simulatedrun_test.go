@@ -14,7 +14,7 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// pollInterval is how long lies between two looks at what is waited for.
+// pollInterval is the time between two probes while a run waits.
 const pollInterval = 15 * time.Second
 
 // simulatedRun is one run with its incidents.

@@ -98,7 +98,7 @@ func (l *lineSplitter) write(b []byte) {
 	}
 }
 
-func (l *lineSplitter) end() {
+func (l *lineSplitter) flushLastLine() {
 	if rest := strings.TrimSpace(l.rest); rest != "" {
 		l.f(rest)
 	}

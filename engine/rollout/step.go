@@ -143,7 +143,7 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 	if s.ChangesHost || s.Reboots || s.Do.Exec.Once {
 		run = r.runScript
 	}
-	defer progress.end()
+	defer progress.flushLastLine()
 	reply, err := run(ctx, hp.Host, Script{Text: s.Do.Exec.Script, Uploads: s.Do.Exec.Uploads, Live: progress.write, Op: s.Do})
 	if f := scriptRefusal(reply, s); err == nil && f != nil {
 		return f

@@ -25,10 +25,10 @@ func (p *requestedActions) addActions(v decision) {
 	}
 }
 
-// ordered returns each action once, in execution order, with all rules that
+// sortActions returns each action once, in execution order, with all rules that
 // request it. A reboot replaces all other actions except the drain, and any
 // action replaces "none".
-func (p *requestedActions) ordered() []Action {
+func (p *requestedActions) sortActions() []Action {
 	list := slices.Clone(p.list)
 	has := func(t engine.ActionType) bool {
 		return slices.ContainsFunc(list, func(w requestedAction) bool { return w.action.Type == t })
@@ -38,7 +38,7 @@ func (p *requestedActions) ordered() []Action {
 		return w.action.Type == engine.NoAction || rebooting && w.action.Type != engine.DrainAction && w.action.Type != engine.RebootAction
 	})
 	slices.SortStableFunc(list, func(a, b requestedAction) int {
-		return cmp.Or(cmp.Compare(a.phase(), b.phase()), cmp.Compare(a.decision.rank, b.decision.rank),
+		return cmp.Or(cmp.Compare(a.actionPhase(), b.actionPhase()), cmp.Compare(a.decision.rank, b.decision.rank),
 			cmp.Compare(a.index, b.index), cmp.Compare(a.decision.rule, b.decision.rule))
 	})
 	at := map[engine.Action]int{}
@@ -62,7 +62,7 @@ func (p *requestedActions) ordered() []Action {
 	return actions
 }
 
-func (w requestedAction) phase() int {
+func (w requestedAction) actionPhase() int {
 	switch w.action.Type {
 	case engine.DrainAction:
 		return 0

@@ -20,7 +20,7 @@ func Compare(old, new engine.Config, policy Policy) (Diff, error) {
 	c.compareFiles(old, new)
 	c.compareUnits(old, new)
 	c.compareAccounts(old, new)
-	c.diff.Actions = c.requested.ordered()
+	c.diff.Actions = c.requested.sortActions()
 	return c.diff, nil
 }
 
