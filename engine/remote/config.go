@@ -1,8 +1,6 @@
 package remote
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,9 +63,11 @@ const maxInclude = 5
 // checkMatch refuses Match lines that the parser would misread. It knows `Match all` and `Match host`, but takes every word after
 // host for a pattern: `Match host a user b` and `Match host a,b` would silently mean something else.
 func (r fileReader) checkMatch(path string, text []byte, home string, depth int) error {
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for n := 1; lines.Scan(); n++ {
-		words := strings.FieldsFunc(lines.Text(), func(r rune) bool { return r == ' ' || r == '\t' || r == '=' })
+	n := 0
+	for line := range strings.Lines(string(text)) { // of any length
+		n++
+		line = strings.TrimSpace(line)
+		words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '=' })
 		if len(words) == 0 {
 			continue
 		}
@@ -75,7 +75,7 @@ func (r fileReader) checkMatch(path string, text []byte, home string, depth int)
 		case "match":
 			if !isSupportedMatch(words[1:]) {
 				return fmt.Errorf("%s:%d: %s: only `Match all` and `Match host` with one pattern are understood; use Host, or a config without it",
-					path, n, strings.TrimSpace(lines.Text()))
+					path, n, line)
 			}
 		case "include":
 			if err := r.checkIncluded(words[1:], home, depth+1); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"holdfast/engine/remote"
@@ -62,6 +63,7 @@ func TestConfigRefused(t *testing.T) {
 		{"Match exec", "Match exec \"true\"\n  User x\n", "config:1: Match exec"},
 		{"Match with two criteria", "Host a\n\nMatch host b user c\n  Port 1\n", "config:3:"},
 		{"Match with a list", "Match host a,b\n  Port 1\n", "config:1:"},
+		{"Match after a long line", "# " + strings.Repeat("x", 70_000) + "\nMatch host a,b\n  Port 1\n", "config:2: Match host a,b"},
 		{"Match included", "Include " + included + "\n", "included:1:"},
 		{"ProxyCommand", "Host *\n  ProxyCommand nc %h %p\n", "use ProxyJump"},
 		{"port", "Host *\n  Port ssh\n", "Port ssh"},

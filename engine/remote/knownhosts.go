@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha1" // known_hosts hashes names with it
@@ -73,10 +72,10 @@ func (k *knownHosts) readFile(file string, r fileReader) error {
 	if err != nil {
 		return err
 	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, len(text)+1)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	n := 0
+	for line := range strings.Lines(string(text)) { // of any length
+		n++
+		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
@@ -89,7 +88,7 @@ func (k *knownHosts) readFile(file string, r fileReader) error {
 			r.warn(fmt.Sprintf("%s: skipped: %v", where, err))
 		}
 	}
-	return lines.Err()
+	return nil
 }
 
 // mayRevoke reports whether an unreadable line may revoke a key that a host can show. Any other line can be skipped, as ssh does:

@@ -72,6 +72,42 @@ func TestKnownHosts(t *testing.T) {
 	})
 }
 
+// TestLongLineOfKnownHosts: a line of any length is read, and so are those after it: none may be lost, least of all a revocation.
+func TestLongLineOfKnownHosts(t *testing.T) {
+	key, err := ssh.NewPublicKey(ed25519.NewKeyFromSeed([]byte(strings.Repeat("a", 32))).Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.TrimSuffix(string(ssh.MarshalAuthorizedKey(key)), "\n")
+	names := strings.Repeat("other.example,", 10_000) + "web1"
+	remote := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 22}
+	for name, c := range map[string]struct {
+		text    string
+		refused string // a part of the refusal; "" if the key is accepted
+	}{
+		"names":               {names + " " + text + "\n", ""},
+		"names, no newline":   {names + " " + text, ""},
+		"comment":             {"# " + strings.Repeat("x", 140_000) + "\nweb1 " + text + "\n", ""},
+		"before a revocation": {names + " " + text + "\n@revoked * " + text + "\n", "known_hosts:2"},
+		"of a revocation":     {"web1 " + text + "\n@revoked * " + text + strings.Repeat(" x", 70_000) + "\n", "known_hosts:2"},
+		"unreadable":          {"web1 " + text + "\n@revoked * ssh-ed25519 " + strings.Repeat("A", 140_000) + "\n", "known_hosts:2"},
+	} {
+		path := filepath.Join(t.TempDir(), "known_hosts")
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		known, err := (&knownHostsCache{m: map[string]*knownHosts{}}).readAll([]string{path}, newFileReader(Options{}))
+		if err == nil {
+			if e := known.findKeys("web1:22").checkKey(remote, key); e != nil {
+				err = e
+			}
+		}
+		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s: %.300v", name, err)
+		}
+	}
+}
+
 func TestWildcard(t *testing.T) {
 	for _, c := range []struct {
 		pattern, s string
