@@ -159,20 +159,59 @@ func mayImport(dir, pkg string) bool {
 	return common && (users == nil || users[dir] != "")
 }
 
-// Siblings do not import each other but as neighbours lists it. Packages for
-// tests (…test) are for tests.
+// testPackages lists the packages that are for tests only, each with the packages
+// below it. Tests may import them, and they may import everything.
+var testPackages = []string{
+	"holdfast/engine/etcd/etcdtest",  // etcd members on loopback
+	"holdfast/engine/longtest",       // how much tests try
+	"holdfast/engine/pathtest",       // hosts of tests apart from the machine
+	"holdfast/engine/remote/sshtest", // an SSH server
+	"holdfast/engine/shelltest",      // shellcheck over scripts
+	"holdfast/engine/simulator",      // worlds in memory, and the laws
+}
+
+// isTestPackage reports whether the files of a folder are for tests only.
+func isTestPackage(dir string) bool { return within("holdfast/"+dir, testPackages) }
+
+// TestProductDoesNotImportTestPackages: no product code imports a package that is for tests.
+func TestProductDoesNotImportTestPackages(t *testing.T) {
+	there := map[string]bool{}
+	for _, s := range parseSources(t, "engine", "modules", "cmd") {
+		there["holdfast/"+s.dir] = true
+		if s.test() || isTestPackage(s.dir) {
+			continue
+		}
+		for _, p := range s.imports() {
+			if within(p, testPackages) || p == "testing" {
+				t.Errorf("%s imports %s, which is for tests", s.path(), p)
+			}
+		}
+	}
+	for _, pkg := range testPackages {
+		if !there[pkg] {
+			t.Errorf("there is no package %s any more; take it out of the list", pkg)
+		}
+	}
+	for dir := range there {
+		if strings.HasSuffix(dir, "test") && !within(dir, testPackages) {
+			t.Errorf("package %s is for tests by its name; add it to the list", dir)
+		}
+	}
+}
+
+// Siblings do not import each other but as neighbours lists it.
 func TestSiblingsAreStrangers(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range parseSources(t, "engine", "modules") {
 		for _, p := range s.imports() {
 			used[s.dir+" "+p] = used[s.dir+" "+p] || !s.test()
 		}
-		if s.dir == "engine" || s.dir == "modules" || s.test() || strings.HasSuffix(s.dir, "test") {
+		if s.dir == "engine" || s.dir == "modules" || s.test() || isTestPackage(s.dir) {
 			continue
 		}
 		family := "holdfast/" + strings.Join(strings.Split(s.dir, "/")[:2], "/")
 		for _, p := range s.imports() {
-			own := within(p, []string{family}) && !strings.HasSuffix(p, "test")
+			own := within(p, []string{family}) && !within(p, testPackages)
 			if within(p, []string{"holdfast"}) && !mayImport(s.dir, p) && !own {
 				t.Errorf("%s imports %s", s.path(), p)
 			}

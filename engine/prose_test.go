@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -88,7 +87,7 @@ func isText(x ast.Expr) bool {
 func TestNothingIsDecidedByProse(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range parseSources(t, "engine", "modules", "cmd/holdfast") {
-		if s.test() || strings.Contains(s.dir, "test") { // packages for tests, as well
+		if s.test() || isTestPackage(s.dir) {
 			continue
 		}
 		proseReads(s.tree, func(function, what string) {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -21,7 +21,7 @@ func TestApply(t *testing.T) {
 	for _, n := range []struct{ members, workers int }{{3, 2}, {5, 2}, {1, 0}, {0, 3}} {
 		t.Run(fmt.Sprintf("%d+%d", n.members, n.workers), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				inv := hosttest.Fleet(n.members, n.workers)
+				inv := simulator.Fleet(n.members, n.workers)
 				for i := range inv.Clusters {
 					inv.Clusters[i].AllowOutage = true
 				}
@@ -42,7 +42,7 @@ func runSerially(r *rollout.Run) { r.Forks, r.Interval = 1, pollInterval }
 
 // checkSecondRun applies once more, and expects one probe of each host and cluster, and nothing
 // else.
-func checkSecondRun(t *testing.T, site *hosttest.Site) {
+func checkSecondRun(t *testing.T, site *simulator.Site) {
 	t.Helper()
 	b := site.Bastion("run-again")
 	before := len(site.Log())
@@ -56,7 +56,7 @@ func checkSecondRun(t *testing.T, site *hosttest.Site) {
 }
 
 // runTranscript returns the events of a run, one a line, except samples of etcd.
-func runTranscript(b *hosttest.Bastion) string {
+func runTranscript(b *simulator.Bastion) string {
 	var s strings.Builder
 	for _, e := range b.Events() {
 		if e.Type == engine.EtcdSampled {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // endless is longer than any run in virtual time.
@@ -26,10 +26,10 @@ func runInBubble(t *testing.T, f func() error) (err error) {
 }
 
 // newSite returns a site whose operations take time.
-func newSite(inv engine.Inventory) *hosttest.Site {
-	site := hosttest.New(inv, hosttest.V1)
+func newSite(inv engine.Inventory) *simulator.Site {
+	site := simulator.New(inv, simulator.V1)
 	for _, h := range site.Hosts() {
-		h.Change(func(t *hosttest.Traits) {
+		h.Change(func(t *simulator.Traits) {
 			t.Stage, t.Shutdown, t.Boot, t.Settle = 30*time.Second, 2*time.Second, time.Minute, 10*time.Second
 		})
 	}
@@ -37,7 +37,7 @@ func newSite(inv engine.Inventory) *hosttest.Site {
 }
 
 // applyRun applies a run, with a time limit.
-func applyRun(b *hosttest.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
+func applyRun(b *simulator.Bastion, change ...func(*rollout.Run)) engine.RunEnd {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), endless, errors.New("there is no end to it"))
 	defer cancel()
 	r := b.Run()
@@ -66,7 +66,7 @@ func checkEnd(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
 }
 
 // checkLaws returns the broken laws.
-func checkLaws(site *hosttest.Site) error {
+func checkLaws(site *simulator.Site) error {
 	if v := site.Violations(); len(v) > 0 {
 		return errors.New(v[0])
 	}
@@ -74,7 +74,7 @@ func checkLaws(site *hosttest.Site) error {
 }
 
 // checkConverged checks that every host runs the new OS after one reboot, is healthy and not held.
-func checkConverged(site *hosttest.Site) error {
+func checkConverged(site *simulator.Site) error {
 	errs := []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
 		errs = append(errs, checkUpdated(h))
@@ -82,10 +82,10 @@ func checkConverged(site *hosttest.Site) error {
 	return errors.Join(errs...)
 }
 
-func checkUpdated(h *hosttest.Host) error {
+func checkUpdated(h *simulator.Host) error {
 	st := h.State()
 	switch {
-	case st.Booted != hosttest.V2 || !st.Well:
+	case st.Booted != simulator.V2 || !st.Well:
 		return fmt.Errorf("%s is not updated: %+v", h.Name, st)
 	case len(st.Reboots) != 1:
 		return fmt.Errorf("%s was rebooted %d times", h.Name, len(st.Reboots))
@@ -94,14 +94,14 @@ func checkUpdated(h *hosttest.Host) error {
 }
 
 // checkUntouched checks that the host runs its old OS, never went down, and is not held.
-func checkUntouched(h *hosttest.Host) error {
-	if st := h.State(); st.Booted != hosttest.V1 || st.Boots != 1 || len(st.Reboots) > 0 {
+func checkUntouched(h *simulator.Host) error {
+	if st := h.State(); st.Booted != simulator.V1 || st.Boots != 1 || len(st.Reboots) > 0 {
 		return fmt.Errorf("%s was touched: %+v", h.Name, st)
 	}
 	return checkFree(h)
 }
 
-func checkFree(h *hosttest.Host) error {
+func checkFree(h *simulator.Host) error {
 	if h.State().Drained {
 		return fmt.Errorf("%s is drained", h.Name)
 	}
@@ -112,7 +112,7 @@ func checkFree(h *hosttest.Host) error {
 }
 
 // checkHeldFor checks that the host is held by that run, with these words in the reason.
-func checkHeldFor(h *hosttest.Host, run string, words ...string) error {
+func checkHeldFor(h *simulator.Host, run string, words ...string) error {
 	hold := h.Hold()
 	if hold == nil || hold.Run != run {
 		return fmt.Errorf("%s is not held by %s: %v", h.Name, run, hold)
@@ -127,7 +127,7 @@ func checkHeldFor(h *hosttest.Host, run string, words ...string) error {
 
 // rebootingHosts names the hosts that a run had ordered to reboot and not seen come
 // back, as the next run reads them from the journal.
-func rebootingHosts(b *hosttest.Bastion) map[string]string {
+func rebootingHosts(b *simulator.Bastion) map[string]string {
 	hosts := map[string]string{}
 	for _, e := range b.Events() {
 		switch {
@@ -142,7 +142,7 @@ func rebootingHosts(b *hosttest.Bastion) map[string]string {
 }
 
 // successorOf returns the knowledge that the next run of the same bastion has of the one before.
-func successorOf(before *hosttest.Bastion) func(*rollout.Run) {
+func successorOf(before *simulator.Bastion) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		r.Dead, r.Awaited = append(r.Dead, before.ID), rebootingHosts(before)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // setMaxUnavailable returns a change of a pool's budget.
@@ -19,29 +19,29 @@ func setMaxUnavailable(n int) func(*engine.Pool) {
 // TestTakenMeanwhile lets something come over the last of five workers right
 // after a batch was planned.
 func TestTakenMeanwhile(t *testing.T) {
-	hold := func(kind engine.HoldKind) func(*hosttest.Host) {
-		return func(h *hosttest.Host) {
+	hold := func(kind engine.HoldKind) func(*simulator.Host) {
+		return func(h *simulator.Host) {
 			h.SetHold(&engine.Hold{Kind: kind, Holder: "bob@b2", Run: "run-bob", Reason: "his"})
 		}
 	}
 	for name, c := range map[string]struct {
 		limit, updated int
-		happens        func(*hosttest.Host)
+		happens        func(*simulator.Host)
 		exit           engine.ExitCode
 		words          []string
 		goes           bool
 	}{
 		"another run": {2, 0, hold(engine.RunHold), engine.ExitRefused, []string{"check budget", "max_unavailable of pool worker is 2", "worker-4 is held by bob@b2"}, false},
 		"a person":    {2, 0, hold(engine.MaintenanceHold), engine.ExitRefused, []string{"worker-4 is held by bob@b2"}, false},
-		"garbage":     {2, 0, (*hosttest.Host).Garble, engine.ExitRefused, []string{"worker-4 is held"}, false},
-		"lost":        {2, 0, (*hosttest.Host).Cut, engine.ExitFailed, []string{"worker-4 cannot be reached"}, false},
+		"garbage":     {2, 0, (*simulator.Host).Garble, engine.ExitRefused, []string{"worker-4 is held"}, false},
+		"lost":        {2, 0, (*simulator.Host).Cut, engine.ExitFailed, []string{"worker-4 cannot be reached"}, false},
 		"room":        {3, 3, hold(engine.MaintenanceHold), engine.ExitRefused, []string{"worker-4 is held"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(workerFleet(5, setMaxUnavailable(c.limit)))
 				for i := range c.updated {
-					site.Host(fmt.Sprintf("worker-%d", 4-i)).Boot(hosttest.V2)
+					site.Host(fmt.Sprintf("worker-%d", 4-i)).Boot(simulator.V2)
 				}
 				time.Sleep(time.Minute)
 				b, last := site.Bastion("run-1"), site.Host("worker-4")
@@ -74,7 +74,7 @@ func TestBatchSharesLooks(t *testing.T) {
 		const batches, others, twice = 4, 30, 2
 		site := newSite(workerFleet(40, setMaxUnavailable(10)))
 		b := site.Bastion("run-1")
-		b.Latency = func(hosttest.Call) time.Duration { return time.Second }
+		b.Latency = func(simulator.Call) time.Duration { return time.Second }
 		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), checkConverged(site))
 		looks := 0
 		for _, c := range b.Calls() {

@@ -6,15 +6,15 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // TestCountsAreNotStale checks that the counts at the end of a run are current: they include staged
 // hosts when staging was cut short, and a run that was stopped at once has no counts.
 func TestCountsAreNotStale(t *testing.T) {
 	run := func(t *testing.T, at func(engine.Event) bool, hard bool) engine.RunEnd {
-		site := newSite(hosttest.Fleet(0, 3))
+		site := newSite(simulator.Fleet(0, 3))
 		b := site.Bastion("run-1")
 		all, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -56,7 +56,7 @@ func TestCountsAreNotStale(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // nothing was begun, so the facts are current
-		site := newSite(hosttest.Fleet(0, 3))
+		site := newSite(simulator.Fleet(0, 3))
 		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Approve = func(context.Context, engine.Plan) error { return rollout.ErrDeclined }
 		})
@@ -71,7 +71,7 @@ func TestCountsAreNotStale(t *testing.T) {
 func TestLimitedRunCallsNoSickSiteComplete(t *testing.T) {
 	workers := func(r *rollout.Run) { r.Selected = func(h engine.Host) bool { return h.Cluster == "" } }
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(3, 2))
+		site := newSite(simulator.Fleet(3, 2))
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkConverged(site))
 		if end := applyRun(site.Bastion("run-2"), workers); !end.Complete || end.Exit != engine.ExitOK {
 			t.Errorf("exit %d, complete %v", end.Exit, end.Complete)

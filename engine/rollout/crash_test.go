@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/longtest"
+	"holdfast/engine/simulator"
 )
 
 // interruptionPoints returns the events and calls of a run without incidents, except samples of etcd. N counts
 // the calls of one kind.
-func (p playFixture) interruptionPoints(t *testing.T) (events []engine.Event, calls []hosttest.Call) {
+func (p playFixture) interruptionPoints(t *testing.T) (events []engine.Event, calls []simulator.Call) {
 	t.Helper()
 	failOnErrors(t, runInBubble(t, func() error {
 		b := p.site().Bastion("run-1")
@@ -47,7 +47,7 @@ func thinOut[T any](list []T, every int) []T {
 }
 
 // doAtEvent calls do once the event of that number is journaled.
-func doAtEvent(b *hosttest.Bastion, seq int, do func()) {
+func doAtEvent(b *simulator.Bastion, seq int, do func()) {
 	b.Watch = func(e engine.Event) {
 		if e.Seq == seq {
 			do()
@@ -57,10 +57,10 @@ func doAtEvent(b *hosttest.Bastion, seq int, do func()) {
 
 // countRepeats counts the calls of each kind to each host and cluster, because the order of the
 // hosts of a batch is random.
-func countRepeats() func(hosttest.Call) int {
+func countRepeats() func(simulator.Call) int {
 	var mu sync.Mutex
-	seen := map[hosttest.Call]int{}
-	return func(c hosttest.Call) int {
+	seen := map[simulator.Call]int{}
+	return func(c simulator.Call) int {
 		mu.Lock()
 		defer mu.Unlock()
 		c.N = 0
@@ -70,13 +70,13 @@ func countRepeats() func(hosttest.Call) int {
 }
 
 // faultAt causes a fault at a call.
-func faultAt(b *hosttest.Bastion, call hosttest.Call, f hosttest.Fault) {
+func faultAt(b *simulator.Bastion, call simulator.Call, f simulator.Fault) {
 	nth := countRepeats()
-	b.Fault = func(c hosttest.Call) hosttest.Fault {
+	b.Fault = func(c simulator.Call) simulator.Fault {
 		if c.N = nth(c); c == call {
 			return f
 		}
-		return hosttest.NoFault
+		return simulator.NoFault
 	}
 }
 
@@ -95,11 +95,11 @@ func TestKilled(t *testing.T) {
 				if i%len(pauses) != n && !longtest.On() {
 					continue
 				}
-				p.checkKilled(t, pause, eventLabel(e), func(b *hosttest.Bastion) { doAtEvent(b, e.Seq, b.Kill) })
+				p.checkKilled(t, pause, eventLabel(e), func(b *simulator.Bastion) { doAtEvent(b, e.Seq, b.Kill) })
 			}
 		}
 		for _, c := range calls {
-			p.checkKilled(t, 0, fmt.Sprintf("after call %+v", c), func(b *hosttest.Bastion) { faultAt(b, c, hosttest.KillAfter) })
+			p.checkKilled(t, 0, fmt.Sprintf("after call %+v", c), func(b *simulator.Bastion) { faultAt(b, c, simulator.KillAfter) })
 		}
 	})
 }
@@ -109,7 +109,7 @@ func eventLabel(e engine.Event) string {
 	return fmt.Sprintf("after event %d, %s %s %s", e.Seq, e.Type, e.Host, e.Step)
 }
 
-func (p playFixture) checkKilled(t *testing.T, pause time.Duration, when string, kill func(*hosttest.Bastion)) {
+func (p playFixture) checkKilled(t *testing.T, pause time.Duration, when string, kill func(*simulator.Bastion)) {
 	t.Helper()
 	err := runInBubble(t, func() error {
 		site := p.site()
@@ -149,7 +149,7 @@ func TestKilledElsewhere(t *testing.T) {
 	})
 }
 
-func (p playFixture) checkOtherBastion(site *hosttest.Site) error {
+func (p playFixture) checkOtherBastion(site *simulator.Site) error {
 	for _, h := range site.Hosts() {
 		hold := h.Hold()
 		if hold == nil {
@@ -171,12 +171,12 @@ func (p playFixture) checkOtherBastion(site *hosttest.Site) error {
 // TestKilledForGood: the host that a dead run was rebooting never comes back.
 // It is waited for once, and the others are updated as far as its pool allows.
 func TestKilledForGood(t *testing.T) {
-	inv := hosttest.Fleet(0, 6)
+	inv := simulator.Fleet(0, 6)
 	inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2}
 	failOnErrors(t, runInBubble(t, func() error {
 		site := newSite(inv)
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
-		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
+		site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
 		first.Watch = func(e engine.Event) {
 			if e.Host == "worker-0" && e.Step == "wait for boot" {
 				first.Kill()

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // casesBeforeRun has obstacles that exist before the run begins.
@@ -24,7 +24,7 @@ func casesBeforeRun() map[string]failureCase {
 			hosts:  map[string]hostCheck{"": checkUpdated},
 		},
 		"member ill": {
-			breaks: func(s failureWorld) { s.Host("etcd-2").Boot(hosttest.V2); s.Host("etcd-2").StopEtcd() },
+			breaks: func(s failureWorld) { s.Host("etcd-2").Boot(simulator.V2); s.Host("etcd-2").StopEtcd() },
 			exit:   engine.ExitFailed, words: []string{"not safe", "etcd-2 is not healthy"},
 			hosts:  map[string]hostCheck{"etcd-2": checkFree, "": checkUntouched},
 			repair: func(s failureWorld) { s.Host("etcd-2").StartEtcd() },
@@ -79,39 +79,39 @@ func casesBeforeRun() map[string]failureCase {
 		},
 		"unclear": {
 			inventory: twoAtOnce,
-			breaks:    setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+			breaks:    setTrait("worker-0", func(t *simulator.Traits) { t.Unclear = "two deployments are booted" }),
 			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments", "failure_budget is 0"},
 			hosts:  map[string]hostCheck{"etcd": checkUpdated, "": checkUntouched},
-			repair: setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
+			repair: setTrait("worker-0", func(t *simulator.Traits) { t.Unclear = "" }),
 		},
 		"unclear, within the failure budget": {
 			inventory: func(inv *engine.Inventory) {
 				twoAtOnce(inv)
 				inv.Pools[1].FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 			},
-			breaks: setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+			breaks: setTrait("worker-0", func(t *simulator.Traits) { t.Unclear = "two deployments are booted" }),
 			exit:   engine.ExitFailed, words: []string{"worker-0 is unclear", "two deployments"},
 			hosts:  map[string]hostCheck{"worker-0": checkUntouched, "": checkUpdated},
-			repair: setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
+			repair: setTrait("worker-0", func(t *simulator.Traits) { t.Unclear = "" }),
 		},
 		"unclear, and best effort": {
 			inventory: twoAtOnce,
-			breaks:    setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "two deployments are booted" }),
+			breaks:    setTrait("worker-0", func(t *simulator.Traits) { t.Unclear = "two deployments are booted" }),
 			change:    func(r *rollout.Run) { r.BestEffort = true },
 			exit:      engine.ExitFailed, words: []string{"worker-0 is unclear"},
 			hosts:  map[string]hostCheck{"worker-0": checkUntouched, "": checkUpdated},
-			repair: setTrait("worker-0", func(t *hosttest.Traits) { t.Unclear = "" }),
+			repair: setTrait("worker-0", func(t *simulator.Traits) { t.Unclear = "" }),
 		},
 		"disk full": {
-			breaks: setTrait("worker-1", func(t *hosttest.Traits) { t.DiskFull = true }),
+			breaks: setTrait("worker-1", func(t *simulator.Traits) { t.DiskFull = true }),
 			exit:   engine.ExitFailed, words: []string{"worker-1: stage: ", "12 MiB are free"},
 			hosts: map[string]hostCheck{"": checkUntouched},
 		},
 		"staging does nothing": {
-			breaks: setTrait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = true }),
+			breaks: setTrait("etcd-0", func(t *simulator.Traits) { t.Forgetful = true }),
 			exit:   engine.ExitFailed, words: []string{"etcd-0: stage: "},
 			hosts:  map[string]hostCheck{"etcd-0": checkUntouched, "etcd": checkUpdated, "worker": checkUntouched},
-			repair: setTrait("etcd-0", func(t *hosttest.Traits) { t.Forgetful = false }),
+			repair: setTrait("etcd-0", func(t *simulator.Traits) { t.Forgetful = false }),
 		},
 		"declined": {
 			breaks: func(failureWorld) {},
@@ -123,11 +123,11 @@ func casesBeforeRun() map[string]failureCase {
 		},
 		"no snapshot": {
 			breaks: func(s failureWorld) {
-				s.run.Fault = func(c hosttest.Call) hosttest.Fault {
+				s.run.Fault = func(c simulator.Call) simulator.Fault {
 					if c.Verb == "snapshot" {
-						return hosttest.Fails
+						return simulator.Fails
 					}
-					return hosttest.NoFault
+					return simulator.NoFault
 				}
 			},
 			exit: engine.ExitFailed, words: []string{"snapshot etcd"},

@@ -4,55 +4,55 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // casesWhileRebooting returns failures of a host that is rebooting.
 func casesWhileRebooting() map[string]failureCase {
 	return map[string]failureCase{
 		"does not come back": {
-			breaks: setTrait("etcd-1", func(t *hosttest.Traits) { t.NoReturn = true }),
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.NoReturn = true }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: not done within 20m0s", "connection refused"},
 			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1"), "": checkUntouched},
 			repair: func(s failureWorld) { s.Host("etcd-1").PowerOn(); time.Sleep(time.Minute) },
 		},
 		"old OS": {
-			breaks: setTrait("etcd-1", func(t *hosttest.Traits) { t.OldOS = true }),
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.OldOS = true }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for boot: it came back with v1", "No space left"},
 			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "it came back with v1"), "": checkUntouched},
 		},
 		"unit missing": {
-			breaks: setTrait("etcd-1", func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} }),
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Missing = []string{"sshd.service"} }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units: not done within 10m0s: sshd.service ran before and does not run"},
 			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1", "sshd.service ran before"), "": checkUntouched},
 			repair: func(s failureWorld) { s.Host("etcd-1").StartUnits() },
 		},
 		"unit failed": {
-			breaks: setTrait("etcd-1", func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} }),
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Failing = []string{"sshd.service"} }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units: not done within 10m0s: sshd.service has failed"},
 			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1", "sshd.service has failed"), "": checkUntouched},
 			repair: func(s failureWorld) { s.Host("etcd-1").StartUnits() },
 		},
 		"unit failed, and nobody repairs it": {
-			breaks: setTrait("etcd-1", func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} }),
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Failing = []string{"sshd.service"} }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for units"},
 			hosts: map[string]hostCheck{"etcd-1": isHeldBy("run-1", "sshd.service has failed"), "": checkUntouched},
 			again: engine.ExitFailed,
 		},
 		"member lost": {
-			breaks: setTrait("etcd-1", func(t *hosttest.Traits) { t.NoEtcd = true }),
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.NoEtcd = true }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: wait for etcd", "2 of 3 members are healthy"},
 			hosts:  map[string]hostCheck{"etcd-1": isHeldBy("run-1", "2 of 3"), "": checkUntouched},
 			repair: func(s failureWorld) { s.Host("etcd-1").StartEtcd() },
 		},
 		"refuses to reboot": {
-			breaks: setTrait("etcd-1", func(t *hosttest.Traits) { t.Stubborn = true }),
+			breaks: setTrait("etcd-1", func(t *simulator.Traits) { t.Stubborn = true }),
 			exit:   engine.ExitFailed, words: []string{"etcd-1: reboot: exit status 1, and the host is not going down"},
 			hosts: map[string]hostCheck{"etcd-1": allOf(checkNotRebooted, isHeldBy("run-1", "not going down")), "": checkUntouched},
 		},
 		"one of a batch": {
 			inventory: twoAtOnce,
-			breaks:    setTrait("worker-0", func(t *hosttest.Traits) { t.NoReturn = true }),
+			breaks:    setTrait("worker-0", func(t *simulator.Traits) { t.NoReturn = true }),
 			exit:      engine.ExitFailed, words: []string{"worker-0: wait for boot"},
 			hosts:  map[string]hostCheck{"etcd": checkUpdated, "worker-0": isHeldBy("run-1"), "worker-1": checkUpdated, "worker-2": checkUntouched},
 			repair: func(s failureWorld) { s.Host("worker-0").PowerOn(); time.Sleep(time.Minute) },

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // failCommand lets a command fail on one host.
-func failCommand(text, host string) func(hosttest.Command) *rollout.Reply {
-	return func(c hosttest.Command) *rollout.Reply {
+func failCommand(text, host string) func(simulator.Command) *rollout.Reply {
+	return func(c simulator.Command) *rollout.Reply {
 		if c.Text == text && c.Host == host {
 			return &rollout.Reply{Code: 1}
 		}
@@ -24,7 +24,7 @@ func failCommand(text, host string) func(hosttest.Command) *rollout.Reply {
 
 // bothPools returns members and workers in independent pools that tolerate that many failures.
 func bothPools(members, workers, mayFail int) engine.Inventory {
-	inv := hosttest.Fleet(members, workers)
+	inv := simulator.Fleet(members, workers)
 	for i := range inv.Pools {
 		inv.Pools[i].After = nil
 		inv.Pools[i].FailureBudget = engine.CountOrPercent{Count: mayFail, Set: true}
@@ -41,7 +41,7 @@ func TestAnUnsafeQuorumIsNotHiddenByATolerableFailure(t *testing.T) {
 		inv.Pools[0].Drain = &engine.Drain{Command: "slow"}
 		site := newSite(inv)
 		b := site.Bastion("run-1")
-		b.Takes = func(c hosttest.Command) time.Duration {
+		b.Takes = func(c simulator.Command) time.Duration {
 			if c.Text == "slow" {
 				return 5 * time.Minute
 			}
@@ -85,7 +85,7 @@ func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
 		inv.Pools[0].Drain = &engine.Drain{Command: "slow"}
 		site := newSite(inv)
 		b := site.Bastion("run-1")
-		b.Command = func(c hosttest.Command) *rollout.Reply {
+		b.Command = func(c simulator.Command) *rollout.Reply {
 			if c.Text == "drain" && c.Host == "worker-0" || c.Text == "slow" {
 				return &rollout.Reply{Code: 1}
 			}
@@ -103,15 +103,15 @@ func TestTheFailureThatEndsTheRunIsNamed(t *testing.T) {
 // hosts that wait for a reboot; gates about pools are asked anyway.
 func TestGatesAfterABatchLeaveOutWhatFailed(t *testing.T) {
 	for name, tc := range map[string]struct {
-		breaks func(*hosttest.Host)
+		breaks func(*simulator.Host)
 		url    string
 		fails  bool
 	}{
-		"lost":                {func(h *hosttest.Host) { h.Change(func(t *hosttest.Traits) { t.NoReturn = true }) }, "http://{host}/", true},
-		"lost, and of a pool": {func(h *hosttest.Host) { h.Change(func(t *hosttest.Traits) { t.NoReturn = true }) }, "http://{pool}/", true},
-		"to be rebooted": {func(h *hosttest.Host) {
+		"lost":                {func(h *simulator.Host) { h.Change(func(t *simulator.Traits) { t.NoReturn = true }) }, "http://{host}/", true},
+		"lost, and of a pool": {func(h *simulator.Host) { h.Change(func(t *simulator.Traits) { t.NoReturn = true }) }, "http://{pool}/", true},
+		"to be rebooted": {func(h *simulator.Host) {
 			h.Set("none-1")
-			h.Change(func(t *hosttest.Traits) { t.ActFails = true })
+			h.Change(func(t *simulator.Traits) { t.ActFails = true })
 		}, "http://{host}/", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestOnlyTheCanaryOfABatchMayNotFail(t *testing.T) {
 					inv.Hosts = append(inv.Hosts, engine.Host{Name: name, Pool: "edge"})
 				}
 				site := newSite(inv)
-				site.Host(host).Change(func(t *hosttest.Traits) { t.Stubborn = true })
+				site.Host(host).Change(func(t *simulator.Traits) { t.Stubborn = true })
 				b := site.Bastion("run-1")
 				failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, host), checkLaws(site))
 				if slices.Contains(rebootedHosts(b), "worker-1") != goOn {

@@ -7,14 +7,14 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // failureWorld is a site and its first run.
 type failureWorld struct {
-	*hosttest.Site
-	run *hosttest.Bastion
+	*simulator.Site
+	run *simulator.Bastion
 }
 
 // doAtStep calls do once, at the start of a step of a host.
@@ -30,7 +30,7 @@ func (s failureWorld) doAtStep(host, step string, do func()) {
 
 // failCommand lets a command of the bastion fail after it has done its work.
 func (s failureWorld) failCommand(text string) {
-	s.run.Command = func(c hosttest.Command) *rollout.Reply {
+	s.run.Command = func(c simulator.Command) *rollout.Reply {
 		if c.Text == text {
 			return &rollout.Reply{Code: 1, Stderr: text + " does not work\n"}
 		}
@@ -39,15 +39,15 @@ func (s failureWorld) failCommand(text string) {
 }
 
 // hostCheck checks the state of a host.
-type hostCheck func(*hosttest.Host) error
+type hostCheck func(*simulator.Host) error
 
 func isHeldBy(run string, words ...string) hostCheck {
-	return func(h *hosttest.Host) error { return checkHeldFor(h, run, words...) }
+	return func(h *simulator.Host) error { return checkHeldFor(h, run, words...) }
 }
 
 // allOf combines several checks.
 func allOf(demands ...hostCheck) hostCheck {
-	return func(h *hosttest.Host) error {
+	return func(h *simulator.Host) error {
 		var errs []error
 		for _, d := range demands {
 			errs = append(errs, d(h))
@@ -57,14 +57,14 @@ func allOf(demands ...hostCheck) hostCheck {
 }
 
 // checkNotRebooted checks that the host runs the old OS and was not ordered to reboot.
-func checkNotRebooted(h *hosttest.Host) error {
-	if st := h.State(); st.Booted != hosttest.V1 || len(st.Reboots) > 0 {
+func checkNotRebooted(h *simulator.Host) error {
+	if st := h.State(); st.Booted != simulator.V1 || len(st.Reboots) > 0 {
 		return fmt.Errorf("%s was touched: %+v", h.Name, st)
 	}
 	return nil
 }
 
-func checkDrained(h *hosttest.Host) error {
+func checkDrained(h *simulator.Host) error {
 	if !h.State().Drained {
 		return fmt.Errorf("%s is not drained", h.Name)
 	}
@@ -72,7 +72,7 @@ func checkDrained(h *hosttest.Host) error {
 }
 
 // checkMatching checks that the host has its desired state, is healthy and is not held.
-func checkMatching(h *hosttest.Host) error {
+func checkMatching(h *simulator.Host) error {
 	if st := h.State(); !st.Matches || !st.Well {
 		return fmt.Errorf("%s does not match: %+v", h.Name, st)
 	}
@@ -92,7 +92,7 @@ type failureCase struct {
 }
 
 func (c failureCase) runCase(t *testing.T) {
-	inv := hosttest.Fleet(3, 3)
+	inv := simulator.Fleet(3, 3)
 	if c.inventory != nil {
 		c.inventory(&inv)
 	}
@@ -118,7 +118,7 @@ func (c failureCase) runCase(t *testing.T) {
 		t.Fatalf("%v\n%s", err, runTranscript(s.run))
 	}
 	for _, h := range s.Hosts() {
-		h.Change(func(t *hosttest.Traits) {
+		h.Change(func(t *simulator.Traits) {
 			t.NoReturn, t.OldOS, t.Missing, t.Failing, t.NoEtcd, t.DiskFull, t.Stubborn = false, false, nil, nil, false, false, false
 		})
 	}
@@ -147,7 +147,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func setTrait(host string, f func(*hosttest.Traits)) func(failureWorld) {
+func setTrait(host string, f func(*simulator.Traits)) func(failureWorld) {
 	return func(s failureWorld) { s.Host(host).Change(f) }
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // casesDuringRun returns failures of a host that is held and can still be released unchanged.
@@ -27,7 +27,7 @@ func casesDuringRun() map[string]failureCase {
 		"rebooted by itself": {
 			breaks: func(s failureWorld) {
 				s.doAtStep("etcd-1", "move etcd leader", func() {
-					s.Host("etcd-1").Change(func(t *hosttest.Traits) { t.Boot, t.Settle = 0, 0 })
+					s.Host("etcd-1").Change(func(t *simulator.Traits) { t.Boot, t.Settle = 0, 0 })
 					s.Host("etcd-1").Reset()
 				})
 			},
@@ -37,7 +37,7 @@ func casesDuringRun() map[string]failureCase {
 		"rebooted by itself, drained": {
 			breaks: func(s failureWorld) {
 				s.doAtStep("worker-0", "reboot", func() {
-					s.Host("worker-0").Change(func(t *hosttest.Traits) { t.Boot, t.Settle = 0, 0 })
+					s.Host("worker-0").Change(func(t *simulator.Traits) { t.Boot, t.Settle = 0, 0 })
 					s.Host("worker-0").Reset()
 				})
 			},
@@ -76,7 +76,7 @@ func inMaintenance() *engine.Hold {
 	return &engine.Hold{Kind: engine.MaintenanceHold, Holder: "bob@b9", Run: "m-1", Reason: "DIMM swap"}
 }
 
-func checkUndrained(h *hosttest.Host) error {
+func checkUndrained(h *simulator.Host) error {
 	if h.State().Drained {
 		return fmt.Errorf("%s is drained", h.Name)
 	}
@@ -115,7 +115,7 @@ func casesOfInterference() map[string]failureCase {
 		"held while a gate is asked": {
 			inventory: addGate(1, "slow", engine.BeforeHost),
 			breaks: func(s failureWorld) {
-				s.run.Takes = func(hosttest.Command) time.Duration { return 2 * time.Minute }
+				s.run.Takes = func(simulator.Command) time.Duration { return 2 * time.Minute }
 				s.doAtStep("worker-0", "gate g", func() { s.After(time.Minute, func() { s.Host("worker-0").SetHold(inMaintenance()) }) })
 			},
 			exit: engine.ExitRefused, words: []string{"worker-0: drain: ", "DIMM swap"},
@@ -148,7 +148,7 @@ func casesOfInterference() map[string]failureCase {
 						s.Host("worker-0").SetHold(inMaintenance())
 					}
 				}
-				s.run.Takes = func(hosttest.Command) time.Duration { return time.Minute }
+				s.run.Takes = func(simulator.Command) time.Duration { return time.Minute }
 			},
 			change: func(r *rollout.Run) { r.Soft = soft },
 			exit:   engine.ExitStopped,
@@ -182,7 +182,7 @@ func casesOfInterference() map[string]failureCase {
 			inventory: twoAtOnce,
 			breaks: func(s failureWorld) {
 				s.doAtStep("worker-0", "hold", func() { s.Host("worker-0").SetHold(byBob()) })
-				s.Host("worker-1").Change(func(t *hosttest.Traits) { t.NoReturn = true })
+				s.Host("worker-1").Change(func(t *simulator.Traits) { t.NoReturn = true })
 			},
 			exit: engine.ExitFailed, words: []string{"worker-1: wait for boot"},
 			hosts: map[string]hostCheck{"etcd": checkUpdated, "worker-0": isHeldBy("run-9"), "worker-1": isHeldBy("run-1"), "worker-2": checkUntouched},
@@ -207,7 +207,7 @@ func casesOfInterference() map[string]failureCase {
 			repair: func(s failureWorld) { s.Host("worker-0").Heal() },
 		},
 		"updated by hand": {
-			breaks: func(s failureWorld) { s.doAtStep("etcd-1", "reboot", func() { s.Host("worker-0").Boot(hosttest.V2) }) },
+			breaks: func(s failureWorld) { s.doAtStep("etcd-1", "reboot", func() { s.Host("worker-0").Boot(simulator.V2) }) },
 			exit:   engine.ExitOK,
 			hosts:  map[string]hostCheck{"worker-0": checkMatching, "": checkUpdated},
 		},
@@ -218,14 +218,14 @@ func casesOfInterference() map[string]failureCase {
 		},
 		"undone by hand": {
 			breaks: func(s failureWorld) {
-				s.Host("worker-0").Boot(hosttest.V2)
-				s.doAtStep("etcd-1", "reboot", func() { s.Host("worker-0").Boot(hosttest.V1) })
+				s.Host("worker-0").Boot(simulator.V2)
+				s.doAtStep("etcd-1", "reboot", func() { s.Host("worker-0").Boot(simulator.V1) })
 			},
 			exit: engine.ExitFailed, words: []string{"changed since the plan was approved", "worker-0: os v1 → v2", "plan again"},
 			hosts: map[string]hostCheck{"etcd-1": checkUpdated, "worker-0": checkFree, "": checkUntouched},
 		},
 		"undone by hand after this run": {
-			breaks: func(s failureWorld) { s.doAtStep("etcd-2", "reboot", func() { s.Host("etcd-1").Boot(hosttest.V1) }) },
+			breaks: func(s failureWorld) { s.doAtStep("etcd-2", "reboot", func() { s.Host("etcd-1").Boot(simulator.V1) }) },
 			exit:   engine.ExitFailed, words: []string{"etcd-1", "does not match"},
 			hosts: map[string]hostCheck{"etcd-1": checkFree, "etcd-2": checkUpdated, "": checkUntouched},
 		},

@@ -15,8 +15,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 	"holdfast/engine/textutil"
 )
 
@@ -29,8 +29,8 @@ type reply struct {
 // gateWorld is a site whose servers and hosts have a list of answers each. The last answer is
 // repeated.
 type gateWorld struct {
-	site    *hosttest.Site
-	b       *hosttest.Bastion
+	site    *simulator.Site
+	b       *simulator.Bastion
 	run     *rollout.Run
 	replies []reply
 
@@ -40,10 +40,10 @@ type gateWorld struct {
 }
 
 func newGateWorld(inv engine.Inventory, replies ...reply) *gateWorld {
-	s := &gateWorld{site: hosttest.New(inv, hosttest.V1), replies: replies, asked: map[string]int{}, began: time.Now()}
+	s := &gateWorld{site: simulator.New(inv, simulator.V1), replies: replies, asked: map[string]int{}, began: time.Now()}
 	s.b = s.site.Bastion("run-1")
 	s.b.Answer = func(url string) (int, string) { r := s.nextReply(url); return r.code, r.text }
-	s.b.Command = func(c hosttest.Command) *rollout.Reply {
+	s.b.Command = func(c simulator.Command) *rollout.Reply {
 		r := s.nextReply(c.Text)
 		return &rollout.Reply{Code: r.code, Stderr: r.text}
 	}
@@ -170,7 +170,7 @@ func TestGateAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newGateWorld(hosttest.Fleet(0, 1), c.reply)
+				s := newGateWorld(simulator.Fleet(0, 1), c.reply)
 				f := s.askGate(t.Context(), c.gate)
 				if c.bad == "" {
 					if took := time.Since(s.began); f != nil || took > 0 || len(s.progressMessages()) > 0 {
@@ -197,7 +197,7 @@ func TestGateHopeless(t *testing.T) {
 		`bad_data: invalid parameter "query": 1:4: parse error: unexpected end of i`: {400, `{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": 1:4: parse error: unexpected end of input"}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newGateWorld(hosttest.Fleet(0, 1), reply)
+			s := newGateWorld(simulator.Fleet(0, 1), reply)
 			f := s.askGate(t.Context(), promGate("up["))
 			if f == nil || !strings.Contains(f.Cause, words) || time.Since(s.began) > 0 || f.Command != "GET http://prom:9090/api/v1/query?query=up[" {
 				t.Errorf("got %+v after %s", f, time.Since(s.began))
@@ -273,7 +273,7 @@ func TestGateCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newGateWorld(hosttest.Fleet(0, 1), c.replies...)
+				s := newGateWorld(simulator.Fleet(0, 1), c.replies...)
 				c.gate.Command = "ready"
 				f := s.askGate(t.Context(), c.gate)
 				if took := time.Since(s.began); took != c.took {
@@ -304,9 +304,9 @@ func TestGateCutShort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newGateWorld(hosttest.Fleet(0, 1), c.replies...)
+				s := newGateWorld(simulator.Fleet(0, 1), c.replies...)
 				n := 0
-				s.b.Takes = func(hosttest.Command) time.Duration {
+				s.b.Takes = func(simulator.Command) time.Duration {
 					if n++; n == len(c.replies) {
 						return time.Hour
 					}
@@ -328,14 +328,14 @@ func TestGateStopped(t *testing.T) {
 		for _, twice := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", at once ", twice), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newGateWorld(hosttest.Fleet(0, 2), reply{1, "no"})
+					s := newGateWorld(simulator.Fleet(0, 2), reply{1, "no"})
 					ctx, stop := context.WithCancel(context.Background())
 					defer stop()
 					if s.run.Soft = ctx; !twice {
 						ctx = context.Background()
 					}
 					if cut {
-						s.b.Latency = func(hosttest.Call) time.Duration { return time.Hour }
+						s.b.Latency = func(simulator.Call) time.Duration { return time.Hour }
 					}
 					time.AfterFunc(8*time.Second, stop)
 					for _, g := range []engine.Gate{{Command: "ready"}, {HTTP: &engine.HTTPGate{URL: "http://{host}/"}}} {
@@ -354,7 +354,7 @@ func TestGateStopped(t *testing.T) {
 // side by side; every one must be well.
 func TestGateOfBatch(t *testing.T) {
 	g := engine.Gate{Name: "g", HostCommand: `test "$HOLDFAST_HOST"`, Successes: 2, When: []engine.GateWhen{engine.AfterBatch}}
-	inv := hosttest.Fleet(1, 4)
+	inv := simulator.Fleet(1, 4)
 	inv.Pools[1].Gates = []engine.Gate{g}
 	batch := []string{"etcd-0", "worker-0", "worker-1", "worker-2"}
 	synctest.Test(t, func(t *testing.T) {
@@ -404,7 +404,7 @@ func TestGateOfBatch(t *testing.T) {
 			}
 			return 500, ""
 		}
-		s.b.Latency = func(hosttest.Call) time.Duration { return time.Second }
+		s.b.Latency = func(simulator.Call) time.Duration { return time.Second }
 		f := s.run.AskBatchGate(t.Context(), batch[2:], engine.HostPlan{}, gateStep(eager))
 		if f == nil || f.Cause != "worker-2: HTTP 500 from http://worker-2/" {
 			t.Fatalf("got %+v", f)
@@ -415,7 +415,7 @@ func TestGateOfBatch(t *testing.T) {
 // TestGateOfBatchAtOnce: no host is waited for when another has failed.
 func TestGateOfBatchAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newGateWorld(hosttest.Fleet(0, 3))
+		s := newGateWorld(simulator.Fleet(0, 3))
 		s.b.Answer = func(url string) (int, string) {
 			if strings.Contains(url, "worker-1") && time.Since(s.began) > 8*time.Second {
 				return 200, promResult("matrix", "[]").text
@@ -434,7 +434,7 @@ func TestGateOfBatchAtOnce(t *testing.T) {
 func TestGateStoppedInRun(t *testing.T) {
 	for _, when := range []engine.GateWhen{engine.BeforeBatch, engine.BeforeHost} {
 		synctest.Test(t, func(t *testing.T) {
-			inv := hosttest.Fleet(0, 1)
+			inv := simulator.Fleet(0, 1)
 			inv.Pools[1].After = nil
 			inv.Pools[1].Gates = []engine.Gate{{Name: "web", HTTP: &engine.HTTPGate{URL: "http://app/"}, When: []engine.GateWhen{when}}}
 			site := newSite(inv)
@@ -464,7 +464,7 @@ func TestGateStoppedInRun(t *testing.T) {
 // about the pool that has it; one about hosts needs some.
 func TestGateOfPools(t *testing.T) {
 	g := engine.Gate{Name: "g", HTTP: &engine.HTTPGate{URL: "http://state/{pool}"}}
-	inv := hosttest.Fleet(1, 4)
+	inv := simulator.Fleet(1, 4)
 	inv.Pools[1].Gates = []engine.Gate{g}
 	synctest.Test(t, func(t *testing.T) {
 		s := newGateWorld(inv, reply{200, ""})
@@ -506,7 +506,7 @@ func TestGateURLs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				inv := hosttest.Fleet(0, 1)
+				inv := simulator.Fleet(0, 1)
 				inv.Hosts[0].Address = c.address
 				s := newGateWorld(inv, reply{404, "no"})
 				_ = s.run.AskGate(t.Context(), engine.HostPlan{Host: "worker-0", Pool: cmp.Or(c.pool, "worker")}, gateStep(c.gate))
@@ -529,7 +529,7 @@ func TestGateUntrusted(t *testing.T) {
 	} {
 		for _, r := range []reply{{500, evil}, {500, `{"status":"error","errorType":"\u001b[31m","error":"\u001b[31m"}`}, {200, `{"status":"success","data":{"resultType":"\u001b[31m"}}`}} {
 			synctest.Test(t, func(t *testing.T) {
-				s := newGateWorld(hosttest.Fleet(0, 1), r)
+				s := newGateWorld(simulator.Fleet(0, 1), r)
 				f := s.askGate(t.Context(), g)
 				if f == nil {
 					return // with a 200, any body is good
@@ -570,7 +570,7 @@ func TestGateNoAnswer(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newGateWorld(hosttest.Fleet(0, 1), promResult("vector", aSample))
+			s := newGateWorld(simulator.Fleet(0, 1), promResult("vector", aSample))
 			s.run.Web = webFunc(func(ctx context.Context, url string) (int, []byte, error) {
 				if time.Since(s.began) < 20*time.Second {
 					return 0, nil, c.err
@@ -592,7 +592,7 @@ func (f webFunc) Get(ctx context.Context, url string) (int, []byte, error) { ret
 // TestGateInRun: gates of every kind are asked in a run at their points, and a
 // bad one keeps the run from going on.
 func TestGateInRun(t *testing.T) {
-	inv := hosttest.Fleet(0, 2)
+	inv := simulator.Fleet(0, 2)
 	inv.Pools[1].After = nil
 	inv.Pools[1].Gates = []engine.Gate{
 		{Name: "web", HTTP: &engine.HTTPGate{URL: "http://{host}/"}, When: []engine.GateWhen{engine.BeforeHost}},

@@ -6,13 +6,13 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // A gate that is asked once before a run knows which pool it is about.
 func TestGateBeforeRunKnowsItsPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inv := hosttest.Fleet(3, 2)
+		inv := simulator.Fleet(3, 2)
 		inv.Pools[1].Gates = []engine.Gate{{Name: "ready", HTTP: &engine.HTTPGate{URL: "http://ready/{pool}"}, When: []engine.GateWhen{engine.BeforeRun}}}
 		b := newSite(inv).Bastion("run-1")
 		var asked []string

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // TestGateRecorded checks gates with recorded answers of real servers. Each bad one ends with the
@@ -86,7 +86,7 @@ func TestGateRecorded(t *testing.T) {
 			}
 			t.Run(f.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newGateWorld(hosttest.Fleet(0, 1), readRecorded(t, string(f.Data)))
+					s := newGateWorld(simulator.Fleet(0, 1), readRecorded(t, string(f.Data)))
 					failure := s.askGate(t.Context(), promGate("up == 1"))
 					took := time.Since(s.began)
 					cause := want.bad

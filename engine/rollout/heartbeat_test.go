@@ -7,25 +7,25 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // TestStepsThatTakeLongTell checks that a long step reports at least every half a minute that it
 // goes on, and the condition that it waits for.
 func TestStepsThatTakeLongTell(t *testing.T) {
 	for name, test := range map[string]struct {
-		trait   func(*hosttest.Traits)
+		trait   func(*simulator.Traits)
 		step    string
 		missing string
 	}{
-		"boot":  {func(t *hosttest.Traits) { t.NoReturn = true }, "wait for boot", "connection refused"},
-		"units": {func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} }, "wait for units", "sshd.service has failed"},
-		"etcd":  {func(t *hosttest.Traits) { t.NoEtcd = true }, "wait for etcd", "2 of 3 members are healthy"},
-		"stage": {func(t *hosttest.Traits) { t.Stage = 5 * time.Minute }, "stage", ""},
+		"boot":  {func(t *simulator.Traits) { t.NoReturn = true }, "wait for boot", "connection refused"},
+		"units": {func(t *simulator.Traits) { t.Failing = []string{"sshd.service"} }, "wait for units", "sshd.service has failed"},
+		"etcd":  {func(t *simulator.Traits) { t.NoEtcd = true }, "wait for etcd", "2 of 3 members are healthy"},
+		"stage": {func(t *simulator.Traits) { t.Stage = 5 * time.Minute }, "stage", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := newSite(hosttest.Fleet(3, 1))
+				site := newSite(simulator.Fleet(3, 1))
 				site.Host("etcd-1").Change(test.trait)
 				b := site.Bastion("run-1")
 				end := applyRun(b)
@@ -54,8 +54,8 @@ func TestStepsThatTakeLongTell(t *testing.T) {
 // TestUnitsThatFailSayWhy checks that the error of a failed unit has the last lines of the unit.
 func TestUnitsThatFailSayWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(3, 1))
-		site.Host("etcd-1").Change(func(t *hosttest.Traits) { t.Failing = []string{"sshd.service"} })
+		site := newSite(simulator.Fleet(3, 1))
+		site.Host("etcd-1").Change(func(t *simulator.Traits) { t.Failing = []string{"sshd.service"} })
 		b := site.Bastion("run-1")
 		applyRun(b)
 		for _, e := range b.Events() {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // history is a site with a list of runs and incidents.
@@ -25,8 +25,8 @@ type history struct {
 	says    bool                // the inventory says these, too
 	uploads map[string]time.Duration
 
-	tell     func(tale string)                  // is called with the transcript; may be nil
-	sabotage func(*hosttest.Site, *rollout.Run) // of every run; may be nil
+	tell     func(tale string)                   // is called with the transcript; may be nil
+	sabotage func(*simulator.Site, *rollout.Run) // of every run; may be nil
 }
 
 // act is a run, or two at once from two bastions, with incidents.

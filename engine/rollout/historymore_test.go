@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // addVariants adds another OS during the roll-out, max_skew and playbooks to some histories.
@@ -67,17 +67,17 @@ func (d dice) newMoment() time.Duration { return time.Duration(d.IntN(int(40*tim
 
 // addTargets draws the OS of each act, and the runs that may begin one over an unfinished roll-out.
 func (d dice) addTargets(h *history) {
-	os := hosttest.V2
+	os := simulator.V2
 	for range len(h.acts) + 1 {
 		act := map[string]string{}
 		for _, p := range h.inv.Pools {
 			if act[p.Name] = os; d.oneIn(8) {
-				act[p.Name] = anyOf(d, hosttest.V1, hosttest.V2, hosttest.V3)
+				act[p.Name] = anyOf(d, simulator.V1, simulator.V2, simulator.V3)
 			}
 		}
 		h.os = append(h.os, act)
 		if d.oneIn(2) {
-			os = anyOf(d, hosttest.V1, hosttest.V2, hosttest.V3, hosttest.V3)
+			os = anyOf(d, simulator.V1, simulator.V2, simulator.V3, simulator.V3)
 		}
 	}
 	for i := range h.acts {
@@ -91,7 +91,7 @@ func (d dice) addTargets(h *history) {
 // each other may be apart.
 func (d dice) addVersions(h *history) {
 	h.labels = map[string]string{
-		hosttest.V1: "4.17.3", hosttest.V2: anyOf(d, "4.17.9", "4.18.1", "4.18.1", "4.19.0"), hosttest.V3: anyOf(d, "4.18.5", "4.19.2", "4.20.0", "5.0.1"),
+		simulator.V1: "4.17.3", simulator.V2: anyOf(d, "4.17.9", "4.18.1", "4.18.1", "4.19.0"), simulator.V3: anyOf(d, "4.18.5", "4.19.2", "4.20.0", "5.0.1"),
 	}
 	h.says = d.oneIn(2)
 	for i := range h.inv.Pools {
@@ -104,7 +104,7 @@ func (d dice) addVersions(h *history) {
 		for range len(h.acts) + 1 {
 			act := map[string]string{}
 			for _, p := range h.inv.Pools {
-				act[p.Name] = hosttest.V2
+				act[p.Name] = simulator.V2
 			}
 			h.os = append(h.os, act)
 		}
@@ -113,7 +113,7 @@ func (d dice) addVersions(h *history) {
 
 // targetOS returns the OS of that digest as in the inventory.
 func (h history) targetOS(digest string) *engine.OS {
-	os := &engine.OS{Driver: "hosttest", Commit: digest}
+	os := &engine.OS{Driver: "simulator", Commit: digest}
 	if h.says {
 		os.Version = h.labels[digest]
 	}
@@ -158,8 +158,8 @@ func (h history) hasPlays() bool {
 }
 
 func newTask(name string) engine.Task {
-	if name == hosttest.PlainCommand || name == hosttest.DisruptingCommand {
-		return engine.Task{Name: name, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: name, Bastion: true, Disrupts: name == hosttest.DisruptingCommand}}
+	if name == simulator.PlainCommand || name == simulator.DisruptingCommand {
+		return engine.Task{Name: name, Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: name, Bastion: true, Disrupts: name == simulator.DisruptingCommand}}
 	}
 	return engine.Task{Name: name, Module: name}
 }
@@ -178,7 +178,7 @@ func playText(p engine.Play) string {
 
 // hasDesiredState reports whether a successful run left the host with its desired state, or with the parts
 // that its playbook has tasks for.
-func (d *simulatedRun) hasDesiredState(h *hosttest.Host) bool {
+func (d *simulatedRun) hasDesiredState(h *simulator.Host) bool {
 	st := h.State()
 	host, _ := d.site.Inventory.Host(h.Name)
 	if len(d.asked.Plays) == 0 {

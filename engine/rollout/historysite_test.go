@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // newInventory draws an inventory: up to three clusters, whose members may be of two
@@ -73,7 +73,7 @@ func shortTimeouts() engine.Timeouts {
 }
 
 func (d dice) newPool(name string, earlier []engine.Pool) engine.Pool {
-	p := engine.Pool{Name: name, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2}, Timeouts: shortTimeouts()}
+	p := engine.Pool{Name: name, OS: &engine.OS{Driver: "simulator", Commit: simulator.V2}, Timeouts: shortTimeouts()}
 	for _, e := range earlier {
 		if d.oneIn(3) {
 			p.After = append(p.After, e.Name)

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // holdDuring lets a person take worker-0 half a minute after the start of a step.
-func holdDuring(site *hosttest.Site, b *hosttest.Bastion, step string) {
+func holdDuring(site *simulator.Site, b *simulator.Bastion, step string) {
 	b.Watch = func(e engine.Event) {
 		if e.Type == engine.StepStarted && e.Host == "worker-0" && e.Step == step {
 			time.AfterFunc(30*time.Second, func() {
@@ -28,11 +28,11 @@ func holdDuring(site *hosttest.Site, b *hosttest.Bastion, step string) {
 type holdCase struct {
 	word   string // setting to be written; "": an OS is to be staged
 	step   string
-	broken func(*hosttest.Site, *rollout.Run) // disables the check
+	broken func(*simulator.Site, *rollout.Run) // disables the check
 }
 
 func holdCases() map[string]holdCase {
-	hurried := func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }
+	hurried := func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }
 	return map[string]holdCase{
 		"write without a hold":    {"reload-2", "write", hurried},
 		"write of a taken host":   {"restart-2", "write", hurried},
@@ -41,17 +41,17 @@ func holdCases() map[string]holdCase {
 }
 
 // stagesOn lets stagings continue when somebody takes a hold.
-func stagesOn(site *hosttest.Site, _ *rollout.Run) {
-	changeAll(site, func(t *hosttest.Traits) { t.StagesOn = true })
+func stagesOn(site *simulator.Site, _ *rollout.Run) {
+	changeAll(site, func(t *simulator.Traits) { t.StagesOn = true })
 }
 
-func (m holdCase) runCase(sabotage func(*hosttest.Site, *rollout.Run)) (site *hosttest.Site, b *hosttest.Bastion, end engine.RunEnd) {
+func (m holdCase) runCase(sabotage func(*simulator.Site, *rollout.Run)) (site *simulator.Site, b *simulator.Bastion, end engine.RunEnd) {
 	if m.word == "" {
-		site = newSite(hosttest.Fleet(0, 1))
+		site = newSite(simulator.Fleet(0, 1))
 	} else {
-		site = wantingOf(noOS(hosttest.Fleet(0, 1)), m.word)
+		site = wantingOf(noOS(simulator.Fleet(0, 1)), m.word)
 	}
-	changeAll(site, func(t *hosttest.Traits) { t.Upload, t.Stage = time.Minute, time.Minute })
+	changeAll(site, func(t *simulator.Traits) { t.Upload, t.Stage = time.Minute, time.Minute })
 	b = site.Bastion("run-1")
 	holdDuring(site, b, m.step)
 	end = applyRun(b, func(r *rollout.Run) {
@@ -86,7 +86,7 @@ func TestHoldInTheMiddle(t *testing.T) {
 				case end.Exit == engine.ExitOK:
 					errs = append(errs, errors.New("all is well, it says"))
 				case !slices.ContainsFunc(b.Events(), says) && !strings.Contains(end.Reason, "held"):
-					errs = append(errs, fmt.Errorf("nothing says who holds it: %s\n%s", end.Reason, siteTranscript(site, []*hosttest.Bastion{b})))
+					errs = append(errs, fmt.Errorf("nothing says who holds it: %s\n%s", end.Reason, siteTranscript(site, []*simulator.Bastion{b})))
 				}
 				return errors.Join(append(errs, checkLaws(site))...)
 			}))

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 	"holdfast/engine/textutil"
 )
 
@@ -16,8 +16,8 @@ import (
 // too long cannot be parsed.
 func TestTheReasonOfAHoldIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(0, 1))
-		site.Host("worker-0").Change(func(t *hosttest.Traits) {
+		site := newSite(simulator.Fleet(0, 1))
+		site.Host("worker-0").Change(func(t *simulator.Traits) {
 			for i := range 2000 {
 				t.Failing = append(t.Failing, fmt.Sprintf("container-%d@payments-frontend.service", i))
 			}
@@ -34,7 +34,7 @@ func TestTheReasonOfAHoldIsShort(t *testing.T) {
 // TestAHoldOfALongTaskIsShort checks that reason and step of a hold are short and have no secrets.
 func TestAHoldOfALongTaskIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(noOS(hosttest.Fleet(0, 1)))
+		site := newSite(noOS(simulator.Fleet(0, 1)))
 		b := site.Bastion("run-1")
 		command := "login --password s3cret \x1b[2J" + strings.Repeat("ä", 40000)
 		b.Command = failCommand(command, "worker-0")

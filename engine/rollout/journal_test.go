@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // TestJournal lets the journal fail from some event on. The run does only the necessary work and
@@ -55,7 +55,7 @@ func (p playFixture) checkUnjournaled(first engine.Event) error {
 
 // openSteps names the hosts on which a step has begun that did not end, as far as
 // the journal says.
-func openSteps(b *hosttest.Bastion) map[string]bool {
+func openSteps(b *simulator.Bastion) map[string]bool {
 	hosts := map[string]bool{}
 	for _, e := range b.Events() {
 		switch e.Type {

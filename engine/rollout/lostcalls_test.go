@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // TestLost loses each call of a run, on its way or with its answer, or lets it
@@ -16,7 +16,7 @@ import (
 func TestLost(t *testing.T) {
 	eachPlay(t, func(t *testing.T, p playFixture) {
 		_, calls := p.interruptionPoints(t)
-		for _, fault := range []hosttest.Fault{hosttest.LostThere, hosttest.LostBack, hosttest.Fails} {
+		for _, fault := range []simulator.Fault{simulator.LostThere, simulator.LostBack, simulator.Fails} {
 			for _, c := range calls {
 				failOnErrors(t, runInBubble(t, func() error { return p.checkLostCall(c, fault) }))
 			}
@@ -29,7 +29,7 @@ func mayRunTwice(verb string) bool {
 	return slices.Contains([]string{"probe", "hold", "stage", "record", "release", "check hold"}, verb)
 }
 
-func (p playFixture) checkLostCall(c hosttest.Call, fault hosttest.Fault) error {
+func (p playFixture) checkLostCall(c simulator.Call, fault simulator.Fault) error {
 	site := p.site()
 	b := site.Bastion("run-1")
 	faultAt(b, c, fault)
@@ -43,7 +43,7 @@ func (p playFixture) checkLostCall(c hosttest.Call, fault hosttest.Fault) error 
 	if end.Exit == engine.ExitOK {
 		errs = append(errs, p.done(site))
 	}
-	if fault != hosttest.Fails && mayRunTwice(c.Verb) || fault == hosttest.LostBack && c.Verb == "reboot" {
+	if fault != simulator.Fails && mayRunTwice(c.Verb) || fault == simulator.LostBack && c.Verb == "reboot" {
 		errs = append(errs, checkEnd(end, engine.ExitOK), p.done(site))
 	}
 	time.Sleep(time.Hour)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // chattyHosts print a line a millisecond for a minute while they are staged.
@@ -25,7 +25,7 @@ func (h chattyHosts) Connect(ctx context.Context, host engine.Host) (rollout.Con
 type chattyConn struct{ rollout.Conn }
 
 func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Live != nil && strings.HasPrefix(s.Text, "hosttest stage") {
+	if s.Live != nil && strings.HasPrefix(s.Text, "simulator stage") {
 		for i := range 60000 {
 			s.Live(fmt.Appendf(nil, "line %d\n", i))
 			time.Sleep(time.Millisecond)
@@ -39,7 +39,7 @@ func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, e
 // at intervals, so that no host fills the journal.
 func TestOutputIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newSite(hosttest.Fleet(0, 1)).Bastion("run-1")
+		b := newSite(simulator.Fleet(0, 1)).Bastion("run-1")
 		failOnErrors(t, checkEnd(applyRun(b, func(r *rollout.Run) { r.Hosts = chattyHosts{r.Hosts} }), engine.ExitOK))
 		var told []string
 		for _, e := range b.Events() {

@@ -11,19 +11,19 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // workerFleet returns an inventory of workers only.
 func workerFleet(n int, say func(*engine.Pool)) engine.Inventory {
-	inv := hosttest.Fleet(0, n)
+	inv := simulator.Fleet(0, n)
 	say(&inv.Pools[1])
 	return inv
 }
 
 // rebootMinutes returns the minute of the run in which each host was ordered to reboot.
-func rebootMinutes(b *hosttest.Bastion) map[string]int {
+func rebootMinutes(b *simulator.Bastion) map[string]int {
 	at := map[string]int{}
 	for _, e := range b.Events() {
 		if e.Type == engine.StepStarted && e.Step == "reboot" {
@@ -34,7 +34,7 @@ func rebootMinutes(b *hosttest.Bastion) map[string]int {
 }
 
 // rebootedHosts returns the hosts that were ordered to reboot, in order.
-func rebootedHosts(b *hosttest.Bastion) []string {
+func rebootedHosts(b *simulator.Bastion) []string {
 	var names []string
 	for _, e := range b.Events() {
 		if e.Type == engine.StepStarted && e.Step == "reboot" {
@@ -124,7 +124,7 @@ func TestCanaryFails(t *testing.T) {
 			p.FailureBudget = engine.CountOrPercent{Count: 3, Set: true}
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}}
 		}))
-		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
+		site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitFailed, "worker-0"), checkLaws(site),
 			checkUntouched(site.Host("worker-1")), checkUntouched(site.Host("worker-2")), checkUntouched(site.Host("worker-3")))
 	})
@@ -141,7 +141,7 @@ func TestWindow(t *testing.T) {
 		first := site.Bastion("run-1")
 		failOnErrors(t, checkEnd(applyRun(first), engine.ExitRefused, "window", "01:00"), checkLaws(site))
 		for _, h := range site.Hosts() {
-			if st := h.State(); st.Staged != hosttest.V2 || len(st.Reboots) > 0 {
+			if st := h.State(); st.Staged != simulator.V2 || len(st.Reboots) > 0 {
 				t.Errorf("%s is %+v", h.Name, st)
 			}
 		}
@@ -183,7 +183,7 @@ func TestFailureBudget(t *testing.T) {
 				site.Inventory.Pools[1].MaxUnavailable.Count = 1 + len(c.fails)
 				site.Inventory.Pools[1].Order = engine.Sorted
 				for _, h := range c.fails {
-					site.Host(h).Change(func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} })
+					site.Host(h).Change(func(t *simulator.Traits) { t.Missing = []string{"sshd.service"} })
 				}
 				b := site.Bastion("run-1")
 				end := applyRun(b, func(r *rollout.Run) {
@@ -209,9 +209,9 @@ func TestFailureBudget(t *testing.T) {
 func TestRetriedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(workerFleet(4, func(*engine.Pool) {}))
-		site.Host("worker-2").Change(func(t *hosttest.Traits) { t.DiskFull = true })
+		site.Host("worker-2").Change(func(t *simulator.Traits) { t.DiskFull = true })
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitFailed, "worker-2"))
-		site.Host("worker-2").Change(func(t *hosttest.Traits) { t.DiskFull = false })
+		site.Host("worker-2").Change(func(t *simulator.Traits) { t.DiskFull = false })
 		b := site.Bastion("run-2")
 		failOnErrors(t, checkEnd(applyRun(b, func(r *rollout.Run) { r.Retry = []string{"worker-2"} }), engine.ExitOK), checkConverged(site))
 		if got := rebootedHosts(b); got[0] != "worker-2" {
@@ -223,7 +223,7 @@ func TestRetriedFirst(t *testing.T) {
 // A paused pool, or host, is not touched, and the run is not complete.
 func TestPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inv := hosttest.Fleet(3, 2)
+		inv := simulator.Fleet(3, 2)
 		inv.Pools[1].Paused = true
 		site := newSite(inv)
 		end := applyRun(site.Bastion("run-1"))
@@ -244,12 +244,12 @@ func TestPaused(t *testing.T) {
 // bastion, unless the operator asks for it.
 func TestUnfinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inv := hosttest.Fleet(3, 2)
+		inv := simulator.Fleet(3, 2)
 		inv.Pools[1].Paused = true
 		site := newSite(inv)
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitRefused))
 		for i := range site.Inventory.Pools {
-			site.Inventory.Pools[i].OS, site.Inventory.Pools[i].Paused = &engine.OS{Driver: "hosttest", Commit: "v3"}, false
+			site.Inventory.Pools[i].OS, site.Inventory.Pools[i].Paused = &engine.OS{Driver: "simulator", Commit: "v3"}, false
 		}
 		b := site.Bastion("run-2")
 		refused := applyRun(b)
@@ -260,7 +260,7 @@ func TestUnfinished(t *testing.T) {
 			}
 		}
 		for _, e := range b.Events() {
-			want := []engine.UnfinishedHost{{Host: "worker-0", Reason: "runs v1, and not v2 of run run-1", Target: hosttest.V2}, {Host: "worker-1", Reason: "runs v1, and not v2 of run run-1", Target: hosttest.V2}}
+			want := []engine.UnfinishedHost{{Host: "worker-0", Reason: "runs v1, and not v2 of run run-1", Target: simulator.V2}, {Host: "worker-1", Reason: "runs v1, and not v2 of run run-1", Target: simulator.V2}}
 			if e.Plan != nil && !slices.Equal(e.Plan.Unfinished, want) {
 				t.Errorf("%+v", e.Plan.Unfinished)
 			}
@@ -274,10 +274,10 @@ func TestUnfinished(t *testing.T) {
 // that got lost after it.
 func TestFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(0, 3))
+		site := newSite(simulator.Fleet(0, 3))
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK))
 		site.Host("worker-2").PowerOff()
-		site.Inventory.Pools[1].OS = &engine.OS{Driver: "hosttest", Commit: "v3"}
+		site.Inventory.Pools[1].OS = &engine.OS{Driver: "simulator", Commit: "v3"}
 		site.Inventory.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2")), engine.ExitRefused, "worker-2 is not known to run v2"))
 		known := func(r *rollout.Run) { r.CompletedOS = map[string]string{"worker": "v2"} }
@@ -288,7 +288,7 @@ func TestFinished(t *testing.T) {
 // The operator is asked before each batch; a no ends the run at a safe point.
 func TestStepByStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(0, 3))
+		site := newSite(simulator.Fleet(0, 3))
 		var asked []string
 		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Step = func(_ context.Context, p engine.Plan) error {
@@ -309,11 +309,11 @@ func TestStepByStep(t *testing.T) {
 // The operator is asked before a reboot that stands in for an action, too.
 func TestStepByStepBeforeAFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(noOS(hosttest.Fleet(0, 1)))
+		site := newSite(noOS(simulator.Fleet(0, 1)))
 		h := site.Host("worker-0")
 		h.Set("none-1")
 		site.Want("worker-0", "restart-2")
-		h.Change(func(t *hosttest.Traits) { t.ActFails = true })
+		h.Change(func(t *simulator.Traits) { t.ActFails = true })
 		asked := 0
 		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Step = func(context.Context, engine.Plan) error { asked++; return nil }
@@ -354,7 +354,7 @@ func TestGatesBeforeRun(t *testing.T) {
 // The plays of a playbook follow each other; one that stages disrupts nothing.
 func TestPlaysFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inv := hosttest.Fleet(3, 4)
+		inv := simulator.Fleet(3, 4)
 		inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
 		site := newSite(inv)
 		b := site.Bastion("run-1")
@@ -389,7 +389,7 @@ func TestFailedComesBeforeUnreachable(t *testing.T) {
 			p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
 			p.FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 		}))
-		site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
+		site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
 		end := applyRun(site.Bastion("run-1"))
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0 is unreachable"), checkLaws(site), checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")))
 	})
@@ -404,7 +404,7 @@ func TestGateAfterCanariesAsksThem(t *testing.T) {
 				p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(time.Minute)}
 				p.Gates = []engine.Gate{{Name: "well", HTTP: &engine.HTTPGate{URL: "http://{host}/version", Match: "v"}, When: when}}
 			}))
-			site.Host("worker-0").Boot(hosttest.V2)
+			site.Host("worker-0").Boot(simulator.V2)
 			b := site.Bastion("run-1")
 			var mu sync.Mutex
 			var first []string
@@ -446,9 +446,9 @@ func TestGateAfterCanariesAsksThem(t *testing.T) {
 // unfinished, if it was allowed to start: the clock of a bastion was ahead, a host became
 // unavailable within the budget, or came back with the old OS.
 func TestUnfinishedIsAskedOnce(t *testing.T) {
-	remember := func(site *hosttest.Site, run string) {
+	remember := func(site *simulator.Site, run string) {
 		for _, h := range site.Hosts() {
-			h.Remember(hosttest.Remembered{Rollout: &engine.Rollout{Run: run, Targets: map[string]string{"worker": hosttest.V1}}})
+			h.Remember(simulator.Remembered{Rollout: &engine.Rollout{Run: run, Targets: map[string]string{"worker": simulator.V1}}})
 		}
 	}
 	tolerant := func(p *engine.Pool) {
@@ -457,7 +457,7 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 	}
 	t.Run("another clock was ahead", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			site := newSite(hosttest.Fleet(0, 3))
+			site := newSite(simulator.Fleet(0, 3))
 			remember(site, "20261120-130000-aa11")
 			first := site.Bastion("20261120-123000-bb22")
 			first.Watch = func(e engine.Event) {
@@ -478,10 +478,10 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 			}
 			site := newSite(inv)
 			remember(site, "run-0")
-			site.Host("worker-0").Change(func(t *hosttest.Traits) { t.NoReturn = true })
+			site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
 			failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitFailed, "worker-0 is unreachable"), checkLaws(site),
 				checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")), checkUpdated(site.Host("worker-3")))
-			if r := site.Host("worker-1").Remembers().Rollout; r.Run != "run-1" || r.Targets["worker"] != hosttest.V2 {
+			if r := site.Host("worker-1").Remembers().Rollout; r.Run != "run-1" || r.Targets["worker"] != simulator.V2 {
 				t.Errorf("worker-1 remembers %+v", r)
 			}
 		})
@@ -490,7 +490,7 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			site := newSite(workerFleet(4, tolerant))
 			for _, h := range site.Hosts() {
-				h.Remember(hosttest.Remembered{Rollout: &engine.Rollout{Run: "run-0", Targets: map[string]string{"worker": "v0"}}})
+				h.Remember(simulator.Remembered{Rollout: &engine.Rollout{Run: "run-0", Targets: map[string]string{"worker": "v0"}}})
 				if h.Name != "worker-3" {
 					h.Boot("v0")
 				}
@@ -515,13 +515,13 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 // the one that was approved.
 func TestUnfinishedSinceApproved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(0, 3))
+		site := newSite(simulator.Fleet(0, 3))
 		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
 			r.Approve = func(context.Context, engine.Plan) error {
 				time.Sleep(time.Hour)
 				h := site.Host("worker-2")
 				h.Boot("v3")
-				h.Remember(hosttest.Remembered{Rollout: &engine.Rollout{Run: "run-2", Targets: map[string]string{"worker": "v3"}}})
+				h.Remember(simulator.Remembered{Rollout: &engine.Rollout{Run: "run-2", Targets: map[string]string{"worker": "v3"}}})
 				return nil
 			}
 		})
@@ -536,8 +536,8 @@ func TestCanaryOfTheFutureSoaks(t *testing.T) {
 		site := newSite(workerFleet(3, func(p *engine.Pool) {
 			p.Canary = &engine.Canary{Hosts: engine.CountOrPercent{Count: 1}, Soak: engine.Duration(10 * time.Minute)}
 		}))
-		site.Host("worker-0").Boot(hosttest.V2)
-		site.Host("worker-0").Remember(hosttest.Remembered{Updated: time.Now().Add(365 * 24 * time.Hour)})
+		site.Host("worker-0").Boot(simulator.V2)
+		site.Host("worker-0").Remember(simulator.Remembered{Updated: time.Now().Add(365 * 24 * time.Hour)})
 		b := site.Bastion("run-1")
 		failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK))
 		if at := rebootMinutes(b)["worker-1"]; at < 10 || at > 12 {

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // playFixture is a site with work, and the expected result.
 type playFixture struct {
-	site func() *hosttest.Site
-	done func(*hosttest.Site) error
+	site func() *simulator.Site
+	done func(*simulator.Site) error
 
 	// Other fixtures test everything but settings: no probe gets lost, and only
 	// the host of a step loses power.
@@ -21,8 +21,8 @@ type playFixture struct {
 
 // osPlay updates the OS of every host.
 func osPlay(members, workers int) playFixture {
-	inv := hosttest.Fleet(members, workers)
-	return playFixture{site: func() *hosttest.Site { return newSite(inv) }, done: checkConverged}
+	inv := simulator.Fleet(members, workers)
+	return playFixture{site: func() *simulator.Site { return newSite(inv) }, done: checkConverged}
 }
 
 // role is the old and the desired setting of a host, and the expected number of reboots.
@@ -36,18 +36,18 @@ type role struct {
 func settingPlay(inv engine.Inventory, roles map[string]role) playFixture {
 	return playFixture{
 		brief: true,
-		site: func() *hosttest.Site {
+		site: func() *simulator.Site {
 			site := newSite(inv)
 			for name, r := range roles {
 				h := site.Host(name)
 				if site.Want(name, r.want); r.had != "" {
 					h.Set(r.had)
 				}
-				h.Change(func(t *hosttest.Traits) { t.ActFails = r.fails })
+				h.Change(func(t *simulator.Traits) { t.ActFails = r.fails })
 			}
 			return site
 		},
-		done: func(site *hosttest.Site) error {
+		done: func(site *simulator.Site) error {
 			errs := []error{checkLaws(site)}
 			for _, h := range site.Hosts() {
 				errs = append(errs, checkMatching(h))
@@ -80,21 +80,21 @@ func playFixtures() map[string]playFixture {
 	}
 	return map[string]playFixture{
 		"os": osPlay(3, 1),
-		"settings": settingPlay(noOS(hosttest.Fleet(3, 2)), map[string]role{
+		"settings": settingPlay(noOS(simulator.Fleet(3, 2)), map[string]role{
 			"etcd-0":   {had: "none-1", want: "restart-2"},
 			"etcd-1":   {had: "none-1", want: "reload-2"},
 			"etcd-2":   {had: "none-1", want: "reboot-2", reboots: 1},
 			"worker-0": {had: "none-1", want: "drain-reload-2"},
 			"worker-1": {had: "", want: "none-2"},
 		}),
-		"failing settings": settingPlay(noOS(hosttest.Fleet(3, 2)), map[string]role{
+		"failing settings": settingPlay(noOS(simulator.Fleet(3, 2)), map[string]role{
 			"etcd-0":   {had: "none-1", want: "reload-2", fails: true, reboots: 1},
 			"etcd-1":   {had: "none-1", want: "restart-2", fails: true, reboots: 1},
 			"etcd-2":   {had: "reload-1", want: "reload-2"},
 			"worker-0": {had: "none-1", want: "drain-restart-2", fails: true, reboots: 1},
 			"worker-1": {had: "", want: "reload-2", fails: true, reboots: 1},
 		}),
-		"both": settingPlay(hosttest.Fleet(3, 1), together("none-2", "reload-2", "restart-2", "reboot-2")),
+		"both": settingPlay(simulator.Fleet(3, 1), together("none-2", "reload-2", "restart-2", "reboot-2")),
 	}
 }
 

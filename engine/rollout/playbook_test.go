@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 	"holdfast/modules"
 )
 
 // looking reads the OS of hosts and changes nothing.
-type looking struct{ hosttest.Module }
+type looking struct{ simulator.Module }
 
 func (looking) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
 
@@ -46,7 +46,7 @@ func disruptiveTask(command string) engine.Task {
 }
 
 // commandTexts returns the commands that a run ran on the bastion.
-func commandTexts(b *hosttest.Bastion) (list []string) {
+func commandTexts(b *simulator.Bastion) (list []string) {
 	for _, c := range b.Commands() {
 		list = append(list, c.Host+" "+c.Text)
 	}
@@ -57,14 +57,14 @@ func commandTexts(b *hosttest.Bastion) (list []string) {
 // A host that failed is in the exit code, though it matches and may fail.
 func TestAHostThatMatchesAndFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inv := noOS(hosttest.Fleet(0, 2))
+		inv := noOS(simulator.Fleet(0, 2))
 		inv.Pools[1].FailureBudget = engine.CountOrPercent{Count: 1, Set: true}
 		site := newSite(inv)
 		site.Want("worker-0", "none-2")
 		b := site.Bastion("run-1")
 		p := engine.Play{Name: "p", Tasks: []engine.Task{{Name: "config", Module: engine.ConfigTask}}, PostTasks: []engine.Task{plainTask("verify")}}
 		b.Command = failCommand("verify", "worker-0")
-		end := applyRun(b, withPlays(aPlay(p, looking{}, hosttest.Settings{})))
+		end := applyRun(b, withPlays(aPlay(p, looking{}, simulator.Settings{})))
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0 has failed (verify: exit status 1)"), checkLaws(site))
 		if !slices.Equal(end.Failed, []string{"worker-0"}) {
 			t.Errorf("%v failed", end.Failed)
@@ -73,7 +73,7 @@ func TestAHostThatMatchesAndFailed(t *testing.T) {
 }
 
 // staging is the module of a task that only stages the OS.
-type staging struct{ hosttest.Module }
+type staging struct{ simulator.Module }
 
 func (m staging) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 	changes, err := m.Module.Diff(d, f)
@@ -97,7 +97,7 @@ func (staging) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.F
 var stageTask = engine.Task{Name: "stage", Module: engine.StageTask}
 
 // begunSteps returns the steps of these names that a run began, in order.
-func begunSteps(b *hosttest.Bastion, of ...string) (list []string) {
+func begunSteps(b *simulator.Bastion, of ...string) (list []string) {
 	for _, e := range b.Events() {
 		if e.Type == engine.StepStarted && slices.Contains(of, e.Step) {
 			list = append(list, cmp.Or(e.Host, e.Cluster)+" "+e.Step)
@@ -117,10 +117,10 @@ func TestAPlayStagesAndSavesFirst(t *testing.T) {
 		modules []engine.Module
 		want    []string
 	}{
-		"command":  {hosttest.Fleet(0, 1), "", []engine.Task{stageTask, plainTask("tell")}, []engine.Module{looking{}, staging{}}, []string{"worker-0 stage", "worker-0 tell"}},
-		"config":   {hosttest.Fleet(0, 1), "none-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, hosttest.Settings{}}, []string{"worker-0 stage", "worker-0 write"}},
-		"reboot":   {hosttest.Fleet(0, 1), "reboot-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, hosttest.Settings{}}, []string{"worker-0 stage", "worker-0 write", "worker-0 reboot", "worker-0 stage"}},
-		"snapshot": {noOS(hosttest.Fleet(1, 0)), "", []engine.Task{{Name: "save", Module: engine.EtcdSnapshotTask}, plainTask("compact")}, []engine.Module{looking{}}, []string{"main snapshot etcd", "etcd-0 compact"}},
+		"command":  {simulator.Fleet(0, 1), "", []engine.Task{stageTask, plainTask("tell")}, []engine.Module{looking{}, staging{}}, []string{"worker-0 stage", "worker-0 tell"}},
+		"config":   {simulator.Fleet(0, 1), "none-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, simulator.Settings{}}, []string{"worker-0 stage", "worker-0 write"}},
+		"reboot":   {simulator.Fleet(0, 1), "reboot-2", []engine.Task{stageTask, config}, []engine.Module{looking{}, staging{}, simulator.Settings{}}, []string{"worker-0 stage", "worker-0 write", "worker-0 reboot", "worker-0 stage"}},
+		"snapshot": {noOS(simulator.Fleet(1, 0)), "", []engine.Task{{Name: "save", Module: engine.EtcdSnapshotTask}, plainTask("compact")}, []engine.Module{looking{}}, []string{"main snapshot etcd", "etcd-0 compact"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -147,14 +147,14 @@ func TestWhatACommandHasDoneIsNotLeftHalfWay(t *testing.T) {
 	for _, step := range []string{"power off", "nap"} {
 		t.Run(step, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := newSite(noOS(hosttest.Fleet(0, 2)))
+				site := newSite(noOS(simulator.Fleet(0, 2)))
 				p := engine.Play{Name: "p", Tasks: []engine.Task{
 					disruptiveTask("power off"),
 					{Name: "nap", Module: engine.PauseTask, Pause: &engine.Pause{For: engine.Duration(30 * time.Minute)}},
 					disruptiveTask("power on"),
 				}}
 				b := site.Bastion("run-1")
-				b.Takes = func(hosttest.Command) time.Duration { return 2 * time.Minute }
+				b.Takes = func(simulator.Command) time.Duration { return 2 * time.Minute }
 				soft, stop := context.WithCancel(t.Context())
 				b.Watch = func(e engine.Event) {
 					if e.Type == engine.StepStarted && e.Step == step {

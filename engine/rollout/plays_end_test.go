@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // After a play that failed, a host is not both updated and failed, and the plays
@@ -18,7 +18,7 @@ func TestPlaysThatWereNotBegun(t *testing.T) {
 	two := engine.Play{Name: "two", Tasks: []engine.Task{disruptiveTask("two")}}
 	three := engine.Play{Name: "three", Tasks: []engine.Task{disruptiveTask("three")}}
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(noOS(hosttest.Fleet(0, 2)))
+		site := newSite(noOS(simulator.Fleet(0, 2)))
 		b := site.Bastion("run-1")
 		b.Command = failCommand("two", "worker-0")
 		end := applyRun(b, withPlays(aPlay(one), aPlay(two), aPlay(three)))
@@ -28,7 +28,7 @@ func TestPlaysThatWereNotBegun(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(noOS(hosttest.Fleet(0, 2)))
+		site := newSite(noOS(simulator.Fleet(0, 2)))
 		asked := 0
 		end := applyRun(site.Bastion("run-1"), withPlays(aPlay(one), aPlay(two), aPlay(three)), func(r *rollout.Run) {
 			r.Approve = func(context.Context, engine.Plan) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // playHistory plays a history, repairs the site, and finishes.
@@ -29,16 +29,16 @@ func (h history) playHistory() (err error) {
 	time.Sleep(h.begins)
 	for _, host := range site.Hosts() {
 		if slices.Contains(h.updated, host.Name) {
-			host.Boot(hosttest.V2)
+			host.Boot(simulator.V2)
 		}
 	}
 	for _, host := range site.Hosts() {
-		host.Change(func(t *hosttest.Traits) { t.Upload = h.uploads[host.Name] })
+		host.Change(func(t *simulator.Traits) { t.Upload = h.uploads[host.Name] })
 		if word := h.had[host.Name]; word != "" {
 			host.Set(word)
 		}
 	}
-	var all []*hosttest.Bastion
+	var all []*simulator.Bastion
 	pasts := []*earlierRuns{{awaited: map[string]string{}}, {awaited: map[string]string{}}}
 	for i, a := range h.acts {
 		h.beginAct(site, i)
@@ -64,7 +64,7 @@ func (h history) playHistory() (err error) {
 }
 
 // beginAct sets the desired settings and the paused pools of an act.
-func (h history) beginAct(site *hosttest.Site, i int) {
+func (h history) beginAct(site *simulator.Site, i int) {
 	site.Inventory = h.inventoryOf(i)
 	if h.wants == nil {
 		return
@@ -74,12 +74,12 @@ func (h history) beginAct(site *hosttest.Site, i int) {
 	}
 }
 
-func (h history) simulatedRuns(site *hosttest.Site, i int) []*simulatedRun {
+func (h history) simulatedRuns(site *simulator.Site, i int) []*simulatedRun {
 	var list []*simulatedRun
 	for n, e := range h.acts[i].runs {
 		d := newSimulatedRun(site, fmt.Sprintf("run-%d%c", i+1, 'a'+n), e.troubles)
 		d.best, d.sabotage = e.best, h.sabotage
-		d.asked = hosttest.Asked{Over: e.over, Plays: e.plays}
+		d.asked = simulator.Asked{Over: e.over, Plays: e.plays}
 		for _, before := range h.acts[:i+1] {
 			for _, r := range before.runs {
 				d.excused = d.excused || len(r.troubles) > 0 || len(before.runs) > 1
@@ -91,7 +91,7 @@ func (h history) simulatedRuns(site *hosttest.Site, i int) []*simulatedRun {
 }
 
 // playAct plays the runs of an act, and verifies the end of a single run.
-func (a act) playAct(site *hosttest.Site, dramas []*simulatedRun, pasts []*earlierRuns) error {
+func (a act) playAct(site *simulator.Site, dramas []*simulatedRun, pasts []*earlierRuns) error {
 	var wg conc.WaitGroup
 	for i, d := range dramas {
 		wg.Go(func() {
@@ -112,8 +112,8 @@ func (a act) playAct(site *hosttest.Site, dramas []*simulatedRun, pasts []*earli
 
 // finishHistory applies runs without incidents, with the knowledge of all earlier runs, until one
 // ends well. After a refusal or a failure with a known reason, the next run may continue over it.
-func (h history) finishHistory(site *hosttest.Site, pasts []*earlierRuns) (*hosttest.Bastion, error) {
-	var last *hosttest.Bastion
+func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*simulator.Bastion, error) {
+	var last *simulator.Bastion
 	var end engine.RunEnd
 	var over, retries bool
 	knowing := func(r *rollout.Run) {
@@ -123,7 +123,7 @@ func (h history) finishHistory(site *hosttest.Site, pasts []*earlierRuns) (*host
 	}
 	for _, id := range []string{"run-last", "run-last-2", "run-last-3", "run-last-4"} {
 		last = site.Bastion(id)
-		last.Asked = &hosttest.Asked{Over: over}
+		last.Asked = &simulator.Asked{Over: over}
 		end = applyRun(last, runSerially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotageOf(site))
 		switch {
 		case end.Exit == engine.ExitRefused && strings.Contains(end.Reason, "earlier roll-out"):
@@ -149,7 +149,7 @@ func (h history) finishHistory(site *hosttest.Site, pasts []*earlierRuns) (*host
 }
 
 // checkFinished checks that all hosts have their desired state.
-func (h history) checkFinished(site *hosttest.Site, end engine.RunEnd) error {
+func (h history) checkFinished(site *simulator.Site, end engine.RunEnd) error {
 	exit, errs := engine.ExitOK, []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
 		if isReportedDrift(site, h) {
@@ -168,15 +168,15 @@ func (h history) checkFinished(site *hosttest.Site, end engine.RunEnd) error {
 }
 
 // anyRejected reports whether any host was rolled back from its desired OS.
-func anyRejected(site *hosttest.Site) bool {
-	return slices.ContainsFunc(site.Hosts(), func(h *hosttest.Host) bool {
+func anyRejected(site *simulator.Site) bool {
+	return slices.ContainsFunc(site.Hosts(), func(h *simulator.Host) bool {
 		target := targetOf(site, h)
 		return slices.Contains(h.Remembers().Rejected, target) && h.State().Booted != target
 	})
 }
 
 // targetOf returns the desired OS of a host.
-func targetOf(site *hosttest.Site, h *hosttest.Host) string {
+func targetOf(site *simulator.Site, h *simulator.Host) string {
 	host, _ := site.Inventory.Host(h.Name)
 	if pool, _ := site.Inventory.Pool(host.Pool); pool.OS != nil {
 		return pool.OS.Digest()
@@ -186,17 +186,17 @@ func targetOf(site *hosttest.Site, h *hosttest.Host) string {
 
 // isSkewLimited reports whether some hosts do not run their desired OS, and max_skew is the reason for
 // each. One such host is enough if it is held and its cluster is not safe without it.
-func isSkewLimited(site *hosttest.Site, end engine.RunEnd) bool {
-	kept := func(h *hosttest.Host) bool { return site.TooFar(h.Name) }
-	behind := slices.DeleteFunc(site.Hosts(), func(h *hosttest.Host) bool { return h.State().Booted == targetOf(site, h) })
+func isSkewLimited(site *simulator.Site, end engine.RunEnd) bool {
+	kept := func(h *simulator.Host) bool { return site.TooFar(h.Name) }
+	behind := slices.DeleteFunc(site.Hosts(), func(h *simulator.Host) bool { return h.State().Booted == targetOf(site, h) })
 	if strings.HasPrefix(end.Reason, "not safe") {
-		return slices.ContainsFunc(behind, func(h *hosttest.Host) bool { return kept(h) && h.Hold() != nil })
+		return slices.ContainsFunc(behind, func(h *simulator.Host) bool { return kept(h) && h.Hold() != nil })
 	}
-	return len(behind) > 0 && !slices.ContainsFunc(behind, func(h *hosttest.Host) bool { return !kept(h) })
+	return len(behind) > 0 && !slices.ContainsFunc(behind, func(h *simulator.Host) bool { return !kept(h) })
 }
 
 // removeSkewLimits lets versions be as far apart as they like.
-func removeSkewLimits(site *hosttest.Site) {
+func removeSkewLimits(site *simulator.Site) {
 	site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
 	for i := range site.Inventory.Pools {
 		site.Inventory.Pools[i].MaxSkew = nil
@@ -204,7 +204,7 @@ func removeSkewLimits(site *hosttest.Site) {
 }
 
 // checkNamed checks that a plan names every host that does not match, with a reason.
-func checkNamed(site *hosttest.Site, knowing func(*rollout.Run)) error {
+func checkNamed(site *simulator.Site, knowing func(*rollout.Run)) error {
 	r := site.Bastion("run-looks").Run()
 	knowing(r)
 	plan, _, err := r.Plan(context.Background())
@@ -220,7 +220,7 @@ func checkNamed(site *hosttest.Site, knowing func(*rollout.Run)) error {
 	return nil
 }
 
-func (h history) sabotageOf(site *hosttest.Site) func(*rollout.Run) {
+func (h history) sabotageOf(site *simulator.Site) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		if h.sabotage != nil {
 			h.sabotage(site, r)
@@ -229,10 +229,10 @@ func (h history) sabotageOf(site *hosttest.Site) func(*rollout.Run) {
 }
 
 // repairSite repairs all hosts after the incidents.
-func repairSite(site *hosttest.Site) {
+func repairSite(site *simulator.Site) {
 	for _, h := range site.Hosts() {
-		h.Change(func(t *hosttest.Traits) {
-			*t = hosttest.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle}
+		h.Change(func(t *simulator.Traits) {
+			*t = simulator.Traits{Stage: t.Stage, Upload: t.Upload, Shutdown: t.Shutdown, Boot: t.Boot, Settle: t.Settle}
 		})
 		h.Heal()
 		h.PowerOn()
@@ -248,7 +248,7 @@ func repairSite(site *hosttest.Site) {
 }
 
 // isReportedDrift reports whether the host has drift that its pool only reports.
-func isReportedDrift(site *hosttest.Site, h *hosttest.Host) bool {
+func isReportedDrift(site *simulator.Site, h *simulator.Host) bool {
 	host, _ := site.Inventory.Host(h.Name)
 	pool, _ := site.Inventory.Pool(host.Pool)
 	return pool.Drift == engine.ReportDrift && h.State().Drifted
@@ -262,7 +262,7 @@ type earlierRuns struct {
 	complete map[string]string // by pool
 }
 
-func (p *earlierRuns) addRun(b *hosttest.Bastion) {
+func (p *earlierRuns) addRun(b *simulator.Bastion) {
 	p.dead = append(p.dead, b.ID)
 	for host, run := range rebootingHosts(b) {
 		p.awaited[host] = run
@@ -301,8 +301,8 @@ func (p *earlierRuns) configureRun(r *rollout.Run) {
 }
 
 // latencyByHost gives hosts of a batch different latencies, so that their holds and writes have an order.
-func latencyByHost(b *hosttest.Bastion) func(hosttest.Call) time.Duration {
-	return func(c hosttest.Call) time.Duration {
+func latencyByHost(b *simulator.Bastion) func(simulator.Call) time.Duration {
+	return func(c simulator.Call) time.Duration {
 		if c.Verb != "hold" && c.Verb != "quiet" && c.Verb != "stage" {
 			return 0
 		}
@@ -313,7 +313,7 @@ func latencyByHost(b *hosttest.Bastion) func(hosttest.Call) time.Duration {
 }
 
 // siteTranscript returns the events of runs and the operations on hosts, in order.
-func siteTranscript(site *hosttest.Site, runs []*hosttest.Bastion) string {
+func siteTranscript(site *simulator.Site, runs []*simulator.Bastion) string {
 	var lines []string
 	for _, l := range site.Log() {
 		lines = append(lines, l[:21]+"   "+l[21:])

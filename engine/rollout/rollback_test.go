@@ -10,30 +10,30 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // goesBack returns a fleet whose hosts roll back a failed OS.
 func goesBack(members, workers int) engine.Inventory {
-	inv := hosttest.Fleet(members, workers)
+	inv := simulator.Fleet(members, workers)
 	for i := range inv.Pools {
 		inv.Pools[i].OnFailure = engine.RollbackFailed
 	}
 	return inv
 }
 
-func failNewOS(t *hosttest.Traits) { t.Bad = hosttest.V2 }
+func failNewOS(t *simulator.Traits) { t.Bad = simulator.V2 }
 
 // checkRolledBack checks that the host booted the new OS once, and runs the old one since.
-func checkRolledBack(h *hosttest.Host) error {
+func checkRolledBack(h *simulator.Host) error {
 	st, r := h.State(), h.Remembers()
 	switch {
-	case st.Booted != hosttest.V1 || !st.Well || st.Staged != "":
+	case st.Booted != simulator.V1 || !st.Well || st.Staged != "":
 		return fmt.Errorf("%s is not back: %+v", h.Name, st)
-	case !slices.Equal(st.Reboots, []string{hosttest.V2, hosttest.V1}):
+	case !slices.Equal(st.Reboots, []string{simulator.V2, simulator.V1}):
 		return fmt.Errorf("%s was rebooted into %v", h.Name, st.Reboots)
-	case !slices.Equal(r.Rejected, []string{hosttest.V2}):
+	case !slices.Equal(r.Rejected, []string{simulator.V2}):
 		return fmt.Errorf("%s has rejected %v", h.Name, r.Rejected)
 	case !r.Updated.IsZero():
 		return fmt.Errorf("%s counts as updated since %s", h.Name, r.Updated)
@@ -98,7 +98,7 @@ func TestAHostDoesNotGoBackAndForth(t *testing.T) {
 		failOnErrors(t, checkRolledBack(h))
 		end := applyRun(site.Bastion("run-2"), onceMore)
 		failOnErrors(t, checkEnd(end, engine.ExitFailed), checkHeldFor(h, "run-2", "app.service has failed"), checkLaws(site))
-		if got := h.State().Booted; got != hosttest.V2 {
+		if got := h.State().Booted; got != simulator.V2 {
 			t.Errorf("it runs %s", got)
 		}
 	})
@@ -142,14 +142,14 @@ func TestARunThatDiesWhileItRollsBack(t *testing.T) {
 // boot, or is not there any more.
 func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 	cases := map[string]struct {
-		do   func(*hosttest.Site, *hosttest.Host)
+		do   func(*simulator.Site, *simulator.Host)
 		says string
 	}{
-		"refuses to reboot": {func(s *hosttest.Site, h *hosttest.Host) {
-			s.After(5*time.Minute, func() { h.Change(func(t *hosttest.Traits) { t.Stubborn = true }) })
+		"refuses to reboot": {func(s *simulator.Site, h *simulator.Host) {
+			s.After(5*time.Minute, func() { h.Change(func(t *simulator.Traits) { t.Stubborn = true }) })
 		}, "roll back"},
-		"does not come back": {func(s *hosttest.Site, h *hosttest.Host) {
-			s.After(5*time.Minute, func() { h.Change(func(t *hosttest.Traits) { t.NoReturn = true }) })
+		"does not come back": {func(s *simulator.Site, h *simulator.Host) {
+			s.After(5*time.Minute, func() { h.Change(func(t *simulator.Traits) { t.NoReturn = true }) })
 		}, "wait for the previous OS"},
 	}
 	for name, c := range cases {
@@ -182,12 +182,12 @@ func TestAHostThatCannotGoBackStaysHeld(t *testing.T) {
 // TestHostsRememberTheirRollOut checks the note of a host about its roll-out.
 func TestHostsRememberTheirRollOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(3, 1))
+		site := newSite(simulator.Fleet(3, 1))
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkConverged(site))
 		var errs []error
 		for _, h := range site.Hosts() {
 			r := h.Remembers()
-			if r.Rollout == nil || r.Rollout.Run != "run-1" || r.Rollout.Targets["etcd"] != hosttest.V2 || r.Rollout.Targets["worker"] != hosttest.V2 {
+			if r.Rollout == nil || r.Rollout.Run != "run-1" || r.Rollout.Targets["etcd"] != simulator.V2 || r.Rollout.Targets["worker"] != simulator.V2 {
 				errs = append(errs, fmt.Errorf("%s remembers %+v", h.Name, r.Rollout))
 			}
 			if ago := time.Since(r.Updated); ago < 0 || ago > time.Hour || len(r.Rejected) > 0 {
@@ -207,22 +207,22 @@ func TestRollsBack(t *testing.T) {
 		for run := range 2 {
 			end := applyRun(site.Bastion(fmt.Sprint("run-", run)))
 			failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0"), checkLaws(site), checkFree(site.Host("worker-0")), checkUntouched(site.Host("worker-1")))
-			if st := site.Host("worker-0").State(); st.Booted != hosttest.V1 || !st.Well || len(st.Reboots) != 2 {
+			if st := site.Host("worker-0").State(); st.Booted != simulator.V1 || !st.Well || len(st.Reboots) != 2 {
 				t.Errorf("after run %d: %+v", run, st)
 			}
 		}
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), onceMore), engine.ExitFailed, "worker-0"), checkLaws(site), checkHeldFor(site.Host("worker-0"), "run-3"))
-		if st := site.Host("worker-0").State(); st.Booted != hosttest.V2 || len(st.Reboots) != 3 {
+		if st := site.Host("worker-0").State(); st.Booted != simulator.V2 || len(st.Reboots) != 3 {
 			t.Errorf("it was tried again, and rolled back again: %+v", st)
 		}
 	})
 }
 
 // checkAccepted checks that the host runs the new OS, is not held, and does not reject that OS.
-func checkAccepted(h *hosttest.Host) error {
+func checkAccepted(h *simulator.Host) error {
 	st, r := h.State(), h.Remembers()
 	switch {
-	case st.Booted != hosttest.V2 || !st.Well:
+	case st.Booted != simulator.V2 || !st.Well:
 		return fmt.Errorf("%s is not updated: %+v", h.Name, st)
 	case len(r.Rejected) > 0:
 		return fmt.Errorf("%s runs %s, and has rejected %v", h.Name, st.Booted, r.Rejected)
@@ -237,8 +237,8 @@ func TestAGateRollsBack(t *testing.T) {
 		inv.Pools[1].Gates = []engine.Gate{{Name: "well", Command: "well", When: []engine.GateWhen{engine.AfterHost}}}
 		site := newSite(inv)
 		b := site.Bastion("run-1")
-		b.Command = func(c hosttest.Command) *rollout.Reply {
-			if c.Text == "well" && site.Host("worker-0").State().Booted == hosttest.V2 {
+		b.Command = func(c simulator.Command) *rollout.Reply {
+			if c.Text == "well" && site.Host("worker-0").State().Booted == simulator.V2 {
 				return &rollout.Reply{Code: 1}
 			}
 			return nil
@@ -250,37 +250,37 @@ func TestAGateRollsBack(t *testing.T) {
 // TestAWellHostIsNotRolledBack checks that a failure on a host that is healthy with the new OS does
 // not reject that OS: the host stays held, with the new one.
 func TestAWellHostIsNotRolledBack(t *testing.T) {
-	for name, breaks := range map[string]func(*hosttest.Bastion){
-		"undrain": func(b *hosttest.Bastion) { b.Command = failCommand("undrain", "worker-0") },
-		"release": func(b *hosttest.Bastion) {
+	for name, breaks := range map[string]func(*simulator.Bastion){
+		"undrain": func(b *simulator.Bastion) { b.Command = failCommand("undrain", "worker-0") },
+		"release": func(b *simulator.Bastion) {
 			tries := 0
-			b.Fault = func(c hosttest.Call) hosttest.Fault {
+			b.Fault = func(c simulator.Call) simulator.Fault {
 				if c.Verb == "release" {
 					if tries++; tries <= 2 { // it is tried once more
-						return hosttest.Fails
+						return simulator.Fails
 					}
 				}
 				return 0
 			}
 		},
-		"record": func(b *hosttest.Bastion) {
-			b.Fault = func(c hosttest.Call) hosttest.Fault {
+		"record": func(b *simulator.Bastion) {
+			b.Fault = func(c simulator.Call) simulator.Fault {
 				if c.Verb == "record" {
-					return hosttest.Fails
+					return simulator.Fails
 				}
 				return 0
 			}
 		},
-		"does not answer": func(b *hosttest.Bastion) {
+		"does not answer": func(b *simulator.Bastion) {
 			lost := false
 			b.Watch = func(e engine.Event) {
 				if e.Type != engine.StepProgress {
 					lost = e.Step == "wait for units" && e.Type == engine.StepStarted
 				}
 			}
-			b.Fault = func(c hosttest.Call) hosttest.Fault {
+			b.Fault = func(c simulator.Call) simulator.Fault {
 				if lost && c.Host == "worker-0" {
-					return hosttest.Fails
+					return simulator.Fails
 				}
 				return 0
 			}
@@ -295,7 +295,7 @@ func TestAWellHostIsNotRolledBack(t *testing.T) {
 				breaks(b)
 				end := applyRun(b)
 				failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0"), checkLaws(site))
-				if st := h.State(); st.Booted != hosttest.V2 || len(st.Reboots) != 1 || len(h.Remembers().Rejected) > 0 || h.Hold() == nil {
+				if st := h.State(); st.Booted != simulator.V2 || len(st.Reboots) != 1 || len(h.Remembers().Rejected) > 0 || h.Hold() == nil {
 					t.Errorf("it is %+v, has rejected %v, and its hold is %v\n%s", st, h.Remembers().Rejected, h.Hold(), runTranscript(b))
 				}
 			})
@@ -306,7 +306,7 @@ func TestAWellHostIsNotRolledBack(t *testing.T) {
 func onceMore(r *rollout.Run) { r.RetryRejected = true }
 
 // newRejectingSite returns a site with a host that rejects the new OS.
-func newRejectingSite() (*hosttest.Site, *hosttest.Host) {
+func newRejectingSite() (*simulator.Site, *simulator.Host) {
 	site := newSite(goesBack(0, 1))
 	h := site.Host("worker-0")
 	h.Change(failNewOS)
@@ -314,7 +314,7 @@ func newRejectingSite() (*hosttest.Site, *hosttest.Host) {
 	return site, h
 }
 
-func repairNewOS(t *hosttest.Traits) { t.Bad = "" }
+func repairNewOS(t *simulator.Traits) { t.Bad = "" }
 
 // An OS that is tried once more and goes well has not failed on the host any
 // more: should it be given it anew some day, nobody has to ask for that, and it
@@ -324,7 +324,7 @@ func TestAnOSThatGoesWellIsNotRejectedAnyMore(t *testing.T) {
 		site, h := newRejectingSite()
 		failOnErrors(t, checkRolledBack(h))
 		other := "an OS that others have left"
-		h.Remember(hosttest.Remembered{Rejected: []string{other, hosttest.V2}})
+		h.Remember(simulator.Remembered{Rejected: []string{other, simulator.V2}})
 		h.Change(repairNewOS)
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), onceMore), engine.ExitOK), checkLaws(site))
 		if got := h.Remembers().Rejected; !slices.Equal(got, []string{other}) {
@@ -340,7 +340,7 @@ func TestAnOSThatWasRepairedIsNotRejectedAnyMore(t *testing.T) {
 		site, h := newRejectingSite()
 		applyRun(site.Bastion("run-2"), onceMore)
 		failOnErrors(t, checkHeldFor(h, "run-2", "app.service has failed"))
-		if got := h.Remembers().Rejected; !slices.Equal(got, []string{hosttest.V2}) {
+		if got := h.Remembers().Rejected; !slices.Equal(got, []string{simulator.V2}) {
 			t.Errorf("it failed again, and has rejected %v", got)
 		}
 		boots := h.State().Boots

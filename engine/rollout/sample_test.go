@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // sampleEvents returns the samples of a run that were not part of a quorum check.
-func sampleEvents(b *hosttest.Bastion) (all []engine.Event) {
+func sampleEvents(b *simulator.Bastion) (all []engine.Event) {
 	for _, e := range b.Events() {
 		if e.Type == engine.EtcdSampled && (e.Time.Nanosecond() != 0 || len(e.Etcd.Problems) > 0) {
 			all = append(all, e)
@@ -28,7 +28,7 @@ func sampleEvents(b *hosttest.Bastion) (all []engine.Event) {
 // that a member is away at a time.
 func TestSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(3, 1))
+		site := newSite(simulator.Fleet(3, 1))
 		b := site.Bastion("run-1")
 		failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK))
 		all := sampleEvents(b)
@@ -54,17 +54,17 @@ func TestSamples(t *testing.T) {
 
 // TestSampleFails: that there is no sample is said, and stops nothing.
 func TestSampleFails(t *testing.T) {
-	for name, breaks := range map[string]func(*hosttest.Bastion){
-		"connection lost": func(b *hosttest.Bastion) {
-			b.Fault = func(c hosttest.Call) hosttest.Fault {
+	for name, breaks := range map[string]func(*simulator.Bastion){
+		"connection lost": func(b *simulator.Bastion) {
+			b.Fault = func(c simulator.Call) simulator.Fault {
 				if c.Verb == "sample" {
-					return hosttest.LostThere
+					return simulator.LostThere
 				}
-				return hosttest.NoFault
+				return simulator.NoFault
 			}
 		},
-		"no sample within 30s": func(b *hosttest.Bastion) {
-			b.Latency = func(c hosttest.Call) time.Duration {
+		"no sample within 30s": func(b *simulator.Bastion) {
+			b.Latency = func(c simulator.Call) time.Duration {
 				if c.Verb == "sample" {
 					return time.Hour
 				}
@@ -74,7 +74,7 @@ func TestSampleFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := newSite(hosttest.Fleet(3, 0))
+				site := newSite(simulator.Fleet(3, 0))
 				b := site.Bastion("run-1")
 				breaks(b)
 				failOnErrors(t, checkEnd(applyRun(b, runSerially), engine.ExitOK), checkConverged(site))
@@ -109,7 +109,7 @@ func (c slowClusters) Sample(ctx context.Context, _ string) engine.Sample {
 // TestSampleAwaited: no sample is under way when a run has ended.
 func TestSampleAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(3, 0))
+		site := newSite(simulator.Fleet(3, 0))
 		var under atomic.Int32
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1"), func(r *rollout.Run) { r.Clusters = slowClusters{r.Clusters, &under} }), engine.ExitOK))
 		if n := under.Load(); n != 0 {

@@ -8,18 +8,18 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/longtest"
+	"holdfast/engine/simulator"
 )
 
 // thousandHosts returns the largest site that must be fast.
-func thousandHosts() engine.Inventory { return hosttest.Large(1000, 20, 30) }
+func thousandHosts() engine.Inventory { return simulator.Large(1000, 20, 30) }
 
 // TestManyHosts updates a large site, and runs again. BenchmarkThousandHosts
 // tells the cost for 1,000 hosts.
 func TestManyHosts(t *testing.T) {
 	t.Parallel()
-	inv := hosttest.Large(longtest.Pick(250, 1000), 20, 30)
+	inv := simulator.Large(longtest.Pick(250, 1000), 20, 30)
 	synctest.Test(t, func(t *testing.T) { failOnErrors(t, updateTwice(newSite(inv))) })
 }
 
@@ -39,7 +39,7 @@ func (m counted) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error)
 func TestHostsAreComparedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		inv := hosttest.Large(20, 2, 3)
+		inv := simulator.Large(20, 2, 3)
 		run, compared := newSite(inv).Bastion("run-0").Run(), 0
 		run.Modules[0] = counted{run.Modules[0], &compared}
 		plan, _, err := run.Plan(t.Context())
@@ -49,7 +49,7 @@ func TestHostsAreComparedOnce(t *testing.T) {
 	})
 }
 
-func updateTwice(site *hosttest.Site) error {
+func updateTwice(site *simulator.Site) error {
 	errs := []error{checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkConverged(site)}
 	before := len(site.Log())
 	errs = append(errs, checkEnd(applyRun(site.Bastion("run-2")), engine.ExitOK))

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // The power goes at every point of the scripts that write a setting and make it
@@ -28,13 +28,13 @@ func TestPowerCutInScript(t *testing.T) {
 }
 
 func powerCutInScript(t *testing.T, word, point string, os bool) {
-	inv := hosttest.Fleet(3, 1)
+	inv := simulator.Fleet(3, 1)
 	if !os {
 		inv = noOS(inv)
 	}
 	site := wantingOf(inv, word)
 	for _, name := range []string{"etcd-1", "worker-0"} {
-		site.Host(name).Change(func(t *hosttest.Traits) { t.CutsPower = point })
+		site.Host(name).Change(func(t *simulator.Traits) { t.CutsPower = point })
 	}
 	past := &earlierRuns{awaited: map[string]string{}}
 	for n := range 3 {
@@ -66,7 +66,7 @@ func TestKilledBeforeRecord(t *testing.T) {
 				site := siteWanting(0, 1, word)
 				h, b := site.Host("worker-0"), site.Bastion("run-1")
 				if word == "none-2" { // killed with the power of the host gone
-					h.Change(func(t *hosttest.Traits) { t.CutsPower = "written" })
+					h.Change(func(t *simulator.Traits) { t.CutsPower = "written" })
 				}
 				b.Watch = func(e engine.Event) {
 					if e.Type == engine.StepStarted && e.Step == begins {
@@ -89,20 +89,20 @@ func TestKilledBeforeRecord(t *testing.T) {
 // reports it.
 func TestEditedMeanwhile(t *testing.T) {
 	for _, word := range []string{"reload-2", "reboot-2"} {
-		for when, edit := range map[string]func(*hosttest.Site, *rollout.Run, *hosttest.Bastion){
-			"while asked": func(s *hosttest.Site, r *rollout.Run, _ *hosttest.Bastion) {
+		for when, edit := range map[string]func(*simulator.Site, *rollout.Run, *simulator.Bastion){
+			"while asked": func(s *simulator.Site, r *rollout.Run, _ *simulator.Bastion) {
 				r.Approve = func(context.Context, engine.Plan) error {
 					time.Sleep(time.Minute)
 					s.Host("worker-0").Edit("mine")
 					return nil
 				}
 			},
-			"right before": func(s *hosttest.Site, _ *rollout.Run, b *hosttest.Bastion) {
-				b.Fault = func(c hosttest.Call) hosttest.Fault {
+			"right before": func(s *simulator.Site, _ *rollout.Run, b *simulator.Bastion) {
+				b.Fault = func(c simulator.Call) simulator.Fault {
 					if c.Host == "worker-0" && (c.Verb == "write" || c.Verb == "quiet") {
 						s.Host("worker-0").Edit("mine")
 					}
-					return hosttest.NoFault
+					return simulator.NoFault
 				}
 			},
 		} {

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
+	"holdfast/engine/simulator"
 )
 
 // TestWriteRefused lets a host refuse a write. The host is unchanged and not held; a drained host
 // stays held, as after every failure.
 func TestWriteRefused(t *testing.T) {
-	full := func(t *hosttest.Traits) { t.DiskFull = true }
+	full := func(t *simulator.Traits) { t.DiskFull = true }
 	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": checkFree, "drain-reload-2": allOf(checkDrained, isHeldBy("run-1", "no space left"))} {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -24,7 +24,7 @@ func TestWriteRefused(t *testing.T) {
 				if st := h.State(); st.Disk != "none-1" || st.Record != "none-1" {
 					t.Errorf("%+v", st)
 				}
-				h.Change(func(t *hosttest.Traits) { t.DiskFull = false })
+				h.Change(func(t *simulator.Traits) { t.DiskFull = false })
 				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkSettings(site, 0))
 			})
 		})
@@ -37,7 +37,7 @@ func TestQuietForks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := siteWanting(0, 100, "reload-2")
 		b := site.Bastion("run-1")
-		b.Latency = func(hosttest.Call) time.Duration { return time.Second }
+		b.Latency = func(simulator.Call) time.Duration { return time.Second }
 		most, now := 0, 0
 		b.Watch = func(e engine.Event) {
 			switch e.Type {
@@ -60,7 +60,7 @@ func TestActionHangs(t *testing.T) {
 	for _, word := range []string{"reload-2", "drain-restart-2"} {
 		synctest.Test(t, func(t *testing.T) {
 			site := siteWanting(0, 2, word)
-			changeAll(site, func(t *hosttest.Traits) { t.ActHangs = true })
+			changeAll(site, func(t *simulator.Traits) { t.ActHangs = true })
 			b := site.Bastion("run-1")
 			failOnErrors(t, checkEnd(applyRun(b), engine.ExitOK), checkSettings(site, 1))
 			for _, e := range b.Events() {
@@ -77,7 +77,7 @@ func TestActionHangs(t *testing.T) {
 func TestQuorumGoneDuringDrain(t *testing.T) {
 	for _, word := range []string{"drain-restart-2", "drain-reload-2", "reboot-2"} {
 		synctest.Test(t, func(t *testing.T) {
-			inv := noOS(hosttest.Fleet(3, 1))
+			inv := noOS(simulator.Fleet(3, 1))
 			inv.Pools[0].Drain = inv.Pools[1].Drain
 			s := failureWorld{Site: wantingOf(inv, word)}
 			s.run = s.Bastion("run-1")

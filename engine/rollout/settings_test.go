@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/planner"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // siteWanting returns a site without an OS. Its hosts have the setting "none-1" and should get that
 // word.
-func siteWanting(members, workers int, word string) *hosttest.Site {
-	return wantingOf(noOS(hosttest.Fleet(members, workers)), word)
+func siteWanting(members, workers int, word string) *simulator.Site {
+	return wantingOf(noOS(simulator.Fleet(members, workers)), word)
 }
 
-func wantingOf(inv engine.Inventory, word string) *hosttest.Site {
+func wantingOf(inv engine.Inventory, word string) *simulator.Site {
 	site := newSite(inv)
 	for _, h := range site.Hosts() {
 		h.Set("none-1")
@@ -31,16 +31,16 @@ func wantingOf(inv engine.Inventory, word string) *hosttest.Site {
 }
 
 // changeAll changes the traits of all hosts.
-func changeAll(site *hosttest.Site, f func(*hosttest.Traits)) {
+func changeAll(site *simulator.Site, f func(*simulator.Traits)) {
 	for _, h := range site.Hosts() {
 		h.Change(f)
 	}
 }
 
-func actFails(t *hosttest.Traits) { t.ActFails = true }
+func actFails(t *simulator.Traits) { t.ActFails = true }
 
 // checkSettings checks that every host has its setting after that many reboots.
-func checkSettings(site *hosttest.Site, reboots int) error {
+func checkSettings(site *simulator.Site, reboots int) error {
 	errs := []error{checkLaws(site)}
 	for _, h := range site.Hosts() {
 		if n := len(h.State().Reboots); n != reboots {
@@ -55,7 +55,7 @@ func checkSettings(site *hosttest.Site, reboots int) error {
 // and hosts of all zones alike, with three calls for each host.
 func TestQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inv := noOS(hosttest.Fleet(3, 50))
+		inv := noOS(simulator.Fleet(3, 50))
 		for i := range inv.Hosts {
 			inv.Hosts[i].Zone = string(rune('a' + i%3))
 		}
@@ -91,7 +91,7 @@ func TestFallback(t *testing.T) {
 	for _, word := range []string{"reload-2", "restart-2", "drain-reload-2"} {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				inv := noOS(hosttest.Fleet(3, 10))
+				inv := noOS(simulator.Fleet(3, 10))
 				inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2}
 				site := wantingOf(inv, word)
 				changeAll(site, actFails)
@@ -136,11 +136,11 @@ func TestFallbackForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for word, demand := range map[string]hostCheck{"reload-2": checkFree, "restart-2": isHeldBy("run-1", "exit status 1")} {
 			site := siteWanting(0, 2, word)
-			site.Host("worker-0").Change(func(t *hosttest.Traits) { t.ActFails, t.Forgets = true, true })
+			site.Host("worker-0").Change(func(t *simulator.Traits) { t.ActFails, t.Forgets = true, true })
 			b := site.Bastion("run-1")
 			end := applyRun(b)
 			failOnErrors(t, checkEnd(end, engine.ExitFailed, "worker-0: "), checkLaws(site), demand(site.Host("worker-0")))
-			changeAll(site, func(t *hosttest.Traits) { t.ActFails, t.Forgets = false, false })
+			changeAll(site, func(t *simulator.Traits) { t.ActFails, t.Forgets = false, false })
 			failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitOK), checkSettings(site, 0))
 		}
 	})
@@ -152,7 +152,7 @@ func TestFallbackWatchesUnits(t *testing.T) {
 	for _, word := range []string{"reload-2", "drain-restart-2"} {
 		synctest.Test(t, func(t *testing.T) {
 			site := siteWanting(0, 3, word)
-			changeAll(site, func(t *hosttest.Traits) { t.ActFails, t.AppDies = true, true })
+			changeAll(site, func(t *simulator.Traits) { t.ActFails, t.AppDies = true, true })
 			b := site.Bastion("run-1")
 			failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "wait for units", "app.service has failed"), checkLaws(site))
 			for _, h := range site.Hosts()[1:] {
@@ -170,7 +170,7 @@ func TestStopOnError(t *testing.T) {
 	for word, demand := range map[string]hostCheck{"reload-2": checkFree, "drain-reload-2": allOf(checkDrained, isHeldBy("run-1", "exit status 1")), "restart-2": isHeldBy("run-1", "exit status 1")} {
 		t.Run(word, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				inv := noOS(hosttest.Fleet(0, 2))
+				inv := noOS(simulator.Fleet(0, 2))
 				inv.Pools[1].OnActionFailure = engine.StopOnFailure
 				site := wantingOf(inv, word)
 				site.Host("worker-0").Change(actFails)
@@ -181,7 +181,7 @@ func TestStopOnError(t *testing.T) {
 					t.Errorf("%+v", end)
 				}
 				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2"), successorOf(b)), engine.ExitFailed), checkLaws(site))
-				site.Host("worker-0").Change(func(t *hosttest.Traits) { t.ActFails = false })
+				site.Host("worker-0").Change(func(t *simulator.Traits) { t.ActFails = false })
 				failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), func(r *rollout.Run) { r.Dead = []string{"run-1", "run-2"} }), engine.ExitOK), checkSettings(site, 0))
 			})
 		})
@@ -193,7 +193,7 @@ func TestStopOnError(t *testing.T) {
 func TestDrift(t *testing.T) {
 	for _, word := range []string{"reload-2", "drain-restart-2", "reboot-2"} {
 		synctest.Test(t, func(t *testing.T) {
-			inv := noOS(hosttest.Fleet(0, 2))
+			inv := noOS(simulator.Fleet(0, 2))
 			inv.Pools[0].Drift, inv.Pools[1].Drift = engine.RepairDrift, engine.RepairDrift
 			inv.Hosts[1].Pool = inv.Pools[0].Name
 			inv.Pools[1].Drift = engine.ReportDrift
@@ -217,7 +217,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-func statusOf(t *testing.T, site *hosttest.Site) map[string]engine.HostState {
+func statusOf(t *testing.T, site *simulator.Site) map[string]engine.HostState {
 	t.Helper()
 	b := site.Bastion("run-status")
 	states := map[string]engine.HostState{}
@@ -235,7 +235,7 @@ func statusOf(t *testing.T, site *hosttest.Site) map[string]engine.HostState {
 }
 
 // planOf returns the plan of a run with that ID.
-func planOf(t *testing.T, site *hosttest.Site, run string, change ...func(*rollout.Run)) engine.Plan {
+func planOf(t *testing.T, site *simulator.Site, run string, change ...func(*rollout.Run)) engine.Plan {
 	t.Helper()
 	b := site.Bastion(run)
 	r := b.Run()

@@ -7,13 +7,13 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // tampered is the module of settings with a defect.
 type tampered struct {
-	hosttest.Settings
+	simulator.Settings
 	facts   func(*engine.Facts)
 	actions []engine.Action
 	target  func(*engine.Target)
@@ -49,7 +49,7 @@ func (m tampered) Steps(t engine.Target, changes []engine.Change) engine.Steps {
 	return s
 }
 
-func (m tampered) installInto(r *rollout.Run) { r.Modules = []engine.Module{hosttest.Module{}, m} }
+func (m tampered) installInto(r *rollout.Run) { r.Modules = []engine.Module{simulator.Module{}, m} }
 
 // TestSettingLawsBite makes a run break each law about settings.
 func TestSettingLawsBite(t *testing.T) {
@@ -57,40 +57,40 @@ func TestSettingLawsBite(t *testing.T) {
 	restart := []engine.Action{{Type: engine.RestartUnit, Unit: "app.service"}}
 	for name, c := range map[string]struct {
 		word     string
-		sabotage func(*hosttest.Site, *rollout.Run)
+		sabotage func(*simulator.Site, *rollout.Run)
 		broken   string
 	}{
-		"no hold": {"reboot-2", func(_ *hosttest.Site, r *rollout.Run) {
+		"no hold": {"reboot-2", func(_ *simulator.Site, r *rollout.Run) {
 			tampered{actions: noAction}.installInto(r)
 		}, "worker-0 gets reboot-2 without a hold"},
-		"no drain": {"drain-restart-2", func(_ *hosttest.Site, r *rollout.Run) {
+		"no drain": {"drain-restart-2", func(_ *simulator.Site, r *rollout.Run) {
 			tampered{actions: restart}.installInto(r)
 		}, "worker-0 gets drain-restart-2 and is not drained"},
-		"untrue record": {"restart-2", func(_ *hosttest.Site, r *rollout.Run) {
+		"untrue record": {"restart-2", func(_ *simulator.Site, r *rollout.Run) {
 			tampered{steps: func(s *engine.Steps) { s.Act = nil }}.installInto(r)
 		}, "worker-0 has none-1 in effect, and gets restart-2 on record"},
-		"journal": {"reload-2", func(_ *hosttest.Site, r *rollout.Run) {
+		"journal": {"reload-2", func(_ *simulator.Site, r *rollout.Run) {
 			r.Sink = lateSink{r.Sink}
 		}, "write of worker-0 is not in the journal"},
-		"reported drift": {"reload-2", func(s *hosttest.Site, r *rollout.Run) {
+		"reported drift": {"reload-2", func(s *simulator.Site, r *rollout.Run) {
 			s.Host("worker-0").Set("reload-2")
 			s.Host("worker-0").Edit("mine")
 			d := r.Desired["worker-0"]
 			d.ReportDrift = false
 			r.Desired["worker-0"] = d
 		}, "drift is only to be reported"},
-		"somebody else's": {"reload-2", func(s *hosttest.Site, r *rollout.Run) {
+		"somebody else's": {"reload-2", func(s *simulator.Site, r *rollout.Run) {
 			tampered{target: func(t *engine.Target) { t.Run = "run-9" }}.installInto(r)
 			r.Approve = func(context.Context, engine.Plan) error {
 				s.Host("worker-0").SetHold(byBob())
 				return nil
 			}
 		}, "worker-0 is changed while somebody else holds it"},
-		"another hold": {"restart-2", func(s *hosttest.Site, r *rollout.Run) {
+		"another hold": {"restart-2", func(s *simulator.Site, r *rollout.Run) {
 			tampered{target: func(t *engine.Target) { t.Run = "run-9" }}.installInto(r)
 			r.Hosts = swappingHosts{r.Hosts, s.Host("worker-0")}
 		}, "worker-0 is changed without a hold of that run"},
-		"second fallback": {"reload-2", func(s *hosttest.Site, r *rollout.Run) {
+		"second fallback": {"reload-2", func(s *simulator.Site, r *rollout.Run) {
 			s.Host("worker-0").Change(actFails)
 			m := tampered{
 				facts: func(f *engine.Facts) {
@@ -110,7 +110,7 @@ func TestSettingLawsBite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				inv := noOS(hosttest.Fleet(0, 1))
+				inv := noOS(simulator.Fleet(0, 1))
 				if name == "reported drift" {
 					inv.Pools[1].Drift = engine.ReportDrift
 				}
@@ -130,7 +130,7 @@ func TestSettingLawsBite(t *testing.T) {
 // swappingHosts get another hold before each write.
 type swappingHosts struct {
 	rollout.Hosts
-	host *hosttest.Host
+	host *simulator.Host
 }
 
 func (h swappingHosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
@@ -140,11 +140,11 @@ func (h swappingHosts) Connect(ctx context.Context, host engine.Host) (rollout.C
 
 type swappingConn struct {
 	rollout.Conn
-	host *hosttest.Host
+	host *simulator.Host
 }
 
 func (c swappingConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if strings.HasPrefix(s.Text, "hosttest write") {
+	if strings.HasPrefix(s.Text, "simulator write") {
 		c.host.SetHold(byBob())
 	}
 	return c.Conn.Run(ctx, s)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // pollInterval is the time between two probes while a run waits.
@@ -19,16 +19,16 @@ const pollInterval = 15 * time.Second
 
 // simulatedRun is one run with its incidents.
 type simulatedRun struct {
-	site     *hosttest.Site
-	run      *hosttest.Bastion
+	site     *simulator.Site
+	run      *simulator.Bastion
 	troubles []incident
-	before   map[string]hosttest.State
+	before   map[string]simulator.State
 
 	best     bool // effort
 	reboots  int  // of each host, at most
-	asked    hosttest.Asked
+	asked    simulator.Asked
 	excused  bool // something has gone wrong, or two run at once
-	sabotage func(*hosttest.Site, *rollout.Run)
+	sabotage func(*simulator.Site, *rollout.Run)
 
 	killed, stopped, atOnce, unjournaled bool
 	shut                                 time.Time // until when gates are
@@ -43,8 +43,8 @@ type simulatedRun struct {
 	calls  map[string]int
 }
 
-func newSimulatedRun(site *hosttest.Site, id string, troubles []incident) *simulatedRun {
-	d := &simulatedRun{site: site, run: site.Bastion(id), troubles: troubles, before: map[string]hosttest.State{}, events: map[string]int{}, calls: map[string]int{}}
+func newSimulatedRun(site *simulator.Site, id string, troubles []incident) *simulatedRun {
+	d := &simulatedRun{site: site, run: site.Bastion(id), troubles: troubles, before: map[string]simulator.State{}, events: map[string]int{}, calls: map[string]int{}}
 	for _, h := range site.Hosts() {
 		d.before[h.Name] = h.State()
 	}
@@ -68,7 +68,7 @@ func (d *simulatedRun) applyRun(p *earlierRuns) {
 	d.asked.Retry = r.Retry
 	r.OverIncomplete = d.asked.Over
 	for _, play := range d.asked.Plays {
-		r.Plays = append(r.Plays, hosttest.NewPlay(play))
+		r.Plays = append(r.Plays, simulator.NewPlay(play))
 	}
 	d.run.Asked = &d.asked
 	d.reboots = max(1, len(r.Plays))
@@ -138,25 +138,25 @@ func (d *simulatedRun) recordFired(t incident) {
 	d.fired = append(d.fired, t)
 }
 
-func (d *simulatedRun) faultOf(c hosttest.Call) hosttest.Fault {
+func (d *simulatedRun) faultOf(c simulator.Call) simulator.Fault {
 	if c.Verb == "sample" {
-		return hosttest.NoFault
+		return simulator.NoFault
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls[c.Host]++
 	for _, t := range d.troubles {
-		if f := callFaults()[t.kind]; t.on == c.Host && t.at == d.calls[c.Host] && f != hosttest.NoFault {
+		if f := callFaults()[t.kind]; t.on == c.Host && t.at == d.calls[c.Host] && f != simulator.NoFault {
 			d.fired = append(d.fired, t)
 			d.killed = d.killed || strings.HasPrefix(t.kind, "killed")
 			return f
 		}
 	}
-	return hosttest.NoFault
+	return simulator.NoFault
 }
 
 // answerGate answers gates.
-func (d *simulatedRun) answerGate(c hosttest.Command) *rollout.Reply {
+func (d *simulatedRun) answerGate(c simulator.Command) *rollout.Reply {
 	if c.Text == "ready" && time.Now().Before(d.shut) {
 		return &rollout.Reply{Code: 1, Stderr: "not ready\n"}
 	}
@@ -202,7 +202,7 @@ func (d *simulatedRun) verifyExit() error {
 	case engine.ExitStopped:
 		fits = d.stopped
 	case engine.ExitFailed:
-		fits = d.excused || slices.ContainsFunc(d.site.Hosts(), func(h *hosttest.Host) bool { return d.site.TooFar(h.Name) })
+		fits = d.excused || slices.ContainsFunc(d.site.Hosts(), func(h *simulator.Host) bool { return d.site.TooFar(h.Name) })
 	default:
 		fits = false
 	}
@@ -216,7 +216,7 @@ func (d *simulatedRun) wasEdited(host string) bool {
 	return slices.ContainsFunc(d.fired, func(t incident) bool { return t.kind == "edit" && t.host == host })
 }
 
-func (d *simulatedRun) isHolder(h *hosttest.Host) bool {
+func (d *simulatedRun) isHolder(h *simulator.Host) bool {
 	hold := h.Hold()
 	return hold != nil && hold.Run == d.run.ID
 }
@@ -246,7 +246,7 @@ func (d *simulatedRun) accountsOfHosts() map[string]hostAccount {
 	return all
 }
 
-func (d *simulatedRun) verifyHost(h *hosttest.Host, said hostAccount) error {
+func (d *simulatedRun) verifyHost(h *simulator.Host, said hostAccount) error {
 	st, hold := h.State(), h.Hold()
 	ours := d.isHolder(h)
 	was := d.before[h.Name]
@@ -275,7 +275,7 @@ func (d *simulatedRun) verifyHost(h *hosttest.Host, said hostAccount) error {
 }
 
 // verifyFailed compares the report about a failed host with the host.
-func (d *simulatedRun) verifyFailed(h *hosttest.Host, e engine.Event) error {
+func (d *simulatedRun) verifyFailed(h *simulator.Host, e engine.Event) error {
 	hold := h.Hold()
 	fits := true
 	switch {

@@ -8,13 +8,13 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // hideFromRun makes a run read another inventory than there is.
-func hideFromRun(pool func(*engine.Pool), host func(*engine.Host)) func(*hosttest.Site, *rollout.Run) {
-	return func(_ *hosttest.Site, r *rollout.Run) {
+func hideFromRun(pool func(*engine.Pool), host func(*engine.Host)) func(*simulator.Site, *rollout.Run) {
+	return func(_ *simulator.Site, r *rollout.Run) {
 		r.Inventory.Pools, r.Inventory.Hosts = slices.Clone(r.Inventory.Pools), slices.Clone(r.Inventory.Hosts)
 		for i := range r.Inventory.Pools {
 			if pool != nil {
@@ -94,8 +94,8 @@ func (s lossySink) Emit(e engine.Event) error {
 }
 
 // blindPlays makes a run read another playbook than there is.
-func blindPlays(play func(*rollout.Play)) func(*hosttest.Site, *rollout.Run) {
-	return func(_ *hosttest.Site, r *rollout.Run) {
+func blindPlays(play func(*rollout.Play)) func(*simulator.Site, *rollout.Run) {
+	return func(_ *simulator.Site, r *rollout.Run) {
 		r.Plays = slices.Clone(r.Plays)
 		for i := range r.Plays {
 			play(&r.Plays[i])
@@ -108,12 +108,12 @@ func blindPlays(play func(*rollout.Play)) func(*hosttest.Site, *rollout.Run) {
 func TestSimulatorBites(t *testing.T) {
 	any100 := engine.CountOrPercent{Percent: 100, Set: true}
 	for name, c := range map[string]struct {
-		sabotage func(*hosttest.Site, *rollout.Run)
+		sabotage func(*simulator.Site, *rollout.Run)
 		broken   string
 		first    uint64 // seed that is tried first: the first that tells, when this was written
 	}{
 		"budget": {hideFromRun(func(p *engine.Pool) { p.MaxUnavailable = any100 }, nil), "its budget is", 1},
-		"budget of the site": {func(_ *hosttest.Site, r *rollout.Run) {
+		"budget of the site": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.MaxUnavailable = engine.CountOrPercent{}
 		}, "the site loses", 1},
 		"zones":          {hideFromRun(nil, func(h *engine.Host) { h.Zone = "" }), "joins a batch", 33},
@@ -129,28 +129,28 @@ func TestSimulatorBites(t *testing.T) {
 		"paused pools":   {hideFromRun(func(p *engine.Pool) { p.Paused = false }, nil), "is paused, and is touched", 1},
 		"paused hosts":   {hideFromRun(nil, func(h *engine.Host) { h.Paused = false }), "is paused, and is touched", 1},
 		"failure budget": {hideFromRun(func(p *engine.Pool) { p.FailureBudget = any100 }, nil), "have failed, of which", 1},
-		"clusters": {func(_ *hosttest.Site, r *rollout.Run) {
+		"clusters": {func(_ *simulator.Site, r *rollout.Run) {
 			r.Inventory.Clusters = nil
 			r.Clusters = blindClusters{r.Clusters}
 			hideFromRun(nil, func(h *engine.Host) { h.Cluster = "" })(nil, r)
 		}, "of cluster", 1},
-		"quorum":  {func(_ *hosttest.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy", 95},
-		"leader":  {func(_ *hosttest.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads", 1},
-		"hold":    {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = deafHosts{r.Hosts, r.ID} }, "without a hold", 1},
-		"release": {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hastyHosts{r.Hosts, r.ID} }, "is released while it goes down", 1},
-		"journal": {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal", 1},
-		"plan":    {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so", 1},
+		"quorum":  {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = blindClusters{r.Clusters} }, "is not healthy", 95},
+		"leader":  {func(_ *simulator.Site, r *rollout.Run) { r.Clusters = stuckClusters{r.Clusters} }, "goes down while it leads", 1},
+		"hold":    {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = deafHosts{r.Hosts, r.ID} }, "without a hold", 1},
+		"release": {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hastyHosts{r.Hosts, r.ID} }, "is released while it goes down", 1},
+		"journal": {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lateSink{r.Sink} }, "is not in the journal", 1},
+		"plan":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = muteSink{r.Sink} }, "the plan does not say so", 1},
 
-		"hold in a write":   {func(_ *hosttest.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }, "arrives on the disk", 4},
+		"hold in a write":   {func(_ *simulator.Site, r *rollout.Run) { r.Hosts = hurriedHosts{r.Hosts} }, "arrives on the disk", 4},
 		"hold in a staging": {stagesOn, "arrives on the disk", 400},
 
 		"versions":         {hideFromRun(func(p *engine.Pool) { p.MaxSkew = nil }, nil), "is too far from", 58},
-		"unfinished":       {func(_ *hosttest.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 1},
+		"unfinished":       {func(_ *simulator.Site, r *rollout.Run) { r.OverIncomplete = true }, "is not finished", 1},
 		"order in a pool":  {hideFromRun(func(p *engine.Pool) { p.Order = engine.Shuffled }, nil), "is begun before", 1},
-		"failed last time": {func(_ *hosttest.Site, r *rollout.Run) { r.Retry = nil }, "is begun before", 221},
-		"batch":            {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.BatchStarted} }, "is not in the batch", 1},
-		"end of a play":    {func(_ *hosttest.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.HostDone} }, "is not over on", 1},
-		"order of plays":   {func(_ *hosttest.Site, r *rollout.Run) { r.Plays = slices.Clone(r.Plays); slices.Reverse(r.Plays) }, "is not the one that follows", 1},
+		"failed last time": {func(_ *simulator.Site, r *rollout.Run) { r.Retry = nil }, "is begun before", 221},
+		"batch":            {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.BatchStarted} }, "is not in the batch", 1},
+		"end of a play":    {func(_ *simulator.Site, r *rollout.Run) { r.Sink = lossySink{r.Sink, engine.HostDone} }, "is not over on", 1},
+		"order of plays":   {func(_ *simulator.Site, r *rollout.Run) { r.Plays = slices.Clone(r.Plays); slices.Reverse(r.Plays) }, "is not the one that follows", 1},
 		"hosts of a play":  {blindPlays(func(p *rollout.Play) { p.Selected = nil }), "is none of the hosts of the play", 1},
 		"serial":           {blindPlays(func(p *rollout.Play) { p.Serial = nil }), "its serial is", 1},
 		"any errors fatal": {blindPlays(func(p *rollout.Play) {

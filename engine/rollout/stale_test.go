@@ -8,24 +8,24 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // While a run waits for something before a batch, a worker gets lost. Its pool
 // may miss one host, so that no other is disrupted.
 func TestLostBeforeTheBatch(t *testing.T) {
 	const long = 4 * time.Minute
-	for name, waits := range map[string]func(*hosttest.Bastion, *rollout.Run, func()){
-		"operator": func(_ *hosttest.Bastion, r *rollout.Run, lose func()) {
+	for name, waits := range map[string]func(*simulator.Bastion, *rollout.Run, func()){
+		"operator": func(_ *simulator.Bastion, r *rollout.Run, lose func()) {
 			r.Approve = func(context.Context, engine.Plan) error {
 				time.Sleep(long)
 				lose()
 				return nil
 			}
 		},
-		"gate": func(b *hosttest.Bastion, _ *rollout.Run, lose func()) {
-			b.Takes = func(c hosttest.Command) time.Duration {
+		"gate": func(b *simulator.Bastion, _ *rollout.Run, lose func()) {
+			b.Takes = func(c simulator.Command) time.Duration {
 				if c.Text != "ready" {
 					return 0
 				}
@@ -36,13 +36,13 @@ func TestLostBeforeTheBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				inv := hosttest.Fleet(0, 3)
+				inv := simulator.Fleet(0, 3)
 				if name == "gate" {
 					addGate(1, "ready", engine.BeforeBatch)(&inv)
 				}
 				site := newSite(inv)
 				for _, h := range site.Hosts() {
-					h.Change(func(t *hosttest.Traits) { t.Stage = 0 })
+					h.Change(func(t *simulator.Traits) { t.Stage = 0 })
 				}
 				stopWhenStaged(t, site)
 				b := site.Bastion("run-1")
@@ -55,7 +55,7 @@ func TestLostBeforeTheBatch(t *testing.T) {
 }
 
 // stopWhenStaged ends a run once everything is staged.
-func stopWhenStaged(t *testing.T, site *hosttest.Site) {
+func stopWhenStaged(t *testing.T, site *simulator.Site) {
 	t.Helper()
 	b := site.Bastion("run-staged")
 	b.Watch = func(e engine.Event) {
@@ -65,7 +65,7 @@ func stopWhenStaged(t *testing.T, site *hosttest.Site) {
 	}
 	applyRun(b, runSerially)
 	for _, h := range site.Hosts() {
-		if st := h.State(); st.Staged != hosttest.V2 {
+		if st := h.State(); st.Staged != simulator.V2 {
 			t.Fatalf("%s is not staged: %+v", h.Name, st)
 		}
 	}
@@ -75,16 +75,16 @@ func stopWhenStaged(t *testing.T, site *hosttest.Site) {
 // all holds and the cluster were looked at.
 func TestIllDuringSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(3, 0))
+		site := newSite(simulator.Fleet(3, 0))
 		b := site.Bastion("run-1")
-		b.Latency = func(c hosttest.Call) time.Duration {
+		b.Latency = func(c simulator.Call) time.Duration {
 			if c.Verb != "snapshot" {
 				return 0
 			}
 			site.Host("etcd-2").StopEtcd()
 			return time.Minute
 		}
-		site.Host("etcd-2").Boot(hosttest.V2)
+		site.Host("etcd-2").Boot(simulator.V2)
 		end := applyRun(b)
 		failOnErrors(t, checkEnd(end, engine.ExitFailed, "not safe to go on", "etcd-2"), checkLaws(site), checkUntouched(site.Host("etcd-0")), checkUntouched(site.Host("etcd-1")))
 		for _, c := range b.Calls() {
@@ -98,7 +98,7 @@ func TestIllDuringSnapshot(t *testing.T) {
 // A host that the approved plan left out comes back. It is left to the next run.
 func TestComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inv := hosttest.Fleet(0, 3)
+		inv := simulator.Fleet(0, 3)
 		twoAtOnce(&inv)
 		site := newSite(inv)
 		site.Host("worker-0").Cut()
@@ -113,9 +113,9 @@ func TestComesBack(t *testing.T) {
 // TestDawn checks a host that answers before it knows its booted OS.
 func TestDawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(3, 1))
+		site := newSite(simulator.Fleet(3, 1))
 		for _, h := range site.Hosts() {
-			h.Change(func(t *hosttest.Traits) { t.Dawn = 8 * time.Second })
+			h.Change(func(t *simulator.Traits) { t.Dawn = 8 * time.Second })
 		}
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkConverged(site))
 	})
@@ -124,7 +124,7 @@ func TestDawn(t *testing.T) {
 // TestRecoveredFirst checks that hosts of a dead run are recovered before anything is staged.
 func TestRecoveredFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(3, 1))
+		site := newSite(simulator.Fleet(3, 1))
 		first, second := site.Bastion("run-1"), site.Bastion("run-2")
 		first.Watch = func(e engine.Event) {
 			if e.Step == "wait for boot" {
@@ -154,7 +154,7 @@ func TestRecoveredFirst(t *testing.T) {
 // A sink that refuses the very first event lets nothing happen.
 func TestNoJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(1, 1))
+		site := newSite(simulator.Fleet(1, 1))
 		b := site.Bastion("run-1")
 		b.Journal = func(engine.Event) error { return errors.New("write journal: read-only file system") }
 		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "write journal: read-only file system", "nothing was touched"))

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // stopAtEvent presses Ctrl-C once the nth event is journaled.
-func stopAtEvent(b *hosttest.Bastion, n int) func(*rollout.Run) {
+func stopAtEvent(b *simulator.Bastion, n int) func(*rollout.Run) {
 	soft, stop := context.WithCancel(context.Background())
 	doAtEvent(b, n, stop)
 	return func(r *rollout.Run) { r.Soft = soft }
@@ -67,8 +67,8 @@ func (p playFixture) checkStopped(e engine.Event) error {
 	return nil
 }
 
-func hostStates(site *hosttest.Site) map[string]hosttest.State {
-	all := map[string]hosttest.State{}
+func hostStates(site *simulator.Site) map[string]simulator.State {
+	all := map[string]simulator.State{}
 	for _, h := range site.Hosts() {
 		all[h.Name] = h.State()
 	}
@@ -76,7 +76,7 @@ func hostStates(site *hosttest.Site) map[string]hosttest.State {
 }
 
 // checkUnchanged checks that the host is unchanged, except for a staged OS.
-func checkUnchanged(h *hosttest.Host, was hosttest.State) error {
+func checkUnchanged(h *simulator.Host, was simulator.State) error {
 	is := h.State()
 	is.Staged, is.Locked = was.Staged, was.Locked
 	if fmt.Sprint(is) != fmt.Sprint(was) {
@@ -86,7 +86,7 @@ func checkUnchanged(h *hosttest.Host, was hosttest.State) error {
 }
 
 // checkAccounted checks that the end of a run names each host once, with the right outcome.
-func checkAccounted(site *hosttest.Site, end engine.RunEnd) error {
+func checkAccounted(site *simulator.Site, end engine.RunEnd) error {
 	seen := map[string]string{}
 	for what, hosts := range map[string][]string{"updated": end.Updated, "failed": end.Failed, "left": end.Untouched} {
 		for _, h := range hosts {
@@ -150,7 +150,7 @@ func (p playFixture) checkStoppedAtOnce(e engine.Event) error {
 	return nil
 }
 
-func tookHold(b *hosttest.Bastion, host string) bool {
+func tookHold(b *simulator.Bastion, host string) bool {
 	return slices.ContainsFunc(b.Events(), func(e engine.Event) bool {
 		return e.Type == engine.StepStarted && e.Host == host && e.Step == "hold"
 	})
@@ -160,7 +160,7 @@ func tookHold(b *hosttest.Bastion, host string) bool {
 // there was one.
 func TestAHostThatFailsAfterAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(0, 2))
+		site := newSite(simulator.Fleet(0, 2))
 		site.Host("worker-0").Change(failNewOS)
 		b := site.Bastion("run-1")
 		stop, press := context.WithCancel(context.Background())

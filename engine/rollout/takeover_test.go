@@ -9,20 +9,20 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // leaveBehind makes a run leave worker-0 held and drained, updated or not.
-func leaveBehind(site *hosttest.Site, updated bool) *hosttest.Bastion {
+func leaveBehind(site *simulator.Site, updated bool) *simulator.Bastion {
 	b, h := site.Bastion("run-1"), site.Host("worker-0")
 	if updated {
-		h.Change(func(t *hosttest.Traits) { t.Missing = []string{"sshd.service"} })
+		h.Change(func(t *simulator.Traits) { t.Missing = []string{"sshd.service"} })
 	} else {
 		failureWorld{site, b}.failCommand("drain")
 	}
 	applyRun(b, runSerially)
-	h.Change(func(t *hosttest.Traits) { t.Missing = nil })
+	h.Change(func(t *simulator.Traits) { t.Missing = nil })
 	h.StartUnits()
 	return b
 }
@@ -32,7 +32,7 @@ func leaveBehind(site *hosttest.Site, updated bool) *hosttest.Bastion {
 // nobody's.
 func TestStoppedTakenOver(t *testing.T) {
 	for _, updated := range []bool{false, true} {
-		inv := hosttest.Fleet(0, 1)
+		inv := simulator.Fleet(0, 1)
 		for n := 1; ; n++ {
 			over := false
 			failOnErrors(t, runInBubble(t, func() error {
@@ -66,7 +66,7 @@ func TestStoppedTakenOver(t *testing.T) {
 // is unhealthy. It stays held: its state is unknown.
 func TestTakenOverAndRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inv := hosttest.Fleet(3, 0)
+		inv := simulator.Fleet(3, 0)
 		inv.Pools[0].Drain = &engine.Drain{Command: "drain", Undo: "undrain"}
 		site := newSite(inv)
 		b := site.Bastion("run-1")
@@ -84,7 +84,7 @@ func TestTakenOverAndRefused(t *testing.T) {
 // bastion.
 func TestStoppedSoon(t *testing.T) {
 	inventory := func(when engine.GateWhen) engine.Inventory {
-		inv := hosttest.Fleet(1, 1)
+		inv := simulator.Fleet(1, 1)
 		inv.Clusters[0].AllowOutage = true
 		addGate(1, "ready", when)(&inv)
 		return inv
@@ -102,8 +102,8 @@ func TestStoppedSoon(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(c.inv)
 				b := site.Bastion("run-1")
-				b.Takes = func(x hosttest.Command) time.Duration { return longIf(x.Text == c.slow) }
-				b.Latency = func(x hosttest.Call) time.Duration { return longIf(x.Verb == c.slow) }
+				b.Takes = func(x simulator.Command) time.Duration { return longIf(x.Text == c.slow) }
+				b.Latency = func(x simulator.Call) time.Duration { return longIf(x.Verb == c.slow) }
 				var pressed time.Time
 				soft := stopAfterStart(b, c.slow, c.name, &pressed)
 				end := applyRun(b, soft)
@@ -124,7 +124,7 @@ func longIf(b bool) time.Duration {
 }
 
 // stopAfterStart presses Ctrl-C a minute after the start of a slow step.
-func stopAfterStart(b *hosttest.Bastion, slow, name string, pressed *time.Time) func(*rollout.Run) {
+func stopAfterStart(b *simulator.Bastion, slow, name string, pressed *time.Time) func(*rollout.Run) {
 	soft, stop := context.WithCancel(context.Background())
 	steps := map[string]string{"ready": "gate g", "drain": "drain", "snapshot": "snapshot etcd"}
 	b.Watch = func(e engine.Event) {
@@ -141,15 +141,15 @@ func stopAfterStart(b *hosttest.Bastion, slow, name string, pressed *time.Time) 
 // TestHoldLost loses the reply to taking a hold twice: the run releases the hold.
 func TestHoldLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(0, 2))
+		site := newSite(simulator.Fleet(0, 2))
 		b := site.Bastion("run-1")
 		lost := 0
-		b.Fault = func(c hosttest.Call) hosttest.Fault {
+		b.Fault = func(c simulator.Call) simulator.Fault {
 			if c.Verb == "hold" && lost < 2 {
 				lost++
-				return hosttest.LostBack
+				return simulator.LostBack
 			}
-			return hosttest.NoFault
+			return simulator.NoFault
 		}
 		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "worker-0: hold: connection lost"), checkLaws(site), checkUntouched(site.Host("worker-0")))
 	})

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 	"holdfast/modules"
 )
 
@@ -28,7 +28,7 @@ func withPlay(p engine.Play, match ...engine.Module) func(*rollout.Run) {
 }
 
 // lookOnly reads hosts and finds no work.
-type lookOnly struct{ hosttest.Module }
+type lookOnly struct{ simulator.Module }
 
 func (lookOnly) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { return nil, nil }
 
@@ -50,7 +50,7 @@ func pauseTask(d time.Duration) engine.Task {
 func matchingTask(module string) engine.Task { return engine.Task{Name: module, Module: module} }
 
 // commandsOf returns the commands that a run ran on the bastion, in order.
-func commandsOf(b *hosttest.Bastion) (list []string) {
+func commandsOf(b *simulator.Bastion) (list []string) {
 	for _, c := range b.Commands() {
 		list = append(list, c.Text)
 	}
@@ -61,7 +61,7 @@ func commandsOf(b *hosttest.Bastion) (list []string) {
 // not made one too many.
 func TestASecondDisruptionIsNotBegunWithoutAQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(noOS(hosttest.Fleet(3, 0)))
+		site := newSite(noOS(simulator.Fleet(3, 0)))
 		b := site.Bastion("run-1")
 		b.Watch = func(e engine.Event) {
 			if e.Type == engine.StepStarted && e.Step == "pause" {
@@ -79,16 +79,16 @@ func TestASecondDisruptionIsNotBegunWithoutAQuorum(t *testing.T) {
 // A command on a host that disrupts nothing is not run again where its answer
 // is lost, and is no reason to keep the host.
 func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
-	for name, change := range map[string]func(*hosttest.Site, *hosttest.Bastion){
-		"its answer is lost": func(_ *hosttest.Site, b *hosttest.Bastion) {
-			b.Fault = func(c hosttest.Call) hosttest.Fault {
+	for name, change := range map[string]func(*simulator.Site, *simulator.Bastion){
+		"its answer is lost": func(_ *simulator.Site, b *simulator.Bastion) {
+			b.Fault = func(c simulator.Call) simulator.Fault {
 				if c.Verb == "abort" {
-					return hosttest.LostBack
+					return simulator.LostBack
 				}
-				return hosttest.NoFault
+				return simulator.NoFault
 			}
 		},
-		"a member is lost": func(site *hosttest.Site, b *hosttest.Bastion) {
+		"a member is lost": func(site *simulator.Site, b *simulator.Bastion) {
 			b.Watch = func(e engine.Event) {
 				if e.Type == engine.StepStarted && e.Step == "harmless" {
 					site.Host("etcd-2").StopEtcd()
@@ -98,10 +98,10 @@ func TestAHarmlessCommandLeavesAWayBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := newSite(hosttest.Fleet(3, 0))
+				site := newSite(simulator.Fleet(3, 0))
 				b := site.Bastion("run-1")
 				change(site, b)
-				end := applyRun(b, withPlay(engine.Play{}, hosttest.Module{}, harmless{}))
+				end := applyRun(b, withPlay(engine.Play{}, simulator.Module{}, harmless{}))
 				failOnErrors(t, checkLaws(site), checkEnd(end, engine.ExitFailed))
 				for _, h := range site.Hosts() {
 					failOnErrors(t, checkUntouched(h))
@@ -123,7 +123,7 @@ func (harmless) Read(_ engine.Desired, _ engine.Outputs, f engine.Facts) engine.
 
 func (harmless) TasksAround(t engine.Target) (before, after []engine.Step) {
 	step := modulesStep(t)
-	step.Do.Exec.Script = "hosttest abort" // which a host in memory knows
+	step.Do.Exec.Script = "simulator abort" // which a host in memory knows
 	return []engine.Step{step}, nil
 }
 
@@ -138,10 +138,10 @@ func modulesStep(t engine.Target) engine.Step {
 // run adopts it, and a later one runs its own tasks for hosts that are back.
 func TestALaterPlayDoesTheTasksThatADeadRunLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site := newSite(hosttest.Fleet(0, 2))
+		site := newSite(simulator.Fleet(0, 2))
 		plays := func(r *rollout.Run) {
 			withPlay(engine.Play{Tasks: []engine.Task{matchingTask(engine.StageTask)}})(r)
-			withPlay(loadBalancedPlay(), hosttest.Module{})(r)
+			withPlay(loadBalancedPlay(), simulator.Module{})(r)
 		}
 		first := site.Bastion("run-1")
 		first.Watch = func(e engine.Event) {
@@ -173,8 +173,8 @@ func loadBalancedPlay() engine.Play {
 // a host that a dead run brought to its OS. If an earlier play adopts the host, a later play does
 // it.
 func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
-	killAt := func(step string, on engine.EventType) func(*hosttest.Bastion) {
-		return func(b *hosttest.Bastion) {
+	killAt := func(step string, on engine.EventType) func(*simulator.Bastion) {
+		return func(b *simulator.Bastion) {
 			b.Watch = func(e engine.Event) {
 				if e.Type == on && e.Step == step {
 					b.Kill()
@@ -182,17 +182,17 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 			}
 		}
 	}
-	failing := func(b *hosttest.Bastion) {
-		b.Command = func(c hosttest.Command) *rollout.Reply {
+	failing := func(b *simulator.Bastion) {
+		b.Command = func(c simulator.Command) *rollout.Reply {
 			if c.Text == "in" {
 				return &rollout.Reply{Code: 1}
 			}
 			return nil
 		}
 	}
-	alone := withPlay(loadBalancedPlay(), hosttest.Module{})
+	alone := withPlay(loadBalancedPlay(), simulator.Module{})
 	for name, c := range map[string]struct {
-		first func(*hosttest.Bastion)
+		first func(*simulator.Bastion)
 		plays []func(*rollout.Run)
 		did   string // by the two runs that follow
 	}{
@@ -204,7 +204,7 @@ func TestPostTasksOfAHostThatWasLeftBehind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				site := newSite(hosttest.Fleet(0, 1))
+				site := newSite(simulator.Fleet(0, 1))
 				first := site.Bastion("run-1")
 				c.first(first)
 				applyRun(first, c.plays...)
@@ -235,8 +235,8 @@ func TestTasksAreNotDoneAgainBeforeAFallback(t *testing.T) {
 			b := site.Bastion("run-1")
 			config := matchingTask(engine.ConfigTask)
 			failOnErrors(t, checkEnd(applyRun(b,
-				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre")}, Tasks: []engine.Task{disruptingTask("m", "migrate"), config}, PostTasks: []engine.Task{tellTask("post")}}, hosttest.Settings{}),
-				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre2")}, Tasks: []engine.Task{disruptingTask("m", "migrate2"), config}}, hosttest.Settings{}),
+				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre")}, Tasks: []engine.Task{disruptingTask("m", "migrate"), config}, PostTasks: []engine.Task{tellTask("post")}}, simulator.Settings{}),
+				withPlay(engine.Play{PreTasks: []engine.Task{tellTask("pre2")}, Tasks: []engine.Task{disruptingTask("m", "migrate2"), config}}, simulator.Settings{}),
 			), engine.ExitOK), checkSettings(site, 1))
 			drains := ""
 			if want == "drain-restart-2" {

@@ -14,8 +14,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // TestTwoRuns lets two bastions, which know nothing of each other, update the
@@ -33,7 +33,7 @@ func TestTwoRuns(t *testing.T) {
 		word := rapid.SampledFrom([]string{"", "reload-2", "restart-2", "drain-reload-2", "reboot-2"}).Draw(rt, "setting")
 		fails := rapid.Bool().Draw(rt, "actions fail")
 		changes := []func(*rollout.Run){fromTheEnd(false), fromTheEnd(rapid.Bool().Draw(rt, "bob from the end"))}
-		inv := hosttest.Fleet(rapid.SampledFrom([]int{3, 5}).Draw(rt, "members"), 0)
+		inv := simulator.Fleet(rapid.SampledFrom([]int{3, 5}).Draw(rt, "members"), 0)
 		if rapid.Bool().Draw(rt, "workers") {
 			inv = twoCrews(rapid.IntRange(1, 4).Draw(rt, "max_unavailable"), rapid.IntRange(0, 4).Draw(rt, "max_unavailable of the site"))
 		}
@@ -49,7 +49,7 @@ func twoCrews(most, site int) engine.Inventory {
 	inv := engine.Inventory{Site: "test", MaxUnavailable: engine.CountOrPercent{Count: site, Set: site > 0}}
 	for _, pool := range []string{"red", "blue"} {
 		inv.Pools = append(inv.Pools, engine.Pool{
-			Name: pool, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2},
+			Name: pool, OS: &engine.OS{Driver: "simulator", Commit: simulator.V2},
 			MaxUnavailable: engine.CountOrPercent{Count: most, Set: true}, Drain: &engine.Drain{Command: "drain", Undo: "undrain"},
 		})
 		for i := range 5 {
@@ -74,7 +74,7 @@ func fromTheEnd(reverse bool) func(*rollout.Run) {
 // twoRunsPlay returns a fixture that installs a new OS, or sets that setting.
 func twoRunsPlay(inv engine.Inventory, word string, fails bool) playFixture {
 	if word == "" {
-		return playFixture{site: func() *hosttest.Site { return newSite(inv) }}
+		return playFixture{site: func() *simulator.Site { return newSite(inv) }}
 	}
 	roles := map[string]role{}
 	for _, h := range inv.Hosts {
@@ -87,8 +87,8 @@ func twoRunsPlay(inv engine.Inventory, word string, fails bool) playFixture {
 func runTogether(p playFixture, delays [][]int, later time.Duration, changes ...func(*rollout.Run)) error {
 	site := p.site()
 	ann, bob := site.Bastion("run-ann"), site.Bastion("run-bob")
-	for i, b := range []*hosttest.Bastion{ann, bob} {
-		b.Latency = func(c hosttest.Call) time.Duration {
+	for i, b := range []*simulator.Bastion{ann, bob} {
+		b.Latency = func(c simulator.Call) time.Duration {
 			return time.Duration(delays[i][c.N%len(delays[i])]) * time.Second
 		}
 	}

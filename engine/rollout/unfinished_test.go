@@ -6,15 +6,15 @@ import (
 	"testing/synctest"
 
 	"holdfast/engine"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // twoPools returns two independent pools with two hosts each.
 func twoPools() engine.Inventory {
 	inv := engine.Inventory{Site: "test"}
 	for _, pool := range []string{"x", "y"} {
-		inv.Pools = append(inv.Pools, engine.Pool{Name: pool, OS: &engine.OS{Driver: "hosttest", Commit: hosttest.V2}})
+		inv.Pools = append(inv.Pools, engine.Pool{Name: pool, OS: &engine.OS{Driver: "simulator", Commit: simulator.V2}})
 		for _, n := range []string{"-0", "-1"} {
 			inv.Hosts = append(inv.Hosts, engine.Host{Name: pool + n, Pool: pool})
 		}
@@ -23,11 +23,11 @@ func twoPools() engine.Inventory {
 }
 
 // setPools changes the OS of each pool in the inventory, and the paused pools.
-func setPools(site *hosttest.Site, x, y string, paused ...string) {
+func setPools(site *simulator.Site, x, y string, paused ...string) {
 	site.Inventory.Pools = slices.Clone(site.Inventory.Pools)
 	for i, os := range []string{x, y} {
 		p := &site.Inventory.Pools[i]
-		p.OS = &engine.OS{Driver: "hosttest", Commit: os}
+		p.OS = &engine.OS{Driver: "simulator", Commit: os}
 		p.Paused = slices.Contains(paused, p.Name)
 	}
 }
@@ -35,10 +35,10 @@ func setPools(site *hosttest.Site, x, y string, paused ...string) {
 func continueOverIncomplete(r *rollout.Run) { r.OverIncomplete = true }
 
 // withAskedPlays returns an option that sets the plays of the bastion's Asked.
-func withAskedPlays(b *hosttest.Bastion) func(*rollout.Run) {
+func withAskedPlays(b *simulator.Bastion) func(*rollout.Run) {
 	return func(r *rollout.Run) {
 		for _, p := range b.Asked.Plays {
-			r.Plays = append(r.Plays, hosttest.NewPlay(p))
+			r.Plays = append(r.Plays, simulator.NewPlay(p))
 		}
 	}
 }
@@ -49,17 +49,17 @@ func withAskedPlays(b *hosttest.Bastion) func(*rollout.Run) {
 func TestNothingElseBeginsWherePoolsWerePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site := newSite(twoPools())
-		oldOS := func(old bool) { site.Host("x-1").Change(func(t *hosttest.Traits) { t.OldOS = old }) }
+		oldOS := func(old bool) { site.Host("x-1").Change(func(t *simulator.Traits) { t.OldOS = old }) }
 		oldOS(true)
-		setPools(site, hosttest.V2, hosttest.V2, "y")
+		setPools(site, simulator.V2, simulator.V2, "y")
 		b1, b2, b3, b4 := site.Bastion("run-1"), site.Bastion("run-2"), site.Bastion("run-3"), site.Bastion("run-4")
 		failOnErrors(t, checkEnd(applyRun(b1), engine.ExitFailed, "x-1"))
-		setPools(site, hosttest.V2, hosttest.V3, "y")
+		setPools(site, simulator.V2, simulator.V3, "y")
 		failOnErrors(t, checkEnd(applyRun(b2, successorOf(b1)), engine.ExitFailed, "x-1"))
-		setPools(site, hosttest.V2, hosttest.V3)
+		setPools(site, simulator.V2, simulator.V3)
 		failOnErrors(t, checkEnd(applyRun(b3, successorOf(b2)), engine.ExitRefused, "x-1 runs v1, and not v2 of run run-1"), checkUntouched(site.Host("y-0")), checkUntouched(site.Host("y-1")))
 		oldOS(false)
-		setPools(site, hosttest.V2, hosttest.V2)
+		setPools(site, simulator.V2, simulator.V2)
 		failOnErrors(t, checkEnd(applyRun(b4, successorOf(b2)), engine.ExitOK, "every host matches"), checkLaws(site))
 	})
 }
@@ -67,11 +67,11 @@ func TestNothingElseBeginsWherePoolsWerePaused(t *testing.T) {
 // A roll-out that was begun once before, and left for another, is the last one
 // when it is begun again: it goes on, and the other does not.
 func TestARollOutThatIsBegunAgainIsTheLast(t *testing.T) {
-	for _, next := range []string{hosttest.V2, hosttest.V3} {
+	for _, next := range []string{simulator.V2, simulator.V3} {
 		t.Run(next, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				site := newSite(twoPools())
-				site.Host("x-0").Change(func(t *hosttest.Traits) { t.OldOS = true })
+				site.Host("x-0").Change(func(t *simulator.Traits) { t.OldOS = true })
 				var dead []string
 				run := func(id, os string, change func(*rollout.Run), paused ...string) engine.RunEnd {
 					setPools(site, os, os, paused...)
@@ -84,12 +84,12 @@ func TestARollOutThatIsBegunAgainIsTheLast(t *testing.T) {
 					dead = append(dead, id)
 					return end
 				}
-				failOnErrors(t, checkEnd(run("run-1", hosttest.V2, nil, "y"), engine.ExitFailed, "x-0"))
-				failOnErrors(t, checkEnd(run("run-2", hosttest.V3, continueOverIncomplete, "x"), engine.ExitRefused, "paused"))
-				failOnErrors(t, checkEnd(run("run-3", hosttest.V2, continueOverIncomplete, "y"), engine.ExitFailed, "x-0"))
-				site.Host("x-0").Change(func(t *hosttest.Traits) { t.OldOS = false })
+				failOnErrors(t, checkEnd(run("run-1", simulator.V2, nil, "y"), engine.ExitFailed, "x-0"))
+				failOnErrors(t, checkEnd(run("run-2", simulator.V3, continueOverIncomplete, "x"), engine.ExitRefused, "paused"))
+				failOnErrors(t, checkEnd(run("run-3", simulator.V2, continueOverIncomplete, "y"), engine.ExitFailed, "x-0"))
+				site.Host("x-0").Change(func(t *simulator.Traits) { t.OldOS = false })
 				end := run("run-4", next, nil)
-				if next == hosttest.V3 {
+				if next == simulator.V3 {
 					failOnErrors(t, checkEnd(end, engine.ExitRefused, "of run run-3"), checkLaws(site))
 					return
 				}
@@ -102,9 +102,9 @@ func TestARollOutThatIsBegunAgainIsTheLast(t *testing.T) {
 // TestFailuresOfAPlayAreOfAllItsPools checks that max_fail_percentage of a play counts failed hosts
 // of all plays and pools, reachable or not.
 func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
-	for name, fails := range map[string]func(*hosttest.Traits){
-		"held": func(t *hosttest.Traits) { t.OldOS = true },
-		"gone": func(t *hosttest.Traits) { t.NoReturn = true },
+	for name, fails := range map[string]func(*simulator.Traits){
+		"held": func(t *simulator.Traits) { t.OldOS = true },
+		"gone": func(t *simulator.Traits) { t.NoReturn = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -114,14 +114,14 @@ func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
 				site := newSite(inv)
 				site.Host("x-0").Change(fails)
 				b := site.Bastion("run-1")
-				b.Asked = &hosttest.Asked{Plays: []engine.Play{
+				b.Asked = &simulator.Asked{Plays: []engine.Play{
 					{Name: "one", Hosts: "x", Tasks: []engine.Task{newTask("finalize")}},
 					{Name: "two", Hosts: "x,y", Tasks: []engine.Task{newTask("upset")}, AnyFatal: true},
 				}}
 				end := applyRun(b, runSerially, withAskedPlays(b))
 				failOnErrors(t, checkEnd(end, engine.ExitFailed), checkLaws(site), checkUpdated(site.Host("x-1")))
 				for _, c := range b.Commands() {
-					if c.Text == hosttest.DisruptingCommand {
+					if c.Text == simulator.DisruptingCommand {
 						t.Errorf("%s is disrupted by a play of which a host has failed", c.Host)
 					}
 				}
@@ -139,10 +139,10 @@ func TestAPlayIsOverWhenNoRebootIsLeft(t *testing.T) {
 			h.Set("none-1")
 			site.Want(h.Name, "reload-2")
 		}
-		site.Host("x-0").Change(func(t *hosttest.Traits) { t.ActFails = true })
+		site.Host("x-0").Change(func(t *simulator.Traits) { t.ActFails = true })
 		site.Host("x-1").PowerOff()
 		b := site.Bastion("run-1")
-		b.Asked = &hosttest.Asked{Plays: []engine.Play{
+		b.Asked = &simulator.Asked{Plays: []engine.Play{
 			{Name: "one", Hosts: "x", Tasks: []engine.Task{newTask("config")}},
 			{Name: "two", Hosts: "y", Tasks: []engine.Task{newTask("upset")}},
 		}}

@@ -9,8 +9,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
-	"holdfast/engine/hosttest"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator"
 )
 
 // blindClusters report every member as healthy, except for its leadership.
@@ -72,7 +72,7 @@ type hastyConn struct {
 
 func (c hastyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
 	reply, err := c.Conn.Run(ctx, s)
-	if err == nil && strings.HasPrefix(s.Text, "hosttest reboot") {
+	if err == nil && strings.HasPrefix(s.Text, "simulator reboot") {
 		return c.Conn.Run(ctx, rollout.Script{Text: hostscript.ReleaseScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}, engine.Release{}), Timeout: time.Minute})
 	}
 	return reply, err
@@ -83,37 +83,37 @@ func (c hastyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, er
 func TestLawsBite(t *testing.T) {
 	for name, c := range map[string]struct {
 		inv      engine.Inventory
-		sabotage func(*hosttest.Site, *rollout.Run)
+		sabotage func(*simulator.Site, *rollout.Run)
 		broken   string
 	}{
-		"quorum": {hosttest.Fleet(3, 0), func(s *hosttest.Site, r *rollout.Run) {
-			s.Host("etcd-2").Boot(hosttest.V2)
+		"quorum": {simulator.Fleet(3, 0), func(s *simulator.Site, r *rollout.Run) {
+			s.Host("etcd-2").Boot(simulator.V2)
 			s.Host("etcd-2").StopEtcd()
 			time.Sleep(time.Minute)
 			r.Clusters = blindClusters{r.Clusters}
 		}, "leaves 1 of 3 voters"},
-		"ill member": {hosttest.Fleet(5, 0), func(s *hosttest.Site, r *rollout.Run) {
-			s.Host("etcd-2").Boot(hosttest.V2)
+		"ill member": {simulator.Fleet(5, 0), func(s *simulator.Site, r *rollout.Run) {
+			s.Host("etcd-2").Boot(simulator.V2)
 			s.Host("etcd-2").StopEtcd()
 			time.Sleep(time.Minute)
 			r.Clusters = blindClusters{r.Clusters}
 		}, "goes down while etcd-2 of cluster main is not healthy"},
-		"member not awaited": {hosttest.Fleet(3, 0), func(s *hosttest.Site, r *rollout.Run) {
+		"member not awaited": {simulator.Fleet(3, 0), func(s *simulator.Site, r *rollout.Run) {
 			for _, h := range s.Hosts() {
-				h.Change(func(t *hosttest.Traits) { t.NoEtcd = true })
+				h.Change(func(t *simulator.Traits) { t.NoEtcd = true })
 			}
 			r.Clusters = blindClusters{r.Clusters}
 		}, "are disrupted at once"},
-		"leader": {hosttest.Fleet(3, 0), func(_ *hosttest.Site, r *rollout.Run) {
+		"leader": {simulator.Fleet(3, 0), func(_ *simulator.Site, r *rollout.Run) {
 			r.Clusters = stuckClusters{r.Clusters}
 		}, "goes down while it leads"},
-		"stale look": {hosttest.Fleet(3, 0), func(_ *hosttest.Site, r *rollout.Run) {
+		"stale look": {simulator.Fleet(3, 0), func(_ *simulator.Site, r *rollout.Run) {
 			r.Clusters = rashClusters{r.Clusters, map[string]engine.ClusterFacts{}}
 		}, "before that"},
-		"journal": {hosttest.Fleet(0, 1), func(_ *hosttest.Site, r *rollout.Run) {
+		"journal": {simulator.Fleet(0, 1), func(_ *simulator.Site, r *rollout.Run) {
 			r.Sink = lateSink{r.Sink}
 		}, "is not in the journal"},
-		"released early": {hosttest.Fleet(0, 1), func(_ *hosttest.Site, r *rollout.Run) {
+		"released early": {simulator.Fleet(0, 1), func(_ *simulator.Site, r *rollout.Run) {
 			r.Hosts = hastyHosts{r.Hosts, r.ID}
 		}, "is released while it goes down"},
 	} {

@@ -1,4 +1,4 @@
-package hosttest
+package simulator
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ func scriptVerb(text string) string {
 	if strings.HasPrefix(text, probeStart) {
 		return "probe"
 	}
-	if order, ok := strings.CutPrefix(text, "hosttest "); ok {
+	if order, ok := strings.CutPrefix(text, "simulator "); ok {
 		word, _, _ := strings.Cut(order, " ")
 		return word
 	}
@@ -61,21 +61,21 @@ func (h *Host) runScript(b *Bastion, text string, now time.Time) rollout.Reply {
 	}
 	args := strings.Fields(text)
 	switch {
-	case len(args) > 2 && args[0] == "hosttest" && args[1] == "stage":
+	case len(args) > 2 && args[0] == "simulator" && args[1] == "stage":
 		return h.startStaging(b, args[2], args[3:], now)
-	case len(args) == 2 && args[0] == "hosttest" && args[1] == "abort":
+	case len(args) == 2 && args[0] == "simulator" && args[1] == "abort":
 		h.staging = ""
 		return rollout.Reply{}
-	case len(args) == 3 && args[0] == "hosttest" && args[1] == "sync":
+	case len(args) == 3 && args[0] == "simulator" && args[1] == "sync":
 		if !h.isHeld() || h.heldBut(args[2]) {
 			return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 		}
 		return rollout.Reply{}
-	case len(args) == 5 && args[0] == "hosttest" && args[1] == "reboot":
+	case len(args) == 5 && args[0] == "simulator" && args[1] == "reboot":
 		return h.orderReboot(b, args[2], args[3], args[4], now)
-	case len(args) == 5 && args[0] == "hosttest" && args[1] == "rollback":
+	case len(args) == 5 && args[0] == "simulator" && args[1] == "rollback":
 		return h.orderRollback(b, args[2], args[3], args[4], now)
-	case len(args) > 2 && args[0] == "hosttest":
+	case len(args) > 2 && args[0] == "simulator":
 		return h.settingScript(b, args[1], text, now)
 	case strings.HasPrefix(text, "timeout 10 journalctl "):
 		return rollout.Reply{Stdout: "its last words\n"}

@@ -1,4 +1,4 @@
-// Package hosttest has hosts and etcd clusters that exist only in memory, as
+// Package simulator has hosts and etcd clusters that exist only in memory, as
 // net/http/httptest has servers. A Site is the world: hosts that stage, hold,
 // write, reboot and break on request, and clusters whose health follows from the
 // hosts. A Bastion is the place of one run: it implements all interfaces of
@@ -13,4 +13,4 @@
 // goroutines may sleep at once, and the order of events does not depend on the
 // speed of the machine. The world has no goroutines: each call first lets all
 // events happen that are due.
-package hosttest
+package simulator

@@ -1,4 +1,4 @@
-package hosttest
+package simulator
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type Bastion struct {
 	Watch   func(engine.Event)             // is called with each journaled event; may be nil
 	Journal func(engine.Event) error       // an error refuses the event; may be nil
 	Latency func(Call) time.Duration       // how long a call takes each way; may be nil
-	Command func(Command) *rollout.Reply   // answers a local command; nil: hosttest does
+	Command func(Command) *rollout.Reply   // answers a local command; nil: simulator does
 	Takes   func(Command) time.Duration    // how long a local command takes; may be nil
 	Answer  func(url string) (int, string) // of web servers; nil: they do not answer
 	Asked   *Asked                         // options of the run, for the laws; nil: read from the run

@@ -1,4 +1,4 @@
-package hosttest
+package simulator
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ const (
 // Fleet returns an inventory with that many members of one etcd cluster, and then workers, which
 // are drained.
 func Fleet(members, workers int) engine.Inventory {
-	os := &engine.OS{Driver: "hosttest", Commit: V2}
+	os := &engine.OS{Driver: "simulator", Commit: V2}
 	inv := engine.Inventory{Site: "test", Pools: []engine.Pool{
 		{Name: "etcd", OS: os},
 		{Name: "worker", OS: os, After: []string{"etcd"}, Drain: &engine.Drain{Command: "drain", Undo: "undrain"}},
@@ -37,7 +37,7 @@ func Fleet(members, workers int) engine.Inventory {
 // a pool, in three zones. The other hosts are in worker pools that come after a pool of members
 // and, in groups of three, after each other. A tenth of a pool may be unavailable.
 func Large(hosts, clusters, pools int) engine.Inventory {
-	os := &engine.OS{Driver: "hosttest", Commit: V2}
+	os := &engine.OS{Driver: "simulator", Commit: V2}
 	tenth := engine.CountOrPercent{Percent: 10, Set: true}
 	inv := engine.Inventory{Site: "large"}
 	heads := (clusters + 1) / 2

@@ -1,4 +1,4 @@
-package hosttest
+package simulator
 
 import (
 	"encoding/json"
@@ -77,7 +77,7 @@ type settingOrder struct {
 
 func (o settingOrder) scriptText(verb string) string {
 	text, _ := json.Marshal(o) // orders always marshal
-	return "hosttest " + verb + " " + string(text)
+	return "simulator " + verb + " " + string(text)
 }
 
 // Name is the module's name in plans.

@@ -1,4 +1,4 @@
-package hosttest
+package simulator
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func (s *Site) Host(name string) *Host {
 	if h := s.hosts[name]; h != nil {
 		return h
 	}
-	panic("hosttest: no host " + name)
+	panic("simulator: no host " + name)
 }
 
 // Hosts returns every host, in inventory order.

@@ -1,4 +1,4 @@
-package hosttest
+package simulator
 
 import (
 	"encoding/json"
@@ -84,7 +84,7 @@ func backSteps(t engine.Target, digest, old string) []engine.Step {
 	if t.Pool.OnFailure != engine.RollbackFailed || old == digest || slices.Contains(t.Facts.Rejected, digest) {
 		return nil
 	}
-	order := strings.Join([]string{"hosttest rollback", digest, old, t.Run}, " ")
+	order := strings.Join([]string{"simulator rollback", digest, old, t.Run}, " ")
 	return []engine.Step{
 		syncDisks(t),
 		{Name: rollBack, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Reboots: true},

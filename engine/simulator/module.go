@@ -1,4 +1,4 @@
-package hosttest
+package simulator
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"holdfast/engine"
 )
 
-const factsScript = "hosttest facts"
+const factsScript = "simulator facts"
 
 // Module updates the OS of hosts that exist only in memory.
 type Module struct{}
@@ -17,7 +17,7 @@ type Module struct{}
 func Modules() []engine.Module { return []engine.Module{Module{}, Settings{}} }
 
 // Name is the module's name in plans.
-func (Module) Name() string { return "hosttest" }
+func (Module) Name() string { return "simulator" }
 
 // Probe asks for the facts.
 func (Module) Probe(engine.Desired) []engine.Command {
@@ -46,7 +46,7 @@ func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
 		return nil, nil
 	}
 	return []engine.Change{{
-		Module: "hosttest", Resource: "os", Before: booted.Version, After: d.OS.Digest(), Rule: "an OS takes effect at a reboot",
+		Module: "simulator", Resource: "os", Before: booted.Version, After: d.OS.Digest(), Rule: "an OS takes effect at a reboot",
 		Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
 	}}, nil
 }
@@ -56,13 +56,13 @@ func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 	digest, timeouts := t.Desired.OS.Digest(), t.Pool.Timeouts.WithDefaults()
 	steps := engine.Steps{Reboot: rebootSteps(t, digest), Rollback: rollbackSteps(t, digest)}
 	if !t.Facts.Ready(digest, "") {
-		stage := "hosttest stage " + digest + " " + t.Run
+		stage := "simulator stage " + digest + " " + t.Run
 		if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
 			stage += " " + h.Run
 		}
 		steps.Stage = []engine.Step{{
 			Name: "stage", On: t.Host.Name, Timeout: timeouts.Stage,
-			Do: engine.Op{Exec: &engine.Exec{Script: stage, Abort: "hosttest abort"}},
+			Do: engine.Op{Exec: &engine.Exec{Script: stage, Abort: "simulator abort"}},
 		}}
 	}
 	return steps
@@ -72,7 +72,7 @@ func (Module) Steps(t engine.Target, _ []engine.Change) engine.Steps {
 const plain = "-"
 
 func syncDisks(t engine.Target) engine.Step {
-	return engine.Step{Name: "sync disks", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "hosttest sync " + t.Run}}, Timeout: 60e9}
+	return engine.Step{Name: "sync disks", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: "simulator sync " + t.Run}}, Timeout: 60e9}
 }
 
 func rebootSteps(t engine.Target, digest string) []engine.Step {
@@ -80,7 +80,7 @@ func rebootSteps(t engine.Target, digest string) []engine.Step {
 	if digest == plain {
 		await.Digest = ""
 	}
-	order := strings.Join([]string{"hosttest reboot", digest, t.Facts.BootID, t.Run}, " ")
+	order := strings.Join([]string{"simulator reboot", digest, t.Facts.BootID, t.Run}, " ")
 	return []engine.Step{
 		syncDisks(t),
 		{Name: "reboot", On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: order}}, Timeout: 60e9, Reboots: true},

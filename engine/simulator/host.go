@@ -1,4 +1,4 @@
-package hosttest
+package simulator
 
 import (
 	"fmt"
@@ -172,7 +172,7 @@ func (h *Host) hostFacts(now time.Time) engine.Facts {
 	}
 	f := engine.Facts{
 		Host: h.Name, BootID: h.bootID(), Clock: now.Add(h.traits.Skew).UTC(), Stopping: stopping, Hold: h.holdCopy(), HoldProblem: h.garbage,
-		Failed: slices.Clone(h.failed), FinalizeErr: h.finalizeErr, Tool: "hosttest 1",
+		Failed: slices.Clone(h.failed), FinalizeErr: h.finalizeErr, Tool: "simulator 1",
 		Deployments: []engine.Deployment{{Digest: h.booted, Version: h.site.versionLabel(h.booted), Booted: true}},
 	}
 	if h.previous != "" {
