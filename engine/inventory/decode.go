@@ -1,10 +1,12 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"holdfast/engine/textutil"
 )
@@ -51,12 +53,18 @@ func (l *loader) decodeBody(n *node, body *hclsyntax.Body) {
 			n.args[name] = attr
 		} else if _, known := n.kind.findArgument(name); known {
 			n.args[name] = attr
+		} else if child, known := n.kind.findBlock(name); known {
+			l.addError(attr.NameRange, name+" is a block, not an argument", "write "+child.usage(literalText(attr.Expr)))
 		} else {
 			l.reportUnknown(n.kind, "argument", name, attr.NameRange)
 		}
 	}
 	for _, b := range body.Blocks {
 		kind, known := n.kind.findBlock(b.Type)
+		if _, argument := n.kind.findArgument(b.Type); argument && !known {
+			l.addError(b.TypeRange, b.Type+" is an argument, not a block", "write "+b.Type+" = …")
+			continue
+		}
 		if !known {
 			l.reportUnknown(n.kind, "block", b.Type, b.TypeRange)
 			continue
@@ -75,9 +83,30 @@ func (l *loader) decodeBody(n *node, body *hclsyntax.Body) {
 	}
 }
 
-// mentionsBlock reports whether a file has a block of that kind, even a malformed one.
+// usage returns an example of the block, with a label of its own if it needs one and label is "".
+func (b block) usage(label string) string {
+	if b.label == "" {
+		return b.name + " { … }"
+	}
+	return fmt.Sprintf("%s %q { … }", b.name, cmp.Or(label, b.label))
+}
+
+// literalText returns the value of an expression that is a short text without variables, or "".
+func literalText(e hcl.Expression) string {
+	const longest = 40
+	v, diags := e.Value(nil)
+	if diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() || len(v.AsString()) > longest {
+		return ""
+	}
+	return v.AsString()
+}
+
+// mentionsBlock reports whether a file has a block of that kind, even a malformed one or one that is written as an argument.
 func (l *loader) mentionsBlock(kind string) bool {
 	for _, body := range l.bodies {
+		if body.Attributes[kind] != nil {
+			return true
+		}
 		for _, b := range body.Blocks {
 			if b.Type == kind {
 				return true
@@ -91,10 +120,10 @@ func (l *loader) checkLabel(parent, child *node, b *hclsyntax.Block) bool {
 	kind := child.kind
 	switch {
 	case kind.label == "" && len(b.Labels) > 0:
-		l.addError(b.LabelRanges[0], kind.name+" has no label", "write "+kind.name+" { … }")
+		l.addError(b.LabelRanges[0], kind.name+" has no label", "write "+kind.usage(""))
 		return false
 	case kind.label != "" && len(b.Labels) != 1:
-		l.addError(child.at, kind.name+" needs one label", fmt.Sprintf("write %s \"%s\" { … }", kind.name, kind.label))
+		l.addError(child.at, kind.name+" needs one label", "write "+kind.usage(""))
 		return false
 	case kind.label != "":
 		child.label = b.Labels[0]

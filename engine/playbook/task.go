@@ -48,7 +48,7 @@ func (l *loader) readTask(list string, n *yaml.Node) (engine.Task, []string) {
 		all = append(all, m.name)
 	}
 	before := l.errs.Len()
-	entries := l.readFields(n, vocabulary{"a task", taskFields(), all, unsupportedTaskWords()})
+	entries := l.readFields(n, vocabulary{"a task", taskFields(), all, unsupportedTaskKeys(list, n)})
 	understood := l.errs.Len() == before
 	v := l.readValues(entries, taskFields())
 	t.Name = l.readName(entries, v)
