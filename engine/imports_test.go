@@ -132,10 +132,10 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine":          nil, // everybody's vocabulary
 	"holdfast/engine/textutil": nil, // helpers for text that know nothing of hosts
 	"holdfast/engine/hostscript": {
-		"engine/planner": "a sequence takes and releases holds by script",
-		"engine/rollout": "a run asks for holds, and reads the exit statuses of scripts",
-		"engine/report":  "a command is shown as it can be typed",
-		"modules":        "a module's scripts check the hold, and quote their values",
+		"engine/planner":        "a sequence takes and releases holds by script",
+		"engine/rollout":        "a run asks for holds, and reads the exit statuses of scripts",
+		"engine/report/summary": "a command is shown as it can be typed",
+		"modules":               "a module's scripts check the hold, and quote their values",
 	},
 	"holdfast/engine/planner": {
 		"engine/rollout": "a run plans again before each batch",
@@ -145,11 +145,12 @@ var neighbours = map[string]map[string]string{
 		"engine/inventory": "an inventory may have rules of its own",
 	},
 	"holdfast/engine/wire": {
-		"engine/journal": "a journal is JSON",
-		"engine/report":  "so is the output for programs; people see the same texts made safe",
+		"engine/journal":         "a journal is JSON",
+		"engine/report":          "so is the output for programs",
+		"engine/report/termtext": "people see the same texts made safe",
 	},
 	"holdfast/engine/journal": {
-		"engine/report": "it shows the runs that journals tell of",
+		"engine/report/tables": "it shows the runs that journals tell of",
 	},
 }
 

@@ -15,6 +15,9 @@ import (
 	"holdfast/engine/journal"
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
+	"holdfast/engine/report/live"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
 )
@@ -270,11 +273,11 @@ func (a *app) newRunView(s *site, showPlan, asks bool) (report.Sink, func()) {
 	if a.json {
 		return report.JSONLines{W: a.stdout}, func() {}
 	}
-	style := report.Style{Colour: isColourTerminal(a.stdout)}
+	style := termtext.Style{Colour: isColourTerminal(a.stdout)}
 	if !isColourTerminal(a.stdout) || a.verbose || asks || os.Getenv("CI") != "" {
-		return &report.Plain{W: a.stdout, Style: style, Plan: showPlan, Full: a.verbose}, func() {}
+		return &lines.Writer{W: a.stdout, Style: style, Plan: showPlan, Full: a.verbose}, func() {}
 	}
-	live := report.NewLive(a.stdout, style, showPlan)
+	live := live.New(a.stdout, style, showPlan)
 	return live, live.Close
 }
 

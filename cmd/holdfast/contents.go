@@ -12,7 +12,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
-	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
 )
 
@@ -48,7 +49,7 @@ func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight
 	for _, d := range plan.Drift {
 		add(d.Host, d.Changes)
 	}
-	found := make([][]report.Contents, len(order))
+	found := make([][]planview.Contents, len(order))
 	left := maxSiteFiles
 	workers := pool.New().WithMaxGoroutines(cmp.Or(a.forks, 32))
 	for i, name := range order {
@@ -70,7 +71,7 @@ func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return report.WriteContents(a.stdout, slices.Concat(found...), report.Style{Colour: isColourTerminal(a.stdout)})
+	return planview.WriteContents(a.stdout, slices.Concat(found...), termtext.Style{Colour: isColourTerminal(a.stdout)})
 }
 
 func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wantedContents {
@@ -130,20 +131,20 @@ func wantedUnit(d engine.Desired, name string) []wantedContents {
 
 // contentsOf reads files from a host and compares them with their desired
 // contents.
-func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedContents) []report.Contents {
-	var list []report.Contents
+func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedContents) []planview.Contents {
+	var list []planview.Contents
 	var read []engine.Command
 	for _, w := range files {
 		node := f.Config.Nodes[w.path]
 		if node.Type == engine.PathFile && node.Digest == engine.Digest(w.data) {
 			continue // only mode or owner change
 		}
-		c := report.Contents{Host: f.Host, Path: w.path, New: w.data}
+		c := planview.Contents{Host: f.Host, Path: w.path, New: w.data}
 		switch {
 		case node.Type == engine.PathFile:
-			c.Withheld = cmp.Or(w.why, report.WithholdReason(w.data, w.mode, s.loaded.Sensitive), report.WithholdReason(nil, node.Mode, nil))
+			c.Withheld = cmp.Or(w.why, planview.WithholdReason(w.data, w.mode, s.loaded.Sensitive), planview.WithholdReason(nil, node.Mode, nil))
 		case node.Type == engine.PathMissing:
-			c.Withheld = cmp.Or(w.why, report.WithholdReason(w.data, w.mode, s.loaded.Sensitive))
+			c.Withheld = cmp.Or(w.why, planview.WithholdReason(w.data, w.mode, s.loaded.Sensitive))
 		default:
 			c.Withheld = "in the place of something that is no file"
 		}
@@ -162,12 +163,12 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 		switch {
 		case err != nil:
 			list[i].Withheld = "not read: " + err.Error()
-		case len(old) > report.MaxContents:
-			list[i].Withheld = report.WithholdReason(old, -1, nil)
+		case len(old) > planview.MaxContents:
+			list[i].Withheld = planview.WithholdReason(old, -1, nil)
 		case engine.Digest(old) != node.Digest: // it has changed since the facts were gathered
 			list[i].Withheld = "changed since it was looked at"
 		default:
-			list[i].Old, list[i].Withheld = old, report.WithholdReason(old, node.Mode, s.loaded.Sensitive)
+			list[i].Old, list[i].Withheld = old, planview.WithholdReason(old, node.Mode, s.loaded.Sensitive)
 		}
 	}
 	return list
@@ -179,7 +180,7 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 // with the facts.
 func readCommand(path string) engine.Command {
 	return engine.Command{Name: path, Script: fmt.Sprintf("timeout 10 dd if=%s bs=%d count=1 iflag=nofollow,nonblock,fullblock status=none",
-		hostscript.Quote(path), report.MaxContents+1)}
+		hostscript.Quote(path), planview.MaxContents+1)}
 }
 
 func (s *site) readOn(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error) {

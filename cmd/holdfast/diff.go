@@ -15,7 +15,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/config"
-	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/rules"
 	"holdfast/engine/textutil"
 )
@@ -57,7 +58,7 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 		err = writeDiff(a.stdout, d)
 	}
 	if err == nil && a.diffs && !a.json {
-		err = report.WriteContents(a.stdout, configContents(was, is, d), report.Style{Colour: isColourTerminal(a.stdout)})
+		err = planview.WriteContents(a.stdout, configContents(was, is, d), termtext.Style{Colour: isColourTerminal(a.stdout)})
 	}
 	if err != nil || d.Equal() {
 		return err
@@ -122,8 +123,8 @@ func actionList(actions []engine.Action) string {
 	return strings.Join(names, ", ")
 }
 
-func configContents(was, is engine.Config, d rules.Diff) []report.Contents {
-	var list []report.Contents
+func configContents(was, is engine.Config, d rules.Diff) []planview.Contents {
+	var list []planview.Contents
 	for _, c := range d.Changes {
 		if c.Domain != rules.File && c.Domain != rules.Unit {
 			continue
@@ -133,9 +134,9 @@ func configContents(was, is engine.Config, d rules.Diff) []report.Contents {
 		if bytes.Equal(before, after) {
 			continue
 		}
-		list = append(list, report.Contents{
+		list = append(list, planview.Contents{
 			Path: c.Name, Old: before, New: after,
-			Withheld: cmp.Or(report.WithholdReason(before, beforeMode, nil), report.WithholdReason(after, afterMode, nil)),
+			Withheld: cmp.Or(planview.WithholdReason(before, beforeMode, nil), planview.WithholdReason(after, afterMode, nil)),
 		})
 	}
 	return list

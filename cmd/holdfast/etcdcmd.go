@@ -14,7 +14,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/etcd"
-	"holdfast/engine/report"
+	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
 )
 
 func (a *app) etcdCommand() *cobra.Command {
@@ -77,7 +78,7 @@ func (a *app) etcdStatus(ctx context.Context, names []string) error {
 	if a.json {
 		err = a.printJSON(clusters)
 	} else {
-		err = report.WriteEtcd(a.stdout, clusters, report.Style{Colour: isColourTerminal(a.stdout)})
+		err = tables.WriteEtcd(a.stdout, clusters, termtext.Style{Colour: isColourTerminal(a.stdout)})
 	}
 	if err != nil {
 		return err

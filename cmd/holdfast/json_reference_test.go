@@ -13,7 +13,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/etcd"
 	"holdfast/engine/journal"
-	"holdfast/engine/report"
+	"holdfast/engine/report/tables"
 	"holdfast/engine/rules"
 )
 
@@ -29,7 +29,7 @@ var printed = []struct {
 	{"holdfast status", "", engine.Status{}},
 	{"holdfast etcd status", "a list of these", engine.ClusterFacts{}},
 	{"holdfast etcd snapshot", "", etcd.SnapshotInfo{}},
-	{"holdfast holds", "a list of these", report.HeldHost{}},
+	{"holdfast holds", "a list of these", tables.HeldHost{}},
 	{"holdfast runs", "a list of these, the newest first", journal.Run{}},
 	{"holdfast validate", "", engine.Inventory{}},
 	{"holdfast diff", "", rules.Diff{}},

@@ -11,6 +11,9 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
+	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
 )
 
 func (a *app) runsCommand() *cobra.Command {
@@ -35,7 +38,7 @@ ID, it shows that run as a log would have it; --verbose shows every step.`,
 			if a.json {
 				return a.printJSON(append([]journal.Run{}, runs...))
 			}
-			return report.WriteRuns(a.stdout, runs)
+			return tables.WriteRuns(a.stdout, runs)
 		},
 	}
 	cmd.AddCommand(a.pruneCommand())
@@ -58,7 +61,7 @@ func (a *app) showRun(dir, name string) error {
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
 	}
-	var view report.Sink = &report.Plain{W: a.stdout, Style: report.Style{Colour: isColourTerminal(a.stdout)}, Plan: true, Full: a.verbose}
+	var view report.Sink = &lines.Writer{W: a.stdout, Style: termtext.Style{Colour: isColourTerminal(a.stdout)}, Plan: true, Full: a.verbose}
 	if a.json {
 		view = report.JSONLines{W: a.stdout}
 	}

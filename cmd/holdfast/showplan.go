@@ -6,6 +6,8 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 )
 
 // inheritIfIdle lets read-only commands treat holds as the next apply would:
@@ -51,7 +53,7 @@ func (a *app) showPlan(s *site, plan engine.Plan) error {
 	for _, w := range s.loaded.Warnings {
 		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 	}
-	return report.WritePlan(a.stdout, clean, report.Style{Colour: isColourTerminal(a.stdout)}, a.verbose)
+	return planview.Write(a.stdout, clean, termtext.Style{Colour: isColourTerminal(a.stdout)}, a.verbose)
 }
 
 func (a *app) printJSON(v any) error { return report.WriteJSON(a.stdout, v) }

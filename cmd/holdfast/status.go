@@ -11,6 +11,8 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
+	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
 )
 
@@ -61,7 +63,7 @@ func (a *app) runStatus(ctx context.Context) error {
 	if a.json {
 		err = a.printJSON(status)
 	} else {
-		err = report.WriteStatus(a.stdout, status, report.Style{Colour: isColourTerminal(a.stdout)}, a.verbose)
+		err = tables.WriteStatus(a.stdout, status, termtext.Style{Colour: isColourTerminal(a.stdout)}, a.verbose)
 	}
 	if err != nil {
 		return err
@@ -100,7 +102,7 @@ func (a *app) listHolds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, unreached, code := []report.HeldHost{}, 0, engine.ExitOK
+	held, unreached, code := []tables.HeldHost{}, 0, engine.ExitOK
 	for _, h := range s.selectedHosts() {
 		f := facts[h.Name]
 		switch {
@@ -109,14 +111,14 @@ func (a *app) listHolds(ctx context.Context) error {
 			code = engine.ExitUnreachable
 			unreached++
 		case f.Held():
-			held = append(held, report.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: f.Hold != nil && f.Hold.Expired(f.Clock)})
+			held = append(held, tables.HeldHost{Host: h.Name, Hold: f.Hold, Problem: f.HoldProblem, Expired: f.Hold != nil && f.Hold.Expired(f.Clock)})
 		}
 	}
 	held = report.HideSensitive(held, s.loaded.Sensitive)
 	if a.json {
 		err = a.printJSON(held)
 	} else {
-		err = report.WriteHolds(a.stdout, held, unreached)
+		err = tables.WriteHolds(a.stdout, held, unreached)
 	}
 	if err != nil {
 		return err

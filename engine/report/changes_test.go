@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
 )
 
 var (
@@ -119,7 +121,7 @@ func TestWriteConfigPlan(t *testing.T) {
 				continue
 			}
 			var b bytes.Buffer
-			if err := report.WritePlan(&b, p, report.Style{}, verbose); err != nil {
+			if err := planview.Write(&b, p, termtext.Style{}, verbose); err != nil {
 				t.Fatal(err)
 			}
 			compareGolden(t, "plan-config-"+name+suffix, b.String())
@@ -141,7 +143,7 @@ func TestStatusOfConfigs(t *testing.T) {
 		},
 	}
 	var b bytes.Buffer
-	if err := report.WriteStatus(&b, s, report.Style{}, false); err != nil {
+	if err := tables.WriteStatus(&b, s, termtext.Style{}, false); err != nil {
 		t.Fatal(err)
 	}
 	compareGolden(t, "status-configs", b.String())
@@ -153,7 +155,7 @@ func TestFoldedChangesTellApart(t *testing.T) {
 	other := append(slices.Clone(changes[:39]), configChange("create", "file /etc/containers/registries.d/other.yaml", changes[0].Rule, reloadCrio))
 	p := engine.Plan{Hosts: []engine.HostPlan{hostWithChanges("worker-01", reloadCrio, changes...), hostWithChanges("worker-02", reloadCrio, other...), hostWithChanges("worker-03", reloadCrio, changes...)}}
 	var b bytes.Buffer
-	if err := report.WritePlan(&b, p, report.Style{}, false); err != nil {
+	if err := planview.Write(&b, p, termtext.Style{}, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"worker-[01,03] (2 hosts) pool worker", "\nworker-02 pool worker"} {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 )
 
 // TestWritePlanSteps: a verbose plan shows the question and the demands of each gate, and the duration of
@@ -29,7 +31,7 @@ func TestWritePlanSteps(t *testing.T) {
 	} {
 		p.Hosts[0].Sequence = []engine.Step{{Name: "one", Do: *do, Timeout: engine.Duration(time.Minute)}}
 		var b bytes.Buffer
-		if err := report.WritePlan(&b, p, report.Style{}, true); err != nil || !strings.Contains(b.String(), " at most 1m0s: "+want+"\n") {
+		if err := planview.Write(&b, p, termtext.Style{}, true); err != nil || !strings.Contains(b.String(), " at most 1m0s: "+want+"\n") {
 			t.Errorf("%v, without %q:\n%s", err, want, b.String())
 		}
 		for _, when := range []string{"before", "after"} {
@@ -48,7 +50,7 @@ func TestPlainGates(t *testing.T) {
 		{Type: engine.StepProgress, Step: "gate disk", Host: "worker-1", Message: "exit status 1"},
 		{Type: engine.StepProgress, Step: "wait for units", Host: "worker-1", Message: "crio.service has failed", Took: engine.Duration(90 * time.Second)},
 	} {
-		if err := (&report.Plain{W: &b, Short: true}).Emit(e); err != nil {
+		if err := (&lines.Writer{W: &b, Short: true}).Emit(e); err != nil {
 			t.Fatal(err)
 		}
 	}

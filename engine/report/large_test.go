@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 )
 
 // largePlan returns a site of two etcd clusters and 480 workers, some of them unreachable, some staged.
@@ -52,7 +53,7 @@ func largePlan() engine.Plan {
 // TestWriteLargePlan: the plan of a large site is readable.
 func TestWriteLargePlan(t *testing.T) {
 	var b bytes.Buffer
-	if err := report.WritePlan(&b, largePlan(), report.Style{}, false); err != nil {
+	if err := planview.Write(&b, largePlan(), termtext.Style{}, false); err != nil {
 		t.Fatal(err)
 	}
 	compareGolden(t, "plan-large", b.String())
@@ -65,7 +66,7 @@ func BenchmarkWriteConfigPlan(b *testing.B) {
 		p.Hosts = append(p.Hosts, hostWithChanges(fmt.Sprintf("worker-%03d", i), reloadCrio, inDirectory("create", "/etc/containers/registries.d", 500)...))
 	}
 	for b.Loop() {
-		if err := report.WritePlan(io.Discard, p, report.Style{}, false); err != nil {
+		if err := planview.Write(io.Discard, p, termtext.Style{}, false); err != nil {
 			b.Fatal(err)
 		}
 	}

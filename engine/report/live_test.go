@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/live"
+	"holdfast/engine/report/termtext"
 )
 
 const liveChild = "HOLDFAST_TEST_LIVE"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 func showLive(how string) {
 	caught := make(chan os.Signal, 2)
 	signal.Notify(caught, os.Interrupt)
-	live := report.NewLive(os.Stdout, report.Style{Colour: true}, false)
+	live := live.New(os.Stdout, termtext.Style{Colour: true}, false)
 	defer live.Close()
 	for _, e := range exampleRun() {
 		if err := live.Emit(e); err != nil {
@@ -208,7 +209,7 @@ func (s *stuckTerminal) Write(b []byte) (int, error) {
 // TestLiveNeverWaits: a terminal that accepts nothing delays no event, and gets all of them later.
 func TestLiveNeverWaits(t *testing.T) {
 	out := &stuckTerminal{blocked: make(chan struct{}), open: make(chan struct{})}
-	live := report.NewLive(out, report.Style{}, false)
+	live := live.New(out, termtext.Style{}, false)
 	events := exampleRun()
 	for _, e := range events[:len(events)-1] {
 		if err := live.Emit(e); err != nil {
@@ -249,7 +250,7 @@ func (b *brokenTerminal) Write(p []byte) (int, error) {
 // TestLiveOutlivesItsTerminal: a run continues after it loses its terminal, at any moment.
 func TestLiveOutlivesItsTerminal(t *testing.T) {
 	for after := range 12 {
-		live := report.NewLive(&brokenTerminal{after: after}, report.Style{}, false)
+		live := live.New(&brokenTerminal{after: after}, termtext.Style{}, false)
 		for _, e := range exampleRun() {
 			_ = live.Emit(e)
 		}

@@ -11,7 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
+	"holdfast/engine/report/live"
+	"holdfast/engine/report/termtext"
 )
 
 // stagingRun returns a run in the middle of staging.
@@ -92,6 +94,15 @@ func soakingRun() []engine.Event {
 	}
 }
 
+// renderStatus renders the live status after these events, for a terminal of that size.
+func renderStatus(events []engine.Event, width, height int, now time.Time) string {
+	status := live.NewStatus(termtext.Style{})
+	for _, e := range events {
+		status.AddEvent(e)
+	}
+	return status.Render(live.Size{Width: width, Height: height}, now)
+}
+
 // TestWaiting: the line of a waiting step has its end, with the date if that is more than a day away, and the
 // remaining time.
 func TestWaiting(t *testing.T) {
@@ -109,12 +120,12 @@ func TestWaiting(t *testing.T) {
 		{time.Time{}, "", ""},
 	} {
 		e := engine.Event{Type: engine.StepStarted, Pool: "worker", Step: "soak", Time: start, Until: c.until}
-		text := report.LiveStatus([]engine.Event{e}, 80, 24, began.Add(5*time.Minute))
+		text := renderStatus([]engine.Event{e}, 80, 24, began.Add(5*time.Minute))
 		if !strings.HasPrefix(text, "  pool worker  soak 100 s") || !strings.HasSuffix(text, c.left) || (c.left == "") == strings.Contains(text, "left") {
 			t.Errorf("%s: %q, want %q", c.until, text, c.left)
 		}
 		var line bytes.Buffer
-		if err := (&report.Plain{W: &line, Short: true, Terse: true}).Emit(e); err != nil {
+		if err := (&lines.Writer{W: &line, Short: true, Terse: true}).Emit(e); err != nil {
 			t.Fatal(err)
 		}
 		if wanted := "  worker: soak " + c.line + "\n"; c.line != "" && line.String() != wanted || c.line == "" && line.Len() > 0 {
@@ -130,7 +141,7 @@ func TestLiveStatusOfPlays(t *testing.T) {
 		first.Hosts = append(first.Hosts, osPlan(fmt.Sprintf("etcd-%d", i), "etcd", "", ""))
 	}
 	second.Hosts = []engine.HostPlan{osPlan("etcd-0", "etcd", "", ""), osPlan("worker-0", "worker", "", "")}
-	text := report.LiveStatus([]engine.Event{
+	text := renderStatus([]engine.Event{
 		{Type: engine.Planned, Plan: &first},
 		{Type: engine.HostDone, Host: "etcd-0"},
 		{Type: engine.HostDone, Host: "etcd-1"},
@@ -147,7 +158,7 @@ func TestLiveStatus(t *testing.T) {
 	for name, events := range map[string][]engine.Event{"board-staging": stagingRun(), "board-rolling": rollingRun(), "board-pools": manyPoolsRun(), "board-quiet": writingRun(), "board-soaking": soakingRun()} {
 		var got strings.Builder
 		for _, on := range []struct{ width, height int }{{40, 24}, {80, 24}, {200, 50}, {80, 6}} {
-			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, report.LiveStatus(events, on.width, on.height, began.Add(5*time.Minute)))
+			fmt.Fprintf(&got, "%d columns, %d lines\n%s\n\n", on.width, on.height, renderStatus(events, on.width, on.height, began.Add(5*time.Minute)))
 		}
 		compareGolden(t, name, got.String())
 	}
@@ -164,7 +175,7 @@ func TestLiveStatusFits(t *testing.T) {
 		events := rapid.SampledFrom(runs).Draw(t, "run")
 		events = events[:rapid.IntRange(0, len(events)).Draw(t, "events")]
 		width, height := rapid.IntRange(1, 220).Draw(t, "width"), rapid.IntRange(2, 60).Draw(t, "height")
-		text := report.LiveStatus(events, width, height, began)
+		text := renderStatus(events, width, height, began)
 		lines := strings.Split(text, "\n")
 		if len(lines) >= height {
 			t.Fatalf("%d lines on %d:\n%s", len(lines), height, text)

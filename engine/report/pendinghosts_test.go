@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
 )
 
 // nonDisruptiveRun returns a run that writes to many hosts without disruption. On one of them a reload fails
@@ -64,7 +64,7 @@ func (s *script) holdHost(host string, steps ...string) {
 func showEvents(t *testing.T, events []engine.Event, terse bool) string {
 	t.Helper()
 	var b strings.Builder
-	p := report.Plain{W: &b, Short: true, Terse: terse}
+	p := lines.Writer{W: &b, Short: true, Terse: terse}
 	for _, e := range events {
 		if err := p.Emit(e); err != nil {
 			t.Fatal(err)

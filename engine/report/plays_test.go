@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 )
 
 // beginPlay begins a play with one change of these hosts.
@@ -108,7 +109,7 @@ func TestPlayShowsItsCommands(t *testing.T) {
 	}
 	p := engine.Plan{Total: 1, Play: "night", Hosts: []engine.HostPlan{hp}, Batches: []engine.Batch{{Pools: []string{"worker"}, Hosts: []string{"worker-01"}}}}
 	var b bytes.Buffer
-	if err := report.WritePlan(&b, p, report.Style{}, false); err != nil {
+	if err := planview.Write(&b, p, termtext.Style{}, false); err != nil {
 		t.Fatal(err)
 	}
 	compareGolden(t, "plan-play", b.String())

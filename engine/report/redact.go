@@ -16,7 +16,8 @@ type Redactor struct {
 	To        Sink
 }
 
-const hidden = "(sensitive)"
+// Hidden stands in place of a sensitive value.
+const Hidden = "(sensitive)"
 
 // Emit passes an event on without the sensitive values.
 func (r Redactor) Emit(e engine.Event) error {
@@ -56,7 +57,7 @@ func newReplacer(sensitive []string) *strings.Replacer {
 	var pairs []string
 	for _, v := range slices.Compact(values) {
 		if v != "" {
-			pairs = append(pairs, v, hidden)
+			pairs = append(pairs, v, Hidden)
 		}
 	}
 	return strings.NewReplacer(pairs...)

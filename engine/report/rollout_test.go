@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 )
 
 func gateStep(name, on string, g engine.Gate) engine.Step {
@@ -91,7 +92,7 @@ func TestWriteRollout(t *testing.T) {
 		"rollout-soaking": {soaking, false}, "rollout-unfinished": {unfinished, false},
 	} {
 		var b bytes.Buffer
-		if err := report.WritePlan(&b, c.plan, report.Style{}, c.verbose); err != nil {
+		if err := planview.Write(&b, c.plan, termtext.Style{}, c.verbose); err != nil {
 			t.Fatal(err)
 		}
 		compareGolden(t, name, b.String())
@@ -106,7 +107,7 @@ func TestManyUnfinished(t *testing.T) {
 	}
 	for verbose, want := range map[bool]string{false: "and 370 hosts more (--verbose shows all)", true: "(13 hosts): each runs 000000000019, and not bc30253b4147 of run r"} {
 		var b bytes.Buffer
-		if err := report.WritePlan(&b, p, report.Style{}, verbose); err != nil {
+		if err := planview.Write(&b, p, termtext.Style{}, verbose); err != nil {
 			t.Fatal(err)
 		}
 		if text := b.String(); !strings.Contains(text, want) || !strings.Contains(text, "--continue-over-incomplete") {

@@ -8,6 +8,9 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
+	"holdfast/engine/report/live"
+	"holdfast/engine/report/termtext"
 )
 
 // kindOf is the kind of the steps in these tests.
@@ -60,7 +63,7 @@ func exampleRun() []engine.Event {
 }
 
 func TestPlain(t *testing.T) {
-	for name, p := range map[string]report.Plain{
+	for name, p := range map[string]lines.Writer{
 		"run": {Short: true}, "run-terse": {Short: true, Terse: true}, "run-plan": {Short: true, Plan: true},
 	} {
 		var b bytes.Buffer
@@ -90,7 +93,7 @@ func TestCanaryLines(t *testing.T) {
 		{Type: engine.BatchStarted, Batch: 2, Hosts: []string{"worker-03"}},
 	}
 	var plain, terminal bytes.Buffer
-	p, live := report.Plain{W: &plain, Short: true}, report.NewLive(&terminal, report.Style{}, false)
+	p, live := lines.Writer{W: &plain, Short: true}, live.New(&terminal, termtext.Style{}, false)
 	for _, e := range events {
 		if err := p.Emit(e); err != nil {
 			t.Fatal(err)
@@ -114,7 +117,7 @@ func TestCanaryLines(t *testing.T) {
 // TestLive: at the end a terminal has all lines in order, and no live status.
 func TestLive(t *testing.T) {
 	var out bytes.Buffer
-	live := report.NewLive(&out, report.Style{}, true)
+	live := live.New(&out, termtext.Style{}, true)
 	emitAll(t, live)
 	live.Close()
 	text := out.String()

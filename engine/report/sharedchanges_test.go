@@ -8,7 +8,9 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/journal"
-	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
 )
 
 // ownFile returns a change of a file with contents of its own on each host.
@@ -29,7 +31,7 @@ func TestHostsWithOwnContentsAreFolded(t *testing.T) {
 	}
 	for verbose, most := range map[bool]int{false: 20, true: 1000} {
 		var b bytes.Buffer
-		if err := report.WritePlan(&b, p, report.Style{}, verbose); err != nil {
+		if err := planview.Write(&b, p, termtext.Style{}, verbose); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(b.String(), "\n"); n > most {
@@ -48,13 +50,13 @@ func TestTablesAreNotWide(t *testing.T) {
 	long := strings.Repeat("no answer from 10.0.0.11:2379 within 2 s, ", 12)
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"etcd": func(b *bytes.Buffer) error {
-			return report.WriteEtcd(b, []engine.ClusterFacts{{Name: "main", Members: []engine.Member{{Name: "etcd-1", Host: "etcd-1", Problem: long}}}}, report.Style{})
+			return tables.WriteEtcd(b, []engine.ClusterFacts{{Name: "main", Members: []engine.Member{{Name: "etcd-1", Host: "etcd-1", Problem: long}}}}, termtext.Style{})
 		},
 		"runs": func(b *bytes.Buffer) error {
-			return report.WriteRuns(b, []journal.Run{{ID: "20261120-220000-aa11", Site: "berlin", Holder: "ann@bastion", End: &engine.RunEnd{Reason: long}}})
+			return tables.WriteRuns(b, []journal.Run{{ID: "20261120-220000-aa11", Site: "berlin", Holder: "ann@bastion", End: &engine.RunEnd{Reason: long}}})
 		},
 		"holds": func(b *bytes.Buffer) error {
-			return report.WriteHolds(b, []report.HeldHost{{Host: "w", Hold: &engine.Hold{Kind: engine.RunHold, Reason: long}}}, 0)
+			return tables.WriteHolds(b, []tables.HeldHost{{Host: "w", Hold: &engine.Hold{Kind: engine.RunHold, Reason: long}}}, 0)
 		},
 	} {
 		var b bytes.Buffer

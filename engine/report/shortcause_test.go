@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
 )
 
 // longCause returns a cause of many long lines, as of a policy engine.
@@ -19,7 +19,7 @@ func longCause() string {
 func printRun(t *testing.T, events []engine.Event, terse bool) (all, end string) {
 	t.Helper()
 	var b bytes.Buffer
-	p := report.Plain{W: &b, Short: true, Terse: terse}
+	p := lines.Writer{W: &b, Short: true, Terse: terse}
 	for _, e := range events {
 		if e.Type == engine.RunEnded {
 			all = b.String()

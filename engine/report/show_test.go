@@ -10,7 +10,9 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/journal"
-	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
 )
 
 var update = flag.Bool("update", false, "write the goldens")
@@ -77,7 +79,7 @@ func TestWritePlan(t *testing.T) {
 		"plan-nothing": {engine.Plan{Total: 5, Matching: []string{"a", "b", "c", "d", "e"}}, false},
 	} {
 		var b bytes.Buffer
-		if err := report.WritePlan(&b, c.plan, report.Style{}, c.verbose); err != nil {
+		if err := planview.Write(&b, c.plan, termtext.Style{}, c.verbose); err != nil {
 			t.Fatal(err)
 		}
 		compareGolden(t, name, b.String())
@@ -114,16 +116,16 @@ func TestTables(t *testing.T) {
 		Clusters: clusters,
 	}
 	for name, write := range map[string]func() error{
-		"status":         func() error { return report.WriteStatus(&b, status, report.Style{}, false) },
-		"status-verbose": func() error { return report.WriteStatus(&b, status, report.Style{}, true) },
-		"etcd":           func() error { return report.WriteEtcd(&b, clusters, report.Style{}) },
+		"status":         func() error { return tables.WriteStatus(&b, status, termtext.Style{}, false) },
+		"status-verbose": func() error { return tables.WriteStatus(&b, status, termtext.Style{}, true) },
+		"etcd":           func() error { return tables.WriteEtcd(&b, clusters, termtext.Style{}) },
 		"holds": func() error {
-			return report.WriteHolds(&b, []report.HeldHost{{Host: "worker-03", Hold: &hold}, {Host: "worker-04", Hold: &hold, Expired: true}, {Host: "worker-05", Problem: "it is not a hold\x07"}}, 0)
+			return tables.WriteHolds(&b, []tables.HeldHost{{Host: "worker-03", Hold: &hold}, {Host: "worker-04", Hold: &hold, Expired: true}, {Host: "worker-05", Problem: "it is not a hold\x07"}}, 0)
 		},
-		"holds-none":      func() error { return report.WriteHolds(&b, nil, 0) },
-		"holds-unreached": func() error { return report.WriteHolds(&b, nil, 2) },
+		"holds-none":      func() error { return tables.WriteHolds(&b, nil, 0) },
+		"holds-unreached": func() error { return tables.WriteHolds(&b, nil, 2) },
 		"runs": func() error {
-			return report.WriteRuns(&b, []journal.Run{
+			return tables.WriteRuns(&b, []journal.Run{
 				{ID: "20261121-090000-0003", Site: "berlin", Holder: "ann@bastion", Started: began.Add(time.Hour), Last: began.Add(time.Hour), UnderWay: true},
 				{ID: "20261121-080000-0001", Site: "berlin", Holder: "ann@bastion", Started: began, Last: began.Add(90 * time.Second), End: &engine.RunEnd{Exit: 0, Reason: "every host matches"}},
 				{ID: "20261121-070000-0002", Site: "berlin", Holder: "ann@bastion", Started: began.Add(-time.Hour), Last: began.Add(-time.Hour), Steps: map[string]string{"etcd-1": "wait for boot"}},

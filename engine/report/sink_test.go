@@ -12,6 +12,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 )
 
 // sinkFunc is a function that is a sink.
@@ -84,7 +86,7 @@ func BenchmarkWritePlan(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := report.WritePlan(io.Discard, p, report.Style{}, false); err != nil {
+		if err := planview.Write(io.Discard, p, termtext.Style{}, false); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
 )
 
 // stepEvents returns a run with short steps only.
@@ -43,7 +43,7 @@ func TestPlainSteps(t *testing.T) {
 			"  w-1: drain begins: kubectl drain w-1\n  w-1: drain 0.1 s\n  w-1: write begins\n  w-1: write 0.1 s\n",
 	} {
 		var b bytes.Buffer
-		view := &report.Plain{W: &b, Short: true, Full: full}
+		view := &lines.Writer{W: &b, Short: true, Full: full}
 		for _, e := range stepEvents() {
 			if err := view.Emit(e); err != nil {
 				t.Fatal(err)

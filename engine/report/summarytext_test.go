@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
 )
 
 // script makes the events of a run, with their times.
@@ -44,7 +44,7 @@ func (s *script) endRun(exit engine.ExitCode, reason string) {
 func (s *script) printEnding(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
-	p := report.Plain{W: &b, Short: true, Terse: true}
+	p := lines.Writer{W: &b, Short: true, Terse: true}
 	for _, e := range s.events {
 		if e.Type == engine.RunEnded {
 			b.Reset()

@@ -16,6 +16,10 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
+	"holdfast/engine/report/lines"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
 )
 
 // hostile is a possible answer of a host: it clears the screen, changes the title of the window, reverses the
@@ -83,25 +87,25 @@ func TestUntrustedTables(t *testing.T) {
 	status.Hosts[0].State, status.Pools[0].Counts = engine.Degraded, map[engine.HostState]int{engine.Degraded: 1}
 	differs := hostileValue[engine.Status]()
 	differs.Hosts[0].State, differs.Pools[0].Counts = engine.Drifted, map[engine.HostState]int{engine.Drifted: 1}
-	held := hostileValue[report.HeldHost]()
+	held := hostileValue[tables.HeldHost]()
 	held.Hold.Kind = hostile
 	for name, write := range map[string]func(io.Writer) error{
 		"plan": func(w io.Writer) error {
-			return report.WritePlan(w, hostileValue[engine.Plan](), report.Style{}, false)
+			return planview.Write(w, hostileValue[engine.Plan](), termtext.Style{}, false)
 		},
 		"plan, verbose": func(w io.Writer) error {
-			return report.WritePlan(w, hostileValue[engine.Plan](), report.Style{}, true)
+			return planview.Write(w, hostileValue[engine.Plan](), termtext.Style{}, true)
 		},
-		"status":          func(w io.Writer) error { return report.WriteStatus(w, status, report.Style{}, false) },
-		"status, verbose": func(w io.Writer) error { return report.WriteStatus(w, status, report.Style{}, true) },
-		"status, drifted": func(w io.Writer) error { return report.WriteStatus(w, differs, report.Style{}, false) },
+		"status":          func(w io.Writer) error { return tables.WriteStatus(w, status, termtext.Style{}, false) },
+		"status, verbose": func(w io.Writer) error { return tables.WriteStatus(w, status, termtext.Style{}, true) },
+		"status, drifted": func(w io.Writer) error { return tables.WriteStatus(w, differs, termtext.Style{}, false) },
 		"etcd": func(w io.Writer) error {
-			return report.WriteEtcd(w, []engine.ClusterFacts{hostileValue[engine.ClusterFacts]()}, report.Style{})
+			return tables.WriteEtcd(w, []engine.ClusterFacts{hostileValue[engine.ClusterFacts]()}, termtext.Style{})
 		},
 		"holds": func(w io.Writer) error {
-			return report.WriteHolds(w, []report.HeldHost{held, {Host: hostile, Problem: hostile}}, 1)
+			return tables.WriteHolds(w, []tables.HeldHost{held, {Host: hostile, Problem: hostile}}, 1)
 		},
-		"runs": func(w io.Writer) error { return report.WriteRuns(w, []journal.Run{hostileValue[journal.Run]()}) },
+		"runs": func(w io.Writer) error { return tables.WriteRuns(w, []journal.Run{hostileValue[journal.Run]()}) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -124,7 +128,7 @@ func eventTypes() []engine.EventType {
 func TestUntrustedLines(t *testing.T) {
 	for _, terse := range []bool{false, true} {
 		var b bytes.Buffer
-		p := report.Plain{W: &b, Plan: true, Terse: terse}
+		p := lines.Writer{W: &b, Plan: true, Terse: terse}
 		for _, typ := range eventTypes() {
 			for _, failure := range []*engine.Failure{{}, nil} {
 				e := hostileValue[engine.Event]()
@@ -169,7 +173,7 @@ func TestUntrustedJSON(t *testing.T) {
 
 // TestListsAreNeverNull: programs can iterate over every list in JSON.
 func TestListsAreNeverNull(t *testing.T) {
-	for _, v := range []any{engine.Status{}, engine.Inventory{}, engine.Plan{Hosts: []engine.HostPlan{{}}, Batches: []engine.Batch{{}}}, []engine.ClusterFacts{}, []report.HeldHost(nil), &engine.Status{}} {
+	for _, v := range []any{engine.Status{}, engine.Inventory{}, engine.Plan{Hosts: []engine.HostPlan{{}}, Batches: []engine.Batch{{}}}, []engine.ClusterFacts{}, []tables.HeldHost(nil), &engine.Status{}} {
 		var b bytes.Buffer
 		if err := report.WriteJSON(&b, v); err != nil || strings.Contains(b.String(), "null") {
 			t.Errorf("%T: %v\n%s", v, err, b.String())

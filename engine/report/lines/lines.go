@@ -1,0 +1,189 @@
+package lines
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/summary"
+	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
+)
+
+// Writer writes a line for each notable event, for cron, CI and logs.
+type Writer struct {
+	W     io.Writer
+	Style termtext.Style
+	Short bool // omit the time of each line
+	Plan  bool // show each plan
+	Terse bool // omit successful steps
+	Full  bool // show the begin and the end of every step
+
+	sum       *summary.Summary
+	pending   pendingHosts
+	steps     planSteps
+	unreached []string // unreachable hosts since facts were last gathered
+}
+
+// Emit writes the line of an event, if it has one.
+func (p *Writer) Emit(e engine.Event) error {
+	_, err := io.WriteString(p.W, p.EventLine(e))
+	return err
+}
+
+// EventLine returns the line of an event with its time, or "". Folded lines may precede it, and the summary
+// follows the end of a run.
+func (p *Writer) EventLine(e engine.Event) string {
+	if p.sum == nil {
+		p.sum = summary.New()
+	}
+	e = termtext.Safe(e)
+	p.sum.AddEvent(e)
+	p.pending.addEvent(e)
+	if e.Type == engine.Planned && e.Plan != nil {
+		p.steps = indexSteps(*e.Plan)
+	}
+	text := ""
+	if !p.pending.foldsLine(e) {
+		text = p.withTime(e, p.eventText(e))
+	}
+	if e.Type == engine.RunEnded {
+		text = p.sum.Format() + strings.TrimSuffix(text, "\n") + "\n" + p.sum.Completeness(*e.End, p.Style) + p.nextStepsText(*e.End)
+	}
+	done := p.pending.doneLine(e)
+	if done != "" {
+		done = p.withTime(e, "  "+p.Style.Green(done))
+	}
+	return done + text
+}
+
+func (p *Writer) withTime(e engine.Event, text string) string {
+	if text == "" {
+		return ""
+	}
+	if !p.Short {
+		text = p.Style.Faint(e.Time.Local().Format(time.TimeOnly)) + " " + text
+	}
+	return text + "\n"
+}
+
+func (p *Writer) eventText(e engine.Event) string {
+	switch e.Type {
+	case engine.RunStarted:
+		return "run " + e.Run + " of site " + e.Start.Site + " by " + e.Start.Holder
+	case engine.HostGathered:
+		if e.Failure != nil {
+			p.unreached = append(p.unreached, e.Host)
+		}
+	case engine.HostsGathered:
+		return p.gatheredText(e)
+	case engine.Planned:
+		return p.planText(e)
+	case engine.StageStarted:
+		return p.Style.Bold("staging") + " while everything runs"
+	case engine.StageEnded:
+		return "staged in " + termtext.FormatDuration(e.Took)
+	case engine.BatchStarted:
+		return p.Style.Bold(batchName(e)) + "  " + strings.Join(textutil.FoldNames(e.Hosts), ", ")
+	case engine.BatchEnded:
+		return batchName(e) + " done in " + termtext.FormatDuration(e.Took)
+	case engine.RunEnded:
+		return p.endText(*e.End)
+	case engine.Warned:
+		return p.Style.Yellow("warning") + " " + e.Message
+	case engine.Interrupted:
+		return p.Style.Yellow(e.Message)
+	case engine.HostDone:
+		return "  " + p.Style.Green(e.Host+" done")
+	case engine.HostFailed:
+		return p.failureText(e)
+	case engine.StepStarted:
+		return cmp.Or(waitLine(e), p.stepBeginText(e))
+	case engine.StepEnded, engine.StepProgress:
+		return p.stepText(e)
+	}
+	return ""
+}
+
+func batchName(e engine.Event) string {
+	name := fmt.Sprintf("batch %d", e.Batch)
+	if len(e.Canaries) > 0 {
+		name += " (canary of " + strings.Join(e.Canaries, ", ") + ")"
+	}
+	return name
+}
+
+func (p *Writer) planText(e engine.Event) string {
+	if !p.Plan || e.Plan == nil {
+		return ""
+	}
+	var b strings.Builder
+	_ = planview.Write(&b, *e.Plan, p.Style, false) // a builder takes everything
+	return strings.TrimRight("plan\n"+b.String(), "\n")
+}
+
+// quickStep is the duration below which a step without a message gets no line.
+const quickStep = engine.Duration(500 * time.Millisecond)
+
+func (p *Writer) stepText(e engine.Event) string {
+	where := e.Host
+	if where == "" {
+		where = e.Cluster
+	}
+	switch {
+	case e.Failure != nil && e.Host == "" && e.Failure.Kind != engine.StoppedFailure:
+		return fullFailure(p.Style.Red("  "+summary.StepName(e)+" failed"), e, *e.Failure)
+	case p.Terse && (e.Host != "" || e.Type == engine.StepProgress && e.Took > 0):
+		return "" // the live status shows the step
+	case e.Type == engine.StepProgress && e.Took > 0:
+		return longStepLine(where, e)
+	case e.Type == engine.StepProgress && where == "":
+		return fmt.Sprintf("  %s: %s", e.Step, termtext.ShortHashes(e.Message))
+	case e.Type == engine.StepProgress:
+		return fmt.Sprintf("  %s: %s: %s", where, e.Step, termtext.ShortHashes(e.Message))
+	case e.Failure != nil, e.Took < quickStep && !p.Full && !p.steps.isNotable(e):
+		return ""
+	case where == "" && e.Pool != "":
+		return fmt.Sprintf("  %s: %s %s", e.Pool, e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
+	case where == "":
+		return fmt.Sprintf("  %s %s", e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
+	}
+	return fmt.Sprintf("  %s: %s %s", where, e.Step, p.Style.Faint(termtext.FormatDuration(e.Took)))
+}
+
+func (p *Writer) endText(end engine.RunEnd) string {
+	paint := p.Style.Red
+	switch end.Exit {
+	case engine.ExitOK:
+		paint = p.Style.Green
+	case engine.ExitWork:
+		paint = p.Style.Yellow
+	default: // red
+	}
+	reason, _ := p.sum.ShortReason(end)
+	lines := []string{paint(fmt.Sprintf("exit %d: %s", end.Exit, reason))}
+	for _, part := range []struct {
+		what  string
+		hosts []string
+	}{{"updated", end.Updated}, {"failed", end.Failed}, {"not updated", end.Untouched}} {
+		if len(part.hosts) > 0 {
+			lines = append(lines, "  "+part.what+": "+strings.Join(textutil.FoldNames(part.hosts), ", "))
+		}
+	}
+	if len(end.NotBegun) > 0 {
+		lines = append(lines, "  plays not begun: "+strings.Join(end.NotBegun, ", "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (p *Writer) nextStepsText(end engine.RunEnd) string {
+	lines := p.sum.NextSteps(end)
+	if len(lines) == 0 {
+		return ""
+	}
+	return p.Style.Bold("What to do") + "\n  " + strings.Join(lines, "\n  ") + "\n"
+}

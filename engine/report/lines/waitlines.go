@@ -1,0 +1,44 @@
+package lines
+
+import (
+	"fmt"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/termtext"
+)
+
+// waitLine returns the line of a waiting step that begins. Steps of hosts have other lines.
+func waitLine(e engine.Event) string {
+	if e.Host != "" || e.Until.IsZero() {
+		return ""
+	}
+	where := e.Cluster
+	if where == "" {
+		where = e.Pool
+	}
+	if where != "" {
+		where += ": "
+	}
+	return fmt.Sprintf("  %s%s until %s", where, e.Step, formatTime(e.Until, e.Time))
+}
+
+func longStepLine(where string, e engine.Event) string {
+	line := "  "
+	if where != "" {
+		line += where + ": "
+	}
+	line += fmt.Sprintf("%s goes on, %s by now", e.Step, time.Duration(e.Took).Round(time.Second))
+	if e.Message != "" {
+		line += ": " + termtext.ShortenText(termtext.ShortHashes(e.Message))
+	}
+	return line
+}
+
+// formatTime formats a time, and adds the day if it is more than 24 hours away.
+func formatTime(t, now time.Time) string {
+	if t.Sub(now) < 24*time.Hour {
+		return t.UTC().Format("15:04:05 MST")
+	}
+	return t.UTC().Format("Mon 2006-01-02 15:04:05 MST")
+}

@@ -1,0 +1,114 @@
+package live
+
+import (
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/lines"
+	"holdfast/engine/report/termtext"
+	"holdfast/engine/report/voters"
+)
+
+// Status is the part of the live view below the lines: progress of pools, active steps and etcd clusters.
+// It is computed from events alone.
+type Status struct {
+	pools    []*poolCount
+	poolOf   map[string]*poolCount
+	active   map[string]activeStep
+	held     map[string]bool // hosts that are held, or about to be
+	clusters voters.Watches
+	style    termtext.Style
+}
+
+type poolCount struct {
+	name                 string
+	hosts, toStage       int
+	staged, done, failed int
+}
+
+// activeStep is the current step of a host or a cluster.
+type activeStep struct {
+	name, message string // message: of the last progress
+	calm          bool   // disrupts nothing: staging, or a host without a hold
+	since         time.Time
+	until         time.Time // end of a waiting step; else zero
+}
+
+// NewStatus returns the status of a run that has not begun.
+func NewStatus(style termtext.Style) *Status {
+	return &Status{poolOf: map[string]*poolCount{}, active: map[string]activeStep{}, held: map[string]bool{}, clusters: voters.Watches{}, style: style}
+}
+
+// AddEvent brings the status up to date.
+func (b *Status) AddEvent(e engine.Event) {
+	e = termtext.Safe(e)
+	b.clusters.AddEvent(e)
+	switch e.Type {
+	case engine.Planned:
+		if e.Plan != nil {
+			b.setPlan(*e.Plan)
+		}
+	case engine.StepStarted:
+		if e.Kind == engine.HoldStep {
+			b.held[e.Host] = true
+		}
+		calm := e.Kind == engine.StageStep || e.Host != "" && !b.held[e.Host]
+		b.active[lines.EventSubject(e)] = activeStep{name: e.Step, since: e.Time, until: e.Until, calm: calm}
+	case engine.StepProgress:
+		if a, ok := b.active[lines.EventSubject(e)]; ok && a.name == e.Step && e.Message != "" {
+			a.message = e.Message
+			b.active[lines.EventSubject(e)] = a
+		}
+	case engine.StepEnded:
+		delete(b.active, lines.EventSubject(e))
+		if e.Kind == engine.StageStep && e.Failure == nil {
+			b.updatePool(e.Host, func(p *poolCount) { p.staged++ })
+		}
+	case engine.HostDone, engine.HostFailed:
+		b.addHostEnd(e)
+	}
+}
+
+// addHostEnd counts the end of a host. A host that stopped for the operator or for the hold of somebody else
+// has not failed.
+func (b *Status) addHostEnd(e engine.Event) {
+	delete(b.active, lines.EventSubject(e))
+	switch {
+	case e.Type == engine.HostDone:
+		b.updatePool(e.Host, func(p *poolCount) { p.done++ })
+	case e.Failure == nil || e.Failure.Kind != engine.StoppedFailure && e.Failure.Kind != engine.HeldFailure:
+		b.updatePool(e.Host, func(p *poolCount) { p.failed++ })
+	}
+}
+
+func (b *Status) updatePool(host string, add func(*poolCount)) {
+	if p := b.poolOf[host]; p != nil {
+		add(p)
+	}
+}
+
+// setPlan replaces the pools by the pools of a plan, of the whole run or of a play. Hosts that wait for their
+// window are only staged.
+func (b *Status) setPlan(p engine.Plan) {
+	byName := map[string]*poolCount{}
+	b.pools, b.poolOf = nil, map[string]*poolCount{}
+	later := map[string]bool{}
+	for _, x := range p.Excluded {
+		later[x.Host] = x.Kind == engine.Closed
+	}
+	for _, hp := range p.Hosts {
+		c := byName[hp.Pool]
+		if c == nil {
+			c = &poolCount{name: hp.Pool}
+			byName[hp.Pool] = c
+			b.pools = append(b.pools, c)
+		}
+		if !later[hp.Host] {
+			c.hosts++
+		}
+		if len(hp.Stage) > 0 {
+			c.toStage++
+		}
+		b.poolOf[hp.Host] = c
+	}
+}

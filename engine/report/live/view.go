@@ -1,0 +1,132 @@
+package live
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+	"holdfast/engine/report/lines"
+	"holdfast/engine/report/termtext"
+)
+
+// View shows a run on a terminal: the lines of Plain without single steps, and below them the live status,
+// from the first staging or batch to the end of the run. It reads no input, catches no signal and queries no
+// terminal: these are left to the program. While the live status is shown, a terminal that accepts no output,
+// as after Ctrl-S, does not block the run.
+type View struct {
+	plain  lines.Writer
+	status *Status
+	out    io.Writer
+
+	mu   sync.Mutex
+	feed *eventFeed // nil while no live status is shown
+	wait conc.WaitGroup
+}
+
+// New shows a run on out, which is a terminal.
+func New(out io.Writer, style termtext.Style, showPlan bool) *View {
+	return &View{plain: lines.Writer{W: out, Style: style, Plan: showPlan, Terse: true}, status: NewStatus(style), out: out}
+}
+
+// Emit shows an event.
+func (l *View) Emit(e engine.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.Type == engine.RunEnded {
+		l.stopStatus()
+	}
+	line := l.plain.EventLine(e)
+	if l.feed != nil {
+		l.feed.putEvent(liveEvent{line: strings.TrimSuffix(line, "\n"), event: e})
+		return nil
+	}
+	l.status.AddEvent(e)
+	_, err := io.WriteString(l.out, line)
+	if e.Type == engine.StageStarted || e.Type == engine.BatchStarted {
+		l.startStatus()
+	}
+	return err
+}
+
+// Close removes the live status. It may be called more than once.
+func (l *View) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopStatus()
+}
+
+func (l *View) startStatus() {
+	l.feed = newEventFeed()
+	view := newViewport(l.status, l.out, time.Now())
+	feed := l.feed
+	l.wait.Go(view.run)
+	l.wait.Go(func() { feed.forwardTo(view) })
+}
+
+func (l *View) stopStatus() {
+	if l.feed == nil {
+		return
+	}
+	l.feed.endFeed()
+	l.wait.Wait()
+	l.feed = nil
+}
+
+// liveEvent is an event for the live status, with its permanent line if it has one.
+type liveEvent struct {
+	line  string
+	event engine.Event
+}
+
+// eventFeed queues events for the viewport, in order and without bounds. putEvent never waits.
+type eventFeed struct {
+	mu    sync.Mutex
+	more  *sync.Cond
+	list  []liveEvent
+	ended bool
+}
+
+func newEventFeed() *eventFeed {
+	f := &eventFeed{}
+	f.more = sync.NewCond(&f.mu)
+	return f
+}
+
+func (f *eventFeed) putEvent(n liveEvent) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, n)
+	f.more.Signal()
+}
+
+func (f *eventFeed) endFeed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	f.more.Signal()
+}
+
+// takeEvents waits for events and returns all of them. An empty list means that the feed has ended.
+func (f *eventFeed) takeEvents() []liveEvent {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.list) == 0 && !f.ended {
+		f.more.Wait()
+	}
+	list := f.list
+	f.list = nil
+	return list
+}
+
+func (f *eventFeed) forwardTo(w *viewport) {
+	for list := f.takeEvents(); len(list) > 0; list = f.takeEvents() {
+		for _, n := range list {
+			w.showEvent(n)
+		}
+	}
+	w.close()
+}

@@ -1,0 +1,110 @@
+package live
+
+import (
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"holdfast/engine"
+)
+
+// viewport shows the live status on a terminal. It sets no mode: no raw mode, no hidden cursor. So even a
+// killed program leaves a usable terminal.
+type viewport struct {
+	program *tea.Program
+	out     io.Writer
+	ended   chan struct{} // closed when the program has ended
+}
+
+// silentEnvironment makes bubbletea send no queries to the terminal. Nobody would read the answers, and they
+// would appear in the shell of the operator.
+var silentEnvironment = []string{"TERM=xterm-256color", "SSH_TTY=none"}
+
+func newViewport(b *Status, out io.Writer, now time.Time) *viewport {
+	program := tea.NewProgram(screen{status: b, now: now},
+		tea.WithInput(nil), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithEnvironment(silentEnvironment))
+	return &viewport{program: program, out: out, ended: make(chan struct{})}
+}
+
+// run shows the status until the viewport is closed. An error does not stop the run: showEvent then writes
+// plain lines.
+func (w *viewport) run() {
+	defer close(w.ended)
+	_, _ = w.program.Run()
+}
+
+func (w *viewport) showEvent(n liveEvent) {
+	select {
+	case <-w.ended:
+		if n.line != "" {
+			_, _ = io.WriteString(w.out, n.line+"\n") // a lost terminal must not stop the run
+		}
+		return
+	default:
+	}
+	if n.line != "" {
+		w.program.Send(tea.Println(n.line)()) // the program's own Println would block after its end
+	}
+	if n.event.Type != "" {
+		w.program.Send(n.event)
+	}
+}
+
+func (w *viewport) close() {
+	w.program.Send(endOfEvents{})
+	<-w.ended
+}
+
+// userCursorShape makes bubbletea keep the shape of the cursor that the operator has set: it becomes style 0,
+// the style that bubbletea assumes.
+const userCursorShape tea.CursorShape = -1
+
+// endOfEvents ends the viewport.
+type endOfEvents struct{}
+
+// screen is the model of bubbletea for the live status.
+type screen struct {
+	status *Status
+	now    time.Time
+	size   Size
+	ended  bool
+}
+
+type tick time.Time
+
+func clockTick() tea.Cmd {
+	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) })
+}
+
+// Init starts the clock.
+func (s screen) Init() tea.Cmd { return clockTick() }
+
+// Update handles an event, a tick, the size of the terminal, or the end.
+func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch m := msg.(type) {
+	case engine.Event:
+		s.status.AddEvent(m)
+	case tick:
+		s.now = time.Time(m)
+		return s, clockTick()
+	case tea.WindowSizeMsg:
+		s.size = Size{m.Width, m.Height}
+	case endOfEvents:
+		s.ended = true
+		return s, tea.Quit
+	}
+	return s, nil
+}
+
+// View renders the status. After the end of the run it renders nothing.
+func (s screen) View() tea.View {
+	text := ""
+	if s.size.Width > 0 && !s.ended {
+		text = s.status.Render(s.size, s.now)
+	}
+	v := tea.NewView(text)
+	v.DisableBracketedPasteMode = true
+	v.Cursor = &tea.Cursor{Shape: userCursorShape}
+	return v
+}

@@ -1,0 +1,160 @@
+package planview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
+)
+
+func (v *planView) splitExclusions() (later, out []engine.Exclusion) {
+	refused := len(v.p.Refusals)+len(v.p.Unfinished) > 0
+	for _, x := range v.p.Excluded {
+		if x.Kind == engine.Closed && v.byHost[x.Host] != nil && !refused {
+			later = append(later, x)
+		} else {
+			out = append(out, x)
+		}
+	}
+	return later, out
+}
+
+func (v *planView) writeWindows() {
+	staged := v.stagedHosts()
+	type key struct {
+		reason string
+		staged bool
+	}
+	var order []key
+	hosts := map[key][]string{}
+	for _, x := range v.later {
+		k := key{x.Reason, staged[x.Host]}
+		if hosts[k] == nil {
+			order = append(order, k)
+		}
+		hosts[k] = append(hosts[k], x.Host)
+	}
+	for i, k := range order {
+		what := "disrupted in the maintenance window"
+		if k.staged {
+			what = "staged now, " + what
+		}
+		v.writeLine("  later    %s  %s", termtext.FoldHosts(hosts[k]), v.style.Yellow(what))
+		if i+1 == len(order) || order[i+1].reason != k.reason {
+			v.b.WriteString(termtext.Wrap("           ", k.reason))
+		}
+	}
+}
+
+func (v *planView) stagedHosts() map[string]bool {
+	staged := map[string]bool{}
+	for _, l := range v.p.Lanes {
+		for _, h := range l.Hosts {
+			staged[h] = true
+		}
+	}
+	return staged
+}
+
+// writeUnfinished writes the hosts that an earlier roll-out left unfinished, which refuses the plan, and the
+// ways out.
+func (v *planView) writeUnfinished() {
+	if len(v.p.Unfinished) == 0 {
+		return
+	}
+	v.writeLine("%s", v.style.Red("Refused: an earlier roll-out is not finished, and this one would bring another OS."))
+	for _, l := range UnfinishedLines(v.p.Unfinished, v.verbose) {
+		v.writeLine("  %s", l)
+	}
+	v.writeLine("  %s", "to finish it: give the pools the OS of that roll-out again, and apply")
+	var targets []string
+	for _, u := range v.p.Unfinished {
+		if u.Target != "" && !slices.Contains(targets, u.Target) {
+			targets = append(targets, u.Target)
+			v.writeLine("      %s", u.Target)
+		}
+	}
+	v.writeLine("  %s\n", "to leave it unfinished: add --continue-over-incomplete")
+}
+
+// UnfinishedLines groups hosts with the same reason. Unless all is set it shortens a long list.
+func UnfinishedLines(list []engine.UnfinishedHost, all bool) []string {
+	var order []string
+	hosts := map[string][]string{}
+	for _, u := range list {
+		if hosts[u.Reason] == nil {
+			order = append(order, u.Reason)
+		}
+		hosts[u.Reason] = append(hosts[u.Reason], u.Host)
+	}
+	var lines []string
+	for i, what := range order {
+		if i == maxExclusionRows && !all {
+			rest := 0
+			for _, other := range order[i:] {
+				rest += len(hosts[other])
+			}
+			return append(lines, fmt.Sprintf("and %s more (--verbose shows all)", termtext.FormatCount(rest, "host", "hosts")))
+		}
+		if len(hosts[what]) == 1 {
+			lines = append(lines, hosts[what][0]+" "+what)
+		} else {
+			lines = append(lines, termtext.FoldHosts(hosts[what])+": each "+what)
+		}
+	}
+	return lines
+}
+
+// ExclusionGroup holds the excluded hosts with one kind of reason.
+type ExclusionGroup struct {
+	Kind engine.ExclusionKind
+	Text string
+}
+
+// maxExclusionRows is the number of hosts with one kind of reason before they are folded into one line with
+// an example.
+const maxExclusionRows = 10
+
+// GroupExclusions groups hosts by their reason. Unless all is set it folds many hosts of one kind, even if
+// their reasons differ.
+func GroupExclusions(list []engine.Exclusion, all bool) []ExclusionGroup {
+	kinds := map[engine.ExclusionKind]int{}
+	for _, x := range list {
+		kinds[x.Kind]++
+	}
+	type key struct {
+		why    engine.ExclusionKind
+		reason string
+	}
+	var order []key
+	hosts := map[key][]string{}
+	for _, x := range list {
+		k := key{x.Kind, x.Reason}
+		if kinds[x.Kind] > maxExclusionRows && !all {
+			k.reason = ""
+		}
+		if hosts[k] == nil {
+			order = append(order, k)
+		}
+		hosts[k] = append(hosts[k], x.Host)
+	}
+	groups := make([]ExclusionGroup, 0, len(order))
+	for _, k := range order {
+		text := strings.Join(textutil.FoldNames(hosts[k]), ", ")
+		if k.reason != "" {
+			text += ": " + k.reason
+		} else {
+			text += fmt.Sprintf(" (%d hosts)", len(hosts[k])) + exampleReason(list, k.why)
+		}
+		groups = append(groups, ExclusionGroup{k.why, text})
+	}
+	return groups
+}
+
+func exampleReason(list []engine.Exclusion, why engine.ExclusionKind) string {
+	i := slices.IndexFunc(list, func(x engine.Exclusion) bool { return x.Kind == why })
+	return ", such as " + list[i].Host + ": " + list[i].Reason
+}

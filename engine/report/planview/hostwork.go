@@ -1,0 +1,70 @@
+package planview
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/report/termtext"
+)
+
+// DescribeWork returns the work of a host in a few words.
+func DescribeWork(hp engine.HostPlan) string {
+	if len(hp.Changes) == 0 {
+		return "take over from run " + hp.Adopt
+	}
+	wanted, drift := splitChanges(hp.Changes, isDrift)
+	configured, system := splitChanges(wanted, isOS)
+	var parts []string
+	if len(system) > 0 {
+		c := system[0]
+		text := c.String()
+		if n := len(system) - 1; n > 0 {
+			text += fmt.Sprintf(", and %d more", n)
+		}
+		parts = append(parts, termtext.ShortHashes(text))
+	}
+	configured, tasks := splitChanges(configured, isTask)
+	for _, c := range tasks {
+		parts = append(parts, c.Resource)
+	}
+	if len(configured) > 0 {
+		parts = append(parts, "config: "+CountKinds(configured))
+	}
+	if len(drift) > 0 {
+		parts = append(parts, "undo drift: "+CountKinds(drift))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// isTask reports whether a change is a task of a playbook. Tasks are carried out once, and make nothing
+// match.
+func isTask(c engine.Change) bool { return c.Task }
+
+// longName is the longest name of a change in a table, in bytes.
+const longName = 36
+
+// CountKinds counts changes by kind: 12 files, 2 units, 1 user. It names a single change.
+func CountKinds(changes []engine.Change) string {
+	if first := changes[0].Resource; len(changes) == 1 && first == engine.RecordResource {
+		return "put on record"
+	} else if len(changes) == 1 && len(first) <= longName {
+		return first
+	}
+	var order []string
+	n := map[string]int{}
+	for _, c := range changes {
+		kind := cmp.Or(c.Kind, c.Resource)
+		if n[kind] == 0 {
+			order = append(order, kind)
+		}
+		n[kind]++
+	}
+	parts := make([]string, 0, len(order))
+	for _, kind := range order {
+		many := map[string]string{"directory": "directories"}[kind]
+		parts = append(parts, termtext.FormatCount(n[kind], kind, cmp.Or(many, kind+"s")))
+	}
+	return strings.Join(parts, ", ")
+}

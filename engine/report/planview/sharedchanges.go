@@ -1,0 +1,54 @@
+package planview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+)
+
+// ownContents stands for contents that differ from host to host.
+const ownContents = "(differs from host to host)"
+
+// mayDifferByHost reports whether a plan may show hosts together although the contents of this change differ:
+// a file made from one template.
+func mayDifferByHost(c engine.Change) bool {
+	return c.Module == "config" && strings.HasPrefix(c.Resource, "file ")
+}
+
+// changeShape returns a key that is equal for changes that differ only in contents.
+func changeShape(c engine.Change) string {
+	text := fmt.Sprintf("%q %q %q %q %t %q", c.Module, c.Resource, c.Verb, c.Rule, c.Drift, actionNames(c.Actions))
+	if !mayDifferByHost(c) {
+		text += fmt.Sprintf(" %q %q %q", c.Before, c.After, c.Why)
+	}
+	return text
+}
+
+func changeShapes(changes []engine.Change) string {
+	var lines []string
+	for _, c := range changes {
+		lines = append(lines, changeShape(c))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// mergeChanges merges the changes of hosts of one shape. Contents that differ become ownContents.
+func mergeChanges(lists [][]engine.Change) []engine.Change {
+	out := slices.Clone(lists[0])
+	for _, other := range lists[1:] {
+		for i, c := range other {
+			if c.Before != out[i].Before {
+				out[i].Before = ownContents
+			}
+			if c.After != out[i].After {
+				out[i].After = ownContents
+			}
+			if c.Why != out[i].Why {
+				out[i].Why = ""
+			}
+		}
+	}
+	return out
+}

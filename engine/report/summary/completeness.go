@@ -1,0 +1,72 @@
+package summary
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/report/tables"
+	"holdfast/engine/report/termtext"
+)
+
+// mostNamed is the number of incomplete pools that are listed one by one.
+const mostNamed = 20
+
+// Completeness returns how many hosts of which pools are updated at the end of a run.
+func (s *Summary) Completeness(end engine.RunEnd, style termtext.Style) string {
+	if len(end.Pools) == 0 && end.Exit == engine.ExitStopped && s.Format() != "" {
+		return "how far each pool is was not looked at any more; holdfast status tells\n"
+	}
+	if len(end.Pools) == 0 {
+		return ""
+	}
+	open := slices.DeleteFunc(slices.Clone(end.Pools), func(p engine.PoolStatus) bool { return p.Complete })
+	if end.Complete {
+		total := 0
+		for _, pool := range end.Pools {
+			total += pool.Total
+		}
+		return style.Green(fmt.Sprintf("complete: %d of %s", total, termtext.FormatCount(total, "host", "hosts"))) + "\n"
+	}
+	if len(open) == 0 {
+		return style.Yellow("not complete: "+tables.CountUpdated(end.Pools)+"; "+incompleteReason(end)) + "\n"
+	}
+	var rows [][]string
+	for _, pool := range open[:min(mostNamed, len(open))] {
+		rows = append(rows, []string{"  " + pool.Name, fmt.Sprintf("%d of %d updated", pool.Counts[engine.Updated], pool.Total), countNotUpdated(pool)})
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", style.Yellow("not complete: "+tables.CountUpdated(end.Pools)))
+	_ = termtext.WriteTable(&b, rows) // a builder takes everything
+	if more := len(open) - len(rows); more > 0 {
+		fmt.Fprintf(&b, "  and %s more that are not complete\n", termtext.FormatCount(more, "pool", "pools"))
+	}
+	if n := len(end.Pools) - len(open); n > 0 {
+		fmt.Fprintf(&b, "  %s complete\n", termtext.FormatCount(n, "pool is", "pools are"))
+	}
+	return b.String()
+}
+
+// incompleteReason explains why a run is not complete although every host matches.
+func incompleteReason(end engine.RunEnd) string {
+	switch v := end.Verdict; {
+	case len(v.UnhealthyClusters) > 0:
+		return termtext.FormatCount(len(v.UnhealthyClusters), "etcd cluster is", "etcd clusters are") + " not healthy"
+	case end.Exit == engine.ExitStopped:
+		return "the run was stopped before it had done all"
+	case end.Exit == engine.ExitOK:
+		return "an etcd cluster that the run is not about is not healthy; holdfast status tells which"
+	}
+	return "the run did not do all that it was to do"
+}
+
+func countNotUpdated(p engine.PoolStatus) string {
+	var parts []string
+	for _, state := range engine.HostStates() {
+		if n := p.Counts[state]; n > 0 && state != engine.Updated {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,144 @@
+package summary
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
+)
+
+// NextSteps returns the lines that follow a run that failed or left hosts to do: each kind of failure, the
+// exclusions, and one thing to do next.
+func (s *Summary) NextSteps(end engine.RunEnd) []string {
+	touched := s.Format() != ""
+	done := end.Exit == engine.ExitOK && (end.Complete || len(end.Pools) == 0)
+	if done || end.Exit == engine.ExitStopped && !touched {
+		return nil
+	}
+	told, cut := s.ShortReason(end)
+	lines := s.failureLines(told)
+	for _, e := range s.others {
+		lines = append(lines, shortFailureLines(StepName(e)+" failed", *e.Failure, told, false)...)
+	}
+	for _, l := range planview.UnfinishedLines(s.plan.Unfinished, false) {
+		lines = append(lines, "unfinished: "+l)
+	}
+	if cut { // a cut reason names only some hosts, so list all of them
+		told = ""
+	}
+	lines = append(lines, s.exclusionLines(told)...)
+	if end.Exit == engine.ExitWork && len(s.plan.Drift) > 0 {
+		return append(lines, s.driftLines()...)
+	}
+	return append(lines, s.adviceLines(end, touched)...)
+}
+
+// failedKinds is the number of kinds of failure that are shown.
+const failedKinds = 5
+
+func (s *Summary) failureLines(told string) []string {
+	type key struct{ step, cause string }
+	hosts := map[key][]*hostSummary{}
+	var order []key
+	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
+		h := s.hosts[name]
+		if h.failure == nil || h.failure.Kind == engine.StoppedFailure {
+			continue
+		}
+		k := key{h.failure.Step, h.failure.Cause}
+		if hosts[k] == nil {
+			order = append(order, k)
+		}
+		hosts[k] = append(hosts[k], h)
+	}
+	var lines []string
+	for i, k := range order {
+		if i == failedKinds {
+			lines = append(lines, fmt.Sprintf("and %s more; they are above, and in the journal", termtext.FormatCount(len(order)-i, "kind of failure", "kinds of failure")))
+			break
+		}
+		lines = append(lines, failureGroupLines(hosts[k], told)...)
+	}
+	return lines
+}
+
+func failureGroupLines(hosts []*hostSummary, told string) []string {
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.name)
+	}
+	f := *hosts[0].failure
+	return shortFailureLines(strings.Join(textutil.FoldNames(names), ", ")+" failed at "+f.Step, f, told, len(hosts) > 1)
+}
+
+// shortFailureLines returns a failure as one line and its hint. It repeats no cause that the reason of the
+// run has already, and returns nothing if no news is left.
+func shortFailureLines(what string, f engine.Failure, told string, more bool) []string {
+	var lines []string
+	if f.Hint != "" {
+		lines = append(lines, "    hint: "+f.Hint)
+	}
+	switch known := strings.Contains(told, f.Step+": "+shortCause(f)); {
+	case !known:
+		what += ": " + shortCause(f)
+	case !more && len(lines) == 0:
+		return nil
+	}
+	return append([]string{what}, lines...)
+}
+
+// openExclusions returns the exclusions of hosts that were not updated later. It leaves out hosts whose
+// failure is shown elsewhere.
+func (s *Summary) openExclusions() []engine.Exclusion {
+	var list []engine.Exclusion
+	for _, x := range s.excluded {
+		h := s.hosts[x.Host]
+		if h != nil && (h.updated && h.play >= x.play || h.failure != nil && x.Kind == engine.Failed) {
+			continue
+		}
+		list = append(list, x.Exclusion)
+	}
+	return list
+}
+
+func (s *Summary) exclusionLines(told string) []string {
+	var lines []string
+	untold := slices.DeleteFunc(s.openExclusions(), func(x engine.Exclusion) bool { return strings.Contains(told, x.Reason) })
+	for _, g := range planview.GroupExclusions(untold, false) {
+		lines = append(lines, string(g.Kind)+": "+g.Text)
+	}
+	return lines
+}
+
+func (s *Summary) driftLines() []string {
+	var lines, order []string
+	hosts := map[string][]string{}
+	for _, d := range s.plan.Drift {
+		what := planview.CountKinds(d.Changes)
+		if hosts[what] == nil {
+			order = append(order, what)
+		}
+		hosts[what] = append(hosts[what], d.Host)
+	}
+	for _, what := range order {
+		lines = append(lines, "drifted: "+termtext.FoldHosts(hosts[what])+": "+what)
+	}
+	return append(lines, `apply leaves that alone, by drift = "report" of their pools`,
+		"to keep what was changed: put it into the documents; to undo it: take drift = \"report\" out of the pool")
+}
+
+// maxReason is the longest reason that is shown whole, in bytes. Longer ones name many hosts one by one.
+const maxReason = 400
+
+// StepName returns the name of the step of an event, with its cluster if it has one.
+func StepName(e engine.Event) string {
+	if e.Cluster != "" {
+		return e.Step + " of " + e.Cluster
+	}
+	return e.Step
+}

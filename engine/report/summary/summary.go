@@ -1,0 +1,247 @@
+package summary
+
+import (
+	"slices"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/voters"
+)
+
+// Summary collects the results of a run: the outcome of each host, durations, the health of etcd, and the next
+// step.
+type Summary struct {
+	hosts      map[string]*hostSummary
+	clusters   map[string]*clusterSummary
+	etcd       voters.Watches
+	others     []engine.Event  // steps that failed on no host: gates, snapshots
+	plan       engine.Plan     // the last approved plan
+	play       int             // number of the play of that plan, from 1
+	excluded   []playExclusion // by any plan of the run
+	args       []string        // of the run
+	began, now time.Time
+}
+
+// playExclusion is a host that the plan of a play excludes.
+type playExclusion struct {
+	engine.Exclusion
+	play int
+}
+
+type hostSummary struct {
+	name          string
+	did           string       // work of the plays in which a step of the host has begun
+	due           *plannedWork // work of a play in which none has; nil without such a play
+	begun         bool         // a step of the host has begun
+	staged        engine.Duration
+	held          time.Time       // zero while the host is not held
+	heldFor       engine.Duration // total time from hold to release
+	neverHeld     bool            // nothing disrupted the host
+	last          time.Time       // start of the last step
+	rebootOrdered time.Time       // zero once the host is back
+	unavailable   engine.Duration // total time from an order to reboot until the host answers
+	updated       bool            // all work that has begun is done
+	play          int             // the last play that updated the host
+	failure       *engine.Failure
+	became        string // state of a failed host, in words
+	fate          engine.HostOutcome
+	hasFallback   bool // a reboot replaces an action that fails
+
+	failedAction *engine.Failure // the failed action that the reboot replaced
+}
+
+// plannedWork is the work of a play on a host.
+type plannedWork struct {
+	did         string
+	hasFallback bool
+}
+
+type clusterSummary struct {
+	samples, unknown, voters, least, quorum int
+
+	slowest float64 // p99 of WAL fsync, in seconds
+	where   string
+}
+
+// New returns the summary of a run that has not begun.
+func New() *Summary {
+	return &Summary{hosts: map[string]*hostSummary{}, clusters: map[string]*clusterSummary{}, etcd: voters.Watches{}}
+}
+
+// AddEvent adds an event of the run.
+func (s *Summary) AddEvent(e engine.Event) {
+	if s.began.IsZero() {
+		s.began = e.Time
+	}
+	s.now = e.Time
+	s.followEtcd(e)
+	switch {
+	case e.Type == engine.RunStarted && e.Start != nil:
+		s.args = e.Start.Args
+	case e.Type == engine.Planned && e.Plan != nil:
+		s.addPlan(*e.Plan)
+	case e.Type == engine.EtcdSampled: // followEtcd has handled it
+	case e.Host != "":
+		s.hostNamed(e.Host).addEvent(e, s.play)
+	case e.Type == engine.StepEnded && e.Failure != nil && e.Failure.Kind != engine.StoppedFailure:
+		s.others = append(s.others, e)
+	}
+}
+
+// followEtcd keeps the lowest number of healthy voters of each cluster, over all events and not only over the
+// samples.
+func (s *Summary) followEtcd(e engine.Event) {
+	if e.Type == engine.EtcdSampled && e.Etcd != nil {
+		s.clusterNamed(e.Cluster).addSample(*e.Etcd)
+	}
+	if s.etcd.AddEvent(e) == nil {
+		return
+	}
+	for name, w := range s.etcd {
+		if c := s.clusterNamed(name); w.Sample.Voters > 0 && (c.quorum == 0 || w.HealthyVoters() < c.least) {
+			c.least, c.voters, c.quorum = w.HealthyVoters(), w.Sample.Voters, engine.QuorumOf(w.Sample.Voters)
+		}
+	}
+}
+
+func (s *Summary) addPlan(p engine.Plan) {
+	s.plan = p
+	s.play++
+	for _, x := range p.Excluded {
+		if !slices.ContainsFunc(s.excluded, func(o playExclusion) bool { return o.Exclusion == x }) {
+			s.excluded = append(s.excluded, playExclusion{x, s.play})
+		}
+	}
+	for _, hp := range p.Hosts {
+		s.hostNamed(hp.Host).due = &plannedWork{planview.DescribeWork(hp), hp.FallsBack()}
+	}
+}
+
+func (s *Summary) hostNamed(name string) *hostSummary {
+	if s.hosts[name] == nil {
+		s.hosts[name] = &hostSummary{name: name, neverHeld: true}
+	}
+	return s.hosts[name]
+}
+
+func (s *Summary) clusterNamed(name string) *clusterSummary {
+	if s.clusters[name] == nil {
+		s.clusters[name] = &clusterSummary{}
+	}
+	return s.clusters[name]
+}
+
+func (h *hostSummary) addEvent(e engine.Event, play int) {
+	switch e.Type {
+	case engine.StepStarted:
+		h.beginPlay()
+		if (e.Kind == engine.RebootStep || e.Kind == engine.BootStep) && h.rebootOrdered.IsZero() {
+			h.rebootOrdered = e.Time
+		}
+		h.begun, h.last = true, e.Time
+	case engine.StepEnded:
+		switch {
+		case e.Failure == nil:
+			h.addPassedStep(e)
+		case e.Kind == engine.RebootStep: // the host refused to reboot
+			h.rebootOrdered = time.Time{}
+		case h.hasFallback && e.Failure.Kind == engine.ActionFailure:
+			h.failedAction = e.Failure
+		}
+	case engine.HostDone:
+		h.beginPlay()
+		h.updated, h.play = true, play
+	case engine.HostFailed:
+		h.beginPlay()
+		h.failure, h.became, h.fate = e.Failure, e.Message, e.HostOutcome
+	}
+}
+
+// beginPlay replaces the work of the play before with the work of the last plan. The host is not updated
+// until that is done, too.
+func (h *hostSummary) beginPlay() {
+	if h.due == nil {
+		return
+	}
+	if h.did != "" {
+		h.did += "; then "
+	}
+	h.did += h.due.did
+	h.hasFallback, h.updated, h.due = h.due.hasFallback, false, nil
+}
+
+// workText returns the work that was done on the host, and the work that was planned and not begun.
+func (h *hostSummary) workText() string {
+	switch {
+	case h.due == nil:
+		return h.did
+	case h.did == "":
+		return h.due.did
+	}
+	return h.did + "; not begun: " + h.due.did
+}
+
+func (h *hostSummary) addPassedStep(e engine.Event) {
+	switch {
+	case e.Kind == engine.StageStep:
+		h.staged += e.Took
+	case e.Kind == engine.HoldStep:
+		h.neverHeld = false
+		if h.held.IsZero() {
+			h.held = e.Time
+		}
+	case e.Kind == engine.BootStep:
+		h.unavailable += durationBetween(h.rebootOrdered, e.Time)
+		h.rebootOrdered = time.Time{}
+	case e.Kind == engine.ReleaseStep:
+		h.heldFor += durationBetween(h.held, e.Time)
+		h.held = time.Time{}
+	}
+}
+
+func (h *hostSummary) stillHeld() bool { return !h.held.IsZero() }
+
+func (h *hostSummary) isNonDisruptive() bool { return h.begun && h.neverHeld }
+
+func durationBetween(from, to time.Time) engine.Duration {
+	if from.IsZero() || to.Before(from) {
+		return 0
+	}
+	return engine.Duration(to.Sub(from))
+}
+
+func (h *hostSummary) rolledBack() bool { return h.fate == engine.RolledBackOutcome }
+
+func (h *hostSummary) outcomeText() string {
+	switch {
+	case h.updated && h.failedAction != nil:
+		return "updated, by a reboot"
+	case h.updated:
+		return "updated"
+	case h.failure != nil && h.failure.Kind == engine.StoppedFailure:
+		return "stopped at " + h.failure.Step
+	case h.failure != nil && h.failure.Kind == engine.HeldFailure:
+		return "left alone at " + h.failure.Step
+	case h.failure != nil && h.rolledBack():
+		return "rolled back after " + h.failure.Step
+	case h.failure != nil:
+		return "failed at " + h.failure.Step
+	case h.staged > 0:
+		return "staged"
+	}
+	return "not finished"
+}
+
+func (c *clusterSummary) addSample(s engine.Sample) {
+	if s.Voters == 0 {
+		c.unknown++
+		return
+	}
+	c.samples++
+	for _, l := range s.Latency {
+		if l.WALFsyncP99 > c.slowest {
+			c.slowest, c.where = l.WALFsyncP99, l.Host
+		}
+	}
+}

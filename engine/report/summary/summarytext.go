@@ -1,0 +1,193 @@
+package summary
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/report/termtext"
+	"holdfast/engine/textutil"
+)
+
+// MaxHostRows is the number of hosts that are shown one by one; more are folded.
+const MaxHostRows = 12
+
+// Format formats the summary for people. It returns "" if the run touched no host.
+func (s *Summary) Format() string {
+	var touched []*hostSummary
+	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
+		if h := s.hosts[name]; h.begun || h.failure != nil {
+			touched = append(touched, h)
+		}
+	}
+	if len(touched) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if len(touched) <= MaxHostRows {
+		writeHostRows(&b, touched)
+	} else {
+		writeFoldedRows(&b, touched)
+		writeExtremes(&b, touched)
+	}
+	writeFallbacks(&b, touched)
+	s.writeEtcdLines(&b)
+	s.writeTotals(&b, touched)
+	return b.String()
+}
+
+func writeHostRows(b *strings.Builder, hosts []*hostSummary) {
+	rows := [][]string{{"  HOST", "STAGED IN", "AWAY FOR", "HELD FOR", "RESULT", "WHAT"}}
+	for _, h := range hosts {
+		away, held := durationOrDash(h.unavailable), durationOrDash(h.heldFor)
+		if !h.rebootOrdered.IsZero() {
+			away = "not back"
+		}
+		if h.stillHeld() {
+			held = "still held"
+		}
+		rows = append(rows, []string{"  " + h.name, durationOrDash(h.staged), away, held, h.outcomeText(), h.workText()})
+	}
+	_ = termtext.WriteLongTable(b, dropEmptyColumns(rows)) // a builder takes everything
+}
+
+func dropEmptyColumns(rows [][]string) [][]string {
+	var out [][]string
+	for range rows {
+		out = append(out, nil)
+	}
+	for col := range rows[0] {
+		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[col] != "-" }) {
+			continue
+		}
+		for i, r := range rows {
+			out[i] = append(out[i], r[col])
+		}
+	}
+	return out
+}
+
+func writeFoldedRows(b *strings.Builder, hosts []*hostSummary) {
+	type key struct{ result, held, did string }
+	groups := map[key][]string{}
+	var order []key
+	for _, h := range hosts {
+		k := key{result: h.outcomeText(), did: h.workText()}
+		if h.stillHeld() {
+			k.held = ", still held"
+		}
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], h.name)
+	}
+	slices.SortStableFunc(order, func(x, y key) int { return cmp.Compare(len(groups[x]), len(groups[y])) })
+	rows := [][]string{{"  HOSTS", "RESULT", "WHAT"}}
+	for _, k := range order {
+		rows = append(rows, []string{"  " + termtext.FoldHosts(groups[k]), k.result + k.held, k.did})
+	}
+	_ = termtext.WriteLongTable(b, rows) // a builder takes everything
+}
+
+func writeExtremes(b *strings.Builder, hosts []*hostSummary) {
+	for _, what := range []struct {
+		name string
+		of   func(*hostSummary) engine.Duration
+	}{
+		{"staged in", func(h *hostSummary) engine.Duration { return h.staged }},
+		{"away for", func(h *hostSummary) engine.Duration { return h.unavailable }},
+		{"held for", func(h *hostSummary) engine.Duration { return h.heldFor }},
+	} {
+		with := slices.DeleteFunc(slices.Clone(hosts), func(h *hostSummary) bool { return what.of(h) <= 0 })
+		if len(with) == 0 {
+			continue
+		}
+		slices.SortStableFunc(with, func(x, y *hostSummary) int { return cmp.Compare(what.of(x), what.of(y)) })
+		slowest := with[len(with)-1]
+		fmt.Fprintf(b, "  %s: %s, median %s, longest %s (%s)\n", what.name, termtext.FormatCount(len(with), "host", "hosts"),
+			termtext.FormatDuration(what.of(with[(len(with)-1)/2])), termtext.FormatDuration(what.of(slowest)), slowest.name)
+	}
+}
+
+func writeFallbacks(b *strings.Builder, hosts []*hostSummary) {
+	var order []string
+	fell := map[string][]string{}
+	for _, h := range hosts {
+		if h.failedAction == nil {
+			continue
+		}
+		why := h.failedAction.Step + ": " + shortCause(*h.failedAction)
+		if fell[why] == nil {
+			order = append(order, why)
+		}
+		fell[why] = append(fell[why], h.name)
+	}
+	for _, why := range order {
+		fmt.Fprintf(b, "  an action failed, so a reboot was due: %s: %s\n", termtext.FoldHosts(fell[why]), why)
+	}
+}
+
+func (s *Summary) writeEtcdLines(b *strings.Builder) {
+	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
+		c := s.clusters[name]
+		if c.samples+c.unknown == 0 { // the run disrupts no member
+			continue
+		}
+		if c.samples == 0 {
+			fmt.Fprintf(b, "  etcd %s: its health is not known: %s, none answered\n", name, termtext.FormatCount(c.unknown, "sample", "samples"))
+			continue
+		}
+		fmt.Fprintf(b, "  etcd %s: %d of %d voters healthy at the least (quorum %d, %s", name, c.least, c.voters, c.quorum, termtext.FormatCount(c.samples, "sample", "samples"))
+		if c.unknown > 0 {
+			fmt.Fprintf(b, ", %d more unanswered", c.unknown)
+		}
+		if w := s.etcd[name]; w != nil && len(w.TakenDown) > 0 {
+			fmt.Fprintf(b, "; taken down: %s", strings.Join(textutil.FoldNames(w.TakenDown), ", "))
+		}
+		b.WriteString(")")
+		if c.slowest > 0 {
+			fmt.Fprintf(b, "; slowest WAL fsync p99 %s on %s", formatMilliseconds(c.slowest), c.where)
+		}
+		b.WriteString("\n")
+	}
+}
+
+func formatMilliseconds(seconds float64) string {
+	if ms := seconds * 1000; ms < 10 {
+		return fmt.Sprintf("%.1f ms", ms)
+	}
+	return fmt.Sprintf("%.0f ms", seconds*1000)
+}
+
+func (s *Summary) writeTotals(b *strings.Builder, touched []*hostSummary) {
+	updated, nonDisruptive, held := 0, 0, 0
+	for _, h := range touched {
+		if h.updated {
+			updated++
+			if h.isNonDisruptive() {
+				nonDisruptive++
+			}
+		}
+		if h.stillHeld() {
+			held++
+		}
+	}
+	fmt.Fprintf(b, "  in all: %s touched, %d updated", termtext.FormatCount(len(touched), "host", "hosts"), updated)
+	if nonDisruptive > 0 {
+		fmt.Fprintf(b, " (%d without disruption)", nonDisruptive)
+	}
+	if held > 0 {
+		fmt.Fprintf(b, ", %d still held", held)
+	}
+	fmt.Fprintf(b, ", in %s\n", termtext.FormatDuration(durationBetween(s.began, s.now)))
+}
+
+func durationOrDash(d engine.Duration) string {
+	if d <= 0 {
+		return "-"
+	}
+	return termtext.FormatDuration(d)
+}

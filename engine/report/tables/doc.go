@@ -1,0 +1,2 @@
+// Package tables writes the tables of status, etcd, holds and runs.
+package tables

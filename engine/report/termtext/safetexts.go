@@ -1,0 +1,23 @@
+package termtext
+
+import (
+	"strings"
+
+	"holdfast/engine/textutil"
+	"holdfast/engine/wire"
+)
+
+// Safe returns v with every text made safe for a terminal. Text from hosts is untrusted: it must not
+// control the terminal, or imitate the lines of holdfast.
+func Safe[T any](v T) T { return wire.RewriteTexts(v, true, safeText) }
+
+// safeText makes a text of a host safe. It indents all lines but the first further than any line of holdfast.
+func safeText(s string) string {
+	s = textutil.Printable(s)
+	if !strings.ContainsAny(s, "\n\t") {
+		return s
+	}
+	return lineBreaks.Replace(strings.TrimRight(s, "\n"))
+}
+
+var lineBreaks = strings.NewReplacer("\n", "\n          ", "\t", " ")

@@ -1,0 +1,2 @@
+// Package voters counts the healthy voters of etcd clusters during a run.
+package voters

@@ -1,0 +1,101 @@
+package voters
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+)
+
+// Watch tracks the healthy voters of an etcd cluster. A sample can be minutes old when a host goes down,
+// so a member that the run takes down counts as down from the order to reboot until it answers again.
+type Watch struct {
+	Sample    engine.Sample   // the last with voters, or the first if none has any
+	At        time.Time       // time of the sample
+	down      map[string]bool // hosts whose member the run took down; false until the next sample for failed hosts
+	TakenDown []string        // hosts whose member the run took down at any time
+}
+
+// Watches holds the watches of a run, by cluster.
+type Watches map[string]*Watch
+
+// AddEvent returns the watch that an event has changed, or nil.
+func (all Watches) AddEvent(e engine.Event) *Watch {
+	w := all[e.Cluster]
+	switch {
+	case e.Type == engine.HostFailed:
+		return all.markUnknown(e.Host)
+	case e.Cluster == "":
+		return nil
+	case w == nil:
+		w = &Watch{down: map[string]bool{}}
+		all[e.Cluster] = w
+	}
+	switch {
+	case e.Type == engine.EtcdSampled && e.Etcd != nil:
+		w.addSample(*e.Etcd, e.Time)
+	case takesMemberDown(e):
+		w.down[e.Host] = true
+		if !slices.Contains(w.TakenDown, e.Host) {
+			w.TakenDown = append(w.TakenDown, e.Host)
+		}
+	case isMemberBack(e):
+		delete(w.down, e.Host)
+	default:
+		return nil
+	}
+	return w
+}
+
+// markUnknown leaves it to the next sample whether the member of a failed host is down.
+func (all Watches) markUnknown(host string) *Watch {
+	for _, w := range all {
+		if w.down[host] {
+			w.down[host] = false
+			return w
+		}
+	}
+	return nil
+}
+
+// addSample stores a sample. A sample without voters does not replace one that has some.
+func (w *Watch) addSample(s engine.Sample, at time.Time) {
+	if s.Voters == 0 && w.Sample.Voters > 0 {
+		return
+	}
+	w.Sample, w.At = s, at
+	for host, ordered := range w.down {
+		if !ordered {
+			delete(w.down, host)
+		}
+	}
+}
+
+// takesMemberDown reports whether the member of the host stops answering with this event. A refused order to
+// reboot takes nothing down; an interrupted one may have.
+func takesMemberDown(e engine.Event) bool {
+	switch e.Kind {
+	case engine.RebootStep:
+		return e.Type == engine.StepEnded && (e.Failure == nil || e.Failure.Kind == engine.StoppedFailure)
+	case engine.DefragStep:
+		return e.Type == engine.StepStarted
+	}
+	return false
+}
+
+func isMemberBack(e engine.Event) bool {
+	return e.Type == engine.StepEnded && (e.Kind == engine.EtcdStep && e.Failure == nil || e.Kind == engine.DefragStep)
+}
+
+// DownHosts returns the hosts whose members the run has taken down.
+func (w *Watch) DownHosts() []string { return slices.Sorted(maps.Keys(w.down)) }
+
+// HealthyVoters returns the number of healthy voters, without those that the run has taken down.
+func (w *Watch) HealthyVoters() int {
+	down := map[string]bool{}
+	for _, host := range slices.Concat(w.Sample.Down, w.DownHosts()) {
+		down[host] = true
+	}
+	return min(w.Sample.Healthy, max(0, w.Sample.Voters-len(down)))
+}
