@@ -105,7 +105,7 @@ type Defragment struct {
 // TakeHold takes the host's hold for the run, or adopts the hold of a dead run.
 type TakeHold struct {
 	Reason     string   `json:"reason"`
-	For        Duration `json:"for"`             // how long it lasts unless renewed
+	For        Duration `json:"for"`             // how long it lasts
 	Adopt      string   `json:"adopt,omitempty"` // run whose hold is replaced: dead, or expired
 	PreviousOS string   `json:"from,omitempty"`  // digest of the OS that the host ran before, if another comes, or a dead run has brought one
 

@@ -46,7 +46,7 @@ var meanings = map[string]string{
 	"Op.await_boot": "wait for the host's next boot", "Op.await_units": "wait for the host's services", "Op.await_etcd": "wait for the host's etcd member",
 	"Exec.script": "text of the script, for POSIX sh", "Exec.abort": "script that ends what an interrupted `script` left running on the host",
 	"Local.command": "command, for sh", "Local.undo": "command that takes it back, if the run stops before the reboot",
-	"TakeHold.reason": "reason in the hold", "TakeHold.for": "how long the hold lasts unless it is renewed", "TakeHold.adopt": "ID of the run whose hold is replaced, as it is dead or the hold has expired",
+	"TakeHold.reason": "reason in the hold", "TakeHold.for": "how long the hold lasts", "TakeHold.adopt": "ID of the run whose hold is replaced, as it is dead or the hold has expired",
 	"AwaitBoot":         "Waits until SSH answers from another boot, which must run the right OS.",
 	"AwaitBoot.boot_id": "boot ID of the boot that is to end", "AwaitBoot.digest": "digest of the OS that is to run then; missing: whichever it is",
 	"AwaitUnits": "Waits until services run that ran before, and no unit has failed that had not.", "AwaitUnits.running": "services that are to run", "AwaitUnits.failed": "units that had failed before",

@@ -1,4 +1,4 @@
 // Package hostscript has the shell scripts that hosts are sent and that belong
-// to no module: those that take, check, renew and release holds, and those that
+// to no module: those that take, check, mark and release holds, and those that
 // gather facts. It also has their exit statuses, and quotes values for a shell.
 package hostscript

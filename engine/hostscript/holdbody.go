@@ -131,8 +131,8 @@ if [ "$lasts" -gt 0 ]; then until=" until $(stamp $((now + lasts)))"; fi
 cat "$file"
 `
 
-// rewriteBody renews the run's hold, or notes that it failed.
-const rewriteBody = `
+// failBody writes into the run's hold that the run failed on the host.
+const failBody = `
 if ! found; then
 	printf '%s\n' "hold: the host is not held" >&2
 	exit 75
@@ -141,12 +141,8 @@ has "$old" "$own" || held
 while IFS= read -r line; do
 	case $line in
 	'"renewed":'*) line="\"renewed\":\"$(stamp "$now")\"" ;;
-	'"expires":'*)
-		[ -z "$failed" ] || continue
-		line="\"expires\":\"$(stamp $((now + lasts)))\","
-		;;
-	'"reason":'*) [ -z "$failed" ] || line=$failed ;;
-	'"step":'*) [ -z "$failed" ] || continue ;;
+	'"expires":'* | '"step":'*) continue ;;
+	'"reason":'*) line=$failed ;;
 	esac
 	printf '%s\n' "$line"
 done <"$file" >"$tmp"

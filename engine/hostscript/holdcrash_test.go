@@ -57,7 +57,6 @@ func TestAPowerCutLeavesNoHoldOrAWholeOne(t *testing.T) {
 	scripts := map[string]string{
 		"take":    hostscript.HoldScript(runHold("r1"), hour, "", nil),
 		"adopt":   hostscript.HoldScript(runHold("r1"), hour, "r0", nil),
-		"renew":   hostscript.RenewScript(ownerOf("r0"), hour),
 		"fail":    hostscript.FailHoldScript(ownerOf("r0"), "reason", "step"),
 		"release": hostscript.ReleaseScript(ownerOf("r0"), engine.Release{}),
 	}

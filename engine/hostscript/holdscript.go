@@ -33,7 +33,7 @@ func HoldScript(h engine.Hold, lasts engine.Duration, adopt string, roll *engine
 }
 
 // TakeHoldScript returns the HoldScript of a step. It adopts a hold only if nobody has
-// renewed it since the facts were gathered: a run that renews its hold is alive.
+// written it since the facts were gathered: a run that writes its hold is alive.
 func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 	h = TruncateHold(h)
 	var head []string
@@ -85,20 +85,13 @@ func TakeHoldScript(h engine.Hold, t engine.TakeHold) string {
 		holdLib + takeBody
 }
 
-// RenewScript returns the script that extends the run's own hold by that long from now.
-// A hold without an end keeps none. If the hold is not the run's, the script prints it
-// and exits with ScriptHeld.
-func RenewScript(owner engine.HoldOwner, lasts engine.Duration) string {
-	return holdVars(owner) + "lasts=" + inSeconds(lasts) + "\nfailed=\n" + holdLib + rewriteBody
-}
-
 // FailHoldScript returns the script that writes the failed step and the reason into the
 // run's own hold. The hold then has no end: the host stays held until a later run of the
-// same bastion adopts it, or a person releases it. It exits with ScriptHeld like
-// RenewScript.
+// same bastion adopts it, or a person releases it. If the hold is not the run's, the
+// script prints it and exits with ScriptHeld.
 func FailHoldScript(owner engine.HoldOwner, reason, step string) string {
 	failed := jsonField("reason", truncateText(reason)) + ",\n" + jsonField("step", truncateText(step)) + ","
-	return holdVars(owner) + "lasts=0\nfailed=" + Quote(failed) + "\n" + holdLib + rewriteBody
+	return holdVars(owner) + "failed=" + Quote(failed) + "\n" + holdLib + failBody
 }
 
 // ReleaseScript returns the script that ends the hold of that run, removes the notice

@@ -40,7 +40,7 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	for _, script := range []string{
 		hostscript.HoldScript(runHold("r2"), hour, "", nil), hostscript.HoldScript(runHold("r2"), hour, "r3", nil),
 		hostscript.HoldScript(runHold(""), hour, "", nil), hostscript.ReleaseScript(ownerOf("r2"), engine.Release{}), hostscript.ReleaseScript(ownerOf(""), engine.Release{}),
-		hostscript.RenewScript(ownerOf("r2"), hour), hostscript.FailHoldScript(ownerOf("r2"), "x", "y"), hostscript.CheckHoldSnippet(ownerOf("r2")), hostscript.CheckFreeSnippet(ownerOf("r2")),
+		hostscript.FailHoldScript(ownerOf("r2"), "x", "y"), hostscript.CheckHoldSnippet(ownerOf("r2")), hostscript.CheckFreeSnippet(ownerOf("r2")),
 	} {
 		if other := readHold(t, b.mustBeRefused(script)); other.Run != "r1" {
 			t.Errorf("printed %+v", other)
@@ -56,7 +56,7 @@ func TestHoldIsTakenOnceAndReleasedByItsRun(t *testing.T) {
 	b.mustRun(hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}))
 	b.mustRun(hostscript.CheckFreeSnippet(ownerOf("r1")))
 	b.mustBeRefused(hostscript.CheckHoldSnippet(ownerOf("r1")))
-	b.mustBeRefused(hostscript.RenewScript(ownerOf("r1"), hour))
+	b.mustBeRefused(hostscript.FailHoldScript(ownerOf("r1"), "x", "y"))
 	b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "", nil))
 }
 
@@ -90,7 +90,7 @@ func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
 	seen := b.hold()
 	take := hostscript.TakeHoldScript(runHold("r2"), engine.TakeHold{For: hour, Adopt: "r1", Renewed: seen.Renewed})
 
-	b.mustRun(hostscript.RenewScript(ownerOf("r1"), hour))
+	b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil))
 	b.mustBeRefused(take)
 	if h := b.hold(); h.Run != "r1" {
 		t.Errorf("hold is %+v", h)
@@ -103,21 +103,15 @@ func TestHoldThatWasRenewedSinceIsNotAdopted(t *testing.T) {
 	}
 }
 
-func TestHoldIsRenewedAndMarkedAsFailed(t *testing.T) {
+func TestHoldIsMarkedAsFailed(t *testing.T) {
 	b := newBox(t)
 	first := readHold(t, b.mustRun(hostscript.HoldScript(runHold("r1"), hour, "", nil)))
-	h := readHold(t, b.mustRun(hostscript.RenewScript(ownerOf("r1"), 2*hour)))
-	if h.Expires.Sub(h.Renewed) != 2*time.Hour || !h.Acquired.Equal(first.Acquired) || h.Reason != first.Reason {
-		t.Errorf("renewed: %+v", h)
-	}
+	var h *engine.Hold
 	for range 2 { // the second replaces the first
 		h = readHold(t, b.mustRun(hostscript.FailHoldScript(ownerOf("r1"), "unit \"x\" failed\n\\ again", "wait for units")))
 		if h.Reason != "unit \"x\" failed\n\\ again" || h.Step != "wait for units" || !h.Expires.IsZero() || !h.Acquired.Equal(first.Acquired) {
 			t.Errorf("failed: %+v", h)
 		}
-	}
-	if h = readHold(t, b.mustRun(hostscript.RenewScript(ownerOf("r1"), hour))); !h.Expires.IsZero() {
-		t.Errorf("renewing gave a failed hold an end: %+v", h)
 	}
 	if h = readHold(t, b.mustRun(hostscript.HoldScript(runHold("r2"), hour, "r1", nil))); h.Step != "" || h.Expires.IsZero() {
 		t.Errorf("adopted: %+v", h)
@@ -162,7 +156,7 @@ func TestAHoldFileThatCannotBeReadIsRespected(t *testing.T) {
 		check(t, os.MkdirAll(b.root+engine.StateDir, 0o700))
 		check(t, os.WriteFile(b.root+engine.HoldPath, []byte(text), 0o600))
 		for _, script := range []string{
-			hostscript.HoldScript(runHold("r1"), hour, "r0", nil), hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}), hostscript.RenewScript(ownerOf("r1"), hour),
+			hostscript.HoldScript(runHold("r1"), hour, "r0", nil), hostscript.ReleaseScript(ownerOf("r1"), engine.Release{}),
 			hostscript.FailHoldScript(ownerOf("r1"), "", ""), hostscript.CheckHoldSnippet(ownerOf("r1")), hostscript.CheckFreeSnippet(ownerOf("r1")), hostscript.CheckFreeSnippet(),
 		} {
 			b.mustBeRefused(script)

@@ -35,15 +35,11 @@ const (
 	shutdownTimeout = 3 * time.Minute
 )
 
-// GatherSite gathers the facts of all hosts, in parallel with one round trip each, and then those
-// of the etcd clusters that the work concerns.
-func (r *Run) GatherSite(ctx context.Context) (Gathered, error) {
-	return r.gatherSite(ctx, newRunState())
-}
-
+// gatherSite gathers the facts of all hosts, and then those of the etcd clusters that the work
+// concerns.
 func (r *Run) gatherSite(ctx context.Context, p *runState) (Gathered, error) {
 	began := r.Clock.Now()
-	s := Gathered{Facts: r.gatherHosts(ctx), Clusters: map[string]engine.ClusterFacts{}}
+	s := Gathered{Facts: r.GatherHosts(ctx), Clusters: map[string]engine.ClusterFacts{}}
 	if err := ctx.Err(); err != nil {
 		return s, err
 	}
@@ -88,9 +84,7 @@ func (r *Run) gatherMissingClusters(ctx context.Context, in planner.Input) map[s
 
 // GatherHosts reads all hosts, in parallel with one round trip each. An error is part of the facts
 // of its host.
-func (r *Run) GatherHosts(ctx context.Context) map[string]engine.Facts { return r.gatherHosts(ctx) }
-
-func (r *Run) gatherHosts(ctx context.Context) map[string]engine.Facts {
+func (r *Run) GatherHosts(ctx context.Context) map[string]engine.Facts {
 	var mu sync.Mutex
 	facts := make(map[string]engine.Facts, len(r.Inventory.Hosts))
 	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))

@@ -14,8 +14,7 @@ trap '' HUP PIPE
 say() { printf '%s\n' "$*" 2>/dev/null || :; }
 complain() { printf '%s\n' "$*" >&2 || :; }
 
-# lock excludes other scripts that write. Scripts for holds have a lock of their own: a
-# hold may be renewed meanwhile.
+# lock excludes other scripts that write. Scripts for holds have a lock of their own.
 lock() {
 	[ -d "$state" ] || mkdir -m 0700 "$state"
 	case $(stat -c '%f %u' "$state") in
