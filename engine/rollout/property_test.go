@@ -15,6 +15,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
+	"holdfast/engine/simulator/laws"
 )
 
 // playHistory plays a history, repairs the site, and finishes.
@@ -79,7 +80,7 @@ func (h history) simulatedRuns(site *simulator.Site, i int) []*simulatedRun {
 	for n, e := range h.acts[i].runs {
 		d := newSimulatedRun(site, fmt.Sprintf("run-%d%c", i+1, 'a'+n), e.troubles)
 		d.best, d.sabotage = e.best, h.sabotage
-		d.asked = simulator.Asked{Over: e.over, Plays: e.plays}
+		d.asked = laws.Asked{Over: e.over, Plays: e.plays}
 		for _, before := range h.acts[:i+1] {
 			for _, r := range before.runs {
 				d.excused = d.excused || len(r.troubles) > 0 || len(before.runs) > 1
@@ -123,7 +124,7 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 	}
 	for _, id := range []string{"run-last", "run-last-2", "run-last-3", "run-last-4"} {
 		last = site.Bastion(id)
-		last.Asked = &simulator.Asked{Over: over}
+		last.Asked = &laws.Asked{Over: over}
 		end = applyRun(last, runSerially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotageOf(site))
 		switch {
 		case end.Exit == engine.ExitRefused && strings.Contains(end.Reason, "earlier roll-out"):

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
+	"holdfast/engine/simulator/laws"
 )
 
 // pollInterval is the time between two probes while a run waits.
@@ -26,7 +27,7 @@ type simulatedRun struct {
 
 	best     bool // effort
 	reboots  int  // of each host, at most
-	asked    simulator.Asked
+	asked    laws.Asked
 	excused  bool // something has gone wrong, or two run at once
 	sabotage func(*simulator.Site, *rollout.Run)
 

@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
+	"holdfast/engine/simulator/laws"
 )
 
 // twoPools returns two independent pools with two hosts each.
@@ -114,7 +115,7 @@ func TestFailuresOfAPlayAreOfAllItsPools(t *testing.T) {
 				site := newSite(inv)
 				site.Host("x-0").Change(fails)
 				b := site.Bastion("run-1")
-				b.Asked = &simulator.Asked{Plays: []engine.Play{
+				b.Asked = &laws.Asked{Plays: []engine.Play{
 					{Name: "one", Hosts: "x", Tasks: []engine.Task{newTask("finalize")}},
 					{Name: "two", Hosts: "x,y", Tasks: []engine.Task{newTask("upset")}, AnyFatal: true},
 				}}
@@ -142,7 +143,7 @@ func TestAPlayIsOverWhenNoRebootIsLeft(t *testing.T) {
 		site.Host("x-0").Change(func(t *simulator.Traits) { t.ActFails = true })
 		site.Host("x-1").PowerOff()
 		b := site.Bastion("run-1")
-		b.Asked = &simulator.Asked{Plays: []engine.Play{
+		b.Asked = &laws.Asked{Plays: []engine.Play{
 			{Name: "one", Hosts: "x", Tasks: []engine.Task{newTask("config")}},
 			{Name: "two", Hosts: "y", Tasks: []engine.Task{newTask("upset")}},
 		}}

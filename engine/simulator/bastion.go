@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/rollout"
+	"holdfast/engine/simulator/laws"
 )
 
 // Bastion is the place of one run. It provides hosts, clusters, local commands,
@@ -24,7 +25,7 @@ type Bastion struct {
 	Command func(Command) *rollout.Reply   // answers a local command; nil: simulator does
 	Takes   func(Command) time.Duration    // how long a local command takes; may be nil
 	Answer  func(url string) (int, string) // of web servers; nil: they do not answer
-	Asked   *Asked                         // options of the run, for the laws; nil: read from the run
+	Asked   *laws.Asked                    // options of the run, for the laws; nil: read from the run
 
 	site  *Site
 	clock Clock
@@ -35,18 +36,8 @@ type Bastion struct {
 	calls    []Call
 	commands []Command
 	events   []engine.Event
-	begun    map[string]string // the step of each host that was journaled last, if it has not ended
 
-	// Guarded by the site's lock.
-	seen     map[string]time.Time // when the run last gathered each host
-	missed   map[string]time.Time // when it last found each host unreachable
-	gathered map[string]time.Time // when it last gathered each cluster
-	took     map[string]time.Time // when it took the hold of each host
-	reports  runReports
-	followed followed
-	asked    *Asked
-	best     bool // other hosts of a pool begin although some have failed
-	retries  bool // hosts try an OS again that they rejected
+	observed *laws.Run // guarded by the site's lock
 }
 
 type state int
@@ -66,13 +57,10 @@ type Command struct {
 
 // Bastion adds a bastion for a run of that ID.
 func (s *Site) Bastion(run string) *Bastion {
-	b := &Bastion{
-		ID: run, Identity: "b1", site: s, begun: map[string]string{},
-		seen: map[string]time.Time{}, missed: map[string]time.Time{}, gathered: map[string]time.Time{}, took: map[string]time.Time{}, reports: newRunReports(), followed: newFollowed(), asked: &Asked{},
-	}
+	b := &Bastion{ID: run, Identity: "b1", site: s}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bastions = append(s.bastions, b)
+	b.observed = s.laws.NewRun(run, b.isAlive)
 	return b
 }
 
@@ -94,11 +82,13 @@ func (b *Bastion) Apply(ctx context.Context, r *rollout.Run) engine.RunEnd {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b.mu.Lock()
-	b.state, b.cancel, b.best, b.retries = running, cancel, r.BestEffort, r.RetryRejected
-	if b.asked = b.Asked; b.asked == nil {
-		b.asked = askedOf(r)
-	}
+	b.state, b.cancel = running, cancel
 	b.mu.Unlock()
+	asked := b.Asked
+	if asked == nil {
+		asked = askedOf(r)
+	}
+	b.site.withLock(func(time.Time) { b.observed.Begin(asked, r.BestEffort, r.RetryRejected) })
 	defer b.Kill()
 	return r.Apply(ctx)
 }
@@ -135,18 +125,8 @@ func (b *Bastion) Emit(e engine.Event) error {
 	}
 	b.mu.Lock()
 	b.events = append(b.events, e)
-	switch e.Type {
-	case engine.StepStarted:
-		b.begun[e.Host] = e.Step
-	case engine.StepEnded:
-		delete(b.begun, e.Host)
-	}
 	b.mu.Unlock()
-	b.site.withLock(func(now time.Time) {
-		b.followEvent(e)
-		b.keepReport(e)
-		b.lawState(now)
-	})
+	b.site.withLock(func(time.Time) { b.law().Emit(e) })
 	if b.Watch != nil {
 		b.Watch(e)
 	}

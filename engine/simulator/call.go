@@ -93,9 +93,9 @@ func (b *Bastion) Connect(_ context.Context, h engine.Host) (rollout.Conn, error
 		return nil, errKilled
 	}
 	var err error
-	b.site.withLock(func(now time.Time) {
+	b.site.withLock(func(time.Time) {
 		if host := b.site.hosts[h.Name]; !host.up || host.cut {
-			b.missed[h.Name] = now
+			b.law().Miss(h.Name)
 			err = fmt.Errorf("connect to %s: connection refused", h.Name)
 		}
 	})
@@ -133,7 +133,7 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 			return nil
 		}
 		if !harmless[what] {
-			c.b.lawPaused(c.h)
+			c.b.law().CheckPaused(&c.h.law)
 		}
 		reply = c.h.runScript(c.b, s.Text, now)
 		c.h.freed = c.h.freed && what != "hold"

@@ -85,7 +85,7 @@ func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
 			return fmt.Errorf("no cluster %s", name)
 		}
 		facts = c.clusterFacts(now)
-		b.gathered[name] = now
+		b.law().SeeCluster(name)
 		return nil
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (b *Bastion) Gather(ctx context.Context, name string) engine.ClusterFacts {
 func (b *Bastion) MoveLeader(ctx context.Context, name, host string) (to string, err error) {
 	err = b.deliverCall(ctx, Call{Verb: "move leader", Cluster: name, Host: host}, func(now time.Time) error {
 		c := b.site.clusters[name]
-		b.lawOwn(b.site.hosts[host], "asked to give up the lead of cluster "+name)
+		b.law().CheckOwn(&b.site.hosts[host].law, "asked to give up the lead of cluster "+name)
 		if c.leader == nil || c.leader.Name != host {
 			return nil
 		}
@@ -142,7 +142,7 @@ func (b *Bastion) Snapshot(ctx context.Context, name string) (string, error) {
 // Defragment takes no time and frees a byte.
 func (b *Bastion) Defragment(ctx context.Context, name, host string) (int64, error) {
 	err := b.deliverCall(ctx, Call{Verb: "defragment", Cluster: name, Host: host}, func(now time.Time) error {
-		b.lawDisrupt(b.site.hosts[host], false, now)
+		b.law().CheckDisrupt(&b.site.hosts[host].law)
 		b.site.addToLog("%s defragments %s", b.ID, host)
 		return nil
 	})

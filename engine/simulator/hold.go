@@ -81,11 +81,13 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 			return h.refuseHeld(), true
 		}
 		if adopted && !mine {
-			b.lawAdopt(h, now)
+			b.law().CheckAdopt(&h.law)
 		}
-		b.took[h.Name] = time.Now()
-		b.lawUnfinished(h, vars["note"])
-		h.memory.noteRollout(vars["note"])
+		b.law().Take(&h.law)
+		if note := parseRollout(vars["note"]); note != nil {
+			b.law().CheckUnfinished(&h.law, note.Targets)
+			h.memory.rollout = note
+		}
 		return h.takeHold(run, parseHoldFields(vars["head"]), vars["lasts"], now), true
 	case renews && !mine:
 		return h.refuseHeld(), true
@@ -104,12 +106,12 @@ func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout
 	case !mine:
 		return h.refuseHeld(), true
 	}
-	b.lawRelease(h, time.Now())
+	b.law().CheckRelease(&h.law)
 	if vars["updated"] != "" {
 		h.memory.updated = now
 	}
 	if boot := vars["boot"]; vars["accepts"] != "" && (boot == "" || boot == h.bootID()) {
-		b.lawAccepts(h, vars["accepts"])
+		b.law().CheckAccepts(&h.law, vars["accepts"])
 		h.memory.acceptOS(vars["accepts"])
 	}
 	h.hold = nil

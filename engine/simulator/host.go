@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/simulator/laws"
 )
 
 // Traits is the behaviour of a host. With the zero value all operations succeed at once.
@@ -43,6 +44,7 @@ type Host struct {
 	Name string
 
 	site    *Site
+	law     laws.Host // as the observer of the laws sees it
 	host    engine.Host
 	traits  Traits
 	up, cut bool
@@ -53,7 +55,6 @@ type Host struct {
 
 	booted, staged string
 	bootedAt       time.Time // when it first ran booted; zero: since the start
-	orderedBy      *Bastion  // the bastion that ordered it to boot the staged OS
 	previous       string    // the OS of its rollback deployment; "" if there is none
 	next           string    // the OS that it boots next; "" if that is the running one
 	locked         bool
@@ -65,18 +66,16 @@ type Host struct {
 	setting        setting
 	memory         memory
 
-	hold     *engine.Hold
-	garbage  string // a hold file that cannot be read
-	freed    bool   // a person removed the last hold
-	units    []string
-	ran      []string // units that ran when the hold was taken
-	failed   []string
-	etcd     bool
-	drained  bool
-	rolledBy string    // the run that disrupted it, until it is completely back
-	rolledAt time.Time // time of that disruption
-	lost     time.Time // when it last became unavailable
-	reboots  []string  // digests it was ordered to reboot into
+	hold    *engine.Hold
+	garbage string // a hold file that cannot be read
+	freed   bool   // a person removed the last hold
+	units   []string
+	ran     []string // units that ran when the hold was taken
+	failed  []string
+	etcd    bool
+	drained bool
+	lost    time.Time // when it last became unavailable
+	reboots []string  // digests it was ordered to reboot into
 }
 
 func newHost(s *Site, h engine.Host, digest string) *Host {
@@ -96,6 +95,12 @@ func (h *Host) enabledUnits() []string {
 	return units
 }
 
+// lacksUnits reports whether an enabled unit does not run that ran when the hold was taken.
+func (h *Host) lacksUnits() bool {
+	enabled := h.enabledUnits()
+	return slices.ContainsFunc(h.ran, func(u string) bool { return slices.Contains(enabled, u) && !slices.Contains(h.units, u) })
+}
+
 // Change changes the behaviour of the host.
 func (h *Host) Change(f func(*Traits)) {
 	h.site.withLock(func(time.Time) { f(&h.traits) })
@@ -106,7 +111,7 @@ func (h *Host) advanceTo(now time.Time) {
 		switch {
 		case h.staging != "" && h.up && isDue(h.stagedBy, now) && !isDue(h.goes, h.stagedBy):
 			h.staged, h.locked, h.staging = h.staging, true, ""
-			h.stager.lawArrives(h, "OS "+h.staged)
+			h.stager.law().CheckArrives(&h.law, "OS "+h.staged)
 		case isDue(h.goes, now):
 			h.goDown(h.goes)
 		case isDue(h.returns, now):
@@ -140,7 +145,7 @@ func (h *Host) comeUp(at time.Time) {
 	default:
 		h.previous, h.booted, h.next = h.booted, h.staged, ""
 		h.bootedAt = at
-		h.lawBooted()
+		h.site.observe().CheckBooted(&h.law)
 	}
 	h.staged, h.locked = "", false
 	h.setting.effect = h.setting.disk

@@ -21,11 +21,11 @@ func (l local) Run(ctx context.Context, command string, env []string) (reply rol
 			c.Host = host
 		}
 	}
-	err = l.b.deliverCall(ctx, Call{Verb: "local", Host: c.Host}, func(now time.Time) error {
+	err = l.b.deliverCall(ctx, Call{Verb: "local", Host: c.Host}, func(time.Time) error {
 		l.b.mu.Lock()
 		l.b.commands = append(l.b.commands, c)
 		l.b.mu.Unlock()
-		reply = l.b.obeyCommand(c, now)
+		reply = l.b.obeyCommand(c)
 		return nil
 	})
 	if errors.Is(err, errFails) {
@@ -42,27 +42,23 @@ func (l local) Run(ctx context.Context, command string, env []string) (reply rol
 	return reply, err
 }
 
-func (b *Bastion) obeyCommand(c Command, now time.Time) rollout.Reply {
+func (b *Bastion) obeyCommand(c Command) rollout.Reply {
 	h := b.site.hosts[c.Host]
 	switch c.Text {
 	case "false":
 		return rollout.Reply{Code: 1, Stderr: "false\n"}
 	case PlainCommand, DisruptingCommand:
-		b.lawTask(h, c.Text, now)
+		b.law().CheckTask(&h.law, c.Text, c.Text == DisruptingCommand)
+		b.site.addToLog("%s does %s for %s", b.ID, c.Text, h.Name)
 	case "drain":
-		b.lawDisrupt(h, false, now)
-		b.lawJournaled(h, "drain")
+		b.law().CheckDrain(&h.law)
 		b.site.addToLog("%s drains %s", b.ID, h.Name)
 		h.drained = true
 	case "disrupt":
-		b.lawDisrupt(h, false, now)
-		if c := b.site.clusters[h.host.Cluster]; c != nil {
-			b.lawCluster(c, h, true, now)
-			b.lawFresh(h, now)
-		}
+		b.law().CheckHarm(&h.law)
 		b.site.addToLog("%s disrupts %s", b.ID, h.Name)
 	case "undrain":
-		b.lawOwn(h, "undrained")
+		b.law().CheckOwn(&h.law, "undrained")
 		b.site.addToLog("%s undrains %s", b.ID, h.Name)
 		h.drained = false
 	}

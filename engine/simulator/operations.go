@@ -146,28 +146,12 @@ func (h *Host) State() (st State) {
 	return st
 }
 
-func (h *Host) matchesDesired() bool {
-	return h.runsIt() && h.isSet()
-}
-
-func (h *Host) runsIt() bool {
-	p, _ := h.site.Inventory.Pool(h.host.Pool)
-	return p.OS == nil || h.booted == p.OS.Digest()
-}
-
-func (h *Host) isSet() bool {
-	p, _ := h.site.Inventory.Pool(h.host.Pool)
-	word, ok := h.site.settings[h.Name]
-	a := h.setting.applied
-	onRecord := a != nil && a.Unfinished == nil && wordOf(a.Config) == word
-	return !ok || onRecord && (h.setting.disk == word && h.setting.effect == word || p.Drift == engine.ReportDrift)
-}
-
 // Set changes the setting of the host: on its disk, in effect and on record.
 func (h *Host) Set(word string) {
 	h.site.withLock(func(time.Time) {
 		h.setting = setting{disk: word, effect: word, applied: &engine.Record{Schema: engine.RecordSchema, Config: Setting(word)}}
 		h.units = h.enabledUnits()
+		h.law.ForgetFallbacks()
 	})
 }
 

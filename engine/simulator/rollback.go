@@ -17,7 +17,6 @@ type memory struct {
 	rollout  *engine.Rollout
 	updated  time.Time
 	rejected []string
-	back     []string // OS from which it was ordered to go back
 }
 
 // Remembered has the notes of a host about roll-outs, as in its facts.
@@ -50,18 +49,18 @@ func (m memory) rememberedFacts() Remembered {
 	return r
 }
 
-func (m *memory) noteRollout(members string) {
+// parseRollout parses the members of the note about a roll-out. It returns nil if there is none.
+func parseRollout(members string) *engine.Rollout {
 	var note engine.Rollout
-	if json.Unmarshal([]byte("{"+members+"}"), &note) == nil && len(note.Targets) > 0 {
-		m.rollout = &note
+	if json.Unmarshal([]byte("{"+members+"}"), &note) != nil || len(note.Targets) == 0 {
+		return nil
 	}
+	return &note
 }
 
 // acceptOS forgets that an OS failed, because the host is healthy with it. It may fail once more.
 func (m *memory) acceptOS(digest string) {
-	it := func(d string) bool { return d == digest }
-	m.rejected = slices.DeleteFunc(m.rejected, it)
-	m.back = slices.DeleteFunc(m.back, it)
+	m.rejected = slices.DeleteFunc(m.rejected, func(d string) bool { return d == digest })
 }
 
 func rollbackSteps(t engine.Target, digest string) []engine.Step {
@@ -120,37 +119,12 @@ func (h *Host) orderRollback(b *Bastion, bad, good, run string, now time.Time) r
 	if h.traits.Stubborn {
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
 	}
-	b.lawRollBack(h, bad, now)
+	b.law().CheckRollback(&h.law, bad)
 	h.site.addToLog("%s rolls %s back into %s", b.ID, h.Name, good)
 	h.reboots = append(h.reboots, good)
 	h.staged, h.locked, h.staging, h.next = "", false, "", good
 	h.goes, h.plain = now.Add(h.traits.Shutdown), true
 	return rollout.Reply{}
-}
-
-// lawRollBack checks that a rollback needs the hold, the journal entry and the quorum of every
-// reboot, and happens once for each OS.
-func (b *Bastion) lawRollBack(h *Host, bad string, now time.Time) {
-	if slices.Contains(h.memory.back, bad) {
-		b.reportViolation("%s is rolled back from %s once more", h.Name, bad)
-	}
-	h.memory.back = append(h.memory.back, bad)
-	if h.garbage != "" || h.hold == nil || h.hold.Run != b.ID {
-		b.reportViolation("%s is rolled back without a hold of that run", h.Name)
-	}
-	b.lawJournaled(h, rollBack)
-	b.lawFresh(h, now)
-	if c := b.site.clusters[h.host.Cluster]; c != nil {
-		b.lawCluster(c, h, true, now)
-	}
-	h.rolledBy = b.ID
-}
-
-// lawAccepts checks that only the OS that runs at the release may be accepted again.
-func (b *Bastion) lawAccepts(h *Host, digest string) {
-	if h.booted != digest || !h.goes.IsZero() {
-		b.reportViolation("%s runs %s, and is released as well with %s", h.Name, h.booted, digest)
-	}
 }
 
 func (h *Host) bootsNext() {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 )
@@ -44,7 +43,7 @@ func scriptVerb(text string) string {
 
 func (h *Host) runScript(b *Bastion, text string, now time.Time) rollout.Reply {
 	if commands, ok := strings.CutPrefix(text, probeStart); ok {
-		b.seen[h.Name] = now
+		b.law().See(&h.law)
 		return h.answerProbe(commands, now)
 	}
 	if text == hostscript.HoldProbeScript() {
@@ -122,9 +121,7 @@ func (h *Host) startStaging(b *Bastion, digest string, holders []string, now tim
 		h.locked = true
 		return rollout.Reply{}
 	}
-	b.lawStage(h)
-	b.lawStageOne(h)
-	b.lawJournaled(h, "stage")
+	b.law().CheckStage(&h.law)
 	h.stager = b
 	if h.staging != digest {
 		h.staging, h.stagedBy = digest, now.Add(h.traits.Stage)
@@ -146,17 +143,14 @@ func (h *Host) orderReboot(b *Bastion, digest, boot, run string, now time.Time) 
 	case h.traits.Stubborn:
 		return rollout.Reply{Code: 1, Stderr: "Failed to start transient service unit\n"}
 	}
-	b.lawDisrupt(h, true, now)
+	into := digest
+	if digest == plain {
+		into = ""
+	}
+	b.law().CheckReboot(&h.law, into)
 	h.site.addToLog("%s reboots %s into %s", b.ID, h.Name, digest)
 	h.reboots = append(h.reboots, digest)
 	h.goes, h.plain = now.Add(h.traits.Shutdown), digest == plain
-	switch {
-	case !h.plain:
-		b.lawSkew(h, digest)
-		h.orderedBy = b
-	case b.currentPlay() == nil || !b.currentPlay().Has(engine.RebootTask):
-		b.lawFallback(h)
-	}
 	if h.plain {
 		h.staged = ""
 	}

@@ -16,10 +16,9 @@ import (
 type setting struct {
 	disk, effect string
 	applied      *engine.Record
-	edited       time.Time      // when a person last changed it
-	writes       int            // how often runs have
-	fallbacks    map[string]int // reboots in place of an action, by the word that is not yet on record
-	failing      bool           // the script that runs has failed by taking too long
+	edited       time.Time // when a person last changed it
+	writes       int       // how often runs have
+	failing      bool      // the script that runs has failed by taking too long
 }
 
 func (s *setting) configFacts(problem string) *engine.ConfigFacts {
@@ -51,7 +50,7 @@ func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollo
 	case h.traits.ReadOnly && o.Before != nil:
 		return rollout.Reply{Code: 1, Stderr: verb + ": " + settingPath + ": read-only file system; nothing was done\n"}
 	}
-	b.lawSetting(h, o, quiet)
+	b.law().CheckSetting(&h.law, o.observed(quiet))
 	for _, part := range []func(*Bastion, settingOrder, time.Time) *rollout.Reply{h.writeSetting, h.runAction, h.putOnRecord} {
 		if reply := part(b, o, now); reply != nil {
 			return *reply
@@ -108,7 +107,7 @@ func (h *Host) writeSetting(b *Bastion, o settingOrder, now time.Time) *rollout.
 	}
 	word := wordOf(o.Before.Unfinished.Config)
 	h.site.addToLog("%s writes %s to %s", b.ID, word, h.Name)
-	b.lawArrives(h, word)
+	b.law().CheckArrives(&h.law, word)
 	h.setting.disk = word
 	h.setting.writes++
 	if actionsOf(word)[0].Type == engine.NoAction {
@@ -123,7 +122,7 @@ func (h *Host) runAction(b *Bastion, o settingOrder, now time.Time) *rollout.Rep
 	}
 	h.site.addToLog("%s does %s on %s", b.ID, o.Action, h.Name)
 	if strings.HasPrefix(o.Action, string(engine.RestartUnit)) {
-		b.lawDisrupt(h, false, now)
+		b.law().CheckDisrupt(&h.law)
 		h.since, h.lost = now, now
 	}
 	if h.traits.ActFails || h.traits.ActHangs {
@@ -157,8 +156,7 @@ func (h *Host) putOnRecord(b *Bastion, o settingOrder, now time.Time) *rollout.R
 	if o.After == nil {
 		return nil
 	}
-	b.lawRecord(h, wordOf(o.After.Config))
+	b.law().CheckRecord(&h.law, wordOf(o.After.Config))
 	h.setting.applied = o.After
-	h.setting.fallbacks = nil
 	return h.cutAt("recorded", now)
 }

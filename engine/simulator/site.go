@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/simulator/laws"
 )
 
 // Site is a world of hosts and etcd clusters. Its methods, and the methods of its hosts, are safe
@@ -21,12 +22,11 @@ type Site struct {
 	clusters   map[string]*cluster
 	etcd       []*cluster
 	at         time.Time // time of the state
-	bastions   []*Bastion
+	laws       *laws.Observer
 	due        []happening
 	log        []string
 	violations []string
 	settings   map[string]string // wanted, by host
-	rollOut    rollOut           // the last one
 }
 
 // happening is a future event of the world.
@@ -53,6 +53,7 @@ func New(inv engine.Inventory, digest string) *Site {
 	for _, c := range s.clusters {
 		c.electLeader(time.Now())
 	}
+	s.addObserver()
 	return s
 }
 
@@ -166,4 +167,11 @@ func (s *Site) withLock(f func(now time.Time)) {
 
 func (s *Site) addToLog(format string, args ...any) {
 	s.log = append(s.log, time.Now().UTC().Format("02 15:04:05.000000000 ")+fmt.Sprintf(format, args...))
+}
+
+func (s *Site) versionLabel(digest string) string {
+	if label, ok := s.Labels[digest]; ok {
+		return label
+	}
+	return digest
 }

@@ -1,4 +1,4 @@
-package simulator
+package laws
 
 import (
 	"fmt"
@@ -26,48 +26,48 @@ func newRunReports() runReports {
 	return runReports{plan: map[string]bool{}, clear: map[string]bool{}, bad: map[string]bool{}, zones: map[string]string{}, done: map[string]time.Time{}, failed: map[string]bool{}, adopted: map[string]bool{}}
 }
 
-func (b *Bastion) keepReport(e engine.Event) {
+func (r *Run) keepReport(e engine.Event) {
 	switch {
 	case e.Type == engine.Planned && e.Plan != nil:
 		for _, hp := range e.Plan.Hosts {
-			b.reports.plan[hp.Host] = hp.Disruptive()
+			r.reports.plan[hp.Host] = hp.Disruptive()
 		}
 	case e.Type == engine.HostsGathered:
-		for _, h := range b.site.all {
-			seen := !b.seen[h.Name].Before(e.Time.Add(-time.Duration(e.Took)))
-			b.reports.clear[h.Name] = seen && h.traits.Unclear == ""
-			b.reports.bad[h.Name] = seen && !h.isHeld() && (h.traits.Unclear != "" || !b.retries && h.rejectsDesiredOS())
+		for _, h := range r.observer.Hosts {
+			seen := !r.seen[h.Name].Before(e.Time.Add(-time.Duration(e.Took)))
+			r.reports.clear[h.Name] = seen && !h.Unclear
+			r.reports.bad[h.Name] = seen && !h.isHeld() && (h.Unclear || !r.retries && r.observer.rejectsDesiredOS(h))
 		}
 	case e.Type == engine.BatchStarted:
-		b.reports.batch, b.reports.zones, b.reports.spent = e.Time, map[string]string{}, b.spentBudgets()
+		r.reports.batch, r.reports.zones, r.reports.spent = e.Time, map[string]string{}, r.spentBudgets()
 	case e.Type == engine.HostDone:
-		b.reports.done[e.Host] = e.Time
+		r.reports.done[e.Host] = e.Time
 	case e.Type == engine.HostFailed && e.Failure.Kind != rollout.KindStopped && e.Failure.Kind != rollout.KindHeld:
-		b.reports.failed[e.Host] = true
+		r.reports.failed[e.Host] = true
 	}
 }
 
-func (h *Host) rejectsDesiredOS() bool {
-	p, _ := h.site.Inventory.Pool(h.host.Pool)
-	return p.OS != nil && h.booted != p.OS.Digest() && slices.Contains(h.memory.rejected, p.OS.Digest()) && !h.isPaused()
+func (w *Observer) rejectsDesiredOS(h *Host) bool {
+	p := w.poolOf(h)
+	return p.OS != nil && h.Booted != p.OS.Digest() && slices.Contains(h.Rejected, p.OS.Digest()) && !w.isPaused(h)
 }
 
-func (b *Bastion) spentBudgets() map[string]string {
-	if play := b.currentPlay(); play != nil {
-		return b.spentPlayBudgets(*play)
+func (r *Run) spentBudgets() map[string]string {
+	if play := r.currentPlay(); play != nil {
+		return r.spentPlayBudgets(*play)
 	}
 	failed := map[string]int{}
-	for _, h := range b.site.all {
-		if b.reports.failed[h.Name] || b.reports.bad[h.Name] {
-			failed[h.host.Pool]++
+	for _, h := range r.observer.Hosts {
+		if r.reports.failed[h.Name] || r.reports.bad[h.Name] {
+			failed[h.Pool]++
 		}
 	}
 	spent := map[string]string{}
 	for pool, n := range failed {
-		p, _ := b.site.Inventory.Pool(pool)
+		p, _ := r.observer.Inventory.Pool(pool)
 		budget := p.FailureBudget.Count
 		if p.FailureBudget.Percent > 0 {
-			budget = b.site.poolSize(pool) * p.FailureBudget.Percent / 100
+			budget = r.observer.poolSize(pool) * p.FailureBudget.Percent / 100
 		}
 		if n > budget {
 			spent[pool] = fmt.Sprintf("%d hosts of pool %s have failed, of which %d may", n, pool, budget)

@@ -1,0 +1,131 @@
+package laws
+
+import (
+	"time"
+
+	"holdfast/engine"
+)
+
+func (h *Host) isDisrupted() bool {
+	if h.disruptedBy != "" && !h.GoesDown && !h.Drained && h.isWell() && !h.LacksUnits() {
+		h.disruptedBy = ""
+	}
+	return h.disruptedBy != ""
+}
+
+// CheckDisrupt checks all laws about a disruption during which the host stays up.
+func (r *Run) CheckDisrupt(h *Host) { r.checkDisrupt(h, false) }
+
+// CheckDrain checks all laws about a drain.
+func (r *Run) CheckDrain(h *Host) {
+	r.checkDisrupt(h, false)
+	r.checkJournaled(h, "drain")
+}
+
+// CheckHarm checks all laws about a command that may harm the etcd member of the host.
+func (r *Run) CheckHarm(h *Host) {
+	r.checkDisrupt(h, false)
+	if c := r.observer.findCluster(h); c != nil {
+		r.checkCluster(c, h, true)
+		r.checkFresh(h)
+	}
+}
+
+// CheckReboot checks all laws about an order to reboot into a staged OS, or into the running one ("").
+func (r *Run) CheckReboot(h *Host, digest string) {
+	r.checkDisrupt(h, true)
+	switch play := r.currentPlay(); {
+	case digest != "":
+		r.checkSkew(h, digest)
+		h.orderedBy = r
+	case play == nil || !play.Has(engine.RebootTask):
+		r.checkFallback(h)
+	}
+}
+
+// checkDisrupt checks all laws about disruption, before a run drains a host or takes it down.
+func (r *Run) checkDisrupt(h *Host, down bool) {
+	r.CheckOwn(h, "disrupted")
+	if down && h.Reboots > 0 && h.Booted == h.Staged {
+		r.reportViolation("%s is rebooted into the OS it runs", h.Name)
+	}
+	if down {
+		r.checkJournaled(h, "reboot")
+		r.checkFresh(h)
+	}
+	if c := r.observer.findCluster(h); c != nil {
+		r.checkCluster(c, h, down)
+	}
+	r.CheckPaused(h)
+	r.checkPlanned(h)
+	if !h.isDisrupted() {
+		r.checkBegin(h)
+		r.checkPool(h)
+		h.disruptedAt = r.observer.Now
+	}
+	h.disruptedBy = r.ID
+}
+
+// checkCluster checks that one member of a cluster is disrupted at a time, never without a quorum,
+// and not while another member is known to be unhealthy.
+func (r *Run) checkCluster(c *Cluster, h *Host, down bool) {
+	left := 0
+	for _, m := range c.Members {
+		switch {
+		case m == h:
+		case m.isDisrupted():
+			r.reportViolation("%s and %s of cluster %s are disrupted at once", h.Name, m.Name, c.Name)
+		case m.Healthy || wasUnseen(m.Lost, r.gathered[c.Name]):
+			left++
+		case down:
+			r.reportViolation("%s goes down while %s of cluster %s is not healthy", h.Name, m.Name, c.Name)
+		}
+	}
+	small := c.AllowOutage && len(c.Members) <= 2
+	if down && left < c.quorum() && !small {
+		r.reportViolation("%s goes down and leaves %d of %d voters of cluster %s", h.Name, left, len(c.Members), c.Name)
+	}
+	chosen := wasUnseen(c.Elected, r.gathered[c.Name]) // the members chose a leader, and no run could know
+	if down && c.Leader == h && len(c.Members) > 1 && left > 0 && !small && !chosen {
+		r.reportViolation("%s goes down while it leads cluster %s", h.Name, c.Name)
+	}
+}
+
+// checkPool checks that the unavailable hosts of a pool and of the site stay within the budgets,
+// apart from hosts that were unavailable before.
+func (r *Run) checkPool(h *Host) {
+	p := r.observer.poolOf(h)
+	size, gone, all := 0, []string{h.Name}, []string{h.Name}
+	for _, o := range r.observer.Hosts {
+		if o.Pool == p.Name {
+			size++
+		}
+		if o == h || !r.knowsGone(o, !r.reports.adopted[h.Name]) {
+			continue
+		}
+		all = append(all, o.Name)
+		if o.Pool == p.Name {
+			gone = append(gone, o.Name)
+		}
+	}
+	if limit := p.MaxUnavailable.Of(size); len(gone) > limit {
+		r.reportViolation("pool %s loses %d hosts at once, its budget is %d: %v", p.Name, len(gone), limit, gone)
+	}
+	if limit, ok := r.observer.siteBudget(); ok && len(all) > limit {
+		r.reportViolation("the site loses %d hosts at once, its budget is %d: %v", len(all), limit, all)
+	}
+}
+
+// knowsGone reports whether the host is unavailable and the run could know that. A run has to know
+// the hosts that another run holds, because both gather holds after they took their own. A host
+// that the run adopted was held before, and may be disrupted.
+func (r *Run) knowsGone(h *Host, taken bool) bool {
+	if h.isDisrupted() {
+		return h.disruptedBy == r.ID || !wasUnseen(h.disruptedAt, r.seen[h.Name]) || taken && h.Hold != nil && h.Hold.Kind == engine.RunHold
+	}
+	return !h.Up && r.missed[h.Name].After(h.Lost)
+}
+
+// wasUnseen reports whether an event came after the facts were gathered. An event at the same
+// moment may have come later.
+func wasUnseen(happened, gathered time.Time) bool { return !happened.Before(gathered) }

@@ -1,0 +1,120 @@
+package laws
+
+import (
+	"slices"
+	"time"
+
+	"holdfast/engine"
+)
+
+// The laws about holds, fresh facts and the journal.
+
+// CheckOwn checks that a run disrupts or undrains only hosts that it holds.
+func (r *Run) CheckOwn(h *Host, what string) {
+	switch {
+	case h.Garbled || h.Hold == nil:
+		r.reportViolation("%s is %s without a hold of that run", h.Name, what)
+	case h.Hold.Run != r.ID:
+		r.reportViolation("%s is %s while it is %s", h.Name, what, h.Hold)
+	}
+}
+
+// CheckAdopt checks that a run adopts only a hold of a dead run, or a hold that has expired.
+func (r *Run) CheckAdopt(h *Host) {
+	r.reports.adopted[h.Name] = true
+	if h.Hold.Expired(r.observer.Now) {
+		return
+	}
+	for _, o := range r.observer.runs {
+		if o.ID == h.Hold.Run && o.alive() {
+			r.reportViolation("the hold of run %s on %s is taken over although that run lives", o.ID, h.Name)
+		}
+	}
+}
+
+// CheckStage checks that the staging is in the journal, that it does not begin on a host that is held by a person or by another
+// live run, and that the run stages one member of a cluster at a time.
+func (r *Run) CheckStage(h *Host) {
+	if r.isKeptOut(h) {
+		r.reportViolation("%s is staged while it is %s", h.Name, h.Hold)
+	}
+	r.checkStageOne(h)
+	r.checkJournaled(h, "stage")
+}
+
+// CheckArrives checks that nothing is written to a host that is held by a person or by another live
+// run. The time at which it was sent makes no difference.
+func (r *Run) CheckArrives(h *Host, what string) {
+	if r.isKeptOut(h) {
+		r.reportViolation("%s arrives on the disk of %s, which is %s", what, h.Name, h.Hold)
+	}
+}
+
+func (r *Run) isKeptOut(h *Host) bool {
+	if h.Hold == nil || h.Hold.Run == r.ID {
+		return false
+	}
+	return h.Hold.Kind != engine.RunHold ||
+		slices.ContainsFunc(r.observer.runs, func(o *Run) bool { return o.ID == h.Hold.Run && o.alive() })
+}
+
+// checkStageOne checks that a run stages one member of a cluster at a time.
+func (r *Run) checkStageOne(h *Host) {
+	if h.Cluster == "" {
+		return
+	}
+	for _, m := range r.observer.findCluster(h).Members {
+		if m != h && m.StagedBy == r.ID {
+			r.reportViolation("%s and %s of cluster %s are staged at once", h.Name, m.Name, h.Cluster)
+		}
+	}
+}
+
+// CheckRelease checks that a host is released when it is completely back, as far as the run could
+// know.
+func (r *Run) CheckRelease(h *Host) {
+	if !h.isDisrupted() {
+		return
+	}
+	unknown := wasUnseen(h.Lost, r.seen[h.Name]) || wasUnseen(h.Lost, r.gathered[h.Cluster]) && h.Cluster != ""
+	switch {
+	case h.GoesDown && h.disruptedBy == r.ID:
+		r.reportViolation("%s is released while it goes down", h.Name)
+	case h.Drained:
+		r.reportViolation("%s is released while it is drained", h.Name)
+	case !h.isWell() && !unknown:
+		r.reportViolation("%s is released while it is not well", h.Name)
+	case h.LacksUnits():
+		r.reportViolation("%s is released, and of its units only %v run", h.Name, h.Units)
+	case r.seen[h.Name].After(h.disruptedAt) && (h.Cluster == "" || r.gathered[h.Cluster].After(h.disruptedAt)):
+		h.disruptedBy = "" // it was healthy; the run does not answer for later events
+	}
+}
+
+// checkFresh checks that before a member goes down, and after its hold was taken, the run gathers the
+// holds of all other members and the facts of the cluster. Otherwise two runs could take down a
+// member each.
+func (r *Run) checkFresh(h *Host) {
+	c := r.observer.findCluster(h)
+	if c == nil {
+		return
+	}
+	const old = time.Minute
+	took := r.took[h.Name]
+	if seen := r.gathered[c.Name]; seen.Before(took) || r.observer.Now.Sub(seen) > old {
+		r.reportViolation("%s goes down, and the run has looked at cluster %s at %s, before that", h.Name, c.Name, seen.UTC().Format(time.TimeOnly))
+	}
+	for _, m := range c.Members {
+		if m != h && r.seen[m.Name].Before(took) {
+			r.reportViolation("%s goes down, and the run has not looked at %s since it took the hold", h.Name, m.Name)
+		}
+	}
+}
+
+// checkJournaled checks that a step is in the journal before it changes a host.
+func (r *Run) checkJournaled(h *Host, step string) {
+	begun := r.begun[h.Name]
+	if begun != step {
+		r.reportViolation("%s of %s is not in the journal, but %q", step, h.Name, begun)
+	}
+}

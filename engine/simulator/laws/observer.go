@@ -1,0 +1,160 @@
+package laws
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/engine"
+)
+
+// World is a site at one moment.
+type World struct {
+	Inventory engine.Inventory
+	Labels    map[string]string // version label of an OS, by digest; the default is the digest
+	Hosts     []*Host           // in the order of the inventory, as are clusters
+	Clusters  []*Cluster
+	Now       time.Time
+}
+
+// Observer checks the laws on one site. The site keeps World up to date, and calls the methods of the observer and of its
+// runs one at a time.
+type Observer struct {
+	World
+
+	report  func(violation string)
+	broken  bool
+	runs    []*Run
+	rollOut rollOut // the last one
+}
+
+// NewObserver returns an observer that reports each broken law.
+func NewObserver(report func(violation string)) *Observer { return &Observer{report: report} }
+
+// Host is a host, and the laws' notes about it.
+type Host struct {
+	engine.Host // as the simulation began
+	State
+
+	// LacksUnits reports whether an enabled unit does not run that ran when the hold was taken.
+	LacksUnits func() bool
+
+	disruptedBy string         // ID of the run that disrupted it, until it is completely back
+	disruptedAt time.Time      // time of that disruption
+	orderedBy   *Run           // the run that ordered it to boot a staged OS
+	rolledBack  []string       // OS from which it was ordered to go back
+	fallbacks   map[string]int // reboots in place of an action, by the word that is not yet on record
+}
+
+// State is the state of a host at one moment.
+type State struct {
+	Up       bool
+	Cut      bool      // bastions cannot reach it
+	GoesDown bool      // it was ordered to reboot, and is still up
+	Returns  bool      // it boots
+	Lost     time.Time // when it last became unavailable
+
+	Booted   string    // digest
+	BootedAt time.Time // when it first ran that OS; zero: since the start
+	Staged   string    // digest
+	StagedBy string    // ID of the run that stages an OS just now
+	Reboots  int       // number of ordered reboots
+	Rejected []string  // digests
+
+	Hold    *engine.Hold
+	Garbled bool // the hold cannot be read
+	Freed   bool // a person removed the last hold
+	Drained bool
+	Units   []string // that run
+	Healthy bool     // it has a healthy etcd member
+	Unclear bool     // its module does not understand it
+	Setting Setting
+}
+
+// Setting is the state of the setting of a host.
+type Setting struct {
+	Wanted  *string // nil: the inventory has no setting for the host
+	Disk    string
+	Effect  string
+	Record  *string   // the setting on record; nil: none, or its write is not finished
+	Pending string    // the setting whose write is not finished
+	Failed  string    // the action that has failed
+	Edited  time.Time // when a person last changed it
+}
+
+func (s Setting) isRecorded(word string) bool { return s.Record != nil && *s.Record == word }
+
+// Cluster is an etcd cluster.
+type Cluster struct {
+	Name        string
+	AllowOutage bool
+	Members     []*Host
+	Leader      *Host
+	Elected     time.Time // when the members last chose a leader by themselves
+}
+
+func (c *Cluster) quorum() int { return len(c.Members)/2 + 1 }
+
+func (r *Run) reportViolation(format string, args ...any) {
+	r.observer.broken = true
+	r.observer.report(fmt.Sprintf("run %s: ", r.ID) + fmt.Sprintf(format, args...))
+}
+
+func (w *Observer) findHost(name string) *Host {
+	if i := slices.IndexFunc(w.Hosts, func(h *Host) bool { return h.Name == name }); i >= 0 {
+		return w.Hosts[i]
+	}
+	return nil
+}
+
+// findCluster returns the etcd cluster of a host, or nil.
+func (w *Observer) findCluster(h *Host) *Cluster {
+	if i := slices.IndexFunc(w.Clusters, func(c *Cluster) bool { return c.Name == h.Cluster }); i >= 0 {
+		return w.Clusters[i]
+	}
+	return nil
+}
+
+func (w *Observer) poolOf(h *Host) engine.Pool {
+	p, _ := w.Inventory.Pool(h.Pool)
+	return p
+}
+
+func (w *Observer) poolSize(pool string) int {
+	n := 0
+	for _, h := range w.Hosts {
+		if h.Pool == pool {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *Observer) siteBudget() (n int, ok bool) {
+	l := w.Inventory.MaxUnavailable
+	return l.Of(len(w.Hosts)), l.Set
+}
+
+func (w *Observer) matchesDesired(h *Host) bool { return w.runsDesiredOS(h) && w.hasDesiredSetting(h) }
+
+func (w *Observer) runsDesiredOS(h *Host) bool {
+	p := w.poolOf(h)
+	return p.OS == nil || h.Booted == p.OS.Digest()
+}
+
+func (w *Observer) hasDesiredSetting(h *Host) bool {
+	s := h.Setting
+	if s.Wanted == nil {
+		return true
+	}
+	word := *s.Wanted
+	return s.isRecorded(word) && (s.Disk == word && s.Effect == word || w.poolOf(h).Drift == engine.ReportDrift)
+}
+
+func (h *Host) isWell() bool { return h.Up && (h.Cluster == "" || h.Healthy) }
+
+func (h *Host) isHeld() bool { return h.Hold != nil || h.Garbled }
+
+func (h *Host) isHeldByOther(run string) bool {
+	return h.Garbled || h.Hold != nil && (h.Hold.Run != run || run == "")
+}

@@ -1,0 +1,178 @@
+package laws
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// The laws about playbooks.
+
+// followed is the progress that a run has reported.
+type followed struct {
+	reached map[string]bool       // hosts that were reached at the last gather
+	play    int                   // its number, from 0; -1: none has begun
+	batches int                   // of that play
+	batch   []string              // hosts of the last one
+	taken   map[string]bool       // hosts of all of them
+	ended   map[string]bool       // hosts whose outcome was reported
+	queues  map[string]*poolQueue // of the last batch, by pool
+}
+
+func newFollowed() followed {
+	return followed{play: -1, reached: map[string]bool{}, taken: map[string]bool{}, ended: map[string]bool{}}
+}
+
+func (r *Run) followEvent(e engine.Event) {
+	f := &r.followed
+	switch e.Type {
+	case engine.HostsGathered:
+		for _, h := range r.observer.Hosts {
+			f.reached[h.Name] = !r.seen[h.Name].Before(e.Time.Add(-time.Duration(e.Took)))
+		}
+	case engine.Planned:
+		r.checkPlay(e.Plan.Play)
+		f.play++
+		f.batches, f.taken = 0, map[string]bool{}
+		if f.play > 0 {
+			r.reports.plan, r.reports.done = map[string]bool{}, map[string]time.Time{}
+		}
+	case engine.BatchStarted:
+		f.batch = e.Hosts
+		for _, host := range f.batch {
+			delete(f.ended, host)
+		}
+		r.checkSerial()
+		r.buildQueues()
+		for _, host := range f.batch {
+			f.taken[host] = true
+		}
+		f.batches++
+	case engine.HostDone, engine.HostFailed:
+		f.ended[e.Host] = true
+	}
+}
+
+func (r *Run) currentPlay() *engine.Play {
+	if n := r.followed.play; n >= 0 && n < len(r.asked.Plays) {
+		return &r.asked.Plays[n]
+	}
+	return nil
+}
+
+// checkPlay checks that plays run in order, and a play begins when every host of the play before it
+// is done or has failed.
+func (r *Run) checkPlay(name string) {
+	next := r.followed.play + 1
+	if len(r.asked.Plays) > 0 && (next >= len(r.asked.Plays) || r.asked.Plays[next].Name != name) {
+		r.reportViolation("play %q is not the one that follows", name)
+	}
+	for _, host := range r.followed.batch {
+		if !r.followed.ended[host] {
+			r.reportViolation("play %q begins, and the one before it is not over on %s", name, host)
+		}
+	}
+}
+
+// checkSerial checks that a batch of a play is no larger than its serial.
+func (r *Run) checkSerial() {
+	play := r.currentPlay()
+	if play == nil || len(play.Serial) == 0 {
+		return
+	}
+	limit := play.Serial[min(r.followed.batches, len(play.Serial)-1)].Of(len(r.observer.hostsOfPlay(*play)))
+	if n := len(r.followed.batch); n > limit {
+		r.reportViolation("batch %d of play %q has %d hosts, its serial is %d", r.followed.batches+1, play.Name, n, limit)
+	}
+}
+
+func (w *Observer) hostsOfPlay(play engine.Play) (hosts []*Host) {
+	for _, h := range w.Hosts {
+		if selectsHost(play, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// CheckTask checks all laws about a task of a play that is a command, by its name, and whether it disrupts the host.
+func (r *Run) CheckTask(h *Host, name string, disrupts bool) {
+	play := r.currentPlay()
+	if play == nil || !selectsHost(*play, h) {
+		r.reportViolation("%s is none of the hosts of the play, and gets %s", h.Name, name)
+	}
+	r.CheckPaused(h)
+	r.checkJournaled(h, name)
+	if disrupts {
+		r.checkDisrupt(h, false)
+	}
+}
+
+// isSatisfied reports whether the host matches, as far as the run or the play concerns it.
+func (r *Run) isSatisfied(h *Host) bool {
+	play := r.currentPlay()
+	if play == nil {
+		return r.observer.matchesDesired(h)
+	}
+	_, done := r.reports.done[h.Name]
+	deeds := slices.ContainsFunc(play.Tasks, func(t engine.Task) bool { return disruptsHost(t) }) || onlyWorks(*play)
+	return !selectsHost(*play, h) ||
+		(!play.Has(engine.FinalizeTask) || r.observer.runsDesiredOS(h)) && (!play.Has(engine.ConfigTask) || r.observer.hasDesiredSetting(h)) && (!deeds || done)
+}
+
+func (r *Run) isUnderstood(h *Host) bool {
+	play := r.currentPlay()
+	if play == nil || play.Has(engine.StageTask) || play.Has(engine.FinalizeTask) || play.Has(engine.ConfigTask) {
+		return r.reports.clear[h.Name]
+	}
+	return r.followed.reached[h.Name]
+}
+
+func (r *Run) spentPlayBudgets(play engine.Play) map[string]string {
+	failed, all := map[string]int{}, 0
+	hosts := r.observer.hostsOfPlay(play)
+	for _, h := range hosts {
+		if r.reports.failed[h.Name] {
+			failed[h.Pool]++
+			all++
+		}
+	}
+	spent := map[string]string{}
+	for _, h := range hosts {
+		p := r.observer.poolOf(h)
+		n, most, of := failed[p.Name], failureLimit(p.FailureBudget, r.observer.poolSize(p.Name)), "pool "+p.Name
+		switch {
+		case play.AnyFatal:
+			n, most, of = all, 0, "play "+play.Name
+		case play.MaxFail != nil:
+			n, most, of = all, failureLimit(*play.MaxFail, len(hosts)), "play "+play.Name
+		}
+		if n > most {
+			spent[p.Name] = fmt.Sprintf("%d hosts of %s have failed, of which %d may", n, of, most)
+		}
+	}
+	return spent
+}
+
+func selectsHost(p engine.Play, h *Host) bool {
+	return slices.Contains(strings.Split(p.Hosts, ","), h.Pool)
+}
+
+func disruptsHost(t engine.Task) bool {
+	return t.Module == engine.RebootTask || t.Command != nil && t.Command.Disrupts
+}
+
+// onlyWorks reports whether the tasks of a play are commands that do not disrupt.
+func onlyWorks(p engine.Play) bool {
+	return !slices.ContainsFunc(p.Tasks, func(t engine.Task) bool { return t.Command == nil || t.Command.Disrupts })
+}
+
+func failureLimit(l engine.CountOrPercent, n int) int {
+	if l.Percent > 0 {
+		return n * l.Percent / 100
+	}
+	return l.Count
+}

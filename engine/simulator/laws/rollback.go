@@ -1,0 +1,29 @@
+package laws
+
+import "slices"
+
+// CheckRollback checks that a rollback needs the hold, the journal entry and the quorum of every reboot, and happens once for
+// each OS.
+func (r *Run) CheckRollback(h *Host, bad string) {
+	if slices.Contains(h.rolledBack, bad) {
+		r.reportViolation("%s is rolled back from %s once more", h.Name, bad)
+	}
+	h.rolledBack = append(h.rolledBack, bad)
+	if h.Garbled || h.Hold == nil || h.Hold.Run != r.ID {
+		r.reportViolation("%s is rolled back without a hold of that run", h.Name)
+	}
+	r.checkJournaled(h, "roll back")
+	r.checkFresh(h)
+	if c := r.observer.findCluster(h); c != nil {
+		r.checkCluster(c, h, true)
+	}
+	h.disruptedBy = r.ID
+}
+
+// CheckAccepts checks that only the OS that runs at the release may be accepted again. Its rollback may then happen once more.
+func (r *Run) CheckAccepts(h *Host, digest string) {
+	if h.Booted != digest || h.GoesDown {
+		r.reportViolation("%s runs %s, and is released as well with %s", h.Name, h.Booted, digest)
+	}
+	h.rolledBack = slices.DeleteFunc(h.rolledBack, func(d string) bool { return d == digest })
+}

@@ -1,0 +1,42 @@
+package laws
+
+// checkState checks the whole site once an event is journaled, because a run must keep the laws at
+// any moment. Events that a host causes itself break no law. After the first violation it checks
+// nothing.
+func (r *Run) checkState() {
+	if r.observer.broken {
+		return
+	}
+	pools, clusters, all := map[string]int{}, map[string]int{}, 0
+	for _, h := range r.observer.Hosts {
+		if !h.isDisrupted() {
+			continue
+		}
+		if !h.isHeld() && !h.Freed && (h.Drained || h.GoesDown) {
+			r.reportViolation("%s is nobody's, and drained or going down", h.Name)
+		}
+		if h.Cluster != "" {
+			clusters[h.Cluster]++
+		}
+		if h.disruptedBy == r.ID {
+			pools[h.Pool]++
+			all++
+		}
+	}
+	if len(clusters) == 0 && all <= 1 {
+		return
+	}
+	for _, c := range r.observer.Clusters {
+		if n := clusters[c.Name]; n > 1 {
+			r.reportViolation("%d members of cluster %s are disrupted", n, c.Name)
+		}
+	}
+	for _, p := range r.observer.Inventory.Pools {
+		if n := pools[p.Name]; n > 1 && n > p.MaxUnavailable.Of(r.observer.poolSize(p.Name)) {
+			r.reportViolation("%d hosts of pool %s are disrupted", n, p.Name)
+		}
+	}
+	if limit, ok := r.observer.siteBudget(); ok && all > limit {
+		r.reportViolation("%d hosts of the site are disrupted, its budget is %d", all, limit)
+	}
+}

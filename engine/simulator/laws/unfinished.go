@@ -1,0 +1,66 @@
+package laws
+
+import (
+	"maps"
+	"slices"
+
+	"holdfast/engine"
+)
+
+// The law about a roll-out that follows another.
+
+// rollOut has the OS that a roll-out brings to each pool, and the hosts it has begun.
+type rollOut struct {
+	targets map[string]string
+	hosts   map[string]bool
+}
+
+// CheckUnfinished checks that no other OS begins while a host has not got the OS of the last
+// roll-out, unless the run may continue over that. If the run could reach no host of that roll-out,
+// it could not know about it. Pools whose OS stays the same continue the roll-out.
+func (r *Run) CheckUnfinished(h *Host, targets map[string]string) {
+	last, pool := &r.observer.rollOut, h.Pool
+	left := r.knownUnfinished()
+	known := slices.ContainsFunc(r.observer.Hosts, func(o *Host) bool { return last.hosts[o.Name] && r.followed.reached[o.Name] })
+	other := last.targets[pool] != "" && last.targets[pool] != targets[pool]
+	if other && len(left) > 0 && known && !r.asked.Over {
+		r.reportViolation("%s is begun with %s, and the roll-out of %v is not finished: %v", h.Name, targets[pool], last.targets, left)
+	}
+	if last.targets == nil || other || r.asked.Over && !maps.Equal(last.targets, targets) || len(r.observer.unfinishedHosts()) == 0 {
+		r.observer.rollOut = rollOut{targets: targets, hosts: map[string]bool{}}
+	}
+	r.observer.rollOut.hosts[h.Name] = true
+}
+
+func (r *Run) knownUnfinished() []string {
+	return slices.DeleteFunc(r.observer.unfinishedHosts(), func(name string) bool {
+		return wasUnseen(r.observer.findHost(name).BootedAt, r.seen[name])
+	})
+}
+
+// unfinishedHosts ignores an OS that failed and that no pool asks for any more.
+func (w *Observer) unfinishedHosts() (names []string) {
+	for _, h := range w.Hosts {
+		if target := w.rollOut.targets[h.Pool]; target != "" && h.Booted != target && !w.isAbandoned(h, target) {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}
+
+func (w *Observer) isAbandoned(h *Host, digest string) bool {
+	p := w.poolOf(h)
+	return (p.OS == nil || p.OS.Digest() != digest) &&
+		slices.ContainsFunc(w.Hosts, func(o *Host) bool { return slices.Contains(o.Rejected, digest) })
+}
+
+// MayRefuse reports whether a run may refuse to start: the last roll-out is not known to be
+// finished, and some pool asks for another OS.
+func (w *Observer) MayRefuse() bool {
+	away := slices.ContainsFunc(w.Hosts, func(h *Host) bool { return !h.Up || h.Cut || h.GoesDown || h.Lost.Equal(w.Now) })
+	other := slices.ContainsFunc(w.Inventory.Pools, func(p engine.Pool) bool {
+		target := w.rollOut.targets[p.Name]
+		return p.OS != nil && target != "" && target != p.OS.Digest()
+	})
+	return other && (away || len(w.unfinishedHosts()) > 0)
+}

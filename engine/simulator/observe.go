@@ -1,0 +1,118 @@
+package simulator
+
+import (
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rollout"
+	"holdfast/engine/simulator/laws"
+)
+
+// observe brings the observer of the laws up to date, and returns it. The lock is held.
+func (s *Site) observe() *laws.Observer {
+	now := time.Now()
+	s.laws.Inventory, s.laws.Labels, s.laws.Now = s.Inventory, s.Labels, now
+	for _, h := range s.all {
+		h.law.State = h.observedState(now)
+	}
+	for i, c := range s.etcd {
+		seen := s.laws.Clusters[i]
+		seen.Leader, seen.Elected = nil, c.elected
+		if c.leader != nil {
+			seen.Leader = &c.leader.law
+		}
+	}
+	return s.laws
+}
+
+// law returns the observer's view of the run, up to date. The lock of the site is held.
+func (b *Bastion) law() *laws.Run {
+	b.site.observe()
+	return b.observed
+}
+
+// addObserver makes the laws watch the site. Its hosts and clusters do not change any more.
+func (s *Site) addObserver() {
+	s.laws = laws.NewObserver(func(violation string) {
+		s.addToLog("BROKEN: %s", violation)
+		s.violations = append(s.violations, violation+"\n  "+strings.Join(s.log, "\n  "))
+	})
+	for _, h := range s.all {
+		h.law = laws.Host{Host: h.host, LacksUnits: h.lacksUnits}
+		s.laws.Hosts = append(s.laws.Hosts, &h.law)
+	}
+	for _, c := range s.etcd {
+		seen := &laws.Cluster{Name: c.name, AllowOutage: c.allowOutage}
+		for _, m := range c.members {
+			seen.Members = append(seen.Members, &m.law)
+		}
+		s.laws.Clusters = append(s.laws.Clusters, seen)
+	}
+}
+
+func (h *Host) observedState(now time.Time) laws.State {
+	s := laws.State{
+		Up: h.up, Cut: h.cut, GoesDown: !h.goes.IsZero(), Returns: !h.returns.IsZero(), Lost: h.lost,
+		Booted: h.booted, BootedAt: h.bootedAt, Staged: h.staged, Reboots: len(h.reboots), Rejected: h.memory.rejected,
+		Hold: h.hold, Garbled: h.garbage != "", Freed: h.freed, Drained: h.drained,
+		Units: h.units, Healthy: h.hasHealthyMember(now), Unclear: h.traits.Unclear != "",
+		Setting: h.setting.observedSetting(),
+	}
+	if word, ok := h.site.settings[h.Name]; ok {
+		s.Setting.Wanted = &word
+	}
+	if h.staging != "" && h.stager != nil {
+		s.StagedBy = h.stager.ID
+	}
+	return s
+}
+
+func (s *setting) observedSetting() laws.Setting {
+	seen := laws.Setting{Disk: s.disk, Effect: s.effect, Edited: s.edited}
+	switch {
+	case s.applied == nil:
+	case s.applied.Unfinished != nil:
+		seen.Pending, seen.Failed = wordOf(s.applied.Unfinished.Config), s.applied.Unfinished.Failed
+	default:
+		word := wordOf(s.applied.Config)
+		seen.Record = &word
+	}
+	return seen
+}
+
+func (o settingOrder) observed(quiet bool) laws.SettingOrder {
+	seen := laws.SettingOrder{Action: o.Action, Quiet: quiet}
+	if o.Before != nil {
+		seen.Word = wordOf(o.Before.Unfinished.Config)
+		seen.Takes = actionsOf(seen.Word)
+	}
+	return seen
+}
+
+// askedOf returns the options of a run, for the laws.
+func askedOf(r *rollout.Run) *laws.Asked {
+	a := &laws.Asked{Over: r.OverIncomplete, Retry: r.Retry, Orders: map[string]engine.Order{}}
+	for _, p := range r.Inventory.Pools {
+		a.Orders[p.Name] = p.Order
+	}
+	return a
+}
+
+// TooFar reports whether max_skew keeps the host from its desired OS, directly or because of a pool
+// that its own pool comes after.
+func (s *Site) TooFar(host string) (far bool) {
+	s.settle()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.observe().TooFar(host)
+}
+
+// MayRefuse reports whether a run may refuse to start: the last roll-out is not known to be
+// finished, and some pool asks for another OS.
+func (s *Site) MayRefuse() bool {
+	s.settle()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.observe().MayRefuse()
+}
