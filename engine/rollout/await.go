@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
 )
 
 // pollUntil calls probe until it finds nothing missing, the host has failed for good, or the
@@ -140,11 +141,6 @@ func (r *Run) lastLines(ctx context.Context, hp engine.HostPlan, unit string, lo
 	logs[unit] = ""
 	script := "timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit=" + hostscript.Quote(unit)
 	if reply, err := r.runScript(ctx, hp.Host, Script{Text: script, Timeout: 20 * time.Second}); err == nil && reply.Code == 0 {
-		logs[unit] = keepTail(strings.TrimSpace(reply.Stdout), 1024)
+		logs[unit] = textutil.KeepTail(strings.TrimSpace(reply.Stdout), 1024)
 	}
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
 }

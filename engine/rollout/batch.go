@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,39 +46,11 @@ func (r *Run) runBatch(ctx context.Context, p *runState, plan engine.Plan) error
 	return nil
 }
 
-// askGatesAfter asks the gates after a batch. A gate about hosts skips those that failed or still
-// wait for a reboot.
-func (r *Run) askGatesAfter(ctx context.Context, p *runState, b engine.Batch, number int) *engine.Failure {
-	done := p.doneSince()
-	for _, s := range b.After {
-		asked := b
-		if asksHosts(*s.Do.Gate) {
-			asked.Hosts = slices.DeleteFunc(slices.Clone(r.hostsWithGate(b.Hosts, *s.Do.Gate)), func(h string) bool { return done[h].IsZero() })
-			if len(asked.Hosts) == 0 {
-				continue
-			}
-		}
-		if f := r.askGates(ctx, asked, []engine.Step{s}, number); f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
-func (r *Run) askGates(ctx context.Context, b engine.Batch, steps []engine.Step, number int) *engine.Failure {
-	for _, s := range steps {
-		f := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
-			return r.runBetweenEvents(engine.Event{Step: s.Name, Batch: number}, func(heartbeat *stepHeartbeat) error {
-				ctx, cancel := withStepTimeout(ctx, s)
-				defer cancel()
-				return r.askBatchGate(ctx, b, s, heartbeat)
-			})
-		})
-		if f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
 func joinNames(names []string) string { return strings.Join(names, ", ") }
+
+func (r *Run) waitForSoak(ctx context.Context, p *runState, b engine.Batch) *engine.Failure {
+	e := engine.Event{Pool: joinNames(b.Pools), Step: "soak", Batch: p.batches, Until: r.Clock.Now().Add(toDuration(b.Soak))}
+	return r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
+		return r.runBetweenEvents(e, func(*stepHeartbeat) error { return r.Clock.Sleep(ctx, toDuration(b.Soak)) })
+	})
+}

@@ -1,11 +1,15 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 
 	"holdfast/engine"
+	"holdfast/engine/textutil"
 )
 
 // The kinds of failure that exit codes tell apart.
@@ -53,13 +57,84 @@ func asFailure(err error, host, step string) *engine.Failure {
 var contextErrors = strings.NewReplacer(context.Canceled.Error(), errStopped.Error(), context.DeadlineExceeded.Error(), "no answer in time")
 
 func scriptFailure(reply Reply, cause string) *engine.Failure {
-	return &engine.Failure{Stderr: keepTail(reply.Stderr, 4096), Cause: cause}
+	return &engine.Failure{Stderr: textutil.KeepTail(reply.Stderr, 4096), Cause: cause}
 }
 
-func keepTail(s string, most int) string {
-	s = strings.TrimSpace(s)
-	if len(s) > most {
-		s = "…" + s[len(s)-most:]
+// failures collects the failures of parallel work, in the order of their arrival.
+type failures struct {
+	mu   sync.Mutex
+	list []*engine.Failure
+}
+
+func (x *failures) add(f *engine.Failure) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if f != nil {
+		x.list = append(x.list, f)
 	}
-	return s
+}
+
+func (x *failures) all() []*engine.Failure {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.list)
+}
+
+func (x *failures) worst() *engine.Failure { return worstFailure(x.all()) }
+
+// worstFailure returns the failure to report: a fatal one, else a host's, else a hold or a stop;
+// among equals the first.
+func worstFailure(list []*engine.Failure) *engine.Failure {
+	if len(list) == 0 {
+		return nil
+	}
+	rank := func(f *engine.Failure) int {
+		switch {
+		case f.Exit() != engine.ExitFailed:
+			return 2
+		case isHostFailure(f):
+			return 1
+		}
+		return 0
+	}
+	return slices.MinFunc(list, func(a, b *engine.Failure) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// isHostFailure reports whether a failure counts against the failure budget of a pool. All others
+// end the run.
+func isHostFailure(f *engine.Failure) bool {
+	switch f.Kind {
+	case KindHeld, KindUnsafe, KindJournal, KindStopped, KindRefused:
+		return false
+	}
+	return true
+}
+
+// fatalFailure returns the failure that ends the run after a batch. It returns nil, and warns, if
+// each failure is within the failure budget of its pool and no canary failed.
+func (r *Run) fatalFailure(p *runState, b engine.Batch, list []*engine.Failure) *engine.Failure {
+	spent, failed := r.planInput(p.gathered, p).ExceededFailureBudget(), p.failureByHost()
+	tolerable := func(f *engine.Failure) bool {
+		h, _ := r.Inventory.Host(f.Host)
+		_, counted := failed[f.Host]
+		canary := slices.Contains(b.Canaries, h.Pool) && !r.BestEffort
+		return isHostFailure(f) && counted && !canary && !spent.Covers(h)
+	}
+	if fatal := slices.DeleteFunc(slices.Clone(list), tolerable); len(fatal) > 0 {
+		return worstFailure(fatal)
+	}
+	for _, f := range list {
+		r.emitWarning(f.Host + " failed at " + f.Step + "; " + r.toleratedBy(p) + " lets the run go on without it")
+	}
+	return nil
+}
+
+func (r *Run) toleratedBy(p *runState) string {
+	switch {
+	case r.BestEffort:
+		return "--best-effort"
+	case p.play != nil && p.play.MaxFail != nil:
+		return "max_fail_percentage of play " + p.play.Name
+	}
+	return "the failure budget of its pool"
 }

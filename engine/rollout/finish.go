@@ -85,7 +85,7 @@ func describeUnnamedFailures(p *runState, plans []engine.Plan, named string) str
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("%s has failed (%s)", hosts[0], firstLine(how[hosts[0]]))
+		return fmt.Sprintf("%s has failed (%s)", hosts[0], textutil.FirstLine(how[hosts[0]]))
 	default:
 		return strings.Join(textutil.FoldNames(hosts), ", ") + " have failed"
 	}

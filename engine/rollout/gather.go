@@ -209,3 +209,14 @@ func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]eng
 	workers.Wait()
 	return seen
 }
+
+// gatherAtEnd gathers facts once more if staging or a batch ended early, so that the end of the run
+// reports the hosts as they are.
+func (r *Run) gatherAtEnd(ctx context.Context, p *runState, err error) {
+	if err == nil || !p.hasBegun() || ctx.Err() != nil || r.events.firstError() != nil {
+		return
+	}
+	if gathered, err := r.gatherSite(ctx, p); err == nil {
+		p.gathered = gathered
+	}
+}

@@ -46,11 +46,11 @@ func awaitedUnits(hp engine.HostPlan) []string {
 func describeHolder(reply Reply) string {
 	text := reply.Stdout
 	if text == "" && reply.Stderr != "" {
-		return strings.TrimPrefix(firstLine(keepTail(reply.Stderr, 4096)), "hold: ")
+		return strings.TrimPrefix(textutil.FirstLine(textutil.KeepTail(reply.Stderr, 4096)), "hold: ")
 	}
 	var h engine.Hold
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return "held, by a hold that cannot be read: " + textutil.Printable(keepTail(text, 200))
+		return "held, by a hold that cannot be read: " + textutil.Printable(textutil.KeepTail(text, 200))
 	}
 	return h.String()
 }

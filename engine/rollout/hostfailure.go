@@ -78,7 +78,7 @@ func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.
 	case reply.Code == hostscript.ScriptHeld:
 		return "its hold is gone or somebody else's, and was left as it is"
 	case reply.Code != 0:
-		return "it stays held; the reason could not be written into its hold: " + keepTail(reply.Stderr, 200)
+		return "it stays held; the reason could not be written into its hold: " + textutil.KeepTail(reply.Stderr, 200)
 	}
 	return "it stays held, with the reason in its hold; the next run takes it up first"
 }
@@ -94,4 +94,35 @@ func (r *Run) redactForHold(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// mayRollBack reports whether a host boots its previous OS because a step failed: its pool asks for
+// that, and the step judges the OS. Other steps, such as the release, may fail on a good OS, and so
+// may a probe whose connection is lost.
+func (q sequenceState) mayRollBack(ctx context.Context, hp engine.HostPlan, s engine.Step, failure *engine.Failure) bool {
+	switch failure.Kind {
+	case KindHeld, KindStopped, KindJournal, KindUnreachable:
+		return false
+	}
+	judges := s.Do.AwaitUnits != nil || s.Do.AwaitEtcd != nil || s.Do.Gate != nil || s.Do.Exec != nil // a task
+	return q.back && judges && len(hp.Rollback) > 0 && ctx.Err() == nil
+}
+
+// rollBackHost boots the previous OS, once for each OS, because the host remembers the failed ones.
+// If that fails as well, the host stays held.
+func (r *Run) rollBackHost(ctx context.Context, p *runState, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
+	r.emitWarning(hp.Host + ": " + cause.Step + ": " + textutil.FirstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
+	said := "it could not be rolled back: "
+	for _, s := range hp.Rollback {
+		if f := r.runStep(ctx, hp, s); f != nil {
+			failure := *cause
+			failure.Cause += "; and " + said + f.Step + ": " + f.Cause
+			return r.giveUpHost(ctx, p, hp, passed, &failure)
+		}
+		if s.Do.AwaitBoot != nil {
+			said = "it is not well with the OS it ran before, to which it was rolled back: "
+		}
+	}
+	r.failHostAs(p, hp, cause, engine.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
+	return cause
 }

@@ -15,6 +15,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/planner"
+	"holdfast/engine/rollout/gate"
 )
 
 // Script is a POSIX sh script for a host. It runs as root.
@@ -31,6 +32,16 @@ type Reply struct {
 	Stdout, Stderr string
 	Code           int
 }
+
+// TooMuchOutput is the error of a script that printed more than the limit. The script is not run
+// again: it would cost as much as the first time.
+type TooMuchOutput struct{ Cause error }
+
+// Error returns the cause's text.
+func (e TooMuchOutput) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e TooMuchOutput) Unwrap() error { return e.Cause }
 
 // Conn is a connection to one host.
 type Conn interface {
@@ -62,12 +73,8 @@ type Local interface {
 	Run(ctx context.Context, command string, env []string) (Reply, error)
 }
 
-// Web asks web servers from the bastion.
-type Web interface {
-	// Get returns the status and the beginning of the body. The error is about
-	// the connection.
-	Get(ctx context.Context, url string) (status int, body []byte, err error)
-}
+// Web asks web servers from the bastion, for gates.
+type Web = gate.Web
 
 // Sink takes the events of a run in order. An error stops the run: nothing is done that cannot be
 // journaled.

@@ -152,13 +152,13 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 		return r.checkRebootOrder(ctx, hp, s, reply, err)
 	}
 	if err != nil {
-		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: keepTail(reply.Stderr, 4096)}
+		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: textutil.KeepTail(reply.Stderr, 4096)}
 	}
 	if reply.Code != 0 {
 		f := scriptFailure(reply, fmt.Sprintf("exit status %d", reply.Code))
 		f.Command = s.Do.Exec.DisplayText()
 		if reply.Code == hostscript.ScriptActionFailed {
-			f.Kind, f.Cause = KindAction, cmp.Or(firstLine(f.Stderr), f.Cause)
+			f.Kind, f.Cause = KindAction, cmp.Or(textutil.FirstLine(f.Stderr), f.Cause)
 		}
 		return f
 	}
@@ -176,7 +176,7 @@ func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 	if !ok {
 		return nil
 	}
-	f.Stderr, f.Command = keepTail(reply.Stderr, 4096), s.Do.Exec.DisplayText()
+	f.Stderr, f.Command = textutil.KeepTail(reply.Stderr, 4096), s.Do.Exec.DisplayText()
 	f.Cause = cmp.Or(refusalLine(f.Stderr, reply.Code), f.Cause)
 	return &f
 }
@@ -185,7 +185,7 @@ func scriptRefusal(reply Reply, s engine.Step) *engine.Failure {
 // message of a tool, perhaps in a log.
 func refusalLine(stderr string, code int) string {
 	if code != hostscript.ScriptNoSpace {
-		return firstLine(stderr)
+		return textutil.FirstLine(stderr)
 	}
 	for _, line := range slices.Backward(strings.Split(strings.TrimSpace(stderr), "\n")) {
 		if line = strings.TrimSpace(line); !strings.HasSuffix(line, "all was put back") {
@@ -203,7 +203,7 @@ func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine
 		return nil
 	}
 	state, err := r.runScript(ctx, hp.Host, Script{Text: "systemctl is-system-running", Timeout: 10 * time.Second})
-	if err != nil || firstLine(state.Stdout) == "stopping" {
+	if err != nil || textutil.FirstLine(state.Stdout) == "stopping" {
 		return nil
 	}
 	f := scriptFailure(reply, fmt.Sprintf("exit status %d, and the host is not going down", reply.Code))
@@ -212,13 +212,8 @@ func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine
 }
 
 func (r *Run) runCommand(ctx context.Context, hp engine.HostPlan, s engine.Step) error {
-	return r.runOnBastion(ctx, hp, s.Do.Command.Command)
-}
-
-func (r *Run) runOnBastion(ctx context.Context, hp engine.HostPlan, command string) error {
-	h, _ := r.Inventory.Host(hp.Host)
-	env := []string{"HOLDFAST_HOST=" + hp.Host, "HOLDFAST_ADDRESS=" + h.Address, "HOLDFAST_POOL=" + hp.Pool, "HOLDFAST_RUN=" + r.ID}
-	reply, err := r.Local.Run(ctx, command, env)
+	command := s.Do.Command.Command
+	reply, err := r.runOnBastion(ctx, hp, command)
 	if err == nil && reply.Code == 0 {
 		return nil
 	}
@@ -228,6 +223,12 @@ func (r *Run) runOnBastion(ctx context.Context, hp engine.HostPlan, command stri
 	}
 	f.Command = command
 	return f
+}
+
+func (r *Run) runOnBastion(ctx context.Context, hp engine.HostPlan, command string) (Reply, error) {
+	h, _ := r.Inventory.Host(hp.Host)
+	env := []string{"HOLDFAST_HOST=" + hp.Host, "HOLDFAST_ADDRESS=" + h.Address, "HOLDFAST_POOL=" + hp.Pool, "HOLDFAST_RUN=" + r.ID}
+	return r.Local.Run(ctx, command, env)
 }
 
 // moveLeader moves leadership off a host. The only member of a cluster keeps it; the quorum was

@@ -1,4 +1,4 @@
-package rollout
+package gate
 
 import (
 	"cmp"
@@ -30,10 +30,10 @@ type promReply struct {
 
 // askPrometheus evaluates a query now. Messages show the query of the inventory, so that its
 // secrets are found and hidden.
-func (r *Run) askPrometheus(ctx context.Context, x gateSubject, g engine.PromQLGate) gateAnswer {
+func (k Asker) askPrometheus(ctx context.Context, x Subject, g engine.PromQLGate) answer {
 	shown, query := withoutUser(g.URL), x.fillText(g.Query, asIs, false)
-	a := gateAnswer{command: "GET " + queryURL(shown, query)}
-	status, body, err := r.Web.Get(ctx, queryURL(g.URL, url.QueryEscape(query)))
+	a := answer{command: "GET " + queryURL(shown, query)}
+	status, body, err := k.Web.Get(ctx, queryURL(g.URL, url.QueryEscape(query)))
 	if err != nil {
 		return a.withConnectionError(shown, err)
 	}
@@ -73,7 +73,7 @@ func (p promReply) missingData() string {
 	return ""
 }
 
-func (a gateAnswer) judgeReply(who string, reply promReply) gateAnswer {
+func (a answer) judgeReply(who string, reply promReply) answer {
 	strange := who + " does not answer as Prometheus does"
 	switch result := reply.Data.Result; reply.Data.ResultType {
 	case "vector":

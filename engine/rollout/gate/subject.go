@@ -1,18 +1,19 @@
-package rollout
+package gate
 
 import (
 	"net/netip"
 	"strings"
 )
 
-// gateSubject has the values of {host}, {address} and {pool} in a gate.
-type gateSubject struct{ host, address, pool string }
+// Subject is the host or the pools that a gate is asked about: the values of {host}, {address}
+// and {pool}.
+type Subject struct{ Host, Address, Pool string }
 
 func asIs(s string) string { return s }
 
 // fillURL fills in a URL. It escapes the values in path and query, keeps host names, and drops the
 // fragment.
-func (x gateSubject) fillURL(text string, path, query func(string) string) string {
+func (x Subject) fillURL(text string, path, query func(string) string) string {
 	text, _, _ = strings.Cut(text, "#")
 	text, params, asks := strings.Cut(text, "?")
 	scheme, rest, whole := strings.Cut(text, "://")
@@ -32,7 +33,7 @@ func (x gateSubject) fillURL(text string, path, query func(string) string) strin
 
 // fillText replaces the placeholders in a text. It puts brackets around an IPv6 address that is the
 // host of a URL, or that a port follows.
-func (x gateSubject) fillText(text string, escape func(string) string, host bool) string {
+func (x Subject) fillText(text string, escape func(string) string, host bool) string {
 	var b strings.Builder
 	for text != "" {
 		name, value := x.placeholderAt(text)
@@ -58,8 +59,8 @@ func (x gateSubject) fillText(text string, escape func(string) string, host bool
 	return b.String()
 }
 
-func (x gateSubject) placeholderAt(text string) (name, value string) {
-	for _, p := range [][2]string{{"{host}", x.host}, {"{address}", x.address}, {"{pool}", x.pool}} {
+func (x Subject) placeholderAt(text string) (name, value string) {
+	for _, p := range [][2]string{{"{host}", x.Host}, {"{address}", x.Address}, {"{pool}", x.Pool}} {
 		if strings.HasPrefix(text, p[0]) {
 			return p[0], p[1]
 		}

@@ -1,0 +1,123 @@
+// Package gate asks gates: questions outside of holdfast that must be answered
+// well before a run goes on. It repeats a question until there are enough good
+// answers in a row, too many bad ones, or the time is over. Which gates are asked,
+// when, and about which hosts is decided in package rollout.
+package gate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// interval is the default time between two questions to a gate.
+const interval = engine.Duration(5 * time.Second)
+
+// Asker asks gates through its ports.
+type Asker struct {
+	Commands Commands
+	Web      Web
+	Clock    Clock
+}
+
+// Commands runs the commands of gates. An error means that there is no exit status.
+type Commands interface {
+	RunOnHost(context.Context, Subject, engine.Gate) (engine.Output, error)
+	RunOnBastion(context.Context, Subject, engine.Gate) (engine.Output, error)
+}
+
+// Web asks web servers from the bastion.
+type Web interface {
+	// Get returns the status and the beginning of the body. The error is about
+	// the connection.
+	Get(ctx context.Context, url string) (status int, body []byte, err error)
+}
+
+// Clock lets time pass between two questions.
+type Clock interface {
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// AsksHosts reports whether a gate is about a host, so that it is asked once for each.
+func AsksHosts(g engine.Gate) bool {
+	text := ""
+	switch {
+	case g.HostCommand != "":
+		return true
+	case g.HTTP != nil:
+		text = g.HTTP.URL
+	case g.PromQL != nil:
+		text = g.PromQL.Query
+	}
+	return strings.Contains(text, "{host}") || strings.Contains(text, "{address}")
+}
+
+// AskUntilGood asks a gate about a subject until its answers are good, and reports changes of the
+// answer meanwhile. It returns a failure if they stay bad, and the cause of the context's end if
+// that was canceled. It ignores an answer that was cut short because the time was over.
+func (k Asker) AskUntilGood(ctx context.Context, about Subject, g engine.Gate, report func(string)) error {
+	t := tally{gate: g, report: report}
+	for ctx.Err() == nil {
+		a := k.askOnce(ctx, about, g)
+		if !a.isGood() && ctx.Err() != nil {
+			if t.last.isGood() && t.inRow == 0 {
+				t.last = answer{problem: "no answer until then", command: a.command, stderr: a.stderr}
+			}
+			break
+		}
+		if done, err := t.countAnswer(a); done || err != nil {
+			return err
+		}
+		if k.Clock.Sleep(ctx, time.Duration(cmp.Or(g.Interval, interval))) != nil {
+			break
+		}
+	}
+	cause := context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return cause
+	}
+	return t.last.toFailure(strings.Join(t.timeoutReasons(cause.Error()), "; "))
+}
+
+func (k Asker) askOnce(ctx context.Context, about Subject, g engine.Gate) answer {
+	switch {
+	case g.HostCommand != "":
+		return k.askHost(ctx, about, g)
+	case g.HTTP != nil:
+		return k.askWeb(ctx, about, *g.HTTP)
+	case g.PromQL != nil:
+		return k.askPrometheus(ctx, about, *g.PromQL)
+	}
+	return k.askBastion(ctx, about, g)
+}
+
+func (k Asker) askBastion(ctx context.Context, about Subject, g engine.Gate) answer {
+	out, err := k.Commands.RunOnBastion(ctx, about, g)
+	a := answer{command: g.Command, stderr: out.Stderr, detail: textutil.KeepTail(out.Stderr, mostStderr)}
+	switch {
+	case err != nil:
+		a.problem = err.Error()
+	case out.Code != 0:
+		a.problem = fmt.Sprintf("exit status %d", out.Code)
+	default:
+		return answer{command: g.Command}
+	}
+	return a
+}
+
+func (k Asker) askHost(ctx context.Context, about Subject, g engine.Gate) answer {
+	out, err := k.Commands.RunOnHost(ctx, about, g)
+	switch {
+	case err != nil:
+		return answer{problem: "the host does not answer", detail: err.Error(), command: g.HostCommand, stderr: out.Stderr, lost: true}
+	case out.Code != 0:
+		return answer{problem: fmt.Sprintf("exit status %d", out.Code), detail: cmp.Or(strings.TrimSpace(out.Stderr), out.Stdout), command: g.HostCommand, stderr: out.Stderr}
+	}
+	return answer{command: g.HostCommand}
+}

@@ -1,0 +1,181 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/rollout/gate"
+	"holdfast/engine/textutil"
+)
+
+func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *engine.Failure {
+	for _, s := range b.Before {
+		about := engine.Batch{Pools: b.Pools, Hosts: b.HostsToAsk(*s.Do.Gate)}
+		if f := r.askGates(ctx, about, []engine.Step{s}, number); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// askGatesAfter asks the gates after a batch. A gate about hosts skips those that failed or still
+// wait for a reboot.
+func (r *Run) askGatesAfter(ctx context.Context, p *runState, b engine.Batch, number int) *engine.Failure {
+	done := p.doneSince()
+	for _, s := range b.After {
+		asked := b
+		if gate.AsksHosts(*s.Do.Gate) {
+			asked.Hosts = slices.DeleteFunc(slices.Clone(r.hostsWithGate(b.Hosts, *s.Do.Gate)), func(h string) bool { return done[h].IsZero() })
+			if len(asked.Hosts) == 0 {
+				continue
+			}
+		}
+		if f := r.askGates(ctx, asked, []engine.Step{s}, number); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (r *Run) askGates(ctx context.Context, b engine.Batch, steps []engine.Step, number int) *engine.Failure {
+	for _, s := range steps {
+		f := r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
+			return r.runBetweenEvents(engine.Event{Step: s.Name, Batch: number}, func(heartbeat *stepHeartbeat) error {
+				ctx, cancel := withStepTimeout(ctx, s)
+				defer cancel()
+				return r.askBatchGate(ctx, b, s, heartbeat)
+			})
+		})
+		if f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (r *Run) askGate(ctx context.Context, hp engine.HostPlan, s engine.Step, heartbeat *stepHeartbeat) error {
+	if hp.Host == "" && gate.AsksHosts(*s.Do.Gate) {
+		return errors.New("it asks hosts, and there is none to ask")
+	}
+	return r.askUntilGood(ctx, hp, s, heartbeat.reportMessage)
+}
+
+// askBatchGate asks a gate about the hosts of a batch. If the gate is about hosts, it asks about
+// all hosts whose pool has the gate in parallel, and all answers must be good; the first bad one
+// ends it. Else it asks once, about their pools.
+func (r *Run) askBatchGate(ctx context.Context, b engine.Batch, s engine.Step, heartbeat *stepHeartbeat) error {
+	hosts := r.hostsWithGate(b.Hosts, *s.Do.Gate)
+	if !gate.AsksHosts(*s.Do.Gate) || len(hosts) == 0 {
+		hp := engine.HostPlan{Pool: cmp.Or(r.poolsOf(hosts), joinNames(b.Pools))}
+		return r.askGate(ctx, hp, s, heartbeat)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failures := make([]*engine.Failure, len(hosts))
+	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
+	for i, name := range hosts {
+		workers.Go(func() {
+			about := engine.HostPlan{Host: name, Pool: r.poolsOf(hosts[i : i+1])}
+			if failures[i] = asFailure(r.askUntilGood(ctx, about, s, func(message string) { heartbeat.reportMessage(name + ": " + message) }), name, s.Name); failures[i] != nil {
+				cancel()
+			}
+		})
+	}
+	workers.Wait()
+	return joinGateFailures(failures)
+}
+
+// joinGateFailures returns the first failure, with the names of the other hosts. It ignores hosts
+// that were stopped because another one failed.
+func joinGateFailures(failures []*engine.Failure) error {
+	var first, stopped *engine.Failure
+	var also []string
+	for _, f := range failures {
+		switch {
+		case f == nil:
+		case f.Kind == KindStopped:
+			stopped = f
+		case first == nil:
+			first = f
+		default:
+			also = append(also, f.Host)
+		}
+	}
+	if first == nil && stopped == nil {
+		return nil
+	}
+	if first == nil {
+		return &engine.Failure{Cause: stopped.Cause, Kind: KindStopped}
+	}
+	whole := *first
+	whole.Host, whole.Cause = "", first.Host+": "+first.Cause
+	if len(also) > 0 {
+		whole.Cause += "; not well either: " + strings.Join(textutil.FoldNames(also), ", ")
+	}
+	return &whole
+}
+
+// hostsWithGate keeps the hosts whose pool has the gate, because a batch may have hosts of several
+// pools. If no pool has it, all are kept.
+func (r *Run) hostsWithGate(hosts []string, g engine.Gate) []string {
+	var of []string
+	for _, name := range hosts {
+		h, _ := r.Inventory.Host(name)
+		p, _ := r.Inventory.Pool(h.Pool)
+		if slices.ContainsFunc(p.Gates, func(other engine.Gate) bool { return reflect.DeepEqual(other, g) }) {
+			of = append(of, name)
+		}
+	}
+	if len(of) == 0 {
+		return hosts
+	}
+	return of
+}
+
+func (r *Run) poolsOf(hosts []string) string {
+	var pools []string
+	for _, name := range hosts {
+		if h, ok := r.Inventory.Host(name); ok && !slices.Contains(pools, h.Pool) {
+			pools = append(pools, h.Pool)
+		}
+	}
+	return joinNames(pools)
+}
+
+// askUntilGood asks a gate about a host, or about pools if the plan names no host.
+func (r *Run) askUntilGood(ctx context.Context, hp engine.HostPlan, s engine.Step, report func(string)) error {
+	h, _ := r.Inventory.Host(hp.Host)
+	asker := gate.Asker{Commands: gateCommands{r}, Web: r.Web, Clock: r.Clock}
+	about := gate.Subject{Host: hp.Host, Address: cmp.Or(h.Address, hp.Host), Pool: hp.Pool}
+	err := asker.AskUntilGood(ctx, about, *s.Do.Gate, report)
+	if errors.Is(err, errStopped) {
+		return &engine.Failure{Cause: errStopped.Error(), Kind: KindStopped}
+	}
+	return err
+}
+
+// gateCommands runs the commands of gates for a run.
+type gateCommands struct{ r *Run }
+
+// RunOnHost runs the command of a gate on the host that it is about.
+func (c gateCommands) RunOnHost(ctx context.Context, about gate.Subject, g engine.Gate) (engine.Output, error) {
+	text := fmt.Sprintf("export HOLDFAST_HOST=%s HOLDFAST_ADDRESS=%s HOLDFAST_POOL=%s HOLDFAST_RUN=%s\n%s\n",
+		hostscript.Quote(about.Host), hostscript.Quote(about.Address), hostscript.Quote(about.Pool), hostscript.Quote(c.r.ID), g.HostCommand)
+	reply, err := c.r.runIdempotent(ctx, about.Host, Script{Text: text, Op: engine.Op{Gate: &g}})
+	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+}
+
+// RunOnBastion runs the command of a gate on the bastion.
+func (c gateCommands) RunOnBastion(ctx context.Context, about gate.Subject, g engine.Gate) (engine.Output, error) {
+	reply, err := c.r.runOnBastion(ctx, engine.HostPlan{Host: about.Host, Pool: about.Pool}, g.Command)
+	return engine.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, Code: reply.Code}, err
+}
