@@ -93,7 +93,12 @@ func readLines(path string, each func(line []byte) error) error {
 		return fmt.Errorf("read journal: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	whole := &io.LimitedReader{R: f, N: maxJournal}
+	return scanLines(path, f, each)
+}
+
+// scanLines calls each for every complete line of a journal. Errors name the journal.
+func scanLines(journal string, text io.Reader, each func(line []byte) error) error {
+	whole := &io.LimitedReader{R: text, N: maxJournal}
 	in := bufio.NewReaderSize(whole, 1<<16)
 	for number := 1; ; number++ {
 		line, err := readLine(in)
@@ -107,7 +112,7 @@ func readLines(path string, each func(line []byte) error) error {
 			err = each(line)
 		}
 		if err != nil {
-			return fmt.Errorf("read journal %s:%d: %w", path, number, err)
+			return fmt.Errorf("read journal %s:%d: %w", journal, number, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -72,8 +73,18 @@ func withoutPlan(line []byte) []byte {
 }
 
 func readRun(dir, id string) Run {
+	f, err := os.Open(journalPath(dir, id))
+	if err != nil {
+		return Run{ID: id, Problem: fmt.Errorf("read journal: %w", err).Error()}
+	}
+	defer func() { _ = f.Close() }()
+	return ParseRun(id, f.Name(), f)
+}
+
+// ParseRun summarizes the text of the journal of a run. A problem names the journal.
+func ParseRun(id, journal string, text io.Reader) Run {
 	run := Run{ID: id, Steps: map[string]string{}, Rebooted: map[string]bool{}}
-	err := readLines(journalPath(dir, id), func(line []byte) error {
+	err := scanLines(journal, text, func(line []byte) error {
 		var e engine.Event
 		if err := json.Unmarshal(withoutPlan(line), &e); err != nil {
 			return err

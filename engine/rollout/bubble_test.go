@@ -125,27 +125,9 @@ func checkHeldFor(h *simulator.Host, run string, words ...string) error {
 	return nil
 }
 
-// rebootingHosts names the hosts that a run had ordered to reboot and not seen come
-// back, as the next run reads them from the journal.
-func rebootingHosts(b *simulator.Bastion) map[string]string {
-	hosts := map[string]string{}
-	for _, e := range b.Events() {
-		switch {
-		case e.Type == engine.StepStarted && e.Kind == engine.RebootStep:
-			hosts[e.Host] = b.ID
-		case e.Failure != nil && e.Failure.Kind == rollout.KindStopped: // at once: whether it comes back was not seen
-		case e.Type == engine.HostDone, e.Type == engine.HostFailed, e.Type == engine.StepEnded && e.Kind == engine.BootStep:
-			delete(hosts, e.Host)
-		}
-	}
-	return hosts
-}
-
-// successorOf returns the knowledge that the next run of the same bastion has of the one before.
-func successorOf(before *simulator.Bastion) func(*rollout.Run) {
-	return func(r *rollout.Run) {
-		r.Dead, r.Awaited = append(r.Dead, before.ID), rebootingHosts(before)
-	}
+// successorOf returns an option that passes a run the journals of earlier runs of the same bastion.
+func successorOf(earlier ...*simulator.Bastion) func(*rollout.Run) {
+	return func(r *rollout.Run) { simulator.Inherit(r, earlier...) }
 }
 
 func failOnErrors(t *testing.T, errs ...error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +39,7 @@ func (h history) playHistory() (err error) {
 		}
 	}
 	var all []*simulator.Bastion
-	pasts := []*earlierRuns{{awaited: map[string]string{}}, {awaited: map[string]string{}}}
+	pasts := []*earlierRuns{{}, {}}
 	for i, a := range h.acts {
 		h.beginAct(site, i)
 		dramas := h.simulatedRuns(site, i)
@@ -118,8 +117,7 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 	var end engine.RunEnd
 	var over, retries bool
 	knowing := func(r *rollout.Run) {
-		pasts[0].configureRun(r)
-		pasts[1].configureRun(r)
+		simulator.Inherit(r, slices.Concat(pasts[0].runs, pasts[1].runs)...)
 		r.Interval, r.OverIncomplete, r.RetryRejected = pollInterval, over, retries
 	}
 	for _, id := range []string{"run-last", "run-last-2", "run-last-3", "run-last-4"} {
@@ -255,51 +253,12 @@ func isReportedDrift(site *simulator.Site, h *simulator.Host) bool {
 	return pool.Drift == engine.ReportDrift && h.State().Drifted
 }
 
-// earlierRuns has the knowledge that the next run of a bastion inherits.
-type earlierRuns struct {
-	dead     []string
-	awaited  map[string]string
-	failed   []string          // in the last run that has done anything
-	complete map[string]string // by pool
-}
+// earlierRuns lists the runs whose journals the next run of a bastion reads.
+type earlierRuns struct{ runs []*simulator.Bastion }
 
-func (p *earlierRuns) addRun(b *simulator.Bastion) {
-	p.dead = append(p.dead, b.ID)
-	for host, run := range rebootingHosts(b) {
-		p.awaited[host] = run
-	}
-	for _, e := range b.Events() {
-		if e.End != nil {
-			p.noteEnd(*e.End)
-		}
-	}
-}
+func (p *earlierRuns) addRun(b *simulator.Bastion) { p.runs = append(p.runs, b) }
 
-func (p *earlierRuns) noteEnd(end engine.RunEnd) {
-	if len(end.Failed)+len(end.Updated) > 0 {
-		p.failed = end.Failed
-	}
-	for _, pool := range end.Pools {
-		if p.complete == nil {
-			p.complete = map[string]string{}
-		}
-		if p.complete[pool.Name] != pool.OS {
-			delete(p.complete, pool.Name)
-		}
-		if pool.Complete {
-			p.complete[pool.Name] = pool.OS
-		}
-	}
-}
-
-func (p *earlierRuns) configureRun(r *rollout.Run) {
-	r.Dead, r.Retry = append(r.Dead, p.dead...), append(r.Retry, p.failed...)
-	if r.Awaited == nil {
-		r.Awaited, r.CompletedOS = map[string]string{}, map[string]string{}
-	}
-	maps.Copy(r.Awaited, p.awaited)
-	maps.Copy(r.CompletedOS, p.complete)
-}
+func (p *earlierRuns) configureRun(r *rollout.Run) { simulator.Inherit(r, p.runs...) }
 
 // latencyByHost gives hosts of a batch different latencies, so that their holds and writes have an order.
 func latencyByHost(b *simulator.Bastion) func(simulator.Call) time.Duration {

@@ -36,7 +36,7 @@ func powerCutInScript(t *testing.T, word, point string, os bool) {
 	for _, name := range []string{"etcd-1", "worker-0"} {
 		site.Host(name).Change(func(t *simulator.Traits) { t.CutsPower = point })
 	}
-	past := &earlierRuns{awaited: map[string]string{}}
+	past := &earlierRuns{}
 	for n := range 3 {
 		b := site.Bastion(fmt.Sprintf("run-%d", n))
 		end := applyRun(b, past.configureRun)

@@ -49,7 +49,7 @@ func TestStoppedTakenOver(t *testing.T) {
 				} else {
 					errs = append(errs, checkEnd(end, engine.ExitStopped, "stopped by the operator"))
 				}
-				errs = append(errs, checkEnd(applyRun(site.Bastion("run-3"), successorOf(first), successorOf(second)), engine.ExitOK), checkMatching(site.Host("worker-0")))
+				errs = append(errs, checkEnd(applyRun(site.Bastion("run-3"), successorOf(first, second)), engine.ExitOK), checkMatching(site.Host("worker-0")))
 				if err := errors.Join(errs...); err != nil {
 					return fmt.Errorf("updated %v, stopped after event %d: %w\n%s", updated, n, err, runTranscript(second))
 				}
