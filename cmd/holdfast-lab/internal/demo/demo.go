@@ -15,6 +15,7 @@ import (
 
 	"github.com/sourcegraph/conc/pool"
 
+	"holdfast/cmd/holdfast-lab/internal/idle"
 	"holdfast/cmd/holdfast-lab/internal/lab"
 	"holdfast/cmd/holdfast-lab/internal/probe"
 	"holdfast/cmd/holdfast-lab/internal/spec"
@@ -46,7 +47,7 @@ func (d Demo) Run(ctx context.Context) error {
 	if err := setUp.Wait(); err != nil {
 		return err
 	}
-	before, err := d.measureIdle(ctx)
+	before, err := idle.Measure(ctx, d.Lab, cluster)
 	if err != nil {
 		return err
 	}

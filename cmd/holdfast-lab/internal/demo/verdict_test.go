@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cmd/holdfast-lab/internal/idle"
 	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
@@ -21,13 +22,13 @@ func memberReport(gap, away time.Duration) probe.Report {
 
 func TestAMissOnABusyMachineIsNoBrokenPromise(t *testing.T) {
 	bare := map[string]time.Duration{"etcd-0": 5 * time.Second, "etcd-1": 5 * time.Second, "etcd-2": 5 * time.Second}
-	quiet, loaded, slow := idleLoad{taken: 0.1, gap: 60 * time.Millisecond}, idleLoad{taken: 0.97, gap: 60 * time.Millisecond}, idleLoad{taken: 0.2, gap: 300 * time.Millisecond}
+	quiet, loaded, slow := idle.Load{Taken: 0.1, Gap: 60 * time.Millisecond}, idle.Load{Taken: 0.97, Gap: 60 * time.Millisecond}, idle.Load{Taken: 0.2, Gap: 300 * time.Millisecond}
 	few := memberReport(100*time.Millisecond, 6*time.Second)
 	few.MinVoters = 1
 	unseen := memberReport(100*time.Millisecond, 0)
 	for name, c := range map[string]struct {
 		report         probe.Report
-		before, after  idleLoad
+		before, after  idle.Load
 		missed, broken string
 	}{
 		"all is well":                   {memberReport(100*time.Millisecond, 6*time.Second), loaded, loaded, "", ""},
@@ -56,12 +57,5 @@ func TestAMissOnABusyMachineIsNoBrokenPromise(t *testing.T) {
 				t.Errorf("broken: %q, want %q", broken, c.broken)
 			}
 		})
-	}
-}
-
-func TestProcessorTime(t *testing.T) {
-	idle, all, err := processorTime()
-	if err != nil || idle <= 0 || all <= idle {
-		t.Errorf("idle %d of %d, %v", idle, all, err)
 	}
 }
