@@ -60,7 +60,7 @@ func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		f.Deployments, f.Problems = nil, appendCopy(f.Problems, problem)
+		f.Deployments, f.Problems = nil, appendProblem(f.Problems, problem)
 		return f
 	}
 	fromOstree := f.Deployments

@@ -39,6 +39,10 @@ func recordScript(owner engine.HoldOwner, after []byte, quiet bool) (string, []e
 	return strict + check + s.String(), []engine.Upload{{Name: "after", Data: after}}
 }
 
+// actionSnippet returns the shell text that carries out one action, for a script
+// without a record.
+func actionSnippet(a rules.Action) string { return actionScript + actLine(0, a) }
+
 func actLine(n int, a rules.Action) string {
 	limit := actionTimeout(a)
 	seconds := max(1, int64(time.Duration(limit)/time.Second))

@@ -19,7 +19,7 @@ func (x *configDiff) findBaseline(want engine.Config) {
 		x.was = want
 		return
 	}
-	x.hasRecord, x.was = true, x.withFoundDigests(onlyConfig(a.Config))
+	x.hasRecord, x.was = true, x.withFoundDigests(withoutOSSettings(a.Config))
 	u := a.Unfinished
 	if u == nil {
 		x.markOwned(x.was)
@@ -27,7 +27,7 @@ func (x *configDiff) findBaseline(want engine.Config) {
 	}
 	x.ownedBefore = setOf(u.Ours)
 	x.was = filterWritten(x.was, x.wasWritten)
-	next := filterWritten(x.withFoundDigests(onlyConfig(u.Config)), x.wasWritten)
+	next := filterWritten(x.withFoundDigests(withoutOSSettings(u.Config)), x.wasWritten)
 	x.markOwned(x.was)
 	x.markOwned(next)
 	if u.Boot != x.boot {

@@ -42,7 +42,7 @@ func (x *configDiff) buildRecords(run string) (before, after engine.Record) {
 	case a == nil:
 		before.Config = x.matchingConfig()
 	case a.Unfinished != nil && a.Unfinished.Boot != x.boot: // all of it is in effect
-		before.Config, before.Existed = onlyConfig(x.was), a.Existed
+		before.Config, before.Existed = withoutOSSettings(x.was), a.Existed
 		before.Config.KernelArgs = sortedSet(slices.Concat(a.Config.KernelArgs, a.Unfinished.Config.KernelArgs))
 	default:
 		before.Config, before.Existed = a.Config, a.Existed

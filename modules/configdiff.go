@@ -55,15 +55,15 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 		return nil, err
 	}
 	x := &configDiff{facts: *f.Config, boot: f.BootID, desired: *d.Config, repair: repair, changedSubjects: map[subject]bool{}, notInEffect: map[string]bool{}, followingLinks: map[subject]bool{}, owned: map[string]bool{}, contents: map[string][]byte{}, noDocuments: d.NoDocuments}
-	x.findBaseline(onlyConfig(*d.Config))
+	x.findBaseline(withoutOSSettings(*d.Config))
 	if d.NoDocuments { // only an installation can change these
 		x.desired.Fixed = x.was.Fixed
 	}
-	x.want = x.fillInherited(onlyConfig(x.desired))
+	x.want = x.fillInherited(withoutOSSettings(x.desired))
 	x.origins = x.findOrigins()
 	x.entries = entriesOf(x.want)
 	x.leaving = leavingEntries(entriesOf(x.was), x.entries)
-	documents, err := rules.Compare(withoutHostDigests(x.was), onlyConfig(x.desired), policy)
+	documents, err := rules.Compare(withoutHostDigests(x.was), withoutOSSettings(x.desired), policy)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,9 @@ func newConfigDiff(d engine.Desired, f engine.Facts, repair bool) (*configDiff, 
 	return x, nil
 }
 
-func onlyConfig(c engine.Config) engine.Config {
+// withoutOSSettings returns a configuration without the settings that belong to
+// the OS.
+func withoutOSSettings(c engine.Config) engine.Config {
 	c.OSImage, c.ExtensionsImage, c.KernelType = "", "", ""
 	c.Extensions, c.KernelArgs, c.NoKernelArgs = nil, nil, nil
 	return c

@@ -64,7 +64,7 @@ func (l *probeReader) readLogins(engine.Config) error {
 				login.Group, login.Groups = names[0], names[1:]
 			}
 		case "password":
-			if login.Password, _, _ = strings.Cut(w[2], " "); !isDigest(login.Password) {
+			if login.Password, _, _ = strings.Cut(w[2], " "); !isHexadecimal(login.Password, 64) {
 				return malformedLineError("logins", line)
 			}
 		case "keys":

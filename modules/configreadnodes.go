@@ -71,7 +71,7 @@ func (l *probeReader) readFileDigests(engine.Config) error {
 	for _, line := range l.parts["digests"] {
 		sum, name, ok := strings.Cut(line, "  ")
 		p, err := l.requestedPath("digests", name)
-		if err != nil || !ok || !isDigest(sum) {
+		if err != nil || !ok || !isHexadecimal(sum, 64) {
 			return malformedLineError("digests", line)
 		}
 		n := l.facts.Nodes[p]
@@ -97,10 +97,6 @@ func (l *probeReader) checkAllRead(engine.Config) error {
 		return fmt.Errorf("%s: %s was not read; it changes, or cannot be read", configProbeName, p)
 	}
 	return nil
-}
-
-func isDigest(s string) bool {
-	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 func (l *probeReader) readTargets(engine.Config) error {

@@ -1,6 +1,8 @@
 package modules
 
 import (
+	"strings"
+
 	"holdfast/engine"
 	"holdfast/engine/rules"
 )
@@ -68,4 +70,15 @@ func enabledWord(enabled bool) string {
 func (x *configDiff) rewritesUnit(u engine.Unit) bool {
 	file := unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})
 	return u.Contents != "" && !file[0].matchesHost(x.facts.Nodes)
+}
+
+// unitTemplate returns getty@.service for getty@tty1.service, and "" for a unit
+// that is not an instance.
+func unitTemplate(name string) string {
+	prefix, instance, ok := strings.Cut(name, "@")
+	dot := strings.LastIndexByte(instance, '.')
+	if !ok || dot < 0 {
+		return ""
+	}
+	return prefix + "@" + instance[dot:]
 }

@@ -136,10 +136,17 @@ func (operatingSystem) Steps(t engine.Target, changes []engine.Change) engine.St
 	}
 	u := newUpdate(t.Desired, t.Facts, changes)
 	steps := engine.Steps{Reboot: finalizeSteps(t, u), Rollback: rollbackSteps(t, u, tool, t.Facts.Booted())}
-	if !t.Facts.Ready(u.digest, u.args.changeDigest()) {
+	if !isStaged(t.Desired, t.Facts, changes) {
 		steps.Stage = []engine.Step{stageStep(t, u, tool)}
 	}
 	return steps
+}
+
+// isStaged reports whether the host has staged the deployment that makes these
+// changes.
+func isStaged(d engine.Desired, f engine.Facts, changes []engine.Change) bool {
+	u := newUpdate(d, f, changes)
+	return f.Ready(u.digest, u.args.changeDigest())
 }
 
 func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpdate {

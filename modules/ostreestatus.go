@@ -43,7 +43,7 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		f.Problems = appendCopy(f.Problems, problem)
+		f.Problems = appendProblem(f.Problems, problem)
 	}
 	for i := range f.Deployments {
 		if strings.TrimSpace(o["ostree lock"].Stdout) == "locked" && f.Deployments[i].Staged {
@@ -62,11 +62,11 @@ func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
 		}
 	}
 	if problem != "" {
-		f.Problems = appendCopy(f.Problems, problem)
+		f.Problems = appendProblem(f.Problems, problem)
 	}
 	text, problem = commandOutput(o, "finalize failure")
 	if problem != "" {
-		f.Problems = appendCopy(f.Problems, problem)
+		f.Problems = appendProblem(f.Problems, problem)
 	}
 	f.FinalizeErr = finalizeErr(text)
 	return f
@@ -134,10 +134,6 @@ func deploymentLine(line string) (engine.Deployment, bool) {
 		Staged: locked || strings.Contains(line, "(staged)"), Locked: locked,
 		Rollback: strings.Contains(line, "(rollback)"),
 	}, true
-}
-
-func isHexadecimal(s string, n int) bool {
-	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment, bool) {

@@ -9,8 +9,6 @@ import (
 )
 
 const (
-	// rebootUnit is the transient unit on a host that reboots it.
-	rebootUnit = engine.RebootUnit
 	// syncTimeout bounds the time to write all cached data of a host to disk.
 	syncTimeout = engine.Duration(3 * time.Minute)
 	// orderTimeout bounds the order to reboot. It is longer than the timeout on
@@ -62,7 +60,7 @@ func syncDisks(t engine.Target) engine.Step {
 // job, which reboots the host, as a transient unit. Messages about the reboot
 // end with the text after the name.
 func orderReboot(t engine.Target, name, what string, check, job script) engine.Step {
-	check.vars["unit"], check.vars["what"] = rebootUnit, what
+	check.vars["unit"], check.vars["what"] = engine.RebootUnit, what
 	held := hostscript.CheckHoldSnippet(t.Owner())
 	job.text = held + job.text
 	check.job = job.String()

@@ -108,7 +108,7 @@ func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
 		before := b.read("proc/cmdline")
 		script := b.failNewOS(d)
 		b.want(b.run(script), 0, "rebooting back into "+old)
-		if !strings.Contains(b.log(), "--unit="+rebootUnit) || !strings.HasSuffix(b.log(), "rebooted unlocked\n") {
+		if !strings.Contains(b.log(), "--unit="+engine.RebootUnit) || !strings.HasSuffix(b.log(), "rebooted unlocked\n") {
 			b.t.Errorf("log:\n%s", b.log())
 		}
 		if left := files(b.root + "/run/holdfast"); left != "finalize.log\nrebooting\n" {

@@ -50,7 +50,7 @@ func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
 	}
 	if problem != "" {
 		// The digests of ostree and rpm-ostree may differ.
-		f.Deployments, f.Problems = nil, appendCopy(f.Problems, problem)
+		f.Deployments, f.Problems = nil, appendProblem(f.Problems, problem)
 		return f
 	}
 	var list []engine.Deployment

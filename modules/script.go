@@ -1,53 +1,11 @@
 package modules
 
 import (
-	_ "embed" // scripts
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
-)
-
-// The scripts that run on hosts. Each gets its values as variables that
-// script.String sets first.
-var (
-	//go:embed sh/lib.sh
-	libScript string
-	//go:embed sh/stage.sh
-	stageScript string
-	//go:embed sh/job.sh
-	jobScript string
-	//go:embed sh/ostree.sh
-	ostreeScript string
-	//go:embed sh/rpm-ostree.sh
-	rpmOstreeScript string
-	//go:embed sh/bootc.sh
-	bootcScript string
-	//go:embed sh/finalize.sh
-	finalizeScript string
-	//go:embed sh/plainreboot.sh
-	plainRebootScript string
-	//go:embed sh/sync.sh
-	syncScript string
-	//go:embed sh/order.sh
-	orderScript string
-	//go:embed sh/reboot.sh
-	rebootScript string
-	//go:embed sh/deployments.sh
-	deploymentsScript string
-	//go:embed sh/rollback.sh
-	rollbackScript string
-	//go:embed sh/rollbackjob.sh
-	rollbackJobScript string
-	//go:embed sh/ostreeback.sh
-	ostreeBackScript string
-	//go:embed sh/rpm-ostreeback.sh
-	rpmOstreeBackScript string
-	//go:embed sh/bootcback.sh
-	bootcBackScript string
 )
 
 // script is a shell script with variables and arguments. job, another script
@@ -83,6 +41,7 @@ func (s script) String() string {
 	return b.String() + s.text
 }
 
+// strict begins scripts that end at the first command that fails.
 const strict = "set -eu\n"
 
 // allowedHolders returns the runs that may hold a host during a non-disruptive
@@ -94,37 +53,7 @@ func allowedHolders(t engine.Target) []engine.HoldOwner {
 	return []engine.HoldOwner{t.Owner()}
 }
 
-func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
-	timeout := t.Pool.Timeouts.WithDefaults().Stage
-	job := tool.stageJob(u, t.Facts)
-	job.vars["digest"] = u.digest
-	job.vars["args"] = u.args.changeDigest()
-	job.vars["etcd"] = t.Host.Cluster
-	free := hostscript.CheckFreeSnippet(allowedHolders(t)...)
-	job.text = libScript + job.text + free + jobScript
-	stage := script{
-		vars: map[string]string{
-			"digest": u.digest, "args": u.args.changeDigest(), "unit": StageUnit, "sysroot": "/sysroot",
-			"minfree": strconv.FormatInt(minFree(u.os), 10),
-			"limit":   strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
-		},
-		job:  job.String(),
-		text: libScript + stageScript,
-	}
-	step := hostStep(t, "stage", strict+free+stage.String(), timeout)
-	// The script continues after its connection is lost, so it may still start
-	// its unit.
-	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + StageUnit + " || :; sleep 1; done"
-	return step
-}
-
+// hostStep returns a step that runs a script on the host.
 func hostStep(t engine.Target, name, text string, timeout engine.Duration) engine.Step {
 	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: text}}, Timeout: timeout}
-}
-
-func minFree(o engine.OS) int64 {
-	if o.MinFree == 0 {
-		return engine.DefaultMinFree
-	}
-	return o.MinFree
 }

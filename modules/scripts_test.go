@@ -192,8 +192,8 @@ func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
 		stage := b.steps(d).Stage[0].Do.Exec.Script
 		b.want(b.run(stage), 0, "staged and locked")
 		b.check(exec.Command("mv", b.root+"/staged", b.root+"/later").Run())
-		b.write("units/"+StageUnit, "active")
-		b.write("on-sleep", `mv "$BOX/later" "$BOX/staged"; rm "$BOX/units/`+StageUnit+`"`)
+		b.write("units/"+engine.StageUnit, "active")
+		b.write("on-sleep", `mv "$BOX/later" "$BOX/staged"; rm "$BOX/units/`+engine.StageUnit+`"`)
 		before := b.log()
 		b.want(b.run(stage), 0, "waiting for a staging that is under way")
 		if strings.Contains(strings.TrimPrefix(b.log(), before), "systemd-run") {
@@ -202,8 +202,8 @@ func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
 
 		// The unit ends without having staged the wanted OS.
 		b.run("ostree admin undeploy 0")
-		b.write("units/"+StageUnit, "deactivating")
-		b.write("on-sleep", `rm "$BOX/units/`+StageUnit+`"`)
+		b.write("units/"+engine.StageUnit, "deactivating")
+		b.write("on-sleep", `rm "$BOX/units/`+engine.StageUnit+`"`)
 		b.want(b.run(stage), 0, "staged and locked: "+s.os.Digest())
 	})
 }

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,9 +10,6 @@ import (
 	"holdfast/engine/hostscript"
 	"holdfast/engine/textutil"
 )
-
-// StageUnit is the transient unit on a host that stages an OS.
-const StageUnit = engine.StageUnit
 
 // maxClock is the end of the year 9999 in Unix seconds; no later time can be
 // written as JSON.
@@ -47,14 +43,14 @@ func (system) Probe(d engine.Desired) []engine.Command {
 		{Name: "boot", Script: "cat /proc/sys/kernel/random/boot_id"},
 		{Name: "clock", Script: "date -u +%s"},
 		// Both exit with another status than 0 in most states.
-		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + rebootUnit + " || :\n" + orderedScript},
+		{Name: "state", Script: "systemctl is-system-running || :\nsystemctl is-active " + engine.RebootUnit + " || :\n" + orderedScript},
 		{Name: "hold", Script: hostscript.HoldProbeScript()},
 		{Name: "failed units", Script: "systemctl list-units --state=failed --plain --no-legend --no-pager --full"},
 		// Not list-unit-files: it makes systemd read all unit files, which
 		// takes most of the time of a probe.
 		{Name: "services", Script: "systemctl show --property=Id,SubState,UnitFileState --state=running '*.service'"},
 		{Name: "etcd", Script: etcdProbeScript},
-		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + StageUnit},
+		{Name: "stage unit", Script: "systemctl show --property=LoadState,ActiveState " + engine.StageUnit},
 	}, memoryProbe(d.VersionCommand)...)
 }
 
@@ -63,7 +59,7 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	text := func(name string) string {
 		out, problem := commandOutput(o, name)
 		if problem != "" {
-			f.Problems = appendCopy(f.Problems, problem)
+			f.Problems = appendProblem(f.Problems, problem)
 		}
 		return out
 	}
@@ -71,7 +67,7 @@ func (system) Read(_ engine.Desired, o engine.Outputs, f engine.Facts) engine.Fa
 	if s, err := strconv.ParseUint(strings.TrimSpace(text("clock")), 10, 64); err == nil && s < maxClock {
 		f.Clock = time.Unix(int64(s), 0).UTC()
 	} else {
-		f.Problems = appendCopy(f.Problems, "clock: no time of this age")
+		f.Problems = appendProblem(f.Problems, "clock: no time of this age")
 	}
 	f.Stopping = isStopping(text("state"))
 	f.Hold, f.HoldProblem = hostscript.ReadHold(o["hold"])
@@ -114,22 +110,3 @@ func (system) Diff(engine.Desired, engine.Facts) ([]engine.Change, error) { retu
 
 // Steps are none.
 func (system) Steps(engine.Target, []engine.Change) engine.Steps { return engine.Steps{} }
-
-func commandOutput(o engine.Outputs, name string) (text, problem string) {
-	out, ok := o[name]
-	switch {
-	case !ok:
-		return "", name + ": not observed"
-	case out.Code != 0:
-		return "", fmt.Sprintf("%s: exit status %d: %s", name, out.Code, lastLine(out.Stderr))
-	}
-	return out.Stdout, ""
-}
-
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
-}
-
-// appendCopy appends to a copy, because other facts may share the list.
-func appendCopy(list []string, s string) []string { return append(list[:len(list):len(list)], s) }

@@ -32,7 +32,7 @@ func (m taskOS) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) 
 	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
-	if u := newUpdate(d, f, changes); f.Ready(u.digest, u.args.changeDigest()) {
+	if isStaged(d, f, changes) {
 		return nil, nil
 	}
 	for i := range changes {
@@ -79,10 +79,10 @@ func (m taskConfig) desiredForRecord(d engine.Desired, f engine.Facts) engine.De
 		return d
 	}
 	var was engine.Config
-	if record := recordOf(f); record != nil {
-		was = record.Config
+	if f.Config != nil && f.Config.Applied != nil {
+		was = f.Config.Applied.Config
 	}
-	c := onlyConfig(*d.Config)
+	c := withoutOSSettings(*d.Config)
 	c.OSImage, c.ExtensionsImage, c.KernelType = was.OSImage, was.ExtensionsImage, was.KernelType
 	c.Extensions, c.KernelArgs, c.NoKernelArgs = was.Extensions, was.KernelArgs, was.NoKernelArgs
 	d.Config = &c

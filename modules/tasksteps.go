@@ -111,7 +111,7 @@ func (p placedTask) serviceStep(t engine.Target) engine.Step {
 	do := rules.Action{Action: p.ownActions()[0], Timeout: p.Service.Timeout}
 	s := script{
 		vars: map[string]string{"verb": string(do.Type), "unit": do.Unit},
-		text: taskServiceScript + actionScript + actLine(0, do),
+		text: taskServiceScript + actionSnippet(do),
 	}
 	step := hostStep(t, p.Name, strict+p.holdCheck(t)+s.String(), actionScriptTimeout(do))
 	step.Do.Exec.Display, step.ChangesHost = "systemctl "+string(do.Type)+" "+do.Unit, true

@@ -44,17 +44,6 @@ func enabledServices(text string) []string {
 	return names
 }
 
-// unitTemplate returns getty@.service for getty@tty1.service, and "" for a unit
-// that is not an instance.
-func unitTemplate(name string) string {
-	prefix, instance, ok := strings.Cut(name, "@")
-	dot := strings.LastIndexByte(instance, '.')
-	if !ok || dot < 0 {
-		return ""
-	}
-	return prefix + "@" + instance[dot:]
-}
-
 func parseProperties(text string) map[string]string {
 	values := make(map[string]string)
 	for line := range strings.Lines(text) {
