@@ -73,7 +73,7 @@ func within(pkg string, list []string) bool {
 }
 
 // core lists the folders without effects.
-var core = []string{"engine", "engine/hostscript", "engine/planner", "engine/textutil", "modules"}
+var core = []string{"engine", "engine/hostscript", "engine/planner", "engine/textutil", "modules", "modules/hostconfig", "modules/hoststate", "modules/osimage", "modules/shell", "modules/tasks"}
 
 // The same input always gives the same plan: engine and modules see no files,
 // no network, no clock and no chance, and start no goroutines.
@@ -87,7 +87,7 @@ func TestCoreIsPure(t *testing.T) {
 				t.Errorf("%s imports %s", s.path(), p)
 			}
 			own := within(p, []string{"holdfast"})
-			if standard := !strings.Contains(strings.Split(p, "/")[0], "."); s.dir != "modules" && !standard && !own {
+			if standard := !strings.Contains(strings.Split(p, "/")[0], "."); !within(s.dir, []string{"modules"}) && !standard && !own {
 				t.Errorf("%s imports %s, which is not in the standard library", s.path(), p)
 			}
 			if own && !mayImport(s.dir, p) {
@@ -135,14 +135,38 @@ var neighbours = map[string]map[string]string{
 		"engine/planner":        "a sequence takes and releases holds by script",
 		"engine/rollout":        "a run asks for holds, and reads the exit statuses of scripts",
 		"engine/report/summary": "a command is shown as it can be typed",
-		"modules":               "a module's scripts check the hold, and quote their values",
+		"modules/hostconfig":    "its scripts check the hold, and quote their values",
+		"modules/hoststate":     "it reads the hold, and files that releases write",
+		"modules/osimage":       "its scripts check the hold, and note a rejected OS",
+		"modules/shell":         "it quotes the values of scripts",
+		"modules/tasks":         "its scripts check the hold, and quote their values",
 	},
 	"holdfast/engine/planner": {
 		"engine/rollout": "a run plans again before each batch",
 	},
 	"holdfast/engine/rules": {
-		"modules":          "a module compares two configurations",
-		"engine/inventory": "an inventory may have rules of its own",
+		"modules/hostconfig": "it compares two configurations",
+		"modules/tasks":      "a task carries out an action like a rule",
+		"engine/inventory":   "an inventory may have rules of its own",
+	},
+	"holdfast/modules/shell": {
+		"modules/hostconfig": "it builds scripts and reads answers",
+		"modules/hoststate":  "it reads answers",
+		"modules/osimage":    "it builds scripts and reads answers",
+		"modules/tasks":      "it builds scripts",
+	},
+	"holdfast/modules/hoststate": {
+		"modules":       "it lists the modules",
+		"modules/tasks": "a play uses the same facts",
+	},
+	"holdfast/modules/osimage": {
+		"modules":            "it lists the modules",
+		"modules/hostconfig": "a change of files may need a reboot",
+		"modules/tasks":      "a play may update the OS, or reboot",
+	},
+	"holdfast/modules/hostconfig": {
+		"modules":       "it lists the modules",
+		"modules/tasks": "a play may write the configuration, or act on a unit",
 	},
 	"holdfast/engine/wire": {
 		"engine/journal":         "a journal is JSON",
@@ -169,6 +193,7 @@ var testPackages = []string{
 	"holdfast/engine/remote/sshtest", // an SSH server
 	"holdfast/engine/shelltest",      // shellcheck over scripts
 	"holdfast/engine/simulator",      // worlds in memory, and the laws
+	"holdfast/modules/moduletest",    // a fake host, and golden cases of modules
 }
 
 // isTestPackage reports whether the files of a folder are for tests only.

@@ -19,7 +19,7 @@ import (
 	"holdfast/engine/remote"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
-	"holdfast/modules"
+	"holdfast/modules/hostconfig"
 )
 
 // hosts keeps one SSH connection per host for the run. It reconnects only if
@@ -215,7 +215,7 @@ func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte
 		if err != nil {
 			return nil, err
 		}
-		r, err := c.Run(ctx, remote.Command{Script: modules.ReadFileScript(path, mostFile), Become: true, MaxOutput: mostFile})
+		r, err := c.Run(ctx, remote.Command{Script: hostconfig.ReadFileScript(path, mostFile), Become: true, MaxOutput: mostFile})
 		switch {
 		case err != nil:
 			return nil, err

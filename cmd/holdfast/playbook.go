@@ -12,7 +12,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/playbook"
 	"holdfast/engine/rollout"
-	"holdfast/modules"
+	"holdfast/modules/tasks"
 )
 
 // playbookFlags are the flags of commands that accept a playbook.
@@ -72,9 +72,9 @@ func (a *app) readPlays(s *site, f playbookFlags) error {
 		if err != nil {
 			return fmt.Errorf("%s:%d: hosts: %w", f.file, p.Line, err)
 		}
-		p = modules.SkipNonMembers(p, s.inv)
+		p = tasks.SkipNonMembers(p, s.inv)
 		s.run.Plays = append(s.run.Plays, rollout.Play{
-			Play: p, Modules: modules.ForPlay(p),
+			Play: p, Modules: tasks.ForPlay(p),
 			Selected: func(h engine.Host) bool { return selected(h) && s.selectFn(h) },
 		})
 	}

@@ -11,7 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/textutil"
-	"holdfast/modules"
+	"holdfast/modules/hostconfig"
 )
 
 func (a *app) renderCommand() *cobra.Command {
@@ -50,7 +50,7 @@ func (a *app) runRender(ctx context.Context, name string) error {
 		return err
 	}
 	mode := 0o600
-	text, err := g.loaded.Ignition(engine.File{Path: engine.RecordPath, Contents: modules.InitialRecord(*g.compact), Mode: &mode})
+	text, err := g.loaded.Ignition(engine.File{Path: engine.RecordPath, Contents: hostconfig.InitialRecord(*g.compact), Mode: &mode})
 	if err != nil {
 		return err
 	}

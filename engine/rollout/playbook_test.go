@@ -12,7 +12,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
-	"holdfast/modules"
+	"holdfast/modules/tasks"
 )
 
 // looking reads the OS of hosts and changes nothing.
@@ -25,7 +25,7 @@ func aPlay(p engine.Play, first ...engine.Module) rollout.Play {
 	if len(first) == 0 {
 		first = []engine.Module{looking{}}
 	}
-	all := modules.ForPlay(p)
+	all := tasks.ForPlay(p)
 	return rollout.Play{Play: p, Modules: append(first, all[2], all[4]), Selected: func(engine.Host) bool { return true }}
 }
 

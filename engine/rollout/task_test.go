@@ -10,13 +10,13 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
-	"holdfast/modules"
+	"holdfast/modules/tasks"
 )
 
 // withPlay returns an option that sets the play and the modules of its other tasks.
 func withPlay(p engine.Play, match ...engine.Module) func(*rollout.Run) {
 	p.Name, p.Hosts = "p", "all"
-	all := modules.ForPlay(p)
+	all := tasks.ForPlay(p)
 	look := []engine.Module{lookOnly{}}
 	if len(match) > 0 {
 		look = nil // one of them does
@@ -130,7 +130,7 @@ func (harmless) TasksAround(t engine.Target) (before, after []engine.Step) {
 // modulesStep returns a command on a host, like a step of a module.
 func modulesStep(t engine.Target) engine.Step {
 	p := engine.Play{Tasks: []engine.Task{matchingTask(engine.FinalizeTask)}, PreTasks: []engine.Task{{Name: "harmless", Module: engine.CommandTaskName, Command: &engine.CommandTask{Command: "true"}}}}
-	before, _ := modules.ForPlay(p)[4].(engine.TaskModule).TasksAround(t)
+	before, _ := tasks.ForPlay(p)[4].(engine.TaskModule).TasksAround(t)
 	return before[0]
 }
 

@@ -1,0 +1,234 @@
+package hostconfig
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+)
+
+// accountList holds the script lines that change groups and users.
+type accountList struct {
+	any                                              bool
+	originals, groups, users, keys, keysBack, remove []string
+}
+
+func newAccountList(w hostWrite) accountList {
+	var a accountList
+	for _, g := range w.groups {
+		a.addGroup(g)
+	}
+	for i, u := range w.users {
+		a.any = a.any || u.account || u.password || u.retire || u.revive
+		a.users = append(a.users, userLines(u)...)
+		if u.keep {
+			a.originals = append(a.originals, "keeppassword shadow "+hostscript.Quote(u.want.Name))
+		}
+		if !u.keys || u.want.Account.Absent {
+			continue
+		}
+		name, n := hostscript.Quote(u.want.Name), strconv.Itoa(i)
+		a.keys = append(a.keys, "keysdone=\"$keysdone "+n+" \"", "sshkeys "+name+" \"$tx/new/keys-"+n+"\"")
+		if u.was != nil {
+			a.keysBack = append(a.keysBack, "case $keysdone in *' "+n+" '*) (sshkeys "+name+" \"$tx/new/oldkeys-"+n+
+				"\") 2>/dev/null || kept=\"$kept, SSH keys of \""+name+" ;; esac")
+		}
+	}
+	for _, u := range w.users {
+		if u.retire {
+			a.keys = append(a.keys, "remains "+hostscript.Quote(u.want.Name))
+		}
+	}
+	return a
+}
+
+func (a *accountList) addGroup(g groupEdit) {
+	a.any = true
+	name := hostscript.Quote(g.want.Name)
+	if g.want.Absent {
+		a.remove = append(a.remove, accountCommand(g.want.Name, "groupdel"))
+		return
+	}
+	if line := groupLine(g); line != "" && !g.leaves {
+		a.groups = append(a.groups, line)
+	}
+	if g.keep {
+		a.originals = append(a.originals, "keeppassword gshadow "+name)
+	}
+	switch {
+	case g.want.PasswordHash != "":
+		a.groups = append(a.groups, "password chgpasswd "+name+" \"$tx/new/"+g.want.PasswordHash+"\"")
+	case g.back:
+		a.groups = append(a.groups, "oldpassword gshadow "+name)
+	case g.lock:
+		a.groups = append(a.groups, "nopassword gshadow "+name)
+	}
+}
+
+func (a accountList) shellFunctions() string {
+	function := func(name string, lines ...string) string {
+		return name + "() {\n:\n" + strings.Join(append(lines, "}"), "\n") + "\n"
+	}
+	place := []string{}
+	if len(a.keys) > 0 {
+		place = append(place, "keysplace")
+	}
+	return function("originalhashes", a.originals...) + function("groups", a.groups...) + function("users", slices.Concat(a.users, a.remove)...) +
+		function("keys", slices.Concat(place, a.keys)...) + function("keysback", a.keysBack...)
+}
+
+func accountCommand(name, command string, args ...string) string {
+	return "account " + hostscript.Quote(name) + " " + command + quoteWords(args) + " -- " + hostscript.Quote(name)
+}
+
+func groupLine(g groupEdit) string {
+	var args []string
+	if g.want.GID != nil {
+		args = append(args, "-g", strconv.Itoa(*g.want.GID))
+	}
+	if g.exists {
+		if len(args) == 0 {
+			return ""
+		}
+		return accountCommand(g.want.Name, "groupmod", args...)
+	}
+	if g.want.System {
+		args = append(args, "-r")
+	}
+	return accountCommand(g.want.Name, "groupadd", args...)
+}
+
+func userLines(u loginEdit) []string {
+	name := u.want.Name
+	var list []string
+	if u.account && u.want.Account.Absent {
+		if u.was != nil {
+			list = append(list, accountCommand(name, "userdel"))
+		}
+		return list
+	}
+	quoted := hostscript.Quote(name)
+	if u.retire {
+		return append(list, "retire "+quoted)
+	}
+	if u.revive {
+		list = append(list, accountCommand(name, "usermod", "-e", ""))
+	}
+	fresh := u.account && u.was == nil
+	if home := u.want.Account.HomeDir; fresh && home != "" && !u.want.Account.NoCreateHome {
+		list = append(list, "safehome "+quoted+" "+hostscript.Quote(home))
+	}
+	if fresh {
+		list = append(list, accountCommand(name, "useradd", useraddOptions(u.want.Account)...))
+	} else if args := usermodOptions(u); u.account && len(args) > 0 {
+		list = append(list, accountCommand(name, "usermod", args...))
+	}
+	switch {
+	case fresh && u.want.PasswordHash == "":
+		// Without this, sshd regards the account as locked and refuses keys,
+		// too.
+		list = append(list, "nopassword shadow "+quoted)
+	case fresh:
+		list = append(list, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
+	case u.back:
+		list = append(list, "oldpassword shadow "+quoted)
+	case u.password && u.want.PasswordHash == "":
+		list = append(list, "nopassword shadow "+quoted)
+	case u.password:
+		list = append(list, "password chpasswd "+quoted+" \"$tx/new/"+u.want.PasswordHash+"\"")
+	}
+	return list
+}
+
+func useraddOptions(a engine.Account) []string {
+	args := sharedUserOptions(a)
+	if a.UID != nil {
+		args = append(args, "-u", strconv.Itoa(*a.UID))
+	}
+	for _, o := range []struct {
+		is  bool
+		opt string
+	}{{!a.NoCreateHome, "-m"}, {a.NoCreateHome, "-M"}, {a.NoUserGroup, "-N"}, {a.NoLogInit, "-l"}, {a.System, "-r"}} {
+		if o.is {
+			args = append(args, o.opt)
+		}
+	}
+	return args
+}
+
+func usermodOptions(u loginEdit) []string {
+	a := u.want.Account
+	if a.PrimaryGroup == u.was.Group {
+		a.PrimaryGroup = ""
+	}
+	if sameSet(a.Groups, u.was.Groups) {
+		a.Groups = nil
+	}
+	if a.Gecos == u.was.Gecos {
+		a.Gecos = ""
+	}
+	if a.HomeDir == u.was.Home {
+		a.HomeDir = ""
+	}
+	if a.Shell == u.was.Shell {
+		a.Shell = ""
+	}
+	args := sharedUserOptions(a)
+	if a.UID != nil && *a.UID != u.was.UID {
+		args = append(args, "-u", strconv.Itoa(*a.UID))
+	}
+	return args
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+func sharedUserOptions(a engine.Account) []string {
+	var args []string
+	for _, o := range [][2]string{{"-g", a.PrimaryGroup}, {"-G", strings.Join(a.Groups, ",")}, {"-c", a.Gecos}, {"-d", a.HomeDir}, {"-s", a.Shell}} {
+		if o[1] != "" {
+			args = append(args, o[0], o[1])
+		}
+	}
+	return args
+}
+
+// unitFunctions returns the shell function units, which enables and disables
+// units early or late, and unitsback, which undoes that.
+func unitFunctions(units []unitEdit) string {
+	var do, back strings.Builder
+	for _, when := range []string{"early", "late"} {
+		do.WriteString(when + ")\n:\n")
+		back.WriteString(when + ")\n:\n")
+		for _, verb := range []string{"disable", "preset", "enable"} {
+			var names, were, others []string // were enabled before
+			for _, u := range units {
+				switch {
+				case u.do != verb || u.early != (when == "early"):
+					continue
+				case u.enabled:
+					were = append(were, u.name)
+				default:
+					others = append(others, u.name)
+				}
+				names = append(names, u.name)
+			}
+			if len(names) == 0 {
+				continue
+			}
+			do.WriteString("unit " + when + " " + verb + " --" + quoteWords(names) + "\n")
+			if len(were) > 0 && verb != "enable" {
+				back.WriteString("unback " + when + " " + verb + " enable" + quoteWords(were) + "\n")
+			}
+			if len(others) > 0 && verb != "disable" {
+				back.WriteString("unback " + when + " " + verb + " disable" + quoteWords(others) + "\n")
+			}
+		}
+		do.WriteString(";;\n")
+		back.WriteString(";;\n")
+	}
+	return "units() { case $1 in\n" + do.String() + "esac; }\nunitsback() { case $1 in\n" + back.String() + "esac; }\n"
+}

@@ -1,0 +1,81 @@
+package hostconfig
+
+import (
+	"os"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/modules/moduletest"
+)
+
+// In a file that is appended to, holdfast owns only the appended text.
+func TestOnlyWhatWasAppendedIsOurs(t *testing.T) {
+	for name, c := range map[string]struct {
+		host, base string // base "-": no original is kept
+		was, want  string // appended; want "-": it leaves the configuration
+		after      string // "-": the original comes back, or the file goes
+	}{
+		"others add lines":              {host: "own\nours\nforeign\n", base: "own\n", was: "ours\n", want: "ours\n", after: "own\nours\nforeign\n"},
+		"ours change in their place":    {host: "own\nours\nforeign\n", base: "own\n", was: "ours\n", want: "new\n", after: "own\nnew\nforeign\n"},
+		"ours go":                       {host: "own\nours\nforeign\n", base: "own\n", was: "ours\n", want: "-", after: "own\nforeign\n"},
+		"ours go, others added none":    {host: "own\nours\n", base: "own\n", was: "ours\n", want: "-", after: "-"},
+		"a line of another ends alike":  {host: "own\nours\nnot ours\n", base: "own\n", was: "ours\n", want: "-", after: "own\nnot ours\n"},
+		"the same line was there":       {host: "ours\nours\nforeign\n", base: "ours\n", was: "ours\n", want: "-", after: "ours\nforeign\n"},
+		"the own ends without newline":  {host: "ownours\nforeign\n", base: "own", was: "ours\n", want: "-", after: "own\nforeign\n"},
+		"ours was edited":               {host: "own\nedited\nforeign\n", base: "own\n", was: "ours\n", want: "ours\n", after: "own\nedited\nforeign\nours\n"},
+		"the host's own was edited":     {host: "other\nours\nforeign\n", base: "own\n", was: "ours\n", want: "new\n", after: "other\nnew\nforeign\n"},
+		"nothing was there before":      {host: "ours\nforeign\n", base: "-", was: "ours\n", want: "-", after: "foreign\n"},
+		"nothing was there, none added": {host: "ours\n", base: "-", was: "ours\n", want: "-", after: "-"},
+		"ours begins as the new one":    {host: "own\na\nb\nforeign\n", base: "own\n", was: "a\nb\n", want: "a\n", after: "own\na\nforeign\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := func(text string) engine.File {
+				return engine.File{Path: "/etc/a", Inherit: true, Append: []byte(text), Base: engine.Digest([]byte(c.base))}
+			}
+			n := engine.PathFacts{Type: engine.PathFile, Mode: 0o644, Contents: []byte(c.host), Digest: engine.Digest([]byte(c.host))}
+			facts := &engine.ConfigFacts{Applied: &engine.Record{Schema: engine.RecordSchema, Config: engine.Config{Files: []engine.File{file(c.was)}}}}
+			if c.base != "-" {
+				n.Base, facts.Saved = []byte(c.base), map[string]bool{"/etc/a": true}
+			}
+			facts.Nodes = map[string]engine.PathFacts{"/etc/a": n}
+			d := engine.Desired{Config: &engine.Config{}}
+			if c.want != "-" {
+				f := file(c.want)
+				f.Base = ""
+				d.Config.Files = []engine.File{f}
+			}
+			x, err := newConfigDiff(d, engine.Facts{BootID: moduletest.Boot, Config: facts}, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := x.buildWrite(engine.Target{Desired: d, Facts: engine.Facts{BootID: moduletest.Boot, Config: facts}, Run: "r"})
+			got := c.host
+			for _, e := range w.edits {
+				got = "-"
+				if e.kind == engine.PathFile {
+					got = string(w.data[e.data])
+				}
+			}
+			if got != c.after {
+				t.Errorf("it becomes %q, want %q", got, c.after)
+			}
+		})
+	}
+}
+
+// A file that stays without the appended text gets the mode of its original.
+func TestARemainderHasTheModeOfItsOriginal(t *testing.T) {
+	for name, mode := range map[string]int{"of root": 0o600, "that its group may change": 0o660} {
+		t.Run(name, func(t *testing.T) {
+			b := newWriteBox(t)
+			b.Put("/etc/a", "own\n", 0o640)
+			appended := b.planWrite(contents{"/etc/a": "own\nours\n"}, pathEdit{path: "/etc/a", kind: engine.PathFile, mode: mode, save: true})
+			b.mustWrite(appended)
+			b.Put("/etc/a", "own\nours\nforeign\n", os.FileMode(mode))
+			b.mustWrite(b.planWrite(contents{"/etc/a": "own\nforeign\n"}, pathEdit{path: "/etc/a", kind: engine.PathFile, mode: mode, restore: true}))
+			if b.Read("/etc/a") != "own\nforeign\n" || b.Node("/etc/a").Mode != 0o640 || b.Exists("var/lib/holdfast/originals/%2Fetc%2Fa") {
+				t.Errorf("%q %+v", b.Read("/etc/a"), b.Node("/etc/a"))
+			}
+		})
+	}
+}

@@ -1,0 +1,195 @@
+package hostconfig
+
+import (
+	"cmp"
+	"slices"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// findBaseline sets x.was to the state that holdfast has given the host. After
+// an unfinished write and a boot, all that was written is in effect, and
+// deletions that were not carried out are still to be done. Without a boot, the
+// record is valid, and everything else that the write may have created is to be
+// undone.
+func (x *configDiff) findBaseline(want engine.Config) {
+	a := x.facts.Applied
+	if a == nil {
+		x.was = want
+		return
+	}
+	x.hasRecord, x.was = true, x.withFoundDigests(WithoutOSSettings(a.Config))
+	u := a.Unfinished
+	if u == nil {
+		x.markOwned(x.was)
+		return
+	}
+	x.ownedBefore = setOf(u.Ours)
+	x.was = filterWritten(x.was, x.wasWritten)
+	next := filterWritten(x.withFoundDigests(WithoutOSSettings(u.Config)), x.wasWritten)
+	x.markOwned(x.was)
+	x.markOwned(next)
+	if u.Boot != x.boot {
+		before := map[subject]bool{}
+		for _, e := range entriesOf(x.was) {
+			before[e.about] = true
+		}
+		next = filterWritten(next, func(e desiredEntry) bool { return !before[e.about] || e.matchesHost(x.facts.Nodes) })
+		there := func(e desiredEntry) bool { return x.facts.Nodes[e.edit.path].Type != engine.PathMissing }
+		x.was = x.withDeletedAccounts(filterWritten(x.joinConfigs(next, x.was, x.wasWritten), there), want)
+		return
+	}
+	wanted := map[subject]bool{}
+	for _, e := range entriesOf(want) {
+		wanted[e.about] = true
+	}
+	x.was = x.joinConfigs(x.was, next, func(e desiredEntry) bool { return x.wasWritten(e) && !wanted[e.about] })
+	for _, name := range u.Touched {
+		x.notInEffect[name] = true
+	}
+}
+
+func (x *configDiff) markOwned(c engine.Config) {
+	for _, e := range entriesOf(c) {
+		x.owned[e.edit.path] = true
+	}
+}
+
+// filterWritten keeps the parts of a configuration that were written and not
+// removed again. Anything else at these paths belongs to the host.
+func filterWritten(next engine.Config, has func(desiredEntry) bool) engine.Config {
+	ours := map[subject]bool{}
+	for _, e := range entriesOf(next) {
+		ours[e.about] = ours[e.about] || has(e)
+	}
+	units := map[subject]bool{} // that have no files
+	for _, u := range next.Units {
+		units[subject{rules.Unit, u.Name}] = len(unitEntries(u)) == 0
+	}
+	return dropSubjects(next, func(s subject) bool { return !ours[s] && !units[s] })
+}
+
+// wasWritten reports whether an entry was written and not removed again: the
+// host matches it, or its original is still kept, or holdfast owned the path
+// before and the original was not restored.
+func (x *configDiff) wasWritten(e desiredEntry) bool {
+	return e.matchesHost(x.facts.Nodes) || x.facts.Saved[e.edit.path] || x.ownedBefore[e.edit.path]
+}
+
+func setOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
+}
+
+// joinConfigs returns first with those resources of second that first lacks and
+// the host has.
+func (x *configDiff) joinConfigs(first, second engine.Config, has func(desiredEntry) bool) engine.Config {
+	there := map[string]bool{}
+	for _, e := range entriesOf(first) {
+		there[e.edit.path] = true
+	}
+	whole := map[subject]bool{} // in second and on the host, but not in first
+	for _, e := range entriesOf(second) {
+		if !there[e.edit.path] && has(e) {
+			whole[e.about] = true
+		}
+	}
+	first.Files = appendMatching(first.Files, second.Files, func(f engine.File) bool { return whole[subject{rules.File, f.Path}] })
+	first.Directories = appendMatching(first.Directories, second.Directories, func(d engine.Directory) bool { return whole[subject{rules.Directory, d.Path}] })
+	first.Links = appendMatching(first.Links, second.Links, func(l engine.Link) bool { return whole[subject{rules.Link, l.Path}] })
+	names := map[string]bool{}
+	for _, u := range first.Units {
+		names[u.Name] = true
+	}
+	first.Units = appendMatching(first.Units, second.Units, func(u engine.Unit) bool { return whole[subject{rules.Unit, u.Name}] && !names[u.Name] })
+	first.Users = x.joinUsers(first.Users, second.Users)
+	first.Groups = x.joinGroups(first.Groups, second.Groups)
+	return first
+}
+
+// joinUsers returns the users of first, and those that only second has. A user
+// in both keeps the hash and the SSH keys of second if first has none: an
+// interrupted write may not have removed them, or the account.
+func (x *configDiff) joinUsers(first, second []engine.User) []engine.User {
+	list := slices.Clone(first)
+	at := map[string]int{}
+	for i, u := range list {
+		at[u.Name] = i
+	}
+	for _, u := range second {
+		i, both := at[u.Name]
+		_, exists := x.facts.Users[u.Name]
+		switch {
+		case !both:
+			list = append(list, u)
+		case u.Account.Absent:
+		case list[i].Account.Absent && exists:
+			list[i] = u
+		case !list[i].Account.Absent:
+			list[i].PasswordHash = cmp.Or(list[i].PasswordHash, u.PasswordHash)
+			if len(list[i].SSHKeys) == 0 {
+				list[i].SSHKeys = u.SSHKeys
+			}
+		}
+	}
+	return list
+}
+
+// withDeletedAccounts replaces the users and groups in was that are desired to
+// be absent and are absent: they are deleted already, which takes no second
+// reboot.
+func (x *configDiff) withDeletedAccounts(was, want engine.Config) engine.Config {
+	gone := map[string]bool{}
+	for _, u := range want.Users {
+		_, exists := x.facts.Users[u.Name]
+		gone[u.Name] = u.Account.Absent && !exists
+	}
+	for _, g := range want.Groups {
+		_, exists := x.facts.Groups[g.Name]
+		gone[groupName(g.Name)] = g.Absent && !exists
+	}
+	was.Users = dropMatching(was.Users, func(u engine.User) bool { return gone[u.Name] })
+	was.Users = appendMatching(was.Users, want.Users, func(u engine.User) bool { return gone[u.Name] })
+	was.Groups = dropMatching(was.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
+	was.Groups = appendMatching(was.Groups, want.Groups, func(g engine.Group) bool { return gone[groupName(g.Name)] })
+	return was
+}
+
+// joinGroups joins groups as joinUsers joins users. It omits a group without a
+// hash that only second has: it stays on the host unchanged.
+func (x *configDiff) joinGroups(first, second []engine.Group) []engine.Group {
+	list := slices.Clone(first)
+	at := map[string]int{}
+	for i, g := range list {
+		at[g.Name] = i
+	}
+	for _, g := range second {
+		i, both := at[g.Name]
+		_, exists := x.facts.Groups[g.Name]
+		switch {
+		case !both && g.PasswordHash == "":
+		case !both:
+			list = append(list, g)
+		case g.Absent:
+		case list[i].Absent && exists:
+			list[i] = g
+		case !list[i].Absent:
+			list[i].PasswordHash = cmp.Or(list[i].PasswordHash, g.PasswordHash)
+		}
+	}
+	return list
+}
+
+func appendMatching[T any](list, more []T, take func(T) bool) []T {
+	list = slices.Clone(list)
+	for _, m := range more {
+		if take(m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}

@@ -1,0 +1,253 @@
+package hostconfig
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// comparedConfig returns the observed configuration, without parts that have
+// not taken effect. A unit or user that the documents change is returned as it
+// was applied: only that version has the settings that the documents no longer
+// mention.
+func (x *configDiff) comparedConfig() engine.Config {
+	old := engine.Config{Fixed: x.was.Fixed}
+	old.Files = comparedResources(x, rules.File, x.was.Files, x.want.Files, func(f engine.File) string { return f.Path }, x.seenFile)
+	old.Directories = comparedResources(x, rules.Directory, x.was.Directories, x.want.Directories, func(d engine.Directory) string { return d.Path }, x.seenDirectory)
+	old.Links = comparedResources(x, rules.Link, x.was.Links, x.want.Links, func(l engine.Link) string { return l.Path }, x.seenLink)
+	old.Units = comparedResources(x, rules.Unit, x.was.Units, x.want.Units, func(u engine.Unit) string { return u.Name }, x.seenUnit)
+	old.Users = comparedResources(x, rules.User, x.was.Users, x.want.Users, func(u engine.User) string { return u.Name }, x.seenUser)
+	old.Groups = comparedResources(x, rules.User, x.was.Groups, x.want.Groups, func(g engine.Group) string { return rules.GroupName(g.Name) }, x.seenGroup)
+	return old
+}
+
+// comparedResources returns the compared resources of one kind. The function
+// see returns the resource as the host has it, or false if the host does not
+// have it.
+func comparedResources[T any](x *configDiff, domain rules.Domain, was, want []T, name func(T) string, see func(T) (T, bool)) []T {
+	before := make(map[string]T, len(was))
+	for _, a := range was {
+		before[name(a)] = a
+	}
+	list := make([]T, 0, len(want))
+	wanted := make(map[string]bool, len(want))
+	for _, w := range want {
+		s := subject{domain, name(w)}
+		wanted[s.name] = true
+		a, had := before[s.name]
+		switch seen, there := see(w); {
+		case x.hasRecord && x.changedSubjects[s] && had && (x.needsRedo(s) || domain == rules.Unit || domain == rules.User):
+			list = append(list, a)
+		case x.isReportOnly(s):
+			list = append(list, w)
+		case x.needsRedo(s): // it exists, but has no effect yet, or must be linked to its new target
+		case there:
+			list = append(list, seen)
+		}
+	}
+	for _, a := range was {
+		if s := (subject{domain, name(a)}); !wanted[s.name] && !x.needsNoRemoval(s) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func (x *configDiff) needsRedo(s subject) bool {
+	return x.followingLinks[s] || len(x.notInEffect) > 0 && x.notInEffect[s.String()]
+}
+
+// needsNoRemoval reports whether a resource that leaves the configuration needs
+// no change: it does not exist any more, or it existed before holdfast.
+func (x *configDiff) needsNoRemoval(s subject) bool {
+	switch {
+	case x.needsRedo(s):
+		return false
+	case s.domain == rules.Directory && x.facts.Applied != nil && slices.Contains(x.facts.Applied.Existed, s.name):
+		return true
+	case s.domain == rules.File, s.domain == rules.Link, s.domain == rules.Directory:
+		return x.facts.Nodes[s.name].Type == engine.PathMissing && !x.facts.Saved[s.name]
+	}
+	return false
+}
+
+func (s subject) String() string { return string(s.domain) + " " + s.name }
+
+func (x *configDiff) seenFile(f engine.File) (engine.File, bool) {
+	n := x.facts.Nodes[f.Path]
+	if n.Type == engine.PathMissing {
+		return f, false
+	}
+	if n.Type != engine.PathFile || n.Digest != f.Digest {
+		f.Digest, f.Contents = string(n.Type)+" "+n.Digest, n.Contents
+	}
+	if f.Mode == nil || *f.Mode != n.Mode {
+		if f.Mode != nil {
+			f.Mode = &n.Mode
+		}
+	}
+	f.Owner = seenOwner(f.Owner, n)
+	return f, true
+}
+
+func seenOwner(o engine.Owner, n engine.PathFacts) engine.Owner {
+	if !namesAccount(o.User, n.UID, n.User) {
+		o.User = strconv.Itoa(n.UID)
+	}
+	if !namesAccount(o.Group, n.GID, n.Group) {
+		o.Group = strconv.Itoa(n.GID)
+	}
+	return o
+}
+
+func (x *configDiff) seenDirectory(d engine.Directory) (engine.Directory, bool) {
+	n := x.facts.Nodes[d.Path]
+	if n.Type != engine.PathDirectory {
+		return d, false
+	}
+	if d.Mode != nil && *d.Mode != n.Mode {
+		d.Mode = &n.Mode
+	}
+	d.Owner = seenOwner(d.Owner, n)
+	return d, true
+}
+
+func (x *configDiff) seenLink(l engine.Link) (engine.Link, bool) {
+	n := x.facts.Nodes[l.Path]
+	e := pathEdit{path: l.Path, kind: engine.PathLink, hard: l.Hard, mode: -1, data: l.Target}
+	switch {
+	case n.Type == engine.PathMissing:
+		return l, false
+	case !(desiredEntry{edit: e}).matchesHost(x.facts.Nodes):
+		l.Target = string(n.Type) + " " + n.Target
+	}
+	if !l.Hard {
+		l.Owner = seenOwner(l.Owner, n)
+	}
+	return l, true
+}
+
+func (x *configDiff) seenUnit(u engine.Unit) (engine.Unit, bool) {
+	there := false
+	node := x.facts.Nodes[unitDir+u.Name]
+	masked := node.Type == engine.PathLink && node.Target == maskTarget
+	dropins := u.Dropins
+	if u.Contents != "" {
+		there = there || node.Type != engine.PathMissing
+		if !unitEntries(engine.Unit{Name: u.Name, Contents: u.Contents})[0].matchesHost(x.facts.Nodes) {
+			u.Contents = seenMark + node.Digest
+		}
+	}
+	u.Dropins = nil
+	for _, d := range dropins {
+		e := unitEntries(engine.Unit{Name: u.Name, Dropins: []engine.Dropin{d}})[0]
+		n := x.facts.Nodes[e.edit.path]
+		if n.Type == engine.PathMissing {
+			continue
+		}
+		there = true
+		if !e.matchesHost(x.facts.Nodes) {
+			d.Contents = seenMark + n.Digest
+		}
+		u.Dropins = append(u.Dropins, d)
+	}
+	if u.Masked != nil {
+		there = there || masked || !*u.Masked
+		u.Masked = &masked
+	}
+	if state := x.facts.Units[u.Name]; u.Enabled != nil {
+		exists := state != "not-found" && state != ""
+		nothing := u.Contents == "" && len(dropins) == 0 && !*u.Enabled // a missing unit is not enabled
+		there = there || exists || nothing
+		if !enabledAs(state, *u.Enabled) {
+			is := !*u.Enabled
+			u.Enabled = &is
+		}
+	}
+	return u, there
+}
+
+// enabledAs reports whether a state of systemctl is-enabled is the wanted one.
+// A unit that cannot be enabled or disabled (static, generated …) satisfies
+// both.
+func enabledAs(state string, wanted bool) bool {
+	switch state {
+	case "enabled":
+		return wanted
+	case "disabled", "not-found", "masked", "enabled-runtime", "masked-runtime", "linked", "linked-runtime", "bad", "":
+		return !wanted
+	}
+	return true
+}
+
+func (x *configDiff) seenUser(u engine.User) (engine.User, bool) {
+	login, there := x.facts.Users[u.Name]
+	if u.Account.Absent {
+		u.Account.Absent = !there
+		return u, true
+	}
+	if !there {
+		return u, false
+	}
+	if keys := sortedSet(login.Keys); len(u.SSHKeys) > 0 && !slices.Equal(keys, sortedSet(u.SSHKeys)) {
+		u.SSHKeys = keys
+	}
+	if u.PasswordHash != "" && u.PasswordHash != login.Password {
+		u.PasswordHash = seenMark + login.Password
+	}
+	u.Account, u.Retired = seenAccount(u.Account, login), x.isRetired(u.Name)
+	return u, true
+}
+
+func seenAccount(a engine.Account, l engine.Login) engine.Account {
+	if a.UID != nil && *a.UID != l.UID {
+		a.UID = &l.UID
+	}
+	if a.PrimaryGroup != "" && a.PrimaryGroup != l.Group && a.PrimaryGroup != strconv.Itoa(l.GID) {
+		a.PrimaryGroup = l.Group
+	}
+	supplementary := func(list []string) []string {
+		return slices.DeleteFunc(sortedSet(list), func(g string) bool { return g == l.Group })
+	}
+	if groups := supplementary(l.Groups); len(a.Groups) > 0 && !slices.Equal(supplementary(a.Groups), groups) {
+		a.Groups = groups
+	}
+	for _, f := range []struct{ want, is *string }{{&a.Gecos, &l.Gecos}, {&a.HomeDir, &l.Home}, {&a.Shell, &l.Shell}} {
+		if *f.want != "" && strings.TrimSuffix(*f.want, "/") != strings.TrimSuffix(*f.is, "/") {
+			*f.want = *f.is
+		}
+	}
+	return a
+}
+
+func (x *configDiff) seenGroup(g engine.Group) (engine.Group, bool) {
+	gid, there := x.facts.Groups[g.Name]
+	if g.Absent {
+		g.Absent = !there
+		return g, true
+	}
+	if there && g.GID != nil && *g.GID != gid {
+		g.GID = &gid
+	}
+	return g, there
+}
+
+func sortedSet(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func sameAccount(a, b engine.Account) bool { return reflect.DeepEqual(a, b) }
+
+// seenMark precedes an observed digest in a field that otherwise has the
+// contents from a document: the two are never equal.
+const seenMark = "seen "
+
+func cutSeenMark(contents string) (digest string, ok bool) {
+	return strings.CutPrefix(contents, seenMark)
+}

@@ -1,0 +1,165 @@
+package hostconfig
+
+import (
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+)
+
+// expectedStats, expectedDigests and expectedTargets return the output of the
+// shell functions present, files and links on a host that has not changed since
+// the plan.
+func (l listing) expectedStats() string {
+	return l.joinPresent(func(n engine.PathFacts) string { return formatStat(n) }, engine.PathFile, engine.PathDirectory, engine.PathLink)
+}
+
+func (l listing) expectedDigests() string {
+	var list []string
+	for _, it := range l.presentItems(engine.PathFile) {
+		list = append(list, it.was.Digest+"  ."+it.path)
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}
+
+func (l listing) expectedTargets() string {
+	return l.joinPresent(func(n engine.PathFacts) string { return n.Target }, engine.PathLink)
+}
+
+func (l listing) joinPresent(of func(engine.PathFacts) string, types ...engine.PathType) string {
+	var list []string
+	for _, it := range l.presentItems(types...) {
+		list = append(list, of(it.was))
+	}
+	return strings.TrimRight(strings.Join(list, "\n"), "\n")
+}
+
+func (l listing) shellFunctions() string {
+	paths := func(types ...engine.PathType) []string {
+		var list []string
+		for _, it := range l.presentItems(types...) {
+			list = append(list, it.path)
+		}
+		return list
+	}
+	files := map[string]bool{}
+	var calls strings.Builder
+	for _, it := range l.items {
+		files[it.path] = it.kind == engine.PathFile
+	}
+	for i, it := range l.items {
+		calls.WriteString(it.shellCall(i, files))
+	}
+	was := paths(engine.PathFile, engine.PathLink)
+	return "edits() {\nspot=''\n" + calls.String() + "}\n" +
+		"absent() {\nfor file in" + quoteWords(paths(engine.PathMissing)) + "; do ! found \"$root$file\" || return 1; done\n}\n" +
+		printFunction("present", `"$root"%s\\0`, paths(engine.PathFile, engine.PathDirectory, engine.PathLink)) +
+		printFunction("files", `.%s\\n`, paths(engine.PathFile)) +
+		printFunction("links", `"$root"%s\\0`, paths(engine.PathLink)) +
+		printFunction("changing", `.%s\\n`, was) +
+		printFunction("keeping", `.%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, it.save && it.was.Type == engine.PathFile })) +
+		printFunction("places", `%s\\0`, l.collectWords(func(it listedEdit) (string, bool) { return it.path, true })) +
+		printFunction("grounds", `%s\\n`, l.parentDirs()) +
+		l.directoriesFunction() + l.namesFunction() + l.sourcesFunction()
+}
+
+func printFunction(name, format string, list []string) string {
+	if len(list) == 0 {
+		return name + "() { :; }\n"
+	}
+	return name + "() {\nprintf " + format + quoteWords(list) + "\n}\n"
+}
+
+func quoteWords(list []string) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString(" " + hostscript.Quote(s))
+	}
+	return b.String()
+}
+
+func (l listing) directoriesFunction() string {
+	var list []string
+	for _, it := range l.items {
+		list = append(list, dirOf(it.path))
+		if it.kind == engine.PathDirectory {
+			list = append(list, it.path)
+		}
+	}
+	slices.Sort(list)
+	return "directories() {\nfor dir in" + quoteWords(slices.Compact(list)) +
+		"; do if [ -d \"$root$dir/\" ]; then printf \"$root\"%s/\\\\0 \"$dir\"; fi; done\n}\n"
+}
+
+func (l listing) parentDirs() []string {
+	var list []string
+	for _, it := range l.items {
+		list = append(list, dirOf(it.path))
+		if it.hard {
+			list = append(list, dirOf(it.data))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// namesFunction returns the shell function that fails if a named user or group
+// is missing and the same write does not create it.
+func (l listing) namesFunction() string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	demand := func(base, word, name, about string) {
+		if strings.Trim(name, "0123456789") == "" || seen[word+name] {
+			return
+		}
+		seen[word+name] = true
+		b.WriteString("getent " + base + " -- " + hostscript.Quote(name) + " >/dev/null || problem " + hostscript.Quote(about+": there is no "+word+" "+name) + "\n")
+	}
+	for _, it := range l.items {
+		if it.parent || it.late || it.hard || it.kind == engine.PathMissing {
+			continue
+		}
+		demand("passwd", "user", it.user, it.path)
+		demand("group", "group", it.group, it.path)
+	}
+	return "names() {\n:\n" + b.String() + "}\n"
+}
+
+// sourcesFunction returns the shell function that sets modes and owners of the
+// uploaded files. A change of owner clears setuid bits, so modes are set last.
+func (l listing) sourcesFunction() string {
+	const most = 500 // words of a command
+	var lines []string
+	for _, c := range l.copies {
+		lines = append(lines, "cp "+c[0]+" "+c[1])
+	}
+	group := func(command string, of func(listedEdit) string) {
+		by := map[string][]string{}
+		for _, it := range l.items {
+			if it.kind == engine.PathFile && of(it) != "" {
+				by[of(it)] = append(by[of(it)], it.source)
+			}
+		}
+		keys := make([]string, 0, len(by))
+		for k := range by {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			slices.Sort(by[k])
+			for list := range slices.Chunk(slices.Compact(by[k]), most) {
+				lines = append(lines, command+" "+hostscript.Quote(k)+quoteWords(list))
+			}
+		}
+	}
+	group("owned", func(it listedEdit) string {
+		if it.late {
+			return ""
+		}
+		return it.owner
+	})
+	group("chmod", func(it listedEdit) string { return formatMode(it.mode) })
+	return "sources() {\nsaid=$({\ncd \"$tx/new\"" + strings.Join(append([]string{""}, lines...), " &&\n") + "\n} 2>&1)\n}\n"
+}

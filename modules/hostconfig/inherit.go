@@ -1,0 +1,182 @@
+package hostconfig
+
+import (
+	"bytes"
+	"slices"
+
+	"holdfast/engine"
+)
+
+// fillInherited computes the contents of files that are appended to, which
+// depend on the host. holdfast owns only the appended text.
+func (x *configDiff) fillInherited(c engine.Config) engine.Config {
+	c.Files = slices.Clone(c.Files)
+	for i := range c.Files {
+		f := &c.Files[i]
+		if !f.Inherit {
+			continue
+		}
+		whole, rest := x.appendTo(*f)
+		f.Digest, f.Base = engine.Digest(whole), x.firstBase(f.Path)
+		if f.Base == "" {
+			f.Base = engine.Digest(rest)
+		}
+		x.contents[f.Digest] = whole
+	}
+	return c
+}
+
+// appendTo returns the contents of a file after appending (whole), and the part
+// of them that belongs to the host (rest). It replaces earlier appended text in
+// place, so that lines that others have added since then stay.
+func (x *configDiff) appendTo(f engine.File) (whole, rest []byte) {
+	n := x.facts.Nodes[f.Path]
+	if at, text, found := x.findAppended(f.Path); found {
+		rest = at.cutFrom(n.Contents)
+		if bytes.Equal(text, f.Append) {
+			return n.Contents, rest
+		}
+		return slices.Concat(n.Contents[:at.from], f.Append, n.Contents[at.to:]), rest
+	}
+	if at, found := findText(n, f.Append); found { // the host was provisioned with it
+		return n.Contents, at.cutFrom(n.Contents)
+	}
+	rest = n.Contents
+	if x.wroteWhole(f.Path, n.Digest) {
+		rest = n.Base
+	}
+	return slices.Concat(rest, f.Append), rest
+}
+
+func (x *configDiff) findAppended(path string) (at span, text []byte, found bool) {
+	n := x.facts.Nodes[path]
+	for _, f := range x.appendedFiles(path) {
+		if s, ok := findText(n, f.Append); ok && len(f.Append) > len(text) {
+			at, text, found = s, f.Append, true
+		}
+	}
+	return at, text, found
+}
+
+func (x *configDiff) appendedFiles(path string) []engine.File {
+	var files []engine.File
+	add := func(list []engine.File) {
+		for _, f := range list {
+			if f.Path == path && f.Inherit {
+				files = append(files, f)
+			}
+		}
+	}
+	if a := x.facts.Applied; a != nil {
+		add(a.Config.Files)
+	}
+	if u := x.unfinishedWrite(); u != nil {
+		add(u.Config.Files)
+		add(u.Appended)
+	}
+	return files
+}
+
+func (x *configDiff) wroteWhole(path, digest string) bool {
+	if x.facts.Applied == nil {
+		return false
+	}
+	return slices.ContainsFunc(recordedConfigs(*x.facts.Applied), func(c engine.Config) bool {
+		return slices.ContainsFunc(c.Files, func(f engine.File) bool { return f.Path == path && !f.Inherit && f.Digest == digest })
+	})
+}
+
+func (x *configDiff) firstBase(path string) string {
+	for _, f := range x.appendedFiles(path) {
+		if f.Base != "" {
+			return f.Base
+		}
+	}
+	return ""
+}
+
+// remainingContents returns the contents that stay when a file that was only
+// appended to leaves the configuration: its earlier contents, and lines that
+// others have added. stays is false if the script only has to restore the
+// original.
+func (x *configDiff) remainingContents(e desiredEntry) (rest []byte, stays bool) {
+	n := x.facts.Nodes[e.edit.path]
+	if !e.inherit || n.Type != engine.PathFile || n.Contents == nil {
+		return nil, false
+	}
+	rest = n.Contents
+	if at, _, found := x.findAppended(e.edit.path); found {
+		rest = at.cutFrom(n.Contents)
+	}
+	if x.facts.Saved[e.edit.path] {
+		return rest, !bytes.Equal(rest, n.Base) && engine.Digest(rest) != x.firstBase(e.edit.path)
+	}
+	return rest, len(rest) > 0
+}
+
+// withFoundDigests sets the digests of recorded files that were appended to. It
+// takes them from the host if the appended text is still there.
+func (x *configDiff) withFoundDigests(c engine.Config) engine.Config {
+	c.Files = slices.Clone(c.Files)
+	for i, f := range c.Files {
+		n := x.facts.Nodes[f.Path]
+		if _, found := findText(n, f.Append); f.Inherit && n.Type == engine.PathFile && n.Contents != nil && (found || len(f.Append) == 0) {
+			c.Files[i].Digest = n.Digest
+		}
+	}
+	return c
+}
+
+// span is a part of the contents of a file.
+type span struct{ from, to int }
+
+// cutFrom returns the contents without the span. The text after it starts on a
+// new line.
+func (s span) cutFrom(contents []byte) []byte {
+	before, after := contents[:s.from], contents[s.to:]
+	if len(before) > 0 && len(after) > 0 && before[len(before)-1] != '\n' {
+		before = append(slices.Clone(before), '\n')
+	}
+	return slices.Concat(before, after)
+}
+
+// findText finds an appended text in this order: directly after the earlier
+// contents; at the last place where it forms whole lines; at the end of the
+// file, unless the earlier contents are known to end with a newline.
+func findText(n engine.PathFacts, text []byte) (span, bool) {
+	if len(text) == 0 {
+		return span{}, false
+	}
+	if from := len(n.Base); from > 0 && bytes.HasPrefix(n.Contents, n.Base) && bytes.HasPrefix(n.Contents[from:], text) {
+		return span{from, from + len(text)}, true
+	}
+	for end := len(n.Contents); ; {
+		from := bytes.LastIndex(n.Contents[:end], text)
+		if from < 0 {
+			break
+		}
+		to := from + len(text)
+		if (from == 0 || n.Contents[from-1] == '\n') && (to == len(n.Contents) || text[len(text)-1] == '\n' || n.Contents[to] == '\n') {
+			return span{from, to}, true
+		}
+		end = to - 1
+	}
+	from := len(n.Contents) - len(text)
+	return span{from, len(n.Contents)}, bytes.HasSuffix(n.Contents, text) && !bytes.HasSuffix(n.Base, []byte("\n"))
+}
+
+func (x *configDiff) resolvedConfig() engine.Config {
+	c := x.desired
+	c.Files = x.want.Files
+	return c
+}
+
+func withoutHostDigests(c engine.Config) engine.Config {
+	c.Files = slices.Clone(c.Files)
+	for i := range c.Files {
+		if c.Files[i].Inherit {
+			c.Files[i].Digest, c.Files[i].Base = "", ""
+		}
+	}
+	return c
+}

@@ -1,0 +1,165 @@
+package hostconfig
+
+import (
+	"fmt"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/modules/moduletest"
+)
+
+// A write is interrupted before it removes a hash, keys or an account, or after
+// it has set them. The next complete write removes everything that comes from
+// holdfast, also after a reboot in between.
+func TestAccountsLeaveAfterAWriteWasCutShort(t *testing.T) {
+	user := func(change func(*engine.User)) engine.Config {
+		u := engine.User{Name: "bob"}
+		change(&u)
+		return engine.Config{Users: []engine.User{u}}
+	}
+	const early, late, whole = 2, 3, -1 // where a write is cut short: before and after the account changes
+	hashed := user(func(u *engine.User) { u.PasswordHash = passwordDigest() })
+	keyed := user(func(u *engine.User) { u.SSHKeys = []string{key1} })
+	plain, gone, none := user(func(*engine.User) {}), user(func(u *engine.User) { u.Account.Absent = true }), engine.Config{}
+	type run struct {
+		config engine.Config
+		stop   int
+	}
+	for name, test := range map[string]struct {
+		missing bool // the host does not have the account
+		runs    []run
+		drift   string
+		last    engine.Config
+	}{
+		"deletion":                         {runs: []run{{hashed, whole}, {gone, early}}, drift: intruder, last: none},
+		"deletion, then desired":           {runs: []run{{hashed, whole}, {gone, early}}, drift: intruder, last: plain},
+		"password":                         {runs: []run{{hashed, whole}, {plain, early}}, drift: intruder, last: none},
+		"password, desired again":          {runs: []run{{hashed, whole}, {plain, early}}, drift: intruder, last: plain},
+		"keys":                             {runs: []run{{keyed, whole}, {plain, early}}, drift: "bob's own", last: plain},
+		"leaving":                          {runs: []run{{hashed, whole}, {none, early}}, drift: intruder, last: none},
+		"first password":                   {runs: []run{{plain, whole}, {hashed, late}}, drift: intruder, last: plain},
+		"first keys":                       {runs: []run{{plain, whole}, {keyed, late}}, drift: "bob's own", last: plain},
+		"first password, then deletion":    {runs: []run{{none, whole}, {hashed, late}, {gone, early}}, drift: intruder, last: none},
+		"first password, then none":        {runs: []run{{none, whole}, {hashed, late}, {plain, early}}, drift: intruder, last: none},
+		"two deletions":                    {runs: []run{{hashed, whole}, {gone, early}, {gone, early}}, drift: intruder, last: none},
+		"making an account after deletion": {missing: true, runs: []run{{gone, whole}, {hashed, late}}, drift: intruder, last: none},
+	} {
+		for _, reboots := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, reboot %v", name, reboots), func(t *testing.T) {
+				t.Parallel()
+				h := newAccountHost(map[string]engine.Login{})
+				if !test.missing {
+					h.users["bob"] = engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
+				}
+				for _, r := range test.runs {
+					h.runOnce(t, r.config, r.stop)
+				}
+				login := h.users["bob"]
+				login.Password = test.drift
+				h.users["bob"] = login
+				if reboots {
+					h.boot++
+				}
+				h.runOnce(t, test.last, whole)
+				h.checkAccounts(t, test.last)
+				want := map[bool]string{false: "bob's own", true: lockHash}[test.missing]
+				if got := h.users["bob"].Password; got != want {
+					t.Errorf("bob has the password %q, want %q", got, want)
+				}
+				h.runOnce(t, hashed, whole)
+				h.checkAccounts(t, hashed)
+			})
+		}
+	}
+}
+
+// An account that exists although its absence was desired before does not
+// belong to holdfast, and is never locked.
+func TestAnAccountThatShouldHaveGoneStaysTheHosts(t *testing.T) {
+	for name, stop := range map[string]int{"not deleted": 2, "made again": -1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
+			h := newAccountHost(map[string]engine.Login{"bob": own})
+			h.runOnce(t, engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}, stop)
+			h.users["bob"] = own
+			for _, c := range []engine.Config{{}, {Users: []engine.User{{Name: "bob", PasswordHash: passwordDigest()}}}, {}} {
+				h.runOnce(t, c, -1)
+				h.checkAccounts(t, c)
+			}
+			if got := h.users["bob"]; got.Retired() || got.Password != own.Password {
+				t.Errorf("bob is %+v", got)
+			}
+		})
+	}
+}
+
+// Deleting an account takes no second reboot if a run has died between the
+// first reboot and its record.
+func TestADeletedAccountTakesNoSecondReboot(t *testing.T) {
+	h := newAccountHost(map[string]engine.Login{"bob": {UID: 1000, Group: "bob", Password: "bob's own"}})
+	h.runOnce(t, engine.Config{Users: []engine.User{{Name: "bob", PasswordHash: passwordDigest()}}}, -1)
+	gone := engine.Config{Users: []engine.User{{Name: "bob", Account: engine.Account{Absent: true}}}}
+	h.runOnce(t, gone, 3)
+	h.boot++
+	changes, err := Module{}.Diff(engine.Desired{Config: &gone}, h.gatherFacts())
+	if err != nil || len(changes) != 1 || changes[0].Resource != engine.RecordResource {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
+// A write that should restore the hash of a group is interrupted. The next one
+// restores it, also after a reboot in between, and keeps no other hash.
+func TestAGroupGetsItsHashBackAfterAWriteWasCutShort(t *testing.T) {
+	hashed := engine.Config{Groups: []engine.Group{{Name: "web", PasswordHash: passwordDigest()}}}
+	for name, test := range map[string]struct{ before, unfinished, last engine.Config }{
+		"leaving":        {before: hashed},
+		"hash":           {before: hashed, unfinished: engine.Config{Groups: []engine.Group{{Name: "web"}}}, last: engine.Config{Groups: []engine.Group{{Name: "web"}}}},
+		"deletion":       {before: hashed, unfinished: engine.Config{Groups: []engine.Group{{Name: "web", Absent: true}}}},
+		"first password": {unfinished: hashed},
+	} {
+		for _, bootThen := range []string{moduletest.Boot, "boot-earlier"} {
+			t.Run(name+", "+bootThen, func(t *testing.T) {
+				t.Parallel()
+				f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Groups: map[string]int{"web": 77}, Applied: &engine.Record{
+					Schema: engine.RecordSchema, Config: test.before, Accounts: map[string]engine.AccountOrigin{"group/web": engine.FoundAccount},
+					Unfinished: &engine.UnfinishedWrite{Run: "r", Boot: bootThen, Config: test.unfinished},
+				}}}
+				d := engine.Desired{Config: &test.last}
+				x, err := newConfigDiff(d, f, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := x.buildWrite(engine.Target{Desired: d, Facts: f, Run: "s"})
+				if len(w.groups) != 1 || !w.groups[0].back || w.groups[0].keep {
+					t.Errorf("%+v", w.groups)
+				}
+				if passwordHashes(decodeRecord(w.before).Unfinished.Config)["group/web"] == "" {
+					t.Errorf("the record forgets the hash: %s", w.before)
+				}
+			})
+		}
+	}
+}
+
+// The origin of an account in a record of an earlier version is unknown.
+func TestAccountsOfAnEarlierRecord(t *testing.T) {
+	record := &engine.Record{Schema: 1, Config: engine.Config{Users: []engine.User{
+		{Name: "core", PasswordHash: passwordDigest()}, {Name: "bob", PasswordHash: passwordDigest()}, {Name: "etcd", PasswordHash: passwordDigest()},
+	}}}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{
+		"core": {UID: 1000, Group: "core", Password: passwordDigest(), Connects: true}, "bob": {UID: 1001, Group: "bob", Password: passwordDigest()}, "etcd": {UID: 998, Group: "etcd", Password: passwordDigest()},
+	}}}
+	x, err := newConfigDiff(engine.Desired{Config: &engine.Config{}}, f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range x.buildWrite(engine.Target{Desired: engine.Desired{Config: &engine.Config{}}, Facts: f, Run: "r"}).users {
+		if u.back || u.keep || u.retire != (u.want.Name == "bob") || !u.password {
+			t.Errorf("%+v", u)
+		}
+	}
+	if _, after := x.buildRecords("r"); after.Accounts["bob"] != engine.MadeAccount || after.Accounts["core"] != "" {
+		t.Errorf("%+v", after.Accounts)
+	}
+}

@@ -1,0 +1,155 @@
+package hostconfig
+
+import (
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+	"holdfast/modules/osimage"
+	"holdfast/modules/shell"
+)
+
+// Module manages files, directories, links, units, users and groups.
+type Module struct{}
+
+// Name is the module's name in plans.
+func (Module) Name() string { return "config" }
+
+// Probe returns no command if no configuration is desired.
+func (Module) Probe(d engine.Desired) []engine.Command { return configProbe(d) }
+
+// Read adds the observed configuration to the facts.
+func (Module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+	return configRead(d, o, f)
+}
+
+// Diff compares the host with its desired configuration. It marks drift, even
+// if drift is only reported.
+func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	if d.Config == nil || hasNothing(d, f) {
+		return nil, nil
+	}
+	x, err := newConfigDiff(d, f, true)
+	if err != nil {
+		return nil, err
+	}
+	changes := x.listChanges()
+	for i := range changes {
+		changes[i].Kept = x
+	}
+	return changes, nil
+}
+
+func hasNothing(d engine.Desired, f engine.Facts) bool {
+	return d.NoDocuments && f.Config != nil && f.Config.Problem == "" && f.Config.Applied == nil
+}
+
+// Steps write the configuration and make it take effect.
+func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	repair, wanted := false, false
+	var x *configDiff
+	for _, c := range changes {
+		if c.Module == "config" {
+			wanted, repair = true, repair || c.Drift
+			x, _ = c.Kept.(*configDiff)
+		}
+	}
+	if !wanted {
+		return engine.Steps{}
+	}
+	if x == nil || !repair && x.hasDrift() {
+		var err error
+		if x, err = newConfigDiff(t.Desired, t.Facts, repair); err != nil { // Diff has then returned no changes
+			return engine.Steps{}
+		}
+	}
+	return x.buildSteps(t)
+}
+
+// writeTimeout bounds a write: mostly the time of uploading it.
+const writeTimeout = engine.Duration(10 * time.Minute)
+
+func (x *configDiff) buildSteps(t engine.Target) engine.Steps {
+	w := x.buildWrite(t)
+	var s engine.Steps
+	if !w.isEmpty() {
+		text, uploads := w.buildScript()
+		s.Write = []engine.Step{scriptStep(t, "write", text, uploads, writeTimeout)}
+	}
+	for _, a := range x.diff.Actions {
+		if a.Type == engine.RebootAction {
+			s.Reboot = osimage.PlainReboot(t)
+		}
+		s.Actions = append(s.Actions, a.Action)
+	}
+	for _, a := range scriptedActions(x.diff.Actions) {
+		text, uploads := actScript(t.Owner(), a, w.failure(a.String()))
+		step := scriptStep(t, a.String(), text, uploads, ActionStepTimeout(a))
+		step.Do.Exec.Fallback = !t.Desired.StopOnError
+		s.Act = append(s.Act, step)
+	}
+	text, uploads := recordScript(t.Owner(), w.after, false)
+	s.Record = []engine.Step{scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))}
+	s.NonDisruptive = []engine.Step{x.nonDisruptiveStep(t, w)}
+	s.StoppedServices = x.endingServices()
+	return s
+}
+
+// endingServices lists the services that the configuration disables, masks or
+// no longer has. After a boot they need not run.
+func (x *configDiff) endingServices() []string {
+	var names []string
+	stays := map[string]bool{}
+	for _, u := range x.want.Units {
+		stays[u.Name] = true
+		if u.Masked != nil && *u.Masked || u.Enabled != nil && !*u.Enabled {
+			names = append(names, u.Name)
+		}
+	}
+	for _, u := range x.was.Units {
+		if !stays[u.Name] {
+			names = append(names, u.Name)
+		}
+	}
+	return names
+}
+
+// nonDisruptiveStep writes, acts and records in one script, to save round
+// trips.
+func (x *configDiff) nonDisruptiveStep(t engine.Target, w hostWrite) engine.Step {
+	if w.isEmpty() && len(scriptedActions(x.diff.Actions)) == 0 {
+		text, uploads := recordScript(t.Owner(), w.after, true)
+		return scriptStep(t, "record", text, uploads, engine.Duration(time.Minute))
+	}
+	w.quiet, w.acts = true, scriptedActions(x.diff.Actions)
+	limit := writeTimeout
+	for _, a := range w.acts {
+		limit += ActionStepTimeout(a)
+	}
+	text, uploads := w.buildScript(shell.AllowedHolders(t)...)
+	step := scriptStep(t, "write", text, uploads, limit)
+	step.Do.Exec.Fallback = !t.Desired.StopOnError && len(w.acts) > 0
+	return step
+}
+
+func scriptedActions(actions []rules.Action) []rules.Action {
+	var list []rules.Action
+	for _, a := range actions {
+		if a.Type == engine.ReloadDaemon || a.Type == engine.ReloadUnit || a.Type == engine.RestartUnit {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func scriptStep(t engine.Target, name, text string, uploads []engine.Upload, limit engine.Duration) engine.Step {
+	step := shell.Step(t, name, text, limit)
+	step.Do.Exec.Uploads = uploads
+	return step
+}
+
+// ActionStepTimeout is longer than the timeout of the action, which the host
+// itself enforces.
+func ActionStepTimeout(a rules.Action) engine.Duration {
+	return actionTimeout(a) + engine.Duration(time.Minute)
+}

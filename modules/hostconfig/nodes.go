@@ -1,0 +1,107 @@
+package hostconfig
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+// unitDir is the directory of units and their drop-ins, with a final slash.
+const unitDir = engine.UnitDir + "/"
+
+// maskTarget is the link target of a masked unit.
+const maskTarget = "/dev/null"
+
+// subject names the resource of a change, in the form of engine/rules.
+type subject struct {
+	domain rules.Domain
+	name   string
+}
+
+// desiredEntry is a path that a configuration asks for.
+type desiredEntry struct {
+	about   subject
+	edit    pathEdit
+	keep    bool          // an existing file in its place is a problem and stays
+	inherit bool          // a file that is appended to
+	write   func() []byte // returns the contents; nil: they are in Desired.Contents
+}
+
+func entriesOf(c engine.Config) []desiredEntry {
+	var list []desiredEntry
+	for _, d := range c.Directories {
+		e := pathEdit{path: d.Path, kind: engine.PathDirectory, mode: modeOf(d.Mode), user: d.Owner.User, group: d.Owner.Group}
+		list = append(list, desiredEntry{about: subject{rules.Directory, d.Path}, edit: e})
+	}
+	for _, f := range c.Files {
+		e := pathEdit{path: f.Path, kind: engine.PathFile, mode: modeOf(f.Mode), user: f.Owner.User, group: f.Owner.Group, data: f.Digest}
+		list = append(list, desiredEntry{about: subject{rules.File, f.Path}, edit: e, keep: f.Keep, inherit: f.Inherit})
+	}
+	for _, l := range c.Links {
+		e := pathEdit{path: l.Path, kind: engine.PathLink, hard: l.Hard, mode: -1, user: l.Owner.User, group: l.Owner.Group, data: l.Target}
+		list = append(list, desiredEntry{about: subject{rules.Link, l.Path}, edit: e, keep: l.Keep})
+	}
+	for _, u := range c.Units {
+		list = append(list, unitEntries(u)...)
+	}
+	slices.SortStableFunc(list, func(a, b desiredEntry) int { return strings.Compare(a.edit.path, b.edit.path) })
+	return list
+}
+
+func unitEntries(u engine.Unit) []desiredEntry {
+	about := subject{rules.Unit, u.Name}
+	file := func(path, text string) desiredEntry {
+		e := pathEdit{path: path, kind: engine.PathFile, mode: 0o644, user: "0", group: "0", data: engine.Digest([]byte(text))}
+		return desiredEntry{about: about, edit: e, write: func() []byte { return []byte(text) }}
+	}
+	var list []desiredEntry
+	if u.Contents != "" {
+		list = append(list, file(unitDir+u.Name, u.Contents))
+	}
+	if u.Masked != nil && *u.Masked {
+		e := pathEdit{path: unitDir + u.Name, kind: engine.PathLink, mode: -1, user: "0", group: "0", data: maskTarget}
+		list = append(list, desiredEntry{about: about, edit: e})
+	}
+	for _, d := range u.Dropins {
+		list = append(list, file(unitDir+u.Name+".d/"+d.Name, d.Contents))
+	}
+	return list
+}
+
+func modeOf(mode *int) int {
+	if mode == nil {
+		return -1
+	}
+	return *mode
+}
+
+func (e desiredEntry) matchesHost(nodes map[string]engine.PathFacts) bool {
+	n, want := nodes[e.edit.path], e.edit
+	switch {
+	case want.hard:
+		other := nodes[want.data]
+		return n.Type != engine.PathMissing && n.Inode != "" && n.Inode == other.Inode
+	case n.Type != want.kind:
+		return false
+	case want.kind == engine.PathFile && n.Digest != want.data, want.kind == engine.PathLink && n.Target != want.data:
+		return false
+	case want.mode >= 0 && n.Mode != want.mode:
+		return false
+	}
+	return namesAccount(want.user, n.UID, n.User) && namesAccount(want.group, n.GID, n.Group)
+}
+
+// namesAccount reports whether wanted (a name, an ID, or "" for any) means the
+// account with that ID and name.
+func namesAccount(wanted string, id int, name string) bool {
+	if wanted == "" {
+		return true
+	}
+	if n, err := strconv.Atoi(wanted); err == nil {
+		return n == id
+	}
+	return wanted == name
+}

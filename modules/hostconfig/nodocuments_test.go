@@ -1,0 +1,128 @@
+package hostconfig
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/modules/moduletest"
+)
+
+// noDocuments returns the desired state of a host for which the inventory names
+// no documents.
+func noDocuments() engine.Desired {
+	return engine.Desired{Config: &engine.Config{}, NoDocuments: true}
+}
+
+func (s gatheredHost) gatherFacts(d engine.Desired) engine.Facts {
+	s.tb.Helper()
+	return configRead(d, s.probeAnswer(d), engine.Facts{BootID: moduletest.Boot})
+}
+
+func (s gatheredHost) addLink(path, target string) {
+	s.tb.Helper()
+	s.checkFacts(os.MkdirAll(filepath.Dir(s.root+path), 0o755))
+	s.checkFacts(os.Symlink(target, s.root+path))
+}
+
+// A host without documents that holdfast never wrote to is left alone.
+func TestNothingIsDoneWithoutDocumentsAndRecord(t *testing.T) {
+	s := newLooked(t)
+	f := s.gatherFacts(noDocuments())
+	changes, err := Module{}.Diff(noDocuments(), f)
+	if err != nil || len(changes) > 0 || f.Config.Problem != "" {
+		t.Errorf("%v %v %+v", changes, err, f.Config)
+	}
+}
+
+// If a host has a record and no documents, everything is removed, with a clear
+// warning.
+func TestARecordWithoutDocumentsIsWork(t *testing.T) {
+	s := newLooked(t)
+	s.writeFile("/etc/a", "1", 0o644)
+	c := engine.Config{
+		Files: []engine.File{aFile("/etc/a")},
+		Users: []engine.User{{Name: "bob", SSHKeys: []string{key1}}},
+		Fixed: []engine.Fixed{{Name: "storage.disks /dev/sda", Digest: "x"}},
+	}
+	s.writeRecord(engine.Record{Schema: engine.RecordSchema, Config: c})
+	f := s.gatherFacts(noDocuments())
+	changes, err := Module{}.Diff(noDocuments(), f)
+	if err != nil || len(changes) != 2 {
+		t.Fatalf("%v %v", changes, err)
+	}
+	if w := changes[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "EVERYTHING") || !strings.Contains(w[0], "1 file, 1 user") {
+		t.Errorf("warnings %q", w)
+	}
+	if slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Drift }) {
+		t.Error("a removal is taken for drift, which a pool may only report")
+	}
+	// Afterwards nothing is left to do, and files from an installation stay.
+	x, err := newConfigDiff(noDocuments(), f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after := x.buildRecords("r")
+	f.Config.Applied = &after
+	if changes, err := (Module{}).Diff(noDocuments(), f); err != nil || len(changes) > 0 || len(after.Config.Fixed) != 1 {
+		t.Errorf("%v %v %+v", changes, err, after)
+	}
+}
+
+// A host with a record that cannot be parsed never matches, with documents or
+// without.
+func TestARecordThatIsNotUnderstoodIsNoMatch(t *testing.T) {
+	s := newLooked(t)
+	s.writeFile(engine.RecordPath, "hello\n", 0o600)
+	if changes, err := (Module{}).Diff(noDocuments(), s.gatherFacts(noDocuments())); err == nil {
+		t.Errorf("%v", changes)
+	}
+}
+
+// Nothing is written if holdfast would lock the account that it logs in as.
+func TestTheAccountOfHoldfastIsNotLocked(t *testing.T) {
+	record := &engine.Record{
+		Schema: engine.RecordSchema, Config: engine.Config{Users: []engine.User{{Name: "ops", SSHKeys: []string{key1}}}},
+		Accounts: map[string]engine.AccountOrigin{"ops": engine.MadeAccount},
+	}
+	login := engine.Login{UID: 1001, Group: "ops", Keys: []string{key1}, Connects: true}
+	f := engine.Facts{BootID: moduletest.Boot, Config: &engine.ConfigFacts{Applied: record, Users: map[string]engine.Login{"ops": login}}}
+	if changes, err := (Module{}).Diff(noDocuments(), f); err == nil || !strings.Contains(err.Error(), "logs in as ops") {
+		t.Errorf("%v %v", changes, err)
+	}
+	// An account that the host had before only causes a warning.
+	record.Accounts["ops"] = engine.FoundAccount
+	changes, err := Module{}.Diff(noDocuments(), f)
+	if err != nil || len(changes) != 1 || !slices.ContainsFunc(changes[0].Warnings, func(w string) bool { return strings.Contains(w, "loses its last SSH key") }) {
+		t.Errorf("%v %v", changes, err)
+	}
+	login.OtherKeys = 1
+	f.Config.Users["ops"] = login
+	if changes, _ := (Module{}).Diff(noDocuments(), f); len(changes[0].Warnings) != 1 {
+		t.Errorf("%q", changes[0].Warnings)
+	}
+}
+
+// The plan reports links in paths, and file systems in memory.
+func TestTheWayToAFileIsLookedAt(t *testing.T) {
+	s := newLooked(t)
+	s.writeFile("/srv/app/x", "", 0o644)
+	s.addLink("/etc/app", "/srv/app")
+	s.addLink("/home", "srv")
+	d := engine.Desired{Config: &engine.Config{Files: []engine.File{aFile("/etc/app/deep/x"), aFile("/etc/app/y"), aFile("/home/z")}}}
+	f := s.gatherFacts(d)
+	_, err := Module{}.Diff(d, f)
+	if err == nil || !strings.Contains(err.Error(), "/etc/app/deep/x: /etc/app is a symbolic link to /srv/app; write the path it leads to") || strings.Contains(err.Error(), "/home") {
+		t.Errorf("%v", err)
+	}
+	if strings.Count(err.Error(), "\n") > 0 {
+		t.Errorf("a link is told twice: %v", err)
+	}
+	f.Config.Links, f.Config.Fleeting = nil, []string{"/etc/app"}
+	if _, err := (Module{}).Diff(d, f); err == nil || !strings.Contains(err.Error(), "a reboot removes the file") {
+		t.Errorf("%v", err)
+	}
+}

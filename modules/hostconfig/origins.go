@@ -1,0 +1,230 @@
+package hostconfig
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/rules"
+)
+
+func groupName(name string) string { return rules.GroupName(name) }
+
+// findOrigins returns the origin of each desired account. An account that is in
+// the record without an origin was recorded by an earlier version.
+func (x *configDiff) findOrigins() map[string]engine.AccountOrigin {
+	origins, recorded := map[string]engine.AccountOrigin{}, map[string]bool{}
+	if a := x.facts.Applied; a != nil {
+		maps.Copy(origins, a.Accounts)
+		for _, c := range recordedConfigs(*a) {
+			for _, u := range c.Users {
+				recorded[u.Name] = recorded[u.Name] || !u.Account.Absent
+			}
+			for _, g := range c.Groups {
+				recorded[groupName(g.Name)] = recorded[groupName(g.Name)] || !g.Absent
+			}
+		}
+	}
+	note := func(name string, exists bool) {
+		switch {
+		case !exists:
+			origins[name] = engine.MadeAccount
+		case origins[name] == "" && !recorded[name]:
+			origins[name] = engine.FoundAccount
+		}
+	}
+	for _, u := range x.want.Users {
+		if _, exists := x.facts.Users[u.Name]; !u.Account.Absent {
+			note(u.Name, exists)
+		}
+	}
+	for _, g := range x.want.Groups {
+		if _, exists := x.facts.Groups[g.Name]; !g.Absent {
+			note(groupName(g.Name), exists)
+		}
+	}
+	return origins
+}
+
+// originsAfter returns the origins to record after the write: an account that
+// holdfast locks is its own from then on, an account that it leaves to the host
+// is not.
+func (x *configDiff) originsAfter() map[string]engine.AccountOrigin {
+	origins := maps.Clone(x.origins)
+	for _, u := range x.want.Users {
+		if u.Account.Absent {
+			delete(origins, u.Name)
+		}
+	}
+	for _, g := range x.want.Groups {
+		if g.Absent {
+			delete(origins, groupName(g.Name))
+		}
+	}
+	for _, u := range x.leavingUsers() {
+		_, exists := x.facts.Users[u.Name]
+		switch {
+		case u.Account.Absent && exists: // not deleted, or created by others since: it stays unchanged
+		case x.retiresUser(u.Name):
+			origins[u.Name] = engine.MadeAccount
+		default:
+			delete(origins, u.Name)
+		}
+	}
+	for _, g := range x.leavingGroups() {
+		if _, exists := x.facts.Groups[g.Name]; !exists || origins[groupName(g.Name)] == engine.FoundAccount {
+			delete(origins, groupName(g.Name))
+		}
+	}
+	return origins
+}
+
+func (x *configDiff) leavingUsers() []engine.User {
+	wanted := map[string]bool{}
+	for _, u := range x.want.Users {
+		wanted[u.Name] = true
+	}
+	return dropMatching(x.was.Users, func(u engine.User) bool { return wanted[u.Name] })
+}
+
+func (x *configDiff) leavingGroups() []engine.Group {
+	wanted := map[string]bool{}
+	for _, g := range x.want.Groups {
+		wanted[g.Name] = true
+	}
+	return dropMatching(x.was.Groups, func(g engine.Group) bool { return wanted[g.Name] })
+}
+
+// firstPersonUID is the lowest UID of accounts of persons.
+const firstPersonUID = 1000
+
+// retiresUser reports whether a user that leaves the configuration is locked:
+// holdfast created it. If the origin is unknown, the account of a person is
+// locked, unless holdfast logs in as it.
+func (x *configDiff) retiresUser(name string) bool {
+	login, exists := x.facts.Users[name]
+	switch origin := x.origins[name]; {
+	case !exists || login.UID == 0 || origin == engine.FoundAccount:
+		return false
+	case origin == engine.MadeAccount:
+		return true
+	}
+	return login.UID >= firstPersonUID && !login.Connects
+}
+
+// isRetired reports whether a desired account is locked in the way that
+// holdfast locks leaving accounts. An account that the host had before holdfast
+// is never unlocked.
+func (x *configDiff) isRetired(name string) bool {
+	return x.facts.Users[name].Retired() && x.origins[name] != engine.FoundAccount
+}
+
+// keepsHash reports whether to keep the current hash of a user or group as the
+// original: holdfast is about to replace it for the first time. A later hash
+// comes from holdfast, or is drift, and never an original.
+func (x *configDiff) keepsHash(name string) bool {
+	if x.origins[name] != engine.FoundAccount {
+		return false
+	}
+	if x.facts.Applied == nil {
+		return true
+	}
+	for _, c := range recordedConfigs(*x.facts.Applied) {
+		if _, set := passwordHashes(c)[name]; set {
+			return false
+		}
+	}
+	return true
+}
+
+func passwordHashes(c engine.Config) map[string]string {
+	set := map[string]string{}
+	for _, u := range c.Users {
+		if u.PasswordHash != "" {
+			set[u.Name] = u.PasswordHash
+		}
+	}
+	for _, g := range c.Groups {
+		if g.PasswordHash != "" {
+			set[groupName(g.Name)] = g.PasswordHash
+		}
+	}
+	return set
+}
+
+func (x *configDiff) accountWarning(name string) string {
+	login, exists := x.facts.Users[name]
+	if !exists {
+		return ""
+	}
+	var is engine.User
+	leaves := true
+	for _, u := range x.want.Users {
+		if u.Name == name {
+			is, leaves = u, u.Account.Absent
+		}
+	}
+	if login.Connects && len(login.Keys) > 0 && len(is.SSHKeys) == 0 && login.OtherKeys == 0 {
+		return "user " + name + ", whom holdfast logs in as, loses its last SSH key"
+	}
+	if !leaves || !x.retiresUser(name) {
+		return ""
+	}
+	var left []string
+	if login.Sessions > 0 {
+		left = append(left, formatCount(login.Sessions, "session", "sessions")+", which go on until they end or the host reboots (loginctl terminate-user "+name+")")
+	}
+	if login.OtherKeys > 0 {
+		left = append(left, formatCount(login.OtherKeys, "SSH key", "SSH keys")+" that others have put there, which a locked account cannot use")
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return "user " + name + " leaves the configuration and has " + strings.Join(left, ", and ")
+}
+
+func formatCount(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (x *configDiff) changeWarnings(c rules.Change) []string {
+	if text := x.accountWarning(c.Name); c.Domain == rules.User && text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
+func (x *configDiff) removalWarning() string {
+	if countResources(x.want) != "" || countResources(x.was) == "" {
+		return ""
+	}
+	why := "its documents say nothing any more"
+	if x.noDocuments {
+		why = "no document is left for it"
+	}
+	return why + ": EVERYTHING that holdfast has made there is taken away: " + countResources(x.was)
+}
+
+func countResources(c engine.Config) string {
+	var list []string
+	for _, kind := range []struct {
+		n         int
+		one, many string
+	}{
+		{len(c.Files), "file", "files"},
+		{len(c.Directories), "directory", "directories"},
+		{len(c.Links), "link", "links"},
+		{len(c.Units), "unit", "units"},
+		{len(c.Users), "user", "users"},
+		{len(c.Groups), "group", "groups"},
+	} {
+		if kind.n > 0 {
+			list = append(list, formatCount(kind.n, kind.one, kind.many))
+		}
+	}
+	return strings.Join(list, ", ")
+}

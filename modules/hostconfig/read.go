@@ -1,0 +1,158 @@
+package hostconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+	"holdfast/modules/shell"
+)
+
+// configRead adds the observed configuration to the facts. Output that it
+// cannot parse becomes a problem, and then nothing is written to the host.
+func configRead(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+	if d.Config == nil {
+		return f
+	}
+	f.Config = &engine.ConfigFacts{}
+	text, problem := shell.Output(o, configProbeName)
+	switch complaint := strings.TrimSpace(o[configProbeName].Stderr); {
+	case problem != "":
+		f.Config.Problem = textutil.Printable(problem)
+		return f
+	case complaint != "":
+		f.Config.Problem = textutil.Printable(configProbeName + ": " + shell.LastLine(complaint))
+		return f
+	}
+	if strings.TrimSpace(text) == "== none" && len(probeSubjects(*d.Config)) == 0 {
+		return f
+	}
+	l := probeReader{facts: f.Config}
+	if err := l.parseOutput(*d.Config, text); err != nil {
+		f.Config = &engine.ConfigFacts{Problem: textutil.Printable(err.Error())}
+	}
+	return f
+}
+
+// probeReader parses the output of probe.sh.
+type probeReader struct {
+	facts     *engine.ConfigFacts
+	parts     map[string][]string // lines by section
+	requested map[string]bool     // paths
+}
+
+func (l *probeReader) parseOutput(c engine.Config, text string) error {
+	if err := l.splitSections(text); err != nil {
+		return err
+	}
+	for _, step := range []func(engine.Config) error{l.readRecord, l.readNodes, l.readFileDigests, l.readTargets, l.readLinks, l.checkAllRead, l.readVolatileDirs, l.readContents, l.readOriginals, l.readUnits, l.readGroups, l.readUsers, l.readLogins} {
+		if err := step(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *probeReader) splitSections(text string) error {
+	names := []string{"asked", "nodes", "digests", "targets", "links", "fleeting", "contents", "originals", "units", "states", "passwd", "group", "keys", "logins", "record", "end"}
+	l.parts = map[string][]string{}
+	at := -1
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case at+1 < len(names) && line == "== "+names[at+1]:
+			at++
+		case line != "" && at >= 0:
+			l.parts[names[at]] = append(l.parts[names[at]], line)
+		}
+	}
+	if at+1 < len(names) {
+		return fmt.Errorf("%s: the answer has no %s", configProbeName, names[at+1])
+	}
+	return nil
+}
+
+func (l *probeReader) readRecord(c engine.Config) error {
+	list := probeSubjects(c)
+	configs := []engine.Config{c}
+	if lines := l.parts["record"]; lines != nil {
+		text := strings.Join(lines, "\n")
+		a, err := readApplied(text)
+		if err != nil {
+			return fmt.Errorf("%s %w", engine.RecordPath, err)
+		}
+		l.facts.Applied = a
+		list = append(list, recordedNames(*a)...)
+		configs = append(configs, recordedConfigs(*a)...)
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	for _, line := range list {
+		if strings.ContainsFunc(line, unicode.IsControl) {
+			return fmt.Errorf("%s: %q has control characters, which holdfast writes in no name", engine.RecordPath, line)
+		}
+	}
+	sum := engine.Digest([]byte(strings.Join(list, "\n") + "\n"))
+	if first, _, _ := strings.Cut(strings.Join(l.parts["asked"], ""), " "); first != sum {
+		return fmt.Errorf("%s is not as holdfast writes it: its list of what it is about is of something else; %s", engine.RecordPath, recordHelp)
+	}
+	l.requested, l.facts.Nodes = map[string]bool{}, map[string]engine.PathFacts{}
+	for _, config := range configs {
+		for _, p := range nodePaths(config) {
+			l.requested[p] = true
+			l.facts.Nodes[p] = engine.PathFacts{}
+		}
+	}
+	return nil
+}
+
+const recordHelp = "put back a copy of it, or remove it: what is there counts as the host's own then"
+
+func readApplied(text string) (*engine.Record, error) {
+	if len(text) > maxApplied {
+		return nil, fmt.Errorf("has more than %d MiB; %s", maxApplied>>20, recordHelp)
+	}
+	var a engine.Record
+	err := json.Unmarshal([]byte(text), &a)
+	if a.Schema == 0 && err == nil {
+		err = errors.New("it has no schema")
+	}
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax), err != nil && a.Schema <= engine.RecordSchema:
+		return nil, fmt.Errorf("is not a record (%w); %s", err, recordHelp)
+	case a.Schema < 1 || a.Schema > engine.RecordSchema:
+		return nil, fmt.Errorf("is of schema %d, and this holdfast knows 1 to %d; use the version that wrote it, or a later one", a.Schema, engine.RecordSchema)
+	}
+	for _, p := range append(nodePaths(a.Config), unfinishedPaths(a)...) {
+		if !path.IsAbs(p) || path.Clean(p) != p {
+			return nil, fmt.Errorf("names %q, which is no path; %s", p, recordHelp)
+		}
+	}
+	return &a, nil
+}
+
+func unfinishedPaths(a engine.Record) []string {
+	if a.Unfinished == nil {
+		return nil
+	}
+	return nodePaths(a.Unfinished.Config)
+}
+
+func (l *probeReader) requestedPath(part, name string) (string, error) {
+	if p, ok := strings.CutPrefix(name, "."); ok && l.requested[p] {
+		return p, nil
+	}
+	return "", malformedLineError(part, name)
+}
+
+// malformedLineError does not include the text of the line, which may be
+// secret.
+func malformedLineError(part, line string) error {
+	return fmt.Errorf("%s: a line of %d bytes among the %s is not understood", configProbeName, len(line), part)
+}

@@ -1,0 +1,36 @@
+package hostconfig
+
+import (
+	"testing"
+
+	"holdfast/engine"
+)
+
+// A host that was provisioned with a configuration and its record needs no
+// change, and removes its own resources when the configuration shrinks.
+func TestProvisionedHostsMatch(t *testing.T) {
+	mode, folder := 0o600, 0o755
+	owner := engine.Owner{User: "0", Group: "0"}
+	full, _ := engine.Config{
+		OSImage: "q.example/os@sha256:4", KernelArgs: []string{"nosmt"},
+		Files:       []engine.File{{Path: "/etc/a", Contents: []byte("a"), Mode: &mode, Owner: owner}},
+		Directories: []engine.Directory{{Path: "/etc/d", Mode: &folder, Owner: owner}},
+	}.Compact()
+	facts := engine.Facts{BootID: "boot", Config: &engine.ConfigFacts{
+		Applied: decodeRecord(InitialRecord(full)),
+		Nodes: map[string]engine.PathFacts{
+			"/etc/a": {Type: engine.PathFile, Digest: engine.Digest([]byte("a")), Mode: mode},
+			"/etc/d": {Type: engine.PathDirectory, Mode: folder},
+		},
+	}}
+	if changes, err := (Module{}).Diff(engine.Desired{Config: &full}, facts); err != nil || len(changes) > 0 {
+		t.Errorf("%v; changes %+v", err, changes)
+	}
+	changes, err := Module{}.Diff(engine.Desired{Config: &engine.Config{OSImage: full.OSImage, KernelArgs: full.KernelArgs}}, facts)
+	if err != nil || len(changes) != 1 || changes[0].Resource != "file /etc/a" || changes[0].Verb != "delete" {
+		t.Errorf("%v; changes %+v", err, changes)
+	}
+	if a := facts.Config.Applied; len(a.Existed) != 1 || a.Existed[0] != "/etc/d" {
+		t.Errorf("directories that stay: %v", a.Existed)
+	}
+}

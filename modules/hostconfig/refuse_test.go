@@ -1,0 +1,263 @@
+package hostconfig
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+)
+
+// Each case is refused with a reason, and nothing has changed.
+func TestAWriteThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
+	link := func(path, target string) pathEdit { return pathEdit{path: path, kind: engine.PathLink, data: target} }
+	for name, test := range map[string]struct {
+		prepare func(*writeBox)
+		edit    pathEdit
+		meddle  func(*writeBox, *hostWrite) // after the plan
+		code    int
+		says    string
+	}{
+		"changed contents": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Put("/etc/foo", "other\n", 0o644) },
+			code: hostscript.ScriptChanged, says: "write: /etc/foo is not as it was when this was planned (its contents changed)",
+		},
+		"changed mode": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Check(os.Chmod(b.At("/etc/foo"), 0o600)) },
+			code: hostscript.ScriptChanged, says: "/etc/foo is not as it was when this was planned (its mode or owner changed)",
+		},
+		"gone meanwhile": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Check(os.Remove(b.At("/etc/foo"))) },
+			code: hostscript.ScriptChanged, says: "(it is gone)",
+		},
+		"there meanwhile": {
+			edit: file("/etc/new"), meddle: func(b *writeBox, _ *hostWrite) { b.Put("/etc/new", "", 0o644) },
+			code: hostscript.ScriptChanged, says: "(it is there now)",
+		},
+		"a dangling link there meanwhile": {
+			edit: file("/etc/new"), meddle: func(b *writeBox, _ *hostWrite) { b.Link("/etc/new", "/nowhere") },
+			code: hostscript.ScriptChanged, says: "(it is there now)",
+		},
+		"another kind": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) {
+				b.Check(os.Remove(b.At("/etc/foo")))
+				b.Link("/etc/foo", "/etc/shadow")
+			},
+			code: hostscript.ScriptChanged, says: "(it is of another kind)",
+		},
+		"changed target": {
+			edit: file("/etc/link"), meddle: func(b *writeBox, _ *hostWrite) {
+				b.Check(os.Remove(b.At("/etc/link")))
+				b.Link("/etc/link", "elsewhere")
+			},
+			code: hostscript.ScriptChanged, says: "(its target changed)",
+		},
+		"removal of what changed": {
+			edit: gone("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Put("/etc/foo", "other\n", 0o644) },
+			code: hostscript.ScriptChanged, says: "(its contents changed)",
+		},
+		"rebooted": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Box.Write("proc/sys/kernel/random/boot_id", "another") },
+			code: hostscript.ScriptChanged, says: "rebooted since it was planned",
+		},
+		"held by someone else": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, _ *hostWrite) { b.Hold(engine.MaintenanceHold, "") },
+			code: hostscript.ScriptHeld, says: "held by someone else",
+		},
+		"held by someone else, quiet": {
+			edit: file("/etc/foo"), meddle: func(b *writeBox, w *hostWrite) {
+				w.quiet = true
+				b.Hold(engine.MaintenanceHold, "")
+			},
+			code: hostscript.ScriptHeld, says: "held by someone else",
+		},
+		"through a link": {
+			prepare: func(b *writeBox) { b.Link("/etc/a", b.At("/tmp")) },
+			edit:    file("/etc/a/b"), code: hostscript.ScriptCannot, says: "write: /etc/a/b: /etc/a is a symbolic link to ",
+		},
+		"through a link, with parents to make": {
+			prepare: func(b *writeBox) { b.Link("/etc/a", b.At("/tmp")) },
+			edit:    file("/etc/a/b/c/d"), code: hostscript.ScriptCannot, says: "; write the path it leads to",
+		},
+		"through a link of a user": {
+			prepare: func(b *writeBox) { b.Link("/home/bob/.ssh", "../../etc") },
+			edit:    file("/home/bob/.ssh/config"), code: hostscript.ScriptCannot, says: "/home/bob/.ssh is a symbolic link to ../../etc",
+		},
+		"through a link that leads nowhere": {
+			prepare: func(b *writeBox) { b.Link("/etc/a", "/nowhere") },
+			edit:    file("/etc/a/b"), code: hostscript.ScriptCannot, says: "/etc/a is a symbolic link to /nowhere",
+		},
+		"removal through a link": {
+			prepare: func(b *writeBox) { b.Link("/etc/a", b.At("/tmp")); b.Put("/tmp/b", "", 0o644) },
+			edit:    gone("/etc/a/b"), code: hostscript.ScriptCannot, says: "/etc/a is a symbolic link to ",
+		},
+		"below a file": {
+			edit: file("/etc/foo/bar"),
+			code: hostscript.ScriptCannot, says: "write: /etc/foo/bar: /etc/foo is not a directory",
+		},
+		"file where a directory is": {edit: file("/etc"), code: hostscript.ScriptCannot, says: "it is directory where a file is to be"},
+		"link where a directory is": {edit: link("/etc", "x"), code: hostscript.ScriptCannot, says: "it is directory where a link is to be"},
+		"directory where a file is": {
+			edit: pathEdit{path: "/etc/foo", kind: engine.PathDirectory, mode: 0o755}, code: hostscript.ScriptCannot, says: "it is file where a directory is to be",
+		},
+		"file where a pipe is": {
+			prepare: func(b *writeBox) { b.Check(syscall.Mkfifo(b.At("/etc/pipe"), 0o644)) },
+			edit:    file("/etc/pipe"), code: hostscript.ScriptCannot, says: "/etc/pipe: ",
+		},
+		"mount point": {
+			prepare: func(b *writeBox) {
+				b.Put("/proc/self/mountinfo", "36 35 98:0 /x /etc/foo rw - ext4 /dev/a rw\n", 0o644)
+			},
+			edit: file("/etc/foo"), code: hostscript.ScriptCannot, says: "something is mounted on it",
+		},
+		"no such user": {
+			edit: pathEdit{path: "/etc/foo", kind: engine.PathFile, mode: 0o644, user: "nobody-here"},
+			code: hostscript.ScriptCannot, says: "write: /etc/foo: there is no user nobody-here",
+		},
+		"no such group": {
+			edit: pathEdit{path: "/etc/new", kind: engine.PathFile, mode: 0o644, group: "nobody-here"},
+			code: hostscript.ScriptCannot, says: "write: /etc/new: there is no group nobody-here",
+		},
+		"hard link to nothing": {
+			edit: pathEdit{path: "/etc/new", kind: engine.PathLink, hard: true, data: "/etc/none"},
+			code: hostscript.ScriptCannot, says: "/etc/new: its target /etc/none is not a file",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newWriteBox(t)
+			b.Put("/etc/foo", "foo\n", 0o644)
+			b.Link("/etc/link", "foo")
+			if test.prepare != nil {
+				test.prepare(b)
+			}
+			user, group := test.edit.user, test.edit.group
+			w := b.planWrite(contents{test.edit.path: "new\n", "/etc/first": "1\n"}, file("/etc/first"), test.edit)
+			if user != "" {
+				w.edits[1].user = user
+			}
+			if group != "" {
+				w.edits[1].group = group
+			}
+			if test.meddle != nil {
+				edits := w.edits
+				w.edits = w.edits[1:]
+				test.meddle(b, &w)
+				w.edits = edits
+			}
+			b.checkRefused(w, test.code, test.says)
+			if b.Exists("var/lib/holdfast/applied.json") {
+				t.Error("there is a record")
+			}
+		})
+	}
+}
+
+func TestAllThatChangedIsNamed(t *testing.T) {
+	b := newWriteBox(t)
+	w := b.planWrite(contents{}, file("/etc/a"), file("/etc/b"), file("/etc/c"))
+	b.Put("/etc/a", "", 0o644)
+	b.Put("/etc/c", "", 0o644)
+	before := b.ListTree()
+	out := b.write(w)
+	b.Want(out, hostscript.ScriptChanged, "write: /etc/a is not")
+	b.Want(out, hostscript.ScriptChanged, "write: /etc/c is not")
+	if strings.Contains(out.Stderr, "/etc/b") || b.ListTree() != before {
+		t.Errorf("%s", out.Stderr)
+	}
+}
+
+func TestWhatHasNotArrivedWholeIsNotWritten(t *testing.T) {
+	b := newWriteBox(t)
+	w := b.planWrite(contents{"/etc/foo": "foo\n"}, file("/etc/foo"))
+	text, uploads := w.buildScript()
+	for i := range uploads {
+		if string(uploads[i].Data) == "foo\n" {
+			uploads[i].Data = []byte("fo\n")
+		}
+	}
+	before := b.ListTree()
+	b.Want(b.RunScript(text, uploads), hostscript.ScriptCannot, "has not arrived whole")
+	b.Want(b.RunScript(text, nil), hostscript.ScriptCannot, "has not arrived whole")
+	if b.ListTree() != before {
+		t.Error("something has changed")
+	}
+}
+
+// real returns the path of a program of this machine.
+func real(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestAFullDiskChangesNothing(t *testing.T) {
+	for name, tool := range map[string][2]string{
+		"while it is sent":            {"tar", "echo 'tar: x: Cannot write: No space left on device' >&2; exit 2\n"},
+		"while files are written":     {"cp", "case $* in */etc/*|*./file-*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
+		"while what is there is kept": {"cp", "case $* in *--parents*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
+		"while it is synced":          {"sync", "case $* in *./file-*) echo 'sync: error syncing x: No space left on device' >&2; exit 1;; esac\n"},
+		"while the record is written": {"cp", "case $* in *before*) echo 'cp: error writing x: No space left on device' >&2; exit 1;; esac; exec CP \"$@\"\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newWriteBox(t)
+			b.Put("/etc/foo", "foo\n", 0o644)
+			b.Put("/var/lib/holdfast/applied.json", "old record", 0o600)
+			b.AddTool(tool[0], strings.ReplaceAll(tool[1], "CP", real(t, "cp")))
+			w := b.planWrite(contents{"/etc/foo": "new\n", "/etc/a/b": "new\n"}, file("/etc/foo"), file("/etc/a/b"))
+			b.checkRefused(w, hostscript.ScriptNoSpace, "No space left on device")
+		})
+	}
+}
+
+func TestWhatATurnedDownToolSaysIsPassedOn(t *testing.T) {
+	b := newWriteBox(t)
+	b.Put("/etc/foo", "foo\n", 0o644)
+	b.AddTool("cp", "case $* in *./file-*) echo 'cp: cannot create x: Read-only file system' >&2; exit 1;; esac; exec "+real(t, "cp")+" \"$@\"\n")
+	b.checkRefused(b.planWrite(contents{"/etc/foo": "new\n"}, file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: cp: cannot create x: Read-only file system")
+}
+
+func TestAnImmutableFileIsRefused(t *testing.T) {
+	b := newWriteBox(t)
+	b.Put("/etc/foo", "foo\n", 0o644)
+	if os.Getuid() != 0 || exec.Command("chattr", "+i", b.At("/etc/foo")).Run() != nil {
+		t.Skip("this file system or user cannot make files immutable")
+	}
+	t.Cleanup(func() { _ = exec.Command("chattr", "-i", b.At("/etc/foo")).Run() })
+	b.checkRefused(b.planWrite(contents{"/etc/foo": "new\n", "/etc/bar": ""}, file("/etc/bar"), file("/etc/foo")), hostscript.ScriptCannot, "write: /etc/foo: it cannot be replaced: it is immutable")
+}
+
+func TestOnlyOneWritesAtATime(t *testing.T) {
+	b := newWriteBox(t)
+	b.mustWrite(b.planWrite(contents{}, file("/etc/before")))
+	lock, err := os.OpenFile(b.At("/var/lib/holdfast/write.lock"), os.O_RDWR, 0)
+	b.Check(err)
+	defer func() { _ = lock.Close() }()
+	b.Check(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	b.checkRefused(b.planWrite(contents{}, file("/etc/foo")), hostscript.ScriptHeld, "another holdfast is writing to this host (run r1, record, as ")
+}
+
+// Links of the OS directly in / and as /usr/local are followed.
+func TestTheLinksOfTheOSAreFollowed(t *testing.T) {
+	b := newWriteBox(t)
+	b.Check(os.Remove(b.At("/home")))
+	for path, target := range map[string]string{"/home": "var/home", "/usr/local": "../var/usrlocal", "/opt": "var/opt"} {
+		b.Link(path, target)
+		b.Mkdir(filepath.Join(filepath.Dir(path), target))
+	}
+	b.mustWrite(b.planWrite(contents{"/home/bob/x": "1", "/usr/local/bin/tool": "2", "/opt/a": "3"},
+		file("/home/bob/x"), file("/usr/local/bin/tool"), file("/opt/a")))
+	for path, want := range map[string]string{"/var/home/bob/x": "1", "/var/usrlocal/bin/tool": "2", "/var/opt/a": "3"} {
+		if got := b.Read(path); got != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}

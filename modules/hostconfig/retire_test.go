@@ -1,0 +1,298 @@
+package hostconfig
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"holdfast/engine"
+)
+
+// accountHost is a host with accounts, in memory, that carries out writes by
+// the rules of loginEdit.
+type accountHost struct {
+	users   map[string]engine.Login
+	kept    map[string]string // original hashes
+	applied *engine.Record
+	boot    int
+	set     map[string]bool     // accounts that have a hash from holdfast, or had it and it drifted
+	own     map[string][]string // hashes that an account had before that
+	keyed   map[string]bool     // accounts that have SSH keys from holdfast
+	made    map[string]bool     // accounts that holdfast made
+	wrong   []string            // edits that nothing may ask for
+}
+
+// newAccountHost returns a host with these accounts.
+func newAccountHost(users map[string]engine.Login) *accountHost {
+	return &accountHost{
+		users: users, kept: map[string]string{}, set: map[string]bool{}, own: map[string][]string{}, keyed: map[string]bool{}, made: map[string]bool{},
+	}
+}
+
+func (h *accountHost) gatherFacts() engine.Facts {
+	return engine.Facts{BootID: fmt.Sprint("boot-", h.boot), Config: &engine.ConfigFacts{
+		Applied: h.applied, Nodes: map[string]engine.PathFacts{}, Users: maps.Clone(h.users),
+	}}
+}
+
+// The hashes of the model.
+const (
+	starHash  = "*"
+	lockHash  = "!"
+	emptyHash = ""
+	intruder  = "intruder"
+)
+
+// carryOut writes, and stops after that number of steps; negative: at the end.
+func (h *accountHost) carryOut(w hostWrite, stop int) {
+	step := func() bool { stop--; return stop == -1 }
+	if step() {
+		return
+	}
+	for _, u := range w.users {
+		if u.keep {
+			h.kept[u.want.Name] = h.users[u.want.Name].Password
+		}
+	}
+	if step() {
+		return
+	}
+	h.applied = decodeRecord(w.before)
+	var over []string
+	for _, u := range w.users {
+		if step() {
+			return
+		}
+		over = append(over, h.applyEdit(u)...)
+	}
+	if step() {
+		return
+	}
+	h.applied = decodeRecord(w.after)
+	for _, name := range over {
+		delete(h.kept, name)
+		h.set[name], h.own[name] = false, nil
+	}
+}
+
+// applyEdit changes an account, and returns its name if its original is not
+// needed any more.
+func (h *accountHost) applyEdit(u loginEdit) []string {
+	name := u.want.Name
+	login, exists := h.users[name]
+	switch {
+	case u.want.Account.Absent:
+		delete(h.users, name)
+		h.set[name], h.keyed[name], h.made[name] = false, false, false
+		return nil
+	case u.account && !exists:
+		login = engine.Login{UID: 1001, Group: name, Password: starHash}
+		h.made[name] = true
+	}
+	if leaves := u.retire || u.password && u.want.PasswordHash == "" && !u.back; leaves && !h.made[name] {
+		h.wrong = append(h.wrong, name+", which the host had, is locked")
+	}
+	if u.back && !slices.Contains(h.own[name], h.kept[name]) {
+		h.wrong = append(h.wrong, fmt.Sprintf("%s gets back %q, and had one of %q", name, h.kept[name], h.own[name]))
+	}
+	if u.revive {
+		login.Expires = ""
+	}
+	var over []string
+	switch {
+	case u.retire:
+		login.Expires, login.Password = engine.RetiredExpiry, lockHash
+		over = []string{name}
+	case u.back && h.kept[name] != "":
+		login.Password = h.kept[name]
+		over = []string{name}
+	case u.password && u.want.PasswordHash == "":
+		login.Password = starHash
+		over = []string{name}
+	case u.password:
+		login.Password = u.want.PasswordHash
+		h.set[name] = true
+	}
+	if u.keys {
+		login.Keys = u.want.SSHKeys
+		h.keyed[name] = len(login.Keys) > 0
+	}
+	h.users[name] = login
+	return over
+}
+
+// anyAccounts draws a configuration of some accounts.
+func anyAccounts(t *rapid.T, name string) engine.Config {
+	var c engine.Config
+	for _, user := range []string{"ann", "bob"} {
+		switch rapid.IntRange(0, 4).Draw(t, name+user) {
+		case 0:
+		case 1:
+			c.Users = append(c.Users, engine.User{Name: user, Account: engine.Account{Absent: true}})
+		default:
+			u := engine.User{Name: user}
+			if n := rapid.IntRange(0, 2).Draw(t, name+user+"'s password"); n > 0 {
+				u.PasswordHash = engine.Digest([]byte{byte(n)})
+			}
+			if rapid.Bool().Draw(t, name+user+"'s key") {
+				u.SSHKeys = []string{key1}
+			}
+			c.Users = append(c.Users, u)
+		}
+	}
+	return c
+}
+
+// driftRandomly changes an account as somebody on the host might.
+func (h *accountHost) driftRandomly(t *rapid.T, name string) {
+	user := rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, name+"drifts")
+	login, exists := h.users[user]
+	if !exists {
+		return
+	}
+	switch rapid.IntRange(0, 4).Draw(t, name+"how") {
+	case 0:
+		login.Password = emptyHash
+	case 1:
+		login.Password = intruder
+	case 2:
+		login.Expires = engine.RetiredExpiry
+	case 3:
+		login.Keys = []string{key2}
+	case 4:
+		return
+	}
+	h.users[user] = login
+}
+
+func (h *accountHost) runOnce(t rapid.TB, c engine.Config, stop int) {
+	d := engine.Desired{Config: &c}
+	changes, err := Module{}.Diff(d, h.gatherFacts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) == 0 {
+		return
+	}
+	x, err := newConfigDiff(d, h.gatherFacts(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := x.buildWrite(engine.Target{Desired: d, Facts: h.gatherFacts(), Run: "r"})
+	for name, login := range h.users {
+		if !h.set[name] {
+			h.own[name] = append(h.own[name], login.Password)
+		}
+	}
+	h.carryOut(w, stop)
+}
+
+// With any drift and any interruption: an account that holdfast created is
+// locked when it leaves, and open when it returns; an account that the host had
+// gets the hash from before holdfast set one, and never a later one; and then
+// nothing is left to do.
+func TestAccountsConverge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := newAccountHost(map[string]engine.Login{})
+		if rapid.Bool().Draw(t, "the host has bob") {
+			h.users["bob"] = engine.Login{UID: 1000, Group: "bob", Password: "bob's own"}
+		}
+		for i := range rapid.IntRange(1, 6).Draw(t, "runs") {
+			name := fmt.Sprint("run ", i, " ")
+			c := anyAccounts(t, name)
+			h.runOnce(t, c, rapid.IntRange(-1, 6).Draw(t, name+"stop"))
+			if rapid.Bool().Draw(t, name+"reboot") {
+				h.boot++
+			}
+			h.driftRandomly(t, name)
+			if rapid.Bool().Draw(t, name+"repaired") {
+				h.runOnce(t, c, -1)
+				h.runOnce(t, c, -1)
+				h.checkAccounts(t, c)
+			}
+		}
+		c := anyAccounts(t, "last ")
+		h.runOnce(t, c, -1)
+		h.checkAccounts(t, c)
+		if changes, err := (Module{}).Diff(engine.Desired{Config: &c}, h.gatherFacts()); err != nil || len(changes) > 0 {
+			t.Fatalf("not done: %v %v", changes, err)
+		}
+		h.runOnce(t, engine.Config{}, -1)
+		h.checkAccounts(t, engine.Config{})
+		for name, login := range h.users { // an account that was unlocked after it left belongs to the host
+			leaves := slices.ContainsFunc(c.Users, func(u engine.User) bool { return u.Name == name })
+			if h.made[name] && leaves && !(login.Retired() && login.Password == lockHash && len(login.Keys) == 0) {
+				t.Fatalf("%s was made by holdfast, has left, and is %+v", name, login)
+			}
+		}
+	})
+}
+
+// checkAccounts requires that the accounts match an applied configuration.
+func (h *accountHost) checkAccounts(t rapid.TB, c engine.Config) {
+	hashed, keyed := map[string]bool{}, map[string]bool{}
+	for _, u := range c.Users {
+		hashed[u.Name], keyed[u.Name] = u.PasswordHash != "", len(u.SSHKeys) > 0
+	}
+	for name, login := range h.users {
+		switch {
+		case h.set[name] && !hashed[name]:
+			t.Fatalf("%s still has a hash from holdfast, or one that drifted from it: %q", name, login.Password)
+		case h.keyed[name] && !keyed[name]:
+			t.Fatalf("%s still has SSH keys from holdfast: %q", name, login.Keys)
+		}
+	}
+	if len(h.wrong) > 0 {
+		t.Fatal(h.wrong)
+	}
+	for _, u := range c.Users {
+		login, exists := h.users[u.Name]
+		switch {
+		case exists == u.Account.Absent:
+			t.Fatalf("%s is there: %v", u.Name, exists)
+		case !exists:
+		case u.PasswordHash != "" && login.Password != u.PasswordHash:
+			t.Fatalf("%s has the password %q, want %q", u.Name, login.Password, u.PasswordHash)
+		case h.applied.Accounts[u.Name] == engine.MadeAccount && login.Retired():
+			t.Fatalf("%s is desired, and locked", u.Name)
+		}
+	}
+	for name := range h.users {
+		if kept, had := h.kept[name]; had && !slices.Contains(h.own[name], kept) {
+			t.Fatalf("the original of %s is %q, and was one of %q", name, kept, h.own[name])
+		}
+	}
+}
+
+// holdfast creates bob, his password drifts and is repaired, and he leaves.
+func TestAMadeAccountIsLocked(t *testing.T) {
+	for name, drift := range map[string]string{"emptied": emptyHash, "an intruder's": "$6$intruder$x"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := accountSite(t)
+			bob := engine.User{Name: "bob", PasswordHash: passwordDigest(), SSHKeys: []string{key1}}
+			b.mustWrite(b.accountWrite(nil, loginEdit{want: bob, account: true, keys: true}))
+			login := engine.Login{UID: 1500, Group: "bob", Home: "/home/bob", Keys: []string{key1}}
+			b.Put("/etc/shadow", strings.Replace(b.Read("/etc/shadow"), "bob:"+newHash+":", "bob:"+drift+":", 1), 0o600)
+			b.mustWrite(b.accountWrite(nil, loginEdit{want: bob, was: &login, password: true}))
+			if b.Exists("var/lib/holdfast/originals/password-bob") {
+				t.Errorf("drift is kept as an original: %q", b.Read("/var/lib/holdfast/originals/password-bob"))
+			}
+			b.mustWrite(b.accountWrite(nil, loginEdit{want: engine.User{Name: "bob"}, was: &login, retire: true, password: true, keys: true}))
+			if shadow := b.Read("/etc/shadow"); !strings.Contains(shadow, "bob:!:20000:0:99999:7::1:\n") {
+				t.Errorf("shadow:\n%s", shadow)
+			}
+			if b.Exists("home/bob/.ssh/authorized_keys") {
+				t.Error("the keys are left")
+			}
+			b.mustWrite(b.accountWrite(nil, loginEdit{want: bob, was: &login, revive: true, password: true, keys: true}))
+			if shadow := b.Read("/etc/shadow"); !strings.Contains(shadow, "bob:"+newHash+":20000:0:99999:7:::\n") {
+				t.Errorf("shadow:\n%s", shadow)
+			}
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package hostconfig
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/modules/moduletest"
+)
+
+// writeBox is a host that configurations are written to.
+type writeBox struct{ *moduletest.Tree }
+
+func newWriteBox(t *testing.T) *writeBox {
+	t.Helper()
+	return &writeBox{moduletest.NewTree(t)}
+}
+
+// planWrite returns a write of edits for the present state of the box. New
+// files belong to the user of the test.
+func (b *writeBox) planWrite(data map[string]string, edits ...pathEdit) hostWrite {
+	w := hostWrite{
+		owner: moduletest.By("r1"), boot: moduletest.Boot, before: []byte(`{"before":1}`), after: []byte(`{"after":1}`), failure: func(string) []byte { return []byte(`{"failed":1}`) },
+		data: map[string][]byte{},
+	}
+	for _, e := range edits {
+		e.was = b.Node(e.path)
+		if e.user == "" && e.was.Type == engine.PathMissing {
+			e.user = fmt.Sprint(os.Getuid())
+		}
+		if e.group == "" && e.was.Type == engine.PathMissing {
+			e.group = fmt.Sprint(os.Getgid())
+		}
+		if e.kind != e.was.Type {
+			e.user, e.group = fmt.Sprint(os.Getuid()), fmt.Sprint(os.Getgid())
+		}
+		if e.kind == engine.PathFile {
+			text := data[e.path]
+			e.data = engine.Digest([]byte(text))
+			w.data[e.data] = []byte(text)
+		}
+		w.edits = append(w.edits, e)
+	}
+	return w
+}
+
+// contents are data for plan.
+type contents = map[string]string
+
+func file(path string) pathEdit { return pathEdit{path: path, kind: engine.PathFile, mode: 0o644} }
+func gone(path string) pathEdit { return pathEdit{path: path, mode: -1} }
+
+func (b *writeBox) write(w hostWrite) engine.Output {
+	b.T.Helper()
+	return b.RunScript(w.buildScript(moduletest.By("r1")))
+}
+
+// mustWrite writes and records, and requires that both succeed and leave no
+// temporary file.
+func (b *writeBox) mustWrite(w hostWrite) {
+	b.T.Helper()
+	b.Want(b.write(w), 0, "")
+	if got := b.Read("/var/lib/holdfast/applied.json"); got != `{"before":1}` {
+		b.T.Fatalf("record while it is under way: %s", got)
+	}
+	b.record(w)
+}
+
+func (b *writeBox) record(w hostWrite) {
+	b.T.Helper()
+	b.Want(b.RunScript(recordScript(moduletest.By("r1"), w.after, false)), 0, "")
+	if got := b.Read("/var/lib/holdfast/applied.json"); got != string(w.after) {
+		b.T.Fatalf("record: %s", got)
+	}
+	b.CheckClean()
+}
+
+// checkRefused requires that a write ends with this status, and that nothing
+// has changed.
+func (b *writeBox) checkRefused(w hostWrite, code int, says string) {
+	b.T.Helper()
+	before := b.ListTree()
+	b.Want(b.write(w), code, says)
+	if after := b.ListTree(); after != before {
+		b.T.Errorf("something has changed:\n%s", moduletest.DifferingLinesOf(before, after))
+	}
+	b.CheckClean()
+}

@@ -1,0 +1,125 @@
+package hoststate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/textutil"
+	"holdfast/modules/shell"
+)
+
+const (
+	// maxMemory bounds, in bytes, each file in which a host remembers
+	// roll-outs; holdfast writes far less.
+	maxMemory = 64 << 10
+	// maxVersion bounds, in bytes, the version that is kept of the output of a
+	// version command.
+	maxVersion = 200
+	// maxPools and maxName bound the last roll-out that a host reports.
+	maxPools = 1000
+	maxName  = 256
+)
+
+// memoryProbe reads the files in which the host remembers roll-outs, and runs
+// the version command if there is one. A missing file prints nothing.
+func memoryProbe(version string) []engine.Command {
+	file := func(path string) string {
+		return "[ ! -e " + path + " ] || head -c " + strconv.Itoa(maxMemory+1) + " " + path + " 2>/dev/null || :"
+	}
+	list := []engine.Command{
+		{Name: "roll-out", Script: file(hostscript.RolloutPath)},
+		{Name: "updated", Script: file(hostscript.UpdatedPath)},
+		{Name: "rejected", Script: file(hostscript.RejectedPath)},
+	}
+	if version == "" {
+		return list
+	}
+	// Output beyond the limit must not block the command, nor hide its exit
+	// status.
+	return append(list, engine.Command{Name: "version", Script: "code=$({ { timeout -k 2 10 sh -c " + hostscript.Quote(version) + " 4>&-; echo $? >&3; } | { head -c 4096 >&4; cat >/dev/null; }; } 3>&1) 4>&1\nexit \"$code\""})
+}
+
+// readMemory adds the output of memoryProbe. It ignores text that holdfast
+// cannot have written.
+func readMemory(o engine.Outputs, f engine.Facts) engine.Facts {
+	f.Rollout, f.RolloutProblem = readRollout(memoryText(o["roll-out"]))
+	f.Updated = readTime(strings.TrimSpace(memoryText(o["updated"])))
+	f.Rejected = readDigests(memoryText(o["rejected"]))
+	if out := o["version"]; out.Code == 0 {
+		f.Version = readVersion(out.Stdout)
+	}
+	return f
+}
+
+func memoryText(out engine.Output) string {
+	if out.Code != 0 || len(out.Stdout) > maxMemory {
+		return ""
+	}
+	return out.Stdout
+}
+
+// readRollout parses the last roll-out. It decides whether other hosts may
+// start, so it must have a form that holdfast writes.
+func readRollout(text string) (r *engine.Rollout, problem string) {
+	r = &engine.Rollout{}
+	if json.Unmarshal([]byte(text), r) != nil || r.Run == "" || len(r.Targets) == 0 {
+		return nil, ""
+	}
+	switch {
+	case !isName(r.Run):
+		return nil, "its run has no plausible ID"
+	case r.Number < 0 || r.Number > engine.MaxRollout:
+		return nil, fmt.Sprintf("number %d is not plausible", r.Number)
+	case len(r.Targets) > maxPools:
+		return nil, fmt.Sprintf("%d pools are not plausible", len(r.Targets))
+	}
+	for pool, digest := range r.Targets {
+		if !isName(pool) || digest != "" && !isName(digest) {
+			return nil, "a pool or its OS has no plausible name"
+		}
+	}
+	return r, ""
+}
+
+func isName(text string) bool {
+	return text != "" && len(text) <= maxName && textutil.Printable(text) == text && !strings.ContainsAny(text, "\n\t")
+}
+
+func readTime(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
+}
+
+func readDigests(text string) []string {
+	var list []string
+	for line := range strings.Lines(text) {
+		digest := strings.TrimSpace(line)
+		if shell.IsHexadecimal(strings.TrimPrefix(digest, "sha256:"), 64) && !slices.Contains(list, digest) {
+			list = append(list, digest)
+		}
+	}
+	return list
+}
+
+func readVersion(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = textutil.Printable(strings.TrimSpace(line))
+	if len(line) <= maxVersion {
+		return line
+	}
+	end := maxVersion
+	for !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return line[:end]
+}

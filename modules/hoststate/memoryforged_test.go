@@ -1,0 +1,43 @@
+package hoststate
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// A host reports its last roll-out to all others. Text that holdfast cannot
+// have written is a problem of this host, and refuses nothing.
+func TestAForgedRolloutIsNotBelieved(t *testing.T) {
+	many := map[string]string{}
+	for i := range 2000 {
+		many[fmt.Sprint("pool-", i)] = "x"
+	}
+	one := map[string]string{"w": "4d1f"}
+	for name, c := range map[string]struct {
+		forged   engine.Rollout
+		believed bool
+	}{
+		"as holdfast writes it":  {engine.Rollout{Run: "20260302-100000-0123456789abcdef", Number: 12, Targets: one}, true},
+		"the highest":            {engine.Rollout{Run: "r", Number: engine.MaxRollout, Targets: one}, true},
+		"a number without bound": {engine.Rollout{Run: "r", Number: math.MaxInt, Targets: one}, false},
+		"a negative number":      {engine.Rollout{Run: "r", Number: -1, Targets: one}, false},
+		"control characters":     {engine.Rollout{Run: "r\x1b[2J", Targets: one}, false},
+		"a long ID":              {engine.Rollout{Run: strings.Repeat("r", 300), Targets: one}, false},
+		"a long OS":              {engine.Rollout{Run: "r", Targets: map[string]string{"w": strings.Repeat("d", 300)}}, false},
+		"more pools than a site": {engine.Rollout{Run: "r", Targets: many}, false},
+	} {
+		text, err := json.Marshal(c.forged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := readMemory(engine.Outputs{"roll-out": {Stdout: string(text)}}, engine.Facts{})
+		if (f.Rollout != nil) != c.believed || (f.RolloutProblem == "") != c.believed {
+			t.Errorf("%s: %+v, problem %q", name, f.Rollout, f.RolloutProblem)
+		}
+	}
+}

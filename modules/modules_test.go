@@ -1,0 +1,24 @@
+package modules
+
+import (
+	"reflect"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/modules/tasks"
+)
+
+// A play uses the same probes as other commands, so that status and plan have
+// the same facts.
+func TestPlaysLookAtTheSame(t *testing.T) {
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{}}
+	probes := func(modules []engine.Module) (list []engine.Command) {
+		for _, m := range modules {
+			list = append(list, m.Probe(d)...)
+		}
+		return list
+	}
+	if got, want := probes(tasks.ForPlay(engine.Play{})), probes(All()); !reflect.DeepEqual(got, want) {
+		t.Errorf("%d probes, want %d", len(got), len(want))
+	}
+}

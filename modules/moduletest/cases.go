@@ -1,0 +1,174 @@
+package moduletest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"holdfast/engine"
+)
+
+var update = flag.Bool("update", false, "rewrite what the cases in testdata expect")
+
+// RunCases compares the txtar files in testdata with results: the sections of a
+// case that begin with "want" are the results for the others. With -update it
+// rewrites them.
+func RunCases(t *testing.T, results func(t *testing.T, input []txtar.File) []txtar.File) {
+	t.Helper()
+	for _, path := range casePaths(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			comment, input, whole := readCase(t, path)
+			got := txtar.Format(&txtar.Archive{Comment: comment, Files: append(input, results(t, input)...)})
+			if *update {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if !bytes.Equal(got, whole) {
+				t.Errorf("got:\n%s", got)
+			}
+		})
+	}
+}
+
+func casePaths(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no cases (%v)", err)
+	}
+	return paths
+}
+
+// readCase returns the comment and the input of a case, and all of it.
+func readCase(t *testing.T, path string) (comment []byte, input []txtar.File, whole []byte) {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files {
+		if !strings.HasPrefix(f.Name, "want") {
+			input = append(input, f)
+		}
+	}
+	return archive.Comment, input, txtar.Format(archive)
+}
+
+// TestCases runs the cases of a module. In a case "desired" is JSON; a section
+// with the name of a command is its output, "NAME (exit 1)" with that status,
+// "NAME stderr" on standard error. "record" is the record on the host, "rejected
+// before" has digests that failed before, "pool" is JSON. Sections that begin
+// with "want" are the results of the module, for a host of an etcd cluster if
+// "cluster" is present.
+func TestCases(t *testing.T, m engine.Module) {
+	t.Helper()
+	RunCases(t, func(t *testing.T, input []txtar.File) []txtar.File { return results(t, m, input) })
+}
+
+// Plan has the results of a module for a case.
+type Plan struct {
+	desired engine.Desired
+	facts   engine.Facts
+	changes []engine.Change
+	steps   engine.Steps
+	err     error // of comparing
+}
+
+func planCase(t *testing.T, m engine.Module, input []txtar.File) Plan {
+	t.Helper()
+	var desired engine.Desired
+	outputs := engine.Outputs{}
+	facts := engine.Facts{BootID: Boot}
+	host, pool := engine.Host{Name: "w-1"}, engine.Pool{}
+	for _, f := range input {
+		switch f.Name {
+		case "desired":
+			if err := json.Unmarshal(f.Data, &desired); err != nil {
+				t.Fatal(err)
+			}
+		case "pool":
+			if err := json.Unmarshal(f.Data, &pool); err != nil {
+				t.Fatal(err)
+			}
+		case "rejected before":
+			facts.Rejected = strings.Fields(string(f.Data))
+		case "record":
+			facts.Config = &engine.ConfigFacts{}
+			if err := json.Unmarshal(f.Data, &facts.Config.Applied); err != nil {
+				t.Fatal(err)
+			}
+		case "cluster":
+			host.Cluster = strings.TrimSpace(string(f.Data))
+		default:
+			readOutput(t, outputs, f)
+		}
+	}
+	known := map[string]bool{}
+	for _, c := range m.Probe(desired) {
+		known[c.Name] = true
+	}
+	for name := range outputs {
+		if !known[name] {
+			t.Fatalf("%q is no command of %s", name, m.Name())
+		}
+	}
+	facts = m.Read(desired, outputs, facts)
+	p := Plan{desired: desired, facts: facts}
+	if p.changes, p.err = m.Diff(desired, facts); p.err == nil {
+		p.steps = m.Steps(engine.Target{Host: host, Pool: pool, Desired: desired, Facts: facts, Run: "r1"}, p.changes)
+	}
+	return p
+}
+
+func results(t *testing.T, m engine.Module, input []txtar.File) []txtar.File {
+	t.Helper()
+	p := planCase(t, m, input)
+	files := []txtar.File{Section("want facts", toJSON(t, p.facts))}
+	if p.err != nil {
+		return append(files, Section("want error", p.err.Error()))
+	}
+	return append(files, Section("want changes", toJSON(t, p.changes)), Section("want steps", listSteps(p.steps)))
+}
+
+func readOutput(t *testing.T, outputs engine.Outputs, f txtar.File) {
+	t.Helper()
+	name, isErr := strings.CutSuffix(f.Name, " stderr")
+	code := 0
+	if i := strings.Index(name, " (exit "); i >= 0 {
+		if _, err := fmt.Sscanf(name[i:], " (exit %d)", &code); err != nil {
+			t.Fatal(err)
+		}
+		name = name[:i]
+	}
+	out := outputs[name]
+	if isErr {
+		out.Stderr = string(f.Data)
+	} else {
+		out.Stdout, out.Code = string(f.Data), code
+	}
+	outputs[name] = out
+}
+
+// Section returns a section of a case.
+func Section(name, text string) txtar.File {
+	return txtar.File{Name: name, Data: []byte(strings.TrimRight(text, "\n") + "\n")}
+}
+
+func toJSON(t *testing.T, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

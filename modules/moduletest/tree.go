@@ -1,0 +1,198 @@
+package moduletest
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/pathtest"
+)
+
+// Tree is a host with a file system that scripts write to, below its root.
+type Tree struct {
+	*Box
+	Path string // more of PATH, in front
+}
+
+// NewTree returns a host with an empty file system that run r1 holds.
+func NewTree(t *testing.T) *Tree {
+	t.Helper()
+	b := &Tree{Box: NewBox(t)}
+	root, err := filepath.EvalSymlinks(b.Root)
+	b.Check(err)
+	b.Root = root
+	for _, dir := range []string{"etc", "tmp", "var/lib/holdfast", "run/holdfast", "home"} {
+		b.Mkdir(dir)
+	}
+	b.Check(os.Chmod(b.At("/"), 0o755))
+	b.Check(os.Chmod(b.At("/var/lib/holdfast"), 0o700))
+	b.Hold(engine.RunHold, "r1")
+	return b
+}
+
+// At returns the path of a file of the host for the test.
+func (b *Tree) At(path string) string { return filepath.Join(b.Root, path) }
+
+// Put writes a file of the box with exactly these contents.
+func (b *Tree) Put(path, text string, mode fs.FileMode) {
+	b.T.Helper()
+	b.Check(os.MkdirAll(filepath.Dir(b.At(path)), 0o755))
+	b.Check(os.WriteFile(b.At(path), []byte(text), 0o600))
+	b.Check(os.Chmod(b.At(path), mode))
+}
+
+// Link makes a symbolic link on the host.
+func (b *Tree) Link(path, target string) {
+	b.T.Helper()
+	b.Check(os.MkdirAll(filepath.Dir(b.At(path)), 0o755))
+	b.Check(os.Symlink(target, b.At(path)))
+}
+
+// Node returns the facts that the plan has about a path.
+func (b *Tree) Node(path string) engine.PathFacts {
+	b.T.Helper()
+	info, err := os.Lstat(b.At(path))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return engine.PathFacts{}
+	}
+	b.Check(err)
+	sys := info.Sys().(*syscall.Stat_t)
+	n := engine.PathFacts{Mode: int(sys.Mode & 0o7777), UID: int(sys.Uid), GID: int(sys.Gid)}
+	switch {
+	case info.IsDir():
+		n.Type = engine.PathDirectory
+	case info.Mode()&fs.ModeSymlink != 0:
+		n.Type = engine.PathLink
+		n.Target, err = os.Readlink(b.At(path))
+		b.Check(err)
+	case info.Mode().IsRegular():
+		n.Type = engine.PathFile
+		n.Digest = engine.Digest([]byte(b.Read(path)))
+	default:
+		n.Type = engine.PathOther
+	}
+	return n
+}
+
+// Read returns the contents of a file of the host.
+func (b *Tree) Read(path string) string {
+	b.T.Helper()
+	text, err := os.ReadFile(b.At(path))
+	b.Check(err)
+	return string(text)
+}
+
+// RunScript runs a script with its uploads, in a process group of its own.
+func (b *Tree) RunScript(script string, uploads []engine.Upload) engine.Output {
+	b.T.Helper()
+	script = strings.Replace(script, "\nroot=''\n", "\nroot="+hostscript.Quote(b.Root)+"\n", 1)
+	fault, err := os.ReadFile(projectPath(b.T, "modules/hostconfig/sh/fault.sh"))
+	b.Check(err)
+	script = strings.Replace(script, "\npoint() { :; }\n", "\n"+string(fault), 1)
+	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/proc/sys"} {
+		script = strings.ReplaceAll(script, path, b.Root+path)
+	}
+	var archive bytes.Buffer
+	pack := tar.NewWriter(&archive)
+	for _, u := range uploads {
+		b.Check(pack.WriteHeader(&tar.Header{Name: u.Name, Size: int64(len(u.Data)), Mode: 0o600, Typeflag: tar.TypeReg}))
+		_, err := pack.Write(u.Data)
+		b.Check(err)
+	}
+	b.Check(pack.Close())
+	name := b.At("script")
+	b.Check(os.WriteFile(name, []byte(script), 0o600))
+	shell := os.Getenv("HOLDFAST_TEST_SHELL") // another than sh, to try it
+	if shell == "" {
+		shell = "sh"
+	}
+	ctx, cancel := context.WithTimeout(b.T.Context(), 2*time.Minute) // nothing may wait for ever
+	defer cancel()
+	cmd := exec.CommandContext(ctx, shell, name)
+	cmd.WaitDelay = time.Second
+	cmd.Env = []string{"PATH=" + b.Path + FakeTools(b.T) + ":" + pathtest.Tools(), "BOX=" + b.Root}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stdin = &archive
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && !errors.Is(err, syscall.EPIPE) {
+		b.T.Fatal(err)
+	}
+	return engine.Output{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
+}
+
+// CheckClean requires that no temporary file is left.
+func (b *Tree) CheckClean() {
+	b.T.Helper()
+	b.Check(filepath.WalkDir(b.Root, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasPrefix(filepath.Base(path), ".holdfast-") || strings.Contains(path, "/tx/") || strings.Contains(path, ".applied.") {
+			b.T.Errorf("%s is left", path)
+		}
+		return err
+	}))
+}
+
+// ListTree returns all files of the box, without the private files of scripts,
+// with times: an untouched file is equal in two lists.
+func (b *Tree) ListTree() string {
+	b.T.Helper()
+	var list strings.Builder
+	b.Check(filepath.WalkDir(b.Root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(path, b.Root)
+		switch {
+		case name == "/log", name == "/script", name == "/slept", name == "/on-sleep", strings.HasPrefix(name, "/run/"), strings.HasPrefix(name, "/var/lib/holdfast/write.lock"), name == "/var/lib/holdfast/lock", name == "/var/lib/holdfast/originals", name == "/var/lib/holdfast/tx":
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		when := info.ModTime().String()
+		if d.IsDir() || name == engine.RecordPath {
+			when = "" // temporary files have been in it; the record may have been put back
+		}
+		n := b.Node(name)
+		fmt.Fprintf(&list, "%s %+v %s\n", name, n, when)
+		return nil
+	}))
+	return list.String()
+}
+
+// DifferingLinesOf returns the lines that only one of two texts has.
+func DifferingLinesOf(before, after string) string {
+	var b strings.Builder
+	for line := range strings.Lines(before) {
+		if !strings.Contains(after, line) {
+			b.WriteString("- " + line)
+		}
+	}
+	for line := range strings.Lines(after) {
+		if !strings.Contains(before, line) {
+			b.WriteString("+ " + line)
+		}
+	}
+	return b.String()
+}
+
+// AddTool adds a program in front of the host tools in PATH.
+func (b *Tree) AddTool(name, text string) {
+	b.T.Helper()
+	b.Put("/bin/"+name, "#!/bin/sh\n"+text, 0o755)
+	b.Path = b.At("/bin") + ":"
+}

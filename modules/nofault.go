@@ -1,7 +1,0 @@
-//go:build !fault
-
-package modules
-
-// pointScript defines point(), which does nothing: only programs built with the
-// tag "fault" can be stopped half way.
-const pointScript = "point() { :; }\n"

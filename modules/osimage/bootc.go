@@ -1,0 +1,161 @@
+package osimage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/modules/shell"
+)
+
+// bootc updates hosts whose OS is a container image.
+type bootc struct{}
+
+func (bootc) probeCommands() []engine.Command {
+	return []engine.Command{
+		{Name: "bootc version", Script: "bootc --version"},
+		{Name: "bootc status", Script: "bootc status --json"},
+	}
+}
+
+// bootcEntry is a boot entry in "bootc status --json", after bootc's
+// host-v1.schema.json.
+type bootcEntry struct {
+	Image *struct {
+		Image struct {
+			Image     string
+			Signature json.RawMessage
+		}
+		Version     string
+		ImageDigest string
+	}
+	Incompatible bool
+	Pinned       bool
+	DownloadOnly bool
+	Ostree       *struct {
+		Checksum     string
+		DeploySerial uint32
+		Stateroot    string
+	}
+	Composefs json.RawMessage
+}
+
+func (bootc) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
+	out := o["bootc version"]
+	if out.Code != 0 {
+		return f
+	}
+	f.Tool = strings.TrimSpace(out.Stdout)
+	text, problem := shell.Output(o, "bootc status")
+	var host struct {
+		Status struct {
+			Staged, Booted, Rollback *bootcEntry
+			OtherDeployments         []bootcEntry
+		}
+	}
+	if problem == "" {
+		if err := json.Unmarshal([]byte(text), &host); err != nil {
+			problem = "bootc status: " + err.Error()
+		}
+	}
+	if problem != "" {
+		f.Deployments, f.Problems = nil, shell.AppendProblem(f.Problems, problem)
+		return f
+	}
+	fromOstree := f.Deployments
+	f.Deployments, f.Features = nil, nil
+	keep := func(e *bootcEntry, mark func(*engine.Deployment)) {
+		if e != nil {
+			d := e.toDeployment(fromOstree)
+			mark(&d)
+			f.Deployments = append(f.Deployments, d)
+			f.Features = e.appendFeatures(d.Booted, f.Features)
+		}
+	}
+	keep(host.Status.Staged, func(d *engine.Deployment) { d.Staged = true })
+	keep(host.Status.Booted, func(d *engine.Deployment) { d.Booted, d.Locked = true, false })
+	keep(host.Status.Rollback, func(d *engine.Deployment) { d.Rollback, d.Locked = true, false })
+	for i := range host.Status.OtherDeployments {
+		keep(&host.Status.OtherDeployments[i], func(d *engine.Deployment) { d.Locked = false })
+	}
+	return f
+}
+
+// toDeployment combines the status of bootc with the lock that ostree reports:
+// bootc before 1.12 does not report it.
+func (e bootcEntry) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
+	d := engine.Deployment{Pinned: e.Pinned, Locked: e.DownloadOnly}
+	if e.Ostree != nil {
+		d.Digest = e.Ostree.Checksum
+		d.ID = fmt.Sprintf("%s-%s.%d", e.Ostree.Stateroot, e.Ostree.Checksum, e.Ostree.DeploySerial)
+	}
+	if e.Image != nil {
+		d.Digest, d.Version, d.Origin = e.Image.ImageDigest, e.Image.Version, e.Image.Image.Image
+	}
+	for _, t := range fromOstree {
+		if t.ID == d.ID {
+			d.Locked = d.Locked || t.Locked
+		}
+	}
+	return d
+}
+
+// The features of a booted host that its update depends on.
+const (
+	composefsBackend = "composefs"       // deployments are not ostree's
+	localChanges     = "local-changes"   // made by rpm-ostree; bootc then refuses to update
+	signedImages     = "signed-required" // images must be signed, even if the default policy accepts unsigned ones
+)
+
+func (e bootcEntry) appendFeatures(booted bool, list []string) []string {
+	if !booted {
+		return list
+	}
+	if e.Ostree == nil && len(e.Composefs) > 0 && string(e.Composefs) != "null" {
+		list = append(list, composefsBackend)
+	}
+	if e.Incompatible {
+		list = append(list, localChanges)
+	}
+	if e.Image != nil && string(e.Image.Image.Signature) == `"containerPolicy"` {
+		list = append(list, signedImages)
+	}
+	return list
+}
+
+// errBootcArgs refuses every change of kernel arguments. From 1.15.2 on, bootc
+// can add some (loader-entries), but it can neither remove others nor stage
+// such a deployment locked.
+var errBootcArgs = errors.New("the bootc driver changes no kernel arguments; those of a bootc host belong into its image, in /usr/lib/bootc/kargs.d")
+
+func (bootc) checkUpdate(u osUpdate, f engine.Facts) error {
+	if !u.args.isEmpty() {
+		return errBootcArgs
+	}
+	for _, feature := range f.Features {
+		switch feature {
+		case composefsBackend:
+			return errors.New("booted from bootc's composefs backend; only what its ostree backend stages can be locked")
+		case localChanges:
+			return errors.New("booted with changes made by rpm-ostree, which bootc does not update; rpm-ostree reset undoes them")
+		}
+	}
+	if u.os.Image == "" {
+		return errors.New(`bootc updates from images; give image = "NAME@sha256:…" in its os block`)
+	}
+	return nil
+}
+
+func (bootc) restoreFunctions() string { return bootcBackScript }
+
+func (bootc) stageJob(u osUpdate, f engine.Facts) shell.Script {
+	policy := ""
+	for _, feature := range f.Features {
+		if feature == signedImages {
+			policy = "--enforce-container-sigpolicy"
+		}
+	}
+	return shell.Script{Vars: map[string]string{"image": u.os.Image, "policy": policy}, Text: bootcScript}
+}

@@ -1,0 +1,49 @@
+package osimage
+
+import (
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/modules/hoststate"
+	"holdfast/modules/moduletest"
+)
+
+// osHost is a fake host whose OS is updated.
+type osHost struct{ *moduletest.Box }
+
+func newOSHost(t *testing.T) *osHost {
+	t.Helper()
+	return &osHost{moduletest.NewBox(t)}
+}
+
+func (b *osHost) gatherFacts(d engine.Desired) engine.Facts {
+	b.T.Helper()
+	return b.ReadFacts(d, hoststate.Module{}, Module{})
+}
+
+// steps plans the host in its present state; it must need a change of the OS.
+func (b *osHost) steps(d engine.Desired) engine.Steps {
+	b.T.Helper()
+	f := b.gatherFacts(d)
+	changes, err := Module{}.Diff(d, f)
+	if err != nil || len(changes) == 0 {
+		b.T.Fatalf("changes %v, %v in %+v", changes, err, f)
+	}
+	return Module{}.Steps(moduletest.Target(d, f), changes)
+}
+
+// stage runs the stage step of a plan made now.
+func (b *osHost) stage(d engine.Desired) engine.Output {
+	b.T.Helper()
+	steps := b.steps(d).Stage
+	if len(steps) != 1 {
+		b.T.Fatalf("%d stage steps", len(steps))
+	}
+	return b.Run(steps[0].Do.Exec.Script)
+}
+
+// finalize runs the finalize step of a plan made now.
+func (b *osHost) finalize(d engine.Desired) engine.Output {
+	b.T.Helper()
+	return b.Run(moduletest.OrderOf(b.steps(d).Reboot))
+}

@@ -1,0 +1,197 @@
+package osimage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// kernelArgs is a change of kernel arguments. A removal takes the first
+// argument that is equal; additions are appended at the end.
+type kernelArgs struct {
+	remove []string // one element for each removal
+	add    []string
+}
+
+func (k kernelArgs) isEmpty() bool { return len(k.remove)+len(k.add) == 0 }
+
+func (k kernelArgs) changeDigest() string {
+	if k.isEmpty() {
+		return ""
+	}
+	return engine.Digest([]byte(strings.Join(k.commandOptions("-", "+"), "\n")))
+}
+
+func (k kernelArgs) commandOptions(remove, add string) []string {
+	var list []string
+	for _, a := range k.remove {
+		list = append(list, remove+a)
+	}
+	for _, a := range k.add {
+		list = append(list, add+a)
+	}
+	return list
+}
+
+// wantedArgs is the demand on the kernel arguments of a host.
+type wantedArgs struct {
+	present []string // in this order, one element for each occurrence
+	absent  []string // each once
+}
+
+// newWantedArgs returns the demand of a configuration. Arguments that the
+// record has and the configuration lacks are removed.
+func newWantedArgs(c engine.Config, record *engine.Record) wantedArgs {
+	gone := slices.Clone(c.NoKernelArgs)
+	if record != nil {
+		gone = append(gone, record.Config.KernelArgs...)
+		if record.Unfinished != nil {
+			gone = append(gone, record.Unfinished.Config.KernelArgs...)
+		}
+	}
+	w := wantedArgs{present: c.KernelArgs}
+	for _, a := range gone {
+		if !slices.Contains(w.present, a) && !slices.Contains(w.absent, a) {
+			w.absent = append(w.absent, a)
+		}
+	}
+	return w
+}
+
+// computeChange returns the change from now to the demand. Arguments that are
+// in neither list stay in place.
+func (w wantedArgs) computeChange(now []string) kernelArgs {
+	var k kernelArgs
+	var have []string
+	for _, a := range now {
+		if slices.Contains(w.absent, a) {
+			k.remove = append(k.remove, a)
+		} else if slices.Contains(w.present, a) {
+			have = append(have, a)
+		}
+	}
+	if n := len(have); n <= len(w.present) && slices.Equal(have, w.present[:n]) {
+		k.add = slices.Clone(w.present[n:])
+		return k
+	}
+	k.remove, k.add = append(k.remove, have...), slices.Clone(w.present)
+	return k
+}
+
+// listChanges returns one change for each argument that differs, and none
+// exactly if computeChange is empty.
+func (w wantedArgs) listChanges(now []string, drift bool) []engine.Change {
+	var list []engine.Change
+	add := func(arg, before, after, verb, why string) {
+		list = append(list, engine.Change{
+			Module: "os", Kind: "kernel argument", Resource: kernelArgument + textutil.Printable(arg), Before: before, After: after,
+			Rule: "fixed: kernel arguments", Verb: verb, Why: why, Drift: drift,
+			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
+		})
+	}
+	moved := w.movedArgs(now)
+	for _, arg := range uniqueElements(append(slices.Clone(w.absent), w.present...)) {
+		was, is := countElement(now, arg), countElement(w.present, arg)
+		switch {
+		case was == is && slices.Contains(moved, arg):
+			add(arg, "out of order", "in order", "update", "the order of kernel arguments matters")
+		case was == is:
+		case was == 0:
+			add(arg, describeCount(arg, was), describeCount(arg, is), "create", "")
+		case is == 0:
+			add(arg, describeCount(arg, was), describeCount(arg, is), "delete", "")
+		default:
+			add(arg, describeCount(arg, was), describeCount(arg, is), "update", "")
+		}
+	}
+	return list
+}
+
+// kernelArgument is the prefix of the resource of a change.
+const kernelArgument = "kernel argument "
+
+func (w wantedArgs) movedArgs(now []string) []string {
+	was, is := commonElements(now, w.present), commonElements(w.present, now)
+	var list []string
+	for i := range is {
+		if was[i] != is[i] {
+			list = append(list, is[i])
+		}
+	}
+	return list
+}
+
+func commonElements(list, other []string) []string {
+	other = slices.Clone(other)
+	var both []string
+	for _, s := range list {
+		if i := slices.Index(other, s); i >= 0 {
+			other = slices.Delete(other, i, i+1)
+			both = append(both, s)
+		}
+	}
+	return both
+}
+
+func uniqueElements(list []string) []string {
+	var once []string
+	for _, s := range list {
+		if !slices.Contains(once, s) {
+			once = append(once, s)
+		}
+	}
+	return once
+}
+
+func countElement(list []string, s string) int {
+	n := 0
+	for _, x := range list {
+		if x == s {
+			n++
+		}
+	}
+	return n
+}
+
+func describeCount(arg string, n int) string {
+	switch arg = textutil.Printable(arg); n {
+	case 0:
+		return "absent"
+	case 1:
+		return arg
+	}
+	return fmt.Sprintf("%s, %d times", arg, n)
+}
+
+func kargsProblem(d engine.Desired) error {
+	if d.Config == nil || len(d.Config.KernelArgs)+len(d.Config.NoKernelArgs) == 0 {
+		return nil
+	}
+	for _, a := range slices.Concat(d.Config.KernelArgs, d.Config.NoKernelArgs) {
+		if strings.HasPrefix(a, "ostree=") {
+			return fmt.Errorf("kernel argument %s: ostree= names the deployment that is booted; ostree sets it", textutil.Printable(a))
+		}
+	}
+	switch {
+	case d.OS == nil:
+		return fmt.Errorf(`kernel arguments need an os block that names the driver: os { driver = "ostree" }`)
+	case d.OS.Driver == "bootc":
+		return errBootcArgs
+	}
+	return nil
+}
+
+// commandLine splits a kernel command line like the kernel does: at spaces
+// outside double quotes.
+func commandLine(text string) []string {
+	quoted := false
+	return strings.FieldsFunc(text, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return !quoted && strings.ContainsRune(" \t\r\n", r)
+	})
+}

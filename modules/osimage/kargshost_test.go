@@ -1,0 +1,297 @@
+package osimage
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/planner"
+	"holdfast/modules/moduletest"
+)
+
+func (b *osHost) read(name string) string {
+	b.T.Helper()
+	text, err := os.ReadFile(filepath.Join(b.Root, name))
+	b.Check(err)
+	return strings.TrimSpace(string(text))
+}
+
+// reboot lets the staged deployment take effect, if it is not locked.
+func (b *osHost) reboot() {
+	b.T.Helper()
+	if strings.HasSuffix(b.Log(), "rebooted unlocked\n") {
+		b.Write("booted", b.read("staged"))
+		if b.Exists("staged-args") {
+			b.Write("proc/cmdline", strings.ReplaceAll(b.read("staged-args"), "\n", " "))
+		}
+	}
+	b.Run("rm -rf /run/ostree /run/holdfast " + b.Root + "/staged " + b.Root + "/staged-args " + b.Root + "/key")
+	b.Write("proc/sys/kernel/random/boot_id", "another")
+}
+
+// withArgs adds kernel arguments to the desired state of a site. One argument
+// of newBox is removed, two are added.
+func withArgs(d engine.Desired) engine.Desired {
+	d.Config = &engine.Config{KernelArgs: []string{"a=1", "$(touch${IFS}pwned)'b"}, NoKernelArgs: []string{"console=tty0"}}
+	return d
+}
+
+// onlyArgs desires kernel arguments, and the OS that is booted.
+func onlyArgs(driver string) engine.Desired {
+	return withArgs(engine.Desired{OS: &engine.OS{Driver: driver}})
+}
+
+const newCmdLine = "root=LABEL=root rw ostree=/ostree/boot.1/lab/1/0 a=1 $(touch${IFS}pwned)'b"
+
+func forArgs(t *testing.T, test func(*osHost, site, engine.Desired)) {
+	t.Helper()
+	on(t, []string{
+		"ostree", "ostree follows the booted ref", "ostree 2026.4",
+		"rpm-ostree rebase", "rpm-ostree deploy", "rpm-ostree layered", "rpm-ostree image", "rpm-ostree signed image, layered",
+	}, func(b *osHost, s site, d engine.Desired) { test(b, s, withArgs(d)) })
+}
+
+func TestAnOSAndItsArgumentsAreOneDeployment(t *testing.T) {
+	forArgs(t, func(b *osHost, s site, d engine.Desired) {
+		f := b.gatherFacts(d)
+		changes, err := Module{}.Diff(d, f)
+		if err != nil || len(changes) != 4 {
+			b.T.Fatalf("%v, %v", changes, err)
+		}
+		b.Want(b.stage(d), 0, "staged and locked: "+s.os.Digest())
+		if strings.Contains(b.Log(), "\nunlocked\n") {
+			b.T.Error("it was staged unlocked for a moment")
+		}
+		if steps := b.steps(d); len(steps.Stage) != 0 || b.gatherFacts(d).StagedArgs == "" {
+			b.T.Fatal("it is staged again")
+		}
+		b.Hold(engine.RunHold, "r1")
+		b.Want(b.finalize(d), 0, "rebooting into "+s.os.Digest())
+		if strings.Count(b.Log(), "rebooted unlocked\n") != 1 {
+			b.T.Errorf("log:\n%s", b.Log())
+		}
+		b.reboot()
+		b.checkSettledArgs(d, newCmdLine)
+	})
+}
+
+// checkSettledArgs requires these kernel arguments, and that nothing is left to
+// do.
+func (b *osHost) checkSettledArgs(d engine.Desired, cmdline string) {
+	b.T.Helper()
+	f := b.gatherFacts(d)
+	if got := strings.Join(f.CmdLine, " "); got != cmdline {
+		b.T.Errorf("booted with %s", got)
+	}
+	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) > 0 {
+		b.T.Errorf("still to do: %v, %v", changes, err)
+	}
+	if b.Exists("pwned") {
+		b.T.Error("an argument was carried out")
+	}
+}
+
+func TestArgumentsAloneDeployTheBootedOSAgain(t *testing.T) {
+	for _, driver := range []string{"ostree", "rpm-ostree"} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			b := newOSHost(t)
+			d := onlyArgs(driver)
+			// Somebody else has staged another OS, with other arguments.
+			b.Run("ostree pull lab lab/stable@" + moduletest.V3 + "; ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable")
+			b.Want(b.stage(d), 0, "staged and locked: "+moduletest.V1)
+			b.Hold(engine.RunHold, "r1")
+			steps := b.steps(d)
+			if len(steps.Stage) != 0 {
+				t.Fatal("it is staged again")
+			}
+			if wait := steps.Reboot[2].Do.AwaitBoot; wait.Digest != moduletest.V1 {
+				t.Errorf("waits for %s", wait.Digest)
+			}
+			b.Want(b.finalize(d), 0, "rebooting into "+moduletest.V1)
+			b.reboot()
+			b.checkSettledArgs(d, newCmdLine)
+			if b.Exists("origin") && strings.Contains(b.read("origin"), "pinned") {
+				t.Error("it is pinned like the booted one")
+			}
+			if origin := b.gatherFacts(d).Booted().Origin; origin != "lab:lab/stable" {
+				t.Errorf("follows %s", origin)
+			}
+		})
+	}
+}
+
+func TestOtherArgumentsThanPlannedAreNotReady(t *testing.T) {
+	stagers := map[string]func(*osHost, engine.Desired){
+		"without arguments": func(b *osHost, d engine.Desired) {
+			b.Run("ostree admin deploy --lock-finalization lab:lab/stable")
+		},
+		"with others": func(b *osHost, d engine.Desired) {
+			b.Run("ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable")
+		},
+		"with others, unlocked": func(b *osHost, d engine.Desired) {
+			b.Run("ostree admin deploy --lock-finalization --karg-append=theirs lab:lab/stable; ostree admin lock-finalization --unlock")
+		},
+		"by holdfast, with others": func(b *osHost, d engine.Desired) {
+			d.Config = &engine.Config{KernelArgs: []string{"once"}}
+			b.Want(b.stage(d), 0, "staged and locked")
+		},
+		"by holdfast, without any": func(b *osHost, d engine.Desired) {
+			d.Config = nil
+			b.Want(b.stage(d), 0, "staged and locked")
+		},
+	}
+	for name, stage := range stagers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, driver := range []string{"ostree", "rpm-ostree"} {
+				b := newOSHost(t)
+				d := withArgs(engine.Desired{OS: &engine.OS{Driver: driver, Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}})
+				b.Hold(engine.RunHold, "r1")
+				b.Want(b.stage(d), 0, "staged and locked")
+				planned := moduletest.OrderOf(b.steps(d).Reboot)
+				b.Run("ostree pull lab lab/stable@" + moduletest.V2)
+				stage(b, d)
+				before := b.Log()
+				b.Want(b.Run(planned), hostscript.ScriptChanged, "with other kernel arguments than planned")
+				if did := strings.TrimPrefix(b.Log(), before); strings.Contains(did, "rebooted") || strings.Contains(did, "--unlock") {
+					t.Errorf("log:\n%s", did)
+				}
+				if len(b.steps(d).Stage) == 0 {
+					t.Error("it is not staged again")
+				}
+				b.Want(b.stage(d), 0, "staged and locked")
+				b.Want(b.finalize(d), 0, "rebooting into")
+				b.reboot()
+				b.checkSettledArgs(d, newCmdLine)
+			}
+		})
+	}
+}
+
+func TestWithoutArgumentsThoseOfTheBootedOSStay(t *testing.T) {
+	for _, driver := range []string{"ostree", "rpm-ostree"} {
+		b := newOSHost(t)
+		d := engine.Desired{OS: &engine.OS{Driver: driver, Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+		b.Hold(engine.RunHold, "r1")
+		b.Want(b.stage(withArgs(d)), 0, "staged and locked")
+		b.Want(b.stage(d), 0, "staged and locked") // the arguments are not wanted any more
+		b.Want(b.finalize(d), 0, "rebooting into")
+		b.reboot()
+		b.checkSettledArgs(d, "root=LABEL=root rw console=tty0 ostree=/ostree/boot.1/lab/1/0")
+	}
+}
+
+func TestAnUnlockedDeploymentIsLockedAgainWithItsArguments(t *testing.T) {
+	on(t, []string{"ostree", "rpm-ostree image"}, func(b *osHost, s site, d engine.Desired) {
+		d = withArgs(d)
+		b.Want(b.stage(d), 0, "staged and locked")
+		b.Hold(engine.RunHold, "r1")
+		b.Write("fail-reboot", "Call to Reboot failed: Connection reset by peer")
+		b.Want(b.finalize(d), 1, "Connection reset by peer")
+		if len(b.steps(d).Stage) > 0 {
+			b.T.Error("it has to be staged again")
+		}
+		b.Remove("fail-reboot")
+		b.Want(b.finalize(d), 0, "rebooting into")
+	})
+}
+
+func TestStepsMakeTheChangesTheyAreGiven(t *testing.T) {
+	b := newOSHost(t)
+	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}})
+	f := b.gatherFacts(d)
+	changes, err := Module{}.Diff(d, f)
+	b.Check(err)
+	i := slices.IndexFunc(changes, func(c engine.Change) bool { return c.Resource == "os" })
+	b.Want(b.Run(Module{}.Steps(moduletest.Target(d, f), changes[i:i+1]).Stage[0].Do.Exec.Script), 0, "staged and locked: "+moduletest.V2)
+	if b.Exists("staged-args") {
+		t.Error("arguments were changed that were only to be reported")
+	}
+	changes = slices.Delete(changes, i, i+1)
+	b.Want(b.Run(Module{}.Steps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script), 0, "staged and locked: "+moduletest.V1)
+}
+
+func TestAHostWhoseArgumentsCannotBeChangedIsLeftAlone(t *testing.T) {
+	booted := engine.Facts{
+		BootID: moduletest.Boot, Tool: "ostree 2022.7", CmdLine: []string{"a", "b"},
+		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
+	}
+	args := func(driver string, c engine.Config) engine.Desired {
+		return engine.Desired{OS: &engine.OS{Driver: driver}, Config: &c}
+	}
+	a, ab := engine.Config{NoKernelArgs: []string{"a"}}, engine.Config{NoKernelArgs: []string{"a", "b"}}
+	unknown, applied := booted, booted
+	unknown.CmdLine = nil
+	applied.Config = &engine.ConfigFacts{Applied: &engine.Record{Config: engine.Config{KernelArgs: []string{"a"}}}}
+	cases := map[string]struct {
+		d    engine.Desired
+		f    engine.Facts
+		says string // "": it is changed
+	}{
+		"old ostree, one to go":        {args("ostree", a), booted, ""},
+		"old ostree, two to go":        {args("ostree", ab), booted, "removes only one kernel argument at once"},
+		"bootc":                        {args("bootc", a), booted, "/usr/lib/bootc/kargs.d"},
+		"bootc, recorded":              {args("bootc", engine.Config{}), applied, "/usr/lib/bootc/kargs.d"},
+		"no os block":                  {engine.Desired{Config: &a}, booted, `kernel arguments need an os block that names the driver: os { driver = "ostree" }`},
+		"no os block, recorded":        {engine.Desired{Config: &engine.Config{}}, applied, "kernel argument a was set by holdfast"},
+		"a command line that is empty": {args("ostree", a), unknown, "are not known"},
+		"ostree=":                      {args("ostree", engine.Config{KernelArgs: []string{"ostree=/x"}}), booted, "ostree sets it"},
+		"no ostree=":                   {args("ostree", engine.Config{NoKernelArgs: []string{"ostree=/x"}}), booted, "ostree sets it"},
+	}
+	for name, c := range cases {
+		changes, err := Module{}.Diff(c.d, c.f)
+		if c.says == "" && (err != nil || len(changes) == 0) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v, %v", name, changes, err)
+		}
+	}
+}
+
+func TestAHostIsStagedOnlyWithItsArguments(t *testing.T) {
+	b := newOSHost(t)
+	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}})
+	state := func(f engine.Facts) engine.HostState {
+		return planner.NewStatus(planner.Input{
+			Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "p"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "p"}}},
+			Desired:   map[string]engine.Desired{"w-1": d}, Facts: map[string]engine.Facts{"w-1": f}, Modules: []engine.Module{Module{}},
+		}).Hosts[0].State
+	}
+	b.Want(b.stage(d), 0, "staged and locked")
+	f := b.gatherFacts(d)
+	if got := state(f); got != engine.Staged {
+		t.Errorf("staged with its arguments it is %s", got)
+	}
+	f.StagedArgs = ""
+	if got := state(f); got != engine.Pending {
+		t.Errorf("staged with others it is %s", got)
+	}
+}
+
+func TestArgumentsThatWereAppliedAndAreGoneAreDrift(t *testing.T) {
+	want := engine.Config{KernelArgs: []string{"a"}, NoKernelArgs: []string{"b"}}
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &want, ReportDrift: true}
+	cases := map[string]struct {
+		record *engine.Record
+		drift  bool
+	}{
+		"the same":             {&engine.Record{Config: want}, true},
+		"never recorded":       {nil, false},
+		"not finished":         {&engine.Record{Config: want, Unfinished: &engine.UnfinishedWrite{Config: want}}, false},
+		"other arguments":      {&engine.Record{Config: engine.Config{NoKernelArgs: []string{"b"}}}, false},
+		"others were unwanted": {&engine.Record{Config: engine.Config{KernelArgs: []string{"a"}}}, false},
+	}
+	for name, c := range cases {
+		f := engine.Facts{
+			BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &engine.ConfigFacts{Applied: c.record},
+			Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
+		}
+		changes, err := Module{}.Diff(d, f)
+		if err != nil || len(changes) != 2 || changes[0].Drift != c.drift || changes[1].Drift != c.drift {
+			t.Errorf("%s: %+v, %v", name, changes, err)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package osimage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+	"holdfast/modules/shell"
+)
+
+// driver knows one tool that updates the OS of a host. Every driver is based on
+// ostree, which keeps the deployments and the lock of the staged one.
+type driver interface {
+	// probeCommands returns the probes of the tool, without the ostree probes.
+	probeCommands() []engine.Command
+	// readStatus replaces the deployments of ostree in the facts by the ones
+	// that the tool reports.
+	readStatus(engine.Outputs, engine.Facts) engine.Facts
+	// checkUpdate returns the reason why the host cannot be updated, or nil.
+	checkUpdate(osUpdate, engine.Facts) error
+	// stageJob returns the variables, functions and arguments of the shell
+	// function stage.
+	stageJob(osUpdate, engine.Facts) shell.Script
+	// restoreFunctions returns the shell functions restore, which boots the
+	// previous deployment next, and drop, which removes the staged deployment.
+	restoreFunctions() string
+}
+
+// osUpdate describes the next deployment of a host.
+type osUpdate struct {
+	os     engine.OS
+	digest string     // of the OS
+	again  bool       // the booted OS, with other kernel arguments
+	args   kernelArgs // changes from the booted deployment
+}
+
+func driverOf(o engine.OS) (driver, error) {
+	switch o.Driver {
+	case "ostree":
+		return ostree{}, nil
+	case "rpm-ostree":
+		return rpmOstree{}, nil
+	case "bootc":
+		return bootc{}, nil
+	}
+	return nil, fmt.Errorf("no driver %q; there are ostree, rpm-ostree and bootc", o.Driver)
+}
+
+// Module updates the OS: staged while everything runs, it takes
+// effect at a reboot.
+type Module struct{}
+
+// Name is the module's name in plans.
+func (Module) Name() string { return "os" }
+
+// Probe returns no command if no OS is desired.
+func (Module) Probe(d engine.Desired) []engine.Command {
+	if d.OS == nil {
+		return nil
+	}
+	tool, err := driverOf(*d.OS)
+	if err != nil {
+		return nil
+	}
+	return append(ostreeProbe(), tool.probeCommands()...)
+}
+
+// Read adds the deployments and the state of the OS tool to the facts.
+func (Module) Read(d engine.Desired, o engine.Outputs, f engine.Facts) engine.Facts {
+	if d.OS == nil {
+		return f
+	}
+	tool, err := driverOf(*d.OS)
+	if err != nil {
+		return f
+	}
+	return tool.readStatus(o, readOstree(o, f))
+}
+
+// Diff compares the booted OS and its kernel arguments with the desired ones.
+func (Module) Diff(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	if err := kargsProblem(d); err != nil {
+		return nil, err
+	}
+	if d.OS == nil {
+		return nil, checkLeftoverArgs(d, f)
+	}
+	tool, err := driverOf(*d.OS)
+	if err != nil {
+		return nil, err
+	}
+	if f.Tool == "" {
+		return nil, fmt.Errorf("host has no %s; its inventory says driver %q", d.OS.Driver, d.OS.Driver)
+	}
+	booted := f.Booted()
+	if booted == nil {
+		return nil, notBootedError(f)
+	}
+	changes, err := argumentChanges(d, f)
+	if err != nil {
+		return nil, err
+	}
+	if digest := d.OS.Digest(); digest != "" && digest != booted.Digest {
+		changes = append([]engine.Change{{
+			Module: "os", Resource: "os",
+			Before: describeDeployment(*booted), After: engine.ShortDigest(digest),
+			Rule:    "built-in: an OS image takes effect at a reboot",
+			Actions: []engine.Action{{Type: engine.DrainAction}, {Type: engine.RebootAction}},
+		}}, changes...)
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	if err := tool.checkUpdate(newUpdate(d, f, changes), f); err != nil {
+		return nil, err
+	}
+	if f.BootID == "" {
+		return nil, errors.New("its boot ID is not known, so a reboot could not be told")
+	}
+	return changes, nil
+}
+
+// Steps stage the OS with its kernel arguments, unless it is staged already,
+// and reboot into it.
+func (Module) Steps(t engine.Target, changes []engine.Change) engine.Steps {
+	wanted := slices.ContainsFunc(changes, func(c engine.Change) bool { return c.Module == "os" })
+	if !wanted || t.Desired.OS == nil {
+		return engine.Steps{}
+	}
+	tool, err := driverOf(*t.Desired.OS)
+	if err != nil {
+		return engine.Steps{}
+	}
+	u := newUpdate(t.Desired, t.Facts, changes)
+	steps := engine.Steps{Reboot: finalizeSteps(t, u), Rollback: rollbackSteps(t, u, tool, t.Facts.Booted())}
+	if !IsStaged(t.Desired, t.Facts, changes) {
+		steps.Stage = []engine.Step{stageStep(t, u, tool)}
+	}
+	return steps
+}
+
+// IsStaged reports whether the host has staged the deployment that makes these
+// changes.
+func IsStaged(d engine.Desired, f engine.Facts, changes []engine.Change) bool {
+	u := newUpdate(d, f, changes)
+	return f.Ready(u.digest, u.args.changeDigest())
+}
+
+func newUpdate(d engine.Desired, f engine.Facts, changes []engine.Change) osUpdate {
+	u := osUpdate{os: *d.OS, again: true}
+	for _, c := range changes {
+		switch {
+		case c.Module != "os":
+		case strings.HasPrefix(c.Resource, kernelArgument):
+			u.args = wantedOf(d, f).computeChange(f.CmdLine)
+		default:
+			u.again, u.digest = false, d.OS.Digest()
+		}
+	}
+	if booted := f.Booted(); u.again && booted != nil {
+		u.digest = booted.Digest
+	}
+	return u
+}
+
+func argumentChanges(d engine.Desired, f engine.Facts) ([]engine.Change, error) {
+	wanted := wantedOf(d, f)
+	if len(wanted.present)+len(wanted.absent) == 0 {
+		return nil, nil
+	}
+	if len(f.CmdLine) == 0 {
+		return nil, errors.New("its kernel arguments are not known: /proc/cmdline says nothing")
+	}
+	was := recordOf(f)
+	drift := was != nil && was.Unfinished == nil && !rolledBack(f) &&
+		slices.Equal(was.Config.KernelArgs, d.Config.KernelArgs) && slices.Equal(was.Config.NoKernelArgs, d.Config.NoKernelArgs)
+	return wanted.listChanges(f.CmdLine, drift), nil
+}
+
+// checkLeftoverArgs reports kernel arguments that must be removed from a host
+// without an OS block, which has no tool to do so.
+func checkLeftoverArgs(d engine.Desired, f engine.Facts) error {
+	if gone := wantedOf(d, f).absent; len(gone) > 0 {
+		return fmt.Errorf(`kernel argument %s was set by holdfast and is not desired any more; an os block with a driver removes it: os { driver = "ostree" }`, textutil.Printable(gone[0]))
+	}
+	return nil
+}
+
+func wantedOf(d engine.Desired, f engine.Facts) wantedArgs {
+	if d.Config == nil {
+		return wantedArgs{}
+	}
+	return newWantedArgs(*d.Config, recordOf(f))
+}
+
+func recordOf(f engine.Facts) *engine.Record {
+	if f.Config == nil {
+		return nil
+	}
+	return f.Config.Applied
+}
+
+func notBootedError(f engine.Facts) error {
+	for _, p := range f.Problems {
+		if tool, _, ok := strings.Cut(p, " status: "); ok && !strings.Contains(tool, ":") {
+			return fmt.Errorf("what it has booted is not known: %s", p)
+		}
+	}
+	return errors.New("not booted from an ostree deployment")
+}
+
+func describeDeployment(d engine.Deployment) string {
+	if d.Version == "" {
+		return engine.ShortDigest(d.Digest)
+	}
+	return d.Version + " (" + engine.ShortDigest(d.Digest) + ")"
+}
+
+func freeBytes(text string) (int64, error) {
+	_, line, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 6 {
+		return 0, fmt.Errorf("df prints %q", text)
+	}
+	// The name of the device may contain spaces; the columns after it do not.
+	kib, err := strconv.ParseInt(fields[len(fields)-3], 10, 53)
+	return kib * 1024, err
+}

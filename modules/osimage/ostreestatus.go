@@ -1,0 +1,184 @@
+package osimage
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/modules/shell"
+)
+
+// ostreeProbe returns the probes for the deployments, the lock, and the failure
+// of the last finalize. JSON is available from ostree 2025.3 on, and lacks the
+// origin before 2026.2, so the text is always read, too.
+//
+// When a finalize fails, ostree writes a stamp to /boot; at the next boot
+// ostree-boot-complete.service fails with its text, and removes it.
+func ostreeProbe() []engine.Command {
+	return []engine.Command{
+		{Name: "ostree version", Script: "ostree --version"},
+		{Name: "ostree status", Script: "ostree admin status"},
+		{Name: "ostree status json", Script: "ostree admin status --json"},
+		{Name: "ostree lock", Script: "if [ -e /run/ostree/staged-deployment-locked ]; then echo locked; fi"},
+		{Name: "kernel arguments", Script: "cat /proc/cmdline"},
+		{Name: "staged arguments", Script: `if [ -e /run/holdfast/staged-args ] && [ -e /run/ostree/staged-deployment ]; then
+	cat /run/holdfast/staged-args
+	sha256sum /run/ostree/staged-deployment
+fi`},
+		{Name: "free space", Script: "df -Pk /sysroot"},
+		{Name: "finalize failure", Script: `if [ -e /boot/ostree/finalize-failure.stamp ]; then
+	head -c 4096 /boot/ostree/finalize-failure.stamp
+elif systemctl is-failed --quiet ostree-boot-complete.service; then
+	journalctl --boot --unit=ostree-boot-complete.service --output=cat --no-pager --lines=20
+fi`},
+	}
+}
+
+func readOstree(o engine.Outputs, f engine.Facts) engine.Facts {
+	text, problem := shell.Output(o, "ostree status")
+	f.Deployments = statusText(text)
+	if out := o["ostree status json"]; out.Code == 0 {
+		if list, ok := statusJSON(out.Stdout, f.Deployments); ok {
+			f.Deployments, problem = list, ""
+		}
+	}
+	if problem != "" {
+		f.Problems = shell.AppendProblem(f.Problems, problem)
+	}
+	for i := range f.Deployments {
+		if strings.TrimSpace(o["ostree lock"].Stdout) == "locked" && f.Deployments[i].Staged {
+			f.Deployments[i].Locked = true
+		}
+	}
+	f.CmdLine = commandLine(o["kernel arguments"].Stdout)
+	if f.Staged() != nil {
+		f.StagedArgs = stagedArgs(o["staged arguments"].Stdout)
+	}
+	text, problem = shell.Output(o, "free space")
+	if problem == "" {
+		var err error
+		if f.FreeBytes, err = freeBytes(text); err != nil {
+			problem = "free space: " + err.Error()
+		}
+	}
+	if problem != "" {
+		f.Problems = shell.AppendProblem(f.Problems, problem)
+	}
+	text, problem = shell.Output(o, "finalize failure")
+	if problem != "" {
+		f.Problems = shell.AppendProblem(f.Problems, problem)
+	}
+	f.FinalizeErr = finalizeErr(text)
+	return f
+}
+
+// stagedArgs returns the digest in the mark of a staging. It returns "" if the
+// checksum in the mark is not the one of the staged deployment: somebody else
+// has staged another one since.
+func stagedArgs(text string) string {
+	f := strings.Fields(text)
+	if len(f) != 4 || f[0] != f[2] {
+		return ""
+	}
+	return f[1]
+}
+
+// statusText reads "ostree admin status":
+//
+//	  lab 4d1f….0 (finalization locked)
+//	    Version: 2.0
+//	    origin refspec: lab:lab/trixie/x86_64
+//	* lab 0330….0
+//
+// Deployments begin in column one or three, their properties in five.
+func statusText(text string) []engine.Deployment {
+	var list []engine.Deployment
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if d, ok := deploymentLine(line); ok {
+			list = append(list, d)
+			continue
+		}
+		if len(list) == 0 || !strings.HasPrefix(line, "    ") {
+			continue
+		}
+		d := &list[len(list)-1]
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch name {
+		case "Version":
+			d.Version = value
+		case "Pinned":
+			d.Pinned = value == "yes"
+		case "origin refspec":
+			d.Origin = value
+		}
+	}
+	return list
+}
+
+func deploymentLine(line string) (engine.Deployment, bool) {
+	if len(line) < 3 || line[0] != ' ' && line[0] != '*' || line[1] != ' ' || line[2] == ' ' {
+		return engine.Deployment{}, false
+	}
+	fields := strings.Fields(line[2:])
+	if len(fields) < 2 {
+		return engine.Deployment{}, false
+	}
+	commit, serial, ok := strings.Cut(fields[1], ".")
+	if _, err := strconv.ParseUint(serial, 10, 32); !ok || err != nil || !shell.IsHexadecimal(commit, 64) {
+		return engine.Deployment{}, false
+	}
+	locked := strings.Contains(line, "(finalization locked)")
+	return engine.Deployment{
+		Digest: commit, ID: fields[0] + "-" + fields[1], Booted: line[0] == '*',
+		Staged: locked || strings.Contains(line, "(staged)"), Locked: locked,
+		Rollback: strings.Contains(line, "(rollback)"),
+	}, true
+}
+
+func statusJSON(text string, fromText []engine.Deployment) ([]engine.Deployment, bool) {
+	var status struct {
+		Deployments []struct {
+			Checksum  string
+			Stateroot string
+			Refspec   string
+			Serial    uint32
+			Version   string
+			Booted    bool
+			Rollback  bool
+			Staged    bool
+			Pinned    bool
+			Locked    bool `json:"finalization-locked"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &status); err != nil || len(status.Deployments) == 0 {
+		return nil, false
+	}
+	var list []engine.Deployment
+	for _, s := range status.Deployments {
+		if !shell.IsHexadecimal(s.Checksum, 64) {
+			return nil, false
+		}
+		d := engine.Deployment{
+			Digest: s.Checksum, Version: s.Version, Origin: s.Refspec,
+			ID:     s.Stateroot + "-" + s.Checksum + "." + strconv.FormatUint(uint64(s.Serial), 10),
+			Booted: s.Booted, Staged: s.Staged, Locked: s.Staged && s.Locked, Rollback: s.Rollback, Pinned: s.Pinned,
+		}
+		for _, t := range fromText {
+			if d.Origin == "" && t.ID == d.ID {
+				d.Origin = t.Origin
+			}
+		}
+		list = append(list, d)
+	}
+	return list, true
+}
+
+func finalizeErr(text string) string {
+	const mark = "failed on previous boot: "
+	if i := strings.LastIndex(text, mark); i >= 0 {
+		text, _, _ = strings.Cut(text[i+len(mark):], "\n")
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,149 @@
+package osimage
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/modules/moduletest"
+)
+
+// plainRebootStep returns the order to reboot for a host in its present state.
+func (b *osHost) plainRebootStep() string {
+	f := b.gatherFacts(engine.Desired{})
+	return moduletest.OrderOf(PlainReboot(moduletest.Target(engine.Desired{}, f)))
+}
+
+func TestAPlainRebootWaitsForAnyOSOfAnotherBoot(t *testing.T) {
+	steps := PlainReboot(moduletest.Target(engine.Desired{}, engine.Facts{BootID: moduletest.Boot}))
+	if len(steps) != 3 || !steps[1].Reboots || steps[2].Do.AwaitBoot == nil || *steps[2].Do.AwaitBoot != (engine.AwaitBoot{BootID: moduletest.Boot}) {
+		t.Errorf("%+v", steps)
+	}
+}
+
+// A step of its own syncs the disks, and then the engine checks etcd; the order
+// to reboot does nothing that may take as long.
+func TestARebootSyncsBeforeItsOrder(t *testing.T) {
+	b := newOSHost(t)
+	b.Hold(engine.RunHold, "r1")
+	steps := PlainReboot(moduletest.Target(engine.Desired{}, b.gatherFacts(engine.Desired{})))
+	long := regexp.MustCompile(`timeout ([0-9]{2,}) sync`)
+	if steps[0].Reboots || !long.MatchString(steps[0].Do.Exec.Script) {
+		t.Errorf("the first step is %+v", steps[0])
+	}
+	b.Want(b.Run(steps[0].Do.Exec.Script), 0, "")
+	for _, s := range steps {
+		if s.Reboots && (long.MatchString(s.Do.Exec.Script) || s.Timeout > engine.Duration(2*time.Minute)) {
+			t.Errorf("the order to reboot may take long: %s\n%s", s.Timeout, s.Do.Exec.Script)
+		}
+	}
+	b.Remove(engine.HoldPath)
+	b.Want(b.Run(steps[0].Do.Exec.Script), hostscript.ScriptHeld, "not held by this run")
+}
+
+// A host does not reboot long after the order: etcd was checked before that.
+func TestARebootThatComesLate(t *testing.T) {
+	b := newOSHost(t)
+	b.Hold(engine.RunHold, "r1")
+	script := b.plainRebootStep()
+	late := strings.Replace(script, "\nsystemd-run --quiet", "\necho 1300.00 9.00 >/proc/uptime\nsystemd-run --quiet", 1)
+	if late == script {
+		t.Fatal("the script has no such line")
+	}
+	b.Want(b.Run(late), hostscript.ScriptChanged, "300 s have passed since the order to reboot")
+	if strings.Contains(b.Log(), "rebooted") || b.gatherFacts(engine.Desired{}).Stopping {
+		t.Error("the host reboots")
+	}
+	b.Want(b.Run(script), 0, "rebooting")
+}
+
+// A host whose reboot is ordered is unavailable, also if logind delays the
+// shutdown. A host that has refused to reboot is available, and so is one whose
+// order is old.
+func TestARebootThatIsDelayed(t *testing.T) {
+	b := newOSHost(t)
+	b.Hold(engine.RunHold, "r1")
+	script := b.plainRebootStep()
+	b.Write("fail-reboot", "Call to Reboot failed: Access denied")
+	b.Want(b.Run(script), 1, "Access denied")
+	if b.gatherFacts(engine.Desired{}).Stopping {
+		t.Error("a host that has refused is going down")
+	}
+	b.Remove("fail-reboot")
+	b.Want(b.Run(script), 0, "rebooting")
+	if !b.gatherFacts(engine.Desired{}).Stopping {
+		t.Error("a host that was told to reboot is not going down")
+	}
+	b.Write("run/holdfast/rebooting", "-700\n")
+	if b.gatherFacts(engine.Desired{}).Stopping {
+		t.Error("a host that was told to reboot long ago is still going down")
+	}
+}
+
+func TestAPlainReboot(t *testing.T) {
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	unlock := func(b *osHost) {
+		b.Want(b.stage(d), 0, "staged and locked")
+		b.Run("ostree admin lock-finalization --unlock")
+	}
+	cases := map[string]struct {
+		do   func(*osHost)
+		code int
+		says string
+		logs string // at the end; "": no reboot
+	}{
+		"nothing staged":         {func(b *osHost) {}, 0, "rebooting\n", "rebooted unlocked\n"},
+		"staged and locked":      {func(b *osHost) { b.Want(b.stage(d), 0, "staged and locked") }, 0, "rebooting\n", "rebooted locked\n"},
+		"staged and not locked":  {unlock, hostscript.ScriptChanged, moduletest.V2 + ".0 is staged and not locked", ""},
+		"taken away again":       {func(b *osHost) { unlock(b); b.Run("ostree admin undeploy 0") }, 0, "rebooting\n", "rebooted unlocked\n"},
+		"no ostree at all":       {func(b *osHost) { b.Write("fail-status", "error: opening repo") }, 0, "rebooting\n", "rebooted unlocked\n"},
+		"status is not known":    {func(b *osHost) { unlock(b); b.Write("fail-status", "error: opening repo") }, 1, "error: opening repo", ""},
+		"another boot":           {func(b *osHost) { b.Write("proc/sys/kernel/random/boot_id", "other") }, hostscript.ScriptChanged, "has rebooted", ""},
+		"not held":               {func(b *osHost) { b.Remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run", ""},
+		"held by a person":       {func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else", ""},
+		"a reboot is under way":  {func(b *osHost) { b.Write("unit-fails", "") }, 1, "already loaded", ""},
+		"refused":                {func(b *osHost) { b.Write("fail-reboot", "Call to Reboot failed: Access denied") }, 1, "Access denied", ""},
+		"refused, or not at all": {func(b *osHost) { b.Write("fail-reboot", "Connection reset by peer"); b.Write("system", "stopping") }, 0, "rebooting\n", "is-system-running\n"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newOSHost(t)
+			b.Hold(engine.RunHold, "r1")
+			script := b.plainRebootStep()
+			c.do(b)
+			before := b.Log()
+			b.Want(b.Run(script), c.code, c.says)
+			did := strings.TrimPrefix(b.Log(), before)
+			if c.logs == "" && strings.Contains(did, "rebooted") || !strings.HasSuffix(did, c.logs) {
+				t.Errorf("log:\n%s", did)
+			}
+			if strings.Contains(did, "unlock\n") || strings.Contains(did, "lock-finalization\n") {
+				t.Errorf("it touched the lock:\n%s", did)
+			}
+			if left := files(b.Root + "/run/holdfast"); strings.Count(left, "finalize.") > strings.Count(left, "finalize.log") {
+				t.Errorf("left behind: %s", left)
+			}
+		})
+	}
+}
+
+// A person who takes a hold after the check of the order to reboot, and before
+// its unit starts, keeps the host.
+func TestARebootAsksForTheHoldOnceMore(t *testing.T) {
+	b := newOSHost(t)
+	b.Hold(engine.RunHold, "r1")
+	script := b.plainRebootStep()
+	b.Write("theirs", moduletest.TheirHold)
+	swapped := strings.Replace(script, "\nsystemd-run --quiet", "\ncp \"$BOX/theirs\" "+engine.HoldPath+"\nsystemd-run --quiet", 1)
+	if swapped == script {
+		t.Fatal("the script has no such line")
+	}
+	b.Want(b.Run(swapped), hostscript.ScriptHeld, "held by someone else")
+	if strings.Contains(b.Log(), "rebooted") {
+		t.Error("a host is rebooted that a person holds")
+	}
+}

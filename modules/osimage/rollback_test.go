@@ -1,0 +1,432 @@
+package osimage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/longtest"
+	"holdfast/engine/pathtest"
+	"holdfast/modules/moduletest"
+)
+
+// rollbackTarget returns a host of a pool whose failed hosts are rolled back.
+func rollbackTarget(d engine.Desired, f engine.Facts) engine.Target {
+	t := moduletest.Target(d, f)
+	t.Pool.OnFailure = engine.RollbackFailed
+	return t
+}
+
+// rollbackSteps returns the steps that roll the host back from the OS that it
+// will boot.
+func (b *osHost) rollbackSteps(d engine.Desired) []engine.Step {
+	b.T.Helper()
+	f := b.gatherFacts(d)
+	changes, err := Module{}.Diff(d, f)
+	b.Check(err)
+	return Module{}.Steps(rollbackTarget(d, f), changes).Rollback
+}
+
+// simulateBoot reboots: the first deployment takes effect, unless it is locked.
+func (b *osHost) simulateBoot() {
+	b.T.Helper()
+	next := ""
+	switch {
+	case b.Exists("staged") && !b.Exists("key") && !b.Exists("run/ostree/staged-deployment-locked"):
+		next = "staged"
+	case b.Exists("pending"):
+		next = "pending"
+	}
+	if next != "" {
+		b.Check(os.Rename(filepath.Join(b.Root, "booted"), filepath.Join(b.Root, "rollback")))
+		b.Check(os.Rename(filepath.Join(b.Root, next), filepath.Join(b.Root, "booted")))
+		if b.Exists(next + "-args") {
+			b.Write("proc/cmdline", strings.ReplaceAll(b.read(next+"-args"), "\n", " "))
+		}
+	}
+	b.Run("rm -rf /run/ostree /run/holdfast " + b.Root + "/staged " + b.Root + "/staged-args " + b.Root + "/key")
+	b.Write("proc/sys/kernel/random/boot_id", fmt.Sprint("boot-", strings.Count(b.Log(), "systemctl reboot")))
+}
+
+// failNewOS runs the host until its new OS fails, and returns the script that
+// rolls it back.
+func (b *osHost) failNewOS(d engine.Desired) string {
+	b.T.Helper()
+	b.Want(b.stage(d), 0, "staged and locked")
+	b.Hold(engine.RunHold, "r1")
+	steps := b.rollbackSteps(d)
+	if len(steps) != 3 || steps[0].Reboots || !steps[1].Reboots || steps[2].Do.AwaitBoot == nil {
+		b.T.Fatalf("the rollback is %+v", steps)
+	}
+	if want := b.gatherFacts(d).Booted().Digest; steps[2].Do.AwaitBoot.Digest != want || steps[2].Do.AwaitBoot.BootID != "" {
+		b.T.Errorf("it waits for %+v, not for any boot of %s", steps[2].Do.AwaitBoot, want)
+	}
+	b.Want(b.finalize(d), 0, "rebooting into")
+	b.simulateBoot()
+	if got := b.gatherFacts(d).Booted().Digest; got != d.OS.Digest() {
+		b.T.Fatalf("it has booted %s", got)
+	}
+	return moduletest.OrderOf(steps)
+}
+
+// isBack requires that the host runs its previous OS for good, and that the
+// failed OS is not rolled back again.
+func (b *osHost) isBack(d engine.Desired, digest string) {
+	b.T.Helper()
+	f := b.gatherFacts(d)
+	if f.Booted() == nil || f.Booted().Digest != digest || f.Staged() != nil || len(f.Problems) > 0 {
+		b.T.Fatalf("not back: %+v", f.Deployments)
+	}
+	if len(f.Rejected) != 1 || f.Rejected[0] != d.OS.Digest() {
+		b.T.Errorf("rejected: %v", f.Rejected)
+	}
+	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) != 1 {
+		b.T.Errorf("the difference is not what it was: %v, %v", changes, err)
+	}
+	if steps := b.rollbackSteps(d); len(steps) > 0 {
+		b.T.Error("it would be rolled back from the same OS again")
+	}
+	b.simulateBoot()
+	if got := b.gatherFacts(d).Booted().Digest; got != digest {
+		b.T.Errorf("the next boot brings %s", got)
+	}
+}
+
+func backSites(t *testing.T, test func(*osHost, site, engine.Desired)) {
+	t.Helper()
+	on(t, []string{"ostree", "ostree 2022.7", "rpm-ostree layered", "rpm-ostree image", "bootc"}, test)
+}
+
+func TestAHostGoesBackToTheOSItRanBefore(t *testing.T) {
+	backSites(t, func(b *osHost, s site, d engine.Desired) {
+		old := b.gatherFacts(d).Booted().Digest
+		before := b.read("proc/cmdline")
+		script := b.failNewOS(d)
+		b.Want(b.Run(script), 0, "rebooting back into "+old)
+		if !strings.Contains(b.Log(), "--unit="+engine.RebootUnit) || !strings.HasSuffix(b.Log(), "rebooted unlocked\n") {
+			b.T.Errorf("log:\n%s", b.Log())
+		}
+		if left := files(b.Root + "/run/holdfast"); left != "finalize.log\nrebooting\n" {
+			b.T.Errorf("left behind: %s", left)
+		}
+		if info, err := os.Stat(filepath.Join(b.Root, hostscript.RejectedPath)); err != nil || info.Mode() != 0o600 {
+			b.T.Errorf("%v, %v", info, err)
+		}
+		b.simulateBoot()
+		if got := b.read("proc/cmdline"); got != before {
+			b.T.Errorf("booted with %s", got)
+		}
+		b.isBack(d, old)
+	})
+}
+
+// A host that a dead run left with the new OS returns to the OS in its hold, by
+// the same script, as long as it still has that OS.
+func TestAHostThatWasLeftBehindGoesBack(t *testing.T) {
+	backSites(t, func(b *osHost, s site, d engine.Desired) {
+		old := b.gatherFacts(d).Booted().Digest
+		b.failNewOS(d)
+		again := func(from string) []engine.Step {
+			f := b.gatherFacts(d)
+			f.Hold.PreviousOS = from
+			return Module{}.RollbackSteps(rollbackTarget(d, f))
+		}
+		for what, from := range map[string]string{"none": "", "the one that failed": d.OS.Digest(), "one that it has not got": moduletest.V3} {
+			if steps := again(from); len(steps) > 0 {
+				t.Errorf("it goes back where the hold names %s: %+v", what, steps)
+			}
+		}
+		steps := again(old)
+		if len(steps) != 3 {
+			t.Fatalf("%+v", steps)
+		}
+		b.Want(b.Run(moduletest.OrderOf(steps)), 0, "rebooting back into "+old)
+		b.simulateBoot()
+		b.isBack(d, old)
+		if steps := again(old); len(steps) > 0 {
+			t.Error("it would be rolled back once more")
+		}
+	})
+}
+
+// An OS that succeeds at a later attempt is removed from the rejected ones, by
+// the name under which it was added.
+func TestAnOSThatGoesWellHasNotFailed(t *testing.T) {
+	backSites(t, func(b *osHost, s site, d engine.Desired) {
+		script := b.failNewOS(d)
+		b.Want(b.Run(script), 0, "rebooting back into")
+		b.simulateBoot()
+		b.Want(b.stage(d), 0, "staged and locked")
+		b.Hold(engine.RunHold, "r1")
+		b.Want(b.finalize(d), 0, "rebooting into")
+		b.simulateBoot()
+		f := b.gatherFacts(d)
+		if f.Booted() == nil || f.Booted().Digest != d.OS.Digest() || strings.Join(f.Rejected, " ") != d.OS.Digest() {
+			b.T.Fatalf("it runs %+v and has rejected %v", f.Booted(), f.Rejected)
+		}
+		b.Want(b.Run(hostscript.ReleaseScript(moduletest.By("r1"), engine.Release{Updated: true, Accepts: f.Booted().Digest})), 0, "")
+		if f := b.gatherFacts(d); len(f.Rejected) > 0 || f.Hold != nil || f.Updated.IsZero() {
+			b.T.Errorf("it has rejected %v, is held by %v, and was updated at %s", f.Rejected, f.Hold, f.Updated)
+		}
+	})
+}
+
+// If ostree cannot change the order of deployments, it deploys the previous one
+// again. That one keeps its own kernel arguments, and does not get the
+// arguments of the failed one.
+func TestAnOldOSTreeGoesBackWithTheArgumentsOfBefore(t *testing.T) {
+	b := newOSHost(t)
+	b.Write("ostree-version", "2022.7")
+	d := withArgs(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}})
+	script := b.failNewOS(d)
+	entry := func(n int, options, id string) {
+		link := fmt.Sprintf("ostree/boot.1/lab/%d", n)
+		b.Mkdir("ostree/boot.1/lab")
+		b.Check(os.Symlink("../../../deploy/lab/deploy/"+id, filepath.Join(b.Root, link)))
+		b.Write(fmt.Sprintf("boot/loader/entries/ostree-%d-lab.conf", 2-n), "title lab\noptions "+options+" ostree="+b.Root+"/"+link+" quiet\nlinux /vmlinuz")
+	}
+	entry(0, "root=LABEL=root new=1", moduletest.V2+".0")
+	entry(1, "root=LABEL=root rw console=tty0 glob=*", moduletest.V1+".0")
+	b.Want(b.Run(strings.ReplaceAll(script, "/boot/loader", b.Root+"/boot/loader")), 0, "rebooting back into "+moduletest.V1)
+	b.simulateBoot()
+	if got := b.read("proc/cmdline"); got != "root=LABEL=root rw console=tty0 glob=* quiet" {
+		t.Errorf("booted with %s", got)
+	}
+	if got := b.gatherFacts(d).Booted(); got.Digest != moduletest.V1 || got.Origin != "lab:lab/stable" {
+		t.Errorf("booted %+v", got)
+	}
+}
+
+func TestAHostThatIsNotAsExpectedIsNotRolledBack(t *testing.T) {
+	swap := func(b *osHost) { b.Write("rollback", moduletest.V3+" lab:lab/stable") }
+	cases := map[string]struct {
+		site string
+		do   func(*osHost)
+		code int
+		says string
+	}{
+		"not held":            {"ostree", func(b *osHost) { b.Remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run"},
+		"held by a person":    {"ostree", func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else"},
+		"old OS booted":       {"ostree", func(b *osHost) { b.Write("booted", moduletest.V1+" lab:lab/stable") }, hostscript.ScriptChanged, "runs " + moduletest.V1 + " already"},
+		"another OS booted":   {"ostree", func(b *osHost) { b.Write("booted", moduletest.V3+" lab:lab/stable") }, hostscript.ScriptChanged, "runs " + moduletest.V3 + ", which is not " + moduletest.V2},
+		"previous OS gone":    {"ostree", func(b *osHost) { b.Remove("rollback") }, hostscript.ScriptCannot, "has not got " + moduletest.V1 + " any more"},
+		"another one instead": {"ostree", swap, hostscript.ScriptCannot, "has not got " + moduletest.V1 + " any more"},
+		"gone, of rpm-ostree": {"rpm-ostree deploy", func(b *osHost) { b.Remove("rollback") }, hostscript.ScriptCannot, "has not got"},
+		"status fails":        {"ostree", func(b *osHost) { b.Write("fail-status", "error: opening repo") }, 1, "error: opening repo"},
+		"gone, of bootc":      {"bootc", swap, hostscript.ScriptCannot, "has not got"},
+	}
+	for name, c := range cases {
+		on2(t, name, c.site, func(b *osHost, s site, d engine.Desired) {
+			script := b.failNewOS(d)
+			c.do(b)
+			before := b.Log()
+			b.Want(b.Run(script), c.code, c.says)
+			if did := strings.TrimPrefix(b.Log(), before); strings.Contains(did, "reboot") || strings.Contains(did, "set-default") || strings.Contains(did, "rollback") {
+				b.T.Errorf("log:\n%s", did)
+			}
+			if b.Exists(hostscript.RejectedPath) {
+				b.T.Error("the OS counts as rejected")
+			}
+		})
+	}
+}
+
+// on2 runs a test for one site under a name.
+func on2(t *testing.T, name, siteName string, test func(*osHost, site, engine.Desired)) {
+	t.Run(name, func(t *testing.T) { on(t, []string{siteName}, test) })
+}
+
+func TestWhatIsStagedDoesNotComeBackAfterARollback(t *testing.T) {
+	for _, locked := range []bool{true, false} {
+		one(t, func(b *osHost, s site, d engine.Desired) {
+			old := b.gatherFacts(d).Booted().Digest
+			script := b.failNewOS(d)
+			b.Run("ostree pull lab lab/stable@" + moduletest.V3 + "; ostree admin deploy --lock-finalization lab:lab/stable")
+			if !locked {
+				b.Run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
+			}
+			b.Want(b.Run(script), 0, "rebooting back into "+old)
+			b.simulateBoot()
+			b.isBack(d, old)
+		})
+	}
+}
+
+// The tools of hosts swap the deployments back when they are called twice.
+func TestARollbackThatIsDoneAgainStays(t *testing.T) {
+	backSites(t, func(b *osHost, s site, d engine.Desired) {
+		old := b.gatherFacts(d).Booted().Digest
+		script := b.failNewOS(d)
+		b.Write("fail-reboot", "Call to Reboot failed: Access denied")
+		b.Want(b.Run(script), 1, "Access denied")
+		b.Remove("fail-reboot")
+		b.Want(b.Run(script), 0, "rebooting back into "+old)
+		b.simulateBoot()
+		b.isBack(d, old)
+		b.Want(b.Run(script), hostscript.ScriptChanged, "runs "+old+" already")
+	})
+}
+
+func TestAToolThatDoesNotGoBackIsReported(t *testing.T) {
+	b := newOSHost(t)
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	script := b.failNewOS(d)
+	broken := strings.ReplaceAll(script, `ostree admin set-default "$index"`, ":")
+	before := b.Log()
+	b.Want(b.Run(broken), 1, "would still not boot "+moduletest.V1)
+	if strings.Contains(strings.TrimPrefix(b.Log(), before), "systemctl reboot") {
+		t.Error("it was rebooted")
+	}
+}
+
+func TestNotedDigestsAreFewAndOnce(t *testing.T) {
+	b := newOSHost(t)
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	script := b.failNewOS(d)
+	var old []string
+	for i := range 150 {
+		old = append(old, fmt.Sprintf("%064x", i))
+	}
+	text := strings.Join(old, "\n") + "\n" + moduletest.V2 + "\n" + moduletest.V3 // no newline at the end
+	b.Check(os.WriteFile(filepath.Join(b.Root, hostscript.RejectedPath), []byte(text), 0o600))
+	b.Want(b.Run(script), 0, "rebooting")
+	got := b.gatherFacts(d).Rejected
+	if n := len(got); n != 99 || got[n-1] != moduletest.V2 || got[n-2] != moduletest.V3 || got[0] != old[149-96] {
+		t.Errorf("%d: %v", n, got)
+	}
+}
+
+func TestNoStepsRollBackWhereThereIsNothingToGoBackTo(t *testing.T) {
+	booted := engine.Facts{BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"a"}, Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "my-os-" + moduletest.V1 + ".3", Booted: true}}}
+	rejected := booted
+	rejected.Rejected = []string{moduletest.V3, moduletest.V2}
+	other := booted
+	other.Rejected = []string{moduletest.V3}
+	nameless := booted
+	nameless.Deployments = []engine.Deployment{{Digest: moduletest.V1, Booted: true}}
+	next := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "x", Commit: moduletest.V2}}
+	args := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{KernelArgs: []string{"b"}}}
+	cases := map[string]struct {
+		d    engine.Desired
+		f    engine.Facts
+		mode engine.FailureMode
+		want int
+	}{
+		"a new OS":              {next, booted, engine.RollbackFailed, 3},
+		"after another failed":  {next, other, engine.RollbackFailed, 3},
+		"as the pool wants it":  {next, booted, engine.HoldFailed, 0},
+		"it has failed before":  {next, rejected, engine.RollbackFailed, 0},
+		"other arguments alone": {args, booted, engine.RollbackFailed, 0},
+		"nothing to name":       {next, nameless, engine.RollbackFailed, 0},
+	}
+	for name, c := range cases {
+		changes, err := Module{}.Diff(c.d, c.f)
+		if err != nil || len(changes) == 0 {
+			t.Fatalf("%s: %v, %v", name, changes, err)
+		}
+		tgt := moduletest.Target(c.d, c.f)
+		tgt.Pool.OnFailure = c.mode
+		if got := (Module{}).Steps(tgt, changes).Rollback; len(got) != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestValuesReachRollbacksQuoted(t *testing.T) {
+	b := newOSHost(t)
+	evil := "x'; touch " + b.Root + "/pwned; $(touch " + b.Root + "/pwned) \n"
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "x", Commit: evil}}
+	f := engine.Facts{BootID: moduletest.Boot, Deployments: []engine.Deployment{{Digest: evil, ID: "lab-" + moduletest.V1 + ".0", Booted: true}}}
+	d.OS.Commit += "new"
+	tgt := rollbackTarget(d, f)
+	tgt.Run = evil
+	script := moduletest.OrderOf(Module{}.Steps(tgt, []engine.Change{{Module: "os"}}).Rollback)
+	b.Run(script)
+	b.Hold(engine.RunHold, evil)
+	b.Want(b.Run(script), hostscript.ScriptChanged, "runs "+evil+" already")
+	if b.Exists("pwned") {
+		t.Error("a value was carried out")
+	}
+}
+
+// The arguments of a rolled-back host are in a deployment that it does not run
+// any more: their absence is no drift.
+func TestArgumentsThatWentWithARollbackAreNoDrift(t *testing.T) {
+	want := engine.Config{KernelArgs: []string{"a"}}
+	f := engine.Facts{
+		BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"b"}, Config: &engine.ConfigFacts{Applied: &engine.Record{Config: want}}, Rejected: []string{moduletest.V2},
+		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}, {Digest: moduletest.V2, ID: "lab-" + moduletest.V2 + ".0", Rollback: true}},
+	}
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &want, ReportDrift: true}
+	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) != 1 || changes[0].Drift {
+		t.Errorf("rolled back: %+v, %v", changes, err)
+	}
+	f.Deployments[1].Digest = moduletest.V3 // it has got another OS since
+	if changes, err := (Module{}).Diff(d, f); err != nil || len(changes) != 1 || !changes[0].Drift {
+		t.Errorf("updated since: %+v, %v", changes, err)
+	}
+}
+
+// An interrupted rollback can be repeated, and the host boots the previous OS.
+func TestARollbackCutShortIsDoneAgain(t *testing.T) {
+	on(t, []string{"ostree", "bootc"}, func(b *osHost, s site, d engine.Desired) {
+		old := b.gatherFacts(d).Booted().Digest
+		script := b.failNewOS(d)
+		saved := b.Root
+		for n := 1; ; n += longtest.Pick(3, 1) {
+			copied := filepath.Join(b.T.TempDir(), "box")
+			b.Check(exec.Command("cp", "-a", saved, copied).Run())
+			c := &osHost{&moduletest.Box{T: b.T, Root: copied}}
+			killed := c.runKilledAt(script, n)
+			if strings.Contains(c.Log(), "set-default") && !c.Exists(hostscript.RejectedPath) {
+				b.T.Fatalf("killed at command %d: it goes back, and the OS that failed is not noted", n)
+			}
+			if !strings.HasSuffix(c.Log(), "rebooted unlocked\n") || !c.Exists("pending") {
+				c.Want(c.Run(script), 0, "rebooting back into "+old)
+			}
+			c.simulateBoot()
+			c.isBack(d, old)
+			if !killed {
+				if n < 8 {
+					b.T.Errorf("only %d commands were seen", n)
+				}
+				return
+			}
+		}
+	})
+}
+
+// runKilledAt kills the shell of a script at its nth command that changes
+// something or reads deployments; false if there is no nth.
+func (b *osHost) runKilledAt(script string, n int) bool {
+	b.T.Helper()
+	fakes := moduletest.FakeTools(b.T)
+	b.Mkdir("kill")
+	dir := filepath.Join(b.Root, "kill")
+	for _, name := range []string{"mv", "sync", "rm", "tail", "mktemp", "ostree", "bootc", "systemctl", "systemd-run"} {
+		real := filepath.Join(fakes, name)
+		if _, err := os.Stat(real); err != nil {
+			real, err = exec.LookPath(name)
+			b.Check(err)
+		}
+		wrapper := fmt.Sprintf("#!/bin/sh\nprintf x >>%[1]s/count\nread -r c <%[1]s/count || :\n[ ${#c} -ne %[2]d ] || { kill -9 $PPID; exit 1; }\nexec %[3]s \"$@\"\n", dir, n, real)
+		b.Check(os.WriteFile(filepath.Join(dir, name), []byte(wrapper), 0o755))
+	}
+	for _, path := range []string{"/var/lib/holdfast", "/run/holdfast", "/run/ostree", "/proc/sys", "/ostree/deploy"} {
+		script = strings.ReplaceAll(script, path, b.Root+path)
+	}
+	cmd := exec.Command("sh", "-c", script+"\n:\n")
+	cmd.Env = []string{"PATH=" + dir + ":" + fakes + ":" + pathtest.Tools(), "BOX=" + b.Root}
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		b.T.Fatal(err)
+	}
+	return len(b.read("kill/count")) >= n
+}

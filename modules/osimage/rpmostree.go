@@ -1,0 +1,131 @@
+package osimage
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/modules/shell"
+)
+
+// rpmOstree updates hosts through rpm-ostree's daemon, from commits or from
+// container images.
+type rpmOstree struct{}
+
+func (rpmOstree) probeCommands() []engine.Command {
+	return []engine.Command{
+		{Name: "rpm-ostree version", Script: "rpm-ostree --version"},
+		{Name: "rpm-ostree status", Script: "rpm-ostree status --json"},
+	}
+}
+
+// rpmDeployment is a deployment in "rpm-ostree status --json", as the daemon's
+// deployment_populate_variant and deployment_get_layered_info write it.
+type rpmDeployment struct {
+	ID           string
+	Checksum     string
+	BaseChecksum string `json:"base-checksum"` // without layered packages
+	Version      string
+	Origin       string
+	Booted       bool
+	Staged       bool
+	Pinned       bool
+	Locked       bool   `json:"finalization-locked"` // seen only if the lock is a file
+	Image        string `json:"container-image-reference"`
+	ImageDigest  string `json:"container-image-reference-digest"`
+}
+
+func (rpmOstree) readStatus(o engine.Outputs, f engine.Facts) engine.Facts {
+	if out := o["rpm-ostree version"]; out.Code == 0 {
+		f.Tool, f.Features = yamlVersion("rpm-ostree", out.Stdout)
+	} else {
+		return f
+	}
+	text, problem := shell.Output(o, "rpm-ostree status")
+	var status struct{ Deployments []rpmDeployment }
+	if problem == "" {
+		if err := json.Unmarshal([]byte(text), &status); err != nil {
+			problem = "rpm-ostree status: " + err.Error()
+		}
+	}
+	if problem != "" {
+		// The digests of ostree and rpm-ostree may differ.
+		f.Deployments, f.Problems = nil, shell.AppendProblem(f.Problems, problem)
+		return f
+	}
+	var list []engine.Deployment
+	for _, d := range status.Deployments {
+		list = append(list, d.toDeployment(f.Deployments))
+	}
+	f.Deployments = list
+	return f
+}
+
+func (d rpmDeployment) toDeployment(fromOstree []engine.Deployment) engine.Deployment {
+	digest := d.ImageDigest
+	for _, other := range []string{d.BaseChecksum, d.Checksum} {
+		if digest == "" && d.Image == "" {
+			digest = other
+		}
+	}
+	origin := d.Origin
+	if d.Image != "" {
+		origin = d.Image
+	}
+	joined := engine.Deployment{
+		Digest: digest, Version: d.Version, ID: d.ID, Origin: origin,
+		Booted: d.Booted, Staged: d.Staged, Locked: d.Staged && d.Locked, Pinned: d.Pinned,
+	}
+	for _, t := range fromOstree {
+		if t.ID == d.ID {
+			joined.Locked = joined.Locked || joined.Staged && t.Locked
+			joined.Rollback = t.Rollback
+		}
+	}
+	return joined
+}
+
+func (rpmOstree) checkUpdate(u osUpdate, f engine.Facts) error {
+	if u.again || u.os.Image != "" {
+		return nil
+	}
+	if remote, ref := followedRef(u.os, f); remote == "" || ref == "" {
+		return errors.New("the booted deployment follows no ref of a remote; give remote and ref in its os block")
+	}
+	return nil
+}
+
+func (rpmOstree) restoreFunctions() string { return rpmOstreeBackScript }
+
+func (rpmOstree) stageJob(u osUpdate, f engine.Facts) shell.Script {
+	vars := map[string]string{"image": "", "remote": "", "ref": ""}
+	switch {
+	case u.again:
+	case u.os.Image != "":
+		vars["image"] = imageReference(u.os.Image, f)
+	default:
+		vars["remote"], vars["ref"] = followedRef(u.os, f)
+	}
+	return shell.Script{Vars: vars, Args: u.args.commandOptions("--delete=", "--append="), Text: rpmOstreeScript}
+}
+
+// imageReference returns the image in the form of rpm-ostree, with the same
+// verification as the booted one. If the booted one has none,
+// containers-policy.json of the host decides: "unverified" does not disable it,
+// but only accepts a policy that accepts every image.
+func imageReference(image string, f engine.Facts) string {
+	origin := ""
+	if booted := f.Booted(); booted != nil {
+		origin = booted.Origin
+	}
+	scheme, rest, _ := strings.Cut(origin, ":")
+	remote, _, _ := strings.Cut(rest, ":")
+	switch scheme {
+	case "ostree-image-signed":
+		return "ostree-image-signed:docker://" + image
+	case "ostree-remote-image", "ostree-remote-registry":
+		return "ostree-remote-registry:" + remote + ":" + image
+	}
+	return "ostree-unverified-registry:" + image
+}

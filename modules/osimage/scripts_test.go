@@ -1,0 +1,274 @@
+package osimage
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/modules/moduletest"
+)
+
+func TestStagedOnceThenFinalized(t *testing.T) {
+	each(t, func(b *osHost, s site, d engine.Desired) {
+		b.Want(b.stage(d), 0, "staged and locked: "+s.os.Digest())
+		f := b.gatherFacts(d)
+		if !f.Ready(s.os.Digest(), "") || len(f.Problems) > 0 {
+			b.T.Fatalf("not ready: %+v", f)
+		}
+		for _, line := range append(s.logs, "--property=IOSchedulingClass=idle") {
+			if !strings.Contains(b.Log(), line) {
+				b.T.Errorf("no %q in\n%s", line, b.Log())
+			}
+		}
+		if strings.Contains(b.Log(), "\nunlocked\n") {
+			b.T.Errorf("it was staged unlocked for a moment")
+		}
+		if b.Exists("run/systemd/system/rpm-ostreed.service.d") {
+			b.T.Error("the daemon keeps its low priority")
+		}
+		if stage := b.steps(d).Stage; len(stage) > 0 {
+			b.T.Errorf("staged again: %v", stage)
+		}
+
+		b.Hold(engine.RunHold, "r1")
+		b.Want(b.finalize(d), 0, "rebooting into "+s.os.Digest())
+		log := b.Log()
+		if strings.Count(log, "rebooted unlocked\n") != 1 || !strings.Contains(log, "--property=After=ostree-finalize-staged.service") {
+			b.T.Errorf("log:\n%s", log)
+		}
+		if left := files(b.Root + "/run/holdfast"); strings.Contains(left, ".sh") || strings.Contains(left, "stage.") && strings.Count(left, "stage.") > 2 {
+			b.T.Errorf("left behind: %s", left)
+		}
+	})
+}
+
+func files(dir string) string {
+	out, _ := exec.Command("ls", dir).Output()
+	return string(out)
+}
+
+func TestStageBringsBackWhatSomebodyElseDid(t *testing.T) {
+	one(t, func(b *osHost, s site, d engine.Desired) {
+		b.Want(b.stage(d), 0, "staged and locked")
+		script := b.steps(engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/x", Commit: moduletest.V3}}).Stage[0].Do.Exec.Script
+		stage := b.planStage(d)
+		b.Run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
+		runs := strings.Count(b.Log(), "systemd-run")
+		b.Want(b.Run(stage), 0, "staged and locked")
+		if strings.Count(b.Log(), "systemd-run") != runs {
+			b.T.Error("locking it again took a staging")
+		}
+		if !b.gatherFacts(d).Ready(s.os.Digest(), "") {
+			b.T.Error("not locked again")
+		}
+		b.Want(b.Run(script), 0, "staged and locked: "+moduletest.V3)
+		b.Want(b.stage(d), 0, "staged and locked")
+		if !b.gatherFacts(d).Ready(s.os.Digest(), "") {
+			b.T.Error("what was staged instead was not replaced")
+		}
+		if strings.Contains(b.Log(), "\nunlocked\n") {
+			b.T.Error("it was staged unlocked for a moment")
+		}
+	})
+}
+
+// planStage returns the stage step for a host without a staged deployment.
+func (b *osHost) planStage(d engine.Desired) string {
+	f := b.gatherFacts(d)
+	for i := range f.Deployments {
+		f.Deployments[i].Locked = false
+	}
+	changes := []engine.Change{{Module: "os"}}
+	return Module{}.Steps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script
+}
+
+func TestFinalizeTouchesNothingUnlessAllIsAsPlanned(t *testing.T) {
+	spoil := map[string]struct {
+		do   func(*osHost)
+		code int
+		says string
+	}{
+		"not held":         {func(b *osHost) { b.Remove(engine.HoldPath) }, hostscript.ScriptHeld, "not held by this run"},
+		"held by a person": {func(b *osHost) { b.Hold(engine.MaintenanceHold, "m1") }, hostscript.ScriptHeld, "someone else"},
+		"held by a run":    {func(b *osHost) { b.Hold(engine.RunHold, "r2") }, hostscript.ScriptHeld, "someone else"},
+		"rebooted":         {func(b *osHost) { b.Write("proc/sys/kernel/random/boot_id", "other") }, hostscript.ScriptChanged, "has rebooted"},
+		"nothing staged":   {func(b *osHost) { b.Run("ostree admin undeploy 0") }, hostscript.ScriptChanged, "nothing is staged"},
+		"another staged":   {func(b *osHost) { b.Write("staged", moduletest.V3+" lab:lab/stable") }, hostscript.ScriptChanged, moduletest.V3 + ".0 is staged, which is not"},
+		"unlocked": {func(b *osHost) {
+			b.Run("ostree admin lock-finalization --unlock; rm -f /run/ostree/staged-deployment-locked")
+		}, hostscript.ScriptChanged, "not locked"},
+		"no finalize service": {func(b *osHost) { b.Write("fail-start", "Unit is masked.") }, hostscript.ScriptChanged, "does not start"},
+		"status fails":        {func(b *osHost) { b.Write("fail-status", "error: opening repo") }, 1, "error: opening repo"},
+		"reboot under way":    {func(b *osHost) { b.Write("unit-fails", "") }, 1, "already loaded"},
+	}
+	for name, s := range spoil {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newOSHost(t) // the script is the same for all drivers
+			d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+			b.Want(b.stage(d), 0, "staged and locked")
+			b.Hold(engine.RunHold, "r1")
+			script := moduletest.OrderOf(b.steps(d).Reboot)
+			s.do(b)
+			before := b.Log()
+			b.Want(b.Run(script), s.code, s.says)
+			did := strings.TrimPrefix(b.Log(), before)
+			if strings.Contains(did, "rebooted") || strings.Contains(did, "--unlock") {
+				t.Errorf("log:\n%s", did)
+			}
+		})
+	}
+}
+
+func TestAnUnlockedDeploymentNeverStaysWithoutAReboot(t *testing.T) {
+	one(t, func(b *osHost, s site, d engine.Desired) {
+		b.Want(b.stage(d), 0, "staged and locked")
+		b.Hold(engine.RunHold, "r1")
+		b.Write("fail-reboot", "Call to Reboot failed: Connection reset by peer")
+		b.Want(b.finalize(d), 1, "Connection reset by peer")
+		if !b.gatherFacts(d).Ready(s.os.Digest(), "") {
+			b.T.Fatal("the reboot was refused and the deployment stays unlocked")
+		}
+
+		b.Write("system", "stopping")
+		b.Want(b.finalize(d), 0, "rebooting into")
+		if f := b.gatherFacts(d); f.Staged() == nil || f.Staged().Locked {
+			b.T.Error("the reboot was ordered and the deployment is locked again")
+		}
+	})
+}
+
+func TestStageLeavesAHeldHostAlone(t *testing.T) {
+	b := newOSHost(t)
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	script := b.steps(d).Stage[0].Do.Exec.Script
+	for _, kind := range []engine.HoldKind{engine.MaintenanceHold, engine.RunHold} {
+		b.Hold(kind, "x1")
+		b.Want(b.Run(script), hostscript.ScriptHeld, "someone else")
+	}
+	if strings.Contains(b.Log(), "systemd-run") {
+		t.Error("something was staged")
+	}
+	b.Want(b.stage(d), 0, "staged and locked") // a plan with the hold of the run adopts it
+	b.Run("ostree admin undeploy 0")
+	b.Hold(engine.MaintenanceHold, "x1")
+	b.Want(b.stage(d), hostscript.ScriptHeld, "someone else")
+	b.Hold(engine.RunHold, "r1")
+	b.Want(b.Run(script), 0, "staged and locked")
+}
+
+func TestStageSaysWhyItFails(t *testing.T) {
+	one(t, func(b *osHost, s site, d engine.Desired) {
+		b.Write("free", "1048575")
+		b.Want(b.stage(d), hostscript.ScriptNoSpace, "1023 MiB are free in /sysroot, 1024 MiB are needed")
+		b.Write("free", "?")
+		b.Want(b.stage(d), 1, "not known")
+		b.Write("free", "2000000")
+		b.Write("unit-dies", "")
+		b.Want(b.stage(d), 1, "is not staged")
+		b.Remove("unit-dies")
+		if s.os.Driver == "rpm-ostree" {
+			return
+		}
+		b.Write("pull-fails", "error: While fetching http://10.0.0.1/summary: Server returned HTTP 404")
+		code := 1
+		if s.os.Driver == "ostree" {
+			code = 5
+		}
+		b.Want(b.stage(d), code, "HTTP 404")
+		b.Write("pull-fails", "error: Writing content object: No space left on device")
+		b.Want(b.stage(d), hostscript.ScriptNoSpace, "No space left on device")
+		b.Remove("pull-fails")
+		if b.Exists("run/ostree/staged-deployment-locked") {
+			b.T.Error("a lock without a deployment was left behind")
+		}
+		b.Want(b.stage(d), 0, "staged and locked")
+	})
+}
+
+func TestStageJoinsAUnitThatIsUnderWay(t *testing.T) {
+	one(t, func(b *osHost, s site, d engine.Desired) {
+		stage := b.steps(d).Stage[0].Do.Exec.Script
+		b.Want(b.Run(stage), 0, "staged and locked")
+		b.Check(exec.Command("mv", b.Root+"/staged", b.Root+"/later").Run())
+		b.Write("units/"+engine.StageUnit, "active")
+		b.Write("on-sleep", `mv "$BOX/later" "$BOX/staged"; rm "$BOX/units/`+engine.StageUnit+`"`)
+		before := b.Log()
+		b.Want(b.Run(stage), 0, "waiting for a staging that is under way")
+		if strings.Contains(strings.TrimPrefix(b.Log(), before), "systemd-run") {
+			b.T.Error("it staged as well")
+		}
+
+		// The unit ends without having staged the wanted OS.
+		b.Run("ostree admin undeploy 0")
+		b.Write("units/"+engine.StageUnit, "deactivating")
+		b.Write("on-sleep", `rm "$BOX/units/`+engine.StageUnit+`"`)
+		b.Want(b.Run(stage), 0, "staged and locked: "+s.os.Digest())
+	})
+}
+
+func TestMembersOfEtcdWriteObjectByObject(t *testing.T) {
+	for name, s := range sites() {
+		b := newOSHost(t)
+		if s.prep != nil {
+			s.prep(b)
+		}
+		d := engine.Desired{OS: &s.os}
+		changes := []engine.Change{{Module: "os"}}
+		tgt := moduletest.Target(d, b.gatherFacts(d))
+		tgt.Host.Cluster = "main"
+		b.Want(b.Run(Module{}.Steps(tgt, changes).Stage[0].Do.Exec.Script), 0, "staged and locked")
+		flag := strings.Contains(b.Log(), "ostree pull --per-object-fsync lab")
+		set := strings.Contains(b.Log(), "set core.per-object-fsync true")
+		if wantFlag := s.os.Driver == "ostree" && name != "ostree 2022.7"; flag != wantFlag || set == wantFlag {
+			t.Errorf("%s: flag %v, set %v", name, flag, set)
+		}
+	}
+}
+
+// A hold that is taken after the check of a staging, and before its unit
+// starts, keeps the unit from staging.
+func TestStagingAsksForTheHoldOnceMore(t *testing.T) {
+	b := newOSHost(t)
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}}
+	f := b.gatherFacts(d)
+	changes, err := Module{}.Diff(d, f)
+	b.Check(err)
+	script := Module{}.Steps(moduletest.Target(d, f), changes).Stage[0].Do.Exec.Script
+	b.Write("theirs", moduletest.TheirHold)
+	swapped := strings.Replace(script, "\nsystemd-run --quiet", "\nmkdir -p "+engine.StateDir+"; cp \"$BOX/theirs\" "+engine.HoldPath+"\nsystemd-run --quiet", 1)
+	if swapped == script {
+		t.Fatal("the script has no such line")
+	}
+	b.Want(b.Run(swapped), hostscript.ScriptHeld, "held by someone else")
+	if b.Exists("staged") || strings.Contains(b.Log(), "ostree pull") {
+		t.Errorf("a host is staged that a person holds:\n%s", b.Log())
+	}
+}
+
+func TestValuesReachScriptsQuoted(t *testing.T) {
+	evil := "x'; touch /pwned; $(touch /pwned) `touch /pwned` \n"
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree", Remote: evil, Ref: evil, Commit: evil}}
+	f := engine.Facts{BootID: evil, Deployments: []engine.Deployment{{Digest: moduletest.V1, Booted: true}}}
+	tgt := moduletest.Target(d, f)
+	tgt.Run, tgt.Host.Cluster = evil, evil
+	b := newOSHost(t)
+	for _, s := range append(stageAndReboot(tgt), engine.Step{}) {
+		if s.Do.Exec == nil {
+			continue
+		}
+		b.Run(strings.ReplaceAll(s.Do.Exec.Script, "/pwned", b.Root+"/pwned"))
+		b.Hold(engine.RunHold, strings.ReplaceAll(evil, "/pwned", b.Root+"/pwned"))
+		b.Run(strings.ReplaceAll(s.Do.Exec.Script, "/pwned", b.Root+"/pwned"))
+	}
+	if b.Exists("pwned") {
+		t.Error("a value was carried out")
+	}
+}
+
+func stageAndReboot(t engine.Target) []engine.Step {
+	steps := Module{}.Steps(t, []engine.Change{{Module: "os"}})
+	return append(steps.Stage, steps.Reboot...)
+}

@@ -1,0 +1,96 @@
+package osimage
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/modules/moduletest"
+)
+
+const (
+	image1 = "quay.io/acme/os@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	image2 = "quay.io/acme/os@sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+)
+
+// site is a driver with a host, and the expected log of a staging.
+type site struct {
+	os   engine.OS
+	prep func(*osHost)
+	logs []string
+}
+
+func sites() map[string]site {
+	commit := func(driver string) engine.OS {
+		return engine.OS{Driver: driver, Remote: "lab", Ref: "lab/stable", Commit: moduletest.V2}
+	}
+	image := func(driver string) engine.OS { return engine.OS{Driver: driver, Image: image2} }
+	booted := func(origin string) func(*osHost) {
+		return func(b *osHost) {
+			b.Write("booted", moduletest.V1+" "+origin)
+			b.Write("meta/"+moduletest.V1+"/ostree.manifest-digest", "'"+engine.OS{Image: image1}.Digest()+"'")
+		}
+	}
+	return map[string]site{
+		"ostree": {os: commit("ostree"), logs: []string{
+			"ostree pull lab lab/stable@" + moduletest.V2, "ostree admin deploy --lock-finalization lab:lab/stable",
+		}},
+		"ostree follows the booted ref": {
+			os: engine.OS{Driver: "ostree", Commit: moduletest.V2}, logs: []string{"ostree pull lab lab/stable@" + moduletest.V2},
+		},
+		"ostree 2022.7": {os: commit("ostree"), prep: func(b *osHost) { b.Write("ostree-version", "2022.7") }},
+		"ostree 2026.4": {os: commit("ostree"), prep: func(b *osHost) { b.Write("ostree-version", "2026.4") }},
+		"rpm-ostree rebase": {
+			os: commit("rpm-ostree"), prep: func(b *osHost) { b.Write("booted", moduletest.V1+" lab:lab/old") },
+			logs: []string{"rpm-ostree rebase --lock-finalization --bypass-driver lab:lab/stable " + moduletest.V2, "systemctl stop rpm-ostreed.service"},
+		},
+		"rpm-ostree deploy":  {os: commit("rpm-ostree"), logs: []string{"rpm-ostree deploy --lock-finalization --bypass-driver " + moduletest.V2}},
+		"rpm-ostree layered": {os: commit("rpm-ostree"), prep: func(b *osHost) { b.Write("layered", "") }},
+		"rpm-ostree image": {
+			os: image("rpm-ostree"), prep: booted("ostree-unverified-registry:" + image1),
+			logs: []string{"rpm-ostree rebase --lock-finalization --bypass-driver ostree-unverified-registry:" + image2},
+		},
+		"rpm-ostree signed image, layered": {
+			os: image("rpm-ostree"), prep: func(b *osHost) { booted("ostree-image-signed:docker://" + image1)(b); b.Write("layered", "") },
+			logs: []string{"rpm-ostree rebase --lock-finalization --bypass-driver ostree-image-signed:docker://" + image2},
+		},
+		"bootc": {
+			os: image("bootc"), prep: booted("ostree-unverified-registry:" + image1), logs: []string{"bootc switch " + image2},
+		},
+		"bootc 1.9": {os: image("bootc"), prep: func(b *osHost) { booted("ostree-unverified-registry:" + image1)(b); b.Write("bootc-version", "1.9.0") }},
+		"bootc on ostree 2022.7": {
+			os: image("bootc"), prep: func(b *osHost) {
+				booted("ostree-unverified-registry:" + image1)(b)
+				b.Write("ostree-version", "2022.7")
+			},
+		},
+	}
+}
+
+// each runs a test for every driver on a fresh host.
+func each(t *testing.T, test func(*osHost, site, engine.Desired)) {
+	t.Helper()
+	on(t, slices.Collect(maps.Keys(sites())), test)
+}
+
+// one runs a test once for every tool.
+func one(t *testing.T, test func(*osHost, site, engine.Desired)) {
+	t.Helper()
+	on(t, []string{"ostree", "rpm-ostree image", "bootc"}, test)
+}
+
+func on(t *testing.T, names []string, test func(*osHost, site, engine.Desired)) {
+	t.Helper()
+	for _, name := range names {
+		s := sites()[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newOSHost(t)
+			if s.prep != nil {
+				s.prep(b)
+			}
+			test(b, s, engine.Desired{OS: &s.os})
+		})
+	}
+}

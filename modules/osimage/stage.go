@@ -1,0 +1,81 @@
+package osimage
+
+import (
+	_ "embed" // scripts
+	"strconv"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/modules/shell"
+)
+
+// The scripts that run on hosts. Each gets its values as variables that
+// shell.Script.String sets first.
+var (
+	//go:embed sh/lib.sh
+	libScript string
+	//go:embed sh/stage.sh
+	stageScript string
+	//go:embed sh/job.sh
+	jobScript string
+	//go:embed sh/ostree.sh
+	ostreeScript string
+	//go:embed sh/rpm-ostree.sh
+	rpmOstreeScript string
+	//go:embed sh/bootc.sh
+	bootcScript string
+	//go:embed sh/finalize.sh
+	finalizeScript string
+	//go:embed sh/plainreboot.sh
+	plainRebootScript string
+	//go:embed sh/sync.sh
+	syncScript string
+	//go:embed sh/order.sh
+	orderScript string
+	//go:embed sh/reboot.sh
+	rebootScript string
+	//go:embed sh/deployments.sh
+	deploymentsScript string
+	//go:embed sh/rollback.sh
+	rollbackScript string
+	//go:embed sh/rollbackjob.sh
+	rollbackJobScript string
+	//go:embed sh/ostreeback.sh
+	ostreeBackScript string
+	//go:embed sh/rpm-ostreeback.sh
+	rpmOstreeBackScript string
+	//go:embed sh/bootcback.sh
+	bootcBackScript string
+)
+
+func stageStep(t engine.Target, u osUpdate, tool driver) engine.Step {
+	timeout := t.Pool.Timeouts.WithDefaults().Stage
+	job := tool.stageJob(u, t.Facts)
+	job.Vars["digest"] = u.digest
+	job.Vars["args"] = u.args.changeDigest()
+	job.Vars["etcd"] = t.Host.Cluster
+	free := hostscript.CheckFreeSnippet(shell.AllowedHolders(t)...)
+	job.Text = libScript + job.Text + free + jobScript
+	stage := shell.Script{
+		Vars: map[string]string{
+			"digest": u.digest, "args": u.args.changeDigest(), "unit": engine.StageUnit, "sysroot": "/sysroot",
+			"minfree": strconv.FormatInt(minFree(u.os), 10),
+			"limit":   strconv.FormatInt(int64(time.Duration(timeout)/time.Second), 10),
+		},
+		Job:  job.String(),
+		Text: libScript + stageScript,
+	}
+	step := shell.Step(t, "stage", shell.Strict+free+stage.String(), timeout)
+	// The script continues after its connection is lost, so it may still start
+	// its unit.
+	step.Do.Exec.Abort = "for _ in 1 2 3; do systemctl stop " + engine.StageUnit + " || :; sleep 1; done"
+	return step
+}
+
+func minFree(o engine.OS) int64 {
+	if o.MinFree == 0 {
+		return engine.DefaultMinFree
+	}
+	return o.MinFree
+}

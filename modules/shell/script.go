@@ -1,0 +1,59 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/hostscript"
+)
+
+// Script is a shell script with variables and arguments. job, another script
+// for a transient unit, becomes a variable, too.
+type Script struct {
+	Vars map[string]string
+	Args []string
+	Job  string
+	Text string
+}
+
+// String returns the whole script, with every value quoted.
+func (s Script) String() string {
+	names := make([]string, 0, len(s.Vars))
+	for name := range s.Vars {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(name + "=" + hostscript.Quote(s.Vars[name]) + "\n")
+	}
+	if len(s.Args) > 0 {
+		b.WriteString("set --")
+		for _, a := range s.Args {
+			b.WriteString(" " + hostscript.Quote(a))
+		}
+		b.WriteString("\n")
+	}
+	if s.Job != "" {
+		b.WriteString("job=" + hostscript.Quote(s.Job) + "\n")
+	}
+	return b.String() + s.Text
+}
+
+// Strict begins scripts that end at the first command that fails.
+const Strict = "set -eu\n"
+
+// AllowedHolders returns the runs that may hold a host during a non-disruptive
+// change: this run, and a run whose hold it adopts.
+func AllowedHolders(t engine.Target) []engine.HoldOwner {
+	if h := t.Facts.Hold; h != nil && h.Kind == engine.RunHold {
+		return []engine.HoldOwner{t.Owner(), h.Owner()}
+	}
+	return []engine.HoldOwner{t.Owner()}
+}
+
+// Step returns a step that runs a script on the host.
+func Step(t engine.Target, name, text string, timeout engine.Duration) engine.Step {
+	return engine.Step{Name: name, On: t.Host.Name, Do: engine.Op{Exec: &engine.Exec{Script: text}}, Timeout: timeout}
+}

@@ -1,0 +1,184 @@
+package tasks
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/modules/moduletest"
+)
+
+func playOf(modules ...string) engine.Play {
+	p := engine.Play{Name: "p", Hosts: "all"}
+	for _, m := range modules {
+		p.Tasks = append(p.Tasks, engine.Task{Name: m, Module: m})
+	}
+	return p
+}
+
+// recorded returns the record of a host after a play, or nil if the play writes
+// none.
+func recorded(t *testing.T, play engine.Play, d engine.Desired, f engine.Facts) *engine.Record {
+	t.Helper()
+	m := ForPlay(play)[3]
+	changes, err := m.Diff(d, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	var a engine.Record
+	if err := json.Unmarshal(m.Steps(moduletest.Target(d, f), changes).Record[0].Do.Exec.Uploads[0].Data, &a); err != nil {
+		t.Fatal(err)
+	}
+	return &a
+}
+
+// A play that writes the configuration and leaves the kernel arguments alone
+// does not record them: they would count as drift, or be forgotten.
+func TestAConfigPlayRecordsNoKernelArguments(t *testing.T) {
+	mode := 0o644
+	files := []engine.File{{Path: "/etc/a", Digest: engine.Digest([]byte("a")), Mode: &mode, Owner: engine.Owner{User: "0", Group: "0"}}}
+	d := engine.Desired{Config: &engine.Config{KernelArgs: []string{"new"}, Files: files}}
+	f := engine.Facts{Host: "w-1", BootID: moduletest.Boot, Config: &engine.ConfigFacts{Nodes: map[string]engine.PathFacts{}}}
+	args := func(play engine.Play) []string {
+		t.Helper()
+		a := recorded(t, play, d, f)
+		if a == nil {
+			t.Fatal("nothing to write")
+		}
+		return a.Config.KernelArgs
+	}
+	if got := args(playOf("config")); got != nil {
+		t.Errorf("%v are on record", got)
+	}
+	if got := args(playOf("config", "finalize")); !reflect.DeepEqual(got, []string{"new"}) {
+		t.Errorf("%v are on record", got)
+	}
+	f.Config.Applied = &engine.Record{Config: engine.Config{KernelArgs: []string{"old"}}}
+	if got := args(playOf("stage", "config")); !reflect.DeepEqual(got, []string{"old"}) {
+		t.Errorf("%v are on record", got)
+	}
+
+	// Written files are not written again. Recording the arguments is up to a
+	// play that finalizes.
+	f.Config.Applied.Config.Files = files
+	f.Config.Nodes["/etc/a"] = engine.PathFacts{Type: engine.PathFile, Mode: mode, User: "root", Group: "root", Digest: files[0].Digest}
+	if a := recorded(t, playOf("config"), d, f); a != nil {
+		t.Errorf("writes %+v", a)
+	}
+	if got := args(playOf("finalize", "config")); !reflect.DeepEqual(got, []string{"new"}) {
+		t.Errorf("%v are on record", got)
+	}
+}
+
+// A host that only reports drift is not staged for it.
+func TestDriftIsNotStaged(t *testing.T) {
+	d := engine.Desired{OS: &engine.OS{Driver: "ostree"}, Config: &engine.Config{KernelArgs: []string{"quiet"}}}
+	f := engine.Facts{
+		Host: "w-1", BootID: moduletest.Boot, Tool: "ostree 2025.2", CmdLine: []string{"rw"},
+		Deployments: []engine.Deployment{{Digest: moduletest.V1, ID: "lab-" + moduletest.V1 + ".0", Booted: true}},
+		Config:      &engine.ConfigFacts{Applied: &engine.Record{Config: engine.Config{KernelArgs: []string{"quiet"}}}},
+	}
+	for _, report := range []bool{false, true} {
+		d.ReportDrift = report
+		changes, err := ForPlay(playOf("stage"))[1].Diff(d, f)
+		if err != nil || (len(changes) == 0) != report {
+			t.Errorf("reported only: %v, changes %v, %v", report, changes, err)
+		}
+	}
+}
+
+// Hosts that are members of no etcd cluster skip tasks for their cluster, and
+// the original play is unchanged.
+func TestOnMembers(t *testing.T) {
+	play := playOf("etcd_defrag", "reboot")
+	play.Tasks[0].Skip = map[string]bool{"etcd-1": true}
+	inv := engine.Inventory{Hosts: []engine.Host{{Name: "etcd-0", Cluster: "main"}, {Name: "etcd-1", Cluster: "main"}, {Name: "w-1"}}}
+	got := SkipNonMembers(play, inv)
+	for name, want := range map[string]bool{"etcd-0": true, "etcd-1": false, "w-1": false} {
+		if hasTask(got, engine.EtcdDefragTask, name) != want {
+			t.Errorf("%s is to defragment: %v", name, !want)
+		}
+		if !hasTask(got, engine.RebootTask, name) {
+			t.Errorf("%s is not to reboot", name)
+		}
+	}
+	if len(play.Tasks[0].Skip) != 1 {
+		t.Errorf("the play has been changed: %v", play.Tasks[0].Skip)
+	}
+}
+
+// Tasks that the run has carried out on a host are not repeated for other
+// changes; tasks that surround any change are.
+func TestAroundAFinishedHost(t *testing.T) {
+	play := playOf("config")
+	restart, look := service("a.service", false), command("true")
+	play.PreTasks, play.PostTasks = []engine.Task{look}, []engine.Task{look}
+	play.Tasks = append(play.Tasks, restart, look)
+	modules := ForPlay(play)
+	last := modules[len(modules)-1].(engine.TaskModule)
+	for _, finished := range []bool{false, true} {
+		f := engine.Facts{Host: "w-1", BootID: moduletest.Boot, Finished: finished}
+		before, after := last.TasksAround(moduletest.Target(engine.Desired{}, f))
+		want := []string{"s", "c", "c"}
+		if finished {
+			want = []string{"c", "c"}
+		}
+		var names []string
+		for _, s := range after {
+			names = append(names, s.Name)
+		}
+		if len(before) != 1 || !reflect.DeepEqual(names, want) {
+			t.Errorf("finished: %v, before %v, after %v", finished, before, names)
+		}
+		for _, m := range modules {
+			if changes, err := m.Diff(engine.Desired{}, f); m.Name() == "tasks" && (err != nil || finished && len(changes) > 0) {
+				t.Errorf("finished, and changes %v, %v", changes, err)
+			}
+		}
+	}
+}
+
+// Exactly one module returns surrounding steps, or its tasks would run twice.
+func TestOneModuleSurrounds(t *testing.T) {
+	n := 0
+	for _, m := range ForPlay(playOf("config")) {
+		if _, ok := m.(engine.TaskModule); ok {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d of them do", n)
+	}
+}
+
+// A host that skips all tasks of a play is left alone, even if an earlier run
+// left it with another OS.
+func TestNothingIsSurroundedOnHostsThatSkipAll(t *testing.T) {
+	play := playOf("config")
+	play.PreTasks, play.PostTasks = []engine.Task{command("true")}, []engine.Task{command("true")}
+	for host, want := range map[string]int{"w-1": 0, "w-2": 1} { // that skips it
+		play.Tasks[0].Skip = map[string]bool{host: true}
+		before, after := ForPlay(play)[4].(engine.TaskModule).TasksAround(moduletest.Target(engine.Desired{}, engine.Facts{Host: "w-1"}))
+		if len(before) != want || len(after) != want {
+			t.Errorf("%s skips: before %v, after %v", host, before, after)
+		}
+	}
+}
+
+// Operators see the command or service of the playbook, not the script around
+// it.
+func TestATaskSaysItsCommand(t *testing.T) {
+	for want, task := range map[string]engine.Task{
+		"touch /run/mark":                  {Command: &engine.CommandTask{Command: "touch /run/mark"}},
+		"systemctl restart chrony.service": {Service: &engine.ServiceTask{Unit: "chrony.service"}},
+	} {
+		steps := placedTask{Task: task}.taskSteps(moduletest.Target(engine.Desired{}, engine.Facts{Host: "w-1"}))
+		if x := steps[0].Do.Exec; x.DisplayText() != want {
+			t.Errorf("it says %q, not %q", x.DisplayText(), want)
+		}
+	}
+}
