@@ -71,7 +71,7 @@ func (v Verdict) And(w Verdict) Verdict {
 			Work:              appendNew(v.Work, w.Work),
 			Excluded:          appendNew(v.Excluded, w.Excluded),
 			Drift:             appendNew(v.Drift, w.Drift),
-			UnhealthyClusters: slices.CompactFunc(slices.Concat(v.UnhealthyClusters, w.UnhealthyClusters), func(a, b UnhealthyCluster) bool { return a.Cluster == b.Cluster }),
+			UnhealthyClusters: appendNewClusters(v.UnhealthyClusters, w.UnhealthyClusters),
 		},
 	}
 }
@@ -80,6 +80,16 @@ func appendNew[T comparable](a, b []T) []T {
 	all := slices.Clone(a)
 	for _, x := range b {
 		if !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+func appendNewClusters(a, b []UnhealthyCluster) []UnhealthyCluster {
+	all := slices.Clone(a)
+	for _, x := range b {
+		if !slices.ContainsFunc(all, func(y UnhealthyCluster) bool { return x.Cluster == y.Cluster }) {
 			all = append(all, x)
 		}
 	}

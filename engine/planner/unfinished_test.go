@@ -22,8 +22,29 @@ func TestUnfinishedWithoutOS(t *testing.T) {
 		t.Errorf("%v, batches %v", p.Unfinished, p.Batches)
 	}
 	in.Desired["a-0"] = engine.Desired{OS: &engine.OS{Commit: "v1"}}
+	in.Facts["a-0"] = engine.Facts{Host: "a-0", BootID: "x", Rollout: last}
 	if p := planner.NewPlan(in); len(p.Unfinished) != 1 {
 		t.Errorf("nothing is known of a-0, which is to run v1: %v", p.Unfinished)
+	}
+	in.CompletedOS = map[string]string{"a": "v1"}
+	if p := planner.NewPlan(in); len(p.Unfinished) > 0 {
+		t.Errorf("the whole pool is known to run v1: %v", p.Unfinished)
+	}
+}
+
+// The hold of a run that has ended tells how to end it only if no bastion can
+// prove that the run was its own.
+func TestAHoldWithoutABastionTellsHowItEnds(t *testing.T) {
+	const advice = "holdfast release --force w-1 ends it"
+	for bastion, want := range map[string]bool{"": true, "another": false} {
+		p := planner.NewPlan(planner.Input{
+			Run: "r2", Bastion: "this", Dead: []string{"r1"},
+			Inventory: engine.Inventory{Pools: []engine.Pool{{Name: "w"}}, Hosts: []engine.Host{{Name: "w-1", Pool: "w"}}},
+			Facts:     map[string]engine.Facts{"w-1": {BootID: "x", Hold: &engine.Hold{Kind: engine.RunHold, Run: "r1", Bastion: bastion}}},
+		})
+		if len(p.Excluded) != 1 || strings.Contains(p.Excluded[0].Reason, advice) != want {
+			t.Errorf("bastion %q: %v, want the advice %q: %t", bastion, p.Excluded, advice, want)
+		}
 	}
 }
 
