@@ -93,7 +93,7 @@ func (d *document) checkUnit(u types.Unit, at fieldPath) {
 		dropins = append(dropins, x.Name)
 	}
 	d.refuseUnit(u.Name, dropins, at)
-	if !unitPattern.MatchString(u.Name) {
+	if !isUnitName(u.Name) {
 		d.addError(at.with("name"), "is not the name of a unit; use letters, digits and : _ . - @ \\")
 	}
 	if u.Mask != nil && *u.Mask {
@@ -105,7 +105,7 @@ func (d *document) checkUnit(u types.Unit, at fieldPath) {
 		}
 	}
 	for i, x := range u.Dropins {
-		if !unitPattern.MatchString(x.Name) || path.Base(x.Name) != x.Name {
+		if !isUnitName(x.Name) || path.Base(x.Name) != x.Name {
 			d.addError(at.with("dropins", i, "name"), "is not a file name; use letters, digits and : _ . - @")
 		}
 	}

@@ -8,10 +8,13 @@ import (
 
 var (
 	accountPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?$`)
-	unitPattern    = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]{1,255}$`)
+	unitPattern    = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+$`)
 	plainPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 	hashPattern    = regexp.MustCompile(`^(!{0,2}\$[0-9A-Za-z]+\$[^:\s]+|!{1,2}|\*)$`)
 )
+
+// isUnitName checks the length itself: {1,255} in the pattern would take a millisecond to compile at each start.
+func isUnitName(s string) bool { return len(s) <= 255 && unitPattern.MatchString(s) }
 
 func isPlainWord(s string) bool { return plainPattern.MatchString(s) }
 

@@ -210,6 +210,16 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestLengthOfUnitNames: with its suffix a name has at most 255 bytes.
+func TestLengthOfUnitNames(t *testing.T) {
+	for n, refused := range map[int]bool{247: false, 248: true} {
+		_, err := loadText("- hosts: all\n  tasks:\n    - service: {state: restarted, name: "+strings.Repeat("a", n)+"}\n", playbook.Options{Hosts: testHosts()})
+		if got := err != nil && strings.Contains(err.Error(), "is not the name of a unit"); got != refused || err != nil && !refused {
+			t.Errorf("%d letters: %v", n, err)
+		}
+	}
+}
+
 // TestVariables: Variables lists names also for a file with errors.
 func TestVariables(t *testing.T) {
 	text := "- hosts: all\n  vars: {b: 1, a: }\n  tasks: [stage]\n- vars: {a: 2, c: x}\n"

@@ -32,6 +32,8 @@ func TestPolicyIsChecked(t *testing.T) {
 		{"dots", onPath("/etc/../foo", "none"), "not an absolute path"},
 		{"bad pattern", onGlob("/etc/[a", "none"), "not a pattern"},
 		{"bad unit", onUnit("a b.service", "none"), "not the name of a unit"},
+		{"unit with the longest name", onUnit(strings.Repeat("a", 247)+".service", "none"), ""},
+		{"unit with a longer name", onUnit(strings.Repeat("a", 248)+".service", "none"), "not the name of a unit"},
 		{"no actions", Rule{Path: "/a"}, "has no actions"},
 		{"none and more", onPath("/a", "none, reload a"), "none beside other actions"},
 		{"reload what", onPath("/a", "reload"), "reload needs the name of a unit"},
