@@ -106,7 +106,8 @@ type LatencyPoint struct {
 // RunEnd is the outcome of a run.
 type RunEnd struct {
 	Exit      ExitCode `json:"exit"`
-	Reason    string   `json:"reason"`           // a sentence
+	Reason    string   `json:"reason"`           // sentence that report makes of the cause; empty before
+	Cause     EndCause `json:"cause,omitzero"`   // why the run ended, as data
 	Verdict   Verdict  `json:"verdict,omitzero"` // on everything that the run found, in parts
 	Updated   []string `json:"updated,omitempty"`
 	Failed    []string `json:"failed,omitempty"`

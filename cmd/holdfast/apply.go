@@ -128,7 +128,7 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	defer func() { _ = written.Close() }() // every event is on disk already
 	view, done := a.newRunView(s, f.yes, f.step)
 	watcher := &endWatcher{Sink: view}
-	s.run.Sink = report.Redactor{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: watcher}}
+	s.run.Sink = report.Worded{To: report.Redactor{Sensitive: s.loaded.Sensitive, To: &report.Journaled{Journal: written, View: watcher}}}
 	s.run.Hide = func(text string) string { return report.HideSensitive(text, s.loaded.Sensitive) }
 	s.run.RefuseHeld = f.onHeld == "refuse"
 	s.run.Approve = a.approvePlan(s, f, saved)
@@ -140,7 +140,7 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	a.gently(a.showsStopping())
 	end := s.run.Apply(ctx)
 	if !watcher.ended { // a journal that cannot be written hides the end of the run
-		return failWith(end.Exit, errors.New(s.run.Hide(end.Reason)))
+		return failWith(end.Exit, errors.New(s.run.Hide(report.EndSentence(end.Cause))))
 	}
 	return exitWith(end.Exit)
 }

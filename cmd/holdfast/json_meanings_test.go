@@ -99,6 +99,7 @@ var meanings = map[string]string{
 	"Latency":             "Within what an etcd cluster's disks are kept while holdfast works.",
 	"RunEnd.exit":         "exit code",
 	"RunEnd.reason":       "why it ended like that, as a sentence",
+	"EndCause.kind":       "kind of the cause, which decides which of the other fields there are",
 	"RunEnd.updated":      "names of the hosts that were made to match",
 	"RunEnd.failed":       "names of the hosts that failed",
 	"RunEnd.left":         "names of the hosts with work that was not done",

@@ -58,7 +58,7 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 	start := r.Start
 	start.Adopting = r.Dead
 	if err := r.emitEvent(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
-		return engine.RunEnd{Exit: engine.ExitFailed, Reason: err.Error() + "; nothing was touched"}
+		return engine.RunEnd{Exit: engine.ExitFailed, Cause: engine.EndCause{Kind: engine.UntouchedEnd, Journal: err.Error()}}
 	}
 	stop := r.journalInterrupts(ctx)
 	last, err := r.applyPlays(ctx, p)

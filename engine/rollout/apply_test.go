@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -72,7 +73,7 @@ func runTranscript(b *simulator.Bastion) string {
 			line += " FAILED " + e.Failure.Cause
 		}
 		if e.End != nil {
-			line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, e.End.Reason, e.End.Updated, e.End.Failed, e.End.Untouched)
+			line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, report.EndSentence(e.End.Cause), e.End.Updated, e.End.Failed, e.End.Untouched)
 		}
 		s.WriteString(line + "\n")
 	}

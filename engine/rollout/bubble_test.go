@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
@@ -46,6 +48,7 @@ func applyRun(b *simulator.Bastion, change ...func(*rollout.Run)) engine.RunEnd 
 		c(r)
 	}
 	end := b.Apply(ctx, r)
+	end.Reason = report.EndSentence(end.Cause)
 	if ctx.Err() != nil {
 		end.Reason = "there is no end to it: " + end.Reason
 	}
@@ -54,12 +57,13 @@ func applyRun(b *simulator.Bastion, change ...func(*rollout.Run)) engine.RunEnd 
 
 // checkEnd compares exit code and reason of a run.
 func checkEnd(end engine.RunEnd, exit engine.ExitCode, words ...string) error {
+	reason := cmp.Or(end.Reason, report.EndSentence(end.Cause))
 	if end.Exit != exit {
-		return fmt.Errorf("exit %d (%s), not %d", end.Exit, end.Reason, exit)
+		return fmt.Errorf("exit %d (%s), not %d", end.Exit, reason, exit)
 	}
 	for _, w := range words {
-		if !strings.Contains(end.Reason, w) {
-			return fmt.Errorf("the reason is %q, without %q", end.Reason, w)
+		if !strings.Contains(reason, w) {
+			return fmt.Errorf("the reason is %q, without %q", reason, w)
 		}
 	}
 	return nil

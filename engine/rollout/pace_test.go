@@ -504,7 +504,7 @@ func TestUnfinishedIsAskedOnce(t *testing.T) {
 			}
 			end := applyRun(b, func(r *rollout.Run) { r.CompletedOS = map[string]string{"worker": "v0"} })
 			failOnErrors(t, checkLaws(site), checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")))
-			if strings.Contains(end.Reason, "roll-out") {
+			if end.Cause.Kind == engine.UnfinishedEnd {
 				t.Errorf("%+v", end)
 			}
 		})

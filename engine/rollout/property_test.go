@@ -12,6 +12,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 	"holdfast/engine/simulator/laws"
@@ -125,7 +126,7 @@ func (h history) finishHistory(site *simulator.Site, pasts []*earlierRuns) (*sim
 		last.Asked = &laws.Asked{Over: over}
 		end = applyRun(last, runSerially, knowing, func(r *rollout.Run) { last.Asked.Retry = r.Retry }, h.sabotageOf(site))
 		switch {
-		case end.Exit == engine.ExitRefused && strings.Contains(end.Reason, "earlier roll-out"):
+		case end.Exit == engine.ExitRefused && end.Cause.Kind == engine.UnfinishedEnd:
 			if over || !site.MayRefuse() {
 				return last, fmt.Errorf("refused: %s", end.Reason)
 			}
@@ -188,7 +189,7 @@ func targetOf(site *simulator.Site, h *simulator.Host) string {
 func isSkewLimited(site *simulator.Site, end engine.RunEnd) bool {
 	kept := func(h *simulator.Host) bool { return site.TooFar(h.Name) }
 	behind := slices.DeleteFunc(site.Hosts(), func(h *simulator.Host) bool { return h.State().Booted == targetOf(site, h) })
-	if strings.HasPrefix(end.Reason, "not safe") {
+	if end.Cause.Kind == engine.RefusedEnd {
 		return slices.ContainsFunc(behind, func(h *simulator.Host) bool { return kept(h) && h.Hold() != nil })
 	}
 	return len(behind) > 0 && !slices.ContainsFunc(behind, func(h *simulator.Host) bool { return !kept(h) })
@@ -288,7 +289,7 @@ func siteTranscript(site *simulator.Site, runs []*simulator.Bastion) string {
 				line += " FAILED " + string(e.Failure.Kind) + " " + e.Failure.Cause
 			}
 			if e.End != nil {
-				line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, e.End.Reason, e.End.Updated, e.End.Failed, e.End.Untouched)
+				line += fmt.Sprintf(" %d %s; updated %v, failed %v, left %v", e.End.Exit, report.EndSentence(e.End.Cause), e.End.Updated, e.End.Failed, e.End.Untouched)
 			}
 			lines = append(lines, line)
 		}

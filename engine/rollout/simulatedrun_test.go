@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/report"
 	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 	"holdfast/engine/simulator/laws"
@@ -78,6 +79,7 @@ func (d *simulatedRun) applyRun(p *earlierRuns) {
 	}
 	d.raiseDue("", 0)
 	d.end = d.run.Apply(d.hard, r)
+	d.end.Reason = report.EndSentence(d.end.Cause)
 	for _, timer := range d.timers {
 		timer.Stop()
 	}
@@ -195,7 +197,7 @@ func (d *simulatedRun) verifyExit() error {
 		}
 	case engine.ExitRefused:
 		fits = slices.ContainsFunc([]string{"held", "paused", "window"}, func(why string) bool { return strings.Contains(d.end.Reason, why) })
-		if strings.Contains(d.end.Reason, "earlier roll-out") {
+		if d.end.Cause.Kind == engine.UnfinishedEnd {
 			fits = !d.asked.Over && d.site.MayRefuse()
 		}
 	case engine.ExitUnreachable:

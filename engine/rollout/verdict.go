@@ -16,7 +16,7 @@ func (r *Run) makeVerdict(ctx context.Context, p *runState, last []engine.Plan, 
 	case stoppedBy(ctx, err):
 		f.Stopped = true
 	case errors.As(err, &failed):
-		f.Failures = append(f.Failures, engine.Failure{Host: failed.Host, Step: failed.Step, Cause: failed.Cause, Kind: failed.Kind})
+		f.Failures = append(f.Failures, *shortFailure(failed))
 	case err != nil:
 		f.Failures = append(f.Failures, engine.Failure{Cause: err.Error()})
 	}

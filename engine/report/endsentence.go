@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/engine/textutil"
+)
+
+// Worded adds the reason as a sentence to the end of a run before it passes the event on.
+type Worded struct{ To Sink }
+
+// Emit passes an event on.
+func (w Worded) Emit(e engine.Event) error {
+	if e.End != nil {
+		end := *e.End
+		end.Reason = EndSentence(end.Cause)
+		e.End = &end
+	}
+	return w.To.Emit(e)
+}
+
+// EndSentence returns why a run ended, as a sentence.
+func EndSentence(c engine.EndCause) string {
+	if c.Kind == engine.UntouchedEnd {
+		return c.Journal + "; nothing was touched"
+	}
+	text := mainClause(c)
+	switch others := alsoFailedText(c.AlsoFailed); {
+	case others == "":
+	case c.Kind != engine.FailedEnd:
+		text = others + "; apart from that: " + text
+	case c.Failure.Exit() == engine.ExitRefused:
+		text += "; " + others
+	}
+	if c.Journal != "" {
+		text = c.Journal + "; apart from that: " + text
+	}
+	if c.Stopped {
+		text = "stopped by the operator; " + text
+	}
+	return text
+}
+
+func mainClause(c engine.EndCause) string {
+	switch c.Kind {
+	case engine.DeclinedEnd:
+		if c.Play != "" {
+			return "not approved: play " + c.Play + " was not begun; what plays before it did stays"
+		}
+		return "not approved; nothing was changed"
+	case engine.DeclinedBatchEnd:
+		return "not approved: the run ends before this batch; what was done stays"
+	case engine.StoppedEnd:
+		return "stopped at once by the operator; holds stay, and the next run goes on from here"
+	case engine.FailedEnd:
+		return c.Failure.Error() + spentBudgetText(c.Spent)
+	case engine.PlayedEnd:
+		return "the playbook is done; holdfast status says whether every host matches"
+	}
+	if c.Play != "" {
+		return "play " + c.Play + ": " + planEndText(c)
+	}
+	return planEndText(c)
+}
+
+func planEndText(c engine.EndCause) string {
+	switch c.Kind {
+	case engine.RefusedEnd:
+		return "not safe to go on: " + strings.Join(c.Refusals, "; ")
+	case engine.UnfinishedEnd:
+		return "refused: an earlier roll-out has not reached every host, and this would begin another OS: " + unfinishedText(c.Unfinished)
+	case engine.IncompleteEnd:
+		return "incomplete: " + strings.Join(incompleteParts(c), "; ")
+	}
+	if c.Limited {
+		return "every host within the limit matches"
+	}
+	return "every host matches"
+}
+
+func incompleteParts(c engine.EndCause) []string {
+	var parts []string
+	for _, u := range c.UnhealthyClusters {
+		parts = append(parts, u.String())
+	}
+	if len(c.Excluded) > 0 {
+		parts = append(parts, exclusionsText(c.Excluded))
+	}
+	if len(c.Drift) > 0 {
+		parts = append(parts, strings.Join(textutil.FoldNames(c.Drift), ", ")+": drift, which is only to be reported; holdfast plan says what")
+	}
+	return parts
+}
+
+// alsoFailedText names hosts that failed. It has the cause of a single one.
+func alsoFailedText(list []engine.Failure) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("%s has failed (%s)", list[0].Host, list[0].Cause)
+	}
+	var hosts []string
+	for _, f := range list {
+		hosts = append(hosts, f.Host)
+	}
+	if len(hosts) == 0 {
+		return ""
+	}
+	return strings.Join(textutil.FoldNames(hosts), ", ") + " have failed"
+}
+
+func spentBudgetText(b *engine.SpentBudget) string {
+	if b == nil {
+		return ""
+	}
+	owner := "pool " + b.Pool
+	if b.Play != "" {
+		owner = "play " + b.Play
+	}
+	return fmt.Sprintf("; %d hosts have failed, which is more than the failure budget of %s allows (--best-effort goes on with the others)", b.Failed, owner)
+}
+
+// mostReasons is the number of reasons that fit into a sentence.
+const mostReasons = 3
+
+func unfinishedText(list []engine.UnfinishedHost) string {
+	var parts []string
+	for _, u := range list[:min(mostReasons, len(list))] {
+		parts = append(parts, u.String())
+	}
+	return strings.Join(textutil.AndMore(parts, len(list)), "; ")
+}
+
+func exclusionsText(list []engine.Exclusion) string {
+	reason := func(x engine.Exclusion) string {
+		return fmt.Sprintf("%s (%s)", exclusionKindText(x.Kind), x.Reason)
+	}
+	if parts := groupExclusions(list, reason); len(parts) <= mostReasons {
+		return strings.Join(parts, "; ")
+	}
+	kind := func(x engine.Exclusion) string { return exclusionKindText(x.Kind) }
+	return strings.Join(groupExclusions(list, kind), "; ") + "; holdfast plan says why"
+}
+
+func exclusionKindText(kind engine.ExclusionKind) string {
+	switch kind {
+	case engine.Closed:
+		return "waiting for a maintenance window"
+	case engine.Failed:
+		return "not updated, because of a failure"
+	case engine.RolledBack:
+		return "rolled back"
+	}
+	return string(kind)
+}
+
+func groupExclusions(list []engine.Exclusion, describe func(engine.Exclusion) string) []string {
+	var order []string
+	hosts := map[string][]string{}
+	for _, x := range list {
+		text := describe(x)
+		if hosts[text] == nil {
+			order = append(order, text)
+		}
+		hosts[text] = append(hosts[text], x.Host)
+	}
+	parts := make([]string, len(order))
+	for i, text := range order {
+		verb := "is"
+		if len(hosts[text]) > 1 {
+			verb = "are"
+		}
+		parts[i] = fmt.Sprintf("%s %s %s", strings.Join(textutil.FoldNames(hosts[text]), ", "), verb, text)
+	}
+	return parts
+}

@@ -1,0 +1,53 @@
+package report_test
+
+import (
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/report"
+)
+
+// TestExclusionsInASentence: the end of a run is a sentence, however many hosts are excluded.
+func TestExclusionsInASentence(t *testing.T) {
+	x := func(host string, kind engine.ExclusionKind, reason string) engine.Exclusion {
+		return engine.Exclusion{Host: host, Kind: kind, Reason: reason}
+	}
+	few := []engine.Exclusion{
+		x("w-1", engine.Unreachable, "connection refused"), x("w-2", engine.Held, "ann"), x("w-3", engine.Unreachable, "connection refused"),
+	}
+	many := append(few[:3:3], x("w-4", engine.Unreachable, "no route"), x("w-5", engine.Unreachable, "no sudo"))
+	for want, list := range map[string][]engine.Exclusion{
+		"incomplete: w-[1,3] are unreachable (connection refused); w-2 is held (ann)": few,
+		"incomplete: w-[1,3-5] are unreachable; w-2 is held; holdfast plan says why":  many,
+	} {
+		if got := report.EndSentence(engine.Plan{Excluded: list}.EndCause()); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestEndSentence: every kind of end has a sentence, and other failures, the journal and the operator are named
+// around it.
+func TestEndSentence(t *testing.T) {
+	also := []engine.Failure{{Host: "w-1", Cause: "exit status 1"}}
+	failed := engine.Failure{Host: "w-2", Step: "drain", Cause: "exit status 2"}
+	held := engine.Failure{Host: "w-2", Step: "hold", Cause: "held by ann", Kind: engine.HeldFailure}
+	for want, c := range map[string]engine.EndCause{
+		"every host matches":                  {Kind: engine.MatchedEnd},
+		"every host within the limit matches": {Kind: engine.MatchedEnd, Limited: true},
+		"w-1 has failed (exit status 1); apart from that: every host matches":                                    {Kind: engine.MatchedEnd, AlsoFailed: also},
+		"w-[1-2] have failed; apart from that: every host matches":                                               {Kind: engine.MatchedEnd, AlsoFailed: append(also, failed)},
+		"stopped by the operator; incomplete: w-3: drift, which is only to be reported; holdfast plan says what": {Kind: engine.IncompleteEnd, Drift: []string{"w-3"}, Stopped: true},
+		"play one: not safe to go on: a; b":                                                                      {Kind: engine.RefusedEnd, Play: "one", Refusals: []string{"a", "b"}},
+		"w-2: drain: exit status 2":                                                                              {Kind: engine.FailedEnd, Failure: &failed, AlsoFailed: also},
+		"w-2: hold: held by ann; w-1 has failed (exit status 1)":                                                 {Kind: engine.FailedEnd, Failure: &held, AlsoFailed: also},
+		"disk full; nothing was touched":                                                                         {Kind: engine.UntouchedEnd, Journal: "disk full"},
+		"disk full; apart from that: every host matches":                                                         {Kind: engine.MatchedEnd, Journal: "disk full"},
+		"not approved; nothing was changed":                                                                      {Kind: engine.DeclinedEnd},
+		"w-2: drain: exit status 2; 2 hosts have failed, which is more than the failure budget of pool w allows (--best-effort goes on with the others)": {Kind: engine.FailedEnd, Failure: &failed, Spent: &engine.SpentBudget{Failed: 2, Pool: "w"}},
+	} {
+		if got := report.EndSentence(c); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
