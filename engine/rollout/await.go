@@ -140,7 +140,7 @@ func (r *Run) lastLines(ctx context.Context, hp engine.HostPlan, unit string, lo
 	}
 	logs[unit] = ""
 	script := "timeout 10 journalctl --quiet --no-pager --lines=5 --output=cat --unit=" + hostscript.Quote(unit)
-	if reply, err := r.runScript(ctx, hp.Host, Script{Text: script, Timeout: 20 * time.Second}); err == nil && reply.Code == 0 {
+	if reply, err := r.runScript(ctx, hp.Host, Script{Purpose: LogScript, Text: script, Timeout: 20 * time.Second}); err == nil && reply.Code == 0 {
 		logs[unit] = textutil.KeepTail(strings.TrimSpace(reply.Stdout), 1024)
 	}
 }

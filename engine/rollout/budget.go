@@ -73,7 +73,7 @@ func (r *Run) gatherHolds(ctx context.Context, hosts []engine.Host) []engine.Fac
 	workers := pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
 	for i, h := range hosts {
 		workers.Go(func() {
-			reply, err := r.runIdempotent(ctx, h.Name, Script{Text: hostscript.HoldProbeScript(), Timeout: quick})
+			reply, err := r.runIdempotent(ctx, h.Name, Script{Purpose: ReadHoldScript, Text: hostscript.HoldProbeScript(), Timeout: quick})
 			if facts[i].Host = h.Name; err != nil {
 				facts[i].Unreachable = err.Error()
 				return

@@ -75,7 +75,7 @@ func (r *Run) checkHold(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 		return nil
 	}
 	const quick = 20 * time.Second
-	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: hostscript.CheckHoldScript(r.holdOwner()), Timeout: quick})
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: CheckHoldScript, Text: hostscript.CheckHoldScript(r.holdOwner()), Timeout: quick})
 	undone := "; " + s.Name + " was not done"
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -71,7 +71,7 @@ func (r *Run) undoAndRelease(ctx context.Context, hp engine.HostPlan, passed seq
 
 func (r *Run) keepHeld(ctx context.Context, hp engine.HostPlan, failure *engine.Failure) string {
 	script := hostscript.FailHoldScript(r.holdOwner(), r.redactForHold(failure.Cause), r.redactForHold(failure.Step))
-	reply, err := r.runIdempotent(ctx, hp.Host, Script{Text: script, Timeout: time.Minute})
+	reply, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: FailHoldScript, Text: script, Timeout: time.Minute})
 	switch {
 	case err != nil:
 		return "it stays held; the reason could not be written into its hold: " + err.Error()

@@ -25,7 +25,7 @@ func (h chattyHosts) Connect(ctx context.Context, host engine.Host) (rollout.Con
 type chattyConn struct{ rollout.Conn }
 
 func (c chattyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Live != nil && strings.HasPrefix(s.Text, "simulator stage") {
+	if s.Live != nil && simulator.VerbOf(s) == "stage" {
 		for i := range 60000 {
 			s.Live(fmt.Appendf(nil, "line %d\n", i))
 			time.Sleep(time.Millisecond)

@@ -24,8 +24,26 @@ type Script struct {
 	Timeout time.Duration   // 0: only the context bounds it
 	Live    func([]byte)    // sees standard output as it comes; may be nil
 	Uploads []engine.Upload // as a tar archive on its standard input
-	Op      engine.Op       // the purpose of the script; simulated hosts act on it
+
+	// Purpose says why the script runs, and Op has the operation of a StepScript. Simulated hosts act on both.
+	Purpose Purpose
+	Op      engine.Op
 }
+
+// Purpose says why a run sends a script to a host.
+type Purpose string
+
+// The purposes of scripts.
+const (
+	StepScript      Purpose = ""           // the operation of a step, or a gate
+	ProbeScript     Purpose = "probe"      // gathers facts
+	ReadHoldScript  Purpose = "look"       // reads the hold of a host
+	CheckHoldScript Purpose = "check hold" // checks that the run holds the host
+	FailHoldScript  Purpose = "fail hold"  // writes a failure into the hold of the run
+	AbortScript     Purpose = "abort"      // ends processes of an interrupted step
+	LogScript       Purpose = "log"        // reads the log of a unit
+	StateScript     Purpose = "state"      // asks whether the host goes down
+)
 
 // Reply has the output of a script and its exit status.
 type Reply struct {

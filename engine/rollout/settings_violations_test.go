@@ -144,7 +144,7 @@ type swappingConn struct {
 }
 
 func (c swappingConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if strings.HasPrefix(s.Text, "simulator write") {
+	if simulator.VerbOf(s) == "write" {
 		c.host.SetHold(byBob())
 	}
 	return c.Conn.Run(ctx, s)

@@ -74,7 +74,7 @@ func (r *Run) abortStep(ctx context.Context, hp engine.HostPlan, s engine.Step) 
 	if s.Do.Exec == nil || s.Do.Exec.Abort == "" || ctx.Err() != nil {
 		return
 	}
-	if _, err := r.runIdempotent(ctx, hp.Host, Script{Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
+	if _, err := r.runIdempotent(ctx, hp.Host, Script{Purpose: AbortScript, Text: s.Do.Exec.Abort, Timeout: time.Minute}); err != nil {
 		r.emitWarning(hp.Host + ": stop " + s.Name + ": " + err.Error())
 	}
 }

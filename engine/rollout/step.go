@@ -202,7 +202,7 @@ func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine
 	if err != nil || reply.Code == 0 {
 		return nil
 	}
-	state, err := r.runScript(ctx, hp.Host, Script{Text: "systemctl is-system-running", Timeout: 10 * time.Second})
+	state, err := r.runScript(ctx, hp.Host, Script{Purpose: StateScript, Text: "systemctl is-system-running", Timeout: 10 * time.Second})
 	if err != nil || textutil.FirstLine(state.Stdout) == "stopping" {
 		return nil
 	}

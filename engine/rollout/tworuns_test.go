@@ -135,7 +135,7 @@ func (h carelessHosts) Connect(ctx context.Context, host engine.Host) (rollout.C
 type carelessConn struct{ rollout.Conn }
 
 func (c carelessConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
-	if s.Text == hostscript.HoldProbeScript() {
+	if s.Purpose == rollout.ReadHoldScript {
 		return rollout.Reply{Code: hostscript.NoHold}, nil
 	}
 	return c.Conn.Run(ctx, s)

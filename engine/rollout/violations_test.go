@@ -72,8 +72,8 @@ type hastyConn struct {
 
 func (c hastyConn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
 	reply, err := c.Conn.Run(ctx, s)
-	if err == nil && strings.HasPrefix(s.Text, "simulator reboot") {
-		return c.Conn.Run(ctx, rollout.Script{Text: hostscript.ReleaseScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}, engine.Release{}), Timeout: time.Minute})
+	if err == nil && simulator.VerbOf(s) == "reboot" {
+		return c.Conn.Run(ctx, rollout.Script{Text: hostscript.ReleaseScript(engine.HoldOwner{Run: c.run, Bastion: "b1"}, engine.Release{}), Op: engine.Op{Release: &engine.Release{}}, Timeout: time.Minute})
 	}
 	return reply, err
 }

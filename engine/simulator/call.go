@@ -108,7 +108,7 @@ type conn struct {
 }
 
 // harmless lists the scripts that change nothing on a host, or only end something.
-var harmless = map[string]bool{"probe": true, "look": true, "check hold": true, "abort": true, "release": true, "fail hold": true, "renew hold": true, "other": true}
+var harmless = map[string]bool{"probe": true, "look": true, "check hold": true, "abort": true, "release": true, "fail hold": true, "log": true, "state": true, "other": true}
 
 // Run runs a script on the host.
 func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
@@ -119,7 +119,7 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 	}
 	var reply rollout.Reply
 	var stages, hangs time.Duration
-	what := scriptVerb(s.Text)
+	what := VerbOf(s)
 	refused, err := c.receiveUpload(ctx, what, s.Text)
 	if err != nil {
 		return reply, err
@@ -135,7 +135,7 @@ func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) 
 		if !harmless[what] {
 			c.b.law().CheckPaused(&c.h.law)
 		}
-		reply = c.h.runScript(c.b, s.Text, now)
+		reply = c.h.runScript(c.b, s, now)
 		c.h.freed = c.h.freed && what != "hold"
 		if c.h.staging != "" && what == "stage" {
 			stages = c.h.stagedBy.Sub(now)
@@ -165,12 +165,14 @@ func (c conn) awaitStaging(ctx context.Context, s rollout.Script, takes time.Dur
 	if err := c.b.clock.Sleep(ctx, takes); err != nil {
 		return reply, err
 	}
+	_, rest := parseOrder(s.Text)
+	order := strings.Fields(rest) // the digest, and the runs whose holds do not count
 	c.b.site.withLock(func(time.Time) {
 		switch {
 		case !c.h.up || c.h.cut:
 			err = errLost
-		case c.h.staged == strings.Fields(s.Text)[2]:
-		case c.h.heldBut(strings.Fields(s.Text)[3:]...):
+		case c.h.staged == order[0]:
+		case c.h.heldBut(order[1:]...):
 			reply = rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is held by someone else; nothing was done\n"}
 		default:
 			reply = rollout.Reply{Code: 1, Stderr: "stage: it was interrupted\n"}

@@ -11,13 +11,9 @@ import (
 	"holdfast/engine/rollout"
 )
 
-// Hold scripts of package hostscript are recognized by the variables that they
-// set, and nothing else is known about them.
+// Of the hold scripts of package hostscript, a host reads the variables that they set, so that it does what they say.
 
 func holdVariables(script string) map[string]string {
-	if !strings.HasPrefix(script, "set -eu\numask 077\n") {
-		return nil
-	}
 	rest, _, _ := strings.Cut(script, "\n\n")
 	vars := map[string]string{}
 	for rest != "" {
@@ -58,76 +54,81 @@ func parseHoldFields(lines string) engine.Hold {
 	return h
 }
 
-// holdScript carries out a hold script. ok is false for other scripts.
-func (h *Host) holdScript(b *Bastion, text string, now time.Time) (reply rollout.Reply, ok bool) {
-	vars := holdVariables(text)
-	own, isHold := vars["own"]
-	if !isHold {
-		return reply, false
+// isHolder reports whether an owner has the hold.
+func (h *Host) isHolder(owner engine.HoldOwner) bool {
+	return h.hold != nil && h.garbage == "" && h.hold.Owner() == owner && owner.Run != ""
+}
+
+// clockTime returns the time by the host's clock.
+func (h *Host) clockTime(now time.Time) time.Time {
+	return now.Add(h.traits.Skew).UTC().Truncate(time.Second)
+}
+
+func (h *Host) takeHold(b *Bastion, script string, now time.Time) rollout.Reply {
+	vars := holdVariables(script)
+	owner := parseHoldFields(vars["own"]).Owner()
+	mine := h.isHolder(owner)
+	adopted := h.hold != nil && h.garbage == "" && h.hold.Kind == engine.RunHold && h.hold.Run == parseHoldFields(vars["adopt"]).Run && h.hold.Run != ""
+	if seen := parseHoldFields(vars["seen"]).Renewed; !seen.IsZero() && adopted {
+		adopted = h.hold.Renewed.Equal(seen)
 	}
-	owner := parseHoldFields(own).Owner()
-	run := owner.Run
-	mine := h.hold != nil && h.garbage == "" && h.hold.Owner() == owner && run != ""
-	_, takes := vars["head"]
-	failed, renews := vars["failed"]
-	now = now.Add(h.traits.Skew).UTC().Truncate(time.Second)
+	if h.isHeld() && !mine && !adopted {
+		return h.refuseHeld()
+	}
+	if adopted && !mine {
+		b.law().CheckAdopt(&h.law)
+	}
+	b.law().Take(&h.law)
+	if note := parseRollout(vars["note"]); note != nil {
+		b.law().CheckUnfinished(&h.law, note.Targets)
+		h.memory.rollout = note
+	}
+	return h.writeHold(owner.Run, parseHoldFields(vars["head"]), parseSeconds(vars["lasts"]), h.clockTime(now))
+}
+
+func (h *Host) failHold(script string, now time.Time) rollout.Reply {
+	vars := holdVariables(script)
+	owner := parseHoldFields(vars["own"]).Owner()
+	if !h.isHolder(owner) {
+		return h.refuseHeld()
+	}
+	failed := parseHoldFields(vars["failed"])
+	h.hold.Renewed, h.hold.Reason, h.hold.Step, h.hold.Expires = h.clockTime(now), failed.Reason, failed.Step, time.Time{}
+	h.site.addToLog("%s keeps %s held: %s", owner.Run, h.Name, h.hold.Reason)
+	return h.printHold(0)
+}
+
+func (h *Host) releaseHold(b *Bastion, script string, now time.Time) rollout.Reply {
+	vars := holdVariables(script)
+	owner := parseHoldFields(vars["own"]).Owner()
 	switch {
-	case takes:
-		adopted := h.hold != nil && h.garbage == "" && h.hold.Kind == engine.RunHold && h.hold.Run == parseHoldFields(vars["adopt"]).Run && h.hold.Run != ""
-		if seen := parseHoldFields(vars["seen"]).Renewed; !seen.IsZero() && adopted {
-			adopted = h.hold.Renewed.Equal(seen)
-		}
-		if h.isHeld() && !mine && !adopted {
-			return h.refuseHeld(), true
-		}
-		if adopted && !mine {
-			b.law().CheckAdopt(&h.law)
-		}
-		b.law().Take(&h.law)
-		if note := parseRollout(vars["note"]); note != nil {
-			b.law().CheckUnfinished(&h.law, note.Targets)
-			h.memory.rollout = note
-		}
-		return h.takeHold(run, parseHoldFields(vars["head"]), vars["lasts"], now), true
-	case renews && !mine:
-		return h.refuseHeld(), true
-	case renews:
-		f := parseHoldFields(failed)
-		h.hold.Renewed = now
-		if failed != "" {
-			h.hold.Reason, h.hold.Step, h.hold.Expires = f.Reason, f.Step, time.Time{}
-		} else {
-			h.hold.Expires = now.Add(parseSeconds(vars["lasts"]))
-		}
-		h.site.addToLog("%s keeps %s held: %s", run, h.Name, h.hold.Reason)
-		return h.printHold(0), true
 	case !h.isHeld():
-		return rollout.Reply{}, true
-	case !mine:
-		return h.refuseHeld(), true
+		return rollout.Reply{}
+	case !h.isHolder(owner):
+		return h.refuseHeld()
 	}
 	b.law().CheckRelease(&h.law)
 	if vars["updated"] != "" {
-		h.memory.updated = now
+		h.memory.updated = h.clockTime(now)
 	}
 	if boot := vars["boot"]; vars["accepts"] != "" && (boot == "" || boot == h.bootID()) {
 		b.law().CheckAccepts(&h.law, vars["accepts"])
 		h.memory.acceptOS(vars["accepts"])
 	}
 	h.hold = nil
-	h.site.addToLog("%s releases %s", run, h.Name)
-	return rollout.Reply{}, true
+	h.site.addToLog("%s releases %s", owner.Run, h.Name)
+	return rollout.Reply{}
 }
 
 func (h *Host) isHeld() bool { return h.hold != nil || h.garbage != "" }
 
-func (h *Host) takeHold(run string, hold engine.Hold, lasts string, now time.Time) rollout.Reply {
+func (h *Host) writeHold(run string, hold engine.Hold, lasts time.Duration, now time.Time) rollout.Reply {
 	hold.Acquired, hold.Renewed = now, now
 	if h.hold != nil && h.hold.Run == run {
 		hold.Acquired = h.hold.Acquired
 	}
-	if d := parseSeconds(lasts); d > 0 {
-		hold.Expires = now.Add(d)
+	if lasts > 0 {
+		hold.Expires = now.Add(lasts)
 	}
 	if h.hold == nil {
 		h.ran = slices.Clone(h.units)
@@ -169,8 +170,9 @@ func (h *Host) printHold(code int) rollout.Reply {
 	return rollout.Reply{Stdout: string(text), Code: code}
 }
 
-func (h *Host) checkHold(run string) rollout.Reply {
-	if h.isHeld() && !h.heldBut(run) {
+// checkHold carries out a script that checks the hold of an owner. A script about another owner is refused.
+func (h *Host) checkHold(owner engine.HoldOwner, script string) rollout.Reply {
+	if h.isHeld() && !h.heldBut(owner.Run) && script == hostscript.CheckHoldScript(owner) {
 		return rollout.Reply{}
 	}
 	reply := h.printHold(hostscript.ScriptHeld)

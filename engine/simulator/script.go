@@ -10,90 +10,107 @@ import (
 	"holdfast/engine/rollout"
 )
 
-func scriptVerb(text string) string {
-	if strings.HasPrefix(text, probeStart) {
-		return "probe"
-	}
-	if order, ok := strings.CutPrefix(text, "simulator "); ok {
-		word, _, _ := strings.Cut(order, " ")
-		return word
-	}
-	if text == hostscript.HoldProbeScript() {
-		return "look"
-	}
-	if strings.HasPrefix(text, checkStart) {
-		return "check hold"
-	}
-	vars := holdVariables(text)
-	_, takes := vars["head"]
-	failed, renews := vars["failed"]
-	_, hold := vars["own"]
+// VerbOf returns the verb of the call of a script: its purpose, or the operation of its step. Orders of the modules here
+// begin with a verb of their own.
+func VerbOf(s rollout.Script) string {
 	switch {
-	case takes:
+	case s.Purpose != rollout.StepScript:
+		return string(s.Purpose)
+	case s.Op.TakeHold != nil:
 		return "hold"
-	case failed != "":
-		return "fail hold"
-	case renews:
-		return "renew hold"
-	case hold:
+	case s.Op.Release != nil:
 		return "release"
+	case s.Op.Exec != nil:
+		verb, _ := parseOrder(s.Text)
+		return verb
 	}
 	return "other"
 }
 
-func (h *Host) runScript(b *Bastion, text string, now time.Time) rollout.Reply {
-	if commands, ok := strings.CutPrefix(text, probeStart); ok {
-		b.law().See(&h.law)
-		return h.answerProbe(commands, now)
+// parseOrder parses an order of the modules: a verb, and the text after it.
+func parseOrder(text string) (verb, rest string) {
+	order, ok := strings.CutPrefix(text, orderStart)
+	if !ok {
+		return "other", ""
 	}
-	if text == hostscript.HoldProbeScript() {
+	verb, rest, _ = strings.Cut(order, " ")
+	return verb, rest
+}
+
+// orderStart is how an order of the modules begins.
+const orderStart = "simulator "
+
+func (h *Host) runScript(b *Bastion, s rollout.Script, now time.Time) rollout.Reply {
+	switch s.Purpose {
+	case rollout.StepScript: // see below
+	case rollout.ProbeScript:
+		b.law().See(&h.law)
+		return h.answerProbe(s.Text, now)
+	case rollout.ReadHoldScript:
 		if !h.isHeld() {
 			return rollout.Reply{Code: hostscript.NoHold}
 		}
 		return h.printHold(0)
-	}
-	if text == hostscript.CheckHoldScript(b.holdOwner()) {
-		return h.checkHold(b.ID)
-	}
-	if reply, ok := h.holdScript(b, text, now); ok {
-		return reply
-	}
-	args := strings.Fields(text)
-	switch {
-	case len(args) > 2 && args[0] == "simulator" && args[1] == "stage":
-		return h.startStaging(b, args[2], args[3:], now)
-	case len(args) == 2 && args[0] == "simulator" && args[1] == "abort":
+	case rollout.CheckHoldScript:
+		return h.checkHold(b.holdOwner(), s.Text)
+	case rollout.FailHoldScript:
+		return h.failHold(s.Text, now)
+	case rollout.AbortScript:
 		h.staging = ""
 		return rollout.Reply{}
-	case len(args) == 3 && args[0] == "simulator" && args[1] == "sync":
-		if !h.isHeld() || h.heldBut(args[2]) {
+	case rollout.LogScript:
+		return rollout.Reply{Stdout: "its last words\n"}
+	case rollout.StateScript:
+		if !h.goes.IsZero() {
+			return rollout.Reply{Stdout: "stopping\n", Code: 1}
+		}
+		return rollout.Reply{Stdout: "running\n"}
+	}
+	switch {
+	case s.Op.TakeHold != nil:
+		return h.takeHold(b, s.Text, now)
+	case s.Op.Release != nil:
+		return h.releaseHold(b, s.Text, now)
+	case s.Op.Exec != nil:
+		return h.obeyOrder(b, s.Text, now)
+	}
+	return notFound
+}
+
+var notFound = rollout.Reply{Stderr: "sh: not found\n", Code: 127}
+
+// obeyOrder carries out an order of the modules.
+func (h *Host) obeyOrder(b *Bastion, text string, now time.Time) rollout.Reply {
+	verb, rest := parseOrder(text)
+	args := strings.Fields(rest)
+	switch {
+	case verb == "stage" && len(args) > 0:
+		return h.startStaging(b, args[0], args[1:], now)
+	case verb == "abort":
+		h.staging = ""
+		return rollout.Reply{}
+	case verb == "sync" && len(args) == 1:
+		if !h.isHeld() || h.heldBut(args[0]) {
 			return rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host is not held by this run; nothing was done\n"}
 		}
 		return rollout.Reply{}
-	case len(args) == 5 && args[0] == "simulator" && args[1] == "reboot":
-		return h.orderReboot(b, args[2], args[3], args[4], now)
-	case len(args) == 5 && args[0] == "simulator" && args[1] == "rollback":
-		return h.orderRollback(b, args[2], args[3], args[4], now)
-	case len(args) > 2 && args[0] == "simulator":
-		return h.settingScript(b, args[1], text, now)
-	case strings.HasPrefix(text, "timeout 10 journalctl "):
-		return rollout.Reply{Stdout: "its last words\n"}
-	case text == "systemctl is-system-running" && !h.goes.IsZero():
-		return rollout.Reply{Stdout: "stopping\n", Code: 1}
-	case text == "systemctl is-system-running":
-		return rollout.Reply{Stdout: "running\n"}
+	case verb == "reboot" && len(args) == 3:
+		return h.orderReboot(b, args[0], args[1], args[2], now)
+	case verb == "rollback" && len(args) == 3:
+		return h.orderRollback(b, args[0], args[1], args[2], now)
+	case len(args) > 0:
+		return h.settingScript(b, verb, rest, now)
 	}
-	return rollout.Reply{Stderr: "sh: not found\n", Code: 127}
+	return notFound
 }
 
-// probeStart is how a script of engine.ProbeScript begins.
+// probeStart is how a script of hostscript.ProbeScript begins.
 const probeStart = "export LC_ALL=C\n( "
 
-// checkStart is how a script of engine.CheckHoldScript begins.
-const checkStart = "set -eu\nexport LC_ALL=C\ncheckhold() {\n"
-
-func (h *Host) answerProbe(commands string, now time.Time) rollout.Reply {
+// answerProbe prints the output of each command of a probe, between the marks of the probe.
+func (h *Host) answerProbe(text string, now time.Time) rollout.Reply {
 	var reply rollout.Reply
+	commands := strings.TrimPrefix(text, probeStart)
 	for _, c := range strings.Split("\n"+commands, "\n( ") {
 		command, closing, _ := strings.Cut(strings.TrimPrefix(c, "\n"), "\n")
 		_, mark, _ := strings.Cut(closing, `printf '\n`)

@@ -29,10 +29,9 @@ func (s *setting) configFacts(problem string) *engine.ConfigFacts {
 	return f
 }
 
-func (h *Host) settingScript(b *Bastion, verb, text string, now time.Time) rollout.Reply {
+func (h *Host) settingScript(b *Bastion, verb, order string, now time.Time) rollout.Reply {
 	var o settingOrder
-	_, rest, _ := strings.Cut(text, verb+" ")
-	if err := json.Unmarshal([]byte(rest), &o); err != nil {
+	if err := json.Unmarshal([]byte(order), &o); err != nil {
 		return rollout.Reply{Code: 2, Stderr: err.Error()}
 	}
 	quiet := verb == "quiet"
@@ -70,7 +69,7 @@ var notHeld = rollout.Reply{Code: hostscript.ScriptHeld, Stderr: "hold: the host
 
 func (c conn) receiveUpload(ctx context.Context, verb, text string) (refused *rollout.Reply, err error) {
 	var o settingOrder
-	_, rest, _ := strings.Cut(text, verb+" ")
+	_, rest := parseOrder(text)
 	if verb != "write" && verb != "quiet" || json.Unmarshal([]byte(rest), &o) != nil || o.Before == nil {
 		return nil, nil
 	}
