@@ -22,7 +22,7 @@ const (
 // numbers only get smaller.
 const (
 	maxTooLong = 1
-	maxTooWide = 14
+	maxTooWide = 11
 )
 
 // TestFunctionsAreShort holds the limits on lines and parameters.

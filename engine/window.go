@@ -101,25 +101,28 @@ func (w Window) openingOf(now time.Time, days int) (opening, bool) {
 	loc := w.TimeZone()
 	y, m, d := now.In(loc).Date()
 	d += days
-	if len(w.Days) > 0 && !slices.Contains(w.Days, time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Weekday()) {
+	day := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	if len(w.Days) > 0 && !slices.Contains(w.Days, day.Weekday()) {
 		return opening{}, false
 	}
 	to := w.To
 	if to <= w.From {
 		to += minutesOfDay
 	}
-	o := opening{wallClock(y, m, d, w.From, loc), wallClock(y, m, d, to, loc)}
+	o := opening{wallClock(day, w.From, loc), wallClock(day, to, loc)}
 	return o, o.from.Before(o.to)
 }
 
 const minutesOfDay = 24 * 60
 
-// wallClock returns when the clocks of the zone show that many minutes after midnight.
+// wallClock returns when the clocks of the zone show that many minutes after midnight
+// of a day.
 // For a time that they show twice or not at all, it follows time.Date: one of the two,
 // or a time as long before or after the change as the time lies within the missing hour.
 // It never returns a time on another day: if clocks pass over midnight, or as in Samoa
 // in 2011 over a whole day, it is the moment of that change.
-func wallClock(y int, m time.Month, d, minutes int, loc *time.Location) time.Time {
+func wallClock(day time.Time, minutes int, loc *time.Location) time.Time {
+	y, m, d := day.Date()
 	want := time.Date(y, m, d, 0, minutes, 0, 0, time.UTC)
 	t := time.Date(y, m, d, 0, minutes, 0, 0, loc)
 	if t.Day() == want.Day() {

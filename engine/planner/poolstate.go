@@ -38,37 +38,40 @@ type poolState struct {
 	batchZone int // zone of these
 }
 
-// siteBudget is the budget that all pools share.
-type siteBudget struct {
-	limit       int // hosts that may be unavailable; 0: any number
+// seatCount counts the hosts that a budget allows to be unavailable.
+type seatCount struct {
+	limit       int // hosts that may be unavailable
 	unavailable int // hosts that are
-	adopted     int
-	inBatch     int
+	adopted     int // hosts with the hold of a dead run
+	inBatch     int // hosts that the batch being picked disrupts
 }
+
+// siteBudget is the budget that all pools share. Its limit 0 stands for any number.
+type siteBudget struct{ seatCount }
 
 func (w *poolState) freeSeats(adopted bool) int {
 	return min(w.freePoolSeats(adopted), w.site.freeSeats(adopted))
 }
 
 func (w *poolState) freePoolSeats(adopted bool) int {
-	return remainingBudget(w.limit, len(w.unavailable), w.adoptedHosts, w.inBatch, adopted)
+	return seatCount{w.limit, len(w.unavailable), w.adoptedHosts, w.inBatch}.free(adopted)
 }
 
 func (s *siteBudget) freeSeats(adopted bool) int {
 	if s.limit == 0 {
 		return math.MaxInt
 	}
-	return remainingBudget(s.limit, s.unavailable, s.adopted, s.inBatch, adopted)
+	return s.free(adopted)
 }
 
-// remainingBudget returns how many more hosts a budget allows. A host with the hold of a
+// free returns how many more hosts a budget allows. A host with the hold of a
 // dead run counts as unavailable already. One such host is always allowed; otherwise it
 // would never be recovered.
-func remainingBudget(limit, away, leftOver, taken int, adopted bool) int {
+func (c seatCount) free(adopted bool) int {
 	if adopted {
-		return max(1, limit-away) - taken
+		return max(1, c.limit-c.unavailable) - c.inBatch
 	}
-	return limit - away - leftOver - taken
+	return c.limit - c.unavailable - c.adopted - c.inBatch
 }
 
 // canarySeats returns how many more hosts may be disrupted before the canaries have
@@ -123,7 +126,7 @@ func (w *poolState) describeClosedWindow() string {
 
 func newPoolStates(in Input, x index, s surveyResult) map[string]*poolState {
 	wards := map[string]*poolState{}
-	site := &siteBudget{unavailable: len(s.unavailable)}
+	site := &siteBudget{seatCount{unavailable: len(s.unavailable)}}
 	if in.Inventory.MaxUnavailable.Set {
 		site.limit = in.Inventory.MaxUnavailable.Of(len(in.Inventory.Hosts))
 	}

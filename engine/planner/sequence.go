@@ -26,7 +26,7 @@ func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, a
 	if len(changes) == 0 || stagesOnly(steps) {
 		if adopt != "" {
 			hp.Rollback = rollbackSteps(t, steps, true)
-			hp.Sequence = withHold(t, adopt, "take over what run "+adopt+" left", recoverySteps(t, engine.Steps{After: steps.After}, true), false, sumTimeouts(hp.Rollback))
+			hp.Sequence = withHold(t, engine.TakeHold{Adopt: adopt, Reason: "take over what run " + adopt + " left", For: sumTimeouts(hp.Rollback)}, recoverySteps(t, engine.Steps{After: steps.After}, true), false)
 			if wasRolledBack(t) {
 				hp.Sequence[len(hp.Sequence)-1] = releaseStep(t, engine.Release{})
 			}
@@ -37,7 +37,7 @@ func newHostPlan(t engine.Target, changes []engine.Change, steps engine.Steps, a
 	drains := hasDrain(hp)
 	hp.Rollback = rollbackSteps(t, steps, drains || adopt != "")
 	roll = append(roll, recoverySteps(t, steps, drains || adopt != "")...)
-	hp.Sequence = withHold(t, adopt, holdReason(changes), roll, bootsOther(steps.Reboot, t.Facts), sumTimeouts(hp.Rollback))
+	hp.Sequence = withHold(t, engine.TakeHold{Adopt: adopt, Reason: holdReason(changes), For: sumTimeouts(hp.Rollback)}, roll, bootsOther(steps.Reboot, t.Facts))
 	return hp
 }
 
@@ -85,10 +85,11 @@ func markHostChanges(steps []engine.Step) []engine.Step {
 }
 
 // withHold puts a sequence between taking and releasing the hold, which lasts longer
-// than all steps may take. If the sequence brings another OS, the host keeps the OS of
+// than all steps may take, and by take.For more. If the sequence brings another OS, the host keeps the OS of
 // each pool in that roll-out.
-func withHold(t engine.Target, adopt, reason string, roll []engine.Step, newOS bool, more engine.Duration) []engine.Step {
-	take := engine.TakeHold{Reason: reason, For: engine.Duration(10*time.Minute) + sumTimeouts(roll) + more, Adopt: adopt, Renewed: t.Facts.HoldRenewed()}
+func withHold(t engine.Target, take engine.TakeHold, roll []engine.Step, newOS bool) []engine.Step {
+	take.For += engine.Duration(10*time.Minute) + sumTimeouts(roll)
+	take.Renewed = t.Facts.HoldRenewed()
 	if newOS {
 		take.Targets, take.RolloutRun, take.RolloutNumber = t.Rollout.Targets, t.Rollout.Run, t.Rollout.Number
 	}
