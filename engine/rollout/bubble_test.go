@@ -140,3 +140,32 @@ func failOnErrors(t *testing.T, errs ...error) {
 		t.Fatal(err)
 	}
 }
+
+// workerFleet returns an inventory of workers only.
+func workerFleet(n int, say func(*engine.Pool)) engine.Inventory {
+	inv := simulator.Fleet(0, n)
+	say(&inv.Pools[1])
+	return inv
+}
+
+// rebootMinutes returns the minute of the run in which each host was ordered to reboot.
+func rebootMinutes(b *simulator.Bastion) map[string]int {
+	at := map[string]int{}
+	for _, e := range b.Events() {
+		if e.Type == engine.StepStarted && e.Step == "reboot" {
+			at[e.Host] = int(e.Time.Sub(b.Events()[0].Time).Minutes())
+		}
+	}
+	return at
+}
+
+// rebootedHosts returns the hosts that were ordered to reboot, in order.
+func rebootedHosts(b *simulator.Bastion) []string {
+	var names []string
+	for _, e := range b.Events() {
+		if e.Type == engine.StepStarted && e.Step == "reboot" {
+			names = append(names, e.Host)
+		}
+	}
+	return names
+}

@@ -614,3 +614,29 @@ func TestGateInRun(t *testing.T) {
 		}
 	})
 }
+
+// The gates of a run are asked once, before anything is staged.
+func TestGatesBeforeRun(t *testing.T) {
+	for _, command := range []string{"true", "false"} {
+		t.Run(command, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site := newSite(workerFleet(2, func(p *engine.Pool) {
+					p.Gates = []engine.Gate{{Name: "ready", Command: command, When: []engine.GateWhen{engine.BeforeRun}, Timeout: engine.Duration(time.Minute)}}
+				}))
+				b := site.Bastion("run-1")
+				end := applyRun(b)
+				if command == "true" {
+					failOnErrors(t, checkEnd(end, engine.ExitOK), checkConverged(site))
+					if n := len(b.Commands()); n != 1+4 { // drained and undrained twice
+						t.Errorf("%d commands: %v", n, b.Commands())
+					}
+					return
+				}
+				failOnErrors(t, checkEnd(end, engine.ExitFailed, "gate ready"), checkUntouched(site.Host("worker-0")), checkUntouched(site.Host("worker-1")))
+				if st := site.Host("worker-0").State(); st.Staged != "" {
+					t.Errorf("worker-0 is staged: %+v", st)
+				}
+			})
+		})
+	}
+}

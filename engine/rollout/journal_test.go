@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"holdfast/engine"
 	"holdfast/engine/simulator"
@@ -66,4 +67,17 @@ func openSteps(b *simulator.Bastion) map[string]bool {
 		}
 	}
 	return hosts
+}
+
+// A sink that refuses the very first event lets nothing happen.
+func TestNoJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(1, 1))
+		b := site.Bastion("run-1")
+		b.Journal = func(engine.Event) error { return errors.New("write journal: read-only file system") }
+		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "write journal: read-only file system", "nothing was touched"))
+		if calls := b.Calls(); len(calls) > 0 {
+			t.Errorf("it made calls: %v", calls)
+		}
+	})
 }

@@ -3,9 +3,13 @@ package rollout_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"holdfast/engine"
+	"holdfast/engine/rollout"
 	"holdfast/engine/simulator"
 )
 
@@ -121,5 +125,36 @@ func TestPlays(t *testing.T) {
 			checkSecondRun(t, site)
 			return nil
 		}))
+	})
+}
+
+// The plays of a playbook follow each other; one that stages disrupts nothing.
+func TestPlaysFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := simulator.Fleet(3, 4)
+		inv.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 4, Set: true}
+		site := newSite(inv)
+		b := site.Bastion("run-1")
+		pool := func(name string) func(engine.Host) bool { return func(h engine.Host) bool { return h.Pool == name } }
+		end := applyRun(b, func(r *rollout.Run) {
+			r.Plays = []rollout.Play{
+				{Play: engine.Play{Name: "members"}, Modules: r.Modules, Selected: pool("etcd")},
+				{Play: engine.Play{Name: "workers", Serial: []engine.CountOrPercent{{Count: 1}, {Count: 2}}}, Modules: r.Modules, Selected: pool("worker")},
+			}
+		})
+		failOnErrors(t, checkEnd(end, engine.ExitOK), checkConverged(site))
+		var sizes []int
+		var plays []string
+		for _, e := range b.Events() {
+			switch e.Type {
+			case engine.BatchStarted:
+				sizes = append(sizes, len(strings.Split(e.Message, ", ")))
+			case engine.Planned:
+				plays = append(plays, e.Plan.Play)
+			}
+		}
+		if !slices.Equal(sizes, []int{1, 1, 1, 1, 2, 1}) || !slices.Equal(plays, []string{"members", "workers"}) {
+			t.Errorf("batches of %v, plays %q", sizes, plays)
+		}
 	})
 }

@@ -1,9 +1,12 @@
 package rollout_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/rollout"
@@ -152,5 +155,137 @@ func TestAPlayIsOverWhenNoRebootIsLeft(t *testing.T) {
 		if c := b.Commands(); len(c) > 0 {
 			t.Errorf("the play after it has begun: %v", c)
 		}
+	})
+}
+
+// TestUnfinished checks that another OS is refused while a roll-out is unfinished, on every
+// bastion, unless the operator asks for it.
+func TestUnfinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inv := simulator.Fleet(3, 2)
+		inv.Pools[1].Paused = true
+		site := newSite(inv)
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitRefused))
+		for i := range site.Inventory.Pools {
+			site.Inventory.Pools[i].OS, site.Inventory.Pools[i].Paused = &engine.OS{Driver: "simulator", Commit: "v3"}, false
+		}
+		b := site.Bastion("run-2")
+		refused := applyRun(b)
+		failOnErrors(t, checkEnd(refused, engine.ExitRefused, "worker-0 runs v1, and not v2 of run run-1"), checkLaws(site))
+		for _, h := range site.Hosts() {
+			if st := h.State(); st.Staged != "" || st.Booted == "v3" {
+				t.Errorf("%s: %+v", h.Name, st)
+			}
+		}
+		for _, e := range b.Events() {
+			want := []engine.UnfinishedHost{{Host: "worker-0", Reason: "runs v1, and not v2 of run run-1", Target: simulator.V2}, {Host: "worker-1", Reason: "runs v1, and not v2 of run run-1", Target: simulator.V2}}
+			if e.Plan != nil && !slices.Equal(e.Plan.Unfinished, want) {
+				t.Errorf("%+v", e.Plan.Unfinished)
+			}
+		}
+		over := applyRun(site.Bastion("run-3"), func(r *rollout.Run) { r.OverIncomplete = true })
+		failOnErrors(t, checkEnd(over, engine.ExitOK), checkLaws(site))
+	})
+}
+
+// A finished roll-out is no reason to refuse the next, and neither is a host
+// that got lost after it.
+func TestFinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(0, 3))
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK))
+		site.Host("worker-2").PowerOff()
+		site.Inventory.Pools[1].OS = &engine.OS{Driver: "simulator", Commit: "v3"}
+		site.Inventory.Pools[1].MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-2")), engine.ExitRefused, "worker-2 is not known to run v2"))
+		known := func(r *rollout.Run) { r.CompletedOS = map[string]string{"worker": "v2"} }
+		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-3"), known), engine.ExitUnreachable, "worker-2 is unreachable"), checkLaws(site))
+	})
+}
+
+// TestUnfinishedIsAskedOnce checks that a run does not stop halfway because a roll-out is
+// unfinished, if it was allowed to start: the clock of a bastion was ahead, a host became
+// unavailable within the budget, or came back with the old OS.
+func TestUnfinishedIsAskedOnce(t *testing.T) {
+	remember := func(site *simulator.Site, run string) {
+		for _, h := range site.Hosts() {
+			h.Remember(simulator.Remembered{Rollout: &engine.Rollout{Run: run, Targets: map[string]string{"worker": simulator.V1}}})
+		}
+	}
+	tolerant := func(p *engine.Pool) {
+		p.FailureBudget = engine.CountOrPercent{Count: 2, Set: true}
+		p.MaxUnavailable = engine.CountOrPercent{Count: 2, Set: true}
+	}
+	t.Run("another clock was ahead", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(simulator.Fleet(0, 3))
+			remember(site, "20261120-130000-aa11")
+			first := site.Bastion("20261120-123000-bb22")
+			first.Watch = func(e engine.Event) {
+				if e.Type == engine.HostDone && e.Host == "worker-1" {
+					first.Kill()
+				}
+			}
+			applyRun(first)
+			failOnErrors(t, checkUpdated(site.Host("worker-0")), checkUntouched(site.Host("worker-2")))
+			failOnErrors(t, checkEnd(applyRun(site.Bastion("20261120-124500-cc33"), successorOf(first)), engine.ExitOK), checkConverged(site))
+		})
+	})
+	t.Run("a host is lost", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			inv := workerFleet(4, tolerant)
+			for i := range inv.Hosts { // worker-0 goes alone, so that no other host knows of this run
+				inv.Hosts[i].Zone = fmt.Sprint(min(i, 1))
+			}
+			site := newSite(inv)
+			remember(site, "run-0")
+			site.Host("worker-0").Change(func(t *simulator.Traits) { t.NoReturn = true })
+			failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitFailed, "worker-0 is unreachable"), checkLaws(site),
+				checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")), checkUpdated(site.Host("worker-3")))
+			if r := site.Host("worker-1").Remembers().Rollout; r.Run != "run-1" || r.Targets["worker"] != simulator.V2 {
+				t.Errorf("worker-1 remembers %+v", r)
+			}
+		})
+	})
+	t.Run("a host comes back", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			site := newSite(workerFleet(4, tolerant))
+			for _, h := range site.Hosts() {
+				h.Remember(simulator.Remembered{Rollout: &engine.Rollout{Run: "run-0", Targets: map[string]string{"worker": "v0"}}})
+				if h.Name != "worker-3" {
+					h.Boot("v0")
+				}
+			}
+			site.Host("worker-3").PowerOff()
+			b := site.Bastion("run-1")
+			b.Watch = func(e engine.Event) {
+				if e.Type == engine.StepStarted && e.Step == "stage" && e.Host == "worker-0" {
+					site.After(time.Second, site.Host("worker-3").PowerOn)
+				}
+			}
+			end := applyRun(b, func(r *rollout.Run) { r.CompletedOS = map[string]string{"worker": "v0"} })
+			failOnErrors(t, checkLaws(site), checkUpdated(site.Host("worker-1")), checkUpdated(site.Host("worker-2")))
+			if end.Cause.Kind == engine.UnfinishedEnd {
+				t.Errorf("%+v", end)
+			}
+		})
+	})
+}
+
+// Another OS that somebody begins while the operator thinks is not mixed with
+// the one that was approved.
+func TestUnfinishedSinceApproved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site := newSite(simulator.Fleet(0, 3))
+		end := applyRun(site.Bastion("run-1"), func(r *rollout.Run) {
+			r.Approve = func(context.Context, engine.Plan) error {
+				time.Sleep(time.Hour)
+				h := site.Host("worker-2")
+				h.Boot("v3")
+				h.Remember(simulator.Remembered{Rollout: &engine.Rollout{Run: "run-2", Targets: map[string]string{"worker": "v3"}}})
+				return nil
+			}
+		})
+		failOnErrors(t, checkEnd(end, engine.ExitRefused, "worker-0 runs v1, and not v3 of run run-2"), checkUntouched(site.Host("worker-0")), checkUntouched(site.Host("worker-1")))
 	})
 }

@@ -2,7 +2,6 @@ package rollout_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,48 +117,5 @@ func TestDawn(t *testing.T) {
 			h.Change(func(t *simulator.Traits) { t.Dawn = 8 * time.Second })
 		}
 		failOnErrors(t, checkEnd(applyRun(site.Bastion("run-1")), engine.ExitOK), checkConverged(site))
-	})
-}
-
-// TestRecoveredFirst checks that hosts of a dead run are recovered before anything is staged.
-func TestRecoveredFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := newSite(simulator.Fleet(3, 1))
-		first, second := site.Bastion("run-1"), site.Bastion("run-2")
-		first.Watch = func(e engine.Event) {
-			if e.Step == "wait for boot" {
-				first.Kill()
-			}
-		}
-		applyRun(first, runSerially)
-		time.Sleep(10 * time.Minute)
-		for _, h := range site.Hosts() {
-			if h.Hold() == nil {
-				h.Reset() // the staged OS gets lost
-			}
-		}
-		time.Sleep(10 * time.Minute)
-		failOnErrors(t, checkEnd(applyRun(second, runSerially, successorOf(first)), engine.ExitOK), checkLaws(site))
-		for _, e := range second.Events() {
-			if e.Type == engine.StepStarted {
-				if e.Host != "etcd-1" || e.Step != "hold" {
-					t.Errorf("the first step is %s of %s", e.Step, e.Host)
-				}
-				return
-			}
-		}
-	})
-}
-
-// A sink that refuses the very first event lets nothing happen.
-func TestNoJournal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		site := newSite(simulator.Fleet(1, 1))
-		b := site.Bastion("run-1")
-		b.Journal = func(engine.Event) error { return errors.New("write journal: read-only file system") }
-		failOnErrors(t, checkEnd(applyRun(b), engine.ExitFailed, "write journal: read-only file system", "nothing was touched"))
-		if calls := b.Calls(); len(calls) > 0 {
-			t.Errorf("it made calls: %v", calls)
-		}
 	})
 }
