@@ -40,6 +40,7 @@ const lastResort = 10 * time.Second
 func catchSignals(stderr *os.File, waits *waits) signals {
 	hard, cancelHard := context.WithCancel(context.Background())
 	soft, cancelSoft := context.WithCancel(hard)
+	l := &signalLoop{stderr: stderr, waits: waits, soft: soft, hard: hard, cancelSoft: cancelSoft, cancelHard: cancelHard}
 	caught := make(chan os.Signal, 4)
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
@@ -47,48 +48,16 @@ func catchSignals(stderr *os.File, waits *waits) signals {
 	}
 	var wait conc.WaitGroup
 	done := make(chan struct{})
-	var gentle, silent atomic.Bool
-	tell := func(message string) {
-		if !silent.Load() {
-			fmt.Fprintln(stderr, "\nholdfast: "+message)
-		}
-	}
-	var late <-chan time.Time // set when hard has ended
-	end := func() {
-		cancelHard()
-		late = time.After(lastResort)
-	}
 	wait.Go(func() {
 		for {
-			var got os.Signal
 			select {
 			case <-done:
 				return
-			case <-late:
+			case <-l.late:
 				endByForce(stderr, waits)
-			case got = <-caught:
+			case got := <-caught:
+				l.handleSignal(got)
 			}
-			if hard.Err() != nil {
-				if got != syscall.SIGHUP {
-					endByForce(stderr, waits)
-				}
-				continue
-			}
-			if !gentle.Load() {
-				tell("stopped")
-				end()
-				continue
-			}
-			if soft.Err() == nil {
-				cancelSoft() // before the message: a stopped terminal blocks it
-				tell(rollout.Stopping)
-				continue
-			}
-			if got == syscall.SIGHUP {
-				continue // the kernel and the shell both send it for one lost terminal
-			}
-			end()
-			tell(rollout.StoppingAtOnce)
 		}
 	})
 	stop := func() {
@@ -99,10 +68,50 @@ func catchSignals(stderr *os.File, waits *waits) signals {
 		cancelHard()
 	}
 	gently := func(shown bool) {
-		silent.Store(shown)
-		gentle.Store(true)
+		l.silent.Store(shown)
+		l.gentle.Store(true)
 	}
 	return signals{soft: soft, hard: hard, gently: gently, stop: stop}
+}
+
+// signalLoop turns the signals of the operator into the ends of two contexts.
+type signalLoop struct {
+	stderr                 *os.File
+	waits                  *waits
+	soft, hard             context.Context
+	cancelSoft, cancelHard func()
+	gentle, silent         atomic.Bool
+	late                   <-chan time.Time // set when hard has ended
+}
+
+func (l *signalLoop) handleSignal(got os.Signal) {
+	switch {
+	case l.hard.Err() != nil:
+		if got != syscall.SIGHUP {
+			endByForce(l.stderr, l.waits)
+		}
+	case !l.gentle.Load():
+		l.tell("stopped")
+		l.endNow()
+	case l.soft.Err() == nil:
+		l.cancelSoft() // before the message: a stopped terminal blocks it
+		l.tell(rollout.Stopping)
+	case got == syscall.SIGHUP: // the kernel and the shell both send it for one lost terminal
+	default:
+		l.endNow()
+		l.tell(rollout.StoppingAtOnce)
+	}
+}
+
+func (l *signalLoop) endNow() {
+	l.cancelHard()
+	l.late = time.After(lastResort)
+}
+
+func (l *signalLoop) tell(message string) {
+	if !l.silent.Load() {
+		fmt.Fprintln(l.stderr, "\nholdfast: "+message)
+	}
 }
 
 func endByForce(stderr *os.File, waits *waits) {
