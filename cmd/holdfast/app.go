@@ -85,3 +85,11 @@ func (a *app) askForYes(text string) bool {
 	answer, err := question{text: text}.askOperator(a.soft)
 	return err == nil && string(answer) == "yes"
 }
+
+func (a *app) newInputs() inputs {
+	ctx := a.hard
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return newFiles(ctx, a.waits)
+}

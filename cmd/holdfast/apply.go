@@ -93,7 +93,7 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	a.otherVars = a.playbookVariables(f.book)
 	var saved *engine.Plan
 	if f.saved != "" {
-		p, err := a.readPlan(f.saved)
+		p, err := readPlan(f.saved, a.newInputs().ReadFile)
 		if err != nil {
 			return err
 		}

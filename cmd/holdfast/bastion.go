@@ -1,16 +1,15 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strings"
 
 	"holdfast/engine/journal"
-	"holdfast/engine/textutil"
 )
 
+// holderName returns the operator and this machine, as holds name them.
 func holderName() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
@@ -48,18 +47,4 @@ func thisMachine() journal.Machine {
 	id, _ := os.ReadFile("/etc/machine-id") // not every container has one
 	name, _ := os.Hostname()
 	return journal.Machine{ID: strings.TrimSpace(string(id)), Name: name}
-}
-
-// keepBastion records the identity of this bastion in the run, which
-// distinguishes its holds from the holds of other bastions.
-func (a *app) keepBastion(s *site) error {
-	here, err := journal.EnsureBastion(stateDir(), thisMachine())
-	if err != nil {
-		return err
-	}
-	if was := here.Replaced; was != (journal.Machine{}) {
-		fmt.Fprintf(a.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not taken over\n", textutil.Printable(was.Name))
-	}
-	s.run.Start.Bastion = here.Identity
-	return nil
 }

@@ -33,10 +33,13 @@ type clusterSlot struct {
 	cluster *etcd.Cluster // nil: not open yet
 }
 
+// newClusters returns the clusters of an inventory, not connected yet. Snapshots are
+// named after the run.
 func newClusters(inv engine.Inventory, hosts *hosts, dir, run string) *clusters {
 	return &clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*clusterSlot{}, last: map[string]etcd.Metrics{}}
 }
 
+// openOnce returns the connection to a cluster, and opens it if necessary.
 func (c *clusters) openOnce(ctx context.Context, name string) (*etcd.Cluster, error) {
 	o := c.clusterSlot(name)
 	select {
@@ -124,7 +127,7 @@ func (c *clusters) Snapshot(ctx context.Context, name string) (string, error) {
 	}
 	text := fmt.Sprintf("%s (%.1f MB, sha256 checked, from %s)", info.Path, float64(info.Bytes)/1e6, info.Host)
 	removed, err := etcd.Prune(dir, name, etcd.Retention{
-		Keep: settings.Keep, MaxAge: time.Duration(settings.MaxAge), Now: clock{}.Now(),
+		Keep: settings.Keep, MaxAge: time.Duration(settings.MaxAge), Now: time.Now(),
 		IsOver: func(run string) bool { return run != c.run && journal.IsOver(c.dir, run) },
 	})
 	switch {

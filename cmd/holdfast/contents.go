@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sourcegraph/conc/pool"
 
 	"holdfast/engine"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/report/planview"
-	"holdfast/engine/report/termtext"
-	"holdfast/engine/rollout"
 )
 
 // Limits of the files that are read from hosts to show them.
@@ -31,10 +28,20 @@ type wantedContents struct {
 	why  string // reason why it is not shown; "": it is shown
 }
 
-// showContents shows line by line how a plan, and drift, change files that are
-// neither secret nor binary nor large. It reads the files of each host in one
-// more round trip.
-func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Gathered) error {
+// source is the input of a comparison: the state of the hosts, and a way to read
+// files from them.
+type planFiles struct {
+	facts     map[string]engine.Facts
+	desired   map[string]engine.Desired
+	sensitive []string // texts that are not shown
+	forks     int      // hosts that are read from at the same time
+	run       func(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error)
+}
+
+// planContents returns the old and new contents of the files that a plan, and
+// drift, change, with the reason for each that is not shown because it is secret,
+// binary or large. It reads the files of each host in one more round trip.
+func (s planFiles) planContents(ctx context.Context, plan engine.Plan) ([]planview.Contents, error) {
 	changes := map[string][]engine.Change{}
 	var order []string
 	add := func(host string, list []engine.Change) {
@@ -51,10 +58,10 @@ func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight
 	}
 	found := make([][]planview.Contents, len(order))
 	left := maxSiteFiles
-	workers := pool.New().WithMaxGoroutines(cmp.Or(a.forks, 32))
+	workers := pool.New().WithMaxGoroutines(s.forks)
 	for i, name := range order {
-		facts := sight.Facts[name]
-		files := wantedFiles(s.run.Desired[name], facts, changes[name])
+		facts := s.facts[name]
+		files := wantedFiles(s.desired[name], facts, changes[name])
 		if len(files) == 0 || facts.Config == nil {
 			continue
 		}
@@ -68,10 +75,7 @@ func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight
 		workers.Go(func() { found[i] = s.contentsOf(ctx, facts, files) })
 	}
 	workers.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return planview.WriteContents(a.stdout, slices.Concat(found...), termtext.Style{Colour: isColourTerminal(a.stdout)})
+	return slices.Concat(found...), ctx.Err()
 }
 
 func wantedFiles(d engine.Desired, f engine.Facts, changes []engine.Change) []wantedContents {
@@ -131,7 +135,7 @@ func wantedUnit(d engine.Desired, name string) []wantedContents {
 
 // contentsOf reads files from a host and compares them with their desired
 // contents.
-func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedContents) []planview.Contents {
+func (s planFiles) contentsOf(ctx context.Context, f engine.Facts, files []wantedContents) []planview.Contents {
 	var list []planview.Contents
 	var read []engine.Command
 	for _, w := range files {
@@ -142,9 +146,9 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 		c := planview.Contents{Host: f.Host, Path: w.path, New: w.data}
 		switch {
 		case node.Type == engine.PathFile:
-			c.Withheld = cmp.Or(w.why, planview.WithholdReason(w.data, w.mode, s.loaded.Sensitive), planview.WithholdReason(nil, node.Mode, nil))
+			c.Withheld = cmp.Or(w.why, planview.WithholdReason(w.data, w.mode, s.sensitive), planview.WithholdReason(nil, node.Mode, nil))
 		case node.Type == engine.PathMissing:
-			c.Withheld = cmp.Or(w.why, planview.WithholdReason(w.data, w.mode, s.loaded.Sensitive))
+			c.Withheld = cmp.Or(w.why, planview.WithholdReason(w.data, w.mode, s.sensitive))
 		default:
 			c.Withheld = "in the place of something that is no file"
 		}
@@ -153,7 +157,11 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 		}
 		list = append(list, c)
 	}
-	outputs, err := s.readOn(ctx, f.Host, read)
+	var outputs engine.Outputs
+	var err error
+	if len(read) > 0 {
+		outputs, err = s.run(ctx, f.Host, read)
+	}
 	for i := range list {
 		node := f.Config.Nodes[list[i].Path]
 		if list[i].Withheld != "" || node.Type != engine.PathFile {
@@ -168,7 +176,7 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 		case engine.Digest(old) != node.Digest: // it has changed since the facts were gathered
 			list[i].Withheld = "changed since it was looked at"
 		default:
-			list[i].Old, list[i].Withheld = old, planview.WithholdReason(old, node.Mode, s.loaded.Sensitive)
+			list[i].Old, list[i].Withheld = old, planview.WithholdReason(old, node.Mode, s.sensitive)
 		}
 	}
 	return list
@@ -181,21 +189,4 @@ func (s *site) contentsOf(ctx context.Context, f engine.Facts, files []wantedCon
 func readCommand(path string) engine.Command {
 	return engine.Command{Name: path, Script: fmt.Sprintf("timeout 10 dd if=%s bs=%d count=1 iflag=nofollow,nonblock,fullblock status=none",
 		hostscript.Quote(path), planview.MaxContents+1)}
-}
-
-func (s *site) readOn(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error) {
-	if len(commands) == 0 {
-		return nil, nil
-	}
-	h, _ := s.inv.Host(host)
-	conn, err := s.hosts.Connect(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	mark := randomID()
-	reply, err := conn.Run(ctx, rollout.Script{Text: hostscript.ProbeScript(commands, mark), Timeout: time.Minute})
-	if err != nil {
-		return nil, err
-	}
-	return hostscript.ReadOutputs(commands, mark, reply.Stdout, reply.Stderr)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +19,7 @@ import (
 type configs struct {
 	site   inventory.Loaded
 	fs     fs.FS
-	fetch  func(config.Remote) ([]byte, error)
+	fetch  func(config.Remote) ([]byte, error) // downloads contents
 	read   *config.Cache
 	groups map[string]*configGroup
 
@@ -37,12 +36,13 @@ type configGroup struct {
 	broken   bool
 }
 
-func (a *app) newConfigs(ctx context.Context, site inventory.Loaded) *configs {
-	c := &configs{site: site, fs: a.newInputs().newFS("/"), read: config.NewCache(), groups: map[string]*configGroup{}, documents: map[config.Document]bool{}}
-	c.fetch = a.newFetcher(ctx, c.addWarning).fetchContents
-	return c
+// newConfigs returns a reader of the configurations of a site. Its documents are
+// files below the root of a file system.
+func newConfigs(site inventory.Loaded, root fs.FS) *configs {
+	return &configs{site: site, fs: root, read: config.NewCache(), groups: map[string]*configGroup{}, documents: map[config.Document]bool{}}
 }
 
+// addWarning adds a warning unless it is there already.
 func (c *configs) addWarning(text string) { c.warnings = appendOnce(c.warnings, text) }
 
 func (c *configs) addProblem(text string) {
@@ -71,6 +71,8 @@ func (c *configs) joinProblems() error {
 	return errors.New(strings.Join(shown, "\n"))
 }
 
+// desiredStates returns the desired state of every host. Its error has all
+// problems of the documents.
 func (c *configs) desiredStates() (map[string]engine.Desired, error) {
 	desired := c.site.Inventory.Desired()
 	for _, h := range c.site.Inventory.Hosts {

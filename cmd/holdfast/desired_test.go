@@ -1,47 +1,24 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/inventory"
 )
 
-// TestExamplesAreValid: whole sites to copy, with their documents, are valid
-// without a warning.
-func TestExamplesAreValid(t *testing.T) {
-	t.Setenv("HOLDFAST_VAR_commit", strings.Repeat("4", 64))
-	t.Setenv("HOLDFAST_VAR_token", "t0ken")
-	documents := 0
-	for _, pattern := range []string{"../../inventories/*", "../../examples/*"} {
-		paths, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range paths {
-			args := []string{"validate", "-i", p}
-			if vars, _ := filepath.Glob(filepath.Join(p, "*.vars")); len(vars) > 0 {
-				args = append(args, "--var-file", vars[0])
-			}
-			if info, err := os.Stat(p); err != nil || !info.IsDir() && filepath.Ext(p) != ".hcl" {
-				continue
-			}
-			code, stdout, stderr := runHoldfast(t, args...)
-			if code != engine.ExitOK || stderr != "" {
-				t.Errorf("%s: exit %d: %s", p, code, stderr)
-			}
-			if strings.Contains(stdout, "documents: ") {
-				documents++
-			}
-		}
+// configsIn reads the inventory site.hcl of a folder.
+func configsIn(t testing.TB, dir string) *configs {
+	t.Helper()
+	root := os.DirFS("/")
+	loaded, err := inventory.Load(inventory.Source{FS: root, Root: "/", Paths: []string{strings.TrimPrefix(dir, "/") + "/site.hcl"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if documents == 0 {
-		t.Error("no example has a document")
-	}
+	return newConfigs(loaded, root)
 }
 
 // fleetOfConfigs returns a site of hosts of one pool with a folder of
@@ -65,12 +42,7 @@ func fleetOfConfigs(t testing.TB, hosts int, own bool) *configs {
 		document = `  config "own.bu" { content = "variant: fcos\nversion: 1.5.0\nstorage: {files: [{path: /etc/hostname, contents: {inline: w-${id}}}]}\n" }` + "\n"
 	}
 	write("site.hcl", fmt.Sprintf("site \"s\" {}\npool \"w\" { configs = [\"base\"] }\nhosts \"w\" {\n  range   = \"1-%d\"\n  address = \"w-${id}\"\n  pool    = \"w\"\n%s}\n", hosts, document))
-	a := &app{inventory: []string{filepath.Join(dir, "site.hcl")}}
-	loaded, err := a.loadInventory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.newConfigs(context.Background(), loaded)
+	return configsIn(t, dir)
 }
 
 // TestHostsShareConfigurations checks that hosts with the same documents share
@@ -102,13 +74,11 @@ func TestOSOfTheDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := &app{inventory: []string{filepath.Join(dir, "site.hcl")}}
-	s, err := a.openDesired(context.Background())
+	d, err := configsIn(t, dir).desiredStates()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	if d := s.run.Desired; d["a"].OS.Image != image || d["b"].OS.Image != "" || d["a"].OS.Driver != "rpm-ostree" {
+	if d["a"].OS.Image != image || d["b"].OS.Image != "" || d["a"].OS.Driver != "rpm-ostree" {
 		t.Errorf("%+v %+v", d["a"].OS, d["b"].OS)
 	}
 }

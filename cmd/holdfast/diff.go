@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,7 +73,7 @@ func (a *app) loadConfig(ctx context.Context, arg string) (engine.Config, error)
 		src = config.Source{FS: a.newInputs().newFS("/"), Root: "/", Paths: []string{p}}
 	}
 	warn := func(w string) { fmt.Fprintln(a.stderr, "holdfast: warning:", w) }
-	src.Fetch = a.newFetcher(ctx, warn).fetchContents
+	src.Fetch = newFetcher(ctx, warn).fetchContents
 	loaded, err := config.Load(src)
 	for _, w := range loaded.Warnings {
 		warn(w)
@@ -121,43 +118,4 @@ func actionList(actions []engine.Action) string {
 		names[i] = a.String()
 	}
 	return strings.Join(names, ", ")
-}
-
-func configContents(was, is engine.Config, d rules.Diff) []planview.Contents {
-	var list []planview.Contents
-	for _, c := range d.Changes {
-		if c.Domain != rules.File && c.Domain != rules.Unit {
-			continue
-		}
-		before, beforeMode := contentsIn(was, c)
-		after, afterMode := contentsIn(is, c)
-		if bytes.Equal(before, after) {
-			continue
-		}
-		list = append(list, planview.Contents{
-			Path: c.Name, Old: before, New: after,
-			Withheld: cmp.Or(planview.WithholdReason(before, beforeMode, nil), planview.WithholdReason(after, afterMode, nil)),
-		})
-	}
-	return list
-}
-
-func contentsIn(c engine.Config, change rules.Change) (data []byte, mode int) {
-	for _, f := range c.Files {
-		if change.Domain == rules.File && f.Path == change.Name {
-			if mode = -1; f.Mode != nil {
-				mode = *f.Mode
-			}
-			return slices.Concat(f.Contents, f.Append), mode
-		}
-	}
-	for _, u := range c.Units {
-		if change.Domain == rules.Unit && u.Name == change.Name {
-			data = []byte(u.Contents)
-			for _, drop := range u.Dropins {
-				data = append(data, "# "+drop.Name+"\n"+drop.Contents...)
-			}
-		}
-	}
-	return data, -1
 }

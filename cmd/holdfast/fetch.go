@@ -30,7 +30,9 @@ const (
 	fetchWhole  = 10 * time.Minute
 )
 
-func (a *app) newFetcher(ctx context.Context, warn func(string)) *fetcher {
+// newFetcher returns a fetcher with a cache in the operator's folder for
+// caches. It warns about contents that cannot be kept.
+func newFetcher(ctx context.Context, warn func(string)) *fetcher {
 	f := &fetcher{ctx: ctx, warn: warn}
 	if cache, err := os.UserCacheDir(); err == nil {
 		f.dir = filepath.Join(cache, "holdfast", "contents")
@@ -40,6 +42,7 @@ func (a *app) newFetcher(ctx context.Context, warn func(string)) *fetcher {
 
 var hashRule = regexp.MustCompile(`^sha(256|512)-[0-9a-f]+$`)
 
+// fetchContents returns verified contents, from the cache if they are there.
 func (f *fetcher) fetchContents(r config.Remote) ([]byte, error) {
 	hash := strings.ToLower(r.Hash)
 	if !hashRule.MatchString(hash) {

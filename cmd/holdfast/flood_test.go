@@ -19,6 +19,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
 	"holdfast/modules"
+	"holdfast/modules/hostconfig"
 )
 
 // floodHosts returns hosts on which every script prints without end.
@@ -87,7 +88,7 @@ func TestFloodOfHosts(t *testing.T) {
 		n = 16
 	}
 	inv := floodHosts(t, n)
-	hosts := newHosts(remote.Options{})
+	hosts := newHosts(remote.Options{}, hostconfig.ReadFileScript)
 	defer hosts.Close()
 	run := rollout.Run{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: clock{}}
 	var facts map[string]engine.Facts

@@ -23,6 +23,7 @@ import (
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
 	"holdfast/modules"
+	"holdfast/modules/hostconfig"
 )
 
 // BenchmarkGather reads the facts of whole fleets as every command does: it
@@ -109,11 +110,11 @@ func newBenchFleet(b *testing.B, n int, hashed bool) *benchFleet {
 // gatherFacts gathers facts as plan and status do.
 func (f *benchFleet) gatherFacts(b *testing.B) {
 	f.rounds++
-	secrets, err := newSecrets(&app{soft: b.Context()}, f.inv)
+	secrets, err := (&app{soft: b.Context()}).newSecrets(f.inv)
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts := newHosts(remote.Options{Secrets: secrets})
+	hosts := newHosts(remote.Options{Secrets: secrets}, hostconfig.ReadFileScript)
 	defer hosts.Close()
 	run := rollout.Run{Inventory: f.inv, Desired: f.desired, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: clock{}}
 	for name, facts := range run.GatherHosts(b.Context()) {

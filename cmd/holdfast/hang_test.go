@@ -213,14 +213,3 @@ func TestEndByForce(t *testing.T) {
 		t.Errorf("exit status %d: %s", code, p.text())
 	}
 }
-
-// TestPasswordCommandLimit checks that a password command without end is ended
-// at its limit.
-func TestPasswordCommandLimit(t *testing.T) {
-	t.Parallel()
-	s := &secrets{limit: 100 * time.Millisecond, turn: make(chan struct{}, 1)}
-	_, err := s.runPasswordCommand(t.Context(), "sleep 600 & sleep 600")
-	if err == nil || !strings.Contains(err.Error(), "become_password_command: it has not ended within 100ms") {
-		t.Error(err)
-	}
-}

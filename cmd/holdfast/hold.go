@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,12 +79,6 @@ func parseFor(s string) (engine.Duration, error) {
 		return 0, fmt.Errorf("hold: --for %q is not a duration such as 30m, 4h or 4d", s)
 	}
 	return d, nil
-}
-
-func randomID() string {
-	b := make([]byte, 8)
-	_, _ = rand.Read(b) // never fails, says its documentation
-	return "m-" + hex.EncodeToString(b)
 }
 
 func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts engine.Duration) error {

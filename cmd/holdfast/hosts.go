@@ -19,13 +19,13 @@ import (
 	"holdfast/engine/remote"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
-	"holdfast/modules/hostconfig"
 )
 
 // hosts keeps one SSH connection per host for the run. It reconnects only if
 // the connection was lost.
 type hosts struct {
 	dialer *remote.Dialer
+	script func(path string, limit int) string // reads a file
 
 	mu     sync.Mutex
 	slots  map[string]*slot
@@ -40,8 +40,10 @@ type slot struct {
 	conn *remote.Host
 }
 
-func newHosts(o remote.Options) *hosts {
-	return &hosts{dialer: remote.NewDialer(o), slots: map[string]*slot{}, latest: map[string]*remote.Host{}}
+// newHosts returns no connections yet. readScript returns the script that reads a
+// file on a host, up to a limit in bytes.
+func newHosts(o remote.Options, readScript func(path string, limit int) string) *hosts {
+	return &hosts{dialer: remote.NewDialer(o), script: readScript, slots: map[string]*slot{}, latest: map[string]*remote.Host{}}
 }
 
 // Connect returns the connection to a host, and opens it if necessary.
@@ -215,7 +217,7 @@ func (h *hosts) readFile(host engine.Host) func(context.Context, string) ([]byte
 		if err != nil {
 			return nil, err
 		}
-		r, err := c.Run(ctx, remote.Command{Script: hostconfig.ReadFileScript(path, mostFile), Become: true, MaxOutput: mostFile})
+		r, err := c.Run(ctx, remote.Command{Script: h.script(path, mostFile), Become: true, MaxOutput: mostFile})
 		switch {
 		case err != nil:
 			return nil, err

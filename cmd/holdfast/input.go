@@ -29,13 +29,12 @@ type inputs struct {
 	quiet time.Duration // 0: inputQuiet
 }
 
-func (a *app) newInputs() inputs {
-	ctx := a.hard
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	return inputs{ctx: ctx, waits: a.waits}
-}
+// newFiles returns the files whose reading ends with the context, and is listed
+// in waits.
+func newFiles(ctx context.Context, waits *waits) inputs { return inputs{ctx: ctx, waits: waits} }
+
+// begin lists a wait until end is called.
+func (in inputs) begin(text string) (end func()) { return in.waits.beginWait(text) }
 
 // ReadFile reads a whole file of at most maxInput bytes.
 func (in inputs) ReadFile(path string) ([]byte, error) {

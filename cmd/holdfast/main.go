@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	_ "time/tzdata" // maintenance windows name time zones, and some bastions have no zone files; those of the system come first
 
 	"holdfast/engine"
 )

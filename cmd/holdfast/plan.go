@@ -1,15 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/hostscript"
+	"holdfast/engine/journal"
+	"holdfast/engine/report"
+	"holdfast/engine/report/planview"
+	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
 )
 
@@ -74,7 +79,7 @@ func (a *app) runPlan(ctx context.Context, out string, book playbookFlags, how f
 		return err
 	}
 	if out != "" {
-		if err := savePlan(out, sealPlan(plans[0], s.loaded.Sensitive)); err != nil {
+		if err := savePlan(out, plans[0], s.loaded.Sensitive); err != nil {
 			return err
 		}
 	}
@@ -104,28 +109,76 @@ func (s *site) planAll(ctx context.Context) ([]engine.Plan, rollout.Gathered, er
 	return []engine.Plan{plan}, sight, err
 }
 
-func savePlan(path string, plan engine.Plan) error {
-	b, err := json.MarshalIndent(plan, "", "  ")
+// showContents shows line by line how a plan, and drift, change files that are
+// neither secret nor binary nor large.
+func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Gathered) error {
+	src := planFiles{facts: sight.Facts, desired: s.run.Desired, sensitive: s.loaded.Sensitive, forks: cmp.Or(a.forks, 32), run: s.readOn}
+	list, err := src.planContents(ctx, plan)
 	if err != nil {
-		return fmt.Errorf("save plan: %w", err)
+		return err
 	}
-	if err := os.WriteFile(path, append(b, '\n'), 0o600); err != nil {
-		return fmt.Errorf("save plan: %w", err)
+	return planview.WriteContents(a.stdout, list, termtext.Style{Colour: isColourTerminal(a.stdout)})
+}
+
+// readOn runs commands that only read on a host, in one round trip.
+func (s *site) readOn(ctx context.Context, host string, commands []engine.Command) (engine.Outputs, error) {
+	h, _ := s.inv.Host(host)
+	conn, err := s.hosts.Connect(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	mark := randomID()
+	reply, err := conn.Run(ctx, rollout.Script{Text: hostscript.ProbeScript(commands, mark), Timeout: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	return hostscript.ReadOutputs(commands, mark, reply.Stdout, reply.Stderr)
+}
+
+// inheritIfIdle lets read-only commands treat holds as the next apply would:
+// unless a run of this bastion is running, all earlier runs are over. It
+// returns the history of the earlier runs.
+func (s *site) inheritIfIdle() (journal.History, error) {
+	unlock, err := s.lockSite()
+	if err != nil { // a run is running, or there are no runs: respect all holds
+		return journal.ReadHistory(s.runsDir, s.inv.Site)
+	}
+	defer unlock()
+	history, err := s.inheritRuns()
+	s.run.Awaited = nil // read-only commands do not wait
+	return history, err
+}
+
+func (a *app) showPlans(s *site, plans []engine.Plan) error {
+	if len(s.run.Plays) == 0 {
+		return a.showPlan(s, plans[0])
+	}
+	if a.json {
+		return a.printJSON(report.HideSensitive(plans, s.loaded.Sensitive))
+	}
+	for i, p := range plans {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		if err := a.showPlan(s, p); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (a *app) readPlan(path string) (engine.Plan, error) {
-	var plan engine.Plan
-	b, err := a.newInputs().ReadFile(path)
+func (a *app) showPlan(s *site, plan engine.Plan) error {
+	clean, err := report.RedactPlan(plan, s.loaded.Sensitive)
 	if err != nil {
-		return plan, fmt.Errorf("read plan: %w", err)
+		return err
 	}
-	if err := json.Unmarshal(b, &plan); err != nil {
-		return plan, fmt.Errorf("read plan %s: it is not a plan saved by holdfast plan --out: %w", path, err)
+	if a.json {
+		return a.printJSON(clean)
 	}
-	if plan.Schema != engine.PlanSchema {
-		return plan, fmt.Errorf("read plan %s: it has schema %d, this version knows %d; plan again", path, plan.Schema, engine.PlanSchema)
+	for _, w := range s.loaded.Warnings {
+		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 	}
-	return plan, nil
+	return planview.Write(a.stdout, clean, termtext.Style{Colour: isColourTerminal(a.stdout)}, a.verbose)
 }
+
+func (a *app) printJSON(v any) error { return report.WriteJSON(a.stdout, v) }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,22 +38,17 @@ func (a *app) runRender(ctx context.Context, name string) error {
 		return err
 	}
 	c := a.newConfigs(ctx, site)
-	g := c.groupOf(host)
-	if g == nil {
-		return fmt.Errorf("%s has no configuration; name some with configs in pool %q or in the host", host.Name, host.Pool)
-	}
-	if !g.broken {
-		c.desiredOS(host, g)
-	}
-	if err := c.joinProblems(); err != nil {
-		return err
-	}
-	mode := 0o600
-	text, err := g.loaded.Ignition(engine.File{Path: engine.RecordPath, Contents: hostconfig.InitialRecord(*g.compact), Mode: &mode})
+	loaded, err := c.hostConfig(host)
 	if err != nil {
 		return err
 	}
-	for _, w := range append(c.warnings, ignitionGaps(g.loaded.Config)...) {
+	compact, _ := loaded.Config.Compact()
+	mode := 0o600
+	text, err := loaded.Ignition(engine.File{Path: engine.RecordPath, Contents: hostconfig.InitialRecord(compact), Mode: &mode})
+	if err != nil {
+		return err
+	}
+	for _, w := range append(c.warnings, ignitionGaps(loaded.Config)...) {
 		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 	}
 	if term.IsTerminal(int(a.stdout.Fd())) {
@@ -80,20 +74,4 @@ func oneHost(inv engine.Inventory, name string) (engine.Host, error) {
 		return engine.Host{}, fmt.Errorf("%s is %d hosts (%s); render takes one", name, len(found), strings.Join(textutil.FoldNames(names), " "))
 	}
 	return found[0], nil
-}
-
-func ignitionGaps(c engine.Config) []string {
-	var list []string
-	if c.OSImage != "" {
-		list = append(list, "the OS image is not in the Ignition config: install "+c.OSImage+", or the first apply brings it")
-	}
-	if slices.ContainsFunc(c.Fixed, func(f engine.Fixed) bool { return f.Name == "fips" }) {
-		list = append(list, "FIPS mode is not in the Ignition config: install with the kernel argument fips=1")
-	}
-	for i, arg := range c.KernelArgs {
-		if slices.Contains(c.KernelArgs[:i], arg) {
-			list = append(list, "the kernel argument "+arg+" is asked for more than once, which Ignition cannot say; the first apply brings the rest")
-		}
-	}
-	return list
 }

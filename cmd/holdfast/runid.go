@@ -13,3 +13,10 @@ func newRunID(now time.Time) string {
 	_, _ = rand.Read(b) // never fails, says its documentation
 	return now.UTC().Format("20060102-150405") + "-" + hex.EncodeToString(b)
 }
+
+// randomID returns the ID of a hold that no run has taken.
+func randomID() string {
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // never fails, says its documentation
+	return "m-" + hex.EncodeToString(b)
+}

@@ -36,6 +36,7 @@ func sealPlan(p engine.Plan, sensitive []string) engine.Plan {
 	return p
 }
 
+// sameSecrets returns an error unless a plan has the secrets of a saved one.
 func sameSecrets(p, saved engine.Plan, sensitive []string) error {
 	secrets := secretsOf(p, sensitive)
 	if len(secrets) == 0 && saved.Secrets == nil {

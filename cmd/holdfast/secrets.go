@@ -16,8 +16,8 @@ import (
 // secrets reads passphrases and sudo passwords from the sources in the
 // inventory or from the operator at the terminal. It asks for each only once.
 type secrets struct {
-	ask   bool // -K: ask for the sudo password
-	soft  context.Context
+	ask   bool                                                   // -K: ask for the sudo password
+	query func(ctx context.Context, text string) ([]byte, error) // asks the operator, and does not show the answer
 	files map[string]engine.SSH
 	in    inputs
 	limit time.Duration // of become_password_command; 0: passwordTime
@@ -32,20 +32,23 @@ const (
 	passwordGrace = time.Second
 )
 
-// newSecrets asks for the sudo password if -K was given, before other output is
-// on the terminal and before a host needs it.
-func newSecrets(a *app, inv engine.Inventory) (*secrets, error) {
-	s := &secrets{ask: a.askPass, soft: a.soft, files: map[string]engine.SSH{}, in: a.newInputs(), turn: make(chan struct{}, 1), known: map[string][]byte{}}
+// newSecrets returns the secrets of a site. query asks the operator.
+func newSecrets(inv engine.Inventory, in inputs, query func(ctx context.Context, text string) ([]byte, error)) *secrets {
+	s := &secrets{query: query, files: map[string]engine.SSH{}, in: in, turn: make(chan struct{}, 1), known: map[string][]byte{}}
 	for _, h := range inv.Hosts {
 		s.files[h.Name] = h.SSH
 	}
-	if !a.askPass {
-		return s, nil
+	return s
+}
+
+// askBecomePassword asks for the sudo password of all hosts, which takes
+// precedence over the inventory.
+func (s *secrets) askBecomePassword(ctx context.Context) error {
+	s.ask = true
+	if _, err := s.BecomePassword(ctx, ""); err != nil {
+		return fmt.Errorf("ask for the sudo password: %w", err)
 	}
-	if _, err := s.BecomePassword(a.soft, ""); err != nil {
-		return nil, fmt.Errorf("ask for the sudo password: %w", err)
-	}
-	return s, nil
+	return nil
 }
 
 // Passphrase asks for the passphrase of a key file.
@@ -54,7 +57,7 @@ func (s *secrets) Passphrase(ctx context.Context, keyfile string) ([]byte, error
 		return nil, err
 	}
 	defer s.endTurn()
-	return question{text: "Passphrase of " + keyfile + ":", hidden: true}.askOperator(ctx, s.soft)
+	return s.query(ctx, "Passphrase of "+keyfile+":")
 }
 
 // BecomePassword returns the sudo password for a host, or nil if there is none.
@@ -62,7 +65,7 @@ func (s *secrets) BecomePassword(ctx context.Context, host string) ([]byte, erro
 	ssh := s.files[host]
 	switch {
 	case s.ask: // -K takes precedence over the inventory
-		return s.rememberSecret(ctx, "terminal", func() ([]byte, error) { return question{text: "sudo password:", hidden: true}.askOperator(ctx, s.soft) })
+		return s.rememberSecret(ctx, "terminal", func() ([]byte, error) { return s.query(ctx, "sudo password:") })
 	case ssh.BecomeFile != "":
 		return s.rememberSecret(ctx, "file "+ssh.BecomeFile, func() ([]byte, error) { return s.in.ReadFile(ssh.BecomeFile) })
 	case ssh.BecomeCommand != "":
@@ -109,7 +112,7 @@ func (s *secrets) rememberSecret(ctx context.Context, key string, get func() ([]
 // never becomes part of an error. It gets a session of its own, so that all its
 // processes can be ended, and no terminal.
 func (s *secrets) runPasswordCommand(ctx context.Context, command string) ([]byte, error) {
-	defer s.in.waits.beginWait("running become_password_command")()
+	defer s.in.begin("running become_password_command")()
 	limit := cmp.Or(s.limit, passwordTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended within %s", limit))
 	defer cancel()

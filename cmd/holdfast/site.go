@@ -14,7 +14,9 @@ import (
 	"holdfast/engine/journal"
 	"holdfast/engine/remote"
 	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
 	"holdfast/modules"
+	"holdfast/modules/hostconfig"
 )
 
 // site is an opened inventory with connections to its hosts and clusters.
@@ -102,17 +104,17 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 		return nil, err
 	}
 	id := newRunID(clock{}.Now())
-	secrets, err := newSecrets(a, s.inv)
+	secrets, err := a.newSecrets(s.inv)
 	if err != nil {
 		return nil, err
 	}
-	s.hosts = newHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile})
+	s.hosts = newHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile}, hostconfig.ReadFileScript)
 	s.clusters = newClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
 		ID:        id,
 		Start:     engine.RunStart{Site: s.inv.Site, Holder: holderName(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
 		Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn,
-		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Web: web{}, Sink: discard{}, Clock: clock{},
+		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Web: web{agent: "holdfast/" + buildID()}, Sink: discard{}, Clock: clock{},
 		Forks: a.forks, Soft: a.soft,
 	}
 	if here, err := journal.ReadBastion(stateDir(), thisMachine()); err == nil { // without an identity no hold belongs to this bastion
@@ -194,3 +196,35 @@ func (a *app) parseSelection(inv engine.Inventory, names []string) (func(engine.
 type discard struct{}
 
 func (discard) Emit(engine.Event) error { return nil }
+
+func (a *app) newConfigs(ctx context.Context, loaded inventory.Loaded) *configs {
+	c := newConfigs(loaded, a.newInputs().newFS("/"))
+	c.fetch = newFetcher(ctx, c.addWarning).fetchContents
+	return c
+}
+
+// keepBastion records the identity of this bastion in the run, which
+// distinguishes its holds from the holds of other bastions.
+func (a *app) keepBastion(s *site) error {
+	here, err := journal.EnsureBastion(stateDir(), thisMachine())
+	if err != nil {
+		return err
+	}
+	if was := here.Replaced; was != (journal.Machine{}) {
+		fmt.Fprintf(a.stderr, "holdfast: warning: the identity of this bastion was made on %s, with another host name or machine ID, and is replaced; holds that runs of that bastion have left are not taken over\n", textutil.Printable(was.Name))
+	}
+	s.run.Start.Bastion = here.Identity
+	return nil
+}
+
+// newSecrets asks for the sudo password if -K was given, before other output is
+// on the terminal and before a host needs it.
+func (a *app) newSecrets(inv engine.Inventory) (*secrets, error) {
+	s := newSecrets(inv, a.newInputs(), func(ctx context.Context, text string) ([]byte, error) {
+		return question{text: text, hidden: true}.askOperator(ctx, a.soft)
+	})
+	if !a.askPass {
+		return s, nil
+	}
+	return s, s.askBecomePassword(a.soft)
+}

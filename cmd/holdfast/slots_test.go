@@ -25,7 +25,7 @@ func hostAt(name string, s *sshtest.Server) engine.Host {
 func TestConnectWaits(t *testing.T) {
 	t.Parallel()
 	s := sshtest.Start(t, sshtest.Config{Silent: true})
-	hosts := newHosts(remote.Options{Agent: "none"})
+	hosts := newHosts(remote.Options{Agent: "none"}, nil)
 	defer hosts.Close()
 	h := hostAt("h1", s)
 	first, cancel := context.WithCancel(t.Context())
@@ -60,7 +60,7 @@ func TestClustersOpenAlone(t *testing.T) {
 		h.Cluster = cluster
 		inv.Hosts = append(inv.Hosts, h)
 	}
-	hosts := newHosts(remote.Options{Agent: "none"})
+	hosts := newHosts(remote.Options{Agent: "none"}, nil)
 	defer hosts.Close()
 	clusters := newClusters(inv, hosts, t.TempDir(), "run")
 	first, cancel := context.WithCancel(t.Context())

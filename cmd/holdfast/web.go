@@ -11,10 +11,15 @@ import (
 )
 
 // web sends the HTTP requests of gates.
-type web struct{}
+type web struct {
+	agent string // names the program to servers
+}
 
 // webTimeout limits a request, including redirects and body.
 const webTimeout = 10 * time.Second
+
+// maxBody limits the body of an answer to a gate, in bytes.
+const maxBody = 1 << 20
 
 // maxHeader limits the headers of an HTTP answer, in bytes.
 const maxHeader = 1 << 20
@@ -24,14 +29,14 @@ const maxHeader = 1 << 20
 // with the system's roots. It opens a connection for each request, because a
 // kept one may lead to a server that was replaced since. The error names the
 // URL without the user and the query, which may be secret.
-func (web) Get(ctx context.Context, address string) (int, []byte, error) {
+func (w web) Get(ctx context.Context, address string) (int, []byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, webTimeout, fmt.Errorf("no answer within %s", webTimeout))
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return 0, nil, errors.New("GET: the URL is not well formed") // the cause contains part of the URL
 	}
-	request.Header.Set("User-Agent", "holdfast/"+buildID())
+	request.Header.Set("User-Agent", w.agent)
 	status, body, err := sendRequest(request)
 	if err == nil {
 		return status, body, nil
@@ -54,6 +59,6 @@ func sendRequest(request *http.Request) (int, []byte, error) {
 		return 0, nil, err
 	}
 	defer func() { _ = reply.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(reply.Body, maxOutput))
+	body, err := io.ReadAll(io.LimitReader(reply.Body, maxBody))
 	return reply.StatusCode, body, err
 }

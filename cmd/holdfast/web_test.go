@@ -25,7 +25,7 @@ func TestWeb(t *testing.T) {
 	})
 	mux.HandleFunc("/down", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) })
 	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/down", http.StatusFound) })
-	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxOutput+1)) })
+	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxBody+1)) })
 	server := httptest.NewUnstartedServer(mux)
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
@@ -40,9 +40,9 @@ func TestWeb(t *testing.T) {
 		body   string
 	}{
 		"/ok?a=b%2Fc": {200, "ann s3cret a=b%2Fc holdfast"}, "/down": {503, "no\n"}, "/moved": {503, "no\n"}, "/none": {404, "404 page not found\n"},
-		"/large": {200, string(make([]byte, maxOutput))},
+		"/large": {200, string(make([]byte, maxBody))},
 	} {
-		status, body, err := web{}.Get(t.Context(), at+path)
+		status, body, err := web{agent: "holdfast/1"}.Get(t.Context(), at+path)
 		if err != nil || status != want.status || string(body) != want.body {
 			t.Errorf("%s: %d %.50q %v", path, status, body, err)
 		}
@@ -95,7 +95,7 @@ func TestWebErrors(t *testing.T) {
 		if strings.Contains(address, "/hangs") {
 			ctx, cancel = context.WithTimeoutCause(ctx, 200*time.Millisecond, errors.New("not done within 5m0s"))
 		}
-		_, _, err := web{}.Get(ctx, address)
+		_, _, err := web{agent: "holdfast/1"}.Get(ctx, address)
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", address, err)

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// TestExamplesAreValid: whole sites to copy, with their documents, are valid
+// without a warning.
+func TestExamplesAreValid(t *testing.T) {
+	t.Setenv("HOLDFAST_VAR_commit", strings.Repeat("4", 64))
+	t.Setenv("HOLDFAST_VAR_token", "t0ken")
+	documents := 0
+	for _, pattern := range []string{"../../inventories/*", "../../examples/*"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range paths {
+			args := []string{"validate", "-i", p}
+			if vars, _ := filepath.Glob(filepath.Join(p, "*.vars")); len(vars) > 0 {
+				args = append(args, "--var-file", vars[0])
+			}
+			if info, err := os.Stat(p); err != nil || !info.IsDir() && filepath.Ext(p) != ".hcl" {
+				continue
+			}
+			code, stdout, stderr := runHoldfast(t, args...)
+			if code != engine.ExitOK || stderr != "" {
+				t.Errorf("%s: exit %d: %s", p, code, stderr)
+			}
+			if strings.Contains(stdout, "documents: ") {
+				documents++
+			}
+		}
+	}
+	if documents == 0 {
+		t.Error("no example has a document")
+	}
+}
