@@ -140,14 +140,17 @@ var neighbours = map[string]map[string]string{
 		"modules/osimage":       "its scripts check the hold, and note a rejected OS",
 		"modules/shell":         "it quotes the values of scripts",
 		"modules/tasks":         "its scripts check the hold, and quote their values",
+		"engine/filediff":       "a file of a host is read by a script with a quoted path",
 	},
 	"holdfast/engine/planner": {
-		"engine/rollout": "a run plans again before each batch",
+		"engine/rollout":   "a run plans again before each batch",
+		"engine/savedplan": "a seal is of the texts that are compared with a later plan",
 	},
 	"holdfast/engine/rules": {
 		"modules/hostconfig": "it compares two configurations",
 		"modules/tasks":      "a task carries out an action like a rule",
 		"engine/inventory":   "an inventory may have rules of its own",
+		"engine/filediff":    "the changes between two configurations",
 	},
 	"holdfast/modules/shell": {
 		"modules/hostconfig": "it builds scripts and reads answers",
@@ -175,6 +178,35 @@ var neighbours = map[string]map[string]string{
 	},
 	"holdfast/engine/journal": {
 		"engine/report/tables": "it shows the runs that journals tell of",
+		"engine/bastion":       "a journal is of one machine",
+		"engine/connection":    "a snapshot of a run that is over may be removed",
+	},
+	"holdfast/engine/report": {
+		"engine/desired":   "a problem shows no secret",
+		"engine/savedplan": "a saved plan has no secret",
+	},
+	"holdfast/engine/report/planview": {
+		"engine/filediff": "contents that may be shown",
+	},
+	"holdfast/engine/rollout": {
+		"engine/bastion":    "it implements the port of a run to commands on the bastion",
+		"engine/connection": "it implements the ports of a run to hosts and clusters",
+	},
+	"holdfast/engine/config": {
+		"engine/desired": "the documents of a host",
+		"engine/web":     "contents that documents name by address and hash",
+	},
+	"holdfast/engine/inventory": {
+		"engine/desired": "the inventory names the documents of hosts",
+	},
+	"holdfast/engine/remote": {
+		"engine/connection": "it keeps one connection for each host",
+	},
+	"holdfast/engine/etcd": {
+		"engine/connection": "it keeps one client for each cluster",
+	},
+	"holdfast/engine/input": {
+		"engine/bastion": "a password may be in a file or a pipe",
 	},
 }
 

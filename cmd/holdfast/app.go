@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"holdfast/engine/input"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -14,7 +16,7 @@ type app struct {
 	stdin, stdout, stderr *os.File
 	soft                  context.Context
 	hard                  context.Context // ends when the command must end at once; nil: never
-	waits                 *waits
+	waits                 *input.Waits
 	gently                func(shown bool) // makes the first Ctrl-C end soft only, and without a message if the run shows one
 
 	inventory []string
@@ -86,10 +88,10 @@ func (a *app) askForYes(text string) bool {
 	return err == nil && string(answer) == "yes"
 }
 
-func (a *app) newInputs() inputs {
+func (a *app) newInputs() input.Files {
 	ctx := a.hard
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return newFiles(ctx, a.waits)
+	return input.NewFiles(ctx, a.waits)
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/journal"
 	"holdfast/engine/planner"
 	"holdfast/engine/report"
@@ -19,6 +20,7 @@ import (
 	"holdfast/engine/report/live"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
+	"holdfast/engine/savedplan"
 	"holdfast/engine/textutil"
 )
 
@@ -93,7 +95,7 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	a.otherVars = a.playbookVariables(f.book)
 	var saved *engine.Plan
 	if f.saved != "" {
-		p, err := readPlan(f.saved, a.newInputs().ReadFile)
+		p, err := savedplan.Read(f.saved, a.newInputs().ReadFile)
 		if err != nil {
 			return err
 		}
@@ -204,7 +206,7 @@ func (s *site) limitTo(p engine.Plan) {
 }
 
 func (s *site) lockSite() (func(), error) {
-	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: clock{}.Now().Truncate(time.Second)}
+	info := journal.LockInfo{Run: s.run.ID, Holder: s.run.Start.Holder, PID: os.Getpid(), Since: bastion.Clock{}.Now().Truncate(time.Second)}
 	unlock, err := journal.LockSite(s.runsDir, s.inv.Site, info)
 	var busy *journal.BusyError
 	if errors.As(err, &busy) {
@@ -234,7 +236,7 @@ func (a *app) approvePlan(s *site, f applyFlags, saved *engine.Plan) func(contex
 		case saved != nil:
 			err := planner.CheckSame(report.HideSensitive(plan, s.loaded.Sensitive), *saved)
 			if err == nil {
-				err = sameSecrets(plan, *saved, s.loaded.Sensitive)
+				err = savedplan.CheckSecrets(plan, *saved, s.loaded.Sensitive)
 			}
 			if err != nil {
 				return &engine.Failure{Step: "compare with " + f.saved, Cause: err.Error(), Kind: rollout.KindRefused}

@@ -12,10 +12,12 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/config"
+	"holdfast/engine/filediff"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/rules"
 	"holdfast/engine/textutil"
+	"holdfast/engine/web"
 )
 
 func (a *app) diffCommand() *cobra.Command {
@@ -55,7 +57,7 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 		err = writeDiff(a.stdout, d)
 	}
 	if err == nil && a.diffs && !a.json {
-		err = planview.WriteContents(a.stdout, configContents(was, is, d), termtext.Style{Colour: isColourTerminal(a.stdout)})
+		err = planview.WriteContents(a.stdout, filediff.ConfigContents(was, is, d), termtext.Style{Colour: isColourTerminal(a.stdout)})
 	}
 	if err != nil || d.Equal() {
 		return err
@@ -64,16 +66,16 @@ func (a *app) runDiff(ctx context.Context, args []string, explain bool) error {
 }
 
 func (a *app) loadConfig(ctx context.Context, arg string) (engine.Config, error) {
-	src := config.Source{FS: a.newInputs().newFS("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
+	src := config.Source{FS: a.newInputs().FS("."), Paths: []string{filepath.ToSlash(filepath.Clean(arg))}}
 	if !filepath.IsLocal(arg) {
 		p, err := pathBelowRoot(arg)
 		if err != nil {
 			return engine.Config{}, err
 		}
-		src = config.Source{FS: a.newInputs().newFS("/"), Root: "/", Paths: []string{p}}
+		src = config.Source{FS: a.newInputs().FS("/"), Root: "/", Paths: []string{p}}
 	}
 	warn := func(w string) { fmt.Fprintln(a.stderr, "holdfast: warning:", w) }
-	src.Fetch = newFetcher(ctx, warn).fetchContents
+	src.Fetch = web.NewFetcher(ctx, warn).Fetch
 	loaded, err := config.Load(src)
 	for _, w := range loaded.Warnings {
 		warn(w)

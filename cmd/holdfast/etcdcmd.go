@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/etcd"
 	"holdfast/engine/report/tables"
 	"holdfast/engine/report/termtext"
@@ -102,7 +103,7 @@ func (a *app) etcdSnapshot(ctx context.Context, args []string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("etcd snapshot: %s is there already, and is not replaced; name another file", path)
 	}
-	cluster, err := s.clusters.openOnce(ctx, name)
+	cluster, err := s.clusters.Open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (s *site) snapshotOf(args []string) (name, path string, err error) {
 		err := fmt.Errorf("no etcd cluster %q in the inventory; there are %s", name, strings.Join(names, ", "))
 		return "", "", err
 	}
-	path = name + "-" + clock{}.Now().UTC().Format("20060102-150405") + ".db"
+	path = name + "-" + bastion.Clock{}.Now().UTC().Format("20060102-150405") + ".db"
 	if len(args) > 0 {
 		path = args[0]
 	}

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
+	"holdfast/engine/connection"
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
@@ -88,9 +90,9 @@ func TestFloodOfHosts(t *testing.T) {
 		n = 16
 	}
 	inv := floodHosts(t, n)
-	hosts := newHosts(remote.Options{}, hostconfig.ReadFileScript)
+	hosts := connection.NewHosts(remote.Options{}, hostconfig.ReadFileScript)
 	defer hosts.Close()
-	run := rollout.Run{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: clock{}}
+	run := rollout.Run{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}
 	var facts map[string]engine.Facts
 	began := time.Now()
 	peak := peakMemory(func() { facts = run.GatherHosts(t.Context()) })

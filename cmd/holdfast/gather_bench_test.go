@@ -19,6 +19,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
+	"holdfast/engine/connection"
 	"holdfast/engine/remote"
 	"holdfast/engine/remote/sshtest"
 	"holdfast/engine/rollout"
@@ -114,9 +116,9 @@ func (f *benchFleet) gatherFacts(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts := newHosts(remote.Options{Secrets: secrets}, hostconfig.ReadFileScript)
+	hosts := connection.NewHosts(remote.Options{Secrets: secrets}, hostconfig.ReadFileScript)
 	defer hosts.Close()
-	run := rollout.Run{Inventory: f.inv, Desired: f.desired, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: clock{}}
+	run := rollout.Run{Inventory: f.inv, Desired: f.desired, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}
 	for name, facts := range run.GatherHosts(b.Context()) {
 		if !facts.Reached() || facts.Booted() == nil {
 			b.Fatalf("%s: %+v", name, facts)
@@ -169,8 +171,8 @@ const anyMark = "=MARK="
 // recordedOutputs joins the recorded outputs of the modules' test cases.
 func recordedOutputs(b *testing.B, want engine.Desired) reply {
 	outputs := map[string]string{}
-	for _, path := range []string{"hoststate/testdata/healthy.txtar", "osimage/testdata/ostree-behind.txtar"} {
-		archive, err := txtar.ParseFile(filepath.Join("../../modules", path))
+	for _, path := range []string{"system/healthy.txtar", "os/ostree-behind.txtar"} {
+		archive, err := txtar.ParseFile(filepath.Join("../../modules/testdata", path))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine/input"
 	"holdfast/engine/remote/sshtest"
 )
 
@@ -178,10 +179,10 @@ func endsBySignal(t *testing.T, p *started) {
 
 // hangingProgram is a program that waits for a disk that hangs.
 func hangingProgram() {
-	waits := &waits{}
+	waits := &input.Waits{}
 	signals := catchSignals(os.Stderr, waits)
 	defer signals.stop()
-	defer waits.beginWait("reading /a/disk/that/hangs")()
+	defer waits.Begin("reading /a/disk/that/hangs")()
 	_, _ = os.Stderr.WriteString("it hangs now\n")
 	select {}
 }
@@ -212,4 +213,21 @@ func TestEndByForce(t *testing.T) {
 	if code := p.ProcessState.ExitCode(); code != 6 || !strings.Contains(p.text(), "ended while reading /a/disk/that/hangs") {
 		t.Errorf("exit status %d: %s", code, p.text())
 	}
+}
+
+// makeFIFO makes a named pipe.
+func makeFIFO(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// isProcessRunning reports whether a process runs. A zombie does not.
+func isProcessRunning(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(rest, "Z")
 }

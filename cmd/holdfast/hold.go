@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/journal"
 	"holdfast/engine/rollout"
@@ -93,7 +94,7 @@ func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts en
 	if err := a.checkMayHold(ctx, s, f.force); err != nil {
 		return err
 	}
-	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: holderName(), Run: randomID(), Bastion: s.run.Start.Bastion, Reason: f.reason, Ticket: f.ticket}
+	h := engine.Hold{Kind: engine.MaintenanceHold, Holder: bastion.Holder(), Run: bastion.NewHoldID(), Bastion: s.run.Start.Bastion, Reason: f.reason, Ticket: f.ticket}
 	code := a.runOnHosts(ctx, s, func(engine.Host) rollout.Script {
 		return rollout.Script{Text: hostscript.HoldScript(h, lasts, "", nil), Timeout: 2 * time.Minute}
 	}, "held")

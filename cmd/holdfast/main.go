@@ -15,6 +15,7 @@ import (
 	_ "time/tzdata" // maintenance windows name time zones, and some bastions have no zone files; those of the system come first
 
 	"holdfast/engine"
+	"holdfast/engine/input"
 )
 
 func main() {
@@ -49,7 +50,7 @@ func failWith(code engine.ExitCode, err error) error { return &exitError{code: c
 // run runs a command line and returns the exit code.
 func run(args []string, stdin *os.File, stdout, stderr *os.File) (code engine.ExitCode) {
 	defer recoverPanic(stderr, &code)
-	waits := &waits{}
+	waits := &input.Waits{}
 	signals := catchSignals(stderr, waits)
 	defer signals.stop()
 	app := &app{stdin: stdin, stdout: stdout, stderr: stderr, soft: signals.soft, hard: signals.hard, waits: waits, gently: signals.gently}

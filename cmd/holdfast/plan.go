@@ -10,12 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
+	"holdfast/engine/filediff"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/report/planview"
 	"holdfast/engine/report/termtext"
 	"holdfast/engine/rollout"
+	"holdfast/engine/savedplan"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -79,7 +82,7 @@ func (a *app) runPlan(ctx context.Context, out string, book playbookFlags, how f
 		return err
 	}
 	if out != "" {
-		if err := savePlan(out, plans[0], s.loaded.Sensitive); err != nil {
+		if err := savedplan.Save(out, plans[0], s.loaded.Sensitive); err != nil {
 			return err
 		}
 	}
@@ -112,8 +115,8 @@ func (s *site) planAll(ctx context.Context) ([]engine.Plan, rollout.Gathered, er
 // showContents shows line by line how a plan, and drift, change files that are
 // neither secret nor binary nor large.
 func (a *app) showContents(ctx context.Context, s *site, plan engine.Plan, sight rollout.Gathered) error {
-	src := planFiles{facts: sight.Facts, desired: s.run.Desired, sensitive: s.loaded.Sensitive, forks: cmp.Or(a.forks, 32), run: s.readOn}
-	list, err := src.planContents(ctx, plan)
+	src := filediff.Source{Facts: sight.Facts, Desired: s.run.Desired, Sensitive: s.loaded.Sensitive, Forks: cmp.Or(a.forks, 32), Run: s.readOn}
+	list, err := src.PlanContents(ctx, plan)
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func (s *site) readOn(ctx context.Context, host string, commands []engine.Comman
 	if err != nil {
 		return nil, err
 	}
-	mark := randomID()
+	mark := bastion.NewHoldID()
 	reply, err := conn.Run(ctx, rollout.Script{Text: hostscript.ProbeScript(commands, mark), Timeout: time.Minute})
 	if err != nil {
 		return nil, err

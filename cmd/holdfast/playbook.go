@@ -43,7 +43,7 @@ func (a *app) playbookVariables(f playbookFlags) []string {
 	if f.file == "" || err != nil {
 		return nil
 	}
-	return playbook.Variables(a.newInputs().newFS("/"), rooted)
+	return playbook.Variables(a.newInputs().FS("/"), rooted)
 }
 
 func (a *app) readPlays(s *site, f playbookFlags) error {
@@ -60,7 +60,7 @@ func (a *app) readPlays(s *site, f playbookFlags) error {
 			opts.Vars[name] = value
 		}
 	}
-	book, err := playbook.Load(a.newInputs().newFS("/"), file, opts)
+	book, err := playbook.Load(a.newInputs().FS("/"), file, opts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; hosts are chosen with --limit", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/hostscript"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
@@ -48,7 +49,7 @@ func (s *site) readHolds(ctx context.Context, hosts []engine.Host) []hostHold {
 // isMine reports whether the same person on the same bastion took a maintenance
 // hold. Holds of earlier versions do not name their bastion.
 func (s *site) isMine(h engine.Hold) bool {
-	return h.Kind == engine.MaintenanceHold && h.Holder == holderName() && (h.Bastion == "" || h.Bastion == s.run.Start.Bastion)
+	return h.Kind == engine.MaintenanceHold && h.Holder == bastion.Holder() && (h.Bastion == "" || h.Bastion == s.run.Start.Bastion)
 }
 
 // extendHolds moves the expiry of holds to a later time. It never shortens a

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"holdfast/engine"
+	"holdfast/engine/desired"
 	"holdfast/engine/textutil"
 	"holdfast/modules/hostconfig"
 )
@@ -38,7 +39,7 @@ func (a *app) runRender(ctx context.Context, name string) error {
 		return err
 	}
 	c := a.newConfigs(ctx, site)
-	loaded, err := c.hostConfig(host)
+	loaded, err := c.HostConfig(host)
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (a *app) runRender(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range append(c.warnings, ignitionGaps(loaded.Config)...) {
+	for _, w := range append(c.Warnings, desired.IgnitionGaps(loaded.Config)...) {
 		fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 	}
 	if term.IsTerminal(int(a.stdout.Fd())) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
 	"holdfast/engine/journal"
 	"holdfast/engine/report"
 	"holdfast/engine/report/lines"
@@ -94,7 +95,7 @@ which pools are complete.`,
 			if err != nil {
 				return err
 			}
-			gone, err := journal.Prune(dir, keep, clock{}.Now().Add(-time.Duration(age)))
+			gone, err := journal.Prune(dir, keep, bastion.Clock{}.Now().Add(-time.Duration(age)))
 			for _, id := range gone {
 				fmt.Fprintln(a.stdout, "removed", id)
 			}

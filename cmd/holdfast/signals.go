@@ -13,6 +13,7 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine"
+	"holdfast/engine/input"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
 )
@@ -37,7 +38,7 @@ type signals struct {
 // bastion are killed earlier.
 const lastResort = 10 * time.Second
 
-func catchSignals(stderr *os.File, waits *waits) signals {
+func catchSignals(stderr *os.File, waits *input.Waits) signals {
 	hard, cancelHard := context.WithCancel(context.Background())
 	soft, cancelSoft := context.WithCancel(hard)
 	l := &signalLoop{stderr: stderr, waits: waits, soft: soft, hard: hard, cancelSoft: cancelSoft, cancelHard: cancelHard}
@@ -77,7 +78,7 @@ func catchSignals(stderr *os.File, waits *waits) signals {
 // signalLoop turns the signals of the operator into the ends of two contexts.
 type signalLoop struct {
 	stderr                 *os.File
-	waits                  *waits
+	waits                  *input.Waits
 	soft, hard             context.Context
 	cancelSoft, cancelHard func()
 	gentle, silent         atomic.Bool
@@ -114,9 +115,9 @@ func (l *signalLoop) tell(message string) {
 	}
 }
 
-func endByForce(stderr *os.File, waits *waits) {
+func endByForce(stderr *os.File, waits *input.Waits) {
 	text := "ended, although something still goes on"
-	if list := waits.listWaits(); len(list) > 0 {
+	if list := waits.List(); len(list) > 0 {
 		text = "ended while " + strings.Join(list, "; ")
 	}
 	fmt.Fprintln(stderr, "\nholdfast: "+textutil.Printable(text))

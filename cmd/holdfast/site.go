@@ -10,11 +10,15 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/bastion"
+	"holdfast/engine/connection"
+	"holdfast/engine/desired"
 	"holdfast/engine/inventory"
 	"holdfast/engine/journal"
 	"holdfast/engine/remote"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
+	"holdfast/engine/web"
 	"holdfast/modules"
 	"holdfast/modules/hostconfig"
 )
@@ -24,14 +28,14 @@ type site struct {
 	loaded   inventory.Loaded
 	inv      engine.Inventory
 	selectFn func(engine.Host) bool
-	hosts    *hosts
-	clusters *clusters
+	hosts    *connection.Hosts
+	clusters *connection.Clusters
 	runsDir  string
 	run      *rollout.Run
 }
 
 func (a *app) loadInventory() (inventory.Loaded, error) {
-	src := inventory.Source{FS: a.newInputs().newFS("/"), Root: "/", Vars: a.vars, Others: a.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
+	src := inventory.Source{FS: a.newInputs().FS("/"), Root: "/", Vars: a.vars, Others: a.otherVars, Env: os.LookupEnv, Home: os.Getenv("HOME")}
 	for _, p := range a.inventory {
 		rooted, err := pathBelowRoot(p)
 		if err != nil {
@@ -103,21 +107,21 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 	if s.selectFn, err = a.parseSelection(s.inv, names); err != nil {
 		return nil, err
 	}
-	id := newRunID(clock{}.Now())
+	id := bastion.NewRunID(bastion.Clock{}.Now())
 	secrets, err := a.newSecrets(s.inv)
 	if err != nil {
 		return nil, err
 	}
-	s.hosts = newHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile}, hostconfig.ReadFileScript)
-	s.clusters = newClusters(s.inv, s.hosts, s.runsDir, id)
+	s.hosts = connection.NewHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile}, hostconfig.ReadFileScript)
+	s.clusters = connection.NewClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
 		ID:        id,
-		Start:     engine.RunStart{Site: s.inv.Site, Holder: holderName(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
+		Start:     engine.RunStart{Site: s.inv.Site, Holder: bastion.Holder(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
 		Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn,
-		Hosts: s.hosts, Clusters: s.clusters, Local: bastion{dir: loaded.Dir}, Web: web{agent: "holdfast/" + buildID()}, Sink: discard{}, Clock: clock{},
+		Hosts: s.hosts, Clusters: s.clusters, Local: bastion.Commands{Dir: loaded.Dir}, Web: web.Client{Agent: "holdfast/" + buildID()}, Sink: discard{}, Clock: bastion.Clock{},
 		Forks: a.forks, Soft: a.soft,
 	}
-	if here, err := journal.ReadBastion(stateDir(), thisMachine()); err == nil { // without an identity no hold belongs to this bastion
+	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // without an identity no hold belongs to this bastion
 		s.run.Start.Bastion = here.Identity
 	}
 	return s, nil
@@ -136,11 +140,11 @@ func (a *app) openDesired(ctx context.Context) (*site, error) {
 		return nil, err
 	}
 	c := a.newConfigs(ctx, s.loaded)
-	if s.run.Desired, err = c.desiredStates(); err != nil {
+	if s.run.Desired, err = c.States(); err != nil {
 		s.close()
 		return nil, err
 	}
-	s.loaded.Warnings = append(s.loaded.Warnings, c.warnings...)
+	s.loaded.Warnings = append(s.loaded.Warnings, c.Warnings...)
 	return s, nil
 }
 
@@ -197,16 +201,16 @@ type discard struct{}
 
 func (discard) Emit(engine.Event) error { return nil }
 
-func (a *app) newConfigs(ctx context.Context, loaded inventory.Loaded) *configs {
-	c := newConfigs(loaded, a.newInputs().newFS("/"))
-	c.fetch = newFetcher(ctx, c.addWarning).fetchContents
+func (a *app) newConfigs(ctx context.Context, loaded inventory.Loaded) *desired.Configs {
+	c := desired.NewConfigs(loaded, a.newInputs().FS("/"))
+	c.Fetch = web.NewFetcher(ctx, c.AddWarning).Fetch
 	return c
 }
 
 // keepBastion records the identity of this bastion in the run, which
 // distinguishes its holds from the holds of other bastions.
 func (a *app) keepBastion(s *site) error {
-	here, err := journal.EnsureBastion(stateDir(), thisMachine())
+	here, err := journal.EnsureBastion(bastion.StateDir(), bastion.ThisMachine())
 	if err != nil {
 		return err
 	}
@@ -219,12 +223,12 @@ func (a *app) keepBastion(s *site) error {
 
 // newSecrets asks for the sudo password if -K was given, before other output is
 // on the terminal and before a host needs it.
-func (a *app) newSecrets(inv engine.Inventory) (*secrets, error) {
-	s := newSecrets(inv, a.newInputs(), func(ctx context.Context, text string) ([]byte, error) {
+func (a *app) newSecrets(inv engine.Inventory) (*bastion.Secrets, error) {
+	s := bastion.NewSecrets(inv, a.newInputs(), func(ctx context.Context, text string) ([]byte, error) {
 		return question{text: text, hidden: true}.askOperator(ctx, a.soft)
 	})
 	if !a.askPass {
 		return s, nil
 	}
-	return s, s.askBecomePassword(a.soft)
+	return s, s.AskBecomePassword(a.soft)
 }

@@ -145,14 +145,14 @@ func (a *app) validateCommand() *cobra.Command {
 				return err
 			}
 			c := a.newConfigs(cmd.Context(), loaded)
-			if _, err := c.desiredStates(); err != nil {
+			if _, err := c.States(); err != nil {
 				return err
 			}
 			plays := &site{inv: inv, run: &rollout.Run{}}
 			if err := a.readPlays(plays, book); err != nil {
 				return err
 			}
-			for _, w := range append(loaded.Warnings, c.warnings...) {
+			for _, w := range append(loaded.Warnings, c.Warnings...) {
 				fmt.Fprintln(a.stderr, "holdfast: warning:", w)
 			}
 			if a.json {
@@ -163,8 +163,8 @@ func (a *app) validateCommand() *cobra.Command {
 				pools = append(pools, p.Name)
 			}
 			documents := ""
-			if len(c.documents) > 0 {
-				documents = fmt.Sprintf("; documents: %d", len(c.documents))
+			if len(c.Documents) > 0 {
+				documents = fmt.Sprintf("; documents: %d", len(c.Documents))
 			}
 			fmt.Fprintf(a.stdout, "site %s is valid; hosts: %d; pools: %s; etcd clusters: %d%s\n", inv.Site, len(inv.Hosts), strings.Join(pools, ", "), len(inv.Clusters), documents)
 			if book.file != "" {

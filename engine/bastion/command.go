@@ -1,0 +1,99 @@
+package bastion
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"holdfast/engine/rollout"
+)
+
+// maxOutput limits each stream of a bastion command, in bytes.
+const maxOutput = 1 << 20
+
+// Commands runs the inventory's commands (drains, gates) with sh.
+type Commands struct {
+	Dir   string        // folder of the inventory
+	grace time.Duration // for processes to end, and for output after the end of the command; 0: 5 s
+}
+
+// Run runs a command in the inventory's folder, in a process group of its own:
+// Ctrl-C in the terminal must reach holdfast only. A timeout ends all processes
+// of the group, after the grace by force. Processes that a successful command
+// leaves behind continue, and their later output is lost.
+func (b Commands) Run(ctx context.Context, command string, env []string) (rollout.Reply, error) {
+	cmd := shellCommand(ctx, command)
+	cmd.Dir = b.Dir
+	cmd.Env = append(cmd.Env, env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var stdout, stderr bounded
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := runGroup(cmd, cmp.Or(b.grace, bastionGrace))
+	reply := rollout.Reply{Stdout: stdout.String(), Stderr: stderr.String()}
+	var status *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return reply, context.Cause(ctx)
+	case errors.As(err, &status):
+		reply.Code = status.ExitCode()
+		return reply, nil
+	case errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success():
+		return reply, nil
+	}
+	return reply, err
+}
+
+// bastionGrace is how long a command may take to end after SIGTERM, and its
+// output to end after the command.
+const bastionGrace = 5 * time.Second
+
+// runGroup runs a command that leads a process group. When its context ends, it
+// sends SIGTERM to all processes of the group, and SIGKILL after the grace. It
+// returns by then, even if a process that left the group keeps the output open.
+func runGroup(cmd *exec.Cmd, grace time.Duration) error {
+	var until time.Time
+	cmd.Cancel = func() error {
+		until = time.Now().Add(grace)
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
+	cmd.WaitDelay = grace
+	err := cmd.Run()
+	if !until.IsZero() {
+		endGroup(cmd.Process.Pid, until)
+	}
+	return err
+}
+
+func endGroup(group int, until time.Time) {
+	const pause = 20 * time.Millisecond
+	for time.Now().Before(until) && syscall.Kill(-group, 0) == nil {
+		time.Sleep(pause)
+	}
+	_ = syscall.Kill(-group, syscall.SIGKILL) // there may be none left
+}
+
+// shellCommand returns a command that runs a text of the inventory with sh. The
+// text may contain a secret, so it is in no argument, where every user of the
+// bastion could see it.
+func shellCommand(ctx context.Context, command string) *exec.Cmd {
+	const variable = "HOLDFAST_COMMAND"
+	cmd := exec.CommandContext(ctx, "sh", "-c", "set -- \"$"+variable+"\"; unset "+variable+"; eval \"shift; $1\"")
+	cmd.Env = append(os.Environ(), variable+"="+command)
+	return cmd
+}
+
+// bounded keeps the beginning of a stream and drops the rest.
+type bounded struct{ bytes.Buffer }
+
+// Write keeps as much as fits, and reports all of it as written.
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := maxOutput - b.Len(); room > 0 {
+		_, _ = b.Buffer.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}

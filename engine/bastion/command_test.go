@@ -1,0 +1,61 @@
+package bastion
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestBastionCommandLeavesAnotherRunning checks that a successful command does
+// not wait for processes it leaves behind.
+func TestBastionCommandLeavesAnotherRunning(t *testing.T) {
+	b := Commands{Dir: t.TempDir(), grace: 50 * time.Millisecond}
+	for command, want := range map[string]int{"sleep 20 & echo done": 0, "sleep 20 & echo done; exit 3": 3} {
+		began := time.Now()
+		reply, err := b.Run(t.Context(), command, nil)
+		if err != nil || reply.Code != want || reply.Stdout != "done\n" {
+			t.Errorf("%s: %+v, %v", command, reply, err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: it took %s", command, took)
+		}
+	}
+}
+
+// TestBastionCommandIsEndedWhole checks that a timeout ends a command with all
+// its processes, even if they ignore SIGTERM.
+func TestBastionCommandIsEndedWhole(t *testing.T) {
+	for name, command := range map[string]string{
+		"obedient":        `sleep 60 & echo $! >pid; wait`,
+		"stubborn":        `trap '' TERM; sleep 60 & echo $! >pid; wait; sleep 60`,
+		"stubborn, quiet": `(trap '' TERM; exec sleep 60) >/dev/null 2>&1 & echo $! >pid; wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := Commands{Dir: t.TempDir(), grace: 300 * time.Millisecond}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			if _, err := b.Run(ctx, command, nil); err == nil {
+				t.Error("it ended well")
+			}
+			pid, err := os.ReadFile(filepath.Join(b.Dir, "pid"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for limit := time.Now().Add(5 * time.Second); isProcessRunning(strings.TrimSpace(string(pid))); time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(limit) {
+					t.Fatal("what it has started goes on")
+				}
+			}
+		})
+	}
+}
+
+// isProcessRunning reports whether a process runs. A zombie does not.
+func isProcessRunning(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(rest, "Z")
+}

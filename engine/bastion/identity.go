@@ -1,0 +1,50 @@
+package bastion
+
+import (
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"holdfast/engine/journal"
+)
+
+// Holder returns the operator and this machine, as holds name them.
+func Holder() string {
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if sudoer := os.Getenv("SUDO_USER"); sudoer != "" {
+		name = sudoer
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "bastion"
+	}
+	return name + "@" + host
+}
+
+// StateDir returns the folder for the identity of this bastion. It is not next
+// to the inventory or its journals, because people copy those. Users who can
+// read the folder of root share its identity.
+func StateDir() string {
+	const machineWide = "/var/lib/holdfast-bastion"
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "holdfast")
+	}
+	home, err := os.UserHomeDir()
+	entries, unreadable := os.ReadDir(machineWide)
+	if os.Geteuid() == 0 || err != nil || unreadable == nil && len(entries) > 0 {
+		return machineWide
+	}
+	return filepath.Join(home, ".local", "state", "holdfast")
+}
+
+// ThisMachine returns the properties that distinguish this machine from one
+// with a copy of its disk.
+func ThisMachine() journal.Machine {
+	id, _ := os.ReadFile("/etc/machine-id") // not every container has one
+	name, _ := os.Hostname()
+	return journal.Machine{ID: strings.TrimSpace(string(id)), Name: name}
+}

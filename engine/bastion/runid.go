@@ -1,0 +1,22 @@
+package bastion
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"time"
+)
+
+// NewRunID returns a run ID that sorts by time. Its 64 random bits keep runs of
+// different bastions apart: a run owns each hold with its ID.
+func NewRunID(now time.Time) string {
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // never fails, says its documentation
+	return now.UTC().Format("20060102-150405") + "-" + hex.EncodeToString(b)
+}
+
+// NewHoldID returns the ID of a hold that no run has taken.
+func NewHoldID() string {
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // never fails, says its documentation
+	return "m-" + hex.EncodeToString(b)
+}

@@ -1,0 +1,197 @@
+package connection
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/etcd"
+	"holdfast/engine/journal"
+)
+
+// Clusters connects to each etcd cluster when it is needed first.
+type Clusters struct {
+	inv   engine.Inventory
+	hosts *Hosts
+	dir   string // of journals; snapshots go below it unless the inventory names a folder
+	run   string
+
+	mu   sync.Mutex // guards the maps; never held during a request
+	open map[string]*clusterSlot
+	last map[string]etcd.Metrics // by host
+}
+
+// clusterSlot holds the connection of one cluster. The first caller opens it,
+// and the others wait.
+type clusterSlot struct {
+	turn    chan struct{}
+	cluster *etcd.Cluster // nil: not open yet
+}
+
+// NewClusters returns the clusters of an inventory, not connected yet. Snapshots are
+// named after the run.
+func NewClusters(inv engine.Inventory, hosts *Hosts, dir, run string) *Clusters {
+	return &Clusters{inv: inv, hosts: hosts, dir: dir, run: run, open: map[string]*clusterSlot{}, last: map[string]etcd.Metrics{}}
+}
+
+// Open returns the connection to a cluster, and opens it if necessary.
+func (c *Clusters) Open(ctx context.Context, name string) (*etcd.Cluster, error) {
+	o := c.clusterSlot(name)
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if o.cluster != nil {
+		return o.cluster, nil
+	}
+	var err error
+	o.cluster, err = c.openCluster(ctx, name)
+	return o.cluster, err
+}
+
+func (c *Clusters) clusterSlot(name string) *clusterSlot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[name] == nil {
+		c.open[name] = &clusterSlot{turn: make(chan struct{}, 1)}
+	}
+	return c.open[name]
+}
+
+func (c *Clusters) openCluster(ctx context.Context, name string) (*etcd.Cluster, error) {
+	spec, ok := c.inv.Cluster(name)
+	if !ok {
+		return nil, fmt.Errorf("no etcd cluster %q in the inventory", name)
+	}
+	cfg := etcd.Config{Name: name, ClientPort: spec.ClientPort, TLS: spec.TLS, Timeout: time.Duration(spec.Timeout)}
+	for _, h := range c.inv.Members(name) {
+		cfg.Peers = append(cfg.Peers, etcd.Peer{
+			Host: h.Name, Address: h.Address, Dial: c.hosts.dialFrom(h), ReadFile: c.hosts.readFile(h),
+			RoundTrip: func() time.Duration { return c.hosts.roundTrip(h) },
+		})
+	}
+	c.hosts.measureRoundTrips(ctx, c.inv.Members(name))
+	return etcd.Open(ctx, cfg)
+}
+
+// Gather gathers the facts of a cluster. The facts include any failure.
+func (c *Clusters) Gather(ctx context.Context, name string) engine.ClusterFacts {
+	cluster, err := c.Open(ctx, name)
+	if err != nil {
+		return engine.ClusterFacts{Name: name, Problem: err.Error()}
+	}
+	return cluster.Gather(ctx)
+}
+
+// MoveLeader moves leadership off a host.
+func (c *Clusters) MoveLeader(ctx context.Context, name, host string) (string, error) {
+	cluster, err := c.Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return cluster.MoveLeader(ctx, host)
+}
+
+// AwaitMember waits until the member on a host is healthy again.
+func (c *Clusters) AwaitMember(ctx context.Context, name, host string, tell func(string)) error {
+	cluster, err := c.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	return cluster.AwaitMember(ctx, host, tell)
+}
+
+// Snapshot saves the data of a cluster, and removes the snapshots of earlier
+// runs that the settings do not keep.
+func (c *Clusters) Snapshot(ctx context.Context, name string) (string, error) {
+	cluster, err := c.Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	spec, _ := c.inv.Cluster(name)
+	settings := spec.Snapshots.WithDefaults()
+	dir := filepath.Join(cmp.Or(settings.Folder, filepath.Join(c.dir, "snapshots")), c.inv.Site)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make a folder for snapshots: %w", err)
+	}
+	info, err := cluster.Snapshot(ctx, filepath.Join(dir, etcd.SnapshotName(c.run, name)))
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("%s (%.1f MB, sha256 checked, from %s)", info.Path, float64(info.Bytes)/1e6, info.Host)
+	removed, err := etcd.Prune(dir, name, etcd.Retention{
+		Keep: settings.Keep, MaxAge: time.Duration(settings.MaxAge), Now: time.Now(),
+		IsOver: func(run string) bool { return run != c.run && journal.IsOver(c.dir, run) },
+	})
+	switch {
+	case err != nil:
+		text += "; older snapshots could not be removed: " + err.Error()
+	case removed > 0:
+		text += fmt.Sprintf("; %d older removed", removed)
+	}
+	return text, nil
+}
+
+// Sample gathers the facts of a cluster, and measures the disk latency of its
+// members since the previous sample.
+func (c *Clusters) Sample(ctx context.Context, name string) engine.Sample {
+	facts := c.Gather(ctx, name)
+	sample := engine.Sample{Voters: len(facts.Voters()), Healthy: facts.CountHealthy(), Down: facts.UnhealthyHosts(), Leader: facts.Leader()}
+	if facts.Problem != "" {
+		sample.Problems = append(sample.Problems, facts.Problem)
+	}
+	cluster, err := c.Open(ctx, name)
+	if err != nil {
+		sample.Problems = append(sample.Problems, err.Error())
+		return sample
+	}
+	for _, m := range facts.Members {
+		if !m.Healthy {
+			sample.Problems = append(sample.Problems, m.Name+": "+m.Problem)
+			continue
+		}
+		switch point, ok, err := c.measureLatency(ctx, cluster, m.Host); {
+		case err != nil:
+			sample.Problems = append(sample.Problems, m.Name+": measure its disk: "+err.Error())
+		case ok:
+			sample.Latency = append(sample.Latency, point)
+		}
+	}
+	return sample
+}
+
+// measureLatency compares the metrics of a member with the previous ones. ok is
+// false if there are none.
+func (c *Clusters) measureLatency(ctx context.Context, cluster *etcd.Cluster, host string) (point engine.LatencyPoint, ok bool, err error) {
+	now, err := cluster.Scrape(ctx, host)
+	if err != nil {
+		return engine.LatencyPoint{}, false, err
+	}
+	c.mu.Lock()
+	before, seen := c.last[host]
+	c.last[host] = now
+	c.mu.Unlock()
+	if !seen {
+		return engine.LatencyPoint{}, false, nil
+	}
+	delta := now.Since(before)
+	wal, ok1 := delta.WALFsync.Quantile(0.99)
+	commit, ok2 := delta.BackendCommit.Quantile(0.99)
+	return engine.LatencyPoint{Host: host, WALFsyncP99: wal.Value.Seconds(), BackendCommitP99: commit.Value.Seconds()}, ok1 || ok2, nil
+}
+
+// Defragment frees the unused space of a member's database.
+func (c *Clusters) Defragment(ctx context.Context, name, host string) (int64, error) {
+	cluster, err := c.Open(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	return cluster.Defragment(ctx, host)
+}

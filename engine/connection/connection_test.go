@@ -1,0 +1,86 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshtest"
+	"holdfast/modules/hostconfig"
+)
+
+// hostAt returns an inventory host for a server.
+func hostAt(name string, s *sshtest.Server) engine.Host {
+	return engine.Host{Name: name, Address: "127.0.0.1", SSH: engine.SSH{
+		User: "core", Port: s.Port(), Identities: []string{s.Identity}, Config: "none", KnownHosts: []string{s.KnownHosts}, Become: "sudo",
+		ConnectTimeout: engine.Duration(time.Minute),
+	}}
+}
+
+// TestConnectWaits checks that waiting for a connection that another caller
+// makes ends with the context.
+func TestConnectWaits(t *testing.T) {
+	t.Parallel()
+	s := sshtest.Start(t, sshtest.Config{Silent: true})
+	hosts := NewHosts(remote.Options{Agent: "none"}, hostconfig.ReadFileScript)
+	defer hosts.Close()
+	h := hostAt("h1", s)
+	first, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := hosts.Connect(first, h)
+		ended <- err
+	}()
+	s.AwaitConnections(1)
+	second, cancelSecond := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("time is up"))
+	defer cancelSecond()
+	began := time.Now()
+	if _, err := hosts.Connect(second, h); err == nil || !strings.Contains(err.Error(), "time is up") {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	cancel()
+	<-ended
+}
+
+// TestClustersOpenAlone checks that a cluster does not wait for another one
+// whose host hangs.
+func TestClustersOpenAlone(t *testing.T) {
+	t.Parallel()
+	silent, well := sshtest.Start(t, sshtest.Config{Silent: true}), sshtest.Start(t, sshtest.Config{})
+	tls := &engine.TLS{CA: "/nowhere/ca", Cert: "/nowhere/cert", Key: "/nowhere/key"}
+	inv := engine.Inventory{Clusters: []engine.Cluster{{Name: "hangs", ClientPort: 1, TLS: tls}, {Name: "well", ClientPort: 1, TLS: tls}}}
+	for cluster, s := range map[string]*sshtest.Server{"hangs": silent, "well": well} {
+		h := hostAt(cluster+"-1", s)
+		h.Cluster = cluster
+		inv.Hosts = append(inv.Hosts, h)
+	}
+	hosts := NewHosts(remote.Options{Agent: "none"}, hostconfig.ReadFileScript)
+	defer hosts.Close()
+	clusters := NewClusters(inv, hosts, t.TempDir(), "run")
+	first, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		clusters.Gather(first, "hangs")
+	}()
+	silent.AwaitConnections(1)
+	seen := make(chan string, 1)
+	go func() { seen <- clusters.Gather(t.Context(), "well").Problem }()
+	select {
+	case problem := <-seen:
+		if !strings.Contains(problem, "/nowhere/ca") {
+			t.Errorf("problem %q", problem)
+		}
+	case <-ended:
+		t.Error("it waited for the other cluster")
+	}
+	cancel()
+	<-ended
+}

@@ -1,0 +1,230 @@
+package connection
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"holdfast/engine"
+	"holdfast/engine/remote"
+	"holdfast/engine/rollout"
+	"holdfast/engine/textutil"
+)
+
+// Hosts keeps one SSH connection per host for the run. It reconnects only if
+// the connection was lost.
+type Hosts struct {
+	dialer *remote.Dialer
+	script func(path string, limit int) string // reads a file
+
+	mu     sync.Mutex
+	slots  map[string]*slot
+	latest map[string]*remote.Host // the last connection, even if it has ended
+}
+
+// slot holds the connection of one host. A caller takes the turn while it
+// dials, so that a host never gets two connections. The other callers wait
+// until their contexts end.
+type slot struct {
+	turn chan struct{}
+	conn *remote.Host
+}
+
+// NewHosts returns no connections yet. readScript returns the script that reads a
+// file on a host, up to a limit in bytes.
+func NewHosts(o remote.Options, readScript func(path string, limit int) string) *Hosts {
+	return &Hosts{dialer: remote.NewDialer(o), script: readScript, slots: map[string]*slot{}, latest: map[string]*remote.Host{}}
+}
+
+// Connect returns the connection to a host, and opens it if necessary.
+func (h *Hosts) Connect(ctx context.Context, host engine.Host) (rollout.Conn, error) {
+	c, err := h.connectHost(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	return conn{c}, nil
+}
+
+func (h *Hosts) connectHost(ctx context.Context, host engine.Host) (*remote.Host, error) {
+	h.mu.Lock()
+	s := h.slots[host.Name]
+	if s == nil {
+		s = &slot{turn: make(chan struct{}, 1)}
+		h.slots[host.Name] = s
+	}
+	h.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s.conn != nil && isConnected(s.conn) {
+		return s.conn, nil
+	}
+	c, err := h.dialer.Dial(ctx, targetOf(host))
+	if err != nil {
+		return nil, withoutHost(err)
+	}
+	s.conn = c
+	h.mu.Lock()
+	h.latest[host.Name] = c
+	h.mu.Unlock()
+	return c, nil
+}
+
+func isConnected(c *remote.Host) bool {
+	select {
+	case <-c.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+func targetOf(h engine.Host) remote.Target {
+	return remote.Target{
+		Name: h.Name, Address: h.Address, Port: h.SSH.Port, User: h.SSH.User,
+		Identities: h.SSH.Identities, KnownHosts: h.SSH.KnownHosts, ProxyJump: h.SSH.ProxyJump,
+		Config: h.SSH.Config, Become: h.SSH.Become,
+		ConnectTimeout: time.Duration(h.SSH.ConnectTimeout),
+		KeepAlive:      cmp.Or(time.Duration(h.SSH.KeepAlive), 5*time.Second),
+	}
+}
+
+// withoutHost removes the host's name from an error, because the caller prints
+// it.
+func withoutHost(err error) error {
+	var e *remote.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &engine.Failure{Cause: fmt.Sprintf("%s: %v", e.Step, e.Err), Kind: engine.FailureKind(e.Kind.String()), Hint: e.Hint}
+}
+
+// Close ends all connections.
+func (h *Hosts) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.slots {
+		s.turn <- struct{}{}
+		if s.conn != nil {
+			_ = s.conn.Close() // the run is over
+		}
+		<-s.turn
+	}
+	_ = h.dialer.Close()
+}
+
+// conn implements rollout.Conn.
+type conn struct{ host *remote.Host }
+
+// Run runs a script on the host as root.
+func (c conn) Run(ctx context.Context, s rollout.Script) (rollout.Reply, error) {
+	command := remote.Command{Script: s.Text, Become: true, Stdout: s.Live, Timeout: s.Timeout, MaxOutput: mostOutput}
+	if len(s.Uploads) > 0 {
+		files, err := tarArchive(s.Uploads)
+		if err != nil {
+			return rollout.Reply{}, err
+		}
+		command.Stdin = files
+	}
+	r, err := c.host.Run(ctx, command)
+	reply := rollout.Reply{Stdout: r.Stdout, Stderr: r.Stderr, Code: r.Code}
+	switch {
+	case remote.KindOf(err) == remote.TooMuch:
+		return reply, rollout.TooMuchOutput{Cause: withoutHost(err)}
+	case err != nil:
+		return reply, withoutHost(err)
+	case r.Signal != "":
+		return reply, fmt.Errorf("the script was ended by signal %s", r.Signal)
+	}
+	return reply, nil
+}
+
+// mostOutput limits the output of one script, in bytes. Facts about 50,000
+// files fit.
+const mostOutput = 32 << 20
+
+func tarArchive(files []engine.Upload) (io.Reader, error) {
+	const block = 512 // files are padded to blocks, and two empty blocks end the archive
+	var parts []io.Reader
+	for _, f := range files {
+		var header bytes.Buffer
+		err := tar.NewWriter(&header).WriteHeader(&tar.Header{Name: f.Name, Mode: 0o600, Size: int64(len(f.Data)), Format: tar.FormatUSTAR})
+		if err != nil {
+			return nil, fmt.Errorf("pack %s: %w", f.Name, err)
+		}
+		padding := make([]byte, (block-len(f.Data)%block)%block)
+		parts = append(parts, &header, bytes.NewReader(f.Data), bytes.NewReader(padding))
+	}
+	return io.MultiReader(append(parts, bytes.NewReader(make([]byte, 2*block)))...), nil
+}
+
+func (h *Hosts) dialFrom(host engine.Host) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := h.connectHost(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		return c.Dial(ctx, network, address)
+	}
+}
+
+// roundTrip returns the last measured round-trip time of a host, or 0 before
+// the first connection.
+func (h *Hosts) roundTrip(host engine.Host) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.latest[host.Name]; c != nil {
+		return c.RoundTrip()
+	}
+	return 0
+}
+
+// measureRoundTrips connects to all members unless the round-trip time of one
+// is known. It ignores unreachable hosts: later requests report them.
+func (h *Hosts) measureRoundTrips(ctx context.Context, members []engine.Host) {
+	if slices.ContainsFunc(members, func(m engine.Host) bool { return h.roundTrip(m) > 0 }) {
+		return
+	}
+	var work conc.WaitGroup
+	for _, m := range members {
+		work.Go(func() {
+			if c, err := h.connectHost(ctx, m); err == nil {
+				c.AwaitRoundTrip(ctx)
+			}
+		})
+	}
+	work.Wait()
+}
+
+// mostFile limits the files that are read from hosts, in bytes.
+const mostFile = 1 << 20
+
+func (h *Hosts) readFile(host engine.Host) func(context.Context, string) ([]byte, error) {
+	return func(ctx context.Context, path string) ([]byte, error) {
+		c, err := h.connectHost(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		r, err := c.Run(ctx, remote.Command{Script: h.script(path, mostFile), Become: true, MaxOutput: mostFile})
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Code != 0:
+			return nil, fmt.Errorf("read %s on %s: %s", path, host.Name, textutil.Printable(r.Stderr))
+		}
+		return []byte(r.Stdout), nil
+	}
+}

@@ -1,0 +1,96 @@
+package desired
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/engine/inventory"
+)
+
+// configsIn reads the inventory site.hcl of a folder.
+func configsIn(t testing.TB, dir string) *Configs {
+	t.Helper()
+	root := os.DirFS("/")
+	loaded, err := inventory.Load(inventory.Source{FS: root, Root: "/", Paths: []string{strings.TrimPrefix(dir, "/") + "/site.hcl"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewConfigs(loaded, root)
+}
+
+// fleetOfConfigs returns a site of hosts of one pool with a folder of
+// documents; with own, each host also has a document of its own.
+func fleetOfConfigs(t testing.TB, hosts int, own bool) *Configs {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "base"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 10 {
+		write(fmt.Sprintf("base/%d.bu", i), fmt.Sprintf("variant: fcos\nversion: 1.5.0\nstorage: {files: [{path: /etc/%d, contents: {inline: x}}]}\n", i))
+	}
+	document := ""
+	if own {
+		document = `  config "own.bu" { content = "variant: fcos\nversion: 1.5.0\nstorage: {files: [{path: /etc/hostname, contents: {inline: w-${id}}}]}\n" }` + "\n"
+	}
+	write("site.hcl", fmt.Sprintf("site \"s\" {}\npool \"w\" { configs = [\"base\"] }\nhosts \"w\" {\n  range   = \"1-%d\"\n  address = \"w-${id}\"\n  pool    = \"w\"\n%s}\n", hosts, document))
+	return configsIn(t, dir)
+}
+
+// TestHostsShareConfigurations checks that hosts with the same documents share
+// the result.
+func TestHostsShareConfigurations(t *testing.T) {
+	desired, err := fleetOfConfigs(t, 1000, false).States()
+	if err != nil || desired["w-1"].Config == nil || desired["w-1"].Config != desired["w-1000"].Config {
+		t.Errorf("%v: hosts with the same documents have configurations of their own", err)
+	}
+	if d := desired["w-1"]; len(d.Config.Files) != 10 || d.Config.Files[0].Contents != nil || string(d.Contents[d.Config.Files[0].Digest]) != "x" {
+		t.Errorf("not compact: %+v", d)
+	}
+	desired, err = fleetOfConfigs(t, 3, true).States()
+	if err != nil || desired["w-1"].Config == desired["w-2"].Config || len(desired["w-3"].Config.Files) != 11 {
+		t.Errorf("%v: hosts with documents of their own share them", err)
+	}
+}
+
+// TestOSOfTheDocuments checks that the OS image of a MachineConfig applies only
+// to the hosts with that document.
+func TestOSOfTheDocuments(t *testing.T) {
+	dir := t.TempDir()
+	image := "quay.example/os@sha256:" + strings.Repeat("4", 64)
+	for name, text := range map[string]string{
+		"site.hcl": "site \"s\" {}\npool \"w\" {\n  os { driver = \"rpm-ostree\" }\n}\nhost \"a\" {\n  address = \"a\"\n  pool = \"w\"\n  configs = [\"os.yaml\"]\n}\nhost \"b\" {\n  address = \"b\"\n  pool = \"w\"\n}\n",
+		"os.yaml":  "kind: MachineConfig\nmetadata: {name: a}\nspec: {osImageURL: " + image + "}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := configsIn(t, dir).States()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d["a"].OS.Image != image || d["b"].OS.Image != "" || d["a"].OS.Driver != "rpm-ostree" {
+		t.Errorf("%+v %+v", d["a"].OS, d["b"].OS)
+	}
+}
+
+func BenchmarkDesired(b *testing.B) {
+	for _, own := range []bool{false, true} {
+		b.Run(fmt.Sprintf("hosts=1000/own=%t", own), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := fleetOfConfigs(b, 1000, own).States(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

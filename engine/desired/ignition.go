@@ -1,0 +1,40 @@
+package desired
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/engine"
+	"holdfast/engine/config"
+)
+
+// HostConfig returns the merged configuration of one host. Its error has all
+// problems of the documents.
+func (c *Configs) HostConfig(host engine.Host) (config.Loaded, error) {
+	g := c.groupOf(host)
+	if g == nil {
+		return config.Loaded{}, fmt.Errorf("%s has no configuration; name some with configs in pool %q or in the host", host.Name, host.Pool)
+	}
+	if !g.broken {
+		c.desiredOS(host, g)
+	}
+	return g.loaded, c.joinProblems()
+}
+
+// IgnitionGaps returns the parts of a configuration that its Ignition config
+// cannot contain.
+func IgnitionGaps(c engine.Config) []string {
+	var list []string
+	if c.OSImage != "" {
+		list = append(list, "the OS image is not in the Ignition config: install "+c.OSImage+", or the first apply brings it")
+	}
+	if slices.ContainsFunc(c.Fixed, func(f engine.Fixed) bool { return f.Name == "fips" }) {
+		list = append(list, "FIPS mode is not in the Ignition config: install with the kernel argument fips=1")
+	}
+	for i, arg := range c.KernelArgs {
+		if slices.Contains(c.KernelArgs[:i], arg) {
+			list = append(list, "the kernel argument "+arg+" is asked for more than once, which Ignition cannot say; the first apply brings the rest")
+		}
+	}
+	return list
+}

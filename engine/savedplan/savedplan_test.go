@@ -1,0 +1,57 @@
+package savedplan
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+)
+
+// planWith returns a plan whose only setting has a text.
+func planWith(text string) engine.Plan {
+	return engine.Plan{Schema: engine.PlanSchema, Settings: map[string]string{"gate": text}}
+}
+
+// TestSavedPlanHasNoSecret checks that the file has a seal in the place of a
+// secret, which matches the same secret only.
+func TestSavedPlanHasNoSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plan")
+	sensitive := []string{"t0ken", "0ther"}
+	plan := planWith("check t0ken")
+	if err := Save(path, plan, sensitive); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), "t0ken") {
+		t.Errorf("%v: %s", err, text)
+	}
+	saved, err := Read(path, os.ReadFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckSecrets(plan, saved, sensitive); err != nil {
+		t.Error(err)
+	}
+	for _, other := range []engine.Plan{planWith("check 0ther"), planWith("check")} {
+		if err := CheckSecrets(other, saved, sensitive); err == nil {
+			t.Errorf("a changed secret was not noticed: %+v", other)
+		}
+	}
+	if err := CheckSecrets(planWith("check"), planWith("check"), sensitive); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReadRefuses checks the errors about files that are not saved plans.
+func TestReadRefuses(t *testing.T) {
+	for text, want := range map[string]string{"x": "it is not a plan saved by holdfast plan --out", `{"schema": 0}`: "it has schema 0, this version knows"} {
+		path := filepath.Join(t.TempDir(), "plan")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path, os.ReadFile); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+// Package web sends HTTP requests from the bastion: the questions of gates, and
+// downloads of contents that documents name by address and hash.
+package web
