@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"strings"
@@ -41,7 +42,7 @@ func classifyChannel(err *ssh.OpenChannelError) (Kind, string) {
 // peerError is the message of a host that does not open a channel, without the library's words.
 type peerError struct{ err *ssh.OpenChannelError }
 
-func (e peerError) Error() string { return firstNonEmpty(e.err.Message, e.err.Reason.String()) }
+func (e peerError) Error() string { return cmp.Or(e.err.Message, e.err.Reason.String()) }
 
 func (e peerError) Unwrap() error { return e.err }
 

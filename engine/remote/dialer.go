@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -52,10 +53,8 @@ func NewDialer(o Options) *Dialer {
 	}
 	return &Dialer{
 		opts:    o,
-		files:   newFileReader(o),
+		files:   newFileReader(o.ReadFile, o.Warn),
 		budget:  newBudget(o.OutputBudget),
-		revoked: revokedCache{m: map[string]revokedKeys{}},
-		known:   knownHostsCache{m: map[string]*knownHosts{}},
 		keys:    keyFiles{m: map[string]*keyFile{}},
 		jumps:   routes{m: map[string]*route{}},
 		configs: map[string]sshConfig{},
@@ -128,13 +127,6 @@ func (d *Dialer) jumpHostsTo(t Target, ep endpoint, depth int) ([]endpoint, erro
 	return hops, nil
 }
 
-func (h hop) jumpTarget(t Target) Target {
-	return Target{
-		Name: h.host, Address: h.host, Port: h.port, User: h.user,
-		Identities: t.Identities, KnownHosts: t.KnownHosts, Config: t.Config, ConnectTimeout: t.ConnectTimeout, KeepAlive: t.KeepAlive,
-	}
-}
-
 func jumpHostError(ctx context.Context, ep endpoint, err error) error {
 	kind := KindOf(err)
 	if kind == 0 {
@@ -144,9 +136,9 @@ func jumpHostError(ctx context.Context, ep endpoint, err error) error {
 }
 
 func (d *Dialer) resolveTarget(t Target) (endpoint, error) {
-	r := resolver{alias: firstNonEmpty(t.Address, t.Name), home: d.opts.Home, agent: d.opts.Agent, warn: d.files.warn}
+	r := resolver{alias: cmp.Or(t.Address, t.Name), home: d.opts.Home, agent: d.opts.Agent, warn: d.files.warn}
 	fail := func(err error) error {
-		return &Error{Kind: Config, Host: firstNonEmpty(t.Name, t.Address), Step: "prepare", Err: err}
+		return &Error{Kind: Config, Host: cmp.Or(t.Name, t.Address), Step: "prepare", Err: err}
 	}
 	var err error
 	if r.home == "" {
@@ -164,7 +156,7 @@ func (d *Dialer) resolveTarget(t Target) (endpoint, error) {
 	if err != nil {
 		return endpoint{}, fail(err)
 	}
-	return ep, nil
+	return endpoint{ep}, nil
 }
 
 func (d *Dialer) loadConfig(path, home string) (sshConfig, error) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// endpoint is a Target with all defaults filled in.
-type endpoint struct {
+// sshEndpoint is a Target with all defaults filled in.
+type sshEndpoint struct {
 	name            string // for messages
 	host            string // to connect to
 	port            int
@@ -28,15 +28,11 @@ type endpoint struct {
 }
 
 // shareKey is equal for endpoints that can share a connection: the route, the user and the accepted host keys are the same.
-func (e endpoint) shareKey() string {
+func (e sshEndpoint) shareKey() string {
 	e.name, e.jump, e.become = "", nil, false
 	return fmt.Sprintf("%#v", e)
 }
 
-func (e endpoint) address() string { return net.JoinHostPort(e.host, strconv.Itoa(e.port)) }
+func (e sshEndpoint) address() string { return net.JoinHostPort(e.host, strconv.Itoa(e.port)) }
 
-func (e endpoint) userAndAddress() string { return e.user + "@" + e.address() }
-
-func (e endpoint) newError(kind Kind, step string, err error, hint string) *Error {
-	return &Error{Kind: kind, Host: e.name, Address: e.address(), User: e.user, Step: step, Hint: hint, Err: err}
-}
+func (e sshEndpoint) userAndAddress() string { return e.user + "@" + e.address() }

@@ -98,3 +98,10 @@ func oneLine(s string) string {
 	}
 	return textutil.Printable(s)
 }
+
+// endpoint is the end of a connection. Its errors name it.
+type endpoint struct{ sshEndpoint }
+
+func (e endpoint) newError(kind Kind, step string, err error, hint string) *Error {
+	return &Error{Kind: kind, Host: e.name, Address: e.address(), User: e.user, Step: step, Hint: hint, Err: err}
+}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-func (r *resolver) expandNames(files []string, e endpoint) []string {
+func (r *resolver) expandNames(files []string, e sshEndpoint) []string {
 	out := make([]string, 0, len(files))
 	for _, f := range files {
 		out = append(out, r.expandName(f, e))
@@ -18,7 +18,7 @@ func (r *resolver) expandNames(files []string, e endpoint) []string {
 
 // expandName replaces a leading ~, the tokens of ssh_config(5) that apply here, and ${VAR}. Relative names stay relative to the
 // working directory.
-func (r *resolver) expandName(file string, e endpoint) string {
+func (r *resolver) expandName(file string, e sshEndpoint) string {
 	tokens := map[byte]string{
 		'%': "%", 'd': r.home, 'h': e.host, 'n': r.alias, 'p': strconv.Itoa(e.port), 'r': e.user, 'u': currentUser(),
 	}
@@ -57,7 +57,7 @@ func expandEnv(s string) string {
 	}
 }
 
-func (r *resolver) agentSocket(e endpoint) string {
+func (r *resolver) agentSocket(e sshEndpoint) string {
 	v := r.configValue("IdentityAgent")
 	switch {
 	case v == "" || v == "SSH_AUTH_SOCK":

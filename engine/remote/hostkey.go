@@ -10,6 +10,20 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
+// keyRefusal says why a key may not be the host's.
+type keyRefusal struct {
+	unknown bool   // known_hosts has no key for the host; otherwise it has another one, or the key is not valid
+	step    string // the action and its object
+	err     error  // the cause
+	hint    string // advice
+}
+
+// Error returns the cause and the advice.
+func (e *keyRefusal) Error() string { return e.step + ": " + e.err.Error() + "; " + e.hint }
+
+// Unwrap returns the cause.
+func (e *keyRefusal) Unwrap() error { return e.err }
+
 // hostKeys holds the entries of known_hosts for one host.
 type hostKeys struct {
 	known   *knownHosts
@@ -63,19 +77,19 @@ func keyType(algorithm string) string {
 	return algorithm
 }
 
-// checkKey returns nil if key may be the host's, else an *Error without a host.
-func (k hostKeys) checkKey(remote net.Addr, key ssh.PublicKey) *Error {
+// checkKey returns nil if key may be the host's, else the reason why not.
+func (k hostKeys) checkKey(remote net.Addr, key ssh.PublicKey) *keyRefusal {
 	step := "check host key of " + strings.TrimSuffix(k.address, ":22")
 	if where, ok := k.revokedAt(key); ok {
-		return &Error{
-			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("it shows %s, which is revoked at %s", describeKey(key), where),
-			Hint: "give the host a new key; this one is not safe",
+		return &keyRefusal{
+			step: step, err: fmt.Errorf("it shows %s, which is revoked at %s", describeKey(key), where),
+			hint: "give the host a new key; this one is not safe",
 		}
 	}
 	if k.restrictions.isTooSmall(key) {
-		return &Error{
-			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("it shows %s, which %s", describeKey(key), k.restrictions.tooSmallText()),
-			Hint: "give the host a larger key, or one of another type",
+		return &keyRefusal{
+			step: step, err: fmt.Errorf("it shows %s, which %s", describeKey(key), k.restrictions.tooSmallText()),
+			hint: "give the host a larger key, or one of another type",
 		}
 	}
 	if cert, ok := key.(*ssh.Certificate); ok {
@@ -101,34 +115,34 @@ func (k hostKeys) hasKey(key ssh.PublicKey, authority bool) bool {
 	})
 }
 
-func (k hostKeys) checkCertificate(step string, remote net.Addr, cert *ssh.Certificate) *Error {
+func (k hostKeys) checkCertificate(step string, remote net.Addr, cert *ssh.Certificate) *keyRefusal {
 	if where, ok := k.revokedAt(cert.SignatureKey); ok {
-		return &Error{
-			Kind: HostKeyMismatch, Step: step,
-			Err:  fmt.Errorf("its certificate %s is signed by %s, which is revoked at %s", describeKey(cert), describeKey(cert.SignatureKey), where),
-			Hint: "sign its host key again, by another authority",
+		return &keyRefusal{
+			step: step,
+			err:  fmt.Errorf("its certificate %s is signed by %s, which is revoked at %s", describeKey(cert), describeKey(cert.SignatureKey), where),
+			hint: "sign its host key again, by another authority",
 		}
 	}
 	if allowed := k.restrictions.authorities; cert.Signature == nil || !slices.Contains(allowed, cert.Signature.Format) {
-		return &Error{
-			Kind: HostKeyMismatch, Step: step,
-			Err:  fmt.Errorf("its certificate %s is signed with an algorithm that CASignatureAlgorithms does not allow; it allows %s", describeKey(cert), strings.Join(allowed, ", ")),
-			Hint: "sign its host key again, with one of these algorithms",
+		return &keyRefusal{
+			step: step,
+			err:  fmt.Errorf("its certificate %s is signed with an algorithm that CASignatureAlgorithms does not allow; it allows %s", describeKey(cert), strings.Join(allowed, ", ")),
+			hint: "sign its host key again, with one of these algorithms",
 		}
 	}
 	checker := ssh.CertChecker{
 		IsHostAuthority: func(authority ssh.PublicKey, _ string) bool { return k.hasKey(authority, true) },
 	}
 	if err := checker.CheckHostKey(k.address, remote, cert); err != nil {
-		return &Error{
-			Kind: HostKeyMismatch, Step: step, Err: fmt.Errorf("its certificate %s is not valid here: %w", describeKey(cert), err),
-			Hint: "sign its host key again, for this name and by the authority in known_hosts",
+		return &keyRefusal{
+			step: step, err: fmt.Errorf("its certificate %s is not valid here: %w", describeKey(cert), err),
+			hint: "sign its host key again, for this name and by the authority in known_hosts",
 		}
 	}
 	return nil
 }
 
-func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *Error {
+func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *keyRefusal {
 	var want []string
 	authority := false
 	for _, l := range k.lines {
@@ -138,10 +152,10 @@ func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *Error {
 	}
 	own := "(`ssh-keygen -lf /etc/ssh/ssh_host_" + fileType(key) + "_key.pub` on its console)"
 	if len(want) > 0 {
-		return &Error{
-			Kind: HostKeyMismatch, Step: step,
-			Err: fmt.Errorf("it shows %s, but known_hosts has %s", describeKey(key), strings.Join(want, " and ")),
-			Hint: "either it was reinstalled or something else answers in its place: compare with the host's own key " + own +
+		return &keyRefusal{
+			step: step,
+			err:  fmt.Errorf("it shows %s, but known_hosts has %s", describeKey(key), strings.Join(want, " and ")),
+			hint: "either it was reinstalled or something else answers in its place: compare with the host's own key " + own +
 				" and replace that line only if they are the same",
 		}
 	}
@@ -152,9 +166,9 @@ func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *Error {
 	if authority {
 		where = "known_hosts has an authority for it, but it shows no certificate"
 	}
-	return &Error{
-		Kind: HostKeyUnknown, Step: step, Err: fmt.Errorf("%s; it shows %s", where, describeKey(key)),
-		Hint: "compare with the host's own key " + own + ", then add it: " + knownhosts.Line([]string{k.address}, key),
+	return &keyRefusal{
+		step: step, unknown: true, err: fmt.Errorf("%s; it shows %s", where, describeKey(key)),
+		hint: "compare with the host's own key " + own + ", then add it: " + knownhosts.Line([]string{k.address}, key),
 	}
 }
 

@@ -138,9 +138,9 @@ func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !l.ep.identitiesNamed:
 			continue
-		case errors.Is(err, fs.ErrNotExist) && l.dialer.files.readPublic(path+".pub") != nil:
+		case errors.Is(err, fs.ErrNotExist) && readPublic(path+".pub", l.dialer.files) != nil:
 			// This usually selects a key of the agent.
-			out = append(out, identity{public: l.dialer.files.readPublic(path + ".pub"), label: path})
+			out = append(out, identity{public: readPublic(path+".pub", l.dialer.files), label: path})
 			continue
 		case err != nil && l.ep.identitiesNamed:
 			return nil, err
@@ -167,4 +167,48 @@ func (l *login) identitiesOfFile(k *keyFile) []identity {
 		return []identity{plain}
 	}
 	return []identity{{public: k.cert, label: k.path + "-cert.pub", sign: sign}, plain}
+}
+
+func (ids *identities) limitLogins(x restrictions) []ssh.Signer {
+	var signers []ssh.Signer
+	var kept []identity
+	for _, k := range ids.keys {
+		if x.isTooSmall(k.public) {
+			ids.skipped = append(ids.skipped, "not "+k.label+": it "+x.tooSmallText())
+			continue
+		}
+		signer, ok := ssh.Signer(k), true
+		if x.logins != nil {
+			signer, ok = limitAlgorithms(k, x.logins)
+		}
+		if !ok {
+			ids.skipped = append(ids.skipped, "not "+k.label+": PubkeyAcceptedAlgorithms of ssh_config does not allow "+k.public.Type())
+			continue
+		}
+		signers, kept = append(signers, signer), append(kept, k)
+	}
+	ids.keys = kept
+	return signers
+}
+
+func limitAlgorithms(k identity, allowed []string) (ssh.Signer, bool) {
+	plain, isCert := strings.CutSuffix(k.public.Type(), certSuffix+"@openssh.com")
+	names := []string{plain}
+	if plain == ssh.KeyAlgoRSA {
+		names = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		if isCert {
+			name += certSuffix + "@openssh.com"
+		}
+		return !slices.Contains(allowed, name)
+	})
+	if len(names) == 0 {
+		return nil, false
+	}
+	if plain != ssh.KeyAlgoRSA {
+		return k, true
+	}
+	limited, err := ssh.NewSignerWithAlgorithms(k, names)
+	return limited, err == nil
 }

@@ -46,12 +46,12 @@ func (c *keyFiles) readKeyFile(path string, r fileReader) (*keyFile, error) {
 	case errors.As(err, &locked):
 		k.encrypted, k.public = true, locked.PublicKey
 		if k.public == nil {
-			k.public = r.readPublic(path + ".pub")
+			k.public = readPublic(path+".pub", r)
 		}
 	case err != nil:
 		return nil, fmt.Errorf("read key %s: %w", path, err)
 	}
-	if cert, ok := r.readPublic(path + "-cert.pub").(*ssh.Certificate); ok && k.public != nil &&
+	if cert, ok := readPublic(path+"-cert.pub", r).(*ssh.Certificate); ok && k.public != nil &&
 		bytes.Equal(cert.Key.Marshal(), k.public.Marshal()) {
 		k.cert = cert
 	}
@@ -59,7 +59,7 @@ func (c *keyFiles) readKeyFile(path string, r fileReader) (*keyFile, error) {
 	return k, nil
 }
 
-func (r fileReader) readPublic(path string) ssh.PublicKey {
+func readPublic(path string, r fileReader) ssh.PublicKey {
 	text, err := r.read(path)
 	if err != nil {
 		return nil

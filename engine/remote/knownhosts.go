@@ -63,6 +63,9 @@ func (c *knownHostsCache) readAll(files []string, r fileReader) (*knownHosts, er
 			return nil, fmt.Errorf("read known_hosts: %w", err)
 		}
 	}
+	if c.m == nil {
+		c.m = map[string]*knownHosts{}
+	}
 	c.m[key] = k
 	return k, nil
 }
@@ -243,25 +246,4 @@ func hashName(salt, name []byte) [sha1.Size]byte {
 		buf[i] ^= 0x36 ^ 0x5c
 	}
 	return sha1.Sum(append(buf[:sha1.BlockSize], inner[:]...))
-}
-
-func matchesWildcard(pattern, s string) bool {
-	star, mark := -1, 0 // the last *, and the end of its match in s
-	p, i := 0, 0
-	for i < len(s) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, i
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
-			p++
-			i++
-		case star >= 0:
-			mark++
-			p, i = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
 }

@@ -117,11 +117,15 @@ func (l *login) clientConfig(keys hostKeys) *ssh.ClientConfig {
 		HostKeyAlgorithms: keys.offeredAlgorithms(),
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(l.ids.limitLogins(limits)...)},
 		HostKeyCallback: func(_ string, remote net.Addr, key ssh.PublicKey) error {
-			if e := keys.checkKey(remote, key); e != nil {
-				l.failure = e
-				return e
+			refused := keys.checkKey(remote, key)
+			if refused == nil {
+				return nil
 			}
-			return nil
+			l.failure = &Error{Kind: HostKeyMismatch, Step: refused.step, Err: refused.err, Hint: refused.hint}
+			if refused.unknown {
+				l.failure.Kind = HostKeyUnknown
+			}
+			return l.failure
 		},
 		AuthCallback: func(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 			l.methods = c.AllowedMethods

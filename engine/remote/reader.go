@@ -11,16 +11,18 @@ type fileReader struct {
 	warn func(text string) // each text once
 }
 
-func newFileReader(o Options) fileReader {
-	r := fileReader{read: o.ReadFile, warn: func(string) {}}
+// newFileReader returns a reader that uses a function, or os.ReadFile, and warns
+// through another if there is one.
+func newFileReader(read func(path string) ([]byte, error), warn func(text string)) fileReader {
+	r := fileReader{read: read, warn: func(string) {}}
 	if r.read == nil {
 		r.read = os.ReadFile
 	}
-	if o.Warn != nil {
+	if warn != nil {
 		var told sync.Map
 		r.warn = func(text string) {
 			if _, again := told.LoadOrStore(text, true); !again {
-				o.Warn(text)
+				warn(text)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -29,12 +30,12 @@ type resolver struct {
 	err    error
 }
 
-func (r *resolver) resolveEndpoint(t Target) (endpoint, error) {
-	e := endpoint{
-		name:           firstNonEmpty(t.Name, t.Address),
-		host:           firstNonEmpty(r.configValue("HostName"), r.alias),
+func (r *resolver) resolveEndpoint(t Target) (sshEndpoint, error) {
+	e := sshEndpoint{
+		name:           cmp.Or(t.Name, t.Address),
+		host:           cmp.Or(r.configValue("HostName"), r.alias),
 		port:           t.Port,
-		user:           firstNonEmpty(t.User, r.configValue("User"), currentUser()),
+		user:           cmp.Or(t.User, r.configValue("User"), currentUser()),
 		identitiesOnly: strings.EqualFold(r.configValue("IdentitiesOnly"), "yes"),
 		connectTimeout: t.ConnectTimeout,
 		keepAlive:      t.KeepAlive,
@@ -57,7 +58,7 @@ func (r *resolver) resolveEndpoint(t Target) (endpoint, error) {
 	return e, r.err
 }
 
-func (r *resolver) resolveTimeouts(e *endpoint) {
+func (r *resolver) resolveTimeouts(e *sshEndpoint) {
 	if e.connectTimeout <= 0 {
 		e.connectTimeout = r.configTime("ConnectTimeout", defaultConnectTimeout)
 	}
@@ -67,7 +68,7 @@ func (r *resolver) resolveTimeouts(e *endpoint) {
 	}
 }
 
-func (r *resolver) resolveFiles(t Target, e *endpoint) {
+func (r *resolver) resolveFiles(t Target, e *sshEndpoint) {
 	e.identities = r.expandNames(t.Identities, *e)
 	if len(e.identities) == 0 {
 		e.identities = r.expandNames(r.configValues("IdentityFile"), *e)
@@ -88,8 +89,8 @@ func (r *resolver) resolveFiles(t Target, e *endpoint) {
 		}
 		return
 	}
-	personal := firstNonEmpty(r.configValue("UserKnownHostsFile"), "~/.ssh/known_hosts")
-	global := firstNonEmpty(r.configValue("GlobalKnownHostsFile"), "/etc/ssh/ssh_known_hosts")
+	personal := cmp.Or(r.configValue("UserKnownHostsFile"), "~/.ssh/known_hosts")
+	global := cmp.Or(r.configValue("GlobalKnownHostsFile"), "/etc/ssh/ssh_known_hosts")
 	for _, f := range r.expandNames(strings.Fields(personal+" "+global), *e) {
 		if _, err := os.Stat(f); err == nil {
 			e.knownHosts = append(e.knownHosts, f)
@@ -97,8 +98,8 @@ func (r *resolver) resolveFiles(t Target, e *endpoint) {
 	}
 }
 
-func (r *resolver) resolveJumpHosts(t Target, e *endpoint) {
-	jump := firstNonEmpty(t.ProxyJump, r.configValue("ProxyJump"))
+func (r *resolver) resolveJumpHosts(t Target, e *sshEndpoint) {
+	jump := cmp.Or(t.ProxyJump, r.configValue("ProxyJump"))
 	if jump == "" && t.ProxyJump == "" {
 		if command := r.configValue("ProxyCommand"); command != "" && !strings.EqualFold(command, "none") {
 			r.setError(fmt.Errorf("%s: ProxyCommand of %s is not supported; use ProxyJump", r.config.path, r.alias))
@@ -176,15 +177,6 @@ func (r *resolver) configTime(keyword string, otherwise time.Duration) time.Dura
 		r.setError(fmt.Errorf("%s: %s %s of %s is not a time", r.config.path, keyword, v, r.alias))
 	}
 	return d
-}
-
-func firstNonEmpty(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 func currentUser() string {

@@ -24,7 +24,7 @@ type restrictions struct {
 }
 
 // readRestrictions reads the restrictions of the endpoint. It refuses options with which ssh could not log in at all.
-func (r *resolver) readRestrictions(e *endpoint) {
+func (r *resolver) readRestrictions(e *sshEndpoint) {
 	supported := ssh.SupportedAlgorithms()
 	x := &e.restrictions
 	x.hostKeys = r.readAlgorithms("HostKeyAlgorithms", supported.HostKeys)
@@ -150,48 +150,4 @@ func (x restrictions) isTooSmall(key ssh.PublicKey) bool {
 
 func (x restrictions) tooSmallText() string {
 	return "is smaller than RequiredRSASize of ssh_config, " + strconv.Itoa(x.minRSA) + " bits"
-}
-
-func (ids *identities) limitLogins(x restrictions) []ssh.Signer {
-	var signers []ssh.Signer
-	var kept []identity
-	for _, k := range ids.keys {
-		if x.isTooSmall(k.public) {
-			ids.skipped = append(ids.skipped, "not "+k.label+": it "+x.tooSmallText())
-			continue
-		}
-		signer, ok := ssh.Signer(k), true
-		if x.logins != nil {
-			signer, ok = limitAlgorithms(k, x.logins)
-		}
-		if !ok {
-			ids.skipped = append(ids.skipped, "not "+k.label+": PubkeyAcceptedAlgorithms of ssh_config does not allow "+k.public.Type())
-			continue
-		}
-		signers, kept = append(signers, signer), append(kept, k)
-	}
-	ids.keys = kept
-	return signers
-}
-
-func limitAlgorithms(k identity, allowed []string) (ssh.Signer, bool) {
-	plain, isCert := strings.CutSuffix(k.public.Type(), certSuffix+"@openssh.com")
-	names := []string{plain}
-	if plain == ssh.KeyAlgoRSA {
-		names = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
-	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		if isCert {
-			name += certSuffix + "@openssh.com"
-		}
-		return !slices.Contains(allowed, name)
-	})
-	if len(names) == 0 {
-		return nil, false
-	}
-	if plain != ssh.KeyAlgoRSA {
-		return k, true
-	}
-	limited, err := ssh.NewSignerWithAlgorithms(k, names)
-	return limited, err == nil
 }

@@ -38,6 +38,9 @@ func (c *revokedCache) readAll(files []string, r fileReader) (revokedKeys, error
 			return nil, fmt.Errorf("RevokedHostKeys of ssh_config: %w", err)
 		}
 	}
+	if c.m == nil {
+		c.m = map[string]revokedKeys{}
+	}
 	c.m[key] = keys
 	return keys, nil
 }

@@ -1,0 +1,61 @@
+package remote
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// hop is one element of ProxyJump.
+type hop struct {
+	user, host string
+	port       int // 0 if not given
+}
+
+// parseJump reads "[user@]host[:port],…"; each may be written ssh://user@host:port. "none" and "" are no hops.
+func parseJump(s string) ([]hop, error) {
+	if s == "" || strings.EqualFold(s, "none") {
+		return nil, nil
+	}
+	var hops []hop
+	for part := range strings.SplitSeq(s, ",") {
+		h, err := parseHop(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("read ProxyJump %q: %w", s, err)
+		}
+		hops = append(hops, h)
+	}
+	return hops, nil
+}
+
+func parseHop(s string) (hop, error) {
+	s = strings.TrimSuffix(strings.TrimPrefix(s, "ssh://"), "/")
+	var h hop
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		h.user, s = s[:i], s[i+1:]
+	}
+	h.host = strings.Trim(s, "[]")
+	if host, port, err := net.SplitHostPort(s); err == nil {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return hop{}, fmt.Errorf("%q is not a port", port)
+		}
+		h.host, h.port = host, int(n)
+	}
+	if h.host == "" || strings.Contains(h.host, ":") && net.ParseIP(h.host) == nil {
+		return hop{}, fmt.Errorf("%q is not a host", h.host)
+	}
+	return h, nil
+}
+
+func (h hop) isHost(alias string, port int) bool {
+	return h.host == alias && (h.port == port || h.port == 0)
+}
+
+func (h hop) jumpTarget(t Target) Target {
+	return Target{
+		Name: h.host, Address: h.host, Port: h.port, User: h.user,
+		Identities: t.Identities, KnownHosts: t.KnownHosts, Config: t.Config, ConnectTimeout: t.ConnectTimeout, KeepAlive: t.KeepAlive,
+	}
+}

@@ -1,0 +1,36 @@
+package remote
+
+import "testing"
+
+func TestParseJump(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want []hop
+		fine bool
+	}{
+		{"", nil, true},
+		{"none", nil, true},
+		{"bastion", []hop{{host: "bastion"}}, true},
+		{"ann@bastion:2222, inner", []hop{{"ann", "bastion", 2222}, {host: "inner"}}, true},
+		{"ssh://ann@bastion:22/", []hop{{"ann", "bastion", 22}}, true},
+		{"a@b@bastion", []hop{{user: "a@b", host: "bastion"}}, true},
+		{"[fe80::1]:22", []hop{{host: "fe80::1", port: 22}}, true},
+		{"fe80::1", []hop{{host: "fe80::1"}}, true},
+		{"bastion:0", nil, false},
+		{"bastion:ssh", nil, false},
+		{"a:b:c", nil, false},
+		{"a,,b", nil, false},
+		{"ann@", nil, false},
+	} {
+		got, err := parseJump(c.in)
+		if (err == nil) != c.fine || len(got) != len(c.want) {
+			t.Errorf("%q: %v, %v", c.in, got, err)
+			continue
+		}
+		for n := range got {
+			if got[n] != c.want[n] {
+				t.Errorf("%q: %+v, want %+v", c.in, got[n], c.want[n])
+			}
+		}
+	}
+}
