@@ -208,6 +208,9 @@ var neighbours = map[string]map[string]string{
 	"holdfast/engine/input": {
 		"engine/bastion": "a password may be in a file or a pipe",
 	},
+	"holdfast/engine/remote/sshconfig": {
+		"engine/connection": "a host of the inventory is a target of SSH",
+	},
 }
 
 // mayImport reports whether a folder may import a package of holdfast.

@@ -17,6 +17,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/rollout"
 	"holdfast/engine/textutil"
 )
@@ -92,8 +93,8 @@ func isConnected(c *remote.Host) bool {
 	}
 }
 
-func targetOf(h engine.Host) remote.Target {
-	return remote.Target{
+func targetOf(h engine.Host) sshconfig.Target {
+	return sshconfig.Target{
 		Name: h.Name, Address: h.Address, Port: h.SSH.Port, User: h.SSH.User,
 		Identities: h.SSH.Identities, KnownHosts: h.SSH.KnownHosts, ProxyJump: h.SSH.ProxyJump,
 		Config: h.SSH.Config, Become: h.SSH.Become,

@@ -64,7 +64,7 @@ func (c Command) checkCommand(ep endpoint) error {
 		return errors.New("the script contains a NUL byte")
 	case strings.TrimSpace(c.Script) == "":
 		return errors.New("the script is empty")
-	case c.Become && !ep.become:
+	case c.Become && !ep.Become:
 		return errors.New("the command needs root, but the target has no become")
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/remote/sshtest"
 )
 
@@ -46,13 +47,13 @@ Match all
 		t.Fatal(err)
 	}
 	d := dialer(t, remote.Options{Home: home})
-	dial(t, d, remote.Target{Name: "first", Address: "web1"})
-	dial(t, d, remote.Target{Name: "web1"})
-	dial(t, d, remote.Target{Address: "tokens"})
-	dial(t, d, remote.Target{Address: "local.host", Identities: []string{s.Identity}, KnownHosts: []string{s.KnownHosts}})
-	refused(t, d, remote.Target{Address: "web9"}, remote.Resolve, "web9")
-	refused(t, d, remote.Target{Name: "first", Address: "web1", User: "nobody"}, remote.Auth, "first: log in as nobody@127.0.0.1:")
-	refused(t, d, remote.Target{Address: "web1", Config: "none"}, remote.Resolve)
+	dial(t, d, sshconfig.Target{Name: "first", Address: "web1"})
+	dial(t, d, sshconfig.Target{Name: "web1"})
+	dial(t, d, sshconfig.Target{Address: "tokens"})
+	dial(t, d, sshconfig.Target{Address: "local.host", Identities: []string{s.Identity}, KnownHosts: []string{s.KnownHosts}})
+	refused(t, d, sshconfig.Target{Address: "web9"}, remote.Resolve, "web9")
+	refused(t, d, sshconfig.Target{Name: "first", Address: "web1", User: "nobody"}, remote.Auth, "first: log in as nobody@127.0.0.1:")
+	refused(t, d, sshconfig.Target{Address: "web1", Config: "none"}, remote.Resolve)
 }
 
 func TestConfigRefused(t *testing.T) {

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"holdfast/engine/remote/hostkeys"
+	"holdfast/engine/remote/sshconfig"
 )
 
 // Options apply to all hosts of a Dialer.
@@ -33,15 +36,15 @@ type Options struct {
 // to jump hosts. Its methods may be called from several goroutines.
 type Dialer struct {
 	opts    Options
-	files   fileReader
+	files   sshconfig.Reader
 	budget  *budget
-	known   knownHostsCache
-	revoked revokedCache
+	known   hostkeys.KnownHostsCache
+	revoked hostkeys.RevokedCache
 	keys    keyFiles
 	jumps   routes
 
 	mu      sync.Mutex
-	configs map[string]sshConfig
+	configs map[string]sshconfig.Config
 }
 
 const defaultStartTimeout = 60 * time.Second
@@ -53,17 +56,17 @@ func NewDialer(o Options) *Dialer {
 	}
 	return &Dialer{
 		opts:    o,
-		files:   newFileReader(o.ReadFile, o.Warn),
+		files:   sshconfig.NewReader(o.ReadFile, o.Warn),
 		budget:  newBudget(o.OutputBudget),
 		keys:    keyFiles{m: map[string]*keyFile{}},
 		jumps:   routes{m: map[string]*route{}},
-		configs: map[string]sshConfig{},
+		configs: map[string]sshconfig.Config{},
 	}
 }
 
 // Dial connects to a host and logs in. The error is an *Error. It ends within ConnectTimeout for each hop, without the time a
 // person takes to enter a passphrase.
-func (d *Dialer) Dial(ctx context.Context, t Target) (*Host, error) {
+func (d *Dialer) Dial(ctx context.Context, t sshconfig.Target) (*Host, error) {
 	ep, err := d.resolveTarget(t)
 	if err != nil {
 		return nil, err
@@ -87,7 +90,7 @@ func (d *Dialer) connectAndLogIn(ctx context.Context, ep endpoint, via *Host) (*
 	return newHost(d, ep, client, conn), nil
 }
 
-func (d *Dialer) connectJumpHosts(ctx context.Context, t Target, ep endpoint) (*Host, error) {
+func (d *Dialer) connectJumpHosts(ctx context.Context, t sshconfig.Target, ep endpoint) (*Host, error) {
 	hops, err := d.jumpHostsTo(t, ep, 0)
 	if err != nil {
 		return nil, jumpHostError(ctx, ep, err)
@@ -95,7 +98,7 @@ func (d *Dialer) connectJumpHosts(ctx context.Context, t Target, ep endpoint) (*
 	var last *Host
 	var key string
 	for _, next := range hops {
-		key += ">" + next.shareKey()
+		key += ">" + next.ShareKey()
 		previous := last
 		last, err = d.jumps.connect(ctx, key, func() (*Host, error) { return d.connectAndLogIn(ctx, next, previous) })
 		if err != nil {
@@ -107,18 +110,18 @@ func (d *Dialer) connectJumpHosts(ctx context.Context, t Target, ep endpoint) (*
 
 // jumpHostsTo returns the jump hosts on the way to ep, in order. The first of ep.jump may have jump hosts of its own; the others
 // are reached through their predecessor.
-func (d *Dialer) jumpHostsTo(t Target, ep endpoint, depth int) ([]endpoint, error) {
+func (d *Dialer) jumpHostsTo(t sshconfig.Target, ep endpoint, depth int) ([]endpoint, error) {
 	if depth > maxJumps {
 		return nil, ep.newError(Config, "find the jump hosts", fmt.Errorf("more than %d jump hosts", maxJumps), "check that jump hosts do not name each other")
 	}
 	var hops []endpoint
-	for n, h := range ep.jump {
-		next, err := d.resolveTarget(h.jumpTarget(t))
+	for n, h := range ep.Jump {
+		next, err := d.resolveTarget(h.Target(t))
 		if err != nil {
 			return nil, err
 		}
 		if n == 0 {
-			if hops, err = d.jumpHostsTo(h.jumpTarget(t), next, depth+1); err != nil {
+			if hops, err = d.jumpHostsTo(h.Target(t), next, depth+1); err != nil {
 				return nil, err
 			}
 		}
@@ -135,35 +138,35 @@ func jumpHostError(ctx context.Context, ep endpoint, err error) error {
 	return ep.newError(kind, "connect through jump host", err, "")
 }
 
-func (d *Dialer) resolveTarget(t Target) (endpoint, error) {
-	r := resolver{alias: cmp.Or(t.Address, t.Name), home: d.opts.Home, agent: d.opts.Agent, warn: d.files.warn}
+func (d *Dialer) resolveTarget(t sshconfig.Target) (endpoint, error) {
+	r := sshconfig.Resolver{Alias: cmp.Or(t.Address, t.Name), Home: d.opts.Home, Agent: d.opts.Agent, Warn: d.files.Warn}
 	fail := func(err error) error {
 		return &Error{Kind: Config, Host: cmp.Or(t.Name, t.Address), Step: "prepare", Err: err}
 	}
 	var err error
-	if r.home == "" {
-		if r.home, err = os.UserHomeDir(); err != nil {
+	if r.Home == "" {
+		if r.Home, err = os.UserHomeDir(); err != nil {
 			return endpoint{}, fail(fmt.Errorf("find home directory: %w", err))
 		}
 	}
-	if r.agent == "" {
-		r.agent = os.Getenv("SSH_AUTH_SOCK")
+	if r.Agent == "" {
+		r.Agent = os.Getenv("SSH_AUTH_SOCK")
 	}
-	if r.config, err = d.loadConfig(t.Config, r.home); err != nil {
+	if r.Config, err = d.loadConfig(t.Config, r.Home); err != nil {
 		return endpoint{}, fail(err)
 	}
-	ep, err := r.resolveEndpoint(t)
+	ep, err := r.Resolve(t)
 	if err != nil {
 		return endpoint{}, fail(err)
 	}
 	return endpoint{ep}, nil
 }
 
-func (d *Dialer) loadConfig(path, home string) (sshConfig, error) {
+func (d *Dialer) loadConfig(path, home string) (sshconfig.Config, error) {
 	named := path != ""
 	switch path {
 	case "none":
-		return sshConfig{}, nil
+		return sshconfig.Config{}, nil
 	case "":
 		path = filepath.Join(home, ".ssh", "config")
 	}
@@ -172,9 +175,9 @@ func (d *Dialer) loadConfig(path, home string) (sshConfig, error) {
 	if c, ok := d.configs[path]; ok {
 		return c, nil
 	}
-	c, err := readConfig(path, home, named, d.files)
+	c, err := sshconfig.Read(path, home, named, d.files)
 	if err != nil {
-		return sshConfig{}, err
+		return sshconfig.Config{}, err
 	}
 	d.configs[path] = c
 	return c, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/textutil"
 )
 
@@ -100,8 +101,8 @@ func oneLine(s string) string {
 }
 
 // endpoint is the end of a connection. Its errors name it.
-type endpoint struct{ sshEndpoint }
+type endpoint struct{ sshconfig.Endpoint }
 
 func (e endpoint) newError(kind Kind, step string, err error, hint string) *Error {
-	return &Error{Kind: kind, Host: e.name, Address: e.address(), User: e.user, Step: step, Hint: hint, Err: err}
+	return &Error{Kind: kind, Host: e.Name, Address: e.Address(), User: e.User, Step: step, Hint: hint, Err: err}
 }

@@ -171,7 +171,7 @@ func (x *execution) closeOutputs() Result {
 }
 
 func (x *execution) lateStartError() error {
-	kind, step := NoShell, "start a shell as "+x.host.ep.userAndAddress()
+	kind, step := NoShell, "start a shell as "+x.host.ep.UserAndAddress()
 	if x.become {
 		kind, step = NoSudo, "become root with sudo"
 	}

@@ -101,9 +101,9 @@ func (h *Host) awaitEnd() {
 // watchPeer sends keepalives to a silent peer, and ends the connection after too many intervals without any data. All data
 // counts: an answer may queue behind other data.
 func (h *Host) watchPeer() {
-	tick := time.NewTicker(h.ep.keepAlive)
+	tick := time.NewTicker(h.ep.KeepAlive)
 	defer tick.Stop()
-	limit := h.ep.keepAlive * time.Duration(h.ep.keepAliveCount)
+	limit := h.ep.KeepAlive * time.Duration(h.ep.KeepAliveCount)
 	asking := make(chan struct{}, 1)
 	for {
 		select {
@@ -116,7 +116,7 @@ func (h *Host) watchPeer() {
 			h.endConnection(fmt.Errorf("no answer for %s", silent.Round(time.Millisecond)))
 			return
 		}
-		if silent < h.ep.keepAlive/2 {
+		if silent < h.ep.KeepAlive/2 {
 			continue
 		}
 		select {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine/remote/sshconfig"
+
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 )
@@ -107,10 +109,10 @@ func (l *login) orderKeys(fromAgent []ssh.Signer) (identities, error) {
 		}
 	}
 	files = slices.DeleteFunc(files, func(f identity) bool { return l.skipIfLocked(f, &ids) })
-	if l.ep.identitiesOnly {
+	if l.ep.IdentitiesOnly {
 		agents = nil
 	}
-	if l.ep.identitiesNamed {
+	if l.ep.IdentitiesNamed {
 		ids.keys = slices.Concat(files, agents)
 	} else {
 		ids.keys = slices.Concat(agents, files)
@@ -133,16 +135,16 @@ func (l *login) skipIfLocked(f identity, ids *identities) bool {
 // readable; a default one may be missing.
 func (l *login) identitiesOfFiles(ids *identities) ([]identity, error) {
 	var out []identity
-	for _, path := range l.ep.identities {
+	for _, path := range l.ep.Identities {
 		k, err := l.dialer.keys.readKeyFile(path, l.dialer.files)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && !l.ep.identitiesNamed:
+		case errors.Is(err, fs.ErrNotExist) && !l.ep.IdentitiesNamed:
 			continue
 		case errors.Is(err, fs.ErrNotExist) && readPublic(path+".pub", l.dialer.files) != nil:
 			// This usually selects a key of the agent.
 			out = append(out, identity{public: readPublic(path+".pub", l.dialer.files), label: path})
 			continue
-		case err != nil && l.ep.identitiesNamed:
+		case err != nil && l.ep.IdentitiesNamed:
 			return nil, err
 		case err != nil:
 			ids.skipped = append(ids.skipped, err.Error())
@@ -169,17 +171,17 @@ func (l *login) identitiesOfFile(k *keyFile) []identity {
 	return []identity{{public: k.cert, label: k.path + "-cert.pub", sign: sign}, plain}
 }
 
-func (ids *identities) limitLogins(x restrictions) []ssh.Signer {
+func (ids *identities) limitLogins(x sshconfig.Restrictions) []ssh.Signer {
 	var signers []ssh.Signer
 	var kept []identity
 	for _, k := range ids.keys {
-		if x.isTooSmall(k.public) {
-			ids.skipped = append(ids.skipped, "not "+k.label+": it "+x.tooSmallText())
+		if x.IsTooSmall(k.public) {
+			ids.skipped = append(ids.skipped, "not "+k.label+": it "+x.TooSmallText())
 			continue
 		}
 		signer, ok := ssh.Signer(k), true
-		if x.logins != nil {
-			signer, ok = limitAlgorithms(k, x.logins)
+		if x.Logins != nil {
+			signer, ok = limitAlgorithms(k, x.Logins)
 		}
 		if !ok {
 			ids.skipped = append(ids.skipped, "not "+k.label+": PubkeyAcceptedAlgorithms of ssh_config does not allow "+k.public.Type())
@@ -192,14 +194,14 @@ func (ids *identities) limitLogins(x restrictions) []ssh.Signer {
 }
 
 func limitAlgorithms(k identity, allowed []string) (ssh.Signer, bool) {
-	plain, isCert := strings.CutSuffix(k.public.Type(), certSuffix+"@openssh.com")
+	plain, isCert := strings.CutSuffix(k.public.Type(), sshconfig.CertSuffix+"@openssh.com")
 	names := []string{plain}
 	if plain == ssh.KeyAlgoRSA {
 		names = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		if isCert {
-			name += certSuffix + "@openssh.com"
+			name += sshconfig.CertSuffix + "@openssh.com"
 		}
 		return !slices.Contains(allowed, name)
 	})

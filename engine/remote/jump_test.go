@@ -10,11 +10,12 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/remote/sshtest"
 )
 
 // behind returns the Target for to through jump hosts.
-func behind(to *sshtest.Server, jumps ...*sshtest.Server) remote.Target {
+func behind(to *sshtest.Server, jumps ...*sshtest.Server) sshconfig.Target {
 	t := target(to)
 	var hops []string
 	for _, j := range jumps {
@@ -34,7 +35,7 @@ func TestJump(t *testing.T) {
 	for range 4 { // at the same time
 		one := behind(c, a, b)
 		one.ProxyJump, _, _ = strings.Cut(one.ProxyJump, ",") // with the same keys and known_hosts, so that they share
-		for _, to := range []remote.Target{one, behind(c, a, b)} {
+		for _, to := range []sshconfig.Target{one, behind(c, a, b)} {
 			wg.Go(func() {
 				h, err := d.Dial(context.Background(), to)
 				if err != nil {

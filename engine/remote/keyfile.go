@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 
+	"holdfast/engine/remote/sshconfig"
+
 	"golang.org/x/crypto/ssh"
 )
 
@@ -30,13 +32,13 @@ type keyFiles struct {
 }
 
 // readKeyFile reads the key file at path once. Its errors name the path.
-func (c *keyFiles) readKeyFile(path string, r fileReader) (*keyFile, error) {
+func (c *keyFiles) readKeyFile(path string, r sshconfig.Reader) (*keyFile, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.m[path]; k != nil {
 		return k, nil
 	}
-	text, err := r.read(path)
+	text, err := r.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read key: %w", err)
 	}
@@ -59,8 +61,8 @@ func (c *keyFiles) readKeyFile(path string, r fileReader) (*keyFile, error) {
 	return k, nil
 }
 
-func readPublic(path string, r fileReader) ssh.PublicKey {
-	text, err := r.read(path)
+func readPublic(path string, r sshconfig.Reader) ssh.PublicKey {
+	text, err := r.Read(path)
 	if err != nil {
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"net"
 	"strings"
 
+	"holdfast/engine/remote/hostkeys"
+
 	"golang.org/x/crypto/ssh"
 )
 
@@ -29,7 +31,7 @@ func (l *login) connectAndLogIn(parent context.Context) (*ssh.Client, *activeCon
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	l.ctx = ctx
-	l.clock = startStopwatch(l.ep.connectTimeout, func() { cancel(errLate) })
+	l.clock = startStopwatch(l.ep.ConnectTimeout, func() { cancel(errLate) })
 	defer l.clock.stop()
 
 	known, err := l.hostKeys()
@@ -47,7 +49,7 @@ func (l *login) connectAndLogIn(parent context.Context) (*ssh.Client, *activeCon
 	}
 	conn := newActiveConn(raw)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	c, chans, reqs, err := ssh.NewClientConn(conn, l.ep.hostKey, l.clientConfig(known))
+	c, chans, reqs, err := ssh.NewClientConn(conn, l.ep.HostKey, l.clientConfig(known))
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 		_ = c.Close()
@@ -59,20 +61,20 @@ func (l *login) connectAndLogIn(parent context.Context) (*ssh.Client, *activeCon
 	return ssh.NewClient(c, chans, reqs), conn, nil
 }
 
-func (l *login) hostKeys() (hostKeys, error) {
-	known, err := l.dialer.known.readAll(l.ep.knownHosts, l.dialer.files)
+func (l *login) hostKeys() (hostkeys.Keys, error) {
+	known, err := l.dialer.known.Read(l.ep.KnownHosts, l.dialer.files)
 	if err != nil {
-		return hostKeys{}, err
+		return hostkeys.Keys{}, err
 	}
-	keys := known.findKeys(l.ep.hostKey)
-	keys.restrictions = l.ep.restrictions
-	keys.revoked, err = l.dialer.revoked.readAll(l.ep.restrictions.revoked, l.dialer.files)
+	keys := known.Find(l.ep.HostKey)
+	keys.Restrictions = l.ep.Restrictions
+	keys.Revoked, err = l.dialer.revoked.Read(l.ep.Restrictions.Revoked, l.dialer.files)
 	return keys, err
 }
 
 func (l *login) collectKeys(ctx context.Context) (closeAgent func(), err error) {
 	closeAgent = func() {}
-	conn, err := dialAgent(ctx, l.ep.agent)
+	conn, err := dialAgent(ctx, l.ep.Agent)
 	var note string
 	if err != nil {
 		note = "no agent: " + err.Error()
@@ -98,31 +100,31 @@ func (l *login) collectKeys(ctx context.Context) (closeAgent func(), err error) 
 
 func (l *login) connectTCP(ctx context.Context) (net.Conn, error) {
 	if l.via != nil {
-		c, err := l.via.dialChannel(ctx, "tcp", l.ep.address())
+		c, err := l.via.dialChannel(ctx, "tcp", l.ep.Address())
 		if e := l.jumpHostLost(err); e != nil {
 			err = e
 		}
 		return c, err
 	}
 	var d net.Dialer
-	return d.DialContext(ctx, l.ep.restrictions.network, l.ep.address())
+	return d.DialContext(ctx, l.ep.Restrictions.Network, l.ep.Address())
 }
 
-func (l *login) clientConfig(keys hostKeys) *ssh.ClientConfig {
-	limits := l.ep.restrictions
+func (l *login) clientConfig(keys hostkeys.Keys) *ssh.ClientConfig {
+	limits := l.ep.Restrictions
 	return &ssh.ClientConfig{
-		Config:            ssh.Config{KeyExchanges: limits.keyExchanges, Ciphers: limits.ciphers, MACs: limits.macs},
-		User:              l.ep.user,
+		Config:            ssh.Config{KeyExchanges: limits.KeyExchanges, Ciphers: limits.Ciphers, MACs: limits.Macs},
+		User:              l.ep.User,
 		ClientVersion:     "SSH-2.0-holdfast",
-		HostKeyAlgorithms: keys.offeredAlgorithms(),
+		HostKeyAlgorithms: keys.Algorithms(),
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(l.ids.limitLogins(limits)...)},
 		HostKeyCallback: func(_ string, remote net.Addr, key ssh.PublicKey) error {
-			refused := keys.checkKey(remote, key)
+			refused := keys.Check(remote, key)
 			if refused == nil {
 				return nil
 			}
-			l.failure = &Error{Kind: HostKeyMismatch, Step: refused.step, Err: refused.err, Hint: refused.hint}
-			if refused.unknown {
+			l.failure = &Error{Kind: HostKeyMismatch, Step: refused.Step, Err: refused.Err, Hint: refused.Hint}
+			if refused.Unknown {
 				l.failure.Kind = HostKeyUnknown
 			}
 			return l.failure
@@ -140,21 +142,21 @@ func (l *login) unlockKey(k *keyFile) (ssh.AlgorithmSigner, error) {
 	defer l.clock.resume()
 	s, err := k.unlockSigner(l.ctx, l.dialer.opts.Secrets)
 	if err != nil && l.ctx.Err() == nil {
-		l.failure = &Error{Kind: Passphrase, Step: "log in as " + l.ep.userAndAddress(), Err: err}
+		l.failure = &Error{Kind: Passphrase, Step: "log in as " + l.ep.UserAndAddress(), Err: err}
 	}
 	return s, err
 }
 
 func (l *login) connectError(parent context.Context, err error) error {
-	step := "connect to " + l.ep.address()
+	step := "connect to " + l.ep.Address()
 	if l.via != nil {
-		step += " through " + l.via.ep.userAndAddress()
+		step += " through " + l.via.ep.UserAndAddress()
 	}
 	if e := l.callerEnded(parent, step); e != nil {
 		return e
 	}
 	if errors.Is(context.Cause(l.ctx), errLate) {
-		return l.ep.newError(Unreachable, step, fmt.Errorf("no answer within %s", l.ep.connectTimeout),
+		return l.ep.newError(Unreachable, step, fmt.Errorf("no answer within %s", l.ep.ConnectTimeout),
 			"check that the host is on and the network works")
 	}
 	kind, hint := classifyConnect(err)
@@ -174,12 +176,12 @@ func (l *login) jumpHostLost(err error) error {
 }
 
 func (l *login) loginError(parent context.Context, conn *activeConn, err error) error {
-	step := "log in as " + l.ep.userAndAddress()
+	step := "log in as " + l.ep.UserAndAddress()
 	if e := l.callerEnded(parent, step); e != nil {
 		return e
 	}
 	if l.failure != nil {
-		l.failure.Host, l.failure.Address, l.failure.User = l.ep.name, l.ep.address(), l.ep.user
+		l.failure.Host, l.failure.Address, l.failure.User = l.ep.Name, l.ep.Address(), l.ep.User
 		return l.failure
 	}
 	if strings.Contains(err.Error(), unauthenticated) {
@@ -192,12 +194,12 @@ func (l *login) loginError(parent context.Context, conn *activeConn, err error) 
 	silent := conn.received.Load() == 0
 	switch {
 	case late && silent:
-		return l.ep.newError(Unreachable, "connect to "+l.ep.address(),
-			fmt.Errorf("connected, but no SSH greeting within %s", l.ep.connectTimeout), "the host may hang, or something else listens there")
+		return l.ep.newError(Unreachable, "connect to "+l.ep.Address(),
+			fmt.Errorf("connected, but no SSH greeting within %s", l.ep.ConnectTimeout), "the host may hang, or something else listens there")
 	case late:
-		return l.ep.newError(Unreachable, step, fmt.Errorf("login not finished within %s", l.ep.connectTimeout), "the host or the network may be overloaded")
+		return l.ep.newError(Unreachable, step, fmt.Errorf("login not finished within %s", l.ep.ConnectTimeout), "the host or the network may be overloaded")
 	case silent:
-		return l.ep.newError(Unreachable, "connect to "+l.ep.address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", handshakeCause(err)),
+		return l.ep.newError(Unreachable, "connect to "+l.ep.Address(), fmt.Errorf("it closed the connection without an SSH greeting: %w", handshakeCause(err)),
 			"it may be starting up or shutting down, or have too many connections (MaxStartups)")
 	case strings.Contains(err.Error(), "ssh: disconnect") && len(l.methods) > 0: // such as too many keys
 		return l.noKeyError(step, err.Error())

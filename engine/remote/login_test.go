@@ -20,6 +20,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/remote/sshtest"
 )
 
@@ -44,21 +45,21 @@ func TestConnectFails(t *testing.T) {
 
 	for _, c := range []struct {
 		name   string
-		change func(*remote.Target)
+		change func(*sshconfig.Target)
 		kind   remote.Kind
 		words  []string
 	}{
-		{"refused", func(t *remote.Target) { t.Port = closed.Port() }, remote.Refused, []string{"h1: connect to 127.0.0.1:", "connection refused"}},
-		{"no such name", func(t *remote.Target) { t.Address = "no-such-host.invalid" }, remote.Resolve, []string{"no-such-host.invalid"}},
-		{"hangs", func(t *remote.Target) { t.Port, t.ConnectTimeout = silent.Port(), 200*time.Millisecond }, remote.Unreachable, []string{"no SSH greeting within 200ms"}},
-		{"closes", func(t *remote.Target) { t.Port = mute.Addr().(*net.TCPAddr).Port }, remote.Unreachable, []string{"closed the connection"}},
-		{"wrong user", func(t *remote.Target) { t.User = "nobody" }, remote.Auth, []string{"log in as nobody@127.0.0.1:", "SHA256:", "publickey", "check the user"}},
-		{"bad address", func(t *remote.Target) { t.Address = "a b" }, remote.Config, []string{`"a b" is not a host`}},
-		{"no address", func(t *remote.Target) { t.Name, t.Address = "", "" }, remote.Config, []string{"no address"}},
-		{"bad port", func(t *remote.Target) { t.Port = 70000 }, remote.Config, []string{"70000"}},
-		{"bad become", func(t *remote.Target) { t.Become = "doas" }, remote.Config, []string{"doas"}},
-		{"key missing", func(t *remote.Target) { t.Identities = []string{"/no/such/key"} }, remote.Config, []string{"/no/such/key"}},
-		{"known_hosts missing", func(t *remote.Target) { t.KnownHosts = []string{"/no/such/file"} }, remote.Config, []string{"/no/such/file"}},
+		{"refused", func(t *sshconfig.Target) { t.Port = closed.Port() }, remote.Refused, []string{"h1: connect to 127.0.0.1:", "connection refused"}},
+		{"no such name", func(t *sshconfig.Target) { t.Address = "no-such-host.invalid" }, remote.Resolve, []string{"no-such-host.invalid"}},
+		{"hangs", func(t *sshconfig.Target) { t.Port, t.ConnectTimeout = silent.Port(), 200*time.Millisecond }, remote.Unreachable, []string{"no SSH greeting within 200ms"}},
+		{"closes", func(t *sshconfig.Target) { t.Port = mute.Addr().(*net.TCPAddr).Port }, remote.Unreachable, []string{"closed the connection"}},
+		{"wrong user", func(t *sshconfig.Target) { t.User = "nobody" }, remote.Auth, []string{"log in as nobody@127.0.0.1:", "SHA256:", "publickey", "check the user"}},
+		{"bad address", func(t *sshconfig.Target) { t.Address = "a b" }, remote.Config, []string{`"a b" is not a host`}},
+		{"no address", func(t *sshconfig.Target) { t.Name, t.Address = "", "" }, remote.Config, []string{"no address"}},
+		{"bad port", func(t *sshconfig.Target) { t.Port = 70000 }, remote.Config, []string{"70000"}},
+		{"bad become", func(t *sshconfig.Target) { t.Become = "doas" }, remote.Config, []string{"doas"}},
+		{"key missing", func(t *sshconfig.Target) { t.Identities = []string{"/no/such/key"} }, remote.Config, []string{"/no/such/key"}},
+		{"known_hosts missing", func(t *sshconfig.Target) { t.KnownHosts = []string{"/no/such/file"} }, remote.Config, []string{"/no/such/file"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			to := target(s)

@@ -14,12 +14,13 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"holdfast/engine/remote"
+	"holdfast/engine/remote/sshconfig"
 	"holdfast/engine/remote/sshtest"
 )
 
 // target returns the Target that reaches s, independent of the machine's own ssh_config.
-func target(s *sshtest.Server) remote.Target {
-	return remote.Target{
+func target(s *sshtest.Server) sshconfig.Target {
+	return sshconfig.Target{
 		Name: "h1", Address: "127.0.0.1", Port: s.Port(), User: "core", Become: "sudo", Config: "none",
 		Identities: []string{s.Identity}, KnownHosts: []string{s.KnownHosts},
 	}
@@ -44,7 +45,7 @@ func dialer(tb testing.TB, o remote.Options) *remote.Dialer {
 }
 
 // dial connects and ends the connection with the test.
-func dial(tb testing.TB, d *remote.Dialer, t remote.Target) *remote.Host {
+func dial(tb testing.TB, d *remote.Dialer, t sshconfig.Target) *remote.Host {
 	tb.Helper()
 	h, err := d.Dial(context.Background(), t)
 	if err != nil {
@@ -61,7 +62,7 @@ func connect(tb testing.TB, s *sshtest.Server) *remote.Host {
 }
 
 // refused dials and returns the error's text; it must be of a kind and contain some words.
-func refused(tb testing.TB, d *remote.Dialer, t remote.Target, kind remote.Kind, words ...string) string {
+func refused(tb testing.TB, d *remote.Dialer, t sshconfig.Target, kind remote.Kind, words ...string) string {
 	tb.Helper()
 	h, err := d.Dial(context.Background(), t)
 	if err == nil {

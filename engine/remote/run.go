@@ -29,7 +29,7 @@ func (h *Host) Run(ctx context.Context, c Command) (Result, error) {
 	if c.MaxOutput <= 0 {
 		c.MaxOutput = defaultMaxOutput
 	}
-	if !c.Become || h.ep.user == "root" {
+	if !c.Become || h.ep.User == "root" {
 		return h.executeCommand(ctx, c, lineUser, nil)
 	}
 	password, err := h.sudo.knownPassword(ctx)

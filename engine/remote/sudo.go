@@ -37,7 +37,7 @@ func (s *sudo) askPassword(ctx context.Context, h *Host) ([]byte, error) {
 	if s.asked {
 		return s.password, s.err
 	}
-	password, err := h.dialer.opts.Secrets.BecomePassword(ctx, h.ep.name)
+	password, err := h.dialer.opts.Secrets.BecomePassword(ctx, h.ep.Name)
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -65,7 +65,7 @@ func (x *execution) startError(code int) error {
 	said = strings.TrimSpace(strings.ReplaceAll(said, launcher, "…")) // sudo repeats the refused command
 	ep, step := x.host.ep, "become root with sudo"
 	if !x.become {
-		step = "start a shell as " + ep.userAndAddress()
+		step = "start a shell as " + ep.UserAndAddress()
 		out, _ := x.out.printedBefore()
 		return ep.newError(NoShell, step, fmt.Errorf("it ended with status %d before the script started: %s", code, oneLine(said+" "+out)),
 			"check that the account has a login shell, and the host env, sh and dd")
@@ -80,12 +80,12 @@ func (x *execution) startError(code int) error {
 	}
 	switch {
 	case has("not in the sudoers file", "not allowed to", "I'm afraid I can't do that", "may not run sudo"):
-		return ep.newError(NoSudo, step, fmt.Errorf("%s may not: %s", ep.user, oneLine(said)), "allow it in sudoers: "+ep.user+" ALL=(ALL) ALL")
+		return ep.newError(NoSudo, step, fmt.Errorf("%s may not: %s", ep.User, oneLine(said)), "allow it in sudoers: "+ep.User+" ALL=(ALL) ALL")
 	case x.wrongPassword:
-		return ep.newError(SudoPassword, step, fmt.Errorf("the password of %s is wrong: %s", ep.user, oneLine(said)), "")
+		return ep.newError(SudoPassword, step, fmt.Errorf("the password of %s is wrong: %s", ep.User, oneLine(said)), "")
 	case has("a password is required", "terminal is required", "authentication is required"):
 		return ep.newError(SudoPassword, step, errPasswordNeeded,
-			"give it with -K, become_password_file or become_password_command, or allow it without one in sudoers: "+ep.user+" ALL=(ALL) NOPASSWD: ALL")
+			"give it with -K, become_password_file or become_password_command, or allow it without one in sudoers: "+ep.User+" ALL=(ALL) NOPASSWD: ALL")
 	case code == 127 && has("sudo"):
 		return ep.newError(NoSudo, step, fmt.Errorf("there is no sudo: %s", oneLine(said)), "install it, or log in as root")
 	case has("must have a tty"):

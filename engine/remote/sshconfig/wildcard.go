@@ -1,8 +1,9 @@
-package remote
+package sshconfig
 
 import "strings"
 
-func matchesWildcard(pattern, s string) bool {
+// MatchesWildcard reports whether a pattern with * and ? matches a text, as ssh_config(5) and sshd(8) describe.
+func MatchesWildcard(pattern, s string) bool {
 	star, mark := -1, 0 // the last *, and the end of its match in s
 	p, i := 0, 0
 	for i < len(s) {

@@ -1,4 +1,4 @@
-package remote
+package sshconfig
 
 import (
 	"errors"
@@ -10,32 +10,32 @@ import (
 	"github.com/kevinburke/ssh_config"
 )
 
-// sshConfig is a parsed ssh_config; the zero value has no entries.
-type sshConfig struct {
+// Config is a parsed ssh_config; the zero value has no entries.
+type Config struct {
 	path   string
 	parsed *ssh_config.Config
 }
 
-// readConfig parses the ssh_config at path. A missing file is an error only if it was named.
-func readConfig(path, home string, named bool, files fileReader) (sshConfig, error) {
-	text, err := files.read(path)
+// Read parses the ssh_config at path. A missing file is an error only if it was named.
+func Read(path, home string, named bool, files Reader) (Config, error) {
+	text, err := files.Read(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
-		return sshConfig{path: path}, nil
+		return Config{path: path}, nil
 	}
 	if err != nil {
-		return sshConfig{}, fmt.Errorf("read ssh_config: %w", err)
+		return Config{}, fmt.Errorf("read ssh_config: %w", err)
 	}
 	if err := files.checkMatch(path, text, home, 0); err != nil {
-		return sshConfig{}, err
+		return Config{}, err
 	}
 	parsed, err := ssh_config.DecodeBytes(text)
 	if err != nil {
-		return sshConfig{}, fmt.Errorf("parse %s: %w", path, err)
+		return Config{}, fmt.Errorf("parse %s: %w", path, err)
 	}
-	return sshConfig{path: path, parsed: parsed}, nil
+	return Config{path: path, parsed: parsed}, nil
 }
 
-func (c sshConfig) firstValue(alias, keyword string) (string, error) {
+func (c Config) firstValue(alias, keyword string) (string, error) {
 	if c.parsed == nil {
 		return "", nil
 	}
@@ -46,7 +46,7 @@ func (c sshConfig) firstValue(alias, keyword string) (string, error) {
 	return strings.TrimSpace(v), nil
 }
 
-func (c sshConfig) allValues(alias, keyword string) ([]string, error) {
+func (c Config) allValues(alias, keyword string) ([]string, error) {
 	if c.parsed == nil {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ const maxInclude = 5
 
 // checkMatch refuses Match lines that the parser would misread. It knows `Match all` and `Match host`, but takes every word after
 // host for a pattern: `Match host a user b` and `Match host a,b` would silently mean something else.
-func (r fileReader) checkMatch(path string, text []byte, home string, depth int) error {
+func (r Reader) checkMatch(path string, text []byte, home string, depth int) error {
 	n := 0
 	for line := range strings.Lines(string(text)) { // of any length
 		n++
@@ -96,7 +96,7 @@ func isSupportedMatch(criteria []string) bool {
 	return false
 }
 
-func (r fileReader) checkIncluded(patterns []string, home string, depth int) error {
+func (r Reader) checkIncluded(patterns []string, home string, depth int) error {
 	if depth > maxInclude {
 		return nil // the parser reports it
 	}
@@ -111,7 +111,7 @@ func (r fileReader) checkIncluded(patterns []string, home string, depth int) err
 			return fmt.Errorf("include %s: %w", p, err)
 		}
 		for _, f := range files {
-			text, err := r.read(f)
+			text, err := r.Read(f)
 			if err != nil {
 				return fmt.Errorf("include: %w", err)
 			}

@@ -1,21 +1,21 @@
-package remote
+package sshconfig
 
 import "testing"
 
 func TestParseJump(t *testing.T) {
 	for _, c := range []struct {
 		in   string
-		want []hop
+		want []Hop
 		fine bool
 	}{
 		{"", nil, true},
 		{"none", nil, true},
-		{"bastion", []hop{{host: "bastion"}}, true},
-		{"ann@bastion:2222, inner", []hop{{"ann", "bastion", 2222}, {host: "inner"}}, true},
-		{"ssh://ann@bastion:22/", []hop{{"ann", "bastion", 22}}, true},
-		{"a@b@bastion", []hop{{user: "a@b", host: "bastion"}}, true},
-		{"[fe80::1]:22", []hop{{host: "fe80::1", port: 22}}, true},
-		{"fe80::1", []hop{{host: "fe80::1"}}, true},
+		{"bastion", []Hop{{host: "bastion"}}, true},
+		{"ann@bastion:2222, inner", []Hop{{"ann", "bastion", 2222}, {host: "inner"}}, true},
+		{"ssh://ann@bastion:22/", []Hop{{"ann", "bastion", 22}}, true},
+		{"a@b@bastion", []Hop{{user: "a@b", host: "bastion"}}, true},
+		{"[fe80::1]:22", []Hop{{host: "fe80::1", port: 22}}, true},
+		{"fe80::1", []Hop{{host: "fe80::1"}}, true},
 		{"bastion:0", nil, false},
 		{"bastion:ssh", nil, false},
 		{"a:b:c", nil, false},

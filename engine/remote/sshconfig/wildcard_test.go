@@ -1,4 +1,4 @@
-package remote
+package sshconfig
 
 import "testing"
 
@@ -20,7 +20,7 @@ func TestWildcard(t *testing.T) {
 		{"*ab*ab", "abab", true},
 		{"*a*b", "aab", true},
 	} {
-		if got := matchesWildcard(c.pattern, c.s); got != c.want {
+		if got := MatchesWildcard(c.pattern, c.s); got != c.want {
 			t.Errorf("%q matches %q: %t", c.pattern, c.s, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package remote
+package sshconfig
 
 import (
 	"crypto/rsa"
@@ -10,50 +10,50 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// restrictions are the options of ssh_config that keep ssh from connecting. Nil lists restrict nothing.
-type restrictions struct {
-	hostKeys     []string // HostKeyAlgorithms
-	authorities  []string // CASignatureAlgorithms
-	logins       []string // PubkeyAcceptedAlgorithms
-	ciphers      []string
-	macs         []string
-	keyExchanges []string
+// Restrictions are the options of ssh_config that keep ssh from connecting. Nil lists restrict nothing.
+type Restrictions struct {
+	Keys         []string // HostKeyAlgorithms
+	Authorities  []string // CASignatureAlgorithms
+	Logins       []string // PubkeyAcceptedAlgorithms
+	Ciphers      []string
+	Macs         []string
+	KeyExchanges []string
 	minRSA       int      // RequiredRSASize, in bits; 0 is no bound
-	revoked      []string // files of RevokedHostKeys
-	network      string   // "tcp", or "tcp4" or "tcp6" by AddressFamily
+	Revoked      []string // files of RevokedHostKeys
+	Network      string   // "tcp", or "tcp4" or "tcp6" by AddressFamily
 }
 
 // readRestrictions reads the restrictions of the endpoint. It refuses options with which ssh could not log in at all.
-func (r *resolver) readRestrictions(e *sshEndpoint) {
+func (r *Resolver) readRestrictions(e *Endpoint) {
 	supported := ssh.SupportedAlgorithms()
-	x := &e.restrictions
-	x.hostKeys = r.readAlgorithms("HostKeyAlgorithms", supported.HostKeys)
-	x.authorities = r.readAlgorithms("CASignatureAlgorithms", supported.PublicKeyAuths)
-	if x.authorities == nil {
-		x.authorities = supported.PublicKeyAuths // as in ssh, an authority's SHA-1 signature never counts
+	x := &e.Restrictions
+	x.Keys = r.readAlgorithms("HostKeyAlgorithms", supported.HostKeys)
+	x.Authorities = r.readAlgorithms("CASignatureAlgorithms", supported.PublicKeyAuths)
+	if x.Authorities == nil {
+		x.Authorities = supported.PublicKeyAuths // as in ssh, an authority's SHA-1 signature never counts
 	}
 	keyword := "PubkeyAcceptedAlgorithms"
 	if r.configValue(keyword) == "" {
 		keyword = "PubkeyAcceptedKeyTypes" // its name before OpenSSH 8.5
 	}
-	x.logins = r.readAlgorithms(keyword, loginAlgorithms(supported.PublicKeyAuths))
-	x.ciphers = r.readAlgorithms("Ciphers", supported.Ciphers)
-	x.macs = r.readAlgorithms("MACs", supported.MACs)
-	x.keyExchanges = r.readAlgorithms("KexAlgorithms", supported.KeyExchanges)
+	x.Logins = r.readAlgorithms(keyword, loginAlgorithms(supported.PublicKeyAuths))
+	x.Ciphers = r.readAlgorithms("Ciphers", supported.Ciphers)
+	x.Macs = r.readAlgorithms("MACs", supported.MACs)
+	x.KeyExchanges = r.readAlgorithms("KexAlgorithms", supported.KeyExchanges)
 	if r.configValue("RequiredRSASize") != "" {
 		x.minRSA = r.configNumber("RequiredRSASize", 0)
 	}
 	for _, f := range r.expandNames(strings.Fields(r.configValue("RevokedHostKeys")), *e) {
 		if f != "none" {
-			x.revoked = append(x.revoked, f)
+			x.Revoked = append(x.Revoked, f)
 		}
 	}
-	x.network = "tcp"
+	x.Network = "tcp"
 	switch strings.ToLower(r.configValue("AddressFamily")) {
 	case "inet":
-		x.network = "tcp4"
+		x.Network = "tcp4"
 	case "inet6":
-		x.network = "tcp6"
+		x.Network = "tcp6"
 	}
 	r.refuseOptions()
 	r.warnOfOptions()
@@ -61,7 +61,7 @@ func (r *resolver) readRestrictions(e *sshEndpoint) {
 
 // readAlgorithms reads a list of algorithms as in ssh_config(5): names and patterns replace the default, or change it after +, -
 // or ^. It returns nil if the option is not set, and only supported algorithms.
-func (r *resolver) readAlgorithms(keyword string, supported []string) []string {
+func (r *Resolver) readAlgorithms(keyword string, supported []string) []string {
 	v := r.configValue(keyword)
 	if v == "" {
 		return nil
@@ -73,7 +73,7 @@ func (r *resolver) readAlgorithms(keyword string, supported []string) []string {
 	var listed []string
 	for pattern := range strings.SplitSeq(v, ",") {
 		for _, name := range supported {
-			if matchesWildcard(strings.TrimSpace(pattern), name) && !slices.Contains(listed, name) {
+			if MatchesWildcard(strings.TrimSpace(pattern), name) && !slices.Contains(listed, name) {
 				listed = append(listed, name)
 			}
 		}
@@ -90,7 +90,7 @@ func (r *resolver) readAlgorithms(keyword string, supported []string) []string {
 	}
 	if len(listed) == 0 {
 		r.setError(fmt.Errorf("%s: %s %s of %s leaves no algorithm that holdfast supports; it supports %s",
-			r.config.path, keyword, r.configValue(keyword), r.alias, strings.Join(supported, ", ")))
+			r.Config.path, keyword, r.configValue(keyword), r.Alias, strings.Join(supported, ", ")))
 	}
 	return listed
 }
@@ -102,27 +102,28 @@ func loginAlgorithms(plain []string) []string {
 		if domain == "" {
 			domain = "openssh.com"
 		}
-		all = append(all, name+certSuffix+"@"+domain)
+		all = append(all, name+CertSuffix+"@"+domain)
 	}
 	return all
 }
 
-const certSuffix = "-cert-v01"
+// CertSuffix ends the name of a certificate's algorithm, before its domain.
+const CertSuffix = "-cert-v01"
 
-func (r *resolver) refuseOptions() {
+func (r *Resolver) refuseOptions() {
 	if reason := r.configValue("RefuseConnection"); reason != "" {
-		r.setError(fmt.Errorf("%s: RefuseConnection of %s: %s", r.config.path, r.alias, strings.Trim(reason, `"`)))
+		r.setError(fmt.Errorf("%s: RefuseConnection of %s: %s", r.Config.path, r.Alias, strings.Trim(reason, `"`)))
 	}
 	if strings.EqualFold(r.configValue("PubkeyAuthentication"), "no") {
-		r.setError(fmt.Errorf("%s: PubkeyAuthentication no of %s: holdfast logs in with keys only", r.config.path, r.alias))
+		r.setError(fmt.Errorf("%s: PubkeyAuthentication no of %s: holdfast logs in with keys only", r.Config.path, r.Alias))
 	}
 	ways := r.configValue("PreferredAuthentications")
 	if ways != "" && !slices.ContainsFunc(strings.Split(ways, ","), func(w string) bool { return strings.TrimSpace(w) == "publickey" }) {
-		r.setError(fmt.Errorf("%s: PreferredAuthentications %s of %s: holdfast logs in with keys only; add publickey", r.config.path, ways, r.alias))
+		r.setError(fmt.Errorf("%s: PreferredAuthentications %s of %s: holdfast logs in with keys only; add publickey", r.Config.path, ways, r.Alias))
 	}
 }
 
-func (r *resolver) warnOfOptions() {
+func (r *Resolver) warnOfOptions() {
 	for _, o := range []struct{ keyword, but string }{
 		{"CheckHostIP", "only the name of a host is looked up in known_hosts, not its IP address"},
 		{"CanonicalizeHostname", "the name is used as it is"},
@@ -131,12 +132,13 @@ func (r *resolver) warnOfOptions() {
 	} {
 		v := r.configValue(o.keyword)
 		if v != "" && !strings.EqualFold(v, "no") && !strings.EqualFold(v, "none") {
-			r.warn(fmt.Sprintf("%s: %s %s has no effect here: %s", r.config.path, o.keyword, v, o.but))
+			r.Warn(fmt.Sprintf("%s: %s %s has no effect here: %s", r.Config.path, o.keyword, v, o.but))
 		}
 	}
 }
 
-func (x restrictions) isTooSmall(key ssh.PublicKey) bool {
+// IsTooSmall reports whether an RSA key has fewer bits than RequiredRSASize.
+func (x Restrictions) IsTooSmall(key ssh.PublicKey) bool {
 	if c, ok := key.(*ssh.Certificate); ok {
 		key = c.Key
 	}
@@ -148,6 +150,7 @@ func (x restrictions) isTooSmall(key ssh.PublicKey) bool {
 	return ok && k.N.BitLen() < x.minRSA
 }
 
-func (x restrictions) tooSmallText() string {
+// TooSmallText completes a sentence about a key that is too small.
+func (x Restrictions) TooSmallText() string {
 	return "is smaller than RequiredRSASize of ssh_config, " + strconv.Itoa(x.minRSA) + " bits"
 }

@@ -1,4 +1,4 @@
-package remote
+package hostkeys
 
 import (
 	"bytes"
@@ -13,13 +13,15 @@ import (
 	"strings"
 	"sync"
 
+	"holdfast/engine/remote/sshconfig"
+
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// knownHosts holds the entries of known_hosts files, indexed for a fleet: plain names are found at once, and only lines with
+// KnownHosts holds the entries of known_hosts files, indexed for a fleet: plain names are found at once, and only lines with
 // wildcards or hashed names are tried one by one. sshd(8) describes the format; matching works as in OpenSSH.
-type knownHosts struct {
+type KnownHosts struct {
 	files   []string
 	lines   []knownLine
 	exact   map[string][]int // lines by host:port
@@ -44,34 +46,35 @@ type namePattern struct {
 	not        bool
 }
 
-// knownHostsCache parses each list of files once for all hosts.
-type knownHostsCache struct {
+// KnownHostsCache parses each list of files once for all hosts.
+type KnownHostsCache struct {
 	mu sync.Mutex
-	m  map[string]*knownHosts
+	m  map[string]*KnownHosts
 }
 
-func (c *knownHostsCache) readAll(files []string, r fileReader) (*knownHosts, error) {
+// Read returns the entries of all files. It fails if one cannot be read.
+func (c *KnownHostsCache) Read(files []string, r sshconfig.Reader) (*KnownHosts, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := strings.Join(files, "\x00")
 	if k := c.m[key]; k != nil {
 		return k, nil
 	}
-	k := &knownHosts{files: files, exact: map[string][]int{}, revoked: map[string]knownLine{}}
+	k := &KnownHosts{files: files, exact: map[string][]int{}, revoked: map[string]knownLine{}}
 	for _, f := range files {
 		if err := k.readFile(f, r); err != nil {
 			return nil, fmt.Errorf("read known_hosts: %w", err)
 		}
 	}
 	if c.m == nil {
-		c.m = map[string]*knownHosts{}
+		c.m = map[string]*KnownHosts{}
 	}
 	c.m[key] = k
 	return k, nil
 }
 
-func (k *knownHosts) readFile(file string, r fileReader) error {
-	text, err := r.read(file)
+func (k *KnownHosts) readFile(file string, r sshconfig.Reader) error {
+	text, err := r.Read(file)
 	if err != nil {
 		return err
 	}
@@ -88,7 +91,7 @@ func (k *knownHosts) readFile(file string, r fileReader) error {
 		case mayRevoke(line):
 			return fmt.Errorf("%s: %w", where, err)
 		default:
-			r.warn(fmt.Sprintf("%s: skipped: %v", where, err))
+			r.Warn(fmt.Sprintf("%s: skipped: %v", where, err))
 		}
 	}
 	return nil
@@ -101,7 +104,7 @@ func mayRevoke(line string) bool {
 	return words[0] == "@revoked" && (len(words) < 4 || isKeyType(words[2]))
 }
 
-func (k *knownHosts) addLine(text, where string) error {
+func (k *KnownHosts) addLine(text, where string) error {
 	marker, names, key, _, _, err := ssh.ParseKnownHosts([]byte(text))
 	if errors.Is(err, io.EOF) {
 		return errors.New("a line has names, a type and a key")
@@ -177,11 +180,11 @@ func plainKey(key ssh.PublicKey) string {
 	return string(key.Marshal())
 }
 
-// findKeys returns the entries for address (host:port). If no line names the port, names with a * and no port match, as in
+// Find returns the entries for address (host:port). If no line names the port, names with a * and no port match, as in
 // OpenSSH.
-func (k *knownHosts) findKeys(address string) hostKeys {
+func (k *KnownHosts) Find(address string) Keys {
 	address = strings.ToLower(address)
-	found := hostKeys{known: k, address: address}
+	found := Keys{known: k, address: address}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return found
@@ -193,7 +196,7 @@ func (k *knownHosts) findKeys(address string) hostKeys {
 	return found
 }
 
-func (k *knownHosts) matchingLines(host, port string) []knownLine {
+func (k *KnownHosts) matchingLines(host, port string) []knownLine {
 	address := net.JoinHostPort(host, port)
 	numbers := slices.Clone(k.exact[address])
 	name := []byte(knownhosts.Normalize(address))
@@ -218,7 +221,7 @@ func (l *knownLine) matchesHost(host, port string, name []byte) bool {
 	}
 	matched := false
 	for _, p := range l.patterns {
-		if p.port != port || !matchesWildcard(p.host, host) {
+		if p.port != port || !sshconfig.MatchesWildcard(p.host, host) {
 			continue
 		}
 		if p.not {

@@ -1,4 +1,4 @@
-package remote
+package sshconfig
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-func (r *resolver) expandNames(files []string, e sshEndpoint) []string {
+func (r *Resolver) expandNames(files []string, e Endpoint) []string {
 	out := make([]string, 0, len(files))
 	for _, f := range files {
 		out = append(out, r.expandName(f, e))
@@ -18,9 +18,9 @@ func (r *resolver) expandNames(files []string, e sshEndpoint) []string {
 
 // expandName replaces a leading ~, the tokens of ssh_config(5) that apply here, and ${VAR}. Relative names stay relative to the
 // working directory.
-func (r *resolver) expandName(file string, e sshEndpoint) string {
+func (r *Resolver) expandName(file string, e Endpoint) string {
 	tokens := map[byte]string{
-		'%': "%", 'd': r.home, 'h': e.host, 'n': r.alias, 'p': strconv.Itoa(e.port), 'r': e.user, 'u': currentUser(),
+		'%': "%", 'd': r.Home, 'h': e.host, 'n': r.Alias, 'p': strconv.Itoa(e.port), 'r': e.User, 'u': currentUser(),
 	}
 	var b strings.Builder
 	for i := 0; i < len(file); i++ {
@@ -37,7 +37,7 @@ func (r *resolver) expandName(file string, e sshEndpoint) string {
 	}
 	out := expandEnv(b.String())
 	if out == "~" || strings.HasPrefix(out, "~/") {
-		out = filepath.Join(r.home, out[1:])
+		out = filepath.Join(r.Home, out[1:])
 	}
 	return out
 }
@@ -57,11 +57,11 @@ func expandEnv(s string) string {
 	}
 }
 
-func (r *resolver) agentSocket(e sshEndpoint) string {
+func (r *Resolver) agentSocket(e Endpoint) string {
 	v := r.configValue("IdentityAgent")
 	switch {
 	case v == "" || v == "SSH_AUTH_SOCK":
-		v = r.agent
+		v = r.Agent
 	case strings.HasPrefix(v, "$") && !strings.HasPrefix(v, "${"):
 		v = os.Getenv(v[1:])
 	default:

@@ -1,4 +1,4 @@
-package remote
+package sshconfig
 
 import (
 	"fmt"
@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// hop is one element of ProxyJump.
-type hop struct {
+// Hop is one element of ProxyJump.
+type Hop struct {
 	user, host string
 	port       int // 0 if not given
 }
 
 // parseJump reads "[user@]host[:port],…"; each may be written ssh://user@host:port. "none" and "" are no hops.
-func parseJump(s string) ([]hop, error) {
+func parseJump(s string) ([]Hop, error) {
 	if s == "" || strings.EqualFold(s, "none") {
 		return nil, nil
 	}
-	var hops []hop
+	var hops []Hop
 	for part := range strings.SplitSeq(s, ",") {
 		h, err := parseHop(strings.TrimSpace(part))
 		if err != nil {
@@ -29,9 +29,9 @@ func parseJump(s string) ([]hop, error) {
 	return hops, nil
 }
 
-func parseHop(s string) (hop, error) {
+func parseHop(s string) (Hop, error) {
 	s = strings.TrimSuffix(strings.TrimPrefix(s, "ssh://"), "/")
-	var h hop
+	var h Hop
 	if i := strings.LastIndexByte(s, '@'); i >= 0 {
 		h.user, s = s[:i], s[i+1:]
 	}
@@ -39,21 +39,22 @@ func parseHop(s string) (hop, error) {
 	if host, port, err := net.SplitHostPort(s); err == nil {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return hop{}, fmt.Errorf("%q is not a port", port)
+			return Hop{}, fmt.Errorf("%q is not a port", port)
 		}
 		h.host, h.port = host, int(n)
 	}
 	if h.host == "" || strings.Contains(h.host, ":") && net.ParseIP(h.host) == nil {
-		return hop{}, fmt.Errorf("%q is not a host", h.host)
+		return Hop{}, fmt.Errorf("%q is not a host", h.host)
 	}
 	return h, nil
 }
 
-func (h hop) isHost(alias string, port int) bool {
+func (h Hop) isHost(alias string, port int) bool {
 	return h.host == alias && (h.port == port || h.port == 0)
 }
 
-func (h hop) jumpTarget(t Target) Target {
+// Target returns the target of a jump host on the way to t, with the keys and known_hosts of t.
+func (h Hop) Target(t Target) Target {
 	return Target{
 		Name: h.host, Address: h.host, Port: h.port, User: h.user,
 		Identities: t.Identities, KnownHosts: t.KnownHosts, Config: t.Config, ConnectTimeout: t.ConnectTimeout, KeepAlive: t.KeepAlive,

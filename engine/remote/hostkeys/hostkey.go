@@ -1,4 +1,4 @@
-package remote
+package hostkeys
 
 import (
 	"fmt"
@@ -6,40 +6,42 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/engine/remote/sshconfig"
+
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// keyRefusal says why a key may not be the host's.
-type keyRefusal struct {
-	unknown bool   // known_hosts has no key for the host; otherwise it has another one, or the key is not valid
-	step    string // the action and its object
-	err     error  // the cause
-	hint    string // advice
+// Refusal says why a key may not be the host's.
+type Refusal struct {
+	Unknown bool   // known_hosts has no key for the host; otherwise it has another one, or the key is not valid
+	Step    string // the action and its object
+	Err     error  // the cause
+	Hint    string // advice
 }
 
 // Error returns the cause and the advice.
-func (e *keyRefusal) Error() string { return e.step + ": " + e.err.Error() + "; " + e.hint }
+func (e *Refusal) Error() string { return e.Step + ": " + e.Err.Error() + "; " + e.Hint }
 
 // Unwrap returns the cause.
-func (e *keyRefusal) Unwrap() error { return e.err }
+func (e *Refusal) Unwrap() error { return e.Err }
 
-// hostKeys holds the entries of known_hosts for one host.
-type hostKeys struct {
-	known   *knownHosts
+// Keys holds the entries of known_hosts for one host.
+type Keys struct {
+	known   *KnownHosts
 	address string // host:port, in lower case
 	lines   []knownLine
 
-	revoked      revokedKeys // besides those of known
-	restrictions restrictions
+	Revoked      RevokedKeys // besides those of known
+	Restrictions sshconfig.Restrictions
 }
 
-// offeredAlgorithms returns the host key algorithms to offer to the host, best first. A server shows one key only, so those that
+// Algorithms returns the host key algorithms to offer to the host, best first. A server shows one key only, so those that
 // known_hosts can verify come first: certificates if an authority is known for the host, then the known types. The other types
 // follow, so that a host with other keys differs from one without a common algorithm: the check still refuses its key, and can
 // show it. The type of a certificate is the host key's, not the authority's, therefore all are offered. HostKeyAlgorithms of
 // ssh_config removes some.
-func (k hostKeys) offeredAlgorithms() []string {
+func (k Keys) Algorithms() []string {
 	var authority bool
 	known := map[string]bool{}
 	for _, l := range k.lines {
@@ -50,7 +52,7 @@ func (k hostKeys) offeredAlgorithms() []string {
 	}
 	supported := ssh.SupportedAlgorithms().HostKeys
 	slices.Reverse(supported) // from the newest to RSA
-	if allowed := k.restrictions.hostKeys; allowed != nil {
+	if allowed := k.Restrictions.Keys; allowed != nil {
 		supported = slices.DeleteFunc(supported, func(a string) bool { return !slices.Contains(allowed, a) })
 	}
 	var certificates, vouched, others []string
@@ -77,19 +79,19 @@ func keyType(algorithm string) string {
 	return algorithm
 }
 
-// checkKey returns nil if key may be the host's, else the reason why not.
-func (k hostKeys) checkKey(remote net.Addr, key ssh.PublicKey) *keyRefusal {
+// Check returns nil if key may be the host's, else the reason why not.
+func (k Keys) Check(remote net.Addr, key ssh.PublicKey) *Refusal {
 	step := "check host key of " + strings.TrimSuffix(k.address, ":22")
 	if where, ok := k.revokedAt(key); ok {
-		return &keyRefusal{
-			step: step, err: fmt.Errorf("it shows %s, which is revoked at %s", describeKey(key), where),
-			hint: "give the host a new key; this one is not safe",
+		return &Refusal{
+			Step: step, Err: fmt.Errorf("it shows %s, which is revoked at %s", describeKey(key), where),
+			Hint: "give the host a new key; this one is not safe",
 		}
 	}
-	if k.restrictions.isTooSmall(key) {
-		return &keyRefusal{
-			step: step, err: fmt.Errorf("it shows %s, which %s", describeKey(key), k.restrictions.tooSmallText()),
-			hint: "give the host a larger key, or one of another type",
+	if k.Restrictions.IsTooSmall(key) {
+		return &Refusal{
+			Step: step, Err: fmt.Errorf("it shows %s, which %s", describeKey(key), k.Restrictions.TooSmallText()),
+			Hint: "give the host a larger key, or one of another type",
 		}
 	}
 	if cert, ok := key.(*ssh.Certificate); ok {
@@ -101,48 +103,48 @@ func (k hostKeys) checkKey(remote net.Addr, key ssh.PublicKey) *keyRefusal {
 	return k.unknownKeyError(step, key)
 }
 
-func (k hostKeys) revokedAt(key ssh.PublicKey) (where string, is bool) {
+func (k Keys) revokedAt(key ssh.PublicKey) (where string, is bool) {
 	if line, ok := k.known.revoked[plainKey(key)]; ok {
 		return line.where, true
 	}
-	where, is = k.revoked[plainKey(key)]
+	where, is = k.Revoked[plainKey(key)]
 	return where, is
 }
 
-func (k hostKeys) hasKey(key ssh.PublicKey, authority bool) bool {
+func (k Keys) hasKey(key ssh.PublicKey, authority bool) bool {
 	return slices.ContainsFunc(k.lines, func(l knownLine) bool {
 		return l.authority == authority && string(l.key.Marshal()) == string(key.Marshal())
 	})
 }
 
-func (k hostKeys) checkCertificate(step string, remote net.Addr, cert *ssh.Certificate) *keyRefusal {
+func (k Keys) checkCertificate(step string, remote net.Addr, cert *ssh.Certificate) *Refusal {
 	if where, ok := k.revokedAt(cert.SignatureKey); ok {
-		return &keyRefusal{
-			step: step,
-			err:  fmt.Errorf("its certificate %s is signed by %s, which is revoked at %s", describeKey(cert), describeKey(cert.SignatureKey), where),
-			hint: "sign its host key again, by another authority",
+		return &Refusal{
+			Step: step,
+			Err:  fmt.Errorf("its certificate %s is signed by %s, which is revoked at %s", describeKey(cert), describeKey(cert.SignatureKey), where),
+			Hint: "sign its host key again, by another authority",
 		}
 	}
-	if allowed := k.restrictions.authorities; cert.Signature == nil || !slices.Contains(allowed, cert.Signature.Format) {
-		return &keyRefusal{
-			step: step,
-			err:  fmt.Errorf("its certificate %s is signed with an algorithm that CASignatureAlgorithms does not allow; it allows %s", describeKey(cert), strings.Join(allowed, ", ")),
-			hint: "sign its host key again, with one of these algorithms",
+	if allowed := k.Restrictions.Authorities; cert.Signature == nil || !slices.Contains(allowed, cert.Signature.Format) {
+		return &Refusal{
+			Step: step,
+			Err:  fmt.Errorf("its certificate %s is signed with an algorithm that CASignatureAlgorithms does not allow; it allows %s", describeKey(cert), strings.Join(allowed, ", ")),
+			Hint: "sign its host key again, with one of these algorithms",
 		}
 	}
 	checker := ssh.CertChecker{
 		IsHostAuthority: func(authority ssh.PublicKey, _ string) bool { return k.hasKey(authority, true) },
 	}
 	if err := checker.CheckHostKey(k.address, remote, cert); err != nil {
-		return &keyRefusal{
-			step: step, err: fmt.Errorf("its certificate %s is not valid here: %w", describeKey(cert), err),
-			hint: "sign its host key again, for this name and by the authority in known_hosts",
+		return &Refusal{
+			Step: step, Err: fmt.Errorf("its certificate %s is not valid here: %w", describeKey(cert), err),
+			Hint: "sign its host key again, for this name and by the authority in known_hosts",
 		}
 	}
 	return nil
 }
 
-func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *keyRefusal {
+func (k Keys) unknownKeyError(step string, key ssh.PublicKey) *Refusal {
 	var want []string
 	authority := false
 	for _, l := range k.lines {
@@ -152,10 +154,10 @@ func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *keyRefusal {
 	}
 	own := "(`ssh-keygen -lf /etc/ssh/ssh_host_" + fileType(key) + "_key.pub` on its console)"
 	if len(want) > 0 {
-		return &keyRefusal{
-			step: step,
-			err:  fmt.Errorf("it shows %s, but known_hosts has %s", describeKey(key), strings.Join(want, " and ")),
-			hint: "either it was reinstalled or something else answers in its place: compare with the host's own key " + own +
+		return &Refusal{
+			Step: step,
+			Err:  fmt.Errorf("it shows %s, but known_hosts has %s", describeKey(key), strings.Join(want, " and ")),
+			Hint: "either it was reinstalled or something else answers in its place: compare with the host's own key " + own +
 				" and replace that line only if they are the same",
 		}
 	}
@@ -166,9 +168,9 @@ func (k hostKeys) unknownKeyError(step string, key ssh.PublicKey) *keyRefusal {
 	if authority {
 		where = "known_hosts has an authority for it, but it shows no certificate"
 	}
-	return &keyRefusal{
-		step: step, unknown: true, err: fmt.Errorf("%s; it shows %s", where, describeKey(key)),
-		hint: "compare with the host's own key " + own + ", then add it: " + knownhosts.Line([]string{k.address}, key),
+	return &Refusal{
+		Step: step, Unknown: true, Err: fmt.Errorf("%s; it shows %s", where, describeKey(key)),
+		Hint: "compare with the host's own key " + own + ", then add it: " + knownhosts.Line([]string{k.address}, key),
 	}
 }
 

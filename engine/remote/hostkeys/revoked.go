@@ -1,4 +1,4 @@
-package remote
+package hostkeys
 
 import (
 	"bytes"
@@ -6,23 +6,25 @@ import (
 	"strings"
 	"sync"
 
+	"holdfast/engine/remote/sshconfig"
+
 	"golang.org/x/crypto/ssh"
 )
 
-// revokedKeys maps the keys in files of RevokedHostKeys to their file:line.
-type revokedKeys map[string]string
+// RevokedKeys maps the keys in files of RevokedHostKeys to their file:line.
+type RevokedKeys map[string]string
 
-// revokedCache reads each list of files once.
-type revokedCache struct {
+// RevokedCache reads each list of files once.
+type RevokedCache struct {
 	mu sync.Mutex
-	m  map[string]revokedKeys
+	m  map[string]RevokedKeys
 }
 
 // krlMagic begins an OpenSSH key revocation list.
 const krlMagic = "SSHKRL\n\x00"
 
-// readAll returns the keys of all files. Like ssh, it connects to no host if a file cannot be read.
-func (c *revokedCache) readAll(files []string, r fileReader) (revokedKeys, error) {
+// Read returns the keys of all files. Like ssh, it connects to no host if a file cannot be read.
+func (c *RevokedCache) Read(files []string, r sshconfig.Reader) (RevokedKeys, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -32,21 +34,21 @@ func (c *revokedCache) readAll(files []string, r fileReader) (revokedKeys, error
 	if k, ok := c.m[key]; ok {
 		return k, nil
 	}
-	keys := revokedKeys{}
+	keys := RevokedKeys{}
 	for _, f := range files {
 		if err := keys.readFile(f, r); err != nil {
 			return nil, fmt.Errorf("RevokedHostKeys of ssh_config: %w", err)
 		}
 	}
 	if c.m == nil {
-		c.m = map[string]revokedKeys{}
+		c.m = map[string]RevokedKeys{}
 	}
 	c.m[key] = keys
 	return keys, nil
 }
 
-func (k revokedKeys) readFile(file string, r fileReader) error {
-	text, err := r.read(file)
+func (k RevokedKeys) readFile(file string, r sshconfig.Reader) error {
+	text, err := r.Read(file)
 	if err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func (k revokedKeys) readFile(file string, r fileReader) error {
 		}
 		where := fmt.Sprintf("%s:%d", file, n)
 		if kind, _, _ := strings.Cut(line, " "); !isKeyType(kind) {
-			r.warn(fmt.Sprintf("%s: skipped: %q is not a key type that holdfast knows; it accepts no such key", where, kind))
+			r.Warn(fmt.Sprintf("%s: skipped: %q is not a key type that holdfast knows; it accepts no such key", where, kind))
 			continue
 		}
 		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
@@ -75,7 +77,7 @@ func (k revokedKeys) readFile(file string, r fileReader) error {
 }
 
 func isKeyType(name string) bool {
-	switch plain, _, _ := strings.Cut(name, certSuffix); plain {
+	switch plain, _, _ := strings.Cut(name, sshconfig.CertSuffix); plain {
 	case ssh.KeyAlgoRSA, "ssh-dss", ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoED25519,
 		ssh.KeyAlgoSKECDSA256, ssh.KeyAlgoSKED25519, "sk-ssh-ed25519", "sk-ecdsa-sha2-nistp256":
 		return true

@@ -1,4 +1,4 @@
-package remote
+package hostkeys
 
 import (
 	"crypto/ed25519"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"holdfast/engine/remote/sshconfig"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -46,14 +48,14 @@ func TestKnownHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		oracle, errOracle := knownhosts.New(path)
-		known, err := new(knownHostsCache).readAll([]string{path}, newFileReader(nil, nil))
+		known, err := new(KnownHostsCache).Read([]string{path}, sshconfig.NewReader(nil, nil))
 		if err != nil || errOracle != nil {
 			t.Fatalf("%v, %v\n%s", err, errOracle, text.String())
 		}
 		to, key := address("to"), rapid.SampledFrom(keys).Draw(t, "shown")
 		remote := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 22}
 		want := oracle(to, remote, key)
-		found := known.findKeys(to)
+		found := known.Find(to)
 		host, port, _ := net.SplitHostPort(to)
 		if len(known.matchingLines(host, port)) == 0 && len(found.lines) > 0 {
 			want = oracle(net.JoinHostPort(host, "22"), remote, key) // the library lacks that names with a * are for any port
@@ -66,7 +68,7 @@ func TestKnownHosts(t *testing.T) {
 				return // by a line without a *, which is for port 22 only
 			}
 		}
-		if got := found.checkKey(remote, key); (got == nil) != (want == nil) {
+		if got := found.Check(remote, key); (got == nil) != (want == nil) {
 			t.Fatalf("%s of %s: %v, want %v\n%s", ssh.FingerprintSHA256(key), to, got, want, text.String())
 		}
 	})
@@ -96,9 +98,9 @@ func TestLongLineOfKnownHosts(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		known, err := new(knownHostsCache).readAll([]string{path}, newFileReader(nil, nil))
+		known, err := new(KnownHostsCache).Read([]string{path}, sshconfig.NewReader(nil, nil))
 		if err == nil {
-			if e := known.findKeys("web1:22").checkKey(remote, key); e != nil {
+			if e := known.Find("web1:22").Check(remote, key); e != nil {
 				err = e
 			}
 		}

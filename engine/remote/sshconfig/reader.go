@@ -1,0 +1,30 @@
+package sshconfig
+
+import (
+	"os"
+	"sync"
+)
+
+// Reader reads files of the user, and warns of harmless errors in them.
+type Reader struct {
+	Read func(path string) ([]byte, error)
+	Warn func(text string) // each text once
+}
+
+// NewReader returns a reader that uses a function, or os.ReadFile, and warns
+// through another if there is one.
+func NewReader(read func(path string) ([]byte, error), warn func(text string)) Reader {
+	r := Reader{Read: read, Warn: func(string) {}}
+	if r.Read == nil {
+		r.Read = os.ReadFile
+	}
+	if warn != nil {
+		var told sync.Map
+		r.Warn = func(text string) {
+			if _, again := told.LoadOrStore(text, true); !again {
+				warn(text)
+			}
+		}
+	}
+	return r
+}
