@@ -1,0 +1,32 @@
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Files and folders of the project that the documentation names exist.
+func TestDocumentedPathsExist(t *testing.T) {
+	named := regexp.MustCompile("`((?:engine|modules|cmd|testdata|examples|inventories|playbooks)/[A-Za-z0-9_/.-]+)`")
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range append(pages, "../README.md", "DESIGN.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "NAME") || m[1] == "testdata/rapid" { // a placeholder; a folder that rapid makes
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+				t.Errorf("%s names %s, which does not exist", filepath.Base(page), m[1])
+			}
+		}
+	}
+}
