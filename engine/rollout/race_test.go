@@ -5,6 +5,3 @@ package rollout_test
 // TestSimulator plays fewer histories where races are looked for: each takes ten
 // times as long then, and more of them tell no more about races.
 const usualHistories, allHistories = 50, 1000
-
-// usualPoints is how many points of a play there are to the one at which it is killed, cut or lost: for races, each third does.
-const usualPoints = 3
