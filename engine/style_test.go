@@ -22,7 +22,7 @@ const (
 // numbers only get smaller.
 const (
 	maxTooLong = 0
-	maxTooWide = 11
+	maxTooWide = 6
 )
 
 // TestFunctionsAreShort holds the limits on lines and parameters.

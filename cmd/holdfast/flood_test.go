@@ -92,7 +92,7 @@ func TestFloodOfHosts(t *testing.T) {
 	inv := floodHosts(t, n)
 	hosts := connection.NewHosts(remote.Options{}, hostconfig.ReadFileScript)
 	defer hosts.Close()
-	run := rollout.Run{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}
+	run := rollout.Run{Options: rollout.Options{Inventory: inv, Desired: map[string]engine.Desired{}, Modules: modules.All()}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}}
 	var facts map[string]engine.Facts
 	began := time.Now()
 	peak := peakMemory(func() { facts = run.GatherHosts(t.Context()) })

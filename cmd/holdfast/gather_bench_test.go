@@ -118,7 +118,7 @@ func (f *benchFleet) gatherFacts(b *testing.B) {
 	}
 	hosts := connection.NewHosts(remote.Options{Secrets: secrets}, hostconfig.ReadFileScript)
 	defer hosts.Close()
-	run := rollout.Run{Inventory: f.inv, Desired: f.desired, Modules: modules.All(), Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}
+	run := rollout.Run{Options: rollout.Options{Inventory: f.inv, Desired: f.desired, Modules: modules.All()}, Ports: rollout.Ports{Hosts: hosts, Sink: discard{}, Clock: bastion.Clock{}}}
 	for name, facts := range run.GatherHosts(b.Context()) {
 		if !facts.Reached() || facts.Booted() == nil {
 			b.Fatalf("%s: %+v", name, facts)

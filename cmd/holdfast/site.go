@@ -115,11 +115,15 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 	s.hosts = connection.NewHosts(remote.Options{Secrets: secrets, Warn: a.printWarning, ReadFile: a.newInputs().ReadFile}, hostconfig.ReadFileScript)
 	s.clusters = connection.NewClusters(s.inv, s.hosts, s.runsDir, id)
 	s.run = &rollout.Run{
-		ID:        id,
-		Start:     engine.RunStart{Site: s.inv.Site, Holder: bastion.Holder(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
-		Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn,
-		Hosts: s.hosts, Clusters: s.clusters, Local: bastion.Commands{Dir: loaded.Dir}, Web: web.Client{Agent: "holdfast/" + buildID()}, Sink: discard{}, Clock: bastion.Clock{},
-		Forks: a.forks, Soft: a.soft,
+		Options: rollout.Options{
+			ID:        id,
+			Start:     engine.RunStart{Site: s.inv.Site, Holder: bastion.Holder(), PID: os.Getpid(), Version: buildID(), Args: os.Args[1:]},
+			Inventory: s.inv, Desired: s.inv.Desired(), Modules: modules.All(), Selected: s.selectFn, Forks: a.forks,
+		},
+		Ports: rollout.Ports{
+			Hosts: s.hosts, Clusters: s.clusters, Local: bastion.Commands{Dir: loaded.Dir}, Web: web.Client{Agent: "holdfast/" + buildID()},
+			Sink: discard{}, Clock: bastion.Clock{}, Soft: a.soft,
+		},
 	}
 	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // without an identity no hold belongs to this bastion
 		s.run.Start.Bastion = here.Identity

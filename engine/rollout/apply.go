@@ -18,16 +18,17 @@ var ErrNoStep = errors.New("not approved: the run ends before this batch; what w
 
 // Plan gathers facts and plans. It changes nothing.
 func (r *Run) Plan(ctx context.Context) (engine.Plan, Gathered, error) {
-	return r.makePlan(ctx, newRunState())
+	r.state = newRunState()
+	return r.makePlan(ctx)
 }
 
 // PlanPlays gathers facts once, and plans every play as if it were the first.
 func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
-	p := newRunState()
+	r.state = newRunState()
 	var plans []engine.Plan
 	for i := range r.Plays {
-		p.beginPlay(&r.Plays[i])
-		plan, _, err := r.makePlan(ctx, p)
+		r.state.beginPlay(&r.Plays[i])
+		plan, _, err := r.makePlan(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -36,17 +37,17 @@ func (r *Run) PlanPlays(ctx context.Context) ([]engine.Plan, error) {
 	return plans, nil
 }
 
-func (r *Run) makePlan(ctx context.Context, p *runState) (engine.Plan, Gathered, error) {
-	gathered, err := r.gatherSite(ctx, p)
+func (r *Run) makePlan(ctx context.Context) (engine.Plan, Gathered, error) {
+	gathered, err := r.gatherSite(ctx)
 	if err != nil {
 		return engine.Plan{}, gathered, err
 	}
 	plan := gathered.survey.Plan(r.Clock.Now(), gathered.Clusters)
-	if !plan.HasWork() && r.addMissingClusters(ctx, p, gathered) { // the end of the run reports all clusters
+	if !plan.HasWork() && r.addMissingClusters(ctx, gathered) { // the end of the run reports all clusters
 		plan = gathered.survey.Plan(r.Clock.Now(), gathered.Clusters)
 	}
 	gathered.survey = planner.Survey{} // a large site needs the memory
-	p.gathered, p.facts = gathered, gathered.Facts
+	r.state.gathered, r.state.facts = gathered, gathered.Facts
 	return plan, gathered, ctx.Err()
 }
 
@@ -54,18 +55,18 @@ func (r *Run) makePlan(ctx context.Context, p *runState) (engine.Plan, Gathered,
 // new plan before each. It returns when the hosts match, or when it is not safe to go on. It
 // carries out the plays of a playbook one after the other.
 func (r *Run) Apply(ctx context.Context) engine.RunEnd {
-	p := newRunState()
+	r.state = newRunState()
 	start := r.Start
 	start.Adopting = r.Dead
 	if err := r.emitEvent(engine.Event{Type: engine.RunStarted, Start: &start}); err != nil {
 		return engine.RunEnd{Exit: engine.ExitFailed, Cause: engine.EndCause{Kind: engine.UntouchedEnd, Journal: err.Error()}}
 	}
 	stop := r.journalInterrupts(ctx)
-	last, err := r.applyPlays(ctx, p)
-	_ = r.giveUpFallbacks(ctx, p, last[len(last)-1]) // the run ended with another failure, or its last plan reports them
-	r.gatherAtEnd(ctx, p, err)
+	last, err := r.applyPlays(ctx)
+	_ = r.giveUpFallbacks(ctx, last[len(last)-1]) // the run ended with another failure, or its last plan reports them
+	r.gatherAtEnd(ctx, err)
 	stop()
-	end := r.finishRun(ctx, p, last, err)
+	end := r.finishRun(ctx, last, err)
 	if err := r.emitEvent(engine.Event{Type: engine.RunEnded, End: &end}); err != nil {
 		end = markUnjournaled(end, err)
 	}
@@ -74,14 +75,14 @@ func (r *Run) Apply(ctx context.Context) engine.RunEnd {
 
 // applyPlays returns the last plan of each play. The next play excludes the hosts that the play
 // before it excluded, if nothing has changed. Anything unsafe ends the run.
-func (r *Run) applyPlays(ctx context.Context, p *runState) (last []engine.Plan, err error) {
+func (r *Run) applyPlays(ctx context.Context) (last []engine.Plan, err error) {
 	if len(r.Plays) == 0 {
-		plan, err := r.applyPlay(ctx, p)
+		plan, err := r.applyPlay(ctx)
 		return []engine.Plan{plan}, err
 	}
 	for i := range r.Plays {
-		p.beginPlay(&r.Plays[i])
-		plan, err := r.applyPlay(ctx, p)
+		r.state.beginPlay(&r.Plays[i])
+		plan, err := r.applyPlay(ctx)
 		last = append(last, plan)
 		if err != nil || len(plan.Refusals) > 0 || len(plan.Unfinished) > 0 {
 			return last, err
@@ -89,15 +90,15 @@ func (r *Run) applyPlays(ctx context.Context, p *runState) (last []engine.Plan, 
 		if i == len(r.Plays)-1 {
 			break
 		}
-		if f := r.fatalFailure(p, engine.Batch{}, r.giveUpFallbacks(ctx, p, plan)); f != nil {
+		if f := r.fatalFailure(engine.Batch{}, r.giveUpFallbacks(ctx, plan)); f != nil {
 			return last, f
 		}
 	}
 	return last, nil
 }
 
-func (r *Run) applyPlay(ctx context.Context, p *runState) (engine.Plan, error) {
-	plan, _, err := r.makePlan(ctx, p)
+func (r *Run) applyPlay(ctx context.Context) (engine.Plan, error) {
+	plan, _, err := r.makePlan(ctx)
 	if err != nil {
 		return plan, err
 	}
@@ -114,39 +115,39 @@ func (r *Run) applyPlay(ctx context.Context, p *runState) (engine.Plan, error) {
 			return plan, err
 		}
 	}
-	p.approved = &plan
+	r.state.approved = &plan
 	stop := r.sampleClusters(ctx, plan)
 	defer stop()
 	if r.Clock.Now().Sub(asked) > maxPlanAge {
-		if plan, err = r.replanAndCheck(ctx, p); err != nil {
+		if plan, err = r.replanAndCheck(ctx); err != nil {
 			return plan, err
 		}
 	}
-	return r.carryOut(ctx, p, plan)
+	return r.carryOut(ctx, plan)
 }
 
 // maxPlanAge is the longest time between gathering facts and the batch that relies on them.
 const maxPlanAge = 5 * time.Second
 
-func (r *Run) replanAndCheck(ctx context.Context, p *runState) (engine.Plan, error) {
-	plan, _, err := r.makePlan(ctx, p)
+func (r *Run) replanAndCheck(ctx context.Context) (engine.Plan, error) {
+	plan, _, err := r.makePlan(ctx)
 	if err != nil {
 		return plan, err
 	}
-	return plan, p.checkPlan(plan)
+	return plan, r.state.checkPlan(plan)
 }
 
 // carryOut is the loop of a run. Each turn does one thing and then plans again, so that a batch
 // begins with facts that were gathered right before it.
-func (r *Run) carryOut(ctx context.Context, p *runState, plan engine.Plan) (engine.Plan, error) {
-	for len(plan.Batches) > 0 || p.mustStageFirst(plan) || len(plan.Before) > 0 {
+func (r *Run) carryOut(ctx context.Context, plan engine.Plan) (engine.Plan, error) {
+	for len(plan.Batches) > 0 || r.state.mustStageFirst(plan) || len(plan.Before) > 0 {
 		if err := r.mayGoOn(ctx); err != nil {
 			return plan, err
 		}
-		if err := r.runTurn(ctx, p, plan); err != nil {
+		if err := r.runTurn(ctx, plan); err != nil {
 			return plan, err
 		}
-		next, err := r.replanAndCheck(ctx, p)
+		next, err := r.replanAndCheck(ctx)
 		if err != nil {
 			return next, err
 		}
@@ -158,39 +159,39 @@ func (r *Run) carryOut(ctx context.Context, p *runState, plan engine.Plan) (engi
 // runTurn does the next thing. In this order: recover the hosts of a dead run, ask the gates of the
 // run, stage all hosts once, stage again where that got lost, save etcd, let canaries soak, ask the
 // operator and the gates before a batch, disrupt the batch.
-func (r *Run) runTurn(ctx context.Context, p *runState, plan engine.Plan) error {
+func (r *Run) runTurn(ctx context.Context, plan engine.Plan) error {
 	var b engine.Batch
 	if len(plan.Batches) > 0 {
 		b = plan.Batches[0]
 	}
 	switch batch := len(b.Hosts) > 0; {
 	case batch && onlyRecoversHosts(plan, b):
-		return r.runBatch(ctx, p, plan)
-	case !p.started && len(plan.Start) > 0:
-		p.started = true
+		return r.runBatch(ctx, plan)
+	case !r.state.started && len(plan.Start) > 0:
+		r.state.started = true
 		return asError(r.askGates(ctx, batchOfAll(plan), plan.Start, 0))
-	case batch && isNonDisruptive(plan, b) && (p.play == nil || !p.mustStageFirst(plan) && len(plan.Before) == 0):
-	case p.mustStageFirst(plan):
-		p.stagedAll = true
-		return r.stageLanes(ctx, p, plan, plan.Lanes)
+	case batch && isNonDisruptive(plan, b) && (r.state.play == nil || !r.state.mustStageFirst(plan) && len(plan.Before) == 0):
+	case r.state.mustStageFirst(plan):
+		r.state.stagedAll = true
+		return r.stageLanes(ctx, plan, plan.Lanes)
 	case needsStage(plan, b):
-		return r.stageLanes(ctx, p, plan, lanesOf(plan.Lanes, b))
+		return r.stageLanes(ctx, plan, lanesOf(plan.Lanes, b))
 	case len(plan.Before) > 0:
-		return r.takeSnapshots(ctx, p, plan)
+		return r.takeSnapshots(ctx, plan)
 	case b.Soak > 0:
-		return asError(r.waitForSoak(ctx, p, b))
-	case r.Step != nil && p.agreed != joinNames(b.Hosts):
-		p.agreed = joinNames(b.Hosts)
+		return asError(r.waitForSoak(ctx, b))
+	case r.Step != nil && r.state.agreed != joinNames(b.Hosts):
+		r.state.agreed = joinNames(b.Hosts)
 		return r.Step(ctx, plan)
 	}
-	if len(b.Before) > 0 && p.gated != joinNames(b.Hosts) {
-		if f := r.askGatesBefore(ctx, b, p.batches+1); f != nil {
+	if len(b.Before) > 0 && r.state.gated != joinNames(b.Hosts) {
+		if f := r.askGatesBefore(ctx, b, r.state.batches+1); f != nil {
 			return f
 		}
-		p.gated = joinNames(b.Hosts)
+		r.state.gated = joinNames(b.Hosts)
 		return nil
 	}
-	return r.runBatch(ctx, p, plan)
+	return r.runBatch(ctx, plan)
 }
 
 func batchOfAll(plan engine.Plan) (b engine.Batch) {
@@ -262,7 +263,7 @@ func lanesOf(lanes []engine.Lane, b engine.Batch) []engine.Lane {
 	return out
 }
 
-func (r *Run) takeSnapshots(ctx context.Context, p *runState, plan engine.Plan) error {
+func (r *Run) takeSnapshots(ctx context.Context, plan engine.Plan) error {
 	for _, s := range plan.Before {
 		name := s.Do.Snapshot.Cluster
 		e := engine.Event{Cluster: name, Step: s.Name}
@@ -283,7 +284,7 @@ func (r *Run) takeSnapshots(ctx context.Context, p *runState, plan engine.Plan) 
 			return failure
 		}
 		r.noteEvent(engine.Event{Type: engine.StepProgress, Cluster: name, Step: s.Name, Message: where})
-		p.saved[name] = struct{}{}
+		r.state.saved[name] = struct{}{}
 	}
 	return nil
 }

@@ -13,12 +13,12 @@ import (
 // runBatch disrupts the hosts of a batch in parallel. Budgets bound their number. Hosts that are
 // not disrupted have no budget, so as many run at once as facts are gathered from. The failure of
 // one host does not stop the others.
-func (r *Run) runBatch(ctx context.Context, p *runState, plan engine.Plan) error {
+func (r *Run) runBatch(ctx context.Context, plan engine.Plan) error {
 	b := plan.Batches[0]
 	began := r.Clock.Now()
-	p.batches, p.gated, p.agreed = p.batches+1, "", ""
-	number := p.batches
-	r.sharedGather = r.newSharedGather(p, plan)
+	r.state.batches, r.state.gated, r.state.agreed = r.state.batches+1, "", ""
+	number := r.state.batches
+	r.state.sharedGather = r.newSharedGather(plan)
 	if err := r.emitEvent(engine.Event{Type: engine.BatchStarted, Batch: number, Hosts: b.Hosts, Canaries: b.Canaries, Message: joinNames(b.Hosts)}); err != nil {
 		return err
 	}
@@ -26,20 +26,20 @@ func (r *Run) runBatch(ctx context.Context, p *runState, plan engine.Plan) error
 	workers, quiet := pool.New(), pool.New().WithMaxGoroutines(r.forkCount(gatherForks))
 	for _, name := range b.Hosts {
 		if hp := *plan.Host(name); !hp.NonDisruptive() {
-			workers.Go(func() { failed.add(r.runSequence(ctx, p, hp, number)) })
+			workers.Go(func() { failed.add(r.runSequence(ctx, hp)) })
 		}
 	}
 	for _, name := range b.Hosts {
 		if hp := *plan.Host(name); hp.NonDisruptive() {
-			quiet.Go(func() { failed.add(r.runSequence(ctx, p, hp, number)) })
+			quiet.Go(func() { failed.add(r.runSequence(ctx, hp)) })
 		}
 	}
 	quiet.Wait()
 	workers.Wait()
-	if f := r.fatalFailure(p, b, failed.all()); f != nil {
+	if f := r.fatalFailure(b, failed.all()); f != nil {
 		return f
 	}
-	if f := r.askGatesAfter(ctx, p, b, number); f != nil {
+	if f := r.askGatesAfter(ctx, b, number); f != nil {
 		return f
 	}
 	r.noteEvent(engine.Event{Type: engine.BatchEnded, Batch: number, Canaries: b.Canaries, Took: engine.Duration(r.Clock.Now().Sub(began).Round(time.Millisecond))})
@@ -48,8 +48,8 @@ func (r *Run) runBatch(ctx context.Context, p *runState, plan engine.Plan) error
 
 func joinNames(names []string) string { return strings.Join(names, ", ") }
 
-func (r *Run) waitForSoak(ctx context.Context, p *runState, b engine.Batch) *engine.Failure {
-	e := engine.Event{Pool: joinNames(b.Pools), Step: "soak", Batch: p.batches, Until: r.Clock.Now().Add(toDuration(b.Soak))}
+func (r *Run) waitForSoak(ctx context.Context, b engine.Batch) *engine.Failure {
+	e := engine.Event{Pool: joinNames(b.Pools), Step: "soak", Batch: r.state.batches, Until: r.Clock.Now().Add(toDuration(b.Soak))}
 	return r.runInterruptible(ctx, func(ctx context.Context) *engine.Failure {
 		return r.runBetweenEvents(e, func(*stepHeartbeat) error { return r.Clock.Sleep(ctx, toDuration(b.Soak)) })
 	})

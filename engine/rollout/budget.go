@@ -24,19 +24,19 @@ type sharedGather struct {
 	seen    []engine.Facts
 }
 
-func (r *Run) newSharedGather(p *runState, plan engine.Plan) *sharedGather {
-	b := planner.NewBudgets(r.Inventory, p.facts, plan)
+func (r *Run) newSharedGather(plan engine.Plan) *sharedGather {
+	b := planner.NewBudgets(r.Inventory, r.state.facts, plan)
 	return &sharedGather{budgets: b, others: b.UncountedHosts(), turn: make(chan struct{}, 1)}
 }
 
 // checkBudget proves, once the hold of the host is taken, that its pool and the site may lose it
 // now, together with the rest of its batch.
 func (r *Run) checkBudget(ctx context.Context, pool string) error {
-	seen, err := r.sharedGather.gatherSince(ctx, r.gatherHolds)
+	seen, err := r.state.sharedGather.gatherSince(ctx, r.gatherHolds)
 	if err != nil {
 		return err
 	}
-	cause, held := r.sharedGather.budgets.Exceeded(pool, seen)
+	cause, held := r.state.sharedGather.budgets.Exceeded(pool, seen)
 	switch {
 	case cause == "":
 		return nil

@@ -112,8 +112,8 @@ func isHostFailure(f *engine.Failure) bool {
 
 // fatalFailure returns the failure that ends the run after a batch. It returns nil, and warns, if
 // each failure is within the failure budget of its pool and no canary failed.
-func (r *Run) fatalFailure(p *runState, b engine.Batch, list []*engine.Failure) *engine.Failure {
-	spent, failed := r.planInput(p.gathered, p).ExceededFailureBudget(), p.failureByHost()
+func (r *Run) fatalFailure(b engine.Batch, list []*engine.Failure) *engine.Failure {
+	spent, failed := r.planInput(r.state.gathered).ExceededFailureBudget(), r.state.failureByHost()
 	tolerable := func(f *engine.Failure) bool {
 		h, _ := r.Inventory.Host(f.Host)
 		_, counted := failed[f.Host]
@@ -124,17 +124,17 @@ func (r *Run) fatalFailure(p *runState, b engine.Batch, list []*engine.Failure) 
 		return worstFailure(fatal)
 	}
 	for _, f := range list {
-		r.emitWarning(f.Host + " failed at " + f.Step + "; " + r.toleratedBy(p) + " lets the run go on without it")
+		r.emitWarning(f.Host + " failed at " + f.Step + "; " + r.toleratedBy() + " lets the run go on without it")
 	}
 	return nil
 }
 
-func (r *Run) toleratedBy(p *runState) string {
+func (r *Run) toleratedBy() string {
 	switch {
 	case r.BestEffort:
 		return "--best-effort"
-	case p.play != nil && p.play.MaxFail != nil:
-		return "max_fail_percentage of play " + p.play.Name
+	case r.state.play != nil && r.state.play.MaxFail != nil:
+		return "max_fail_percentage of play " + r.state.play.Name
 	}
 	return "the failure budget of its pool"
 }

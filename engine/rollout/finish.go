@@ -12,13 +12,13 @@ import (
 	"holdfast/engine/textutil"
 )
 
-func (r *Run) finishRun(ctx context.Context, p *runState, last []engine.Plan, err error) engine.RunEnd {
-	sort.Strings(p.updated)
-	p.updated = slices.DeleteFunc(p.updated, p.isUndone)
-	verdict := r.makeVerdict(ctx, p, last, err)
+func (r *Run) finishRun(ctx context.Context, last []engine.Plan, err error) engine.RunEnd {
+	sort.Strings(r.state.updated)
+	r.state.updated = slices.DeleteFunc(r.state.updated, r.state.isUndone)
+	verdict := r.makeVerdict(ctx, last, err)
 	end := engine.RunEnd{
-		Exit: verdict.Exit, Verdict: verdict, Cause: r.endCause(ctx, p, last, err),
-		Updated: p.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(p.failed)), Untouched: unfinishedHosts(last, p),
+		Exit: verdict.Exit, Verdict: verdict, Cause: r.endCause(ctx, last, err),
+		Updated: r.state.updated, NotBegun: r.notBegun(last, err), Failed: slices.Sorted(maps.Keys(r.state.failed)), Untouched: unfinishedHosts(last, r.state),
 	}
 	if journal := r.events.firstError(); err == nil && journal != nil {
 		end = markUnjournaled(end, journal)
@@ -26,15 +26,15 @@ func (r *Run) finishRun(ctx context.Context, p *runState, last []engine.Plan, er
 	if r.isStopping() && end.Exit == engine.ExitStopped && !stoppedBy(ctx, err) {
 		end.Cause.Stopped = true
 	}
-	r.countPools(ctx, p, &end)
+	r.countPools(ctx, &end)
 	return end
 }
 
-func (r *Run) endCause(ctx context.Context, p *runState, last []engine.Plan, err error) engine.EndCause {
+func (r *Run) endCause(ctx context.Context, last []engine.Plan, err error) engine.EndCause {
 	var f *engine.Failure
 	switch {
-	case errors.Is(err, ErrDeclined) && p.earlier > 0:
-		return engine.EndCause{Kind: engine.DeclinedEnd, Play: p.play.Name}
+	case errors.Is(err, ErrDeclined) && r.state.earlier > 0:
+		return engine.EndCause{Kind: engine.DeclinedEnd, Play: r.state.play.Name}
 	case errors.Is(err, ErrDeclined):
 		return engine.EndCause{Kind: engine.DeclinedEnd}
 	case errors.Is(err, ErrNoStep):
@@ -42,12 +42,12 @@ func (r *Run) endCause(ctx context.Context, p *runState, last []engine.Plan, err
 	case ctx.Err() != nil:
 		return engine.EndCause{Kind: engine.StoppedEnd}
 	case errors.As(err, &f):
-		return engine.EndCause{Kind: engine.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(p), AlsoFailed: unnamedFailures(p, nil, f.Host)}
+		return engine.EndCause{Kind: engine.FailedEnd, Failure: shortFailure(f), Spent: r.spentBudget(), AlsoFailed: unnamedFailures(r.state, nil, f.Host)}
 	case err != nil:
 		return engine.EndCause{Kind: engine.FailedEnd, Failure: &engine.Failure{Cause: err.Error()}}
 	}
 	c := r.playsEndCause(last)
-	c.AlsoFailed = unnamedFailures(p, last, "")
+	c.AlsoFailed = unnamedFailures(r.state, last, "")
 	return c
 }
 
@@ -89,10 +89,10 @@ func shortFailure(f *engine.Failure) *engine.Failure {
 
 // spentBudget returns the failure budget that two or more failed hosts have spent, or nil. The
 // failure that ended the run tells of a single host.
-func (r *Run) spentBudget(p *runState) *engine.SpentBudget {
-	of := r.planInput(p.gathered, p).ExceededFailureBudget()
+func (r *Run) spentBudget() *engine.SpentBudget {
+	of := r.planInput(r.state.gathered).ExceededFailureBudget()
 	failed := 0
-	for host := range p.failed {
+	for host := range r.state.failed {
 		if h, _ := r.Inventory.Host(host); of.Covers(h) {
 			failed++
 		}
@@ -105,11 +105,11 @@ func (r *Run) spentBudget(p *runState) *engine.SpentBudget {
 
 // countPools adds the progress of each pool. A run that was stopped at once does not know its own
 // effect and adds nothing.
-func (r *Run) countPools(ctx context.Context, p *runState, end *engine.RunEnd) {
-	if p.gathered.Facts == nil || ctx.Err() != nil && p.hasBegun() {
+func (r *Run) countPools(ctx context.Context, end *engine.RunEnd) {
+	if r.state.gathered.Facts == nil || ctx.Err() != nil && r.state.hasBegun() {
 		return
 	}
-	in := r.planInput(p.gathered, p)
+	in := r.planInput(r.state.gathered)
 	in.Play, in.Modules, in.Selected = nil, r.Modules, nil
 	if end.Exit == engine.ExitOK { // then it reports whether the whole site is complete
 		in.Clusters = r.gatherMissingClusters(ctx, in)

@@ -29,8 +29,8 @@ func (r *Run) askGatesBefore(ctx context.Context, b engine.Batch, number int) *e
 
 // askGatesAfter asks the gates after a batch. A gate about hosts skips those that failed or still
 // wait for a reboot.
-func (r *Run) askGatesAfter(ctx context.Context, p *runState, b engine.Batch, number int) *engine.Failure {
-	done := p.doneSince()
+func (r *Run) askGatesAfter(ctx context.Context, b engine.Batch, number int) *engine.Failure {
+	done := r.state.doneSince()
 	for _, s := range b.After {
 		asked := b
 		if gate.AsksHosts(*s.Do.Gate) {

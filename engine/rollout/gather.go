@@ -37,7 +37,7 @@ const (
 
 // gatherSite gathers the facts of all hosts, and then those of the etcd clusters that the work
 // concerns.
-func (r *Run) gatherSite(ctx context.Context, p *runState) (Gathered, error) {
+func (r *Run) gatherSite(ctx context.Context) (Gathered, error) {
 	began := r.Clock.Now()
 	s := Gathered{Facts: r.GatherHosts(ctx), Clusters: map[string]engine.ClusterFacts{}}
 	if err := ctx.Err(); err != nil {
@@ -49,10 +49,10 @@ func (r *Run) gatherSite(ctx context.Context, p *runState) (Gathered, error) {
 			reached++
 		}
 	}
-	in := r.planInput(s, p)
+	in := r.planInput(s)
 	s.survey = planner.NewSurvey(in)
 	names := s.survey.ClustersAtWork()
-	if p.gathered.Facts == nil { // the first time, gather all
+	if r.state.gathered.Facts == nil { // the first time, gather all
 		names = planner.ClustersConcerned(in)
 	}
 	s.Clusters = r.gatherClusters(ctx, names)
@@ -64,9 +64,9 @@ func (r *Run) gatherSite(ctx context.Context, p *runState) (Gathered, error) {
 	return s, ctx.Err()
 }
 
-func (r *Run) addMissingClusters(ctx context.Context, p *runState, s Gathered) bool {
+func (r *Run) addMissingClusters(ctx context.Context, s Gathered) bool {
 	before := len(s.Clusters)
-	maps.Copy(s.Clusters, r.gatherMissingClusters(ctx, r.planInput(s, p)))
+	maps.Copy(s.Clusters, r.gatherMissingClusters(ctx, r.planInput(s)))
 	return len(s.Clusters) > before
 }
 
@@ -212,11 +212,11 @@ func (r *Run) gatherClusters(ctx context.Context, names []string) map[string]eng
 
 // gatherAtEnd gathers facts once more if staging or a batch ended early, so that the end of the run
 // reports the hosts as they are.
-func (r *Run) gatherAtEnd(ctx context.Context, p *runState, err error) {
-	if err == nil || !p.hasBegun() || ctx.Err() != nil || r.events.firstError() != nil {
+func (r *Run) gatherAtEnd(ctx context.Context, err error) {
+	if err == nil || !r.state.hasBegun() || ctx.Err() != nil || r.events.firstError() != nil {
 		return
 	}
-	if gathered, err := r.gatherSite(ctx, p); err == nil {
-		p.gathered = gathered
+	if gathered, err := r.gatherSite(ctx); err == nil {
+		r.state.gathered = gathered
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // giveUpHost ends a host's sequence early. If all steps can be undone, it undoes them and releases
 // the host. Else the host stays held, with the reason in its hold.
-func (r *Run) giveUpHost(ctx context.Context, p *runState, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
+func (r *Run) giveUpHost(ctx context.Context, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
 	failure := *cause
 	message := ""
 	switch {
@@ -37,17 +37,17 @@ func (r *Run) giveUpHost(ctx context.Context, p *runState, hp engine.HostPlan, p
 	default:
 		message = r.keepHeld(ctx, hp, &failure)
 	}
-	r.failHost(p, hp, &failure, message)
+	r.failHost(hp, &failure, message)
 	return &failure
 }
 
-func (r *Run) failHost(p *runState, hp engine.HostPlan, failure *engine.Failure, message string) {
-	r.failHostAs(p, hp, failure, "", message)
+func (r *Run) failHost(hp engine.HostPlan, failure *engine.Failure, message string) {
+	r.failHostAs(hp, failure, "", message)
 }
 
-func (r *Run) failHostAs(p *runState, hp engine.HostPlan, failure *engine.Failure, fate engine.HostOutcome, message string) {
+func (r *Run) failHostAs(hp engine.HostPlan, failure *engine.Failure, fate engine.HostOutcome, message string) {
 	if failure.Kind != KindStopped && failure.Kind != KindHeld {
-		p.noteFailure(hp.Host, failure)
+		r.state.noteFailure(hp.Host, failure)
 	}
 	r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Failure: failure, HostOutcome: fate, Message: message})
 }
@@ -110,19 +110,19 @@ func (q sequenceState) mayRollBack(ctx context.Context, hp engine.HostPlan, s en
 
 // rollBackHost boots the previous OS, once for each OS, because the host remembers the failed ones.
 // If that fails as well, the host stays held.
-func (r *Run) rollBackHost(ctx context.Context, p *runState, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
+func (r *Run) rollBackHost(ctx context.Context, hp engine.HostPlan, passed sequenceState, cause *engine.Failure) *engine.Failure {
 	r.emitWarning(hp.Host + ": " + cause.Step + ": " + textutil.FirstLine(cause.Cause) + "; it is rolled back to the OS it ran before")
 	said := "it could not be rolled back: "
 	for _, s := range hp.Rollback {
 		if f := r.runStep(ctx, hp, s); f != nil {
 			failure := *cause
 			failure.Cause += "; and " + said + f.Step + ": " + f.Cause
-			return r.giveUpHost(ctx, p, hp, passed, &failure)
+			return r.giveUpHost(ctx, hp, passed, &failure)
 		}
 		if s.Do.AwaitBoot != nil {
 			said = "it is not well with the OS it ran before, to which it was rolled back: "
 		}
 	}
-	r.failHostAs(p, hp, cause, engine.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
+	r.failHostAs(hp, cause, engine.RolledBackOutcome, "it was rolled back to the OS it ran before, and is not held; it remembers that this OS failed")
 	return cause
 }

@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/planner"
 )
 
-// runState is the progress of a run.
+// runState is what a run has done so far.
 type runState struct {
 	gathered Gathered            // the last facts
 	saved    map[string]struct{} // clusters that have their snapshot
@@ -28,6 +28,8 @@ type runState struct {
 	stagedAll bool                    // the lanes were staged once
 	gated     string                  // hosts of the batch whose gates were good
 	agreed    string                  // hosts of the batch that the operator approved
+
+	sharedGather *sharedGather // of the current batch
 
 	mu            sync.Mutex
 	staged        map[string]int // how often each host was staged

@@ -10,44 +10,44 @@ import (
 // runSequence runs a host's sequence. Until the host is changed, a stop or a failure releases the
 // hold and leaves the host alone. After a script has changed it, the sequence is completed; a
 // failure leaves the host held, with the reason.
-func (r *Run) runSequence(ctx context.Context, p *runState, hp engine.HostPlan, number int) *engine.Failure {
+func (r *Run) runSequence(ctx context.Context, hp engine.HostPlan) *engine.Failure {
 	var passed sequenceState
-	p.noteBegun(hp.Host, hp.Adopt != "" && hp.Adopt != r.ID)
+	r.state.noteBegun(hp.Host, hp.Adopt != "" && hp.Adopt != r.ID)
 	for _, s := range hp.Sequence {
 		failure := r.mayRunStep(ctx, hp, s, passed)
 		if failure == nil {
 			var begun bool
-			begun, failure = r.runSequenceStep(ctx, hp, s, passed, number)
+			begun, failure = r.runSequenceStep(ctx, hp, s, passed)
 			if begun {
 				passed.noteStep(s, failure)
 			}
 		}
-		if isFallbackFailure(s, failure) && p.noteFallback(hp, passed, failure) {
+		if isFallbackFailure(s, failure) && r.state.noteFallback(hp, passed, failure) {
 			r.emitWarning(fmt.Sprintf("%s: %s: %s; it is drained and rebooted instead", hp.Host, failure.Step, failure.Cause))
 			return nil
 		}
 		if failure != nil && passed.mayRollBack(ctx, hp, s, failure) {
-			return r.rollBackHost(ctx, p, hp, passed, failure)
+			return r.rollBackHost(ctx, hp, passed, failure)
 		}
 		if failure != nil {
-			return r.giveUpHost(ctx, p, hp, passed, failure)
+			return r.giveUpHost(ctx, hp, passed, failure)
 		}
 	}
 	if last := hp.Sequence[len(hp.Sequence)-1].Do.Release; last != nil && !last.Updated {
 		failure := engine.Failure{Host: hp.Host, Step: "take over", Cause: "run " + hp.Adopt + " has rolled it back to the OS it ran before"}
-		r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Batch: number, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
+		r.noteEvent(engine.Event{Type: engine.HostFailed, Host: hp.Host, Pool: hp.Pool, Batch: r.state.batches, Failure: &failure, Message: "it is not held; it remembers which OS failed"})
 		return nil
 	}
-	p.noteDone(hp.Host, r.Clock.Now())
-	r.noteEvent(engine.Event{Type: engine.HostDone, Host: hp.Host, Pool: hp.Pool, Batch: number})
+	r.state.noteDone(hp.Host, r.Clock.Now())
+	r.noteEvent(engine.Event{Type: engine.HostDone, Host: hp.Host, Pool: hp.Pool, Batch: r.state.batches})
 	return nil
 }
 
 // runSequenceStep runs one step. As long as all steps can be undone, the operator may interrupt a
 // step that only waits, or runs on the bastion.
-func (r *Run) runSequenceStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequenceState, number int) (begun bool, failure *engine.Failure) {
+func (r *Run) runSequenceStep(ctx context.Context, hp engine.HostPlan, s engine.Step, passed sequenceState) (begun bool, failure *engine.Failure) {
 	do := func(ctx context.Context) *engine.Failure {
-		begun, failure = r.runStepInBatch(ctx, hp, s, number)
+		begun, failure = r.runStepInBatch(ctx, hp, s, r.state.batches)
 		return failure
 	}
 	if passed.written || s.Do.Exec != nil || hasNoUndo(s) || s.Do.TakeHold != nil || s.Do.Release != nil || s.Do.MoveLeader != nil {
@@ -65,10 +65,10 @@ func (r *Run) mayRunStep(ctx context.Context, hp engine.HostPlan, s engine.Step,
 	return asFailure(r.mayGoOn(ctx), hp.Host, s.Name)
 }
 
-func (r *Run) giveUpFallbacks(ctx context.Context, p *runState, last engine.Plan) (failed []*engine.Failure) {
-	for _, f := range p.pendingFallbacks(last) {
-		p.noteBegun(f.hp.Host, false)
-		failed = append(failed, r.giveUpHost(ctx, p, f.hp, f.passed, f.failure))
+func (r *Run) giveUpFallbacks(ctx context.Context, last engine.Plan) (failed []*engine.Failure) {
+	for _, f := range r.state.pendingFallbacks(last) {
+		r.state.noteBegun(f.hp.Host, false)
+		failed = append(failed, r.giveUpHost(ctx, f.hp, f.passed, f.failure))
 	}
 	return failed
 }

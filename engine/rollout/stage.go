@@ -16,7 +16,7 @@ func toDuration(d engine.Duration) time.Duration { return time.Duration(d) }
 
 // stageLanes stages the new OS on all hosts while they keep running: lanes in parallel, the hosts
 // of a lane one after the other. After the first failure no other host begins; the others finish.
-func (r *Run) stageLanes(ctx context.Context, p *runState, plan engine.Plan, lanes []engine.Lane) error {
+func (r *Run) stageLanes(ctx context.Context, plan engine.Plan, lanes []engine.Lane) error {
 	began := r.Clock.Now()
 	if err := r.emitEvent(engine.Event{Type: engine.StageStarted}); err != nil {
 		return err
@@ -29,8 +29,8 @@ func (r *Run) stageLanes(ctx context.Context, p *runState, plan engine.Plan, lan
 				if failed.worst() != nil || r.mayGoOn(ctx) != nil {
 					return
 				}
-				if f := r.stageHost(ctx, p, *plan.Host(name)); f != nil {
-					failed.add(r.fatalFailure(p, engine.Batch{}, []*engine.Failure{f}))
+				if f := r.stageHost(ctx, *plan.Host(name)); f != nil {
+					failed.add(r.fatalFailure(engine.Batch{}, []*engine.Failure{f}))
 				}
 			}
 		})
@@ -45,13 +45,13 @@ func (r *Run) stageLanes(ctx context.Context, p *runState, plan engine.Plan, lan
 
 // stageHost runs a host's staging steps. The first Ctrl-C stops the transfer; the next run does not
 // fetch the same data again.
-func (r *Run) stageHost(ctx context.Context, p *runState, hp engine.HostPlan) *engine.Failure {
+func (r *Run) stageHost(ctx context.Context, hp engine.HostPlan) *engine.Failure {
 	if len(hp.Stage) == 0 {
 		return nil
 	}
-	if err := p.mayStage(hp.Host); err != nil {
+	if err := r.state.mayStage(hp.Host); err != nil {
 		failure := asFailure(err, hp.Host, hp.Stage[0].Name)
-		r.failHost(p, hp, failure, "it was not disrupted and is not held")
+		r.failHost(hp, failure, "it was not disrupted and is not held")
 		return failure
 	}
 	for _, s := range hp.Stage {
@@ -64,7 +64,7 @@ func (r *Run) stageHost(ctx context.Context, p *runState, hp engine.HostPlan) *e
 			r.abortStep(ctx, hp, s)
 			return failure
 		}
-		r.failHost(p, hp, failure, "it was not disrupted and is not held")
+		r.failHost(hp, failure, "it was not disrupted and is not held")
 		return failure
 	}
 	return nil

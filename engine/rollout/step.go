@@ -149,7 +149,10 @@ func (r *Run) runExec(ctx context.Context, hp engine.HostPlan, s engine.Step, he
 		return f
 	}
 	if s.Reboots {
-		return r.checkRebootOrder(ctx, hp, s, reply, err)
+		if err != nil || reply.Code == 0 {
+			return nil
+		}
+		return r.checkRebootOrder(ctx, hp, s, reply)
 	}
 	if err != nil {
 		return &engine.Failure{Kind: KindUnreachable, Cause: err.Error(), Command: s.Do.Exec.DisplayText(), Stderr: textutil.KeepTail(reply.Stderr, 4096)}
@@ -198,10 +201,7 @@ func refusalLine(stderr string, code int) string {
 // checkRebootOrder judges a script that orders a reboot. A lost connection or an odd exit status
 // means nothing, because systemd may stop sshd first. The host refused only if it answers, in the
 // same boot, and is not going down.
-func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine.Step, reply Reply, err error) error {
-	if err != nil || reply.Code == 0 {
-		return nil
-	}
+func (r *Run) checkRebootOrder(ctx context.Context, hp engine.HostPlan, s engine.Step, reply Reply) error {
 	state, err := r.runScript(ctx, hp.Host, Script{Purpose: StateScript, Text: "systemctl is-system-running", Timeout: 10 * time.Second})
 	if err != nil || textutil.FirstLine(state.Stdout) == "stopping" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"holdfast/engine"
 )
 
-func (r *Run) makeVerdict(ctx context.Context, p *runState, last []engine.Plan, err error) engine.Verdict {
+func (r *Run) makeVerdict(ctx context.Context, last []engine.Plan, err error) engine.Verdict {
 	var f engine.Findings
 	var failed *engine.Failure
 	switch {
@@ -20,7 +20,7 @@ func (r *Run) makeVerdict(ctx context.Context, p *runState, last []engine.Plan, 
 	case err != nil:
 		f.Failures = append(f.Failures, engine.Failure{Cause: err.Error()})
 	}
-	how := p.failureByHost()
+	how := r.state.failureByHost()
 	for _, host := range slices.Sorted(maps.Keys(how)) {
 		if failed == nil || failed.Host != host {
 			f.Failures = append(f.Failures, engine.Failure{Host: host, Cause: how[host]})

@@ -67,9 +67,11 @@ func (s *Site) Bastion(run string) *Bastion {
 // Run returns a run on this bastion, of every host. A test may change it before Apply.
 func (b *Bastion) Run() *rollout.Run {
 	return &rollout.Run{
-		Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
-		Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: Modules(),
-		Hosts: b, Clusters: b, Local: local{b}, Web: b, Sink: b, Clock: b.clock,
+		Options: rollout.Options{
+			Start: engine.RunStart{Site: b.site.Inventory.Site, Holder: "ann@" + b.ID, Bastion: b.Identity}, ID: b.ID,
+			Inventory: b.site.Inventory, Desired: b.site.Desired(), Modules: Modules(),
+		},
+		Ports: rollout.Ports{Hosts: b, Clusters: b, Local: local{b}, Web: b, Sink: b, Clock: b.clock},
 	}
 }
 
