@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // ExitCode is how holdfast ends, for people and for cron.
 type ExitCode int
 
@@ -20,6 +22,29 @@ func (c ExitCode) Worse(d ExitCode) ExitCode {
 		if c == worst || d == worst {
 			return worst
 		}
+	}
+	return ExitOK
+}
+
+func (f Findings) exitCode() ExitCode {
+	failed := slices.ContainsFunc(f.Failures, func(x Failure) bool { return x.Exit() == ExitFailed })
+	switch {
+	case f.Stopped:
+		return ExitStopped
+	case failed, len(f.Refusals) > 0, len(f.UnhealthyClusters) > 0, f.hasExcluded(Unclear, Failed, RolledBack):
+		return ExitFailed
+	case len(f.Failures) > 0, len(f.Unfinished) > 0: // a hold
+		return ExitRefused
+	case len(f.Work) > 0:
+		return ExitWork
+	case f.hasExcluded(Held, Paused, Closed):
+		return ExitRefused
+	case f.hasExcluded(Unreachable):
+		return ExitUnreachable
+	case f.hasExcluded(Blocked):
+		return ExitFailed
+	case len(f.Drift) > 0:
+		return ExitWork
 	}
 	return ExitOK
 }

@@ -29,27 +29,6 @@ func (x *execution) writeInput(w io.WriteCloser, ended <-chan struct{}) {
 	}
 }
 
-// answerPrompt sends the password when sudo prompts, and reports whether the script runs then. A second prompt means that the
-// password is wrong; the end of input keeps sudo from prompting again.
-func (x *execution) answerPrompt(w io.Writer, ended <-chan struct{}) bool {
-	for asked := false; ; asked = true {
-		select {
-		case <-x.running:
-			return true
-		case <-ended:
-			return false
-		case <-x.prompts:
-		}
-		if asked {
-			x.wrongPassword = true
-			return false
-		}
-		if _, err := w.Write(append(x.password[:len(x.password):len(x.password)], '\n')); err != nil {
-			return false
-		}
-	}
-}
-
 // abortInput closes a session whose data could not be read, before the end of input looks like the end of the data.
 func (x *execution) abortInput() {
 	x.mu.Lock()

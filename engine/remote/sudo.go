@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -92,4 +93,25 @@ func (x *execution) startError(code int) error {
 		return ep.newError(NoSudo, step, fmt.Errorf("it wants a terminal: %s", oneLine(said)), "remove requiretty from sudoers")
 	}
 	return ep.newError(NoSudo, step, fmt.Errorf("it ended with status %d: %s", code, oneLine(said)), "")
+}
+
+// answerPrompt sends the password when sudo prompts, and reports whether the script runs then. A second prompt means that the
+// password is wrong; the end of input keeps sudo from prompting again.
+func (x *execution) answerPrompt(w io.Writer, ended <-chan struct{}) bool {
+	for asked := false; ; asked = true {
+		select {
+		case <-x.running:
+			return true
+		case <-ended:
+			return false
+		case <-x.prompts:
+		}
+		if asked {
+			x.wrongPassword = true
+			return false
+		}
+		if _, err := w.Write(append(x.password[:len(x.password):len(x.password)], '\n')); err != nil {
+			return false
+		}
+	}
 }
