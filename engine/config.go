@@ -6,9 +6,9 @@ import (
 	"holdfast/engine/textutil"
 )
 
-// Config is the desired configuration of one host: its merged documents. engine/config
-// reads it, engine/rules compares two of them. A compact one has digests in place of
-// large or secret contents; see Compact. Lists are sorted by name or path, except
+// Config is the desired configuration of one host, merged from its documents. Package
+// engine/config reads it, and package engine/rules compares two Configs. A compact Config
+// has digests in place of large or secret contents; see Compact. Lists are sorted by name or path, except
 // KernelArgs, whose order matters. It contains secrets (file contents, password hashes):
 // hosts record it, and nothing prints it.
 type Config struct {
@@ -16,8 +16,8 @@ type Config struct {
 	ExtensionsImage string      `json:"extensions_image,omitempty"` // where extensions come from
 	Extensions      []string    `json:"extensions,omitempty"`       // each once
 	KernelType      string      `json:"kernel_type,omitempty"`      // default, realtime or 64k-pages; "" is default
-	KernelArgs      []string    `json:"kernel_args,omitempty"`      // arguments to be there, in order, as often as they are named
-	NoKernelArgs    []string    `json:"no_kernel_args,omitempty"`   // arguments not to be there
+	KernelArgs      []string    `json:"kernel_args,omitempty"`      // required arguments, in this order; one that is repeated is required as often
+	NoKernelArgs    []string    `json:"no_kernel_args,omitempty"`   // arguments that must be absent
 	Files           []File      `json:"files,omitempty"`
 	Directories     []Directory `json:"directories,omitempty"`
 	Links           []Link      `json:"links,omitempty"`
@@ -27,19 +27,19 @@ type Config struct {
 	Fixed           []Fixed     `json:"fixed,omitempty"`
 }
 
-// File is a regular file. One that inherits has the contents of the host's
-// file, or none.
+// File is a regular file. With Inherit the host's contents stay (none if it has no
+// file), and holdfast sets only Append, Mode and Owner.
 type File struct {
 	Path     string         `json:"path"`
 	Contents []byte         `json:"contents,omitempty"` // decoded and decompressed
-	Inherit  bool           `json:"inherit,omitempty"`  // Contents are the host's; only Append, mode and owner are ours
+	Inherit  bool           `json:"inherit,omitempty"`  // Contents stay the host's
 	Append   []byte         `json:"append,omitempty"`   // comes after the contents
-	Digest   string         `json:"digest,omitempty"`   // of the contents, in a compact Config, where Contents are not
-	Base     string         `json:"base,omitempty"`     // in a record, of a file that inherits: digest of its contents when holdfast first appended to it
-	Mode     *int           `json:"mode,omitempty"`     // permission bits; nil only if it inherits: the host's, or 0644
+	Digest   string         `json:"digest,omitempty"`   // of Contents; in a compact Config, in their place
+	Base     string         `json:"base,omitempty"`     // in a record, with Inherit: digest of the contents when holdfast first appended to them
+	Mode     *int           `json:"mode,omitempty"`     // permission bits; nil, only with Inherit: the host's, or 0644 for a new file
 	Owner    Owner          `json:"owner"`
 	Keep     bool           `json:"keep,omitempty"` // overwrite = false: a file that holdfast did not write stays, and is a problem
-	Sum      string         `json:"-"`              // Digest of the contents where they are here, too, and nothing is appended; "" if it was not taken
+	Sum      string         `json:"-"`              // digest of Contents, if they are set and nothing is appended; "" if not computed
 	From     SourcePosition `json:"-"`
 }
 
@@ -62,7 +62,7 @@ type Link struct {
 }
 
 // Owner is whom a file belongs to: names, or IDs in decimal. root is always
-// "0"; "" is as the host has it, or root.
+// "0"; "" keeps the host's owner, and is root for a new file.
 type Owner struct {
 	User  string `json:"user,omitempty"`
 	Group string `json:"group,omitempty"`
@@ -120,9 +120,9 @@ type Group struct {
 }
 
 // Fixed is a setting that only an installation can make, such as a disk's
-// partitions. It may be there, but not change.
+// partitions. A document may have it, but must not change it later.
 type Fixed struct {
-	Name   string         `json:"name"`   // storage.disks, fips …, with its object: storage.disks /dev/sda
+	Name   string         `json:"name"`   // setting and its object, if it has one: storage.disks /dev/sda, fips
 	Digest string         `json:"digest"` // of the whole setting
 	From   SourcePosition `json:"-"`
 }

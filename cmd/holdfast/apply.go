@@ -112,7 +112,7 @@ func (a *app) runApply(ctx context.Context, f applyFlags) error {
 	if err := a.canAsk(f); err != nil {
 		return err
 	}
-	if err := a.keepBastion(s); err != nil {
+	if err := a.setBastionIdentity(s); err != nil {
 		return err
 	}
 	unlock, err := s.lockSite()

@@ -88,7 +88,7 @@ func (a *app) runHold(ctx context.Context, names []string, f holdFlags, lasts en
 		return err
 	}
 	defer s.close()
-	if err := a.keepBastion(s); err != nil {
+	if err := a.setBastionIdentity(s); err != nil {
 		return err
 	}
 	if err := a.checkMayHold(ctx, s, f.force); err != nil {

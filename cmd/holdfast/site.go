@@ -125,7 +125,7 @@ func (a *app) openSite(_ context.Context, names []string) (*site, error) {
 			Sink: discard{}, Clock: bastion.Clock{}, Soft: a.soft,
 		},
 	}
-	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // without an identity no hold belongs to this bastion
+	if here, err := journal.ReadBastion(bastion.StateDir(), bastion.ThisMachine()); err == nil { // an error leaves it empty: then no hold is this bastion's
 		s.run.Start.Bastion = here.Identity
 	}
 	return s, nil
@@ -211,9 +211,9 @@ func (a *app) newConfigs(ctx context.Context, loaded inventory.Loaded) *desired.
 	return c
 }
 
-// keepBastion records the identity of this bastion in the run, which
-// distinguishes its holds from the holds of other bastions.
-func (a *app) keepBastion(s *site) error {
+// setBastionIdentity makes sure that this bastion has an identity, and records it
+// in the run. The identity tells its holds from those of other bastions.
+func (a *app) setBastionIdentity(s *site) error {
 	here, err := journal.EnsureBastion(bastion.StateDir(), bastion.ThisMachine())
 	if err != nil {
 		return err
@@ -225,8 +225,8 @@ func (a *app) keepBastion(s *site) error {
 	return nil
 }
 
-// newSecrets asks for the sudo password if -K was given, before other output is
-// on the terminal and before a host needs it.
+// newSecrets returns the secrets of the inventory. With -K it asks for the sudo
+// password at once, before other output and before a host needs it.
 func (a *app) newSecrets(inv engine.Inventory) (*bastion.Secrets, error) {
 	s := bastion.NewSecrets(inv, a.newInputs(), func(ctx context.Context, text string) ([]byte, error) {
 		return question{text: text, hidden: true}.askOperator(ctx, a.soft)

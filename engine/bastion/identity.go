@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/journal"
 )
 
-// Holder returns the operator and this machine, as holds name them.
+// Holder returns OPERATOR@HOST, the holder that a hold names.
 func Holder() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
@@ -27,22 +27,22 @@ func Holder() string {
 
 // StateDir returns the folder for the identity of this bastion. It is not next
 // to the inventory or its journals, because people copy those. Users who can
-// read the folder of root share its identity.
+// read the folder of root use it too, and so have the identity of root.
 func StateDir() string {
 	const machineWide = "/var/lib/holdfast-bastion"
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "holdfast")
 	}
 	home, err := os.UserHomeDir()
-	entries, unreadable := os.ReadDir(machineWide)
-	if os.Geteuid() == 0 || err != nil || unreadable == nil && len(entries) > 0 {
+	entries, readErr := os.ReadDir(machineWide)
+	if os.Geteuid() == 0 || err != nil || readErr == nil && len(entries) > 0 {
 		return machineWide
 	}
 	return filepath.Join(home, ".local", "state", "holdfast")
 }
 
-// ThisMachine returns the properties that distinguish this machine from one
-// with a copy of its disk.
+// ThisMachine returns the machine ID and the host name. A copy of a machine
+// usually has another one of the two.
 func ThisMachine() journal.Machine {
 	id, _ := os.ReadFile("/etc/machine-id") // not every container has one
 	name, _ := os.Hostname()

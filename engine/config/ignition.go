@@ -54,13 +54,14 @@ func (d *document) readIgnition(n *node) bool {
 		d.addError(versionPath, "is not a supported version; use 3.0.0 to 3.5.0")
 		return false
 	}
-	if !d.butane { // Butane has checked its own fields
+	if !d.butane { // Butane has made the others, so their fields are right
 		s := &shapeChecker{file: d.file, format: "Ignition " + version, report: d.report}
 		s.checkValue(n, t, d.prefix)
 	}
+	// Files are parsed and checked here: the library gets all the rest.
 	files := n.field("storage").field("files")
 	if files != nil {
-		n = n.withField("storage", n.field("storage").withoutField("files"))
+		n = n.replaceField("storage", n.field("storage").withoutField("files"))
 	}
 	text := n.appendJSON(nil)
 	cfg, findings, err := v3_5.ParseCompatibleVersion(text)
@@ -70,8 +71,8 @@ func (d *document) readIgnition(n *node) bool {
 		if len(d.report.errors) == before {
 			d.addError(nil, "%s", unknownProblem)
 		}
-		// Checking continues after an error of the library, so that all problems
-		// are reported at once. Version 3.5.0 has all fields of older versions.
+		// The text is decoded as version 3.5.0, which has all fields of older ones,
+		// so that the checks below report their problems as well.
 		if json.Unmarshal(text, &cfg) != nil {
 			return false
 		}
@@ -88,7 +89,7 @@ func (d *document) reportIgnitionFindings(findings report.Report) {
 		p := pathOf(e.Context)
 		switch {
 		case e.Message == errors.ErrModeSpecialBits.Error(), e.Message == errors.ErrFileIllegalMode.Error():
-			// Such a mode has no effect, or an unexpected one.
+			// Ignition only warns, but such a mode has no effect or an unexpected one.
 			d.addError(p, "%s", cmp.Or(d.octalAdvice(p), explainMessage(e.Message)))
 		case e.Kind.IsFatal():
 			d.addError(p, "%s", explainMessage(e.Message))

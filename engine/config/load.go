@@ -14,10 +14,10 @@ import (
 // Source names the documents of a host.
 type Source struct {
 	FS    fs.FS    // contains Paths; os.DirFS(".") for files on disk
-	Root  string   // path of FS on disk: the prefix of names in messages, and the parent of Butane's local files
+	Root  string   // directory of FS on disk: the prefix of paths in messages; Butane's local files are below it
 	Paths []string // files, folders of documents, or names in Texts; later paths override earlier ones
 
-	Texts map[string]Text // documents that are not in a file, by their name in messages
+	Texts map[string]Text // documents that are not files; the key is an element of Paths, and appears in messages
 
 	// Known lists other files in the folders of documents, such as the
 	// templates of an inventory. They cause no warning.
@@ -31,8 +31,8 @@ type Source struct {
 	// cause without the address.
 	Fetch func(Remote) ([]byte, error)
 
-	// Cache keeps the documents of Paths for later Loads from the same FS, and
-	// bounds their total size.
+	// Cache keeps the documents of Paths for later calls of Load with the same
+	// FS, and limits their total size. nil: a new one for each call.
 	Cache *Cache
 }
 
@@ -139,15 +139,15 @@ func (l *loader) loadPath(p string) []*document {
 	return l.readOnce(l.src.Cache.paths, p, (*loader).readPath)
 }
 
-// readOnce calls read unless the cache has the path, and adds the problems of
-// its documents.
-func (l *loader) readOnce(known map[string]*cachedDocuments, p string, read func(*loader, string) []*document) []*document {
-	c := known[p]
+// readOnce returns the documents at path p. It calls read only if the cache has
+// none for p, and always adds the problems of these documents to l.
+func (l *loader) readOnce(cache map[string]*cachedDocuments, p string, read func(*loader, string) []*document) []*document {
+	c := cache[p]
 	if c == nil {
 		first := &loader{src: l.src}
 		c = &cachedDocuments{docs: read(first, p)}
 		c.problems = first.problems
-		known[p] = c
+		cache[p] = c
 	}
 	l.problems.errors = append(l.problems.errors, c.problems.errors...)
 	l.problems.warnings = append(l.problems.warnings, c.problems.warnings...)
@@ -216,8 +216,8 @@ func (l *loader) refuseRepeatedFiles(before, found []*document, p string) {
 	}
 }
 
-// refuseSameNames refuses two documents with the same name, because the name
-// decides which one wins.
+// refuseSameNames refuses two documents with the same name. Documents are merged
+// in the order of their names, so nothing would tell which of the two wins.
 func (l *loader) refuseSameNames(docs []*document) {
 	seen := map[string]*document{}
 	for _, d := range docs {

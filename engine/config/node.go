@@ -27,7 +27,7 @@ type node struct {
 	column  int
 	isBlock bool   // YAML block scalar: its text begins on the next line
 	scalar  string // decoded text; numbers and booleans in JSON notation
-	keys    []key  // names of the fields of an object, whose values are items
+	keys    []key  // field names of an object; items[i] is the value of keys[i]
 	items   []*node
 }
 
@@ -70,7 +70,8 @@ func (n *node) withoutField(name string) *node {
 	return out
 }
 
-func (n *node) withField(name string, value *node) *node {
+// replaceField returns a copy of an object with another value for one of its fields.
+func (n *node) replaceField(name string, value *node) *node {
 	out := *n
 	out.items = slices.Clone(n.items)
 	for i, k := range n.keys {
@@ -81,8 +82,8 @@ func (n *node) withField(name string, value *node) *node {
 	return &out
 }
 
-// dropLongText frees long strings after a document was read. The node stays in
-// use for the places of later problems.
+// dropLongText removes long strings to free memory. Later problems need only the
+// places in the node.
 func (n *node) dropLongText() {
 	if len(n.scalar) > shortText {
 		n.scalar = ""
@@ -103,7 +104,8 @@ func (n *node) namesLocalFile(file string) bool {
 	return false
 }
 
-// fieldPath leads from one node to another: names of fields and indexes.
+// fieldPath is the path from a node to one inside it. An element is the name of a
+// field or an index.
 type fieldPath []any
 
 func (p fieldPath) with(steps ...any) fieldPath {

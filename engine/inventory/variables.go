@@ -16,7 +16,7 @@ import (
 type outsideValue struct {
 	value cty.Value
 	from  string
-	at    *hcl.Range // in a variable file
+	at    *hcl.Range // place in a variable file; nil: from --var
 	used  bool
 }
 
@@ -63,7 +63,7 @@ func (l *loader) reportUnusedValues(given map[string]*outsideValue) {
 			continue
 		}
 		summary := fmt.Sprintf("%s sets %q, which is not a variable of the inventory", given[name].from, name)
-		detail := fmt.Sprintf("add variable %q {} to it, or correct the name", name)
+		detail := fmt.Sprintf("add variable %q {} to the inventory, or correct the name", name)
 		if at := given[name].at; at != nil {
 			l.addError(*at, fmt.Sprintf("no variable %q in the inventory", name), detail)
 		} else {
@@ -81,7 +81,7 @@ func (s *scope) evaluateVariable(n *node, given map[string]*outsideValue) {
 		s.loader.addError(n.at, fmt.Sprintf("a second variable %q", n.label), "names must be unique in all files")
 		return
 	}
-	s.vars[n.label] = cty.DynamicVal
+	s.vars[n.label] = cty.DynamicVal // not known until it is evaluated: an error here causes no others
 	if a := n.args["description"]; a != nil {
 		s.loader.constantString(a)
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// unitNames returns the unit of each line of a list of systemctl. It is the
-// first column, or the second if the version prints a mark before a failed
-// unit, even with --plain. The name of a unit has a dot, a mark has none.
+// unitNames returns the unit name on each line of systemctl list-units. The name
+// is in the first column. Some versions of systemd print a mark before a failed
+// unit, even with --plain; then the name is in the second. Only a name has a dot.
 func unitNames(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -26,9 +26,10 @@ func isUnitName(word string) bool {
 }
 
 // enabledServices returns the running services that are enabled, and so run
-// again after a reboot. It reads the output of systemctl show, a paragraph for
-// each service. It omits user managers and sessions, which start and stop with
-// logins.
+// again after a reboot. Generators of systemd make links of enabled-runtime at each
+// boot, for serial consoles for example. It reads the output of systemctl show, a
+// paragraph for each service. It omits user managers and sessions, which start and
+// stop with logins.
 func enabledServices(text string) []string {
 	var names []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {

@@ -14,11 +14,11 @@ import (
 
 // Finding is a warning or error that Butane reports about a document.
 type Finding struct {
-	Path    []any  // of the field, by Butane's names; may be empty
+	Path    []any  // path of the field, with Butane's names of fields; may be empty
 	Line    int    // from 1; 0 if not known
 	Column  int    // from 1; 0 if not known
 	Warning bool   // does not prevent the translation
-	Message string // the text of Butane; it may quote the document, see Explain
+	Message string // text of Butane; it may quote the document: print only the text that Explain returns
 }
 
 // Translate converts a Butane document into an Ignition config (JSON) or, for
@@ -47,8 +47,8 @@ var wrongType = regexp.MustCompile(`line (\d+): cannot unmarshal`)
 
 const wrongTypeMessage = "wrong type"
 
-// fromError converts an error without a position into findings: one for each
-// line that has a value of the wrong type.
+// fromError converts an error that is not in Butane's report. If its text names
+// lines with values of the wrong type, there is a finding for each, else only one.
 func fromError(err error) []Finding {
 	var findings []Finding
 	for _, m := range wrongType.FindAllStringSubmatch(err.Error(), -1) {
