@@ -64,13 +64,19 @@ func (d Demo) Run(ctx context.Context) error {
 	if err := d.runHoldfast(ctx, 2, append([]string{binary, "plan"}, site...)...); err != nil {
 		return err
 	}
-	p, err := d.Lab.Probe(ctx, cluster)
+	disk, err := idle.WatchDisk(d.Lab.Dir())
 	if err != nil {
 		return err
 	}
+	p, err := d.Lab.Probe(ctx, cluster)
+	if err != nil {
+		_, stopErr := disk.Stop()
+		return errors.Join(err, stopErr)
+	}
 	applyErr := d.runHoldfast(ctx, 0, append([]string{binary, "apply", "--yes"}, site...)...)
 	report, err := p.Stop()
-	if err := errors.Join(applyErr, err); err != nil {
+	stall, diskErr := disk.Stop()
+	if err := errors.Join(applyErr, err, diskErr); err != nil {
 		return err
 	}
 	d.printLine("Once more: there must be nothing left to do.")
@@ -82,6 +88,7 @@ func (d Demo) Run(ctx context.Context) error {
 	}
 	d.printTable(report, bare)
 	fmt.Fprintf(d.Out, "\nThe demo took %.0f s. The hosts are still up: holdfast-lab status, ssh, down.\n", time.Since(start).Seconds())
+	before.Stall = stall
 	return d.reportMisses(ctx, findMisses(report, bare), before)
 }
 

@@ -29,13 +29,19 @@ const (
 type Load struct {
 	Taken float64       // used share of the processors' time
 	Gap   time.Duration // the longest time without a commit
+	Stall time.Duration // the longest sync of a DiskWatch while the lab was not idle; 0 if there was none
 }
 
-// IsBusy reports whether a machine is too busy for the promises of holdfast.
-func (l Load) IsBusy() bool { return l.Taken > mostTaken || l.Gap >= slowGap }
+// IsBusy reports whether a machine is too busy, or its disk too slow, for the
+// promises of holdfast.
+func (l Load) IsBusy() bool { return l.Taken > mostTaken || l.Gap >= slowGap || l.Stall >= slowGap }
 
 func (l Load) String() string {
-	return fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %d ms at a time", 100*l.Taken, l.Gap.Milliseconds())
+	text := fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %d ms at a time", 100*l.Taken, l.Gap.Milliseconds())
+	if l.Stall > 0 {
+		text += fmt.Sprintf("; under the load of the lab its disk took up to %d ms to sync 4 KiB", l.Stall.Milliseconds())
+	}
+	return text
 }
 
 // Measure measures the machine for five seconds. The lab must be idle, and the

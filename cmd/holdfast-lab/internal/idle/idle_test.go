@@ -14,9 +14,11 @@ func TestProcessorTime(t *testing.T) {
 
 func TestIsBusy(t *testing.T) {
 	for load, want := range map[Load]bool{
-		{Taken: 0.1, Gap: 60 * time.Millisecond}:  false,
-		{Taken: 0.6, Gap: 60 * time.Millisecond}:  true,
-		{Taken: 0.1, Gap: 130 * time.Millisecond}: true,
+		{Taken: 0.1, Gap: 60 * time.Millisecond}:    false,
+		{Taken: 0.6, Gap: 60 * time.Millisecond}:    true,
+		{Taken: 0.1, Gap: 130 * time.Millisecond}:   true,
+		{Taken: 0.1, Stall: 60 * time.Millisecond}:  false,
+		{Taken: 0.1, Stall: 400 * time.Millisecond}: true,
 	} {
 		if load.IsBusy() != want {
 			t.Errorf("%s: busy is %t", load, !want)

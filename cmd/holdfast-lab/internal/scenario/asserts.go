@@ -15,6 +15,7 @@ import (
 
 	"holdfast/cmd/holdfast-lab/internal/idle"
 	"holdfast/cmd/holdfast-lab/internal/lab"
+	"holdfast/cmd/holdfast-lab/internal/probe"
 	"holdfast/engine"
 )
 
@@ -166,12 +167,30 @@ func cmdHealthy(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// watch observes a cluster, and the disk under it.
+type watch struct {
+	*probe.Probe
+	disk *idle.DiskWatch
+}
+
+// Stop ends both, and returns the report on the cluster and the longest stall of the disk.
+func (w *watch) Stop() (probe.Report, time.Duration, error) {
+	r, err := w.Probe.Stop()
+	stall, diskErr := w.disk.Stop()
+	return r, stall, errors.Join(err, diskErr)
+}
+
 func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
 	requireArgs(ts, neg, args, "watch CLUSTER")
 	s := stageOf(ts)
-	p, err := s.Lab.Probe(s.ctx, args[0])
+	disk, err := idle.WatchDisk(s.Lab.Dir())
 	ts.Check(err)
-	s.watches[args[0]] = p
+	p, err := s.Lab.Probe(s.ctx, args[0])
+	if err != nil {
+		_, stopErr := disk.Stop()
+		ts.Check(errors.Join(err, stopErr))
+	}
+	s.watches[args[0]] = &watch{p, disk}
 }
 
 // cmdUnwatch ends a watch. By default all voters but one must have answered at
@@ -189,17 +208,17 @@ func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("nobody watches %s", args[0])
 	}
 	delete(s.watches, args[0])
-	r, err := p.Stop()
+	r, stall, err := p.Stop()
 	ts.Check(err)
 	ts.Logf("%s%s", r, strings.Join(r.Errors, "\n"))
 	e := expectation{min: max(len(r.Members)-1, r.Quorum), failed: defaultFailed, gap: defaultGap}
 	ts.Check(e.parseArgs(args[1:]))
-	ts.Check(s.checkReport(args[0], e.findMisses(r)))
+	ts.Check(s.checkReport(args[0], e.findMisses(r), stall))
 }
 
 // checkReport returns the misses of a report as an error. Short delays are only
 // printed if the machine proves to be busy.
-func (s *stage) checkReport(cluster string, list []miss) error {
+func (s *stage) checkReport(cluster string, list []miss, stall time.Duration) error {
 	var load idle.Load
 	if len(list) > 0 && !slices.ContainsFunc(list, func(m miss) bool { return m.certain }) {
 		var err error
@@ -207,6 +226,7 @@ func (s *stage) checkReport(cluster string, list []miss) error {
 			return err
 		}
 	}
+	load.Stall = stall
 	excused, err := judgeMisses(list, load)
 	if excused != "" {
 		fmt.Fprintln(os.Stderr, excused)

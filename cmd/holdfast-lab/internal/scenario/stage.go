@@ -11,7 +11,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"holdfast/cmd/holdfast-lab/internal/lab"
-	"holdfast/cmd/holdfast-lab/internal/probe"
 )
 
 // Time limits of one scenario, and of one of the core.
@@ -26,7 +25,7 @@ type stage struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	began   time.Time
-	watches map[string]*probe.Probe
+	watches map[string]*watch
 	jobs    map[string]*job
 	trees   map[string]tree // by name and host
 }
@@ -46,14 +45,14 @@ func stageOf(ts *testscript.TestScript) *stage {
 func (r *Runner) newStage(ctx context.Context) func(*testscript.Env) error {
 	return func(env *testscript.Env) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
-		s := &stage{Runner: r, ctx: ctx, cancel: cancel, watches: map[string]*probe.Probe{}, jobs: map[string]*job{}, trees: map[string]tree{}}
+		s := &stage{Runner: r, ctx: ctx, cancel: cancel, watches: map[string]*watch{}, jobs: map[string]*job{}, trees: map[string]tree{}}
 		env.Values[stageKey{}] = s
 		env.Defer(func() {
 			for _, j := range s.jobs {
 				j.killAndWait()
 			}
 			for _, w := range s.watches {
-				_, _ = w.Stop() // the scenario has failed already
+				_, _, _ = w.Stop() // the scenario has failed already
 			}
 			s.cancel()
 			cancel()

@@ -1,0 +1,59 @@
+package idle
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// syncInterval is how often a DiskWatch syncs, as often as the probe of etcd writes.
+const syncInterval = 50 * time.Millisecond
+
+// DiskWatch syncs a small file again and again, beside etcd and on the same disk.
+// etcd commits nothing while its disk syncs nothing.
+type DiskWatch struct {
+	stop    chan struct{}
+	ended   chan struct{}
+	longest time.Duration
+	err     error
+}
+
+// WatchDisk begins to sync a file in dir.
+func WatchDisk(dir string) (*DiskWatch, error) {
+	f, err := os.CreateTemp(dir, "disk-watch-")
+	if err != nil {
+		return nil, err
+	}
+	w := &DiskWatch{stop: make(chan struct{}), ended: make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		w.err = errors.Join(w.syncUntilStopped(f), f.Close(), os.Remove(f.Name()))
+	}()
+	return w, nil
+}
+
+func (w *DiskWatch) syncUntilStopped(f *os.File) error {
+	block := make([]byte, 4096)
+	for {
+		start := time.Now()
+		if _, err := f.WriteAt(block, 0); err != nil {
+			return err
+		}
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		w.longest = max(w.longest, time.Since(start))
+		select {
+		case <-w.stop:
+			return nil
+		case <-time.After(syncInterval):
+		}
+	}
+}
+
+// Stop ends the watch, and returns the longest time that a sync took.
+func (w *DiskWatch) Stop() (time.Duration, error) {
+	close(w.stop)
+	<-w.ended
+	return w.longest, w.err
+}
