@@ -88,8 +88,7 @@ func (d Demo) Run(ctx context.Context) error {
 	}
 	d.printTable(report, bare)
 	fmt.Fprintf(d.Out, "\nThe demo took %.0f s. The hosts are still up: holdfast-lab status, ssh, down.\n", time.Since(start).Seconds())
-	before.Stall = stall
-	return d.reportMisses(ctx, findMisses(report, bare), before)
+	return d.reportMisses(ctx, findMisses(report, bare), before, stall)
 }
 
 func (d Demo) bringUpFirst(ctx context.Context) error {

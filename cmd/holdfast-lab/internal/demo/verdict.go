@@ -18,39 +18,33 @@ const (
 	finalizeCost = 2 * time.Second
 )
 
-// missedPromise is a promise that was not kept. A busy machine may be the cause
-// unless certain is set.
-type missedPromise struct {
-	text    string
-	certain bool
-}
-
-func findMisses(r probe.Report, bare map[string]time.Duration) []missedPromise {
-	var list []missedPromise
-	add := func(certain bool, format string, args ...any) {
-		list = append(list, missedPromise{fmt.Sprintf(format, args...), certain})
+func findMisses(r probe.Report, bare map[string]time.Duration) []idle.Miss {
+	var list []idle.Miss
+	add := func(m idle.Miss, format string, args ...any) {
+		m.Text = fmt.Sprintf(format, args...)
+		list = append(list, m)
 	}
 	if r.Gap >= maxGap {
-		add(r.Gap >= idle.QuorumLossGap, "etcd committed nothing for %s; promised is less than %s", formatMillis(r.Gap), maxGap)
+		add(idle.Miss{Delay: r.Gap, Certain: r.Gap >= idle.QuorumLossGap}, "etcd committed nothing for %s; promised is less than %s", formatMillis(r.Gap), maxGap)
 	}
 	if r.MinVoters < r.Quorum { // a late answer counts as none; etcd commits nothing without a quorum
-		add(r.Gap >= idle.QuorumLossGap, "only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum)
+		add(idle.Miss{Delay: r.LongestBelow(r.Quorum), Certain: r.Gap >= idle.QuorumLossGap}, "only %d voters answered at some moment; the quorum is %d", r.MinVoters, r.Quorum)
 	}
 	for _, m := range r.Members {
 		away, reboot := m.Longest(), bare[m.Name]
 		if reboot == 0 || away == 0 {
-			add(true, "%s was not seen to be away at a reboot: what was measured cannot be right", m.Name)
+			add(idle.Miss{Certain: true}, "%s was not seen to be away at a reboot: what was measured cannot be right", m.Name)
 		} else if limit := reboot + finalizeCost; away > limit {
-			add(away > 3*limit, "%s was away for %s; promised is its bare reboot and %s more: %s", m.Name, formatSeconds(away), finalizeCost, formatSeconds(limit))
+			add(idle.Miss{Certain: away > 3*limit}, "%s was away for %s; promised is its bare reboot and %s more: %s", m.Name, formatSeconds(away), finalizeCost, formatSeconds(limit))
 		}
 	}
 	return list
 }
 
-// reportMisses prints the promises that a busy machine missed, and returns the
-// broken ones as an error. A promise is broken if the machine was idle before
-// and after the update, or if load cannot explain the result.
-func (d Demo) reportMisses(ctx context.Context, list []missedPromise, before idle.Load) error {
+// reportMisses prints the promises that a busy machine or a slow disk missed, and
+// returns the broken ones as an error. A promise is broken if the machine was idle
+// before and after the update and its disk quick, or if neither can explain the result.
+func (d Demo) reportMisses(ctx context.Context, list []idle.Miss, before idle.Load, stall time.Duration) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -58,14 +52,14 @@ func (d Demo) reportMisses(ctx context.Context, list []missedPromise, before idl
 	if err != nil {
 		return err
 	}
-	missed, broken := splitMisses(list, before, after)
+	missed, broken := splitMisses(list, before, after, stall)
 	if missed != "" {
 		d.printLine(missed)
 	}
 	return broken
 }
 
-func splitMisses(list []missedPromise, before, after idle.Load) (missed string, broken error) {
+func splitMisses(list []idle.Miss, before, after idle.Load, stall time.Duration) (missed string, broken error) {
 	when := "before the update "
 	load := before
 	if !load.IsBusy() {
@@ -74,14 +68,14 @@ func splitMisses(list []missedPromise, before, after idle.Load) (missed string, 
 	var lines []string
 	var errs []error
 	for _, f := range list {
-		if f.certain || !load.IsBusy() {
-			errs = append(errs, fmt.Errorf("a promise was broken: %s", f.text))
+		if !f.IsExcused(load, stall) {
+			errs = append(errs, fmt.Errorf("a promise was broken: %s", f.Text))
 		} else {
-			lines = append(lines, "  "+f.text)
+			lines = append(lines, "  "+f.Text)
 		}
 	}
 	if len(lines) > 0 {
-		missed = "Missed, the machine was busy: with nothing going on in the lab " + when + load.String() + ".\n" + strings.Join(lines, "\n") +
+		missed = "Missed, the machine was busy: with nothing going on in the lab " + when + load.String() + "; " + idle.DescribeStall(stall) + ".\n" + strings.Join(lines, "\n") +
 			"\nRun the demo again when the machine has nothing else to do."
 	}
 	return missed, errors.Join(errs...)

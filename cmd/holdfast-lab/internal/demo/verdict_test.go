@@ -45,7 +45,7 @@ func TestAMissOnABusyMachineIsNoBrokenPromise(t *testing.T) {
 		"nothing was seen":              {unseen, loaded, loaded, "", "cannot be right"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			missed, err := splitMisses(findMisses(c.report, bare), c.before, c.after)
+			missed, err := splitMisses(findMisses(c.report, bare), c.before, c.after, 0)
 			broken := ""
 			if err != nil {
 				broken = err.Error()

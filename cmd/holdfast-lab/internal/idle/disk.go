@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/sourcegraph/conc"
 )
 
 // syncInterval is how often a DiskWatch syncs, as often as the probe of etcd writes.
@@ -13,7 +15,7 @@ const syncInterval = 50 * time.Millisecond
 // etcd commits nothing while its disk syncs nothing.
 type DiskWatch struct {
 	stop    chan struct{}
-	ended   chan struct{}
+	syncing conc.WaitGroup
 	longest time.Duration
 	err     error
 }
@@ -24,11 +26,8 @@ func WatchDisk(dir string) (*DiskWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &DiskWatch{stop: make(chan struct{}), ended: make(chan struct{})}
-	go func() {
-		defer close(w.ended)
-		w.err = errors.Join(w.syncUntilStopped(f), f.Close(), os.Remove(f.Name()))
-	}()
+	w := &DiskWatch{stop: make(chan struct{})}
+	w.syncing.Go(func() { w.err = errors.Join(w.syncUntilStopped(f), f.Close(), os.Remove(f.Name())) })
 	return w, nil
 }
 
@@ -54,6 +53,6 @@ func (w *DiskWatch) syncUntilStopped(f *os.File) error {
 // Stop ends the watch, and returns the longest time that a sync took.
 func (w *DiskWatch) Stop() (time.Duration, error) {
 	close(w.stop)
-	<-w.ended
+	w.syncing.Wait()
 	return w.longest, w.err
 }

@@ -1,5 +1,6 @@
 // Package idle measures how busy the machine is while nothing happens in the
-// lab. A busy machine explains short delays, and nothing else.
+// lab, and how slow its disk is while something does. Both explain short delays of
+// etcd, and nothing else.
 package idle
 
 import (
@@ -29,19 +30,13 @@ const (
 type Load struct {
 	Taken float64       // used share of the processors' time
 	Gap   time.Duration // the longest time without a commit
-	Stall time.Duration // the longest sync of a DiskWatch while the lab was not idle; 0 if there was none
 }
 
-// IsBusy reports whether a machine is too busy, or its disk too slow, for the
-// promises of holdfast.
-func (l Load) IsBusy() bool { return l.Taken > mostTaken || l.Gap >= slowGap || l.Stall >= slowGap }
+// IsBusy reports whether a machine is too busy for the promises of holdfast.
+func (l Load) IsBusy() bool { return l.Taken > mostTaken || l.Gap >= slowGap }
 
 func (l Load) String() string {
-	text := fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %d ms at a time", 100*l.Taken, l.Gap.Milliseconds())
-	if l.Stall > 0 {
-		text += fmt.Sprintf("; under the load of the lab its disk took up to %d ms to sync 4 KiB", l.Stall.Milliseconds())
-	}
-	return text
+	return fmt.Sprintf("%.0f %% of its processors were taken, and etcd committed nothing for %d ms at a time", 100*l.Taken, l.Gap.Milliseconds())
 }
 
 // Measure measures the machine for five seconds. The lab must be idle, and the

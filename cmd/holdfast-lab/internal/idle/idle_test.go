@@ -14,14 +14,33 @@ func TestProcessorTime(t *testing.T) {
 
 func TestIsBusy(t *testing.T) {
 	for load, want := range map[Load]bool{
-		{Taken: 0.1, Gap: 60 * time.Millisecond}:    false,
-		{Taken: 0.6, Gap: 60 * time.Millisecond}:    true,
-		{Taken: 0.1, Gap: 130 * time.Millisecond}:   true,
-		{Taken: 0.1, Stall: 60 * time.Millisecond}:  false,
-		{Taken: 0.1, Stall: 400 * time.Millisecond}: true,
+		{Taken: 0.1, Gap: 60 * time.Millisecond}:  false,
+		{Taken: 0.6, Gap: 60 * time.Millisecond}:  true,
+		{Taken: 0.1, Gap: 130 * time.Millisecond}: true,
 	} {
 		if load.IsBusy() != want {
 			t.Errorf("%s: busy is %t", load, !want)
+		}
+	}
+}
+
+func TestASlowDiskExcusesDelaysOfItsOwnLength(t *testing.T) {
+	quiet, busy := Load{Taken: 0.1}, Load{Taken: 0.9}
+	for name, c := range map[string]struct {
+		miss  Miss
+		load  Load
+		stall time.Duration
+		want  bool
+	}{
+		"a quick disk":              {Miss{Delay: 300 * time.Millisecond}, quiet, 100 * time.Millisecond, false},
+		"as long as two syncs":      {Miss{Delay: 900 * time.Millisecond}, quiet, 400 * time.Millisecond, true},
+		"longer than two syncs":     {Miss{Delay: 901 * time.Millisecond}, quiet, 400 * time.Millisecond, false},
+		"no delay, a slow disk":     {Miss{}, quiet, 400 * time.Millisecond, false},
+		"no delay, a busy machine":  {Miss{}, busy, 0, true},
+		"certain, whatever is slow": {Miss{Delay: time.Second, Certain: true}, busy, time.Minute, false},
+	} {
+		if got := c.miss.IsExcused(c.load, c.stall); got != c.want {
+			t.Errorf("%s: excused is %t", name, got)
 		}
 	}
 }

@@ -85,6 +85,24 @@ func (m MemberReport) Longest() time.Duration {
 	return d
 }
 
+// LongestBelow returns the longest time in which fewer voters than least answered.
+func (r Report) LongestBelow(least int) time.Duration {
+	var longest, short time.Duration
+	for i, v := range r.Voters {
+		if v.Count >= least {
+			short = 0
+			continue
+		}
+		until := r.Voters[0].At.Add(r.Took)
+		if i+1 < len(r.Voters) {
+			until = r.Voters[i+1].At
+		}
+		short += until.Sub(v.At)
+		longest = max(longest, short)
+	}
+	return longest
+}
+
 // Summarize turns a record into a report.
 func Summarize(rec Record) Report {
 	r := Report{

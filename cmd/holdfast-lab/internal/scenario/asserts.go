@@ -197,7 +197,7 @@ func cmdWatch(ts *testscript.TestScript, neg bool, args []string) {
 // all times, and always a quorum; min= sets another number. failed= limits the
 // failed writes (default defaultFailed), gap= the longest time without a
 // commit, and away= lists the members that rebooted, in order. Delays that a
-// busy machine explains are only printed.
+// busy machine or a slow disk explains are only printed.
 func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: unwatch CLUSTER [min=N] [failed=N] [gap=DURATION] [away=HOST,…]")
@@ -216,18 +216,17 @@ func cmdUnwatch(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.checkReport(args[0], e.findMisses(r), stall))
 }
 
-// checkReport returns the misses of a report as an error. Short delays are only
-// printed if the machine proves to be busy.
-func (s *stage) checkReport(cluster string, list []miss, stall time.Duration) error {
+// checkReport returns the misses of a report as an error. It only prints short delays
+// that the load of the machine or its disk explains.
+func (s *stage) checkReport(cluster string, list []idle.Miss, stall time.Duration) error {
 	var load idle.Load
-	if len(list) > 0 && !slices.ContainsFunc(list, func(m miss) bool { return m.certain }) {
+	if len(list) > 0 && !slices.ContainsFunc(list, func(m idle.Miss) bool { return m.Certain }) {
 		var err error
 		if load, err = idle.Measure(s.ctx, s.Lab, cluster); err != nil {
 			return err
 		}
 	}
-	load.Stall = stall
-	excused, err := judgeMisses(list, load)
+	excused, err := judgeMisses(list, load, stall)
 	if excused != "" {
 		fmt.Fprintln(os.Stderr, excused)
 	}

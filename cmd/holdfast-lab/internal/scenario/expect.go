@@ -24,76 +24,47 @@ type expectation struct {
 // reboot.
 const shortestReboot = 1200 * time.Millisecond
 
-// miss is a limit that a report exceeds. A busy machine may be the cause unless
-// certain is set.
-type miss struct {
-	text    string
-	certain bool
-}
-
 // findMisses compares a report with the limits. A busy machine delays commits and
 // answers, but no shorter than idle.QuorumLossGap and shortestReboot; it makes
 // nothing fail and nothing reboot.
-func (e *expectation) findMisses(r probe.Report) []miss {
-	var list []miss
-	add := func(certain bool, format string, args ...any) {
-		list = append(list, miss{fmt.Sprintf(format, args...), certain})
+func (e *expectation) findMisses(r probe.Report) []idle.Miss {
+	var list []idle.Miss
+	add := func(m idle.Miss, format string, args ...any) {
+		m.Text = fmt.Sprintf(format, args...)
+		list = append(list, m)
 	}
 	if r.MinVoters < e.min {
-		certain := r.Gap >= idle.QuorumLossGap || longestBelow(r, e.min) > shortestReboot
-		add(certain, "only %d voters answered at some moment, not %d", r.MinVoters, e.min)
+		late := r.LongestBelow(e.min)
+		add(idle.Miss{Delay: late, Certain: r.Gap >= idle.QuorumLossGap || late > shortestReboot}, "only %d voters answered at some moment, not %d", r.MinVoters, e.min)
 	}
 	if r.Failed > e.failed {
-		add(true, "%d writes failed, more than %d", r.Failed, e.failed)
+		add(idle.Miss{Certain: true}, "%d writes failed, more than %d", r.Failed, e.failed)
 	}
 	if r.Gap > e.gap {
-		add(r.Gap >= idle.QuorumLossGap, "nothing was committed for %s, longer than %s", r.Gap, e.gap)
+		add(idle.Miss{Delay: r.Gap, Certain: r.Gap >= idle.QuorumLossGap}, "nothing was committed for %s, longer than %s", r.Gap, e.gap)
 	}
 	if got := awayInOrder(r); e.order && !slices.Equal(got, e.away) {
-		add(true, "away were %s, not %s", strings.Join(got, ","), strings.Join(e.away, ","))
+		add(idle.Miss{Certain: true}, "away were %s, not %s", strings.Join(got, ","), strings.Join(e.away, ","))
 	}
 	return list
 }
 
-// longestBelow returns the longest time in which fewer voters than least answered.
-func longestBelow(r probe.Report, least int) time.Duration {
-	var longest time.Duration
-	for i, v := range r.Voters {
-		switch {
-		case v.Count >= least || i > 0 && r.Voters[i-1].Count < least:
-		default:
-			longest = max(longest, endOfShortage(r, i, least).Sub(v.At))
-		}
-	}
-	return longest
-}
-
-func endOfShortage(r probe.Report, from, least int) time.Time {
-	for _, v := range r.Voters[from:] {
-		if v.Count >= least {
-			return v.At
-		}
-	}
-	return r.Voters[0].At.Add(r.Took)
-}
-
 // judgeMisses returns the misses as an error, or as text if the machine explains
 // all of them.
-func judgeMisses(list []miss, load idle.Load) (excused string, err error) {
+func judgeMisses(list []idle.Miss, load idle.Load, stall time.Duration) (excused string, err error) {
 	var texts []string
-	certain := false
+	broken := false
 	for _, m := range list {
-		texts = append(texts, m.text)
-		certain = certain || m.certain
+		texts = append(texts, m.Text)
+		broken = broken || !m.IsExcused(load, stall)
 	}
-	text := strings.Join(texts, "\n")
 	switch {
 	case len(list) == 0:
 		return "", nil
-	case certain || !load.IsBusy():
-		return "", errors.New(text)
+	case broken:
+		return "", errors.New(strings.Join(texts, "\n"))
 	}
-	return fmt.Sprintf("missed, the machine is busy (with nothing going on in the lab %s): %s", load, strings.Join(texts, "; ")), nil
+	return fmt.Sprintf("missed, the machine was busy or its disk slow (with nothing going on in the lab %s; %s): %s", load, idle.DescribeStall(stall), strings.Join(texts, "; ")), nil
 }
 
 // awayInOrder lists the members that did not answer for long enough to reboot,
